@@ -1,0 +1,81 @@
+# How every target of this project is built. One library per folder under src/.
+
+include(GNUInstallDirs)
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_C_STANDARD 99)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_C_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -g1")
+set(CMAKE_C_FLAGS_RELEASE "-O2 -g1")
+
+# Frame pointers cost nothing measurable here and make every stack walkable.
+add_compile_options(-Wall -Wextra -Werror -fno-omit-frame-pointer -fstack-protector-strong)
+add_link_options(-Wl,-z,relro,-z,now,-z,noexecstack)
+if(CROSSCUT_SANITIZE)
+  add_compile_options(-fsanitize=${CROSSCUT_SANITIZE} -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${CROSSCUT_SANITIZE})
+endif()
+find_program(CCACHE ccache)
+if(CCACHE)
+  set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+endif()
+find_package(Threads REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
+
+# The development package: a folder that can stand on PYTHONPATH, laid out as the wheel lays it out
+# (crosscut/, crosscut/lib, crosscut/bin, crosscut/inject).
+set(CROSSCUT_PACKAGE_DIR ${CMAKE_BINARY_DIR}/python/crosscut)
+
+add_library(crosscut_headers INTERFACE)
+target_include_directories(crosscut_headers INTERFACE
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>)
+
+# crosscut_folder(name SOURCES ... DEPS ... [RECORDING]): the static library of one folder of src/.
+# RECORDING: runs inside the user's process, so built without exceptions and RTTI.
+function(crosscut_folder name)
+  cmake_parse_arguments(ARG "RECORDING" "" "SOURCES;DEPS" ${ARGN})
+  if(ARG_SOURCES)
+    add_library(${name} STATIC ${ARG_SOURCES})
+    target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR})
+    target_link_libraries(${name} PUBLIC crosscut_headers ${ARG_DEPS})
+    if(ARG_RECORDING)
+      target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti>)
+      if(CROSSCUT_FAULT_POINTS)
+        target_compile_definitions(${name} PUBLIC CROSSCUT_FAULT_POINTS=1)
+      endif()
+    endif()
+  else()
+    add_library(${name} INTERFACE)
+    target_include_directories(${name} INTERFACE ${PROJECT_SOURCE_DIR})
+    target_link_libraries(${name} INTERFACE crosscut_headers ${ARG_DEPS})
+  endif()
+endfunction()
+
+# crosscut_test(name SOURCES ... DEPS ...): one GoogleTest binary per folder, run by ctest as one
+# test with the label "unit".
+function(crosscut_test name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  if(NOT CROSSCUT_TESTS)
+    return()
+  endif()
+  find_package(GTest REQUIRED)
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gmock GTest::gtest_main)
+  target_compile_definitions(${name} PRIVATE
+    CROSSCUT_SOURCE_DIR="${PROJECT_SOURCE_DIR}" CROSSCUT_BINARY_DIR="${CMAKE_BINARY_DIR}")
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 300)
+endfunction()
+if(CROSSCUT_TESTS)
+  enable_testing()
+endif()

@@ -1,0 +1,304 @@
+/* Crosscut's C API: mark what your program does, control a session, add a source of spans.
+ *
+ * Five rules:
+ *  1. Everything may be called from any thread, with or without a session: without one, marking
+ *     costs a load and a branch. Marking is not async-signal-safe.
+ *  2. Nothing here aborts, throws or prints. Functions that can fail return 0 or a CROSSCUT_E*
+ *     code; crosscut_error() says more in words.
+ *  3. Names are interned once (slow, takes a lock) and used by id for ever (fast, no lock). Ids
+ *     are per process, survive stop and start, and are never re-used. 0 is "no name".
+ *  4. Spans of one thread nest: crosscut_end() ends the innermost. Strings are UTF-8, copied.
+ *  5. After fork() the child does not record until it calls crosscut_start() or inherits a
+ *     session by crosscut_follow_fork(); its interned ids stay valid.
+ *
+ * The C++ twins at the end (crosscut::Span, crosscut::Operation) are RAII over the same calls.
+ */
+#ifndef CROSSCUT_CROSSCUT_H_
+#define CROSSCUT_CROSSCUT_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define CROSSCUT_API __attribute__((visibility("default")))
+#define CROSSCUT_VERSION_MAJOR 0
+#define CROSSCUT_VERSION_MINOR 1
+
+/* What kind of work a span is: the columns of the report. The numbers are part of the format. */
+enum crosscut_layer {
+  CROSSCUT_LAYER_NONE = 0,
+  CROSSCUT_PYTHON = 1,
+  CROSSCUT_FRAMEWORK = 2,
+  CROSSCUT_RUNTIME = 3,
+  CROSSCUT_SIMULATOR = 4,
+  CROSSCUT_DATA = 5,
+  CROSSCUT_COMM = 6,
+  CROSSCUT_NATIVE = 7,
+  CROSSCUT_IDLE = 8,
+  CROSSCUT_OVERHEAD = 9
+};
+
+enum crosscut_kind {
+  CROSSCUT_SPAN = 0,
+  CROSSCUT_OPERATION = 1, /* a row of the report */
+  CROSSCUT_STEP = 2,      /* one pass of the main loop; use crosscut_step() */
+  CROSSCUT_PHASE = 3,
+  CROSSCUT_TEXT = 4 /* argument keys and values */
+};
+
+enum crosscut_name_flags {
+  CROSSCUT_WAITS = 1,   /* inside it the caller waits for another thread's work */
+  CROSSCUT_NO_LAYER = 2 /* leaves the layer below it in force (implied for operations) */
+};
+
+enum crosscut_error_code {
+  CROSSCUT_OK = 0,
+  CROSSCUT_EINVAL = 1,
+  CROSSCUT_ERUNNING = 2,
+  CROSSCUT_ENOTRUNNING = 3,
+  CROSSCUT_EIO = 4,
+  CROSSCUT_ENOMEM = 5,
+  CROSSCUT_EOFF = 6 /* switched off: setuid, unsupported clock, environment */
+};
+
+/* Words about this thread's last error; never null, valid until the thread's next call. */
+CROSSCUT_API const char* crosscut_error(void);
+
+/* "0.1.0", static. */
+CROSSCUT_API const char* crosscut_version(void);
+
+/* ---- Names --------------------------------------------------------------------------------- */
+
+/* Interns `text` (`bytes` long, or up to its NUL where bytes is SIZE_MAX; at most 1 MiB, the rest
+ * is cut and marked) with its attributes. `probe` is the name id of the probe kind that records
+ * it, for overhead accounting, or 0 for annotations of the user. Equal arguments give equal ids.
+ * Returns 0 when the table is full (2^31 names or the memory cap): marking 0 is a counted drop. */
+CROSSCUT_API uint32_t crosscut_intern(const char* text, size_t bytes, enum crosscut_kind kind,
+                                      enum crosscut_layer layer, unsigned flags, uint32_t probe);
+
+/* ---- Marking ------------------------------------------------------------------------------- */
+
+/* A thread's recording state. Opaque but for the two words that the inline path reads. */
+typedef struct crosscut_thread {
+  uint32_t enabled;   /* 0: do not record. Private, wiped in forked children. */
+  uint32_t reserved;
+  uint64_t* position; /* next word to write in the shared ring; never at a chunk's end */
+} crosscut_thread;
+
+/* Never null: a shared switched-off state until the thread's first event while recording. */
+extern CROSSCUT_API __thread crosscut_thread* crosscut_this_thread
+    __attribute__((tls_model("initial-exec")));
+
+/* The out-of-line halves of the inline path below. Not for direct use. */
+CROSSCUT_API void crosscut_chunk_end_(crosscut_thread* thread);
+CROSSCUT_API void crosscut_mark_slow_(uint64_t code, uint32_t name);
+
+/* Through the shared library: for languages and callers that cannot inline. */
+CROSSCUT_API void crosscut_begin(uint32_t name);
+CROSSCUT_API void crosscut_end(void);
+/* Ends the innermost open span of `name` on this thread and whatever is open above it. */
+CROSSCUT_API void crosscut_end_named(uint32_t name);
+CROSSCUT_API void crosscut_instant(uint32_t name);
+CROSSCUT_API void crosscut_counter(uint32_t name, int64_t value);
+/* Attach to the span last begun (or the instant last marked) on this thread. */
+CROSSCUT_API void crosscut_arg(uint32_t key, int64_t value);
+CROSSCUT_API void crosscut_arg_name(uint32_t key, uint32_t value_name);
+/* Arrows: out of the innermost open span here, into the innermost open span there. Ids are unique
+ * in the process per arrow: take them from crosscut_flow_id() or from a space of your own with
+ * the top bit set. */
+CROSSCUT_API uint64_t crosscut_flow_id(void);
+CROSSCUT_API void crosscut_flow_out(uint64_t flow);
+CROSSCUT_API void crosscut_flow_in(uint64_t flow);
+/* A span that was timed elsewhere, in ticks of crosscut_now(); may be in the past. */
+CROSSCUT_API void crosscut_span_at(uint32_t name, uint64_t begin_tick, uint64_t end_tick);
+/* The layer of this thread outside every span, from now on: CROSSCUT_PYTHON on Python threads. */
+CROSSCUT_API void crosscut_base(enum crosscut_layer layer);
+
+/* The recorder's clock: raw ticks (TSC where invariant, else CLOCK_MONOTONIC ns). */
+CROSSCUT_API uint64_t crosscut_now(void);
+CROSSCUT_API double crosscut_ns_per_tick(void);
+/* 1 while this thread's events are recorded. */
+static inline int crosscut_recording(void) { return crosscut_this_thread->enabled != 0; }
+
+/* ---- Operations, steps, phases ------------------------------------------------------------- */
+
+/* Steps: ends the current step of the process, if any, and begins the next; the first caller's
+ * thread becomes the lead unless crosscut_lead() named one. `kind` (a name id of kind STEP, or 0
+ * for "step") tells kinds of steps apart. Applies the step plan: may switch sources off and on,
+ * on this thread, before it returns. Returns the number of the step that begins, from 0. */
+CROSSCUT_API uint64_t crosscut_step(uint32_t kind);
+CROSSCUT_API void crosscut_step_end(void);
+CROSSCUT_API void crosscut_lead(void);
+/* A phase lasts until the next call or the end; null ends it. Per process. */
+CROSSCUT_API void crosscut_phase(const char* name);
+CROSSCUT_API void crosscut_process_name(const char* name);
+/* A fact of the process that the report shows: key and value, copied. */
+CROSSCUT_API void crosscut_meta(const char* key, const char* value);
+
+/* ---- Session ------------------------------------------------------------------------------- */
+
+enum crosscut_policy { CROSSCUT_DROP_NEWEST = 0, CROSSCUT_FLIGHT_RECORDER = 1 };
+
+typedef struct crosscut_options {
+  size_t struct_size;      /* sizeof(crosscut_options) */
+  const char* run_dir;     /* null: CROSSCUT_RUN, else ./crosscut-<pid>; made if absent (0700) */
+  size_t memory_bytes;     /* cap on everything we hold; 0: CROSSCUT_MEMORY (MiB), else 64 MiB */
+  enum crosscut_policy policy;
+  double keep_seconds;     /* flight recorder: how far back a snapshot reaches */
+  double control_percent;  /* share of steps that are control steps; < 0: CROSSCUT_CONTROL_STEPS,
+                              else 5 */
+  uint64_t seed;           /* of the step plan; 0: CROSSCUT_SEED, else from the run */
+} crosscut_options;
+
+/* Opens this process's log in the run directory and begins to record. `options` may be null.
+ * CROSSCUT_ERUNNING if a session is open. Takes about a millisecond. */
+CROSSCUT_API int crosscut_start(const crosscut_options* options);
+/* Disarms and returns; what is in the ring is written behind the program's back, or by whoever
+ * reads the run. */
+CROSSCUT_API int crosscut_stop(void);
+CROSSCUT_API int crosscut_pause(void);  /* time until resume is excluded from the window */
+CROSSCUT_API int crosscut_resume(void);
+/* Flight recorder: write out what is kept now; returns when it is on disk. */
+CROSSCUT_API int crosscut_snapshot(void);
+/* 1 between start and stop. */
+CROSSCUT_API int crosscut_active(void);
+/* Where this process records, "" when it does not. Valid until the next start. */
+CROSSCUT_API const char* crosscut_run_dir(void);
+/* Forked children: 1 = a child opens its own log at its first event (how `crosscut record` runs),
+ * 0 = children stay off (default). */
+CROSSCUT_API void crosscut_follow_fork(int on);
+
+/* ---- Sources ------------------------------------------------------------------------------- */
+
+/* A source is whatever produces spans by hooks: PyTorch operators, the Python boundary. The step
+ * plan switches it between levels at step edges. */
+enum crosscut_level {
+  CROSSCUT_LEVEL_CONTROL = 0,  /* hooks withdrawn: nothing of the source runs */
+  CROSSCUT_LEVEL_BOUNDARY = 1, /* only the boundary between Python and native code */
+  CROSSCUT_LEVEL_OPERATORS = 2,
+  CROSSCUT_LEVEL_EVERYTHING = 3
+};
+
+typedef struct crosscut_source {
+  size_t struct_size; /* sizeof(crosscut_source) */
+  const char* name;   /* copied, as are version and message */
+  const char* version;
+  void* self;
+  /* Put the hooks in place for `level` or withdraw them; returns 0 or an error code. Called with
+   * no lock of ours held, never concurrently for one source, on the thread that calls
+   * crosscut_step(), _start(), _stop(), _pause() or _resume(); never after
+   * crosscut_source_remove() returned. On LEVEL_CONTROL nothing of the source may run after it
+   * returned, except calls that are in flight. */
+  int (*set_level)(void* self, enum crosscut_level level);
+  /* Measures what one event of each of the source's probe kinds costs on this machine and reports
+   * it by crosscut_probe_cost(). Called once per session, recording off. May be null. */
+  void (*calibrate)(void* self);
+} crosscut_source;
+
+/* Registers; while a session records, the source is switched to the current level at once.
+ * Returns a handle > 0, or 0 (see crosscut_error()). */
+CROSSCUT_API int crosscut_source_add(const crosscut_source* source);
+/* Switches to CONTROL and forgets the source. */
+CROSSCUT_API void crosscut_source_remove(int handle);
+/* A line of the table `sources`: state is "on", "off", "missing", "conflict", "failed". */
+CROSSCUT_API void crosscut_source_state(const char* name, const char* version, const char* state,
+                                        const char* message);
+/* The cost of one event of `probe` (a name id of kind TEXT): inside its span, outside it, and a
+ * 95 % interval of their sum; picoseconds. */
+CROSSCUT_API void crosscut_probe_cost(uint32_t probe, int64_t inside_ps, int64_t outside_ps,
+                                      int64_t low_ps, int64_t high_ps, int64_t samples);
+
+/* ---- The inline path ----------------------------------------------------------------------- */
+
+/* CROSSCUT_TICKS(): the clock of event words where it can be read inline. The library refuses to
+ * enable the inline path on machines whose TSC is not invariant: there enabled stays 0 for it and
+ * marking goes through the slow path with clock_gettime. */
+static inline uint64_t crosscut_ticks_(void) {
+#if defined(__x86_64__)
+  return __rdtsc();
+#elif defined(__aarch64__)
+  uint64_t t;
+  __asm__ volatile("mrs %0, cntvct_el0" : "=r"(t));
+  return t;
+#else
+  return crosscut_now();
+#endif
+}
+
+/* Writes one event word. Its single store is also its publication (words are never 0). */
+static inline void crosscut_mark_(uint64_t code) {
+  crosscut_thread* thread = crosscut_this_thread;
+  if (__builtin_expect(thread->enabled != 1, 0)) {
+    if (thread->enabled != 0) crosscut_mark_slow_(code, 0);
+    return;
+  }
+  uint64_t* at = thread->position;
+  __atomic_store_n(at, (crosscut_ticks_() << 16) | code, __ATOMIC_RELEASE);
+  thread->position = ++at;
+  if (__builtin_expect(((uintptr_t)at & 0xffff) == 0, 0)) crosscut_chunk_end_(thread);
+}
+
+/* Ids up to 65535 cost one word, larger ones three. */
+static inline void crosscut_begin_inline(uint32_t name) {
+  if (__builtin_expect(name - 0x100u <= 0xfeffu, 1)) {
+    crosscut_mark_(name);
+  } else if (crosscut_this_thread->enabled) {
+    crosscut_begin(name);
+  }
+}
+static inline void crosscut_end_inline(void) { crosscut_mark_(1); }
+
+#ifdef __cplusplus
+}  // extern "C"
+
+#include <string_view>
+
+namespace crosscut {
+
+// Interns once, at the first pass: static crosscut::Name kStep("physics", CROSSCUT_SIMULATOR);
+class Name {
+ public:
+  explicit Name(std::string_view text, crosscut_layer layer = CROSSCUT_NATIVE,
+                crosscut_kind kind = CROSSCUT_SPAN)
+      : id_(crosscut_intern(text.data(), text.size(), kind, layer, 0, 0)) {}
+  uint32_t id() const { return id_; }
+
+ private:
+  uint32_t id_;
+};
+
+// A span from construction to destruction, on the constructing thread.
+class Span {
+ public:
+  explicit Span(const Name& name) { crosscut_begin_inline(name.id()); }
+  ~Span() { crosscut_end_inline(); }
+  Span(const Span&) = delete;
+  Span& operator=(const Span&) = delete;
+};
+
+// An operation: a row of the report. `name` is interned at each construction (a hash lookup under
+// a lock); keep a Name of kind CROSSCUT_OPERATION where that matters.
+class Operation {
+ public:
+  explicit Operation(std::string_view name)
+      : Operation(Name(name, CROSSCUT_LAYER_NONE, CROSSCUT_OPERATION)) {}
+  explicit Operation(const Name& name) : id_(name.id()) { crosscut_begin_inline(id_); }
+  ~Operation() { crosscut_end_named(id_); }
+  Operation(const Operation&) = delete;
+  Operation& operator=(const Operation&) = delete;
+
+ private:
+  uint32_t id_;
+};
+
+}  // namespace crosscut
+#endif  /* __cplusplus */
+
+#endif  /* CROSSCUT_CROSSCUT_H_ */

@@ -1,0 +1,46 @@
+// A table: named columns of equal length. What every analysis returns and every view shows.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace crosscut::analyze {
+
+// A column's cells. Integers carry their unit in the column's name (wall_ns, bytes). A cell that
+// is not known is kMissing (integers), NaN (reals) or "" (texts).
+inline constexpr int64_t kMissing = INT64_MIN;
+using Integers = std::vector<int64_t>;
+using Reals = std::vector<double>;
+using Texts = std::vector<std::string>;
+
+struct Column {
+  std::string name;
+  std::variant<Integers, Reals, Texts> cells;
+  size_t size() const {
+    return std::visit([](const auto& v) { return v.size(); }, cells);
+  }
+};
+
+struct Table {
+  std::string name;
+  std::vector<Column> columns;
+  // Sentences that belong to the numbers: "control steps: not checked (12 blocks of 20)".
+  std::vector<std::string> notes;
+
+  size_t rows() const { return columns.empty() ? 0 : columns.front().size(); }
+  const Column* Find(std::string_view column) const {
+    for (const Column& c : columns) {
+      if (c.name == column) return &c;
+    }
+    return nullptr;
+  }
+  // Requires: the column exists and has that type.
+  const Integers& integers(std::string_view c) const { return std::get<Integers>(Find(c)->cells); }
+  const Reals& reals(std::string_view c) const { return std::get<Reals>(Find(c)->cells); }
+  const Texts& texts(std::string_view c) const { return std::get<Texts>(Find(c)->cells); }
+};
+
+}  // namespace crosscut::analyze

@@ -1,0 +1,204 @@
+// The constants of the native trace: what a word in a ring means, what a chunk in a log holds.
+//
+// One vocabulary serves both halves. A recording thread writes 64-bit words into its ring; the
+// drain packs the same words into log chunks; a reader gets the same words back. docs/format.md
+// is the grammar. Numbers here are never re-used for another meaning.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace crosscut::format {
+
+// ---- Words ------------------------------------------------------------------------------------
+// An event word: the low 48 bits of the clock in bits 63..16, a code in bits 15..0. A word is
+// never 0, so the first 0 in a ring chunk ends what was published.
+inline constexpr int kCodeBits = 16;
+inline constexpr uint64_t kCodeMask = 0xffff;
+inline constexpr uint64_t kTickMask = (uint64_t{1} << 48) - 1;
+
+// Codes >= kFirstNameCode begin a span whose name id is the code. Larger ids use kBeginWide.
+inline constexpr uint16_t kFirstNameCode = 0x0100;
+inline constexpr uint32_t kLastNameCode = 0xffff;
+
+// Codes below kFirstNameCode. "n:" is the number of payload words that follow the event word.
+enum Code : uint16_t {
+  kEnd = 0x01,        // n: 0. Ends the innermost open span of the track.
+  kBeginWide = 0x02,  // n: 1, name id. Begins a span.
+  kEndNamed = 0x03,   // n: 1, name id. Ends the innermost open span of that name and whatever is
+                      //    open above it; counted as unbalanced if none is open.
+  kInstant = 0x04,    // n: 1, name id.
+  kCounter = 0x05,    // n: 2, name id, value (int64).
+  kArg = 0x06,        // n: 2, key name id, value (int64). Belongs to the last begun span or instant.
+  kArgName = 0x07,    // n: 2, key name id, value = a name id (an interned string).
+  kFlowOut = 0x08,    // n: 1, flow id. An arrow leaves the innermost open span here.
+  kFlowIn = 0x09,     // n: 1, flow id.
+  kSpanAt = 0x0a,     // n: 3, name id, begin tick, end tick. A closed span timed elsewhere.
+  kStepLevel = 0x0b,  // n: 2, step number, level | kStepAfterSwitch. Follows the begin of a step.
+  kBlob = 0x0c,       // n: 2 + ceil(bytes / 8): name id, bytes, then the bytes (XSpace and the like).
+
+  kThread = 0x10,     // n: 4, track id, OS thread id, base layer | flags, full tick. First word of
+                      //    every ring chunk and wherever another thread goes on in the same chunk.
+  kThreadEnd = 0x11,  // n: 0. The thread has ended.
+  kBase = 0x12,       // n: 1, layer. The thread's layer outside every span, from here on.
+  kOff = 0x13,        // n: 1, reason. Recording stopped on this thread (spans stay open).
+  kOn = 0x14,         // n: 0. Recording goes on.
+  kDrop = 0x15,       // n: 4, reason, count, first tick, last tick. Events lost just before here.
+
+  kName = 0x20,       // n: 3 + ceil(bytes / 8): id, attributes (NameAttributes), bytes, then text.
+  kAnchor = 0x21,     // n: 4, clock id, tick, ns of that clock, error in ns.
+  kMeta = 0x22,       // n: 3 + ceil(b1 / 8) + ceil(b2 / 8): bytes of key, bytes of value, 0, key
+                      //    text, value text. Facts of the process; keys are in docs/format.md.
+  kPause = 0x23,      // n: 0. The user paused: time from here is excluded from the window.
+  kResume = 0x24,     // n: 0.
+  kStop = 0x25,       // n: 1, reason. The session ended.
+  kProbeCost = 0x26,  // n: 6, probe name id, inside, outside, low, high, samples: picoseconds per
+                      //    event; low and high bound inside + outside at 95 %.
+  kStart = 0x27,      // n: 1, full tick. The session began.
+};
+
+// Codes of the session stream (track 0); all others stand in a thread's stream.
+inline constexpr bool IsSessionCode(uint16_t code) { return code >= kName && code <= kStart; }
+
+// Payload words of `code` behind its event word; a negative value -k means: k fixed words, and the
+// tail's length is computed by PayloadWords().
+inline constexpr int FixedPayloadWords(uint16_t code) {
+  if (code >= kFirstNameCode) return 0;
+  switch (code) {
+    case kEnd: case kThreadEnd: case kOn: case kPause: case kResume: return 0;
+    case kBeginWide: case kEndNamed: case kInstant: case kFlowOut: case kFlowIn: case kBase:
+    case kOff: case kStop: case kStart: return 1;
+    case kCounter: case kArg: case kArgName: case kStepLevel: return 2;
+    case kSpanAt: return 3;
+    case kThread: case kAnchor: case kDrop: return 4;
+    case kProbeCost: return 6;
+    case kBlob: return -2;
+    case kName: case kMeta: return -3;
+    default: return -100;  // unknown: the rest of the chunk cannot be read
+  }
+}
+
+inline constexpr uint64_t kMaxTextBytes = uint64_t{1} << 20;   // a name or meta text
+inline constexpr uint64_t kMaxBlobBytes = uint64_t{1} << 31;
+
+// All payload words, given the fixed ones. `payload` holds at least -FixedPayloadWords(code) words
+// where that is negative. Returns UINT64_MAX when a length in it is out of bounds.
+inline constexpr uint64_t PayloadWords(uint16_t code, const uint64_t* payload) {
+  const int fixed = FixedPayloadWords(code);
+  if (fixed >= 0) return static_cast<uint64_t>(fixed);
+  auto words = [](uint64_t bytes) { return (bytes + 7) / 8; };
+  if (code == kBlob) {
+    return payload[1] > kMaxBlobBytes ? UINT64_MAX : 2 + words(payload[1]);
+  }
+  if (code == kName) return payload[2] > kMaxTextBytes ? UINT64_MAX : 3 + words(payload[2]);
+  if (code == kMeta) {
+    if (payload[0] > kMaxTextBytes || payload[1] > kMaxTextBytes) return UINT64_MAX;
+    return 3 + words(payload[0]) + words(payload[1]);
+  }
+  return UINT64_MAX;
+}
+
+// ---- What a name stands for -------------------------------------------------------------------
+// Values of the C enum crosscut_layer (include/crosscut/crosscut.h) and of reports.
+enum Layer : uint8_t {
+  kLayerNone = 0, kLayerPython = 1, kLayerFramework = 2, kLayerRuntime = 3, kLayerSimulator = 4,
+  kLayerData = 5, kLayerComm = 6, kLayerNative = 7, kLayerIdle = 8, kLayerOverhead = 9,
+  kLayerDevice = 10, kLayerControl = 11,
+};
+
+enum Kind : uint8_t {
+  kKindSpan = 0, kKindOperation = 1, kKindStep = 2, kKindPhase = 3,
+  kKindText = 4,  // only a string: argument keys and values, probe names
+};
+
+enum NameFlags : uint8_t {
+  kFlagWaits = 1,   // the caller waits for another thread's work while in this span
+  kFlagNoLayer = 2, // the span leaves the layer below it in force (operations always do)
+};
+
+// Bits 7..0 kind, 15..8 layer, 23..16 NameFlags, 55..24 the name id of the probe kind that records
+// spans of this name (0 = none known).
+struct NameAttributes {
+  Kind kind = kKindSpan;
+  Layer layer = kLayerNone;
+  uint8_t flags = 0;
+  uint32_t probe = 0;
+
+  constexpr uint64_t Pack() const {
+    return uint64_t{kind} | uint64_t{layer} << 8 | uint64_t{flags} << 16 | uint64_t{probe} << 24;
+  }
+  static constexpr NameAttributes Unpack(uint64_t word) {
+    return {static_cast<Kind>(word & 0xff), static_cast<Layer>(word >> 8 & 0xff),
+            static_cast<uint8_t>(word >> 16 & 0xff), static_cast<uint32_t>(word >> 24)};
+  }
+};
+
+// kThread's third payload word: base layer in bits 7..0, flags above.
+inline constexpr uint64_t kThreadIsMain = 1 << 8;
+inline constexpr uint64_t kThreadIsOurs = 1 << 9;      // the drain: its time is overhead
+inline constexpr uint64_t kThreadContinues = 1 << 10;  // seen before: spans may be open
+
+// kStepLevel's second payload word.
+enum StepLevel : uint64_t {
+  kLevelControl = 0, kLevelBoundary = 1, kLevelOperators = 2, kLevelEverything = 3,
+};
+inline constexpr uint64_t kStepAfterSwitch = 1 << 8;  // counts in no comparison
+
+enum DropReason : uint8_t {
+  kDropFull = 1,       // no free ring chunk (drop-newest)
+  kDropOverwritten = 2,// flight recorder: older than what is kept
+  kDropMemory = 3,     // no memory for a thread's state
+  kDropDisk = 4,       // the log could not be written
+  kDropDamaged = 5,    // found by a reader: checksum or grammar
+  kDropNames = 6,      // the name table is full
+  kDropFork = 7,       // a child's events before its own log was open
+};
+
+enum StopReason : uint8_t {
+  kStopAsked = 1, kStopExit = 2, kStopDisk = 3, kStopExec = 4, kStopError = 5, kStopLimit = 6,
+};
+
+enum ClockId : uint8_t { kClockMonotonic = 1, kClockRealtime = 2, kClockDevice = 3 };
+enum TickSource : uint8_t { kTicksTsc = 1, kTicksMonotonicNs = 2, kTicksCntvct = 3 };
+
+// ---- The ring file ----------------------------------------------------------------------------
+// One file per process: a header (kRingHeaderBytes), then `chunk_count` chunks of kRingChunkBytes.
+inline constexpr uint64_t kRingMagic = 0x31474e5254554343;  // "CCUTRNG1"
+inline constexpr size_t kRingHeaderBytes = 64 << 10;  // so that chunks are aligned to their size
+inline constexpr size_t kRingChunkBytes = 64 << 10;
+inline constexpr size_t kRingChunkWords = kRingChunkBytes / 8;
+
+// First words of every ring chunk; event words follow from index kRingChunkHeaderWords.
+enum RingChunkWord {
+  kChunkState = 0,     // RingChunkState in bits 7..0, bits 63..8 the fill number: counts each fill
+                       // of any chunk of this ring, so that no fill is read twice
+  kChunkBaseTick = 1,  // full tick at the claim: restores the upper bits of the event words
+  kChunkDrained = 2,   // words (from index 0) that the log already holds
+  kChunkTrack = 3,     // track id of the first thread that wrote here
+  kChunkReserved = 4,
+  kRingChunkHeaderWords = 8,
+};
+enum RingChunkState : uint8_t {
+  kChunkFree = 0,    // contents are stale
+  kChunkClean = 1,   // zeroed, may be claimed
+  kChunkActive = 2,  // a thread writes here
+  kChunkFull = 3,    // waits for the drain
+};
+
+// ---- The log ----------------------------------------------------------------------------------
+inline constexpr uint64_t kLogMagic = 0x31474f4c54554343;    // "CCUTLOG1": first 8 bytes of a log
+inline constexpr uint32_t kChunkMagic = 0x4b4e4843;          // "CHNK"
+inline constexpr uint32_t kFormatVersion = 1;
+inline constexpr size_t kLogHeaderBytes = 64;
+inline constexpr size_t kChunkHeaderBytes = 32;  // magic u32, type u32, length u64, crc32c u32,
+                                                 // header crc u32, reserved u64; little endian
+inline constexpr uint64_t kMaxChunkBytes = 64 << 20;
+
+enum ChunkType : uint32_t {
+  kChunkSession = 1,  // raw session-stream words (names, anchors, meta)
+  kChunkEvents = 2,   // packed words of one track out of one ring fill
+  kChunkIndex = 3,    // offsets of the chunks before it
+  kChunkEnd = 4,      // the log is complete
+};
+
+}  // namespace crosscut::format

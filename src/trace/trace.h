@@ -1,0 +1,175 @@
+// The trace in memory, whoever recorded it: processes, their tracks, and on each track properly
+// nested spans. Struct of arrays, integer nanoseconds, typed ids. Importers fill it through
+// Builder (builder.h); analyses and exporters only read it.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace crosscut::trace {
+
+// Indices that cannot be mixed up. kNone = absent.
+template <class Tag>
+struct Id {
+  uint32_t value = std::numeric_limits<uint32_t>::max();
+  static constexpr Id None() { return {}; }
+  bool valid() const { return value != std::numeric_limits<uint32_t>::max(); }
+  friend bool operator==(Id, Id) = default;
+};
+using StringId = Id<struct StringTag>;    // into Trace::strings
+using NameId = Id<struct NameTag>;        // into Trace::names
+using ProcessId = Id<struct ProcessTag>;  // into Trace::processes
+using TrackId = Id<struct TrackTag>;      // into Trace::tracks
+using SpanIndex = uint32_t;               // into Track::spans
+inline constexpr SpanIndex kNoSpan = std::numeric_limits<uint32_t>::max();
+
+enum class Layer : uint8_t {  // numbers as in the native format
+  kNone = 0, kPython = 1, kFramework = 2, kRuntime = 3, kSimulator = 4, kData = 5, kComm = 6,
+  kNative = 7, kIdle = 8, kOverhead = 9, kDevice = 10, kControl = 11,
+};
+inline constexpr int kLayerCount = 12;
+std::string_view LayerName(Layer layer);  // "python"; "" for kNone
+
+enum class Kind : uint8_t { kSpan = 0, kOperation = 1, kStep = 2, kPhase = 3, kText = 4 };
+
+// Unique strings. Not thread-safe.
+class Strings {
+ public:
+  StringId Intern(std::string_view text);
+  std::string_view Get(StringId id) const { return id.valid() ? texts_[id.value] : ""; }
+  size_t size() const { return texts_.size(); }
+
+ private:
+  std::unordered_map<std::string, uint32_t> index_;
+  std::vector<std::string_view> texts_;  // views of the map's keys, which do not move
+};
+
+// What all spans of one name share.
+struct Name {
+  StringId text;
+  Kind kind = Kind::kSpan;
+  Layer layer = Layer::kNone;  // kNone: the layer below the span stays in force
+  bool waits = false;          // waits for another thread's work
+  StringId probe;              // probe kind that recorded it; none: not ours, or a user's
+};
+
+// Spans of one track in order of begin; a parent stands before its children. Half-open [begin,end).
+struct Spans {
+  std::vector<int64_t> begin_ns, end_ns;  // on the trace's clock (Trace::clock)
+  std::vector<NameId> name;
+  std::vector<SpanIndex> parent;          // kNoSpan at top level
+  size_t size() const { return begin_ns.size(); }
+};
+
+// Arguments of spans or instants of one track: sorted by span.
+struct Args {
+  std::vector<SpanIndex> span;
+  std::vector<StringId> key;
+  std::vector<int64_t> value;     // a number, or the index of a string where text[i] is valid
+  std::vector<StringId> text;
+  size_t size() const { return span.size(); }
+};
+
+struct Instants {
+  std::vector<int64_t> at_ns;
+  std::vector<NameId> name;
+};
+
+struct Loss {  // events missing here
+  int64_t begin_ns, end_ns;
+  int64_t count;
+  StringId reason;  // "full", "overwritten", "memory", "disk", "damaged", "names", "fork"
+};
+
+enum class TrackKind : uint8_t { kThread, kDevice };
+
+struct Track {
+  ProcessId process;
+  TrackKind kind = TrackKind::kThread;
+  StringId name;
+  int64_t os_id = 0;              // thread id; stream id on a device
+  int64_t device = -1;            // device id, -1 on the host
+  bool main = false, ours = false;  // main thread; a thread of Crosscut itself
+  int64_t begin_ns = 0, end_ns = 0; // observed life
+  // The layer outside every span, from base_at_ns[i] on; before the first: kNone.
+  std::vector<int64_t> base_at_ns;
+  std::vector<Layer> base;
+  Spans spans;
+  Args args;
+  Instants instants;
+  std::vector<Loss> losses;
+  // Repairs made on reading, for the honest-about-gaps lines.
+  int64_t clamped = 0, unbalanced = 0, unfinished = 0;
+};
+
+// A step of a process, with what the step plan did to it.
+struct Step {
+  int64_t number = 0;
+  int64_t begin_ns = 0, end_ns = 0;
+  StringId kind;              // "step" unless the program says otherwise
+  uint8_t level = 2;          // 0 control, 1 boundary, 2 operators, 3 everything
+  bool after_switch = false;  // counts in no comparison
+};
+
+struct Interval { int64_t begin_ns, end_ns; };
+struct Phase { StringId name; int64_t begin_ns, end_ns; };
+
+// The cost of one event of a probe kind, in picoseconds; [low, high] bounds inside + outside.
+struct ProbeCost { StringId probe; int64_t inside_ps, outside_ps, low_ps, high_ps, samples; };
+
+struct Source { StringId name, version, state, message; };
+struct Clock { StringId name; int64_t anchors, error_ns; };
+
+struct Process {
+  StringId key;             // unique in the run and stable: names its log
+  StringId name;            // process_name(), else the program
+  int64_t pid = 0, parent_pid = 0;
+  ProcessId parent;
+  StringId start_method;    // "record", "fork", "spawn", "exec", "subprocess", ...
+  int64_t start_ns = 0, end_ns = 0;  // the window, pauses still inside
+  std::vector<Interval> paused;
+  bool complete = true;     // false: killed, cut off or damaged
+  StringId why_incomplete;
+  TrackId lead;             // none: no thread was seen
+  std::vector<Step> steps;
+  std::vector<Phase> phases;
+  std::vector<ProbeCost> probes;
+  std::vector<Source> sources;
+  std::vector<Clock> clocks;
+  std::vector<std::pair<StringId, StringId>> meta;  // everything else that the log states
+};
+
+// One arrow: out of span `from` of track `from_track`, into span `to` of track `to_track`.
+struct Flow {
+  uint64_t id;
+  TrackId from_track, to_track;
+  SpanIndex from, to;
+  int64_t from_ns, to_ns;
+};
+
+struct CounterSeries {
+  ProcessId process;
+  NameId name;
+  std::vector<int64_t> at_ns, value;
+};
+
+struct Trace {
+  Strings strings;
+  std::vector<Name> names;
+  std::vector<Process> processes;
+  std::vector<Track> tracks;
+  std::vector<Flow> flows;
+  std::vector<CounterSeries> counters;
+  std::vector<std::string> gaps;  // sentences for the top of every report, most serious first
+  std::string clock = "CLOCK_MONOTONIC";
+  int64_t realtime_offset_ns = 0;  // CLOCK_REALTIME = trace clock + this
+
+  const Name& name(NameId id) const { return names[id.value]; }
+  std::string_view text(StringId id) const { return strings.Get(id); }
+};
+
+}  // namespace crosscut::trace
