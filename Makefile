@@ -1,0 +1,37 @@
+# make demo   record a real PyTorch program and show where its time went
+# make test   set up and run the tests
+# make check  the slower checks: sanitizers, fuzz smoke, lint, layers, sizes
+# make bench  measure speed against peers
+.PHONY: setup demo test check bench validate format clean
+
+VENV := $(CURDIR)/.venv/bin
+RUN := build/demo
+export PYTHONPATH := $(CURDIR)/build/release/python
+
+setup:
+	@tools/setup.sh
+
+demo: setup
+	@rm -rf $(RUN)
+	@build/release/python/crosscut/bin/crosscut record -o $(RUN) -- $(VENV)/python examples/train.py
+	@build/release/python/crosscut/bin/crosscut report $(RUN)
+	@build/release/python/crosscut/bin/crosscut report $(RUN) --format=html -o $(RUN)/report.html
+	@echo "The same as a page, with a timeline: $(RUN)/report.html"
+
+test: setup
+	@tools/run_tests.sh
+
+check: setup
+	@tools/run_checks.sh
+
+bench: setup
+	@$(VENV)/python bench/run.py
+
+validate: setup
+	@$(VENV)/python bench/validate.py
+
+format:
+	@git ls-files '*.cc' '*.h' '*.c' | grep -v page_bundle | xargs clang-format-14 -i
+
+clean:
+	rm -rf build

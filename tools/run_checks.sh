@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# make check: what is too slow for make test. Layers, sizes, format, lint, sanitizers, fuzz smoke,
+# the long form of the kill test.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+failed=0
+stages=0
+stage() {
+  local name=$1 start=$SECONDS
+  shift
+  printf '\n== %s\n' "$name"
+  "$@" || { printf '== %s: FAILED\n' "$name"; failed=$((failed + 1)); }
+  printf '== %s: %d s\n' "$name" $((SECONDS - start))
+  stages=$((stages + 1))
+}
+
+formatted() {
+  git ls-files '*.cc' '*.h' '*.c' | grep -v page_bundle |
+    xargs clang-format-14 --dry-run --Werror
+}
+
+lint() {
+  git ls-files 'src/*.cc' | grep -v -e page_bundle -e _test.cc |
+    xargs -P 2 -n 4 clang-tidy-14 --quiet -p build/release 2>/dev/null
+}
+
+sanitized() {  # preset
+  cmake --preset "$1" >"build/$1.log" 2>&1 || { cat "build/$1.log"; return 1; }
+  cmake --build "build/$1" || return 1
+  ctest --test-dir "build/$1" --output-on-failure -j 2
+}
+
+fuzzed() {
+  cmake --preset fuzz >build/fuzz.log 2>&1 || { cat build/fuzz.log; return 1; }
+  cmake --build build/fuzz || return 1
+  local target
+  for target in build/fuzz/fuzz/fuzz_*; do
+    [ -x "$target" ] && [ -f "$target" ] || continue
+    mkdir -p "build/fuzz/corpus/${target##*/}"
+    "$target" -max_total_time="${CROSSCUT_FUZZ_SECONDS:-60}" -rss_limit_mb=2048 -print_final_stats=1 \
+      "build/fuzz/corpus/${target##*/}" >"build/${target##*/}.log" 2>&1 ||
+      { tail -n 40 "build/${target##*/}.log"; return 1; }
+    grep -E 'stat::number_of_executed_units|cov:' "build/${target##*/}.log" | tail -n 2
+  done
+}
+
+stage "layers" python3 tools/check_layers.py
+stage "sizes" python3 tools/check_sizes.py
+stage "format" formatted
+stage "lint" lint
+stage "page bundle is current" bash -c 'cd src/report/page && npm run --silent check'
+stage "address and undefined-behaviour sanitizers" sanitized asan-ubsan
+stage "thread sanitizer" sanitized tsan
+stage "fuzzers" fuzzed
+stage "kills, long form" env CROSSCUT_LONG=1 .venv/bin/python -m pytest -q tests/endtoend -k kill
+
+printf '\nchecks: %d passed, %d failed\n' $((stages - failed)) "$failed"
+[ "$failed" -eq 0 ]

@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# make test: unit tests, golden cases, Python and end-to-end tests, the report page.
+# Ends with one line of all counts; the exit status is 1 if anything failed.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+failed=0
+stage() {
+  local name=$1 start=$SECONDS
+  shift
+  printf '\n== %s\n' "$name"
+  "$@" || { printf '== %s: FAILED\n' "$name"; failed=$((failed + 1)); }
+  printf '== %s: %d s\n' "$name" $((SECONDS - start))
+  stages=$((stages + 1))
+}
+stages=0
+
+page_tests() {
+  cmp -s src/report/page/package-lock.json build/page.stamp 2>/dev/null || {
+    (cd src/report/page && npm ci --silent --no-fund --no-audit) &&
+      cp src/report/page/package-lock.json build/page.stamp
+  } && (cd src/report/page && npm test --silent)
+}
+
+export PYTHONPATH=$PWD/build/release/python
+export PATH=$PWD/build/release/python/crosscut/bin:$PATH
+stage "unit tests" ctest --test-dir build/release --output-on-failure -j 2
+stage "golden cases" .venv/bin/python tools/golden
+stage "Python and end to end" .venv/bin/python -m pytest -q -x --durations=5 tests/python tests/endtoend
+stage "report page" page_tests
+
+printf '\nstages: %d passed, %d failed\n' $((stages - failed)) "$failed"
+[ "$failed" -eq 0 ]

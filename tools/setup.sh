@@ -1,0 +1,85 @@
+#!/usr/bin/env bash
+# Makes a fresh machine ready: Debian packages from tools/apt.txt, the Python environment .venv,
+# and the release build with the PyTorch shim. Safe to run again; does only what is missing.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+say() { printf '%s\n' "setup: $*" >&2; }
+
+install_packages() {
+  local missing=() name
+  while read -r name; do
+    dpkg-query -W -f='${Status}' "$name" 2>/dev/null | grep -q '^install ok installed' ||
+      missing+=("$name")
+  done < <(grep -v '^#' tools/apt.txt)
+  [ ${#missing[@]} -eq 0 ] && return
+  say "installing Debian packages: ${missing[*]}"
+  local root=()
+  if [ "$(id -u)" -ne 0 ]; then
+    sudo -n true 2>/dev/null || {
+      say "these packages are missing and need root: apt-get install ${missing[*]}"
+      exit 1
+    }
+    root=(sudo -n)
+  fi
+  "${root[@]}" apt-get update -qq
+  DEBIAN_FRONTEND=noninteractive "${root[@]}" apt-get install -y -qq \
+    --no-install-recommends "${missing[@]}" >/dev/null
+}
+
+# PyTorch's CPU build exists for CPython 3.11 only.
+find_python() {
+  local candidate
+  for candidate in python3.11 python3; do
+    if "$candidate" -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' 2>/dev/null; then
+      command -v "$candidate"
+      return
+    fi
+  done
+  say "Python 3.11 is needed for the development environment (PyTorch's CPU build)"
+  exit 1
+}
+
+make_venv() {
+  local stamp=.venv/requirements.stamp
+  cmp -s tools/requirements.txt "$stamp" 2>/dev/null && return
+  say "Python packages into .venv (PyTorch is 180 MB)"
+  [ -x .venv/bin/python ] || "$(find_python)" -m venv .venv
+  .venv/bin/python -m pip install --quiet --disable-pip-version-check -r tools/requirements.txt
+  cp tools/requirements.txt "$stamp"
+}
+
+# Every CPython from 3.10 to 3.13 on the machine gets its recording modules.
+other_pythons() {
+  local minor found candidate
+  for minor in 10 12 13; do
+    for candidate in "python3.$minor" "$HOME"/.pyenv/versions/3."$minor".*/bin/python3; do
+      found=$("$candidate" -c \
+        'import sys, sysconfig, os
+inc = sysconfig.get_paths()["include"]
+ok = sys.version_info[1] == int(sys.argv[1]) and os.path.exists(inc + "/Python.h")
+print(os.path.realpath(sys.executable) if ok else "")' "$minor" 2>/dev/null) || continue
+      [ -n "$found" ] && { printf '%s;' "$found"; break; }
+    done
+  done
+}
+
+build() {
+  local pythons
+  pythons=$(other_pythons)
+  cmake --preset release -DPython_EXECUTABLE="$PWD/.venv/bin/python" \
+    -DCROSSCUT_PYTHONS="${pythons%;}" >build/configure.log 2>&1 ||
+    { cat build/configure.log >&2; exit 1; }
+  cmake --build build/release
+}
+
+build_torch_shim() {
+  PYTHONPATH=build/release/python .venv/bin/python -m crosscut doctor --build \
+    >build/doctor.log 2>&1 || { cat build/doctor.log >&2; exit 1; }
+}
+
+install_packages
+make_venv
+mkdir -p build
+build
+build_torch_shim
