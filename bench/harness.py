@@ -1,0 +1,50 @@
+"""Interleaved measurement for Python: rounds of all variants in random order, ratios per round."""
+
+import dataclasses
+import json
+import random
+import statistics
+from typing import Callable
+
+
+@dataclasses.dataclass
+class Line:
+    """One line of the benchmark table. Times are per item, in nanoseconds."""
+
+    group: str
+    name: str
+    ns: float
+    ratio: float
+    ratio_q25: float
+    ratio_q75: float
+    rounds: int
+    added_ns: float  # median over rounds of (this - the first variant)
+
+    def to_json(self) -> str:
+        return json.dumps(dataclasses.asdict(self))
+
+
+def quartiles(values: list[float]) -> tuple[float, float, float]:
+    if len(values) < 2:
+        return values[0], values[0], values[0]
+    q25, q50, q75 = statistics.quantiles(values, n=4, method="inclusive")
+    return q25, q50, q75
+
+
+def interleave(group: str, variants: dict[str, Callable[[], float]], rounds: int) -> list[Line]:
+    """Runs each variant (returns ns per item) once per round; ratios are to the first variant."""
+    names = list(variants)
+    for name in names:
+        variants[name]()
+    ns: dict[str, list[float]] = {name: [] for name in names}
+    generator = random.Random(12345)
+    for _ in range(rounds):
+        for name in generator.sample(names, len(names)):
+            ns[name].append(variants[name]())
+    lines = []
+    for name in names:
+        ratios = [a / b for a, b in zip(ns[name], ns[names[0]])]
+        q25, q50, q75 = quartiles(ratios)
+        added = statistics.median(a - b for a, b in zip(ns[name], ns[names[0]]))
+        lines.append(Line(group, name, statistics.median(ns[name]), q50, q25, q75, rounds, added))
+    return lines
