@@ -1,0 +1,51 @@
+// The verb `record`: runs a command with Crosscut inside it and ends as the command ended.
+//
+// Record() makes the run directory, prepares the command's environment, starts it in this process
+// group, passes signals on, waits, and takes what is left in the rings of ended processes. It
+// touches neither stdin nor stdout. Call it from a process with one thread: it blocks signals.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "src/base/status.h"
+
+namespace crosscut::verbs {
+
+struct RecordOptions {
+  std::vector<std::string> command;  // argv; [0] is looked up in PATH like a shell does
+  std::string run_dir;               // "": crosscut-runs/<program>-<date>-<pid> under the cwd
+  std::string sources;               // CROSSCUT_SOURCES: names joined by ','; "": the default
+  std::string python = "boundary";   // off, boundary or calls
+  int64_t memory_mib = 0;            // cap per process; 0: the recorder's default
+  double control_percent = -1;       // share of steps that are control steps; < 0: the default
+  uint64_t seed = 0;                 // of the step plan; 0: chosen and written to run.json
+  std::vector<std::string> wrap;     // MODULE:LAYER, further modules whose boundary is recorded
+  // More variables for the command ("CROSSCUT_..."), for options that only a source knows.
+  std::vector<std::pair<std::string, std::string>> environment;
+  // Receives each line for the user, without a newline: at most ten in all. May be empty.
+  std::function<void(std::string_view line)> say;
+};
+
+struct RecordOutcome {
+  std::string run_dir;   // absolute
+  int wait_status = 0;   // as from waitpid(); 127 << 8 and 126 << 8 where the command could not run
+};
+
+// Fails (without having started anything) where the options are wrong or no run directory can be
+// made; everything that goes wrong later is said and does not stop the command.
+Result<RecordOutcome> Record(const RecordOptions& options);
+
+// Ends this process as `wait_status` says: the same exit code, or death by the same signal with
+// no core dump of ours.
+[[noreturn]] void EndAs(int wait_status);
+
+// What keeps Crosscut out of the program `path` ("is setuid root", "is statically linked", ...), or
+// "" where nothing does. `path` is a file, not a name to be looked up.
+std::string ObstacleOf(const std::string& path);
+
+}  // namespace crosscut::verbs
