@@ -1,0 +1,29 @@
+// What the views of one run show: tables, and the sentences around them. Every number in a view
+// stands in one of these tables.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "src/analyze/table.h"
+
+namespace crosscut::report {
+
+struct ReportData {
+  std::string title;  // what ran: "train.py"
+  // What else identifies the run, shown under the title in this order: {"Recorded", "..."}.
+  std::vector<std::pair<std::string, std::string>> facts;
+  std::vector<std::string> gaps;       // Trace::gaps: the first lines of every view
+  std::vector<analyze::Table> tables;  // in the order in which views list them
+
+  const analyze::Table* Find(std::string_view name) const {
+    for (const analyze::Table& t : tables) {
+      if (t.name == name) return &t;
+    }
+    return nullptr;
+  }
+};
+
+}  // namespace crosscut::report
