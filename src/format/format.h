@@ -106,6 +106,9 @@ enum Layer : uint8_t {
   kLayerDevice = 10, kLayerControl = 11,
 };
 
+// Steps and phases do not nest with the spans of their track: a begin of kind STEP ends the
+// process's running step and begins the next, kEndNamed of a STEP name ends the running step; the
+// same for PHASE. kEnd never ends them, and they leave every stack alone.
 enum Kind : uint8_t {
   kKindSpan = 0, kKindOperation = 1, kKindStep = 2, kKindPhase = 3,
   kKindText = 4,  // only a string: argument keys and values, probe names
@@ -133,11 +136,19 @@ struct NameAttributes {
   }
 };
 
-// kThread's third payload word: base layer in bits 7..0, flags above.
+// kThread's third payload word: base layer in bits 7..0, flags above. Without kThreadContinues the
+// track's stack is empty from here (a new thread, or the first word of a thread in a new session:
+// spans still open from the session before ended with that session's kStop).
 inline constexpr uint64_t kThreadIsMain = 1 << 8;
 inline constexpr uint64_t kThreadIsOurs = 1 << 9;      // the drain: its time is overhead
 inline constexpr uint64_t kThreadContinues = 1 << 10;  // seen before: spans may be open
 
+// Control steps and pauses: a thread writes nothing for a span that begins and ends inside one. The
+// end of a span begun before is written as it happens; a span begun inside and still open when
+// recording goes on is written then, its begin stamped at that switch (steps of the lead: at the
+// step's edge). So every track's stack is right again after the switch, and kOff / kOn need not be
+// there. A stamp may lie a little before its predecessor's: readers clamp it, it is no wrap.
+//
 // kStepLevel's second payload word.
 enum StepLevel : uint64_t {
   kLevelControl = 0, kLevelBoundary = 1, kLevelOperators = 2, kLevelEverything = 3,
