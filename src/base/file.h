@@ -1,0 +1,72 @@
+// Append-only files as the log writer sees them: the real one, one in memory and one that fails
+// on demand. No exceptions. One thread at a time per object.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "src/base/status.h"
+
+namespace crosscut::base {
+
+class File {
+ public:
+  virtual ~File() = default;
+  // Appends all of `bytes` at the end, or as many as the device takes before it fails: then the
+  // status says why and size() has grown by what was taken.
+  virtual Status Append(std::span<const std::byte> bytes) = 0;
+  // Makes the file `size` bytes long; only ever shorter than it is.
+  virtual Status Truncate(uint64_t size) = 0;
+  // On stable storage when it returns.
+  virtual Status Sync() = 0;
+  // Reads exactly `bytes.size()` bytes from `offset`; kIo past the end.
+  virtual Status ReadAt(uint64_t offset, std::span<std::byte> bytes) const = 0;
+  virtual uint64_t size() const = 0;
+};
+
+// What a file is opened for. All modes: O_CLOEXEC | O_NOFOLLOW; only regular files unless
+// kAppendAnything; created with mode 0600.
+enum class OpenMode {
+  kRead,
+  kCreateNew,       // fails where the name exists
+  kAppend,          // an existing file, read and written
+  kAppendAnything,  // also a device (/dev/full): for tests
+};
+
+// The message names `path` and the system's error.
+Result<std::unique_ptr<File>> OpenFile(const std::string& path, OpenMode mode);
+
+// Takes the descriptor, which must be open for reading and writing; closes it at the end.
+std::unique_ptr<File> AdoptFile(int fd, std::string name);
+
+// A file in memory; `contents` outlives it and is what a test inspects.
+std::unique_ptr<File> MemoryFile(std::vector<std::byte>* contents);
+
+// Passes through to `under`, and fails with kIo "injected" once `budget` bytes were appended in
+// all: the append that crosses the budget writes up to it. `fail_truncate` makes Truncate fail.
+std::unique_ptr<File> FailingFile(std::unique_ptr<File> under, uint64_t budget,
+                                  bool fail_truncate = false);
+
+// The whole of a small text file (at most `limit` bytes), /proc included.
+Result<std::string> ReadSmallFile(const std::string& path, size_t limit);
+
+// Holds an advisory lock (flock) on `path`, created 0600 if absent, until destroyed. The kernel
+// drops it when the process dies.
+class FileLock {
+ public:
+  // Waits at most `wait_ms` for another holder; kLimit then.
+  static Result<FileLock> Take(const std::string& path, int wait_ms);
+  FileLock(FileLock&& other) noexcept : fd_(other.fd_) { other.fd_ = -1; }
+  FileLock& operator=(FileLock&&) = delete;
+  ~FileLock();
+
+ private:
+  explicit FileLock(int fd) : fd_(fd) {}
+  int fd_;
+};
+
+}  // namespace crosscut::base

@@ -1,0 +1,31 @@
+// Which process is which, so that a pid that was used again is not taken for the old one.
+#pragma once
+
+#include <cstdint>
+
+#include "src/base/status.h"
+
+namespace crosscut::base {
+
+struct ProcessIdentity {
+  int64_t pid = 0;
+  uint64_t start = 0;          // /proc/<pid>/stat field 22: clock ticks from boot to its start
+  uint64_t pid_namespace = 0;  // inode of /proc/<pid>/ns/pid; 0 unknown
+  uint64_t boot = 0;           // first half of the kernel's boot id; 0 unknown
+};
+
+// The calling process. Fields that /proc does not tell stay 0. Opens files: not for hot paths.
+ProcessIdentity ThisProcess();
+
+enum class Liveness {
+  kDead,     // gone, a zombie, or its pid belongs to another process now
+  kAlive,
+  kUnknown,  // another pid namespace, or no /proc: it may live
+};
+Liveness LookUp(const ProcessIdentity& process);
+
+// Whether the process has the file mapped that (device, inode) names: false after it has replaced
+// its image by exec. kUnknown where its maps may not be read.
+Liveness HasMapped(int64_t pid, uint64_t device, uint64_t inode);
+
+}  // namespace crosscut::base

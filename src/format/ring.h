@@ -1,0 +1,229 @@
+// The ring file: where the threads of one process publish their words, and what is found there by
+// whoever looks: the process's own drain, `crosscut start|stop|snapshot`, a reader of the run, or
+// the reaper after its death. docs/format.md, "The ring file".
+//
+// Layout: RingHeader (page 0), RingDropSlot table (rest of the first kRingHeaderBytes), then
+// chunk_count chunks of kRingChunkBytes. All numbers little endian.
+//
+// Rules between the writer (src/collect) and everybody else:
+//  1. The header is filled first; `magic` is stored last (release).
+//  2. A thread's event words are stored with release after their payload words. The first event
+//     word that is 0 ends what is published. A clean chunk is all zero behind its header.
+//  3. A claim stores kChunkBaseTick, kChunkTrack, kChunkDrained = 0 and last (release) kChunkState
+//     = fill << 8 | kChunkActive, with fill taken from next_fill. Fills of one track rise in time.
+//  4. Words are in the log before they leave the ring: a chunk's state becomes kChunkFree (release)
+//     only after the log holds them, and its words are cleared only after that.
+//  5. Names and other session words are published in a chunk of track 0 (or are in the log) before
+//     any thread's word uses them.
+// So a reader that copies the ring first and reads the log second misses nothing, and fill numbers
+// with word ranges tell it what it has twice.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "src/base/process.h"
+#include "src/base/status.h"
+#include "src/format/format.h"
+
+namespace crosscut::format {
+
+enum RingState : uint32_t {
+  kRingPreparing = 0,
+  kRingDormant = 1,    // may be started by a request
+  kRingRecording = 2,
+  kRingPaused = 3,
+  kRingStopped = 4,    // the session is over; the drain finishes the log
+  kRingFinished = 5,   // the log is complete: nothing here is needed any more
+};
+
+enum RingRequest : uint32_t {
+  kRequestNone = 0, kRequestStart = 1, kRequestStop = 2, kRequestSnapshot = 3,
+};
+
+inline constexpr size_t kRingPageBytes = 4096;
+inline constexpr size_t kRingPluginBytes = 128;
+inline constexpr size_t kRingLogNameBytes = 256;
+
+// Page 0. Fields marked (atomic) change while the session runs: access them by RingLoad and
+// RingStore. Only the owning process writes, except `request`.
+struct RingHeader {
+  uint64_t magic;              // kRingMagic (atomic: stored last)
+  uint32_t version;            // kFormatVersion
+  uint32_t header_bytes;       // kRingHeaderBytes
+  uint64_t chunk_count;
+  uint64_t nonce;              // of this session: the same in the log's header, never 0
+  // The owner: a base::ProcessIdentity.
+  int64_t pid;
+  uint64_t pid_start;
+  uint64_t pid_namespace;
+  uint64_t boot;
+  // The run directory as fstat tells it, so that a ring whose log is not there yet is found.
+  uint64_t run_device;
+  uint64_t run_inode;
+  // Clock: ns of CLOCK_MONOTONIC = anchor_ns + (tick - anchor_tick) * ns_mult / 2^ns_shift.
+  uint32_t tick_source;        // TickSource
+  uint32_t ns_shift;
+  uint64_t ns_mult;
+  uint64_t anchor_tick;
+  int64_t anchor_ns;
+  int64_t anchor_realtime_ns;
+  // The session.
+  uint32_t state;              // RingState (atomic)
+  uint32_t stop_reason;        // StopReason, 0 while it records (atomic)
+  uint64_t start_tick;         // (atomic)
+  uint64_t stop_tick;          // 0 while it records (atomic)
+  uint64_t next_fill;          // the next claim's number, from 1 (atomic)
+  uint64_t first_fill;         // fills below it belong to an earlier session (atomic)
+  uint64_t drain_tick;         // when the drain last looked; 0 before its first pass (atomic)
+  uint64_t log_bytes;          // the log's length after its last whole chunk (atomic)
+  uint64_t failed_at_byte;     // where writing the log stopped for good; 0: it did not (atomic)
+  uint32_t failed_errno;       // (atomic)
+  // Requests from outside: `request` = RingRequest | serial << 8, written by whoever asks; the
+  // drain stores the same word in `answered` when it is done.
+  uint32_t request;            // (atomic)
+  uint32_t answered;           // (atomic)
+  uint32_t answer;             // 0 or an error number (atomic, before `answered`)
+  char log_name[kRingLogNameBytes];    // file name of the log inside the run directory
+  char last_plugin[kRingPluginBytes];  // "name:function" while a plugin is called, "" otherwise
+  uint64_t reserved[32];       // 0
+};
+static_assert(sizeof(RingHeader) <= kRingPageBytes);
+static_assert(std::is_trivially_copyable_v<RingHeader>);
+
+// Events that a track could not store, counted where a kill cannot lose the count. `count` is the
+// total since the slot was taken; kDrop words in the track's stream tell what of it was reported
+// there, so unreported = count - sum of the kDrop words of that track and reason, never below 0.
+// A slot is freed by count = 0, then track = 0.
+struct RingDropSlot {
+  uint64_t track;       // track id + 1; 0 = free (atomic: taken by compare-and-swap)
+  uint64_t reason;      // DropReason (atomic)
+  uint64_t count;       // (atomic)
+  uint64_t first_tick;  // full ticks (atomic)
+  uint64_t last_tick;
+  uint64_t reserved[3];
+};
+static_assert(sizeof(RingDropSlot) == 64);
+inline constexpr size_t kRingDropSlots =
+    (kRingHeaderBytes - kRingPageBytes) / sizeof(RingDropSlot);  // 960
+// Losses of threads that found no slot are counted in the last one, under this track + 1.
+inline constexpr uint64_t kRingSharedDropTrack = UINT32_MAX;
+
+template <class T>
+T RingLoad(const T& field) {
+  return std::atomic_ref<T>(const_cast<T&>(field)).load(std::memory_order_acquire);
+}
+template <class T>
+void RingStore(T& field, T value) {
+  std::atomic_ref<T>(field).store(value, std::memory_order_release);
+}
+
+inline constexpr uint64_t PackChunkState(uint64_t fill, RingChunkState state) {
+  return fill << 8 | state;
+}
+inline constexpr uint64_t ChunkFill(uint64_t state_word) { return state_word >> 8; }
+inline constexpr RingChunkState ChunkState(uint64_t state_word) {
+  return static_cast<RingChunkState>(state_word & 0xff);
+}
+
+// The words of one event at words[at]: 1 + payload, or 0 where nothing (more) is published there:
+// a 0 word, an unknown code, or an event that does not fit in words.
+inline size_t EventLength(std::span<const uint64_t> words, size_t at) {
+  const uint16_t code = static_cast<uint16_t>(words[at] & kCodeMask);
+  if (words[at] == 0) return 0;
+  const int fixed = FixedPayloadWords(code);
+  const size_t left = words.size() - at - 1;
+  if (fixed >= 0) return left >= static_cast<size_t>(fixed) ? 1 + fixed : 0;
+  if (fixed < -3 || left < static_cast<size_t>(-fixed)) return 0;
+  const uint64_t n = PayloadWords(code, words.data() + at + 1);
+  return n <= left ? 1 + n : 0;
+}
+
+// How many words from index kRingChunkHeaderWords on are published in a chunk that other threads
+// may still write (the event words are loaded with acquire). `words`: the whole chunk. Returns the
+// index behind the last whole event.
+size_t PublishedEnd(const uint64_t* words, size_t from = kRingChunkHeaderWords);
+
+// Restores full ticks from event words in stream order. A step back of up to 2^44 ticks is taken
+// as one (two hours); anything else is time going on, so a stream may be silent for a day.
+class TickReader {
+ public:
+  explicit TickReader(uint64_t base_tick) : tick_(base_tick) {}
+  uint64_t Next(uint64_t word) {
+    const uint64_t ahead = ((word >> kCodeBits) - tick_) & kTickMask;
+    const uint64_t back = (kTickMask + 1) - ahead;
+    tick_ = back <= uint64_t{1} << 44 && back <= tick_ ? tick_ - back : tick_ + ahead;
+    return tick_;
+  }
+  uint64_t tick() const { return tick_; }
+
+ private:
+  uint64_t tick_;
+};
+
+// A mapped ring: for its owner, and for those who write `request`. Move-only; unmaps at the end.
+// A file that others truncate while it is mapped ends the process that touches it (SIGBUS):
+// readers use RingSnapshot instead.
+class RingMapping {
+ public:
+  // Checks size, magic, version and counts; kCorrupt names what is wrong. O_NOFOLLOW; the file
+  // must be regular and belong to this user (or the user must be root).
+  static Result<RingMapping> Open(const std::string& path, bool writable);
+  RingMapping(RingMapping&& other) noexcept;
+  RingMapping& operator=(RingMapping&&) = delete;
+  ~RingMapping();
+
+  RingHeader* header() const { return reinterpret_cast<RingHeader*>(base_); }
+  std::span<RingDropSlot> drops() const;
+  uint64_t chunk_count() const { return chunk_count_; }  // checked against the size at Open
+  uint64_t* chunk(uint64_t index) const {
+    return reinterpret_cast<uint64_t*>(base_ + kRingHeaderBytes + index * kRingChunkBytes);
+  }
+
+ private:
+  RingMapping(char* base, size_t bytes, uint64_t chunks)
+      : base_(base), bytes_(bytes), chunk_count_(chunks) {}
+  char* base_;
+  size_t bytes_;
+  uint64_t chunk_count_;
+};
+
+// What one chunk held when it was copied.
+struct RingChunkCopy {
+  uint64_t index = 0;      // of the chunk in the ring
+  uint64_t fill = 0;
+  uint64_t base_tick = 0;
+  uint32_t track = 0;
+  bool active = false;     // a thread was writing there
+  bool damaged = false;    // words behind `words` were not 0 and not readable
+  std::vector<uint64_t> words;  // whole events, from index kRingChunkHeaderWords on
+};
+
+// A consistent copy of a ring that may be in use or hostile. Reads by pread: no mapping, so no
+// SIGBUS; memory is bounded by the file's true size.
+struct RingSnapshot {
+  // kNotFound, kCorrupt (with the reason), kIo.
+  static Result<RingSnapshot> Read(const std::string& path);
+  // Only header and owner: cheap.
+  static Result<RingSnapshot> ReadHeader(const std::string& path);
+
+  std::string path;
+  uint64_t device = 0, inode = 0;
+  RingHeader header;                // log_name and last_plugin are NUL-terminated
+  base::Liveness owner = base::Liveness::kUnknown;  // kDead also after an exec
+  std::vector<RingDropSlot> drops;  // the slots in use
+  std::vector<RingChunkCopy> chunks;  // of this session, ordered by fill; empty ones left out
+  uint64_t changed = 0;             // chunks that were recycled while they were copied
+};
+
+// Files in `dir` that are named like rings of this user (or, for root, of anyone), as full paths.
+std::vector<std::string> FindRings(const std::string& dir);
+
+// "<dir>/crosscut-<uid>-<pid>-<nonce in hex>.ring"
+std::string RingPath(const std::string& dir, int64_t pid, uint64_t nonce);
+
+}  // namespace crosscut::format
