@@ -1,0 +1,175 @@
+"""make bench: every suite, one table, JSON beside it.
+
+Usage: run.py [--rounds N] [--only SUITE,...] [-o build/bench]
+Ratios come from interleaved rounds inside one process; every group has an A/A control. A line
+with a bound says whether it holds; nothing here fails a build.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+BUILD = ROOT / "build" / "release"
+PACKAGE = BUILD / "python"
+CROSSCUT = PACKAGE / "crosscut" / "bin" / "crosscut"
+
+# (group prefix, name, field, of): field of the line, divided by the same field of line `of` of the
+# group where given; must be <= the bound (>= where negative).
+BOUNDS = [
+    ("span", "span, inline", "ratio", None, 1.12),
+    ("span", "span, C ABI", "ratio", None, 1.25),
+    ("disabled", "disabled span, C ABI", "ns", None, 3.0),
+    ("op:", "crosscut", "added_ns", "torch.profiler", 0.30),
+    ("step:", "crosscut", "added_ns", "torch.profiler", 0.40),
+    ("step: MLP", "crosscut", "ratio", None, 1.20),
+    ("boundary call:", "crosscut", "added_ns", None, 35.0),
+    ("boundary: MLP", "crosscut", "ratio", None, 1.03),
+    ("operation scope", "crosscut.operation, recording", "ns",
+     "record_function, nothing records", 0.05),
+    ("Python call, 3.10", "crosscut", "added_ns", "cProfile", 0.7),
+    ("Python call, 3.11", "crosscut", "added_ns", "cProfile", 0.7),
+    ("Python call, 3.12", "crosscut", "added_ns", "cProfile", 0.5),
+    ("Python call, 3.13", "crosscut", "added_ns", "cProfile", 0.5),
+    ("Python call, 3.10", "crosscut", "added_ns", "VizTracer (no C calls)", 0.7),
+    ("Python call, 3.11", "crosscut", "added_ns", "VizTracer (no C calls)", 0.7),
+    ("Python call, 3.12", "crosscut", "added_ns", "VizTracer (no C calls)", 0.5),
+    ("Python call, 3.13", "crosscut", "added_ns", "VizTracer (no C calls)", 0.5),
+    ("stop", "stop with 1 M events held, median", "value", None, 10.0),
+    ("pack", "repeating, bytes per span", "value", None, 3.5),
+    ("pack", "random, bytes per span", "value", None, 5.0),
+    ("pack", "repeating, ns per span", "value", None, 20.0),
+    ("pack", "random, ns per span", "value", None, 35.0),
+    ("engine", "keyed overlap", "value", None, -20.0),
+    ("report", "10 M spans, text", "value", None, 3.0),
+]
+
+
+def output_lines(command, env=None, timeout=900):
+    result = subprocess.run(command, env=env, capture_output=True, text=True, timeout=timeout)
+    if result.returncode != 0:
+        print(f"bench: {' '.join(map(str, command))} ended with {result.returncode}:\n"
+              f"{result.stderr[-2000:]}", file=sys.stderr)
+    return [json.loads(line) for line in result.stdout.splitlines() if line.startswith("{")]
+
+
+def recorded(script, flags, rounds, python=sys.executable):
+    """Lines of a suite that runs under `crosscut record`."""
+    with tempfile.TemporaryDirectory() as run:
+        env = dict(os.environ, PYTHONPATH=f"{PACKAGE}:{ROOT / 'bench'}")
+        return output_lines([CROSSCUT, "record", "-o", f"{run}/run", "--control-steps=0", *flags,
+                             "--", python, ROOT / "bench" / script, str(rounds)], env)
+
+
+def other_pythons():
+    cache = (BUILD / "CMakeCache.txt").read_text()
+    for line in cache.splitlines():
+        if line.startswith("CROSSCUT_PYTHONS:"):
+            return [p for p in line.split("=", 1)[1].split(";") if p]
+    return []
+
+
+def suite_native(rounds):
+    return (output_lines([BUILD / "bench" / "bench_spans"]) +
+            output_lines([BUILD / "bench" / "bench_format"]) +
+            output_lines([BUILD / "bench" / "bench_engine"]))
+
+
+def suite_torch(rounds):
+    return recorded("torch_ops.py", [], rounds)
+
+
+def suite_boundary(rounds):
+    return recorded("boundary.py", ["--sources=pycalls"], rounds)
+
+
+def suite_operation(rounds):
+    return recorded("operation.py", ["--sources=none"], rounds)
+
+
+def suite_pycalls(rounds):
+    lines = []
+    for python in [sys.executable, *other_pythons()]:
+        lines += recorded("pycalls.py", ["--python=calls"], rounds, python)
+    return lines
+
+
+SUITES = {"native": suite_native, "torch": suite_torch, "boundary": suite_boundary,
+          "operation": suite_operation, "pycalls": suite_pycalls}
+
+
+def verdict(line, lines):
+    said = []
+    for group, name, field, of, bound in BOUNDS:
+        if not line["group"].startswith(group) or line["name"] != name or field not in line:
+            continue
+        value = line[field]
+        if of is not None:
+            others = [x for x in lines if x["group"] == line["group"] and x["name"] == of]
+            if not others:
+                continue
+            value /= others[0][field]
+        holds = value >= -bound if bound < 0 else value <= bound
+        label = f"{value:.3g} x {of}" if of else f"{value:.3g}"
+        sign = ">=" if bound < 0 else "<="
+        said.append(f"{label} {sign} {abs(bound):g}: {'holds' if holds else 'DOES NOT HOLD'}")
+    return "; ".join(said)
+
+
+def head():
+    model = next((x.split(":", 1)[1].strip() for x in open("/proc/cpuinfo") if "model name" in x),
+                 platform.machine())
+    versions = {"python": platform.python_version(), "kernel": platform.release()}
+    for module in ("torch", "numpy", "viztracer"):
+        try:
+            versions[module] = __import__(module).__version__
+        except ImportError:
+            pass
+    return {"cpu": model, "cores": os.cpu_count(), **versions}
+
+
+def print_table(lines):
+    group = None
+    for line in lines:
+        if line["group"] != group:
+            group = line["group"]
+            print(f"\n{group}")
+        if "value" in line:
+            numbers = f"{line['value']:>10.3f} {line['unit']}"
+        else:
+            added = f"{line['added_ns']:>+10.1f}" if "added_ns" in line else " " * 10
+            numbers = (f"{line['ns']:>12.1f} ns {added}   ratio {line['ratio']:.3f} "
+                       f"[{line['ratio_q25']:.3f}, {line['ratio_q75']:.3f}]")
+        print(f"  {line['name']:<40} {numbers}   {line['verdict']}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=31)
+    parser.add_argument("--only", default=",".join(SUITES))
+    parser.add_argument("-o", "--out", default=str(ROOT / "build" / "bench"))
+    arguments = parser.parse_args()
+    shutil.rmtree(arguments.out, ignore_errors=True)
+    os.makedirs(arguments.out)
+    lines = []
+    for suite in arguments.only.split(","):
+        lines += SUITES[suite](arguments.rounds)
+    for line in lines:
+        line["verdict"] = verdict(line, lines)
+    machine = head()
+    print("Crosscut benchmarks: medians and quartiles of interleaved rounds, ratio to the first "
+          "line of each group\n" + ", ".join(f"{k} {v}" for k, v in machine.items()))
+    print_table(lines)
+    results = pathlib.Path(arguments.out) / "results.json"
+    results.write_text(json.dumps({"machine": machine, "lines": lines}, indent=1))
+    print(f"\n{results}")
+
+
+if __name__ == "__main__":
+    main()
