@@ -1,0 +1,45 @@
+"""Recording real programs and reading their tables, for the end-to-end tests."""
+
+import csv
+import io
+import os
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "build" / "release" / "python"
+CROSSCUT = PACKAGE / "crosscut" / "bin" / "crosscut"
+
+
+def record(run, command, *flags, **options):
+    """Runs `command` under `crosscut record -o run`; returns the CompletedProcess (texts)."""
+    env = dict(os.environ, PYTHONPATH=str(PACKAGE), **options.pop("env", {}))
+    return subprocess.run([CROSSCUT, "record", "-o", run, *flags, "--", *command], env=env,
+                          capture_output=True, text=True, timeout=options.pop("timeout", 300),
+                          **options)
+
+
+def record_script(run, text, *flags, **options):
+    """Records a Python script given as text."""
+    script = pathlib.Path(f"{run}.py")
+    script.write_text(text)
+    return record(run, [sys.executable, script], *flags, **options)
+
+
+def crosscut(*arguments):
+    """The stdout of a reading verb, which must succeed (or say that the input is incomplete)."""
+    result = subprocess.run([CROSSCUT, *map(str, arguments)], capture_output=True, text=True,
+                            timeout=300)
+    assert result.returncode in (0, 3), result.stderr
+    return result.stdout
+
+
+def table(run, name):
+    """A table as a list of dicts; columns whose cells are all integers become ints."""
+    rows = list(csv.DictReader(io.StringIO(crosscut("table", run, name, "--format=csv"))))
+    for row in rows:
+        for key, value in row.items():
+            if value.lstrip("-").isdigit():
+                row[key] = int(value)
+    return rows
