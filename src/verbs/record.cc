@@ -1,0 +1,276 @@
+#include "src/verbs/record.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <random>
+
+#include "src/format/reap.h"
+#include "src/verbs/record_environment.h"
+#include "src/verbs/record_process.h"
+
+extern char** environ;
+
+namespace crosscut::verbs {
+namespace {
+
+constexpr int kMaxLines = 10;
+constexpr int kStrayWaitMs[] = {5, 15, 30, 50};  // at most 100 ms for children that still end
+
+// Keeps the promise of at most kMaxLines.
+class Talk {
+ public:
+  explicit Talk(const std::function<void(std::string_view)>& say) : say_(say) {}
+  void operator()(const std::string& line) {
+    if (say_ && ++lines_ <= kMaxLines) say_(line);
+  }
+
+ private:
+  const std::function<void(std::string_view)>& say_;
+  int lines_ = 0;
+};
+
+std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+// "train" for `python -u train.py`, "python" for `python -c ...`, else the program's own name.
+std::string ProgramName(const std::vector<std::string>& command) {
+  const std::string program = BaseName(command[0]);
+  if (!program.starts_with("python")) return program;
+  for (size_t i = 1; i < command.size(); ++i) {
+    const std::string& word = command[i];
+    if (word == "-m" && i + 1 < command.size()) return command[i + 1];
+    if (word == "-c" || word == "-") return program;
+    if (word == "-W" || word == "-X") ++i;
+    if (word.starts_with("-")) continue;
+    const std::string script = BaseName(word);
+    return script.ends_with(".py") ? script.substr(0, script.size() - 3) : script;
+  }
+  return program;
+}
+
+std::string SafeFileName(std::string text) {
+  for (char& c : text) {
+    const bool plain = isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_' || c == '-';
+    if (!plain) c = '_';
+  }
+  while (text.starts_with(".") || text.starts_with("-")) text.erase(0, 1);
+  return text.empty() ? "run" : text.substr(0, 64);
+}
+
+std::string DefaultRunDir(const std::vector<std::string>& command) {
+  const time_t now = time(nullptr);
+  struct tm local;
+  localtime_r(&now, &local);
+  char date[32];
+  strftime(date, sizeof date, "%Y%m%d-%H%M%S", &local);
+  return "crosscut-runs/" + SafeFileName(ProgramName(command)) + "-" + date + "-" +
+         std::to_string(getpid());
+}
+
+Status MakeFolders(const std::string& path) {
+  for (size_t at = path.find('/', 1);; at = path.find('/', at + 1)) {
+    const std::string part = path.substr(0, at);
+    const mode_t mode = at == std::string::npos ? 0700 : 0777;
+    if (mkdir(part.c_str(), mode) != 0 && errno != EEXIST) {
+      return Status::Io("cannot make the folder " + part + ": " + strerror(errno));
+    }
+    if (at == std::string::npos) return {};
+  }
+}
+
+bool IsEmpty(const std::string& path) {
+  DIR* folder = opendir(path.c_str());
+  if (folder == nullptr) return true;
+  bool empty = true;
+  while (const dirent* entry = readdir(folder)) {
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") empty = false;
+  }
+  closedir(folder);
+  return empty;
+}
+
+// An earlier run of that name steps aside to the first free "<dir>.<n>".
+Status MoveAside(const std::string& dir, Talk& talk) {
+  for (int n = 1; n < 10000; ++n) {
+    const std::string other = dir + "." + std::to_string(n);
+    if (access(other.c_str(), F_OK) == 0) continue;
+    if (rename(dir.c_str(), other.c_str()) != 0) {
+      return Status::Io("cannot rename the earlier run " + dir + ": " + strerror(errno));
+    }
+    talk("the earlier run is now " + other);
+    return {};
+  }
+  return Status::Limit(dir + " and 9999 earlier runs are there");
+}
+
+Result<std::string> MakeRunDir(const RecordOptions& options, Talk& talk) {
+  std::string dir = options.run_dir.empty() ? DefaultRunDir(options.command) : options.run_dir;
+  while (dir.size() > 1 && dir.ends_with("/")) dir.pop_back();
+  struct stat facts;
+  if (stat(dir.c_str(), &facts) == 0) {
+    if (!S_ISDIR(facts.st_mode)) return Status::Invalid(dir + " is not a folder");
+    if (!IsEmpty(dir)) {
+      if (access((dir + "/run.json").c_str(), F_OK) != 0) {
+        return Status::Invalid(dir + " is not empty and holds no run: name another folder");
+      }
+      if (const Status moved = MoveAside(dir, talk); !moved.ok()) return moved;
+    }
+  }
+  if (const Status made = MakeFolders(dir); !made.ok()) return made;
+  char* absolute = realpath(dir.c_str(), nullptr);
+  if (absolute == nullptr) return Status::Io(dir + ": " + strerror(errno));
+  std::string result = absolute;
+  free(absolute);
+  return result;
+}
+
+bool IsUtf8(std::string_view text) {
+  for (size_t i = 0; i < text.size();) {
+    const unsigned char c = text[i++];
+    int more = c < 0x80 ? 0 : (c >> 5) == 6 ? 1 : (c >> 4) == 14 ? 2 : (c >> 3) == 30 ? 3 : -1;
+    if (more < 0) return false;
+    for (; more > 0; --more, ++i) {
+      if (i >= text.size() || (static_cast<unsigned char>(text[i]) & 0xc0) != 0x80) return false;
+    }
+  }
+  return true;
+}
+
+std::string JsonText(std::string_view text) {
+  const bool utf8 = IsUtf8(text);
+  std::string out = "\"";
+  for (const char c : text) {
+    const unsigned char byte = c;
+    if (c == '"' || c == '\\') {
+      out += {'\\', c};
+    } else if (byte < 0x20) {
+      char escaped[8];
+      snprintf(escaped, sizeof escaped, "\\u%04x", byte);
+      out += escaped;
+    } else if (byte >= 0x80 && !utf8) {
+      out += "\\ufffd";
+    } else {
+      out += c;
+    }
+  }
+  return out + "\"";
+}
+
+Status WriteRunJson(const RecordOptions& options) {
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  std::string command;
+  for (const std::string& word : options.command) {
+    command += (command.empty() ? "" : ", ") + JsonText(word);
+  }
+  const int64_t ns = int64_t{now.tv_sec} * 1000000000 + now.tv_nsec;
+  const std::string text = "{\"format\": 1,\n \"seed\": " + std::to_string(options.seed) +
+                           ",\n \"started_realtime_ns\": " + std::to_string(ns) +
+                           ",\n \"command\": [" + command + "]}\n";
+  const std::string path = options.run_dir + "/run.json";
+  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (fd < 0) return Status::Io(path + ": " + strerror(errno));
+  const ssize_t written = write(fd, text.data(), text.size());
+  const int error = written < 0 ? errno : ENOSPC;
+  close(fd);
+  if (written != static_cast<ssize_t>(text.size())) return Status::Io(path + ": " + strerror(error));
+  return {};
+}
+
+int CountLogs(const std::string& dir) {
+  DIR* folder = opendir(dir.c_str());
+  if (folder == nullptr) return 0;
+  int logs = 0;
+  while (const dirent* entry = readdir(folder)) {
+    if (std::string_view(entry->d_name).ends_with(".crosscut")) ++logs;
+  }
+  closedir(folder);
+  return logs;
+}
+
+void SleepMs(int ms) {
+  const struct timespec time = {ms / 1000, (ms % 1000) * 1000000L};
+  nanosleep(&time, nullptr);
+}
+
+// Takes what the ended processes left, and gives children that are just ending a moment.
+void Reap(const std::string& dir, Talk& talk) {
+  int64_t alive = 0;
+  for (int wait : kStrayWaitMs) {
+    Result<format::ReapReport> report = format::ReapRun(dir);
+    if (!report.ok()) {
+      talk("the rings of ended processes could not be emptied (" +
+           std::string(report.status().message()) + "); reading the run will do it");
+      return;
+    }
+    alive = 0;
+    for (const format::ReapReport::Process& process : report->processes) {
+      if (process.alive) ++alive;
+      if (!process.problem.empty()) talk(process.key + ": " + process.problem);
+    }
+    if (alive == 0) return;
+    SleepMs(wait);
+  }
+  talk(std::to_string(alive) + " process(es) of the run still live and go on recording");
+}
+
+void SayResult(const RecordOptions& options, const std::string& obstacle, Talk& talk) {
+  const int logs = CountLogs(options.run_dir);
+  if (logs > 0) {
+    talk(std::to_string(logs) + (logs == 1 ? " process" : " processes") + " recorded in " +
+         options.run_dir + "; next: crosscut report " + options.run_dir);
+  } else if (obstacle.empty()) {
+    talk("nothing was recorded: Crosscut got into no process of the command (run directory " +
+         options.run_dir + ")");
+  }
+}
+
+}  // namespace
+
+Result<RecordOutcome> Record(const RecordOptions& given) {
+  if (given.command.empty()) return Status::Invalid("no command to record");
+  Talk talk(given.say);
+  RecordOptions options = given;
+  Result<std::string> dir = MakeRunDir(options, talk);
+  if (!dir.ok()) return dir.status();
+  options.run_dir = *dir;
+  if (options.seed == 0) options.seed = std::random_device()() + uint64_t{1};
+  if (const Status written = WriteRunJson(options); !written.ok()) return written;
+
+  char self[4096];
+  const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+  const PackageLayout package = FindPackage(std::string(self, length > 0 ? length : 0));
+  std::vector<std::string> variables;
+  for (char** variable = environ; *variable != nullptr; ++variable) variables.push_back(*variable);
+  const char* path = getenv("PATH");
+  const std::string file = FindInPath(options.command[0], path ? path : "/bin:/usr/bin");
+  const std::string obstacle = ObstacleOf(file);
+  const PreparedEnvironment prepared =
+      PrepareEnvironment(variables, options, package, obstacle);
+  for (const std::string& problem : prepared.problems) talk(problem);
+  if (!obstacle.empty()) {
+    talk(file + " " + obstacle + ": Crosscut cannot get into it and records only its children");
+  }
+
+  Result<CommandEnd> end = RunCommand(options.command, prepared.variables);
+  if (!end.ok()) return end.status();
+  if (end->exec_errno != 0) {
+    talk(options.command[0] + ": " + strerror(end->exec_errno));
+  } else {
+    Reap(options.run_dir, talk);
+    SayResult(options, obstacle, talk);
+  }
+  return RecordOutcome{options.run_dir, end->wait_status};
+}
+
+}  // namespace crosscut::verbs

@@ -1,0 +1,220 @@
+#include "src/verbs/record_environment.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <string_view>
+
+namespace crosscut::verbs {
+namespace {
+
+bool Exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
+
+class Variables {
+ public:
+  explicit Variables(std::vector<std::string> all) : all_(std::move(all)) {}
+
+  std::string Get(const std::string& name) const {
+    for (const std::string& variable : all_) {
+      if (variable.starts_with(name + "=")) return variable.substr(name.size() + 1);
+    }
+    return "";
+  }
+  void Set(const std::string& name, const std::string& value) {
+    for (std::string& variable : all_) {
+      if (variable.starts_with(name + "=")) {
+        variable = name + "=" + value;
+        return;
+      }
+    }
+    all_.push_back(name + "=" + value);
+  }
+  void RemoveOurs() {
+    std::erase_if(all_, [](const std::string& v) { return v.starts_with("CROSSCUT_"); });
+  }
+  std::vector<std::string> Take() { return std::move(all_); }
+
+ private:
+  std::vector<std::string> all_;
+};
+
+// `list` with `item` at its front (once), or at its end.
+std::string With(const std::string& list, const std::string& item, bool front) {
+  std::string rest;
+  for (size_t at = 0; at < list.size();) {
+    const size_t end = std::min(list.find(':', at), list.size());
+    const std::string part = list.substr(at, end - at);
+    if (part != item) rest += (rest.empty() ? "" : ":") + part;
+    at = end + 1;
+  }
+  if (rest.empty()) return item;
+  return front ? item + ":" + rest : rest + ":" + item;
+}
+
+// The facts of an ELF file that decide whether a library can be loaded before it.
+class ElfFile {
+ public:
+  explicit ElfFile(const std::string& path) {
+    const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return;
+    Read(fd);
+    close(fd);
+  }
+  bool is_elf = false, same_class = false, has_interpreter = false, has_asan = false;
+
+ private:
+  void Read(int fd) {
+    Elf64_Ehdr header;
+    if (pread(fd, &header, sizeof header, 0) != ssize_t{sizeof header} ||
+        memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) {
+      return;
+    }
+    is_elf = true;
+    same_class = header.e_ident[EI_CLASS] == ELFCLASS64;
+    if (!same_class || header.e_phentsize != sizeof(Elf64_Phdr) || header.e_phnum > 256) return;
+    std::vector<Elf64_Phdr> segments(header.e_phnum);
+    const size_t bytes = segments.size() * sizeof(Elf64_Phdr);
+    if (pread(fd, segments.data(), bytes, header.e_phoff) != static_cast<ssize_t>(bytes)) return;
+    for (const Elf64_Phdr& segment : segments) {
+      if (segment.p_type == PT_INTERP) has_interpreter = true;
+    }
+    for (const Elf64_Phdr& segment : segments) {
+      if (segment.p_type == PT_DYNAMIC) ReadDynamic(fd, segment, segments);
+    }
+  }
+
+  void ReadDynamic(int fd, const Elf64_Phdr& dynamic, const std::vector<Elf64_Phdr>& segments) {
+    if (dynamic.p_filesz > (1 << 20)) return;
+    std::vector<Elf64_Dyn> entries(dynamic.p_filesz / sizeof(Elf64_Dyn));
+    const size_t bytes = entries.size() * sizeof(Elf64_Dyn);
+    if (pread(fd, entries.data(), bytes, dynamic.p_offset) != static_cast<ssize_t>(bytes)) return;
+    uint64_t strings = 0;
+    for (const Elf64_Dyn& entry : entries) {
+      if (entry.d_tag == DT_STRTAB) strings = entry.d_un.d_ptr;
+    }
+    for (const Elf64_Phdr& segment : segments) {
+      if (segment.p_type != PT_LOAD || strings < segment.p_vaddr ||
+          strings - segment.p_vaddr >= segment.p_filesz) {
+        continue;
+      }
+      const uint64_t offset = segment.p_offset + (strings - segment.p_vaddr);
+      for (const Elf64_Dyn& entry : entries) {
+        if (entry.d_tag == DT_NEEDED) Note(fd, offset + entry.d_un.d_val);
+      }
+    }
+  }
+
+  void Note(int fd, uint64_t offset) {
+    char name[64] = {};
+    if (pread(fd, name, sizeof name - 1, offset) <= 0) return;
+    const std::string_view text(name);
+    if (text.starts_with("libasan.so") || text.starts_with("libclang_rt.asan")) has_asan = true;
+  }
+};
+
+std::string Join(const std::vector<std::string>& parts) {
+  std::string out;
+  for (const std::string& part : parts) out += (out.empty() ? "" : ",") + part;
+  return out;
+}
+
+void SetOptions(const RecordOptions& options, Variables& variables) {
+  variables.RemoveOurs();
+  variables.Set("CROSSCUT_RUN", options.run_dir);
+  variables.Set("CROSSCUT_PYTHON", options.python);
+  variables.Set("CROSSCUT_SEED", std::to_string(options.seed));
+  if (!options.sources.empty()) variables.Set("CROSSCUT_SOURCES", options.sources);
+  if (options.memory_mib > 0) variables.Set("CROSSCUT_MEMORY", std::to_string(options.memory_mib));
+  if (options.control_percent >= 0) {
+    char text[32];
+    snprintf(text, sizeof text, "%g", options.control_percent);
+    variables.Set("CROSSCUT_CONTROL_STEPS", text);
+  }
+  if (!options.wrap.empty()) variables.Set("CROSSCUT_WRAP", Join(options.wrap));
+  for (const auto& [name, value] : options.environment) variables.Set(name, value);
+}
+
+}  // namespace
+
+PackageLayout FindPackage(const std::string& executable) {
+  PackageLayout layout;
+  const size_t folder = executable.rfind('/');
+  const size_t root = folder == std::string::npos || folder == 0
+                          ? std::string::npos
+                          : executable.rfind('/', folder - 1);
+  if (root == std::string::npos) return layout;
+  layout.root = executable.substr(0, root);
+  if (Exists(layout.root + "/inject/sitecustomize.py")) layout.inject = layout.root + "/inject";
+  const std::string preload = layout.root + "/lib/libcrosscut_preload.so";
+  if (Exists(preload)) layout.preload = preload;
+  return layout;
+}
+
+PreparedEnvironment PrepareEnvironment(const std::vector<std::string>& current,
+                                       const RecordOptions& options, const PackageLayout& package,
+                                       const std::string& obstacle) {
+  Variables variables(current);
+  PreparedEnvironment out;
+  SetOptions(options, variables);
+  if (package.inject.empty()) {
+    out.problems.push_back("the injected files are missing beside this program: Python programs "
+                           "will not be recorded unless they import crosscut");
+  } else if (package.inject.find(':') != std::string::npos) {
+    out.problems.push_back("Crosscut is installed below a folder with ':' in its name: Python "
+                           "programs cannot be recorded");
+  } else {
+    variables.Set("PYTHONPATH", With(variables.Get("PYTHONPATH"), package.inject, true));
+  }
+  // The loader splits LD_PRELOAD at spaces and colons, without any quoting.
+  const bool preloadable = !package.preload.empty() &&
+                           package.preload.find_first_of(": ") == std::string::npos &&
+                           obstacle.find("AddressSanitizer") == std::string::npos &&
+                           obstacle.find("32-bit") == std::string::npos;
+  if (preloadable) {
+    variables.Set("LD_PRELOAD", With(variables.Get("LD_PRELOAD"), package.preload, false));
+  }
+  out.variables = variables.Take();
+  return out;
+}
+
+std::string FindInPath(const std::string& name, const std::string& path) {
+  if (name.find('/') != std::string::npos) return Exists(name) ? name : "";
+  for (size_t at = 0; at <= path.size();) {
+    const size_t end = std::min(path.find(':', at), path.size());
+    const std::string folder = end == at ? "." : path.substr(at, end - at);
+    const std::string file = folder + "/" + name;
+    struct stat facts;
+    if (stat(file.c_str(), &facts) == 0 && S_ISREG(facts.st_mode) &&
+        access(file.c_str(), X_OK) == 0) {
+      return file;
+    }
+    at = end + 1;
+  }
+  return "";
+}
+
+std::string ObstacleOf(const std::string& path) {
+  struct stat facts;
+  if (stat(path.c_str(), &facts) != 0) return "";
+  if ((facts.st_mode & S_ISUID) != 0 && facts.st_uid != geteuid()) return "is setuid";
+  if ((facts.st_mode & S_ISGID) != 0 && facts.st_gid != getegid()) return "is setgid";
+  char capability[64];
+  if (getxattr(path.c_str(), "security.capability", capability, sizeof capability) > 0) {
+    return "has file capabilities";
+  }
+  if (access(path.c_str(), R_OK) != 0) return "is not readable";
+  const ElfFile elf(path);
+  if (!elf.is_elf) return "";
+  if (!elf.same_class) return "is a 32-bit program";
+  if (!elf.has_interpreter) return "is statically linked";
+  if (elf.has_asan) return "is built with AddressSanitizer, which refuses preloaded libraries";
+  return "";
+}
+
+}  // namespace crosscut::verbs

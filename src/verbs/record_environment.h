@@ -1,0 +1,34 @@
+// What a command needs around it so that Crosscut gets in: files of our package, variables.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "src/base/status.h"
+#include "src/verbs/record.h"
+
+namespace crosscut::verbs {
+
+// The files of the package this program belongs to; "" for what is not there.
+struct PackageLayout {
+  std::string root;     // .../crosscut
+  std::string inject;   // folder for PYTHONPATH
+  std::string preload;  // library for LD_PRELOAD
+};
+// `executable`: the path of the running CLI, .../crosscut/bin/crosscut.
+PackageLayout FindPackage(const std::string& executable);
+
+struct PreparedEnvironment {
+  std::vector<std::string> variables;  // "NAME=value", all of them
+  std::vector<std::string> problems;   // sentences: what cannot be recorded, and why
+};
+// `current`: this process's variables. Changes CROSSCUT_*, PYTHONPATH and LD_PRELOAD, nothing
+// else; their order stays. `obstacle`: ObstacleOf() the command's file.
+PreparedEnvironment PrepareEnvironment(const std::vector<std::string>& current,
+                                       const RecordOptions& options, const PackageLayout& package,
+                                       const std::string& obstacle);
+
+// The file a shell would run for `name`, "" if none.
+std::string FindInPath(const std::string& name, const std::string& path);
+
+}  // namespace crosscut::verbs
