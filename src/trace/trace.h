@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -33,18 +34,29 @@ enum class Layer : uint8_t {  // numbers as in the native format
 };
 inline constexpr int kLayerCount = 12;
 std::string_view LayerName(Layer layer);  // "python"; "" for kNone
+// The layer of that name; false where there is none. "" and "none" are kNone.
+bool ParseLayer(std::string_view name, Layer* layer);
 
 enum class Kind : uint8_t { kSpan = 0, kOperation = 1, kStep = 2, kPhase = 3, kText = 4 };
 
-// Unique strings. Not thread-safe.
+// Unique strings. Not thread-safe. Moves, but is not copied.
 class Strings {
  public:
+  Strings() = default;
+  Strings(Strings&&) = default;
+  Strings& operator=(Strings&&) = default;
+
   StringId Intern(std::string_view text);
+  StringId Find(std::string_view text) const;  // none where `text` was never interned
   std::string_view Get(StringId id) const { return id.valid() ? texts_[id.value] : ""; }
   size_t size() const { return texts_.size(); }
 
  private:
-  std::unordered_map<std::string, uint32_t> index_;
+  struct Hash {
+    using is_transparent = void;
+    size_t operator()(std::string_view s) const { return std::hash<std::string_view>()(s); }
+  };
+  std::unordered_map<std::string, uint32_t, Hash, std::equal_to<>> index_;
   std::vector<std::string_view> texts_;  // views of the map's keys, which do not move
 };
 
@@ -101,6 +113,7 @@ struct Track {
   Spans spans;
   Args args;
   Instants instants;
+  Args instant_args;              // as args; `span` holds indices into instants
   std::vector<Loss> losses;
   // Repairs made on reading, for the honest-about-gaps lines.
   int64_t clamped = 0, unbalanced = 0, unfinished = 0;

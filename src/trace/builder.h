@@ -1,0 +1,166 @@
+// Makes a Trace: importers and tests tell what happened on each track, in any interleaving of
+// tracks, and get properly nested spans, matched arrows and the repairs counted.
+//
+// Times are nanoseconds on the trace's clock. A Builder is used by one thread.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "src/trace/trace.h"
+
+namespace crosscut::trace {
+
+// One end of an arrow; span: kNoSpan where none was open.
+struct FlowEnd {
+  uint64_t id;
+  int64_t at_ns;
+  TrackId track;
+  SpanIndex span;
+  bool out;
+};
+
+// The spans of one track, fed in order of time (a time before the last one is set to the last one
+// and counted in Track::clamped), except SpanAt, which may come in any order.
+class TrackBuilder {
+ public:
+  // `names` outlives the builder and may grow meanwhile.
+  TrackBuilder(const std::vector<Name>* names, TrackId id) : names_(names), id_(id) {}
+
+  // Facts (process, name, ids, flags) are the caller's to fill in; spans and what hangs on them
+  // are the builder's.
+  Track& track() { return track_; }
+  TrackId id() const { return id_; }
+
+  void Begin(int64_t at, NameId name) {
+    at = Advance(at);
+    if (stale_ != 0) [[unlikely]] EndStale(at, name);
+    Open(at, name);
+    last_ = Target::kSpan;
+  }
+  // Ends the innermost span. Counted as unbalanced where none is open, or only spans that were
+  // open before a gap (see Gap).
+  void End(int64_t at) {
+    at = Advance(at);
+    if (open_.empty() || open_.back() == stale_top_) [[unlikely]] {
+      ++track_.unbalanced;
+      return;
+    }
+    track_.spans.end_ns[open_.back()] = at;
+    open_.pop_back();
+  }
+  // Ends the innermost open span of that name and all above it; unbalanced where there is none.
+  void EndNamed(int64_t at, NameId name);
+  // A closed span timed elsewhere; nested among the others at the end.
+  void SpanAt(int64_t begin, int64_t end, NameId name);
+  void Instant(int64_t at, NameId name);
+  // Belong to what was last begun or marked; without effect where there is nothing.
+  void Arg(StringId key, int64_t value) { AddArg(key, value, StringId::None()); }
+  void ArgText(StringId key, StringId text) { AddArg(key, text.value, text); }
+  void FlowOut(int64_t at, uint64_t id) { AddFlow(at, id, true); }
+  void FlowIn(int64_t at, uint64_t id) { AddFlow(at, id, false); }
+  // Tells about the step last begun; without effect where the last span is no step.
+  void StepLevel(int64_t number, uint8_t level, bool after_switch);
+  // The layer outside every span, from `at` on.
+  void Base(int64_t at, Layer layer);
+  // Nothing is known of the track from Off to On. Spans that are open at Off end there, but for
+  // operations, steps and phases: those go on until they are ended by name or begin again.
+  void Off(int64_t at);
+  void On(int64_t at);
+  // Events are missing: as Off at loss.begin_ns and On at loss.end_ns.
+  void Lose(const Loss& loss);
+
+  // Ends what is open at `end` (counted as unfinished), nests, sorts. Once, at the end; the life
+  // of the track becomes [begin, end], widened to hold all its spans.
+  void Finish(int64_t begin, int64_t end);
+  int64_t last_ns() const { return last_ns_; }  // latest time fed in order
+  bool empty() const { return track_.spans.size() == 0 && closed_.empty(); }
+
+ private:
+  friend class Builder;
+  enum class Target : uint8_t { kNothing, kSpan, kClosed, kInstant };
+  struct Closed { int64_t begin, end; NameId name; uint32_t order; };
+  struct StepMark {
+    SpanIndex span;  // index into closed_ where `closed`
+    int64_t number;
+    uint8_t level;
+    bool after_switch, closed;
+  };
+
+  int64_t Advance(int64_t at) {
+    if (at < last_ns_) [[unlikely]] {
+      ++track_.clamped;
+      return last_ns_;
+    }
+    return last_ns_ = at;
+  }
+  void Open(int64_t at, NameId name) {
+    const auto index = static_cast<SpanIndex>(track_.spans.size());
+    track_.spans.begin_ns.push_back(at);
+    track_.spans.end_ns.push_back(at);
+    track_.spans.name.push_back(name);
+    track_.spans.parent.push_back(open_.empty() ? kNoSpan : open_.back());
+    open_.push_back(index);
+  }
+  bool Named(NameId name) const { return (*names_)[name.value].kind != Kind::kSpan; }
+  void CloseFrom(size_t depth, int64_t at);
+  void SetStale(size_t depth);
+  void EndStale(int64_t at, NameId name);
+  void Gap(int64_t at, bool lost);
+  void AddArg(StringId key, int64_t value, StringId text);
+  void AddFlow(int64_t at, uint64_t id, bool out);
+  void MergeClosed();
+  void NestMerged(std::vector<Closed>* all);
+  void Remap(const std::vector<SpanIndex>& opened, const std::vector<SpanIndex>& closed);
+
+  const std::vector<Name>* names_;
+  TrackId id_;
+  Track track_;
+  std::vector<SpanIndex> open_;
+  size_t stale_ = 0;                // the lowest `stale_` entries of open_ stood before a gap
+  SpanIndex stale_top_ = kNoSpan;   // the highest of them
+  int64_t last_ns_ = INT64_MIN;
+  Target last_ = Target::kNothing;
+  bool off_ = false, finished_ = false;
+  Layer base_before_off_ = Layer::kNone;
+  std::vector<Closed> closed_;
+  Args closed_args_;                // span: index into closed_
+  std::vector<StepMark> steps_;
+  std::vector<FlowEnd> flows_;
+};
+
+// The whole trace.
+class Builder {
+ public:
+  Trace& trace() { return trace_; }
+  StringId Text(std::string_view text) { return trace_.strings.Intern(text); }
+  // Equal names give equal ids.
+  NameId AddName(const Name& name);
+  ProcessId AddProcess(std::string_view key);
+  Process& process(ProcessId id) { return trace_.processes[id.value]; }
+  // The reference stays valid until Finish.
+  TrackBuilder& AddTrack(ProcessId process, TrackKind kind);
+  TrackBuilder& track(TrackId id) { return tracks_[id.value]; }
+  size_t tracks() const { return tracks_.size(); }
+  void Count(ProcessId process, NameId name, int64_t at, int64_t value);
+
+  // Finishes every track that its owner did not finish (life: its process's window), matches
+  // arrows (inside a process; ids with the top bit set also across processes), derives steps,
+  // phases and leads that were not set, sorts counters.
+  Trace Finish();
+
+ private:
+  void MatchFlows();
+  void TakeSteps(Process* process, const std::vector<size_t>& tracks);
+  void ChooseLead(Process* process, const std::vector<size_t>& tracks);
+
+  Trace trace_;
+  std::deque<TrackBuilder> tracks_;
+  std::unordered_multimap<uint64_t, NameId> names_;    // by hash of the name
+  std::unordered_map<uint64_t, size_t> counters_;      // process and name to series
+};
+
+}  // namespace crosscut::trace

@@ -1,0 +1,260 @@
+#include "src/trace/builder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace crosscut::trace {
+namespace {
+
+using ::testing::ElementsAre;
+
+struct Fixture {
+  Fixture() {
+    process = builder.AddProcess("p");
+    builder.process(process).start_ns = 0;
+    builder.process(process).end_ns = 100;
+    track = &builder.AddTrack(process, TrackKind::kThread);
+  }
+  NameId Name(std::string_view text, Kind kind = Kind::kSpan) {
+    trace::Name name;
+    name.text = builder.Text(text);
+    name.kind = kind;
+    return builder.AddName(name);
+  }
+  Builder builder;
+  ProcessId process;
+  TrackBuilder* track;
+};
+
+// "a[0,10) b[2,5)" with a parent as "<parent".
+std::string Show(const Trace& trace, const Track& track) {
+  std::string out;
+  const Spans& s = track.spans;
+  for (size_t i = 0; i < s.size(); ++i) {
+    if (i != 0) out += ' ';
+    out += trace.text(trace.name(s.name[i]).text);
+    out += "[" + std::to_string(s.begin_ns[i]) + "," + std::to_string(s.end_ns[i]) + ")";
+    if (s.parent[i] != kNoSpan) out += "<" + std::to_string(s.parent[i]);
+  }
+  return out;
+}
+
+TEST(Builder, NestsWhatBeginsAndEndsInOrder) {
+  Fixture f;
+  const NameId a = f.Name("a"), b = f.Name("b");
+  f.track->Begin(10, a);
+  f.track->Begin(20, b);
+  f.track->End(30);
+  f.track->Begin(30, b);
+  f.track->End(30);
+  f.track->End(40);
+  const Trace trace = f.builder.Finish();
+  EXPECT_EQ(Show(trace, trace.tracks[0]), "a[10,40) b[20,30)<0 b[30,30)<0");
+  EXPECT_EQ(trace.tracks[0].unbalanced, 0);
+  EXPECT_EQ(trace.tracks[0].end_ns, 100);
+}
+
+TEST(Builder, GivesEqualNamesEqualIds) {
+  Fixture f;
+  EXPECT_EQ(f.Name("a"), f.Name("a"));
+  EXPECT_NE(f.Name("a").value, f.Name("a", Kind::kOperation).value);
+}
+
+TEST(Builder, ClosesWhatIsOpenAtTheEndAndCountsIt) {
+  Fixture f;
+  f.track->Begin(10, f.Name("a"));
+  f.track->Begin(20, f.Name("b"));
+  const Trace trace = f.builder.Finish();
+  EXPECT_EQ(Show(trace, trace.tracks[0]), "a[10,100) b[20,100)<0");
+  EXPECT_EQ(trace.tracks[0].unfinished, 2);
+}
+
+TEST(Builder, EndNamedEndsAllAboveItsSpanAndNothingWhereThereIsNone) {
+  Fixture f;
+  const NameId op = f.Name("op", Kind::kOperation), a = f.Name("a");
+  f.track->Begin(1, op);
+  f.track->Begin(2, a);
+  f.track->Begin(3, a);
+  f.track->EndNamed(5, op);
+  f.track->EndNamed(6, op);
+  f.track->End(7);
+  const Trace trace = f.builder.Finish();
+  EXPECT_EQ(Show(trace, trace.tracks[0]), "op[1,5) a[2,5)<0 a[3,5)<1");
+  EXPECT_EQ(trace.tracks[0].unbalanced, 2);
+}
+
+TEST(Builder, SetsTimesThatRunBackwardToTheLastOneAndCountsThem) {
+  Fixture f;
+  f.track->Begin(10, f.Name("a"));
+  f.track->End(9);
+  const Trace trace = f.builder.Finish();
+  EXPECT_EQ(Show(trace, trace.tracks[0]), "a[10,10)");
+  EXPECT_EQ(trace.tracks[0].clamped, 1);
+}
+
+TEST(Builder, NestsSpansTimedElsewhereAndClampsThemToTheirParents) {
+  Fixture f;
+  f.track->Begin(10, f.Name("a"));
+  f.track->SpanAt(12, 30, f.Name("late"));
+  f.track->SpanAt(5, 50, f.Name("outer"));
+  f.track->End(20);
+  const Trace trace = f.builder.Finish();
+  EXPECT_EQ(Show(trace, trace.tracks[0]), "outer[5,50) a[10,20)<0 late[12,20)<1");
+  EXPECT_EQ(trace.tracks[0].clamped, 1);
+}
+
+TEST(Builder, KeepsArgsAtTheirSpansWhenSpansMove) {
+  Fixture f;
+  const StringId key = f.builder.Text("k");
+  f.track->Begin(10, f.Name("a"));
+  f.track->Arg(key, 1);
+  f.track->SpanAt(5, 50, f.Name("outer"));
+  f.track->Arg(key, 2);
+  f.track->Instant(11, f.Name("i"));
+  f.track->ArgText(key, f.builder.Text("text"));
+  f.track->End(20);
+  const Trace trace = f.builder.Finish();
+  const Track& track = trace.tracks[0];
+  EXPECT_THAT(track.args.span, ElementsAre(0, 1));
+  EXPECT_THAT(track.args.value, ElementsAre(2, 1));
+  ASSERT_EQ(track.instant_args.size(), 1u);
+  EXPECT_EQ(trace.text(track.instant_args.text[0]), "text");
+}
+
+TEST(Builder, ForgetsAnonymousSpansAtAGapAndKeepsOperations) {
+  Fixture f;
+  const NameId op = f.Name("op", Kind::kOperation), a = f.Name("a");
+  f.track->Base(0, Layer::kPython);
+  f.track->Begin(10, op);
+  f.track->Begin(20, a);
+  f.track->Off(30);
+  f.track->On(50);
+  f.track->End(55);       // of a span begun while off
+  f.track->Begin(60, a);
+  f.track->End(70);
+  f.track->EndNamed(80, op);
+  const Trace trace = f.builder.Finish();
+  const Track& track = trace.tracks[0];
+  EXPECT_EQ(Show(trace, track), "op[10,80) a[20,30)<0 a[60,70)<0");
+  EXPECT_EQ(track.unbalanced, 1);
+  EXPECT_THAT(track.base_at_ns, ElementsAre(0, 30, 50));
+  EXPECT_THAT(track.base, ElementsAre(Layer::kPython, Layer::kNone, Layer::kPython));
+}
+
+TEST(Builder, CutsAnOperationThatStandsOnASpanWhichAGapEnds) {
+  Fixture f;
+  const NameId op = f.Name("op", Kind::kOperation), a = f.Name("a");
+  f.track->Begin(10, a);
+  f.track->Begin(20, op);
+  f.track->Off(30);
+  f.track->On(50);
+  f.track->EndNamed(60, op);
+  const Trace trace = f.builder.Finish();
+  EXPECT_EQ(Show(trace, trace.tracks[0]), "a[10,30) op[20,30)<0 op[30,60)");
+}
+
+TEST(Builder, EndsAnOperationFromBeforeAGapWhenItBeginsAgain) {
+  Fixture f;
+  const NameId op = f.Name("op", Kind::kOperation);
+  f.track->Begin(10, op);
+  f.track->Lose({20, 30, 5, f.builder.Text("full")});
+  f.track->Begin(40, op);
+  f.track->EndNamed(50, op);
+  const Trace trace = f.builder.Finish();
+  EXPECT_EQ(Show(trace, trace.tracks[0]), "op[10,40) op[40,50)");
+  EXPECT_EQ(trace.tracks[0].losses.size(), 1u);
+}
+
+TEST(Builder, MatchesArrowsInsideAProcessAndSharedOnesAcross) {
+  Fixture f;
+  const ProcessId other = f.builder.AddProcess("q");
+  TrackBuilder& far = f.builder.AddTrack(other, TrackKind::kThread);
+  const NameId a = f.Name("a");
+  const uint64_t shared = uint64_t{1} << 63 | 7;
+  f.track->Begin(10, a);
+  f.track->FlowOut(11, 1);
+  f.track->FlowOut(12, shared);
+  f.track->End(20);
+  f.track->Begin(30, a);
+  f.track->FlowIn(31, 1);
+  f.track->FlowOut(32, 2);
+  far.FlowIn(33, 1);
+  far.FlowIn(34, shared);
+  const Trace trace = f.builder.Finish();
+  ASSERT_EQ(trace.flows.size(), 2u);
+  EXPECT_EQ(trace.flows[0].from, 0u);
+  EXPECT_EQ(trace.flows[0].to, 1u);
+  EXPECT_EQ(trace.flows[1].to_track.value, 1u);
+  EXPECT_EQ(trace.flows[1].to, kNoSpan);
+}
+
+TEST(Builder, FindsStepsPhasesAndTheLead) {
+  Fixture f;
+  TrackBuilder& second = f.builder.AddTrack(f.process, TrackKind::kThread);
+  f.track->track().main = true;
+  const NameId step = f.Name("step", Kind::kStep);
+  second.Begin(10, step);
+  second.StepLevel(4, 0, true);
+  second.EndNamed(20, step);
+  second.Begin(20, step);
+  second.StepLevel(5, 3, false);
+  second.EndNamed(35, step);
+  const Trace trace = f.builder.Finish();
+  const Process& process = trace.processes[0];
+  ASSERT_EQ(process.steps.size(), 2u);
+  EXPECT_EQ(process.steps[0].number, 4);
+  EXPECT_EQ(process.steps[0].level, 0);
+  EXPECT_TRUE(process.steps[0].after_switch);
+  EXPECT_EQ(process.steps[1].end_ns, 35);
+  EXPECT_EQ(process.lead.value, 1u);
+}
+
+TEST(Builder, SortsCounters) {
+  Fixture f;
+  const NameId queue = f.Name("queue", Kind::kText);
+  f.builder.Count(f.process, queue, 20, 2);
+  f.builder.Count(f.process, queue, 10, 1);
+  const Trace trace = f.builder.Finish();
+  EXPECT_THAT(trace.counters[0].value, ElementsAre(1, 2));
+}
+
+// Whatever is fed, the result nests: children inside parents, begins in order.
+TEST(Builder, NestsAnythingProperly) {
+  for (uint32_t seed = 0; seed < 300; ++seed) {
+    std::mt19937 random(seed);
+    Fixture f;
+    std::vector<NameId> names;
+    for (int i = 0; i < 4; ++i) {
+      names.push_back(f.Name(std::string(1, static_cast<char>('a' + i)),
+                             i < 2 ? Kind::kSpan : Kind::kOperation));
+    }
+    int64_t now = 0;
+    for (int i = 0; i < 60; ++i) {
+      now += random() % 3;
+      const NameId name = names[random() % 4];
+      switch (random() % 7) {
+        case 0: case 1: f.track->Begin(now, name); break;
+        case 2: f.track->End(now); break;
+        case 3: f.track->EndNamed(now, name); break;
+        case 4: f.track->SpanAt(now - random() % 9, now + random() % 9, name); break;
+        case 5: random() % 2 ? f.track->Off(now) : f.track->On(now); break;
+        case 6: f.track->Lose({now - 2, now + 2, 1, StringId::None()}); break;
+      }
+    }
+    const Trace trace = f.builder.Finish();
+    const Spans& s = trace.tracks[0].spans;
+    for (size_t i = 0; i < s.size(); ++i) {
+      ASSERT_LE(s.begin_ns[i], s.end_ns[i]);
+      ASSERT_LE(s.begin_ns[i == 0 ? 0 : i - 1], s.begin_ns[i]) << "seed " << seed;
+      if (s.parent[i] == kNoSpan) continue;
+      ASSERT_LT(s.parent[i], i);
+      ASSERT_GE(s.begin_ns[i], s.begin_ns[s.parent[i]]);
+      ASSERT_LE(s.end_ns[i], s.end_ns[s.parent[i]]) << "seed " << seed;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace crosscut::trace

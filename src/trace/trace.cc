@@ -1,0 +1,40 @@
+#include "src/trace/trace.h"
+
+namespace crosscut::trace {
+namespace {
+
+constexpr std::string_view kLayerNames[kLayerCount] = {
+    "",     "python", "framework", "runtime",  "simulator", "data",
+    "comm", "native", "idle",      "overhead", "device",    "control"};
+
+}  // namespace
+
+std::string_view LayerName(Layer layer) {
+  const auto index = static_cast<size_t>(layer);
+  return index < kLayerCount ? kLayerNames[index] : std::string_view();
+}
+
+bool ParseLayer(std::string_view name, Layer* layer) {
+  if (name == "none") name = "";
+  for (int i = 0; i < kLayerCount; ++i) {
+    if (kLayerNames[i] != name) continue;
+    *layer = static_cast<Layer>(i);
+    return true;
+  }
+  return false;
+}
+
+StringId Strings::Intern(std::string_view text) {
+  if (auto found = index_.find(text); found != index_.end()) return {found->second};
+  const auto id = static_cast<uint32_t>(texts_.size());
+  const auto at = index_.emplace(std::string(text), id).first;
+  texts_.push_back(at->first);
+  return {id};
+}
+
+StringId Strings::Find(std::string_view text) const {
+  const auto found = index_.find(text);
+  return found == index_.end() ? StringId::None() : StringId{found->second};
+}
+
+}  // namespace crosscut::trace
