@@ -115,9 +115,15 @@ Trace Builder::Finish() {
     tracks_of[process.value].push_back(track.id().value);
   }
   MatchFlows();
+  edges_.resize(trace_.processes.size());
   for (size_t i = 0; i < trace_.processes.size(); ++i) {
-    TakeSteps(&trace_.processes[i], tracks_of[i]);
-    if (!trace_.processes[i].lead.valid()) ChooseLead(&trace_.processes[i], tracks_of[i]);
+    Process& process = trace_.processes[i];
+    JoinEdges(&process, &edges_[i]);
+    const auto step = std::find_if(edges_[i].begin(), edges_[i].end(),
+                                   [](const Edge& edge) { return !edge.phase; });
+    if (!process.lead.valid()) {
+      ChooseLead(&process, tracks_of[i], step == edges_[i].end() ? nullptr : &*step);
+    }
   }
   for (CounterSeries& series : trace_.counters) SortSeries(&series);
   trace_.tracks.reserve(tracks_.size());
@@ -140,43 +146,69 @@ void Builder::MatchFlows() {
   Match(&shared, &trace_.flows);
 }
 
-// Steps and phases are spans whose names say so. A step that a gap cut in two is one step.
-void Builder::TakeSteps(Process* process, const std::vector<size_t>& tracks) {
-  for (size_t t : tracks) {
-    const TrackBuilder& track = tracks_[t];
-    const Spans& spans = track.track_.spans;
-    size_t mark = 0;
-    for (size_t i = 0; i < spans.size(); ++i) {
-      const Name& name = trace_.names[spans.name[i].value];
-      if (name.kind == Kind::kPhase) {
-        process->phases.push_back({name.text, spans.begin_ns[i], spans.end_ns[i]});
-      }
-      if (name.kind != Kind::kStep) continue;
-      while (mark < track.steps_.size() && track.steps_[mark].span < i) ++mark;
-      const bool marked = mark < track.steps_.size() && track.steps_[mark].span == i;
-      Step step{static_cast<int64_t>(process->steps.size()), spans.begin_ns[i], spans.end_ns[i],
-                name.text, 3, false};
-      if (marked) {
-        step.number = track.steps_[mark].number;
-        step.level = track.steps_[mark].level;
-        step.after_switch = track.steps_[mark].after_switch;
-      } else if (!process->steps.empty() && process->steps.back().end_ns == step.begin_ns &&
-                 !track.steps_.empty()) {
-        process->steps.back().end_ns = step.end_ns;
-        continue;
-      }
-      process->steps.push_back(step);
-    }
-  }
-  std::stable_sort(process->steps.begin(), process->steps.end(),
-                   [](const Step& a, const Step& b) { return a.begin_ns < b.begin_ns; });
-  std::stable_sort(process->phases.begin(), process->phases.end(),
-                   [](const Phase& a, const Phase& b) { return a.begin_ns < b.begin_ns; });
+std::vector<Builder::Edge>& Builder::EdgesOf(TrackId track) {
+  const uint32_t process = tracks_[track.value].track().process.value;
+  if (edges_.size() <= process) edges_.resize(process + 1);
+  return edges_[process];
 }
 
-void Builder::ChooseLead(Process* process, const std::vector<size_t>& tracks) {
+void Builder::StepBegin(TrackId track, int64_t at, NameId name) {
+  EdgesOf(track).push_back({at, track, name, -1, 3, false, false});
+}
+
+void Builder::StepLevel(TrackId track, int64_t number, uint8_t level, bool after_switch) {
+  std::vector<Edge>& edges = EdgesOf(track);
+  for (auto edge = edges.rbegin(); edge != edges.rend(); ++edge) {
+    if (edge->track != track || edge->phase || !edge->name.valid()) continue;
+    edge->number = number;
+    edge->level = level;
+    edge->after_switch = after_switch;
+    return;
+  }
+}
+
+void Builder::StepEnd(TrackId track, int64_t at) {
+  EdgesOf(track).push_back({at, track, NameId::None(), -1, 3, false, false});
+}
+
+void Builder::PhaseBegin(TrackId track, int64_t at, NameId name) {
+  EdgesOf(track).push_back({at, track, name, -1, 3, false, true});
+}
+
+void Builder::PhaseEnd(TrackId track, int64_t at) {
+  EdgesOf(track).push_back({at, track, NameId::None(), -1, 3, false, true});
+}
+
+void Builder::JoinEdges(Process* process, std::vector<Edge>* edges) {
+  std::stable_sort(edges->begin(), edges->end(),
+                   [](const Edge& a, const Edge& b) { return a.at < b.at; });
+  bool in_step = false, in_phase = false;
+  for (const Edge& edge : *edges) {
+    bool& open = edge.phase ? in_phase : in_step;
+    if (open && edge.phase) process->phases.back().end_ns = edge.at;
+    if (open && !edge.phase) process->steps.back().end_ns = edge.at;
+    open = edge.name.valid();
+    if (!open) continue;
+    const StringId name = trace_.names[edge.name.value].text;
+    if (edge.phase) {
+      process->phases.push_back({name, edge.at, process->end_ns});
+    } else {
+      const auto next = process->steps.empty() ? 0 : process->steps.back().number + 1;
+      process->steps.push_back({edge.number < 0 ? next : edge.number, edge.at, process->end_ns,
+                                name, edge.level, edge.after_switch});
+    }
+  }
+}
+
+// The first thread that declares a step or an operation, else the main thread, else the first.
+void Builder::ChooseLead(Process* process, const std::vector<size_t>& tracks,
+                         const Edge* first_step) {
   int64_t first = INT64_MAX;
   TrackId main = TrackId::None(), any = TrackId::None();
+  if (first_step != nullptr) {
+    first = first_step->at;
+    process->lead = first_step->track;
+  }
   for (size_t t : tracks) {
     const Track& track = tracks_[t].track_;
     if (track.kind != TrackKind::kThread || track.ours) continue;
@@ -184,8 +216,7 @@ void Builder::ChooseLead(Process* process, const std::vector<size_t>& tracks) {
     if (!any.valid()) any = id;
     if (track.main && !main.valid()) main = id;
     for (size_t i = 0; i < track.spans.size(); ++i) {
-      const Kind kind = trace_.names[track.spans.name[i].value].kind;
-      if (kind != Kind::kOperation && kind != Kind::kStep) continue;
+      if (trace_.names[track.spans.name[i].value].kind != Kind::kOperation) continue;
       if (track.spans.begin_ns[i] < first) {
         first = track.spans.begin_ns[i];
         process->lead = id;

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <span>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -36,16 +37,13 @@ class TrackBuilder {
   TrackId id() const { return id_; }
 
   void Begin(int64_t at, NameId name) {
-    at = Advance(at);
-    if (stale_ != 0) [[unlikely]] EndStale(at, name);
-    Open(at, name);
+    Open(Advance(at), name);
     last_ = Target::kSpan;
   }
-  // Ends the innermost span. Counted as unbalanced where none is open, or only spans that were
-  // open before a gap (see Gap).
+  // Ends the innermost span; counted as unbalanced where none is open.
   void End(int64_t at) {
     at = Advance(at);
-    if (open_.empty() || open_.back() == stale_top_) [[unlikely]] {
+    if (open_.empty()) [[unlikely]] {
       ++track_.unbalanced;
       return;
     }
@@ -62,16 +60,16 @@ class TrackBuilder {
   void ArgText(StringId key, StringId text) { AddArg(key, text.value, text); }
   void FlowOut(int64_t at, uint64_t id) { AddFlow(at, id, true); }
   void FlowIn(int64_t at, uint64_t id) { AddFlow(at, id, false); }
-  // Tells about the step last begun; without effect where the last span is no step.
-  void StepLevel(int64_t number, uint8_t level, bool after_switch);
   // The layer outside every span, from `at` on.
   void Base(int64_t at, Layer layer);
-  // Nothing is known of the track from Off to On. Spans that are open at Off end there, but for
-  // operations, steps and phases: those go on until they are ended by name or begin again.
+  // Recording stops on this thread and goes on: no base layer between, open spans stay open.
   void Off(int64_t at);
   void On(int64_t at);
-  // Events are missing: as Off at loss.begin_ns and On at loss.end_ns.
-  void Lose(const Loss& loss);
+  // Events are missing at loss.begin_ns to loss.end_ns.
+  void Lose(const Loss& loss) { track_.losses.push_back(loss); }
+  // From `at` on just the spans `open` are open, outermost first. Those that were open and are in
+  // it go on; the others ended at `ended` (at most `at`) or begin at `at`.
+  void Restart(int64_t ended, int64_t at, std::span<const NameId> open);
 
   // Ends what is open at `end` (counted as unfinished), nests, sorts. Once, at the end; the life
   // of the track becomes [begin, end], widened to hold all its spans.
@@ -83,12 +81,6 @@ class TrackBuilder {
   friend class Builder;
   enum class Target : uint8_t { kNothing, kSpan, kClosed, kInstant };
   struct Closed { int64_t begin, end; NameId name; uint32_t order; };
-  struct StepMark {
-    SpanIndex span;  // index into closed_ where `closed`
-    int64_t number;
-    uint8_t level;
-    bool after_switch, closed;
-  };
 
   int64_t Advance(int64_t at) {
     if (at < last_ns_) [[unlikely]] {
@@ -105,11 +97,7 @@ class TrackBuilder {
     track_.spans.parent.push_back(open_.empty() ? kNoSpan : open_.back());
     open_.push_back(index);
   }
-  bool Named(NameId name) const { return (*names_)[name.value].kind != Kind::kSpan; }
   void CloseFrom(size_t depth, int64_t at);
-  void SetStale(size_t depth);
-  void EndStale(int64_t at, NameId name);
-  void Gap(int64_t at, bool lost);
   void AddArg(StringId key, int64_t value, StringId text);
   void AddFlow(int64_t at, uint64_t id, bool out);
   void MergeClosed();
@@ -120,15 +108,12 @@ class TrackBuilder {
   TrackId id_;
   Track track_;
   std::vector<SpanIndex> open_;
-  size_t stale_ = 0;                // the lowest `stale_` entries of open_ stood before a gap
-  SpanIndex stale_top_ = kNoSpan;   // the highest of them
   int64_t last_ns_ = INT64_MIN;
   Target last_ = Target::kNothing;
   bool off_ = false, finished_ = false;
   Layer base_before_off_ = Layer::kNone;
   std::vector<Closed> closed_;
   Args closed_args_;                // span: index into closed_
-  std::vector<StepMark> steps_;
   std::vector<FlowEnd> flows_;
 };
 
@@ -145,20 +130,38 @@ class Builder {
   TrackBuilder& AddTrack(ProcessId process, TrackKind kind);
   TrackBuilder& track(TrackId id) { return tracks_[id.value]; }
   size_t tracks() const { return tracks_.size(); }
+  // Steps and phases stand beside the tracks. A begin ends the process's running step or phase;
+  // `track` is where it was declared. Of several tracks these may come in any order.
+  void StepBegin(TrackId track, int64_t at, NameId name);
+  void StepLevel(TrackId track, int64_t number, uint8_t level, bool after_switch);  // of the last
+  void StepEnd(TrackId track, int64_t at);
+  void PhaseBegin(TrackId track, int64_t at, NameId name);
+  void PhaseEnd(TrackId track, int64_t at);
   void Count(ProcessId process, NameId name, int64_t at, int64_t value);
 
   // Finishes every track that its owner did not finish (life: its process's window), matches
-  // arrows (inside a process; ids with the top bit set also across processes), derives steps,
-  // phases and leads that were not set, sorts counters.
+  // arrows (inside a process; ids with the top bit set also across processes), joins steps and
+  // phases, chooses leads that were not set, sorts counters.
   Trace Finish();
 
  private:
+  // An edge of a step or phase.
+  struct Edge {
+    int64_t at;
+    TrackId track;
+    NameId name;  // none: an end
+    int64_t number;
+    uint8_t level;
+    bool after_switch, phase;
+  };
+  std::vector<Edge>& EdgesOf(TrackId track);
   void MatchFlows();
-  void TakeSteps(Process* process, const std::vector<size_t>& tracks);
-  void ChooseLead(Process* process, const std::vector<size_t>& tracks);
+  void JoinEdges(Process* process, std::vector<Edge>* edges);
+  void ChooseLead(Process* process, const std::vector<size_t>& tracks, const Edge* first_step);
 
   Trace trace_;
   std::deque<TrackBuilder> tracks_;
+  std::vector<std::vector<Edge>> edges_;  // by process
   std::unordered_multimap<uint64_t, NameId> names_;    // by hash of the name
   std::unordered_map<uint64_t, size_t> counters_;      // process and name to series
 };

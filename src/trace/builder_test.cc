@@ -123,48 +123,32 @@ TEST(Builder, KeepsArgsAtTheirSpansWhenSpansMove) {
   EXPECT_EQ(trace.text(track.instant_args.text[0]), "text");
 }
 
-TEST(Builder, ForgetsAnonymousSpansAtAGapAndKeepsOperations) {
+TEST(Builder, KeepsSpansOpenAndTheBaseUnknownWhileOff) {
   Fixture f;
-  const NameId op = f.Name("op", Kind::kOperation), a = f.Name("a");
   f.track->Base(0, Layer::kPython);
-  f.track->Begin(10, op);
-  f.track->Begin(20, a);
+  f.track->Begin(20, f.Name("a"));
   f.track->Off(30);
   f.track->On(50);
-  f.track->End(55);       // of a span begun while off
-  f.track->Begin(60, a);
-  f.track->End(70);
-  f.track->EndNamed(80, op);
+  f.track->End(55);
   const Trace trace = f.builder.Finish();
   const Track& track = trace.tracks[0];
-  EXPECT_EQ(Show(trace, track), "op[10,80) a[20,30)<0 a[60,70)<0");
-  EXPECT_EQ(track.unbalanced, 1);
+  EXPECT_EQ(Show(trace, track), "a[20,55)");
   EXPECT_THAT(track.base_at_ns, ElementsAre(0, 30, 50));
   EXPECT_THAT(track.base, ElementsAre(Layer::kPython, Layer::kNone, Layer::kPython));
 }
 
-TEST(Builder, CutsAnOperationThatStandsOnASpanWhichAGapEnds) {
+TEST(Builder, RestartsAStackWhereItIsKnownAgain) {
   Fixture f;
-  const NameId op = f.Name("op", Kind::kOperation), a = f.Name("a");
+  const NameId a = f.Name("a"), b = f.Name("b"), c = f.Name("c");
   f.track->Begin(10, a);
-  f.track->Begin(20, op);
-  f.track->Off(30);
-  f.track->On(50);
-  f.track->EndNamed(60, op);
+  f.track->Begin(20, b);
+  f.track->Restart(30, 50, std::vector<NameId>{a, c});
+  f.track->End(60);
+  f.track->Restart(65, 70, {});
+  f.track->End(80);
   const Trace trace = f.builder.Finish();
-  EXPECT_EQ(Show(trace, trace.tracks[0]), "a[10,30) op[20,30)<0 op[30,60)");
-}
-
-TEST(Builder, EndsAnOperationFromBeforeAGapWhenItBeginsAgain) {
-  Fixture f;
-  const NameId op = f.Name("op", Kind::kOperation);
-  f.track->Begin(10, op);
-  f.track->Lose({20, 30, 5, f.builder.Text("full")});
-  f.track->Begin(40, op);
-  f.track->EndNamed(50, op);
-  const Trace trace = f.builder.Finish();
-  EXPECT_EQ(Show(trace, trace.tracks[0]), "op[10,40) op[40,50)");
-  EXPECT_EQ(trace.tracks[0].losses.size(), 1u);
+  EXPECT_EQ(Show(trace, trace.tracks[0]), "a[10,65) b[20,30)<0 c[50,60)<0");
+  EXPECT_EQ(trace.tracks[0].unbalanced, 1);
 }
 
 TEST(Builder, MatchesArrowsInsideAProcessAndSharedOnesAcross) {
@@ -190,24 +174,27 @@ TEST(Builder, MatchesArrowsInsideAProcessAndSharedOnesAcross) {
   EXPECT_EQ(trace.flows[1].to, kNoSpan);
 }
 
-TEST(Builder, FindsStepsPhasesAndTheLead) {
+TEST(Builder, JoinsStepsOfAnyThreadAndTakesTheirsAsLead) {
   Fixture f;
-  TrackBuilder& second = f.builder.AddTrack(f.process, TrackKind::kThread);
+  const TrackId second = f.builder.AddTrack(f.process, TrackKind::kThread).id();
   f.track->track().main = true;
-  const NameId step = f.Name("step", Kind::kStep);
-  second.Begin(10, step);
-  second.StepLevel(4, 0, true);
-  second.EndNamed(20, step);
-  second.Begin(20, step);
-  second.StepLevel(5, 3, false);
-  second.EndNamed(35, step);
+  const NameId step = f.Name("step", Kind::kStep), warmup = f.Name("warm-up", Kind::kPhase);
+  f.builder.PhaseBegin(second, 5, warmup);
+  f.builder.StepBegin(second, 10, step);
+  f.builder.StepLevel(second, 4, 0, true);
+  f.builder.StepEnd(second, 35);
+  f.builder.StepBegin(f.track->id(), 20, step);
   const Trace trace = f.builder.Finish();
   const Process& process = trace.processes[0];
   ASSERT_EQ(process.steps.size(), 2u);
   EXPECT_EQ(process.steps[0].number, 4);
   EXPECT_EQ(process.steps[0].level, 0);
   EXPECT_TRUE(process.steps[0].after_switch);
+  EXPECT_EQ(process.steps[0].end_ns, 20);
+  EXPECT_EQ(process.steps[1].number, 5);
   EXPECT_EQ(process.steps[1].end_ns, 35);
+  ASSERT_EQ(process.phases.size(), 1u);
+  EXPECT_EQ(process.phases[0].end_ns, 100);
   EXPECT_EQ(process.lead.value, 1u);
 }
 
@@ -240,7 +227,7 @@ TEST(Builder, NestsAnythingProperly) {
         case 3: f.track->EndNamed(now, name); break;
         case 4: f.track->SpanAt(now - random() % 9, now + random() % 9, name); break;
         case 5: random() % 2 ? f.track->Off(now) : f.track->On(now); break;
-        case 6: f.track->Lose({now - 2, now + 2, 1, StringId::None()}); break;
+        case 6: f.track->Restart(now - 2, now, std::vector<NameId>{name, names[0]}); break;
       }
     }
     const Trace trace = f.builder.Finish();

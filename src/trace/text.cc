@@ -90,6 +90,7 @@ class Parser {
   bool TakeProcessFact(const Line& line, Process* process);
   bool TakeTrack(const Line& line);
   bool TakeSpan(const Line& line);
+  bool TakeEdge(const Line& line);
   bool TakePoint(const Line& line);
   bool TakeArg(const Line& line);
   bool TakeLoss(const Line& line);
@@ -97,7 +98,7 @@ class Parser {
   bool TakeRun(const Line& line);
   StringId Text(std::string_view text) { return builder_.Text(text); }
   bool Range(std::string_view text, int64_t* begin, int64_t* end) const;
-  bool Name(const Line& line, size_t from, Kind kind, NameId* id);
+  void Name(const Line& line, size_t from, Kind kind, NameId* id);
 
   Builder builder_;
   std::unordered_map<std::string, ProcessId> processes_;
@@ -115,7 +116,7 @@ const Parser::Verb Parser::kVerbs[] = {
     {"clock", &Parser::TakeFact},      {"meta", &Parser::TakeFact},
     {"thread", &Parser::TakeTrack},    {"device", &Parser::TakeTrack},
     {"op", &Parser::TakeSpan},         {"span", &Parser::TakeSpan},
-    {"step", &Parser::TakeSpan},       {"phase", &Parser::TakeSpan},
+    {"step", &Parser::TakeEdge},       {"phase", &Parser::TakeEdge},
     {"instant", &Parser::TakePoint},   {"out", &Parser::TakePoint},
     {"in", &Parser::TakePoint},        {"base", &Parser::TakePoint},
     {"arg", &Parser::TakeArg},         {"lose", &Parser::TakeLoss},
@@ -136,7 +137,7 @@ bool Parser::Range(std::string_view text, int64_t* begin, int64_t* end) const {
          ToInt(text.substr(dots + 2), end) && *begin <= *end;
 }
 
-bool Parser::Name(const Line& line, size_t from, Kind kind, NameId* id) {
+void Parser::Name(const Line& line, size_t from, Kind kind, NameId* id) {
   trace::Name name;
   name.text = Text(line.words[1]);
   name.kind = kind;
@@ -144,7 +145,6 @@ bool Parser::Name(const Line& line, size_t from, Kind kind, NameId* id) {
   if (const auto probe = line.Option("probe", from); !probe.empty()) name.probe = Text(probe);
   for (size_t i = from; i < line.words.size(); ++i) ParseLayer(line.words[i], &name.layer);
   *id = builder_.AddName(name);
-  return true;
 }
 
 bool Parser::TakeProcess(const Line& line) {
@@ -234,22 +234,33 @@ bool Parser::TakeTrack(const Line& line) {
 bool Parser::TakeSpan(const Line& line) {
   int64_t begin, end;
   if (track_ == nullptr || !line.Int(2, &begin) || !line.Int(3, &end) || end < begin) return false;
-  const std::string_view verb = line.words[0];
-  const Kind kind = verb == "op"     ? Kind::kOperation
-                    : verb == "step" ? Kind::kStep
-                    : verb == "phase" ? Kind::kPhase
-                                      : Kind::kSpan;
   NameId name;
-  if (!Name(line, 4, kind, &name)) return false;
+  Name(line, 4, line.words[0] == "op" ? Kind::kOperation : Kind::kSpan, &name);
   track_->SpanAt(begin, end, name);
-  if (kind != Kind::kStep) return true;
-  int64_t number = 0, level = 3;
-  const auto number_text = line.Option("number", 4), level_text = line.Option("level", 4);
-  if (!level_text.empty() && !ToInt(level_text, &level)) return false;
-  if (number_text.empty()) return level_text.empty();
-  if (!ToInt(number_text, &number)) return false;
-  track_->StepLevel(number, static_cast<uint8_t>(level), line.Flag("switch", 4));
   return true;
+}
+
+bool Parser::TakeEdge(const Line& line) {
+  int64_t begin, end, number = 0, level = 3;
+  if (track_ == nullptr || !line.Int(2, &begin) || !line.Int(3, &end) || end < begin) return false;
+  const bool step = line.words[0] == "step";
+  NameId name;
+  Name(line, 4, step ? Kind::kStep : Kind::kPhase, &name);
+  if (!step) {
+    builder_.PhaseBegin(track_->id(), begin, name);
+    builder_.PhaseEnd(track_->id(), end);
+    return true;
+  }
+  builder_.StepBegin(track_->id(), begin, name);
+  const auto number_text = line.Option("number", 4), level_text = line.Option("level", 4);
+  const bool numbers = (number_text.empty() || ToInt(number_text, &number)) &&
+                       (level_text.empty() || ToInt(level_text, &level));
+  if (!number_text.empty() || !level_text.empty()) {
+    builder_.StepLevel(track_->id(), number_text.empty() ? -1 : number,
+                       static_cast<uint8_t>(level), line.Flag("switch", 4));
+  }
+  builder_.StepEnd(track_->id(), end);
+  return numbers;
 }
 
 bool Parser::TakePoint(const Line& line) {
@@ -258,7 +269,8 @@ bool Parser::TakePoint(const Line& line) {
   int64_t number, at;
   if (verb == "instant") {
     NameId name;
-    if (!line.Int(2, &at) || !Name(line, 3, Kind::kSpan, &name)) return false;
+    if (!line.Int(2, &at)) return false;
+    Name(line, 3, Kind::kSpan, &name);
     track_->Instant(at, name);
   } else if (verb == "base") {
     Layer layer;
@@ -299,7 +311,7 @@ bool Parser::TakeCount(const Line& line) {
   int64_t at, value;
   NameId name;
   if (!process_.valid() || !line.Int(2, &at) || !line.Int(3, &value)) return false;
-  if (!Name(line, 4, Kind::kText, &name)) return false;
+  Name(line, 4, Kind::kText, &name);
   builder_.Count(process_, name, at, value);
   return true;
 }

@@ -43,15 +43,15 @@ gap Something is missing.
   EXPECT_EQ(trace.processes[1].parent.value, 0u);
   EXPECT_FALSE(trace.processes[1].complete);
   const Track& main = trace.tracks[0];
-  ASSERT_EQ(main.spans.size(), 3u);  // step, forward, aten::add
-  EXPECT_EQ(trace.text(trace.name(main.spans.name[0]).text), "step");
-  EXPECT_EQ(trace.name(main.spans.name[2]).layer, Layer::kFramework);
-  EXPECT_EQ(main.spans.parent[2], 1u);
-  EXPECT_EQ(main.args.span[0], 2u);
+  ASSERT_EQ(main.spans.size(), 2u);
+  EXPECT_EQ(trace.text(trace.name(main.spans.name[0]).text), "forward");
+  EXPECT_EQ(trace.name(main.spans.name[1]).layer, Layer::kFramework);
+  EXPECT_EQ(main.spans.parent[1], 0u);
+  EXPECT_EQ(main.args.span[0], 1u);
   EXPECT_EQ(trace.text(main.args.text[1]), "two words");
   EXPECT_EQ(trace.tracks[1].device, 1);
   ASSERT_EQ(trace.flows.size(), 1u);
-  EXPECT_EQ(trace.flows[0].from, 2u);
+  EXPECT_EQ(trace.flows[0].from, 1u);
   EXPECT_EQ(trace.flows[0].to, 0u);
   EXPECT_EQ(trace.counters[0].value[0], 3);
   EXPECT_EQ(trace.gaps[0], "Something is missing.");

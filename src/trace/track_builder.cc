@@ -82,15 +82,6 @@ void TrackBuilder::AddFlow(int64_t at, uint64_t id, bool out) {
   flows_.push_back({id, Advance(at), id_, open_.empty() ? kNoSpan : open_.back(), out});
 }
 
-void TrackBuilder::StepLevel(int64_t number, uint8_t level, bool after_switch) {
-  const bool closed = last_ == Target::kClosed;
-  if (!closed && last_ != Target::kSpan) return;
-  const NameId name = closed ? closed_.back().name : track_.spans.name.back();
-  if ((*names_)[name.value].kind != Kind::kStep) return;
-  const size_t count = closed ? closed_.size() : track_.spans.size();
-  steps_.push_back({static_cast<SpanIndex>(count - 1), number, level, after_switch, closed});
-}
-
 void TrackBuilder::Base(int64_t at, Layer layer) {
   if (off_) {
     base_before_off_ = layer;
@@ -109,50 +100,12 @@ void TrackBuilder::Base(int64_t at, Layer layer) {
 void TrackBuilder::CloseFrom(size_t depth, int64_t at) {
   for (size_t i = depth; i < open_.size(); ++i) track_.spans.end_ns[open_[i]] = at;
   open_.resize(depth);
-  SetStale(std::min(stale_, depth));
-}
-
-void TrackBuilder::SetStale(size_t depth) {
-  stale_ = depth;
-  stale_top_ = depth == 0 ? kNoSpan : open_[depth - 1];
-}
-
-// A stale span is over at the latest when its like begins again: a step at the next step, an
-// operation or phase at the next of its name.
-void TrackBuilder::EndStale(int64_t at, NameId name) {
-  const Kind kind = (*names_)[name.value].kind;
-  if (kind == Kind::kSpan) return;
-  for (size_t depth = 0; depth < stale_; ++depth) {
-    const NameId other = track_.spans.name[open_[depth]];
-    const bool like = other == name || (kind == Kind::kStep &&
-                                        (*names_)[other.value].kind == Kind::kStep);
-    if (like) return CloseFrom(depth, at);
-  }
-}
-
-// Whether a span without a name in its end is over cannot be known behind a gap, so it ends here.
-// Named spans above such a span are cut in two, so that nesting holds.
-void TrackBuilder::Gap(int64_t at, bool lost) {
-  size_t keep = 0;
-  while (keep < open_.size() && Named(track_.spans.name[open_[keep]])) ++keep;
-  std::vector<NameId> reopen;
-  for (size_t i = keep; i < open_.size(); ++i) {
-    const NameId name = track_.spans.name[open_[i]];
-    if (Named(name)) reopen.push_back(name);
-    else if (lost) ++track_.unfinished;
-  }
-  CloseFrom(keep, at);
-  for (NameId name : reopen) Open(at, name);
-  SetStale(open_.size());
-  last_ = Target::kNothing;
 }
 
 void TrackBuilder::Off(int64_t at) {
   if (off_) return;
-  at = Advance(at);
-  Gap(at, false);
   base_before_off_ = track_.base.empty() ? Layer::kNone : track_.base.back();
-  Base(at, Layer::kNone);
+  Base(Advance(at), Layer::kNone);
   off_ = true;
 }
 
@@ -162,15 +115,17 @@ void TrackBuilder::On(int64_t at) {
   Base(Advance(at), base_before_off_);
 }
 
-void TrackBuilder::Lose(const Loss& loss) {
-  track_.losses.push_back(loss);
-  if (off_) return;
-  const Layer base = track_.base.empty() ? Layer::kNone : track_.base.back();
-  const int64_t begin = std::max(loss.begin_ns, last_ns_);
-  const int64_t end = std::max(begin, loss.end_ns);
-  Gap(Advance(begin), true);
-  Base(begin, Layer::kNone);
-  Base(Advance(end), base);
+void TrackBuilder::Restart(int64_t ended, int64_t at, std::span<const NameId> open) {
+  size_t same = 0;
+  while (same < open.size() && same < open_.size() &&
+         track_.spans.name[open_[same]] == open[same]) {
+    ++same;
+  }
+  CloseFrom(same, Advance(ended));
+  if (same == open.size()) return;
+  at = Advance(at);
+  for (; same < open.size(); ++same) Open(at, open[same]);
+  last_ = Target::kNothing;
 }
 
 void TrackBuilder::Finish(int64_t begin, int64_t end) {
@@ -254,9 +209,6 @@ void TrackBuilder::Remap(const std::vector<SpanIndex>& opened,
   for (FlowEnd& end : flows_) {
     end.span = end.span != kNoSpan ? opened[end.span] : InnermostAt(track_.spans, end.at_ns);
   }
-  for (StepMark& mark : steps_) mark.span = mark.closed ? closed[mark.span] : opened[mark.span];
-  std::sort(steps_.begin(), steps_.end(),
-            [](const StepMark& a, const StepMark& b) { return a.span < b.span; });
 }
 
 }  // namespace crosscut::trace
