@@ -1,0 +1,57 @@
+#include "src/analyze/accounting.h"
+
+#include <algorithm>
+
+namespace crosscut::analyze {
+namespace {
+
+// By calibration alone: the bounds of all probes on the critical path, relative to their sum.
+Scale Calibrated(const trace::Process& process, const NameCodes& names,
+                 const ProcessOverlap& overlap) {
+  double middle = 0, low = 0, high = 0;
+  for (const trace::ProbeCost& cost : process.probes) {
+    for (size_t i = 1; i < names.probes.size(); ++i) {
+      if (names.probes[i] != cost.probe) continue;
+      const ProbeCounts& n = overlap.probes[i];
+      const double events = static_cast<double>(n.lead + n.waited);
+      middle += events * static_cast<double>(cost.inside_ps + cost.outside_ps);
+      low += events * static_cast<double>(cost.low_ps);
+      high += events * static_cast<double>(cost.high_ps);
+    }
+  }
+  if (middle <= 0) return {};
+  return {1, std::clamp(low / middle, 0.0, 1.0), std::max(1.0, high / middle)};
+}
+
+ProcessAccount Account(const trace::Trace& trace, const Accounting& a, uint32_t process) {
+  const trace::Process& p = trace.processes[process];
+  ProcessAccount out;
+  out.overlap = ComputeOverlap(trace, a.names, a.tracks[process], a.events[process],
+                               trace::ProcessId{process});
+  out.inflation = MeasureInflation(SampleSteps(p, a.events[process], out.overlap));
+  out.scale = ScaleOf(out.inflation, Calibrated(p, a.names, out.overlap));
+  out.correction = Correct(out.overlap.cells, out.scale.value);
+  out.low = Correct(out.overlap.cells, out.scale.high);
+  out.high = Correct(out.overlap.cells, out.scale.low);
+  return out;
+}
+
+}  // namespace
+
+Accounting::Accounting(const trace::Trace& trace)
+    : names(trace), tracks(TracksByProcess(trace)), own(kMaxProbes + 1) {
+  for (const trace::Process& p : trace.processes) events.emplace_back(p);
+  for (uint32_t p = 0; p < trace.processes.size(); ++p) {
+    processes.push_back(Account(trace, *this, p));
+    for (const uint32_t t : tracks[p].ours) {
+      const trace::Spans& spans = trace.tracks[t].spans;
+      for (size_t s = 0; s < spans.size(); ++s) {
+        OwnWork& work = own[names.codes[spans.name[s].value].probe];
+        ++work.count;
+        work.ns += spans.end_ns[s] - spans.begin_ns[s];
+      }
+    }
+  }
+}
+
+}  // namespace crosscut::analyze

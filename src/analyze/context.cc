@@ -1,0 +1,70 @@
+#include <map>
+#include <mutex>
+#include <set>
+
+#include "src/analyze/accounting.h"
+#include "src/analyze/tables.h"
+
+namespace crosscut::analyze {
+namespace {
+
+// `label`, or with the first free number behind it.
+std::string Unique(std::string label, std::set<std::string>& taken,
+                   std::map<std::string, int>& next) {
+  if (taken.insert(label).second) return label;
+  int& number = next.emplace(label, 2).first->second;
+  while (true) {
+    std::string numbered = label + " #" + std::to_string(number++);
+    if (taken.insert(numbered).second) return numbered;
+  }
+}
+
+std::string TrackName(const trace::Trace& trace, const trace::Track& track) {
+  const std::string_view name = trace.text(track.name);
+  if (!name.empty()) return std::string(name);
+  return (track.kind == trace::TrackKind::kDevice ? "stream " : "thread ") +
+         std::to_string(track.os_id);
+}
+
+}  // namespace
+
+struct Context::State {
+  std::once_flag accounted;
+  std::unique_ptr<const Accounting> accounting;
+  std::vector<std::string> processes, tracks;
+};
+
+Context::Context(const trace::Trace& trace) : trace_(trace), state_(std::make_unique<State>()) {
+  std::set<std::string> keys;
+  std::map<std::string, int> next;
+  for (const trace::Process& p : trace.processes) {
+    std::string key(trace.text(p.key));
+    if (key.empty()) key = "p" + std::to_string(p.pid);
+    state_->processes.push_back(Unique(std::move(key), keys, next));
+  }
+  std::map<uint32_t, std::pair<std::set<std::string>, std::map<std::string, int>>> taken;
+  for (const trace::Track& t : trace.tracks) {
+    auto& [labels, numbers] = taken[t.process.value];
+    state_->tracks.push_back(Unique(TrackName(trace, t), labels, numbers));
+  }
+}
+
+Context::~Context() = default;
+
+const Accounting& Context::accounting() const {
+  std::call_once(state_->accounted,
+                 [this] { state_->accounting = std::make_unique<Accounting>(trace_); });
+  return *state_->accounting;
+}
+
+const std::string& Context::process_label(trace::ProcessId process) const {
+  static const std::string kNobody;
+  return process.value < state_->processes.size() ? state_->processes[process.value] : kNobody;
+}
+
+const std::string& Context::track_label(trace::TrackId track) const {
+  static const std::string kNobody;
+  return track.value < state_->tracks.size() ? state_->tracks[track.value] : kNobody;
+}
+
+}  // namespace crosscut::analyze

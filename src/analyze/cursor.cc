@@ -1,0 +1,165 @@
+#include "src/analyze/cursor.h"
+
+#include <limits>
+
+namespace crosscut::analyze {
+namespace {
+
+using trace::Layer;
+constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+
+int ActiveNumber(Layer layer) {
+  if (layer >= Layer::kPython && layer <= Layer::kNative) return static_cast<int>(layer) - 1;
+  return layer == Layer::kOverhead ? kActive - 1 : -1;
+}
+
+// The active layer of a resource of a host thread, or -1.
+int LayerOf(Resource r) { return r >= kOwn && r < kBusy ? (r - kOwn) % kActive : -1; }
+
+Resource Inside(Role role, uint8_t code, Resource below) {
+  const auto layer = static_cast<Layer>(code & kCodeLayer);
+  if (role == Role::kDevice) {
+    if (!(code & kCodeWork)) return below;
+    return layer == Layer::kIdle ? kAbsent : kBusy;
+  }
+  if (layer == Layer::kIdle) return kBlocked;
+  const bool waits = role == Role::kLead && (code & kCodeWaits);
+  int active = ActiveNumber(layer);
+  if (active < 0) {  // keeps what is below, or waits in it
+    active = LayerOf(below);
+    if (active < 0 || (role == Role::kLead && !waits)) return below;
+  }
+  const Resource first = role == Role::kThread ? kWorking : waits ? kWaiting : kOwn;
+  return static_cast<Resource>(first + active);
+}
+
+struct Moves {
+  uint8_t to[3][kCodes][kResources];
+  Moves() {
+    for (int role = 0; role < 3; ++role) {
+      for (int code = 0; code < kCodes; ++code) {
+        for (int below = 0; below < kResources; ++below) {
+          to[role][code][below] = Inside(static_cast<Role>(role), static_cast<uint8_t>(code),
+                                         static_cast<Resource>(below));
+        }
+      }
+    }
+  }
+};
+
+Resource BaseResource(Layer base) {
+  if (base == Layer::kIdle) return kBlocked;
+  const int active = ActiveNumber(base);
+  return active < 0 ? kUnknown : static_cast<Resource>(kOwn + active);
+}
+
+}  // namespace
+
+Layer ActiveLayer(int active) {
+  return active == kActive - 1 ? Layer::kOverhead : static_cast<Layer>(active + 1);
+}
+
+TrackCursor::TrackCursor(const trace::Track& track, const NameCodes& names, Role role,
+                         trace::Interval window)
+    : track_(track), codes_(names.codes.data()), lead_(role == Role::kLead),
+      life_begin_(window.begin_ns), life_end_(window.end_ns), open_(16) {
+  static const Moves kMoves;
+  moves_ = kMoves.to[static_cast<int>(role)];
+  if (role != Role::kDevice) {
+    life_begin_ = std::max(life_begin_, track.begin_ns);
+    life_end_ = std::min(life_end_, track.end_ns);
+  }
+  open_[0] = {kNever, 0, role == Role::kDevice ? kAbsent : kUnknown, 0};
+  if (role == Role::kDevice) next_base_ = track.base.size();
+  ended_ = life_begin_ >= life_end_;
+}
+
+int64_t TrackCursor::Peek(size_t quota) const {
+  const auto& begins = track_.spans.begin_ns;
+  return ended_ || next_ + quota >= begins.size() ? kNever : begins[next_ + quota];
+}
+
+void TrackCursor::Tell(int64_t at, int64_t from, uint8_t probe, Records& out) {
+  const Open& top = open_[depth_];
+  if (top.resource != told_ || probe != 0) {
+    out.Add(MakeRecord(at - from, MoveChange(told_, top.resource, probe, lead_)));
+    told_ = top.resource;
+  }
+  if (lead_ && top.operation != told_operation_) {
+    out.Add(MakeRecord(at - from, SetChange(What::kOperation, top.operation)));
+    told_operation_ = top.operation;
+  }
+}
+
+void TrackCursor::Push(size_t span) {
+  const NameCode name = codes_[track_.spans.name[span].value];
+  const Open& parent = open_[depth_];
+  const Open inside = {std::min(track_.spans.end_ns[span], parent.end_ns),
+                       name.operation != 0 ? name.operation : parent.operation,
+                       moves_[name.code][parent.resource], name.code};
+  if (++depth_ == open_.size()) open_.resize(2 * depth_);
+  open_[depth_] = inside;
+}
+
+void TrackCursor::ChangeBase() {
+  open_[0].resource = BaseResource(track_.base[next_base_++]);
+  for (size_t i = 1; i <= depth_; ++i) {
+    open_[i].resource = moves_[open_[i].code][open_[i - 1].resource];
+  }
+}
+
+template <bool kQuiet>
+void TrackCursor::RunSpans(int64_t limit, int64_t from, Records& out) {
+  const auto& begins = track_.spans.begin_ns;
+  const size_t n = begins.size();
+  int64_t begin = next_ < n ? begins[next_] : kNever;
+  while (true) {
+    const int64_t end = open_[depth_].end_ns;
+    if (end <= begin) {
+      if (end >= limit) return;
+      --depth_;
+      if (!kQuiet) Tell(end, from, 0, out);
+    } else {
+      if (begin >= limit) return;
+      Push(next_);
+      if (!kQuiet) Tell(begin, from, codes_[track_.spans.name[next_].value].probe, out);
+      begin = ++next_ < n ? begins[next_] : kNever;
+    }
+  }
+}
+
+template <bool kQuiet>
+void TrackCursor::Run(int64_t limit, int64_t from, Records& out) {
+  while (next_base_ < track_.base.size() && track_.base_at_ns[next_base_] < limit) {
+    const int64_t at = track_.base_at_ns[next_base_];
+    RunSpans<kQuiet>(at, from, out);
+    ChangeBase();
+    if (!kQuiet) Tell(std::max(at, from), from, 0, out);
+  }
+  RunSpans<kQuiet>(limit, from, out);
+}
+
+void TrackCursor::Start(int64_t from, Records& out) {
+  Run<true>(life_begin_, from, out);
+  started_ = true;
+  // A base named at the thread's first instant holds from there.
+  while (next_base_ < track_.base.size() && track_.base_at_ns[next_base_] <= life_begin_) {
+    ChangeBase();
+  }
+  Tell(life_begin_, from, 0, out);
+}
+
+void TrackCursor::Emit(int64_t from, int64_t until, Records& out) {
+  if (ended_ || life_begin_ >= until) return;
+  if (!started_) Start(from, out);
+  Run<false>(std::min(until, life_end_), from, out);
+  if (life_end_ < until) {
+    open_[0] = {kNever, 0, kAbsent, 0};
+    depth_ = 0;
+    ended_ = true;
+    Tell(life_end_, from, 0, out);
+  }
+  out.EndRun();
+}
+
+}  // namespace crosscut::analyze

@@ -1,0 +1,93 @@
+// The sentences that stand above every number.
+#include <algorithm>
+#include <map>
+
+#include "src/analyze/accounting.h"
+#include "src/analyze/columns.h"
+#include "src/analyze/tables.h"
+
+namespace crosscut::analyze {
+namespace {
+
+std::string Seconds(int64_t ns) {
+  const int64_t tenths = (ns + 50'000'000) / 100'000'000;
+  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " s";
+}
+
+void TellIncomplete(const trace::Trace& trace, const Context& context,
+                    std::vector<std::string>& out) {
+  for (uint32_t i = 0; i < trace.processes.size(); ++i) {
+    const trace::Process& p = trace.processes[i];
+    if (p.complete) continue;
+    std::string text = "Process " + context.process_label({i}) + " is incomplete";
+    if (const std::string_view why = trace.text(p.why_incomplete); !why.empty()) {
+      text += ": " + std::string(why);
+    }
+    out.push_back(text + ".");
+  }
+}
+
+struct LossSum {
+  int64_t count = 0, begin_ns = INT64_MAX, end_ns = INT64_MIN;
+};
+
+void TellLosses(const trace::Trace& trace, const Context& context,
+                std::vector<std::string>& out) {
+  std::map<std::pair<uint32_t, std::string_view>, LossSum> sums;
+  for (const trace::Track& track : trace.tracks) {
+    for (const trace::Loss& loss : track.losses) {
+      LossSum& s = sums[{track.process.value, trace.text(loss.reason)}];
+      s.count += loss.count;
+      s.begin_ns = std::min(s.begin_ns, loss.begin_ns);
+      s.end_ns = std::max(s.end_ns, loss.end_ns);
+    }
+  }
+  for (const auto& [key, s] : sums) {
+    const auto& [process, reason] = key;
+    if (process >= trace.processes.size()) continue;
+    const int64_t start = trace.processes[process].start_ns;
+    out.push_back(std::to_string(s.count) + " events of process " +
+                  context.process_label({process}) + " are missing (" + std::string(reason) +
+                  "), between " + Seconds(std::max<int64_t>(0, s.begin_ns - start)) + " and " +
+                  Seconds(std::max<int64_t>(0, s.end_ns - start)) + " after its start.");
+  }
+}
+
+void TellRepairs(const trace::Trace& trace, std::vector<std::string>& out) {
+  int64_t clamped = 0, unbalanced = 0, unfinished = 0;
+  for (const trace::Track& track : trace.tracks) {
+    clamped += track.clamped;
+    unbalanced += track.unbalanced;
+    unfinished += track.unfinished;
+  }
+  if (clamped > 0) out.push_back(std::to_string(clamped) + " time stamps were out of order and clamped.");
+  if (unbalanced > 0) out.push_back(std::to_string(unbalanced) + " ends had no begin and were left out.");
+  if (unfinished > 0) {
+    out.push_back(std::to_string(unfinished) + " spans had no end and end with their track.");
+  }
+}
+
+void TellCorrection(const trace::Trace& trace, const Context& context,
+                    std::vector<std::string>& out) {
+  for (uint32_t i = 0; i < trace.processes.size(); ++i) {
+    if (trace.processes[i].steps.empty() || trace.processes[i].probes.empty()) continue;
+    const Inflation& inflation = context.accounting().processes[i].inflation;
+    if (inflation.checked) continue;
+    out.push_back("Overhead of process " + context.process_label({i}) +
+                  " is not checked by control steps (" + inflation.why_not +
+                  "): the correction rests on calibration alone.");
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> Gaps(const trace::Trace& trace, const Context& context) {
+  std::vector<std::string> out = trace.gaps;
+  TellIncomplete(trace, context, out);
+  TellLosses(trace, context, out);
+  TellRepairs(trace, out);
+  TellCorrection(trace, context, out);
+  return out;
+}
+
+}  // namespace crosscut::analyze

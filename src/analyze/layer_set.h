@@ -1,0 +1,34 @@
+// A set of layers, and the words for it in tables.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "src/trace/trace.h"
+
+namespace crosscut::analyze {
+
+// One bit per trace::Layer. In the cells of the accounting: the host layers that are active
+// (python to native, overhead), or idle alone, or control alone, or nothing; and beside them
+// device when a device is busy.
+using LayerSet = uint16_t;
+
+inline constexpr LayerSet Bit(trace::Layer layer) {
+  return static_cast<LayerSet>(1u << static_cast<int>(layer));
+}
+inline constexpr LayerSet kDeviceBit = Bit(trace::Layer::kDevice);
+inline constexpr LayerSet kIdleBit = Bit(trace::Layer::kIdle);
+inline constexpr LayerSet kControlBit = Bit(trace::Layer::kControl);
+// The layers that are work on the host.
+inline constexpr LayerSet kHostBits = 0xfe | Bit(trace::Layer::kOverhead);
+
+// The host part in words, sorted and joined by "+": "framework+python", "idle", "control", "".
+std::string LayersText(LayerSet set);
+inline bool DeviceBusy(LayerSet set) { return (set & kDeviceBit) != 0; }
+
+// Which of the six shares of an operation's wall time an instant with this set belongs to.
+enum class Share { kHost, kOverlap, kDevice, kIdle, kUnknown, kControl };
+inline constexpr int kShareCount = 6;
+Share ShareOf(LayerSet set);
+
+}  // namespace crosscut::analyze

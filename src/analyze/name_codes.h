@@ -1,0 +1,30 @@
+// What the sweeps need to know of each name, packed: one load per span edge.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "src/trace/trace.h"
+
+namespace crosscut::analyze {
+
+struct NameCode {
+  uint32_t operation = 0;  // dense number of the operation's text, from 1; 0: not an operation
+  uint8_t code = 0;        // kCode bits
+  uint8_t probe = 0;       // dense number of the probe kind, from 1; 0: none
+};
+inline constexpr uint8_t kCodeLayer = 15;  // a host layer's number, or 0: keeps the one below
+inline constexpr uint8_t kCodeWaits = 16;
+inline constexpr uint8_t kCodeWork = 32;   // a span that is not an operation, step or phase
+inline constexpr int kCodes = 64;
+inline constexpr int kMaxProbes = 63;      // later kinds share the last number
+
+struct NameCodes {
+  explicit NameCodes(const trace::Trace& trace);
+
+  std::vector<NameCode> codes;                 // by NameId
+  std::vector<trace::StringId> operations;     // by number; [0] is no operation
+  std::vector<trace::StringId> probes;         // by number; [0] is no probe
+};
+
+}  // namespace crosscut::analyze

@@ -1,0 +1,60 @@
+// Crosscut's own cost in one process: measured by control steps, estimated by counting probes,
+// and subtracted. docs/accounting.md has the formulas and the reasons.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "src/analyze/overlap.h"
+#include "src/trace/trace.h"
+
+namespace crosscut::analyze {
+
+// One step as the comparison sees it.
+struct StepSample {
+  int64_t ns = 0;         // its length, pauses excluded
+  int64_t probe_ps = 0;   // what its probes should have cost
+  int64_t timed_ns = 0;   // of it, timed as layer overhead alone
+  uint32_t kind = 0;      // any number that tells kinds apart
+  uint8_t level = 0;      // 0: control
+  bool counts = true;     // false: the first step after a switch, or broken by a pause
+};
+
+// Profiled steps against control steps of the same kind.
+struct Inflation {
+  bool checked = false;
+  std::string why_not;        // where not checked: "12 of 20 blocks of control steps"
+  int64_t control_steps = 0, control_blocks = 0;
+  int64_t profiled_steps = 0, profiled_blocks = 0;
+  // profiled / control, with its 95 % interval. 1 where not checked.
+  double ratio = 1, low = 1, high = 1;
+  // Of a typical profiled step: its length, and what of it the probes should have cost.
+  double step_ns = 0, control_step_ns = 0, estimated_ns = 0, timed_ns = 0;
+};
+inline constexpr int kMinBlocks = 20;
+
+// `steps` in order of time. Deterministic.
+Inflation MeasureInflation(const std::vector<StepSample>& steps);
+
+// What multiplies the probes' calibrated cost.
+struct Scale {
+  double value = 1, low = 1, high = 1;  // never negative
+};
+// `calibrated`: the scale's interval by calibration alone, used where nothing was checked.
+Scale ScaleOf(const Inflation& inflation, const Scale& calibrated);
+
+// raw - estimate, cell by cell.
+struct Correction {
+  std::vector<int64_t> corrected_ns;  // by cell
+  int64_t estimated_ns = 0;           // sum of all estimates
+  int64_t unplaced_ns = 0;            // what did not fit into its cell
+};
+// Whole nanoseconds by largest remainder: sum(raw) - sum(corrected) + unplaced = estimated. Control
+// cells stay as they are; time in layer overhead alone is all ours.
+Correction Correct(const std::vector<Cell>& cells, double scale);
+
+std::vector<StepSample> SampleSteps(const trace::Process& process, const ProcessEvents& events,
+                                    const ProcessOverlap& overlap);
+
+}  // namespace crosscut::analyze

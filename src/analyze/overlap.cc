@@ -1,0 +1,325 @@
+#include "src/analyze/overlap.h"
+
+#include <algorithm>
+#include <array>
+
+#include "src/analyze/cursor.h"
+#include "src/analyze/sweep.h"
+
+namespace crosscut::analyze {
+namespace {
+
+// A layer set as an index: active layers by dense number, then blocked, then device.
+constexpr uint32_t kBlockedIndex = 1 << kActive;
+constexpr uint32_t kDeviceIndex = kBlockedIndex << 1;
+constexpr uint32_t kControlIndex = kDeviceIndex << 1;
+constexpr uint32_t kIndices = kControlIndex + 1;
+
+std::array<LayerSet, kIndices> MakeLayerSets() {
+  std::array<LayerSet, kIndices> sets{};
+  for (uint32_t i = 0; i < kControlIndex; ++i) {
+    for (int a = 0; a < kActive; ++a) {
+      if (i >> a & 1) sets[i] |= Bit(ActiveLayer(a));
+    }
+    if (i & kBlockedIndex) sets[i] |= kIdleBit;
+    if (i & kDeviceIndex) sets[i] |= kDeviceBit;
+  }
+  sets[kControlIndex] = kControlBit;
+  return sets;
+}
+const std::array<LayerSet, kIndices> kLayerSets = MakeLayerSets();
+
+uint32_t IndexOf(uint32_t present) {
+  constexpr uint32_t kMask = (1 << kActive) - 1;
+  const uint32_t working = present >> kWorking & kMask;
+  uint32_t index = (present >> kOwn & kMask) | working;
+  if (working == 0) index |= present >> kWaiting & kMask;
+  const bool blocked = (present >> kBlocked & 1) && !(present >> kUnknown & 1);
+  if (index == 0 && blocked) index = kBlockedIndex;
+  return (present >> kBusy & 1) ? index | kDeviceIndex : index;
+}
+
+// Sums by index; remembers which are not zero.
+class Sums {
+ public:
+  // Neither is negative, and one is above 0.
+  void Add(uint32_t index, int64_t ns, int64_t ps) {
+    Sum& s = sums_[index];
+    if (s.ns == 0 && s.ps == 0) used_[n_++] = static_cast<uint16_t>(index);
+    s.ns += ns;
+    s.ps += ps;
+  }
+  int64_t ns(uint32_t index) const { return sums_[index].ns; }
+  template <class F>
+  void Drain(F&& take) {
+    for (size_t i = 0; i < n_; ++i) {
+      Sum& s = sums_[used_[i]];
+      take(used_[i], s.ns, s.ps);
+      s = {};
+    }
+    n_ = 0;
+  }
+
+ private:
+  struct Sum { int64_t ns = 0, ps = 0; };
+  std::array<Sum, kIndices> sums_{};
+  std::array<uint16_t, kIndices> used_{};
+  size_t n_ = 0;
+};
+
+using Costs = std::array<trace::ProbeCost, kMaxProbes + 1>;
+
+// Folds the changes of one process. Sums of the current operation and step are kept by index and
+// written to the cells when either changes.
+class OverlapFold {
+ public:
+  OverlapFold(const ProcessEvents& events, const Costs& costs, ProcessOverlap* out)
+      : control_(events.control), costs_(costs), out_(out) {}
+
+  void Apply(uint32_t change) {
+    if (change & kSet) {
+      Set(WhatOf(change), ValueOf(change));
+      return;
+    }
+    const Resource from = MoveFrom(change), to = MoveTo(change);
+    --counts_[from];
+    ++counts_[to];
+    present_ = (present_ & ~(uint32_t{1} << from)) | uint32_t{counts_[from] != 0} << from;
+    present_ |= uint32_t{1} << to;
+    if (MoveProbe(change) != 0) CountProbe(MoveProbe(change), MoveOfLead(change));
+  }
+
+  void Advance(int64_t from, int64_t until) {
+    const int64_t ns = until - from;
+    if (special_) [[unlikely]] {
+      AdvanceSpecial(ns);
+      return;
+    }
+    index_ = IndexOf(present_);
+    sums_.Add(index_, ns, pending_ps_);
+    pending_ps_ = 0;
+  }
+
+  void Finish() {
+    if (pending_ps_ != 0) sums_.Add(index_, 0, pending_ps_);
+    Flush();
+    EndStep();
+    out_->cells = cells_.all();
+    for (const Cell& c : out_->cells) out_->window_ns += c.ns;
+  }
+
+ private:
+  void Set(What what, uint32_t value) {
+    if (what == What::kOperation) {
+      if (!control_now_) Flush();
+      operation_ = value;
+    } else if (what == What::kStep) {
+      Flush();
+      EndStep();
+      step_ = value;
+      control_now_ = control_[step_] != 0;
+      control_begins_ = control_now_;
+    } else {
+      paused_ = value != 0;
+    }
+    special_ = control_now_ || paused_;
+  }
+
+  void AdvanceSpecial(int64_t ns) {
+    if (control_begins_) control_operation_ = operation_;
+    control_begins_ = false;
+    if (paused_) {
+      out_->excluded_ns += ns;
+    } else {
+      sums_.Add(kControlIndex, ns, 0);
+    }
+  }
+
+  // The inside part falls into the instants that begin now, the outside part into those before.
+  void CountProbe(uint8_t probe, bool lead) {
+    ProbeCounts& n = out_->probes[probe];
+    int64_t sharing = 1;  // threads that work at once while the lead waits
+    if (lead) {
+      ++n.lead;
+    } else if ((present_ >> kWaiting & ((1 << kActive) - 1)) != 0) {
+      ++n.waited;
+      sharing = std::max<int64_t>(1, Working());
+    } else {
+      ++n.other;
+      return;
+    }
+    if (control_now_) return;
+    pending_ps_ += costs_[probe].inside_ps / sharing;
+    const int64_t outside = costs_[probe].outside_ps / sharing;
+    if (outside != 0 && sums_.ns(index_) != 0) {
+      sums_.Add(index_, 0, outside);
+    } else {
+      pending_ps_ += outside;
+    }
+  }
+
+  int64_t Working() const {
+    int64_t n = 0;
+    for (int a = 0; a < kActive; ++a) n += counts_[kWorking + a];
+    return n;
+  }
+
+  void Flush() {
+    sums_.Drain([this](uint32_t index, int64_t ns, int64_t ps) {
+      const uint32_t operation = index == kControlIndex ? control_operation_ : operation_;
+      cells_.Add(operation, kLayerSets[index], ns, ps);
+      if (step_ != 0) step_sums_.Add(index, ns, ps);
+    });
+  }
+
+  void EndStep() {
+    step_sums_.Drain([this](uint32_t index, int64_t ns, int64_t ps) {
+      out_->steps.push_back({step_ - 1, kLayerSets[index], ns, ps});
+    });
+  }
+
+  const std::vector<uint8_t>& control_;
+  const Costs& costs_;
+  ProcessOverlap* out_;
+  std::array<uint32_t, kResources> counts_{1u << 30};  // [kAbsent] never runs out
+  uint32_t present_ = 1;
+  uint32_t index_ = 0;
+  uint32_t operation_ = 0, control_operation_ = 0, step_ = 0;
+  bool special_ = false, control_now_ = false, control_begins_ = false, paused_ = false;
+  int64_t pending_ps_ = 0;
+  Sums sums_, step_sums_;
+  Cells cells_;
+};
+
+// One thread alone: its own operation and layer.
+class ThreadFold {
+ public:
+  explicit ThreadFold(const ProcessEvents& events) : control_(events.control) {}
+
+  void Apply(uint32_t change) {
+    if (!(change & kSet)) {
+      resource_ = MoveTo(change);
+    } else if (WhatOf(change) == What::kOperation) {
+      Flush();
+      operation_ = ValueOf(change);
+    } else if (WhatOf(change) == What::kStep) {
+      Flush();
+      control_now_ = control_begins_ = control_[ValueOf(change)] != 0;
+    } else {
+      paused_ = ValueOf(change) != 0;
+    }
+  }
+
+  void Advance(int64_t from, int64_t until) {
+    if (control_begins_) control_operation_ = operation_;
+    control_begins_ = false;
+    if (paused_) return;
+    ns_[control_now_ ? kResources : resource_] += until - from;
+  }
+
+  std::vector<Cell> Finish() {
+    Flush();
+    return cells_.all();
+  }
+
+ private:
+  void Flush() {
+    for (int r = 0; r <= kResources; ++r) {
+      if (ns_[r] == 0) continue;
+      LayerSet set = 0;
+      if (r == kResources) set = kControlBit;
+      if (r == kBlocked) set = kIdleBit;
+      if (r >= kOwn && r < kBusy) set = Bit(ActiveLayer((r - kOwn) % kActive));
+      cells_.Add(r == kResources ? control_operation_ : operation_, set, ns_[r], 0);
+      ns_[r] = 0;
+    }
+  }
+
+  const std::vector<uint8_t>& control_;
+  std::array<int64_t, kResources + 1> ns_{};
+  Resource resource_ = kAbsent;
+  uint32_t operation_ = 0, control_operation_ = 0;
+  bool control_now_ = false, control_begins_ = false, paused_ = false;
+  Cells cells_;
+};
+
+struct ProcessSource {
+  std::vector<TrackCursor> tracks;
+  EventCursor events;
+
+  int64_t Peek(size_t quota) const {
+    int64_t earliest = events.Peek(quota);
+    for (const TrackCursor& t : tracks) earliest = std::min(earliest, t.Peek(quota));
+    return earliest;
+  }
+  void Emit(int64_t from, int64_t until, Records& out) {
+    for (TrackCursor& t : tracks) t.Emit(from, until, out);
+    events.Emit(from, until, out);
+  }
+};
+
+Costs CostsOf(const trace::Process& process, const NameCodes& names) {
+  Costs costs{};
+  for (const trace::ProbeCost& cost : process.probes) {
+    for (size_t i = 1; i < names.probes.size(); ++i) {
+      if (names.probes[i] != cost.probe) continue;
+      costs[i] = cost;
+      costs[i].inside_ps = std::max<int64_t>(0, cost.inside_ps);
+      costs[i].outside_ps = std::max<int64_t>(0, cost.outside_ps);
+    }
+  }
+  return costs;
+}
+
+}  // namespace
+
+std::vector<ProcessTracks> TracksByProcess(const trace::Trace& trace) {
+  std::vector<ProcessTracks> out(trace.processes.size());
+  for (uint32_t t = 0; t < trace.tracks.size(); ++t) {
+    const trace::Track& track = trace.tracks[t];
+    if (!track.process.valid() || track.process.value >= out.size()) continue;
+    ProcessTracks& p = out[track.process.value];
+    (track.ours ? p.ours : track.kind == trace::TrackKind::kDevice ? p.device : p.host)
+        .push_back(t);
+  }
+  return out;
+}
+
+ProcessOverlap ComputeOverlap(const trace::Trace& trace, const NameCodes& names,
+                              const ProcessTracks& tracks, const ProcessEvents& events,
+                              trace::ProcessId process) {
+  const trace::Process& p = trace.processes[process.value];
+  const trace::Interval window = {p.start_ns, p.end_ns};
+  ProcessSource source = {{}, EventCursor(events, window.begin_ns)};
+  for (const uint32_t t : tracks.host) {
+    const Role role = p.lead.value == t ? Role::kLead : Role::kThread;
+    source.tracks.emplace_back(trace.tracks[t], names, role, window);
+  }
+  for (const uint32_t t : tracks.device) {
+    source.tracks.emplace_back(trace.tracks[t], names, Role::kDevice, window);
+  }
+  ProcessOverlap out;
+  const Costs costs = CostsOf(p, names);
+  OverlapFold fold(events, costs, &out);
+  Sweep(window.begin_ns, window.end_ns, source, fold);
+  fold.Finish();
+  return out;
+}
+
+ThreadTime ComputeThreadTime(const trace::Trace& trace, const NameCodes& names,
+                             const ProcessEvents& events, uint32_t track) {
+  const trace::Track& t = trace.tracks[track];
+  const trace::Process& p = trace.processes[t.process.value];
+  const trace::Interval life = {std::max(p.start_ns, t.begin_ns), std::min(p.end_ns, t.end_ns)};
+  ThreadTime out;
+  if (life.begin_ns >= life.end_ns) return out;
+  ProcessSource source = {{}, EventCursor(events, life.begin_ns)};
+  source.tracks.emplace_back(t, names, Role::kLead, life);
+  ThreadFold fold(events);
+  Sweep(life.begin_ns, life.end_ns, source, fold);
+  out.cells = fold.Finish();
+  for (const Cell& c : out.cells) out.life_ns += c.ns;
+  return out;
+}
+
+}  // namespace crosscut::analyze

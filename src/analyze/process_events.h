@@ -1,0 +1,45 @@
+// Steps and pauses of one process as a source of changes for the sweeps.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "src/analyze/sweep.h"
+#include "src/trace/trace.h"
+
+namespace crosscut::analyze {
+
+// Sorted, disjoint, inside the window, none empty: a later one that overlaps begins where the
+// earlier one ends. `origins`, where given, gets the index of each one in the input.
+std::vector<trace::Interval> Disjoint(const std::vector<trace::Interval>& intervals,
+                                      trace::Interval window,
+                                      std::vector<uint32_t>* origins = nullptr);
+
+struct ProcessEvents {
+  explicit ProcessEvents(const trace::Process& process);
+
+  struct Event {
+    int64_t at_ns;
+    uint32_t step;  // index into Process::steps + 1, from here on; 0: outside every step
+    bool paused;
+  };
+  std::vector<Event> events;     // by time
+  std::vector<uint8_t> control;  // by step index + 1
+  std::vector<trace::Interval> pauses;
+};
+
+class EventCursor {
+ public:
+  // Outlived by `events`.
+  EventCursor(const ProcessEvents& events, int64_t begin_ns);
+  int64_t Peek(size_t quota) const;
+  void Emit(int64_t from, int64_t until, Records& out);
+
+ private:
+  const std::vector<ProcessEvents::Event>& events_;
+  size_t next_ = 0;
+  uint32_t told_step_ = 0;
+  bool told_paused_ = false;
+};
+
+}  // namespace crosscut::analyze

@@ -1,0 +1,18 @@
+// Facts of the recording: processes, drops, sources, clocks.
+#pragma once
+
+#include "src/analyze/tables.h"
+
+namespace crosscut::analyze {
+
+// process, pid, parent, name, start_ns, wall_ns (the window without pauses), excluded_ns, complete,
+// why_incomplete, start_method, lead, threads, corrected_ns.
+Table ProcessesTable(const trace::Trace& trace, const Context& context);
+// process, thread, reason, count, begin_ns, end_ns.
+Table DropsTable(const trace::Trace& trace, const Context& context);
+// name, version, state, message, processes (that say so).
+Table SourcesTable(const trace::Trace& trace, const Context& context);
+// clock, anchors, error_ns, process.
+Table ClocksTable(const trace::Trace& trace, const Context& context);
+
+}  // namespace crosscut::analyze
