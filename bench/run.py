@@ -11,9 +11,11 @@ import os
 import pathlib
 import platform
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "release"
@@ -48,6 +50,7 @@ BOUNDS = [
     ("pack", "random, ns per span", "value", None, 35.0),
     ("engine", "keyed overlap", "value", None, -20.0),
     ("report", "10 M spans, text", "value", None, 3.0),
+    ("report", "10 M spans, page", "value", None, 5.0),
 ]
 
 
@@ -81,6 +84,23 @@ def suite_native(rounds):
             output_lines([BUILD / "bench" / "bench_engine"]))
 
 
+def suite_report(rounds):
+    """A run of 10 M spans: seconds of the text report, size of the page."""
+    with tempfile.TemporaryDirectory() as work:
+        run, page = f"{work}/run", f"{work}/report.html"
+        subprocess.run([BUILD / "bench" / "record_spans", run, "10"], check=True)
+        subprocess.run([CROSSCUT, "info", run], check=True, capture_output=True)  # reaps
+        seconds = []
+        for _ in range(max(3, rounds // 6)):
+            begin = time.monotonic()
+            subprocess.run([CROSSCUT, "report", run], check=True, capture_output=True)
+            seconds.append(time.monotonic() - begin)
+        subprocess.run([CROSSCUT, "report", run, "--format=html", "-o", page], check=True)
+        values = [("10 M spans, text", statistics.median(seconds), "s"),
+                  ("10 M spans, page", os.path.getsize(page) / 1e6, "MB")]
+        return [{"group": "report", "name": n, "value": v, "unit": u} for n, v, u in values]
+
+
 def suite_torch(rounds):
     return recorded("torch_ops.py", [], rounds)
 
@@ -100,7 +120,7 @@ def suite_pycalls(rounds):
     return lines
 
 
-SUITES = {"native": suite_native, "torch": suite_torch, "boundary": suite_boundary,
+SUITES = {"native": suite_native, "report": suite_report, "torch": suite_torch, "boundary": suite_boundary,
           "operation": suite_operation, "pycalls": suite_pycalls}
 
 
