@@ -1,0 +1,33 @@
+// Python functions as spans: what both ways of hooking calls (calls_profile.cc up to 3.11,
+// calls_monitoring.cc from 3.12) share.
+//
+// Each thread keeps the stack of frames whose spans it has begun, keyed by frame address. An end
+// for a frame that is not on it (it was running before the hooks came) is no event; an end for a
+// frame below the top closes what is above it first. So a lost or an extra callback costs one
+// span's precision and never the nesting. While hooks are withdrawn functions return unseen: the
+// first event after that drops the frames that have gone.
+#pragma once
+
+#include "python.h"
+
+#include <cstdint>
+#include <string>
+
+namespace crosscut::pycalls {
+
+// Must be called once, under the GIL, before anything else here. Code below `package_dir` (ours)
+// is not recorded.
+bool InitCallStack(const std::string& package_dir);
+
+// The hooks have been put in again: stacks are to be compared with the frames that live.
+void NextGeneration();
+
+// `frame` begins or goes on; it is the thread's topmost frame. `code` is borrowed.
+void BeginCall(const void* frame, PyCodeObject* code);
+// `frame` returns, yields or is left by an exception.
+void EndCall(const void* frame);
+
+// The probe that calls report as.
+uint32_t PycallProbe();
+
+}  // namespace crosscut::pycalls

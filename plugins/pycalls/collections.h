@@ -1,0 +1,17 @@
+// Garbage collections as spans: a C callback in gc.callbacks. Under the GIL.
+#pragma once
+
+#include "python.h"
+
+#include <cstdint>
+
+namespace crosscut::pycalls {
+
+void HookCollections();
+void UnhookCollections();
+
+// The callback itself, for calibration; borrowed, null on failure.
+PyObject* CollectionCallback();
+uint32_t CollectionProbe();
+
+}  // namespace crosscut::pycalls

@@ -1,0 +1,87 @@
+#include "entries.h"
+
+#include "crosscut/crosscut.h"
+
+namespace crosscut::pycalls {
+
+Entry g_entries[kMaxEntries];
+
+namespace {
+
+using AnyFunction = uint64_t (*)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
+
+}  // namespace
+}  // namespace crosscut::pycalls
+
+using crosscut::pycalls::Entry;
+
+// Not noexcept: a thread that ends inside the original (pthread_exit at interpreter shutdown) is
+// unwound through here.
+extern "C" {
+
+__attribute__((visibility("hidden"), noinline)) uint64_t CrosscutPycallsOperation(
+    uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e, const Entry* entry) {
+  const uint32_t operation = entry->operation;
+  const auto original = reinterpret_cast<crosscut::pycalls::AnyFunction>(entry->original);
+  crosscut_begin_inline(operation);
+  crosscut_begin_inline(entry->name);
+  const uint64_t result = original(a, b, c, d, e);
+  crosscut_end_inline();
+  crosscut_end_named(operation);
+  return result;
+}
+
+__attribute__((visibility("hidden"), used)) uint64_t CrosscutPycallsCall(
+    uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint32_t index) {
+  const Entry* entry = &crosscut::pycalls::g_entries[index];
+  const auto original = reinterpret_cast<crosscut::pycalls::AnyFunction>(entry->original);
+  if (__builtin_expect(!crosscut_recording(), 0)) return original(a, b, c, d, e);
+  if (__builtin_expect(entry->operation != 0, 0)) {
+    return CrosscutPycallsOperation(a, b, c, d, e, entry);
+  }
+  crosscut_begin_inline(entry->name);
+  const uint64_t result = original(a, b, c, d, e);
+  crosscut_end_inline();
+  return result;
+}
+
+__attribute__((visibility("hidden"))) extern const char CrosscutPycallsStubs[];
+
+}  // extern "C"
+
+// kMaxEntries stubs of 16 bytes. They leave the stack alone, so one frame description fits all.
+#if defined(__x86_64__)
+#define CROSSCUT_STUB "endbr64\n movl $crosscut_stub_index, %r9d\n jmp CrosscutPycallsCall\n"
+#elif defined(__aarch64__)
+#define CROSSCUT_STUB "hint #34\n mov w5, #crosscut_stub_index\n b CrosscutPycallsCall\n"
+#else
+#error "pycalls: no stub for this processor"
+#endif
+__asm__(
+    ".pushsection .text.crosscut_stubs,\"ax\",@progbits\n"
+    ".p2align 4\n"
+    ".globl CrosscutPycallsStubs\n"
+    ".hidden CrosscutPycallsStubs\n"
+    ".type CrosscutPycallsStubs,@function\n"
+    "CrosscutPycallsStubs:\n"
+    ".cfi_startproc\n"
+    ".set crosscut_stub_index, 0\n"
+    ".rept 16384\n" CROSSCUT_STUB
+    ".p2align 4\n"
+    ".set crosscut_stub_index, crosscut_stub_index + 1\n"
+    ".endr\n"
+    ".cfi_endproc\n"
+    ".size CrosscutPycallsStubs, . - CrosscutPycallsStubs\n"
+    ".popsection\n");
+
+namespace crosscut::pycalls {
+
+void* Stub(uint32_t index) { return const_cast<char*>(CrosscutPycallsStubs + 16 * index); }
+
+int64_t StubIndex(const void* code) {
+  const uintptr_t offset =
+      reinterpret_cast<uintptr_t>(code) - reinterpret_cast<uintptr_t>(CrosscutPycallsStubs);
+  return offset < uintptr_t{16} * kMaxEntries ? static_cast<int64_t>(offset / 16) : -1;
+}
+
+}  // namespace crosscut::pycalls

@@ -1,0 +1,193 @@
+#include "find.h"
+
+#include <cstring>
+#include <string_view>
+
+#include "identity.h"
+#include "patches.h"
+#include "slots.h"
+
+namespace crosscut::pycalls {
+namespace {
+
+// Object construction, pickling and the protocols by which a library asks a class about itself:
+// CPython, torch and NumPy compare or cache some of these, and none of them is where time goes.
+constexpr const char* kLeftAlone[] = {
+    "__new__", "__init_subclass__", "__subclasshook__", "__reduce__", "__reduce_ex__",
+    "__setstate__", "__getstate__", "__getnewargs__", "__getnewargs_ex__", "__class_getitem__",
+    "__dir__", "__sizeof__", "__instancecheck__", "__subclasscheck__", "__del__", "__prepare__",
+    "__getattribute__", "__getattr__", "__setattr__", "__set_name__", "__get__", "__set__",
+    "__torch_function__", "__torch_dispatch__", "__array_function__", "__array_ufunc__",
+    "__array_finalize__", "__array_wrap__",
+};
+
+bool LeftAlone(const char* name) {
+  for (const char* left : kLeftAlone) {
+    if (std::strcmp(name, left) == 0) return true;
+  }
+  return false;
+}
+
+// 1 chosen, 0 not, -1 error.
+int Chosen(const Choice& choice, PyObject* name) {
+  if (choice.names == nullptr || choice.names == Py_None) return 1;
+  if (!PyCallable_Check(choice.names)) return PySequence_Contains(choice.names, name);
+  Ref verdict(PyObject_CallOneArg(choice.names, name));
+  return verdict ? PyObject_IsTrue(verdict.get()) : -1;
+}
+
+std::string_view TopPackage(std::string_view module) {
+  module = module.substr(0, module.find('.'));
+  while (module.starts_with('_')) module.remove_prefix(1);
+  return module;
+}
+
+// A function that a module merely imported from elsewhere keeps its own home's layer.
+bool AtHome(PyObject* function, PyObject* module) {
+  if (module == nullptr) return true;
+  const char* home = Text(Attribute(function, "__module__").get());
+  const char* here = PyModule_GetName(module);
+  if (here == nullptr) PyErr_Clear();
+  return here == nullptr || *home == '\0' || TopPackage(home) == TopPackage(here);
+}
+
+bool TypeIsNamed(PyObject* object, std::string_view name) {
+  std::string_view type = Py_TYPE(object)->tp_name;
+  return type.substr(type.rfind('.') + 1) == name;
+}
+
+// Callables that only their own vectorcall pointer leads to.
+bool CallsByPointer(PyObject* object) {
+  return TypeIsNamed(object, "ufunc") || TypeIsNamed(object, "nb_func") ||
+         TypeIsNamed(object, "nb_method") || TypeIsNamed(object, "PjitFunction");
+}
+
+Ref DictOf(PyTypeObject* type) {
+#if PY_VERSION_HEX >= 0x030c0000
+  return Ref(PyType_GetDict(type));
+#else
+  return Ref::Borrow(type->tp_dict);
+#endif
+}
+
+}  // namespace
+
+PyMethodDef* Finder::DefOf(PyObject* object) const {
+  if (PyCFunction_Check(object)) return reinterpret_cast<PyCFunctionObject*>(object)->m_ml;
+  if (Py_IS_TYPE(object, &PyMethodDescr_Type) || Py_IS_TYPE(object, &PyClassMethodDescr_Type)) {
+    return reinterpret_cast<PyMethodDescrObject*>(object)->d_method;
+  }
+  if (Py_IS_TYPE(object, &PyStaticMethod_Type) || Py_IS_TYPE(object, &PyClassMethod_Type)) {
+    Ref inner = Attribute(object, "__func__");  // the holder keeps it
+    return inner ? DefOf(inner.get()) : nullptr;
+  }
+  if (PyInstanceMethod_Check(object)) return DefOf(PyInstanceMethod_GET_FUNCTION(object));
+  if (!TypeIsNamed(object, "cython_function_or_method")) return nullptr;
+  // Cython's functions begin as a PyCFunctionObject, except under the limited API: look twice.
+  PyMethodDef* def = reinterpret_cast<PyCFunctionObject*>(object)->m_ml;
+  if (!map_.Readable(def, sizeof *def) || !map_.Readable(def->ml_name, 1)) return nullptr;
+  const Ref name = Attribute(object, "__name__");
+  return std::strncmp(Text(name.get()), def->ml_name, 256) == 0 ? def : nullptr;
+}
+
+int Finder::PatchPointer(void** address, PyObject* holder, const char* name,
+                         const Choice& choice) {
+  if (!map_.Writable(address, sizeof *address)) {
+    ++Stats().read_only;
+    return 0;
+  }
+  GuardIdentity();
+  return AddPatch(address, holder, {choice.prefix + "." + name, choice.layer, choice.flags});
+}
+
+int Finder::PatchObject(PyObject* object, PyObject* name, const Choice& choice) {
+  const char* text = Text(name);
+  if (LeftAlone(text)) return 0;
+  PyMethodDef* def = DefOf(object);
+  if (def == nullptr && !CallsByPointer(object)) {
+    if (TypeIsNamed(object, "cython_function_or_method")) ++Stats().unreadable;
+    return 0;
+  }
+  const int chosen = Chosen(choice, name);
+  if (chosen <= 0) return chosen;
+  if (def == nullptr) {
+    Choice one = choice;
+    one.names = nullptr;
+    return PatchVectorcall(object, one);
+  }
+  return PatchPointer(reinterpret_cast<void**>(&def->ml_meth), object, text, choice);
+}
+
+int Finder::PatchItems(PyObject* dict, PyObject* module, const Choice& choice) {
+  Ref items(PyDict_Items(dict));  // a copy: a predicate may change the dictionary
+  if (!items) return -1;
+  int count = 0;
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(items.get()); ++i) {
+    PyObject* pair = PyList_GET_ITEM(items.get(), i);
+    PyObject* name = PyTuple_GET_ITEM(pair, 0);
+    PyObject* value = PyTuple_GET_ITEM(pair, 1);
+    if (!PyUnicode_Check(name) || !AtHome(value, module)) continue;
+    int done = 0;
+    if (!PyType_Check(value)) {
+      done = PatchObject(value, name, choice);
+    } else if (module != nullptr && choice.types) {
+      Choice inner = choice;
+      inner.prefix += std::string(".") + Text(name);
+      done = PatchType(reinterpret_cast<PyTypeObject*>(value), inner);
+    }
+    if (done < 0) return -1;
+    count += done;
+  }
+  return count;
+}
+
+int Finder::PatchModule(PyObject* module, const Choice& choice) {
+  return PatchItems(PyModule_GetDict(module), module, choice);
+}
+
+int Finder::PatchType(PyTypeObject* type, const Choice& choice) {
+  if (type == &PyBaseObject_Type || type == &PyType_Type) return 0;
+  const Ref dict = DictOf(type);
+  return dict ? PatchItems(dict.get(), nullptr, choice) : 0;
+}
+
+int Finder::PatchSlot(PyTypeObject* type, const char* slot, const Choice& choice) {
+  const int number = FindSlot(slot);
+  void** address = number < 0 ? nullptr : SlotAddress(type, number);
+  if (address == nullptr || *address == nullptr) return 0;
+  const int done = PatchPointer(address, reinterpret_cast<PyObject*>(type), SlotMethod(number),
+                                choice);
+  if (done > 0) NoteSlot(type, number, address);
+  return done;
+}
+
+int Finder::PatchVectorcall(PyObject* object, const Choice& choice) {
+  PyTypeObject* type = Py_TYPE(object);
+  if (!PyType_HasFeature(type, Py_TPFLAGS_HAVE_VECTORCALL) || type->tp_vectorcall_offset <= 0 ||
+      PyFunction_Check(object) || PyCFunction_Check(object) || PyMethod_Check(object)) {
+    return 0;
+  }
+  auto** address = reinterpret_cast<void**>(reinterpret_cast<char*>(object) +
+                                            type->tp_vectorcall_offset);
+  if (*address == nullptr) return 0;
+  const Ref name = Attribute(object, "__name__");
+  const char* text = Text(name.get());
+  return PatchPointer(address, object, *text != '\0' ? text : type->tp_name, choice);
+}
+
+void** Finder::CodeOf(PyObject* owner, const char* name) {
+  if (PyType_Check(owner)) {
+    auto* type = reinterpret_cast<PyTypeObject*>(owner);
+    const int slot = FindSlot(name);
+    if (slot >= 0) return SlotAddress(type, slot);
+    const Ref dict = DictOf(type);
+    PyObject* value = dict ? PyDict_GetItemString(dict.get(), name) : nullptr;
+    PyMethodDef* def = value == nullptr ? nullptr : DefOf(value);
+    return def == nullptr ? nullptr : reinterpret_cast<void**>(&def->ml_meth);
+  }
+  const Ref value = Attribute(owner, name);
+  PyMethodDef* def = value ? DefOf(value.get()) : nullptr;
+  return def == nullptr ? nullptr : reinterpret_cast<void**>(&def->ml_meth);
+}
+
+}  // namespace crosscut::pycalls

@@ -1,0 +1,58 @@
+// Which function pointers of the process are thunks, and the switch that puts all of them in or
+// takes all of them out.
+//
+// A patch is one pointer in memory (a table's ml_meth, a type's slot, an object's vectorcall) with
+// its original, its entry and the object that keeps that memory alive. Everything here runs under
+// the GIL. A pointer that somebody else has changed meanwhile is left as it is.
+#pragma once
+
+#include "python.h"
+
+#include <string>
+
+#include "crosscut/crosscut.h"
+
+namespace crosscut::pycalls {
+
+// How a patch is reported.
+struct Label {
+  std::string name;
+  crosscut_layer layer = CROSSCUT_NATIVE;
+  unsigned flags = 0;  // crosscut_name_flags
+};
+
+struct PatchStats {
+  int64_t entries = 0;     // patched now
+  int64_t read_only = 0;   // left alone: memory that cannot be written
+  int64_t full = 0;        // left alone: no stub free
+  int64_t unreadable = 0;  // left alone: not laid out as expected
+  int64_t foreign = 0;     // pointers that another party had changed when we came to restore
+};
+PatchStats& Stats();
+
+// Makes the pointer at `address` (writable) a patch, or changes the label of the one it is; puts
+// its thunk in if the switch is on. `holder` owns the memory. False when there is no stub left.
+bool AddPatch(void** address, PyObject* holder, const Label& label);
+
+// Says that `address` is slot `offset` of group `group` of `type` (slots.h), so that the switch
+// reaches subclasses that copied the pointer.
+void NoteSlot(PyTypeObject* type, int slot, void** address);
+
+// Puts an operation around the patch at `address`; `flags` join those of its span. False where
+// nothing is patched.
+bool SetOperation(void** address, const std::string& operation, unsigned flags);
+
+// A thunk around `original` that stands nowhere; null when there is no stub left.
+void* LoneStub(void* original, const Label& label);
+
+// All thunks in, or all originals back.
+void SwitchPatches(bool in);
+bool PatchesIn();
+
+// Originals back, references given up, nothing remembered.
+void RemovePatches();
+
+// The probe that all patches report as.
+uint32_t BoundaryProbe();
+
+}  // namespace crosscut::pycalls

@@ -1,0 +1,68 @@
+// Python.h with what differs between the CPython versions that we serve. Include it first.
+#pragma once
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <frameobject.h>
+
+#if PY_VERSION_HEX < 0x030a0000 || PY_VERSION_HEX >= 0x030e0000
+#define CROSSCUT_REFUSED "CPython " PY_VERSION " is not supported (3.10 to 3.13 are)"
+#elif defined(Py_GIL_DISABLED)
+#define CROSSCUT_REFUSED "free-threaded builds of CPython are not supported"
+#endif
+
+namespace crosscut::pycalls {
+
+// Owns one reference. Use under the GIL only.
+class Ref {
+ public:
+  Ref() = default;
+  explicit Ref(PyObject* owned) : object_(owned) {}
+  Ref(Ref&& other) noexcept : object_(other.object_) { other.object_ = nullptr; }
+  Ref& operator=(Ref&& other) noexcept {
+    PyObject* old = object_;
+    object_ = other.object_;
+    other.object_ = nullptr;
+    Py_XDECREF(old);
+    return *this;
+  }
+  ~Ref() { Py_XDECREF(object_); }
+  static Ref Borrow(PyObject* object) {
+    Py_XINCREF(object);
+    return Ref(object);
+  }
+
+  PyObject* get() const { return object_; }
+  explicit operator bool() const { return object_ != nullptr; }
+  PyObject* release() {
+    PyObject* object = object_;
+    object_ = nullptr;
+    return object;
+  }
+
+ private:
+  PyObject* object_ = nullptr;
+};
+
+// The attribute, or null with no error set.
+inline Ref Attribute(PyObject* object, const char* name) {
+  Ref value(PyObject_GetAttrString(object, name));
+  if (!value) PyErr_Clear();
+  return value;
+}
+
+// UTF-8 of a str; "" with no error set for anything else.
+inline const char* Text(PyObject* object) {
+  if (object == nullptr || !PyUnicode_Check(object)) return "";
+  const char* text = PyUnicode_AsUTF8(object);
+  if (text == nullptr) PyErr_Clear();
+  return text == nullptr ? "" : text;
+}
+
+// A loaded module, or null with no error set; never imports.
+inline Ref LoadedModule(const char* name) {
+  PyObject* modules = PyImport_GetModuleDict();
+  return Ref::Borrow(modules == nullptr ? nullptr : PyDict_GetItemString(modules, name));
+}
+
+}  // namespace crosscut::pycalls

@@ -1,0 +1,138 @@
+#include "source.h"
+
+#include <cstdio>
+#include <string>
+
+#include "calibrate.h"
+#include "calls.h"
+#include "collections.h"
+#include "crosscut/crosscut.h"
+#include "identity.h"
+#include "patches.h"
+
+namespace crosscut::pycalls {
+namespace {
+
+bool g_want_calls = false;   // asked for by StartCalls()
+bool g_allow_calls = false;  // by the current level
+bool g_calls_in = false;
+std::string* g_reported = nullptr;
+
+// The recorder may call on a thread that has no Python state or does not hold the GIL.
+class Gil {
+ public:
+  Gil() : state_(PyGILState_Ensure()) {}
+  ~Gil() { PyGILState_Release(state_); }
+  Gil(const Gil&) = delete;
+  Gil& operator=(const Gil&) = delete;
+
+ private:
+  PyGILState_STATE state_;
+};
+
+bool Finalizing() {
+#if PY_VERSION_HEX >= 0x030d0000
+  return Py_IsFinalizing() != 0;
+#else
+  return _Py_IsFinalizing() != 0;
+#endif
+}
+
+// Only when it changes: this may run at every switch of the step plan.
+void ReportState(const char* state, const std::string& message) {
+  if (g_reported == nullptr) g_reported = new std::string;
+  const std::string line = std::string(state) + message;
+  if (line == *g_reported) return;
+  *g_reported = line;
+  crosscut_source_state("pycalls", PY_VERSION, state, message.c_str());
+}
+
+void SwitchCalls(bool in) {
+  if (!in) {
+    if (g_calls_in) UnhookCalls();
+    g_calls_in = false;
+    return;
+  }
+  std::string owners;
+  g_calls_in = HookCalls(&owners) || g_calls_in;
+  if (!owners.empty()) {
+    ReportState("conflict", std::string(g_calls_in ? "some threads' Python functions" :
+                                                     "Python functions") +
+                                " are not recorded: the hook belongs to " + owners);
+  } else {
+    ReportState(g_calls_in ? "on" : "failed",
+                g_calls_in ? "boundary and Python functions" : "the hook could not be set");
+  }
+}
+
+int SetLevel(void*, crosscut_level level) {
+  if (!Py_IsInitialized() || Finalizing()) return CROSSCUT_OK;
+  const Gil gil;
+  PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
+  PyErr_Fetch(&type, &value, &traceback);
+  SetSwitches(level >= CROSSCUT_LEVEL_BOUNDARY, level >= CROSSCUT_LEVEL_EVERYTHING);
+  PyErr_Restore(type, value, traceback);
+  return CROSSCUT_OK;
+}
+
+void Calibrate(void*) {
+  if (!Py_IsInitialized() || Finalizing()) return;
+  const Gil gil;
+  PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
+  PyErr_Fetch(&type, &value, &traceback);
+  CalibrateBoundary();
+  CalibrateCollections();
+  if (g_want_calls && !g_calls_in) CalibrateCalls();
+  PyErr_Restore(type, value, traceback);
+}
+
+}  // namespace
+
+bool AddSource() {
+  static int handle = 0;
+  if (handle != 0) return true;
+  crosscut_source source = {};
+  source.struct_size = sizeof source;
+  source.name = "pycalls";
+  source.version = PY_VERSION;
+  source.set_level = SetLevel;
+  source.calibrate = Calibrate;
+  handle = crosscut_source_add(&source);
+  return handle > 0;
+}
+
+void SetSwitches(bool boundary, bool calls) {
+  g_allow_calls = calls;
+  if (!calls) SwitchCalls(false);
+  if (boundary != PatchesIn()) {
+    SwitchPatches(boundary);
+    boundary ? HookCollections() : UnhookCollections();
+  }
+  if (boundary && g_reported == nullptr) ReportState("on", "boundary");
+  if (calls && g_want_calls) SwitchCalls(true);
+}
+
+bool CallsIn() { return g_calls_in; }
+
+bool StartCalls() {
+  if (g_want_calls) return true;
+  g_want_calls = true;
+  CalibrateCalls();
+  if (g_allow_calls) SwitchCalls(true);
+  return !g_allow_calls || g_calls_in;
+}
+
+void StopCalls() {
+  SwitchCalls(false);
+  ReleaseCalls();
+  g_want_calls = false;
+}
+
+void RemoveAll() {
+  StopCalls();
+  UnhookCollections();
+  RemovePatches();
+  UnguardIdentity();
+}
+
+}  // namespace crosscut::pycalls

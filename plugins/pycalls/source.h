@@ -1,0 +1,19 @@
+// The source "pycalls" as libcrosscut sees it: registered once, switched at step edges.
+#pragma once
+
+#include "python.h"
+
+namespace crosscut::pycalls {
+
+// Registers with the recorder. False (with crosscut_error()) where that fails.
+bool AddSource();
+// Level EVERYTHING includes every Python function from here on / no longer. False on a conflict.
+bool StartCalls();
+void StopCalls();
+// What set_level does: thunks and collections in or out, calls in or out.
+void SetSwitches(bool boundary, bool calls);
+bool CallsIn();
+// Everything out, restored and forgotten.
+void RemoveAll();
+
+}  // namespace crosscut::pycalls
