@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "src/base/status.h"
 
@@ -24,8 +25,9 @@ enum class Liveness {
 };
 Liveness LookUp(const ProcessIdentity& process);
 
-// Whether the process has the file mapped that (device, inode) names: false after it has replaced
-// its image by exec. kUnknown where its maps may not be read.
-Liveness HasMapped(int64_t pid, uint64_t device, uint64_t inode);
+// Whether the process has a file of that name (the last part of its path) mapped: kDead after it
+// has replaced its image by exec. kUnknown where its maps may not be read. By name, because device
+// numbers in maps differ from stat's on some file systems.
+Liveness HasMapped(int64_t pid, const std::string& file_name);
 
 }  // namespace crosscut::base

@@ -218,6 +218,7 @@ struct RingSnapshot {
   std::vector<RingDropSlot> drops;  // the slots in use
   std::vector<RingChunkCopy> chunks;  // of this session, ordered by fill; empty ones left out
   uint64_t changed = 0;             // chunks that were recycled while they were copied
+  uint64_t missing_chunks = 0;      // of chunk_count, behind the file's end: cut off by someone
 };
 
 // Files in `dir` that are named like rings of this user (or, for root, of anyone), as full paths.

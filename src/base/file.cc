@@ -1,0 +1,225 @@
+#include "src/base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace crosscut::base {
+namespace {
+
+std::string ErrnoText(const std::string& name, const char* what, int error) {
+  char buffer[128];
+  const char* text = strerror_r(error, buffer, sizeof buffer);
+  return name + ": " + what + ": " + text;
+}
+
+class PosixFile : public File {
+ public:
+  PosixFile(int fd, uint64_t size, std::string name)
+      : fd_(fd), size_(size), name_(std::move(name)) {}
+  ~PosixFile() override { close(fd_); }
+
+  Status Append(std::span<const std::byte> bytes) override {
+    size_t done = 0;
+    while (done < bytes.size()) {
+      const ssize_t n = write(fd_, bytes.data() + done, bytes.size() - done);
+      if (n < 0 && errno == EINTR) continue;
+      if (n <= 0) return Status::Io(ErrnoText(name_, "write", n < 0 ? errno : ENOSPC));
+      done += static_cast<size_t>(n);
+      size_ += static_cast<uint64_t>(n);
+    }
+    return {};
+  }
+
+  Status Truncate(uint64_t size) override {
+    if (size > size_) return Status::Invalid(name_ + ": would grow");
+    if (ftruncate(fd_, static_cast<off_t>(size)) != 0) {
+      return Status::Io(ErrnoText(name_, "truncate", errno));
+    }
+    if (lseek(fd_, static_cast<off_t>(size), SEEK_SET) < 0) {
+      return Status::Io(ErrnoText(name_, "seek", errno));
+    }
+    size_ = size;
+    return {};
+  }
+
+  Status Sync() override {
+    if (fdatasync(fd_) == 0 || errno == EINVAL || errno == EROFS) return {};
+    return Status::Io(ErrnoText(name_, "sync", errno));
+  }
+
+  Status ReadAt(uint64_t offset, std::span<std::byte> bytes) const override {
+    size_t done = 0;
+    while (done < bytes.size()) {
+      const ssize_t n = pread(fd_, bytes.data() + done, bytes.size() - done,
+                              static_cast<off_t>(offset + done));
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) return Status::Io(ErrnoText(name_, "read", errno));
+      if (n == 0) return Status::Io(name_ + ": read past the end");
+      done += static_cast<size_t>(n);
+    }
+    return {};
+  }
+
+  uint64_t size() const override { return size_; }
+
+ private:
+  int fd_;
+  uint64_t size_;
+  std::string name_;
+};
+
+class InMemoryFile : public File {
+ public:
+  explicit InMemoryFile(std::vector<std::byte>* contents) : contents_(contents) {}
+  Status Append(std::span<const std::byte> bytes) override {
+    contents_->insert(contents_->end(), bytes.begin(), bytes.end());
+    return {};
+  }
+  Status Truncate(uint64_t size) override {
+    if (size > contents_->size()) return Status::Invalid("memory: would grow");
+    contents_->resize(size);
+    return {};
+  }
+  Status Sync() override { return {}; }
+  Status ReadAt(uint64_t offset, std::span<std::byte> bytes) const override {
+    if (offset > contents_->size() || bytes.size() > contents_->size() - offset) {
+      return Status::Io("memory: read past the end");
+    }
+    if (!bytes.empty()) memcpy(bytes.data(), contents_->data() + offset, bytes.size());
+    return {};
+  }
+  uint64_t size() const override { return contents_->size(); }
+
+ private:
+  std::vector<std::byte>* contents_;
+};
+
+class BudgetFile : public File {
+ public:
+  BudgetFile(std::unique_ptr<File> under, uint64_t budget, bool fail_truncate)
+      : under_(std::move(under)), budget_(budget), fail_truncate_(fail_truncate) {}
+  Status Append(std::span<const std::byte> bytes) override {
+    const size_t taken = std::min<uint64_t>(bytes.size(), budget_);
+    budget_ -= taken;
+    Status status = under_->Append(bytes.first(taken));
+    if (!status.ok()) return status;
+    return taken == bytes.size() ? Status() : Status::Io("injected");
+  }
+  Status Truncate(uint64_t size) override {
+    return fail_truncate_ ? Status::Io("injected") : under_->Truncate(size);
+  }
+  Status Sync() override { return under_->Sync(); }
+  Status ReadAt(uint64_t offset, std::span<std::byte> bytes) const override {
+    return under_->ReadAt(offset, bytes);
+  }
+  uint64_t size() const override { return under_->size(); }
+
+ private:
+  std::unique_ptr<File> under_;
+  uint64_t budget_;
+  bool fail_truncate_;
+};
+
+int OpenFlags(OpenMode mode) {
+  const int always = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+  switch (mode) {
+    case OpenMode::kRead: return always | O_RDONLY;
+    case OpenMode::kCreateNew: return always | O_RDWR | O_CREAT | O_EXCL;
+    case OpenMode::kAppend:
+    case OpenMode::kAppendAnything: return always | O_RDWR;
+  }
+  return always | O_RDONLY;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<File>> OpenFile(const std::string& path, OpenMode mode) {
+  const int fd = open(path.c_str(), OpenFlags(mode), 0600);
+  if (fd < 0) {
+    const int error = errno;
+    const std::string text = ErrnoText(path, "open", error);
+    return error == ENOENT ? Status::NotFound(text) : Status::Io(text);
+  }
+  struct stat info;
+  if (fstat(fd, &info) != 0 || (!S_ISREG(info.st_mode) && mode != OpenMode::kAppendAnything)) {
+    close(fd);
+    return Status::Invalid(path + ": not a regular file");
+  }
+  return AdoptFile(fd, path);
+}
+
+std::unique_ptr<File> AdoptFile(int fd, std::string name) {
+  struct stat info;
+  uint64_t size = 0;
+  if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode)) {
+    size = static_cast<uint64_t>(info.st_size);
+    if (lseek(fd, 0, SEEK_END) < 0) size = 0;
+  }
+  return std::make_unique<PosixFile>(fd, size, std::move(name));
+}
+
+std::unique_ptr<File> MemoryFile(std::vector<std::byte>* contents) {
+  return std::make_unique<InMemoryFile>(contents);
+}
+
+std::unique_ptr<File> FailingFile(std::unique_ptr<File> under, uint64_t budget,
+                                  bool fail_truncate) {
+  return std::make_unique<BudgetFile>(std::move(under), budget, fail_truncate);
+}
+
+Result<std::string> ReadSmallFile(const std::string& path, size_t limit) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (fd < 0) {
+    const int error = errno;
+    const std::string text = ErrnoText(path, "open", error);
+    return error == ENOENT ? Status::NotFound(text) : Status::Io(text);
+  }
+  std::string text;
+  Status status;
+  char buffer[16384];
+  while (status.ok()) {
+    const ssize_t n = read(fd, buffer, sizeof buffer);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) status = Status::Io(ErrnoText(path, "read", errno));
+    if (n <= 0) break;
+    if (text.size() + static_cast<size_t>(n) > limit) {
+      status = Status::Limit(path + ": larger than expected");
+    } else {
+      text.append(buffer, static_cast<size_t>(n));
+    }
+  }
+  close(fd);
+  if (!status.ok()) return status;
+  return text;
+}
+
+Result<FileLock> FileLock::Take(const std::string& path, int wait_ms) {
+  const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (fd < 0) return Status::Io(ErrnoText(path, "open", errno));
+  for (int waited = 0;; waited += 5) {
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0) return FileLock(fd);
+    if (errno != EWOULDBLOCK && errno != EINTR) {
+      const std::string text = ErrnoText(path, "lock", errno);
+      close(fd);
+      return Status::Io(text);
+    }
+    if (waited >= wait_ms) break;
+    timespec wait = {0, 5000000};
+    nanosleep(&wait, nullptr);
+  }
+  close(fd);
+  return Status::Limit(path + ": locked by another process");
+}
+
+FileLock::~FileLock() {
+  if (fd_ >= 0) close(fd_);
+}
+
+}  // namespace crosscut::base

@@ -1,0 +1,126 @@
+#include "src/base/process.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <string>
+
+#include "src/base/file.h"
+
+namespace crosscut::base {
+namespace {
+
+constexpr size_t kMaxStatBytes = 4096;
+constexpr size_t kMaxMapsBytes = 64 << 20;
+
+struct ProcStat {
+  bool found = false;
+  bool ended = false;  // zombie or dead
+  uint64_t start = 0;
+};
+
+ProcStat ReadStat(const std::string& path) {
+  ProcStat stat;
+  Result<std::string> text = ReadSmallFile(path, kMaxStatBytes);
+  if (!text.ok()) return stat;
+  // The command's name, in parentheses, may itself hold spaces and parentheses.
+  const size_t close = text->rfind(')');
+  if (close == std::string::npos || close + 2 >= text->size()) return stat;
+  const char* at = text->c_str() + close + 2;
+  stat.ended = *at == 'Z' || *at == 'X';
+  for (int field = 3; field < 22 && at != nullptr; ++field) {
+    at = strchr(at, ' ');
+    if (at != nullptr) ++at;
+  }
+  if (at == nullptr) return stat;
+  stat.start = strtoull(at, nullptr, 10);
+  stat.found = true;
+  return stat;
+}
+
+std::string ProcPath(int64_t pid, const char* rest) {
+  char path[96];
+  snprintf(path, sizeof path, "/proc/%lld/%s", static_cast<long long>(pid), rest);
+  return path;
+}
+
+uint64_t InodeOf(const char* path) {
+  struct stat info;
+  return stat(path, &info) == 0 ? info.st_ino : 0;
+}
+
+uint64_t BootId() {
+  Result<std::string> text = ReadSmallFile("/proc/sys/kernel/random/boot_id", 256);
+  if (!text.ok()) return 0;
+  uint64_t id = 0;
+  int digits = 0;
+  for (char c : *text) {
+    const char* hex = "0123456789abcdef";
+    const char* found = c != '\0' ? strchr(hex, c) : nullptr;
+    if (found == nullptr || digits == 16) continue;
+    id = id << 4 | static_cast<uint64_t>(found - hex);
+    ++digits;
+  }
+  return id;
+}
+
+// A leader that has called pthread_exit is a zombie while its other threads go on.
+bool AnyThreadLives(int64_t pid) {
+  const std::string tasks = ProcPath(pid, "task");
+  DIR* dir = opendir(tasks.c_str());
+  if (dir == nullptr) return false;
+  bool lives = false;
+  while (const dirent* entry = readdir(dir)) {
+    if (entry->d_name[0] == '.') continue;
+    const ProcStat stat = ReadStat(tasks + "/" + entry->d_name + "/stat");
+    if (stat.found && !stat.ended) {
+      lives = true;
+      break;
+    }
+  }
+  closedir(dir);
+  return lives;
+}
+
+}  // namespace
+
+ProcessIdentity ThisProcess() {
+  ProcessIdentity self;
+  self.pid = getpid();
+  self.start = ReadStat("/proc/self/stat").start;
+  self.pid_namespace = InodeOf("/proc/self/ns/pid");
+  self.boot = BootId();
+  return self;
+}
+
+Liveness LookUp(const ProcessIdentity& process) {
+  if (process.pid <= 0) return Liveness::kDead;
+  const uint64_t boot = BootId();
+  if (process.boot != 0 && boot != 0 && process.boot != boot) return Liveness::kDead;
+  const uint64_t ours = InodeOf("/proc/self/ns/pid");
+  if (process.pid_namespace != 0 && ours != 0 && process.pid_namespace != ours) {
+    return Liveness::kUnknown;
+  }
+  const ProcStat stat = ReadStat(ProcPath(process.pid, "stat"));
+  if (!stat.found) {
+    if (kill(static_cast<pid_t>(process.pid), 0) != 0 && errno == ESRCH) return Liveness::kDead;
+    return Liveness::kUnknown;
+  }
+  if (process.start != 0 && stat.start != process.start) return Liveness::kDead;
+  if (stat.ended && !AnyThreadLives(process.pid)) return Liveness::kDead;
+  return process.start != 0 ? Liveness::kAlive : Liveness::kUnknown;
+}
+
+Liveness HasMapped(int64_t pid, const std::string& file_name) {
+  Result<std::string> maps = ReadSmallFile(ProcPath(pid, "maps"), kMaxMapsBytes);
+  if (!maps.ok() || maps->empty()) return Liveness::kUnknown;
+  return maps->find("/" + file_name) != std::string::npos ? Liveness::kAlive : Liveness::kDead;
+}
+
+}  // namespace crosscut::base

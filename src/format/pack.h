@@ -1,0 +1,83 @@
+// Event words as columns. What a log's event chunk holds behind its head: each column once, in the
+// order of Column, as {mode byte, varint raw bytes, varint stored bytes, data}. docs/format.md,
+// "Columns", says what each holds.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "src/base/pod_vector.h"
+#include "src/base/status.h"
+
+struct ZSTD_CCtx_s;
+struct ZSTD_DCtx_s;
+
+namespace crosscut::format {
+
+enum Column {
+  kColumnShape = 0,  // one bit per event, lowest first: 1 = kEnd
+  kColumnCodeLow,    // codes of the other events
+  kColumnCodeHigh,
+  kColumnTick0,      // time residuals, 24 bits in three byte planes
+  kColumnTick1,
+  kColumnTick2,
+  kColumnTickWide,   // residuals of 0xffffff and more, as varints
+  kColumnPayload0,   // first payload words, as varints
+  kColumnPayload1,
+  kColumnPayload2,
+  kColumnPayloadRest,  // fourth and later fixed payload words
+  kColumnTail,       // tails of names and blobs, as they are
+  kColumnCount,
+};
+
+enum ColumnMode : uint8_t {
+  kColumnRaw = 0,
+  kColumnZstd = 1,
+  kColumnConstant = 2,  // one byte, repeated
+};
+
+// What one stretch of words says of its own start: full ticks restart there.
+struct PackPiece {
+  uint64_t base_tick;
+  uint64_t words;
+};
+
+class Packer {
+ public:
+  static std::unique_ptr<Packer> Create();  // null where there is no memory
+  ~Packer();
+
+  // Appends the columns of `words` to `out`. The pieces cover `words` in order and each consists of
+  // whole events; otherwise kInvalid. kLimit where there is no memory. `last_tick` becomes the full
+  // tick of the last event.
+  Status Pack(std::span<const uint64_t> words, std::span<const PackPiece> pieces,
+              base::PodVector<uint8_t>* out, uint64_t* last_tick);
+  uint64_t events() const;  // of the last Pack
+  uint64_t memory_bytes() const;
+
+ private:
+  struct State;
+  explicit Packer(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+class Unpacker {
+ public:
+  static std::unique_ptr<Unpacker> Create();
+  ~Unpacker();
+
+  // Restores the words of `events` events from `columns` into `words`, whose size says how many
+  // there must be. kCorrupt where the columns say something else. Allocates at most about
+  // 14 bytes per word.
+  Status Unpack(std::span<const uint8_t> columns, uint64_t events,
+                std::span<const PackPiece> pieces, std::span<uint64_t> words);
+
+ private:
+  struct State;
+  explicit Unpacker(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace crosscut::format
