@@ -1,0 +1,11 @@
+// What recording one operator costs on this machine.
+#pragma once
+
+namespace crosscut::pytorch {
+
+// Measures Begin and End around a real operator and reports their cost as probe "op". Takes about
+// 2 ms. Requires: recording is off on this thread, the global callbacks are removed and
+// PrepareNames() has been called. What it records goes to a buffer of its own.
+void Calibrate();
+
+}  // namespace crosscut::pytorch

@@ -1,0 +1,96 @@
+// libcrosscut_torch.so: the part of the PyTorch adapter that must be cheap and needs no headers of
+// PyTorch. It stands in the tp_call slot of nn.Module's classes and marks the outermost call of a
+// module as operation "forward"; crosscut/adapters/torch.py drives it through ctypes.
+//
+// No Python object changes by this: torch.compile, TorchScript and torch.fx see the classes as they
+// were. An inner call costs a thread-local load and a branch.
+//
+// Slots are changed under the GIL; module_call() runs under it. Never unloaded.
+
+#include <crosscut/crosscut.h>
+
+#include <atomic>
+
+namespace {
+
+using Call = void* (*)(void* self, void* args, void* keywords);  // CPython's ternaryfunc
+
+Call original = nullptr;  // what nn.Module's classes have in tp_call; set before the first patch
+
+std::atomic<int32_t> on{0};  // 1 while automatic operations are recorded
+
+// > 0: an automatic operation is open on this thread that module calls belong to.
+__thread int32_t inside __attribute__((tls_model("initial-exec"))) = 0;
+
+int source = 0;
+
+uint32_t Forward() {
+  static const uint32_t name = crosscut_intern(
+      "forward", 7, CROSSCUT_OPERATION, CROSSCUT_LAYER_NONE, 0,
+      crosscut_intern("operation", 9, CROSSCUT_TEXT, CROSSCUT_LAYER_NONE, 0, 0));
+  return name;
+}
+
+void* ModuleCall(void* self, void* args, void* keywords) {
+  if (inside != 0 || on.load(std::memory_order_relaxed) == 0) {
+    return original(self, args, keywords);
+  }
+  inside = 1;
+  crosscut_begin_inline(Forward());
+  void* result = original(self, args, keywords);
+  crosscut_end_named(Forward());
+  inside = 0;
+  return result;
+}
+
+int SetLevel(void*, crosscut_level level) {
+  on.store(level >= CROSSCUT_LEVEL_BOUNDARY, std::memory_order_relaxed);
+  return CROSSCUT_OK;
+}
+
+}  // namespace
+
+extern "C" {
+
+// Registers the source "operations"; `version` is PyTorch's. Returns 0 or a CROSSCUT_E* code.
+CROSSCUT_API int crosscut_operations_add(const char* version) {
+  if (source != 0) return CROSSCUT_OK;
+  crosscut_source it = {};
+  it.struct_size = sizeof it;
+  it.name = "operations";
+  it.version = version;
+  it.set_level = &SetLevel;
+  source = crosscut_source_add(&it);
+  return source != 0 ? CROSSCUT_OK : CROSSCUT_EINVAL;
+}
+
+CROSSCUT_API void crosscut_operations_remove(void) {
+  if (source != 0) crosscut_source_remove(source);
+  source = 0;
+}
+
+// 1 while automatic operations are recorded: for the wrappers in Python.
+CROSSCUT_API const void* crosscut_operations_on(void) { return &on; }
+
+// The calling thread's `inside`, valid while the thread lives.
+CROSSCUT_API int32_t* crosscut_operations_inside(void) { return &inside; }
+
+// Puts the thunk into `slot`, the address of a class's tp_call. The first call tells what the
+// classes' slots hold; others that hold something else are left alone. 1 if it is in now.
+CROSSCUT_API int crosscut_operations_patch(Call* slot) {
+  if (*slot == &ModuleCall) return 1;
+  if (original == nullptr) original = *slot;
+  if (*slot == nullptr || *slot != original) return 0;
+  *slot = &ModuleCall;
+  return 1;
+}
+
+CROSSCUT_API void crosscut_operations_unpatch(Call* slot) {
+  if (*slot == &ModuleCall) *slot = original;
+}
+
+CROSSCUT_API const void* crosscut_operations_thunk(void) {
+  return reinterpret_cast<const void*>(&ModuleCall);
+}
+
+}  // extern "C"

@@ -1,0 +1,195 @@
+#include "operators.h"
+
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <crosscut/crosscut.h>
+
+#include <atomic>
+
+#include "names.h"
+
+namespace crosscut::pytorch {
+namespace {
+
+// Words of the ring; docs/format.md.
+constexpr uint64_t kEnd = 0x01;
+constexpr uint64_t kFlowOut = 0x08;
+constexpr uint64_t kFlowIn = 0x09;
+constexpr uintptr_t kChunkMask = 0xffff;
+
+std::atomic<bool> recording{false};
+
+// What overload_name() returns for names that are no schema's.
+const char* no_schema = nullptr;
+
+// Guards whose begin was not recorded, so that their end is not recorded either. Empty but for the
+// moments in which recording goes on or off while operators run. While `beyond` counts, all guards
+// that begin are unrecorded, so that ends can be told by their number alone.
+struct Unrecorded {
+  static constexpr uint32_t kMost = 14;
+  const void* guards[kMost];
+  uint32_t beyond;  // further ones, of which only the number is known
+};
+thread_local Unrecorded unrecorded;
+thread_local uint32_t unrecorded_count __attribute__((tls_model("initial-exec")));
+
+__attribute__((noinline, cold)) void NoteUnrecorded(const at::RecordFunction& guard) {
+  // An asynchronous scope ends elsewhere, and that end is never recorded.
+  if (guard.scope() == at::RecordScope::USER_SCOPE && guard.isAsync()) return;
+  if (unrecorded_count == Unrecorded::kMost) {
+    ++unrecorded.beyond;
+  } else {
+    unrecorded.guards[unrecorded_count++] = &guard;
+  }
+}
+
+// A guard begins where an earlier one lay that never ended on this thread.
+__attribute__((noinline, cold)) void DropStale(const void* guard) {
+  if (unrecorded.beyond != 0) return;
+  for (uint32_t i = unrecorded_count; i-- > 0;) {
+    if (unrecorded.guards[i] != guard) continue;
+    unrecorded.guards[i] = unrecorded.guards[--unrecorded_count];
+  }
+}
+
+__attribute__((noinline, cold)) bool ForgetUnrecorded(const void* guard) {
+  for (uint32_t i = unrecorded_count; i-- > 0 && unrecorded.beyond == 0;) {
+    if (unrecorded.guards[i] != guard) continue;
+    unrecorded.guards[i] = unrecorded.guards[--unrecorded_count];
+    return true;
+  }
+  if (unrecorded.beyond == 0) return false;
+  --unrecorded.beyond;
+  return true;
+}
+
+// True when this thread has room to write `words` words inline.
+inline bool Room(const crosscut_thread* thread, unsigned words) {
+  const uintptr_t at = reinterpret_cast<uintptr_t>(thread->position) & kChunkMask;
+  return thread->enabled == 1 && at + words * 8 <= kChunkMask + 1;
+}
+
+inline void Advance(crosscut_thread* thread, uint64_t* position) {
+  thread->position = position;
+  if (__builtin_expect((reinterpret_cast<uintptr_t>(position) & kChunkMask) == 0, 0)) {
+    crosscut_chunk_end_(thread);
+  }
+}
+
+// Begins span `name` with an arrow. Three words, published by the store of the first.
+inline void BeginWithFlow(crosscut_thread* thread, uint32_t name, uint64_t code, uint64_t flow) {
+  if (__builtin_expect(!Room(thread, 3) || name - 0x100u > 0xfeffu, 0)) {
+    crosscut_begin(name);
+    if (code == kFlowOut) {
+      crosscut_flow_out(flow);
+    } else {
+      crosscut_flow_in(flow);
+    }
+    return;
+  }
+  uint64_t* at = thread->position;
+  const uint64_t ticks = crosscut_ticks_() << 16;
+  at[2] = flow;
+  __atomic_store_n(at + 1, ticks | code, __ATOMIC_RELAXED);
+  __atomic_store_n(at, ticks | name, __ATOMIC_RELEASE);
+  Advance(thread, at + 3);
+}
+
+template <class Function>
+inline uint32_t OperatorName(const Function& function) {
+  if constexpr (requires { function.overload_name(); }) {
+    if (function.overload_name() != no_schema) return operator_names.Find(function.name());
+  }
+  return node_names.Find(function.name());
+}
+
+// User scopes may end out of order or on another thread, so their ends carry their name; those
+// that are declared asynchronous when they begin are instants.
+void BeginUserScope(const at::RecordFunction& function) {
+  const UserName name = FindUserName(function.name());
+  if (function.isAsync()) {
+    crosscut_instant(name.id);
+    return;
+  }
+  crosscut_begin(name.id);
+  if (name.step >= 0) {
+    static const uint32_t key =
+        crosscut_intern("step", 4, CROSSCUT_TEXT, CROSSCUT_LAYER_NONE, 0, 0);
+    crosscut_arg(key, name.step);
+  }
+}
+
+void EndUserScope(const at::RecordFunction& function) {
+  if (function.isAsync() || function.threadId() != at::RecordFunction::currentThreadId()) return;
+  crosscut_end_named(FindUserName(function.name()).id);
+}
+
+// An operator that goes away takes its name along.
+class Deregistrations final : public c10::OpRegistrationListener {
+ public:
+  void onOperatorRegistered(const c10::OperatorHandle&) override {}
+  void onOperatorDeregistered(const c10::OperatorHandle& op) override {
+    if (op.hasSchema()) operator_names.Forget(op.schema().name().c_str());
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<at::ObserverContext> Begin(const at::RecordFunction& function) {
+  crosscut_thread* thread = crosscut_this_thread;
+  if (__builtin_expect(unrecorded_count != 0, 0)) DropStale(&function);
+  if (__builtin_expect(thread->enabled == 0 || !recording.load(std::memory_order_relaxed) ||
+                       unrecorded_count == Unrecorded::kMost, 0)) {
+    NoteUnrecorded(function);
+    return nullptr;
+  }
+  if (__builtin_expect(function.scope() == at::RecordScope::USER_SCOPE, 0)) {
+    BeginUserScope(function);
+    return nullptr;
+  }
+  const uint32_t name = OperatorName(function);
+  if (__builtin_expect(name == 0, 0)) {
+    crosscut_begin(0);  // counts as dropped
+    NoteUnrecorded(function);
+    return nullptr;
+  }
+  const int64_t sequence = function.seqNr();
+  if (sequence < 0) {
+    crosscut_begin_inline(name);
+  } else if (const uint64_t forward = function.forwardThreadId(); forward > 0) {
+    BeginWithFlow(thread, name, kFlowIn, FlowId(forward, sequence));
+  } else {
+    BeginWithFlow(thread, name, kFlowOut, FlowId(function.threadId(), sequence));
+  }
+  return nullptr;
+}
+
+void End(const at::RecordFunction& function, at::ObserverContext*) {
+  if (__builtin_expect(unrecorded_count != 0, 0) && ForgetUnrecorded(&function)) return;
+  if (__builtin_expect(function.scope() == at::RecordScope::USER_SCOPE, 0)) {
+    EndUserScope(function);
+    return;
+  }
+  crosscut_mark_(kEnd);
+}
+
+at::RecordFunctionCallback Callbacks() {
+  return at::RecordFunctionCallback(&Begin, &End)
+      .scopes({at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION,
+               at::RecordScope::USER_SCOPE});
+}
+
+void SetRecording(bool on) { recording.store(on, std::memory_order_relaxed); }
+
+void PrepareNames() {
+  auto learn = [](const auto& function) {
+    if constexpr (requires { function.overload_name(); }) no_schema = function.overload_name();
+  };
+  at::RecordFunction nameless{at::StepCallbacks()};
+  learn(nameless);
+  // Lives as long as the process: operators are deregistered at exit, too.
+  static auto* const handle = new c10::RegistrationHandleRAII(
+      c10::Dispatcher::singleton().addRegistrationListener(std::make_unique<Deregistrations>()));
+  (void)handle;
+}
+
+}  // namespace crosscut::pytorch

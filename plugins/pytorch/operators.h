@@ -1,0 +1,40 @@
+// PyTorch's operators, autograd nodes and user scopes as spans of the threads that run them.
+//
+// The callbacks are global: they see every thread of the process, autograd's included. Each
+// operator costs a begin word and an end word; operators that autograd knows carry a flow word
+// whose id says which forward operator belongs to which backward node (FlowId()).
+#pragma once
+
+#include <ATen/record_function.h>
+
+#include <cstdint>
+#include <memory>
+
+namespace crosscut::pytorch {
+
+// Names the arrow from a forward operator to the backward node that it led to. `thread` is
+// PyTorch's own number of the forward thread (1, 2, ...), `sequence` autograd's number on that
+// thread. Several operators leave with the same id where one calls the other: the arrow starts at
+// the one that began last.
+inline constexpr int kFlowSequenceBits = 40;
+inline constexpr uint64_t FlowId(uint64_t thread, int64_t sequence) {
+  const uint64_t mask = (uint64_t{1} << kFlowSequenceBits) - 1;
+  return uint64_t{1} << 63 | thread << kFlowSequenceBits | (static_cast<uint64_t>(sequence) & mask);
+}
+
+// The pair of callbacks. Begin never allocates once a name is known; both may run on any thread,
+// also after the callbacks were removed.
+std::unique_ptr<at::ObserverContext> Begin(const at::RecordFunction& function);
+void End(const at::RecordFunction& function, at::ObserverContext* context);
+
+// Callbacks of Begin and End for the scopes that are recorded.
+at::RecordFunctionCallback Callbacks();
+
+// Whether Begin records. Guards that torch prepared before the callbacks' removal still call it.
+void SetRecording(bool on);
+
+// Must have been called once before the first Begin; learns from torch how to tell names by
+// address and watches for operators that go away.
+void PrepareNames();
+
+}  // namespace crosscut::pytorch

@@ -1,0 +1,88 @@
+// The shim's two entry points, called through ctypes by crosscut/adapters/torch.py: PyTorch's
+// operators as the source "pytorch" of a session.
+
+#include <crosscut/crosscut.h>
+
+#include <exception>
+#include <mutex>
+
+#include "calibrate.h"
+#include "operators.h"
+
+namespace crosscut::pytorch {
+namespace {
+
+constexpr const char* kName = "pytorch";
+
+// Never destroyed: callbacks and the recorder may come here while the process exits.
+struct State {
+  std::mutex mutex;  // of the fields
+  int source = 0;    // handle of the source, 0 while there is none
+  at::CallbackHandle callbacks = at::INVALID_CALLBACK_HANDLE;
+};
+State& state() {
+  static State* const it = new State;
+  return *it;
+}
+
+int SetLevel(void*, crosscut_level level) {
+  std::lock_guard<std::mutex> lock(state().mutex);
+  const bool on = level >= CROSSCUT_LEVEL_OPERATORS;
+  at::CallbackHandle& handle = state().callbacks;
+  SetRecording(on);
+  if (on == (handle != at::INVALID_CALLBACK_HANDLE)) return CROSSCUT_OK;
+  try {
+    if (on) {
+      handle = at::addGlobalCallback(Callbacks());
+    } else {
+      at::removeCallback(handle);
+      handle = at::INVALID_CALLBACK_HANDLE;
+    }
+  } catch (const std::exception&) {
+    SetRecording(false);
+    return CROSSCUT_EOFF;
+  }
+  return CROSSCUT_OK;
+}
+
+void MeasureCost(void*) {
+  std::lock_guard<std::mutex> lock(state().mutex);
+  if (state().callbacks != at::INVALID_CALLBACK_HANDLE) return;
+  try {
+    Calibrate();
+  } catch (const std::exception&) {
+    SetRecording(false);
+  }
+}
+
+}  // namespace
+}  // namespace crosscut::pytorch
+
+// Registers the source; `version` is PyTorch's. Returns 0 or a CROSSCUT_E* code. A second call
+// changes nothing.
+extern "C" CROSSCUT_API int crosscut_pytorch_add(const char* version) {
+  using namespace crosscut::pytorch;
+  if (state().source != 0) return CROSSCUT_OK;
+  try {
+    static const bool prepared = (PrepareNames(), true);
+    (void)prepared;
+  } catch (const std::exception&) {
+    return CROSSCUT_EOFF;
+  }
+  crosscut_source source = {};
+  source.struct_size = sizeof source;
+  source.name = kName;
+  source.version = version;
+  source.set_level = &SetLevel;
+  source.calibrate = &MeasureCost;
+  state().source = crosscut_source_add(&source);
+  return state().source != 0 ? CROSSCUT_OK : CROSSCUT_EINVAL;
+}
+
+// Takes the callbacks out and forgets the source. The library must stay loaded.
+extern "C" CROSSCUT_API void crosscut_pytorch_remove(void) {
+  using namespace crosscut::pytorch;
+  if (state().source == 0) return;
+  crosscut_source_remove(state().source);
+  state().source = 0;
+}

@@ -1,0 +1,1 @@
+"""What Crosscut adds to the libraries that a recorded program imports."""

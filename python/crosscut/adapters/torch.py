@@ -1,0 +1,339 @@
+"""Brings a PyTorch program into the run without an edit of it.
+
+install() is called right after `torch` was imported in a recorded process. It loads the operator
+shim (torch_build), and from then on these operations are recorded:
+
+    data       DataLoader: making an iterator, and its __next__
+    fetch      in DataLoader workers: loading one batch
+    forward    the outermost call of an nn.Module on a thread
+    backward   a run of autograd's engine
+    optimizer  Optimizer.step
+
+A step of the process ends where the step() of its primary optimizer ends. docs/pytorch.md says
+what counts as what. uninstall() puts everything back.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import pathlib
+import threading
+import weakref
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+from crosscut import _record
+from crosscut.adapters import torch_build
+
+_CALL_SLOT = 128  # offset of tp_call in CPython's PyTypeObject, 3.10 to 3.13
+_LOST_AFTER = 16  # steps of another optimizer, none of the primary: the other becomes primary
+_LIBRARY = pathlib.Path(os.path.abspath(__file__)).parent.parent / "lib" / "libcrosscut_torch.so"
+_BUILD_HINT = "run: crosscut doctor --build"
+
+
+def _wanted(source: str) -> bool:
+    names = os.environ.get("CROSSCUT_SOURCES", "")
+    return not names or source in names.split(",")
+
+
+class _ThisThread(threading.local):
+    """`inside` counts the open operations that module calls on this thread belong to."""
+
+    library: ctypes.CDLL
+
+    def __init__(self) -> None:
+        address = self.library.crosscut_operations_inside()
+        self.inside = ctypes.c_int32.from_address(address)
+
+
+class _Steps:
+    """Finds the program's steps from its optimizers."""
+
+    def __init__(self) -> None:
+        self._primary: weakref.ref[Any] | None = None
+        self._others = 0      # steps of others since the primary's last
+        self._next = 0        # number that the next step of ours should get
+        self._asking = True   # False once the program declares its steps itself
+
+    def passed(self, optimizer: Any) -> None:
+        """`optimizer.step()` has come to its end."""
+        if not self._asking:
+            return
+        primary = self._primary() if self._primary is not None else None
+        if primary is not optimizer:
+            self._others += 1
+            if primary is not None and self._others < _LOST_AFTER:
+                return
+            self._primary = weakref.ref(optimizer)
+        self._others = 0
+        number = _record.step()
+        if number is not None and _record.active():
+            self._asking = number == self._next
+            self._next = number + 1
+
+
+class _Operations:
+    """The patches behind the automatic operations. All of them under the GIL."""
+
+    def __init__(self, torch: ModuleType) -> None:
+        self.torch = torch
+        self.library = ctypes.CDLL(str(_LIBRARY))
+        for name in ("crosscut_operations_on", "crosscut_operations_inside",
+                     "crosscut_operations_thunk"):
+            getattr(self.library, name).restype = ctypes.c_void_p
+        for name in ("crosscut_operations_patch", "crosscut_operations_unpatch"):
+            getattr(self.library, name).argtypes = [ctypes.c_void_p]
+        _ThisThread.library = self.library
+        self.on = ctypes.c_int32.from_address(self.library.crosscut_operations_on())
+        self.this_thread = _ThisThread()
+        self.steps = _Steps()
+        self._undo: list[Callable[[], None]] = []
+
+    def install(self) -> None:
+        self._patch_modules()
+        self._patch_engine()
+        self._patch_optimizers()
+        self._patch_loading()
+        self.library.crosscut_operations_add(self.torch.__version__.encode())
+
+    def uninstall(self) -> None:
+        self.library.crosscut_operations_remove()
+        for undo in reversed(self._undo):
+            undo()
+        self._undo.clear()
+
+    def _replace(self, owner: Any, name: str, value: Any) -> None:
+        """Sets owner.name to `value`, to be set back by uninstall()."""
+        own = vars(owner)
+        if name in own:
+            old = own[name]
+            self._undo.append(lambda: setattr(owner, name, old))
+        else:
+            self._undo.append(lambda: delattr(owner, name))
+        setattr(owner, name, value)
+
+    def _bracket(self, operation: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        """`function` as an operation that module calls in it belong to."""
+        scope = _record.operation(operation)
+        on, this_thread = self.on, self.this_thread
+
+        @functools.wraps(function)
+        def bracketed(*args: Any, **kwargs: Any) -> Any:
+            inside = this_thread.inside
+            if not on.value or inside.value:
+                return function(*args, **kwargs)
+            inside.value = 1
+            try:
+                with scope:
+                    return function(*args, **kwargs)
+            finally:
+                inside.value = 0
+
+        return bracketed
+
+    # ---- forward ----
+
+    def _patch_modules(self) -> None:
+        module = self.torch.nn.Module
+        if not self._slots_are_where_we_think(module):
+            raise RuntimeError("this interpreter keeps tp_call elsewhere: no operation 'forward'")
+        self._patch_classes(module)
+        self._undo.append(lambda: self._unpatch_classes(module))
+        patch = self.library.crosscut_operations_patch
+
+        def init_subclass(cls: type, **kwargs: Any) -> None:
+            super(module, cls).__init_subclass__(**kwargs)
+            patch(id(cls) + _CALL_SLOT)
+
+        self._replace(module, "__init_subclass__", classmethod(init_subclass))
+
+    @staticmethod
+    def _slots_are_where_we_think(module: type) -> bool:
+        class Callable_:
+            def __call__(self) -> None: ...
+
+        class Silent: ...
+
+        def slot(cls: type) -> int | None:
+            return ctypes.c_void_p.from_address(id(cls) + _CALL_SLOT).value
+
+        return slot(Silent) is None and slot(Callable_) == slot(module) is not None
+
+    def _patch_classes(self, module: type) -> None:
+        patch = self.library.crosscut_operations_patch
+        for cls in _with_subclasses(module):
+            patch(id(cls) + _CALL_SLOT)
+
+    def _unpatch_classes(self, module: type) -> None:
+        for cls in _with_subclasses(module):
+            self.library.crosscut_operations_unpatch(id(cls) + _CALL_SLOT)
+
+    def _check_modules(self) -> None:
+        """CPython fills the slots anew when somebody assigns nn.Module.__call__ (torch.fx does)."""
+        module = self.torch.nn.Module
+        now = ctypes.c_void_p.from_address(id(module) + _CALL_SLOT).value
+        if now != self.library.crosscut_operations_thunk():
+            self._patch_classes(module)
+
+    # ---- backward ----
+
+    def _patch_engine(self) -> None:
+        variable = self.torch.autograd.variable.Variable
+        before = variable._execution_engine
+        bracket = self._bracket
+
+        class Engine(type(before)):  # type: ignore[misc]
+            run_backward = bracket("backward", type(before).run_backward)
+
+        Engine.__name__ = Engine.__qualname__ = type(before).__name__
+        Engine.__module__ = type(before).__module__
+        self._replace(variable, "_execution_engine", Engine())
+
+    # ---- optimizer and steps ----
+
+    def _patch_optimizers(self) -> None:
+        optimizer = self.torch.optim.Optimizer
+        hook = optimizer.profile_hook_step
+
+        @functools.wraps(hook)
+        def profile_hook_step(function: Callable[..., Any]) -> Callable[..., Any]:
+            return self._optimizer_step(hook(function))
+
+        self._replace(optimizer, "profile_hook_step", staticmethod(profile_hook_step))
+        for cls in _with_subclasses(optimizer):
+            step = vars(cls).get("step")
+            if getattr(step, "hooked", False):
+                self._wrap_step(cls, step)
+        self._undo.append(lambda: self._unwrap_steps(optimizer))
+
+    def _wrap_step(self, cls: type, step: Callable[..., Any]) -> None:
+        cls.step = self._optimizer_step(step)  # type: ignore[attr-defined]
+
+    def _unwrap_steps(self, optimizer: type) -> None:
+        for cls in _with_subclasses(optimizer):
+            step = vars(cls).get("step")
+            before = getattr(step, "_crosscut_before", None)
+            if before is not None:
+                cls.step = before  # type: ignore[attr-defined]
+                cls.step.hooked = True  # type: ignore[attr-defined]
+
+    def _optimizer_step(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        scope = _record.operation("optimizer")
+        on, passed, check = self.on, self.steps.passed, self._check_modules
+        is_compiling = self.torch.compiler.is_compiling
+
+        @functools.wraps(function)
+        def step(*args: Any, **kwargs: Any) -> Any:
+            if is_compiling():
+                return function(*args, **kwargs)
+            if on.value:
+                with scope:
+                    result = function(*args, **kwargs)
+            else:
+                result = function(*args, **kwargs)
+            check()
+            passed(args[0])
+            return result
+
+        step._crosscut_before = function  # type: ignore[attr-defined]
+        return step
+
+    # ---- data ----
+
+    def _patch_loading(self) -> None:
+        loading = self.torch.utils.data.dataloader
+        for owner, name in ((loading._BaseDataLoaderIter, "__next__"),
+                            (loading.DataLoader, "__iter__")):
+            self._replace(owner, name, self._bracket("data", vars(owner)[name]))
+        fetching = self.torch.utils.data._utils.fetch
+        for owner in (fetching._MapDatasetFetcher, fetching._IterableDatasetFetcher):
+            self._replace(owner, "fetch", self._fetch(owner.fetch))
+
+    def _fetch(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Loading a batch: an operation of its own in the worker processes only."""
+        worker_info = self.torch.utils.data.get_worker_info
+        scope = _record.operation("fetch")
+        on, this_thread = self.on, self.this_thread
+
+        @functools.wraps(function)
+        def fetch(*args: Any, **kwargs: Any) -> Any:
+            if not on.value or worker_info() is None:
+                return function(*args, **kwargs)
+            inside = this_thread.inside
+            inside.value = 1  # a forked worker inherits what its parent was in
+            try:
+                with scope:
+                    return function(*args, **kwargs)
+            finally:
+                inside.value = 0
+
+        return fetch
+
+
+def _with_subclasses(cls: type) -> list[type]:
+    found, index = [cls], 0
+    known = {cls}
+    while index < len(found):
+        for sub in type.__subclasses__(found[index]):
+            if sub not in known:
+                known.add(sub)
+                found.append(sub)
+        index += 1
+    return found
+
+
+_operations: _Operations | None = None
+_shim: ctypes.CDLL | None = None
+
+
+def _add_operators(version: str) -> None:
+    global _shim
+    library = torch_build.find()
+    if library is None:
+        _record.source_state("pytorch", version, "missing", _BUILD_HINT)
+        return
+    try:
+        shim = ctypes.CDLL(str(library))
+    except OSError as error:
+        _record.source_state("pytorch", version, "failed", f"{error}; {_BUILD_HINT}")
+        return
+    if shim.crosscut_pytorch_add(version.encode()) != 0:
+        _record.source_state("pytorch", version, "failed", "the source could not be added")
+        return
+    _shim = shim
+
+
+def install(torch: ModuleType | None = None) -> None:
+    """Begins to record PyTorch in this process. Idempotent; a failure of one part leaves the
+    others working and is stated in the table `sources`."""
+    global _operations
+    if torch is None:
+        import torch  # type: ignore[no-redef]
+    assert torch is not None
+    version = str(torch.__version__)
+    if _wanted("operations") and _operations is None:
+        operations = None
+        try:
+            operations = _Operations(torch)
+            operations.install()
+            _operations = operations
+        except Exception as error:
+            if operations is not None:
+                operations.uninstall()
+            _record.source_state("operations", version, "failed", f"{error}")
+    if _wanted("pytorch") and _shim is None:
+        _add_operators(version)
+
+
+def uninstall() -> None:
+    """Puts back everything that install() changed."""
+    global _operations, _shim
+    if _shim is not None:
+        _shim.crosscut_pytorch_remove()
+        _shim = None
+    if _operations is not None:
+        _operations.uninstall()
+        _operations = None
