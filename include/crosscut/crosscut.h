@@ -79,7 +79,8 @@ CROSSCUT_API const char* crosscut_version(void);
 /* Interns `text` (`bytes` long, or up to its NUL where bytes is SIZE_MAX; at most 1 MiB, the rest
  * is cut and marked) with its attributes. `probe` is the name id of the probe kind that records
  * it, for overhead accounting, or 0 for annotations of the user. Equal arguments give equal ids.
- * Returns 0 when the table is full (2^31 names or the memory cap): marking 0 is a counted drop. */
+ * Returns 0 when the table is full (2^23 names or the memory cap): what is marked with 0 is
+ * recorded under the name "(unnamed)". */
 CROSSCUT_API uint32_t crosscut_intern(const char* text, size_t bytes, enum crosscut_kind kind,
                                       enum crosscut_layer layer, unsigned flags, uint32_t probe);
 
@@ -125,7 +126,9 @@ CROSSCUT_API void crosscut_base(enum crosscut_layer layer);
 CROSSCUT_API uint64_t crosscut_now(void);
 CROSSCUT_API double crosscut_ns_per_tick(void);
 /* 1 while this thread's events are recorded. */
-static inline int crosscut_recording(void) { return crosscut_this_thread->enabled != 0; }
+static inline int crosscut_recording(void) {
+  return __atomic_load_n(&crosscut_this_thread->enabled, __ATOMIC_RELAXED) != 0;
+}
 
 /* ---- Operations, steps, phases ------------------------------------------------------------- */
 
@@ -171,6 +174,9 @@ CROSSCUT_API int crosscut_snapshot(void);
 CROSSCUT_API int crosscut_active(void);
 /* Where this process records, "" when it does not. Valid until the next start. */
 CROSSCUT_API const char* crosscut_run_dir(void);
+/* This process's key in its run (its log's file name without ".crosscut"), "" when it does not
+ * record. Valid until the next start. Children learn it as CROSSCUT_PARENT. */
+CROSSCUT_API const char* crosscut_process_key(void);
 /* Forked children: 1 = a child opens its own log at its first event (how `crosscut record` runs),
  * 0 = children stay off (default). */
 CROSSCUT_API void crosscut_follow_fork(int on);
@@ -235,8 +241,9 @@ static inline uint64_t crosscut_ticks_(void) {
 /* Writes one event word. Its single store is also its publication (words are never 0). */
 static inline void crosscut_mark_(uint64_t code) {
   crosscut_thread* thread = crosscut_this_thread;
-  if (__builtin_expect(thread->enabled != 1, 0)) {
-    if (thread->enabled != 0) crosscut_mark_slow_(code, 0);
+  uint32_t enabled = __atomic_load_n(&thread->enabled, __ATOMIC_RELAXED);
+  if (__builtin_expect(enabled != 1, 0)) {
+    if (enabled != 0) crosscut_mark_slow_(code, 0);
     return;
   }
   uint64_t* at = thread->position;
@@ -249,7 +256,7 @@ static inline void crosscut_mark_(uint64_t code) {
 static inline void crosscut_begin_inline(uint32_t name) {
   if (__builtin_expect(name - 0x100u <= 0xfeffu, 1)) {
     crosscut_mark_(name);
-  } else if (crosscut_this_thread->enabled) {
+  } else if (__atomic_load_n(&crosscut_this_thread->enabled, __ATOMIC_RELAXED) != 0) {
     crosscut_begin(name);
   }
 }

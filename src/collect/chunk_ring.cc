@@ -1,0 +1,222 @@
+#include "src/collect/chunk_ring.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "src/base/fault_point.h"
+#include "src/collect/memory.h"
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+namespace crosscut::record {
+namespace {
+
+using format::kRingChunkBytes;
+using format::kRingHeaderBytes;
+
+// Present and backed by space, or an errno; never SIGBUS. ENOSYS: this kernel cannot tell.
+int Populate(void* at, size_t bytes) {
+  if (CROSSCUT_FAULT("ring.populate")) return ENOSPC;
+  if (madvise(at, bytes, MADV_POPULATE_WRITE) == 0) return 0;
+  if (errno == EINVAL) return ENOSYS;
+  return errno == EFAULT ? ENOSPC : errno;
+}
+
+// Before Linux 5.14: all space at once, so that no store can meet a full file system.
+int AllocateAll(int fd, size_t bytes) {
+  const int error = posix_fallocate(fd, 0, static_cast<off_t>(bytes));
+  return error;
+}
+
+// A shared mapping of `fd` at an address aligned to a chunk, or null with errno.
+char* MapAligned(int fd, size_t bytes) {
+  char* space = static_cast<char*>(mmap(nullptr, bytes + kRingChunkBytes, PROT_NONE,
+                                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+  if (space == MAP_FAILED) return nullptr;
+  const auto address = reinterpret_cast<uintptr_t>(space);
+  char* base = space + (-address & (kRingChunkBytes - 1));
+  if (base != space) munmap(space, base - space);
+  char* end = space + bytes + kRingChunkBytes;
+  if (end != base + bytes) munmap(base + bytes, end - (base + bytes));
+  void* at = mmap(base, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
+  if (at == MAP_FAILED) {
+    const int error = errno;
+    munmap(base, bytes);
+    errno = error;
+    return nullptr;
+  }
+  (void)madvise(base, bytes, MADV_DONTFORK);
+  return base;
+}
+
+}  // namespace
+
+int ChunkRing::Create(const char* path, uint64_t chunks) {
+  if (CROSSCUT_FAULT("ring.create")) return ENOSPC;
+  const int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (fd < 0) return errno;
+  chunk_count_ = static_cast<uint32_t>(chunks);
+  bytes_ = kRingHeaderBytes + chunks * kRingChunkBytes;
+  clean_words_ = (chunk_count_ + 63) / 64;
+  int error = ftruncate(fd, static_cast<off_t>(bytes_)) == 0 ? 0 : errno;
+  if (error == 0) {
+    base_ = MapAligned(fd, bytes_);
+    if (base_ == nullptr) error = errno;
+  }
+  if (error == 0) error = Populate(base_, kRingHeaderBytes);
+  if (error == ENOSYS) {
+    error = AllocateAll(fd, bytes_);
+  }
+  close(fd);
+  const size_t links = clean_words_ * 8 + size_t{chunk_count_} * 4;
+  char* tables = error == 0 ? static_cast<char*>(MapPages(links)) : nullptr;
+  if (error == 0 && tables == nullptr) error = ENOMEM;
+  if (error == 0) {
+    clean_bits_ = reinterpret_cast<std::atomic<uint64_t>*>(tables);
+    next_full_ = reinterpret_cast<std::atomic<uint32_t>*>(tables + clean_words_ * 8);
+    header()->version = format::kFormatVersion;
+    header()->header_bytes = kRingHeaderBytes;
+    header()->chunk_count = chunks;
+    header()->next_fill = 1;
+    header()->first_fill = 1;
+    Prepare(kFirstPrepared);
+    if (prepared() < 3) error = limit_errno_ != 0 ? limit_errno_ : ENOSPC;
+  }
+  if (error != 0) {
+    if (base_ != nullptr) munmap(base_, bytes_);
+    if (tables != nullptr) UnmapPages(tables, links);
+    base_ = nullptr;
+    unlink(path);
+  }
+  return error;
+}
+
+void ChunkRing::Retire() {
+  if (base_ == nullptr) return;
+  mmap(base_, bytes_, PROT_READ | PROT_WRITE,
+       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+}
+
+uint32_t ChunkRing::IndexOf(const uint64_t* chunk) const {
+  const auto offset = reinterpret_cast<const char*>(chunk) - base_ - kRingHeaderBytes;
+  return static_cast<uint32_t>(static_cast<size_t>(offset) / kRingChunkBytes);
+}
+
+uint64_t* ChunkRing::Claim(uint32_t track, uint64_t tick, bool for_session) {
+  // The count goes down first: whoever got past it finds a bit.
+  uint32_t have = clean_.load(std::memory_order_relaxed);
+  do {
+    if (have <= (for_session ? 0 : kReservedForSession)) return nullptr;
+  } while (!clean_.compare_exchange_weak(have, have - 1, std::memory_order_acquire));
+  for (uint32_t w = 0;; w = w + 1 == clean_words_ ? 0 : w + 1) {
+    uint64_t bits = clean_bits_[w].load(std::memory_order_relaxed);
+    while (bits != 0) {
+      const int bit = __builtin_ctzll(bits);
+      const uint64_t mask = uint64_t{1} << bit;
+      const uint64_t before = clean_bits_[w].fetch_and(~mask, std::memory_order_acq_rel);
+      if ((before & mask) == 0) {
+        bits = before & ~mask;
+        continue;
+      }
+      uint64_t* at = chunk(w * 64 + static_cast<uint32_t>(bit));
+      const uint64_t fill = std::atomic_ref(header()->next_fill).fetch_add(1);
+      claimed_.fetch_add(1, std::memory_order_relaxed);
+      at[format::kChunkBaseTick] = tick;
+      at[format::kChunkTrack] = track;
+      at[format::kChunkDrained] = 0;
+      at[format::kChunkReserved] = 0;
+      format::RingStore(at[format::kChunkState],
+                        format::PackChunkState(fill, format::kChunkActive));
+      return at;
+    }
+  }
+}
+
+format::RingDropSlot* ChunkRing::DropSlotFor(uint32_t track, format::DropReason reason,
+                                             uint64_t tick) {
+  format::RingDropSlot* slots = drop_slots();
+  const uint64_t key = uint64_t{track} + 1;
+  for (size_t i = 0; i + 1 < format::kRingDropSlots; ++i) {
+    const uint64_t has = format::RingLoad(slots[i].track);
+    if (has == key && format::RingLoad(slots[i].reason) == reason) return &slots[i];
+    uint64_t empty = 0;
+    if (has != 0 || !std::atomic_ref(slots[i].track).compare_exchange_strong(empty, key)) continue;
+    format::RingStore<uint64_t>(slots[i].reason, reason);
+    format::RingStore(slots[i].first_tick, tick);
+    return &slots[i];
+  }
+  format::RingDropSlot* shared = &slots[format::kRingDropSlots - 1];
+  uint64_t empty = 0;
+  if (std::atomic_ref(shared->track)
+          .compare_exchange_strong(empty, uint64_t{format::kRingSharedDropTrack} + 1)) {
+    format::RingStore(shared->first_tick, tick);
+  }
+  format::RingStore<uint64_t>(shared->reason, reason);
+  return shared;
+}
+
+void ChunkRing::PushFull(uint64_t* at) {
+  const uint32_t link = IndexOf(at) + 1;
+  const uint64_t fill = format::ChunkFill(at[format::kChunkState]);
+  format::RingStore(at[format::kChunkState], format::PackChunkState(fill, format::kChunkFull));
+  uint32_t head = full_head_.load(std::memory_order_relaxed);
+  do {
+    next_full_[link - 1].store(head, std::memory_order_relaxed);
+  } while (!full_head_.compare_exchange_weak(head, link, std::memory_order_acq_rel));
+}
+
+uint32_t ChunkRing::TakeFull(uint32_t* indices) {
+  // Everything at once: no chunk can come back meanwhile, so no ABA.
+  uint32_t link = full_head_.exchange(0, std::memory_order_acq_rel);
+  uint32_t n = 0;
+  for (; link != 0; link = next_full_[link - 1].load(std::memory_order_relaxed)) {
+    indices[n++] = link - 1;
+  }
+  for (uint32_t i = 0; i < n / 2; ++i) {
+    const uint32_t other = indices[n - 1 - i];
+    indices[n - 1 - i] = indices[i];
+    indices[i] = other;
+  }
+  return n;
+}
+
+void ChunkRing::Recycle(uint32_t index) {
+  uint64_t* at = chunk(index);
+  const uint64_t fill = format::ChunkFill(at[format::kChunkState]);
+  format::RingStore(at[format::kChunkState], format::PackChunkState(fill, format::kChunkFree));
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  memset(at + format::kRingChunkHeaderWords, 0,
+         kRingChunkBytes - format::kRingChunkHeaderWords * 8);
+  MarkClean(index);
+}
+
+void ChunkRing::MarkClean(uint32_t index) {
+  uint64_t* at = chunk(index);
+  const uint64_t fill = format::ChunkFill(at[format::kChunkState]);
+  format::RingStore(at[format::kChunkState], format::PackChunkState(fill, format::kChunkClean));
+  clean_bits_[index / 64].fetch_or(uint64_t{1} << (index % 64), std::memory_order_release);
+  clean_.fetch_add(1, std::memory_order_release);
+}
+
+void ChunkRing::Prepare(uint32_t more) {
+  uint32_t next = prepared_.load(std::memory_order_relaxed);
+  if (limit_errno_ != 0 || next >= chunk_count_) return;
+  if (more > chunk_count_ - next) more = chunk_count_ - next;
+  for (; more > 0; --more, ++next) {
+    const int error = Populate(chunk(next), kRingChunkBytes);
+    if (error != 0 && error != ENOSYS) {
+      limit_errno_ = error;
+      break;
+    }
+    MarkClean(next);
+    prepared_.store(next + 1, std::memory_order_release);
+  }
+}
+
+}  // namespace crosscut::record

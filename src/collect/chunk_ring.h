@@ -1,0 +1,71 @@
+// The ring as its owner uses it: creation, lock-free claiming of clean chunks by recording
+// threads, and the way of full chunks to the drain and back. Layout: src/format/ring.h.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "src/format/ring.h"
+
+namespace crosscut::record {
+
+class ChunkRing {
+ public:
+  static constexpr uint32_t kReservedForSession = 2;  // clean chunks that threads do not get
+  static constexpr uint32_t kFirstPrepared = 6;
+
+  // Creates the file (0600, never over an existing one), maps it and prepares the first chunks.
+  // The header is zero but for its sizes; the caller fills it and stores the magic. Returns 0 or
+  // an errno; nothing is left behind then. The mapping is absent in forked children.
+  int Create(const char* path, uint64_t chunks);
+  // Puts private memory in the file's place, so that a late store of a thread harms nobody.
+  void Retire();
+
+  format::RingHeader* header() const { return reinterpret_cast<format::RingHeader*>(base_); }
+  format::RingDropSlot* drop_slots() const {
+    return reinterpret_cast<format::RingDropSlot*>(base_ + format::kRingPageBytes);
+  }
+  uint64_t* chunk(uint32_t index) const {
+    return reinterpret_cast<uint64_t*>(base_ + format::kRingHeaderBytes +
+                                       size_t{index} * format::kRingChunkBytes);
+  }
+  uint32_t chunk_count() const { return chunk_count_; }
+  uint32_t prepared() const { return prepared_.load(std::memory_order_acquire); }
+  uint32_t clean() const { return clean_.load(std::memory_order_relaxed); }
+  uint64_t claimed() const { return claimed_.load(std::memory_order_relaxed); }
+  bool limited() const { return limit_errno_ != 0; }  // fewer chunks than asked could be had
+  int limit_errno() const { return limit_errno_; }
+
+  // Any thread, lock-free, no system call. Null when there is no clean chunk. `for_session` may
+  // take the reserved ones.
+  uint64_t* Claim(uint32_t track, uint64_t tick, bool for_session);
+  // The track's slot for losses of this reason, taken if need be; the shared one if all are taken.
+  format::RingDropSlot* DropSlotFor(uint32_t track, format::DropReason reason, uint64_t tick);
+  // Hands a claimed chunk to the drain. Chunks pushed by one thread are taken in that order.
+  void PushFull(uint64_t* chunk);
+
+  // The drain only. TakeFull fills `indices` (room for chunk_count()) and returns how many.
+  uint32_t TakeFull(uint32_t* indices);
+  void Recycle(uint32_t index);
+  // Makes `more` further chunks usable: space allocated, pages present, marked clean.
+  void Prepare(uint32_t more);
+
+ private:
+  void MarkClean(uint32_t index);
+  uint32_t IndexOf(const uint64_t* chunk) const;
+
+  char* base_ = nullptr;
+  size_t bytes_ = 0;
+  uint32_t chunk_count_ = 0;
+  uint32_t clean_words_ = 0;
+  std::atomic<uint64_t>* clean_bits_ = nullptr;
+  std::atomic<uint32_t>* next_full_ = nullptr;  // index + 1 of the chunk pushed before
+  std::atomic<uint32_t> full_head_{0};          // index + 1
+  std::atomic<uint32_t> clean_{0};
+  std::atomic<uint32_t> prepared_{0};
+  std::atomic<uint64_t> claimed_{0};
+  int limit_errno_ = 0;
+};
+
+}  // namespace crosscut::record

@@ -1,0 +1,40 @@
+// The recorder's clock: which counter event words are stamped with, and how it maps to the
+// kernel's clocks. Decided once per process; every function may be called from any thread.
+#pragma once
+
+#include <cstdint>
+
+#include "src/format/format.h"
+
+namespace crosscut::record {
+
+// One reading of counter and kernel clock together. `tick` was read within `error_ns` of `ns`.
+struct ClockReading {
+  uint64_t tick = 0;
+  int64_t ns = 0;
+  int64_t error_ns = 0;
+};
+
+// Decides the counter; called when the library is loaded, cheap when called again. The TSC is
+// taken where the CPU calls it invariant, the kernel has not given it up as its clock source, and
+// this process may read it; CROSSCUT_CLOCK=monotonic (honoured unless `secure`) forbids it.
+void ClockInit(bool secure);
+
+format::TickSource ClockSource();
+
+// True where event words may be stamped inline with crosscut_ticks_().
+bool ClockIsInline();
+
+// Full ticks, not cut to 48 bits.
+uint64_t ClockNow();
+
+// Measured between the library's load and now; waits at most 0.2 ms where that was just now.
+double ClockNsPerTick();
+
+// The tightest of several bracketed readings of `clock_id` (kClockMonotonic or kClockRealtime).
+ClockReading ClockRead(format::ClockId clock_id);
+
+// Tests: replaces the counter by `now` (null: back to the real one); the inline path stays off.
+void ClockInjectForTest(uint64_t (*now)());
+
+}  // namespace crosscut::record

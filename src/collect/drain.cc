@@ -1,0 +1,465 @@
+#include "src/collect/drain.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "src/base/fault_point.h"
+#include "src/base/file.h"
+#include "src/collect/clock.h"
+#include "src/collect/memory.h"
+
+namespace crosscut::record {
+namespace {
+
+constexpr size_t kStackBytes = 512 << 10;
+constexpr uint32_t kShortSleepUs = 1000;
+constexpr uint32_t kLongSleepUs = 20'000;
+constexpr uint32_t kFewestClean = 16;
+constexpr uint32_t kBusyClaims = 8;   // per pass: someone records in earnest
+constexpr uint32_t kBusyClean = 256;  // 16 MiB ahead of him
+constexpr uint32_t kPrepareAtOnce = 64;
+constexpr int64_t kAnchorEveryNs = 1'000'000'000;
+constexpr uint32_t kBatchChunks = format::kLogBatchWords / format::kRingChunkWords;
+
+int64_t MonotonicNs() {
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
+}
+
+void FutexWait(std::atomic<uint32_t>* word, uint32_t value, int64_t us) {
+  const timespec timeout = {us / 1'000'000, us % 1'000'000 * 1000};
+  syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, us < 0 ? nullptr : &timeout, nullptr, 0);
+}
+
+void FutexWake(std::atomic<uint32_t>* word) {
+  syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT32_MAX, nullptr, nullptr, 0);
+}
+
+uint32_t DrainedTo(const uint64_t* chunk) {
+  const uint64_t drained = chunk[format::kChunkDrained];
+  constexpr uint32_t kFirst = format::kRingChunkHeaderWords;
+  return drained == 0 ? kFirst : static_cast<uint32_t>(drained);
+}
+
+// The track whose words stand at index `from`.
+uint32_t TrackAt(const uint64_t* chunk, uint32_t from) {
+  auto track = static_cast<uint32_t>(chunk[format::kChunkTrack]);
+  for (size_t at = format::kRingChunkHeaderWords; at < from;) {
+    const size_t n = format::EventLength({chunk, from}, at);
+    if (n == 0) break;
+    if ((chunk[at] & format::kCodeMask) == format::kThread) track = chunk[at + 1];
+    at += n;
+  }
+  return track;
+}
+
+format::Piece PieceOf(const uint64_t* chunk, uint32_t from, uint32_t end) {
+  format::Piece piece;
+  piece.fill = format::ChunkFill(chunk[format::kChunkState]);
+  piece.first_word = from;
+  piece.base_tick = chunk[format::kChunkBaseTick];
+  piece.words = {chunk + from, end - from};
+  return piece;
+}
+
+}  // namespace
+
+int Drain::Start(const DrainOptions& options, int log_fd) {
+  options_ = options;
+  log_fd_ = log_fd;
+  const size_t chunks = options.ring->chunk_count();
+  const size_t bytes = chunks * (2 * sizeof(uint32_t) + sizeof(Open));
+  char* tables = static_cast<char*>(MapPages(bytes));
+  if (tables == nullptr) return ENOMEM;
+  open_ = reinterpret_cast<Open*>(tables);
+  full_ = reinterpret_cast<uint32_t*>(tables + chunks * sizeof(Open));
+  kept_ = full_ + chunks;
+  kept_count_ = 0;
+  failed_ = false;
+  idle_ = false;
+  claimed_before_ = 0;
+  next_anchor_ns_ = 0;
+  sleep_us_ = kShortSleepUs;
+  long_names_ = 0;
+  ready_.store(0);
+
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, kStackBytes);
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const int error = CROSSCUT_FAULT("drain.thread")
+                        ? int{EAGAIN}
+                        : pthread_create(&thread_, &attributes, &Drain::Main, this);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  pthread_attr_destroy(&attributes);
+  if (error != 0) {
+    UnmapPages(tables, bytes);
+    return error;
+  }
+  running_.store(true, std::memory_order_release);
+  Recorder::Get().SetDrainRuns(true);
+  while (ready_.load(std::memory_order_acquire) == 0) FutexWait(&ready_, 0, -1);
+  if (ready_.load() == 1) close(log_fd);  // 2: the table is shared, the drain uses this one
+  return 0;
+}
+
+void* Drain::Main(void* self) {
+  auto* drain = static_cast<Drain*>(self);
+  drain->OwnDescriptors();
+  drain->Run();
+  return nullptr;
+}
+
+// A table of our own with the log alone in it: whatever the program closes and opens is not ours.
+void Drain::OwnDescriptors() {
+  prctl(PR_SET_NAME, "crosscut-drain");
+  const auto fd = static_cast<unsigned>(log_fd_);
+  bool own = syscall(SYS_close_range, fd + 1, ~0U, CLOSE_RANGE_UNSHARE) == 0;
+  if (own && fd > 0) syscall(SYS_close_range, 0, fd - 1, 0);
+  ready_.store(own ? 1 : 2, std::memory_order_release);
+  FutexWake(&ready_);
+}
+
+void Drain::Ask(uint32_t requests) {
+  asked_.fetch_add(1);
+  requests_.fetch_or(requests);
+  wake_.fetch_add(1);
+  FutexWake(&wake_);
+}
+
+bool Drain::Await(int ms) {
+  const uint32_t target = asked_.load();
+  const int64_t end = MonotonicNs() + int64_t{ms} * 1'000'000;
+  for (;;) {
+    const uint32_t seen = answered_.load();
+    if (static_cast<int32_t>(seen - target) >= 0) return true;
+    const int64_t left = end - MonotonicNs();
+    if (left <= 0 || !running()) return false;
+    FutexWait(&answered_, seen, left / 1000 + 1);
+  }
+}
+
+void Drain::Quit() {
+  if (!running()) return;
+  Ask(kQuit);
+  pthread_join(thread_, nullptr);
+  running_.store(false);
+  Recorder::Get().SetDrainRuns(false);
+  const size_t chunks = options_.ring->chunk_count();
+  UnmapPages(open_, chunks * (2 * sizeof(uint32_t) + sizeof(Open)));
+}
+
+void Drain::AfterFork() {
+  running_.store(false);
+  log_.release();  // its state may be half changed; its memory is the parent's copy
+  requests_.store(0);
+  answered_.store(asked_.load());
+}
+
+void Drain::Sleep() {
+  const uint32_t seen = wake_.load();
+  if (requests_.load() != 0) return;
+  FutexWait(&wake_, seen, idle_ ? -1 : sleep_us_);
+}
+
+void Drain::Run() {
+  Result<std::unique_ptr<format::LogWriter>> log = format::LogWriter::Create(
+      base::AdoptFile(log_fd_, options_.log_name), options_.identity);
+  if (log.ok()) {
+    log_ = std::move(*log);
+  } else {
+    Check(log.status());
+  }
+  PrepareAhead();
+  for (;;) {
+    Sleep();
+    const uint32_t before = asked_.load();
+    const uint32_t requests = requests_.exchange(0);
+    Pass(requests);
+    answered_.store(before);
+    FutexWake(&answered_);
+    if ((requests & kQuit) != 0) break;
+  }
+  if (log_ != nullptr && !failed_) {
+    Check(log_->Finish());
+    if (!failed_) format::RingStore<uint32_t>(options_.ring->header()->state, format::kRingFinished);
+  }
+  log_.reset();
+}
+
+void Drain::Pass(uint32_t requests) {
+  Recorder& recorder = Recorder::Get();
+  format::RingHeader* header = options_.ring->header();
+  format::RingStore(header->drain_tick, ClockNow());
+  idle_ = recorder.phase() == Phase::kOff && requests == 0;
+  PrepareAhead();
+  if (failed_ || paused_.load()) return;
+  if (session_ != recorder.session() && recorder.phase() == Phase::kOn) NameThread();
+  if ((requests & kStarted) != 0 && options_.on_start != nullptr) options_.on_start();
+  const bool flush = (requests & (kFlush | kSnapshot | kQuit)) != 0;
+  WriteAnchors(flush);
+  if (flush) CollectOpen();
+  full_taken_ = options_.ring->TakeFull(full_);
+  const bool work = full_taken_ != 0 || flush;
+  if (work && recorder.phase() == Phase::kOn) crosscut_begin(span_name_);
+  FlushSession();
+  if (options_.flight_recorder) {
+    KeepNewest(full_taken_);
+    if (flush) Snapshot();
+  } else {
+    FlushFull(full_taken_);
+    if (flush) FlushOpen();
+  }
+  if (work && recorder.phase() == Phase::kOn) crosscut_end();
+  if (log_ != nullptr) {
+    log_bytes_.store(log_->memory_bytes(), std::memory_order_relaxed);
+    format::RingStore(header->log_bytes, log_->bytes());
+  }
+}
+
+void Drain::NameThread() {
+  Recorder& recorder = Recorder::Get();
+  const format::NameAttributes text{format::kKindText, format::kLayerNone, 0, 0};
+  const uint32_t probe = recorder.Intern("drain", text.Pack());
+  const format::NameAttributes span{format::kKindSpan, format::kLayerOverhead, 0, probe};
+  span_name_ = recorder.Intern("drain", span.Pack());
+  if (recorder.TrackOfThisThread() == 0) return;
+  static_cast<ThreadState*>(crosscut_this_thread)->flags |= format::kThreadIsOurs;
+  session_ = recorder.session();
+}
+
+// Clean chunks for what the threads will need before the next pass, and how soon that is.
+void Drain::PrepareAhead() {
+  ChunkRing* ring = options_.ring;
+  const uint64_t claimed = ring->claimed();
+  const uint64_t claims = claimed - claimed_before_;
+  claimed_before_ = claimed;
+  uint64_t target = claims * 4;
+  if (target < kFewestClean) target = kFewestClean;
+  if (claims >= kBusyClaims && target < kBusyClean) target = kBusyClean;
+  if (ring->clean() < target) {
+    const uint64_t more = target - ring->clean();
+    ring->Prepare(static_cast<uint32_t>(more < kPrepareAtOnce ? more : kPrepareAtOnce));
+  }
+  sleep_us_ = claims >= 4 || ring->clean() < kFewestClean ? kShortSleepUs : sleep_us_ * 2;
+  if (sleep_us_ > kLongSleepUs) sleep_us_ = kLongSleepUs;
+}
+
+void Drain::WriteAnchors(bool always) {
+  const int64_t now = MonotonicNs();
+  if (!always && now < next_anchor_ns_) return;
+  if (Recorder::Get().phase() == Phase::kOff && !always) return;
+  next_anchor_ns_ = now + kAnchorEveryNs;
+  for (const format::ClockId id : {format::kClockMonotonic, format::kClockRealtime}) {
+    const ClockReading reading = ClockRead(id);
+    const uint64_t payload[4] = {id, reading.tick, static_cast<uint64_t>(reading.ns),
+                                 static_cast<uint64_t>(reading.error_ns)};
+    (void)Recorder::Get().TryWriteSession(reading.tick, format::kAnchor, payload, 4);
+  }
+}
+
+// What the session stream holds so far must be in the log before the events that need it.
+void Drain::FlushSession() {
+  uint64_t* chunk = Recorder::Get().stream_chunk();
+  if (long_names_ < Recorder::Get().names().count()) WriteLongNames();
+  // Chunks of track 0 that are full come before this one.
+  uint32_t left = 0;
+  for (uint32_t i = 0; i < full_taken_; ++i) {
+    uint64_t* full = options_.ring->chunk(full_[i]);
+    if (full[format::kChunkTrack] != 0) {
+      full_[left++] = full_[i];
+      continue;
+    }
+    const auto end = static_cast<uint32_t>(format::PublishedEnd(full, DrainedTo(full)));
+    AppendPart(full, DrainedTo(full), end);
+    if (!failed_) options_.ring->Recycle(full_[i]);
+    if (full == chunk) chunk = nullptr;
+  }
+  full_taken_ = left;
+  if (chunk == nullptr) return;
+  const auto end = static_cast<uint32_t>(format::PublishedEnd(chunk, DrainedTo(chunk)));
+  AppendPart(chunk, DrainedTo(chunk), end);
+}
+
+void Drain::WriteLongNames() {
+  Recorder& recorder = Recorder::Get();
+  const uint32_t count = recorder.names().count();
+  for (; long_names_ < count; ++long_names_) {
+    const uint32_t id = Names::kFirstId + long_names_;
+    const NameEntry& name = recorder.names().Get(id);
+    if (!Recorder::GoesByTheDrain(name) || log_ == nullptr) continue;
+    const size_t words = 4 + (name.bytes + 7) / 8;
+    auto* event = static_cast<uint64_t*>(MapPages(words * 8));
+    if (event == nullptr) return;
+    event[0] = ClockNow() << format::kCodeBits | format::kName;
+    event[1] = id;
+    event[2] = name.attributes;
+    event[3] = name.bytes;
+    __builtin_memcpy(event + 4, name.text, name.bytes);
+    format::Piece piece;
+    piece.base_tick = ClockNow();
+    piece.words = {event, words};
+    Check(log_->AppendSession(piece));
+    UnmapPages(event, words * 8);
+  }
+  recorder.SetLongNamesWritten(Names::kFirstId + count - 1);
+}
+
+void Drain::AppendPart(uint64_t* chunk, uint32_t from, uint32_t end) {
+  if (end <= from || log_ == nullptr || failed_) return;
+  const format::Piece piece = PieceOf(chunk, from, end);
+  const uint32_t track = TrackAt(chunk, from);
+  Check(track == 0 ? log_->AppendSession(piece) : log_->AppendEvents(track, {&piece, 1}));
+  if (CROSSCUT_FAULT("drain.appended")) return;
+  if (!failed_) format::RingStore<uint64_t>(chunk[format::kChunkDrained], end);
+}
+
+// Chunks of one track are packed together, up to a batch. A chunk that several tracks wrote is a
+// barrier: what was pushed before it is written before it.
+void Drain::FlushFull(uint32_t count) {
+  uint32_t begin = 0;
+  while (begin < count && !failed_) {
+    uint32_t run[kBatchChunks];
+    uint32_t taken = 0;
+    uint32_t kept = begin;
+    const uint64_t* first = options_.ring->chunk(full_[begin]);
+    const bool alone = first[format::kChunkReserved] != 0;
+    bool barrier = false;
+    for (uint32_t i = begin; i < count; ++i) {
+      const uint64_t* chunk = options_.ring->chunk(full_[i]);
+      const bool mixed = chunk[format::kChunkReserved] != 0;
+      barrier = barrier || (mixed && i != begin);
+      const bool take = i == begin || (!alone && !barrier && taken < kBatchChunks &&
+                                       chunk[format::kChunkTrack] == first[format::kChunkTrack]);
+      if (take) {
+        run[taken++] = full_[i];
+      } else {
+        full_[kept++] = full_[i];
+      }
+    }
+    AppendRun(run, taken);
+    count = kept;
+  }
+}
+
+void Drain::AppendRun(const uint32_t* indices, uint32_t count) {
+  format::Piece pieces[kBatchChunks];
+  uint32_t n = 0;
+  uint32_t track = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    uint64_t* chunk = options_.ring->chunk(indices[i]);
+    const uint32_t from = DrainedTo(chunk);
+    const auto end = static_cast<uint32_t>(format::PublishedEnd(chunk, from));
+    if (end <= from) continue;
+    if (n == 0) track = TrackAt(chunk, from);
+    pieces[n++] = PieceOf(chunk, from, end);
+  }
+  if (n != 0 && log_ != nullptr) Check(log_->AppendEvents(track, {pieces, n}));
+  if (CROSSCUT_FAULT("drain.appended") || failed_) return;
+  for (uint32_t i = 0; i < count; ++i) options_.ring->Recycle(indices[i]);
+}
+
+// Chunks still being written, and how far they may be taken now: what is published later may
+// depend on chunks that became full later.
+void Drain::CollectOpen() {
+  open_count_ = 0;
+  const uint32_t room = options_.ring->chunk_count();
+  Recorder::Get().ForEachOpenChunk([&](uint64_t* chunk) {
+    if (open_count_ == room || chunk[format::kChunkTrack] == 0) return;
+    const auto end = static_cast<uint32_t>(format::PublishedEnd(chunk, DrainedTo(chunk)));
+    open_[open_count_++] = {chunk, end};
+  });
+}
+
+void Drain::FlushOpen() {
+  for (uint32_t i = 0; i < open_count_; ++i) {
+    uint64_t* chunk = open_[i].chunk;
+    const uint64_t state = format::RingLoad(chunk[format::kChunkState]);
+    if (format::ChunkState(state) != format::kChunkActive) continue;
+    AppendPart(chunk, DrainedTo(chunk), open_[i].end);
+  }
+}
+
+// ---- Flight recorder ----------------------------------------------------------------------------
+
+void Drain::KeepNewest(uint32_t count) {
+  for (uint32_t i = 0; i < count; ++i) kept_[kept_count_++] = full_[i];
+  const uint32_t chunks = options_.ring->chunk_count();
+  const uint32_t spare = chunks / 8 < kFewestClean ? chunks / 8 + 3 : kFewestClean;
+  uint32_t gone = 0;
+  while (gone < kept_count_ && options_.ring->clean() < spare &&
+         options_.ring->prepared() == chunks) {
+    Overwrite(kept_[gone++]);
+  }
+  for (uint32_t i = gone; i < kept_count_; ++i) kept_[i - gone] = kept_[i];
+  kept_count_ -= gone;
+}
+
+// Counts the events that go, per track, in the drop slots, where a reader finds them.
+void Drain::Overwrite(uint32_t index) {
+  uint64_t* chunk = options_.ring->chunk(index);
+  const auto end = static_cast<uint32_t>(format::PublishedEnd(chunk, DrainedTo(chunk)));
+  uint32_t track = TrackAt(chunk, DrainedTo(chunk));
+  format::TickReader ticks(chunk[format::kChunkBaseTick]);
+  format::RingDropSlot* slot = nullptr;
+  for (size_t at = DrainedTo(chunk); at < end;) {
+    const uint16_t code = chunk[at] & format::kCodeMask;
+    const uint64_t tick = ticks.Next(chunk[at]);
+    if (code == format::kThread) {
+      track = static_cast<uint32_t>(chunk[at + 1]);
+      slot = nullptr;
+    } else if (code != format::kDrop && code != format::kThreadEnd) {
+      if (slot == nullptr) slot = options_.ring->DropSlotFor(track, format::kDropOverwritten, tick);
+      format::RingStore(slot->last_tick, tick);
+      std::atomic_ref(slot->count).fetch_add(1);
+    }
+    at += format::EventLength({chunk, end}, at);
+  }
+  options_.ring->Recycle(index);
+}
+
+void Drain::Snapshot() {
+  const uint64_t now = ClockNow();
+  const uint64_t oldest = options_.keep_ticks == 0 || now < options_.keep_ticks
+                              ? 0
+                              : now - options_.keep_ticks;
+  // A chunk is older than the next one's first word; the last may reach to now.
+  uint32_t gone = 0;
+  while (gone + 1 < kept_count_ &&
+         options_.ring->chunk(kept_[gone + 1])[format::kChunkBaseTick] < oldest) {
+    Overwrite(kept_[gone++]);
+  }
+  uint32_t count = 0;
+  for (uint32_t i = gone; i < kept_count_; ++i) full_[count++] = kept_[i];
+  kept_count_ = 0;
+  FlushFull(count);
+  FlushOpen();
+}
+
+void Drain::Check(const Status& status) {
+  if (status.ok() || failed_) return;
+  failed_ = true;
+  format::RingHeader* header = options_.ring->header();
+  const int number = errno;
+  format::RingStore(header->failed_at_byte, log_ == nullptr ? uint64_t{1} : log_->bytes());
+  format::RingStore(header->failed_errno, static_cast<uint32_t>(number));
+  if (options_.on_failure != nullptr) {
+    char words[512];
+    const std::string_view message = status.message();
+    const size_t n = message.copy(words, sizeof words - 1);
+    words[n] = '\0';
+    options_.on_failure(words, number);
+  }
+}
+
+}  // namespace crosscut::record

@@ -1,0 +1,107 @@
+// The thread that empties the ring into the log. It has a descriptor table of its own, all
+// signals blocked, and records its own work as spans on its own track.
+//
+// One object per process: Start and Quit by one caller at a time; the requests by anyone.
+#pragma once
+
+#include <pthread.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "src/collect/recorder.h"
+#include "src/format/log_writer.h"
+
+namespace crosscut::record {
+
+struct DrainOptions {
+  ChunkRing* ring = nullptr;
+  format::LogIdentity identity;
+  const char* log_name = "";  // for messages; outlives the drain
+  bool flight_recorder = false;
+  uint64_t keep_ticks = 0;  // how far back a snapshot reaches; 0: all that is kept
+  // On the drain's thread: after every kStarted, and when the log can be written no more (`error`
+  // words and number). May be null.
+  void (*on_start)() = nullptr;
+  void (*on_failure)(const char* error, int number) = nullptr;
+};
+
+class Drain {
+ public:
+  enum Request : uint32_t {
+    kFlush = 1,     // all that is published goes to the log
+    kSnapshot = 2,  // the same; for a flight recorder
+    kQuit = 4,
+    kStarted = 8,   // a session has begun, or a source came that wants calibrating
+  };
+
+  // Starts the thread, which owns `log_fd` from then on (the caller's descriptor is closed).
+  // Returns 0 or an errno; waits only until the thread has its own descriptors.
+  int Start(const DrainOptions& options, int log_fd);
+  bool running() const { return running_.load(std::memory_order_acquire); }
+  void Ask(uint32_t requests);
+  // Waits until everything asked before is done; false after `ms`.
+  bool Await(int ms);
+  // Writes everything out, completes the log and ends the thread.
+  void Quit();
+  // Tests: while paused, full chunks stay where they are.
+  void PauseForTest(bool paused) { paused_.store(paused); }
+  // In a forked child: the thread is not there.
+  void AfterFork();
+  uint64_t log_memory_bytes() const { return log_bytes_.load(std::memory_order_relaxed); }
+
+ private:
+  static void* Main(void* self);
+  void Run();
+  void OwnDescriptors();
+  void Sleep();
+  void Pass(uint32_t requests);
+  void PrepareAhead();
+  void WriteAnchors(bool always);
+  void FlushSession();
+  void WriteLongNames();
+  void FlushFull(uint32_t count);
+  void FlushOpen();
+  void CollectOpen();
+  void AppendRun(const uint32_t* indices, uint32_t count);
+  void AppendPart(uint64_t* chunk, uint32_t from, uint32_t end);
+  void KeepNewest(uint32_t count);
+  void Overwrite(uint32_t index);
+  void Snapshot();
+  void Check(const Status& status);
+  void NameThread();
+
+  DrainOptions options_;
+  int log_fd_ = -1;
+  pthread_t thread_ = {};
+  std::atomic<bool> running_{false};
+  std::atomic<uint32_t> ready_{0};
+  std::atomic<uint32_t> wake_{0};      // futex: bumped by every Ask
+  std::atomic<uint32_t> requests_{0};
+  std::atomic<uint32_t> asked_{0}, answered_{0};
+  std::atomic<bool> paused_{false};
+  std::atomic<uint64_t> log_bytes_{0};
+  bool failed_ = false;
+  bool idle_ = false;  // no session: sleeps until asked
+
+  std::unique_ptr<format::LogWriter> log_;
+  uint32_t* full_ = nullptr;  // room for every chunk
+  uint32_t full_taken_ = 0;
+  uint32_t* kept_ = nullptr;  // flight recorder: full chunks, oldest first
+  uint32_t kept_count_ = 0;
+  struct Open {
+    uint64_t* chunk;
+    uint32_t end;
+  };
+  Open* open_ = nullptr;
+  uint32_t open_count_ = 0;
+  uint64_t claimed_before_ = 0;
+  int64_t next_anchor_ns_ = 0;
+  uint32_t sleep_us_ = 1000;
+  uint32_t long_names_ = 0;  // ids below were looked at
+  uint32_t session_ = 0;
+  uint32_t span_name_ = 0;
+};
+
+}  // namespace crosscut::record

@@ -1,0 +1,117 @@
+// The marking functions of crosscut.h. The common case of each is a few instructions; everything
+// else goes to the recorder.
+#include "crosscut/crosscut.h"
+#include "src/collect/clock.h"
+#include "src/collect/recorder.h"
+
+namespace crosscut::record {
+namespace {
+
+constexpr uintptr_t kOffsetMask = format::kRingChunkBytes - 1;
+
+inline uint32_t Enabled(const crosscut_thread* thread) {
+  return __atomic_load_n(&thread->enabled, __ATOMIC_RELAXED);
+}
+
+// An event with n payload words, which n > 0 keeps off a chunk's last words.
+inline void Event(uint64_t code, const uint64_t* payload, uint32_t n) {
+  crosscut_thread* thread = crosscut_this_thread;
+  const uint32_t enabled = Enabled(thread);
+  if (__builtin_expect(enabled != 1, 0)) {
+    if (enabled != 0) Recorder::Get().Mark(code, payload, n);
+    return;
+  }
+  uint64_t* at = thread->position;
+  const size_t left = (format::kRingChunkBytes - (reinterpret_cast<uintptr_t>(at) & kOffsetMask)) / 8;
+  if (__builtin_expect(left <= n + 1, 0)) {
+    Recorder::Get().Mark(code, payload, n);
+    return;
+  }
+  for (uint32_t i = 0; i < n; ++i) at[1 + i] = payload[i];
+  __atomic_store_n(at, crosscut_ticks_() << format::kCodeBits | code, __ATOMIC_RELEASE);
+  thread->position = at + n + 1;
+}
+
+uint32_t OrUnnamed(uint32_t name) {
+  return name >= Names::kFirstId ? name : Recorder::Get().unnamed();
+}
+
+__attribute__((noinline)) void BeginRare(uint32_t name) {
+  name = OrUnnamed(name);
+  if (name <= format::kLastNameCode) {
+    crosscut_mark_(name);
+  } else {
+    const uint64_t payload = name;
+    Event(format::kBeginWide, &payload, 1);
+  }
+}
+
+}  // namespace
+}  // namespace crosscut::record
+
+using crosscut::record::Event;
+namespace format = crosscut::format;
+
+extern "C" {
+
+void crosscut_mark_slow_(uint64_t code, uint32_t) {
+  crosscut::record::Recorder::Get().Mark(code, nullptr, 0);
+}
+
+void crosscut_begin(uint32_t name) {
+  if (__builtin_expect(name - 0x100u <= 0xfeffu, 1)) {
+    crosscut_mark_(name);
+  } else {
+    crosscut::record::BeginRare(name);
+  }
+}
+
+void crosscut_end(void) { crosscut_mark_(format::kEnd); }
+
+void crosscut_end_named(uint32_t name) {
+  const uint64_t payload = crosscut::record::OrUnnamed(name);
+  Event(format::kEndNamed, &payload, 1);
+}
+
+void crosscut_instant(uint32_t name) {
+  const uint64_t payload = crosscut::record::OrUnnamed(name);
+  Event(format::kInstant, &payload, 1);
+}
+
+void crosscut_counter(uint32_t name, int64_t value) {
+  const uint64_t payload[2] = {crosscut::record::OrUnnamed(name), static_cast<uint64_t>(value)};
+  Event(format::kCounter, payload, 2);
+}
+
+void crosscut_arg(uint32_t key, int64_t value) {
+  const uint64_t payload[2] = {crosscut::record::OrUnnamed(key), static_cast<uint64_t>(value)};
+  Event(format::kArg, payload, 2);
+}
+
+void crosscut_arg_name(uint32_t key, uint32_t value_name) {
+  const uint64_t payload[2] = {crosscut::record::OrUnnamed(key),
+                               crosscut::record::OrUnnamed(value_name)};
+  Event(format::kArgName, payload, 2);
+}
+
+uint64_t crosscut_flow_id(void) {
+  static uint64_t last = 0;
+  return __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
+}
+
+void crosscut_flow_out(uint64_t flow) { Event(format::kFlowOut, &flow, 1); }
+void crosscut_flow_in(uint64_t flow) { Event(format::kFlowIn, &flow, 1); }
+
+void crosscut_span_at(uint32_t name, uint64_t begin_tick, uint64_t end_tick) {
+  const uint64_t payload[3] = {crosscut::record::OrUnnamed(name), begin_tick, end_tick};
+  Event(format::kSpanAt, payload, 3);
+}
+
+void crosscut_base(enum crosscut_layer layer) {
+  crosscut::record::Recorder::Get().SetBase(static_cast<uint8_t>(layer));
+}
+
+uint64_t crosscut_now(void) { return crosscut::record::ClockNow(); }
+double crosscut_ns_per_tick(void) { return crosscut::record::ClockNsPerTick(); }
+
+}  // extern "C"

@@ -1,0 +1,64 @@
+// The interned names of the process. Callers hold the recorder's stream lock for Intern and Find;
+// Get and count may be called from any thread. Ids survive sessions and forks.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "src/format/format.h"
+
+namespace crosscut::record {
+
+struct NameEntry {
+  const char* text;
+  uint32_t bytes;
+  uint32_t hash;
+  uint64_t attributes;  // format::NameAttributes, packed
+};
+
+class Names {
+ public:
+  static constexpr uint32_t kFirstId = format::kFirstNameCode;
+  static constexpr size_t kLongestText = format::kMaxTextBytes;
+
+  // The id of (text, attributes), or 0 if there is none yet.
+  uint32_t Find(std::string_view text, uint64_t attributes) const;
+  // Adds what Find did not find. Copies `text`, at most kLongestText bytes of it, the cut marked.
+  // 0 when `cap_bytes` would be passed or there is no memory.
+  uint32_t Add(std::string_view text, uint64_t attributes, size_t cap_bytes);
+
+  // Ids kFirstId .. kFirstId + count() - 1 are valid.
+  uint32_t count() const { return count_.load(std::memory_order_acquire); }
+  const NameEntry& Get(uint32_t id) const {
+    const uint32_t index = id - kFirstId;
+    return blocks_[index / kBlockEntries][index % kBlockEntries];
+  }
+  size_t bytes() const { return bytes_; }
+
+  // In a forked child: another thread may have been inside Add. Entries up to count() are whole;
+  // the hash table and the text arena are made anew.
+  void AfterFork();
+
+ private:
+  static constexpr uint32_t kBlockEntries = 4096;
+  static constexpr uint32_t kBlocks = 2048;
+  static constexpr size_t kArenaBytes = 64 << 10;
+
+  bool GrowTable();
+  void InsertIntoTable(uint32_t id);
+  char* AllocateText(size_t bytes);
+  void* Pages(size_t bytes, size_t cap_bytes);
+
+  NameEntry* blocks_[kBlocks] = {};
+  std::atomic<uint32_t> count_{0};
+  uint32_t* table_ = nullptr;  // ids, open addressing; size a power of two
+  uint32_t table_size_ = 0;
+  char* arena_ = nullptr;
+  size_t arena_left_ = 0;
+  size_t bytes_ = 0;
+  size_t cap_bytes_ = 0;
+};
+
+}  // namespace crosscut::record

@@ -1,0 +1,505 @@
+#include "src/collect/recorder.h"
+
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "src/base/fault_point.h"
+#include "src/collect/clock.h"
+#include "src/collect/memory.h"
+
+namespace crosscut::record {
+namespace {
+
+using format::kRingChunkBytes;
+using format::kRingChunkHeaderWords;
+
+constexpr uint32_t kDeepestHidden = 2000;    // so that the repair fits in a chunk
+constexpr size_t kScratchBytes = 2 * kRingChunkBytes + kPageBytes;
+constexpr int kLastEndRound = PTHREAD_DESTRUCTOR_ITERATIONS - 1;
+
+// The state of threads without one, on a page that forks wipe; and that of threads which have
+// ended but still run destructors.
+alignas(kPageBytes) char shared_page[kPageBytes];
+crosscut_thread* OffState() { return reinterpret_cast<crosscut_thread*>(shared_page); }
+crosscut_thread* EndedState() { return reinterpret_cast<crosscut_thread*>(shared_page + 256); }
+
+__thread bool in_slow_path __attribute__((tls_model("initial-exec"))) = false;
+__thread uint8_t base_layer __attribute__((tls_model("initial-exec"))) = 0;
+
+constinit Recorder the_recorder;
+
+void StoreWord(uint64_t* at, uint64_t word) { __atomic_store_n(at, word, __ATOMIC_RELEASE); }
+uint64_t EventWord(uint64_t tick, uint64_t code) { return tick << format::kCodeBits | code; }
+
+size_t WordsLeft(const uint64_t* position) {
+  return (kRingChunkBytes - (reinterpret_cast<uintptr_t>(position) & (kRingChunkBytes - 1))) / 8;
+}
+
+uint64_t* Put(uint64_t* at, uint64_t tick, uint64_t code, const uint64_t* payload, uint32_t n) {
+  for (uint32_t i = 0; i < n; ++i) at[1 + i] = payload[i];
+  if (CROSSCUT_FAULT("recorder.publish")) return at;
+  StoreWord(at, EventWord(tick, code));
+  return at + 1 + n;
+}
+
+struct SlowPath {
+  SlowPath() { in_slow_path = true; }
+  ~SlowPath() { in_slow_path = false; }
+};
+
+bool EndsSpan(uint64_t code) { return code == format::kEnd || code == format::kEndNamed; }
+bool BeginsSpan(uint64_t code) {
+  return code >= format::kFirstNameCode || code == format::kBeginWide;
+}
+
+}  // namespace
+
+Recorder& Recorder::Get() { return the_recorder; }
+
+void Recorder::Init() {
+  (void)madvise(shared_page, kPageBytes, MADV_WIPEONFORK);
+  has_key_ = pthread_key_create(&key_, &Recorder::ThreadEnds) == 0;
+  const format::NameAttributes none;
+  unnamed_.store(Intern("(unnamed)", none.Pack()));
+}
+
+void Recorder::SetShared(uint32_t enabled) {
+  SetEnabled(OffState(), enabled);
+  SetEnabled(EndedState(), enabled);
+}
+
+void Recorder::ForgetThisThread() {
+  in_slow_path = false;
+  crosscut_this_thread = OffState();
+  if (has_key_) (void)pthread_setspecific(key_, nullptr);
+}
+
+// ---- Marking ------------------------------------------------------------------------------------
+
+void Recorder::Mark(uint64_t code, const uint64_t* payload, uint32_t n) {
+  if (in_slow_path) {  // a signal handler or an allocator's hook inside the slow path
+    CountShared(format::kDropMemory);
+    return;
+  }
+  const SlowPath guard;
+  if (InScratch()) {
+    auto* scratch = static_cast<ThreadState*>(crosscut_this_thread);
+    ResetScratch(scratch);
+    scratch->position = Put(scratch->position, ClockNow(), code, payload, n);
+    return;
+  }
+  uint64_t phase;
+  ThreadState* s = Prepared(&phase);
+  if (s == nullptr) return;
+  if (static_cast<Phase>(phase & 3) == Phase::kHidden && Hide(s, code, payload)) return;
+  const uint64_t tick = ClockNow();
+  if (!Emit(s, tick, code, payload, n)) Lose(s, tick, code, payload);
+  Arm(s, phase);
+}
+
+uint64_t Recorder::MarkAlways(uint64_t tick, uint64_t code, const uint64_t* payload, uint32_t n) {
+  if (in_slow_path) return 0;
+  const SlowPath guard;
+  uint64_t phase;
+  ThreadState* s = Prepared(&phase);
+  if (s == nullptr) return 0;
+  if (tick == 0) tick = ClockNow();
+  if (s->hidden_depth > 0 && Room(s, tick, n + 1 + PrologueWords(s))) {
+    WritePrologue(s, tick);
+    WriteHidden(s, tick);
+  }
+  if (!Emit(s, tick, code, payload, n)) Lose(s, tick, code, payload);
+  Arm(s, phase);
+  return tick;
+}
+
+uint32_t Recorder::TrackOfThisThread() {
+  if (in_slow_path) return 0;
+  const SlowPath guard;
+  uint64_t phase;
+  ThreadState* s = Prepared(&phase);
+  return s == nullptr ? 0 : s->track;
+}
+
+ThreadState* Recorder::Prepared(uint64_t* phase) {
+  crosscut_thread* thread = crosscut_this_thread;
+  *phase = phase_.load(std::memory_order_seq_cst);
+  if ((*phase & 3) == 0) {
+    auto* hook = thread == OffState() ? first_event_.exchange(nullptr) : nullptr;
+    if (hook != nullptr) hook();
+    *phase = phase_.load(std::memory_order_seq_cst);
+  }
+  if ((*phase & 3) == 0) {
+    if (thread != OffState() && thread != EndedState()) SetEnabled(thread, 0);
+    return nullptr;
+  }
+  if (thread == EndedState()) {
+    CountShared(format::kDropMemory);
+    return nullptr;
+  }
+  auto* s = thread == OffState() ? Attach() : static_cast<ThreadState*>(thread);
+  if (s == nullptr) {
+    CountShared(format::kDropMemory);
+    return nullptr;
+  }
+  if (s->session != session()) EnterSession(s);
+  return s;
+}
+
+ThreadState* Recorder::Attach() {
+  if (!has_key_) return nullptr;
+  pthread_mutex_lock(&threads_mutex_);
+  ThreadState* s = states_.Take(threads_cap_);
+  pthread_mutex_unlock(&threads_mutex_);
+  if (s == nullptr) return nullptr;
+  s->track = NewTrack();
+  s->os_id = static_cast<int32_t>(syscall(SYS_gettid));
+  s->flags = s->os_id == getpid() ? format::kThreadIsMain : 0;
+  s->base = base_layer;
+  SetEnabled(s, 2);
+  if (pthread_setspecific(key_, s) != 0) {
+    pthread_mutex_lock(&threads_mutex_);
+    states_.Give(s);
+    pthread_mutex_unlock(&threads_mutex_);
+    return nullptr;
+  }
+  crosscut_this_thread = s;
+  return s;
+}
+
+void Recorder::EnterSession(ThreadState* s) {
+  const ChunkRing* ring = this->ring();
+  const char* at = reinterpret_cast<const char*>(s->chunk);
+  const char* first = reinterpret_cast<const char*>(ring->chunk(0));
+  if (at < first || at >= first + size_t{ring->chunk_count()} * kRingChunkBytes) {
+    std::atomic_ref(s->chunk).store(nullptr, std::memory_order_release);
+    s->position = nullptr;
+    s->slot = nullptr;
+  }
+  std::atomic_ref(s->session).store(session(), std::memory_order_release);
+  s->announce = true;
+  s->announced = false;
+  s->stack_lost = false;
+  s->hidden_depth = 0;
+  s->hidden_lost = 0;
+  s->owed_count = 0;
+  s->drops = 0;
+}
+
+void Recorder::Arm(ThreadState* s, uint64_t phase) {
+  const bool on = static_cast<Phase>(phase & 3) == Phase::kOn;
+  if (!on || s->chunk == nullptr || s->announce || s->drops != 0 || !ClockIsInline()) return;
+  SetEnabled(s, 1);
+  if (phase_.load(std::memory_order_seq_cst) != phase) SetEnabled(s, 2);
+}
+
+void Recorder::ChunkEnd(ThreadState* s) {
+  const SlowPath guard;
+  if (s->scratch) {
+    ResetScratch(s);
+    return;
+  }
+  ring()->PushFull(s->chunk);
+  std::atomic_ref(s->chunk).store(nullptr, std::memory_order_release);
+  s->announce = true;
+  const uint64_t tick = ClockNow();
+  if (Room(s, tick, PrologueWords(s))) {
+    WritePrologue(s, tick);
+  } else {
+    SetEnabled(s, 2);
+  }
+}
+
+bool Recorder::Emit(ThreadState* s, uint64_t tick, uint64_t code, const uint64_t* payload,
+                    uint32_t n) {
+  if (!Room(s, tick, n + 1 + PrologueWords(s))) return false;
+  WritePrologue(s, tick);
+  if (s->hidden_depth > 0 && phase() != Phase::kHidden) WriteHidden(s, tick);
+  s->position = Put(s->position, tick, code, payload, n);
+  return true;
+}
+
+// Makes sure that more than `words` words are left in the thread's chunk, so that a position never
+// comes to stand at a chunk's end.
+bool Recorder::Room(ThreadState* s, uint64_t tick, size_t words) {
+  if (s->chunk != nullptr && WordsLeft(s->position) > words) return true;
+  if (uint64_t* fresh = ring()->Claim(s->track, tick, false)) {
+    Adopt(s, fresh, fresh + kRingChunkHeaderWords);
+    return true;
+  }
+  uint64_t* parked = TakeParked(words);
+  if (parked == nullptr) return false;
+  Adopt(s, ChunkOf(parked), parked);
+  return true;
+}
+
+void Recorder::Adopt(ThreadState* s, uint64_t* chunk, uint64_t* position) {
+  if (s->chunk != nullptr) ring()->PushFull(s->chunk);
+  std::atomic_ref(s->chunk).store(chunk, std::memory_order_release);
+  s->position = position;
+  s->announce = true;
+}
+
+uint64_t* Recorder::TakeParked(size_t words) {
+  if (__atomic_load_n(&parked_count_, __ATOMIC_RELAXED) == 0) return nullptr;
+  pthread_mutex_lock(&threads_mutex_);
+  uint64_t* position = nullptr;
+  for (uint32_t i = 0; i < parked_count_ && position == nullptr; ++i) {
+    if (WordsLeft(parked_[i]) <= words + 8) continue;
+    position = parked_[i];
+    parked_[i] = parked_[--parked_count_];
+  }
+  pthread_mutex_unlock(&threads_mutex_);
+  // Two tracks in one chunk: the drain keeps its place in the order.
+  if (position != nullptr) ChunkOf(position)[format::kChunkReserved] = 1;
+  return position;
+}
+
+size_t Recorder::PrologueWords(const ThreadState* s) const {
+  size_t words = (s->announce ? 5 : 0) + (s->drops != 0 ? 5 : 0) + 8 + 2 * s->hidden_depth;
+  for (uint32_t i = 0; i < s->owed_count; ++i) {
+    words += s->owed[i].name != 0 ? 2 : s->owed[i].count;
+  }
+  return words;
+}
+
+void Recorder::WritePrologue(ThreadState* s, uint64_t tick) {
+  if (s->announce) {
+    const bool continues = s->announced && !s->stack_lost;
+    const uint64_t payload[4] = {
+        s->track, static_cast<uint64_t>(s->os_id),
+        s->base | s->flags | (continues ? format::kThreadContinues : 0), tick};
+    s->position = Put(s->position, tick, format::kThread, payload, 4);
+    s->announce = false;
+    s->announced = true;
+    s->stack_lost = false;
+  }
+  if (s->owed_count != 0) WriteOwed(s, s->drops != 0 ? s->drop_last : tick);
+  if (s->drops == 0) return;
+  // Begins that are repaired below are no losses any more.
+  if (phase() == Phase::kOn) WriteHidden(s, s->drop_last);
+  if (s->drops == 0) return;
+  const uint64_t payload[4] = {format::kDropFull, s->drops, s->drop_first, s->drop_last};
+  s->position = Put(s->position, tick, format::kDrop, payload, 4);
+  s->drops = 0;
+}
+
+void Recorder::WriteOwed(ThreadState* s, uint64_t tick) {
+  for (uint32_t i = 0; i < s->owed_count; ++i) {
+    const uint64_t name = s->owed[i].name;
+    for (uint32_t k = 0; k < s->owed[i].count; ++k) {
+      s->position = name != 0 ? Put(s->position, tick, format::kEndNamed, &name, 1)
+                              : Put(s->position, tick, format::kEnd, nullptr, 0);
+      Uncount(s);
+    }
+  }
+  s->owed_count = 0;
+}
+
+// Begins what was begun unseen. The caller has made room for 2 * kHiddenNames words.
+void Recorder::WriteHidden(ThreadState* s, uint64_t now) {
+  uint64_t tick = switch_tick_.load(std::memory_order_relaxed);
+  if (phase() != Phase::kOn || tick > now || s->hidden_lost != 0) tick = now;
+  for (uint32_t i = 0; i < s->hidden_depth; ++i) {
+    const uint64_t name = i < kHiddenNames ? s->hidden[i] : unnamed();
+    s->position = name <= format::kLastNameCode
+                      ? Put(s->position, tick, name, nullptr, 0)
+                      : Put(s->position, tick, format::kBeginWide, &name, 1);
+    if (i < kHiddenNames && (s->hidden_lost >> i & 1) != 0) Uncount(s);
+  }
+  s->hidden_depth = 0;
+  s->hidden_lost = 0;
+}
+
+// A hidden phase: remembers a begin, forgets it at its end. False for an event that must be
+// written all the same: the end of a span begun before.
+bool Recorder::Hide(ThreadState* s, uint64_t code, const uint64_t* payload) {
+  if (BeginsSpan(code)) {
+    const auto name = static_cast<uint32_t>(code == format::kBeginWide ? payload[0] : code);
+    if (s->hidden_depth < kHiddenNames) {
+      s->hidden[s->hidden_depth] = name;
+      s->hidden_lost &= ~(uint64_t{1} << s->hidden_depth);
+    }
+    if (++s->hidden_depth < kDeepestHidden) return true;
+    s->hidden_depth = 0;
+    s->stack_lost = true;
+    s->announce = true;
+    return true;
+  }
+  if (code == format::kEnd) {
+    if (s->hidden_depth == 0) return false;
+    --s->hidden_depth;
+    return true;
+  }
+  if (code != format::kEndNamed) return code != format::kBase;
+  for (uint32_t i = s->hidden_depth < kHiddenNames ? s->hidden_depth : kHiddenNames; i-- > 0;) {
+    if (s->hidden[i] != payload[0]) continue;
+    s->hidden_depth = i;
+    return true;
+  }
+  s->hidden_depth = 0;  // it ends a span below all of these
+  return false;
+}
+
+// The ring is full: counts the event, and remembers what the stack needs.
+void Recorder::Lose(ThreadState* s, uint64_t tick, uint64_t code, const uint64_t* payload) {
+  CountDrop(s, tick);
+  const uint32_t depth = s->hidden_depth;
+  if (Hide(s, code, payload)) {
+    if (BeginsSpan(code) && depth < kHiddenNames) s->hidden_lost |= uint64_t{1} << depth;
+    return;
+  }
+  if (!EndsSpan(code)) return;
+  const auto name = static_cast<uint32_t>(code == format::kEndNamed ? payload[0] : 0);
+  OwedEnd* last = s->owed_count == 0 ? nullptr : &s->owed[s->owed_count - 1];
+  if (last != nullptr && name == 0 && last->name == 0 && last->count < 1000) {
+    ++last->count;
+  } else if (s->owed_count < kOwedEnds) {
+    s->owed[s->owed_count++] = {name, 1};
+  } else {
+    s->stack_lost = true;
+    s->announce = true;
+    s->owed_count = 0;
+  }
+}
+
+void Recorder::SetBase(uint8_t layer) {
+  base_layer = layer;
+  crosscut_thread* thread = crosscut_this_thread;
+  if (thread == OffState() || thread == EndedState() || InScratch()) return;
+  static_cast<ThreadState*>(thread)->base = layer;
+  const uint64_t payload = layer;
+  if (crosscut_recording()) Mark(format::kBase, &payload, 1);
+}
+
+// ---- Losses -------------------------------------------------------------------------------------
+
+void Recorder::CountDrop(ThreadState* s, uint64_t tick) {
+  SetEnabled(s, 2);
+  if (s->drops++ == 0) s->drop_first = tick;
+  s->drop_last = tick;
+  if (s->slot == nullptr) {
+    s->slot = ring()->DropSlotFor(s->track, format::kDropFull, tick);
+    if (format::RingLoad(s->slot->track) != uint64_t{s->track} + 1) s->slot = nullptr;
+  }
+  if (s->slot == nullptr) {
+    s->drops = 0;  // told by the shared slot alone
+    CountShared(format::kDropFull);
+    return;
+  }
+  format::RingStore(s->slot->last_tick, tick);
+  format::RingStore(s->slot->count, s->slot->count + 1);
+}
+
+void Recorder::Uncount(ThreadState* s) {
+  if (s->drops == 0 || s->slot == nullptr) return;
+  --s->drops;
+  format::RingStore(s->slot->count, s->slot->count - 1);
+}
+
+void Recorder::CountShared(uint8_t reason) {
+  ChunkRing* ring = the_recorder.ring();
+  if (ring == nullptr || the_recorder.phase() == Phase::kOff) return;
+  const uint64_t tick = ClockNow();
+  format::RingDropSlot* slot = ring->DropSlotFor(
+      format::kRingSharedDropTrack, static_cast<format::DropReason>(reason), tick);
+  format::RingStore(slot->last_tick, tick);
+  std::atomic_ref(slot->count).fetch_add(1);
+}
+
+// ---- Calibration --------------------------------------------------------------------------------
+
+bool Recorder::InScratch() {
+  crosscut_thread* thread = crosscut_this_thread;
+  return thread != OffState() && thread != EndedState() &&
+         static_cast<ThreadState*>(thread)->scratch;
+}
+
+ThreadState* Recorder::EnterScratch() {
+  if (InScratch()) return nullptr;
+  char* memory = static_cast<char*>(MapPages(kScratchBytes, /*wipe_on_fork=*/true));
+  if (memory == nullptr) return nullptr;
+  const uintptr_t aligned = (reinterpret_cast<uintptr_t>(memory) + kRingChunkBytes - 1) &
+                            ~uintptr_t{kRingChunkBytes - 1};
+  // The state stands where the chunk does not: before or behind it.
+  char* at = aligned - reinterpret_cast<uintptr_t>(memory) >= sizeof(ThreadState)
+                 ? memory
+                 : reinterpret_cast<char*>(aligned + kRingChunkBytes);
+  auto* scratch = reinterpret_cast<ThreadState*>(at);
+  scratch->scratch = true;
+  scratch->chunk = reinterpret_cast<uint64_t*>(aligned);
+  scratch->next_free = reinterpret_cast<ThreadState*>(memory);
+  scratch->real = crosscut_this_thread;
+  ResetScratch(scratch);
+  SetEnabled(scratch, ClockIsInline() ? 1 : 2);
+  crosscut_this_thread = scratch;
+  return scratch;
+}
+
+void Recorder::LeaveScratch(ThreadState* scratch) {
+  crosscut_this_thread = scratch->real;
+  UnmapPages(scratch->next_free, kScratchBytes);
+}
+
+void Recorder::ResetScratch(ThreadState* scratch) {
+  scratch->position = scratch->chunk + kRingChunkHeaderWords;
+}
+
+// ---- The end of threads -------------------------------------------------------------------------
+
+// Runs in every round of key destructors but does its work in the last, so that other keys'
+// destructors can still record.
+void Recorder::ThreadEnds(void* state) {
+  auto* s = static_cast<ThreadState*>(state);
+  Recorder& recorder = the_recorder;
+  if (!s->in_use) return;  // wiped: a child's thread never attached
+  if (++s->end_rounds < kLastEndRound &&
+      pthread_setspecific(recorder.key_, s) == 0) {
+    return;
+  }
+  const SlowPath guard;
+  crosscut_this_thread = EndedState();
+  recorder.Detach(s);
+}
+
+void Recorder::Detach(ThreadState* s) {
+  const bool ours = s->session == session() && ring() != nullptr;
+  if (ours && s->chunk != nullptr && s->announced && WordsLeft(s->position) > PrologueWords(s) + 1) {
+    const uint64_t tick = ClockNow();
+    WritePrologue(s, tick);
+    s->position = Put(s->position, tick, format::kThreadEnd, nullptr, 0);
+  }
+  if (ours && s->slot != nullptr && s->drops == 0) {  // else the slot tells what the stream cannot
+    format::RingStore<uint64_t>(s->slot->count, 0);
+    format::RingStore<uint64_t>(s->slot->track, 0);
+  }
+  pthread_mutex_lock(&threads_mutex_);
+  if (ours && s->chunk != nullptr) {
+    const bool keep = WordsLeft(s->position) > 512 && parked_count_ < parked_room_;
+    if (keep) {
+      parked_[parked_count_++] = s->position;
+    } else {
+      ring()->PushFull(s->chunk);
+    }
+  }
+  std::atomic_ref(s->chunk).store(nullptr, std::memory_order_release);
+  states_.Give(s);
+  pthread_mutex_unlock(&threads_mutex_);
+}
+
+}  // namespace crosscut::record
+
+// ---- The symbols that crosscut.h reads and calls -------------------------------------------------
+
+extern "C" {
+
+__thread crosscut_thread* crosscut_this_thread __attribute__((tls_model("initial-exec"))) =
+    reinterpret_cast<crosscut_thread*>(crosscut::record::shared_page);
+
+void crosscut_chunk_end_(crosscut_thread* thread) {
+  crosscut::record::the_recorder.ChunkEnd(static_cast<crosscut::record::ThreadState*>(thread));
+}
+
+}  // extern "C"

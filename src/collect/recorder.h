@@ -1,0 +1,159 @@
+// The recording side of the process: every thread's way from an event to a published word.
+//
+// The inline path of crosscut.h ends here whenever it cannot go on: first event of a thread, end
+// of a chunk, control steps, pauses, a full ring. Nothing here locks, allocates or makes a system
+// call after a thread's first event; a thread's own stream is written by that thread alone. The
+// session stream (names, anchors, facts) is written under a lock.
+//
+// Phases. Off: every thread's `enabled` is 0. On: 1 (2 until the thread has its chunk). Hidden
+// (control steps and pauses): 2; begins are only remembered, ends of spans begun before are
+// written. Every switch makes a new phase word, which threads compare after they arm themselves.
+#pragma once
+
+#include <pthread.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "src/collect/chunk_ring.h"
+#include "src/collect/names.h"
+#include "src/collect/thread_state.h"
+
+namespace crosscut::record {
+
+enum class Phase : uint64_t { kOff = 0, kOn = 1, kHidden = 2 };
+
+class Recorder {
+ public:
+  // The process's one recorder: never destroyed.
+  static Recorder& Get();
+
+  // Once, when the library is loaded: the pages that forks wipe, the name for what has none.
+  void Init();
+  uint32_t unnamed() const { return unnamed_.load(std::memory_order_relaxed); }
+
+  // ---- Marking: any thread ----
+  void Mark(uint64_t code, const uint64_t* payload, uint32_t n);
+  void ChunkEnd(ThreadState* thread);
+  void SetBase(uint8_t layer);
+  // Writes an event of the calling thread in every phase but off, behind the begins it has hidden:
+  // for step edges. With tick = 0: now. Returns the tick; 0 if nothing could be written.
+  uint64_t MarkAlways(uint64_t tick, uint64_t code, const uint64_t* payload, uint32_t n);
+  // The calling thread's track, attaching it if need be; 0 if it has none.
+  uint32_t TrackOfThisThread();
+
+  // ---- Names and the session stream: any thread ----
+  // The id under which (text, attributes) is published; 0 if there is no room.
+  uint32_t Intern(std::string_view text, uint64_t attributes);
+  bool WriteMeta(std::string_view key, std::string_view value);
+  // Try: false also where another thread writes just now; never waits.
+  bool TryWriteSession(uint64_t tick, uint64_t code, const uint64_t* payload, uint32_t n);
+  bool WriteSession(uint64_t tick, uint64_t code, const uint64_t* payload, uint32_t n);
+  // All names again, for a new log.
+  void PublishAllNames();
+
+  // ---- Phases: one caller at a time (the session's lock) ----
+  // A new session on `ring`, which may be the one of the session before. Phase stays off.
+  // False: no memory.
+  bool BeginSession(ChunkRing* ring, size_t memory_cap);
+  void SetPhase(Phase phase, uint64_t tick);
+  Phase phase() const { return static_cast<Phase>(phase_.load(std::memory_order_acquire) & 3); }
+  ChunkRing* ring() const { return ring_.load(std::memory_order_acquire); }
+  uint32_t session() const { return session_.load(std::memory_order_acquire); }
+
+  // ---- For the drain ----
+  // Visits every chunk that is being written or parked, the session's first. Threads may go on
+  // writing; the drain alone recycles, so the chunks stay valid.
+  template <class Visit>
+  void ForEachOpenChunk(Visit visit) {
+    if (uint64_t* at = stream_chunk_.load(std::memory_order_acquire)) visit(at);
+    pthread_mutex_lock(&threads_mutex_);
+    states_.ForEach([&](ThreadState* s) {
+      uint64_t* at = std::atomic_ref(s->chunk).load(std::memory_order_acquire);
+      if (at != nullptr && std::atomic_ref(s->session).load() == session()) visit(at);
+    });
+    for (uint32_t i = 0; i < parked_count_; ++i) visit(ChunkOf(parked_[i]));
+    pthread_mutex_unlock(&threads_mutex_);
+  }
+  uint64_t* stream_chunk() const { return stream_chunk_.load(std::memory_order_acquire); }
+  // A track of our own (the drain's).
+  uint32_t NewTrack() { return next_track_.fetch_add(1); }
+  const Names& names() const { return names_; }
+  // Names too long for a ring chunk are written by the drain: it says how far it got.
+  static bool GoesByTheDrain(const NameEntry& name);
+  void SetLongNamesWritten(uint32_t up_to) { long_names_written_.store(up_to); }
+  void SetDrainRuns(bool runs) { drain_runs_.store(runs); }
+
+  // ---- For calibration ----
+  // Until LeaveScratch the calling thread marks into a chunk of its own that nobody reads. Null:
+  // no memory, or the thread is already there.
+  ThreadState* EnterScratch();
+  void LeaveScratch(ThreadState* scratch);
+  static void ResetScratch(ThreadState* scratch);
+
+  // ---- Fork ----
+  // In the child: everything of the parent's session is forgotten; interned names stay. With
+  // `on_first_event` the next event of this thread calls it first.
+  void AfterFork(void (*on_first_event)());
+
+  size_t memory_bytes() const;
+  static void CountShared(uint8_t reason);
+  static void ThreadEnds(void* state);  // pthread key destructor
+
+ private:
+  static uint64_t* ChunkOf(uint64_t* position) {
+    return reinterpret_cast<uint64_t*>(reinterpret_cast<uintptr_t>(position) &
+                                       ~uintptr_t{format::kRingChunkBytes - 1});
+  }
+  ThreadState* Prepared(uint64_t* phase);  // the calling thread's state, in this session
+  static bool InScratch();
+  ThreadState* Attach();
+  void Detach(ThreadState* s);
+  void EnterSession(ThreadState* s);
+  void Arm(ThreadState* s, uint64_t phase);
+  bool Emit(ThreadState* s, uint64_t tick, uint64_t code, const uint64_t* payload, uint32_t n);
+  bool Room(ThreadState* s, uint64_t tick, size_t words);
+  void Adopt(ThreadState* s, uint64_t* chunk, uint64_t* position);
+  uint64_t* TakeParked(size_t words);
+  size_t PrologueWords(const ThreadState* s) const;
+  void WritePrologue(ThreadState* s, uint64_t tick);
+  void WriteOwed(ThreadState* s, uint64_t tick);
+  void WriteHidden(ThreadState* s, uint64_t tick);
+  bool Hide(ThreadState* s, uint64_t code, const uint64_t* payload);
+  void Lose(ThreadState* s, uint64_t tick, uint64_t code, const uint64_t* payload);
+  void CountDrop(ThreadState* s, uint64_t tick);
+  void Uncount(ThreadState* s);
+  uint64_t* StreamReserve(uint64_t tick, uint32_t words);
+  void StreamCommit(uint64_t* at, uint64_t tick, uint64_t code, uint32_t words);
+  bool PublishName(uint32_t id);
+  static void SetShared(uint32_t enabled);  // of threads without a state
+  void ForgetThisThread();
+
+  std::atomic<uint64_t> phase_{0};  // serial << 2 | Phase
+  std::atomic<uint64_t> switch_tick_{0};
+  std::atomic<ChunkRing*> ring_{nullptr};
+  std::atomic<uint32_t> session_{0};
+  size_t names_cap_ = 4 << 20;
+  size_t threads_cap_ = 4 << 20;
+  std::atomic<uint32_t> next_track_{1};
+  std::atomic<void (*)()> first_event_{nullptr};
+
+  pthread_mutex_t threads_mutex_ = PTHREAD_MUTEX_INITIALIZER;
+  ThreadStates states_;
+  uint64_t** parked_ = nullptr;  // positions in chunks that ended threads left
+  uint32_t parked_count_ = 0, parked_room_ = 0;
+  pthread_key_t key_ = 0;
+  bool has_key_ = false;
+
+  pthread_mutex_t stream_mutex_ = PTHREAD_MUTEX_INITIALIZER;
+  Names names_;
+  std::atomic<uint64_t*> stream_chunk_{nullptr};
+  uint64_t* stream_position_ = nullptr;
+  std::atomic<uint32_t> long_names_written_{0};
+  std::atomic<bool> drain_runs_{false};
+  std::atomic<uint32_t> unnamed_{0};
+};
+
+}  // namespace crosscut::record

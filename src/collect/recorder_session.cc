@@ -1,0 +1,211 @@
+// The recorder's session side: phases, the session stream, names, forks.
+#include <string.h>
+#include <time.h>
+
+#include "src/base/fault_point.h"
+#include "src/collect/clock.h"
+#include "src/collect/memory.h"
+#include "src/collect/recorder.h"
+
+namespace crosscut::record {
+namespace {
+
+using format::kRingChunkBytes;
+using format::kRingChunkHeaderWords;
+
+constexpr uint32_t kMostWordsInRing = 6 << 10;  // of one session event
+constexpr int kStreamWaits = 200;               // of 1 ms, for a clean chunk or the drain
+
+void Nap() {
+  const timespec ms = {0, 1'000'000};
+  nanosleep(&ms, nullptr);
+}
+
+uint64_t TextWords(size_t bytes) { return (bytes + 7) / 8; }
+
+class Lock {
+ public:
+  explicit Lock(pthread_mutex_t* mutex) : mutex_(mutex) { pthread_mutex_lock(mutex_); }
+  ~Lock() { pthread_mutex_unlock(mutex_); }
+  Lock(const Lock&) = delete;
+  Lock& operator=(const Lock&) = delete;
+
+ private:
+  pthread_mutex_t* mutex_;
+};
+
+}  // namespace
+
+// ---- Phases -------------------------------------------------------------------------------------
+
+bool Recorder::BeginSession(ChunkRing* ring, size_t memory_cap) {
+  const Lock threads(&threads_mutex_);
+  const Lock stream(&stream_mutex_);
+  names_cap_ = memory_cap / 16;
+  threads_cap_ = memory_cap / 16;
+  if (ring != ring_.load()) {
+    const size_t bytes = size_t{ring->chunk_count()} * sizeof(uint64_t*);
+    auto** parked = static_cast<uint64_t**>(MapPages(bytes));
+    if (parked == nullptr) return false;
+    UnmapPages(parked_, parked_room_ * sizeof(uint64_t*));
+    parked_ = parked;
+    parked_room_ = ring->chunk_count();
+    parked_count_ = 0;
+    stream_chunk_.store(nullptr);
+    stream_position_ = nullptr;
+    long_names_written_.store(0);
+    ring_.store(ring);
+  }
+  session_.fetch_add(1);
+  return true;
+}
+
+void Recorder::SetPhase(Phase phase, uint64_t tick) {
+  switch_tick_.store(tick);
+  const uint64_t serial = (phase_.load() >> 2) + 1;
+  phase_.store(serial << 2 | static_cast<uint64_t>(phase), std::memory_order_seq_cst);
+  if (CROSSCUT_FAULT("session.phase")) return;
+  const uint32_t enabled = phase == Phase::kOff ? 0 : 2;
+  SetShared(enabled);
+  const Lock lock(&threads_mutex_);
+  states_.ForEach([enabled](ThreadState* s) { SetEnabled(s, enabled); });
+}
+
+// ---- The session stream -------------------------------------------------------------------------
+
+uint64_t* Recorder::StreamReserve(uint64_t tick, uint32_t words) {
+  ChunkRing* ring = this->ring();
+  if (ring == nullptr || words > kMostWordsInRing) return nullptr;
+  uint64_t* chunk = stream_chunk_.load(std::memory_order_relaxed);
+  const size_t used = chunk == nullptr ? 0 : static_cast<size_t>(stream_position_ - chunk);
+  if (chunk != nullptr && format::kRingChunkWords - used > words) return stream_position_;
+  uint64_t* fresh = ring->Claim(0, tick, true);
+  for (int i = 0; fresh == nullptr && i < kStreamWaits && drain_runs_.load(); ++i) {
+    Nap();
+    fresh = ring->Claim(0, tick, true);
+  }
+  if (fresh == nullptr) return nullptr;
+  stream_chunk_.store(fresh, std::memory_order_release);
+  if (chunk != nullptr) ring->PushFull(chunk);
+  stream_position_ = fresh + kRingChunkHeaderWords;
+  return stream_position_;
+}
+
+void Recorder::StreamCommit(uint64_t* at, uint64_t tick, uint64_t code, uint32_t words) {
+  if (CROSSCUT_FAULT("stream.publish")) return;
+  __atomic_store_n(at, tick << format::kCodeBits | code, __ATOMIC_RELEASE);
+  stream_position_ = at + words;
+}
+
+bool Recorder::WriteSession(uint64_t tick, uint64_t code, const uint64_t* payload, uint32_t n) {
+  const Lock lock(&stream_mutex_);
+  uint64_t* at = StreamReserve(tick, n + 1);
+  if (at == nullptr) return false;
+  for (uint32_t i = 0; i < n; ++i) at[1 + i] = payload[i];
+  StreamCommit(at, tick, code, n + 1);
+  return true;
+}
+
+bool Recorder::TryWriteSession(uint64_t tick, uint64_t code, const uint64_t* payload,
+                               uint32_t n) {
+  ChunkRing* ring = this->ring();
+  if (ring == nullptr || ring->clean() == 0) return false;
+  if (pthread_mutex_trylock(&stream_mutex_) != 0) return false;
+  uint64_t* at = StreamReserve(tick, n + 1);
+  if (at != nullptr) {
+    for (uint32_t i = 0; i < n; ++i) at[1 + i] = payload[i];
+    StreamCommit(at, tick, code, n + 1);
+  }
+  pthread_mutex_unlock(&stream_mutex_);
+  return at != nullptr;
+}
+
+bool Recorder::WriteMeta(std::string_view key, std::string_view value) {
+  constexpr size_t kLongest = 16 << 10;
+  key = key.substr(0, kLongest);
+  value = value.substr(0, kLongest);
+  const auto words = static_cast<uint32_t>(4 + TextWords(key.size()) + TextWords(value.size()));
+  const Lock lock(&stream_mutex_);
+  const uint64_t tick = ClockNow();
+  uint64_t* at = StreamReserve(tick, words);
+  if (at == nullptr) return false;
+  at[1] = key.size();
+  at[2] = value.size();
+  at[3] = 0;
+  memcpy(at + 4, key.data(), key.size());
+  memcpy(at + 4 + TextWords(key.size()), value.data(), value.size());
+  StreamCommit(at, tick, format::kMeta, words);
+  return true;
+}
+
+// ---- Names --------------------------------------------------------------------------------------
+
+uint32_t Recorder::Intern(std::string_view text, uint64_t attributes) {
+  const Lock lock(&stream_mutex_);
+  uint32_t id = names_.Find(text, attributes);
+  if (id != 0) return id;
+  if (CROSSCUT_FAULT("names.add")) return 0;
+  id = names_.Add(text, attributes, names_cap_);
+  if (id == 0 || ring() == nullptr) return id;
+  if (PublishName(id)) return id;
+  // The drain writes what the ring cannot take; it needs no lock of ours.
+  for (int i = 0; i < kStreamWaits && drain_runs_.load() && long_names_written_.load() < id; ++i) {
+    Nap();
+  }
+  return id;
+}
+
+bool Recorder::PublishName(uint32_t id) {
+  const NameEntry& name = names_.Get(id);
+  const uint64_t words = 4 + TextWords(name.bytes);
+  if (words > kMostWordsInRing) return false;
+  const uint64_t tick = ClockNow();
+  uint64_t* at = StreamReserve(tick, static_cast<uint32_t>(words));
+  if (at == nullptr) return false;
+  at[1] = id;
+  at[2] = name.attributes;
+  at[3] = name.bytes;
+  memcpy(at + 4, name.text, name.bytes);
+  StreamCommit(at, tick, format::kName, static_cast<uint32_t>(words));
+  return true;
+}
+
+void Recorder::PublishAllNames() {
+  const Lock lock(&stream_mutex_);
+  const uint32_t count = names_.count();
+  for (uint32_t i = 0; i < count; ++i) (void)PublishName(Names::kFirstId + i);
+}
+
+bool Recorder::GoesByTheDrain(const NameEntry& name) {
+  return 4 + TextWords(name.bytes) > kMostWordsInRing;
+}
+
+// ---- Fork ---------------------------------------------------------------------------------------
+
+void Recorder::AfterFork(void (*on_first_event)()) {
+  const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
+  memcpy(&threads_mutex_, &fresh, sizeof fresh);
+  memcpy(&stream_mutex_, &fresh, sizeof fresh);
+  phase_.store(((phase_.load() >> 2) + 1) << 2);
+  ring_.store(nullptr);
+  states_.AfterFork();
+  names_.AfterFork();
+  parked_count_ = 0;
+  parked_room_ = 0;
+  parked_ = nullptr;
+  stream_chunk_.store(nullptr);
+  stream_position_ = nullptr;
+  drain_runs_.store(false);
+  long_names_written_.store(0);
+  next_track_.store(1);
+  ForgetThisThread();
+  first_event_.store(on_first_event);
+  SetShared(on_first_event != nullptr ? 2 : 0);
+}
+
+size_t Recorder::memory_bytes() const {
+  const ChunkRing* ring = this->ring();
+  return MappedBytes() + (ring == nullptr ? 0 : size_t{ring->prepared()} * kRingChunkBytes);
+}
+
+}  // namespace crosscut::record

@@ -1,0 +1,86 @@
+// What the recorder knows of one thread. Lives in memory that forked children see as zero, so a
+// child's threads are switched off with no handler at all. Only its thread writes it, but for
+// `enabled`, which a switch of the session's phase also stores.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "crosscut/crosscut.h"
+#include "src/format/ring.h"
+
+namespace crosscut::record {
+
+inline constexpr uint32_t kHiddenNames = 64;
+inline constexpr uint32_t kOwedEnds = 8;
+
+// Ends that could not be written when they happened: `count` times kEnd, or kEndNamed of `name`.
+struct OwedEnd {
+  uint32_t name;
+  uint32_t count;
+};
+
+struct ThreadState : crosscut_thread {
+  uint64_t* chunk;    // the ring chunk being written, null: none
+  uint32_t track;
+  uint32_t session;   // the one its stream belongs to
+  int32_t os_id;
+  uint8_t base;       // layer
+  bool in_use;
+  bool announce;      // a kThread word must come next
+  bool announced;     // one was written in this session
+  bool stack_lost;    // more happened unseen than can be repaired: the reader's stack restarts
+  uint8_t end_rounds;
+  bool scratch;       // calibration: its chunk is written again and again
+  uint64_t flags;     // of kThread: main, ours
+
+  // Spans begun unseen and still open: in a control step, in a pause, or while the ring was full.
+  uint32_t hidden_depth;
+  uint64_t hidden_lost;  // bit i: hidden[i] was counted as a drop
+  uint32_t hidden[kHiddenNames];
+  uint32_t owed_count;
+  OwedEnd owed[kOwedEnds];
+
+  format::RingDropSlot* slot;
+  uint64_t drops;       // not yet told in the stream
+  uint64_t drop_first;  // full ticks
+  uint64_t drop_last;
+
+  ThreadState* next_free;  // scratch: its mapping
+  crosscut_thread* real;   // scratch: the thread's own state
+};
+
+inline void SetEnabled(crosscut_thread* thread, uint32_t value) {
+  __atomic_store_n(&thread->enabled, value, __ATOMIC_SEQ_CST);
+}
+
+// Slabs of thread states. Callers hold the recorder's threads lock.
+class ThreadStates {
+ public:
+  // Zeroed but for `in_use`; null beyond `cap_bytes` of slabs.
+  ThreadState* Take(size_t cap_bytes);
+  void Give(ThreadState* state);
+  template <class Visit>
+  void ForEach(Visit visit) {
+    for (uint32_t s = 0; s < slab_count_; ++s) {
+      for (uint32_t i = 0; i < kSlabStates; ++i) {
+        if (slabs_[s][i].in_use) visit(&slabs_[s][i]);
+      }
+    }
+  }
+  // In a forked child, where the slabs read zero.
+  void AfterFork();
+  size_t bytes() const { return slab_count_ * kSlabBytes; }
+
+ private:
+  static constexpr size_t kSlabBytes = 64 << 10;
+  static constexpr uint32_t kSlabStates = kSlabBytes / sizeof(ThreadState);
+  static constexpr uint32_t kSlabs = 4096;
+  void FreeSlab(uint32_t slab);
+
+  ThreadState* slabs_[kSlabs] = {};
+  uint32_t slab_count_ = 0;
+  ThreadState* free_ = nullptr;
+};
+
+}  // namespace crosscut::record

@@ -1,0 +1,101 @@
+// The C API's session half: each function is one call of Session or Recorder.
+#include <pthread.h>
+#include <string.h>
+
+#include "crosscut/crosscut.h"
+#include "src/collect/clock.h"
+#include "src/runtime/session.h"
+
+using crosscut::record::Recorder;
+using crosscut::record::Session;
+namespace format = crosscut::format;
+
+namespace {
+
+void ChildAfterFork() { Session::Get().InForkedChild(); }
+
+__attribute__((constructor)) void LoadLibrary() {
+  Session::Get().Init();
+  (void)pthread_atfork(nullptr, nullptr, &ChildAfterFork);
+}
+
+// The lines of the table `sources` travel as facts: key "source", value "name\tversion\tstate\t
+// message".
+void AppendField(char** at, char* end, const char* text) {
+  for (; text != nullptr && *text != '\0' && *at + 2 < end; ++text) {
+    *(*at)++ = *text == '\t' || *text == '\n' ? ' ' : *text;
+  }
+}
+
+}  // namespace
+
+extern "C" {
+
+const char* crosscut_error(void) { return crosscut::record::LastError(); }
+const char* crosscut_version(void) { return "0.1.0"; }
+
+uint32_t crosscut_intern(const char* text, size_t bytes, enum crosscut_kind kind,
+                         enum crosscut_layer layer, unsigned flags, uint32_t probe) {
+  if (text == nullptr) return 0;
+  if (bytes == SIZE_MAX) bytes = strlen(text);
+  if (kind == CROSSCUT_OPERATION && layer == CROSSCUT_LAYER_NONE) flags |= format::kFlagNoLayer;
+  const format::NameAttributes attributes{static_cast<format::Kind>(kind),
+                                          static_cast<format::Layer>(layer),
+                                          static_cast<uint8_t>(flags), probe};
+  return Recorder::Get().Intern({text, bytes}, attributes.Pack());
+}
+
+uint64_t crosscut_step(uint32_t kind) { return Session::Get().Step(kind); }
+void crosscut_step_end(void) { Session::Get().StepEnd(); }
+void crosscut_lead(void) { Session::Get().Lead(); }
+void crosscut_phase(const char* name) { Session::Get().BeginPhase(name); }
+
+void crosscut_process_name(const char* name) {
+  if (name != nullptr) crosscut_meta("process_name", name);
+}
+
+void crosscut_meta(const char* key, const char* value) {
+  if (key == nullptr || value == nullptr || Session::Get().state() == Session::kOff) return;
+  (void)Recorder::Get().WriteMeta(key, value);
+}
+
+int crosscut_start(const crosscut_options* options) { return Session::Get().Start(options); }
+int crosscut_stop(void) { return Session::Get().Stop(format::kStopAsked); }
+int crosscut_pause(void) { return Session::Get().Pause(); }
+int crosscut_resume(void) { return Session::Get().Resume(); }
+int crosscut_snapshot(void) { return Session::Get().Snapshot(); }
+int crosscut_active(void) { return Session::Get().state() != Session::kOff; }
+const char* crosscut_run_dir(void) { return Session::Get().run_dir(); }
+void crosscut_follow_fork(int on) { Session::Get().FollowFork(on != 0); }
+
+int crosscut_source_add(const crosscut_source* source) {
+  return Session::Get().AddSource(source);
+}
+void crosscut_source_remove(int handle) { Session::Get().RemoveSource(handle); }
+
+void crosscut_source_state(const char* name, const char* version, const char* state,
+                           const char* message) {
+  char line[2048];
+  char* at = line;
+  char* end = line + sizeof line;
+  for (const char* field : {name, version, state, message}) {
+    if (at != line || field != name) *at++ = '\t';
+    AppendField(&at, end - 8, field);
+  }
+  *at = '\0';
+  crosscut_meta("source", line);
+}
+
+void crosscut_probe_cost(uint32_t probe, int64_t inside_ps, int64_t outside_ps, int64_t low_ps,
+                         int64_t high_ps, int64_t samples) {
+  if (Session::Get().state() == Session::kOff) return;
+  const uint64_t payload[6] = {probe,
+                               static_cast<uint64_t>(inside_ps),
+                               static_cast<uint64_t>(outside_ps),
+                               static_cast<uint64_t>(low_ps),
+                               static_cast<uint64_t>(high_ps),
+                               static_cast<uint64_t>(samples)};
+  (void)Recorder::Get().WriteSession(crosscut::record::ClockNow(), format::kProbeCost, payload, 6);
+}
+
+}  // extern "C"

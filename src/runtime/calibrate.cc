@@ -1,0 +1,125 @@
+// What the core's own probes cost on this machine, measured on the drain's thread into a chunk
+// that nobody reads.
+#include <string.h>
+
+#include "src/collect/clock.h"
+#include "src/collect/memory.h"
+#include "src/runtime/session.h"
+
+namespace crosscut::record {
+namespace {
+
+constexpr int kRounds = 40;
+constexpr int kPairs = 200;
+constexpr uint32_t kAnyName = format::kFirstNameCode;
+
+uint32_t Probe(const char* text) {
+  const format::NameAttributes attributes{format::kKindText, format::kLayerNone, 0, 0};
+  return Recorder::Get().Intern(text, attributes.Pack());
+}
+
+struct Samples {
+  double values[kRounds];
+  int count = 0;
+  void Add(double value) { values[count++] = value; }
+  void Sort() {
+    for (int i = 1; i < count; ++i) {
+      const double value = values[i];
+      int at = i;
+      for (; at > 0 && values[at - 1] > value; --at) values[at] = values[at - 1];
+      values[at] = value;
+    }
+  }
+  double At(double quantile) const { return values[static_cast<int>(quantile * (count - 1))]; }
+};
+
+// A pair's inside part lies between the two clock readings, the rest outside. The interval is that
+// of the rounds' middle half: rounds that were interrupted lie far above it.
+void Report(uint32_t probe, Samples* total, Samples* inside, double ps_per_tick) {
+  total->Sort();
+  inside->Sort();
+  const double middle = total->At(0.5) * ps_per_tick;
+  const double in = inside->At(0.5) * ps_per_tick;
+  crosscut_probe_cost(probe, static_cast<int64_t>(in),
+                      static_cast<int64_t>(middle > in ? middle - in : 0),
+                      static_cast<int64_t>(total->At(0.1) * ps_per_tick),
+                      static_cast<int64_t>(total->At(0.75) * ps_per_tick), kRounds * kPairs);
+}
+
+__attribute__((noinline)) void SpanPairs(int pairs) {
+  for (int i = 0; i < pairs; ++i) {
+    crosscut_begin_inline(kAnyName);
+    crosscut_end_inline();
+  }
+}
+
+__attribute__((noinline)) void OperationPairs(int pairs) {
+  for (int i = 0; i < pairs; ++i) {
+    crosscut_begin(kAnyName);
+    crosscut_end_named(kAnyName);
+  }
+}
+
+void Measure(const char* name, void (*body)(int), ThreadState* scratch, double ps_per_tick) {
+  Samples total, inside;
+  for (int round = 0; round < kRounds; ++round) {
+    Recorder::ResetScratch(scratch);
+    const uint64_t begin = ClockNow();
+    body(kPairs);
+    total.Add(static_cast<double>(ClockNow() - begin) / kPairs);
+    uint64_t widths = 0;
+    const uint64_t* words = scratch->chunk + format::kRingChunkHeaderWords;
+    const auto end = static_cast<size_t>(scratch->position - words);
+    uint64_t open = 0;
+    for (size_t at = 0; at < end;) {
+      const size_t n = format::EventLength({words, end}, at);
+      if (n == 0) break;
+      const uint64_t tick = words[at] >> format::kCodeBits;
+      if ((words[at] & format::kCodeMask) >= format::kFirstNameCode) {
+        open = tick;
+      } else {
+        widths += tick - open;
+      }
+      at += n;
+    }
+    inside.Add(static_cast<double>(widths) / kPairs);
+  }
+  Report(Probe(name), &total, &inside, ps_per_tick);
+}
+
+}  // namespace
+
+bool Session::TakeUncalibrated(Source* source) {
+  pthread_mutex_lock(&mutex_);
+  bool found = false;
+  for (Source& s : sources_) {
+    if (s.handle == 0 || s.calibrated || s.calibrate == nullptr || found) continue;
+    s.calibrated = true;
+    *source = s;
+    found = true;
+  }
+  pthread_mutex_unlock(&mutex_);
+  return found;
+}
+
+void Session::Calibrate() {
+  Recorder& recorder = Recorder::Get();
+  const double ps_per_tick = ClockNsPerTick() * 1000;
+  if (!calibrated_ && ClockIsInline()) {
+    ThreadState* scratch = recorder.EnterScratch();
+    if (scratch != nullptr) {
+      Measure("span", &SpanPairs, scratch, ps_per_tick);
+      Measure("operation", &OperationPairs, scratch, ps_per_tick);
+      recorder.LeaveScratch(scratch);
+    }
+    calibrated_ = true;
+  }
+  Source source;
+  while (TakeUncalibrated(&source)) {
+    ThreadState* scratch = recorder.EnterScratch();
+    source.calibrate(source.self);
+    if (scratch != nullptr) recorder.LeaveScratch(scratch);
+  }
+}
+
+}  // namespace crosscut::record

@@ -1,0 +1,237 @@
+// Opening a run for this process: its log, its ring, the drain, and what they say about it.
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <string>
+
+#include "src/collect/clock.h"
+#include "src/collect/memory.h"
+#include "src/format/ring.h"
+#include "src/runtime/settings.h"
+
+namespace crosscut::record {
+namespace {
+
+constexpr uint64_t kFewestChunks = 16;
+constexpr uint32_t kMultShift = 32;
+
+uint64_t Nonce() {
+  uint64_t nonce = 0;
+  if (getrandom(&nonce, sizeof nonce, GRND_NONBLOCK) != sizeof nonce || nonce == 0) {
+    nonce = ClockNow() ^ static_cast<uint64_t>(getpid()) << 40;
+  }
+  return nonce == 0 ? 1 : nonce;
+}
+
+// Names, thread states, drain buffers and compressor take the rest of the cap.
+uint64_t RingChunks(size_t memory_bytes) {
+  const uint64_t chunks = memory_bytes / 16 * 13 / format::kRingChunkBytes;
+  return chunks < kFewestChunks ? kFewestChunks : chunks;
+}
+
+const char* TicksName() {
+  switch (ClockSource()) {
+    case format::kTicksTsc: return "tsc";
+    case format::kTicksCntvct: return "cntvct";
+    default: return "monotonic";
+  }
+}
+
+}  // namespace
+
+bool Session::SameLog(const Settings& settings) const {
+  return open_ && strcmp(settings.run_dir, settings_.run_dir) == 0 &&
+         settings.memory_bytes == settings_.memory_bytes &&
+         settings.flight_recorder == settings_.flight_recorder;
+}
+
+void Session::CloseLog() {
+  drain_.Quit();
+  ChunkRing& ring = rings_[ring_index_];
+  ring.Retire();
+  if (!broken_.load()) unlink(ring_path_);
+  open_ = false;
+  broken_.store(false);
+  ring_index_ ^= 1;
+}
+
+int Session::Open(const Settings& settings) {
+  const uint64_t start_tick = ClockNow();
+  const uint64_t nonce = Nonce();
+  const base::ProcessIdentity self = base::ThisProcess();
+  int error = OpenLog(settings, start_tick);
+  if (error != CROSSCUT_OK) return error;
+  error = OpenRing(settings, nonce);
+  if (error == CROSSCUT_OK) {
+    settings_ = settings;
+    FillHeader(nonce, start_tick, self);
+    ChunkRing* ring = &rings_[ring_index_];
+    DrainOptions options;
+    options.ring = ring;
+    options.identity = {nonce, self.pid, self.start, start_tick};
+    options.log_name = log_path_;
+    options.flight_recorder = settings.flight_recorder;
+    options.keep_ticks = settings.keep_seconds > 0
+                             ? static_cast<uint64_t>(settings.keep_seconds * 1e9 /
+                                                     ClockNsPerTick())
+                             : 0;
+    options.on_start = &Session::OnDrainStart;
+    options.on_failure = &Session::OnDrainFailure;
+    if (!Recorder::Get().BeginSession(ring, settings.memory_bytes)) {
+      error = Fail(CROSSCUT_ENOMEM, "no memory for a session");
+    } else {
+      WriteFacts(self);
+      Recorder::Get().PublishAllNames();
+      const int number = drain_.Start(options, log_fd_);
+      if (number != 0) error = Fail(CROSSCUT_ENOMEM, "no thread: %s", strerror(number));
+    }
+    if (error != CROSSCUT_OK) {
+      ring->Retire();
+      unlink(ring_path_);
+      ring_index_ ^= 1;
+    }
+  }
+  if (error != CROSSCUT_OK) {
+    close(log_fd_);
+    unlink(log_path_);
+    return error;
+  }
+  open_ = true;
+  return CROSSCUT_OK;
+}
+
+int Session::OpenLog(const Settings& settings, uint64_t start_tick) {
+  snprintf(process_key_, sizeof process_key_, "p%d-%llx", static_cast<int>(getpid()),
+           static_cast<unsigned long long>(start_tick));
+  snprintf(log_path_, sizeof log_path_, "%.*s/%s.crosscut", static_cast<int>(kPathBytes - 128),
+           settings.run_dir, process_key_);
+  log_fd_ = open(log_path_, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (log_fd_ < 0) {
+    return Fail(CROSSCUT_EIO, "cannot write in %.120s: %s", settings.run_dir, strerror(errno));
+  }
+  return CROSSCUT_OK;
+}
+
+int Session::OpenRing(const Settings& settings, uint64_t nonce) {
+  const uint64_t chunks = RingChunks(settings.memory_bytes);
+  ring_note_[0] = '\0';
+  char dir[kPathBytes];
+  RingDirectory(settings, dir);
+  int error = dir[0] == '\0' ? ENOENT : TryRing(dir, chunks, nonce);
+  if (error == 0) return CROSSCUT_OK;
+  char why[128];
+  snprintf(why, sizeof why, "%s", strerror(error));
+  error = TryRing(settings.run_dir, chunks, nonce);
+  if (error != 0) {
+    return Fail(CROSSCUT_EIO, "no ring: %.60s in /dev/shm, %.60s in the run directory", why,
+                strerror(error));
+  }
+  snprintf(ring_note_, sizeof ring_note_, "in the run directory: %.100s: %.60s",
+           dir[0] == '\0' ? "/dev/shm" : dir, why);
+  Say("the ring is %s", ring_note_);
+  return CROSSCUT_OK;
+}
+
+// Takes at most half of what the file system has left.
+int Session::TryRing(const char* dir, uint64_t wanted, uint64_t nonce) {
+  uint64_t chunks = wanted;
+  struct statvfs space;
+  if (statvfs(dir, &space) == 0 && space.f_blocks != 0) {
+    const uint64_t most = space.f_bavail * space.f_frsize / 2 / format::kRingChunkBytes;
+    if (most < chunks) chunks = most;
+  }
+  if (chunks < kFewestChunks / 2) return ENOSPC;
+  const std::string path = format::RingPath(dir, getpid(), nonce);
+  if (path.size() >= sizeof ring_path_) return ENAMETOOLONG;
+  memcpy(ring_path_, path.c_str(), path.size() + 1);
+  new (&rings_[ring_index_]) ChunkRing();
+  const int error = rings_[ring_index_].Create(ring_path_, chunks);
+  if (error == 0 && chunks < wanted) {
+    snprintf(ring_note_, sizeof ring_note_, "%llu KiB instead of %llu KiB: %.120s is small",
+             static_cast<unsigned long long>(chunks * 64),
+             static_cast<unsigned long long>(wanted * 64), dir);
+    Say("the ring has %s", ring_note_);
+  }
+  return error;
+}
+
+void Session::FillHeader(uint64_t nonce, uint64_t start_tick, const base::ProcessIdentity& self) {
+  format::RingHeader* header = rings_[ring_index_].header();
+  header->nonce = nonce;
+  header->pid = self.pid;
+  header->pid_start = self.start;
+  header->pid_namespace = self.pid_namespace;
+  header->boot = self.boot;
+  struct stat info;
+  if (stat(settings_.run_dir, &info) == 0) {
+    header->run_device = info.st_dev;
+    header->run_inode = info.st_ino;
+  }
+  const double ns_per_tick = ClockNsPerTick();
+  const ClockReading monotonic = ClockRead(format::kClockMonotonic);
+  const ClockReading realtime = ClockRead(format::kClockRealtime);
+  header->tick_source = ClockSource();
+  header->ns_shift = kMultShift;
+  header->ns_mult = static_cast<uint64_t>(ns_per_tick * (uint64_t{1} << kMultShift) + 0.5);
+  header->anchor_tick = monotonic.tick;
+  header->anchor_ns = monotonic.ns;
+  header->anchor_realtime_ns =
+      realtime.ns - static_cast<int64_t>(static_cast<double>(realtime.tick - monotonic.tick) *
+                                         ns_per_tick);
+  header->state = format::kRingPreparing;
+  header->start_tick = start_tick;
+  snprintf(header->log_name, sizeof header->log_name, "%s.crosscut", process_key_);
+  format::RingStore(header->magic, format::kRingMagic);
+}
+
+void Session::WriteFacts(const base::ProcessIdentity& self) {
+  Recorder& recorder = Recorder::Get();
+  char number[32];
+  snprintf(number, sizeof number, "%lld", static_cast<long long>(self.pid));
+  recorder.WriteMeta("pid", number);
+  snprintf(number, sizeof number, "%d", static_cast<int>(getppid()));
+  recorder.WriteMeta("parent_pid", number);
+  recorder.WriteMeta("ring", ring_path_);
+  recorder.WriteMeta("ticks", TicksName());
+  char executable[kPathBytes];
+  const ssize_t n = readlink("/proc/self/exe", executable, sizeof executable);
+  if (n > 0) recorder.WriteMeta("executable", {executable, static_cast<size_t>(n)});
+  recorder.WriteMeta("argv0", program_invocation_name);
+  recorder.WriteMeta("process_key", process_key_);
+  // A forked child knows its parent; others are told by the environment. An image that finds its
+  // own pid in the parent's key came by exec.
+  const char* parent = parent_key_[0] != '\0' ? parent_key_ : secure_getenv("CROSSCUT_PARENT");
+  const char* method = start_method_;
+  if (method == nullptr) {
+    snprintf(number, sizeof number, "p%lld-", static_cast<long long>(self.pid));
+    const bool told = parent != nullptr && *parent != '\0';
+    method = told ? (strncmp(parent, number, strlen(number)) == 0 ? "exec" : "subprocess")
+             : secure_getenv("CROSSCUT_RUN") != nullptr ? "record"
+                                                        : "api";
+  }
+  if (parent != nullptr) recorder.WriteMeta("parent_key", parent);
+  recorder.WriteMeta("start_method", method);
+  snprintf(number, sizeof number, "%zu", settings_.memory_bytes);
+  recorder.WriteMeta("memory_bytes", number);
+  recorder.WriteMeta("policy", settings_.flight_recorder ? "flight_recorder" : "drop_newest");
+  if (ring_note_[0] != '\0') recorder.WriteMeta("ring_note", ring_note_);
+  snprintf(number, sizeof number, "%g", settings_.control_percent);
+  recorder.WriteMeta("control_percent", number);
+  snprintf(number, sizeof number, "%llu", static_cast<unsigned long long>(settings_.seed));
+  recorder.WriteMeta("seed", number);
+  for (const format::ClockId id : {format::kClockMonotonic, format::kClockRealtime}) {
+    const ClockReading reading = ClockRead(id);
+    const uint64_t payload[4] = {id, reading.tick, static_cast<uint64_t>(reading.ns),
+                                 static_cast<uint64_t>(reading.error_ns)};
+    recorder.WriteSession(reading.tick, format::kAnchor, payload, 4);
+  }
+}
+
+}  // namespace crosscut::record

@@ -1,0 +1,266 @@
+#include "src/runtime/session.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <new>
+
+#include "src/base/fault_point.h"
+#include "src/collect/clock.h"
+#include "src/runtime/settings.h"
+
+namespace crosscut::record {
+namespace {
+
+constexpr int kTransitionWaitMs = 1000;
+constexpr int kSnapshotWaitMs = 10'000;
+
+__thread char last_error[192];
+constinit Session the_session;
+
+uint64_t Now() { return ClockNow(); }
+
+}  // namespace
+
+int Fail(int code, const char* format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(last_error, sizeof last_error, format, arguments);
+  va_end(arguments);
+  return code;
+}
+
+const char* LastError() { return last_error; }
+
+void Say(const char* format, ...) {
+  char line[512] = "crosscut: ";
+  va_list arguments;
+  va_start(arguments, format);
+  const int n = vsnprintf(line + 10, sizeof line - 12, format, arguments);
+  va_end(arguments);
+  if (n < 0) return;
+  size_t length = strlen(line);
+  line[length++] = '\n';
+  const ssize_t written = write(STDERR_FILENO, line, length);
+  (void)written;
+}
+
+Session& Session::Get() { return the_session; }
+
+void Session::Init() {
+  secure_ = getauxval(AT_SECURE) != 0;
+  ClockInit(secure_);
+  Recorder::Get().Init();
+}
+
+// ---- One change at a time -----------------------------------------------------------------------
+
+Transition::Transition(Session* session, bool wait) : session_(session) {
+  timespec end;
+  clock_gettime(CLOCK_REALTIME, &end);
+  end.tv_sec += kTransitionWaitMs / 1000;
+  pthread_mutex_lock(&session->mutex_);
+  while (session->busy_) {
+    const bool own = pthread_equal(session->busy_thread_, pthread_self());
+    if (own || !wait || pthread_cond_timedwait(&session->changed_, &session->mutex_, &end) != 0) {
+      pthread_mutex_unlock(&session->mutex_);
+      return;
+    }
+  }
+  session->busy_ = true;
+  session->busy_thread_ = pthread_self();
+  pthread_mutex_unlock(&session->mutex_);
+  held_ = true;
+}
+
+Transition::~Transition() {
+  if (!held_) return;
+  pthread_mutex_lock(&session_->mutex_);
+  session_->busy_ = false;
+  pthread_cond_broadcast(&session_->changed_);
+  pthread_mutex_unlock(&session_->mutex_);
+}
+
+// ---- Start and stop -----------------------------------------------------------------------------
+
+int Session::Start(const crosscut_options* options) {
+  if (secure_) return Fail(CROSSCUT_EOFF, "off: this process runs with raised privileges");
+  if (options != nullptr && options->struct_size < offsetof(crosscut_options, memory_bytes)) {
+    return Fail(CROSSCUT_EINVAL, "crosscut_options.struct_size is not set");
+  }
+  const Transition transition(this);
+  if (!transition) return Fail(CROSSCUT_ERUNNING, "another start or stop is under way");
+  if (state() != kOff) return Fail(CROSSCUT_ERUNNING, "a session is open");
+  Settings settings;
+  const int error = FillSettings(options, &settings);
+  if (error != CROSSCUT_OK) return error;
+  return StartLocked(settings);
+}
+
+int Session::StartLocked(const Settings& settings) {
+  if (broken_.load() && SameLog(settings)) {
+    return Fail(CROSSCUT_EIO, "the log of this run directory can be written no more");
+  }
+  if (open_ && !SameLog(settings)) CloseLog();
+  const bool fresh = !open_;
+  if (fresh) {
+    const int error = Open(settings);
+    if (error != CROSSCUT_OK) return error;
+  } else if (!Recorder::Get().BeginSession(&rings_[ring_index_], settings.memory_bytes)) {
+    return Fail(CROSSCUT_ENOMEM, "no memory for a session");
+  }
+  settings_ = settings;
+  plan_.SetControl(settings.seed, settings.control_percent);
+  const uint64_t tick = Now();
+  format::RingHeader* header = rings_[ring_index_].header();
+  format::RingStore(header->start_tick, tick);
+  format::RingStore<uint64_t>(header->stop_tick, 0);
+  format::RingStore<uint32_t>(header->stop_reason, 0);
+  (void)Recorder::Get().WriteSession(tick, format::kStart, &tick, 1);
+  format::RingStore<uint32_t>(header->state, format::kRingRecording);
+  in_control_.store(false);
+  state_.store(kRecording, std::memory_order_release);
+  Recorder::Get().SetPhase(Phase::kOn, tick);
+  if (CROSSCUT_FAULT("session.started")) return CROSSCUT_OK;
+  level_when_on_ = CROSSCUT_LEVEL_EVERYTHING;
+  SetSources(level_when_on_);
+  drain_.Ask(Drain::kStarted);
+  if (!exit_registered_) {
+    exit_registered_ = atexit([] { Session::Get().AtExit(); }) == 0;
+  }
+  return CROSSCUT_OK;
+}
+
+int Session::Stop(format::StopReason reason) {
+  const Transition transition(this);
+  if (!transition) return Fail(CROSSCUT_ERUNNING, "another start or stop is under way");
+  if (state() == kOff) return Fail(CROSSCUT_ENOTRUNNING, "no session is open");
+  SetSources(CROSSCUT_LEVEL_CONTROL);
+  const uint64_t tick = Now();
+  Recorder::Get().SetPhase(Phase::kOff, tick);
+  const uint64_t payload = reason;
+  format::RingHeader* header = rings_[ring_index_].header();
+  format::RingStore(header->stop_tick, tick);
+  format::RingStore<uint32_t>(header->stop_reason, reason);
+  (void)Recorder::Get().WriteSession(tick, format::kStop, &payload, 1);
+  if (CROSSCUT_FAULT("session.stopped")) return CROSSCUT_OK;
+  format::RingStore<uint32_t>(header->state, format::kRingStopped);
+  state_.store(kOff, std::memory_order_release);
+  next_step_.store(0);
+  running_step_ = 0;
+  phase_name_ = 0;
+  drain_.Ask(Drain::kFlush);
+  return CROSSCUT_OK;
+}
+
+int Session::Pause() {
+  const Transition transition(this);
+  if (!transition) return Fail(CROSSCUT_ERUNNING, "another start or stop is under way");
+  if (state() == kOff) return Fail(CROSSCUT_ENOTRUNNING, "no session is open");
+  if (state() == kPaused) return CROSSCUT_OK;
+  SetSources(CROSSCUT_LEVEL_CONTROL);
+  const uint64_t tick = Now();
+  Recorder::Get().SetPhase(Phase::kHidden, tick);
+  (void)Recorder::Get().WriteSession(tick, format::kPause, nullptr, 0);
+  format::RingStore<uint32_t>(rings_[ring_index_].header()->state, format::kRingPaused);
+  state_.store(kPaused, std::memory_order_release);
+  return CROSSCUT_OK;
+}
+
+int Session::Resume() {
+  const Transition transition(this);
+  if (!transition) return Fail(CROSSCUT_ERUNNING, "another start or stop is under way");
+  if (state() == kOff) return Fail(CROSSCUT_ENOTRUNNING, "no session is open");
+  if (state() == kRecording) return CROSSCUT_OK;
+  const uint64_t tick = Now();
+  (void)Recorder::Get().WriteSession(tick, format::kResume, nullptr, 0);
+  format::RingStore<uint32_t>(rings_[ring_index_].header()->state, format::kRingRecording);
+  state_.store(kRecording, std::memory_order_release);
+  if (in_control_.load()) return CROSSCUT_OK;  // the step plan switches on at its next edge
+  Recorder::Get().SetPhase(Phase::kOn, tick);
+  SetSources(level_when_on_);
+  return CROSSCUT_OK;
+}
+
+int Session::Snapshot() {
+  if (state() == kOff) return Fail(CROSSCUT_ENOTRUNNING, "no session is open");
+  drain_.Ask(Drain::kSnapshot);
+  if (!drain_.Await(kSnapshotWaitMs)) return Fail(CROSSCUT_EIO, "the drain does not answer");
+  if (broken_.load()) return Fail(CROSSCUT_EIO, "the log could not be written");
+  return CROSSCUT_OK;
+}
+
+// The window ends here. Recording goes on, so that destructors which come later are kept; nothing
+// is flushed: whoever reads the run takes the rest out of the ring.
+void Session::AtExit() {
+  if (state() == kOff) return;
+  const uint64_t tick = Now();
+  const uint64_t payload = format::kStopExit;
+  format::RingHeader* header = rings_[ring_index_].header();
+  (void)Recorder::Get().TryWriteSession(tick, format::kStop, &payload, 1);
+  format::RingStore(header->stop_tick, tick);
+  format::RingStore<uint32_t>(header->stop_reason, format::kStopExit);
+  format::RingStore<uint32_t>(header->state, format::kRingStopped);
+}
+
+// ---- The drain's calls --------------------------------------------------------------------------
+
+void Session::OnDrainFailure(const char* error, int number) {
+  Session& session = Get();
+  session.broken_.store(true);
+  Say("recording stopped: %s%s%s", error, number != 0 ? ": " : "",
+      number != 0 ? strerror(number) : "");
+  // Not Stop(): that calls sources, which belong to the program's threads.
+  const uint64_t tick = Now();
+  Recorder::Get().SetPhase(Phase::kOff, tick);
+  format::RingHeader* header = session.rings_[session.ring_index_].header();
+  format::RingStore(header->stop_tick, tick);
+  format::RingStore<uint32_t>(header->stop_reason, format::kStopDisk);
+  format::RingStore<uint32_t>(header->state, format::kRingStopped);
+  const uint64_t payload = format::kStopDisk;
+  (void)Recorder::Get().TryWriteSession(tick, format::kStop, &payload, 1);
+}
+
+void Session::OnDrainStart() { Get().Calibrate(); }
+
+// ---- Fork ---------------------------------------------------------------------------------------
+
+void Session::InForkedChild() {
+  const pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  const pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+  memcpy(&mutex_, &mutex, sizeof mutex);
+  memcpy(&changed_, &changed, sizeof changed);
+  busy_ = false;
+  const bool recorded = state() != kOff;
+  if (recorded) memcpy(parent_key_, process_key_, sizeof parent_key_);
+  state_.store(kOff);
+  open_ = false;
+  broken_.store(false);
+  in_step_.store(false);
+  in_control_.store(false);
+  next_step_.store(0);
+  running_step_ = 0;
+  phase_name_ = 0;
+  start_method_ = "fork";
+  drain_.AfterFork();
+  new (&rings_[0]) ChunkRing();
+  new (&rings_[1]) ChunkRing();
+  const bool follow = recorded && follow_fork_.load() && !secure_;
+  Recorder::Get().AfterFork(follow ? &Session::StartInChild : nullptr);
+}
+
+void Session::StartInChild() {
+  Session& session = Get();
+  const Transition transition(&session, /*wait=*/false);
+  if (!transition) return;
+  const Settings settings = session.settings_;
+  (void)session.StartLocked(settings);
+}
+
+}  // namespace crosscut::record

@@ -1,0 +1,153 @@
+// The session of the process: off, recording, paused, stopped; what starts and ends it; its run
+// directory, log, ring and drain; its sources and its steps.
+//
+// Threads: every public function may be called from any thread. Changes of state are serialised by
+// Transition, which holds no lock while it calls a source, so a source may call back; who would
+// have to wait for a second or for himself gets CROSSCUT_ERUNNING.
+#pragma once
+
+#include <pthread.h>
+#include <stdint.h>
+
+#include <atomic>
+
+#include "crosscut/crosscut.h"
+#include "src/collect/chunk_ring.h"
+#include "src/collect/drain.h"
+#include "src/collect/recorder.h"
+#include "src/runtime/plan.h"
+
+namespace crosscut::record {
+
+inline constexpr size_t kPathBytes = 4096;
+inline constexpr int kMaxSources = 32;
+
+// Remembers `code` and words for crosscut_error() of this thread; returns `code`.
+int Fail(int code, const char* format, ...) __attribute__((format(printf, 2, 3)));
+const char* LastError();
+// One line on stderr, "crosscut: ...".
+void Say(const char* format, ...) __attribute__((format(printf, 1, 2)));
+
+// crosscut_options with every default filled in.
+struct Settings {
+  char run_dir[kPathBytes];
+  size_t memory_bytes;
+  bool flight_recorder;
+  double keep_seconds;
+  double control_percent;
+  uint64_t seed;
+};
+
+struct Source {
+  int handle;  // 0: free
+  char name[64];
+  void* self;
+  int (*set_level)(void*, crosscut_level);
+  void (*calibrate)(void*);
+  int level;
+  bool calibrated;
+};
+
+class Session {
+ public:
+  enum State { kOff, kRecording, kPaused };
+
+  static Session& Get();
+  // When the library is loaded.
+  void Init();
+
+  int Start(const crosscut_options* options);
+  int Stop(format::StopReason reason);
+  int Pause();
+  int Resume();
+  int Snapshot();
+  State state() const { return static_cast<State>(state_.load(std::memory_order_acquire)); }
+  const char* run_dir() const { return state() == kOff ? "" : settings_.run_dir; }
+  void FollowFork(bool on) { follow_fork_.store(on); }
+
+  int AddSource(const crosscut_source* source);
+  void RemoveSource(int handle);
+
+  uint64_t Step(uint32_t kind);
+  void StepEnd();
+  void Lead();
+  void BeginPhase(const char* name);
+
+  void AtExit();
+  void InForkedChild();
+  Drain& drain() { return drain_; }
+
+ private:
+  friend class Transition;
+  static void StartInChild();
+  static void OnDrainStart();
+  static void OnDrainFailure(const char* error, int number);
+  int StartLocked(const Settings& settings);
+  bool SameLog(const Settings& settings) const;
+  int Open(const Settings& settings);
+  int OpenLog(const Settings& settings, uint64_t start_tick);
+  int OpenRing(const Settings& settings, uint64_t nonce);
+  int TryRing(const char* dir, uint64_t wanted_chunks, uint64_t nonce);
+  void CloseLog();
+  void FillHeader(uint64_t nonce, uint64_t start_tick, const base::ProcessIdentity& self);
+  void WriteFacts(const base::ProcessIdentity& self);
+  void SetSources(int level);
+  void SetOneSource(int index, int level);
+  void SwitchTo(int level);
+  void Calibrate();
+  bool TakeUncalibrated(Source* source);
+
+  pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
+  pthread_cond_t changed_ = PTHREAD_COND_INITIALIZER;
+  bool busy_ = false;  // a transition is under way
+  pthread_t busy_thread_ = {};
+
+  std::atomic<int> state_{kOff};
+  bool secure_ = false;
+  std::atomic<bool> follow_fork_{false};
+  bool exit_registered_ = false;
+  std::atomic<bool> broken_{false};  // the log failed: no further session in this run directory
+
+  Settings settings_ = {};
+  ChunkRing rings_[2];
+  int ring_index_ = 0;
+  bool open_ = false;  // log, ring and drain exist
+  Drain drain_;
+  char process_key_[64] = {};
+  char parent_key_[64] = {};
+  char log_path_[kPathBytes] = {};
+  char ring_path_[kPathBytes] = {};
+  char ring_note_[256] = {};
+  const char* start_method_ = nullptr;
+  int log_fd_ = -1;
+
+  Source sources_[kMaxSources] = {};
+  int next_handle_ = 1;
+  int level_when_on_ = CROSSCUT_LEVEL_EVERYTHING;
+
+  // Steps. Written by crosscut_step() alone, which one thread calls (the lead).
+  StepPlan plan_;
+  std::atomic<uint64_t> next_step_{0};
+  std::atomic<bool> in_step_{false};
+  std::atomic<bool> in_control_{false};
+  bool calibrated_ = false;
+  uint32_t step_name_ = 0;
+  uint32_t running_step_ = 0;  // name of the step that runs
+  uint32_t phase_name_ = 0;
+};
+
+// At most one at a time; false in operator bool where it could not be had.
+class Transition {
+ public:
+  explicit Transition(Session* session, bool wait = true);
+  ~Transition();
+  explicit operator bool() const { return held_; }
+  Transition(const Transition&) = delete;
+  Transition& operator=(const Transition&) = delete;
+
+ private:
+  Session* session_;
+  bool held_ = false;
+};
+
+}  // namespace crosscut::record

@@ -1,0 +1,166 @@
+#include "src/runtime/settings.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "src/collect/clock.h"
+
+namespace crosscut::record {
+namespace {
+
+constexpr size_t kDefaultMemoryMiB = 64;
+constexpr size_t kLeastMemory = 2 << 20;
+constexpr size_t kMostMemory = size_t{64} << 30;
+constexpr double kDefaultControlPercent = 5;
+
+uint64_t RandomNumber() {
+  uint64_t number = 0;
+  if (getrandom(&number, sizeof number, GRND_NONBLOCK) != sizeof number) number = ClockNow();
+  return number == 0 ? 1 : number;
+}
+
+// The run's description, cut at the buffer's end; the number of bytes read.
+size_t ReadRunJson(const Settings& settings, char* text, size_t room) {
+  char path[kPathBytes + 16];
+  snprintf(path, sizeof path, "%s/run.json", settings.run_dir);
+  const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  if (fd < 0) return 0;
+  const ssize_t got = read(fd, text, room - 1);
+  close(fd);
+  const size_t n = got > 0 ? static_cast<size_t>(got) : 0;
+  text[n] = '\0';
+  return n;
+}
+
+// Where the value of a top-level-looking member begins, or null. run.json is ours: its keys do
+// not appear inside values with a quote before and a colon behind them.
+const char* MemberValue(const char* json, const char* key) {
+  char quoted[64];
+  snprintf(quoted, sizeof quoted, "\"%s\"", key);
+  for (const char* at = strstr(json, quoted); at != nullptr; at = strstr(at + 1, quoted)) {
+    const char* value = at + strlen(quoted);
+    value += strspn(value, " \t\n");
+    if (*value != ':') continue;
+    return value + 1 + strspn(value + 1, " \t\n");
+  }
+  return nullptr;
+}
+
+int MakeRunDirectory(Settings* settings) {
+  char given[kPathBytes];
+  memcpy(given, settings->run_dir, sizeof given);
+  if (mkdir(given, 0700) != 0 && errno != EEXIST) {
+    return Fail(CROSSCUT_EIO, "cannot make the run directory %.120s: %s", given, strerror(errno));
+  }
+  if (realpath(given, settings->run_dir) == nullptr) {
+    return Fail(CROSSCUT_EIO, "run directory %.120s: %s", given, strerror(errno));
+  }
+  return CROSSCUT_OK;
+}
+
+void WriteRunJson(const Settings& settings) {
+  char path[kPathBytes + 16];
+  snprintf(path, sizeof path, "%s/run.json", settings.run_dir);
+  const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (fd < 0) return;
+  timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  char text[512];
+  const int n = snprintf(text, sizeof text,
+                         "{\"format\":1,\"seed\":%llu,\"started_realtime_ns\":%lld}\n",
+                         static_cast<unsigned long long>(settings.seed),
+                         static_cast<long long>(now.tv_sec) * 1'000'000'000 + now.tv_nsec);
+  const ssize_t written = write(fd, text, static_cast<size_t>(n));
+  (void)written;
+  close(fd);
+}
+
+template <class T>
+T Option(const crosscut_options* options, T crosscut_options::*member, T otherwise) {
+  if (options == nullptr) return otherwise;
+  const auto offset = reinterpret_cast<const char*>(&(options->*member)) -
+                      reinterpret_cast<const char*>(options);
+  if (options->struct_size < static_cast<size_t>(offset) + sizeof(T)) return otherwise;
+  return options->*member;
+}
+
+void ChooseMemory(const crosscut_options* options, Settings* settings) {
+  size_t bytes = Option(options, &crosscut_options::memory_bytes, size_t{0});
+  if (bytes == 0) {
+    const char* text = secure_getenv("CROSSCUT_MEMORY");
+    const double mib = text != nullptr ? strtod(text, nullptr) : 0;
+    bytes = static_cast<size_t>((mib > 0 && mib < 1e6 ? mib : kDefaultMemoryMiB) * (1 << 20));
+  }
+  if (bytes < kLeastMemory) bytes = kLeastMemory;
+  if (bytes > kMostMemory) bytes = kMostMemory;
+  settings->memory_bytes = bytes;
+}
+
+void ChooseControl(const crosscut_options* options, Settings* settings) {
+  double percent = Option(options, &crosscut_options::control_percent, -1.0);
+  if (percent < 0) {
+    const char* text = secure_getenv("CROSSCUT_CONTROL_STEPS");
+    percent = text != nullptr && *text != '\0' ? strtod(text, nullptr) : kDefaultControlPercent;
+  }
+  settings->control_percent = percent >= 0 && percent <= 100 ? percent : kDefaultControlPercent;
+}
+
+}  // namespace
+
+int FillSettings(const crosscut_options* options, Settings* settings) {
+  const char* dir = Option(options, &crosscut_options::run_dir, static_cast<const char*>(nullptr));
+  if (dir == nullptr || *dir == '\0') dir = secure_getenv("CROSSCUT_RUN");
+  int n = 0;
+  if (dir != nullptr && *dir != '\0') {
+    n = snprintf(settings->run_dir, kPathBytes, "%s", dir);
+  } else {
+    n = snprintf(settings->run_dir, kPathBytes, "./crosscut-%d", static_cast<int>(getpid()));
+  }
+  if (n < 0 || static_cast<size_t>(n) >= kPathBytes - 512) {
+    return Fail(CROSSCUT_EINVAL, "the run directory's path is too long");
+  }
+  const int error = MakeRunDirectory(settings);
+  if (error != CROSSCUT_OK) return error;
+
+  ChooseMemory(options, settings);
+  ChooseControl(options, settings);
+  settings->flight_recorder = Option(options, &crosscut_options::policy, CROSSCUT_DROP_NEWEST) ==
+                              CROSSCUT_FLIGHT_RECORDER;
+  settings->keep_seconds = Option(options, &crosscut_options::keep_seconds, 0.0);
+  settings->seed = Option(options, &crosscut_options::seed, uint64_t{0});
+  const char* text = secure_getenv("CROSSCUT_SEED");
+  if (settings->seed == 0 && text != nullptr) settings->seed = strtoull(text, nullptr, 0);
+  char json[4096];
+  if (ReadRunJson(*settings, json, sizeof json) == 0) {
+    if (settings->seed == 0) settings->seed = RandomNumber();
+    WriteRunJson(*settings);
+    (void)ReadRunJson(*settings, json, sizeof json);  // another process may have been first
+  }
+  const char* value = MemberValue(json, "seed");
+  if (settings->seed == 0 && value != nullptr) settings->seed = strtoull(value, nullptr, 10);
+  if (settings->seed == 0) settings->seed = RandomNumber();
+  return CROSSCUT_OK;
+}
+
+void RingDirectory(const Settings& settings, char (&dir)[kPathBytes]) {
+  char json[4096];
+  dir[0] = '\0';
+  if (ReadRunJson(settings, json, sizeof json) != 0) {
+    const char* value = MemberValue(json, "ring_dir");
+    const char* end = value != nullptr && *value == '"' ? strchr(value + 1, '"') : nullptr;
+    if (end != nullptr && end > value + 1 && memchr(value, '\\', end - value) == nullptr) {
+      snprintf(dir, kPathBytes, "%.*s", static_cast<int>(end - value - 1), value + 1);
+    }
+  }
+  if (dir[0] == '\0') snprintf(dir, kPathBytes, "/dev/shm");
+  if (access(dir, W_OK | X_OK) != 0) dir[0] = '\0';
+}
+
+}  // namespace crosscut::record

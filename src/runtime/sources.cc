@@ -1,0 +1,67 @@
+// Sources: who produces spans by hooks, and at which level each of them is.
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "src/runtime/session.h"
+
+namespace crosscut::record {
+
+int Session::AddSource(const crosscut_source* source) {
+  if (source == nullptr || source->struct_size < sizeof(crosscut_source) ||
+      source->set_level == nullptr || source->name == nullptr) {
+    (void)Fail(CROSSCUT_EINVAL, "a source needs struct_size, name and set_level");
+    return 0;
+  }
+  const Transition transition(this);
+  if (!transition) {
+    (void)Fail(CROSSCUT_ERUNNING, "a source cannot be added inside a switch");
+    return 0;
+  }
+  int index = 0;
+  while (index < kMaxSources && sources_[index].handle != 0) ++index;
+  if (index == kMaxSources) {
+    (void)Fail(CROSSCUT_ENOMEM, "more than %d sources", kMaxSources);
+    return 0;
+  }
+  Source& slot = sources_[index];
+  slot = {};
+  snprintf(slot.name, sizeof slot.name, "%s", source->name);
+  slot.self = source->self;
+  slot.set_level = source->set_level;
+  slot.calibrate = source->calibrate;
+  slot.level = CROSSCUT_LEVEL_CONTROL;
+  slot.handle = next_handle_++;
+  if (state() == kRecording && !in_control_.load()) SetOneSource(index, level_when_on_);
+  if (state() != kOff) drain_.Ask(Drain::kStarted);
+  return slot.handle;
+}
+
+void Session::RemoveSource(int handle) {
+  const Transition transition(this);
+  if (!transition) return;
+  for (int i = 0; i < kMaxSources; ++i) {
+    if (handle == 0 || sources_[i].handle != handle) continue;
+    SetOneSource(i, CROSSCUT_LEVEL_CONTROL);
+    sources_[i].handle = 0;
+  }
+}
+
+void Session::SetSources(int level) {
+  for (int i = 0; i < kMaxSources; ++i) {
+    if (sources_[i].handle != 0) SetOneSource(i, level);
+  }
+}
+
+void Session::SetOneSource(int index, int level) {
+  Source& source = sources_[index];
+  if (source.level == level) return;
+  source.level = level;
+  const int error = source.set_level(source.self, static_cast<crosscut_level>(level));
+  if (error == 0) return;
+  char text[64];
+  snprintf(text, sizeof text, "set_level(%d) returned %d", level, error);
+  crosscut_source_state(source.name, "", "failed", text);
+}
+
+}  // namespace crosscut::record

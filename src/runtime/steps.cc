@@ -1,0 +1,110 @@
+// Steps, phases, and the step plan at work.
+#include <string.h>
+
+#include "src/collect/clock.h"
+#include "src/runtime/session.h"
+
+namespace crosscut::record {
+namespace {
+
+uint32_t InternKind(const char* text, format::Kind kind) {
+  const format::NameAttributes attributes{kind, format::kLayerNone, format::kFlagNoLayer, 0};
+  return Recorder::Get().Intern(text, attributes.Pack());
+}
+
+void MarkBegin(uint64_t tick, uint32_t name) {
+  const uint64_t payload = name;
+  if (name <= format::kLastNameCode) {
+    (void)Recorder::Get().MarkAlways(tick, name, nullptr, 0);
+  } else {
+    (void)Recorder::Get().MarkAlways(tick, format::kBeginWide, &payload, 1);
+  }
+}
+
+}  // namespace
+
+uint64_t Session::Step(uint32_t kind) {
+  if (state() == kOff) {
+    if (!crosscut_recording()) return 0;
+    (void)Recorder::Get().TrackOfThisThread();  // a forked child: opens its log
+    if (state() == kOff) return 0;
+  }
+  if (in_step_.exchange(true)) return next_step_.load();  // another thread is just doing it
+  const uint64_t step = next_step_.fetch_add(1);
+  const int level = plan_.LevelOf(step);
+  const bool was_control = in_control_.load();
+  const bool control = level == CROSSCUT_LEVEL_CONTROL;
+  const int level_before = was_control ? CROSSCUT_LEVEL_CONTROL : level_when_on_;
+  bool switched = false;
+  if (level != level_before && state() == kRecording) {
+    SwitchTo(level);
+    switched = in_control_.load() == control;
+  }
+  if (kind == 0) {
+    if (step_name_ == 0) step_name_ = InternKind("step", format::kKindStep);
+    kind = step_name_;
+  }
+  const uint64_t tick = ClockNow();
+  running_step_ = kind;
+  MarkBegin(tick, kind);
+  const int now_level = in_control_.load() ? int{CROSSCUT_LEVEL_CONTROL} : level_when_on_;
+  const uint64_t payload[2] = {step, static_cast<uint64_t>(now_level) |
+                                         (switched ? format::kStepAfterSwitch : 0)};
+  (void)Recorder::Get().MarkAlways(tick, format::kStepLevel, payload, 2);
+  in_step_.store(false);
+  return step;
+}
+
+// Off: hooks withdrawn first, so that what they do on leaving is still recorded; on: the other way
+// round. Skipped where a start or stop is under way: the next step tries again.
+void Session::SwitchTo(int level) {
+  const Transition transition(this, /*wait=*/false);
+  if (!transition || state() != kRecording) return;
+  if (level == CROSSCUT_LEVEL_CONTROL) {
+    SetSources(level);
+    Recorder::Get().SetPhase(Phase::kHidden, ClockNow());
+    in_control_.store(true);
+    return;
+  }
+  if (in_control_.load()) {
+    Recorder::Get().SetPhase(Phase::kOn, ClockNow());
+    in_control_.store(false);
+  }
+  level_when_on_ = level;
+  SetSources(level);
+}
+
+void Session::StepEnd() {
+  if (state() == kOff || running_step_ == 0) return;
+  const uint64_t payload = running_step_;
+  running_step_ = 0;
+  (void)Recorder::Get().MarkAlways(0, format::kEndNamed, &payload, 1);
+}
+
+void Session::Lead() {
+  const uint32_t track = Recorder::Get().TrackOfThisThread();
+  if (track == 0) return;
+  char number[16];
+  char* at = number + sizeof number;
+  uint32_t left = track;
+  *--at = '\0';
+  do {
+    *--at = static_cast<char>('0' + left % 10);
+    left /= 10;
+  } while (left != 0);
+  (void)Recorder::Get().WriteMeta("lead_track", at);
+}
+
+void Session::BeginPhase(const char* name) {
+  if (state() == kOff) return;
+  if (name != nullptr) {
+    phase_name_ = InternKind(name, format::kKindPhase);
+    if (phase_name_ != 0) MarkBegin(ClockNow(), phase_name_);
+    return;
+  }
+  const uint64_t payload = phase_name_;
+  phase_name_ = 0;
+  if (payload != 0) (void)Recorder::Get().MarkAlways(0, format::kEndNamed, &payload, 1);
+}
+
+}  // namespace crosscut::record
