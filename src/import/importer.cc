@@ -1,0 +1,68 @@
+#include "src/import/importer.h"
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <system_error>
+
+#include "src/trace/text.h"
+
+namespace crosscut::import {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr Importer kImporters[] = {
+    {"native", "", "a run directory, as `crosscut record` makes it", SniffNative, MakeNative},
+    {"text", ".txt", "a few lines that make a trace (src/trace/text.h)", SniffText, MakeText},
+};
+
+constexpr std::string_view kTextHead = "# crosscut trace";
+
+}  // namespace
+
+std::span<const Importer> Importers() { return kImporters; }
+
+bool SniffText(const Input& input) {
+  return !input.directory && input.head.starts_with(kTextHead);
+}
+
+Result<trace::Trace> MakeText(const Input& input) {
+  std::ifstream file(input.path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (!file) return Status::Io(input.path + ": cannot be read");
+  auto trace = trace::ParseText(text.view());
+  if (!trace.ok()) return trace.status().At(input.path);
+  return trace;
+}
+
+Result<trace::Trace> Import(const std::string& path) {
+  Input input;
+  input.path = path;
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (status.type() == fs::file_type::not_found) {
+    return Status::NotFound(path + ": no such file or directory");
+  }
+  input.directory = fs::is_directory(status);
+  if (!input.directory) {
+    std::ifstream file(path, std::ios::binary);
+    if (!file) return Status::Io(path + ": " + std::strerror(errno));
+    input.head.resize(kHeadBytes);
+    file.read(input.head.data(), static_cast<std::streamsize>(input.head.size()));
+    input.head.resize(static_cast<size_t>(file.gcount()));
+  }
+  for (const Importer& importer : kImporters) {
+    if (importer.sniff(input)) return importer.make(input);
+  }
+  std::string known;
+  for (const Importer& importer : kImporters) {
+    known += std::string(known.empty() ? "" : "; ") + importer.name + ": " + importer.description;
+  }
+  return Status::Invalid(path + ": not a format I know (" + known + ")");
+}
+
+}  // namespace crosscut::import

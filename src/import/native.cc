@@ -1,0 +1,164 @@
+// A run directory: every process's session stream, then its threads' words.
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "src/format/run_reader.h"
+#include "src/import/importer.h"
+#include "src/import/native_clock.h"
+#include "src/import/native_events.h"
+#include "src/import/native_facts.h"
+#include "src/import/native_session.h"
+#include "src/import/run_facts.h"
+
+namespace crosscut::import {
+namespace {
+
+namespace fs = std::filesystem;
+
+class NativeImport {
+ public:
+  Status TakeProcess(format::ProcessReader* reader);
+  Result<trace::Trace> Finish(const format::RunReader& run);
+
+ private:
+  void TellDamage(const format::ProcessReader& reader, const NativeEvents& events,
+                  const NativeSession& session);
+  void LinkParents();
+
+  trace::Builder builder_;
+  std::map<std::string, trace::ProcessId, std::less<>> by_key_;
+  std::vector<std::pair<trace::ProcessId, std::string>> parent_keys_;
+  std::vector<std::string> gaps_;
+  bool has_realtime_ = false;
+  int64_t realtime_offset_ns_ = 0;
+  bool damaged_ = false;
+};
+
+NativeClock ClockOf(const NativeSession& session, const format::ProcessInfo& info) {
+  std::vector<Anchor> anchors = session.monotonic;
+  NativeClock::Rate rate;
+  if (info.has_ring) {
+    rate = {info.ring.ns_mult, info.ring.ns_shift};
+    if (anchors.empty()) anchors.push_back({info.ring.anchor_tick, info.ring.anchor_ns, 0});
+  }
+  return NativeClock(std::move(anchors), rate);
+}
+
+Status NativeImport::TakeProcess(format::ProcessReader* reader) {
+  const format::ProcessInfo& info = reader->info();
+  if (!info.problem.empty()) {
+    gaps_.push_back("Process " + info.key + " could not be read: " + info.problem + ".");
+    damaged_ = true;
+    if (info.log_path.empty() && !info.has_ring) return {};
+  }
+  NativeSession session;
+  if (Status status = ReadSession(reader, &builder_, &session); !status.ok()) return status;
+  const trace::ProcessId id = builder_.AddProcess(info.key);
+  by_key_[info.key] = id;
+  const NativeClock clock = ClockOf(session, info);
+  std::vector<uint64_t> stops;
+  for (const NativeSession::Edge& edge : session.edges) {
+    if (edge.code == format::kStop) stops.push_back(edge.tick);
+  }
+  NativeEvents events(&builder_, id, &session, &clock, std::move(stops));
+  const Status status = reader->ForEachEvents(
+      [&](const format::WordBatch& batch) { return events.Take(batch); });
+  if (!status.ok()) return status;
+
+  trace::Process& process = builder_.process(id);
+  FillProcess(&builder_, info, session, &process);
+  FillWindow(info, session, clock, {events.first_tick(), events.last_tick()}, &process);
+  events.Finish(process.end_ns);
+  parent_keys_.emplace_back(id, session.Meta("parent_key"));
+  TellDamage(*reader, events, session);
+  if (!has_realtime_ && !session.realtime.empty()) {
+    const Anchor& anchor = session.realtime.front();
+    realtime_offset_ns_ = anchor.ns - clock.ToNs(anchor.tick);
+    has_realtime_ = true;
+  }
+  return {};
+}
+
+void NativeImport::TellDamage(const format::ProcessReader& reader, const NativeEvents& events,
+                              const NativeSession& session) {
+  std::vector<std::string> found;
+  for (const format::LogDamage& damage : reader.damage()) {
+    std::string what = "its log is damaged at byte " + std::to_string(damage.offset) + " (" +
+                       std::to_string(damage.bytes) + " bytes: " + damage.reason + ")";
+    if (damage.has_events) what += "; " + std::to_string(damage.words) + " words are lost";
+    found.push_back(what);
+  }
+  if (const uint64_t chunks = reader.damaged_ring_chunks(); chunks != 0) {
+    found.push_back(std::to_string(chunks) +
+                    " chunks of its ring end in words that cannot be read");
+  }
+  if (const uint64_t words = events.unreadable_words() + session.damaged_words; words != 0) {
+    found.push_back(std::to_string(words) + " words could not be understood");
+  }
+  if (events.unknown_names() != 0) {
+    found.push_back(std::to_string(events.unknown_names()) +
+                    " events name something that was never introduced");
+  }
+  for (const std::string& what : found) {
+    gaps_.push_back("Process " + reader.info().key + ": " + what + ".");
+    damaged_ = true;
+  }
+}
+
+void NativeImport::LinkParents() {
+  for (const auto& [child, key] : parent_keys_) {
+    trace::Process& process = builder_.process(child);
+    if (const auto found = by_key_.find(key); found != by_key_.end()) {
+      process.parent = found->second;
+    } else if (!key.empty()) {
+      gaps_.push_back("Process " + key + ", the parent of " +
+                      std::string(builder_.trace().text(process.key)) +
+                      ", left no log in this run.");
+    }
+  }
+}
+
+Result<trace::Trace> NativeImport::Finish(const format::RunReader& run) {
+  LinkParents();
+  if (run.run_json().empty()) gaps_.push_back("run.json is missing: the command is not known.");
+  trace::Trace trace = builder_.Finish();
+  trace.gaps = std::move(gaps_);
+  trace.damaged = damaged_;
+  trace.realtime_offset_ns = realtime_offset_ns_;
+  if (!run.run_json().empty() && !FillRun(run.run_json(), &trace)) {
+    trace.gaps.push_back("run.json cannot be read: the command is not known.");
+  }
+  if (trace.processes.empty()) {
+    if (damaged_) return Status::Corrupt(run.dir() + ": " + trace.gaps.front());
+    trace.gaps.insert(trace.gaps.begin(), "No process of this run recorded anything.");
+  }
+  return trace;
+}
+
+}  // namespace
+
+bool SniffNative(const Input& input) {
+  if (!input.directory) return false;
+  std::error_code error;
+  if (fs::exists(fs::path(input.path) / "run.json", error)) return true;
+  for (const auto& entry : fs::directory_iterator(input.path, error)) {
+    if (entry.path().extension() == ".crosscut") return true;
+  }
+  return false;
+}
+
+Result<trace::Trace> MakeNative(const Input& input) {
+  auto run = format::RunReader::Open(input.path);
+  if (!run.ok()) return run.status();
+  NativeImport import;
+  for (format::ProcessReader* reader : (*run)->processes()) {
+    if (Status status = import.TakeProcess(reader); !status.ok()) {
+      return status.At(reader->info().key);
+    }
+  }
+  return import.Finish(**run);
+}
+
+}  // namespace crosscut::import

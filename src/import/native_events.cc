@@ -1,0 +1,219 @@
+#include "src/import/native_events.h"
+
+#include <algorithm>
+
+namespace crosscut::import {
+namespace {
+
+trace::Layer LayerOf(uint64_t number) {
+  return number < trace::kLayerCount ? static_cast<trace::Layer>(number) : trace::Layer::kNone;
+}
+
+}  // namespace
+
+std::string_view DropReasonName(uint64_t reason) {
+  switch (reason) {
+    case format::kDropFull: return "full";
+    case format::kDropOverwritten: return "overwritten";
+    case format::kDropMemory: return "memory";
+    case format::kDropDisk: return "disk";
+    case format::kDropDamaged: return "damaged";
+    case format::kDropNames: return "names";
+    case format::kDropFork: return "fork";
+    default: return "unknown";
+  }
+}
+
+NativeEvents::NativeEvents(trace::Builder* builder, trace::ProcessId process,
+                           const NativeSession* session, const NativeClock* clock,
+                           std::vector<uint64_t> session_ends)
+    : builder_(builder),
+      process_(process),
+      session_(session),
+      clock_(clock),
+      session_ends_(std::move(session_ends)),
+      span_names_(size_t{format::kLastNameCode} + 1) {
+  const size_t coded = std::min(span_names_.size(), session->names.size());
+  for (size_t id = format::kFirstNameCode; id < coded; ++id) {
+    const NativeName& name = session->names[id];
+    if (name.kind != trace::Kind::kStep && name.kind != trace::Kind::kPhase) {
+      span_names_[id] = name.name;
+    }
+  }
+}
+
+Status NativeEvents::Take(const format::WordBatch& batch) {
+  if (batch.words.empty()) return {};
+  uint32_t id = batch.track;
+  if ((batch.words[0] & format::kCodeMask) == format::kThread && batch.words.size() > 1) {
+    id = static_cast<uint32_t>(batch.words[1]);
+  }
+  size_t segment = 0;
+  Thread* thread = ThreadOf(id, clock_->ToNs(batch.base_tick, &segment));
+  if (batch.after_damage) GoOn(thread, batch);
+  TakeWords(thread, batch);
+  return {};
+}
+
+NativeEvents::Thread* NativeEvents::ThreadOf(uint32_t track, int64_t at) {
+  const auto [found, added] = threads_.try_emplace(track);
+  Thread& thread = found->second;
+  if (added) {
+    thread.track = &builder_->AddTrack(process_, trace::TrackKind::kThread);
+    thread.begin_ns = thread.end_ns = at;
+  }
+  return &thread;
+}
+
+void NativeEvents::TakeWords(Thread* thread, const format::WordBatch& batch) {
+  const uint64_t* words = batch.words.data();
+  const size_t size = batch.words.size();
+  format::TickReader ticks(batch.base_tick);
+  trace::TrackBuilder& track = *thread->track;
+  size_t segment = thread->clock_segment;
+  uint64_t first = UINT64_MAX;
+  for (size_t at = 0; at < size;) {
+    const uint64_t word = words[at];
+    const auto code = static_cast<uint16_t>(word & format::kCodeMask);
+    if (code >= format::kFirstNameCode && span_names_[code].valid()) [[likely]] {
+      const uint64_t tick = ticks.Next(word);
+      first = std::min(first, tick);
+      track.Begin(clock_->ToNs(tick, &segment), span_names_[code]);
+      ++at;
+      continue;
+    }
+    if (code == format::kEnd && word != 0) [[likely]] {
+      track.End(clock_->ToNs(ticks.Next(word), &segment));
+      ++at;
+      continue;
+    }
+    const size_t n = format::EventLength(batch.words, at);
+    if (n == 0) {
+      unreadable_ += size - at;
+      break;
+    }
+    const uint64_t tick = ticks.Next(word);
+    first = std::min(first, tick);
+    thread->clock_segment = segment;
+    TakeEvent(thread, tick, code, batch.words.subspan(at + 1, n - 1));
+    at += n;
+  }
+  thread->clock_segment = segment;
+  thread->last_tick = std::max(thread->last_tick, ticks.tick());
+  first_tick_ = std::min(first_tick_, first);
+  last_tick_ = std::max(last_tick_, ticks.tick());
+}
+
+void NativeEvents::TakeEvent(Thread* thread, uint64_t tick, uint16_t code, Words payload) {
+  const int64_t at = clock_->ToNs(tick, &thread->clock_segment);
+  trace::TrackBuilder& track = *thread->track;
+  if (code >= format::kFirstNameCode) return BeginNamed(thread, at, code);
+  switch (code) {
+    case format::kBeginWide: return BeginNamed(thread, at, payload[0]);
+    case format::kEndNamed: return EndNamed(thread, at, payload[0]);
+    case format::kInstant: return track.Instant(at, NameOf(payload[0]));
+    case format::kCounter:
+      return builder_->Count(process_, NameOf(payload[0]), at, static_cast<int64_t>(payload[1]));
+    case format::kArg:
+      return track.Arg(session_->name(payload[0]).text, static_cast<int64_t>(payload[1]));
+    case format::kArgName:
+      return track.ArgText(session_->name(payload[0]).text, session_->name(payload[1]).text);
+    case format::kFlowOut: return track.FlowOut(at, payload[0]);
+    case format::kFlowIn: return track.FlowIn(at, payload[0]);
+    case format::kSpanAt:
+      return track.SpanAt(clock_->ToNs(payload[1], &thread->clock_segment),
+                          clock_->ToNs(payload[2], &thread->clock_segment), NameOf(payload[0]));
+    case format::kStepLevel:
+      return builder_->StepLevel(track.id(), static_cast<int64_t>(payload[0]),
+                                 static_cast<uint8_t>(payload[1] & 0xff),
+                                 (payload[1] & format::kStepAfterSwitch) != 0);
+    default: return TakeRare(thread, at, code, payload);
+  }
+}
+
+void NativeEvents::TakeRare(Thread* thread, int64_t at, uint16_t code, Words payload) {
+  trace::TrackBuilder& track = *thread->track;
+  switch (code) {
+    case format::kThread: return BeginThread(thread, at, payload);
+    case format::kThreadEnd:
+      thread->ended = true;
+      thread->end_ns = at;
+      return;
+    case format::kBase: return track.Base(at, LayerOf(payload[0]));
+    case format::kOff: return track.Off(at);
+    case format::kOn: return track.On(at);
+    case format::kDrop: return Lose(thread, payload);
+    default: return;  // blobs stay in the run: nothing here reads them yet
+  }
+}
+
+void NativeEvents::BeginNamed(Thread* thread, int64_t at, uint64_t id) {
+  const NativeName& name = session_->name(id);
+  const trace::TrackId track = thread->track->id();
+  if (name.kind == trace::Kind::kStep) return builder_->StepBegin(track, at, name.name);
+  if (name.kind == trace::Kind::kPhase) return builder_->PhaseBegin(track, at, name.name);
+  thread->track->Begin(at, NameOf(id));
+}
+
+void NativeEvents::EndNamed(Thread* thread, int64_t at, uint64_t id) {
+  const NativeName& name = session_->name(id);
+  const trace::TrackId track = thread->track->id();
+  if (name.kind == trace::Kind::kStep) return builder_->StepEnd(track, at);
+  if (name.kind == trace::Kind::kPhase) return builder_->PhaseEnd(track, at);
+  thread->track->EndNamed(at, NameOf(id));
+}
+
+void NativeEvents::BeginThread(Thread* thread, int64_t at, Words payload) {
+  trace::Track& track = thread->track->track();
+  track.os_id = static_cast<int64_t>(payload[1]);
+  track.main = track.main || (payload[2] & format::kThreadIsMain) != 0;
+  track.ours = track.ours || (payload[2] & format::kThreadIsOurs) != 0;
+  thread->ended = false;
+  if ((payload[2] & format::kThreadContinues) == 0 && !thread->track->empty()) {
+    int64_t ended = at;
+    const auto stop = std::lower_bound(session_ends_.begin(), session_ends_.end(),
+                                       thread->last_tick);
+    if (stop != session_ends_.end()) ended = std::min(at, clock_->ToNs(*stop));
+    thread->track->Restart(ended, at, {});
+  }
+  thread->track->Base(at, LayerOf(payload[2] & 0xff));
+}
+
+void NativeEvents::Lose(Thread* thread, Words payload) {
+  trace::Loss loss;
+  loss.reason = builder_->Text(DropReasonName(payload[0]));
+  loss.count = static_cast<int64_t>(payload[1]);
+  loss.begin_ns = clock_->ToNs(payload[2], &thread->clock_segment);
+  loss.end_ns = std::max(loss.begin_ns, clock_->ToNs(payload[3], &thread->clock_segment));
+  thread->track->Lose(loss);
+}
+
+// Behind a damaged place the log says which spans are open; where it does not, none is known to be.
+void NativeEvents::GoOn(Thread* thread, const format::WordBatch& batch) {
+  std::vector<trace::NameId> open;
+  for (uint32_t id : batch.open_names) open.push_back(NameOf(id));
+  const int64_t at = clock_->ToNs(batch.base_tick, &thread->clock_segment);
+  thread->track->Restart(clock_->ToNs(thread->last_tick), at, open);
+}
+
+trace::NameId NativeEvents::NameOf(uint64_t id) {
+  const NativeName& known = session_->name(id);
+  if (known.name.valid()) return known.name;
+  ++unknown_names_;
+  trace::Name name;
+  name.text = builder_->Text("(unknown name " + std::to_string(id) + ")");
+  return builder_->AddName(name);
+}
+
+void NativeEvents::Finish(int64_t process_end_ns) {
+  for (auto& [id, thread] : threads_) {
+    const int64_t end = thread.ended ? thread.end_ns : process_end_ns;
+    thread.track->Finish(thread.begin_ns, std::max(thread.begin_ns, end));
+    trace::Track& track = thread.track->track();
+    if (track.main && track.name.value == trace::StringId::None().value) {
+      track.name = builder_->Text("main");
+    }
+  }
+}
+
+}  // namespace crosscut::import

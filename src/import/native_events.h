@@ -1,0 +1,68 @@
+// Turns the words of one recorded process's threads into spans.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "src/format/run_reader.h"
+#include "src/import/native_clock.h"
+#include "src/import/native_session.h"
+#include "src/trace/builder.h"
+
+namespace crosscut::import {
+
+class NativeEvents {
+ public:
+  // All outlive this object. `session_ends`: ticks of the session's stops, ascending.
+  NativeEvents(trace::Builder* builder, trace::ProcessId process, const NativeSession* session,
+               const NativeClock* clock, std::vector<uint64_t> session_ends);
+
+  Status Take(const format::WordBatch& batch);
+  // Ends every track: where its thread ended, else at `process_end`.
+  void Finish(int64_t process_end_ns);
+
+  uint64_t first_tick() const { return first_tick_; }  // of all words; UINT64_MAX: none
+  uint64_t last_tick() const { return last_tick_; }
+  uint64_t unreadable_words() const { return unreadable_; }
+  uint64_t unknown_names() const { return unknown_names_; }
+
+ private:
+  // What a thread's stream needs between batches.
+  struct Thread {
+    trace::TrackBuilder* track;
+    size_t clock_segment = 0;
+    int64_t begin_ns = 0;
+    int64_t end_ns = 0;
+    bool ended = false;
+    uint64_t last_tick = 0;
+  };
+  using Words = std::span<const uint64_t>;
+
+  Thread* ThreadOf(uint32_t track, int64_t at);
+  void TakeWords(Thread* thread, const format::WordBatch& batch);
+  void TakeEvent(Thread* thread, uint64_t tick, uint16_t code, Words payload);
+  void TakeRare(Thread* thread, int64_t at, uint16_t code, Words payload);
+  void BeginNamed(Thread* thread, int64_t at, uint64_t id);
+  void EndNamed(Thread* thread, int64_t at, uint64_t id);
+  void BeginThread(Thread* thread, int64_t at, Words payload);
+  void Lose(Thread* thread, Words payload);
+  void GoOn(Thread* thread, const format::WordBatch& batch);
+  trace::NameId NameOf(uint64_t id);
+
+  trace::Builder* builder_;
+  trace::ProcessId process_;
+  const NativeSession* session_;
+  const NativeClock* clock_;
+  std::vector<uint64_t> session_ends_;
+  std::unordered_map<uint32_t, Thread> threads_;
+  std::vector<trace::NameId> span_names_;  // by code; none: not a span's or operation's name
+  uint64_t first_tick_ = UINT64_MAX, last_tick_ = 0, unreadable_ = 0, unknown_names_ = 0;
+};
+
+// "full", "overwritten", ...: the reason of a loss.
+std::string_view DropReasonName(uint64_t reason);
+
+}  // namespace crosscut::import

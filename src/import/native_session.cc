@@ -1,0 +1,128 @@
+#include "src/import/native_session.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace crosscut::import {
+namespace {
+
+constexpr uint32_t kMostNames = 1u << 26;  // a hostile id must not make us allocate gigabytes
+
+struct RawName {
+  uint32_t id;
+  format::NameAttributes attributes;
+  trace::StringId text;
+};
+
+class SessionWalk {
+ public:
+  SessionWalk(trace::Builder* builder, NativeSession* session)
+      : builder_(builder), session_(session) {}
+
+  Status Take(const format::WordBatch& batch) {
+    format::TickReader ticks(batch.base_tick);
+    for (size_t at = 0; at < batch.words.size();) {
+      const size_t n = format::EventLength(batch.words, at);
+      if (n == 0) {
+        session_->damaged_words += batch.words.size() - at;
+        break;
+      }
+      const uint64_t tick = ticks.Next(batch.words[at]);
+      if (session_->first_tick == 0) session_->first_tick = tick;
+      session_->last_tick = std::max(session_->last_tick, tick);
+      const auto code = static_cast<uint16_t>(batch.words[at] & format::kCodeMask);
+      TakeEvent(code, tick, batch.words.subspan(at + 1, n - 1));
+      at += n;
+    }
+    return {};
+  }
+
+  // Names refer to their probe by id, which may be published after them.
+  void EnterNames() {
+    std::vector<NativeName>& names = session_->names;
+    for (const RawName& raw : raw_) {
+      if (names.size() <= raw.id) names.resize(raw.id + 1);
+      names[raw.id] = {trace::NameId::None(), raw.text,
+                       static_cast<trace::Kind>(std::min<int>(raw.attributes.kind, 4))};
+    }
+    for (const RawName& raw : raw_) {
+      trace::Name name;
+      name.text = raw.text;
+      name.kind = names[raw.id].kind;
+      if (raw.attributes.layer < trace::kLayerCount && name.kind == trace::Kind::kSpan &&
+          (raw.attributes.flags & format::kFlagNoLayer) == 0) {
+        name.layer = static_cast<trace::Layer>(raw.attributes.layer);
+      }
+      name.waits = (raw.attributes.flags & format::kFlagWaits) != 0;
+      if (raw.attributes.probe != 0) name.probe = session_->name(raw.attributes.probe).text;
+      names[raw.id].name = builder_->AddName(name);
+    }
+  }
+
+ private:
+  using Words = std::span<const uint64_t>;
+  static std::string_view Bytes(Words words, size_t from, uint64_t bytes) {
+    return {reinterpret_cast<const char*>(words.data() + from), static_cast<size_t>(bytes)};
+  }
+
+  void TakeEvent(uint16_t code, uint64_t tick, Words payload) {
+    switch (code) {
+      case format::kName:
+        if (payload[0] >= kMostNames) break;
+        raw_.push_back({static_cast<uint32_t>(payload[0]),
+                        format::NameAttributes::Unpack(payload[1]),
+                        builder_->Text(Bytes(payload, 3, payload[2]))});
+        break;
+      case format::kMeta: {
+        const size_t key_words = (payload[0] + 7) / 8;
+        session_->meta.emplace_back(Bytes(payload, 3, payload[0]),
+                                    Bytes(payload, 3 + key_words, payload[1]));
+        break;
+      }
+      case format::kAnchor: {
+        const Anchor anchor{payload[1], static_cast<int64_t>(payload[2]),
+                            static_cast<int64_t>(payload[3])};
+        if (payload[0] == format::kClockMonotonic) session_->monotonic.push_back(anchor);
+        if (payload[0] == format::kClockRealtime) session_->realtime.push_back(anchor);
+        break;
+      }
+      case format::kProbeCost:
+        session_->costs.push_back({static_cast<uint32_t>(payload[0]),
+                                   static_cast<int64_t>(payload[1]),
+                                   static_cast<int64_t>(payload[2]),
+                                   static_cast<int64_t>(payload[3]),
+                                   static_cast<int64_t>(payload[4]),
+                                   static_cast<int64_t>(payload[5])});
+        break;
+      case format::kStart: session_->edges.push_back({payload[0], code, 0}); break;
+      case format::kStop: session_->edges.push_back({tick, code, payload[0]}); break;
+      case format::kPause:
+      case format::kResume: session_->edges.push_back({tick, code, 0}); break;
+      default: break;
+    }
+  }
+
+  trace::Builder* builder_;
+  NativeSession* session_;
+  std::vector<RawName> raw_;
+};
+
+}  // namespace
+
+std::string_view NativeSession::Meta(std::string_view key) const {
+  for (auto at = meta.rbegin(); at != meta.rend(); ++at) {
+    if (at->first == key) return at->second;
+  }
+  return {};
+}
+
+Status ReadSession(format::ProcessReader* reader, trace::Builder* builder,
+                   NativeSession* session) {
+  SessionWalk walk(builder, session);
+  const Status status = reader->ForEachSession(
+      [&](const format::WordBatch& batch) { return walk.Take(batch); });
+  walk.EnterNames();
+  return status;
+}
+
+}  // namespace crosscut::import

@@ -1,0 +1,47 @@
+// What the session stream of one recorded process tells: its names, facts, clocks and the edges of
+// its sessions and pauses. Ticks are kept; native.cc turns them into ns.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "src/format/format.h"
+#include "src/format/run_reader.h"
+#include "src/import/native_clock.h"
+#include "src/trace/builder.h"
+
+namespace crosscut::import {
+
+// A name as the process interned it.
+struct NativeName {
+  trace::NameId name;     // none: the id was never published
+  trace::StringId text;
+  trace::Kind kind = trace::Kind::kSpan;
+};
+
+struct NativeSession {
+  std::vector<NativeName> names;  // by the process's name id
+  std::vector<Anchor> monotonic, realtime;
+  struct Edge { uint64_t tick; uint16_t code; uint64_t reason; };
+  std::vector<Edge> edges;        // kStart, kStop, kPause, kResume in order
+  struct Cost { uint32_t probe; int64_t inside, outside, low, high, samples; };
+  std::vector<Cost> costs;
+  std::vector<std::pair<std::string, std::string>> meta;
+  uint64_t first_tick = 0, last_tick = 0;  // of all session words; 0 where there are none
+  uint64_t damaged_words = 0;              // that could not be understood
+
+  // The last value stated for `key`; "" where there is none.
+  std::string_view Meta(std::string_view key) const;
+  const NativeName& name(uint64_t id) const {
+    static const NativeName kUnknown;
+    return id < names.size() ? names[id] : kUnknown;
+  }
+};
+
+// Reads the stream and enters the names into the builder.
+Status ReadSession(format::ProcessReader* reader, trace::Builder* builder, NativeSession* session);
+
+}  // namespace crosscut::import
