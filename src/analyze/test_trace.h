@@ -1,0 +1,53 @@
+// Traces for tests: by hand, and at random.
+#pragma once
+
+#include <initializer_list>
+#include <random>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "src/trace/trace.h"
+
+namespace crosscut::analyze::testing {
+
+using Pairs = std::initializer_list<std::pair<int64_t, int64_t>>;
+
+// A trace of processes whose tracks are filled with spans in any order; Finish() nests them.
+class TestTrace {
+ public:
+  trace::ProcessId Process(std::string_view key, int64_t start, int64_t end);
+  // A thread that lives through its process's window.
+  trace::TrackId Thread(trace::ProcessId process, std::string_view name = "");
+  trace::TrackId Device(trace::ProcessId process, std::string_view name = "");
+  trace::NameId Name(std::string_view text, trace::Kind kind, trace::Layer layer,
+                     bool waits = false, std::string_view probe = "");
+  void Span(trace::TrackId track, int64_t begin, int64_t end, trace::NameId name);
+
+  void Operation(trace::TrackId track, std::string_view name, int64_t begin, int64_t end) {
+    Span(track, begin, end, Name(name, trace::Kind::kOperation, trace::Layer::kNone));
+  }
+  void Spans(trace::TrackId track, trace::Layer layer, Pairs spans);
+  // A thread of its own for one category.
+  trace::TrackId Category(trace::ProcessId process, trace::Layer layer, Pairs spans);
+  trace::TrackId DeviceSpans(trace::ProcessId process, Pairs spans);
+  trace::TrackId Lead(trace::ProcessId process, std::string_view name = "lead");
+  void Step(trace::ProcessId process, int64_t begin, int64_t end, uint8_t level,
+            bool after_switch = false, std::string_view kind = "step");
+
+  trace::Process& process(trace::ProcessId id) { return trace_.processes[id.value]; }
+  trace::Track& track(trace::TrackId id) { return trace_.tracks[id.value]; }
+  trace::Trace& trace() { return trace_; }
+  // Sorts and nests every track's spans. Spans of equal length nest in order of insertion.
+  trace::Trace& Finish();
+
+ private:
+  trace::Trace trace_;
+};
+
+// Small numbers, everything the engine knows: nested spans and operations, base layers, lives,
+// waits, idle, devices, pauses, steps of all levels, threads of Crosscut.
+TestTrace RandomTrace(uint64_t seed);
+
+}  // namespace crosscut::analyze::testing
