@@ -66,6 +66,7 @@ int crosscut_resume(void) { return Session::Get().Resume(); }
 int crosscut_snapshot(void) { return Session::Get().Snapshot(); }
 int crosscut_active(void) { return Session::Get().state() != Session::kOff; }
 const char* crosscut_run_dir(void) { return Session::Get().run_dir(); }
+const char* crosscut_process_key(void) { return Session::Get().process_key(); }
 void crosscut_follow_fork(int on) { Session::Get().FollowFork(on != 0); }
 
 int crosscut_source_add(const crosscut_source* source) {

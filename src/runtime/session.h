@@ -63,6 +63,7 @@ class Session {
   int Snapshot();
   State state() const { return static_cast<State>(state_.load(std::memory_order_acquire)); }
   const char* run_dir() const { return state() == kOff ? "" : settings_.run_dir; }
+  const char* process_key() const { return state() == kOff ? "" : process_key_; }
   void FollowFork(bool on) { follow_fork_.store(on); }
 
   int AddSource(const crosscut_source* source);
