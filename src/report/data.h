@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "src/analyze/table.h"
+#include "src/analyze/timeline.h"
 
 namespace crosscut::report {
 
@@ -17,6 +18,7 @@ struct ReportData {
   std::vector<std::pair<std::string, std::string>> facts;
   std::vector<std::string> gaps;       // Trace::gaps: the first lines of every view
   std::vector<analyze::Table> tables;  // in the order in which views list them
+  analyze::Timeline timeline;          // empty where a view needs none
 
   const analyze::Table* Find(std::string_view name) const {
     for (const analyze::Table& t : tables) {

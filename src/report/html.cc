@@ -1,0 +1,155 @@
+#include "src/report/html.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "src/report/html_headline.h"
+#include "src/report/html_json.h"
+#include "src/report/html_table.h"
+#include "src/report/html_text.h"
+#include "src/report/page_bundle.h"
+
+namespace crosscut::report {
+namespace {
+
+using analyze::Table;
+
+constexpr TableView kViews[] = {
+    {"operations", "Operations",
+     "What the program was doing, as it declared or as the adapters found. Host, overlap, device, "
+     "idle, unknown and control add up to wall: overlap is time in which host and device worked "
+     "at once, host and device are only one of them. Corrected is wall without Crosscut's cost.",
+     "wall_ns", true},
+    {"overlap", "Operations by layer",
+     "One row for every set of layers that was active at the same instant during an operation. "
+     "The rows of a process add up to its wall time, to the nanosecond.", "ns", false},
+    {"functions", "Functions",
+     "Spans by name. Self is the time in which nothing below ran; total includes what it called.",
+     "self_ns", true},
+    {"layers", "Layers",
+     "The same without operations: one row for every set of layers active at the same instant.",
+     "ns", false},
+    {"threads", "Threads",
+     "Time by thread, each with its own innermost operation and layer. The rows of a thread "
+     "add up to its observed life.", "ns", false},
+    {"thread_lives", "Threads' lives", "When each thread was observed.", nullptr, false},
+    {"device_by_launch", "Device time by launch",
+     "Busy time of devices by the operation that enqueued the work, not by the one that was open "
+     "while it ran.", "ns", false},
+    {"outliers", "Slow steps",
+     "Steps that took unusually long, against the median of their kind, and the set of layers "
+     "that grew most against its own median.", "wall_ns", false},
+    {"steps", "Steps", "One pass of the main loop each. In control steps the probes are off.",
+     nullptr, false},
+    {"step_layers", "Steps by layer", "What each step was made of, by set of layers.", nullptr,
+     false},
+    {"processes", "Processes", "Every process of the run, with the window that was recorded.",
+     nullptr, false},
+    {"overhead", "What Crosscut itself cost",
+     "Each kind of probe: how often it fired and the time that took, inside and outside its "
+     "spans, with the interval of the total. Subtracted is the part that delayed the program.",
+     "total_ns", false},
+    {"overhead_check", "Control steps",
+     "The same steps with and without the probes: inflation is profiled by control steps, scale "
+     "is what the calibrated costs are multiplied with.", nullptr, false},
+    {"drops", "What was lost", "Events that are missing, where and why.", nullptr, false},
+    {"sources", "Sources", "Where spans came from, and whether each source worked.", nullptr,
+     false},
+    {"clocks", "Clocks", "How times were brought on one clock, and the largest error of that.",
+     nullptr, false},
+};
+
+constexpr char kGapsTable[] = "gaps";  // stands on top of the page
+
+const TableView* FindView(const std::string& name) {
+  const auto found = std::find_if(std::begin(kViews), std::end(kViews),
+                                  [&](const TableView& v) { return name == v.name; });
+  return found == std::end(kViews) ? nullptr : found;
+}
+
+std::string HeadHtml(const ReportData& data) {
+  std::string out = "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
+                    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+                    "script-src '";
+  out += kPageScriptHash;
+  out += "'; style-src '";
+  out += kPageStyleHash;
+  out += "'; base-uri 'none'; form-action 'none'\">\n"
+         "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
+         "<meta name=\"color-scheme\" content=\"light dark\">\n"
+         "<meta name=\"referrer\" content=\"no-referrer\">\n<title>";
+  out += EscapeHtml(data.title.empty() ? "Crosscut" : data.title + " – Crosscut");
+  out += "</title>\n<style>";
+  out += kPageStyle;
+  return out + "</style></head>\n";
+}
+
+std::string GapsHtml(const std::vector<std::string>& gaps) {
+  if (gaps.empty()) {
+    return "<p class=\"whole\">Nothing is known to be missing from this recording.</p>\n";
+  }
+  std::string out =
+      "<section class=\"gaps\" aria-label=\"What is missing\"><h2>Know this first</h2><ul>";
+  for (const std::string& gap : gaps) {
+    out += "<li>" + EscapeHtml(gap, kMaxPageSentence) + "</li>";
+  }
+  return out + "</ul></section>\n";
+}
+
+std::string TitleHtml(const ReportData& data) {
+  std::string out = "<header class=\"top\"><p class=\"brand\">Crosscut</p><h1>" +
+                    EscapeHtml(data.title.empty() ? "A recorded run" : data.title) + "</h1>";
+  if (!data.facts.empty()) {
+    out += "<dl class=\"facts\">";
+    for (const auto& [name, value] : data.facts) {
+      out += "<div><dt>" + EscapeHtml(name) + "</dt><dd>" + EscapeHtml(value) + "</dd></div>";
+    }
+    out += "</dl>";
+  }
+  return out + "</header>\n";
+}
+
+std::string ChartsHtml(const ReportData& data) {
+  std::string out =
+      "<noscript><p class=\"note\">The charts need scripts; every number stands in the tables "
+      "below.</p></noscript>\n<section id=\"time\" class=\"chart\" hidden>"
+      "<h2>Where the time went</h2></section>\n";
+  if (!data.timeline.processes.empty()) {
+    out += "<section id=\"timeline\" class=\"chart\" hidden><h2>Timeline</h2></section>\n";
+  }
+  return out + "<section id=\"pace\" class=\"chart\" hidden><h2>Steps over time</h2></section>\n";
+}
+
+std::string TablesHtml(const ReportData& data) {
+  const int64_t origin = PageOrigin(data);
+  std::string out = "<section id=\"tables\"><h2>Tables</h2>\n";
+  for (const TableView& view : kViews) {
+    if (const Table* table = data.Find(view.name)) out += TableHtml(*table, view, origin);
+  }
+  for (const Table& table : data.tables) {
+    if (FindView(table.name) != nullptr || table.name == kGapsTable) continue;
+    out += TableHtml(table, {table.name.c_str(), table.name.c_str(), "", nullptr, false}, origin);
+  }
+  return out + "</section>\n";
+}
+
+}  // namespace
+
+std::string RenderHtml(const ReportData& data) {
+  std::string out = HeadHtml(data);
+  out += "<body><a class=\"skip\" href=\"#tables\">Skip to the tables</a>\n<main>\n";
+  out += TitleHtml(data);
+  out += GapsHtml(data.gaps);
+  out += HeadlineHtml(data);
+  out += ChartsHtml(data);
+  out += TablesHtml(data);
+  out += "</main>\n<footer><p>Made by Crosscut. This file asks no network for anything. "
+         "Every number here stands in a table that <code>crosscut table</code> prints.</p>"
+         "</footer>\n<script type=\"application/json\" id=\"data\">";
+  out += PageJson(data);
+  out += "</script>\n<script>";
+  out += kPageScript;
+  return out + "</script></body></html>\n";
+}
+
+}  // namespace crosscut::report

@@ -1,0 +1,188 @@
+#include "src/report/html_table.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <numeric>
+#include <string_view>
+#include <vector>
+
+#include "src/report/html_text.h"
+#include "src/trace/trace.h"
+
+namespace crosscut::report {
+namespace {
+
+using analyze::Column;
+using analyze::Integers;
+using analyze::Reals;
+using analyze::Table;
+using analyze::Texts;
+
+bool Ends(std::string_view text, std::string_view tail) { return text.ends_with(tail); }
+
+bool IsTime(std::string_view name) {
+  return name == "begin_ns" || name == "end_ns" || name == "start_ns";
+}
+
+bool IsLayers(std::string_view name) { return name == "layers" || name == "layer"; }
+
+// Whole numbers that name something and are not amounts.
+bool IsName(std::string_view name) {
+  return name == "pid" || name == "parent" || name == "tid" || name == "step" ||
+         name == "device_id" || name == "level" || name == "version";
+}
+
+bool IsKnownLayer(std::string_view text) {
+  for (int i = 1; i < trace::kLayerCount; ++i) {
+    if (text == trace::LayerName(static_cast<trace::Layer>(i))) return true;
+  }
+  return false;
+}
+
+std::string EmptyName(std::string_view column) {
+  if (column == "operation") return "(no operation)";
+  if (IsLayers(column)) return "(nothing known)";
+  if (column == "launch_operations") return "(no operation)";
+  return "";
+}
+
+std::string IntegerText(std::string_view name, int64_t value, int64_t origin) {
+  if (value == analyze::kMissing) return "–";
+  if (name == "device") return value != 0 ? "busy" : "";
+  if (name == "control") return value != 0 ? "control" : "";
+  if (name == "complete" || name == "checked") return value != 0 ? "yes" : "no";
+  if (name == "after_switch") return value != 0 ? "yes" : "";
+  if (IsTime(name)) return FormatNs(value - origin);
+  if (Ends(name, "_ns")) return FormatNs(value);
+  if (IsName(name)) return std::to_string(value);
+  return FormatCount(value);
+}
+
+// A contract's column name as a heading: "self_ns" is "self"; the contract's name is its title.
+std::string Heading(std::string_view column) {
+  std::string text(column);
+  if (IsTime(column)) {
+    text = column == "begin_ns" || column == "start_ns" ? "from" : "to";
+  } else if (column == "ns") {
+    text = "time";
+  } else if (Ends(column, "_ns")) {
+    text.resize(text.size() - 3);
+  }
+  std::replace(text.begin(), text.end(), '_', ' ');
+  return text;
+}
+
+std::vector<size_t> ShownRows(const Table& table, const TableView& view) {
+  std::vector<size_t> rows(table.rows());
+  std::iota(rows.begin(), rows.end(), size_t{0});
+  const Column* by = view.largest_by == nullptr ? nullptr : table.Find(view.largest_by);
+  if (const auto* sizes = by == nullptr ? nullptr : std::get_if<Integers>(&by->cells)) {
+    std::stable_sort(rows.begin(), rows.end(),
+                     [&](size_t a, size_t b) { return (*sizes)[a] > (*sizes)[b]; });
+  }
+  if (rows.size() > kMaxPageRows) rows.resize(kMaxPageRows);
+  return rows;
+}
+
+std::string HeadHtml(const Table& table, const TableView& view) {
+  std::string out = "<thead><tr>";
+  for (const Column& column : table.columns) {
+    const bool number = !std::holds_alternative<Texts>(column.cells);
+    const bool sorted = view.largest_by != nullptr && column.name == view.largest_by;
+    out += "<th scope=\"col\"";
+    if (number) out += " class=\"n\"";
+    if (sorted) out += " aria-sort=\"descending\"";
+    out += " title=\"" + EscapeHtml(column.name) + "\">" + EscapeHtml(Heading(column.name)) +
+           "</th>";
+  }
+  return out + "</tr></thead>";
+}
+
+std::string CellHtml(const Column& column, size_t row, int64_t origin) {
+  const std::string text = CellText(column, row, origin);
+  if (const auto* texts = std::get_if<Texts>(&column.cells)) {
+    if (IsLayers(column.name)) return "<td>" + LayersHtml((*texts)[row]) + "</td>";
+    const std::string& value = (*texts)[row];
+    const bool absent = value.empty() && !text.empty();
+    return (absent ? "<td class=\"none\">" : "<td>") + EscapeHtml(text) + "</td>";
+  }
+  // The exact value: what sorting compares and what a reader may want to copy.
+  std::string exact;
+  if (const auto* integers = std::get_if<Integers>(&column.cells)) {
+    if ((*integers)[row] != analyze::kMissing) exact = std::to_string((*integers)[row]);
+  } else {
+    const double value = std::get<Reals>(column.cells)[row];
+    char digits[32];
+    std::snprintf(digits, sizeof digits, "%.17g", value);
+    if (std::isfinite(value)) exact = digits;
+  }
+  return "<td class=\"n\" data-v=\"" + exact + "\">" + EscapeHtml(text) + "</td>";
+}
+
+}  // namespace
+
+std::string CellText(const Column& column, size_t row, int64_t origin) {
+  if (const auto* v = std::get_if<Integers>(&column.cells)) {
+    return IntegerText(column.name, (*v)[row], origin);
+  }
+  if (const auto* v = std::get_if<Reals>(&column.cells)) {
+    const double value = (*v)[row];
+    if (!std::isfinite(value)) return "–";
+    char text[48];
+    std::snprintf(text, sizeof text, "%.4g", value);
+    return text;
+  }
+  const std::string& text = std::get<Texts>(column.cells)[row];
+  return text.empty() ? EmptyName(column.name) : text;
+}
+
+std::string LayersHtml(const std::string& layers) {
+  if (layers.empty()) return "<span class=\"none\">(nothing known)</span>";
+  if (layers.size() > kMaxPageText) return EscapeHtml(layers);
+  std::string out;
+  for (size_t at = 0; at <= layers.size();) {
+    const size_t plus = std::min(layers.find('+', at), layers.size());
+    const std::string layer = layers.substr(at, plus - at);
+    if (at > 0) out += " + ";
+    if (IsKnownLayer(layer)) out += "<i class=\"key k-" + layer + "\"></i>";
+    out += EscapeHtml(layer);
+    at = plus + 1;
+  }
+  return out;
+}
+
+std::string TableHtml(const Table& table, const TableView& view, int64_t origin) {
+  const std::vector<size_t> rows = ShownRows(table, view);
+  std::string out = "<details class=\"table\" id=\"table-" + EscapeHtml(table.name) + "\"" +
+                    (view.open ? " open" : "") + "><summary><h3>" + EscapeHtml(view.title) +
+                    "</h3> <span class=\"count\">" +
+                    FormatCount(static_cast<int64_t>(table.rows())) +
+                    (table.rows() == 1 ? " row" : " rows") + "</span></summary>";
+  out += "<p class=\"explain\">" + EscapeHtml(view.explanation, kMaxPageSentence) + "</p>";
+  for (const std::string& note : table.notes) {
+    out += "<p class=\"note\">" + EscapeHtml(note, kMaxPageSentence) + "</p>";
+  }
+  if (!rows.empty()) {
+    out += "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"" +
+           EscapeHtml(view.title) + "\"><table data-by=\"" +
+           EscapeHtml(view.largest_by == nullptr ? "" : view.largest_by) + "\">" +
+           HeadHtml(table, view) + "<tbody>";
+    for (const size_t row : rows) {
+      out += "<tr>";
+      for (const Column& column : table.columns) out += CellHtml(column, row, origin);
+      out += "</tr>\n";
+    }
+    out += "</tbody></table></div>";
+  }
+  if (rows.size() < table.rows()) {
+    out += "<p class=\"more\">Shown are the first " +
+           FormatCount(static_cast<int64_t>(rows.size())) + " of " +
+           FormatCount(static_cast<int64_t>(table.rows())) +
+           " rows. All of them: <code>crosscut table RUN " + EscapeHtml(table.name) +
+           "</code></p>";
+  }
+  return out + "</details>\n";
+}
+
+}  // namespace crosscut::report

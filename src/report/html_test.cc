@@ -1,0 +1,256 @@
+#include "src/report/html.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "src/report/html_json.h"
+#include "src/report/html_table.h"
+#include "src/report/html_text.h"
+#include "src/report/page_bundle.h"
+#include "src/report/testing/sample_report.h"
+#include "src/report/testing/xss_corpus.h"
+
+namespace crosscut::report {
+namespace {
+
+using analyze::Integers;
+using analyze::Table;
+using analyze::Texts;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+size_t Count(const std::string& text, const std::string& part) {
+  size_t count = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+// Elements and attributes of a page as Python's html.parser sees them, with every value that is
+// not a text of ours left out: two pages of the same shape give the same lines.
+std::string Shape(const std::string& page) {
+  const std::filesystem::path folder = std::filesystem::temp_directory_path() /
+                                       ("crosscut-html-" + std::to_string(::getpid()));
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "page.html", std::ios::binary) << page;
+  std::ofstream(folder / "shape.py") << R"py(
+import html.parser, sys
+class Shape(html.parser.HTMLParser):
+    out = []
+    def handle_starttag(self, tag, attributes):
+        self.out.append(tag + " " + " ".join(name for name, _ in attributes))
+    def handle_endtag(self, tag): self.out.append("/" + tag)
+    def handle_comment(self, data): self.out.append("comment")
+    def handle_pi(self, data): self.out.append("instruction")
+    def unknown_decl(self, data): self.out.append("declaration")
+parser = Shape()
+parser.feed(open(sys.argv[1], encoding="utf-8", errors="strict", newline="").read())
+parser.close()
+print("\n".join(parser.out))
+)py";
+  const std::string command = "python3 " + (folder / "shape.py").string() + " " +
+                              (folder / "page.html").string();
+  FILE* pipe = ::popen(command.c_str(), "r");
+  std::string out;
+  char part[4096];
+  for (size_t n; (n = std::fread(part, 1, sizeof part, pipe)) > 0;) out.append(part, n);
+  EXPECT_EQ(::pclose(pipe), 0);
+  std::filesystem::remove_all(folder);
+  return out;
+}
+
+TEST(HtmlText, ShowsControlCharactersAndDirectionChangesInsteadOfObeyingThem) {
+  EXPECT_EQ(CleanText("a\x1b[31m\tb\x7f"), "a␛[31m␉b␡");
+  EXPECT_EQ(CleanText("\u202Egpj.exe"), "<U+202E>gpj.exe");
+  EXPECT_EQ(CleanText("a\u2028b\u200B"), "a<U+2028>b<U+200B>");
+  EXPECT_EQ(CleanText("שלום 🔥"), "שלום 🔥");
+}
+
+TEST(HtmlText, ReplacesBytesThatAreNoUtf8OneByOne) {
+  EXPECT_EQ(CleanText("\xff\x80x"), "��x");
+  EXPECT_EQ(CleanText("\xc0\xbc"), "��");          // overlong <
+  EXPECT_EQ(CleanText("\xed\xa0\x80"), "���");      // a surrogate
+  EXPECT_EQ(CleanText("\xf4\x90\x80\x80"), "����"); // above U+10FFFF
+  EXPECT_EQ(CleanText("\xe2\x82"), "��");           // cut off
+}
+
+TEST(HtmlText, CutsLongTextsAndSaysHowLongTheyWere) {
+  const std::string text = CleanText(std::string(1 << 20, 'x'));
+  EXPECT_LT(text.size(), 400u);
+  EXPECT_THAT(text, HasSubstr("… (1,048,576 bytes)"));
+}
+
+TEST(HtmlText, EscapesWhatEndsATextOrAnAttribute) {
+  EXPECT_EQ(EscapeHtml("<a b=\"c\" d='e'>&amp;"),
+            "&lt;a b=&quot;c&quot; d=&#39;e&#39;&gt;&amp;amp;");
+}
+
+TEST(HtmlText, JsonStringsHoldNothingThatEndsAScriptOrALine) {
+  EXPECT_EQ(JsonString("</script>&\"\\"), "\"\\u003c/script\\u003e\\u0026\\\"\\\\\"");
+  EXPECT_EQ(JsonString("\u2028"), "\"\\u003cU+2028\\u003e\"");
+}
+
+TEST(HtmlText, FormatsTimesWithFourDigitsAndTheUnitThatFits) {
+  EXPECT_EQ(FormatNs(0), "0 ns");
+  EXPECT_EQ(FormatNs(999), "999 ns");
+  EXPECT_EQ(FormatNs(1'000), "1.000 µs");
+  EXPECT_EQ(FormatNs(999'999), "1.000 ms");
+  EXPECT_EQ(FormatNs(123'456'789), "123.5 ms");
+  EXPECT_EQ(FormatNs(12'345'678'901), "12.35 s");
+  EXPECT_EQ(FormatNs(-2'500'000), "-2.500 ms");
+  EXPECT_EQ(FormatNs(12'345'000'000'000), "12,345 s");
+}
+
+TEST(HtmlText, FormatsCountsAndShares) {
+  EXPECT_EQ(FormatCount(1'234'567), "1,234,567");
+  EXPECT_EQ(FormatCount(-1'234), "-1,234");
+  EXPECT_EQ(FormatCount(999), "999");
+  EXPECT_EQ(FormatPercent(1, 8), "12.5 %");
+  EXPECT_EQ(FormatPercent(1, 80), "1.25 %");
+  EXPECT_EQ(FormatPercent(1, 0), "");
+}
+
+TEST(HtmlTable, OrdersByItsSizeColumnAndKeepsExactValues) {
+  const Table table{"functions",
+                    {{"name", Texts{"small", "large"}}, {"self_ns", Integers{1'500, 2'500'000}}},
+                    {"A note."}};
+  const std::string html =
+      TableHtml(table, {"functions", "Functions", "Spans by name.", "self_ns", true}, 0);
+  EXPECT_LT(html.find("large"), html.find("small"));
+  EXPECT_THAT(html, HasSubstr("data-v=\"2500000\">2.500 ms</td>"));
+  EXPECT_THAT(html, HasSubstr("aria-sort=\"descending\" title=\"self_ns\">self</th>"));
+  EXPECT_THAT(html, HasSubstr("<p class=\"note\">A note.</p>"));
+}
+
+TEST(HtmlTable, SaysWhatItLeftOut) {
+  Texts names(1000, "x");
+  const Table table{"functions", {{"name", names}}, {}};
+  const std::string html = TableHtml(table, {"functions", "F", "", nullptr, false}, 0);
+  EXPECT_EQ(Count(html, "<tr>"), kMaxPageRows + 1);
+  EXPECT_THAT(html, HasSubstr("300 of 1,000 rows"));
+  EXPECT_THAT(html, HasSubstr("crosscut table RUN functions"));
+}
+
+TEST(HtmlTable, HasWordsForWhatIsEmptyOrUnknown) {
+  const Table table{"overlap",
+                    {{"operation", Texts{""}}, {"layers", Texts{""}}, {"device", Integers{1}},
+                     {"ns", Integers{analyze::kMissing}}, {"begin_ns", Integers{2'000'000'500}},
+                     {"score", analyze::Reals{std::nan("")}}}, {}};
+  EXPECT_EQ(CellText(table.columns[0], 0, 0), "(no operation)");
+  EXPECT_EQ(CellText(table.columns[1], 0, 0), "(nothing known)");
+  EXPECT_EQ(CellText(table.columns[2], 0, 0), "busy");
+  EXPECT_EQ(CellText(table.columns[3], 0, 0), "–");
+  EXPECT_EQ(CellText(table.columns[4], 0, 2'000'000'000), "500 ns");
+  EXPECT_EQ(CellText(table.columns[5], 0, 0), "–");
+}
+
+TEST(HtmlTable, ColoursOnlyLayersThatExist) {
+  EXPECT_THAT(LayersHtml("framework+python"), HasSubstr("<i class=\"key k-framework\"></i>"));
+  EXPECT_EQ(LayersHtml("x\" onclick=\"y"), "x&quot; onclick=&quot;y");
+}
+
+TEST(Html, ShowsGapsBeforeAnyNumber) {
+  const std::string page = RenderHtml(SampleReport());
+  const size_t gap = page.find("1,204 events were dropped");
+  ASSERT_NE(gap, std::string::npos);
+  EXPECT_LT(gap, page.find("class=\"headline\""));
+  SampleOptions whole;
+  whole.gaps = false;
+  EXPECT_THAT(RenderHtml(SampleReport(whole)), HasSubstr("Nothing is known to be missing"));
+}
+
+TEST(Html, AllowsItsOwnScriptAndStyleAndNothingElse) {
+  const std::string page = RenderHtml(SampleReport());
+  EXPECT_THAT(page, HasSubstr("default-src 'none'; script-src '" + std::string(kPageScriptHash) +
+                              "'; style-src '" + std::string(kPageStyleHash) + "'"));
+  EXPECT_EQ(Count(page, "<script"), 2u);
+  EXPECT_EQ(Count(page, "<style"), 1u);
+  EXPECT_THAT(page, Not(HasSubstr("http:")));
+  EXPECT_THAT(page, Not(HasSubstr("https:")));
+  EXPECT_THAT(page, Not(HasSubstr(" style=\"")));
+}
+
+TEST(Html, ItsScriptNeverTurnsTextIntoMarkupOrCode) {
+  for (const char* word : {"innerHTML", "outerHTML", "insertAdjacentHTML", "document.write",
+                           "eval(", "Function(", "createContextualFragment", "DOMParser", "fetch(",
+                           "XMLHttpRequest", "WebSocket", "import("}) {
+    EXPECT_EQ(kPageScript.find(word), std::string_view::npos) << word;
+  }
+}
+
+TEST(Html, EveryNameOfTheCorpusStaysTextInEveryField) {
+  const std::vector<std::string> corpus = XssCorpus();
+  ASSERT_GE(corpus.size(), 60u);
+  SampleOptions options;
+  options.names = {"harmless"};
+  options.finest_tiles = 100;
+  options.steps = 60;
+  const std::string shape = Shape(RenderHtml(SampleReport(options)));
+  ASSERT_GT(Count(shape, "\n"), 500u);
+  for (size_t i = 0; i < corpus.size(); ++i) {
+    if (corpus[i].empty()) continue;  // empty cells look different by design
+    options.names = {corpus[i]};
+    const std::string page = RenderHtml(SampleReport(options));
+    EXPECT_EQ(Shape(page), shape) << "payload " << i << ": " << CleanText(corpus[i]);
+  }
+}
+
+TEST(Html, ShowsTablesItDoesNotKnow) {
+  ReportData data = SampleReport();
+  data.tables.push_back({"flights <b>", {{"legs", Integers{7}}}, {}});
+  EXPECT_THAT(RenderHtml(data), HasSubstr("<h3>flights &lt;b&gt;</h3>"));
+}
+
+TEST(Html, RendersARunWithNothingInIt) {
+  const std::string page = RenderHtml({});
+  EXPECT_THAT(page, HasSubstr("A recorded run"));
+  EXPECT_THAT(page, HasSubstr("\"all_steps\":0"));
+}
+
+TEST(Html, StaysSmallForALongRun) {
+  SampleOptions options;
+  options.steps = 100'000;
+  options.workers = 20;
+  options.functions = 20'000;
+  options.finest_tiles = 2'200;
+  options.detail_spans = 2'000;
+  const std::string page = RenderHtml(SampleReport(options));
+  EXPECT_LT(page.size(), 5u << 20);
+  EXPECT_LT(kPageScript.size() + kPageStyle.size(), 60u << 10);
+}
+
+TEST(HtmlJson, ThinsStepsToTheSlowestAndFastestOfEachGroup) {
+  ReportData data;
+  Integers step, begin, end;
+  Texts process;
+  for (int64_t i = 0; i < 30'000; ++i) {
+    process.push_back("p");
+    step.push_back(i);
+    begin.push_back(i * 1000);
+    end.push_back(i * 1000 + (i == 17'017 ? 999 : 100));
+  }
+  data.tables = {{"steps", {{"process", process}, {"step", step}, {"begin_ns", begin},
+                            {"end_ns", end}}, {}}};
+  const std::string json = PageJson(data);
+  EXPECT_THAT(json, HasSubstr("\"all_steps\":30000"));
+  EXPECT_THAT(json, HasSubstr(",17017,"));
+  EXPECT_LE(Count(json.substr(json.find("\"begin_ns\""), json.find("\"end_ns\"") -
+                              json.find("\"begin_ns\"")), ","), kMaxPageSteps + 1);
+}
+
+TEST(HtmlJson, CountsTimesFromTheBeginOfTheRun) {
+  ReportData data;
+  data.tables = {{"processes", {{"process", Texts{"a", "b"}},
+                                {"start_ns", Integers{5'000'700, 5'000'000}}}, {}}};
+  EXPECT_EQ(PageOrigin(data), 5'000'000);
+  EXPECT_THAT(PageJson(data), HasSubstr("\"start_ns\":[700,0]"));
+}
+
+}  // namespace
+}  // namespace crosscut::report

@@ -1,0 +1,32 @@
+// Text as it may stand in a page: names come from the recorded program, so nothing in them is
+// trusted. Times and counts as people read them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace crosscut::report {
+
+// A text longer than this is cut in pages, with its length stated.
+inline constexpr size_t kMaxPageText = 300;       // bytes; names
+inline constexpr size_t kMaxPageSentence = 2000;  // bytes; gaps, notes
+
+// Valid UTF-8 in which everything that could hide or reorder text is visible: control characters
+// as their pictures, bidirectional controls and line separators as <U+202E>, bytes that are no
+// UTF-8 as U+FFFD. At most about `max_bytes`, then an ellipsis and the full length.
+std::string CleanText(std::string_view text, size_t max_bytes = kMaxPageText);
+
+// CleanText, with & < > " ' as entities: safe between tags and inside a quoted attribute.
+std::string EscapeHtml(std::string_view text, size_t max_bytes = kMaxPageText);
+
+// CleanText as a JSON string with its quotes, safe inside <script>: no < > & and no U+2028/9.
+std::string JsonString(std::string_view text);
+
+// "412 ns", "1.234 ms", "12.35 s": four significant digits, three for whole units.
+std::string FormatNs(int64_t ns);
+std::string FormatCount(int64_t count);  // "1,234,567"
+std::string FormatPercent(double part, double whole);  // "12.3 %"; "" where whole is 0
+
+}  // namespace crosscut::report

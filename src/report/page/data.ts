@@ -1,0 +1,116 @@
+// The data that html_json.cc wrote into the page; the two change together. Times are nanoseconds
+// since the run's begin.
+
+export type Cells = (number | null)[];
+
+export interface Processes {
+  rows: number;
+  process: number[];
+  wall_ns?: Cells;
+  start_ns?: Cells;
+}
+
+export interface Overlap {
+  rows: number;
+  process: number[];
+  operation: number[];
+  layers: number[];
+  device: Cells;
+  ns: Cells;
+  corrected_ns?: Cells;
+}
+
+export interface Steps {
+  rows: number;
+  process: number[];
+  step: Cells;
+  kind?: number[];
+  begin_ns: Cells;
+  end_ns: Cells;
+  wall_ns?: Cells;  // without pauses
+  control?: Cells;
+}
+
+export interface Outliers {
+  rows: number;
+  process: number[];
+  step: Cells;
+  kind?: number[];
+  median_ns: Cells;
+  layers: number[];
+  grew_ns: Cells;
+}
+
+export interface Level {
+  tile: number;
+  skip: number[];
+  count: number[];
+  name: number[];
+  op: number[];
+  spans: number[];
+  share: string;
+}
+
+export interface Track {
+  id: number;
+  name: string;
+  device: number;
+  lead: number;
+  ours: number;
+  begin: number;
+  end: number;
+  levels: Level[];
+}
+
+export interface TimelineProcess {
+  id: number;
+  name: string;
+  begin: number;
+  end: number;
+  paused: [number, number][];
+  tracks: Track[];
+}
+
+export interface DetailTrack {
+  id: number;
+  omitted: number;
+  at: number[];
+  ns: number[];
+  name: number[];
+  depth: number[];
+  layer: number[];
+  kind: number[];
+}
+
+export interface Detail {
+  process: number;
+  title: string;
+  begin: number;
+  end: number;
+  tracks: DetailTrack[];
+}
+
+export interface Timeline {
+  begin: number;
+  end: number;
+  omitted: number;
+  texts: string[];
+  processes: TimelineProcess[];
+  details: Detail[];
+}
+
+export interface PageData {
+  version: number;
+  texts: string[];
+  all_steps: number;
+  processes?: Processes;
+  overlap?: Overlap;
+  steps?: Steps;
+  outliers?: Outliers;
+  timeline?: Timeline;
+}
+
+export function readData(): PageData {
+  const element = document.getElementById("data");
+  return JSON.parse(element?.textContent ?? "{}") as PageData;
+}

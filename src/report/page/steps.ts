@@ -1,0 +1,260 @@
+// "Steps over time": one dot per step, the median step as a line, slow steps marked.
+import { PageData } from "./data";
+import { choice, el, fitCanvas } from "./dom";
+import { formatCount, formatMark, formatNs, formatPercent, roundStep } from "./format";
+import { cssColour, onThemeChange } from "./layers";
+import { StepMark, stepsByProcess } from "./timeline_model";
+import { hideTip, Lines, say, showTip } from "./tooltip";
+
+const margin = { left: 74, right: 14, top: 14, bottom: 28 };
+
+const lengthOf = (mark: StepMark) => mark.wall;
+
+// The median that the table of outliers states; where there is none, the step of median length.
+function medianOf(marks: StepMark[]): number {
+  const stated = marks.find((m) => m.slow)?.slow?.median;
+  if (stated) return stated;
+  const full = marks.filter((m) => !m.control).map(lengthOf).sort((a, b) => a - b);
+  return full.length ? full[full.length >> 1] : 0;
+}
+
+export class StepsChart {
+  private readonly canvas = el("canvas", {
+    class: "steps", tabindex: 0, role: "img",
+    "aria-label": "Length of each step over time. Left and right arrows go from step to step, " +
+      "Enter shows the step in the timeline. The table of steps holds the same numbers.",
+  });
+  private readonly summary = el("p", { class: "explain" });
+  private readonly byProcess: Map<string, StepMark[]>;
+  private marks: StepMark[] = [];
+  private median = 0;
+  private chosen = -1;
+  private log = false;
+
+  constructor(
+    section: HTMLElement, private data: PageData,
+    private reveal: ((begin: number, end: number) => void) | null,
+  ) {
+    this.byProcess = stepsByProcess(data);
+    const processes = [...this.byProcess.keys()];
+    if (processes.length === 0) return;
+    section.hidden = false;
+    const sizes = (name: string) => this.byProcess.get(name)?.length ?? 0;
+    const first = processes.reduce((a, b) => (sizes(b) > sizes(a) ? b : a));
+    section.append(this.controls(processes, first), this.canvas, this.key(), this.summary);
+    this.listen();
+    new ResizeObserver(() => this.draw()).observe(this.canvas);
+    onThemeChange(() => this.draw());
+    this.choose(first);
+  }
+
+  private controls(processes: string[], first: string): HTMLElement {
+    const bar = el("div", { class: "controls" });
+    if (processes.length > 1) {
+      const list = el("select", { "aria-label": "Process" });
+      for (const name of processes) list.append(el("option", { selected: name === first }, name));
+      list.addEventListener("change", () => this.choose(processes[list.selectedIndex]));
+      bar.append(list);
+    }
+    bar.append(choice("Scale", [["linear", "Linear"], ["log", "Logarithmic"]], "linear",
+      (value) => { this.log = value === "log"; this.draw(); }));
+    return bar;
+  }
+
+  private key(): HTMLElement {
+    return el("ul", { class: "legend" },
+      el("li", {}, el("i", { class: "key dot" }), "step"),
+      el("li", {}, el("i", { class: "key dot slow" }), "unusually slow"),
+      el("li", {}, el("i", { class: "key dot control" }), "control step, probes off"),
+      el("li", {}, el("i", { class: "key line" }), "median step"));
+  }
+
+  private choose(process: string): void {
+    this.marks = this.byProcess.get(process) ?? [];
+    this.median = medianOf(this.marks);
+    this.chosen = -1;
+    const parts: string[] = [];
+    const slower = this.marks.filter((m) => m.slow).length;
+    parts.push(`The median step took ${formatNs(this.median)}; ${formatCount(slower)} of ` +
+      `${formatCount(this.marks.length)} drawn took unusually long.`);
+    if (this.data.steps && this.data.steps.rows < this.data.all_steps) {
+      parts.push(`Of ${formatCount(this.data.all_steps)} steps ${formatCount(this.data.steps.rows)} ` +
+        "are drawn: the slowest and the fastest of every group of neighbours.");
+    }
+    if (this.reveal) parts.push("Click a dot to see the step in the timeline.");
+    this.summary.textContent = parts.join(" ");
+    this.draw();
+  }
+
+  private place(width: number, height: number): (mark: StepMark) => [number, number] {
+    const begin = this.marks[0].begin;
+    const end = this.marks.reduce((most, m) => Math.max(most, m.begin), begin + 1);
+    const room = width - margin.left - margin.right - 12;
+    const y = this.scale(height);
+    return (mark) => [
+      margin.left + 6 + ((mark.begin - begin) / (end - begin)) * room, y(lengthOf(mark)),
+    ];
+  }
+
+  private scale(height: number): (ns: number) => number {
+    const sizes = this.marks.map(lengthOf);
+    const most = sizes.reduce((a, b) => Math.max(a, b), 1) * 1.05;
+    const low = this.log ? Math.max(1, sizes.reduce((a, b) => Math.min(a, b), most)) * 0.8 : 0;
+    const room = height - margin.top - margin.bottom;
+    const part = this.log
+      ? (ns: number) => Math.log(Math.max(ns, 1) / low) / Math.log(most / low)
+      : (ns: number) => ns / most;
+    return (ns) => margin.top + room * (1 - part(ns));
+  }
+
+  private draw(): void {
+    const context = this.canvas.getContext("2d");
+    const { width, height } = fitCanvas(this.canvas);
+    if (!context || width < 80 || this.marks.length === 0) return;
+    context.fillStyle = cssColour("surface");
+    context.fillRect(0, 0, width, height);
+    context.font = '11px system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif';
+    context.textBaseline = "middle";
+    this.drawAxes(context, width, height);
+    const place = this.place(width, height);
+    this.marks.forEach((mark, index) => this.drawMark(context, mark, place(mark), index));
+  }
+
+  private drawAxes(context: CanvasRenderingContext2D, width: number, height: number): void {
+    const y = this.scale(height);
+    const most = this.marks.reduce((a, m) => Math.max(a, lengthOf(m)), 1);
+    const least = this.marks.reduce((a, m) => Math.min(a, lengthOf(m)), most);
+    const ticks: [number, number][] = [];
+    if (this.log) {
+      for (let power = Math.pow(10, Math.floor(Math.log10(Math.max(1, least)))); power <= most; power *= 10) {
+        for (const lead of [1, 2, 5]) ticks.push([lead * power, lead * power]);
+      }
+    } else {
+      const step = roundStep(most / 3);
+      for (let at = 0; at <= most * 1.04; at += step) ticks.push([at, step]);
+    }
+    context.textAlign = "right";
+    for (const [at, step] of ticks) {
+      const place = y(at);
+      if (place < margin.top - 1 || place > height - margin.bottom + 1) continue;
+      context.fillStyle = cssColour("grid");
+      context.fillRect(margin.left, Math.round(place), width - margin.left - margin.right, 1);
+      context.fillStyle = cssColour("soft");
+      context.fillText(formatMark(at, step, this.log ? at : most), margin.left - 8, place);
+    }
+    context.textAlign = "left";
+    this.drawTimes(context, width, height);
+    if (this.median <= 0) return;
+    context.strokeStyle = cssColour("accent");
+    context.lineWidth = 1.25;
+    context.setLineDash([6, 4]);
+    context.beginPath();
+    context.moveTo(margin.left, y(this.median));
+    context.lineTo(width - margin.right, y(this.median));
+    context.stroke();
+    context.setLineDash([]);
+  }
+
+  private drawTimes(context: CanvasRenderingContext2D, width: number, height: number): void {
+    const begin = this.marks[0].begin;
+    const end = this.marks.reduce((most, m) => Math.max(most, m.begin), begin + 1);
+    const room = width - margin.left - margin.right - 12;
+    const step = roundStep(((end - begin) * 150) / room);
+    context.fillStyle = cssColour("soft");
+    for (let at = Math.ceil(begin / step) * step; at <= end; at += step) {
+      const place = margin.left + 6 + ((at - begin) / (end - begin)) * room;
+      const text = formatMark(at, step, end);
+      if (place + context.measureText(text).width / 2 > width) continue;
+      context.fillText(text, Math.max(0, place - context.measureText(text).width / 2), height - 10);
+    }
+  }
+
+  private drawMark(
+    context: CanvasRenderingContext2D, mark: StepMark, [x, y]: [number, number], index: number,
+  ): void {
+    context.beginPath();
+    if (mark.control) {
+      context.rect(x - 3, y - 3, 6, 6);
+      context.strokeStyle = cssColour("soft");
+      context.lineWidth = 1.5;
+      context.stroke();
+    } else {
+      const far = mark.slow !== null;
+      context.arc(x, y, far ? 4 : this.marks.length > 1500 ? 1.7 : 2.6, 0, 2 * Math.PI);
+      context.fillStyle = cssColour(far ? "slow" : "dot");
+      context.fill();
+    }
+    if (index !== this.chosen) return;
+    context.beginPath();
+    context.arc(x, y, 7, 0, 2 * Math.PI);
+    context.strokeStyle = cssColour("ink");
+    context.lineWidth = 1.5;
+    context.stroke();
+  }
+
+  private nearest(event: MouseEvent): number {
+    const { left, top } = this.canvas.getBoundingClientRect();
+    const place = this.place(this.canvas.clientWidth, this.canvas.clientHeight);
+    let best = -1;
+    let distance = 24 * 24;
+    this.marks.forEach((mark, index) => {
+      const [x, y] = place(mark);
+      const away = (x - event.clientX + left) ** 2 + (y - event.clientY + top) ** 2;
+      if (away < distance) {
+        distance = away;
+        best = index;
+      }
+    });
+    return best;
+  }
+
+  private linesOf(mark: StepMark): Lines {
+    const lines: Lines = [["took", formatNs(lengthOf(mark))]];
+    if (this.median) {
+      lines.push(["of the median", formatPercent(lengthOf(mark), this.median)]);
+    }
+    lines.push(["from", formatNs(mark.begin)]);
+    if (mark.slow) {
+      lines.push(["grew most", `${mark.slow.layers || "nothing known"}, by ${formatNs(mark.slow.grew)}`]);
+    }
+    if (mark.control) lines.push(["", "control step: the probes were off"]);
+    return lines;
+  }
+
+  private select(index: number): void {
+    this.chosen = index;
+    const mark = this.marks[index];
+    if (!mark) {
+      hideTip();
+    } else {
+      const { left, top } = this.canvas.getBoundingClientRect();
+      const [x, y] = this.place(this.canvas.clientWidth, this.canvas.clientHeight)(mark);
+      showTip(`${mark.kind} ${mark.step}`, this.linesOf(mark), left + x, top + y);
+    }
+    this.draw();
+  }
+
+  private listen(): void {
+    this.canvas.addEventListener("pointermove", (event) => this.select(this.nearest(event)));
+    this.canvas.addEventListener("pointerleave", () => this.select(-1));
+    this.canvas.addEventListener("click", (event) => this.open(this.nearest(event)));
+    this.canvas.addEventListener("keydown", (event) => {
+      const move = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+      if (move) {
+        event.preventDefault();
+        this.select(Math.min(Math.max(this.chosen + move, 0), this.marks.length - 1));
+        const mark = this.marks[this.chosen];
+        say(`${mark.kind} ${mark.step}, ${formatNs(lengthOf(mark))}`);
+      } else if (event.key === "Enter") {
+        this.open(this.chosen);
+      }
+    });
+  }
+
+  private open(index: number): void {
+    const mark = this.marks[index];
+    if (!mark || !this.reveal) return;
+    hideTip();
+    this.reveal(mark.begin, mark.end);
+  }
+}

@@ -1,0 +1,290 @@
+// Draws the timeline's rows, ruler and labels on a canvas.
+import { formatMark, roundStep } from "./format";
+import { cssColour, hatched, layerColour, layerNames, stackOrder } from "./layers";
+import { Lane, levelFor, runAt, Span, Tiles } from "./timeline_model";
+import { processHeight, Row, spanHeight, trackHeight, View } from "./timeline_view";
+
+export const rulerHeight = 26;
+
+export interface Frame {
+  context: CanvasRenderingContext2D;
+  width: number;
+  height: number;
+  gutter: number;   // width of the labels
+  scroll: number;   // rows above are scrolled away
+  hover: { row: Row; begin: number; end: number; depth: number } | null;
+}
+
+const stacked = stackOrder.map((name) => layerNames.indexOf(name)).filter((layer) => layer > 0);
+const font = (size: number, weight = 400) =>
+  `${weight} ${size}px system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif`;
+
+let hatches = new Map<string, CanvasPattern | string>();
+
+export function forgetColours(): void {
+  hatches = new Map();
+  inks = new Map();
+}
+
+// The paint of a layer: its colour, with lines for those that are told apart by hatching.
+function paintOf(context: CanvasRenderingContext2D, layer: string): CanvasPattern | string {
+  if (!hatched.has(layer)) return layerColour(layer);
+  let paint = hatches.get(layer);
+  if (paint === undefined) {
+    const tile = document.createElement("canvas");
+    tile.width = tile.height = 6;
+    const brush = tile.getContext("2d")!;
+    brush.fillStyle = layerColour(layer);
+    brush.fillRect(0, 0, 6, 6);
+    brush.strokeStyle = cssColour(`${layer}-line`);
+    brush.lineWidth = 1.4;
+    brush.beginPath();
+    for (const shift of [-6, 0, 6]) {
+      brush.moveTo(shift - 1, 7);
+      brush.lineTo(shift + 7, -1);
+    }
+    brush.stroke();
+    paint = context.createPattern(tile, "repeat") ?? layerColour(layer);
+    hatches.set(layer, paint);
+  }
+  return paint;
+}
+
+// Black or white, whichever reads better on the layer's colour.
+let inks = new Map<string, string>();
+function inkOn(layer: string): string {
+  let ink = inks.get(layer);
+  if (ink === undefined) {
+    const hex = layerColour(layer).replace("#", "");
+    const part = (at: number) => Math.pow(parseInt(hex.slice(at, at + 2), 16) / 255, 2.2);
+    const light = 0.2126 * part(0) + 0.7152 * part(2) + 0.0722 * part(4);
+    ink = light > 0.2 ? "#0c0e12" : "#ffffff";
+    inks.set(layer, ink);
+  }
+  return ink;
+}
+
+function fit(context: CanvasRenderingContext2D, text: string, width: number): string {
+  if (width < 14) return "";
+  if (context.measureText(text).width <= width) return text;
+  let low = 0;
+  let high = text.length;
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (context.measureText(text.slice(0, middle) + "\u2026").width <= width) low = middle;
+    else high = middle - 1;
+  }
+  return low > 0 ? text.slice(0, low) + "\u2026" : "";
+}
+
+export function drawTimeline(frame: Frame, view: View): void {
+  const { context, width, height, gutter, scroll } = frame;
+  context.fillStyle = cssColour("surface");
+  context.fillRect(0, 0, width, height);
+  context.textBaseline = "middle";
+  const scale = (width - gutter) / view.span;
+  const x = (ns: number) => gutter + (ns - view.begin) * scale;
+  context.save();
+  context.beginPath();
+  context.rect(0, rulerHeight, width, height - rulerHeight);
+  context.clip();
+  drawGrid(frame, view, x);
+  for (const row of view.rows) {
+    const top = row.top - scroll + rulerHeight;
+    if (top + row.height < rulerHeight || top > height) continue;
+    context.save();
+    context.beginPath();
+    context.rect(gutter, top, width - gutter, row.height);
+    context.clip();
+    if (row.track < 0) drawSteps(frame, row.lane, view, x, top);
+    else drawTrack(frame, row, view, x, top);
+    drawPauses(frame, row, x, top);
+    context.restore();
+    drawLabel(frame, row, view, top);
+  }
+  context.restore();
+  drawHover(frame, x);
+  drawRuler(frame, view, x);
+}
+
+function marks(frame: Frame, view: View): { step: number; first: number } {
+  const step = roundStep((view.span * 150) / (frame.width - frame.gutter));
+  return { step, first: Math.ceil(view.begin / step) * step };
+}
+
+function drawGrid(frame: Frame, view: View, x: (ns: number) => number): void {
+  const { step, first } = marks(frame, view);
+  frame.context.fillStyle = cssColour("grid");
+  for (let at = first; at <= view.end; at += step) {
+    frame.context.fillRect(Math.round(x(at)), rulerHeight, 1, frame.height);
+  }
+}
+
+function drawRuler(frame: Frame, view: View, x: (ns: number) => number): void {
+  const { context, width, gutter } = frame;
+  context.fillStyle = cssColour("surface");
+  context.fillRect(0, 0, width, rulerHeight);
+  context.fillStyle = cssColour("line");
+  context.fillRect(0, rulerHeight - 1, width, 1);
+  context.font = font(11);
+  context.fillStyle = cssColour("soft");
+  const { step, first } = marks(frame, view);
+  for (let at = first; at <= view.end; at += step) {
+    const text = formatMark(at, step, Math.max(view.span, at));
+    const place = Math.round(x(at));
+    context.fillRect(place, rulerHeight - 6, 1, 5);
+    if (place + context.measureText(text).width + 6 < width) {
+      context.fillText(text, place + 4, rulerHeight / 2);
+    }
+  }
+  context.clearRect(0, 0, gutter, rulerHeight - 1);
+  context.fillStyle = cssColour("surface");
+  context.fillRect(0, 0, gutter, rulerHeight - 1);
+}
+
+function drawLabel(frame: Frame, row: Row, view: View, top: number): void {
+  const { context, gutter, width } = frame;
+  context.fillStyle = cssColour("surface");
+  context.fillRect(0, top, gutter - 1, row.height);
+  context.fillStyle = cssColour("line");
+  if (row.track < 0) context.fillRect(0, top, width, 1);
+  context.fillRect(gutter - 1, top, 1, row.height);
+  const middle = top + (row.track < 0 ? processHeight : trackHeight) / 2;
+  if (row.track < 0) {
+    context.fillStyle = cssColour("ink");
+    context.font = font(12.5, 600);
+    const mark = view.folded.has(row.lane) ? "\u25b8" : "\u25be";
+    context.fillText(mark, 6, middle);
+    context.fillText(fit(context, row.lane.process.name, gutter - 28), 20, middle);
+    return;
+  }
+  const { track } = row.lane.tracks[row.track];
+  context.fillStyle = cssColour(track.ours ? "soft" : "ink");
+  context.font = font(12, track.lead ? 600 : 400);
+  const name = track.device ? `\u25a3 ${track.name}` : track.lead ? `\u2605 ${track.name}` : track.name;
+  context.fillText(fit(context, name, gutter - 28), 20, middle);
+}
+
+function drawSteps(
+  frame: Frame, lane: Lane, view: View, x: (ns: number) => number, top: number,
+): void {
+  const { context } = frame;
+  context.fillStyle = cssColour("life");
+  const from = x(lane.process.begin);
+  context.fillRect(from, top + 8, Math.max(1, x(lane.process.end) - from), processHeight - 15);
+  context.font = font(10.5);
+  lane.steps.forEach((mark, index) => {
+    if (mark.end < view.begin || mark.begin > view.end) return;
+    const left = x(mark.begin);
+    const size = Math.max(0.5, x(mark.end) - left);
+    const gap = size > 6 ? 1 : 0;
+    context.fillStyle = mark.control
+      ? paintOf(context, "control") : cssColour(index % 2 ? "step-odd" : "step-even");
+    context.fillRect(left, top + 8, size - gap, processHeight - 15);
+    const seen = Math.max(left, frame.gutter);
+    const room = Math.min(left + size, frame.width) - seen - 8;
+    if (room < 20) return;
+    const text = fit(context, `${mark.kind} ${mark.step}`, room);
+    if (mark.control) {
+      context.fillStyle = layerColour("control");
+      context.fillRect(seen + 2, top + 10, context.measureText(text).width + 4, 11);
+    }
+    context.fillStyle = mark.control ? inkOn("control") : cssColour("step-ink");
+    context.fillText(text, seen + 4, top + processHeight / 2 + 0.5);
+  });
+}
+
+function drawPauses(frame: Frame, row: Row, x: (ns: number) => number, top: number): void {
+  for (const [begin, end] of row.lane.process.paused) {
+    frame.context.fillStyle = paintOf(frame.context, "unknown");
+    frame.context.fillRect(x(begin), top, Math.max(1, x(end) - x(begin)), row.height);
+  }
+}
+
+function drawTrack(
+  frame: Frame, row: Row, view: View, x: (ns: number) => number, top: number,
+): void {
+  const { track, levels } = row.lane.tracks[row.track];
+  const { context, width, gutter } = frame;
+  context.fillStyle = cssColour("life");
+  const from = x(track.begin);
+  context.fillRect(from, top + 3, Math.max(1, x(track.end) - from), trackHeight - 6);
+  const tiles = levelFor(levels, (2 * view.span) / (width - gutter));
+  if (tiles) drawTiles(frame, tiles, view, x, top);
+  if (row.window) drawSpans(frame, row.window.spans.get(track.id) ?? [], view, x, top);
+}
+
+// Every tile as a stack of its layers' shares, so that a thread that waits half of the time is
+// half as high.
+function drawTiles(
+  frame: Frame, tiles: Tiles, view: View, x: (ns: number) => number, top: number,
+): void {
+  const { context } = frame;
+  const room = trackHeight - 6;
+  const texts = view.model.timeline.texts;
+  context.font = font(10.5);
+  for (let run = runAt(tiles, Math.floor(view.begin / tiles.tile)); run < tiles.first.length; ++run) {
+    const begin = tiles.first[run] * tiles.tile;
+    if (begin > view.end) break;
+    const left = x(begin);
+    const size = Math.max(0.75, x(begin + tiles.count[run] * tiles.tile) - left);
+    let bottom = top + trackHeight - 3;
+    let largest = 0;
+    for (const layer of stacked) {
+      const share = tiles.share[run * layerNames.length + layer];
+      if (!share) continue;
+      if (share > tiles.share[run * layerNames.length + largest]) largest = layer;
+      const high = (room * share) / 255;
+      context.fillStyle = paintOf(context, layerNames[layer]);
+      context.fillRect(left, bottom - high, size, high);
+      bottom -= high;
+    }
+    const seen = Math.max(left, frame.gutter);
+    const space = Math.min(left + size, frame.width) - seen - 8;
+    const wide = tiles.share[run * layerNames.length + largest] > 190 && space > 30;
+    if (!wide || tiles.level.name[run] < 0) continue;
+    context.fillStyle = inkOn(layerNames[largest]);
+    context.fillText(fit(context, texts[tiles.level.name[run]], space), seen + 4,
+      top + trackHeight / 2 + 0.5);
+  }
+}
+
+function drawSpans(
+  frame: Frame, spans: Span[], view: View, x: (ns: number) => number, top: number,
+): void {
+  const { context } = frame;
+  const texts = view.model.timeline.texts;
+  context.font = font(10.5);
+  for (const span of spans) {
+    if (span.begin > view.end) break;
+    if (span.end < view.begin) continue;
+    const left = Math.max(x(span.begin), frame.gutter - 2);
+    const right = Math.min(x(span.end), frame.width + 2);
+    const size = Math.max(0.6, right - left);
+    const y = top + trackHeight + span.depth * spanHeight;
+    const layer = layerNames[span.layer];
+    const grouping = span.kind !== 0;
+    context.fillStyle = grouping ? cssColour("group") : paintOf(context, layer);
+    context.fillRect(left, y, size > 3 ? size - 0.6 : size, spanHeight - 1);
+    if (size < 24) continue;
+    context.fillStyle = grouping ? cssColour("ink") : inkOn(layer);
+    context.fillText(fit(context, texts[span.name] ?? "", size - 8), left + 4, y + spanHeight / 2);
+  }
+}
+
+function drawHover(frame: Frame, x: (ns: number) => number): void {
+  const { context, hover, gutter, width } = frame;
+  if (!hover) return;
+  const left = Math.max(x(hover.begin), gutter);
+  const right = Math.min(x(hover.end), width);
+  const top = hover.row.top - frame.scroll + rulerHeight;
+  const high = hover.row.track < 0 ? processHeight : trackHeight;
+  context.strokeStyle = cssColour("ink");
+  context.lineWidth = 1.5;
+  if (hover.depth >= 0) {
+    context.strokeRect(left, top + trackHeight + hover.depth * spanHeight,
+      Math.max(2, right - left - 0.6), spanHeight - 1);
+  } else {
+    context.strokeRect(left, top + 2, Math.max(2, right - left), high - 4);
+  }
+}

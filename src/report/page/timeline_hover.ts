@@ -1,0 +1,120 @@
+// What lies under a point of the timeline, in words.
+import { formatCount, formatNs, formatPercent } from "./format";
+import { layerNames } from "./layers";
+import { levelFor, runAt, Span, Tiles } from "./timeline_model";
+import { Row, spanHeight, trackHeight, View } from "./timeline_view";
+import { Lines } from "./tooltip";
+
+export interface Found {
+  row: Row;
+  begin: number;
+  end: number;
+  depth: number;  // of an exact span; -1: tiles or a step
+  title: string;
+  lines: Lines;
+}
+
+function rowAt(view: View, y: number): Row | undefined {
+  return view.rows.find((row) => y >= row.top && y < row.top + row.height);
+}
+
+// `y` from the top of all rows, `tolerance` in ns.
+export function find(view: View, at: number, y: number, tolerance: number): Found | null {
+  const row = rowAt(view, y);
+  if (!row) return null;
+  if (row.track < 0) return findStep(row, at, tolerance);
+  const inside = y - row.top - trackHeight;
+  if (inside >= 0 && row.window) {
+    return findSpan(view, row, at, Math.floor(inside / spanHeight), tolerance);
+  }
+  return findTile(view, row, at, tolerance);
+}
+
+function findStep(row: Row, at: number, tolerance: number): Found | null {
+  const { process, steps } = row.lane;
+  const step = steps.find((s) => s.begin <= at + tolerance && at - tolerance < s.end);
+  if (step) {
+    const lines: Lines = [
+      ["took", formatNs(step.wall)],
+      ["from", formatNs(step.begin)],
+    ];
+    if (step.control) lines.push(["", "control step: the probes were off"]);
+    return { row, ...step, depth: -1, title: `${step.kind} ${step.step}`, lines };
+  }
+  const pause = process.paused.find(([begin, end]) => begin <= at && at < end);
+  if (pause) {
+    const [begin, end] = pause;
+    const lines: Lines = [["", "recording was paused here"], ["for", formatNs(end - begin)]];
+    return { row, begin, end, depth: -1, title: process.name, lines };
+  }
+  if (at < process.begin || at > process.end) return null;
+  return {
+    row, begin: process.begin, end: process.end, depth: -1, title: process.name,
+    lines: [["lived", formatNs(process.end - process.begin)],
+      ["threads", formatCount(row.lane.tracks.length)]],
+  };
+}
+
+function findSpan(
+  view: View, row: Row, at: number, depth: number, tolerance: number,
+): Found | null {
+  const { track } = row.lane.tracks[row.track];
+  let best: Span | null = null;
+  let distance = tolerance;
+  for (const span of row.window?.spans.get(track.id) ?? []) {
+    if (span.begin > at + tolerance) break;
+    if (span.depth !== depth || span.end < at - tolerance) continue;
+    const away = at < span.begin ? span.begin - at : at >= span.end ? at - span.end : 0;
+    if (away <= distance) {
+      distance = away;
+      best = span;
+    }
+  }
+  if (!best) return null;
+  const kinds = ["", "operation", "step", "phase"];
+  const lines: Lines = [
+    ["took", formatNs(best.end - best.begin)],
+    ["layer", best.layer ? layerNames[best.layer] : "nothing known"],
+    ["from", formatNs(best.begin)],
+    ["thread", track.name],
+  ];
+  if (kinds[best.kind]) lines.unshift(["", kinds[best.kind]]);
+  const title = view.model.timeline.texts[best.name] ?? "";
+  return { row, begin: best.begin, end: best.end, depth, title, lines };
+}
+
+function findTile(view: View, row: Row, at: number, tolerance: number): Found | null {
+  const { track, levels } = row.lane.tracks[row.track];
+  const tiles = levelFor(levels, 2 * tolerance);
+  if (!tiles) return null;
+  const index = Math.floor(at / tiles.tile);
+  const run = runAt(tiles, index);
+  if (run >= tiles.first.length || tiles.first[run] > index) {
+    if (at < track.begin || at > track.end) return null;
+    const begin = index * tiles.tile;
+    return {
+      row, begin, end: begin + tiles.tile, depth: -1, title: track.name,
+      lines: [["", "nothing known here"], ["at", formatNs(at)]],
+    };
+  }
+  const texts = view.model.timeline.texts;
+  const begin = tiles.first[run] * tiles.tile;
+  const end = begin + tiles.count[run] * tiles.tile;
+  const name = texts[tiles.level.name[run]] ?? track.name;
+  const lines: Lines = [];
+  const operation = texts[tiles.level.op[run]];
+  if (operation !== undefined) lines.push(["operation", operation]);
+  lines.push(...shares(tiles, run));
+  lines.push(["spans", formatCount(tiles.level.spans[run])]);
+  lines.push(["these", formatNs(end - begin)], ["from", formatNs(begin)], ["thread", track.name]);
+  return { row, begin, end, depth: -1, title: name, lines };
+}
+
+function shares(tiles: Tiles, run: number): Lines {
+  const width = layerNames.length;
+  return [...tiles.share.subarray(run * width, (run + 1) * width)]
+    .map((share, layer) => ({ share, layer }))
+    .filter(({ share }) => share > 0)
+    .sort((a, b) => b.share - a.share)
+    .map(({ share, layer }) => [layerNames[layer], formatPercent(share, 255)]);
+}

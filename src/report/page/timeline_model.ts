@@ -1,0 +1,161 @@
+// The timeline's data, unpacked for drawing and looking up by time.
+import { Detail, Level, PageData, Timeline, TimelineProcess, Track } from "./data";
+import { layerNames } from "./layers";
+
+export interface Tiles {
+  tile: number;           // ns of one tile
+  first: Int32Array;      // index of the first tile of each run of equal tiles
+  count: Int32Array;
+  level: Level;
+  share: Uint8Array;      // layerNames.length per run
+}
+
+export interface Span {
+  begin: number;
+  end: number;
+  name: number;
+  depth: number;
+  layer: number;
+  kind: number;
+}
+
+export interface Window {
+  detail: Detail;
+  spans: Map<number, Span[]>;  // by track id
+  depth: Map<number, number>;  // rows that the track needs
+}
+
+export interface StepMark {
+  step: number;
+  kind: string;
+  begin: number;
+  end: number;
+  wall: number;  // without pauses
+  control: boolean;
+  slow: { median: number; layers: string; grew: number } | null;  // an outlier, and in what
+}
+
+export interface Lane {
+  process: TimelineProcess;
+  steps: StepMark[];
+  tracks: { track: Track; levels: Tiles[] }[];
+}
+
+export interface Model {
+  timeline: Timeline;
+  lanes: Lane[];
+  windows: Window[];
+}
+
+function unpackShares(text: string, runs: number): Uint8Array {
+  const width = layerNames.length;
+  const share = new Uint8Array(runs * width);
+  let run = 0;
+  for (let at = 0; at < text.length && run < runs;) {
+    if (text[at] === ",") {
+      ++run;
+      ++at;
+      continue;
+    }
+    const layer = text.charCodeAt(at) - 96;
+    share[run * width + layer] = parseInt(text.slice(at + 1, at + 3), 16);
+    at += 3;
+  }
+  return share;
+}
+
+function unpackLevel(level: Level): Tiles {
+  const first = new Int32Array(level.skip.length);
+  const count = Int32Array.from(level.count);
+  let next = 0;
+  for (let i = 0; i < first.length; ++i) {
+    first[i] = next + level.skip[i];
+    next = first[i] + count[i];
+  }
+  return { tile: level.tile, first, count, level, share: unpackShares(level.share, first.length) };
+}
+
+function unpackWindow(detail: Detail): Window {
+  const spans = new Map<number, Span[]>();
+  const depth = new Map<number, number>();
+  for (const track of detail.tracks) {
+    let at = detail.begin;
+    let deepest = -1;
+    spans.set(track.id, track.at.map((step, i) => {
+      at += step;
+      deepest = Math.max(deepest, track.depth[i]);
+      return {
+        begin: at, end: at + track.ns[i], name: track.name[i], depth: track.depth[i],
+        layer: track.layer[i], kind: track.kind[i],
+      };
+    }));
+    depth.set(track.id, deepest + 1);
+  }
+  return { detail, spans, depth };
+}
+
+function markOutliers(data: PageData, marks: Map<string, StepMark[]>): void {
+  const outliers = data.outliers;
+  for (let row = 0; outliers && row < outliers.rows; ++row) {
+    const kind = outliers.kind ? data.texts[outliers.kind[row]] : null;
+    const mark = marks.get(data.texts[outliers.process[row]])
+      ?.find((m) => m.step === outliers.step[row] && (kind === null || m.kind === kind));
+    if (!mark) continue;
+    mark.slow = {
+      median: outliers.median_ns[row] ?? 0,
+      layers: data.texts[outliers.layers[row]],
+      grew: outliers.grew_ns[row] ?? 0,
+    };
+  }
+}
+
+export function stepsByProcess(data: PageData): Map<string, StepMark[]> {
+  const marks = new Map<string, StepMark[]>();
+  const steps = data.steps;
+  for (let row = 0; steps && row < steps.rows; ++row) {
+    const begin = steps.begin_ns[row];
+    const end = steps.end_ns[row];
+    if (begin === null || end === null) continue;
+    const process = data.texts[steps.process[row]];
+    const list = marks.get(process) ?? [];
+    marks.set(process, list);
+    list.push({
+      step: steps.step[row] ?? row,
+      kind: steps.kind ? data.texts[steps.kind[row]] : "step",
+      begin,
+      end,
+      wall: steps.wall_ns?.[row] ?? end - begin,
+      control: steps.control?.[row] === 1,
+      slow: null,
+    });
+  }
+  markOutliers(data, marks);
+  return marks;
+}
+
+export function modelOf(data: PageData, timeline: Timeline): Model {
+  const steps = stepsByProcess(data);
+  const lanes = timeline.processes.map((process) => ({
+    process,
+    steps: steps.get(process.name) ?? [],
+    tracks: process.tracks.map((track) => ({ track, levels: track.levels.map(unpackLevel) })),
+  }));
+  return { timeline, lanes, windows: timeline.details.map(unpackWindow) };
+}
+
+// The coarsest level whose tiles are at most `wanted` ns, else the finest.
+export function levelFor(levels: Tiles[], wanted: number): Tiles | undefined {
+  return levels.find((level) => level.tile <= wanted) ?? levels[levels.length - 1];
+}
+
+// The run of tiles at or after tile `index`.
+export function runAt(tiles: Tiles, index: number): number {
+  let low = 0;
+  let high = tiles.first.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (tiles.first[middle] + tiles.count[middle] <= index) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

@@ -1,0 +1,95 @@
+#include "src/report/table_text.h"
+
+#include <cmath>
+#include <cstdio>
+
+#include "src/base/utf8.h"
+
+namespace crosscut::report {
+namespace {
+
+using analyze::Column;
+using analyze::Table;
+
+std::string CsvText(std::string_view text) {
+  const bool formula = !text.empty() && std::string_view("=+-@\t\r").find(text[0]) !=
+                                            std::string_view::npos;
+  if (!formula && text.find_first_of(",\"\r\n") == std::string_view::npos) {
+    return std::string(text);
+  }
+  std::string out = formula ? "\"'" : "\"";
+  for (const char c : text) {
+    if (c == '"') out += '"';
+    out += c;
+  }
+  return out + '"';
+}
+
+std::string RealText(double value) {
+  if (!std::isfinite(value)) return "";
+  char text[40];
+  std::snprintf(text, sizeof text, "%.9g", value);
+  return text;
+}
+
+std::string CsvCell(const Column& column, size_t row) {
+  if (const auto* cells = std::get_if<analyze::Integers>(&column.cells)) {
+    return (*cells)[row] == analyze::kMissing ? "" : std::to_string((*cells)[row]);
+  }
+  if (const auto* cells = std::get_if<analyze::Reals>(&column.cells)) {
+    return RealText((*cells)[row]);
+  }
+  return CsvText(std::get<analyze::Texts>(column.cells)[row]);
+}
+
+std::string JsonCell(const Column& column, size_t row) {
+  if (const auto* cells = std::get_if<analyze::Texts>(&column.cells)) {
+    return JsonText((*cells)[row]);
+  }
+  const std::string text = CsvCell(column, row);
+  return text.empty() ? "null" : text;
+}
+
+}  // namespace
+
+std::string RenderCsv(const Table& table) {
+  std::string out;
+  for (size_t c = 0; c < table.columns.size(); ++c) {
+    out += (c == 0 ? "" : ",") + CsvText(table.columns[c].name);
+  }
+  out += '\n';
+  for (size_t row = 0; row < table.rows(); ++row) {
+    for (size_t c = 0; c < table.columns.size(); ++c) {
+      if (c != 0) out += ',';
+      out += CsvCell(table.columns[c], row);
+    }
+    out += '\n';
+  }
+  return out;
+}
+
+std::string RenderJson(const Table& table) {
+  std::string out = "{\"table\": " + JsonText(table.name) +
+                    ", \"rows\": " + std::to_string(table.rows()) + ", \"notes\": [";
+  for (size_t i = 0; i < table.notes.size(); ++i) {
+    out += (i == 0 ? "" : ", ") + JsonText(table.notes[i]);
+  }
+  out += "], \"columns\": {";
+  for (size_t c = 0; c < table.columns.size(); ++c) {
+    out += (c == 0 ? "\n  " : ",\n  ") + JsonText(table.columns[c].name) + ": [";
+    for (size_t row = 0; row < table.rows(); ++row) {
+      if (row != 0) out += ", ";
+      out += JsonCell(table.columns[c], row);
+    }
+    out += ']';
+  }
+  return out + "}}\n";
+}
+
+std::string JsonText(std::string_view text) {
+  std::string out = "\"";
+  base::AppendJsonEscaped(text, &out);
+  return out + '"';
+}
+
+}  // namespace crosscut::report

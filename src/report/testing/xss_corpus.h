@@ -1,0 +1,11 @@
+// Names that try to run as code or to break out of where they stand in a page.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace crosscut::report {
+
+std::vector<std::string> XssCorpus();
+
+}  // namespace crosscut::report
