@@ -1,0 +1,71 @@
+"""Crosscut: where the wall time of an ML program goes, per operation and process, by layer.
+
+Most programs need none of this: ``crosscut record -- python train.py`` records them as they are.
+This module marks what only the program knows, and controls a recording from inside:
+
+    import crosscut
+    with crosscut.operation("rollout"):     # a row of the report; also a decorator
+        ...
+    crosscut.step()                         # a pass of the main loop begins
+
+Everything may be called from any thread, with or without a session; without one, a mark costs some
+nanoseconds. Nothing prints. Wrong types raise TypeError or ValueError; what goes wrong on the
+machine (a full disk, no memory) returns False and is told by :func:`error`, so that measuring never
+stops the program. Reading a run: :func:`read`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+try:
+    from crosscut import _record
+except ImportError as missing:  # a Python this package has no recorder for: marks do nothing
+    from crosscut import _norecord as _record  # type: ignore[no-redef]
+
+    _record.set_reason(str(missing))
+
+from crosscut import _decorate
+
+operation = _record.operation
+step = _record.step
+step_end = _record.step_end
+lead = _record.lead
+phase = _record.phase
+process_name = _record.process_name
+meta = _record.meta
+instant = _record.instant
+counter = _record.counter
+error = _record.error
+active = _record.active
+run_dir = _record.run_dir
+
+_record.set_decorator(_decorate.decorate)
+
+__version__ = _record.version()
+# Where the rest of the names comes from, at their first use: `import crosscut` stays cheap.
+_LATER = {
+    "start": "_session", "stop": "_session", "pause": "_session", "resume": "_session",
+    "snapshot": "_session", "session": "_session", "wrap": "_session", "schedule": "_schedule",
+    "read": "reading",
+}
+__all__ = [
+    "active", "counter", "error", "instant", "lead", "meta", "operation", "pause", "phase",
+    "process_name", "read", "resume", "run_dir", "schedule", "session", "snapshot", "start",
+    "step", "step_end", "stop", "wrap", "__version__",
+]
+
+
+def __getattr__(name: str) -> Any:
+    module_name = _LATER.get(name)
+    if module_name is None:
+        raise AttributeError(f"module 'crosscut' has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(f"crosscut.{module_name}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(set(globals()) | set(_LATER))

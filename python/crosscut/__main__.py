@@ -1,0 +1,24 @@
+"""`python -m crosscut ...` and the installed command: hands over to the program crosscut/bin."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+
+def main() -> int:
+    """Becomes bin/crosscut with the same arguments; runs `doctor` here, where Python is needed."""
+    if len(sys.argv) > 1 and sys.argv[1] == "doctor":
+        from crosscut import _doctor
+
+        return _doctor.main(sys.argv[2:])
+    program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin", "crosscut")
+    try:
+        os.execv(program, [program, *sys.argv[1:]])
+    except OSError as error:
+        print(f"crosscut: {program}: {error.strerror}", file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

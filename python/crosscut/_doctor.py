@@ -1,0 +1,86 @@
+"""`crosscut doctor [--build]`: what of Crosscut is found for this Python, and what is missing."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import importlib.util
+import os
+import sys
+from collections.abc import Iterator
+
+Finding = tuple[str, bool, str]  # what, whether it is there, words
+
+
+def _module(name: str, purpose: str) -> Finding:
+    try:
+        importlib.import_module(name)
+    except Exception as error:
+        return name, False, f"{purpose}: {type(error).__name__}: {error}"
+    return name, True, purpose
+
+
+def _files() -> Iterator[Finding]:
+    root = os.path.dirname(os.path.abspath(__file__))
+    for path, purpose in (
+        ("bin/crosscut", "the command line"),
+        ("lib/libcrosscut.so.1", "the recorder"),
+        ("lib/libcrosscut_preload.so", "reaches isolated Pythons and programs that are none"),
+        ("inject/sitecustomize.py", "reaches Python programs"),
+        ("include/crosscut/crosscut.h", "for programs in C and C++"),
+    ):
+        yield path, os.path.exists(os.path.join(root, path)), purpose
+
+
+def _torch(build: bool) -> Iterator[Finding]:
+    if importlib.util.find_spec("torch") is None:
+        yield "torch", True, "not installed here: nothing to build"
+        return
+    try:
+        from crosscut.adapters import torch_build
+    except ImportError as error:
+        yield "torch shim", False, str(error)
+        return
+    try:
+        path = torch_build.build() if build else torch_build.find()
+    except Exception as error:
+        yield "torch shim", False, f"{type(error).__name__}: {error}"
+        return
+    if path:
+        yield "torch shim", True, str(path)
+    else:
+        yield "torch shim", False, "not built for this torch: crosscut doctor --build"
+
+
+def _memory() -> Iterator[Finding]:
+    try:
+        facts = os.statvfs("/dev/shm")
+        free = facts.f_bavail * facts.f_frsize >> 20
+        yield "/dev/shm", free >= 64, f"{free} MiB free; rings fall back to the run directory"
+    except OSError as error:
+        yield "/dev/shm", False, f"{error.strerror}; rings stand in the run directory"
+
+
+def findings(build: bool) -> Iterator[Finding]:
+    """Everything that is checked, in the order in which it matters."""
+    version = ".".join(map(str, sys.version_info[:3]))
+    yield "Python", (3, 10) <= sys.version_info[:2] <= (3, 13), f"{version}, {sys.executable}"
+    yield from _files()
+    yield _module("crosscut._record", "annotations and sessions in Python")
+    yield _module("crosscut._pycalls", "the boundary between Python and native code")
+    yield _module("crosscut._read", "tables in Python")
+    yield from _memory()
+    yield from _torch(build)
+
+
+def main(arguments: list[str]) -> int:
+    """Prints what is found; 1 where something is missing."""
+    parser = argparse.ArgumentParser(prog="crosscut doctor", description=__doc__)
+    parser.add_argument("--build", action="store_true",
+                        help="build the PyTorch part for the installed torch")
+    options = parser.parse_args(arguments)
+    missing = 0
+    for what, there, words in findings(options.build):
+        missing += not there
+        print(f"{'ok     ' if there else 'MISSING'}  {what}: {words}")
+    return 1 if missing else 0

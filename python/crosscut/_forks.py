@@ -1,0 +1,68 @@
+"""Forked children of a recorded Python: each opens its own log and knows its parent."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import crosscut
+
+_record = crosscut._record
+_watching = False
+_method = "fork"
+_recording = False  # when fork() was called
+
+
+def leave_note(message: str) -> None:
+    """Leaves word for `crosscut record` where there is no session to state it in."""
+    try:
+        path = os.path.join(os.environ["CROSSCUT_RUN"], f"note-{os.getpid()}.txt")
+        with open(path, "a", encoding="utf-8") as note:
+            version = ".".join(map(str, sys.version_info[:3]))
+            note.write(f"process {os.getpid()} (Python {version}) is not recorded: {message}\n")
+    except (OSError, KeyError):
+        pass
+
+
+def state_method(method: str) -> None:
+    """How the children that this process forks came to be: fork, or forkserver."""
+    global _method
+    _method = method
+
+
+def tell_children() -> None:
+    """Puts this process's key where the processes it starts will look for their parent's."""
+    key = _record.process_key()
+    if key:
+        os.environ["CROSSCUT_PARENT"] = key
+
+
+def watch() -> None:
+    """Follows os.fork() and what stands on it, from now on; once."""
+    global _watching
+    _record.follow_fork(True)
+    if not _watching:
+        _watching = True
+        os.register_at_fork(before=_before, after_in_parent=_record.after_fork_in_parent,
+                            after_in_child=_in_child)
+
+
+def _before() -> None:
+    global _recording
+    _recording = _record.active()
+    _record.before_fork()
+
+
+def _in_child() -> None:
+    _record.after_fork_in_child()
+    if not _recording:
+        return
+    try:
+        if not _record.active():
+            leave_note(_record.error())
+            return
+        _record.meta("start_method", _method)
+        if "CROSSCUT_RUN" in os.environ:
+            tell_children()
+    except Exception as error:
+        leave_note(f"{type(error).__name__}: {error}")

@@ -1,0 +1,92 @@
+"""What happens in a Python that `crosscut record` started, before its first line.
+
+Called by inject/sitecustomize.py, or by the preloaded library where Python was told to ignore its
+environment. Opens the session, states who this process is, brings in the sources.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import crosscut
+from crosscut import _forks, _sources
+
+_record = crosscut._record
+_installed = False
+
+
+def install() -> None:
+    """Begins to record this process, once. Never raises, never prints."""
+    global _installed
+    if _installed or not os.environ.get("CROSSCUT_RUN"):
+        return
+    _installed = True
+    try:
+        if _record.__name__ != "crosscut._record":
+            _forks.leave_note(crosscut.error())
+            return
+        if _record.start() != 0 and not _record.active():
+            _forks.leave_note(_record.error())
+            return
+        _state_identity()
+        _forks.watch()
+        _sources.activate(os.environ.get("CROSSCUT_PYTHON") or "boundary")
+    except Exception as error:
+        _forks.leave_note(f"{type(error).__name__}: {error}")
+
+
+def start_method(argv: list[str], parent: str, pid: int) -> str:
+    """How a process came to be, told from its arguments and its parent's key."""
+    if "--multiprocessing-fork" in argv:
+        return "spawn"
+    if not parent:
+        return "record"
+    return "exec" if parent.startswith(f"p{pid}-") else "subprocess"
+
+
+def helper_name(argv: list[str]) -> str:
+    """The name of one of multiprocessing's own processes, "" for the program's."""
+    code = argv[argv.index("-c") + 1] if "-c" in argv[:-1] else ""
+    for helper in ("forkserver", "resource_tracker", "semaphore_tracker"):
+        if code.startswith(f"from multiprocessing.{helper} import main"):
+            return helper
+    return ""
+
+
+def script_of(argv: list[str]) -> str:
+    """What a Python runs, from its command line: a script, a module or "" (-c, stdin)."""
+    words = iter(argv[1:])
+    for word in words:
+        if not word.startswith("-") or word == "-":
+            return "" if word == "-" else word
+        if word == "--check-hash-based-pycs":
+            next(words, "")
+        if word.startswith("--"):
+            continue
+        for place, letter in enumerate(word[1:], 2):
+            rest = word[place:]
+            if letter == "c":
+                return ""
+            if letter == "m":
+                return rest or next(words, "")
+            if letter in "WX":
+                if not rest:
+                    next(words, "")
+                break
+    return ""
+
+
+def _state_identity() -> None:
+    argv = list(getattr(sys, "orig_argv", ()))
+    parent = os.environ.get("CROSSCUT_PARENT", "")
+    _record.meta("start_method", start_method(argv, parent, os.getpid()))
+    script = script_of(argv)
+    if script:
+        _record.meta("script", script)
+    _record.meta("python", ".".join(map(str, sys.version_info[:3])))
+    helper = helper_name(argv)
+    if helper:
+        _record.process_name(f"multiprocessing {helper}")
+    _forks.state_method("forkserver" if helper == "forkserver" else "fork")
+    _forks.tell_children()

@@ -1,0 +1,80 @@
+"""What `crosscut._record` offers, for a Python without a recorder: nothing is recorded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_reason = "no recorder for this Python"
+_decorator: Any = None
+_NOT_RUNNING, _OFF = 3, 6
+
+
+def set_reason(reason: str) -> None:
+    global _reason
+    _reason = reason
+
+
+def set_decorator(decorator: Any) -> None:
+    global _decorator
+    _decorator = decorator
+
+
+class operation:
+    def __new__(cls, name: Any) -> Any:
+        if isinstance(name, str):
+            return super().__new__(cls)
+        if not callable(name):
+            raise TypeError(f"operation(): the name must be a str, not {type(name).__name__}")
+        return name
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __enter__(self) -> operation:
+        return self
+
+    def __exit__(self, *error: Any) -> bool:
+        return False
+
+    def __call__(self, function: Any) -> Any:
+        return function
+
+
+def version() -> str:
+    return "0.1.0"
+
+
+def error() -> str:
+    return _reason
+
+
+def run_dir() -> str:
+    return ""
+
+
+def active() -> bool:
+    return False
+
+
+def step(kind: str | None = None, /) -> int:
+    return 0
+
+
+def start(**options: Any) -> int:
+    return _OFF
+
+
+def _refuse() -> int:
+    return _NOT_RUNNING
+
+
+stop = pause = resume = snapshot = _refuse
+
+
+def _ignore(*args: Any) -> None:
+    return None
+
+
+step_end = lead = phase = process_name = meta = instant = counter = _ignore
+source_state = follow_fork = set_step_hook = _ignore
+before_fork = after_fork_in_parent = after_fork_in_child = _ignore

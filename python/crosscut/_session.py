@@ -1,0 +1,143 @@
+"""Sessions as the program itself starts and stops them."""
+
+from __future__ import annotations
+
+import os
+from types import ModuleType, TracebackType
+from typing import Any, Literal
+
+import crosscut
+from crosscut import _forks, _sources
+from crosscut._schedule import Schedule
+
+_record = crosscut._record
+
+Policy = Literal["drop-newest", "flight-recorder"]
+
+
+class _Follower:
+    """Carries out a schedule: called at every crosscut.step() with the number of the step."""
+
+    def __init__(self, plan: Schedule) -> None:
+        self._plan = plan
+        self._first: int | None = None
+        self._paused = False
+        self._phase = ""
+
+    def __call__(self, number: int) -> None:
+        if self._first is None:
+            self._first = number
+        self.enter(number - self._first)
+
+    def enter(self, step: int) -> None:
+        action = self._plan.action(step)
+        if action == "done":
+            stop()
+            return
+        if action == "skip":
+            if not self._paused:
+                self._paused = pause()
+            return
+        if self._paused:
+            self._paused = not resume()
+        name = "warmup" if action == "warmup" else "active"
+        if name != self._phase:
+            self._phase = name
+            _record.phase(name)
+
+
+def start(
+    run_dir: str | os.PathLike[str] | None = None,
+    *,
+    memory_mib: int = 0,
+    policy: Policy = "drop-newest",
+    keep_seconds: float = 0.0,
+    control_percent: float = -1.0,
+    seed: int = 0,
+    python: Literal["off", "boundary", "calls"] | None = None,
+    plan: Schedule | None = None,
+) -> bool:
+    """Begins to record this process and the children it forks; returns whether it does.
+
+    `run_dir` is made where absent (default: CROSSCUT_RUN, else ./crosscut-<pid>). `memory_mib` caps
+    everything Crosscut holds in this process (0: 64). With the policy "flight-recorder" the newest
+    `keep_seconds` are kept and `snapshot` writes them. `control_percent`: the share of steps that
+    run without probes, to measure Crosscut's own cost (< 0: 5). `python`: what is recorded of
+    Python, by default the boundary between Python and native code.
+
+    False, with the words in `crosscut.error()`, where the session of `crosscut record` runs
+    already, or where it cannot be had. Takes about a millisecond. ValueError for unknown words.
+    """
+    if policy not in ("drop-newest", "flight-recorder"):
+        raise ValueError(f"start(): policy {policy!r} is neither drop-newest nor flight-recorder")
+    if python not in (None, "off", "boundary", "calls"):
+        raise ValueError(f"start(): python={python!r} is none of off, boundary, calls")
+    path = None if run_dir is None else os.path.abspath(os.fspath(run_dir))
+    code = _record.start(
+        run_dir=path, memory_bytes=memory_mib << 20, flight_recorder=policy == "flight-recorder",
+        keep_seconds=keep_seconds, control_percent=control_percent, seed=seed)
+    if code != 0:
+        return False
+    _forks.watch()
+    _sources.activate(python or os.environ.get("CROSSCUT_PYTHON") or "boundary")
+    if plan is not None:
+        follower = _Follower(plan)
+        _record.set_step_hook(follower)
+        follower.enter(0)
+    return True
+
+
+def stop() -> bool:
+    """Ends the session; False where none runs. Waits for nothing that grows with the recording."""
+    _record.set_step_hook(None)
+    return _record.stop() == 0
+
+
+def pause() -> bool:
+    """Time from here to `resume` is no part of the window. False where nothing is recorded."""
+    return _record.pause() == 0
+
+
+def resume() -> bool:
+    """Ends a pause. False where there is none."""
+    return _record.resume() == 0
+
+
+def snapshot() -> bool:
+    """Flight recorder: writes what is kept; True when it is on disk."""
+    return _record.snapshot() == 0
+
+
+class session:
+    """A session as a context manager: `with crosscut.session("run"): ...`. Takes what `start`
+    takes. Where a session runs already (`crosscut record`), that one goes on and is left alone."""
+
+    def __init__(self, run_dir: str | os.PathLike[str] | None = None, **options: Any) -> None:
+        self._run_dir = run_dir
+        self._options = options
+        self.started = False
+
+    @property
+    def run_dir(self) -> str:
+        """Where this process records; "" when it does not."""
+        return _record.run_dir()
+
+    def __enter__(self) -> session:
+        self.started = start(self._run_dir, **self._options)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> Literal[False]:
+        if self.started:
+            self.started = False
+            stop()
+        return False
+
+
+def wrap(module: ModuleType | str, *, layer: str = "native", names: str | None = None) -> int:
+    """Records calls from Python into the native functions of `module` as spans of `layer`
+    (framework, runtime, simulator, data, comm, native, idle); `names` is a regular expression that
+    a function's name must match whole. Returns how many functions that are; 0 also where the
+    boundary source is missing. ValueError for an unknown layer, ImportError for an unknown module.
+    """
+    return _sources.wrap(module, layer, names)

@@ -1,0 +1,112 @@
+"""Brings the sources into this process: the Python boundary now, PyTorch when it is imported.
+
+A source that is missing or fails is a line in the table `sources` and nothing else.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from types import ModuleType
+from typing import Any
+
+import crosscut
+from crosscut import _hooks
+
+_record = crosscut._record
+_pycalls: Any = None
+_active = False
+_LAYERS = ("python", "framework", "runtime", "simulator", "data", "comm", "native", "idle")
+
+
+def report_missing(name: str, message: str) -> None:
+    """States that a source is absent, and why."""
+    _record.source_state(name, "", "missing", message)
+
+
+def report_failure(name: str, error: BaseException) -> None:
+    """States that a source broke; the program goes on without it."""
+    _record.source_state(name, "", "failed", f"{type(error).__name__}: {error}")
+
+
+def wanted(name: str) -> bool:
+    """Whether CROSSCUT_SOURCES (names joined by commas; unset: all) has `name`."""
+    chosen = os.environ.get("CROSSCUT_SOURCES", "")
+    return not chosen or name in [word.strip() for word in chosen.split(",")]
+
+
+def activate(python: str) -> None:
+    """Registers all sources of this process, once. `python`: off, boundary or calls."""
+    global _active
+    if _active:
+        return
+    _active = True
+    try:
+        if python != "off":
+            _activate_boundary(python)
+        if wanted("pytorch"):
+            _hooks.after_import("torch", _adapt_torch)
+        _wrap_named(os.environ.get("CROSSCUT_WRAP", ""))
+    except Exception as error:
+        report_failure("python", error)
+
+
+def _activate_boundary(python: str) -> None:
+    global _pycalls
+    try:
+        from crosscut import _pycalls as pycalls
+    except ImportError as error:
+        report_missing("pycalls", str(error))
+        return
+    _pycalls = pycalls
+    try:
+        for name in pycalls.known_modules():
+            _hooks.after_import(name, _patch)
+        if python == "calls":
+            pycalls.start_calls()
+    except Exception as error:
+        report_failure("pycalls", error)
+
+
+def _patch(module: ModuleType) -> None:
+    _pycalls.patch_known(module.__name__)
+
+
+def _adapt_torch(module: ModuleType) -> None:
+    try:
+        from crosscut.adapters import torch as adapter
+    except ImportError as error:
+        report_missing("pytorch", str(error))
+        return
+    adapter.install(module)
+
+
+def _wrap_named(text: str) -> None:
+    """CROSSCUT_WRAP: MODULE:LAYER, joined by commas."""
+    for word in filter(None, text.split(",")):
+        name, _, layer = word.partition(":")
+        layer = layer or "native"
+        if layer in _LAYERS:
+            _hooks.after_import(name, lambda module, layer=layer: _wrap_module(module, layer, None))
+
+
+def _wrap_module(module: ModuleType, layer: str, names: str | None) -> int:
+    if _pycalls is None:
+        return 0
+    if names is None:
+        return int(_pycalls.patch_module(module, layer, types=True))
+    import re
+
+    matches = re.compile(names).fullmatch
+    return int(_pycalls.patch_module(module, layer, lambda name: matches(name) is not None,
+                                     types=True))
+
+
+def wrap(module: ModuleType | str, layer: str, names: str | None) -> int:
+    """See `crosscut.wrap`."""
+    if layer not in _LAYERS:
+        raise ValueError(f"wrap(): layer {layer!r} is none of {', '.join(_LAYERS)}")
+    if isinstance(module, str):
+        __import__(module)
+        module = sys.modules[module]
+    return _wrap_module(module, layer, names)

@@ -1,0 +1,286 @@
+// The module crosscut._record: annotations and the session, over the C API. Everything that is
+// not on the hot path stands in Python, in the package.
+#include "python/ext/record_operation.h"
+
+#include <cstdint>
+
+#include "crosscut/crosscut.h"
+#include "python/ext/record_calibrate.h"
+
+namespace crosscut::python {
+namespace {
+
+PyObject* step_hook = nullptr;  // called with the number of each step that begins
+PyObject* ids[2] = {nullptr, nullptr};  // text -> id of instants and counters; of kinds of steps
+
+// The id of `text` through the cache `ids[which]`; 0 with an exception set on failure.
+uint32_t CachedId(int which, PyObject* text, int kind) {
+  PyObject* known = PyDict_GetItemWithError(ids[which], text);
+  if (known != nullptr) return static_cast<uint32_t>(PyLong_AsUnsignedLong(known));
+  if (PyErr_Occurred()) return 0;
+  const uint32_t id = NameId(text, kind, CROSSCUT_LAYER_NONE);
+  if (id == 0) return 0;
+  PyObject* number = PyLong_FromUnsignedLong(id);
+  if (number == nullptr || PyDict_SetItem(ids[which], text, number) != 0) PyErr_Clear();
+  Py_XDECREF(number);
+  return id;
+}
+
+PyObject* Bool(bool value) { return PyBool_FromLong(value); }
+
+PyObject* Start(PyObject*, PyObject* args, PyObject* keywords) {
+  static const char* names[] = {"run_dir",      "memory_bytes",    "flight_recorder",
+                                "keep_seconds", "control_percent", "seed",
+                                nullptr};
+  const char* run_dir = nullptr;
+  Py_ssize_t memory = 0;
+  int flight = 0;
+  unsigned long long seed = 0;
+  crosscut_options options = {};
+  options.struct_size = sizeof options;
+  options.control_percent = -1;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "|znpddK:start", const_cast<char**>(names),
+                                   &run_dir, &memory, &flight, &options.keep_seconds,
+                                   &options.control_percent, &seed)) {
+    return nullptr;
+  }
+  options.run_dir = run_dir;
+  options.memory_bytes = memory > 0 ? static_cast<size_t>(memory) : 0;
+  options.policy = flight ? CROSSCUT_FLIGHT_RECORDER : CROSSCUT_DROP_NEWEST;
+  options.seed = seed;
+  int code;
+  // The recorder may wait for its drain, which may wait for the GIL to calibrate.
+  Py_BEGIN_ALLOW_THREADS;
+  code = crosscut_start(&options);
+  Py_END_ALLOW_THREADS;
+  if (code == CROSSCUT_OK) {
+    ForgetOpenOperations();
+    ThisThreadRunsPython();
+    crosscut_base(CROSSCUT_PYTHON);
+  }
+  return PyLong_FromLong(code);
+}
+
+PyObject* Stop(PyObject*, PyObject*) {
+  const int code = crosscut_stop();
+  if (code == CROSSCUT_OK) ForgetOpenOperations();
+  return PyLong_FromLong(code);
+}
+
+PyObject* Pause(PyObject*, PyObject*) { return PyLong_FromLong(crosscut_pause()); }
+PyObject* Resume(PyObject*, PyObject*) { return PyLong_FromLong(crosscut_resume()); }
+
+PyObject* Snapshot(PyObject*, PyObject*) {
+  int code;
+  Py_BEGIN_ALLOW_THREADS;
+  code = crosscut_snapshot();
+  Py_END_ALLOW_THREADS;
+  return PyLong_FromLong(code);
+}
+
+PyObject* Active(PyObject*, PyObject*) { return Bool(crosscut_active() != 0); }
+PyObject* Error(PyObject*, PyObject*) { return PyUnicode_FromString(crosscut_error()); }
+PyObject* Version(PyObject*, PyObject*) { return PyUnicode_FromString(crosscut_version()); }
+PyObject* RunDir(PyObject*, PyObject*) { return PyUnicode_DecodeFSDefault(crosscut_run_dir()); }
+
+PyObject* ProcessKey(PyObject*, PyObject*) {
+  return PyUnicode_DecodeFSDefault(crosscut_process_key());
+}
+
+PyObject* FollowFork(PyObject*, PyObject* on) {
+  const int truth = PyObject_IsTrue(on);
+  if (truth < 0) return nullptr;
+  crosscut_follow_fork(truth);
+  Py_RETURN_NONE;
+}
+
+PyObject* Step(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count > 1) {
+    PyErr_SetString(PyExc_TypeError, "step() takes at most one argument: the kind of step");
+    return nullptr;
+  }
+  uint32_t kind = 0;
+  if (count == 1 && args[0] != Py_None) {
+    kind = CachedId(1, args[0], CROSSCUT_STEP);
+    if (kind == 0 && PyErr_Occurred()) return nullptr;
+  }
+  ThisThreadRunsPython();
+  PyObject* number = PyLong_FromUnsignedLongLong(crosscut_step(kind));
+  if (step_hook != nullptr && number != nullptr) {
+    PyObject* hook = step_hook;
+    Py_INCREF(hook);
+    PyObject* result = PyObject_CallFunctionObjArgs(hook, number, nullptr);
+    Py_DECREF(hook);
+    Py_XDECREF(result);
+    if (result == nullptr) PyErr_WriteUnraisable(hook);
+  }
+  return number;
+}
+
+PyObject* SetStepHook(PyObject*, PyObject* hook) {
+  PyObject* old = step_hook;
+  step_hook = hook == Py_None ? nullptr : hook;
+  Py_XINCREF(step_hook);
+  Py_XDECREF(old);
+  Py_RETURN_NONE;
+}
+
+PyObject* StepEnd(PyObject*, PyObject*) {
+  crosscut_step_end();
+  Py_RETURN_NONE;
+}
+
+PyObject* Lead(PyObject*, PyObject*) {
+  crosscut_lead();
+  Py_RETURN_NONE;
+}
+
+PyObject* Phase(PyObject*, PyObject* name) {
+  const char* text = nullptr;
+  if (name != Py_None && (text = PyUnicode_AsUTF8(name)) == nullptr) return nullptr;
+  crosscut_phase(text);
+  Py_RETURN_NONE;
+}
+
+PyObject* ProcessName(PyObject*, PyObject* name) {
+  const char* text = PyUnicode_AsUTF8(name);
+  if (text == nullptr) return nullptr;
+  crosscut_process_name(text);
+  Py_RETURN_NONE;
+}
+
+PyObject* Meta(PyObject*, PyObject* args) {
+  const char* key;
+  const char* value;
+  if (!PyArg_ParseTuple(args, "ss:meta", &key, &value)) return nullptr;
+  crosscut_meta(key, value);
+  Py_RETURN_NONE;
+}
+
+PyObject* Instant(PyObject*, PyObject* name) {
+  const uint32_t id = CachedId(0, name, CROSSCUT_SPAN);
+  if (id == 0 && PyErr_Occurred()) return nullptr;
+  if (crosscut_recording()) {
+    ThisThreadRunsPython();
+    crosscut_instant(id);
+  }
+  Py_RETURN_NONE;
+}
+
+PyObject* Counter(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count != 2) {
+    PyErr_SetString(PyExc_TypeError, "counter() takes two arguments: name and value");
+    return nullptr;
+  }
+  const uint32_t id = CachedId(0, args[0], CROSSCUT_SPAN);
+  if (id == 0 && PyErr_Occurred()) return nullptr;
+  int overflow = 0;
+  PyObject* number = PyNumber_Long(args[1]);
+  if (number == nullptr) return nullptr;
+  long long value = PyLong_AsLongLongAndOverflow(number, &overflow);
+  Py_DECREF(number);
+  if (overflow != 0) value = overflow > 0 ? INT64_MAX : INT64_MIN;
+  if (crosscut_recording()) {
+    ThisThreadRunsPython();
+    crosscut_counter(id, value);
+  }
+  Py_RETURN_NONE;
+}
+
+PyObject* SourceState(PyObject*, PyObject* args) {
+  const char *name, *version, *state, *message;
+  if (!PyArg_ParseTuple(args, "ssss:source_state", &name, &version, &state, &message)) {
+    return nullptr;
+  }
+  crosscut_source_state(name, version, state, message);
+  Py_RETURN_NONE;
+}
+
+PyObject* SetDecoratorFunction(PyObject*, PyObject* callable) {
+  SetDecorator(callable);
+  Py_RETURN_NONE;
+}
+
+PyObject* BeforeForkFunction(PyObject*, PyObject*) {
+  BeforeFork();
+  Py_RETURN_NONE;
+}
+PyObject* AfterForkInParentFunction(PyObject*, PyObject*) {
+  AfterForkInParent();
+  Py_RETURN_NONE;
+}
+PyObject* AfterForkInChildFunction(PyObject*, PyObject*) {
+  AfterForkInChild();
+  Py_RETURN_NONE;
+}
+
+PyObject* OpenDepthFunction(PyObject*, PyObject*) { return PyLong_FromUnsignedLong(OpenDepth()); }
+
+PyObject* Now(PyObject*, PyObject*) { return PyLong_FromUnsignedLongLong(crosscut_now()); }
+
+PyObject* NsPerTick(PyObject*, PyObject*) { return PyFloat_FromDouble(crosscut_ns_per_tick()); }
+
+template <class F>
+constexpr PyCFunction Function(F* function) {
+  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
+}
+
+PyMethodDef functions[] = {
+    {"start", Function(Start), METH_VARARGS | METH_KEYWORDS, "Returns a CROSSCUT_E* code."},
+    {"stop", Stop, METH_NOARGS, "Returns a CROSSCUT_E* code."},
+    {"pause", Pause, METH_NOARGS, "Returns a CROSSCUT_E* code."},
+    {"resume", Resume, METH_NOARGS, "Returns a CROSSCUT_E* code."},
+    {"snapshot", Snapshot, METH_NOARGS, "Returns a CROSSCUT_E* code."},
+    {"active", Active, METH_NOARGS, "True between start and stop."},
+    {"error", Error, METH_NOARGS, "Words about this thread's last error."},
+    {"version", Version, METH_NOARGS, "The recorder library's version."},
+    {"run_dir", RunDir, METH_NOARGS, "Where this process records."},
+    {"process_key", ProcessKey, METH_NOARGS, "This process's key in its run."},
+    {"follow_fork", FollowFork, METH_O, "Whether forked children record."},
+    {"step", Function(Step), METH_FASTCALL, "Begins a step; its number."},
+    {"step_end", StepEnd, METH_NOARGS, "Ends the current step."},
+    {"lead", Lead, METH_NOARGS, "Makes this thread the lead of its process."},
+    {"phase", Phase, METH_O, "Begins a phase of the process; None ends it."},
+    {"process_name", ProcessName, METH_O, "Names the process in reports."},
+    {"meta", Meta, METH_VARARGS, "States a fact of the process: key, value."},
+    {"instant", Instant, METH_O, "Marks a point in time."},
+    {"counter", Function(Counter), METH_FASTCALL, "Records a value: name, integer."},
+    {"source_state", SourceState, METH_VARARGS, "name, version, state, message."},
+    {"now", Now, METH_NOARGS, "The recorder's clock, in ticks."},
+    {"ns_per_tick", NsPerTick, METH_NOARGS, "Nanoseconds per tick."},
+    {"set_step_hook", SetStepHook, METH_O, "Called with the number of each step; None: nobody."},
+    {"set_decorator", SetDecoratorFunction, METH_O, "What wraps decorated functions."},
+    {"before_fork", BeforeForkFunction, METH_NOARGS, nullptr},
+    {"after_fork_in_parent", AfterForkInParentFunction, METH_NOARGS, nullptr},
+    {"after_fork_in_child", AfterForkInChildFunction, METH_NOARGS, nullptr},
+    {"open_depth", OpenDepthFunction, METH_NOARGS, "Operations open on this thread."},
+    {nullptr, nullptr, 0, nullptr}};
+
+PyModuleDef definition = {PyModuleDef_HEAD_INIT,
+                          "crosscut._record",
+                          "Annotations and session control, over libcrosscut.",
+                          -1,
+                          functions,
+                          nullptr,
+                          nullptr,
+                          nullptr,
+                          nullptr};
+
+}  // namespace
+}  // namespace crosscut::python
+
+PyMODINIT_FUNC PyInit__record() {
+  using namespace crosscut::python;
+  for (PyObject*& cache : ids) {
+    if (cache == nullptr) cache = PyDict_New();
+    if (cache == nullptr) return nullptr;
+  }
+  PyObject* module = PyModule_Create(&definition);
+  if (module == nullptr) return nullptr;
+  if (AddOperationType(module) != 0) {
+    Py_DECREF(module);
+    return nullptr;
+  }
+  AddAnnotationSource();
+  return module;
+}

@@ -1,0 +1,161 @@
+#include "python/ext/record_calibrate.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "crosscut/crosscut.h"
+#include "python/ext/record_operation.h"
+
+namespace crosscut::python {
+namespace {
+
+constexpr int kRounds = 11;
+constexpr int kScopes = 200;
+constexpr size_t kChunk = 64 << 10;  // as large as a ring's: the inline path sees its end
+
+struct Round {
+  double bare, scoped, inside;  // ticks of all scopes; of the inside of one
+};
+
+double Middle(std::array<double, kRounds> values) {
+  std::nth_element(values.begin(), values.begin() + kRounds / 2, values.end());
+  return values[kRounds / 2];
+}
+
+// Runs `loop` with this thread's events going to a private chunk.
+class PrivateThread {
+ public:
+  PrivateThread() {
+    memory_ = mmap(nullptr, 2 * kChunk, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    if (memory_ == MAP_FAILED) return;
+    const uintptr_t begin = (reinterpret_cast<uintptr_t>(memory_) + kChunk - 1) & ~(kChunk - 1);
+    words_ = reinterpret_cast<uint64_t*>(begin);
+    state_ = {1, 0, words_};
+    before_ = crosscut_this_thread;
+    crosscut_this_thread = &state_;
+  }
+  ~PrivateThread() {
+    if (!ok()) return;
+    crosscut_this_thread = before_;
+    munmap(memory_, 2 * kChunk);
+  }
+  PrivateThread(const PrivateThread&) = delete;
+  PrivateThread& operator=(const PrivateThread&) = delete;
+
+  bool ok() const { return memory_ != MAP_FAILED; }
+  void Rewind() { state_.position = words_; }
+  double MeanInside() const {
+    const auto pairs = (state_.position - words_) / 2;
+    uint64_t sum = 0;
+    for (ptrdiff_t i = 0; i < pairs; ++i) sum += (words_[2 * i + 1] - words_[2 * i]) >> 16;
+    return pairs == 0 ? 0 : static_cast<double>(sum) / static_cast<double>(pairs);
+  }
+
+ private:
+  void* memory_;
+  uint64_t* words_ = nullptr;
+  crosscut_thread state_ = {0, 0, nullptr};
+  crosscut_thread* before_ = nullptr;
+};
+
+// A function of a Python number; ticks of one call, or -1 with the error cleared.
+double Time(PyObject* function, PyObject* count) {
+  const uint64_t begin = crosscut_ticks_();
+  PyObject* done = PyObject_CallFunctionObjArgs(function, count, nullptr);
+  const uint64_t end = crosscut_ticks_();
+  if (done == nullptr) PyErr_Clear();
+  Py_XDECREF(done);
+  return done == nullptr ? -1 : static_cast<double>(end - begin);
+}
+
+bool Measure(PyObject* bare, PyObject* scoped, std::array<Round, kRounds>* rounds) {
+  PyObject* count = PyLong_FromLong(kScopes);
+  PrivateThread thread;
+  if (count == nullptr || !thread.ok()) {
+    Py_XDECREF(count);
+    PyErr_Clear();
+    return false;
+  }
+  bool good = true;
+  for (Round& round : *rounds) {
+    round.bare = Time(bare, count);
+    thread.Rewind();
+    round.scoped = Time(scoped, count);
+    round.inside = thread.MeanInside();
+    good = good && round.bare >= 0 && round.scoped >= 0;
+  }
+  Py_DECREF(count);
+  return good;
+}
+
+void Report(const std::array<Round, kRounds>& rounds) {
+  std::array<double, kRounds> cost, inside, deviation;
+  for (int i = 0; i < kRounds; ++i) {
+    cost[i] = std::max(0.0, (rounds[i].scoped - rounds[i].bare) / kScopes);
+    inside[i] = std::min(rounds[i].inside, cost[i]);
+  }
+  const double total = Middle(cost);
+  for (int i = 0; i < kRounds; ++i) deviation[i] = std::fabs(cost[i] - total);
+  // 95 % of a median, from the median absolute deviation: other processes make outliers.
+  const double half = 1.96 * 1.2533 * 1.4826 * Middle(deviation) / std::sqrt(double{kRounds});
+  const double ps = 1000 * crosscut_ns_per_tick();
+  const double within = std::min(Middle(inside), total);
+  const auto whole = [ps](double ticks) { return static_cast<int64_t>(ticks * ps); };
+  crosscut_probe_cost(OperationProbe(), whole(within), whole(total - within),
+                      whole(std::max(0.0, total - half)), whole(total + half),
+                      int64_t{kRounds} * kScopes);
+}
+
+void Calibrate(void*) {
+  const PyGILState_STATE gil = PyGILState_Ensure();
+  ThisThreadIsOurs();
+  PyObject* names = PyDict_New();
+  PyObject* module = PyImport_ImportModule("crosscut._record");
+  PyObject* type = module == nullptr ? nullptr : PyObject_GetAttrString(module, "operation");
+  PyObject* ran = nullptr;
+  if (names != nullptr && type != nullptr) {
+    PyDict_SetItemString(names, "__builtins__", PyEval_GetBuiltins());
+    PyDict_SetItemString(names, "operation", type);
+    ran = PyRun_String("def bare(n):\n"
+                       "    for _ in range(n): pass\n"
+                       "def scoped(n):\n"
+                       "    for _ in range(n):\n"
+                       "        with operation('(calibration)'): pass\n",
+                       Py_file_input, names, names);
+  }
+  std::array<Round, kRounds> rounds;
+  if (ran != nullptr && Measure(PyDict_GetItemString(names, "bare"),
+                                PyDict_GetItemString(names, "scoped"), &rounds)) {
+    Report(rounds);
+  }
+  PyErr_Clear();
+  Py_XDECREF(ran);
+  Py_XDECREF(type);
+  Py_XDECREF(module);
+  Py_XDECREF(names);
+  PyGILState_Release(gil);
+}
+
+// Annotations are the user's own: no level takes them out. What the recorder hides in control
+// steps it hides by itself.
+int KeepLevel(void*, crosscut_level) { return 0; }
+
+}  // namespace
+
+void AddAnnotationSource() {
+  static bool added = false;
+  if (added) return;
+  crosscut_source source = {};
+  source.struct_size = sizeof source;
+  source.name = "annotations";
+  source.version = crosscut_version();
+  source.set_level = KeepLevel;
+  source.calibrate = Calibrate;
+  added = crosscut_source_add(&source) != 0;
+}
+
+}  // namespace crosscut::python

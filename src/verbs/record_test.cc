@@ -1,0 +1,257 @@
+#include "src/verbs/record.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "src/verbs/record_environment.h"
+#include "src/verbs/record_process.h"
+
+namespace crosscut::verbs {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+class TempFolder {
+ public:
+  TempFolder() {
+    char name[] = "/tmp/crosscut-record-test-XXXXXX";
+    path_ = mkdtemp(name);
+  }
+  ~TempFolder() {
+    const std::string command = "rm -rf " + path_;
+    if (system(command.c_str()) != 0) perror("rm");
+  }
+  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+void Write(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
+
+std::string Read(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+// What Record() does to a child of ours, so that its signal mask is not this test's.
+int StatusOfRecording(const RecordOptions& options) {
+  const pid_t pid = fork();
+  if (pid == 0) {
+    const Result<RecordOutcome> outcome = Record(options);
+    if (!outcome.ok()) _exit(99);
+    EndAs(outcome->wait_status);
+  }
+  int status = 0;
+  waitpid(pid, &status, 0);
+  return status;
+}
+
+RecordOptions Command(const TempFolder& folder, const std::string& script) {
+  RecordOptions options;
+  options.command = {"sh", "-c", script};
+  options.run_dir = folder / "run";
+  return options;
+}
+
+TEST(Record, EndsWithTheExitCodeOfItsCommand) {
+  for (int code : {0, 1, 3, 127, 255}) {
+    TempFolder folder;
+    const int status = StatusOfRecording(Command(folder, "exit " + std::to_string(code)));
+    ASSERT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), code);
+  }
+}
+
+TEST(Record, DiesOfTheSignalItsCommandDiedOf) {
+  for (int signal : {SIGTERM, SIGKILL, SIGSEGV, SIGABRT, SIGINT, SIGHUP, SIGUSR1}) {
+    TempFolder folder;
+    const int status =
+        StatusOfRecording(Command(folder, "kill -" + std::to_string(signal) + " $$"));
+    ASSERT_TRUE(WIFSIGNALED(status)) << signal;
+    EXPECT_EQ(WTERMSIG(status), signal);
+    EXPECT_FALSE(WCOREDUMP(status));
+  }
+}
+
+TEST(Record, AnswersLikeAShellWhereTheCommandCannotRun) {
+  TempFolder folder;
+  RecordOptions options;
+  std::vector<std::string> lines;
+  options.say = [&](std::string_view line) { lines.emplace_back(line); };
+  options.run_dir = folder / "run";
+  options.command = {folder / "missing"};
+  EXPECT_EQ(Record(options)->wait_status, 127 << 8);
+  EXPECT_THAT(lines, Contains(HasSubstr("No such file")));
+
+  Write(folder / "plain", "no program");
+  options.run_dir = folder / "run2";
+  options.command = {folder / "plain"};
+  EXPECT_EQ(Record(options)->wait_status, 126 << 8);
+}
+
+TEST(Record, PassesOnSignalsThatAreSentToItAlone) {
+  TempFolder folder;
+  const std::string ready = folder / "ready";
+  RecordOptions options =
+      Command(folder, "trap 'exit 42' TERM; touch " + ready + "; while :; do sleep 0.01; done");
+  const pid_t pid = fork();
+  if (pid == 0) EndAs(Record(options)->wait_status);
+  while (access(ready.c_str(), F_OK) != 0) usleep(1000);
+  kill(pid, SIGTERM);
+  int status = 0;
+  waitpid(pid, &status, 0);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 42);
+}
+
+TEST(Record, StopsWhenItsCommandStopsAndGoesOnWithIt) {
+  TempFolder folder;
+  const std::string done = folder / "done";
+  const pid_t pid = fork();
+  if (pid == 0) {
+    setpgid(0, 0);
+    EndAs(Record(Command(folder, "kill -TSTP $$; touch " + done))->wait_status);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(pid, &status, WUNTRACED), pid);
+  EXPECT_TRUE(WIFSTOPPED(status));
+  EXPECT_NE(access(done.c_str(), F_OK), 0);
+  kill(-pid, SIGCONT);
+  ASSERT_EQ(waitpid(pid, &status, 0), pid);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(access(done.c_str(), F_OK), 0);
+}
+
+TEST(Record, LeavesTheCommandTheSignalsAsItFoundThem) {
+  TempFolder folder;
+  const std::string plain = folder / "plain", recorded = folder / "recorded";
+  const std::string show = "grep -E 'Sig(Blk|Ign)' /proc/self/status > ";
+  ASSERT_EQ(system((show + plain).c_str()), 0);
+  StatusOfRecording(Command(folder, show + recorded));
+  // system() itself ignores and blocks nothing in its child.
+  EXPECT_EQ(Read(plain), Read(recorded));
+}
+
+TEST(Record, SeesTheStatusAlsoWhereChildrenAreReapedByThemselves) {
+  TempFolder folder;
+  const pid_t pid = fork();
+  if (pid == 0) {
+    signal(SIGCHLD, SIG_IGN);
+    EndAs(Record(Command(folder, "exit 5"))->wait_status);
+  }
+  int status = 0;
+  waitpid(pid, &status, 0);
+  EXPECT_EQ(WEXITSTATUS(status), 5);
+}
+
+TEST(Record, RefusesAFolderThatHoldsSomethingElse) {
+  TempFolder folder;
+  mkdir((folder / "mine").c_str(), 0700);
+  Write(folder / "mine/thesis.txt", "years of work");
+  RecordOptions options = Command(folder, "true");
+  options.run_dir = folder / "mine";
+  const Result<RecordOutcome> outcome = Record(options);
+  ASSERT_FALSE(outcome.ok());
+  EXPECT_THAT(std::string(outcome.status().message()), HasSubstr("not empty"));
+  EXPECT_EQ(Read(folder / "mine/thesis.txt"), "years of work");
+}
+
+TEST(Record, MovesAnEarlierRunAside) {
+  TempFolder folder;
+  const RecordOptions options = Command(folder, "true");
+  StatusOfRecording(options);
+  const std::string first = Read(folder / "run/run.json");
+  StatusOfRecording(options);
+  EXPECT_EQ(Read(folder / "run.1/run.json"), first);
+  EXPECT_THAT(Read(folder / "run/run.json"), Not(first));
+}
+
+TEST(Record, WritesItsCommandAsValidJsonWhateverItsBytes) {
+  TempFolder folder;
+  RecordOptions options = Command(folder, "true");
+  options.command.push_back("quote\" back\\ line\n bad\xff");
+  StatusOfRecording(options);
+  EXPECT_THAT(Read(folder / "run/run.json"),
+              HasSubstr("\"quote\\\" back\\\\ line\\u000a bad\\ufffd\""));
+}
+
+TEST(Record, TalksInAtMostTenLines) {
+  TempFolder folder;
+  int lines = 0;
+  RecordOptions options = Command(folder, "true");
+  options.say = [&](std::string_view) { ++lines; };
+  const Result<RecordOutcome> outcome = Record(options);
+  ASSERT_TRUE(outcome.ok());
+  EXPECT_GE(lines, 1);
+  EXPECT_LE(lines, 10);
+}
+
+TEST(PrepareEnvironment, ChangesOursAndNothingElse) {
+  RecordOptions options;
+  options.run_dir = "/runs/a";
+  const PackageLayout package{"/p/crosscut", "/p/crosscut/inject", "/p/crosscut/lib/pre.so"};
+  const std::vector<std::string> before = {"A=1",        "PYTHONPATH=/mine:/p/crosscut/inject",
+                                           "EMPTY=",     "CROSSCUT_PARENT=p1-2",
+                                           "LD_PRELOAD=/lib/jemalloc.so"};
+  const std::vector<std::string> after =
+      PrepareEnvironment(before, options, package, "").variables;
+  EXPECT_THAT(after, Contains("A=1"));
+  EXPECT_THAT(after, Contains("EMPTY="));
+  EXPECT_THAT(after, Contains("PYTHONPATH=/p/crosscut/inject:/mine"));
+  EXPECT_THAT(after, Contains("LD_PRELOAD=/lib/jemalloc.so:/p/crosscut/lib/pre.so"));
+  EXPECT_THAT(after, Contains("CROSSCUT_RUN=/runs/a"));
+  EXPECT_THAT(after, Not(Contains("CROSSCUT_PARENT=p1-2")));
+}
+
+TEST(PrepareEnvironment, PreloadsNothingWhereTheLoaderWouldSplitThePath) {
+  RecordOptions options;
+  const PackageLayout package{"/a b", "/a b/inject", "/a b/lib/pre.so"};
+  for (const std::string& variable : PrepareEnvironment({}, options, package, "").variables) {
+    EXPECT_THAT(variable, Not(HasSubstr("LD_PRELOAD")));
+  }
+}
+
+TEST(ObstacleOf, NamesWhatKeepsUsOut) {
+  TempFolder folder;
+  EXPECT_EQ(ObstacleOf("/bin/sh"), "");
+  EXPECT_EQ(ObstacleOf(folder / "missing"), "");
+  const std::string program = folder / "program";
+  ASSERT_EQ(system(("cp /bin/true " + program).c_str()), 0);
+  if (geteuid() == 0) {
+    ASSERT_EQ(chown(program.c_str(), 12345, 12345), 0);
+    chmod(program.c_str(), 04755);
+    EXPECT_EQ(ObstacleOf(program), "is setuid");
+    chmod(program.c_str(), 02755);
+    EXPECT_EQ(ObstacleOf(program), "is setgid");
+  }
+}
+
+TEST(FindInPath, FindsWhatAShellWouldRun) {
+  TempFolder folder;
+  mkdir((folder / "a").c_str(), 0700);
+  mkdir((folder / "b").c_str(), 0700);
+  Write(folder / "a/tool", "");
+  Write(folder / "b/tool", "");
+  chmod((folder / "b/tool").c_str(), 0755);
+  const std::string path = (folder / "a") + ":" + (folder / "b");
+  EXPECT_EQ(FindInPath("tool", path), folder / "b/tool");
+  EXPECT_EQ(FindInPath("other", path), "");
+}
+
+}  // namespace
+}  // namespace crosscut::verbs
