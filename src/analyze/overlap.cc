@@ -306,6 +306,14 @@ ProcessOverlap ComputeOverlap(const trace::Trace& trace, const NameCodes& names,
   return out;
 }
 
+int64_t Inclusive(const std::vector<Cell>& cells, LayerSet part) {
+  int64_t ns = 0;
+  for (const Cell& c : cells) {
+    if ((c.layers & part) == part) ns += c.ns;
+  }
+  return ns;
+}
+
 ThreadTime ComputeThreadTime(const trace::Trace& trace, const NameCodes& names,
                              const ProcessEvents& events, uint32_t track) {
   const trace::Track& t = trace.tracks[track];

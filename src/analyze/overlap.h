@@ -48,6 +48,10 @@ ProcessOverlap ComputeOverlap(const trace::Trace& trace, const NameCodes& names,
                               const ProcessTracks& tracks, const ProcessEvents& events,
                               trace::ProcessId process);
 
+// Venn size: the time in which every layer of `part` was active (kDeviceBit counts as one), with
+// whatever else.
+int64_t Inclusive(const std::vector<Cell>& cells, LayerSet part);
+
 // The time of one thread by its own innermost operation and layer; sums to the thread's observed
 // life inside the window, pauses excluded. Control steps of the process stand under `control`.
 struct ThreadTime {

@@ -166,4 +166,21 @@ Table LayersTable(const trace::Trace& trace, const Context& context) {
                    MakeColumn("corrected_ns", corrected));
 }
 
+Table LayerTotalsTable(const trace::Trace& trace, const Context& context) {
+  Texts process, layer;
+  Integers ns;
+  for (uint32_t p = 0; p < trace.processes.size(); ++p) {
+    for (int i = 1; i < trace::kLayerCount; ++i) {
+      const auto one = static_cast<trace::Layer>(i);
+      const int64_t sum = Inclusive(context.accounting().processes[p].overlap.cells, Bit(one));
+      if (sum == 0) continue;
+      process.push_back(context.process_label({p}));
+      layer.emplace_back(trace::LayerName(one));
+      ns.push_back(sum);
+    }
+  }
+  return MakeTable("layer_totals", MakeColumn("process", process), MakeColumn("layer", layer),
+                   MakeColumn("ns", ns));
+}
+
 }  // namespace crosscut::analyze

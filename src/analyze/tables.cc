@@ -1,6 +1,7 @@
 #include "src/analyze/tables.h"
 
 #include "src/analyze/columns.h"
+#include "src/analyze/concurrency.h"
 #include "src/analyze/functions.h"
 #include "src/analyze/launches.h"
 #include "src/analyze/overhead_tables.h"
@@ -27,6 +28,9 @@ constexpr TableEntry kTables[] = {
     {"threads", "each thread's life by its own operation and layer", ThreadsTable},
     {"thread_lives", "each thread's observed life", ThreadLivesTable},
     {"device_by_launch", "device time by the operations that launched it", DeviceByLaunchTable},
+    {"layer_totals", "time in which each layer was active, alone or with others",
+     LayerTotalsTable},
+    {"concurrency", "which processes worked at once, on host and devices", ConcurrencyTable},
     {"steps", "each step and what it was made of", StepsTable},
     {"step_layers", "each step by set of layers", StepLayersTable},
     {"outliers", "steps that took unusually long, and in what", OutliersTable},

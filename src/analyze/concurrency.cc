@@ -1,0 +1,202 @@
+#include "src/analyze/concurrency.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+
+#include "src/analyze/accounting.h"
+#include "src/analyze/columns.h"
+#include "src/analyze/cursor.h"
+#include "src/analyze/sweep.h"
+
+namespace crosscut::analyze {
+namespace {
+
+constexpr size_t kMaxRows = 200;
+constexpr int kProcessShift = 17;  // above a move's own bits
+
+using Words = std::vector<uint64_t>;
+
+// The tracks of all processes; each change carries its process's number.
+struct AllProcesses {
+  struct Member {
+    uint32_t process;
+    TrackCursor cursor;
+  };
+  std::vector<Member> tracks;
+  Records own;
+
+  int64_t Peek(size_t quota) const {
+    int64_t earliest = std::numeric_limits<int64_t>::max();
+    for (const Member& t : tracks) earliest = std::min(earliest, t.cursor.Peek(quota));
+    return earliest;
+  }
+  void Emit(int64_t from, int64_t until, Records& out) {
+    for (Member& t : tracks) {
+      own.Clear();
+      t.cursor.Emit(from, until, own);
+      for (const Record r : own) {
+        if (!(r & kSet)) out.Add(r | Record{t.process} << kProcessShift);
+      }
+      out.EndRun();
+    }
+  }
+};
+
+bool IsActive(Resource r) { return r >= kOwn && r < kBusy; }
+
+struct Activity {  // of one process
+  int64_t host = 0, device = 0;  // tracks
+  bool paused = false;
+};
+
+struct PauseEdge {
+  int64_t at_ns;
+  uint32_t process;
+  bool begins;
+};
+
+std::vector<PauseEdge> PauseEdges(const trace::Trace& trace) {
+  std::vector<PauseEdge> edges;
+  for (uint32_t i = 0; i < trace.processes.size(); ++i) {
+    const trace::Process& p = trace.processes[i];
+    for (const trace::Interval& pause : Disjoint(p.paused, {p.start_ns, p.end_ns})) {
+      edges.push_back({pause.begin_ns, i, true});
+      edges.push_back({pause.end_ns, i, false});
+    }
+  }
+  std::stable_sort(edges.begin(), edges.end(),
+                   [](const PauseEdge& a, const PauseEdge& b) { return a.at_ns < b.at_ns; });
+  return edges;
+}
+
+class ConcurrencyFold {
+ public:
+  explicit ConcurrencyFold(const trace::Trace& trace)
+      : activity_(trace.processes.size()), pauses_(PauseEdges(trace)),
+        words_((trace.processes.size() + 63) / 64), now_(2 * words_) {}
+
+  void Apply(uint32_t change) {
+    const uint32_t p = change >> kProcessShift;
+    Activity& a = activity_[p];
+    a.host += IsActive(MoveTo(change)) - IsActive(MoveFrom(change));
+    a.device += (MoveTo(change) == kBusy) - (MoveFrom(change) == kBusy);
+    Set(p);
+  }
+  void Advance(int64_t from, int64_t until) {
+    while (from < until) {
+      for (; next_ < pauses_.size() && pauses_[next_].at_ns <= from; ++next_) {
+        activity_[pauses_[next_].process].paused = pauses_[next_].begins;
+        Set(pauses_[next_].process);
+      }
+      const int64_t edge =
+          next_ < pauses_.size() ? std::min(until, pauses_[next_].at_ns) : until;
+      if (sum_ == nullptr) sum_ = &sums_[now_];
+      *sum_ += edge - from;
+      from = edge;
+    }
+  }
+  std::vector<ConcurrencyCell> Finish() const {
+    std::vector<ConcurrencyCell> out;
+    for (const auto& [key, ns] : sums_) {
+      ConcurrencyCell cell;
+      cell.ns = ns;
+      for (uint32_t p = 0; p < activity_.size(); ++p) {
+        if (key[p / 64] >> (p % 64) & 1) cell.host.push_back(p);
+        if (key[words_ + p / 64] >> (p % 64) & 1) cell.device.push_back(p);
+      }
+      out.push_back(std::move(cell));
+    }
+    return out;
+  }
+
+ private:
+  void SetBit(size_t first, uint32_t p, bool on) {
+    uint64_t& word = now_[first + p / 64];
+    const uint64_t bit = uint64_t{1} << (p % 64);
+    const uint64_t next = on ? word | bit : word & ~bit;
+    if (next != word) sum_ = nullptr;
+    word = next;
+  }
+  void Set(uint32_t p) {
+    const Activity& a = activity_[p];
+    SetBit(0, p, !a.paused && a.host > 0);
+    SetBit(words_, p, !a.paused && a.device > 0);
+  }
+
+  std::vector<Activity> activity_;
+  std::vector<PauseEdge> pauses_;
+  size_t next_ = 0;
+  size_t words_;
+  Words now_;  // host bits, then device bits
+  std::map<Words, int64_t> sums_;
+  int64_t* sum_ = nullptr;  // of the key now; null: to be found
+};
+
+std::string Labels(const Context& context, const std::vector<uint32_t>& processes) {
+  std::string out;
+  for (const uint32_t p : processes) out += (out.empty() ? "" : "+") + context.process_label({p});
+  return out;
+}
+
+// The rarest cells summed by their counts.
+std::map<std::pair<size_t, size_t>, int64_t> SumRest(std::vector<ConcurrencyCell>& cells) {
+  std::map<std::pair<size_t, size_t>, int64_t> rest;
+  for (size_t i = kMaxRows; i < cells.size(); ++i) {
+    rest[{cells[i].host.size(), cells[i].device.size()}] += cells[i].ns;
+  }
+  if (cells.size() > kMaxRows) cells.resize(kMaxRows);
+  return rest;
+}
+
+}  // namespace
+
+std::vector<ConcurrencyCell> ComputeConcurrency(const trace::Trace& trace,
+                                                const NameCodes& names) {
+  if (trace.processes.empty() || trace.processes.size() > 1u << (31 - kProcessShift)) return {};
+  int64_t begin = std::numeric_limits<int64_t>::max(), end = std::numeric_limits<int64_t>::min();
+  AllProcesses source;
+  const std::vector<ProcessTracks> tracks = TracksByProcess(trace);
+  for (uint32_t i = 0; i < trace.processes.size(); ++i) {
+    const trace::Process& p = trace.processes[i];
+    begin = std::min(begin, p.start_ns);
+    end = std::max(end, p.end_ns);
+    const trace::Interval window = {p.start_ns, p.end_ns};
+    for (const uint32_t t : tracks[i].host) {
+      source.tracks.push_back({i, TrackCursor(trace.tracks[t], names, Role::kThread, window)});
+    }
+    for (const uint32_t t : tracks[i].device) {
+      source.tracks.push_back({i, TrackCursor(trace.tracks[t], names, Role::kDevice, window)});
+    }
+  }
+  ConcurrencyFold fold(trace);
+  Sweep(begin, end, source, fold);
+  return fold.Finish();
+}
+
+Table ConcurrencyTable(const trace::Trace& trace, const Context& context) {
+  std::vector<ConcurrencyCell> cells = ComputeConcurrency(trace, context.accounting().names);
+  std::stable_sort(cells.begin(), cells.end(), [](const auto& a, const auto& b) {
+    return a.ns > b.ns;
+  });
+  const auto rest = SumRest(cells);
+  Texts host, device;
+  Integers host_count, device_count, ns;
+  const auto add = [&](std::string h, std::string d, std::pair<size_t, size_t> n, int64_t sum) {
+    host.push_back(std::move(h));
+    device.push_back(std::move(d));
+    host_count.push_back(static_cast<int64_t>(n.first));
+    device_count.push_back(static_cast<int64_t>(n.second));
+    ns.push_back(sum);
+  };
+  for (const ConcurrencyCell& c : cells) {
+    add(Labels(context, c.host), Labels(context, c.device), {c.host.size(), c.device.size()},
+        c.ns);
+  }
+  for (const auto& [count, sum] : rest) add("(others)", "(others)", count, sum);
+  return MakeTable("concurrency", MakeColumn("host_processes", host),
+                   MakeColumn("device_processes", device), MakeColumn("host_count", host_count),
+                   MakeColumn("device_count", device_count), MakeColumn("ns", ns));
+}
+
+}  // namespace crosscut::analyze

@@ -1,0 +1,28 @@
+// Several processes at once: which of them were working on the host, which kept a device busy.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "src/analyze/name_codes.h"
+#include "src/analyze/tables.h"
+#include "src/trace/trace.h"
+
+namespace crosscut::analyze {
+
+// An instant's key across processes on one clock, and the measure of its instants. A process is in
+// `host` while any layer of it is active (not idle, not unknown), in `device` while one of its
+// devices is busy. Both ascending.
+struct ConcurrencyCell {
+  std::vector<uint32_t> host, device;
+  int64_t ns = 0;
+};
+// From the first process's start to the last one's end; the cells' sum is that time. A paused
+// process is in neither set.
+std::vector<ConcurrencyCell> ComputeConcurrency(const trace::Trace& trace, const NameCodes& names);
+
+// host_processes, device_processes (labels joined by "+"), host_count, device_count, ns. Beyond 200
+// cells the rest is summed by counts alone, its labels "(others)".
+Table ConcurrencyTable(const trace::Trace& trace, const Context& context);
+
+}  // namespace crosscut::analyze

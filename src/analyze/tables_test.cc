@@ -1,0 +1,274 @@
+#include "src/analyze/tables.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <numeric>
+#include <set>
+
+#include "src/analyze/test_trace.h"
+
+namespace crosscut::analyze {
+namespace {
+
+using testing::RandomTrace;
+using testing::TestTrace;
+using trace::Kind;
+using trace::Layer;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+Table Compute(const trace::Trace& trace, std::string_view name) {
+  const Context context(trace);
+  Result<Table> table = ComputeTable(trace, context, name);
+  EXPECT_TRUE(table.ok()) << table.status().message();
+  return *table;
+}
+
+std::vector<std::string> ColumnNames(const Table& table) {
+  std::vector<std::string> names;
+  for (const Column& c : table.columns) names.push_back(c.name);
+  return names;
+}
+
+std::map<std::string, int64_t> SumBy(const Table& t, std::string_view key, std::string_view value) {
+  std::map<std::string, int64_t> sums;
+  for (size_t i = 0; i < t.rows(); ++i) sums[t.texts(key)[i]] += t.integers(value)[i];
+  return sums;
+}
+
+TEST(Tables, HaveTheColumnsThatOthersScriptAgainst) {
+  const std::map<std::string, std::vector<std::string>> contract = {
+      {"overlap", {"process", "operation", "layers", "device", "ns", "corrected_ns"}},
+      {"threads", {"process", "thread", "operation", "layer", "ns"}},
+      {"device_by_launch", {"process", "launch_operations", "ns"}},
+      {"processes",
+       {"process", "pid", "parent", "name", "start_ns", "wall_ns", "excluded_ns", "complete"}},
+      {"operations",
+       {"process", "operation", "count", "wall_ns", "host_ns", "overlap_ns", "device_ns",
+        "idle_ns", "unknown_ns", "control_ns", "overhead_ns", "corrected_ns", "run_delay_ns"}},
+      {"steps", {"process", "step", "kind", "begin_ns", "end_ns", "control"}},
+      {"functions",
+       {"layer", "name", "count", "total_ns", "self_ns", "min_ns", "p50_ns", "p99_ns", "max_ns"}},
+      {"drops", {"process", "thread", "reason", "count", "begin_ns", "end_ns"}},
+      {"overhead",
+       {"probe", "count", "inside_ns", "outside_ns", "total_ns", "low_ns", "high_ns"}},
+      {"sources", {"name", "version", "state", "message"}},
+      {"clocks", {"clock", "anchors", "error_ns"}}};
+  TestTrace random = RandomTrace(7);
+  const trace::Trace& trace = random.Finish();
+  for (const auto& [name, columns] : contract) {
+    const std::vector<std::string> got = ColumnNames(Compute(trace, name));
+    for (const std::string& column : columns) {
+      EXPECT_THAT(got, ::testing::Contains(column)) << name;
+    }
+  }
+}
+
+TEST(Tables, AllAreRectangularAndNamedAsListed) {
+  for (uint64_t seed = 0; seed < 100; ++seed) {
+    TestTrace random = RandomTrace(seed);
+    const trace::Trace& trace = random.Finish();
+    const Context context(trace);
+    for (const TableEntry& entry : TableList()) {
+      const Table table = entry.make(trace, context);
+      EXPECT_EQ(table.name, entry.name);
+      for (const Column& c : table.columns) EXPECT_EQ(c.size(), table.rows()) << entry.name;
+    }
+  }
+}
+
+TEST(Tables, AnUnknownNameIsRefusedWithTheList) {
+  const trace::Trace trace;
+  const Context context(trace);
+  const Result<Table> table = ComputeTable(trace, context, "nonsense");
+  ASSERT_FALSE(table.ok());
+  EXPECT_EQ(table.status().code(), Status::Code::kNotFound);
+  EXPECT_THAT(std::string(table.status().message()), HasSubstr("operations"));
+}
+
+TEST(Tables, PartitionsSumToTheWindowsAndLives) {
+  for (uint64_t seed = 0; seed < 1000; ++seed) {
+    TestTrace random = RandomTrace(seed);
+    const trace::Trace& trace = random.Finish();
+    const Table processes = Compute(trace, "processes");
+    const int64_t wall = processes.integers("wall_ns")[0];
+    const trace::Process& p = trace.processes[0];
+    ASSERT_EQ(wall + processes.integers("excluded_ns")[0], p.end_ns - p.start_ns);
+    for (const char* name : {"overlap", "layers"}) {
+      ASSERT_EQ(SumBy(Compute(trace, name), "process", "ns")["p"], wall) << name;
+    }
+    const Table operations = Compute(trace, "operations");
+    ASSERT_EQ(SumBy(operations, "process", "wall_ns")["p"], wall);
+    for (size_t i = 0; i < operations.rows(); ++i) {
+      int64_t sum = 0;
+      for (const char* share : {"host_ns", "overlap_ns", "device_ns", "idle_ns", "unknown_ns",
+                                "control_ns"}) {
+        sum += operations.integers(share)[i];
+      }
+      ASSERT_EQ(sum, operations.integers("wall_ns")[i]);
+    }
+    const Table lives = Compute(trace, "thread_lives");
+    auto by_thread = SumBy(Compute(trace, "threads"), "thread", "ns");
+    for (size_t i = 0; i < lives.rows(); ++i) {
+      ASSERT_EQ(by_thread[lives.texts("thread")[i]], lives.integers("life_ns")[i]);
+    }
+  }
+}
+
+TEST(Tables, DeviceByLaunchSumsToTheBusyTime) {
+  for (uint64_t seed = 0; seed < 1000; ++seed) {
+    TestTrace random = RandomTrace(seed);
+    trace::Trace& trace = random.Finish();
+    trace.processes[0].steps.clear();  // control steps hide the device in the overlap
+    int64_t busy = 0;
+    const Table overlap = Compute(trace, "overlap");
+    for (size_t i = 0; i < overlap.rows(); ++i) {
+      if (overlap.integers("device")[i] != 0) busy += overlap.integers("ns")[i];
+    }
+    const Table launches = Compute(trace, "device_by_launch");
+    const Integers& ns = launches.integers("ns");
+    ASSERT_EQ(std::accumulate(ns.begin(), ns.end(), int64_t{0}), busy) << seed;
+  }
+}
+
+TEST(Tables, DeviceTimeBelongsToTheOperationThatLaunchedIt) {
+  TestTrace t;
+  const auto p = t.Process("p", 0, 100);
+  const auto lead = t.Lead(p);
+  t.Operation(lead, "infer", 0, 20);
+  t.Operation(lead, "step", 20, 100);
+  t.Spans(lead, Layer::kRuntime, {{10, 12}, {30, 32}});
+  const auto a = t.DeviceSpans(p, {{15, 40}, {90, 95}});
+  const auto b = t.DeviceSpans(p, {{35, 50}});
+  trace::Trace& trace = t.Finish();
+  // Spans of the lead in order: infer, its launch, step, its launch.
+  trace.flows.push_back({1, lead, a, 1, 0, 10, 15});
+  trace.flows.push_back({2, lead, b, 3, 0, 30, 35});
+  const Table got = Compute(trace, "device_by_launch");
+  const std::map<std::string, int64_t> want = {
+      {"infer", 20}, {"infer+step", 5}, {"step", 10}, {"(unlinked)", 5}};
+  EXPECT_EQ(SumBy(got, "launch_operations", "ns"), want);
+}
+
+TEST(Tables, FunctionsHaveSelfTimeAndPercentilesThatOccurred) {
+  TestTrace t;
+  const auto p = t.Process("p", 0, 1000);
+  const auto lead = t.Lead(p);
+  const auto outer = t.Name("outer", Kind::kSpan, Layer::kPython);
+  const auto inner = t.Name("inner", Kind::kSpan, Layer::kFramework);
+  t.Span(lead, 0, 600, outer);
+  t.Operation(lead, "op", 0, 550);  // is no function: its spans count against outer
+  for (int64_t i = 1; i <= 100; ++i) t.Span(lead, i * 5, i * 5 + (i == 100 ? 5 : i % 4 + 1), inner);
+  const Table got = Compute(t.Finish(), "functions");
+  ASSERT_EQ(got.rows(), 2u);
+  EXPECT_THAT(got.texts("name"), ElementsAre("outer", "inner"));
+  EXPECT_THAT(got.texts("layer"), ElementsAre("python", "framework"));
+  EXPECT_THAT(got.integers("count"), ElementsAre(1, 100));
+  const int64_t total = 25 * 4 + 25 * 3 + 25 * 2 + 24 + 5;
+  EXPECT_THAT(got.integers("total_ns"), ElementsAre(600, total));
+  EXPECT_THAT(got.integers("self_ns"), ElementsAre(600 - total, total));
+  EXPECT_THAT(got.integers("min_ns"), ElementsAre(600, 1));
+  EXPECT_THAT(got.integers("p50_ns"), ElementsAre(600, 3));
+  EXPECT_THAT(got.integers("p99_ns"), ElementsAre(600, 4));
+  EXPECT_THAT(got.integers("max_ns"), ElementsAre(600, 5));
+}
+
+TEST(Tables, SelfTimesAndUnspannedTimeSumToTheThreadsLife) {
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    TestTrace random = RandomTrace(seed);
+    const trace::Trace& trace = random.Finish();
+    const Table functions = Compute(trace, "functions");
+    int64_t spanned = 0;
+    for (const trace::Track& track : trace.tracks) {
+      for (size_t i = 0; i < track.spans.size(); ++i) {
+        bool covered = trace.name(track.spans.name[i]).kind != Kind::kSpan;
+        for (auto s = track.spans.parent[i]; s != trace::kNoSpan; s = track.spans.parent[s]) {
+          covered |= trace.name(track.spans.name[s]).kind == Kind::kSpan;
+        }
+        if (!covered) spanned += track.spans.end_ns[i] - track.spans.begin_ns[i];
+      }
+    }
+    const Integers& self = functions.integers("self_ns");
+    ASSERT_EQ(std::accumulate(self.begin(), self.end(), int64_t{0}), spanned);
+  }
+}
+
+TEST(Tables, ControlStepsStandInTheirOwnCellWhateverHappensInThem) {
+  TestTrace t;
+  const auto p = t.Process("p", 0, 100);
+  const auto lead = t.Lead(p);
+  t.Operation(lead, "epoch", 10, 90);
+  t.Operation(lead, "forward", 45, 60);
+  t.DeviceSpans(p, {{40, 70}});
+  t.Step(p, 20, 40, 3);
+  t.Step(p, 40, 60, 0);
+  t.Step(p, 60, 80, 0);
+  const trace::Trace& trace = t.Finish();
+  const Table operations = Compute(trace, "operations");
+  const auto control = SumBy(operations, "operation", "control_ns");
+  EXPECT_EQ(control.at("epoch"), 40);
+  EXPECT_EQ(control.at(""), 0);
+  EXPECT_EQ(SumBy(operations, "operation", "count").at("forward"), 1);
+  const Table steps = Compute(trace, "steps");
+  EXPECT_THAT(steps.integers("control"), ElementsAre(0, 1, 1));
+  EXPECT_THAT(steps.integers("wall_ns"), ElementsAre(20, 20, 20));
+  EXPECT_THAT(steps.integers("control_ns"), ElementsAre(0, 20, 20));
+}
+
+TEST(Tables, ASlowStepIsAnOutlierAndItsLayerIsNamed) {
+  TestTrace t;
+  const auto p = t.Process("p", 0, 1'000'000);
+  const auto lead = t.Lead(p);
+  for (int64_t i = 0; i < 40; ++i) {
+    const int64_t at = i * 10000, length = i == 17 ? 9000 : 1000 + i % 5;
+    t.Step(p, at, at + length, 3);
+    t.Spans(lead, Layer::kFramework, {{at, at + 500}});
+    t.Spans(lead, Layer::kData, {{at + 500, at + length}});
+  }
+  const Table got = Compute(t.Finish(), "outliers");
+  ASSERT_EQ(got.rows(), 1u);
+  EXPECT_EQ(got.integers("step")[0], 17);
+  EXPECT_EQ(got.texts("layers")[0], "data");
+  EXPECT_EQ(got.integers("wall_ns")[0], 9000);
+  EXPECT_NEAR(static_cast<double>(got.integers("grew_ns")[0]), 8000, 10);
+}
+
+TEST(Tables, LabelsAreUniqueWithinTheirProcess) {
+  TestTrace t;
+  const auto p = t.Process("same", 0, 10), q = t.Process("same", 0, 10);
+  for (const char* name : {"worker", "worker", "worker #2", ""}) t.Thread(p, name);
+  t.Thread(q, "worker");
+  const Table lives = Compute(t.Finish(), "thread_lives");
+  std::set<std::pair<std::string, std::string>> labels;
+  for (size_t i = 0; i < lives.rows(); ++i) {
+    labels.insert({lives.texts("process")[i], lives.texts("thread")[i]});
+  }
+  EXPECT_EQ(labels.size(), 5u);
+}
+
+TEST(Gaps, NameLossesIncompleteProcessesAndUncheckedCorrection) {
+  TestTrace t;
+  const auto p = t.Process("p1", 1'000'000'000, 9'000'000'000);
+  const auto lead = t.Lead(p);
+  trace::Strings& strings = t.trace().strings;
+  t.process(p).complete = false;
+  t.process(p).why_incomplete = strings.Intern("killed");
+  t.process(p).probes.push_back({strings.Intern("op"), 100, 100, 150, 250, 10});
+  t.track(lead).losses.push_back({3'000'000'000, 4'500'000'000, 12, strings.Intern("full")});
+  t.track(lead).unfinished = 2;
+  t.Step(p, 1'000'000'000, 2'000'000'000, 3);
+  t.trace().gaps.push_back("The importer's own.");
+  const trace::Trace& trace = t.Finish();
+  const Context context(trace);
+  EXPECT_THAT(Gaps(trace, context),
+              ElementsAre("The importer's own.", "Process p1 is incomplete: killed.",
+                          "12 events of process p1 are missing (full), between 2.0 s and 3.5 s "
+                          "after its start.",
+                          "2 spans had no end and end with their track.",
+                          HasSubstr("not checked by control steps (0 of 20 blocks")));
+}
+
+}  // namespace
+}  // namespace crosscut::analyze
