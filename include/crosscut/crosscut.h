@@ -204,7 +204,8 @@ typedef struct crosscut_source {
    * returned, except calls that are in flight. */
   int (*set_level)(void* self, enum crosscut_level level);
   /* Measures what one event of each of the source's probe kinds costs on this machine and reports
-   * it by crosscut_probe_cost(). Called once per session, recording off. May be null. */
+   * it by crosscut_probe_cost(). Called once, before the first set_level() above CONTROL, on its
+   * thread; nothing that it marks is recorded. May be null. */
   void (*calibrate)(void* self);
 } crosscut_source;
 

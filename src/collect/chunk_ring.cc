@@ -103,6 +103,13 @@ void ChunkRing::Retire() {
        MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
 }
 
+void ChunkRing::Unmap() {
+  if (base_ == nullptr) return;
+  munmap(base_, bytes_);
+  UnmapPages(clean_bits_, clean_words_ * 8 + size_t{chunk_count_} * 4);
+  base_ = nullptr;
+}
+
 uint32_t ChunkRing::IndexOf(const uint64_t* chunk) const {
   const auto offset = reinterpret_cast<const char*>(chunk) - base_ - kRingHeaderBytes;
   return static_cast<uint32_t>(static_cast<size_t>(offset) / kRingChunkBytes);

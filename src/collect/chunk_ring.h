@@ -21,6 +21,8 @@ class ChunkRing {
   int Create(const char* path, uint64_t chunks);
   // Puts private memory in the file's place, so that a late store of a thread harms nobody.
   void Retire();
+  // Gives up a retired ring's address space.
+  void Unmap();
 
   format::RingHeader* header() const { return reinterpret_cast<format::RingHeader*>(base_); }
   format::RingDropSlot* drop_slots() const {

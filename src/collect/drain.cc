@@ -6,6 +6,7 @@
 #include <linux/futex.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -203,7 +204,7 @@ void Drain::Pass(uint32_t requests) {
   format::RingStore(header->drain_tick, ClockNow());
   idle_ = recorder.phase() == Phase::kOff && requests == 0;
   PrepareAhead();
-  if (failed_ || paused_.load()) return;
+  if (failed_ || CROSSCUT_FAULT("drain.pass")) return;
   if (session_ != recorder.session() && recorder.phase() == Phase::kOn) NameThread();
   if ((requests & kStarted) != 0 && options_.on_start != nullptr) options_.on_start();
   const bool flush = (requests & (kFlush | kSnapshot | kQuit)) != 0;
@@ -260,6 +261,12 @@ void Drain::WriteAnchors(bool always) {
   if (!always && now < next_anchor_ns_) return;
   if (Recorder::Get().phase() == Phase::kOff && !always) return;
   next_anchor_ns_ = now + kAnchorEveryNs;
+  struct stat log;
+  if (log_ != nullptr && fstat(log_fd_, &log) == 0 && log.st_nlink == 0) {
+    errno = 0;
+    Check(Status::Io(std::string(options_.log_name) + ": the log was removed"));
+    return;
+  }
   for (const format::ClockId id : {format::kClockMonotonic, format::kClockRealtime}) {
     const ClockReading reading = ClockRead(id);
     const uint64_t payload[4] = {id, reading.tick, static_cast<uint64_t>(reading.ns),
@@ -395,7 +402,7 @@ void Drain::FlushOpen() {
 void Drain::KeepNewest(uint32_t count) {
   for (uint32_t i = 0; i < count; ++i) kept_[kept_count_++] = full_[i];
   const uint32_t chunks = options_.ring->chunk_count();
-  const uint32_t spare = chunks / 8 < kFewestClean ? chunks / 8 + 3 : kFewestClean;
+  const uint32_t spare = chunks / 4 < kBusyClean ? chunks / 4 : kBusyClean;
   uint32_t gone = 0;
   while (gone < kept_count_ && options_.ring->clean() < spare &&
          options_.ring->prepared() == chunks) {

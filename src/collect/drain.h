@@ -45,8 +45,6 @@ class Drain {
   bool Await(int ms);
   // Writes everything out, completes the log and ends the thread.
   void Quit();
-  // Tests: while paused, full chunks stay where they are.
-  void PauseForTest(bool paused) { paused_.store(paused); }
   // In a forked child: the thread is not there.
   void AfterFork();
   uint64_t log_memory_bytes() const { return log_bytes_.load(std::memory_order_relaxed); }
@@ -80,7 +78,6 @@ class Drain {
   std::atomic<uint32_t> wake_{0};      // futex: bumped by every Ask
   std::atomic<uint32_t> requests_{0};
   std::atomic<uint32_t> asked_{0}, answered_{0};
-  std::atomic<bool> paused_{false};
   std::atomic<uint64_t> log_bytes_{0};
   bool failed_ = false;
   bool idle_ = false;  // no session: sleeps until asked

@@ -102,10 +102,16 @@ void Recorder::Mark(uint64_t code, const uint64_t* payload, uint32_t n) {
 uint64_t Recorder::MarkAlways(uint64_t tick, uint64_t code, const uint64_t* payload, uint32_t n) {
   if (in_slow_path) return 0;
   const SlowPath guard;
+  if (tick == 0) tick = ClockNow();
+  if (InScratch()) {
+    auto* scratch = static_cast<ThreadState*>(crosscut_this_thread);
+    if (WordsLeft(scratch->position) <= n + 1) ResetScratch(scratch);
+    scratch->position = Put(scratch->position, tick, code, payload, n);
+    return tick;
+  }
   uint64_t phase;
   ThreadState* s = Prepared(&phase);
   if (s == nullptr) return 0;
-  if (tick == 0) tick = ClockNow();
   if (s->hidden_depth > 0 && Room(s, tick, n + 1 + PrologueWords(s))) {
     WritePrologue(s, tick);
     WriteHidden(s, tick);
@@ -436,6 +442,13 @@ ThreadState* Recorder::EnterScratch() {
   SetEnabled(scratch, ClockIsInline() ? 1 : 2);
   crosscut_this_thread = scratch;
   return scratch;
+}
+
+crosscut_thread* Recorder::SuspendThisThread() {
+  static ThreadState suspended = {};
+  crosscut_thread* real = crosscut_this_thread;
+  crosscut_this_thread = &suspended;
+  return real;
 }
 
 void Recorder::LeaveScratch(ThreadState* scratch) {

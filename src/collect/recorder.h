@@ -92,6 +92,8 @@ class Recorder {
   ThreadState* EnterScratch();
   void LeaveScratch(ThreadState* scratch);
   static void ResetScratch(ThreadState* scratch);
+  // The calling thread records nothing until its pointer, which is returned, is put back.
+  static crosscut_thread* SuspendThisThread();
 
   // ---- Fork ----
   // In the child: everything of the parent's session is forgotten; interned names stay. With
@@ -125,7 +127,7 @@ class Recorder {
   void Lose(ThreadState* s, uint64_t tick, uint64_t code, const uint64_t* payload);
   void CountDrop(ThreadState* s, uint64_t tick);
   void Uncount(ThreadState* s);
-  uint64_t* StreamReserve(uint64_t tick, uint32_t words);
+  uint64_t* StreamReserve(uint64_t tick, uint32_t words, bool wait);
   void StreamCommit(uint64_t* at, uint64_t tick, uint64_t code, uint32_t words);
   bool PublishName(uint32_t id);
   static void SetShared(uint32_t enabled);  // of threads without a state

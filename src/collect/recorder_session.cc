@@ -73,14 +73,14 @@ void Recorder::SetPhase(Phase phase, uint64_t tick) {
 
 // ---- The session stream -------------------------------------------------------------------------
 
-uint64_t* Recorder::StreamReserve(uint64_t tick, uint32_t words) {
+uint64_t* Recorder::StreamReserve(uint64_t tick, uint32_t words, bool wait) {
   ChunkRing* ring = this->ring();
   if (ring == nullptr || words > kMostWordsInRing) return nullptr;
   uint64_t* chunk = stream_chunk_.load(std::memory_order_relaxed);
   const size_t used = chunk == nullptr ? 0 : static_cast<size_t>(stream_position_ - chunk);
   if (chunk != nullptr && format::kRingChunkWords - used > words) return stream_position_;
   uint64_t* fresh = ring->Claim(0, tick, true);
-  for (int i = 0; fresh == nullptr && i < kStreamWaits && drain_runs_.load(); ++i) {
+  for (int i = 0; wait && fresh == nullptr && i < kStreamWaits && drain_runs_.load(); ++i) {
     Nap();
     fresh = ring->Claim(0, tick, true);
   }
@@ -99,7 +99,7 @@ void Recorder::StreamCommit(uint64_t* at, uint64_t tick, uint64_t code, uint32_t
 
 bool Recorder::WriteSession(uint64_t tick, uint64_t code, const uint64_t* payload, uint32_t n) {
   const Lock lock(&stream_mutex_);
-  uint64_t* at = StreamReserve(tick, n + 1);
+  uint64_t* at = StreamReserve(tick, n + 1, /*wait=*/true);
   if (at == nullptr) return false;
   for (uint32_t i = 0; i < n; ++i) at[1 + i] = payload[i];
   StreamCommit(at, tick, code, n + 1);
@@ -108,10 +108,8 @@ bool Recorder::WriteSession(uint64_t tick, uint64_t code, const uint64_t* payloa
 
 bool Recorder::TryWriteSession(uint64_t tick, uint64_t code, const uint64_t* payload,
                                uint32_t n) {
-  ChunkRing* ring = this->ring();
-  if (ring == nullptr || ring->clean() == 0) return false;
   if (pthread_mutex_trylock(&stream_mutex_) != 0) return false;
-  uint64_t* at = StreamReserve(tick, n + 1);
+  uint64_t* at = StreamReserve(tick, n + 1, /*wait=*/false);
   if (at != nullptr) {
     for (uint32_t i = 0; i < n; ++i) at[1 + i] = payload[i];
     StreamCommit(at, tick, code, n + 1);
@@ -127,7 +125,7 @@ bool Recorder::WriteMeta(std::string_view key, std::string_view value) {
   const auto words = static_cast<uint32_t>(4 + TextWords(key.size()) + TextWords(value.size()));
   const Lock lock(&stream_mutex_);
   const uint64_t tick = ClockNow();
-  uint64_t* at = StreamReserve(tick, words);
+  uint64_t* at = StreamReserve(tick, words, /*wait=*/true);
   if (at == nullptr) return false;
   at[1] = key.size();
   at[2] = value.size();
@@ -160,7 +158,7 @@ bool Recorder::PublishName(uint32_t id) {
   const uint64_t words = 4 + TextWords(name.bytes);
   if (words > kMostWordsInRing) return false;
   const uint64_t tick = ClockNow();
-  uint64_t* at = StreamReserve(tick, static_cast<uint32_t>(words));
+  uint64_t* at = StreamReserve(tick, static_cast<uint32_t>(words), /*wait=*/true);
   if (at == nullptr) return false;
   at[1] = id;
   at[2] = name.attributes;

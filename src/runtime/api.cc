@@ -1,5 +1,6 @@
 // The C API's session half: each function is one call of Session or Recorder.
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "crosscut/crosscut.h"
@@ -19,12 +20,11 @@ __attribute__((constructor)) void LoadLibrary() {
   (void)pthread_atfork(nullptr, nullptr, &ChildAfterFork);
 }
 
-// The lines of the table `sources` travel as facts: key "source", value "name\tversion\tstate\t
-// message".
-void AppendField(char** at, char* end, const char* text) {
-  for (; text != nullptr && *text != '\0' && *at + 2 < end; ++text) {
-    *(*at)++ = *text == '\t' || *text == '\n' ? ' ' : *text;
-  }
+// The table `sources` travels as facts: "source:<name>:<field>".
+void WriteSourceField(const char* name, const char* field, const char* value) {
+  char key[128];
+  snprintf(key, sizeof key, "source:%.80s:%s", name, field);
+  if (value != nullptr) (void)Recorder::Get().WriteMeta(key, value);
 }
 
 }  // namespace
@@ -38,7 +38,7 @@ uint32_t crosscut_intern(const char* text, size_t bytes, enum crosscut_kind kind
                          enum crosscut_layer layer, unsigned flags, uint32_t probe) {
   if (text == nullptr) return 0;
   if (bytes == SIZE_MAX) bytes = strlen(text);
-  if (kind == CROSSCUT_OPERATION && layer == CROSSCUT_LAYER_NONE) flags |= format::kFlagNoLayer;
+  if (kind == CROSSCUT_OPERATION) flags |= format::kFlagNoLayer;
   const format::NameAttributes attributes{static_cast<format::Kind>(kind),
                                           static_cast<format::Layer>(layer),
                                           static_cast<uint8_t>(flags), probe};
@@ -51,7 +51,7 @@ void crosscut_lead(void) { Session::Get().Lead(); }
 void crosscut_phase(const char* name) { Session::Get().BeginPhase(name); }
 
 void crosscut_process_name(const char* name) {
-  if (name != nullptr) crosscut_meta("process_name", name);
+  if (name != nullptr) Session::Get().NameProcess(name);
 }
 
 void crosscut_meta(const char* key, const char* value) {
@@ -76,20 +76,14 @@ void crosscut_source_remove(int handle) { Session::Get().RemoveSource(handle); }
 
 void crosscut_source_state(const char* name, const char* version, const char* state,
                            const char* message) {
-  char line[2048];
-  char* at = line;
-  char* end = line + sizeof line;
-  for (const char* field : {name, version, state, message}) {
-    if (at != line || field != name) *at++ = '\t';
-    AppendField(&at, end - 8, field);
-  }
-  *at = '\0';
-  crosscut_meta("source", line);
+  if (name == nullptr) return;
+  WriteSourceField(name, "version", version);
+  WriteSourceField(name, "state", state);
+  WriteSourceField(name, "message", message);
 }
 
 void crosscut_probe_cost(uint32_t probe, int64_t inside_ps, int64_t outside_ps, int64_t low_ps,
                          int64_t high_ps, int64_t samples) {
-  if (Session::Get().state() == Session::kOff) return;
   const uint64_t payload[6] = {probe,
                                static_cast<uint64_t>(inside_ps),
                                static_cast<uint64_t>(outside_ps),

@@ -9,6 +9,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <new>
 #include <string>
 
 #include "src/collect/clock.h"
@@ -151,6 +152,7 @@ int Session::TryRing(const char* dir, uint64_t wanted, uint64_t nonce) {
   const std::string path = format::RingPath(dir, getpid(), nonce);
   if (path.size() >= sizeof ring_path_) return ENAMETOOLONG;
   memcpy(ring_path_, path.c_str(), path.size() + 1);
+  rings_[ring_index_].Unmap();
   new (&rings_[ring_index_]) ChunkRing();
   const int error = rings_[ring_index_].Create(ring_path_, chunks);
   if (error == 0 && chunks < wanted) {
@@ -218,6 +220,7 @@ void Session::WriteFacts(const base::ProcessIdentity& self) {
   }
   if (parent != nullptr) recorder.WriteMeta("parent_key", parent);
   recorder.WriteMeta("start_method", method);
+  if (process_name_[0] != '\0') recorder.WriteMeta("process_name", process_name_);
   snprintf(number, sizeof number, "%zu", settings_.memory_bytes);
   recorder.WriteMeta("memory_bytes", number);
   recorder.WriteMeta("policy", settings_.flight_recorder ? "flight_recorder" : "drop_newest");

@@ -144,13 +144,8 @@ int Session::Stop(format::StopReason reason) {
   SetSources(CROSSCUT_LEVEL_CONTROL);
   const uint64_t tick = Now();
   Recorder::Get().SetPhase(Phase::kOff, tick);
-  const uint64_t payload = reason;
-  format::RingHeader* header = rings_[ring_index_].header();
-  format::RingStore(header->stop_tick, tick);
-  format::RingStore<uint32_t>(header->stop_reason, reason);
-  (void)Recorder::Get().WriteSession(tick, format::kStop, &payload, 1);
+  if (!broken_.load()) MarkStop(tick, reason);
   if (CROSSCUT_FAULT("session.stopped")) return CROSSCUT_OK;
-  format::RingStore<uint32_t>(header->state, format::kRingStopped);
   state_.store(kOff, std::memory_order_release);
   next_step_.store(0);
   running_step_ = 0;
@@ -200,12 +195,15 @@ int Session::Snapshot() {
 // is flushed: whoever reads the run takes the rest out of the ring.
 void Session::AtExit() {
   if (state() == kOff) return;
-  const uint64_t tick = Now();
-  const uint64_t payload = format::kStopExit;
+  if (!broken_.load()) MarkStop(Now(), format::kStopExit);
+}
+
+void Session::MarkStop(uint64_t tick, format::StopReason reason) {
+  const uint64_t payload = reason;
   format::RingHeader* header = rings_[ring_index_].header();
   (void)Recorder::Get().TryWriteSession(tick, format::kStop, &payload, 1);
   format::RingStore(header->stop_tick, tick);
-  format::RingStore<uint32_t>(header->stop_reason, format::kStopExit);
+  format::RingStore<uint32_t>(header->stop_reason, reason);
   format::RingStore<uint32_t>(header->state, format::kRingStopped);
 }
 
@@ -219,12 +217,8 @@ void Session::OnDrainFailure(const char* error, int number) {
   // Not Stop(): that calls sources, which belong to the program's threads.
   const uint64_t tick = Now();
   Recorder::Get().SetPhase(Phase::kOff, tick);
-  format::RingHeader* header = session.rings_[session.ring_index_].header();
-  format::RingStore(header->stop_tick, tick);
-  format::RingStore<uint32_t>(header->stop_reason, format::kStopDisk);
-  format::RingStore<uint32_t>(header->state, format::kRingStopped);
-  const uint64_t payload = format::kStopDisk;
-  (void)Recorder::Get().TryWriteSession(tick, format::kStop, &payload, 1);
+  Recorder::Get().SetDrainRuns(false);
+  session.MarkStop(tick, format::kStopDisk);
 }
 
 void Session::OnDrainStart() { Get().Calibrate(); }

@@ -73,6 +73,7 @@ class Session {
   void StepEnd();
   void Lead();
   void BeginPhase(const char* name);
+  void NameProcess(const char* name);
 
   void AtExit();
   void InForkedChild();
@@ -90,13 +91,13 @@ class Session {
   int OpenRing(const Settings& settings, uint64_t nonce);
   int TryRing(const char* dir, uint64_t wanted_chunks, uint64_t nonce);
   void CloseLog();
+  void MarkStop(uint64_t tick, format::StopReason reason);
   void FillHeader(uint64_t nonce, uint64_t start_tick, const base::ProcessIdentity& self);
   void WriteFacts(const base::ProcessIdentity& self);
   void SetSources(int level);
   void SetOneSource(int index, int level);
   void SwitchTo(int level);
   void Calibrate();
-  bool TakeUncalibrated(Source* source);
 
   pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
   pthread_cond_t changed_ = PTHREAD_COND_INITIALIZER;
@@ -119,6 +120,7 @@ class Session {
   char log_path_[kPathBytes] = {};
   char ring_path_[kPathBytes] = {};
   char ring_note_[256] = {};
+  char process_name_[256] = {};
   const char* start_method_ = nullptr;
   int log_fd_ = -1;
 

@@ -33,7 +33,6 @@ int Session::AddSource(const crosscut_source* source) {
   slot.level = CROSSCUT_LEVEL_CONTROL;
   slot.handle = next_handle_++;
   if (state() == kRecording && !in_control_.load()) SetOneSource(index, level_when_on_);
-  if (state() != kOff) drain_.Ask(Drain::kStarted);
   return slot.handle;
 }
 
@@ -56,6 +55,13 @@ void Session::SetSources(int level) {
 void Session::SetOneSource(int index, int level) {
   Source& source = sources_[index];
   if (source.level == level) return;
+  if (!source.calibrated && source.calibrate != nullptr) {
+    // Once per process, and nothing that it marks is recorded.
+    source.calibrated = true;
+    crosscut_thread* real = Recorder::SuspendThisThread();
+    source.calibrate(source.self);
+    crosscut_this_thread = real;
+  }
   source.level = level;
   const int error = source.set_level(source.self, static_cast<crosscut_level>(level));
   if (error == 0) return;

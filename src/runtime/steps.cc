@@ -1,4 +1,5 @@
 // Steps, phases, and the step plan at work.
+#include <stdio.h>
 #include <string.h>
 
 #include "src/collect/clock.h"
@@ -8,7 +9,9 @@ namespace crosscut::record {
 namespace {
 
 uint32_t InternKind(const char* text, format::Kind kind) {
-  const format::NameAttributes attributes{kind, format::kLayerNone, format::kFlagNoLayer, 0};
+  const format::NameAttributes probe{format::kKindText, format::kLayerNone, 0, 0};
+  format::NameAttributes attributes{kind, format::kLayerNone, format::kFlagNoLayer, 0};
+  if (kind == format::kKindStep) attributes.probe = Recorder::Get().Intern("step", probe.Pack());
   return Recorder::Get().Intern(text, attributes.Pack());
 }
 
@@ -93,6 +96,11 @@ void Session::Lead() {
     left /= 10;
   } while (left != 0);
   (void)Recorder::Get().WriteMeta("lead_track", at);
+}
+
+void Session::NameProcess(const char* name) {
+  snprintf(process_name_, sizeof process_name_, "%s", name);
+  if (state() != kOff) (void)Recorder::Get().WriteMeta("process_name", name);
 }
 
 void Session::BeginPhase(const char* name) {

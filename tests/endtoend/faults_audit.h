@@ -1,0 +1,37 @@
+// What a reader finds of the events that faults_program.cc numbered.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace crosscut::faults {
+
+struct ProcessAudit {
+  std::string key, start_method, parent_key;
+  int64_t pid = 0;
+  bool stopped = false;
+  std::map<uint64_t, std::vector<uint64_t>> numbers;  // by thread, in the order found
+  uint64_t kept = 0;        // event words of threads, without thread, end and drop words
+  uint64_t counters = 0;
+  uint64_t dropped = 0;     // sum of all kDrop words
+  uint64_t threads_ended = 0;
+  uint64_t unknown_names = 0;  // counters whose name nobody interned
+  uint64_t unbalanced = 0;  // kEnd with no span open on its track
+  int64_t stop_reason = 0;
+};
+
+struct Audit {
+  std::string error;  // "" if the run could be read
+  std::vector<ProcessAudit> processes;
+};
+
+// Reads the run, from logs and rings; changes nothing.
+Audit ReadRun(const std::string& dir);
+
+// "" if `numbers` is 1, 2, ... n in this order; else what is wrong first.
+std::string GapIn(const std::vector<uint64_t>& numbers);
+
+}  // namespace crosscut::faults

@@ -1,0 +1,354 @@
+// Things go wrong in a recorded program (faults_program.cc); a reader must find every event whose
+// call returned, and nothing else, and the program must not notice.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <filesystem>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "tests/endtoend/faults_audit.h"
+
+namespace crosscut::faults {
+namespace {
+
+namespace fs = std::filesystem;
+using Strings = std::vector<std::string>;
+
+struct Outcome {
+  int status = -1;
+  std::string out, err;
+};
+
+class Faults : public testing::Test {
+ protected:
+  Faults() {
+    char path[] = "/tmp/crosscut-faults-XXXXXX";
+    dir_ = mkdtemp(path);
+    run_ = dir_ + "/run";
+  }
+  ~Faults() override {
+    // The rings of this test's runs: their names stand in no file that outlives the test.
+    const Audit ignored;
+    for (const pid_t pid : pids_) {
+      const std::string prefix =
+          "crosscut-" + std::to_string(getuid()) + "-" + std::to_string(pid) + "-";
+      std::error_code error;
+      for (const auto& entry : fs::directory_iterator("/dev/shm", error)) {
+        if (entry.path().filename().string().rfind(prefix, 0) == 0) fs::remove(entry, error);
+      }
+    }
+    std::error_code error;
+    fs::remove_all(dir_, error);
+  }
+
+  pid_t Spawn(const Strings& arguments, const Strings& environment = {}) {
+    const pid_t pid = fork();
+    if (pid == 0) {
+      const int out = open((dir_ + "/out").c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0600);
+      const int err = open((dir_ + "/err").c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0600);
+      dup2(out, 1);
+      dup2(err, 2);
+      const rlimit no_core = {0, 0};
+      setrlimit(RLIMIT_CORE, &no_core);
+      if (file_limit_ != 0) {
+        const rlimit limit = {file_limit_, file_limit_};
+        setrlimit(RLIMIT_FSIZE, &limit);
+      }
+      for (const std::string& pair : environment) putenv(strdup(pair.c_str()));
+      std::vector<char*> argv = {strdup(FAULTS_PROGRAM)};
+      for (const std::string& argument : arguments) argv.push_back(strdup(argument.c_str()));
+      argv.push_back(nullptr);
+      execv(argv[0], argv.data());
+      _exit(127);
+    }
+    pids_.push_back(pid);
+    return pid;
+  }
+
+  Outcome Wait(pid_t pid) {
+    Outcome outcome;
+    waitpid(pid, &outcome.status, 0);
+    outcome.out = Contents(dir_ + "/out");
+    outcome.err = Contents(dir_ + "/err");
+    return outcome;
+  }
+
+  Outcome Run(const Strings& arguments, const Strings& environment = {}) {
+    return Wait(Spawn(arguments, environment));
+  }
+
+  static std::string Contents(const std::string& path) {
+    FILE* file = fopen(path.c_str(), "r");
+    if (file == nullptr) return "";
+    std::string text;
+    char buffer[4096];
+    for (size_t n; (n = fread(buffer, 1, sizeof buffer, file)) > 0;) text.append(buffer, n);
+    fclose(file);
+    return text;
+  }
+
+  std::string dir_, run_;
+  rlim_t file_limit_ = 0;
+  std::vector<pid_t> pids_;
+};
+
+uint64_t KillCount(uint64_t otherwise) {
+  const char* text = getenv("CROSSCUT_TEST_KILLS");
+  return text != nullptr ? strtoull(text, nullptr, 10) : otherwise;
+}
+
+// Counters that a killed program shares with the test.
+class Acknowledged {
+ public:
+  explicit Acknowledged(const std::string& path) {
+    const int fd = open(path.c_str(), O_CREAT | O_RDWR | O_TRUNC, 0600);
+    EXPECT_EQ(ftruncate(fd, 4096), 0);
+    at_ = static_cast<std::atomic<uint64_t>*>(
+        mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0));
+    close(fd);
+  }
+  ~Acknowledged() { munmap(at_, 4096); }
+  uint64_t operator[](size_t i) const { return at_[i].load(); }
+
+ private:
+  std::atomic<uint64_t>* at_;
+};
+
+void ExpectNothingLost(const Audit& audit, const Acknowledged& acknowledged, int threads) {
+  ASSERT_EQ(audit.error, "");
+  ASSERT_EQ(audit.processes.size(), 1u);
+  const ProcessAudit& found = audit.processes[0];
+  EXPECT_EQ(found.unknown_names, 0u);
+  EXPECT_EQ(found.dropped, 0u);
+  EXPECT_EQ(found.unbalanced, 0u);
+  for (int t = 0; t < threads; ++t) {
+    const auto numbers = found.numbers.find(static_cast<uint64_t>(t));
+    const std::vector<uint64_t> none;
+    const std::vector<uint64_t>& got = numbers == found.numbers.end() ? none : numbers->second;
+    EXPECT_EQ(GapIn(got), "") << "thread " << t;
+    EXPECT_GE(got.size(), acknowledged[t]) << "lost, thread " << t;
+    EXPECT_LE(got.size(), acknowledged[t] + 1) << "invented, thread " << t;
+  }
+}
+
+TEST_F(Faults, KilledAtRandom_LosesNoAcknowledgedEventAndInventsNone) {
+  std::mt19937 random(20240607);
+  const uint64_t kills = KillCount(100);
+  for (uint64_t i = 0; i < kills && !HasFailure(); ++i) {
+    const int threads = 1 + static_cast<int>(random() % 8);
+    const std::string run = run_ + std::to_string(i);
+    const Acknowledged acknowledged(dir_ + "/ack");
+    const pid_t pid = Spawn({"kill", run, std::to_string(threads), dir_ + "/ack"});
+    while (acknowledged[63] == 0) usleep(100);
+    usleep(random() % 15'000);
+    kill(pid, SIGKILL);
+    Wait(pid);
+    ExpectNothingLost(ReadRun(run), acknowledged, threads);
+    fs::remove_all(run);
+    for (const auto& entry : fs::directory_iterator("/dev/shm")) {
+      const std::string name = entry.path().filename();
+      if (name.find("-" + std::to_string(pid) + "-") != std::string::npos) fs::remove(entry);
+    }
+    pids_.clear();
+  }
+}
+
+TEST_F(Faults, KilledAtEveryFaultPointOfTheWriter_LosesNothing) {
+  for (const char* point : {"drain.appended", "stream.publish", "drain.pass", "session.phase",
+                            "session.started", "ring.populate", "recorder.publish"}) {
+    for (const int nth : {1, 2, 7}) {
+      const std::string run = run_ + point + std::to_string(nth);
+      const Acknowledged acknowledged(dir_ + "/ack");
+      const pid_t pid = Spawn({"kill", run, "2", dir_ + "/ack"},
+                              {std::string("CROSSCUT_FAULT=") + point + ":" +
+                               std::to_string(nth) + ":kill"});
+      for (int i = 0; i < 100 && kill(pid, 0) == 0; ++i) {
+        int status;
+        if (waitpid(pid, &status, WNOHANG) == pid) break;
+        usleep(1000);
+      }
+      kill(pid, SIGKILL);
+      Wait(pid);
+      const Audit audit = ReadRun(run);
+      if (acknowledged[63] == 0 && audit.processes.empty()) continue;  // died before its start
+      SCOPED_TRACE(run);
+      ExpectNothingLost(audit, acknowledged, 2);
+    }
+  }
+}
+
+TEST_F(Faults, EveryEnding_LooksTheSameRecordedOrNotAndLosesNothing) {
+  for (const char* how : {"return", "exit", "_exit", "quick_exit", "throw", "abort",
+                          "pthread_exit", "term", "kill", "segv", "thread_exit", "exec"}) {
+    SCOPED_TRACE(how);
+    const Outcome plain = Run({"end", "-", how});
+    const std::string run = run_ + how;
+    const Outcome recorded = Run({"end", run, how});
+    EXPECT_EQ(recorded.status, plain.status);
+    EXPECT_EQ(recorded.out, plain.out);
+    EXPECT_EQ(recorded.err, plain.err);
+    const Audit audit = ReadRun(run);
+    ASSERT_EQ(audit.error, "");
+    ASSERT_EQ(audit.processes.size(), 1u);
+    auto numbers = audit.processes[0].numbers;
+    EXPECT_EQ(numbers[0].size(), 100u);
+    EXPECT_EQ(GapIn(numbers[0]), "");
+  }
+}
+
+TEST_F(Faults, EventsOfThreadDestructors_AreKeptOrCounted) {
+  const Outcome outcome = Run({"destructors", run_});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  const Audit audit = ReadRun(run_);
+  ASSERT_EQ(audit.error, "");
+  ASSERT_EQ(audit.processes.size(), 1u);
+  EXPECT_EQ(audit.processes[0].counters + audit.processes[0].dropped, 2u + 3u + 3u);
+  EXPECT_GE(audit.processes[0].counters, 2u + 3u);
+}
+
+TEST_F(Faults, ThreadChurn_LosesNothingAndEveryThreadEnds) {
+  const Outcome outcome = Run({"churn", run_, "5000"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  const Audit audit = ReadRun(run_);
+  ASSERT_EQ(audit.error, "");
+  const ProcessAudit& found = audit.processes.at(0);
+  EXPECT_EQ(found.counters, 10'000u);
+  EXPECT_EQ(found.dropped, 0u);
+  EXPECT_EQ(found.threads_ended, 5000u);
+}
+
+class Forked : public Faults, public testing::WithParamInterface<const char*> {};
+
+TEST_P(Forked, Children_StayOutOfTheParentsLogWhileEightThreadsRecord) {
+  const Outcome outcome = Run({"forks", run_, "200", GetParam()});
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  const Audit audit = ReadRun(run_);
+  ASSERT_EQ(audit.error, "");
+  const bool follow = std::string(GetParam()) == "follow";
+  ASSERT_EQ(audit.processes.size(), follow ? 201u : 1u);
+  for (const ProcessAudit& process : audit.processes) {
+    auto numbers = process.numbers;
+    if (process.pid != pids_.back()) {
+      EXPECT_EQ(process.start_method, "fork");
+      EXPECT_EQ(numbers[100].size(), 5u);
+      continue;
+    }
+    EXPECT_EQ(numbers[100].size(), 0u);
+    FILE* told = fmemopen(const_cast<char*>(outcome.out.data()), outcome.out.size(), "r");
+    unsigned long long thread, count;
+    while (fscanf(told, "%llu %llu", &thread, &count) == 2) {
+      EXPECT_EQ(numbers[thread].size(), count);
+      EXPECT_EQ(GapIn(numbers[thread]), "");
+    }
+    fclose(told);
+  }
+  for (const ProcessAudit& process : audit.processes) pids_.push_back(process.pid);
+}
+
+INSTANTIATE_TEST_SUITE_P(How, Forked, testing::Values("fork", "clone", "follow"),
+                         [](const auto& how) { return how.param; });
+
+TEST_F(Faults, StartAndStopAThousandTimes_GrowsNothing) {
+  const Outcome outcome = Run({"cycles", run_, "1000"});
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  long maps = 9, memory = 9, threads = 9, fds = 9;
+  ASSERT_EQ(sscanf(outcome.out.c_str(), "%ld %ld %ld %ld", &maps, &memory, &threads, &fds), 4);
+  EXPECT_EQ(maps, 0);
+  EXPECT_LE(memory, 512);
+  EXPECT_EQ(threads, 0);
+  EXPECT_EQ(fds, 0);
+  const Audit audit = ReadRun(run_);
+  EXPECT_EQ(audit.error, "");
+  auto numbers = audit.processes.at(0).numbers;
+  EXPECT_EQ(GapIn(numbers[0]), "");
+  EXPECT_EQ(numbers[0].size(), 1000u);
+}
+
+TEST_F(Faults, ClosingEveryDescriptor_PutsNoByteOfOursInTheProgramsFiles) {
+  const Outcome outcome = Run({"descriptors", run_, dir_ + "/file"});
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  for (int i = 0; i < 32; ++i) EXPECT_EQ(Contents(dir_ + "/file" + std::to_string(i)), "mine");
+  const Audit audit = ReadRun(run_);
+  ASSERT_EQ(audit.error, "");
+  auto numbers = audit.processes.at(0).numbers;
+  EXPECT_EQ(numbers[0].size(), 100'000u);
+}
+
+TEST_F(Faults, WithTheDrainStopped_KeptAndDroppedMakeUpWhatWasRecorded) {
+  const Outcome outcome = Run({"overload", run_, "4", "100000"}, {"CROSSCUT_FAULT=drain.pass:0:fail"});
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  const Audit audit = ReadRun(run_);
+  ASSERT_EQ(audit.error, "");
+  const ProcessAudit& found = audit.processes.at(0);
+  EXPECT_GT(found.dropped, 0u);
+  EXPECT_EQ(found.counters + found.dropped, 400'000u);
+}
+
+TEST_F(Faults, FileSizeLimit_StopsRecordingWithAReasonAndLeavesTheProgramAlone) {
+  file_limit_ = 6 << 20;  // the ring fits, the log does not
+  const Outcome outcome = Run({"overload", run_, "2", "2000000"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_THAT(outcome.err, testing::StartsWith("crosscut: recording stopped: "));
+  const Audit audit = ReadRun(run_);
+  EXPECT_EQ(audit.error, "");
+  EXPECT_EQ(audit.processes.at(0).stop_reason, 3);
+  EXPECT_GT(audit.processes.at(0).counters, 0u);
+}
+
+TEST_F(Faults, ReadOnlyDirectory_IsNoSessionAndSaysWhy) {
+  ASSERT_EQ(mkdir(run_.c_str(), 0500), 0);
+  if (access(run_.c_str(), W_OK) == 0) {  // root writes anywhere but in /proc
+    const Outcome outcome = Run({"signals", "/proc/crosscut-run"});
+    EXPECT_EQ(WEXITSTATUS(outcome.status), 1);
+    EXPECT_THAT(outcome.err, testing::HasSubstr("run directory"));
+    return;
+  }
+  const Outcome outcome = Run({"signals", run_});
+  EXPECT_EQ(WEXITSTATUS(outcome.status), 1);
+  EXPECT_THAT(outcome.err, testing::HasSubstr("cannot write in"));
+}
+
+TEST_F(Faults, FullSharedMemory_MovesTheRingToTheRunDirectoryAndSaysSo) {
+  const Outcome outcome =
+      Run({"overload", run_, "1", "1000"}, {"CROSSCUT_FAULT=ring.create:1:fail"});
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_THAT(outcome.err, testing::HasSubstr("the ring is in the run directory"));
+  EXPECT_EQ(ReadRun(run_).processes.at(0).counters, 1000u);
+}
+
+TEST_F(Faults, NoThreadForTheDrain_IsNoSessionAndLeavesNoFile) {
+  const Outcome outcome = Run({"signals", run_}, {"CROSSCUT_FAULT=drain.thread:1:fail"});
+  EXPECT_EQ(WEXITSTATUS(outcome.status), 1);
+  EXPECT_THAT(outcome.err, testing::HasSubstr("no thread"));
+  EXPECT_TRUE(ReadRun(run_).processes.empty());
+}
+
+TEST_F(Faults, NoMemory_IsNoSessionForEveryFailingAllocation) {
+  int refused = 0;
+  for (int nth = 1; nth <= 12; ++nth) {
+    const Outcome outcome = Run({"overload", run_ + std::to_string(nth), "1", "100"},
+                                {"CROSSCUT_FAULT=memory.map:" + std::to_string(nth) + ":fail"});
+    EXPECT_TRUE(WIFEXITED(outcome.status)) << nth;
+    refused += WEXITSTATUS(outcome.status) == 1;
+  }
+  EXPECT_GT(refused, 0);
+}
+
+TEST_F(Faults, NoSignalHandlerIsInstalled) {
+  EXPECT_EQ(Run({"signals", run_}).status, 0);
+}
+
+}  // namespace
+}  // namespace crosscut::faults
