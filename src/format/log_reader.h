@@ -15,14 +15,6 @@
 
 namespace crosscut::format {
 
-// Where a piece of a batch came from.
-struct PieceOrigin {
-  uint64_t fill = 0;
-  uint32_t first_word = 0;  // in the ring chunk
-  uint32_t words = 0;
-  uint64_t base_tick = 0;   // full tick for the first of these words
-};
-
 // An event or session chunk, unpacked. `words` is the concatenation of the pieces.
 struct LogBatch {
   uint32_t track = 0;                 // 0 for session chunks

@@ -12,6 +12,7 @@
 #include "src/base/file.h"
 #include "src/base/status.h"
 #include "src/format/format.h"
+#include "src/format/pack.h"
 
 namespace crosscut::format {
 
@@ -24,14 +25,6 @@ struct LogIdentity {
   int64_t pid = 0;
   uint64_t pid_start = 0;  // base::ProcessIdentity::start
   uint64_t start_tick = 0;
-};
-
-// A run of whole events as they stood in a ring chunk.
-struct Piece {
-  uint64_t fill = 0;        // the ring fill; 0: not out of a ring (then never a duplicate)
-  uint32_t first_word = 0;  // index in the ring chunk of words[0]
-  uint64_t base_tick = 0;   // full tick at or (a little) before the first word
-  std::span<const uint64_t> words;
 };
 
 class LogWriter {

@@ -38,10 +38,20 @@ enum ColumnMode : uint8_t {
   kColumnConstant = 2,  // one byte, repeated
 };
 
-// What one stretch of words says of its own start: full ticks restart there.
-struct PackPiece {
-  uint64_t base_tick;
-  uint64_t words;
+// A run of whole events as they stood in a ring chunk.
+struct Piece {
+  uint64_t fill = 0;        // the ring fill; 0: not out of a ring (then never a duplicate)
+  uint32_t first_word = 0;  // index in the ring chunk of words[0]
+  uint64_t base_tick = 0;   // full tick at or (a little) before the first word
+  std::span<const uint64_t> words;
+};
+
+// Where a piece of an unpacked batch came from.
+struct PieceOrigin {
+  uint64_t fill = 0;
+  uint32_t first_word = 0;  // in the ring chunk
+  uint32_t words = 0;
+  uint64_t base_tick = 0;   // full tick for the first of these words
 };
 
 class Packer {
@@ -49,11 +59,10 @@ class Packer {
   static std::unique_ptr<Packer> Create();  // null where there is no memory
   ~Packer();
 
-  // Appends the columns of `words` to `out`. The pieces cover `words` in order and each consists of
-  // whole events; otherwise kInvalid. kLimit where there is no memory. `last_tick` becomes the full
-  // tick of the last event.
-  Status Pack(std::span<const uint64_t> words, std::span<const PackPiece> pieces,
-              base::PodVector<uint8_t>* out, uint64_t* last_tick);
+  // Appends the columns of the pieces' words to `out`. kInvalid where a piece does not consist of
+  // whole events, kLimit where there is no memory. `last_tick` becomes the full tick of the last
+  // event.
+  Status Pack(std::span<const Piece> pieces, base::PodVector<uint8_t>* out, uint64_t* last_tick);
   uint64_t events() const;  // of the last Pack
   uint64_t memory_bytes() const;
 
@@ -72,7 +81,7 @@ class Unpacker {
   // there must be. kCorrupt where the columns say something else. Allocates at most about
   // 14 bytes per word.
   Status Unpack(std::span<const uint8_t> columns, uint64_t events,
-                std::span<const PackPiece> pieces, std::span<uint64_t> words);
+                std::span<const PieceOrigin> pieces, std::span<uint64_t> words);
 
  private:
   struct State;

@@ -1,0 +1,54 @@
+// Which spans are open on each track, as the words of the log tell: what an event chunk names at
+// its start, so that a reader can begin there.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "src/base/pod_vector.h"
+#include "src/format/layout.h"
+
+namespace crosscut::format {
+
+class OpenStacks {
+ public:
+  OpenStacks() = default;
+  ~OpenStacks();
+  OpenStacks(const OpenStacks&) = delete;
+  OpenStacks& operator=(const OpenStacks&) = delete;
+
+  // Learns from session words which names do not nest (steps, phases).
+  void LearnNames(std::span<const uint64_t> session_words);
+  // Follows whole events that begin on `*track` and go on from one call to the next; `*track`
+  // becomes the one that the last of them belongs to.
+  void Follow(uint32_t* track, std::span<const uint64_t> words);
+  // Name ids, outermost first; at most kMaxOpenNames.
+  std::span<const uint32_t> Open(uint32_t track);
+  uint64_t memory_bytes() const { return bytes_; }
+
+ private:
+  struct Stack {
+    uint32_t track = 0;
+    uint64_t beyond = 0;  // open above those in `names`, which is full
+    base::PodVector<uint32_t> names;
+    Stack* next = nullptr;
+  };
+
+  Stack* Find(uint32_t track);
+  void Erase(uint32_t track);
+  bool Nests(uint32_t name) const;
+  void Begin(Stack* stack, uint32_t name);
+  static void End(Stack* stack);
+  static void EndNamed(Stack* stack, uint32_t name);
+  // One event with payload; returns the stack that goes on.
+  Stack* FollowOther(Stack* stack, const uint64_t* event, uint32_t* track);
+
+  static constexpr uint32_t kBuckets = 1024;
+  Stack* buckets_[kBuckets] = {};
+  uint64_t flat_[(kLastNameCode + 1) / 64] = {};  // short name ids that do not nest
+  base::PodVector<uint32_t> flat_wide_;
+  Stack nowhere_;  // stands in where there is no memory
+  uint64_t bytes_ = 0;
+};
+
+}  // namespace crosscut::format

@@ -1,0 +1,101 @@
+// What packer and unpacker expect of the next word, learnt from the words before it in the same
+// chunk. Both run the same model over the same words, so only the difference is stored. Changing
+// anything here changes the format.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include "src/format/format.h"
+
+namespace crosscut::format {
+
+// The time that passes before an event depends on what it is and on what stood before it: the end
+// of a leaf tells how long leaves of that name take, the end behind a child's end how long the
+// parent's tail is.
+class TickModel {
+ public:
+  void Reset() {
+    memset(expected_, 0, sizeof expected_);
+    depth_ = 0;
+    previous_ = 0;
+  }
+
+  // The place where the expectation for an event of `code` stands; valid until the next call.
+  uint32_t* Find(uint16_t code) {
+    uint32_t context = previous_;
+    if (previous_ == kEnd) context = open_[depth_ & kDepthMask] ^ 0x5000u;
+    const uint32_t key = (context * 0x9e3779b1u) ^ (code * 0x85ebca6bu);
+    return &expected_[key * 0xc2b2ae35u >> (32 - kTableBits)];
+  }
+
+  // What the event of `code` that came `delta` ticks after its predecessor teaches.
+  void Learn(uint32_t* place, uint16_t code, int64_t delta) {
+    const int64_t seen = delta < 0 ? 0 : delta > kLongest ? kLongest : delta;
+    const int64_t before = *place;
+    *place = static_cast<uint32_t>(before == 0 ? seen : before + ((seen - before) >> 2));
+    if (code == kEnd) {
+      --depth_;
+    } else if (code >= kFirstNameCode || code == kBeginWide) {
+      open_[++depth_ & kDepthMask] = code;
+    }
+    previous_ = code;
+  }
+
+ private:
+  static constexpr int kTableBits = 12;
+  static constexpr uint32_t kDepthMask = 63;
+  static constexpr int64_t kLongest = INT32_MAX;
+
+  uint32_t expected_[1 << kTableBits];
+  uint16_t open_[kDepthMask + 1] = {};
+  uint32_t depth_ = 0;
+  uint16_t previous_ = 0;
+};
+
+// Payload words near a value that is known already are stored as their distance from it.
+class PayloadModel {
+ public:
+  void Reset() { memset(last_, 0, sizeof last_); }
+
+  // True where word `slot` of an event at `tick` is stored as a distance from *near. `payload`:
+  // the event's payload; only words before `slot` are read.
+  bool Near(uint16_t code, int slot, const uint64_t* payload, uint64_t tick, uint64_t* near) const {
+    switch (code) {
+      case kFlowOut: case kFlowIn: case kStepLevel:
+        if (slot != 0) return false;
+        *near = last_[code];
+        return true;
+      case kCounter: case kArg:
+        if (slot != 1) return false;
+        *near = last_[Place(payload[0])];
+        return true;
+      case kSpanAt:
+        if (slot == 0) return false;
+        *near = slot == 1 ? tick : payload[1];
+        return true;
+      case kThread:
+        *near = tick;
+        return slot == 3;
+      case kDrop:
+        *near = tick;
+        return slot >= 2;
+      default:
+        return false;
+    }
+  }
+
+  void Learn(uint16_t code, const uint64_t* payload) {
+    switch (code) {
+      case kFlowOut: case kFlowIn: case kStepLevel: last_[code] = payload[0]; break;
+      case kCounter: case kArg: last_[Place(payload[0])] = payload[1]; break;
+      default: break;
+    }
+  }
+
+ private:
+  static size_t Place(uint64_t name) { return 32 + (name * 0x9e3779b97f4a7c15u >> 56); }
+  uint64_t last_[32 + 256];
+};
+
+}  // namespace crosscut::format
