@@ -132,12 +132,16 @@ __attribute__((noinline)) void Resync(Stack* stack, bool skip_top) {
   PopTo(stack, kept);
 }
 
-__attribute__((noinline)) void EndBelowTop(Stack* stack, const void* frame) {
+// The topmost entry of `frame`, or the depth where there is none.
+uint32_t Find(const Stack* stack, const void* frame) {
   for (uint32_t i = stack->depth; i-- > 0;) {
-    if (stack->frames[i].frame != frame) continue;
-    PopTo(stack, i);
-    return;
+    if (stack->frames[i].frame == frame) return i;
   }
+  return stack->depth;
+}
+
+__attribute__((noinline)) void EndBelowTop(Stack* stack, const void* frame) {
+  PopTo(stack, Find(stack, frame));
 }
 
 }  // namespace
@@ -172,8 +176,10 @@ void BeginCall(const void* frame, PyCodeObject* code) {
 void EndCall(const void* frame) {
   Stack* stack = t_stack;
   if (stack == nullptr || stack->depth == 0) return;
-  if (__builtin_expect(stack->generation != g_generation, 0)) Resync(stack, false);
-  if (stack->depth == 0) return;
+  if (__builtin_expect(stack->generation != g_generation, 0)) {
+    Resync(stack, Find(stack, frame) == stack->depth);
+    if (stack->depth == 0) return;
+  }
   if (__builtin_expect(stack->frames[stack->depth - 1].frame == frame, 1)) {
     --stack->depth;
     crosscut_end_inline();

@@ -115,7 +115,8 @@ int Finder::PatchObject(PyObject* object, PyObject* name, const Choice& choice) 
     one.names = nullptr;
     return PatchVectorcall(object, one);
   }
-  return PatchPointer(reinterpret_cast<void**>(&def->ml_meth), object, text, choice);
+  // By the table's own name: an entry may be reached by several attributes.
+  return PatchPointer(reinterpret_cast<void**>(&def->ml_meth), object, def->ml_name, choice);
 }
 
 int Finder::PatchItems(PyObject* dict, PyObject* module, const Choice& choice) {

@@ -41,6 +41,8 @@ constexpr Rule kRules[] = {
     {"torch", kMethods, "torch._C._VariableFunctionsClass", "torch", kFramework, nullptr},
     {"torch", kMethods, "torch._C._EngineBase", "torch.autograd.engine", kFramework,
      "run_backward", CROSSCUT_WAITS},
+    {"torch", kMethods, "torch._C._ImperativeEngine", "torch.autograd.engine", kFramework,
+     "run_backward", CROSSCUT_WAITS},
     {"torch", kMethods, "torch._C.StorageBase", "torch.Storage", kFramework, nullptr},
     {"torch", kMethods, "torch._C.ScriptFunction", "torch.jit.ScriptFunction", kFramework,
      "__call__"},
@@ -121,7 +123,7 @@ constexpr Rule kRules[] = {
     {"posix", kFunctions, "posix", "os", kIdle, "wait wait3 wait4 waitid waitpid"},
     {"posix", kFunctions, "posix", "os", kNative,
      "read write pread pwrite readv writev preadv pwritev fsync fdatasync sendfile "
-     "copy_file_range splice"},
+     "copy_file_range splice posix_spawn posix_spawnp"},
     {"_io", kMethods, "_io.FileIO", "io.FileIO", kNative, "read readall readinto write"},
     {"_io", kMethods, "_io.BufferedReader", "io.BufferedReader", kNative,
      "read read1 readinto readinto1"},

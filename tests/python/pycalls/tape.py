@@ -95,10 +95,12 @@ def tree(thread=0):
 
 
 def flat(spans):
-    """Every span, outermost first."""
-    for span in spans:
+    """Every span, parents first."""
+    waiting = list(reversed(spans))
+    while waiting:
+        span = waiting.pop()
         yield span
-        yield from flat(span.children)
+        waiting.extend(reversed(span.children))
 
 
 def count(prefix, thread=None):

@@ -1,0 +1,393 @@
+"""What must hold at level `calls`: each function runs in a process of its own, in every interpreter
+that has a _pycalls (test_calls.py). Its name is what it shows."""
+
+import asyncio
+import functools
+import os
+import sys
+import threading
+import time
+
+import _conventions as c
+import tape
+
+pc = tape.pc
+OLD = sys.version_info < (3, 12)
+
+
+def _start(native=True):
+    if native:
+        pc.patch_module(c, "native", prefix="c")
+        pc.patch_type(c.Thing, "native", prefix="Thing")
+    assert pc.start_calls()
+    tape.record(1)
+    assert tape.set_level(3) == 0
+
+
+_stop = functools.partial(tape.set_level, 0)  # no Python frame of its own
+
+
+def _short(spans):
+    """Spans by bare name: "f[g, c.one]"."""
+    out = []
+    for span in spans:
+        if span.name.startswith("garbage"):
+            continue
+        inner = _short(span.children)
+        bare = span.name.split(" (")[0].split(">.")[-1].split(".<locals>.")[-1]
+        out.append(bare + (f"[{inner}]" if inner else ""))
+    return ", ".join(out)
+
+
+def _closed(thread=0):
+    return all(s.closed for s in tape.flat(tape.tree(thread)))
+
+
+def python_and_native_calls_nest_as_they_ran():
+    class Worker:
+        def run(self):
+            return self.step(c.Thing())
+
+        def step(self, thing):
+            thing.noargs()
+            return c.call_back(self.inner, thing.one)
+
+        def inner(self, method):
+            return method(1)
+
+    worker = Worker()
+    _start()
+    for _ in range(3):
+        worker.run()
+    _stop()
+    one = "Worker.run[Worker.step[Thing.noargs, c.call_back[Worker.inner[Thing.one]]]]"
+    if sys.version_info < (3, 11):  # code objects know no qualified name
+        one = one.replace("Worker.", "")
+    assert _short(tape.tree()) == ", ".join([one] * 3), _short(tape.tree())
+    assert _closed()
+    number = tape.tree()[0].number
+    assert tape.facts(number) == (0, "python", 0, "pycall")
+    line = Worker.run.__code__.co_firstlineno
+    assert tape.name(number).endswith(f"(cases_calls.py:{line})")
+
+
+def exceptions_and_recursion_stay_balanced():
+    def fails(n):
+        if n == 0:
+            raise ValueError
+        fails(n - 1)
+
+    def catches():
+        try:
+            fails(2)
+        except ValueError:
+            return after()
+
+    def after():
+        return 1
+
+    _start()
+    catches()
+    try:
+        c.call_back(c.call_back, fails, 0)
+    except ValueError:
+        pass
+    _stop()
+    assert _short(tape.tree()) == "catches[fails[fails[fails]], after], c.call_back[c.call_back[fails]]"
+    assert _closed()
+
+
+def generators_are_spans_while_they_run():
+    def numbers():
+        try:
+            yield inner()
+            yield 2
+        except KeyError:
+            yield inner()
+
+    def inner():
+        return 1
+
+    _start()
+    running = numbers()
+    next(running)
+    next(running)
+    running.throw(KeyError())
+    running.close()
+    for _ in numbers():
+        pass
+    inner()
+    _stop()
+    names = _short(tape.tree())
+    assert names.startswith("numbers[inner], numbers, numbers[inner]"), names
+    assert names.endswith("numbers[inner], numbers, numbers, inner"), names
+    assert _closed()
+
+
+def coroutines_are_spans_while_they_run():
+    async def work(n):
+        await asyncio.sleep(0)
+        return n
+
+    async def main():
+        return await asyncio.gather(*(work(i) for i in range(5)))
+
+    _start()
+    assert asyncio.run(main()) == list(range(5))
+    _stop()
+    assert tape.count("coroutines_are_spans_while_they_run.<locals>.work") >= 10 or OLD
+    assert tape.count("work") + tape.count("coroutines") >= 10
+    assert _closed()
+
+
+def frames_older_than_the_hook_are_no_events():
+    def outer():
+        _start()
+        inner()
+
+    def inner():
+        pass
+
+    outer()
+    inner()
+    _stop()
+    assert _short(tape.tree()) == "inner, inner"
+
+
+def functions_that_return_while_the_hook_is_out_are_closed():
+    def train():
+        for _ in range(3):
+            step()
+
+    def step():
+        switch(0)
+        switch(3)
+        leaf()
+
+    def switch(level):
+        if level == 0:
+            forget()
+        else:
+            tape.set_level(3)
+
+    def forget():
+        tape.set_level(0)
+
+    def leaf():
+        pass
+
+    def whole():
+        train()
+
+    _start()
+    whole()
+    whole()
+    _stop()
+    spans = list(tape.flat(tape.tree()))
+    assert all(s.closed for s in spans)
+    by_name = {}
+
+    def depth(spans, level):
+        for span in spans:
+            by_name.setdefault(_short([span]).split("[")[0], set()).add(level)
+            depth(span.children, level + 1)
+
+    depth(tape.tree(), 0)
+    assert by_name["whole"] == {0} and by_name["train"] == {1} and by_name["step"] == {2}
+    assert by_name["leaf"] == {3}, by_name
+    assert tape.count("functions_that") == len(spans) or OLD
+
+
+def threads_of_all_kinds_are_seen():
+    go = threading.Event()
+
+    def work():
+        return leaf()
+
+    def leaf():
+        return 1
+
+    def early():
+        go.wait()
+        work()
+
+    first = threading.Thread(target=early)
+    first.start()
+    _start()
+    go.set()
+    first.join()
+    later = [threading.Thread(target=work) for _ in range(3)]
+    for t in later:
+        t.start()
+    for t in later:
+        t.join()
+    expected = 4
+    if not OLD:  # a hook of the interpreter, not of each thread
+        c.on_foreign_thread(work)
+        expected = 5
+    _stop()
+    found = [s for spans in tape.trees().values() for s in tape.flat(spans)
+             if _short([s]) == "work[leaf]"]
+    assert len(found) == expected, tape.trees()
+    assert all(s.closed for s in found)
+    after = len(list(tape.flat(tape.tree())))
+    last = threading.Thread(target=work)
+    last.start()
+    last.join()
+    assert len(list(tape.flat(tape.tree()))) == after
+
+
+def stopping_leaves_no_trace_in_the_interpreter():
+    _start()
+    assert pc.stats()["calls"]
+    pc.stop_calls()
+    assert not pc.stats()["calls"]
+    assert sys.getprofile() is None
+    assert getattr(threading, "_profile_hook", None) is None
+    if not OLD:
+        assert [sys.monitoring.get_tool(i) for i in range(6)] == [None] * 6
+
+    def quiet():
+        pass
+
+    before = tape.words()
+    quiet()
+    assert tape.words() == before
+    assert pc.start_calls()
+    quiet()
+    assert tape.count("quiet") + tape.count("stopping_leaves") >= 1
+
+
+def another_owner_of_the_hook_keeps_it_and_is_named():
+    seen = []
+
+    class Owner:
+        def __call__(self, frame, event, arg):
+            seen.append(event)
+
+    def work():
+        pass
+
+    if OLD:
+        owner = Owner()
+        sys.setprofile(owner)
+    else:
+        for tool in (3, 4):
+            sys.monitoring.use_tool_id(tool, f"their_tool_{tool}")
+    assert pc.start_calls()
+    tape.record(1)
+    tape.set_level(3)
+    work()
+    tape.set_level(0)
+    if OLD:
+        assert sys.getprofile() is owner
+        sys.setprofile(None)
+        assert seen.count("call") >= 1
+    else:
+        assert sys.monitoring.get_tool(4) == "their_tool_4"
+    states = [line for line in tape.log() if line.startswith("state pycalls conflict")]
+    assert len(states) == 1, tape.log()
+    assert ("Owner" if OLD else "their_tool_3") in states[0], states
+    assert not pc.stats()["calls"]
+    assert tape.count("another_owner") == 0
+
+
+def a_profiler_that_comes_later_works():
+    import cProfile
+    import pstats
+
+    def work():
+        return sum(leaf(i) for i in range(10))
+
+    def leaf(i):
+        return i
+
+    _start()
+    profile = cProfile.Profile()
+    profile.enable()
+    work()
+    profile.disable()
+    _stop()
+    calls = {k[2]: v[1] for k, v in pstats.Stats(profile).stats.items()}
+    assert calls["leaf"] == 10 and calls["work"] == 1
+    if not OLD:
+        assert tape.count("a_profiler_that_comes_later_works.<locals>.leaf") == 10
+
+
+def tracing_beside_works():
+    lines = []
+
+    def work():
+        x = 1
+        return x
+
+    def trace(frame, event, arg):
+        lines.append(event)
+        return trace
+
+    _start()
+    sys.settrace(trace)
+    work()
+    sys.settrace(None)
+    _stop()
+    assert lines.count("line") >= 2 and "return" in lines
+    assert any(_short([s]).startswith("work") for s in tape.flat(tape.tree()))
+
+
+def deep_recursion_ends_as_it_did():
+    def down(n):
+        return down(n - 1) + 1 if n else 0
+
+    sys.setrecursionlimit(12000)
+    _start(native=False)
+    assert down(9000) == 9000
+    try:
+        down(20000)
+    except RecursionError:
+        pass
+    else:
+        raise AssertionError
+    assert down(5) == 5
+    _stop()
+    assert _closed()
+    assert _short(tape.tree()[-1:]) == "down[down[down[down[down[down]]]]]"
+
+
+def our_own_code_is_not_recorded():
+    import crosscut
+
+    path = os.path.join(os.path.dirname(crosscut.__file__), "session.py")
+    names = {}
+    exec(compile("def ours(f):\n    return f()\n", path, "exec"), names)
+
+    def theirs():
+        return 1
+
+    _start()
+    names["ours"](theirs)
+    _stop()
+    assert _short(tape.tree()) == "theirs"
+
+
+def sleeping_in_a_function_is_idle_inside_python():
+    pc.patch_known("time")
+
+    def nap():
+        time.sleep(0.001)
+
+    _start()
+    nap()
+    _stop()
+    assert _short(tape.tree()) == "nap[time.sleep]"
+
+
+def code_that_ends_and_comes_again_gets_its_own_name():
+    _start(native=False)
+    for i in range(300):
+        names = {}
+        exec(f"def made_{i}(): pass", names)
+        names[f"made_{i}"]()
+        del names
+    _stop()
+    found = [s.name.split(" ")[0] for s in tape.flat(tape.tree()) if s.name.startswith("made_")]
+    assert found == [f"made_{i}" for i in range(300)]
