@@ -122,7 +122,7 @@ std::string ChartsHtml(const ReportData& data) {
 
 std::string TablesHtml(const ReportData& data) {
   const int64_t origin = PageOrigin(data);
-  std::string out = "<section id=\"tables\"><h2>Tables</h2>\n";
+  std::string out = "<section id=\"tables\"><h2>Tables</h2>\n<div class=\"cards\">\n";
   for (const TableView& view : kViews) {
     if (const Table* table = data.Find(view.name)) out += TableHtml(*table, view, origin);
   }
@@ -130,7 +130,7 @@ std::string TablesHtml(const ReportData& data) {
     if (FindView(table.name) != nullptr || table.name == kGapsTable) continue;
     out += TableHtml(table, {table.name.c_str(), table.name.c_str(), "", nullptr, false}, origin);
   }
-  return out + "</section>\n";
+  return out + "</div></section>\n";
 }
 
 }  // namespace

@@ -24,6 +24,9 @@ const Cells* Find(const Table* table, std::string_view column) {
 }
 
 std::string Strong(const std::string& text) { return "<b>" + EscapeHtml(text) + "</b>"; }
+std::string Number(const std::string& text) {
+  return "<b class=\"n\">" + EscapeHtml(text) + "</b>";
+}
 
 // The row with the largest value of those for which `counts` holds.
 template <class Counts>
@@ -71,7 +74,7 @@ std::string LargestLayers(const ReportData& data, const std::string& process,
 
 std::string WallSentence(const ReportData& data, const MainProcess& main) {
   std::string out = (data.title.empty() ? Strong(main.key) : Strong(data.title)) + " ran for " +
-                    Strong(FormatNs(main.wall_ns));
+                    Number(FormatNs(main.wall_ns));
   if (main.processes > 1) {
     out += " in " + FormatCount(static_cast<int64_t>(main.processes)) + " processes";
   }
@@ -90,8 +93,8 @@ std::string ShareSentence(const ReportData& data, const MainProcess& main) {
   if (!row || (*walls)[*row] <= 0) return "";
   const std::string& operation = (*operations)[*row];
   std::string out = "The largest share, " +
-                    Strong(FormatPercent(static_cast<double>((*walls)[*row]),
-                                         static_cast<double>(main.wall_ns))) +
+                    Number(FormatPercent(static_cast<double>((*walls)[*row]),
+                                         static_cast<double>(main.wall_ns), true)) +
                     ", went to " + Strong(operation);
   const std::string layers = LargestLayers(data, main.key, operation);
   if (!layers.empty()) {
@@ -112,8 +115,9 @@ std::string CheckedCost(const ReportData& data, const MainProcess& main) {
   if (processes == nullptr || ratio == nullptr || low == nullptr || high == nullptr) return "";
   for (size_t row = 0; row < ratio->size(); ++row) {
     if ((*processes)[row] != main.key || !std::isfinite((*ratio)[row])) continue;
-    return "Crosscut itself made steps slower by " + Strong(FormatPercent((*ratio)[row] - 1, 1)) +
-           " ± " + EscapeHtml(FormatPercent(((*high)[row] - (*low)[row]) / 2, 1)) +
+    return "Crosscut itself made steps slower by " +
+           Number(FormatPercent((*ratio)[row] - 1, 1, true) + " ± " +
+                  FormatPercent(((*high)[row] - (*low)[row]) / 2, 1, true)) +
            ", measured against control steps; <i>corrected</i> times are without that.";
   }
   return "";
@@ -130,7 +134,7 @@ std::string EstimatedCost(const ReportData& data, const MainProcess& main) {
     if ((*processes)[row] != main.key || (*corrected)[row] == analyze::kMissing) continue;
     const int64_t cost = (*walls)[row] - (*corrected)[row];
     return "Crosscut itself cost about " +
-           Strong(FormatPercent(static_cast<double>(cost), static_cast<double>((*walls)[row]))) +
+           Number(FormatPercent(static_cast<double>(cost), static_cast<double>((*walls)[row]), true)) +
            " of it, estimated and not checked; <i>corrected</i> times are without that.";
   }
   return "";

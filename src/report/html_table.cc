@@ -54,7 +54,7 @@ std::string IntegerText(std::string_view name, int64_t value, int64_t origin) {
   if (name == "complete" || name == "checked") return value != 0 ? "yes" : "no";
   if (name == "after_switch") return value != 0 ? "yes" : "";
   if (IsTime(name)) return FormatNs(value - origin);
-  if (Ends(name, "_ns")) return FormatNs(value);
+  if (name == "ns" || Ends(name, "_ns")) return value == 0 ? "0" : FormatNs(value);
   if (IsName(name)) return std::to_string(value);
   return FormatCount(value);
 }

@@ -166,11 +166,12 @@ std::string FormatNs(int64_t ns) {
   return std::to_string(ns) + " ns";
 }
 
-std::string FormatPercent(double part, double whole) {
+std::string FormatPercent(double part, double whole, bool short_form) {
   if (whole == 0 || std::isnan(part) || std::isnan(whole)) return "";
   const double percent = 100 * part / whole;
   char text[48];
-  std::snprintf(text, sizeof text, "%.*f %%", std::abs(percent) < 9.995 ? 2 : 1, percent);
+  std::snprintf(text, sizeof text, "%.*f %%", !short_form && std::abs(percent) < 9.995 ? 2 : 1,
+                percent);
   return text;
 }
 

@@ -27,6 +27,7 @@ std::string JsonString(std::string_view text);
 // "412 ns", "1.234 ms", "12.35 s": four significant digits, three for whole units.
 std::string FormatNs(int64_t ns);
 std::string FormatCount(int64_t count);  // "1,234,567"
-std::string FormatPercent(double part, double whole);  // "12.3 %"; "" where whole is 0
+// "12.3 %", "1.25 %", or with one decimal always where `short_form`; "" where whole is 0.
+std::string FormatPercent(double part, double whole, bool short_form = false);
 
 }  // namespace crosscut::report

@@ -37,19 +37,23 @@ export class Overview {
       ? levelFor(lane.tracks[0].levels, (2 * (end - begin)) / (width - this.gutter())) : undefined;
     if (tiles) this.drawTiles(context, tiles, height);
     this.drawWindow(context, width, height);
+    context.fillStyle = cssColour("soft");
+    context.font = '11px system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif';
+    context.textBaseline = "middle";
+    context.fillText("whole run", 20, height / 2);
   }
 
   private drawTiles(context: CanvasRenderingContext2D, tiles: Tiles, height: number): void {
     const room = height - 8;
     for (let run = 0; run < tiles.first.length; ++run) {
-      const left = this.place(tiles.first[run] * tiles.tile);
-      const right = this.place((tiles.first[run] + tiles.count[run]) * tiles.tile);
+      const left = Math.round(this.place(tiles.first[run] * tiles.tile));
+      const right = Math.round(this.place((tiles.first[run] + tiles.count[run]) * tiles.tile));
       let bottom = height - 4;
       for (const name of stackOrder) {
         const share = tiles.share[run * layerNames.length + layerNames.indexOf(name)];
         if (!share || name === "unknown") continue;
-        context.fillStyle = layerColour(name);
-        context.fillRect(left, bottom - (room * share) / 255, Math.max(0.75, right - left),
+        context.fillStyle = name === "idle" ? cssColour("waits") : layerColour(name);
+        context.fillRect(left, bottom - (room * share) / 255, Math.max(1, right - left),
           (room * share) / 255);
         bottom -= (room * share) / 255;
       }

@@ -104,7 +104,7 @@ export class TimelineChart {
     };
     drawTimeline(frame, this.view);
     this.overview.draw();
-    this.range.textContent = `${formatNs(this.view.begin)} to ${formatNs(this.view.end)}, ` +
+    this.range.textContent = `${this.view.begin ? formatNs(this.view.begin) : "0"} to ${formatNs(this.view.end)}, ` +
       `${formatNs(this.view.span)} wide`;
     this.canvas.dataset.begin = String(this.view.begin);
     this.canvas.dataset.end = String(this.view.end);

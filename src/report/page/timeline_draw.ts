@@ -215,38 +215,61 @@ function drawTrack(
 }
 
 // Every tile as a stack of its layers' shares, so that a thread that waits half of the time is
-// half as high.
+// half as high. Neighbours with the same name share one label.
 function drawTiles(
   frame: Frame, tiles: Tiles, view: View, x: (ns: number) => number, top: number,
 ): void {
-  const { context } = frame;
-  const room = trackHeight - 6;
-  const texts = view.model.timeline.texts;
-  context.font = font(10.5);
+  let label = { name: -1, layer: 0, left: 0, right: 0 };
   for (let run = runAt(tiles, Math.floor(view.begin / tiles.tile)); run < tiles.first.length; ++run) {
     const begin = tiles.first[run] * tiles.tile;
     if (begin > view.end) break;
-    const left = x(begin);
-    const size = Math.max(0.75, x(begin + tiles.count[run] * tiles.tile) - left);
-    let bottom = top + trackHeight - 3;
-    let largest = 0;
-    for (const layer of stacked) {
-      const share = tiles.share[run * layerNames.length + layer];
-      if (!share) continue;
-      if (share > tiles.share[run * layerNames.length + largest]) largest = layer;
-      const high = (room * share) / 255;
-      context.fillStyle = paintOf(context, layerNames[layer]);
-      context.fillRect(left, bottom - high, size, high);
-      bottom -= high;
+    const left = Math.round(x(begin));  // whole pixels: no seams between neighbours
+    const right = Math.max(left + 1, Math.round(x(begin + tiles.count[run] * tiles.tile)));
+    const layer = drawStack(frame, tiles, run, [left, right], top);
+    const name = layerNames[layer] === "idle" ? -1 : tiles.level.name[run];
+    if (name === label.name && layer === label.layer && left - label.right < 1) {
+      label.right = right;
+      continue;
     }
-    const seen = Math.max(left, frame.gutter);
-    const space = Math.min(left + size, frame.width) - seen - 8;
-    const wide = tiles.share[run * layerNames.length + largest] > 190 && space > 30;
-    if (!wide || tiles.level.name[run] < 0) continue;
-    context.fillStyle = inkOn(layerNames[largest]);
-    context.fillText(fit(context, texts[tiles.level.name[run]], space), seen + 4,
-      top + trackHeight / 2 + 0.5);
+    drawTileLabel(frame, view, label, top);
+    label = { name, layer, left, right };
   }
+  drawTileLabel(frame, view, label, top);
+}
+
+// Returns the layer with the largest share.
+function drawStack(
+  frame: Frame, tiles: Tiles, run: number, [left, right]: [number, number], top: number,
+): number {
+  const { context } = frame;
+  const room = trackHeight - 6;
+  let bottom = top + trackHeight - 3;
+  let largest = 0;
+  for (const layer of stacked) {
+    const share = tiles.share[run * layerNames.length + layer];
+    if (!share) continue;
+    if (share > tiles.share[run * layerNames.length + largest]) largest = layer;
+    const high = (room * share) / 255;
+    const waits = layerNames[layer] === "idle";  // paler, so that work stands out
+    context.fillStyle = waits ? cssColour("waits") : paintOf(context, layerNames[layer]);
+    context.fillRect(left, bottom - high, right - left, high);
+    bottom -= high;
+  }
+  return tiles.share[run * layerNames.length + largest] > 150 ? largest : 0;
+}
+
+function drawTileLabel(
+  frame: Frame, view: View, label: { name: number; layer: number; left: number; right: number },
+  top: number,
+): void {
+  const { context } = frame;
+  const seen = Math.max(label.left, frame.gutter);
+  const space = Math.min(label.right, frame.width) - seen - 8;
+  if (label.name < 0 || label.layer === 0 || space < 30) return;
+  context.font = font(10.5);
+  context.fillStyle = inkOn(layerNames[label.layer]);
+  context.fillText(fit(context, view.model.timeline.texts[label.name], space), seen + 4,
+    top + trackHeight / 2 + 0.5);
 }
 
 function drawSpans(

@@ -74,10 +74,11 @@ function findSpan(
   const kinds = ["", "operation", "step", "phase"];
   const lines: Lines = [
     ["took", formatNs(best.end - best.begin)],
-    ["layer", best.layer ? layerNames[best.layer] : "nothing known"],
+    ["layer", layerNames[best.layer]],
     ["from", formatNs(best.begin)],
     ["thread", track.name],
   ];
+  if (best.layer === 0) lines.splice(1, 1);
   if (kinds[best.kind]) lines.unshift(["", kinds[best.kind]]);
   const title = view.model.timeline.texts[best.name] ?? "";
   return { row, begin: best.begin, end: best.end, depth, title, lines };

@@ -369,22 +369,45 @@ class Sample {
     detail.title = title;
     detail.begin_ns = step.begin;
     detail.end_ns = step.end;
-    for (uint32_t track = 0; track < 3; ++track) {
+    for (const uint32_t track : {0u, 1u, 9u}) {
       analyze::TimelineDetailTrack out;
       out.track = track;
-      out.spans.push_back({step.begin, step.end, Text(Fixed("step")), 0, Layer::kNone,
-                           trace::Kind::kStep});
-      const int64_t size = (step.end - step.begin) / static_cast<int64_t>(options_.detail_spans);
-      for (int64_t at = step.begin; at + size <= step.end; at += size) {
-        const Part part = PartAt(0, track, at);
-        if (part.layer == Layer::kNone || part.name == nullptr) continue;
-        const auto depth = static_cast<uint16_t>(1 + random_.Below(3));
-        out.spans.push_back({at, at + size - size / 9, Text(Fixed(part.name)), depth, part.layer,
-                             trace::Kind::kSpan});
+      if (track == 0) {
+        out.spans.push_back({step.begin, step.end, Text(Fixed("step")), 0, Layer::kNone,
+                             trace::Kind::kStep});
       }
+      AddSpans(step, &out);
       detail.tracks.push_back(std::move(out));
     }
     return detail;
+  }
+
+  // An operation over each stretch of equal parts of a step, small spans and their children in it.
+  void AddSpans(const StepRow& step, analyze::TimelineDetailTrack* out) {
+    const int64_t size = (step.end - step.begin) / static_cast<int64_t>(options_.detail_spans);
+    const uint16_t base = out->track == 0 ? 1 : 0;
+    const char* operation = nullptr;
+    size_t open = 0;
+    for (int64_t at = step.begin; at + size <= step.end; at += size) {
+      const Part part = PartAt(0, out->track, at);
+      if (part.operation != operation) {
+        operation = part.operation;
+        if (operation != nullptr) {
+          open = out->spans.size();
+          out->spans.push_back({at, at, Text(Fixed(operation)), base, Layer::kNone,
+                                trace::Kind::kOperation});
+        }
+      }
+      if (operation != nullptr) out->spans[open].end_ns = at + size;
+      if (part.layer == Layer::kNone || part.name == nullptr) continue;
+      const auto depth = static_cast<uint16_t>(base + (operation != nullptr ? 1 : 0));
+      out->spans.push_back({at, at + size - size / 9, Text(Fixed(part.name)), depth, part.layer,
+                            trace::Kind::kSpan});
+      if (random_.Below(3) != 0) continue;
+      out->spans.push_back({at + size / 8, at + size / 2, Text(Fixed("aten::empty")),
+                            static_cast<uint16_t>(depth + 1), Layer::kFramework,
+                            trace::Kind::kSpan});
+    }
   }
 
   analyze::Timeline MakeTimeline() {
