@@ -27,6 +27,8 @@ struct WordBatch {
   bool has_open_names = false;
   std::span<const uint32_t> open_names;
   bool from_ring = false;
+  uint64_t fill = 0;        // where in the ring the words stood, or stand; 0: nowhere
+  uint32_t first_word = 0;
   bool after_damage = false;  // something unreadable stood between this track's last batch and here
 };
 
@@ -49,6 +51,7 @@ struct ProcessInfo {
 
 class ProcessReader {
  public:
+  struct State;  // process_state.h: for this folder
   ~ProcessReader();
   const ProcessInfo& info() const;
 
@@ -68,7 +71,6 @@ class ProcessReader {
  private:
   friend class RunReader;
   friend class Reaper;
-  struct State;
   explicit ProcessReader(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };

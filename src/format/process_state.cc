@@ -1,0 +1,291 @@
+#include "src/format/process_state.h"
+
+namespace crosscut::format {
+
+void SeenWords::Add(uint64_t fill, uint32_t from, uint32_t to) {
+  if (fill == 0 || from >= to) return;
+  auto& ranges = fills_[fill];
+  auto at = std::lower_bound(ranges.begin(), ranges.end(), std::make_pair(from, uint32_t{0}));
+  if (at != ranges.begin() && std::prev(at)->second >= from) {
+    --at;
+    at->second = std::max(at->second, to);
+  } else {
+    at = ranges.insert(at, {from, to});
+  }
+  auto next = at + 1;
+  while (next != ranges.end() && next->first <= at->second) {
+    at->second = std::max(at->second, next->second);
+    next = ranges.erase(next);
+    at = next - 1;
+  }
+}
+
+std::vector<std::pair<uint32_t, uint32_t>> SeenWords::Missing(uint64_t fill, uint32_t from,
+                                                              uint32_t to) const {
+  std::vector<std::pair<uint32_t, uint32_t>> missing;
+  const auto found = fills_.find(fill);
+  if (found != fills_.end() && fill != 0) {
+    for (const auto& [begin, end] : found->second) {
+      if (end <= from) continue;
+      if (begin >= to) break;
+      if (begin > from) missing.emplace_back(from, begin);
+      from = std::max(from, end);
+    }
+  }
+  if (from < to) missing.emplace_back(from, to);
+  return missing;
+}
+
+namespace {
+
+// The words [from, to) of `piece`, counted in its ring chunk, with the right base tick; false where
+// a cut would fall inside an event.
+bool CutPiece(const Piece& piece, uint32_t from, uint32_t to, Piece* part) {
+  *part = piece;
+  const size_t begin = from - piece.first_word, end = to - piece.first_word;
+  TickReader clock(piece.base_tick);
+  size_t at = 0;
+  while (at < begin) {
+    const size_t length = EventLength(piece.words, at);
+    if (length == 0) return false;
+    clock.Next(piece.words[at]);
+    at += length;
+  }
+  if (at != begin || end > piece.words.size()) return false;
+  part->first_word = from;
+  part->base_tick = clock.tick();
+  part->words = piece.words.subspan(begin, end - begin);
+  return true;
+}
+
+WordBatch FromRing(const Piece& piece) {
+  WordBatch out;
+  out.fill = piece.fill;
+  out.first_word = piece.first_word;
+  out.base_tick = piece.base_tick;
+  out.words = piece.words;
+  out.from_ring = true;
+  return out;
+}
+
+}  // namespace
+
+void ProcessReader::State::OpenLog() {
+  auto opened = LogReader::Open(info.log_path);
+  if (!opened.ok()) {
+    info.problem = opened.status().message();
+    return;
+  }
+  log = std::move(*opened);
+  info.identity = log->identity();
+}
+
+bool ProcessReader::State::Matches(const RingSnapshot& candidate,
+                                   const std::string& log_name) const {
+  if (log != nullptr) return candidate.header.nonce == info.identity.nonce;
+  return log_name == candidate.header.log_name;
+}
+
+void ProcessReader::State::TakeRing(RingSnapshot snapshot) {
+  ring = std::move(snapshot);
+  has_ring = info.has_ring = true;
+  info.ring = ring.header;
+  info.ring_path = ring.path;
+  if (log == nullptr) {
+    info.identity = {ring.header.nonce, ring.header.pid, ring.header.pid_start,
+                     ring.header.start_tick};
+  }
+  if (info.key.empty()) {
+    info.key = ring.header.log_name;
+    const size_t dot = info.key.rfind('.');
+    if (dot != std::string::npos) info.key.resize(dot);
+  }
+  for (const RingChunkCopy& chunk : ring.chunks) damaged_ring_chunks += chunk.damaged;
+}
+
+void ProcessReader::State::Judge() {
+  info.finished = log != nullptr && log->complete();
+  if (info.finished) {
+    info.stopped = true;
+    info.liveness = has_ring ? ring.owner : base::Liveness::kUnknown;
+    return;
+  }
+  if (has_ring) {
+    info.liveness = ring.owner;
+    info.stopped = ring.header.state == kRingStopped || ring.header.state == kRingFinished;
+  } else {
+    base::ProcessIdentity owner;
+    owner.pid = info.identity.pid;
+    owner.start = info.identity.pid_start;
+    info.liveness = base::LookUp(owner);
+  }
+}
+
+Status ProcessReader::State::WalkLog(bool session, const Visit& visit) {
+  if (log == nullptr) return {};
+  LogBatch batch;
+  const ChunkType wanted = session ? kChunkSession : kChunkEvents;
+  bool damaged = false;
+  for (const LogChunk& chunk : log->chunks()) {
+    if (chunk.type != wanted) continue;
+    Status status = log->Read(chunk, &batch);
+    if (status.code() == Status::Code::kCorrupt || status.code() == Status::Code::kIo) {
+      damaged = true;
+      continue;
+    }
+    if (!status.ok()) return status;
+    uint32_t track = batch.track;
+    size_t offset = 0;
+    for (size_t i = 0; i < batch.pieces.size(); ++i) {
+      const PieceOrigin& origin = batch.pieces[i];
+      const std::span<const uint64_t> words(batch.words.data() + offset, origin.words);
+      offset += origin.words;
+      const uint32_t end = origin.first_word + origin.words;
+      const auto missing = seen.Missing(origin.fill, origin.first_word, end);
+      seen.Add(origin.fill, origin.first_word, end);
+      Piece whole = {origin.fill, origin.first_word, origin.base_tick, words};
+      uint64_t fresh = 0;
+      for (const auto& [from, to] : missing) {
+        Piece part;
+        if (!CutPiece(whole, from, to, &part)) continue;
+        fresh += part.words.size();
+        WordBatch out;
+        out.track = track;
+        out.fill = part.fill;
+        out.first_word = part.first_word;
+        out.base_tick = part.base_tick;
+        out.words = part.words;
+        out.has_open_names = i == 0 && from == origin.first_word;
+        if (out.has_open_names) out.open_names = batch.open_names;
+        out.after_damage = damaged;
+        damaged = false;
+        status = session ? visit(out) : SplitTracks(out, &track, visit);
+        if (!status.ok()) return status;
+      }
+      info.log_words += fresh;
+      info.duplicate_words += origin.words - fresh;
+    }
+  }
+  return {};
+}
+
+Status ProcessReader::State::WalkRing(bool session, const VisitPiece& visit) {
+  if (!has_ring) return {};
+  for (const RingChunkCopy& chunk : ring.chunks) {
+    if ((chunk.track == 0) != session) continue;
+    const uint32_t end = static_cast<uint32_t>(kRingChunkHeaderWords + chunk.words.size());
+    const Piece whole = {chunk.fill, kRingChunkHeaderWords, chunk.base_tick, chunk.words};
+    uint64_t fresh = 0;
+    for (const auto& [from, to] : seen.Missing(chunk.fill, kRingChunkHeaderWords, end)) {
+      Piece part;
+      if (!CutPiece(whole, from, to, &part)) continue;
+      fresh += part.words.size();
+      uint32_t track = chunk.track;
+      const auto before = whole.words.first(from - kRingChunkHeaderWords);
+      for (size_t at = 0; at < before.size(); at += EventLength(before, at)) {
+        if ((before[at] & kCodeMask) == kThread) track = static_cast<uint32_t>(before[at + 1]);
+      }
+      if (Status status = visit(part, track); !status.ok()) return status;
+    }
+    info.ring_words += fresh;
+    info.duplicate_words += whole.words.size() - fresh;
+  }
+  return {};
+}
+
+Status ProcessReader::State::WalkDrops(const DropTotals& told, const Visit& visit) {
+  if (!has_ring) return {};
+  for (const RingDropSlot& slot : ring.drops) {
+    const uint32_t track = static_cast<uint32_t>(slot.track - 1);
+    const auto found = told.find({track, slot.reason});
+    const uint64_t known = found == told.end() ? 0 : found->second;
+    if (slot.count <= known) continue;
+    const uint64_t words[] = {slot.last_tick << kCodeBits | kDrop, slot.reason, slot.count - known,
+                              slot.first_tick, slot.last_tick};
+    WordBatch out;
+    out.track = track;
+    out.base_tick = slot.last_tick;
+    out.words = words;
+    out.from_ring = true;
+    if (Status status = visit(out); !status.ok()) return status;
+  }
+  return {};
+}
+
+Status SplitTracks(const WordBatch& batch, uint32_t* track,
+                   const std::function<Status(const WordBatch&)>& visit) {
+  WordBatch out = batch;
+  TickReader clock(batch.base_tick);
+  size_t begin = 0, at = 0;
+  auto flush = [&]() -> Status {
+    if (at == begin) return {};
+    out.track = *track;
+    out.words = batch.words.subspan(begin, at - begin);
+    out.first_word = batch.first_word + static_cast<uint32_t>(begin);
+    Status status = visit(out);
+    out.has_open_names = false;
+    out.open_names = {};
+    out.after_damage = false;
+    return status;
+  };
+  while (at < batch.words.size()) {
+    const size_t length = EventLength(batch.words, at);
+    if (length == 0) return Status::Corrupt("words are not whole events");
+    if ((batch.words[at] & kCodeMask) == kThread) {
+      if (Status status = flush(); !status.ok()) return status;
+      *track = static_cast<uint32_t>(batch.words[at + 1]);
+      out.base_tick = clock.tick();
+      begin = at;
+    }
+    clock.Next(batch.words[at]);
+    at += length;
+  }
+  return flush();
+}
+
+ProcessReader::ProcessReader(std::unique_ptr<State> state) : state_(std::move(state)) {}
+ProcessReader::~ProcessReader() = default;
+const ProcessInfo& ProcessReader::info() const { return state_->info; }
+const std::vector<LogDamage>& ProcessReader::damage() const {
+  static const std::vector<LogDamage> none;
+  return state_->log == nullptr ? none : state_->log->damage();
+}
+uint64_t ProcessReader::damaged_ring_chunks() const { return state_->damaged_ring_chunks; }
+
+Status ProcessReader::ForEachSession(const std::function<Status(const WordBatch&)>& visit) {
+  state_->seen.Clear();
+  auto watch = [&](const WordBatch& batch) {
+    for (size_t at = 0; at < batch.words.size(); at += EventLength(batch.words, at)) {
+      const uint64_t code = batch.words[at] & kCodeMask;
+      if (code == kStop) state_->info.stopped = true;
+      if (code == kStart) state_->info.stopped = state_->info.finished;
+    }
+    return visit(batch);
+  };
+  if (Status status = state_->WalkLog(true, watch); !status.ok()) return status;
+  return state_->WalkRing(true, [&](const Piece& piece, uint32_t) {
+    return watch(FromRing(piece));
+  });
+}
+
+Status ProcessReader::ForEachEvents(const std::function<Status(const WordBatch&)>& visit) {
+  state_->seen.Clear();
+  State::DropTotals told;
+  auto watch = [&](const WordBatch& batch) {
+    if (state_->has_ring && !state_->ring.drops.empty()) {
+      for (size_t at = 0; at < batch.words.size(); at += EventLength(batch.words, at)) {
+        if ((batch.words[at] & kCodeMask) != kDrop) continue;
+        told[{batch.track, batch.words[at + 1]}] += batch.words[at + 2];
+      }
+    }
+    return visit(batch);
+  };
+  if (Status status = state_->WalkLog(false, watch); !status.ok()) return status;
+  Status status = state_->WalkRing(false, [&](const Piece& piece, uint32_t track) {
+    return SplitTracks(FromRing(piece), &track, watch);
+  });
+  if (!status.ok()) return status;
+  return state_->WalkDrops(told, visit);
+}
+
+}  // namespace crosscut::format

@@ -1,0 +1,63 @@
+// What run reader and reaper know of one process: its log, the copy of its ring, and which words of
+// the ring the log holds already.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "src/format/run_reader.h"
+
+namespace crosscut::format {
+
+// Which words of which ring fills were seen: sorted, disjoint ranges per fill.
+class SeenWords {
+ public:
+  void Clear() { fills_.clear(); }
+  void Add(uint64_t fill, uint32_t from, uint32_t to);
+  // The parts of [from, to) that were not seen, in order.
+  std::vector<std::pair<uint32_t, uint32_t>> Missing(uint64_t fill, uint32_t from,
+                                                     uint32_t to) const;
+
+ private:
+  std::unordered_map<uint64_t, std::vector<std::pair<uint32_t, uint32_t>>> fills_;
+};
+
+struct ProcessReader::State {
+  ProcessInfo info;
+  std::unique_ptr<LogReader> log;
+  bool has_ring = false;
+  RingSnapshot ring;
+  uint64_t damaged_ring_chunks = 0;
+  SeenWords seen;
+
+  void OpenLog();
+  bool Matches(const RingSnapshot& candidate, const std::string& log_name) const;
+  void TakeRing(RingSnapshot snapshot);
+  // Fills in liveness, finished, stopped.
+  void Judge();
+
+  using Visit = std::function<Status(const WordBatch&)>;
+  // A piece that was not seen yet, whole or in parts.
+  using VisitPiece = std::function<Status(const Piece&, uint32_t track)>;
+  // What the log holds: batches of session or event chunks, each fill's words once.
+  Status WalkLog(bool session, const Visit& visit);
+  // What only the ring holds.
+  Status WalkRing(bool session, const VisitPiece& visit);
+  // kDrop words for losses that only the ring's slots know, given what the stream told.
+  using DropTotals = std::map<std::pair<uint32_t, uint64_t>, uint64_t>;
+  Status WalkDrops(const DropTotals& told, const Visit& visit);
+};
+
+// Cuts whole events at their kThread words: visits every stretch with the track it belongs to.
+// Returns the track that goes on behind them in *track.
+Status SplitTracks(const WordBatch& batch, uint32_t* track,
+                   const std::function<Status(const WordBatch&)>& visit);
+
+}  // namespace crosscut::format

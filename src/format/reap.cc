@@ -1,0 +1,134 @@
+#include "src/format/reap.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "src/base/fault_point.h"
+#include "src/base/file.h"
+#include "src/format/log_writer.h"
+#include "src/format/process_state.h"
+#include "src/format/run_reader.h"
+
+namespace crosscut::format {
+namespace {
+
+constexpr int kLockWaitMs = 120000;
+constexpr const char* kLockName = "/.reap.lock";
+
+}  // namespace
+
+class Reaper {
+ public:
+  Reaper(std::string dir, ReapReport* report) : dir_(std::move(dir)), report_(report) {}
+
+  void Reap(ProcessReader* reader) {
+    ProcessReader::State* state = reader->state_.get();
+    const ProcessInfo& info = state->info;
+    if (info.finished && !info.has_ring) return;
+    ReapReport::Process process;
+    process.key = info.key;
+    process.pid = info.identity.pid;
+    if (info.liveness != base::Liveness::kDead) {
+      process.alive = !info.finished;
+      if (process.alive) report_->processes.push_back(process);
+      return;
+    }
+    process.killed = !info.stopped;
+    Status status = info.finished ? Status() : FinishLog(reader, &process);
+    if (status.ok() && info.has_ring) status = DeleteRing(*state);
+    if (!status.ok()) process.problem = status.message();
+    report_->processes.push_back(process);
+  }
+
+ private:
+  // Only the ring that was read: another may stand under its name by now.
+  Status DeleteRing(const ProcessReader::State& state) {
+    struct stat info;
+    if (CROSSCUT_FAULT("reap.delete")) return Status::Io("injected");
+    if (lstat(state.ring.path.c_str(), &info) != 0) return {};
+    if (info.st_dev != state.ring.device || info.st_ino != state.ring.inode) return {};
+    if (unlink(state.ring.path.c_str()) != 0) return Status::Io(state.ring.path + ": unlink");
+    ++report_->rings_deleted;
+    return {};
+  }
+
+  Result<std::unique_ptr<LogWriter>> OpenLog(const ProcessInfo& info,
+                                             ReapReport::Process* process) {
+    std::string path = info.log_path;
+    if (path.empty()) {
+      if (info.key.empty() || info.key.find('/') != std::string::npos || info.key[0] == '.') {
+        return Status::Corrupt(info.ring_path + ": its log's name");
+      }
+      path = dir_ + "/" + info.key + ".crosscut";
+    }
+    auto file = base::OpenFile(path, base::OpenMode::kAppend);
+    if (!file.ok() && file.status().code() == Status::Code::kNotFound) {
+      file = base::OpenFile(path, base::OpenMode::kCreateNew);
+    }
+    if (!file.ok()) return file.status();
+    LogWriter::RepairReport repaired;
+    auto writer = LogWriter::Repair(std::move(*file), info.identity, &repaired);
+    if (!writer.ok()) return writer.status().At(path);
+    process->truncated_bytes = repaired.truncated_bytes;
+    return writer;
+  }
+
+  Status FinishLog(ProcessReader* reader, ReapReport::Process* process) {
+    ProcessReader::State* state = reader->state_.get();
+    if (state->log == nullptr && !state->info.problem.empty() && !TornHeader(state->info)) {
+      return Status::Corrupt(state->info.problem);
+    }
+    auto writer = OpenLog(state->info, process);
+    if (!writer.ok()) return writer.status();
+    if (CROSSCUT_FAULT("reap.opened")) return Status::Io("injected");
+    auto append = [&](const WordBatch& batch) -> Status {
+      if (!batch.from_ring) return {};
+      process->words_from_ring += batch.words.size();
+      return Append(writer->get(), batch);
+    };
+    Status status = reader->ForEachSession(append);
+    if (status.ok()) status = reader->ForEachEvents(append);
+    if (status.ok() && CROSSCUT_FAULT("reap.appended")) status = Status::Io("injected");
+    if (status.ok()) status = (*writer)->Finish();
+    if (!status.ok()) return status;
+    process->killed = !state->info.stopped;
+    ++report_->finished;
+    return {};
+  }
+
+  static bool TornHeader(const ProcessInfo& info) {
+    struct stat stat_info;
+    return info.has_ring && lstat(info.log_path.c_str(), &stat_info) == 0 &&
+           stat_info.st_size < static_cast<off_t>(kLogHeaderBytes);
+  }
+
+  static Status Append(LogWriter* writer, const WordBatch& batch) {
+    Piece piece;
+    piece.fill = batch.fill;
+    piece.first_word = batch.first_word;
+    piece.base_tick = batch.base_tick;
+    piece.words = batch.words;
+    if (batch.track == 0) return writer->AppendSession(piece);
+    return writer->AppendEvents(batch.track, std::span(&piece, 1));
+  }
+
+  std::string dir_;
+  ReapReport* report_;
+};
+
+Result<ReapReport> ReapRun(const std::string& dir) {
+  struct stat info;
+  if (stat(dir.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) {
+    return Status::NotFound(dir + ": no such directory");
+  }
+  Result<base::FileLock> lock = base::FileLock::Take(dir + kLockName, kLockWaitMs);
+  if (!lock.ok()) return Status::Io(std::string(lock.status().message()));
+  auto run = RunReader::Open(dir);
+  if (!run.ok()) return run.status();
+  ReapReport report;
+  Reaper reaper(dir, &report);
+  for (ProcessReader* process : (*run)->processes()) reaper.Reap(process);
+  return report;
+}
+
+}  // namespace crosscut::format

@@ -1,0 +1,195 @@
+#include "src/format/run_reader.h"
+
+#include <dirent.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+#include "src/base/file.h"
+#include "src/format/process_state.h"
+
+namespace crosscut::format {
+namespace {
+
+constexpr size_t kMaxRunJson = 1 << 20;
+constexpr std::string_view kLogSuffix = ".crosscut";
+
+bool IsDirectory(const std::string& path, struct stat* info) {
+  return stat(path.c_str(), info) == 0 && S_ISDIR(info->st_mode);
+}
+
+std::vector<std::string> FindLogs(const std::string& dir) {
+  std::vector<std::string> names;
+  DIR* handle = opendir(dir.c_str());
+  if (handle == nullptr) return names;
+  while (const dirent* entry = readdir(handle)) {
+    const std::string_view name = entry->d_name;
+    if (name.ends_with(kLogSuffix) && name != kLogSuffix) names.emplace_back(name);
+  }
+  closedir(handle);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+// Adds the text that a \uXXXX escape at json[at] stands for; false if it is none.
+bool AddUnicode(const std::string& json, size_t at, std::string* out) {
+  if (at + 4 > json.size()) return false;
+  const uint32_t c = static_cast<uint32_t>(strtoul(json.substr(at, 4).c_str(), nullptr, 16));
+  if (c < 0x80) {
+    out->push_back(static_cast<char>(c));
+  } else if (c < 0x800) {
+    out->push_back(static_cast<char>(0xc0 | c >> 6));
+    out->push_back(static_cast<char>(0x80 | (c & 0x3f)));
+  } else {
+    out->push_back(static_cast<char>(0xe0 | c >> 12));
+    out->push_back(static_cast<char>(0x80 | (c >> 6 & 0x3f)));
+    out->push_back(static_cast<char>(0x80 | (c & 0x3f)));
+  }
+  return true;
+}
+
+// The string literal that begins at json[*at] (a quote); *at becomes the place behind it.
+bool ReadString(const std::string& json, size_t* at, std::string* out) {
+  out->clear();
+  for (size_t i = *at + 1; i < json.size(); ++i) {
+    const char c = json[i];
+    if (c == '"') {
+      *at = i + 1;
+      return true;
+    }
+    if (c != '\\') {
+      out->push_back(c);
+      continue;
+    }
+    if (++i == json.size()) return false;
+    static constexpr std::string_view kEscapes = "bfnrt", kMeanings = "\b\f\n\r\t";
+    if (json[i] == 'u') {
+      if (!AddUnicode(json, i + 1, out)) return false;
+      i += 4;
+    } else if (const size_t e = kEscapes.find(json[i]); e != std::string_view::npos) {
+      out->push_back(kMeanings[e]);
+    } else {
+      out->push_back(json[i]);
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string JsonStringMember(const std::string& json, const std::string& key) {
+  int depth = 0;
+  std::string text, value;
+  for (size_t i = 0; i < json.size();) {
+    const char c = json[i];
+    if (c == '{' || c == '[') ++depth;
+    if (c == '}' || c == ']') --depth;
+    if (c != '"') {
+      ++i;
+      continue;
+    }
+    if (!ReadString(json, &i, &text)) return "";
+    const size_t colon = json.find_first_not_of(" \t\r\n", i);
+    if (colon == std::string::npos || json[colon] != ':') continue;
+    i = colon + 1;
+    if (depth != 1 || text != key) continue;
+    size_t quote = json.find_first_not_of(" \t\r\n", i);
+    if (quote == std::string::npos || json[quote] != '"') return "";
+    return ReadString(json, &quote, &value) ? value : "";
+  }
+  return "";
+}
+
+struct RunReader::State {
+  std::string dir, run_json;
+  uint64_t device = 0, inode = 0;
+  std::vector<std::unique_ptr<ProcessReader>> processes;
+};
+
+namespace {
+
+// Rings first, logs second: what leaves a ring in between is in its log by then.
+std::vector<RingSnapshot> ReadRings(const std::vector<std::string>& dirs, uint64_t device,
+                                    uint64_t inode) {
+  std::vector<RingSnapshot> rings;
+  for (const std::string& dir : dirs) {
+    for (const std::string& path : FindRings(dir)) {
+      Result<RingSnapshot> header = RingSnapshot::ReadHeader(path);
+      if (!header.ok()) continue;
+      if (header->header.run_device != device || header->header.run_inode != inode) continue;
+      Result<RingSnapshot> ring = RingSnapshot::Read(path);
+      if (ring.ok()) rings.push_back(std::move(*ring));
+    }
+  }
+  return rings;
+}
+
+}  // namespace
+
+RunReader::RunReader(std::unique_ptr<State> state) : state_(std::move(state)) {}
+RunReader::~RunReader() = default;
+
+Result<std::unique_ptr<RunReader>> RunReader::Open(const std::string& dir) {
+  struct stat info;
+  if (!IsDirectory(dir, &info)) return Status::NotFound(dir + ": no such directory");
+  auto state = std::make_unique<State>();
+  state->dir = dir;
+  state->device = info.st_dev;
+  state->inode = info.st_ino;
+  Result<std::string> json = base::ReadSmallFile(dir + "/run.json", kMaxRunJson);
+  if (json.ok()) state->run_json = *json;
+  std::vector<std::string> dirs = {dir};
+  for (const std::string& more : {JsonStringMember(state->run_json, "ring_dir"),
+                                  std::string("/dev/shm")}) {
+    if (!more.empty() && std::find(dirs.begin(), dirs.end(), more) == dirs.end()) {
+      dirs.push_back(more);
+    }
+  }
+  std::vector<RingSnapshot> rings = ReadRings(dirs, state->device, state->inode);
+  const std::vector<std::string> logs = FindLogs(dir);
+  if (state->run_json.empty() && logs.empty() && rings.empty()) {
+    return Status::Invalid(dir + ": not a run directory");
+  }
+  std::vector<bool> used(rings.size(), false);
+  for (const std::string& name : logs) {
+    auto process = std::make_unique<ProcessReader::State>();
+    process->info.key = name.substr(0, name.size() - kLogSuffix.size());
+    process->info.log_path = dir + "/" + name;
+    process->OpenLog();
+    for (size_t i = 0; i < rings.size(); ++i) {
+      if (used[i] || !process->Matches(rings[i], name)) continue;
+      used[i] = true;
+      process->TakeRing(std::move(rings[i]));
+      break;
+    }
+    process->Judge();
+    state->processes.emplace_back(new ProcessReader(std::move(process)));
+  }
+  for (size_t i = 0; i < rings.size(); ++i) {
+    if (used[i]) continue;
+    auto process = std::make_unique<ProcessReader::State>();
+    process->TakeRing(std::move(rings[i]));
+    process->Judge();
+    state->processes.emplace_back(new ProcessReader(std::move(process)));
+  }
+  std::stable_sort(state->processes.begin(), state->processes.end(),
+                   [](const auto& a, const auto& b) {
+                     const ProcessInfo &x = a->info(), &y = b->info();
+                     return std::tie(x.identity.start_tick, x.key) <
+                            std::tie(y.identity.start_tick, y.key);
+                   });
+  return std::unique_ptr<RunReader>(new RunReader(std::move(state)));
+}
+
+const std::string& RunReader::dir() const { return state_->dir; }
+const std::string& RunReader::run_json() const { return state_->run_json; }
+
+std::vector<ProcessReader*> RunReader::processes() {
+  std::vector<ProcessReader*> all;
+  for (const auto& process : state_->processes) all.push_back(process.get());
+  return all;
+}
+
+}  // namespace crosscut::format
