@@ -62,10 +62,16 @@ __attribute__((noinline, cold)) bool ForgetUnrecorded(const void* guard) {
   return true;
 }
 
+// 0: nothing is recorded, 1: words may be written inline, else through the recorder.
+inline uint32_t Enabled(const crosscut_thread* thread) {
+  return __atomic_load_n(&thread->enabled, __ATOMIC_RELAXED);
+}
+
 // True when this thread has room to write `words` words inline.
 inline bool Room(const crosscut_thread* thread, unsigned words) {
+  if (Enabled(thread) != 1) return false;
   const uintptr_t at = reinterpret_cast<uintptr_t>(thread->position) & kChunkMask;
-  return thread->enabled == 1 && at + words * 8 <= kChunkMask + 1;
+  return at + words * 8 <= kChunkMask + 1;
 }
 
 inline void Advance(crosscut_thread* thread, uint64_t* position) {
@@ -137,7 +143,7 @@ class Deregistrations final : public c10::OpRegistrationListener {
 std::unique_ptr<at::ObserverContext> Begin(const at::RecordFunction& function) {
   crosscut_thread* thread = crosscut_this_thread;
   if (__builtin_expect(unrecorded_count != 0, 0)) DropStale(&function);
-  if (__builtin_expect(thread->enabled == 0 || !recording.load(std::memory_order_relaxed) ||
+  if (__builtin_expect(Enabled(thread) == 0 || !recording.load(std::memory_order_relaxed) ||
                        unrecorded_count == Unrecorded::kMost, 0)) {
     NoteUnrecorded(function);
     return nullptr;
@@ -147,11 +153,6 @@ std::unique_ptr<at::ObserverContext> Begin(const at::RecordFunction& function) {
     return nullptr;
   }
   const uint32_t name = OperatorName(function);
-  if (__builtin_expect(name == 0, 0)) {
-    crosscut_begin(0);  // counts as dropped
-    NoteUnrecorded(function);
-    return nullptr;
-  }
   const int64_t sequence = function.seqNr();
   if (sequence < 0) {
     crosscut_begin_inline(name);

@@ -97,7 +97,8 @@ class _Operations:
         self._patch_engine()
         self._patch_optimizers()
         self._patch_loading()
-        self.library.crosscut_operations_add(self.torch.__version__.encode())
+        if self.library.crosscut_operations_add(self.torch.__version__.encode()) != 0:
+            raise RuntimeError(_record.error())
 
     def uninstall(self) -> None:
         self.library.crosscut_operations_remove()
@@ -118,7 +119,7 @@ class _Operations:
     def _bracket(self, operation: str, function: Callable[..., Any]) -> Callable[..., Any]:
         """`function` as an operation that module calls in it belong to."""
         scope = _record.operation(operation)
-        on, this_thread = self.on, self.this_thread
+        on, this_thread, check = self.on, self.this_thread, self._check_modules
 
         @functools.wraps(function)
         def bracketed(*args: Any, **kwargs: Any) -> Any:
@@ -131,6 +132,7 @@ class _Operations:
                     return function(*args, **kwargs)
             finally:
                 inside.value = 0
+                check()
 
         return bracketed
 
@@ -149,6 +151,17 @@ class _Operations:
             patch(id(cls) + _CALL_SLOT)
 
         self._replace(module, "__init_subclass__", classmethod(init_subclass))
+        patcher = self.torch.fx._symbolic_trace._Patcher
+        revert, check = patcher.revert_all_patches, self._check_modules
+
+        @functools.wraps(revert)
+        def revert_and_check(*args: Any) -> Any:
+            try:
+                return revert(*args)
+            finally:
+                check()
+
+        self._replace(patcher, "revert_all_patches", revert_and_check)
 
     @staticmethod
     def _slots_are_where_we_think(module: type) -> bool:
@@ -172,7 +185,8 @@ class _Operations:
             self.library.crosscut_operations_unpatch(id(cls) + _CALL_SLOT)
 
     def _check_modules(self) -> None:
-        """CPython fills the slots anew when somebody assigns nn.Module.__call__ (torch.fx does)."""
+        """CPython fills the slots anew when somebody assigns nn.Module.__call__. While it traces,
+        torch.fx does, and with it torch.compile."""
         module = self.torch.nn.Module
         now = ctypes.c_void_p.from_address(id(module) + _CALL_SLOT).value
         if now != self.library.crosscut_operations_thunk():
@@ -301,9 +315,10 @@ def _add_operators(version: str) -> None:
         _record.source_state("pytorch", version, "failed", f"{error}; {_BUILD_HINT}")
         return
     if shim.crosscut_pytorch_add(version.encode()) != 0:
-        _record.source_state("pytorch", version, "failed", "the source could not be added")
+        _record.source_state("pytorch", version, "failed", _record.error())
         return
     _shim = shim
+    _record.source_state("pytorch", version, "on", "")
 
 
 def install(torch: ModuleType | None = None) -> None:
@@ -320,6 +335,7 @@ def install(torch: ModuleType | None = None) -> None:
             operations = _Operations(torch)
             operations.install()
             _operations = operations
+            _record.source_state("operations", version, "on", "")
         except Exception as error:
             if operations is not None:
                 operations.uninstall()
