@@ -102,7 +102,9 @@ ProcessIdentity ThisProcess() {
 Liveness LookUp(const ProcessIdentity& process) {
   if (process.pid <= 0) return Liveness::kDead;
   const uint64_t boot = BootId();
-  if (process.boot != 0 && boot != 0 && process.boot != boot) return Liveness::kDead;
+  // A caller may know only the low half of the boot id.
+  const uint64_t mask = process.boot >> 32 == 0 ? UINT32_MAX : UINT64_MAX;
+  if (process.boot != 0 && boot != 0 && process.boot != (boot & mask)) return Liveness::kDead;
   const uint64_t ours = InodeOf("/proc/self/ns/pid");
   if (process.pid_namespace != 0 && ours != 0 && process.pid_namespace != ours) {
     return Liveness::kUnknown;

@@ -18,9 +18,9 @@ struct LogHeader {
   int64_t pid = 0;
   uint64_t pid_start = 0;
   uint64_t start_tick = 0;
-  uint64_t reserved = 0;
-  uint32_t reserved2 = 0;
-  uint32_t crc = 0;  // of the 60 bytes before it
+  uint64_t pid_namespace = 0;
+  uint32_t boot = 0;  // low half of base::ProcessIdentity::boot
+  uint32_t crc = 0;   // of the 60 bytes before it
 };
 static_assert(sizeof(LogHeader) == kLogHeaderBytes);
 

@@ -129,7 +129,8 @@ Status LogReader::State::ReadLogHeader() {
   if (header.version != kFormatVersion || header.header_bytes != kLogHeaderBytes) {
     return Status::Unsupported("log of format version " + std::to_string(header.version));
   }
-  identity = {header.nonce, header.pid, header.pid_start, header.start_tick};
+  identity = {header.nonce,      header.pid,           header.pid_start,
+              header.start_tick, header.pid_namespace, header.boot};
   return {};
 }
 

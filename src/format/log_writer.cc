@@ -1,11 +1,13 @@
 #include "src/format/log_writer.h"
 
+#include <unistd.h>
 #include <zstd.h>
 
 #include <algorithm>
 #include <new>
 
 #include "src/base/fault_point.h"
+#include "src/base/process.h"
 #include "src/base/varint.h"
 #include "src/format/layout.h"
 #include "src/format/log_reader.h"
@@ -133,6 +135,13 @@ Status LogWriter::State::WriteHeader(const LogIdentity& identity) {
   header.pid = identity.pid;
   header.pid_start = identity.pid_start;
   header.start_tick = identity.start_tick;
+  header.pid_namespace = identity.pid_namespace;
+  header.boot = identity.boot;
+  if (identity.pid == getpid() && identity.pid_namespace == 0) {
+    const base::ProcessIdentity self = base::ThisProcess();
+    header.pid_namespace = self.pid_namespace;
+    header.boot = static_cast<uint32_t>(self.boot);
+  }
   header.crc = HeaderCrc(header);
   if (Status status = WriteBytes(BytesOf(header)); !status.ok()) return status;
   end = kLogHeaderBytes;

@@ -25,6 +25,9 @@ struct LogIdentity {
   int64_t pid = 0;
   uint64_t pid_start = 0;  // base::ProcessIdentity::start
   uint64_t start_tick = 0;
+  // Of base::ProcessIdentity; Create fills them in for the calling process where they are 0.
+  uint64_t pid_namespace = 0;
+  uint32_t boot = 0;  // the low half
 };
 
 class LogWriter {

@@ -92,8 +92,9 @@ void ProcessReader::State::TakeRing(RingSnapshot snapshot) {
   info.ring = ring.header;
   info.ring_path = ring.path;
   if (log == nullptr) {
-    info.identity = {ring.header.nonce, ring.header.pid, ring.header.pid_start,
-                     ring.header.start_tick};
+    info.identity = {ring.header.nonce,      ring.header.pid,
+                     ring.header.pid_start,  ring.header.start_tick,
+                     ring.header.pid_namespace, static_cast<uint32_t>(ring.header.boot)};
   }
   if (info.key.empty()) {
     info.key = ring.header.log_name;
@@ -117,6 +118,8 @@ void ProcessReader::State::Judge() {
     base::ProcessIdentity owner;
     owner.pid = info.identity.pid;
     owner.start = info.identity.pid_start;
+    owner.pid_namespace = info.identity.pid_namespace;
+    owner.boot = info.identity.boot;
     info.liveness = base::LookUp(owner);
   }
 }
@@ -212,6 +215,23 @@ Status ProcessReader::State::WalkDrops(const DropTotals& told, const Visit& visi
   return {};
 }
 
+void ProcessReader::State::CountDrops(const WordBatch& batch, DropTotals* told) {
+  uint32_t track = batch.track;
+  for (size_t at = 0; at < batch.words.size(); at += EventLength(batch.words, at)) {
+    const uint64_t code = batch.words[at] & kCodeMask;
+    if (code == kThread) track = static_cast<uint32_t>(batch.words[at + 1]);
+    if (code == kDrop) (*told)[{track, batch.words[at + 1]}] += batch.words[at + 2];
+  }
+}
+
+void ProcessReader::State::ListDamage() {
+  damage.clear();
+  if (log == nullptr) return;
+  damage = log->damage();
+  const bool grows = info.liveness != base::Liveness::kDead && !info.finished;
+  if (grows && !damage.empty() && damage.back().offset >= log->readable_end()) damage.pop_back();
+}
+
 Status SplitTracks(const WordBatch& batch, uint32_t* track,
                    const std::function<Status(const WordBatch&)>& visit) {
   WordBatch out = batch;
@@ -247,8 +267,8 @@ ProcessReader::ProcessReader(std::unique_ptr<State> state) : state_(std::move(st
 ProcessReader::~ProcessReader() = default;
 const ProcessInfo& ProcessReader::info() const { return state_->info; }
 const std::vector<LogDamage>& ProcessReader::damage() const {
-  static const std::vector<LogDamage> none;
-  return state_->log == nullptr ? none : state_->log->damage();
+  state_->ListDamage();
+  return state_->damage;
 }
 uint64_t ProcessReader::damaged_ring_chunks() const { return state_->damaged_ring_chunks; }
 
@@ -272,12 +292,7 @@ Status ProcessReader::ForEachEvents(const std::function<Status(const WordBatch&)
   state_->seen.Clear();
   State::DropTotals told;
   auto watch = [&](const WordBatch& batch) {
-    if (state_->has_ring && !state_->ring.drops.empty()) {
-      for (size_t at = 0; at < batch.words.size(); at += EventLength(batch.words, at)) {
-        if ((batch.words[at] & kCodeMask) != kDrop) continue;
-        told[{batch.track, batch.words[at + 1]}] += batch.words[at + 2];
-      }
-    }
+    if (state_->has_ring && !state_->ring.drops.empty()) State::CountDrops(batch, &told);
     return visit(batch);
   };
   if (Status status = state_->WalkLog(false, watch); !status.ok()) return status;

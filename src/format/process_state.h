@@ -53,6 +53,11 @@ struct ProcessReader::State {
   // kDrop words for losses that only the ring's slots know, given what the stream told.
   using DropTotals = std::map<std::pair<uint32_t, uint64_t>, uint64_t>;
   Status WalkDrops(const DropTotals& told, const Visit& visit);
+  // Adds what the kDrop words of a batch tell.
+  static void CountDrops(const WordBatch& batch, DropTotals* told);
+  // The log's damage, less the tail that a living process is writing.
+  std::vector<LogDamage> damage;
+  void ListDamage();
 };
 
 // Cuts whole events at their kThread words: visits every stretch with the track it belongs to.

@@ -81,13 +81,7 @@ class Reaper {
     auto writer = OpenLog(state->info, process);
     if (!writer.ok()) return writer.status();
     if (CROSSCUT_FAULT("reap.opened")) return Status::Io("injected");
-    auto append = [&](const WordBatch& batch) -> Status {
-      if (!batch.from_ring) return {};
-      process->words_from_ring += batch.words.size();
-      return Append(writer->get(), batch);
-    };
-    Status status = reader->ForEachSession(append);
-    if (status.ok()) status = reader->ForEachEvents(append);
+    Status status = Drain(state, writer->get(), &process->words_from_ring);
     if (status.ok() && CROSSCUT_FAULT("reap.appended")) status = Status::Io("injected");
     if (status.ok()) status = (*writer)->Finish();
     if (!status.ok()) return status;
@@ -102,14 +96,45 @@ class Reaper {
            stat_info.st_size < static_cast<off_t>(kLogHeaderBytes);
   }
 
-  static Status Append(LogWriter* writer, const WordBatch& batch) {
-    Piece piece;
-    piece.fill = batch.fill;
-    piece.first_word = batch.first_word;
-    piece.base_tick = batch.base_tick;
-    piece.words = batch.words;
-    if (batch.track == 0) return writer->AppendSession(piece);
-    return writer->AppendEvents(batch.track, std::span(&piece, 1));
+  // Everything that only the ring holds, as it stands there: session words first.
+  static Status Drain(ProcessReader::State* state, LogWriter* writer, uint64_t* words) {
+    ProcessReader::State::DropTotals told;
+    state->seen.Clear();
+    auto session = [&](const WordBatch& batch) {
+      for (size_t at = 0; at < batch.words.size(); at += EventLength(batch.words, at)) {
+        if ((batch.words[at] & kCodeMask) == kStop) state->info.stopped = true;
+      }
+      return Status();
+    };
+    auto events = [&](const WordBatch& batch) {
+      ProcessReader::State::CountDrops(batch, &told);
+      return Status();
+    };
+    Status status = state->WalkLog(true, session);
+    if (status.ok()) status = state->WalkLog(false, events);
+    if (!status.ok()) return status;
+    auto append_session = [&](const Piece& piece, uint32_t) {
+      *words += piece.words.size();
+      WordBatch batch;
+      batch.words = piece.words;
+      (void)session(batch);
+      return writer->AppendSession(piece);
+    };
+    auto append_events = [&](const Piece& piece, uint32_t track) {
+      *words += piece.words.size();
+      WordBatch batch;
+      batch.track = track;
+      batch.words = piece.words;
+      (void)events(batch);
+      return writer->AppendEvents(track, std::span(&piece, 1));
+    };
+    status = state->WalkRing(true, append_session);
+    if (status.ok()) status = state->WalkRing(false, append_events);
+    if (!status.ok()) return status;
+    return state->WalkDrops(told, [&](const WordBatch& batch) {
+      const Piece piece = {0, 0, batch.base_tick, batch.words};
+      return writer->AppendEvents(batch.track, std::span(&piece, 1));
+    });
   }
 
   std::string dir_;
