@@ -175,7 +175,8 @@ std::vector<ConcurrencyCell> ComputeConcurrency(const trace::Trace& trace,
 }
 
 Table ConcurrencyTable(const trace::Trace& trace, const Context& context) {
-  std::vector<ConcurrencyCell> cells = ComputeConcurrency(trace, context.accounting().names);
+  std::vector<ConcurrencyCell> cells;
+  if (trace.processes.size() > 1) cells = ComputeConcurrency(trace, context.accounting().names);
   std::stable_sort(cells.begin(), cells.end(), [](const auto& a, const auto& b) {
     return a.ns > b.ns;
   });

@@ -22,7 +22,7 @@ struct ConcurrencyCell {
 std::vector<ConcurrencyCell> ComputeConcurrency(const trace::Trace& trace, const NameCodes& names);
 
 // host_processes, device_processes (labels joined by "+"), host_count, device_count, ns. Beyond 200
-// cells the rest is summed by counts alone, its labels "(others)".
+// cells the rest is summed by counts alone, its labels "(others)". No rows for a single process.
 Table ConcurrencyTable(const trace::Trace& trace, const Context& context);
 
 }  // namespace crosscut::analyze

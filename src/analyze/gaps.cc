@@ -60,11 +60,12 @@ void TellRepairs(const trace::Trace& trace, std::vector<std::string>& out) {
     unbalanced += track.unbalanced;
     unfinished += track.unfinished;
   }
-  if (clamped > 0) out.push_back(std::to_string(clamped) + " time stamps were out of order and clamped.");
-  if (unbalanced > 0) out.push_back(std::to_string(unbalanced) + " ends had no begin and were left out.");
-  if (unfinished > 0) {
-    out.push_back(std::to_string(unfinished) + " spans had no end and end with their track.");
-  }
+  const auto tell = [&](int64_t n, const char* what) {
+    if (n > 0) out.push_back(std::to_string(n) + what);
+  };
+  tell(clamped, " time stamps were out of order and clamped.");
+  tell(unbalanced, " ends had no begin and were left out.");
+  tell(unfinished, " spans had no end and end with their track.");
 }
 
 void TellCorrection(const trace::Trace& trace, const Context& context,

@@ -114,7 +114,8 @@ std::vector<uint32_t> Blocks(const std::vector<StepSample>& steps) {
     if (ends && steps[i].level == 0) lengths.push_back(static_cast<double>(run));
     if (ends) run = 0;
   }
-  const size_t cut = lengths.empty() ? 3 : std::max<size_t>(3, static_cast<size_t>(Median(lengths)));
+  const size_t cut =
+      lengths.empty() ? 3 : std::max<size_t>(3, static_cast<size_t>(Median(lengths)));
   std::vector<uint32_t> block(steps.size());
   uint32_t number = 0;
   for (size_t i = 1, run = 1; i < steps.size(); ++i) {
@@ -204,7 +205,8 @@ double StandardError(const std::vector<Pair>& pairs, double total_ns) {
   for (int r = 0; r < kReplicates; ++r) {
     double excess = 0;
     for (const Pair& p : pairs) {
-      const double shift = Redraw(p.profiled_influence, random) - Redraw(p.control_influence, random);
+      const double shift =
+          Redraw(p.profiled_influence, random) - Redraw(p.control_influence, random);
       excess += p.weight() * p.excess(shift);
     }
     draws.push_back(-std::log1p(-std::min(0.99, excess / total_ns)));

@@ -80,7 +80,9 @@ std::vector<StepSample> SampleSteps(const trace::Process& process, const Process
     s.level = step.level;
     while (pause != events.pauses.end() && pause->end_ns <= step.begin_ns) ++pause;
     const bool paused = pause != events.pauses.end() && pause->begin_ns < step.end_ns;
-    s.counts = !step.after_switch && !paused && s.ns > 0;
+    // A step that ends with the process holds what came after the loop.
+    const bool last = step.end_ns >= process.end_ns;
+    s.counts = !step.after_switch && !paused && !last && s.ns > 0;
     out.push_back(s);
   }
   return out;

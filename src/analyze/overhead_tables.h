@@ -9,8 +9,8 @@ namespace crosscut::analyze {
 // total), subtracted_ns (the part on the critical path, which the corrected columns lack). One row
 // per probe kind over all processes; `timed` is time in layer overhead alone; `unplaced` is what
 // did not fit into the cells it was counted in: negative in subtracted_ns, so that the column sums
-// to ns - corrected_ns of the table overlap within rounding. The drain's row is real time on its own
-// thread: subtracted 0.
+// to ns - corrected_ns of the table overlap within rounding. The drain's row is real time on its
+// own thread: subtracted 0.
 Table OverheadTable(const trace::Trace& trace, const Context& context);
 // One row per process with steps: process, checked, message, control_steps, control_blocks,
 // profiled_steps, profiled_blocks, inflation, inflation_low, inflation_high (profiled / control),

@@ -14,8 +14,8 @@ Table OperationsTable(const trace::Trace& trace, const Context& context);
 // process, layers, device, ns, corrected_ns: summed over operations.
 Table LayersTable(const trace::Trace& trace, const Context& context);
 
-// process, layer, ns: the time in which the layer was active, alone or with others; "device" is one.
-// Overlaps count in each of their layers, so this is no partition.
+// process, layer, ns: the time in which the layer was active, alone or with others; "device" is
+// one. Overlaps count in each of their layers, so this is no partition.
 Table LayerTotalsTable(const trace::Trace& trace, const Context& context);
 
 }  // namespace crosscut::analyze

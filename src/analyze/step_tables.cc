@@ -100,7 +100,8 @@ std::vector<Outlier> OutliersOf(const trace::Process& process, const ProcessOver
   const StepWalls walls = WallsOf(process, overlap);
   std::map<uint32_t, std::vector<uint32_t>> kinds;
   for (uint32_t s = 0; s < process.steps.size(); ++s) {
-    if (process.steps[s].level != 0 && walls.wall_ns[s] > 0) {
+    const bool last = process.steps[s].end_ns >= process.end_ns;  // holds what follows the loop
+    if (process.steps[s].level != 0 && !last && walls.wall_ns[s] > 0) {
       kinds[process.steps[s].kind.value].push_back(s);
     }
   }

@@ -13,6 +13,7 @@ Table StepLayersTable(const trace::Trace& trace, const Context& context);
 // process, step, kind, begin_ns, wall_ns, median_ns (of the kind's profiled steps), layers (the
 // set that grew most against its own median), device, grew_ns. Profiled steps longer than the
 // median by 5 median absolute deviations and by 10 %; at most 50 of a process, the longest first.
+// A step that ends with its process is left out: it holds what came after the loop.
 Table OutliersTable(const trace::Trace& trace, const Context& context);
 
 }  // namespace crosscut::analyze

@@ -82,9 +82,9 @@ trace::TrackId TestTrace::Lead(trace::ProcessId process, std::string_view name) 
 }
 
 void TestTrace::Step(trace::ProcessId id, int64_t begin, int64_t end, uint8_t level,
-                     bool after_switch, std::string_view kind) {
+                     bool after_switch) {
   auto& steps = process(id).steps;
-  steps.push_back({static_cast<int64_t>(steps.size()), begin, end, trace_.strings.Intern(kind),
+  steps.push_back({static_cast<int64_t>(steps.size()), begin, end, trace_.strings.Intern("step"),
                    level, after_switch});
 }
 

@@ -34,7 +34,7 @@ class TestTrace {
   trace::TrackId DeviceSpans(trace::ProcessId process, Pairs spans);
   trace::TrackId Lead(trace::ProcessId process, std::string_view name = "lead");
   void Step(trace::ProcessId process, int64_t begin, int64_t end, uint8_t level,
-            bool after_switch = false, std::string_view kind = "step");
+            bool after_switch = false);
 
   trace::Process& process(trace::ProcessId id) { return trace_.processes[id.value]; }
   trace::Track& track(trace::TrackId id) { return trace_.tracks[id.value]; }

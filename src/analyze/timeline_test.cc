@@ -125,7 +125,7 @@ TEST(Timeline, DetailsShowATypicalAndTheSlowestStepWithExactSpans) {
   for (int64_t i = 0; i < 20; ++i) {
     const int64_t at = i * 1000;
     t.Step(p, at, at + (i == 7 ? 990 : 500 + i), 3);
-    for (int64_t k = 0; k < 5; ++k) t.Spans(lead, Layer::kFramework, {{at + k * 90, at + k * 90 + 50}});
+    for (int64_t k = at; k < at + 450; k += 90) t.Spans(lead, Layer::kFramework, {{k, k + 50}});
   }
   const Timeline got = Make(t.Finish(), {.max_detail_spans = 60});
   ASSERT_EQ(got.details.size(), 2u);

@@ -22,8 +22,8 @@ struct RawTile {
 };
 
 // Fine tiles of [begin, begin + tiles * tile_ns), those with anything in them.
-std::vector<RawTile> CutTrack(const trace::Trace& trace, const trace::Track& track, int64_t begin_ns,
-                              int64_t tile_ns);
+std::vector<RawTile> CutTrack(const trace::Trace& trace, const trace::Track& track,
+                              int64_t begin_ns, int64_t tile_ns);
 
 // Four neighbours become one. A name's share is then a lower bound.
 std::vector<RawTile> Coarsen(const std::vector<RawTile>& fine);
