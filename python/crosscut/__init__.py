@@ -16,7 +16,9 @@ stops the program. Reading a run: :func:`read`.
 
 from __future__ import annotations
 
-from typing import Any
+TYPE_CHECKING = False  # typing itself costs more to import than all of this
+if TYPE_CHECKING:
+    from typing import Any
 
 try:
     from crosscut import _record
@@ -24,8 +26,6 @@ except ImportError as missing:  # a Python this package has no recorder for: mar
     from crosscut import _norecord as _record  # type: ignore[no-redef]
 
     _record.set_reason(str(missing))
-
-from crosscut import _decorate
 
 operation = _record.operation
 step = _record.step
@@ -40,7 +40,15 @@ error = _record.error
 active = _record.active
 run_dir = _record.run_dir
 
-_record.set_decorator(_decorate.decorate)
+
+
+def _decorate_function(operation: Any, function: Any) -> Any:
+    from crosscut import _decorate
+
+    return _decorate.decorate(operation, function)
+
+
+_record.set_decorator(_decorate_function)
 
 __version__ = _record.version()
 # Where the rest of the names comes from, at their first use: `import crosscut` stays cheap.

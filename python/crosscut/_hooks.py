@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from types import ModuleType
-from typing import Any
 
-Adapter = Callable[[ModuleType], None]
+TYPE_CHECKING = False  # this runs at the start of every recorded process: typing is too slow
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
+    from typing import Any
+
+    Adapter = Callable[[ModuleType], None]
 
 
 class _Loader:

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import os
 import sys
-from types import ModuleType
-from typing import Any
 
 import crosscut
 from crosscut import _hooks
+
+TYPE_CHECKING = False  # this runs at the start of every recorded process: typing is too slow
+if TYPE_CHECKING:
+    from types import ModuleType
+    from typing import Any
 
 _record = crosscut._record
 _pycalls: Any = None

@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <random>
 
+#include "src/base/file.h"
 #include "src/format/reap.h"
 #include "src/verbs/record_environment.h"
 #include "src/verbs/record_process.h"
@@ -187,6 +188,27 @@ Status WriteRunJson(const RecordOptions& options) {
   return {};
 }
 
+// What processes left word of that could not be recorded: files note-<pid>.txt.
+void SayNotes(const std::string& dir, Talk& talk) {
+  DIR* folder = opendir(dir.c_str());
+  if (folder == nullptr) return;
+  std::vector<std::string> files;
+  while (const dirent* entry = readdir(folder)) {
+    const std::string_view name = entry->d_name;
+    if (name.starts_with("note-") && name.ends_with(".txt")) files.emplace_back(name);
+  }
+  closedir(folder);
+  std::sort(files.begin(), files.end());
+  constexpr size_t kMost = 3;
+  for (size_t i = 0; i < std::min(files.size(), kMost); ++i) {
+    const Result<std::string> text = base::ReadSmallFile(dir + "/" + files[i], 4096);
+    if (text.ok()) talk(text->substr(0, text->find('\n')));
+  }
+  if (files.size() > kMost) {
+    talk(std::to_string(files.size() - kMost) + " more such notes in " + dir);
+  }
+}
+
 int CountLogs(const std::string& dir) {
   DIR* folder = opendir(dir.c_str());
   if (folder == nullptr) return 0;
@@ -225,6 +247,7 @@ void Reap(const std::string& dir, Talk& talk) {
 }
 
 void SayResult(const RecordOptions& options, const std::string& obstacle, Talk& talk) {
+  SayNotes(options.run_dir, talk);
   const int logs = CountLogs(options.run_dir);
   if (logs > 0) {
     talk(std::to_string(logs) + (logs == 1 ? " process" : " processes") + " recorded in " +

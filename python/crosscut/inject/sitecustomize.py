@@ -11,11 +11,15 @@ import sys
 def _bring_in(folder):
     """Loads the package beside this folder and lets it record. Never raises."""
     try:
-        if sys.version_info < (3, 10) or sys.implementation.name != "cpython":
-            return
         import os
 
-        if not os.environ.get("CROSSCUT_RUN") or "crosscut._inject" in sys.modules:
+        run = os.environ.get("CROSSCUT_RUN")
+        if not run or "crosscut._inject" in sys.modules:
+            return
+        if sys.version_info < (3, 10) or sys.implementation.name != "cpython":
+            with open(os.path.join(run, "note-%d.txt" % os.getpid()), "a") as note:
+                note.write("process %d is not recorded: Python %d.%d (CPython 3.10 to 3.13 are)\n"
+                           % (os.getpid(), sys.version_info[0], sys.version_info[1]))
             return
         import _frozen_importlib as bootstrap
         import _frozen_importlib_external as external

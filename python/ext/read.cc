@@ -1,0 +1,162 @@
+// crosscut._read: runs and their tables for Python. Never loaded by `import crosscut`.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <cmath>
+#include <memory>
+#include <string>
+#include <variant>
+
+#include "python/ext/read_arrow.h"
+#include "src/analyze/tables.h"
+#include "src/verbs/input.h"
+
+namespace nb = nanobind;
+
+namespace crosscut::read {
+namespace {
+
+// Raises the Python error that fits; `lookup`: what is not found is a name, not a file.
+[[noreturn]] void Raise(const Status& status, bool lookup) {
+  const std::string message(status.message());
+  PyObject* type = PyExc_ValueError;
+  if (status.code() == Status::Code::kNotFound) {
+    type = lookup ? PyExc_KeyError : PyExc_FileNotFoundError;
+  } else if (status.code() == Status::Code::kIo) {
+    type = PyExc_OSError;
+  }
+  PyErr_SetString(type, message.c_str());
+  throw nb::python_error();
+}
+
+class Table {
+ public:
+  explicit Table(analyze::Table table)
+      : table_(std::make_shared<const analyze::Table>(std::move(table))) {}
+
+  const std::string& name() const { return table_->name; }
+  const std::vector<std::string>& notes() const { return table_->notes; }
+  size_t size() const { return table_->rows(); }
+
+  std::vector<std::string> columns() const {
+    std::vector<std::string> names;
+    for (const analyze::Column& column : table_->columns) names.push_back(column.name);
+    return names;
+  }
+
+  // A list of int, float or str; None where a number is missing.
+  nb::list column(const std::string& name) const {
+    const analyze::Column* column = table_->Find(name);
+    if (column == nullptr) {
+      Raise(Status::NotFound(table_->name + " has no column " + name), true);
+    }
+    nb::list cells;
+    if (const auto* integers = std::get_if<analyze::Integers>(&column->cells)) {
+      for (const int64_t cell : *integers) {
+        cells.append(cell == analyze::kMissing ? nb::none() : nb::object(nb::int_(cell)));
+      }
+    } else if (const auto* reals = std::get_if<analyze::Reals>(&column->cells)) {
+      for (const double cell : *reals) {
+        cells.append(std::isnan(cell) ? nb::none() : nb::object(nb::float_(cell)));
+      }
+    } else {
+      for (const std::string& cell : std::get<analyze::Texts>(column->cells)) {
+        PyObject* text = PyUnicode_DecodeUTF8(cell.data(), static_cast<Py_ssize_t>(cell.size()),
+                                              "replace");
+        if (text == nullptr) throw nb::python_error();
+        cells.append(nb::steal(text));
+      }
+    }
+    return cells;
+  }
+
+  nb::object stream(const nb::object&) const {
+    auto* stream = new ArrowArrayStream;
+    ExportStream(table_, stream);
+    return Capsule(stream, "arrow_array_stream");
+  }
+
+  nb::object schema() const {
+    auto* schema = new ArrowSchema;
+    ExportSchema(table_, schema);
+    return Capsule(schema, "arrow_schema");
+  }
+
+ private:
+  // Who takes what is inside sets its release to null, as Arrow wants; the shell is ours.
+  template <class T>
+  static nb::object Capsule(T* held, const char* name) {
+    PyObject* capsule = PyCapsule_New(held, name, [](PyObject* self) {
+      auto* inside = static_cast<T*>(PyCapsule_GetPointer(self, PyCapsule_GetName(self)));
+      if (inside->release != nullptr) inside->release(inside);
+      delete inside;
+    });
+    if (capsule == nullptr) throw nb::python_error();
+    return nb::steal(capsule);
+  }
+
+  SharedTable table_;
+};
+
+class Run {
+ public:
+  explicit Run(std::unique_ptr<verbs::Input> input) : input_(std::move(input)) {}
+
+  static std::shared_ptr<Run> Open(const std::string& path) {
+    Result<std::unique_ptr<verbs::Input>> input = [&] {
+      nb::gil_scoped_release without_gil;
+      return verbs::ReadInput(path);
+    }();
+    if (!input.ok()) Raise(input.status(), false);
+    return std::make_shared<Run>(std::move(*input));
+  }
+
+  std::shared_ptr<Table> table(const std::string& name) const {
+    Result<analyze::Table> table = [&] {
+      nb::gil_scoped_release without_gil;
+      return analyze::ComputeTable(input_->trace, *input_->context, name);
+    }();
+    if (!table.ok()) Raise(table.status(), true);
+    return std::make_shared<Table>(std::move(*table));
+  }
+
+  std::vector<std::string> gaps() const {
+    nb::gil_scoped_release without_gil;
+    return analyze::Gaps(input_->trace, *input_->context);
+  }
+
+ private:
+  std::unique_ptr<verbs::Input> input_;
+};
+
+nb::dict TableNames() {
+  nb::dict names;
+  for (const analyze::TableEntry& entry : analyze::TableList()) {
+    names[entry.name] = entry.description;
+  }
+  return names;
+}
+
+}  // namespace
+}  // namespace crosscut::read
+
+NB_MODULE(_read, module) {
+  using crosscut::read::Run;
+  using crosscut::read::Table;
+  module.doc() = "Runs and their tables.";
+  nb::class_<Table>(module, "Table")
+      .def_prop_ro("name", &Table::name)
+      .def_prop_ro("notes", &Table::notes)
+      .def_prop_ro("columns", &Table::columns)
+      .def("__len__", &Table::size)
+      .def("column", &Table::column)
+      .def("__arrow_c_stream__", &Table::stream, nb::arg("requested_schema") = nb::none())
+      .def("__arrow_c_schema__", &Table::schema);
+  nb::class_<Run>(module, "Run")
+      .def("table", &Run::table)
+      .def_prop_ro("gaps", &Run::gaps);
+  module.def("open", &Run::Open);
+  module.def("tables", &crosscut::read::TableNames);
+}
