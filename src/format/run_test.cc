@@ -1,0 +1,371 @@
+#include <dirent.h>
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <map>
+
+#include "src/base/fault_point.h"
+#include "src/format/layout.h"
+#include "src/format/log_writer.h"
+#include "src/format/process_state.h"
+#include "src/format/reap.h"
+#include "src/format/run_reader.h"
+#include "src/format/test_words.h"
+
+namespace crosscut::format {
+namespace {
+
+using testing::RingBuilder;
+using testing::ThreadWords;
+using testing::Word;
+
+constexpr uint64_t kNonce = 4242;
+using Stream = std::map<uint32_t, std::vector<uint64_t>>;  // words by track
+
+// A run directory with one dead process that had drained a part of its ring.
+class RunTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    char pattern[] = "/tmp/crosscut_run_XXXXXX";
+    dir_ = mkdtemp(pattern);
+    std::ofstream(dir_ + "/run.json") << R"({"format": 1, "command": "a \"ring_dir\": b"})";
+  }
+  void TearDown() override {
+    [[maybe_unused]] int rc = system(("rm -rf '" + dir_ + "'").c_str());
+  }
+
+  static std::vector<uint64_t> Spans(uint32_t track, uint64_t from, int count) {
+    std::vector<uint64_t> words = ThreadWords(track, from);
+    for (int i = 0; i < count; ++i) {
+      words.push_back(Word(from + 2 * static_cast<uint64_t>(i) + 1, 0x100));
+      words.push_back(Word(from + 2 * static_cast<uint64_t>(i) + 2, kEnd));
+    }
+    return words;
+  }
+  static std::vector<uint64_t> Name(uint64_t id) {
+    return {Word(1, kName), id, 0, 4, 0x64636261};
+  }
+
+  std::string LogPath() const { return dir_ + "/p1-1.crosscut"; }
+  std::string WriteRing(RingBuilder* ring) const {
+    struct stat info;
+    stat(dir_.c_str(), &info);
+    ring->header().run_device = info.st_dev;
+    ring->header().run_inode = info.st_ino;
+    const std::string path = RingPath(dir_, ring->header().pid, ring->header().nonce);
+    WriteBytes(path, ring->bytes());
+    return path;
+  }
+  static void WriteBytes(const std::string& path, const std::vector<char>& bytes) {
+    std::ofstream(path, std::ios::binary)
+        .write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  }
+
+  // Log: names, fill 2 whole, the first half of fill 3. Ring: session fill 1, fills 2 and 3 whole,
+  // fill 4 of two threads. Three of track 7 and one of track 8 stand in the stream in the end.
+  void MakeRun(bool with_log = true) {
+    RingBuilder ring(8, kNonce);
+    const auto names = Name(0x100);
+    const auto a = Spans(7, 1000, 100), b = Spans(7, 2000, 100);
+    auto c = Spans(7, 3000, 50);
+    const auto d = Spans(8, 4000, 50);
+    c.insert(c.end(), d.begin(), d.end());
+    const uint64_t f1 = ring.Fill(0, 0, 1, names);
+    const uint64_t f2 = ring.Fill(1, 7, 1000, a, kChunkFull);
+    const uint64_t f3 = ring.Fill(2, 7, 2000, b);
+    ring.Fill(5, 7, 3000, c);
+    ring.drop(3) = {7 + 1, kDropFull, 12, 500, 600, {}};
+    for (const auto* part : {&a, &b}) Add(&expected_[7], *part);
+    Add(&expected_[7], Spans(7, 3000, 50));
+    Add(&expected_[7], {Word(600, kDrop), kDropFull, 12, 500, 600});
+    Add(&expected_[8], d);
+    WriteRing(&ring);
+    if (!with_log) return;
+    auto file = base::OpenFile(LogPath(), base::OpenMode::kCreateNew);
+    LogIdentity identity;
+    identity.nonce = kNonce;
+    identity.pid = ring.header().pid;
+    auto writer = std::move(*LogWriter::Create(std::move(*file), identity));
+    Piece piece = {f1, kRingChunkHeaderWords, 1, names};
+    ASSERT_TRUE(writer->AppendSession(piece).ok());
+    piece = {f2, kRingChunkHeaderWords, 1000, a};
+    ASSERT_TRUE(writer->AppendEvents(7, {&piece, 1}).ok());
+    piece = {f3, kRingChunkHeaderWords, 2000, std::span(b).first(105)};
+    ASSERT_TRUE(writer->AppendEvents(7, {&piece, 1}).ok());
+  }
+
+  static void Add(std::vector<uint64_t>* to, const std::vector<uint64_t>& words) {
+    to->insert(to->end(), words.begin(), words.end());
+  }
+
+  Stream ReadStream(size_t* session_words = nullptr) const {
+    Stream stream;
+    auto run = RunReader::Open(dir_);
+    EXPECT_TRUE(run.ok()) << run.status().message();
+    if (!run.ok()) return stream;
+    size_t session = 0;
+    for (ProcessReader* process : (*run)->processes()) {
+      EXPECT_TRUE(process
+                      ->ForEachSession([&](const WordBatch& batch) {
+                        session += batch.words.size();
+                        return Status();
+                      })
+                      .ok());
+      EXPECT_TRUE(process
+                      ->ForEachEvents([&](const WordBatch& batch) {
+                        TickReader clock(batch.base_tick);
+                        auto& words = stream[batch.track];
+                        words.insert(words.end(), batch.words.begin(), batch.words.end());
+                        return Status();
+                      })
+                      .ok());
+    }
+    if (session_words != nullptr) *session_words = session;
+    return stream;
+  }
+
+  // Reaps in a child with a fault armed; returns its wait status.
+  int ReapInChild(const char* fault) const {
+    const pid_t child = fork();
+    if (child == 0) {
+#ifdef CROSSCUT_FAULT_POINTS
+      setenv("CROSSCUT_FAULT", fault, 1);
+      base::FaultPointsReload();
+#else
+      (void)fault;
+#endif
+      _exit(ReapRun(dir_).ok() ? 0 : 1);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    return status;
+  }
+
+  std::string dir_;
+  Stream expected_;
+};
+
+TEST_F(RunTest, MergesLogAndRingWithEachWordOnce) {
+  MakeRun();
+  size_t session = 0;
+  EXPECT_EQ(ReadStream(&session), expected_);
+  EXPECT_EQ(session, Name(0x100).size());
+  auto run = RunReader::Open(dir_);
+  ProcessReader* process = (*run)->processes().at(0);
+  EXPECT_EQ(process->info().liveness, base::Liveness::kDead);
+  EXPECT_FALSE(process->info().complete());
+  EXPECT_TRUE(process->damage().empty());
+}
+
+TEST_F(RunTest, FindsAProcessThatDiedBeforeItsLogWasBegun) {
+  MakeRun(false);
+  EXPECT_EQ(ReadStream(), expected_);
+  WriteBytes(LogPath(), std::vector<char>(10, 'x'));
+  EXPECT_EQ(ReadStream(), expected_) << "a torn log header";
+}
+
+TEST_F(RunTest, ReapingMovesEverythingIntoTheLog) {
+  MakeRun();
+  auto report = ReapRun(dir_);
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  EXPECT_EQ(report->finished, 1u);
+  EXPECT_EQ(report->rings_deleted, 1u);
+  ASSERT_EQ(report->processes.size(), 1u);
+  EXPECT_EQ(report->processes[0].problem, "");
+  EXPECT_TRUE(report->processes[0].killed);
+  EXPECT_TRUE(FindRings(dir_).empty());
+  EXPECT_EQ(ReadStream(), expected_);
+  auto again = ReapRun(dir_);
+  ASSERT_TRUE(again.ok());
+  EXPECT_TRUE(again->processes.empty());
+  EXPECT_TRUE((*RunReader::Open(dir_))->processes().at(0)->info().finished);
+}
+
+TEST_F(RunTest, ReapingBeginsTheLogOfAProcessThatHadNone) {
+  MakeRun(false);
+  auto report = ReapRun(dir_);
+  ASSERT_TRUE(report.ok() && report->finished == 1) << report->processes.at(0).problem;
+  EXPECT_EQ(ReadStream(), expected_);
+}
+
+TEST_F(RunTest, ReapingLeavesTheLivingAlone) {
+  MakeRun(false);
+  RingBuilder alive(1, 77);
+  const base::ProcessIdentity self = base::ThisProcess();
+  alive.header().pid = self.pid;
+  alive.header().pid_start = self.start;
+  strcpy(alive.header().log_name, "p2-2.crosscut");
+  const std::string path = WriteRing(&alive);
+  auto mapping = RingMapping::Open(path, true);
+  ASSERT_TRUE(mapping.ok()) << mapping.status().message();
+  auto report = ReapRun(dir_);
+  ASSERT_TRUE(report.ok());
+  EXPECT_EQ(report->rings_deleted, 1u);
+  EXPECT_EQ(FindRings(dir_), std::vector<std::string>{path});
+  { RingMapping gone = std::move(*mapping); }
+  ASSERT_EQ(ReapRun(dir_)->rings_deleted, 1u) << "no longer mapped: its image was replaced";
+}
+
+#ifdef CROSSCUT_FAULT_POINTS
+TEST_F(RunTest, ReapingKilledAnywhereAndRunAgainLosesAndDoublesNothing) {
+  for (const char* point : {"log.write.before", "log.write.half", "log.write.after", "reap.opened",
+                            "reap.appended", "reap.delete"}) {
+    for (int nth = 1; nth < 12; ++nth) {
+      MakeRun(nth % 2 == 0);
+      const std::string fault = std::string(point) + ":" + std::to_string(nth) + ":kill";
+      const int status = ReapInChild(fault.c_str());
+      ASSERT_EQ(ReadStream(), expected_) << fault << ", read as it was left";
+      auto report = ReapRun(dir_);
+      ASSERT_TRUE(report.ok());
+      ASSERT_EQ(ReadStream(), expected_) << fault << ", reaped again";
+      ASSERT_TRUE(FindRings(dir_).empty()) << fault;
+      ASSERT_TRUE((*RunReader::Open(dir_))->processes().at(0)->info().finished) << fault;
+      TearDown();
+      SetUp();
+      expected_.clear();
+      if (WIFEXITED(status)) break;
+    }
+  }
+}
+
+TEST_F(RunTest, TwoReapersAtOnceDoTheWorkOnce) {
+  MakeRun();
+  const pid_t child = fork();
+  if (child == 0) _exit(WEXITSTATUS(ReapInChild("reap.opened:1:pause200")));
+  usleep(50000);
+  auto report = ReapRun(dir_);
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(report.ok());
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_EQ(ReadStream(), expected_);
+}
+#endif
+
+TEST_F(RunTest, HostileRingsAreRefusedOrReadWithoutHarm) {
+  std::mt19937_64 random(11);
+  const auto words = Spans(7, 1000, 200);
+  for (int round = 0; round < 400; ++round) {
+    RingBuilder ring(3, kNonce);
+    ring.Fill(0, 0, 1, Name(0x100));
+    ring.Fill(1, 7, 1000, words);
+    struct stat info;
+    stat(dir_.c_str(), &info);
+    ring.header().run_device = info.st_dev;
+    ring.header().run_inode = info.st_ino;
+    auto& bytes = ring.bytes();
+    for (int i = 0; i < 4; ++i) {
+      const size_t areas[] = {256, 1024, kRingHeaderBytes + 512, kRingHeaderBytes + kRingChunkBytes + 512};
+      const size_t limit = areas[random() % 4];
+      bytes[limit - 256 + random() % 256] = static_cast<char>(random());
+    }
+    if (random() % 4 == 0) bytes.resize(random() % bytes.size());
+    WriteBytes(dir_ + "/crosscut-0-1-1.ring", bytes);
+    if (geteuid() != 0) {
+      rename((dir_ + "/crosscut-0-1-1.ring").c_str(), RingPath(dir_, 1, 1).c_str());
+    }
+    auto run = RunReader::Open(dir_);
+    ASSERT_TRUE(run.ok());
+    for (ProcessReader* process : (*run)->processes()) {
+      size_t visited = 0;
+      ASSERT_TRUE(process
+                      ->ForEachEvents([&](const WordBatch& batch) {
+                        visited += batch.words.size();
+                        return Status();
+                      })
+                      .ok());
+      ASSERT_LE(visited, 3 * kRingChunkWords);
+    }
+  }
+}
+
+TEST_F(RunTest, ARingLongerThanItsFileSaysWhatIsMissing) {
+  RingBuilder ring(8, kNonce);
+  ring.Fill(0, 7, 1000, Spans(7, 1000, 10));
+  ring.bytes().resize(kRingHeaderBytes + 2 * kRingChunkBytes);
+  const std::string path = WriteRing(&ring);
+  auto snapshot = RingSnapshot::Read(path);
+  ASSERT_TRUE(snapshot.ok()) << snapshot.status().message();
+  EXPECT_EQ(snapshot->missing_chunks, 6u);
+  EXPECT_EQ(snapshot->chunks.size(), 1u);
+}
+
+TEST_F(RunTest, WordsOfAnEarlierSessionAreNotRead) {
+  RingBuilder ring(3, kNonce);
+  ring.Fill(0, 7, 1000, Spans(7, 1000, 10));
+  ring.header().first_fill = ring.header().next_fill;
+  ring.Fill(1, 7, 2000, Spans(7, 2000, 20));
+  WriteRing(&ring);
+  EXPECT_EQ(ReadStream()[7], Spans(7, 2000, 20));
+}
+
+TEST_F(RunTest, DropsAlreadyToldAreNotToldTwice) {
+  RingBuilder ring(1, kNonce);
+  auto words = Spans(7, 1000, 1);
+  Add(&words, {Word(1100, kDrop), kDropFull, 5, 1050, 1090});
+  ring.Fill(0, 7, 1000, words);
+  ring.drop(0) = {7 + 1, kDropFull, 5, 1050, 1090, {}};
+  WriteRing(&ring);
+  EXPECT_EQ(ReadStream()[7], words);
+}
+
+TEST_F(RunTest, AnotherRunsRingIsNotOurs) {
+  MakeRun();
+  RingBuilder other(1, 99);
+  other.Fill(0, 9, 1, Spans(9, 1, 5));
+  WriteRing(&other);
+  other.header().run_inode ^= 1;
+  WriteBytes(RingPath(dir_, other.header().pid, 99), other.bytes());
+  EXPECT_EQ(ReadStream(), expected_);
+}
+
+TEST(RunReader, SaysWhatIsNoRun) {
+  EXPECT_EQ(RunReader::Open("/nonexistent-crosscut").status().code(), Status::Code::kNotFound);
+  EXPECT_EQ(RunReader::Open("/proc").status().code(), Status::Code::kInvalid);
+  EXPECT_EQ(ReapRun("/nonexistent-crosscut").status().code(), Status::Code::kNotFound);
+}
+
+TEST(JsonStringMember, FindsTopLevelStringsOnly) {
+  const std::string json =
+      R"({"a": {"ring_dir": "no"}, "x": ["ring_dir", ":"], "t": "\"ring_dir\": \"no\"",)"
+      R"( "ring_dir" : "/dev/\u0073hm\n", "n": 5})";
+  EXPECT_EQ(JsonStringMember(json, "ring_dir"), "/dev/shm\n");
+  EXPECT_EQ(JsonStringMember(json, "n"), "");
+  EXPECT_EQ(JsonStringMember(json, "absent"), "");
+  EXPECT_EQ(JsonStringMember("{\"ring_dir\": \"cut", "ring_dir"), "");
+}
+
+TEST(SeenWords, KeepsRangesDisjointWhateverTheOrder) {
+  std::mt19937_64 random(5);
+  for (int round = 0; round < 200; ++round) {
+    SeenWords seen;
+    std::vector<bool> truth(100, false);
+    for (int i = 0; i < 20; ++i) {
+      const uint32_t from = random() % 100, to = from + random() % (101 - from);
+      seen.Add(1, from, to);
+      for (uint32_t k = from; k < to; ++k) truth[k] = true;
+    }
+    std::vector<bool> missing(100, false);
+    for (const auto& [from, to] : seen.Missing(1, 0, 100)) {
+      for (uint32_t k = from; k < to; ++k) missing[k] = true;
+    }
+    for (int k = 0; k < 100; ++k) ASSERT_NE(truth[k], missing[k]);
+  }
+}
+
+TEST(TickReader, GoesOnOverADayAndStepsBackALittle) {
+  TickReader clock(uint64_t{1} << 50);
+  EXPECT_EQ(clock.Next(Word((uint64_t{1} << 50) - 77, kEnd)), (uint64_t{1} << 50) - 77);
+  const uint64_t later = (uint64_t{1} << 50) + (uint64_t{1} << 47) + 5;
+  EXPECT_EQ(clock.Next(Word(later, kEnd)), later);
+}
+
+}  // namespace
+}  // namespace crosscut::format
