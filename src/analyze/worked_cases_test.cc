@@ -271,6 +271,26 @@ TEST(WorkedCases, T7AsRecordedTheWaitingLeadContributesNothingWhileTheOtherThrea
   EXPECT_EQ(Of(t.Finish()), want);
 }
 
+TEST(WorkedCases, TheExampleOfTheAccountingPage) {
+  TestTrace t;
+  const auto p = t.Process("p", 0, 100);
+  const auto lead = t.Lead(p);
+  t.track(lead).base_at_ns = {0};
+  t.track(lead).base = {Layer::kPython};
+  t.Operation(lead, "forward", 0, 60);
+  t.Operation(lead, "backward", 60, 100);
+  t.Spans(lead, Layer::kFramework, {{20, 50}});
+  t.Span(lead, 65, 95, t.Name("wait", Kind::kSpan, Layer::kFramework, true));
+  const auto engine = t.Thread(p);
+  t.Spans(engine, Layer::kFramework, {{70, 90}});
+  t.DeviceSpans(p, {{30, 80}});
+  const Measures want = {{{"forward", kPy}, 20},          {{"forward", kBack}, 10},
+                         {{"forward", kBack | kGpu}, 20}, {{"forward", kPy | kGpu}, 10},
+                         {{"backward", kPy | kGpu}, 5},   {{"backward", kBack | kGpu}, 15},
+                         {{"backward", kBack}, 15},       {{"backward", kPy}, 5}};
+  EXPECT_EQ(Of(t.Finish()), want);
+}
+
 void LearnerOfT8(TestTrace& t) {
   const auto p = t.Process("learner", 0, 200);
   const auto lead = t.Lead(p);
