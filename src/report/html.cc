@@ -90,10 +90,20 @@ std::string GapsHtml(const std::vector<std::string>& gaps) {
   }
   std::string out =
       "<section class=\"gaps\" aria-label=\"What is missing\"><h2>Know this first</h2><ul>";
-  for (const std::string& gap : gaps) {
-    out += "<li>" + EscapeHtml(gap, kMaxPageSentence) + "</li>";
+  constexpr size_t kShown = 6;  // the most serious stand first; the rest is folded
+  const size_t shown = gaps.size() > kShown + 2 ? kShown : gaps.size();
+  const size_t last = std::min(gaps.size(), size_t{500});
+  for (size_t i = 0; i < last; ++i) {
+    if (i == shown) {
+      out += "</ul><details><summary>" + FormatCount(static_cast<int64_t>(gaps.size() - shown)) +
+             " more</summary><ul>";
+    }
+    out += "<li>" + EscapeHtml(gaps[i], kMaxPageSentence) + "</li>";
   }
-  return out + "</ul></section>\n";
+  if (last < gaps.size()) {
+    out += "<li>… all of them: <code>crosscut table RUN gaps</code></li>";
+  }
+  return out + (shown < gaps.size() ? "</ul></details></section>\n" : "</ul></section>\n");
 }
 
 std::string TitleHtml(const ReportData& data) {

@@ -12,12 +12,15 @@
 #include <string>
 #include <vector>
 
+#include "src/analyze/tables.h"
+#include "src/analyze/timeline.h"
 #include "src/report/html_json.h"
 #include "src/report/html_table.h"
 #include "src/report/html_text.h"
 #include "src/report/page_bundle.h"
 #include "src/report/testing/sample_report.h"
 #include "src/report/testing/xss_corpus.h"
+#include "src/trace/text.h"
 
 namespace crosscut::report {
 namespace {
@@ -174,6 +177,17 @@ TEST(Html, ShowsGapsBeforeAnyNumber) {
   EXPECT_THAT(RenderHtml(SampleReport(whole)), HasSubstr("Nothing is known to be missing"));
 }
 
+TEST(Html, FoldsGapsAfterTheMostSerious) {
+  ReportData data;
+  for (int i = 0; i < 40; ++i) data.gaps.push_back("Gap " + std::to_string(i) + ".");
+  const std::string page = RenderHtml(data);
+  const size_t fold = page.find("<details><summary>34 more</summary>");
+  ASSERT_NE(fold, std::string::npos);
+  EXPECT_LT(page.find("Gap 5."), fold);
+  EXPECT_GT(page.find("Gap 6."), fold);
+  EXPECT_LT(page.find("Gap 39."), page.find("</details></section>"));
+}
+
 TEST(Html, AllowsItsOwnScriptAndStyleAndNothingElse) {
   const std::string page = RenderHtml(SampleReport());
   EXPECT_THAT(page.substr(0, 600), HasSubstr("default-src 'none'; script-src '" + std::string(kPageScriptHash) +
@@ -220,6 +234,40 @@ TEST(Html, ShowsTablesItDoesNotKnow) {
   ReportData data = SampleReport();
   data.tables.push_back({"flights <b>", {{"legs", Integers{7}}}, {}});
   EXPECT_THAT(RenderHtml(data), HasSubstr("<h3>flights &lt;b&gt;</h3>"));
+}
+
+TEST(Html, ShowsTheTablesAndTilesThatTheAnalysesMake) {
+  Result<trace::Trace> trace = trace::ParseText(R"(
+process train pid=7 window=1000..90001000
+thread main tid=7 base=python main
+step step 1000 40001000 number=1 level=3
+op forward 2000 30001000
+span aten::mm 3000 20001000 framework
+step step 41001000 90001000 number=2 level=3
+op backward 42001000 80001000
+span "mul<script>" 43001000 70001000 framework
+device gpu0 device=0 stream=7
+span gemm 5000 25001000 device
+gap "Something is missing."
+)");
+  ASSERT_TRUE(trace.ok()) << trace.status().message();
+  const analyze::Context context(*trace);
+  ReportData data;
+  data.title = "train";
+  data.gaps = analyze::Gaps(*trace, context);
+  for (const analyze::TableEntry& entry : analyze::TableList()) {
+    data.tables.push_back(entry.make(*trace, context));
+  }
+  data.timeline = analyze::MakeTimeline(*trace, context);
+  const std::string page = RenderHtml(data);
+  EXPECT_EQ(Count(page, "<b>train</b> ran for <b class=\"n\">90.00 ms</b>"), 1u);
+  EXPECT_EQ(Count(page, "went to <b>backward</b>, mostly in <b>framework</b>"), 1u);
+  EXPECT_EQ(Count(page, "mul&lt;script&gt;"), 1u);
+  EXPECT_GE(Count(page, "mul\\u003cscript\\u003e"), 1u);
+  for (const char* table : {"operations", "overlap", "functions", "threads", "layers", "steps",
+                            "processes", "overhead", "drops", "sources", "clocks"}) {
+    EXPECT_EQ(Count(page, std::string("id=\"table-") + table + "\""), 1u) << table;
+  }
 }
 
 TEST(Html, RendersARunWithNothingInIt) {
