@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "src/base/utf8.h"
+#include "src/base/json_text.h"
 
 namespace crosscut::report {
 namespace {
@@ -87,9 +87,9 @@ std::string RenderJson(const Table& table) {
 }
 
 std::string JsonText(std::string_view text) {
-  std::string out = "\"";
-  base::AppendJsonEscaped(text, &out);
-  return out + '"';
+  std::string out;
+  base::AppendJsonString(text, &out);
+  return out;
 }
 
 }  // namespace crosscut::report

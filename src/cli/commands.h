@@ -1,0 +1,37 @@
+// The verbs of the command line: their arguments, and what becomes of their results. Results go to
+// stdout, talk to stderr.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "src/base/status.h"
+
+namespace CLI {
+class App;
+}
+
+namespace crosscut::cli {
+
+enum ExitCode { kGood = 0, kFinding = 1, kUsage = 2, kUnreadable = 3 };
+
+// Each adds one verb; when its arguments are parsed it stores in `*run` what is to be done, which
+// returns the exit code.
+using Run = std::function<int()>;
+void AddRecord(CLI::App* app, Run* run, std::vector<std::string> command);  // behind --
+void AddReport(CLI::App* app, Run* run);
+void AddTable(CLI::App* app, Run* run);
+void AddExport(CLI::App* app, Run* run);
+void AddInfo(CLI::App* app, Run* run);
+void AddDoctor(CLI::App* app, Run* run);
+
+void Talk(std::string_view line);
+// Tells the error and returns its exit code.
+int Fail(const Status& status);
+// Writes to stdout; kGood, or kUnreadable where the input was incomplete. A reader that went away
+// (`| head`) is no error.
+int Print(std::string_view text, bool incomplete);
+
+}  // namespace crosscut::cli

@@ -1,0 +1,80 @@
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <string>
+
+#include "src/cli/commands.h"
+
+namespace crosscut::cli {
+
+void Talk(std::string_view line) {
+  const std::string text = "crosscut: " + std::string(line) + "\n";
+  fwrite(text.data(), 1, text.size(), stderr);
+}
+
+int Fail(const Status& status) {
+  Talk(status.message());
+  const bool usage = status.code() == Status::Code::kUnsupported;
+  return usage ? kUsage : kUnreadable;
+}
+
+int Print(std::string_view text, bool incomplete) {
+  while (!text.empty()) {
+    const ssize_t n = write(STDOUT_FILENO, text.data(), text.size());
+    if (n > 0) text.remove_prefix(static_cast<size_t>(n));
+    if (n >= 0 || errno == EINTR) continue;
+    if (errno == EPIPE) break;
+    Talk(std::string("stdout: ") + std::strerror(errno));
+    return kUnreadable;
+  }
+  return incomplete ? kUnreadable : kGood;
+}
+
+int Main(int argc, char** argv) {
+  CLI::App app{"Crosscut tells where a machine-learning program's wall time goes.\n\n"
+               "  crosscut record -- python train.py     run it and record\n"
+               "  crosscut report RUN                    see where the time went\n"};
+  app.name("crosscut");
+  app.set_version_flag("--version", CROSSCUT_VERSION);
+  app.require_subcommand(1);
+  app.get_formatter()->column_width(34);
+  Run run;
+  char** const dashes = std::find_if(argv, argv + argc, [](const char* word) {
+    return std::strcmp(word, "--") == 0;
+  });
+  const bool has_command = dashes != argv + argc;
+  AddRecord(&app, &run, {dashes + has_command, argv + argc});
+  AddReport(&app, &run);
+  AddTable(&app, &run);
+  AddExport(&app, &run);
+  AddInfo(&app, &run);
+  AddDoctor(&app, &run);
+  try {
+    app.parse(static_cast<int>(dashes - argv), argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);
+    Talk(error.what());
+    Talk("see crosscut --help, or crosscut VERB --help");
+    return kUsage;
+  }
+  return run ? run() : static_cast<int>(kUsage);
+}
+
+}  // namespace crosscut::cli
+
+int main(int argc, char** argv) {
+  try {
+    return crosscut::cli::Main(argc, argv);
+  } catch (const std::bad_alloc&) {
+    crosscut::cli::Talk("out of memory");
+  } catch (const std::exception& error) {
+    crosscut::cli::Talk(error.what());
+  }
+  return crosscut::cli::kUnreadable;
+}

@@ -1,0 +1,152 @@
+// report, table, export, info.
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "src/cli/commands.h"
+#include "src/verbs/export.h"
+#include "src/verbs/info.h"
+#include "src/verbs/report.h"
+#include "src/verbs/table.h"
+
+namespace crosscut::cli {
+namespace {
+
+const std::map<std::string, verbs::ReportFormat> kReportFormats = {
+    {"text", verbs::ReportFormat::kText},
+    {"markdown", verbs::ReportFormat::kMarkdown},
+    {"json", verbs::ReportFormat::kJson},
+    {"html", verbs::ReportFormat::kHtml}};
+const std::map<std::string, verbs::TableFormat> kTableFormats = {
+    {"csv", verbs::TableFormat::kCsv}, {"json", verbs::TableFormat::kJson}};
+
+// A reader that goes away must not end us by a signal.
+void IgnorePipes() { std::signal(SIGPIPE, SIG_IGN); }
+
+bool ColorWanted() {
+  const char* no_color = std::getenv("NO_COLOR");
+  const char* term = std::getenv("TERM");
+  return isatty(STDOUT_FILENO) != 0 && (no_color == nullptr || *no_color == '\0') &&
+         (term == nullptr || std::string_view(term) != "dumb");
+}
+
+int TerminalWidth() {
+  winsize size{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  const char* columns = std::getenv("COLUMNS");
+  const int width = columns == nullptr ? 0 : std::atoi(columns);
+  return width > 0 ? width : 100;
+}
+
+struct ReportArgs {
+  std::vector<std::string> inputs;
+  verbs::ReportFormat format = verbs::ReportFormat::kText;
+  std::string file;
+};
+
+int RunReport(const ReportArgs& args) {
+  IgnorePipes();
+  using verbs::ReportFormat;
+  const bool one = args.format == ReportFormat::kHtml || args.format == ReportFormat::kJson;
+  if (one && args.inputs.size() > 1) {
+    Talk("html and json take one input at a time");
+    return kUsage;
+  }
+  verbs::ReportOptions options;
+  options.format = args.format;
+  if (args.file.empty()) {
+    options.width = TerminalWidth();
+    options.color = ColorWanted();
+  }
+  std::string text;
+  bool incomplete = false;
+  for (const std::string& input : args.inputs) {
+    auto output = verbs::Report(input, options);
+    if (!output.ok()) return Fail(output.status());
+    text += (text.empty() ? "" : "\n") + output->text;
+    incomplete = incomplete || output->incomplete;
+  }
+  if (args.file.empty()) return Print(text, incomplete);
+  if (Status status = verbs::WriteWholeFile(args.file, text); !status.ok()) return Fail(status);
+  Talk("wrote " + args.file + " (" + std::to_string((text.size() + 1023) / 1024) + " KiB)");
+  return incomplete ? kUnreadable : kGood;
+}
+
+}  // namespace
+
+void AddReport(CLI::App* app, Run* run) {
+  auto args = std::make_shared<ReportArgs>();
+  CLI::App* verb = app->add_subcommand("report", "Tell where the time went");
+  verb->add_option("INPUT", args->inputs, "run directory, or a file that `import` knows")
+      ->required();
+  verb->add_option("--format", args->format, "text (default), markdown, json or html")
+      ->transform(CLI::CheckedTransformer(kReportFormats).description(""))
+      ->option_text("FORMAT");
+  verb->add_option("-o", args->file, "write to this file instead of stdout")->option_text("FILE");
+  verb->callback([=] { *run = [=] { return RunReport(*args); }; });
+}
+
+void AddTable(CLI::App* app, Run* run) {
+  struct Args {
+    std::string input, name;
+    verbs::TableFormat format = verbs::TableFormat::kCsv;
+  };
+  auto args = std::make_shared<Args>();
+  CLI::App* verb = app->add_subcommand("table", "Print one table; without NAME, list them");
+  verb->add_option("INPUT", args->input, "run directory or file")->required();
+  verb->add_option("NAME", args->name, "which table");
+  verb->add_option("--format", args->format, "csv (default) or json")
+      ->transform(CLI::CheckedTransformer(kTableFormats).description(""))
+      ->option_text("FORMAT");
+  verb->callback([=] {
+    *run = [=]() -> int {
+      IgnorePipes();
+      if (args->name.empty()) return Print(verbs::ListTables(), false);
+      auto output = verbs::Table(args->input, args->name, args->format);
+      if (!output.ok()) return Fail(output.status());
+      return Print(output->text, output->incomplete);
+    };
+  });
+}
+
+void AddExport(CLI::App* app, Run* run) {
+  struct Args { std::string input, to, file; };
+  auto args = std::make_shared<Args>();
+  CLI::App* verb = app->add_subcommand("export", "Write a file for another tool");
+  verb->add_option("INPUT", args->input, "run directory or file")->required();
+  verb->add_option("--to", args->to, "format:\n" + verbs::ListFormats())
+      ->required()->option_text("FORMAT");
+  verb->add_option("-o", args->file, "the file; compressed where it ends in .gz")
+      ->required()->option_text("FILE");
+  verb->callback([=] {
+    *run = [=]() -> int {
+      const auto done = verbs::Export(args->input, args->to, args->file);
+      if (!done.ok()) return Fail(done.status());
+      Talk("wrote " + args->file + " (" + std::to_string((done->bytes + 1023) / 1024) + " KiB)");
+      return done->incomplete ? kUnreadable : kGood;
+    };
+  });
+}
+
+void AddInfo(CLI::App* app, Run* run) {
+  auto input = std::make_shared<std::string>();
+  CLI::App* verb = app->add_subcommand("info", "Tell what an input is and holds");
+  verb->add_option("INPUT", *input, "run directory or file")->required();
+  verb->callback([=] {
+    *run = [=]() -> int {
+      IgnorePipes();
+      const auto output = verbs::Info(*input);
+      if (!output.ok()) return Fail(output.status());
+      return Print(output->text, output->incomplete);
+    };
+  });
+}
+
+}  // namespace crosscut::cli

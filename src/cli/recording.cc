@@ -1,0 +1,103 @@
+// record and doctor.
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "src/cli/commands.h"
+#include "src/verbs/record.h"
+
+namespace crosscut::cli {
+namespace {
+
+int RunRecord(verbs::RecordOptions options) {
+  if (options.command.empty()) {
+    Talk("which command? crosscut record [OPTIONS] -- COMMAND...");
+    return kUsage;
+  }
+  options.say = [](std::string_view line) { Talk(line); };
+  const auto outcome = verbs::Record(options);
+  if (!outcome.ok()) {
+    Talk(outcome.status().message());
+    return kUsage;
+  }
+  verbs::EndAs(outcome->wait_status);
+}
+
+// The Python of the environment that this program belongs to (<env>/lib/python*/site-packages/
+// crosscut/bin), else the first one in PATH.
+std::string PythonOf(const std::filesystem::path& program) {
+  std::error_code error;
+  for (auto at = program.parent_path(); at.has_relative_path(); at = at.parent_path()) {
+    const auto python = at / "bin" / "python3";
+    if (at.filename() != "crosscut" && std::filesystem::exists(python, error)) {
+      return python.string();
+    }
+  }
+  return "python3";
+}
+
+int RunDoctor(bool build) {
+  char path[PATH_MAX];
+  const ssize_t n = readlink("/proc/self/exe", path, sizeof path);
+  const std::filesystem::path program(std::string(path, n > 0 ? static_cast<size_t>(n) : 0));
+  // The package that this program lies in comes first, wherever Python would look.
+  const auto package = program.parent_path().parent_path();
+  if (package.filename() == "crosscut") {
+    std::string where = package.parent_path().string();
+    if (const char* old = std::getenv("PYTHONPATH"); old != nullptr && *old != '\0') {
+      where += std::string(":") + old;
+    }
+    setenv("PYTHONPATH", where.c_str(), 1);
+  }
+  const std::string python = PythonOf(program);
+  std::vector<const char*> argv = {python.c_str(), "-m", "crosscut", "doctor"};
+  if (build) argv.push_back("--build");
+  argv.push_back(nullptr);
+  execvp(python.c_str(), const_cast<char* const*>(argv.data()));
+  Talk(python + ": " + std::strerror(errno));
+  return kFinding;
+}
+
+}  // namespace
+
+void AddRecord(CLI::App* app, Run* run, std::vector<std::string> command) {
+  auto options = std::make_shared<verbs::RecordOptions>();
+  options->command = std::move(command);
+  CLI::App* verb = app->add_subcommand("record", "Run a command and record it: record -- COMMAND");
+  verb->add_option("-o", options->run_dir, "run directory to make")->option_text("DIR");
+  verb->add_option("--sources", options->sources, "what to record, by names joined with commas")
+      ->option_text("LIST");
+  verb->add_option("--python", options->python,
+                   "off, boundary (default: where Python calls native code) or calls (every\n"
+                   "Python function)")
+      ->check(CLI::IsMember({"off", "boundary", "calls"}).description(""))
+      ->option_text("LEVEL");
+  verb->add_option("--wrap", options->wrap,
+                   "record the boundary of a further module, in LAYER; may be repeated")
+      ->option_text("MODULE:LAYER")->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  verb->add_option("--control-steps", options->control_percent,
+                   "share of steps that run with the probes off, to check the correction")
+      ->check(CLI::Range(0.0, 50.0).description(""))->option_text("PERCENT");
+  verb->add_option("--memory", options->memory_mib, "cap on our memory, per process")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 20).description(""))->option_text("MiB");
+  verb->footer("What follows -- is the command; crosscut ends as it ends.");
+  verb->callback([=] { *run = [=] { return RunRecord(*options); }; });
+}
+
+void AddDoctor(CLI::App* app, Run* run) {
+  auto build = std::make_shared<bool>(false);
+  CLI::App* verb = app->add_subcommand("doctor", "Tell what of Crosscut works here");
+  verb->add_flag("--build", *build, "build the PyTorch source for this torch");
+  verb->callback([=] { *run = [=] { return RunDoctor(*build); }; });
+}
+
+}  // namespace crosscut::cli

@@ -1,0 +1,22 @@
+#include "src/export/exporter.h"
+
+namespace crosscut::exporting {
+namespace {
+
+constexpr Exporter kExporters[] = {
+    {"chrome", ".json", "JSON for Perfetto, chrome://tracing and HolisticTraceAnalysis",
+     WriteChromeJson},
+};
+
+}  // namespace
+
+std::span<const Exporter> Exporters() { return kExporters; }
+
+const Exporter* FindExporter(std::string_view name) {
+  for (const Exporter& exporter : kExporters) {
+    if (name == exporter.name) return &exporter;
+  }
+  return nullptr;
+}
+
+}  // namespace crosscut::exporting

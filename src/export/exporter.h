@@ -1,0 +1,30 @@
+// Writes a trace in formats that other tools read. One entry per format in exporter.cc.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "src/base/status.h"
+#include "src/export/sink.h"
+#include "src/trace/trace.h"
+
+namespace crosscut::exporting {
+
+struct Exporter {
+  const char* name;         // what --to= names
+  const char* extension;    // usual end of the file's name
+  const char* description;  // one line
+  // Writes all of the trace but does not close the sink.
+  Status (*write)(const trace::Trace& trace, Sink* sink);
+};
+
+std::span<const Exporter> Exporters();
+const Exporter* FindExporter(std::string_view name);  // null: none
+
+// exporters
+// Chrome's trace event format with the categories and arguments that Kineto writes, so that
+// Perfetto, chrome://tracing and HolisticTraceAnalysis open it. Times are microseconds with
+// nanoseconds as decimals.
+Status WriteChromeJson(const trace::Trace& trace, Sink* sink);
+
+}  // namespace crosscut::exporting

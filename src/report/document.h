@@ -1,0 +1,50 @@
+// The report as headings, sentences and grids of ready text: what the terminal and Markdown views
+// lay out, each in its way. Every number in it is a cell of a table.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "src/report/data.h"
+
+namespace crosscut::report {
+
+struct Grid {
+  struct Head {
+    std::string text;
+    bool right = true;  // numbers stand right
+  };
+  std::vector<Head> heads;
+  std::vector<std::vector<std::string>> rows;
+  bool last_is_total = false;
+};
+
+struct Section {
+  std::string heading;
+  std::vector<std::string> before;  // sentences above the grid
+  Grid grid;                        // no heads: none
+  std::vector<std::string> after;
+};
+
+struct Document {
+  std::string title;
+  std::vector<std::pair<std::string, std::string>> facts;
+  std::vector<std::string> gaps;
+  std::vector<Section> sections;
+  std::vector<std::pair<std::string, std::string>> next;  // command, what it shows
+};
+
+struct DocumentOptions {
+  size_t layer_columns = 4;   // of the grid "where the time went"
+  size_t operations = 12;     // rows a process; the rest is summed up
+  size_t processes = 4;       // with a grid of their own
+  size_t functions = 8;
+  size_t outliers = 5;
+};
+
+// Names in the result are clean (CleanText) but not escaped for any markup.
+Document MakeDocument(const ReportData& data, const DocumentOptions& options);
+
+}  // namespace crosscut::report

@@ -1,0 +1,188 @@
+#include "src/report/document_time.h"
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include "src/report/cells.h"
+#include "src/report/html_text.h"
+
+namespace crosscut::report {
+namespace {
+
+constexpr size_t kNameBytes = 60;
+
+struct Operation {
+  std::string name;
+  int64_t wall_ns = 0, corrected_ns = 0;
+  std::map<std::string, int64_t> layers;
+};
+
+struct ProcessTime {
+  std::string key;
+  int64_t wall_ns = 0, excluded_ns = 0, corrected_ns = 0;
+  std::vector<Operation> operations;        // longest first
+  std::vector<std::string> layer_columns;   // longest first
+};
+
+std::vector<std::string> LongestLayers(const std::vector<Operation>& operations, size_t most) {
+  std::map<std::string, int64_t> sums;
+  for (const Operation& operation : operations) {
+    for (const auto& [layers, ns] : operation.layers) sums[layers] += ns;
+  }
+  std::vector<std::pair<int64_t, std::string>> order;
+  for (const auto& [layers, ns] : sums) {
+    if (ns > 0) order.emplace_back(-ns, layers);
+  }
+  std::sort(order.begin(), order.end());
+  std::vector<std::string> out;
+  const size_t shown = order.size() <= most + 1 ? order.size() : most;
+  for (size_t i = 0; i < shown; ++i) out.push_back(order[i].second);
+  return out;
+}
+
+// Sums up what does not fit into `most` rows.
+void FoldSmall(std::vector<Operation>* operations, size_t most) {
+  std::stable_sort(operations->begin(), operations->end(),
+                   [](const Operation& a, const Operation& b) { return a.wall_ns > b.wall_ns; });
+  if (operations->size() <= most) return;
+  Operation rest;
+  rest.name = "(" + FormatCount(static_cast<int64_t>(operations->size() - most + 1)) + " others)";
+  for (size_t i = most - 1; i < operations->size(); ++i) {
+    rest.wall_ns += (*operations)[i].wall_ns;
+    rest.corrected_ns += (*operations)[i].corrected_ns;
+    for (const auto& [layers, ns] : (*operations)[i].layers) rest.layers[layers] += ns;
+  }
+  operations->resize(most - 1);
+  operations->push_back(std::move(rest));
+}
+
+ProcessTime TimeOf(const ReportData& data, size_t process_row, const DocumentOptions& options) {
+  const Cells processes(data.Find("processes")), overlap(data.Find("overlap"));
+  ProcessTime out;
+  out.key = processes.Text("process", process_row);
+  out.wall_ns = processes.Int("wall_ns", process_row);
+  out.excluded_ns = processes.Int("excluded_ns", process_row);
+  std::map<std::string_view, size_t> known;
+  for (size_t row = 0; row < overlap.rows(); ++row) {
+    if (overlap.Text("process", row) != out.key) continue;
+    const std::string_view name = overlap.Text("operation", row);
+    const auto [at, added] = known.try_emplace(name, out.operations.size());
+    if (added) {
+      out.operations.emplace_back().name =
+          name.empty() ? "(no operation)" : CleanText(name, kNameBytes);
+    }
+    Operation& operation = out.operations[at->second];
+    operation.wall_ns += overlap.Int("ns", row);
+    operation.corrected_ns += overlap.Int("corrected_ns", row);
+    out.corrected_ns += overlap.Int("corrected_ns", row);
+    operation.layers[LayersText(overlap.Text("layers", row), overlap.Int("device", row) == 1)] +=
+        overlap.Int("ns", row);
+  }
+  FoldSmall(&out.operations, options.operations);
+  out.layer_columns = LongestLayers(out.operations, options.layer_columns);
+  return out;
+}
+
+std::vector<std::string> RowOf(const ProcessTime& time, const Operation& operation,
+                               bool has_rest) {
+  std::vector<std::string> row = {
+      operation.name,
+      FormatPercent(static_cast<double>(operation.wall_ns), static_cast<double>(time.wall_ns)),
+      FormatNs(operation.wall_ns), FormatNs(operation.corrected_ns)};
+  int64_t rest = operation.wall_ns;
+  for (const std::string& layers : time.layer_columns) {
+    const auto at = operation.layers.find(layers);
+    const int64_t ns = at == operation.layers.end() ? 0 : at->second;
+    rest -= ns;
+    row.push_back(ns == 0 ? "-" : FormatNs(ns));
+  }
+  if (has_rest) row.push_back(rest == 0 ? "-" : FormatNs(rest));
+  return row;
+}
+
+Section SectionOf(const ReportData& data, const ProcessTime& time) {
+  Section section;
+  section.heading = "Where the time went: " + ProcessName(data, time.key);
+  Operation total;
+  total.name = "in all";
+  size_t shown = 0;
+  for (const Operation& operation : time.operations) {
+    total.wall_ns += operation.wall_ns;
+    total.corrected_ns += operation.corrected_ns;
+    for (const auto& [layers, ns] : operation.layers) total.layers[layers] += ns;
+  }
+  for (const auto& [layers, ns] : total.layers) shown += ns > 0;
+  const bool has_rest = shown > time.layer_columns.size();
+  section.grid.heads = {{"operation", false}, {"share"}, {"time"}, {"corrected"}};
+  for (const std::string& layers : time.layer_columns) section.grid.heads.push_back({layers});
+  if (has_rest) section.grid.heads.push_back({"other"});
+  for (const Operation& operation : time.operations) {
+    section.grid.rows.push_back(RowOf(time, operation, has_rest));
+  }
+  section.grid.rows.push_back(RowOf(time, total, has_rest));
+  section.grid.last_is_total = true;
+  if (time.excluded_ns > 0) {
+    section.after.push_back("Paused, and in no number here: " + FormatNs(time.excluded_ns) + ".");
+  }
+  return section;
+}
+
+// Processes without a grid of their own, a row each.
+Section OthersSection(const ReportData& data, const std::vector<size_t>& rows) {
+  const Cells processes(data.Find("processes"));
+  Section section;
+  section.heading = "Other processes";
+  section.grid.heads = {{"process", false}, {"started by", false}, {"time"}, {"corrected"}};
+  constexpr size_t kMost = 20;
+  for (size_t i = 0; i < std::min(rows.size(), kMost); ++i) {
+    const size_t row = rows[i];
+    section.grid.rows.push_back({ProcessName(data, processes.Text("process", row)),
+                                 CleanText(processes.Text("start_method", row), kNameBytes),
+                                 FormatNs(processes.Int("wall_ns", row)),
+                                 FormatNs(processes.Int("corrected_ns", row))});
+  }
+  if (rows.size() > kMost) {
+    section.after.push_back(FormatCount(static_cast<int64_t>(rows.size() - kMost)) +
+                            " more: table processes.");
+  }
+  return section;
+}
+
+}  // namespace
+
+std::string ProcessName(const ReportData& data, std::string_view key) {
+  const Cells processes(data.Find("processes"));
+  for (size_t row = 0; row < processes.rows(); ++row) {
+    if (processes.Text("process", row) != key) continue;
+    std::string name = CleanText(processes.Text("name", row), kNameBytes);
+    if (name.empty()) name = CleanText(key, kNameBytes);
+    const int64_t pid = processes.Int("pid", row);
+    return pid > 0 ? name + " (pid " + std::to_string(pid) + ")" : name;
+  }
+  return CleanText(key, kNameBytes);
+}
+
+std::string LayersText(std::string_view layers, bool device) {
+  if (layers.empty()) return device ? "device" : "unknown";
+  return std::string(layers) + (device ? "+device" : "");
+}
+
+void AddTime(const ReportData& data, const DocumentOptions& options, Document* out) {
+  const Cells processes(data.Find("processes"));
+  std::vector<size_t> order(processes.rows());
+  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return processes.Int("wall_ns", a) > processes.Int("wall_ns", b);
+  });
+  const size_t full = std::min(order.size(), options.processes);
+  for (size_t i = 0; i < full; ++i) {
+    out->sections.push_back(SectionOf(data, TimeOf(data, order[i], options)));
+  }
+  if (full < order.size()) {
+    out->sections.push_back(
+        OthersSection(data, {order.begin() + static_cast<ptrdiff_t>(full), order.end()}));
+  }
+}
+
+}  // namespace crosscut::report

@@ -1,0 +1,18 @@
+// The report for a terminal.
+#pragma once
+
+#include <string>
+
+#include "src/report/data.h"
+
+namespace crosscut::report {
+
+struct TextOptions {
+  int width = 100;     // columns; at least 60 are used
+  bool color = false;  // ANSI bold and dim
+};
+
+// UTF-8 without any control character but newlines and, with `color`, our own escapes.
+std::string RenderText(const ReportData& data, const TextOptions& options);
+
+}  // namespace crosscut::report

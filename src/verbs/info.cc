@@ -1,0 +1,63 @@
+#include "src/verbs/info.h"
+
+#include "src/report/html_text.h"
+#include "src/report/text.h"
+
+namespace crosscut::verbs {
+namespace {
+
+using report::FormatCount;
+
+std::string Clean(const trace::Trace& trace, trace::StringId id) {
+  return report::CleanText(trace.text(id));
+}
+
+int64_t Length(const trace::Process& process) { return process.end_ns - process.start_ns; }
+
+std::string ProcessLines(const trace::Trace& trace, uint32_t index) {
+  const trace::Process& process = trace.processes[index];
+  int64_t tracks = 0, spans = 0, losses = 0;
+  for (const trace::Track& track : trace.tracks) {
+    if (track.process.value != index) continue;
+    ++tracks;
+    spans += static_cast<int64_t>(track.spans.size());
+    for (const trace::Loss& loss : track.losses) losses += loss.count;
+  }
+  std::string out = Clean(trace, process.key) + "\n  program   " + Clean(trace, process.name) +
+                    ", pid " + std::to_string(process.pid);
+  if (process.parent.valid()) {
+    out += ", child of " + Clean(trace, trace.processes[process.parent.value].key);
+  }
+  if (const auto method = Clean(trace, process.start_method); !method.empty()) {
+    out += " (" + method + ")";
+  }
+  out += "\n  window    " + report::FormatNs(Length(process)) + ", " +
+         (process.complete ? "complete" : "incomplete: " + Clean(trace, process.why_incomplete));
+  out += "\n  holds     " + FormatCount(spans) + " spans on " + FormatCount(tracks) +
+         " tracks, " + FormatCount(static_cast<int64_t>(process.steps.size())) + " steps";
+  if (losses > 0) out += "; " + FormatCount(losses) + " events are missing";
+  for (const auto& [key, value] : process.meta) {
+    out += "\n  " + Clean(trace, key) + " = " + Clean(trace, value);
+  }
+  return out + "\n";
+}
+
+}  // namespace
+
+Result<Output> Info(const std::string& path) {
+  auto input = ReadInput(path);
+  if (!input.ok()) return input.status();
+  const trace::Trace& trace = (*input)->trace;
+  Output output;
+  output.incomplete = trace.damaged;
+  if (!trace.command.empty()) {
+    output.text += "command: " + report::CleanText(trace.command, report::kMaxPageSentence) + "\n";
+  }
+  for (const std::string& gap : trace.gaps) {
+    output.text += "! " + report::CleanText(gap, report::kMaxPageSentence) + "\n";
+  }
+  for (uint32_t i = 0; i < trace.processes.size(); ++i) output.text += ProcessLines(trace, i);
+  return output;
+}
+
+}  // namespace crosscut::verbs

@@ -1,0 +1,89 @@
+#include "src/verbs/input.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+
+#include "src/analyze/timeline.h"
+#include "src/import/importer.h"
+
+namespace crosscut::verbs {
+namespace {
+
+std::string BaseName(std::string_view path) {
+  while (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
+  return std::string(path.substr(path.rfind('/') + 1));
+}
+
+// "2026-11-21 11:40:02 UTC"
+std::string UtcTime(int64_t realtime_ns) {
+  const time_t seconds = realtime_ns / 1'000'000'000;
+  tm parts{};
+  gmtime_r(&seconds, &parts);
+  char text[40];
+  return {text, strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &parts)};
+}
+
+// The process that began it all: the first one without a parent in this run.
+const trace::Process* First(const trace::Trace& trace) {
+  for (const trace::Process& process : trace.processes) {
+    if (!process.parent.valid()) return &process;
+  }
+  return trace.processes.empty() ? nullptr : &trace.processes.front();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Input>> ReadInput(const std::string& path) {
+  auto trace = import::Import(path);
+  if (!trace.ok()) return trace.status();
+  auto input = std::make_unique<Input>();
+  input->path = path;
+  input->trace = std::move(*trace);
+  input->context = std::make_unique<analyze::Context>(input->trace);
+  return input;
+}
+
+report::ReportData MakeReportData(const Input& input, bool with_timeline) {
+  const trace::Trace& trace = input.trace;
+  report::ReportData data;
+  const trace::Process* first = First(trace);
+  data.title = first == nullptr ? "" : std::string(trace.text(first->name));
+  if (data.title.empty()) data.title = BaseName(input.path);
+  if (!trace.command.empty()) data.facts.emplace_back("Command", trace.command);
+  int64_t started = trace.started_realtime_ns;
+  if (started == 0 && first != nullptr && trace.realtime_offset_ns != 0) {
+    started = first->start_ns + trace.realtime_offset_ns;
+  }
+  if (started != 0) data.facts.emplace_back("Recorded", UtcTime(started));
+  data.facts.emplace_back("Run", input.path);
+  data.gaps = analyze::Gaps(trace, *input.context);
+  for (const analyze::TableEntry& entry : analyze::TableList()) {
+    data.tables.push_back(entry.make(trace, *input.context));
+  }
+  if (with_timeline) data.timeline = analyze::MakeTimeline(trace, *input.context);
+  return data;
+}
+
+Status WriteWholeFile(const std::string& path, const std::string& text) {
+  const std::string part = path + ".part-" + std::to_string(getpid());
+  const int fd = open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+  if (fd < 0) return Status::Io(path + ": " + std::strerror(errno));
+  size_t done = 0;
+  int error = 0;
+  while (done < text.size() && error == 0) {
+    const ssize_t n = write(fd, text.data() + done, text.size() - done);
+    if (n >= 0) done += static_cast<size_t>(n);
+    else if (errno != EINTR) error = errno;
+  }
+  if (close(fd) != 0 && error == 0) error = errno;
+  if (error == 0 && rename(part.c_str(), path.c_str()) != 0) error = errno;
+  if (error == 0) return {};
+  unlink(part.c_str());
+  return Status::Io(path + ": " + std::strerror(error));
+}
+
+}  // namespace crosscut::verbs

@@ -1,0 +1,35 @@
+// An input of a reading verb, read and ready to be analysed.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "src/analyze/tables.h"
+#include "src/base/status.h"
+#include "src/report/data.h"
+#include "src/trace/trace.h"
+
+namespace crosscut::verbs {
+
+struct Input {
+  std::string path;
+  trace::Trace trace;
+  std::unique_ptr<analyze::Context> context;  // for `trace`
+};
+
+// Reads a run directory or any file that an importer knows.
+Result<std::unique_ptr<Input>> ReadInput(const std::string& path);
+
+// What the views of `input` show: every table, and the timeline where `with_timeline`.
+report::ReportData MakeReportData(const Input& input, bool with_timeline);
+
+// What a verb hands to the command line.
+struct Output {
+  std::string text;
+  bool incomplete = false;  // part of the input could not be read; its gaps say what
+};
+
+// Writes `text` to `path` by way of a temporary file beside it, so that no half file is seen.
+Status WriteWholeFile(const std::string& path, const std::string& text);
+
+}  // namespace crosscut::verbs

@@ -1,0 +1,28 @@
+#include "src/verbs/report.h"
+
+#include "src/report/html.h"
+#include "src/report/json.h"
+#include "src/report/markdown.h"
+#include "src/report/text.h"
+
+namespace crosscut::verbs {
+
+Result<Output> Report(const std::string& path, const ReportOptions& options) {
+  auto input = ReadInput(path);
+  if (!input.ok()) return input.status();
+  const bool html = options.format == ReportFormat::kHtml;
+  const report::ReportData data = MakeReportData(**input, html);
+  Output output;
+  output.incomplete = (*input)->trace.damaged;
+  switch (options.format) {
+    case ReportFormat::kText:
+      output.text = report::RenderText(data, {options.width, options.color});
+      break;
+    case ReportFormat::kMarkdown: output.text = report::RenderMarkdown(data); break;
+    case ReportFormat::kJson: output.text = report::RenderReportJson(data); break;
+    case ReportFormat::kHtml: output.text = report::RenderHtml(data); break;
+  }
+  return output;
+}
+
+}  // namespace crosscut::verbs

@@ -1,0 +1,35 @@
+#include "src/verbs/table.h"
+
+#include <algorithm>
+
+#include "src/report/table_text.h"
+
+namespace crosscut::verbs {
+
+Result<Output> Table(const std::string& path, const std::string& name, TableFormat format) {
+  auto input = ReadInput(path);
+  if (!input.ok()) return input.status();
+  const auto table = analyze::ComputeTable((*input)->trace, *(*input)->context, name);
+  if (!table.ok()) return table.status();
+  Output output;
+  output.incomplete = (*input)->trace.damaged;
+  output.text = format == TableFormat::kJson ? report::RenderJson(*table)
+                                             : report::RenderCsv(*table);
+  return output;
+}
+
+std::string ListTables() {
+  size_t width = 0;
+  for (const auto& entry : analyze::TableList()) {
+    width = std::max(width, std::string_view(entry.name).size());
+  }
+  std::string out;
+  for (const auto& entry : analyze::TableList()) {
+    std::string name = entry.name;
+    name.resize(width + 2, ' ');
+    out += name + entry.description + "\n";
+  }
+  return out;
+}
+
+}  // namespace crosscut::verbs
