@@ -13,7 +13,7 @@ namespace crosscut::record {
 class ChunkRing {
  public:
   static constexpr uint32_t kReservedForSession = 2;  // clean chunks that threads do not get
-  static constexpr uint32_t kFirstPrepared = 6;
+  static constexpr uint32_t kFirstPrepared = 24;
 
   // Creates the file (0600, never over an existing one), maps it and prepares the first chunks.
   // The header is zero but for its sizes; the caller fills it and stores the magic. Returns 0 or

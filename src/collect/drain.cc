@@ -22,7 +22,7 @@ namespace {
 constexpr size_t kStackBytes = 512 << 10;
 constexpr uint32_t kShortSleepUs = 1000;
 constexpr uint32_t kLongSleepUs = 20'000;
-constexpr uint32_t kFewestClean = 16;
+constexpr uint32_t kFewestClean = 32;
 constexpr uint32_t kBusyClaims = 8;   // per pass: someone records in earnest
 constexpr uint32_t kBusyClean = 256;  // 16 MiB ahead of him
 constexpr uint32_t kPrepareAtOnce = 64;
@@ -160,6 +160,13 @@ void Drain::Quit() {
   UnmapPages(open_, chunks * (2 * sizeof(uint32_t) + sizeof(Open)));
 }
 
+void Drain::Leave() {
+  if (!running()) return;
+  Ask(kLeave);
+  pthread_join(thread_, nullptr);
+  running_.store(false);
+}
+
 void Drain::AfterFork() {
   running_.store(false);
   log_.release();  // its state may be half changed; its memory is the parent's copy
@@ -186,6 +193,7 @@ void Drain::Run() {
     Sleep();
     const uint32_t before = asked_.load();
     const uint32_t requests = requests_.exchange(0);
+    if ((requests & kLeave) != 0) return;
     Pass(requests);
     answered_.store(before);
     FutexWake(&answered_);
@@ -193,7 +201,8 @@ void Drain::Run() {
   }
   if (log_ != nullptr && !failed_) {
     Check(log_->Finish());
-    if (!failed_) format::RingStore<uint32_t>(options_.ring->header()->state, format::kRingFinished);
+    format::RingHeader* header = options_.ring->header();
+    if (!failed_) format::RingStore<uint32_t>(header->state, format::kRingFinished);
   }
   log_.reset();
 }

@@ -33,6 +33,7 @@ class Drain {
     kFlush = 1,     // all that is published goes to the log
     kSnapshot = 2,  // the same; for a flight recorder
     kQuit = 4,
+    kLeave = 16,    // ends the thread at once; what is in the ring stays there
     kStarted = 8,   // a session has begun, or a source came that wants calibrating
   };
 
@@ -45,6 +46,8 @@ class Drain {
   bool Await(int ms);
   // Writes everything out, completes the log and ends the thread.
   void Quit();
+  // Ends the thread and leaves the rest to whoever reads the run.
+  void Leave();
   // In a forked child: the thread is not there.
   void AfterFork();
   uint64_t log_memory_bytes() const { return log_bytes_.load(std::memory_order_relaxed); }

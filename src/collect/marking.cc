@@ -22,7 +22,8 @@ inline void Event(uint64_t code, const uint64_t* payload, uint32_t n) {
     return;
   }
   uint64_t* at = thread->position;
-  const size_t left = (format::kRingChunkBytes - (reinterpret_cast<uintptr_t>(at) & kOffsetMask)) / 8;
+  const size_t used = reinterpret_cast<uintptr_t>(at) & kOffsetMask;
+  const size_t left = (format::kRingChunkBytes - used) / 8;
   if (__builtin_expect(left <= n + 1, 0)) {
     Recorder::Get().Mark(code, payload, n);
     return;

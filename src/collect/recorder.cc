@@ -479,12 +479,14 @@ void Recorder::ThreadEnds(void* state) {
 
 void Recorder::Detach(ThreadState* s) {
   const bool ours = s->session == session() && ring() != nullptr;
-  if (ours && s->chunk != nullptr && s->announced && WordsLeft(s->position) > PrologueWords(s) + 1) {
+  const bool open = ours && s->chunk != nullptr && s->announced;
+  if (open && WordsLeft(s->position) > PrologueWords(s) + 1) {
     const uint64_t tick = ClockNow();
     WritePrologue(s, tick);
     s->position = Put(s->position, tick, format::kThreadEnd, nullptr, 0);
   }
-  if (ours && s->slot != nullptr && s->drops == 0) {  // else the slot tells what the stream cannot
+  // Otherwise the slot tells what the stream cannot.
+  if (ours && s->slot != nullptr && s->drops == 0) {
     format::RingStore<uint64_t>(s->slot->count, 0);
     format::RingStore<uint64_t>(s->slot->track, 0);
   }
@@ -504,7 +506,7 @@ void Recorder::Detach(ThreadState* s) {
 
 }  // namespace crosscut::record
 
-// ---- The symbols that crosscut.h reads and calls -------------------------------------------------
+// ---- The symbols that crosscut.h reads and calls ------------------------------------------------
 
 extern "C" {
 

@@ -2,6 +2,8 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "crosscut/crosscut.h"
 #include "src/collect/clock.h"
@@ -15,9 +17,16 @@ namespace {
 
 void ChildAfterFork() { Session::Get().InForkedChild(); }
 
+char main_thread_mark;
+void MainThreadEnds(void*) { Session::Get().OnMainThreadEnd(); }
+
 __attribute__((constructor)) void LoadLibrary() {
   Session::Get().Init();
   (void)pthread_atfork(nullptr, nullptr, &ChildAfterFork);
+  pthread_key_t main_thread;
+  if (syscall(SYS_gettid) == getpid() && pthread_key_create(&main_thread, &MainThreadEnds) == 0) {
+    (void)pthread_setspecific(main_thread, &main_thread_mark);
+  }
 }
 
 // The table `sources` travels as facts: "source:<name>:<field>".

@@ -1,11 +1,13 @@
 #include "src/runtime/session.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -205,6 +207,29 @@ void Session::MarkStop(uint64_t tick, format::StopReason reason) {
   format::RingStore(header->stop_tick, tick);
   format::RingStore<uint32_t>(header->stop_reason, reason);
   format::RingStore<uint32_t>(header->state, format::kRingStopped);
+}
+
+// A thread with the program's descriptors must be the last one: it runs exit(), which flushes.
+void* Session::AwaitLastThread(void* self) {
+  constexpr unsigned kOurs = 3;  // the main thread's remains, the drain, this one
+  struct stat tasks;
+  while (stat("/proc/self/task", &tasks) == 0 && tasks.st_nlink > 2 + kOurs) usleep(2000);
+  static_cast<Session*>(self)->drain_.Leave();
+  return nullptr;
+}
+
+void Session::OnMainThreadEnd() {
+  if (!drain_.running()) return;
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_t thread;
+  if (pthread_create(&thread, nullptr, &Session::AwaitLastThread, this) == 0) {
+    pthread_detach(thread);
+  } else {
+    drain_.Leave();
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 // ---- The drain's calls --------------------------------------------------------------------------

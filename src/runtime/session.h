@@ -76,11 +76,14 @@ class Session {
   void NameProcess(const char* name);
 
   void AtExit();
+  // The main thread ends by pthread_exit(): the program ends with its own last thread, not ours.
+  void OnMainThreadEnd();
   void InForkedChild();
   Drain& drain() { return drain_; }
 
  private:
   friend class Transition;
+  static void* AwaitLastThread(void* self);
   static void StartInChild();
   static void OnDrainStart();
   static void OnDrainFailure(const char* error, int number);

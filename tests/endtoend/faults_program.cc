@@ -29,7 +29,7 @@ void Record(uint64_t thread, uint64_t number) {
   crosscut_counter(seq_name, static_cast<int64_t>(thread << 40 | number));
 }
 
-bool Start(const char* dir, size_t memory = 4 << 20) {
+bool Start(const char* dir, size_t memory = 16 << 20) {
   if (strcmp(dir, "-") == 0) return true;  // the same program, not recorded
   crosscut_options options = {};
   options.struct_size = sizeof options;
@@ -261,7 +261,7 @@ int Signals(char** arguments) {
     FILE* file = fopen("/proc/self/status", "r");
     char line[256];
     while (fgets(line, sizeof line, file) != nullptr) {
-      if (strncmp(line, "SigCgt:", 7) == 0) snprintf(to, 64, "%s", line + 7);
+      if (strncmp(line, "SigCgt:", 7) == 0) snprintf(to, 64, "%.60s", line + 7);
     }
     fclose(file);
   };
