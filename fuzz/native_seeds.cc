@@ -1,0 +1,66 @@
+// Writes seeds for native_log and native_ring: native_seeds DIR makes DIR/log and DIR/ring.
+#include <sys/stat.h>
+
+#include <fstream>
+
+#include "src/base/file.h"
+#include "src/format/log_writer.h"
+#include "src/format/test_words.h"
+
+namespace {
+
+using namespace crosscut::format;
+
+void Save(const std::string& path, const void* data, size_t bytes) {
+  std::ofstream(path, std::ios::binary)
+      .write(static_cast<const char*>(data), static_cast<std::streamsize>(bytes));
+}
+
+void SaveLog(const std::string& path, size_t events, bool finish) {
+  std::mt19937_64 random(events);
+  std::vector<std::byte> bytes;
+  LogIdentity identity;
+  identity.nonce = 42;
+  auto writer = LogWriter::Create(crosscut::base::MemoryFile(&bytes), identity);
+  const uint64_t name[] = {uint64_t{1} << 16 | kName, 0x100, 0, 4, 0x64636261};
+  bool good = (*writer)->AppendSession({1, 8, 1, name}).ok();
+  uint64_t tick = 1000;
+  for (uint64_t fill = 2; fill < 5; ++fill) {
+    const uint64_t base = tick;
+    const auto words = testing::RandomEvents(&random, events, &tick);
+    const Piece piece = {fill, 8, base, words};
+    good = good && (*writer)->AppendEvents(3, {&piece, 1}).ok();
+  }
+  if (finish) good = good && (*writer)->Finish().ok();
+  if (good) Save(path, bytes.data(), bytes.size());
+}
+
+void SaveRing(const std::string& path) {
+  testing::RingBuilder ring(2, 42);
+  std::mt19937_64 random(1);
+  uint64_t tick = 1000;
+  auto words = testing::ThreadWords(7, tick);
+  const auto more = testing::RandomEvents(&random, 20, &tick);
+  words.insert(words.end(), more.begin(), more.end());
+  ring.Fill(0, 7, 1000, words);
+  ring.Fill(1, 0, 1, {uint64_t{1} << 16 | kName, 0x100, 0, 4, 0x64636261});
+  std::string bytes(1, '\xc2');
+  bytes.append(reinterpret_cast<const char*>(&ring.header()), sizeof(RingHeader));
+  for (int i = 0; i < 2; ++i) bytes.append(reinterpret_cast<const char*>(ring.chunk(i)), 1024);
+  Save(path, bytes.data(), bytes.size());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 2) return 2;
+  const std::string dir = argv[1];
+  mkdir(dir.c_str(), 0700);
+  mkdir((dir + "/log").c_str(), 0700);
+  mkdir((dir + "/ring").c_str(), 0700);
+  SaveLog(dir + "/log/small", 3, false);
+  SaveLog(dir + "/log/finished", 40, true);
+  SaveLog(dir + "/log/larger", 400, true);
+  SaveRing(dir + "/ring/two_chunks");
+  return 0;
+}
