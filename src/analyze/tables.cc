@@ -7,6 +7,7 @@
 #include "src/analyze/overhead_tables.h"
 #include "src/analyze/overlap_tables.h"
 #include "src/analyze/process_tables.h"
+#include "src/analyze/step_summary.h"
 #include "src/analyze/step_tables.h"
 #include "src/analyze/thread_tables.h"
 
@@ -31,6 +32,7 @@ constexpr TableEntry kTables[] = {
     {"layer_totals", "time in which each layer was active, alone or with others",
      LayerTotalsTable},
     {"concurrency", "which processes worked at once, on host and devices", ConcurrencyTable},
+    {"step_summary", "steps by kind: how many, how long, how far apart", StepSummaryTable},
     {"steps", "each step and what it was made of", StepsTable},
     {"step_layers", "each step by set of layers", StepLayersTable},
     {"outliers", "steps that took unusually long, and in what", OutliersTable},
