@@ -24,7 +24,14 @@ constexpr int kTransitionWaitMs = 1000;
 constexpr int kSnapshotWaitMs = 10'000;
 
 __thread char last_error[192];
-constinit Session the_session;
+
+// Never destroyed: the drain and other threads may still be at work while exit() runs.
+union Immortal {
+  constexpr Immortal() : session() {}
+  ~Immortal() {}
+  Session session;
+};
+constinit Immortal immortal;
 
 uint64_t Now() { return ClockNow(); }
 
@@ -53,7 +60,7 @@ void Say(const char* format, ...) {
   (void)written;
 }
 
-Session& Session::Get() { return the_session; }
+Session& Session::Get() { return immortal.session; }
 
 void Session::Init() {
   secure_ = getauxval(AT_SECURE) != 0;

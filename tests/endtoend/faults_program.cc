@@ -61,7 +61,7 @@ int Kill(char** arguments) {
         Record(static_cast<uint64_t>(t), number);
         crosscut_end_inline();
         acknowledged[t].store(number, std::memory_order_release);
-        if (number % 64 == 0) usleep(50);
+        if (number % 32 == 0) usleep(200);
       }
     }).detach();
   }
@@ -200,7 +200,7 @@ long StatusOf(const char* key) {
   return value;
 }
 
-// cycles DIR COUNT: start, one event, stop; tells what grew between the tenth and the last.
+// cycles DIR COUNT: start, one event, stop; tells what grew in the second half.
 int Cycles(char** arguments) {
   const int count = atoi(arguments[1]);
   long maps = 0, memory = 0, threads = 0, fds = 0;
@@ -208,8 +208,9 @@ int Cycles(char** arguments) {
     if (!Start(arguments[0])) return 1;
     Record(0, static_cast<uint64_t>(i) + 1);
     if (crosscut_stop() != CROSSCUT_OK) return 2;
-    if (i == 10 || i == count - 1) {
-      const int sign = i == 10 ? -1 : 1;
+    const int settled = count / 2;
+    if (i == settled || i == count - 1) {
+      const int sign = i == settled ? -1 : 1;
       maps += sign * CountIn("/proc/self/maps");
       memory += sign * StatusOf("VmRSS:");
       threads += sign * StatusOf("Threads:");
