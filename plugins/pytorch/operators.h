@@ -15,11 +15,12 @@ namespace crosscut::pytorch {
 // Names the arrow from a forward operator to the backward node that it led to. `thread` is
 // PyTorch's own number of the forward thread (1, 2, ...), `sequence` autograd's number on that
 // thread. Several operators leave with the same id where one calls the other: the arrow starts at
-// the one that began last.
+// the one that began last. The top bit stays clear, as the arrows do not leave the process; the bit
+// below it keeps clear of crosscut_flow_id().
 inline constexpr int kFlowSequenceBits = 40;
 inline constexpr uint64_t FlowId(uint64_t thread, int64_t sequence) {
   const uint64_t mask = (uint64_t{1} << kFlowSequenceBits) - 1;
-  return uint64_t{1} << 63 | thread << kFlowSequenceBits | (static_cast<uint64_t>(sequence) & mask);
+  return uint64_t{1} << 62 | thread << kFlowSequenceBits | (static_cast<uint64_t>(sequence) & mask);
 }
 
 // The pair of callbacks. Begin never allocates once a name is known; both may run on any thread,
