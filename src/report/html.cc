@@ -29,6 +29,12 @@ constexpr TableView kViews[] = {
     {"layers", "Layers",
      "The same without operations: one row for every set of layers active at the same instant.",
      "ns", false},
+    {"layer_totals", "Layer by layer",
+     "How long each layer was active at all. Layers overlap, so these add up to more than wall.",
+     "ns", false},
+    {"concurrency", "Processes at once",
+     "How long each set of processes was busy at the same instant, on host and devices.", "ns",
+     false},
     {"threads", "Threads",
      "Time by thread, each with its own innermost operation and layer. The rows of a thread "
      "add up to its observed life.", "ns", false},

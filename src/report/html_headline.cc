@@ -133,8 +133,10 @@ std::string EstimatedCost(const ReportData& data, const MainProcess& main) {
   for (size_t row = 0; row < walls->size(); ++row) {
     if ((*processes)[row] != main.key || (*corrected)[row] == analyze::kMissing) continue;
     const int64_t cost = (*walls)[row] - (*corrected)[row];
-    return "Crosscut itself cost about " +
-           Number(FormatPercent(static_cast<double>(cost), static_cast<double>((*walls)[row]), true)) +
+    const double wall = static_cast<double>((*walls)[row]);
+    const bool tiny = static_cast<double>(cost) < 0.0005 * wall;
+    return "Crosscut itself cost " + std::string(tiny ? "less than " : "about ") +
+           Number(tiny ? "0.1 %" : FormatPercent(static_cast<double>(cost), wall, true)) +
            " of it, estimated and not checked; <i>corrected</i> times are without that.";
   }
   return "";

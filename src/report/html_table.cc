@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <numeric>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "src/report/html_text.h"
@@ -73,13 +74,29 @@ std::string Heading(std::string_view column) {
   return text;
 }
 
+// For each row the number of its process in order of appearance; all 0 without such a column.
+std::vector<size_t> ProcessOfRows(const Table& table) {
+  std::vector<size_t> numbers(table.rows());
+  const Column* column = table.Find("process");
+  const auto* processes = column == nullptr ? nullptr : std::get_if<Texts>(&column->cells);
+  if (processes == nullptr) return numbers;
+  std::unordered_map<std::string_view, size_t> known;
+  for (size_t row = 0; row < numbers.size(); ++row) {
+    numbers[row] = known.try_emplace((*processes)[row], known.size()).first->second;
+  }
+  return numbers;
+}
+
+// Largest first, the rows of a process together.
 std::vector<size_t> ShownRows(const Table& table, const TableView& view) {
   std::vector<size_t> rows(table.rows());
   std::iota(rows.begin(), rows.end(), size_t{0});
   const Column* by = view.largest_by == nullptr ? nullptr : table.Find(view.largest_by);
   if (const auto* sizes = by == nullptr ? nullptr : std::get_if<Integers>(&by->cells)) {
-    std::stable_sort(rows.begin(), rows.end(),
-                     [&](size_t a, size_t b) { return (*sizes)[a] > (*sizes)[b]; });
+    const std::vector<size_t> process = ProcessOfRows(table);
+    std::stable_sort(rows.begin(), rows.end(), [&](size_t a, size_t b) {
+      return process[a] != process[b] ? process[a] < process[b] : (*sizes)[a] > (*sizes)[b];
+    });
   }
   if (rows.size() > kMaxPageRows) rows.resize(kMaxPageRows);
   return rows;
@@ -89,7 +106,8 @@ std::string HeadHtml(const Table& table, const TableView& view) {
   std::string out = "<thead><tr>";
   for (const Column& column : table.columns) {
     const bool number = !std::holds_alternative<Texts>(column.cells);
-    const bool sorted = view.largest_by != nullptr && column.name == view.largest_by;
+    const bool sorted = view.largest_by != nullptr && column.name == view.largest_by &&
+                        table.Find("process") == nullptr;
     out += "<th scope=\"col\"";
     if (number) out += " class=\"n\"";
     if (sorted) out += " aria-sort=\"descending\"";

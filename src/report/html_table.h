@@ -17,7 +17,8 @@ struct TableView {
   const char* name;         // of the analyze::Table
   const char* title;        // "Operations"
   const char* explanation;  // what a row is and how to read it, for a newcomer
-  const char* largest_by;   // column to order by, largest first; nullptr: as the table is
+  const char* largest_by;   // column to order by, largest first, processes kept together;
+                            // nullptr: as the table is
   bool open;                // unfolded at first
 };
 

@@ -140,6 +140,16 @@ TEST(HtmlTable, OrdersByItsSizeColumnAndKeepsExactValues) {
   EXPECT_THAT(html, HasSubstr("<p class=\"note\">A note.</p>"));
 }
 
+TEST(HtmlTable, KeepsTheRowsOfAProcessTogether) {
+  const Table table{"operations",
+                    {{"process", Texts{"main", "worker", "main"}},
+                     {"operation", Texts{"little", "idle", "much"}},
+                     {"wall_ns", Integers{1, 9, 5}}}, {}};
+  const std::string html = TableHtml(table, {"operations", "O", "", "wall_ns", true}, 0);
+  EXPECT_LT(html.find("much"), html.find("little"));
+  EXPECT_LT(html.find("little"), html.find("idle"));
+}
+
 TEST(HtmlTable, SaysWhatItLeftOut) {
   Texts names(1000, "x");
   const Table table{"functions", {{"name", names}}, {}};
@@ -190,7 +200,8 @@ TEST(Html, FoldsGapsAfterTheMostSerious) {
 
 TEST(Html, AllowsItsOwnScriptAndStyleAndNothingElse) {
   const std::string page = RenderHtml(SampleReport());
-  EXPECT_THAT(page.substr(0, 600), HasSubstr("default-src 'none'; script-src '" + std::string(kPageScriptHash) +
+  EXPECT_THAT(page.substr(0, 600),
+              HasSubstr("default-src 'none'; script-src '" + std::string(kPageScriptHash) +
                               "'; style-src '" + std::string(kPageStyleHash) + "'"));
   EXPECT_EQ(Count(page, "<script"), 2u);
   EXPECT_EQ(Count(page, "<style"), 1u);

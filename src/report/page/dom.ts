@@ -38,7 +38,9 @@ export function choice(
   const group = el("div", { class: "choice", role: "group", "aria-label": label });
   for (const [value, text] of options) {
     const made = button(text, () => {
-      for (const other of group.children) other.setAttribute("aria-pressed", String(other === made));
+      for (const other of group.children) {
+        other.setAttribute("aria-pressed", String(other === made));
+      }
       choose(value);
     }, { "aria-pressed": String(value === chosen), "data-value": value });
     group.append(made);

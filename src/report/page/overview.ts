@@ -22,7 +22,8 @@ export class Overview {
 
   private place(ns: number): number {
     const { begin, end } = this.view.model.timeline;
-    return this.gutter() + ((ns - begin) / (end - begin)) * (this.canvas.clientWidth - this.gutter());
+    const width = this.canvas.clientWidth - this.gutter();
+    return this.gutter() + ((ns - begin) / (end - begin)) * width;
   }
 
   draw(): void {

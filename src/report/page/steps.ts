@@ -78,8 +78,9 @@ export class StepsChart {
     parts.push(`The median step took ${formatNs(this.median)}; ${formatCount(slower)} of ` +
       `${formatCount(this.marks.length)} drawn took unusually long.`);
     if (this.data.steps && this.data.steps.rows < this.data.all_steps) {
-      parts.push(`Of ${formatCount(this.data.all_steps)} steps ${formatCount(this.data.steps.rows)} ` +
-        "are drawn: the slowest and the fastest of every group of neighbours.");
+      parts.push(`Of ${formatCount(this.data.all_steps)} steps ` +
+        `${formatCount(this.data.steps.rows)} are drawn: the slowest and ` +
+        "the fastest of every group of neighbours.");
     }
     if (this.reveal) parts.push("Click a dot to see the step in the timeline.");
     this.summary.textContent = parts.join(" ");
@@ -126,7 +127,8 @@ export class StepsChart {
     const least = this.marks.reduce((a, m) => Math.min(a, lengthOf(m)), most);
     const ticks: [number, number][] = [];
     if (this.log) {
-      for (let power = Math.pow(10, Math.floor(Math.log10(Math.max(1, least)))); power <= most; power *= 10) {
+      const lowest = Math.pow(10, Math.floor(Math.log10(Math.max(1, least))));
+      for (let power = lowest; power <= most; power *= 10) {
         for (const lead of [1, 2, 5]) ticks.push([lead * power, lead * power]);
       }
     } else {
@@ -215,7 +217,8 @@ export class StepsChart {
     }
     lines.push(["from", formatNs(mark.begin)]);
     if (mark.slow) {
-      lines.push(["grew most", `${mark.slow.layers || "nothing known"}, by ${formatNs(mark.slow.grew)}`]);
+      const layers = mark.slow.layers || "nothing known";
+      lines.push(["grew most", `${layers}, by ${formatNs(mark.slow.grew)}`]);
     }
     if (mark.control) lines.push(["", "control step: the probes were off"]);
     return lines;

@@ -4,9 +4,10 @@ import { button, el, fitCanvas } from "./dom";
 import { formatCount, formatNs } from "./format";
 import { onThemeChange } from "./layers";
 import { Overview } from "./overview";
-import { drawTimeline, forgetColours, Frame, rulerHeight } from "./timeline_draw";
+import { drawTimeline, Frame, rulerHeight } from "./timeline_draw";
 import { find, Found } from "./timeline_hover";
 import { modelOf } from "./timeline_model";
+import { forgetColours } from "./timeline_paint";
 import { View } from "./timeline_view";
 import { hideTip, say, showTip } from "./tooltip";
 
@@ -24,7 +25,8 @@ export class TimelineChart {
   }, this.content);
   private readonly overview: Overview;
   private readonly range = el("p", { class: "range" });
-  private readonly hint = el("p", { class: "hint" }, "Click first, or hold Ctrl, to zoom by scrolling");
+  private readonly hint =
+    el("p", { class: "hint" }, "Click first, or hold Ctrl, to zoom by scrolling");
   private found: Found | null = null;
   private waiting = false;
 
@@ -65,7 +67,8 @@ export class TimelineChart {
       const process = timeline.processes.find((p) => p.id === detail.process);
       const title = timeline.processes.length > 1 && process
         ? `${detail.title} of ${process.name}: every span` : `${detail.title}: every span`;
-      bar.append(button(detail.title, () => go(detail.begin, detail.end), { class: "detail", title }));
+      const show = () => go(detail.begin, detail.end);
+      bar.append(button(detail.title, show, { class: "detail", title }));
     }
     bar.append(this.range);
     return bar;
@@ -73,8 +76,8 @@ export class TimelineChart {
 
   private legend(): HTMLElement {
     const { timeline } = this.view.model;
-    const notes = [help, "\u2605 marks the lead thread, whose operations name the time; the height " +
-      "of a colour is its share of that moment; colours are those of the bars above."];
+    const notes = [help, "\u2605 marks the lead thread, whose operations name the time; the " +
+      "height of a colour is its share of that moment; colours are those of the bars above."];
     if (timeline.omitted) {
       notes.push(`${formatCount(timeline.omitted)} less busy threads are not drawn.`);
     }
@@ -104,7 +107,8 @@ export class TimelineChart {
     };
     drawTimeline(frame, this.view);
     this.overview.draw();
-    this.range.textContent = `${this.view.begin ? formatNs(this.view.begin) : "0"} to ${formatNs(this.view.end)}, ` +
+    const from = this.view.begin ? formatNs(this.view.begin) : "0";
+    this.range.textContent = `${from} to ${formatNs(this.view.end)}, ` +
       `${formatNs(this.view.span)} wide`;
     this.canvas.dataset.begin = String(this.view.begin);
     this.canvas.dataset.end = String(this.view.end);

@@ -1,7 +1,8 @@
 // Draws the timeline's rows, ruler and labels on a canvas.
 import { formatMark, roundStep } from "./format";
-import { cssColour, hatched, layerColour, layerNames, stackOrder } from "./layers";
+import { cssColour, layerColour, layerNames, stackOrder } from "./layers";
 import { Lane, levelFor, runAt, Span, Tiles } from "./timeline_model";
+import { fit, font, inkOn, paintOf } from "./timeline_paint";
 import { processHeight, Row, spanHeight, trackHeight, View } from "./timeline_view";
 
 export const rulerHeight = 26;
@@ -16,66 +17,6 @@ export interface Frame {
 }
 
 const stacked = stackOrder.map((name) => layerNames.indexOf(name)).filter((layer) => layer > 0);
-const font = (size: number, weight = 400) =>
-  `${weight} ${size}px system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif`;
-
-let hatches = new Map<string, CanvasPattern | string>();
-
-export function forgetColours(): void {
-  hatches = new Map();
-  inks = new Map();
-}
-
-// The paint of a layer: its colour, with lines for those that are told apart by hatching.
-function paintOf(context: CanvasRenderingContext2D, layer: string): CanvasPattern | string {
-  if (!hatched.has(layer)) return layerColour(layer);
-  let paint = hatches.get(layer);
-  if (paint === undefined) {
-    const tile = document.createElement("canvas");
-    tile.width = tile.height = 6;
-    const brush = tile.getContext("2d")!;
-    brush.fillStyle = layerColour(layer);
-    brush.fillRect(0, 0, 6, 6);
-    brush.strokeStyle = cssColour(`${layer}-line`);
-    brush.lineWidth = 1.4;
-    brush.beginPath();
-    for (const shift of [-6, 0, 6]) {
-      brush.moveTo(shift - 1, 7);
-      brush.lineTo(shift + 7, -1);
-    }
-    brush.stroke();
-    paint = context.createPattern(tile, "repeat") ?? layerColour(layer);
-    hatches.set(layer, paint);
-  }
-  return paint;
-}
-
-// Black or white, whichever reads better on the layer's colour.
-let inks = new Map<string, string>();
-function inkOn(layer: string): string {
-  let ink = inks.get(layer);
-  if (ink === undefined) {
-    const hex = layerColour(layer).replace("#", "");
-    const part = (at: number) => Math.pow(parseInt(hex.slice(at, at + 2), 16) / 255, 2.2);
-    const light = 0.2126 * part(0) + 0.7152 * part(2) + 0.0722 * part(4);
-    ink = light > 0.2 ? "#0c0e12" : "#ffffff";
-    inks.set(layer, ink);
-  }
-  return ink;
-}
-
-function fit(context: CanvasRenderingContext2D, text: string, width: number): string {
-  if (width < 14) return "";
-  if (context.measureText(text).width <= width) return text;
-  let low = 0;
-  let high = text.length;
-  while (low < high) {
-    const middle = (low + high + 1) >> 1;
-    if (context.measureText(text.slice(0, middle) + "\u2026").width <= width) low = middle;
-    else high = middle - 1;
-  }
-  return low > 0 ? text.slice(0, low) + "\u2026" : "";
-}
 
 export function drawTimeline(frame: Frame, view: View): void {
   const { context, width, height, gutter, scroll } = frame;
@@ -161,7 +102,8 @@ function drawLabel(frame: Frame, row: Row, view: View, top: number): void {
   const { track } = row.lane.tracks[row.track];
   context.fillStyle = cssColour(track.ours ? "soft" : "ink");
   context.font = font(12, track.lead ? 600 : 400);
-  const name = track.device ? `\u25a3 ${track.name}` : track.lead ? `\u2605 ${track.name}` : track.name;
+  const sign = track.device ? "\u25a3 " : track.lead ? "\u2605 " : "";
+  const name = sign + track.name;
   context.fillText(fit(context, name, gutter - 28), 20, middle);
 }
 
@@ -220,7 +162,8 @@ function drawTiles(
   frame: Frame, tiles: Tiles, view: View, x: (ns: number) => number, top: number,
 ): void {
   let label = { name: -1, layer: 0, left: 0, right: 0 };
-  for (let run = runAt(tiles, Math.floor(view.begin / tiles.tile)); run < tiles.first.length; ++run) {
+  const first = runAt(tiles, Math.floor(view.begin / tiles.tile));
+  for (let run = first; run < tiles.first.length; ++run) {
     const begin = tiles.first[run] * tiles.tile;
     if (begin > view.end) break;
     const left = Math.round(x(begin));  // whole pixels: no seams between neighbours

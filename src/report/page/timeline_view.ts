@@ -71,7 +71,8 @@ export class View {
     let covered = this.span * 0.3;
     for (const window of this.model.windows) {
       if (window.detail.process !== lane.process.id) continue;
-      const seen = Math.min(this.end, window.detail.end) - Math.max(this.begin, window.detail.begin);
+      const { begin, end } = window.detail;
+      const seen = Math.min(this.end, end) - Math.max(this.begin, begin);
       if (seen > covered) {
         covered = seen;
         best = window;
