@@ -11,6 +11,11 @@ namespace {
 
 struct Session {
   std::map<uint64_t, std::string> names;
+  std::map<uint64_t, uint64_t> kinds;
+  bool Nests(uint64_t name) const {
+    const auto kind = kinds.find(name);
+    return kind == kinds.end() || kind->second < format::kKindStep;
+  }
 };
 
 std::string TextAt(const uint64_t* words, size_t bytes) {
@@ -23,7 +28,10 @@ void TakeSession(const format::WordBatch& batch, Session* session, ProcessAudit*
     if (n == 0) return;
     const uint64_t* p = batch.words.data() + at + 1;
     switch (batch.words[at] & format::kCodeMask) {
-      case format::kName: session->names[p[0]] = TextAt(p + 3, p[2]); break;
+      case format::kName:
+        session->names[p[0]] = TextAt(p + 3, p[2]);
+        session->kinds[p[0]] = p[1] & 0xff;
+        break;
       case format::kStop: audit->stop_reason = static_cast<int64_t>(p[0]); break;
       case format::kMeta: {
         const std::string key = TextAt(p + 3, p[0]);
@@ -55,8 +63,10 @@ void TakeEvents(const format::WordBatch& batch, const Session& session,
     if (code == format::kThreadEnd) ++audit->threads_ended;
     if (code == format::kThread || code == format::kDrop || code == format::kThreadEnd) continue;
     ++audit->kept;
-    if (code >= format::kFirstNameCode || code == format::kBeginWide) ++(*depth)[track];
-    if (code == format::kEnd && (*depth)[track]-- == 0) ++audit->unbalanced;
+    const bool begins = code >= format::kFirstNameCode || code == format::kBeginWide;
+    if (begins && session.Nests(code == format::kBeginWide ? p[0] : code)) ++(*depth)[track];
+    const bool ends = code == format::kEnd || (code == format::kEndNamed && session.Nests(p[0]));
+    if (ends && (*depth)[track]-- == 0) ++audit->unbalanced;
     if (code != format::kCounter) continue;
     ++audit->counters;
     const auto name = session.names.find(p[0]);
@@ -90,6 +100,7 @@ Audit ReadRun(const std::string& dir) {
       });
     }
     if (!status.ok()) audit.error = status.message();
+    for (const auto& [track, open] : depth) found.left_open += open;
     found.stopped = process->info().stopped;
     audit.processes.push_back(std::move(found));
   }

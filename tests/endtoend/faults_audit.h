@@ -20,6 +20,7 @@ struct ProcessAudit {
   uint64_t threads_ended = 0;
   uint64_t unknown_names = 0;  // counters whose name nobody interned
   uint64_t unbalanced = 0;  // kEnd with no span open on its track
+  int64_t left_open = 0;    // spans open at the end, over all tracks
   int64_t stop_reason = 0;
 };
 

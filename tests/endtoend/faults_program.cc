@@ -255,6 +255,30 @@ int Overload(char** arguments) {
   return crosscut_stop();
 }
 
+// control DIR: half of the steps are control steps; spans reach over their edges in every way.
+int Control(char** arguments) {
+  crosscut_options options = {};
+  options.struct_size = sizeof options;
+  options.run_dir = arguments[0];
+  options.control_percent = 50;
+  options.seed = 3;
+  if (crosscut_start(&options) != CROSSCUT_OK) return 1;
+  const uint32_t operation = crosscut_intern("operation", 9, CROSSCUT_OPERATION,
+                                             CROSSCUT_LAYER_NONE, 0, 0);
+  for (int step = 0; step < 300; ++step) {
+    crosscut_begin(operation);
+    crosscut_begin_inline(seq_name);
+    crosscut_step(0);
+    crosscut_begin_inline(seq_name);
+    if (step % 3 != 0) crosscut_step(0);
+    crosscut_end_inline();
+    crosscut_end_inline();
+    if (step % 5 == 0) crosscut_step(0);
+    crosscut_end_named(operation);
+  }
+  return crosscut_stop();
+}
+
 // signals DIR: no handler of ours, and blocking calls see no EINTR.
 int Signals(char** arguments) {
   char before[64] = {}, after[64] = {};
@@ -266,6 +290,7 @@ int Signals(char** arguments) {
     }
     fclose(file);
   };
+  std::thread([] {}).join();  // libc's own handlers come with the first thread
   caught(before);
   if (!Start(arguments[0])) return 1;
   caught(after);
@@ -288,6 +313,7 @@ int main(int count, char** arguments) {
   if (mode == "cycles") return Cycles(arguments);
   if (mode == "descriptors") return Descriptors(arguments);
   if (mode == "overload") return Overload(arguments);
+  if (mode == "control") return Control(arguments);
   if (mode == "signals") return Signals(arguments);
   return 97;
 }

@@ -1,0 +1,112 @@
+// The session's state machine, through the C API, against a model of it.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <random>
+#include <string>
+
+#include "crosscut/crosscut.h"
+#include "src/format/run_reader.h"
+
+namespace {
+
+class SessionTest : public testing::Test {
+ protected:
+  SessionTest() {
+    char path[] = "/tmp/crosscut-session-XXXXXX";
+    dir_ = mkdtemp(path);
+    options_.struct_size = sizeof options_;
+    run_ = dir_ + "/run";
+    options_.run_dir = run_.c_str();
+    options_.memory_bytes = 4 << 20;
+    options_.control_percent = 50;
+    options_.seed = 1;
+  }
+  ~SessionTest() override {
+    crosscut_stop();
+    std::filesystem::remove_all(dir_);
+  }
+  std::string dir_, run_;
+  crosscut_options options_ = {};
+};
+
+struct Model {
+  bool open = false, paused = false;
+};
+
+TEST_F(SessionTest, RandomCallsAnswerAsTheModelDoes) {
+  std::mt19937 random(1);
+  Model model;
+  const uint32_t name = crosscut_intern("x", 1, CROSSCUT_SPAN, CROSSCUT_NATIVE, 0, 0);
+  for (int i = 0; i < 20'000; ++i) {
+    const int off = model.open ? CROSSCUT_OK : CROSSCUT_ENOTRUNNING;
+    switch (random() % 9) {
+      case 0:
+        EXPECT_EQ(crosscut_start(&options_), model.open ? CROSSCUT_ERUNNING : CROSSCUT_OK);
+        model.open = true;
+        break;
+      case 1:
+        EXPECT_EQ(crosscut_stop(), off);
+        model = {};
+        break;
+      case 2:
+        EXPECT_EQ(crosscut_pause(), off);
+        model.paused = model.open;
+        break;
+      case 3:
+        EXPECT_EQ(crosscut_resume(), off);
+        model.paused = false;
+        break;
+      case 4: crosscut_begin(name); break;
+      case 5: crosscut_end(); break;
+      case 6: crosscut_end_named(name); break;
+      case 7: crosscut_step(0); break;
+      case 8: crosscut_step_end(); break;
+    }
+    ASSERT_EQ(crosscut_active(), model.open) << i;
+  }
+}
+
+struct Levels {
+  int level = CROSSCUT_LEVEL_CONTROL;
+  int calls = 0, calibrations = 0;
+  bool marked_while_calibrating = false;
+};
+
+TEST_F(SessionTest, SourcesFollowTheStepPlanAndEndWithdrawn) {
+  Levels levels;
+  crosscut_source source = {};
+  source.struct_size = sizeof source;
+  source.name = "test";
+  source.self = &levels;
+  source.set_level = [](void* self, crosscut_level level) {
+    static_cast<Levels*>(self)->level = level;
+    ++static_cast<Levels*>(self)->calls;
+    return crosscut_start(nullptr) == CROSSCUT_ERUNNING ? 0 : 1;  // re-entry is refused
+  };
+  source.calibrate = [](void* self) {
+    ++static_cast<Levels*>(self)->calibrations;
+    static_cast<Levels*>(self)->marked_while_calibrating = crosscut_recording() != 0;
+  };
+  const int handle = crosscut_source_add(&source);
+  ASSERT_GT(handle, 0) << crosscut_error();
+  EXPECT_EQ(levels.calls, 0);
+  ASSERT_EQ(crosscut_start(&options_), CROSSCUT_OK) << crosscut_error();
+  EXPECT_EQ(levels.level, CROSSCUT_LEVEL_EVERYTHING);
+  EXPECT_EQ(levels.calibrations, 1);
+  EXPECT_FALSE(levels.marked_while_calibrating);
+  bool control = false, recorded = false;
+  for (int i = 0; i < 60; ++i) {
+    crosscut_step(0);
+    control = control || levels.level == CROSSCUT_LEVEL_CONTROL;
+    recorded = recorded || levels.level == CROSSCUT_LEVEL_EVERYTHING;
+  }
+  EXPECT_TRUE(control);
+  EXPECT_TRUE(recorded);
+  EXPECT_EQ(crosscut_stop(), CROSSCUT_OK);
+  EXPECT_EQ(levels.level, CROSSCUT_LEVEL_CONTROL);
+  crosscut_source_remove(handle);
+}
+
+}  // namespace
