@@ -29,13 +29,13 @@ enum Code : uint16_t {
                       //    open above it; counted as unbalanced if none is open.
   kInstant = 0x04,    // n: 1, name id.
   kCounter = 0x05,    // n: 2, name id, value (int64).
-  kArg = 0x06,        // n: 2, key name id, value (int64). Belongs to the last begun span or instant.
+  kArg = 0x06,        // n: 2, key name id, value (int64). Of the last begun span or instant.
   kArgName = 0x07,    // n: 2, key name id, value = a name id (an interned string).
   kFlowOut = 0x08,    // n: 1, flow id. An arrow leaves the innermost open span here.
   kFlowIn = 0x09,     // n: 1, flow id.
   kSpanAt = 0x0a,     // n: 3, name id, begin tick, end tick. A closed span timed elsewhere.
   kStepLevel = 0x0b,  // n: 2, step number, level | kStepAfterSwitch. Follows the begin of a step.
-  kBlob = 0x0c,       // n: 2 + ceil(bytes / 8): name id, bytes, then the bytes (XSpace and the like).
+  kBlob = 0x0c,       // n: 2 + ceil(bytes / 8): name id, bytes, then the bytes (XSpace, ...).
 
   kThread = 0x10,     // n: 4, track id, OS thread id, base layer | flags, full tick. First word of
                       //    every ring chunk and wherever another thread goes on in the same chunk.

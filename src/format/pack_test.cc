@@ -100,7 +100,10 @@ TEST(Pack, RefusesWordsThatAreNotWholeEvents) {
   base::PodVector<uint8_t> out;
   uint64_t last = 0;
   for (const std::vector<uint64_t>& words :
-       {std::vector<uint64_t>{0}, {Word(5, kCounter), 1}, {Word(5, 0x7f)}, {Word(5, kBlob), 1, 99}}) {
+       {std::vector<uint64_t>{0},
+        {Word(5, kCounter), 1},
+        {Word(5, 0x7f)},
+        {Word(5, kBlob), 1, 99}}) {
     Piece piece;
     piece.words = words;
     EXPECT_EQ(Packer::Create()->Pack({&piece, 1}, &out, &last).code(), Status::Code::kInvalid);

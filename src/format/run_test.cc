@@ -262,7 +262,8 @@ TEST_F(RunTest, HostileRingsAreRefusedOrReadWithoutHarm) {
     ring.header().run_inode = info.st_ino;
     auto& bytes = ring.bytes();
     for (int i = 0; i < 4; ++i) {
-      const size_t areas[] = {256, 1024, kRingHeaderBytes + 512, kRingHeaderBytes + kRingChunkBytes + 512};
+      const size_t areas[] = {256, 1024, kRingHeaderBytes + 512,
+                              kRingHeaderBytes + kRingChunkBytes + 512};
       const size_t limit = areas[random() % 4];
       bytes[limit - 256 + random() % 256] = static_cast<char>(random());
     }
