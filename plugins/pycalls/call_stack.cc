@@ -19,7 +19,7 @@ struct Open {
 };
 
 struct Stack {
-  uint32_t depth = 0, capacity = 0, generation = 0;
+  uint32_t depth = 0, capacity = 0, generation = 0, session = 0;
   Open* frames = nullptr;
   ~Stack() { std::free(frames); }
 };
@@ -28,7 +28,7 @@ constexpr uintptr_t kOurs = 1;  // name ids begin above 255
 
 __thread Stack* t_stack __attribute__((tls_model("initial-exec")));
 pthread_key_t g_stack_key;
-uint32_t g_generation = 1;
+uint32_t g_generation = 1, g_session = 1;
 Py_ssize_t g_extra_index = -1;
 std::string* g_package_dir = nullptr;
 
@@ -88,6 +88,7 @@ __attribute__((noinline)) uintptr_t NameCode(PyCodeObject* code) {
             std::to_string(code->co_firstlineno) + ")";
     id = crosscut_intern(text.data(), text.size(), CROSSCUT_SPAN, CROSSCUT_PYTHON, 0,
                          PycallProbe());
+    if (id == 0) id = kOurs;  // no room for names: not recorded
   }
   SetExtra(code, reinterpret_cast<void*>(id));
   PyErr_Restore(type, value, traceback);
@@ -123,6 +124,8 @@ std::vector<const PyCodeObject*> LiveCodes(bool skip_top) {
 
 __attribute__((noinline)) void Resync(Stack* stack, bool skip_top) {
   stack->generation = g_generation;
+  if (stack->session != g_session) stack->depth = 0;
+  stack->session = g_session;
   if (stack->depth == 0) return;
   const std::vector<const PyCodeObject*> live = LiveCodes(skip_top);
   uint32_t kept = 0;
@@ -156,10 +159,16 @@ bool InitCallStack(const std::string& package_dir) {
   if (g_extra_index >= 0) return true;
   g_package_dir = new std::string(package_dir);
   g_extra_index = RequestExtra();
-  return g_extra_index >= 0 && pthread_key_create(&g_stack_key, DropStack) == 0;
+  return g_extra_index >= 0 && pthread_key_create(&g_stack_key, DropStack) == 0 &&
+         pthread_atfork(nullptr, nullptr, NextSession) == 0;
 }
 
 void NextGeneration() { ++g_generation; }
+
+void NextSession() {
+  ++g_session;
+  ++g_generation;
+}
 
 void BeginCall(const void* frame, PyCodeObject* code) {
   if (!crosscut_recording()) return;

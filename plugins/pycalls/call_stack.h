@@ -22,6 +22,9 @@ bool InitCallStack(const std::string& package_dir);
 // The hooks have been put in again: stacks are to be compared with the frames that live.
 void NextGeneration();
 
+// A new log begins (a session, a forked child): what is open belongs to the old one.
+void NextSession();
+
 // `frame` begins or goes on; it is the thread's topmost frame. `code` is borrowed.
 void BeginCall(const void* frame, PyCodeObject* code);
 // `frame` returns, yields or is left by an exception.

@@ -6,42 +6,34 @@ namespace crosscut::pycalls {
 
 Entry g_entries[kMaxEntries];
 
-namespace {
+// Two registers: both ABIs pass sixteen bytes of integers so.
+struct Pair {
+  uint64_t first, second;
+};
+using AnyFunction = uint64_t (*)(Pair, Pair, uint64_t);
 
-using AnyFunction = uint64_t (*)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
-
-}  // namespace
 }  // namespace crosscut::pycalls
 
+using crosscut::pycalls::AnyFunction;
 using crosscut::pycalls::Entry;
+using crosscut::pycalls::Pair;
 
 // Not noexcept: a thread that ends inside the original (pthread_exit at interpreter shutdown) is
 // unwound through here.
 extern "C" {
 
-__attribute__((visibility("hidden"), noinline)) uint64_t CrosscutPycallsOperation(
-    uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e, const Entry* entry) {
-  const uint32_t operation = entry->operation;
-  const auto original = reinterpret_cast<crosscut::pycalls::AnyFunction>(entry->original);
-  crosscut_begin_inline(operation);
-  crosscut_begin_inline(entry->name);
-  const uint64_t result = original(a, b, c, d, e);
-  crosscut_end_inline();
-  crosscut_end_named(operation);
-  return result;
-}
-
-__attribute__((visibility("hidden"), used)) uint64_t CrosscutPycallsCall(
-    uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint32_t index) {
+__attribute__((visibility("hidden"), used)) uint64_t CrosscutPycallsCall(Pair ab, Pair cd,
+                                                                         uint64_t e,
+                                                                         uint32_t index) {
   const Entry* entry = &crosscut::pycalls::g_entries[index];
-  const auto original = reinterpret_cast<crosscut::pycalls::AnyFunction>(entry->original);
-  if (__builtin_expect(!crosscut_recording(), 0)) return original(a, b, c, d, e);
-  if (__builtin_expect(entry->operation != 0, 0)) {
-    return CrosscutPycallsOperation(a, b, c, d, e, entry);
-  }
+  const auto original = reinterpret_cast<AnyFunction>(entry->original);
+  if (__builtin_expect(!crosscut_recording(), 0)) return original(ab, cd, e);
+  const uint32_t operation = entry->operation;
+  if (__builtin_expect(operation != 0, 0)) crosscut_begin_inline(operation);
   crosscut_begin_inline(entry->name);
-  const uint64_t result = original(a, b, c, d, e);
+  const uint64_t result = original(ab, cd, e);
   crosscut_end_inline();
+  if (__builtin_expect(operation != 0, 0)) crosscut_end_named(operation);
   return result;
 }
 

@@ -51,13 +51,14 @@ uint32_t Intern(const Label& label) {
 int64_t NewEntry(void** address, PyObject* holder, const Label& label, void* original) {
   State& state = TheState();
   const size_t index = state.patches.size();
-  if (index >= kMaxEntries) {
+  const uint32_t name = index >= kMaxEntries ? 0 : Intern(label);
+  if (name == 0) {
     ++state.stats.full;
     return -1;
   }
   Py_XINCREF(holder);
   state.patches.push_back({address, holder, label});
-  g_entries[index] = {original, Intern(label), 0};
+  g_entries[index] = {original, name, 0};
   return static_cast<int64_t>(index);
 }
 
@@ -120,8 +121,8 @@ bool AddPatch(void** address, PyObject* holder, const Label& label) {
     const uint32_t index = known->second;
     void* now = Load(address);
     if (now == Stub(index) || now == g_entries[index].original) {
+      if (const uint32_t name = Intern(label)) g_entries[index].name = name;
       state.patches[index].label = label;
-      g_entries[index].name = Intern(label);
       return true;
     }
   }
@@ -164,7 +165,7 @@ bool SetOperation(void** address, const std::string& operation, unsigned flags) 
   Patch& patch = state.patches[known->second];
   patch.label.flags |= flags;
   Entry& entry = g_entries[known->second];
-  entry.name = Intern(patch.label);
+  if (const uint32_t name = Intern(patch.label)) entry.name = name;
   entry.operation = operation.empty()
                         ? 0
                         : crosscut_intern(operation.data(), operation.size(), CROSSCUT_OPERATION,

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "calibrate.h"
+#include "call_stack.h"
 #include "calls.h"
 #include "collections.h"
 #include "crosscut/crosscut.h"
@@ -80,6 +81,7 @@ void Calibrate(void*) {
   const Gil gil;
   PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
   PyErr_Fetch(&type, &value, &traceback);
+  NextSession();
   CalibrateBoundary();
   CalibrateCollections();
   if (g_want_calls && !g_calls_in) CalibrateCalls();

@@ -93,7 +93,8 @@ def exceptions_and_recursion_stay_balanced():
     except ValueError:
         pass
     _stop()
-    assert _short(tape.tree()) == "catches[fails[fails[fails]], after], c.call_back[c.call_back[fails]]"
+    first = "catches[fails[fails[fails]], after]"
+    assert _short(tape.tree()) == first + ", c.call_back[c.call_back[fails]]"
     assert _closed()
 
 
@@ -391,3 +392,31 @@ def code_that_ends_and_comes_again_gets_its_own_name():
     _stop()
     found = [s.name.split(" ")[0] for s in tape.flat(tape.tree()) if s.name.startswith("made_")]
     assert found == [f"made_{i}" for i in range(300)]
+
+
+def a_forked_child_does_not_end_its_parents_spans():
+    def fork():
+        return os.fork()  # begun in the parent, returns in both
+
+    _start(native=False)
+    child = fork()
+    if child == 0:
+        spans = [s for s in tape.flat(tape.tree()) if _short([s]).split("[")[0] == "fork"]
+        os._exit(0 if len(spans) == 1 and not spans[0].closed else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    _stop()
+    assert _short(tape.tree()).startswith("fork")
+    assert tape.tree()[0].closed
+
+
+def a_new_session_does_not_end_the_last_ones_spans():
+    def outer():
+        tape.set_level(0)
+        tape.calibrate()  # as the recorder does once per session
+        tape.set_level(3)
+
+    _start(native=False)
+    outer()
+    _stop()
+    assert repr(tape.tree()).count("outer") == 1
+    assert not tape.tree()[0].closed
