@@ -9,9 +9,10 @@
 namespace crosscut::analyze {
 namespace {
 
+// To the millisecond: "2.050 s".
 std::string Seconds(int64_t ns) {
-  const int64_t tenths = (ns + 50'000'000) / 100'000'000;
-  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " s";
+  const std::string ms = std::to_string(1000 + (ns + 500'000) / 1'000'000 % 1000);
+  return std::to_string((ns + 500'000) / 1'000'000'000) + "." + ms.substr(1) + " s";
 }
 
 void TellIncomplete(const trace::Trace& trace, const Context& context,

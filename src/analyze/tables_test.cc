@@ -264,7 +264,7 @@ TEST(Gaps, NameLossesIncompleteProcessesAndUncheckedCorrection) {
   const Context context(trace);
   EXPECT_THAT(Gaps(trace, context),
               ElementsAre("The importer's own.", "Process p1 is incomplete: killed.",
-                          "12 events of process p1 are missing (full), between 2.0 s and 3.5 s "
+                          "12 events of process p1 are missing (full), between 2.000 s and 3.500 s "
                           "after its start.",
                           "2 spans had no end and end with their track.",
                           HasSubstr("not checked by control steps (0 of 20 blocks")));
