@@ -1,8 +1,8 @@
 // A run directory: every process's session stream, then its threads' words.
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <map>
-#include <set>
 
 #include "src/format/run_reader.h"
 #include "src/import/importer.h"
@@ -26,6 +26,7 @@ class NativeImport {
   void TellDamage(const format::ProcessReader& reader, const NativeEvents& events,
                   const NativeSession& session);
   void LinkParents();
+  void NameTheRest();
 
   trace::Builder builder_;
   std::map<std::string, trace::ProcessId, std::less<>> by_key_;
@@ -70,6 +71,11 @@ Status NativeImport::TakeProcess(format::ProcessReader* reader) {
   trace::Process& process = builder_.process(id);
   FillProcess(&builder_, info, session, &process);
   FillWindow(info, session, clock, {events.first_tick(), events.last_tick()}, &process);
+  if (const std::string_view lead = session.Meta("lead_track"); !lead.empty()) {
+    uint32_t track = 0;
+    std::from_chars(lead.data(), lead.data() + lead.size(), track);
+    process.lead = events.TrackOf(track);
+  }
   events.Finish(process.end_ns);
   parent_keys_.emplace_back(id, session.Meta("parent_key"));
   TellDamage(*reader, events, session);
@@ -112,6 +118,8 @@ void NativeImport::LinkParents() {
     trace::Process& process = builder_.process(child);
     if (const auto found = by_key_.find(key); found != by_key_.end()) {
       process.parent = found->second;
+      // A child that states no name of its own runs its parent's program.
+      if (!process.name.valid()) process.name = builder_.process(found->second).name;
     } else if (!key.empty()) {
       gaps_.push_back("Process " + key + ", the parent of " +
                       std::string(builder_.trace().text(process.key)) +
@@ -120,8 +128,21 @@ void NativeImport::LinkParents() {
   }
 }
 
+void NativeImport::NameTheRest() {
+  for (trace::Process& process : builder_.trace().processes) {
+    for (const char* key : {"argv0", "executable"}) {
+      for (const auto& [name, value] : process.meta) {
+        if (process.name.valid() || builder_.trace().text(name) != key) continue;
+        const std::string_view path = builder_.trace().text(value);
+        process.name = builder_.Text(path.substr(path.rfind('/') + 1));
+      }
+    }
+  }
+}
+
 Result<trace::Trace> NativeImport::Finish(const format::RunReader& run) {
   LinkParents();
+  NameTheRest();
   if (run.run_json().empty()) gaps_.push_back("run.json is missing: the command is not known.");
   trace::Trace trace = builder_.Finish();
   trace.gaps = std::move(gaps_);

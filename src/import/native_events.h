@@ -24,6 +24,12 @@ class NativeEvents {
   // Ends every track: where its thread ended, else at `process_end`.
   void Finish(int64_t process_end_ns);
 
+  // The trace's track for one of the process's; none: it recorded nothing.
+  trace::TrackId TrackOf(uint32_t native_track) const {
+    const auto at = threads_.find(native_track);
+    return at == threads_.end() ? trace::TrackId::None() : at->second.track->id();
+  }
+
   uint64_t first_tick() const { return first_tick_; }  // of all words; UINT64_MAX: none
   uint64_t last_tick() const { return last_tick_; }
   uint64_t unreadable_words() const { return unreadable_; }

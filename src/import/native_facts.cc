@@ -63,9 +63,7 @@ void FillProcess(trace::Builder* builder, const format::ProcessInfo& info,
   process->start_method = builder->Text(session.Meta("start_method"));
   std::string_view name = session.Meta("process_name");
   if (name.empty()) name = BaseName(session.Meta("script"));
-  if (name.empty()) name = BaseName(session.Meta("argv0"));
-  if (name.empty()) name = BaseName(session.Meta("executable"));
-  process->name = builder->Text(name);
+  if (!name.empty()) process->name = builder->Text(name);
   const std::string why = WhyIncomplete(info, session);
   process->complete = why.empty();
   process->why_incomplete = builder->Text(why);

@@ -10,7 +10,7 @@ namespace crosscut::import {
 
 struct TickRange { uint64_t first, last; };
 
-// pid, parent, name, start method, probes, sources, meta; complete and why not.
+// pid, name (none where it states none), start method, probes, sources, meta; complete, why not.
 void FillProcess(trace::Builder* builder, const format::ProcessInfo& info,
                  const NativeSession& session, trace::Process* process);
 

@@ -15,6 +15,10 @@ constexpr size_t kNameBytes = 100;
 
 std::string Time(int64_t ns) { return ns == analyze::kMissing ? "" : FormatNs(ns); }
 
+std::string Count(int64_t count) {
+  return count == analyze::kMissing ? "" : FormatCount(count);
+}
+
 std::string Plural(int64_t count, const char* word) {
   return FormatCount(count) + " " + word + (count == 1 ? "" : "s");
 }
@@ -31,7 +35,7 @@ void AddSteps(const ReportData& data, const DocumentOptions& options, Document* 
     section.grid.rows.push_back(
         {ProcessName(data, summary.Text("process", row)),
          CleanText(summary.Text("kind", row), kNameBytes),
-         FormatCount(summary.Int("steps", row)), FormatCount(summary.Int("control_steps", row)),
+         Count(summary.Int("steps", row)), Count(summary.Int("control_steps", row)),
          Time(summary.Int("median_ns", row)), Time(summary.Int("p10_ns", row)),
          Time(summary.Int("p90_ns", row)), Time(summary.Int("min_ns", row)),
          Time(summary.Int("max_ns", row))});
@@ -55,20 +59,23 @@ void AddSteps(const ReportData& data, const DocumentOptions& options, Document* 
 void AddFunctions(const ReportData& data, const DocumentOptions& options, Document* out) {
   const Cells functions(data.Find("functions"));
   if (functions.rows() == 0) return;
-  std::vector<size_t> order(functions.rows());
-  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::vector<size_t> order;
+  for (size_t row = 0; row < functions.rows(); ++row) {
+    const std::string_view layer = functions.Text("layer", row);
+    if (layer != "idle" && layer != "overhead") order.push_back(row);
+  }
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
     return functions.Int("self_ns", a) > functions.Int("self_ns", b);
   });
   Section section;
-  section.heading = "What took longest by itself (time in its callees not counted)";
+  section.heading = "What worked longest (\"self\" is without its callees; waiting is left out)";
   section.grid.heads = {{"name", false}, {"layer", false}, {"count"}, {"self"}, {"total"},
                         {"p50"}, {"p99"}};
   for (size_t i = 0; i < std::min(order.size(), options.functions); ++i) {
     const size_t row = order[i];
     section.grid.rows.push_back(
         {CleanText(functions.Text("name", row), kNameBytes),
-         std::string(functions.Text("layer", row)), FormatCount(functions.Int("count", row)),
+         std::string(functions.Text("layer", row)), Count(functions.Int("count", row)),
          Time(functions.Int("self_ns", row)), Time(functions.Int("total_ns", row)),
          Time(functions.Int("p50_ns", row)), Time(functions.Int("p99_ns", row))});
   }
@@ -92,15 +99,15 @@ void AddOverhead(const ReportData& data, Document* out) {
           Plural(check.Int("control_steps", row), "control step") + "). " +
           "\"Corrected\" times are without that.");
     } else if (check.Int("control_steps", row) > 0) {
-      section.before.push_back(name + ": not checked by control steps (" +
-                               CleanText(check.Text("message", row)) +
-                               "); corrected by calibration alone.");
+      section.before.push_back(name + ": " + CleanText(check.Text("message", row)) +
+                               "; corrected by calibration alone.");
     }
   }
   section.grid.heads = {{"probe", false}, {"events"}, {"in all"}, {"95 %: from"}, {"to"}};
   for (size_t row = 0; row < overhead.rows(); ++row) {
+    if (overhead.Int("total_ns", row) == 0) continue;
     section.grid.rows.push_back({CleanText(overhead.Text("probe", row), kNameBytes),
-                                 FormatCount(overhead.Int("count", row)),
+                                 Count(overhead.Int("count", row)),
                                  Time(overhead.Int("total_ns", row)),
                                  Time(overhead.Int("low_ns", row)),
                                  Time(overhead.Int("high_ns", row))});

@@ -15,6 +15,13 @@ bool ToInt(std::string_view word, int64_t* value) {
   return error == std::errc() && end == word.data() + word.size();
 }
 
+std::string_view Unquoted(std::string_view word) {
+  if (word.size() >= 2 && word.front() == '"' && word.back() == '"') {
+    return word.substr(1, word.size() - 2);
+  }
+  return word;
+}
+
 // One line, cut into words.
 struct Line {
   std::vector<std::string_view> words;
@@ -31,7 +38,7 @@ struct Line {
     for (size_t i = from; i < words.size(); ++i) {
       if (words[i].size() > key.size() && words[i].starts_with(key) &&
           words[i][key.size()] == '=') {
-        return words[i].substr(key.size() + 1);
+        return Unquoted(words[i].substr(key.size() + 1));
       }
     }
     return {};
@@ -47,6 +54,8 @@ struct Line {
   }
 };
 
+// A word ends at a blank; blanks between double quotes belong to it, and quotes around a whole word
+// or the value of "key=" are not part of it.
 Line Cut(std::string_view text) {
   Line line;
   line.text = text;
@@ -55,12 +64,13 @@ Line Cut(std::string_view text) {
       ++i;
       continue;
     }
-    const bool quoted = text[i] == '"';
-    if (quoted) ++i;
     size_t end = i;
-    while (end < text.size() && (quoted ? text[end] != '"' : text[end] != ' ')) ++end;
-    line.words.push_back(text.substr(i, end - i));
-    i = end + (quoted ? 1 : 0);
+    for (bool quoted = false; end < text.size(); ++end) {
+      if (text[end] == '"') quoted = !quoted;
+      if (!quoted && (text[end] == ' ' || text[end] == '\t')) break;
+    }
+    line.words.push_back(Unquoted(text.substr(i, end - i)));
+    i = end;
   }
   return line;
 }

@@ -42,6 +42,7 @@ gap Something is missing.
   EXPECT_EQ(train.lead.value, 0u);
   EXPECT_EQ(trace.processes[1].parent.value, 0u);
   EXPECT_FALSE(trace.processes[1].complete);
+  EXPECT_EQ(trace.text(trace.processes[1].why_incomplete), "killed by signal 9");
   const Track& main = trace.tracks[0];
   ASSERT_EQ(main.spans.size(), 2u);
   EXPECT_EQ(trace.text(trace.name(main.spans.name[0]).text), "forward");
