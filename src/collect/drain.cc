@@ -126,7 +126,10 @@ void Drain::OwnDescriptors() {
   prctl(PR_SET_NAME, "crosscut-drain");
   const auto fd = static_cast<unsigned>(log_fd_);
   bool own = syscall(SYS_close_range, fd + 1, ~0U, CLOSE_RANGE_UNSHARE) == 0;
-  if (own && fd > 0) syscall(SYS_close_range, 0, fd - 1, 0);
+  // Standard error stays, for the one line that says why recording stopped.
+  for (unsigned other = 0; own && other < fd; ++other) {
+    if (other != STDERR_FILENO) close(static_cast<int>(other));
+  }
   ready_.store(own ? 1 : 2, std::memory_order_release);
   FutexWake(&ready_);
 }

@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -255,6 +256,19 @@ int Overload(char** arguments) {
   return crosscut_stop();
 }
 
+// limit DIR BYTES: the log may not grow beyond BYTES.
+int Limit(char** arguments) {
+  if (!Start(arguments[0])) return 1;
+  const rlimit limit = {static_cast<rlim_t>(atoll(arguments[1])), RLIM_INFINITY};
+  setrlimit(RLIMIT_FSIZE, &limit);
+  for (uint64_t i = 1; i <= 200'000; ++i) {
+    crosscut_flow_out(i * 0x9e3779b97f4a7c15);  // packs badly
+    Record(0, i);
+    if (i % 2000 == 0) usleep(2000);
+  }
+  return crosscut_stop();
+}
+
 // control DIR: half of the steps are control steps; spans reach over their edges in every way.
 int Control(char** arguments) {
   crosscut_options options = {};
@@ -313,6 +327,7 @@ int main(int count, char** arguments) {
   if (mode == "cycles") return Cycles(arguments);
   if (mode == "descriptors") return Descriptors(arguments);
   if (mode == "overload") return Overload(arguments);
+  if (mode == "limit") return Limit(arguments);
   if (mode == "control") return Control(arguments);
   if (mode == "signals") return Signals(arguments);
   return 97;

@@ -67,10 +67,6 @@ class Faults : public testing::Test {
       dup2(err, 2);
       const rlimit no_core = {0, 0};
       setrlimit(RLIMIT_CORE, &no_core);
-      if (file_limit_ != 0) {
-        const rlimit limit = {file_limit_, file_limit_};
-        setrlimit(RLIMIT_FSIZE, &limit);
-      }
       for (const std::string& pair : environment) putenv(strdup(pair.c_str()));
       std::vector<char*> argv = {strdup(FAULTS_PROGRAM)};
       for (const std::string& argument : arguments) argv.push_back(strdup(argument.c_str()));
@@ -105,7 +101,6 @@ class Faults : public testing::Test {
   }
 
   std::string dir_, run_;
-  rlim_t file_limit_ = 0;
   std::vector<pid_t> pids_;
 };
 
@@ -304,14 +299,25 @@ TEST_F(Faults, WithTheDrainStopped_KeptAndDroppedMakeUpWhatWasRecorded) {
 }
 
 TEST_F(Faults, FileSizeLimit_StopsRecordingWithAReasonAndLeavesTheProgramAlone) {
-  file_limit_ = 6 << 20;  // the ring fits, the log does not
-  const Outcome outcome = Run({"overload", run_, "2", "2000000"});
+  const Outcome outcome = Run({"limit", run_, "20000"});
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_THAT(outcome.err, testing::StartsWith("crosscut: recording stopped: "));
   const Audit audit = ReadRun(run_);
   EXPECT_EQ(audit.error, "");
   EXPECT_EQ(audit.processes.at(0).stop_reason, 3);
   EXPECT_GT(audit.processes.at(0).counters, 0u);
+}
+
+TEST_F(Faults, AFailingWrite_StopsRecordingWithAReasonAndKeepsWhatTheRingHolds) {
+  NEEDS_FAULT_POINTS();
+  const Outcome outcome =
+      Run({"limit", run_, "1000000000"}, {"CROSSCUT_FAULT=log.write.half:3:fail"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_THAT(outcome.err, testing::StartsWith("crosscut: recording stopped: "));
+  const Audit audit = ReadRun(run_);
+  EXPECT_EQ(audit.error, "");
+  auto numbers = audit.processes.at(0).numbers;
+  EXPECT_EQ(GapIn(numbers[0]), "");
 }
 
 TEST_F(Faults, ReadOnlyDirectory_IsNoSessionAndSaysWhy) {
@@ -354,6 +360,16 @@ TEST_F(Faults, NoMemory_IsNoSessionForEveryFailingAllocation) {
     refused += WEXITSTATUS(outcome.status) == 1;
   }
   EXPECT_GT(refused, 0);
+}
+
+TEST_F(Faults, SpansOverTheEdgesOfControlSteps_LeaveEveryStackRight) {
+  const Outcome outcome = Run({"control", run_});
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  const Audit audit = ReadRun(run_);
+  ASSERT_EQ(audit.error, "");
+  EXPECT_EQ(audit.processes.at(0).unbalanced, 0u);
+  EXPECT_EQ(audit.processes.at(0).left_open, 0);
+  EXPECT_LT(audit.processes.at(0).kept, 300u * 6 + 600 * 2);  // some steps were not recorded
 }
 
 TEST_F(Faults, NoSignalHandlerIsInstalled) {
