@@ -1,0 +1,7 @@
+import pytest
+from recording import Recorder
+
+
+@pytest.fixture
+def recorder(tmp_path):
+    return Recorder(tmp_path)

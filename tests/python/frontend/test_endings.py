@@ -1,0 +1,99 @@
+"""Twelve ways in which a program ends: recorded, it ends the same way and prints the same."""
+
+import re
+import signal
+import sys
+
+import pytest
+
+ENDINGS = {
+    "returns": "print('out')",
+    "exits with a code": "import sys; print('out'); sys.exit(3)",
+    "raises": "print('out', flush=True); raise RuntimeError('words')",
+    "leaves by os._exit": "import os; print('out', flush=True); os._exit(7)",
+    "aborts": "import os; print('out', flush=True); os.abort()",
+    "dies of SIGTERM": "import os, signal; print('out', flush=True); "
+                       "os.kill(os.getpid(), signal.SIGTERM)",
+    "dies of SIGKILL": "import os, signal; print('out', flush=True); "
+                       "os.kill(os.getpid(), signal.SIGKILL)",
+    "dies of SIGSEGV": "import ctypes; print('out', flush=True); ctypes.string_at(0)",
+    "leaves by C's exit": "import ctypes; print('out', flush=True); ctypes.CDLL(None).exit(9)",
+    "leaves from a thread": "import os, threading; print('out', flush=True); "
+                            "t = threading.Thread(target=os._exit, args=(11,)); t.start(); t.join()",
+    "is interrupted": "import os, signal, time; print('out', flush=True); "
+                      "os.kill(os.getpid(), signal.SIGINT); time.sleep(5)",
+    "raises in atexit": "import atexit; print('out', flush=True); atexit.register(lambda: 1 / 0)",
+    "ends its main thread": "import ctypes, threading, time; print('out', flush=True); "
+                            "threading.Thread(target=time.sleep, args=(0.1,)).start(); "
+                            "ctypes.CDLL(None).syscall(60, 5)",
+    "dies of a signal it handles first": "import os, signal\n"
+                                         "def end(n, f):\n"
+                                         "    print('handled', flush=True)\n"
+                                         "    signal.signal(n, signal.SIG_DFL)\n"
+                                         "    os.kill(os.getpid(), n)\n"
+                                         "signal.signal(signal.SIGUSR1, end)\n"
+                                         "os.kill(os.getpid(), signal.SIGUSR1)\n",
+}
+
+
+def split(stderr):
+    """Crosscut's lines and the program's, whose addresses differ from run to run."""
+    lines = re.sub(r"0x[0-9a-f]+", "0x", stderr).splitlines()
+    talk = [line for line in lines if line.startswith("crosscut: ")]
+    return talk, [line for line in lines if line not in talk]
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_recorded_program_ends_as_it_does_without(recorder, ending):
+    program = recorder.script("program.py", ENDINGS[ending])
+    plain = recorder.plain(sys.executable, program)
+    recorded = recorder.record(sys.executable, program)
+    assert recorded.returncode == plain.returncode
+    assert recorded.stdout == plain.stdout
+    talk, rest = split(recorded.stderr)
+    assert rest == split(plain.stderr)[1]
+    assert len(talk) <= 10
+    assert len(recorder.logs()) == 1
+
+
+def test_a_signal_to_record_alone_reaches_the_program(recorder):
+    program = recorder.script("program.py", (
+        "import os, signal, sys, time\n"
+        "signal.signal(signal.SIGTERM, lambda *a: sys.exit(21))\n"
+        "os.kill(os.getppid(), signal.SIGTERM)\n"
+        "time.sleep(30)\n"))
+    assert recorder.record(sys.executable, program).returncode == 21
+
+
+@pytest.mark.parametrize("command, code", [("./missing", 127), ("/etc/passwd", 126)])
+def test_a_command_that_cannot_run_is_answered_as_a_shell_does(recorder, command, code):
+    done = recorder.record(command)
+    assert done.returncode == code
+    assert command in done.stderr
+
+
+def test_a_setuid_program_is_named(recorder, tmp_path):
+    import os
+    import shutil
+
+    if os.geteuid() != 0:
+        pytest.skip("needs to give a file to another user")
+    program = tmp_path / "setuid"
+    shutil.copy("/bin/true", program)
+    os.chown(program, 12345, 12345)
+    program.chmod(0o4755)
+    done = recorder.record(program)
+    assert done.returncode == 0
+    assert "is setuid" in done.stderr
+    assert recorder.logs() == []
+
+
+def test_a_program_that_is_no_python_appears_and_ends_as_without(recorder):
+    done = recorder.record("sh", "-c", "echo out; exit 4")
+    assert (done.returncode, done.stdout) == (4, "out\n")
+    assert len(recorder.logs()) == 1
+
+
+def test_death_by_signal_is_told_to_our_parent(recorder):
+    done = recorder.record("sh", "-c", "kill -SEGV $$")
+    assert done.returncode == -signal.SIGSEGV
