@@ -75,6 +75,9 @@ CROSSCUT_API const void* crosscut_operations_on(void) { return &on; }
 // The calling thread's `inside`, valid while the thread lives.
 CROSSCUT_API int32_t* crosscut_operations_inside(void) { return &inside; }
 
+// What this thread runs outside every span is loading of data: DataLoader workers.
+CROSSCUT_API void crosscut_operations_loads_data(void) { crosscut_base(CROSSCUT_DATA); }
+
 // Puts the thunk into `slot`, the address of a class's tp_call. The first call tells what the
 // classes' slots hold; others that hold something else are left alone. 1 if it is in now.
 CROSSCUT_API int crosscut_operations_patch(Call* slot) {

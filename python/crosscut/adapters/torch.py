@@ -90,6 +90,7 @@ class _Operations:
         self.on = ctypes.c_int32.from_address(self.library.crosscut_operations_on())
         self.this_thread = _ThisThread()
         self.steps = _Steps()
+        self._loader = 0  # the process that was last seen to be a DataLoader worker
         self._undo: list[Callable[[], None]] = []
 
     def install(self) -> None:
@@ -280,6 +281,9 @@ class _Operations:
             inside.value = 1  # a forked worker inherits what its parent was in
             try:
                 with scope:
+                    if self._loader != os.getpid():
+                        self._loader = os.getpid()
+                        self.library.crosscut_operations_loads_data()
                     return function(*args, **kwargs)
             finally:
                 inside.value = 0

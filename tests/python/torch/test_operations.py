@@ -1,0 +1,234 @@
+"""Automatic operations and steps of recorded programs that know nothing of Crosscut."""
+
+import collections
+import os
+import pathlib
+import subprocess
+import sys
+
+import crosscut
+import pytest
+from conftest import ROOT
+
+COMMAND = pathlib.Path(crosscut.__file__).parent / "bin" / "crosscut"
+
+
+@pytest.fixture
+def record(tmp_path):
+    """Records a program without control steps; its run, opened."""
+    def run(*program, flags=("--control-steps=0",)):
+        environment = {k: v for k, v in os.environ.items()
+                       if not k.startswith("CROSSCUT_") and k not in ("PYTHONPATH", "LD_PRELOAD")}
+        done = subprocess.run(
+            [str(COMMAND), "record", "-o", str(tmp_path / "run"), *flags, "--", sys.executable,
+             *map(str, program)], capture_output=True, text=True, env=environment, timeout=300)
+        assert done.returncode == 0, done.stderr
+        (tmp_path / "stdout").write_text(done.stdout)
+        return crosscut.read(tmp_path / "run")
+    return run
+
+
+def operations(run):
+    """{process: {operation: count}}"""
+    found = collections.defaultdict(dict)
+    for row in run.table("operations").rows():
+        if row["operation"]:
+            found[row["process"]][row["operation"]] = row["count"]
+    return found
+
+
+def only_process(run):
+    (found,) = operations(run).values()
+    return found
+
+
+def test_every_step_of_the_training_example_is_found(record):
+    run = record(ROOT / "examples" / "train.py", "--steps", 6)
+    trainer, *workers = sorted(operations(run).values(), key=len, reverse=True)
+    # Making the iterator and 6 batches; the model and the loss; no evaluation in 6 steps.
+    assert trainer == {"data": 7, "forward": 12, "backward": 6, "optimizer": 6}
+    assert len(workers) == 2
+    assert all(set(worker) == {"fetch"} for worker in workers)
+    assert sum(worker["fetch"] for worker in workers) == 6
+    steps = list(run.table("steps").rows())
+    assert [row["step"] for row in steps] == list(range(6))
+    layers = collections.Counter()
+    for row in run.table("overlap").rows():
+        if row["operation"] == "fetch":
+            layers[row["layers"]] += row["ns"]
+    assert layers["data"] > 20 * layers["python"]  # but for a worker's very first moment
+
+
+def test_operations_stop_in_control_steps_and_edges_do_not(record):
+    run = record(ROOT / "examples" / "heavy_python.py", "--steps", 120,
+                 flags=("--control-steps=30",))
+    steps = list(run.table("steps").rows())
+    assert len(steps) == 120
+    control = sum(row["control"] for row in steps)
+    assert 6 <= control <= 90
+    found = only_process(run)
+    assert found["optimizer"] == found["backward"] == 120 - control
+    assert found["forward"] == 2 * (120 - control)
+
+
+PROGRAM = """
+import sys, torch
+from torch import nn
+assert "crosscut.adapters.torch" in sys.modules
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
+    def forward(self, x):
+        return self.layers(x)
+net, x = Net(), torch.ones(2, 4)
+"""
+
+
+def test_two_optimizers_make_one_step_per_pass(record, tmp_path):
+    script = tmp_path / "gan.py"
+    script.write_text(PROGRAM + """
+other = Net()
+first, second = torch.optim.Adam(net.parameters()), torch.optim.SGD(other.parameters(), 0.1)
+for _ in range(10):
+    for model, optimizer in ((net, first), (other, second)):
+        optimizer.zero_grad(); model(x).sum().backward(); optimizer.step()
+""")
+    run = record(script)
+    assert len(list(run.table("steps").rows())) == 10
+    assert only_process(run) == {"forward": 20, "backward": 20, "optimizer": 20}
+
+
+def test_a_program_that_declares_its_steps_keeps_them(record, tmp_path):
+    script = tmp_path / "own.py"
+    script.write_text(PROGRAM + """
+import crosscut
+optimizer = torch.optim.SGD(net.parameters(), 0.1)
+for _ in range(20):
+    crosscut.step()
+    for _ in range(3):
+        net(x).sum().backward(); optimizer.step()
+""")
+    run = record(script)
+    assert 20 <= len(list(run.table("steps").rows())) <= 22
+
+
+def test_what_belongs_to_an_outer_operation_stays_there(record, tmp_path):
+    script = tmp_path / "nested.py"
+    script.write_text(PROGRAM + """
+from torch.utils.checkpoint import checkpoint
+class Broken(nn.Module):
+    def forward(self, x):
+        raise ValueError
+for _ in range(5):
+    y = checkpoint(net, x.clone().requires_grad_(), use_reentrant=True)  # recomputed in backward
+    y.sum().backward()
+    try:
+        Broken()(x)
+    except ValueError:
+        pass
+    with torch.no_grad():
+        net(x)
+lbfgs = torch.optim.LBFGS(net.parameters(), max_iter=1)
+def closure():
+    lbfgs.zero_grad()
+    loss = net(x).sum()
+    loss.backward()
+    return loss
+lbfgs.step(closure)
+""")
+    found = only_process(record(script))
+    assert found == {"forward": 16, "backward": 6, "optimizer": 1}
+
+
+def test_torch_cannot_tell_that_it_is_recorded(record, tmp_path):
+    script = tmp_path / "identity.py"
+    script.write_text(PROGRAM + """
+import copy, inspect, io, pickle
+assert nn.Module.__call__ is nn.Module._wrapped_call_impl
+assert type(net).__call__ is nn.Module.__call__
+copy.deepcopy(net)(x)
+pickle.loads(pickle.dumps(nn.Linear(2, 2)))(torch.ones(1, 2))
+optimizer = torch.optim.Adam(net.parameters())
+pickle.loads(pickle.dumps(copy.deepcopy(optimizer)))
+assert list(inspect.signature(optimizer.step).parameters) == ["closure"]
+torch.jit.script(net)(x)
+torch.jit.trace(net, x)(x)
+torch.fx.symbolic_trace(net)(x)
+for backend in ("eager", "aot_eager"):
+    compiled = torch.compile(net, fullgraph=True, backend=backend)
+    compiled(x).sum().backward()
+    torch.compile(lambda x: net(x) * 2, fullgraph=True, backend=backend)(x)
+scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 1)
+optimizer.step()
+scheduler.step()
+torch.compile(optimizer.step, backend="eager")()
+before = torch._dynamo.utils.counters["stats"]["unique_graphs"]
+for _ in range(3):
+    compiled(x)
+assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == before
+net(x)
+print("unharmed")
+""")
+    run = record(script)
+    assert (tmp_path / "stdout").read_text() == "unharmed\n"
+    assert only_process(run)["forward"] >= 9
+    states = {row["name"]: row["state"] for row in run.table("sources").rows()}
+    assert states["pytorch"] == states["operations"] == "on"
+
+
+def test_uninstalling_puts_everything_back(record, tmp_path):
+    script = tmp_path / "uninstall.py"
+    script.write_text(PROGRAM + """
+import ctypes
+from crosscut.adapters import torch as adapter
+optimizer = torch.optim.Adam(net.parameters())
+assert torch.optim.Adam.step.__globals__["__name__"] == "crosscut.adapters.torch"
+adapter.uninstall()
+loading = torch.utils.data.dataloader
+for function in (torch.optim.Adam.step, torch.optim.Optimizer.profile_hook_step,
+                 loading._BaseDataLoaderIter.__next__, loading.DataLoader.__iter__,
+                 torch.utils.data._utils.fetch._MapDatasetFetcher.fetch):
+    assert not function.__globals__["__name__"].startswith("crosscut"), function
+assert "__init_subclass__" not in vars(nn.Module)
+slots = {ctypes.c_void_p.from_address(id(c) + 128).value for c in (nn.Module, Net, nn.Linear)}
+class Plain:
+    def __call__(self): pass
+assert slots == {ctypes.c_void_p.from_address(id(Plain) + 128).value}
+assert "crosscut" not in repr(type(torch.autograd.variable.Variable._execution_engine).run_backward)
+net(x).sum().backward(); optimizer.step()
+""")
+    run = record(script)
+    assert operations(run) == {}
+    names = set(run.table("functions")["name"])
+    assert "aten::uniform_" in names and "aten::addmm" not in names
+
+
+def test_without_the_shim_the_operations_remain_and_the_table_says_so(record, tmp_path,
+                                                                      monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "empty"))
+    script = tmp_path / "plain.py"
+    script.write_text(PROGRAM + "net(x).sum().backward()\n")
+    run = record(script)
+    assert only_process(run) == {"forward": 1, "backward": 1}
+    (row,) = [row for row in run.table("sources").rows() if row["name"] == "pytorch"]
+    assert row["state"] == "missing" and "crosscut doctor --build" in row["message"]
+
+
+def test_the_arrow_goes_from_the_forward_operator_to_its_backward_node(record, tmp_path):
+    import json
+    script = tmp_path / "arrows.py"
+    script.write_text(PROGRAM + "net(x).sum().backward()\n")
+    record(script)
+    out = tmp_path / "trace.json"
+    subprocess.run([str(COMMAND), "export", str(tmp_path / "run"), "--to=chrome", "-o", str(out)],
+                   check=True)
+    events = json.loads(out.read_text())["traceEvents"]
+    arrows = collections.Counter(event["ph"] for event in events if event.get("cat") == "fwdbwd")
+    nodes = [event for event in events if event["ph"] == "X" and
+             event["name"] in ("AddmmBackward0", "ReluBackward0", "TBackward0", "SumBackward0")]
+    assert arrows["s"] == arrows["f"] == len(nodes) == 6
+
+
+if __name__ == "__main__":
+    sys.exit(pytest.main([__file__]))
