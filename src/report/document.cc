@@ -113,6 +113,7 @@ void AddOverhead(const ReportData& data, Document* out) {
                                  Time(overhead.Int("high_ns", row))});
   }
   if (section.grid.rows.empty()) section.grid.heads.clear();
+  if (section.grid.rows.empty() && section.before.empty()) return;
   out->sections.push_back(std::move(section));
 }
 

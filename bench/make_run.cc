@@ -1,0 +1,106 @@
+// make_run DIR SPANS [repeating|random] [THREADS]: a run directory as one recorded process leaves
+// it, for measuring the reading half.
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "bench/trace_generator.h"
+#include "src/format/log_writer.h"
+#include "src/format/ring.h"
+
+namespace crosscut {
+namespace {
+
+using format::Piece;
+uint64_t Word(uint64_t tick, uint64_t code) {
+  return tick << format::kCodeBits | code;
+}
+
+constexpr uint64_t kStart = 1'000'000'000'000;
+constexpr double kTicksPerNs = 2.1;
+
+void AddName(uint32_t id, const std::string& text, format::NameAttributes attributes,
+             std::vector<uint64_t>* out) {
+  out->insert(out->end(), {Word(kStart, format::kName), id, attributes.Pack(), text.size()});
+  std::vector<uint64_t> tail((text.size() + 7) / 8);
+  std::memcpy(tail.data(), text.data(), text.size());
+  out->insert(out->end(), tail.begin(), tail.end());
+}
+
+void AddAnchor(uint64_t tick, int64_t ns, std::vector<uint64_t>* out) {
+  out->insert(out->end(), {Word(tick, format::kAnchor), format::kClockMonotonic, tick,
+                           static_cast<uint64_t>(ns), 50});
+}
+
+Status Make(const std::string& dir, size_t spans, bool repeating, uint32_t threads) {
+  mkdir(dir.c_str(), 0755);
+  std::FILE* json = std::fopen((dir + "/run.json").c_str(), "w");
+  if (json == nullptr) return Status::Io(dir + ": run.json cannot be written");
+  std::fputs("{\"format\": 1, \"seed\": 1, \"command\": [\"make_run\"]}\n", json);
+  std::fclose(json);
+  auto file = base::OpenFile(dir + "/p1-1.crosscut", base::OpenMode::kCreateNew);
+  if (!file.ok()) return file.status();
+  format::LogIdentity identity;
+  identity.nonce = 1;
+  identity.pid = 1;
+  identity.start_tick = kStart;
+  auto log = format::LogWriter::Create(std::move(*file), identity);
+  if (!log.ok()) return log.status();
+
+  std::vector<uint64_t> session{Word(kStart, format::kStart), kStart};
+  AddAnchor(kStart, 1'000'000'000, &session);
+  for (uint32_t i = 0; i < 300; ++i) {
+    format::NameAttributes attributes;
+    attributes.kind = i % 30 == 0 ? format::kKindOperation : format::kKindSpan;
+    attributes.layer = i % 30 == 0 ? format::kLayerNone : format::kLayerFramework;
+    AddName(format::kFirstNameCode + i, "aten::op_" + std::to_string(i), attributes, &session);
+  }
+  if (Status s = (*log)->AppendSession({0, 0, kStart, session}); !s.ok()) return s;
+
+  uint64_t last = kStart;
+  for (uint32_t track = 1; track <= threads; ++track) {
+    bench::GeneratorOptions options;
+    options.spans = spans / threads;
+    options.repeating = repeating;
+    options.seed = track;
+    const std::vector<uint64_t> words = bench::TraceGenerator(options).Make();
+    std::vector<uint64_t> head{Word(kStart, format::kThread), track, 100 + track,
+                               format::kLayerPython | (track == 1 ? format::kThreadIsMain : 0),
+                               kStart};
+    uint64_t base = kStart;
+    Piece first{0, 0, base, head};
+    if (Status s = (*log)->AppendEvents(track, {&first, 1}); !s.ok()) return s;
+    for (size_t at = 0; at < words.size(); at += format::kLogBatchWords) {
+      const size_t n = std::min(format::kLogBatchWords, words.size() - at);
+      Piece piece{0, 0, base, {words.data() + at, n}};
+      if (Status s = (*log)->AppendEvents(track, {&piece, 1}); !s.ok()) return s;
+      format::TickReader ticks(base);
+      for (size_t i = at; i < at + n; ++i) base = ticks.Next(words[i]);
+    }
+    last = std::max(last, base);
+  }
+  std::vector<uint64_t> end;
+  AddAnchor(last, 1'000'000'000 + static_cast<int64_t>(static_cast<double>(last - kStart) /
+                                                       kTicksPerNs), &end);
+  end.insert(end.end(), {Word(last, format::kStop), format::kStopExit});
+  if (Status s = (*log)->AppendSession({0, 0, last, end}); !s.ok()) return s;
+  return (*log)->Finish();
+}
+
+}  // namespace
+}  // namespace crosscut
+
+int main(int argc, char** argv) {
+  if (argc < 3) return 2;
+  const bool repeating = argc < 4 || std::strcmp(argv[3], "random") != 0;
+  const auto threads = static_cast<uint32_t>(argc < 5 ? 1 : std::atoi(argv[4]));
+  const crosscut::Status status = crosscut::Make(
+      argv[1], static_cast<size_t>(std::atoll(argv[2])), repeating, threads);
+  if (status.ok()) return 0;
+  std::fprintf(stderr, "%s\n", std::string(status.message()).c_str());
+  return 1;
+}

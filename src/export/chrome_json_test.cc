@@ -1,0 +1,174 @@
+#include <gtest/gtest.h>
+#include <simdjson.h>
+#include <zlib.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include "src/export/exporter.h"
+#include "src/trace/builder.h"
+#include "src/trace/text.h"
+
+namespace crosscut::exporting {
+namespace {
+
+std::string Export(const trace::Trace& trace) {
+  std::string out;
+  const auto sink = MemorySink(&out);
+  EXPECT_TRUE(WriteChromeJson(trace, sink.get()).ok());
+  EXPECT_TRUE(sink->Close().ok());
+  return out;
+}
+
+// Names that have broken writers of traces.
+std::vector<std::string> HostileNames() {
+  std::vector<std::string> names = {
+      "\"quoted\"", "back\\slash", "</script><b>&amp;", "new\nline\r\ttab",
+      "caf\xc3\xa9 \xf0\x9f\x98\x80",
+      "bad \xff\xfe\xc0\xaf utf-8", "cut \xe2\x82", "surrogate \xed\xa0\x80", "\xe2\x80\xa8 separator",
+      "", std::string(1 << 20, 'x'), std::string(70'000, '\xff'), "-1e5", "=cmd()"};
+  std::string controls;
+  for (char c = 0; c < 0x20; ++c) controls += c;
+  names.push_back(controls + "\x7f");
+  return names;
+}
+
+trace::Trace HostileTrace() {
+  trace::Builder builder;
+  const trace::ProcessId process = builder.AddProcess("p\"\n");
+  builder.process(process).name = builder.Text("pro\"cess\x01\xff");
+  builder.process(process).end_ns = 1000;
+  trace::TrackBuilder& track = builder.AddTrack(process, trace::TrackKind::kThread);
+  track.track().name = builder.Text("thr\"ead\\\xfe");
+  int64_t at = 0;
+  for (const std::string& text : HostileNames()) {
+    trace::Name name;
+    name.text = builder.Text(text);
+    const trace::NameId id = builder.AddName(name);
+    track.Begin(at, id);
+    track.ArgText(name.text, name.text);
+    track.Instant(at, id);
+    track.End(at + 1);
+    builder.Count(process, id, at, 1);
+    at += 2;
+  }
+  trace::Trace trace = builder.Finish();
+  trace.gaps.push_back("gap \"\n\xff");
+  return trace;
+}
+
+TEST(ChromeJson, IsValidJsonForThreeIndependentParsers) {
+  const std::string json = Export(HostileTrace());
+  simdjson::dom::parser parser;
+  simdjson::dom::element root;
+  ASSERT_EQ(parser.parse(json).get(root), simdjson::SUCCESS);
+  EXPECT_TRUE(simdjson::validate_utf8(json));
+  const auto path = std::filesystem::path(::testing::TempDir()) / "crosscut-hostile.json";
+  std::ofstream(path, std::ios::binary) << json;
+  const std::string file = path.string();
+  const std::string python =
+      "python3 -c 'import json,sys; d = json.load(open(sys.argv[1], encoding=\"utf-8\", "
+      "errors=\"strict\")); assert any(len(e[\"name\"]) == 1 << 20 for e in d[\"traceEvents\"])' ";
+  EXPECT_EQ(std::system((python + file).c_str()), 0);
+  const std::string node =
+      "node -e 'const d = JSON.parse(require(\"fs\").readFileSync(process.argv[1], \"utf8\")); "
+      "process.exit(d.traceEvents.some(e => e.name.length == 1 << 20) ? 0 : 1)' ";
+  EXPECT_EQ(std::system((node + file).c_str()), 0);
+  std::filesystem::remove(path);
+}
+
+TEST(ChromeJson, KeepsNamesThatAreTextAsTheyAre) {
+  const std::string json = Export(HostileTrace());
+  simdjson::dom::parser parser;
+  simdjson::dom::element root = parser.parse(json);
+  std::map<std::string, int> seen;
+  for (simdjson::dom::element event : root["traceEvents"].get_array()) {
+    if (std::string_view(event["ph"]) != "X") continue;
+    ++seen[std::string(std::string_view(event["name"]))];
+  }
+  for (const std::string& name : HostileNames()) {
+    if (!simdjson::validate_utf8(name)) continue;
+    EXPECT_EQ(seen[name], 1) << name.substr(0, 40);
+  }
+}
+
+TEST(ChromeJson, WritesWhatReadersOfKinetosFilesLookFor) {
+  const auto trace = trace::ParseText(R"(
+process train pid=7 window=1000..9000 name=train.py
+thread main tid=8 base=python main
+op forward 1000 5000
+span aten::mm 1500 4501 framework
+span cudaLaunchKernel 2000 2500 runtime
+out 1 2100
+out 2 2200
+step step 1000 4000 number=3
+device gpu device=0 stream=7
+span gemm 3000 4000 device
+arg bytes 12
+in 1 3000
+)");
+  ASSERT_TRUE(trace.ok()) << trace.status().message();
+  const std::string json = Export(*trace);
+  EXPECT_NE(json.find("\"rank\": 0"), std::string::npos);
+  simdjson::dom::parser parser;
+  simdjson::dom::element root = parser.parse(json);
+  std::map<std::string, simdjson::dom::element> by_name;
+  int starts = 0, ends = 0;
+  for (simdjson::dom::element event : root["traceEvents"].get_array()) {
+    const std::string_view phase = event["ph"];
+    starts += phase == "s";
+    ends += phase == "f";
+    if (phase == "X") by_name.emplace(std::string_view(event["name"]), event);
+  }
+  EXPECT_EQ(starts, 1);
+  EXPECT_EQ(ends, 1);
+  EXPECT_EQ(std::string_view(by_name.at("forward")["cat"]), "user_annotation");
+  EXPECT_EQ(std::string_view(by_name.at("aten::mm")["cat"]), "cpu_op");
+  EXPECT_EQ(std::string_view(by_name.at("gemm")["cat"]), "kernel");
+  EXPECT_EQ(std::string_view(by_name.at("ProfilerStep#3")["cat"]), "user_annotation");
+  EXPECT_EQ(int64_t(by_name.at("gemm")["args"]["stream"]), 7);
+  EXPECT_EQ(int64_t(by_name.at("gemm")["args"]["bytes"]), 12);
+  EXPECT_EQ(int64_t(by_name.at("gemm")["args"]["correlation"]),
+            int64_t(by_name.at("cudaLaunchKernel")["args"]["correlation"]));
+  EXPECT_NE(json.find("\"ts\": 0.500, \"dur\": 3.001"), std::string::npos);
+}
+
+TEST(ChromeJson, IsCompressedWhereTheNameSaysSo) {
+  const auto path = std::filesystem::path(::testing::TempDir()) / "crosscut-export.json.gz";
+  std::filesystem::remove(path);
+  const trace::Trace trace = HostileTrace();
+  {
+    auto sink = OpenSink(path.string());
+    ASSERT_TRUE(sink.ok());
+    ASSERT_TRUE(WriteChromeJson(trace, sink->get()).ok());
+    EXPECT_FALSE(std::filesystem::exists(path));
+    ASSERT_TRUE((*sink)->Close().ok());
+  }
+  std::string unpacked(8 << 20, '\0');
+  gzFile file = gzopen(path.c_str(), "rb");
+  ASSERT_NE(file, nullptr);
+  const int n = gzread(file, unpacked.data(), static_cast<unsigned>(unpacked.size()));
+  gzclose(file);
+  ASSERT_GT(n, 0);
+  unpacked.resize(static_cast<size_t>(n));
+  EXPECT_EQ(unpacked, Export(trace));
+  std::filesystem::remove(path);
+}
+
+TEST(Sink, LeavesNothingBehindWhereItIsNotClosed) {
+  const auto dir = std::filesystem::path(::testing::TempDir()) / "crosscut-sink";
+  std::filesystem::create_directories(dir);
+  {
+    auto sink = OpenSink((dir / "a.json").string());
+    ASSERT_TRUE(sink.ok());
+    ASSERT_TRUE((*sink)->Write("half").ok());
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(dir));
+  EXPECT_FALSE(OpenSink((dir / "none" / "a.json").string()).ok());
+  std::filesystem::remove_all(dir);
+}
+
+}  // namespace
+}  // namespace crosscut::exporting

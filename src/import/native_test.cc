@@ -1,0 +1,276 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "src/base/file.h"
+#include "src/format/log_writer.h"
+#include "src/format/ring.h"
+#include "src/import/importer.h"
+
+namespace crosscut::import {
+namespace {
+
+using format::Code;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+namespace fs = std::filesystem;
+
+constexpr uint64_t kFrom = 1000;  // tick 1000 = 0 ns; one tick is 2 ns
+
+// The words of one stream, written at ticks that are given in ns.
+class Words {
+ public:
+  Words& At(uint64_t ns, uint64_t code, std::vector<uint64_t> payload = {}) {
+    words.push_back((kFrom + ns / 2) << format::kCodeBits | code);
+    words.insert(words.end(), payload.begin(), payload.end());
+    return *this;
+  }
+  Words& Name(uint32_t id, const std::string& text, format::NameAttributes attributes = {}) {
+    At(0, format::kName, {id, attributes.Pack(), text.size()});
+    return Tail(text);
+  }
+  Words& Meta(const std::string& key, const std::string& value) {
+    At(0, format::kMeta, {key.size(), value.size(), 0});
+    return Tail(key).Tail(value);
+  }
+  Words& Thread(uint64_t ns, uint64_t track, uint64_t flags) {
+    return At(ns, format::kThread, {track, 100 + track, flags, kFrom + ns / 2});
+  }
+  std::vector<uint64_t> words;
+
+ private:
+  Words& Tail(const std::string& text) {
+    std::vector<uint64_t> tail((text.size() + 7) / 8);
+    std::memcpy(tail.data(), text.data(), text.size());
+    words.insert(words.end(), tail.begin(), tail.end());
+    return *this;
+  }
+};
+
+uint64_t TickOf(uint64_t ns) { return kFrom + ns / 2; }
+
+class Native : public ::testing::Test {
+ protected:
+  Native() : dir_(fs::path(::testing::TempDir()) / ("native-" + std::to_string(getpid()))) {
+    fs::remove_all(dir_);
+    fs::create_directories(dir_);
+    std::ofstream(dir_ / "run.json")
+        << R"({"format": 1, "started_realtime_ns": 7, "command": ["python", "a b.py"]})";
+  }
+  ~Native() override { fs::remove_all(dir_); }
+
+  // Session words that every process writes: clock, start.
+  Words Session() {
+    Words session;
+    session.At(0, format::kStart, {TickOf(0)});
+    session.At(0, format::kAnchor, {format::kClockMonotonic, TickOf(0), 0, 10});
+    session.At(1000, format::kAnchor, {format::kClockMonotonic, TickOf(1000), 1000, 20});
+    return session;
+  }
+
+  void Write(const std::string& key, const Words& session, std::vector<Words> threads,
+             bool finish = true) {
+    auto file = base::OpenFile((dir_ / (key + ".crosscut")).string(), base::OpenMode::kCreateNew);
+    ASSERT_TRUE(file.ok());
+    format::LogIdentity identity;
+    identity.nonce = ++nonce_;
+    identity.pid = 4000000 + static_cast<int64_t>(nonce_);
+    identity.start_tick = TickOf(0);
+    auto log = format::LogWriter::Create(std::move(*file), identity);
+    ASSERT_TRUE(log.ok());
+    ASSERT_TRUE((*log)->AppendSession({0, 0, TickOf(0), session.words}).ok());
+    for (uint32_t i = 0; i < threads.size(); ++i) {
+      const format::Piece piece{0, 0, TickOf(0), threads[i].words};
+      ASSERT_TRUE((*log)->AppendEvents(i + 1, {&piece, 1}).ok());
+    }
+    ASSERT_TRUE(!finish || (*log)->Finish().ok());
+  }
+
+  trace::Trace Read() {
+    auto trace = Import(dir_.string());
+    EXPECT_TRUE(trace.ok()) << trace.status().message();
+    return trace.ok() ? std::move(*trace) : trace::Trace();
+  }
+
+  fs::path dir_;
+  uint64_t nonce_ = 0;
+};
+
+format::NameAttributes Attributes(format::Kind kind, format::Layer layer, uint32_t probe = 0) {
+  format::NameAttributes attributes;
+  attributes.kind = kind;
+  attributes.layer = layer;
+  attributes.probe = probe;
+  return attributes;
+}
+
+TEST_F(Native, ReadsNamesSpansAndFactsOfAProcess) {
+  Words session = Session();
+  session.Meta("pid", "77").Meta("script", "/somewhere/train.py").Meta("color", "blue");
+  session.Meta("source:pytorch:state", "on").Meta("source:pytorch:version", "2.13");
+  session.Name(0x100, "aten::mm", Attributes(format::kKindSpan, format::kLayerFramework, 0x102));
+  session.Name(0x101, "forward", Attributes(format::kKindOperation, format::kLayerNone));
+  session.Name(0x102, "op", Attributes(format::kKindText, format::kLayerNone));
+  session.At(0, format::kProbeCost, {0x102, 10, 20, 25, 35, 100});
+  session.At(900, format::kStop, {format::kStopExit});
+  Words main;
+  main.Thread(10, 1, format::kThreadIsMain | format::kLayerPython);
+  main.At(100, 0x101).At(200, 0x100).At(200, format::kArg, {0x102, 5});
+  main.At(300, format::kEnd).At(400, format::kEndNamed, {0x101});
+  Write("p77-1", session, {main});
+  const trace::Trace trace = Read();
+  ASSERT_EQ(trace.processes.size(), 1u);
+  const trace::Process& process = trace.processes[0];
+  EXPECT_EQ(trace.command, "python 'a b.py'");
+  EXPECT_EQ(process.pid, 77);
+  EXPECT_EQ(trace.text(process.name), "train.py");
+  EXPECT_TRUE(process.complete) << trace.text(process.why_incomplete);
+  EXPECT_EQ(process.start_ns, 0);
+  EXPECT_EQ(process.end_ns, 900);
+  ASSERT_EQ(process.sources.size(), 1u);
+  EXPECT_EQ(trace.text(process.sources[0].version), "2.13");
+  ASSERT_EQ(process.probes.size(), 1u);
+  EXPECT_EQ(process.probes[0].high_ps, 35);
+  ASSERT_EQ(trace.tracks.size(), 1u);
+  const trace::Track& track = trace.tracks[0];
+  EXPECT_TRUE(track.main);
+  EXPECT_EQ(track.os_id, 101);
+  EXPECT_THAT(track.spans.begin_ns, ElementsAre(100, 200));
+  EXPECT_THAT(track.spans.end_ns, ElementsAre(400, 300));
+  const trace::Name& op = trace.name(track.spans.name[1]);
+  EXPECT_EQ(op.layer, trace::Layer::kFramework);
+  EXPECT_EQ(trace.text(op.probe), "op");
+  EXPECT_THAT(track.args.value, ElementsAre(5));
+  EXPECT_THAT(track.base, ElementsAre(trace::Layer::kPython));
+  EXPECT_EQ(process.lead.value, 0u);
+  EXPECT_FALSE(trace.damaged);
+}
+
+TEST_F(Native, JoinsStepsAndKeepsThemOffTheStack) {
+  Words session = Session();
+  session.Name(0x100, "step", Attributes(format::kKindStep, format::kLayerNone));
+  session.Name(0x101, "f", Attributes(format::kKindSpan, format::kLayerNative));
+  session.At(900, format::kStop, {format::kStopExit});
+  Words main;
+  main.Thread(0, 1, format::kThreadIsMain);
+  main.At(100, 0x100).At(100, format::kStepLevel, {0, 3}).At(150, 0x101);
+  main.At(200, 0x100).At(200, format::kStepLevel, {1, format::kStepAfterSwitch});
+  main.At(300, format::kEnd).At(400, format::kEndNamed, {0x100});
+  Write("p1-1", session, {main});
+  const trace::Trace trace = Read();
+  const auto& steps = trace.processes[0].steps;
+  ASSERT_EQ(steps.size(), 2u);
+  EXPECT_EQ(steps[0].end_ns, 200);
+  EXPECT_EQ(steps[0].level, 3);
+  EXPECT_EQ(steps[1].level, 0);
+  EXPECT_TRUE(steps[1].after_switch);
+  EXPECT_EQ(steps[1].end_ns, 400);
+  EXPECT_THAT(trace.tracks[0].spans.end_ns, ElementsAre(300));
+}
+
+TEST_F(Native, ExcludesPausesAndTheTimeBetweenSessions) {
+  Words session = Session();
+  session.Name(0x100, "f", Attributes(format::kKindSpan, format::kLayerNative));
+  session.At(100, format::kPause).At(200, format::kResume);
+  session.At(300, format::kStop, {format::kStopAsked});
+  session.At(500, format::kStart, {TickOf(500)}).At(800, format::kStop, {format::kStopExit});
+  Words main;
+  main.Thread(0, 1, 0).At(50, 0x100);
+  main.Thread(600, 1, 0).At(650, 0x100).At(700, format::kEnd).At(750, format::kEnd);
+  Write("p1-1", session, {main});
+  const trace::Trace trace = Read();
+  const trace::Process& process = trace.processes[0];
+  ASSERT_EQ(process.paused.size(), 2u);
+  EXPECT_EQ(process.paused[0].begin_ns, 100);
+  EXPECT_EQ(process.paused[0].end_ns, 200);
+  EXPECT_EQ(process.paused[1].begin_ns, 300);
+  EXPECT_EQ(process.paused[1].end_ns, 500);
+  EXPECT_EQ(process.end_ns, 800);
+  EXPECT_THAT(trace.tracks[0].spans.end_ns, ElementsAre(300, 700));
+  EXPECT_EQ(trace.tracks[0].unbalanced, 1);
+}
+
+TEST_F(Native, EndsAKilledProcessAtItsLastWordAndSaysSo) {
+  Words session = Session();
+  session.Name(0x100, "f", Attributes(format::kKindSpan, format::kLayerNative));
+  Words main;
+  main.Thread(0, 1, 0).At(1500, 0x100);
+  Words other;
+  other.Thread(10, 2, 0).At(2000, 0x100);
+  Write("p1-1", session, {main, other}, /*finish=*/false);
+  const trace::Trace trace = Read();
+  EXPECT_EQ(trace.processes[0].end_ns, 2000);
+  EXPECT_FALSE(trace.processes[0].complete);
+  EXPECT_THAT(std::string(trace.text(trace.processes[0].why_incomplete)), HasSubstr("killed"));
+  EXPECT_THAT(trace.tracks[0].spans.end_ns, ElementsAre(2000));
+  EXPECT_EQ(trace.tracks[0].unfinished, 1);
+}
+
+TEST_F(Native, LinksParentsFlowsCountersAndLosses) {
+  Words session = Session();
+  session.Meta("script", "a.py");
+  session.Name(0x100, "f", Attributes(format::kKindSpan, format::kLayerNative));
+  const uint64_t shared = uint64_t{1} << 63 | 9;
+  Words main;
+  main.Thread(0, 1, 0).At(100, 0x100).At(110, format::kFlowOut, {shared}).At(120, format::kEnd);
+  main.At(130, format::kCounter, {0x100, 42});
+  main.At(300, format::kDrop, {format::kDropFull, 7, TickOf(200), TickOf(280)});
+  Write("p1-1", session, {main});
+  Words child = Session();
+  child.Meta("parent_key", "p1-1").Meta("start_method", "fork");
+  child.Name(0x100, "g", Attributes(format::kKindSpan, format::kLayerNative));
+  Words thread;
+  thread.Thread(150, 1, 0).At(160, 0x100).At(170, format::kFlowIn, {shared}).At(180, format::kEnd);
+  thread.At(400, format::kThreadEnd);
+  Write("p2-2", child, {thread});
+  const trace::Trace trace = Read();
+  ASSERT_EQ(trace.processes.size(), 2u);
+  const size_t forked = trace.text(trace.processes[1].key) == "p2-2" ? 1 : 0;
+  EXPECT_EQ(trace.processes[forked].parent.value, 1 - forked);
+  EXPECT_EQ(trace.text(trace.processes[forked].name), "a.py");
+  ASSERT_EQ(trace.flows.size(), 1u);
+  EXPECT_NE(trace.flows[0].from_track, trace.flows[0].to_track);
+  EXPECT_EQ(trace.counters.at(0).value.at(0), 42);
+  for (const trace::Track& track : trace.tracks) {
+    const bool is_child = track.process.value == forked;
+    ASSERT_EQ(track.losses.size(), is_child ? 0u : 1u);
+    if (is_child) {
+      EXPECT_EQ(track.end_ns, 400);
+    } else {
+      EXPECT_EQ(track.losses[0].count, 7);
+    }
+  }
+}
+
+TEST_F(Native, GoesOnBehindADamagedPlaceAndTells) {
+  Words session = Session();
+  session.Name(0x100, "f", Attributes(format::kKindSpan, format::kLayerNative));
+  std::vector<Words> threads(2);
+  threads[0].Thread(0, 1, 0);
+  threads[1].Thread(0, 2, 0);
+  for (uint64_t i = 0; i < 400; ++i) {
+    for (Words& words : threads) words.At(2 * i, 0x100).At(2 * i + 1, format::kEnd);
+  }
+  Write("p1-1", session, threads);
+  const fs::path log = dir_ / "p1-1.crosscut";
+  std::fstream file(log, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(static_cast<std::streamoff>(fs::file_size(log) / 2));
+  file.put('\x5a').put('\xa5');
+  file.close();
+  const trace::Trace trace = Read();
+  EXPECT_TRUE(trace.damaged);
+  ASSERT_FALSE(trace.gaps.empty());
+  EXPECT_THAT(trace.gaps[0], HasSubstr("p1-1"));
+}
+
+TEST_F(Native, SaysWhatIsNoRun) {
+  EXPECT_EQ(Import((dir_ / "nothing").string()).status().code(), Status::Code::kNotFound);
+  std::ofstream(dir_ / "x") << "hello";
+  EXPECT_EQ(Import((dir_ / "x").string()).status().code(), Status::Code::kInvalid);
+}
+
+}  // namespace
+}  // namespace crosscut::import
