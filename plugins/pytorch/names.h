@@ -27,7 +27,7 @@ struct UserName {
 // Names whose address identifies them while nobody calls Forget().
 class AddressCache {
  public:
-  // The id of the operator whose name stands at `name`; 0, the id of no name, where they have run out.
+  // The id of the operator whose name stands at `name`; 0 (no name) where names have run out.
   uint32_t Find(const char* name) {
     for (size_t at = Home(name);; at = (at + 1) & kMask) {
       const char* key = slots_[at].name.load(std::memory_order_acquire);
@@ -64,7 +64,7 @@ class TextCache {
  public:
   constexpr explicit TextCache(Scope scope) : scope_(scope) {}
 
-  // The id of `name`, which may be changed or freed after the call; 0, the id of no name, where they have run out.
+  // The id of `name`, which may be changed or freed after the call; 0 where names have run out.
   uint32_t Find(const char* name);
 
  private:

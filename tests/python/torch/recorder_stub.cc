@@ -129,7 +129,9 @@ CROSSCUT_API void stub_reset(void) {
   }
 }
 CROSSCUT_API int stub_threads(void) { return static_cast<int>(threads.size()); }
-CROSSCUT_API int stub_chunks(int thread) { return static_cast<int>(threads[thread]->chunks.size()); }
+CROSSCUT_API int stub_chunks(int thread) {
+  return static_cast<int>(threads[thread]->chunks.size());
+}
 CROSSCUT_API const uint64_t* stub_chunk(int thread, int i) { return threads[thread]->chunks[i]; }
 CROSSCUT_API const char* stub_name(uint32_t id) {
   return id >= kFirstName && id - kFirstName < names.size() ? names[id - kFirstName].c_str() : "";
