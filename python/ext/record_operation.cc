@@ -364,8 +364,11 @@ void AfterForkInChild() {
   if (this_stack != nullptr) this_stack->next = nullptr;
   threads.mutex.unlock();
   ForgetOpenOperations();
-  // The thread's first event: where the recorder follows forks, it opens the child's own log.
-  crosscut_base(CROSSCUT_PYTHON);
+  // The child's first event: where the recorder follows forks, it opens the child's own log.
+  if (crosscut_recording()) {
+    crosscut_instant(crosscut_intern("forked", SIZE_MAX, CROSSCUT_SPAN, CROSSCUT_LAYER_NONE, 0, 0));
+    crosscut_base(CROSSCUT_PYTHON);
+  }
 }
 
 void ThisThreadRunsPython() {

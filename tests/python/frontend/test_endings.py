@@ -25,7 +25,7 @@ ENDINGS = {
     "raises in atexit": "import atexit; print('out', flush=True); atexit.register(lambda: 1 / 0)",
     "ends its main thread": "import ctypes, threading, time; print('out', flush=True); "
                             "threading.Thread(target=time.sleep, args=(0.1,)).start(); "
-                            "ctypes.CDLL(None).syscall(60, 5)",
+                            "ctypes.CDLL(None).pthread_exit(None)",
     "dies of a signal it handles first": "import os, signal\n"
                                          "def end(n, f):\n"
                                          "    print('handled', flush=True)\n"
