@@ -5,6 +5,7 @@
  *    interpreter starts, which brings in the package once the interpreter is ready;
  *  - the command of `crosscut record` itself, where it is no Python, gets a session, so that the
  *    process appears in the report.
+ *  - a process that leaves by _exit (os._exit, a child of multiprocessing) tells its session.
  * Prints nothing, changes no variable but CROSSCUT_PARENT. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /* ---- Python ------------------------------------------------------------------------------------
@@ -179,6 +181,17 @@ static void StartSession(const char* program) {
   start(NULL);
   if (*key() != '\0') setenv("CROSSCUT_PARENT", key(), 1);
 }
+
+/* ---- _exit -------------------------------------------------------------------------------------
+ * libcrosscut stores its function here when it is loaded; see src/runtime/api.cc. */
+__attribute__((visibility("default"))) void (*crosscut_preload_at_exit)(void);
+
+__attribute__((visibility("default"), noreturn)) void _exit(int status) {
+  void (*at_exit)(void) = crosscut_preload_at_exit;
+  if (at_exit != NULL) at_exit();
+  for (;;) syscall(SYS_exit_group, status);
+}
+__attribute__((visibility("default"), noreturn)) void _Exit(int status) { _exit(status); }
 
 /* package_dir: this library stands in crosscut/lib. */
 static int FindPackage(void) {

@@ -107,7 +107,6 @@ void ProcessReader::State::TakeRing(RingSnapshot snapshot) {
 void ProcessReader::State::Judge() {
   info.finished = log != nullptr && log->complete();
   if (info.finished) {
-    info.stopped = true;
     info.liveness = has_ring ? ring.owner : base::Liveness::kUnknown;
     return;
   }
@@ -278,7 +277,7 @@ Status ProcessReader::ForEachSession(const std::function<Status(const WordBatch&
     for (size_t at = 0; at < batch.words.size(); at += EventLength(batch.words, at)) {
       const uint64_t code = batch.words[at] & kCodeMask;
       if (code == kStop) state_->info.stopped = true;
-      if (code == kStart) state_->info.stopped = state_->info.finished;
+      if (code == kStart) state_->info.stopped = false;
     }
     return visit(batch);
   };

@@ -45,8 +45,9 @@ struct ProcessInfo {
   // Read from what stands behind the session: 0 until both ForEach calls are done.
   uint64_t log_words = 0, ring_words = 0, duplicate_words = 0;
   std::string problem;        // why log or ring could not be read at all; "" otherwise
-  // Neither cut off nor damaged nor still running.
-  bool complete() const { return finished || (stopped && problem.empty()); }
+  // It ended by its own will and nothing was cut off. A killed process whose ring was reaped is
+  // finished but not complete. Requires: ForEachSession was called.
+  bool complete() const { return stopped && problem.empty(); }
 };
 
 class ProcessReader {

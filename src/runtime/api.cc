@@ -1,4 +1,5 @@
 // The C API's session half: each function is one call of Session or Recorder.
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,8 +21,14 @@ void ChildAfterFork() { Session::Get().InForkedChild(); }
 char main_thread_mark;
 void MainThreadEnds(void*) { Session::Get().OnMainThreadEnd(); }
 
+void ProcessLeaves() { Session::Get().OnUnderscoreExit(); }
+
 __attribute__((constructor)) void LoadLibrary() {
   Session::Get().Init();
+  // libcrosscut_preload calls it in _exit().
+  if (void* slot = dlsym(RTLD_DEFAULT, "crosscut_preload_at_exit")) {
+    *static_cast<void (**)()>(slot) = &ProcessLeaves;
+  }
   (void)pthread_atfork(nullptr, nullptr, &ChildAfterFork);
   pthread_key_t main_thread;
   if (syscall(SYS_gettid) == getpid() && pthread_key_create(&main_thread, &MainThreadEnds) == 0) {

@@ -207,6 +207,13 @@ void Session::AtExit() {
   if (!broken_.load()) MarkStop(Now(), format::kStopExit);
 }
 
+// A vfork child shares this memory: only the owner's leaving counts.
+void Session::OnUnderscoreExit() {
+  if (state() == kOff) return;
+  const format::RingHeader* header = rings_[ring_index_].header();
+  if (header->pid == getpid() && format::RingLoad(header->stop_reason) == 0) AtExit();
+}
+
 void Session::MarkStop(uint64_t tick, format::StopReason reason) {
   const uint64_t payload = reason;
   format::RingHeader* header = rings_[ring_index_].header();

@@ -76,6 +76,8 @@ class Session {
   void NameProcess(const char* name);
 
   void AtExit();
+  // The process leaves by _exit(): no handler of exit() has run.
+  void OnUnderscoreExit();
   // The main thread ends by pthread_exit(): the program ends with its own last thread, not ours.
   void OnMainThreadEnd();
   void InForkedChild();
