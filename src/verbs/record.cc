@@ -184,7 +184,9 @@ Status WriteRunJson(const RecordOptions& options) {
   const ssize_t written = write(fd, text.data(), text.size());
   const int error = written < 0 ? errno : ENOSPC;
   close(fd);
-  if (written != static_cast<ssize_t>(text.size())) return Status::Io(path + ": " + strerror(error));
+  if (written != static_cast<ssize_t>(text.size())) {
+    return Status::Io(path + ": " + strerror(error));
+  }
   return {};
 }
 

@@ -198,8 +198,8 @@ def test_without_a_session_nothing_is_kept_and_nothing_is_made(tmp_path):
             "with crosscut.operation('x'): assert crosscut._record.open_depth() == 0\n"
             "assert crosscut.step() == 0 and not crosscut.active() and not crosscut.stop()\n"
             "print(os.listdir('.'))\n")
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True,
-                          env=environment(PYTHONPATH=str(PACKAGE.parent)), check=True)
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True, text=True,
+                          capture_output=True, env=environment(PYTHONPATH=str(PACKAGE.parent)))
     assert done.stdout == "[]\n"
 
 

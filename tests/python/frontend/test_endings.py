@@ -19,7 +19,8 @@ ENDINGS = {
     "dies of SIGSEGV": "import ctypes; print('out', flush=True); ctypes.string_at(0)",
     "leaves by C's exit": "import ctypes; print('out', flush=True); ctypes.CDLL(None).exit(9)",
     "leaves from a thread": "import os, threading; print('out', flush=True); "
-                            "t = threading.Thread(target=os._exit, args=(11,)); t.start(); t.join()",
+                            "t = threading.Thread(target=os._exit, args=(11,)); "
+                            "t.start(); t.join()",
     "is interrupted": "import os, signal, time; print('out', flush=True); "
                       "os.kill(os.getpid(), signal.SIGINT); time.sleep(5)",
     "raises in atexit": "import atexit; print('out', flush=True); atexit.register(lambda: 1 / 0)",

@@ -56,7 +56,8 @@ def test_children_of_every_start_method_have_their_own_log_and_know_their_parent
         "    import crosscut\n"
         "    print('main', crosscut._record.process_key(), flush=True)\n"
         "    for method in ('fork', 'spawn', 'forkserver'):\n"
-        "        process = multiprocessing.get_context(method).Process(target=work, args=(method,))\n"
+        "        context = multiprocessing.get_context(method)\n"
+        "        process = context.Process(target=work, args=(method,))\n"
         "        process.start(); process.join()\n"
         "    subprocess.run([sys.executable, '-c', 'pass'])\n"))
     done = recorder.record(sys.executable, script)
@@ -94,8 +95,7 @@ def test_the_users_own_sitecustomize_runs_and_is_the_one_that_is_seen(recorder):
 
 
 def test_without_a_sitecustomize_none_is_seen(recorder):
-    done = recorder.record(sys.executable, "-c", "import sys; print('sitecustomize' in sys.modules)")
-    assert done.stdout == "False\n"
+    assert recorder.python("import sys; print('sitecustomize' in sys.modules)") == "False\n"
 
 
 def test_an_error_in_the_users_sitecustomize_is_told_as_without_us(recorder):
