@@ -20,6 +20,14 @@ inline int64_t NowNs() {
   return int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
 }
 
+// CPU time of this thread: for work that never waits, the same as wall time on a quiet machine, and
+// what it would have been on a busy one.
+inline int64_t CpuNs() {
+  timespec t;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
+}
+
 struct Variant {
   std::string name;
   std::function<double()> run;  // ns per item of one round
@@ -35,11 +43,12 @@ inline Spread SpreadOf(std::vector<double> values) {
   return {at(0.5), at(0.25), at(0.75)};
 }
 
-// One line of JSON per variant: its ns, and its ratio to variants[0] (A) with spread. variants[1]
-// should be A again: the A/A control.
-inline void Interleave(const char* group, const std::vector<Variant>& variants, int rounds) {
+// By variant, by round: ns per item.
+using Rounds = std::vector<std::vector<double>>;
+
+inline Rounds RunRounds(const std::vector<Variant>& variants, int rounds) {
   std::mt19937 random(12345);
-  std::vector<std::vector<double>> ns(variants.size());
+  Rounds ns(variants.size());
   std::vector<size_t> order(variants.size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;
   for (const Variant& v : variants) v.run();  // warm
@@ -47,6 +56,13 @@ inline void Interleave(const char* group, const std::vector<Variant>& variants, 
     std::shuffle(order.begin(), order.end(), random);
     for (size_t i : order) ns[i].push_back(variants[i].run());
   }
+  return ns;
+}
+
+// One line of JSON per variant: its ns, and its ratio to variants[0] (A) with spread. variants[1]
+// should be A again: the A/A control.
+inline Rounds Interleave(const char* group, const std::vector<Variant>& variants, int rounds) {
+  const Rounds ns = RunRounds(variants, rounds);
   for (size_t i = 0; i < variants.size(); ++i) {
     std::vector<double> ratio;
     for (int r = 0; r < rounds; ++r) ratio.push_back(ns[i][r] / ns[0][r]);
@@ -57,12 +73,23 @@ inline void Interleave(const char* group, const std::vector<Variant>& variants, 
         group, variants[i].name.c_str(), n.median, n.q25, n.q75, q.median, q.q25, q.q75, rounds);
   }
   std::fflush(stdout);
+  return ns;
 }
 
-// Values that are no ratio of rounds: bytes, one-off times.
+// A value that is no ratio of rounds: bytes, one-off times.
 inline void Print(const char* group, const char* name, double value, const char* unit) {
   std::printf("{\"group\": \"%s\", \"name\": \"%s\", \"value\": %.4f, \"unit\": \"%s\"}\n", group,
               name, value, unit);
+  std::fflush(stdout);
+}
+
+// The same with the quartiles of its rounds.
+inline void Print(const char* group, const char* name, const std::vector<double>& values,
+                  const char* unit) {
+  const Spread s = SpreadOf(values);
+  std::printf("{\"group\": \"%s\", \"name\": \"%s\", \"value\": %.4f, \"value_q25\": %.4f, "
+              "\"value_q75\": %.4f, \"unit\": \"%s\"}\n",
+              group, name, s.median, s.q25, s.q75, unit);
   std::fflush(stdout);
 }
 
