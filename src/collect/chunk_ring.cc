@@ -2,9 +2,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <string.h>
+#include <linux/futex.h>
+#include <stdint.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "src/base/fault_point.h"
@@ -30,8 +32,7 @@ int Populate(void* at, size_t bytes) {
 
 // Before Linux 5.14: all space at once, so that no store can meet a full file system.
 int AllocateAll(int fd, size_t bytes) {
-  const int error = posix_fallocate(fd, 0, static_cast<off_t>(bytes));
-  return error;
+  return posix_fallocate(fd, 0, static_cast<off_t>(bytes));
 }
 
 // A shared mapping of `fd` at an address aligned to a chunk, or null with errno.
@@ -86,7 +87,8 @@ int ChunkRing::Create(const char* path, uint64_t chunks) {
     header()->next_fill = 1;
     header()->first_fill = 1;
     Prepare(kFirstPrepared);
-    if (prepared() < 3) error = limit_errno_ != 0 ? limit_errno_ : ENOSPC;
+    const int limit = limit_errno_.load();
+    if (prepared() < 3) error = limit != 0 ? limit : ENOSPC;
   }
   if (error != 0) {
     if (base_ != nullptr) munmap(base_, bytes_);
@@ -115,34 +117,52 @@ uint32_t ChunkRing::IndexOf(const uint64_t* chunk) const {
   return static_cast<uint32_t>(static_cast<size_t>(offset) / kRingChunkBytes);
 }
 
-uint64_t* ChunkRing::Claim(uint32_t track, uint64_t tick, bool for_session) {
-  // The count goes down first: whoever got past it finds a bit.
+bool ChunkRing::TakeCount(uint32_t reserved) {
   uint32_t have = clean_.load(std::memory_order_relaxed);
   do {
-    if (have <= (for_session ? 0 : kReservedForSession)) return nullptr;
+    if (have <= reserved) return false;
   } while (!clean_.compare_exchange_weak(have, have - 1, std::memory_order_acquire));
+  return true;
+}
+
+// The caller has taken its count: there is a bit for it.
+uint64_t* ChunkRing::TakeClean() {
   for (uint32_t w = 0;; w = w + 1 == clean_words_ ? 0 : w + 1) {
     uint64_t bits = clean_bits_[w].load(std::memory_order_relaxed);
     while (bits != 0) {
       const int bit = __builtin_ctzll(bits);
       const uint64_t mask = uint64_t{1} << bit;
       const uint64_t before = clean_bits_[w].fetch_and(~mask, std::memory_order_acq_rel);
-      if ((before & mask) == 0) {
-        bits = before & ~mask;
-        continue;
-      }
-      uint64_t* at = chunk(w * 64 + static_cast<uint32_t>(bit));
-      const uint64_t fill = std::atomic_ref(header()->next_fill).fetch_add(1);
-      claimed_.fetch_add(1, std::memory_order_relaxed);
-      at[format::kChunkBaseTick] = tick;
-      at[format::kChunkTrack] = track;
-      at[format::kChunkDrained] = 0;
-      at[format::kChunkReserved] = 0;
-      format::RingStore(at[format::kChunkState],
-                        format::PackChunkState(fill, format::kChunkActive));
-      return at;
+      if ((before & mask) != 0) return chunk(w * 64 + static_cast<uint32_t>(bit));
+      bits = before & ~mask;
     }
   }
+}
+
+uint64_t* ChunkRing::Claim(uint32_t track, uint64_t tick, bool for_session) {
+  const uint32_t reserved = for_session ? 0 : kReservedForSession;
+  while (!TakeCount(reserved)) {
+    const int saved = errno;
+    const bool more = PrepareOne();
+    Hurry();
+    errno = saved;
+    if (!more) return nullptr;
+  }
+  uint64_t* at = TakeClean();
+  const uint64_t fill = std::atomic_ref(header()->next_fill).fetch_add(1);
+  claimed_.fetch_add(1, std::memory_order_relaxed);
+  at[format::kChunkBaseTick] = tick;
+  at[format::kChunkTrack] = track;
+  at[format::kChunkDrained] = 0;
+  at[format::kChunkReserved] = 0;
+  format::RingStore(at[format::kChunkState], format::PackChunkState(fill, format::kChunkActive));
+  return at;
+}
+
+void ChunkRing::Hurry() {
+  if (wake_ == nullptr || hurried_.exchange(true, std::memory_order_relaxed)) return;
+  wake_->fetch_add(1);
+  syscall(SYS_futex, wake_, FUTEX_WAKE_PRIVATE, INT32_MAX, nullptr, nullptr, 0);
 }
 
 format::RingDropSlot* ChunkRing::DropSlotFor(uint32_t track, format::DropReason reason,
@@ -197,9 +217,10 @@ void ChunkRing::Recycle(uint32_t index) {
   uint64_t* at = chunk(index);
   const uint64_t fill = format::ChunkFill(at[format::kChunkState]);
   format::RingStore(at[format::kChunkState], format::PackChunkState(fill, format::kChunkFree));
-  std::atomic_thread_fence(std::memory_order_seq_cst);
-  memset(at + format::kRingChunkHeaderWords, 0,
-         kRingChunkBytes - format::kRingChunkHeaderWords * 8);
+  // Each behind the state: a reader that finds a word cleared finds the chunk free, too.
+  for (size_t i = format::kRingChunkHeaderWords; i < format::kRingChunkWords; ++i) {
+    format::RingStore<uint64_t>(at[i], 0);
+  }
   MarkClean(index);
 }
 
@@ -211,18 +232,24 @@ void ChunkRing::MarkClean(uint32_t index) {
   clean_.fetch_add(1, std::memory_order_release);
 }
 
+bool ChunkRing::PrepareOne() {
+  if (limit_errno_.load(std::memory_order_relaxed) != 0) return false;
+  uint32_t next = next_.load(std::memory_order_relaxed);
+  do {
+    if (next >= chunk_count_) return false;
+  } while (!next_.compare_exchange_weak(next, next + 1, std::memory_order_relaxed));
+  const int error = Populate(chunk(next), kRingChunkBytes);
+  if (error != 0 && error != ENOSYS) {
+    limit_errno_.store(error, std::memory_order_relaxed);
+    return false;
+  }
+  prepared_.fetch_add(1, std::memory_order_release);
+  MarkClean(next);
+  return true;
+}
+
 void ChunkRing::Prepare(uint32_t more) {
-  uint32_t next = prepared_.load(std::memory_order_relaxed);
-  if (limit_errno_ != 0 || next >= chunk_count_) return;
-  if (more > chunk_count_ - next) more = chunk_count_ - next;
-  for (; more > 0; --more, ++next) {
-    const int error = Populate(chunk(next), kRingChunkBytes);
-    if (error != 0 && error != ENOSYS) {
-      limit_errno_ = error;
-      break;
-    }
-    MarkClean(next);
-    prepared_.store(next + 1, std::memory_order_release);
+  while (more-- > 0 && PrepareOne()) {
   }
 }
 

@@ -13,7 +13,7 @@ namespace crosscut::record {
 class ChunkRing {
  public:
   static constexpr uint32_t kReservedForSession = 2;  // clean chunks that threads do not get
-  static constexpr uint32_t kFirstPrepared = 24;
+  static constexpr uint32_t kFirstPrepared = 8;
 
   // Creates the file (0600, never over an existing one), maps it and prepares the first chunks.
   // The header is zero but for its sizes; the caller fills it and stores the magic. Returns 0 or
@@ -36,11 +36,15 @@ class ChunkRing {
   uint32_t prepared() const { return prepared_.load(std::memory_order_acquire); }
   uint32_t clean() const { return clean_.load(std::memory_order_relaxed); }
   uint64_t claimed() const { return claimed_.load(std::memory_order_relaxed); }
-  bool limited() const { return limit_errno_ != 0; }  // fewer chunks than asked could be had
-  int limit_errno() const { return limit_errno_; }
+  // No chunk is left to prepare: all are in use, or no more could be had.
+  bool exhausted() const {
+    return limit_errno_.load(std::memory_order_relaxed) != 0 ||
+           next_.load(std::memory_order_relaxed) >= chunk_count_;
+  }
 
-  // Any thread, lock-free, no system call. Null when there is no clean chunk. `for_session` may
-  // take the reserved ones.
+  // Any thread, lock-free; a system call only where no clean chunk is left and one can be prepared,
+  // which it then does itself (and calls the drain to prepare more). Null when every chunk is in
+  // use. `for_session` may take the reserved ones. Leaves errno alone.
   uint64_t* Claim(uint32_t track, uint64_t tick, bool for_session);
   // The track's slot for losses of this reason, taken if need be; the shared one if all are taken.
   format::RingDropSlot* DropSlotFor(uint32_t track, format::DropReason reason, uint64_t tick);
@@ -50,10 +54,17 @@ class ChunkRing {
   // The drain only. TakeFull fills `indices` (room for chunk_count()) and returns how many.
   uint32_t TakeFull(uint32_t* indices);
   void Recycle(uint32_t index);
-  // Makes `more` further chunks usable: space allocated, pages present, marked clean.
+  // Makes `more` further chunks usable: space allocated, pages present, marked clean. Any thread.
   void Prepare(uint32_t more);
+  // The futex that a thread bumps which had to prepare a chunk itself, once until AnswerHurry().
+  void CallWhenShort(std::atomic<uint32_t>* wake) { wake_ = wake; }
+  void AnswerHurry() { hurried_.store(false, std::memory_order_relaxed); }
 
  private:
+  bool TakeCount(uint32_t reserved);
+  uint64_t* TakeClean();
+  bool PrepareOne();
+  void Hurry();
   void MarkClean(uint32_t index);
   uint32_t IndexOf(const uint64_t* chunk) const;
 
@@ -65,9 +76,12 @@ class ChunkRing {
   std::atomic<uint32_t>* next_full_ = nullptr;  // index + 1 of the chunk pushed before
   std::atomic<uint32_t> full_head_{0};          // index + 1
   std::atomic<uint32_t> clean_{0};
-  std::atomic<uint32_t> prepared_{0};
+  std::atomic<uint32_t> next_{0};      // the next chunk to prepare
+  std::atomic<uint32_t> prepared_{0};  // how many are
   std::atomic<uint64_t> claimed_{0};
-  int limit_errno_ = 0;
+  std::atomic<int> limit_errno_{0};
+  std::atomic<uint32_t>* wake_ = nullptr;
+  std::atomic<bool> hurried_{false};
 };
 
 }  // namespace crosscut::record

@@ -22,10 +22,10 @@ namespace {
 constexpr size_t kStackBytes = 512 << 10;
 constexpr uint32_t kShortSleepUs = 1000;
 constexpr uint32_t kLongSleepUs = 20'000;
-constexpr uint32_t kFewestClean = 32;
-constexpr uint32_t kBusyClaims = 8;   // per pass: someone records in earnest
-constexpr uint32_t kBusyClean = 256;  // 16 MiB ahead of him
+constexpr uint32_t kFewestClean = 16;
+constexpr uint32_t kPassesAhead = 8;  // clean chunks for so many passes like the busiest of late
 constexpr uint32_t kPrepareAtOnce = 64;
+constexpr uint32_t kSpareWhenKeeping = 256;
 constexpr int64_t kAnchorEveryNs = 1'000'000'000;
 constexpr uint32_t kBatchChunks = format::kLogBatchWords / format::kRingChunkWords;
 
@@ -64,7 +64,7 @@ uint32_t TrackAt(const uint64_t* chunk, uint32_t from) {
 
 format::Piece PieceOf(const uint64_t* chunk, uint32_t from, uint32_t end) {
   format::Piece piece;
-  piece.fill = format::ChunkFill(chunk[format::kChunkState]);
+  piece.fill = format::ChunkFill(format::RingLoad(chunk[format::kChunkState]));
   piece.first_word = from;
   piece.base_tick = chunk[format::kChunkBaseTick];
   piece.words = {chunk + from, end - from};
@@ -87,10 +87,12 @@ int Drain::Start(const DrainOptions& options, int log_fd) {
   failed_ = false;
   idle_ = false;
   claimed_before_ = 0;
+  busiest_ = 0;
   next_anchor_ns_ = 0;
   sleep_us_ = kShortSleepUs;
   long_names_ = 0;
   ready_.store(0);
+  options.ring->CallWhenShort(&wake_);
 
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
@@ -177,10 +179,10 @@ void Drain::AfterFork() {
   answered_.store(asked_.load());
 }
 
+// Not where something happened since the last pass began.
 void Drain::Sleep() {
-  const uint32_t seen = wake_.load();
-  if (requests_.load() != 0) return;
-  FutexWait(&wake_, seen, idle_ ? -1 : sleep_us_);
+  if (requests_.load() == 0) FutexWait(&wake_, seen_, idle_ ? -1 : sleep_us_);
+  seen_ = wake_.load();
 }
 
 void Drain::Run() {
@@ -213,6 +215,7 @@ void Drain::Run() {
 void Drain::Pass(uint32_t requests) {
   Recorder& recorder = Recorder::Get();
   format::RingHeader* header = options_.ring->header();
+  if (CROSSCUT_FAULT("drain.hold")) return;
   format::RingStore(header->drain_tick, ClockNow());
   idle_ = recorder.phase() == Phase::kOff && requests == 0;
   PrepareAhead();
@@ -257,14 +260,17 @@ void Drain::PrepareAhead() {
   const uint64_t claimed = ring->claimed();
   const uint64_t claims = claimed - claimed_before_;
   claimed_before_ = claimed;
-  uint64_t target = claims * 4;
-  if (target < kFewestClean) target = kFewestClean;
-  if (claims >= kBusyClaims && target < kBusyClean) target = kBusyClean;
+  busiest_ -= (busiest_ + 7) / 8;
+  if (claims > busiest_) busiest_ = claims;
+  const uint64_t target = busiest_ * kPassesAhead > kFewestClean ? busiest_ * kPassesAhead
+                                                                 : uint64_t{kFewestClean};
+  ring->AnswerHurry();
   if (ring->clean() < target) {
     const uint64_t more = target - ring->clean();
     ring->Prepare(static_cast<uint32_t>(more < kPrepareAtOnce ? more : kPrepareAtOnce));
   }
-  sleep_us_ = claims >= 4 || ring->clean() < kFewestClean ? kShortSleepUs : sleep_us_ * 2;
+  const bool hurry = claims >= 4 || (ring->clean() < kFewestClean && !ring->exhausted());
+  sleep_us_ = hurry ? kShortSleepUs : sleep_us_ * 2;
   if (sleep_us_ > kLongSleepUs) sleep_us_ = kLongSleepUs;
 }
 
@@ -414,10 +420,9 @@ void Drain::FlushOpen() {
 void Drain::KeepNewest(uint32_t count) {
   for (uint32_t i = 0; i < count; ++i) kept_[kept_count_++] = full_[i];
   const uint32_t chunks = options_.ring->chunk_count();
-  const uint32_t spare = chunks / 4 < kBusyClean ? chunks / 4 : kBusyClean;
+  const uint32_t spare = chunks / 4 < kSpareWhenKeeping ? chunks / 4 : kSpareWhenKeeping;
   uint32_t gone = 0;
-  while (gone < kept_count_ && options_.ring->clean() < spare &&
-         options_.ring->prepared() == chunks) {
+  while (gone < kept_count_ && options_.ring->clean() < spare && options_.ring->exhausted()) {
     Overwrite(kept_[gone++]);
   }
   for (uint32_t i = gone; i < kept_count_; ++i) kept_[i - gone] = kept_[i];

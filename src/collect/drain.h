@@ -78,7 +78,8 @@ class Drain {
   pthread_t thread_ = {};
   std::atomic<bool> running_{false};
   std::atomic<uint32_t> ready_{0};
-  std::atomic<uint32_t> wake_{0};      // futex: bumped by every Ask
+  std::atomic<uint32_t> wake_{0};  // futex: bumped by every Ask and by threads short of chunks
+  uint32_t seen_ = 0;              // of it, when the last pass began
   std::atomic<uint32_t> requests_{0};
   std::atomic<uint32_t> asked_{0}, answered_{0};
   std::atomic<uint64_t> log_bytes_{0};
@@ -97,6 +98,7 @@ class Drain {
   Open* open_ = nullptr;
   uint32_t open_count_ = 0;
   uint64_t claimed_before_ = 0;
+  uint64_t busiest_ = 0;  // claims of a pass, of late
   int64_t next_anchor_ns_ = 0;
   uint32_t sleep_us_ = 1000;
   uint32_t long_names_ = 0;  // ids below were looked at

@@ -1,9 +1,10 @@
 // The recording side of the process: every thread's way from an event to a published word.
 //
 // The inline path of crosscut.h ends here whenever it cannot go on: first event of a thread, end
-// of a chunk, control steps, pauses, a full ring. Nothing here locks, allocates or makes a system
-// call after a thread's first event; a thread's own stream is written by that thread alone. The
-// session stream (names, anchors, facts) is written under a lock.
+// of a chunk, control steps, pauses, a full ring. Nothing here locks or allocates after a thread's
+// first event, and nothing makes a system call but a claim that finds the drain too late with clean
+// chunks (ChunkRing::Claim). A thread's own stream is written by that thread alone. The session
+// stream (names, anchors, facts) is written under a lock.
 //
 // Phases. Off: every thread's `enabled` is 0. On: 1 (2 until the thread has its chunk). Hidden
 // (control steps and pauses): 2; begins are only remembered, ends of spans begun before are

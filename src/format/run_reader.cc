@@ -79,9 +79,12 @@ bool ReadString(const std::string& json, size_t* at, std::string* out) {
 
 }  // namespace
 
-std::string JsonStringMember(const std::string& json, const std::string& key) {
+namespace {
+
+// Where the value of a top-level member begins; npos if there is none.
+size_t MemberValue(const std::string& json, const std::string& key) {
   int depth = 0;
-  std::string text, value;
+  std::string text;
   for (size_t i = 0; i < json.size();) {
     const char c = json[i];
     if (c == '{' || c == '[') ++depth;
@@ -90,16 +93,27 @@ std::string JsonStringMember(const std::string& json, const std::string& key) {
       ++i;
       continue;
     }
-    if (!ReadString(json, &i, &text)) return "";
+    if (!ReadString(json, &i, &text)) return std::string::npos;
     const size_t colon = json.find_first_not_of(" \t\r\n", i);
     if (colon == std::string::npos || json[colon] != ':') continue;
     i = colon + 1;
-    if (depth != 1 || text != key) continue;
-    size_t quote = json.find_first_not_of(" \t\r\n", i);
-    if (quote == std::string::npos || json[quote] != '"') return "";
-    return ReadString(json, &quote, &value) ? value : "";
+    if (depth == 1 && text == key) return json.find_first_not_of(" \t\r\n", i);
   }
-  return "";
+  return std::string::npos;
+}
+
+}  // namespace
+
+std::string JsonStringMember(const std::string& json, const std::string& key) {
+  size_t at = MemberValue(json, key);
+  std::string value;
+  if (at == std::string::npos || json[at] != '"') return "";
+  return ReadString(json, &at, &value) ? value : "";
+}
+
+int64_t JsonIntegerMember(const std::string& json, const std::string& key) {
+  const size_t at = MemberValue(json, key);
+  return at == std::string::npos ? 0 : strtoll(json.c_str() + at, nullptr, 10);
 }
 
 struct RunReader::State {
@@ -124,6 +138,17 @@ std::vector<RingSnapshot> ReadRings(const std::vector<std::string>& dirs, uint64
     }
   }
   return rings;
+}
+
+// A ring with no log of its nonce is left over from a removed run whose directory's number this
+// run's directory has now, where it is older than this run or its log's name stands for another.
+bool IsStale(const RingSnapshot& ring, const std::string& dir, int64_t run_began) {
+  const int64_t ring_began = ring.header.anchor_realtime_ns;
+  if (run_began != 0 && ring_began != 0 && ring_began < run_began) return true;
+  const std::string name = ring.header.log_name;
+  if (name.empty() || name.find('/') != std::string::npos) return false;  // said as its problem
+  Result<std::unique_ptr<LogReader>> log = LogReader::Open(dir + "/" + name);
+  return log.ok() && (*log)->identity().nonce != ring.header.nonce;
 }
 
 }  // namespace
@@ -167,8 +192,9 @@ Result<std::unique_ptr<RunReader>> RunReader::Open(const std::string& dir) {
     process->Judge();
     state->processes.emplace_back(new ProcessReader(std::move(process)));
   }
+  const int64_t run_began = JsonIntegerMember(state->run_json, "started_realtime_ns");
   for (size_t i = 0; i < rings.size(); ++i) {
-    if (used[i]) continue;
+    if (used[i] || IsStale(rings[i], dir, run_began)) continue;
     auto process = std::make_unique<ProcessReader::State>();
     process->TakeRing(std::move(rings[i]));
     process->Judge();
