@@ -12,6 +12,19 @@ struct Pair {
 };
 using AnyFunction = uint64_t (*)(Pair, Pair, uint64_t);
 
+namespace {
+
+__thread bool t_known __attribute__((tls_model("initial-exec")));
+
+// Whoever calls through a table runs Python: outside spans the thread is in that layer, unless
+// something has said otherwise since.
+__attribute__((noinline)) void FirstCall() {
+  if (t_known) return;
+  t_known = true;
+  crosscut_base(CROSSCUT_PYTHON);
+}
+
+}  // namespace
 }  // namespace crosscut::pycalls
 
 using crosscut::pycalls::AnyFunction;
@@ -27,7 +40,11 @@ __attribute__((visibility("hidden"), used)) uint64_t CrosscutPycallsCall(Pair ab
                                                                          uint32_t index) {
   const Entry* entry = &crosscut::pycalls::g_entries[index];
   const auto original = reinterpret_cast<AnyFunction>(entry->original);
-  if (__builtin_expect(!crosscut_recording(), 0)) return original(ab, cd, e);
+  const uint32_t enabled = crosscut_this_thread->enabled;
+  if (__builtin_expect(enabled != 1, 0)) {
+    if (enabled == 0) return original(ab, cd, e);
+    crosscut::pycalls::FirstCall();
+  }
   const uint32_t operation = entry->operation;
   if (__builtin_expect(operation != 0, 0)) crosscut_begin_inline(operation);
   crosscut_begin_inline(entry->name);

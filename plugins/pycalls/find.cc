@@ -148,6 +148,8 @@ int Finder::PatchModule(PyObject* module, const Choice& choice) {
 
 int Finder::PatchType(PyTypeObject* type, const Choice& choice) {
   if (type == &PyBaseObject_Type || type == &PyType_Type) return 0;
+  // Some static types (_socket.socket) are readied only when they are first looked into.
+  if (PyType_Ready(type) < 0) return -1;
   const Ref dict = DictOf(type);
   return dict ? PatchItems(dict.get(), nullptr, choice) : 0;
 }
