@@ -71,6 +71,13 @@ Status NativeImport::TakeProcess(format::ProcessReader* reader) {
   trace::Process& process = builder_.process(id);
   FillProcess(&builder_, info, session, &process);
   FillWindow(info, session, clock, {events.first_tick(), events.last_tick()}, &process);
+  const std::string_view ticks = session.Meta("ticks");
+  process.clocks.push_back({builder_.Text(ticks.empty() ? "ticks" : ticks), clock.anchors(),
+                            clock.error_ns()});
+  if (clock.backward() != 0) {
+    gaps_.push_back("Process " + info.key + ": " + std::to_string(clock.backward()) +
+                    " readings of its clock ran backward and were left out.");
+  }
   if (const std::string_view lead = session.Meta("lead_track"); !lead.empty()) {
     uint32_t track = 0;
     std::from_chars(lead.data(), lead.data() + lead.size(), track);

@@ -147,6 +147,9 @@ TEST_F(Native, ReadsNamesSpansAndFactsOfAProcess) {
   EXPECT_THAT(track.base, ElementsAre(trace::Layer::kPython));
   EXPECT_EQ(process.lead.value, 0u);
   EXPECT_FALSE(trace.damaged);
+  ASSERT_EQ(process.clocks.size(), 1u);
+  EXPECT_EQ(process.clocks[0].anchors, 2);
+  EXPECT_EQ(process.clocks[0].error_ns, 20);
 }
 
 TEST_F(Native, JoinsStepsAndKeepsThemOffTheStack) {

@@ -30,15 +30,14 @@ void AddSteps(const ReportData& data, const DocumentOptions& options, Document* 
   Section section;
   section.heading = "Steps";
   section.grid.heads = {{"process", false}, {"kind", false}, {"steps"}, {"control"}, {"median"},
-                        {"p10"}, {"p90"}, {"fastest"}, {"slowest"}};
+                        {"p10"}, {"p90"}, {"slowest"}};
   for (size_t row = 0; row < summary.rows(); ++row) {
     section.grid.rows.push_back(
         {ProcessName(data, summary.Text("process", row)),
          CleanText(summary.Text("kind", row), kNameBytes),
          Count(summary.Int("steps", row)), Count(summary.Int("control_steps", row)),
          Time(summary.Int("median_ns", row)), Time(summary.Int("p10_ns", row)),
-         Time(summary.Int("p90_ns", row)), Time(summary.Int("min_ns", row)),
-         Time(summary.Int("max_ns", row))});
+         Time(summary.Int("p90_ns", row)), Time(summary.Int("max_ns", row))});
   }
   for (size_t row = 0; row < std::min(outliers.rows(), options.outliers); ++row) {
     std::string line = "Unusual: step " + std::to_string(outliers.Int("step", row)) + " took " +

@@ -1,6 +1,7 @@
 #include "src/report/text.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "src/base/json_text.h"
 #include "src/report/document.h"
@@ -46,10 +47,20 @@ std::string Pad(const std::string& text, size_t columns, bool right) {
   return right ? blanks + text : text + blanks;
 }
 
+// A set of layers stands on as many lines as it has layers: "framework", "+python".
+std::vector<std::string> HeadLines(const std::string& text) {
+  std::vector<std::string> lines(1);
+  for (const char c : text) {
+    if (c == '+' && !lines.back().empty()) lines.emplace_back();
+    lines.back() += c;
+  }
+  return lines;
+}
+
 class TextReport {
  public:
   explicit TextReport(const TextOptions& options)
-      : width_(static_cast<size_t>(std::max(60, options.width))), color_(options.color) {}
+      : width_(static_cast<size_t>(std::max(80, options.width))), color_(options.color) {}
 
   std::string Render(const Document& document);
 
@@ -89,7 +100,8 @@ void TextReport::Wrap(const std::string& text, const std::string& first,
 std::vector<size_t> TextReport::Widths(const Grid& grid) const {
   std::vector<size_t> widths;
   for (size_t c = 0; c < grid.heads.size(); ++c) {
-    size_t width = Columns(grid.heads[c].text);
+    size_t width = 0;
+    for (const auto& head : HeadLines(grid.heads[c].text)) width = std::max(width, Columns(head));
     for (const auto& row : grid.rows) width = std::max(width, Columns(row[c]));
     widths.push_back(width);
   }
@@ -120,7 +132,19 @@ void TextReport::AddGrid(const Grid& grid) {
     text.resize(text.find_last_not_of(' ') + 1);
     return text;
   };
-  out_ += Paint(kDim, line([&](size_t c) { return grid.heads[c].text; })) + "\n";
+  std::vector<std::vector<std::string>> heads;
+  size_t lines = 0;
+  for (const Grid::Head& head : grid.heads) {
+    heads.push_back(HeadLines(head.text));
+    lines = std::max(lines, heads.back().size());
+  }
+  for (size_t i = 0; i < lines; ++i) {
+    const std::string text = line([&](size_t c) {
+      const size_t above = lines - heads[c].size();
+      return i < above ? std::string() : heads[c][i - above];
+    });
+    out_ += Paint(kDim, text) + "\n";
+  }
   for (size_t row = 0; row < grid.rows.size(); ++row) {
     const std::string text = line([&](size_t c) { return grid.rows[row][c]; });
     const bool total = grid.last_is_total && row + 1 == grid.rows.size();
@@ -154,7 +178,7 @@ std::string TextReport::Render(const Document& document) {
 
 std::string RenderText(const ReportData& data, const TextOptions& options) {
   DocumentOptions document;
-  document.layer_columns = static_cast<size_t>(std::clamp((options.width - 56) / 13, 2, 7));
+  document.layer_columns = static_cast<size_t>(std::clamp((options.width - 56) / 12, 2, 7));
   return TextReport(options).Render(MakeDocument(data, document));
 }
 

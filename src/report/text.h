@@ -8,7 +8,7 @@
 namespace crosscut::report {
 
 struct TextOptions {
-  int width = 100;     // columns; at least 60 are used
+  int width = 100;     // columns; at least 80 are used
   bool color = false;  // ANSI bold and dim
 };
 

@@ -12,7 +12,7 @@ struct Exported {
   bool incomplete = false;  // as Output::incomplete
 };
 
-// kNotFound where there is no format `to`. Nothing is left at `file` where it fails.
+// kUnsupported where there is no format `to`. Nothing is left at `file` where it fails.
 Result<Exported> Export(const std::string& path, const std::string& to, const std::string& file);
 
 // "name  description" a line.

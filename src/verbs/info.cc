@@ -33,8 +33,9 @@ std::string ProcessLines(const trace::Trace& trace, uint32_t index) {
   }
   out += "\n  window    " + report::FormatNs(Length(process)) + ", " +
          (process.complete ? "complete" : "incomplete: " + Clean(trace, process.why_incomplete));
-  out += "\n  holds     " + FormatCount(spans) + " spans on " + FormatCount(tracks) +
-         " tracks, " + FormatCount(static_cast<int64_t>(process.steps.size())) + " steps";
+  const auto steps = static_cast<int64_t>(process.steps.size());
+  out += "\n  holds     " + FormatCount(spans) + " spans, " + FormatCount(tracks) +
+         (tracks == 1 ? " track, " : " tracks, ") + FormatCount(steps) + " steps";
   if (losses > 0) out += "; " + FormatCount(losses) + " events are missing";
   for (const auto& [key, value] : process.meta) {
     out += "\n  " + Clean(trace, key) + " = " + Clean(trace, value);

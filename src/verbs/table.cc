@@ -7,6 +7,13 @@
 namespace crosscut::verbs {
 
 Result<Output> Table(const std::string& path, const std::string& name, TableFormat format) {
+  std::string known;
+  bool found = false;
+  for (const auto& entry : analyze::TableList()) {
+    known += known.empty() ? entry.name : std::string(", ") + entry.name;
+    found = found || name == entry.name;
+  }
+  if (!found) return Status::Unsupported("no table " + name + "; there are " + known);
   auto input = ReadInput(path);
   if (!input.ok()) return input.status();
   const auto table = analyze::ComputeTable((*input)->trace, *(*input)->context, name);

@@ -10,7 +10,7 @@ namespace crosscut::verbs {
 
 enum class TableFormat { kCsv, kJson };
 
-// kNotFound, with the names there are, where there is no table `name`.
+// kUnsupported, with the names there are, where there is no table `name`.
 Result<Output> Table(const std::string& path, const std::string& name, TableFormat format);
 
 // "name  description" a line.

@@ -1,0 +1,116 @@
+#include "src/report/text.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "src/base/json_text.h"
+#include "src/report/document.h"
+#include "src/report/json.h"
+#include "src/report/markdown.h"
+#include "src/report/table_text.h"
+
+namespace crosscut::report {
+namespace {
+
+using analyze::Column;
+using analyze::Integers;
+using analyze::Reals;
+using analyze::Table;
+using analyze::Texts;
+
+ReportData Sample(const std::string& name) {
+  ReportData data;
+  data.title = name;
+  data.facts = {{"Command", "python " + name}, {"Run", name}};
+  data.gaps = {"Something is missing from " + name + ", and this sentence goes on for long."};
+  data.tables.push_back({"processes",
+                         {{"process", Texts{"p1"}}, {"pid", Integers{7}}, {"name", Texts{name}},
+                          {"wall_ns", Integers{1000}}, {"excluded_ns", Integers{0}}},
+                         {}});
+  data.tables.push_back({"overlap",
+                         {{"process", Texts{"p1", "p1", "p1"}},
+                          {"operation", Texts{name, name, ""}},
+                          {"layers", Texts{"python", "framework+python", ""}},
+                          {"device", Integers{0, 1, 0}},
+                          {"ns", Integers{500, 300, 200}},
+                          {"corrected_ns", Integers{400, 300, 200}}},
+                         {}});
+  return data;
+}
+
+size_t Columns(std::string_view line) {
+  size_t columns = 0, skip;
+  for (; !line.empty(); ++columns) {
+    const size_t n = base::Utf8Length(line, &skip);
+    line.remove_prefix(n == 0 ? skip : n);
+  }
+  return columns;
+}
+
+TEST(Text, FitsTheTerminalAndHoldsNothingThatATerminalObeys) {
+  const std::string hostile = std::string("a\x1b[2J\r\n\x07 b\xff \xe2\x80\xae c \x9b") +
+                              std::string(300, 'x');
+  for (const int width : {80, 100, 200}) {
+    const std::string text = RenderText(Sample(hostile), {width, false});
+    size_t at = 0;
+    while (at < text.size()) {
+      const size_t end = text.find('\n', at);
+      const std::string_view line = std::string_view(text).substr(at, end - at);
+      if (line.find(' ', 4) != std::string_view::npos && line.find("xxx") == line.npos) {
+        EXPECT_LE(Columns(line), static_cast<size_t>(width)) << line;
+      }
+      for (const char c : line) ASSERT_GE(static_cast<unsigned char>(c), 0x20) << text;
+      at = end + 1;
+    }
+    EXPECT_EQ(text.find("\xe2\x80\xae"), std::string::npos);
+    EXPECT_EQ(text.find('\xff'), std::string::npos);
+  }
+}
+
+TEST(Text, SaysFirstWhatIsMissing) {
+  ReportData data = Sample("train.py");
+  EXPECT_EQ(RenderText(data, {}).substr(0, 23), "! Something is missing ");
+  data.gaps.clear();
+  EXPECT_EQ(RenderText(data, {}).substr(0, 19), "Nothing is missing:");
+}
+
+TEST(Text, ShowsNumbersOfTheTables) {
+  const std::string text = RenderText(Sample("train.py"), {});
+  for (const char* part : {"80.0 %", "800 ns", "700 ns", "+python", "unknown",
+                           "(no operation)", "in all", "1.000 µs"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+  }
+}
+
+TEST(Text, HasColoursOnlyWhereTheyAreWanted) {
+  EXPECT_EQ(RenderText(Sample("a"), {100, false}).find('\x1b'), std::string::npos);
+  EXPECT_NE(RenderText(Sample("a"), {100, true}).find("\x1b[1m"), std::string::npos);
+}
+
+TEST(Markdown, KeepsNamesFromBeingMarkup) {
+  const std::string text = RenderMarkdown(Sample("a|b`<i>*x*"));
+  EXPECT_NE(text.find("a\\|b\\`\\<i\\>\\*x\\*"), std::string::npos) << text;
+}
+
+TEST(TableText, QuotesCellsThatASpreadsheetWouldRun) {
+  Table table{"t",
+              {{"text", Texts{"=1+1", "-2", "a\"b", "line\nbreak", "plain"}},
+               {"n", Integers{-1, 2, analyze::kMissing, 4, 5}},
+               {"r", Reals{0.5, std::numeric_limits<double>::quiet_NaN(), 1, 2, 3}}},
+              {}};
+  EXPECT_EQ(RenderCsv(table),
+            "text,n,r\n\"'=1+1\",-1,0.5\n\"'-2\",2,\n\"a\"\"b\",,1\n\"line\nbreak\",4,2\n"
+            "plain,5,3\n");
+  EXPECT_NE(RenderJson(table).find("\"n\": [-1, 2, null, 4, 5]"), std::string::npos);
+  EXPECT_NE(RenderJson(table).find("\"r\": [0.5, null, 1, 2, 3]"), std::string::npos);
+}
+
+TEST(TableText, KeepsIntegersExact) {
+  const int64_t large = 9'007'199'254'740'993;  // no double is that number
+  const Table table{"t", {{"ns", Integers{large}}}, {}};
+  EXPECT_NE(RenderJson(table).find("9007199254740993"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace crosscut::report
