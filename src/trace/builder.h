@@ -1,4 +1,3 @@
-#include <cstdio>
 // Makes a Trace: importers and tests tell what happened on each track, in any interleaving of
 // tracks, and get properly nested spans, matched arrows and the repairs counted.
 //
@@ -85,7 +84,6 @@ class TrackBuilder {
 
   int64_t Advance(int64_t at) {
     if (at < last_ns_) [[unlikely]] {
-      fprintf(stderr, "back %ld track %u n %zu\n", (long)(last_ns_ - at), id_.value, track_.spans.size());
       ++track_.clamped;
       return last_ns_;
     }
