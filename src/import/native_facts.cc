@@ -50,7 +50,7 @@ std::string WhyIncomplete(const format::ProcessInfo& info, const NativeSession& 
   }
   if (info.complete()) return "";
   if (info.liveness == base::Liveness::kAlive) return "it is still running";
-  return "it ended without stopping (killed, aborted, or left by _exit or exec)";
+  return "it ended without stopping (killed, aborted, or replaced by exec)";
 }
 
 }  // namespace
