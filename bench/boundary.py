@@ -4,7 +4,6 @@ Run under `crosscut record --sources=pycalls --control-steps=0`. Prints one JSON
 """
 
 import sys
-import time
 
 import numpy
 import torch
@@ -29,19 +28,20 @@ def main():
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 31
     array, tensor = numpy.ones(3), torch.ones(3)
     loops = {"ndarray.item": repeat(lambda: array.item(0)), "Tensor.dim": repeat(tensor.dim),
-             "ndarray + ndarray": repeat(lambda: array + array), "time.time": repeat(time.time)}
+             "ndarray + ndarray": repeat(lambda: array + array),
+             "torch.relu": repeat(lambda: torch.relu(tensor))}
     for name, body in loops.items():
         for line in harness.interleave(f"boundary call: {name}", {
-            "unprofiled": lambda: timed(body, CALLS),
-            "unprofiled again (A/A)": lambda: timed(body, CALLS),
-            "crosscut": lambda: with_crosscut(body, CALLS),
+            "unprofiled": lambda: timed(body, CALLS, harness.cpu_ns),
+            "unprofiled again (A/A)": lambda: timed(body, CALLS, harness.cpu_ns),
+            "crosscut": lambda: with_crosscut(body, CALLS, harness.cpu_ns),
         }, rounds):
             print(line.to_json(), flush=True)
     body = mlp_steps(40)
     for line in harness.interleave("boundary: MLP step", {
-        "unprofiled": lambda: timed(body, 40),
-        "unprofiled again (A/A)": lambda: timed(body, 40),
-        "crosscut": lambda: with_crosscut(body, 40),
+        "unprofiled": lambda: timed(body, 40, harness.wall_ns),
+        "unprofiled again (A/A)": lambda: timed(body, 40, harness.wall_ns),
+        "crosscut": lambda: with_crosscut(body, 40, harness.wall_ns),
     }, rounds):
         print(line.to_json(), flush=True)
     crosscut.resume()

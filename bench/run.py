@@ -11,11 +11,12 @@ import os
 import pathlib
 import platform
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
+
+import harness
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "release"
@@ -27,10 +28,11 @@ CROSSCUT = PACKAGE / "crosscut" / "bin" / "crosscut"
 BOUNDS = [
     ("span", "span, inline", "ratio", None, 1.12),
     ("span", "span, C ABI", "ratio", None, 1.25),
-    ("disabled", "disabled span, C ABI", "ns", None, 3.0),
+    ("disabled", "disabled span, inline", "ns", None, 1.5),
+    ("disabled", "disabled mark, C ABI", "ns", None, 1.5),
     ("op:", "crosscut", "added_ns", "torch.profiler", 0.30),
     ("step:", "crosscut", "added_ns", "torch.profiler", 0.40),
-    ("step: MLP", "crosscut", "ratio", None, 1.20),
+    ("step, with the boundary: MLP", "crosscut", "ratio", None, 1.20),
     ("boundary call:", "crosscut", "added_ns", None, 35.0),
     ("boundary: MLP", "crosscut", "ratio", None, 1.03),
     ("operation scope", "crosscut.operation, recording", "ns",
@@ -43,14 +45,17 @@ BOUNDS = [
     ("Python call, 3.11", "crosscut", "added_ns", "VizTracer (no C calls)", 0.7),
     ("Python call, 3.12", "crosscut", "added_ns", "VizTracer (no C calls)", 0.5),
     ("Python call, 3.13", "crosscut", "added_ns", "VizTracer (no C calls)", 0.5),
-    ("stop", "stop with 1 M events held, median", "value", None, 10.0),
+    ("stop", "stop with 1 M events held", "value", None, 10.0),
+    ("stop", "peak memory beyond before the start", "value", None, 64.0),
+    ("stop", "events lost", "value", None, 0.0),
     ("pack", "repeating, bytes per span", "value", None, 3.5),
     ("pack", "random, bytes per span", "value", None, 5.0),
     ("pack", "repeating, ns per span", "value", None, 20.0),
     ("pack", "random, ns per span", "value", None, 35.0),
     ("engine", "keyed overlap", "value", None, -20.0),
     ("report", "10 M spans, text", "value", None, 3.0),
-    ("report", "10 M spans, page", "value", None, 5.0),
+    ("report", "10 M spans, page in all", "value", None, 3.0),
+    ("report", "10 M spans, size of the page", "value", None, 5.0),
 ]
 
 
@@ -62,12 +67,12 @@ def output_lines(command, env=None, timeout=900):
     return [json.loads(line) for line in result.stdout.splitlines() if line.startswith("{")]
 
 
-def recorded(script, flags, rounds, python=sys.executable):
+def recorded(script, flags, arguments, python=sys.executable):
     """Lines of a suite that runs under `crosscut record`."""
     with tempfile.TemporaryDirectory() as run:
         env = dict(os.environ, PYTHONPATH=f"{PACKAGE}:{ROOT / 'bench'}")
         return output_lines([CROSSCUT, "record", "-o", f"{run}/run", "--control-steps=0", *flags,
-                             "--", python, ROOT / "bench" / script, str(rounds)], env)
+                             "--", python, ROOT / "bench" / script, *map(str, arguments)], env)
 
 
 def other_pythons():
@@ -78,50 +83,102 @@ def other_pythons():
     return []
 
 
+def with_viztracer(python):
+    """An environment of that interpreter's own that has VizTracer, the version a fresh machine gets.
+
+    Made once and kept; without a way to install it the interpreter itself, and no VizTracer line.
+    """
+    version = subprocess.run([python, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"],
+                             capture_output=True, text=True, check=True).stdout.strip()
+    home = ROOT / "build" / f"bench-venv-{version}"
+    inside = home / "bin" / "python"
+    ready = home / "ready"
+    if ready.exists():
+        return inside
+    shutil.rmtree(home, ignore_errors=True)
+    home.parent.mkdir(exist_ok=True)
+    for command in ([python, "-m", "venv", home],
+                    [inside, "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
+                     "viztracer"]):
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode != 0:
+            print(f"bench: no VizTracer for Python {version}: {done.stderr[-500:]}",
+                  file=sys.stderr)
+            return python
+    ready.touch()
+    return inside
+
+
 def suite_native(rounds):
     return (output_lines([BUILD / "bench" / "bench_spans"]) +
             output_lines([BUILD / "bench" / "bench_format"]) +
             output_lines([BUILD / "bench" / "bench_engine"]))
 
 
+def suite_stop(rounds):
+    with tempfile.TemporaryDirectory() as work:
+        run = f"{work}/run"
+        lines = output_lines([BUILD / "bench" / "bench_stop", run, str(rounds)])
+        drops = subprocess.run([CROSSCUT, "table", run, "drops", "--format=json"], check=True,
+                               capture_output=True, text=True)
+        lost = sum(json.loads(drops.stdout)["columns"]["count"])
+        lines.append(value("stop", "events lost", [lost], "events"))
+    return lines + output_lines([sys.executable, ROOT / "bench" / "stop_torch.py"])
+
+
+def value(group, name, values, unit):
+    q25, median, q75 = harness.quartiles(values)
+    return {"group": group, "name": name, "value": median, "value_q25": q25, "value_q75": q75,
+            "unit": unit}
+
+
+def timed_report(run, flags, count):
+    seconds = []
+    for _ in range(count):
+        begin = time.monotonic()
+        subprocess.run([CROSSCUT, "report", run, *flags], check=True, capture_output=True)
+        seconds.append(time.monotonic() - begin)
+    return seconds
+
+
 def suite_report(rounds):
-    """A run of 10 M spans: seconds of the text report, size of the page."""
+    """A run of 10 M spans: seconds of the full report as text and as a page, the page's size."""
     with tempfile.TemporaryDirectory() as work:
         run, page = f"{work}/run", f"{work}/report.html"
         subprocess.run([BUILD / "bench" / "record_spans", run, "10"], check=True)
-        subprocess.run([CROSSCUT, "info", run], check=True, capture_output=True)  # reaps
-        seconds = []
-        for _ in range(max(3, rounds // 6)):
-            begin = time.monotonic()
-            subprocess.run([CROSSCUT, "report", run], check=True, capture_output=True)
-            seconds.append(time.monotonic() - begin)
-        subprocess.run([CROSSCUT, "report", run, "--format=html", "-o", page], check=True)
-        values = [("10 M spans, text", statistics.median(seconds), "s"),
-                  ("10 M spans, page", os.path.getsize(page) / 1e6, "MB")]
-        return [{"group": "report", "name": n, "value": v, "unit": u} for n, v, u in values]
+        count = max(3, rounds // 4)
+        return [
+            value("report", "10 M spans, text", timed_report(run, [], count), "s"),
+            value("report", "10 M spans, page in all",
+                  timed_report(run, ["--format=html", "-o", page], count), "s"),
+            value("report", "10 M spans, size of the page", [os.path.getsize(page) / 1e6], "MB"),
+        ]
 
 
 def suite_torch(rounds):
-    return recorded("torch_ops.py", [], rounds)
+    """Operators alone beside torch.profiler; then training steps as recorded by default."""
+    return (recorded("torch_ops.py", ["--sources=pytorch"], [rounds]) +
+            recorded("torch_ops.py", [], [rounds, "steps"]))
 
 
 def suite_boundary(rounds):
-    return recorded("boundary.py", ["--sources=pycalls"], rounds)
+    return recorded("boundary.py", ["--sources=pycalls"], [rounds])
 
 
 def suite_operation(rounds):
-    return recorded("operation.py", ["--sources=none"], rounds)
+    return recorded("operation.py", ["--sources=none"], [rounds])
 
 
 def suite_pycalls(rounds):
     lines = []
-    for python in [sys.executable, *other_pythons()]:
-        lines += recorded("pycalls.py", ["--python=calls"], rounds, python)
+    for python in [sys.executable, *map(with_viztracer, other_pythons())]:
+        lines += recorded("pycalls.py", ["--python=calls"], [rounds], python)
     return lines
 
 
-SUITES = {"native": suite_native, "report": suite_report, "torch": suite_torch, "boundary": suite_boundary,
-          "operation": suite_operation, "pycalls": suite_pycalls}
+SUITES = {"native": suite_native, "stop": suite_stop, "report": suite_report,
+          "torch": suite_torch, "boundary": suite_boundary, "operation": suite_operation,
+          "pycalls": suite_pycalls}
 
 
 def verdict(line, lines):
@@ -129,14 +186,14 @@ def verdict(line, lines):
     for group, name, field, of, bound in BOUNDS:
         if not line["group"].startswith(group) or line["name"] != name or field not in line:
             continue
-        value = line[field]
+        measured = line[field]
         if of is not None:
             others = [x for x in lines if x["group"] == line["group"] and x["name"] == of]
             if not others:
                 continue
-            value /= others[0][field]
-        holds = value >= -bound if bound < 0 else value <= bound
-        label = f"{value:.3g} x {of}" if of else f"{value:.3g}"
+            measured /= others[0][field]
+        holds = measured >= -bound if bound < 0 else measured <= bound
+        label = f"{measured:.3g} x {of}" if of else f"{measured:.3g}"
         sign = ">=" if bound < 0 else "<="
         said.append(f"{label} {sign} {abs(bound):g}: {'holds' if holds else 'DOES NOT HOLD'}")
     return "; ".join(said)
@@ -161,7 +218,9 @@ def print_table(lines):
             group = line["group"]
             print(f"\n{group}")
         if "value" in line:
-            numbers = f"{line['value']:>10.3f} {line['unit']}"
+            spread = (f"[{line['value_q25']:.3f}, {line['value_q75']:.3f}]"
+                      if "value_q25" in line else "")
+            numbers = f"{line['value']:>12.3f} {line['unit']:<14} {spread}"
         else:
             added = f"{line['added_ns']:>+10.1f}" if "added_ns" in line else " " * 10
             numbers = (f"{line['ns']:>12.1f} ns {added}   ratio {line['ratio']:.3f} "

@@ -43,25 +43,6 @@ void PinToOneCore() {
   sched_setaffinity(0, sizeof set, &set);
 }
 
-int StopWithAMillionEvents(uint32_t name) {
-  std::vector<double> ms;
-  for (int round = 0; round < 15; ++round) {
-    if (crosscut_start(nullptr) != CROSSCUT_OK) return 1;
-    for (int i = 0; i < 500'000; ++i) {
-      crosscut_begin_inline(name);
-      crosscut_end_inline();
-    }
-    const int64_t begin = NowNs();
-    crosscut_stop();
-    ms.push_back(static_cast<double>(NowNs() - begin) / 1e6);
-    usleep(300'000);
-  }
-  const crosscut::bench::Spread s = crosscut::bench::SpreadOf(ms);
-  crosscut::bench::Print("stop", "stop with 1 M events held, median", s.median, "ms");
-  crosscut::bench::Print("stop", "stop with 1 M events held, q75", s.q75, "ms");
-  return 0;
-}
-
 }  // namespace
 
 int main() {
@@ -79,6 +60,7 @@ int main() {
               {"empty loop again (A/A)", [] { return Burst([] { asm volatile(""); }); }},
               {"disabled span, inline",
                [=] { return Burst([=] { crosscut_begin_inline(name); crosscut_end_inline(); }); }},
+              {"disabled mark, C ABI", [=] { return Burst([=] { crosscut_begin(name); }); }},
               {"disabled span, C ABI",
                [=] { return Burst([=] { crosscut_begin(name); crosscut_end(); }); }}},
              41);
@@ -98,7 +80,5 @@ int main() {
              61);
   crosscut_stop();
   usleep(200'000);
-  const int failed = StopWithAMillionEvents(name);
-  const std::string remove = std::string("rm -rf ") + dir;
-  return std::system(remove.c_str()) == 0 ? failed : 1;
+  return std::system((std::string("rm -rf ") + dir).c_str()) == 0 ? 0 : 1;
 }

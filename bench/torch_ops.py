@@ -5,43 +5,41 @@ variant runs in the same process. Prints one JSON line per variant.
 """
 
 import sys
-import time
 
 import torch
 
 import crosscut
 import harness
-from crosscut import _record
 
 torch.set_num_threads(1)
-OPS = 2000
+OPS = 20_000  # a session of some length: torch.profiler's memory is part of its cost
 
 
-def timed(body, count):
-    begin = time.perf_counter_ns()
+def timed(body, count, clock):
+    begin = clock()
     body()
-    return (time.perf_counter_ns() - begin) / count
+    return (clock() - begin) / count
 
 
-def with_crosscut(body, count):
+def with_crosscut(body, count, clock):
     crosscut.resume()
     try:
-        return timed(body, count)
+        return timed(body, count, clock)
     finally:
         crosscut.pause()
 
 
-def with_torch_profiler(body, count):
+def with_torch_profiler(body, count, clock):
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]):
-        return timed(body, count)
+        return timed(body, count, clock)
 
 
-def comparison(group, body, count, rounds):
+def comparison(group, body, count, rounds, clock):
     for line in harness.interleave(group, {
-        "unprofiled": lambda: timed(body, count),
-        "unprofiled again (A/A)": lambda: timed(body, count),
-        "crosscut": lambda: with_crosscut(body, count),
-        "torch.profiler": lambda: with_torch_profiler(body, count),
+        "unprofiled": lambda: timed(body, count, clock),
+        "unprofiled again (A/A)": lambda: timed(body, count, clock),
+        "crosscut": lambda: with_crosscut(body, count, clock),
+        "torch.profiler": lambda: with_torch_profiler(body, count, clock),
     }, rounds):
         print(line.to_json(), flush=True)
 
@@ -94,14 +92,17 @@ def transformer_steps(steps):
 
 
 def main():
+    """Arguments: rounds, and `steps` to leave the single operators out."""
     crosscut.pause()
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 31
-    comparison("op: add(out=)", add_loop(), OPS, rounds)
-    comparison("op: autograd mul", mul_loop(), OPS, rounds)
-    comparison("step: MLP", mlp_steps(20), 20, rounds)
-    comparison("step: transformer", transformer_steps(5), 5, rounds)
+    of = "step, with the boundary:"
+    if "steps" not in sys.argv[2:]:
+        comparison("op: add(out=)", add_loop(), OPS, rounds, harness.cpu_ns)
+        comparison("op: autograd mul", mul_loop(), OPS, rounds, harness.cpu_ns)
+        of = "step:"
+    comparison(f"{of} MLP", mlp_steps(20), 20, rounds, harness.wall_ns)
+    comparison(f"{of} transformer", transformer_steps(5), 5, rounds, harness.wall_ns)
     crosscut.resume()
-    assert _record is not None
 
 
 if __name__ == "__main__":
