@@ -17,6 +17,7 @@ class TickModel {
  public:
   void Reset() {
     memset(expected_, 0, sizeof expected_);
+    memset(open_, 0, sizeof open_);
     depth_ = 0;
     previous_ = 0;
   }

@@ -53,6 +53,25 @@ TEST(Pack, GivesBackRandomWordsOfEveryKind) {
   }
 }
 
+// A packer that has packed much must store what a fresh unpacker understands.
+TEST(Pack, EveryBatchOfAPackerStandsAlone) {
+  std::mt19937_64 random(11);
+  auto packer = Packer::Create();
+  for (int round = 0; round < 200; ++round) {
+    uint64_t tick = random() >> 20;
+    Piece piece;
+    piece.base_tick = tick;
+    const auto words = RandomEvents(&random, random() % 600, &tick);
+    piece.words = words;
+    Packed packed;
+    ASSERT_TRUE(packer->Pack({&piece, 1}, &packed.columns, &packed.last_tick).ok());
+    packed.events = packer->events();
+    packed.words = words.size();
+    packed.origins.push_back({0, 0, static_cast<uint32_t>(words.size()), piece.base_tick});
+    ASSERT_EQ(UnpackAll(packed), words) << "round " << round;
+  }
+}
+
 TEST(Pack, GivesBackSeveralPiecesWithTheirOwnBases) {
   std::mt19937_64 random(8);
   std::vector<std::vector<uint64_t>> parts;

@@ -1,6 +1,7 @@
 #include "src/format/run_reader.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -140,6 +141,17 @@ std::vector<RingSnapshot> ReadRings(const std::vector<std::string>& dirs, uint64
   return rings;
 }
 
+// When the directory was made, as far as run.json and the file system tell; 0: neither does.
+int64_t RealtimeOfRun(const std::string& dir, const std::string& run_json) {
+  struct statx info;
+  int64_t made = 0;
+  if (statx(AT_FDCWD, dir.c_str(), 0, STATX_BTIME, &info) == 0 &&
+      (info.stx_mask & STATX_BTIME) != 0) {
+    made = int64_t{info.stx_btime.tv_sec} * 1'000'000'000 + info.stx_btime.tv_nsec;
+  }
+  return std::max(made, JsonIntegerMember(run_json, "started_realtime_ns"));
+}
+
 // A ring with no log of its nonce is left over from a removed run whose directory's number this
 // run's directory has now, where it is older than this run or its log's name stands for another.
 bool IsStale(const RingSnapshot& ring, const std::string& dir, int64_t run_began) {
@@ -192,7 +204,7 @@ Result<std::unique_ptr<RunReader>> RunReader::Open(const std::string& dir) {
     process->Judge();
     state->processes.emplace_back(new ProcessReader(std::move(process)));
   }
-  const int64_t run_began = JsonIntegerMember(state->run_json, "started_realtime_ns");
+  const int64_t run_began = RealtimeOfRun(dir, state->run_json);
   for (size_t i = 0; i < rings.size(); ++i) {
     if (used[i] || IsStale(rings[i], dir, run_began)) continue;
     auto process = std::make_unique<ProcessReader::State>();

@@ -330,16 +330,17 @@ TEST_F(RunTest, AnotherRunsRingIsNotOurs) {
 
 TEST_F(RunTest, ARingLeftByARemovedRunWithTheSameDirectoryNumberIsNotOurs) {
   MakeRun();
-  std::ofstream(dir_ + "/run.json") << R"({"format": 1, "started_realtime_ns": 5000})";
+  const int64_t began = time(nullptr) * int64_t{1'000'000'000} + 5'000'000'000;
+  std::ofstream(dir_ + "/run.json") << R"({"format": 1, "started_realtime_ns": )" << began << "}";
   RingBuilder older(1, 99);
   older.Fill(0, 9, 1, Spans(9, 1, 5));
-  older.header().anchor_realtime_ns = 4999;
+  older.header().anchor_realtime_ns = began - 1;
   older.header().pid = 7;
   strcpy(older.header().log_name, "p7-7.crosscut");
   WriteRing(&older);
   RingBuilder namesake(1, 98);  // as old as this run, but the log of its name is another's
   namesake.Fill(0, 9, 1, Spans(9, 1, 5));
-  namesake.header().anchor_realtime_ns = 5000;
+  namesake.header().anchor_realtime_ns = began;
   WriteRing(&namesake);
   EXPECT_EQ((*RunReader::Open(dir_))->processes().size(), 1u);
   EXPECT_EQ(ReadStream(), expected_);
