@@ -272,6 +272,13 @@ TEST(Correction, FindsTheUnrecordedTimesOfAProgramWhoseTruthIsKnown) {
   EXPECT_NEAR(check.reals("inflation")[0], 1.2, 1e-6);
   EXPECT_NEAR(check.reals("scale")[0], 4.0 / 3, 1e-4);
   EXPECT_EQ(check.integers("control_step_ns")[0], 150'000);
+  // Every profiled step loses what its probes cost, control steps lose nothing: all are 150 us.
+  const Table steps = *ComputeTable(program.trace(), context, "steps");
+  for (size_t i = 0; i < steps.rows(); ++i) {
+    EXPECT_NEAR(static_cast<double>(steps.integers("corrected_ns")[i]), 150'000, 50);
+    EXPECT_LE(steps.integers("corrected_low_ns")[i], steps.integers("corrected_ns")[i]);
+    EXPECT_GE(steps.integers("corrected_high_ns")[i], steps.integers("corrected_ns")[i]);
+  }
   const Table layers = *ComputeTable(program.trace(), context, "layers");
   for (size_t i = 0; i < layers.rows(); ++i) {
     const auto got = static_cast<double>(layers.integers("corrected_ns")[i]);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 
 #include "src/analyze/accounting.h"
@@ -115,13 +116,33 @@ std::vector<Outlier> OutliersOf(const trace::Process& process, const ProcessOver
   return out;
 }
 
+// Each step without Crosscut's own cost at `scale`; control steps as they are.
+Integers CorrectedSteps(const trace::Process& process, const ProcessOverlap& overlap,
+                        double scale) {
+  std::vector<double> left(process.steps.size());
+  for (const StepCell& cell : overlap.steps) {
+    if (cell.layers == Bit(trace::Layer::kOverhead)) continue;
+    left[cell.step] += static_cast<double>(cell.ns);
+    if (cell.layers != kControlBit) {
+      left[cell.step] -= scale * static_cast<double>(cell.probe_ps) / 1000;
+    }
+  }
+  Integers out;
+  for (const double ns : left) out.push_back(std::llround(std::max(0.0, ns)));
+  return out;
+}
+
+void Append(const Integers& more, Integers& all) {
+  all.insert(all.end(), more.begin(), more.end());
+}
+
 }  // namespace
 
 Table StepsTable(const trace::Trace& trace, const Context& context) {
   static constexpr const char* kShares[kShareCount] = {"host_ns", "overlap_ns", "device_ns",
                                                        "idle_ns", "unknown_ns", "control_ns"};
   Texts process, kind;
-  Integers step, begin, end, control, level, after, wall;
+  Integers step, begin, end, control, level, after, wall, corrected, low, high;
   std::array<Integers, kShareCount> shares;
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
     const size_t first = step.size();
@@ -137,10 +158,15 @@ Table StepsTable(const trace::Trace& trace, const Context& context) {
       wall.push_back(0);
       for (Integers& share : shares) share.push_back(0);
     }
-    for (const StepCell& cell : context.accounting().processes[p].overlap.steps) {
+    const ProcessAccount& account = context.accounting().processes[p];
+    for (const StepCell& cell : account.overlap.steps) {
       wall[first + cell.step] += cell.ns;
       shares[static_cast<size_t>(ShareOf(cell.layers))][first + cell.step] += cell.ns;
     }
+    const trace::Process& owner = trace.processes[p];
+    Append(CorrectedSteps(owner, account.overlap, account.scale.value), corrected);
+    Append(CorrectedSteps(owner, account.overlap, account.scale.high), low);
+    Append(CorrectedSteps(owner, account.overlap, account.scale.low), high);
   }
   Table table = MakeTable("steps", MakeColumn("process", process), MakeColumn("step", step),
                           MakeColumn("kind", kind), MakeColumn("begin_ns", begin),
@@ -150,6 +176,9 @@ Table StepsTable(const trace::Trace& trace, const Context& context) {
   for (size_t i = 0; i < kShareCount; ++i) {
     table.columns.push_back(MakeColumn(kShares[i], shares[i]));
   }
+  table.columns.push_back(MakeColumn("corrected_ns", corrected));
+  table.columns.push_back(MakeColumn("corrected_low_ns", low));
+  table.columns.push_back(MakeColumn("corrected_high_ns", high));
   return table;
 }
 
