@@ -55,12 +55,12 @@ class SyntheticTrace {
     }
     for (const char* text : {"data", "forward", "backward", "optimizer"}) {
       operations_.push_back({static_cast<uint32_t>(trace_.names.size())});
-      trace_.names.push_back({trace_.strings.Intern(text), trace::Kind::kOperation,
-                              trace::Layer::kNone, false, {}});
+      trace_.names.push_back(
+          {trace_.strings.Intern(text), trace::Kind::kOperation, trace::Layer::kNone, false, {}});
     }
     kernel_ = {static_cast<uint32_t>(trace_.names.size())};
-    trace_.names.push_back({trace_.strings.Intern("kernel"), trace::Kind::kSpan,
-                            trace::Layer::kDevice, false, {}});
+    trace_.names.push_back(
+        {trace_.strings.Intern("kernel"), trace::Kind::kSpan, trace::Layer::kDevice, false, {}});
   }
 
   int64_t Length(double median_ns) {
@@ -218,13 +218,13 @@ void Run() {
   const analyze::ProcessEvents events(synthetic.trace().processes[0]);
   RadixSort sort(synthetic.trace());
   size_t cells = 0;
-  const Rounds ns = Interleave(
-      "engine: ns per interval",
-      {{"bare radix sort of the boundaries", [&] { return sort.NsPerInterval(); }},
-       {"the same again (A/A)", [&] { return sort.NsPerInterval(); }},
-       {"overlap by operation and layer set",
-        [&] { return Overlap(synthetic, names, events, &cells); }}},
-      kRounds);
+  const Rounds ns =
+      Interleave("engine: ns per interval",
+                 {{"bare radix sort of the boundaries", [&] { return sort.NsPerInterval(); }},
+                  {"the same again (A/A)", [&] { return sort.NsPerInterval(); }},
+                  {"overlap by operation and layer set",
+                   [&] { return Overlap(synthetic, names, events, &cells); }}},
+                 kRounds);
   std::vector<double> speed;
   for (const double per_interval : ns[2]) speed.push_back(1e3 / per_interval);
   Print("engine", "keyed overlap", speed, "M intervals/s");

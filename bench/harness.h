@@ -87,9 +87,10 @@ inline void Print(const char* group, const char* name, double value, const char*
 inline void Print(const char* group, const char* name, const std::vector<double>& values,
                   const char* unit) {
   const Spread s = SpreadOf(values);
-  std::printf("{\"group\": \"%s\", \"name\": \"%s\", \"value\": %.4f, \"value_q25\": %.4f, "
-              "\"value_q75\": %.4f, \"unit\": \"%s\"}\n",
-              group, name, s.median, s.q25, s.q75, unit);
+  std::printf(
+      "{\"group\": \"%s\", \"name\": \"%s\", \"value\": %.4f, \"value_q25\": %.4f, "
+      "\"value_q75\": %.4f, \"unit\": \"%s\"}\n",
+      group, name, s.median, s.q25, s.q75, unit);
   std::fflush(stdout);
 }
 

@@ -16,9 +16,7 @@ namespace crosscut {
 namespace {
 
 using format::Piece;
-uint64_t Word(uint64_t tick, uint64_t code) {
-  return tick << format::kCodeBits | code;
-}
+uint64_t Word(uint64_t tick, uint64_t code) { return tick << format::kCodeBits | code; }
 
 constexpr uint64_t kStart = 1'000'000'000'000;
 constexpr double kTicksPerNs = 2.1;
@@ -84,8 +82,9 @@ Status Make(const std::string& dir, size_t spans, bool repeating, uint32_t threa
     last = std::max(last, base);
   }
   std::vector<uint64_t> end;
-  AddAnchor(last, 1'000'000'000 + static_cast<int64_t>(static_cast<double>(last - kStart) /
-                                                       kTicksPerNs), &end);
+  AddAnchor(last,
+            1'000'000'000 + static_cast<int64_t>(static_cast<double>(last - kStart) / kTicksPerNs),
+            &end);
   end.insert(end.end(), {Word(last, format::kStop), format::kStopExit});
   if (Status s = (*log)->AppendSession({0, 0, last, end}); !s.ok()) return s;
   return (*log)->Finish();
@@ -98,8 +97,8 @@ int main(int argc, char** argv) {
   if (argc < 3) return 2;
   const bool repeating = argc < 4 || std::strcmp(argv[3], "random") != 0;
   const auto threads = static_cast<uint32_t>(argc < 5 ? 1 : std::atoi(argv[4]));
-  const crosscut::Status status = crosscut::Make(
-      argv[1], static_cast<size_t>(std::atoll(argv[2])), repeating, threads);
+  const crosscut::Status status =
+      crosscut::Make(argv[1], static_cast<size_t>(std::atoll(argv[2])), repeating, threads);
   if (status.ok()) return 0;
   std::fprintf(stderr, "%s\n", std::string(status.message()).c_str());
   return 1;

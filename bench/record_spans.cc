@@ -1,5 +1,6 @@
-// Records a run of a given size: `record_spans RUN_DIR MILLIONS [THREADS]`. A training loop's shape:
-// steps, four operations a step, nested framework spans of 300 names, on one or several threads.
+// Records a run of a given size: `record_spans RUN_DIR MILLIONS [THREADS]`. A training loop's
+// shape: steps, four operations a step, nested framework spans of 300 names, on one or several
+// threads.
 #include <crosscut/crosscut.h>
 #include <unistd.h>
 

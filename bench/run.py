@@ -84,7 +84,7 @@ def other_pythons():
 
 
 def with_viztracer(python):
-    """An environment of that interpreter's own that has VizTracer, the version a fresh machine gets.
+    """An environment of that interpreter's own with VizTracer, the version a fresh machine gets.
 
     Made once and kept; without a way to install it the interpreter itself, and no VizTracer line.
     """
@@ -157,7 +157,7 @@ def suite_report(rounds):
 
 def suite_torch(rounds):
     """Operators alone beside torch.profiler; then training steps as recorded by default."""
-    return (recorded("torch_ops.py", ["--sources=pytorch"], [rounds]) +
+    return (recorded("torch_ops.py", ["--sources=pytorch", "--python=off"], [rounds]) +
             recorded("torch_ops.py", [], [rounds, "steps"]))
 
 
@@ -166,7 +166,7 @@ def suite_boundary(rounds):
 
 
 def suite_operation(rounds):
-    return recorded("operation.py", ["--sources=none"], [rounds])
+    return recorded("operation.py", ["--sources=none", "--python=off"], [rounds])
 
 
 def suite_pycalls(rounds):

@@ -52,17 +52,26 @@ int main() {
   options.struct_size = sizeof options;
   options.run_dir = dir;
   setenv("CROSSCUT_RUN", dir, 1);
-  const uint32_t name =
-      crosscut_intern("span", SIZE_MAX, CROSSCUT_SPAN, CROSSCUT_NATIVE, 0, 0);
+  const uint32_t name = crosscut_intern("span", SIZE_MAX, CROSSCUT_SPAN, CROSSCUT_NATIVE, 0, 0);
 
   Interleave("disabled",
              {{"empty loop", [] { return Burst([] { asm volatile(""); }); }},
               {"empty loop again (A/A)", [] { return Burst([] { asm volatile(""); }); }},
               {"disabled span, inline",
-               [=] { return Burst([=] { crosscut_begin_inline(name); crosscut_end_inline(); }); }},
+               [=] {
+                 return Burst([=] {
+                   crosscut_begin_inline(name);
+                   crosscut_end_inline();
+                 });
+               }},
               {"disabled mark, C ABI", [=] { return Burst([=] { crosscut_begin(name); }); }},
               {"disabled span, C ABI",
-               [=] { return Burst([=] { crosscut_begin(name); crosscut_end(); }); }}},
+               [=] {
+                 return Burst([=] {
+                   crosscut_begin(name);
+                   crosscut_end();
+                 });
+               }}},
              41);
 
   if (crosscut_start(&options) != CROSSCUT_OK) {
@@ -74,9 +83,19 @@ int main() {
              {{"two clock reads", TwoClocks},
               {"two clock reads again (A/A)", TwoClocks},
               {"span, inline",
-               [=] { return Burst([=] { crosscut_begin_inline(name); crosscut_end_inline(); }); }},
+               [=] {
+                 return Burst([=] {
+                   crosscut_begin_inline(name);
+                   crosscut_end_inline();
+                 });
+               }},
               {"span, C ABI",
-               [=] { return Burst([=] { crosscut_begin(name); crosscut_end(); }); }}},
+               [=] {
+                 return Burst([=] {
+                   crosscut_begin(name);
+                   crosscut_end();
+                 });
+               }}},
              61);
   crosscut_stop();
   usleep(200'000);

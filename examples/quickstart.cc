@@ -59,8 +59,8 @@ int main(int count, char** arguments) {
   // Names of operations that are entered often are made once.
   const crosscut::Name act("act", CROSSCUT_LAYER_NONE, CROSSCUT_OPERATION);
   const crosscut::Name train("train", CROSSCUT_LAYER_NONE, CROSSCUT_OPERATION);
-  const uint32_t loss_name = crosscut_intern("loss in millionths", SIZE_MAX, CROSSCUT_TEXT,
-                                             CROSSCUT_LAYER_NONE, 0, 0);
+  const uint32_t loss_name =
+      crosscut_intern("loss in millionths", SIZE_MAX, CROSSCUT_TEXT, CROSSCUT_LAYER_NONE, 0, 0);
   std::vector<Body> bodies(kBodies);
   for (int i = 0; i < kBodies; ++i) bodies[i] = {std::cos(i), std::sin(2 * i)};
 

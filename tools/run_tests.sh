@@ -24,9 +24,10 @@ page_tests() {
 
 export PYTHONPATH=$PWD/build/release/python
 export PATH=$PWD/build/release/python/crosscut/bin:$PATH
-stage "unit tests" ctest --test-dir build/release --output-on-failure -j 2
-stage "golden cases" .venv/bin/python tools/golden
-stage "Python and end to end" .venv/bin/python -m pytest -q -x --durations=5 tests/python tests/endtoend
+stage "unit tests" ctest --test-dir build/release -LE 'golden|page' --output-on-failure -j 2
+stage "golden cases" tools/golden
+stage "Python and end to end" \
+  .venv/bin/python -m pytest -q --durations=5 tests/python tests/endtoend
 stage "report page" page_tests
 
 printf '\nstages: %d passed, %d failed\n' $((stages - failed)) "$failed"

@@ -7,8 +7,9 @@ cd "$(dirname "$0")/.."
 say() { printf '%s\n' "setup: $*" >&2; }
 
 install_packages() {
-  local missing=() name
-  while read -r name; do
+  local missing=() name command
+  while read -r name command; do
+    [ -n "$command" ] && command -v "$command" >/dev/null && continue
     dpkg-query -W -f='${Status}' "$name" 2>/dev/null | grep -q '^install ok installed' ||
       missing+=("$name")
   done < <(grep -v '^#' tools/apt.txt)

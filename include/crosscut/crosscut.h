@@ -88,7 +88,7 @@ CROSSCUT_API uint32_t crosscut_intern(const char* text, size_t bytes, enum cross
 
 /* A thread's recording state. Opaque but for the two words that the inline path reads. */
 typedef struct crosscut_thread {
-  uint32_t enabled;   /* 0: do not record. Private, wiped in forked children. */
+  uint32_t enabled; /* 0: do not record. Private, wiped in forked children. */
   uint32_t reserved;
   uint64_t* position; /* next word to write in the shared ring; never at a chunk's end */
 } crosscut_thread;
@@ -150,14 +150,14 @@ CROSSCUT_API void crosscut_meta(const char* key, const char* value);
 enum crosscut_policy { CROSSCUT_DROP_NEWEST = 0, CROSSCUT_FLIGHT_RECORDER = 1 };
 
 typedef struct crosscut_options {
-  size_t struct_size;      /* sizeof(crosscut_options) */
-  const char* run_dir;     /* null: CROSSCUT_RUN, else ./crosscut-<pid>; made if absent (0700) */
-  size_t memory_bytes;     /* cap on everything we hold; 0: CROSSCUT_MEMORY (MiB), else 64 MiB */
+  size_t struct_size;  /* sizeof(crosscut_options) */
+  const char* run_dir; /* null: CROSSCUT_RUN, else ./crosscut-<pid>; made if absent (0700) */
+  size_t memory_bytes; /* cap on everything we hold; 0: CROSSCUT_MEMORY (MiB), else 64 MiB */
   enum crosscut_policy policy;
-  double keep_seconds;     /* flight recorder: how far back a snapshot reaches */
-  double control_percent;  /* share of steps that are control steps; < 0: CROSSCUT_CONTROL_STEPS,
-                              else 5 */
-  uint64_t seed;           /* of the step plan; 0: CROSSCUT_SEED, else from the run */
+  double keep_seconds;    /* flight recorder: how far back a snapshot reaches */
+  double control_percent; /* share of steps that are control steps; < 0: CROSSCUT_CONTROL_STEPS,
+                             else 5 */
+  uint64_t seed;          /* of the step plan; 0: CROSSCUT_SEED, else from the run */
 } crosscut_options;
 
 /* Opens this process's log in the run directory and begins to record. `options` may be null.
@@ -166,7 +166,7 @@ CROSSCUT_API int crosscut_start(const crosscut_options* options);
 /* Disarms and returns; what is in the ring is written behind the program's back, or by whoever
  * reads the run. */
 CROSSCUT_API int crosscut_stop(void);
-CROSSCUT_API int crosscut_pause(void);  /* time until resume is excluded from the window */
+CROSSCUT_API int crosscut_pause(void); /* time until resume is excluded from the window */
 CROSSCUT_API int crosscut_resume(void);
 /* Flight recorder: write out what is kept now; returns when it is on disk. */
 CROSSCUT_API int crosscut_snapshot(void);
@@ -307,6 +307,6 @@ class Operation {
 };
 
 }  // namespace crosscut
-#endif  /* __cplusplus */
+#endif /* __cplusplus */
 
-#endif  /* CROSSCUT_CROSSCUT_H_ */
+#endif /* CROSSCUT_CROSSCUT_H_ */

@@ -155,9 +155,9 @@ static int IgnoresEnvironment(int argc, char** argv) {
 /* Programs that only start another one: the command is what they start. Some of them refuse to
  * work in a process with a second thread. */
 static const char* const kLaunchers[] = {
-    "bwrap",  "chroot", "chrt",    "env",     "ionice", "nice",    "nohup",   "nsenter",
+    "bwrap",   "chroot",  "chrt",    "env",     "ionice",  "nice",   "nohup",  "nsenter",
     "numactl", "prlimit", "runuser", "setarch", "setpriv", "setsid", "stdbuf", "su",
-    "sudo",   "taskset", "time",   "timeout", "unshare", "xargs"};
+    "sudo",    "taskset", "time",    "timeout", "unshare", "xargs"};
 
 /* Opens a session for the command itself. Its children (a shell's tools) are left alone: a thread
  * and a ring for each of them would cost more than they tell. */

@@ -1,7 +1,5 @@
 #include "calibrate.h"
 
-#include "python.h"
-
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -14,6 +12,7 @@
 #include "crosscut/crosscut.h"
 #include "entries.h"
 #include "patches.h"
+#include "python.h"
 
 namespace crosscut::pycalls {
 namespace {
@@ -158,10 +157,11 @@ void CalibrateCalls() {
   const Ref names(PyDict_New());
   if (!chunk.ok() || !names) return PyErr_Clear();
   PyDict_SetItemString(names.get(), "__builtins__", PyEval_GetBuiltins());
-  const Ref ran(PyRun_String("def call(): pass\n"
-                             "def loop(n):\n"
-                             "    for _ in range(n): call()\n",
-                             Py_file_input, names.get(), names.get()));
+  const Ref ran(
+      PyRun_String("def call(): pass\n"
+                   "def loop(n):\n"
+                   "    for _ in range(n): call()\n",
+                   Py_file_input, names.get(), names.get()));
   const Ref count(PyLong_FromLong(kCalls));
   PyObject* loop = ran ? PyDict_GetItemString(names.get(), "loop") : nullptr;
   PyObject* call = ran ? PyDict_GetItemString(names.get(), "call") : nullptr;

@@ -86,8 +86,8 @@ __attribute__((noinline)) uintptr_t NameCode(PyCodeObject* code) {
     const char* slash = std::strrchr(file, '/');
     text += std::string(" (") + (slash == nullptr ? file : slash + 1) + ":" +
             std::to_string(code->co_firstlineno) + ")";
-    id = crosscut_intern(text.data(), text.size(), CROSSCUT_SPAN, CROSSCUT_PYTHON, 0,
-                         PycallProbe());
+    id =
+        crosscut_intern(text.data(), text.size(), CROSSCUT_SPAN, CROSSCUT_PYTHON, 0, PycallProbe());
     if (id == 0) id = kOurs;  // no room for names: not recorded
   }
   SetExtra(code, reinterpret_cast<void*>(id));

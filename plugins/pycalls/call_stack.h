@@ -8,10 +8,10 @@
 // first event after that drops the frames that have gone.
 #pragma once
 
-#include "python.h"
-
 #include <cstdint>
 #include <string>
+
+#include "python.h"
 
 namespace crosscut::pycalls {
 

@@ -5,9 +5,9 @@
 // cProfile, coverage and debuggers work beside it. Under the GIL.
 #pragma once
 
-#include "python.h"
-
 #include <string>
+
+#include "python.h"
 
 namespace crosscut::pycalls {
 

@@ -29,12 +29,12 @@ PyObject* OnEnd(PyObject*, PyObject* const*, Py_ssize_t) {
   Py_RETURN_NONE;
 }
 
-PyMethodDef g_on_begin = {
-    "crosscut_begin", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(OnBegin)),
-    METH_FASTCALL, nullptr};
-PyMethodDef g_on_end = {
-    "crosscut_end", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(OnEnd)),
-    METH_FASTCALL, nullptr};
+PyMethodDef g_on_begin = {"crosscut_begin",
+                          reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(OnBegin)),
+                          METH_FASTCALL, nullptr};
+PyMethodDef g_on_end = {"crosscut_end",
+                        reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(OnEnd)),
+                        METH_FASTCALL, nullptr};
 
 struct Event {
   const char* name;
@@ -42,9 +42,9 @@ struct Event {
   bool local;  // may be set for one code object
 };
 constexpr Event kEvents[] = {
-    {"PY_START", &g_on_begin, true},   {"PY_RESUME", &g_on_begin, true},
-    {"PY_THROW", &g_on_begin, false},  {"PY_RETURN", &g_on_end, true},
-    {"PY_YIELD", &g_on_end, true},     {"PY_UNWIND", &g_on_end, false},
+    {"PY_START", &g_on_begin, true},  {"PY_RESUME", &g_on_begin, true},
+    {"PY_THROW", &g_on_begin, false}, {"PY_RETURN", &g_on_end, true},
+    {"PY_YIELD", &g_on_end, true},    {"PY_UNWIND", &g_on_end, false},
 };
 
 Ref Monitoring() {

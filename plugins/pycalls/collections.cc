@@ -42,9 +42,9 @@ PyObject* OnCollection(PyObject*, PyObject* const* args, Py_ssize_t count) {
   Py_RETURN_NONE;
 }
 
-PyMethodDef g_def = {
-    "crosscut_gc", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(OnCollection)),
-    METH_FASTCALL, nullptr};
+PyMethodDef g_def = {"crosscut_gc",
+                     reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(OnCollection)),
+                     METH_FASTCALL, nullptr};
 
 Ref Callbacks() {
   Ref gc(PyImport_ImportModule("gc"));

@@ -1,9 +1,9 @@
 // Garbage collections as spans: a C callback in gc.callbacks. Under the GIL.
 #pragma once
 
-#include "python.h"
-
 #include <cstdint>
+
+#include "python.h"
 
 namespace crosscut::pycalls {
 

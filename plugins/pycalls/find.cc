@@ -13,12 +13,34 @@ namespace {
 // Object construction, pickling and the protocols by which a library asks a class about itself:
 // CPython, torch and NumPy compare or cache some of these, and none of them is where time goes.
 constexpr const char* kLeftAlone[] = {
-    "__new__", "__init_subclass__", "__subclasshook__", "__reduce__", "__reduce_ex__",
-    "__setstate__", "__getstate__", "__getnewargs__", "__getnewargs_ex__", "__class_getitem__",
-    "__dir__", "__sizeof__", "__instancecheck__", "__subclasscheck__", "__del__", "__prepare__",
-    "__getattribute__", "__getattr__", "__setattr__", "__set_name__", "__get__", "__set__",
-    "__torch_function__", "__torch_dispatch__", "__array_function__", "__array_ufunc__",
-    "__array_finalize__", "__array_wrap__",
+    "__new__",
+    "__init_subclass__",
+    "__subclasshook__",
+    "__reduce__",
+    "__reduce_ex__",
+    "__setstate__",
+    "__getstate__",
+    "__getnewargs__",
+    "__getnewargs_ex__",
+    "__class_getitem__",
+    "__dir__",
+    "__sizeof__",
+    "__instancecheck__",
+    "__subclasscheck__",
+    "__del__",
+    "__prepare__",
+    "__getattribute__",
+    "__getattr__",
+    "__setattr__",
+    "__set_name__",
+    "__get__",
+    "__set__",
+    "__torch_function__",
+    "__torch_dispatch__",
+    "__array_function__",
+    "__array_ufunc__",
+    "__array_finalize__",
+    "__array_wrap__",
 };
 
 bool LeftAlone(const char* name) {
@@ -90,8 +112,7 @@ PyMethodDef* Finder::DefOf(PyObject* object) const {
   return std::strncmp(Text(name.get()), def->ml_name, 256) == 0 ? def : nullptr;
 }
 
-int Finder::PatchPointer(void** address, PyObject* holder, const char* name,
-                         const Choice& choice) {
+int Finder::PatchPointer(void** address, PyObject* holder, const char* name, const Choice& choice) {
   if (!map_.Writable(address, sizeof *address)) {
     ++Stats().read_only;
     return 0;
@@ -158,8 +179,8 @@ int Finder::PatchSlot(PyTypeObject* type, const char* slot, const Choice& choice
   const int number = FindSlot(slot);
   void** address = number < 0 ? nullptr : SlotAddress(type, number);
   if (address == nullptr || *address == nullptr) return 0;
-  const int done = PatchPointer(address, reinterpret_cast<PyObject*>(type), SlotMethod(number),
-                                choice);
+  const int done =
+      PatchPointer(address, reinterpret_cast<PyObject*>(type), SlotMethod(number), choice);
   if (done > 0) NoteSlot(type, number, address);
   return done;
 }
@@ -170,8 +191,8 @@ int Finder::PatchVectorcall(PyObject* object, const Choice& choice) {
       PyFunction_Check(object) || PyCFunction_Check(object) || PyMethod_Check(object)) {
     return 0;
   }
-  auto** address = reinterpret_cast<void**>(reinterpret_cast<char*>(object) +
-                                            type->tp_vectorcall_offset);
+  auto** address =
+      reinterpret_cast<void**>(reinterpret_cast<char*>(object) + type->tp_vectorcall_offset);
   if (*address == nullptr) return 0;
   const Ref name = Attribute(object, "__name__");
   const char* text = Text(name.get());

@@ -2,12 +2,11 @@
 // vectorcall pointers. Under the GIL. Nothing found raises no error.
 #pragma once
 
-#include "python.h"
-
 #include <string>
 
 #include "crosscut/crosscut.h"
 #include "memory_map.h"
+#include "python.h"
 
 namespace crosscut::pycalls {
 

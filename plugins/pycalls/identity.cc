@@ -1,10 +1,9 @@
 #include "identity.h"
 
-#include "python.h"
-
 #include <initializer_list>
 
 #include "entries.h"
+#include "python.h"
 
 namespace crosscut::pycalls {
 namespace {

@@ -29,8 +29,9 @@ constexpr crosscut_layer kNative = CROSSCUT_NATIVE;
 constexpr crosscut_layer kFramework = CROSSCUT_FRAMEWORK;
 constexpr const char* kUmath = "numpy._core._multiarray_umath";
 constexpr const char* kUmath1 = "numpy.core._multiarray_umath";  // NumPy 1
-constexpr const char* kSocketWaits = "_accept connect connect_ex recv recv_into recvfrom "
-                                     "recvfrom_into recvmsg recvmsg_into";
+constexpr const char* kSocketWaits =
+    "_accept connect connect_ex recv recv_into recvfrom "
+    "recvfrom_into recvmsg recvmsg_into";
 
 // Functions that mostly call back into Python are not here (torch's Function.apply, functools,
 // array functions): the Python below them would be taken for native time.
@@ -39,15 +40,14 @@ constexpr Rule kRules[] = {
     {"torch", kSlots, "torch._C.TensorBase", "torch.Tensor", kFramework,
      "mp_subscript mp_ass_subscript"},
     {"torch", kMethods, "torch._C._VariableFunctionsClass", "torch", kFramework, nullptr},
-    {"torch", kMethods, "torch._C._EngineBase", "torch.autograd.engine", kFramework,
-     "run_backward", CROSSCUT_WAITS},
+    {"torch", kMethods, "torch._C._EngineBase", "torch.autograd.engine", kFramework, "run_backward",
+     CROSSCUT_WAITS},
     {"torch", kMethods, "torch._C._ImperativeEngine", "torch.autograd.engine", kFramework,
      "run_backward", CROSSCUT_WAITS},
     {"torch", kMethods, "torch._C.StorageBase", "torch.Storage", kFramework, nullptr},
     {"torch", kMethods, "torch._C.ScriptFunction", "torch.jit.ScriptFunction", kFramework,
      "__call__"},
-    {"torch", kMethods, "torch._C.ScriptMethod", "torch.jit.ScriptMethod", kFramework,
-     "__call__"},
+    {"torch", kMethods, "torch._C.ScriptMethod", "torch.jit.ScriptMethod", kFramework, "__call__"},
     {"torch", kFunctions, "torch._C._nn", "torch.nn.functional", kFramework, nullptr},
     {"torch", kFunctions, "torch._C._linalg", "torch.linalg", kFramework, nullptr},
     {"torch", kFunctions, "torch._C._fft", "torch.fft", kFramework, nullptr},
@@ -149,8 +149,8 @@ Ref Resolve(std::string_view path) {
     if (call && object) {
       Ref instance(PyObject_CallNoArgs(object.get()));
       if (!instance) PyErr_Clear();
-      object = Ref::Borrow(instance ? reinterpret_cast<PyObject*>(Py_TYPE(instance.get()))
-                                    : nullptr);
+      object =
+          Ref::Borrow(instance ? reinterpret_cast<PyObject*>(Py_TYPE(instance.get())) : nullptr);
     }
     end = next;
   }

@@ -65,8 +65,8 @@ PyObject* PatchModule(PyObject*, PyObject* args, PyObject* kwargs) {
   int types = 0;
   Choice choice;
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!O&|Ozp", const_cast<char**>(kNames),
-                                   &PyModule_Type, &module, ToLayer, &choice.layer,
-                                   &choice.names, &prefix, &types)) {
+                                   &PyModule_Type, &module, ToLayer, &choice.layer, &choice.names,
+                                   &prefix, &types)) {
     return nullptr;
   }
   if (prefix == nullptr && (prefix = PyModule_GetName(module)) == nullptr) return nullptr;
@@ -96,8 +96,7 @@ PyObject* PatchSlots(PyObject*, PyObject* args, PyObject* kwargs) {
   const char* prefix = nullptr;
   Choice choice;
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!O&O|z", const_cast<char**>(kNames),
-                                   &PyType_Type, &type, ToLayer, &choice.layer, &slots,
-                                   &prefix)) {
+                                   &PyType_Type, &type, ToLayer, &choice.layer, &slots, &prefix)) {
     return nullptr;
   }
   auto* of = reinterpret_cast<PyTypeObject*>(type);
@@ -144,13 +143,13 @@ PyObject* Operation(PyObject*, PyObject* args, PyObject* kwargs) {
   PyObject* owner = nullptr;
   const char *name = nullptr, *operation = nullptr;
   int waits = 0;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "Osz|p", const_cast<char**>(kNames), &owner,
-                                   &name, &operation, &waits)) {
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "Osz|p", const_cast<char**>(kNames), &owner, &name,
+                                   &operation, &waits)) {
     return nullptr;
   }
   void** address = Finder().CodeOf(owner, name);
-  const bool done = address != nullptr && SetOperation(address, operation ? operation : "",
-                                                       waits ? CROSSCUT_WAITS : 0);
+  const bool done = address != nullptr &&
+                    SetOperation(address, operation ? operation : "", waits ? CROSSCUT_WAITS : 0);
   return PyBool_FromLong(done);
 }
 
@@ -183,13 +182,11 @@ PyObject* UnpatchAll(PyObject*, PyObject*) {
 
 PyObject* GetStats(PyObject*, PyObject*) {
   const PatchStats& s = Stats();
-  return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L,s:O,s:O}", "entries",
-                       static_cast<long long>(s.entries), "read_only",
-                       static_cast<long long>(s.read_only), "full",
-                       static_cast<long long>(s.full), "unreadable",
-                       static_cast<long long>(s.unreadable), "foreign",
-                       static_cast<long long>(s.foreign), "enabled",
-                       PatchesIn() ? Py_True : Py_False, "calls", CallsIn() ? Py_True : Py_False);
+  return Py_BuildValue(
+      "{s:L,s:L,s:L,s:L,s:L,s:O,s:O}", "entries", static_cast<long long>(s.entries), "read_only",
+      static_cast<long long>(s.read_only), "full", static_cast<long long>(s.full), "unreadable",
+      static_cast<long long>(s.unreadable), "foreign", static_cast<long long>(s.foreign), "enabled",
+      PatchesIn() ? Py_True : Py_False, "calls", CallsIn() ? Py_True : Py_False);
 }
 
 template <class F>
@@ -267,9 +264,15 @@ PyModuleDef_Slot g_slots[] = {
     {0, nullptr},
 };
 
-PyModuleDef g_module = {PyModuleDef_HEAD_INIT, "crosscut._pycalls",
-                        "The boundary between Python and native code.", 0, g_methods, g_slots,
-                        nullptr, nullptr, nullptr};
+PyModuleDef g_module = {PyModuleDef_HEAD_INIT,
+                        "crosscut._pycalls",
+                        "The boundary between Python and native code.",
+                        0,
+                        g_methods,
+                        g_slots,
+                        nullptr,
+                        nullptr,
+                        nullptr};
 
 }  // namespace
 }  // namespace crosscut::pycalls

@@ -6,11 +6,10 @@
 // the GIL. A pointer that somebody else has changed meanwhile is left as it is.
 #pragma once
 
-#include "python.h"
-
 #include <string>
 
 #include "crosscut/crosscut.h"
+#include "python.h"
 
 namespace crosscut::pycalls {
 

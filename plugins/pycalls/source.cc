@@ -57,9 +57,9 @@ void SwitchCalls(bool in) {
   std::string owners;
   g_calls_in = HookCalls(&owners) || g_calls_in;
   if (!owners.empty()) {
-    ReportState("conflict", std::string(g_calls_in ? "some threads' Python functions" :
-                                                     "Python functions") +
-                                " are not recorded: the hook belongs to " + owners);
+    ReportState("conflict",
+                std::string(g_calls_in ? "some threads' Python functions" : "Python functions") +
+                    " are not recorded: the hook belongs to " + owners);
   } else {
     ReportState(g_calls_in ? "on" : "failed",
                 g_calls_in ? "boundary and Python functions" : "the hook could not be set");

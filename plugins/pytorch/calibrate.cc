@@ -16,7 +16,7 @@ namespace crosscut::pytorch {
 namespace {
 
 constexpr int kRounds = 21;
-constexpr int kOperators = 100;  // per arm of a round
+constexpr int kOperators = 100;      // per arm of a round
 constexpr int kLow = 5, kHigh = 15;  // ranks that bound the median of kRounds at 95 %
 
 // The thread records into a chunk of ours for as long as this lives.

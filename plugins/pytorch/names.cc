@@ -14,9 +14,19 @@ constexpr std::string_view kProfilerStep = "ProfilerStep#";
 
 // Scopes that PyTorch opens by itself. They are no operations of the user.
 constexpr std::string_view kScopesOfTorch[] = {
-    "Optimizer.", "ProfilerStep#", "Torch-Compiled Region", "TorchDynamo ", "CompiledFunction",
-    "AOTDispatcher ", "Pregraph bytecode", "## ", "DistributedDataParallel.",
-    "FullyShardedDataParallel.", "FSDP::", "Iterable", "Inductor",
+    "Optimizer.",
+    "ProfilerStep#",
+    "Torch-Compiled Region",
+    "TorchDynamo ",
+    "CompiledFunction",
+    "AOTDispatcher ",
+    "Pregraph bytecode",
+    "## ",
+    "DistributedDataParallel.",
+    "FullyShardedDataParallel.",
+    "FSDP::",
+    "Iterable",
+    "Inductor",
 };
 constexpr std::string_view kLoading = "enumerate(DataLoader)#";
 constexpr std::string_view kCommunication[] = {

@@ -25,9 +25,9 @@ __thread int32_t inside __attribute__((tls_model("initial-exec"))) = 0;
 int source = 0;
 
 uint32_t Forward() {
-  static const uint32_t name = crosscut_intern(
-      "forward", 7, CROSSCUT_OPERATION, CROSSCUT_LAYER_NONE, 0,
-      crosscut_intern("operation", 9, CROSSCUT_TEXT, CROSSCUT_LAYER_NONE, 0, 0));
+  static const uint32_t name =
+      crosscut_intern("forward", 7, CROSSCUT_OPERATION, CROSSCUT_LAYER_NONE, 0,
+                      crosscut_intern("operation", 9, CROSSCUT_TEXT, CROSSCUT_LAYER_NONE, 0, 0));
   return name;
 }
 

@@ -144,7 +144,8 @@ std::unique_ptr<at::ObserverContext> Begin(const at::RecordFunction& function) {
   crosscut_thread* thread = crosscut_this_thread;
   if (__builtin_expect(unrecorded_count != 0, 0)) DropStale(&function);
   if (__builtin_expect(Enabled(thread) == 0 || !recording.load(std::memory_order_relaxed) ||
-                       unrecorded_count == Unrecorded::kMost, 0)) {
+                           unrecorded_count == Unrecorded::kMost,
+                       0)) {
     NoteUnrecorded(function);
     return nullptr;
   }

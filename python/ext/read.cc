@@ -63,8 +63,8 @@ class Table {
       }
     } else {
       for (const std::string& cell : std::get<analyze::Texts>(column->cells)) {
-        PyObject* text = PyUnicode_DecodeUTF8(cell.data(), static_cast<Py_ssize_t>(cell.size()),
-                                              "replace");
+        PyObject* text =
+            PyUnicode_DecodeUTF8(cell.data(), static_cast<Py_ssize_t>(cell.size()), "replace");
         if (text == nullptr) throw nb::python_error();
         cells.append(nb::steal(text));
       }
@@ -154,9 +154,7 @@ NB_MODULE(_read, module) {
       .def("column", &Table::column)
       .def("__arrow_c_stream__", &Table::stream, nb::arg("requested_schema") = nb::none())
       .def("__arrow_c_schema__", &Table::schema);
-  nb::class_<Run>(module, "Run")
-      .def("table", &Run::table)
-      .def_prop_ro("gaps", &Run::gaps);
+  nb::class_<Run>(module, "Run").def("table", &Run::table).def_prop_ro("gaps", &Run::gaps);
   module.def("open", &Run::Open);
   module.def("tables", &crosscut::read::TableNames);
 }

@@ -56,8 +56,8 @@ const char* FormatOf(const Column& column) {
 
 struct ArrayOwner {
   SharedTable table;
-  std::vector<uint8_t> valid;      // a bit per cell; empty: all are valid
-  std::vector<int32_t> offsets;    // of texts
+  std::vector<uint8_t> valid;    // a bit per cell; empty: all are valid
+  std::vector<int32_t> offsets;  // of texts
   std::vector<int64_t> wide_offsets;
   std::string text;
   std::vector<const void*> buffers;

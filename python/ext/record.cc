@@ -1,16 +1,15 @@
 // The module crosscut._record: annotations and the session, over the C API. Everything that is
 // not on the hot path stands in Python, in the package.
-#include "python/ext/record_operation.h"
-
 #include <cstdint>
 
 #include "crosscut/crosscut.h"
 #include "python/ext/record_calibrate.h"
+#include "python/ext/record_operation.h"
 
 namespace crosscut::python {
 namespace {
 
-PyObject* step_hook = nullptr;  // called with the number of each step that begins
+PyObject* step_hook = nullptr;          // called with the number of each step that begins
 PyObject* ids[2] = {nullptr, nullptr};  // text -> id of instants and counters; of kinds of steps
 
 // The id of `text` through the cache `ids[which]`; 0 with an exception set on failure.

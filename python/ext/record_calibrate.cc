@@ -120,12 +120,13 @@ void Calibrate(void*) {
   if (names != nullptr && type != nullptr) {
     PyDict_SetItemString(names, "__builtins__", PyEval_GetBuiltins());
     PyDict_SetItemString(names, "operation", type);
-    ran = PyRun_String("def bare(n):\n"
-                       "    for _ in range(n): pass\n"
-                       "def scoped(n):\n"
-                       "    for _ in range(n):\n"
-                       "        with operation('(calibration)'): pass\n",
-                       Py_file_input, names, names);
+    ran = PyRun_String(
+        "def bare(n):\n"
+        "    for _ in range(n): pass\n"
+        "def scoped(n):\n"
+        "    for _ in range(n):\n"
+        "        with operation('(calibration)'): pass\n",
+        Py_file_input, names, names);
   }
   std::array<Round, kRounds> rounds;
   if (ran != nullptr && Measure(PyDict_GetItemString(names, "bare"),

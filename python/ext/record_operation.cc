@@ -16,8 +16,7 @@ namespace {
 constexpr Py_ssize_t kSharedOperations = 4096;
 
 struct Operation {
-  PyObject_HEAD
-  PyObject* name;
+  PyObject_HEAD PyObject* name;
   uint32_t id;
 };
 
@@ -38,8 +37,8 @@ struct OpenStack {
 // A pointer only: small enough for the static TLS block that dlopen may use.
 __thread OpenStack* this_stack __attribute__((tls_model("initial-exec"))) = nullptr;
 
-uint32_t generation = 1;  // changes when everything open becomes void
-PyObject* shared = nullptr;     // str -> Operation
+uint32_t generation = 1;     // changes when everything open becomes void
+PyObject* shared = nullptr;  // str -> Operation
 PyObject* decorator = nullptr;
 
 struct Threads {
@@ -276,10 +275,9 @@ PyMethodDef methods[] = {
     {"__reduce__", reinterpret_cast<PyCFunction>(Reduce), METH_NOARGS, nullptr},
     {nullptr, nullptr, 0, nullptr}};
 
-PyMemberDef members[] = {
-    {const_cast<char*>("name"), T_OBJECT, offsetof(Operation, name), READONLY,
-     const_cast<char*>("What the report calls it.")},
-    {nullptr, 0, 0, 0, nullptr}};
+PyMemberDef members[] = {{const_cast<char*>("name"), T_OBJECT, offsetof(Operation, name), READONLY,
+                          const_cast<char*>("What the report calls it.")},
+                         {nullptr, 0, 0, 0, nullptr}};
 
 const char kDoc[] =
     "operation(name)\n--\n\n"
@@ -329,8 +327,7 @@ void SetDecorator(PyObject* callable) {
 void OpenOperation(uint32_t name) {
   OpenStack* stack = this_stack;
   if (stack == nullptr && (stack = MakeStack(true)) == nullptr) return;
-  if (stack->generation != generation || stack->abandoned != 0 ||
-      stack->depth == stack->capacity) {
+  if (stack->generation != generation || stack->abandoned != 0 || stack->depth == stack->capacity) {
     if (!Settle(stack)) return;
   }
   stack->open[stack->depth++] = {name, false};
@@ -394,10 +391,9 @@ uint32_t NameId(PyObject* text, int kind, int layer) {
   // Surrogates do not encode: they are kept as '?', since a name must never raise in a program.
   PyObject* bytes = PyUnicode_AsEncodedString(text, "utf-8", "replace");
   if (bytes == nullptr) return 0;
-  const uint32_t id =
-      crosscut_intern(PyBytes_AS_STRING(bytes), static_cast<size_t>(PyBytes_GET_SIZE(bytes)),
-                      static_cast<crosscut_kind>(kind), static_cast<crosscut_layer>(layer), 0,
-                      probe);
+  const uint32_t id = crosscut_intern(
+      PyBytes_AS_STRING(bytes), static_cast<size_t>(PyBytes_GET_SIZE(bytes)),
+      static_cast<crosscut_kind>(kind), static_cast<crosscut_layer>(layer), 0, probe);
   Py_DECREF(bytes);
   return id;
 }

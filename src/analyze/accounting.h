@@ -24,12 +24,14 @@ struct Accounting {
   explicit Accounting(const trace::Trace& trace);
 
   NameCodes names;
-  std::vector<ProcessTracks> tracks;     // by process
-  std::vector<ProcessEvents> events;     // by process
-  std::vector<ProcessAccount> processes; // by process
+  std::vector<ProcessTracks> tracks;      // by process
+  std::vector<ProcessEvents> events;      // by process
+  std::vector<ProcessAccount> processes;  // by process
 
   // Spans of Crosscut's own threads, by probe number: how many and how long.
-  struct OwnWork { int64_t count = 0, ns = 0; };
+  struct OwnWork {
+    int64_t count = 0, ns = 0;
+  };
   std::vector<OwnWork> own;
 };
 

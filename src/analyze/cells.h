@@ -13,7 +13,7 @@ struct Cell {
   uint32_t operation = 0;  // NameCodes number
   LayerSet layers = 0;
   int64_t ns = 0;
-  int64_t probe_ps = 0;    // what the probes that fall into it should have cost, unscaled
+  int64_t probe_ps = 0;  // what the probes that fall into it should have cost, unscaled
 };
 
 class Cells {

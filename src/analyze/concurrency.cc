@@ -45,7 +45,7 @@ struct AllProcesses {
 
 bool IsActive(Resource r) { return r >= kOwn && r < kBusy; }
 
-struct Activity {  // of one process
+struct Activity {                // of one process
   int64_t host = 0, device = 0;  // tracks
   bool paused = false;
 };
@@ -73,8 +73,10 @@ std::vector<PauseEdge> PauseEdges(const trace::Trace& trace) {
 class ConcurrencyFold {
  public:
   explicit ConcurrencyFold(const trace::Trace& trace)
-      : activity_(trace.processes.size()), pauses_(PauseEdges(trace)),
-        words_((trace.processes.size() + 63) / 64), now_(2 * words_) {}
+      : activity_(trace.processes.size()),
+        pauses_(PauseEdges(trace)),
+        words_((trace.processes.size() + 63) / 64),
+        now_(2 * words_) {}
 
   void Apply(uint32_t change) {
     const uint32_t p = change >> kProcessShift;
@@ -89,8 +91,7 @@ class ConcurrencyFold {
         activity_[pauses_[next_].process].paused = pauses_[next_].begins;
         Set(pauses_[next_].process);
       }
-      const int64_t edge =
-          next_ < pauses_.size() ? std::min(until, pauses_[next_].at_ns) : until;
+      const int64_t edge = next_ < pauses_.size() ? std::min(until, pauses_[next_].at_ns) : until;
       if (sum_ == nullptr) sum_ = &sums_[now_];
       *sum_ += edge - from;
       from = edge;
@@ -151,8 +152,7 @@ std::map<std::pair<size_t, size_t>, int64_t> SumRest(std::vector<ConcurrencyCell
 
 }  // namespace
 
-std::vector<ConcurrencyCell> ComputeConcurrency(const trace::Trace& trace,
-                                                const NameCodes& names) {
+std::vector<ConcurrencyCell> ComputeConcurrency(const trace::Trace& trace, const NameCodes& names) {
   if (trace.processes.empty() || trace.processes.size() > 1u << (31 - kProcessShift)) return {};
   int64_t begin = std::numeric_limits<int64_t>::max(), end = std::numeric_limits<int64_t>::min();
   AllProcesses source;
@@ -177,9 +177,8 @@ std::vector<ConcurrencyCell> ComputeConcurrency(const trace::Trace& trace,
 Table ConcurrencyTable(const trace::Trace& trace, const Context& context) {
   std::vector<ConcurrencyCell> cells;
   if (trace.processes.size() > 1) cells = ComputeConcurrency(trace, context.accounting().names);
-  std::stable_sort(cells.begin(), cells.end(), [](const auto& a, const auto& b) {
-    return a.ns > b.ns;
-  });
+  std::stable_sort(cells.begin(), cells.end(),
+                   [](const auto& a, const auto& b) { return a.ns > b.ns; });
   const auto rest = SumRest(cells);
   Texts host, device;
   Integers host_count, device_count, ns;
@@ -191,8 +190,7 @@ Table ConcurrencyTable(const trace::Trace& trace, const Context& context) {
     ns.push_back(sum);
   };
   for (const ConcurrencyCell& c : cells) {
-    add(Labels(context, c.host), Labels(context, c.device), {c.host.size(), c.device.size()},
-        c.ns);
+    add(Labels(context, c.host), Labels(context, c.device), {c.host.size(), c.device.size()}, c.ns);
   }
   for (const auto& [count, sum] : rest) add("(others)", "(others)", count, sum);
   return MakeTable("concurrency", MakeColumn("host_processes", host),

@@ -61,8 +61,12 @@ Layer ActiveLayer(int active) {
 
 TrackCursor::TrackCursor(const trace::Track& track, const NameCodes& names, Role role,
                          trace::Interval window)
-    : track_(track), codes_(names.codes.data()), lead_(role == Role::kLead),
-      life_begin_(window.begin_ns), life_end_(window.end_ns), open_(4) {
+    : track_(track),
+      codes_(names.codes.data()),
+      lead_(role == Role::kLead),
+      life_begin_(window.begin_ns),
+      life_end_(window.end_ns),
+      open_(4) {
   static const Moves kMoves;
   moves_ = kMoves.to[static_cast<int>(role)];
   if (role != Role::kDevice) {

@@ -102,9 +102,8 @@ Table FunctionsTable(const trace::Trace& trace, const Context&) {
   for (const Function& f : functions.all()) {
     if (f.count > 0) all.push_back(f);
   }
-  std::stable_sort(all.begin(), all.end(), [](const Function& a, const Function& b) {
-    return a.self_ns > b.self_ns;
-  });
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Function& a, const Function& b) { return a.self_ns > b.self_ns; });
   Texts layer, name;
   Integers count, total, self, min, p50, p99, max;
   for (const Function& f : all) {
@@ -122,8 +121,7 @@ Table FunctionsTable(const trace::Trace& trace, const Context&) {
   return MakeTable("functions", MakeColumn("layer", layer), MakeColumn("name", name),
                    MakeColumn("count", count), MakeColumn("total_ns", total),
                    MakeColumn("self_ns", self), MakeColumn("min_ns", min),
-                   MakeColumn("p50_ns", p50), MakeColumn("p99_ns", p99),
-                   MakeColumn("max_ns", max));
+                   MakeColumn("p50_ns", p50), MakeColumn("p99_ns", p99), MakeColumn("max_ns", max));
 }
 
 }  // namespace crosscut::analyze

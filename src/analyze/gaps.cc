@@ -32,8 +32,7 @@ struct LossSum {
   int64_t count = 0, begin_ns = INT64_MAX, end_ns = INT64_MIN;
 };
 
-void TellLosses(const trace::Trace& trace, const Context& context,
-                std::vector<std::string>& out) {
+void TellLosses(const trace::Trace& trace, const Context& context, std::vector<std::string>& out) {
   std::map<std::pair<uint32_t, std::string_view>, LossSum> sums;
   for (const trace::Track& track : trace.tracks) {
     for (const trace::Loss& loss : track.losses) {

@@ -28,7 +28,9 @@ double Median(Values v) {
 }
 
 // What is left when kTrim of each end is cut: bounds to winsorize at, and the mean between.
-struct Trimmed { double low, high, mean; };
+struct Trimmed {
+  double low, high, mean;
+};
 Trimmed Trim(Values v) {
   std::sort(v.begin(), v.end());
   const auto cut = static_cast<size_t>(kTrim * static_cast<double>(v.size()));
@@ -44,7 +46,10 @@ struct Arm {
   uint32_t blocks() const { return block.empty() ? 0 : block.back() + 1; }
 };
 
-struct Sum { double psi = 0; double n = 0; };
+struct Sum {
+  double psi = 0;
+  double n = 0;
+};
 
 // The influence of each block on the trimmed mean, at most kMaxBlocks of them.
 std::vector<Sum> Influence(const Arm& arm, const Trimmed& t) {
@@ -137,8 +142,8 @@ double LogLength(const StepSample& s) {
 // The local level of every step of one kind: the median of the nearest steps of `reference` level.
 Values LocalLevels(const std::vector<StepSample>& steps, const std::vector<uint32_t>& members,
                    uint8_t reference) {
-  Values levels;                // of usable reference steps, in order
-  std::vector<size_t> before;   // by member: how many of them stand before it
+  Values levels;               // of usable reference steps, in order
+  std::vector<size_t> before;  // by member: how many of them stand before it
   for (const uint32_t i : members) {
     before.push_back(levels.size());
     if (steps[i].level == reference && steps[i].counts) levels.push_back(LogLength(steps[i]));
@@ -268,9 +273,9 @@ Inflation MeasureInflation(const std::vector<StepSample>& steps) {
   out.timed_ns /= weight;
   const double log_ratio = std::log(out.step_ns / out.control_step_ns);
   const double freedom = static_cast<double>(fewest - 1);
-  const double half = std::hypot((1.96 + 2.4 / freedom) * std::sqrt((freedom + 1) / freedom) *
-                                     StandardError(pairs, total),
-                                 kControlResidual);
+  const double half = std::hypot(
+      (1.96 + 2.4 / freedom) * std::sqrt((freedom + 1) / freedom) * StandardError(pairs, total),
+      kControlResidual);
   out.ratio = std::exp(log_ratio);
   out.low = std::exp(log_ratio - half);
   out.high = std::exp(log_ratio + half);

@@ -66,7 +66,10 @@ class DeviceCursor {
   }
 
  private:
-  struct Open { int64_t end_ns; uint32_t state; };
+  struct Open {
+    int64_t end_ns;
+    uint32_t state;
+  };
 
   void Push() {
     const Open& below = open_.back();

@@ -15,16 +15,16 @@ struct NameCode {
 };
 inline constexpr uint8_t kCodeLayer = 15;  // a host layer's number, or 0: keeps the one below
 inline constexpr uint8_t kCodeWaits = 16;
-inline constexpr uint8_t kCodeWork = 32;   // a span that is not an operation, step or phase
+inline constexpr uint8_t kCodeWork = 32;  // a span that is not an operation, step or phase
 inline constexpr int kCodes = 64;
-inline constexpr int kMaxProbes = 63;      // later kinds share the last number
+inline constexpr int kMaxProbes = 63;  // later kinds share the last number
 
 struct NameCodes {
   explicit NameCodes(const trace::Trace& trace);
 
-  std::vector<NameCode> codes;                 // by NameId
-  std::vector<trace::StringId> operations;     // by number; [0] is no operation
-  std::vector<trace::StringId> probes;         // by number; [0] is no probe
+  std::vector<NameCode> codes;              // by NameId
+  std::vector<trace::StringId> operations;  // by number; [0] is no operation
+  std::vector<trace::StringId> probes;      // by number; [0] is no probe
 };
 
 }  // namespace crosscut::analyze

@@ -13,18 +13,18 @@ namespace crosscut::analyze {
 
 // One step as the comparison sees it.
 struct StepSample {
-  int64_t ns = 0;         // its length, pauses excluded
-  int64_t probe_ps = 0;   // what its probes should have cost
-  int64_t timed_ns = 0;   // of it, timed as layer overhead alone
-  uint32_t kind = 0;      // any number that tells kinds apart
-  uint8_t level = 0;      // 0: control
-  bool counts = true;     // false: the first step after a switch, or broken by a pause
+  int64_t ns = 0;        // its length, pauses excluded
+  int64_t probe_ps = 0;  // what its probes should have cost
+  int64_t timed_ns = 0;  // of it, timed as layer overhead alone
+  uint32_t kind = 0;     // any number that tells kinds apart
+  uint8_t level = 0;     // 0: control
+  bool counts = true;    // false: the first step after a switch, or broken by a pause
 };
 
 // Profiled steps against control steps of the same kind.
 struct Inflation {
   bool checked = false;
-  std::string why_not;        // where not checked: "12 of 20 blocks of control steps"
+  std::string why_not;  // where not checked: "12 of 20 blocks of control steps"
   int64_t control_steps = 0, control_blocks = 0;
   int64_t profiled_steps = 0, profiled_blocks = 0;
   // profiled / control, with its 95 % interval. 1 where not checked.

@@ -90,8 +90,7 @@ Table OverheadTable(const trace::Trace& trace, const Context& context) {
   return MakeTable("overhead", MakeColumn("probe", rows.probe), MakeColumn("count", rows.count),
                    MakeColumn("inside_ns", rows.inside), MakeColumn("outside_ns", rows.outside),
                    MakeColumn("total_ns", rows.total), MakeColumn("low_ns", rows.low),
-                   MakeColumn("high_ns", rows.high),
-                   MakeColumn("subtracted_ns", rows.subtracted));
+                   MakeColumn("high_ns", rows.high), MakeColumn("subtracted_ns", rows.subtracted));
 }
 
 Table OverheadCheckTable(const trace::Trace& trace, const Context& context) {
@@ -118,15 +117,15 @@ Table OverheadCheckTable(const trace::Trace& trace, const Context& context) {
     step.push_back(i.checked ? std::llround(i.step_ns) : kMissing);
     control_step.push_back(i.checked ? std::llround(i.control_step_ns) : kMissing);
   }
-  return MakeTable(
-      "overhead_check", MakeColumn("process", process), MakeColumn("checked", checked),
-      MakeColumn("message", message), MakeColumn("control_steps", control),
-      MakeColumn("control_blocks", control_blocks), MakeColumn("profiled_steps", profiled),
-      MakeColumn("profiled_blocks", profiled_blocks), MakeColumn("inflation", ratio),
-      MakeColumn("inflation_low", low), MakeColumn("inflation_high", high),
-      MakeColumn("scale", scale), MakeColumn("scale_low", scale_low),
-      MakeColumn("scale_high", scale_high), MakeColumn("step_ns", step),
-      MakeColumn("control_step_ns", control_step));
+  return MakeTable("overhead_check", MakeColumn("process", process), MakeColumn("checked", checked),
+                   MakeColumn("message", message), MakeColumn("control_steps", control),
+                   MakeColumn("control_blocks", control_blocks),
+                   MakeColumn("profiled_steps", profiled),
+                   MakeColumn("profiled_blocks", profiled_blocks), MakeColumn("inflation", ratio),
+                   MakeColumn("inflation_low", low), MakeColumn("inflation_high", high),
+                   MakeColumn("scale", scale), MakeColumn("scale_low", scale_low),
+                   MakeColumn("scale_high", scale_high), MakeColumn("step_ns", step),
+                   MakeColumn("control_step_ns", control_step));
 }
 
 }  // namespace crosscut::analyze

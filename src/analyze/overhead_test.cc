@@ -14,23 +14,23 @@
 namespace crosscut::analyze {
 namespace {
 
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using testing::RandomTrace;
 using testing::TestTrace;
 using trace::Kind;
 using trace::Layer;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 // A run of steps whose truth is known: profiled ones are `inflation` times as long.
 struct Model {
   const char* name;
   double inflation;
-  double noise = 0.05;       // standard deviation of the logarithm
-  double correlation = 0;    // of successive steps' noise
-  double tail = 0;           // share of steps that take up to 5 times as long
-  double drift = 0;          // growth over the run
-  double every_other = 0;    // share of steps that are twice as long
-  int kinds = 1;             // the second kind is 3 times as long
+  double noise = 0.05;     // standard deviation of the logarithm
+  double correlation = 0;  // of successive steps' noise
+  double tail = 0;         // share of steps that take up to 5 times as long
+  double drift = 0;        // growth over the run
+  double every_other = 0;  // share of steps that are twice as long
+  int kinds = 1;           // the second kind is 3 times as long
 };
 
 class Simulation {
@@ -102,8 +102,7 @@ TEST_P(KnownInflation, IsCoveredByTheIntervalIn85To100PercentOfSeedsAndIsNarrow)
 INSTANTIATE_TEST_SUITE_P(
     Models, KnownInflation,
     ::testing::Values(Model{"quiet", 1.15}, Model{"none", 1.0}, Model{"tail", 1.1, 0.05, 0, 0.02},
-                      Model{"drift", 1.15, 0.05, 0, 0, 1.0},
-                      Model{"correlated", 1.2, 0.05, 0.9},
+                      Model{"drift", 1.15, 0.05, 0, 0, 1.0}, Model{"correlated", 1.2, 0.05, 0.9},
                       Model{"bimodal", 1.15, 0.03, 0, 0, 0, 0.12},
                       Model{"kinds", 1.3, 0.05, 0, 0, 0, 0, 2}, Model{"heavy", 2.5, 0.06, 0.5}),
     [](const auto& info) { return info.param.name; });
@@ -291,10 +290,10 @@ TEST(Correction, FindsTheUnrecordedTimesOfAProgramWhoseTruthIsKnown) {
   const Table overhead = *ComputeTable(program.trace(), context, "overhead");
   const Table processes = *ComputeTable(program.trace(), context, "processes");
   const Integers& subtracted = overhead.integers("subtracted_ns");
-  EXPECT_NEAR(static_cast<double>(std::accumulate(subtracted.begin(), subtracted.end(), 0LL)),
-              static_cast<double>(processes.integers("wall_ns")[0] -
-                                  processes.integers("corrected_ns")[0]),
-              2);
+  EXPECT_NEAR(
+      static_cast<double>(std::accumulate(subtracted.begin(), subtracted.end(), 0LL)),
+      static_cast<double>(processes.integers("wall_ns")[0] - processes.integers("corrected_ns")[0]),
+      2);
 }
 
 }  // namespace

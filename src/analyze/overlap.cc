@@ -61,7 +61,9 @@ class Sums {
   }
 
  private:
-  struct Sum { int64_t ns = 0, ps = 0; };
+  struct Sum {
+    int64_t ns = 0, ps = 0;
+  };
   std::array<Sum, kIndices> sums_{};
   std::array<uint16_t, kIndices> used_{};
   size_t n_ = 0;
@@ -279,7 +281,9 @@ std::vector<ProcessTracks> TracksByProcess(const trace::Trace& trace) {
     const trace::Track& track = trace.tracks[t];
     if (!track.process.valid() || track.process.value >= out.size()) continue;
     ProcessTracks& p = out[track.process.value];
-    (track.ours ? p.ours : track.kind == trace::TrackKind::kDevice ? p.device : p.host)
+    (track.ours                                ? p.ours
+     : track.kind == trace::TrackKind::kDevice ? p.device
+                                               : p.host)
         .push_back(t);
   }
   return out;

@@ -34,7 +34,7 @@ struct ProcessOverlap {
   int64_t window_ns = 0;    // sum of all cells
   int64_t excluded_ns = 0;  // paused
   std::vector<Cell> cells;
-  std::vector<StepCell> steps;  // by step
+  std::vector<StepCell> steps;                       // by step
   std::array<ProbeCounts, kMaxProbes + 1> probes{};  // by NameCodes number
 };
 

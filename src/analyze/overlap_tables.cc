@@ -100,8 +100,8 @@ Table OverlapTable(const trace::Trace& trace, const Context& context) {
     }
   }
   return MakeTable("overlap", MakeColumn("process", process), MakeColumn("operation", operation),
-                   MakeColumn("layers", layers), MakeColumn("device", device),
-                   MakeColumn("ns", ns), MakeColumn("corrected_ns", corrected));
+                   MakeColumn("layers", layers), MakeColumn("device", device), MakeColumn("ns", ns),
+                   MakeColumn("corrected_ns", corrected));
 }
 
 Table OperationsTable(const trace::Trace& trace, const Context& context) {
@@ -127,9 +127,9 @@ Table OperationsTable(const trace::Trace& trace, const Context& context) {
       delay.push_back(kMissing);
     }
   }
-  Table table = MakeTable("operations", MakeColumn("process", process),
-                          MakeColumn("operation", operation), MakeColumn("count", count),
-                          MakeColumn("wall_ns", wall));
+  Table table =
+      MakeTable("operations", MakeColumn("process", process), MakeColumn("operation", operation),
+                MakeColumn("count", count), MakeColumn("wall_ns", wall));
   for (size_t i = 0; i < kShareCount; ++i) {
     table.columns.push_back(MakeColumn(kShares[i], shares[i]));
   }

@@ -237,8 +237,8 @@ TEST(Overlap, ChildrenThatOutliveTheirParentsAreClipped) {
   t.Spans(lead, Layer::kFramework, {{10, 50}});
   t.Spans(lead, Layer::kRuntime, {{40, 90}});
   const trace::Trace& trace = t.Finish();
-  const Measures want = {{{"", 0}, 60}, {{"", Bit(Layer::kFramework)}, 30},
-                         {{"", Bit(Layer::kRuntime)}, 10}};
+  const Measures want = {
+      {{"", 0}, 60}, {{"", Bit(Layer::kFramework)}, 30}, {{"", Bit(Layer::kRuntime)}, 10}};
   EXPECT_EQ(MeasuresOf(trace, Overlap(trace).cells), want);
 }
 

@@ -75,9 +75,9 @@ ProcessEvents::ProcessEvents(const trace::Process& process) {
 }
 
 EventCursor::EventCursor(const ProcessEvents& events, int64_t begin_ns) : events_(events.events) {
-  const auto after = std::upper_bound(
-      events_.begin(), events_.end(), begin_ns,
-      [](int64_t at, const ProcessEvents::Event& e) { return at < e.at_ns; });
+  const auto after =
+      std::upper_bound(events_.begin(), events_.end(), begin_ns,
+                       [](int64_t at, const ProcessEvents::Event& e) { return at < e.at_ns; });
   next_ = static_cast<size_t>(after - events_.begin());
   if (next_ > 0) --next_;
 }

@@ -30,13 +30,15 @@ Table StepSummaryTable(const trace::Trace& trace, const Context& context) {
   size_t row = 0;
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
     for (const trace::Step& step : trace.processes[p].steps) {
-      const auto key = std::make_pair(context.process_label({p}),
-                                      std::string(trace.text(step.kind)));
+      const auto key =
+          std::make_pair(context.process_label({p}), std::string(trace.text(step.kind)));
       const auto [at, added] = sums.try_emplace(key);
       if (added) order.push_back(key);
       const bool cut_off = step.end_ns >= trace.processes[p].end_ns;
-      if (step.level == 0) ++at->second.control;
-      else if (!cut_off) at->second.walls.push_back(walls[row]);
+      if (step.level == 0)
+        ++at->second.control;
+      else if (!cut_off)
+        at->second.walls.push_back(walls[row]);
       ++row;
     }
   }
@@ -58,8 +60,7 @@ Table StepSummaryTable(const trace::Trace& trace, const Context& context) {
   return MakeTable("step_summary", MakeColumn("process", process), MakeColumn("kind", kind),
                    MakeColumn("steps", count), MakeColumn("control_steps", control),
                    MakeColumn("median_ns", median), MakeColumn("p10_ns", p10),
-                   MakeColumn("p90_ns", p90), MakeColumn("min_ns", min),
-                   MakeColumn("max_ns", max));
+                   MakeColumn("p90_ns", p90), MakeColumn("min_ns", min), MakeColumn("max_ns", max));
 }
 
 }  // namespace crosscut::analyze

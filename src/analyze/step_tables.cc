@@ -168,11 +168,10 @@ Table StepsTable(const trace::Trace& trace, const Context& context) {
     Append(CorrectedSteps(owner, account.overlap, account.scale.high), low);
     Append(CorrectedSteps(owner, account.overlap, account.scale.low), high);
   }
-  Table table = MakeTable("steps", MakeColumn("process", process), MakeColumn("step", step),
-                          MakeColumn("kind", kind), MakeColumn("begin_ns", begin),
-                          MakeColumn("end_ns", end), MakeColumn("control", control),
-                          MakeColumn("level", level), MakeColumn("after_switch", after),
-                          MakeColumn("wall_ns", wall));
+  Table table = MakeTable(
+      "steps", MakeColumn("process", process), MakeColumn("step", step), MakeColumn("kind", kind),
+      MakeColumn("begin_ns", begin), MakeColumn("end_ns", end), MakeColumn("control", control),
+      MakeColumn("level", level), MakeColumn("after_switch", after), MakeColumn("wall_ns", wall));
   for (size_t i = 0; i < kShareCount; ++i) {
     table.columns.push_back(MakeColumn(kShares[i], shares[i]));
   }

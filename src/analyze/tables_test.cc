@@ -12,12 +12,12 @@
 namespace crosscut::analyze {
 namespace {
 
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using testing::RandomTrace;
 using testing::TestTrace;
 using trace::Kind;
 using trace::Layer;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 Table Compute(const trace::Trace& trace, std::string_view name) {
   const Context context(trace);
@@ -46,14 +46,13 @@ TEST(Tables, HaveTheColumnsThatOthersScriptAgainst) {
       {"processes",
        {"process", "pid", "parent", "name", "start_ns", "wall_ns", "excluded_ns", "complete"}},
       {"operations",
-       {"process", "operation", "count", "wall_ns", "host_ns", "overlap_ns", "device_ns",
-        "idle_ns", "unknown_ns", "control_ns", "overhead_ns", "corrected_ns", "run_delay_ns"}},
+       {"process", "operation", "count", "wall_ns", "host_ns", "overlap_ns", "device_ns", "idle_ns",
+        "unknown_ns", "control_ns", "overhead_ns", "corrected_ns", "run_delay_ns"}},
       {"steps", {"process", "step", "kind", "begin_ns", "end_ns", "control"}},
       {"functions",
        {"layer", "name", "count", "total_ns", "self_ns", "min_ns", "p50_ns", "p99_ns", "max_ns"}},
       {"drops", {"process", "thread", "reason", "count", "begin_ns", "end_ns"}},
-      {"overhead",
-       {"probe", "count", "inside_ns", "outside_ns", "total_ns", "low_ns", "high_ns"}},
+      {"overhead", {"probe", "count", "inside_ns", "outside_ns", "total_ns", "low_ns", "high_ns"}},
       {"sources", {"name", "version", "state", "message"}},
       {"clocks", {"clock", "anchors", "error_ns"}}};
   TestTrace random = RandomTrace(7);
@@ -103,8 +102,8 @@ TEST(Tables, PartitionsSumToTheWindowsAndLives) {
     ASSERT_EQ(SumBy(operations, "process", "wall_ns")["p"], wall);
     for (size_t i = 0; i < operations.rows(); ++i) {
       int64_t sum = 0;
-      for (const char* share : {"host_ns", "overlap_ns", "device_ns", "idle_ns", "unknown_ns",
-                                "control_ns"}) {
+      for (const char* share :
+           {"host_ns", "overlap_ns", "device_ns", "idle_ns", "unknown_ns", "control_ns"}) {
         sum += operations.integers(share)[i];
       }
       ASSERT_EQ(sum, operations.integers("wall_ns")[i]);

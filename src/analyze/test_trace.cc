@@ -93,7 +93,7 @@ trace::Trace& TestTrace::Finish() {
     std::vector<uint32_t> order(t.spans.size());
     std::iota(order.begin(), order.end(), 0);
     std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-      const auto &s = t.spans;
+      const auto& s = t.spans;
       return s.begin_ns[a] != s.begin_ns[b] ? s.begin_ns[a] < s.begin_ns[b]
                                             : s.end_ns[a] > s.end_ns[b];
     });

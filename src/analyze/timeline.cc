@@ -71,8 +71,7 @@ void MakeLevels(const trace::Trace& trace, const Timeline& timeline, TextIndex& 
   const int64_t length = std::max<int64_t>(1, timeline.end_ns - timeline.begin_ns);
   int64_t tile_ns = (length + kFinest - 1) / kFinest;
   const auto text = [&](uint32_t name) { return texts(name); };
-  std::vector<RawTile> raw =
-      CutTrack(trace, trace.tracks[track.track], timeline.begin_ns, tile_ns);
+  std::vector<RawTile> raw = CutTrack(trace, trace.tracks[track.track], timeline.begin_ns, tile_ns);
   for (int64_t tiles = kFinest; tiles >= kCoarsest; tiles /= 4) {
     track.levels.push_back({tile_ns, Pack(raw, tile_ns, text)});
     raw = Coarsen(raw);
@@ -121,13 +120,22 @@ Timeline MakeTimeline(const trace::Trace& trace, const Context& context,
   size_t shown = 0;
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
     const trace::Process& process = trace.processes[p];
-    TimelineProcess row = {p, context.process_label({p}), process.start_ns, process.end_ns, {},
+    TimelineProcess row = {p,
+                           context.process_label({p}),
+                           process.start_ns,
+                           process.end_ns,
+                           {},
                            Disjoint(process.paused, {process.start_ns, process.end_ns})};
     for (const uint32_t t : tracks[p]) {
       const trace::Track& track = trace.tracks[t];
-      TimelineTrack line = {t, context.track_label({t}),
-                            track.kind == trace::TrackKind::kDevice, IsLead(trace, t), track.ours,
-                            track.begin_ns, track.end_ns, {}};
+      TimelineTrack line = {t,
+                            context.track_label({t}),
+                            track.kind == trace::TrackKind::kDevice,
+                            IsLead(trace, t),
+                            track.ours,
+                            track.begin_ns,
+                            track.end_ns,
+                            {}};
       MakeLevels(trace, out, texts, line);
       row.tracks.push_back(std::move(line));
       ++shown;

@@ -13,33 +13,33 @@
 namespace crosscut::analyze {
 
 struct TimelineOptions {
-  size_t max_tiles = 40000;        // in all levels and tracks together
-  size_t max_tracks = 256;         // the busiest ones; the rest is counted in omitted_tracks
-  size_t max_detail_spans = 12000; // in all details together
+  size_t max_tiles = 40000;         // in all levels and tracks together
+  size_t max_tracks = 256;          // the busiest ones; the rest is counted in omitted_tracks
+  size_t max_detail_spans = 12000;  // in all details together
 };
 
 inline constexpr uint32_t kNoText = UINT32_MAX;
 
 // `count` neighbouring tiles that look the same. Tiles with nothing in them are left out.
 struct TimelineTile {
-  uint32_t index = 0;         // first tile: begins at begin_ns + index * tile_ns of its level
+  uint32_t index = 0;  // first tile: begins at begin_ns + index * tile_ns of its level
   uint32_t count = 1;
-  uint32_t name = kNoText;    // into Timeline::texts: the innermost span with the largest share
+  uint32_t name = kNoText;       // into Timeline::texts: the innermost span with the largest share
   uint32_t operation = kNoText;  // the innermost operation with the largest share
-  uint64_t spans = 0;         // spans that begin in it
+  uint64_t spans = 0;            // spans that begin in it
   // Share of the tile by the thread's innermost layer, in 1/255 of the tile, by trace::Layer.
   // Their sum is less than 255 where nothing is known or the thread did not live. [0] stays 0.
   std::array<uint8_t, trace::kLayerCount> share{};
 };
 
 struct TimelineLevel {
-  int64_t tile_ns = 0;  // length of one tile
+  int64_t tile_ns = 0;              // length of one tile
   std::vector<TimelineTile> tiles;  // by index
 };
 
 struct TimelineTrack {
-  uint32_t track = 0;    // index into Trace::tracks
-  std::string name;      // as in the table threads
+  uint32_t track = 0;  // index into Trace::tracks
+  std::string name;    // as in the table threads
   bool device = false, lead = false, ours = false;
   int64_t begin_ns = 0, end_ns = 0;
   std::vector<TimelineLevel> levels;  // coarse to fine; each level's tile is 1/4 of the one before

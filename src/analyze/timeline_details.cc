@@ -80,7 +80,10 @@ class Excerpt {
     spans = std::move(kept);
   }
 
-  struct Open { int64_t end_ns; Layer layer; };
+  struct Open {
+    int64_t end_ns;
+    Layer layer;
+  };
   const trace::Trace& trace_;
   const trace::Track& track_;
   trace::Interval window_;
@@ -105,8 +108,8 @@ void AddSteps(const trace::Process& process, uint32_t index, std::vector<Timelin
   const trace::Step& typical = *steps[steps.size() / 2];
   const trace::Step& slowest = *steps.back();
   const auto add = [&](const trace::Step& s, const char* what) {
-    out.push_back({index, "step " + std::to_string(s.number) + ", " + what, s.begin_ns, s.end_ns,
-                   {}});
+    out.push_back(
+        {index, "step " + std::to_string(s.number) + ", " + what, s.begin_ns, s.end_ns, {}});
   };
   add(typical, "typical");
   if (&slowest != &typical) add(slowest, "slowest");

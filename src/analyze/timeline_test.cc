@@ -10,11 +10,11 @@
 namespace crosscut::analyze {
 namespace {
 
+using ::testing::ElementsAre;
 using testing::RandomTrace;
 using testing::TestTrace;
 using trace::Kind;
 using trace::Layer;
-using ::testing::ElementsAre;
 
 Timeline Make(const trace::Trace& trace, const TimelineOptions& options = {}) {
   const Context context(trace);
@@ -152,9 +152,7 @@ TEST(Timeline, ASmallRunIsShownWhole) {
   EXPECT_EQ(got.details[0].tracks[0].spans[1].depth, 1);
 }
 
-TEST(Timeline, AnEmptyTraceHasNone) {
-  EXPECT_TRUE(Make(trace::Trace()).processes.empty());
-}
+TEST(Timeline, AnEmptyTraceHasNone) { EXPECT_TRUE(Make(trace::Trace()).processes.empty()); }
 
 }  // namespace
 }  // namespace crosscut::analyze

@@ -92,8 +92,12 @@ struct Open {
 class Walk {
  public:
   Walk(const trace::Trace& trace, const trace::Track& track, Cutter& cutter)
-      : trace_(trace), track_(track), cutter_(cutter), at_(track.begin_ns),
-        end_(track.end_ns), open_{{kNever, kNoText, kNoText, Layer::kNone}} {}
+      : trace_(trace),
+        track_(track),
+        cutter_(cutter),
+        at_(track.begin_ns),
+        end_(track.end_ns),
+        open_{{kNever, kNoText, kNoText, Layer::kNone}} {}
 
   void Run() {
     const trace::Spans& spans = track_.spans;

@@ -101,11 +101,11 @@ TEST(WorkedCases, T2AsNestedSpansOfOneThreadReadsTheInnermostLayer) {
   t.Spans(lead, Layer::kFramework, {{120, 200}, {260, 380}, {520, 880}});
   t.Spans(lead, Layer::kRuntime, {{150, 170}, {300, 320}, {560, 600}, {700, 760}});
   t.DeviceSpans(p, {{165, 230}, {315, 450}, {590, 820}});
-  const Measures want = {{{"training_loop", kPy}, 250}, {{"training_loop", kPy | kGpu}, 50},
-                         {{"inference", kPy}, 50},      {{"inference", kPy | kGpu}, 50},
-                         {{"inference", kBack}, 70},    {{"inference", kBack | kGpu}, 90},
-                         {{"inference", kCuda}, 30},    {{"inference", kCuda | kGpu}, 10},
-                         {{"backprop", kPy}, 40},       {{"backprop", kBack}, 100},
+  const Measures want = {{{"training_loop", kPy}, 250},     {{"training_loop", kPy | kGpu}, 50},
+                         {{"inference", kPy}, 50},          {{"inference", kPy | kGpu}, 50},
+                         {{"inference", kBack}, 70},        {{"inference", kBack | kGpu}, 90},
+                         {{"inference", kCuda}, 30},        {{"inference", kCuda | kGpu}, 10},
+                         {{"backprop", kPy}, 40},           {{"backprop", kBack}, 100},
                          {{"backprop", kBack | kGpu}, 160}, {{"backprop", kCuda}, 30},
                          {{"backprop", kCuda | kGpu}, 70}};
   EXPECT_EQ(Of(t.Finish()), want);
@@ -123,12 +123,20 @@ TEST(WorkedCases, T3TiesGapsAndUncoveredTimeStandInRowsOfTheirOwn) {
   t.Category(p, Layer::kPython, {{0, 10}, {20, 35}, {55, 70}});
   t.Category(p, Layer::kSimulator, {{10, 20}, {35, 45}});
   t.DeviceSpans(p, {{12, 14}, {18, 33}, {65, 90}});
-  const Measures want = {{{"B", kPy}, 7},         {{"B", kPy | kGpu}, 3}, {{"B", kSim}, 10},
-                         {{"C", kPy}, 5},         {{"C", kSim}, 6},       {{"C", kSim | kGpu}, 4},
-                         {{"A", kPy | kGpu}, 10}, {{"D", kPy}, 5},        {{"D", kPy | kGpu}, 5},
+  const Measures want = {{{"B", kPy}, 7},
+                         {{"B", kPy | kGpu}, 3},
+                         {{"B", kSim}, 10},
+                         {{"C", kPy}, 5},
+                         {{"C", kSim}, 6},
+                         {{"C", kSim | kGpu}, 4},
+                         {{"A", kPy | kGpu}, 10},
+                         {{"D", kPy}, 5},
+                         {{"D", kPy | kGpu}, 5},
                          {{"D", kGpu}, 10},
                          // What RL-Scope drops: an operation with no category, and the reverse.
-                         {{"B", 0}, 5},           {{"", kPy}, 5},         {{"", kGpu}, 10},
+                         {{"B", 0}, 5},
+                         {{"", kPy}, 5},
+                         {{"", kGpu}, 10},
                          {{"", 0}, 5}};
   EXPECT_EQ(Of(t.Finish()), want);
 }
@@ -328,16 +336,16 @@ TEST(WorkedCases, T8ALearnerAndTwoActors) {
   LearnerOfT8(t);
   ActorsOfT8(t);
   const trace::Trace& trace = t.Finish();
-  const Measures learner = {{{"train", kPy}, 40},          {{"train", kBack}, 30},
+  const Measures learner = {{{"train", kPy}, 40},           {{"train", kBack}, 30},
                             {{"train", kBack | kGpu}, 100}, {{"sync", kPy}, 10},
                             {{"sync", kBack}, 10},          {{"sync", kBack | kGpu}, 10}};
-  const Measures actor0 = {{{"rollout", kPy}, 30}, {{"step", kPy}, 16},   {{"step", kSim}, 114},
-                           {{"infer", kPy}, 4},    {{"infer", kBack}, 10},
-                           {{"infer", kBack | kGpu}, 6}};
-  const Measures actor1 = {{{"rollout", kPy}, 60},  {{"rollout", kPy | kGpu}, 10},
-                           {{"step", kPy}, 4},      {{"step", kSim}, 76},
-                           {{"infer", kPy}, 2},     {{"infer", kPy | kGpu}, 2},
-                           {{"infer", kBack}, 6},   {{"infer", kBack | kGpu}, 20}};
+  const Measures actor0 = {{{"rollout", kPy}, 30}, {{"step", kPy}, 16},
+                           {{"step", kSim}, 114},  {{"infer", kPy}, 4},
+                           {{"infer", kBack}, 10}, {{"infer", kBack | kGpu}, 6}};
+  const Measures actor1 = {{{"rollout", kPy}, 60}, {{"rollout", kPy | kGpu}, 10},
+                           {{"step", kPy}, 4},     {{"step", kSim}, 76},
+                           {{"infer", kPy}, 2},    {{"infer", kPy | kGpu}, 2},
+                           {{"infer", kBack}, 6},  {{"infer", kBack | kGpu}, 20}};
   EXPECT_EQ(Of(trace, 0), learner);
   EXPECT_EQ(Of(trace, 1), actor0);
   EXPECT_EQ(Of(trace, 2), actor1);
@@ -355,9 +363,12 @@ TEST(WorkedCases, T9AThousandShortKernelsAreOnePercentBusy) {
 }
 
 TEST(WorkedCases, T10VennSizesAreInclusiveAndComplete) {
-  const std::vector<Cell> all = {{0, kPy, 3, 0},         {0, kBack, 3, 0},
-                                 {0, kSim, 3, 0},        {0, kPy | kBack, 1, 0},
-                                 {0, kPy | kSim, 1, 0},  {0, kBack | kSim, 1, 0},
+  const std::vector<Cell> all = {{0, kPy, 3, 0},
+                                 {0, kBack, 3, 0},
+                                 {0, kSim, 3, 0},
+                                 {0, kPy | kBack, 1, 0},
+                                 {0, kPy | kSim, 1, 0},
+                                 {0, kBack | kSim, 1, 0},
                                  {0, kPy | kBack | kSim, 1, 0}};
   for (const LayerSet one : {kPy, kBack, kSim}) EXPECT_EQ(Inclusive(all, one), 6);
   for (const int two : {kPy | kBack, kPy | kSim, kBack | kSim}) {

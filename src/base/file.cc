@@ -57,8 +57,8 @@ class PosixFile : public File {
   Status ReadAt(uint64_t offset, std::span<std::byte> bytes) const override {
     size_t done = 0;
     while (done < bytes.size()) {
-      const ssize_t n = pread(fd_, bytes.data() + done, bytes.size() - done,
-                              static_cast<off_t>(offset + done));
+      const ssize_t n =
+          pread(fd_, bytes.data() + done, bytes.size() - done, static_cast<off_t>(offset + done));
       if (n < 0 && errno == EINTR) continue;
       if (n < 0) return Status::Io(ErrnoText(name_, "read", errno));
       if (n == 0) return Status::Io(name_ + ": read past the end");

@@ -6,9 +6,7 @@
 namespace crosscut::base {
 namespace {
 
-bool Plain(unsigned char c) {
-  return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
-}
+bool Plain(unsigned char c) { return c >= 0x20 && c < 0x7f && c != '"' && c != '\\'; }
 
 void AppendControl(unsigned char c, std::string* out) {
   constexpr char kHex[] = "0123456789abcdef";
@@ -27,7 +25,9 @@ void AppendControl(unsigned char c, std::string* out) {
 
 // What the first byte of a character says: its length and the bounds of its second byte (Unicode,
 // table 3-7). Length 0: no first byte.
-struct Lead { uint8_t length, low, high; };
+struct Lead {
+  uint8_t length, low, high;
+};
 
 Lead LeadOf(unsigned char c) {
   if (c < 0x80) return {1, 0, 0};
@@ -73,8 +73,10 @@ void AppendJsonString(std::string_view text, std::string* out) {
     }
     size_t skip;
     const size_t length = Utf8Length(text, &skip);
-    if (length == 0) *out += "\xef\xbf\xbd";
-    else out->append(text.data(), length);
+    if (length == 0)
+      *out += "\xef\xbf\xbd";
+    else
+      out->append(text.data(), length);
     text.remove_prefix(length == 0 ? skip : length);
   }
   *out += '"';

@@ -19,10 +19,12 @@ TEST(JsonText, EscapesWhatMayNotStandInAString) {
 
 TEST(JsonText, KeepsValidUtf8AndReplacesTheRest) {
   EXPECT_EQ(Json("é€😀"), "\"é€😀\"");
-  EXPECT_EQ(Json("a\xff" "b"), "\"a\ufffdb\"");
-  EXPECT_EQ(Json("\xc0\x80"), "\"\ufffd\ufffd\"");          // overlong
+  EXPECT_EQ(Json("a\xff"
+                 "b"),
+            "\"a\ufffdb\"");
+  EXPECT_EQ(Json("\xc0\x80"), "\"\ufffd\ufffd\"");            // overlong
   EXPECT_EQ(Json("\xed\xa0\x80"), "\"\ufffd\ufffd\ufffd\"");  // a surrogate
-  EXPECT_EQ(Json("\xe2\x82"), "\"\ufffd\"");                // cut off
+  EXPECT_EQ(Json("\xe2\x82"), "\"\ufffd\"");                  // cut off
   EXPECT_EQ(Json("\xf4\x90\x80\x80"), "\"\ufffd\ufffd\ufffd\ufffd\"");
 }
 

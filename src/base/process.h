@@ -19,7 +19,7 @@ struct ProcessIdentity {
 ProcessIdentity ThisProcess();
 
 enum class Liveness {
-  kDead,     // gone, a zombie, or its pid belongs to another process now
+  kDead,  // gone, a zombie, or its pid belongs to another process now
   kAlive,
   kUnknown,  // another pid namespace, or no /proc: it may live
 };

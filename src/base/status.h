@@ -31,7 +31,10 @@ class [[nodiscard]] Status {
   }
 
  private:
-  struct State { Code code; std::string message; };
+  struct State {
+    Code code;
+    std::string message;
+  };
   Status(Code code, std::string message)
       : state_(std::make_shared<const State>(State{code, std::move(message)})) {}
   std::shared_ptr<const State> state_;
@@ -41,8 +44,8 @@ class [[nodiscard]] Status {
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : value_(std::move(value)) {}           // NOLINT(google-explicit-constructor)
-  Result(Status status) : status_(std::move(status)) {}   // NOLINT(google-explicit-constructor)
+  Result(T value) : value_(std::move(value)) {}          // NOLINT(google-explicit-constructor)
+  Result(Status status) : status_(std::move(status)) {}  // NOLINT(google-explicit-constructor)
   bool ok() const { return value_.has_value(); }
   const Status& status() const { return status_; }
   T& value() { return *value_; }

@@ -37,17 +37,17 @@ int Print(std::string_view text, bool incomplete) {
 }
 
 int Main(int argc, char** argv) {
-  CLI::App app{"Crosscut tells where a machine-learning program's wall time goes.\n\n"
-               "  crosscut record -- python train.py     run it and record\n"
-               "  crosscut report RUN                    see where the time went\n"};
+  CLI::App app{
+      "Crosscut tells where a machine-learning program's wall time goes.\n\n"
+      "  crosscut record -- python train.py     run it and record\n"
+      "  crosscut report RUN                    see where the time went\n"};
   app.name("crosscut");
   app.set_version_flag("--version", CROSSCUT_VERSION);
   app.require_subcommand(1);
   app.get_formatter()->column_width(34);
   Run run;
-  char** const dashes = std::find_if(argv, argv + argc, [](const char* word) {
-    return std::strcmp(word, "--") == 0;
-  });
+  char** const dashes = std::find_if(argv, argv + argc,
+                                     [](const char* word) { return std::strcmp(word, "--") == 0; });
   const bool has_command = dashes != argv + argc;
   AddRecord(&app, &run, {dashes + has_command, argv + argc});
   AddReport(&app, &run);

@@ -117,14 +117,18 @@ void AddTable(CLI::App* app, Run* run) {
 }
 
 void AddExport(CLI::App* app, Run* run) {
-  struct Args { std::string input, to, file; };
+  struct Args {
+    std::string input, to, file;
+  };
   auto args = std::make_shared<Args>();
   CLI::App* verb = app->add_subcommand("export", "Write a file for another tool");
   verb->add_option("INPUT", args->input, "run directory or file")->required();
   verb->add_option("--to", args->to, "format:\n" + verbs::ListFormats())
-      ->required()->option_text("FORMAT");
+      ->required()
+      ->option_text("FORMAT");
   verb->add_option("-o", args->file, "the file; compressed where it ends in .gz")
-      ->required()->option_text("FILE");
+      ->required()
+      ->option_text("FILE");
   verb->callback([=] {
     *run = [=]() -> int {
       const auto done = verbs::Export(args->input, args->to, args->file);

@@ -82,13 +82,16 @@ void AddRecord(CLI::App* app, Run* run, std::vector<std::string> command) {
       ->option_text("LEVEL");
   verb->add_option("--wrap", options->wrap,
                    "record the boundary of a further module, in LAYER; may be repeated")
-      ->option_text("MODULE:LAYER")->expected(1)
+      ->option_text("MODULE:LAYER")
+      ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   verb->add_option("--control-steps", options->control_percent,
                    "share of steps that run with the probes off, to check the correction")
-      ->check(CLI::Range(0.0, 50.0).description(""))->option_text("PERCENT");
+      ->check(CLI::Range(0.0, 50.0).description(""))
+      ->option_text("PERCENT");
   verb->add_option("--memory", options->memory_mib, "cap on our memory, per process")
-      ->check(CLI::Range(int64_t{1}, int64_t{1} << 20).description(""))->option_text("MiB");
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 20).description(""))
+      ->option_text("MiB");
   verb->footer("What follows -- is the command; crosscut ends as it ends.");
   verb->callback([=] { *run = [=] { return RunRecord(*options); }; });
 }

@@ -31,9 +31,7 @@ int Populate(void* at, size_t bytes) {
 }
 
 // Before Linux 5.14: all space at once, so that no store can meet a full file system.
-int AllocateAll(int fd, size_t bytes) {
-  return posix_fallocate(fd, 0, static_cast<off_t>(bytes));
-}
+int AllocateAll(int fd, size_t bytes) { return posix_fallocate(fd, 0, static_cast<off_t>(bytes)); }
 
 // A shared mapping of `fd` at an address aligned to a chunk, or null with errno.
 char* MapAligned(int fd, size_t bytes) {
@@ -142,12 +140,11 @@ uint64_t* ChunkRing::TakeClean() {
 uint64_t* ChunkRing::Claim(uint32_t track, uint64_t tick, bool for_session) {
   const uint32_t reserved = for_session ? 0 : kReservedForSession;
   while (!TakeCount(reserved)) {
-    const int saved = errno;
     const bool more = PrepareOne();
-    Hurry();
-    errno = saved;
+    CallDrain();
     if (!more) return nullptr;
   }
+  if (Short()) CallDrain();
   uint64_t* at = TakeClean();
   const uint64_t fill = std::atomic_ref(header()->next_fill).fetch_add(1);
   claimed_.fetch_add(1, std::memory_order_relaxed);
@@ -159,10 +156,17 @@ uint64_t* ChunkRing::Claim(uint32_t track, uint64_t tick, bool for_session) {
   return at;
 }
 
-void ChunkRing::Hurry() {
-  if (wake_ == nullptr || hurried_.exchange(true, std::memory_order_relaxed)) return;
+bool ChunkRing::Short() const {
+  const uint32_t next = next_.load(std::memory_order_relaxed);
+  return clean() + (chunk_count_ - next) < chunk_count_ / 8 + kReservedForSession;
+}
+
+void ChunkRing::CallDrain() {
+  if (wake_ == nullptr || called_.exchange(true, std::memory_order_relaxed)) return;
+  const int saved = errno;
   wake_->fetch_add(1);
   syscall(SYS_futex, wake_, FUTEX_WAKE_PRIVATE, INT32_MAX, nullptr, nullptr, 0);
+  errno = saved;
 }
 
 format::RingDropSlot* ChunkRing::DropSlotFor(uint32_t track, format::DropReason reason,
@@ -238,7 +242,9 @@ bool ChunkRing::PrepareOne() {
   do {
     if (next >= chunk_count_) return false;
   } while (!next_.compare_exchange_weak(next, next + 1, std::memory_order_relaxed));
+  const int saved = errno;
   const int error = Populate(chunk(next), kRingChunkBytes);
+  errno = saved;
   if (error != 0 && error != ENOSYS) {
     limit_errno_.store(error, std::memory_order_relaxed);
     return false;

@@ -42,9 +42,9 @@ class ChunkRing {
            next_.load(std::memory_order_relaxed) >= chunk_count_;
   }
 
-  // Any thread, lock-free; a system call only where no clean chunk is left and one can be prepared,
-  // which it then does itself (and calls the drain to prepare more). Null when every chunk is in
-  // use. `for_session` may take the reserved ones. Leaves errno alone.
+  // Any thread, lock-free. System calls only where no clean chunk is left and one can be prepared,
+  // which it then does itself, and to call the drain, once per pass of it, where chunks run short.
+  // Null when every chunk is in use. `for_session` may take the reserved ones. Leaves errno alone.
   uint64_t* Claim(uint32_t track, uint64_t tick, bool for_session);
   // The track's slot for losses of this reason, taken if need be; the shared one if all are taken.
   format::RingDropSlot* DropSlotFor(uint32_t track, format::DropReason reason, uint64_t tick);
@@ -56,15 +56,17 @@ class ChunkRing {
   void Recycle(uint32_t index);
   // Makes `more` further chunks usable: space allocated, pages present, marked clean. Any thread.
   void Prepare(uint32_t more);
-  // The futex that a thread bumps which had to prepare a chunk itself, once until AnswerHurry().
-  void CallWhenShort(std::atomic<uint32_t>* wake) { wake_ = wake; }
-  void AnswerHurry() { hurried_.store(false, std::memory_order_relaxed); }
+  // The futex that CallDrain() bumps, once until AnswerCall(). Claim() calls where chunks run
+  // short.
+  void SetDrain(std::atomic<uint32_t>* wake) { wake_ = wake; }
+  void CallDrain();
+  void AnswerCall() { called_.store(false, std::memory_order_relaxed); }
 
  private:
   bool TakeCount(uint32_t reserved);
   uint64_t* TakeClean();
+  bool Short() const;
   bool PrepareOne();
-  void Hurry();
   void MarkClean(uint32_t index);
   uint32_t IndexOf(const uint64_t* chunk) const;
 
@@ -81,7 +83,7 @@ class ChunkRing {
   std::atomic<uint64_t> claimed_{0};
   std::atomic<int> limit_errno_{0};
   std::atomic<uint32_t>* wake_ = nullptr;
-  std::atomic<bool> hurried_{false};
+  std::atomic<bool> called_{false};
 };
 
 }  // namespace crosscut::record

@@ -6,6 +6,7 @@
 #include <linux/futex.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -19,6 +20,7 @@
 namespace crosscut::record {
 namespace {
 
+constexpr rlim_t kHighDescriptor = 4096;
 constexpr size_t kStackBytes = 512 << 10;
 constexpr uint32_t kShortSleepUs = 1000;
 constexpr uint32_t kLongSleepUs = 20'000;
@@ -92,7 +94,7 @@ int Drain::Start(const DrainOptions& options, int log_fd) {
   sleep_us_ = kShortSleepUs;
   long_names_ = 0;
   ready_.store(0);
-  options.ring->CallWhenShort(&wake_);
+  options.ring->SetDrain(&wake_);
 
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
@@ -124,13 +126,23 @@ void* Drain::Main(void* self) {
 }
 
 // A table of our own with the log alone in it: whatever the program closes and opens is not ours.
+// The log stands high in it, because race detectors know one table per process and would take its
+// number for the program's. Standard error stays, for the line that says why recording stopped.
 void Drain::OwnDescriptors() {
   prctl(PR_SET_NAME, "crosscut-drain");
-  const auto fd = static_cast<unsigned>(log_fd_);
-  bool own = syscall(SYS_close_range, fd + 1, ~0U, CLOSE_RANGE_UNSHARE) == 0;
-  // Standard error stays, for the one line that says why recording stopped.
-  for (unsigned other = 0; own && other < fd; ++other) {
-    if (other != STDERR_FILENO) close(static_cast<int>(other));
+  const auto given = static_cast<unsigned>(log_fd_);
+  const bool own = syscall(SYS_close_range, given + 1, ~0U, CLOSE_RANGE_UNSHARE) == 0;
+  if (own) {
+    rlimit limit = {};
+    getrlimit(RLIMIT_NOFILE, &limit);
+    const auto half = limit.rlim_cur / 2 < kHighDescriptor ? limit.rlim_cur / 2 : kHighDescriptor;
+    const int high = fcntl(log_fd_, F_DUPFD_CLOEXEC, static_cast<int>(half));
+    if (high >= 0) log_fd_ = high;
+    const auto log = static_cast<unsigned>(log_fd_);
+    for (unsigned fd = 0; fd <= STDERR_FILENO; ++fd) {
+      if (fd != log && (fd != STDERR_FILENO || fd == given)) syscall(SYS_close, fd);
+    }
+    if (log > STDERR_FILENO + 1) syscall(SYS_close_range, STDERR_FILENO + 1, log - 1, 0);
   }
   ready_.store(own ? 1 : 2, std::memory_order_release);
   FutexWake(&ready_);
@@ -186,8 +198,8 @@ void Drain::Sleep() {
 }
 
 void Drain::Run() {
-  Result<std::unique_ptr<format::LogWriter>> log = format::LogWriter::Create(
-      base::AdoptFile(log_fd_, options_.log_name), options_.identity);
+  Result<std::unique_ptr<format::LogWriter>> log =
+      format::LogWriter::Create(base::AdoptFile(log_fd_, options_.log_name), options_.identity);
   if (log.ok()) {
     log_ = std::move(*log);
   } else {
@@ -262,9 +274,9 @@ void Drain::PrepareAhead() {
   claimed_before_ = claimed;
   busiest_ -= (busiest_ + 7) / 8;
   if (claims > busiest_) busiest_ = claims;
-  const uint64_t target = busiest_ * kPassesAhead > kFewestClean ? busiest_ * kPassesAhead
-                                                                 : uint64_t{kFewestClean};
-  ring->AnswerHurry();
+  const uint64_t target =
+      busiest_ * kPassesAhead > kFewestClean ? busiest_ * kPassesAhead : uint64_t{kFewestClean};
+  ring->AnswerCall();
   if (ring->clean() < target) {
     const uint64_t more = target - ring->clean();
     ring->Prepare(static_cast<uint32_t>(more < kPrepareAtOnce ? more : kPrepareAtOnce));
@@ -454,9 +466,8 @@ void Drain::Overwrite(uint32_t index) {
 
 void Drain::Snapshot() {
   const uint64_t now = ClockNow();
-  const uint64_t oldest = options_.keep_ticks == 0 || now < options_.keep_ticks
-                              ? 0
-                              : now - options_.keep_ticks;
+  const uint64_t oldest =
+      options_.keep_ticks == 0 || now < options_.keep_ticks ? 0 : now - options_.keep_ticks;
   // A chunk is older than the next one's first word; the last may reach to now.
   uint32_t gone = 0;
   while (gone + 1 < kept_count_ &&

@@ -33,8 +33,8 @@ class Drain {
     kFlush = 1,     // all that is published goes to the log
     kSnapshot = 2,  // the same; for a flight recorder
     kQuit = 4,
-    kLeave = 16,    // ends the thread at once; what is in the ring stays there
-    kStarted = 8,   // a session has begun, or a source came that wants calibrating
+    kLeave = 16,   // ends the thread at once; what is in the ring stays there
+    kStarted = 8,  // a session has begun, or a source came that wants calibrating
   };
 
   // Starts the thread, which owns `log_fd` from then on (the caller's descriptor is closed).

@@ -15,7 +15,7 @@ namespace {
 using format::kRingChunkBytes;
 using format::kRingChunkHeaderWords;
 
-constexpr uint32_t kDeepestHidden = 2000;    // so that the repair fits in a chunk
+constexpr uint32_t kDeepestHidden = 2000;  // so that the repair fits in a chunk
 constexpr size_t kScratchBytes = 2 * kRingChunkBytes + kPageBytes;
 constexpr int kLastEndRound = PTHREAD_DESTRUCTOR_ITERATIONS - 1;
 
@@ -274,9 +274,9 @@ size_t Recorder::PrologueWords(const ThreadState* s) const {
 void Recorder::WritePrologue(ThreadState* s, uint64_t tick) {
   if (s->announce) {
     const bool continues = s->announced && !s->stack_lost;
-    const uint64_t payload[4] = {
-        s->track, static_cast<uint64_t>(s->os_id),
-        s->base | s->flags | (continues ? format::kThreadContinues : 0), tick};
+    const uint64_t payload[4] = {s->track, static_cast<uint64_t>(s->os_id),
+                                 s->base | s->flags | (continues ? format::kThreadContinues : 0),
+                                 tick};
     s->position = Put(s->position, tick, format::kThread, payload, 4);
     s->announce = false;
     s->announced = true;
@@ -409,8 +409,8 @@ void Recorder::CountShared(uint8_t reason) {
   ChunkRing* ring = the_recorder.ring();
   if (ring == nullptr || the_recorder.phase() == Phase::kOff) return;
   const uint64_t tick = ClockNow();
-  format::RingDropSlot* slot = ring->DropSlotFor(
-      format::kRingSharedDropTrack, static_cast<format::DropReason>(reason), tick);
+  format::RingDropSlot* slot = ring->DropSlotFor(format::kRingSharedDropTrack,
+                                                 static_cast<format::DropReason>(reason), tick);
   format::RingStore(slot->last_tick, tick);
   std::atomic_ref(slot->count).fetch_add(1);
 }
@@ -427,8 +427,8 @@ ThreadState* Recorder::EnterScratch() {
   if (InScratch()) return nullptr;
   char* memory = static_cast<char*>(MapPages(kScratchBytes, /*wipe_on_fork=*/true));
   if (memory == nullptr) return nullptr;
-  const uintptr_t aligned = (reinterpret_cast<uintptr_t>(memory) + kRingChunkBytes - 1) &
-                            ~uintptr_t{kRingChunkBytes - 1};
+  const uintptr_t aligned =
+      (reinterpret_cast<uintptr_t>(memory) + kRingChunkBytes - 1) & ~uintptr_t{kRingChunkBytes - 1};
   // The state stands where the chunk does not: before or behind it.
   char* at = aligned - reinterpret_cast<uintptr_t>(memory) >= sizeof(ThreadState)
                  ? memory
@@ -468,8 +468,7 @@ void Recorder::ThreadEnds(void* state) {
   auto* s = static_cast<ThreadState*>(state);
   Recorder& recorder = the_recorder;
   if (!s->in_use) return;  // wiped: a child's thread never attached
-  if (++s->end_rounds < kLastEndRound &&
-      pthread_setspecific(recorder.key_, s) == 0) {
+  if (++s->end_rounds < kLastEndRound && pthread_setspecific(recorder.key_, s) == 0) {
     return;
   }
   const SlowPath guard;

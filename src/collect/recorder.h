@@ -131,6 +131,7 @@ class Recorder {
   uint64_t* StreamReserve(uint64_t tick, uint32_t words, bool wait);
   void StreamCommit(uint64_t* at, uint64_t tick, uint64_t code, uint32_t words);
   bool PublishName(uint32_t id);
+  void AwaitDrainedName(uint32_t id);
   static void SetShared(uint32_t enabled);  // of threads without a state
   void ForgetThisThread();
 

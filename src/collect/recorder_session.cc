@@ -106,8 +106,7 @@ bool Recorder::WriteSession(uint64_t tick, uint64_t code, const uint64_t* payloa
   return true;
 }
 
-bool Recorder::TryWriteSession(uint64_t tick, uint64_t code, const uint64_t* payload,
-                               uint32_t n) {
+bool Recorder::TryWriteSession(uint64_t tick, uint64_t code, const uint64_t* payload, uint32_t n) {
   if (pthread_mutex_trylock(&stream_mutex_) != 0) return false;
   uint64_t* at = StreamReserve(tick, n + 1, /*wait=*/false);
   if (at != nullptr) {
@@ -139,18 +138,24 @@ bool Recorder::WriteMeta(std::string_view key, std::string_view value) {
 // ---- Names --------------------------------------------------------------------------------------
 
 uint32_t Recorder::Intern(std::string_view text, uint64_t attributes) {
-  const Lock lock(&stream_mutex_);
+  pthread_mutex_lock(&stream_mutex_);
   uint32_t id = names_.Find(text, attributes);
-  if (id != 0) return id;
-  if (CROSSCUT_FAULT("names.add")) return 0;
-  id = names_.Add(text, attributes, names_cap_);
-  if (id == 0 || ring() == nullptr) return id;
-  if (PublishName(id)) return id;
-  // The drain writes what the ring cannot take; it needs no lock of ours.
+  bool published = id != 0 && !GoesByTheDrain(names_.Get(id));
+  if (id == 0 && !CROSSCUT_FAULT("names.add")) {
+    id = names_.Add(text, attributes, names_cap_);
+    published = id == 0 || ring() == nullptr || PublishName(id);
+  }
+  pthread_mutex_unlock(&stream_mutex_);
+  if (!published) AwaitDrainedName(id);
+  return id;
+}
+
+// The drain writes what the ring cannot take.
+void Recorder::AwaitDrainedName(uint32_t id) {
   for (int i = 0; i < kStreamWaits && drain_runs_.load() && long_names_written_.load() < id; ++i) {
+    if (ChunkRing* ring = this->ring()) ring->CallDrain();
     Nap();
   }
-  return id;
 }
 
 bool Recorder::PublishName(uint32_t id) {

@@ -21,18 +21,18 @@ struct OwedEnd {
 };
 
 struct ThreadState : crosscut_thread {
-  uint64_t* chunk;    // the ring chunk being written, null: none
+  uint64_t* chunk;  // the ring chunk being written, null: none
   uint32_t track;
-  uint32_t session;   // the one its stream belongs to
+  uint32_t session;  // the one its stream belongs to
   int32_t os_id;
-  uint8_t base;       // layer
+  uint8_t base;  // layer
   bool in_use;
-  bool announce;      // a kThread word must come next
-  bool announced;     // one was written in this session
-  bool stack_lost;    // more happened unseen than can be repaired: the reader's stack restarts
+  bool announce;    // a kThread word must come next
+  bool announced;   // one was written in this session
+  bool stack_lost;  // more happened unseen than can be repaired: the reader's stack restarts
   uint8_t end_rounds;
-  bool scratch;       // calibration: its chunk is written again and again
-  uint64_t flags;     // of kThread: main, ours
+  bool scratch;    // calibration: its chunk is written again and again
+  uint64_t flags;  // of kThread: main, ours
 
   // Spans begun unseen and still open: in a control step, in a pause, or while the ring was full.
   uint32_t hidden_depth;

@@ -19,7 +19,7 @@ using trace::TrackKind;
 
 constexpr size_t kFlushBytes = 1 << 20;
 constexpr int64_t kBaseGridNs = 7889238 * int64_t{1'000'000'000};  // Kineto's: ranks share a base
-constexpr int64_t kStepsTid = 1'000'000'000;  // no thread has it: pid_max is below
+constexpr int64_t kStepsTid = 1'000'000'000;     // no thread has it: pid_max is below
 constexpr int64_t kMoreDevices = 1'000'000'000;  // pid of devices that another process also has
 
 std::string Json(std::string_view text) {
@@ -100,9 +100,9 @@ class ChromeWriter {
   bool any_ = false;
   Status status_;
   int64_t base_ns_ = 0;
-  std::vector<std::string> name_heads_;   // {"ph": "X", "cat": ..., "name": ... of each name
-  std::vector<int64_t> pids_;             // by process
-  std::vector<std::pair<int64_t, int64_t>> places_;  // pid, tid by track
+  std::vector<std::string> name_heads_;  // {"ph": "X", "cat": ..., "name": ... of each name
+  std::vector<int64_t> pids_;            // by process
+  std::vector<std::pair<int64_t, int64_t>> places_;    // pid, tid by track
   std::unordered_map<uint64_t, int64_t> correlation_;  // launches and what they launched
 };
 
@@ -128,8 +128,8 @@ void ChromeWriter::Prepare() {
     const int64_t device = std::max<int64_t>(0, track.device);
     const bool owner = device_owner.try_emplace(device, process).first->second == process;
     const auto more = static_cast<int64_t>(device_pids.size());
-    const auto at = device_pids.try_emplace(
-        {process, device}, owner ? device : 2 * kMoreDevices + more).first;
+    const auto at =
+        device_pids.try_emplace({process, device}, owner ? device : 2 * kMoreDevices + more).first;
     places_.emplace_back(at->second, track.os_id);
   }
   int64_t next = 1;
@@ -217,8 +217,8 @@ void ChromeWriter::TrackRows(uint32_t index) {
   const auto [pid, tid] = places_[index];
   const std::string number = std::to_string(tid), name(trace_.text(track.name));
   if (track.kind == TrackKind::kDevice) {
-    Metadata(pid, 0, "process_name", "\"name\": " +
-             Json(trace_.text(trace_.processes[track.process.value].name)));
+    Metadata(pid, 0, "process_name",
+             "\"name\": " + Json(trace_.text(trace_.processes[track.process.value].name)));
     Metadata(pid, 0, "process_labels",
              "\"labels\": \"GPU " + std::to_string(std::max<int64_t>(0, track.device)) + "\"");
     Metadata(pid, 0, "process_sort_index",
@@ -250,8 +250,10 @@ void ChromeWriter::SpanArgs(const Track& track, uint32_t index, SpanIndex span, 
   }
   if (device || !correlation_.empty()) {
     const auto at = correlation_.find(Key(index, span));
-    if (at != correlation_.end()) add("correlation", at->second);
-    else if (device) add("correlation", 0);
+    if (at != correlation_.end())
+      add("correlation", at->second);
+    else if (device)
+      add("correlation", 0);
   }
   const trace::Args& args = track.args;
   while (*arg < args.size() && args.span[*arg] < span) ++*arg;
@@ -327,8 +329,8 @@ void ChromeWriter::FlowRows() {
       Raw("\", \"name\": \"");
       Raw(kind);
       Raw("\", \"ts\": ");
-      const int64_t at = start ? flow.from_ns
-                               : std::max(flow.to_ns, trace_.tracks[track].spans.begin_ns[flow.to]);
+      const int64_t at =
+          start ? flow.from_ns : std::max(flow.to_ns, trace_.tracks[track].spans.begin_ns[flow.to]);
       Us(at - base_ns_);
       Place(places_[track].first, places_[track].second);
       Raw("}");

@@ -24,12 +24,20 @@ std::string Export(const trace::Trace& trace) {
 
 // Names that have broken writers of traces.
 std::vector<std::string> HostileNames() {
-  std::vector<std::string> names = {
-      "\"quoted\"", "back\\slash", "</script><b>&amp;", "new\nline\r\ttab",
-      "caf\xc3\xa9 \xf0\x9f\x98\x80",
-      "bad \xff\xfe\xc0\xaf utf-8", "cut \xe2\x82", "surrogate \xed\xa0\x80",
-      "\xe2\x80\xa8 separator",
-      "", std::string(1 << 20, 'x'), std::string(70'000, '\xff'), "-1e5", "=cmd()"};
+  std::vector<std::string> names = {"\"quoted\"",
+                                    "back\\slash",
+                                    "</script><b>&amp;",
+                                    "new\nline\r\ttab",
+                                    "caf\xc3\xa9 \xf0\x9f\x98\x80",
+                                    "bad \xff\xfe\xc0\xaf utf-8",
+                                    "cut \xe2\x82",
+                                    "surrogate \xed\xa0\x80",
+                                    "\xe2\x80\xa8 separator",
+                                    "",
+                                    std::string(1 << 20, 'x'),
+                                    std::string(70'000, '\xff'),
+                                    "-1e5",
+                                    "=cmd()"};
   std::string controls;
   for (char c = 0; c < 0x20; ++c) controls += c;
   names.push_back(controls + "\x7f");

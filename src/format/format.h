@@ -65,20 +65,37 @@ inline constexpr bool IsSessionCode(uint16_t code) { return code >= kName && cod
 inline constexpr int FixedPayloadWords(uint16_t code) {
   if (code >= kFirstNameCode) return 0;
   switch (code) {
-    case kEnd: case kThreadEnd: case kOn: case kPause: case kResume: return 0;
-    case kBeginWide: case kEndNamed: case kInstant: case kFlowOut: case kFlowIn: case kBase:
-    case kOff: case kStop: case kStart: return 1;
-    case kCounter: case kArg: case kArgName: case kStepLevel: return 2;
+    case kEnd:
+    case kThreadEnd:
+    case kOn:
+    case kPause:
+    case kResume: return 0;
+    case kBeginWide:
+    case kEndNamed:
+    case kInstant:
+    case kFlowOut:
+    case kFlowIn:
+    case kBase:
+    case kOff:
+    case kStop:
+    case kStart: return 1;
+    case kCounter:
+    case kArg:
+    case kArgName:
+    case kStepLevel: return 2;
     case kSpanAt: return 3;
-    case kThread: case kAnchor: case kDrop: return 4;
+    case kThread:
+    case kAnchor:
+    case kDrop: return 4;
     case kProbeCost: return 6;
     case kBlob: return -2;
-    case kName: case kMeta: return -3;
+    case kName:
+    case kMeta: return -3;
     default: return -100;  // unknown: the rest of the chunk cannot be read
   }
 }
 
-inline constexpr uint64_t kMaxTextBytes = uint64_t{1} << 20;   // a name or meta text
+inline constexpr uint64_t kMaxTextBytes = uint64_t{1} << 20;  // a name or meta text
 inline constexpr uint64_t kMaxBlobBytes = uint64_t{1} << 31;
 
 // All payload words, given the fixed ones. `payload` holds at least -FixedPayloadWords(code) words
@@ -101,22 +118,34 @@ inline constexpr uint64_t PayloadWords(uint16_t code, const uint64_t* payload) {
 // ---- What a name stands for -------------------------------------------------------------------
 // Values of the C enum crosscut_layer (include/crosscut/crosscut.h) and of reports.
 enum Layer : uint8_t {
-  kLayerNone = 0, kLayerPython = 1, kLayerFramework = 2, kLayerRuntime = 3, kLayerSimulator = 4,
-  kLayerData = 5, kLayerComm = 6, kLayerNative = 7, kLayerIdle = 8, kLayerOverhead = 9,
-  kLayerDevice = 10, kLayerControl = 11,
+  kLayerNone = 0,
+  kLayerPython = 1,
+  kLayerFramework = 2,
+  kLayerRuntime = 3,
+  kLayerSimulator = 4,
+  kLayerData = 5,
+  kLayerComm = 6,
+  kLayerNative = 7,
+  kLayerIdle = 8,
+  kLayerOverhead = 9,
+  kLayerDevice = 10,
+  kLayerControl = 11,
 };
 
 // Steps and phases do not nest with the spans of their track: a begin of kind STEP ends the
 // process's running step and begins the next, kEndNamed of a STEP name ends the running step; the
 // same for PHASE. kEnd never ends them, and they leave every stack alone.
 enum Kind : uint8_t {
-  kKindSpan = 0, kKindOperation = 1, kKindStep = 2, kKindPhase = 3,
+  kKindSpan = 0,
+  kKindOperation = 1,
+  kKindStep = 2,
+  kKindPhase = 3,
   kKindText = 4,  // only a string: argument keys and values, probe names
 };
 
 enum NameFlags : uint8_t {
-  kFlagWaits = 1,   // the caller waits for another thread's work while in this span
-  kFlagNoLayer = 2, // the span leaves the layer below it in force (operations always do)
+  kFlagWaits = 1,    // the caller waits for another thread's work while in this span
+  kFlagNoLayer = 2,  // the span leaves the layer below it in force (operations always do)
 };
 
 // Bits 7..0 kind, 15..8 layer, 23..16 NameFlags, 55..24 the name id of the probe kind that records
@@ -151,22 +180,30 @@ inline constexpr uint64_t kThreadContinues = 1 << 10;  // seen before: spans may
 //
 // kStepLevel's second payload word.
 enum StepLevel : uint64_t {
-  kLevelControl = 0, kLevelBoundary = 1, kLevelOperators = 2, kLevelEverything = 3,
+  kLevelControl = 0,
+  kLevelBoundary = 1,
+  kLevelOperators = 2,
+  kLevelEverything = 3,
 };
 inline constexpr uint64_t kStepAfterSwitch = 1 << 8;  // counts in no comparison
 
 enum DropReason : uint8_t {
-  kDropFull = 1,       // no free ring chunk (drop-newest)
-  kDropOverwritten = 2,// flight recorder: older than what is kept
-  kDropMemory = 3,     // no memory for a thread's state
-  kDropDisk = 4,       // the log could not be written
-  kDropDamaged = 5,    // found by a reader: checksum or grammar
-  kDropNames = 6,      // the name table is full
-  kDropFork = 7,       // a child's events before its own log was open
+  kDropFull = 1,         // no free ring chunk (drop-newest)
+  kDropOverwritten = 2,  // flight recorder: older than what is kept
+  kDropMemory = 3,       // no memory for a thread's state
+  kDropDisk = 4,         // the log could not be written
+  kDropDamaged = 5,      // found by a reader: checksum or grammar
+  kDropNames = 6,        // the name table is full
+  kDropFork = 7,         // a child's events before its own log was open
 };
 
 enum StopReason : uint8_t {
-  kStopAsked = 1, kStopExit = 2, kStopDisk = 3, kStopExec = 4, kStopError = 5, kStopLimit = 6,
+  kStopAsked = 1,
+  kStopExit = 2,
+  kStopDisk = 3,
+  kStopExec = 4,
+  kStopError = 5,
+  kStopLimit = 6,
 };
 
 enum ClockId : uint8_t { kClockMonotonic = 1, kClockRealtime = 2, kClockDevice = 3 };
@@ -197,8 +234,8 @@ enum RingChunkState : uint8_t {
 };
 
 // ---- The log ----------------------------------------------------------------------------------
-inline constexpr uint64_t kLogMagic = 0x31474f4c54554343;    // "CCUTLOG1": first 8 bytes of a log
-inline constexpr uint32_t kChunkMagic = 0x4b4e4843;          // "CHNK"
+inline constexpr uint64_t kLogMagic = 0x31474f4c54554343;  // "CCUTLOG1": first 8 bytes of a log
+inline constexpr uint32_t kChunkMagic = 0x4b4e4843;        // "CHNK"
 inline constexpr uint32_t kFormatVersion = 1;
 inline constexpr size_t kLogHeaderBytes = 64;
 inline constexpr size_t kChunkHeaderBytes = 32;  // magic u32, type u32, length u64, crc32c u32,

@@ -30,8 +30,7 @@ bool ParseEventHead(std::span<const uint8_t> payload, EventHead* head, LogBatch*
   if (head->head_bytes < sizeof *head || head->head_bytes > payload.size()) return false;
   EventHead blank = *head;
   blank.head_crc = 0;
-  const uint32_t crc = base::Crc32c(payload.data() + sizeof *head,
-                                    head->head_bytes - sizeof *head,
+  const uint32_t crc = base::Crc32c(payload.data() + sizeof *head, head->head_bytes - sizeof *head,
                                     base::Crc32c(&blank, sizeof blank));
   if (crc != head->head_crc) return false;
   if (head->words > kMaxBatchWords || head->events > head->words) return false;
@@ -49,8 +48,8 @@ bool ParseEventHead(std::span<const uint8_t> payload, EventHead* head, LogBatch*
     if (first > UINT32_MAX || count > head->words - words) return false;
     tick += static_cast<uint64_t>(base::UnZigZag(away));
     words += count;
-    batch->pieces.push_back({fill, static_cast<uint32_t>(first), static_cast<uint32_t>(count),
-                             tick});
+    batch->pieces.push_back(
+        {fill, static_cast<uint32_t>(first), static_cast<uint32_t>(count), tick});
   }
   batch->open_names.clear();
   for (uint32_t i = 0; i < head->open_names; ++i) {
@@ -93,9 +92,9 @@ struct LogReader::State {
 };
 
 void LogReader::State::AddDamage(uint64_t offset, uint64_t bytes, const char* reason) {
-  const auto at = std::lower_bound(
-      damage.begin(), damage.end(), offset,
-      [](const LogDamage& entry, uint64_t value) { return entry.offset < value; });
+  const auto at =
+      std::lower_bound(damage.begin(), damage.end(), offset,
+                       [](const LogDamage& entry, uint64_t value) { return entry.offset < value; });
   if (at != damage.end() && at->offset == offset) return;
   LogDamage entry;
   entry.offset = offset;
@@ -277,8 +276,8 @@ Status LogReader::State::ReadSession(LogBatch* batch) {
     if (session_context == nullptr) session_context = ZSTD_createDCtx();
     const size_t frame = ZSTD_findFrameCompressedSize(body.data(), body.size());
     if (ZSTD_isError(frame)) return Status::Corrupt("session words");
-    const size_t n = ZSTD_decompressDCtx(session_context, batch->words.data(), bytes, body.data(),
-                                         frame);
+    const size_t n =
+        ZSTD_decompressDCtx(session_context, batch->words.data(), bytes, body.data(), frame);
     if (ZSTD_isError(n) || n != bytes) return Status::Corrupt("session words");
   } else {
     return Status::Corrupt("session mode");
@@ -288,8 +287,7 @@ Status LogReader::State::ReadSession(LogBatch* batch) {
     if (length == 0) return Status::Corrupt("session words are not whole");
     at += length;
   }
-  batch->pieces = {{head.fill, head.first_word, static_cast<uint32_t>(head.words),
-                    head.base_tick}};
+  batch->pieces = {{head.fill, head.first_word, static_cast<uint32_t>(head.words), head.base_tick}};
   return {};
 }
 

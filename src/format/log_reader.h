@@ -17,10 +17,10 @@ namespace crosscut::format {
 
 // An event or session chunk, unpacked. `words` is the concatenation of the pieces.
 struct LogBatch {
-  uint32_t track = 0;                 // 0 for session chunks
+  uint32_t track = 0;  // 0 for session chunks
   std::vector<PieceOrigin> pieces;
-  std::vector<uint32_t> open_names;   // name ids of the spans open on `track` at the start,
-                                      // outermost first
+  std::vector<uint32_t> open_names;  // name ids of the spans open on `track` at the start,
+                                     // outermost first
   std::vector<uint64_t> words;
 };
 
@@ -34,7 +34,7 @@ struct LogChunk {
 // A place that could not be read.
 struct LogDamage {
   uint64_t offset = 0, bytes = 0;
-  std::string reason;         // "checksum differs", "no chunk header", "cut off", ...
+  std::string reason;  // "checksum differs", "no chunk header", "cut off", ...
   // Where the chunk's own head is intact (has_events), what is lost:
   bool has_events = false;
   uint32_t track = 0;
@@ -57,9 +57,9 @@ class LogReader {
   Status Read(const LogChunk& chunk, LogBatch* batch);
   // What Open and Read found broken so far, by offset.
   const std::vector<LogDamage>& damage() const;
-  bool complete() const;          // its end chunk is there
+  bool complete() const;            // its end chunk is there
   uint64_t unknown_chunks() const;  // of later versions, skipped
-  uint64_t readable_end() const;  // offset behind the last chunk of the directory
+  uint64_t readable_end() const;    // offset behind the last chunk of the directory
   uint64_t size() const;
 
  private:

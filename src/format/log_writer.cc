@@ -196,8 +196,8 @@ Status LogWriter::State::WriteSession(const Piece& piece) {
   if (bytes >= kCompressSession && session_context != nullptr) {
     const size_t bound = ZSTD_compressBound(bytes);
     if (!chunk.Resize(at + bound)) return NoMemory();
-    const size_t packed = ZSTD_compressCCtx(session_context, chunk.data() + at, bound,
-                                            piece.words.data(), bytes, 1);
+    const size_t packed =
+        ZSTD_compressCCtx(session_context, chunk.data() + at, bound, piece.words.data(), bytes, 1);
     if (!ZSTD_isError(packed) && packed < bytes) {
       // The ratio limit holds for session chunks too.
       const size_t size = std::max<size_t>(packed, bytes / kMaxRatio);
@@ -271,8 +271,7 @@ Status LogWriter::State::WriteIndex(uint64_t* position) {
   uint64_t before = 0;
   for (const IndexEntry& entry : index) {
     if (entry.type != kChunkSession && entry.type != kChunkEvents) continue;
-    if (!PutVarint(entry.position - before) || !PutVarint(entry.type) ||
-        !PutVarint(entry.length)) {
+    if (!PutVarint(entry.position - before) || !PutVarint(entry.type) || !PutVarint(entry.length)) {
       return NoMemory();
     }
     before = entry.position;

@@ -21,7 +21,7 @@ namespace crosscut::format {
 inline constexpr size_t kLogBatchWords = 16 * kRingChunkWords;
 
 struct LogIdentity {
-  uint64_t nonce = 0;      // as in the ring's header; not 0
+  uint64_t nonce = 0;  // as in the ring's header; not 0
   int64_t pid = 0;
   uint64_t pid_start = 0;  // base::ProcessIdentity::start
   uint64_t start_tick = 0;
@@ -68,7 +68,7 @@ class LogWriter {
   // them survive the machine.
   Status Sync();
 
-  uint64_t bytes() const;       // length of the log up to its last whole chunk
+  uint64_t bytes() const;  // length of the log up to its last whole chunk
   // Once writing failed (disk full, I/O error) the log ends behind its last whole chunk, at
   // bytes(); every later call returns the first error, whose message names that byte.
   bool failed() const;

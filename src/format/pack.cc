@@ -142,8 +142,8 @@ bool Packer::State::Store(const Bytes& column, Bytes* out) {
   } else if (size >= kSmallColumn) {
     // Compressed behind room for the longest length, then moved to where it belongs.
     uint8_t* body = at + base::kMaxVarintBytes;
-    const size_t packed = ZSTD_compressCCtx(context, body, ZSTD_compressBound(size), column.data(),
-                                            size, kZstdLevel);
+    const size_t packed =
+        ZSTD_compressCCtx(context, body, ZSTD_compressBound(size), column.data(), size, kZstdLevel);
     if (!ZSTD_isError(packed) && packed + packed / 32 < size) {
       mode = kColumnZstd;
       at = base::PutVarint(at, packed);

@@ -20,15 +20,15 @@ enum Column {
   kColumnShape = 0,  // one bit per event, lowest first: 1 = kEnd
   kColumnCodeLow,    // codes of the other events
   kColumnCodeHigh,
-  kColumnTick0,      // time residuals, 24 bits in three byte planes
+  kColumnTick0,  // time residuals, 24 bits in three byte planes
   kColumnTick1,
   kColumnTick2,
-  kColumnTickWide,   // residuals of 0xffffff and more, as varints
-  kColumnPayload0,   // first payload words, as varints
+  kColumnTickWide,  // residuals of 0xffffff and more, as varints
+  kColumnPayload0,  // first payload words, as varints
   kColumnPayload1,
   kColumnPayload2,
   kColumnPayloadRest,  // fourth and later fixed payload words
-  kColumnTail,       // tails of names and blobs, as they are
+  kColumnTail,         // tails of names and blobs, as they are
   kColumnCount,
 };
 
@@ -51,7 +51,7 @@ struct PieceOrigin {
   uint64_t fill = 0;
   uint32_t first_word = 0;  // in the ring chunk
   uint32_t words = 0;
-  uint64_t base_tick = 0;   // full tick for the first of these words
+  uint64_t base_tick = 0;  // full tick for the first of these words
 };
 
 class Packer {

@@ -63,11 +63,14 @@ class PayloadModel {
   // the event's payload; only words before `slot` are read.
   bool Near(uint16_t code, int slot, const uint64_t* payload, uint64_t tick, uint64_t* near) const {
     switch (code) {
-      case kFlowOut: case kFlowIn: case kStepLevel:
+      case kFlowOut:
+      case kFlowIn:
+      case kStepLevel:
         if (slot != 0) return false;
         *near = last_[code];
         return true;
-      case kCounter: case kArg:
+      case kCounter:
+      case kArg:
         if (slot != 1) return false;
         *near = last_[Place(payload[0])];
         return true;
@@ -75,21 +78,19 @@ class PayloadModel {
         if (slot == 0) return false;
         *near = slot == 1 ? tick : payload[1];
         return true;
-      case kThread:
-        *near = tick;
-        return slot == 3;
-      case kDrop:
-        *near = tick;
-        return slot >= 2;
-      default:
-        return false;
+      case kThread: *near = tick; return slot == 3;
+      case kDrop: *near = tick; return slot >= 2;
+      default: return false;
     }
   }
 
   void Learn(uint16_t code, const uint64_t* payload) {
     switch (code) {
-      case kFlowOut: case kFlowIn: case kStepLevel: last_[code] = payload[0]; break;
-      case kCounter: case kArg: last_[Place(payload[0])] = payload[1]; break;
+      case kFlowOut:
+      case kFlowIn:
+      case kStepLevel: last_[code] = payload[0]; break;
+      case kCounter:
+      case kArg: last_[Place(payload[0])] = payload[1]; break;
       default: break;
     }
   }

@@ -25,8 +25,8 @@ Packed PackAll(const std::vector<Piece>& pieces) {
   EXPECT_TRUE(status.ok()) << status.message();
   packed.events = packer->events();
   for (const Piece& piece : pieces) {
-    packed.origins.push_back({piece.fill, piece.first_word,
-                              static_cast<uint32_t>(piece.words.size()), piece.base_tick});
+    packed.origins.push_back(
+        {piece.fill, piece.first_word, static_cast<uint32_t>(piece.words.size()), piece.base_tick});
     packed.words += piece.words.size();
   }
   return packed;
@@ -118,11 +118,10 @@ TEST(Pack, KeepsGapsOfADayAndSmallStepsBack) {
 TEST(Pack, RefusesWordsThatAreNotWholeEvents) {
   base::PodVector<uint8_t> out;
   uint64_t last = 0;
-  for (const std::vector<uint64_t>& words :
-       {std::vector<uint64_t>{0},
-        {Word(5, kCounter), 1},
-        {Word(5, 0x7f)},
-        {Word(5, kBlob), 1, 99}}) {
+  for (const std::vector<uint64_t>& words : {std::vector<uint64_t>{0},
+                                             {Word(5, kCounter), 1},
+                                             {Word(5, 0x7f)},
+                                             {Word(5, kBlob), 1, 99}}) {
     Piece piece;
     piece.words = words;
     EXPECT_EQ(Packer::Create()->Pack({&piece, 1}, &out, &last).code(), Status::Code::kInvalid);
@@ -139,8 +138,8 @@ TEST(Pack, StaysWithinTheSizesPromised) {
     piece.base_tick = options.start_tick;
     piece.words = words;
     const Packed packed = PackAll({piece});
-    const double per_span = 2.0 * static_cast<double>(packed.columns.size()) /
-                            static_cast<double>(words.size());
+    const double per_span =
+        2.0 * static_cast<double>(packed.columns.size()) / static_cast<double>(words.size());
     EXPECT_LE(per_span, repeating ? 3.5 : 5.0);
     EXPECT_EQ(UnpackAll(packed), words);
   }

@@ -92,8 +92,8 @@ void ProcessReader::State::TakeRing(RingSnapshot snapshot) {
   info.ring = ring.header;
   info.ring_path = ring.path;
   if (log == nullptr) {
-    info.identity = {ring.header.nonce,      ring.header.pid,
-                     ring.header.pid_start,  ring.header.start_tick,
+    info.identity = {ring.header.nonce,         ring.header.pid,
+                     ring.header.pid_start,     ring.header.start_tick,
                      ring.header.pid_namespace, static_cast<uint32_t>(ring.header.boot)};
   }
   if (info.key.empty()) {
@@ -282,9 +282,8 @@ Status ProcessReader::ForEachSession(const std::function<Status(const WordBatch&
     return visit(batch);
   };
   if (Status status = state_->WalkLog(true, watch); !status.ok()) return status;
-  return state_->WalkRing(true, [&](const Piece& piece, uint32_t) {
-    return watch(FromRing(piece));
-  });
+  return state_->WalkRing(true,
+                          [&](const Piece& piece, uint32_t) { return watch(FromRing(piece)); });
 }
 
 Status ProcessReader::ForEachEvents(const std::function<Status(const WordBatch&)>& visit) {

@@ -15,14 +15,14 @@ struct ReapReport {
   struct Process {
     std::string key;
     int64_t pid = 0;
-    uint64_t words_from_ring = 0;   // that the log did not hold yet
-    uint64_t truncated_bytes = 0;   // a torn tail that was cut off the log
-    bool alive = false;             // left alone
-    bool killed = false;            // it ended without stopping its session
-    std::string problem;            // why it could not be finished; its files were left as they are
+    uint64_t words_from_ring = 0;  // that the log did not hold yet
+    uint64_t truncated_bytes = 0;  // a torn tail that was cut off the log
+    bool alive = false;            // left alone
+    bool killed = false;           // it ended without stopping its session
+    std::string problem;           // why it could not be finished; its files were left as they are
   };
-  std::vector<Process> processes;   // those that had something left to do, or live
-  uint64_t finished = 0;            // logs completed now
+  std::vector<Process> processes;  // those that had something left to do, or live
+  uint64_t finished = 0;           // logs completed now
   uint64_t rings_deleted = 0;
 };
 

@@ -40,8 +40,8 @@ class Descriptor {
 bool ReadFully(int fd, uint64_t offset, void* out, size_t bytes) {
   size_t done = 0;
   while (done < bytes) {
-    const ssize_t n = pread(fd, static_cast<char*>(out) + done, bytes - done,
-                            static_cast<off_t>(offset + done));
+    const ssize_t n =
+        pread(fd, static_cast<char*>(out) + done, bytes - done, static_cast<off_t>(offset + done));
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) return false;
     done += static_cast<size_t>(n);

@@ -34,15 +34,18 @@ namespace crosscut::format {
 
 enum RingState : uint32_t {
   kRingPreparing = 0,
-  kRingDormant = 1,    // may be started by a request
+  kRingDormant = 1,  // may be started by a request
   kRingRecording = 2,
   kRingPaused = 3,
-  kRingStopped = 4,    // the session is over; the drain finishes the log
-  kRingFinished = 5,   // the log is complete: nothing here is needed any more
+  kRingStopped = 4,   // the session is over; the drain finishes the log
+  kRingFinished = 5,  // the log is complete: nothing here is needed any more
 };
 
 enum RingRequest : uint32_t {
-  kRequestNone = 0, kRequestStart = 1, kRequestStop = 2, kRequestSnapshot = 3,
+  kRequestNone = 0,
+  kRequestStart = 1,
+  kRequestStop = 2,
+  kRequestSnapshot = 3,
 };
 
 inline constexpr size_t kRingPageBytes = 4096;
@@ -52,11 +55,11 @@ inline constexpr size_t kRingLogNameBytes = 256;
 // Page 0. Fields marked (atomic) change while the session runs: access them by RingLoad and
 // RingStore. Only the owning process writes, except `request`.
 struct RingHeader {
-  uint64_t magic;              // kRingMagic (atomic: stored last)
-  uint32_t version;            // kFormatVersion
-  uint32_t header_bytes;       // kRingHeaderBytes
+  uint64_t magic;         // kRingMagic (atomic: stored last)
+  uint32_t version;       // kFormatVersion
+  uint32_t header_bytes;  // kRingHeaderBytes
   uint64_t chunk_count;
-  uint64_t nonce;              // of this session: the same in the log's header, never 0
+  uint64_t nonce;  // of this session: the same in the log's header, never 0
   // The owner: a base::ProcessIdentity.
   int64_t pid;
   uint64_t pid_start;
@@ -66,31 +69,31 @@ struct RingHeader {
   uint64_t run_device;
   uint64_t run_inode;
   // Clock: ns of CLOCK_MONOTONIC = anchor_ns + (tick - anchor_tick) * ns_mult / 2^ns_shift.
-  uint32_t tick_source;        // TickSource
+  uint32_t tick_source;  // TickSource
   uint32_t ns_shift;
   uint64_t ns_mult;
   uint64_t anchor_tick;
   int64_t anchor_ns;
   int64_t anchor_realtime_ns;
   // The session.
-  uint32_t state;              // RingState (atomic)
-  uint32_t stop_reason;        // StopReason, 0 while it records (atomic)
-  uint64_t start_tick;         // (atomic)
-  uint64_t stop_tick;          // 0 while it records (atomic)
-  uint64_t next_fill;          // the next claim's number, from 1 (atomic)
-  uint64_t first_fill;         // fills below it belong to an earlier session (atomic)
-  uint64_t drain_tick;         // when the drain last looked; 0 before its first pass (atomic)
-  uint64_t log_bytes;          // the log's length after its last whole chunk (atomic)
-  uint64_t failed_at_byte;     // where writing the log stopped for good; 0: it did not (atomic)
-  uint32_t failed_errno;       // (atomic)
+  uint32_t state;           // RingState (atomic)
+  uint32_t stop_reason;     // StopReason, 0 while it records (atomic)
+  uint64_t start_tick;      // (atomic)
+  uint64_t stop_tick;       // 0 while it records (atomic)
+  uint64_t next_fill;       // the next claim's number, from 1 (atomic)
+  uint64_t first_fill;      // fills below it belong to an earlier session (atomic)
+  uint64_t drain_tick;      // when the drain last looked; 0 before its first pass (atomic)
+  uint64_t log_bytes;       // the log's length after its last whole chunk (atomic)
+  uint64_t failed_at_byte;  // where writing the log stopped for good; 0: it did not (atomic)
+  uint32_t failed_errno;    // (atomic)
   // Requests from outside: `request` = RingRequest | serial << 8, written by whoever asks; the
   // drain stores the same word in `answered` when it is done.
-  uint32_t request;            // (atomic)
-  uint32_t answered;           // (atomic)
-  uint32_t answer;             // 0 or an error number (atomic, before `answered`)
+  uint32_t request;                    // (atomic)
+  uint32_t answered;                   // (atomic)
+  uint32_t answer;                     // 0 or an error number (atomic, before `answered`)
   char log_name[kRingLogNameBytes];    // file name of the log inside the run directory
   char last_plugin[kRingPluginBytes];  // "name:function" while a plugin is called, "" otherwise
-  uint64_t reserved[32];       // 0
+  uint64_t reserved[32];               // 0
 };
 static_assert(sizeof(RingHeader) <= kRingPageBytes);
 static_assert(std::is_trivially_copyable_v<RingHeader>);
@@ -194,12 +197,12 @@ class RingMapping {
 
 // What one chunk held when it was copied.
 struct RingChunkCopy {
-  uint64_t index = 0;      // of the chunk in the ring
+  uint64_t index = 0;  // of the chunk in the ring
   uint64_t fill = 0;
   uint64_t base_tick = 0;
   uint32_t track = 0;
-  bool active = false;     // a thread was writing there
-  bool damaged = false;    // words behind `words` were not 0 and not readable
+  bool active = false;          // a thread was writing there
+  bool damaged = false;         // words behind `words` were not 0 and not readable
   std::vector<uint64_t> words;  // whole events, from index kRingChunkHeaderWords on
 };
 
@@ -213,12 +216,12 @@ struct RingSnapshot {
 
   std::string path;
   uint64_t device = 0, inode = 0;
-  RingHeader header;                // log_name and last_plugin are NUL-terminated
+  RingHeader header;                                // log_name and last_plugin are NUL-terminated
   base::Liveness owner = base::Liveness::kUnknown;  // kDead also after an exec
-  std::vector<RingDropSlot> drops;  // the slots in use
+  std::vector<RingDropSlot> drops;                  // the slots in use
   std::vector<RingChunkCopy> chunks;  // of this session, ordered by fill; empty ones left out
-  uint64_t changed = 0;             // chunks that were recycled while they were copied
-  uint64_t missing_chunks = 0;      // of chunk_count, behind the file's end: cut off by someone
+  uint64_t changed = 0;               // chunks that were recycled while they were copied
+  uint64_t missing_chunks = 0;        // of chunk_count, behind the file's end: cut off by someone
 };
 
 // Files in `dir` that are named like rings of this user (or, for root, of anyone), as full paths.

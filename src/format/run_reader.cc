@@ -178,8 +178,8 @@ Result<std::unique_ptr<RunReader>> RunReader::Open(const std::string& dir) {
   Result<std::string> json = base::ReadSmallFile(dir + "/run.json", kMaxRunJson);
   if (json.ok()) state->run_json = *json;
   std::vector<std::string> dirs = {dir};
-  for (const std::string& more : {JsonStringMember(state->run_json, "ring_dir"),
-                                  std::string("/dev/shm")}) {
+  for (const std::string& more :
+       {JsonStringMember(state->run_json, "ring_dir"), std::string("/dev/shm")}) {
     if (!more.empty() && std::find(dirs.begin(), dirs.end(), more) == dirs.end()) {
       dirs.push_back(more);
     }
@@ -212,12 +212,11 @@ Result<std::unique_ptr<RunReader>> RunReader::Open(const std::string& dir) {
     process->Judge();
     state->processes.emplace_back(new ProcessReader(std::move(process)));
   }
-  std::stable_sort(state->processes.begin(), state->processes.end(),
-                   [](const auto& a, const auto& b) {
-                     const ProcessInfo &x = a->info(), &y = b->info();
-                     return std::tie(x.identity.start_tick, x.key) <
-                            std::tie(y.identity.start_tick, y.key);
-                   });
+  std::stable_sort(
+      state->processes.begin(), state->processes.end(), [](const auto& a, const auto& b) {
+        const ProcessInfo &x = a->info(), &y = b->info();
+        return std::tie(x.identity.start_tick, x.key) < std::tie(y.identity.start_tick, y.key);
+      });
   return std::unique_ptr<RunReader>(new RunReader(std::move(state)));
 }
 

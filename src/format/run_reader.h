@@ -19,32 +19,32 @@ namespace crosscut::format {
 
 // Consecutive whole events of one track. Views are valid during the callback only.
 struct WordBatch {
-  uint32_t track = 0;       // 0: session stream
-  uint64_t base_tick = 0;   // feed to TickReader, then every event word in order
+  uint32_t track = 0;      // 0: session stream
+  uint64_t base_tick = 0;  // feed to TickReader, then every event word in order
   std::span<const uint64_t> words;
   // Set where the batch begins a log chunk: the spans open before its first word. For checking,
   // and for going on behind a damaged place.
   bool has_open_names = false;
   std::span<const uint32_t> open_names;
   bool from_ring = false;
-  uint64_t fill = 0;        // where in the ring the words stood, or stand; 0: nowhere
+  uint64_t fill = 0;  // where in the ring the words stood, or stand; 0: nowhere
   uint32_t first_word = 0;
   bool after_damage = false;  // something unreadable stood between this track's last batch and here
 };
 
 struct ProcessInfo {
-  std::string key;            // the log's file name without ".crosscut"
-  std::string log_path;       // "" where only a ring was found
-  std::string ring_path;      // "" where none was found
+  std::string key;        // the log's file name without ".crosscut"
+  std::string log_path;   // "" where only a ring was found
+  std::string ring_path;  // "" where none was found
   LogIdentity identity;
   base::Liveness liveness = base::Liveness::kUnknown;
   bool has_ring = false;
-  RingHeader ring;            // valid where has_ring; ticks, state, last plugin, ...
-  bool finished = false;      // the log has its end chunk
-  bool stopped = false;       // a kStop word or the ring's header says the session ended
+  RingHeader ring;        // valid where has_ring; ticks, state, last plugin, ...
+  bool finished = false;  // the log has its end chunk
+  bool stopped = false;   // a kStop word or the ring's header says the session ended
   // Read from what stands behind the session: 0 until both ForEach calls are done.
   uint64_t log_words = 0, ring_words = 0, duplicate_words = 0;
-  std::string problem;        // why log or ring could not be read at all; "" otherwise
+  std::string problem;  // why log or ring could not be read at all; "" otherwise
   // It ended by its own will and nothing was cut off. A killed process whose ring was reaped is
   // finished but not complete. Requires: ForEachSession was called.
   bool complete() const { return stopped && problem.empty(); }

@@ -37,9 +37,7 @@ class RunTest : public ::testing::Test {
     dir_ = mkdtemp(pattern);
     std::ofstream(dir_ + "/run.json") << R"({"format": 1, "command": "a \"ring_dir\": b"})";
   }
-  void TearDown() override {
-    [[maybe_unused]] int rc = system(("rm -rf '" + dir_ + "'").c_str());
-  }
+  void TearDown() override { [[maybe_unused]] int rc = system(("rm -rf '" + dir_ + "'").c_str()); }
 
   static std::vector<uint64_t> Spans(uint32_t track, uint64_t from, int count) {
     std::vector<uint64_t> words = ThreadWords(track, from);
@@ -49,9 +47,7 @@ class RunTest : public ::testing::Test {
     }
     return words;
   }
-  static std::vector<uint64_t> Name(uint64_t id) {
-    return {Word(1, kName), id, 0, 4, 0x64636261};
-  }
+  static std::vector<uint64_t> Name(uint64_t id) { return {Word(1, kName), id, 0, 4, 0x64636261}; }
 
   std::string LogPath() const { return dir_ + "/p1-1.crosscut"; }
   std::string WriteRing(RingBuilder* ring) const {

@@ -18,9 +18,9 @@ inline uint64_t Word(uint64_t tick, uint64_t code) { return tick << kCodeBits | 
 
 // Whole events of every kind on one track, ticks mostly rising from *tick.
 inline std::vector<uint64_t> RandomEvents(std::mt19937_64* random, size_t events, uint64_t* tick) {
-  static constexpr uint16_t kCodes[] = {kBeginWide, kEndNamed, kInstant,  kCounter,   kArg,
-                                        kArgName,   kFlowOut,  kFlowIn,   kSpanAt,    kStepLevel,
-                                        kBlob,      kBase,     kOff,      kOn,        kDrop,
+  static constexpr uint16_t kCodes[] = {kBeginWide, kEndNamed, kInstant,   kCounter, kArg,
+                                        kArgName,   kFlowOut,  kFlowIn,    kSpanAt,  kStepLevel,
+                                        kBlob,      kBase,     kOff,       kOn,      kDrop,
                                         kPause,     kName,     kProbeCost, kMeta};
   std::vector<uint64_t> words;
   auto value = [&] { return (*random)() >> (*random)() % 64; };
@@ -45,7 +45,7 @@ inline std::vector<uint64_t> RandomEvents(std::mt19937_64* random, size_t events
       const uint64_t all = PayloadWords(code, payload);
       for (uint64_t k = 0; k < all; ++k) {
         words.push_back(k < static_cast<uint64_t>(fixed < 0 ? -fixed : fixed) ? payload[k]
-                                                                             : (*random)());
+                                                                              : (*random)());
       }
     }
   }

@@ -109,13 +109,12 @@ Status Unpacker::State::Expand(const StoredColumn& stored, uint8_t* out) {
       memset(out, stored.body[0], stored.raw);
       return {};
     case kColumnZstd: {
-      const size_t n = ZSTD_decompressDCtx(context, out, stored.raw, stored.body.data(),
-                                           stored.body.size());
+      const size_t n =
+          ZSTD_decompressDCtx(context, out, stored.raw, stored.body.data(), stored.body.size());
       if (ZSTD_isError(n) || n != stored.raw) return Broken("compressed column");
       return {};
     }
-    default:
-      return Broken("unknown column mode");
+    default: return Broken("unknown column mode");
   }
 }
 

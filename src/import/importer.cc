@@ -25,9 +25,7 @@ constexpr std::string_view kTextHead = "# crosscut trace";
 
 std::span<const Importer> Importers() { return kImporters; }
 
-bool SniffText(const Input& input) {
-  return !input.directory && input.head.starts_with(kTextHead);
-}
+bool SniffText(const Input& input) { return !input.directory && input.head.starts_with(kTextHead); }
 
 Result<trace::Trace> MakeText(const Input& input) {
   std::ifstream file(input.path, std::ios::binary);

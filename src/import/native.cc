@@ -64,16 +64,16 @@ Status NativeImport::TakeProcess(format::ProcessReader* reader) {
     if (edge.code == format::kStop) stops.push_back(edge.tick);
   }
   NativeEvents events(&builder_, id, &session, &clock, std::move(stops));
-  const Status status = reader->ForEachEvents(
-      [&](const format::WordBatch& batch) { return events.Take(batch); });
+  const Status status =
+      reader->ForEachEvents([&](const format::WordBatch& batch) { return events.Take(batch); });
   if (!status.ok()) return status;
 
   trace::Process& process = builder_.process(id);
   FillProcess(&builder_, info, session, &process);
   FillWindow(info, session, clock, {events.first_tick(), events.last_tick()}, &process);
   const std::string_view ticks = session.Meta("ticks");
-  process.clocks.push_back({builder_.Text(ticks.empty() ? "ticks" : ticks), clock.anchors(),
-                            clock.error_ns()});
+  process.clocks.push_back(
+      {builder_.Text(ticks.empty() ? "ticks" : ticks), clock.anchors(), clock.error_ns()});
   if (clock.backward() != 0) {
     gaps_.push_back("Process " + info.key + ": " + std::to_string(clock.backward()) +
                     " readings of its clock ran backward and were left out.");

@@ -42,19 +42,19 @@ NativeClock::NativeClock(std::vector<Anchor> anchors, Rate rate) {
 
   uint64_t mult = uint64_t{1} << kShift;
   if (rate.mult != 0 && rate.shift <= 63) {
-    mult = static_cast<uint64_t>((static_cast<unsigned __int128>(rate.mult) << kShift) >>
-                                 rate.shift);
+    mult =
+        static_cast<uint64_t>((static_cast<unsigned __int128>(rate.mult) << kShift) >> rate.shift);
   }
   if (kept.empty()) kept.push_back({0, 0, 0});
   for (size_t i = 0; i + 1 < kept.size(); ++i) {
     mult = Slope(kept[i], kept[i + 1], kShift);
-    segments_.push_back({kept[i].tick, kept[i + 1].tick, kept[i].tick, kept[i].ns,
-                         kept[i + 1].ns, mult});
+    segments_.push_back(
+        {kept[i].tick, kept[i + 1].tick, kept[i].tick, kept[i].ns, kept[i + 1].ns, mult});
   }
   // Beyond the last anchor the longest baseline tells the rate best.
   if (kept.size() > 2) mult = Slope(kept.front(), kept.back(), kShift);
-  segments_.push_back({kept.back().tick, UINT64_MAX, kept.back().tick, kept.back().ns, INT64_MAX,
-                       mult});
+  segments_.push_back(
+      {kept.back().tick, UINT64_MAX, kept.back().tick, kept.back().ns, INT64_MAX, mult});
   segments_.front().begin = 0;
 }
 

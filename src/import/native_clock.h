@@ -30,7 +30,8 @@ class NativeClock {
   // keep one per stream.
   int64_t ToNs(uint64_t tick, size_t* segment) const {
     const Segment& s = segments_[*segment];
-    if (tick < s.begin || tick >= s.end) [[unlikely]] return Find(tick, segment);
+    if (tick < s.begin || tick >= s.end) [[unlikely]]
+      return Find(tick, segment);
     return At(s, tick);
   }
   int64_t ToNs(uint64_t tick) const {
@@ -47,15 +48,15 @@ class NativeClock {
  private:
   static constexpr int kShift = 40;
   struct Segment {
-    uint64_t begin, end;  // ticks for which it holds
-    uint64_t tick;        // its anchor
-    int64_t ns, limit_ns; // at the anchor; never beyond (INT64_MAX: no limit)
-    uint64_t mult;        // ns per tick, 2^-kShift
+    uint64_t begin, end;   // ticks for which it holds
+    uint64_t tick;         // its anchor
+    int64_t ns, limit_ns;  // at the anchor; never beyond (INT64_MAX: no limit)
+    uint64_t mult;         // ns per tick, 2^-kShift
   };
   static int64_t At(const Segment& s, uint64_t tick) {
     if (tick < s.tick) {
-      return s.ns - static_cast<int64_t>(
-                        (static_cast<unsigned __int128>(s.tick - tick) * s.mult) >> kShift);
+      return s.ns - static_cast<int64_t>((static_cast<unsigned __int128>(s.tick - tick) * s.mult) >>
+                                         kShift);
     }
     const auto ns = s.ns + static_cast<int64_t>(
                                (static_cast<unsigned __int128>(tick - s.tick) * s.mult) >> kShift);

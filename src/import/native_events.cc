@@ -171,8 +171,8 @@ void NativeEvents::BeginThread(Thread* thread, int64_t at, Words payload) {
   thread->ended = false;
   if ((payload[2] & format::kThreadContinues) == 0 && !thread->track->empty()) {
     int64_t ended = at;
-    const auto stop = std::lower_bound(session_ends_.begin(), session_ends_.end(),
-                                       thread->last_tick);
+    const auto stop =
+        std::lower_bound(session_ends_.begin(), session_ends_.end(), thread->last_tick);
     if (stop != session_ends_.end()) ended = std::min(at, clock_->ToNs(*stop));
     thread->track->Restart(ended, at, {});
   }

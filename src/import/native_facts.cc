@@ -13,9 +13,7 @@ int64_t ToInt(std::string_view text) {
   return value;
 }
 
-std::string_view BaseName(std::string_view path) {
-  return path.substr(path.rfind('/') + 1);
-}
+std::string_view BaseName(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 // "source:<name>:<field>" states one field of one source.
 constexpr std::string_view kSourcePrefix = "source:";
@@ -75,8 +73,10 @@ void FillProcess(trace::Builder* builder, const format::ProcessInfo& info,
     const trace::StringId id = builder->Text(key), text = builder->Text(value);
     auto at = std::find_if(process->meta.begin(), process->meta.end(),
                            [&](const auto& pair) { return pair.first == id; });
-    if (at == process->meta.end()) process->meta.emplace_back(id, text);
-    else at->second = text;
+    if (at == process->meta.end())
+      process->meta.emplace_back(id, text);
+    else
+      at->second = text;
   }
   for (const NativeSession::Cost& cost : session.costs) {
     const trace::StringId probe = session.name(cost.probe).text;
@@ -90,8 +90,8 @@ void FillProcess(trace::Builder* builder, const format::ProcessInfo& info,
 void FillWindow(const format::ProcessInfo& info, const NativeSession& session,
                 const NativeClock& clock, TickRange events, trace::Process* process) {
   uint64_t last = std::max(events.last, session.last_tick);
-  uint64_t first = std::min(events.first, session.first_tick == 0 ? UINT64_MAX
-                                                                  : session.first_tick);
+  uint64_t first =
+      std::min(events.first, session.first_tick == 0 ? UINT64_MAX : session.first_tick);
   if (info.identity.start_tick != 0) first = std::min(first, info.identity.start_tick);
   if (first == UINT64_MAX) first = last;
   int64_t begin = clock.ToNs(first), end = clock.ToNs(std::max(first, last));

@@ -8,7 +8,9 @@
 
 namespace crosscut::import {
 
-struct TickRange { uint64_t first, last; };
+struct TickRange {
+  uint64_t first, last;
+};
 
 // pid, name (none where it states none), start method, probes, sources, meta; complete, why not.
 void FillProcess(trace::Builder* builder, const format::ProcessInfo& info,

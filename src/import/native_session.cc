@@ -87,12 +87,10 @@ class SessionWalk {
         break;
       }
       case format::kProbeCost:
-        session_->costs.push_back({static_cast<uint32_t>(payload[0]),
-                                   static_cast<int64_t>(payload[1]),
-                                   static_cast<int64_t>(payload[2]),
-                                   static_cast<int64_t>(payload[3]),
-                                   static_cast<int64_t>(payload[4]),
-                                   static_cast<int64_t>(payload[5])});
+        session_->costs.push_back(
+            {static_cast<uint32_t>(payload[0]), static_cast<int64_t>(payload[1]),
+             static_cast<int64_t>(payload[2]), static_cast<int64_t>(payload[3]),
+             static_cast<int64_t>(payload[4]), static_cast<int64_t>(payload[5])});
         break;
       case format::kStart: session_->edges.push_back({payload[0], code, 0}); break;
       case format::kStop: session_->edges.push_back({tick, code, payload[0]}); break;
@@ -116,11 +114,10 @@ std::string_view NativeSession::Meta(std::string_view key) const {
   return {};
 }
 
-Status ReadSession(format::ProcessReader* reader, trace::Builder* builder,
-                   NativeSession* session) {
+Status ReadSession(format::ProcessReader* reader, trace::Builder* builder, NativeSession* session) {
   SessionWalk walk(builder, session);
-  const Status status = reader->ForEachSession(
-      [&](const format::WordBatch& batch) { return walk.Take(batch); });
+  const Status status =
+      reader->ForEachSession([&](const format::WordBatch& batch) { return walk.Take(batch); });
   walk.EnterNames();
   return status;
 }

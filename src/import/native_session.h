@@ -17,7 +17,7 @@ namespace crosscut::import {
 
 // A name as the process interned it.
 struct NativeName {
-  trace::NameId name;     // none: the id was never published
+  trace::NameId name;  // none: the id was never published
   trace::StringId text;
   trace::Kind kind = trace::Kind::kSpan;
 };
@@ -25,9 +25,16 @@ struct NativeName {
 struct NativeSession {
   std::vector<NativeName> names;  // by the process's name id
   std::vector<Anchor> monotonic, realtime;
-  struct Edge { uint64_t tick; uint16_t code; uint64_t reason; };
-  std::vector<Edge> edges;        // kStart, kStop, kPause, kResume in order
-  struct Cost { uint32_t probe; int64_t inside, outside, low, high, samples; };
+  struct Edge {
+    uint64_t tick;
+    uint16_t code;
+    uint64_t reason;
+  };
+  std::vector<Edge> edges;  // kStart, kStop, kPause, kResume in order
+  struct Cost {
+    uint32_t probe;
+    int64_t inside, outside, low, high, samples;
+  };
   std::vector<Cost> costs;
   std::vector<std::pair<std::string, std::string>> meta;
   uint64_t first_tick = 0, last_tick = 0;  // of all session words; 0 where there are none

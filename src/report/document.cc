@@ -15,9 +15,7 @@ constexpr size_t kNameBytes = 100;
 
 std::string Time(int64_t ns) { return ns == analyze::kMissing ? "" : FormatNs(ns); }
 
-std::string Count(int64_t count) {
-  return count == analyze::kMissing ? "" : FormatCount(count);
-}
+std::string Count(int64_t count) { return count == analyze::kMissing ? "" : FormatCount(count); }
 
 std::string Plural(int64_t count, const char* word) {
   return FormatCount(count) + " " + word + (count == 1 ? "" : "s");
@@ -29,22 +27,22 @@ void AddSteps(const ReportData& data, const DocumentOptions& options, Document* 
   if (summary.rows() == 0) return;
   Section section;
   section.heading = "Steps";
-  section.grid.heads = {{"process", false}, {"kind", false}, {"steps"}, {"control"}, {"median"},
-                        {"p10"}, {"p90"}, {"slowest"}};
+  section.grid.heads = {{"process", false}, {"kind", false}, {"steps"}, {"control"},
+                        {"median"},         {"p10"},         {"p90"},   {"slowest"}};
   for (size_t row = 0; row < summary.rows(); ++row) {
     section.grid.rows.push_back(
         {ProcessName(data, summary.Text("process", row)),
-         CleanText(summary.Text("kind", row), kNameBytes),
-         Count(summary.Int("steps", row)), Count(summary.Int("control_steps", row)),
-         Time(summary.Int("median_ns", row)), Time(summary.Int("p10_ns", row)),
-         Time(summary.Int("p90_ns", row)), Time(summary.Int("max_ns", row))});
+         CleanText(summary.Text("kind", row), kNameBytes), Count(summary.Int("steps", row)),
+         Count(summary.Int("control_steps", row)), Time(summary.Int("median_ns", row)),
+         Time(summary.Int("p10_ns", row)), Time(summary.Int("p90_ns", row)),
+         Time(summary.Int("max_ns", row))});
   }
   for (size_t row = 0; row < std::min(outliers.rows(), options.outliers); ++row) {
     std::string line = "Unusual: step " + std::to_string(outliers.Int("step", row)) + " took " +
                        Time(outliers.Int("wall_ns", row)) + " (median " +
                        Time(outliers.Int("median_ns", row)) + ")";
-    const std::string layers = LayersText(outliers.Text("layers", row),
-                                          outliers.Int("device", row) == 1);
+    const std::string layers =
+        LayersText(outliers.Text("layers", row), outliers.Int("device", row) == 1);
     const int64_t grew = outliers.Int("grew_ns", row);
     if (grew > 0) line += ", " + Time(grew) + " more than usual in " + layers;
     section.after.push_back(line + ".");
@@ -68,8 +66,8 @@ void AddFunctions(const ReportData& data, const DocumentOptions& options, Docume
   });
   Section section;
   section.heading = "What worked longest (\"self\" is without its callees; waiting is left out)";
-  section.grid.heads = {{"name", false}, {"layer", false}, {"count"}, {"self"}, {"total"},
-                        {"p50"}, {"p99"}};
+  section.grid.heads = {{"name", false}, {"layer", false}, {"count"}, {"self"},
+                        {"total"},       {"p50"},          {"p99"}};
   for (size_t i = 0; i < std::min(order.size(), options.functions); ++i) {
     const size_t row = order[i];
     section.grid.rows.push_back(
@@ -91,12 +89,12 @@ void AddOverhead(const ReportData& data, Document* out) {
     const double ratio = check.Real("inflation", row);
     const std::string name = ProcessName(data, check.Text("process", row));
     if (check.Int("checked", row) == 1 && std::isfinite(ratio)) {
-      section.before.push_back(
-          name + ": steps ran " + FormatPercent(ratio - 1, 1) + " longer than with the probes off" +
-          " (95 %: " + FormatPercent(check.Real("inflation_low", row) - 1, 1) + " to " +
-          FormatPercent(check.Real("inflation_high", row) - 1, 1) + "; " +
-          Plural(check.Int("control_steps", row), "control step") + "). " +
-          "\"Corrected\" times are without that.");
+      section.before.push_back(name + ": steps ran " + FormatPercent(ratio - 1, 1) +
+                               " longer than with the probes off" +
+                               " (95 %: " + FormatPercent(check.Real("inflation_low", row) - 1, 1) +
+                               " to " + FormatPercent(check.Real("inflation_high", row) - 1, 1) +
+                               "; " + Plural(check.Int("control_steps", row), "control step") +
+                               "). " + "\"Corrected\" times are without that.");
     } else if (check.Int("control_steps", row) > 0) {
       section.before.push_back(name + ": " + CleanText(check.Text("message", row)) +
                                "; corrected by calibration alone.");
@@ -105,11 +103,10 @@ void AddOverhead(const ReportData& data, Document* out) {
   section.grid.heads = {{"probe", false}, {"events"}, {"in all"}, {"95 %: from"}, {"to"}};
   for (size_t row = 0; row < overhead.rows(); ++row) {
     if (overhead.Int("total_ns", row) == 0) continue;
-    section.grid.rows.push_back({CleanText(overhead.Text("probe", row), kNameBytes),
-                                 Count(overhead.Int("count", row)),
-                                 Time(overhead.Int("total_ns", row)),
-                                 Time(overhead.Int("low_ns", row)),
-                                 Time(overhead.Int("high_ns", row))});
+    section.grid.rows.push_back(
+        {CleanText(overhead.Text("probe", row), kNameBytes), Count(overhead.Int("count", row)),
+         Time(overhead.Int("total_ns", row)), Time(overhead.Int("low_ns", row)),
+         Time(overhead.Int("high_ns", row))});
   }
   if (section.grid.rows.empty()) section.grid.heads.clear();
   if (section.grid.rows.empty() && section.before.empty()) return;
@@ -121,8 +118,7 @@ void AddSources(const ReportData& data, Document* out) {
   if (sources.rows() == 0) return;
   Section section;
   section.heading = "Where the spans came from";
-  section.grid.heads = {{"source", false}, {"version", false}, {"state", false},
-                        {"", false}};
+  section.grid.heads = {{"source", false}, {"version", false}, {"state", false}, {"", false}};
   for (size_t row = 0; row < sources.rows(); ++row) {
     section.grid.rows.push_back({CleanText(sources.Text("name", row), kNameBytes),
                                  CleanText(sources.Text("version", row), kNameBytes),

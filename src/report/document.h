@@ -37,9 +37,9 @@ struct Document {
 };
 
 struct DocumentOptions {
-  size_t layer_columns = 4;   // of the grid "where the time went"
-  size_t operations = 12;     // rows a process; the rest is summed up
-  size_t processes = 4;       // with a grid of their own
+  size_t layer_columns = 4;  // of the grid "where the time went"
+  size_t operations = 12;    // rows a process; the rest is summed up
+  size_t processes = 4;      // with a grid of their own
   size_t functions = 8;
   size_t outliers = 5;
 };

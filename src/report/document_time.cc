@@ -21,8 +21,8 @@ struct Operation {
 struct ProcessTime {
   std::string key;
   int64_t wall_ns = 0, excluded_ns = 0, corrected_ns = 0;
-  std::vector<Operation> operations;        // longest first
-  std::vector<std::string> layer_columns;   // longest first
+  std::vector<Operation> operations;       // longest first
+  std::vector<std::string> layer_columns;  // longest first
 };
 
 std::vector<std::string> LongestLayers(const std::vector<Operation>& operations, size_t most) {
@@ -84,8 +84,7 @@ ProcessTime TimeOf(const ReportData& data, size_t process_row, const DocumentOpt
   return out;
 }
 
-std::vector<std::string> RowOf(const ProcessTime& time, const Operation& operation,
-                               bool has_rest) {
+std::vector<std::string> RowOf(const ProcessTime& time, const Operation& operation, bool has_rest) {
   std::vector<std::string> row = {
       operation.name,
       FormatPercent(static_cast<double>(operation.wall_ns), static_cast<double>(time.wall_ns)),

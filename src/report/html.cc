@@ -22,7 +22,8 @@ constexpr TableView kViews[] = {
      "wall_ns", true},
     {"overlap", "Operations by layer",
      "One row for every set of layers that was active at the same instant during an operation. "
-     "The rows of a process add up to its wall time, to the nanosecond.", "ns", false},
+     "The rows of a process add up to its wall time, to the nanosecond.",
+     "ns", false},
     {"functions", "Functions",
      "Spans by name. Self is the time in which nothing below ran; total includes what it called.",
      "self_ns", true},
@@ -37,14 +38,17 @@ constexpr TableView kViews[] = {
      false},
     {"threads", "Threads",
      "Time by thread, each with its own innermost operation and layer. The rows of a thread "
-     "add up to its observed life.", "ns", false},
+     "add up to its observed life.",
+     "ns", false},
     {"thread_lives", "Threads' lives", "When each thread was observed.", nullptr, false},
     {"device_by_launch", "Device time by launch",
      "Busy time of devices by the operation that enqueued the work, not by the one that was open "
-     "while it ran.", "ns", false},
+     "while it ran.",
+     "ns", false},
     {"outliers", "Slow steps",
      "Steps that took unusually long, against the median of their kind, and the set of layers "
-     "that grew most against its own median.", "wall_ns", false},
+     "that grew most against its own median.",
+     "wall_ns", false},
     {"steps", "Steps", "One pass of the main loop each. In control steps the probes are off.",
      nullptr, false},
     {"step_layers", "Steps by layer", "What each step was made of, by set of layers.", nullptr,
@@ -57,7 +61,8 @@ constexpr TableView kViews[] = {
      "total_ns", false},
     {"overhead_check", "Control steps",
      "The same steps with and without the probes: inflation is profiled by control steps, scale "
-     "is what the calibrated costs are multiplied with.", nullptr, false},
+     "is what the calibrated costs are multiplied with.",
+     nullptr, false},
     {"drops", "What was lost", "Events that are missing, where and why.", nullptr, false},
     {"sources", "Sources", "Where spans came from, and whether each source worked.", nullptr,
      false},
@@ -74,16 +79,18 @@ const TableView* FindView(const std::string& name) {
 }
 
 std::string HeadHtml(const ReportData& data) {
-  std::string out = "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
-                    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-                    "script-src '";
+  std::string out =
+      "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+      "script-src '";
   out += kPageScriptHash;
   out += "'; style-src '";
   out += kPageStyleHash;
-  out += "'; base-uri 'none'; form-action 'none'\">\n"
-         "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
-         "<meta name=\"color-scheme\" content=\"light dark\">\n"
-         "<meta name=\"referrer\" content=\"no-referrer\">\n<title>";
+  out +=
+      "'; base-uri 'none'; form-action 'none'\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
+      "<meta name=\"color-scheme\" content=\"light dark\">\n"
+      "<meta name=\"referrer\" content=\"no-referrer\">\n<title>";
   out += EscapeHtml(data.title.empty() ? "Crosscut" : data.title + " – Crosscut");
   out += "</title>\n<style>";
   out += kPageStyle;
@@ -159,9 +166,10 @@ std::string RenderHtml(const ReportData& data) {
   out += HeadlineHtml(data);
   out += ChartsHtml(data);
   out += TablesHtml(data);
-  out += "</main>\n<footer><p>Made by Crosscut. This file asks no network for anything. "
-         "Every number here stands in a table that <code>crosscut table</code> prints.</p>"
-         "</footer>\n<script type=\"application/json\" id=\"data\">";
+  out +=
+      "</main>\n<footer><p>Made by Crosscut. This file asks no network for anything. "
+      "Every number here stands in a table that <code>crosscut table</code> prints.</p>"
+      "</footer>\n<script type=\"application/json\" id=\"data\">";
   out += PageJson(data);
   out += "</script>\n<script>";
   out += kPageScript;

@@ -66,9 +66,8 @@ std::string LargestLayers(const ReportData& data, const std::string& process,
   if (processes == nullptr || operations == nullptr || layers == nullptr || ns == nullptr) {
     return "";
   }
-  const auto row = LargestRow(*ns, [&](size_t r) {
-    return (*processes)[r] == process && (*operations)[r] == operation;
-  });
+  const auto row = LargestRow(
+      *ns, [&](size_t r) { return (*processes)[r] == process && (*operations)[r] == operation; });
   return row ? (*layers)[*row] : "";
 }
 
@@ -87,9 +86,8 @@ std::string ShareSentence(const ReportData& data, const MainProcess& main) {
   const auto* operations = Find<Texts>(table, "operation");
   const auto* walls = Find<Integers>(table, "wall_ns");
   if (processes == nullptr || operations == nullptr || walls == nullptr) return "";
-  const auto row = LargestRow(*walls, [&](size_t r) {
-    return (*processes)[r] == main.key && !(*operations)[r].empty();
-  });
+  const auto row = LargestRow(
+      *walls, [&](size_t r) { return (*processes)[r] == main.key && !(*operations)[r].empty(); });
   if (!row || (*walls)[*row] <= 0) return "";
   const std::string& operation = (*operations)[*row];
   std::string out = "The largest share, " +

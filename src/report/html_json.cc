@@ -169,15 +169,22 @@ void AppendLevel(const analyze::TimelineLevel& level, std::string* out) {
   using Tile = analyze::TimelineTile;
   *out += "{\"tile\":" + std::to_string(level.tile_ns);
   int64_t next = 0;
-  AppendNumbers("skip", level.tiles, [&](const Tile& t) {
-    const int64_t skip = int64_t{t.index} - next;
-    next = int64_t{t.index} + t.count;
-    return skip;
-  }, out);
-  AppendNumbers("count", level.tiles, [](const Tile& t) { return t.count; }, out);
-  AppendNumbers("name", level.tiles, [](const Tile& t) { return TextIndex(t.name); }, out);
-  AppendNumbers("op", level.tiles, [](const Tile& t) { return TextIndex(t.operation); }, out);
-  AppendNumbers("spans", level.tiles, [](const Tile& t) { return t.spans; }, out);
+  AppendNumbers(
+      "skip", level.tiles,
+      [&](const Tile& t) {
+        const int64_t skip = int64_t{t.index} - next;
+        next = int64_t{t.index} + t.count;
+        return skip;
+      },
+      out);
+  AppendNumbers(
+      "count", level.tiles, [](const Tile& t) { return t.count; }, out);
+  AppendNumbers(
+      "name", level.tiles, [](const Tile& t) { return TextIndex(t.name); }, out);
+  AppendNumbers(
+      "op", level.tiles, [](const Tile& t) { return TextIndex(t.operation); }, out);
+  AppendNumbers(
+      "spans", level.tiles, [](const Tile& t) { return t.spans; }, out);
   *out += ",\"share\":\"";
   for (const Tile& tile : level.tiles) {
     for (size_t layer = 1; layer < tile.share.size(); ++layer) {
@@ -226,27 +233,32 @@ void AppendProcess(const analyze::TimelineProcess& process, const Writer& writer
 void AppendDetail(const analyze::TimelineDetail& detail, const Writer& writer, std::string* out) {
   using Span = analyze::TimelineSpan;
   *out += "{\"process\":" + std::to_string(detail.process) +
-          ",\"title\":" + JsonString(detail.title) + ",\"begin\":" +
-          writer.Time(detail.begin_ns) + ",\"end\":" + writer.Time(detail.end_ns) +
-          ",\"tracks\":[";
+          ",\"title\":" + JsonString(detail.title) + ",\"begin\":" + writer.Time(detail.begin_ns) +
+          ",\"end\":" + writer.Time(detail.end_ns) + ",\"tracks\":[";
   for (size_t i = 0; i < detail.tracks.size(); ++i) {
     const analyze::TimelineDetailTrack& track = detail.tracks[i];
     if (i > 0) *out += ',';
-    *out += "{\"id\":" + std::to_string(track.track) +
-            ",\"omitted\":" + std::to_string(track.omitted);
+    *out +=
+        "{\"id\":" + std::to_string(track.track) + ",\"omitted\":" + std::to_string(track.omitted);
     int64_t last = detail.begin_ns;
-    AppendNumbers("at", track.spans, [&](const Span& s) {
-      const int64_t step = s.begin_ns - last;
-      last = s.begin_ns;
-      return step;
-    }, out);
-    AppendNumbers("ns", track.spans, [](const Span& s) { return s.end_ns - s.begin_ns; }, out);
-    AppendNumbers("name", track.spans, [](const Span& s) { return TextIndex(s.name); }, out);
-    AppendNumbers("depth", track.spans, [](const Span& s) { return int{s.depth}; }, out);
-    AppendNumbers("layer", track.spans, [](const Span& s) { return static_cast<int>(s.layer); },
-                  out);
-    AppendNumbers("kind", track.spans, [](const Span& s) { return static_cast<int>(s.kind); },
-                  out);
+    AppendNumbers(
+        "at", track.spans,
+        [&](const Span& s) {
+          const int64_t step = s.begin_ns - last;
+          last = s.begin_ns;
+          return step;
+        },
+        out);
+    AppendNumbers(
+        "ns", track.spans, [](const Span& s) { return s.end_ns - s.begin_ns; }, out);
+    AppendNumbers(
+        "name", track.spans, [](const Span& s) { return TextIndex(s.name); }, out);
+    AppendNumbers(
+        "depth", track.spans, [](const Span& s) { return int{s.depth}; }, out);
+    AppendNumbers(
+        "layer", track.spans, [](const Span& s) { return static_cast<int>(s.layer); }, out);
+    AppendNumbers(
+        "kind", track.spans, [](const Span& s) { return static_cast<int>(s.kind); }, out);
     *out += '}';
   }
   *out += "]}";

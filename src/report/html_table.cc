@@ -111,8 +111,8 @@ std::string HeadHtml(const Table& table, const TableView& view) {
     out += "<th scope=\"col\"";
     if (number) out += " class=\"n\"";
     if (sorted) out += " aria-sort=\"descending\"";
-    out += " title=\"" + EscapeHtml(column.name) + "\">" + EscapeHtml(Heading(column.name)) +
-           "</th>";
+    out +=
+        " title=\"" + EscapeHtml(column.name) + "\">" + EscapeHtml(Heading(column.name)) + "</th>";
   }
   return out + "</tr></thead>";
 }
@@ -197,8 +197,7 @@ std::string TableHtml(const Table& table, const TableView& view, int64_t origin)
     out += "<p class=\"more\">Shown are the first " +
            FormatCount(static_cast<int64_t>(rows.size())) + " of " +
            FormatCount(static_cast<int64_t>(table.rows())) +
-           " rows. All of them: <code>crosscut table RUN " + EscapeHtml(table.name) +
-           "</code></p>";
+           " rows. All of them: <code>crosscut table RUN " + EscapeHtml(table.name) + "</code></p>";
   }
   return out + "</details>\n";
 }

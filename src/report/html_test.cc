@@ -39,8 +39,8 @@ size_t Count(const std::string& text, const std::string& part) {
 // The elements and attributes of each page, in order, as Python's html.parser sees them: pages of
 // the same shape give the same text.
 std::vector<std::string> Shapes(const std::vector<std::string>& pages) {
-  const std::filesystem::path folder = std::filesystem::temp_directory_path() /
-                                       ("crosscut-html-" + std::to_string(::getpid()));
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / ("crosscut-html-" + std::to_string(::getpid()));
   std::filesystem::create_directories(folder);
   for (size_t i = 0; i < pages.size(); ++i) {
     std::ofstream(folder / (std::to_string(i) + ".html"), std::ios::binary) << pages[i];
@@ -65,8 +65,8 @@ for i in range(int(sys.argv[2])):
     with open(f"{sys.argv[1]}/{i}.shape", "w") as out:
         out.write("\n".join(parser.out))
 )py";
-  const std::string command = "python3 " + (folder / "shape.py").string() + " " +
-                              folder.string() + " " + std::to_string(pages.size());
+  const std::string command = "python3 " + (folder / "shape.py").string() + " " + folder.string() +
+                              " " + std::to_string(pages.size());
   EXPECT_EQ(std::system(command.c_str()), 0);
   std::vector<std::string> shapes;
   for (size_t i = 0; i < pages.size(); ++i) {
@@ -86,10 +86,10 @@ TEST(HtmlText, ShowsControlCharactersAndDirectionChangesInsteadOfObeyingThem) {
 
 TEST(HtmlText, ReplacesBytesThatAreNoUtf8OneByOne) {
   EXPECT_EQ(CleanText("\xff\x80x"), "��x");
-  EXPECT_EQ(CleanText("\xc0\xbc"), "��");          // overlong <
-  EXPECT_EQ(CleanText("\xed\xa0\x80"), "���");      // a surrogate
-  EXPECT_EQ(CleanText("\xf4\x90\x80\x80"), "����"); // above U+10FFFF
-  EXPECT_EQ(CleanText("\xe2\x82"), "��");           // cut off
+  EXPECT_EQ(CleanText("\xc0\xbc"), "��");            // overlong <
+  EXPECT_EQ(CleanText("\xed\xa0\x80"), "���");       // a surrogate
+  EXPECT_EQ(CleanText("\xf4\x90\x80\x80"), "����");  // above U+10FFFF
+  EXPECT_EQ(CleanText("\xe2\x82"), "��");            // cut off
 }
 
 TEST(HtmlText, CutsLongTextsAndSaysHowLongTheyWere) {
@@ -144,7 +144,8 @@ TEST(HtmlTable, KeepsTheRowsOfAProcessTogether) {
   const Table table{"operations",
                     {{"process", Texts{"main", "worker", "main"}},
                      {"operation", Texts{"little", "idle", "much"}},
-                     {"wall_ns", Integers{1, 9, 5}}}, {}};
+                     {"wall_ns", Integers{1, 9, 5}}},
+                    {}};
   const std::string html = TableHtml(table, {"operations", "O", "", "wall_ns", true}, 0);
   EXPECT_LT(html.find("much"), html.find("little"));
   EXPECT_LT(html.find("little"), html.find("idle"));
@@ -161,9 +162,13 @@ TEST(HtmlTable, SaysWhatItLeftOut) {
 
 TEST(HtmlTable, HasWordsForWhatIsEmptyOrUnknown) {
   const Table table{"overlap",
-                    {{"operation", Texts{""}}, {"layers", Texts{""}}, {"device", Integers{1}},
-                     {"ns", Integers{analyze::kMissing}}, {"begin_ns", Integers{2'000'000'500}},
-                     {"score", analyze::Reals{std::nan("")}}}, {}};
+                    {{"operation", Texts{""}},
+                     {"layers", Texts{""}},
+                     {"device", Integers{1}},
+                     {"ns", Integers{analyze::kMissing}},
+                     {"begin_ns", Integers{2'000'000'500}},
+                     {"score", analyze::Reals{std::nan("")}}},
+                    {}};
   EXPECT_EQ(CellText(table.columns[0], 0, 0), "(no operation)");
   EXPECT_EQ(CellText(table.columns[1], 0, 0), "(nothing known)");
   EXPECT_EQ(CellText(table.columns[2], 0, 0), "busy");
@@ -202,7 +207,7 @@ TEST(Html, AllowsItsOwnScriptAndStyleAndNothingElse) {
   const std::string page = RenderHtml(SampleReport());
   EXPECT_THAT(page.substr(0, 600),
               HasSubstr("default-src 'none'; script-src '" + std::string(kPageScriptHash) +
-                              "'; style-src '" + std::string(kPageStyleHash) + "'"));
+                        "'; style-src '" + std::string(kPageStyleHash) + "'"));
   EXPECT_EQ(Count(page, "<script"), 2u);
   EXPECT_EQ(Count(page, "<style"), 1u);
   EXPECT_EQ(Count(page, "https:"), 0u);
@@ -309,19 +314,22 @@ TEST(HtmlJson, ThinsStepsToTheSlowestAndFastestOfEachGroup) {
     begin.push_back(i * 1000);
     end.push_back(i * 1000 + (i == 17'017 ? 999 : 100));
   }
-  data.tables = {{"steps", {{"process", process}, {"step", step}, {"begin_ns", begin},
-                            {"end_ns", end}}, {}}};
+  data.tables = {
+      {"steps", {{"process", process}, {"step", step}, {"begin_ns", begin}, {"end_ns", end}}, {}}};
   const std::string json = PageJson(data);
   EXPECT_THAT(json, HasSubstr("\"all_steps\":30000"));
   EXPECT_THAT(json, HasSubstr(",17017,"));
-  EXPECT_LE(Count(json.substr(json.find("\"begin_ns\""), json.find("\"end_ns\"") -
-                              json.find("\"begin_ns\"")), ","), kMaxPageSteps + 1);
+  EXPECT_LE(Count(json.substr(json.find("\"begin_ns\""),
+                              json.find("\"end_ns\"") - json.find("\"begin_ns\"")),
+                  ","),
+            kMaxPageSteps + 1);
 }
 
 TEST(HtmlJson, CountsTimesFromTheBeginOfTheRun) {
   ReportData data;
-  data.tables = {{"processes", {{"process", Texts{"a", "b"}},
-                                {"start_ns", Integers{5'000'700, 5'000'000}}}, {}}};
+  data.tables = {{"processes",
+                  {{"process", Texts{"a", "b"}}, {"start_ns", Integers{5'000'700, 5'000'000}}},
+                  {}}};
   EXPECT_EQ(PageOrigin(data), 5'000'000);
   EXPECT_THAT(PageJson(data), HasSubstr("\"start_ns\":[700,0]"));
 }

@@ -150,7 +150,10 @@ std::string FormatCount(int64_t count) {
 }
 
 std::string FormatNs(int64_t ns) {
-  struct Unit { double ns; const char* name; };
+  struct Unit {
+    double ns;
+    const char* name;
+  };
   constexpr Unit kUnits[] = {{1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}};
   const double size = std::abs(static_cast<double>(ns));
   for (const Unit& unit : kUnits) {

@@ -12,8 +12,8 @@ using analyze::Column;
 using analyze::Table;
 
 std::string CsvText(std::string_view text) {
-  const bool formula = !text.empty() && std::string_view("=+-@\t\r").find(text[0]) !=
-                                            std::string_view::npos;
+  const bool formula =
+      !text.empty() && std::string_view("=+-@\t\r").find(text[0]) != std::string_view::npos;
   if (!formula && text.find_first_of(",\"\r\n") == std::string_view::npos) {
     return std::string(text);
   }

@@ -78,8 +78,7 @@ class TextReport {
 };
 
 // Words of `text` on lines of at most width_ columns.
-void TextReport::Wrap(const std::string& text, const std::string& first,
-                      const std::string& other) {
+void TextReport::Wrap(const std::string& text, const std::string& first, const std::string& other) {
   std::string line = first;
   bool empty = true;
   for (size_t at = 0; at < text.size();) {

@@ -25,8 +25,11 @@ ReportData Sample(const std::string& name) {
   data.facts = {{"Command", "python " + name}, {"Run", name}};
   data.gaps = {"Something is missing from " + name + ", and this sentence goes on for long."};
   data.tables.push_back({"processes",
-                         {{"process", Texts{"p1"}}, {"pid", Integers{7}}, {"name", Texts{name}},
-                          {"wall_ns", Integers{1000}}, {"excluded_ns", Integers{0}}},
+                         {{"process", Texts{"p1"}},
+                          {"pid", Integers{7}},
+                          {"name", Texts{name}},
+                          {"wall_ns", Integers{1000}},
+                          {"excluded_ns", Integers{0}}},
                          {}});
   data.tables.push_back({"overlap",
                          {{"process", Texts{"p1", "p1", "p1"}},
@@ -49,8 +52,8 @@ size_t Columns(std::string_view line) {
 }
 
 TEST(Text, FitsTheTerminalAndHoldsNothingThatATerminalObeys) {
-  const std::string hostile = std::string("a\x1b[2J\r\n\x07 b\xff \xe2\x80\xae c \x9b") +
-                              std::string(300, 'x');
+  const std::string hostile =
+      std::string("a\x1b[2J\r\n\x07 b\xff \xe2\x80\xae c \x9b") + std::string(300, 'x');
   for (const int width : {80, 100, 200}) {
     const std::string text = RenderText(Sample(hostile), {width, false});
     size_t at = 0;
@@ -77,8 +80,8 @@ TEST(Text, SaysFirstWhatIsMissing) {
 
 TEST(Text, ShowsNumbersOfTheTables) {
   const std::string text = RenderText(Sample("train.py"), {});
-  for (const char* part : {"80.0 %", "800 ns", "700 ns", "+python", "unknown",
-                           "(no operation)", "in all", "1.000 µs"}) {
+  for (const char* part : {"80.0 %", "800 ns", "700 ns", "+python", "unknown", "(no operation)",
+                           "in all", "1.000 µs"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
   }
 }

@@ -85,9 +85,7 @@ const char* crosscut_run_dir(void) { return Session::Get().run_dir(); }
 const char* crosscut_process_key(void) { return Session::Get().process_key(); }
 void crosscut_follow_fork(int on) { Session::Get().FollowFork(on != 0); }
 
-int crosscut_source_add(const crosscut_source* source) {
-  return Session::Get().AddSource(source);
-}
+int crosscut_source_add(const crosscut_source* source) { return Session::Get().AddSource(source); }
 void crosscut_source_remove(int handle) { Session::Get().RemoveSource(handle); }
 
 void crosscut_source_state(const char* name, const char* version, const char* state,

@@ -80,8 +80,7 @@ int Session::Open(const Settings& settings) {
     options.log_name = log_path_;
     options.flight_recorder = settings.flight_recorder;
     options.keep_ticks = settings.keep_seconds > 0
-                             ? static_cast<uint64_t>(settings.keep_seconds * 1e9 /
-                                                     ClockNsPerTick())
+                             ? static_cast<uint64_t>(settings.keep_seconds * 1e9 / ClockNsPerTick())
                              : 0;
     options.on_start = &Session::OnDrainStart;
     options.on_failure = &Session::OnDrainFailure;
@@ -185,8 +184,8 @@ void Session::FillHeader(uint64_t nonce, uint64_t start_tick, const base::Proces
   header->anchor_tick = monotonic.tick;
   header->anchor_ns = monotonic.ns;
   header->anchor_realtime_ns =
-      realtime.ns - static_cast<int64_t>(static_cast<double>(realtime.tick - monotonic.tick) *
-                                         ns_per_tick);
+      realtime.ns -
+      static_cast<int64_t>(static_cast<double>(realtime.tick - monotonic.tick) * ns_per_tick);
   header->state = format::kRingPreparing;
   header->start_tick = start_tick;
   snprintf(header->log_name, sizeof header->log_name, "%s.crosscut", process_key_);

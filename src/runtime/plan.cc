@@ -25,9 +25,8 @@ void StepPlan::Set(uint64_t seed, const uint32_t (&shares)[kLevels]) {
     if (shares_[level] > kMillion - reduced_) shares_[level] = kMillion - reduced_;
     reduced_ += shares_[level];
   }
-  group_blocks_ = reduced_ == 0 || reduced_ > kMillion / 2
-                      ? 0
-                      : (kMillion + reduced_ / 2) / reduced_;
+  group_blocks_ =
+      reduced_ == 0 || reduced_ > kMillion / 2 ? 0 : (kMillion + reduced_ / 2) / reduced_;
 }
 
 void StepPlan::SetControl(uint64_t seed, double control_percent) {

@@ -31,8 +31,8 @@ class StepPlan {
 
   uint64_t seed_ = 0;
   uint32_t shares_[kLevels] = {};
-  uint32_t reduced_ = 0;      // millionths below kLevelEverything
-  uint64_t group_blocks_ = 0; // 0: each block by itself
+  uint32_t reduced_ = 0;       // millionths below kLevelEverything
+  uint64_t group_blocks_ = 0;  // 0: each block by itself
 };
 
 }  // namespace crosscut::record

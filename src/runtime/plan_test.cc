@@ -29,8 +29,8 @@ TEST(StepPlan, KeepsOneLevelForAWholeBlock) {
   StepPlan plan;
   plan.SetControl(99, 20);
   for (uint64_t step = 0; step < 10'000; ++step) {
-    EXPECT_EQ(plan.LevelOf(step), plan.LevelOf(step / StepPlan::kBlockSteps *
-                                               StepPlan::kBlockSteps));
+    EXPECT_EQ(plan.LevelOf(step),
+              plan.LevelOf(step / StepPlan::kBlockSteps * StepPlan::kBlockSteps));
   }
 }
 

@@ -73,10 +73,10 @@ void WriteRunJson(const Settings& settings) {
   timespec now;
   clock_gettime(CLOCK_REALTIME, &now);
   char text[512];
-  const int n = snprintf(text, sizeof text,
-                         "{\"format\":1,\"seed\":%llu,\"started_realtime_ns\":%lld}\n",
-                         static_cast<unsigned long long>(settings.seed),
-                         static_cast<long long>(now.tv_sec) * 1'000'000'000 + now.tv_nsec);
+  const int n =
+      snprintf(text, sizeof text, "{\"format\":1,\"seed\":%llu,\"started_realtime_ns\":%lld}\n",
+               static_cast<unsigned long long>(settings.seed),
+               static_cast<long long>(now.tv_sec) * 1'000'000'000 + now.tv_nsec);
   const ssize_t written = write(fd, text, static_cast<size_t>(n));
   (void)written;
   close(fd);
@@ -85,8 +85,8 @@ void WriteRunJson(const Settings& settings) {
 template <class T>
 T Option(const crosscut_options* options, T crosscut_options::*member, T otherwise) {
   if (options == nullptr) return otherwise;
-  const auto offset = reinterpret_cast<const char*>(&(options->*member)) -
-                      reinterpret_cast<const char*>(options);
+  const auto offset =
+      reinterpret_cast<const char*>(&(options->*member)) - reinterpret_cast<const char*>(options);
   if (options->struct_size < static_cast<size_t>(offset) + sizeof(T)) return otherwise;
   return options->*member;
 }
@@ -131,8 +131,8 @@ int FillSettings(const crosscut_options* options, Settings* settings) {
 
   ChooseMemory(options, settings);
   ChooseControl(options, settings);
-  settings->flight_recorder = Option(options, &crosscut_options::policy, CROSSCUT_DROP_NEWEST) ==
-                              CROSSCUT_FLIGHT_RECORDER;
+  settings->flight_recorder =
+      Option(options, &crosscut_options::policy, CROSSCUT_DROP_NEWEST) == CROSSCUT_FLIGHT_RECORDER;
   settings->keep_seconds = Option(options, &crosscut_options::keep_seconds, 0.0);
   settings->seed = Option(options, &crosscut_options::seed, uint64_t{0});
   const char* text = secure_getenv("CROSSCUT_SEED");

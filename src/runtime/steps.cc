@@ -51,8 +51,8 @@ uint64_t Session::Step(uint32_t kind) {
   running_step_ = kind;
   MarkBegin(tick, kind);
   const int now_level = in_control_.load() ? int{CROSSCUT_LEVEL_CONTROL} : level_when_on_;
-  const uint64_t payload[2] = {step, static_cast<uint64_t>(now_level) |
-                                         (switched ? format::kStepAfterSwitch : 0)};
+  const uint64_t payload[2] = {
+      step, static_cast<uint64_t>(now_level) | (switched ? format::kStepAfterSwitch : 0)};
   (void)Recorder::Get().MarkAlways(tick, format::kStepLevel, payload, 2);
   in_step_.store(false);
   return step;

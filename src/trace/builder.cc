@@ -33,8 +33,8 @@ void MatchOne(const FlowEnd* first, const FlowEnd* last, std::vector<Flow>* flow
       out = end;
       continue;
     }
-    flows->push_back({end->id, out->track, end->track, out->span, end->span, out->at_ns,
-                      end->at_ns});
+    flows->push_back(
+        {end->id, out->track, end->track, out->span, end->span, out->at_ns, end->at_ns});
   }
 }
 
@@ -57,9 +57,8 @@ void SortSeries(CounterSeries* series) {
   if (std::is_sorted(series->at_ns.begin(), series->at_ns.end())) return;
   std::vector<uint32_t> order(series->at_ns.size());
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-    return series->at_ns[a] < series->at_ns[b];
-  });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](uint32_t a, uint32_t b) { return series->at_ns[a] < series->at_ns[b]; });
   CounterSeries sorted = *series;
   for (size_t i = 0; i < order.size(); ++i) {
     sorted.at_ns[i] = series->at_ns[order[i]];

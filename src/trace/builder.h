@@ -80,7 +80,11 @@ class TrackBuilder {
  private:
   friend class Builder;
   enum class Target : uint8_t { kNothing, kSpan, kClosed, kInstant };
-  struct Closed { int64_t begin, end; NameId name; uint32_t order; };
+  struct Closed {
+    int64_t begin, end;
+    NameId name;
+    uint32_t order;
+  };
 
   int64_t Advance(int64_t at) {
     if (at < last_ns_) [[unlikely]] {
@@ -113,7 +117,7 @@ class TrackBuilder {
   bool off_ = false, finished_ = false;
   Layer base_before_off_ = Layer::kNone;
   std::vector<Closed> closed_;
-  Args closed_args_;                // span: index into closed_
+  Args closed_args_;  // span: index into closed_
   std::vector<FlowEnd> flows_;
 };
 
@@ -161,9 +165,9 @@ class Builder {
 
   Trace trace_;
   std::deque<TrackBuilder> tracks_;
-  std::vector<std::vector<Edge>> edges_;  // by process
-  std::unordered_multimap<uint64_t, NameId> names_;    // by hash of the name
-  std::unordered_map<uint64_t, size_t> counters_;      // process and name to series
+  std::vector<std::vector<Edge>> edges_;             // by process
+  std::unordered_multimap<uint64_t, NameId> names_;  // by hash of the name
+  std::unordered_map<uint64_t, size_t> counters_;    // process and name to series
 };
 
 }  // namespace crosscut::trace

@@ -222,7 +222,8 @@ TEST(Builder, NestsAnythingProperly) {
       now += random() % 3;
       const NameId name = names[random() % 4];
       switch (random() % 7) {
-        case 0: case 1: f.track->Begin(now, name); break;
+        case 0:
+        case 1: f.track->Begin(now, name); break;
         case 2: f.track->End(now); break;
         case 3: f.track->EndNamed(now, name); break;
         case 4: f.track->SpanAt(now - random() % 9, now + random() % 9, name); break;

@@ -49,9 +49,7 @@ struct Line {
     }
     return false;
   }
-  bool Int(size_t i, int64_t* value) const {
-    return i < words.size() && ToInt(words[i], value);
-  }
+  bool Int(size_t i, int64_t* value) const { return i < words.size() && ToInt(words[i], value); }
 };
 
 // A word ends at a blank; blanks between double quotes belong to it, and quotes around a whole word
@@ -92,7 +90,10 @@ class Parser {
 
  private:
   using Handler = bool (Parser::*)(const Line&);
-  struct Verb { std::string_view name; Handler handler; };
+  struct Verb {
+    std::string_view name;
+    Handler handler;
+  };
   static const Verb kVerbs[];
 
   bool TakeProcess(const Line& line);
@@ -266,8 +267,8 @@ bool Parser::TakeEdge(const Line& line) {
   const bool numbers = (number_text.empty() || ToInt(number_text, &number)) &&
                        (level_text.empty() || ToInt(level_text, &level));
   if (!number_text.empty() || !level_text.empty()) {
-    builder_.StepLevel(track_->id(), number_text.empty() ? -1 : number,
-                       static_cast<uint8_t>(level), line.Flag("switch", 4));
+    builder_.StepLevel(track_->id(), number_text.empty() ? -1 : number, static_cast<uint8_t>(level),
+                       line.Flag("switch", 4));
   }
   builder_.StepEnd(track_->id(), end);
   return numbers;
@@ -289,8 +290,10 @@ bool Parser::TakePoint(const Line& line) {
   } else {
     if (!line.Int(1, &number) || !line.Int(2, &at)) return false;
     const auto id = static_cast<uint64_t>(number);
-    if (verb == "out") track_->FlowOut(at, id);
-    else track_->FlowIn(at, id);
+    if (verb == "out")
+      track_->FlowOut(at, id);
+    else
+      track_->FlowIn(at, id);
   }
   return true;
 }

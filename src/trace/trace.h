@@ -29,8 +29,18 @@ using SpanIndex = uint32_t;               // into Track::spans
 inline constexpr SpanIndex kNoSpan = std::numeric_limits<uint32_t>::max();
 
 enum class Layer : uint8_t {  // numbers as in the native format
-  kNone = 0, kPython = 1, kFramework = 2, kRuntime = 3, kSimulator = 4, kData = 5, kComm = 6,
-  kNative = 7, kIdle = 8, kOverhead = 9, kDevice = 10, kControl = 11,
+  kNone = 0,
+  kPython = 1,
+  kFramework = 2,
+  kRuntime = 3,
+  kSimulator = 4,
+  kData = 5,
+  kComm = 6,
+  kNative = 7,
+  kIdle = 8,
+  kOverhead = 9,
+  kDevice = 10,
+  kControl = 11,
 };
 inline constexpr int kLayerCount = 12;
 std::string_view LayerName(Layer layer);  // "python"; "" for kNone
@@ -73,7 +83,7 @@ struct Name {
 struct Spans {
   std::vector<int64_t> begin_ns, end_ns;  // on the trace's clock (Trace::clock)
   std::vector<NameId> name;
-  std::vector<SpanIndex> parent;          // kNoSpan at top level
+  std::vector<SpanIndex> parent;  // kNoSpan at top level
   size_t size() const { return begin_ns.size(); }
 };
 
@@ -81,7 +91,7 @@ struct Spans {
 struct Args {
   std::vector<SpanIndex> span;
   std::vector<StringId> key;
-  std::vector<int64_t> value;     // a number, or the index of a string where text[i] is valid
+  std::vector<int64_t> value;  // a number, or the index of a string where text[i] is valid
   std::vector<StringId> text;
   size_t size() const { return span.size(); }
 };
@@ -103,17 +113,17 @@ struct Track {
   ProcessId process;
   TrackKind kind = TrackKind::kThread;
   StringId name;
-  int64_t os_id = 0;              // thread id; stream id on a device
-  int64_t device = -1;            // device id, -1 on the host
-  bool main = false, ours = false;  // main thread; a thread of Crosscut itself
-  int64_t begin_ns = 0, end_ns = 0; // observed life
+  int64_t os_id = 0;                 // thread id; stream id on a device
+  int64_t device = -1;               // device id, -1 on the host
+  bool main = false, ours = false;   // main thread; a thread of Crosscut itself
+  int64_t begin_ns = 0, end_ns = 0;  // observed life
   // The layer outside every span, from base_at_ns[i] on; before the first: kNone.
   std::vector<int64_t> base_at_ns;
   std::vector<Layer> base;
   Spans spans;
   Args args;
   Instants instants;
-  Args instant_args;              // as args; `span` holds indices into instants
+  Args instant_args;  // as args; `span` holds indices into instants
   std::vector<Loss> losses;
   // Repairs made on reading, for the honest-about-gaps lines.
   int64_t clamped = 0, unbalanced = 0, unfinished = 0;
@@ -128,26 +138,39 @@ struct Step {
   bool after_switch = false;  // counts in no comparison
 };
 
-struct Interval { int64_t begin_ns, end_ns; };
-struct Phase { StringId name; int64_t begin_ns, end_ns; };
+struct Interval {
+  int64_t begin_ns, end_ns;
+};
+struct Phase {
+  StringId name;
+  int64_t begin_ns, end_ns;
+};
 
 // The cost of one event of a probe kind, in picoseconds; [low, high] bounds inside + outside.
-struct ProbeCost { StringId probe; int64_t inside_ps, outside_ps, low_ps, high_ps, samples; };
+struct ProbeCost {
+  StringId probe;
+  int64_t inside_ps, outside_ps, low_ps, high_ps, samples;
+};
 
-struct Source { StringId name, version, state, message; };
-struct Clock { StringId name; int64_t anchors, error_ns; };
+struct Source {
+  StringId name, version, state, message;
+};
+struct Clock {
+  StringId name;
+  int64_t anchors, error_ns;
+};
 
 struct Process {
-  StringId key;             // unique in the run and stable: names its log
-  StringId name;            // process_name(), else the program
+  StringId key;   // unique in the run and stable: names its log
+  StringId name;  // process_name(), else the program
   int64_t pid = 0, parent_pid = 0;
   ProcessId parent;
-  StringId start_method;    // "record", "fork", "spawn", "exec", "subprocess", ...
+  StringId start_method;             // "record", "fork", "spawn", "exec", "subprocess", ...
   int64_t start_ns = 0, end_ns = 0;  // the window, pauses still inside
   std::vector<Interval> paused;
-  bool complete = true;     // false: killed, cut off or damaged
+  bool complete = true;  // false: killed, cut off or damaged
   StringId why_incomplete;
-  TrackId lead;             // none: no thread was seen
+  TrackId lead;  // none: no thread was seen
   std::vector<Step> steps;
   std::vector<Phase> phases;
   std::vector<ProbeCost> probes;
@@ -179,10 +202,10 @@ struct Trace {
   std::vector<CounterSeries> counters;
   std::vector<std::string> gaps;  // sentences for the top of every report, most serious first
   std::string clock = "CLOCK_MONOTONIC";
-  int64_t realtime_offset_ns = 0;  // CLOCK_REALTIME = trace clock + this
-  std::string command;             // of the run, as a shell would read it; "" not known
-  int64_t started_realtime_ns = 0; // 0 not known
-  bool damaged = false;            // something of the input could not be read; gaps say what
+  int64_t realtime_offset_ns = 0;   // CLOCK_REALTIME = trace clock + this
+  std::string command;              // of the run, as a shell would read it; "" not known
+  int64_t started_realtime_ns = 0;  // 0 not known
+  bool damaged = false;             // something of the input could not be read; gaps say what
 
   const Name& name(NameId id) const { return names[id.value]; }
   std::string_view text(StringId id) const { return strings.Get(id); }

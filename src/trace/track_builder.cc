@@ -73,8 +73,8 @@ void TrackBuilder::AddArg(StringId key, int64_t value, StringId text) {
     case Target::kClosed:
       return Append(&closed_args_, static_cast<SpanIndex>(closed_.size() - 1), key, value, text);
     case Target::kInstant:
-      return Append(&track_.instant_args,
-                    static_cast<SpanIndex>(track_.instants.at_ns.size() - 1), key, value, text);
+      return Append(&track_.instant_args, static_cast<SpanIndex>(track_.instants.at_ns.size() - 1),
+                    key, value, text);
   }
 }
 

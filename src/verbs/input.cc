@@ -76,8 +76,10 @@ Status WriteWholeFile(const std::string& path, const std::string& text) {
   int error = 0;
   while (done < text.size() && error == 0) {
     const ssize_t n = write(fd, text.data() + done, text.size() - done);
-    if (n >= 0) done += static_cast<size_t>(n);
-    else if (errno != EINTR) error = errno;
+    if (n >= 0)
+      done += static_cast<size_t>(n);
+    else if (errno != EINTR)
+      error = errno;
   }
   if (close(fd) != 0 && error == 0) error = errno;
   if (error == 0 && rename(part.c_str(), path.c_str()) != 0) error = errno;

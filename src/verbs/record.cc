@@ -280,8 +280,7 @@ Result<RecordOutcome> Record(const RecordOptions& given) {
   const char* path = getenv("PATH");
   const std::string file = FindInPath(options.command[0], path ? path : "/bin:/usr/bin");
   const std::string obstacle = ObstacleOf(file);
-  const PreparedEnvironment prepared =
-      PrepareEnvironment(variables, options, package, obstacle);
+  const PreparedEnvironment prepared = PrepareEnvironment(variables, options, package, obstacle);
   for (const std::string& problem : prepared.problems) talk(problem);
   if (!obstacle.empty()) {
     talk(file + " " + obstacle + ": Crosscut cannot get into it and records only its children");

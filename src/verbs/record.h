@@ -32,8 +32,8 @@ struct RecordOptions {
 };
 
 struct RecordOutcome {
-  std::string run_dir;   // absolute
-  int wait_status = 0;   // as from waitpid(); 127 << 8 and 126 << 8 where the command could not run
+  std::string run_dir;  // absolute
+  int wait_status = 0;  // as from waitpid(); 127 << 8 and 126 << 8 where the command could not run
 };
 
 // Fails (without having started anything) where the options are wrong or no run directory can be

@@ -163,11 +163,13 @@ PreparedEnvironment PrepareEnvironment(const std::vector<std::string>& current,
   PreparedEnvironment out;
   SetOptions(options, variables);
   if (package.inject.empty()) {
-    out.problems.push_back("the injected files are missing beside this program: Python programs "
-                           "will not be recorded unless they import crosscut");
+    out.problems.push_back(
+        "the injected files are missing beside this program: Python programs "
+        "will not be recorded unless they import crosscut");
   } else if (package.inject.find(':') != std::string::npos) {
-    out.problems.push_back("Crosscut is installed below a folder with ':' in its name: Python "
-                           "programs cannot be recorded");
+    out.problems.push_back(
+        "Crosscut is installed below a folder with ':' in its name: Python "
+        "programs cannot be recorded");
   } else {
     variables.Set("PYTHONPATH", With(variables.Get("PYTHONPATH"), package.inject, true));
   }

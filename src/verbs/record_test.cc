@@ -216,11 +216,10 @@ TEST(PrepareEnvironment, ChangesOursAndNothingElse) {
   RecordOptions options;
   options.run_dir = "/runs/a";
   const PackageLayout package{"/p/crosscut", "/p/crosscut/inject", "/p/crosscut/lib/pre.so"};
-  const std::vector<std::string> before = {"A=1",        "PYTHONPATH=/mine:/p/crosscut/inject",
-                                           "EMPTY=",     "CROSSCUT_PARENT=p1-2",
+  const std::vector<std::string> before = {"A=1", "PYTHONPATH=/mine:/p/crosscut/inject",
+                                           "EMPTY=", "CROSSCUT_PARENT=p1-2",
                                            "LD_PRELOAD=/lib/jemalloc.so"};
-  const std::vector<std::string> after =
-      PrepareEnvironment(before, options, package, "").variables;
+  const std::vector<std::string> after = PrepareEnvironment(before, options, package, "").variables;
   EXPECT_THAT(after, Contains("A=1"));
   EXPECT_THAT(after, Contains("EMPTY="));
   EXPECT_THAT(after, Contains("PYTHONPATH=/p/crosscut/inject:/mine"));

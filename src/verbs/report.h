@@ -12,8 +12,8 @@ enum class ReportFormat { kText, kMarkdown, kJson, kHtml };
 
 struct ReportOptions {
   ReportFormat format = ReportFormat::kText;
-  int width = 100;      // columns of the terminal (text)
-  bool color = false;   // may the text hold ANSI colours
+  int width = 100;     // columns of the terminal (text)
+  bool color = false;  // may the text hold ANSI colours
 };
 
 Result<Output> Report(const std::string& path, const ReportOptions& options);

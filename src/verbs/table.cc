@@ -20,8 +20,8 @@ Result<Output> Table(const std::string& path, const std::string& name, TableForm
   if (!table.ok()) return table.status();
   Output output;
   output.incomplete = (*input)->trace.damaged;
-  output.text = format == TableFormat::kJson ? report::RenderJson(*table)
-                                             : report::RenderCsv(*table);
+  output.text =
+      format == TableFormat::kJson ? report::RenderJson(*table) : report::RenderCsv(*table);
   return output;
 }
 

@@ -1,6 +1,8 @@
 // A program without Python in which one thing goes wrong, chosen by its first argument. It tells
 // what it recorded on stdout or in a shared file; faults_test.cc compares that with what a reader
 // finds. Every event carries its number: counters named "seq", value = thread << 40 | number.
+#include "tests/endtoend/faults_program.h"
+
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
@@ -22,25 +24,46 @@
 
 #include "crosscut/crosscut.h"
 
-namespace {
+namespace crosscut::faults {
 
 uint32_t seq_name;
 
-void Record(uint64_t thread, uint64_t number) {
-  crosscut_counter(seq_name, static_cast<int64_t>(thread << 40 | number));
-}
-
-bool Start(const char* dir, size_t memory = 16 << 20) {
+bool Start(const char* dir, size_t memory) {
   if (strcmp(dir, "-") == 0) return true;  // the same program, not recorded
   crosscut_options options = {};
   options.struct_size = sizeof options;
   options.run_dir = dir;
   options.memory_bytes = memory;
   options.control_percent = 0;
+  return Start(options);
+}
+
+bool Start(const crosscut_options& options) {
   if (crosscut_start(&options) == CROSSCUT_OK) return true;
   fprintf(stderr, "start: %s\n", crosscut_error());
   return false;
 }
+
+long CountIn(const char* path) {
+  FILE* file = fopen(path, "r");
+  long lines = 0;
+  for (int c = fgetc(file); c != EOF; c = fgetc(file)) lines += c == '\n';
+  fclose(file);
+  return lines;
+}
+
+long StatusOf(const char* key) {
+  FILE* file = fopen("/proc/self/status", "r");
+  char line[256];
+  long value = -1;
+  while (fgets(line, sizeof line, file) != nullptr) {
+    if (strncmp(line, key, strlen(key)) == 0) value = atol(line + strlen(key));
+  }
+  fclose(file);
+  return value;
+}
+
+namespace {
 
 std::atomic<uint64_t>* SharedCounters(const char* path) {
   const int fd = open(path, O_RDWR);
@@ -120,23 +143,31 @@ int Destructors(char** arguments) {
   return crosscut_stop();
 }
 
-// churn DIR COUNT: threads that each record twice and end, eight at a time.
+// churn DIR COUNT: threads that each record twice and end, four at a time; tells how many maps and
+// threads there are more in the end than after a tenth of them.
 int Churn(char** arguments) {
   if (!Start(arguments[0])) return 1;
   std::atomic<uint64_t> next{0};
   const auto count = static_cast<uint64_t>(atoll(arguments[1]));
-  std::vector<std::thread> makers;
-  for (int m = 0; m < 4; ++m) {
-    makers.emplace_back([&] {
-      for (uint64_t i = ++next; i <= count; i = ++next) {
-        std::thread([i] {
-          Record(0, 2 * i - 1);
-          Record(0, 2 * i);
-        }).join();
-      }
-    });
-  }
-  for (std::thread& maker : makers) maker.join();
+  auto make = [&](uint64_t up_to) {
+    std::vector<std::thread> makers;
+    for (int m = 0; m < 4; ++m) {
+      makers.emplace_back([&, up_to] {
+        for (uint64_t i = ++next; i <= up_to; i = ++next) {
+          std::thread([i] {
+            Record(0, 2 * i - 1);
+            Record(0, 2 * i);
+          }).join();
+        }
+      });
+    }
+    for (std::thread& maker : makers) maker.join();
+    next.store(up_to);
+    return std::pair(CountIn("/proc/self/maps"), StatusOf("Threads:"));
+  };
+  const auto settled = make(count / 10);
+  const auto last = make(count);
+  printf("%ld %ld\n", last.first - settled.first, last.second - settled.second);
   return crosscut_stop();
 }
 
@@ -182,25 +213,6 @@ int Forks(char** arguments) {
   return bad != 0 ? 2 : error;
 }
 
-long CountIn(const char* path) {
-  FILE* file = fopen(path, "r");
-  long lines = 0;
-  for (int c = fgetc(file); c != EOF; c = fgetc(file)) lines += c == '\n';
-  fclose(file);
-  return lines;
-}
-
-long StatusOf(const char* key) {
-  FILE* file = fopen("/proc/self/status", "r");
-  char line[256];
-  long value = -1;
-  while (fgets(line, sizeof line, file) != nullptr) {
-    if (strncmp(line, key, strlen(key)) == 0) value = atol(line + strlen(key));
-  }
-  fclose(file);
-  return value;
-}
-
 // cycles DIR COUNT: start, one event, stop; tells what grew in the second half.
 int Cycles(char** arguments) {
   const int count = atoi(arguments[1]);
@@ -208,9 +220,9 @@ int Cycles(char** arguments) {
   for (int i = 0; i < count; ++i) {
     if (!Start(arguments[0])) return 1;
     Record(0, static_cast<uint64_t>(i) + 1);
-    if (crosscut_stop() != CROSSCUT_OK) return 2;
     const int settled = count / 2;
     if (i == settled || i == count - 1) {
+      if (crosscut_snapshot() != CROSSCUT_OK) return 3;  // the drain has done all there was
       const int sign = i == settled ? -1 : 1;
       maps += sign * CountIn("/proc/self/maps");
       memory += sign * StatusOf("VmRSS:");
@@ -219,6 +231,7 @@ int Cycles(char** arguments) {
       fds += sign * fd;
       close(fd);
     }
+    if (crosscut_stop() != CROSSCUT_OK) return 2;
   }
   printf("%ld %ld %ld %ld\n", maps, memory, threads, fds);
   return 0;
@@ -277,8 +290,8 @@ int Control(char** arguments) {
   options.control_percent = 50;
   options.seed = 3;
   if (crosscut_start(&options) != CROSSCUT_OK) return 1;
-  const uint32_t operation = crosscut_intern("operation", 9, CROSSCUT_OPERATION,
-                                             CROSSCUT_LAYER_NONE, 0, 0);
+  const uint32_t operation =
+      crosscut_intern("operation", 9, CROSSCUT_OPERATION, CROSSCUT_LAYER_NONE, 0, 0);
   for (int step = 0; step < 300; ++step) {
     crosscut_begin(operation);
     crosscut_begin_inline(seq_name);
@@ -313,8 +326,10 @@ int Signals(char** arguments) {
 }
 
 }  // namespace
+}  // namespace crosscut::faults
 
 int main(int count, char** arguments) {
+  using namespace crosscut::faults;
   if (count < 3) return 98;
   seq_name = crosscut_intern("seq", 3, CROSSCUT_SPAN, CROSSCUT_NATIVE, 0, 0);
   const std::string mode = arguments[1];
@@ -330,5 +345,5 @@ int main(int count, char** arguments) {
   if (mode == "limit") return Limit(arguments);
   if (mode == "control") return Control(arguments);
   if (mode == "signals") return Signals(arguments);
-  return 97;
+  return MoreModes(mode, arguments);
 }

@@ -1,112 +1,20 @@
 // Things go wrong in a recorded program (faults_program.cc); a reader must find every event whose
 // call returned, and nothing else, and the program must not notice.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <fcntl.h>
-#include <signal.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <atomic>
-#include <cstdlib>
-#include <filesystem>
 #include <random>
-#include <string>
-#include <vector>
 
-#include "tests/endtoend/faults_audit.h"
+#include "tests/endtoend/faults_fixture.h"
 
 namespace crosscut::faults {
 namespace {
 
-namespace fs = std::filesystem;
-using Strings = std::vector<std::string>;
-
-// Tests that arm a fault point; builds without them carry none.
-#ifdef CROSSCUT_FAULT_POINTS
-#define NEEDS_FAULT_POINTS() static_cast<void>(0)
-#else
-#define NEEDS_FAULT_POINTS() GTEST_SKIP() << "built without fault points"
-#endif
-
-struct Outcome {
-  int status = -1;
-  std::string out, err;
-};
-
-class Faults : public testing::Test {
- protected:
-  Faults() {
-    char path[] = "/tmp/crosscut-faults-XXXXXX";
-    dir_ = mkdtemp(path);
-    run_ = dir_ + "/run";
-  }
-  ~Faults() override {
-    for (const pid_t pid : pids_) {
-      const std::string prefix =
-          "crosscut-" + std::to_string(getuid()) + "-" + std::to_string(pid) + "-";
-      std::error_code error;
-      for (const auto& entry : fs::directory_iterator("/dev/shm", error)) {
-        if (entry.path().filename().string().rfind(prefix, 0) == 0) fs::remove(entry, error);
-      }
-    }
-    std::error_code error;
-    fs::remove_all(dir_, error);
-  }
-
-  pid_t Spawn(const Strings& arguments, const Strings& environment = {}) {
-    const pid_t pid = fork();
-    if (pid == 0) {
-      const int out = open((dir_ + "/out").c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0600);
-      const int err = open((dir_ + "/err").c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0600);
-      dup2(out, 1);
-      dup2(err, 2);
-      const rlimit no_core = {0, 0};
-      setrlimit(RLIMIT_CORE, &no_core);
-      for (const std::string& pair : environment) putenv(strdup(pair.c_str()));
-      std::vector<char*> argv = {strdup(FAULTS_PROGRAM)};
-      for (const std::string& argument : arguments) argv.push_back(strdup(argument.c_str()));
-      argv.push_back(nullptr);
-      execv(argv[0], argv.data());
-      _exit(127);
-    }
-    pids_.push_back(pid);
-    return pid;
-  }
-
-  Outcome Wait(pid_t pid) {
-    Outcome outcome;
-    waitpid(pid, &outcome.status, 0);
-    outcome.out = Contents(dir_ + "/out");
-    outcome.err = Contents(dir_ + "/err");
-    return outcome;
-  }
-
-  Outcome Run(const Strings& arguments, const Strings& environment = {}) {
-    return Wait(Spawn(arguments, environment));
-  }
-
-  static std::string Contents(const std::string& path) {
-    FILE* file = fopen(path.c_str(), "r");
-    if (file == nullptr) return "";
-    std::string text;
-    char buffer[4096];
-    for (size_t n; (n = fread(buffer, 1, sizeof buffer, file)) > 0;) text.append(buffer, n);
-    fclose(file);
-    return text;
-  }
-
-  std::string dir_, run_;
-  std::vector<pid_t> pids_;
-};
-
-uint64_t KillCount(uint64_t otherwise) {
+uint64_t KillCount() {
   const char* text = getenv("CROSSCUT_TEST_KILLS");
-  return text != nullptr ? strtoull(text, nullptr, 10) : otherwise;
+  if (text != nullptr) return strtoull(text, nullptr, 10);
+  return Long() ? 10'000 : 100;
 }
 
 // Counters that a killed program shares with the test.
@@ -145,7 +53,7 @@ void ExpectNothingLost(const Audit& audit, const Acknowledged& acknowledged, int
 
 TEST_F(Faults, KilledAtRandom_LosesNoAcknowledgedEventAndInventsNone) {
   std::mt19937 random(20240607);
-  const uint64_t kills = KillCount(100);
+  const uint64_t kills = KillCount();
   for (uint64_t i = 0; i < kills && !HasFailure(); ++i) {
     const int threads = 1 + static_cast<int>(random() % 8);
     const std::string run = run_ + std::to_string(i);
@@ -171,9 +79,9 @@ TEST_F(Faults, KilledAtEveryFaultPointOfTheWriter_LosesNothing) {
     for (const int nth : {1, 2, 7}) {
       const std::string run = run_ + point + std::to_string(nth);
       const Acknowledged acknowledged(dir_ + "/ack");
-      const pid_t pid = Spawn({"kill", run, "2", dir_ + "/ack"},
-                              {std::string("CROSSCUT_FAULT=") + point + ":" +
-                               std::to_string(nth) + ":kill"});
+      const pid_t pid =
+          Spawn({"kill", run, "2", dir_ + "/ack"},
+                {std::string("CROSSCUT_FAULT=") + point + ":" + std::to_string(nth) + ":kill"});
       for (int i = 0; i < 100 && kill(pid, 0) == 0; ++i) {
         int status;
         if (waitpid(pid, &status, WNOHANG) == pid) break;
@@ -190,8 +98,8 @@ TEST_F(Faults, KilledAtEveryFaultPointOfTheWriter_LosesNothing) {
 }
 
 TEST_F(Faults, EveryEnding_LooksTheSameRecordedOrNotAndLosesNothing) {
-  for (const char* how : {"return", "exit", "_exit", "quick_exit", "throw", "abort",
-                          "pthread_exit", "term", "kill", "segv", "thread_exit", "exec"}) {
+  for (const char* how : {"return", "exit", "_exit", "quick_exit", "throw", "abort", "pthread_exit",
+                          "term", "kill", "segv", "thread_exit", "exec"}) {
     SCOPED_TRACE(how);
     const Outcome plain = Run({"end", "-", how});
     const std::string run = run_ + how;
@@ -219,25 +127,31 @@ TEST_F(Faults, EventsOfThreadDestructors_AreKeptOrCounted) {
 }
 
 TEST_F(Faults, ThreadChurn_LosesNothingAndEveryThreadEnds) {
-  const Outcome outcome = Run({"churn", run_, "5000"});
+  const uint64_t threads = Long() ? 100'000 : 10'000;
+  const Outcome outcome = Run({"churn", run_, std::to_string(threads)});
   EXPECT_EQ(outcome.status, 0) << outcome.err;
+  long maps = 999, left = 999;  // more than after the first tenth
+  ASSERT_EQ(sscanf(outcome.out.c_str(), "%ld %ld", &maps, &left), 2);
+  EXPECT_LE(maps, 16);  // libc's own stacks and arenas
+  EXPECT_EQ(left, 0);
   const Audit audit = ReadRun(run_);
   ASSERT_EQ(audit.error, "");
   const ProcessAudit& found = audit.processes.at(0);
-  EXPECT_EQ(found.counters, 10'000u);
+  EXPECT_EQ(found.counters, 2 * threads);
   EXPECT_EQ(found.dropped, 0u);
-  EXPECT_EQ(found.threads_ended, 5000u);
+  EXPECT_EQ(found.threads_ended, threads);
 }
 
 class Forked : public Faults, public testing::WithParamInterface<const char*> {};
 
 TEST_P(Forked, Children_StayOutOfTheParentsLogWhileEightThreadsRecord) {
-  const Outcome outcome = Run({"forks", run_, "200", GetParam()});
+  const bool follow = std::string(GetParam()) == "follow";
+  const size_t forks = Long() ? 2000 : (follow ? 100 : 400);
+  const Outcome outcome = Run({"forks", run_, std::to_string(forks), GetParam()});
   ASSERT_EQ(outcome.status, 0) << outcome.err;
   const Audit audit = ReadRun(run_);
   ASSERT_EQ(audit.error, "");
-  const bool follow = std::string(GetParam()) == "follow";
-  ASSERT_EQ(audit.processes.size(), follow ? 201u : 1u);
+  ASSERT_EQ(audit.processes.size(), follow ? forks + 1 : 1u);
   for (const ProcessAudit& process : audit.processes) {
     auto numbers = process.numbers;
     if (process.pid != pids_.back()) {
@@ -260,8 +174,9 @@ TEST_P(Forked, Children_StayOutOfTheParentsLogWhileEightThreadsRecord) {
 INSTANTIATE_TEST_SUITE_P(How, Forked, testing::Values("fork", "clone", "follow"),
                          [](const auto& how) { return how.param; });
 
-TEST_F(Faults, StartAndStopAThousandTimes_GrowsNothing) {
-  const Outcome outcome = Run({"cycles", run_, "1000"});
+TEST_F(Faults, StartAndStopAgainAndAgain_GrowsNothing) {
+  const size_t cycles = Long() ? 10'000 : 1000;
+  const Outcome outcome = Run({"cycles", run_, std::to_string(cycles)});
   ASSERT_EQ(outcome.status, 0) << outcome.err;
   long maps = 9, memory = 9, threads = 9, fds = 9;
   ASSERT_EQ(sscanf(outcome.out.c_str(), "%ld %ld %ld %ld", &maps, &memory, &threads, &fds), 4);
@@ -273,7 +188,7 @@ TEST_F(Faults, StartAndStopAThousandTimes_GrowsNothing) {
   EXPECT_EQ(audit.error, "");
   auto numbers = audit.processes.at(0).numbers;
   EXPECT_EQ(GapIn(numbers[0]), "");
-  EXPECT_EQ(numbers[0].size(), 1000u);
+  EXPECT_EQ(numbers[0].size(), cycles);
 }
 
 TEST_F(Faults, ClosingEveryDescriptor_PutsNoByteOfOursInTheProgramsFiles) {
@@ -372,9 +287,7 @@ TEST_F(Faults, SpansOverTheEdgesOfControlSteps_LeaveEveryStackRight) {
   EXPECT_LT(audit.processes.at(0).kept, 300u * 6 + 600 * 2);  // some steps were not recorded
 }
 
-TEST_F(Faults, NoSignalHandlerIsInstalled) {
-  EXPECT_EQ(Run({"signals", run_}).status, 0);
-}
+TEST_F(Faults, NoSignalHandlerIsInstalled) { EXPECT_EQ(Run({"signals", run_}).status, 0); }
 
 }  // namespace
 }  // namespace crosscut::faults

@@ -86,7 +86,8 @@ def test_tables_sum_to_the_window(tmp_path, program, flags):
     result = record_script(run, program, *flags)
     assert result.returncode == 0, result.stderr
     processes = check_sums(run)
-    assert sum(row["complete"] == 0 for row in processes.values()) == (4 if program is KILLED else 0)
+    killed = 4 if program is KILLED else 0
+    assert sum(row["complete"] == 0 for row in processes.values()) == killed
 
 
 def test_threads_sum_to_each_threads_observed_life(tmp_path):

@@ -29,7 +29,10 @@ class Random {
   uint64_t state_ = 42;
 };
 
-struct StepRow { int64_t begin, end; bool control; };
+struct StepRow {
+  int64_t begin, end;
+  bool control;
+};
 
 class Sample {
  public:
@@ -39,15 +42,16 @@ class Sample {
     MakeSteps();
     ReportData data;
     data.title = Name("train.py");
-    data.facts = {{"Recorded", Name("2026-11-21 11:04 UTC")}, {"Machine", "16 cores, Linux"},
+    data.facts = {{"Recorded", Name("2026-11-21 11:04 UTC")},
+                  {"Machine", "16 cores, Linux"},
                   {"Python", "3.11.7"}};
     if (options_.gaps) {
       data.gaps = {Name("Process worker-2 (pid 4243) was killed; its last 3.2 ms are known up to "
                         "the last word it wrote."),
                    "1,204 events were dropped on thread pool-3 between 4.1 s and 4.3 s: full."};
     }
-    data.tables = {Operations(), Overlap(), Functions(), Threads(), Steps(), Outliers(),
-                   Processes(), Overhead(), OverheadCheck(), Drops(), Sources(), Clocks()};
+    data.tables = {Operations(), Overlap(),  Functions(),     Threads(), Steps(),   Outliers(),
+                   Processes(),  Overhead(), OverheadCheck(), Drops(),   Sources(), Clocks()};
     data.timeline = MakeTimeline();
     return data;
   }
@@ -73,31 +77,48 @@ class Sample {
     for (size_t i = 0; i < options_.steps; ++i) {
       int64_t length = kStepNs + static_cast<int64_t>(random_.Below(2'500'000));
       if (i == 0) length *= 6;
-      if (random_.Below(60) == 0) length = length * 2 + static_cast<int64_t>(
-          random_.Below(30'000'000));
+      if (random_.Below(60) == 0)
+        length = length * 2 + static_cast<int64_t>(random_.Below(30'000'000));
       const bool control = i % 60 >= 30 && i % 60 < 33;
       steps_.push_back({at, at + (control ? length * 96 / 100 : length), control});
       at = steps_.back().end + 150'000;
     }
   }
 
-  struct Cell { const char* operation; const char* layers; int device; int64_t permille; };
+  struct Cell {
+    const char* operation;
+    const char* layers;
+    int device;
+    int64_t permille;
+  };
   std::vector<Cell> Cells(size_t process) const {
     if (process > 0) {
-      return {{"fetch", "data", 0, 300}, {"fetch", "native+python", 0, 90},
-              {"fetch", "python", 0, 60}, {"", "idle", 0, 520}, {"", "python", 0, 20},
-              {"", "", 0, 10}};
+      return {{"fetch", "data", 0, 300},  {"fetch", "native+python", 0, 90},
+              {"fetch", "python", 0, 60}, {"", "idle", 0, 520},
+              {"", "python", 0, 20},      {"", "", 0, 10}};
     }
-    return {{"forward", "framework", 0, 120}, {"forward", "framework", 1, 70},
-            {"forward", "framework+python", 1, 25}, {"forward", "python", 0, 45},
-            {"forward", "runtime", 1, 20}, {"backward", "framework", 0, 160},
-            {"backward", "framework+native", 1, 120}, {"backward", "", 1, 35},
-            {"backward", "python", 0, 12}, {"optimizer", "framework", 0, 80},
-            {"optimizer", "framework+python", 0, 30}, {"optimizer", "runtime", 1, 18},
-            {"optimizer", "overhead", 0, 4}, {"data", "idle", 0, 60}, {"data", "python", 0, 25},
-            {"data", "comm+python", 0, 14}, {"evaluate", "simulator", 0, 40},
-            {"evaluate", "framework", 0, 26}, {"forward", "control", 0, 22},
-            {"backward", "control", 0, 26}, {"", "python", 0, 28}, {"", "native", 0, 16},
+    return {{"forward", "framework", 0, 120},
+            {"forward", "framework", 1, 70},
+            {"forward", "framework+python", 1, 25},
+            {"forward", "python", 0, 45},
+            {"forward", "runtime", 1, 20},
+            {"backward", "framework", 0, 160},
+            {"backward", "framework+native", 1, 120},
+            {"backward", "", 1, 35},
+            {"backward", "python", 0, 12},
+            {"optimizer", "framework", 0, 80},
+            {"optimizer", "framework+python", 0, 30},
+            {"optimizer", "runtime", 1, 18},
+            {"optimizer", "overhead", 0, 4},
+            {"data", "idle", 0, 60},
+            {"data", "python", 0, 25},
+            {"data", "comm+python", 0, 14},
+            {"evaluate", "simulator", 0, 40},
+            {"evaluate", "framework", 0, 26},
+            {"forward", "control", 0, 22},
+            {"backward", "control", 0, 26},
+            {"", "python", 0, 28},
+            {"", "native", 0, 16},
             {"", "", 0, 4}};
   }
 
@@ -114,8 +135,14 @@ class Sample {
         corrected.push_back(ns.back() - (cell.permille > 20 ? ns.back() / 40 : 0));
       }
     }
-    return {"overlap", {{"process", process}, {"operation", operation}, {"layers", layers},
-                        {"device", device}, {"ns", ns}, {"corrected_ns", corrected}}, {}};
+    return {"overlap",
+            {{"process", process},
+             {"operation", operation},
+             {"layers", layers},
+             {"device", device},
+             {"ns", ns},
+             {"corrected_ns", corrected}},
+            {}};
   }
 
   Table Operations() {
@@ -130,8 +157,9 @@ class Sample {
         for (size_t i = 0; i < values.size(); ++i) columns[i].push_back(values[i]);
       }
     }
-    constexpr const char* kNames[] = {"count", "wall_ns", "host_ns", "overlap_ns", "device_ns",
-                                      "idle_ns", "unknown_ns", "control_ns", "corrected_ns"};
+    constexpr const char* kNames[] = {"count",      "wall_ns",    "host_ns",
+                                      "overlap_ns", "device_ns",  "idle_ns",
+                                      "unknown_ns", "control_ns", "corrected_ns"};
     Table table{"operations", {{"process", process}, {"operation", operation}}, {}};
     for (size_t i = 0; i < columns.size(); ++i) table.columns.push_back({kNames[i], columns[i]});
     Integers overhead = columns[1];
@@ -150,8 +178,11 @@ class Sample {
     }
     const std::string layers = cell.layers;
     const int64_t ns = RunNs() / 1000 * cell.permille;
-    const int kind = layers == "idle" ? 5 : layers == "control" ? 7
-                     : layers.empty() ? (cell.device ? 4 : 6) : cell.device ? 3 : 2;
+    const int kind = layers == "idle"      ? 5
+                     : layers == "control" ? 7
+                     : layers.empty()      ? (cell.device ? 4 : 6)
+                     : cell.device         ? 3
+                                           : 2;
     row->second[1] += ns;
     row->second[kind] += ns;
     row->second[8] += ns - (cell.permille > 20 ? ns / 40 : 0);
@@ -169,14 +200,21 @@ class Sample {
       const int64_t count = 400 * static_cast<int64_t>(1 + random_.Below(40));
       const int64_t p50 = 900 + static_cast<int64_t>(random_.Below(90'000));
       const int64_t total = count * p50 * 11 / 10;
-      const std::array<int64_t, 7> values = {count, total, total * 7 / 10, p50 / 3, p50, p50 * 4,
-                                             p50 * 19};
+      const std::array<int64_t, 7> values = {count, total,   total * 7 / 10, p50 / 3,
+                                             p50,   p50 * 4, p50 * 19};
       for (size_t k = 0; k < 7; ++k) columns[k].push_back(values[k]);
     }
-    return {"functions", {{"layer", layer}, {"name", name}, {"count", columns[0]},
-                          {"total_ns", columns[1]}, {"self_ns", columns[2]},
-                          {"min_ns", columns[3]}, {"p50_ns", columns[4]}, {"p99_ns", columns[5]},
-                          {"max_ns", columns[6]}}, {}};
+    return {"functions",
+            {{"layer", layer},
+             {"name", name},
+             {"count", columns[0]},
+             {"total_ns", columns[1]},
+             {"self_ns", columns[2]},
+             {"min_ns", columns[3]},
+             {"p50_ns", columns[4]},
+             {"p99_ns", columns[5]},
+             {"max_ns", columns[6]}},
+            {}};
   }
 
   Table Threads() {
@@ -189,8 +227,13 @@ class Sample {
       layer.push_back(i % 2 ? "native" : "framework");
       ns.push_back(RunNs() / (i + 2));
     }
-    return {"threads", {{"process", process}, {"thread", thread}, {"operation", operation},
-                        {"layer", layer}, {"ns", ns}}, {}};
+    return {"threads",
+            {{"process", process},
+             {"thread", thread},
+             {"operation", operation},
+             {"layer", layer},
+             {"ns", ns}},
+            {}};
   }
 
   Table Steps() {
@@ -204,8 +247,14 @@ class Sample {
       end.push_back(steps_[i].end);
       control.push_back(steps_[i].control ? 1 : 0);
     }
-    return {"steps", {{"process", process}, {"step", number}, {"kind", kind},
-                      {"begin_ns", begin}, {"end_ns", end}, {"control", control}}, {}};
+    return {"steps",
+            {{"process", process},
+             {"step", number},
+             {"kind", kind},
+             {"begin_ns", begin},
+             {"end_ns", end},
+             {"control", control}},
+            {}};
   }
 
   Table Outliers() {
@@ -222,9 +271,15 @@ class Sample {
       layers.push_back(i % 2 ? "idle" : "framework+python");
       grew.push_back(length - kStepNs);
     }
-    return {"outliers", {{"process", process}, {"step", number}, {"kind", kind},
-                         {"wall_ns", wall}, {"median_ns", median}, {"layers", layers},
-                         {"grew_ns", grew}}, {}};
+    return {"outliers",
+            {{"process", process},
+             {"step", number},
+             {"kind", kind},
+             {"wall_ns", wall},
+             {"median_ns", median},
+             {"layers", layers},
+             {"grew_ns", grew}},
+            {}};
   }
 
   Table Processes() {
@@ -238,42 +293,62 @@ class Sample {
       wall.push_back(RunNs() - (p > 0 ? 800'000'000 : 0));
       complete.push_back(p != 2);
     }
-    return {"processes", {{"process", process}, {"pid", pid}, {"name", name},
-                          {"start_ns", start}, {"wall_ns", wall}, {"complete", complete}}, {}};
+    return {"processes",
+            {{"process", process},
+             {"pid", pid},
+             {"name", name},
+             {"start_ns", start},
+             {"wall_ns", wall},
+             {"complete", complete}},
+            {}};
   }
 
   Table Overhead() {
-    return {"overhead", {{"probe", Texts{"boundary", "op", Name("operation"), "drain"}},
-                         {"count", Integers{412'000, 96'000, 2'400, 210}},
-                         {"inside_ns", Integers{11, 65, 120, 0}},
-                         {"outside_ns", Integers{14, 48, 90, 0}},
-                         {"total_ns", Integers{10'300'000, 10'848'000, 504'000, 8'100'000}},
-                         {"low_ns", Integers{9'100'000, 9'700'000, 430'000, 8'100'000}},
-                         {"high_ns", Integers{11'900'000, 12'200'000, 610'000, 8'100'000}}},
+    return {"overhead",
+            {{"probe", Texts{"boundary", "op", Name("operation"), "drain"}},
+             {"count", Integers{412'000, 96'000, 2'400, 210}},
+             {"inside_ns", Integers{11, 65, 120, 0}},
+             {"outside_ns", Integers{14, 48, 90, 0}},
+             {"total_ns", Integers{10'300'000, 10'848'000, 504'000, 8'100'000}},
+             {"low_ns", Integers{9'100'000, 9'700'000, 430'000, 8'100'000}},
+             {"high_ns", Integers{11'900'000, 12'200'000, 610'000, 8'100'000}}},
             {Name("The drain works on a thread of its own.")}};
   }
   Table OverheadCheck() {
     return {"overhead_check",
-            {{"process", Texts{ProcessName(0)}}, {"checked", Integers{1}},
-             {"message", Texts{Name("checked")}}, {"control_steps", Integers{63}},
-             {"inflation", analyze::Reals{1.021}}, {"inflation_low", analyze::Reals{1.015}},
-             {"inflation_high", analyze::Reals{1.027}}}, {}};
+            {{"process", Texts{ProcessName(0)}},
+             {"checked", Integers{1}},
+             {"message", Texts{Name("checked")}},
+             {"control_steps", Integers{63}},
+             {"inflation", analyze::Reals{1.021}},
+             {"inflation_low", analyze::Reals{1.015}},
+             {"inflation_high", analyze::Reals{1.027}}},
+            {}};
   }
   Table Drops() {
-    return {"drops", {{"process", Texts{ProcessName(0)}}, {"thread", Texts{Name("pool-3")}},
-                      {"reason", Texts{Name("full")}}, {"count", Integers{1204}},
-                      {"begin_ns", Integers{kOrigin + 4'100'000'000}},
-                      {"end_ns", Integers{kOrigin + 4'300'000'000}}}, {}};
+    return {"drops",
+            {{"process", Texts{ProcessName(0)}},
+             {"thread", Texts{Name("pool-3")}},
+             {"reason", Texts{Name("full")}},
+             {"count", Integers{1204}},
+             {"begin_ns", Integers{kOrigin + 4'100'000'000}},
+             {"end_ns", Integers{kOrigin + 4'300'000'000}}},
+            {}};
   }
   Table Sources() {
-    return {"sources", {{"name", Texts{Name("pytorch"), Name("pycalls")}},
-                        {"version", Texts{Name("2.13.0"), Name("0.1.0")}},
-                        {"state", Texts{"on", "on"}},
-                        {"message", Texts{Name(""), Name("boundary of torch, numpy")}}}, {}};
+    return {"sources",
+            {{"name", Texts{Name("pytorch"), Name("pycalls")}},
+             {"version", Texts{Name("2.13.0"), Name("0.1.0")}},
+             {"state", Texts{"on", "on"}},
+             {"message", Texts{Name(""), Name("boundary of torch, numpy")}}},
+            {}};
   }
   Table Clocks() {
-    return {"clocks", {{"clock", Texts{Name("CLOCK_MONOTONIC"), Name("CLOCK_REALTIME")}},
-                       {"anchors", Integers{12, 12}}, {"error_ns", Integers{48, 320}}}, {}};
+    return {"clocks",
+            {{"clock", Texts{Name("CLOCK_MONOTONIC"), Name("CLOCK_REALTIME")}},
+             {"anchors", Integers{12, 12}},
+             {"error_ns", Integers{48, 320}}},
+            {}};
   }
 
   uint32_t Text(const std::string& text) {
@@ -285,14 +360,17 @@ class Sample {
   }
 
   // What runs at this part of a step: {operation, name, layer}.
-  struct Part { const char* operation; const char* name; Layer layer; };
+  struct Part {
+    const char* operation;
+    const char* name;
+    Layer layer;
+  };
   Part PartAt(size_t process, size_t track, int64_t at) const {
-    const auto step = std::upper_bound(
-        steps_.begin(), steps_.end(), at,
-        [](int64_t t, const StepRow& s) { return t < s.begin; });
+    const auto step = std::upper_bound(steps_.begin(), steps_.end(), at,
+                                       [](int64_t t, const StepRow& s) { return t < s.begin; });
     const bool inside = step != steps_.begin() && at < (step - 1)->end;
-    const int64_t part = inside ? 1000 * (at - (step - 1)->begin) /
-                                      ((step - 1)->end - (step - 1)->begin) : -1;
+    const int64_t part =
+        inside ? 1000 * (at - (step - 1)->begin) / ((step - 1)->end - (step - 1)->begin) : -1;
     if (process > 0) {
       return part % 300 < 90 ? Part{"fetch", "Dataset.__getitem__", Layer::kData}
                              : Part{nullptr, "Queue.get", Layer::kIdle};
@@ -326,8 +404,8 @@ class Sample {
       std::array<int, trace::kLayerCount> hits{};
       Part last{};
       for (int probe = 0; probe < kProbes; ++probe) {
-        const int64_t at = kOrigin + static_cast<int64_t>(i) * level.tile_ns +
-                           level.tile_ns * probe / kProbes;
+        const int64_t at =
+            kOrigin + static_cast<int64_t>(i) * level.tile_ns + level.tile_ns * probe / kProbes;
         const Part part = PartAt(process, track, at);
         ++hits[static_cast<size_t>(part.layer)];
         if (part.layer != Layer::kNone) last = part;
@@ -352,8 +430,10 @@ class Sample {
     out.device = process == 0 && track == 9;
     out.lead = track == 0;
     out.ours = process == 0 && track == 8;
-    out.name = Name(out.lead ? "main" : out.device ? "device 0, stream 7"
-                    : out.ours ? "crosscut-drain" : "pool-" + std::to_string(track));
+    out.name = Name(out.lead     ? "main"
+                    : out.device ? "device 0, stream 7"
+                    : out.ours   ? "crosscut-drain"
+                                 : "pool-" + std::to_string(track));
     out.begin_ns = kOrigin + (process > 0 ? 700'000'000 : 0);
     out.end_ns = kOrigin + RunNs();
     std::vector<size_t> sizes;
@@ -373,8 +453,8 @@ class Sample {
       analyze::TimelineDetailTrack out;
       out.track = track;
       if (track == 0) {
-        out.spans.push_back({step.begin, step.end, Text(Fixed("step")), 0, Layer::kNone,
-                             trace::Kind::kStep});
+        out.spans.push_back(
+            {step.begin, step.end, Text(Fixed("step")), 0, Layer::kNone, trace::Kind::kStep});
       }
       AddSpans(step, &out);
       detail.tracks.push_back(std::move(out));
@@ -394,8 +474,8 @@ class Sample {
         operation = part.operation;
         if (operation != nullptr) {
           open = out->spans.size();
-          out->spans.push_back({at, at, Text(Fixed(operation)), base, Layer::kNone,
-                                trace::Kind::kOperation});
+          out->spans.push_back(
+              {at, at, Text(Fixed(operation)), base, Layer::kNone, trace::Kind::kOperation});
         }
       }
       if (operation != nullptr) out->spans[open].end_ns = at + size;
@@ -427,9 +507,10 @@ class Sample {
     const auto slowest = std::max_element(
         steps_.begin() + 1, steps_.end(),
         [](const StepRow& a, const StepRow& b) { return a.end - a.begin < b.end - b.begin; });
-    timeline_.details = {MakeDetail(Name("step 41, typical"), steps_[41]),
-                         MakeDetail(Name("step " + std::to_string(slowest - steps_.begin()) +
-                                         ", slowest"), *slowest)};
+    timeline_.details = {
+        MakeDetail(Name("step 41, typical"), steps_[41]),
+        MakeDetail(Name("step " + std::to_string(slowest - steps_.begin()) + ", slowest"),
+                   *slowest)};
     timeline_.omitted_tracks = 3;
     return std::move(timeline_);
   }

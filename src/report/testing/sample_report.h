@@ -13,9 +13,9 @@ namespace crosscut::report {
 struct SampleOptions {
   size_t steps = 400;
   size_t workers = 2;
-  size_t finest_tiles = 2000;   // of each track's finest level
+  size_t finest_tiles = 2000;  // of each track's finest level
   size_t functions = 60;
-  size_t detail_spans = 90;     // about, of each thread in a detail
+  size_t detail_spans = 90;  // about, of each thread in a detail
   bool device = true, gaps = true;
   // Names to use instead of the program's own, in turn, in every field that holds a text.
   std::vector<std::string> names;

@@ -41,8 +41,8 @@ static PyObject* FastKeywords(PyObject* self, PyObject* const* args, Py_ssize_t 
   const Py_ssize_t extra = names == NULL ? 0 : PyTuple_GET_SIZE(names);
   return Py_BuildValue("(NO)", Tuple(args, count + extra), names == NULL ? Py_None : names);
 }
-static PyObject* Method(PyObject* self, PyTypeObject* home, PyObject* const* args,
-                        Py_ssize_t count, PyObject* names) {
+static PyObject* Method(PyObject* self, PyTypeObject* home, PyObject* const* args, Py_ssize_t count,
+                        PyObject* names) {
   const Py_ssize_t extra = names == NULL ? 0 : PyTuple_GET_SIZE(names);
   return Py_BuildValue("(OONO)", self, home, Tuple(args, count + extra),
                        names == NULL ? Py_None : names);
@@ -59,10 +59,8 @@ static PyObject* CallBack(PyObject* self, PyObject* const* args, Py_ssize_t coun
 static PyObject* Wait(PyObject* self, PyObject* seconds) {
   (void)self;
   const double wanted = PyFloat_AsDouble(seconds);
-  Py_BEGIN_ALLOW_THREADS
-  usleep((useconds_t)(wanted * 1e6));
-  Py_END_ALLOW_THREADS
-  Py_RETURN_NONE;
+  Py_BEGIN_ALLOW_THREADS usleep((useconds_t)(wanted * 1e6));
+  Py_END_ALLOW_THREADS Py_RETURN_NONE;
 }
 /* Calls `callable` on a thread that Python does not know, and joins it. */
 static void* ForeignThread(void* callable) {
@@ -77,18 +75,15 @@ static PyObject* OnForeignThread(PyObject* self, PyObject* callable) {
   pthread_t thread;
   (void)self;
   if (pthread_create(&thread, NULL, ForeignThread, callable) != 0) return PyErr_NoMemory();
-  Py_BEGIN_ALLOW_THREADS
-  pthread_join(thread, NULL);
-  Py_END_ALLOW_THREADS
-  Py_RETURN_NONE;
+  Py_BEGIN_ALLOW_THREADS pthread_join(thread, NULL);
+  Py_END_ALLOW_THREADS Py_RETURN_NONE;
 }
 static PyObject* TableBytes(PyObject* self, PyObject* nothing);
 
 /* ---- A type ---------------------------------------------------------------------------------- */
 
 typedef struct {
-  PyObject_HEAD
-  long left;
+  PyObject_HEAD long left;
   vectorcallfunc vectorcall;
   PyObject* weak;
 } Thing;
@@ -224,8 +219,8 @@ static PyObject* TableBytes(PyObject* self, PyObject* nothing) {
                        (char*)g_thing_methods, (Py_ssize_t)sizeof g_thing_methods);
 }
 
-static struct PyModuleDef g_module = {PyModuleDef_HEAD_INIT, "_conventions", NULL, -1, g_methods,
-                                      NULL, NULL, NULL, NULL};
+static struct PyModuleDef g_module = {
+    PyModuleDef_HEAD_INIT, "_conventions", NULL, -1, g_methods, NULL, NULL, NULL, NULL};
 
 PyMODINIT_FUNC PyInit__conventions(void);
 PyMODINIT_FUNC PyInit__conventions(void) {

@@ -68,8 +68,8 @@ void crosscut_chunk_end_(crosscut_thread* words) {
 
 uint32_t crosscut_intern(const char* text, size_t bytes, crosscut_kind kind, crosscut_layer layer,
                          unsigned flags, uint32_t) {
-  std::string name = std::to_string(kind) + "|" + std::to_string(layer) + "|" +
-                     std::to_string(flags) + "|";
+  std::string name =
+      std::to_string(kind) + "|" + std::to_string(layer) + "|" + std::to_string(flags) + "|";
   name += bytes == SIZE_MAX ? std::string(text) : std::string(text, bytes);
   std::lock_guard<std::mutex> lock(mutex);
   for (size_t i = 0; i < names.size(); ++i) {

@@ -1,0 +1,373 @@
+// Ring, recorder, clock and names without a session: a ring of their own, no drain but one that the
+// test starts.
+#include <gtest/gtest.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "crosscut/crosscut.h"
+#include "src/base/process.h"
+#include "src/collect/clock.h"
+#include "src/collect/drain.h"
+#include "src/collect/names.h"
+#include "src/collect/recorder.h"
+#include "src/format/log_reader.h"
+
+namespace crosscut::record {
+namespace {
+
+constexpr uint32_t kName = format::kFirstNameCode;
+constexpr size_t kWordsInChunk = format::kRingChunkWords - format::kRingChunkHeaderWords;
+
+void InitOnce() {
+  static const bool done = [] {
+    ClockInit(false);
+    Recorder::Get().Init();
+    return true;
+  }();
+  (void)done;
+}
+
+class CollectTest : public testing::Test {
+ protected:
+  CollectTest() {
+    InitOnce();
+    char path[] = "/tmp/crosscut-collect-XXXXXX";
+    dir_ = mkdtemp(path);
+  }
+  ~CollectTest() override {
+    Recorder::Get().SetPhase(Phase::kOff, ClockNow());
+    ClockInjectForTest(nullptr);
+    std::filesystem::remove_all(dir_);
+  }
+
+  // Rings stay mapped: threads of other tests may hold positions in them.
+  ChunkRing* NewRing(uint64_t chunks) {
+    auto* ring = new ChunkRing;
+    EXPECT_EQ(ring->Create((dir_ + "/ring").c_str(), chunks), 0);
+    std::filesystem::remove(dir_ + "/ring");
+    return ring;
+  }
+  ChunkRing* Record(uint64_t chunks) {
+    ChunkRing* ring = NewRing(chunks);
+    EXPECT_TRUE(Recorder::Get().BeginSession(ring, 4 << 20));
+    Recorder::Get().SetPhase(Phase::kOn, ClockNow());
+    return ring;
+  }
+
+  std::string dir_;
+};
+
+struct Found {
+  uint64_t events = 0, dropped = 0;
+  int64_t depth = 0;
+  std::vector<uint64_t> ticks;  // of begins and ends
+};
+
+// What stands in the ring, by track.
+std::map<uint32_t, Found> Read(const ChunkRing& ring) {
+  std::map<uint32_t, Found> found;
+  std::map<uint64_t, const uint64_t*> fills;
+  for (uint32_t i = 0; i < ring.prepared(); ++i) {
+    const uint64_t* chunk = ring.chunk(i);
+    const uint64_t state = format::RingLoad(chunk[format::kChunkState]);
+    if (format::ChunkState(state) >= format::kChunkActive) fills[format::ChunkFill(state)] = chunk;
+  }
+  for (const auto& [fill, chunk] : fills) {
+    auto track = static_cast<uint32_t>(chunk[format::kChunkTrack]);
+    format::TickReader ticks(chunk[format::kChunkBaseTick]);
+    const size_t end = format::PublishedEnd(chunk);
+    for (size_t at = format::kRingChunkHeaderWords; at < end;) {
+      const auto code = static_cast<uint16_t>(chunk[at] & format::kCodeMask);
+      const uint64_t tick = ticks.Next(chunk[at]);
+      if (code == format::kThread) track = static_cast<uint32_t>(chunk[at + 1]);
+      Found& own = found[track];
+      if (code == format::kDrop) own.dropped += chunk[at + 2];
+      const bool begins = code >= format::kFirstNameCode;
+      if (begins || code == format::kEnd) {
+        ++own.events;
+        own.depth += begins ? 1 : -1;
+        own.ticks.push_back(tick);
+      }
+      at += format::EventLength({chunk, end}, at);
+    }
+  }
+  return found;
+}
+
+uint64_t SlotCounts(const ChunkRing& ring) {
+  uint64_t sum = 0;
+  for (size_t i = 0; i < format::kRingDropSlots; ++i) sum += ring.drop_slots()[i].count;
+  return sum;
+}
+
+using ChunkRingTest = CollectTest;
+
+TEST_F(ChunkRingTest, EveryChunkCanBeClaimedThoughFewWerePreparedAndNobodyDrains) {
+  ChunkRing* ring = NewRing(40);
+  EXPECT_EQ(ring->prepared(), ChunkRing::kFirstPrepared);
+  std::set<uint64_t*> claimed;
+  errno = 4711;
+  while (uint64_t* chunk = ring->Claim(1, 1, false)) EXPECT_TRUE(claimed.insert(chunk).second);
+  EXPECT_EQ(errno, 4711);
+  EXPECT_EQ(claimed.size(), 40u - ChunkRing::kReservedForSession);
+  EXPECT_TRUE(ring->exhausted());
+  EXPECT_NE(ring->Claim(0, 1, true), nullptr);
+  EXPECT_NE(ring->Claim(0, 1, true), nullptr);
+  EXPECT_EQ(ring->Claim(0, 1, true), nullptr);
+}
+
+TEST_F(ChunkRingTest, ThreadsThatClaimAtOnceGetDifferentChunksAndFills) {
+  constexpr uint64_t kChunks = 200;
+  ChunkRing* ring = NewRing(kChunks);
+  std::vector<std::vector<uint64_t*>> got(4);
+  std::vector<std::thread> threads;
+  for (auto& mine : got) {
+    threads.emplace_back([&mine, ring] {
+      while (uint64_t* chunk = ring->Claim(1, 1, false)) mine.push_back(chunk);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  std::set<uint64_t*> chunks;
+  std::set<uint64_t> fills;
+  size_t total = 0;
+  for (const auto& mine : got) {
+    total += mine.size();
+    for (uint64_t* chunk : mine) {
+      chunks.insert(chunk);
+      fills.insert(format::ChunkFill(chunk[format::kChunkState]));
+    }
+  }
+  EXPECT_EQ(total, chunks.size());
+  EXPECT_EQ(total, fills.size());
+  EXPECT_LE(total, kChunks - ChunkRing::kReservedForSession);
+  EXPECT_GE(total, kChunks - ChunkRing::kReservedForSession - threads.size());
+}
+
+TEST_F(ChunkRingTest, FullChunksComeBackCleanInTheOrderTheyWerePushed) {
+  ChunkRing* ring = NewRing(12);
+  std::vector<uint64_t*> pushed;
+  for (int i = 0; i < 5; ++i) {
+    uint64_t* chunk = ring->Claim(3, 7, false);
+    format::RingStore<uint64_t>(chunk[format::kRingChunkHeaderWords], 1);
+    format::RingStore<uint64_t>(chunk[format::kRingChunkWords - 1], 1);
+    pushed.push_back(chunk);
+    ring->PushFull(chunk);
+  }
+  uint32_t indices[12];
+  ASSERT_EQ(ring->TakeFull(indices), 5u);
+  EXPECT_EQ(ring->TakeFull(indices + 5), 0u);
+  const uint32_t clean = ring->clean();
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_EQ(ring->chunk(indices[i]), pushed[i]);
+    ring->Recycle(indices[i]);
+    EXPECT_EQ(format::PublishedEnd(pushed[i]), size_t{format::kRingChunkHeaderWords});
+    EXPECT_EQ(pushed[i][format::kRingChunkWords - 1], 0u);
+  }
+  EXPECT_EQ(ring->clean(), clean + 5);
+}
+
+TEST_F(ChunkRingTest, AThreadThatFindsFewChunksLeftCallsTheDrainOncePerPass) {
+  ChunkRing* ring = NewRing(40);
+  std::atomic<uint32_t> wake{0};
+  ring->SetDrain(&wake);
+  while (ring->Claim(1, 1, false) != nullptr) {
+  }
+  EXPECT_EQ(wake.load(), 1u);
+  ring->AnswerCall();
+  EXPECT_EQ(ring->Claim(1, 1, false), nullptr);
+  EXPECT_EQ(wake.load(), 2u);
+}
+
+using RecorderTest = CollectTest;
+
+TEST_F(RecorderTest, ThreadsBeyondTheRing_KeptAndDroppedMakeUpWhatWasMarked) {
+  ChunkRing* ring = Record(16);
+  constexpr int kSpans = 40'000;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([] {
+      for (int i = 0; i < kSpans; ++i) {
+        crosscut_begin(kName);
+        crosscut_end();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  uint64_t events = 0;
+  for (const auto& [track, found] : Read(*ring)) {
+    if (track == 0) continue;
+    events += found.events;
+    EXPECT_LE(found.dropped, 2u * kSpans);
+  }
+  EXPECT_EQ(events + SlotCounts(*ring), 4u * 2 * kSpans);
+  EXPECT_GT(events, 13 * kWordsInChunk);
+}
+
+TEST_F(RecorderTest, SpansOverAHiddenPhase_StayBalanced) {
+  ChunkRing* ring = Record(16);
+  std::thread([] {
+    crosscut_begin(kName);
+    Recorder::Get().SetPhase(Phase::kHidden, ClockNow());
+    for (int i = 0; i < 10; ++i) {
+      crosscut_begin(kName);
+      crosscut_end();
+    }
+    crosscut_end();
+    crosscut_begin(kName);
+    Recorder::Get().SetPhase(Phase::kOn, ClockNow());
+    crosscut_begin(kName);
+    crosscut_end();
+    crosscut_end();
+  }).join();
+  const auto tracks = Read(*ring);
+  ASSERT_EQ(tracks.size(), 1u);
+  const Found& found = tracks.begin()->second;
+  EXPECT_EQ(found.events, 6u);
+  EXPECT_EQ(found.depth, 0);
+}
+
+TEST_F(RecorderTest, WithNoSession_NothingIsWritten) {
+  ChunkRing* ring = Record(16);
+  Recorder::Get().SetPhase(Phase::kOff, ClockNow());
+  std::thread([] {
+    EXPECT_FALSE(crosscut_recording());
+    crosscut_begin(kName);
+    crosscut_end();
+  }).join();
+  EXPECT_TRUE(Read(*ring).empty());
+}
+
+TEST_F(RecorderTest, AForkedChild_IsOffWithNoHandlerAtAll) {
+  Record(16);
+  crosscut_begin(kName);
+  EXPECT_TRUE(crosscut_recording());
+  const pid_t child = fork();
+  if (child == 0) _exit(crosscut_recording() ? 1 : 0);
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  crosscut_end();
+}
+
+uint64_t scripted_tick;
+int64_t scripted_step;
+uint64_t Scripted() { return scripted_tick += static_cast<uint64_t>(scripted_step); }
+
+TEST_F(RecorderTest, AClockThatStepsBack_IsRecordedAsItWasReadAndNeverAsAWrap) {
+  scripted_tick = (uint64_t{1} << 48) - 500;  // the stored bits wrap on the way
+  scripted_step = 10;
+  ClockInjectForTest(&Scripted);
+  EXPECT_FALSE(ClockIsInline());
+  ChunkRing* ring = Record(16);
+  std::vector<uint64_t> read;
+  std::thread([&read] {
+    for (int i = 0; i < 300; ++i) {
+      scripted_step = i % 50 == 49 ? -1000 : 10;
+      crosscut_begin(kName);
+      read.push_back(scripted_tick);
+      scripted_step = 10;
+      crosscut_end();
+      read.push_back(scripted_tick);
+    }
+  }).join();
+  const auto tracks = Read(*ring);
+  ASSERT_EQ(tracks.size(), 1u);
+  EXPECT_EQ(tracks.begin()->second.ticks, read);
+}
+
+TEST(Clock, ReadingsLieBetweenTheReadingsAroundThem) {
+  InitOnce();
+  const double ns_per_tick = ClockNsPerTick();
+  EXPECT_GT(ns_per_tick, 0);
+  const uint64_t before = ClockNow();
+  const ClockReading reading = ClockRead(format::kClockMonotonic);
+  const uint64_t after = ClockNow();
+  EXPECT_GE(reading.tick, before);
+  EXPECT_LE(reading.tick, after);
+  EXPECT_GT(reading.error_ns, 0);
+}
+
+TEST(NamesTest, EqualArgumentsGiveEqualIdsAndOthersDoNot) {
+  static Names names;
+  std::map<std::string, uint32_t> ids;
+  for (int i = 0; i < 5000; ++i) {
+    const std::string text = "name " + std::to_string(i);
+    const uint32_t id = names.Add(text, 7, 4 << 20);
+    ASSERT_NE(id, 0u);
+    EXPECT_TRUE(ids.emplace(text, id).second);
+  }
+  for (const auto& [text, id] : ids) {
+    EXPECT_EQ(names.Find(text, 7), id);
+    EXPECT_EQ(names.Find(text, 8), 0u);
+    EXPECT_EQ(std::string(names.Get(id).text, names.Get(id).bytes), text);
+  }
+}
+
+TEST(NamesTest, BeyondItsCapTheTableRefusesAndKeepsWhatItHas) {
+  static Names names;
+  uint32_t id = 0, last = 0;
+  int count = 0;
+  const std::string long_text(3000, 'x');
+  while ((id = names.Add(long_text + std::to_string(count), 1, 1 << 20)) != 0) {
+    last = id;
+    ++count;
+  }
+  EXPECT_GT(count, 200);
+  EXPECT_LT(count, 350);
+  EXPECT_EQ(names.Find(long_text + std::to_string(count - 1), 1), last);
+}
+
+using DrainTest = CollectTest;
+
+TEST_F(DrainTest, WhatThreadsMark_StandsInTheLogWhenItQuits) {
+  ChunkRing* ring = Record(32);
+  const std::string path = dir_ + "/log";
+  const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  ASSERT_GE(fd, 0);
+  static Drain drain;
+  DrainOptions options;
+  options.ring = ring;
+  options.identity.nonce = 9;
+  options.log_name = "log";
+  ASSERT_EQ(drain.Start(options, fd), 0);
+  constexpr uint64_t kSpans = 50'000;
+  std::thread([] {
+    for (uint64_t i = 0; i < kSpans; ++i) {
+      crosscut_begin(kName);
+      crosscut_end();
+      if (i % 1000 == 0) usleep(1000);
+    }
+  }).join();
+  drain.Ask(Drain::kFlush);
+  EXPECT_TRUE(drain.Await(10'000));
+  Recorder::Get().SetPhase(Phase::kOff, ClockNow());
+  drain.Quit();
+  EXPECT_FALSE(drain.running());
+  auto log = format::LogReader::Open(path);
+  ASSERT_TRUE(log.ok()) << log.status().message();
+  EXPECT_TRUE((*log)->complete());
+  uint64_t spans = 0;
+  format::LogBatch batch;
+  for (const format::LogChunk& chunk : (*log)->chunks()) {
+    if (chunk.type != format::kChunkEvents) continue;
+    ASSERT_TRUE((*log)->Read(chunk, &batch).ok());
+    for (size_t at = 0; at < batch.words.size(); at += format::EventLength(batch.words, at)) {
+      spans += (batch.words[at] & format::kCodeMask) == kName;
+    }
+  }
+  EXPECT_EQ(spans, kSpans);
+}
+
+}  // namespace
+}  // namespace crosscut::record

@@ -1,0 +1,113 @@
+// Runs faults_program in a directory of its own and reads what it recorded.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "tests/endtoend/faults_audit.h"
+
+namespace crosscut::faults {
+
+namespace fs = std::filesystem;
+using Strings = std::vector<std::string>;
+
+// Tests that arm a fault point; builds without them carry none.
+#ifdef CROSSCUT_FAULT_POINTS
+#define NEEDS_FAULT_POINTS() static_cast<void>(0)
+#else
+#define NEEDS_FAULT_POINTS() GTEST_SKIP() << "built without fault points"
+#endif
+
+struct Outcome {
+  int status = -1;
+  std::string out, err;
+};
+
+class Faults : public testing::Test {
+ protected:
+  Faults() {
+    char path[] = "/tmp/crosscut-faults-XXXXXX";
+    dir_ = mkdtemp(path);
+    run_ = dir_ + "/run";
+  }
+  ~Faults() override {
+    for (const pid_t pid : pids_) {
+      const std::string prefix =
+          "crosscut-" + std::to_string(getuid()) + "-" + std::to_string(pid) + "-";
+      std::error_code error;
+      for (const auto& entry : fs::directory_iterator("/dev/shm", error)) {
+        if (entry.path().filename().string().rfind(prefix, 0) == 0) fs::remove(entry, error);
+      }
+    }
+    std::error_code error;
+    fs::remove_all(dir_, error);
+  }
+
+  pid_t Spawn(const Strings& arguments, const Strings& environment = {}) {
+    const pid_t pid = fork();
+    if (pid == 0) {
+      const int out = open((dir_ + "/out").c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0600);
+      const int err = open((dir_ + "/err").c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0600);
+      dup2(out, 1);
+      dup2(err, 2);
+      const rlimit no_core = {0, 0};
+      setrlimit(RLIMIT_CORE, &no_core);
+      for (const std::string& pair : environment) putenv(strdup(pair.c_str()));
+      std::vector<char*> argv = {strdup(program_.c_str())};
+      for (const std::string& argument : arguments) argv.push_back(strdup(argument.c_str()));
+      argv.push_back(nullptr);
+      execv(argv[0], argv.data());
+      _exit(127);
+    }
+    pids_.push_back(pid);
+    return pid;
+  }
+
+  Outcome Wait(pid_t pid) {
+    Outcome outcome;
+    waitpid(pid, &outcome.status, 0);
+    outcome.out = Contents(dir_ + "/out");
+    outcome.err = Contents(dir_ + "/err");
+    return outcome;
+  }
+
+  Outcome Run(const Strings& arguments, const Strings& environment = {}) {
+    return Wait(Spawn(arguments, environment));
+  }
+
+  static std::string Contents(const std::string& path) {
+    FILE* file = fopen(path.c_str(), "r");
+    if (file == nullptr) return "";
+    std::string text;
+    char buffer[4096];
+    for (size_t n; (n = fread(buffer, 1, sizeof buffer, file)) > 0;) text.append(buffer, n);
+    fclose(file);
+    return text;
+  }
+
+  std::string dir_, run_, program_ = FAULTS_PROGRAM;
+  std::vector<pid_t> pids_;
+};
+
+// CROSSCUT_LONG=1 selects the long forms.
+inline bool Long() {
+  const char* text = getenv("CROSSCUT_LONG");
+  return text != nullptr && *text != '\0' && *text != '0';
+}
+inline std::string Count(const char* short_form, const char* long_form) {
+  return Long() ? long_form : short_form;
+}
+
+}  // namespace crosscut::faults
