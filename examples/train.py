@@ -4,7 +4,7 @@ A DataLoader with two worker processes makes the sounds and turns them into spec
 convolution and a transformer encoder learn which of eight pitch contours a sound has. The losses
 are the same in every run.
 
-Usage: train.py [--steps 240] [--times FILE]    (FILE: JSON with the script's own stopwatch)
+Usage: train.py [--steps 480] [--times FILE]    (FILE: JSON with the script's own stopwatch)
 """
 
 import argparse
@@ -111,7 +111,7 @@ def train(steps, watch):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--steps", type=int, default=240)
+    parser.add_argument("--steps", type=int, default=480)
     parser.add_argument("--times", metavar="FILE")
     arguments = parser.parse_args()
     torch.manual_seed(0)

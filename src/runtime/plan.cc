@@ -44,6 +44,15 @@ format::StepLevel StepPlan::Draw(uint64_t hash) const {
   return format::kLevelEverything;
 }
 
+StepPlan::Place StepPlan::PlaceOf(uint64_t block) const {
+  const uint64_t early_blocks =
+      group_blocks_ < kEarlyGroupBlocks ? group_blocks_ : kEarlyGroupBlocks;
+  const uint64_t early = kEarlyGroups * early_blocks;
+  if (block < early) return {block / early_blocks, block % early_blocks, early_blocks};
+  const uint64_t later = block - early;
+  return {kEarlyGroups + later / group_blocks_, later % group_blocks_, group_blocks_};
+}
+
 format::StepLevel StepPlan::LevelOf(uint64_t step) const {
   if (reduced_ == 0) return format::kLevelEverything;
   const uint64_t block = step / kBlockSteps;
@@ -51,11 +60,12 @@ format::StepLevel StepPlan::LevelOf(uint64_t step) const {
     const uint64_t hash = Mix(seed_, block);
     return hash % kMillion < reduced_ ? Draw(hash / kMillion) : format::kLevelEverything;
   }
-  const uint64_t hash = Mix(seed_, block / group_blocks_);
-  const uint64_t pair = (hash >> 1) % (group_blocks_ / 2);
+  const Place place = PlaceOf(block);
+  const uint64_t hash = Mix(seed_, place.group);
+  const uint64_t pair = (hash >> 1) % (place.group_blocks / 2);
   const uint64_t chosen = 2 * pair + (hash & 1);
-  if (block % group_blocks_ != chosen) return format::kLevelEverything;
-  return Draw(Mix(seed_, ~(block / group_blocks_)));
+  if (place.in_group != chosen) return format::kLevelEverything;
+  return Draw(Mix(seed_, ~place.group));
 }
 
 }  // namespace crosscut::record

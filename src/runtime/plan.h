@@ -4,8 +4,10 @@
 // picks one pair of neighbouring blocks, which of the two is recorded at a reduced level, and that
 // level by the shares; everything else is recorded at kLevelEverything. So every control block has
 // a profiled one beside it, chosen at random, and all processes of a run that count their steps
-// alike switch alike. Where reduced levels take more than half of the steps, each block draws its
-// level by itself. Pure functions of the seed: nothing is stored.
+// alike switch alike. The first kEarlyGroups groups are short, so that a program of some hundred
+// steps has control blocks enough for a comparison; later groups are as long as the shares ask.
+// Where reduced levels take more than half of the steps, each block draws its level by itself. Pure
+// functions of the seed: nothing is stored.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +20,8 @@ class StepPlan {
  public:
   static constexpr uint64_t kBlockSteps = 3;
   static constexpr int kLevels = 4;
+  static constexpr uint64_t kEarlyGroups = 24;
+  static constexpr uint64_t kEarlyGroupBlocks = 6;
 
   // Shares of the steps per level, in millionths; what they leave goes to kLevelEverything.
   void Set(uint64_t seed, const uint32_t (&shares)[kLevels]);
@@ -27,6 +31,10 @@ class StepPlan {
   format::StepLevel LevelOf(uint64_t step) const;
 
  private:
+  struct Place {
+    uint64_t group, in_group, group_blocks;
+  };
+  Place PlaceOf(uint64_t block) const;
   format::StepLevel Draw(uint64_t hash) const;
 
   uint64_t seed_ = 0;

@@ -47,6 +47,18 @@ TEST(StepPlan, PutsAProfiledBlockBesideEveryControlBlockOnBothSidesAlike) {
   EXPECT_NEAR(first_of_pair, control_blocks / 2, control_blocks / 10);
 }
 
+TEST(StepPlan, GivesAProgramOfSomeHundredStepsBlocksEnoughToCompare) {
+  for (const double percent : {0.5, 5.0, 30.0}) {
+    StepPlan plan;
+    plan.SetControl(21, percent);
+    int control_blocks = 0;
+    for (uint64_t step = 0; step < 432; step += StepPlan::kBlockSteps) {
+      control_blocks += plan.LevelOf(step) == format::kLevelControl;
+    }
+    EXPECT_GE(control_blocks, 24) << percent;
+  }
+}
+
 TEST(StepPlan, IsAFunctionOfTheSeedAlone) {
   StepPlan one, same, other;
   one.SetControl(11, 10);
