@@ -98,13 +98,10 @@ void crosscut_source_state(const char* name, const char* version, const char* st
 
 void crosscut_probe_cost(uint32_t probe, int64_t inside_ps, int64_t outside_ps, int64_t low_ps,
                          int64_t high_ps, int64_t samples) {
-  const uint64_t payload[6] = {probe,
-                               static_cast<uint64_t>(inside_ps),
-                               static_cast<uint64_t>(outside_ps),
-                               static_cast<uint64_t>(low_ps),
-                               static_cast<uint64_t>(high_ps),
-                               static_cast<uint64_t>(samples)};
-  (void)Recorder::Get().WriteSession(crosscut::record::ClockNow(), format::kProbeCost, payload, 6);
+  Session::Get().ProbeCosts({probe,
+                             {static_cast<uint64_t>(inside_ps), static_cast<uint64_t>(outside_ps),
+                              static_cast<uint64_t>(low_ps), static_cast<uint64_t>(high_ps),
+                              static_cast<uint64_t>(samples)}});
 }
 
 }  // extern "C"

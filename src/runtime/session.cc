@@ -137,6 +137,7 @@ int Session::StartLocked(const Settings& settings) {
   state_.store(kRecording, std::memory_order_release);
   Recorder::Get().SetPhase(Phase::kOn, tick);
   if (CROSSCUT_FAULT("session.started")) return CROSSCUT_OK;
+  if (fresh) WriteKnownCosts();
   level_when_on_ = CROSSCUT_LEVEL_EVERYTHING;
   SetSources(level_when_on_);
   drain_.Ask(Drain::kStarted);

@@ -38,6 +38,13 @@ struct Settings {
   uint64_t seed;
 };
 
+struct ProbeCost {
+  uint32_t probe;  // 0: none
+  // Picoseconds inside, outside, low and high bound of the sum; samples. As in crosscut_probe_cost.
+  uint64_t figures[5];
+};
+inline constexpr uint32_t kMaxCosts = 32;
+
 struct Source {
   int handle;  // 0: free
   char name[64];
@@ -68,6 +75,9 @@ class Session {
 
   int AddSource(const crosscut_source* source);
   void RemoveSource(int handle);
+  // Into the log, and into every log that this process and its forked children open later: what a
+  // probe costs is a fact of the machine. Any thread, no lock.
+  void ProbeCosts(const ProbeCost& cost);
 
   uint64_t Step(uint32_t kind);
   void StepEnd();
@@ -103,6 +113,7 @@ class Session {
   void SetOneSource(int index, int level);
   void SwitchTo(int level);
   void Calibrate();
+  void WriteKnownCosts();
 
   pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
   pthread_cond_t changed_ = PTHREAD_COND_INITIALIZER;
@@ -139,6 +150,8 @@ class Session {
   std::atomic<bool> in_step_{false};
   std::atomic<bool> in_control_{false};
   bool calibrated_ = false;
+  ProbeCost costs_[kMaxCosts] = {};  // those with a probe other than 0
+  std::atomic<uint32_t> cost_count_{0};
   uint32_t step_name_ = 0;
   uint32_t running_step_ = 0;  // name of the step that runs
   uint32_t phase_name_ = 0;

@@ -3,9 +3,19 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "src/collect/clock.h"
 #include "src/runtime/session.h"
 
 namespace crosscut::record {
+namespace {
+
+void WriteCost(const ProbeCost& cost) {
+  uint64_t payload[6] = {cost.probe};
+  memcpy(payload + 1, cost.figures, sizeof cost.figures);
+  (void)Recorder::Get().WriteSession(ClockNow(), format::kProbeCost, payload, 6);
+}
+
+}  // namespace
 
 int Session::AddSource(const crosscut_source* source) {
   if (source == nullptr || source->struct_size < sizeof(crosscut_source) ||
@@ -43,6 +53,18 @@ void Session::RemoveSource(int handle) {
     if (handle == 0 || sources_[i].handle != handle) continue;
     SetOneSource(i, CROSSCUT_LEVEL_CONTROL);
     sources_[i].handle = 0;
+  }
+}
+
+void Session::ProbeCosts(const ProbeCost& cost) {
+  const uint32_t at = cost_count_.fetch_add(1);
+  if (at < kMaxCosts) costs_[at] = cost;
+  WriteCost(cost);
+}
+
+void Session::WriteKnownCosts() {
+  for (const ProbeCost& cost : costs_) {
+    if (cost.probe != 0) WriteCost(cost);
   }
 }
 

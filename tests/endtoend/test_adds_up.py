@@ -47,6 +47,16 @@ if __name__ == "__main__":
         c.join()
 """
 
+FORKED = """
+import os, crosscut
+if os.fork() == 0:
+    for i in range(1000):
+        with crosscut.operation("child"):
+            pass
+    os._exit(0)
+os.wait()
+"""
+
 STEPS = """
 import time, crosscut
 for i in range(400):
@@ -110,3 +120,11 @@ def test_paused_time_is_excluded(tmp_path):
 
 if __name__ == "__main__":
     sys.exit(pytest.main([__file__]))
+
+
+def test_a_forked_child_knows_what_its_parents_probes_cost(tmp_path):
+    run = tmp_path / "run"
+    assert record_script(run, FORKED).returncode == 0
+    probe = next(row for row in table(run, "overhead") if row["probe"] == "operation")
+    assert probe["count"] == 1000
+    assert probe["total_ns"] > 1000 * 10
