@@ -53,6 +53,7 @@ BOUNDS = [
     ("pack", "repeating, ns per span", "value", None, 20.0),
     ("pack", "random, ns per span", "value", None, 35.0),
     ("engine", "keyed overlap", "value", None, -20.0),
+    ("engine", "keyed overlap, probes accounted", "value", None, -20.0),
     ("report", "10 M spans, text", "value", None, 3.0),
     ("report", "10 M spans, page in all", "value", None, 3.0),
     ("report", "10 M spans, size of the page", "value", None, 5.0),
