@@ -5,6 +5,8 @@
 #include <linux/close_range.h>
 #include <linux/futex.h>
 #include <signal.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -24,6 +26,8 @@ constexpr rlim_t kHighDescriptor = 4096;
 constexpr size_t kStackBytes = 512 << 10;
 constexpr uint32_t kShortSleepUs = 1000;
 constexpr uint32_t kLongSleepUs = 20'000;
+constexpr uint32_t kIdleSleepUs = 1'000'000;
+constexpr int64_t kLookForThreadsEveryNs = 10'000'000;
 constexpr uint32_t kFewestClean = 16;
 constexpr uint32_t kPassesAhead = 8;  // clean chunks for so many passes like the busiest of late
 constexpr uint32_t kPrepareAtOnce = 64;
@@ -91,6 +95,8 @@ int Drain::Start(const DrainOptions& options, int log_fd) {
   claimed_before_ = 0;
   busiest_ = 0;
   next_anchor_ns_ = 0;
+  next_look_ns_ = 0;
+  others_outlived_main_ = false;
   sleep_us_ = kShortSleepUs;
   long_names_ = 0;
   ready_.store(0);
@@ -192,9 +198,39 @@ void Drain::AfterFork() {
 }
 
 // Not where something happened since the last pass began.
-void Drain::Sleep() {
-  if (requests_.load() == 0) FutexWait(&wake_, seen_, idle_ ? -1 : sleep_us_);
+bool Drain::Sleep() {
+  do {
+    if (requests_.load() == 0) FutexWait(&wake_, seen_, idle_ ? kIdleSleepUs : sleep_us_);
+    if (ProgramEnded()) return false;
+  } while (idle_ && requests_.load() == 0 && wake_.load() == seen_);
   seen_ = wake_.load();
+  return true;
+}
+
+// Whether every thread of the program has left by a bare exit call, the main thread among them: of
+// that no handler is told, and this thread alone would keep the process for ever. The main thread
+// stays in the count, but has no executable any more.
+bool Drain::ProgramEnded() {
+  const int64_t now = MonotonicNs();
+  if (now < next_look_ns_) return false;
+  next_look_ns_ = now + kLookForThreadsEveryNs;
+  char name[1];
+  struct stat tasks;
+  if (stat("/proc/self/task", &tasks) != 0) return false;
+  if (readlink("/proc/self/exe", name, sizeof name) >= 0 || errno != ENOENT) return false;
+  constexpr nlink_t kDirectories = 2, kMainAndThis = 2;
+  if (tasks.st_nlink == kDirectories + kMainAndThis) return true;
+  others_outlived_main_ = true;
+  return false;
+}
+
+// The kernel takes the process's status from its last thread, which would not be this one.
+void Drain::EndProgram() {
+  char line[1024] = {};
+  const int fd = others_outlived_main_ ? -1 : open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+  if (fd >= 0 && read(fd, line, sizeof line - 1) < 0) line[0] = '\0';
+  const char* last = strrchr(line, ' ');  // the main thread's wait status
+  syscall(SYS_exit, last == nullptr ? 0 : atoi(last) >> 8);
 }
 
 void Drain::Run() {
@@ -207,7 +243,7 @@ void Drain::Run() {
   }
   PrepareAhead();
   for (;;) {
-    Sleep();
+    if (!Sleep()) EndProgram();
     const uint32_t before = asked_.load();
     const uint32_t requests = requests_.exchange(0);
     if ((requests & kLeave) != 0) return;

@@ -56,7 +56,9 @@ class Drain {
   static void* Main(void* self);
   void Run();
   void OwnDescriptors();
-  void Sleep();
+  bool Sleep();  // false where the program has no thread any more
+  bool ProgramEnded();
+  void EndProgram();
   void Pass(uint32_t requests);
   void PrepareAhead();
   void WriteAnchors(bool always);
@@ -100,6 +102,8 @@ class Drain {
   uint64_t claimed_before_ = 0;
   uint64_t busiest_ = 0;  // claims of a pass, of late
   int64_t next_anchor_ns_ = 0;
+  int64_t next_look_ns_ = 0;  // for the program's threads
+  bool others_outlived_main_ = false;
   uint32_t sleep_us_ = 1000;
   uint32_t long_names_ = 0;  // ids below were looked at
   uint32_t session_ = 0;

@@ -113,6 +113,11 @@ int End(char** arguments) {
   if (how == "kill") raise(SIGKILL);
   if (how == "segv") raise(SIGSEGV);
   if (how == "thread_exit") std::thread([] { exit(7); }).join();
+  if (how == "raw_exit") syscall(SYS_exit, 9);
+  if (how == "raw_exit_before_others") {
+    std::thread([] { usleep(200'000); }).detach();
+    syscall(SYS_exit, 10);
+  }
   if (how == "exec") execl("/bin/sh", "sh", "-c", "exit 8", nullptr);
   return 99;
 }
