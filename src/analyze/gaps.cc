@@ -15,12 +15,20 @@ std::string Seconds(int64_t ns) {
   return std::to_string((ns + 500'000) / 1'000'000'000) + "." + ms.substr(1) + " s";
 }
 
+// "train.py (pid 4711)", as views name a process.
+std::string Named(const trace::Trace& trace, const Context& context, uint32_t process) {
+  const trace::Process& p = trace.processes[process];
+  const std::string_view name = trace.text(p.name);
+  std::string out = name.empty() ? context.process_label({process}) : std::string(name);
+  return p.pid > 0 ? out + " (pid " + std::to_string(p.pid) + ")" : out;
+}
+
 void TellIncomplete(const trace::Trace& trace, const Context& context,
                     std::vector<std::string>& out) {
   for (uint32_t i = 0; i < trace.processes.size(); ++i) {
     const trace::Process& p = trace.processes[i];
     if (p.complete) continue;
-    std::string text = "Process " + context.process_label({i}) + " is incomplete";
+    std::string text = "Process " + Named(trace, context, i) + " is incomplete";
     if (const std::string_view why = trace.text(p.why_incomplete); !why.empty()) {
       text += ": " + std::string(why);
     }
@@ -46,9 +54,10 @@ void TellLosses(const trace::Trace& trace, const Context& context, std::vector<s
     const auto& [process, reason] = key;
     if (process >= trace.processes.size()) continue;
     const int64_t start = trace.processes[process].start_ns;
-    out.push_back(std::to_string(s.count) + " events of process " +
-                  context.process_label({process}) + " are missing (" + std::string(reason) +
-                  "), between " + Seconds(std::max<int64_t>(0, s.begin_ns - start)) + " and " +
+    out.push_back(std::to_string(s.count) + (s.count == 1 ? " event" : " events") + " of " +
+                  Named(trace, context, process) + (s.count == 1 ? " is" : " are") + " missing (" +
+                  std::string(reason) + "), between " +
+                  Seconds(std::max<int64_t>(0, s.begin_ns - start)) + " and " +
                   Seconds(std::max<int64_t>(0, s.end_ns - start)) + " after its start.");
   }
 }
@@ -60,12 +69,15 @@ void TellRepairs(const trace::Trace& trace, std::vector<std::string>& out) {
     unbalanced += track.unbalanced;
     unfinished += track.unfinished;
   }
-  const auto tell = [&](int64_t n, const char* what) {
-    if (n > 0) out.push_back(std::to_string(n) + what);
+  const auto tell = [&](int64_t n, const char* one, const char* many) {
+    if (n > 0) out.push_back(std::to_string(n) + (n == 1 ? one : many));
   };
-  tell(clamped, " time stamps were out of order and clamped.");
-  tell(unbalanced, " ends had no begin and were left out.");
-  tell(unfinished, " spans had no end and end with their track.");
+  tell(clamped, " time stamp was out of order and moved to the one before it.",
+       " time stamps were out of order and moved to the ones before them.");
+  tell(unbalanced, " span had an end but no begin and is left out.",
+       " spans had an end but no begin and are left out.");
+  tell(unfinished, " span was still open when its thread's recording ended; it counts until then.",
+       " spans were still open when their threads' recording ended; they count until then.");
 }
 
 void TellCorrection(const trace::Trace& trace, const Context& context,
@@ -74,9 +86,8 @@ void TellCorrection(const trace::Trace& trace, const Context& context,
     if (trace.processes[i].steps.empty() || trace.processes[i].probes.empty()) continue;
     const Inflation& inflation = context.accounting().processes[i].inflation;
     if (inflation.checked) continue;
-    out.push_back("Overhead of process " + context.process_label({i}) +
-                  " is not checked by control steps (" + inflation.why_not +
-                  "): the correction rests on calibration alone.");
+    out.push_back("What recording cost " + Named(trace, context, i) +
+                  " is estimated, not checked against control steps (" + inflation.why_not + ").");
   }
 }
 

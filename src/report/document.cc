@@ -13,10 +13,6 @@ namespace {
 
 constexpr size_t kNameBytes = 100;
 
-std::string Time(int64_t ns) { return ns == analyze::kMissing ? "" : FormatNs(ns); }
-
-std::string Count(int64_t count) { return count == analyze::kMissing ? "" : FormatCount(count); }
-
 std::string Plural(int64_t count, const char* word) {
   return FormatCount(count) + " " + word + (count == 1 ? "" : "s");
 }
@@ -27,28 +23,31 @@ void AddSteps(const ReportData& data, const DocumentOptions& options, Document* 
   if (summary.rows() == 0) return;
   Section section;
   section.heading = "Steps";
-  section.grid.heads = {{"process", false}, {"kind", false}, {"steps"}, {"control"},
+  section.before = {
+      "p10 and p90: a tenth of the steps were shorter, a tenth longer. Control steps ran with the "
+      "probes off and are not in these times."};
+  section.grid.heads = {{"process", false}, {"kind", false}, {"steps"}, {"control steps"},
                         {"median"},         {"p10"},         {"p90"},   {"slowest"}};
   for (size_t row = 0; row < summary.rows(); ++row) {
     section.grid.rows.push_back(
         {ProcessName(data, summary.Text("process", row)),
-         CleanText(summary.Text("kind", row), kNameBytes), Count(summary.Int("steps", row)),
-         Count(summary.Int("control_steps", row)), Time(summary.Int("median_ns", row)),
-         Time(summary.Int("p10_ns", row)), Time(summary.Int("p90_ns", row)),
-         Time(summary.Int("max_ns", row))});
+         CleanText(summary.Text("kind", row), kNameBytes), CountText(summary.Int("steps", row)),
+         CountText(summary.Int("control_steps", row)), TimeText(summary.Int("median_ns", row)),
+         TimeText(summary.Int("p10_ns", row)), TimeText(summary.Int("p90_ns", row)),
+         TimeText(summary.Int("max_ns", row))});
   }
   for (size_t row = 0; row < std::min(outliers.rows(), options.outliers); ++row) {
     std::string line = "Unusual: step " + std::to_string(outliers.Int("step", row)) + " took " +
-                       Time(outliers.Int("wall_ns", row)) + " (median " +
-                       Time(outliers.Int("median_ns", row)) + ")";
+                       TimeText(outliers.Int("wall_ns", row)) + " (median " +
+                       TimeText(outliers.Int("median_ns", row)) + ")";
     const std::string layers =
         LayersText(outliers.Text("layers", row), outliers.Int("device", row) == 1);
     const int64_t grew = outliers.Int("grew_ns", row);
-    if (grew > 0) line += ", " + Time(grew) + " more than usual in " + layers;
+    if (grew > 0) line += ", " + TimeText(grew) + " more than usual in " + layers;
     section.after.push_back(line + ".");
   }
   if (outliers.rows() > options.outliers) {
-    section.after.push_back("More of them: table outliers.");
+    section.after.push_back("More unusual steps: table outliers.");
   }
   out->sections.push_back(std::move(section));
 }
@@ -65,16 +64,17 @@ void AddFunctions(const ReportData& data, const DocumentOptions& options, Docume
     return functions.Int("self_ns", a) > functions.Int("self_ns", b);
   });
   Section section;
-  section.heading = "What worked longest (\"self\" is without its callees; waiting is left out)";
-  section.grid.heads = {{"name", false}, {"layer", false}, {"count"}, {"self"},
-                        {"total"},       {"p50"},          {"p99"}};
+  section.heading = "What worked longest, in all processes";
+  section.before = {"Self time leaves out what a call called in turn. Waiting is not listed."};
+  section.grid.heads = {{"name", false}, {"layer", false}, {"calls"},   {"self time"},
+                        {"total time"},  {"median call"},  {"p99 call"}};
   for (size_t i = 0; i < std::min(order.size(), options.functions); ++i) {
     const size_t row = order[i];
     section.grid.rows.push_back(
         {CleanText(functions.Text("name", row), kNameBytes),
-         std::string(functions.Text("layer", row)), Count(functions.Int("count", row)),
-         Time(functions.Int("self_ns", row)), Time(functions.Int("total_ns", row)),
-         Time(functions.Int("p50_ns", row)), Time(functions.Int("p99_ns", row))});
+         std::string(functions.Text("layer", row)), CountText(functions.Int("count", row)),
+         TimeText(functions.Int("self_ns", row)), TimeText(functions.Int("total_ns", row)),
+         TimeText(functions.Int("p50_ns", row)), TimeText(functions.Int("p99_ns", row))});
   }
   out->sections.push_back(std::move(section));
 }
@@ -84,48 +84,55 @@ void AddOverhead(const ReportData& data, Document* out) {
   const Cells check(data.Find("overhead_check"));
   if (overhead.rows() == 0 && check.rows() == 0) return;
   Section section;
-  section.heading = "What recording cost";
+  section.heading = "What recording itself cost";
   for (size_t row = 0; row < check.rows(); ++row) {
     const double ratio = check.Real("inflation", row);
     const std::string name = ProcessName(data, check.Text("process", row));
     if (check.Int("checked", row) == 1 && std::isfinite(ratio)) {
-      section.before.push_back(name + ": steps ran " + FormatPercent(ratio - 1, 1) +
-                               " longer than with the probes off" +
-                               " (95 %: " + FormatPercent(check.Real("inflation_low", row) - 1, 1) +
-                               " to " + FormatPercent(check.Real("inflation_high", row) - 1, 1) +
-                               "; " + Plural(check.Int("control_steps", row), "control step") +
-                               "). " + "\"Corrected\" times are without that.");
+      section.before.push_back(
+          name + ": steps ran " + FormatPercent(ratio - 1, 1) + " longer than with the probes off" +
+          " (95 %: " + FormatPercent(check.Real("inflation_low", row) - 1, 1) + " to " +
+          FormatPercent(check.Real("inflation_high", row) - 1, 1) + "; " +
+          Plural(check.Int("control_steps", row), "control step") + ").");
     } else if (check.Int("control_steps", row) > 0) {
-      section.before.push_back(name + ": " + CleanText(check.Text("message", row)) +
-                               "; corrected by calibration alone.");
+      section.before.push_back(name + ": " + CleanText(check.Text("message", row)) + ".");
     }
   }
-  section.grid.heads = {{"probe", false}, {"events"}, {"in all"}, {"95 %: from"}, {"to"}};
+  section.before.push_back(
+      "The cost of one event is measured on this machine when recording starts. \"Corrected\" "
+      "times lack what is subtracted: the part that the main thread bore or waited for.");
+  section.grid.heads = {{"kind of event", false}, {"events"},  {"cost"},
+                        {"95 %: at least"},       {"at most"}, {"subtracted"}};
   for (size_t row = 0; row < overhead.rows(); ++row) {
     if (overhead.Int("total_ns", row) == 0) continue;
     section.grid.rows.push_back(
-        {CleanText(overhead.Text("probe", row), kNameBytes), Count(overhead.Int("count", row)),
-         Time(overhead.Int("total_ns", row)), Time(overhead.Int("low_ns", row)),
-         Time(overhead.Int("high_ns", row))});
+        {CleanText(overhead.Text("probe", row), kNameBytes), CountText(overhead.Int("count", row)),
+         TimeText(overhead.Int("total_ns", row)), TimeText(overhead.Int("low_ns", row)),
+         TimeText(overhead.Int("high_ns", row)), TimeText(overhead.Int("subtracted_ns", row))});
   }
-  if (section.grid.rows.empty()) section.grid.heads.clear();
-  if (section.grid.rows.empty() && section.before.empty()) return;
+  if (section.grid.rows.empty()) return;
   out->sections.push_back(std::move(section));
+}
+
+// "pytorch 2.13.0+cpu"; what is not simply on gets its state and message behind it.
+std::string SourceText(const Cells& sources, size_t row) {
+  std::string out = CleanText(sources.Text("name", row), kNameBytes);
+  const std::string version = CleanText(sources.Text("version", row), kNameBytes);
+  const std::string state = CleanText(sources.Text("state", row), kNameBytes);
+  const std::string message = CleanText(sources.Text("message", row));
+  if (!version.empty()) out += " " + version;
+  std::string how = state == "on" ? "" : state;
+  if (!message.empty()) how += (how.empty() ? "" : ": ") + message;
+  return how.empty() ? out : out + " (" + how + ")";
 }
 
 void AddSources(const ReportData& data, Document* out) {
   const Cells sources(data.Find("sources"));
-  if (sources.rows() == 0) return;
-  Section section;
-  section.heading = "Where the spans came from";
-  section.grid.heads = {{"source", false}, {"version", false}, {"state", false}, {"", false}};
+  std::string text;
   for (size_t row = 0; row < sources.rows(); ++row) {
-    section.grid.rows.push_back({CleanText(sources.Text("name", row), kNameBytes),
-                                 CleanText(sources.Text("version", row), kNameBytes),
-                                 CleanText(sources.Text("state", row), kNameBytes),
-                                 CleanText(sources.Text("message", row))});
+    text += (row == 0 ? "" : ", ") + SourceText(sources, row);
   }
-  out->sections.push_back(std::move(section));
+  if (!text.empty()) out->facts.emplace_back("Sources", text);
 }
 
 void AddNext(const ReportData& data, Document* out) {
@@ -134,9 +141,9 @@ void AddNext(const ReportData& data, Document* out) {
     if (key == "Run") run = CleanText(value);
   }
   out->next = {
-      {"crosscut report " + run + " --format=html -o report.html", "all of this with a timeline"},
-      {"crosscut table " + run, "every table behind these numbers"},
-      {"crosscut export " + run + " --to=chrome -o trace.json.gz", "for Perfetto and HTA"},
+      {"crosscut report " + run + " --format=html -o report.html", "with a timeline"},
+      {"crosscut table " + run, "the tables behind it"},
+      {"crosscut export " + run + " --to=chrome -o trace.json.gz", "for Perfetto, HTA"},
   };
 }
 

@@ -20,10 +20,15 @@ struct Operation {
 
 struct ProcessTime {
   std::string key;
-  int64_t wall_ns = 0, excluded_ns = 0, corrected_ns = 0;
+  int64_t wall_ns = 0, excluded_ns = 0;
   std::vector<Operation> operations;       // longest first
   std::vector<std::string> layer_columns;  // longest first
 };
+
+// The sum of what is known.
+void AddKnown(int64_t ns, int64_t* sum) {
+  if (ns != analyze::kMissing) *sum += ns;
+}
 
 std::vector<std::string> LongestLayers(const std::vector<Operation>& operations, size_t most) {
   std::map<std::string, int64_t> sums;
@@ -73,11 +78,12 @@ ProcessTime TimeOf(const ReportData& data, size_t process_row, const DocumentOpt
           name.empty() ? "(no operation)" : CleanText(name, kNameBytes);
     }
     Operation& operation = out.operations[at->second];
-    operation.wall_ns += overlap.Int("ns", row);
-    operation.corrected_ns += overlap.Int("corrected_ns", row);
-    out.corrected_ns += overlap.Int("corrected_ns", row);
-    operation.layers[LayersText(overlap.Text("layers", row), overlap.Int("device", row) == 1)] +=
-        overlap.Int("ns", row);
+    AddKnown(overlap.Int("ns", row), &operation.wall_ns);
+    AddKnown(overlap.Int("corrected_ns", row), &operation.corrected_ns);
+    AddKnown(
+        overlap.Int("ns", row),
+        &operation
+             .layers[LayersText(overlap.Text("layers", row), overlap.Int("device", row) == 1)]);
   }
   FoldSmall(&out.operations, options.operations);
   out.layer_columns = LongestLayers(out.operations, options.layer_columns);
@@ -100,9 +106,22 @@ std::vector<std::string> RowOf(const ProcessTime& time, const Operation& operati
   return row;
 }
 
-Section SectionOf(const ReportData& data, const ProcessTime& time) {
+// ", forked by pid 4711"; "" for the process that the run began with.
+std::string HowStarted(const ReportData& data, size_t process_row) {
+  const Cells processes(data.Find("processes"));
+  const std::string_view parent = processes.Text("parent", process_row);
+  for (size_t row = 0; row < processes.rows() && !parent.empty(); ++row) {
+    if (processes.Text("process", row) != parent) continue;
+    const std::string how = CleanText(processes.Text("start_method", process_row), kNameBytes);
+    return ", started by pid " + std::to_string(processes.Int("pid", row)) +
+           (how.empty() ? "" : " (" + how + ")");
+  }
+  return "";
+}
+
+Section SectionOf(const ReportData& data, const ProcessTime& time, size_t row) {
   Section section;
-  section.heading = "Where the time went: " + ProcessName(data, time.key);
+  section.heading = "Where the time went: " + ProcessName(data, time.key) + HowStarted(data, row);
   Operation total;
   total.name = "in all";
   size_t shown = 0;
@@ -113,7 +132,7 @@ Section SectionOf(const ReportData& data, const ProcessTime& time) {
   }
   for (const auto& [layers, ns] : total.layers) shown += ns > 0;
   const bool has_rest = shown > time.layer_columns.size();
-  section.grid.heads = {{"operation", false}, {"share"}, {"time"}, {"corrected"}};
+  section.grid.heads = {{"operation", false}, {"share"}, {"wall time"}, {"corrected"}};
   for (const std::string& layers : time.layer_columns) section.grid.heads.push_back({layers});
   if (has_rest) section.grid.heads.push_back({"other"});
   for (const Operation& operation : time.operations) {
@@ -132,14 +151,14 @@ Section OthersSection(const ReportData& data, const std::vector<size_t>& rows) {
   const Cells processes(data.Find("processes"));
   Section section;
   section.heading = "Other processes";
-  section.grid.heads = {{"process", false}, {"started by", false}, {"time"}, {"corrected"}};
+  section.grid.heads = {{"process", false}, {"started by", false}, {"wall time"}, {"corrected"}};
   constexpr size_t kMost = 20;
   for (size_t i = 0; i < std::min(rows.size(), kMost); ++i) {
     const size_t row = rows[i];
     section.grid.rows.push_back({ProcessName(data, processes.Text("process", row)),
                                  CleanText(processes.Text("start_method", row), kNameBytes),
-                                 FormatNs(processes.Int("wall_ns", row)),
-                                 FormatNs(processes.Int("corrected_ns", row))});
+                                 TimeText(processes.Int("wall_ns", row)),
+                                 TimeText(processes.Int("corrected_ns", row))});
   }
   if (rows.size() > kMost) {
     section.after.push_back(FormatCount(static_cast<int64_t>(rows.size() - kMost)) +
@@ -149,6 +168,12 @@ Section OthersSection(const ReportData& data, const std::vector<size_t>& rows) {
 }
 
 }  // namespace
+
+std::string TimeText(int64_t ns) { return ns == analyze::kMissing ? "-" : FormatNs(ns); }
+
+std::string CountText(int64_t count) {
+  return count == analyze::kMissing ? "-" : FormatCount(count);
+}
 
 std::string ProcessName(const ReportData& data, std::string_view key) {
   const Cells processes(data.Find("processes"));
@@ -176,7 +201,13 @@ void AddTime(const ReportData& data, const DocumentOptions& options, Document* o
   });
   const size_t full = std::min(order.size(), options.processes);
   for (size_t i = 0; i < full; ++i) {
-    out->sections.push_back(SectionOf(data, TimeOf(data, order[i], options)));
+    out->sections.push_back(SectionOf(data, TimeOf(data, order[i], options), order[i]));
+    if (i == 0) {
+      out->sections.back().before = {
+          "A row is what the process was doing, a column which layers worked at that moment (a+b: "
+          "both at once). Every instant counts once, so rows and columns add up. Corrected: "
+          "without what recording itself cost."};
+    }
   }
   if (full < order.size()) {
     out->sections.push_back(

@@ -11,6 +11,10 @@ namespace crosscut::report {
 
 void AddTime(const ReportData& data, const DocumentOptions& options, Document* out);
 
+// Cells of a grid; "-" for what is not known (analyze::kMissing).
+std::string TimeText(int64_t ns);
+std::string CountText(int64_t count);
+
 // "train.py (pid 4711)" for the key of a process.
 std::string ProcessName(const ReportData& data, std::string_view key);
 

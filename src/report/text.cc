@@ -167,8 +167,10 @@ std::string TextReport::Render(const Document& document) {
     for (const std::string& text : section.after) Wrap(text, "  ", "  ");
   }
   out_ += "\n" + Paint(kBold, "Where to look next") + "\n";
+  size_t what_width = 0;
+  for (const auto& next : document.next) what_width = std::max(what_width, Columns(next.second));
   for (const auto& [command, what] : document.next) {
-    out_ += "  " + what + ":\n    " + command + "\n";
+    out_ += "  " + Pad(what, what_width, false) + "  " + command + "\n";
   }
   return std::move(out_);
 }
