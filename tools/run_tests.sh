@@ -4,16 +4,7 @@
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
-failed=0
-stage() {
-  local name=$1 start=$SECONDS
-  shift
-  printf '\n== %s\n' "$name"
-  "$@" || { printf '== %s: FAILED\n' "$name"; failed=$((failed + 1)); }
-  printf '== %s: %d s\n' "$name" $((SECONDS - start))
-  stages=$((stages + 1))
-}
-stages=0
+. tools/stages.sh
 
 page_tests() {
   cmp -s src/report/page/package-lock.json build/page.stamp 2>/dev/null || {
@@ -30,5 +21,4 @@ stage "Python and end to end" \
   .venv/bin/python -m pytest -q --durations=5 tests/python tests/endtoend
 stage "report page" page_tests
 
-printf '\nstages: %d passed, %d failed\n' $((stages - failed)) "$failed"
-[ "$failed" -eq 0 ]
+closing stages

@@ -1,0 +1,38 @@
+# How the Python extension modules of the package are built and placed.
+
+# crosscut_place_module(target name suffix): the target becomes crosscut.<name>, with the recorder
+# library found beside it, in the development package and in the wheel.
+function(crosscut_place_module target name suffix)
+  set_target_properties(${target} PROPERTIES
+    PREFIX "" OUTPUT_NAME ${name} SUFFIX ${suffix}
+    LIBRARY_OUTPUT_DIRECTORY ${CROSSCUT_PACKAGE_DIR}
+    BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN/lib")
+  install(TARGETS ${target} LIBRARY DESTINATION crosscut COMPONENT wheel)
+endfunction()
+
+# crosscut_recording_module(name SOURCES ... OPTIONS ...): crosscut.<name> for every interpreter of
+# Python_EXECUTABLE and CROSSCUT_PYTHONS; each includes its own interpreter's headers. Targets are
+# crosscut<name>_<version>; an interpreter of a version that was there already is left out.
+function(crosscut_recording_module name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;OPTIONS" ${ARGN})
+  foreach(python ${Python_EXECUTABLE} ${CROSSCUT_PYTHONS})
+    execute_process(
+      COMMAND ${python} -c "import sys, sysconfig; \
+print(sysconfig.get_path('include'), sysconfig.get_config_var('EXT_SUFFIX'), \
+'%d%d' % sys.version_info[:2], sep=';')"
+      OUTPUT_VARIABLE facts OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+    list(GET facts 0 include)
+    list(GET facts 1 suffix)
+    list(GET facts 2 version)
+    set(target crosscut${name}_${version})
+    if(TARGET ${target})
+      continue()
+    endif()
+    add_library(${target} MODULE ${ARG_SOURCES})
+    target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
+    target_include_directories(${target} SYSTEM PRIVATE ${include})
+    target_compile_options(${target} PRIVATE -fno-exceptions -fno-rtti ${ARG_OPTIONS})
+    target_link_libraries(${target} PRIVATE crosscut crosscut_headers)
+    crosscut_place_module(${target} ${name} ${suffix})
+  endforeach()
+endfunction()
