@@ -7,7 +7,8 @@ cd "$(dirname "$0")/.."
 . tools/stages.sh
 
 page_tests() {
-  cmp -s src/report/page/package-lock.json build/page.stamp 2>/dev/null || {
+  [ -d src/report/page/node_modules ] &&
+    cmp -s src/report/page/package-lock.json build/page.stamp 2>/dev/null || {
     (cd src/report/page && npm ci --silent --no-fund --no-audit) &&
       cp src/report/page/package-lock.json build/page.stamp
   } && (cd src/report/page && npm test --silent)
