@@ -29,6 +29,28 @@ void AddName(uint32_t id, const std::string& text, format::NameAttributes attrib
   out->insert(out->end(), tail.begin(), tail.end());
 }
 
+bool IsOperation(uint64_t name) { return (name - format::kFirstNameCode) % 30 == 0; }
+
+// The generator ends every span by kEnd, which ends no operation.
+std::vector<uint64_t> EndOperations(const std::vector<uint64_t>& words) {
+  std::vector<uint64_t> out, open;
+  for (const uint64_t word : words) {
+    const uint64_t code = word & format::kCodeMask;
+    if (code != format::kEnd) {
+      open.push_back(code);
+      out.push_back(word);
+      continue;
+    }
+    if (IsOperation(open.back())) {
+      out.insert(out.end(), {word - format::kEnd + format::kEndNamed, open.back()});
+    } else {
+      out.push_back(word);
+    }
+    open.pop_back();
+  }
+  return out;
+}
+
 void AddAnchor(uint64_t tick, int64_t ns, std::vector<uint64_t>* out) {
   out->insert(out->end(), {Word(tick, format::kAnchor), format::kClockMonotonic, tick,
                            static_cast<uint64_t>(ns), 50});
@@ -53,8 +75,9 @@ Status Make(const std::string& dir, size_t spans, bool repeating, uint32_t threa
   AddAnchor(kStart, 1'000'000'000, &session);
   for (uint32_t i = 0; i < 300; ++i) {
     format::NameAttributes attributes;
-    attributes.kind = i % 30 == 0 ? format::kKindOperation : format::kKindSpan;
-    attributes.layer = i % 30 == 0 ? format::kLayerNone : format::kLayerFramework;
+    const bool operation = IsOperation(format::kFirstNameCode + i);
+    attributes.kind = operation ? format::kKindOperation : format::kKindSpan;
+    attributes.layer = operation ? format::kLayerNone : format::kLayerFramework;
     AddName(format::kFirstNameCode + i, "aten::op_" + std::to_string(i), attributes, &session);
   }
   if (Status s = (*log)->AppendSession({0, 0, kStart, session}); !s.ok()) return s;
@@ -65,19 +88,24 @@ Status Make(const std::string& dir, size_t spans, bool repeating, uint32_t threa
     options.spans = spans / threads;
     options.repeating = repeating;
     options.seed = track;
-    const std::vector<uint64_t> words = bench::TraceGenerator(options).Make();
+    const std::vector<uint64_t> words = EndOperations(bench::TraceGenerator(options).Make());
     std::vector<uint64_t> head{Word(kStart, format::kThread), track, 100 + track,
                                format::kLayerPython | (track == 1 ? format::kThreadIsMain : 0),
                                kStart};
     uint64_t base = kStart;
     Piece first{0, 0, base, head};
     if (Status s = (*log)->AppendEvents(track, {&first, 1}); !s.ok()) return s;
-    for (size_t at = 0; at < words.size(); at += format::kLogBatchWords) {
-      const size_t n = std::min(format::kLogBatchWords, words.size() - at);
-      Piece piece{0, 0, base, {words.data() + at, n}};
-      if (Status s = (*log)->AppendEvents(track, {&piece, 1}); !s.ok()) return s;
+    for (size_t at = 0; at < words.size();) {
+      const uint64_t first_tick = base;
       format::TickReader ticks(base);
-      for (size_t i = at; i < at + n; ++i) base = ticks.Next(words[i]);
+      size_t n = 0;  // of whole events
+      while (at + n < words.size() && n + 2 <= format::kLogBatchWords) {
+        base = ticks.Next(words[at + n]);
+        n += (words[at + n] & format::kCodeMask) == format::kEndNamed ? 2 : 1;
+      }
+      Piece piece{0, 0, first_tick, {words.data() + at, n}};
+      if (Status s = (*log)->AppendEvents(track, {&piece, 1}); !s.ok()) return s;
+      at += n;
     }
     last = std::max(last, base);
   }

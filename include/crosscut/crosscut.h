@@ -7,7 +7,8 @@
  *     code; crosscut_error() says more in words.
  *  3. Names are interned once (slow, takes a lock) and used by id for ever (fast, no lock). Ids
  *     are per process, survive stop and start, and are never re-used. 0 is "no name".
- *  4. Spans of one thread nest: crosscut_end() ends the innermost. Strings are UTF-8, copied.
+ *  4. Spans of one thread nest: crosscut_end() ends the innermost that is no operation; operations
+ *     end by crosscut_end_named(). Strings are UTF-8, copied.
  *  5. After fork() the child does not record until it calls crosscut_start() or inherits a
  *     session by crosscut_follow_fork(); its interned ids stay valid.
  *
@@ -104,7 +105,9 @@ CROSSCUT_API void crosscut_mark_slow_(uint64_t code, uint32_t name);
 /* Through the shared library: for languages and callers that cannot inline. */
 CROSSCUT_API void crosscut_begin(uint32_t name);
 CROSSCUT_API void crosscut_end(void);
-/* Ends the innermost open span of `name` on this thread and whatever is open above it. */
+/* Ends the innermost open span of `name` on this thread and whatever is open above it, but for
+ * what ends by itself: above an operation the spans of sources, above another span the
+ * operations. */
 CROSSCUT_API void crosscut_end_named(uint32_t name);
 CROSSCUT_API void crosscut_instant(uint32_t name);
 CROSSCUT_API void crosscut_counter(uint32_t name, int64_t value);

@@ -106,9 +106,8 @@ bool Settle(OpenStack* stack) {
     stack->depth = stack->abandoned = 0;
   }
   while (stack->abandoned > 0 && stack->depth > 0 && stack->open[stack->depth - 1].abandoned) {
-    --stack->depth;
     --stack->abandoned;
-    crosscut_end_inline();
+    crosscut_end_named(stack->open[--stack->depth].name);
   }
   return stack->depth < stack->capacity || Grow(stack);
 }
@@ -135,11 +134,7 @@ void CloseSlow(uint32_t name) {
     Settle(stack);
     for (uint32_t i = stack->depth; i > 0; --i) {
       if (stack->open[i - 1].name != name || stack->open[i - 1].abandoned) continue;
-      if (i == stack->depth) {
-        crosscut_end_inline();
-      } else {
-        crosscut_end_named(name);
-      }
+      crosscut_end_named(name);
       for (uint32_t above = i; above < stack->depth; ++above) {
         if (stack->open[above].abandoned) --stack->abandoned;
       }
@@ -339,7 +334,7 @@ void CloseOperation(uint32_t name) {
   if (stack != nullptr && stack->depth != 0 && stack->abandoned == 0 &&
       stack->generation == generation && stack->open[stack->depth - 1].name == name) {
     --stack->depth;
-    crosscut_end_inline();
+    crosscut_end_named(name);
     return;
   }
   CloseSlow(name);

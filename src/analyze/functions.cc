@@ -56,6 +56,7 @@ class Functions {
     std::vector<int64_t>& counts = name_counts_;
     counts.assign(function_.size(), 0);
     for (const trace::NameId name : spans.name) ++counts[name.value];
+    for (const trace::SpanIndex i : spans.continued) --counts[spans.name[i].value];
     for (size_t n = 0; n < counts.size(); ++n) {
       if (counts[n] > 0 && function_[n] != kNotOne) functions_[function_[n]].count += counts[n];
     }
@@ -63,13 +64,20 @@ class Functions {
 
   void Measure(const trace::Spans& spans) {
     if (filled_.empty()) filled_.resize(functions_.size());
+    auto continued = spans.continued.begin();
     for (size_t i = 0; i < spans.size(); ++i) {
       const int64_t length = spans.end_ns[i] - spans.begin_ns[i];
+      const bool goes_on = continued != spans.continued.end() && *continued == i;
+      if (goes_on) ++continued;
       const uint32_t f = function_[spans.name[i].value];
       if (f != kNotOne) {
         functions_[f].total_ns += length;
         functions_[f].self_ns += length;
-        lengths_[functions_[f].first + filled_[f]++] = length;
+        if (goes_on && filled_[f] > 0) {
+          lengths_[functions_[f].first + filled_[f] - 1] += length;
+        } else {
+          lengths_[functions_[f].first + filled_[f]++] = length;
+        }
       }
       TakeFromParent(spans, i, length, f != kNotOne);
     }

@@ -23,10 +23,13 @@ inline constexpr uint32_t kLastNameCode = 0xffff;
 
 // Codes below kFirstNameCode. "n:" is the number of payload words that follow the event word.
 enum Code : uint16_t {
-  kEnd = 0x01,        // n: 0. Ends the innermost open span of the track.
+  kEnd = 0x01,        // n: 0. Ends the innermost open span of the track that is no operation;
+                      //    operations above it go on.
   kBeginWide = 0x02,  // n: 1, name id. Begins a span.
   kEndNamed = 0x03,   // n: 1, name id. Ends the innermost open span of that name and whatever is
-                      //    open above it; counted as unbalanced if none is open.
+                      //    open above it but for what ends by itself: above an operation the spans
+                      //    with a probe, above another span the operations. Counted as unbalanced
+                      //    if none is open. Operations end by nothing else.
   kInstant = 0x04,    // n: 1, name id.
   kCounter = 0x05,    // n: 2, name id, value (int64).
   kArg = 0x06,        // n: 2, key name id, value (int64). Of the last begun span or instant.

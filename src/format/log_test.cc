@@ -300,6 +300,28 @@ TEST(Log, NamesTheSpansOpenAtTheStartOfEachChunk) {
   EXPECT_EQ(batch.open_names, std::vector<uint32_t>{0x100}) << "after a repair";
 }
 
+TEST(Log, OpenOperationsOutliveTheSpansThatTheyBeganIn) {
+  FileBytes bytes;
+  auto writer = std::move(*LogWriter::Create(base::MemoryFile(&bytes), kIdentity));
+  ASSERT_TRUE(writer->AppendSession(MakePiece(1, 1, NameWords(0x150, kKindOperation))).ok());
+  std::vector<uint64_t> first = ThreadWords(5, 10);
+  for (const uint64_t code : {0x100, 0x101, 0x150, static_cast<int>(kEnd), 0x102}) {
+    first.push_back(Word(20, code));
+  }
+  Piece piece = MakePiece(2, 10, first);
+  ASSERT_TRUE(writer->AppendEvents(5, {&piece, 1}).ok());
+  const std::vector<uint64_t> second = {Word(30, kEndNamed), 0x100};
+  piece = MakePiece(3, 30, second);
+  ASSERT_TRUE(writer->AppendEvents(5, {&piece, 1}).ok());
+  ASSERT_TRUE(writer->AppendEvents(5, {&piece, 1}).ok());
+  auto reader = OpenBytes(&bytes);
+  LogBatch batch;
+  ASSERT_TRUE(reader->Read(reader->chunks()[2], &batch).ok());
+  EXPECT_EQ(batch.open_names, (std::vector<uint32_t>{0x100, 0x150, 0x102}));
+  ASSERT_TRUE(reader->Read(reader->chunks()[3], &batch).ok());
+  EXPECT_EQ(batch.open_names, std::vector<uint32_t>{0x150});
+}
+
 TEST(Log, SplitsLongAppendsAtEvents) {
   FileBytes bytes;
   auto writer = std::move(*LogWriter::Create(base::MemoryFile(&bytes), kIdentity));

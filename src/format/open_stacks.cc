@@ -45,9 +45,19 @@ void OpenStacks::Erase(uint32_t track) {
   }
 }
 
-bool OpenStacks::Nests(uint32_t name) const {
-  if (name <= kLastNameCode) return (flat_[name / 64] >> name % 64 & 1) == 0;
-  return std::find(flat_wide_.begin(), flat_wide_.end(), name) == flat_wide_.end();
+bool OpenStacks::NameSet::Has(uint32_t name) const {
+  if (name <= kLastNameCode) return (coded_[name / 64] >> name % 64 & 1) != 0;
+  return std::find(wide_.begin(), wide_.end(), name) != wide_.end();
+}
+
+// Without memory a name is as one without attributes.
+void OpenStacks::NameSet::Add(uint32_t name) {
+  if (Has(name)) return;
+  if (name <= kLastNameCode) {
+    coded_[name / 64] |= uint64_t{1} << name % 64;
+  } else {
+    (void)wide_.Push(name);
+  }
 }
 
 void OpenStacks::LearnNames(std::span<const uint64_t> words) {
@@ -56,13 +66,13 @@ void OpenStacks::LearnNames(std::span<const uint64_t> words) {
     if (length == 0) return;
     if ((words[at] & kCodeMask) == kName) {
       const uint32_t name = static_cast<uint32_t>(words[at + 1]);
-      const Kind kind = NameAttributes::Unpack(words[at + 2]).kind;
-      if ((kind == kKindStep || kind == kKindPhase) && Nests(name)) {
-        if (name <= kLastNameCode) {
-          flat_[name / 64] |= uint64_t{1} << name % 64;
-        } else if (!flat_wide_.Push(name)) {
-          return;
-        }
+      const NameAttributes facts = NameAttributes::Unpack(words[at + 2]);
+      if (facts.kind == kKindStep || facts.kind == kKindPhase) {
+        flat_.Add(name);
+      } else if (facts.kind == kKindOperation) {
+        operations_.Add(name);
+      } else if (facts.probe != 0 && name <= kLastNameCode) {
+        hooked_.Add(name);  // a list of all the wide ones could be long
       }
     }
     at += length;
@@ -70,27 +80,38 @@ void OpenStacks::LearnNames(std::span<const uint64_t> words) {
 }
 
 void OpenStacks::Begin(Stack* stack, uint32_t name) {
-  if (!Nests(name)) return;
+  if (flat_.Has(name)) return;
   const size_t before = stack->names.bytes();
   if (stack->names.size() >= kMaxOpenNames || !stack->names.Push(name)) ++stack->beyond;
   if (stack != &nowhere_) bytes_ += stack->names.bytes() - before;
 }
 
-void OpenStacks::End(Stack* stack) {
+void OpenStacks::End(Stack* stack) const {
   if (stack->beyond > 0) {
     --stack->beyond;
-  } else if (!stack->names.empty()) {
-    stack->names.Pop();
-  }
-}
-
-void OpenStacks::EndNamed(Stack* stack, uint32_t name) {
-  for (size_t i = stack->names.size(); i > 0; --i) {
-    if (stack->names[i - 1] != name) continue;
-    stack->names.Shrink(i - 1);
-    stack->beyond = 0;
     return;
   }
+  base::PodVector<uint32_t>& names = stack->names;
+  size_t at = names.size();
+  while (at > 0 && operations_.Has(names[at - 1])) --at;
+  if (at == 0) return;
+  for (; at < names.size(); ++at) names[at - 1] = names[at];
+  names.Pop();
+}
+
+void OpenStacks::EndNamed(Stack* stack, uint32_t name) const {
+  base::PodVector<uint32_t>& names = stack->names;
+  size_t at = names.size();
+  while (at > 0 && names[at - 1] != name) --at;
+  if (at == 0) return;
+  const bool operation = operations_.Has(name);
+  size_t kept = at - 1;
+  for (; at < names.size(); ++at) {
+    const bool goes_on = operation ? hooked_.Has(names[at]) : operations_.Has(names[at]);
+    if (goes_on) names[kept++] = names[at];
+  }
+  names.Shrink(kept);
+  stack->beyond = 0;
 }
 
 OpenStacks::Stack* OpenStacks::FollowOther(Stack* stack, const uint64_t* event, uint32_t* track) {

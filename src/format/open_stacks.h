@@ -17,7 +17,8 @@ class OpenStacks {
   OpenStacks(const OpenStacks&) = delete;
   OpenStacks& operator=(const OpenStacks&) = delete;
 
-  // Learns from session words which names do not nest (steps, phases).
+  // Learns from session words which names do not nest (steps, phases), are operations, or have a
+  // probe.
   void LearnNames(std::span<const uint64_t> session_words);
   // Follows whole events that begin on `*track` and go on from one call to the next; `*track`
   // becomes the one that the last of them belongs to.
@@ -36,18 +37,27 @@ class OpenStacks {
 
   Stack* Find(uint32_t track);
   void Erase(uint32_t track);
-  bool Nests(uint32_t name) const;
+  // Name ids: a bit each for those that are a code, a list of the others.
+  class NameSet {
+   public:
+    bool Has(uint32_t name) const;
+    void Add(uint32_t name);
+
+   private:
+    uint64_t coded_[(kLastNameCode + 1) / 64] = {};
+    base::PodVector<uint32_t> wide_;
+  };
+
   void Begin(Stack* stack, uint32_t name);
-  static void End(Stack* stack);
-  static void EndNamed(Stack* stack, uint32_t name);
+  void End(Stack* stack) const;
+  void EndNamed(Stack* stack, uint32_t name) const;
   // One event with payload; returns the stack that goes on.
   Stack* FollowOther(Stack* stack, const uint64_t* event, uint32_t* track);
 
   static constexpr uint32_t kBuckets = 1024;
   Stack* buckets_[kBuckets] = {};
-  uint64_t flat_[(kLastNameCode + 1) / 64] = {};  // short name ids that do not nest
-  base::PodVector<uint32_t> flat_wide_;
-  Stack nowhere_;  // stands in where there is no memory
+  NameSet flat_, operations_, hooked_;  // steps and phases; operations; spans with a probe
+  Stack nowhere_;                       // stands in where there is no memory
   uint64_t bytes_ = 0;
 };
 

@@ -83,7 +83,7 @@ void NativeEvents::TakeWords(Thread* thread, const format::WordBatch& batch) {
       continue;
     }
     if (code == format::kEnd && word != 0) [[likely]] {
-      track.End(clock_->ToNs(ticks.Next(word), &segment));
+      track.EndSpan(clock_->ToNs(ticks.Next(word), &segment));
       ++at;
       continue;
     }

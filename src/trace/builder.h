@@ -50,7 +50,15 @@ class TrackBuilder {
     track_.spans.end_ns[open_.back()] = at;
     open_.pop_back();
   }
-  // Ends the innermost open span of that name and all above it; unbalanced where there is none.
+  // Ends the innermost span that is no operation; the operations above it go on.
+  void EndSpan(int64_t at) {
+    if (open_.empty() || IsOperation(open_.back())) [[unlikely]]
+      return EndBelow(at);
+    End(at);
+  }
+  // Ends the innermost open span of that name; unbalanced where there is none. What is open above
+  // ends too, but for what ends by itself: above an operation the spans that hooks record (their
+  // name has a probe), above another span the operations.
   void EndNamed(int64_t at, NameId name);
   // A closed span timed elsewhere; nested among the others at the end.
   void SpanAt(int64_t begin, int64_t end, NameId name);
@@ -102,6 +110,12 @@ class TrackBuilder {
     open_.push_back(index);
   }
   void CloseFrom(size_t depth, int64_t at);
+  const Name& NameOf(SpanIndex span) const { return (*names_)[track_.spans.name[span].value]; }
+  bool IsOperation(SpanIndex span) const { return NameOf(span).kind == Kind::kOperation; }
+  void EndBelow(int64_t at);
+  // Ends open_[depth] and those above it that `goes_on` denies; cuts the others in two.
+  template <class GoesOn>
+  void EndOne(size_t depth, int64_t at, GoesOn goes_on);
   void AddArg(StringId key, int64_t value, StringId text);
   void AddFlow(int64_t at, uint64_t id, bool out);
   void MergeClosed();

@@ -85,6 +85,48 @@ TEST(Builder, EndNamedEndsAllAboveItsSpanAndNothingWhereThereIsNone) {
   EXPECT_EQ(trace.tracks[0].unbalanced, 2);
 }
 
+TEST(Builder, OperationsAndFunctionsThatEndAcrossEachOtherAreCutInTwo) {
+  Fixture f;
+  const NameId op = f.Name("op", Kind::kOperation);
+  Name hooked = f.builder.trace().names[f.Name("f").value];
+  hooked.probe = f.builder.Text("pycall");
+  const NameId function = f.builder.AddName(hooked);
+  f.track->Begin(0, function);
+  f.track->Begin(10, function);  // opens the operation and returns
+  f.track->Begin(20, op);
+  f.track->EndSpan(30);
+  f.track->Begin(40, function);  // ends it and returns
+  f.track->EndNamed(50, op);
+  f.track->EndSpan(60);
+  f.track->EndSpan(70);
+  const Trace trace = f.builder.Finish();
+  EXPECT_EQ(Show(trace, trace.tracks[0]),
+            "f[0,70) f[10,30)<0 op[20,30)<1 op[30,50)<0 f[40,50)<3 f[50,60)<0");
+  EXPECT_THAT(trace.tracks[0].spans.continued, ElementsAre(3, 5));
+  EXPECT_EQ(trace.tracks[0].unbalanced, 0);
+}
+
+TEST(Builder, APlainEndNeverEndsAnOperation) {
+  Fixture f;
+  f.track->Begin(10, f.Name("op", Kind::kOperation));
+  f.track->EndSpan(20);
+  const Trace trace = f.builder.Finish();
+  EXPECT_EQ(Show(trace, trace.tracks[0]), "op[10,100)");
+  EXPECT_EQ(trace.tracks[0].unbalanced, 1);
+}
+
+TEST(Builder, EndNamedOfASpanLeavesOperationsAboveItOpen) {
+  Fixture f;
+  const NameId op = f.Name("op", Kind::kOperation), a = f.Name("a");
+  f.track->Begin(10, a);
+  f.track->Begin(20, op);
+  f.track->Begin(30, f.Name("b"));
+  f.track->EndNamed(40, a);
+  f.track->EndNamed(50, op);
+  const Trace trace = f.builder.Finish();
+  EXPECT_EQ(Show(trace, trace.tracks[0]), "a[10,40) op[20,40)<0 b[30,40)<1 op[40,50)");
+}
+
 TEST(Builder, SetsTimesThatRunBackwardToTheLastOneAndCountsThem) {
   Fixture f;
   f.track->Begin(10, f.Name("a"));
@@ -224,7 +266,7 @@ TEST(Builder, NestsAnythingProperly) {
       switch (random() % 7) {
         case 0:
         case 1: f.track->Begin(now, name); break;
-        case 2: f.track->End(now); break;
+        case 2: random() % 2 ? f.track->End(now) : f.track->EndSpan(now); break;
         case 3: f.track->EndNamed(now, name); break;
         case 4: f.track->SpanAt(now - random() % 9, now + random() % 9, name); break;
         case 5: random() % 2 ? f.track->Off(now) : f.track->On(now); break;

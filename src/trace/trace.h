@@ -84,6 +84,9 @@ struct Spans {
   std::vector<int64_t> begin_ns, end_ns;  // on the trace's clock (Trace::clock)
   std::vector<NameId> name;
   std::vector<SpanIndex> parent;  // kNoSpan at top level
+  // Sorted: spans that go on with an earlier one of their name. Operations and Python functions may
+  // end across each other; the one that outlives what it began in is cut in two, and counts once.
+  std::vector<SpanIndex> continued;
   size_t size() const { return begin_ns.size(); }
 };
 

@@ -44,9 +44,38 @@ SpanIndex InnermostAt(const Spans& spans, int64_t at) {
 void TrackBuilder::EndNamed(int64_t at, NameId name) {
   at = Advance(at);
   for (size_t depth = open_.size(); depth-- > 0;) {
-    if (track_.spans.name[open_[depth]] == name) return CloseFrom(depth, at);
+    if (track_.spans.name[open_[depth]] != name) continue;
+    if (IsOperation(open_[depth])) {
+      return EndOne(depth, at, [this](SpanIndex span) {
+        return !IsOperation(span) && NameOf(span).probe.valid();
+      });
+    }
+    return EndOne(depth, at, [this](SpanIndex span) { return IsOperation(span); });
   }
   ++track_.unbalanced;
+}
+
+void TrackBuilder::EndBelow(int64_t at) {
+  at = Advance(at);
+  for (size_t depth = open_.size(); depth-- > 0;) {
+    if (IsOperation(open_[depth])) continue;
+    return EndOne(depth, at, [](SpanIndex) { return true; });
+  }
+  ++track_.unbalanced;
+}
+
+template <class GoesOn>
+void TrackBuilder::EndOne(size_t depth, int64_t at, GoesOn goes_on) {
+  if (depth + 1 == open_.size()) return CloseFrom(depth, at);
+  std::vector<NameId> left;
+  for (size_t i = depth + 1; i < open_.size(); ++i) {
+    if (goes_on(open_[i])) left.push_back(track_.spans.name[open_[i]]);
+  }
+  CloseFrom(depth, at);
+  for (const NameId name : left) {
+    track_.spans.continued.push_back(static_cast<SpanIndex>(track_.spans.size()));
+    Open(at, name);
+  }
 }
 
 void TrackBuilder::SpanAt(int64_t begin, int64_t end, NameId name) {
@@ -194,12 +223,14 @@ void TrackBuilder::NestMerged(std::vector<Closed>* all) {
     nested.end_ns.push_back(end);
     nested.name.push_back(span.name);
   }
+  nested.continued = std::move(track_.spans.continued);
   track_.spans = std::move(nested);
 }
 
 void TrackBuilder::Remap(const std::vector<SpanIndex>& opened,
                          const std::vector<SpanIndex>& closed) {
   for (SpanIndex& span : track_.args.span) span = opened[span];
+  for (SpanIndex& span : track_.spans.continued) span = opened[span];
   for (size_t i = 0; i < closed_args_.size(); ++i) {
     Append(&track_.args, closed[closed_args_.span[i]], closed_args_.key[i], closed_args_.value[i],
            closed_args_.text[i]);
