@@ -1,0 +1,84 @@
+"""Operations that Python functions begin and end across each other, at level `calls`."""
+
+import collections
+import json
+import pathlib
+import subprocess
+import sys
+
+import crosscut
+import pytest
+from recording import COMMAND
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "pycalls"))
+from pycalls_support import INTERPRETERS, SERVED  # noqa: E402
+
+PROGRAM = """
+import contextlib, crosscut
+assert crosscut.active()
+
+def leaf():
+    return sum(i for i in [1, 2, 3])
+
+@contextlib.contextmanager
+def scope():
+    with crosscut.operation("managed"):
+        yield
+
+def with_manager():
+    with scope():
+        leaf()
+
+def begin(stack):
+    stack.enter_context(crosscut.operation("stacked"))
+
+def with_stack():
+    with contextlib.ExitStack() as stack:
+        begin(stack)
+        leaf()
+
+def main():
+    for _ in range(10):
+        with_manager()
+        with_stack()
+
+main()
+"""
+
+
+@pytest.mark.parametrize("version", SERVED)
+def test_functions_and_operations_may_end_across_each_other(recorder, version):
+    script = recorder.script("program.py", PROGRAM)
+    done = recorder.record(INTERPRETERS[version][0], script,
+                           flags=("--python=calls", "--control-steps=0"))
+    assert done.returncode == 0, done.stderr
+    run = crosscut.read(recorder.run_dir)
+    operations = {row["operation"]: row["count"] for row in run.table("operations").rows()}
+    assert operations["managed"] == operations["stacked"] == 10
+    counts = {row["name"].split(" ")[0]: row["count"] for row in run.table("functions").rows()
+              if "program.py" in row["name"]}
+    assert counts["leaf"] == 20
+    assert counts["with_manager"] == counts["begin"] == counts["with_stack"] == 10
+    assert counts["scope"] == 20  # up to its yield, and from there on
+    assert counts["main"] == 1
+    inside = operations_around(recorder.run_dir, "leaf")
+    assert inside == {("managed", "with_manager"): 10, ("stacked", "with_stack"): 10}
+
+
+def operations_around(run_dir, function):
+    """{(operation, Python function around): how many slices of `function`} of a Chrome export."""
+    out = run_dir.parent / "trace.json"
+    subprocess.run([str(COMMAND), "export", str(run_dir), "--to=chrome", "-o", str(out)],
+                   check=True, capture_output=True)
+    slices = [event for event in json.loads(out.read_text())["traceEvents"] if event["ph"] == "X"]
+
+    def around(inner, accepts):
+        found = [s for s in slices if accepts(s["name"]) and s["tid"] == inner["tid"]
+                 and s["ts"] <= inner["ts"] and s["ts"] + s["dur"] >= inner["ts"] + inner["dur"]
+                 and s is not inner]
+        return min(found, key=lambda s: s["dur"])["name"].split(" ")[0] if found else ""
+
+    return collections.Counter(
+        (around(s, lambda name: name in ("managed", "stacked")),
+         around(s, lambda name: "program.py" in name))
+        for s in slices if s["name"].startswith(function + " "))
