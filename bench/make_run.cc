@@ -56,6 +56,24 @@ void AddAnchor(uint64_t tick, int64_t ns, std::vector<uint64_t>* out) {
                            static_cast<uint64_t>(ns), 50});
 }
 
+// `*base`: the tick that the first word follows; becomes the last one's.
+Status AppendBatches(uint32_t track, const std::vector<uint64_t>& words, uint64_t* base,
+                     format::LogWriter* log) {
+  for (size_t at = 0; at < words.size();) {
+    const uint64_t first_tick = *base;
+    format::TickReader ticks(first_tick);
+    size_t n = 0;  // of whole events
+    while (at + n < words.size() && n + 2 <= format::kLogBatchWords) {
+      *base = ticks.Next(words[at + n]);
+      n += (words[at + n] & format::kCodeMask) == format::kEndNamed ? 2 : 1;
+    }
+    Piece piece{0, 0, first_tick, {words.data() + at, n}};
+    if (Status s = log->AppendEvents(track, {&piece, 1}); !s.ok()) return s;
+    at += n;
+  }
+  return {};
+}
+
 Status Make(const std::string& dir, size_t spans, bool repeating, uint32_t threads) {
   mkdir(dir.c_str(), 0755);
   std::FILE* json = std::fopen((dir + "/run.json").c_str(), "w");
@@ -95,18 +113,7 @@ Status Make(const std::string& dir, size_t spans, bool repeating, uint32_t threa
     uint64_t base = kStart;
     Piece first{0, 0, base, head};
     if (Status s = (*log)->AppendEvents(track, {&first, 1}); !s.ok()) return s;
-    for (size_t at = 0; at < words.size();) {
-      const uint64_t first_tick = base;
-      format::TickReader ticks(base);
-      size_t n = 0;  // of whole events
-      while (at + n < words.size() && n + 2 <= format::kLogBatchWords) {
-        base = ticks.Next(words[at + n]);
-        n += (words[at + n] & format::kCodeMask) == format::kEndNamed ? 2 : 1;
-      }
-      Piece piece{0, 0, first_tick, {words.data() + at, n}};
-      if (Status s = (*log)->AppendEvents(track, {&piece, 1}); !s.ok()) return s;
-      at += n;
-    }
+    if (Status s = AppendBatches(track, words, &base, log->get()); !s.ok()) return s;
     last = std::max(last, base);
   }
   std::vector<uint64_t> end;
