@@ -33,16 +33,25 @@ sanitized() {  # preset
 
 fuzzed() {
   cmake --preset fuzz >build/fuzz.log 2>&1 || { cat build/fuzz.log; return 1; }
-  cmake --build build/fuzz || return 1
-  local target
-  for target in build/fuzz/fuzz/fuzz_*; do
-    [ -x "$target" ] && [ -f "$target" ] || continue
-    mkdir -p "build/fuzz/corpus/${target##*/}"
-    "$target" -max_total_time="${CROSSCUT_FUZZ_SECONDS:-60}" -rss_limit_mb=2048 \
-      -print_final_stats=1 "build/fuzz/corpus/${target##*/}" >"build/${target##*/}.log" 2>&1 ||
-      { tail -n 40 "build/${target##*/}.log"; return 1; }
-    grep -E 'stat::number_of_executed_units|cov:' "build/${target##*/}.log" | tail -n 2
+  cmake --build build/fuzz --target native_seeds native_log native_ring || return 1
+  local seeds=build/fuzz/seeds kind corpus log
+  rm -rf "$seeds"
+  build/fuzz/fuzz/native_seeds "$seeds" || return 1
+  for kind in log ring; do
+    corpus=build/fuzz/corpus/$kind log=build/fuzz/$kind.log
+    mkdir -p "$corpus"
+    "build/fuzz/fuzz/native_$kind" "$corpus" "$seeds/$kind" -rss_limit_mb=2048 \
+      -max_total_time="${CROSSCUT_FUZZ_SECONDS:-60}" -print_final_stats=1 >"$log" 2>&1 ||
+      { tail -n 40 "$log"; return 1; }
+    printf 'native_%s, from %d seeds: ' "$kind" "$(find "$seeds/$kind" -type f | wc -l)"
+    grep -E '^Done' "$log"
+    grep -E 'cov:' "$log" | tail -n 1
   done
+}
+
+killed() {
+  CROSSCUT_TEST_KILLS=${CROSSCUT_TEST_KILLS:-10000} \
+    build/release/tests/endtoend/faults_test --gtest_brief=1 --gtest_filter='*KilledAtRandom*'
 }
 
 stage "layers" python3 tools/check_layers.py
@@ -53,7 +62,7 @@ stage "page bundle is current" bash -c 'cd src/report/page && npm run --silent c
 stage "address and undefined-behaviour sanitizers" sanitized asan-ubsan
 stage "thread sanitizer" sanitized tsan
 stage "fuzzers" fuzzed
-stage "kills, long form" env CROSSCUT_LONG=1 .venv/bin/python -m pytest -q tests/endtoend -k kill
+stage "kills, long form" killed
 
 printf '\nchecks: %d passed, %d failed\n' $((stages - failed)) "$failed"
 [ "$failed" -eq 0 ]

@@ -1,15 +1,15 @@
 // Ring, recorder, clock and names without a session: a ring of their own, no drain but one that the
 // test starts.
-#include <gtest/gtest.h>
-
 #include <errno.h>
 #include <fcntl.h>
+#include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <thread>
@@ -53,7 +53,8 @@ class CollectTest : public testing::Test {
 
   // Rings stay mapped: threads of other tests may hold positions in them.
   ChunkRing* NewRing(uint64_t chunks) {
-    auto* ring = new ChunkRing;
+    static std::vector<std::unique_ptr<ChunkRing>> rings;
+    ChunkRing* ring = rings.emplace_back(std::make_unique<ChunkRing>()).get();
     EXPECT_EQ(ring->Create((dir_ + "/ring").c_str(), chunks), 0);
     std::filesystem::remove(dir_ + "/ring");
     return ring;

@@ -1,10 +1,9 @@
 // Runs faults_program in a directory of its own and reads what it recorded.
 #pragma once
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -101,13 +100,14 @@ class Faults : public testing::Test {
   std::vector<pid_t> pids_;
 };
 
-// CROSSCUT_LONG=1 selects the long forms.
-inline bool Long() {
-  const char* text = getenv("CROSSCUT_LONG");
-  return text != nullptr && *text != '\0' && *text != '0';
-}
-inline std::string Count(const char* short_form, const char* long_form) {
-  return Long() ? long_form : short_form;
-}
+// Sanitizers are slow, keep memory of their own and write about deaths by signal.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool kSanitized = true;
+#else
+inline constexpr bool kSanitized = false;
+#endif
+
+// How often something is done: in full, or under a sanitizer.
+inline uint64_t Count(uint64_t full, uint64_t sanitized) { return kSanitized ? sanitized : full; }
 
 }  // namespace crosscut::faults

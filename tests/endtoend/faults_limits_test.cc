@@ -43,9 +43,7 @@ class Capped : public Faults, public testing::WithParamInterface<bool> {};
 TEST_P(Capped, SixtyFourThreads_StayWithinTheCapAndFivePercent) {
   const bool held = GetParam();
   if (held) NEEDS_FAULT_POINTS();
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "sanitizers take memory of their own";
-#endif
+  if (kSanitized) GTEST_SKIP() << "sanitizers take memory of their own";
   const Outcome outcome = Run({"cap", run_, "16", "20000"}, {held ? kHeld : "CROSSCUT_FAULT="});
   ASSERT_EQ(outcome.status, 0) << outcome.err;
   const long peak_kib = std::stol(outcome.out);
@@ -108,7 +106,7 @@ TEST_F(Faults, ARingDirectoryThatIsNotThere_MovesTheRingToTheRunDirectory) {
 }
 
 TEST_F(Faults, ProgramsRunByVforkAndPosixSpawn_DisturbNoThread) {
-  const Outcome outcome = Run({"spawns", run_, Count("100", "2000")});
+  const Outcome outcome = Run({"spawns", run_, std::to_string(Count(2000, 100))});
   ASSERT_EQ(outcome.status, 0) << outcome.err;
   const Audit audit = ReadRun(run_);
   ASSERT_EQ(audit.error, "");
