@@ -59,7 +59,7 @@ def _in_child() -> None:
         return
     try:
         if not _record.active():
-            leave_note(_record.error())
+            leave_note(_record.error() or "no session opened after fork()")
             return
         _record.meta("start_method", _method)
         if "CROSSCUT_RUN" in os.environ:

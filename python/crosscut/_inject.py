@@ -24,10 +24,10 @@ def install() -> None:
     _installed = True
     try:
         if _record.__name__ != "crosscut._record":
-            _forks.leave_note(crosscut.error())
+            _forks.leave_note(crosscut.error() or "crosscut._record is missing")
             return
         if _record.start() != 0 and not _record.active():
-            _forks.leave_note(_record.error())
+            _forks.leave_note(_record.error() or "the session did not open")
             return
         _state_identity()
         _forks.watch()

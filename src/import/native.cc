@@ -26,6 +26,7 @@ class NativeImport {
   void TellDamage(const format::ProcessReader& reader, const NativeEvents& events,
                   const NativeSession& session);
   void LinkParents();
+  void FindReplaced();
   void NameTheRest();
 
   trace::Builder builder_;
@@ -135,6 +136,22 @@ void NativeImport::LinkParents() {
   }
 }
 
+// An image that exec replaced ends without a word: the next image of the same process tells.
+void NativeImport::FindReplaced() {
+  const trace::StringId end = builder_.Text("end"), exec = builder_.Text("exec");
+  for (const auto& [next, key] : parent_keys_) {
+    if (builder_.process(next).start_method != exec) continue;
+    const auto found = by_key_.find(key);
+    if (found == by_key_.end() || found->second == next) continue;
+    trace::Process& replaced = builder_.process(found->second);
+    if (replaced.pid != builder_.process(next).pid) continue;
+    replaced.meta.emplace_back(end, exec);
+    if (!EndedUnexplained(builder_.trace(), replaced)) continue;
+    replaced.complete = true;
+    replaced.why_incomplete = builder_.Text("");
+  }
+}
+
 void NativeImport::NameTheRest() {
   for (trace::Process& process : builder_.trace().processes) {
     for (const char* key : {"argv0", "executable"}) {
@@ -149,6 +166,7 @@ void NativeImport::NameTheRest() {
 
 Result<trace::Trace> NativeImport::Finish(const format::RunReader& run) {
   LinkParents();
+  FindReplaced();
   NameTheRest();
   if (run.run_json().empty()) gaps_.push_back("run.json is missing: the command is not known.");
   trace::Trace trace = builder_.Finish();

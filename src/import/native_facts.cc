@@ -34,6 +34,9 @@ void TakeSource(trace::Builder* builder, std::string_view key, std::string_view 
   if (field == "message") at->message = text;
 }
 
+constexpr const char* kUnexplained =
+    "it ended without stopping (killed, aborted, or replaced by exec)";
+
 std::string WhyIncomplete(const format::ProcessInfo& info, const NativeSession& session) {
   if (!info.problem.empty()) return info.problem;
   for (auto edge = session.edges.rbegin(); edge != session.edges.rend(); ++edge) {
@@ -48,10 +51,14 @@ std::string WhyIncomplete(const format::ProcessInfo& info, const NativeSession& 
   }
   if (info.complete()) return "";
   if (info.liveness == base::Liveness::kAlive) return "it is still running";
-  return "it ended without stopping (killed, aborted, or replaced by exec)";
+  return kUnexplained;
 }
 
 }  // namespace
+
+bool EndedUnexplained(const trace::Trace& trace, const trace::Process& process) {
+  return trace.text(process.why_incomplete) == kUnexplained;
+}
 
 void FillProcess(trace::Builder* builder, const format::ProcessInfo& info,
                  const NativeSession& session, trace::Process* process) {

@@ -18,6 +18,7 @@
 #include "src/format/reap.h"
 #include "src/verbs/record_environment.h"
 #include "src/verbs/record_process.h"
+#include "src/verbs/ring_watch.h"
 
 extern char** environ;
 
@@ -286,7 +287,9 @@ Result<RecordOutcome> Record(const RecordOptions& given) {
     talk(file + " " + obstacle + ": Crosscut cannot get into it and records only its children");
   }
 
-  Result<CommandEnd> end = RunCommand(options.command, prepared.variables);
+  RingWatch rings(options.run_dir);
+  Result<CommandEnd> end =
+      RunCommand(options.command, prepared.variables, [&rings] { rings.Look(); });
   if (!end.ok()) return end.status();
   if (end->exec_errno != 0) {
     talk(options.command[0] + ": " + strerror(end->exec_errno));

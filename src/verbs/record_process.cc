@@ -63,7 +63,8 @@ void MirrorStop(int stop_signal, bool from_terminal) {
 
 class Waiter {
  public:
-  explicit Waiter(pid_t child) : child_(child) {}
+  Waiter(pid_t child, const std::function<void()>& each_second)
+      : child_(child), each_second_(each_second) {}
 
   int UntilEnd() {
     sigset_t waited;
@@ -73,8 +74,11 @@ class Waiter {
     int status = 0;
     while (!Ended(&status)) {
       siginfo_t info;
-      const int signal = sigwaitinfo(&waited, &info);
+      const struct timespec second = {1, 0};
+      const int signal =
+          each_second_ ? sigtimedwait(&waited, &info, &second) : sigwaitinfo(&waited, &info);
       if (signal > 0 && signal != SIGCHLD) Pass(signal, info.si_code <= 0);
+      if (signal < 0 && errno == EAGAIN) each_second_();
     }
     return status;
   }
@@ -99,13 +103,15 @@ class Waiter {
   }
 
   const pid_t child_;
+  const std::function<void()>& each_second_;
   bool terminal_stop_ = false;
 };
 
 }  // namespace
 
 Result<CommandEnd> RunCommand(const std::vector<std::string>& argv,
-                              const std::vector<std::string>& environment) {
+                              const std::vector<std::string>& environment,
+                              const std::function<void()>& each_second) {
   std::vector<char*> arguments = Pointers(argv);
   std::vector<char*> variables = Pointers(environment);
   int report[2];
@@ -128,7 +134,7 @@ Result<CommandEnd> RunCommand(const std::vector<std::string>& argv,
     got = read(report[0], &end.exec_errno, sizeof end.exec_errno);
   } while (got < 0 && errno == EINTR);
   close(report[0]);
-  end.wait_status = Waiter(end.pid).UntilEnd();
+  end.wait_status = Waiter(end.pid, each_second).UntilEnd();
   return end;
 }
 

@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -20,8 +21,10 @@ struct CommandEnd {
 // Starts `argv` with exactly `environment` ("NAME=value") and waits for its end. Signals that the
 // terminal sends reach the command without us; those that a process sends to us alone are passed
 // on. When the command stops for job control, this process stops too. Blocks the signals it
-// passes on and leaves them blocked. Fails where no process can be made.
+// passes on and leaves them blocked. `each_second` (may be empty) is called about that often while
+// it waits. Fails where no process can be made.
 Result<CommandEnd> RunCommand(const std::vector<std::string>& argv,
-                              const std::vector<std::string>& environment);
+                              const std::vector<std::string>& environment,
+                              const std::function<void()>& each_second = {});
 
 }  // namespace crosscut::verbs
