@@ -263,10 +263,11 @@ TEST(Gaps, NameLossesIncompleteProcessesAndUncheckedCorrection) {
   const Context context(trace);
   EXPECT_THAT(Gaps(trace, context),
               ElementsAre("The importer's own.", "Process p1 is incomplete: killed.",
-                          "12 events of process p1 are missing (full), between 2.000 s and 3.500 s "
+                          "12 events of p1 are missing (full), between 2.000 s and 3.500 s "
                           "after its start.",
-                          "2 spans had no end and end with their track.",
-                          HasSubstr("not checked by control steps (0 of 20 blocks")));
+                          "2 spans were still open when their threads' recording ended; they count "
+                          "until then.",
+                          HasSubstr("not checked against control steps (0 of 20 blocks")));
 }
 
 }  // namespace

@@ -169,6 +169,7 @@ TEST(WorkedCases, T4ThreeProcessesShareADevice) {
     EXPECT_EQ(shares[static_cast<int>(Share::kDevice)], want[p][2]);
   }
   const auto cells = ComputeConcurrency(trace, NameCodes(trace));
+  EXPECT_EQ(cells.size(), 10u);  // sets of processes alone; 15 regions where layers count too
   EXPECT_EQ(ByDeviceCount(cells), (std::map<size_t, int64_t>{{0, 35}, {1, 51}, {2, 14}}));
   std::map<size_t, int64_t> by_host;
   int64_t host_only = 0, both = 0;

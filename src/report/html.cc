@@ -51,6 +51,9 @@ constexpr TableView kViews[] = {
      "wall_ns", false},
     {"steps", "Steps", "One pass of the main loop each. In control steps the probes are off.",
      nullptr, false},
+    {"step_summary", "Kinds of steps",
+     "Steps of one kind together; control steps are counted and are in no time here.", nullptr,
+     false},
     {"step_layers", "Steps by layer", "What each step was made of, by set of layers.", nullptr,
      false},
     {"processes", "Processes", "Every process of the run, with the window that was recorded.",
@@ -132,11 +135,21 @@ std::string TitleHtml(const ReportData& data) {
   return out + "</header>\n";
 }
 
+std::string CellsLeftOut(const ReportData& data) {
+  const Table* overlap = data.Find("overlap");
+  if (overlap == nullptr || overlap->rows() <= kMaxPageCells) return "";
+  return "<p class=\"note\">The bars are made of the " +
+         FormatCount(static_cast<int64_t>(kMaxPageCells)) + " largest of " +
+         FormatCount(static_cast<int64_t>(overlap->rows())) +
+         " cells; <code>crosscut table RUN overlap</code> has all of them.</p>";
+}
+
 std::string ChartsHtml(const ReportData& data) {
   std::string out =
       "<noscript><p class=\"note\">The charts need scripts; every number stands in the tables "
       "below.</p></noscript>\n<section id=\"time\" class=\"chart\" hidden>"
-      "<h2>Where the time went</h2></section>\n";
+      "<h2>Where the time went</h2>" +
+      CellsLeftOut(data) + "</section>\n";
   if (!data.timeline.processes.empty()) {
     out += "<section id=\"timeline\" class=\"chart\" hidden><h2>Timeline</h2></section>\n";
   }

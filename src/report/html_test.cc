@@ -29,6 +29,7 @@ using analyze::Integers;
 using analyze::Table;
 using analyze::Texts;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 size_t Count(const std::string& text, const std::string& part) {
   size_t count = 0;
@@ -323,6 +324,22 @@ TEST(HtmlJson, ThinsStepsToTheSlowestAndFastestOfEachGroup) {
                               json.find("\"end_ns\"") - json.find("\"begin_ns\"")),
                   ","),
             kMaxPageSteps + 1);
+}
+
+TEST(Html, SaysWhenTheBarsLackCells) {
+  ReportData data;
+  const auto with_cells = [&](size_t cells) {
+    data.tables = {{"overlap",
+                    {{"process", Texts(cells, "p")},
+                     {"operation", Texts(cells, "o")},
+                     {"layers", Texts(cells, "python")},
+                     {"device", Integers(cells, 0)},
+                     {"ns", Integers(cells, 7)}},
+                    {}}};
+    return RenderHtml(data);
+  };
+  EXPECT_THAT(with_cells(kMaxPageCells + 1), HasSubstr("20,000 largest of 20,001 cells"));
+  EXPECT_THAT(with_cells(kMaxPageCells), Not(HasSubstr("largest of")));
 }
 
 TEST(HtmlJson, CountsTimesFromTheBeginOfTheRun) {

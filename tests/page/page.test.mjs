@@ -243,6 +243,7 @@ test("a slow step is told with its cause, and a click shows it in the timeline",
     const canvas = page.locator("canvas.steps");
     await canvas.scrollIntoViewIfNeeded();
     await canvas.focus();
+    await settle(page);  // a scroll that arrives late takes the tip away
     await page.keyboard.press("ArrowRight");
     await settle(page);
     const tip = await page.locator(".tip").innerText();

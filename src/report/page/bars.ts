@@ -16,7 +16,7 @@ interface State {
   all: Set<string>;
 }
 
-const nameOf = (bar: Bar) => bar.operation ?? bar.process;
+const nameOf = (bar: Bar) => bar.operation ?? bar.title;
 const shown = (bar: Bar) => nameOf(bar) || "(no operation)";
 
 function setName(segment: Segment): string {

@@ -1,5 +1,5 @@
 // The cells of the table `overlap` as bars: a bar per process, below it one per operation.
-import { PageData } from "./data";
+import { PageData, titleOf } from "./data";
 import { layersOf, stackOrder } from "./layers";
 
 export interface Segment {
@@ -10,7 +10,8 @@ export interface Segment {
 }
 
 export interface Bar {
-  process: string;
+  process: string;  // its key
+  title: string;
   operation: string | null;  // null: the whole process
   segments: Segment[];
   raw: number;
@@ -22,8 +23,8 @@ export interface ProcessBars {
   operations: Bar[];  // largest first
 }
 
-function emptyBar(process: string, operation: string | null): Bar {
-  return { process, operation, segments: [], raw: 0, corrected: 0 };
+function emptyBar(process: string, title: string, operation: string | null): Bar {
+  return { process, title, operation, segments: [], raw: 0, corrected: 0 };
 }
 
 function add(bar: Bar, segment: Segment): void {
@@ -60,12 +61,14 @@ export function barsOf(data: PageData): ProcessBars[] {
     const process = data.texts[cells.process[row]];
     let entry = processes.get(cells.process[row]);
     if (!entry) {
-      entry = { whole: emptyBar(process, null), operations: new Map() };
+      entry = { whole: emptyBar(process, titleOf(data, process), null), operations: new Map() };
       processes.set(cells.process[row], entry);
     }
-    const name = data.texts[cells.operation[row]];
     let bar = entry.operations.get(cells.operation[row]);
-    if (!bar) entry.operations.set(cells.operation[row], (bar = emptyBar(process, name)));
+    if (!bar) {
+      bar = emptyBar(process, entry.whole.title, data.texts[cells.operation[row]]);
+      entry.operations.set(cells.operation[row], bar);
+    }
     const raw = cells.ns[row] ?? 0;
     const segment = {
       layers: layersOf(data.texts[cells.layers[row]]),

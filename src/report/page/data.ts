@@ -6,6 +6,8 @@ export type Cells = (number | null)[];
 export interface Processes {
   rows: number;
   process: number[];
+  pid?: Cells;
+  name?: number[];
   wall_ns?: Cells;
   start_ns?: Cells;
 }
@@ -108,6 +110,16 @@ export interface PageData {
   steps?: Steps;
   outliers?: Outliers;
   timeline?: Timeline;
+}
+
+// A process as people know it, "train.py (pid 4711)", by the key that the tables name it with.
+export function titleOf(data: PageData, key: string): string {
+  const { processes, texts } = data;
+  const row = processes?.process.findIndex((text) => texts[text] === key) ?? -1;
+  if (!processes || row < 0) return key;
+  const name = texts[processes.name?.[row] ?? -1] || key;
+  const pid = processes.pid?.[row] ?? 0;
+  return pid > 0 ? `${name} (pid ${pid})` : name;
 }
 
 export function readData(): PageData {

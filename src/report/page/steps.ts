@@ -1,5 +1,5 @@
 // "Steps over time": one dot per step, the median step as a line, slow steps marked.
-import { PageData } from "./data";
+import { PageData, titleOf } from "./data";
 import { choice, el, fitCanvas } from "./dom";
 import { formatCount, formatMark, formatNs, formatPercent, roundStep } from "./format";
 import { cssColour, onThemeChange } from "./layers";
@@ -52,7 +52,9 @@ export class StepsChart {
     const bar = el("div", { class: "controls" });
     if (processes.length > 1) {
       const list = el("select", { "aria-label": "Process" });
-      for (const name of processes) list.append(el("option", { selected: name === first }, name));
+      for (const key of processes) {
+        list.append(el("option", { selected: key === first }, titleOf(this.data, key)));
+      }
       list.addEventListener("change", () => this.choose(processes[list.selectedIndex]));
       bar.append(list);
     }

@@ -58,15 +58,15 @@ export class TimelineChart {
   private controls(): HTMLElement {
     const bar = el("div", { class: "controls" });
     const go = (begin: number, end: number) => { this.view.show(begin, end); this.changed(); };
-    const { timeline } = this.view.model;
+    const { timeline, lanes } = this.view.model;
     bar.append(
       button("Whole run", () => go(timeline.begin, timeline.end)),
       button("+", () => this.zoomMiddle(0.5), { "aria-label": "Zoom in" }),
       button("\u2212", () => this.zoomMiddle(2), { "aria-label": "Zoom out" }));
     for (const detail of timeline.details) {
-      const process = timeline.processes.find((p) => p.id === detail.process);
-      const title = timeline.processes.length > 1 && process
-        ? `${detail.title} of ${process.name}: every span` : `${detail.title}: every span`;
+      const lane = lanes.find(({ process }) => process.id === detail.process);
+      const title = lanes.length > 1 && lane
+        ? `${detail.title} of ${lane.title}: every span` : `${detail.title}: every span`;
       const show = () => go(detail.begin, detail.end);
       bar.append(button(detail.title, show, { class: "detail", title }));
     }

@@ -96,7 +96,7 @@ function drawLabel(frame: Frame, row: Row, view: View, top: number): void {
     context.font = font(12.5, 600);
     const mark = view.folded.has(row.lane) ? "\u25b8" : "\u25be";
     context.fillText(mark, 6, middle);
-    context.fillText(fit(context, row.lane.process.name, gutter - 28), 20, middle);
+    context.fillText(fit(context, row.lane.title, gutter - 28), 20, middle);
     return;
   }
   const { track } = row.lane.tracks[row.track];

@@ -45,11 +45,11 @@ function findStep(row: Row, at: number, tolerance: number): Found | null {
   if (pause) {
     const [begin, end] = pause;
     const lines: Lines = [["", "recording was paused here"], ["for", formatNs(end - begin)]];
-    return { row, begin, end, depth: -1, title: process.name, lines };
+    return { row, begin, end, depth: -1, title: row.lane.title, lines };
   }
   if (at < process.begin || at > process.end) return null;
   return {
-    row, begin: process.begin, end: process.end, depth: -1, title: process.name,
+    row, begin: process.begin, end: process.end, depth: -1, title: row.lane.title,
     lines: [["lived", formatNs(process.end - process.begin)],
       ["threads", formatCount(row.lane.tracks.length)]],
   };

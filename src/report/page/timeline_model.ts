@@ -1,5 +1,5 @@
 // The timeline's data, unpacked for drawing and looking up by time.
-import { Detail, Level, PageData, Timeline, TimelineProcess, Track } from "./data";
+import { Detail, Level, PageData, Timeline, TimelineProcess, titleOf, Track } from "./data";
 import { layerNames } from "./layers";
 
 export interface Tiles {
@@ -37,6 +37,7 @@ export interface StepMark {
 
 export interface Lane {
   process: TimelineProcess;
+  title: string;
   steps: StepMark[];
   tracks: { track: Track; levels: Tiles[] }[];
 }
@@ -137,6 +138,7 @@ export function modelOf(data: PageData, timeline: Timeline): Model {
   const steps = stepsByProcess(data);
   const lanes = timeline.processes.map((process) => ({
     process,
+    title: titleOf(data, process.name),
     steps: steps.get(process.name) ?? [],
     tracks: process.tracks.map((track) => ({ track, levels: track.levels.map(unpackLevel) })),
   }));
