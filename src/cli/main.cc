@@ -36,6 +36,16 @@ int Print(std::string_view text, bool incomplete) {
   return incomplete ? kUnreadable : kGood;
 }
 
+namespace {
+
+bool HasVerb(const CLI::App& app, std::string_view name) {
+  const auto verbs = app.get_subcommands([](const CLI::App*) { return true; });
+  return std::any_of(verbs.begin(), verbs.end(),
+                     [&](const CLI::App* verb) { return verb->get_name() == name; });
+}
+
+}  // namespace
+
 int Main(int argc, char** argv) {
   CLI::App app{
       "Crosscut tells where a machine-learning program's wall time goes.\n\n"
@@ -45,6 +55,9 @@ int Main(int argc, char** argv) {
   app.set_version_flag("--version", CROSSCUT_VERSION);
   app.require_subcommand(1);
   app.get_formatter()->column_width(34);
+  app.footer(
+      "record ends as its command ends. The others end with 0 if all is well, 1 for a finding,\n"
+      "2 for a wrong command line, 3 for an input that is unreadable or incomplete.");
   Run run;
   char** const dashes = std::find_if(argv, argv + argc,
                                      [](const char* word) { return std::strcmp(word, "--") == 0; });
@@ -55,6 +68,10 @@ int Main(int argc, char** argv) {
   AddExport(&app, &run);
   AddInfo(&app, &run);
   AddDoctor(&app, &run);
+  if (argc > 1 && *argv[1] != '-' && !HasVerb(app, argv[1])) {
+    Talk(std::string("no verb ") + argv[1] + "; see crosscut --help");
+    return kUsage;
+  }
   try {
     app.parse(static_cast<int>(dashes - argv), argv);
   } catch (const CLI::ParseError& error) {

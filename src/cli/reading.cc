@@ -27,6 +27,22 @@ const std::map<std::string, verbs::ReportFormat> kReportFormats = {
 const std::map<std::string, verbs::TableFormat> kTableFormats = {
     {"csv", verbs::TableFormat::kCsv}, {"json", verbs::TableFormat::kJson}};
 
+// Takes one of the names and says which there are where it is none of them.
+template <class Format>
+CLI::Validator OneOf(const std::map<std::string, Format>& names) {
+  const auto check = [&names](std::string& text) -> std::string {
+    const auto found = names.find(text);
+    if (found != names.end()) {
+      text = std::to_string(static_cast<int>(found->second));
+      return "";
+    }
+    std::string known;
+    for (const auto& [name, format] : names) known += (known.empty() ? "" : ", ") + name;
+    return "no format " + text + "; there are " + known;
+  };
+  return {check, ""};
+}
+
 // A reader that goes away must not end us by a signal.
 void IgnorePipes() { std::signal(SIGPIPE, SIG_IGN); }
 
@@ -84,10 +100,11 @@ int RunReport(const ReportArgs& args) {
 void AddReport(CLI::App* app, Run* run) {
   auto args = std::make_shared<ReportArgs>();
   CLI::App* verb = app->add_subcommand("report", "Tell where the time went");
-  verb->add_option("INPUT", args->inputs, "run directory, or a file that `import` knows")
-      ->required();
+  verb->add_option("INPUT", args->inputs, "run directory, as record makes it")
+      ->required()
+      ->option_text("...");
   verb->add_option("--format", args->format, "text (default), markdown, json or html")
-      ->transform(CLI::CheckedTransformer(kReportFormats).description(""))
+      ->transform(OneOf(kReportFormats))
       ->option_text("FORMAT");
   verb->add_option("-o", args->file, "write to this file instead of stdout")->option_text("FILE");
   verb->callback([=] { *run = [=] { return RunReport(*args); }; });
@@ -100,10 +117,12 @@ void AddTable(CLI::App* app, Run* run) {
   };
   auto args = std::make_shared<Args>();
   CLI::App* verb = app->add_subcommand("table", "Print one table; without NAME, list them");
-  verb->add_option("INPUT", args->input, "run directory or file")->required();
-  verb->add_option("NAME", args->name, "which table");
+  verb->add_option("INPUT", args->input, "run directory, as record makes it")
+      ->required()
+      ->option_text(" ");
+  verb->add_option("NAME", args->name, "which table")->option_text(" ");
   verb->add_option("--format", args->format, "csv (default) or json")
-      ->transform(CLI::CheckedTransformer(kTableFormats).description(""))
+      ->transform(OneOf(kTableFormats))
       ->option_text("FORMAT");
   verb->callback([=] {
     *run = [=]() -> int {
@@ -122,7 +141,9 @@ void AddExport(CLI::App* app, Run* run) {
   };
   auto args = std::make_shared<Args>();
   CLI::App* verb = app->add_subcommand("export", "Write a file for another tool");
-  verb->add_option("INPUT", args->input, "run directory or file")->required();
+  verb->add_option("INPUT", args->input, "run directory, as record makes it")
+      ->required()
+      ->option_text(" ");
   verb->add_option("--to", args->to, "format:\n" + verbs::ListFormats())
       ->required()
       ->option_text("FORMAT");
@@ -142,7 +163,9 @@ void AddExport(CLI::App* app, Run* run) {
 void AddInfo(CLI::App* app, Run* run) {
   auto input = std::make_shared<std::string>();
   CLI::App* verb = app->add_subcommand("info", "Tell what an input is and holds");
-  verb->add_option("INPUT", *input, "run directory or file")->required();
+  verb->add_option("INPUT", *input, "run directory, as record makes it")
+      ->required()
+      ->option_text(" ");
   verb->callback([=] {
     *run = [=]() -> int {
       IgnorePipes();
