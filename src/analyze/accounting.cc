@@ -5,9 +5,9 @@
 namespace crosscut::analyze {
 namespace {
 
-// By calibration alone: the bounds of all probes on the critical path, relative to their sum.
-Scale Calibrated(const trace::Process& process, const NameCodes& names,
-                 const ProcessOverlap& overlap) {
+// The bounds of all probes on the critical path, relative to their sum.
+Calibration Calibrated(const trace::Process& process, const NameCodes& names,
+                       const ProcessOverlap& overlap) {
   double middle = 0, low = 0, high = 0;
   for (const trace::ProbeCost& cost : process.probes) {
     for (size_t i = 1; i < names.probes.size(); ++i) {
@@ -20,7 +20,7 @@ Scale Calibrated(const trace::Process& process, const NameCodes& names,
     }
   }
   if (middle <= 0) return {};
-  return {1, std::clamp(low / middle, 0.0, 1.0), std::max(1.0, high / middle)};
+  return {std::clamp(low / middle, 0.01, 1.0), std::clamp(high / middle, 1.0, 100.0)};
 }
 
 ProcessAccount Account(const trace::Trace& trace, const Accounting& a, uint32_t process) {

@@ -37,12 +37,17 @@ inline constexpr int kMinBlocks = 20;
 // `steps` in order of time. Deterministic.
 Inflation MeasureInflation(const std::vector<StepSample>& steps);
 
-// What multiplies the probes' calibrated cost.
+// What multiplies the probes' calibrated cost, with its 95 % interval.
 struct Scale {
-  double value = 1, low = 1, high = 1;  // never negative
+  double value = 1, low = 1, high = 1;  // above 0
 };
-// `calibrated`: the scale's interval by calibration alone, used where nothing was checked.
-Scale ScaleOf(const Inflation& inflation, const Scale& calibrated);
+// 95 % bounds of the calibrated cost of a process's probes, relative to it: low <= 1 <= high.
+struct Calibration {
+  double low = 1, high = 1;
+};
+// From the control steps, where they were compared, and from how far programs usually are from
+// their calibration (docs/decisions/0002-scale-from-both.md).
+Scale ScaleOf(const Inflation& inflation, const Calibration& calibration);
 
 // raw - estimate, cell by cell.
 struct Correction {

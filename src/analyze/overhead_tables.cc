@@ -96,7 +96,7 @@ Table OverheadTable(const trace::Trace& trace, const Context& context) {
 Table OverheadCheckTable(const trace::Trace& trace, const Context& context) {
   Texts process, message;
   Integers checked, control, control_blocks, profiled, profiled_blocks, step, control_step;
-  Reals ratio, low, high, scale, scale_low, scale_high;
+  Reals ratio, low, high, scale, scale_low, scale_high, cost, cost_low, cost_high;
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
     if (trace.processes[p].steps.empty()) continue;
     const Inflation& i = context.accounting().processes[p].inflation;
@@ -114,6 +114,11 @@ Table OverheadCheckTable(const trace::Trace& trace, const Context& context) {
     scale.push_back(s.value);
     scale_low.push_back(s.low);
     scale_high.push_back(s.high);
+    for (auto [column, value] :
+         {std::pair{&cost, s.value}, {&cost_low, s.low}, {&cost_high, s.high}}) {
+      const double ours = i.timed_ns + value * i.estimated_ns;
+      column->push_back(i.checked ? ours / i.step_ns : std::nan(""));
+    }
     step.push_back(i.checked ? std::llround(i.step_ns) : kMissing);
     control_step.push_back(i.checked ? std::llround(i.control_step_ns) : kMissing);
   }
@@ -125,7 +130,8 @@ Table OverheadCheckTable(const trace::Trace& trace, const Context& context) {
                    MakeColumn("inflation_low", low), MakeColumn("inflation_high", high),
                    MakeColumn("scale", scale), MakeColumn("scale_low", scale_low),
                    MakeColumn("scale_high", scale_high), MakeColumn("step_ns", step),
-                   MakeColumn("control_step_ns", control_step));
+                   MakeColumn("control_step_ns", control_step), MakeColumn("cost", cost),
+                   MakeColumn("cost_low", cost_low), MakeColumn("cost_high", cost_high));
 }
 
 }  // namespace crosscut::analyze

@@ -14,7 +14,8 @@ namespace crosscut::analyze {
 Table OverheadTable(const trace::Trace& trace, const Context& context);
 // One row per process with steps: process, checked, message, control_steps, control_blocks,
 // profiled_steps, profiled_blocks, inflation, inflation_low, inflation_high (profiled / control),
-// scale, scale_low, scale_high (of the calibrated costs), step_ns, control_step_ns (typical steps).
+// scale, scale_low, scale_high (of the calibrated costs), step_ns, control_step_ns (typical steps),
+// cost, cost_low, cost_high (what is subtracted from a typical profiled step, as a part of it).
 Table OverheadCheckTable(const trace::Trace& trace, const Context& context);
 
 }  // namespace crosscut::analyze

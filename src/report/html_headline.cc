@@ -103,20 +103,21 @@ std::string ShareSentence(const ReportData& data, const MainProcess& main) {
   return out + ". ";
 }
 
-// Measured against control steps: the ratio's excess over 1 with half the width of its interval.
+// Measured against control steps: our part of a step, with half the width of its interval.
 std::string CheckedCost(const ReportData& data, const MainProcess& main) {
   const Table* table = data.Find("overhead_check");
   const auto* processes = Find<Texts>(table, "process");
-  const auto* ratio = Find<Reals>(table, "inflation");
-  const auto* low = Find<Reals>(table, "inflation_low");
-  const auto* high = Find<Reals>(table, "inflation_high");
-  if (processes == nullptr || ratio == nullptr || low == nullptr || high == nullptr) return "";
-  for (size_t row = 0; row < ratio->size(); ++row) {
-    if ((*processes)[row] != main.key || !std::isfinite((*ratio)[row])) continue;
-    return "Crosscut itself made steps slower by " +
-           Number(FormatPercent((*ratio)[row] - 1, 1, true) + " ± " +
+  const auto* cost = Find<Reals>(table, "cost");
+  const auto* low = Find<Reals>(table, "cost_low");
+  const auto* high = Find<Reals>(table, "cost_high");
+  if (processes == nullptr || cost == nullptr || low == nullptr || high == nullptr) return "";
+  for (size_t row = 0; row < cost->size(); ++row) {
+    if ((*processes)[row] != main.key || !std::isfinite((*cost)[row])) continue;
+    return "Crosscut itself took " +
+           Number(FormatPercent((*cost)[row], 1, true) + " ± " +
                   FormatPercent(((*high)[row] - (*low)[row]) / 2, 1, true)) +
-           ", measured against control steps; <i>corrected</i> times are without that.";
+           " of each step, measured against control steps; <i>corrected</i> times are without "
+           "that.";
   }
   return "";
 }

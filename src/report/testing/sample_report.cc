@@ -322,7 +322,10 @@ class Sample {
              {"control_steps", Integers{63}},
              {"inflation", analyze::Reals{1.021}},
              {"inflation_low", analyze::Reals{1.015}},
-             {"inflation_high", analyze::Reals{1.027}}},
+             {"inflation_high", analyze::Reals{1.027}},
+             {"cost", analyze::Reals{0.0206}},
+             {"cost_low", analyze::Reals{0.0147}},
+             {"cost_high", analyze::Reals{0.0263}}},
             {}};
   }
   Table Drops() {
