@@ -448,17 +448,19 @@ void Drain::CollectOpen() {
   open_count_ = 0;
   const uint32_t room = options_.ring->chunk_count();
   Recorder::Get().ForEachOpenChunk([&](uint64_t* chunk) {
-    if (open_count_ == room || chunk[format::kChunkTrack] == 0) return;
+    const uint64_t state = format::RingLoad(chunk[format::kChunkState]);
+    if (open_count_ == room || format::ChunkState(state) != format::kChunkActive) return;
+    if (chunk[format::kChunkTrack] == 0) return;
     const auto end = static_cast<uint32_t>(format::PublishedEnd(chunk, DrainedTo(chunk)));
-    open_[open_count_++] = {chunk, end};
+    open_[open_count_++] = {chunk, state, end};
   });
 }
 
+// Not what has become full since: it may even be written, recycled and claimed for another fill.
 void Drain::FlushOpen() {
   for (uint32_t i = 0; i < open_count_; ++i) {
     uint64_t* chunk = open_[i].chunk;
-    const uint64_t state = format::RingLoad(chunk[format::kChunkState]);
-    if (format::ChunkState(state) != format::kChunkActive) continue;
+    if (format::RingLoad(chunk[format::kChunkState]) != open_[i].state) continue;
     AppendPart(chunk, DrainedTo(chunk), open_[i].end);
   }
 }

@@ -95,6 +95,7 @@ class Drain {
   uint32_t kept_count_ = 0;
   struct Open {
     uint64_t* chunk;
+    uint64_t state;  // names the fill
     uint32_t end;
   };
   Open* open_ = nullptr;

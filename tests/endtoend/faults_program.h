@@ -23,7 +23,9 @@ bool Start(const crosscut_options& options);
 long CountIn(const char* path);
 long StatusOf(const char* key);
 
-// faults_program_limits.cc: bursts, caps, exec, memory; 97 where `mode` is none of them.
+// faults_program_limits.cc: bursts, caps, exec, memory; then SessionModes.
 int MoreModes(const std::string& mode, char** arguments);
+// faults_program_sessions.cc: the edges of sessions; 97 where `mode` is none of them.
+int SessionModes(const std::string& mode, char** arguments);
 
 }  // namespace crosscut::faults

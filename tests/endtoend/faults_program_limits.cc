@@ -189,7 +189,7 @@ int MoreModes(const std::string& mode, char** arguments) {
   if (mode == "spawns") return Spawns(arguments);
   if (mode == "chain") return Chain(arguments);
   if (mode == "names") return LongNames(arguments);
-  return 97;
+  return SessionModes(mode, arguments);
 }
 
 }  // namespace crosscut::faults
