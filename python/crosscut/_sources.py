@@ -33,9 +33,12 @@ def report_failure(name: str, error: BaseException) -> None:
 
 
 def wanted(name: str) -> bool:
-    """Whether CROSSCUT_SOURCES (names joined by commas; unset: all) has `name`."""
-    chosen = os.environ.get("CROSSCUT_SOURCES", "")
-    return not chosen or name in [word.strip() for word in chosen.split(",")]
+    """Whether CROSSCUT_SOURCES (names joined by commas; unset: all) has `name`. The automatic
+    operations are no probes of their own worth leaving out: any list but "none" has them."""
+    chosen = [word.strip() for word in os.environ.get("CROSSCUT_SOURCES", "").split(",") if word]
+    if name == "operations":
+        return chosen != ["none"]
+    return not chosen or name in chosen
 
 
 def activate(python: str) -> None:
@@ -45,9 +48,10 @@ def activate(python: str) -> None:
         return
     _active = True
     try:
+        _hooks.after_import("threading", _name_threads)
         if python != "off":
             _activate_boundary(python)
-        if wanted("pytorch"):
+        if wanted("operations"):
             _hooks.after_import("torch", _adapt_torch)
         _wrap_named(os.environ.get("CROSSCUT_WRAP", ""))
     except Exception as error:
@@ -69,6 +73,12 @@ def _activate_boundary(python: str) -> None:
             pycalls.start_calls()
     except Exception as error:
         report_failure("pycalls", error)
+
+
+def _name_threads(module: ModuleType) -> None:
+    from crosscut import _threads
+
+    _threads.adapt(module)
 
 
 def _patch(module: ModuleType) -> None:

@@ -73,7 +73,11 @@ void AddRecord(CLI::App* app, Run* run, std::vector<std::string> command) {
   options->command = std::move(command);
   CLI::App* verb = app->add_subcommand("record", "Run a command and record it: record -- COMMAND");
   verb->add_option("-o", options->run_dir, "run directory to make")->option_text("DIR");
-  verb->add_option("--sources", options->sources, "what to record, by names joined with commas")
+  verb->add_option("--sources", options->sources,
+                   "which sources of spans to record, by names joined with commas; default\n"
+                   "all. pytorch: operators and autograd. operations: data, forward, backward,\n"
+                   "optimizer and the steps, without an edit; they are part of any list.\n"
+                   "none: only what the program marks (and Python: see --python)")
       ->option_text("LIST");
   verb->add_option("--python", options->python,
                    "off, boundary (default: where Python calls native code) or calls (every\n"

@@ -1,6 +1,7 @@
 #include "src/import/native_events.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 namespace crosscut::import {
 namespace {
@@ -212,6 +213,31 @@ void NativeEvents::Finish(int64_t process_end_ns) {
     trace::Track& track = thread.track->track();
     if (track.main && track.name.value == trace::StringId::None().value) {
       track.name = builder_->Text("main");
+    }
+  }
+  NameThreads();
+}
+
+// Systems use thread ids again: a name belongs to the first thread of its id that had not ended,
+// and the last one told is the one that stays.
+void NativeEvents::NameThreads() {
+  std::unordered_map<int64_t, std::vector<trace::Track*>> of_id;
+  for (auto& [id, thread] : threads_) {
+    trace::Track& track = thread.track->track();
+    of_id[track.os_id].push_back(&track);
+  }
+  for (auto& [os_id, tracks] : of_id) {
+    std::sort(tracks.begin(), tracks.end(),
+              [](const trace::Track* a, const trace::Track* b) { return a->end_ns < b->end_ns; });
+  }
+  for (const NativeSession::ThreadName& told : session_->thread_names) {
+    const auto found = of_id.find(told.os_id);
+    if (found == of_id.end()) continue;
+    const int64_t at = clock_->ToNs(told.tick);
+    for (trace::Track* track : found->second) {
+      if (track->end_ns < at) continue;
+      track->name = builder_->Text(told.name);
+      break;
     }
   }
 }

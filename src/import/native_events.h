@@ -56,6 +56,7 @@ class NativeEvents {
   void BeginThread(Thread* thread, int64_t at, Words payload);
   void Lose(Thread* thread, Words payload);
   void GoOn(Thread* thread, const format::WordBatch& batch);
+  void NameThreads();
   trace::NameId NameOf(uint64_t id);
 
   trace::Builder* builder_;

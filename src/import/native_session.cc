@@ -1,6 +1,7 @@
 #include "src/import/native_session.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 
 namespace crosscut::import {
@@ -75,8 +76,7 @@ class SessionWalk {
         break;
       case format::kMeta: {
         const size_t key_words = (payload[0] + 7) / 8;
-        session_->meta.emplace_back(Bytes(payload, 3, payload[0]),
-                                    Bytes(payload, 3 + key_words, payload[1]));
+        TakeMeta(tick, Bytes(payload, 3, payload[0]), Bytes(payload, 3 + key_words, payload[1]));
         break;
       }
       case format::kAnchor: {
@@ -98,6 +98,17 @@ class SessionWalk {
       case format::kResume: session_->edges.push_back({tick, code, 0}); break;
       default: break;
     }
+  }
+
+  void TakeMeta(uint64_t tick, std::string_view key, std::string_view value) {
+    constexpr std::string_view kThread = "thread:";
+    if (!key.starts_with(kThread)) {
+      session_->meta.emplace_back(key, value);
+      return;
+    }
+    int64_t os_id = 0;
+    std::from_chars(key.data() + kThread.size(), key.data() + key.size(), os_id);
+    session_->thread_names.push_back({tick, os_id, std::string(value)});
   }
 
   trace::Builder* builder_;

@@ -37,6 +37,12 @@ struct NativeSession {
   };
   std::vector<Cost> costs;
   std::vector<std::pair<std::string, std::string>> meta;
+  struct ThreadName {
+    uint64_t tick;
+    int64_t os_id;
+    std::string name;
+  };
+  std::vector<ThreadName> thread_names;    // facts "thread:<os id>", which are not in `meta`
   uint64_t first_tick = 0, last_tick = 0;  // of all session words; 0 where there are none
   uint64_t damaged_words = 0;              // that could not be understood
 

@@ -25,18 +25,13 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from crosscut import _record
+from crosscut import _record, _sources
 from crosscut.adapters import torch_build
 
 _CALL_SLOT = 128  # offset of tp_call in CPython's PyTypeObject, 3.10 to 3.13
 _LOST_AFTER = 16  # steps of another optimizer, none of the primary: the other becomes primary
 _LIBRARY = pathlib.Path(os.path.abspath(__file__)).parent.parent / "lib" / "libcrosscut_torch.so"
 _BUILD_HINT = "run: crosscut doctor --build"
-
-
-def _wanted(source: str) -> bool:
-    names = os.environ.get("CROSSCUT_SOURCES", "")
-    return not names or source in names.split(",")
 
 
 class _ThisThread(threading.local):
@@ -333,7 +328,7 @@ def install(torch: ModuleType | None = None) -> None:
         import torch  # type: ignore[no-redef]
     assert torch is not None
     version = str(torch.__version__)
-    if _wanted("operations") and _operations is None:
+    if _sources.wanted("operations") and _operations is None:
         operations = None
         try:
             operations = _Operations(torch)
@@ -344,7 +339,7 @@ def install(torch: ModuleType | None = None) -> None:
             if operations is not None:
                 operations.uninstall()
             _record.source_state("operations", version, "failed", f"{error}")
-    if _wanted("pytorch") and _shim is None:
+    if _sources.wanted("pytorch") and _shim is None:
         _add_operators(version)
 
 

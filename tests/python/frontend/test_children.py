@@ -7,7 +7,8 @@ import crosscut
 CHURN = """
 import glob, multiprocessing, os, time
 def rings(pids):
-    found = glob.glob("/dev/shm/crosscut-*.ring") + glob.glob(os.environ["CROSSCUT_RUN"] + "/*.ring")
+    found = [ring for folder in ("/dev/shm", os.environ["CROSSCUT_RUN"])
+             for ring in glob.glob(folder + "/crosscut-*.ring")]
     return [ring for ring in found if int(os.path.basename(ring).split("-")[2]) in pids]
 if __name__ == "__main__":
     context = multiprocessing.get_context("fork")
@@ -47,3 +48,28 @@ def test_an_image_that_a_signal_ends_after_exec_is_not(recorder):
     assert done.returncode == -9
     first, second = crosscut.read(recorder.run_dir).table("processes").rows()
     assert (first["complete"], second["complete"]) == (1, 0)
+
+
+def test_threads_have_the_names_that_python_gives_them(recorder):
+    recorder.python("""
+import threading, time
+from crosscut import operation
+def work(rename=None):
+    if rename:
+        threading.current_thread().name = rename
+    with operation("work"):
+        time.sleep(0.01)
+threads = [threading.Thread(target=work, name="loader"),
+           threading.Thread(target=work, args=("later",), name="sooner"),
+           threading.Thread(target=work, name="other")]
+for thread in threads:
+    thread.start()
+threads[2].name = "renamed from outside"
+for thread in threads:
+    thread.join()
+with operation("main"): pass
+""")
+    names = {row["thread"] for row in crosscut.read(recorder.run_dir).table("threads").rows()
+             if row["operation"] in ("work", "main")}
+    assert {name.split(" (")[0] for name in names} == {
+        "main", "loader", "later", "renamed from outside"}

@@ -224,6 +224,25 @@ net(x).sum().backward(); optimizer.step()
     assert "aten::uniform_" in names and "aten::addmm" not in names
 
 
+@pytest.mark.parametrize(("sources", "operators", "automatic"), [
+    ("operations", False, True), ("other", False, True), ("pytorch", True, True),
+    ("none", False, False)])
+def test_a_list_of_sources_leaves_operators_out_but_operations_only_with_none(
+        record, tmp_path, sources, operators, automatic):
+    script = tmp_path / "sources.py"
+    script.write_text(PROGRAM.replace("assert ", "") + """
+optimizer = torch.optim.SGD(net.parameters(), 0.1)
+for _ in range(3):
+    net(x).sum().backward(); optimizer.step()
+""")
+    run = record(script, flags=("--control-steps=0", f"--sources={sources}"))
+    found = operations(run)
+    assert (list(found.values()) == [{"forward": 3, "backward": 3, "optimizer": 3}]) == automatic
+    assert (found == {}) != automatic
+    assert len(list(run.table("steps").rows())) == (3 if automatic else 0)
+    assert ("aten::addmm" in set(run.table("functions")["name"])) == operators
+
+
 def test_without_the_shim_the_operations_remain_and_the_table_says_so(record, tmp_path,
                                                                       monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "empty"))

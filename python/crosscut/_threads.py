@@ -1,0 +1,44 @@
+"""Tells the recorder what Python calls its threads: at their start, and when they are renamed."""
+
+from __future__ import annotations
+
+import crosscut
+
+TYPE_CHECKING = False  # this runs at the start of every recorded process: typing is too slow
+if TYPE_CHECKING:
+    from types import ModuleType
+    from typing import Any
+
+_record = crosscut._record
+
+
+def _tell(thread: Any) -> None:
+    try:
+        number, name = thread.native_id, thread._name
+        if number is not None and name != "MainThread":
+            _record.meta(f"thread:{number}", str(name))
+    except Exception:  # a name is never worth a program's thread
+        pass
+
+
+def adapt(threading: ModuleType) -> None:
+    """Called with the module `threading` after its import."""
+    cls = threading.Thread
+    start, name = vars(cls).get("_set_native_id"), vars(cls).get("name")
+    if start is None or not isinstance(name, property) or name.fset is None:
+        return  # another implementation of threads: they stay without names
+
+    def _set_native_id(self: Any) -> None:
+        start(self)  # on the thread itself, before its function runs
+        _tell(self)
+
+    def set_name(self: Any, value: str) -> None:
+        name.fset(self, value)
+        _tell(self)
+
+    _set_native_id.__qualname__ = start.__qualname__
+    _set_native_id.__module__ = start.__module__
+    cls._set_native_id = _set_native_id
+    cls.name = property(name.fget, set_name, name.fdel, name.__doc__)
+    for thread in threading.enumerate():
+        _tell(thread)
