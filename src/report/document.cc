@@ -102,7 +102,8 @@ void AddOverhead(const ReportData& data, Document* out) {
     }
   }
   section.before.push_back(
-      "The cost of one event is measured on this machine when recording starts. \"Corrected\" "
+      "An event's cost is calibrated when recording starts, then scaled (table overhead_check). "
+      "\"Corrected\" "
       "times lack what is subtracted: the part that the main thread bore or waited for.");
   section.grid.heads = {{"kind of event", false}, {"events"},  {"cost"},
                         {"95 %: at least"},       {"at most"}, {"subtracted"}};

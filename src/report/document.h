@@ -40,7 +40,7 @@ struct DocumentOptions {
   size_t layer_columns = 4;  // of the grid "where the time went"
   size_t operations = 12;    // rows a process; the rest is summed up
   size_t processes = 3;      // with a grid of their own
-  size_t functions = 8;
+  size_t functions = 6;
   size_t outliers = 3;
 };
 
