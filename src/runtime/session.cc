@@ -226,11 +226,7 @@ void Session::MarkStop(uint64_t tick, format::StopReason reason) {
 
 // A thread with the program's descriptors must be the last one: it runs exit(), which flushes.
 void* Session::AwaitLastThread(void* self) {
-#ifdef __SANITIZE_THREAD__
-  constexpr unsigned kOurs = 4;  // its own thread besides
-#else
   constexpr unsigned kOurs = 3;  // the main thread's remains, the drain, this one
-#endif
   struct stat tasks;
   while (stat("/proc/self/task", &tasks) == 0 && tasks.st_nlink > 2 + kOurs) usleep(2000);
   static_cast<Session*>(self)->drain_.Leave();
