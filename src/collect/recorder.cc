@@ -249,7 +249,7 @@ void Recorder::Adopt(ThreadState* s, uint64_t* chunk, uint64_t* position) {
 }
 
 uint64_t* Recorder::TakeParked(size_t words) {
-  if (__atomic_load_n(&parked_count_, __ATOMIC_RELAXED) == 0) return nullptr;
+  if (parked_count_.load(std::memory_order_relaxed) == 0) return nullptr;
   pthread_mutex_lock(&threads_mutex_);
   uint64_t* position = nullptr;
   for (uint32_t i = 0; i < parked_count_ && position == nullptr; ++i) {

@@ -146,8 +146,9 @@ class Recorder {
 
   pthread_mutex_t threads_mutex_ = PTHREAD_MUTEX_INITIALIZER;
   ThreadStates states_;
-  uint64_t** parked_ = nullptr;  // positions in chunks that ended threads left
-  uint32_t parked_count_ = 0, parked_room_ = 0;
+  uint64_t** parked_ = nullptr;            // positions in chunks that ended threads left
+  std::atomic<uint32_t> parked_count_{0};  // read without the lock, too
+  uint32_t parked_room_ = 0;
   pthread_key_t key_ = 0;
   bool has_key_ = false;
 
