@@ -4,16 +4,7 @@
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
-failed=0
-stages=0
-stage() {
-  local name=$1 start=$SECONDS
-  shift
-  printf '\n== %s\n' "$name"
-  "$@" || { printf '== %s: FAILED\n' "$name"; failed=$((failed + 1)); }
-  printf '== %s: %d s\n' "$name" $((SECONDS - start))
-  stages=$((stages + 1))
-}
+. tools/stages.sh
 
 formatted() {
   git ls-files '*.cc' '*.h' '*.c' | grep -v page_bundle |
@@ -64,5 +55,4 @@ stage "thread sanitizer" sanitized tsan
 stage "fuzzers" fuzzed
 stage "kills, long form" killed
 
-printf '\nchecks: %d passed, %d failed\n' $((stages - failed)) "$failed"
-[ "$failed" -eq 0 ]
+closing checks
