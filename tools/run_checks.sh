@@ -12,7 +12,7 @@ formatted() {
 }
 
 lint() {
-  git ls-files 'src/*.cc' | grep -v -e page_bundle -e _test.cc |
+  git ls-files 'src/*.cc' | grep -v -e page_bundle -e _test.cc -e /testing/ |
     xargs -P 2 -n 4 clang-tidy-14 --quiet -p build/release 2>/dev/null
 }
 

@@ -68,14 +68,16 @@ class _Finder:
 _finder = _Finder()
 
 
+def on_failure(name: str, error: BaseException) -> None:
+    """Told of an adapter of module `name` that raised; whoever reports failures replaces it."""
+
+
 def _run(adapters: list[Adapter], module: ModuleType) -> None:
     for adapter in list(adapters):
         try:
             adapter(module)
         except Exception as error:  # a failure of ours never stops an import
-            from crosscut import _sources
-
-            _sources.report_failure(getattr(adapter, "__module__", "adapter"), error)
+            on_failure(getattr(adapter, "__module__", "adapter"), error)
 
 
 def after_import(name: str, adapter: Adapter) -> None:

@@ -48,6 +48,7 @@ def activate(python: str) -> None:
         return
     _active = True
     try:
+        _hooks.on_failure = report_failure
         _hooks.after_import("threading", _name_threads)
         if python != "off":
             _activate_boundary(python)

@@ -18,7 +18,7 @@ struct Function {
 
 class Functions {
  public:
-  explicit Functions(const trace::Trace& trace) : trace_(trace) {
+  explicit Functions(const trace::Trace& trace) {
     std::unordered_map<uint64_t, uint32_t> index;
     for (const trace::Name& name : trace.names) {
       const uint64_t key = uint64_t{name.text.value} << 8 | static_cast<uint64_t>(name.layer);
@@ -94,7 +94,6 @@ class Functions {
     }
   }
 
-  const trace::Trace& trace_;
   std::vector<Function> functions_;
   std::vector<uint32_t> function_;  // by NameId
   std::vector<int64_t> name_counts_;

@@ -99,8 +99,8 @@ int ChunkRing::Create(const char* path, uint64_t chunks) {
 
 void ChunkRing::Retire() {
   if (base_ == nullptr) return;
-  mmap(base_, bytes_, PROT_READ | PROT_WRITE,
-       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+  (void)mmap(base_, bytes_, PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
 }
 
 void ChunkRing::Unmap() {

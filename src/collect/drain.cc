@@ -192,7 +192,7 @@ void Drain::Leave() {
 
 void Drain::AfterFork() {
   running_.store(false);
-  log_.release();  // its state may be half changed; its memory is the parent's copy
+  (void)log_.release();  // its state may be half changed; its memory is the parent's copy
   requests_.store(0);
   answered_.store(asked_.load());
 }

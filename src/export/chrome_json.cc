@@ -291,14 +291,14 @@ void ChromeWriter::SpanRows(uint32_t index) {
 
 void ChromeWriter::InstantRows(uint32_t index) {
   const Track& track = trace_.tracks[index];
-  const auto [pid, tid] = places_[index];
+  const auto& place = places_[index];
   const auto instant = [&](int64_t at, std::string_view name) {
     Begin();
     Raw("{\"ph\": \"i\", \"s\": \"t\", \"cat\": \"cpu_instant_event\", \"name\": ");
     base::AppendJsonString(name, &buffer_);
     Raw(", \"ts\": ");
     Us(at - base_ns_);
-    Place(pid, tid);
+    Place(place.first, place.second);
     Raw("}");
   };
   for (size_t i = 0; i < track.instants.at_ns.size(); ++i) {

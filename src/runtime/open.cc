@@ -1,6 +1,7 @@
 // Opening a run for this process: its log, its ring, the drain, and what they say about it.
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -156,8 +157,8 @@ int Session::TryRing(const char* dir, uint64_t wanted, uint64_t nonce) {
   const int error = rings_[ring_index_].Create(ring_path_, chunks);
   if (error == 0 && chunks < wanted) {
     snprintf(ring_note_, sizeof ring_note_, "%llu KiB instead of %llu KiB: %.120s is small",
-             static_cast<unsigned long long>(chunks * 64),
-             static_cast<unsigned long long>(wanted * 64), dir);
+             static_cast<unsigned long long>(chunks) * 64,
+             static_cast<unsigned long long>(wanted) * 64, dir);
     Say("the ring has %s", ring_note_);
   }
   return error;
@@ -180,7 +181,7 @@ void Session::FillHeader(uint64_t nonce, uint64_t start_tick, const base::Proces
   const ClockReading realtime = ClockRead(format::kClockRealtime);
   header->tick_source = ClockSource();
   header->ns_shift = kMultShift;
-  header->ns_mult = static_cast<uint64_t>(ns_per_tick * (uint64_t{1} << kMultShift) + 0.5);
+  header->ns_mult = static_cast<uint64_t>(llround(ns_per_tick * (uint64_t{1} << kMultShift)));
   header->anchor_tick = monotonic.tick;
   header->anchor_ns = monotonic.ns;
   header->anchor_realtime_ns =

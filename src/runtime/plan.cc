@@ -1,5 +1,7 @@
 #include "src/runtime/plan.h"
 
+#include <math.h>
+
 namespace crosscut::record {
 namespace {
 
@@ -32,7 +34,7 @@ void StepPlan::Set(uint64_t seed, const uint32_t (&shares)[kLevels]) {
 void StepPlan::SetControl(uint64_t seed, double control_percent) {
   if (!(control_percent > 0)) control_percent = 0;
   if (control_percent > 100) control_percent = 100;
-  Set(seed, {static_cast<uint32_t>(control_percent * 10'000 + 0.5), 0, 0, 0});
+  Set(seed, {static_cast<uint32_t>(lround(control_percent * 10'000)), 0, 0, 0});
 }
 
 format::StepLevel StepPlan::Draw(uint64_t hash) const {
