@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -32,6 +33,7 @@ using Strings = std::vector<std::string>;
 struct Outcome {
   int status = -1;
   std::string out, err;
+  double ms = 0;  // from before its fork to after its wait; of Run() alone
 };
 
 class Faults : public testing::Test {
@@ -83,7 +85,11 @@ class Faults : public testing::Test {
   }
 
   Outcome Run(const Strings& arguments, const Strings& environment = {}) {
-    return Wait(Spawn(arguments, environment));
+    const auto begin = std::chrono::steady_clock::now();
+    Outcome outcome = Wait(Spawn(arguments, environment));
+    outcome.ms =
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+    return outcome;
   }
 
   static std::string Contents(const std::string& path) {
