@@ -185,11 +185,21 @@ TEST_P(Forked, Children_StayOutOfTheParentsLogWhileEightThreadsRecord) {
     EXPECT_EQ(numbers[100].size(), 0u);
     FILE* told = fmemopen(const_cast<char*>(outcome.out.data()), outcome.out.size(), "r");
     unsigned long long thread, count;
+    uint64_t kept = 0, recorded = 0;
     while (fscanf(told, "%llu %llu", &thread, &count) == 2) {
+      kept += numbers[thread].size();
+      recorded += count;
+      if (process.dropped > 0) continue;
       EXPECT_EQ(numbers[thread].size(), count);
       EXPECT_EQ(GapIn(numbers[thread]), "");
     }
     fclose(told);
+    // A sanitized drain may fall behind eight threads; what is dropped is counted.
+    EXPECT_LE(kept, recorded);
+    EXPECT_GE(kept + process.dropped, recorded);
+    if (!kSanitized) {
+      EXPECT_EQ(process.dropped, 0u);
+    }
   }
   for (const ProcessAudit& process : audit.processes) pids_.push_back(process.pid);
 }
