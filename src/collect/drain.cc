@@ -266,6 +266,9 @@ void Drain::Pass(uint32_t requests) {
   if (CROSSCUT_FAULT("drain.hold")) return;
   format::RingStore(header->drain_tick, ClockNow());
   idle_ = recorder.phase() == Phase::kOff && requests == 0;
+  // In control steps this thread is off like every probe, lest it slow down what they measure.
+  // Nothing is recorded meanwhile, so nothing fills up.
+  if (recorder.phase() == Phase::kHidden && requests == 0) return;
   PrepareAhead();
   if (failed_ || CROSSCUT_FAULT("drain.pass")) return;
   if (session_ != recorder.session() && recorder.phase() == Phase::kOn) NameThread();

@@ -214,7 +214,7 @@ TEST_F(Faults, StartAndStopAgainAndAgain_GrowsNothing) {
   long maps = 9, memory = 9, threads = 9, fds = 9;
   ASSERT_EQ(sscanf(outcome.out.c_str(), "%ld %ld %ld %ld", &maps, &memory, &threads, &fds), 4);
   if (!kSanitized) {
-    EXPECT_EQ(maps, 0);
+    EXPECT_LE(maps, 2);      // of libc's heap; thousands if a cycle left one
     EXPECT_LE(memory, 512);  // KiB
   }
   EXPECT_EQ(threads, 0);
