@@ -4,7 +4,7 @@
 # make bench  measure speed against peers
 .PHONY: setup demo test check bench validate format clean
 
-VENV := $(CURDIR)/.venv/bin
+VENV := .venv/bin
 RUN := build/demo
 export PYTHONPATH := $(CURDIR)/build/release/python
 
