@@ -67,7 +67,10 @@ void TellRepairs(const trace::Trace& trace, std::vector<std::string>& out) {
   for (const trace::Track& track : trace.tracks) {
     clamped += track.clamped;
     unbalanced += track.unbalanced;
-    unfinished += track.unfinished;
+    // That a program ends while a thread is inside a call is no gap.
+    const bool whole = track.process.valid() && trace.processes[track.process.value].complete &&
+                       track.end_ns >= trace.processes[track.process.value].end_ns;
+    if (!whole) unfinished += track.unfinished;
   }
   const auto tell = [&](int64_t n, const char* one, const char* many) {
     if (n > 0) out.push_back(std::to_string(n) + (n == 1 ? one : many));

@@ -258,6 +258,8 @@ TEST(Gaps, NameLossesIncompleteProcessesAndUncheckedCorrection) {
   t.track(lead).losses.push_back({3'000'000'000, 4'500'000'000, 12, strings.Intern("full")});
   t.track(lead).unfinished = 2;
   t.Step(p, 1'000'000'000, 2'000'000'000, 3);
+  const auto q = t.Process("p2", 1'000'000'000, 9'000'000'000);
+  t.track(t.Lead(q)).unfinished = 7;  // it ended well: no gap
   t.trace().gaps.push_back("The importer's own.");
   const trace::Trace& trace = t.Finish();
   const Context context(trace);
