@@ -49,6 +49,7 @@ stage "layers" python3 tools/check_layers.py
 stage "sizes" python3 tools/check_sizes.py
 stage "format" formatted
 stage "lint" lint
+stage "packages" tests/packages/check.sh
 stage "page bundle is current" bash -c 'cd src/report/page && npm run --silent check'
 stage "address and undefined-behaviour sanitizers" sanitized asan-ubsan
 stage "thread sanitizer" sanitized tsan

@@ -192,6 +192,12 @@ format::RingDropSlot* ChunkRing::DropSlotFor(uint32_t track, format::DropReason 
   return shared;
 }
 
+bool ChunkRing::HasLosses() const {
+  const format::RingDropSlot* slots = drop_slots();  // the last one is the shared one
+  return format::RingLoad(slots[0].track) != 0 ||
+         format::RingLoad(slots[format::kRingDropSlots - 1].track) != 0;
+}
+
 void ChunkRing::PushFull(uint64_t* at) {
   const uint32_t link = IndexOf(at) + 1;
   const uint64_t fill = format::ChunkFill(at[format::kChunkState]);

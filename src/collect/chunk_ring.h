@@ -48,6 +48,8 @@ class ChunkRing {
   uint64_t* Claim(uint32_t track, uint64_t tick, bool for_session);
   // The track's slot for losses of this reason, taken if need be; the shared one if all are taken.
   format::RingDropSlot* DropSlotFor(uint32_t track, format::DropReason reason, uint64_t tick);
+  // Whether a slot was ever taken.
+  bool HasLosses() const;
   // Hands a claimed chunk to the drain. Chunks pushed by one thread are taken in that order.
   void PushFull(uint64_t* chunk);
 

@@ -173,21 +173,18 @@ bool Drain::Await(int ms) {
   }
 }
 
-void Drain::Quit() {
+void Drain::Quit() { End(kQuit); }
+
+void Drain::Leave() { End(kLeave); }
+
+void Drain::End(Request request) {
   if (!running()) return;
-  Ask(kQuit);
+  Ask(request);
   pthread_join(thread_, nullptr);
   running_.store(false);
   Recorder::Get().SetDrainRuns(false);
   const size_t chunks = options_.ring->chunk_count();
   UnmapPages(open_, chunks * (2 * sizeof(uint32_t) + sizeof(Open)));
-}
-
-void Drain::Leave() {
-  if (!running()) return;
-  Ask(kLeave);
-  pthread_join(thread_, nullptr);
-  running_.store(false);
 }
 
 void Drain::AfterFork() {

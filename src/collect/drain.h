@@ -54,6 +54,7 @@ class Drain {
 
  private:
   static void* Main(void* self);
+  void End(Request request);
   void Run();
   void OwnDescriptors();
   bool Sleep();  // false where the program has no thread any more

@@ -36,12 +36,8 @@ __attribute__((constructor)) void LoadLibrary() {
   }
 }
 
-// The table `sources` travels as facts: "source:<name>:<field>".
-void WriteSourceField(const char* name, const char* field, const char* value) {
-  char key[128];
-  snprintf(key, sizeof key, "source:%.80s:%s", name, field);
-  if (value != nullptr) (void)Recorder::Get().WriteMeta(key, value);
-}
+// Behind every exit handler and static object of the program.
+__attribute__((destructor)) void UnloadLibrary() { Session::Get().AtUnload(); }
 
 }  // namespace
 
@@ -90,10 +86,7 @@ void crosscut_source_remove(int handle) { Session::Get().RemoveSource(handle); }
 
 void crosscut_source_state(const char* name, const char* version, const char* state,
                            const char* message) {
-  if (name == nullptr) return;
-  WriteSourceField(name, "version", version);
-  WriteSourceField(name, "state", state);
-  WriteSourceField(name, "message", message);
+  if (name != nullptr) Session::Get().TellSource(name, version, state, message);
 }
 
 void crosscut_probe_cost(uint32_t probe, int64_t inside_ps, int64_t outside_ps, int64_t low_ps,

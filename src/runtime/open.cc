@@ -55,10 +55,14 @@ bool Session::SameLog(const Settings& settings) const {
 }
 
 void Session::CloseLog() {
-  drain_.Quit();
   ChunkRing& ring = rings_[ring_index_];
+  const bool removed = access(log_path_, F_OK) != 0;  // with its run
+  if (removed) broken_.store(true);                   // the drain need not tell
+  // What the ring alone knows, it tells whoever reads the run.
+  const bool leave = !broken_.load() && ring.HasLosses();
+  leave ? drain_.Leave() : drain_.Quit();
   ring.Retire();
-  if (!broken_.load()) unlink(ring_path_);
+  if (removed || (!leave && !broken_.load())) unlink(ring_path_);
   open_ = false;
   broken_.store(false);
   ring_index_ ^= 1;
@@ -218,6 +222,10 @@ void Session::WriteFacts(const base::ProcessIdentity& self) {
              : secure_getenv("CROSSCUT_RUN") != nullptr ? "record"
                                                         : "api";
   }
+  const char* run = secure_getenv("CROSSCUT_RUN");
+  char resolved[kPathBytes];
+  watched_ = run != nullptr && realpath(run, resolved) != nullptr &&
+             strcmp(resolved, settings_.run_dir) == 0;
   if (parent != nullptr) recorder.WriteMeta("parent_key", parent);
   recorder.WriteMeta("start_method", method);
   if (process_name_[0] != '\0') recorder.WriteMeta("process_name", process_name_);

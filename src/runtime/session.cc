@@ -113,10 +113,12 @@ int Session::Start(const crosscut_options* options) {
 }
 
 int Session::StartLocked(const Settings& settings) {
-  if (broken_.load() && SameLog(settings)) {
+  // A run that was removed is made anew.
+  if (open_ && (!SameLog(settings) || access(log_path_, F_OK) != 0)) {
+    CloseLog();
+  } else if (broken_.load()) {
     return Fail(CROSSCUT_EIO, "the log of this run directory can be written no more");
   }
-  if (open_ && !SameLog(settings)) CloseLog();
   const bool fresh = !open_;
   if (fresh) {
     const int error = Open(settings);
@@ -137,7 +139,7 @@ int Session::StartLocked(const Settings& settings) {
   state_.store(kRecording, std::memory_order_release);
   Recorder::Get().SetPhase(Phase::kOn, tick);
   if (CROSSCUT_FAULT("session.started")) return CROSSCUT_OK;
-  if (fresh) WriteKnownCosts();
+  if (fresh) WriteWhatIsKnown();
   level_when_on_ = CROSSCUT_LEVEL_EVERYTHING;
   SetSources(level_when_on_);
   drain_.Ask(Drain::kStarted);
@@ -208,6 +210,15 @@ void Session::AtExit() {
   if (!broken_.load()) MarkStop(Now(), format::kStopExit);
 }
 
+void Session::AtUnload() {
+  const Transition transition(this, /*wait=*/false);
+  if (!transition || !open_ || watched_ || !drain_.running()) return;
+  state_.store(kOff, std::memory_order_release);
+  Recorder::Get().SetPhase(Phase::kOff, Now());
+  drain_.Ask(Drain::kFlush);
+  if (drain_.Await(kSnapshotWaitMs)) CloseLog();
+}
+
 // A vfork child shares this memory: only the owner's leaving counts.
 void Session::OnUnderscoreExit() {
   if (state() == kOff) return;
@@ -251,7 +262,7 @@ void Session::OnMainThreadEnd() {
 
 void Session::OnDrainFailure(const char* error, int number) {
   Session& session = Get();
-  session.broken_.store(true);
+  if (session.broken_.exchange(true)) return;
   Say("recording stopped: %s%s%s", error, number != 0 ? ": " : "",
       number != 0 ? strerror(number) : "");
   // Not Stop(): that calls sources, which belong to the program's threads.
@@ -270,6 +281,7 @@ void Session::InForkedChild() {
   const pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
   memcpy(&mutex_, &mutex, sizeof mutex);
   memcpy(&changed_, &changed, sizeof changed);
+  memcpy(&told_mutex_, &mutex, sizeof mutex);
   busy_ = false;
   const bool recorded = state() != kOff;
   if (recorded) memcpy(parent_key_, process_key_, sizeof parent_key_);

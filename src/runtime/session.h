@@ -55,6 +55,14 @@ struct Source {
   bool calibrated;
 };
 
+// A row of the table `sources`.
+struct SourceState {
+  char name[80];  // "": free
+  char version[64];
+  char state[16];
+  char message[512];
+};
+
 class Session {
  public:
   enum State { kOff, kRecording, kPaused };
@@ -78,6 +86,8 @@ class Session {
   // Into the log, and into every log that this process and its forked children open later: what a
   // probe costs is a fact of the machine. Any thread, no lock.
   void ProbeCosts(const ProbeCost& cost);
+  // Into the same logs. Null leaves what was told before. Any thread.
+  void TellSource(const char* name, const char* version, const char* state, const char* message);
 
   uint64_t Step(uint32_t kind);
   void StepEnd();
@@ -86,6 +96,9 @@ class Session {
   void NameProcess(const char* name);
 
   void AtExit();
+  // The very last of a process that exits. Completes the log and removes the ring, unless
+  // `crosscut record` waits for that: nobody else would.
+  void AtUnload();
   // The process leaves by _exit(): no handler of exit() has run.
   void OnUnderscoreExit();
   // The main thread ends by pthread_exit(): the program ends with its own last thread, not ours.
@@ -113,7 +126,7 @@ class Session {
   void SetOneSource(int index, int level);
   void SwitchTo(int level);
   void Calibrate();
-  void WriteKnownCosts();
+  void WriteWhatIsKnown();
 
   pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
   pthread_cond_t changed_ = PTHREAD_COND_INITIALIZER;
@@ -129,7 +142,8 @@ class Session {
   Settings settings_ = {};
   ChunkRing rings_[2];
   int ring_index_ = 0;
-  bool open_ = false;  // log, ring and drain exist
+  bool open_ = false;     // log, ring and drain exist
+  bool watched_ = false;  // by `crosscut record`, which finishes what a process leaves
   Drain drain_;
   char process_key_[64] = {};
   char parent_key_[64] = {};
@@ -142,6 +156,8 @@ class Session {
 
   Source sources_[kMaxSources] = {};
   int next_handle_ = 1;
+  pthread_mutex_t told_mutex_ = PTHREAD_MUTEX_INITIALIZER;
+  SourceState told_[kMaxSources] = {};
   int level_when_on_ = CROSSCUT_LEVEL_EVERYTHING;
 
   // Steps. Written by crosscut_step() alone, which one thread calls (the lead).

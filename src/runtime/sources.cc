@@ -15,6 +15,19 @@ void WriteCost(const ProbeCost& cost) {
   (void)Recorder::Get().WriteSession(ClockNow(), format::kProbeCost, payload, 6);
 }
 
+// The table `sources` travels as facts: "source:<name>:<field>".
+void WriteField(const char* name, const char* field, const char* value) {
+  char key[128];
+  snprintf(key, sizeof key, "source:%s:%s", name, field);
+  (void)Recorder::Get().WriteMeta(key, value);
+}
+
+void Write(const SourceState& source) {
+  WriteField(source.name, "version", source.version);
+  WriteField(source.name, "state", source.state);
+  WriteField(source.name, "message", source.message);
+}
+
 }  // namespace
 
 int Session::AddSource(const crosscut_source* source) {
@@ -62,10 +75,34 @@ void Session::ProbeCosts(const ProbeCost& cost) {
   WriteCost(cost);
 }
 
-void Session::WriteKnownCosts() {
+void Session::TellSource(const char* name, const char* version, const char* state,
+                         const char* message) {
+  pthread_mutex_lock(&told_mutex_);
+  int index = 0;
+  while (index < kMaxSources && told_[index].name[0] != '\0' &&
+         strcmp(told_[index].name, name) != 0) {
+    ++index;
+  }
+  SourceState overflow = {};
+  SourceState& told = index < kMaxSources ? told_[index] : overflow;
+  snprintf(told.name, sizeof told.name, "%s", name);
+  if (version != nullptr) snprintf(told.version, sizeof told.version, "%s", version);
+  if (state != nullptr) snprintf(told.state, sizeof told.state, "%s", state);
+  if (message != nullptr) snprintf(told.message, sizeof told.message, "%s", message);
+  const SourceState now = told;
+  pthread_mutex_unlock(&told_mutex_);
+  if (this->state() != kOff) Write(now);
+}
+
+void Session::WriteWhatIsKnown() {
   for (const ProbeCost& cost : costs_) {
     if (cost.probe != 0) WriteCost(cost);
   }
+  pthread_mutex_lock(&told_mutex_);
+  for (const SourceState& told : told_) {
+    if (told.name[0] != '\0') Write(told);
+  }
+  pthread_mutex_unlock(&told_mutex_);
 }
 
 void Session::SetSources(int level) {

@@ -9,6 +9,7 @@
 
 #include "src/analyze/timeline.h"
 #include "src/import/importer.h"
+#include "src/verbs/ring_watch.h"
 
 namespace crosscut::verbs {
 namespace {
@@ -38,6 +39,8 @@ const trace::Process* First(const trace::Trace& trace) {
 }  // namespace
 
 Result<std::unique_ptr<Input>> ReadInput(const std::string& path) {
+  // Where nobody was left to do it: a killed `crosscut record`, a program that recorded itself.
+  if (access((path + "/run.json").c_str(), W_OK) == 0) RingWatch(path).Look();
   auto trace = import::Import(path);
   if (!trace.ok()) return trace.status();
   auto input = std::make_unique<Input>();

@@ -1,6 +1,7 @@
 """Operations, steps and sessions from Python, at their edges, as the tables show them."""
 
 import os
+import pathlib
 import pickle
 import subprocess
 import sys
@@ -115,6 +116,44 @@ def test_a_scope_around_a_stop_does_not_reach_into_the_next_session(tmp_path):
         "assert _record.open_depth() == 0\n"))["later"] == 1
 
 
+def test_a_run_that_was_removed_is_made_anew_and_every_run_tells_its_sources(tmp_path):
+    first, second = tmp_path / "run", tmp_path / "second"
+    assert operations(tmp_path, (
+        "import shutil\n"
+        f"rings = lambda: len(list(__import__('pathlib').Path('/dev/shm').glob("
+        "f'crosscut-*-{__import__(\"os\").getpid()}-*')))\n"
+        "_record.source_state('mine', '1.0', 'missing', 'for a test')\n"
+        "for run in (1, 2, 3):\n"
+        "    crosscut.stop()\n"
+        f"    shutil.rmtree({str(first)!r})\n"
+        f"    assert crosscut.start({str(first)!r}, python='off'), crosscut.error()\n"
+        "    assert rings() == 1\n"
+        "    with operation(f'run {run}'): pass\n"
+        "crosscut.stop()\n"
+        f"assert crosscut.start({str(second)!r}, python='off')\n"))["run 3"] == 1
+    for run in (first, second):
+        states = [(row["name"], row["state"]) for row in crosscut.read(run).table("sources").rows()]
+        assert ("mine", "missing") in states
+
+
+@pytest.mark.parametrize("end, left", [("pass", 0), ("sys.exit(0)", 0),
+                                       ("__import__('os').kill(__import__('os').getpid(), 9)", 1)])
+def test_a_program_that_records_itself_leaves_nothing_in_memory_once_it_was_read(
+        tmp_path, end, left):
+    script = tmp_path / "program.py"
+    script.write_text("import crosscut, sys\n"
+                      f"assert crosscut.start({str(tmp_path / 'run')!r}, python='off')\n"
+                      "with crosscut.operation('a'): pass\n" + end)
+    child = subprocess.Popen([sys.executable, script],
+                             env=environment(PYTHONPATH=str(PACKAGE.parent)))
+    child.wait(60)
+    rings = pathlib.Path("/dev/shm")
+    assert len(list(rings.glob(f"crosscut-*-{child.pid}-*"))) == left
+    rows = list(crosscut.read(tmp_path / "run").table("operations").rows())
+    assert [row["count"] for row in rows if row["operation"] == "a"] == [1]
+    assert not list(rings.glob(f"crosscut-*-{child.pid}-*"))
+
+
 def test_forked_children_forget_what_their_parent_has_open(tmp_path):
     counts = operations(tmp_path, (
         "import os\n"
@@ -227,7 +266,8 @@ def test_tables_go_to_polars_and_pandas_and_rows(tmp_path):
     operations(tmp_path, "with operation('a'): pass\n")
     table = crosscut.read(tmp_path / "run").table("operations")
     rows = list(table.rows())
-    polars = pytest.importorskip("polars")
+    import polars
+
     frame = table.to_polars()
     assert frame.columns == table.columns
     assert frame["operation"].to_list() == [row["operation"] for row in rows]

@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# Installs what users install, each into an empty place, and uses it from there: the wheel in a new
+# virtual environment; the C and C++ package by find_package and by pkg-config.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+work=$PWD/build/packages
+rm -rf "$work"
+mkdir -p "$work"
+
+has() {  # run, table, what the table must tell
+  "$crosscut" table "$1" "$2" | grep -q "$3" || { echo "$1: table $2 tells no '$3'"; exit 1; }
+}
+
+"${PYTHON:-python3}" -m venv "$work/venv"
+"$work/venv/bin/pip" install --quiet .
+crosscut=$work/venv/bin/crosscut
+
+# Nothing of this checkout may be needed: another folder, an empty environment.
+cd "$work"
+clean() { env -i HOME="$HOME" PATH=/usr/bin:/bin "$@"; }
+clean "$crosscut" --version
+clean "$crosscut" record -o python-run -- "$work/venv/bin/python" -c '
+import time, crosscut
+for _ in range(3):
+    crosscut.step()
+    with crosscut.operation("rest"):
+        time.sleep(0.01)
+'
+has python-run operations rest
+has python-run steps 3
+clean "$work/venv/bin/python" -c '
+import crosscut
+assert "rest" in crosscut.read("python-run").table("operations")["operation"]'
+
+cmake --install "$OLDPWD/build/release" --component cpp --prefix "$work/prefix" >/dev/null
+cmake -S "$OLDPWD/tests/packages" -B by-cmake -DCMAKE_PREFIX_PATH="$work/prefix" \
+  -DQUICKSTART="$OLDPWD/examples/quickstart.cc" >/dev/null
+cmake --build by-cmake >/dev/null
+clean by-cmake/quickstart by-cmake-run >/dev/null
+has by-cmake-run steps 120
+
+export PKG_CONFIG_PATH
+PKG_CONFIG_PATH=$(dirname "$(find "$work/prefix" -name crosscut.pc)")
+# shellcheck disable=SC2046  # flags are words
+c++ -std=c++20 "$OLDPWD/examples/quickstart.cc" $(pkg-config --cflags --libs crosscut) -pthread \
+  -o by-pkg-config
+clean LD_LIBRARY_PATH="$(pkg-config --variable=libdir crosscut)" \
+  "$crosscut" record -o by-pkg-config-run -- ./by-pkg-config >/dev/null
+has by-pkg-config-run steps 120
+echo "wheel, find_package and pkg-config: installed, recorded, read"
