@@ -59,6 +59,14 @@ struct Correction {
 // cells stay as they are; time in layer overhead alone is all ours.
 Correction Correct(const std::vector<Cell>& cells, double scale);
 
+// 95 % bounds of what a run without Crosscut would show where this one's corrected time lies in
+// [low, high] at the bounds of the scale: wider by what no run can see in itself, how much separate
+// runs of one program differ. Nothing was corrected where low == high: it stays so.
+struct Bounds {
+  int64_t low, high;
+};
+Bounds OfUnrecordedRun(int64_t corrected, Bounds of_scale);
+
 std::vector<StepSample> SampleSteps(const trace::Process& process, const ProcessEvents& events,
                                     const ProcessOverlap& overlap);
 

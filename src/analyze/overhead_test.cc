@@ -289,6 +289,14 @@ class KnownProgram {
   int64_t at_ = 0, profiled_ = 0;
 };
 
+TEST(OfUnrecordedRun, AddsWhatSeparateRunsDifferByInQuadrature) {
+  const Bounds bounds = OfUnrecordedRun(1'000'000, {985'300, 1'014'700});
+  EXPECT_EQ(bounds.low, 1'000'000 - 24'500);  // hypot(1.47 %, 1.96 %) = 2.45 %
+  EXPECT_EQ(bounds.high, 1'000'000 + 24'500);
+  EXPECT_EQ(OfUnrecordedRun(100, {-5000, 200}).low, 0);
+  EXPECT_EQ(OfUnrecordedRun(100, {100, 100}).low, 100) << "nothing was corrected";
+}
+
 TEST(Correction, FindsTheUnrecordedTimesOfAProgramWhoseTruthIsKnown) {
   KnownProgram program;
   const Context context(program.trace());

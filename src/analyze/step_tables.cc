@@ -168,6 +168,11 @@ Table StepsTable(const trace::Trace& trace, const Context& context) {
     Append(CorrectedSteps(owner, account.overlap, account.scale.high), low);
     Append(CorrectedSteps(owner, account.overlap, account.scale.low), high);
   }
+  for (size_t i = 0; i < corrected.size(); ++i) {
+    const Bounds bounds = OfUnrecordedRun(corrected[i], {low[i], high[i]});
+    low[i] = bounds.low;
+    high[i] = bounds.high;
+  }
   Table table = MakeTable(
       "steps", MakeColumn("process", process), MakeColumn("step", step), MakeColumn("kind", kind),
       MakeColumn("begin_ns", begin), MakeColumn("end_ns", end), MakeColumn("control", control),

@@ -7,8 +7,8 @@ namespace crosscut::analyze {
 
 // process, step, kind, begin_ns, end_ns, control, level, after_switch, wall_ns = host_ns +
 // overlap_ns + device_ns + idle_ns + unknown_ns + control_ns (pauses are in none of them),
-// corrected_ns, corrected_low_ns, corrected_high_ns: without Crosscut's own cost, and that at the
-// bounds of the scale.
+// corrected_ns, corrected_low_ns, corrected_high_ns: without Crosscut's own cost, and the
+// bounds of what an unrecorded run would show.
 Table StepsTable(const trace::Trace& trace, const Context& context);
 // process, step, layers, device, ns: the steps' share of the partition. Sums to wall_ns by step.
 Table StepLayersTable(const trace::Trace& trace, const Context& context);

@@ -66,7 +66,7 @@ class _Steps:
         self._others = 0
         number = _record.step()
         if number is not None and _record.active():
-            self._asking = number == self._next
+            self._asking = number in (self._next, 0)  # 0: the first of another session
             self._next = number + 1
 
 
