@@ -166,8 +166,9 @@ typedef struct crosscut_options {
 /* Opens this process's log in the run directory and begins to record. `options` may be null.
  * CROSSCUT_ERUNNING if a session is open. Takes about a millisecond. */
 CROSSCUT_API int crosscut_start(const crosscut_options* options);
-/* Disarms and returns; what is in the ring is written behind the program's back, or by whoever
- * reads the run. */
+/* Disarms and returns; what is in the ring is written behind the program's back. The log is
+ * completed when the process exits; where it does not get so far (kill, _exit), by `crosscut record`
+ * or whoever reads the run. */
 CROSSCUT_API int crosscut_stop(void);
 CROSSCUT_API int crosscut_pause(void); /* time until resume is excluded from the window */
 CROSSCUT_API int crosscut_resume(void);

@@ -238,6 +238,42 @@ TEST_F(RecorderTest, SpansOverAHiddenPhase_StayBalanced) {
   EXPECT_EQ(found.depth, 0);
 }
 
+TEST_F(RecorderTest, InAHiddenPhase_EndsMeetTheSpansThatTheyWouldMeetOtherwise) {
+  const uint32_t operation =
+      crosscut_intern("op", 2, CROSSCUT_OPERATION, CROSSCUT_LAYER_NONE, 0, 0);
+  const uint32_t probe = crosscut_intern("probe", 5, CROSSCUT_TEXT, CROSSCUT_LAYER_NONE, 0, 0);
+  const uint32_t source = crosscut_intern("src", 3, CROSSCUT_SPAN, CROSSCUT_NATIVE, 0, probe);
+  const uint32_t user = crosscut_intern("usr", 3, CROSSCUT_SPAN, CROSSCUT_NATIVE, 0, 0);
+  ChunkRing* ring = Record(16);
+  std::vector<int64_t> depths;
+  const auto hidden = [&](auto events) {
+    std::thread([&] {
+      crosscut_begin(user);
+      Recorder::Get().SetPhase(Phase::kHidden, ClockNow());
+      events();
+      Recorder::Get().SetPhase(Phase::kOn, ClockNow());
+      crosscut_instant(user);  // writes what is still open
+    }).join();
+    depths.push_back(std::prev(Read(*ring).end())->second.depth);
+  };
+  hidden([&] {  // a plain end passes the operation by and ends the span begun before
+    crosscut_begin(operation);
+    crosscut_end();
+  });
+  hidden([&] {  // a source's span goes on when the operation below it ends, a user's does not
+    crosscut_begin(operation);
+    crosscut_begin(source);
+    crosscut_begin(user);
+    crosscut_end_named(operation);
+  });
+  hidden([&] {  // an operation goes on when the span below it ends
+    crosscut_begin(source);
+    crosscut_begin(operation);
+    crosscut_end_named(source);
+  });
+  EXPECT_EQ(depths, (std::vector<int64_t>{1, 2, 2}));
+}
+
 TEST_F(RecorderTest, WithNoSession_NothingIsWritten) {
   ChunkRing* ring = Record(16);
   Recorder::Get().SetPhase(Phase::kOff, ClockNow());

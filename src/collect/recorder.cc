@@ -334,19 +334,52 @@ bool Recorder::Hide(ThreadState* s, uint64_t code, const uint64_t* payload) {
     s->announce = true;
     return true;
   }
-  if (code == format::kEnd) {
-    if (s->hidden_depth == 0) return false;
+  if (code == format::kEnd) return HideEnd(s);
+  return code == format::kEndNamed ? HideEndNamed(s, payload[0]) : code != format::kBase;
+}
+
+// The same rules as for readers: a plain end is not an operation's.
+bool Recorder::HideEnd(ThreadState* s) {
+  uint32_t i = s->hidden_depth;
+  if (i > kHiddenNames) {  // what lies so deep is not known
     --s->hidden_depth;
     return true;
   }
-  if (code != format::kEndNamed) return code != format::kBase;
-  for (uint32_t i = s->hidden_depth < kHiddenNames ? s->hidden_depth : kHiddenNames; i-- > 0;) {
-    if (s->hidden[i] != payload[0]) continue;
-    s->hidden_depth = i;
-    return true;
+  while (i > 0 && KindOf(s->hidden[i - 1]).kind == format::kKindOperation) --i;
+  if (i == 0) return false;
+  Forget(s, i - 1);
+  return true;
+}
+
+// Above an operation the spans of sources end by themselves, above another span the operations.
+bool Recorder::HideEndNamed(ThreadState* s, uint64_t name) {
+  const bool operation = KindOf(name).kind == format::kKindOperation;
+  const auto ends = [&](uint32_t hidden) {
+    const format::NameAttributes is = KindOf(hidden);
+    return operation ? is.probe == 0 : is.kind != format::kKindOperation;
+  };
+  if (s->hidden_depth > kHiddenNames) s->hidden_depth = kHiddenNames;
+  uint32_t found = s->hidden_depth;
+  while (found > 0 && s->hidden[found - 1] != name) --found;
+  // None of that name: it ends a span below all of these.
+  for (uint32_t i = s->hidden_depth; i-- > found;) {
+    if (ends(s->hidden[i])) Forget(s, i);
   }
-  s->hidden_depth = 0;  // it ends a span below all of these
-  return false;
+  if (found == 0) return false;
+  Forget(s, found - 1);
+  return true;
+}
+
+format::NameAttributes Recorder::KindOf(uint64_t name) const {
+  if (name - Names::kFirstId >= names_.count()) return {};
+  return format::NameAttributes::Unpack(names_.Get(static_cast<uint32_t>(name)).attributes);
+}
+
+void Recorder::Forget(ThreadState* s, uint32_t i) {
+  for (uint32_t k = i + 1; k < s->hidden_depth; ++k) s->hidden[k - 1] = s->hidden[k];
+  const uint64_t below = (uint64_t{1} << i) - 1;
+  s->hidden_lost = (s->hidden_lost & below) | (s->hidden_lost >> 1 & ~below);
+  --s->hidden_depth;
 }
 
 // The ring is full: counts the event, and remembers what the stack needs.

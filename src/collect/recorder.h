@@ -125,6 +125,10 @@ class Recorder {
   void WriteOwed(ThreadState* s, uint64_t tick);
   void WriteHidden(ThreadState* s, uint64_t tick);
   bool Hide(ThreadState* s, uint64_t code, const uint64_t* payload);
+  bool HideEnd(ThreadState* s);
+  bool HideEndNamed(ThreadState* s, uint64_t name);
+  static void Forget(ThreadState* s, uint32_t hidden);
+  format::NameAttributes KindOf(uint64_t name) const;
   void Lose(ThreadState* s, uint64_t tick, uint64_t code, const uint64_t* payload);
   void CountDrop(ThreadState* s, uint64_t tick);
   void Uncount(ThreadState* s);
