@@ -239,11 +239,13 @@ TEST_F(RecorderTest, SpansOverAHiddenPhase_StayBalanced) {
 }
 
 TEST_F(RecorderTest, InAHiddenPhase_EndsMeetTheSpansThatTheyWouldMeetOtherwise) {
-  const uint32_t operation =
-      crosscut_intern("op", 2, CROSSCUT_OPERATION, CROSSCUT_LAYER_NONE, 0, 0);
-  const uint32_t probe = crosscut_intern("probe", 5, CROSSCUT_TEXT, CROSSCUT_LAYER_NONE, 0, 0);
-  const uint32_t source = crosscut_intern("src", 3, CROSSCUT_SPAN, CROSSCUT_NATIVE, 0, probe);
-  const uint32_t user = crosscut_intern("usr", 3, CROSSCUT_SPAN, CROSSCUT_NATIVE, 0, 0);
+  const auto name = [](const char* text, format::NameAttributes attributes) {
+    return Recorder::Get().Intern(text, attributes.Pack());
+  };
+  const uint32_t operation = name("op", {format::kKindOperation});
+  const uint32_t probe = name("probe", {format::kKindText});
+  const uint32_t source = name("src", {format::kKindSpan, format::kLayerNative, 0, probe});
+  const uint32_t user = name("usr", {format::kKindSpan, format::kLayerNative});
   ChunkRing* ring = Record(16);
   std::vector<int64_t> depths;
   const auto hidden = [&](auto events) {
