@@ -4,6 +4,10 @@ Run under `crosscut record --control-steps=0`; recording is switched by pause an
 variant runs in the same process. Prints one JSON line per variant.
 """
 
+import ctypes
+import pathlib
+import statistics
+import subprocess
 import sys
 
 import torch
@@ -13,34 +17,66 @@ import harness
 
 torch.set_num_threads(1)
 OPS = 20_000  # a session of some length: torch.profiler's memory is part of its cost
+HERE = pathlib.Path(__file__).resolve().parent
 
 
-def timed(body, count, clock):
-    begin = clock()
-    body()
-    return (clock() - begin) / count
+def loop(body):
+    """CPU time of one operation in a loop of OPS."""
+    def measure():
+        begin = harness.cpu_ns()
+        body()
+        return (harness.cpu_ns() - begin) / OPS
+    return measure
 
 
-def with_crosscut(body, count, clock):
-    crosscut.resume()
-    try:
-        return timed(body, count, clock)
-    finally:
-        crosscut.pause()
+def steps(body, count):
+    """CPU time of the middle one of `count` steps: what else runs on the machine hits single ones,
+    and a step's recorded cost is a few per cent of it."""
+    def measure():
+        edges = [harness.cpu_ns()]
+        for _ in range(count):
+            body()
+            edges.append(harness.cpu_ns())
+        return statistics.median(b - a for a, b in zip(edges, edges[1:]))
+    return measure
 
 
-def with_torch_profiler(body, count, clock):
-    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]):
-        return timed(body, count, clock)
+def empty_callbacks():
+    """Callbacks that do nothing, compiled for this PyTorch: the floor of what recording costs."""
+    folder = pathlib.Path(torch.__file__).parent
+    library = HERE.parent / "build" / "bench-torch" / "empty_callbacks.so"
+    library.parent.mkdir(parents=True, exist_ok=True)
+    subprocess.run(["c++", "-std=c++20", "-O2", "-fPIC", "-shared", "-isystem", folder / "include",
+                    HERE / "empty_callbacks.cc", "-o", library, f"-L{folder / 'lib'}",
+                    "-ltorch_cpu", "-lc10"], check=True)
+    return ctypes.CDLL(str(library))
 
 
-def comparison(group, body, count, rounds, clock):
-    for line in harness.interleave(group, {
-        "unprofiled": lambda: timed(body, count, clock),
-        "unprofiled again (A/A)": lambda: timed(body, count, clock),
-        "crosscut": lambda: with_crosscut(body, count, clock),
-        "torch.profiler": lambda: with_torch_profiler(body, count, clock),
-    }, rounds):
+def comparison(group, measure, rounds, floor=None):
+    """`measure()` gives ns per item. Interleaves it as it is and under each recorder."""
+    def with_crosscut():
+        crosscut.resume()
+        try:
+            return measure()
+        finally:
+            crosscut.pause()
+
+    def with_empty_callbacks():
+        floor.empty_callbacks_on()
+        try:
+            return measure()
+        finally:
+            floor.empty_callbacks_off()
+
+    def with_torch_profiler():
+        with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]):
+            return measure()
+
+    variants = {"unprofiled": measure, "unprofiled again (A/A)": measure,
+                "crosscut": with_crosscut, "torch.profiler": with_torch_profiler}
+    if floor is not None:
+        variants["callbacks that do nothing"] = with_empty_callbacks
+    for line in harness.interleave(group, variants, rounds):
         print(line.to_json(), flush=True)
 
 
@@ -63,31 +99,29 @@ def mul_loop():
     return body
 
 
-def mlp_steps(steps):
+def mlp_step():
     model = torch.nn.Sequential(torch.nn.Linear(64, 128), torch.nn.ReLU(),
                                 torch.nn.Linear(128, 128), torch.nn.ReLU(), torch.nn.Linear(128, 8))
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3, foreach=False)
     x, y = torch.randn(64, 64), torch.randn(64, 8)
 
     def body():
-        for _ in range(steps):
-            optimizer.zero_grad()
-            torch.nn.functional.mse_loss(model(x), y).backward()
-            optimizer.step()
+        optimizer.zero_grad()
+        torch.nn.functional.mse_loss(model(x), y).backward()
+        optimizer.step()
     return body
 
 
-def transformer_steps(steps):
+def transformer_step():
     layer = torch.nn.TransformerEncoderLayer(64, 4, 128, batch_first=True, dropout=0.0)
     model = torch.nn.TransformerEncoder(layer, 4, enable_nested_tensor=False)
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3, foreach=False)
     x = torch.randn(8, 32, 64)
 
     def body():
-        for _ in range(steps):
-            optimizer.zero_grad()
-            model(x).square().mean().backward()
-            optimizer.step()
+        optimizer.zero_grad()
+        model(x).square().mean().backward()
+        optimizer.step()
     return body
 
 
@@ -95,13 +129,13 @@ def main():
     """Arguments: rounds, and `steps` to leave the single operators out."""
     crosscut.pause()
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 31
-    of = "step, with the boundary:"
+    of, floor = "step, with the boundary:", None
     if "steps" not in sys.argv[2:]:
-        comparison("op: add(out=)", add_loop(), OPS, rounds, harness.cpu_ns)
-        comparison("op: autograd mul", mul_loop(), OPS, rounds, harness.cpu_ns)
-        of = "step:"
-    comparison(f"{of} MLP", mlp_steps(20), 20, rounds, harness.wall_ns)
-    comparison(f"{of} transformer", transformer_steps(5), 5, rounds, harness.wall_ns)
+        of, floor = "step:", empty_callbacks()
+        comparison("op: add(out=)", loop(add_loop()), rounds, floor)
+        comparison("op: autograd mul", loop(mul_loop()), rounds, floor)
+    comparison(f"{of} MLP", steps(mlp_step(), 41), rounds, floor)
+    comparison(f"{of} transformer", steps(transformer_step(), 11), rounds, floor)
     crosscut.resume()
 
 

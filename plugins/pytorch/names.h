@@ -27,14 +27,17 @@ struct UserName {
 // Names whose address identifies them while nobody calls Forget().
 class AddressCache {
  public:
-  // The id of the operator whose name stands at `name`; 0 (no name) where names have run out.
-  uint32_t Find(const char* name) {
+  // The id of the operator whose name stands at `name`; 0 where it was never inserted: no text that
+  // comes and goes can stand at the address of one that stays.
+  uint32_t Find(const char* name) const {
     for (size_t at = Home(name);; at = (at + 1) & kMask) {
       const char* key = slots_[at].name.load(std::memory_order_acquire);
       if (key == name) return slots_[at].id;
-      if (key == nullptr) return Insert(name);
+      if (key == nullptr) return 0;
     }
   }
+  // The same for a name that stays; 0 (no name) where names have run out.
+  uint32_t Insert(const char* name);
 
   // The text at `name` is about to be freed: the address may come back as another name.
   void Forget(const char* name);
@@ -52,7 +55,6 @@ class AddressCache {
   static size_t Home(const char* name) {
     return reinterpret_cast<uintptr_t>(name) * 0x9e3779b97f4a7c15u >> 50 & kMask;
   }
-  uint32_t Insert(const char* name);
 
   Slot slots_[kSlots] = {};
   size_t used_ = 0;

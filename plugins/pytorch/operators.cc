@@ -100,12 +100,17 @@ inline void BeginWithFlow(crosscut_thread* thread, uint32_t name, uint64_t code,
   Advance(thread, at + 3);
 }
 
+// Asks the dearer question, whether a name belongs to a schema, once for each of them.
 template <class Function>
 inline uint32_t OperatorName(const Function& function) {
-  if constexpr (requires { function.overload_name(); }) {
-    if (function.overload_name() != no_schema) return operator_names.Find(function.name());
+  const char* name = function.name();
+  if (const uint32_t known = operator_names.Find(name); __builtin_expect(known != 0, 1)) {
+    return known;
   }
-  return node_names.Find(function.name());
+  if constexpr (requires { function.overload_name(); }) {
+    if (function.overload_name() != no_schema) return operator_names.Insert(name);
+  }
+  return node_names.Find(name);
 }
 
 // User scopes may end out of order or on another thread, so their ends carry their name; those
