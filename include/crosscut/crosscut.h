@@ -167,8 +167,8 @@ typedef struct crosscut_options {
  * CROSSCUT_ERUNNING if a session is open. Takes about a millisecond. */
 CROSSCUT_API int crosscut_start(const crosscut_options* options);
 /* Disarms and returns; what is in the ring is written behind the program's back. The log is
- * completed when the process exits; where it does not get so far (kill, _exit), by `crosscut record`
- * or whoever reads the run. */
+ * completed when the process exits; where it does not get so far (kill, _exit), by whoever reads
+ * the run, or by `crosscut record`. */
 CROSSCUT_API int crosscut_stop(void);
 CROSSCUT_API int crosscut_pause(void); /* time until resume is excluded from the window */
 CROSSCUT_API int crosscut_resume(void);

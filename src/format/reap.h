@@ -1,6 +1,6 @@
 // Finishes what dead processes left: takes the rest out of their rings into their logs, writes
-// index and end chunk, deletes the rings. Used by `crosscut record` while and after its command runs,
-// and by whatever reads a run.
+// index and end chunk, deletes the rings. Used by `crosscut record` while and after its command
+// runs, and by whatever reads a run.
 #pragma once
 
 #include <cstdint>
