@@ -24,17 +24,17 @@ sanitized() {  # preset
 
 fuzzed() {
   cmake --preset fuzz >build/fuzz.log 2>&1 || { cat build/fuzz.log; return 1; }
-  cmake --build build/fuzz --target native_seeds native_log native_ring || return 1
-  local seeds=build/fuzz/seeds kind corpus log
+  cmake --build build/fuzz --target seeds native_log native_ring xspace || return 1
+  local seeds=build/fuzz/seeds target from corpus log
   rm -rf "$seeds"
-  build/fuzz/fuzz/native_seeds "$seeds" || return 1
-  for kind in log ring; do
-    corpus=build/fuzz/corpus/$kind log=build/fuzz/$kind.log
+  build/fuzz/fuzz/seeds "$seeds" || return 1
+  for target in native_log native_ring xspace; do
+    from=$seeds/${target#native_} corpus=build/fuzz/corpus/$target log=build/fuzz/$target.log
     mkdir -p "$corpus"
-    "build/fuzz/fuzz/native_$kind" "$corpus" "$seeds/$kind" -rss_limit_mb=2048 \
+    "build/fuzz/fuzz/$target" "$corpus" "$from" -rss_limit_mb=2048 \
       -max_total_time="${CROSSCUT_FUZZ_SECONDS:-60}" -print_final_stats=1 >"$log" 2>&1 ||
       { tail -n 40 "$log"; return 1; }
-    printf 'native_%s, from %d seeds: ' "$kind" "$(find "$seeds/$kind" -type f | wc -l)"
+    printf '%s, from %d seeds: ' "$target" "$(find "$from" -type f | wc -l)"
     grep -E '^Done' "$log"
     grep -E 'cov:' "$log" | tail -n 1
   done

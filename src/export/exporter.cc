@@ -6,6 +6,7 @@ namespace {
 constexpr Exporter kExporters[] = {
     {"chrome", ".json", "JSON for Perfetto, chrome://tracing and HolisticTraceAnalysis",
      WriteChromeJson},
+    {"xspace", ".xplane.pb", "TensorFlow's profile format, for TensorBoard and XProf", WriteXSpace},
 };
 
 }  // namespace

@@ -26,5 +26,7 @@ const Exporter* FindExporter(std::string_view name);  // null: none
 // Perfetto, chrome://tracing and HolisticTraceAnalysis open it. Times are microseconds with
 // nanoseconds as decimals.
 Status WriteChromeJson(const trace::Trace& trace, Sink* sink);
+// An XSpace: a host plane per process, a plane per device. docs/xspace.md.
+Status WriteXSpace(const trace::Trace& trace, Sink* sink);
 
 }  // namespace crosscut::exporting

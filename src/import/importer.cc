@@ -16,6 +16,8 @@ namespace fs = std::filesystem;
 
 constexpr Importer kImporters[] = {
     {"native", "", "a run directory, as `crosscut record` makes it", SniffNative, MakeNative},
+    {"xspace", ".xplane.pb", "a profile of TensorFlow, JAX or XProf (XSpace)", SniffXSpace,
+     MakeXSpace},
     {"text", ".txt", "a few lines that make a trace (src/trace/text.h)", SniffText, MakeText},
 };
 

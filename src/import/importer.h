@@ -35,6 +35,8 @@ Result<trace::Trace> Import(const std::string& path);
 // importers
 bool SniffNative(const Input& input);
 Result<trace::Trace> MakeNative(const Input& input);
+bool SniffXSpace(const Input& input);
+Result<trace::Trace> MakeXSpace(const Input& input);
 bool SniffText(const Input& input);
 Result<trace::Trace> MakeText(const Input& input);
 

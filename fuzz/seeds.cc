@@ -1,4 +1,4 @@
-// Writes seeds for native_log and native_ring: native_seeds DIR makes DIR/log and DIR/ring.
+// Writes seeds for the fuzzers: "seeds DIR" makes DIR/log, DIR/ring and DIR/xspace.
 #include <sys/stat.h>
 
 #include <fstream>
@@ -6,10 +6,12 @@
 #include "src/base/file.h"
 #include "src/format/log_writer.h"
 #include "src/format/test_words.h"
+#include "src/xspace/writer.h"
 
 namespace {
 
 using namespace crosscut::format;
+namespace xspace = crosscut::xspace;
 
 void Save(const std::string& path, const void* data, size_t bytes) {
   std::ofstream(path, std::ios::binary)
@@ -50,6 +52,21 @@ void SaveRing(const std::string& path) {
   Save(path, bytes.data(), bytes.size());
 }
 
+void SaveSpace(const std::string& path) {
+  xspace::SpaceWriter space;
+  xspace::PlaneWriter& plane = space.AddPlane(1, "/device:GPU:0");
+  xspace::LineWriter& line = plane.AddLine(7, "Stream #7", 1'000'000);
+  for (int i = 0; i < 3; ++i) {
+    line.Event(plane.EventName("kernel"), i * 2000, 1000);
+    line.Uint64Stat(plane.StatName("correlation_id"), 1 + i);
+    line.RefStat(plane.StatName("kind"), plane.StatName("copy"));
+    line.TextStat(plane.StatName("details"), "regs:1");
+  }
+  space.AddWarning("dropped");
+  const std::string bytes = *space.Finish();
+  Save(path, bytes.data(), bytes.size());
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -62,5 +79,7 @@ int main(int argc, char** argv) {
   SaveLog(dir + "/log/finished", 40, true);
   SaveLog(dir + "/log/larger", 400, true);
   SaveRing(dir + "/ring/two_chunks");
+  mkdir((dir + "/xspace").c_str(), 0700);
+  SaveSpace(dir + "/xspace/small");
   return 0;
 }

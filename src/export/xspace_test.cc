@@ -1,0 +1,113 @@
+// What WriteXSpace writes, as the reader of XSpaces finds it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "src/export/exporter.h"
+#include "src/trace/text.h"
+#include "src/xspace/reader.h"
+
+namespace crosscut::exporting {
+namespace {
+
+using testing::ElementsAre;
+using xspace::Event;
+using xspace::Line;
+using xspace::Plane;
+using xspace::Stat;
+
+constexpr const char* kTrace = R"(
+process train pid=41 window=0..1000
+gap two events are missing
+realtime 5000
+thread main tid=41 main
+step step 50 950 number=3
+span launch 100 300 runtime
+arg bytes 12
+out 7 110
+device gpu0 device=0 stream=5
+span gemm 320 900 device
+in 7 320
+)";
+
+std::vector<std::string> Told(std::string_view bytes) {
+  std::vector<std::string> out;
+  const Status status = xspace::ForEachPlane(bytes, [&](const Plane& plane) {
+    out.push_back("plane " + std::string(plane.name));
+    return plane.ForEachLine([&](const Line& line) {
+      out.push_back("line " + std::to_string(line.id) + " " + std::string(line.name));
+      return xspace::ForEachEvent(line, [&](const Event& event) {
+        std::string text(plane.event_metadata(event.metadata_id).name);
+        text += " " + std::to_string(line.timestamp_ns * 1000 + event.offset_ps) + "+" +
+                std::to_string(event.duration_ps);
+        Status read = xspace::ForEachEventStat(event.bytes, [&](const Stat& stat) {
+          text += " " + std::string(plane.stat_name(stat.metadata_id)) + "=";
+          const auto id = static_cast<int64_t>(stat.number);
+          text += stat.type == Stat::Type::kRef ? std::string(plane.stat_name(id))
+                                                : std::to_string(stat.number);
+          return Status();
+        });
+        out.push_back(text);
+        return read;
+      });
+    });
+  });
+  EXPECT_TRUE(status.ok()) << status.message();
+  return out;
+}
+
+std::string Written(std::string_view text) {
+  const Result<trace::Trace> trace = trace::ParseText(text);
+  EXPECT_TRUE(trace.ok()) << trace.status().message();
+  std::string bytes;
+  const auto sink = MemorySink(&bytes);
+  const Status status = WriteXSpace(*trace, sink.get());
+  EXPECT_TRUE(status.ok()) << status.message();
+  EXPECT_TRUE(sink->Close().ok());
+  return bytes;
+}
+
+TEST(XSpaceExport, PutsProcessesThreadsStepsAndDevicesWhereReadersLook) {
+  const std::string bytes = Written(kTrace);
+  EXPECT_THAT(Told(bytes),
+              ElementsAre("plane /host:CPU", "line 1000000000 steps",
+                          "step 5050000+900000 _r=1 step_num=3", "line 41 main (main)",
+                          "launch 5100000+200000 layer=runtime correlation_id=1 bytes=12",
+                          "plane /device:CUSTOM:crosscut:100", "line 5 gpu0",
+                          "gemm 5320000+580000 layer=device correlation_id=1"));
+  EXPECT_THAT(*xspace::SpaceTexts(bytes, xspace::Texts::kWarnings),
+              ElementsAre("two events are missing"));
+  EXPECT_THAT(*xspace::SpaceTexts(bytes, xspace::Texts::kHostnames), ElementsAre("train"));
+}
+
+TEST(XSpaceExport, EveryFurtherProcessHasAPlaneOfItsOwnName) {
+  const std::string bytes = Written(
+      "process a pid=1 window=0..10\nthread t tid=1\n"
+      "process b pid=2 window=0..10\nthread t tid=2\n");
+  EXPECT_THAT(Told(bytes),
+              ElementsAre("plane /host:CPU", "line 1 t", "plane /host:CPU-2", "line 2 t"));
+}
+
+TEST(XSpaceExport, CorrelationIdsAreUnsignedAndNumbersOfStepsAreNot) {
+  Stat::Type correlation = Stat::Type::kNone, number = Stat::Type::kNone;
+  const std::string bytes = Written(kTrace);
+  const Status status = xspace::ForEachPlane(bytes, [&](const Plane& plane) {
+    return plane.ForEachLine([&](const Line& line) {
+      return xspace::ForEachEvent(line, [&](const Event& event) {
+        return xspace::ForEachEventStat(event.bytes, [&](const Stat& stat) {
+          if (plane.stat_name(stat.metadata_id) == "correlation_id") correlation = stat.type;
+          if (plane.stat_name(stat.metadata_id) == "step_num") number = stat.type;
+          return Status();
+        });
+      });
+    });
+  });
+  EXPECT_TRUE(status.ok());
+  EXPECT_EQ(correlation, Stat::Type::kUint64);
+  EXPECT_EQ(number, Stat::Type::kInt64);
+}
+
+}  // namespace
+}  // namespace crosscut::exporting

@@ -1,0 +1,98 @@
+// Reads serialised XSpaces, the traces of TensorFlow, JAX and XProf: bytes in, views of them out.
+//
+// Nothing is copied and nothing is believed: every length is checked against what holds it, ids may
+// be unresolved, and an error names the place ("plane 2 '/host:CPU', line 0: byte 4711: ...").
+// Memory is the caller's bytes and, per plane, 16 bytes for each entry of its two dictionaries.
+// Fields that this reader does not know are skipped; nesting is the schema's, so input cannot make
+// it deeper.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "src/base/status.h"
+
+namespace crosscut::xspace {
+
+// protobuf's own limit, and so that of every reader.
+inline constexpr size_t kMaxSpaceBytes = (size_t{1} << 31) - 1;
+
+struct Stat {
+  enum class Type : uint8_t { kNone, kDouble, kUint64, kInt64, kText, kBytes, kRef };
+  int64_t metadata_id = 0;
+  Type type = Type::kNone;
+  double real = 0;        // kDouble
+  uint64_t number = 0;    // kUint64, kInt64 (as two's complement), kRef: id of a stat's metadata
+  std::string_view text;  // kText, kBytes
+};
+
+struct Event {
+  int64_t metadata_id = 0;
+  int64_t offset_ps = 0;  // from the line's timestamp_ns
+  int64_t duration_ps = 0;
+  int64_t num_occurrences = 0;  // of an aggregated event, which has no offset
+  bool aggregated = false;
+  std::string_view bytes;  // for ForEachStat
+};
+
+struct Line {
+  int64_t id = 0, display_id = 0;
+  std::string_view name, display_name;
+  int64_t timestamp_ns = 0, duration_ps = 0;
+  std::string_view bytes;  // for ForEachEvent
+};
+
+struct EventMetadata {
+  int64_t id = 0;
+  std::string_view name, display_name, metadata;
+  std::string_view bytes;  // for ForEachStat: these belong to all its events
+};
+
+// One plane, its dictionaries indexed. A view: the space's bytes outlive it.
+class Plane {
+ public:
+  int64_t id = 0;
+  std::string_view name;
+
+  // Fails where the plane's own fields, a line's head or a dictionary entry cannot be read.
+  static Result<Plane> Open(std::string_view bytes);
+
+  // What the dictionaries say of an id; with an id alone where they say nothing.
+  EventMetadata event_metadata(int64_t id) const;
+  std::string_view stat_name(int64_t id) const;
+
+  Status ForEachLine(const std::function<Status(const Line&)>& visit) const;
+  Status ForEachStat(const std::function<Status(const Stat&)>& visit) const;
+
+ private:
+  struct Entry {
+    int64_t id;
+    uint32_t at, size;  // of the value message, in bytes_
+  };
+  Status Index(uint32_t field, std::vector<Entry>* entries) const;
+  std::string_view Find(const std::vector<Entry>& entries, int64_t id) const;
+
+  std::string_view bytes_;
+  std::vector<Entry> events_, stats_;  // by id; of equal ids the last one counts, as in protobuf
+};
+
+// In the order of the file. An error of `visit` ends the walk and is returned.
+Status ForEachPlane(std::string_view space, const std::function<Status(const Plane&)>& visit);
+// The texts of field `errors`, `warnings` or `hostnames`.
+enum class Texts : uint8_t { kErrors = 2, kWarnings = 3, kHostnames = 4 };
+Result<std::vector<std::string_view>> SpaceTexts(std::string_view space, Texts which);
+
+Status ForEachEvent(const Line& line, const std::function<Status(const Event&)>& visit);
+// Of an event (Event::bytes), of what all events of a name share (EventMetadata::bytes).
+Status ForEachEventStat(std::string_view event_bytes,
+                        const std::function<Status(const Stat&)>& visit);
+Status ForEachMetadataStat(std::string_view metadata_bytes,
+                           const std::function<Status(const Stat&)>& visit);
+
+// Whether the bytes look like an XSpace at all: what an importer asks. Reads at most 64 KiB.
+bool LooksLikeSpace(std::string_view head);
+
+}  // namespace crosscut::xspace

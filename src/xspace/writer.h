@@ -1,0 +1,71 @@
+// Writes XSpaces that TensorFlow's and XProf's readers take: names interned once per plane, every
+// stat in the oneof arm that its readers ask for (correlation ids as uint64, step and group numbers
+// and sizes as int64), no id 0, the offset of every event stated.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "src/base/status.h"
+
+namespace crosscut::xspace {
+
+class LineWriter {
+ public:
+  // Begins an event; the stats that follow are its own.
+  void Event(int64_t metadata_id, int64_t offset_ps, int64_t duration_ps);
+  void Int64Stat(int64_t stat_id, int64_t value);
+  void Uint64Stat(int64_t stat_id, uint64_t value);
+  void DoubleStat(int64_t stat_id, double value);
+  void TextStat(int64_t stat_id, std::string_view value);
+  void RefStat(int64_t stat_id, int64_t value_id);  // the value is the stat name `value_id`
+
+ private:
+  friend class PlaneWriter;
+  friend class SpaceWriter;
+  LineWriter(int64_t id, std::string_view name, int64_t timestamp_ns);
+  void EndEvent();
+
+  std::string bytes_;  // of the line, but for the event that is under way
+  std::string event_;
+};
+
+class PlaneWriter {
+ public:
+  // Ids of names, from 1; equal names give equal ids.
+  int64_t EventName(std::string_view name);
+  int64_t StatName(std::string_view name);
+  // Stays valid. Events lie at `timestamp_ns` + their offset.
+  LineWriter& AddLine(int64_t id, std::string_view name, int64_t timestamp_ns);
+  void Int64Stat(int64_t stat_id, int64_t value);
+  void TextStat(int64_t stat_id, std::string_view value);
+
+ private:
+  friend class SpaceWriter;
+  using Ids = std::unordered_map<std::string, int64_t>;
+  PlaneWriter(int64_t id, std::string_view name);
+  int64_t Intern(std::string_view name, uint32_t field, Ids* ids);
+
+  std::string head_, dictionaries_;
+  Ids event_names_, stat_names_;
+  std::deque<LineWriter> lines_;
+};
+
+class SpaceWriter {
+ public:
+  PlaneWriter& AddPlane(int64_t id, std::string_view name);  // stays valid
+  void AddHostname(std::string_view name);
+  void AddError(std::string_view text);
+  void AddWarning(std::string_view text);
+  // The serialised space; once. kLimit over 2 GiB: its readers could not take it.
+  Result<std::string> Finish();
+
+ private:
+  std::string texts_;
+  std::deque<PlaneWriter> planes_;
+};
+
+}  // namespace crosscut::xspace
