@@ -198,6 +198,18 @@ bool ChunkRing::HasLosses() const {
          format::RingLoad(slots[format::kRingDropSlots - 1].track) != 0;
 }
 
+bool ChunkRing::Drained() const {
+  for (uint32_t i = 0; i < prepared(); ++i) {
+    const uint64_t* at = chunk(i);
+    const auto state = format::ChunkState(format::RingLoad(at[format::kChunkState]));
+    if (state < format::kChunkActive) continue;
+    size_t from = format::RingLoad(at[format::kChunkDrained]);
+    if (from < format::kRingChunkHeaderWords) from = format::kRingChunkHeaderWords;
+    if (format::PublishedEnd(at, from) > from) return false;
+  }
+  return true;
+}
+
 void ChunkRing::PushFull(uint64_t* at) {
   const uint32_t link = IndexOf(at) + 1;
   const uint64_t fill = format::ChunkFill(at[format::kChunkState]);

@@ -50,6 +50,8 @@ class ChunkRing {
   format::RingDropSlot* DropSlotFor(uint32_t track, format::DropReason reason, uint64_t tick);
   // Whether a slot was ever taken.
   bool HasLosses() const;
+  // Whether the log holds every published word; while nobody writes.
+  bool Drained() const;
   // Hands a claimed chunk to the drain. Chunks pushed by one thread are taken in that order.
   void PushFull(uint64_t* chunk);
 

@@ -23,6 +23,7 @@ namespace {
 
 constexpr uint64_t kFewestChunks = 16;
 constexpr uint32_t kMultShift = 32;
+constexpr int kFlushWaitMs = 10'000;
 
 uint64_t Nonce() {
   uint64_t nonce = 0;
@@ -58,8 +59,12 @@ void Session::CloseLog() {
   ChunkRing& ring = rings_[ring_index_];
   const bool removed = access(log_path_, F_OK) != 0;  // with its run
   if (removed) broken_.store(true);                   // the drain need not tell
+  if (!broken_.load()) {
+    drain_.Ask(Drain::kFlush);
+    (void)drain_.Await(kFlushWaitMs);
+  }
   // What the ring alone knows, it tells whoever reads the run.
-  const bool leave = !broken_.load() && ring.HasLosses();
+  const bool leave = !broken_.load() && (ring.HasLosses() || !ring.Drained());
   leave ? drain_.Leave() : drain_.Quit();
   ring.Retire();
   if (removed || (!leave && !broken_.load())) unlink(ring_path_);

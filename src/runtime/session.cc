@@ -215,8 +215,7 @@ void Session::AtUnload() {
   if (!transition || !open_ || watched_ || !drain_.running()) return;
   state_.store(kOff, std::memory_order_release);
   Recorder::Get().SetPhase(Phase::kOff, Now());
-  drain_.Ask(Drain::kFlush);
-  if (drain_.Await(kSnapshotWaitMs)) CloseLog();
+  CloseLog();
 }
 
 // A vfork child shares this memory: only the owner's leaving counts.
