@@ -166,9 +166,8 @@ typedef struct crosscut_options {
 /* Opens this process's log in the run directory and begins to record. `options` may be null.
  * CROSSCUT_ERUNNING if a session is open. Takes about a millisecond. */
 CROSSCUT_API int crosscut_start(const crosscut_options* options);
-/* Disarms and returns; what is in the ring is written behind the program's back. The log is
- * completed when the process exits; where it does not get so far (kill, _exit), by whoever reads
- * the run, or by `crosscut record`. */
+/* Disarms and returns; what is in the ring is written behind the program's back, and what is left
+ * there when the process ends by `crosscut record` or whoever reads the run on this machine. */
 CROSSCUT_API int crosscut_stop(void);
 CROSSCUT_API int crosscut_pause(void); /* time until resume is excluded from the window */
 CROSSCUT_API int crosscut_resume(void);

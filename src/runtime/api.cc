@@ -36,9 +36,6 @@ __attribute__((constructor)) void LoadLibrary() {
   }
 }
 
-// Behind every exit handler and static object of the program.
-__attribute__((destructor)) void UnloadLibrary() { Session::Get().AtUnload(); }
-
 }  // namespace
 
 extern "C" {

@@ -227,10 +227,6 @@ void Session::WriteFacts(const base::ProcessIdentity& self) {
              : secure_getenv("CROSSCUT_RUN") != nullptr ? "record"
                                                         : "api";
   }
-  const char* run = secure_getenv("CROSSCUT_RUN");
-  char resolved[kPathBytes];
-  watched_ = run != nullptr && realpath(run, resolved) != nullptr &&
-             strcmp(resolved, settings_.run_dir) == 0;
   if (parent != nullptr) recorder.WriteMeta("parent_key", parent);
   recorder.WriteMeta("start_method", method);
   if (process_name_[0] != '\0') recorder.WriteMeta("process_name", process_name_);

@@ -210,14 +210,6 @@ void Session::AtExit() {
   if (!broken_.load()) MarkStop(Now(), format::kStopExit);
 }
 
-void Session::AtUnload() {
-  const Transition transition(this, /*wait=*/false);
-  if (!transition || !open_ || watched_ || !drain_.running()) return;
-  state_.store(kOff, std::memory_order_release);
-  Recorder::Get().SetPhase(Phase::kOff, Now());
-  CloseLog();
-}
-
 // A vfork child shares this memory: only the owner's leaving counts.
 void Session::OnUnderscoreExit() {
   if (state() == kOff) return;

@@ -96,9 +96,6 @@ class Session {
   void NameProcess(const char* name);
 
   void AtExit();
-  // The very last of a process that exits. Completes the log and removes the ring, unless
-  // `crosscut record` waits for that: nobody else would.
-  void AtUnload();
   // The process leaves by _exit(): no handler of exit() has run.
   void OnUnderscoreExit();
   // The main thread ends by pthread_exit(): the program ends with its own last thread, not ours.
@@ -142,8 +139,7 @@ class Session {
   Settings settings_ = {};
   ChunkRing rings_[2];
   int ring_index_ = 0;
-  bool open_ = false;     // log, ring and drain exist
-  bool watched_ = false;  // by `crosscut record`, which finishes what a process leaves
+  bool open_ = false;  // log, ring and drain exist
   Drain drain_;
   char process_key_[64] = {};
   char parent_key_[64] = {};
