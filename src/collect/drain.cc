@@ -243,7 +243,10 @@ void Drain::Run() {
     if (!Sleep()) EndProgram();
     const uint32_t before = asked_.load();
     const uint32_t requests = requests_.exchange(0);
-    if ((requests & kLeave) != 0) return;
+    if ((requests & kLeave) != 0) {
+      log_.reset();  // here: its descriptor is a number in this thread's table alone
+      return;
+    }
     Pass(requests);
     answered_.store(before);
     FutexWake(&answered_);

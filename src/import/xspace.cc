@@ -22,6 +22,9 @@ using xspace::Line;
 using xspace::Plane;
 using xspace::Stat;
 
+constexpr int64_t kFarthest = int64_t{1} << 61;  // ps and ns: sums of three still fit
+constexpr size_t kMostLanes = 64;
+
 // An event of a line, cut out of the bytes: begin first, the longer of two before the shorter.
 struct Timed {
   int64_t begin_ns, end_ns;
@@ -89,7 +92,11 @@ class XSpaceImport {
   Status TakeLine(const Plane& plane, const Line& line, bool device) {
     std::vector<Timed> events;
     Status status = xspace::ForEachEvent(line, [&](const Event& event) {
-      if (event.aggregated || event.duration_ps < 0) return Status();
+      const bool timed = !event.aggregated && event.duration_ps >= 0 &&
+                         event.duration_ps < kFarthest && event.offset_ps > -kFarthest &&
+                         event.offset_ps < kFarthest && line.timestamp_ns > -kFarthest &&
+                         line.timestamp_ns < kFarthest;
+      if (!timed) return Status();
       const int64_t begin = ToNs(line.timestamp_ns, event.offset_ps);
       events.push_back(
           {begin, ToNs(line.timestamp_ns, event.offset_ps + event.duration_ps), event});
@@ -125,6 +132,11 @@ class XSpaceImport {
     for (Lane& lane : *lanes) {
       while (!lane.ends.empty() && lane.ends.back() <= timed.begin_ns) EndInnermost(&lane);
       if (lane.ends.empty() || timed.end_ns <= lane.ends.back()) return &lane;
+    }
+    if (lanes->size() == kMostLanes) {  // no real queue is like this: cut what lies on the last
+      Lane& last = lanes->back();
+      while (!last.ends.empty()) EndInnermost(&last);
+      return &last;
     }
     trace::TrackBuilder& builder =
         builder_.AddTrack(process_, device ? trace::TrackKind::kDevice : trace::TrackKind::kThread);

@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <random>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "crosscut/crosscut.h"
 #include "src/format/run_reader.h"
@@ -73,6 +75,30 @@ struct Levels {
   int calls = 0, calibrations = 0;
   bool marked_while_calibrating = false;
 };
+
+TEST_F(SessionTest, ARunThatFollowsALossyOneIsWritten) {
+  const uint32_t name = crosscut_intern("x", 1, CROSSCUT_SPAN, CROSSCUT_NATIVE, 0, 0);
+  options_.control_percent = 0;
+  ASSERT_EQ(crosscut_start(&options_), CROSSCUT_OK);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([name] {
+      for (int i = 0; i < 500'000; ++i) {
+        crosscut_begin(name);
+        crosscut_end();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  crosscut_stop();
+  const std::string second = dir_ + "/second";
+  options_.run_dir = second.c_str();
+  ASSERT_EQ(crosscut_start(&options_), CROSSCUT_OK);
+  crosscut_begin(name);
+  crosscut_end();
+  EXPECT_EQ(crosscut_snapshot(), CROSSCUT_OK) << crosscut_error();
+  crosscut_stop();
+}
 
 TEST_F(SessionTest, SourcesFollowTheStepPlanAndEndWithdrawn) {
   Levels levels;
