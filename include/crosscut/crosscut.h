@@ -225,6 +225,14 @@ CROSSCUT_API void crosscut_source_state(const char* name, const char* version, c
 CROSSCUT_API void crosscut_probe_cost(uint32_t probe, int64_t inside_ps, int64_t outside_ps,
                                       int64_t low_ps, int64_t high_ps, int64_t samples);
 
+/* Keeps a profile that a source collected while this session recorded: `size` bytes of `format`
+ * ("xspace": a serialised tensorflow.profiler.XSpace), copied into the run directory and understood
+ * when the run is read. Times in it are ns of CLOCK_REALTIME, right to +- `error_ns`, or count from
+ * `begin_realtime_ns` where they are smaller than it. Writes a file before it returns. Returns 0 or
+ * an error code; CROSSCUT_ENOTRUNNING without a session. */
+CROSSCUT_API int crosscut_collected(const char* source, const char* format, const void* bytes,
+                                    size_t size, int64_t begin_realtime_ns, int64_t error_ns);
+
 /* ---- The inline path ----------------------------------------------------------------------- */
 
 /* CROSSCUT_TICKS(): the clock of event words where it can be read inline. The library refuses to
