@@ -200,3 +200,16 @@ def test_a_forked_child_is_recorded_without_the_plugins_of_its_parent(tmp_path):
     assert sorted(state for state, _ in state_of(run, "demo")) == ["off", "on"]
     assert len(table(run, "processes")) == 2
     sums_to_wall(run)
+
+
+def test_a_pjrt_plugins_profiler_is_driven_by_the_same_host(tmp_path):
+    run = tmp_path / "run"
+    twice = PROGRAM.replace("print(", "crosscut.stop(); crosscut.start(); time.sleep(0.1)\nprint(")
+    result = record_script(run, twice, "--control-steps=0", "--plugin",
+                           DEMO.with_name("libdemo_pjrt.so"))
+    assert result.returncode == 3
+    assert state_of(run, "demo_pjrt") == [("on", "")]
+    kernel, = [row for row in table(run, "functions") if row["name"] == "demo_kernel"]
+    assert kernel["p50_ns"] == 2_000_000 and kernel["count"] >= 50
+    assert len(list(pathlib.Path(run).glob("*.xplane.pb"))) == 2
+    sums_to_wall(run)
