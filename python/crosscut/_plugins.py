@@ -1,9 +1,9 @@
 """Which profiler plugins this process loads, beyond those that its user named.
 
-`CROSSCUT_PLUGINS` lists files, joined by ':'. The first Python of a run adds what installed packages
-offer as entry points of the group `crosscut.plugins` (an object that is a path, or a function that
-returns one or several), and puts the files of `site-packages/tensorflow-plugins` in the place of
-the word `tensorflow-plugins`. Its children find the list complete.
+`CROSSCUT_PLUGINS` lists files, joined by ":". The first Python of a run adds what installed
+packages offer as entry points of the group `crosscut.plugins` (an object that is a path, or a
+function that returns one or several), and puts the files of `site-packages/tensorflow-plugins` in
+the place of the word `tensorflow-plugins`. Its children find the list complete.
 """
 
 from __future__ import annotations
