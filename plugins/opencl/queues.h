@@ -1,0 +1,64 @@
+// What is known of every command queue: its device, its tracks, what its application may see of it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "api.h"
+#include "devices.h"
+
+namespace crosscut::opencl {
+
+// Lives from the queue's creation until its last release and the end of its commands that are
+// followed. Then its number is used again.
+struct Queue {
+  static constexpr int kLanes = 8;
+
+  const cl_icd_dispatch* driver = nullptr;
+  cl_command_queue handle = nullptr;
+  Device* device = nullptr;
+  uint32_t number = 0;              // from 1
+  bool profiled = false;            // its events have stamps
+  std::atomic<bool> hidden{false};  // of which its application must not know
+  bool has_properties = false;      // it was made with a list of properties: `properties`
+  std::vector<cl_queue_properties> properties;
+
+  std::atomic<int> references{0};  // the application's
+  std::atomic<int> uses{0};        // commands that are followed, and 1 while it lives
+  std::atomic<uint32_t> enqueued{0};
+
+  // The track for a span: one on which nothing overlaps it, since commands of one queue may run
+  // side by side. 0 where all are taken. Any thread.
+  uint32_t TrackFor(int64_t begin_ns, int64_t end_ns);
+  // The record now stands for a queue of `owner`.
+  void MoveTo(Device* owner);
+
+ private:
+  struct Lane {
+    uint32_t track = 0;
+    int64_t end_ns = INT64_MIN;
+  };
+  std::mutex lanes_mutex_;
+  Lane lanes_[kLanes];
+};
+
+// A queue that the application made; `properties` as it gave them, or null where it gave flags or
+// nothing.
+void AddQueue(cl_command_queue handle, cl_context context, cl_device_id device,
+              const cl_queue_properties* properties, bool profiled, bool hidden);
+// The record, or null.
+Queue* KnownQueue(cl_command_queue handle);
+// The record; a queue that was made past us is entered as it is found. Null where there is no room,
+// or no such queue.
+Queue* FindQueue(cl_command_queue handle);
+// The application's references; the last release ends the record's life.
+void RetainQueue(Queue* queue);
+void ReleaseQueue(Queue* queue);
+
+// For a command that is followed.
+void UseQueue(Queue* queue);
+void UnuseQueue(Queue* queue);
+
+}  // namespace crosscut::opencl
