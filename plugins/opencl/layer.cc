@@ -114,7 +114,6 @@ CROSSCUT_API cl_int clInitLayer(cl_uint entries, const cl_icd_dispatch* target,
   *entries_ret = std::min(entries, kEntries);
   *table_ret = table;
   OpenSession();
-  TellLayerIsIn();
   return CL_SUCCESS;
 }
 

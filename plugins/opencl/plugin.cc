@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 
 #include "commands.h"
 #include "devices.h"
@@ -42,13 +43,18 @@ size_t DescribeLosses(char* text, size_t size) {
   return used;
 }
 
-void Tell() {
+// What the host was told last; it says "on" by itself after every start.
+char told[1024];
+
+void TellOnce(const char* state, const char* text) {
   const crosscut_host* host = Host();
-  if (host == nullptr) return;
-  if (!LayerIsIn()) {
-    host->tell(host->host, kVersion, "off", "no OpenCL in this process");
-    return;
-  }
+  if (host == nullptr || strcmp(text, told) == 0) return;
+  snprintf(told, sizeof told, "%s", text);
+  host->tell(host->host, kVersion, state, text);
+}
+
+void Tell() {
+  if (!LayerIsIn()) return TellOnce("off", "no OpenCL in this process");
   char devices[700] = "no queue was made";
   DescribeDevices(devices, sizeof devices);
   char losses[250] = "";
@@ -56,7 +62,7 @@ void Tell() {
   char text[1024];
   snprintf(text, sizeof text, "%s; %llu commands%s", devices,
            static_cast<unsigned long long>(SpansPushed()), losses);
-  host->tell(host->host, kVersion, "on", text);
+  TellOnce("on", text);
 }
 
 void Flush(void*) {
@@ -70,9 +76,9 @@ void Level(void*, uint32_t level) { SetLevel(level); }
 void CalibrateCallback(void*) { Calibrate(); }
 
 void Start(const TP_Profiler*, TF_Status*) {
+  told[0] = '\0';
   BeginSession();
   ReadClocks();
-  Tell();
 }
 
 void Stop(const TP_Profiler*, TF_Status*) {
@@ -98,11 +104,6 @@ void SetCallbacks(const crosscut_host* host) {
 }
 
 }  // namespace
-
-void TellLayerIsIn() {
-  if (CurrentSession() != 0) Tell();
-}
-
 }  // namespace crosscut::opencl
 
 extern "C" CROSSCUT_API void TF_InitProfiler(TF_ProfilerRegistrationParams* params, TF_Status*) {

@@ -5,8 +5,6 @@ namespace crosscut::opencl {
 
 // The application has loaded OpenCL with this layer in it.
 bool LayerIsIn();
-// Updates the plugin's line in the report.
-void TellLayerIsIn();
 
 // Measures what the wrappers cost and tells the host.
 void Calibrate();

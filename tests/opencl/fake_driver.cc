@@ -125,6 +125,7 @@ cl_int DeviceTimer(cl_device_id device, cl_ulong* device_time, cl_ulong* host_ti
 
 cl_int Enqueue(const char* call, cl_command_queue queue, cl_event* place) {
   D::last = nullptr;
+  if (queue == nullptr) return CL_INVALID_COMMAND_QUEUE;
   if (const cl_int error = TakeFailure()) return error;
   auto* event = new FakeEvent;
   event->queue = Of(queue);
