@@ -15,6 +15,7 @@ namespace {
 using Kind = DeviceClock::Kind;
 
 constexpr int kRounds = 16;
+constexpr int64_t kLookFor = 100'000;
 constexpr clockid_t kClocks[] = {0, CLOCK_MONOTONIC_RAW, CLOCK_MONOTONIC, CLOCK_REALTIME};
 constexpr const char* kNames[] = {"a clock of its own", "CLOCK_MONOTONIC_RAW", "CLOCK_MONOTONIC",
                                   "CLOCK_REALTIME", "the device's timer"};
@@ -51,7 +52,7 @@ struct DeviceClock::Bracket {
     before = Moment::Read();
     if (Driver().clEnqueueMarker(queue, &event) != CL_SUCCESS) return false;
     after = Moment::Read();
-    const bool completed = Driver().clWaitForEvents(1, &event) == CL_SUCCESS;
+    const bool completed = Await(event);
     done = Moment::Read();
     const bool stamped = completed &&
                          EventTime(Driver(), event, CL_PROFILING_COMMAND_QUEUED, &queued) &&
@@ -59,18 +60,34 @@ struct DeviceClock::Bracket {
     Driver().clReleaseEvent(event);
     return stamped && queued > 0 && end >= queued;
   }
+
+ private:
+  // Looks for a while before it sleeps: the sooner the end is seen, the narrower the bracket.
+  static bool Await(cl_event event) {
+    const int64_t until = Now(Kind::kMonotonic) + kLookFor;
+    do {
+      cl_int status = CL_QUEUED;
+      if (Driver().clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status,
+                                  nullptr) != CL_SUCCESS ||
+          status < 0) {
+        return false;
+      }
+      if (status == CL_COMPLETE) return true;
+    } while (Now(Kind::kMonotonic) < until);
+    return Driver().clWaitForEvents(1, &event) == CL_SUCCESS;
+  }
 };
 
 // Whether all brackets are of clock `kind` of the host, once `offset` is added to their stamps.
-// The stamps then lie between `low` and `high` of that clock, which bounds the error.
+// Stamps then are ahead of that clock by `low` at least and `high` at most, which bounds the error.
 bool DeviceClock::Fits(Kind kind, const Bracket* brackets, int count, int64_t offset) {
   const int64_t tolerance = kind_ == Kind::kTimer ? kTimerTolerance : 0;
   const auto index = static_cast<int>(kind);
   int64_t low = INT64_MIN, high = INT64_MAX;
   for (const Bracket* bracket = brackets; bracket != brackets + count; ++bracket) {
-    low = std::max(low, bracket->queued + offset - bracket->after.at[index]);
+    low = std::max({low, bracket->queued + offset - bracket->after.at[index],
+                    bracket->end + offset - bracket->done.at[index]});
     high = std::min(high, bracket->queued + offset - bracket->before.at[index]);
-    if (bracket->end + offset > bracket->done.at[index] + tolerance) return false;
   }
   if (low > tolerance || high < -tolerance) return false;
   error_ns_ = std::max(std::abs(low), std::abs(high));

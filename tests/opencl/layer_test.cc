@@ -247,10 +247,14 @@ TEST_F(LayerTest, QueuesMadePastUsAreRecordedAsTheyAre) {
 
 TEST_F(LayerTest, StartStopCyclesLeaveNothingBehind) {
   const cl_command_queue queue = MakeQueue();
-  auto resident_kib = [] {
-    long pages = 0, resident = 0;
-    std::ifstream("/proc/self/statm") >> pages >> resident;
-    return resident * 4;
+  auto resident_kib = [] {  // to the page, unlike statm
+    std::ifstream file("/proc/self/smaps_rollup");
+    std::string word;
+    long kib = 0;
+    while (file >> word && word != "Rss:") {
+    }
+    file >> kib;
+    return kib;
   };
   auto descriptors = [] {
     const std::filesystem::directory_iterator all("/proc/self/fd");
@@ -266,6 +270,8 @@ TEST_F(LayerTest, StartStopCyclesLeaveNothingBehind) {
       host->Start();
     }
   };
+  resident_kib();
+  descriptors();
   cycles(1000);
   const long before_kib = resident_kib();
   const auto before_descriptors = descriptors();
