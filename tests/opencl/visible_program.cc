@@ -72,7 +72,7 @@ void PrintEvents(cl_command_queue queue) {
   clRetainEvent(event);
   cl_uint references = 0;
   // The driver lets go of its own references and of ours a moment later.
-  for (int i = 0; i < 500 && references != 2; ++i) {
+  for (int i = 0; i < 20 && references != 2; ++i) {
     clGetEventInfo(event, CL_EVENT_REFERENCE_COUNT, sizeof references, &references, nullptr);
     usleep(1000);
   }
@@ -89,11 +89,9 @@ void PrintErrors(cl_command_queue queue) {
   const size_t zero = 0, huge[4] = {1, 1, 1, 1};
   cl_event event = reinterpret_cast<cl_event>(0x10);
   std::printf("  errors:");
-  std::printf(
-      " %d", clEnqueueNDRangeKernel(queue, nullptr, 1, nullptr, huge, nullptr, 0, nullptr, &event));
   std::printf(" %d",
               clEnqueueNDRangeKernel(queue, kernel, 9, nullptr, huge, nullptr, 0, nullptr, &event));
-  std::printf(" %d", clEnqueueNDRangeKernel(queue, kernel, 1, nullptr, &zero, nullptr, 3, nullptr,
+  std::printf(" %d", clEnqueueNDRangeKernel(queue, kernel, 1, nullptr, &zero, nullptr, 0, nullptr,
                                             nullptr));
   std::printf(" %d",
               clEnqueueReadBuffer(queue, nullptr, CL_TRUE, 0, 4, nullptr, 0, nullptr, nullptr));
