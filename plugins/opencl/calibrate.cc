@@ -102,11 +102,11 @@ struct StubQueue {
 
 Name stub_call("crosscut.calibrate", CROSSCUT_ON_HOST_RUNTIME, true);
 
-void Describe(Command& command, cl_command_queue, size_t size, cl_event*) {
+constexpr auto kDescribe = [](Command& command, const auto& arguments) {
   command.name = stub_call.id();
-  command.Arg(Key::kGlobalX, static_cast<int64_t>(size));
-  command.Arg(Key::kLocalX, static_cast<int64_t>(size));
-}
+  command.Arg(Key::kGlobalX, static_cast<int64_t>(std::get<1>(arguments)));
+  command.Arg(Key::kLocalX, static_cast<int64_t>(std::get<1>(arguments)));
+};
 
 // Ticks per call of `function`, each in a ring with room.
 template <typename Function>
@@ -125,7 +125,7 @@ StubQueue& Stub() {
 }
 
 void EnqueueOnStub() {
-  Enqueue({0, &Stub().queue, stub_call}, &Describe, &StubDriver::Enqueue,
+  Enqueue({0, &Stub().queue, stub_call}, kDescribe, &StubDriver::Enqueue,
           static_cast<cl_command_queue>(nullptr), size_t{1}, static_cast<cl_event*>(nullptr));
 }
 

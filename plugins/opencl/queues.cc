@@ -68,7 +68,6 @@ Queue* Enter(cl_command_queue handle, Device* device) {
   queue->handle = handle;
   queue->MoveTo(device);
   queue->properties.clear();
-  queue->has_properties = false;
   queue->references.store(1);
   queue->uses.store(1, std::memory_order_release);
   return queue;
@@ -126,19 +125,16 @@ void Queue::MoveTo(Device* owner) {
   device = owner;
 }
 
-void AddQueue(cl_command_queue handle, cl_context context, cl_device_id device,
-              const cl_queue_properties* properties, bool profiled, bool hidden) {
-  Device* known = DeviceOf(context, device);
+void AddQueue(cl_command_queue handle, const QueueFacts& facts) {
+  Device* known = DeviceOf(facts.context, facts.device);
   const std::lock_guard<std::mutex> lock(mutex);
   Queue* queue = Enter(handle, known);
   if (queue == nullptr) return;
-  queue->profiled = profiled;
-  queue->hidden = hidden;
-  queue->has_properties = properties != nullptr;
-  if (properties != nullptr) {
-    for (; *properties != 0; properties += 2) {
-      queue->properties.insert(queue->properties.end(), {properties[0], properties[1]});
-    }
+  queue->profiled = facts.profiled;
+  queue->hidden = facts.hidden;
+  const cl_queue_properties* at = facts.properties;
+  if (at != nullptr) {
+    for (; *at != 0; at += 2) queue->properties.insert(queue->properties.end(), {at[0], at[1]});
     queue->properties.push_back(0);
   }
   cache.Put(handle, queue->number);

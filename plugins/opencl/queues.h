@@ -19,11 +19,10 @@ struct Queue {
   const cl_icd_dispatch* driver = nullptr;
   cl_command_queue handle = nullptr;
   Device* device = nullptr;
-  uint32_t number = 0;              // from 1
-  bool profiled = false;            // its events have stamps
-  std::atomic<bool> hidden{false};  // of which its application must not know
-  bool has_properties = false;      // it was made with a list of properties: `properties`
-  std::vector<cl_queue_properties> properties;
+  uint32_t number = 0;                          // from 1
+  bool profiled = false;                        // its events have stamps
+  std::atomic<bool> hidden{false};              // of which its application must not know
+  std::vector<cl_queue_properties> properties;  // the list that it was made with, to its 0
 
   std::atomic<int> references{0};  // the application's
   std::atomic<int> uses{0};        // commands that are followed, and 1 while it lives
@@ -44,10 +43,15 @@ struct Queue {
   Lane lanes_[kLanes];
 };
 
-// A queue that the application made; `properties` as it gave them, or null where it gave flags or
-// nothing.
-void AddQueue(cl_command_queue handle, cl_context context, cl_device_id device,
-              const cl_queue_properties* properties, bool profiled, bool hidden);
+struct QueueFacts {
+  cl_context context = nullptr;
+  cl_device_id device = nullptr;
+  const cl_queue_properties* properties = nullptr;  // as the application gave them, if it did
+  bool profiled = false;
+  bool hidden = false;
+};
+// A queue that the application made.
+void AddQueue(cl_command_queue handle, const QueueFacts& facts);
 // The record, or null.
 Queue* KnownQueue(cl_command_queue handle);
 // The record; a queue that was made past us is entered as it is found. Null where there is no room,

@@ -70,16 +70,22 @@ uint32_t KeyWord(Key key);
 // A span of layer `runtime` on this thread, for as long as it lives.
 class CallSpan {
  public:
-  explicit CallSpan(Name& name) : host_(Host()) { host_->begin(host_->host, name.id()); }
-  ~CallSpan() { host_->end(host_->host); }
+  explicit CallSpan(Name& name) : host_(Host()), name_(name.id()) {
+    if (name_ != 0) host_->begin(host_->host, name_);
+  }
+  // An end without a begin would end somebody else's span.
+  ~CallSpan() {
+    if (name_ != 0) host_->end(host_->host);
+  }
   CallSpan(const CallSpan&) = delete;
   CallSpan& operator=(const CallSpan&) = delete;
 
   // The arrow from this span to the work that it enqueues.
-  uint64_t FlowOut() { return host_->flow_out(host_->host); }
+  uint64_t FlowOut() { return name_ != 0 ? host_->flow_out(host_->host) : 0; }
 
  private:
   const crosscut_host* const host_;
+  const uint32_t name_;
 };
 
 }  // namespace crosscut::opencl

@@ -24,133 +24,102 @@ size_t ImageBytes(cl_mem image, const size_t* region) {
   return element * Volume(region);
 }
 
+// How a call's arguments describe its command; the numbers are places in its list of arguments,
+// from 0.
+template <Text kName, size_t kSize>
+constexpr auto kBytes = [](Command& command, const auto& arguments) {
+  Moves<kName>(command, std::get<kSize>(arguments));
+};
+template <Text kName, size_t kRegion>
+constexpr auto kBox = [](Command& command, const auto& arguments) {
+  Moves<kName>(command, Volume(std::get<kRegion>(arguments)));
+};
+template <Text kName, size_t kImage, size_t kRegion>
+constexpr auto kPixels = [](Command& command, const auto& arguments) {
+  Moves<kName>(command, ImageBytes(std::get<kImage>(arguments), std::get<kRegion>(arguments)));
+};
+template <Text kName>
+constexpr auto kUnsized = [](Command& command, const auto&) { Moves<kName>(command, 0); };
+
+constexpr Text kHtoD = "Memcpy HtoD";
+constexpr Text kDtoH = "Memcpy DtoH";
+constexpr Text kDtoD = "Memcpy DtoD";
+constexpr Text kSet = "Memset";
+
 void WrapBuffers(D& table) {
   Replace(table.clEnqueueReadBuffer,
-          &Enqueued<&D::clEnqueueReadBuffer, "clEnqueueReadBuffer",
-                    [](Command& c, auto, auto, auto, auto, size_t bytes, auto...) {
-                      Moves<"Memcpy DtoH">(c, bytes);
-                    }>::Call);
+          &Enqueued<&D::clEnqueueReadBuffer, "clEnqueueReadBuffer", kBytes<kDtoH, 4>>::Call);
   Replace(table.clEnqueueWriteBuffer,
-          &Enqueued<&D::clEnqueueWriteBuffer, "clEnqueueWriteBuffer",
-                    [](Command& c, auto, auto, auto, auto, size_t bytes, auto...) {
-                      Moves<"Memcpy HtoD">(c, bytes);
-                    }>::Call);
+          &Enqueued<&D::clEnqueueWriteBuffer, "clEnqueueWriteBuffer", kBytes<kHtoD, 4>>::Call);
   Replace(table.clEnqueueCopyBuffer,
-          &Enqueued<&D::clEnqueueCopyBuffer, "clEnqueueCopyBuffer",
-                    [](Command& c, auto, auto, auto, auto, auto, size_t bytes, auto...) {
-                      Moves<"Memcpy DtoD">(c, bytes);
-                    }>::Call);
+          &Enqueued<&D::clEnqueueCopyBuffer, "clEnqueueCopyBuffer", kBytes<kDtoD, 5>>::Call);
   Replace(table.clEnqueueFillBuffer,
-          &Enqueued<&D::clEnqueueFillBuffer, "clEnqueueFillBuffer",
-                    [](Command& c, auto, auto, auto, auto, auto, size_t bytes, auto...) {
-                      Moves<"Memset">(c, bytes);
-                    }>::Call);
+          &Enqueued<&D::clEnqueueFillBuffer, "clEnqueueFillBuffer", kBytes<kSet, 5>>::Call);
   Replace(table.clEnqueueMapBuffer,
-          &Enqueued<&D::clEnqueueMapBuffer, "clEnqueueMapBuffer",
-                    [](Command& c, auto, auto, auto, auto, auto, size_t bytes, auto...) {
-                      Moves<"Map">(c, bytes);
-                    }>::Call);
-}
-
-void WrapRectangles(D& table) {
+          &Enqueued<&D::clEnqueueMapBuffer, "clEnqueueMapBuffer", kBytes<"Map", 5>>::Call);
   Replace(table.clEnqueueReadBufferRect,
-          &Enqueued<&D::clEnqueueReadBufferRect, "clEnqueueReadBufferRect",
-                    [](Command& c, auto, auto, auto, auto, auto, const size_t* region, auto...) {
-                      Moves<"Memcpy DtoH">(c, Volume(region));
-                    }>::Call);
-  Replace(table.clEnqueueWriteBufferRect,
-          &Enqueued<&D::clEnqueueWriteBufferRect, "clEnqueueWriteBufferRect",
-                    [](Command& c, auto, auto, auto, auto, auto, const size_t* region, auto...) {
-                      Moves<"Memcpy HtoD">(c, Volume(region));
-                    }>::Call);
+          &Enqueued<&D::clEnqueueReadBufferRect, "clEnqueueReadBufferRect", kBox<kDtoH, 5>>::Call);
+  Replace(
+      table.clEnqueueWriteBufferRect,
+      &Enqueued<&D::clEnqueueWriteBufferRect, "clEnqueueWriteBufferRect", kBox<kHtoD, 5>>::Call);
   Replace(table.clEnqueueCopyBufferRect,
-          &Enqueued<&D::clEnqueueCopyBufferRect, "clEnqueueCopyBufferRect",
-                    [](Command& c, auto, auto, auto, auto, auto, const size_t* region, auto...) {
-                      Moves<"Memcpy DtoD">(c, Volume(region));
-                    }>::Call);
+          &Enqueued<&D::clEnqueueCopyBufferRect, "clEnqueueCopyBufferRect", kBox<kDtoD, 5>>::Call);
 }
 
 void WrapImages(D& table) {
   Replace(table.clEnqueueReadImage,
-          &Enqueued<&D::clEnqueueReadImage, "clEnqueueReadImage",
-                    [](Command& c, auto, cl_mem image, auto, auto, const size_t* region, auto...) {
-                      Moves<"Memcpy DtoH">(c, ImageBytes(image, region));
-                    }>::Call);
+          &Enqueued<&D::clEnqueueReadImage, "clEnqueueReadImage", kPixels<kDtoH, 1, 4>>::Call);
   Replace(table.clEnqueueWriteImage,
-          &Enqueued<&D::clEnqueueWriteImage, "clEnqueueWriteImage",
-                    [](Command& c, auto, cl_mem image, auto, auto, const size_t* region, auto...) {
-                      Moves<"Memcpy HtoD">(c, ImageBytes(image, region));
-                    }>::Call);
+          &Enqueued<&D::clEnqueueWriteImage, "clEnqueueWriteImage", kPixels<kHtoD, 1, 4>>::Call);
   Replace(table.clEnqueueFillImage,
-          &Enqueued<&D::clEnqueueFillImage, "clEnqueueFillImage",
-                    [](Command& c, auto, cl_mem image, auto, auto, const size_t* region, auto...) {
-                      Moves<"Memset">(c, ImageBytes(image, region));
-                    }>::Call);
+          &Enqueued<&D::clEnqueueFillImage, "clEnqueueFillImage", kPixels<kSet, 1, 4>>::Call);
   Replace(table.clEnqueueMapImage,
-          &Enqueued<&D::clEnqueueMapImage, "clEnqueueMapImage",
-                    [](Command& c, auto, cl_mem image, auto, auto, auto, const size_t* region,
-                       auto...) { Moves<"Map">(c, ImageBytes(image, region)); }>::Call);
-}
-
-void WrapImageCopies(D& table) {
+          &Enqueued<&D::clEnqueueMapImage, "clEnqueueMapImage", kPixels<"Map", 1, 5>>::Call);
   Replace(table.clEnqueueCopyImage,
-          &Enqueued<&D::clEnqueueCopyImage, "clEnqueueCopyImage",
-                    [](Command& c, auto, cl_mem image, auto, auto, auto, const size_t* region,
-                       auto...) { Moves<"Memcpy DtoD">(c, ImageBytes(image, region)); }>::Call);
+          &Enqueued<&D::clEnqueueCopyImage, "clEnqueueCopyImage", kPixels<kDtoD, 1, 5>>::Call);
   Replace(table.clEnqueueCopyImageToBuffer,
           &Enqueued<&D::clEnqueueCopyImageToBuffer, "clEnqueueCopyImageToBuffer",
-                    [](Command& c, auto, cl_mem image, auto, auto, const size_t* region, auto...) {
-                      Moves<"Memcpy DtoD">(c, ImageBytes(image, region));
-                    }>::Call);
+                    kPixels<kDtoD, 1, 4>>::Call);
   Replace(table.clEnqueueCopyBufferToImage,
           &Enqueued<&D::clEnqueueCopyBufferToImage, "clEnqueueCopyBufferToImage",
-                    [](Command& c, auto, auto, cl_mem image, auto, auto, const size_t* region,
-                       auto...) { Moves<"Memcpy DtoD">(c, ImageBytes(image, region)); }>::Call);
+                    kPixels<kDtoD, 2, 5>>::Call);
 }
 
-void WrapMemory(D& table) {
-  Replace(table.clEnqueueUnmapMemObject,
-          &Enqueued<&D::clEnqueueUnmapMemObject, "clEnqueueUnmapMemObject",
-                    [](Command& c, auto...) { Moves<"Unmap">(c, 0); }>::Call);
+void WrapObjects(D& table) {
+  Replace(
+      table.clEnqueueUnmapMemObject,
+      &Enqueued<&D::clEnqueueUnmapMemObject, "clEnqueueUnmapMemObject", kUnsized<"Unmap">>::Call);
   Replace(table.clEnqueueMigrateMemObjects,
           &Enqueued<&D::clEnqueueMigrateMemObjects, "clEnqueueMigrateMemObjects",
-                    [](Command& c, auto...) { Moves<"Migrate">(c, 0); }>::Call);
+                    kUnsized<"Migrate">>::Call);
   Replace(table.clEnqueueAcquireGLObjects,
           &Enqueued<&D::clEnqueueAcquireGLObjects, "clEnqueueAcquireGLObjects",
-                    [](Command& c, auto...) { Moves<"Acquire GL objects">(c, 0); }>::Call);
+                    kUnsized<"Acquire GL objects">>::Call);
   Replace(table.clEnqueueReleaseGLObjects,
           &Enqueued<&D::clEnqueueReleaseGLObjects, "clEnqueueReleaseGLObjects",
-                    [](Command& c, auto...) { Moves<"Release GL objects">(c, 0); }>::Call);
+                    kUnsized<"Release GL objects">>::Call);
 }
 
 void WrapShared(D& table) {
   Replace(table.clEnqueueSVMMemcpy,
-          &Enqueued<&D::clEnqueueSVMMemcpy, "clEnqueueSVMMemcpy",
-                    [](Command& c, auto, auto, auto, auto, size_t bytes, auto...) {
-                      Moves<"Memcpy SVM">(c, bytes);
-                    }>::Call);
-  Replace(table.clEnqueueSVMMemFill, &Enqueued<&D::clEnqueueSVMMemFill, "clEnqueueSVMMemFill",
-                                               [](Command& c, auto, auto, auto, auto, size_t bytes,
-                                                  auto...) { Moves<"Memset">(c, bytes); }>::Call);
-  Replace(table.clEnqueueSVMMap, &Enqueued<&D::clEnqueueSVMMap, "clEnqueueSVMMap",
-                                           [](Command& c, auto, auto, auto, auto, size_t bytes,
-                                              auto...) { Moves<"Map">(c, bytes); }>::Call);
+          &Enqueued<&D::clEnqueueSVMMemcpy, "clEnqueueSVMMemcpy", kBytes<"Memcpy SVM", 4>>::Call);
+  Replace(table.clEnqueueSVMMemFill,
+          &Enqueued<&D::clEnqueueSVMMemFill, "clEnqueueSVMMemFill", kBytes<kSet, 4>>::Call);
+  Replace(table.clEnqueueSVMMap,
+          &Enqueued<&D::clEnqueueSVMMap, "clEnqueueSVMMap", kBytes<"Map", 4>>::Call);
   Replace(table.clEnqueueSVMUnmap,
-          &Enqueued<&D::clEnqueueSVMUnmap, "clEnqueueSVMUnmap",
-                    [](Command& c, auto...) { Moves<"Unmap">(c, 0); }>::Call);
-  Replace(table.clEnqueueSVMMigrateMem,
-          &Enqueued<&D::clEnqueueSVMMigrateMem, "clEnqueueSVMMigrateMem",
-                    [](Command& c, auto...) { Moves<"Migrate">(c, 0); }>::Call);
+          &Enqueued<&D::clEnqueueSVMUnmap, "clEnqueueSVMUnmap", kUnsized<"Unmap">>::Call);
+  Replace(
+      table.clEnqueueSVMMigrateMem,
+      &Enqueued<&D::clEnqueueSVMMigrateMem, "clEnqueueSVMMigrateMem", kUnsized<"Migrate">>::Call);
 }
 
 }  // namespace
 
 void WrapCopies(D& table) {
   WrapBuffers(table);
-  WrapRectangles(table);
   WrapImages(table);
-  WrapImageCopies(table);
-  WrapMemory(table);
+  WrapObjects(table);
   WrapShared(table);
 }
 

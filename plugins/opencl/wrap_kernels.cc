@@ -25,25 +25,22 @@ void Sizes(Command& command, Key first, cl_uint dimensions, const size_t* sizes)
   }
 }
 
-void DescribeKernel(Command& command, cl_command_queue, cl_kernel kernel, cl_uint dimensions,
-                    const size_t*, const size_t* global, const size_t* local, cl_uint,
-                    const cl_event*, cl_event*) {
-  command.name = NameOfKernel(kernel);
-  Sizes(command, Key::kGlobalX, dimensions, global);
-  Sizes(command, Key::kLocalX, dimensions, local);
-}
+// Of the arguments of clEnqueueNDRangeKernel.
+constexpr auto kKernel = [](Command& command, const auto& arguments) {
+  const cl_uint dimensions = std::get<2>(arguments);
+  command.name = NameOfKernel(std::get<1>(arguments));
+  Sizes(command, Key::kGlobalX, dimensions, std::get<4>(arguments));
+  Sizes(command, Key::kLocalX, dimensions, std::get<5>(arguments));
+};
 
-void DescribeTask(Command& command, cl_command_queue, cl_kernel kernel, cl_uint, const cl_event*,
-                  cl_event*) {
-  command.name = NameOfKernel(kernel);
-  command.Arg(Key::kGlobalX, 1);
-}
+constexpr auto kTask = [](Command& command, const auto& arguments) {
+  command.name = NameOfKernel(std::get<1>(arguments));
+};
 
-template <typename... A>
-void DescribeNative(Command& command, A...) {
+constexpr auto kNative = [](Command& command, const auto&) {
   static constinit Name name("native kernel", CROSSCUT_ON_DEVICE);
   command.name = name.id();
-}
+};
 
 cl_int ReleaseKernel(cl_kernel kernel) {
   // The next kernel may stand at this one's address.
@@ -56,12 +53,10 @@ cl_int ReleaseKernel(cl_kernel kernel) {
 void WrapKernels(cl_icd_dispatch& table) {
   using D = cl_icd_dispatch;
   Replace(table.clEnqueueNDRangeKernel,
-          &Enqueued<&D::clEnqueueNDRangeKernel, "clEnqueueNDRangeKernel", &DescribeKernel>::Call);
-  Replace(table.clEnqueueTask, &Enqueued<&D::clEnqueueTask, "clEnqueueTask", &DescribeTask>::Call);
-  Replace(
-      table.clEnqueueNativeKernel,
-      &Enqueued<&D::clEnqueueNativeKernel, "clEnqueueNativeKernel",
-                [](Command& command, auto... args) { DescribeNative(command, args...); }>::Call);
+          &Enqueued<&D::clEnqueueNDRangeKernel, "clEnqueueNDRangeKernel", kKernel>::Call);
+  Replace(table.clEnqueueTask, &Enqueued<&D::clEnqueueTask, "clEnqueueTask", kTask>::Call);
+  Replace(table.clEnqueueNativeKernel,
+          &Enqueued<&D::clEnqueueNativeKernel, "clEnqueueNativeKernel", kNative>::Call);
   Replace(table.clReleaseKernel, &ReleaseKernel);
 }
 

@@ -55,7 +55,7 @@ cl_command_queue CreateQueue(cl_context context, cl_device_id device,
     queue = Driver().clCreateCommandQueue(context, device, flags, &error);
   }
   SetError(place, error);
-  if (queue != nullptr) AddQueue(queue, context, device, nullptr, profiled, profiled && !asked);
+  if (queue != nullptr) AddQueue(queue, {context, device, nullptr, profiled, profiled && !asked});
   return queue;
 }
 
@@ -75,7 +75,7 @@ cl_command_queue CreateQueueWithProperties(cl_context context, cl_device_id devi
     queue = Driver().clCreateCommandQueueWithProperties(context, device, properties, &error);
   }
   SetError(place, error);
-  if (queue != nullptr) AddQueue(queue, context, device, properties, forced || asked, forced);
+  if (queue != nullptr) AddQueue(queue, {context, device, properties, forced || asked, forced});
   return queue;
 }
 

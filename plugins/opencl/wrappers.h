@@ -72,7 +72,8 @@ constexpr size_t EventIndex() {
   return found;
 }
 
-// `describe(command, args...)` names the command's span and fills its arguments.
+// `describe(command, arguments)` names the command's span and fills its arguments from the tuple of
+// the call's.
 template <typename R, typename Describe, typename... A>
 R Enqueue(Enqueueing::Place place, Describe describe, R (*driver)(A...), A... args) {
   std::tuple<A...> all(args...);
@@ -85,7 +86,7 @@ R Enqueue(Enqueueing::Place place, Describe describe, R (*driver)(A...), A... ar
     return returned;
   }();
   if (Command* command = enqueueing.Done(Succeeded(result), flow)) {
-    describe(*command, args...);
+    describe(*command, all);
     enqueueing.Follow();
   }
   return result;

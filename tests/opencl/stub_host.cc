@@ -119,12 +119,13 @@ void StubHost::FillClocks() {
     const Lock lock(Of(host).mutex_);
     if (!Of(host).keep_nothing_) Of(host).readings_.push_back({clock, host_ns, device, error});
   };
-  table_.probe_cost = [](void* host, uint32_t probe, int64_t inside, int64_t outside, int64_t low,
+  table_.probe_cost = &StubHost::ProbeCost;
+}
+
+void StubHost::ProbeCost(void* host, uint32_t probe, int64_t inside, int64_t outside, int64_t low,
                          int64_t high, int64_t samples) {
-    StubHost& self = Of(host);
-    const Lock lock(self.mutex_);
-    self.costs_.push_back({self.names_.at(probe), inside, outside, low, high, samples});
-  };
+  const Lock lock(Of(host).mutex_);
+  Of(host).costs_.push_back({Of(host).names_.at(probe), inside, outside, low, high, samples});
 }
 
 void StubHost::Register(void (*init)(TF_ProfilerRegistrationParams*, TF_Status*)) {

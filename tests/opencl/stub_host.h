@@ -71,6 +71,8 @@ class StubHost {
 
  private:
   static StubHost& Of(void* host) { return *static_cast<StubHost*>(host); }
+  static void ProbeCost(void* host, uint32_t probe, int64_t inside, int64_t outside, int64_t low,
+                        int64_t high, int64_t samples);
   uint32_t Intern(const std::string& text);
   void FillTable();
   void FillSpans();
