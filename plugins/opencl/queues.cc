@@ -1,5 +1,6 @@
 #include "queues.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <new>
 
@@ -106,13 +107,30 @@ Queue* EnterFound(cl_command_queue handle) {
 
 }  // namespace
 
+bool Lane::Fits(int64_t begin_ns, int64_t end_ns) const {
+  if (begin_ns >= last_end_) return true;
+  if (begin_ns < forgotten_end_) return false;
+  for (const Span& span : kept_) {
+    if (begin_ns < span.end && span.begin < end_ns) return false;
+  }
+  return true;
+}
+
+bool Lane::Take(int64_t begin_ns, int64_t end_ns) {
+  if (!Fits(begin_ns, end_ns)) return false;
+  Span& oldest = kept_[next_++ % kKept];
+  forgotten_end_ = std::max(forgotten_end_, oldest.end);
+  last_end_ = std::max(last_end_, end_ns);
+  oldest = {begin_ns, end_ns};
+  return true;
+}
+
 uint32_t Queue::TrackFor(int64_t begin_ns, int64_t end_ns) {
   const std::lock_guard<std::mutex> lock(lanes_mutex_);
-  for (int lane = 0; lane < kLanes; ++lane) {
-    if (begin_ns < lanes_[lane].end_ns) continue;
-    lanes_[lane].end_ns = end_ns;
-    if (lanes_[lane].track == 0) lanes_[lane].track = MakeTrack(*this, lane);
-    return lanes_[lane].track;
+  for (int i = 0; i < kLanes; ++i) {
+    if (!lanes_[i].Take(begin_ns, end_ns)) continue;
+    if (lanes_[i].track == 0) lanes_[i].track = MakeTrack(*this, i);
+    return lanes_[i].track;
   }
   return 0;
 }

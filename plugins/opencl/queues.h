@@ -11,10 +11,32 @@
 
 namespace crosscut::opencl {
 
+// One track's spans, as far as they must be known to tell whether another one overlaps them.
+class Lane {
+ public:
+  // Whether the span overlaps none; then it is entered. Callbacks come about in the order of the
+  // spans' ends, but not quite: a span older than the last kKept is refused.
+  bool Take(int64_t begin_ns, int64_t end_ns);
+
+  uint32_t track = 0;
+
+ private:
+  static constexpr int kKept = 32;
+  struct Span {
+    int64_t begin = INT64_MIN, end = INT64_MIN;
+  };
+  bool Fits(int64_t begin_ns, int64_t end_ns) const;
+
+  Span kept_[kKept];
+  uint32_t next_ = 0;
+  int64_t forgotten_end_ = INT64_MIN;  // of all that is not kept any more
+  int64_t last_end_ = INT64_MIN;
+};
+
 // Lives from the queue's creation until its last release and the end of its commands that are
 // followed. Then its number is used again.
 struct Queue {
-  static constexpr int kLanes = 8;
+  static constexpr int kLanes = 16;
 
   const cl_icd_dispatch* driver = nullptr;
   cl_command_queue handle = nullptr;
@@ -35,10 +57,6 @@ struct Queue {
   void MoveTo(Device* owner);
 
  private:
-  struct Lane {
-    uint32_t track = 0;
-    int64_t end_ns = INT64_MIN;
-  };
   std::mutex lanes_mutex_;
   Lane lanes_[kLanes];
 };

@@ -15,6 +15,12 @@
 namespace crosscut::opencl {
 namespace {
 
+#ifdef __SANITIZE_ADDRESS__
+constexpr long kRoomKib = 256 << 10;  // it keeps what is freed
+#else
+constexpr long kRoomKib = 64;
+#endif
+
 // The loader reads this at the first call of OpenCL in the process.
 const int kLayered = setenv("OPENCL_LAYERS", OPENCL_PLUGIN, 1);
 
@@ -106,9 +112,9 @@ TEST_F(PoclTest, ThreadsAndQueuesLoseNothingAndNoKernelRunsBeforeItsEnqueue) {
   clReleaseCommandQueue(shared);
   constexpr size_t kAll = 2 * kThreads * kKernels;
   const std::vector<StubHost::Span> spans = SpansOnceThereAre(kAll);
-  ASSERT_EQ(spans.size(), kAll);
   host->Flush();
-  EXPECT_EQ(host->lost(), 0u);
+  EXPECT_EQ(host->lost(), 0u) << host->told();
+  ASSERT_EQ(spans.size(), kAll);
 
   std::map<uint64_t, StubHost::Call> calls;
   for (const StubHost::Call& call : host->calls()) {
@@ -222,7 +228,7 @@ TEST_F(PoclTest, TenThousandSessionsLeaveNothingBehind) {
   const auto before_descriptors = descriptors();
   cycles(10'000);
   RecordProperty("grown_kib", static_cast<int>(resident_kib() - before_kib));
-  EXPECT_LE(resident_kib() - before_kib, 64);
+  EXPECT_LE(resident_kib() - before_kib, kRoomKib);
   EXPECT_EQ(descriptors(), before_descriptors);
   host->KeepNothing(false);
   clReleaseKernel(kernel);
