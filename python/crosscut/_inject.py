@@ -10,7 +10,7 @@ import os
 import sys
 
 import crosscut
-from crosscut import _forks, _sources
+from crosscut import _forks, _plugins, _sources
 
 _record = crosscut._record
 _installed = False
@@ -26,10 +26,13 @@ def install() -> None:
         if _record.__name__ != "crosscut._record":
             _forks.leave_note(crosscut.error() or "crosscut._record is missing")
             return
+        offers = _plugins.complete()
         _find_tensorflow()
         if _record.start() != 0 and not _record.active():
             _forks.leave_note(_record.error() or "the session did not open")
             return
+        for problem in offers:
+            _record.source_state("plugins", "", "failed", problem)
         _state_identity()
         _forks.watch()
         _sources.activate(os.environ.get("CROSSCUT_PYTHON") or "boundary")

@@ -200,3 +200,44 @@ def test_a_forked_child_is_recorded_without_the_plugins_of_its_parent(tmp_path):
     assert sorted(state for state, _ in state_of(run, "demo")) == ["off", "on"]
     assert len(table(run, "processes")) == 2
     sums_to_wall(run)
+
+
+def test_a_pjrt_plugins_profiler_is_driven_by_the_same_host(tmp_path):
+    run = tmp_path / "run"
+    twice = PROGRAM.replace("print(", "crosscut.stop(); crosscut.start(); time.sleep(0.1)\nprint(")
+    result = record_script(run, twice, "--control-steps=0", "--plugin",
+                           DEMO.with_name("libdemo_pjrt.so"))
+    assert result.returncode == 3
+    assert state_of(run, "demo_pjrt") == [("on", "")]
+    kernel, = [row for row in table(run, "functions") if row["name"] == "demo_kernel"]
+    assert kernel["p50_ns"] == 2_000_000 and kernel["count"] >= 50
+    assert len(list(pathlib.Path(run).glob("*.xplane.pb"))) == 2
+    sums_to_wall(run)
+
+
+def test_packages_offer_plugins_by_entry_points(tmp_path):
+    package = tmp_path / "site"
+    info = package / "mychip-1.0.dist-info"
+    info.mkdir(parents=True)
+    (package / "mychip.py").write_text(f"def plugin():\n    return {str(DEMO)!r}\n")
+    (info / "entry_points.txt").write_text(
+        "[console_scripts]\nx = y:z\n\n[crosscut.plugins]\nmychip = mychip:plugin\n"
+        "other = nowhere:plugin\n")
+    run = tmp_path / "run"
+    env = {"PYTHONPATH": f"{PACKAGE}:{package}", "STEPS": "2"}
+    seen = PROGRAM.replace("print(", "assert 'libdemo' not in str(os.environ)\nprint(")
+    result = record_script(run, seen, env=env)
+    assert result.returncode == 3, result.stderr
+    assert state_of(run, "demo") == [("on", "")]
+    (state, message), = state_of(run, "plugins")
+    assert state == "failed" and "other = nowhere:plugin: ModuleNotFoundError" in message
+
+
+def test_plugins_installed_for_tensorflow_are_loaded_when_asked_for(tmp_path):
+    folder = tmp_path / "site" / "tensorflow-plugins"
+    folder.mkdir(parents=True)
+    (folder / "libchip.so").symlink_to(DEMO)
+    run = tmp_path / "run"
+    env = {"PYTHONPATH": f"{PACKAGE}:{tmp_path / 'site'}", "STEPS": "2"}
+    record_script(run, PROGRAM, "--plugin", "tensorflow-plugins", env=env)
+    assert state_of(run, "chip") == [("on", "")]
