@@ -31,7 +31,7 @@ cl_kernel MakeKernel(cl_context context, cl_device_id device) {
   if (clBuildProgram(program, 1, &device, "", nullptr, nullptr) != CL_SUCCESS) std::exit(1);
   cl_kernel kernel = clCreateKernel(program, "add", nullptr);
   cl_mem buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, 4096, nullptr, nullptr);
-  clSetKernelArg(kernel, 0, sizeof buffer, &buffer);
+  clSetKernelArg(kernel, 0, sizeof(cl_mem), &buffer);
   return kernel;
 }
 

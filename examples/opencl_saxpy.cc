@@ -121,7 +121,7 @@ class Events {
 };
 
 void Set(cl_kernel kernel, cl_uint index, const cl_mem& value) {
-  Check(clSetKernelArg(kernel, index, sizeof value, &value), "clSetKernelArg");
+  Check(clSetKernelArg(kernel, index, sizeof(cl_mem), &value), "clSetKernelArg");
 }
 
 struct Kernels {

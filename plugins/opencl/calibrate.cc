@@ -15,7 +15,9 @@ constexpr int kRounds = 21;
 constexpr int kCalls = 100;          // per arm of a round
 constexpr int kLow = 5, kHigh = 15;  // ranks that bound the median of kRounds at 95 %
 
-// The thread records into a chunk of ours for as long as this lives.
+alignas(64 << 10) uint64_t chunk[(64 << 10) / 8];
+
+// The thread records into `chunk` for as long as this lives.
 class PrivateRing {
  public:
   PrivateRing() : before_(crosscut_this_thread) {
@@ -27,14 +29,12 @@ class PrivateRing {
   PrivateRing(const PrivateRing&) = delete;
   PrivateRing& operator=(const PrivateRing&) = delete;
 
-  void Rewind() { thread_.position = chunk_; }
+  void Rewind() { thread_.position = chunk; }
 
  private:
-  alignas(64 << 10) static uint64_t chunk_[(64 << 10) / 8];
   crosscut_thread* const before_;
   crosscut_thread thread_ = {};
 };
-uint64_t PrivateRing::chunk_[(64 << 10) / 8];
 
 // The host drops what is pushed while we calibrate. This one does what it does at other times.
 class RecordingHost {

@@ -18,7 +18,7 @@ class DeviceClock {
   enum class Kind : uint8_t { kUnknown, kRaw, kMonotonic, kRealtime, kTimer };
 
   // Once, before anything else. Makes a queue of its own in `context`, enqueues some markers, waits
-  // for them and releases it: some 100 us.
+  // for them and releases it: half a millisecond with PoCL.
   void Identify(cl_context context, cl_device_id device);
 
   // The id under which the host knows it; 0 (its CLOCK_MONOTONIC) without a host.

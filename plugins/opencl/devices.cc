@@ -62,7 +62,7 @@ int VersionOf(cl_device_id device) {
 cl_device_id RootOf(cl_device_id device) {
   for (;;) {
     cl_device_id parent = nullptr;
-    if (Driver().clGetDeviceInfo(device, CL_DEVICE_PARENT_DEVICE, sizeof parent, &parent,
+    if (Driver().clGetDeviceInfo(device, CL_DEVICE_PARENT_DEVICE, sizeof(cl_device_id), &parent,
                                  nullptr) != CL_SUCCESS ||
         parent == nullptr) {
       return device;

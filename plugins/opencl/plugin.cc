@@ -2,6 +2,7 @@
 
 #include <crosscut/crosscut.h>
 #include <crosscut/plugin.h>
+#include <pthread.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -118,4 +119,5 @@ extern "C" CROSSCUT_API void TF_InitProfiler(TF_ProfilerRegistrationParams* para
   if (host == nullptr || Host() != nullptr) return;
   SetHost(host);
   SetCallbacks(host);
+  pthread_atfork(nullptr, nullptr, &ForgetSession);
 }

@@ -81,10 +81,10 @@ Queue* EnterFound(cl_command_queue handle) {
   cl_device_id device = nullptr;
   cl_command_queue_properties flags = 0;
   cl_uint references = 1;
-  if (driver.clGetCommandQueueInfo(handle, CL_QUEUE_CONTEXT, sizeof context, &context, nullptr) !=
-          CL_SUCCESS ||
-      driver.clGetCommandQueueInfo(handle, CL_QUEUE_DEVICE, sizeof device, &device, nullptr) !=
-          CL_SUCCESS ||
+  if (driver.clGetCommandQueueInfo(handle, CL_QUEUE_CONTEXT, sizeof(cl_context), &context,
+                                   nullptr) != CL_SUCCESS ||
+      driver.clGetCommandQueueInfo(handle, CL_QUEUE_DEVICE, sizeof(cl_device_id), &device,
+                                   nullptr) != CL_SUCCESS ||
       driver.clGetCommandQueueInfo(handle, CL_QUEUE_PROPERTIES, sizeof flags, &flags, nullptr) !=
           CL_SUCCESS) {
     return nullptr;

@@ -21,7 +21,7 @@ class Lane {
   uint32_t track = 0;
 
  private:
-  static constexpr int kKept = 32;
+  static constexpr int kKept = 16;
   struct Span {
     int64_t begin = INT64_MIN, end = INT64_MIN;
   };
@@ -36,7 +36,7 @@ class Lane {
 // Lives from the queue's creation until its last release and the end of its commands that are
 // followed. Then its number is used again.
 struct Queue {
-  static constexpr int kLanes = 16;
+  static constexpr int kLanes = 64;
 
   const cl_icd_dispatch* driver = nullptr;
   cl_command_queue handle = nullptr;

@@ -58,6 +58,12 @@ void EndSession() {
   Publish();
 }
 
+// Another thread of the parent may have held the lock.
+void ForgetSession() {
+  session.store(0);
+  recording.store(0);
+}
+
 void SetLevel(uint32_t wanted) {
   const std::lock_guard<std::mutex> lock(mutex);
   level = wanted;

@@ -25,6 +25,8 @@ void SetHost(const crosscut_host* host);
 
 void BeginSession();
 void EndSession();
+// In a forked child, which records no OpenCL: a driver does not survive fork() either.
+void ForgetSession();
 void SetLevel(uint32_t level);
 
 // A name that is interned at its first use: for statics.

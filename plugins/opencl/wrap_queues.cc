@@ -147,8 +147,8 @@ cl_int EventInfo(cl_event event, cl_event_info what, size_t size, void* value, s
 cl_int EventProfilingInfo(cl_event event, cl_profiling_info what, size_t size, void* value,
                           size_t* size_ret) {
   cl_command_queue handle = nullptr;
-  if (Driver().clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof handle, &handle, nullptr) ==
-      CL_SUCCESS) {
+  if (Driver().clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof(cl_command_queue), &handle,
+                              nullptr) == CL_SUCCESS) {
     const Queue* queue = KnownQueue(handle);
     if (queue != nullptr && queue->hidden) return CL_PROFILING_INFO_NOT_AVAILABLE;
   }

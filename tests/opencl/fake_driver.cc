@@ -25,7 +25,8 @@ cl_int Answer(const void* from, size_t bytes, size_t size, void* value, size_t* 
 
 template <typename T>
 cl_int Answer(const T& from, size_t size, void* value, size_t* size_ret) {
-  return Answer(&from, sizeof from, size, value, size_ret);
+  constexpr size_t kBytes = sizeof(T);  // NOLINT(bugprone-sizeof-expression)
+  return Answer(&from, kBytes, size, value, size_ret);
 }
 
 cl_int TakeFailure() { return std::exchange(D::fail, CL_SUCCESS); }
@@ -211,6 +212,7 @@ cl_int ImageInfo(cl_mem, cl_image_info, size_t size, void* value, size_t* size_r
 
 template <size_t kSize>
 struct Text {
+  // NOLINTNEXTLINE(google-explicit-constructor)
   constexpr Text(const char (&from)[kSize]) { std::copy(from, from + kSize, text); }
   char text[kSize] = {};
 };

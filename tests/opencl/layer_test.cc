@@ -1,5 +1,6 @@
 // What is recorded, and what the application gets of it: over a fake driver.
-#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <filesystem>
@@ -312,6 +313,22 @@ TEST_F(LayerTest, StartStopCyclesLeaveNothingBehind) {
   EXPECT_TRUE(FakeDriver::events.empty());
   EXPECT_EQ(host->lost(), 0u);
   host->KeepNothing(false);
+  table->clReleaseCommandQueue(queue);
+}
+
+TEST_F(LayerTest, AForkedChildRecordsNothing) {
+  const cl_command_queue queue = MakeQueue();
+  host->Clear();
+  const pid_t child = fork();
+  if (child == 0) {
+    const bool ran = Run(queue) == CL_SUCCESS && FakeDriver::last->references == 1;
+    _exit(ran && host->calls().empty() ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  RunToEnd(queue);
+  EXPECT_EQ(host->spans().size(), 1u);
   table->clReleaseCommandQueue(queue);
 }
 

@@ -62,7 +62,7 @@ class PoclTest : public ::testing::Test {
   }
   static cl_kernel MakeKernel(const char* name = "bump") {
     cl_kernel kernel = clCreateKernel(program, name, nullptr);
-    clSetKernelArg(kernel, 0, sizeof buffer, &buffer);
+    clSetKernelArg(kernel, 0, sizeof(cl_mem), &buffer);
     return kernel;
   }
   static cl_int Run(cl_command_queue queue, cl_kernel kernel, cl_event* event = nullptr,

@@ -27,7 +27,7 @@ void Setup() {
   clBuildProgram(program, 1, &device, "", nullptr, nullptr);
   kernel = clCreateKernel(program, "one", nullptr);
   cl_mem buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, 4096, nullptr, nullptr);
-  clSetKernelArg(kernel, 0, sizeof buffer, &buffer);
+  clSetKernelArg(kernel, 0, sizeof(cl_mem), &buffer);
 }
 
 cl_int Run(cl_command_queue queue, cl_event* event) {
