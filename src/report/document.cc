@@ -134,7 +134,8 @@ void AddSources(const ReportData& data, Document* out) {
   const Cells sources(data.Find("sources"));
   std::string text;
   for (size_t row = 0; row < sources.rows(); ++row) {
-    text += (row == 0 ? "" : ", ") + SourceText(sources, row);
+    if (sources.Text("state", row) == "off") continue;  // the table has it
+    text += (text.empty() ? "" : ", ") + SourceText(sources, row);
   }
   if (!text.empty()) out->facts.emplace_back("Sources", text);
 }
