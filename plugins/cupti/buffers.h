@@ -23,7 +23,7 @@ class Buffers {
 
   // An empty buffer, or null where all are in use: CUPTI then drops records and counts them.
   uint8_t* Take();
-  // A new session: what was taken before and is not handed back yet is late.
+  // A session ends: what is not handed back yet is late.
   void Renew();
   // CUPTI hands `buffer` back with `valid` bytes of records. Late ones are free again at once, with
   // what they hold.

@@ -63,6 +63,7 @@ void Session::Stop() {
     Detach();
     Drain(true);  // what came back meanwhile
     CountDrops();
+    buffers_.Renew();  // what comes now is too late
     TellOutcome();
   }
   started_ = false;
