@@ -173,6 +173,9 @@ CROSSCUT_API int crosscut_pause(void); /* time until resume is excluded from the
 CROSSCUT_API int crosscut_resume(void);
 /* Flight recorder: write out what is kept now; returns when it is on disk. */
 CROSSCUT_API int crosscut_snapshot(void);
+/* Stops the plugins (plugin.h) and waits for what they hand over, at most until their deadlines:
+ * for runtimes that end before exit(). Nothing to do where none is loaded. */
+CROSSCUT_API void crosscut_plugins_finish(void);
 /* 1 between start and stop. */
 CROSSCUT_API int crosscut_active(void);
 /* Where this process records, "" when it does not. Valid until the next start. */

@@ -89,6 +89,19 @@ void AddRecord(CLI::App* app, Run* run, std::vector<std::string> command) {
       ->option_text("MODULE:LAYER")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  verb->add_option("--plugin", options->plugins,
+                   "load a profiler plugin of a device (TensorFlow's C ABI), with settings for\n"
+                   "it behind commas: FILE.so,key=value; may be repeated")
+      ->option_text("FILE")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  verb->add_option("--device-type", options->device_type,
+                   "only plugins of this device type; cpu, gpu and tpu are none's")
+      ->option_text("T");
+  verb->add_option("--device-tracer-level", options->device_tracer_level,
+                   "0: no plugin is started (default 1)")
+      ->check(CLI::Range(0, 3).description(""))
+      ->option_text("N");
   verb->add_option("--control-steps", options->control_percent,
                    "share of steps that run with the probes off, to check the correction")
       ->check(CLI::Range(0.0, 50.0).description(""))

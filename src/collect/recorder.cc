@@ -27,8 +27,10 @@ crosscut_thread* EndedState() { return reinterpret_cast<crosscut_thread*>(shared
 
 __thread bool in_slow_path __attribute__((tls_model("initial-exec"))) = false;
 __thread uint8_t base_layer __attribute__((tls_model("initial-exec"))) = 0;
+__thread bool this_thread_is_ours __attribute__((tls_model("initial-exec"))) = false;
 
 constinit Recorder the_recorder;
+constinit ThreadState suspended_state = {};  // of threads that calibrate
 
 void StoreWord(uint64_t* at, uint64_t word) { __atomic_store_n(at, word, __ATOMIC_RELEASE); }
 uint64_t EventWord(uint64_t tick, uint64_t code) { return tick << format::kCodeBits | code; }
@@ -121,6 +123,24 @@ uint64_t Recorder::MarkAlways(uint64_t tick, uint64_t code, const uint64_t* payl
   return tick;
 }
 
+bool Recorder::Push(uint64_t code, const uint64_t* payload, uint32_t n) {
+  if (in_slow_path) {
+    CountShared(format::kDropMemory);
+    return false;
+  }
+  const SlowPath guard;
+  if (InScratch() || ThisThreadIsSuspended()) return false;
+  uint64_t phase;
+  ThreadState* s = Prepared(&phase, /*while_closing=*/true);
+  if (s == nullptr) return false;
+  const uint64_t tick = ClockNow();
+  if (!Emit(s, tick, code, payload, n)) CountDrop(s, tick);
+  Arm(s, phase);
+  return true;
+}
+
+void Recorder::MarkOurs() { this_thread_is_ours = true; }
+
 uint32_t Recorder::TrackOfThisThread() {
   if (in_slow_path) return 0;
   const SlowPath guard;
@@ -129,15 +149,19 @@ uint32_t Recorder::TrackOfThisThread() {
   return s == nullptr ? 0 : s->track;
 }
 
-ThreadState* Recorder::Prepared(uint64_t* phase) {
+ThreadState* Recorder::Prepared(uint64_t* phase, bool while_closing) {
+  const auto off = [while_closing](uint64_t word) {
+    const auto is = static_cast<Phase>(word & 3);
+    return is == Phase::kOff || (is == Phase::kClosing && !while_closing);
+  };
   crosscut_thread* thread = crosscut_this_thread;
   *phase = phase_.load(std::memory_order_seq_cst);
-  if ((*phase & 3) == 0) {
+  if (off(*phase)) {
     auto* hook = thread == OffState() ? first_event_.exchange(nullptr) : nullptr;
     if (hook != nullptr) hook();
     *phase = phase_.load(std::memory_order_seq_cst);
   }
-  if ((*phase & 3) == 0) {
+  if (off(*phase)) {
     if (thread != OffState() && thread != EndedState()) SetEnabled(thread, 0);
     return nullptr;
   }
@@ -162,7 +186,8 @@ ThreadState* Recorder::Attach() {
   if (s == nullptr) return nullptr;
   s->track = NewTrack();
   s->os_id = static_cast<int32_t>(syscall(SYS_gettid));
-  s->flags = s->os_id == getpid() ? format::kThreadIsMain : 0;
+  s->flags = (s->os_id == getpid() ? format::kThreadIsMain : 0) |
+             (this_thread_is_ours ? format::kThreadIsOurs : 0);
   s->base = base_layer;
   SetEnabled(s, 2);
   if (pthread_setspecific(key_, s) != 0) {
@@ -222,7 +247,7 @@ bool Recorder::Emit(ThreadState* s, uint64_t tick, uint64_t code, const uint64_t
                     uint32_t n) {
   if (!Room(s, tick, n + 1 + PrologueWords(s))) return false;
   WritePrologue(s, tick);
-  if (s->hidden_depth > 0 && phase() != Phase::kHidden) WriteHidden(s, tick);
+  if (s->hidden_depth > 0 && phase() == Phase::kOn) WriteHidden(s, tick);
   s->position = Put(s->position, tick, code, payload, n);
   return true;
 }
@@ -478,11 +503,12 @@ ThreadState* Recorder::EnterScratch() {
 }
 
 crosscut_thread* Recorder::SuspendThisThread() {
-  static ThreadState suspended = {};
   crosscut_thread* real = crosscut_this_thread;
-  crosscut_this_thread = &suspended;
+  crosscut_this_thread = &suspended_state;
   return real;
 }
+
+bool Recorder::ThisThreadIsSuspended() { return crosscut_this_thread == &suspended_state; }
 
 void Recorder::LeaveScratch(ThreadState* scratch) {
   crosscut_this_thread = scratch->real;

@@ -8,7 +8,8 @@
 //
 // Phases. Off: every thread's `enabled` is 0. On: 1 (2 until the thread has its chunk). Hidden
 // (control steps and pauses): 2; begins are only remembered, ends of spans begun before are
-// written. Every switch makes a new phase word, which threads compare after they arm themselves.
+// written. Closing (stopped, but plugins still hand over what they hold): 0, and only Push()
+// writes. Every switch makes a new phase word, which threads compare after they arm themselves.
 #pragma once
 
 #include <pthread.h>
@@ -24,7 +25,7 @@
 
 namespace crosscut::record {
 
-enum class Phase : uint64_t { kOff = 0, kOn = 1, kHidden = 2 };
+enum class Phase : uint64_t { kOff = 0, kOn = 1, kHidden = 2, kClosing = 3 };
 
 class Recorder {
  public:
@@ -42,6 +43,13 @@ class Recorder {
   // Writes an event of the calling thread in every phase but off, behind the begins it has hidden:
   // for step edges. With tick = 0: now. Returns the tick; 0 if nothing could be written.
   uint64_t MarkAlways(uint64_t tick, uint64_t code, const uint64_t* payload, uint32_t n);
+  // Writes an event that carries its own time (kSpanOn, ...) in every phase but off. False if it
+  // was dropped: off, no memory for the thread, or inside calibration; a full ring counts as a
+  // loss in the stream.
+  bool Push(uint64_t code, const uint64_t* payload, uint32_t n);
+  // The calling thread is one of Crosscut's: its work is no work of the program. Before its first
+  // event of a session.
+  void MarkOurs();
   // The calling thread's track, attaching it if need be; 0 if it has none.
   uint32_t TrackOfThisThread();
 
@@ -95,6 +103,7 @@ class Recorder {
   static void ResetScratch(ThreadState* scratch);
   // The calling thread records nothing until its pointer, which is returned, is put back.
   static crosscut_thread* SuspendThisThread();
+  static bool ThisThreadIsSuspended();
 
   // ---- Fork ----
   // In the child: everything of the parent's session is forgotten; interned names stay. With
@@ -110,7 +119,8 @@ class Recorder {
     return reinterpret_cast<uint64_t*>(reinterpret_cast<uintptr_t>(position) &
                                        ~uintptr_t{format::kRingChunkBytes - 1});
   }
-  ThreadState* Prepared(uint64_t* phase);  // the calling thread's state, in this session
+  // The calling thread's state, in this session; null where it must not write.
+  ThreadState* Prepared(uint64_t* phase, bool while_closing = false);
   static bool InScratch();
   ThreadState* Attach();
   void Detach(ThreadState* s);

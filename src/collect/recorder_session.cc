@@ -65,7 +65,7 @@ void Recorder::SetPhase(Phase phase, uint64_t tick) {
   const uint64_t serial = (phase_.load() >> 2) + 1;
   phase_.store(serial << 2 | static_cast<uint64_t>(phase), std::memory_order_seq_cst);
   if (CROSSCUT_FAULT("session.phase")) return;
-  const uint32_t enabled = phase == Phase::kOff ? 0 : 2;
+  const uint32_t enabled = phase == Phase::kOn || phase == Phase::kHidden ? 2 : 0;
   SetShared(enabled);
   const Lock lock(&threads_mutex_);
   states_.ForEach([enabled](ThreadState* s) { SetEnabled(s, enabled); });

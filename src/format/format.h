@@ -38,7 +38,7 @@ enum Code : uint16_t {
   kFlowIn = 0x09,     // n: 1, flow id.
   kSpanAt = 0x0a,     // n: 3, name id, begin tick, end tick. A closed span timed elsewhere.
   kStepLevel = 0x0b,  // n: 2, step number, level | kStepAfterSwitch. Follows the begin of a step.
-  kBlob = 0x0c,       // n: 2 + ceil(bytes / 8): name id, bytes, then the bytes (XSpace, ...).
+                      // 0x0c was used before version 1.
 
   kThread = 0x10,     // n: 4, track id, OS thread id, base layer | flags, full tick. First word of
                       //    every ring chunk and wherever another thread goes on in the same chunk.
@@ -48,8 +48,20 @@ enum Code : uint16_t {
   kOn = 0x14,         // n: 0. Recording goes on.
   kDrop = 0x15,       // n: 4, reason, count, first tick, last tick. Events lost just before here.
 
+  // What a plugin pushed about a track that it declared (kTrack), in the stream of the thread that
+  // pushed it, in any order of time. Times are ns of the track's clock.
+  kSpanOn = 0x18,     // n: 4, track id, name id, begin, end. A closed span.
+  kInstantOn = 0x19,  // n: 3, track id, name id, time.
+  kCounterOn = 0x1a,  // n: 4, track id, name id, time, value (int64).
+  kArgOn = 0x1b,      // n: 3, track id, key name id, value (int64). Of the last span or instant
+                      //    pushed on that track by this thread.
+  kArgNameOn = 0x1c,  // n: 3, track id, key name id, value = a name id.
+  kFlowOn = 0x1d,     // n: 2, track id, flow id. An arrow arrives at the last span so pushed.
+  kDropOn = 0x1e,     // n: 4, track id, count, begin, end. Events that the plugin lost.
+
   kName = 0x20,       // n: 3 + ceil(bytes / 8): id, attributes (NameAttributes), bytes, then text.
-  kAnchor = 0x21,     // n: 4, clock id, tick, ns of that clock, error in ns.
+  kAnchor = 0x21,     // n: 4, clock id, tick, ns of that clock, error in ns. A plugin's clock
+                      //    (id >= kFirstPluginClock): its ns, ns of CLOCK_MONOTONIC, error.
   kMeta = 0x22,       // n: 3 + ceil(b1 / 8) + ceil(b2 / 8): bytes of key, bytes of value, 0, key
                       //    text, value text. Facts of the process; keys are in docs/format.md.
   kPause = 0x23,      // n: 0. The user paused: time from here is excluded from the window.
@@ -58,10 +70,12 @@ enum Code : uint16_t {
   kProbeCost = 0x26,  // n: 6, probe name id, inside, outside, low, high, samples: picoseconds per
                       //    event; low and high bound inside + outside at 95 %.
   kStart = 0x27,      // n: 1, full tick. The session began.
+  kTrack = 0x28,      // n: 6, track id, device, queue, clock id, name id, device's name id or 0: a
+                      //    device's queue. Ids are those of threads' tracks, never one's that is.
 };
 
 // Codes of the session stream (track 0); all others stand in a thread's stream.
-inline constexpr bool IsSessionCode(uint16_t code) { return code >= kName && code <= kStart; }
+inline constexpr bool IsSessionCode(uint16_t code) { return code >= kName && code <= kTrack; }
 
 // Payload words of `code` behind its event word; a negative value -k means: k fixed words, and the
 // tail's length is computed by PayloadWords().
@@ -85,13 +99,20 @@ inline constexpr int FixedPayloadWords(uint16_t code) {
     case kCounter:
     case kArg:
     case kArgName:
-    case kStepLevel: return 2;
-    case kSpanAt: return 3;
+    case kStepLevel:
+    case kFlowOn: return 2;
+    case kSpanAt:
+    case kInstantOn:
+    case kArgOn:
+    case kArgNameOn: return 3;
     case kThread:
     case kAnchor:
-    case kDrop: return 4;
-    case kProbeCost: return 6;
-    case kBlob: return -2;
+    case kDrop:
+    case kSpanOn:
+    case kCounterOn:
+    case kDropOn: return 4;
+    case kProbeCost:
+    case kTrack: return 6;
     case kName:
     case kMeta: return -3;
     default: return -100;  // unknown: the rest of the chunk cannot be read
@@ -99,7 +120,6 @@ inline constexpr int FixedPayloadWords(uint16_t code) {
 }
 
 inline constexpr uint64_t kMaxTextBytes = uint64_t{1} << 20;  // a name or meta text
-inline constexpr uint64_t kMaxBlobBytes = uint64_t{1} << 31;
 
 // All payload words, given the fixed ones. `payload` holds at least -FixedPayloadWords(code) words
 // where that is negative. Returns UINT64_MAX when a length in it is out of bounds.
@@ -107,9 +127,6 @@ inline constexpr uint64_t PayloadWords(uint16_t code, const uint64_t* payload) {
   const int fixed = FixedPayloadWords(code);
   if (fixed >= 0) return static_cast<uint64_t>(fixed);
   auto words = [](uint64_t bytes) { return (bytes + 7) / 8; };
-  if (code == kBlob) {
-    return payload[1] > kMaxBlobBytes ? UINT64_MAX : 2 + words(payload[1]);
-  }
   if (code == kName) return payload[2] > kMaxTextBytes ? UINT64_MAX : 3 + words(payload[2]);
   if (code == kMeta) {
     if (payload[0] > kMaxTextBytes || payload[1] > kMaxTextBytes) return UINT64_MAX;
@@ -198,6 +215,7 @@ enum DropReason : uint8_t {
   kDropDamaged = 5,      // found by a reader: checksum or grammar
   kDropNames = 6,        // the name table is full
   kDropFork = 7,         // a child's events before its own log was open
+  kDropPlugin = 8,       // kDropOn: lost by a plugin before Crosscut had them
 };
 
 enum StopReason : uint8_t {
@@ -209,7 +227,8 @@ enum StopReason : uint8_t {
   kStopLimit = 6,
 };
 
-enum ClockId : uint8_t { kClockMonotonic = 1, kClockRealtime = 2, kClockDevice = 3 };
+enum ClockId : uint8_t { kClockMonotonic = 1, kClockRealtime = 2 };
+inline constexpr uint32_t kFirstPluginClock = 16;  // named by the fact "clock:<id>"
 enum TickSource : uint8_t { kTicksTsc = 1, kTicksMonotonicNs = 2, kTicksCntvct = 3 };
 
 // ---- The ring file ----------------------------------------------------------------------------

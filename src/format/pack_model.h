@@ -78,6 +78,16 @@ class PayloadModel {
         if (slot == 0) return false;
         *near = slot == 1 ? tick : payload[1];
         return true;
+      case kSpanOn:
+      case kInstantOn:
+      case kCounterOn:
+        if (slot < 2 || (slot == 3 && code != kSpanOn)) return false;
+        *near = slot == 2 ? last_[Place(payload[0])] : payload[2];
+        return true;
+      case kFlowOn:
+        if (slot != 1) return false;
+        *near = last_[code];
+        return true;
       case kThread: *near = tick; return slot == 3;
       case kDrop: *near = tick; return slot >= 2;
       default: return false;
@@ -91,6 +101,10 @@ class PayloadModel {
       case kStepLevel: last_[code] = payload[0]; break;
       case kCounter:
       case kArg: last_[Place(payload[0])] = payload[1]; break;
+      case kSpanOn:
+      case kInstantOn:
+      case kCounterOn: last_[Place(payload[0])] = payload[2]; break;
+      case kFlowOn: last_[code] = payload[1]; break;
       default: break;
     }
   }

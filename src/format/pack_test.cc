@@ -121,7 +121,7 @@ TEST(Pack, RefusesWordsThatAreNotWholeEvents) {
   for (const std::vector<uint64_t>& words : {std::vector<uint64_t>{0},
                                              {Word(5, kCounter), 1},
                                              {Word(5, 0x7f)},
-                                             {Word(5, kBlob), 1, 99}}) {
+                                             {Word(5, kMeta), 1, 99, 0}}) {
     Piece piece;
     piece.words = words;
     EXPECT_EQ(Packer::Create()->Pack({&piece, 1}, &out, &last).code(), Status::Code::kInvalid);

@@ -18,10 +18,11 @@ inline uint64_t Word(uint64_t tick, uint64_t code) { return tick << kCodeBits | 
 
 // Whole events of every kind on one track, ticks mostly rising from *tick.
 inline std::vector<uint64_t> RandomEvents(std::mt19937_64* random, size_t events, uint64_t* tick) {
-  static constexpr uint16_t kCodes[] = {kBeginWide, kEndNamed, kInstant,   kCounter, kArg,
-                                        kArgName,   kFlowOut,  kFlowIn,    kSpanAt,  kStepLevel,
-                                        kBlob,      kBase,     kOff,       kOn,      kDrop,
-                                        kPause,     kName,     kProbeCost, kMeta};
+  static constexpr uint16_t kCodes[] = {
+      kBeginWide, kEndNamed, kInstant,   kCounter, kArg,   kArgName, kFlowOut,
+      kFlowIn,    kSpanAt,   kStepLevel, kBase,    kOff,   kOn,      kDrop,
+      kPause,     kName,     kProbeCost, kMeta,    kTrack, kSpanOn,  kInstantOn,
+      kCounterOn, kArgOn,    kArgNameOn, kFlowOn,  kDropOn};
   std::vector<uint64_t> words;
   auto value = [&] { return (*random)() >> (*random)() % 64; };
   for (size_t i = 0; i < events; ++i) {
@@ -39,7 +40,6 @@ inline std::vector<uint64_t> RandomEvents(std::mt19937_64* random, size_t events
       uint64_t payload[8];
       for (uint64_t& word : payload) word = value();
       if (code == kSpanAt) payload[1] = *tick - value() % 1000, payload[2] = *tick;
-      if (code == kBlob) payload[1] = (*random)() % 200;
       if (code == kName) payload[2] = (*random)() % 200;
       if (code == kMeta) payload[0] = (*random)() % 50, payload[1] = (*random)() % 50;
       const uint64_t all = PayloadWords(code, payload);

@@ -7,6 +7,7 @@
 #include "src/format/run_reader.h"
 #include "src/import/importer.h"
 #include "src/import/native_clock.h"
+#include "src/import/native_collected.h"
 #include "src/import/native_events.h"
 #include "src/import/native_facts.h"
 #include "src/import/native_session.h"
@@ -19,16 +20,20 @@ namespace fs = std::filesystem;
 
 class NativeImport {
  public:
+  explicit NativeImport(std::string dir) : dir_(std::move(dir)) {}
   Status TakeProcess(format::ProcessReader* reader);
   Result<trace::Trace> Finish(const format::RunReader& run);
 
  private:
   void TellDamage(const format::ProcessReader& reader, const NativeEvents& events,
                   const NativeSession& session);
+  void TakeProfiles(const NativeSession& session, const NativeClock& clock,
+                    trace::ProcessId process);
   void LinkParents();
   void FindReplaced();
   void NameTheRest();
 
+  std::string dir_;
   trace::Builder builder_;
   std::map<std::string, trace::ProcessId, std::less<>> by_key_;
   std::vector<std::pair<trace::ProcessId, std::string>> parent_keys_;
@@ -85,6 +90,7 @@ Status NativeImport::TakeProcess(format::ProcessReader* reader) {
     process.lead = events.TrackOf(track);
   }
   events.Finish(process.end_ns);
+  TakeProfiles(session, clock, id);
   parent_keys_.emplace_back(id, session.Meta("parent_key"));
   TellDamage(*reader, events, session);
   if (!has_realtime_ && !session.realtime.empty()) {
@@ -93,6 +99,19 @@ Status NativeImport::TakeProcess(format::ProcessReader* reader) {
     has_realtime_ = true;
   }
   return {};
+}
+
+void NativeImport::TakeProfiles(const NativeSession& session, const NativeClock& clock,
+                                trace::ProcessId process) {
+  int64_t offset = 0;
+  if (!session.realtime.empty()) {
+    offset = session.realtime.front().ns - clock.ToNs(session.realtime.front().tick);
+  }
+  for (const std::string& problem : TakeCollected(dir_, session, {&builder_, process, offset})) {
+    gaps_.push_back("Process " + std::string(builder_.trace().text(builder_.process(process).key)) +
+                    ": " + problem + ".");
+    damaged_ = true;
+  }
 }
 
 void NativeImport::TellDamage(const format::ProcessReader& reader, const NativeEvents& events,
@@ -198,7 +217,7 @@ bool SniffNative(const Input& input) {
 Result<trace::Trace> MakeNative(const Input& input) {
   auto run = format::RunReader::Open(input.path);
   if (!run.ok()) return run.status();
-  NativeImport import;
+  NativeImport import(input.path);
   for (format::ProcessReader* reader : (*run)->processes()) {
     if (Status status = import.TakeProcess(reader); !status.ok()) {
       return status.At(reader->info().key);

@@ -21,6 +21,7 @@ std::string_view DropReasonName(uint64_t reason) {
     case format::kDropDamaged: return "damaged";
     case format::kDropNames: return "names";
     case format::kDropFork: return "fork";
+    case format::kDropPlugin: return "plugin";
     default: return "unknown";
   }
 }
@@ -32,6 +33,7 @@ NativeEvents::NativeEvents(trace::Builder* builder, trace::ProcessId process,
       process_(process),
       session_(session),
       clock_(clock),
+      devices_(builder, process, session, clock),
       session_ends_(std::move(session_ends)),
       span_names_(size_t{format::kLastNameCode} + 1) {
   const size_t coded = std::min(span_names_.size(), session->names.size());
@@ -144,7 +146,11 @@ void NativeEvents::TakeRare(Thread* thread, int64_t at, uint16_t code, Words pay
     case format::kOff: return track.Off(at);
     case format::kOn: return track.On(at);
     case format::kDrop: return Lose(thread, payload);
-    default: return;  // blobs stay in the run: nothing here reads them yet
+    default: break;
+  }
+  if (code >= format::kSpanOn && code <= format::kDropOn) {
+    if (code == format::kDropOn && payload[0] == 0) return LoseAnywhere(thread, payload);
+    devices_.Take(code, payload);
   }
 }
 
@@ -186,6 +192,16 @@ void NativeEvents::Lose(Thread* thread, Words payload) {
   loss.count = static_cast<int64_t>(payload[1]);
   loss.begin_ns = clock_->ToNs(payload[2], &thread->clock_segment);
   loss.end_ns = std::max(loss.begin_ns, clock_->ToNs(payload[3], &thread->clock_segment));
+  thread->track->Lose(loss);
+}
+
+// A plugin lost events and cannot say of which queue: told where it said so.
+void NativeEvents::LoseAnywhere(Thread* thread, Words payload) {
+  trace::Loss loss;
+  loss.reason = builder_->Text(DropReasonName(format::kDropPlugin));
+  loss.count = static_cast<int64_t>(payload[1]);
+  loss.begin_ns = static_cast<int64_t>(payload[2]);
+  loss.end_ns = std::max(loss.begin_ns, static_cast<int64_t>(payload[3]));
   thread->track->Lose(loss);
 }
 

@@ -9,6 +9,7 @@
 
 #include "src/format/run_reader.h"
 #include "src/import/native_clock.h"
+#include "src/import/native_devices.h"
 #include "src/import/native_session.h"
 #include "src/trace/builder.h"
 
@@ -33,7 +34,7 @@ class NativeEvents {
   uint64_t first_tick() const { return first_tick_; }  // of all words; UINT64_MAX: none
   uint64_t last_tick() const { return last_tick_; }
   uint64_t unreadable_words() const { return unreadable_; }
-  uint64_t unknown_names() const { return unknown_names_; }
+  uint64_t unknown_names() const { return unknown_names_ + devices_.unknown(); }
 
  private:
   // What a thread's stream needs between batches.
@@ -55,6 +56,7 @@ class NativeEvents {
   void EndNamed(Thread* thread, int64_t at, uint64_t id);
   void BeginThread(Thread* thread, int64_t at, Words payload);
   void Lose(Thread* thread, Words payload);
+  void LoseAnywhere(Thread* thread, Words payload);
   void GoOn(Thread* thread, const format::WordBatch& batch);
   void NameThreads();
   trace::NameId NameOf(uint64_t id);
@@ -63,6 +65,7 @@ class NativeEvents {
   trace::ProcessId process_;
   const NativeSession* session_;
   const NativeClock* clock_;
+  NativeDevices devices_;
   std::vector<uint64_t> session_ends_;
   std::unordered_map<uint32_t, Thread> threads_;
   std::vector<trace::NameId> span_names_;  // by code; none: not a span's or operation's name

@@ -84,6 +84,9 @@ class SessionWalk {
                             static_cast<int64_t>(payload[3])};
         if (payload[0] == format::kClockMonotonic) session_->monotonic.push_back(anchor);
         if (payload[0] == format::kClockRealtime) session_->realtime.push_back(anchor);
+        if (payload[0] >= format::kFirstPluginClock) {
+          session_->plugin_clocks[payload[0]].push_back(anchor);
+        }
         break;
       }
       case format::kProbeCost:
@@ -91,6 +94,10 @@ class SessionWalk {
             {static_cast<uint32_t>(payload[0]), static_cast<int64_t>(payload[1]),
              static_cast<int64_t>(payload[2]), static_cast<int64_t>(payload[3]),
              static_cast<int64_t>(payload[4]), static_cast<int64_t>(payload[5])});
+        break;
+      case format::kTrack:
+        session_->device_tracks.push_back({payload[0], static_cast<int64_t>(payload[1]), payload[2],
+                                           payload[3], payload[4], payload[5]});
         break;
       case format::kStart: session_->edges.push_back({payload[0], code, 0}); break;
       case format::kStop: session_->edges.push_back({tick, code, payload[0]}); break;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -36,6 +37,14 @@ struct NativeSession {
     int64_t inside, outside, low, high, samples;
   };
   std::vector<Cost> costs;
+  struct DeviceTrack {
+    uint64_t id;
+    int64_t device;
+    uint64_t queue, clock, name, device_name;
+  };
+  std::vector<DeviceTrack> device_tracks;
+  // By clock id. An anchor's `tick` is the clock's own ns, its `ns` those of CLOCK_MONOTONIC.
+  std::map<uint64_t, std::vector<Anchor>> plugin_clocks;
   std::vector<std::pair<std::string, std::string>> meta;
   struct ThreadName {
     uint64_t tick;

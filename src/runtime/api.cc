@@ -73,6 +73,7 @@ int crosscut_stop(void) { return Session::Get().Stop(format::kStopAsked); }
 int crosscut_pause(void) { return Session::Get().Pause(); }
 int crosscut_resume(void) { return Session::Get().Resume(); }
 int crosscut_snapshot(void) { return Session::Get().Snapshot(); }
+void crosscut_plugins_finish(void) { Session::Get().FinishPlugins(); }
 int crosscut_active(void) { return Session::Get().state() != Session::kOff; }
 const char* crosscut_run_dir(void) { return Session::Get().run_dir(); }
 const char* crosscut_process_key(void) { return Session::Get().process_key(); }
@@ -92,6 +93,14 @@ void crosscut_probe_cost(uint32_t probe, int64_t inside_ps, int64_t outside_ps, 
                              {static_cast<uint64_t>(inside_ps), static_cast<uint64_t>(outside_ps),
                               static_cast<uint64_t>(low_ps), static_cast<uint64_t>(high_ps),
                               static_cast<uint64_t>(samples)}});
+}
+
+int crosscut_collected(const char* source, const char* format, const void* bytes, size_t size,
+                       int64_t begin_realtime_ns, int64_t error_ns) {
+  if (source == nullptr || format == nullptr || (bytes == nullptr && size != 0)) {
+    return crosscut::record::Fail(CROSSCUT_EINVAL, "a profile needs source, format and bytes");
+  }
+  return Session::Get().Collected(source, format, bytes, size, {begin_realtime_ns, error_ns});
 }
 
 }  // extern "C"

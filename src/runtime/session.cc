@@ -15,6 +15,7 @@
 
 #include "src/base/fault_point.h"
 #include "src/collect/clock.h"
+#include "src/host/registry.h"
 #include "src/runtime/settings.h"
 
 namespace crosscut::record {
@@ -142,6 +143,7 @@ int Session::StartLocked(const Settings& settings) {
   if (fresh) WriteWhatIsKnown();
   level_when_on_ = CROSSCUT_LEVEL_EVERYTHING;
   SetSources(level_when_on_);
+  StartPlugins();
   drain_.Ask(Drain::kStarted);
   if (!exit_registered_) {
     exit_registered_ = atexit([] { Session::Get().AtExit(); }) == 0;
@@ -154,8 +156,9 @@ int Session::Stop(format::StopReason reason) {
   if (!transition) return Fail(CROSSCUT_ERUNNING, "another start or stop is under way");
   if (state() == kOff) return Fail(CROSSCUT_ENOTRUNNING, "no session is open");
   SetSources(CROSSCUT_LEVEL_CONTROL);
+  const bool closing = StopPlugins();
   const uint64_t tick = Now();
-  Recorder::Get().SetPhase(Phase::kOff, tick);
+  Recorder::Get().SetPhase(closing ? Phase::kClosing : Phase::kOff, tick);
   if (!broken_.load()) MarkStop(tick, reason);
   if (CROSSCUT_FAULT("session.stopped")) return CROSSCUT_OK;
   state_.store(kOff, std::memory_order_release);
@@ -205,16 +208,18 @@ int Session::Snapshot() {
 
 // The window ends here. Recording goes on, so that destructors which come later are kept; nothing
 // is flushed: whoever reads the run takes the rest out of the ring.
-void Session::AtExit() {
+void Session::AtExit(bool by_underscore_exit) {
+  const uint64_t tick = Now();
+  if (!by_underscore_exit) FinishPlugins();
   if (state() == kOff) return;
-  if (!broken_.load()) MarkStop(Now(), format::kStopExit);
+  if (!broken_.load()) MarkStop(tick, format::kStopExit);
 }
 
 // A vfork child shares this memory: only the owner's leaving counts.
 void Session::OnUnderscoreExit() {
   if (state() == kOff) return;
   const format::RingHeader* header = rings_[ring_index_].header();
-  if (header->pid == getpid() && format::RingLoad(header->stop_reason) == 0) AtExit();
+  if (header->pid == getpid() && format::RingLoad(header->stop_reason) == 0) AtExit(true);
 }
 
 void Session::MarkStop(uint64_t tick, format::StopReason reason) {
@@ -286,6 +291,7 @@ void Session::InForkedChild() {
   phase_name_ = 0;
   start_method_ = "fork";
   drain_.AfterFork();
+  host::Registry::Get().AfterFork();
   new (&rings_[0]) ChunkRing();
   new (&rings_[1]) ChunkRing();
   const bool follow = recorded && follow_fork_.load() && !secure_;

@@ -63,6 +63,11 @@ struct SourceState {
   char message[512];
 };
 
+// When a collected profile began, and how right its times are.
+struct ProfileTime {
+  int64_t begin_realtime_ns, error_ns;
+};
+
 class Session {
  public:
   enum State { kOff, kRecording, kPaused };
@@ -89,13 +94,19 @@ class Session {
   // Into the same logs. Null leaves what was told before. Any thread.
   void TellSource(const char* name, const char* version, const char* state, const char* message);
 
+  // See crosscut_collected(). Any thread.
+  int Collected(const char* source, const char* format, const void* bytes, size_t size,
+                ProfileTime time);
+  // Stops the plugins and waits, at most until their deadlines, for what they hand over.
+  void FinishPlugins();
+
   uint64_t Step(uint32_t kind);
   void StepEnd();
   void Lead();
   void BeginPhase(const char* name);
   void NameProcess(const char* name);
 
-  void AtExit();
+  void AtExit(bool by_underscore_exit = false);
   // The process leaves by _exit(): no handler of exit() has run.
   void OnUnderscoreExit();
   // The main thread ends by pthread_exit(): the program ends with its own last thread, not ours.
@@ -124,6 +135,10 @@ class Session {
   void SwitchTo(int level);
   void Calibrate();
   void WriteWhatIsKnown();
+  void StartPlugins();
+  bool StopPlugins();
+  void OnPluginsIdle();
+  int KeepFile(const char* name, const void* bytes, size_t size);
 
   pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
   pthread_cond_t changed_ = PTHREAD_COND_INITIALIZER;
@@ -167,6 +182,7 @@ class Session {
   uint32_t step_name_ = 0;
   uint32_t running_step_ = 0;  // name of the step that runs
   uint32_t phase_name_ = 0;
+  std::atomic<uint32_t> collected_{0};  // profiles kept by this process
 };
 
 // At most one at a time; false in operator bool where it could not be had.

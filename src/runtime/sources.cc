@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "src/collect/clock.h"
+#include "src/host/registry.h"
 #include "src/runtime/session.h"
 
 namespace crosscut::record {
@@ -103,12 +104,14 @@ void Session::WriteWhatIsKnown() {
     if (told.name[0] != '\0') Write(told);
   }
   pthread_mutex_unlock(&told_mutex_);
+  host::Registry::Get().Republish();
 }
 
 void Session::SetSources(int level) {
   for (int i = 0; i < kMaxSources; ++i) {
     if (sources_[i].handle != 0) SetOneSource(i, level);
   }
+  host::Registry::Get().SetLevel(static_cast<uint32_t>(level));
 }
 
 void Session::SetOneSource(int index, int level) {

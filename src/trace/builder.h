@@ -22,6 +22,7 @@ struct FlowEnd {
   TrackId track;
   SpanIndex span;
   bool out;
+  bool closed = false;  // `span` counts what was given to SpanAt
 };
 
 // The spans of one track, fed in order of time (a time before the last one is set to the last one
@@ -68,6 +69,12 @@ class TrackBuilder {
   void ArgText(StringId key, StringId text) { AddArg(key, text.value, text); }
   void FlowOut(int64_t at, uint64_t id) { AddFlow(at, id, true); }
   void FlowIn(int64_t at, uint64_t id) { AddFlow(at, id, false); }
+  // Arrives at the span last given to SpanAt; without effect where there is none.
+  void FlowIntoLast(uint64_t id) {
+    if (closed_.empty()) return;
+    const auto last = static_cast<SpanIndex>(closed_.size() - 1);
+    flows_.push_back({id, closed_.back().begin, id_, last, false, true});
+  }
   // The layer outside every span, from `at` on.
   void Base(int64_t at, Layer layer);
   // Recording stops on this thread and goes on: no base layer between, open spans stay open.

@@ -107,7 +107,7 @@ struct Instants {
 struct Loss {  // events missing here
   int64_t begin_ns, end_ns;
   int64_t count;
-  StringId reason;  // "full", "overwritten", "memory", "disk", "damaged", "names", "fork"
+  StringId reason;  // "full", "overwritten", "memory", "disk", "damaged", "names", "fork", "plugin"
 };
 
 enum class TrackKind : uint8_t { kThread, kDevice };
@@ -118,6 +118,7 @@ struct Track {
   StringId name;
   int64_t os_id = 0;                 // thread id; stream id on a device
   int64_t device = -1;               // device id, -1 on the host
+  StringId device_name;              // "MYCHIP 9000"; none: not known
   bool main = false, ours = false;   // main thread; a thread of Crosscut itself
   int64_t begin_ns = 0, end_ns = 0;  // observed life
   // The layer outside every span, from base_at_ns[i] on; before the first: kNone.

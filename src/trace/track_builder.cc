@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "src/trace/builder.h"
 
@@ -238,6 +239,10 @@ void TrackBuilder::Remap(const std::vector<SpanIndex>& opened,
   closed_args_ = {};
   closed_.clear();
   for (FlowEnd& end : flows_) {
+    if (std::exchange(end.closed, false)) {
+      end.span = closed[end.span];
+      continue;
+    }
     end.span = end.span != kNoSpan ? opened[end.span] : InnermostAt(track_.spans, end.at_ns);
   }
 }

@@ -25,6 +25,9 @@ struct RecordOptions {
   double control_percent = -1;       // share of steps that are control steps; < 0: the default
   uint64_t seed = 0;                 // of the step plan; 0: chosen and written to run.json
   std::vector<std::string> wrap;     // MODULE:LAYER, further modules whose boundary is recorded
+  std::vector<std::string> plugins;  // files, each with settings behind commas
+  std::string device_type;           // "": plugins of all types
+  int device_tracer_level = 1;       // 0: no plugin is started
   // More variables for the command ("CROSSCUT_..."), for options that only a source knows.
   std::vector<std::pair<std::string, std::string>> environment;
   // Receives each line for the user, without a newline: at most ten in all. May be empty.

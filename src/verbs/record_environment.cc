@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <string_view>
 
 namespace crosscut::verbs {
@@ -35,8 +36,12 @@ class Variables {
     }
     all_.push_back(name + "=" + value);
   }
+  // But for the user's own settings of plugins.
   void RemoveOurs() {
-    std::erase_if(all_, [](const std::string& v) { return v.starts_with("CROSSCUT_"); });
+    std::erase_if(all_, [](const std::string& v) {
+      return v.starts_with("CROSSCUT_") && !v.starts_with("CROSSCUT_PLUGIN") &&
+             !v.starts_with("CROSSCUT_DEVICE_") && !v.starts_with("CROSSCUT_TENSORFLOW=");
+    });
   }
   std::vector<std::string> Take() { return std::move(all_); }
 
@@ -124,6 +129,22 @@ std::string Join(const std::vector<std::string>& parts) {
   return out;
 }
 
+// Paths become absolute: the program may go elsewhere before it loads them.
+void SetPlugins(const RecordOptions& options, Variables& variables) {
+  std::string list = variables.Get("CROSSCUT_PLUGINS");
+  for (const std::string& plugin : options.plugins) {
+    const size_t comma = std::min(plugin.find(','), plugin.size());
+    std::error_code error;
+    const auto path = std::filesystem::absolute(plugin.substr(0, comma), error);
+    list += (list.empty() ? "" : ":") + path.string() + plugin.substr(comma);
+  }
+  if (!list.empty()) variables.Set("CROSSCUT_PLUGINS", list);
+  if (!options.device_type.empty()) variables.Set("CROSSCUT_DEVICE_TYPE", options.device_type);
+  if (options.device_tracer_level != 1) {
+    variables.Set("CROSSCUT_DEVICE_TRACER_LEVEL", std::to_string(options.device_tracer_level));
+  }
+}
+
 void SetOptions(const RecordOptions& options, Variables& variables) {
   variables.RemoveOurs();
   variables.Set("CROSSCUT_RUN", options.run_dir);
@@ -137,6 +158,7 @@ void SetOptions(const RecordOptions& options, Variables& variables) {
     variables.Set("CROSSCUT_CONTROL_STEPS", text);
   }
   if (!options.wrap.empty()) variables.Set("CROSSCUT_WRAP", Join(options.wrap));
+  SetPlugins(options, variables);
   for (const auto& [name, value] : options.environment) variables.Set(name, value);
 }
 

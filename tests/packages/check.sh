@@ -19,7 +19,7 @@ crosscut=$work/venv/bin/crosscut
 cd "$work"
 clean() { env -i HOME="$HOME" PATH=/usr/bin:/bin "$@"; }
 clean "$crosscut" --version
-clean "$crosscut" record -o python-run -- "$work/venv/bin/python" -c '
+clean "$crosscut" record --control-steps=0 -o python-run -- "$work/venv/bin/python" -c '
 import time, crosscut
 for _ in range(3):
     crosscut.step()

@@ -1,0 +1,50 @@
+// What the host asks of whoever owns the session (src/runtime). Every function is called on a
+// plugin's own thread, or on one of the program's that a plugin's push came from.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace crosscut::host {
+
+struct Hooks {
+  // A line of the table `sources`.
+  void (*tell)(const char* name, const char* version, const char* state, const char* message);
+  // Figures as in crosscut_probe_cost().
+  void (*probe_cost)(uint32_t probe, const int64_t figures[5]);
+  // Keeps a serialised XSpace of plugin `source`, whose session began at begin_realtime_ns. 0, or
+  // words about what went wrong.
+  const char* (*collected)(const char* source, const void* bytes, size_t size,
+                           int64_t begin_realtime_ns);
+  // A plugin has nothing more to hand over.
+  void (*idle)();
+  // A plugin's library has come, or has begun to work: what must run at exit before its destructors
+  // is to be registered now.
+  void (*loaded)();
+};
+
+// Which plugins a session wants, as TensorFlow's own options say it.
+struct Gate {
+  bool device_tracer = true;   // false at device tracer level 0
+  bool other_devices = false;  // asked for a device type that no plugin is: cpu, gpu, tpu
+  char device_type[64] = {};   // "": all; else only plugins of this device type
+  bool Wants(const char* plugin_type) const;
+};
+
+// How long each call may take, in nanoseconds; what one plugin may hand over, in bytes.
+struct Limits {
+  int64_t load = 1'000'000'000, start = 250'000'000, stop = 2'000'000'000;
+  int64_t collect = 5'000'000'000, collect_per_byte = 15;  // 1 s for 64 MiB
+  int64_t flush = 1'000'000'000;
+  size_t collect_bytes = size_t{256} << 20;
+};
+
+// What all plugins of a process share; outlives them.
+struct Surroundings {
+  Hooks hooks;
+  Gate gate;
+  Limits limits;
+  void (*call_changed)();  // a plugin's CallInFlight() tells another thing now
+};
+
+}  // namespace crosscut::host

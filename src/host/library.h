@@ -1,0 +1,21 @@
+// Loads a plugin's file, with what a plugin built for TensorFlow expects beside it.
+#pragma once
+
+#include <cstddef>
+
+#include "crosscut/plugin.h"
+
+namespace crosscut::host {
+
+struct Library {
+  void* handle = nullptr;  // never closed
+  void (*init)(TF_ProfilerRegistrationParams*, TF_Status*) = nullptr;
+};
+
+// Loads `path` (RTLD_NOW, local, for good) and finds TF_InitProfiler in it. A plugin that needs
+// libtensorflow_framework.so.2, or TF_ functions from nowhere, gets TensorFlow's own where
+// CROSSCUT_TENSORFLOW names the folder of an installed one that is not loaded yet, else our
+// stand-in. False: `error` (of `bytes`) says why.
+bool LoadLibrary(const char* path, Library* out, char* error, size_t bytes);
+
+}  // namespace crosscut::host

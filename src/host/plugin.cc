@@ -1,0 +1,366 @@
+#include "src/host/plugin.h"
+
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "src/collect/recorder.h"
+#include "src/host/collect_buffer.h"
+#include "src/host/guarded_call.h"
+#include "src/host/hygiene.h"
+#include "src/host/status.h"
+
+namespace crosscut::host {
+namespace {
+
+constexpr int kMostQueries = 3;  // of the size, where the data grows meanwhile
+
+int64_t Ns(clockid_t clock) {
+  timespec now;
+  clock_gettime(clock, &now);
+  return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+// libcrosscut_opencl.so.1 is "opencl", libdemo.so is "demo".
+void NameOf(const char* path, char* out, size_t bytes) {
+  const char* base = strrchr(path, '/');
+  base = base == nullptr ? path : base + 1;
+  for (const char* prefix : {"lib", "crosscut_"}) {
+    if (strncmp(base, prefix, strlen(prefix)) == 0) base += strlen(prefix);
+  }
+  snprintf(out, bytes, "%.60s", base);
+  if (char* end = strstr(out, ".so")) *end = '\0';
+}
+
+const char* OptionsOf(const char* file) {
+  const char* comma = strchr(file, ',');
+  return comma == nullptr ? "" : comma + 1;
+}
+
+}  // namespace
+
+bool Gate::Wants(const char* plugin_type) const {
+  if (!device_tracer || other_devices) return false;
+  return device_type[0] == '\0' || strcasecmp(device_type, plugin_type) == 0;
+}
+
+Plugin::Plugin(const char* file, int index, const Surroundings* around)
+    : around_(around), pushes_(name_, index, OptionsOf(file), &around->hooks) {
+  snprintf(file_, sizeof file_, "%.*s", static_cast<int>(strcspn(file, ",")), file);
+  NameOf(file_, name_, sizeof name_);
+}
+
+// ---- Any thread ---------------------------------------------------------------------------------
+
+bool Plugin::Begin() {
+  outstanding_.store(1);  // the load
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const int error = pthread_create(&thread_, nullptr, &Plugin::Main, this);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (error == 0) return pthread_detach(thread_) == 0;
+  outstanding_.store(0);
+  Quarantine("failed", "no thread could be had for it");
+  return false;
+}
+
+void Plugin::Post(Command command) {
+  if (Overdue() || quarantined_.load()) return;
+  pthread_mutex_lock(&mutex_);
+  if (command_count_ < kCommands) {
+    commands_[command_count_++] = command;
+    outstanding_.fetch_add(1);
+  }
+  pthread_cond_signal(&posted_);
+  pthread_mutex_unlock(&mutex_);
+}
+
+bool Plugin::Busy() {
+  if (Overdue()) {
+    static constexpr const char* kCalls[] = {"", "loading it", "start", "stop", "collect", "flush"};
+    char why[128];
+    snprintf(why, sizeof why, "%s did not return in time: it is left alone from now on",
+             kCalls[call_.load()]);
+    Quarantine("failed", why);
+  }
+  return !quarantined_.load() && outstanding_.load() != 0;
+}
+
+bool Plugin::Overdue() const {
+  return !quarantined_.load() && call_.load() != kNone &&
+         Ns(CLOCK_MONOTONIC) > call_ends_ns_.load();
+}
+
+void Plugin::SetLevel(uint32_t level) {
+  if (quarantined_.load()) return;
+  const crosscut_plugin_callbacks* callbacks = pushes_.callbacks();
+  if (callbacks->set_level == nullptr) return;
+  struct Argument {
+    const crosscut_plugin_callbacks* callbacks;
+    uint32_t level;
+  } argument = {callbacks, level};
+  char what[128];
+  const bool good = GuardedCall(
+      [](void* self) {
+        const auto* a = static_cast<Argument*>(self);
+        a->callbacks->set_level(a->callbacks->self, a->level);
+      },
+      &argument, what, sizeof what);
+  if (!good) Quarantine("failed", "set_level threw an exception");
+}
+
+void Plugin::CallInFlight(char* out, size_t bytes) const {
+  static constexpr const char* kCalls[] = {"", "load", "start", "stop", "collect", "flush"};
+  const uint8_t call = call_.load();
+  if (call != kNone) {
+    snprintf(out, bytes, "%s: %s", name_, kCalls[call]);
+  } else if (bytes > 0) {
+    *out = '\0';
+  }
+}
+
+void Plugin::AfterFork() {
+  quarantined_.store(true);
+  outstanding_.store(0);
+  call_.store(kNone);
+  around_->hooks.tell(name_, nullptr, "off",
+                      "a forked child does not use its parent's device library");
+}
+
+void Plugin::Quarantine(const char* state, const char* why) {
+  if (quarantined_.exchange(true)) return;
+  pushes_.Accept(false);
+  around_->hooks.tell(name_, nullptr, state, why);
+}
+
+void Plugin::Tell(const char* state, const char* format, ...) {
+  char message[384];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(message, sizeof message, format, arguments);
+  va_end(arguments);
+  around_->hooks.tell(name_, nullptr, state, message);
+}
+
+// ---- Its own thread -----------------------------------------------------------------------------
+
+void* Plugin::Main(void* self) {
+  auto* plugin = static_cast<Plugin*>(self);
+  char name[16];
+  snprintf(name, sizeof name, "cc/%.12s", plugin->name_);
+  pthread_setname_np(pthread_self(), name);
+  record::Recorder::Get().MarkOurs();
+  plugin->Run();
+  return nullptr;
+}
+
+void Plugin::Run() {
+  Load();
+  outstanding_.fetch_sub(1);
+  Command command;
+  while (Next(&command)) {
+    Do(command);
+    if (quarantined_.load()) break;
+    if (outstanding_.fetch_sub(1) == 1) around_->hooks.idle();
+  }
+  outstanding_.store(0);
+  around_->hooks.idle();
+}
+
+// Waits for a command; while started, a flush is due now and then and is nobody's command.
+bool Plugin::Next(Command* command) {
+  pthread_mutex_lock(&mutex_);
+  while (command_count_ == 0 && !quarantined_.load()) {
+    const bool flushes = state_ == kStarted && pushes_.callbacks()->flush != nullptr;
+    if (!flushes) {
+      pthread_cond_wait(&posted_, &mutex_);
+      continue;
+    }
+    timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += kFlushEveryNs;
+    until.tv_sec += until.tv_nsec / 1'000'000'000;
+    until.tv_nsec %= 1'000'000'000;
+    if (pthread_cond_timedwait(&posted_, &mutex_, &until) == 0 || command_count_ != 0) continue;
+    pthread_mutex_unlock(&mutex_);
+    DoFlush();
+    pthread_mutex_lock(&mutex_);
+  }
+  const bool more = command_count_ != 0 && !quarantined_.load();
+  if (more) {
+    *command = commands_[0];
+    memmove(commands_, commands_ + 1, --command_count_ * sizeof commands_[0]);
+  }
+  pthread_mutex_unlock(&mutex_);
+  return more;
+}
+
+void Plugin::Do(Command command) {
+  switch (command) {
+    case kStart: return DoStart();
+    case kStopAndCollect: return DoStop(/*keep=*/true);
+    case kStopAndDrop: return DoStop(/*keep=*/false);
+    case kFlush: return DoFlush();
+  }
+}
+
+template <class Body>
+bool Plugin::Invoke(Call call, int64_t deadline, Body body) {
+  call_ends_ns_.store(Ns(CLOCK_MONOTONIC) + deadline);
+  call_.store(call);
+  around_->call_changed();
+  char what[192];
+  const bool returned =
+      GuardedCall([](void* self) { (*static_cast<Body*>(self))(); }, &body, what, sizeof what);
+  call_.store(kNone);
+  around_->call_changed();
+  if (!returned) {
+    char why[256];
+    snprintf(why, sizeof why, "it threw an exception: %s", what);
+    Quarantine("failed", why);
+  }
+  return !quarantined_.load();
+}
+
+void Plugin::CheckHygiene(const Hygiene& before) {
+  char found[256];
+  if (!before.Differs(found, sizeof found) || told_hygiene_) return;
+  told_hygiene_ = true;
+  Tell("on", "while it was called, this of the process changed: %s", found);
+}
+
+// Nothing of the plugin's is called before; a second start while calibrating would be its fault.
+void Plugin::Load() {
+  const Hygiene before;
+  char error[384] = {};
+  Refusal refusal;
+  bool loaded = false, registered = false;
+  const bool returned = Invoke(kLoadCall, around_->limits.load, [&] {
+    loaded = LoadLibrary(file_, &library_, error, sizeof error);
+    if (!loaded) return;
+    around_->hooks.loaded();
+    registered = Register(library_, pushes_.extension(), &registration_, &refusal);
+  });
+  if (!returned) return;
+  CheckHygiene(before);
+  if (!loaded) return Quarantine("failed", error);
+  if (!registered) {
+    snprintf(error, sizeof error, "%s: %s", CodeName(refusal.code), refusal.message);
+    return Quarantine("failed", error);
+  }
+  state_ = kReady;
+  if (!around_->gate.Wants(registration_.device_type)) {
+    snprintf(error, sizeof error, "devices of type %s are not asked for",
+             registration_.device_type);
+    return Quarantine("off", error);
+  }
+  const crosscut_plugin_callbacks* callbacks = pushes_.callbacks();
+  if (callbacks->calibrate == nullptr) return;
+  crosscut_thread* real = record::Recorder::SuspendThisThread();
+  (void)Invoke(kLoadCall, around_->limits.load, [&] { callbacks->calibrate(callbacks->self); });
+  crosscut_this_thread = real;
+}
+
+void Plugin::DoStart() {
+  if (state_ != kReady && state_ != kFailed) return;
+  const Hygiene before;
+  TF_Code code = TF_OK;
+  char message[256] = {};
+  began_realtime_ns_ = Ns(CLOCK_REALTIME);
+  pushes_.Accept(true);
+  const bool returned = Invoke(kStartCall, around_->limits.start, [&] {
+    const Status status(library_.handle);
+    registration_.fns.start(&registration_.profiler, status.get());
+    code = status.code();
+    snprintf(message, sizeof message, "%s", status.message());
+  });
+  if (!returned) return;
+  state_ = code == TF_OK ? kStarted : kFailed;
+  if (code != TF_OK) {
+    pushes_.Accept(false);
+    return Tell("failed", "start: %s: %s", CodeName(code), message);
+  }
+  if (!told_on_) {
+    around_->hooks.tell(name_, nullptr, "on", "");
+    around_->hooks.loaded();
+  }
+  told_on_ = true;
+  CheckHygiene(before);
+}
+
+void Plugin::DoFlush() {
+  const crosscut_plugin_callbacks* callbacks = pushes_.callbacks();
+  if (state_ != kStarted || callbacks->flush == nullptr) return;
+  (void)Invoke(kFlushCall, around_->limits.flush, [&] { callbacks->flush(callbacks->self); });
+}
+
+void Plugin::DoStop(bool keep) {
+  if (state_ != kStarted) return;
+  DoFlush();
+  if (quarantined_.load()) return;
+  const Hygiene before;
+  TF_Code code = TF_OK;
+  char message[256] = {};
+  const bool returned = Invoke(kStopCall, around_->limits.stop, [&] {
+    const Status status(library_.handle);
+    registration_.fns.stop(&registration_.profiler, status.get());
+    code = status.code();
+    snprintf(message, sizeof message, "%s", status.message());
+  });
+  if (!returned) return;
+  state_ = kReady;
+  CheckHygiene(before);
+  if (code != TF_OK) {
+    Tell("failed", "stop: %s: %s", CodeName(code), message);
+  } else if (keep) {
+    Collect();
+  }
+  pushes_.Accept(false);
+}
+
+// Asks for the size, then for the bytes; again where they became more. What TensorFlow forgives is
+// forgiven: a second size that says less than was asked for, zeros behind the message.
+void Plugin::Collect() {
+  for (int query = 0; query < kMostQueries; ++query) {
+    size_t size = 0, written = 0;
+    if (!CallCollect(nullptr, &size) || size == 0) return;
+    if (size > around_->limits.collect_bytes) {
+      return Tell("failed", "collect: %zu bytes are more than %zu: left out", size,
+                  around_->limits.collect_bytes);
+    }
+    const CollectBuffer buffer(size);
+    if (buffer.data() == nullptr) return Tell("failed", "collect: no memory for %zu bytes", size);
+    written = size;
+    if (!CallCollect(buffer.data(), &written)) return;
+    if (written > size) continue;
+    const char* error = around_->hooks.collected(name_, buffer.data(), written, began_realtime_ns_);
+    if (error != nullptr) Tell("failed", "collect: %s", error);
+    return;
+  }
+  Tell("failed", "collect: its size grew between the two calls, %d times: left out", kMostQueries);
+}
+
+bool Plugin::CallCollect(uint8_t* buffer, size_t* size) {
+  const Hygiene before;
+  TF_Code code = TF_OK;
+  char message[256] = {};
+  const auto bytes = static_cast<int64_t>(buffer == nullptr ? 0 : *size);
+  const int64_t deadline = around_->limits.collect + bytes * around_->limits.collect_per_byte;
+  const bool returned = Invoke(kCollectCall, deadline, [&] {
+    const Status status(library_.handle);
+    registration_.fns.collect_data_xspace(&registration_.profiler, buffer, size, status.get());
+    code = status.code();
+    snprintf(message, sizeof message, "%s", status.message());
+  });
+  if (!returned) return false;
+  CheckHygiene(before);
+  if (code != TF_OK) Tell("failed", "collect: %s: %s", CodeName(code), message);
+  return code == TF_OK;
+}
+
+}  // namespace crosscut::host

@@ -1,0 +1,97 @@
+// One plugin in this process: its thread, and what state it is in. The host's contract with it:
+//
+// Calls come in the order load, start, stop, collect, each at most once per session and never after
+// an error in that session, on this plugin's own thread with all signals blocked and no lock of
+// ours held; no exception passes; memory and sizes are bounded. The thread that asks never waits. A
+// call that overruns its deadline makes the plugin quarantined: it is named, left alone with its
+// thread, and never called again. So does an exception.
+#pragma once
+
+#include <pthread.h>
+
+#include <atomic>
+#include <cstdint>
+
+#include "src/host/hooks.h"
+#include "src/host/hygiene.h"
+#include "src/host/library.h"
+#include "src/host/push_table.h"
+#include "src/host/registration.h"
+
+namespace crosscut::host {
+
+class Plugin {
+ public:
+  // `file`: a path, then the plugin's options behind a ','.
+  Plugin(const char* file, int index, const Surroundings* around);
+
+  // Starts the thread, which loads the file. False: no thread.
+  bool Begin();
+  // Ask and return. Stop: collects what there is, or, without `keep`, drops it.
+  void Start() { Post(kStart); }
+  void Stop(bool keep) { Post(keep ? kStopAndCollect : kStopAndDrop); }
+  void Flush() { Post(kFlush); }
+  // Whether something asked for is not done yet; false for one that is quarantined. Looks at the
+  // deadlines.
+  bool Busy();
+  // Calls the plugin's set_level on this thread, if it has one.
+  void SetLevel(uint32_t level);
+  PushTable& pushes() { return pushes_; }
+  const char* name() const { return name_; }
+  const char* file() const { return file_; }  // without options
+  // "demo: stop" while that is being called, else "".
+  void CallInFlight(char* out, size_t bytes) const;
+  // In a forked child: the thread is not there, and the device's library does not survive.
+  void AfterFork();
+
+ private:
+  enum Command : uint8_t { kStart, kStopAndCollect, kStopAndDrop, kFlush };
+  enum State : uint8_t { kLoading, kReady, kStarted, kFailed };
+  enum Call : uint8_t { kNone, kLoadCall, kStartCall, kStopCall, kCollectCall, kFlushCall };
+  static constexpr int kCommands = 64;
+  static constexpr int64_t kFlushEveryNs = 200'000'000;
+
+  static void* Main(void* self);
+  void Run();
+  bool Next(Command* command);
+  void Post(Command command);
+  void Do(Command command);
+  void Load();
+  void DoStart();
+  void DoStop(bool keep);
+  void DoFlush();
+  void Collect();
+  bool CallCollect(uint8_t* buffer, size_t* size);
+  void CheckHygiene(const Hygiene& before);
+  // A call of a function in `body`, guarded, timed and watched. False: the plugin is done for.
+  template <class Body>
+  bool Invoke(Call call, int64_t deadline, Body body);
+  void Quarantine(const char* state, const char* why);
+  void Tell(const char* state, const char* format, ...) __attribute__((format(printf, 3, 4)));
+  bool Overdue() const;
+
+  char file_[1024];
+  char name_[64];
+  const Surroundings* around_;
+  PushTable pushes_;
+  pthread_t thread_ = {};
+
+  pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
+  pthread_cond_t posted_ = PTHREAD_COND_INITIALIZER;
+  Command commands_[kCommands];
+  int command_count_ = 0;
+  std::atomic<int> outstanding_{0};  // commands posted and not done, the load among them
+
+  // The thread's own.
+  State state_ = kLoading;
+  Library library_;
+  Registration registration_;
+  int64_t began_realtime_ns_ = 0;
+  bool told_hygiene_ = false, told_on_ = false;
+
+  std::atomic<uint8_t> call_{kNone};
+  std::atomic<int64_t> call_ends_ns_{0};  // CLOCK_MONOTONIC: by when the call must be back
+  std::atomic<bool> quarantined_{false};
+};
+
+}  // namespace crosscut::host

@@ -1,0 +1,260 @@
+#include "src/host/push_table.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <string_view>
+
+#include "crosscut/crosscut.h"
+#include "src/collect/clock.h"
+#include "src/collect/recorder.h"
+
+namespace crosscut::host {
+namespace {
+
+using record::Recorder;
+
+// Where the calling thread last pushed: arguments and arrows belong there. 0: to its own spans.
+__thread uint32_t last_track __attribute__((tls_model("initial-exec"))) = 0;
+
+// Devices of different plugins are different devices.
+constexpr int64_t kDevicesOfAPlugin = 1000;
+
+std::atomic<uint32_t> next_clock{format::kFirstPluginClock};
+
+uint32_t Word(const char* text) {
+  return crosscut_intern(text, SIZE_MAX, CROSSCUT_TEXT, CROSSCUT_LAYER_NONE, 0, 0);
+}
+
+uint64_t Bits(int64_t value) { return static_cast<uint64_t>(value); }
+
+int64_t NowNs() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+class Lock {
+ public:
+  explicit Lock(pthread_mutex_t* mutex) : mutex_(mutex) { pthread_mutex_lock(mutex_); }
+  ~Lock() { pthread_mutex_unlock(mutex_); }
+  Lock(const Lock&) = delete;
+  Lock& operator=(const Lock&) = delete;
+
+ private:
+  pthread_mutex_t* mutex_;
+};
+
+}  // namespace
+
+PushTable::PushTable(const char* name, int index, const char* options, const Hooks* hooks)
+    : name_(name), index_(index), hooks_(hooks) {
+  memset(options_, 0, sizeof options_);
+  snprintf(options_, sizeof options_ - 1, "%s", options);
+  for (char* at = options_; *at != '\0'; ++at) {
+    if (*at == ',') *at = '\0';
+  }
+  FillTable();
+}
+
+bool PushTable::Push(void* host, uint32_t track, uint64_t code, const uint64_t* payload,
+                     uint32_t n) {
+  if (track == 0 || !Of(host)->accepts_.load(std::memory_order_relaxed)) return false;
+  last_track = track;
+  return Recorder::Get().Push(code, payload, n);
+}
+
+void PushTable::FillTable() {
+  FillFacts();
+  FillSpans();
+  FillPushes();
+  FillClocks();
+}
+
+void PushTable::FillFacts() {
+  table_.head = {sizeof(crosscut_host), CROSSCUT_EXTENSION_MAGIC, CROSSCUT_EXTENSION_HOST, 1,
+                 nullptr};
+  table_.host = this;
+  table_.option = [](void* host, const char* key) { return Of(host)->Option(key); };
+  table_.tell = [](void* host, const char* version, const char* state, const char* message) {
+    Of(host)->hooks_->tell(Of(host)->name_, version, state, message);
+  };
+  table_.set_callbacks = [](void* host, const crosscut_plugin_callbacks* callbacks) {
+    if (callbacks != nullptr) Of(host)->SetCallbacks(*callbacks);
+  };
+  table_.probe = [](void*, const char* text) { return text == nullptr ? 0 : Word(text); };
+  table_.name = [](void*, const char* text, size_t bytes, uint32_t layer, uint32_t probe) {
+    return crosscut_intern(text, bytes, CROSSCUT_SPAN, static_cast<crosscut_layer>(layer), 0,
+                           probe);
+  };
+  table_.word = [](void*, const char* text, size_t bytes) {
+    return crosscut_intern(text, bytes, CROSSCUT_TEXT, CROSSCUT_LAYER_NONE, 0, 0);
+  };
+  table_.track = [](void* host, const crosscut_track* track) {
+    return track == nullptr || track->struct_size < sizeof *track ? 0 : Of(host)->AddTrack(*track);
+  };
+}
+
+void PushTable::FillSpans() {
+  table_.begin = [](void* host, uint32_t name) {
+    if (!Of(host)->accepts_.load(std::memory_order_relaxed)) name = 0;
+    last_track = 0;
+    if (name != 0) crosscut_begin(name);
+  };
+  table_.end = [](void*) { crosscut_end(); };
+  table_.flow_out = [](void* host) -> uint64_t {
+    if (!Of(host)->accepts_.load(std::memory_order_relaxed) || !crosscut_recording()) return 0;
+    const uint64_t flow = crosscut_flow_id();
+    crosscut_flow_out(flow);
+    return flow;
+  };
+}
+
+void PushTable::FillPushes() {
+  table_.span = [](void* host, uint32_t track, uint32_t name, int64_t begin, int64_t end) {
+    const uint64_t payload[4] = {track, name, Bits(begin), Bits(end)};
+    if (name != 0) Push(host, track, format::kSpanOn, payload, 4);
+  };
+  table_.instant = [](void* host, uint32_t track, uint32_t name, int64_t at) {
+    const uint64_t payload[3] = {track, name, Bits(at)};
+    if (name != 0) Push(host, track, format::kInstantOn, payload, 3);
+  };
+  table_.counter = [](void* host, uint32_t track, uint32_t name, int64_t at, int64_t value) {
+    const uint64_t payload[4] = {track, name, Bits(at), Bits(value)};
+    if (name != 0) Push(host, track, format::kCounterOn, payload, 4);
+  };
+  table_.arg = [](void* host, uint32_t key, int64_t value) {
+    const uint64_t payload[3] = {last_track, key, Bits(value)};
+    if (last_track == 0) return crosscut_arg(key, value);
+    Push(host, last_track, format::kArgOn, payload, 3);
+  };
+  table_.arg_word = [](void* host, uint32_t key, uint32_t value) {
+    const uint64_t payload[3] = {last_track, key, value};
+    if (last_track == 0) return crosscut_arg_name(key, value);
+    Push(host, last_track, format::kArgNameOn, payload, 3);
+  };
+  table_.flow_in = [](void* host, uint64_t flow) {
+    const uint64_t payload[2] = {last_track, flow};
+    if (flow == 0) return;
+    if (last_track == 0) return crosscut_flow_in(flow);
+    Push(host, last_track, format::kFlowOn, payload, 2);
+  };
+  table_.lost = [](void* host, uint32_t track, uint64_t count, int64_t begin, int64_t end) {
+    const uint64_t payload[4] = {track, count, Bits(begin), Bits(end)};
+    if (!Of(host)->accepts_.load(std::memory_order_relaxed)) return;
+    Recorder::Get().Push(format::kDropOn, payload, 4);
+  };
+}
+
+void PushTable::FillClocks() {
+  table_.now_ns = [](void*) { return NowNs(); };
+  table_.clock = [](void* host, const char* name) {
+    return name == nullptr ? 0 : Of(host)->AddClock(name);
+  };
+  table_.reading = [](void* host, uint32_t clock, int64_t host_ns, int64_t device_ns,
+                      int64_t error_ns) { Of(host)->Read(clock, host_ns, device_ns, error_ns); };
+  table_.probe_cost = &PushTable::ProbeCost;
+}
+
+void PushTable::ProbeCost(void* host, uint32_t probe, int64_t inside, int64_t outside, int64_t low,
+                          int64_t high, int64_t samples) {
+  const int64_t figures[5] = {inside, outside, low, high, samples};
+  Of(host)->hooks_->probe_cost(probe, figures);
+}
+
+const char* PushTable::Option(const char* key) {
+  if (key == nullptr) return nullptr;
+  const size_t length = strlen(key);
+  for (const char* at = options_; *at != '\0'; at += strlen(at) + 1) {
+    if (strncmp(at, key, length) == 0 && at[length] == '=') return at + length + 1;
+  }
+  char name[128];
+  int n = snprintf(name, sizeof name, "CROSSCUT_PLUGIN_%s", key);
+  if (n < 0 || n >= static_cast<int>(sizeof name)) return nullptr;
+  while (n-- > 0) name[n] = static_cast<char>(toupper(static_cast<unsigned char>(name[n])));
+  return secure_getenv(name);
+}
+
+uint32_t PushTable::AddTrack(const crosscut_track& track) {
+  const Lock lock(&mutex_);
+  for (int i = 0; i < track_count_; ++i) {
+    if (tracks_[i].device == track.device && tracks_[i].queue == track.queue) {
+      return static_cast<uint32_t>(tracks_[i].words[0]);
+    }
+  }
+  if (track_count_ == kMostTracks) return 0;
+  Track& added = tracks_[track_count_++];
+  const uint32_t clock = track.clock == 0 ? uint32_t{CROSSCUT_CLOCK_MONOTONIC} : track.clock;
+  added = {track.device,
+           track.queue,
+           {Recorder::Get().NewTrack(), Bits(track.device + kDevicesOfAPlugin * index_),
+            track.queue, clock, Word(track.name == nullptr ? "" : track.name),
+            track.device_name == nullptr ? 0 : Word(track.device_name)}};
+  Publish(added);
+  return static_cast<uint32_t>(added.words[0]);
+}
+
+uint32_t PushTable::AddClock(const char* name) {
+  const Lock lock(&mutex_);
+  char full[sizeof Clock::name];
+  snprintf(full, sizeof full, "%s: %s", name_, name);
+  for (int i = 0; i < clock_count_; ++i) {
+    if (strcmp(clocks_[i].name, full) == 0) return clocks_[i].id;
+  }
+  if (clock_count_ == kMostClocks) return 0;
+  Clock& added = clocks_[clock_count_++];
+  added = {};
+  added.id = next_clock.fetch_add(1);
+  memcpy(added.name, full, sizeof full);
+  Publish(added, /*name=*/true);
+  return added.id;
+}
+
+void PushTable::Read(uint32_t clock, int64_t host_ns, int64_t device_ns, int64_t error_ns) {
+  const Lock lock(&mutex_);
+  for (int i = 0; i < clock_count_; ++i) {
+    if (clocks_[i].id != clock) continue;
+    const int64_t reading[3] = {device_ns, host_ns, error_ns};
+    memcpy(clocks_[i].reading, reading, sizeof reading);
+    clocks_[i].read = true;
+    Publish(clocks_[i], /*name=*/false);
+  }
+}
+
+void PushTable::Publish(const Track& track) {
+  (void)Recorder::Get().WriteSession(record::ClockNow(), format::kTrack, track.words, 6);
+}
+
+void PushTable::Publish(const Clock& clock, bool name) {
+  if (name) {
+    char key[32];
+    snprintf(key, sizeof key, "clock:%u", clock.id);
+    (void)Recorder::Get().WriteMeta(key, clock.name);
+  }
+  if (!clock.read) return;
+  const uint64_t payload[4] = {clock.id, Bits(clock.reading[0]), Bits(clock.reading[1]),
+                               Bits(clock.reading[2])};
+  (void)Recorder::Get().WriteSession(record::ClockNow(), format::kAnchor, payload, 4);
+}
+
+void PushTable::Republish() {
+  const Lock lock(&mutex_);
+  for (int i = 0; i < track_count_; ++i) Publish(tracks_[i]);
+  for (int i = 0; i < clock_count_; ++i) Publish(clocks_[i], /*name=*/true);
+}
+
+// Two copies in turn, so that who reads one is not surprised; a plugin sets them once, as a rule.
+void PushTable::SetCallbacks(const crosscut_plugin_callbacks& callbacks) {
+  const Lock lock(&mutex_);
+  const bool first = callbacks_.load() == &callback_copies_[0];
+  crosscut_plugin_callbacks& copy = callback_copies_[first ? 1 : 0];
+  copy = {};
+  const size_t bytes = callbacks.struct_size < sizeof copy ? callbacks.struct_size : sizeof copy;
+  memcpy(static_cast<void*>(&copy), &callbacks, bytes);
+  callbacks_.store(&copy, std::memory_order_release);
+}
+
+}  // namespace crosscut::host

@@ -1,0 +1,79 @@
+// The crosscut_host that one plugin gets: its pushes become words of the calling thread's stream.
+#pragma once
+
+#include <pthread.h>
+
+#include <atomic>
+#include <cstdint>
+
+#include "crosscut/plugin.h"
+#include "src/host/hooks.h"
+
+namespace crosscut::host {
+
+class PushTable {
+ public:
+  static constexpr int kMostTracks = 1024;
+  static constexpr int kMostClocks = 16;
+
+  // `name` and `hooks` outlive this; `index`: the plugin's number in the process, from 0.
+  // `options`: "key=value,key=value", or "".
+  PushTable(const char* name, int index, const char* options, const Hooks* hooks);
+
+  // What params->ext of the plugin points at.
+  const crosscut_extension* extension() const { return &table_.head; }
+  // Pushes are recorded from now on, or dropped.
+  void Accept(bool on) { accepts_.store(on, std::memory_order_release); }
+  // Tracks, clocks and the clocks' last readings, into a log that has just begun.
+  void Republish();
+  // Null members where the plugin set none. Valid as long as this object.
+  const crosscut_plugin_callbacks* callbacks() const {
+    return callbacks_.load(std::memory_order_acquire);
+  }
+
+ private:
+  struct Track {
+    int64_t device;
+    uint64_t queue;
+    uint64_t words[6];  // as published
+  };
+  struct Clock {
+    uint32_t id;
+    char name[96];
+    int64_t reading[3];  // device_ns, host_ns, error_ns
+    bool read;
+  };
+
+  static PushTable* Of(void* host) { return static_cast<PushTable*>(host); }
+  static bool Push(void* host, uint32_t track, uint64_t code, const uint64_t* payload, uint32_t n);
+  static void ProbeCost(void* host, uint32_t probe, int64_t inside, int64_t outside, int64_t low,
+                        int64_t high, int64_t samples);
+  void FillTable();
+  void FillFacts();
+  void FillSpans();
+  void FillPushes();
+  void FillClocks();
+  const char* Option(const char* key);
+  uint32_t AddTrack(const crosscut_track& track);
+  uint32_t AddClock(const char* name);
+  void Read(uint32_t clock, int64_t host_ns, int64_t device_ns, int64_t error_ns);
+  static void Publish(const Track& track);
+  static void Publish(const Clock& clock, bool name);
+  void SetCallbacks(const crosscut_plugin_callbacks& callbacks);
+
+  crosscut_host table_ = {};
+  const char* name_;
+  int index_;
+  const Hooks* hooks_;
+  std::atomic<bool> accepts_{false};
+  char options_[512];  // NUL between the settings, two at the end
+  crosscut_plugin_callbacks callback_copies_[2] = {};
+  std::atomic<const crosscut_plugin_callbacks*> callbacks_{&callback_copies_[0]};
+  pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
+  Track tracks_[kMostTracks];
+  int track_count_ = 0;
+  Clock clocks_[kMostClocks];
+  int clock_count_ = 0;
+};
+
+}  // namespace crosscut::host

@@ -1,0 +1,49 @@
+// All plugins of this process.
+#pragma once
+
+#include <pthread.h>
+
+#include <atomic>
+#include <cstdint>
+
+#include "src/host/hooks.h"
+
+namespace crosscut::host {
+
+class Plugin;
+
+// One per process, never destroyed. Load, Start, Stop and AfterFork by one caller at a time (the
+// session's transition); the rest by anyone.
+class Registry {
+ public:
+  static constexpr int kMostPlugins = 16;
+  static Registry& Get();
+
+  // Begins to load the files of `list` (joined by ':', each a path and then, behind ',', options)
+  // that are not here yet, each on a thread of its own. A file given twice is loaded once.
+  void Load(const char* list, const Surroundings& around);
+  // Of a session. Never waits for a plugin.
+  void Start();
+  void Stop();
+  void SetLevel(uint32_t level);
+  void Flush();
+  // Facts for a log that has just begun.
+  void Republish();
+  // Whether a plugin has something to do or to hand over.
+  bool Busy();
+  // Waits until none is busy; a plugin that overruns its deadline is none. False after `ms`.
+  bool Await(int ms);
+  void AfterFork();
+  int count() const { return count_.load(); }
+
+ private:
+  static void CallChanged();
+  bool Has(const char* file) const;
+
+  Surroundings around_ = {};
+  Plugin* plugins_[kMostPlugins] = {};
+  std::atomic<int> count_{0};
+  pthread_mutex_t header_mutex_ = PTHREAD_MUTEX_INITIALIZER;
+};
+
+}  // namespace crosscut::host

@@ -1,0 +1,79 @@
+// The planes of an XSpace as tracks of one process.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "src/import/xspace_layers.h"
+#include "src/trace/builder.h"
+#include "src/xspace/reader.h"
+
+namespace crosscut::import {
+
+// Where a space's events come to lie.
+struct Placement {
+  int64_t offset_ns = 0;     // trace time = the space's - this
+  int64_t counts_from = 0;   // a line whose time is less than half of this counts from it; 0: none
+  bool steps = true;         // its step events are steps of the process
+  int64_t first_device = 0;  // its device 0
+  uint64_t flow_space = uint64_t{1} << 62;  // bits set in the ids of its arrows
+};
+
+class XSpacePlanes {
+ public:
+  XSpacePlanes(trace::Builder* builder, trace::ProcessId process, const Placement& placement)
+      : builder_(builder), process_(process), placement_(placement) {}
+
+  // Planes up to the first that cannot be read are in the builder whatever it returns.
+  Status Take(std::string_view bytes);
+
+  // What the space says of its own time and process; 0 where it says nothing. As in the file.
+  int64_t start_ns() const { return start_ns_; }
+  int64_t stop_ns() const { return stop_ns_; }
+  int64_t pid() const { return pid_; }
+  // First begin and last end of its events, in trace time; first > last where there are none.
+  int64_t begin_ns() const { return begin_ns_; }
+  int64_t end_ns() const { return end_ns_; }
+  // Words about what could not be placed in time; "" where all could.
+  std::string LeftOut() const;
+
+ private:
+  // An event of a line, cut out of the bytes.
+  struct Timed {
+    int64_t begin_ns, end_ns;
+    xspace::Event event;
+  };
+  struct Lane {
+    trace::TrackBuilder* track;
+    std::vector<int64_t> ends;  // of what is open, innermost last
+  };
+  // What an event's stats may tell of it.
+  struct Taken {
+    const xspace::Plane& plane;
+    const Timed& timed;
+    bool device;
+    trace::TrackBuilder* track;
+    bool root = false;  // of a step
+    int64_t step = -1;
+  };
+
+  Status TakePlane(const xspace::Plane& plane);
+  Status TakeLine(const xspace::Plane& plane, const xspace::Line& line, bool device);
+  static void EndInnermost(Lane* lane);
+  Lane* LaneFor(std::vector<Lane>* lanes, const Timed& timed, const xspace::Plane& plane,
+                const xspace::Line& line);
+  Status Put(const xspace::Plane& plane, const Timed& timed, bool device, Lane* lane);
+  void TakeStat(const xspace::Stat& stat, Taken* taken);
+  void TakeStep(trace::TrackId track, const Timed& timed, std::string_view kind, int64_t number);
+
+  trace::Builder* builder_;
+  trace::ProcessId process_;
+  Placement placement_;
+  int64_t start_ns_ = 0, stop_ns_ = 0, pid_ = 0;
+  int64_t begin_ns_ = INT64_MAX, end_ns_ = INT64_MIN;
+  int64_t far_lines_ = 0, far_events_ = 0;
+};
+
+}  // namespace crosscut::import

@@ -1,0 +1,73 @@
+// Profiles that sources collected by themselves: kept as bytes in the run directory, one file each,
+// named by a fact in the log.
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/runtime/session.h"
+
+namespace crosscut::record {
+namespace {
+
+bool WriteAll(int fd, const void* bytes, size_t size) {
+  const char* at = static_cast<const char*>(bytes);
+  while (size > 0) {
+    const ssize_t n = write(fd, at, size);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    at += n;
+    size -= static_cast<size_t>(n);
+  }
+  return true;
+}
+
+// Letters, digits, '-' and '_'; all else becomes '_'.
+void FileWord(const char* text, char* out, size_t bytes) {
+  snprintf(out, bytes, "%s", text);
+  for (char* at = out; *at != '\0'; ++at) {
+    const bool plain = (*at >= '0' && *at <= '9') || (*at >= 'a' && *at <= 'z') ||
+                       (*at >= 'A' && *at <= 'Z') || *at == '-';
+    if (!plain) *at = '_';
+  }
+}
+
+}  // namespace
+
+int Session::Collected(const char* source, const char* format, const void* bytes, size_t size,
+                       ProfileTime time) {
+  if (!open_ || (state() == kOff && Recorder::Get().phase() != Phase::kClosing)) {
+    return Fail(CROSSCUT_ENOTRUNNING, "no session is open");
+  }
+  if (strcmp(format, "xspace") != 0) {
+    return Fail(CROSSCUT_EINVAL, "'%.32s' is no format of profiles: xspace", format);
+  }
+  char word[64], name[192], fact[512], key[32];
+  FileWord(source, word, sizeof word);
+  const uint32_t number = collected_.fetch_add(1);
+  snprintf(name, sizeof name, "%s.%s-%u.xplane.pb", process_key_, word, number);
+  const int error = KeepFile(name, bytes, size);
+  if (error != CROSSCUT_OK) return error;
+  snprintf(key, sizeof key, "collected:%u", number);
+  snprintf(fact, sizeof fact, "%s\t%s\t%s\t%lld\t%lld", format, word, name,
+           static_cast<long long>(time.begin_realtime_ns), static_cast<long long>(time.error_ns));
+  return Recorder::Get().WriteMeta(key, fact) ? CROSSCUT_OK
+                                              : Fail(CROSSCUT_EIO, "the log takes no more facts");
+}
+
+// Whole or not at all: under another name until the last byte stands.
+int Session::KeepFile(const char* name, const void* bytes, size_t size) {
+  char path[kPathBytes + 256], partial[kPathBytes + 272];
+  snprintf(path, sizeof path, "%s/%s", settings_.run_dir, name);
+  snprintf(partial, sizeof partial, "%s.part", path);
+  const int fd = open(partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (fd < 0) return Fail(CROSSCUT_EIO, "cannot write %.100s: %s", name, strerror(errno));
+  const bool written = WriteAll(fd, bytes, size);
+  const int number = errno;
+  if (close(fd) == 0 && written && rename(partial, path) == 0) return CROSSCUT_OK;
+  unlink(partial);
+  return Fail(CROSSCUT_EIO, "cannot write %.100s: %s", name, strerror(written ? errno : number));
+}
+
+}  // namespace crosscut::record
