@@ -286,7 +286,7 @@ void Plugin::DoStart() {
     return Tell("failed", "start: %s: %s", CodeName(code), message);
   }
   if (!told_on_) {
-    around_->hooks.tell(name_, nullptr, "on", "");
+    if (!pushes_.told()) around_->hooks.tell(name_, nullptr, "on", "");
     around_->hooks.loaded();
   }
   told_on_ = true;
