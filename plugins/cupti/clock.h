@@ -23,7 +23,8 @@ class Clock {
   // From now on CUPTI gets the clock that it would have without us.
   void Stop();
 
-  uint32_t id() const { return id_; }
+  // Of the times in records, as the host knows clocks.
+  uint32_t id() const { return ours_ ? uint32_t{CROSSCUT_CLOCK_MONOTONIC} : id_; }
   bool is_ours() const { return ours_; }  // CUPTI's times are CLOCK_MONOTONIC
   int64_t error_ns() const { return error_ns_; }
   // The largest change between two readings that no drift explains; 0 where there was none.

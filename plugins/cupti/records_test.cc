@@ -160,6 +160,19 @@ TEST_F(CuptiRecords, OverlappingWorkOfOneStreamGoesToLanes) {
   EXPECT_EQ(host.events.size() + host.LostInAll(), 400u);
 }
 
+TEST_F(CuptiRecords, AreOnTheClockThatCuptiStampsBy) {
+  Start();
+  PutKernel(7, 0, 10);
+  Stop();
+  cupti.takes_our_clock = false;
+  cupti.TakeAnotherClock(nullptr);
+  Start();
+  PutKernel(7, 0, 10);
+  Stop();
+  EXPECT_EQ(host.TrackOf(host.events.at(0)).clock, uint32_t{CROSSCUT_CLOCK_MONOTONIC});
+  EXPECT_EQ(host.TrackOf(host.events.at(1)).clock, 1000u);
+}
+
 TEST_F(CuptiRecords, ThatHaveNoTimesAreLost) {
   Start();
   cupti.Put(FakeCupti::Kernel(0, 0, 0));
