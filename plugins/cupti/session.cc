@@ -337,7 +337,8 @@ void Session::NoteWithout(const char* what, CUptiResult code) {
                 MeaningOf(code).words, static_cast<int>(code));
 }
 
-void Session::TellOutcome() const {
+void Session::TellOutcome() {
+  std::lock_guard<std::mutex> lock(records_mutex_);
   const Records::Counts& counts = records_.counts();
   char text[1024];
   size_t used = 0;

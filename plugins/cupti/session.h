@@ -67,7 +67,7 @@ class Session {
   // Tells that `function` gave `code`; for codes that end the session.
   void TellError(const char* function, CUptiResult code) const;
   void TellConflict(CUptiResult code);
-  void TellOutcome() const;
+  void TellOutcome();
   void NoteWithout(const char* what, CUptiResult code);
 
   const crosscut_host* const host_;

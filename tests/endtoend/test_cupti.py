@@ -1,4 +1,4 @@
-"""CUPTI's plugin in real recordings: against a simulated libcupti and device, and without either."""
+"""CUPTI's plugin in real recordings: with a simulated libcupti and device, and without either."""
 
 import ctypes
 import os

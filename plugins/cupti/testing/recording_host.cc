@@ -24,7 +24,8 @@ RecordingHost::RecordingHost() {
                nullptr};
   abi_.host = this;
   FillNames();
-  FillEvents();
+  FillCalls();
+  FillTracks();
   FillClocks();
 }
 
@@ -91,7 +92,7 @@ void RecordingHost::FillNames() {
   };
 }
 
-void RecordingHost::FillEvents() {
+void RecordingHost::FillCalls() {
   abi_.begin = [](void* host, uint32_t name) {
     RecordingHost& self = *Of(host);
     std::lock_guard<std::mutex> lock(self.mutex_);
@@ -120,26 +121,28 @@ void RecordingHost::FillEvents() {
     if (open.empty()) return 0;
     return self.calls[open.back()].flow_out = ++self.flows_;
   };
-  const auto push = [](void* host, Event event) {
-    RecordingHost& self = *Of(host);
-    std::lock_guard<std::mutex> lock(self.mutex_);
-    self.last_[std::this_thread::get_id()] = {false, self.events.size()};
-    self.events.push_back(std::move(event));
-  };
-  static const auto pushed = push;
+}
+
+void RecordingHost::Push(Event event) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  last_[std::this_thread::get_id()] = {false, events.size()};
+  events.push_back(std::move(event));
+}
+
+void RecordingHost::FillTracks() {
   abi_.span = [](void* host, uint32_t track, uint32_t name, int64_t begin_ns, int64_t end_ns) {
     Event event = Of(host)->name_facts_.at(name - 1);
     event.track = track;
     event.begin_ns = begin_ns;
     event.end_ns = end_ns;
-    pushed(host, event);
+    Of(host)->Push(event);
   };
   abi_.instant = [](void* host, uint32_t track, uint32_t name, int64_t at_ns) {
     Event event = Of(host)->name_facts_.at(name - 1);
     event.track = track;
     event.begin_ns = event.end_ns = at_ns;
     event.is_instant = true;
-    pushed(host, event);
+    Of(host)->Push(event);
   };
   abi_.arg = [](void* host, uint32_t key, int64_t value) {
     std::lock_guard<std::mutex> lock(Of(host)->mutex_);
@@ -157,6 +160,11 @@ void RecordingHost::FillEvents() {
   };
 }
 
+void RecordingHost::ProbeCost(void* host, uint32_t, int64_t inside, int64_t outside, int64_t low,
+                              int64_t high, int64_t samples) {
+  Of(host)->probe_cost = {inside, outside, low, high, samples};
+}
+
 void RecordingHost::FillClocks() {
   abi_.now_ns = [](void* host) { return Of(host)->now_ns.value_or(Monotonic()); };
   abi_.clock = [](void*, const char*) -> uint32_t { return 1000; };
@@ -164,10 +172,7 @@ void RecordingHost::FillClocks() {
     std::lock_guard<std::mutex> lock(Of(host)->mutex_);
     Of(host)->readings.push_back({host_ns, device_ns, error_ns});
   };
-  abi_.probe_cost = [](void* host, uint32_t, int64_t inside, int64_t outside, int64_t low,
-                       int64_t high, int64_t samples) {
-    Of(host)->probe_cost = {inside, outside, low, high, samples};
-  };
+  abi_.probe_cost = &RecordingHost::ProbeCost;
 }
 
 std::vector<RecordingHost::Event> RecordingHost::Named(const std::string& name) const {

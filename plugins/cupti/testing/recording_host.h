@@ -71,7 +71,11 @@ class RecordingHost {
   Event* LastOfThread();
   uint32_t Id(std::vector<std::string>* texts, const std::string& text);
   void FillNames();
-  void FillEvents();
+  void FillCalls();
+  void FillTracks();
+  void Push(Event event);
+  static void ProbeCost(void* host, uint32_t probe, int64_t inside, int64_t outside, int64_t low,
+                        int64_t high, int64_t samples);
   void FillClocks();
 
   crosscut_host abi_ = {};
