@@ -48,6 +48,10 @@ BOUNDS = [
     ("stop", "stop with 1 M events held", "value", None, 10.0),
     ("stop", "peak memory beyond before the start", "value", None, 64.0),
     ("stop", "events lost", "value", None, 0.0),
+    ("plugins", "demo", "value", None, 1.0),
+    ("plugins", "one that hangs in init", "value", None, 1.0),
+    ("plugins", "one that hangs in start", "value", None, 1.0),
+    ("plugins", "one that hangs in stop", "value", None, 1.0),
     ("pack", "repeating, bytes per span", "value", None, 3.5),
     ("pack", "random, bytes per span", "value", None, 5.0),
     ("pack", "repeating, ns per span", "value", None, 20.0),
@@ -177,9 +181,16 @@ def suite_pycalls(rounds):
     return lines
 
 
+def suite_plugins(rounds):
+    env = dict(os.environ, PYTHONPATH=f"{PACKAGE}:{ROOT / 'bench'}")
+    return output_lines([sys.executable, ROOT / "bench" / "plugins.py", str(rounds),
+                         PACKAGE / "crosscut" / "plugins" / "demo" / "libdemo.so",
+                         BUILD / "src" / "host" / "libscripted_plugin.so"], env)
+
+
 SUITES = {"native": suite_native, "stop": suite_stop, "report": suite_report,
           "torch": suite_torch, "boundary": suite_boundary, "operation": suite_operation,
-          "pycalls": suite_pycalls}
+          "pycalls": suite_pycalls, "plugins": suite_plugins}
 
 
 def verdict(line, lines):

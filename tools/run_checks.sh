@@ -24,12 +24,13 @@ sanitized() {  # preset
 
 fuzzed() {
   cmake --preset fuzz >build/fuzz.log 2>&1 || { cat build/fuzz.log; return 1; }
-  cmake --build build/fuzz --target seeds native_log native_ring xspace || return 1
+  cmake --build build/fuzz --target seeds native_log native_ring xspace collected || return 1
   local seeds=build/fuzz/seeds target from corpus log
   rm -rf "$seeds"
   build/fuzz/fuzz/seeds "$seeds" || return 1
-  for target in native_log native_ring xspace; do
+  for target in native_log native_ring xspace collected; do
     from=$seeds/${target#native_} corpus=build/fuzz/corpus/$target log=build/fuzz/$target.log
+    [ "$target" = collected ] && from=$seeds/xspace
     mkdir -p "$corpus"
     "build/fuzz/fuzz/$target" "$corpus" "$from" -rss_limit_mb=2048 \
       -max_total_time="${CROSSCUT_FUZZ_SECONDS:-60}" -print_final_stats=1 >"$log" 2>&1 ||
@@ -45,6 +46,11 @@ killed() {
     build/release/tests/endtoend/faults_test --gtest_brief=1 --gtest_filter='*KilledAtRandom*'
 }
 
+cycled() {
+  CROSSCUT_TEST_CYCLES=${CROSSCUT_TEST_CYCLES:-10000} \
+    build/release/src/host/host_test --gtest_brief=1 --gtest_filter='*ManySessions*'
+}
+
 stage "layers" python3 tools/check_layers.py
 stage "sizes" python3 tools/check_sizes.py
 stage "format" formatted
@@ -55,5 +61,6 @@ stage "address and undefined-behaviour sanitizers" sanitized asan-ubsan
 stage "thread sanitizer" sanitized tsan
 stage "fuzzers" fuzzed
 stage "kills, long form" killed
+stage "sessions of a plugin, long form" cycled
 
 closing checks

@@ -1,5 +1,7 @@
 #include "session.h"
 
+#include <time.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -49,28 +51,70 @@ Session::~Session() {
 
 void Session::Start() {
   if (started_) Stop();
+  if (!AwaitAttachment(false)) {
+    return Tell("failed", "CUPTI has not answered since the last session began");
+  }
   started_ = true;
-  if (has_api_ || FindLibrary(Search::kEverywhere)) Attach();
+  pthread_mutex_lock(&attach_mutex_);
+  attaching_ = true;
+  abandoned_ = false;
+  pthread_mutex_unlock(&attach_mutex_);
+  pthread_t thread;
+  if (pthread_create(&thread, nullptr, &AttachMain, this) != 0) {
+    AttachMain(this);
+  } else {
+    pthread_detach(thread);
+  }
+  AwaitAttachment(false);
+}
+
+void* Session::AttachMain(void* self) {
+  auto* session = static_cast<Session*>(self);
+  if (session->has_api_ || session->FindLibrary(Search::kEverywhere)) session->Attach();
+  pthread_mutex_lock(&session->attach_mutex_);
+  if (session->abandoned_) session->Detach();
+  session->attaching_ = false;
+  pthread_cond_broadcast(&session->attach_done_);
+  pthread_mutex_unlock(&session->attach_mutex_);
+  return nullptr;
+}
+
+bool Session::AwaitAttachment(bool abandon) {
+  timespec until;
+  clock_gettime(CLOCK_REALTIME, &until);
+  until.tv_nsec += kPatienceNs;
+  until.tv_sec += until.tv_nsec / 1'000'000'000;
+  until.tv_nsec %= 1'000'000'000;
+  pthread_mutex_lock(&attach_mutex_);
+  while (attaching_ && pthread_cond_timedwait(&attach_done_, &attach_mutex_, &until) == 0) {
+  }
+  const bool done = !attaching_;
+  if (!done && abandon) abandoned_ = true;
+  pthread_mutex_unlock(&attach_mutex_);
+  return done;
 }
 
 void Session::Stop() {
-  if (is_attached()) {
-    calls_.Record(false);
-    const CUptiResult result = api_.ActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
-    if (result != CUPTI_SUCCESS) NoteWithout("the last flush", result);
-    Drain(true);
-    CountDrops();
-    Detach();
-    Drain(true);  // what came back meanwhile
-    CountDrops();
-    buffers_.Renew();  // what comes now is too late
-    TellOutcome();
-  }
   started_ = false;
+  if (!AwaitAttachment(true)) {
+    calls_.Record(false);
+    return Tell("failed", "CUPTI did not answer before the session ended");
+  }
+  if (!is_attached()) return;
+  calls_.Record(false);
+  const CUptiResult result = api_.ActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+  if (result != CUPTI_SUCCESS) NoteWithout("the last flush", result);
+  Drain(true);
+  CountDrops();
+  Detach();
+  Drain(true);  // what came back meanwhile
+  CountDrops();
+  buffers_.Renew();  // what comes now is too late
+  TellOutcome();
 }
 
 void Session::Flush() {
-  if (!started_) return;
+  if (!started_ || !AwaitAttachment(false)) return;
   if (!has_api_ && FindLibrary(Search::kLoadedOnly)) Attach();
   if (!is_attached()) return;
   const CUptiResult result = api_.ActivityFlushAll(0);
@@ -214,7 +258,9 @@ bool Session::EnableKinds() {
 }
 
 void Session::EnableCalls() {
-  calls_.Record(level_.load(std::memory_order_relaxed) != 0);
+  pthread_mutex_lock(&attach_mutex_);
+  calls_.Record(!abandoned_ && level_.load(std::memory_order_relaxed) != 0);
+  pthread_mutex_unlock(&attach_mutex_);
   const CUptiResult result = calls_.Enable(api_, subscriber_);
   if (result != CUPTI_SUCCESS) NoteWithout("some CUDA calls", result);
 }

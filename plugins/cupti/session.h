@@ -8,6 +8,7 @@
 #pragma once
 
 #include <crosscut/plugin.h>
+#include <pthread.h>
 
 #include <atomic>
 #include <cstdint>
@@ -34,7 +35,10 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
+  // Attaches, on a thread of its own: CUPTI has taken seconds to answer, and hosts do not wait so
+  // long. Returns when that is done or after kPatienceNs.
   void Start();
+  // Waits for an attachment as long again; one that comes later yet undoes itself.
   void Stop();
   // Asks CUPTI for the buffers whose records are complete, waiting for no device, and hands them
   // over. Attaches where the program has loaded CUPTI since.
@@ -52,6 +56,9 @@ class Session {
   static void OnComplete(CUcontext, uint32_t stream, uint8_t* buffer, size_t bytes, size_t valid);
 
   bool FindLibrary(Search search);
+  static void* AttachMain(void* self);
+  // Whether no attachment is under way, after at most kPatienceNs.
+  bool AwaitAttachment(bool abandon);
   void PrepareOnce();
   void Attach();
   bool Subscribe();
@@ -70,10 +77,16 @@ class Session {
   void TellOutcome();
   void NoteWithout(const char* what, CUptiResult code);
 
+  static constexpr int64_t kPatienceNs = 150'000'000;
+
   const crosscut_host* const host_;
   Options options_;
   char complaint_[160];
   Api api_;
+  pthread_mutex_t attach_mutex_ = PTHREAD_MUTEX_INITIALIZER;  // of the next three
+  pthread_cond_t attach_done_ = PTHREAD_COND_INITIALIZER;
+  bool attaching_ = false, abandoned_ = false;
+  // From here to without_: the attaching thread's while there is one, else the caller's.
   bool has_api_ = false, started_ = false, prepared_ = false;
   std::atomic<bool> attached_{false};
   std::atomic<uint32_t> level_{3};

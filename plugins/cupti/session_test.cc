@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
+#include <chrono>
 #include <memory>
 #include <thread>
 
@@ -368,6 +368,40 @@ TEST_F(CuptiSession, IsMissingWhereCuptiIsTooOld) {
   Start();
   EXPECT_EQ(host.Last().state, "missing");
   EXPECT_FALSE(cupti.is_subscribed());
+}
+
+TEST_F(CuptiSession, AnswersItsHostInTimeWhileCuptiIsSlowToAttach) {
+  cupti.slow_ms = 400;
+  const auto begin = std::chrono::steady_clock::now();
+  Start();
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(250));
+  EXPECT_FALSE(session().is_attached());
+  while (!session().is_attached()) session().Flush();
+  session().Flush();  // waits for the thread that attached
+  LaunchKernel(0, 10);
+  Stop();
+  EXPECT_EQ(host.events.size(), 1u);
+}
+
+TEST_F(CuptiSession, LetsGoOfACuptiThatAnswersAfterTheSession) {
+  cupti.slow_ms = 500;
+  Start();
+  Stop();
+  EXPECT_EQ(host.Last().state, "failed");
+  EXPECT_THAT(host.Last().message, HasSubstr("did not answer before the session ended"));
+  Start();
+  EXPECT_THAT(host.Last().message, HasSubstr("has not answered since the last session"));
+  cupti.slow_ms = 0;
+  for (int i = 0; i < 100 && !session().is_attached(); ++i) {
+    Stop();
+    Start();
+  }
+  LaunchKernel(0, 10);
+  Stop();
+  EXPECT_EQ(host.events.size(), 1u);
+  EXPECT_FALSE(cupti.is_subscribed());
+  EXPECT_EQ(cupti.asked["Subscribe"], 2);
+  EXPECT_EQ(cupti.asked["Unsubscribe"], 2);
 }
 
 TEST_F(CuptiSession, GoesOnWithoutWhatIsRefused) {

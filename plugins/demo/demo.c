@@ -72,7 +72,7 @@ static int64_t realtime_minus_monotonic(void) {
 /* Errors are told where a program can hear them; in TensorFlow's log, as a status. */
 static void fail(TF_Status* status, TF_Code code, const char* message) {
   void (*set)(TF_Status*, TF_Code, const char*) = demo_status_setter();
-  if (set != NULL) set(status, code, message);
+  if (set != NULL && status != NULL) set(status, code, message);
 }
 
 static void start(const TP_Profiler* profiler, TF_Status* status) {

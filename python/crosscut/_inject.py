@@ -10,7 +10,7 @@ import os
 import sys
 
 import crosscut
-from crosscut import _forks, _sources
+from crosscut import _forks, _plugins, _sources
 
 _record = crosscut._record
 _installed = False
@@ -26,9 +26,13 @@ def install() -> None:
         if _record.__name__ != "crosscut._record":
             _forks.leave_note(crosscut.error() or "crosscut._record is missing")
             return
+        offers = _plugins.complete()
+        _find_tensorflow()
         if _record.start() != 0 and not _record.active():
             _forks.leave_note(_record.error() or "the session did not open")
             return
+        for problem in offers:
+            _record.source_state("plugins", "", "failed", problem)
         _state_identity()
         _forks.watch()
         _sources.activate(os.environ.get("CROSSCUT_PYTHON") or "boundary")
@@ -75,6 +79,18 @@ def script_of(argv: list[str]) -> str:
                     next(words, "")
                 break
     return ""
+
+
+def _find_tensorflow() -> None:
+    """Tells the host of plugins where TensorFlow lies: a plugin that needs its library must get
+    the one that the program may import later, not a stand-in of the same name."""
+    if not os.environ.get("CROSSCUT_PLUGINS") or os.environ.get("CROSSCUT_TENSORFLOW"):
+        return
+    for folder in sys.path:
+        candidate = os.path.join(folder, "tensorflow")
+        if os.path.exists(os.path.join(candidate, "libtensorflow_framework.so.2")):
+            os.putenv("CROSSCUT_TENSORFLOW", candidate)
+            return
 
 
 def _state_identity() -> None:

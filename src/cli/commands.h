@@ -24,6 +24,7 @@ void AddRecord(CLI::App* app, Run* run, std::vector<std::string> command);  // b
 void AddReport(CLI::App* app, Run* run);
 void AddTable(CLI::App* app, Run* run);
 void AddExport(CLI::App* app, Run* run);
+void AddImport(CLI::App* app, Run* run);
 void AddInfo(CLI::App* app, Run* run);
 void AddDoctor(CLI::App* app, Run* run);
 

@@ -66,6 +66,7 @@ int Main(int argc, char** argv) {
   AddReport(&app, &run);
   AddTable(&app, &run);
   AddExport(&app, &run);
+  AddImport(&app, &run);
   AddInfo(&app, &run);
   AddDoctor(&app, &run);
   if (argc > 1 && *argv[1] != '-' && !HasVerb(app, argv[1])) {

@@ -12,6 +12,7 @@
 
 #include "src/cli/commands.h"
 #include "src/verbs/export.h"
+#include "src/verbs/import.h"
 #include "src/verbs/info.h"
 #include "src/verbs/report.h"
 #include "src/verbs/table.h"
@@ -155,6 +156,28 @@ void AddExport(CLI::App* app, Run* run) {
       const auto done = verbs::Export(args->input, args->to, args->file);
       if (!done.ok()) return Fail(done.status());
       Talk("wrote " + args->file + " (" + std::to_string((done->bytes + 1023) / 1024) + " KiB)");
+      return done->incomplete ? kUnreadable : kGood;
+    };
+  });
+}
+
+void AddImport(CLI::App* app, Run* run) {
+  struct Args {
+    std::vector<std::string> files;
+    std::string run;
+  };
+  auto args = std::make_shared<Args>();
+  CLI::App* verb = app->add_subcommand("import", "Make a run of files that other tools wrote");
+  verb->add_option("FILE", args->files, "profiles; each reading command takes one as it is, too")
+      ->required()
+      ->option_text("...");
+  verb->add_option("-o", args->run, "run directory to make")->required()->option_text("RUN");
+  verb->callback([=] {
+    *run = [=]() -> int {
+      const auto done = verbs::ImportFiles(args->files, args->run);
+      if (!done.ok()) return Fail(done.status());
+      Talk(std::to_string(done->spans) + " spans on " + std::to_string(done->tracks) +
+           " tracks in " + args->run + "; next: crosscut report " + args->run);
       return done->incomplete ? kUnreadable : kGood;
     };
   });

@@ -91,7 +91,8 @@ void AddRecord(CLI::App* app, Run* run, std::vector<std::string> command) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   verb->add_option("--plugin", options->plugins,
                    "load a profiler plugin of a device (TensorFlow's C ABI), with settings for\n"
-                   "it behind commas: FILE.so,key=value; may be repeated")
+                   "it behind commas: FILE.so,key=value; may be repeated. tensorflow-plugins:\n"
+                   "those that are installed for TensorFlow")
       ->option_text("FILE")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);

@@ -1,7 +1,11 @@
 #include "src/format/reap.h"
 
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include <string_view>
+#include <vector>
 
 #include "src/base/fault_point.h"
 #include "src/base/file.h"
@@ -96,6 +100,19 @@ class Reaper {
            stat_info.st_size < static_cast<off_t>(kLogHeaderBytes);
   }
 
+  // The header's last_plugin, which goes with the ring, as a fact under `key`.
+  static Status AppendFact(LogWriter* writer, const RingHeader& ring, std::string_view key) {
+    const std::string_view value = ring.last_plugin;
+    std::vector<uint64_t> words = {ring.drain_tick << kCodeBits | kMeta, key.size(), value.size(),
+                                   0};
+    for (const std::string_view text : {key, value}) {
+      const size_t at = words.size();
+      words.resize(at + (text.size() + 7) / 8);
+      memcpy(words.data() + at, text.data(), text.size());
+    }
+    return writer->AppendSession({0, 0, ring.drain_tick, words});
+  }
+
   // Everything that only the ring holds, as it stands there: session words first.
   static Status Drain(ProcessReader::State* state, LogWriter* writer, uint64_t* words) {
     ProcessReader::State::DropTotals told;
@@ -130,6 +147,9 @@ class Reaper {
     };
     status = state->WalkRing(true, append_session);
     if (status.ok()) status = state->WalkRing(false, append_events);
+    if (status.ok() && state->has_ring && state->info.ring.last_plugin[0] != '\0') {
+      status = AppendFact(writer, state->info.ring, "in_plugin");
+    }
     if (!status.ok()) return status;
     return state->WalkDrops(told, [&](const WordBatch& batch) {
       const Piece piece = {0, 0, batch.base_tick, batch.words};

@@ -8,7 +8,7 @@
 namespace crosscut::host {
 
 struct Hooks {
-  // A line of the table `sources`.
+  // A line of the table `sources`; null leaves what was told before.
   void (*tell)(const char* name, const char* version, const char* state, const char* message);
   // Figures as in crosscut_probe_cost().
   void (*probe_cost)(uint32_t probe, const int64_t figures[5]);

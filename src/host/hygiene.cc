@@ -45,6 +45,7 @@ unsigned Hygiene::Umask() {
 
 Hygiene::Hygiene() : rounding_(fegetround()), umask_(Umask()) {
   for (int i = 1; i <= kSignals; ++i) handlers_[i] = HandlerOf(i);
+  memset(&mask_, 0, sizeof mask_);  // the kernel fills but its own part
   pthread_sigmask(SIG_SETMASK, nullptr, &mask_);
   const char* locale = setlocale(LC_ALL, nullptr);
   snprintf(locale_, sizeof locale_, "%s", locale == nullptr ? "" : locale);

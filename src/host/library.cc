@@ -68,8 +68,9 @@ bool LoadLibrary(const char* path, Library* out, char* error, size_t bytes) {
     out->handle = dlopen(path, kFlags);
   }
   out->init = reinterpret_cast<decltype(out->init)>(dlsym(out->handle, "TF_InitProfiler"));
-  if (out->init != nullptr) return true;
-  snprintf(error, bytes, "%s exports no TF_InitProfiler", path);
+  out->pjrt = reinterpret_cast<decltype(out->pjrt)>(dlsym(out->handle, "GetPjrtApi"));
+  if (out->init != nullptr || out->pjrt != nullptr) return true;
+  snprintf(error, bytes, "%s exports neither TF_InitProfiler nor GetPjrtApi", path);
   return false;
 }
 

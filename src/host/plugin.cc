@@ -12,6 +12,7 @@
 #include "src/host/collect_buffer.h"
 #include "src/host/guarded_call.h"
 #include "src/host/hygiene.h"
+#include "src/host/pjrt.h"
 #include "src/host/status.h"
 
 namespace crosscut::host {
@@ -244,7 +245,10 @@ void Plugin::Load() {
     loaded = LoadLibrary(file_, &library_, error, sizeof error);
     if (!loaded) return;
     around_->hooks.loaded();
-    registered = Register(library_, pushes_.extension(), &registration_, &refusal);
+    registered =
+        library_.init != nullptr
+            ? Register(library_, pushes_.extension(), &registration_, &refusal)
+            : RegisterPjrt(library_.pjrt, around_->gate.device_tracer, &registration_, &refusal);
   });
   if (!returned) return;
   CheckHygiene(before);
@@ -274,7 +278,7 @@ void Plugin::DoStart() {
   began_realtime_ns_ = Ns(CLOCK_REALTIME);
   pushes_.Accept(true);
   const bool returned = Invoke(kStartCall, around_->limits.start, [&] {
-    const Status status(library_.handle);
+    const Status status(registration_.status_library);
     registration_.fns.start(&registration_.profiler, status.get());
     code = status.code();
     snprintf(message, sizeof message, "%s", status.message());
@@ -286,7 +290,7 @@ void Plugin::DoStart() {
     return Tell("failed", "start: %s: %s", CodeName(code), message);
   }
   if (!told_on_) {
-    if (!pushes_.told()) around_->hooks.tell(name_, nullptr, "on", "");
+    if (!pushes_.told()) around_->hooks.tell(name_, nullptr, "on", nullptr);
     around_->hooks.loaded();
   }
   told_on_ = true;
@@ -307,7 +311,7 @@ void Plugin::DoStop(bool keep) {
   TF_Code code = TF_OK;
   char message[256] = {};
   const bool returned = Invoke(kStopCall, around_->limits.stop, [&] {
-    const Status status(library_.handle);
+    const Status status(registration_.status_library);
     registration_.fns.stop(&registration_.profiler, status.get());
     code = status.code();
     snprintf(message, sizeof message, "%s", status.message());
@@ -352,7 +356,7 @@ bool Plugin::CallCollect(uint8_t* buffer, size_t* size) {
   const auto bytes = static_cast<int64_t>(buffer == nullptr ? 0 : *size);
   const int64_t deadline = around_->limits.collect + bytes * around_->limits.collect_per_byte;
   const bool returned = Invoke(kCollectCall, deadline, [&] {
-    const Status status(library_.handle);
+    const Status status(registration_.status_library);
     registration_.fns.collect_data_xspace(&registration_.profiler, buffer, size, status.get());
     code = status.code();
     snprintf(message, sizeof message, "%s", status.message());

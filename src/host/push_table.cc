@@ -25,8 +25,14 @@ constexpr int64_t kDevicesOfAPlugin = 1000;
 
 std::atomic<uint32_t> next_clock{format::kFirstPluginClock};
 
-uint32_t Word(const char* text) {
-  return crosscut_intern(text, SIZE_MAX, CROSSCUT_TEXT, CROSSCUT_LAYER_NONE, 0, 0);
+uint32_t Intern(const char* text, size_t bytes, const format::NameAttributes& attributes) {
+  if (text == nullptr) return 0;
+  return Recorder::Get().Intern({text, bytes == SIZE_MAX ? strlen(text) : bytes},
+                                attributes.Pack());
+}
+
+uint32_t Word(const char* text, size_t bytes = SIZE_MAX) {
+  return Intern(text, bytes, {format::kKindText, format::kLayerNone, 0, 0});
 }
 
 uint64_t Bits(int64_t value) { return static_cast<uint64_t>(value); }
@@ -86,14 +92,11 @@ void PushTable::FillFacts() {
   table_.set_callbacks = [](void* host, const crosscut_plugin_callbacks* callbacks) {
     if (callbacks != nullptr) Of(host)->SetCallbacks(*callbacks);
   };
-  table_.probe = [](void*, const char* text) { return text == nullptr ? 0 : Word(text); };
+  table_.probe = [](void*, const char* text) { return Word(text); };
   table_.name = [](void*, const char* text, size_t bytes, uint32_t layer, uint32_t probe) {
-    return crosscut_intern(text, bytes, CROSSCUT_SPAN, static_cast<crosscut_layer>(layer), 0,
-                           probe);
+    return Intern(text, bytes, {format::kKindSpan, static_cast<format::Layer>(layer), 0, probe});
   };
-  table_.word = [](void*, const char* text, size_t bytes) {
-    return crosscut_intern(text, bytes, CROSSCUT_TEXT, CROSSCUT_LAYER_NONE, 0, 0);
-  };
+  table_.word = [](void*, const char* text, size_t bytes) { return Word(text, bytes); };
   table_.track = [](void* host, const crosscut_track* track) {
     return track == nullptr || track->struct_size < sizeof *track ? 0 : Of(host)->AddTrack(*track);
   };
@@ -192,8 +195,7 @@ uint32_t PushTable::AddTrack(const crosscut_track& track) {
   added = {track.device,
            track.queue,
            {Recorder::Get().NewTrack(), Bits(track.device + kDevicesOfAPlugin * index_),
-            track.queue, clock, Word(track.name == nullptr ? "" : track.name),
-            track.device_name == nullptr ? 0 : Word(track.device_name)}};
+            track.queue, clock, Word(track.name), Word(track.device_name)}};
   Publish(added);
   return static_cast<uint32_t>(added.words[0]);
 }

@@ -95,6 +95,7 @@ bool Register(const Library& library, const crosscut_extension* extension, Regis
     return Refuse(refusal, "it wants version %d of the ABI; this host has %d",
                   static_cast<int>(params.major_version), TP_MAJOR);
   }
+  out->status_library = library.handle;
   out->destroy_profiler = params.destroy_profiler;
   out->destroy_profiler_fns = params.destroy_profiler_fns;
   snprintf(out->device_type, sizeof out->device_type, "%s", out->profiler.device_type);

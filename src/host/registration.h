@@ -13,7 +13,8 @@ struct Registration {
   TP_ProfilerFns fns = {};
   void (*destroy_profiler)(TP_Profiler*) = nullptr;
   void (*destroy_profiler_fns)(TP_ProfilerFns*) = nullptr;
-  char device_type[64] = {};  // copied; profiler.device_type points at it
+  char device_type[64] = {};       // copied; profiler.device_type points at it
+  void* status_library = nullptr;  // for Status
 };
 
 struct Refusal {

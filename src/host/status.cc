@@ -1,18 +1,25 @@
 #include "src/host/status.h"
 
 #include <dlfcn.h>
+#include <stdio.h>
 
 #include <type_traits>
 
 namespace crosscut::host {
 namespace {
 
-// Of a plugin that cannot set any: it reaches no TF_SetStatus.
-char always_ok;
-TF_Status* Ok() { return reinterpret_cast<TF_Status*>(&always_ok); }
-void Keep(TF_Status*) {}
-TF_Code OkCode(const TF_Status*) { return TF_OK; }
-const char* OkMessage(const TF_Status*) { return ""; }
+// For what reaches no TF_SetStatus.
+struct Own {
+  TF_Code code;
+  char message[256];
+};
+Own* OwnOf(TF_Status* status) { return reinterpret_cast<Own*>(status); }
+const Own* OwnOf(const TF_Status* status) { return reinterpret_cast<const Own*>(status); }
+
+TF_Status* NewOwn() { return reinterpret_cast<TF_Status*>(new Own()); }
+void DeleteOwn(TF_Status* status) { delete OwnOf(status); }
+TF_Code OwnCode(const TF_Status* status) { return OwnOf(status)->code; }
+const char* OwnMessage(const TF_Status* status) { return OwnOf(status)->message; }
 
 }  // namespace
 
@@ -33,14 +40,19 @@ bool Status::Find(void* library, Functions* out) {
 
 // The plugin's own dependencies first, then what is global, then a TensorFlow that a plugin may
 // look up by itself.
-Status::Status(void* library) : functions_{&Ok, &Keep, &OkCode, &OkMessage} {
-  if (!Find(library, &functions_) && !Find(RTLD_DEFAULT, &functions_)) {
+Status::Status(void* library) : functions_{&NewOwn, &DeleteOwn, &OwnCode, &OwnMessage} {
+  if (library != nullptr && !Find(library, &functions_) && !Find(RTLD_DEFAULT, &functions_)) {
     if (void* tensorflow = dlopen("libtensorflow_framework.so.2", RTLD_NOLOAD | RTLD_LAZY)) {
       (void)Find(tensorflow, &functions_);
       dlclose(tensorflow);
     }
   }
   status_ = functions_.create();
+}
+
+void Status::SetOwn(TF_Status* status, TF_Code code, const char* message) {
+  OwnOf(status)->code = code;
+  snprintf(OwnOf(status)->message, sizeof Own::message, "%s", message);
 }
 
 const char* CodeName(int code) {

@@ -8,8 +8,10 @@ namespace crosscut::host {
 
 class Status {
  public:
-  // `library`: the plugin's handle. One per call: TensorFlow may be loaded between two.
+  // `library`: the plugin's handle; null: a status of this file, which SetOwn() sets. One per call:
+  // TensorFlow may be loaded between two.
   explicit Status(void* library);
+  static void SetOwn(TF_Status* status, TF_Code code, const char* message);
   ~Status() { functions_.destroy(status_); }
   Status(const Status&) = delete;
   Status& operator=(const Status&) = delete;

@@ -15,6 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr Importer kImporters[] = {
+    {"imported", "", "a run directory, as `crosscut import` makes it", SniffImported, MakeImported},
     {"native", "", "a run directory, as `crosscut record` makes it", SniffNative, MakeNative},
     {"xspace", ".xplane.pb", "a profile of TensorFlow, JAX or XProf (XSpace)", SniffXSpace,
      MakeXSpace},

@@ -51,6 +51,9 @@ std::string WhyIncomplete(const format::ProcessInfo& info, const NativeSession& 
   }
   if (info.complete()) return "";
   if (info.liveness == base::Liveness::kAlive) return "it is still running";
+  std::string_view plugin = session.Meta("in_plugin");
+  if (plugin.empty() && info.has_ring) plugin = info.ring.last_plugin;
+  if (!plugin.empty()) return "it ended inside a plugin (" + std::string(plugin) + ")";
   return kUnexplained;
 }
 

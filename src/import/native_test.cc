@@ -9,6 +9,7 @@
 #include "src/format/log_writer.h"
 #include "src/format/ring.h"
 #include "src/import/importer.h"
+#include "src/xspace/writer.h"
 
 namespace crosscut::import {
 namespace {
@@ -273,6 +274,93 @@ TEST_F(Native, SaysWhatIsNoRun) {
   EXPECT_EQ(Import((dir_ / "nothing").string()).status().code(), Status::Code::kNotFound);
   std::ofstream(dir_ / "x") << "hello";
   EXPECT_EQ(Import((dir_ / "x").string()).status().code(), Status::Code::kInvalid);
+}
+
+// What plugins push stands on tracks of their devices, at times of the devices' clocks.
+TEST_F(Native, PutsPushedEventsOnTheirTracksByTheTracksClocks) {
+  Words session = Session();
+  session.Name(0x100, "launch", Attributes(format::kKindSpan, format::kLayerRuntime));
+  session.Name(0x101, "kernel", Attributes(format::kKindSpan, format::kLayerDevice));
+  session.Name(0x102, "bytes", Attributes(format::kKindText, format::kLayerNone));
+  session.Name(0x103, "Queue 7", Attributes(format::kKindText, format::kLayerNone));
+  session.Name(0x104, "CHIP", Attributes(format::kKindText, format::kLayerNone));
+  session.At(0, format::kTrack, {50, 3, 7, 16, 0x103, 0x104});
+  session.At(0, format::kTrack, {51, 3, 8, format::kClockMonotonic, 0x103, 0});
+  // The chip's clock runs at half speed from 1,000,000.
+  session.At(10, format::kAnchor, {16, 1'000'000, 0, 25});
+  session.At(900, format::kAnchor, {16, 1'000'500, 1000, 25});
+  session.Meta("clock:16", "chip: counter");
+  Words thread;
+  thread.Thread(0, 1, format::kThreadIsMain);
+  thread.At(100, 0x100).At(110, format::kFlowOut, {5}).At(120, format::kEnd);
+  thread.At(700, format::kSpanOn, {50, 0x101, 1'000'150, 1'000'250});
+  thread.At(700, format::kArgOn, {50, 0x102, 64});
+  thread.At(700, format::kFlowOn, {50, 5});
+  thread.At(710, format::kSpanOn, {50, 0x101, 1'000'050, 1'000'100});  // told late
+  thread.At(720, format::kInstantOn, {51, 0x101, 640});
+  thread.At(720, format::kCounterOn, {51, 0x101, 650, 9});
+  thread.At(730, format::kDropOn, {50, 3, 1'000'300, 1'000'400});
+  thread.At(740, format::kDropOn, {0, 2, 500, 600});
+  thread.At(750, format::kSpanOn, {99, 0x101, 1, 2});  // nobody declared that track
+  Write("p1", session, {thread});
+  const trace::Trace trace = Read();
+  ASSERT_EQ(trace.tracks.size(), 3u);
+  const auto device = std::find_if(trace.tracks.begin(), trace.tracks.end(), [](const auto& t) {
+    return t.kind == trace::TrackKind::kDevice && t.os_id == 7;
+  });
+  ASSERT_NE(device, trace.tracks.end());
+  EXPECT_EQ(device->device, 3);
+  EXPECT_EQ(trace.text(device->name), "Queue 7");
+  EXPECT_EQ(trace.text(device->device_name), "CHIP");
+  EXPECT_EQ(device->spans.begin_ns, (std::vector<int64_t>{100, 300}));
+  EXPECT_EQ(device->spans.end_ns, (std::vector<int64_t>{200, 500}));
+  ASSERT_EQ(device->args.size(), 1u);
+  EXPECT_EQ(device->args.span[0], 1u);
+  EXPECT_EQ(device->args.value[0], 64);
+  ASSERT_EQ(device->losses.size(), 1u);
+  EXPECT_EQ(device->losses[0].count, 3);
+  EXPECT_EQ(device->losses[0].begin_ns, 600);
+  ASSERT_EQ(trace.flows.size(), 1u);
+  EXPECT_EQ(trace.flows[0].to, 1u);
+  EXPECT_EQ(trace.flows[0].to_ns, 300);
+  ASSERT_EQ(trace.counters.size(), 1u);
+  EXPECT_EQ(trace.counters[0].at_ns[0], 650);
+  const trace::Clock& clock = trace.processes[0].clocks[0];
+  EXPECT_EQ(trace.text(clock.name), "chip: counter");
+  EXPECT_EQ(clock.anchors, 2);
+  EXPECT_EQ(clock.error_ns, 25);
+  EXPECT_TRUE(trace.damaged) << "the event on an undeclared track is told";
+}
+
+TEST_F(Native, TakesInTheProfilesThatSourcesCollected) {
+  constexpr int64_t kEpoch = 1'800'000'000'000'000'000;  // CLOCK_REALTIME at trace time 0
+  Words session = Session();
+  session.At(0, format::kAnchor, {format::kClockRealtime, TickOf(0), kEpoch, 40});
+  session.Meta("collected:0",
+               "xspace\tchip\tp1.chip-0.xplane.pb\t" + std::to_string(kEpoch + 100) + "\t55");
+  session.Meta("collected:1", "xspace\tgone\tp1.gone-1.xplane.pb\t0\t0");
+  session.Meta("collected:2", "xspace\tevil\t../../etc/passwd\t0\t0");
+  Words thread;
+  thread.Thread(0, 1, format::kThreadIsMain);
+  Write("p1", session, {thread});
+  xspace::SpaceWriter space;
+  xspace::PlaneWriter& plane = space.AddPlane(100, "/device:CUSTOM:chip");
+  const int64_t kernel = plane.EventName("kernel");
+  plane.AddLine(1, "Queue 1", kEpoch + 200).Event(kernel, 0, 50'000);
+  plane.AddLine(2, "Queue 2", 300).Event(kernel, 1'000, 7'000);  // from the profile's begin
+  std::ofstream(dir_ / "p1.chip-0.xplane.pb") << *space.Finish() << std::string(16, '\0');
+  const trace::Trace trace = Read();
+  std::vector<std::pair<int64_t, int64_t>> spans;
+  for (const trace::Track& track : trace.tracks) {
+    if (track.kind != trace::TrackKind::kDevice) continue;
+    for (size_t i = 0; i < track.spans.size(); ++i) {
+      spans.emplace_back(track.spans.begin_ns[i], track.spans.end_ns[i]);
+    }
+  }
+  EXPECT_THAT(spans, testing::UnorderedElementsAre(std::pair<int64_t, int64_t>{200, 250},
+                                                   std::pair<int64_t, int64_t>{401, 408}));
+  EXPECT_THAT(trace.gaps, testing::Contains(testing::HasSubstr("gone")));
+  EXPECT_THAT(trace.gaps, testing::Contains(testing::HasSubstr("evil")));
 }
 
 }  // namespace

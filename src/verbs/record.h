@@ -16,6 +16,9 @@
 
 namespace crosscut::verbs {
 
+// As a plugin: every file in the program's site-packages/tensorflow-plugins.
+inline constexpr std::string_view kTensorFlowPlugins = "tensorflow-plugins";
+
 struct RecordOptions {
   std::vector<std::string> command;  // argv; [0] is looked up in PATH like a shell does
   std::string run_dir;               // "": crosscut-runs/<program>-<date>-<pid> under the cwd
@@ -25,9 +28,10 @@ struct RecordOptions {
   double control_percent = -1;       // share of steps that are control steps; < 0: the default
   uint64_t seed = 0;                 // of the step plan; 0: chosen and written to run.json
   std::vector<std::string> wrap;     // MODULE:LAYER, further modules whose boundary is recorded
-  std::vector<std::string> plugins;  // files, each with settings behind commas
-  std::string device_type;           // "": plugins of all types
-  int device_tracer_level = 1;       // 0: no plugin is started
+  // Files, each with settings behind commas, or kTensorFlowPlugins.
+  std::vector<std::string> plugins;
+  std::string device_type;      // "": plugins of all types
+  int device_tracer_level = 1;  // 0: no plugin is started
   // More variables for the command ("CROSSCUT_..."), for options that only a source knows.
   std::vector<std::pair<std::string, std::string>> environment;
   // Receives each line for the user, without a newline: at most ten in all. May be empty.

@@ -133,6 +133,10 @@ std::string Join(const std::vector<std::string>& parts) {
 void SetPlugins(const RecordOptions& options, Variables& variables) {
   std::string list = variables.Get("CROSSCUT_PLUGINS");
   for (const std::string& plugin : options.plugins) {
+    if (plugin == kTensorFlowPlugins) {
+      list += (list.empty() ? "" : ":") + plugin;
+      continue;
+    }
     const size_t comma = std::min(plugin.find(','), plugin.size());
     std::error_code error;
     const auto path = std::filesystem::absolute(plugin.substr(0, comma), error);

@@ -1,5 +1,6 @@
 /* What old binaries rely on: every offset and size of the plugin ABI, for 64-bit machines. Built as
  * C99 and as C++20. To change a line here is to break plugins that are in use. */
+#include "crosscut/pjrt_profiler.h"
 #include "crosscut/plugin.h"
 
 #ifdef __cplusplus
@@ -80,5 +81,17 @@ AT(crosscut_host, now_ns, 176);
 AT(crosscut_host, clock, 184);
 AT(crosscut_host, reading, 192);
 AT(crosscut_host, probe_cost, 200);
+
+STATIC_ASSERT(sizeof(crosscut_pjrt_error_args) == 24, crosscut_pjrt_error_args_size);
+STATIC_ASSERT(sizeof(crosscut_pjrt_message_args) == 40, crosscut_pjrt_message_args_size);
+AT(crosscut_pjrt_code_args, code, 24);
+STATIC_ASSERT(sizeof(crosscut_pjrt_create_args) == 32, crosscut_pjrt_create_args_size);
+STATIC_ASSERT(sizeof(crosscut_pjrt_profiler_args) == 16, crosscut_pjrt_profiler_args_size);
+STATIC_ASSERT(sizeof(crosscut_pjrt_collect_args) == 32, crosscut_pjrt_collect_args_size);
+STATIC_ASSERT(sizeof(crosscut_pjrt_profiler_api) == 80, crosscut_pjrt_profiler_api_size);
+STATIC_ASSERT(sizeof(crosscut_pjrt_extension) == 24, crosscut_pjrt_extension_size);
+STATIC_ASSERT(sizeof(crosscut_pjrt_profiler_extension) == 40,
+              crosscut_pjrt_profiler_extension_size);
+AT(crosscut_pjrt_api, extension_start, 8);
 
 int crosscut_layout_holds;

@@ -14,7 +14,7 @@ CROSSCUT = PACKAGE / "crosscut" / "bin" / "crosscut"
 
 def record(run, command, *flags, **options):
     """Runs `command` under `crosscut record -o run`; returns the CompletedProcess (texts)."""
-    env = dict(os.environ, PYTHONPATH=str(PACKAGE), **options.pop("env", {}))
+    env = {**os.environ, "PYTHONPATH": str(PACKAGE), **options.pop("env", {})}
     return subprocess.run([CROSSCUT, "record", "-o", run, *flags, "--", *command], env=env,
                           capture_output=True, text=True, timeout=options.pop("timeout", 300),
                           **options)

@@ -4,6 +4,8 @@
 #include <time.h>
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 namespace crosscut::cupti {
 namespace {
@@ -48,6 +50,7 @@ void FakeCupti::FillCallbacks(Api* api) const {
   };
   api->Subscribe = [](CUpti_SubscriberHandle* subscriber, CUpti_CallbackFunc callback, void* data) {
     ASKED("Subscribe");
+    std::this_thread::sleep_for(std::chrono::milliseconds(current_->slow_ms));
     if (!current_->owner.empty() || current_->callback_.load() != nullptr) {
       return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
     }

@@ -36,6 +36,7 @@ class FakeCupti {
   int64_t clock_offset_ns = 1'700'000'000'000'000'000;    // of its own clock to CLOCK_MONOTONIC
   bool takes_our_clock = true;                            // honours a timestamp callback
   size_t kernel_bytes = sizeof(CUpti_ActivityKernel10);   // what ActivityGetStructSize says
+  std::atomic<int> slow_ms = 0;                           // that Subscribe takes
   bool hold_back = false;                                 // buffers come back at Release() only
   uint64_t drop = 0;  // records, beside those that found no buffer
 

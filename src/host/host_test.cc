@@ -1,0 +1,318 @@
+// The controller against plugins that keep the contract and plugins that break it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "src/host/collect_buffer.h"
+#include "src/host/plugin.h"
+#include "src/host/registration.h"
+
+// TensorFlow's status functions as a program exports them that has TensorFlow in it.
+struct TSL_Status {
+  TF_Code code = TF_OK;
+  std::string message;
+};
+extern "C" {
+__attribute__((visibility("default"))) TF_Status* TF_NewStatus() { return new TSL_Status; }
+__attribute__((visibility("default"))) void TF_DeleteStatus(TF_Status* status) { delete status; }
+__attribute__((visibility("default"))) void TF_SetStatus(TF_Status* status, TF_Code code,
+                                                         const char* message) {
+  *status = {code, message};
+}
+__attribute__((visibility("default"))) TF_Code TF_GetCode(const TF_Status* status) {
+  return status->code;
+}
+__attribute__((visibility("default"))) const char* TF_Message(const TF_Status* status) {
+  return status->message.c_str();
+}
+}
+
+namespace crosscut::host {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+using Clock = std::chrono::steady_clock;
+
+std::mutex heard_mutex;
+std::vector<std::string> told, collected;
+
+std::string Last(const std::vector<std::string>& of) {
+  const std::lock_guard lock(heard_mutex);
+  return of.empty() ? "" : of.back();
+}
+
+class HostTest : public testing::Test {
+ protected:
+  HostTest() {
+    const std::lock_guard lock(heard_mutex);
+    told.clear();
+    collected.clear();
+    static int count = 0;
+    folder_ = testing::TempDir() + "crosscut-host-" + std::to_string(getpid()) + "-" +
+              std::to_string(count++);
+    std::filesystem::create_directories(folder_);
+    around_.hooks.tell = [](const char* name, const char*, const char* state, const char* why) {
+      const std::lock_guard lock(heard_mutex);
+      told.push_back(std::string(name) + " " + state + ": " + (why == nullptr ? "" : why));
+    };
+    around_.hooks.probe_cost = [](uint32_t, const int64_t*) {};
+    around_.hooks.collected = [](const char*, const void* bytes, size_t size,
+                                 int64_t) -> const char* {
+      const std::lock_guard lock(heard_mutex);
+      collected.emplace_back(static_cast<const char*>(bytes), size);
+      return nullptr;
+    };
+    around_.hooks.idle = [] {};
+    around_.hooks.loaded = [] {};
+    around_.call_changed = [] {};
+    around_.limits.load = around_.limits.stop = around_.limits.collect = 100'000'000;
+    around_.limits.start = around_.limits.flush = 100'000'000;
+  }
+  ~HostTest() override { std::filesystem::remove_all(folder_); }
+
+  // Each with a file, and so with variables, of its own. Plugins stay: their threads do.
+  Plugin* Load(const std::string& mode) {
+    const std::string file = folder_ + "/libscripted" + std::to_string(files_++) + ".so";
+    std::filesystem::copy_file(SCRIPTED_PLUGIN, file);
+    auto* plugin = new Plugin((file + ",mode=" + mode).c_str(), 0, &around_);
+    EXPECT_TRUE(plugin->Begin());
+    Settle(plugin);
+    return plugin;
+  }
+  static void Settle(Plugin* plugin) {
+    const auto end = Clock::now() + std::chrono::seconds(20);
+    while (plugin->Busy() && Clock::now() < end) usleep(200);
+    EXPECT_FALSE(plugin->Busy()) << "it never came to rest";
+  }
+  void Round(Plugin* plugin) {
+    plugin->Start();
+    Settle(plugin);
+    plugin->Stop(/*keep=*/true);
+    Settle(plugin);
+  }
+
+  Surroundings around_;
+  std::string folder_;
+  int files_ = 0;
+};
+
+TEST_F(HostTest, CallsComeInOrderAndOnlyOnceASession) {
+  Plugin* plugin = Load("");
+  Round(plugin);
+  EXPECT_THAT(Last(collected), StartsWith("init start stop size bytes"));
+  Round(plugin);
+  EXPECT_THAT(Last(collected), StartsWith("start stop size bytes"));
+  plugin->Stop(true);
+  plugin->Stop(true);
+  plugin->Start();
+  plugin->Start();
+  Settle(plugin);
+  plugin->Stop(true);
+  Settle(plugin);
+  EXPECT_THAT(Last(collected), StartsWith("start stop size bytes"));
+  EXPECT_EQ(collected.size(), 3u);
+}
+
+TEST_F(HostTest, ASessionThatIsDroppedIsStoppedAndNotCollected) {
+  Plugin* plugin = Load("");
+  plugin->Start();
+  plugin->Stop(/*keep=*/false);
+  Settle(plugin);
+  EXPECT_TRUE(collected.empty());
+  Round(plugin);
+  EXPECT_THAT(Last(collected), StartsWith("init start stop start stop size bytes"));
+}
+
+struct Refused {
+  const char* mode;
+  const char* words;
+};
+class Registrations : public HostTest, public testing::WithParamInterface<Refused> {};
+
+TEST_P(Registrations, ThatAreWrong_AreRefusedWithTensorFlowsCode) {
+  Plugin* plugin = Load(GetParam().mode);
+  EXPECT_THAT(Last(told), HasSubstr(GetParam().words));
+  Round(plugin);
+  EXPECT_TRUE(collected.empty());
+}
+INSTANTIATE_TEST_SUITE_P(
+    Each, Registrations,
+    testing::Values(Refused{"fail in init", "NOT_FOUND: no driver"},
+                    Refused{"params size 0", "FAILED_PRECONDITION: params->struct_size"},
+                    Refused{"no destroy_profiler", "FAILED_PRECONDITION: destroy_profiler is"},
+                    Refused{"no destroy_profiler_fns",
+                            "FAILED_PRECONDITION: destroy_profiler_fns is"},
+                    Refused{"profiler size 0", "FAILED_PRECONDITION: profiler->struct_size"},
+                    Refused{"profiler size small", "FAILED_PRECONDITION: profiler->device_type"},
+                    Refused{"no device_type", "FAILED_PRECONDITION: profiler->device_type"},
+                    Refused{"device_type with a digit", "FAILED_PRECONDITION: device_type 'XPU2'"},
+                    Refused{"fns size 0", "FAILED_PRECONDITION: profiler_fns->struct_size"},
+                    Refused{"no start", "FAILED_PRECONDITION: profiler_fns->start"},
+                    Refused{"no stop", "FAILED_PRECONDITION: profiler_fns->stop"},
+                    Refused{"no collect", "FAILED_PRECONDITION: profiler_fns->collect"},
+                    Refused{"fns size small", "FAILED_PRECONDITION: profiler_fns->collect"},
+                    Refused{"major version 9", "FAILED_PRECONDITION: it wants version 9"},
+                    Refused{"everything", "FAILED_PRECONDITION: destroy_profiler_fns is"}));
+
+TEST_F(HostTest, DeviceTypesAreCapitalsAndUnderscores) {
+  for (const char* good : {"X", "XPU", "MY_CHIP", "A_"}) EXPECT_TRUE(IsDeviceType(good)) << good;
+  for (const char* bad : {"", "_X", "xPU", "XPu", "X1", "X-Y", "X Y"}) {
+    EXPECT_FALSE(IsDeviceType(bad)) << bad;
+  }
+  EXPECT_FALSE(IsDeviceType(std::string(64, 'X').c_str()));
+}
+
+TEST_F(HostTest, AFileThatIsNoPluginIsNamed) {
+  const std::string file = folder_ + "/libtext.so";
+  FILE* text = fopen(file.c_str(), "w");
+  fputs("not a library", text);
+  fclose(text);
+  Plugin plugin(file.c_str(), 0, &around_);
+  EXPECT_TRUE(plugin.Begin());
+  Settle(&plugin);
+  EXPECT_THAT(Last(told), StartsWith("text failed: "));
+  usleep(50'000);  // its thread uses it until it ends
+}
+
+class Hangs : public HostTest, public testing::WithParamInterface<const char*> {};
+
+TEST_P(Hangs, CostTheCallerNothingAndEndInQuarantine) {
+  const std::string file = folder_ + "/libhangs.so";
+  std::filesystem::copy_file(SCRIPTED_PLUGIN, file);
+  auto* plugin = new Plugin((file + ",mode=hang in " + GetParam()).c_str(), 0, &around_);
+  const auto begin = Clock::now();
+  ASSERT_TRUE(plugin->Begin());
+  plugin->Start();
+  plugin->Stop(true);
+  const auto asked = Clock::now() - begin;
+  EXPECT_LT(asked, std::chrono::milliseconds(50));
+  Settle(plugin);
+  EXPECT_THAT(Last(told), HasSubstr("did not return in time"));
+  EXPECT_TRUE(collected.empty());
+  plugin->Start();
+  EXPECT_FALSE(plugin->Busy());
+}
+INSTANTIATE_TEST_SUITE_P(Each, Hangs, testing::Values("init", "start", "stop", "size", "bytes"));
+
+TEST_F(HostTest, WhatIsThrownEndsAtTheBarrierAndThePluginIsDoneFor) {
+  for (const char* call : {"init", "start", "stop", "size", "bytes"}) {
+    Plugin* plugin = Load(std::string("throw in ") + call);
+    Round(plugin);
+    EXPECT_THAT(Last(told), HasSubstr("it threw an exception: out of throw in ")) << call;
+  }
+  Round(Load("throw a number in stop"));
+  EXPECT_THAT(Last(told), HasSubstr("not a std::exception"));
+  EXPECT_TRUE(collected.empty());
+}
+
+TEST_F(HostTest, APluginThatEndsOurThreadIsFoundOutByItsDeadline) {
+  Plugin* plugin = Load("end the thread in start");
+  plugin->Start();
+  Settle(plugin);
+  EXPECT_THAT(Last(told), HasSubstr("start did not return in time"));
+}
+
+TEST_F(HostTest, AfterAnErrorTheRestOfTheSessionIsNotCalledAndTheNextIs) {
+  Plugin* plugin = Load("fail in start");
+  Round(plugin);
+  EXPECT_THAT(Last(told), HasSubstr("start: UNAVAILABLE: no such device today"));
+  EXPECT_TRUE(collected.empty());
+  plugin = Load("fail in stop");
+  Round(plugin);
+  EXPECT_THAT(Last(told), HasSubstr("stop: INTERNAL: will not stop"));
+  EXPECT_TRUE(collected.empty());
+}
+
+TEST_F(HostTest, SizesAreBelievedOnlyAsFarAsTheyHold) {
+  Round(Load("nothing"));
+  EXPECT_TRUE(collected.empty());
+  Round(Load("never write the size"));
+  EXPECT_TRUE(collected.empty());
+  Round(Load("shrink"));
+  EXPECT_EQ(Last(collected), "init ");
+  Round(Load("grow once"));
+  EXPECT_THAT(Last(collected), HasSubstr("size bytes size bytes"));
+  const size_t before = collected.size();
+  Round(Load("grow"));
+  EXPECT_THAT(Last(told), HasSubstr("its size grew"));
+  Round(Load("huge"));
+  EXPECT_THAT(Last(told), HasSubstr("9223372036854775808 bytes are more than"));
+  EXPECT_EQ(collected.size(), before);
+}
+
+TEST_F(HostTest, AByteBehindTheBufferFaultsInsteadOfCorrupting) {
+  EXPECT_DEATH(
+      {
+        signal(SIGSEGV, SIG_DFL);
+        Round(Load("write past the end"));
+      },
+      "");
+}
+
+TEST_F(HostTest, WhatAPluginChangesOfTheProcessIsTold) {
+  Round(Load("handler in start"));
+  EXPECT_THAT(told, testing::Contains(HasSubstr("handler of signal 12")));
+  signal(SIGUSR2, SIG_DFL);
+}
+
+TEST_F(HostTest, TheGateKeepsOutWhatIsNotAskedFor) {
+  EXPECT_TRUE((Gate{}.Wants("XPU")));
+  EXPECT_FALSE((Gate{.device_tracer = false}.Wants("XPU")));
+  EXPECT_FALSE((Gate{.other_devices = true}.Wants("XPU")));
+  Gate gate;
+  strcpy(gate.device_type, "xpu");
+  EXPECT_TRUE(gate.Wants("XPU"));
+  EXPECT_FALSE(gate.Wants("NPU"));
+  around_.gate = gate;
+  Round(Load(""));
+  EXPECT_THAT(Last(told), HasSubstr("off: devices of type SCRIPTED are not asked for"));
+  EXPECT_TRUE(collected.empty());
+}
+
+TEST_F(HostTest, AThousandSessionsLeaveNothingBehind) {
+  Plugin* plugin = Load("");
+  const auto open_files = [] {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
+  };
+  const auto before = open_files();
+  for (int i = 0; i < 1000; ++i) Round(plugin);
+  EXPECT_EQ(collected.size(), 1000u);
+  EXPECT_EQ(open_files(), before);
+}
+
+long ResidentKiB() {
+  std::ifstream file("/proc/self/statm");
+  long total = 0, resident = 0;
+  file >> total >> resident;
+  return resident * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
+// In full, 10,000, by `make check`.
+TEST_F(HostTest, ManySessionsOfTheDemoGrowNothing) {
+  const char* asked = getenv("CROSSCUT_TEST_CYCLES");
+  const int cycles = asked == nullptr ? 1500 : atoi(asked);
+  const std::string file = folder_ + "/libdemo.so";
+  std::filesystem::copy_file(DEMO_PLUGIN, file);
+  auto* plugin = new Plugin((file + ",period_us=20,busy_us=4").c_str(), 0, &around_);
+  ASSERT_TRUE(plugin->Begin());
+  Settle(plugin);
+  long after_warm_up = 0;
+  for (int i = 0; i < cycles; ++i) {
+    Round(plugin);
+    if (i == 500) after_warm_up = ResidentKiB();
+  }
+  EXPECT_LT(ResidentKiB() - after_warm_up, 512);
+  EXPECT_EQ(told, std::vector<std::string>{"demo on: "});
+}
+
+}  // namespace
+}  // namespace crosscut::host

@@ -1,0 +1,21 @@
+// The verb `import`: a run directory out of files that other tools wrote.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "src/base/status.h"
+
+namespace crosscut::verbs {
+
+struct Imported {
+  uint64_t processes = 0, tracks = 0, spans = 0;
+  bool incomplete = false;  // as Output::incomplete
+};
+
+// Copies `files` into the new directory `run_dir`, which then reads like a recorded run: all of
+// them together, on one clock where they know the time of day. Fails, and leaves nothing behind,
+// where a file cannot be read or nothing knows its format, or where `run_dir` is there already.
+Result<Imported> ImportFiles(const std::vector<std::string>& files, const std::string& run_dir);
+
+}  // namespace crosscut::verbs

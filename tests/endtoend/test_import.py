@@ -1,0 +1,47 @@
+"""The verb `import`, on files that others might have written."""
+
+import subprocess
+
+from runs import CROSSCUT, crosscut, record_script, table
+
+WORK = """
+import time, crosscut
+for _ in range(3):
+    crosscut.step()
+    with crosscut.operation("work"):
+        time.sleep(0.01)
+"""
+
+
+def run_import(*arguments):
+    return subprocess.run([CROSSCUT, "import", *map(str, arguments)], capture_output=True,
+                          text=True, timeout=60)
+
+
+def test_what_was_exported_is_imported_and_two_files_stand_on_one_clock(tmp_path):
+    files = []
+    for name in ("first", "second"):
+        run = tmp_path / name
+        record_script(run, WORK, "--control-steps=0")
+        files.append(tmp_path / f"{name}.xplane.pb")
+        crosscut("export", run, "--to=xspace", "-o", files[-1])
+    together = tmp_path / "together"
+    result = run_import(*files, "-o", together)
+    assert result.returncode == 0, result.stderr
+    for number, file in enumerate(files):
+        file.unlink()  # the run holds all that it needs
+    begins = [row["start_ns"] for row in table(together, "processes")]
+    starts = [table(tmp_path / name, "processes")[0]["start_ns"] for name in ("first", "second")]
+    assert len(begins) >= 2
+    assert abs((max(begins) - min(begins)) - (starts[1] - starts[0])) < 1_000_000
+    assert "work" in {row["name"] for row in table(together, "functions")}
+
+
+def test_a_file_that_nothing_knows_leaves_nothing_behind(tmp_path):
+    strange = tmp_path / "strange.bin"
+    strange.write_bytes(b"\x01\x02 no profile at all")
+    result = run_import(strange, "-o", tmp_path / "run")
+    assert result.returncode == 3 and "not a format I know" in result.stderr
+    assert not (tmp_path / "run").exists()
+    assert run_import(tmp_path / "nowhere", "-o", tmp_path / "run").returncode == 3
+    assert not (tmp_path / "run").exists()

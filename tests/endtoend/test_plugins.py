@@ -1,0 +1,243 @@
+"""Profiler plugins in real programs: what they show, and that they harm nothing."""
+
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import zipfile
+
+import pytest
+from runs import CROSSCUT, PACKAGE, ROOT, crosscut, record_script, table
+
+DEMO = PACKAGE / "crosscut" / "plugins" / "demo" / "libdemo.so"
+SCRIPTED = ROOT / "build" / "release" / "src" / "host" / "libscripted_plugin.so"
+
+PROGRAM = """
+import os, sys, time, crosscut
+for step in range(int(os.environ.get("STEPS", 20))):
+    crosscut.step()
+    with crosscut.operation("work"):
+        end = time.perf_counter() + 0.01
+        while time.perf_counter() < end:
+            pass
+print("the answer is 42")
+sys.exit(3)
+"""
+
+
+def state_of(run, name):
+    return [(row["state"], row["message"]) for row in table(run, "sources") if row["name"] == name]
+
+
+def sums_to_wall(run):
+    walls = {row["process"]: row["wall_ns"] for row in table(run, "processes")}
+    sums = dict.fromkeys(walls, 0)
+    for row in table(run, "overlap"):
+        sums[row["process"]] += row["ns"]
+    assert sums == walls
+
+
+def test_device_rows_stand_beside_the_operations_and_all_adds_up(tmp_path):
+    run = tmp_path / "run"
+    result = record_script(run, PROGRAM, "--control-steps=0", "--plugin",
+                           f"{DEMO},period_us=2000,busy_us=1000")
+    assert (result.returncode, result.stdout) == (3, "the answer is 42\n")
+    assert state_of(run, "demo") == [("on", "")]
+    sums_to_wall(run)
+    # The device is busy 1.25 ms of every 2: a kernel of 1, then a copy of 0.25.
+    work = [row for row in table(run, "operations") if row["operation"] == "work"][0]
+    busy = work["overlap_ns"] + work["device_ns"]
+    assert busy / work["wall_ns"] == pytest.approx(0.625, abs=0.06)
+    functions = {row["name"]: row for row in table(run, "functions") if row["layer"] == "device"}
+    assert functions["demo_kernel"]["p50_ns"] == 1_000_000
+    assert functions["demo_copy"]["p50_ns"] == 250_000
+    chrome = tmp_path / "trace.json"
+    crosscut("export", run, "--to=chrome", "-o", chrome)
+    assert '"demo_kernel"' in chrome.read_text()
+
+
+def test_the_gate_is_tensorflows(tmp_path):
+    for flag, state in (("--device-type=gpu", "off"), ("--device-tracer-level=0", "off"),
+                        ("--device-type=pluggable_device", "on"), ("--device-type=demo", "on")):
+        run = tmp_path / flag
+        record_script(run, PROGRAM, "--plugin", DEMO, flag, env={"STEPS": "2"})
+        assert [found[0] for found in state_of(run, "demo")] == [state], flag
+
+
+def test_a_file_that_is_not_there_is_said_before_the_command_starts(tmp_path):
+    result = record_script(tmp_path / "run", PROGRAM, "--plugin", "nowhere.so")
+    assert result.returncode == 2 and "nowhere.so" in result.stderr
+    assert result.stdout == ""
+
+
+@pytest.mark.parametrize("mode", ["hang in init", "hang in start", "hang in stop", "hang in size",
+                                  "throw in start", "throw in bytes", "grow",
+                                  "huge", "end the thread in start", "no stop"])
+def test_a_bad_plugin_is_named_and_the_program_ends_as_without_it(tmp_path, mode):
+    run = tmp_path / "run"
+    result = record_script(run, PROGRAM, "--control-steps=0", "--plugin",
+                           f"{SCRIPTED},mode={mode}", timeout=60)
+    assert (result.returncode, result.stdout) == (3, "the answer is 42\n")
+    (state, message), = state_of(run, "scripted_plugin")
+    assert state == "failed" and message
+    assert [row["count"] for row in table(run, "operations") if row["operation"] == "work"] == [20]
+    sums_to_wall(run)
+
+
+def test_a_crash_inside_a_plugin_is_told_with_its_name_and_loses_no_event(tmp_path):
+    run = tmp_path / "run"
+    result = record_script(run, PROGRAM, "--control-steps=0", "--plugin",
+                           f"{SCRIPTED},mode=write past the end")
+    assert result.returncode == -signal.SIGSEGV
+    process, = table(run, "processes")
+    assert process["complete"] == 0
+    assert "scripted_plugin: collect" in crosscut("report", run)
+    assert [row["count"] for row in table(run, "operations") if row["operation"] == "work"] == [20]
+
+
+def test_what_the_device_did_survives_a_kill(tmp_path):
+    run = tmp_path / "run"
+    killed = tmp_path / "killed"
+    result = record_script(killed, PROGRAM.replace("sys.exit(3)", "os.kill(os.getpid(), 9)"),
+                           "--control-steps=0", "--plugin", f"{DEMO},period_us=2000,busy_us=500")
+    assert result.returncode == -signal.SIGKILL
+    count = [row["count"] for row in table(killed, "functions") if row["name"] == "demo_kernel"]
+    assert count[0] >= 90  # 200 ms
+
+
+def test_an_xspace_that_a_plugin_collects_is_kept_and_stands_on_the_programs_clock(tmp_path):
+    """The demo as TensorFlow sees it: a host without the push table, through the same file."""
+    source = tmp_path / "plain.c"
+    source.write_text(PLAIN)
+    library = tmp_path / "libplain.so"
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source, ROOT / "plugins/demo/xspace.c",
+                    "-I", ROOT / "include", "-I", ROOT / "plugins/demo"], check=True)
+    run = tmp_path / "run"
+    result = record_script(run, PROGRAM, "--control-steps=0", "--plugin", library)
+    assert result.returncode == 3
+    assert state_of(run, "plain") == [("on", "")]
+    assert len(list(pathlib.Path(run).glob("*.plain-0.xplane.pb"))) == 1
+    kernel, = [row for row in table(run, "functions") if row["name"] == "demo_kernel"]
+    assert kernel["count"] == 1
+    # It was busy from the start of the session to its stop.
+    wall = sum(row["wall_ns"] for row in table(run, "processes"))
+    assert kernel["total_ns"] == pytest.approx(wall, rel=0.35)
+    sums_to_wall(run)
+
+
+# TF_SetStatus stays undefined in it, as in plugins that were built against TensorFlow's header.
+PLAIN = r"""
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "crosscut/plugin.h"
+#include "xspace.h"
+static demo_event event;
+static int64_t now(clockid_t clock) {
+  struct timespec t;
+  clock_gettime(clock, &t);
+  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+static void start(const TP_Profiler* p, TF_Status* s) {
+  (void)p;
+  event.begin_ns = now(CLOCK_REALTIME);
+  TF_SetStatus(s, TF_OK, "");
+}
+static void stop(const TP_Profiler* p, TF_Status* s) {
+  (void)p;
+  event.end_ns = now(CLOCK_REALTIME);
+  TF_SetStatus(s, TF_OK, "");
+}
+static void collect(const TP_Profiler* p, uint8_t* buffer, size_t* size, TF_Status* s) {
+  static uint8_t* bytes;
+  static size_t n;
+  (void)p;
+  if (bytes == NULL) bytes = demo_xspace(&event, 1, 0, &n);
+  if (buffer != NULL) memcpy(buffer, bytes, n);
+  *size = n;
+  TF_SetStatus(s, TF_OK, "");
+}
+static void destroy(TP_Profiler* p) { (void)p; }
+static void destroy_fns(TP_ProfilerFns* p) { (void)p; }
+void TF_InitProfiler(TF_ProfilerRegistrationParams* params, TF_Status* status) {
+  params->profiler->device_type = "PLAIN";
+  params->profiler_fns->start = &start;
+  params->profiler_fns->stop = &stop;
+  params->profiler_fns->collect_data_xspace = &collect;
+  params->destroy_profiler = &destroy;
+  params->destroy_profiler_fns = &destroy_fns;
+  TF_SetStatus(status, TF_OK, "");
+}
+"""
+
+
+def test_a_third_partys_binary_goes_through_two_rounds_without_tensorflow_and_a_gpu(tmp_path):
+    """tensorflow-directml-plugin's own Linux wheel, as it lies on PyPI (27 MB, kept in build/)."""
+    wheels = ROOT / "build" / "wheels"
+    if not list(wheels.glob("tensorflow_directml_plugin-*.whl")):
+        subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps",
+                        "--python-version", "3.10", "--only-binary=:all:",
+                        "--disable-pip-version-check", "-d", wheels,
+                        "tensorflow-directml-plugin==0.4.0.dev230202"], check=True)
+    wheel, = wheels.glob("tensorflow_directml_plugin-*.whl")
+    zipfile.ZipFile(wheel).extractall(tmp_path / "wheel")
+    plugin = tmp_path / "wheel" / "tensorflow-plugins" / "libtfdml_plugin.so"
+    run = tmp_path / "run"
+    twice = PROGRAM.replace("print(", "crosscut.stop(); crosscut.start(); time.sleep(0.1)\nprint(")
+    result = record_script(run, twice, "--plugin", plugin)
+    assert (result.returncode, result.stdout) == (3, "the answer is 42\n"), result.stderr
+    assert state_of(run, "tfdml_plugin") == [("on", "")]
+    assert not list(pathlib.Path(run).glob("*.xplane.pb"))  # no device, no output
+
+
+def test_a_forked_child_is_recorded_without_the_plugins_of_its_parent(tmp_path):
+    run = tmp_path / "run"
+    program = PROGRAM.replace("print(", "pid = os.fork()\nif pid: os.waitpid(pid, 0)\n"
+                              "with crosscut.operation('after'): time.sleep(0.05)\nprint(")
+    result = record_script(run, program, "--plugin", DEMO, env={"STEPS": "2"})
+    assert result.returncode == 3
+    assert sorted(state for state, _ in state_of(run, "demo")) == ["off", "on"]
+    assert len(table(run, "processes")) == 2
+    sums_to_wall(run)
+
+
+def test_a_pjrt_plugins_profiler_is_driven_by_the_same_host(tmp_path):
+    run = tmp_path / "run"
+    twice = PROGRAM.replace("print(", "crosscut.stop(); crosscut.start(); time.sleep(0.1)\nprint(")
+    result = record_script(run, twice, "--control-steps=0", "--plugin",
+                           DEMO.with_name("libdemo_pjrt.so"))
+    assert result.returncode == 3
+    assert state_of(run, "demo_pjrt") == [("on", "")]
+    kernel, = [row for row in table(run, "functions") if row["name"] == "demo_kernel"]
+    assert kernel["p50_ns"] == 2_000_000 and kernel["count"] >= 50
+    assert len(list(pathlib.Path(run).glob("*.xplane.pb"))) == 2
+    sums_to_wall(run)
+
+
+def test_packages_offer_plugins_by_entry_points(tmp_path):
+    package = tmp_path / "site"
+    info = package / "mychip-1.0.dist-info"
+    info.mkdir(parents=True)
+    (package / "mychip.py").write_text(f"def plugin():\n    return {str(DEMO)!r}\n")
+    (info / "entry_points.txt").write_text(
+        "[console_scripts]\nx = y:z\n\n[crosscut.plugins]\nmychip = mychip:plugin\n"
+        "other = nowhere:plugin\n")
+    run = tmp_path / "run"
+    env = {"PYTHONPATH": f"{PACKAGE}:{package}", "STEPS": "2"}
+    seen = PROGRAM.replace("print(", "assert 'CROSSCUT_PLUGINS' not in os.environ\nprint(")
+    result = record_script(run, seen, env=env)
+    assert result.returncode == 3, result.stderr
+    assert state_of(run, "demo") == [("on", "")]
+    (state, message), = state_of(run, "plugins")
+    assert state == "failed" and "other = nowhere:plugin: ModuleNotFoundError" in message
+
+
+def test_plugins_installed_for_tensorflow_are_loaded_when_asked_for(tmp_path):
+    folder = tmp_path / "site" / "tensorflow-plugins"
+    folder.mkdir(parents=True)
+    (folder / "libchip.so").symlink_to(DEMO)
+    run = tmp_path / "run"
+    env = {"PYTHONPATH": f"{PACKAGE}:{tmp_path / 'site'}", "STEPS": "2"}
+    record_script(run, PROGRAM, "--plugin", "tensorflow-plugins", env=env)
+    assert state_of(run, "chip") == [("on", "")]
