@@ -134,6 +134,8 @@ TEST_F(CuptiClock, FollowsDriftWithoutCallingItAJump) {
 TEST_F(CuptiClock, AnotherToolsClockInTheMidstOfASessionIsAConflict) {
   Session session(host.abi(), api);
   session.Start();
+  while (!session.AwaitAttachment()) {
+  }
   EXPECT_EQ(host.Last().state, "on");
   cupti.TakeAnotherClock([]() -> uint64_t { return 12345; });
   session.Flush();
@@ -170,6 +172,8 @@ TEST(CuptiLibrary, TheRealOneWithoutADeviceIsMissingQuietly) {
   }
   for (int i = 0; i < 3; ++i) {
     session.Start();
+    while (!session.AwaitAttachment()) {
+    }
     session.Flush();
     session.SetLevel(0);
     session.Stop();

@@ -21,6 +21,8 @@ class CuptiRecords : public ::testing::Test {
   void Start() {
     session_ = std::make_unique<Session>(host.abi(), cupti.table());
     session_->Start();
+    while (!session_->AwaitAttachment()) {
+    }
     now = cupti.Now();
   }
   void Stop() { session_->Stop(); }
@@ -317,6 +319,35 @@ TEST_F(CuptiRecords, KernelNamesAreTakenByTheirTextNotTheirAddress) {
   EXPECT_EQ(host.Named("two()").size(), 1u);
   EXPECT_EQ(host.Named("(unnamed kernel)").size(), 1u);
   EXPECT_EQ(host.Named("not mangled<x>").size(), 1u);
+}
+
+TEST_F(CuptiRecords, ThousandsOfKernelNamesKeepApart) {
+  Start();
+  std::vector<std::string> mangled;
+  for (int i = 0; i < 5000; ++i) mangled.push_back("_Z5k" + std::to_string(1000 + i) + "v");
+  for (int round = 0; round < 2; ++round) {
+    for (int i = 0; i < 5000; ++i) {
+      const int64_t begin_ns = now + (round * 5000 + i) * 100;
+      CUpti_ActivityKernel7 kernel = FakeCupti::Kernel(0, begin_ns, begin_ns + 50);
+      kernel.name = mangled[static_cast<size_t>(i)].c_str();
+      cupti.Put(kernel);
+    }
+  }
+  Stop();
+  ASSERT_EQ(host.events.size(), 10000u);
+  for (size_t i = 0; i < 10000; ++i) {
+    ASSERT_EQ(host.events[i].name, "k" + std::to_string(1000 + i % 5000) + "()");
+  }
+}
+
+TEST_F(CuptiRecords, BeyondABatchGoInTheNext) {
+  host.options["buffers"] = "8";
+  host.options["buffer_kib"] = "8192";
+  Start();
+  for (int i = 0; i < 150'000; ++i) PutKernel(7, i * 100, i * 100 + 50);
+  Stop();
+  EXPECT_EQ(host.events.size(), 150'000u);
+  EXPECT_TRUE(host.lost.empty());
 }
 
 TEST_F(CuptiRecords, ManyBuffersAreSortedTogether) {

@@ -45,13 +45,15 @@ Session::Session(const crosscut_host* host, const Api& api) : Session(host) {
 }
 
 Session::~Session() {
+  while (!AwaitAttachment(true)) {
+  }
   Session* self = this;
   buffer_owner.compare_exchange_strong(self, nullptr);
 }
 
 void Session::Start() {
   if (started_) Stop();
-  if (!AwaitAttachment(false)) {
+  if (!AwaitAttachment()) {
     return Tell("failed", "CUPTI has not answered since the last session began");
   }
   started_ = true;
@@ -65,7 +67,7 @@ void Session::Start() {
   } else {
     pthread_detach(thread);
   }
-  AwaitAttachment(false);
+  AwaitAttachment();
 }
 
 void* Session::AttachMain(void* self) {
@@ -114,7 +116,7 @@ void Session::Stop() {
 }
 
 void Session::Flush() {
-  if (!started_ || !AwaitAttachment(false)) return;
+  if (!started_ || !AwaitAttachment()) return;
   if (!has_api_ && FindLibrary(Search::kLoadedOnly)) Attach();
   if (!is_attached()) return;
   const CUptiResult result = api_.ActivityFlushAll(0);

@@ -1,7 +1,7 @@
 // Recording with CUPTI: attaches at start, hands over what CUPTI buffered, detaches at stop.
 //
 // CUPTI's buffer callbacks have no argument of their own, so one session at a time is theirs: the
-// latest that attached. A session is never destroyed while CUPTI may call.
+// latest that attached. A session is not to be destroyed while CUPTI may call.
 //
 // Threads: Start(), Stop(), Flush() and Calibrate() come one at a time, SetLevel() from any thread,
 // CUPTI's callbacks from any.
@@ -48,6 +48,8 @@ class Session {
   void SetLevel(uint32_t level);
   void Calibrate();
 
+  // Waits for an attachment that is under way, at most kPatienceNs: whether there is none now.
+  bool AwaitAttachment() { return AwaitAttachment(false); }
   bool is_attached() const { return attached_.load(std::memory_order_relaxed); }
 
  private:
@@ -57,7 +59,7 @@ class Session {
 
   bool FindLibrary(Search search);
   static void* AttachMain(void* self);
-  // Whether no attachment is under way, after at most kPatienceNs.
+  // The same; `abandon`: one that is not there by then is to undo itself.
   bool AwaitAttachment(bool abandon);
   void PrepareOnce();
   void Attach();

@@ -151,7 +151,8 @@ CUptiResult FakeCupti::NextRecord(uint8_t* buffer, size_t valid, CUpti_Activity*
   size_t next = 0;
   if (*record != nullptr) {
     const size_t at = static_cast<size_t>(reinterpret_cast<uint8_t*>(*record) - buffer);
-    next = static_cast<size_t>(std::find(starts.begin(), starts.end(), at) - starts.begin()) + 1;
+    next = static_cast<size_t>(std::lower_bound(starts.begin(), starts.end(), at) - starts.begin());
+    ++next;
   }
   if (next >= starts.size() || starts[next] >= valid) return CUPTI_ERROR_MAX_LIMIT_REACHED;
   *record = reinterpret_cast<CUpti_Activity*>(buffer + starts[next]);
