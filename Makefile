@@ -13,7 +13,8 @@ setup:
 
 demo: setup
 	@rm -rf $(RUN)
-	@build/release/python/crosscut/bin/crosscut record -o $(RUN) -- $(VENV)/python examples/train.py
+	@build/release/python/crosscut/bin/crosscut record -o $(RUN) -- \
+	  $(VENV)/python examples/train.py --augment
 	@build/release/python/crosscut/bin/crosscut report $(RUN)
 	@build/release/python/crosscut/bin/crosscut report $(RUN) --format=html -o $(RUN)/report.html
 	@echo "The same as a page, with a timeline: $(RUN)/report.html"

@@ -4,7 +4,9 @@ A DataLoader with two worker processes makes the sounds and turns them into spec
 convolution and a transformer encoder learn which of eight pitch contours a sound has. The losses
 are the same in every run.
 
-Usage: train.py [--steps 480] [--times FILE]    (FILE: JSON with the script's own stopwatch)
+With --augment the sounds get noise and gaps, on an OpenCL device and a batch ahead of the training.
+
+Usage: train.py [--steps 480] [--augment] [--times FILE]    (FILE: the script's own stopwatch, JSON)
 """
 
 import argparse
@@ -82,17 +84,40 @@ def accuracy(model, loader):
     return right / len(loader.dataset)
 
 
-def train(steps, watch):
+def batches_of(loader, watch):
+    """The loader's batches."""
+    with watch.part("data"):
+        batches = iter(loader)
+    for _ in range(len(loader)):
+        with watch.part("data"):
+            batch = next(batches)
+        yield batch
+
+
+def augmented(batches):
+    """The same, augmented; the device works on the next batch while one is in use."""
+    from augment import Augmenter
+
+    device = Augmenter()
+    begun = None
+    for batch in batches:
+        following = device.begin(batch)
+        if begun is not None:
+            yield device.finish(begun)
+        begun = following
+    yield device.finish(begun)
+
+
+def train(steps, watch, augment):
     loader = DataLoader(Sounds(steps * BATCH, seed=1), BATCH, num_workers=2)
     unheard = DataLoader(Sounds(4 * BATCH, seed=2), BATCH)
     model = Listener()
     loss_of = nn.CrossEntropyLoss()
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
-    with watch.part("data"):
-        batches = iter(loader)
-    for step in range(1, steps + 1):
-        with watch.part("data"):
-            sound, label = next(batches)
+    batches = batches_of(loader, watch)
+    if augment:
+        batches = augmented(batches)
+    for step, (sound, label) in enumerate(batches, 1):
         optimizer.zero_grad()
         with watch.part("forward"):
             loss = loss_of(model(sound), label)
@@ -112,12 +137,13 @@ def train(steps, watch):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=480)
+    parser.add_argument("--augment", action="store_true")
     parser.add_argument("--times", metavar="FILE")
     arguments = parser.parse_args()
     torch.manual_seed(0)
     torch.set_num_threads(1)  # the workers need the other cores
     watch = Stopwatch()
-    train(arguments.steps, watch)
+    train(arguments.steps, watch, arguments.augment)
     if arguments.times:
         watch.write(arguments.times)
 

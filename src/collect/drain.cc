@@ -278,7 +278,8 @@ void Drain::Pass(uint32_t requests) {
   if (flush) CollectOpen();
   full_taken_ = options_.ring->TakeFull(full_);
   const bool work = full_taken_ != 0 || flush;
-  if (work && recorder.phase() == Phase::kOn) crosscut_begin(span_name_);
+  const bool marks = work && recorder.phase() == Phase::kOn;
+  if (marks) crosscut_begin(span_name_);
   FlushSession();
   if (options_.flight_recorder) {
     KeepNewest(full_taken_);
@@ -287,7 +288,7 @@ void Drain::Pass(uint32_t requests) {
     FlushFull(full_taken_);
     if (flush) FlushOpen();
   }
-  if (work && recorder.phase() == Phase::kOn) crosscut_end();
+  if (marks) crosscut_end();
   if (log_ != nullptr) {
     log_bytes_.store(log_->memory_bytes(), std::memory_order_relaxed);
     format::RingStore(header->log_bytes, log_->bytes());

@@ -20,6 +20,9 @@ using record::Recorder;
 // Where the calling thread last pushed: arguments and arrows belong there. 0: to its own spans.
 __thread uint32_t last_track __attribute__((tls_model("initial-exec"))) = 0;
 
+// Begins of the calling thread that were not recorded and have not ended yet: their ends are none.
+__thread uint32_t refused_begins __attribute__((tls_model("initial-exec"))) = 0;
+
 // Devices of different plugins are different devices.
 constexpr int64_t kDevicesOfAPlugin = 1000;
 
@@ -104,11 +107,13 @@ void PushTable::FillFacts() {
 
 void PushTable::FillSpans() {
   table_.begin = [](void* host, uint32_t name) {
-    if (!Of(host)->accepts_.load(std::memory_order_relaxed)) name = 0;
+    const bool accepts = name != 0 && Of(host)->accepts_.load(std::memory_order_relaxed);
     last_track = 0;
-    if (name != 0) crosscut_begin(name);
+    accepts ? crosscut_begin(name) : static_cast<void>(++refused_begins);
   };
-  table_.end = [](void*) { crosscut_end(); };
+  table_.end = [](void*) {
+    refused_begins == 0 ? crosscut_end() : static_cast<void>(--refused_begins);
+  };
   table_.flow_out = [](void* host) -> uint64_t {
     if (!Of(host)->accepts_.load(std::memory_order_relaxed) || !crosscut_recording()) return 0;
     const uint64_t flow = crosscut_flow_id();

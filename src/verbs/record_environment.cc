@@ -149,6 +149,26 @@ void SetPlugins(const RecordOptions& options, Variables& variables) {
   }
 }
 
+// Whether the list of sources, "" for all, has `name`.
+bool Wanted(const std::string& sources, std::string_view name) {
+  if (sources.empty()) return true;
+  for (size_t at = 0; at <= sources.size();) {
+    const size_t end = std::min(sources.find(',', at), sources.size());
+    if (std::string_view(sources).substr(at, end - at) == name) return true;
+    at = end + 1;
+  }
+  return false;
+}
+
+// The OpenCL loader calls the layers of its list from the last one to the first: ours is the last
+// but for the driver, so that the user's own layers see what the program does.
+void SetOpenCl(const RecordOptions& options, const std::string& library, Variables& variables) {
+  const bool in_lists = library.find_first_of(":,") == std::string::npos;
+  if (library.empty() || !in_lists || !Wanted(options.sources, "opencl")) return;
+  variables.Set("OPENCL_LAYERS", With(variables.Get("OPENCL_LAYERS"), library, true));
+  variables.Set("CROSSCUT_PLUGINS", With(variables.Get("CROSSCUT_PLUGINS"), library, false));
+}
+
 void SetOptions(const RecordOptions& options, Variables& variables) {
   variables.RemoveOurs();
   variables.Set("CROSSCUT_RUN", options.run_dir);
@@ -179,6 +199,8 @@ PackageLayout FindPackage(const std::string& executable) {
   if (Exists(layout.root + "/inject/sitecustomize.py")) layout.inject = layout.root + "/inject";
   const std::string preload = layout.root + "/lib/libcrosscut_preload.so";
   if (Exists(preload)) layout.preload = preload;
+  const std::string opencl = layout.root + "/lib/libcrosscut_opencl.so";
+  if (Exists(opencl)) layout.opencl = opencl;
   return layout;
 }
 
@@ -188,6 +210,7 @@ PreparedEnvironment PrepareEnvironment(const std::vector<std::string>& current,
   Variables variables(current);
   PreparedEnvironment out;
   SetOptions(options, variables);
+  SetOpenCl(options, package.opencl, variables);
   if (package.inject.empty()) {
     out.problems.push_back(
         "the injected files are missing beside this program: Python programs "

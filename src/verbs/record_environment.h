@@ -14,6 +14,7 @@ struct PackageLayout {
   std::string root;     // .../crosscut
   std::string inject;   // folder for PYTHONPATH
   std::string preload;  // library for LD_PRELOAD
+  std::string opencl;   // library that is an OpenCL layer and a plugin
 };
 // `executable`: the path of the running CLI, .../crosscut/bin/crosscut.
 PackageLayout FindPackage(const std::string& executable);
@@ -22,8 +23,8 @@ struct PreparedEnvironment {
   std::vector<std::string> variables;  // "NAME=value", all of them
   std::vector<std::string> problems;   // sentences: what cannot be recorded, and why
 };
-// `current`: this process's variables. Changes CROSSCUT_*, PYTHONPATH and LD_PRELOAD, nothing
-// else; their order stays. `obstacle`: ObstacleOf() the command's file.
+// `current`: this process's variables. Changes CROSSCUT_*, PYTHONPATH, LD_PRELOAD and
+// OPENCL_LAYERS, nothing else; their order stays. `obstacle`: ObstacleOf() the command's file.
 PreparedEnvironment PrepareEnvironment(const std::vector<std::string>& current,
                                        const RecordOptions& options, const PackageLayout& package,
                                        const std::string& obstacle);

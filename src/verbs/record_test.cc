@@ -215,7 +215,7 @@ TEST(Record, TalksInAtMostTenLines) {
 TEST(PrepareEnvironment, ChangesOursAndNothingElse) {
   RecordOptions options;
   options.run_dir = "/runs/a";
-  const PackageLayout package{"/p/crosscut", "/p/crosscut/inject", "/p/crosscut/lib/pre.so"};
+  const PackageLayout package{"/p/crosscut", "/p/crosscut/inject", "/p/crosscut/lib/pre.so", ""};
   const std::vector<std::string> before = {"A=1", "PYTHONPATH=/mine:/p/crosscut/inject",
                                            "EMPTY=", "CROSSCUT_PARENT=p1-2",
                                            "LD_PRELOAD=/lib/jemalloc.so"};
@@ -230,10 +230,45 @@ TEST(PrepareEnvironment, ChangesOursAndNothingElse) {
 
 TEST(PrepareEnvironment, PreloadsNothingWhereTheLoaderWouldSplitThePath) {
   RecordOptions options;
-  const PackageLayout package{"/a b", "/a b/inject", "/a b/lib/pre.so"};
+  const PackageLayout package{"/a b", "/a b/inject", "/a b/lib/pre.so", ""};
   for (const std::string& variable : PrepareEnvironment({}, options, package, "").variables) {
     EXPECT_THAT(variable, Not(HasSubstr("LD_PRELOAD")));
   }
+}
+
+TEST(PrepareEnvironment, PutsTheOpenClLayerUnderTheUsersOwn) {
+  RecordOptions options;
+  PackageLayout package;
+  package.opencl = "/p/lib/cl.so";
+  const std::vector<std::string> before = {"OPENCL_LAYERS=/my/layer.so", "CROSSCUT_PLUGINS=/a.so"};
+  const std::vector<std::string> after = PrepareEnvironment(before, options, package, "").variables;
+  EXPECT_THAT(after, Contains("OPENCL_LAYERS=/p/lib/cl.so:/my/layer.so"));
+  EXPECT_THAT(after, Contains("CROSSCUT_PLUGINS=/a.so:/p/lib/cl.so"));
+  // Recording inside a recording adds it once.
+  const std::vector<std::string> again = PrepareEnvironment(after, options, package, "").variables;
+  EXPECT_THAT(again, Contains("OPENCL_LAYERS=/p/lib/cl.so:/my/layer.so"));
+  EXPECT_THAT(again, Contains("CROSSCUT_PLUGINS=/a.so:/p/lib/cl.so"));
+}
+
+TEST(PrepareEnvironment, LeavesOpenClAloneWhereItIsNotWantedOrNotThere) {
+  RecordOptions options;
+  PackageLayout package;
+  auto layered = [&](const std::string& sources) {
+    options.sources = sources;
+    for (const std::string& variable : PrepareEnvironment({}, options, package, "").variables) {
+      if (variable.starts_with("OPENCL_LAYERS=")) return true;
+    }
+    return false;
+  };
+  EXPECT_FALSE(layered(""));
+  package.opencl = "/p/lib/cl.so";
+  EXPECT_TRUE(layered(""));
+  EXPECT_TRUE(layered("opencl"));
+  EXPECT_TRUE(layered("pytorch,opencl"));
+  EXPECT_FALSE(layered("pytorch"));
+  EXPECT_FALSE(layered("none"));
+  package.opencl = "/a:b/cl.so";
+  EXPECT_FALSE(layered(""));
 }
 
 TEST(ObstacleOf, NamesWhatKeepsUsOut) {
