@@ -24,6 +24,10 @@ constexpr CUpti_CallbackId kUninteresting[] = {
     CUPTI_RUNTIME_TRACE_CBID_cudaStreamGetCaptureInfo_v2_v11030,
     CUPTI_RUNTIME_TRACE_CBID_cudaDeviceGetAttribute_v5000,
     CUPTI_RUNTIME_TRACE_CBID_cudaThreadExchangeStreamCaptureMode_v10010,
+    // Around every launch that a compiler wrote, seen since CUDA 13.
+    CUPTI_RUNTIME_TRACE_CBID___cudaPushCallConfiguration_v13000,
+    CUPTI_RUNTIME_TRACE_CBID___cudaPopCallConfiguration_v13000,
+    CUPTI_RUNTIME_TRACE_CBID___cudaGetKernel_v13000,
 };
 
 // Of the driver's calls only those that give a device work or wait for it: the runtime makes many
@@ -84,18 +88,19 @@ void Calls::Prepare(const crosscut_host* host, const Options& options, Correlati
 
 CUptiResult Calls::Enable(const Api& api, CUpti_SubscriberHandle subscriber) {
   CUptiResult first = CUPTI_SUCCESS;
-  const auto note = [&first](CUptiResult result) {
-    if (first == CUPTI_SUCCESS) first = result;
-  };
   if (runtime_) {
-    note(api.EnableDomain(1, subscriber, CUPTI_CB_DOMAIN_RUNTIME_API));
+    first = api.EnableDomain(1, subscriber, CUPTI_CB_DOMAIN_RUNTIME_API);
     for (const CUpti_CallbackId call : kUninteresting) {
-      note(api.EnableCallback(0, subscriber, CUPTI_CB_DOMAIN_RUNTIME_API, call));
+      // Where it is refused there is a span too many.
+      (void)api.EnableCallback(0, subscriber, CUPTI_CB_DOMAIN_RUNTIME_API, call);
     }
   }
   if (driver_) {
     for (const CUpti_CallbackId call : kDriverCalls) {
-      note(api.EnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, call));
+      const CUptiResult result =
+          api.EnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, call);
+      // The running CUPTI may be older than the call.
+      if (first == CUPTI_SUCCESS && result != CUPTI_ERROR_INVALID_PARAMETER) first = result;
     }
   }
   return first;

@@ -438,6 +438,17 @@ TEST_F(CuptiSession, GoesOnWithoutWhatIsRefused) {
   EXPECT_EQ(host.events.size(), 1u);
 }
 
+TEST_F(CuptiSession, MindsNoCallsThatAnOlderCuptiDoesNotKnowButThoseItRefuses) {
+  cupti.refuse = {{"EnableCallback", CUPTI_ERROR_INVALID_PARAMETER}};
+  Start();
+  EXPECT_THAT(host.Last().message, ::testing::Not(HasSubstr("without")));
+  Stop();
+  cupti.refuse = {{"EnableCallback", CUPTI_ERROR_NOT_SUPPORTED}};
+  Start();
+  EXPECT_THAT(host.Last().message, HasSubstr("without some CUDA calls"));
+  Stop();
+}
+
 TEST_F(CuptiSession, NamesWhoKeepsKernelsFromBeingRecorded) {
   const std::pair<CUptiResult, const char*> cases[] = {
       {CUPTI_ERROR_NOT_COMPATIBLE, "conflict"},
