@@ -25,6 +25,7 @@ EXCEPTIONS: dict[str, str] = {
     "tests/python/torch/recorder_stub.cc:crosscut_intern": C_NAME,
     "src/runtime/api.cc:crosscut_probe_cost": C_COST,
     "src/host/push_table.cc:ProbeCost": C_COST,
+    "plugins/cupti/testing/recording_host.cc:ProbeCost": C_COST,
     "src/runtime/api.cc:crosscut_collected": "a profile is its source, format, bytes and time",
     "tests/opencl/stub_host.cc:ProbeCost": C_COST,
     "tests/python/pycalls/recorder_stub.c:crosscut_probe_cost": C_COST,

@@ -290,7 +290,7 @@ void Plugin::DoStart() {
     return Tell("failed", "start: %s: %s", CodeName(code), message);
   }
   if (!told_on_) {
-    around_->hooks.tell(name_, nullptr, "on", nullptr);
+    if (!pushes_.told()) around_->hooks.tell(name_, nullptr, "on", nullptr);
     around_->hooks.loaded();
   }
   told_on_ = true;

@@ -89,6 +89,7 @@ void PushTable::FillFacts() {
   table_.host = this;
   table_.option = [](void* host, const char* key) { return Of(host)->Option(key); };
   table_.tell = [](void* host, const char* version, const char* state, const char* message) {
+    Of(host)->told_.store(true, std::memory_order_relaxed);
     Of(host)->hooks_->tell(Of(host)->name_, version, state, message);
   };
   table_.set_callbacks = [](void* host, const crosscut_plugin_callbacks* callbacks) {

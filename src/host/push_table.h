@@ -26,6 +26,8 @@ class PushTable {
   void Accept(bool on) { accepts_.store(on, std::memory_order_release); }
   // Tracks, clocks and the clocks' last readings, into a log that has just begun.
   void Republish();
+  // Whether the plugin has told its own line in the report.
+  bool told() const { return told_.load(std::memory_order_relaxed); }
   // Null members where the plugin set none. Valid as long as this object.
   const crosscut_plugin_callbacks* callbacks() const {
     return callbacks_.load(std::memory_order_acquire);
@@ -65,7 +67,7 @@ class PushTable {
   const char* name_;
   int index_;
   const Hooks* hooks_;
-  std::atomic<bool> accepts_{false};
+  std::atomic<bool> accepts_{false}, told_{false};
   char options_[512];  // NUL between the settings, two at the end
   crosscut_plugin_callbacks callback_copies_[2] = {};
   std::atomic<const crosscut_plugin_callbacks*> callbacks_{&callback_copies_[0]};

@@ -1,0 +1,423 @@
+#include "session.h"
+
+#include <time.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+#include "errors.h"
+
+namespace crosscut::cupti {
+namespace {
+
+std::atomic<Session*> buffer_owner{nullptr};
+
+// Records that the plugin asks for, the indispensable first.
+constexpr CUpti_ActivityKind kKernels = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
+constexpr CUpti_ActivityKind kNeeded[] = {kKernels};
+struct OptionalKind {
+  CUpti_ActivityKind kind;
+  const char* what;
+};
+constexpr OptionalKind kWanted[] = {
+    {CUPTI_ACTIVITY_KIND_MEMCPY, "copies"},
+    {CUPTI_ACTIVITY_KIND_MEMCPY2, "copies between devices"},
+    {CUPTI_ACTIVITY_KIND_MEMSET, "memory sets"},
+    {CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION, "external ids"},
+    {CUPTI_ACTIVITY_KIND_OVERHEAD, "CUPTI's own cost"},
+    {CUPTI_ACTIVITY_KIND_DEVICE, "device names"},
+    {CUPTI_ACTIVITY_KIND_CONTEXT, "contexts"},
+    {CUPTI_ACTIVITY_KIND_NAME, "stream names"},
+};
+
+int Length(const char* text) { return static_cast<int>(std::strlen(text)); }
+
+}  // namespace
+
+Session::Session(const crosscut_host* host) : host_(host), without_() {
+  options_ = ReadOptions(host, complaint_, sizeof complaint_);
+}
+
+Session::Session(const crosscut_host* host, const Api& api) : Session(host) {
+  api_ = api;
+  has_api_ = true;
+}
+
+Session::~Session() {
+  while (!AwaitAttachment(true)) {
+  }
+  Session* self = this;
+  buffer_owner.compare_exchange_strong(self, nullptr);
+}
+
+void Session::Start() {
+  if (started_) Stop();
+  if (!AwaitAttachment()) {
+    return Tell("failed", "CUPTI has not answered since the last session began");
+  }
+  started_ = true;
+  pthread_mutex_lock(&attach_mutex_);
+  attaching_ = true;
+  abandoned_ = false;
+  pthread_mutex_unlock(&attach_mutex_);
+  pthread_t thread;
+  if (pthread_create(&thread, nullptr, &AttachMain, this) != 0) {
+    AttachMain(this);
+  } else {
+    pthread_detach(thread);
+  }
+  AwaitAttachment();
+}
+
+void* Session::AttachMain(void* self) {
+  auto* session = static_cast<Session*>(self);
+  if (session->has_api_ || session->FindLibrary(Search::kEverywhere)) session->Attach();
+  pthread_mutex_lock(&session->attach_mutex_);
+  if (session->abandoned_) session->Detach();
+  session->attaching_ = false;
+  pthread_cond_broadcast(&session->attach_done_);
+  pthread_mutex_unlock(&session->attach_mutex_);
+  return nullptr;
+}
+
+bool Session::AwaitAttachment(bool abandon) {
+  timespec until;
+  clock_gettime(CLOCK_REALTIME, &until);
+  until.tv_nsec += kPatienceNs;
+  until.tv_sec += until.tv_nsec / 1'000'000'000;
+  until.tv_nsec %= 1'000'000'000;
+  pthread_mutex_lock(&attach_mutex_);
+  while (attaching_ && pthread_cond_timedwait(&attach_done_, &attach_mutex_, &until) == 0) {
+  }
+  const bool done = !attaching_;
+  if (!done && abandon) abandoned_ = true;
+  pthread_mutex_unlock(&attach_mutex_);
+  return done;
+}
+
+void Session::Stop() {
+  started_ = false;
+  if (!AwaitAttachment(true)) {
+    calls_.Record(false);
+    return Tell("failed", "CUPTI did not answer before the session ended");
+  }
+  if (!is_attached()) return;
+  calls_.Record(false);
+  const CUptiResult result = api_.ActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+  if (result != CUPTI_SUCCESS) NoteWithout("the last flush", result);
+  Drain(true);
+  CountDrops();
+  Detach();
+  Drain(true);  // what came back meanwhile
+  CountDrops();
+  buffers_.Renew();  // what comes now is too late
+  TellOutcome();
+}
+
+void Session::Flush() {
+  if (!started_ || !AwaitAttachment()) return;
+  if (!has_api_ && FindLibrary(Search::kLoadedOnly)) Attach();
+  if (!is_attached()) return;
+  const CUptiResult result = api_.ActivityFlushAll(0);
+  if (result != CUPTI_SUCCESS) NoteWithout("a flush", result);
+  Drain(true);
+  CountDrops();
+  std::lock_guard<std::mutex> lock(records_mutex_);
+  clock_.Read();
+}
+
+void Session::SetLevel(uint32_t level) {
+  level_.store(level, std::memory_order_relaxed);
+  calls_.Record(level != 0);
+  Pause(level);
+}
+
+void Session::Pause(uint32_t level) {
+  const int64_t now = host_->now_ns(host_->host);
+  std::lock_guard<std::mutex> lock(pauses_mutex_);
+  if (level == 0) {
+    pauses_.Begin(now);
+  } else {
+    pauses_.End(now);
+  }
+}
+
+void Session::Calibrate() {
+  PrepareOnce();
+  calls_.Calibrate();
+}
+
+bool Session::FindLibrary(Search search) {
+  char why[256];
+  has_api_ = LoadCupti(options_.library, search, &api_, why, sizeof why);
+  if (!has_api_ && search == Search::kEverywhere) Tell("missing", why);
+  return has_api_;
+}
+
+void Session::PrepareOnce() {
+  if (prepared_) return;
+  prepared_ = true;
+  launches_.Prepare(options_.flows);
+  calls_.Prepare(host_, options_, &launches_);
+  std::lock_guard<std::mutex> lock(records_mutex_);
+  records_.Prepare(host_, &launches_, options_.flows);
+  buffers_.Prepare(options_.buffers, options_.buffer_bytes);
+}
+
+// Everything that can be refused comes before anything that the program could feel.
+void Session::Attach() {
+  without_[0] = '\0';
+  CUptiResult result = api_.GetVersion(&version_);
+  if (result != CUPTI_SUCCESS) return TellError("cuptiGetVersion", result);
+  if (version_ < kOldestVersion) {
+    return Tell("missing", "this libcupti is older than CUDA 11.6, the oldest that is supported");
+  }
+  if (!Subscribe()) return;
+  PrepareOnce();
+  calls_.Renew();
+  launches_.Clear();
+  buffers_.Renew();
+  {
+    std::lock_guard<std::mutex> lock(records_mutex_);
+    drops_ = lost_told_ = refusals_ = 0;
+    drops_since_ns_ = host_->now_ns(host_->host);
+    result = clock_.Start(host_, &api_, options_.own_timestamps);
+    if (result == CUPTI_SUCCESS) records_.Renew(&api_, version_, clock_.id());
+  }
+  buffer_owner.store(this);
+  const char* function = "cuptiGetTimestamp";
+  if (result == CUPTI_SUCCESS) {
+    function = "cuptiActivityRegisterCallbacks";
+    result = api_.ActivityRegisterCallbacks(&OnRequest, &OnComplete);
+  }
+  if (result != CUPTI_SUCCESS) {
+    TellError(function, result);
+    return Detach();
+  }
+  if (!EnableKinds()) return Detach();
+  attached_.store(true);
+  EnableCalls();
+  TellOutcome();
+}
+
+bool Session::Subscribe() {
+  const CUptiResult result = api_.Subscribe(&subscriber_, &OnCall, this);
+  if (result == CUPTI_SUCCESS) return true;
+  subscriber_ = nullptr;
+  if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
+    TellConflict(result);
+  } else {
+    TellError("cuptiSubscribe", result);
+  }
+  return false;
+}
+
+void Session::TellConflict(CUptiResult code) {
+  char who[CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN] = "";
+  if (api_.Subscribe_v2 != nullptr) {
+    CUpti_SubscriberParams asked = {};
+    // What every version of the struct has.
+    asked.structSize = offsetof(CUpti_SubscriberParams, oldSubscriberSize) + sizeof(size_t);
+    asked.subscriberName = "Crosscut";
+    asked.oldSubscriberName = who;
+    asked.oldSubscriberSize = sizeof who;
+    CUpti_SubscriberHandle handle = nullptr;
+    if (api_.Subscribe_v2(&handle, &OnCall, this, &asked) == CUPTI_SUCCESS) {
+      api_.Unsubscribe(handle);
+    }
+    who[sizeof who - 1] = '\0';
+  }
+  char text[400];
+  Describe("cuptiSubscribe", code, text, sizeof text);
+  if (who[0] != '\0') {
+    std::snprintf(text + Length(text), sizeof text - std::strlen(text), "; it is \"%s\"", who);
+  }
+  Tell("conflict", text);
+}
+
+bool Session::EnableKinds() {
+  for (const CUpti_ActivityKind kind : kNeeded) {
+    const CUptiResult result = api_.ActivityEnable(kind);
+    if (result != CUPTI_SUCCESS) {
+      TellError("cuptiActivityEnable for kernels", result);
+      return false;
+    }
+    enabled_kinds_ |= uint64_t{1} << kind;
+  }
+  const auto enable = [this](CUpti_ActivityKind kind, const char* what) {
+    const CUptiResult result = api_.ActivityEnable(kind);
+    if (result == CUPTI_SUCCESS) {
+      enabled_kinds_ |= uint64_t{1} << kind;
+    } else {
+      NoteWithout(what, result);
+    }
+  };
+  for (const OptionalKind& wanted : kWanted) enable(wanted.kind, wanted.what);
+  if (options_.synchronisation) enable(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, "waits");
+  if (!options_.graph_nodes) enable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE, "whole graphs");
+  return true;
+}
+
+void Session::EnableCalls() {
+  pthread_mutex_lock(&attach_mutex_);
+  calls_.Record(!abandoned_ && level_.load(std::memory_order_relaxed) != 0);
+  pthread_mutex_unlock(&attach_mutex_);
+  const CUptiResult result = calls_.Enable(api_, subscriber_);
+  if (result != CUPTI_SUCCESS) NoteWithout("some CUDA calls", result);
+}
+
+void Session::DisableKinds() {
+  for (uint32_t kind = 0; enabled_kinds_ != 0; ++kind) {
+    const uint64_t bit = uint64_t{1} << kind;
+    if ((enabled_kinds_ & bit) != 0) api_.ActivityDisable(static_cast<CUpti_ActivityKind>(kind));
+    enabled_kinds_ &= ~bit;
+  }
+}
+
+// Undoes whatever Attach() came to do. The last reading must come after the last record.
+void Session::Detach() {
+  if (attached_.load()) calls_.Disable(api_, subscriber_);
+  DisableKinds();
+  if (subscriber_ != nullptr) api_.Unsubscribe(subscriber_);
+  subscriber_ = nullptr;
+  std::lock_guard<std::mutex> lock(records_mutex_);
+  if (attached_.load()) clock_.Read();
+  clock_.Stop();
+  attached_.store(false);
+}
+
+void Session::OnCall(void* self, CUpti_CallbackDomain domain, CUpti_CallbackId call,
+                     const void* data) {
+  static_cast<Session*>(self)->calls_.On(domain, call,
+                                         static_cast<const CUpti_CallbackData*>(data));
+}
+
+void Session::OnRequest(uint8_t** buffer, size_t* bytes, size_t* most_records) {
+  Session* session = buffer_owner.load();
+  *most_records = 0;
+  *buffer = session != nullptr ? session->buffers_.Take() : nullptr;
+  *bytes = *buffer != nullptr ? session->buffers_.bytes() : 0;
+}
+
+void Session::OnComplete(CUcontext, uint32_t, uint8_t* buffer, size_t, size_t valid) {
+  Session* session = buffer_owner.load();
+  if (session == nullptr) return;
+  switch (session->buffers_.Complete(buffer, valid)) {
+    case Buffers::Kind::kForeign: session->foreign_.fetch_add(1, std::memory_order_relaxed); return;
+    case Buffers::Kind::kLate: session->late_.fetch_add(1, std::memory_order_relaxed); return;
+    case Buffers::Kind::kFilled:
+      // The host asks for a flush now and then; busy programs cannot wait for it. On CUPTI's own
+      // thread, and not where one that flushes is at it.
+      if (session->buffers_.Scarce()) session->Drain(false);
+  }
+}
+
+void Session::Drain(bool wait) {
+  std::unique_lock<std::mutex> lock(records_mutex_, std::defer_lock);
+  if (wait) {
+    lock.lock();
+  } else if (!lock.try_lock()) {
+    return;
+  }
+  Pauses paused;
+  {
+    std::lock_guard<std::mutex> pauses_lock(pauses_mutex_);
+    paused = pauses_;
+  }
+  paused.Shift(clock_.ToCupti(0));
+  constexpr uint32_t kMostHeld = 64;
+  uint8_t* held[kMostHeld];
+  uint32_t count = 0;
+  const auto push = [&] {
+    records_.Push(paused);
+    while (count != 0) buffers_.Recycle(held[--count]);
+  };
+  uint8_t* buffer = nullptr;
+  size_t valid = 0;
+  while (buffers_.Next(&buffer, &valid)) {
+    if (!records_.Add(buffer, valid)) {
+      push();
+      records_.Add(buffer, valid);
+    }
+    held[count++] = buffer;
+    if (count == kMostHeld) push();
+  }
+  push();
+}
+
+// CUPTI's drops come as a number since it was last asked.
+void Session::CountDrops() {
+  size_t dropped = 0;
+  if (api_.ActivityGetNumDroppedRecords(nullptr, 0, &dropped) != CUPTI_SUCCESS) dropped = 0;
+  std::lock_guard<std::mutex> lock(records_mutex_);
+  const int64_t now = host_->now_ns(host_->host);
+  const uint64_t unusable = records_.counts().lost - lost_told_;
+  if (dropped + unusable != 0) {
+    host_->lost(host_->host, 0, dropped + unusable, drops_since_ns_, now);
+  }
+  lost_told_ += unusable;
+  drops_ += dropped;
+  refusals_ += buffers_.TakeRefusals();
+  drops_since_ns_ = now;
+}
+
+void Session::Tell(const char* state, const char* message) const {
+  char version[48] = "";
+  if (version_ >= 130000) {
+    std::snprintf(version, sizeof version, "%u.%u (API %u)", version_ / 10000, version_ / 100 % 100,
+                  version_);
+  } else if (version_ != 0) {
+    std::snprintf(version, sizeof version, "API %u", version_);
+  }
+  host_->tell(host_->host, version, state, message);
+}
+
+void Session::TellError(const char* function, CUptiResult code) const {
+  char text[400];
+  Describe(function, code, text, sizeof text);
+  Tell(MeaningOf(code).state, text);
+}
+
+void Session::NoteWithout(const char* what, CUptiResult code) {
+  const size_t used = std::strlen(without_);
+  std::snprintf(without_ + used, sizeof without_ - used, "; without %s: %s (%d)", what,
+                MeaningOf(code).words, static_cast<int>(code));
+}
+
+void Session::TellOutcome() {
+  std::lock_guard<std::mutex> lock(records_mutex_);
+  const Records::Counts& counts = records_.counts();
+  char text[1024];
+  size_t used = 0;
+  const auto add = [&](const char* format, auto... values) {
+    const int length = std::snprintf(text + used, sizeof text - used, format, values...);
+    used = std::min(sizeof text - 1, used + static_cast<size_t>(std::max(length, 0)));
+  };
+  const auto number = [](uint64_t value) { return static_cast<unsigned long long>(value); };
+  add("times by %s, read to +- %lld ns", clock_.is_ours() ? "the host's clock" : "CUPTI's clock",
+      static_cast<long long>(clock_.error_ns()));
+  if (!is_attached()) add("; %llu spans of devices", number(counts.pushed));
+  if (counts.unlinked != 0) add(", %llu without their launch", number(counts.unlinked));
+  if (counts.paused != 0) add(", %llu left out in control steps", number(counts.paused));
+  if (drops_ != 0) add("; CUPTI dropped %llu records", number(drops_));
+  if (refusals_ != 0) add("; no buffer was free %llu times (option buffers)", number(refusals_));
+  if (counts.lost != 0) add("; %llu records had no usable times", number(counts.lost));
+  if (counts.damaged != 0) add("; %llu buffers broke off", number(counts.damaged));
+  if (late_ != 0) add("; %llu buffers came after their session", number(late_));
+  if (foreign_ != 0) add("; %llu buffers were another tool's", number(foreign_));
+  if (counts.overhead_ns != 0) {
+    add("; CUPTI and the driver report %llu us of overhead", number(counts.overhead_ns / 1000));
+  }
+  add("%s", without_);
+  if (complaint_[0] != '\0') add("; %s", complaint_);
+  // Another tool that registers a clock of its own in our session shows here.
+  if (clock_.jump_ns() != 0) {
+    add("; CUPTI's clock jumped by %lld us: another profiler changed it",
+        static_cast<long long>(clock_.jump_ns() / 1000));
+    return Tell("conflict", text);
+  }
+  Tell("on", text);
+}
+
+}  // namespace crosscut::cupti

@@ -1,0 +1,114 @@
+// Recording with CUPTI: attaches at start, hands over what CUPTI buffered, detaches at stop.
+//
+// CUPTI's buffer callbacks have no argument of their own, so one session at a time is theirs: the
+// latest that attached. A session is not to be destroyed while CUPTI may call.
+//
+// Threads: Start(), Stop(), Flush() and Calibrate() come one at a time, SetLevel() from any thread,
+// CUPTI's callbacks from any.
+#pragma once
+
+#include <crosscut/plugin.h>
+#include <pthread.h>
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+
+#include "api.h"
+#include "buffers.h"
+#include "calls.h"
+#include "clock.h"
+#include "correlation.h"
+#include "library.h"
+#include "options.h"
+#include "pauses.h"
+#include "records.h"
+
+namespace crosscut::cupti {
+
+class Session {
+ public:
+  explicit Session(const crosscut_host* host);
+  // With a table instead of a library.
+  Session(const crosscut_host* host, const Api& api);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  // Attaches, on a thread of its own: CUPTI has taken seconds to answer, and hosts do not wait so
+  // long. Returns when that is done or after kPatienceNs.
+  void Start();
+  // Waits for an attachment as long again; one that comes later yet undoes itself.
+  void Stop();
+  // Asks CUPTI for the buffers whose records are complete, waiting for no device, and hands them
+  // over. Attaches where the program has loaded CUPTI since.
+  void Flush();
+  // 0: calls of the program cost a branch in the callback, and what they launch is left out. CUPTI
+  // is not called.
+  void SetLevel(uint32_t level);
+  void Calibrate();
+
+  // Waits for an attachment that is under way, at most kPatienceNs: whether there is none now.
+  bool AwaitAttachment() { return AwaitAttachment(false); }
+  bool is_attached() const { return attached_.load(std::memory_order_relaxed); }
+
+ private:
+  static void OnCall(void* self, CUpti_CallbackDomain, CUpti_CallbackId, const void* data);
+  static void OnRequest(uint8_t** buffer, size_t* bytes, size_t* most_records);
+  static void OnComplete(CUcontext, uint32_t stream, uint8_t* buffer, size_t bytes, size_t valid);
+
+  bool FindLibrary(Search search);
+  static void* AttachMain(void* self);
+  // The same; `abandon`: one that is not there by then is to undo itself.
+  bool AwaitAttachment(bool abandon);
+  void PrepareOnce();
+  void Attach();
+  bool Subscribe();
+  bool EnableKinds();
+  void EnableCalls();
+  void DisableKinds();
+  void Detach();
+  // Pushes what CUPTI handed back. `wait`: for another thread that does.
+  void Drain(bool wait);
+  void CountDrops();
+  void Pause(uint32_t level);
+  void Tell(const char* state, const char* message) const;
+  // Tells that `function` gave `code`; for codes that end the session.
+  void TellError(const char* function, CUptiResult code) const;
+  void TellConflict(CUptiResult code);
+  void TellOutcome();
+  void NoteWithout(const char* what, CUptiResult code);
+
+  static constexpr int64_t kPatienceNs = 150'000'000;
+
+  const crosscut_host* const host_;
+  Options options_;
+  char complaint_[160];
+  Api api_;
+  pthread_mutex_t attach_mutex_ = PTHREAD_MUTEX_INITIALIZER;  // of the next three
+  pthread_cond_t attach_done_ = PTHREAD_COND_INITIALIZER;
+  bool attaching_ = false, abandoned_ = false;
+  // From here to without_: the attaching thread's while there is one, else the caller's.
+  bool has_api_ = false, started_ = false, prepared_ = false;
+  std::atomic<bool> attached_{false};
+  std::atomic<uint32_t> level_{3};
+  uint32_t version_ = 0;
+  CUpti_SubscriberHandle subscriber_ = nullptr;
+  uint64_t enabled_kinds_ = 0;  // bits by kind
+  char without_[256];           // what CUPTI refused
+  Buffers buffers_;
+  CorrelationTable launches_;
+  Calls calls_;
+
+  std::mutex records_mutex_;  // of what follows
+  Records records_;
+  Clock clock_;
+  int64_t drops_since_ns_ = 0;
+  uint64_t drops_ = 0, lost_told_ = 0, refusals_ = 0;
+
+  std::mutex pauses_mutex_;
+  Pauses pauses_;  // on the host's clock
+  std::atomic<uint64_t> late_{0}, foreign_{0};
+};
+
+}  // namespace crosscut::cupti

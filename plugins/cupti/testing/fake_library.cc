@@ -1,0 +1,144 @@
+// The simulated CUPTI as a library, with a device and a few calls of CUDA's API, for programs under
+// `crosscut record`. tests/endtoend/test_cupti.py drives it.
+
+#include <cupti_runtime_cbid.h>
+#include <time.h>
+
+#include <algorithm>
+#include <deque>
+#include <mutex>
+
+#include "fake_cupti.h"
+
+namespace {
+
+using crosscut::cupti::Api;
+using crosscut::cupti::FakeCupti;
+
+constexpr int64_t kLaunchLatencyNs = 5'000;
+
+FakeCupti& Cupti() {
+  static auto* const cupti = new FakeCupti;
+  return *cupti;
+}
+const Api& Table() {
+  static const Api table = Cupti().table();
+  return table;
+}
+
+// The device's one stream: work runs in order, and its record is there when it has ended.
+struct Device {
+  std::mutex mutex;
+  int64_t free_ns = 0;
+  std::deque<CUpti_ActivityKernel7> running;
+
+  // On CUPTI's clock. Returns the end.
+  int64_t Run(uint32_t launch, int64_t ns, uint64_t node, const char* name) {
+    std::lock_guard<std::mutex> lock(mutex);
+    const int64_t begin = std::max(free_ns, Cupti().Now() + kLaunchLatencyNs);
+    free_ns = begin + ns;
+    CUpti_ActivityKernel7 kernel = FakeCupti::Kernel(launch, begin, free_ns);
+    kernel.name = name;
+    kernel.graphNodeId = node;
+    running.push_back(kernel);
+    return free_ns;
+  }
+  void Report(bool all) {
+    std::lock_guard<std::mutex> lock(mutex);
+    while (!running.empty() &&
+           (all || running.front().end < static_cast<uint64_t>(Cupti().Now()))) {
+      Cupti().Put(running.front());
+      running.pop_front();
+    }
+  }
+};
+Device device;
+
+}  // namespace
+
+#define EXPORT extern "C" __attribute__((visibility("default")))
+
+EXPORT CUptiResult cuptiGetVersion(uint32_t* version) { return Table().GetVersion(version); }
+EXPORT CUptiResult cuptiGetTimestamp(uint64_t* at) { return Table().GetTimestamp(at); }
+EXPORT CUptiResult cuptiSubscribe(CUpti_SubscriberHandle* handle, CUpti_CallbackFunc callback,
+                                  void* data) {
+  return Table().Subscribe(handle, callback, data);
+}
+EXPORT CUptiResult cuptiSubscribe_v2(CUpti_SubscriberHandle* handle, CUpti_CallbackFunc callback,
+                                     void* data, CUpti_SubscriberParams* params) {
+  return Table().Subscribe_v2(handle, callback, data, params);
+}
+EXPORT CUptiResult cuptiUnsubscribe(CUpti_SubscriberHandle handle) {
+  return Table().Unsubscribe(handle);
+}
+EXPORT CUptiResult cuptiEnableCallback(uint32_t on, CUpti_SubscriberHandle handle,
+                                       CUpti_CallbackDomain domain, CUpti_CallbackId call) {
+  return Table().EnableCallback(on, handle, domain, call);
+}
+EXPORT CUptiResult cuptiEnableDomain(uint32_t on, CUpti_SubscriberHandle handle,
+                                     CUpti_CallbackDomain domain) {
+  return Table().EnableDomain(on, handle, domain);
+}
+EXPORT CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc request,
+                                                  CUpti_BuffersCallbackCompleteFunc complete) {
+  return Table().ActivityRegisterCallbacks(request, complete);
+}
+EXPORT CUptiResult cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc clock) {
+  return Table().ActivityRegisterTimestampCallback(clock);
+}
+EXPORT CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind) {
+  return Table().ActivityEnable(kind);
+}
+EXPORT CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind) {
+  return Table().ActivityDisable(kind);
+}
+EXPORT CUptiResult cuptiActivityFlushAll(uint32_t flag) {
+  device.Report(false);
+  return Table().ActivityFlushAll(flag);
+}
+EXPORT CUptiResult cuptiActivityGetNextRecord(uint8_t* buffer, size_t valid,
+                                              CUpti_Activity** record) {
+  return Table().ActivityGetNextRecord(buffer, valid, record);
+}
+EXPORT CUptiResult cuptiActivityGetNumDroppedRecords(CUcontext context, uint32_t stream,
+                                                     size_t* dropped) {
+  return Table().ActivityGetNumDroppedRecords(context, stream, dropped);
+}
+
+// ---- For the program ---------------------------------------------------------------------------
+
+// cudaLaunchKernel of a kernel that takes `ns`.
+EXPORT void fake_launch(const char* name, int64_t ns) {
+  Cupti().Call(CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000,
+               "cudaLaunchKernel", [&](uint32_t id) { device.Run(id, ns, 0, name); });
+}
+
+// cudaGraphLaunch of `nodes` kernels.
+EXPORT void fake_launch_graph(const char* name, int nodes, int64_t ns) {
+  Cupti().Call(CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaGraphLaunch_v10000,
+               "cudaGraphLaunch", [&](uint32_t id) {
+                 for (int i = 0; i < nodes; ++i) {
+                   device.Run(id, ns, static_cast<uint64_t>(i) + 1, name);
+                 }
+               });
+}
+
+// cudaDeviceSynchronize.
+EXPORT void fake_synchronize() {
+  Cupti().Call(CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaDeviceSynchronize_v3020,
+               "cudaDeviceSynchronize", [&](uint32_t) {
+                 int64_t until = 0;
+                 {
+                   std::lock_guard<std::mutex> lock(device.mutex);
+                   until = device.free_ns;
+                 }
+                 const int64_t wait = until - Cupti().Now();
+                 if (wait <= 0) return;
+                 const timespec pause = {wait / 1'000'000'000, wait % 1'000'000'000};
+                 nanosleep(&pause, nullptr);
+               });
+}
+
+EXPORT void fake_drop(uint64_t records) { Cupti().drop = records; }
+EXPORT void fake_owner(const char* name) { Cupti().owner = name; }
+EXPORT int fake_is_subscribed() { return Cupti().is_subscribed(); }

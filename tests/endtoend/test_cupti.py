@@ -1,0 +1,145 @@
+"""CUPTI's plugin in real recordings: with a simulated libcupti and device, and without either."""
+
+import ctypes
+import os
+import subprocess
+import sys
+
+import pytest
+from runs import PACKAGE, ROOT, record, record_script, table
+from test_adds_up import check_sums
+
+PLUGIN = PACKAGE / "crosscut" / "plugins" / "cupti" / "libcrosscut_cupti.so"
+FAKE = ROOT / "build" / "release" / "plugins" / "cupti" / "libfake_cupti.so"
+
+
+def has_driver():
+    try:
+        ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return False
+    return True
+
+
+pytestmark = pytest.mark.skipif(not FAKE.exists(), reason="built without CUPTI's headers")
+
+PROGRAM = f"""
+import ctypes, time
+import crosscut
+cuda = ctypes.CDLL({str(FAKE)!r})
+cuda.fake_launch.argtypes = [ctypes.c_char_p, ctypes.c_int64]
+cuda.fake_launch_graph.argtypes = [ctypes.c_char_p, ctypes.c_int, ctypes.c_int64]
+deadline = time.monotonic() + 10
+while not cuda.fake_is_subscribed() and time.monotonic() < deadline:
+    time.sleep(0.01)
+"""
+WORK = """
+for _ in range(20):
+    with crosscut.operation("forward"):
+        for _ in range(5):
+            cuda.fake_launch(b"_Z4gemmPf", 400_000)
+        cuda.fake_synchronize()
+    with crosscut.operation("backward"):
+        cuda.fake_launch_graph(b"_Z4nodePf", 10, 100_000)
+        cuda.fake_synchronize()
+print("done")
+"""
+
+
+def plugin(options=""):
+    return f"--plugin={PLUGIN},library={FAKE}{options}"
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("cupti") / "run"
+    result = record_script(folder, PROGRAM + WORK, plugin(), "--control-steps=0")
+    assert result.returncode == 0, result.stderr
+    assert result.stdout == "done\n"
+    return folder
+
+
+def source(run):
+    return next(row for row in table(run, "sources") if "cupti" in row["name"])
+
+
+def test_sums_hold_with_device_rows(run):
+    check_sums(run)
+
+
+def test_the_source_is_on(run):
+    row = source(run)
+    assert row["state"] == "on", row
+    assert "300 spans of devices" in row["message"]
+
+
+def test_device_time_belongs_to_the_operation_that_launched_it(run):
+    rows = {row["launch_operations"]: row["ns"] for row in table(run, "device_by_launch")}
+    assert set(rows) == {"forward", "backward"}, rows
+    assert rows["forward"] == 20 * 5 * 400_000
+    assert rows["backward"] == 20 * 10 * 100_000
+
+
+def test_waiting_for_the_device_is_runtime_with_the_device_busy(run):
+    rows = [row for row in table(run, "overlap") if row["operation"] == "forward"]
+    busy = sum(row["ns"] for row in rows if row["device"] == 1)
+    waits = sum(row["ns"] for row in rows if row["device"] == 1 and row["layers"] == "runtime")
+    assert busy == pytest.approx(20 * 5 * 400_000, rel=0.02)
+    assert waits > 0.9 * busy
+
+
+def test_kernels_and_calls_have_their_names_and_counts(run):
+    rows = {(row["layer"], row["name"]): row for row in table(run, "functions")}
+    assert rows["device", "gemm(float*)"]["count"] == 100
+    assert rows["device", "gemm(float*)"]["p50_ns"] == 400_000
+    assert rows["device", "node(float*)"]["count"] == 200
+    assert rows["runtime", "cudaLaunchKernel"]["count"] == 100
+    assert rows["runtime", "cudaGraphLaunch"]["count"] == 20
+    assert rows["runtime", "cudaDeviceSynchronize"]["count"] == 40
+
+
+def test_the_clock_states_its_error(run):
+    clocks = [row for row in table(run, "clocks") if "CUPTI" in row["clock"]]
+    assert clocks and 0 < clocks[0]["error_ns"] < 1_000_000
+
+
+def test_drops_are_in_the_table(tmp_path):
+    result = record_script(tmp_path / "run", PROGRAM + "cuda.fake_drop(7)\n" + WORK, plugin())
+    assert result.returncode == 0, result.stderr
+    assert sum(row["count"] for row in table(tmp_path / "run", "drops")) == 7
+    assert "CUPTI dropped 7 records" in source(tmp_path / "run")["message"]
+
+
+def test_another_subscriber_is_named_and_the_rest_is_recorded(tmp_path):
+    program = f"""
+import ctypes
+cuda = ctypes.CDLL({str(FAKE)!r})
+cuda.fake_owner(b"Nsight")
+import time
+import crosscut
+crosscut.start({str(tmp_path / "run")!r})
+time.sleep(0.3)
+with crosscut.operation("forward"):
+    time.sleep(0.1)
+crosscut.stop()
+"""
+    script = tmp_path / "conflict.py"
+    script.write_text(program)
+    env = dict(os.environ, PYTHONPATH=str(PACKAGE),
+               CROSSCUT_PLUGINS=f"{PLUGIN},library={FAKE}")
+    subprocess.run([sys.executable, script], env=env, check=True, timeout=60)
+    row = source(tmp_path / "run")
+    assert row["state"] == "conflict", row
+    assert '"Nsight"' in row["message"]
+    assert any(row["operation"] == "forward" for row in table(tmp_path / "run", "operations"))
+
+
+@pytest.mark.skipif(has_driver(),
+                    reason="an NVIDIA driver is installed: tests/gpu is for this machine")
+def test_without_a_driver_it_is_missing_and_says_so(tmp_path):
+    result = record(tmp_path / "run", [sys.executable, "-c", "print('done')"],
+                    f"--plugin={PLUGIN}")
+    assert result.returncode == 0 and result.stdout == "done\n"
+    row = source(tmp_path / "run")
+    assert row["state"] == "missing", row
+    assert "libcuda.so.1" in row["message"]
