@@ -160,7 +160,8 @@ typedef struct crosscut_plugin_callbacks {
    * 1 to 3 = record. Called at step edges on the program's own thread, so store it and return. */
   void (*set_level)(void* self, uint32_t level);
   /* Measure what an event of each of your probes costs, and tell it by probe_cost(). Once, before
-   * the first start. What is pushed meanwhile is dropped. */
+   * the first start, on the host's thread, on which pushes then cost what they cost while
+   * recording and are kept nowhere. */
   void (*calibrate)(void* self);
 } crosscut_plugin_callbacks;
 
@@ -206,8 +207,8 @@ typedef struct crosscut_host {
   void (*arg)(void* host, uint32_t key, int64_t value);
   void (*arg_word)(void* host, uint32_t key, uint32_t value);
   void (*flow_in)(void* host, uint64_t flow);
-  /* `count` events of the track (0: of any) between two moments are missing: the plugin's own
-   * buffer was full. */
+  /* `count` events of the track (0: of any, times of CLOCK_MONOTONIC) between two moments are
+   * missing: the plugin's own buffer was full. */
   void (*lost)(void* host, uint32_t track, uint64_t count, int64_t begin_ns, int64_t end_ns);
 
   /* CLOCK_MONOTONIC, ns. */

@@ -129,7 +129,13 @@ bool Recorder::Push(uint64_t code, const uint64_t* payload, uint32_t n) {
     return false;
   }
   const SlowPath guard;
-  if (InScratch() || ThisThreadIsSuspended()) return false;
+  if (ThisThreadIsSuspended()) return false;
+  if (InScratch()) {
+    auto* scratch = static_cast<ThreadState*>(crosscut_this_thread);
+    if (WordsLeft(scratch->position) <= n + 1) ResetScratch(scratch);
+    scratch->position = Put(scratch->position, ClockNow(), code, payload, n);
+    return true;
+  }
   uint64_t phase;
   ThreadState* s = Prepared(&phase, /*while_closing=*/true);
   if (s == nullptr) return false;

@@ -265,9 +265,12 @@ void Plugin::Load() {
   }
   const crosscut_plugin_callbacks* callbacks = pushes_.callbacks();
   if (callbacks->calibrate == nullptr) return;
-  crosscut_thread* real = record::Recorder::SuspendThisThread();
+  record::ThreadState* scratch = record::Recorder::Get().EnterScratch();
+  if (scratch == nullptr) return;
+  PushTable::Calibrate(true);
   (void)Invoke(kLoadCall, around_->limits.load, [&] { callbacks->calibrate(callbacks->self); });
-  crosscut_this_thread = real;
+  PushTable::Calibrate(false);
+  record::Recorder::Get().LeaveScratch(scratch);
 }
 
 void Plugin::DoStart() {

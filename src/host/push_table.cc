@@ -23,6 +23,8 @@ __thread uint32_t last_track __attribute__((tls_model("initial-exec"))) = 0;
 // Begins of the calling thread that were not recorded and have not ended yet: their ends are none.
 __thread uint32_t refused_begins __attribute__((tls_model("initial-exec"))) = 0;
 
+__thread bool calibrating __attribute__((tls_model("initial-exec"))) = false;
+
 // Devices of different plugins are different devices.
 constexpr int64_t kDevicesOfAPlugin = 1000;
 
@@ -69,9 +71,13 @@ PushTable::PushTable(const char* name, int index, const char* options, const Hoo
   FillTable();
 }
 
+void PushTable::Calibrate(bool on) { calibrating = on; }
+
+bool PushTable::Accepts() const { return accepts_.load(std::memory_order_relaxed) || calibrating; }
+
 bool PushTable::Push(void* host, uint32_t track, uint64_t code, const uint64_t* payload,
                      uint32_t n) {
-  if (track == 0 || !Of(host)->accepts_.load(std::memory_order_relaxed)) return false;
+  if (track == 0 || !Of(host)->Accepts()) return false;
   last_track = track;
   return Recorder::Get().Push(code, payload, n);
 }
@@ -107,7 +113,7 @@ void PushTable::FillFacts() {
 
 void PushTable::FillSpans() {
   table_.begin = [](void* host, uint32_t name) {
-    const bool accepts = name != 0 && Of(host)->accepts_.load(std::memory_order_relaxed);
+    const bool accepts = name != 0 && Of(host)->Accepts();
     last_track = 0;
     accepts ? crosscut_begin(name) : static_cast<void>(++refused_begins);
   };
@@ -115,7 +121,7 @@ void PushTable::FillSpans() {
     refused_begins == 0 ? crosscut_end() : static_cast<void>(--refused_begins);
   };
   table_.flow_out = [](void* host) -> uint64_t {
-    if (!Of(host)->accepts_.load(std::memory_order_relaxed) || !crosscut_recording()) return 0;
+    if (!Of(host)->Accepts() || !crosscut_recording()) return 0;
     const uint64_t flow = crosscut_flow_id();
     crosscut_flow_out(flow);
     return flow;
@@ -153,7 +159,7 @@ void PushTable::FillPushes() {
   };
   table_.lost = [](void* host, uint32_t track, uint64_t count, int64_t begin, int64_t end) {
     const uint64_t payload[4] = {track, count, Bits(begin), Bits(end)};
-    if (!Of(host)->accepts_.load(std::memory_order_relaxed)) return;
+    if (!Of(host)->Accepts()) return;
     Recorder::Get().Push(format::kDropOn, payload, 4);
   };
 }

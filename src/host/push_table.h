@@ -24,6 +24,9 @@ class PushTable {
   const crosscut_extension* extension() const { return &table_.head; }
   // Pushes are recorded from now on, or dropped.
   void Accept(bool on) { accepts_.store(on, std::memory_order_release); }
+  // The calling thread's pushes cost what they cost while recording, and are kept nowhere: the
+  // caller has entered Recorder's scratch.
+  static void Calibrate(bool on);
   // Tracks, clocks and the clocks' last readings, into a log that has just begun.
   void Republish();
   // Whether the plugin has told its own line in the report.
@@ -47,6 +50,7 @@ class PushTable {
   };
 
   static PushTable* Of(void* host) { return static_cast<PushTable*>(host); }
+  bool Accepts() const;
   static bool Push(void* host, uint32_t track, uint64_t code, const uint64_t* payload, uint32_t n);
   static void ProbeCost(void* host, uint32_t probe, int64_t inside, int64_t outside, int64_t low,
                         int64_t high, int64_t samples);

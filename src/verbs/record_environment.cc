@@ -169,6 +169,14 @@ void SetOpenCl(const RecordOptions& options, const std::string& library, Variabl
   variables.Set("CROSSCUT_PLUGINS", With(variables.Get("CROSSCUT_PLUGINS"), library, false));
 }
 
+// Only where there is an NVIDIA driver: elsewhere there is nothing to say of it.
+void SetCupti(const RecordOptions& options, const std::string& library, Variables& variables) {
+  const bool in_list = library.find_first_of(":,") == std::string::npos;
+  if (library.empty() || !in_list || !Wanted(options.sources, "cupti")) return;
+  if (!Exists("/dev/nvidiactl") && !Exists("/dev/dxg")) return;
+  variables.Set("CROSSCUT_PLUGINS", With(variables.Get("CROSSCUT_PLUGINS"), library, false));
+}
+
 void SetOptions(const RecordOptions& options, Variables& variables) {
   variables.RemoveOurs();
   variables.Set("CROSSCUT_RUN", options.run_dir);
@@ -201,6 +209,8 @@ PackageLayout FindPackage(const std::string& executable) {
   if (Exists(preload)) layout.preload = preload;
   const std::string opencl = layout.root + "/lib/libcrosscut_opencl.so";
   if (Exists(opencl)) layout.opencl = opencl;
+  const std::string cupti = layout.root + "/lib/libcrosscut_cupti.so";
+  if (Exists(cupti)) layout.cupti = cupti;
   return layout;
 }
 
@@ -211,6 +221,7 @@ PreparedEnvironment PrepareEnvironment(const std::vector<std::string>& current,
   PreparedEnvironment out;
   SetOptions(options, variables);
   SetOpenCl(options, package.opencl, variables);
+  SetCupti(options, package.cupti, variables);
   if (package.inject.empty()) {
     out.problems.push_back(
         "the injected files are missing beside this program: Python programs "

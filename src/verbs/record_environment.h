@@ -15,6 +15,7 @@ struct PackageLayout {
   std::string inject;   // folder for PYTHONPATH
   std::string preload;  // library for LD_PRELOAD
   std::string opencl;   // library that is an OpenCL layer and a plugin
+  std::string cupti;    // plugin for NVIDIA's devices
 };
 // `executable`: the path of the running CLI, .../crosscut/bin/crosscut.
 PackageLayout FindPackage(const std::string& executable);
