@@ -77,7 +77,7 @@ void AddRecord(CLI::App* app, Run* run, std::vector<std::string> command) {
                    "which sources of spans to record, by names joined with commas; default\n"
                    "all. pytorch: operators and autograd. operations: data, forward, backward,\n"
                    "optimizer and the steps, without an edit; they are part of any list.\n"
-                   "opencl: its calls, and kernels and copies on its devices.\n"
+                   "opencl, cupti (NVIDIA): their calls, and kernels and copies on their devices.\n"
                    "none: only what the program marks (and Python: see --python)")
       ->option_text("LIST");
   verb->add_option("--python", options->python,
