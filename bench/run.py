@@ -181,6 +181,33 @@ def suite_pycalls(rounds):
     return lines
 
 
+def tensorflow_python():
+    """A Python with TensorFlow and JAX, or None."""
+    asked = os.environ.get("CROSSCUT_TENSORFLOW_PYTHON")
+    for python in ([asked] if asked else [ROOT / ".venv-tensorflow" / "bin" / "python",
+                                          sys.executable]):
+        question = "import importlib.util as u, sys; " \
+                   "sys.exit(not (u.find_spec('tensorflow') and u.find_spec('jax')))"
+        if (pathlib.Path(python).exists() and
+                subprocess.run([python, "-c", question]).returncode == 0):
+            return python
+    print("bench: no Python with TensorFlow and JAX", file=sys.stderr)
+    return None
+
+
+def suite_frameworks(rounds):
+    """TensorFlow and JAX steps, as recorded by default and with the boundary alone."""
+    python = tensorflow_python()
+    if python is None:
+        return []
+    lines = []
+    for name in ("tensorflow", "jax"):
+        lines += recorded("frameworks.py", [], [name, rounds], python)
+        lines += recorded("frameworks.py", ["--sources=pycalls"], [name, rounds, "boundary"],
+                          python)
+    return lines
+
+
 def suite_plugins(rounds):
     env = dict(os.environ, PYTHONPATH=f"{PACKAGE}:{ROOT / 'bench'}")
     return output_lines([sys.executable, ROOT / "bench" / "plugins.py", str(rounds),
@@ -190,7 +217,7 @@ def suite_plugins(rounds):
 
 SUITES = {"native": suite_native, "stop": suite_stop, "report": suite_report,
           "torch": suite_torch, "boundary": suite_boundary, "operation": suite_operation,
-          "pycalls": suite_pycalls, "plugins": suite_plugins}
+          "pycalls": suite_pycalls, "plugins": suite_plugins, "frameworks": suite_frameworks}
 
 
 def verdict(line, lines):

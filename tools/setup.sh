@@ -41,13 +41,13 @@ find_python() {
   exit 1
 }
 
-make_venv() {
-  local stamp=.venv/requirements.stamp
-  cmp -s tools/requirements.txt "$stamp" 2>/dev/null && return
-  say "Python packages into .venv (PyTorch is 180 MB)"
-  [ -x .venv/bin/python ] || "$(find_python)" -m venv .venv
-  .venv/bin/python -m pip install --quiet --disable-pip-version-check -r tools/requirements.txt
-  cp tools/requirements.txt "$stamp"
+make_venv() {  # folder, requirements
+  local stamp=$1/requirements.stamp
+  cmp -s "$2" "$stamp" 2>/dev/null && return
+  say "Python packages into $1 (PyTorch is 180 MB; TensorFlow, JAX and XProf take 2.2 GB on disk)"
+  [ -x "$1/bin/python" ] || "$(find_python)" -m venv "$1"
+  "$1/bin/python" -m pip install --quiet --disable-pip-version-check -r "$2"
+  cp "$2" "$stamp"
 }
 
 # Every CPython from 3.10 to 3.13 on the machine gets its recording modules.
@@ -80,7 +80,8 @@ build_torch_shim() {
 }
 
 install_packages
-make_venv
+make_venv .venv tools/requirements.txt
+make_venv .venv-tensorflow tools/requirements-tensorflow.txt
 mkdir -p build
 build
 build_torch_shim

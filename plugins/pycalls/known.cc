@@ -29,6 +29,8 @@ constexpr crosscut_layer kNative = CROSSCUT_NATIVE;
 constexpr crosscut_layer kFramework = CROSSCUT_FRAMEWORK;
 constexpr const char* kUmath = "numpy._core._multiarray_umath";
 constexpr const char* kUmath1 = "numpy.core._multiarray_umath";  // NumPy 1
+constexpr const char* kTfe = "tensorflow.python._pywrap_tfe";
+constexpr const char* kTfSession = "tensorflow.python.client._pywrap_tf_session";
 constexpr const char* kSocketWaits =
     "_accept connect connect_ex recv recv_into recvfrom "
     "recvfrom_into recvmsg recvmsg_into";
@@ -100,6 +102,32 @@ constexpr Rule kRules[] = {
      "-__init__"},
     {"numpy.random._generator", kMethods, "numpy.random._generator.Generator",
      "numpy.random.Generator", kNative, "-__init__"},
+
+    // Gradients (TFE_Py_TapeGradient) call back into Python for every operator: not here.
+    {kTfe, kFunctions, kTfe, "tensorflow", kFramework,
+     "TFE_Py_FastPathExecute TFE_Py_Execute TFE_Py_ExecuteCancelable TFE_Execute "
+     "TFE_ContextAddFunction TFE_ContextAddFunctionDef TFE_ContextAddFunctionFromPyFunction "
+     "TFE_NewContext TFE_DeleteContext TFE_ContextSyncExecutors TFE_ExecutorWaitForAllPendingNodes "
+     "TFE_ToDlpackCapsule TFE_FromDlpackCapsule"},
+    {"tensorflow.python.framework.ops", kMethods, "tensorflow.python.framework.ops.EagerTensor",
+     "tensorflow.Tensor", kFramework, "_numpy_internal _copy_to_device _summarize_value"},
+    {kTfSession, kFunctions, kTfSession, "tensorflow.Session", kFramework,
+     "TF_SessionRun_wrapper TF_SessionRunCallable TF_SessionMakeCallable TF_SessionPRun_wrapper "
+     "ExtendSession TF_FinishOperation TF_GraphImportGraphDefWithResults "
+     "TF_GraphToFunction_wrapper "
+     "TF_TryEvaluateConstant_wrapper"},
+
+    {"jaxlib._jax", kFunctions, "jaxlib._jax", "jax", kFramework,
+     "batched_device_put batched_block_until_ready batched_copy_array_to_devices_with_sharding "
+     "reorder_shards hlo_module_cost_analysis get_tfrt_cpu_client get_c_api_client "
+     "buffer_to_dlpack_managed_tensor dlpack_managed_tensor_to_buffer"},
+    {"jaxlib._jax", kMethods, "jaxlib._jax.ArrayImpl", "jax.Array", kFramework,
+     "block_until_ready __array__ copy_to_host_async _copy_single_device_array_to_host_async "
+     "_single_device_array_to_np_array_did_copy delete"},
+    {"jaxlib._jax", kMethods, "jaxlib._jax.Client", "jax.Client", kFramework,
+     "compile compile_and_load buffer_from_pyval deserialize_executable"},
+    {"jaxlib._jax", kMethods, "jaxlib._jax.LoadedExecutable", "jax.LoadedExecutable", kFramework,
+     "execute_sharded"},
 
     {"time", kFunctions, "time", "time", kIdle, "sleep"},
     {"_thread", kMethods, "_thread.allocate_lock()", "threading.Lock", kIdle,

@@ -18,6 +18,7 @@ PyMODINIT_FUNC PyInit__pycalls(void) {
 #include "crosscut/crosscut.h"
 #include "find.h"
 #include "identity.h"
+#include "jit.h"
 #include "known.h"
 #include "patches.h"
 #include "source.h"
@@ -175,6 +176,17 @@ PyObject* StopAllCalls(PyObject*, PyObject*) {
   Py_RETURN_NONE;
 }
 
+PyObject* PatchJitType(PyObject*, PyObject* args) {
+  PyObject *type = nullptr, *stepped = nullptr;
+  if (!PyArg_ParseTuple(args, "O!O", &PyType_Type, &type, &stepped)) return nullptr;
+  return PyBool_FromLong(PatchJit(reinterpret_cast<PyTypeObject*>(type), stepped));
+}
+
+PyObject* UnpatchJitType(PyObject*, PyObject*) {
+  UnpatchJit();
+  Py_RETURN_NONE;
+}
+
 PyObject* UnpatchAll(PyObject*, PyObject*) {
   RemoveAll();
   Py_RETURN_NONE;
@@ -214,6 +226,8 @@ PyMethodDef g_methods[] = {
     {"disable", Disable, METH_NOARGS, "disable(): all originals back"},
     {"start_calls", StartAllCalls, METH_NOARGS, "start_calls() -> bool: every Python function"},
     {"stop_calls", StopAllCalls, METH_NOARGS, "stop_calls()"},
+    {"patch_jit", PatchJitType, METH_VARARGS, "patch_jit(type, stepped) -> bool"},
+    {"unpatch_jit", UnpatchJitType, METH_NOARGS, "unpatch_jit()"},
     {"unpatch_all", UnpatchAll, METH_NOARGS, "unpatch_all(): restored and forgotten"},
     {"stats", GetStats, METH_NOARGS, "stats() -> dict"},
     {nullptr, nullptr, 0, nullptr},

@@ -9,6 +9,7 @@
 #include "collections.h"
 #include "crosscut/crosscut.h"
 #include "identity.h"
+#include "jit.h"
 #include "patches.h"
 
 namespace crosscut::pycalls {
@@ -106,6 +107,7 @@ bool AddSource() {
 void SetSwitches(bool boundary, bool calls) {
   g_allow_calls = calls;
   if (!calls) SwitchCalls(false);
+  SwitchJit(boundary);
   if (boundary != PatchesIn()) {
     SwitchPatches(boundary);
     boundary ? HookCollections() : UnhookCollections();
@@ -133,6 +135,7 @@ void StopCalls() {
 void RemoveAll() {
   StopCalls();
   UnhookCollections();
+  UnpatchJit();
   RemovePatches();
   UnguardIdentity();
 }

@@ -71,10 +71,22 @@ def _refuse() -> int:
 stop = pause = resume = snapshot = _refuse
 
 
+def add_source(name: str, version: str, set_level: Any) -> int:
+    return 0
+
+
+def collected(*args: Any) -> int:
+    return _NOT_RUNNING
+
+
+def aside(function: Any) -> Any:
+    return function()
+
+
 def _ignore(*args: Any) -> None:
     return None
 
 
 step_end = lead = phase = process_name = meta = instant = counter = _ignore
-source_state = follow_fork = set_step_hook = _ignore
+source_state = follow_fork = set_step_hook = remove_source = _ignore
 before_fork = after_fork_in_parent = after_fork_in_child = _ignore

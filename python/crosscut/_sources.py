@@ -54,9 +54,21 @@ def activate(python: str) -> None:
             _activate_boundary(python)
         if wanted("operations"):
             _hooks.after_import("torch", _adapt_torch)
+            _adapt_others()
         _wrap_named(os.environ.get("CROSSCUT_WRAP", ""))
     except Exception as error:
         report_failure("python", error)
+
+
+def records_boundary() -> bool:
+    """Whether calls from Python into native code are recorded in this process."""
+    return _pycalls is not None
+
+
+def activate_boundary() -> None:
+    """The Python boundary and nothing else, once: for a window inside a profile of TensorFlow's."""
+    if not _active and _pycalls is None:
+        _activate_boundary("boundary")
 
 
 def _activate_boundary(python: str) -> None:
@@ -93,6 +105,37 @@ def _adapt_torch(module: ModuleType) -> None:
         report_missing("pytorch", str(error))
         return
     adapter.install(module)
+
+
+# Modules of other frameworks: their adapter, and its function that is called after the import.
+_OTHERS = {
+    "tensorflow.python.eager.context": ("tensorflow", "install_context"),
+    "tensorflow.python.eager.polymorphic_function.polymorphic_function":
+        ("tensorflow", "install_functions"),
+    "tensorflow.python.eager.polymorphic_function.tracing_compilation":
+        ("tensorflow", "install_tracing"),
+    "tensorflow.python.eager.backprop": ("tensorflow", "install_tape"),
+    "tensorflow.python.data.ops.iterator_ops": ("tensorflow", "install_iterators"),
+    "tensorflow.python.training.optimizer": ("tensorflow", "install_optimizer"),
+    "keras.src.optimizers.base_optimizer": ("tensorflow", "install_keras_optimizer"),
+    "keras.src.backend.tensorflow.trainer": ("tensorflow", "install_trainer"),
+    "jax._src.xla_bridge": ("jax", "install_backends"),
+    "jax._src.profiler": ("jax", "install_profiler"),
+    "jax._src.compiler": ("jax", "install_compiler"),
+    "jax._src.pjit": ("jax", "install_jit"),
+}
+
+
+def _adapt_others() -> None:
+    for module, (adapter, function) in _OTHERS.items():
+        _hooks.after_import(module, lambda it, adapter=adapter, function=function:
+                            _install(adapter, function, it))
+
+
+def _install(adapter: str, function: str, module: ModuleType) -> None:
+    from importlib import import_module
+
+    getattr(import_module(f"crosscut.adapters.{adapter}"), function)(module)
 
 
 def _wrap_named(text: str) -> None:

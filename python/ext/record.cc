@@ -5,6 +5,7 @@
 #include "crosscut/crosscut.h"
 #include "python/ext/record_calibrate.h"
 #include "python/ext/record_operation.h"
+#include "python/ext/record_sources.h"
 
 namespace crosscut::python {
 namespace {
@@ -245,6 +246,11 @@ PyMethodDef functions[] = {
     {"instant", Instant, METH_O, "Marks a point in time."},
     {"counter", Function(Counter), METH_FASTCALL, "Records a value: name, integer."},
     {"source_state", SourceState, METH_VARARGS, "name, version, state, message."},
+    {"add_source", AddSource, METH_VARARGS, "name, version, set_level; its handle or 0."},
+    {"remove_source", RemoveSource, METH_O, "Forgets the source of that handle."},
+    {"aside", Aside, METH_O, "Calls it on a thread of Crosscut's own: layer overhead."},
+    {"collected", Collected, METH_VARARGS,
+     "source, format, bytes, begin_realtime_ns, error_ns; a CROSSCUT_E* code."},
     {"now", Now, METH_NOARGS, "The recorder's clock, in ticks."},
     {"ns_per_tick", NsPerTick, METH_NOARGS, "Nanoseconds per tick."},
     {"set_step_hook", SetStepHook, METH_O, "Called with the number of each step; None: nobody."},

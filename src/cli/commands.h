@@ -27,6 +27,7 @@ void AddExport(CLI::App* app, Run* run);
 void AddImport(CLI::App* app, Run* run);
 void AddInfo(CLI::App* app, Run* run);
 void AddDoctor(CLI::App* app, Run* run);
+void AddTensorFlow(CLI::App* app, Run* run);
 
 void Talk(std::string_view line);
 // Tells the error and returns its exit code.

@@ -69,6 +69,7 @@ int Main(int argc, char** argv) {
   AddImport(&app, &run);
   AddInfo(&app, &run);
   AddDoctor(&app, &run);
+  AddTensorFlow(&app, &run);
   if (argc > 1 && *argv[1] != '-' && !HasVerb(app, argv[1])) {
     Talk(std::string("no verb ") + argv[1] + "; see crosscut --help");
     return kUsage;

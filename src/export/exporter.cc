@@ -7,6 +7,8 @@ constexpr Exporter kExporters[] = {
     {"chrome", ".json", "JSON for Perfetto, chrome://tracing and HolisticTraceAnalysis",
      WriteChromeJson},
     {"xspace", ".xplane.pb", "TensorFlow's profile format, for TensorBoard and XProf", WriteXSpace},
+    {"xspace-beside", ".xplane.pb", "the same, to be merged into a profile of TensorFlow's own",
+     WriteXSpaceBeside},
 };
 
 }  // namespace

@@ -28,5 +28,7 @@ const Exporter* FindExporter(std::string_view name);  // null: none
 Status WriteChromeJson(const trace::Trace& trace, Sink* sink);
 // An XSpace: a host plane per process, a plane per device. docs/xspace.md.
 Status WriteXSpace(const trace::Trace& trace, Sink* sink);
+// The same for a profile that TensorFlow takes itself: names and ids beside those of its planes.
+Status WriteXSpaceBeside(const trace::Trace& trace, Sink* sink);
 
 }  // namespace crosscut::exporting

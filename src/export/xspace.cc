@@ -19,11 +19,13 @@ using trace::TrackKind;
 using xspace::LineWriter;
 using xspace::PlaneWriter;
 
-constexpr int64_t kFirstDevicePlane = 100;  // XProf keeps 0 to 7 for the GPUs of its own profilers
+// XProf keeps 0 to 7 for the GPUs of its own profilers, and shows planes of one id as one group.
+constexpr int64_t kFirstDevicePlane = 100, kFirstHostPlaneBeside = 300;
 
 class XSpaceWriter {
  public:
-  explicit XSpaceWriter(const trace::Trace& trace) : trace_(trace) {
+  // `beside`: the planes join those of a profile that TensorFlow takes itself.
+  XSpaceWriter(const trace::Trace& trace, bool beside) : trace_(trace), beside_(beside) {
     for (const trace::Flow& flow : trace.flows) {
       if (trace.tracks[flow.to_track.value].kind != TrackKind::kDevice) continue;
       if (flow.from == trace::kNoSpan || flow.to == trace::kNoSpan) continue;
@@ -50,9 +52,8 @@ class XSpaceWriter {
 
   void PutProcess(uint32_t index) {
     const trace::Process& process = trace_.processes[index];
-    std::string name = "/host:CPU";
-    if (index > 0) name += "-" + std::to_string(process.pid > 0 ? process.pid : index);
-    PlaneWriter& host = space_.AddPlane(index, name);
+    PlaneWriter& host =
+        space_.AddPlane(beside_ ? kFirstHostPlaneBeside + index : index, HostPlane(index));
     host.TextStat(host.StatName("process_name"), trace_.text(process.name));
     host.Int64Stat(host.StatName("process_id"), process.pid);
     PutSteps(process, &host);
@@ -73,6 +74,14 @@ class XSpaceWriter {
     }
   }
 
+  // Planes of one name are merged, so each is called otherwise.
+  std::string HostPlane(uint32_t index) const {
+    const int64_t pid = trace_.processes[index].pid;
+    std::string name = beside_ ? "/host:CPU-crosscut" : "/host:CPU";
+    if (index > 0) name += "-" + std::to_string(pid > 0 ? pid : index);
+    return name;
+  }
+
   void PutSteps(const trace::Process& process, PlaneWriter* host) {
     if (process.steps.empty()) return;
     LineWriter& line = host->AddLine(kStepsLine, "steps", Realtime(process.start_ns));
@@ -80,7 +89,7 @@ class XSpaceWriter {
     for (const trace::Step& step : process.steps) {
       line.Event(host->EventName(trace_.text(step.kind)), (step.begin_ns - process.start_ns) * 1000,
                  (step.end_ns - step.begin_ns) * 1000);
-      line.Int64Stat(root, 1);
+      if (!beside_) line.Int64Stat(root, 1);  // theirs are the roots
       line.Int64Stat(number, step.number);
     }
   }
@@ -126,6 +135,7 @@ class XSpaceWriter {
   static constexpr int64_t kMoreLines = 2'000'000'000;
 
   const trace::Trace& trace_;
+  const bool beside_;
   xspace::SpaceWriter space_;
   std::unordered_map<uint64_t, uint64_t> correlation_;  // launches and what they launched
   int64_t next_device_ = 0;
@@ -134,7 +144,11 @@ class XSpaceWriter {
 }  // namespace
 
 Status WriteXSpace(const trace::Trace& trace, Sink* sink) {
-  return XSpaceWriter(trace).Write(sink);
+  return XSpaceWriter(trace, /*beside=*/false).Write(sink);
+}
+
+Status WriteXSpaceBeside(const trace::Trace& trace, Sink* sink) {
+  return XSpaceWriter(trace, /*beside=*/true).Write(sink);
 }
 
 }  // namespace crosscut::exporting

@@ -58,12 +58,12 @@ std::vector<std::string> Told(std::string_view bytes) {
   return out;
 }
 
-std::string Written(std::string_view text) {
+std::string Written(std::string_view text, decltype(&WriteXSpace) write = WriteXSpace) {
   const Result<trace::Trace> trace = trace::ParseText(text);
   EXPECT_TRUE(trace.ok()) << trace.status().message();
   std::string bytes;
   const auto sink = MemorySink(&bytes);
-  const Status status = WriteXSpace(*trace, sink.get());
+  const Status status = write(*trace, sink.get());
   EXPECT_TRUE(status.ok()) << status.message();
   EXPECT_TRUE(sink->Close().ok());
   return bytes;
@@ -88,6 +88,21 @@ TEST(XSpaceExport, EveryFurtherProcessHasAPlaneOfItsOwnName) {
       "process b pid=2 window=0..10\nthread t tid=2\n");
   EXPECT_THAT(Told(bytes),
               ElementsAre("plane /host:CPU", "line 1 t", "plane /host:CPU-2", "line 2 t"));
+}
+
+TEST(XSpaceExport, BesideTensorFlowsPlanesNamesAndIdsAreOthersAndTheirsAreTheRoots) {
+  const std::string bytes = Written(kTrace, WriteXSpaceBeside);
+  EXPECT_THAT(Told(bytes),
+              ElementsAre("plane /host:CPU-crosscut", "line 1000000000 steps",
+                          "step 5050000+900000 step_num=3", "line 41 main (main)",
+                          "launch 5100000+200000 layer=runtime correlation_id=1 bytes=12",
+                          "plane /device:CUSTOM:crosscut:100", "line 5 gpu0",
+                          "gemm 5320000+580000 layer=device correlation_id=1"));
+  const Status status = xspace::ForEachPlane(bytes, [](const Plane& plane) {
+    EXPECT_GE(plane.id, 100);
+    return Status();
+  });
+  EXPECT_TRUE(status.ok());
 }
 
 TEST(XSpaceExport, CorrelationIdsAreUnsignedAndNumbersOfStepsAreNot) {

@@ -1,7 +1,9 @@
 #include "src/import/native_collected.h"
 
 #include <charconv>
+#include <map>
 #include <string_view>
+#include <utility>
 
 #include "src/base/file.h"
 #include "src/import/xspace_planes.h"
@@ -10,6 +12,8 @@ namespace crosscut::import {
 namespace {
 
 constexpr std::string_view kPrefix = "collected:";
+// xspace_line.<thread id> = the id of the line that a profile gives this thread of Python's.
+constexpr std::string_view kLinePrefix = "xspace_line.";
 // Devices and arrows of a profile are no others'.
 constexpr int64_t kDevicesOfAProfile = 1000, kFirstDevice = 1'000'000;
 
@@ -34,7 +38,17 @@ Fact Parse(std::string_view text) {
 
 class Collected {
  public:
-  Collected(const std::string& dir, const CollectedInto& into) : dir_(dir), into_(into) {}
+  Collected(const std::string& dir, const CollectedInto& into, const NativeSession& session)
+      : dir_(dir), into_(into) {
+    for (const auto& [key, value] : session.meta) {
+      if (!key.starts_with(kLinePrefix)) continue;
+      const std::string_view thread = std::string_view(key).substr(kLinePrefix.size());
+      int64_t tid = 0, line = 0;
+      std::from_chars(thread.data(), thread.data() + thread.size(), tid);
+      std::from_chars(value.data(), value.data() + value.size(), line);
+      python_lines_[line] = tid;
+    }
+  }
 
   Status Take(const Fact& fact, int number) {
     if (fact.format != "xspace" || fact.file.empty() || fact.file[0] == '.' ||
@@ -51,6 +65,8 @@ class Collected {
     placement.steps = false;  // the process declares its own
     placement.first_device = kFirstDevice + kDevicesOfAProfile * number;
     placement.flow_space = uint64_t{1} << 62 | static_cast<uint64_t>(number) << 40;
+    placement.python_lines = python_lines_;
+    placement.tracks = &tracks_[std::string(fact.source)];
     XSpacePlanes planes(into_.builder, into_.process, placement);
     const Status status = planes.Take(Message(*bytes));
     into_.builder->process(into_.process)
@@ -74,6 +90,8 @@ class Collected {
 
   const std::string& dir_;
   CollectedInto into_;
+  std::map<int64_t, int64_t> python_lines_;
+  std::map<std::string, std::map<std::pair<int64_t, size_t>, trace::TrackBuilder*>> tracks_;
 };
 
 }  // namespace
@@ -81,7 +99,7 @@ class Collected {
 std::vector<std::string> TakeCollected(const std::string& dir, const NativeSession& session,
                                        const CollectedInto& into) {
   std::vector<std::string> problems;
-  Collected collected(dir, into);
+  Collected collected(dir, into, session);
   int number = 0;
   for (const auto& [key, value] : session.meta) {
     if (!key.starts_with(kPrefix)) continue;

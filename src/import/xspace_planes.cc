@@ -83,6 +83,7 @@ Status XSpacePlanes::TakeLine(const Plane& plane, const Line& line, bool device)
       far_events_ += event.aggregated ? 0 : 1;
       return Status();
     }
+    if (!device && IsBookkeeping(plane.event_metadata(event.metadata_id).name)) return Status();
     events.push_back(
         {ToNs(base, event.offset_ps), ToNs(base, event.offset_ps + event.duration_ps), event});
     return Status();
@@ -118,24 +119,36 @@ XSpacePlanes::Lane* XSpacePlanes::LaneFor(std::vector<Lane>* lanes, const Timed&
     while (!last.ends.empty()) EndInnermost(&last);
     return &last;
   }
+  trace::TrackBuilder* track = TrackFor(plane, line, lanes->size());
+  lanes->push_back({track, placement_.python_lines.contains(line.id), {}});
+  return &lanes->back();
+}
+
+trace::TrackBuilder* XSpacePlanes::TrackFor(const Plane& plane, const Line& line, size_t lane) {
   const bool device = IsDevicePlane(plane.name);
-  trace::TrackBuilder& builder =
-      builder_->AddTrack(process_, device ? trace::TrackKind::kDevice : trace::TrackKind::kThread);
-  trace::Track& track = builder.track();
+  trace::TrackBuilder* known = nullptr;
+  trace::TrackBuilder** slot = &known;
+  if (!device && placement_.tracks != nullptr) slot = &(*placement_.tracks)[{line.id, lane}];
+  if (*slot != nullptr) return *slot;
+  *slot =
+      &builder_->AddTrack(process_, device ? trace::TrackKind::kDevice : trace::TrackKind::kThread);
+  trace::Track& track = (*slot)->track();
   std::string name(line.display_name.empty() ? line.name : line.display_name);
-  if (!lanes->empty()) name += " (" + std::to_string(lanes->size() + 1) + ")";
+  if (lane > 0) name += " (" + std::to_string(lane + 1) + ")";
   track.name = builder_->Text(name);
   track.os_id = line.display_id != 0 ? line.display_id : line.id;
+  const auto python = placement_.python_lines.find(line.id);
+  if (!device && python != placement_.python_lines.end()) track.os_id = python->second;
   track.device = device ? placement_.first_device + OrdinalOf(plane.name) : -1;
-  lanes->push_back({&builder, {}});
-  return &lanes->back();
+  return *slot;
 }
 
 Status XSpacePlanes::Put(const Plane& plane, const Timed& timed, bool device, Lane* lane) {
   const xspace::EventMetadata metadata = plane.event_metadata(timed.event.metadata_id);
   const bool shown = device && !metadata.display_name.empty();
   const std::string_view text = shown ? metadata.display_name : metadata.name;
-  const Layer layer = device ? Layer::kDevice : HostLayer(text);
+  Layer layer = device ? Layer::kDevice : HostLayer(text);
+  if (!device && lane->python && layer == Layer::kFramework) layer = Layer::kNone;
   lane->track->Begin(timed.begin_ns, builder_->AddName({builder_->Text(text), Kind::kSpan, layer,
                                                         /*waits=*/false, trace::StringId()}));
   lane->ends.push_back(timed.end_ns);

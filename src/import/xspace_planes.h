@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "src/import/xspace_layers.h"
@@ -19,6 +21,11 @@ struct Placement {
   bool steps = true;         // its step events are steps of the process
   int64_t first_device = 0;  // its device 0
   uint64_t flow_space = uint64_t{1} << 62;  // bits set in the ids of its arrows
+  // Lines of Python's threads, and the threads' ids: the process has recorded there where Python
+  // calls the framework, so the framework's own events get no layer there.
+  std::map<int64_t, int64_t> python_lines;
+  // Host tracks of the parts of one profile, by line and lane: the next part goes on with them.
+  std::map<std::pair<int64_t, size_t>, trace::TrackBuilder*>* tracks = nullptr;
 };
 
 class XSpacePlanes {
@@ -47,6 +54,7 @@ class XSpacePlanes {
   };
   struct Lane {
     trace::TrackBuilder* track;
+    bool python;                // of one of placement_.python_lines
     std::vector<int64_t> ends;  // of what is open, innermost last
   };
   // What an event's stats may tell of it.
@@ -64,6 +72,7 @@ class XSpacePlanes {
   static void EndInnermost(Lane* lane);
   Lane* LaneFor(std::vector<Lane>* lanes, const Timed& timed, const xspace::Plane& plane,
                 const xspace::Line& line);
+  trace::TrackBuilder* TrackFor(const xspace::Plane& plane, const xspace::Line& line, size_t lane);
   Status Put(const xspace::Plane& plane, const Timed& timed, bool device, Lane* lane);
   void TakeStat(const xspace::Stat& stat, Taken* taken);
   void TakeStep(trace::TrackId track, const Timed& timed, std::string_view kind, int64_t number);

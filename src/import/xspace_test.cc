@@ -164,6 +164,28 @@ TEST(XSpaceLayers, AreKnownByName) {
   EXPECT_EQ(HostLayer("clEnqueueNDRangeKernel"), Layer::kRuntime);
   EXPECT_EQ(HostLayer("Iterator::Prefetch"), Layer::kData);
   EXPECT_EQ(HostLayer("MatMul"), Layer::kFramework);
+  EXPECT_EQ(HostLayer("MakeIterator::PrefetchDataset"), Layer::kData);
+  EXPECT_EQ(HostLayer("PrefetchConsume"), Layer::kData);
+  EXPECT_EQ(HostLayer("model/IteratorGetNext:IteratorGetNext"), Layer::kData);
+  EXPECT_EQ(HostLayer("model/dense/Relu:_FusedMatMul"), Layer::kFramework);
+  EXPECT_EQ(HostLayer("replica/sum:CollectiveReduceV2"), Layer::kComm);
+  EXPECT_EQ(HostLayer("all-reduce.3"), Layer::kComm);
+  EXPECT_EQ(HostLayer("collective-permute-start.1"), Layer::kComm);
+  EXPECT_EQ(HostLayer("all-reduce-promotion"), Layer::kFramework);
+  EXPECT_EQ(HostLayer("EagerLocalExecute: MakeIterator"), Layer::kFramework);
+  EXPECT_EQ(HostLayer("PjitFunction(update)"), Layer::kFramework);
+  EXPECT_EQ(HostLayer("ThunkExecutor::Execute"), Layer::kFramework);
+}
+
+TEST_F(XSpaceImportTest, MarksOfThreadPoolsAndEndsOfThunksAreNoSpans) {
+  PlaneWriter& host = space_.AddPlane(1, "/host:CPU");
+  LineWriter& pool = host.AddLine(9, "tf_XLAPjRtCpuClient/9", 0);
+  pool.Event(host.EventName("ThreadpoolListener::StartRegion"), 0, 0);
+  pool.Event(host.EventName("dot.1"), 1000, 9000);
+  pool.Event(host.EventName("end: dot.1"), 8000, 1500);
+  const trace::Trace trace = Imported();
+  ASSERT_EQ(trace.tracks.size(), 1u);
+  EXPECT_THAT(Spans(trace, trace.tracks[0]), ElementsAre("dot.1 1-10"));
 }
 
 // The folder of real traces that CROSSCUT_TRACE_CORPUS names.

@@ -18,119 +18,38 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
-import pathlib
-import threading
-import weakref
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
 from crosscut import _record, _sources
-from crosscut.adapters import torch_build
+from crosscut.adapters import operations, torch_build
 
 _CALL_SLOT = 128  # offset of tp_call in CPython's PyTypeObject, 3.10 to 3.13
-_LOST_AFTER = 16  # steps of another optimizer, none of the primary: the other becomes primary
-_LIBRARY = pathlib.Path(os.path.abspath(__file__)).parent.parent / "lib" / "libcrosscut_torch.so"
 _BUILD_HINT = "run: crosscut doctor --build"
 
 
-class _ThisThread(threading.local):
-    """`inside` counts the open operations that module calls on this thread belong to."""
-
-    library: ctypes.CDLL
-
-    def __init__(self) -> None:
-        address = self.library.crosscut_operations_inside()
-        self.inside = ctypes.c_int32.from_address(address)
-
-
-class _Steps:
-    """Finds the program's steps from its optimizers."""
-
-    def __init__(self) -> None:
-        self._primary: weakref.ref[Any] | None = None
-        self._others = 0      # steps of others since the primary's last
-        self._next = 0        # number that the next step of ours should get
-        self._asking = True   # False once the program declares its steps itself
-
-    def passed(self, optimizer: Any) -> None:
-        """`optimizer.step()` has come to its end."""
-        if not self._asking:
-            return
-        primary = self._primary() if self._primary is not None else None
-        if primary is not optimizer:
-            self._others += 1
-            if primary is not None and self._others < _LOST_AFTER:
-                return
-            self._primary = weakref.ref(optimizer)
-        self._others = 0
-        number = _record.step()
-        if number is not None and _record.active():
-            self._asking = number in (self._next, 0)  # 0: the first of another session
-            self._next = number + 1
-
-
-class _Operations:
+class _Operations(operations.Operations):
     """The patches behind the automatic operations. All of them under the GIL."""
 
     def __init__(self, torch: ModuleType) -> None:
+        super().__init__()
         self.torch = torch
-        self.library = ctypes.CDLL(str(_LIBRARY))
-        for name in ("crosscut_operations_on", "crosscut_operations_inside",
-                     "crosscut_operations_thunk"):
-            getattr(self.library, name).restype = ctypes.c_void_p
-        for name in ("crosscut_operations_patch", "crosscut_operations_unpatch"):
-            getattr(self.library, name).argtypes = [ctypes.c_void_p]
-        _ThisThread.library = self.library
-        self.on = ctypes.c_int32.from_address(self.library.crosscut_operations_on())
-        self.this_thread = _ThisThread()
-        self.steps = _Steps()
         self._loader = 0  # the process that was last seen to be a DataLoader worker
-        self._undo: list[Callable[[], None]] = []
 
     def install(self) -> None:
         self._patch_modules()
         self._patch_engine()
         self._patch_optimizers()
         self._patch_loading()
-        if self.library.crosscut_operations_add(self.torch.__version__.encode()) != 0:
-            raise RuntimeError(_record.error())
+        self.add_source(str(self.torch.__version__))
 
     def uninstall(self) -> None:
         self.library.crosscut_operations_remove()
-        for undo in reversed(self._undo):
-            undo()
-        self._undo.clear()
-
-    def _replace(self, owner: Any, name: str, value: Any) -> None:
-        """Sets owner.name to `value`, to be set back by uninstall()."""
-        own = vars(owner)
-        if name in own:
-            old = own[name]
-            self._undo.append(lambda: setattr(owner, name, old))
-        else:
-            self._undo.append(lambda: delattr(owner, name))
-        setattr(owner, name, value)
+        self.undo()
 
     def _bracket(self, operation: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        """`function` as an operation that module calls in it belong to."""
-        scope = _record.operation(operation)
-        on, this_thread, check = self.on, self.this_thread, self._check_modules
-
-        @functools.wraps(function)
-        def bracketed(*args: Any, **kwargs: Any) -> Any:
-            inside = this_thread.inside
-            if not on.value or inside.value:
-                return function(*args, **kwargs)
-            inside.value = 1
-            try:
-                with scope:
-                    return function(*args, **kwargs)
-            finally:
-                inside.value = 0
-                check()
-
-        return bracketed
+        return self.bracket(operation, function, after=self._check_modules)
 
     # ---- forward ----
 
@@ -146,7 +65,7 @@ class _Operations:
             super(module, cls).__init_subclass__(**kwargs)
             patch(id(cls) + _CALL_SLOT)
 
-        self._replace(module, "__init_subclass__", classmethod(init_subclass))
+        self.replace(module, "__init_subclass__", classmethod(init_subclass))
         patcher = self.torch.fx._symbolic_trace._Patcher
         revert, check = patcher.revert_all_patches, self._check_modules
 
@@ -157,7 +76,7 @@ class _Operations:
             finally:
                 check()
 
-        self._replace(patcher, "revert_all_patches", revert_and_check)
+        self.replace(patcher, "revert_all_patches", revert_and_check)
 
     @staticmethod
     def _slots_are_where_we_think(module: type) -> bool:
@@ -200,7 +119,7 @@ class _Operations:
 
         Engine.__name__ = Engine.__qualname__ = type(before).__name__
         Engine.__module__ = type(before).__module__
-        self._replace(variable, "_execution_engine", Engine())
+        self.replace(variable, "_execution_engine", Engine())
 
     # ---- optimizer and steps ----
 
@@ -212,7 +131,7 @@ class _Operations:
         def profile_hook_step(function: Callable[..., Any]) -> Callable[..., Any]:
             return self._optimizer_step(hook(function))
 
-        self._replace(optimizer, "profile_hook_step", staticmethod(profile_hook_step))
+        self.replace(optimizer, "profile_hook_step", staticmethod(profile_hook_step))
         for cls in _with_subclasses(optimizer):
             step = vars(cls).get("step")
             if getattr(step, "hooked", False):
@@ -257,10 +176,10 @@ class _Operations:
         loading = self.torch.utils.data.dataloader
         for owner, name in ((loading._BaseDataLoaderIter, "__next__"),
                             (loading.DataLoader, "__iter__")):
-            self._replace(owner, name, self._bracket("data", vars(owner)[name]))
+            self.replace(owner, name, self._bracket("data", vars(owner)[name]))
         fetching = self.torch.utils.data._utils.fetch
         for owner in (fetching._MapDatasetFetcher, fetching._IterableDatasetFetcher):
-            self._replace(owner, "fetch", self._fetch(owner.fetch))
+            self.replace(owner, "fetch", self._fetch(owner.fetch))
 
     def _fetch(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Loading a batch: an operation of its own in the worker processes only."""
@@ -329,15 +248,15 @@ def install(torch: ModuleType | None = None) -> None:
     assert torch is not None
     version = str(torch.__version__)
     if _sources.wanted("operations") and _operations is None:
-        operations = None
+        ours = None
         try:
-            operations = _Operations(torch)
-            operations.install()
-            _operations = operations
+            ours = _Operations(torch)
+            ours.install()
+            _operations = ours
             _record.source_state("operations", version, "on", "")
         except Exception as error:
-            if operations is not None:
-                operations.uninstall()
+            if ours is not None:
+                ours.uninstall()
             _record.source_state("operations", version, "failed", f"{error}")
     if _sources.wanted("pytorch") and _shim is None:
         _add_operators(version)

@@ -1,0 +1,184 @@
+#include "jit.h"
+
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "crosscut/crosscut.h"
+
+namespace crosscut::pycalls {
+namespace {
+
+constexpr size_t kSweepAt = 4096;
+
+struct Function {
+  PyObject* weak;      // to the object: its address may come again
+  uint32_t operation;  // 0: one of the library's own
+  uint32_t span;
+  uint64_t calls = 0;
+};
+
+PyTypeObject* g_type = nullptr;
+ternaryfunc g_original = nullptr;
+PyObject* g_stepped = nullptr;
+bool g_on = false;
+std::unordered_map<PyObject*, Function>* g_functions = nullptr;
+const Function* g_most = nullptr;  // called most often
+unsigned long g_thread = 0;        // whose calls may end steps; 0: none yet
+__thread bool t_inside __attribute__((tls_model("initial-exec")));
+
+uint32_t Probe() {
+  static const uint32_t probe =
+      crosscut_intern("operation", 9, CROSSCUT_TEXT, CROSSCUT_LAYER_NONE, 0, 0);
+  return probe;
+}
+
+uint32_t Operation(std::string_view name) {
+  return crosscut_intern(name.data(), name.size(), CROSSCUT_OPERATION, CROSSCUT_LAYER_NONE, 0,
+                         Probe());
+}
+
+// Whether the weak reference is to `object`; null: to nothing any more.
+bool RefersTo(PyObject* weak, PyObject* object) {
+#if PY_VERSION_HEX >= 0x030d0000
+  PyObject* target = nullptr;
+  PyWeakref_GetRef(weak, &target);
+  Py_XDECREF(target);
+#else
+  PyObject* target = PyWeakref_GetObject(weak);
+  if (target == Py_None) target = nullptr;
+#endif
+  return target == object;
+}
+
+// Forgets the functions that are gone.
+void Sweep() {
+  for (auto at = g_functions->begin(); at != g_functions->end();) {
+    if (!RefersTo(at->second.weak, nullptr)) {
+      ++at;
+      continue;
+    }
+    if (g_most == &at->second) g_most = nullptr;
+    Py_DECREF(at->second.weak);
+    at = g_functions->erase(at);
+  }
+}
+
+Function* Add(PyObject* self) {
+  if (g_functions->size() >= kSweepAt) Sweep();
+  PyObject* weak = PyWeakref_NewRef(self, nullptr);
+  if (weak == nullptr) {
+    PyErr_Clear();
+    return nullptr;
+  }
+  const Ref module = Attribute(self, "__module__");
+  const Ref name = Attribute(self, "__name__");
+  const std::string_view home = module ? Text(module.get()) : "";
+  const std::string text = name ? Text(name.get()) : "";
+  const bool ours = home == "jax" || home.starts_with("jax.") || home.starts_with("jaxlib");
+  const std::string span = "jax.jit(" + text + ")";
+  Function function = {
+      weak, ours ? 0 : Operation(text.empty() ? "jit" : text),
+      crosscut_intern(span.data(), span.size(), CROSSCUT_SPAN, CROSSCUT_FRAMEWORK, 0, Probe())};
+  return &g_functions->insert_or_assign(self, function).first->second;
+}
+
+Function* Find(PyObject* self) {
+  const auto at = g_functions->find(self);
+  if (at == g_functions->end()) return Add(self);
+  if (RefersTo(at->second.weak, self)) return &at->second;
+  if (g_most == &at->second) g_most = nullptr;
+  Py_DECREF(at->second.weak);
+  g_functions->erase(at);
+  return Add(self);
+}
+
+bool CalledMost(const Function& function) {
+  return function.calls > 0 &&
+         (g_most == &function || g_most == nullptr || function.calls > g_most->calls);
+}
+
+uint32_t OperationOf(const Function& function, bool most) {
+  static const uint32_t compile = Operation("compile"), train_step = Operation("train_step");
+  if (function.operation == 0) return 0;
+  if (function.calls == 0) return compile;
+  return most ? train_step : function.operation;
+}
+
+// The call was one of the function that makes the steps.
+void Stepped() {
+  if (g_stepped == nullptr || g_thread != PyThread_get_thread_ident()) return;
+  PyObject* result = PyObject_CallNoArgs(g_stepped);
+  if (result == nullptr) PyErr_WriteUnraisable(g_stepped);
+  Py_XDECREF(result);
+}
+
+PyObject* Marked(Function* function, bool most, PyObject* const* call) {
+  const uint32_t operation = OperationOf(*function, most);
+  const uint32_t span = function->calls > 0 ? function->span : 0;
+  if (operation != 0) crosscut_begin_inline(operation);
+  if (span != 0) crosscut_begin_inline(span);
+  PyObject* result = g_original(call[0], call[1], call[2]);
+  if (span != 0) crosscut_end_named(span);
+  if (operation != 0) crosscut_end_named(operation);
+  return result;
+}
+
+PyObject* Call(PyObject* self, PyObject* args, PyObject* keywords) {
+  Function* function = t_inside ? nullptr : Find(self);
+  if (function == nullptr) return g_original(self, args, keywords);
+  t_inside = true;
+  const bool users = function->operation != 0;
+  const bool most = users && CalledMost(*function);
+  PyObject* const call[] = {self, args, keywords};
+  PyObject* result = g_on ? Marked(function, most, call) : g_original(self, args, keywords);
+  t_inside = false;
+  if (result == nullptr) return nullptr;
+  ++function->calls;
+  if (!users) return result;
+  if (g_thread == 0) g_thread = PyThread_get_thread_ident();
+  if (!most) return result;
+  g_most = function;
+  Stepped();
+  return result;
+}
+
+}  // namespace
+
+bool PatchJit(PyTypeObject* type, PyObject* stepped) {
+  if (g_type != nullptr) return g_type == type;
+  // tp_call reads the vectorcall pointer of the object, so it works without the flag.
+  if (!PyType_HasFeature(type, Py_TPFLAGS_HAVE_VECTORCALL) || type->tp_call != PyVectorcall_Call ||
+      !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) || type->tp_weaklistoffset == 0) {
+    return false;
+  }
+  if (g_functions == nullptr) g_functions = new std::unordered_map<PyObject*, Function>;
+  Py_INCREF(type);
+  Py_INCREF(stepped);
+  g_type = type;
+  g_stepped = stepped;
+  g_original = type->tp_call;
+  type->tp_call = Call;
+  type->tp_flags &= ~Py_TPFLAGS_HAVE_VECTORCALL;
+  PyType_Modified(type);
+  return true;
+}
+
+void UnpatchJit() {
+  if (g_type == nullptr) return;
+  if (g_type->tp_call == Call) {
+    g_type->tp_call = g_original;
+    g_type->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL;
+    PyType_Modified(g_type);
+  }
+  Py_CLEAR(g_type);
+  Py_CLEAR(g_stepped);
+  g_most = nullptr;
+  g_thread = 0;
+  for (const auto& [object, function] : *g_functions) Py_DECREF(function.weak);
+  g_functions->clear();
+}
+
+void SwitchJit(bool on) { g_on = on; }
+
+}  // namespace crosscut::pycalls

@@ -1,0 +1,25 @@
+// Calls of JAX's compiled functions. Each is an object of its own with a vectorcall pointer of its
+// own, made and dropped as the program runs, so the place to stand is their type: it is told to be
+// called by tp_call, and tp_call is ours. Under the GIL.
+//
+// Recorded are outermost calls, of functions that are not the library's own (jax.numpy's are jitted
+// too) as operations: "compile" the first call, which traces and compiles; "train_step" those of
+// the function that was called most often so far; others by their name. Around every call but a
+// first one there is a span "jax.jit(name)" of layer framework.
+#pragma once
+
+#include "python.h"
+
+namespace crosscut::pycalls {
+
+// Begins with `type` (jaxlib's PjitFunction). `stepped` is called, without arguments, after each
+// call but the first of the function that was called most often, on the thread that called first;
+// also while nothing is recorded (control steps). False, with no error set, where the type is not
+// built as expected.
+bool PatchJit(PyTypeObject* type, PyObject* stepped);
+// As it was before.
+void UnpatchJit();
+// Whether spans and operations are marked.
+void SwitchJit(bool on);
+
+}  // namespace crosscut::pycalls

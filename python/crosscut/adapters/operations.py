@@ -1,0 +1,123 @@
+"""What the adapters share: automatic operations, patches that can be undone, steps."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import pathlib
+import threading
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from crosscut import _record
+
+_LIBRARY = pathlib.Path(os.path.abspath(__file__)).parent.parent / "lib" / "libcrosscut_torch.so"
+_LOST_AFTER = 16  # steps of another, none of the primary: the other becomes primary
+
+
+class ThisThread(threading.local):
+    """`inside` counts the open operations that calls on this thread belong to."""
+
+    library: ctypes.CDLL
+
+    def __init__(self) -> None:
+        address = self.library.crosscut_operations_inside()
+        self.inside = ctypes.c_int32.from_address(address)
+
+
+class Steps:
+    """Finds the program's steps from what updates its model: an optimizer, a train function."""
+
+    def __init__(self) -> None:
+        self._primary: weakref.ref[Any] | None = None
+        self._others = 0      # steps of others since the primary's last
+        self._next = 0        # number that the next step of ours should get
+        self._asking = True   # False once the program declares its steps itself
+
+    def passed(self, updater: Any) -> None:
+        """`updater` has made an update."""
+        if not self._asking:
+            return
+        primary = self._primary() if self._primary is not None else None
+        if primary is not updater:
+            self._others += 1
+            if primary is not None and self._others < _LOST_AFTER:
+                return
+            self._primary = weakref.ref(updater)
+        self._others = 0
+        self.edge()
+
+    def edge(self) -> None:
+        """A step ends here and the next begins."""
+        if not self._asking:
+            return
+        number = _record.step()
+        if number is not None and _record.active():
+            self._asking = number in (self._next, 0)  # 0: the first of another session
+            self._next = number + 1
+
+    def declared(self) -> None:
+        """The program says itself where its steps are."""
+        self._asking = False
+
+
+class Operations:
+    """Patches behind automatic operations. All of them under the GIL."""
+
+    def __init__(self) -> None:
+        self.library = ctypes.CDLL(str(_LIBRARY))
+        for name in ("crosscut_operations_on", "crosscut_operations_inside",
+                     "crosscut_operations_thunk"):
+            getattr(self.library, name).restype = ctypes.c_void_p
+        for name in ("crosscut_operations_patch", "crosscut_operations_unpatch"):
+            getattr(self.library, name).argtypes = [ctypes.c_void_p]
+        ThisThread.library = self.library
+        self.on = ctypes.c_int32.from_address(self.library.crosscut_operations_on())
+        self.this_thread = ThisThread()
+        self.steps = Steps()
+        self._undo: list[Callable[[], None]] = []
+
+    def add_source(self, version: str) -> None:
+        """Registers the source "operations", once per process. RuntimeError where it cannot be."""
+        if self.library.crosscut_operations_add(version.encode()) != 0:
+            raise RuntimeError(_record.error())
+
+    def undo(self) -> None:
+        """Puts back what was replaced."""
+        for undo in reversed(self._undo):
+            undo()
+        self._undo.clear()
+
+    def replace(self, owner: Any, name: str, value: Any) -> None:
+        """Sets owner.name to `value`, to be set back by undo()."""
+        own = vars(owner)
+        if name in own:
+            old = own[name]
+            self._undo.append(lambda: setattr(owner, name, old))
+        else:
+            self._undo.append(lambda: delattr(owner, name))
+        setattr(owner, name, value)
+
+    def bracket(self, operation: str, function: Callable[..., Any],
+                after: Callable[[], None] | None = None) -> Callable[..., Any]:
+        """`function` as an operation that calls in it belong to; `after` is called at its end."""
+        scope = _record.operation(operation)
+        on, this_thread = self.on, self.this_thread
+
+        @functools.wraps(function)
+        def bracketed(*args: Any, **kwargs: Any) -> Any:
+            inside = this_thread.inside
+            if not on.value or inside.value:
+                return function(*args, **kwargs)
+            inside.value = 1
+            try:
+                with scope:
+                    return function(*args, **kwargs)
+            finally:
+                inside.value = 0
+                if after is not None:
+                    after()
+
+        return bracketed

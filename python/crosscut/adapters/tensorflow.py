@@ -1,0 +1,421 @@
+"""Brings a TensorFlow program into the run without an edit of it.
+
+install_*() are called right after the module they are named after was imported in a recorded
+process. From then on these operations are recorded:
+
+    compile     the first call of a tf.function that updates or evaluates a model, and each tracing
+    train_step  a call of a tf.function that applies gradients, Keras's train function among them
+    evaluate    a call of Keras's test function; predict: of its predict function
+    data        tf.data's iterators, called from Python
+    backward    GradientTape.gradient outside tf.function; optimizer: apply_gradients outside it
+
+A step of the process ends where a train_step or an optimizer outside tf.function ends. TensorFlow's
+own profiler runs beside (profiles.py). docs/tensorflow.md says what counts as what. uninstall()
+puts everything back.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import glob
+import mmap
+import os
+import shutil
+import sys
+import tempfile
+import uuid
+import weakref
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+from crosscut import _record, _sources
+from crosscut.adapters import operations, profiles
+
+_WARNING = 1  # absl::LogSeverityAtLeast
+
+
+class _Operations(operations.Operations):
+    """The patches behind the automatic operations. All of them under the GIL."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._scopes: dict[str, Any] = {}
+        # Of tf.functions: the operation that a call of them is, "" until that is known.
+        self._kinds: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
+        self._called: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._outermost: Any = None  # the tf.function that is called now
+        self.eager: Callable[[], bool] = lambda: True
+
+    def scope(self, name: str) -> Any:
+        if name not in self._scopes:
+            self._scopes[name] = _record.operation(name)
+        return self._scopes[name]
+
+    def patch_functions(self, module: ModuleType) -> None:
+        cls = module.Function
+        self.replace(cls, "__call__", self._function_call(cls.__call__))
+        self.replace(cls, "_initialize", self._tracing(cls._initialize))
+
+    def patch_tracing(self, module: ModuleType) -> None:
+        self.replace(module, "_create_concrete_function",
+                     self._tracing(module._create_concrete_function))
+
+    def patch_iterators(self, module: ModuleType) -> None:
+        owner = module.OwnedIterator
+        self.replace(owner, "__next__", self.bracket("data", owner.__next__))
+
+    def patch_tape(self, module: ModuleType) -> None:
+        owner = module.GradientTape
+        self.replace(owner, "gradient", self.bracket("backward", owner.gradient))
+
+    def patch_optimizer(self, owner: type, name: str) -> None:
+        self.replace(owner, name, self._apply(getattr(owner, name)))
+
+    def patch_trainer(self, module: ModuleType) -> None:
+        owner = module.TensorFlowTrainer
+        for make, kind in (("train", "train_step"), ("test", "evaluate"), ("predict", "predict")):
+            self._name_function(owner, make, kind)
+
+    def _name_function(self, owner: type, which: str, kind: str) -> None:
+        make = getattr(owner, f"make_{which}_function")
+
+        @functools.wraps(make)
+        def named(trainer: Any, *args: Any, **kwargs: Any) -> Any:
+            result = make(trainer, *args, **kwargs)
+            name = f"{which}_function"
+            function = getattr(trainer, name)
+            if not hasattr(function, "_crosscut_kind"):
+                setattr(trainer, name, self._trainer_call(function, kind, weakref.ref(trainer)))
+            return result
+
+        self.replace(owner, f"make_{which}_function", named)
+
+    def _trainer_call(self, function: Callable[..., Any], kind: str,
+                      trainer: weakref.ref[Any]) -> Callable[..., Any]:
+        this_thread = self.this_thread
+
+        def trainer_call(*args: Any, **kwargs: Any) -> Any:
+            inside = this_thread.inside
+            if inside.value:
+                return function(*args, **kwargs)
+            inside.value = 1
+            try:
+                result = self._marked(function, trainer_call, kind, args, kwargs)
+            finally:
+                inside.value = 0
+            if kind == "train_step":
+                self.steps.passed(trainer())
+            return result
+
+        # A tf.function has no name of its own: functools.wraps takes what is there.
+        functools.update_wrapper(trainer_call, function)
+        trainer_call._crosscut_kind = kind  # type: ignore[attr-defined]
+        return trainer_call
+
+    def _function_call(self, call: Callable[..., Any]) -> Callable[..., Any]:
+        this_thread = self.this_thread
+
+        @functools.wraps(call)
+        def function_call(function: Any, *args: Any, **kwargs: Any) -> Any:
+            inside = this_thread.inside
+            if inside.value or not self.eager():  # a part of another, or of a graph
+                return call(function, *args, **kwargs)
+            kind = self._kinds.get(function)
+            if kind == "":  # neither updates nor evaluates
+                return call(function, *args, **kwargs)
+            inside.value = 1
+            self._outermost = function
+            try:
+                result = self._marked(functools.partial(call, function), function, kind, args,
+                                      kwargs)
+            finally:
+                inside.value = 0
+                self._outermost = None
+            if self._kinds.setdefault(function, "") == "train_step":
+                self.steps.passed(function)
+            return result
+
+        return function_call
+
+    def _marked(self, call: Callable[..., Any], key: Any, kind: str | None, args: tuple[Any, ...],
+                kwargs: dict[str, Any]) -> Any:
+        """A call as an operation: `kind`, or "compile" where it is the first of `key`."""
+        first = key not in self._called
+        if first:
+            self._called.add(key)
+        if not self.on.value:
+            return call(*args, **kwargs)
+        with self.scope("compile" if first or kind is None else kind):
+            return call(*args, **kwargs)
+
+    def _tracing(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """What is traced again, after the first call, is an operation inside that call's."""
+        scope, on = self.scope("compile"), self.on
+
+        @functools.wraps(function)
+        def tracing(*args: Any, **kwargs: Any) -> Any:
+            if not on.value:
+                return function(*args, **kwargs)
+            with scope:
+                return function(*args, **kwargs)
+
+        return tracing
+
+    def _apply(self, apply: Callable[..., Any]) -> Callable[..., Any]:
+        scope, this_thread = self.scope("optimizer"), self.this_thread
+
+        def in_scope(optimizer: Any, *args: Any, **kwargs: Any) -> Any:
+            inside = this_thread.inside
+            inside.value = 1
+            try:
+                if self.on.value:
+                    with scope:
+                        return apply(optimizer, *args, **kwargs)
+                return apply(optimizer, *args, **kwargs)
+            finally:
+                inside.value = 0
+
+        @functools.wraps(apply)
+        def stepping(optimizer: Any, *args: Any, **kwargs: Any) -> Any:
+            if not self.eager():  # is traced, maybe on another thread than the call's
+                if self._outermost is not None:
+                    self._kinds[self._outermost] = "train_step"
+                return apply(optimizer, *args, **kwargs)
+            if this_thread.inside.value:
+                return apply(optimizer, *args, **kwargs)
+            result = in_scope(optimizer, *args, **kwargs)
+            self.steps.passed(optimizer)
+            return result
+
+        return stepping
+
+
+class _QuietLog:
+    """TensorFlow tells of each profile in five lines on stderr: here only of what is a warning."""
+
+    def __init__(self) -> None:
+        self._set = self._get = None
+
+    def find(self) -> None:
+        folder = os.path.dirname(os.path.abspath(sys.modules["tensorflow"].__file__ or ""))
+        path = os.path.join(folder, "libtensorflow_framework.so.2")
+        with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as map_:
+            setter = self._symbol(map_, b"14SetMinLogLevelENS0_18LogSeverityAtLeastE")
+            getter = setter.replace(b"14SetMinLogLevelENS0_18LogSeverityAtLeastE",
+                                    b"11MinLogLevelEv")
+        library = ctypes.CDLL(path)
+        self._set, self._get = library[setter.decode()], library[getter.decode()]
+
+    @staticmethod
+    def _symbol(map_: mmap.mmap, tail: bytes) -> bytes:
+        """The whole name, whichever version of Abseil is in it."""
+        end = map_.find(b"15" + tail)
+        end = map_.find(tail) if end < 0 else end + 2
+        if end < 0:
+            raise OSError("no such symbol")
+        start = map_.rfind(b"\0", 0, end) + 1
+        return bytes(map_[start:end + len(tail)])
+
+    def __enter__(self) -> None:
+        if self._set is not None and self._get is not None:
+            self._before = self._get()
+            self._set(max(self._before, _WARNING))
+
+    def __exit__(self, *error: Any) -> None:
+        if self._set is not None:
+            self._set(self._before)
+
+
+class _Profiler:
+    """TensorFlow's ProfilerSession. It gives its XSpace only as a file: in a folder that it makes,
+    in memory where that can be, and that is gone again when end() returns."""
+
+    def __init__(self, module: ModuleType) -> None:
+        self._class = module.ProfilerSession
+        self._start, self._export = self._class.start, self._class.export_to_tb
+        self._session: Any = None
+        self._folder = ""
+        self._log = _QuietLog()
+        try:
+            self._log.find()
+        except (OSError, AttributeError, ValueError):
+            pass  # then it talks
+
+    def begin(self) -> None:
+        home = "/dev/shm" if os.access("/dev/shm", os.W_OK) else tempfile.gettempdir()
+        self._folder = os.path.join(home, f"crosscut-tensorflow-{uuid.uuid4().hex}")
+        session = self._class()
+        with self._log:
+            try:
+                # No options: this version warns of each and ignores it.
+                self._start(session, self._folder, {})
+            except Exception as error:
+                if type(error).__name__ != "AlreadyExistsError":
+                    raise
+                raise profiles.Busy(str(error)) from None
+        self._session = session
+
+    def end(self) -> bytes:
+        session, self._session = self._session, None
+        try:
+            os.mkdir(self._folder, 0o700)
+            with self._log:
+                self._export(session)
+                del session
+            files = glob.glob(os.path.join(glob.escape(self._folder), "plugins", "profile", "*",
+                                           "*.xplane.pb"))
+            if not files:
+                return b""
+            with open(files[0], "rb") as file:
+                return file.read()
+        finally:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+
+_operations: _Operations | None = None
+_profile: profiles.Profile | None = None
+_undo: list[Callable[[], None]] = []
+
+
+def _version() -> str:
+    return str(getattr(sys.modules.get("tensorflow"), "__version__", "") or "")
+
+
+def _patch(module: ModuleType, patch: Callable[[_Operations], None]) -> None:
+    """One group of patches; where it fails the others stay."""
+    global _operations
+    try:
+        if _operations is None:
+            _operations = _Operations()
+            _operations.add_source(_version())
+            _record.source_state("operations", _version(), "on", "")
+        patch(_operations)
+    except Exception as error:
+        _record.source_state("operations", _version(), "failed", f"{module.__name__}: {error}")
+
+
+def install_functions(module: ModuleType) -> None:
+    _patch(module, lambda ops: ops.patch_functions(module))
+
+
+def install_tracing(module: ModuleType) -> None:
+    _patch(module, lambda ops: ops.patch_tracing(module))
+
+
+def install_iterators(module: ModuleType) -> None:
+    _patch(module, lambda ops: ops.patch_iterators(module))
+
+
+def install_tape(module: ModuleType) -> None:
+    _patch(module, lambda ops: ops.patch_tape(module))
+
+
+def install_trainer(module: ModuleType) -> None:
+    _patch(module, lambda ops: ops.patch_trainer(module))
+
+
+def install_keras_optimizer(module: ModuleType) -> None:
+    _patch(module, lambda ops: ops.patch_optimizer(module.BaseOptimizer, "apply"))
+
+
+def install_optimizer(module: ModuleType) -> None:
+    """tf.compat.v1's."""
+    _patch(module, lambda ops: ops.patch_optimizer(module.Optimizer, "apply_gradients"))
+
+
+def install_context(module: ModuleType) -> None:
+    """TensorFlow's profiler begins when TensorFlow does: with its first context, not its import."""
+    _patch(module, lambda ops: setattr(ops, "eager", module.executing_eagerly))
+    if not _sources.wanted("tensorflow"):
+        return
+    cls = module.Context
+    ensure = cls.ensure_initialized
+
+    @functools.wraps(ensure)
+    def ensure_initialized(context: Any) -> None:
+        ensure(context)
+        if vars(cls).get("ensure_initialized") is ensure_initialized:
+            cls.ensure_initialized = ensure
+        try:
+            _open_profile()
+        except Exception as error:  # ours never stops the program
+            _sources.report_failure("tensorflow", error)
+
+    cls.ensure_initialized = ensure_initialized
+    _undo.append(lambda: setattr(cls, "ensure_initialized", ensure))
+
+
+def _open_profile() -> None:
+    global _profile
+    if _profile is not None:
+        return
+    if "TF_DISABLE_PROFILING" in os.environ:
+        _record.source_state("tensorflow", _version(), "off", "TF_DISABLE_PROFILING is set")
+        return
+    from tensorflow.python.profiler.internal import _pywrap_profiler as module
+
+    profiler = _Profiler(module)
+    _profile = profiles.Profile("tensorflow", _version(), profiler.begin, profiler.end)
+    _give_way(module, _profile)
+    _profile.open()
+
+
+def _give_way(module: ModuleType, profile: profiles.Profile) -> None:
+    """The program's own profiles go first: TensorFlow knows one at a time."""
+    cls = module.ProfilerSession
+    start, export, stop = cls.start, cls.export_to_tb, cls.stop
+    open_ones: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
+
+    def start_theirs(session: Any, *args: Any, **kwargs: Any) -> Any:
+        profile.theirs_begins()
+        over = weakref.finalize(session, profile.theirs_ended)
+        over.atexit = False
+        open_ones[session] = over
+        try:
+            return start(session, *args, **kwargs)
+        except BaseException:
+            over()
+            raise
+
+    def ending(function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def end_theirs(session: Any, *args: Any, **kwargs: Any) -> Any:
+            try:
+                return function(session, *args, **kwargs)
+            finally:
+                over = open_ones.pop(session, None)
+                if over is not None:
+                    over()
+        return end_theirs
+
+    def start_server(*args: Any, **kwargs: Any) -> Any:
+        profile.never_again("off: the program runs a profiler server")
+        return server(*args, **kwargs)
+
+    server = module.start_server
+    cls.start = functools.wraps(start)(start_theirs)
+    cls.export_to_tb, cls.stop = ending(export), ending(stop)
+    module.start_server = functools.wraps(server)(start_server)
+
+    def undo() -> None:
+        cls.start, cls.export_to_tb, cls.stop = start, export, stop
+        module.start_server = server
+
+    _undo.append(undo)
+
+
+def uninstall() -> None:
+    """Puts back everything that was changed."""
+    global _operations, _profile
+    if _profile is not None:
+        _profile.close()
+        _profile = None
+    for undo in reversed(_undo):
+        undo()
+    _undo.clear()
+    if _operations is not None:
+        _operations.undo()
+        _operations.steps.declared()  # functions that live on end no steps any more
+        _operations = None

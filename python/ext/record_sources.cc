@@ -1,0 +1,107 @@
+#include "python/ext/record_sources.h"
+
+#include <new>
+#include <string>
+
+#include "crosscut/crosscut.h"
+
+// A recorder of before this function still serves: the profile is refused then.
+#pragma weak crosscut_collected
+
+namespace crosscut::python {
+namespace {
+
+struct Source {
+  PyObject* set_level;
+  uint32_t span;  // "<name>: switch", layer overhead
+};
+
+bool Finalizing() {
+#if PY_VERSION_HEX >= 0x030d0000
+  return Py_IsFinalizing() != 0;
+#else
+  return _Py_IsFinalizing() != 0;
+#endif
+}
+
+void Call(const Source& source, crosscut_level level) {
+  PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyObject* result = PyObject_CallFunction(source.set_level, "i", static_cast<int>(level));
+  if (result == nullptr) PyErr_WriteUnraisable(source.set_level);
+  Py_XDECREF(result);
+  PyErr_Restore(type, value, traceback);
+}
+
+int SetLevel(void* self, crosscut_level level) {
+  if (!Py_IsInitialized() || Finalizing()) return CROSSCUT_OK;
+  const auto* source = static_cast<const Source*>(self);
+  const PyGILState_STATE state = PyGILState_Ensure();
+  crosscut_begin_inline(source->span);
+  Call(*source, level);
+  crosscut_end_named(source->span);
+  PyGILState_Release(state);
+  return CROSSCUT_OK;
+}
+
+}  // namespace
+
+PyObject* AddSource(PyObject*, PyObject* args) {
+  const char *name = nullptr, *version = nullptr;
+  PyObject* set_level = nullptr;
+  if (!PyArg_ParseTuple(args, "ssO:add_source", &name, &version, &set_level)) return nullptr;
+  if (!PyCallable_Check(set_level)) {
+    PyErr_SetString(PyExc_TypeError, "add_source(): set_level must be callable");
+    return nullptr;
+  }
+  auto* source = new (std::nothrow) Source;  // never freed: a call may be in flight
+  if (source == nullptr) return PyErr_NoMemory();
+  Py_INCREF(set_level);
+  source->set_level = set_level;
+  const std::string span = std::string(name) + ": switch";
+  source->span = crosscut_intern(span.data(), span.size(), CROSSCUT_SPAN, CROSSCUT_OVERHEAD, 0, 0);
+  crosscut_source it = {};
+  it.struct_size = sizeof it;
+  it.name = name;
+  it.version = version;
+  it.self = source;
+  it.set_level = SetLevel;
+  return PyLong_FromLong(crosscut_source_add(&it));
+}
+
+PyObject* RemoveSource(PyObject*, PyObject* handle) {
+  const long number = PyLong_AsLong(handle);
+  if (number == -1 && PyErr_Occurred()) return nullptr;
+  if (number > 0) crosscut_source_remove(static_cast<int>(number));
+  Py_RETURN_NONE;
+}
+
+PyObject* Aside(PyObject*, PyObject* callable) {
+  static const uint32_t span =
+      crosscut_intern("collecting", SIZE_MAX, CROSSCUT_SPAN, CROSSCUT_OVERHEAD, 0, 0);
+  crosscut_begin_inline(span);
+  PyObject* result = PyObject_CallNoArgs(callable);
+  crosscut_end_named(span);
+  crosscut_base(CROSSCUT_IDLE);
+  return result;
+}
+
+PyObject* Collected(PyObject*, PyObject* args) {
+  const char *source = nullptr, *format = nullptr;
+  Py_buffer bytes;
+  long long begin = 0, error = 0;
+  if (!PyArg_ParseTuple(args, "ssy*LL:collected", &source, &format, &bytes, &begin, &error)) {
+    return nullptr;
+  }
+  int code = CROSSCUT_EOFF;
+  if (crosscut_collected != nullptr) {
+    Py_BEGIN_ALLOW_THREADS;
+    code =
+        crosscut_collected(source, format, bytes.buf, static_cast<size_t>(bytes.len), begin, error);
+    Py_END_ALLOW_THREADS;
+  }
+  PyBuffer_Release(&bytes);
+  return PyLong_FromLong(code);
+}
+
+}  // namespace crosscut::python

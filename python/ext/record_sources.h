@@ -1,0 +1,26 @@
+// Sources that are written in Python, and the profiles that they hand over. All functions need the
+// GIL.
+#pragma once
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+namespace crosscut::python {
+
+// add_source(name, version, set_level) -> handle: `set_level` (a callable) is called with the level
+// (an int of enum crosscut_level) whenever the step plan, the session or a pause switches sources,
+// and at once where a session records. The time that it takes is recorded as layer `overhead`. What
+// it raises is printed as an unraisable exception. 0 where the source could not be added.
+PyObject* AddSource(PyObject*, PyObject* args);
+
+// remove_source(handle): not called any more after this. Before the interpreter ends, please.
+PyObject* RemoveSource(PyObject*, PyObject* handle);
+
+// aside(callable): calls it on a thread of Crosscut's own; its time is recorded as layer
+// `overhead`, and the thread counts as idle after it.
+PyObject* Aside(PyObject*, PyObject* callable);
+
+// collected(source, format, bytes, begin_realtime_ns, error_ns) -> a CROSSCUT_E* code.
+PyObject* Collected(PyObject*, PyObject* args);
+
+}  // namespace crosscut::python

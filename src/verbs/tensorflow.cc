@@ -1,0 +1,225 @@
+#include "src/verbs/tensorflow.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <set>
+#include <sstream>
+
+#include "src/base/file.h"
+#include "src/verbs/input.h"
+
+extern char** environ;
+
+namespace crosscut::verbs {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kLibrary = "libcrosscut_tensorflow.so";
+constexpr const char* kPackageFile = "libcrosscut_tensorflow.package";
+
+// The folders that TensorFlow looks in for plugins, in its order, each string once.
+constexpr const char* kAsk = R"(
+import importlib.metadata, importlib.util, os, site, sys, sysconfig
+spec = importlib.util.find_spec("tensorflow")
+if spec and spec.submodule_search_locations:
+    print("home", list(spec.submodule_search_locations)[0])
+for name in ("tensorflow", "tensorflow-cpu", "tensorflow-intel", "tf-nightly", "tf-nightly-cpu"):
+    try:
+        print("version", importlib.metadata.version(name))
+        break
+    except importlib.metadata.PackageNotFoundError:
+        pass
+folders = [site.getusersitepackages()]
+folders += [path for path in sys.path if "site-packages" in path] + site.getsitepackages()
+for scheme in sysconfig.get_scheme_names():
+    for key in ("purelib", "platlib"):
+        path = sysconfig.get_path(key, scheme)
+        if path:
+            folders.append(path)
+for folder in dict.fromkeys(folders):
+    print("site", folder)
+)";
+constexpr const char* kTry = "import ctypes, sys; ctypes.CDLL(sys.argv[1]).TF_InitProfiler";
+
+Status Failed(const std::string& what, int number) {
+  return Status::Io(what + ": " + std::strerror(number));
+}
+
+struct Ran {
+  int status;        // of wait()
+  std::string text;  // stdout and stderr
+};
+
+std::string ReadAll(int fd) {
+  std::string text;
+  char buffer[4096];
+  for (;;) {
+    const ssize_t n = read(fd, buffer, sizeof buffer);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return text;
+    text.append(buffer, static_cast<size_t>(n));
+  }
+}
+
+Result<Ran> Run(const std::vector<std::string>& command) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return Failed("pipe", errno);
+  std::vector<char*> arguments;
+  for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
+  pid_t child = 0;
+  const int error =
+      posix_spawnp(&child, arguments[0], &actions, nullptr, arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  close(ends[1]);
+  Ran ran = {0, error == 0 ? ReadAll(ends[0]) : ""};
+  close(ends[0]);
+  if (error != 0) return Failed(command[0], error);
+  while (waitpid(child, &ran.status, 0) < 0 && errno == EINTR) {
+  }
+  return ran;
+}
+
+std::string LastLine(std::string text) {
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  const size_t newline = text.rfind('\n');
+  return newline == std::string::npos ? text : text.substr(newline + 1);
+}
+
+bool SameBytes(const std::string& a, const std::string& b) {
+  const auto left = base::ReadSmallFile(a, size_t{1} << 26);
+  const auto right = base::ReadSmallFile(b, size_t{1} << 26);
+  return left.ok() && right.ok() && *left == *right;
+}
+
+// The package that a copy belongs to: .../crosscut.
+std::string PackageOf(const std::string& library) {
+  return fs::path(library).parent_path().parent_path().string();
+}
+
+// What the copies in `sites` are, and what of it is unusual.
+void LookFor(const std::vector<std::string>& sites, const std::string& library,
+             TensorFlowPlugin* plugin) {
+  std::set<std::string> real;
+  std::error_code error;
+  for (const std::string& site : sites) {
+    const std::string folder = site + "/tensorflow-plugins", copy = folder + "/" + kLibrary;
+    if (!fs::exists(fs::symlink_status(copy, error))) continue;
+    plugin->copies.push_back(copy);
+    if (!real.insert(fs::weakly_canonical(copy, error).string()).second) {
+      plugin->notes.push_back("TensorFlow finds " + copy +
+                              " by a second path and loads it twice; the second does nothing");
+    }
+    if (!fs::exists(copy, error)) {
+      plugin->notes.push_back(copy + " leads nowhere: import tensorflow fails until it is removed");
+    }
+  }
+  if (real.size() > 1) plugin->notes.push_back("there is more than one copy: remove, then install");
+  const std::string ours = plugin->folder + "/" + kLibrary;
+  const auto package = base::ReadSmallFile(plugin->folder + "/" + kPackageFile, 1 << 16);
+  plugin->installed = fs::exists(ours, error);
+  plugin->current = plugin->installed && SameBytes(ours, library) && package.ok() &&
+                    LastLine(*package) == PackageOf(library);
+  if (plugin->installed && !plugin->current) {
+    plugin->notes.push_back("the copy is another version's: install again");
+  }
+}
+
+Status CopyInto(const std::string& folder, const std::string& library) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) return Failed(folder, error.value());
+  const auto bytes = base::ReadSmallFile(library, size_t{1} << 26);
+  if (!bytes.ok()) return bytes.status();
+  const std::string copy = folder + "/" + kLibrary;
+  Status status = WriteWholeFile(folder + "/" + kPackageFile, PackageOf(library) + "\n");
+  return status.ok() ? WriteWholeFile(copy, *bytes) : status;
+}
+
+void TakeOut(const TensorFlowPlugin& plugin) {
+  std::error_code error;
+  for (const std::string& copy : plugin.copies) {
+    const fs::path folder = fs::path(copy).parent_path();
+    fs::remove(copy, error);
+    fs::remove(folder / kPackageFile, error);
+    fs::remove(folder, error);  // only where it is empty
+  }
+}
+
+}  // namespace
+
+Result<TensorFlowPlugin> FindTensorFlowPlugin(const std::string& python,
+                                              const std::string& library) {
+  const Result<Ran> asked = Run({python, "-c", kAsk});
+  if (!asked.ok()) return asked.status();
+  if (asked->status != 0) return Status::NotFound(python + ": " + LastLine(asked->text));
+  TensorFlowPlugin plugin;
+  plugin.python = python;
+  std::vector<std::string> sites;
+  std::string home, line;
+  for (std::istringstream lines(asked->text); std::getline(lines, line);) {
+    const std::string key = line.substr(0, line.find(' ')), rest = line.substr(key.size() + 1);
+    if (key == "home") home = rest;
+    if (key == "version") plugin.tensorflow = rest;
+    if (key == "site") sites.push_back(rest);
+  }
+  if (home.empty()) return Status::NotFound(python + " has no TensorFlow");
+  const fs::path site = fs::path(home).parent_path();
+  plugin.folder = (site / "tensorflow-plugins").string();
+  if (site.string().find("site-packages") == std::string::npos) {
+    plugin.notes.push_back(
+        "TensorFlow lies outside site-packages and looks for no plugins there: "
+        "set TF_PLUGGABLE_DEVICE_LIBRARY_PATH=" +
+        library);
+  }
+  if (std::find(sites.begin(), sites.end(), site.string()) == sites.end()) {
+    sites.push_back(site.string());
+  }
+  LookFor(sites, library, &plugin);
+  return plugin;
+}
+
+Result<TensorFlowPlugin> InstallTensorFlowPlugin(const std::string& python,
+                                                 const std::string& library) {
+  auto before = FindTensorFlowPlugin(python, library);
+  if (!before.ok()) return before.status();
+  if (Status status = CopyInto(before->folder, library); !status.ok()) return status;
+  const auto tried = Run({python, "-c", kTry, before->folder + "/" + kLibrary});
+  auto after = FindTensorFlowPlugin(python, library);
+  if (tried.ok() && tried->status == 0) return after;
+  if (after.ok()) TakeOut(*after);
+  if (!tried.ok()) return tried.status();
+  return Status::NotFound("the plugin cannot be loaded: " + LastLine(tried->text));
+}
+
+Result<TensorFlowPlugin> RemoveTensorFlowPlugin(const std::string& python,
+                                                const std::string& library) {
+  const auto found = FindTensorFlowPlugin(python, library);
+  if (!found.ok()) return found.status();
+  TakeOut(*found);
+  return FindTensorFlowPlugin(python, library);
+}
+
+std::string Describe(const TensorFlowPlugin& plugin) {
+  std::string text = "TensorFlow " + plugin.tensorflow + " of " + plugin.python + ": ";
+  text += plugin.current     ? "the plugin is installed"
+          : plugin.installed ? "another version's plugin is installed"
+                             : "the plugin is not installed";
+  text += "\n  in " + plugin.folder + "\n";
+  for (const std::string& note : plugin.notes) text += "  " + note + "\n";
+  return text;
+}
+
+}  // namespace crosscut::verbs

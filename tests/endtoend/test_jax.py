@@ -1,0 +1,154 @@
+"""Real JAX programs under `crosscut record`."""
+
+import pytest
+from frameworks import check_sums, counts, layers, python_with, record_program, source
+from runs import table
+
+HEAD = """
+import glob, os, sys
+import jax
+import jax.numpy as jnp
+@jax.jit
+def update(w, x):
+    loss, gradient = jax.value_and_grad(lambda w: jnp.mean((jnp.tanh(x @ w)) ** 2))(w)
+    return w - 0.1 * gradient, loss
+@jax.jit
+def init(key):
+    return jax.random.normal(key, (64, 64))
+w, x = init(jax.random.PRNGKey(0)), jnp.ones((8, 64))
+"""
+
+LOOP = HEAD + """
+for i in range(100):
+    w, loss = update(w, x)
+print("%.6f" % float(loss))
+sys.exit(5)
+"""
+
+ANNOTATED = HEAD + """
+for i in range(30):
+    with jax.profiler.StepTraceAnnotation("train", step_num=i):
+        w, loss = update(w, x)
+    jnp.sum(w).block_until_ready()
+print("%.6f" % float(loss))
+"""
+
+RECOMPILED = HEAD + """
+for i in range(20):
+    w, loss = update(w, x)
+    if i == 9:
+        x = jnp.ones((16, 64))
+print("%.6f" % float(loss))
+"""
+
+OWN_PROFILE = HEAD + """
+import shutil
+folder = sys.argv[1]
+shutil.rmtree(folder, ignore_errors=True)
+for name in ("one", "two"):
+    for i in range(30):
+        if i == 10: jax.profiler.start_trace(f"{folder}/{name}")
+        w, loss = update(w, x)
+        if i == 20:
+            loss.block_until_ready()
+            try:
+                jax.profiler.start_trace(f"{folder}/three")
+            except RuntimeError:
+                print("one at a time")
+            jax.profiler.stop_trace()
+found = glob.glob(folder + "/*/plugins/profile/*/*.xplane.pb")
+print(sorted(path[len(folder):].split("/")[1] for path in found))
+for path in found:
+    assert b"PjitFunction(update)" in open(path, "rb").read(), path
+"""
+
+DROPPED = """
+import gc, weakref
+import jax
+import jax.numpy as jnp
+references = []
+for i in range(20):
+    @jax.jit
+    def short_lived(x):
+        return x + i
+    short_lived(jnp.ones(3))
+    short_lived(jnp.ones(3))
+    references.append(weakref.ref(short_lived))
+del short_lived
+jax.clear_caches()
+gc.collect()
+print(sum(reference() is not None for reference in references))
+@jax.jit
+def called(x, *, n):
+    return x * n
+print(type(called).__name__, called.__name__, called.lower(jnp.ones(3), n=2).as_text()[:6])
+print(jax.vmap(called, in_axes=0)(jnp.ones(3), n=jnp.arange(3)).tolist())
+try:
+    called()
+except TypeError:
+    print("refused")
+class Model:
+    @jax.jit
+    def method(self):
+        return 1
+jax.tree_util.register_pytree_node(Model, lambda m: ((), None), lambda _, c: Model())
+print(int(Model().method()))
+"""
+
+
+@pytest.fixture(scope="module")
+def python():
+    return python_with("jax")
+
+
+def test_a_loop_steps_with_the_function_that_is_called_most_often(python, tmp_path):
+    run = tmp_path / "run"
+    assert record_program(run, python, LOOP, "--control-steps=0").returncode == 5
+    assert len(table(run, "steps")) == 99  # the first call compiles and belongs to no step
+    seen = counts(run)
+    assert seen["train_step"] == 99
+    assert seen["compile"] >= 2
+    check_sums(run)
+    known = layers(run)
+    assert "framework" in known["jax.jit(update)"]
+    assert "framework" in known["ThunkExecutor::Execute"]
+    assert not any(name.startswith("end: ") for name in known)
+    assert source(run, "jax")["state"] == "on"
+
+
+def test_annotations_are_the_steps_where_the_program_has_them(python, tmp_path):
+    run = tmp_path / "run"
+    record_program(run, python, ANNOTATED, "--control-steps=0")
+    steps = [row for row in table(run, "steps") if row["kind"] == "train"]
+    assert len(steps) == 30 == len(table(run, "steps"))
+    check_sums(run)
+
+
+def test_a_later_compilation_is_an_operation_too(python, tmp_path):
+    run, once = tmp_path / "run", tmp_path / "once"
+    record_program(run, python, RECOMPILED, "--control-steps=0")
+    record_program(once, python, RECOMPILED.replace("(16, 64)", "(8, 64)"), "--control-steps=0")
+    assert counts(run)["compile"] > counts(once)["compile"]
+    assert counts(run)["train_step"] == counts(once)["train_step"] == 19
+
+
+def test_control_steps_keep_counting_and_are_without_the_profile(python, tmp_path):
+    run = tmp_path / "run"
+    record_program(run, python, LOOP.replace("100", "400"), "--control-steps=20")
+    steps = table(run, "steps")
+    assert len(steps) == 399
+    assert sum(row["control"] for row in steps) > 20
+    check_sums(run)
+
+
+def test_the_programs_own_profiles_work_as_without_us(python, tmp_path):
+    run = tmp_path / "run"
+    result = record_program(run, python, OWN_PROFILE, "--control-steps=0",
+                            arguments=[tmp_path / "logs"])
+    assert result.stdout.endswith("['one', 'two']\n")
+    assert "while the program profiles itself" in source(run, "jax")["message"]
+
+
+def test_jitted_functions_behave_and_are_dropped_as_without_us(python, tmp_path):
+    run = tmp_path / "run"
+    record_program(run, python, DROPPED, "--control-steps=0")
