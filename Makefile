@@ -2,7 +2,7 @@
 # make test   set up and run the tests
 # make check  the slower checks: sanitizers, fuzz smoke, lint, layers, sizes
 # make bench  measure speed against peers
-.PHONY: setup demo test check bench validate format clean
+.PHONY: setup setup-tests demo test check bench validate format clean
 
 VENV := .venv/bin
 RUN := build/demo
@@ -10,6 +10,9 @@ export PYTHONPATH := $(CURDIR)/build/release/python
 
 setup:
 	@tools/setup.sh
+
+setup-tests:
+	@tools/setup.sh tests
 
 demo: setup
 	@rm -rf $(RUN)
@@ -19,13 +22,13 @@ demo: setup
 	@build/release/python/crosscut/bin/crosscut report $(RUN) --format=html -o $(RUN)/report.html
 	@echo "The same as a page, with a timeline: $(RUN)/report.html"
 
-test: setup
+test: setup-tests
 	@tools/run_tests.sh
 
-check: setup
+check: setup-tests
 	@tools/run_checks.sh
 
-bench: setup
+bench: setup-tests
 	@$(VENV)/python bench/run.py
 
 validate: setup

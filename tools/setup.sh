@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes a fresh machine ready: Debian packages from tools/apt.txt, the Python environment .venv,
-# and the release build with the PyTorch shim. Safe to run again; does only what is missing.
+# and the release build with the PyTorch shim; `setup.sh tests` also .venv-tensorflow. Safe to run again; does only what is missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -44,7 +44,7 @@ find_python() {
 make_venv() {  # folder, requirements
   local stamp=$1/requirements.stamp
   cmp -s "$2" "$stamp" 2>/dev/null && return
-  say "Python packages into $1 (PyTorch is 180 MB; TensorFlow, JAX and XProf take 2.2 GB on disk)"
+  say "Python packages into $1"
   [ -x "$1/bin/python" ] || "$(find_python)" -m venv "$1"
   "$1/bin/python" -m pip install --quiet --disable-pip-version-check -r "$2"
   cp "$2" "$stamp"
@@ -81,7 +81,9 @@ build_torch_shim() {
 
 install_packages
 make_venv .venv tools/requirements.txt
-make_venv .venv-tensorflow tools/requirements-tensorflow.txt
+if [ "${1:-}" = tests ]; then
+  make_venv .venv-tensorflow tools/requirements-tensorflow.txt
+fi
 mkdir -p build
 build
 build_torch_shim

@@ -227,18 +227,15 @@ typedef struct crosscut_host {
 
 /* The host in the chain at `params->ext`; null where another program than Crosscut loads us. */
 static inline const crosscut_host* crosscut_host_of(const TF_ProfilerRegistrationParams* params) {
-  const crosscut_extension* at;
-  if (params->struct_size < offsetof(TF_ProfilerRegistrationParams, ext) + sizeof params->ext) {
-    return NULL;
-  }
-  for (at = (const crosscut_extension*)params->ext; at != NULL; at = at->next) {
-    if (at->magic != CROSSCUT_EXTENSION_MAGIC) return NULL;
+  const crosscut_extension* at = (const crosscut_extension*)params->ext;
+  while (at && at->magic == CROSSCUT_EXTENSION_MAGIC) {
     if (at->kind == CROSSCUT_EXTENSION_HOST && at->version == 1 &&
         at->struct_size >= sizeof(crosscut_host)) {
       return (const crosscut_host*)at;
     }
+    at = at->next;
   }
-  return NULL;
+  return 0; /* NOLINT(modernize-use-nullptr): C */
 }
 
 #ifdef __cplusplus
