@@ -46,6 +46,15 @@ killed() {
     build/release/tests/endtoend/faults_test --gtest_brief=1 --gtest_filter='*KilledAtRandom*'
 }
 
+# 100 runs of each good plugin; then the overhead rules, which want a quiet machine.
+zoo() {
+  local checker=build/release/python/crosscut/bin/crosscut-check-plugin
+  local folder=build/release/tests/zoo/plugins
+  CROSSCUT_ZOO_RUNS=${CROSSCUT_ZOO_RUNS:-100} python3 tests/zoo/run.py "$checker" "$folder" \
+    xspace push big_and_slow tensorflow_names example v1_plugin || return 1
+  CROSSCUT_ZOO_LONG=1 python3 tests/zoo/run.py "$checker" "$folder" slow_hooks hooks_while_idle
+}
+
 cycled() {
   CROSSCUT_TEST_CYCLES=${CROSSCUT_TEST_CYCLES:-10000} \
     build/release/src/host/host_test --gtest_brief=1 --gtest_filter='*ManySessions*'
@@ -62,5 +71,6 @@ stage "thread sanitizer" sanitized tsan
 stage "fuzzers" fuzzed
 stage "kills, long form" killed
 stage "sessions of a plugin, long form" cycled
+stage "plugin zoo, long form" zoo
 
 closing checks

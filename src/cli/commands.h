@@ -26,6 +26,7 @@ void AddTable(CLI::App* app, Run* run);
 void AddExport(CLI::App* app, Run* run);
 void AddImport(CLI::App* app, Run* run);
 void AddInfo(CLI::App* app, Run* run);
+void AddCheckPlugin(CLI::App* app, Run* run);
 void AddDoctor(CLI::App* app, Run* run);
 void AddTensorFlow(CLI::App* app, Run* run);
 

@@ -68,6 +68,7 @@ int Main(int argc, char** argv) {
   AddExport(&app, &run);
   AddImport(&app, &run);
   AddInfo(&app, &run);
+  AddCheckPlugin(&app, &run);
   AddDoctor(&app, &run);
   AddTensorFlow(&app, &run);
   if (argc > 1 && *argv[1] != '-' && !HasVerb(app, argv[1])) {

@@ -1,0 +1,62 @@
+// A test in a process of its own: limits, deadlines, a minimal environment, an empty folder to be
+// in, and what became of it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "src/check/board.h"
+#include "src/check/tests.h"
+
+namespace crosscut::check {
+
+struct Outcome {
+  std::string id;  // of the test
+  std::vector<Finding> findings;
+  std::string skip, note;
+  bool fatal = false;
+  double seconds = 0;
+};
+
+// Not copyable; the object outlives the child.
+class Child {
+ public:
+  // Starts this program again with `arguments`, which make it run `test`.
+  Child(const Test& test, const std::vector<std::string>& arguments);
+  ~Child();
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+
+  // Looks after it: ends it where a deadline passed. True once it has ended.
+  bool Poll();
+  // Requires: Poll() was true.
+  Outcome Take();
+
+ private:
+  void Start(const std::vector<std::string>& arguments);
+  [[noreturn]] void Become(const std::vector<std::string>& arguments);
+  std::vector<std::string> Environment() const;
+  void KillGroup();
+  void JudgeEnding();
+  std::string Talk() const;  // the end of what it wrote to stderr
+  void Add(Severity severity, const std::string& rule, const std::string& text);
+
+  const Test& test_;
+  Board* board_ = nullptr;
+  int board_fd_ = -1, output_fd_ = -1, error_fd_ = -1;
+  std::string folder_;
+  pid_t pid_ = -1;
+  int64_t began_ns_ = 0;
+  double deadline_;  // of the whole test, seconds
+  int wait_status_ = 0;
+  Call hung_ = Call::kNone;
+  bool timed_out_ = false;
+  Outcome outcome_;
+};
+
+// In the child: takes over the board, sees to limits and crashes, runs the test, ends the process.
+[[noreturn]] void RunAsChild(const std::string& id);
+
+}  // namespace crosscut::check

@@ -1,0 +1,175 @@
+// crosscut-check-plugin: checks whether a library keeps the rules of the plugin ABI. `crosscut
+// check-plugin` starts it.
+#include <limits.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "src/check/child.h"
+#include "src/check/options.h"
+#include "src/check/output.h"
+#include "src/check/schedule.h"
+
+namespace crosscut::check {
+namespace {
+
+enum ExitCode { kGood = 0, kFinding = 1, kUsage = 2, kUnreadable = 3 };
+
+struct Raw {
+  std::vector<std::string> environment, no_device, only, skip;
+  std::string child;
+};
+
+bool Split(const std::vector<std::string>& words,
+           std::vector<std::pair<std::string, std::string>>* out) {
+  for (const std::string& word : words) {
+    const size_t at = word.find('=');
+    if (at == std::string::npos || at == 0) return false;
+    out->emplace_back(word.substr(0, at), word.substr(at + 1));
+  }
+  return true;
+}
+
+void AddOptions(CLI::App* app, Raw* raw) {
+  Options& o = options();
+  app->option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  app->add_option("FILE", o.plugin, "the plugin, a shared library")->required()->option_text(" ");
+  app->add_option("--level", o.level, "tests up to this one; 5, the default, is the bar")
+      ->check(CLI::Range(1, 10).description(""))
+      ->option_text("1..10");
+  app->add_option("--seed", o.seed, "of all random choices")->option_text("N");
+  app->add_flag("--json", o.json, "print JSON");
+  app->add_option("--work", o.work,
+                  "a library with int crosscut_work(uint64_t pieces), which makes the device work")
+      ->option_text("LIB.so");
+  app->add_option("--env", raw->environment, "a variable for the plugin; may be repeated")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->option_text("NAME=VALUE");
+  app->add_option("--no-device", raw->no_device,
+                  "a variable that hides the device, for C3; may be repeated")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->option_text("NAME=VALUE");
+  app->add_option("--only", raw->only, "these tests alone, beside C1 and C2: --only C5,C9")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->delimiter(',')
+      ->option_text("IDS");
+  app->add_option("--skip", raw->skip, "not these")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->delimiter(',')
+      ->option_text("IDS");
+  app->add_option("--cycles", o.cycles, "sessions in C5 and C9; default 10000")
+      ->check(CLI::Range(20, 100'000'000).description(""))
+      ->option_text("N");
+  app->add_option("--events", o.events, "pieces of work in C10; default 10000000")
+      ->option_text("N");
+  app->add_option("--deadline", o.deadline, "seconds until a call counts as hung; default 5")
+      ->check(CLI::Range(0.1, 3600.0).description(""))
+      ->option_text("S");
+  app->add_option("--budget", o.budget,
+                  "seconds in which a slow plugin's sessions are repeated, per test; default 20")
+      ->check(CLI::Range(0.1, 3600.0).description(""))
+      ->option_text("S");
+  app->add_option("--fuzz-seconds", o.fuzz_seconds, "of C18; default 600")->option_text("S");
+  app->add_option("--soak-seconds", o.soak_seconds, "of C19; default 7200")->option_text("S");
+  app->add_option("--jobs", o.jobs, "tests at once, where they do not measure; default 2")
+      ->check(CLI::Range(1, 256).description(""))
+      ->option_text("N");
+  app->add_option("--child", raw->child)->group("");
+}
+
+int Fail(int code, const std::string& text) {
+  fprintf(stderr, "crosscut: %s\n", text.c_str());
+  return code;
+}
+
+// Relative paths mean nothing in the folder that a test runs in.
+bool MakeAbsolute(std::string* path) {
+  if (path->empty()) return true;
+  char full[PATH_MAX];
+  if (realpath(path->c_str(), full) == nullptr || access(full, R_OK) != 0) return false;
+  *path = full;
+  return true;
+}
+
+int Finish(const Raw& raw) {
+  Options& o = options();
+  if (!Split(raw.environment, &o.environment) || !Split(raw.no_device, &o.no_device)) {
+    return Fail(kUsage, "a variable is NAME=VALUE");
+  }
+  for (const char* hidden : {"CUDA_VISIBLE_DEVICES=", "HIP_VISIBLE_DEVICES=",
+                             "ONEAPI_DEVICE_SELECTOR=!*:*", "CROSSCUT_PLUGIN_MOCK_DEVICES=0"}) {
+    Split({hidden}, &o.no_device);
+  }
+  o.only.insert(raw.only.begin(), raw.only.end());
+  o.skip.insert(raw.skip.begin(), raw.skip.end());
+  for (const auto* names : {&o.only, &o.skip}) {
+    for (const std::string& name : *names) {
+      if (FindTest(name) == nullptr)
+        return Fail(kUsage, "no test " + name + "; there are C1 to C19");
+    }
+  }
+  for (std::string* path : {&o.plugin, &o.work}) {
+    if (!MakeAbsolute(path)) return Fail(kUnreadable, *path + ": cannot be read");
+  }
+  return kGood;
+}
+
+// The command line again, for children, which must not depend on the current folder. `plugin` and
+// `work`: the two files as they were written.
+std::vector<std::string> Arguments(int argc, char** argv, const std::string& plugin,
+                                   const std::string& work) {
+  std::vector<std::string> out;
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word == plugin) {
+      out.push_back(options().plugin);
+    } else if (!work.empty() && (word == work || word == "--work=" + work)) {
+      out.push_back(word == work ? options().work : "--work=" + options().work);
+    } else {
+      out.push_back(word);
+    }
+  }
+  return out;
+}
+
+int Main(int argc, char** argv) {
+  CLI::App app{"Checks whether a plugin keeps the rules of the plugin ABI (docs/check-plugin.md)."};
+  app.name("crosscut check-plugin");
+  app.get_formatter()->column_width(34);
+  app.footer(
+      "Ends with 0 where no test failed, 1 where one did, 2 for a wrong command line, 3 for\n"
+      "a file that cannot be read.");
+  Raw raw;
+  AddOptions(&app, &raw);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);
+    return Fail(kUsage, std::string(error.what()) + "; see crosscut check-plugin --help");
+  }
+  const std::string plugin = options().plugin, work = options().work;
+  if (const int code = Finish(raw); code != kGood) return code;
+  if (!raw.child.empty()) RunAsChild(raw.child);
+  const std::vector<TestResult> results = RunTests(Arguments(argc, argv, plugin, work));
+  if (const std::string why = NothingTried(results); !why.empty()) return Fail(kUnreadable, why);
+  const std::string text = options().json ? AsJson(results) : AsText(results);
+  fwrite(text.data(), 1, text.size(), stdout);
+  return AnyFailed(results) ? kFinding : kGood;
+}
+
+}  // namespace
+}  // namespace crosscut::check
+
+int main(int argc, char** argv) {
+  try {
+    return crosscut::check::Main(argc, argv);
+  } catch (const std::exception& error) {
+    fprintf(stderr, "crosscut: %s\n", error.what());
+  }
+  return crosscut::check::kUnreadable;
+}

@@ -1,0 +1,153 @@
+#include "src/check/schedule.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <list>
+#include <sstream>
+
+#include "src/check/options.h"
+
+namespace crosscut::check {
+namespace {
+
+constexpr useconds_t kPollUs = 2000;
+
+class Schedule {
+ public:
+  explicit Schedule(const std::vector<std::string>& arguments) : arguments_(arguments) {}
+
+  std::vector<TestResult> Run() {
+    // Later tests only make sense where these found that there is something to test.
+    for (const char* gate : {"C1", "C2", "trial"}) {
+      const Test* test = FindTest(gate);
+      if (stopped_.empty() && test->level <= options().level) RunBeside({test});
+    }
+    if (stopped_.empty()) {
+      RunThose([](const Test& test) { return *test.needs == 0; });
+      RunThose([this](const Test& test) { return *test.needs != 0 && Lacks(test).empty(); });
+    }
+    return Results();
+  }
+
+ private:
+  static bool Wanted(const Test& test) {
+    const Options& o = options();
+    return test.level <= o.level && !o.skip.contains(test.id) &&
+           (o.only.empty() || o.only.contains(test.id));
+  }
+
+  void RunThose(const std::function<bool(const Test&)>& wanted) {
+    std::vector<const Test*> together, alone;
+    for (const Test& test : Tests()) {
+      if (test.run == RunLoad || test.run == RunAbi || !Wanted(test) || !wanted(test)) continue;
+      (test.alone ? alone : together).push_back(&test);
+    }
+    RunBeside(together);
+    for (const Test* test : alone) RunBeside({test});
+  }
+
+  // The rule of a test that this one builds on and that failed, or "".
+  std::string Lacks(const Test& test) const {
+    std::istringstream needs(test.needs);
+    for (std::string id; needs >> id;) {
+      for (const Finding& finding : FindingsOf(id)) {
+        if (finding.severity == Severity::kFail) return finding.rule;
+      }
+    }
+    return "";
+  }
+
+  void RunBeside(const std::vector<const Test*>& tests) {
+    std::list<Child> running;
+    size_t next = 0;
+    while (next < tests.size() || !running.empty()) {
+      while (next < tests.size() && running.size() < static_cast<size_t>(options().jobs)) {
+        running.emplace_back(*tests[next++], arguments_);
+      }
+      for (auto at = running.begin(); at != running.end();) {
+        if (at->Poll()) {
+          Take(at->Take());
+          at = running.erase(at);
+        } else {
+          ++at;
+        }
+      }
+      usleep(kPollUs);
+    }
+  }
+
+  void Take(Outcome outcome) {
+    if (outcome.fatal) {
+      const bool named = !outcome.findings.empty();
+      stopped_ = named ? outcome.findings.back().rule : outcome.id;
+    }
+    outcomes_.push_back(std::move(outcome));
+  }
+
+  // A finding belongs to the test that its rule is named after, and is told once.
+  std::vector<Finding> FindingsOf(const std::string& id) const {
+    std::vector<Finding> found;
+    for (const Outcome& outcome : outcomes_) {
+      for (const Finding& finding : outcome.findings) {
+        const std::string_view rule = finding.rule;
+        const bool known = std::any_of(found.begin(), found.end(),
+                                       [&](const Finding& f) { return rule == f.rule; });
+        if (rule.substr(0, rule.find('.')) == id && !known) found.push_back(finding);
+      }
+    }
+    return found;
+  }
+
+  TestResult ResultOf(const Test& test) const {
+    TestResult result = {&test, Verdict::kPass, FindingsOf(test.id), "", 0};
+    const auto ran = std::find_if(outcomes_.begin(), outcomes_.end(),
+                                  [&](const Outcome& o) { return o.id == test.id; });
+    if (ran != outcomes_.end()) {
+      result.seconds = ran->seconds;
+      result.why = ran->skip.empty() ? ran->note : ran->skip;
+    }
+    const bool failed = std::any_of(result.findings.begin(), result.findings.end(),
+                                    [](auto& f) { return f.severity == Severity::kFail; });
+    if (!result.findings.empty()) {
+      result.verdict = failed ? Verdict::kFail : Verdict::kWarn;
+    } else if (ran == outcomes_.end()) {
+      result.verdict = Verdict::kSkip;
+      result.why = "not tried: see " + (stopped_.empty() ? Lacks(test) : stopped_);
+    } else if (!ran->skip.empty()) {
+      result.verdict = Verdict::kSkip;
+    }
+    return result;
+  }
+
+  std::vector<TestResult> Results() const {
+    std::vector<TestResult> results;
+    for (const Test& test : Tests()) {
+      TestResult result = ResultOf(test);
+      if (Wanted(test) || !result.findings.empty()) results.push_back(std::move(result));
+    }
+    return results;
+  }
+
+  const std::vector<std::string>& arguments_;
+  std::vector<Outcome> outcomes_;
+  std::string stopped_;  // the rule whose breach makes the rest pointless
+};
+
+}  // namespace
+
+const char* NameOf(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kPass: return "PASS";
+    case Verdict::kWarn: return "WARN";
+    case Verdict::kFail: return "FAIL";
+    case Verdict::kSkip: return "SKIP";
+  }
+  return "?";
+}
+
+std::vector<TestResult> RunTests(const std::vector<std::string>& arguments) {
+  return Schedule(arguments).Run();
+}
+
+}  // namespace crosscut::check

@@ -1,0 +1,26 @@
+// Runs the tests, each in its own process, and sorts what they found to the tests it belongs to.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "src/check/child.h"
+
+namespace crosscut::check {
+
+enum class Verdict { kPass, kWarn, kFail, kSkip };
+const char* NameOf(Verdict verdict);
+
+struct TestResult {
+  const Test* test;
+  Verdict verdict = Verdict::kPass;
+  std::vector<Finding> findings;
+  std::string why;  // of a skip; a figure worth reading otherwise
+  double seconds = 0;
+};
+
+// Of the tests up to the level that options() names, in the order of the table. `arguments` make
+// this program a child that has the same options.
+std::vector<TestResult> RunTests(const std::vector<std::string>& arguments);
+
+}  // namespace crosscut::check
