@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Makes a fresh machine ready: Debian packages from tools/apt.txt, the Python environment .venv,
-# and the release build with the PyTorch shim; `setup.sh tests` also .venv-tensorflow. Safe to run again; does only what is missing.
+# and the release build with the PyTorch shim; `setup.sh tests` also .venv-tensorflow. Safe to run
+# again; does only what is missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -23,6 +23,8 @@ static struct {
   const crosscut_host* host; /* null under TensorFlow */
   int registered, started;
   uint32_t tracks[QUEUES], names[DEMO_WORKS], bytes_key;
+  /* One of start, stop, collect at a time, whoever calls. */
+  pthread_mutex_t calls;
   /* Kept for TensorFlow: under the lock, as the device tells on its own thread. */
   pthread_mutex_t mutex;
   demo_event* events;
@@ -30,7 +32,7 @@ static struct {
   int64_t to_realtime_ns;
   uint8_t* serialised; /* between the two calls of collect */
   size_t serialised_size;
-} demo = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+} demo = {.calls = PTHREAD_MUTEX_INITIALIZER, .mutex = PTHREAD_MUTEX_INITIALIZER};
 
 static int64_t setting(const char* key, const char* variable, int64_t otherwise) {
   const char* text = demo.host != NULL ? demo.host->option(demo.host->host, key) : getenv(variable);
@@ -75,8 +77,7 @@ static void fail(TF_Status* status, TF_Code code, const char* message) {
   if (set != NULL && status != NULL) set(status, code, message);
 }
 
-static void start(const TP_Profiler* profiler, TF_Status* status) {
-  (void)profiler;
+static void start_alone(TF_Status* status) {
   if (demo.started) {
     fail(status, TF_FAILED_PRECONDITION, "demo: it is started already");
     return;
@@ -97,8 +98,7 @@ static void start(const TP_Profiler* profiler, TF_Status* status) {
   demo.started = 1;
 }
 
-static void stop(const TP_Profiler* profiler, TF_Status* status) {
-  (void)profiler;
+static void stop_alone(TF_Status* status) {
   if (!demo.started) {
     fail(status, TF_FAILED_PRECONDITION, "demo: it is not started");
     return;
@@ -109,8 +109,7 @@ static void stop(const TP_Profiler* profiler, TF_Status* status) {
 
 /* Serialised once, at the question for the size, and kept until fetched: both calls see the same.
  */
-static void collect(const TP_Profiler* profiler, uint8_t* buffer, size_t* size, TF_Status* status) {
-  (void)profiler;
+static void collect_alone(uint8_t* buffer, size_t* size, TF_Status* status) {
   if (buffer == NULL) {
     *size = 0;
     if (demo.started || demo.count == 0) return;
@@ -129,6 +128,27 @@ static void collect(const TP_Profiler* profiler, uint8_t* buffer, size_t* size, 
   memcpy(buffer, demo.serialised, demo.serialised_size);
   *size = demo.serialised_size;
   drop_what_is_kept();
+}
+
+static void start(const TP_Profiler* profiler, TF_Status* status) {
+  (void)profiler;
+  pthread_mutex_lock(&demo.calls);
+  start_alone(status);
+  pthread_mutex_unlock(&demo.calls);
+}
+
+static void stop(const TP_Profiler* profiler, TF_Status* status) {
+  (void)profiler;
+  pthread_mutex_lock(&demo.calls);
+  stop_alone(status);
+  pthread_mutex_unlock(&demo.calls);
+}
+
+static void collect(const TP_Profiler* profiler, uint8_t* buffer, size_t* size, TF_Status* status) {
+  (void)profiler;
+  pthread_mutex_lock(&demo.calls);
+  collect_alone(buffer, size, status);
+  pthread_mutex_unlock(&demo.calls);
 }
 
 static void introduce(const crosscut_host* host) {
@@ -165,8 +185,15 @@ static void collect_nothing(const TP_Profiler* profiler, uint8_t* buffer, size_t
 
 __attribute__((visibility("default"))) void TF_InitProfiler(TF_ProfilerRegistrationParams* params,
                                                             TF_Status* status) {
-  const int first = !__atomic_exchange_n(&demo.registered, 1, __ATOMIC_ACQ_REL);
-  (void)status;
+  int first;
+  /* A host of an older ABI, whose structs end before what is written here. */
+  if (params->struct_size < TF_PROFILER_REGISTRATION_PARAMS_STRUCT_SIZE ||
+      params->profiler->struct_size < TP_PROFILER_STRUCT_SIZE ||
+      params->profiler_fns->struct_size < TP_PROFILER_FNS_STRUCT_SIZE) {
+    fail(status, TF_FAILED_PRECONDITION, "demo: the host's structs are too small");
+    return;
+  }
+  first = !__atomic_exchange_n(&demo.registered, 1, __ATOMIC_ACQ_REL);
   params->profiler->device_type = "DEMO";
   params->profiler_fns->start = first ? &start : &ignore;
   params->profiler_fns->stop = first ? &stop : &ignore;

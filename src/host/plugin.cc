@@ -59,8 +59,12 @@ Plugin::Plugin(const char* file, int index, const Surroundings* around)
 
 bool Plugin::Begin() {
   outstanding_.store(1);  // the load
+  // The program's signals are the program's. What a fault of the plugin's own raises stays with it.
   sigset_t all, before;
   sigfillset(&all);
+  for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS}) {
+    sigdelset(&all, fault);
+  }
   pthread_sigmask(SIG_SETMASK, &all, &before);
   const int error = pthread_create(&thread_, nullptr, &Plugin::Main, this);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
