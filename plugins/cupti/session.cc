@@ -168,9 +168,11 @@ void Session::PrepareOnce() {
 // Everything that can be refused comes before anything that the program could feel.
 void Session::Attach() {
   without_[0] = '\0';
-  CUptiResult result = api_.GetVersion(&version_);
+  uint32_t version = 0;
+  CUptiResult result = api_.GetVersion(&version);
+  version_ = version;
   if (result != CUPTI_SUCCESS) return TellError("cuptiGetVersion", result);
-  if (version_ < kOldestVersion) {
+  if (version < kOldestVersion) {
     return Tell("missing", "this libcupti is older than CUDA 11.6, the oldest that is supported");
   }
   if (!Subscribe()) return;
@@ -183,7 +185,7 @@ void Session::Attach() {
     drops_ = lost_told_ = refusals_ = 0;
     drops_since_ns_ = host_->now_ns(host_->host);
     result = clock_.Start(host_, &api_, options_.own_timestamps);
-    if (result == CUPTI_SUCCESS) records_.Renew(&api_, version_, clock_.id());
+    if (result == CUPTI_SUCCESS) records_.Renew(&api_, version, clock_.id());
   }
   buffer_owner.store(this);
   const char* function = "cuptiGetTimestamp";
@@ -363,14 +365,15 @@ void Session::CountDrops() {
 }
 
 void Session::Tell(const char* state, const char* message) const {
-  char version[48] = "";
-  if (version_ >= 130000) {
-    std::snprintf(version, sizeof version, "%u.%u (API %u)", version_ / 10000, version_ / 100 % 100,
-                  version_);
-  } else if (version_ != 0) {
-    std::snprintf(version, sizeof version, "API %u", version_);
+  const uint32_t version = version_;
+  char text[48] = "";
+  if (version >= 130000) {
+    std::snprintf(text, sizeof text, "%u.%u (API %u)", version / 10000, version / 100 % 100,
+                  version);
+  } else if (version != 0) {
+    std::snprintf(text, sizeof text, "API %u", version);
   }
-  host_->tell(host_->host, version, state, message);
+  host_->tell(host_->host, text, state, message);
 }
 
 void Session::TellError(const char* function, CUptiResult code) const {

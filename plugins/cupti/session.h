@@ -92,7 +92,7 @@ class Session {
   bool has_api_ = false, started_ = false, prepared_ = false;
   std::atomic<bool> attached_{false};
   std::atomic<uint32_t> level_{3};
-  uint32_t version_ = 0;
+  std::atomic<uint32_t> version_{0};  // also read while a slow attachment is given up
   CUpti_SubscriberHandle subscriber_ = nullptr;
   uint64_t enabled_kinds_ = 0;  // bits by kind
   char without_[256];           // what CUPTI refused
