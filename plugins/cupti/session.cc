@@ -102,7 +102,7 @@ void Session::Stop() {
     calls_.Record(false);
     return Tell("failed", "CUPTI did not answer before the session ended");
   }
-  if (!is_attached()) return;
+  if (!is_attached()) return TellAgain();
   calls_.Record(false);
   const CUptiResult result = api_.ActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
   if (result != CUPTI_SUCCESS) NoteWithout("the last flush", result);
@@ -364,7 +364,7 @@ void Session::CountDrops() {
   drops_since_ns_ = now;
 }
 
-void Session::Tell(const char* state, const char* message) const {
+void Session::Tell(const char* state, const char* message) {
   const uint32_t version = version_;
   char text[48] = "";
   if (version >= 130000) {
@@ -374,9 +374,17 @@ void Session::Tell(const char* state, const char* message) const {
     std::snprintf(text, sizeof text, "API %u", version);
   }
   host_->tell(host_->host, text, state, message);
+  pthread_mutex_lock(&attach_mutex_);
+  told_state_ = state;
+  if (message != told_) std::snprintf(told_, sizeof told_, "%s", message);
+  pthread_mutex_unlock(&attach_mutex_);
 }
 
-void Session::TellError(const char* function, CUptiResult code) const {
+void Session::TellAgain() {
+  if (told_state_ != nullptr) Tell(told_state_, told_);
+}
+
+void Session::TellError(const char* function, CUptiResult code) {
   char text[400];
   Describe(function, code, text, sizeof text);
   Tell(MeaningOf(code).state, text);
