@@ -74,7 +74,11 @@ void* Session::AttachMain(void* self) {
   auto* session = static_cast<Session*>(self);
   if (session->has_api_ || session->FindLibrary(Search::kEverywhere)) session->Attach();
   pthread_mutex_lock(&session->attach_mutex_);
-  if (session->abandoned_) session->Detach();
+  if (session->abandoned_) {
+    pthread_mutex_unlock(&session->attach_mutex_);
+    session->Detach();
+    pthread_mutex_lock(&session->attach_mutex_);
+  }
   session->attaching_ = false;
   pthread_cond_broadcast(&session->attach_done_);
   pthread_mutex_unlock(&session->attach_mutex_);
