@@ -74,7 +74,11 @@ void* Session::AttachMain(void* self) {
   auto* session = static_cast<Session*>(self);
   if (session->has_api_ || session->FindLibrary(Search::kEverywhere)) session->Attach();
   pthread_mutex_lock(&session->attach_mutex_);
-  if (session->abandoned_) session->Detach();
+  if (session->abandoned_) {
+    pthread_mutex_unlock(&session->attach_mutex_);
+    session->Detach();
+    pthread_mutex_lock(&session->attach_mutex_);
+  }
   session->attaching_ = false;
   pthread_cond_broadcast(&session->attach_done_);
   pthread_mutex_unlock(&session->attach_mutex_);
@@ -102,7 +106,7 @@ void Session::Stop() {
     calls_.Record(false);
     return Tell("failed", "CUPTI did not answer before the session ended");
   }
-  if (!is_attached()) return;
+  if (!is_attached()) return TellAgain();
   calls_.Record(false);
   const CUptiResult result = api_.ActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
   if (result != CUPTI_SUCCESS) NoteWithout("the last flush", result);
@@ -168,9 +172,11 @@ void Session::PrepareOnce() {
 // Everything that can be refused comes before anything that the program could feel.
 void Session::Attach() {
   without_[0] = '\0';
-  CUptiResult result = api_.GetVersion(&version_);
+  uint32_t version = 0;
+  CUptiResult result = api_.GetVersion(&version);
+  version_ = version;
   if (result != CUPTI_SUCCESS) return TellError("cuptiGetVersion", result);
-  if (version_ < kOldestVersion) {
+  if (version < kOldestVersion) {
     return Tell("missing", "this libcupti is older than CUDA 11.6, the oldest that is supported");
   }
   if (!Subscribe()) return;
@@ -183,7 +189,7 @@ void Session::Attach() {
     drops_ = lost_told_ = refusals_ = 0;
     drops_since_ns_ = host_->now_ns(host_->host);
     result = clock_.Start(host_, &api_, options_.own_timestamps);
-    if (result == CUPTI_SUCCESS) records_.Renew(&api_, version_, clock_.id());
+    if (result == CUPTI_SUCCESS) records_.Renew(&api_, version, clock_.id());
   }
   buffer_owner.store(this);
   const char* function = "cuptiGetTimestamp";
@@ -362,18 +368,27 @@ void Session::CountDrops() {
   drops_since_ns_ = now;
 }
 
-void Session::Tell(const char* state, const char* message) const {
-  char version[48] = "";
-  if (version_ >= 130000) {
-    std::snprintf(version, sizeof version, "%u.%u (API %u)", version_ / 10000, version_ / 100 % 100,
-                  version_);
-  } else if (version_ != 0) {
-    std::snprintf(version, sizeof version, "API %u", version_);
+void Session::Tell(const char* state, const char* message) {
+  const uint32_t version = version_;
+  char text[48] = "";
+  if (version >= 130000) {
+    std::snprintf(text, sizeof text, "%u.%u (API %u)", version / 10000, version / 100 % 100,
+                  version);
+  } else if (version != 0) {
+    std::snprintf(text, sizeof text, "API %u", version);
   }
-  host_->tell(host_->host, version, state, message);
+  host_->tell(host_->host, text, state, message);
+  pthread_mutex_lock(&attach_mutex_);
+  told_state_ = state;
+  if (message != told_) std::snprintf(told_, sizeof told_, "%s", message);
+  pthread_mutex_unlock(&attach_mutex_);
 }
 
-void Session::TellError(const char* function, CUptiResult code) const {
+void Session::TellAgain() {
+  if (told_state_ != nullptr) Tell(told_state_, told_);
+}
+
+void Session::TellError(const char* function, CUptiResult code) {
   char text[400];
   Describe(function, code, text, sizeof text);
   Tell(MeaningOf(code).state, text);

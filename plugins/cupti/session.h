@@ -72,9 +72,11 @@ class Session {
   void Drain(bool wait);
   void CountDrops();
   void Pause(uint32_t level);
-  void Tell(const char* state, const char* message) const;
+  void Tell(const char* state, const char* message);
+  // The last line once more, as others may have told something of the plugin since.
+  void TellAgain();
   // Tells that `function` gave `code`; for codes that end the session.
-  void TellError(const char* function, CUptiResult code) const;
+  void TellError(const char* function, CUptiResult code);
   void TellConflict(CUptiResult code);
   void TellOutcome();
   void NoteWithout(const char* what, CUptiResult code);
@@ -85,14 +87,16 @@ class Session {
   Options options_;
   char complaint_[160];
   Api api_;
-  pthread_mutex_t attach_mutex_ = PTHREAD_MUTEX_INITIALIZER;  // of the next three
+  pthread_mutex_t attach_mutex_ = PTHREAD_MUTEX_INITIALIZER;  // of the next five
   pthread_cond_t attach_done_ = PTHREAD_COND_INITIALIZER;
   bool attaching_ = false, abandoned_ = false;
+  const char* told_state_ = nullptr;
+  char told_[512] = {};
   // From here to without_: the attaching thread's while there is one, else the caller's.
   bool has_api_ = false, started_ = false, prepared_ = false;
   std::atomic<bool> attached_{false};
   std::atomic<uint32_t> level_{3};
-  uint32_t version_ = 0;
+  std::atomic<uint32_t> version_{0};  // also read while a slow attachment is given up
   CUpti_SubscriberHandle subscriber_ = nullptr;
   uint64_t enabled_kinds_ = 0;  // bits by kind
   char without_[256];           // what CUPTI refused

@@ -484,6 +484,8 @@ TEST_F(CuptiSession, LeavesNothingBehindWhateverFails) {
                                     "ActivityGetNumDroppedRecords",
                                     "ActivityRegisterTimestampCallback",
                                     "ActivityGetStructSize"};
+  host.options["buffer_kib"] = "16";
+  host.options["flows"] = "1024";
   const std::string fatal = "GetVersion GetTimestamp Subscribe ActivityRegisterCallbacks";
   for (const char* function : kFunctions) {
     for (int code = 1; code <= 48; ++code) {

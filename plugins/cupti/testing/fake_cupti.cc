@@ -33,6 +33,7 @@ CUptiResult FakeCupti::Asked(const char* function) {
 Api FakeCupti::table() const {
   Api api;
   FillCallbacks(&api);
+  FillSwitches(&api);
   FillActivities(&api);
   return api;
 }
@@ -65,6 +66,9 @@ void FakeCupti::FillCallbacks(Api* api) const {
     std::strncpy(params->oldSubscriberName, current_->owner.c_str(), params->oldSubscriberSize);
     return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
   };
+}
+
+void FakeCupti::FillSwitches(Api* api) const {
   api->Unsubscribe = [](CUpti_SubscriberHandle subscriber) {
     ASKED("Unsubscribe");
     if (subscriber != reinterpret_cast<CUpti_SubscriberHandle>(&handle)) {

@@ -95,6 +95,7 @@ class FakeCupti {
   static CUptiResult Asked(const char* function);
   static CUptiResult NextRecord(uint8_t*, size_t, CUpti_Activity**);
   void FillCallbacks(Api* api) const;
+  void FillSwitches(Api* api) const;
   void FillActivities(Api* api) const;
   void CallBack(CUpti_CallbackDomain, CUpti_CallbackId, const char*, CUpti_ApiCallbackSite,
                 uint32_t id);
