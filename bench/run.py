@@ -209,10 +209,15 @@ def suite_frameworks(rounds):
 
 
 def suite_plugins(rounds):
+    lines = []
+    for name in ("bench_opencl_enqueue", "bench_cupti_calls"):
+        if (BUILD / "bench" / name).exists():
+            lines += output_lines([BUILD / "bench" / name])
     env = dict(os.environ, PYTHONPATH=f"{PACKAGE}:{ROOT / 'bench'}")
-    return output_lines([sys.executable, ROOT / "bench" / "plugins.py", str(rounds),
-                         PACKAGE / "crosscut" / "plugins" / "demo" / "libdemo.so",
-                         BUILD / "src" / "host" / "libscripted_plugin.so"], env)
+    return lines + output_lines(
+        [sys.executable, ROOT / "bench" / "plugins.py", str(rounds),
+         PACKAGE / "crosscut" / "plugins" / "demo" / "libdemo.so",
+         BUILD / "src" / "host" / "libscripted_plugin.so"], env)
 
 
 SUITES = {"native": suite_native, "stop": suite_stop, "report": suite_report,

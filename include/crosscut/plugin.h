@@ -195,7 +195,7 @@ typedef struct crosscut_host {
   void (*begin)(void* host, uint32_t name);
   void (*end)(void* host);
   /* An arrow from the innermost open span of the calling thread to work on a device: pass what
-   * this returns (never 0 while recording) to flow_in when that work is pushed. */
+   * this returns (never 0 while recording) to flow_in when that work is pushed, once or more. */
   uint64_t (*flow_out)(void* host);
 
   /* On a track, in any order, any time after they happened. Times: ns of the track's clock. */
@@ -207,8 +207,8 @@ typedef struct crosscut_host {
   void (*arg)(void* host, uint32_t key, int64_t value);
   void (*arg_word)(void* host, uint32_t key, uint32_t value);
   void (*flow_in)(void* host, uint64_t flow);
-  /* `count` events of the track (0: of any, times of CLOCK_MONOTONIC) between two moments are
-   * missing: the plugin's own buffer was full. */
+  /* `count` events of the track between two moments of its clock (0: of any, of CLOCK_MONOTONIC)
+   * are missing: the plugin's own buffer was full. */
   void (*lost)(void* host, uint32_t track, uint64_t count, int64_t begin_ns, int64_t end_ns);
 
   /* CLOCK_MONOTONIC, ns. */

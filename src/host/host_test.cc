@@ -300,6 +300,7 @@ long ResidentKiB() {
 TEST_F(HostTest, ManySessionsOfTheDemoGrowNothing) {
   const char* asked = getenv("CROSSCUT_TEST_CYCLES");
   const int cycles = asked == nullptr ? 1500 : atoi(asked);
+  around_.limits = {};  // the demo's stop waits for its device
   const std::string file = folder_ + "/libdemo.so";
   std::filesystem::copy_file(DEMO_PLUGIN, file);
   auto* plugin = new Plugin((file + ",period_us=20,busy_us=4").c_str(), 0, &around_);

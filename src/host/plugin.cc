@@ -236,12 +236,14 @@ void Plugin::CheckHygiene(const Hygiene& before) {
   char found[256];
   if (!before.Differs(found, sizeof found) || told_hygiene_) return;
   told_hygiene_ = true;
-  Tell("on", "while it was called, this of the process changed: %s", found);
+  char row[sizeof name_ + 16], message[320];  // its own line is the plugin's to write
+  snprintf(row, sizeof row, "%s (process)", name_);
+  snprintf(message, sizeof message, "while it was called, this changed: %s", found);
+  around_->hooks.tell(row, "", "conflict", message);
 }
 
 // Nothing of the plugin's is called before; a second start while calibrating would be its fault.
 void Plugin::Load() {
-  const Hygiene before;
   char error[384] = {};
   Refusal refusal;
   bool loaded = false, registered = false;
@@ -255,7 +257,6 @@ void Plugin::Load() {
             : RegisterPjrt(library_.pjrt, around_->gate.device_tracer, &registration_, &refusal);
   });
   if (!returned) return;
-  CheckHygiene(before);
   if (!loaded) return Quarantine("failed", error);
   if (!registered) {
     snprintf(error, sizeof error, "%s: %s", CodeName(refusal.code), refusal.message);

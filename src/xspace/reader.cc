@@ -22,12 +22,24 @@ constexpr pbf_wire_type kBytes = pbf_wire_type::length_delimited;
 constexpr pbf_wire_type kFixed64 = pbf_wire_type::fixed64;
 uint64_t What(const pbf_reader& reader) { return Is(reader.tag(), reader.wire_type()); }
 
+// protozero keeps but 32 bits of a key or a length: what says more must not pass for less.
+void RefuseWide(const pbf_reader& reader, uint64_t limit) {
+  const protozero::data_view rest = reader.data();
+  const char* at = rest.data();
+  if (protozero::decode_varint(&at, rest.data() + rest.size()) > limit) {
+    throw protozero::end_of_buffer_exception{};
+  }
+}
+
 // Runs `read` on every field of a message; what protozero throws becomes a Status with the place.
 template <class Read>
 Status Fields(std::string_view bytes, Read read) {
   pbf_reader reader(bytes.data(), bytes.size());
   try {
-    while (reader.next()) {
+    while (reader) {
+      RefuseWide(reader, UINT32_MAX);
+      if (!reader.next()) break;
+      if (reader.wire_type() == kBytes) RefuseWide(reader, reader.length());
       if (Status status = read(&reader); !status.ok()) return status;
     }
   } catch (const protozero::exception& e) {

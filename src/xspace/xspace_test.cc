@@ -130,6 +130,19 @@ TEST(XSpace, ALengthBeyondTheEndIsRefusedWithItsPlace) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("byte "));
 }
 
+TEST(XSpace, NumbersThatFitOnlyIn32BitsAreRefused) {
+  // Plane of length 2^63, of length 2^32 + 2 (before two bytes), and field 1 + 2^32.
+  const std::string wide[] = {std::string("\x0a\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01", 11),
+                              std::string("\x0a\x82\x80\x80\x80\x10\x08\x01", 8),
+                              std::string("\x8a\x80\x80\x80\x80\x01\x00", 7)};
+  for (const std::string& bytes : wide) {
+    std::string text;
+    const Status status = Walk(bytes, &text);
+    EXPECT_EQ(status.code(), Status::Code::kCorrupt);
+    EXPECT_THAT(status.message(), testing::HasSubstr("byte "));
+  }
+}
+
 TEST(XSpace, GroupsAreRefusedHoweverDeep) {
   std::string text;
   EXPECT_FALSE(Walk(std::string(100'000, '\x0b'), &text).ok());
