@@ -216,9 +216,13 @@ bool Drain::ProgramEnded() {
   if (stat("/proc/self/task", &tasks) != 0) return false;
   if (readlink("/proc/self/exe", name, sizeof name) >= 0 || errno != ENOENT) return false;
   constexpr nlink_t kDirectories = 2, kMainAndThis = 2;
-  if (tasks.st_nlink == kDirectories + kMainAndThis) return true;
+  if (tasks.st_nlink <= kDirectories + kMainAndThis + OtherThreads()) return true;
   others_outlived_main_ = true;
   return false;
+}
+
+int Drain::OtherThreads() const {
+  return options_.other_threads == nullptr ? 0 : options_.other_threads();
 }
 
 // The kernel takes the process's status from its last thread, which would not be this one.
@@ -227,7 +231,8 @@ void Drain::EndProgram() {
   const int fd = others_outlived_main_ ? -1 : open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
   if (fd >= 0 && read(fd, line, sizeof line - 1) < 0) line[0] = '\0';
   const char* last = strrchr(line, ' ');  // the main thread's wait status
-  syscall(SYS_exit, last == nullptr ? 0 : atoi(last) >> 8);
+  const int status = last == nullptr ? 0 : atoi(last) >> 8;
+  syscall(OtherThreads() == 0 ? SYS_exit : SYS_exit_group, status);
 }
 
 void Drain::Run() {

@@ -25,6 +25,9 @@ struct DrainOptions {
   // words and number). May be null.
   void (*on_start)() = nullptr;
   void (*on_failure)(const char* error, int number) = nullptr;
+  // How many threads the library has beside the drain's: they do not keep a program that has ended.
+  // May be null.
+  int (*other_threads)() = nullptr;
 };
 
 class Drain {
@@ -59,6 +62,7 @@ class Drain {
   void OwnDescriptors();
   bool Sleep();  // false where the program has no thread any more
   bool ProgramEnded();
+  int OtherThreads() const;
   void EndProgram();
   void Pass(uint32_t requests);
   void PrepareAhead();

@@ -66,10 +66,12 @@ bool Plugin::Begin() {
     sigdelset(&all, fault);
   }
   pthread_sigmask(SIG_SETMASK, &all, &before);
+  has_thread_.store(true);
   const int error = pthread_create(&thread_, nullptr, &Plugin::Main, this);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (error == 0) return pthread_detach(thread_) == 0;
   outstanding_.store(0);
+  has_thread_.store(false);
   Quarantine("failed", "no thread could be had for it");
   return false;
 }
@@ -131,6 +133,7 @@ void Plugin::CallInFlight(char* out, size_t bytes) const {
 
 void Plugin::AfterFork() {
   quarantined_.store(true);
+  has_thread_.store(false);
   outstanding_.store(0);
   call_.store(kNone);
   around_->hooks.tell(name_, nullptr, "off",
@@ -161,6 +164,7 @@ void* Plugin::Main(void* self) {
   pthread_setname_np(pthread_self(), name);
   record::Recorder::Get().MarkOurs();
   plugin->Run();
+  plugin->has_thread_.store(false);
   return nullptr;
 }
 

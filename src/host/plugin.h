@@ -39,6 +39,7 @@ class Plugin {
   PushTable& pushes() { return pushes_; }
   const char* name() const { return name_; }
   const char* file() const { return file_; }  // without options
+  bool has_thread() const { return has_thread_.load(); }
   // "demo: stop" while that is being called, else "".
   void CallInFlight(char* out, size_t bytes) const;
   // In a forked child: the thread is not there, and the device's library does not survive.
@@ -91,7 +92,7 @@ class Plugin {
 
   std::atomic<uint8_t> call_{kNone};
   std::atomic<int64_t> call_ends_ns_{0};  // CLOCK_MONOTONIC: by when the call must be back
-  std::atomic<bool> quarantined_{false};
+  std::atomic<bool> quarantined_{false}, has_thread_{false};
 };
 
 }  // namespace crosscut::host

@@ -82,6 +82,12 @@ void Registry::Republish() {
   for (int i = 0; i < count_; ++i) plugins_[i]->pushes().Republish();
 }
 
+int Registry::threads() const {
+  int threads = 0;
+  for (int i = 0; i < count_; ++i) threads += plugins_[i]->has_thread() ? 1 : 0;
+  return threads;
+}
+
 bool Registry::Busy() {
   bool busy = false;
   for (int i = 0; i < count_; ++i) busy |= plugins_[i]->Busy();

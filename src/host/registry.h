@@ -35,6 +35,8 @@ class Registry {
   bool Await(int ms);
   void AfterFork();
   int count() const { return count_.load(); }
+  // Of plugins, that are alive.
+  int threads() const;
 
  private:
   static void CallChanged();

@@ -16,6 +16,7 @@
 #include "src/collect/clock.h"
 #include "src/collect/memory.h"
 #include "src/format/ring.h"
+#include "src/host/registry.h"
 #include "src/runtime/settings.h"
 
 namespace crosscut::record {
@@ -94,6 +95,7 @@ int Session::Open(const Settings& settings) {
                              : 0;
     options.on_start = &Session::OnDrainStart;
     options.on_failure = &Session::OnDrainFailure;
+    options.other_threads = [] { return host::Registry::Get().threads(); };
     if (!Recorder::Get().BeginSession(ring, settings.memory_bytes)) {
       error = Fail(CROSSCUT_ENOMEM, "no memory for a session");
     } else {

@@ -235,8 +235,16 @@ void Session::MarkStop(uint64_t tick, format::StopReason reason) {
 void* Session::AwaitLastThread(void* self) {
   constexpr unsigned kOurs = 3;  // the main thread's remains, the drain, this one
   struct stat tasks;
-  while (stat("/proc/self/task", &tasks) == 0 && tasks.st_nlink > 2 + kOurs) usleep(2000);
-  static_cast<Session*>(self)->drain_.Leave();
+  host::Registry& plugins = host::Registry::Get();
+  while (stat("/proc/self/task", &tasks) == 0 &&
+         tasks.st_nlink > 2 + kOurs + static_cast<nlink_t>(plugins.threads())) {
+    usleep(2000);
+  }
+  auto* session = static_cast<Session*>(self);
+  if (plugins.threads() != 0) session->FinishPlugins();
+  session->drain_.Leave();
+  // What the last thread's end would do, had plugins no threads.
+  if (plugins.threads() != 0) exit(0);
   return nullptr;
 }
 

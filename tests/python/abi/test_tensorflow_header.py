@@ -67,12 +67,13 @@ CODES = ["OK", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", 
 
 def include_folder() -> pathlib.Path:
     found = importlib.util.find_spec("tensorflow")
-    if found is None or not found.submodule_search_locations:
-        pytest.skip("no TensorFlow is installed")
-    folder = pathlib.Path(found.submodule_search_locations[0]) / "include"
-    if not (folder / HEADER).is_file():
-        pytest.skip("this TensorFlow has no pluggable_profiler.h")
-    return folder
+    folders = [pathlib.Path(folder) for folder in
+               (found.submodule_search_locations or [] if found is not None else [])]
+    folders += (ROOT / ".venv-tensorflow").glob("lib/python3.*/site-packages/tensorflow")
+    for folder in folders:
+        if (folder / "include" / HEADER).is_file():
+            return folder / "include"
+    pytest.skip("no TensorFlow with pluggable_profiler.h is installed")
 
 
 def compile_with(source: pathlib.Path, folder: pathlib.Path) -> subprocess.CompletedProcess:

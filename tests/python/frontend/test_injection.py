@@ -119,7 +119,7 @@ def test_the_path_and_the_environment_are_those_without_us(recorder):
     changed = {name for name in set(plain[3]) | set(recorded[3])
                if plain[3].get(name) != recorded[3].get(name)}
     assert {name for name in changed if not name.startswith("CROSSCUT_")} == {
-        "PYTHONPATH", "LD_PRELOAD"}
+        "PYTHONPATH", "LD_PRELOAD", "OPENCL_LAYERS"}
     assert recorded[3]["PYTHONPATH"] == str(PACKAGE / "inject")
 
 
