@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <regex>
 
 #include "src/check/barrier.h"
 #include "src/check/exports.h"
@@ -135,7 +134,8 @@ void CheckType(const Registration& r) {
                 "live as long as the process; use a string literal");
     return;
   }
-  if (std::regex_match(before, std::regex("[A-Z][A-Z_]*"))) return;
+  const bool capitals = before.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ_") == before.npos;
+  if (!before.empty() && before[0] != '_' && capitals) return;
   Fail("C2.device_type", "device_type is '" + before.substr(0, 60) +
                              "': TensorFlow ends the process unless it is a capital letter and "
                              "then capitals and underscores");

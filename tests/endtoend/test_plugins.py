@@ -85,14 +85,18 @@ def test_a_bad_plugin_is_named_and_the_program_ends_as_without_it(tmp_path, mode
     sums_to_wall(run)
 
 
-def test_a_crash_inside_a_plugin_is_told_with_its_name_and_loses_no_event(tmp_path):
+@pytest.mark.parametrize("mode, call, died_of", [
+    ("write past the end", "collect", signal.SIGSEGV), ("crash in stop", "stop", signal.SIGSEGV),
+    ("abort in stop", "stop", signal.SIGABRT)])
+def test_a_crash_inside_a_plugin_is_told_with_its_name_and_loses_no_event(tmp_path, mode, call,
+                                                                          died_of):
     run = tmp_path / "run"
     result = record_script(run, PROGRAM, "--control-steps=0", "--plugin",
-                           f"{SCRIPTED},mode=write past the end")
-    assert result.returncode == -signal.SIGSEGV
+                           f"{SCRIPTED},mode={mode}")
+    assert result.returncode == -died_of
     process, = table(run, "processes")
     assert process["complete"] == 0
-    assert "scripted_plugin: collect" in crosscut("report", run)
+    assert f"scripted_plugin: {call}" in crosscut("report", run)
     assert [row["count"] for row in table(run, "operations") if row["operation"] == "work"] == [20]
 
 

@@ -30,7 +30,6 @@ _ERROR_NS = 1_000        # they read CLOCK_REALTIME, as we do: a reading's own t
 _DEFAULT_MIB = 512
 _REST = 9                # times as long as a collecting took we stay off after a switch
 _OPERATORS = 2           # enum crosscut_level
-_NO_RECORDER = 6         # CROSSCUT_EOFF
 
 
 class Busy(Exception):
@@ -194,14 +193,7 @@ class Profile:
     def _hand_over(self, data: bytes) -> bool:
         begin_ns = xspace.start_time(data)
         self._tell_lines()
-        code = _record.collected(self.name, "xspace", data, begin_ns, _ERROR_NS)
-        if code == _NO_RECORDER and _record.run_dir():
-            path = os.path.join(_record.run_dir(),
-                                f"{self.name}-{os.getpid()}-{self._parts}.xplane.pb")
-            with open(path, "wb") as file:
-                file.write(data)
-            return True
-        return code == 0
+        return bool(_record.collected(self.name, "xspace", data, begin_ns, _ERROR_NS) == 0)
 
     def _tell_lines(self) -> None:
         """Which lines are those of Python's threads: what runs there is known from the boundary."""

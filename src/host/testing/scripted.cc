@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -26,6 +27,8 @@ void Act(const char* call) {
   if (mode == std::string("throw a number in ") + call) throw 7;
   if (mode == std::string("handler in ") + call) signal(SIGUSR2, SIG_IGN);
   if (mode == std::string("end the thread in ") + call) pthread_exit(nullptr);
+  if (mode == std::string("crash in ") + call) *static_cast<volatile int*>(nullptr) = 1;
+  if (mode == std::string("abort in ") + call) abort();
 }
 
 void Set(TF_Status* status, TF_Code code, const char* message);
