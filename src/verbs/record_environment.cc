@@ -211,6 +211,12 @@ PackageLayout FindPackage(const std::string& executable) {
   if (Exists(opencl)) layout.opencl = opencl;
   const std::string cupti = layout.root + "/lib/libcrosscut_cupti.so";
   if (Exists(cupti)) layout.cupti = cupti;
+  std::error_code error;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(layout.root + "/lib/plugins", error)) {
+    if (entry.path().extension() == ".so") layout.installed.push_back(entry.path().string());
+  }
+  std::sort(layout.installed.begin(), layout.installed.end());
   return layout;
 }
 
@@ -222,6 +228,9 @@ PreparedEnvironment PrepareEnvironment(const std::vector<std::string>& current,
   SetOptions(options, variables);
   SetOpenCl(options, package.opencl, variables);
   SetCupti(options, package.cupti, variables);
+  for (const std::string& plugin : package.installed) {
+    variables.Set("CROSSCUT_PLUGINS", With(variables.Get("CROSSCUT_PLUGINS"), plugin, false));
+  }
   if (package.inject.empty()) {
     out.problems.push_back(
         "the injected files are missing beside this program: Python programs "

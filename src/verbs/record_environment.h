@@ -11,11 +11,12 @@ namespace crosscut::verbs {
 
 // The files of the package this program belongs to; "" for what is not there.
 struct PackageLayout {
-  std::string root;     // .../crosscut
-  std::string inject;   // folder for PYTHONPATH
-  std::string preload;  // library for LD_PRELOAD
-  std::string opencl;   // library that is an OpenCL layer and a plugin
-  std::string cupti;    // plugin for NVIDIA's devices
+  std::string root;                    // .../crosscut
+  std::string inject;                  // folder for PYTHONPATH
+  std::string preload;                 // library for LD_PRELOAD
+  std::string opencl;                  // library that is an OpenCL layer and a plugin
+  std::string cupti;                   // plugin for NVIDIA's devices
+  std::vector<std::string> installed;  // what lies in lib/plugins: everybody's
 };
 // `executable`: the path of the running CLI, .../crosscut/bin/crosscut.
 PackageLayout FindPackage(const std::string& executable);

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -231,7 +232,7 @@ TEST(PrepareEnvironment, ChangesOursAndNothingElse) {
 
 TEST(PrepareEnvironment, PreloadsNothingWhereTheLoaderWouldSplitThePath) {
   RecordOptions options;
-  const PackageLayout package{"/a b", "/a b/inject", "/a b/lib/pre.so", "", ""};
+  const PackageLayout package{"/a b", "/a b/inject", "/a b/lib/pre.so", "", "", {}};
   for (const std::string& variable : PrepareEnvironment({}, options, package, "").variables) {
     EXPECT_THAT(variable, Not(HasSubstr("LD_PRELOAD")));
   }
@@ -270,6 +271,21 @@ TEST(PrepareEnvironment, LeavesOpenClAloneWhereItIsNotWantedOrNotThere) {
   EXPECT_FALSE(layered("none"));
   package.opencl = "/a:b/cl.so";
   EXPECT_FALSE(layered(""));
+}
+
+TEST(FindPackage, FindsThePluginsInstalledBesideIt) {
+  TempFolder folder;
+  const std::filesystem::path root = folder.path();
+  std::filesystem::create_directories(root / "lib" / "plugins");
+  for (const char* name : {"libb.so", "liba.so", "notes.txt"}) {
+    std::ofstream(root / "lib" / "plugins" / name) << "x";
+  }
+  const PackageLayout package = FindPackage((root / "bin" / "crosscut").string());
+  const std::string a = root / "lib" / "plugins" / "liba.so";
+  const std::string b = root / "lib" / "plugins" / "libb.so";
+  EXPECT_THAT(package.installed, testing::ElementsAre(a, b));
+  EXPECT_THAT(PrepareEnvironment({}, RecordOptions(), package, "").variables,
+              Contains("CROSSCUT_PLUGINS=" + a + ":" + b));
 }
 
 TEST(ObstacleOf, NamesWhatKeepsUsOut) {
