@@ -83,7 +83,7 @@ class HostTest : public testing::Test {
   Plugin* Load(const std::string& mode) {
     const std::string file = folder_ + "/libscripted" + std::to_string(files_++) + ".so";
     std::filesystem::copy_file(SCRIPTED_PLUGIN, file);
-    auto* plugin = new Plugin((file + ",mode=" + mode).c_str(), 0, &around_);
+    auto* plugin = Kept(new Plugin((file + ",mode=" + mode).c_str(), 0, &around_));
     EXPECT_TRUE(plugin->Begin());
     Settle(plugin);
     return plugin;
@@ -100,7 +100,15 @@ class HostTest : public testing::Test {
     Settle(plugin);
   }
 
-  Surroundings around_;
+  // Plugins and their threads stay, and so does what they look at.
+  template <class T>
+  static T* Kept(T* object) {
+    static auto* kept = new std::vector<const void*>;
+    kept->push_back(object);
+    return object;
+  }
+
+  Surroundings& around_ = *Kept(new Surroundings);
   std::string folder_;
   int files_ = 0;
 };
@@ -176,11 +184,10 @@ TEST_F(HostTest, AFileThatIsNoPluginIsNamed) {
   FILE* text = fopen(file.c_str(), "w");
   fputs("not a library", text);
   fclose(text);
-  Plugin plugin(file.c_str(), 0, &around_);
-  EXPECT_TRUE(plugin.Begin());
-  Settle(&plugin);
+  Plugin* plugin = Kept(new Plugin(file.c_str(), 0, &around_));
+  EXPECT_TRUE(plugin->Begin());
+  Settle(plugin);
   EXPECT_THAT(Last(told), StartsWith("text failed: "));
-  usleep(50'000);  // its thread uses it until it ends
 }
 
 class Hangs : public HostTest, public testing::WithParamInterface<const char*> {};
@@ -188,7 +195,7 @@ class Hangs : public HostTest, public testing::WithParamInterface<const char*> {
 TEST_P(Hangs, CostTheCallerNothingAndEndInQuarantine) {
   const std::string file = folder_ + "/libhangs.so";
   std::filesystem::copy_file(SCRIPTED_PLUGIN, file);
-  auto* plugin = new Plugin((file + ",mode=hang in " + GetParam()).c_str(), 0, &around_);
+  auto* plugin = Kept(new Plugin((file + ",mode=hang in " + GetParam()).c_str(), 0, &around_));
   const auto begin = Clock::now();
   ASSERT_TRUE(plugin->Begin());
   plugin->Start();
@@ -260,6 +267,7 @@ TEST_F(HostTest, AByteBehindTheBufferFaultsInsteadOfCorrupting) {
 
 TEST_F(HostTest, WhatAPluginChangesOfTheProcessIsTold) {
   Round(Load("handler in start"));
+  const std::lock_guard lock(heard_mutex);
   EXPECT_THAT(told, testing::Contains(HasSubstr("handler of signal 12")));
   signal(SIGUSR2, SIG_DFL);
 }
@@ -303,7 +311,7 @@ TEST_F(HostTest, ManySessionsOfTheDemoGrowNothing) {
   around_.limits = {};  // the demo's stop waits for its device
   const std::string file = folder_ + "/libdemo.so";
   std::filesystem::copy_file(DEMO_PLUGIN, file);
-  auto* plugin = new Plugin((file + ",period_us=20,busy_us=4").c_str(), 0, &around_);
+  auto* plugin = Kept(new Plugin((file + ",period_us=20,busy_us=4").c_str(), 0, &around_));
   ASSERT_TRUE(plugin->Begin());
   Settle(plugin);
   long after_warm_up = 0;
