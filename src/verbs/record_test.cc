@@ -216,8 +216,10 @@ TEST(Record, TalksInAtMostTenLines) {
 TEST(PrepareEnvironment, ChangesOursAndNothingElse) {
   RecordOptions options;
   options.run_dir = "/runs/a";
-  const PackageLayout package{"/p/crosscut", "/p/crosscut/inject", "/p/crosscut/lib/pre.so", "",
-                              ""};
+  PackageLayout package;
+  package.root = "/p/crosscut";
+  package.inject = "/p/crosscut/inject";
+  package.preload = "/p/crosscut/lib/pre.so";
   const std::vector<std::string> before = {"A=1", "PYTHONPATH=/mine:/p/crosscut/inject",
                                            "EMPTY=", "CROSSCUT_PARENT=p1-2",
                                            "LD_PRELOAD=/lib/jemalloc.so"};
@@ -232,7 +234,10 @@ TEST(PrepareEnvironment, ChangesOursAndNothingElse) {
 
 TEST(PrepareEnvironment, PreloadsNothingWhereTheLoaderWouldSplitThePath) {
   RecordOptions options;
-  const PackageLayout package{"/a b", "/a b/inject", "/a b/lib/pre.so", "", "", {}};
+  PackageLayout package;
+  package.root = "/a b";
+  package.inject = "/a b/inject";
+  package.preload = "/a b/lib/pre.so";
   for (const std::string& variable : PrepareEnvironment({}, options, package, "").variables) {
     EXPECT_THAT(variable, Not(HasSubstr("LD_PRELOAD")));
   }
