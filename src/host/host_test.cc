@@ -222,6 +222,9 @@ TEST_F(HostTest, WhatIsThrownEndsAtTheBarrierAndThePluginIsDoneFor) {
 }
 
 TEST_F(HostTest, APluginThatEndsOurThreadIsFoundOutByItsDeadline) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "what the thread had in hand is never freed";
+#endif
   Plugin* plugin = Load("end the thread in start");
   plugin->Start();
   Settle(plugin);
@@ -319,7 +322,11 @@ TEST_F(HostTest, ManySessionsOfTheDemoGrowNothing) {
     Round(plugin);
     if (i == 500) after_warm_up = ResidentKiB();
   }
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they keep what is freed
   EXPECT_LT(ResidentKiB() - after_warm_up, 512);
+#else
+  (void)after_warm_up;
+#endif
   EXPECT_EQ(told, std::vector<std::string>{"demo on: "});
 }
 

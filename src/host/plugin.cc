@@ -236,6 +236,15 @@ bool Plugin::Invoke(Call call, int64_t deadline, Body body) {
   return !quarantined_.load();
 }
 
+template <class Body>
+bool Plugin::Ask(Call call, int64_t deadline, Body body, Answer* answer) {
+  const Status status(registration_.status_library);
+  if (!Invoke(call, deadline, [&] { body(status.get()); })) return false;
+  answer->code = status.code();
+  snprintf(answer->message, sizeof answer->message, "%s", status.message());
+  return true;
+}
+
 void Plugin::CheckHygiene(const Hygiene& before) {
   char found[256];
   if (!before.Differs(found, sizeof found) || told_hygiene_) return;
@@ -251,17 +260,18 @@ void Plugin::Load() {
   char error[384] = {};
   Refusal refusal;
   bool loaded = false, registered = false;
-  const bool returned = Invoke(kLoadCall, around_->limits.load, [&] {
-    loaded = LoadLibrary(file_, &library_, error, sizeof error);
-    if (!loaded) return;
-    around_->hooks.loaded();
+  const auto load = [&] { loaded = LoadLibrary(file_, &library_, error, sizeof error); };
+  if (!Invoke(kLoadCall, around_->limits.load, load)) return;
+  if (!loaded) return Quarantine("failed", error);
+  around_->hooks.loaded();
+  const Status status(library_.handle);  // outlives what may be thrown
+  const auto enter = [&] {
     registered =
         library_.init != nullptr
-            ? Register(library_, pushes_.extension(), &registration_, &refusal)
+            ? Register(library_, pushes_.extension(), status, &registration_, &refusal)
             : RegisterPjrt(library_.pjrt, around_->gate.device_tracer, &registration_, &refusal);
-  });
-  if (!returned) return;
-  if (!loaded) return Quarantine("failed", error);
+  };
+  if (!Invoke(kLoadCall, around_->limits.load, enter)) return;
   if (!registered) {
     snprintf(error, sizeof error, "%s: %s", CodeName(refusal.code), refusal.message);
     return Quarantine("failed", error);
@@ -285,21 +295,17 @@ void Plugin::Load() {
 void Plugin::DoStart() {
   if (state_ != kReady && state_ != kFailed) return;
   const Hygiene before;
-  TF_Code code = TF_OK;
-  char message[256] = {};
+  Answer answer;
   began_realtime_ns_ = Ns(CLOCK_REALTIME);
   pushes_.Accept(true);
-  const bool returned = Invoke(kStartCall, around_->limits.start, [&] {
-    const Status status(registration_.status_library);
-    registration_.fns.start(&registration_.profiler, status.get());
-    code = status.code();
-    snprintf(message, sizeof message, "%s", status.message());
-  });
-  if (!returned) return;
-  state_ = code == TF_OK ? kStarted : kFailed;
-  if (code != TF_OK) {
+  const auto start = [this](TF_Status* status) {
+    registration_.fns.start(&registration_.profiler, status);
+  };
+  if (!Ask(kStartCall, around_->limits.start, start, &answer)) return;
+  state_ = answer.code == TF_OK ? kStarted : kFailed;
+  if (answer.code != TF_OK) {
     pushes_.Accept(false);
-    return Tell("failed", "start: %s: %s", CodeName(code), message);
+    return Tell("failed", "start: %s: %s", CodeName(answer.code), answer.message);
   }
   if (!told_on_) {
     if (!pushes_.told()) around_->hooks.tell(name_, nullptr, "on", nullptr);
@@ -320,19 +326,15 @@ void Plugin::DoStop(bool keep) {
   DoFlush();
   if (quarantined_.load()) return;
   const Hygiene before;
-  TF_Code code = TF_OK;
-  char message[256] = {};
-  const bool returned = Invoke(kStopCall, around_->limits.stop, [&] {
-    const Status status(registration_.status_library);
-    registration_.fns.stop(&registration_.profiler, status.get());
-    code = status.code();
-    snprintf(message, sizeof message, "%s", status.message());
-  });
-  if (!returned) return;
+  Answer answer;
+  const auto stop = [this](TF_Status* status) {
+    registration_.fns.stop(&registration_.profiler, status);
+  };
+  if (!Ask(kStopCall, around_->limits.stop, stop, &answer)) return;
   state_ = kReady;
   CheckHygiene(before);
-  if (code != TF_OK) {
-    Tell("failed", "stop: %s: %s", CodeName(code), message);
+  if (answer.code != TF_OK) {
+    Tell("failed", "stop: %s: %s", CodeName(answer.code), answer.message);
   } else if (keep) {
     Collect();
   }
@@ -363,20 +365,17 @@ void Plugin::Collect() {
 
 bool Plugin::CallCollect(uint8_t* buffer, size_t* size) {
   const Hygiene before;
-  TF_Code code = TF_OK;
-  char message[256] = {};
+  Answer answer;
   const auto bytes = static_cast<int64_t>(buffer == nullptr ? 0 : *size);
   const int64_t deadline = around_->limits.collect + bytes * around_->limits.collect_per_byte;
-  const bool returned = Invoke(kCollectCall, deadline, [&] {
-    const Status status(registration_.status_library);
-    registration_.fns.collect_data_xspace(&registration_.profiler, buffer, size, status.get());
-    code = status.code();
-    snprintf(message, sizeof message, "%s", status.message());
-  });
-  if (!returned) return false;
+  const auto collect = [&](TF_Status* status) {
+    registration_.fns.collect_data_xspace(&registration_.profiler, buffer, size, status);
+  };
+  if (!Ask(kCollectCall, deadline, collect, &answer)) return false;
   CheckHygiene(before);
-  if (code != TF_OK) Tell("failed", "collect: %s: %s", CodeName(code), message);
-  return code == TF_OK;
+  if (answer.code != TF_OK)
+    Tell("failed", "collect: %s: %s", CodeName(answer.code), answer.message);
+  return answer.code == TF_OK;
 }
 
 }  // namespace crosscut::host

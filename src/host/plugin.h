@@ -67,6 +67,14 @@ class Plugin {
   // A call of a function in `body`, guarded, timed and watched. False: the plugin is done for.
   template <class Body>
   bool Invoke(Call call, int64_t deadline, Body body);
+  // What a call said by its status.
+  struct Answer {
+    TF_Code code = TF_OK;
+    char message[256] = {};
+  };
+  // Invoke() of a body that takes a TF_Status.
+  template <class Body>
+  bool Ask(Call call, int64_t deadline, Body body, Answer* answer);
   void Quarantine(const char* state, const char* why);
   void Tell(const char* state, const char* format, ...) __attribute__((format(printf, 3, 4)));
   bool Overdue() const;

@@ -4,8 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "src/host/status.h"
-
 namespace crosscut::host {
 namespace {
 
@@ -67,8 +65,8 @@ bool IsDeviceType(const char* text) {
   return strlen(text) < sizeof Registration::device_type;
 }
 
-bool Register(const Library& library, const crosscut_extension* extension, Registration* out,
-              Refusal* refusal) {
+bool Register(const Library& library, const crosscut_extension* extension, const Status& status,
+              Registration* out, Refusal* refusal) {
   out->profiler.struct_size = TP_PROFILER_STRUCT_SIZE;
   out->fns.struct_size = TP_PROFILER_FNS_STRUCT_SIZE;
   TF_ProfilerRegistrationParams params = {};
@@ -80,7 +78,6 @@ bool Register(const Library& library, const crosscut_extension* extension, Regis
   params.profiler = &out->profiler;
   params.profiler_fns = &out->fns;
 
-  const Status status(library.handle);
   library.init(&params, status.get());
   if (status.code() != TF_OK) {
     refusal->code = status.code();

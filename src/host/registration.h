@@ -5,6 +5,7 @@
 
 #include "crosscut/plugin.h"
 #include "src/host/library.h"
+#include "src/host/status.h"
 
 namespace crosscut::host {
 
@@ -25,9 +26,9 @@ struct Refusal {
 // Calls TF_InitProfiler with zeroed structs and `extension` in params->ext, then makes TensorFlow's
 // eleven checks in its order and ours behind them (struct sizes that end before a member in use, a
 // major version that we do not know). False: `refusal` says which, with TensorFlow's code. May let
-// exceptions of the plugin pass: call it inside GuardedCall().
-bool Register(const Library& library, const crosscut_extension* extension, Registration* out,
-              Refusal* refusal);
+// exceptions of the plugin pass: call it inside GuardedCall(). `status`: for the plugin to set.
+bool Register(const Library& library, const crosscut_extension* extension, const Status& status,
+              Registration* out, Refusal* refusal);
 
 // A capital letter, then capitals and underscores.
 bool IsDeviceType(const char* text);
