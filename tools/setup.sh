@@ -66,11 +66,16 @@ print(os.path.realpath(sys.executable) if ok else "")' "$minor" 2>/dev/null) || 
   done
 }
 
+# Tests and benchmarks are built only for who runs them, and from then on.
 build() {
-  local pythons
+  local pythons tests=OFF
   pythons=$(other_pythons)
+  if [ "${1:-}" = tests ] ||
+    grep -qs '^CROSSCUT_TESTS:[A-Z]*=ON' build/release/CMakeCache.txt; then
+    tests=ON
+  fi
   cmake --preset release -DPython_EXECUTABLE="$PWD/.venv/bin/python" \
-    -DCROSSCUT_PYTHONS="${pythons%;}" >build/configure.log 2>&1 ||
+    -DCROSSCUT_PYTHONS="${pythons%;}" -DCROSSCUT_TESTS=$tests -DCROSSCUT_BENCH=$tests >build/configure.log 2>&1 ||
     { cat build/configure.log >&2; exit 1; }
   cmake --build build/release
 }
@@ -86,5 +91,5 @@ if [ "${1:-}" = tests ]; then
   make_venv .venv-tensorflow tools/requirements-tensorflow.txt
 fi
 mkdir -p build
-build
+build "$@"
 build_torch_shim
