@@ -75,7 +75,8 @@ build() {
     tests=ON
   fi
   cmake --preset release -DPython_EXECUTABLE="$PWD/.venv/bin/python" \
-    -DCROSSCUT_PYTHONS="${pythons%;}" -DCROSSCUT_TESTS=$tests -DCROSSCUT_BENCH=$tests >build/configure.log 2>&1 ||
+    -DCROSSCUT_PYTHONS="${pythons%;}" -DCROSSCUT_TESTS=$tests -DCROSSCUT_BENCH=$tests \
+    >build/configure.log 2>&1 ||
     { cat build/configure.log >&2; exit 1; }
   cmake --build build/release
 }
