@@ -89,8 +89,10 @@ void Report(uint32_t probe, const std::array<Round, kRounds>& rounds, double ins
   const double ps = 1000 * crosscut_ns_per_tick();
   const double in = std::min(Middle(inside), total);
   const auto whole = [ps](double ticks) { return static_cast<int64_t>(ticks * ps); };
-  crosscut_probe_cost(probe, whole(in), whole(total - in), whole(std::max(0.0, total - half)),
-                      whole(total + half), int64_t{kRounds} * kCalls);
+  // In whole picoseconds the parts add up to what the interval is about.
+  crosscut_probe_cost(probe, whole(in), whole(total) - whole(in),
+                      whole(std::max(0.0, total - half)), whole(total + half),
+                      int64_t{kRounds} * kCalls);
 }
 
 PyObject* Dummy(PyObject* self, PyObject*) { return self; }

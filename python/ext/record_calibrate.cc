@@ -105,7 +105,7 @@ void Report(const std::array<Round, kRounds>& rounds) {
   const double ps = 1000 * crosscut_ns_per_tick();
   const double within = std::min(Middle(inside), total);
   const auto whole = [ps](double ticks) { return static_cast<int64_t>(ticks * ps); };
-  crosscut_probe_cost(OperationProbe(), whole(within), whole(total - within),
+  crosscut_probe_cost(OperationProbe(), whole(within), whole(total) - whole(within),
                       whole(std::max(0.0, total - half)), whole(total + half),
                       int64_t{kRounds} * kScopes);
 }

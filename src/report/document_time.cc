@@ -43,6 +43,14 @@ std::vector<std::string> LongestLayers(const std::vector<Operation>& operations,
   std::vector<std::string> out;
   const size_t shown = order.size() <= most + 1 ? order.size() : most;
   for (size_t i = 0; i < shown; ++i) out.push_back(order[i].second);
+  // Whether a device worked at all is worth a column, however short.
+  const auto device = [](const std::string& layers) { return layers.ends_with("device"); };
+  if (std::any_of(out.begin(), out.end(), device)) return out;
+  for (size_t i = shown; i < order.size() && !out.empty(); ++i) {
+    if (!device(order[i].second)) continue;
+    out.back() = order[i].second;
+    break;
+  }
   return out;
 }
 
