@@ -46,11 +46,9 @@ std::vector<std::string> LongestLayers(const std::vector<Operation>& operations,
   // Whether a device worked at all is worth a column, however short.
   const auto device = [](const std::string& layers) { return layers.ends_with("device"); };
   if (std::any_of(out.begin(), out.end(), device)) return out;
-  for (size_t i = shown; i < order.size() && !out.empty(); ++i) {
-    if (!device(order[i].second)) continue;
-    out.back() = order[i].second;
-    break;
-  }
+  const auto first = std::find_if(order.begin() + static_cast<std::ptrdiff_t>(shown), order.end(),
+                                  [&](const auto& entry) { return device(entry.second); });
+  if (first != order.end()) out.push_back(first->second);
   return out;
 }
 
