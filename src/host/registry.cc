@@ -41,6 +41,7 @@ bool Registry::Has(const char* file) const {
 
 void Registry::Load(const char* list, const Surroundings& around) {
   if (count_ == 0) {
+    owner_ = getpid();
     around_ = around;
     around_.call_changed = &Registry::CallChanged;
   }
@@ -62,11 +63,15 @@ void Registry::Load(const char* list, const Surroundings& around) {
   }
 }
 
+bool Registry::Mine() const { return owner_ == getpid(); }
+
 void Registry::Start() {
+  if (!Mine()) return;
   for (int i = 0; i < count_; ++i) plugins_[i]->Start();
 }
 
 void Registry::Stop() {
+  if (!Mine()) return;
   for (int i = 0; i < count_; ++i) plugins_[i]->Stop(/*keep=*/true);
 }
 
@@ -75,6 +80,7 @@ void Registry::SetLevel(uint32_t level) {
 }
 
 void Registry::Flush() {
+  if (!Mine()) return;
   for (int i = 0; i < count_; ++i) plugins_[i]->Flush();
 }
 
@@ -89,6 +95,7 @@ int Registry::threads() const {
 }
 
 bool Registry::Busy() {
+  if (!Mine()) return false;
   bool busy = false;
   for (int i = 0; i < count_; ++i) busy |= plugins_[i]->Busy();
   return busy;

@@ -41,10 +41,13 @@ class Registry {
  private:
   static void CallChanged();
   bool Has(const char* file) const;
+  // False in a child that no handler of fork() has seen (a raw clone): the threads are not there.
+  bool Mine() const;
 
   Surroundings around_ = {};
   Plugin* plugins_[kMostPlugins] = {};
   std::atomic<int> count_{0};
+  int owner_ = 0;  // pid
   pthread_mutex_t header_mutex_ = PTHREAD_MUTEX_INITIALIZER;
 };
 

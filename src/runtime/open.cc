@@ -116,6 +116,7 @@ int Session::Open(const Settings& settings) {
     return error;
   }
   open_ = true;
+  owner_ = static_cast<int>(self.pid);
   return CROSSCUT_OK;
 }
 

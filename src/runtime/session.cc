@@ -209,17 +209,19 @@ int Session::Snapshot() {
 // The window ends here. Recording goes on, so that destructors which come later are kept; nothing
 // is flushed: whoever reads the run takes the rest out of the ring.
 void Session::AtExit(bool by_underscore_exit) {
+  if (owner_ != getpid()) return;
   const uint64_t tick = Now();
   if (!by_underscore_exit) FinishPlugins();
   if (state() == kOff) return;
   if (!broken_.load()) MarkStop(tick, format::kStopExit);
 }
 
-// A vfork child shares this memory: only the owner's leaving counts.
+// Only the owner's leaving counts: a vfork child shares this memory, a raw clone has a copy of it
+// without the ring.
 void Session::OnUnderscoreExit() {
-  if (state() == kOff) return;
+  if (state() == kOff || owner_ != getpid()) return;
   const format::RingHeader* header = rings_[ring_index_].header();
-  if (header->pid == getpid() && format::RingLoad(header->stop_reason) == 0) AtExit(true);
+  if (format::RingLoad(header->stop_reason) == 0) AtExit(true);
 }
 
 void Session::MarkStop(uint64_t tick, format::StopReason reason) {

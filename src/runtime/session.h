@@ -155,6 +155,7 @@ class Session {
   ChunkRing rings_[2];
   int ring_index_ = 0;
   bool open_ = false;  // log, ring and drain exist
+  int owner_ = 0;      // the process whose they are
   Drain drain_;
   char process_key_[64] = {};
   char parent_key_[64] = {};

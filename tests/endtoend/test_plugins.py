@@ -245,3 +245,16 @@ def test_plugins_installed_for_tensorflow_are_loaded_when_asked_for(tmp_path):
     env = {"PYTHONPATH": f"{PACKAGE}:{tmp_path / 'site'}", "STEPS": "2"}
     record_script(run, PROGRAM, "--plugin", "tensorflow-plugins", env=env)
     assert state_of(run, "chip") == [("on", "")]
+
+
+@pytest.mark.parametrize("leave", ["exit", "_exit"])
+def test_a_raw_clone_leaves_as_without_us_and_waits_for_no_thread(tmp_path, leave):
+    run = tmp_path / "run"
+    clone = ("import ctypes, signal\nlibc = ctypes.CDLL(None)\n"
+             "pid = libc.syscall(56, int(signal.SIGCHLD), 0, 0, 0, 0)\n"
+             f"if pid == 0: libc.{leave}(5)\n"
+             "began = time.monotonic()\nprint(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))\n"
+             "print('slow' if time.monotonic() - began > 5 else 'quick')\nprint(")
+    result = record_script(run, PROGRAM.replace("print(", clone), "--plugin", DEMO,
+                           env={"STEPS": "2"})
+    assert (result.returncode, result.stdout) == (3, "5\nquick\nthe answer is 42\n")
