@@ -6,6 +6,7 @@ environment. Opens the session, states who this process is, brings in the source
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 
@@ -31,6 +32,8 @@ def install() -> None:
         if _record.start() != 0 and not _record.active():
             _forks.leave_note(_record.error() or "the session did not open")
             return
+        # While the devices' own libraries are still there: they end with the process's handlers.
+        atexit.register(_record.finish_plugins)
         for problem in offers:
             _record.source_state("plugins", "", "failed", problem)
         _state_identity()

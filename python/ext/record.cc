@@ -70,6 +70,13 @@ PyObject* Stop(PyObject*, PyObject*) {
 PyObject* Pause(PyObject*, PyObject*) { return PyLong_FromLong(crosscut_pause()); }
 PyObject* Resume(PyObject*, PyObject*) { return PyLong_FromLong(crosscut_resume()); }
 
+PyObject* FinishPlugins(PyObject*, PyObject*) {
+  Py_BEGIN_ALLOW_THREADS;
+  crosscut_plugins_finish();
+  Py_END_ALLOW_THREADS;
+  Py_RETURN_NONE;
+}
+
 PyObject* Snapshot(PyObject*, PyObject*) {
   int code;
   Py_BEGIN_ALLOW_THREADS;
@@ -231,6 +238,7 @@ PyMethodDef functions[] = {
     {"pause", Pause, METH_NOARGS, "Returns a CROSSCUT_E* code."},
     {"resume", Resume, METH_NOARGS, "Returns a CROSSCUT_E* code."},
     {"snapshot", Snapshot, METH_NOARGS, "Returns a CROSSCUT_E* code."},
+    {"finish_plugins", FinishPlugins, METH_NOARGS, "Waits for what the plugins hand over."},
     {"active", Active, METH_NOARGS, "True between start and stop."},
     {"error", Error, METH_NOARGS, "Words about this thread's last error."},
     {"version", Version, METH_NOARGS, "The recorder library's version."},
