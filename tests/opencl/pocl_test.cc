@@ -15,10 +15,10 @@
 namespace crosscut::opencl {
 namespace {
 
-#ifdef __SANITIZE_ADDRESS__
-constexpr long kRoomKib = 256 << 10;  // it keeps what is freed
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr long kRoomKib = 256 << 10;  // they keep what is freed, and notes of their own
 #else
-constexpr long kRoomKib = 64;
+constexpr long kRoomKib = 256;  // a few pages of allocators; 10,000 sessions that leak are more
 #endif
 
 // The loader reads this at the first call of OpenCL in the process.
