@@ -18,7 +18,7 @@ namespace {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr long kRoomKib = 256 << 10;  // they keep what is freed, and notes of their own
 #else
-constexpr long kRoomKib = 256;  // a few pages of allocators; 10,000 sessions that leak are more
+constexpr long kRoomKib = 64;
 #endif
 
 // The loader reads this at the first call of OpenCL in the process.
