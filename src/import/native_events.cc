@@ -197,11 +197,15 @@ void NativeEvents::Lose(Thread* thread, Words payload) {
 
 // A plugin lost events and cannot say of which queue: told where it said so.
 void NativeEvents::LoseAnywhere(Thread* thread, Words payload) {
+  constexpr uint64_t kMost = uint64_t{1} << 62;  // a damaged word is no negative count or time
+  const auto bounded = [](uint64_t word) {
+    return static_cast<int64_t>(word < kMost ? word : kMost);
+  };
   trace::Loss loss;
   loss.reason = builder_->Text(DropReasonName(format::kDropPlugin));
-  loss.count = static_cast<int64_t>(payload[1]);
-  loss.begin_ns = static_cast<int64_t>(payload[2]);
-  loss.end_ns = std::max(loss.begin_ns, static_cast<int64_t>(payload[3]));
+  loss.count = bounded(payload[1]);
+  loss.begin_ns = bounded(payload[2]);
+  loss.end_ns = std::max(loss.begin_ns, bounded(payload[3]));
   thread->track->Lose(loss);
 }
 

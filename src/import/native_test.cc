@@ -294,14 +294,14 @@ TEST_F(Native, PutsPushedEventsOnTheirTracksByTheTracksClocks) {
   thread.Thread(0, 1, format::kThreadIsMain);
   thread.At(100, 0x100).At(110, format::kFlowOut, {5}).At(120, format::kEnd);
   thread.At(700, format::kSpanOn, {50, 0x101, 1'000'150, 1'000'250});
-  thread.At(700, format::kArgOn, {50, 0x102, 64});
-  thread.At(700, format::kFlowOn, {50, 5});
+  thread.At(700, format::kArgOn, {50, 0x102, 64}).At(700, format::kFlowOn, {50, 5});
   thread.At(710, format::kSpanOn, {50, 0x101, 1'000'050, 1'000'100});  // told late
   thread.At(720, format::kInstantOn, {51, 0x101, 640});
   thread.At(720, format::kCounterOn, {51, 0x101, 650, 9});
   thread.At(730, format::kDropOn, {50, 3, 1'000'300, 1'000'400});
   thread.At(740, format::kDropOn, {0, 2, 500, 600});
-  thread.At(750, format::kSpanOn, {99, 0x101, 1, 2});  // nobody declared that track
+  thread.At(745, format::kDropOn, {0, UINT64_MAX, UINT64_MAX, 600});  // damaged
+  thread.At(750, format::kSpanOn, {99, 0x101, 1, 2});                 // nobody declared that track
   Write("p1", session, {thread});
   const trace::Trace trace = Read();
   ASSERT_EQ(trace.tracks.size(), 3u);
@@ -325,6 +325,12 @@ TEST_F(Native, PutsPushedEventsOnTheirTracksByTheTracksClocks) {
   EXPECT_EQ(trace.flows[0].to_ns, 300);
   ASSERT_EQ(trace.counters.size(), 1u);
   EXPECT_EQ(trace.counters[0].at_ns[0], 650);
+  const auto host = std::find_if(trace.tracks.begin(), trace.tracks.end(),
+                                 [](const auto& t) { return t.kind == trace::TrackKind::kThread; });
+  ASSERT_EQ(host->losses.size(), 2u);
+  EXPECT_EQ(host->losses[0].end_ns, 600);
+  EXPECT_GT(host->losses[1].count, 0);
+  EXPECT_GE(host->losses[1].end_ns, host->losses[1].begin_ns);
   const trace::Clock& clock = trace.processes[0].clocks[0];
   EXPECT_EQ(trace.text(clock.name), "chip: counter");
   EXPECT_EQ(clock.anchors, 2);
