@@ -1,6 +1,7 @@
-"""What plugins cost the program's own thread: milliseconds inside crosscut.start(), 200 steps with
-their switches of level, and crosscut.stop(), in a process of its own each round, without a plugin,
-with one that works, and with ones that hang. Prints one JSON line per variant and value.
+"""What a session takes longer because of plugins: milliseconds inside crosscut.start(), 200 steps
+with their switches of level, and crosscut.stop(), in a process of its own each round, without a
+plugin, with one that works, and with ones that hang. Two sessions without a plugin differ by more
+than a plugin costs; plugin_calls.cc tells that. Prints one JSON line per variant and value.
 
 Usage: plugins.py ROUNDS DEMO.so SCRIPTED.so
 """
@@ -54,8 +55,8 @@ def main():
     for name, values in ms.items():
         added = [a - b for a, b in zip(values, ms["no plugin"])]
         q25, q50, q75 = harness.quartiles(added)
-        print(json.dumps({"group": "plugins: start, 200 steps and stop, beyond no plugin",
-                          "name": name, "value": q50, "value_q25": q25, "value_q75": q75,
+        print(json.dumps({"group": "sessions with plugins: beyond no plugin", "name": name,
+                          "value": q50, "value_q25": q25, "value_q75": q75,
                           "unit": f"ms (worst {max(added):.2f})"}), flush=True)
 
 

@@ -52,6 +52,7 @@ BOUNDS = [
     ("plugins", "one that hangs in init", "value", None, 1.0),
     ("plugins", "one that hangs in start", "value", None, 1.0),
     ("plugins", "one that hangs in stop", "value", None, 1.0),
+    ("plugins", "one that hangs in collect", "value", None, 1.0),
     ("pack", "repeating, bytes per span", "value", None, 3.5),
     ("pack", "random, bytes per span", "value", None, 5.0),
     ("pack", "repeating, ns per span", "value", None, 20.0),
@@ -213,11 +214,12 @@ def suite_plugins(rounds):
     for name in ("bench_opencl_enqueue", "bench_cupti_calls"):
         if (BUILD / "bench" / name).exists():
             lines += output_lines([BUILD / "bench" / name])
+    plugins = [PACKAGE / "crosscut" / "plugins" / "demo" / "libdemo.so",
+               BUILD / "src" / "host" / "libscripted_plugin.so"]
+    lines += output_lines([BUILD / "bench" / "bench_plugin_calls", "200", *plugins])
     env = dict(os.environ, PYTHONPATH=f"{PACKAGE}:{ROOT / 'bench'}")
     return lines + output_lines(
-        [sys.executable, ROOT / "bench" / "plugins.py", str(rounds),
-         PACKAGE / "crosscut" / "plugins" / "demo" / "libdemo.so",
-         BUILD / "src" / "host" / "libscripted_plugin.so"], env)
+        [sys.executable, ROOT / "bench" / "plugins.py", str(rounds), *plugins], env)
 
 
 SUITES = {"native": suite_native, "stop": suite_stop, "report": suite_report,

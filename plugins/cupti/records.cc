@@ -159,16 +159,22 @@ bool Records::PushWork(const Work& work, const Pauses& paused) {
   return true;
 }
 
+template <class Record>
+Records::Work Records::WorkOf(const Record& record, uint32_t name, uint64_t source_node) {
+  return {{record.deviceId, record.contextId, record.streamId},
+          Signed(record.start),
+          Signed(record.end),
+          record.correlationId,
+          name,
+          record.graphId,
+          record.graphNodeId,
+          source_node};
+}
+
 void Records::PushKernel(const CUpti_Activity* record, const Pauses& paused) {
   const auto& kernel = *As<KernelRecord>(record);
-  const Work work = {{kernel.deviceId, kernel.contextId, kernel.streamId},
-                     Signed(kernel.start),
-                     Signed(kernel.end),
-                     kernel.correlationId,
-                     texts_.Kernel(kernel.name),
-                     kernel.graphId,
-                     kernel.graphNodeId,
-                     SourceNode(record, layout_.kernel_source_node)};
+  const Work work =
+      WorkOf(kernel, texts_.Kernel(kernel.name), SourceNode(record, layout_.kernel_source_node));
   if (!PushWork(work, paused)) return;
   const Keys& keys = texts_.keys();
   Arg(keys.grid_x, kernel.gridX);
@@ -184,27 +190,14 @@ void Records::PushKernel(const CUpti_Activity* record, const Pauses& paused) {
 
 void Records::PushCopy(const CUpti_Activity* record, const Pauses& paused) {
   const auto& copy = *As<CopyRecord>(record);
-  const Work work = {{copy.deviceId, copy.contextId, copy.streamId},
-                     Signed(copy.start),
-                     Signed(copy.end),
-                     copy.correlationId,
-                     texts_.Copy(copy.copyKind, copy.srcKind, copy.dstKind),
-                     copy.graphId,
-                     copy.graphNodeId,
-                     SourceNode(record, layout_.copy_source_node)};
+  const Work work = WorkOf(copy, texts_.Copy(copy.copyKind, copy.srcKind, copy.dstKind),
+                           SourceNode(record, layout_.copy_source_node));
   if (PushWork(work, paused)) Arg(texts_.keys().bytes, static_cast<int64_t>(copy.bytes));
 }
 
 void Records::PushPeerCopy(const CUpti_Activity* record, const Pauses& paused) {
   const auto& copy = *As<PeerCopyRecord>(record);
-  const Work work = {{copy.deviceId, copy.contextId, copy.streamId},
-                     Signed(copy.start),
-                     Signed(copy.end),
-                     copy.correlationId,
-                     texts_.Copy(copy.copyKind, copy.srcKind, copy.dstKind),
-                     copy.graphId,
-                     copy.graphNodeId,
-                     0};
+  const Work work = WorkOf(copy, texts_.Copy(copy.copyKind, copy.srcKind, copy.dstKind), 0);
   if (!PushWork(work, paused)) return;
   const Keys& keys = texts_.keys();
   Arg(keys.bytes, static_cast<int64_t>(copy.bytes));
@@ -214,14 +207,8 @@ void Records::PushPeerCopy(const CUpti_Activity* record, const Pauses& paused) {
 
 void Records::PushSet(const CUpti_Activity* record, const Pauses& paused) {
   const auto& set = *As<SetRecord>(record);
-  const Work work = {{set.deviceId, set.contextId, set.streamId},
-                     Signed(set.start),
-                     Signed(set.end),
-                     set.correlationId,
-                     texts_.Set(set.memoryKind),
-                     set.graphId,
-                     set.graphNodeId,
-                     SourceNode(record, layout_.set_source_node)};
+  const Work work =
+      WorkOf(set, texts_.Set(set.memoryKind), SourceNode(record, layout_.set_source_node));
   if (!PushWork(work, paused)) return;
   Arg(texts_.keys().bytes, static_cast<int64_t>(set.bytes));
   Arg(texts_.keys().value, set.value);

@@ -62,6 +62,8 @@ class Records {
     uint32_t correlation, name, graph;
     uint64_t graph_node, source_node;
   };
+  template <class Record>
+  static Work WorkOf(const Record& record, uint32_t name, uint64_t source_node);
 
   bool Note(const CUpti_Activity* record);
   void PushOne(const CUpti_Activity* record, const Pauses& paused);

@@ -92,12 +92,17 @@ void Child::Start(const std::vector<std::string>& arguments) {
 }
 
 std::vector<std::string> Child::Environment() const {
-  std::vector<std::string> out = {"PATH=/usr/bin:/bin", "LANG=C", "HOME=" + folder_,
-                                  "TMPDIR=" + folder_};
+  std::vector<std::string> out;
+  if (!options().probe) {
+    out = {"PATH=/usr/bin:/bin", "LANG=C", "HOME=" + folder_, "TMPDIR=" + folder_};
+  }
   for (char** at = environ; *at != nullptr; ++at) {
     const std::string_view one = *at;
     for (const char* kept : {"LD_LIBRARY_PATH=", "CROSSCUT_PLUGIN_", "ASAN_OPTIONS="}) {
-      if (one.starts_with(kept)) out.emplace_back(one);
+      if (options().probe || one.starts_with(kept)) {
+        out.emplace_back(one);
+        break;
+      }
     }
   }
   for (const auto& [name, value] : options().environment) out.push_back(name + "=" + value);

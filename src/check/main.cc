@@ -44,6 +44,7 @@ void AddOptions(CLI::App* app, Raw* raw) {
       ->option_text("1..10");
   app->add_option("--seed", o.seed, "of all random choices")->option_text("N");
   app->add_flag("--json", o.json, "print JSON");
+  app->add_flag("--probe", o.probe, "no tests: only whether three sessions go well");
   app->add_option("--work", o.work,
                   "a library with int crosscut_work(uint64_t pieces), which makes the device work")
       ->option_text("LIB.so");
@@ -155,7 +156,13 @@ int Main(int argc, char** argv) {
   const std::string plugin = options().plugin, work = options().work;
   if (const int code = Finish(raw); code != kGood) return code;
   if (!raw.child.empty()) RunAsChild(raw.child);
-  const std::vector<TestResult> results = RunTests(Arguments(argc, argv, plugin, work));
+  const std::vector<std::string> arguments = Arguments(argc, argv, plugin, work);
+  if (options().probe) {
+    const std::string trouble = Probe(arguments);
+    printf("%s\n", trouble.empty() ? "good" : trouble.c_str());
+    return trouble.empty() ? kGood : kFinding;
+  }
+  const std::vector<TestResult> results = RunTests(arguments);
   if (const std::string why = NothingTried(results); !why.empty()) return Fail(kUnreadable, why);
   const std::string text = options().json ? AsJson(results) : AsText(results);
   fwrite(text.data(), 1, text.size(), stdout);

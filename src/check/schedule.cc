@@ -146,6 +146,16 @@ const char* NameOf(Verdict verdict) {
   return "?";
 }
 
+std::string Probe(const std::vector<std::string>& arguments) {
+  Child child(*FindTest("trial"), arguments);
+  while (!child.Poll()) usleep(kPollUs);
+  const Outcome outcome = child.Take();
+  if (!outcome.fatal) return "";
+  std::string why = outcome.findings.empty() ? outcome.skip : outcome.findings.back().text;
+  for (char& c : why) c = static_cast<unsigned char>(c) < 32 ? ' ' : c;
+  return why;
+}
+
 std::vector<TestResult> RunTests(const std::vector<std::string>& arguments) {
   return Schedule(arguments).Run();
 }

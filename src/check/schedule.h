@@ -23,4 +23,7 @@ struct TestResult {
 // this program a child that has the same options.
 std::vector<TestResult> RunTests(const std::vector<std::string>& arguments);
 
+// The first sessions alone. What makes the plugin useless to any host, in a sentence; "": nothing.
+std::string Probe(const std::vector<std::string>& arguments);
+
 }  // namespace crosscut::check

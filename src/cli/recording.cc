@@ -97,6 +97,9 @@ void AddRecord(CLI::App* app, Run* run, std::vector<std::string> command) {
       ->option_text("FILE")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  verb->add_flag("--probe-plugins", options->probe_plugins,
+                 "try each plugin in a process of its own first, and leave out one that crashes,\n"
+                 "hangs or fails there; answers are remembered until its file changes");
   verb->add_option("--device-type", options->device_type,
                    "only plugins of this device type; cpu, gpu and tpu are none's")
       ->option_text("T");

@@ -4,6 +4,7 @@
 
 #include "src/base/fault_point.h"
 #include "src/collect/clock.h"
+#include "src/collect/lock.h"
 #include "src/collect/memory.h"
 #include "src/collect/recorder.h"
 
@@ -22,17 +23,6 @@ void Nap() {
 }
 
 uint64_t TextWords(size_t bytes) { return (bytes + 7) / 8; }
-
-class Lock {
- public:
-  explicit Lock(pthread_mutex_t* mutex) : mutex_(mutex) { pthread_mutex_lock(mutex_); }
-  ~Lock() { pthread_mutex_unlock(mutex_); }
-  Lock(const Lock&) = delete;
-  Lock& operator=(const Lock&) = delete;
-
- private:
-  pthread_mutex_t* mutex_;
-};
 
 }  // namespace
 

@@ -10,6 +10,7 @@
 
 #include "crosscut/crosscut.h"
 #include "src/collect/clock.h"
+#include "src/collect/lock.h"
 #include "src/collect/recorder.h"
 
 namespace crosscut::host {
@@ -47,17 +48,6 @@ int64_t NowNs() {
   clock_gettime(CLOCK_MONOTONIC, &now);
   return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
-
-class Lock {
- public:
-  explicit Lock(pthread_mutex_t* mutex) : mutex_(mutex) { pthread_mutex_lock(mutex_); }
-  ~Lock() { pthread_mutex_unlock(mutex_); }
-  Lock(const Lock&) = delete;
-  Lock& operator=(const Lock&) = delete;
-
- private:
-  pthread_mutex_t* mutex_;
-};
 
 }  // namespace
 
@@ -194,7 +184,7 @@ const char* PushTable::Option(const char* key) {
 }
 
 uint32_t PushTable::AddTrack(const crosscut_track& track) {
-  const Lock lock(&mutex_);
+  const record::Lock lock(&mutex_);
   for (int i = 0; i < track_count_; ++i) {
     if (tracks_[i].device == track.device && tracks_[i].queue == track.queue) {
       return static_cast<uint32_t>(tracks_[i].words[0]);
@@ -212,7 +202,7 @@ uint32_t PushTable::AddTrack(const crosscut_track& track) {
 }
 
 uint32_t PushTable::AddClock(const char* name) {
-  const Lock lock(&mutex_);
+  const record::Lock lock(&mutex_);
   char full[sizeof Clock::name];
   snprintf(full, sizeof full, "%s: %s", name_, name);
   for (int i = 0; i < clock_count_; ++i) {
@@ -228,7 +218,7 @@ uint32_t PushTable::AddClock(const char* name) {
 }
 
 void PushTable::Read(uint32_t clock, int64_t host_ns, int64_t device_ns, int64_t error_ns) {
-  const Lock lock(&mutex_);
+  const record::Lock lock(&mutex_);
   for (int i = 0; i < clock_count_; ++i) {
     if (clocks_[i].id != clock) continue;
     const int64_t reading[3] = {device_ns, host_ns, error_ns};
@@ -255,14 +245,14 @@ void PushTable::Publish(const Clock& clock, bool name) {
 }
 
 void PushTable::Republish() {
-  const Lock lock(&mutex_);
+  const record::Lock lock(&mutex_);
   for (int i = 0; i < track_count_; ++i) Publish(tracks_[i]);
   for (int i = 0; i < clock_count_; ++i) Publish(clocks_[i], /*name=*/true);
 }
 
 // Two copies in turn, so that who reads one is not surprised; a plugin sets them once, as a rule.
 void PushTable::SetCallbacks(const crosscut_plugin_callbacks& callbacks) {
-  const Lock lock(&mutex_);
+  const record::Lock lock(&mutex_);
   const bool first = callbacks_.load() == &callback_copies_[0];
   crosscut_plugin_callbacks& copy = callback_copies_[first ? 1 : 0];
   copy = {};

@@ -16,6 +16,8 @@
 
 #include "src/base/file.h"
 #include "src/format/reap.h"
+#include "src/verbs/check_plugin.h"
+#include "src/verbs/probe_plugins.h"
 #include "src/verbs/record_environment.h"
 #include "src/verbs/record_process.h"
 #include "src/verbs/ring_watch.h"
@@ -249,6 +251,30 @@ void Reap(const std::string& dir, Talk& talk) {
   talk(std::to_string(alive) + " process(es) of the run still live and go on recording");
 }
 
+// Our own plugins are not tried: they came with this program.
+void LeaveOutBadPlugins(const std::string& self, const PackageLayout& package,
+                        std::vector<std::string>* variables, Talk& talk) {
+  constexpr std::string_view kName = "CROSSCUT_PLUGINS=";
+  for (std::string& variable : *variables) {
+    if (!variable.starts_with(kName)) continue;
+    std::vector<std::string> ours, others;
+    for (size_t at = kName.size(); at < variable.size();) {
+      const size_t end = std::min(variable.find(':', at), variable.size());
+      const std::string plugin = variable.substr(at, end - at);
+      const bool own = plugin == package.opencl || plugin == package.cupti;
+      (own ? ours : others).push_back(plugin);
+      at = end + 1;
+    }
+    ProbedPlugins probed = ProbePlugins(others, {CheckerBeside(self), ProbeCacheFile()});
+    for (const std::string& sentence : probed.sentences) talk(sentence);
+    probed.good.insert(probed.good.end(), ours.begin(), ours.end());
+    variable = kName;
+    for (const std::string& plugin : probed.good) {
+      variable += (variable.size() == kName.size() ? "" : ":") + plugin;
+    }
+  }
+}
+
 void SayResult(const RecordOptions& options, const std::string& obstacle, Talk& talk) {
   SayNotes(options.run_dir, talk);
   const int logs = CountLogs(options.run_dir);
@@ -279,15 +305,17 @@ Result<RecordOutcome> Record(const RecordOptions& given) {
   if (options.seed == 0) options.seed = std::random_device()() + uint64_t{1};
   if (const Status written = WriteRunJson(options); !written.ok()) return written;
 
-  char self[4096];
-  const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-  const PackageLayout package = FindPackage(std::string(self, length > 0 ? length : 0));
+  char link[4096];
+  const ssize_t length = readlink("/proc/self/exe", link, sizeof link);
+  const std::string self(link, length > 0 ? length : 0);
+  const PackageLayout package = FindPackage(self);
   std::vector<std::string> variables;
   for (char** variable = environ; *variable != nullptr; ++variable) variables.push_back(*variable);
   const char* path = getenv("PATH");
   const std::string file = FindInPath(options.command[0], path ? path : "/bin:/usr/bin");
   const std::string obstacle = ObstacleOf(file);
-  const PreparedEnvironment prepared = PrepareEnvironment(variables, options, package, obstacle);
+  PreparedEnvironment prepared = PrepareEnvironment(variables, options, package, obstacle);
+  if (options.probe_plugins) LeaveOutBadPlugins(self, package, &prepared.variables, talk);
   for (const std::string& problem : prepared.problems) talk(problem);
   if (!obstacle.empty()) {
     talk(file + " " + obstacle + ": Crosscut cannot get into it and records only its children");

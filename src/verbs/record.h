@@ -30,6 +30,7 @@ struct RecordOptions {
   std::vector<std::string> wrap;     // MODULE:LAYER, further modules whose boundary is recorded
   // Files, each with settings behind commas, or kTensorFlowPlugins.
   std::vector<std::string> plugins;
+  bool probe_plugins = false;   // tries plugins in processes of their own beforehand
   std::string device_type;      // "": plugins of all types
   int device_tracer_level = 1;  // 0: no plugin is started
   // More variables for the command ("CROSSCUT_..."), for options that only a source knows.

@@ -1,8 +1,5 @@
 #include "src/verbs/tensorflow.h"
 
-#include <fcntl.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,9 +10,8 @@
 #include <sstream>
 
 #include "src/base/file.h"
+#include "src/verbs/capture.h"
 #include "src/verbs/input.h"
-
-extern char** environ;
 
 namespace crosscut::verbs {
 namespace {
@@ -51,51 +47,6 @@ constexpr const char* kTry = "import ctypes, sys; ctypes.CDLL(sys.argv[1]).TF_In
 
 Status Failed(const std::string& what, int number) {
   return Status::Io(what + ": " + std::strerror(number));
-}
-
-struct Ran {
-  int status;        // of wait()
-  std::string text;  // stdout and stderr
-};
-
-std::string ReadAll(int fd) {
-  std::string text;
-  char buffer[4096];
-  for (;;) {
-    const ssize_t n = read(fd, buffer, sizeof buffer);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return text;
-    text.append(buffer, static_cast<size_t>(n));
-  }
-}
-
-Result<Ran> Run(const std::vector<std::string>& command) {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return Failed("pipe", errno);
-  std::vector<char*> arguments;
-  for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
-  pid_t child = 0;
-  const int error =
-      posix_spawnp(&child, arguments[0], &actions, nullptr, arguments.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  close(ends[1]);
-  Ran ran = {0, error == 0 ? ReadAll(ends[0]) : ""};
-  close(ends[0]);
-  if (error != 0) return Failed(command[0], error);
-  while (waitpid(child, &ran.status, 0) < 0 && errno == EINTR) {
-  }
-  return ran;
-}
-
-std::string LastLine(std::string text) {
-  while (!text.empty() && text.back() == '\n') text.pop_back();
-  const size_t newline = text.rfind('\n');
-  return newline == std::string::npos ? text : text.substr(newline + 1);
 }
 
 bool SameBytes(const std::string& a, const std::string& b) {
@@ -162,9 +113,9 @@ void TakeOut(const TensorFlowPlugin& plugin) {
 
 Result<TensorFlowPlugin> FindTensorFlowPlugin(const std::string& python,
                                               const std::string& library) {
-  const Result<Ran> asked = Run({python, "-c", kAsk});
+  const Result<Captured> asked = RunAndCapture({python, "-c", kAsk});
   if (!asked.ok()) return asked.status();
-  if (asked->status != 0) return Status::NotFound(python + ": " + LastLine(asked->text));
+  if (asked->wait_status != 0) return Status::NotFound(python + ": " + LastLine(asked->text));
   TensorFlowPlugin plugin;
   plugin.python = python;
   std::vector<std::string> sites;
@@ -196,9 +147,9 @@ Result<TensorFlowPlugin> InstallTensorFlowPlugin(const std::string& python,
   auto before = FindTensorFlowPlugin(python, library);
   if (!before.ok()) return before.status();
   if (Status status = CopyInto(before->folder, library); !status.ok()) return status;
-  const auto tried = Run({python, "-c", kTry, before->folder + "/" + kLibrary});
+  const auto tried = RunAndCapture({python, "-c", kTry, before->folder + "/" + kLibrary});
   auto after = FindTensorFlowPlugin(python, library);
-  if (tried.ok() && tried->status == 0) return after;
+  if (tried.ok() && tried->wait_status == 0) return after;
   if (after.ok()) TakeOut(*after);
   if (!tried.ok()) return tried.status();
   return Status::NotFound("the plugin cannot be loaded: " + LastLine(tried->text));

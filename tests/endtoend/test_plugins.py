@@ -100,6 +100,21 @@ def test_a_crash_inside_a_plugin_is_told_with_its_name_and_loses_no_event(tmp_pa
     assert [row["count"] for row in table(run, "operations") if row["operation"] == "work"] == [20]
 
 
+def test_a_plugin_that_fails_a_trial_in_its_own_process_is_left_out_and_named(tmp_path):
+    cache = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    for attempt in ("first", "remembered"):
+        run = tmp_path / attempt
+        result = record_script(run, PROGRAM, "--probe-plugins", "--plugin", DEMO, "--plugin",
+                               f"{SCRIPTED},mode=crash in stop", env=cache)
+        assert (result.returncode, result.stdout) == (3, "the answer is 42\n")
+        assert "libscripted_plugin.so,mode=crash in stop is left out" in result.stderr
+        assert "Segmentation fault) in stop" in result.stderr
+        assert state_of(run, "scripted_plugin") == []
+        assert state_of(run, "demo") == [("on", "")]
+    known = (tmp_path / "cache" / "crosscut" / "probed-plugins").read_text().splitlines()
+    assert sorted(line.split("\t")[1] == "good" for line in known) == [False, True]
+
+
 def test_what_the_device_did_survives_a_kill(tmp_path):
     run = tmp_path / "run"
     killed = tmp_path / "killed"

@@ -103,10 +103,14 @@ def keras_run(python, tmp_path_factory):
 
 
 def test_keras_fit_has_a_step_per_batch_and_adds_up(keras_run):
-    assert len(table(keras_run, "steps")) == 3 * 40
+    steps = table(keras_run, "steps")
+    assert len(steps) == 3 * 40
     check_sums(keras_run)
     seen = counts(keras_run)
-    assert seen["train_step"] + seen["evaluate"] + seen["predict"] > 100
+    assert seen["train_step"] > 80
+    # What follows the training belongs to its last step, of which a control step tells nothing.
+    evaluations = seen.get("evaluate", 0) + seen.get("predict", 0)
+    assert evaluations >= 60 or (evaluations == 0 and steps[-1]["control"])
     assert seen["compile"] >= 3
 
 

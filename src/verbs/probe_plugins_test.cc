@@ -1,0 +1,123 @@
+#include "src/verbs/probe_plugins.h"
+
+#include <elf.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <link.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace crosscut::verbs {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class ProbePluginsTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    char name[] = "/tmp/crosscut-probe-test-XXXXXX";
+    folder_ = mkdtemp(name);
+    Write("good.so", "a library");
+    Write("bad.so", "another");
+    // Writes down how it was called; what has "bad" in its name crashed.
+    Write("checker",
+          "#!/bin/sh\necho \"$*\" >> '" + folder_ +
+              "/asked'\ncase \"$2\" in *bad*) echo it crashed in stop; exit 1;; esac\necho good\n");
+    chmod(At("checker").c_str(), 0755);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::string At(const std::string& name) const { return folder_ + "/" + name; }
+  void Write(const std::string& name, const std::string& text) { std::ofstream(At(name)) << text; }
+  std::string Asked() const {
+    std::ostringstream text;
+    text << std::ifstream(At("asked")).rdbuf();
+    return text.str();
+  }
+  Probe Ours() const { return {At("checker"), At("cache/crosscut/probed-plugins")}; }
+
+  std::string folder_;
+};
+
+TEST_F(ProbePluginsTest, LeavesOutWhatFailsAndSaysWhy) {
+  const ProbedPlugins probed = ProbePlugins({At("bad.so"), At("good.so")}, Ours());
+  EXPECT_THAT(probed.good, ElementsAre(At("good.so")));
+  EXPECT_THAT(probed.sentences, ElementsAre(HasSubstr("bad.so is left out: tried in a process of "
+                                                      "its own, it crashed in stop")));
+}
+
+TEST_F(ProbePluginsTest, RemembersUntilTheFileChanges) {
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_THAT(ProbePlugins({At("bad.so"), At("good.so")}, Ours()).good,
+                ElementsAre(At("good.so")));
+  }
+  EXPECT_EQ(Asked(), "--probe " + At("bad.so") + "\n--probe " + At("good.so") + "\n");
+  Write("good.so", "a newer library");
+  ProbePlugins({At("bad.so"), At("good.so")}, Ours());
+  EXPECT_EQ(Asked(), "--probe " + At("bad.so") + "\n--probe " + At("good.so") + "\n--probe " +
+                         At("good.so") + "\n");
+}
+
+TEST_F(ProbePluginsTest, SettingsReachThePluginAndBelongToTheAnswer) {
+  ProbePlugins({At("good.so")}, Ours());
+  EXPECT_THAT(ProbePlugins({At("good.so") + ",period_us=5,mode=hang in x"}, Ours()).good,
+              ElementsAre(At("good.so") + ",period_us=5,mode=hang in x"));
+  EXPECT_EQ(Asked(), "--probe " + At("good.so") + "\n--probe " + At("good.so") +
+                         " --env=CROSSCUT_PLUGIN_PERIOD_US=5 --env=CROSSCUT_PLUGIN_MODE=hang in "
+                         "x\n");
+}
+
+TEST_F(ProbePluginsTest, WhatCannotBeAskedIsGood) {
+  EXPECT_THAT(ProbePlugins({"tensorflow-plugins", At("nowhere.so")}, Ours()).good,
+              ElementsAre("tensorflow-plugins", At("nowhere.so")));
+  EXPECT_EQ(Asked(), "");
+  const ProbedPlugins probed = ProbePlugins({At("bad.so")}, {At("no checker"), ""});
+  EXPECT_THAT(probed.good, ElementsAre(At("bad.so")));
+  EXPECT_THAT(probed.sentences, ElementsAre(HasSubstr("could not be tried")));
+}
+
+TEST_F(ProbePluginsTest, ACacheThatCannotBeWrittenOrReadHarmsNothing) {
+  Write("cache", "a file where a folder should be");
+  EXPECT_THAT(ProbePlugins({At("good.so")}, Ours()).good, ElementsAre(At("good.so")));
+  EXPECT_THAT(ProbePlugins({At("good.so")}, {At("checker"), At("cache")}).sentences, IsEmpty());
+}
+
+// What the loader has of this program's own notes.
+std::string BuildIdInMemory() {
+  std::string id = "-";
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, size_t, void* out) {
+        for (int i = 0; i < info->dlpi_phnum; ++i) {
+          const ElfW(Phdr)& segment = info->dlpi_phdr[i];
+          const auto* at = reinterpret_cast<const char*>(info->dlpi_addr + segment.p_vaddr);
+          if (segment.p_type != PT_NOTE || memcmp(at + 8, "\3\0\0\0GNU", 8) != 0) continue;
+          auto* text = static_cast<std::string*>(out);
+          text->clear();
+          for (uint32_t k = 0; k < *reinterpret_cast<const uint32_t*>(at + 4); ++k) {
+            char two[3];
+            snprintf(two, sizeof two, "%02x", static_cast<unsigned char>(at[16 + k]));
+            *text += two;
+          }
+        }
+        return 1;  // the first object is the program
+      },
+      &id);
+  return id;
+}
+
+TEST_F(ProbePluginsTest, TheBuildIdIsTheLinkers) {
+  EXPECT_EQ(BuildId("/proc/self/exe"), BuildIdInMemory());
+  EXPECT_EQ(BuildId(At("good.so")), "-");
+  EXPECT_EQ(BuildId(At("nowhere")), "-");
+  EXPECT_EQ(BuildId(folder_), "-");
+}
+
+}  // namespace
+}  // namespace crosscut::verbs
