@@ -10,40 +10,44 @@ import torch
 
 import crosscut
 import harness
-from torch_ops import mlp_steps, timed, with_crosscut
+from torch_ops import mlp_step, steps
 
 torch.set_num_threads(1)
 CALLS = 20_000
 
 
 def repeat(call):
-    def body():
+    """CPU time of one call in a loop of CALLS."""
+    def measure():
+        begin = harness.cpu_ns()
         for _ in range(CALLS):
             call()
-    return body
+        return (harness.cpu_ns() - begin) / CALLS
+    return measure
+
+
+def comparison(group, measure, rounds):
+    def with_crosscut():
+        crosscut.resume()
+        try:
+            return measure()
+        finally:
+            crosscut.pause()
+
+    for line in harness.interleave(group, {"unprofiled": measure, "unprofiled again (A/A)": measure,
+                                           "crosscut": with_crosscut}, rounds):
+        print(line.to_json(), flush=True)
 
 
 def main():
     crosscut.pause()
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 31
     array, tensor = numpy.ones(3), torch.ones(3)
-    loops = {"ndarray.item": repeat(lambda: array.item(0)), "Tensor.dim": repeat(tensor.dim),
-             "ndarray + ndarray": repeat(lambda: array + array),
-             "torch.relu": repeat(lambda: torch.relu(tensor))}
-    for name, body in loops.items():
-        for line in harness.interleave(f"boundary call: {name}", {
-            "unprofiled": lambda: timed(body, CALLS, harness.cpu_ns),
-            "unprofiled again (A/A)": lambda: timed(body, CALLS, harness.cpu_ns),
-            "crosscut": lambda: with_crosscut(body, CALLS, harness.cpu_ns),
-        }, rounds):
-            print(line.to_json(), flush=True)
-    body = mlp_steps(40)
-    for line in harness.interleave("boundary: MLP step", {
-        "unprofiled": lambda: timed(body, 40, harness.wall_ns),
-        "unprofiled again (A/A)": lambda: timed(body, 40, harness.wall_ns),
-        "crosscut": lambda: with_crosscut(body, 40, harness.wall_ns),
-    }, rounds):
-        print(line.to_json(), flush=True)
+    calls = {"ndarray.item": lambda: array.item(0), "Tensor.dim": tensor.dim,
+             "ndarray + ndarray": lambda: array + array, "torch.relu": lambda: torch.relu(tensor)}
+    for name, call in calls.items():
+        comparison(f"boundary call: {name}", repeat(call), rounds)
+    comparison("boundary: MLP step", steps(mlp_step(), 41), rounds)
     crosscut.resume()
 
 
