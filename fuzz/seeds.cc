@@ -1,4 +1,5 @@
-// Writes seeds for the fuzzers: "seeds DIR" makes DIR/log, DIR/ring and DIR/xspace.
+// Writes seeds for the fuzzers: "seeds DIR" makes DIR/log, DIR/ring, DIR/xspace and
+// DIR/chrome_json.
 #include <sys/stat.h>
 
 #include <fstream>
@@ -67,6 +68,25 @@ void SaveSpace(const std::string& path) {
   Save(path, bytes.data(), bytes.size());
 }
 
+// The first byte chooses the window.
+void SaveChromeJson(const std::string& path) {
+  const std::string text = R"(P{"schemaVersion": 1, "distributedInfo": {"rank": 1}, "traceEvents": [
+ {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 5.5, "dur": 2,
+  "args": {"stream": 7, "correlation": 3, "grid": [1, {"a": "},{"}]}},
+ {"ph": "X", "cat": "cuda_runtime", "name": "l\"", "pid": 1, "tid": 2, "ts": 1, "dur": 2,
+  "args": {"correlation": 3}},
+ {"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#2", "pid": 1, "tid": 2, "ts": 0,
+  "dur": 9},
+ {"ph": "B", "name": "b", "pid": 1, "tid": 2, "ts": 1e1}, {"ph": "E", "pid": 1, "tid": 2, "ts": 12},
+ {"ph": "s", "id": 1, "pid": 1, "tid": 2, "ts": 1},
+ {"ph": "f", "id": 1, "pid": 1, "tid": 3, "ts": 2},
+ {"ph": "i", "cat": "c", "name": "[memory]", "pid": 1, "tid": 2, "ts": 3, "args": {"Bytes": -4}},
+ {"ph": "C", "name": "n", "pid": 1, "ts": 3, "args": {"v": 1.5}},
+ {"ph": "M", "name": "thread_name", "pid": 1, "tid": 2, "args": {"name": "t"}}
+], "traceName": "x"})";
+  Save(path, text.data(), text.size());
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -81,5 +101,7 @@ int main(int argc, char** argv) {
   SaveRing(dir + "/ring/two_chunks");
   mkdir((dir + "/xspace").c_str(), 0700);
   SaveSpace(dir + "/xspace/small");
+  mkdir((dir + "/chrome_json").c_str(), 0700);
+  SaveChromeJson(dir + "/chrome_json/small");
   return 0;
 }

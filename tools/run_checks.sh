@@ -24,11 +24,13 @@ sanitized() {  # preset
 
 fuzzed() {
   cmake --preset fuzz >build/fuzz.log 2>&1 || { cat build/fuzz.log; return 1; }
-  cmake --build build/fuzz --target seeds native_log native_ring xspace collected || return 1
+  local targets="chrome_json native_log native_ring xspace collected"
+  # shellcheck disable=SC2086
+  cmake --build build/fuzz --target seeds $targets || return 1
   local seeds=build/fuzz/seeds target from corpus log
   rm -rf "$seeds"
   build/fuzz/fuzz/seeds "$seeds" || return 1
-  for target in native_log native_ring xspace collected; do
+  for target in $targets; do
     from=$seeds/${target#native_} corpus=build/fuzz/corpus/$target log=build/fuzz/$target.log
     [ "$target" = collected ] && from=$seeds/xspace
     mkdir -p "$corpus"

@@ -19,6 +19,8 @@ constexpr Importer kImporters[] = {
     {"native", "", "a run directory, as `crosscut record` makes it", SniffNative, MakeNative},
     {"xspace", ".xplane.pb", "a profile of TensorFlow, JAX or XProf (XSpace)", SniffXSpace,
      MakeXSpace},
+    {"chrome_json", ".json", "a trace in Chrome's JSON format, as PyTorch (Kineto) writes it",
+     SniffChromeJson, MakeChromeJson},
     {"text", ".txt", "a few lines that make a trace (src/trace/text.h)", SniffText, MakeText},
 };
 

@@ -33,6 +33,8 @@ std::span<const Importer> Importers();
 Result<trace::Trace> Import(const std::string& path);
 
 // importers
+bool SniffChromeJson(const Input& input);
+Result<trace::Trace> MakeChromeJson(const Input& input);
 bool SniffImported(const Input& input);
 Result<trace::Trace> MakeImported(const Input& input);
 bool SniffNative(const Input& input);

@@ -61,6 +61,8 @@ class TrackBuilder {
   // ends too, but for what ends by itself: above an operation the spans that hooks record (their
   // name has a probe), above another span the operations.
   void EndNamed(int64_t at, NameId name);
+  // From now on the end of every span will be told: none ends with what it began in.
+  void TellsAllEnds() { tells_all_ends_ = true; }
   // A closed span timed elsewhere; nested among the others at the end.
   void SpanAt(int64_t begin, int64_t end, NameId name);
   void Instant(int64_t at, NameId name);
@@ -135,7 +137,7 @@ class TrackBuilder {
   std::vector<SpanIndex> open_;
   int64_t last_ns_ = INT64_MIN;
   Target last_ = Target::kNothing;
-  bool off_ = false, finished_ = false;
+  bool off_ = false, finished_ = false, tells_all_ends_ = false;
   Layer base_before_off_ = Layer::kNone;
   std::vector<Closed> closed_;
   Args closed_args_;  // span: index into closed_

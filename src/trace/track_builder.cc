@@ -46,6 +46,7 @@ void TrackBuilder::EndNamed(int64_t at, NameId name) {
   at = Advance(at);
   for (size_t depth = open_.size(); depth-- > 0;) {
     if (track_.spans.name[open_[depth]] != name) continue;
+    if (tells_all_ends_) return EndOne(depth, at, [](SpanIndex) { return true; });
     if (IsOperation(open_[depth])) {
       return EndOne(depth, at, [this](SpanIndex span) {
         return !IsOperation(span) && NameOf(span).probe.valid();

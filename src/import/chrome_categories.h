@@ -1,0 +1,27 @@
+// What the categories of a Chrome trace are to us: Kineto's, and everybody else's.
+#pragma once
+
+#include <string_view>
+
+#include "src/trace/trace.h"
+
+namespace crosscut::import {
+
+enum class Place : unsigned char {
+  kThread,      // a span of a thread
+  kDevice,      // work on a stream of a device
+  kAnnotation,  // an annotation's shadow on a stream: no work
+  kSync,        // a wait that the device's library tells of: no work
+  kNowhere,     // about the trace itself
+};
+
+struct Category {
+  Place place = Place::kThread;
+  trace::Layer layer = trace::Layer::kNative;
+  trace::Kind kind = trace::Kind::kSpan;
+  bool launches = false;  // its correlation leads to work on a device
+};
+
+Category CategoryOf(std::string_view name);
+
+}  // namespace crosscut::import

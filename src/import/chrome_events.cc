@@ -1,0 +1,386 @@
+#include "src/import/chrome_events.h"
+
+#include <simdjson.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <functional>
+
+namespace crosscut::import {
+namespace {
+
+using trace::Kind;
+using trace::Layer;
+using trace::StringId;
+
+constexpr int64_t kLatestBase = 4'000'000'000'000'000'000;
+constexpr int64_t kYear2000 = 946'684'800'000'000'000;
+
+bool Integer(std::string_view text, int64_t* out) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *out);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+int64_t NumberOf(const JsonValue& value, int64_t otherwise) {
+  int64_t number = otherwise;
+  return Integer(value.text, &number) ? number : otherwise;
+}
+
+const JsonArg* Find(const JsonEvent& event, std::string_view key) {
+  for (const JsonArg& arg : event.args) {
+    if (arg.key == key) return &arg;
+  }
+  return nullptr;
+}
+
+// What communicates, by the names of PyTorch's process groups.
+bool IsCollective(std::string_view name) {
+  return name.starts_with("nccl:") || name.starts_with("gloo:") || name.starts_with("c10d::") ||
+         name.starts_with("mpi:") || name == "record_param_comms";
+}
+
+}  // namespace
+
+// ---- taking events ------------------------------------------------------------------------------
+
+void ChromeEvents::OnEvent(const JsonEvent& event) {
+  switch (event.ph) {
+    case 'X': return TakeSpan(event);
+    case 'B':
+    case 'E': return TakeBeginEnd(event);
+    case 'i':
+    case 'I':
+    case 'R': return TakeInstant(event);
+    case 'C': return TakeCounter(event);
+    case 'M': return TakeMetadata(event);
+    case 's':
+    case 't':
+    case 'f': return TakeFlow(event);
+    default: ++others_;
+  }
+}
+
+void ChromeEvents::OnFact(std::string_view key, const JsonValue& value) {
+  if (key == "baseTimeNanoseconds") {
+    base_ns_ = std::clamp<int64_t>(NumberOf(value, 0), 0, kLatestBase);
+  }
+  std::string space;
+  const bool text = value.kind == JsonValue::Kind::kText;
+  facts_.emplace_back(key, text ? WithoutEscapes(value.text, &space) : value.text);
+}
+
+uint32_t ChromeEvents::PidOf(const JsonValue& pid) {
+  for (size_t i = 0; i < pids_.size(); ++i) {
+    if (pids_[i].text == pid.text) return static_cast<uint32_t>(i);
+  }
+  pids_.push_back({std::string(pid.text), NumberOf(pid, -1), {}, false, false, 0, {}});
+  return static_cast<uint32_t>(pids_.size() - 1);
+}
+
+ChromeRow* ChromeEvents::RowOf(const JsonEvent& event, Place place) {
+  JsonValue tid = event.tid;
+  if (place != Place::kThread) {
+    const JsonArg* stream = Find(event, "stream");
+    if (stream != nullptr && stream->value.kind == JsonValue::Kind::kNumber) tid = stream->value;
+  }
+  row_id_.assign(1, static_cast<char>('0' + static_cast<int>(place)));
+  row_id_.append(event.pid.text).append(1, '\n').append(tid.text);
+  ChromeRow*& row = rows_by_id_[row_id_];
+  if (row == nullptr) {
+    row = &rows_.emplace_back();
+    row->pid = PidOf(event.pid);
+    row->place = place;
+    row->os_id = NumberOf(tid, 0);
+    if (tid.kind == JsonValue::Kind::kText) row->name = TextOf(tid.text);
+    (place == Place::kThread ? pids_[row->pid].host : pids_[row->pid].device) = true;
+  }
+  return row;
+}
+
+ChromeEvents::KnownCategory* ChromeEvents::KnownOf(std::string_view category) {
+  for (KnownCategory& known : categories_) {
+    if (known.text == category) return &known;
+  }
+  categories_.push_back({std::string(category), CategoryOf(category), {}});
+  return &categories_.back();
+}
+
+trace::NameId ChromeEvents::NameOf(KnownCategory* category, std::string_view text) {
+  const StringId id = TextOf(text);
+  if (id.value >= category->names.size()) category->names.resize(id.value + 1);
+  trace::NameId& name = category->names[id.value];
+  if (!name.valid()) {
+    Layer layer = category->category.layer;
+    Kind kind = category->category.kind;
+    const bool host = category->category.place == Place::kThread;
+    if (host && IsCollective(text)) layer = Layer::kComm, kind = Kind::kSpan;
+    if (text.starts_with(kChromeStep)) kind = Kind::kSpan;
+    name = builder_.AddName({id, kind, layer, /*waits=*/false, {}});
+  }
+  return name;
+}
+
+// Few keys, many times.
+StringId ChromeEvents::KeyOf(std::string_view key) {
+  if (key.empty()) return builder_.Text("");
+  const auto first = static_cast<unsigned char>(key.front());
+  const auto last = static_cast<unsigned char>(key.back());
+  CachedKey& cached = keys_[(key.size() * 31 + first * 7 + last) & 255];
+  if (cached.text != key || !cached.id.valid()) cached = {std::string(key), TextOf(key)};
+  return cached.id;
+}
+
+StringId ChromeEvents::TextOf(std::string_view text) {
+  return builder_.Text(WithoutEscapes(text, &space_));
+}
+
+void ChromeEvents::TakeSpan(const JsonEvent& event) {
+  KnownCategory* known = KnownOf(event.cat);
+  if (known->category.place == Place::kNowhere) return TakeWindow(event);
+  if (event.ts_ns == JsonEvent::kNoTime || event.dur_ns == JsonEvent::kNoTime) {
+    ++timeless_;
+    return;
+  }
+  ChromeRow* row = RowOf(event, known->category.place);
+  if (known->category.layer == Layer::kFramework) ++pids_[row->pid].operators;
+  const int64_t end = event.ts_ns + std::max<int64_t>(event.dur_ns, 0);
+  const bool step = known->category.place == Place::kThread && event.name.starts_with(kChromeStep);
+  ChromeSpan taken = {event.ts_ns, end, NameOf(known, event.name), 0, 0, step};
+  TakeArgs(event, row, &taken);
+  row->spans.push_back(taken);
+  first_ns_ = std::min(first_ns_, event.ts_ns);
+  last_ns_ = std::max(last_ns_, end);
+}
+
+void ChromeEvents::TakeBeginEnd(const JsonEvent& event) {
+  if (event.ts_ns == JsonEvent::kNoTime) {
+    ++timeless_;
+    return;
+  }
+  KnownCategory* known = KnownOf(event.cat);
+  ChromeRow* row = RowOf(event, Place::kThread);
+  first_ns_ = std::min(first_ns_, event.ts_ns);
+  last_ns_ = std::max(last_ns_, event.ts_ns);
+  if (event.ph == 'B') {
+    ChromeSpan taken = {event.ts_ns, event.ts_ns, NameOf(known, event.name), 0, 0, false};
+    TakeArgs(event, row, &taken);
+    row->open.push_back(taken);
+    return;
+  }
+  if (row->open.empty()) {
+    ++unmatched_;
+    return;
+  }
+  row->open.back().end_ns = std::max(event.ts_ns, row->open.back().begin_ns);
+  row->spans.push_back(row->open.back());
+  row->open.pop_back();
+}
+
+void ChromeEvents::TakeInstant(const JsonEvent& event) {
+  if (event.cat.empty() && event.tid.kind != JsonValue::Kind::kNumber) return;  // of the trace
+  if (event.ts_ns == JsonEvent::kNoTime) {
+    ++timeless_;
+    return;
+  }
+  ChromeRow* row = RowOf(event, Place::kThread);
+  ChromeSpan taken = {event.ts_ns, event.ts_ns, NameOf(KnownOf(event.cat), event.name),
+                      0,           0,           false};
+  TakeArgs(event, row, &taken);
+  row->instants.push_back(taken);
+  first_ns_ = std::min(first_ns_, event.ts_ns);
+  last_ns_ = std::max(last_ns_, event.ts_ns);
+}
+
+void ChromeEvents::TakeCounter(const JsonEvent& event) {
+  if (event.ts_ns == JsonEvent::kNoTime) {
+    ++timeless_;
+    return;
+  }
+  for (const JsonArg& arg : event.args) {
+    double value = 0;
+    const std::string_view text = arg.value.text;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc()) continue;
+    std::string name(event.name);
+    if (!arg.key.empty() && event.args.size() > 1) name += "." + std::string(arg.key);
+    const StringId id = TextOf(name);
+    counts_.push_back({PidOf(event.pid),
+                       builder_.AddName({id, Kind::kSpan, Layer::kNone, false, {}}), event.ts_ns,
+                       std::llround(value)});
+  }
+}
+
+void ChromeEvents::TakeMetadata(const JsonEvent& event) {
+  const JsonArg* name = Find(event, "name");
+  if (name == nullptr) return;
+  std::string_view text = name->value.text;
+  while (text.ends_with(' ')) text.remove_suffix(1);  // "stream 7 "
+  if (event.name == "process_name") pids_[PidOf(event.pid)].name = TextOf(text);
+  if (event.name == "thread_name") {
+    thread_names_.push_back(
+        {std::string(event.pid.text) + "\n" + std::string(event.tid.text), TextOf(text)});
+  }
+}
+
+void ChromeEvents::TakeFlow(const JsonEvent& event) {
+  // Kineto's arrows from launches to their work: their correlations say the same, and these have
+  // ends without a begin for every call that launches nothing.
+  if (event.cat == "ac2g") return;
+  if (event.ts_ns == JsonEvent::kNoTime) {
+    ++timeless_;
+    return;
+  }
+  const std::hash<std::string_view> hash;
+  const uint64_t id = hash(event.id.text) * 31 + hash(event.cat) * 7 + hash(event.name);
+  RowOf(event, Place::kThread)
+      ->flows.push_back({event.ts_ns, (id & ~kCorrelationFlows) | kDeclaredFlows, event.ph == 's'});
+}
+
+void ChromeEvents::TakeArgs(const JsonEvent& event, ChromeRow* row, ChromeSpan* taken) {
+  taken->first_arg = row->args.size();
+  taken->arg_count = static_cast<uint16_t>(std::min<size_t>(event.args.size(), UINT16_MAX));
+  for (size_t i = 0; i < taken->arg_count; ++i) {
+    const auto& [key, value] = event.args[i];
+    int64_t number = 0;
+    if (value.kind == JsonValue::Kind::kNumber && Integer(value.text, &number)) {
+      row->args.push_back({KeyOf(key), false, number});
+    } else {
+      const bool escapes = value.kind == JsonValue::Kind::kText;
+      const StringId text = escapes ? TextOf(value.text) : builder_.Text(value.text);
+      row->args.push_back({KeyOf(key), true, text.value});
+    }
+  }
+}
+
+void ChromeEvents::TakeWindow(const JsonEvent& event) {
+  if (event.ts_ns == JsonEvent::kNoTime || event.dur_ns == JsonEvent::kNoTime) return;
+  window_begin_ns_ = std::min(window_begin_ns_, event.ts_ns);
+  window_end_ns_ = std::max(window_end_ns_, event.ts_ns + std::max<int64_t>(event.dur_ns, 0));
+}
+
+// ---- making the trace ---------------------------------------------------------------------------
+
+trace::Trace ChromeEvents::Finish(const JsonReading& reading) {
+  for (ChromeRow& row : rows_) {
+    unmatched_ += row.open.size();
+    for (ChromeSpan& open : row.open) {
+      open.end_ns = last_ns_;
+      row.spans.push_back(open);
+    }
+  }
+  MakeProcesses();
+  MakeTracks();
+  for (const CountedAt& count : counts_) {
+    builder_.Count(pids_[count.pid].process, count.name, count.at_ns, count.value);
+  }
+  TellFacts();
+  TellReading(reading);
+  return builder_.Finish();
+}
+
+// Devices belong to the process that uses them: the one with the most operators.
+void ChromeEvents::MakeProcesses() {
+  Pid* main = nullptr;
+  for (Pid& pid : pids_) {
+    if (pid.host && (main == nullptr || pid.operators > main->operators)) main = &pid;
+  }
+  const auto rank = std::find_if(facts_.begin(), facts_.end(),
+                                 [](const auto& fact) { return fact.first == "distributedInfo"; });
+  std::string key;
+  simdjson::dom::parser parser;
+  int64_t number = 0;
+  if (rank != facts_.end() && !parser.parse(rank->second).at_key("rank").get(number)) {
+    key = "rank" + std::to_string(number);
+  }
+  const bool none = first_ns_ > last_ns_;
+  const int64_t begin = std::min(window_begin_ns_, none ? INT64_MAX : first_ns_);
+  const int64_t end = std::max(window_end_ns_, none ? INT64_MIN : last_ns_);
+  const auto add = [&](std::string_view its_key, const Pid* pid) {
+    const trace::ProcessId id = builder_.AddProcess(its_key);
+    trace::Process& process = builder_.process(id);
+    process.pid = pid == nullptr ? 0 : std::max<int64_t>(pid->number, 0);
+    process.start_ns = begin > end ? 0 : begin;
+    process.end_ns = begin > end ? 0 : end;
+    process.name = pid != nullptr && pid->name.valid() ? pid->name : builder_.Text(its_key);
+    return id;
+  };
+  const std::string prefix = key.empty() ? "p" : key + ".p";
+  const trace::ProcessId first = add(!key.empty()      ? key
+                                     : main == nullptr ? "device"
+                                                       : "p" + main->text,
+                                     main);
+  for (Pid& pid : pids_) {
+    // Some releases of PyTorch write Python's functions under pid 0.
+    const bool lost = pid.text == "0" && pid.operators == 0 && main != nullptr;
+    const bool own = pid.host && &pid != main && !lost;
+    pid.process = own ? add(prefix + pid.text, &pid) : first;
+  }
+}
+
+void ChromeEvents::MakeTracks() {
+  for (ChromeRow& row : rows_) {
+    for (const Thread& thread : thread_names_) {
+      const Pid& pid = pids_[row.pid];
+      const bool named = thread.row_id.compare(0, pid.text.size() + 1, pid.text + "\n") == 0 &&
+                         thread.row_id.substr(pid.text.size() + 1) == std::to_string(row.os_id);
+      if (named) row.name = thread.name;
+    }
+    const Pid& pid = pids_[row.pid];
+    MakeTracksOf(&builder_, pid.process, pid.number, &row);
+    row = {};
+  }
+}
+
+void ChromeEvents::TellFacts() {
+  trace::Trace& trace = builder_.trace();
+  trace.clock = base_ns_ > 0 ? "since baseTimeNanoseconds" : "CLOCK_REALTIME";
+  trace.realtime_offset_ns = base_ns_;
+  if (trace.processes.empty()) return;
+  trace::Process& process = trace.processes.front();
+  const int64_t started = process.start_ns + base_ns_;
+  trace.started_realtime_ns = started > kYear2000 ? started : 0;
+  for (const auto& [key, value] : facts_) {
+    process.meta.emplace_back(builder_.Text(key), builder_.Text(value));
+  }
+  NameDevices();
+}
+
+// {"deviceProperties": [{"id": 0, "name": "Tesla V100", ...}]}
+void ChromeEvents::NameDevices() {
+  simdjson::dom::parser parser;
+  for (const auto& [key, value] : facts_) {
+    simdjson::dom::array devices;
+    if (key != "deviceProperties" || parser.parse(value).get(devices)) continue;
+    for (const simdjson::dom::element device : devices) {
+      int64_t id = 0;
+      std::string_view name;
+      if (device["id"].get(id) || device["name"].get(name)) continue;
+      for (size_t i = 0; i < builder_.tracks(); ++i) {
+        trace::Track& track = builder_.track({static_cast<uint32_t>(i)}).track();
+        if (track.device == id) track.device_name = builder_.Text(name);
+      }
+    }
+  }
+}
+
+void ChromeEvents::TellReading(const JsonReading& reading) {
+  trace::Trace& trace = builder_.trace();
+  const auto say = [&trace](uint64_t count, const std::string& what) {
+    if (count > 0) trace.gaps.push_back(std::to_string(count) + what);
+  };
+  if (!reading.cut_off.empty()) {
+    trace.gaps.push_back("The file is not whole: " + reading.cut_off +
+                         "; what stands before is here.");
+  }
+  say(reading.damaged, " events of the file cannot be read and are left out, the first at byte " +
+                           std::to_string(reading.first_damage_at) + ".");
+  say(timeless_, " events of the file state no time, or none that a clock shows: left out.");
+  say(unmatched_, " begins or ends of spans in the file have no other half.");
+  say(others_,
+      " events of the file are of kinds that are not read (asynchronous, objects, "
+      "samples): left out.");
+  trace.damaged = reading.damaged > 0 || !reading.cut_off.empty();
+}
+
+}  // namespace crosscut::import

@@ -1,0 +1,93 @@
+// Events of a Chrome trace, in any order, as tracks of processes.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "src/import/chrome_categories.h"
+#include "src/import/chrome_rows.h"
+#include "src/import/json_events.h"
+#include "src/trace/builder.h"
+
+namespace crosscut::import {
+
+class ChromeEvents : public JsonEvents {
+ public:
+  void OnEvent(const JsonEvent& event) override;
+  void OnFact(std::string_view key, const JsonValue& value) override;
+  // Once, at the end.
+  trace::Trace Finish(const JsonReading& reading);
+
+ private:
+  struct Pid {
+    std::string text;
+    int64_t number = -1;
+    trace::StringId name;
+    bool host = false, device = false;
+    uint64_t operators = 0;  // events of the framework
+    trace::ProcessId process;
+  };
+  struct KnownCategory {
+    std::string text;
+    Category category;
+    std::vector<trace::NameId> names;  // by StringId
+  };
+
+  uint32_t PidOf(const JsonValue& pid);
+  ChromeRow* RowOf(const JsonEvent& event, Place place);
+  KnownCategory* KnownOf(std::string_view category);
+  trace::NameId NameOf(KnownCategory* category, std::string_view text);
+  trace::StringId KeyOf(std::string_view key);
+  trace::StringId TextOf(std::string_view text);
+  void TakeSpan(const JsonEvent& event);
+  void TakeBeginEnd(const JsonEvent& event);
+  void TakeInstant(const JsonEvent& event);
+  void TakeCounter(const JsonEvent& event);
+  void TakeMetadata(const JsonEvent& event);
+  void TakeFlow(const JsonEvent& event);
+  void TakeArgs(const JsonEvent& event, ChromeRow* row, ChromeSpan* taken);
+  void TakeWindow(const JsonEvent& event);
+
+  void MakeProcesses();
+  void MakeTracks();
+  void TellFacts();
+  void NameDevices();
+  void TellReading(const JsonReading& reading);
+
+  trace::Builder builder_;
+  std::deque<ChromeRow> rows_;
+  std::unordered_map<std::string, ChromeRow*> rows_by_id_;
+  std::string row_id_;
+  std::vector<Pid> pids_;
+  std::deque<KnownCategory> categories_;
+  struct CachedKey {
+    std::string text;
+    trace::StringId id;
+  };
+  std::vector<CachedKey> keys_ = std::vector<CachedKey>(256);
+  std::string space_;  // for texts without their escapes
+  std::vector<std::pair<std::string, std::string>> facts_;
+  struct Thread {
+    std::string row_id;
+    trace::StringId name;
+  };
+  std::vector<Thread> thread_names_;
+  struct CountedAt {
+    uint32_t pid;
+    trace::NameId name;
+    int64_t at_ns, value;
+  };
+  std::vector<CountedAt> counts_;
+  int64_t window_begin_ns_ = INT64_MAX, window_end_ns_ = INT64_MIN;
+  int64_t first_ns_ = INT64_MAX, last_ns_ = INT64_MIN;
+  int64_t base_ns_ = 0;
+  uint64_t others_ = 0;     // events of phases that are not read
+  uint64_t timeless_ = 0;   // events whose times are missing or out of range
+  uint64_t unmatched_ = 0;  // begins or ends without the other
+};
+
+}  // namespace crosscut::import

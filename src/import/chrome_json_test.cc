@@ -1,0 +1,432 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <simdjson.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <random>
+
+#include "src/import/importer.h"
+#include "src/import/json_events.h"
+#include "src/trace/text.h"
+
+namespace crosscut::import {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// Text in pieces of a given size.
+class Pieces : public TextStream {
+ public:
+  Pieces(std::string text, size_t piece) : text_(std::move(text)), piece_(piece) {}
+  Result<size_t> Read(std::span<char> to) override {
+    const size_t n = std::min({to.size(), piece_, text_.size() - at_});
+    memcpy(to.data(), text_.data() + at_, n);
+    at_ += n;
+    return n;
+  }
+
+ private:
+  std::string text_;
+  size_t piece_, at_ = 0;
+};
+
+std::string Words(const JsonValue& value) {
+  constexpr const char* kKinds[] = {"-", "n", "t", "r"};
+  return kKinds[static_cast<int>(value.kind)] + std::string(value.text);
+}
+
+class Log : public JsonEvents {
+ public:
+  void OnEvent(const JsonEvent& e) override {
+    std::string line = std::string(1, e.ph) + "|" + std::string(e.name) + "|" +
+                       std::to_string(e.ts_ns) + "|" + Words(e.pid) + "|" + Words(e.tid);
+    for (const JsonArg& arg : e.args) line += "|" + std::string(arg.key) + "=" + Words(arg.value);
+    lines.push_back(line);
+  }
+  void OnFact(std::string_view key, const JsonValue& value) override {
+    facts.push_back(std::string(key) + "=" + Words(value));
+  }
+  std::vector<std::string> lines, facts;
+};
+
+struct Read {
+  Log log;
+  Result<JsonReading> reading;
+};
+Read ReadText(const std::string& text, size_t window = size_t{8} << 20, size_t piece = 1 << 20) {
+  Read read = {{}, Status::Invalid("")};
+  Pieces pieces(text, piece);
+  read.reading = ReadJsonEvents(&pieces, &read.log, window);
+  return read;
+}
+
+TEST(JsonEvents, TellsEventsAndWhatStandsBesideThem) {
+  const Read read = ReadText(R"({"schemaVersion": 1, "host": "a\"b", "traceEvents": [
+    {"ph": "X", "cat": "c", "name": "one", "pid": 1, "tid": "t", "ts": 12.3456, "dur": 1,
+     "args": {"k": 1, "l": [1, {"m": 2}], "n": "x", "o": null}},
+    {"ph": "i", "name": "two", "pid": 1, "tid": 2, "ts": -0.5}
+  ], "traceName": "end"})");
+  ASSERT_TRUE(read.reading.ok()) << read.reading.status().message();
+  EXPECT_THAT(read.log.lines, ElementsAre("X|one|12346|n1|tt|k=n1|l=r[1, {\"m\": 2}]|n=tx|o=rnull",
+                                          "i|two|-500|n1|n2"));
+  EXPECT_THAT(read.log.facts, ElementsAre("schemaVersion=n1", "host=ta\\\"b", "traceName=tend"));
+  EXPECT_EQ(read.reading->events, 2U);
+  EXPECT_EQ(read.reading->damaged, 0U);
+  EXPECT_EQ(read.reading->cut_off, "");
+}
+
+TEST(JsonEvents, ABareArrayNeedsNoEnd) {
+  for (const char* end : {"]", "", ",", ",\n]", "\n", "]\n"}) {
+    const Read read = ReadText(std::string(R"([{"ph": "B", "name": "a"}, {"ph": "E"})") + end);
+    ASSERT_TRUE(read.reading.ok());
+    EXPECT_EQ(read.log.lines.size(), 2U) << end;
+    EXPECT_EQ(read.reading->damaged, 0U) << end;
+    EXPECT_EQ(read.reading->cut_off, "") << end;
+  }
+}
+
+TEST(JsonEvents, WhatIsNoTraceIsRefused) {
+  for (const char* text :
+       {"", "{}", "7", R"({"traceEvents": 7})", "\"traceEvents\": [", "nonsense"}) {
+    EXPECT_FALSE(ReadText(text).reading.ok()) << text;
+  }
+}
+
+TEST(JsonEvents, UnescapedQuotesCostOneEvent) {
+  for (const char* name : {"a \"b\" c", "a \"b c"}) {
+    std::string text = "[";
+    for (int i = 0; i < 50; ++i) {
+      text += R"({"ph": "X", "name": "n)" + std::to_string(i) + "\", \"ts\": 1},\n";
+      if (i == 20) text += R"({"ph": "X", "name": ")" + std::string(name) + "\", \"ts\": 1},\n";
+    }
+    const Read read = ReadText(text + "]");
+    ASSERT_TRUE(read.reading.ok());
+    EXPECT_EQ(read.reading->events, 50U) << name;
+    EXPECT_EQ(read.reading->damaged, 1U) << name;
+    EXPECT_EQ(read.reading->first_damage_at, text.find(name) - strlen(R"({"ph": "X", "name": ")"))
+        << name;
+    EXPECT_EQ(read.reading->cut_off, "");
+  }
+}
+
+TEST(JsonEvents, BytesThatAreNoTextCostOneEvent) {
+  const Read read = ReadText(
+      "[{\"ph\": \"X\", \"name\": \"a\"}, {\"ph\": \"X\", \"name\": \"\xff\xfe\"}, "
+      "{\"ph\": \"X\", \"name\": \"b\"}]");
+  ASSERT_TRUE(read.reading.ok());
+  EXPECT_EQ(read.log.lines.size(), 2U);
+  EXPECT_EQ(read.reading->damaged, 1U);
+}
+
+// A text of random events, hostile to whoever looks for their ends.
+std::string RandomTrace(std::mt19937* random, int events) {
+  const std::vector<std::string> texts = {"a", "},{\\\"ph\\\":1", "\\\\", "[{\\\"", "x y",
+                                          "",  "\\u00e4",         "}, {", "\\\"",   "traceEvents"};
+  const auto text = [&] { return "\"" + texts[(*random)() % texts.size()] + "\""; };
+  const auto space = [&] { return std::string((*random)() % 3 == 0 ? "\n  " : ""); };
+  std::string out = "{\"a\": " + text() + ", \"traceEvents\": [";
+  for (int i = 0; i < events; ++i) {
+    if (i > 0) out += "," + space();
+    out += "{" + space() + R"("ph": "X", "name": )" + text() + R"(, "pid": )" +
+           std::to_string((*random)() % 3) + R"(, "tid": 1, "ts": )" + std::to_string(i) + ".5";
+    if ((*random)() % 2 == 0) {
+      out += R"(, "args": {"v": [{"w": )" + text() + "}," + space() + "{\"x\": " + text() +
+             R"(}], "y": )" + text() + "}";
+    }
+    out += space() + "}";
+  }
+  return out + "], \"b\": [{\"c\": 1}, {\"d\": " + text() + "}]}";
+}
+
+TEST(JsonEvents, WindowsOfAnySizeReadTheSame) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 300; ++round) {
+    const std::string text = RandomTrace(&random, 1 + static_cast<int>(random() % 40));
+    const Read whole = ReadText(text);
+    ASSERT_TRUE(whole.reading.ok());
+    simdjson::dom::parser parser;
+    const simdjson::dom::element theirs = parser.parse(text);
+    size_t i = 0;
+    for (const simdjson::dom::element event : theirs["traceEvents"].get_array()) {
+      std::string space;
+      ASSERT_LT(i, whole.log.lines.size());
+      const std::string name = whole.log.lines[i].substr(2, whole.log.lines[i].find('|', 2) - 2);
+      EXPECT_EQ(WithoutEscapes(name, &space), std::string_view(event["name"]));
+      ++i;
+    }
+    EXPECT_EQ(i, whole.log.lines.size());
+    EXPECT_THAT(whole.log.facts, ::testing::SizeIs(2));
+    for (const size_t window : {64, 200, 1000}) {
+      const Read parts = ReadText(text, window, 1 + random() % 100);
+      ASSERT_TRUE(parts.reading.ok());
+      EXPECT_EQ(parts.log.lines, whole.log.lines) << text;
+      EXPECT_EQ(parts.log.facts, whole.log.facts);
+      EXPECT_EQ(parts.reading->damaged, 0U) << text;
+    }
+  }
+}
+
+TEST(JsonEvents, AnyPrefixGivesItsWholeEvents) {
+  std::mt19937 random(11);
+  const std::string text = RandomTrace(&random, 12);
+  const Read whole = ReadText(text);
+  const size_t begin = text.find('[') + 1;
+  for (size_t length = begin; length < text.size(); ++length) {
+    const Read part = ReadText(text.substr(0, length), 256);
+    ASSERT_TRUE(part.reading.ok());
+    const std::vector<std::string>& lines = part.log.lines;
+    ASSERT_LE(lines.size(), whole.log.lines.size());
+    EXPECT_TRUE(std::equal(lines.begin(), lines.end(), whole.log.lines.begin()))
+        << text.substr(0, length) << "\n"
+        << ::testing::PrintToString(lines);
+    EXPECT_EQ(part.reading->damaged, 0U) << length;
+  }
+}
+
+TEST(JsonEvents, TimesKeepEveryNanosecond) {
+  EXPECT_EQ(MicrosecondsToNs("1712195495519703.772"), 1712195495519703772);
+  EXPECT_EQ(MicrosecondsToNs("0.0005"), 1);
+  EXPECT_EQ(MicrosecondsToNs("0.00049"), 0);
+  EXPECT_EQ(MicrosecondsToNs("-1.25"), -1250);
+  EXPECT_EQ(MicrosecondsToNs("1.5e3"), 1'500'000);
+  EXPECT_EQ(MicrosecondsToNs("7"), 7000);
+  for (const char* text : {"", "x", "-", "99999999999999999999", "1e300", "1.2.3", "nan"}) {
+    EXPECT_EQ(MicrosecondsToNs(text), JsonEvent::kNoTime) << text;
+  }
+}
+
+class ChromeJsonTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    char name[] = "/tmp/crosscut-chrome-test-XXXXXX";
+    folder_ = mkdtemp(name);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  // Of a bare array of these events.
+  trace::Trace Of(const std::string& events) { return OfText("[" + events + "]"); }
+  trace::Trace OfText(const std::string& text, const std::string& name = "trace.json") {
+    std::ofstream(folder_ + "/" + name, std::ios::binary) << text;
+    Result<trace::Trace> trace = Import(folder_ + "/" + name);
+    EXPECT_TRUE(trace.ok()) << trace.status().message();
+    return trace.ok() ? std::move(*trace) : trace::Trace();
+  }
+
+  std::string folder_;
+};
+
+const trace::Track* TrackNamed(const trace::Trace& trace, std::string_view name) {
+  for (const trace::Track& track : trace.tracks) {
+    if (trace.text(track.name) == name) return &track;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> Spans(const trace::Trace& trace, const trace::Track& track) {
+  std::vector<std::string> lines;
+  for (size_t i = 0; i < track.spans.size(); ++i) {
+    const trace::Name& name = trace.name(track.spans.name[i]);
+    lines.push_back(
+        std::to_string(track.spans.begin_ns[i]) + "-" + std::to_string(track.spans.end_ns[i]) +
+        " " + std::string(trace.text(name.text)) + " " + std::string(trace::LayerName(name.layer)));
+  }
+  return lines;
+}
+
+constexpr const char* kKineto = R"_({"schemaVersion": 1, "baseTimeNanoseconds": 1700000000000000000,
+"deviceProperties": [{"id": 0, "name": "CHIP 9"}],
+"distributedInfo": {"backend": "nccl", "rank": 3},
+"traceEvents": [
+{"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 20.5, "dur": 4,
+ "args": {"device": 0, "stream": 7, "correlation": 5, "grid": [1, 2, 3]}},
+{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#4", "pid": 9, "tid": 9, "ts": 1,
+ "dur": 40, "args": {}},
+{"ph": "X", "cat": "user_annotation", "name": "forward", "pid": 9, "tid": 9, "ts": 2, "dur": 20},
+{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 9, "tid": 9, "ts": 3, "dur": 10,
+ "args": {"External id": 1, "Input Dims": [[2, 2], []]}},
+{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 9, "tid": 9, "ts": 5,
+ "dur": 2, "args": {"External id": 1, "correlation": 5}},
+{"ph": "s", "cat": "ac2g", "name": "ac2g", "id": 5, "pid": 9, "tid": 9, "ts": 5},
+{"ph": "f", "cat": "ac2g", "name": "ac2g", "id": 5, "pid": 0, "tid": 7, "ts": 20.5, "bp": "e"},
+{"ph": "s", "cat": "fwdbwd", "name": "fwdbwd", "id": 1, "pid": 9, "tid": 9, "ts": 3},
+{"ph": "f", "cat": "fwdbwd", "name": "fwdbwd", "id": 1, "pid": 9, "tid": 10, "ts": 30, "bp": "e"},
+{"ph": "X", "cat": "cpu_op", "name": "MmBackward0", "pid": 9, "tid": 10, "ts": 30, "dur": 5},
+{"ph": "X", "cat": "cpu_op", "name": "nccl:all_reduce", "pid": 9, "tid": 10, "ts": 31, "dur": 1},
+{"ph": "X", "cat": "gpu_user_annotation", "name": "forward", "pid": 0, "tid": 7, "ts": 20.499,
+ "dur": 4.002},
+{"ph": "X", "cat": "cuda_sync", "name": "Stream Sync", "pid": 0, "tid": 1000007, "ts": 22, "dur": 9,
+ "args": {"stream": 7, "correlation": 6}},
+{"ph": "i", "s": "t", "cat": "cpu_instant_event", "name": "[memory]", "pid": 9, "tid": 9, "ts": 4,
+ "args": {"Bytes": -512, "Device Type": 0}},
+{"ph": "C", "name": "GPU", "pid": 9, "ts": 6, "args": {"power": 70.6}},
+{"ph": "M", "name": "process_name", "pid": 9, "tid": 0, "ts": 0, "args": {"name": "python3"}},
+{"ph": "M", "name": "process_name", "pid": 0, "tid": 0, "ts": 0, "args": {"name": "python3"}},
+{"ph": "M", "name": "thread_name", "pid": 9, "tid": 10, "ts": 0, "args": {"name": "backward"}},
+{"ph": "M", "name": "thread_name", "pid": 0, "tid": 7, "ts": 0, "args": {"name": "stream 7 "}},
+{"ph": "X", "cat": "Trace", "name": "PyTorch Profiler (0)",
+                     "pid" : "Spans", "tid" : "PyTorch Profiler", "ts" : 0, "dur" : 50
+},
+{"ph": "i", "s": "g", "name": "Record Window End", "pid": "", "tid": "", "ts": 50}
+], "traceName": "t.json"})_";
+
+TEST_F(ChromeJsonTest, AKinetoTraceHasItsThreadsStreamsStepsAndArrows) {
+  const trace::Trace trace = OfText(kKineto);
+  EXPECT_THAT(trace.gaps, IsEmpty());
+  ASSERT_EQ(trace.processes.size(), 1U);
+  const trace::Process& process = trace.processes[0];
+  EXPECT_EQ(trace.text(process.key), "rank3");
+  EXPECT_EQ(trace.text(process.name), "python3");
+  EXPECT_EQ(process.pid, 9);
+  EXPECT_EQ(process.start_ns, 0);
+  EXPECT_EQ(process.end_ns, 50'000);
+  EXPECT_EQ(trace.realtime_offset_ns, 1'700'000'000'000'000'000);
+  ASSERT_EQ(process.steps.size(), 1U);
+  EXPECT_EQ(process.steps[0].number, 4);
+  EXPECT_EQ(process.steps[0].end_ns, 41'000);
+
+  const trace::Track* stream = TrackNamed(trace, "stream 7");
+  ASSERT_NE(stream, nullptr);
+  EXPECT_EQ(stream->kind, trace::TrackKind::kDevice);
+  EXPECT_EQ(stream->os_id, 7);
+  EXPECT_EQ(trace.text(stream->device_name), "CHIP 9");
+  EXPECT_THAT(Spans(trace, *stream), ElementsAre("20500-24500 gemm device"));
+  const trace::Track* backward = TrackNamed(trace, "backward");
+  ASSERT_NE(backward, nullptr);
+  EXPECT_THAT(Spans(trace, *backward),
+              ElementsAre("30000-35000 MmBackward0 framework", "31000-32000 nccl:all_reduce comm"));
+  const trace::Track& main = trace.tracks[process.lead.value];
+  EXPECT_TRUE(main.main);
+  EXPECT_THAT(Spans(trace, main),
+              ElementsAre("2000-22000 forward ", "3000-13000 aten::mm framework",
+                          "5000-7000 cudaLaunchKernel runtime"));
+  EXPECT_THAT(main.instants.at_ns, ElementsAre(4000));
+  const trace::Track* sync = TrackNamed(trace, "stream 7 (waits)");
+  ASSERT_NE(sync, nullptr);
+  EXPECT_EQ(sync->os_id, 7);
+
+  // Two arrows: launch to kernel, forward to backward.
+  std::map<std::string, std::string> arrows;
+  for (const trace::Flow& flow : trace.flows) {
+    const auto text = [&](trace::TrackId track, trace::SpanIndex span) {
+      return std::string(trace.text(trace.name(trace.tracks[track.value].spans.name[span]).text));
+    };
+    arrows[text(flow.from_track, flow.from)] = text(flow.to_track, flow.to);
+  }
+  EXPECT_THAT(arrows, ElementsAre(std::pair("aten::mm", "MmBackward0"),
+                                  std::pair("cudaLaunchKernel", "gemm")));
+  ASSERT_EQ(trace.counters.size(), 1U);
+  EXPECT_THAT(trace.counters[0].value, ElementsAre(71));
+}
+
+TEST_F(ChromeJsonTest, ArgumentsAreKeptAsTheyAreWritten) {
+  const trace::Trace trace = OfText(kKineto);
+  std::map<std::string, std::string> args;
+  for (const trace::Track& track : trace.tracks) {
+    for (size_t i = 0; i < track.args.size(); ++i) {
+      const trace::Args& a = track.args;
+      const std::string of(trace.text(trace.name(track.spans.name[a.span[i]]).text));
+      args[of + "." + std::string(trace.text(a.key[i]))] =
+          a.text[i].valid() ? std::string(trace.text(a.text[i])) : std::to_string(a.value[i]);
+    }
+  }
+  EXPECT_EQ(args["aten::mm.Input Dims"], "[[2, 2], []]");
+  EXPECT_EQ(args["aten::mm.External id"], "1");
+  EXPECT_EQ(args["gemm.grid"], "[1, 2, 3]");
+  EXPECT_EQ(args["gemm.correlation"], "5");
+}
+
+TEST_F(ChromeJsonTest, WorkThatOverlapsOnOneStreamKeepsItsTimes) {
+  const trace::Trace trace =
+      Of(R"({"ph":"X","cat":"kernel","name":"a","pid":0,"tid":7,"ts":1,"dur":5},
+            {"ph":"X","cat":"kernel","name":"b","pid":0,"tid":7,"ts":3,"dur":5},
+            {"ph":"X","cat":"kernel","name":"c","pid":0,"tid":7,"ts":9,"dur":1})");
+  ASSERT_EQ(trace.tracks.size(), 2U);
+  EXPECT_THAT(Spans(trace, trace.tracks[0]),
+              ElementsAre("1000-6000 a device", "9000-10000 c device"));
+  EXPECT_THAT(Spans(trace, trace.tracks[1]), ElementsAre("3000-8000 b device"));
+  EXPECT_EQ(trace.tracks[1].os_id, 7);
+}
+
+TEST_F(ChromeJsonTest, TimesThatWereRoundedApartStillNestAndKeepTheirLength) {
+  const trace::Trace trace =
+      Of(R"({"ph":"X","cat":"cpu_op","name":"op","pid":9,"tid":9,"ts":1,"dur":5},
+            {"ph":"X","cat":"cuda_runtime","name":"call","pid":9,"tid":9,"ts":5,"dur":2})");
+  ASSERT_EQ(trace.tracks.size(), 1U);
+  EXPECT_THAT(Spans(trace, trace.tracks[0]),
+              ElementsAre("1000-6000 op framework", "5000-6000 call runtime"));
+  ASSERT_EQ(trace.tracks[0].args.size(), 1U);
+  EXPECT_EQ(trace.text(trace.tracks[0].args.key[0]), "unclamped_ns");
+  EXPECT_EQ(trace.tracks[0].args.value[0], 2000);
+  EXPECT_EQ(trace.tracks[0].clamped, 1);
+}
+
+TEST_F(ChromeJsonTest, AnAnnotationMayOutliveTheFunctionItBeganIn) {
+  const trace::Trace trace =
+      Of(R"({"ph":"X","cat":"python_function","name":"f","pid":9,"tid":9,"ts":1,"dur":9},
+            {"ph":"X","cat":"user_annotation","name":"part","pid":9,"tid":9,"ts":5,"dur":15},
+            {"ph":"X","cat":"python_function","name":"g","pid":9,"tid":9,"ts":12,"dur":30})");
+  ASSERT_EQ(trace.tracks.size(), 1U);
+  EXPECT_THAT(Spans(trace, trace.tracks[0]),
+              ElementsAre("1000-10000 f python", "5000-10000 part ", "10000-20000 part ",
+                          "12000-20000 g python", "20000-42000 g python"));
+}
+
+TEST_F(ChromeJsonTest, BeginsAndEndsOfSpansPairAndLoneOnesAreTold) {
+  const trace::Trace trace = Of(R"({"ph":"E","pid":1,"tid":1,"ts":0},
+      {"ph":"B","name":"a","pid":1,"tid":1,"ts":1}, {"ph":"B","name":"b","pid":1,"tid":1,"ts":2},
+      {"ph":"E","pid":1,"tid":1,"ts":3}, {"ph":"E","pid":1,"tid":1,"ts":4},
+      {"ph":"B","name":"c","pid":1,"tid":1,"ts":5}, {"ph":"b","name":"d","id":1,"ts":6})");
+  ASSERT_EQ(trace.tracks.size(), 1U);
+  EXPECT_THAT(Spans(trace, trace.tracks[0]),
+              ElementsAre("1000-4000 a native", "2000-3000 b native", "5000-5000 c native"));
+  EXPECT_THAT(trace.gaps,
+              ElementsAre(HasSubstr("2 begins or ends"), HasSubstr("1 events of the file "
+                                                                   "are of kinds")));
+}
+
+TEST_F(ChromeJsonTest, AFileThatIsCutOffSaysSo) {
+  const std::string whole = kKineto;
+  const trace::Trace trace = OfText(whole.substr(0, whole.find("MmBackward0")));
+  EXPECT_TRUE(trace.damaged);
+  ASSERT_FALSE(trace.gaps.empty());
+  EXPECT_THAT(trace.gaps[0], HasSubstr("not whole: the text ends inside the event at byte"));
+  EXPECT_EQ(trace.flows.size(), 2U);
+}
+
+TEST_F(ChromeJsonTest, CompressedFilesAreReadWholeOrUpToTheirDamage) {
+  std::string text = "[";
+  for (int i = 0; i < 20'000; ++i) {
+    text += R"({"ph":"X","cat":"cpu_op","name":"op)" + std::to_string(i % 7) +
+            R"(","pid":1,"tid":1,"ts":)" + std::to_string(i) + R"(,"dur":0.5},)";
+  }
+  const std::string path = folder_ + "/trace.json.gz";
+  gzFile file = gzopen(path.c_str(), "wb");
+  gzwrite(file, text.data(), static_cast<unsigned>(text.size()));
+  gzclose(file);
+  Result<trace::Trace> trace = Import(path);
+  ASSERT_TRUE(trace.ok()) << trace.status().message();
+  EXPECT_EQ(trace->tracks[0].spans.size(), 20'000U);
+  EXPECT_FALSE(trace->damaged);
+
+  std::ostringstream bytes;
+  bytes << std::ifstream(path, std::ios::binary).rdbuf();
+  const std::string packed = bytes.str();
+  trace::Trace part = OfText(packed.substr(0, packed.size() / 2), "half.json.gz");
+  EXPECT_TRUE(part.damaged);
+  EXPECT_THAT(part.gaps[0], HasSubstr("not whole"));
+  EXPECT_GT(part.tracks[0].spans.size(), 5000U);
+  EXPECT_LT(part.tracks[0].spans.size(), 20'000U);
+
+  trace::Trace twice = OfText(packed + packed, "twice.json.gz");  // members are joined
+  EXPECT_EQ(twice.tracks[0].spans.size(), 39'999U);               // "[{" inside an array is damage
+  EXPECT_THAT(twice.gaps, ElementsAre(HasSubstr("1 events of the file cannot be read")));
+}
+
+}  // namespace
+}  // namespace crosscut::import

@@ -1,0 +1,193 @@
+#include "src/import/chrome_rows.h"
+
+#include <algorithm>
+#include <charconv>
+#include <string>
+
+namespace crosscut::import {
+namespace {
+
+using trace::StringId;
+using trace::TrackBuilder;
+
+constexpr int64_t kRounding = 2000;  // ns: files in whole microseconds are off by one at each end
+constexpr size_t kMostLanes = 64;
+
+// One track, and what is open on it, innermost last.
+class Lane {
+ public:
+  explicit Lane(TrackBuilder* track) : track_(track) { track->TellsAllEnds(); }
+  TrackBuilder* track() { return track_; }
+
+  void EndUpTo(int64_t at) {
+    while (!open_.empty()) {
+      size_t next = open_.size() - 1;
+      for (size_t i = crossed_ ? next : 0; i-- > 0;) {
+        if (open_[i].end < open_[next].end) next = i;
+      }
+      if (open_[next].end > at) return;
+      if (next + 1 == open_.size()) {
+        track_->End(open_[next].end);
+      } else {
+        track_->EndNamed(open_[next].end, open_[next].name);
+      }
+      open_.erase(open_.begin() + static_cast<ptrdiff_t>(next));
+      crossed_ = crossed_ && !open_.empty();
+    }
+  }
+  // The first end of what is open and may not end inside a span: annotations may, and an annotation
+  // may outlive what it began in.
+  int64_t Limit(bool operation) const {
+    int64_t limit = INT64_MAX;
+    for (size_t i = open_.size(); i-- > 0;) {
+      if (!operation && !open_[i].operation) limit = std::min(limit, open_[i].end);
+      if (!crossed_ && limit != INT64_MAX) break;
+    }
+    return limit;
+  }
+  void Begin(const ChromeSpan& span, int64_t end, bool operation) {
+    crossed_ = crossed_ || (!open_.empty() && end > open_.back().end);
+    track_->Begin(span.begin_ns, span.name);
+    open_.push_back({end, span.name, operation});
+  }
+
+ private:
+  struct Open {
+    int64_t end;
+    trace::NameId name;
+    bool operation;
+  };
+  TrackBuilder* track_;
+  std::vector<Open> open_;
+  bool crossed_ = false;  // their ends are not in the order of the stack
+};
+
+class RowTracks {
+ public:
+  RowTracks(trace::Builder* builder, trace::ProcessId process, int64_t pid, ChromeRow* row)
+      : builder_(builder), process_(process), pid_(pid), row_(row) {}
+
+  void Make() {
+    Sort();
+    AddLane();
+    for (const ChromeSpan& span : row_->spans) {
+      TakeFlowsBefore(span.begin_ns);
+      Put(span);
+    }
+    TakeFlowsBefore(INT64_MAX);
+    for (Lane& lane : lanes_) lane.EndUpTo(INT64_MAX);
+    for (const ChromeSpan& instant : row_->instants) {
+      lanes_[0].track()->Instant(instant.begin_ns, instant.name);
+      PutArgs(instant, lanes_[0].track());
+    }
+  }
+
+ private:
+  bool device() const { return row_->place != Place::kThread; }
+
+  void Sort() {
+    const auto before = [](const ChromeSpan& a, const ChromeSpan& b) {
+      return a.begin_ns != b.begin_ns ? a.begin_ns < b.begin_ns : a.end_ns > b.end_ns;
+    };
+    std::stable_sort(row_->spans.begin(), row_->spans.end(), before);
+    std::stable_sort(row_->instants.begin(), row_->instants.end(), before);
+    std::stable_sort(row_->flows.begin(), row_->flows.end(),
+                     [](const ChromeFlow& a, const ChromeFlow& b) { return a.at_ns < b.at_ns; });
+  }
+
+  void AddLane() {
+    TrackBuilder& track = builder_->AddTrack(
+        process_, device() ? trace::TrackKind::kDevice : trace::TrackKind::kThread);
+    lanes_.emplace_back(&track);
+    track.track().os_id = row_->os_id;
+    track.track().device = device() ? std::max<int64_t>(pid_, 0) : -1;
+    track.track().main = !device() && lanes_.size() == 1 && row_->os_id == pid_;
+    std::string name(builder_->trace().text(row_->name));
+    if (row_->place == Place::kAnnotation) name += name.empty() ? "annotations" : " (annotations)";
+    if (row_->place == Place::kSync) name += name.empty() ? "waits" : " (waits)";
+    if (lanes_.size() > 1) name += " (" + std::to_string(lanes_.size()) + ")";
+    if (!name.empty()) track.track().name = builder_->Text(name);
+  }
+
+  void Put(const ChromeSpan& span) {
+    if (span.step) return PutStep(span);
+    const bool operation =
+        builder_->trace().name(span.name).kind == trace::Kind::kOperation && !device();
+    Lane* lane = LaneFor(span, operation);
+    const int64_t limit = lane->Limit(operation), end = std::min(span.end_ns, limit);
+    lane->Begin(span, end, operation);
+    if (end != span.end_ns) {
+      lane->track()->Arg(unclamped_, span.end_ns - span.begin_ns);
+      ++lane->track()->track().clamped;
+    }
+    PutArgs(span, lane->track());
+  }
+
+  // The first lane in which the span nests.
+  Lane* LaneFor(const ChromeSpan& span, bool operation) {
+    for (Lane& lane : lanes_) {
+      lane.EndUpTo(span.begin_ns);
+      const int64_t limit = lane.Limit(operation);
+      if (span.end_ns <= limit || (!device() && span.end_ns - limit <= kRounding)) return &lane;
+    }
+    if (lanes_.size() < kMostLanes) AddLane();
+    return &lanes_.back();
+  }
+
+  void PutArgs(const ChromeSpan& span, TrackBuilder* track) {
+    for (uint32_t i = 0; i < span.arg_count; ++i) {
+      const ChromeArg arg = row_->args.Take(span.first_arg + i);
+      if (arg.text) {
+        track->ArgText(arg.key, {static_cast<uint32_t>(arg.value)});
+        continue;
+      }
+      track->Arg(arg.key, arg.value);
+      if (arg.key != correlation_ || arg.value <= 0) continue;
+      const uint64_t id = static_cast<uint64_t>(arg.value) | kCorrelationFlows;
+      if (row_->place == Place::kDevice) track->FlowIn(span.begin_ns, id);
+      if (row_->place == Place::kThread) track->FlowOut(span.begin_ns, id);
+    }
+  }
+
+  void PutStep(const ChromeSpan& span) {
+    const trace::TrackId track = lanes_[0].track()->id();
+    const trace::Trace& trace = builder_->trace();
+    const std::string_view text = trace.text(trace.name(span.name).text).substr(kChromeStep.size());
+    int64_t number = 0;
+    if (std::from_chars(text.data(), text.data() + text.size(), number).ec != std::errc()) return;
+    const trace::Name name = {
+        builder_->Text("step"), trace::Kind::kStep, trace::Layer::kNone, false, {}};
+    builder_->StepBegin(track, span.begin_ns, builder_->AddName(name));
+    builder_->StepLevel(track, number, 3, false);
+    builder_->StepEnd(track, span.end_ns);
+  }
+
+  void TakeFlowsBefore(int64_t at) {
+    for (; flow_ < row_->flows.size() && row_->flows[flow_].at_ns < at; ++flow_) {
+      const ChromeFlow& flow = row_->flows[flow_];
+      lanes_[0].EndUpTo(flow.at_ns - 1);  // an arrow may leave at the very end
+      if (flow.out) {
+        lanes_[0].track()->FlowOut(flow.at_ns, flow.id);
+      } else {
+        lanes_[0].track()->FlowIn(flow.at_ns, flow.id);
+      }
+    }
+  }
+
+  trace::Builder* builder_;
+  trace::ProcessId process_;
+  int64_t pid_;
+  ChromeRow* row_;
+  std::vector<Lane> lanes_;
+  size_t flow_ = 0;
+  StringId correlation_ = builder_->Text("correlation"),
+           unclamped_ = builder_->Text("unclamped_ns");
+};
+
+}  // namespace
+
+void MakeTracksOf(trace::Builder* builder, trace::ProcessId process, int64_t pid, ChromeRow* row) {
+  RowTracks(builder, process, pid, row).Make();
+}
+
+}  // namespace crosscut::import
