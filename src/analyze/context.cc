@@ -3,6 +3,7 @@
 #include <set>
 
 #include "src/analyze/accounting.h"
+#include "src/analyze/device_work.h"
 #include "src/analyze/tables.h"
 
 namespace crosscut::analyze {
@@ -29,8 +30,9 @@ std::string TrackName(const trace::Trace& trace, const trace::Track& track) {
 }  // namespace
 
 struct Context::State {
-  std::once_flag accounted;
+  std::once_flag accounted, worked;
   std::unique_ptr<const Accounting> accounting;
+  std::vector<ProcessWork> device_work;
   std::vector<std::string> processes, tracks;
 };
 
@@ -55,6 +57,11 @@ const Accounting& Context::accounting() const {
   std::call_once(state_->accounted,
                  [this] { state_->accounting = std::make_unique<Accounting>(trace_); });
   return *state_->accounting;
+}
+
+const std::vector<ProcessWork>& Context::device_work() const {
+  std::call_once(state_->worked, [this] { state_->device_work = CollectDeviceWork(trace_); });
+  return state_->device_work;
 }
 
 const std::string& Context::process_label(trace::ProcessId process) const {

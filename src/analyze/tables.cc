@@ -1,12 +1,20 @@
 #include "src/analyze/tables.h"
 
+#include "src/analyze/collective_table.h"
 #include "src/analyze/columns.h"
 #include "src/analyze/concurrency.h"
+#include "src/analyze/critical_path.h"
+#include "src/analyze/device_tables.h"
+#include "src/analyze/device_waits.h"
+#include "src/analyze/findings.h"
 #include "src/analyze/functions.h"
+#include "src/analyze/launch_tables.h"
 #include "src/analyze/launches.h"
+#include "src/analyze/memory_table.h"
 #include "src/analyze/overhead_tables.h"
 #include "src/analyze/overlap_tables.h"
 #include "src/analyze/process_tables.h"
+#include "src/analyze/sequence_table.h"
 #include "src/analyze/step_summary.h"
 #include "src/analyze/step_tables.h"
 #include "src/analyze/thread_tables.h"
@@ -21,6 +29,7 @@ Table GapsTable(const trace::Trace& trace, const Context& context) {
 
 constexpr TableEntry kTables[] = {
     {"gaps", "what is missing, repaired or unchecked, in sentences", GapsTable},
+    {"findings", "what stands out, in sentences, and the tables that say so", FindingsTable},
     {"processes", "each process, its window and how it ended", ProcessesTable},
     {"operations", "wall time by operation, split into host, device, idle", OperationsTable},
     {"overlap", "wall time by operation, set of layers and device: sums to the window",
@@ -29,6 +38,27 @@ constexpr TableEntry kTables[] = {
     {"threads", "each thread's life by its own operation and layer", ThreadsTable},
     {"thread_lives", "each thread's observed life", ThreadLivesTable},
     {"device_by_launch", "device time by the operations that launched it", DeviceByLaunchTable},
+    {"device_timeline", "what devices did, computation first, then what it did not hide",
+     DeviceTimelineTable},
+    {"temporal_breakdown", "devices: computing, otherwise busy, idle", TemporalBreakdownTable},
+    {"idle_causes", "why streams had nothing to do, by stream", IdleCausesTable},
+    {"kernels", "work on devices by name", KernelsTable},
+    {"kernel_types", "work on devices by the types that went on at once", KernelTypesTable},
+    {"comm_overlap", "communication on devices, and how much of it computation hid",
+     CommOverlapTable},
+    {"launches", "calls that launched work: their time, its time, the delay between",
+     LaunchesTable},
+    {"queue_length", "launches that waited for their stream", QueueLengthTable},
+    {"copies", "copies and memory sets by kind, with bandwidth", CopiesTable},
+    {"device_events", "each event on a device, with the call that launched it", DeviceEventsTable,
+     true},
+    {"device_waits", "calls that waited for a device, and for which work", DeviceWaitsTable, true},
+    {"sequences", "kernels that operators launch in a row, again and again", SequencesTable},
+    {"stragglers", "which process the others wait for in collectives", StragglersTable},
+    {"critical_path", "what the end of each process hung on: sums to the window",
+     CriticalPathTable},
+    {"critical_path_segments", "the same in order of time", CriticalPathSegmentsTable, true},
+    {"memory", "what was allocated and freed, by device, and the peak", MemoryTable},
     {"layer_totals", "time in which each layer was active, alone or with others", LayerTotalsTable},
     {"concurrency", "which processes worked at once, on host and devices", ConcurrencyTable},
     {"step_summary", "steps by kind: how many, how long, how far apart", StepSummaryTable},

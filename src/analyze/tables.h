@@ -17,7 +17,8 @@
 
 namespace crosscut::analyze {
 
-struct Accounting;  // accounting.h: the overlap cells of every process, raw and corrected
+struct ProcessWork;  // device_work.h: the events of devices
+struct Accounting;   // accounting.h: the overlap cells of every process, raw and corrected
 
 // What tables share: the expensive results, each computed at the first call and kept. Refers to
 // the trace, which must outlive it and must not change. Safe to use from several threads.
@@ -30,6 +31,7 @@ class Context {
 
   const trace::Trace& trace() const { return trace_; }
   const Accounting& accounting() const;
+  const std::vector<ProcessWork>& device_work() const;
   // Process and thread as tables name them: unique in the run, and in the process.
   const std::string& process_label(trace::ProcessId process) const;
   const std::string& track_label(trace::TrackId track) const;
@@ -44,6 +46,7 @@ struct TableEntry {
   const char* name;
   const char* description;  // one line
   Table (*make)(const trace::Trace&, const Context&);
+  bool long_one = false;  // a row per event: no part of reports
 };
 
 // In the order in which `crosscut table` lists them.

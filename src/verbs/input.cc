@@ -65,7 +65,7 @@ report::ReportData MakeReportData(const Input& input, bool with_timeline) {
   data.facts.emplace_back("Run", input.path);
   data.gaps = analyze::Gaps(trace, *input.context);
   for (const analyze::TableEntry& entry : analyze::TableList()) {
-    data.tables.push_back(entry.make(trace, *input.context));
+    if (!entry.long_one) data.tables.push_back(entry.make(trace, *input.context));
   }
   if (with_timeline) data.timeline = analyze::MakeTimeline(trace, *input.context);
   return data;

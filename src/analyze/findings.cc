@@ -1,0 +1,153 @@
+#include "src/analyze/findings.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+
+#include "src/analyze/collective_table.h"
+#include "src/analyze/columns.h"
+#include "src/analyze/device_tables.h"
+#include "src/analyze/launch_tables.h"
+
+namespace crosscut::analyze {
+namespace {
+
+constexpr double kWorthSaying = 0.05;  // of the time that a finding is about
+
+struct Finding {
+  std::string process, table, message;
+  int64_t value_ns;
+};
+
+std::string Percent(int64_t part, int64_t whole) {
+  char text[32];
+  snprintf(text, sizeof text, "%.1f %%",
+           100.0 * static_cast<double>(part) / static_cast<double>(whole));
+  return text;
+}
+
+std::string Time(int64_t ns) {
+  constexpr struct {
+    double unit;
+    const char* name;
+  } kUnits[] = {{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}};
+  for (const auto& [unit, name] : kUnits) {
+    if (static_cast<double>(ns) < unit) continue;
+    char text[32];
+    snprintf(text, sizeof text, "%.4g %s", static_cast<double>(ns) / unit, name);
+    return text;
+  }
+  return std::to_string(ns) + " ns";
+}
+
+bool Matters(int64_t part, int64_t whole) {
+  return whole > 0 && static_cast<double>(part) >= kWorthSaying * static_cast<double>(whole);
+}
+
+void FindIdle(const Table& timeline, const Table& causes, std::vector<Finding>* out) {
+  constexpr std::pair<const char*, const char*> kReasons[] = {
+      {"host_wait", "their work was launched too late: the host was the slower"},
+      {"kernel_wait", "one kernel followed another with a short gap"},
+      {"other",
+       "work was launched in time and did not begin: it waited for another stream or an event"},
+      {"unlinked", "work began that no launch is known of"}};
+  for (size_t row = 0; row < timeline.rows(); ++row) {
+    const std::string& process = timeline.texts("process")[row];
+    const int64_t total = timeline.integers("total_ns")[row];
+    const int64_t idle = timeline.integers("idle_ns")[row];
+    if (!Matters(idle, total)) continue;
+    out->push_back({process, "device_timeline",
+                    "The devices did nothing for " + Percent(idle, total) +
+                        " of the time between their first and last work (" + Time(idle) + ").",
+                    idle});
+    std::map<std::string, int64_t> by_cause;
+    int64_t gaps = 0;
+    for (size_t c = 0; c < causes.rows(); ++c) {
+      if (causes.texts("process")[c] != process) continue;
+      by_cause[causes.texts("cause")[c]] += causes.integers("total_ns")[c];
+      gaps += causes.integers("total_ns")[c];
+    }
+    for (const auto& [cause, words] : kReasons) {
+      if (!Matters(by_cause[cause], gaps)) continue;
+      out->push_back({process, "idle_causes",
+                      "Of the gaps on its streams, " + Percent(by_cause[cause], gaps) + " (" +
+                          Time(by_cause[cause]) + ") were there because " + words + ".",
+                      std::min(by_cause[cause], idle)});
+    }
+  }
+}
+
+void FindExposed(const Table& timeline, std::vector<Finding>* out) {
+  for (size_t row = 0; row < timeline.rows(); ++row) {
+    const std::string& process = timeline.texts("process")[row];
+    const int64_t total = timeline.integers("total_ns")[row];
+    for (const auto& [column, words] :
+         {std::pair("exposed_comm_ns", "Communication"), std::pair("exposed_copy_ns", "Copies")}) {
+      const int64_t exposed = timeline.integers(column)[row];
+      if (!Matters(exposed, total)) continue;
+      out->push_back({process, "device_timeline",
+                      std::string(words) + " that no computation hid took " + Time(exposed) + ", " +
+                          Percent(exposed, total) + " of the devices' time.",
+                      exposed});
+    }
+  }
+}
+
+void FindLaunches(const Table& launches, const Table& timeline, std::vector<Finding>* out) {
+  std::map<std::string, int64_t> totals;
+  for (size_t row = 0; row < timeline.rows(); ++row) {
+    totals[timeline.texts("process")[row]] = timeline.integers("total_ns")[row];
+  }
+  for (size_t row = 0; row < launches.rows(); ++row) {
+    const std::string& process = launches.texts("process")[row];
+    const int64_t brief = launches.integers("short_count")[row];
+    const int64_t count = launches.integers("count")[row];
+    const int64_t host = launches.integers("host_ns")[row];
+    if (2 * brief < count || !Matters(host, totals[process])) continue;
+    out->push_back({process, "launches",
+                    std::to_string(brief) + " of " + std::to_string(count) + " calls of " +
+                        launches.texts("launch")[row] +
+                        " took longer than the work that they launched (" + Time(host) +
+                        " on the host): fuse kernels, or launch them as a graph.",
+                    host});
+  }
+}
+
+void FindStragglers(const Table& stragglers, std::vector<Finding>* out) {
+  for (size_t row = 0; row < stragglers.rows(); ++row) {
+    const int64_t made = stragglers.integers("made_wait_ns")[row];
+    const int64_t last = stragglers.integers("last_count")[row];
+    const int64_t all = stragglers.integers("collectives")[row];
+    if (made == 0 || 2 * last <= all) continue;
+    out->push_back({stragglers.texts("process")[row], "stragglers",
+                    "The other processes waited " + Time(made) +
+                        " for this one in collectives; it came last in " + std::to_string(last) +
+                        " of " + std::to_string(all) + ".",
+                    made});
+  }
+}
+
+}  // namespace
+
+Table FindingsTable(const trace::Trace& trace, const Context& context) {
+  const Table timeline = DeviceTimelineTable(trace, context);
+  std::vector<Finding> findings;
+  FindIdle(timeline, IdleCausesTable(trace, context), &findings);
+  FindExposed(timeline, &findings);
+  FindLaunches(LaunchesTable(trace, context), timeline, &findings);
+  FindStragglers(StragglersTable(trace, context), &findings);
+  std::stable_sort(findings.begin(), findings.end(),
+                   [](const Finding& a, const Finding& b) { return a.value_ns > b.value_ns; });
+  Texts process, message, table;
+  Integers value;
+  for (Finding& finding : findings) {
+    process.push_back(std::move(finding.process));
+    message.push_back(std::move(finding.message));
+    table.push_back(std::move(finding.table));
+    value.push_back(finding.value_ns);
+  }
+  return MakeTable("findings", MakeColumn("process", process), MakeColumn("message", message),
+                   MakeColumn("table", table), MakeColumn("value_ns", value));
+}
+
+}  // namespace crosscut::analyze
