@@ -49,6 +49,7 @@ class ChromeWriter {
 
  private:
   void Head();
+  void Facts();
   void Prepare();
   void ProcessRows(uint32_t process);
   void TrackRows(uint32_t track);
@@ -153,21 +154,37 @@ void ChromeWriter::Head() {
   if (trace_.realtime_offset_ns != 0) realtime -= realtime % kBaseGridNs;
   base_ns_ = realtime - trace_.realtime_offset_ns;
   Raw("{\"schemaVersion\": 1,\n\"deviceProperties\": [");
-  std::set<int64_t> devices;
+  std::map<int64_t, std::string_view> devices;
   for (const Track& track : trace_.tracks) {
-    if (track.kind == TrackKind::kDevice) devices.insert(std::max<int64_t>(0, track.device));
+    if (track.kind != TrackKind::kDevice) continue;
+    std::string_view& name = devices[std::max<int64_t>(0, track.device)];
+    if (name.empty()) name = trace_.text(track.device_name);
   }
   bool some = false;
-  for (const int64_t device : devices) {
+  for (const auto& [device, name] : devices) {
     Raw(some ? ", {\"id\": " : "{\"id\": ");
     Number(device);
+    if (!name.empty()) Raw(", \"name\": " + Json(name));
     Raw("}");
     some = true;
   }
   Raw("],\n\"distributedInfo\": {\"rank\": 0, \"world_size\": 1},\n");
   Raw("\"producer\": \"crosscut\",\n\"displayTimeUnit\": \"ms\",\n\"baseTimeNanoseconds\": ");
   Number(realtime);
+  Facts();
   Raw(",\n\"traceEvents\": [\n");
+}
+
+// What the first process states of itself, each once, as texts beside the events.
+void ChromeWriter::Facts() {
+  if (trace_.processes.empty()) return;
+  std::set<std::string_view> taken = {
+      "schemaVersion", "deviceProperties",    "distributedInfo", "producer",    "displayTimeUnit",
+      "traceEvents",   "baseTimeNanoseconds", "traceName",       "crosscutGaps"};
+  for (const auto& [key, value] : trace_.processes.front().meta) {
+    if (!taken.insert(trace_.text(key)).second) continue;
+    Raw(",\n" + Json(trace_.text(key)) + ": " + Json(trace_.text(value)));
+  }
 }
 
 void ChromeWriter::Metadata(int64_t pid, int64_t tid, std::string_view what,

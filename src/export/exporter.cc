@@ -6,6 +6,8 @@ namespace {
 constexpr Exporter kExporters[] = {
     {"chrome", ".json", "JSON for Perfetto, chrome://tracing and HolisticTraceAnalysis",
      WriteChromeJson},
+    {"perfetto", ".pftrace", "Perfetto's own format: exact, smaller, and opens faster",
+     WritePerfetto},
     {"xspace", ".xplane.pb", "TensorFlow's profile format, for TensorBoard and XProf", WriteXSpace},
     {"xspace-beside", ".xplane.pb", "the same, to be merged into a profile of TensorFlow's own",
      WriteXSpaceBeside},

@@ -26,6 +26,8 @@ const Exporter* FindExporter(std::string_view name);  // null: none
 // Perfetto, chrome://tracing and HolisticTraceAnalysis open it. Times are microseconds with
 // nanoseconds as decimals.
 Status WriteChromeJson(const trace::Trace& trace, Sink* sink);
+// Perfetto's protobuf: exact times, streams as tracks, interned names.
+Status WritePerfetto(const trace::Trace& trace, Sink* sink);
 // An XSpace: a host plane per process, a plane per device. docs/xspace.md.
 Status WriteXSpace(const trace::Trace& trace, Sink* sink);
 // The same for a profile that TensorFlow takes itself: names and ids beside those of its planes.

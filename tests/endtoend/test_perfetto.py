@@ -1,0 +1,133 @@
+"""`export --to=perfetto`, read back by Perfetto's own messages."""
+
+import json
+
+import pytest
+from runs import crosscut, record_script, table
+
+perfetto = pytest.importorskip("perfetto.protos.perfetto.trace.perfetto_trace_pb2")
+Event = perfetto.TrackEvent
+
+KINETO = {
+    "schemaVersion": 1, "baseTimeNanoseconds": 1_700_000_000_000_000_000,
+    "deviceProperties": [{"id": 0, "name": "CHIP 9"}],
+    "traceEvents": [
+        {"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#4", "pid": 9, "tid": 9,
+         "ts": 1, "dur": 40},
+        {"ph": "X", "cat": "user_annotation", "name": "forward", "pid": 9, "tid": 9, "ts": 2,
+         "dur": 20.001},
+        {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 9, "tid": 9, "ts": 3, "dur": 10,
+         "args": {"External id": 1, "Input Dims": [[2, 2], []]}},
+        {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 9, "tid": 9, "ts": 5,
+         "dur": 2, "args": {"correlation": 5}},
+        {"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 20.5, "dur": 4,
+         "args": {"stream": 7, "correlation": 5}},
+        {"ph": "i", "cat": "cpu_instant_event", "name": "[memory]", "pid": 9, "tid": 9, "ts": 4,
+         "args": {"Bytes": -512}},
+        {"ph": "C", "name": "power", "pid": 9, "ts": 6, "args": {"W": 70}},
+        {"ph": "M", "name": "process_name", "pid": 9, "args": {"name": "python3"}},
+    ]}
+
+
+class Read:
+    """A file as Perfetto reads it: slices with their tracks, instants, counters, flows."""
+
+    def __init__(self, path):
+        trace = perfetto.Trace()
+        trace.ParseFromString(path.read_bytes())
+        self.tracks, self.slices, self.instants, self.counters = {}, [], [], []
+        self.leaving, self.arriving = {}, {}
+        names, categories, keys, texts, open_slices = {}, {}, {}, {}, {}
+        for packet in trace.packet:
+            for kind, known in (("event_names", names), ("event_categories", categories),
+                                ("debug_annotation_names", keys)):
+                known.update((entry.iid, entry.name)
+                             for entry in getattr(packet.interned_data, kind))
+            texts.update((entry.iid, entry.str.decode())
+                         for entry in packet.interned_data.debug_annotation_string_values)
+            if packet.HasField("track_descriptor"):
+                self.tracks[packet.track_descriptor.uuid] = packet.track_descriptor
+            if packet.HasField("clock_snapshot"):
+                self.clocks = {clock.clock_id: clock.timestamp
+                               for clock in packet.clock_snapshot.clocks}
+            if not packet.HasField("track_event"):
+                continue
+            event = packet.track_event
+            stack = open_slices.setdefault(event.track_uuid, [])
+            args = {keys[a.name_iid]: texts.get(a.string_value_iid, a.int_value)
+                    for a in event.debug_annotations}
+            if event.type == Event.TYPE_SLICE_BEGIN:
+                slice_ = {"name": names[event.name_iid], "begin": packet.timestamp, "args": args,
+                          "category": categories[event.category_iids[0]], "depth": len(stack),
+                          "track": event.track_uuid}
+                for flow in event.flow_ids:
+                    self.leaving[flow] = slice_["name"]
+                for flow in event.terminating_flow_ids:
+                    self.arriving[flow] = slice_["name"]
+                stack.append(slice_)
+                self.slices.append(slice_)
+            elif event.type == Event.TYPE_SLICE_END:
+                stack.pop()["end"] = packet.timestamp
+            elif event.type == Event.TYPE_INSTANT:
+                self.instants.append((names[event.name_iid], packet.timestamp, args))
+            else:
+                self.counters.append((self.tracks[event.track_uuid].name, packet.timestamp,
+                                      event.counter_value))
+        assert not any(open_slices.values())
+
+    def path(self, uuid):
+        """Names of a track and those it lies in, outermost first."""
+        descriptor = self.tracks[uuid]
+        name = (descriptor.name or descriptor.thread.thread_name or
+                descriptor.process.process_name)
+        if descriptor.parent_uuid:
+            return [*self.path(descriptor.parent_uuid), name]
+        return [name]
+
+
+def test_an_imported_trace_goes_out_with_every_nanosecond_name_and_arrow(tmp_path):
+    source, out = tmp_path / "trace.json", tmp_path / "trace.pftrace"
+    source.write_text(json.dumps(KINETO))
+    crosscut("export", source, "--to=perfetto", "-o", out)
+    read = Read(out)
+    seen = {s["name"]: s for s in read.slices}
+    assert {name: (s["begin"], s["end"], s["depth"], s["category"])
+            for name, s in seen.items()} == {
+        "step": (1000, 41000, 0, "step"), "forward": (2000, 22001, 0, "operation"),
+        "aten::mm": (3000, 13000, 1, "framework"), "cudaLaunchKernel": (5000, 7000, 2, "runtime"),
+        "gemm": (20500, 24500, 0, "device")}
+    assert seen["aten::mm"]["args"] == {"External id": 1, "Input Dims": "[[2, 2], []]"}
+    assert read.path(seen["gemm"]["track"]) == ["python3", "device 0 (CHIP 9)", "stream 7"]
+    assert read.tracks[seen["aten::mm"]["track"]].thread.tid == 9
+    assert read.leaving == {1: "cudaLaunchKernel"} and read.arriving == {1: "gemm"}
+    assert read.instants == [("[memory]", 4000, {"Bytes": -512})]
+    assert read.counters == [("power", 6000, 70)]
+    assert read.clocks[1] - read.clocks[6] == KINETO["baseTimeNanoseconds"]
+
+
+PROGRAM = """
+import crosscut
+for i in range(30):
+    crosscut.step()
+    with crosscut.operation("work"):
+        with crosscut.operation("part"):
+            sum(range(1000))
+"""
+
+
+def test_a_recorded_run_goes_out_whole(tmp_path):
+    run, out = tmp_path / "run", tmp_path / "run.pftrace"
+    record_script(run, PROGRAM, "--python=calls", "--control-steps=0")
+    crosscut("export", run, "--to=perfetto", "-o", out)
+    read = Read(out)
+    # What is cut in two counts once in the table.
+    totals = {}
+    for slice_ in read.slices:
+        if slice_["category"] not in ("operation", "step", "control"):
+            key = (slice_["name"], slice_["category"])
+            totals[key] = totals.get(key, 0) + slice_["end"] - slice_["begin"]
+    functions = {(row["name"], row["layer"] or "span"): row["total_ns"]
+                 for row in table(run, "functions")}
+    assert totals == functions
+    assert sum(s["name"] == "part" for s in read.slices) == 30
+    assert sum(s["category"] == "step" for s in read.slices) == len(table(run, "steps"))
