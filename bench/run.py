@@ -59,15 +59,22 @@ BOUNDS = [
     ("pack", "random, ns per span", "value", None, 35.0),
     ("engine", "keyed overlap", "value", None, -20.0),
     ("engine", "keyed overlap, probes accounted", "value", None, -20.0),
+    ("import", "crosscut", "value", None, -2.0),
+    ("import", "times HTA's speed", "value", None, -25.0),
+    ("import", "of HTA's memory", "value", None, 0.125),
     ("report", "10 M spans, text", "value", None, 3.0),
     ("report", "10 M spans, page in all", "value", None, 3.0),
     ("report", "10 M spans, size of the page", "value", None, 5.0),
 ]
 
 
+broken = []  # commands that failed: their figures are missing
+
+
 def output_lines(command, env=None, timeout=900):
     result = subprocess.run(command, env=env, capture_output=True, text=True, timeout=timeout)
     if result.returncode != 0:
+        broken.append(command)
         print(f"bench: {' '.join(map(str, command))} ended with {result.returncode}:\n"
               f"{result.stderr[-2000:]}", file=sys.stderr)
     return [json.loads(line) for line in result.stdout.splitlines() if line.startswith("{")]
@@ -222,9 +229,16 @@ def suite_plugins(rounds):
         [sys.executable, ROOT / "bench" / "plugins.py", str(rounds), *plugins], env)
 
 
+def suite_import(rounds):
+    env = dict(os.environ, PYTHONPATH=str(ROOT / "bench"))
+    return output_lines([sys.executable, ROOT / "bench" / "import_json.py", "400000",
+                         str(max(3, rounds // 10)), PACKAGE / "crosscut" / "bin" / "crosscut"], env)
+
+
 SUITES = {"native": suite_native, "stop": suite_stop, "report": suite_report,
-          "torch": suite_torch, "boundary": suite_boundary, "operation": suite_operation,
-          "pycalls": suite_pycalls, "plugins": suite_plugins, "frameworks": suite_frameworks}
+          "import": suite_import, "torch": suite_torch, "boundary": suite_boundary,
+          "operation": suite_operation, "pycalls": suite_pycalls, "plugins": suite_plugins,
+          "frameworks": suite_frameworks}
 
 
 def verdict(line, lines):
@@ -294,6 +308,8 @@ def main():
     results = pathlib.Path(arguments.out) / "results.json"
     results.write_text(json.dumps({"machine": machine, "lines": lines}, indent=1))
     print(f"\n{results}")
+    if broken:
+        sys.exit(f"bench: {len(broken)} measurements failed: their figures are missing")
 
 
 if __name__ == "__main__":

@@ -99,7 +99,7 @@ def pause() -> bool:
 
 
 def resume() -> bool:
-    """Ends a pause. False where there is none."""
+    """Ends a pause, if there is one. False where nothing is recorded."""
     return _record.resume() == 0
 
 

@@ -262,6 +262,12 @@ def install(torch: ModuleType | None = None) -> None:
         _add_operators(version)
 
 
+def steps_declared() -> None:
+    """From now on the program says itself where its steps are."""
+    if _operations is not None:
+        _operations.steps.declared()
+
+
 def uninstall() -> None:
     """Puts back everything that install() changed."""
     global _operations, _shim

@@ -1,0 +1,340 @@
+"""`torch.profiler` as its users know it, recorded by Crosscut: change the import and nothing else.
+
+    from crosscut.torch import profile, schedule, record_function, ProfilerActivity
+
+Operators, autograd's nodes, `record_function` scopes and device work are recorded as by `crosscut
+record`; every cycle of a schedule is a run of its own, so none loses its events, and its results
+can be read while the program goes on. What is not recorded yet (shapes, memory, stacks, FLOPs,
+modules) is told by a warning when it is asked for. Under `crosscut record` the outer recording goes
+on and a profile of this module stays empty.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+import warnings
+import weakref
+from collections.abc import Callable, Iterable, Iterator
+from types import TracebackType
+from typing import Any, Literal
+
+import torch.profiler
+from torch.profiler import ProfilerAction, ProfilerActivity, record_function, schedule
+
+import crosscut
+from crosscut.adapters import torch as adapter
+from crosscut.reading import Run
+
+__all__ = ["OperatorAverage", "OperatorAverages", "ProfilerAction", "ProfilerActivity", "profile",
+           "record_function", "schedule", "tensorboard_trace_handler"]
+
+_NOT_YET = ("record_shapes", "profile_memory", "with_stack", "with_flops", "with_modules")
+
+
+@dataclasses.dataclass(frozen=True)
+class OperatorAverage:
+    """All calls of one name. Times in microseconds, as in torch.profiler.
+
+    Host rows have CPU times; self time is without what a call called in turn. Rows of device work
+    (`is_device`) have device times. `is_user_annotation`: a `record_function` scope, of the thread
+    that leads.
+    """
+
+    key: str
+    count: int
+    cpu_time_total: float = 0.0
+    self_cpu_time_total: float = 0.0
+    device_time_total: float = 0.0
+    is_device: bool = False
+    is_user_annotation: bool = False
+
+    @property
+    def cpu_time(self) -> float:
+        """Mean of a call."""
+        return self.cpu_time_total / self.count
+
+    @property
+    def device_time(self) -> float:
+        """Mean of one piece of work."""
+        return self.device_time_total / self.count
+
+    @property
+    def self_device_time_total(self) -> float:
+        """Work on devices calls nothing."""
+        return self.device_time_total
+
+
+class OperatorAverages(list[OperatorAverage]):
+    """What `profile.key_averages` returns."""
+
+    _SORTS = {name: name for name in ("count", "cpu_time", "cpu_time_total", "self_cpu_time_total",
+                                      "device_time", "device_time_total", "self_device_time_total")}
+    _SORTS.update({name.replace("device", "cuda"): name for name in list(_SORTS)})
+
+    @property
+    def self_cpu_time_total(self) -> float:
+        """Microseconds, over all rows."""
+        return sum(row.self_cpu_time_total for row in self)
+
+    def table(self, sort_by: str | None = None, row_limit: int = 100,
+              max_name_column_width: int = 55, header: str | None = None, **_: Any) -> str:
+        """The rows as text. `sort_by`: a name of torch.profiler's ("self_cpu_time_total",
+        "cuda_time_total", "count", ...), largest first; ValueError for others. `row_limit` < 0:
+        all rows. Further arguments of torch.profiler's are accepted and change nothing."""
+        rows: list[OperatorAverage] = list(self)
+        if sort_by is not None:
+            if sort_by not in self._SORTS:
+                known = ", ".join(self._SORTS)
+                raise ValueError(f"table(): sort_by={sort_by!r} is none of {known}")
+            rows.sort(key=lambda row: -getattr(row, self._SORTS[sort_by]))
+        cells = [self._cells(row, max_name_column_width)
+                 for row in (rows if row_limit < 0 else rows[:row_limit])]
+        heads = ["Name", "Self CPU %", "Self CPU", "CPU total", "CPU time avg", "# of Calls"]
+        if any(row.is_device for row in self):
+            heads += ["Device total", "Device time avg"]
+        cells = [row[:len(heads)] for row in cells]
+        widths = [max(map(len, column)) for column in zip(heads, *cells)]
+        rule = "  ".join("-" * width for width in widths)
+        lines = [header] if header else []
+        lines += [rule, _line(heads, widths), rule, *(_line(row, widths) for row in cells), rule]
+        return "\n".join([*lines, f"Self CPU time total: {_time(self.self_cpu_time_total)}", ""])
+
+    def _cells(self, row: OperatorAverage, width: int) -> list[str]:
+        name = row.key if len(row.key) <= width else row.key[:width - 3] + "..."
+        if row.is_device:
+            return [name, "", "", "", "", str(row.count), _time(row.device_time_total),
+                    _time(row.device_time)]
+        share = 100 * row.self_cpu_time_total / max(self.self_cpu_time_total, 1e-9)
+        own = [f"{share:.2f}%", _time(row.self_cpu_time_total)]
+        return [name, *(["", ""] if row.is_user_annotation else own), _time(row.cpu_time_total),
+                _time(row.cpu_time), str(row.count), "", ""]
+
+    def __str__(self) -> str:
+        return self.table()
+
+
+def _line(cells: list[str], widths: list[int]) -> str:
+    first, *rest = (cell.rjust(width) for cell, width in zip(cells, widths))
+    return "  ".join([cells[0].ljust(widths[0]), *rest]).rstrip() if first else ""
+
+
+def _time(microseconds: float) -> str:
+    for unit, name in ((1e6, "s"), (1e3, "ms")):
+        if abs(microseconds) >= unit:
+            return f"{microseconds / unit:.3f}{name}"
+    return f"{microseconds:.3f}us"
+
+
+class profile:  # noqa: N801 - torch.profiler's name
+    """Records PyTorch; see the module's words. A context manager; or call start, step and stop.
+
+    `schedule` (torch.profiler.schedule's result, or any function from the step's number to a
+    ProfilerAction) says what happens in each step that `step()` ends; without one, all from start
+    to stop is recorded. In warm-up steps everything is prepared and nothing recorded.
+    `on_trace_ready` is called with this object after each RECORD_AND_SAVE step, or at stop.
+    `activities` and the other arguments of torch.profiler's are accepted.
+    """
+
+    def __init__(self, *, activities: Iterable[Any] | None = None,
+                 schedule: Callable[[int], ProfilerAction] | None = None,
+                 on_trace_ready: Callable[[profile], Any] | None = None,
+                 record_shapes: bool = False, profile_memory: bool = False,
+                 with_stack: bool = False, with_flops: bool = False, with_modules: bool = False,
+                 **others: Any) -> None:
+        asked = {"record_shapes": record_shapes, "profile_memory": profile_memory,
+                 "with_stack": with_stack, "with_flops": with_flops, "with_modules": with_modules}
+        missing = [name for name in _NOT_YET if asked[name]]
+        if missing:
+            warnings.warn(f"crosscut.torch.profile does not record {', '.join(missing)} yet",
+                          stacklevel=2)
+        self.activities = activities
+        self.on_trace_ready = on_trace_ready
+        self.step_num = 0
+        self.current_action = ProfilerAction.NONE
+        self._schedule = schedule
+        self._metadata: dict[str, str] = {}
+        self._folder = ""      # of the cycle that is open
+        self._open = False     # a session of ours
+        self._paused = False   # it has not begun to record yet
+        self._finished = ""    # the run of the last complete cycle
+        self._cleaners: dict[str, weakref.finalize[Any, Any]] = {}
+
+    # ---- control ----
+
+    def start(self) -> None:
+        """Begins with the action of step 0."""
+        self.step_num = 0
+        self._enter(self._action())
+
+    def step(self) -> None:
+        """Ends a step of the program."""
+        before = self.current_action
+        self.step_num += 1
+        after = self._action()
+        if self._open and self._schedule is not None and self._records(before):
+            goes_on = before == ProfilerAction.RECORD and self._records(after)
+            (crosscut.step if goes_on else crosscut.step_end)()
+        if before == ProfilerAction.RECORD_AND_SAVE:
+            self._close()
+            self._ready()
+        elif self._records(before) and not self._records(after):
+            warnings.warn("the schedule ends a cycle without RECORD_AND_SAVE: what it recorded is "
+                          "dropped", stacklevel=2)
+            self._close()
+        self._enter(after)
+
+    def stop(self) -> None:
+        """Ends recording; what is open becomes the result."""
+        recorded = self._open and self._records()
+        self._close()
+        self.current_action = ProfilerAction.NONE
+        if recorded:
+            self._ready()
+
+    def __enter__(self) -> profile:
+        self.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> Literal[False]:
+        self.stop()
+        return False
+
+    def add_metadata(self, key: str, value: str) -> None:
+        """A fact of the run that the next cycles and the open one have."""
+        self._metadata[key] = value
+        if self._open:
+            crosscut.meta(key, value)
+
+    def add_metadata_json(self, key: str, value: str) -> None:
+        """The same for a text that is JSON; ValueError where it is none."""
+        json.loads(value)
+        self.add_metadata(key, value)
+
+    # ---- results, of the last complete cycle ----
+
+    @property
+    def run(self) -> Run:
+        """The recording, with all its tables. RuntimeError before the first cycle is complete."""
+        if not self._finished:
+            raise RuntimeError("nothing is recorded yet: no cycle of this profile is complete")
+        return crosscut.read(self._finished)
+
+    def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0,
+                     group_by_overload_name: bool = False) -> OperatorAverages:
+        """Calls by name. ValueError where grouping is asked for by what is not recorded yet."""
+        if group_by_input_shape or group_by_stack_n or group_by_overload_name:
+            raise ValueError("key_averages(): shapes, stacks and overloads are not recorded yet")
+        return OperatorAverages(_averages(self.run))
+
+    def export_chrome_trace(self, path: str | os.PathLike[str]) -> None:
+        """Writes the trace as Kineto does, compressed where `path` ends in .gz. OSError with
+        Crosscut's words where it cannot."""
+        self._export("chrome", path)
+
+    def export_perfetto(self, path: str | os.PathLike[str]) -> None:
+        """The same in Perfetto's own format: exact, and opens faster."""
+        self._export("perfetto", path)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Keeps the run itself, for `crosscut report PATH` and its like. FileExistsError where
+        there is something."""
+        shutil.copytree(self.run.path, path)
+
+    # ---- inside ----
+
+    def _action(self) -> ProfilerAction:
+        if self._schedule is None:
+            return ProfilerAction.RECORD
+        return self._schedule(self.step_num)
+
+    def _records(self, action: ProfilerAction | None = None) -> bool:
+        return (action or self.current_action) in (ProfilerAction.RECORD,
+                                                   ProfilerAction.RECORD_AND_SAVE)
+
+    def _enter(self, action: ProfilerAction) -> None:
+        self.current_action = action
+        if action == ProfilerAction.NONE:
+            self._close()
+            return
+        if not self._open:
+            self._folder = tempfile.mkdtemp(prefix="crosscut-profile-")
+            self._cleaners[self._folder] = weakref.finalize(self, shutil.rmtree, self._folder, True)
+            self._open = crosscut.start(os.path.join(self._folder, "run"), control_percent=0,
+                                        python="off")
+            if not self._open:
+                warnings.warn(f"nothing is recorded by this profile: {crosscut.error()}",
+                              stacklevel=4)
+                return
+            if self._schedule is not None:
+                adapter.steps_declared()
+            for key, value in self._metadata.items():
+                crosscut.meta(key, value)
+            self._paused = action == ProfilerAction.WARMUP and crosscut.pause()
+            if not self._paused and self._schedule is not None:
+                crosscut.step()
+        elif self._paused and self._records(action):
+            self._paused = not crosscut.resume()
+            crosscut.step()
+
+    def _close(self) -> None:
+        if not self._open:
+            return
+        self._open = False
+        crosscut.stop()
+        if not self._records():
+            self._forget(self._folder)
+            return
+        before, self._finished = self._finished, os.path.join(self._folder, "run")
+        self._forget(os.path.dirname(before))
+
+    def _forget(self, folder: str) -> None:
+        cleaner = self._cleaners.pop(folder, None)
+        if cleaner is not None:
+            cleaner()
+
+    def _ready(self) -> None:
+        if self.on_trace_ready is not None and self._finished:
+            self.on_trace_ready(self)
+
+    def _export(self, form: str, path: str | os.PathLike[str]) -> None:
+        program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin", "crosscut")
+        done = subprocess.run([program, "export", self.run.path, f"--to={form}", "-o",
+                               os.fspath(path)], capture_output=True, text=True)
+        # 3: written, and something of the recording is missing, which the trace says.
+        if done.returncode not in (0, 3):
+            raise OSError(done.stderr.strip())
+
+
+def _averages(run: Run) -> Iterator[OperatorAverage]:
+    for row in run.table("functions").rows():
+        if row["layer"] not in ("framework", "comm", ""):
+            continue
+        yield OperatorAverage(row["name"], row["count"], row["total_ns"] / 1e3,
+                              row["self_ns"] / 1e3)
+    for row in run.table("operations").rows():
+        if row["operation"] and row["count"]:
+            yield OperatorAverage(row["operation"], row["count"], row["wall_ns"] / 1e3,
+                                  is_user_annotation=True)
+    for row in run.table("kernels").rows():
+        yield OperatorAverage(row["name"], row["count"], device_time_total=row["total_ns"] / 1e3,
+                              is_device=True)
+
+
+def tensorboard_trace_handler(dir_name: str, worker_name: str | None = None,
+                              use_gzip: bool = False) -> Callable[[profile], None]:
+    """For `on_trace_ready`: a Chrome trace per cycle in `dir_name`, named as torch.profiler's."""
+    def handler(prof: profile) -> None:
+        os.makedirs(dir_name, exist_ok=True)
+        worker = worker_name or f"{socket.gethostname()}_{os.getpid()}"
+        name = f"{worker}.{time.time_ns()}.pt.trace.json{'.gz' if use_gzip else ''}"
+        prof.export_chrome_trace(os.path.join(dir_name, name))
+
+    return handler
