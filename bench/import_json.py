@@ -16,14 +16,13 @@ import tempfile
 import harness
 
 HTA = """
-import sys, warnings
+import logging, sys, time, warnings
 warnings.filterwarnings("ignore")
-import logging
 logging.disable(logging.CRITICAL)
-from hta.common.trace_parser import parse_trace_file
-import time
+from hta.common.trace_parser import parse_trace_dataframe
+from hta.configs.parser_config import ParserConfig
 begin = time.perf_counter()
-parse_trace_file(sys.argv[1])
+parse_trace_dataframe(sys.argv[1], ParserConfig.get_default_cfg())
 print(time.perf_counter() - begin)
 """
 

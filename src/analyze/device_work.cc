@@ -148,13 +148,13 @@ trace::Interval ExtentOf(std::span<const DeviceEvent> events) {
 int64_t NumberArg(const trace::Track& track, trace::SpanIndex span, trace::StringId key) {
   const trace::Args& args = track.args;
   const size_t i = FindArg(args, span, key);
-  return i < args.size() && !args.text[i].valid() ? args.value[i] : kMissing;
+  return i < args.size() && !args.is_text[i] ? args.value[i] : kMissing;
 }
 
 std::string_view TextArg(const trace::Trace& trace, const trace::Track& track,
                          trace::SpanIndex span, trace::StringId key) {
   const size_t i = FindArg(track.args, span, key);
-  return i < track.args.size() ? trace.text(track.args.text[i]) : "";
+  return i < track.args.size() ? trace.text(track.args.text(i)) : "";
 }
 
 trace::Interval IntervalOf(const trace::Trace& trace, trace::TrackId track, trace::SpanIndex span) {

@@ -54,7 +54,7 @@ class Changes {
       if (trace_.name(track.instants.name[i]).text != wanted) continue;
       int64_t bytes = kMissing, type = 0, index = -1, total = kMissing;
       for (size_t a = arg; a < args.size() && args.span[a] == i; ++a) {
-        if (args.text[a].valid()) continue;
+        if (args.is_text[a]) continue;
         if (args.key[a] == bytes_) bytes = args.value[a];
         if (args.key[a] == type_) type = args.value[a];
         if (args.key[a] == index_) index = args.value[a];

@@ -277,9 +277,9 @@ void ChromeWriter::SpanArgs(const Track& track, uint32_t index, SpanIndex span, 
   for (; *arg < args.size() && args.span[*arg] == span; ++*arg) {
     const std::string_view name = trace_.text(args.key[*arg]);
     if (device && (name == "device" || name == "stream" || name == "correlation")) continue;
-    if (args.text[*arg].valid()) {
+    if (args.is_text[*arg]) {
       key(name);
-      base::AppendJsonString(trace_.text(args.text[*arg]), &buffer_);
+      base::AppendJsonString(trace_.text(args.text(*arg)), &buffer_);
     } else {
       add(name, args.value[*arg]);
     }

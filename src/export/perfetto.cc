@@ -192,9 +192,9 @@ class PerfettoWriter {
     Builder<Annotation> annotation(*out, Event::kAnnotations);
     annotation.add_uint64(Annotation::kName,
                           keys_.IdOf(trace_.text(args.key[i]), Interned::kAnnotationNames, fresh));
-    if (args.text[i].valid()) {
+    if (args.is_text[i]) {
       annotation.add_uint64(Annotation::kText,
-                            texts_.IdOf(trace_.text(args.text[i]), Interned::kTexts, fresh));
+                            texts_.IdOf(trace_.text(args.text(i)), Interned::kTexts, fresh));
     } else {
       annotation.add_int64(Annotation::kInt, args.value[i]);
     }

@@ -124,8 +124,8 @@ class XSpaceWriter {
     const std::string_view key = trace_.text(args.key[i]);
     if (key == "correlation_id") return;  // ours stands there
     const int64_t id = plane->StatName(key);
-    if (args.text[i].valid()) {
-      line->TextStat(id, trace_.text(args.text[i]));
+    if (args.is_text[i]) {
+      line->TextStat(id, trace_.text(args.text(i)));
     } else {
       line->Int64Stat(id, args.value[i]);
     }

@@ -332,7 +332,7 @@ TEST_F(ChromeJsonTest, ArgumentsAreKeptAsTheyAreWritten) {
       const trace::Args& a = track.args;
       const std::string of(trace.text(trace.name(track.spans.name[a.span[i]]).text));
       args[of + "." + std::string(trace.text(a.key[i]))] =
-          a.text[i].valid() ? std::string(trace.text(a.text[i])) : std::to_string(a.value[i]);
+          a.is_text[i] ? std::string(trace.text(a.text(i))) : std::to_string(a.value[i]);
     }
   }
   EXPECT_EQ(args["aten::mm.Input Dims"], "[[2, 2], []]");

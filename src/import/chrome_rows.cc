@@ -70,6 +70,7 @@ class RowTracks {
   void Make() {
     Sort();
     AddLane();
+    lanes_[0].track()->Reserve(row_->spans.size(), row_->args.size());
     for (const ChromeSpan& span : row_->spans) {
       TakeFlowsBefore(span.begin_ns);
       Put(span);

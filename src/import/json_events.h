@@ -53,7 +53,7 @@ struct JsonReading {
 // kInvalid where there are no events at all in the text, and why. Takes about `window` bytes of
 // memory, more where an event is longer than that.
 Result<JsonReading> ReadJsonEvents(TextStream* text, JsonEvents* events,
-                                   size_t window = size_t{8} << 20);
+                                   size_t window = size_t{1} << 20);
 
 // `text` of a JsonValue or a key without escapes; the input where it has none. `space` may hold it.
 std::string_view WithoutEscapes(std::string_view text, std::string* space);

@@ -61,14 +61,16 @@ class TrackBuilder {
   // ends too, but for what ends by itself: above an operation the spans that hooks record (their
   // name has a probe), above another span the operations.
   void EndNamed(int64_t at, NameId name);
+  // Room for so many, where it is known: growing takes twice the memory.
+  void Reserve(size_t spans, size_t args);
   // From now on the end of every span will be told: none ends with what it began in.
   void TellsAllEnds() { tells_all_ends_ = true; }
   // A closed span timed elsewhere; nested among the others at the end.
   void SpanAt(int64_t begin, int64_t end, NameId name);
   void Instant(int64_t at, NameId name);
   // Belong to what was last begun or marked; without effect where there is nothing.
-  void Arg(StringId key, int64_t value) { AddArg(key, value, StringId::None()); }
-  void ArgText(StringId key, StringId text) { AddArg(key, text.value, text); }
+  void Arg(StringId key, int64_t value) { AddArg(key, value, false); }
+  void ArgText(StringId key, StringId text) { AddArg(key, text.value, true); }
   void FlowOut(int64_t at, uint64_t id) { AddFlow(at, id, true); }
   void FlowIn(int64_t at, uint64_t id) { AddFlow(at, id, false); }
   // Arrives at the span last given to SpanAt; without effect where there is none.
@@ -125,7 +127,7 @@ class TrackBuilder {
   // Ends open_[depth] and those above it that `goes_on` denies; cuts the others in two.
   template <class GoesOn>
   void EndOne(size_t depth, int64_t at, GoesOn goes_on);
-  void AddArg(StringId key, int64_t value, StringId text);
+  void AddArg(StringId key, int64_t value, bool is_text);
   void AddFlow(int64_t at, uint64_t id, bool out);
   void MergeClosed();
   void NestMerged(std::vector<Closed>* all);

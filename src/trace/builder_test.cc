@@ -162,7 +162,7 @@ TEST(Builder, KeepsArgsAtTheirSpansWhenSpansMove) {
   EXPECT_THAT(track.args.span, ElementsAre(0, 1));
   EXPECT_THAT(track.args.value, ElementsAre(2, 1));
   ASSERT_EQ(track.instant_args.size(), 1u);
-  EXPECT_EQ(trace.text(track.instant_args.text[0]), "text");
+  EXPECT_EQ(trace.text(track.instant_args.text(0)), "text");
 }
 
 TEST(Builder, KeepsSpansOpenAndTheBaseUnknownWhileOff) {

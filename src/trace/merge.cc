@@ -113,9 +113,11 @@ class Appending {
     Map(&track->spans.name);
     for (Args* args : {&track->args, &track->instant_args}) {
       Map(&args->key);
-      Map(&args->text);
       for (size_t i = 0; i < args->size(); ++i) {
-        if (args->text[i].valid()) args->value[i] = args->text[i].value;
+        StringId text = args->text(i);
+        if (!text.valid()) continue;
+        Map(&text);
+        args->value[i] = text.value;
       }
     }
     Shift(&track->instants.at_ns);

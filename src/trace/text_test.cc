@@ -49,7 +49,7 @@ gap Something is missing.
   EXPECT_EQ(trace.name(main.spans.name[1]).layer, Layer::kFramework);
   EXPECT_EQ(main.spans.parent[1], 0u);
   EXPECT_EQ(main.args.span[0], 1u);
-  EXPECT_EQ(trace.text(main.args.text[1]), "two words");
+  EXPECT_EQ(trace.text(main.args.text(1)), "two words");
   EXPECT_EQ(trace.tracks[1].device, 1);
   ASSERT_EQ(trace.flows.size(), 1u);
   EXPECT_EQ(trace.flows[0].from, 1u);

@@ -94,9 +94,13 @@ struct Spans {
 struct Args {
   std::vector<SpanIndex> span;
   std::vector<StringId> key;
-  std::vector<int64_t> value;  // a number, or the index of a string where text[i] is valid
-  std::vector<StringId> text;
+  std::vector<int64_t> value;  // a number, or the index of a string where is_text[i]
+  std::vector<bool> is_text;
   size_t size() const { return span.size(); }
+  // None for a number.
+  StringId text(size_t i) const {
+    return is_text[i] ? StringId{static_cast<uint32_t>(value[i])} : StringId::None();
+  }
 };
 
 struct Instants {

@@ -19,16 +19,16 @@ void SortArgs(Args* args) {
     sorted.span.push_back(args->span[i]);
     sorted.key.push_back(args->key[i]);
     sorted.value.push_back(args->value[i]);
-    sorted.text.push_back(args->text[i]);
+    sorted.is_text.push_back(args->is_text[i]);
   }
   *args = std::move(sorted);
 }
 
-void Append(Args* args, SpanIndex span, StringId key, int64_t value, StringId text) {
+void Append(Args* args, SpanIndex span, StringId key, int64_t value, bool is_text) {
   args->span.push_back(span);
   args->key.push_back(key);
   args->value.push_back(value);
-  args->text.push_back(text);
+  args->is_text.push_back(is_text);
 }
 
 // The innermost span that holds `at` (its end included: an arrow may leave there).
@@ -41,6 +41,17 @@ SpanIndex InnermostAt(const Spans& spans, int64_t at) {
 }
 
 }  // namespace
+
+void TrackBuilder::Reserve(size_t spans, size_t args) {
+  track_.spans.begin_ns.reserve(spans);
+  track_.spans.end_ns.reserve(spans);
+  track_.spans.name.reserve(spans);
+  track_.spans.parent.reserve(spans);
+  track_.args.span.reserve(args);
+  track_.args.key.reserve(args);
+  track_.args.value.reserve(args);
+  track_.args.is_text.reserve(args);
+}
 
 void TrackBuilder::EndNamed(int64_t at, NameId name) {
   at = Advance(at);
@@ -95,17 +106,17 @@ void TrackBuilder::Instant(int64_t at, NameId name) {
   last_ = Target::kInstant;
 }
 
-void TrackBuilder::AddArg(StringId key, int64_t value, StringId text) {
+void TrackBuilder::AddArg(StringId key, int64_t value, bool is_text) {
   switch (last_) {
     case Target::kNothing: return;
     case Target::kSpan:
       return Append(&track_.args, static_cast<SpanIndex>(track_.spans.size() - 1), key, value,
-                    text);
+                    is_text);
     case Target::kClosed:
-      return Append(&closed_args_, static_cast<SpanIndex>(closed_.size() - 1), key, value, text);
+      return Append(&closed_args_, static_cast<SpanIndex>(closed_.size() - 1), key, value, is_text);
     case Target::kInstant:
       return Append(&track_.instant_args, static_cast<SpanIndex>(track_.instants.at_ns.size() - 1),
-                    key, value, text);
+                    key, value, is_text);
   }
 }
 
@@ -235,7 +246,7 @@ void TrackBuilder::Remap(const std::vector<SpanIndex>& opened,
   for (SpanIndex& span : track_.spans.continued) span = opened[span];
   for (size_t i = 0; i < closed_args_.size(); ++i) {
     Append(&track_.args, closed[closed_args_.span[i]], closed_args_.key[i], closed_args_.value[i],
-           closed_args_.text[i]);
+           closed_args_.is_text[i]);
   }
   closed_args_ = {};
   closed_.clear();
