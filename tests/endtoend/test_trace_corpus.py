@@ -5,6 +5,8 @@ import gzip
 import json
 import os
 import pathlib
+import subprocess
+import sys
 from decimal import Decimal
 
 import hta_figures
@@ -127,3 +129,78 @@ def test_every_event_is_taken_in_with_its_duration(path):
     total_us = sum(e["dur"] for e in work)
     assert sum(row["total_ns"] for row in table(path, "kernels")) == pytest.approx(
         total_us * 1000, abs=len(work))
+
+
+HTA_EDGES = """
+import json, logging, sys, warnings
+warnings.filterwarnings("ignore")
+logging.disable(logging.CRITICAL)
+from hta.analyzers.critical_path_analysis import CPEdgeType
+from hta.trace_analysis import TraceAnalysis
+analysis = TraceAnalysis(trace_files={0: sys.argv[1]}, trace_dir="/")
+rows = analysis.t.traces[0]
+graph, good = analysis.critical_path_analysis(rank=0, annotation=sys.argv[2], instance_id=0)
+assert good
+edges = []
+for start, end, data in graph.edges(data=True):
+    one, other = (rows.loc[graph.node_list[node].ev_idx] for node in (start, end))
+    edges.append([data["object"].type.name, int(one.ts), int(one.ts + one.dur), int(other.ts),
+                  int(other.ts + other.dur)])
+print("EDGES", json.dumps(edges))
+"""
+
+
+@pytest.fixture(scope="module")
+def simple_add():
+    return path_of("kineto-a100-simple-add")
+
+
+@pytest.fixture(scope="module")
+def hta_edges(simple_add):
+    """Type to its edges: begin and end of the event that it leaves and of the one it reaches."""
+    done = subprocess.run([sys.executable, "-c", HTA_EDGES, simple_add, "[param|cuda]"],
+                          capture_output=True, text=True)
+    line, = [line for line in done.stdout.splitlines() if line.startswith("EDGES ")]
+    first = min(event["ts"] for event in events_of("kineto-a100-simple-add")
+                if event.get("ph") == "X" and event["cat"] != "Trace")
+    edges = {}
+    for kind, *times in json.loads(line.removeprefix("EDGES ")):
+        edges.setdefault(kind, []).append([(us + first) * 1000 for us in times])
+    return edges
+
+
+def waits_of(path):
+    """(begin of the call, end of the work), with what is known of it."""
+    return {(row["begin_ns"], row["work_end_ns"]): (row["waited_for"], row["known"])
+            for row in table(path, "device_waits")}
+
+
+def test_calls_wait_for_the_work_that_htas_edges_come_from(simple_add, hta_edges):
+    theirs = {(call_begin, work_end)
+              for _, work_end, call_begin, call_end in hta_edges["SYNC_DEPENDENCY"]
+              if call_begin < work_end <= call_end}
+    ours = waits_of(simple_add)
+    assert theirs and theirs <= set(ours)
+    assert {wait for wait, (_, known) in ours.items() if known == "recorded"} >= theirs
+
+
+def test_launches_and_queues_of_the_path_are_edges_of_hta(simple_add, hta_edges):
+    segments = [row for row in table(simple_add, "critical_path_segments")
+                if row["kind"] in ("launch", "queued")]
+    assert segments
+    for kind, edges in (("launch", "KERNEL_LAUNCH_DELAY"), ("queued", "KERNEL_KERNEL_DELAY")):
+        reached = {begin for _, _, begin, _ in hta_edges[edges]}
+        assert {row["end_ns"] for row in segments if row["kind"] == kind} <= reached
+
+
+def test_without_records_of_waits_the_work_is_named_all_the_same(simple_add, tmp_path):
+    trace = json.loads(gzip.open(simple_add).read())
+    trace["traceEvents"] = [event for event in trace["traceEvents"]
+                            if event.get("cat") != "cuda_sync"]
+    bare = tmp_path / "bare.json"
+    bare.write_text(json.dumps(trace))
+    known = waits_of(simple_add)
+    derived = waits_of(bare)
+    assert {wait: name for wait, (name, how) in derived.items()} == {
+        wait: name for wait, (name, how) in known.items()}
+    assert "derived" in {how for _, how in derived.values()}
