@@ -318,27 +318,40 @@ class Reader {
     if (key == "args") return TakeArgs(value);
     JsonValue taken;
     if (Take(value, &taken)) return false;
-    const bool text = taken.kind == JsonValue::Kind::kText;
-    if (key == "ph") {
-      event_.ph = text && taken.text.size() == 1 ? taken.text[0] : '?';
-    } else if (key == "cat") {
-      event_.cat = taken.text;
-    } else if (key == "name") {
-      event_.name = taken.text;
-    } else if (key == "pid") {
-      event_.pid = taken;
-    } else if (key == "tid") {
-      event_.tid = taken;
-    } else if (key == "ts") {
-      event_.ts_ns = MicrosecondsToNs(taken.text);
-      if (event_.ts_ns < -kLongestNs) event_.ts_ns = JsonEvent::kNoTime;
-    } else if (key == "dur") {
-      event_.dur_ns = MicrosecondsToNs(taken.text);
-      if (event_.dur_ns > kLongestNs) event_.dur_ns = JsonEvent::kNoTime;
-    } else if (key == "id") {
-      event_.id = taken;
+    switch (key.size()) {
+      case 2: TakeShort(key, taken); break;
+      case 3: TakeMiddle(key, taken); break;
+      case 4:
+        if (key == "name") event_.name = taken.text;
+        break;
+      default: break;
     }
     return true;
+  }
+
+  void TakeShort(std::string_view key, const JsonValue& value) {
+    if (key == "ph") {
+      const bool phase = value.kind == JsonValue::Kind::kText && value.text.size() == 1;
+      event_.ph = phase ? value.text[0] : '?';
+    } else if (key == "ts") {
+      event_.ts_ns = MicrosecondsToNs(value.text);
+      if (event_.ts_ns < -kLongestNs) event_.ts_ns = JsonEvent::kNoTime;
+    } else if (key == "id") {
+      event_.id = value;
+    }
+  }
+
+  void TakeMiddle(std::string_view key, const JsonValue& value) {
+    if (key == "pid") {
+      event_.pid = value;
+    } else if (key == "tid") {
+      event_.tid = value;
+    } else if (key == "cat") {
+      event_.cat = value.text;
+    } else if (key == "dur") {
+      event_.dur_ns = MicrosecondsToNs(value.text);
+      if (event_.dur_ns > kLongestNs) event_.dur_ns = JsonEvent::kNoTime;
+    }
   }
 
   bool TakeArgs(ondemand::value value) {
