@@ -165,7 +165,7 @@ void NativeImport::FindReplaced() {
     trace::Process& replaced = builder_.process(found->second);
     if (replaced.pid != builder_.process(next).pid) continue;
     replaced.meta.emplace_back(end, exec);
-    if (!EndedUnexplained(builder_.trace(), replaced)) continue;
+    if (!EndedWithoutStopping(builder_.trace(), replaced)) continue;
     replaced.complete = true;
     replaced.why_incomplete = builder_.Text("");
   }

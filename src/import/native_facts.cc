@@ -36,6 +36,7 @@ void TakeSource(trace::Builder* builder, std::string_view key, std::string_view 
 
 constexpr const char* kUnexplained =
     "it ended without stopping (killed, aborted, or replaced by exec)";
+constexpr const char* kInPlugin = "it ended inside a plugin (";
 
 std::string WhyIncomplete(const format::ProcessInfo& info, const NativeSession& session) {
   if (!info.problem.empty()) return info.problem;
@@ -53,14 +54,15 @@ std::string WhyIncomplete(const format::ProcessInfo& info, const NativeSession& 
   if (info.liveness == base::Liveness::kAlive) return "it is still running";
   std::string_view plugin = session.Meta("in_plugin");
   if (plugin.empty() && info.has_ring) plugin = info.ring.last_plugin;
-  if (!plugin.empty()) return "it ended inside a plugin (" + std::string(plugin) + ")";
+  if (!plugin.empty()) return std::string(kInPlugin) + std::string(plugin) + ")";
   return kUnexplained;
 }
 
 }  // namespace
 
-bool EndedUnexplained(const trace::Trace& trace, const trace::Process& process) {
-  return trace.text(process.why_incomplete) == kUnexplained;
+bool EndedWithoutStopping(const trace::Trace& trace, const trace::Process& process) {
+  const std::string_view why = trace.text(process.why_incomplete);
+  return why == kUnexplained || why.starts_with(kInPlugin);
 }
 
 void FillProcess(trace::Builder* builder, const format::ProcessInfo& info,

@@ -16,8 +16,9 @@ struct TickRange {
 void FillProcess(trace::Builder* builder, const format::ProcessInfo& info,
                  const NativeSession& session, trace::Process* process);
 
-// Whether `process`, incomplete by FillProcess(), just ended without a word.
-bool EndedUnexplained(const trace::Trace& trace, const trace::Process& process);
+// Whether `process`, incomplete by FillProcess(), just ended without a word, perhaps while a plugin
+// was being called: what exec does, too.
+bool EndedWithoutStopping(const trace::Trace& trace, const trace::Process& process);
 
 // The window: from the first session's start to the last one's stop, or to the last published word
 // where a session was not stopped; what lies between sessions and what the user paused is paused.

@@ -85,6 +85,17 @@ def test_a_bad_plugin_is_named_and_the_program_ends_as_without_it(tmp_path, mode
     sums_to_wall(run)
 
 
+def test_exec_beside_a_plugins_call_is_no_crash_of_the_plugin(tmp_path):
+    run = tmp_path / "run"
+    result = record_script(run, """
+import os, sys, time
+time.sleep(0.2)
+os.execv(sys.executable, [sys.executable, "-c", "pass"])
+""", "--plugin", f"{SCRIPTED},mode=hang in init")
+    assert result.returncode == 0
+    assert [row["complete"] for row in table(run, "processes")] == [1, 1]
+
+
 @pytest.mark.parametrize("mode, call, died_of", [
     ("write past the end", "collect", signal.SIGSEGV), ("crash in stop", "stop", signal.SIGSEGV),
     ("abort in stop", "stop", signal.SIGABRT)])
