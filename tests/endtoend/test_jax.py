@@ -111,7 +111,8 @@ def test_a_loop_steps_with_the_function_that_is_called_most_often(python, tmp_pa
     check_sums(run)
     known = layers(run)
     assert "framework" in known["jax.jit(update)"]
-    assert "framework" in known["ThunkExecutor::Execute"]
+    # XLA's own events; which of them there are hangs on what runs on whose thread.
+    assert any("framework" in of for name, of in known.items() if name.startswith("Thunk"))
     assert not any(name.startswith("end: ") for name in known)
     assert source(run, "jax")["state"] == "on"
 
