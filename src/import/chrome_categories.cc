@@ -47,11 +47,11 @@ constexpr Entry kEntries[] = {
 
 }  // namespace
 
-Category CategoryOf(std::string_view name) {
+const Category* FindCategory(std::string_view name) {
   for (const Entry& entry : kEntries) {
-    if (entry.name == name) return entry.category;
+    if (entry.name == name) return &entry.category;
   }
-  return {};
+  return nullptr;
 }
 
 }  // namespace crosscut::import

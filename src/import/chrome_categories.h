@@ -22,6 +22,7 @@ struct Category {
   bool launches = false;  // its correlation leads to work on a device
 };
 
-Category CategoryOf(std::string_view name);
+// Null where nothing is known of it: such categories are all alike, Category().
+const Category* FindCategory(std::string_view name);
 
 }  // namespace crosscut::import

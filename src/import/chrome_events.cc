@@ -71,11 +71,11 @@ void ChromeEvents::OnFact(std::string_view key, const JsonValue& value) {
 }
 
 uint32_t ChromeEvents::PidOf(const JsonValue& pid) {
-  for (size_t i = 0; i < pids_.size(); ++i) {
-    if (pids_[i].text == pid.text) return static_cast<uint32_t>(i);
-  }
+  const auto [at, fresh] =
+      pid_index_.try_emplace(std::string(pid.text), static_cast<uint32_t>(pids_.size()));
+  if (!fresh) return at->second;
   pids_.push_back({std::string(pid.text), NumberOf(pid, -1), {}, false, false, 0, {}});
-  return static_cast<uint32_t>(pids_.size() - 1);
+  return at->second;
 }
 
 ChromeRow* ChromeEvents::RowOf(const JsonEvent& event, Place place) {
@@ -102,7 +102,9 @@ ChromeEvents::KnownCategory* ChromeEvents::KnownOf(std::string_view category) {
   for (KnownCategory& known : categories_) {
     if (known.text == category) return &known;
   }
-  categories_.push_back({std::string(category), CategoryOf(category), {}});
+  const Category* found = FindCategory(category);
+  if (found == nullptr) return &others_alike_;
+  categories_.push_back({std::string(category), *found, {}});
   return &categories_.back();
 }
 
@@ -218,8 +220,7 @@ void ChromeEvents::TakeMetadata(const JsonEvent& event) {
   while (text.ends_with(' ')) text.remove_suffix(1);  // "stream 7 "
   if (event.name == "process_name") pids_[PidOf(event.pid)].name = TextOf(text);
   if (event.name == "thread_name") {
-    thread_names_.push_back(
-        {std::string(event.pid.text) + "\n" + std::string(event.tid.text), TextOf(text)});
+    thread_names_[std::string(event.pid.text) + "\n" + std::string(event.tid.text)] = TextOf(text);
   }
 }
 
@@ -320,13 +321,9 @@ void ChromeEvents::MakeProcesses() {
 
 void ChromeEvents::MakeTracks() {
   for (ChromeRow& row : rows_) {
-    for (const Thread& thread : thread_names_) {
-      const Pid& pid = pids_[row.pid];
-      const bool named = thread.row_id.compare(0, pid.text.size() + 1, pid.text + "\n") == 0 &&
-                         thread.row_id.substr(pid.text.size() + 1) == std::to_string(row.os_id);
-      if (named) row.name = thread.name;
-    }
     const Pid& pid = pids_[row.pid];
+    const auto named = thread_names_.find(pid.text + "\n" + std::to_string(row.os_id));
+    if (named != thread_names_.end()) row.name = named->second;
     MakeTracksOf(&builder_, pid.process, pid.number, &row);
     row = {};
   }
@@ -349,6 +346,7 @@ void ChromeEvents::TellFacts() {
 // {"deviceProperties": [{"id": 0, "name": "Tesla V100", ...}]}
 void ChromeEvents::NameDevices() {
   simdjson::dom::parser parser;
+  std::unordered_map<int64_t, StringId> names;
   for (const auto& [key, value] : facts_) {
     simdjson::dom::array devices;
     if (key != "deviceProperties" || parser.parse(value).get(devices)) continue;
@@ -356,11 +354,13 @@ void ChromeEvents::NameDevices() {
       int64_t id = 0;
       std::string_view name;
       if (device["id"].get(id) || device["name"].get(name)) continue;
-      for (size_t i = 0; i < builder_.tracks(); ++i) {
-        trace::Track& track = builder_.track({static_cast<uint32_t>(i)}).track();
-        if (track.device == id) track.device_name = builder_.Text(name);
-      }
+      names[id] = builder_.Text(name);
     }
+  }
+  for (size_t i = 0; i < builder_.tracks(); ++i) {
+    trace::Track& track = builder_.track({static_cast<uint32_t>(i)}).track();
+    const auto name = names.find(track.device);
+    if (name != names.end()) track.device_name = name->second;
   }
 }
 

@@ -63,7 +63,9 @@ class ChromeEvents : public JsonEvents {
   std::unordered_map<std::string, ChromeRow*> rows_by_id_;
   std::string row_id_;
   std::vector<Pid> pids_;
-  std::deque<KnownCategory> categories_;
+  std::unordered_map<std::string, uint32_t> pid_index_;
+  std::deque<KnownCategory> categories_;  // of those that FindCategory knows
+  KnownCategory others_alike_;            // all others
   struct CachedKey {
     std::string text;
     trace::StringId id;
@@ -71,11 +73,7 @@ class ChromeEvents : public JsonEvents {
   std::vector<CachedKey> keys_ = std::vector<CachedKey>(256);
   std::string space_;  // for texts without their escapes
   std::vector<std::pair<std::string, std::string>> facts_;
-  struct Thread {
-    std::string row_id;
-    trace::StringId name;
-  };
-  std::vector<Thread> thread_names_;
+  std::unordered_map<std::string, trace::StringId> thread_names_;  // by pid and tid
   struct CountedAt {
     uint32_t pid;
     trace::NameId name;
