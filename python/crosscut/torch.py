@@ -266,7 +266,8 @@ class profile:  # noqa: N801 - torch.profiler's name
             return
         if not self._open:
             self._folder = tempfile.mkdtemp(prefix="crosscut-profile-")
-            self._cleaners[self._folder] = weakref.finalize(self, shutil.rmtree, self._folder, True)
+            self._cleaners[self._folder] = weakref.finalize(self, _remove, self._folder,
+                                                            os.getpid())
             self._open = crosscut.start(os.path.join(self._folder, "run"), control_percent=0,
                                         python="off")
             if not self._open:
@@ -311,6 +312,11 @@ class profile:  # noqa: N801 - torch.profiler's name
         # 3: written, and something of the recording is missing, which the trace says.
         if done.returncode not in (0, 3):
             raise OSError(done.stderr.strip())
+
+
+def _remove(folder: str, owner: int) -> None:
+    if os.getpid() == owner:  # a forked child that ends is not the last to need it
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _averages(run: Run) -> Iterator[OperatorAverage]:

@@ -114,6 +114,19 @@ prof.export_perfetto(sys.argv[2])
     assert (tmp_path / "t.pftrace").stat().st_size > 1000
 
 
+def test_a_forked_child_that_ends_leaves_the_result_alone():
+    done = run(HEAD + """
+import os
+with profile() as prof:
+    train()
+if os.fork() == 0:
+    sys.exit(0)
+os.wait()
+print(any(row.key == "aten::addmm" for row in prof.key_averages()))
+""", "crosscut.torch")
+    assert done.stdout == "True\n"
+
+
 def test_under_crosscut_record_the_outer_recording_goes_on(tmp_path):
     text = HEAD.replace("{module}", "crosscut.torch") + """
 with warnings.catch_warnings(record=True) as told:
