@@ -95,7 +95,7 @@ bool Plugin::Busy() {
              kCalls[call_.load()]);
     Quarantine("failed", why);
   }
-  return !quarantined_.load() && outstanding_.load() != 0;
+  return (!quarantined_.load() && outstanding_.load() != 0) || quarantining_.load() != 0;
 }
 
 bool Plugin::Overdue() const {
@@ -135,15 +135,19 @@ void Plugin::AfterFork() {
   quarantined_.store(true);
   has_thread_.store(false);
   outstanding_.store(0);
+  quarantining_.store(0);
   call_.store(kNone);
   around_->hooks.tell(name_, nullptr, "off",
                       "a forked child does not use its parent's device library");
 }
 
 void Plugin::Quarantine(const char* state, const char* why) {
-  if (quarantined_.exchange(true)) return;
-  pushes_.Accept(false);
-  around_->hooks.tell(name_, nullptr, state, why);
+  quarantining_.fetch_add(1);
+  if (!quarantined_.exchange(true)) {
+    pushes_.Accept(false);
+    around_->hooks.tell(name_, nullptr, state, why);
+  }
+  quarantining_.fetch_sub(1);
 }
 
 void Plugin::Tell(const char* state, const char* format, ...) {

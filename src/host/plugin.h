@@ -101,6 +101,7 @@ class Plugin {
   std::atomic<uint8_t> call_{kNone};
   std::atomic<int64_t> call_ends_ns_{0};  // CLOCK_MONOTONIC: by when the call must be back
   std::atomic<bool> quarantined_{false}, has_thread_{false};
+  std::atomic<int> quarantining_{0};  // threads in Quarantine(): its reason may not be told yet
 };
 
 }  // namespace crosscut::host
