@@ -64,7 +64,7 @@ double TicksInside(PrivateRing& ring) {
 
 }  // namespace
 
-void Calibrate() {
+void Calibrate(bool inputs) {
   if (crosscut_this_thread->enabled == 1) return;
   at::RecordFunctionGuard enable(true);
   at::NoGradGuard no_grad;
@@ -76,7 +76,7 @@ void Calibrate() {
   double inside = 0;
   for (double& round : added) {
     const auto without = static_cast<double>(TicksOfOperators(tensor));
-    const at::CallbackHandle handle = at::addThreadLocalCallback(Callbacks());
+    const at::CallbackHandle handle = at::addThreadLocalCallback(Callbacks(inputs));
     ring.Rewind();
     const auto with = static_cast<double>(TicksOfOperators(tensor));
     inside = TicksInside(ring);

@@ -5,6 +5,7 @@
 
 #include <atomic>
 
+#include "inputs.h"
 #include "names.h"
 
 namespace crosscut::pytorch {
@@ -12,6 +13,7 @@ namespace {
 
 // Words of the ring; docs/format.md.
 constexpr uint64_t kEnd = 0x01;
+constexpr uint64_t kArgName = 0x07;
 constexpr uint64_t kFlowOut = 0x08;
 constexpr uint64_t kFlowIn = 0x09;
 constexpr uintptr_t kChunkMask = 0xffff;
@@ -81,24 +83,54 @@ inline void Advance(crosscut_thread* thread, uint64_t* position) {
   }
 }
 
-// Begins span `name` with an arrow. Three words, published by the store of the first.
-inline void BeginWithFlow(crosscut_thread* thread, uint32_t name, uint64_t code, uint64_t flow) {
-  if (__builtin_expect(!Room(thread, 3) || name - 0x100u > 0xfeffu, 0)) {
-    crosscut_begin(name);
-    if (code == kFlowOut) {
-      crosscut_flow_out(flow);
-    } else {
-      crosscut_flow_in(flow);
-    }
-    return;
+// A span's begin with what is said of it, as words of one event.
+class Words {
+ public:
+  Words(crosscut_thread* thread, uint32_t name)
+      : thread_(thread), name_(name), ticks_(crosscut_ticks_() << 16) {}
+
+  void Flow(uint64_t code, uint64_t flow) {
+    flow_code_ = code;
+    flow_ = flow;
   }
-  uint64_t* at = thread->position;
-  const uint64_t ticks = crosscut_ticks_() << 16;
-  at[2] = flow;
-  __atomic_store_n(at + 1, ticks | code, __ATOMIC_RELAXED);
-  __atomic_store_n(at, ticks | name, __ATOMIC_RELEASE);
-  Advance(thread, at + 3);
-}
+  void Inputs(uint32_t id) { inputs_ = id; }
+
+  // Published by the store of the first word.
+  void Write() {
+    const unsigned words = 1 + (flow_code_ != 0 ? 2 : 0) + (inputs_ != 0 ? 3 : 0);
+    if (__builtin_expect(!Room(thread_, words) || name_ - 0x100u > 0xfeffu, 0))
+      return WriteSlowly();
+    uint64_t* const first = thread_->position;
+    uint64_t* at = first + 1;
+    if (flow_code_ != 0) {
+      at[1] = flow_;
+      __atomic_store_n(at, ticks_ | flow_code_, __ATOMIC_RELAXED);
+      at += 2;
+    }
+    if (inputs_ != 0) {
+      at[1] = InputsKey();
+      at[2] = inputs_;
+      __atomic_store_n(at, ticks_ | kArgName, __ATOMIC_RELAXED);
+      at += 3;
+    }
+    __atomic_store_n(first, ticks_ | name_, __ATOMIC_RELEASE);
+    Advance(thread_, at);
+  }
+
+ private:
+  __attribute__((noinline, cold)) void WriteSlowly() {
+    crosscut_begin(name_);
+    if (flow_code_ == kFlowOut) crosscut_flow_out(flow_);
+    if (flow_code_ == kFlowIn) crosscut_flow_in(flow_);
+    if (inputs_ != 0) crosscut_arg_name(InputsKey(), inputs_);
+  }
+
+  crosscut_thread* const thread_;
+  const uint32_t name_;
+  const uint64_t ticks_;
+  uint64_t flow_code_ = 0, flow_ = 0;
+  uint32_t inputs_ = 0;
+};
 
 // Asks the dearer question, whether a name belongs to a schema, once for each of them.
 template <class Function>
@@ -143,31 +175,59 @@ class Deregistrations final : public c10::OpRegistrationListener {
   }
 };
 
-}  // namespace
+// What torch.distributed says of a collective.
+__attribute__((noinline, cold)) void TellCollective() {
+  if (const uint32_t told = FindCollective(); told != 0) crosscut_arg_name(InputsKey(), told);
+}
 
-std::unique_ptr<at::ObserverContext> Begin(const at::RecordFunction& function) {
-  crosscut_thread* thread = crosscut_this_thread;
+// False where this operator is not recorded.
+inline bool Records(crosscut_thread* thread, const at::RecordFunction& function) {
   if (__builtin_expect(unrecorded_count != 0, 0)) DropStale(&function);
   if (__builtin_expect(Enabled(thread) == 0 || !recording.load(std::memory_order_relaxed) ||
                            unrecorded_count == Unrecorded::kMost,
                        0)) {
     NoteUnrecorded(function);
-    return nullptr;
+    return false;
   }
   if (__builtin_expect(function.scope() == at::RecordScope::USER_SCOPE, 0)) {
     BeginUserScope(function);
-    return nullptr;
+    return false;
   }
+  return true;
+}
+
+template <bool kWithInputs>
+std::unique_ptr<at::ObserverContext> BeginOperator(const at::RecordFunction& function) {
+  crosscut_thread* thread = crosscut_this_thread;
+  if (!Records(thread, function)) return nullptr;
+  uint32_t inputs = 0;
+  if constexpr (kWithInputs) inputs = FindInputs(function.inputs());
   const uint32_t name = OperatorName(function);
   const int64_t sequence = function.seqNr();
-  if (sequence < 0) {
+  if (!kWithInputs && sequence < 0) {
     crosscut_begin_inline(name);
-  } else if (const uint64_t forward = function.forwardThreadId(); forward > 0) {
-    BeginWithFlow(thread, name, kFlowIn, FlowId(forward, sequence));
   } else {
-    BeginWithFlow(thread, name, kFlowOut, FlowId(function.threadId(), sequence));
+    Words words(thread, name);
+    if (const uint64_t forward = function.forwardThreadId(); sequence >= 0 && forward > 0) {
+      words.Flow(kFlowIn, FlowId(forward, sequence));
+    } else if (sequence >= 0) {
+      words.Flow(kFlowOut, FlowId(function.threadId(), sequence));
+    }
+    words.Inputs(inputs);
+    words.Write();
   }
+  if (__builtin_expect(function.isNcclMeta(), 0)) TellCollective();
   return nullptr;
+}
+
+}  // namespace
+
+std::unique_ptr<at::ObserverContext> Begin(const at::RecordFunction& function) {
+  return BeginOperator</*kWithInputs=*/false>(function);
+}
+
+std::unique_ptr<at::ObserverContext> BeginWithInputs(const at::RecordFunction& function) {
+  return BeginOperator</*kWithInputs=*/true>(function);
 }
 
 void End(const at::RecordFunction& function, at::ObserverContext*) {
@@ -179,8 +239,9 @@ void End(const at::RecordFunction& function, at::ObserverContext*) {
   crosscut_mark_(kEnd);
 }
 
-at::RecordFunctionCallback Callbacks() {
-  return at::RecordFunctionCallback(&Begin, &End)
+at::RecordFunctionCallback Callbacks(bool inputs) {
+  return at::RecordFunctionCallback(inputs ? &BeginWithInputs : &Begin, &End)
+      .needsInputs(inputs)
       .scopes({at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION,
                at::RecordScope::USER_SCOPE});
 }

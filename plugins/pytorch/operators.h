@@ -23,13 +23,15 @@ inline constexpr uint64_t FlowId(uint64_t thread, int64_t sequence) {
   return uint64_t{1} << 62 | thread << kFlowSequenceBits | (static_cast<uint64_t>(sequence) & mask);
 }
 
-// The pair of callbacks. Begin never allocates once a name is known; both may run on any thread,
-// also after the callbacks were removed.
+// The pair of callbacks. Begin never allocates once a name is known, nor does BeginWithInputs,
+// which also tells what the operator was called with (inputs.h); all may run on any thread, also
+// after the callbacks were removed.
 std::unique_ptr<at::ObserverContext> Begin(const at::RecordFunction& function);
+std::unique_ptr<at::ObserverContext> BeginWithInputs(const at::RecordFunction& function);
 void End(const at::RecordFunction& function, at::ObserverContext* context);
 
-// Callbacks of Begin and End for the scopes that are recorded.
-at::RecordFunctionCallback Callbacks();
+// Callbacks of Begin, or BeginWithInputs, and End for the scopes that are recorded.
+at::RecordFunctionCallback Callbacks(bool inputs);
 
 // Whether Begin records. Guards that torch prepared before the callbacks' removal still call it.
 void SetRecording(bool on);

@@ -19,6 +19,8 @@ struct State {
   std::mutex mutex;  // of the fields
   int source = 0;    // handle of the source, 0 while there is none
   at::CallbackHandle callbacks = at::INVALID_CALLBACK_HANDLE;
+  bool with_inputs = false;   // what is in place
+  bool wants_inputs = false;  // at the level that records everything
 };
 State& state() {
   static State* const it = new State;
@@ -28,16 +30,15 @@ State& state() {
 int SetLevel(void*, crosscut_level level) {
   std::lock_guard<std::mutex> lock(state().mutex);
   const bool on = level >= CROSSCUT_LEVEL_OPERATORS;
+  const bool inputs = state().wants_inputs && level >= CROSSCUT_LEVEL_EVERYTHING;
   at::CallbackHandle& handle = state().callbacks;
   SetRecording(on);
-  if (on == (handle != at::INVALID_CALLBACK_HANDLE)) return CROSSCUT_OK;
+  const bool in_place = handle != at::INVALID_CALLBACK_HANDLE;
+  if (on == in_place && (!on || inputs == state().with_inputs)) return CROSSCUT_OK;
   try {
-    if (on) {
-      handle = at::addGlobalCallback(Callbacks());
-    } else {
-      at::removeCallback(handle);
-      handle = at::INVALID_CALLBACK_HANDLE;
-    }
+    if (in_place) at::removeCallback(handle);
+    handle = on ? at::addGlobalCallback(Callbacks(inputs)) : at::INVALID_CALLBACK_HANDLE;
+    state().with_inputs = inputs;
   } catch (const std::exception&) {
     SetRecording(false);
     return CROSSCUT_EOFF;
@@ -49,7 +50,7 @@ void MeasureCost(void*) {
   std::lock_guard<std::mutex> lock(state().mutex);
   if (state().callbacks != at::INVALID_CALLBACK_HANDLE) return;
   try {
-    Calibrate();
+    Calibrate(state().wants_inputs);
   } catch (const std::exception&) {
     SetRecording(false);
   }
@@ -77,6 +78,13 @@ extern "C" CROSSCUT_API int crosscut_pytorch_add(const char* version) {
   source.calibrate = &MeasureCost;
   state().source = crosscut_source_add(&source);
   return state().source != 0 ? CROSSCUT_OK : CROSSCUT_EINVAL;
+}
+
+// Whether operators tell their inputs (1) or not (0), from the next change of level on.
+extern "C" CROSSCUT_API void crosscut_pytorch_inputs(int on) {
+  using namespace crosscut::pytorch;
+  std::lock_guard<std::mutex> lock(state().mutex);
+  state().wants_inputs = on != 0;
 }
 
 // Takes the callbacks out and forgets the source. The library must stay loaded.

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _record = crosscut._record
 _pycalls: Any = None
 _active = False
+_shapes = os.environ.get("CROSSCUT_SHAPES") == "1"
 _LAYERS = ("python", "framework", "runtime", "simulator", "data", "comm", "native", "idle")
 
 
@@ -39,6 +40,20 @@ def wanted(name: str) -> bool:
     if name == "operations":
         return chosen != ["none"]
     return not chosen or name in chosen
+
+
+def shapes() -> bool:
+    """Whether operators tell what they are called with."""
+    return _shapes
+
+
+def set_shapes(on: bool) -> None:
+    """The same for the session that starts next."""
+    global _shapes
+    _shapes = on
+    adapter = sys.modules.get("crosscut.adapters.torch")
+    if adapter is not None:
+        adapter.set_shapes(on)
 
 
 def activate(python: str) -> None:

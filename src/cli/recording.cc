@@ -111,6 +111,8 @@ void AddRecord(CLI::App* app, Run* run, std::vector<std::string> command) {
                    "share of steps that run with the probes off, to check the correction")
       ->check(CLI::Range(0.0, 50.0).description(""))
       ->option_text("PERCENT");
+  verb->add_flag("--shapes", options->shapes,
+                 "record what operators are called with: shapes, types, strides, scalars");
   verb->add_option("--memory", options->memory_mib, "cap on our memory, per process")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 20).description(""))
       ->option_text("MiB");

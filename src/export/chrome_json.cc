@@ -1,3 +1,5 @@
+#include <simdjson.h>
+
 #include <algorithm>
 #include <charconv>
 #include <map>
@@ -22,18 +24,23 @@ constexpr int64_t kBaseGridNs = 7889238 * int64_t{1'000'000'000};  // Kineto's: 
 constexpr int64_t kStepsTid = 1'000'000'000;     // no thread has it: pid_max is below
 constexpr int64_t kMoreDevices = 1'000'000'000;  // pid of devices that another process also has
 
+constexpr std::string_view kArrays[] = {"Input Dims",         "Input type",    "Input Strides",
+                                        "Concrete Inputs",    "In split size", "Out split size",
+                                        "Process Group Ranks"};
+
 std::string Json(std::string_view text) {
   std::string out;
   base::AppendJsonString(text, &out);
   return out;
 }
 
-std::string_view Category(const trace::Name& name, std::string_view text) {
+// `probe`: what recorded it. Calls from Python into a framework are none of its operators.
+std::string_view Category(const trace::Name& name, std::string_view text, std::string_view probe) {
   if (name.kind == Kind::kOperation) return "user_annotation";
   switch (name.layer) {
     case Layer::kNone: return "user_annotation";
     case Layer::kPython: return "python_function";
-    case Layer::kFramework: return "cpu_op";
+    case Layer::kFramework: return probe == "boundary" ? "framework" : "cpu_op";
     case Layer::kRuntime: return "cuda_runtime";
     case Layer::kDevice:
       if (text.starts_with("Memcpy")) return "gpu_memcpy";
@@ -56,6 +63,7 @@ class ChromeWriter {
   void Steps(const trace::Process& process, uint32_t index);
   void SpanRows(uint32_t track);
   void SpanArgs(const Track& track, uint32_t index, SpanIndex span, size_t* arg);
+  void TextArg(std::string_view key, trace::StringId text);
   void InstantRows(uint32_t track);
   void FlowRows();
   void CounterRows();
@@ -103,15 +111,18 @@ class ChromeWriter {
   int64_t base_ns_ = 0;
   std::vector<std::string> name_heads_;  // {"ph": "X", "cat": ..., "name": ... of each name
   std::vector<int64_t> pids_;            // by process
-  std::vector<std::pair<int64_t, int64_t>> places_;    // pid, tid by track
+  std::vector<std::pair<int64_t, int64_t>> places_;  // pid, tid by track
+  simdjson::dom::parser parser_;
+  std::unordered_map<uint32_t, bool> is_array_;        // by string
   std::unordered_map<uint64_t, int64_t> correlation_;  // launches and what they launched
 };
 
 void ChromeWriter::Prepare() {
   for (const trace::Name& name : trace_.names) {
     const std::string_view text = trace_.text(name.text);
-    name_heads_.push_back("{\"ph\": \"X\", \"cat\": " + Json(Category(name, text)) +
-                          ", \"name\": " + Json(text));
+    name_heads_.push_back(
+        "{\"ph\": \"X\", \"cat\": " + Json(Category(name, text, trace_.text(name.probe))) +
+        ", \"name\": " + Json(text));
   }
   for (size_t i = 0; i < trace_.processes.size(); ++i) {
     const int64_t pid = trace_.processes[i].pid;
@@ -279,12 +290,26 @@ void ChromeWriter::SpanArgs(const Track& track, uint32_t index, SpanIndex span, 
     if (device && (name == "device" || name == "stream" || name == "correlation")) continue;
     if (args.is_text[*arg]) {
       key(name);
-      base::AppendJsonString(trace_.text(args.text(*arg)), &buffer_);
+      TextArg(name, args.text(*arg));
     } else {
       add(name, args.value[*arg]);
     }
   }
   Raw(any ? "}}" : "}");
+}
+
+// Some of Kineto's arguments are arrays, which a trace keeps as their text.
+void ChromeWriter::TextArg(std::string_view key, trace::StringId id) {
+  const std::string_view text = trace_.text(id);
+  const bool may_be_array =
+      text.starts_with('[') &&
+      std::find(std::begin(kArrays), std::end(kArrays), key) != std::end(kArrays);
+  if (may_be_array) {
+    const auto [known, added] = is_array_.try_emplace(id.value);
+    if (added) known->second = parser_.parse(text).is_array();
+    if (known->second) return Raw(text);
+  }
+  base::AppendJsonString(text, &buffer_);
 }
 
 void ChromeWriter::SpanRows(uint32_t index) {

@@ -135,6 +135,13 @@ inline constexpr uint64_t PayloadWords(uint16_t code, const uint64_t* payload) {
   return UINT64_MAX;
 }
 
+// Flow ids: the top bit set for arrows between processes; 01 in the two top bits for autograd's,
+// from an operator to the node that it made, by PyTorch's number of the forward thread (22 bits)
+// and autograd's number on that thread; all others are the process's own.
+inline constexpr int kAutogradFlowShift = 62;
+inline constexpr uint64_t kAutogradFlow = 1;
+inline constexpr int kAutogradSequenceBits = 40;
+
 // ---- What a name stands for -------------------------------------------------------------------
 // Values of the C enum crosscut_layer (include/crosscut/crosscut.h) and of reports.
 enum Layer : uint8_t {

@@ -21,6 +21,13 @@ constexpr Entry kEntries[] = {
     {"cpu_op", {Place::kThread, Layer::kFramework, Kind::kSpan, false}},
     {"user_annotation", {Place::kThread, Layer::kNone, Kind::kOperation, false}},
     {"python_function", {Place::kThread, Layer::kPython, Kind::kSpan, false}},
+    // Crosscut's own: what Kineto has no word for.
+    {"framework", {Place::kThread, Layer::kFramework, Kind::kSpan, false}},
+    {"simulator", {Place::kThread, Layer::kSimulator, Kind::kSpan, false}},
+    {"data", {Place::kThread, Layer::kData, Kind::kSpan, false}},
+    {"comm", {Place::kThread, Layer::kComm, Kind::kSpan, false}},
+    {"native", {Place::kThread, Layer::kNative, Kind::kSpan, false}},
+    {"idle", {Place::kThread, Layer::kIdle, Kind::kSpan, false}},
     {"FEE", {Place::kThread, Layer::kPython, Kind::kSpan, false}},
     {"overhead", {Place::kThread, Layer::kOverhead, Kind::kSpan, false}},
     {"collective_comm", {Place::kThread, Layer::kComm, Kind::kSpan, false}},

@@ -34,7 +34,10 @@ NativeEvents::NativeEvents(trace::Builder* builder, trace::ProcessId process,
       session_(session),
       clock_(clock),
       devices_(builder, process, session, clock),
+      arguments_(builder, session),
       session_ends_(std::move(session_ends)),
+      sequence_(builder->Text("Sequence number")),
+      forward_thread_(builder->Text("Fwd thread id")),
       span_names_(size_t{format::kLastNameCode} + 1) {
   const size_t coded = std::min(span_names_.size(), session->names.size());
   for (size_t id = format::kFirstNameCode; id < coded; ++id) {
@@ -119,10 +122,9 @@ void NativeEvents::TakeEvent(Thread* thread, uint64_t tick, uint16_t code, Words
       return builder_->Count(process_, NameOf(payload[0]), at, static_cast<int64_t>(payload[1]));
     case format::kArg:
       return track.Arg(session_->name(payload[0]).text, static_cast<int64_t>(payload[1]));
-    case format::kArgName:
-      return track.ArgText(session_->name(payload[0]).text, session_->name(payload[1]).text);
-    case format::kFlowOut: return track.FlowOut(at, payload[0]);
-    case format::kFlowIn: return track.FlowIn(at, payload[0]);
+    case format::kArgName: return arguments_.Add(payload[0], payload[1], &track);
+    case format::kFlowOut:
+    case format::kFlowIn: return TakeFlow(thread, at, code, payload[0]);
     case format::kSpanAt:
       return track.SpanAt(clock_->ToNs(payload[1], &thread->clock_segment),
                           clock_->ToNs(payload[2], &thread->clock_segment), NameOf(payload[0]));
@@ -151,6 +153,23 @@ void NativeEvents::TakeRare(Thread* thread, int64_t at, uint16_t code, Words pay
   if (code >= format::kSpanOn && code <= format::kDropOn) {
     if (code == format::kDropOn && payload[0] == 0) return LoseAnywhere(thread, payload);
     devices_.Take(code, payload);
+  }
+}
+
+// An arrow of autograd's is also what its number says: Kineto's words for it.
+void NativeEvents::TakeFlow(Thread* thread, int64_t at, uint16_t code, uint64_t flow) {
+  trace::TrackBuilder& track = *thread->track;
+  const bool out = code == format::kFlowOut;
+  if (flow >> format::kAutogradFlowShift == format::kAutogradFlow) {
+    const uint64_t mask = (uint64_t{1} << format::kAutogradSequenceBits) - 1;
+    track.Arg(sequence_, static_cast<int64_t>(flow & mask));
+    const uint64_t forward = flow >> format::kAutogradSequenceBits & 0x3fffff;
+    if (!out) track.Arg(forward_thread_, static_cast<int64_t>(forward));
+  }
+  if (out) {
+    track.FlowOut(at, flow);
+  } else {
+    track.FlowIn(at, flow);
   }
 }
 

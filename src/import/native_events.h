@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "src/format/run_reader.h"
+#include "src/import/native_arguments.h"
 #include "src/import/native_clock.h"
 #include "src/import/native_devices.h"
 #include "src/import/native_session.h"
@@ -52,6 +53,7 @@ class NativeEvents {
   void TakeWords(Thread* thread, const format::WordBatch& batch);
   void TakeEvent(Thread* thread, uint64_t tick, uint16_t code, Words payload);
   void TakeRare(Thread* thread, int64_t at, uint16_t code, Words payload);
+  void TakeFlow(Thread* thread, int64_t at, uint16_t code, uint64_t flow);
   void BeginNamed(Thread* thread, int64_t at, uint64_t id);
   void EndNamed(Thread* thread, int64_t at, uint64_t id);
   void BeginThread(Thread* thread, int64_t at, Words payload);
@@ -66,8 +68,10 @@ class NativeEvents {
   const NativeSession* session_;
   const NativeClock* clock_;
   NativeDevices devices_;
+  NativeArguments arguments_;
   std::vector<uint64_t> session_ends_;
   std::unordered_map<uint32_t, Thread> threads_;
+  trace::StringId sequence_, forward_thread_;
   std::vector<trace::NameId> span_names_;  // by code; none: not a span's or operation's name
   uint64_t first_tick_ = UINT64_MAX, last_tick_ = 0, unreadable_ = 0, unknown_names_ = 0;
 };

@@ -232,11 +232,18 @@ def _add_operators(version: str) -> None:
     except OSError as error:
         _record.source_state("pytorch", version, "failed", f"{error}; {_BUILD_HINT}")
         return
+    shim.crosscut_pytorch_inputs(int(_sources.shapes()))
     if shim.crosscut_pytorch_add(version.encode()) != 0:
         _record.source_state("pytorch", version, "failed", _record.error())
         return
     _shim = shim
     _record.source_state("pytorch", version, "on", "")
+
+
+def set_shapes(on: bool) -> None:
+    """Whether operators tell what they are called with, from the next session on."""
+    if _shim is not None:
+        _shim.crosscut_pytorch_inputs(int(on))
 
 
 def install(torch: ModuleType | None = None) -> None:

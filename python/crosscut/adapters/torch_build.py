@@ -20,10 +20,11 @@ import subprocess
 import sys
 import tempfile
 
-SOURCES = ("names.cc", "operators.cc", "calibrate.cc", "source.cc")
+SOURCES = ("names.cc", "operators.cc", "inputs.cc", "calibrate.cc", "source.cc")
 LIBRARY = "libcrosscut_pytorch.so"
-FLAGS = ("-std=c++20", "-O2", "-g1", "-fPIC", "-fvisibility=hidden", "-fno-omit-frame-pointer",
-         "-fstack-protector-strong")
+# NDEBUG as PyTorch itself was compiled: its headers' classes have members that depend on it.
+FLAGS = ("-std=c++20", "-O2", "-DNDEBUG", "-g1", "-fPIC", "-fvisibility=hidden",
+         "-fno-omit-frame-pointer", "-fstack-protector-strong")
 LINK_FLAGS = ("-shared", "-Wl,-z,relro,-z,now,-z,noexecstack,-z,defs")
 
 _PACKAGE = pathlib.Path(os.path.abspath(__file__)).parent.parent

@@ -84,6 +84,7 @@ void crosscut_begin(uint32_t name) { Put(name, {}); }
 void crosscut_end_named(uint32_t name) { Put(3, {name}); }
 void crosscut_instant(uint32_t name) { Put(4, {name}); }
 void crosscut_arg(uint32_t key, int64_t value) { Put(6, {key, static_cast<uint64_t>(value)}); }
+void crosscut_arg_name(uint32_t key, uint32_t value) { Put(7, {key, value}); }
 void crosscut_flow_out(uint64_t flow) { Put(8, {flow}); }
 void crosscut_flow_in(uint64_t flow) { Put(9, {flow}); }
 uint64_t crosscut_now(void) { return crosscut_ticks_(); }

@@ -19,8 +19,8 @@ shim = ctypes.CDLL(str(torch_build.build()))
 assert shim.crosscut_pytorch_add(torch.__version__.encode()) == 0
 
 CHUNK_WORDS = 8192
-END, END_NAMED, INSTANT, ARG, FLOW_OUT, FLOW_IN = 1, 3, 4, 6, 8, 9
-PAYLOAD = {END: 0, END_NAMED: 1, INSTANT: 1, ARG: 2, FLOW_OUT: 1, FLOW_IN: 1}
+END, END_NAMED, INSTANT, ARG, ARG_NAME, FLOW_OUT, FLOW_IN = 1, 3, 4, 6, 7, 8, 9
+PAYLOAD = {END: 0, END_NAMED: 1, INSTANT: 1, ARG: 2, ARG_NAME: 2, FLOW_OUT: 1, FLOW_IN: 1}
 OPERATORS, CONTROL = 2, 0
 
 

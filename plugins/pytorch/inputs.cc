@@ -1,0 +1,300 @@
+#include "inputs.h"
+
+#include <ATen/core/Tensor.h>
+#include <c10/util/ThreadLocalDebugInfo.h>
+#include <crosscut/crosscut.h>
+
+#include <atomic>
+#include <bit>
+#include <exception>
+#include <mutex>
+#include <sstream>
+#include <string>
+
+#if __has_include(<torch/csrc/distributed/c10d/ParamCommsUtils.hpp>)
+#include <torch/csrc/distributed/c10d/ParamCommsUtils.hpp>
+#define CROSSCUT_HAS_COLLECTIVES 1
+#endif
+
+namespace crosscut::pytorch {
+namespace {
+
+// As Kineto's traces have it: longer lists are named but not spelled out.
+constexpr size_t kLongestList = 30;
+constexpr size_t kMostWithValues = 8 << 10, kMost = 32 << 10;
+constexpr size_t kMostTextBytes = 8 << 20;
+
+// 128 bits over everything that the text says: two different calls do not meet in it.
+class Signature {
+ public:
+  void Add(uint64_t word) {
+    low_ = (low_ ^ word) * 0xff51afd7ed558ccdu;
+    low_ ^= low_ >> 32;
+    high_ = (high_ + word) * 0x9e3779b97f4a7c15u;
+    high_ ^= high_ >> 29;
+  }
+  uint64_t low() const { return low_ | 1; }  // never 0: the mark of a free slot
+  uint64_t high() const { return high_; }
+
+ private:
+  uint64_t low_ = 0x243f6a8885a308d3u, high_ = 0x13198a2e03707344u;
+};
+
+class SignatureCache {
+ public:
+  uint32_t Find(const Signature& signature) const {
+    for (size_t at = signature.high() & kMask;; at = (at + 1) & kMask) {
+      const uint64_t low = slots_[at].low.load(std::memory_order_acquire);
+      if (low == signature.low() && slots_[at].high == signature.high()) return slots_[at].id;
+      if (low == 0) return 0;
+    }
+  }
+  // Whether another text may be made.
+  bool HasRoom(bool values) const {
+    return room_.load(std::memory_order_relaxed) >= (values ? kForValues : kForShapes);
+  }
+  // Interns `text` and keeps its id; 0 where there is no room.
+  uint32_t Insert(const Signature& signature, const std::string& text) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (const uint32_t known = Find(signature); known != 0) return known;
+    if (!HasRoom(/*values=*/false)) return 0;
+    const uint32_t id =
+        crosscut_intern(text.data(), text.size(), CROSSCUT_TEXT, CROSSCUT_LAYER_NONE, 0, 0);
+    if (id == 0) return 0;
+    size_t at = signature.high() & kMask;
+    while (slots_[at].low.load(std::memory_order_relaxed) != 0) at = (at + 1) & kMask;
+    slots_[at].high = signature.high();
+    slots_[at].id = id;
+    slots_[at].low.store(signature.low(), std::memory_order_release);
+    text_bytes_ += text.size();
+    if (++used_ == kMostWithValues) room_.store(kForShapes, std::memory_order_relaxed);
+    if (used_ == kMost || text_bytes_ >= kMostTextBytes) {
+      room_.store(kForNone, std::memory_order_relaxed);
+    }
+    return id;
+  }
+
+ private:
+  static constexpr size_t kSlots = 64 << 10;
+  static constexpr size_t kMask = kSlots - 1;
+  struct Slot {
+    std::atomic<uint64_t> low;
+    uint64_t high;
+    uint32_t id;
+  };
+  enum Room { kForNone, kForShapes, kForValues };
+
+  Slot slots_[kSlots] = {};
+  size_t used_ = 0, text_bytes_ = 0;
+  std::atomic<int> room_{kForValues};
+  std::mutex mutex_;  // of Insert
+};
+SignatureCache signatures;
+
+enum class Tag : uint64_t { kNothing = 1, kTensor, kTensors, kScalar, kScalars };
+
+bool IsKnown(const at::Tensor& tensor) {
+  return tensor.defined() && !tensor.is_nested() &&
+         !tensor.unsafeGetTensorImpl()->has_symbolic_sizes_strides();
+}
+
+bool IsScalarList(const c10::IValue& value) {
+  if (!value.isList()) return false;
+  const auto list = value.toListRef();
+  return list.empty() || (list[0].isScalar() && list.size() <= kLongestList);
+}
+
+inline void AddTensor(const at::Tensor& tensor, Signature* to) {
+  if (!IsKnown(tensor)) return to->Add(static_cast<uint64_t>(Tag::kNothing));
+  const c10::IntArrayRef sizes = tensor.sizes();
+  const bool strided = tensor.layout() == at::kStrided;
+  to->Add(static_cast<uint64_t>(Tag::kTensor) | static_cast<uint64_t>(tensor.scalar_type()) << 8 |
+          uint64_t{strided} << 16 | sizes.size() << 24);
+  for (const int64_t size : sizes) to->Add(static_cast<uint64_t>(size));
+  if (!strided) return;
+  for (const int64_t stride : tensor.strides()) to->Add(static_cast<uint64_t>(stride));
+}
+
+void AddScalar(const c10::IValue& value, Signature* to) {
+  if (value.isInt()) {
+    to->Add(0);
+    to->Add(static_cast<uint64_t>(value.toInt()));
+  } else if (value.isDouble()) {
+    to->Add(1);
+    to->Add(std::bit_cast<uint64_t>(value.toDouble()));
+  } else if (value.isBool()) {
+    to->Add(value.toBool() ? 3 : 2);
+  } else if (value.isComplexDouble()) {
+    to->Add(4);
+    to->Add(std::bit_cast<uint64_t>(value.toComplexDouble().real()));
+    to->Add(std::bit_cast<uint64_t>(value.toComplexDouble().imag()));
+  } else {
+    to->Add(5);  // symbolic
+  }
+}
+
+inline void AddValue(const c10::IValue& value, bool values, Signature* to) {
+  if (value.isTensor()) return AddTensor(value.toTensor(), to);
+  if (value.isScalar()) {
+    to->Add(static_cast<uint64_t>(Tag::kScalar));
+    if (values) AddScalar(value, to);
+  } else if (value.isTensorList()) {
+    const auto list = value.toListRef();
+    to->Add(static_cast<uint64_t>(Tag::kTensors) | list.size() << 8);
+    if (list.size() > kLongestList) return;
+    for (const c10::IValue& each : list) AddTensor(each.toTensor(), to);
+  } else if (IsScalarList(value)) {
+    const auto list = value.toListRef();
+    to->Add(static_cast<uint64_t>(Tag::kScalars) | list.size() << 8);
+    for (const c10::IValue& each : list) AddScalar(each, to);
+  } else {
+    to->Add(static_cast<uint64_t>(Tag::kNothing));
+  }
+}
+
+void AppendNumbers(c10::IntArrayRef numbers, std::string* to) {
+  *to += '[';
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    if (i != 0) *to += ", ";
+    *to += std::to_string(numbers[i]);
+  }
+  *to += ']';
+}
+
+void AppendString(const std::string& text, std::string* to) {
+  *to += '"';
+  for (const char c : text) {
+    if (c == '"' || c == '\\') *to += '\\';
+    *to += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+  }
+  *to += '"';
+}
+
+// The four members, an element of each per input.
+class Text {
+ public:
+  void Add(const c10::IValue& value, bool values) {
+    for (std::string* member : {&dims_, &types_, &strides_, &concrete_}) {
+      if (!member->empty()) *member += ", ";
+    }
+    if (value.isTensor()) {
+      AddTensor(value.toTensor());
+      AppendString(IsKnown(value.toTensor()) ? TypeOf(value.toTensor()) : "", &types_);
+    } else if (value.isTensorList()) {
+      AddTensors(value.toListRef());
+      types_ += "\"TensorList\"";
+    } else {
+      const bool list = IsScalarList(value);
+      dims_ += "[]";
+      strides_ += "[]";
+      types_ += value.isScalar() ? "\"Scalar\"" : list ? "\"ScalarList\"" : "\"\"";
+      if (list || (values && value.isScalar())) {
+        std::ostringstream out;
+        out << value;
+        return AppendString(out.str(), &concrete_);
+      }
+    }
+    concrete_ += "\"\"";
+  }
+
+  std::string Whole() const {
+    return "{\"Input Dims\": [" + dims_ + "], \"Input type\": [" + types_ +
+           "], \"Input Strides\": [" + strides_ + "], \"Concrete Inputs\": [" + concrete_ + "]}";
+  }
+
+ private:
+  static std::string TypeOf(const at::Tensor& tensor) { return std::string(tensor.dtype().name()); }
+
+  void AddTensor(const at::Tensor& tensor) {
+    AppendNumbers(IsKnown(tensor) ? tensor.sizes() : c10::IntArrayRef(), &dims_);
+    const bool strided = IsKnown(tensor) && tensor.layout() == at::kStrided;
+    AppendNumbers(strided ? tensor.strides() : c10::IntArrayRef(), &strides_);
+  }
+  void AddTensors(c10::ArrayRef<c10::IValue> list) {
+    dims_ += '[';
+    strides_ += '[';
+    for (size_t i = 0; i < list.size() && list.size() <= kLongestList; ++i) {
+      if (i != 0) {
+        dims_ += ", ";
+        strides_ += ", ";
+      }
+      AddTensor(list[i].toTensor());
+    }
+    dims_ += ']';
+    strides_ += ']';
+  }
+
+  std::string dims_, types_, strides_, concrete_;
+};
+
+__attribute__((noinline)) uint32_t Insert(c10::ArrayRef<const c10::IValue> inputs, bool values,
+                                          const Signature& signature) {
+  Text text;
+  for (const c10::IValue& value : inputs) text.Add(value, values);
+  return signatures.Insert(signature, text.Whole());
+}
+
+uint32_t FindInputs(c10::ArrayRef<const c10::IValue> inputs, bool values) {
+  Signature signature;
+  for (const c10::IValue& value : inputs) AddValue(value, values, &signature);
+  const uint32_t known = signatures.Find(signature);
+  if (known != 0 || !signatures.HasRoom(values)) return known;
+  return Insert(inputs, values, signature);
+}
+
+}  // namespace
+
+uint32_t InputsKey() {
+  static const uint32_t key = crosscut_intern("{}", 2, CROSSCUT_TEXT, CROSSCUT_LAYER_NONE, 0, 0);
+  return key;
+}
+
+uint32_t FindInputs(c10::ArrayRef<const c10::IValue> inputs) {
+  if (inputs.empty()) return 0;
+  try {
+    const uint32_t id = FindInputs(inputs, /*values=*/true);
+    return id != 0 ? id : FindInputs(inputs, /*values=*/false);
+  } catch (const std::exception&) {  // a tensor that cannot say its sizes
+    return 0;
+  }
+}
+
+uint32_t FindCollective() {
+#ifdef CROSSCUT_HAS_COLLECTIVES
+  const auto* info = dynamic_cast<const torch::ParamCommsDebugInfo*>(
+      c10::ThreadLocalDebugInfo::get(c10::DebugInfoKind::PARAM_COMMS_INFO));
+  if (info == nullptr) return 0;
+  std::string text = "{\"Collective name\": ";
+  AppendString(info->getCollectiveName(), &text);
+  const auto string = [&text](const char* key, const std::string& value) {
+    text += std::string(", \"") + key + "\": ";
+    AppendString(value, &text);
+  };
+  const auto number = [&text](const char* key, int64_t value) {
+    text += std::string(", \"") + key + "\": " + std::to_string(value);
+  };
+  const auto numbers = [&text](const char* key, c10::IntArrayRef value) {
+    text += std::string(", \"") + key + "\": ";
+    AppendNumbers(value, &text);
+  };
+  string("dtype", c10::toString(info->getDType()));
+  number("In msg nelems", info->getInMessageNelems());
+  number("Out msg nelems", info->getOutMessageNelems());
+  numbers("In split size", info->getInputSplitSizes());
+  numbers("Out split size", info->getOutputSplitSizes());
+  number("Group size", info->getWorldSize());
+  number("Rank", info->getRank());
+  string("Process Group Name", info->getProcessGroupName());
+  string("Process Group Description", info->getProcessGroupDesc());
+  numbers("Process Group Ranks", info->getGroupRanks());
+  text += '}';
+  Signature signature;
+  for (const char c : text) signature.Add(static_cast<unsigned char>(c));
+  const uint32_t known = signatures.Find(signature);
+  return known != 0 ? known : signatures.Insert(signature, text);
+#else
+  return 0;
+#endif
+}
+
+}  // namespace crosscut::pytorch

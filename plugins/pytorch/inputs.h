@@ -1,0 +1,30 @@
+// What an operator was called with: shapes, types and strides of its tensors, values of its
+// scalars.
+//
+// A call is told by one argument word: the id of an interned JSON object with the members that
+// Kineto's traces have ("Input Dims", "Input type", "Input Strides", "Concrete Inputs"). Calls that
+// are alike share it, so the text is made once and a call costs a hash over its inputs.
+//
+// Threads: everything here may be called from any thread. A look-up that hits takes no lock and
+// allocates nothing. Nothing is ever freed.
+#pragma once
+
+#include <ATen/core/ivalue.h>
+#include <ATen/record_function.h>
+
+#include <cstdint>
+
+namespace crosscut::pytorch {
+
+// The key of the argument: its value's members are arguments of their own (docs/format.md).
+uint32_t InputsKey();
+
+// The id of the text that tells `inputs`; 0 where there is nothing to tell or no room for another
+// text: 8,192 different ones with the values of scalars, then 24,576 without them, 8 MiB in all.
+uint32_t FindInputs(c10::ArrayRef<const c10::IValue> inputs);
+
+// What torch.distributed tells of the collective that this thread is about to start, as such a
+// text; 0 where it tells nothing. Allocates.
+uint32_t FindCollective();
+
+}  // namespace crosscut::pytorch
