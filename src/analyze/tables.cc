@@ -11,6 +11,7 @@
 #include "src/analyze/launch_tables.h"
 #include "src/analyze/launches.h"
 #include "src/analyze/memory_table.h"
+#include "src/analyze/operator_table.h"
 #include "src/analyze/overhead_tables.h"
 #include "src/analyze/overlap_tables.h"
 #include "src/analyze/process_tables.h"
@@ -66,6 +67,7 @@ constexpr TableEntry kTables[] = {
     {"step_layers", "each step by set of layers", StepLayersTable},
     {"outliers", "steps that took unusually long, and in what", OutliersTable},
     {"functions", "spans by layer and name, with percentiles", FunctionsTable},
+    {"operators", "operators by what they were called with: calls, time, FLOPs", OperatorsTable},
     {"overhead", "what Crosscut cost, by probe", OverheadTable},
     {"overhead_check", "profiled steps against control steps", OverheadCheckTable},
     {"drops", "events lost, where and why", DropsTable},

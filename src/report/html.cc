@@ -81,6 +81,10 @@ constexpr TableView kViews[] = {
     {"critical_path", "Critical path",
      "What the end of each process hung on, walked backwards from it: adds up to the window.", "ns",
      false},
+    {"operators", "Operators by their inputs",
+     "Shapes where they were recorded (--shapes); FLOPs of all calls, by the formulas that the "
+     "documentation states.",
+     "self_ns", true},
     {"memory", "Memory", "What was allocated and freed, and the most that was held at once.",
      nullptr, false},
     {"outliers", "Slow steps",

@@ -1,0 +1,90 @@
+// Operators by their inputs, and how much they compute.
+#include "src/analyze/operator_table.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "src/analyze/flops.h"
+#include "src/trace/text.h"
+
+namespace crosscut::analyze {
+namespace {
+
+using ::testing::ElementsAre;
+
+TEST(Flops, OfMatrixProductsAreTwoForEachMultiplication) {
+  EXPECT_EQ(FlopsOf("aten::mm", "[[2, 3], [3, 5]]", "[]"), 2 * 2 * 3 * 5);
+  EXPECT_EQ(FlopsOf("aten::addmm", "[[5], [2, 3], [3, 5], [], []]", "[]"), 2 * 2 * 3 * 5);
+  EXPECT_EQ(FlopsOf("aten::bmm", "[[7, 2, 3], [7, 3, 5]]", "[]"), 7 * 2 * 2 * 3 * 5);
+  EXPECT_EQ(FlopsOf("aten::baddbmm", "[[1], [7, 2, 3], [7, 3, 5]]", "[]"), 7 * 2 * 2 * 3 * 5);
+  EXPECT_EQ(FlopsOf("aten::mul", "[[4, 6], []]", "[]"), 24);
+}
+
+TEST(Flops, OfConvolutionsFollowStridePaddingDilationAndGroups) {
+  const char* square = "[[2, 6, 8, 8], [4, 3, 3, 3], [4], [], [], [], []]";
+  EXPECT_EQ(FlopsOf("aten::conv2d", square, R"(["", "", "", "[1, 1]", "[1, 1]", "[1, 1]", "1"])"),
+            2 * 2 * 8 * 8 * 9 * 6 * 4);
+  EXPECT_EQ(FlopsOf("aten::conv2d", square, R"(["", "", "", "[2, 2]", "[0, 0]", "[2, 2]", "2"])"),
+            2 * 2 * 2 * 2 * 9 * 6 * 4 / 2);
+  EXPECT_EQ(FlopsOf("aten::conv1d", "[[2, 3, 10], [5, 3, 4], []]",
+                    R"(["", "", "", "[3]", "[0]", "[1]", "1"])"),
+            2 * 2 * 3 * 4 * 3 * 5);
+  EXPECT_EQ(FlopsOf("aten::convolution_backward",
+                    "[[2, 4, 8, 8], [2, 6, 8, 8], [4, 3, 3, 3], [], [], [], [], [], [], [], []]",
+                    R"(["", "", "", "[4]", "[1, 1]", "[1, 1]", "[1, 1]", "False", "[0, 0]", "1",
+                        "[True, True, True]"])"),
+            2 * 2 * 2 * 8 * 8 * 9 * 6 * 4);
+}
+
+TEST(Flops, OfAttentionAreTwoProductsOfMatrices) {
+  EXPECT_EQ(FlopsOf("aten::_scaled_dot_product_flash_attention_for_cpu",
+                    "[[2, 4, 16, 8], [2, 4, 32, 8], [2, 4, 32, 8]]", "[]"),
+            2 * 2 * 4 * 16 * 32 * 8 * 2);
+}
+
+TEST(Flops, AreMissingWhereTheyCannotBeKnown) {
+  EXPECT_EQ(FlopsOf("aten::mm", "", ""), kMissing);
+  EXPECT_EQ(FlopsOf("aten::mm", "[[2, 3], [4, 5]]", ""), kMissing);
+  EXPECT_EQ(FlopsOf("aten::mm", "[[2, 3", ""), kMissing);
+  EXPECT_EQ(FlopsOf("aten::mm", "[[-2, 3], [3, 5]]", ""), kMissing);
+  EXPECT_EQ(FlopsOf("aten::mm", "[[4611686018427387904, 8], [8, 5]]", ""), kMissing);
+  EXPECT_EQ(FlopsOf("aten::conv2d", "[[2, 6, 8, 8], [4, 3, 3, 3]]", "[]"), kMissing);
+  EXPECT_EQ(FlopsOf("aten::conv2d", "[[2, 6, 8, 8], [4, 3, 3, 3]]",
+                    R"(["", "", "", "[0, 0]", "[1, 1]", "[1, 1]", "1"])"),
+            kMissing);
+  EXPECT_EQ(FlopsOf("mm", "[[2, 3], [3, 5]]", ""), kMissing);
+  EXPECT_EQ(FlopsOf("aten::relu", "[[2, 3]]", ""), kMissing);
+}
+
+TEST(Operators, AreGroupedByWhatTheyWereCalledWith) {
+  const Result<trace::Trace> trace = trace::ParseText(R"_(# crosscut trace
+process train pid=7 window=0..1000
+thread main tid=7 main lead
+span torch.mm 0 100 framework probe=boundary
+span aten::mm 10 90 framework probe=op
+arg "Input Dims" "[[2, 3], [3, 5]]"
+span aten::empty 20 30 framework probe=op
+span aten::mm 110 210 framework probe=op
+arg "Input Dims" "[[2, 3], [3, 5]]"
+span cudaLaunchKernel 120 130 runtime
+out 1 120
+span aten::mm 300 310 framework probe=op
+arg "Input Dims" "[[4, 3], [3, 5]]"
+device stream7 device=0 stream=7
+span gemm 130 170 device
+in 1 130
+)_");
+  ASSERT_TRUE(trace.ok()) << trace.status().message();
+  const Context context(*trace);
+  const Table table = OperatorsTable(*trace, context);
+  EXPECT_THAT(table.texts("name"), ElementsAre("aten::mm", "aten::empty", "aten::mm"));
+  EXPECT_THAT(table.texts("input_dims"), ElementsAre("[[2, 3], [3, 5]]", "", "[[4, 3], [3, 5]]"));
+  EXPECT_THAT(table.integers("count"), ElementsAre(2, 1, 1));
+  EXPECT_THAT(table.integers("total_ns"), ElementsAre(180, 10, 10));
+  EXPECT_THAT(table.integers("self_ns"), ElementsAre(80 - 10 + 100 - 10, 10, 10));
+  EXPECT_THAT(table.integers("self_device_ns"), ElementsAre(40, 0, 0));
+  EXPECT_THAT(table.integers("flops"), ElementsAre(120, kMissing, 120));
+}
+
+}  // namespace
+}  // namespace crosscut::analyze
