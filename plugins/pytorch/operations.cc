@@ -1,15 +1,18 @@
 // libcrosscut_torch.so: the part of the PyTorch adapter that must be cheap and needs no headers of
-// PyTorch. It stands in the tp_call slot of nn.Module's classes and marks the outermost call of a
-// module as operation "forward"; crosscut/adapters/torch.py drives it through ctypes.
+// PyTorch. It stands in the tp_call slot of nn.Module's classes, marks the outermost call of a
+// module as operation "forward" and every call as a span of that module's name;
+// crosscut/adapters/torch.py drives it through ctypes.
 //
 // No Python object changes by this: torch.compile, TorchScript and torch.fx see the classes as they
-// were. An inner call costs a thread-local load and a branch.
+// were. While modules are not recorded, an inner call costs a thread-local load and two branches.
 //
 // Slots are changed under the GIL; module_call() runs under it. Never unloaded.
 
 #include <crosscut/crosscut.h>
 
 #include <atomic>
+
+#include "modules.h"
 
 namespace {
 
@@ -18,6 +21,8 @@ using Call = void* (*)(void* self, void* args, void* keywords);  // CPython's te
 Call original = nullptr;  // what nn.Module's classes have in tp_call; set before the first patch
 
 std::atomic<int32_t> on{0};  // 1 while automatic operations are recorded
+std::atomic<bool> modules_on{false};
+crosscut::modules::Names module_names;
 
 // > 0: an automatic operation is open on this thread that module calls belong to.
 __thread int32_t inside __attribute__((tls_model("initial-exec"))) = 0;
@@ -31,13 +36,25 @@ uint32_t Forward() {
   return name;
 }
 
+void* RecordedCall(void* self, void* args, void* keywords) {
+  if (!modules_on.load(std::memory_order_relaxed) || !crosscut_recording()) {
+    return original(self, args, keywords);
+  }
+  const uint32_t name = module_names.Of(self);
+  if (name == 0) return original(self, args, keywords);
+  crosscut_begin_inline(name);
+  void* result = original(self, args, keywords);
+  crosscut_end_inline();
+  return result;
+}
+
 void* ModuleCall(void* self, void* args, void* keywords) {
   if (inside != 0 || on.load(std::memory_order_relaxed) == 0) {
-    return original(self, args, keywords);
+    return RecordedCall(self, args, keywords);
   }
   inside = 1;
   crosscut_begin_inline(Forward());
-  void* result = original(self, args, keywords);
+  void* result = RecordedCall(self, args, keywords);
   crosscut_end_named(Forward());
   inside = 0;
   return result;
@@ -45,6 +62,7 @@ void* ModuleCall(void* self, void* args, void* keywords) {
 
 int SetLevel(void*, crosscut_level level) {
   on.store(level >= CROSSCUT_LEVEL_BOUNDARY, std::memory_order_relaxed);
+  modules_on.store(level >= CROSSCUT_LEVEL_OPERATORS, std::memory_order_relaxed);
   return CROSSCUT_OK;
 }
 
@@ -91,6 +109,22 @@ CROSSCUT_API int crosscut_operations_patch(Call* slot) {
 CROSSCUT_API void crosscut_operations_unpatch(Call* slot) {
   if (*slot == &ModuleCall) *slot = original;
 }
+
+// `namer` gives the name id of a module when it is first called; null: modules are not recorded.
+CROSSCUT_API void crosscut_modules_namer(crosscut::modules::Namer namer) {
+  module_names.SetNamer(namer);
+}
+
+// Names `module`, until it is forgotten; the name's id. The text is UTF-8, copied.
+CROSSCUT_API uint32_t crosscut_modules_enter(void* module, const char* name) {
+  const uint32_t probe = crosscut_intern("span", 4, CROSSCUT_TEXT, CROSSCUT_LAYER_NONE, 0, 0);
+  const uint32_t id =
+      crosscut_intern(name, SIZE_MAX, CROSSCUT_SPAN, CROSSCUT_LAYER_NONE, CROSSCUT_NO_LAYER, probe);
+  module_names.Enter(module, id);
+  return id;
+}
+
+CROSSCUT_API void crosscut_modules_forget(void* module) { module_names.Forget(module); }
 
 CROSSCUT_API const void* crosscut_operations_thunk(void) {
   return reinterpret_cast<const void*>(&ModuleCall);

@@ -23,7 +23,7 @@ from types import ModuleType
 from typing import Any
 
 from crosscut import _record, _sources
-from crosscut.adapters import operations, torch_build
+from crosscut.adapters import operations, torch_build, torch_modules
 
 _CALL_SLOT = 128  # offset of tp_call in CPython's PyTypeObject, 3.10 to 3.13
 _BUILD_HINT = "run: crosscut doctor --build"
@@ -35,10 +35,12 @@ class _Operations(operations.Operations):
     def __init__(self, torch: ModuleType) -> None:
         super().__init__()
         self.torch = torch
+        self._modules: torch_modules.Names | None = None
         self._loader = 0  # the process that was last seen to be a DataLoader worker
 
     def install(self) -> None:
         self._patch_modules()
+        self._modules = torch_modules.Names(self.library, self.torch.nn.Module)
         self._patch_engine()
         self._patch_optimizers()
         self._patch_loading()
@@ -46,6 +48,8 @@ class _Operations(operations.Operations):
 
     def uninstall(self) -> None:
         self.library.crosscut_operations_remove()
+        if self._modules is not None:
+            self._modules.remove()
         self.undo()
 
     def _bracket(self, operation: str, function: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,0 +1,58 @@
+"""What the calls of a program's nn.Modules are called in the recording.
+
+A module is named when it is first called: the one that is called from outside by its class, what
+it holds by the path to it, each with its class behind it: "nn.Module: Net.layers.0.fc (Linear)".
+Names are kept by address, outside the modules: these stay as they are for copying and pickling.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import weakref
+from typing import Any
+
+PREFIX = "nn.Module: "
+
+
+class Names:
+    """Tells the recorder the names of modules. Used under the GIL."""
+
+    def __init__(self, library: ctypes.CDLL, module: type) -> None:
+        self._library = library
+        self._module = module
+        self._known: dict[int, weakref.ref[Any]] = {}
+        library.crosscut_modules_enter.argtypes = [ctypes.c_void_p, ctypes.c_char_p]
+        library.crosscut_modules_enter.restype = ctypes.c_uint32
+        library.crosscut_modules_forget.argtypes = [ctypes.c_void_p]
+        self._namer = ctypes.PYFUNCTYPE(ctypes.c_uint32, ctypes.py_object)(self._name)
+        library.crosscut_modules_namer.argtypes = [ctypes.c_void_p]
+        library.crosscut_modules_namer(ctypes.cast(self._namer, ctypes.c_void_p))
+
+    def remove(self) -> None:
+        """Modules are recorded no more."""
+        self._library.crosscut_modules_namer(None)
+        for address in list(self._known):
+            self._forget(address)
+
+    def _name(self, module: Any) -> int:
+        """The name id of a module that is called for the first time; 0 where it cannot be named."""
+        try:
+            root = type(module).__name__
+            name = self._enter(module, root)
+            for path, part in module.named_modules():
+                if id(part) not in self._known:
+                    self._enter(part, f"{root}.{path}")
+            return name
+        except Exception:  # the program's own code runs in named_modules()
+            return 0
+
+    def _enter(self, module: Any, path: str) -> int:
+        address = id(module)
+        kind = type(module).__name__
+        text = f"{PREFIX}{path}" + (f" ({kind})" if path != kind else "")
+        self._known[address] = weakref.ref(module, lambda _: self._forget(address))
+        return int(self._library.crosscut_modules_enter(address, text.encode()))
+
+    def _forget(self, address: int) -> None:
+        self._library.crosscut_modules_forget(address)
+        self._known.pop(address, None)
