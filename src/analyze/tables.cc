@@ -11,6 +11,7 @@
 #include "src/analyze/launch_tables.h"
 #include "src/analyze/launches.h"
 #include "src/analyze/memory_table.h"
+#include "src/analyze/module_tables.h"
 #include "src/analyze/operator_table.h"
 #include "src/analyze/overhead_tables.h"
 #include "src/analyze/overlap_tables.h"
@@ -68,6 +69,10 @@ constexpr TableEntry kTables[] = {
     {"outliers", "steps that took unusually long, and in what", OutliersTable},
     {"functions", "spans by layer and name, with percentiles", FunctionsTable},
     {"operators", "operators by what they were called with: calls, time, FLOPs", OperatorsTable},
+    {"modules", "modules of a network: their calls, and the backward time that they caused",
+     ModulesTable},
+    {"backward", "backward time by the forward operator, module and operation that caused it",
+     BackwardTable},
     {"overhead", "what Crosscut cost, by probe", OverheadTable},
     {"overhead_check", "profiled steps against control steps", OverheadCheckTable},
     {"drops", "events lost, where and why", DropsTable},

@@ -85,6 +85,14 @@ constexpr TableView kViews[] = {
      "Shapes where they were recorded (--shapes); FLOPs of all calls, by the formulas that the "
      "documentation states.",
      "self_ns", true},
+    {"modules", "Modules",
+     "Calls of each module of a network, less those of the modules that it calls (self), and the "
+     "backward time that its operators caused.",
+     "self_ns", true},
+    {"backward", "Backward, by what caused it",
+     "Time in autograd's nodes by the forward operator that made them, and where that ran. Without "
+     "an operator: gradients that are added up.",
+     "backward_ns", true},
     {"memory", "Memory", "What was allocated and freed, and the most that was held at once.",
      nullptr, false},
     {"outliers", "Slow steps",
