@@ -4,8 +4,8 @@
 
 Operators, autograd's nodes, `record_function` scopes and device work are recorded as by `crosscut
 record`; every cycle of a schedule is a run of its own, so none loses its events, and its results
-can be read while the program goes on. What is not recorded yet (shapes, memory, stacks, FLOPs,
-modules) is told by a warning when it is asked for. Under `crosscut record` the outer recording goes
+can be read while the program goes on. What is not recorded yet (memory, stacks) is told by a
+warning when it is asked for. Under `crosscut record` the outer recording goes
 on and a profile of this module stays empty.
 """
 
@@ -30,12 +30,13 @@ from torch.profiler import ProfilerAction, ProfilerActivity, record_function, sc
 
 import crosscut
 from crosscut.adapters import torch as adapter
+from crosscut.adapters import torch_modules
 from crosscut.reading import Run
 
 __all__ = ["OperatorAverage", "OperatorAverages", "ProfilerAction", "ProfilerActivity", "profile",
            "record_function", "schedule", "tensorboard_trace_handler"]
 
-_NOT_YET = ("record_shapes", "profile_memory", "with_stack", "with_flops", "with_modules")
+_NOT_YET = ("profile_memory", "with_stack")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,7 +45,8 @@ class OperatorAverage:
 
     Host rows have CPU times; self time is without what a call called in turn. Rows of device work
     (`is_device`) have device times. `is_user_annotation`: a `record_function` scope, of the thread
-    that leads.
+    that leads. `input_shapes`: JSON, "" unless rows are grouped by it. `flops`: of all calls, 0
+    where no formula or no shapes are known.
     """
 
     key: str
@@ -54,6 +56,8 @@ class OperatorAverage:
     device_time_total: float = 0.0
     is_device: bool = False
     is_user_annotation: bool = False
+    input_shapes: str = ""
+    flops: int = 0
 
     @property
     def cpu_time(self) -> float:
@@ -96,10 +100,12 @@ class OperatorAverages(list[OperatorAverage]):
             rows.sort(key=lambda row: -getattr(row, self._SORTS[sort_by]))
         cells = [self._cells(row, max_name_column_width)
                  for row in (rows if row_limit < 0 else rows[:row_limit])]
-        heads = ["Name", "Self CPU %", "Self CPU", "CPU total", "CPU time avg", "# of Calls"]
-        if any(row.is_device for row in self):
-            heads += ["Device total", "Device time avg"]
-        cells = [row[:len(heads)] for row in cells]
+        heads = ["Name", "Self CPU %", "Self CPU", "CPU total", "CPU time avg", "# of Calls",
+                 "Device total", "Device time avg", "Input Shapes", "Total FLOPs"]
+        shown = [True] * 6 + [any(row.is_device for row in self)] * 2 + [
+            any(row.input_shapes for row in self), any(row.flops for row in self)]
+        heads, *cells = ([cell for cell, is_shown in zip(line, shown) if is_shown]
+                         for line in (heads, *cells))
         widths = [max(map(len, column)) for column in zip(heads, *cells)]
         rule = "  ".join("-" * width for width in widths)
         lines = [header] if header else []
@@ -110,11 +116,12 @@ class OperatorAverages(list[OperatorAverage]):
         name = row.key if len(row.key) <= width else row.key[:width - 3] + "..."
         if row.is_device:
             return [name, "", "", "", "", str(row.count), _time(row.device_time_total),
-                    _time(row.device_time)]
+                    _time(row.device_time), "", ""]
         share = 100 * row.self_cpu_time_total / max(self.self_cpu_time_total, 1e-9)
         own = [f"{share:.2f}%", _time(row.self_cpu_time_total)]
         return [name, *(["", ""] if row.is_user_annotation else own), _time(row.cpu_time_total),
-                _time(row.cpu_time), str(row.count), "", ""]
+                _time(row.cpu_time), str(row.count), "", "", row.input_shapes,
+                f"{row.flops:,}" if row.flops else ""]
 
     def __str__(self) -> str:
         return self.table()
@@ -139,7 +146,8 @@ class profile:  # noqa: N801 - torch.profiler's name
     ProfilerAction) says what happens in each step that `step()` ends; without one, all from start
     to stop is recorded. In warm-up steps everything is prepared and nothing recorded.
     `on_trace_ready` is called with this object after each RECORD_AND_SAVE step, or at stop.
-    `activities` and the other arguments of torch.profiler's are accepted.
+    `record_shapes` and `with_flops` record what operators are called with; modules are recorded in
+    any case. `activities` and the other arguments of torch.profiler's are accepted.
     """
 
     def __init__(self, *, activities: Iterable[Any] | None = None,
@@ -148,13 +156,14 @@ class profile:  # noqa: N801 - torch.profiler's name
                  record_shapes: bool = False, profile_memory: bool = False,
                  with_stack: bool = False, with_flops: bool = False, with_modules: bool = False,
                  **others: Any) -> None:
-        asked = {"record_shapes": record_shapes, "profile_memory": profile_memory,
-                 "with_stack": with_stack, "with_flops": with_flops, "with_modules": with_modules}
+        asked = {"profile_memory": profile_memory, "with_stack": with_stack}
         missing = [name for name in _NOT_YET if asked[name]]
         if missing:
             warnings.warn(f"crosscut.torch.profile does not record {', '.join(missing)} yet",
                           stacklevel=2)
         self.activities = activities
+        self.record_shapes = record_shapes or with_flops
+        self.with_modules = with_modules
         self.on_trace_ready = on_trace_ready
         self.step_num = 0
         self.current_action = ProfilerAction.NONE
@@ -229,10 +238,11 @@ class profile:  # noqa: N801 - torch.profiler's name
 
     def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0,
                      group_by_overload_name: bool = False) -> OperatorAverages:
-        """Calls by name. ValueError where grouping is asked for by what is not recorded yet."""
-        if group_by_input_shape or group_by_stack_n or group_by_overload_name:
-            raise ValueError("key_averages(): shapes, stacks and overloads are not recorded yet")
-        return OperatorAverages(_averages(self.run))
+        """Calls by name, or by name and shapes of the inputs. ValueError for a grouping by what is
+        not recorded yet."""
+        if group_by_stack_n or group_by_overload_name:
+            raise ValueError("key_averages(): stacks and overloads are not recorded yet")
+        return OperatorAverages(_averages(self.run, group_by_input_shape))
 
     def export_chrome_trace(self, path: str | os.PathLike[str]) -> None:
         """Writes the trace as Kineto does, compressed where `path` ends in .gz. OSError with
@@ -269,7 +279,7 @@ class profile:  # noqa: N801 - torch.profiler's name
             self._cleaners[self._folder] = weakref.finalize(self, _remove, self._folder,
                                                             os.getpid())
             self._open = crosscut.start(os.path.join(self._folder, "run"), control_percent=0,
-                                        python="off")
+                                        python="off", shapes=self.record_shapes)
             if not self._open:
                 warnings.warn(f"nothing is recorded by this profile: {crosscut.error()}",
                               stacklevel=4)
@@ -319,12 +329,17 @@ def _remove(folder: str, owner: int) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _averages(run: Run) -> Iterator[OperatorAverage]:
-    for row in run.table("functions").rows():
-        if row["layer"] not in ("framework", "comm", ""):
-            continue
-        yield OperatorAverage(row["name"], row["count"], row["total_ns"] / 1e3,
-                              row["self_ns"] / 1e3)
+def _averages(run: Run, by_shape: bool) -> Iterator[OperatorAverage]:
+    sums: dict[tuple[str, str], list[int]] = {}
+    for row in run.table("operators").rows():
+        sum_ = sums.setdefault((row["name"], row["input_dims"] if by_shape else ""), [0] * 4)
+        for i, column in enumerate(("count", "total_ns", "self_ns", "flops")):
+            sum_[i] += row[column] or 0
+    for row in run.table("functions").rows():  # scopes that PyTorch opens by itself
+        if row["layer"] == "" and not row["name"].startswith(torch_modules.PREFIX):
+            sums[row["name"], ""] = [row["count"], row["total_ns"], row["self_ns"], 0]
+    for (name, shapes), (count, total, own, flops) in sums.items():
+        yield OperatorAverage(name, count, total / 1e3, own / 1e3, input_shapes=shapes, flops=flops)
     for row in run.table("operations").rows():
         if row["operation"] and row["count"]:
             yield OperatorAverage(row["operation"], row["count"], row["wall_ns"] / 1e3,

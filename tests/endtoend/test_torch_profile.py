@@ -98,7 +98,7 @@ for bad in (lambda: prof.key_averages(group_by_stack_n=5),
     except ValueError as error:
         print("ValueError", error)
 """, "crosscut.torch")
-    assert "record_shapes, with_stack yet" in done.stdout
+    assert "does not record with_stack yet" in done.stdout
     assert "nothing is recorded yet" in done.stdout
     assert done.stdout.count("ValueError") == 2
 
