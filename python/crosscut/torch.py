@@ -33,8 +33,8 @@ from crosscut.adapters import torch as adapter
 from crosscut.adapters import torch_modules
 from crosscut.reading import Run
 
-__all__ = ["OperatorAverage", "OperatorAverages", "ProfilerAction", "ProfilerActivity", "profile",
-           "record_function", "schedule", "tensorboard_trace_handler"]
+__all__ = ["Event", "OperatorAverage", "OperatorAverages", "ProfilerAction", "ProfilerActivity",
+           "profile", "record_function", "schedule", "tensorboard_trace_handler"]
 
 _NOT_YET = ("profile_memory", "with_stack")
 
@@ -73,6 +73,35 @@ class OperatorAverage:
     def self_device_time_total(self) -> float:
         """Work on devices calls nothing."""
         return self.device_time_total
+
+
+@dataclasses.dataclass(eq=False)
+class Event:
+    """One call, or one `record_function` scope. Times in microseconds on the recording's clock.
+    `sequence_nr`: autograd's number, -1 where there is none; `fwd_thread`: PyTorch's number of the
+    thread whose operator made this backward node, 0 for others. `input_shapes`: [] unless shapes
+    are recorded."""
+
+    name: str
+    thread: str
+    start: float
+    end: float
+    sequence_nr: int = -1
+    fwd_thread: int = 0
+    input_shapes: list[Any] = dataclasses.field(default_factory=list)
+    is_user_annotation: bool = False
+    cpu_parent: Event | None = dataclasses.field(default=None, repr=False)
+    cpu_children: list[Event] = dataclasses.field(default_factory=list, repr=False)
+
+    @property
+    def cpu_time_total(self) -> float:
+        """From begin to end."""
+        return self.end - self.start
+
+    @property
+    def self_cpu_time_total(self) -> float:
+        """Without the calls inside."""
+        return self.cpu_time_total - sum(child.cpu_time_total for child in self.cpu_children)
 
 
 class OperatorAverages(list[OperatorAverage]):
@@ -244,6 +273,11 @@ class profile:  # noqa: N801 - torch.profiler's name
             raise ValueError("key_averages(): stacks and overloads are not recorded yet")
         return OperatorAverages(_averages(self.run, group_by_input_shape))
 
+    def events(self) -> list[Event]:
+        """Every call in order of begin, by thread. No modules and no calls on devices: of those
+        there are the tables of `run`."""
+        return list(_events(self.run))
+
     def export_chrome_trace(self, path: str | os.PathLike[str]) -> None:
         """Writes the trace as Kineto does, compressed where `path` ends in .gz. OSError with
         Crosscut's words where it cannot."""
@@ -347,6 +381,26 @@ def _averages(run: Run, by_shape: bool) -> Iterator[OperatorAverage]:
     for row in run.table("kernels").rows():
         yield OperatorAverage(row["name"], row["count"], device_time_total=row["total_ns"] / 1e3,
                               is_device=True)
+
+
+def _events(run: Run) -> Iterator[Event]:
+    shown: dict[tuple[str, str, int], Event | None] = {}  # by span; of others the one around
+    for row in run.table("spans").rows():
+        place = (row["process"], row["thread"])
+        parent = None if row["parent"] is None else shown[(*place, row["parent"])]
+        operation = row["kind"] == "operation"
+        if not (operation or row["layer"] in ("framework", "comm", "")
+                ) or row["name"].startswith(torch_modules.PREFIX):
+            shown[(*place, row["span"])] = parent
+            continue
+        number, forward = row["sequence_number"], row["forward_thread"]
+        event = Event(row["name"], row["thread"], row["begin_ns"] / 1e3, row["end_ns"] / 1e3,
+                      -1 if number is None else number, forward or 0,
+                      json.loads(row["input_dims"] or "[]"), operation, parent)
+        if parent is not None:
+            parent.cpu_children.append(event)
+        shown[(*place, row["span"])] = event
+        yield event
 
 
 def tensorboard_trace_handler(dir_name: str, worker_name: str | None = None,

@@ -176,10 +176,6 @@ std::string_view WithoutPrefix(std::string_view text) {
   return text.starts_with(kModule) ? text.substr(kModule.size()) : text;
 }
 
-std::string KeyOf(const trace::Trace& trace, uint32_t process) {
-  return std::string(trace.text(trace.processes[process].key));
-}
-
 }  // namespace
 
 Table ModulesTable(const trace::Trace& trace, const Context& context) {
@@ -204,7 +200,7 @@ Table ModulesTable(const trace::Trace& trace, const Context& context) {
   Texts process, module;
   Integers count, total, self, device, backward, backward_device;
   for (const auto& [key, row] : rows) {
-    process.push_back(KeyOf(trace, key.first));
+    process.push_back(context.process_label({key.first}));
     module.emplace_back(WithoutPrefix(trace.text({key.second})));
     count.push_back(row.calls.count);
     total.push_back(row.calls.total_ns);
@@ -227,7 +223,7 @@ Table BackwardTable(const trace::Trace& trace, const Context& context) {
   Texts process, operation, module, op;
   Integers count, backward, device;
   for (const Modules::Frames& row : rows) {
-    process.push_back(KeyOf(trace, row.cause.process));
+    process.push_back(context.process_label({row.cause.process}));
     operation.emplace_back(trace.text(row.cause.operation));
     module.emplace_back(WithoutPrefix(trace.text(row.cause.module)));
     op.emplace_back(trace.text(row.cause.op));

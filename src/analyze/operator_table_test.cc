@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "src/analyze/flops.h"
+#include "src/analyze/span_table.h"
 #include "src/trace/text.h"
 
 namespace crosscut::analyze {
@@ -84,6 +85,33 @@ in 1 130
   EXPECT_THAT(table.integers("self_ns"), ElementsAre(80 - 10 + 100 - 10, 10, 10));
   EXPECT_THAT(table.integers("self_device_ns"), ElementsAre(40, 0, 0));
   EXPECT_THAT(table.integers("flops"), ElementsAre(120, kMissing, 120));
+}
+
+TEST(Spans, AreListedWithTheSpanAroundThemAndWhatAutogradNumbers) {
+  const Result<trace::Trace> trace = trace::ParseText(R"_(# crosscut trace
+process train pid=7 window=0..1000
+thread main tid=7 main lead
+op forward 0 500
+span aten::mm 10 90 framework probe=op
+arg "Input Dims" "[[2, 3], [3, 5]]"
+arg "Sequence number" 4
+span MmBackward0 600 700 framework probe=op
+arg "Sequence number" 4
+arg "Fwd thread id" 1
+device stream7 device=0 stream=7
+span gemm 130 170 device
+)_");
+  ASSERT_TRUE(trace.ok()) << trace.status().message();
+  const Context context(*trace);
+  const Table table = SpansTable(*trace, context);
+  EXPECT_THAT(table.texts("name"), ElementsAre("forward", "aten::mm", "MmBackward0"));
+  EXPECT_THAT(table.texts("kind"), ElementsAre("operation", "span", "span"));
+  EXPECT_THAT(table.integers("span"), ElementsAre(0, 1, 2));
+  EXPECT_THAT(table.integers("parent"), ElementsAre(kMissing, 0, kMissing));
+  EXPECT_THAT(table.integers("begin_ns"), ElementsAre(0, 10, 600));
+  EXPECT_THAT(table.integers("sequence_number"), ElementsAre(kMissing, 4, 4));
+  EXPECT_THAT(table.integers("forward_thread"), ElementsAre(kMissing, kMissing, 1));
+  EXPECT_THAT(table.texts("input_dims"), ElementsAre("", "[[2, 3], [3, 5]]", ""));
 }
 
 }  // namespace

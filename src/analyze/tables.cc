@@ -17,6 +17,7 @@
 #include "src/analyze/overlap_tables.h"
 #include "src/analyze/process_tables.h"
 #include "src/analyze/sequence_table.h"
+#include "src/analyze/span_table.h"
 #include "src/analyze/step_summary.h"
 #include "src/analyze/step_tables.h"
 #include "src/analyze/thread_tables.h"
@@ -68,6 +69,7 @@ constexpr TableEntry kTables[] = {
     {"step_layers", "each step by set of layers", StepLayersTable},
     {"outliers", "steps that took unusually long, and in what", OutliersTable},
     {"functions", "spans by layer and name, with percentiles", FunctionsTable},
+    {"spans", "every span of the host's threads", SpansTable, true},
     {"operators", "operators by what they were called with: calls, time, FLOPs", OperatorsTable},
     {"modules", "modules of a network: their calls, and the backward time that they caused",
      ModulesTable},

@@ -223,3 +223,50 @@ def test_a_backward_pass_inside_a_backward_pass_has_its_own_causes(tmp_path):
 
 def test_threads_that_run_forward_keep_their_numbers_apart(tmp_path):
     assert of_modules(backward(tmp_path, "threads")) == {key: 3 for key in PLAIN}
+
+
+EVENTS = """
+import json, torch
+from {module} import profile, record_function
+net, x = torch.nn.Linear(4, 4), torch.randn(2, 4)
+net(x).sum().backward()
+with profile(record_shapes=True) as prof:
+    with record_function("mine"):
+        net(x).tanh().sum().backward()
+def told(event):
+    parent = event.cpu_parent
+    return [event.name, event.sequence_nr, parent and parent.name, len(event.cpu_children),
+            [shape for shape in event.input_shapes if shape]]
+# torch.profiler takes out a call that is the only one of a call of the same name.
+events = list(prof.events())
+def twice(event):
+    parent = event.cpu_parent
+    return parent is not None and parent.name == event.name and len(parent.cpu_children) == 1
+for event in events:
+    if twice(event):
+        event.cpu_parent.cpu_children = event.cpu_children
+        for child in event.cpu_children:
+            child.cpu_parent = event.cpu_parent
+        event.cpu_parent = event
+events = [event for event in events if event.cpu_parent is not event]
+print(json.dumps(sorted(told(event) for event in events if event.name != "forward"
+                        and event.name != "backward"), default=str))
+"""
+
+
+def test_events_are_torch_profilers_with_parents_numbers_and_shapes(tmp_path):
+    found = {}
+    for module in ("crosscut.torch", "torch.profiler"):
+        done = subprocess.run([sys.executable, "-c", EVENTS.replace("{module}", module)],
+                              capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        found[module] = json.loads(done.stdout)
+    ours, theirs = found["crosscut.torch"], found["torch.profiler"]
+    for event in ours + theirs:
+        if event[0].startswith(FRAME):
+            event[1] = None  # torch.profiler copies its node's
+        if event[2] in (None, "forward", "backward"):
+            event[2] = "mine"  # our automatic operations lie between
+        if event[0] == "mine":
+            event[3] = 0
+    assert len(ours) > 20 and ours == theirs

@@ -1,0 +1,74 @@
+#include "src/analyze/span_table.h"
+
+#include "src/analyze/columns.h"
+
+namespace crosscut::analyze {
+namespace {
+
+struct Columns {
+  Texts process, thread, kind, layer, name, dims;
+  Integers span, parent, begin, end, sequence, forward;
+};
+
+// The arguments that have columns.
+struct Keys {
+  trace::StringId sequence, forward, dims;
+};
+
+void TakeArgs(const trace::Trace& trace, const trace::Args& args, const Keys& keys, size_t i,
+              Columns* to) {
+  const trace::StringId key = args.key[i];
+  if (args.is_text[i]) {
+    if (key == keys.dims) to->dims.back() = trace.text(args.text(i));
+    return;
+  }
+  if (key == keys.sequence) to->sequence.back() = args.value[i];
+  if (key == keys.forward) to->forward.back() = args.value[i];
+}
+
+void TakeTrack(const trace::Trace& trace, const Context& context, uint32_t index, const Keys& keys,
+               Columns* to) {
+  const trace::Track& track = trace.tracks[index];
+  const trace::Spans& spans = track.spans;
+  size_t arg = 0;
+  for (trace::SpanIndex i = 0; i < spans.size(); ++i) {
+    const trace::Name& name = trace.name(spans.name[i]);
+    to->process.push_back(context.process_label(track.process));
+    to->thread.push_back(context.track_label({index}));
+    to->span.push_back(i);
+    to->parent.push_back(spans.parent[i] == trace::kNoSpan ? kMissing : spans.parent[i]);
+    to->kind.emplace_back(name.kind == trace::Kind::kOperation ? "operation" : "span");
+    to->layer.emplace_back(trace::LayerName(name.layer));
+    to->name.emplace_back(trace.text(name.text));
+    to->begin.push_back(spans.begin_ns[i]);
+    to->end.push_back(spans.end_ns[i]);
+    to->sequence.push_back(kMissing);
+    to->forward.push_back(kMissing);
+    to->dims.emplace_back();
+    while (arg < track.args.size() && track.args.span[arg] < i) ++arg;
+    for (; arg < track.args.size() && track.args.span[arg] == i; ++arg) {
+      TakeArgs(trace, track.args, keys, arg, to);
+    }
+  }
+}
+
+}  // namespace
+
+Table SpansTable(const trace::Trace& trace, const Context& context) {
+  const Keys keys{trace.strings.Find("Sequence number"), trace.strings.Find("Fwd thread id"),
+                  trace.strings.Find("Input Dims")};
+  Columns all;
+  for (uint32_t track = 0; track < trace.tracks.size(); ++track) {
+    if (trace.tracks[track].kind == trace::TrackKind::kThread) {
+      TakeTrack(trace, context, track, keys, &all);
+    }
+  }
+  return MakeTable("spans", MakeColumn("process", all.process), MakeColumn("thread", all.thread),
+                   MakeColumn("span", all.span), MakeColumn("parent", all.parent),
+                   MakeColumn("kind", all.kind), MakeColumn("layer", all.layer),
+                   MakeColumn("name", all.name), MakeColumn("begin_ns", all.begin),
+                   MakeColumn("end_ns", all.end), MakeColumn("sequence_number", all.sequence),
+                   MakeColumn("forward_thread", all.forward), MakeColumn("input_dims", all.dims));
+}
+
+}  // namespace crosscut::analyze

@@ -1,0 +1,15 @@
+// Every span of the trace's host threads, one row each.
+#pragma once
+
+#include "src/analyze/tables.h"
+
+namespace crosscut::analyze {
+
+// process, thread, span, parent, kind, layer, name, begin_ns, end_ns, sequence_number,
+// forward_thread, input_dims: spans in order of begin, by thread. `span` counts from 0 on each
+// thread, `parent` is that number of the span around it. kind: "span" or "operation". A span that
+// goes on beside what it began in has a row for each piece. sequence_number and forward_thread:
+// autograd's; what is not known is missing. Long: for programs rather than for views.
+Table SpansTable(const trace::Trace& trace, const Context& context);
+
+}  // namespace crosscut::analyze
