@@ -55,6 +55,7 @@ def start(
     control_percent: float = -1.0,
     seed: int = 0,
     python: Literal["off", "boundary", "calls"] | None = None,
+    allocations: bool | None = None,
     plan: Schedule | None = None,
 ) -> bool:
     """Begins to record this process and the children it forks; returns whether it does.
@@ -63,7 +64,8 @@ def start(
     everything Crosscut holds in this process (0: 64). With the policy "flight-recorder" the newest
     `keep_seconds` are kept and `snapshot` writes them. `control_percent`: the share of steps that
     run without probes, to measure Crosscut's own cost (< 0: 5). `python`: what is recorded of
-    Python, by default the boundary between Python and native code.
+    Python, by default the boundary between Python and native code. `allocations`: every allocation
+    and free of PyTorch's (default: CROSSCUT_ALLOCATIONS, else not).
 
     False, with the words in `crosscut.error()`, where the session of `crosscut record` runs
     already, or where it cannot be had. Takes about a millisecond. ValueError for unknown words.
@@ -73,6 +75,8 @@ def start(
     if python not in (None, "off", "boundary", "calls"):
         raise ValueError(f"start(): python={python!r} is none of off, boundary, calls")
     path = None if run_dir is None else os.path.abspath(os.fspath(run_dir))
+    if allocations is not None and not _record.active():
+        _sources.record_allocations(allocations)
     code = _record.start(
         run_dir=path, memory_bytes=memory_mib << 20, flight_recorder=policy == "flight-recorder",
         keep_seconds=keep_seconds, control_percent=control_percent, seed=seed)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _record = crosscut._record
 _pycalls: Any = None
 _active = False
+_allocations: bool | None = None
 _LAYERS = ("python", "framework", "runtime", "simulator", "data", "comm", "native", "idle")
 
 
@@ -39,6 +40,22 @@ def wanted(name: str) -> bool:
     if name == "operations":
         return chosen != ["none"]
     return not chosen or name in chosen
+
+
+def allocations_wanted() -> bool:
+    """Whether sessions of this process record the memory of tensors: CROSSCUT_ALLOCATIONS, until
+    `record_allocations` says otherwise."""
+    return _allocations if _allocations is not None else \
+        os.environ.get("CROSSCUT_ALLOCATIONS", "0") not in ("", "0")
+
+
+def record_allocations(on: bool) -> None:
+    """Whether the sessions from now on record the memory of tensors."""
+    global _allocations
+    _allocations = on
+    adapter = sys.modules.get("crosscut.adapters.torch")
+    if adapter is not None:
+        adapter.record_allocations(on)
 
 
 def activate(python: str) -> None:

@@ -20,7 +20,8 @@ import subprocess
 import sys
 import tempfile
 
-SOURCES = ("names.cc", "operators.cc", "calibrate.cc", "source.cc")
+SOURCES = ("names.cc", "operators.cc", "calibrate.cc", "source.cc", "memory.cc", "reports.cc",
+           "memory_source.cc")
 LIBRARY = "libcrosscut_pytorch.so"
 FLAGS = ("-std=c++20", "-O2", "-g1", "-fPIC", "-fvisibility=hidden", "-fno-omit-frame-pointer",
          "-fstack-protector-strong")
