@@ -34,6 +34,7 @@ NativeEvents::NativeEvents(trace::Builder* builder, trace::ProcessId process,
       session_(session),
       clock_(clock),
       devices_(builder, process, session, clock),
+      memory_(builder, clock),
       session_ends_(std::move(session_ends)),
       span_names_(size_t{format::kLastNameCode} + 1) {
   const size_t coded = std::min(span_names_.size(), session->names.size());
@@ -152,6 +153,7 @@ void NativeEvents::TakeRare(Thread* thread, int64_t at, uint16_t code, Words pay
     if (code == format::kDropOn && payload[0] == 0) return LoseAnywhere(thread, payload);
     devices_.Take(code, payload);
   }
+  if (NativeMemory::Knows(code)) memory_.Take(&track, at, code, payload);
 }
 
 void NativeEvents::BeginNamed(Thread* thread, int64_t at, uint64_t id) {
@@ -227,6 +229,7 @@ trace::NameId NativeEvents::NameOf(uint64_t id) {
 }
 
 void NativeEvents::Finish(int64_t process_end_ns) {
+  memory_.Finish();
   for (auto& [id, thread] : threads_) {
     const int64_t end = thread.ended ? thread.end_ns : process_end_ns;
     thread.track->Finish(thread.begin_ns, std::max(thread.begin_ns, end));

@@ -10,6 +10,7 @@
 #include "src/format/run_reader.h"
 #include "src/import/native_clock.h"
 #include "src/import/native_devices.h"
+#include "src/import/native_memory.h"
 #include "src/import/native_session.h"
 #include "src/trace/builder.h"
 
@@ -34,6 +35,8 @@ class NativeEvents {
   uint64_t first_tick() const { return first_tick_; }  // of all words; UINT64_MAX: none
   uint64_t last_tick() const { return last_tick_; }
   uint64_t unreadable_words() const { return unreadable_; }
+  // Blocks of memory whose free is missing.
+  uint64_t unseen_frees() const { return memory_.unseen_frees(); }
   uint64_t unknown_names() const { return unknown_names_ + devices_.unknown(); }
 
  private:
@@ -66,6 +69,7 @@ class NativeEvents {
   const NativeSession* session_;
   const NativeClock* clock_;
   NativeDevices devices_;
+  NativeMemory memory_;
   std::vector<uint64_t> session_ends_;
   std::unordered_map<uint32_t, Thread> threads_;
   std::vector<trace::NameId> span_names_;  // by code; none: not a span's or operation's name
