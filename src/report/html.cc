@@ -83,6 +83,22 @@ constexpr TableView kViews[] = {
      false},
     {"memory", "Memory", "What was allocated and freed, and the most that was held at once.",
      nullptr, false},
+    {"memory_peak", "Memory: what was held at the peak",
+     "By the operation, operator and module that allocated it. The rows of a process and device "
+     "add up to the peak.",
+     "bytes", false},
+    {"memory_operators", "Memory by operator",
+     "Self is what the operator allocated itself less what it freed; total includes what it "
+     "called.",
+     "allocated_bytes", false},
+    {"memory_leaks", "Memory: what stays",
+     "Blocks allocated in a step and still held at the end of the step after the next. What is "
+     "made once, such as an optimizer's state, leaks in one step; what grows, in all of them.",
+     "bytes", false},
+    {"memory_failures", "Memory: out of memory", "Allocations that failed, with what was held.",
+     nullptr, false},
+    {"memory_timeline", "Memory over time", "What was held, in equal parts of each window.",
+     nullptr, false},
     {"outliers", "Slow steps",
      "Steps that took unusually long, against the median of their kind, and the set of layers "
      "that grew most against its own median.",
