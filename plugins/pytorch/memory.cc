@@ -27,7 +27,6 @@ struct Noted {
 };
 Noted noted[kMostNoted];
 std::atomic<uint32_t> noted_count{0};
-std::atomic_flag telling = ATOMIC_FLAG_INIT;
 
 __attribute__((noinline, cold)) void Note(void* block) {
   if (noted_count.load(std::memory_order_relaxed) >= kMostNoted) return;
@@ -37,9 +36,8 @@ __attribute__((noinline, cold)) void Note(void* block) {
   noted[at].block.store(block, std::memory_order_release);
 }
 
-// One thread tells them all, with their times; their place in the stream says nothing.
-__attribute__((noinline, cold)) void TellNoted() {
-  if (telling.test_and_set(std::memory_order_acquire)) return;
+// Their place in the stream says nothing.
+void TellNoted() {
   uint32_t told = 0, count = noted_count.load(std::memory_order_acquire);
   do {  // again where more came meanwhile
     for (; told < std::min(count, kMostNoted); ++told) {
@@ -51,12 +49,6 @@ __attribute__((noinline, cold)) void TellNoted() {
       if (block != nullptr) crosscut_freed_at(block, noted[told].tick);
     }
   } while (!noted_count.compare_exchange_strong(count, 0, std::memory_order_acq_rel));
-  telling.clear(std::memory_order_release);
-}
-
-inline void Allocated(const void* block, size_t bytes) {
-  if (__builtin_expect(noted_count.load(std::memory_order_relaxed) != 0, 0)) TellNoted();
-  crosscut_allocated(block, bytes);
 }
 
 // Before the block goes back, so that no other thread has it again by then.
@@ -93,7 +85,7 @@ class Watched final : public c10::Allocator {
       return block;
     }
     if (__builtin_expect(recording.load(std::memory_order_relaxed), 1)) {
-      Allocated(block.get(), bytes);
+      crosscut_allocated(block.get(), bytes);
     }
     return block;
   }
@@ -166,6 +158,7 @@ bool RecordCpuMemory(bool on) {
   }
   if (now != &Ours() && (now != inner || !Set(&Ours()))) return false;
   recording.store(true, std::memory_order_relaxed);
+  if (noted_count.load(std::memory_order_relaxed) != 0) TellNoted();
   return true;
 }
 
@@ -176,7 +169,6 @@ void CalibrateMemory() {
     inner_deleter = now->raw_deleter();
     inner = now;
   }
-  const uint32_t kept = noted_count.exchange(0);  // not to be told here
   PrivateRing ring;
   std::array<double, kRounds> added;
   recording.store(true, std::memory_order_relaxed);
@@ -186,7 +178,6 @@ void CalibrateMemory() {
     round = (static_cast<double>(TicksOfPairs(&Ours())) - without) / (2 * kPairs);
   }
   recording.store(false, std::memory_order_relaxed);
-  noted_count.store(kept);
 
   std::sort(added.begin(), added.end());
   const double ps = 1000 * crosscut_ns_per_tick();

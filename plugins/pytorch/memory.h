@@ -9,7 +9,7 @@
 //
 // What is ours stays valid for the life of the process: tensors made while it stood there name it
 // as their allocator and its deleter as theirs. Blocks that are freed while it does not record are
-// noted with their time, at most kMostNoted, and told by the next event.
+// noted with their time, at most kMostNoted, and told when it records again.
 //
 // Threads: c10::SetAllocator() states no thread safety, but is the store of one pointer, and both
 // values stay valid for ever; so allocators are exchanged while other threads allocate.
@@ -22,7 +22,7 @@ namespace crosscut::pytorch {
 inline constexpr uint32_t kMostNoted = 1 << 15;
 
 // Puts the allocator in place and records, or the reverse. False, with nothing changed, where
-// another allocator has taken the place, or its blocks cannot be followed.
+// another allocator has taken the place, or its blocks cannot be followed. Call under one lock.
 bool RecordCpuMemory(bool on);
 
 // Whether allocators are to be recorded now.

@@ -4,7 +4,7 @@
 
 Operators, autograd's nodes, `record_function` scopes and device work are recorded as by `crosscut
 record`; every cycle of a schedule is a run of its own, so none loses its events, and its results
-can be read while the program goes on. What is not recorded yet (shapes, memory, stacks, FLOPs,
+can be read while the program goes on. What is not recorded yet (shapes, stacks, FLOPs,
 modules) is told by a warning when it is asked for. Under `crosscut record` the outer recording goes
 on and a profile of this module stays empty.
 """
@@ -35,7 +35,7 @@ from crosscut.reading import Run
 __all__ = ["OperatorAverage", "OperatorAverages", "ProfilerAction", "ProfilerActivity", "profile",
            "record_function", "schedule", "tensorboard_trace_handler"]
 
-_NOT_YET = ("record_shapes", "profile_memory", "with_stack", "with_flops", "with_modules")
+_NOT_YET = ("record_shapes", "with_stack", "with_flops", "with_modules")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,7 +44,8 @@ class OperatorAverage:
 
     Host rows have CPU times; self time is without what a call called in turn. Rows of device work
     (`is_device`) have device times. `is_user_annotation`: a `record_function` scope, of the thread
-    that leads.
+    that leads. Memory in bytes, with profile_memory=True: allocated less freed, with and without
+    what it called.
     """
 
     key: str
@@ -54,6 +55,8 @@ class OperatorAverage:
     device_time_total: float = 0.0
     is_device: bool = False
     is_user_annotation: bool = False
+    cpu_memory_usage: int = 0
+    self_cpu_memory_usage: int = 0
 
     @property
     def cpu_time(self) -> float:
@@ -148,8 +151,8 @@ class profile:  # noqa: N801 - torch.profiler's name
                  record_shapes: bool = False, profile_memory: bool = False,
                  with_stack: bool = False, with_flops: bool = False, with_modules: bool = False,
                  **others: Any) -> None:
-        asked = {"record_shapes": record_shapes, "profile_memory": profile_memory,
-                 "with_stack": with_stack, "with_flops": with_flops, "with_modules": with_modules}
+        asked = {"record_shapes": record_shapes, "with_stack": with_stack,
+                 "with_flops": with_flops, "with_modules": with_modules}
         missing = [name for name in _NOT_YET if asked[name]]
         if missing:
             warnings.warn(f"crosscut.torch.profile does not record {', '.join(missing)} yet",
@@ -159,6 +162,7 @@ class profile:  # noqa: N801 - torch.profiler's name
         self.step_num = 0
         self.current_action = ProfilerAction.NONE
         self._schedule = schedule
+        self._memory = profile_memory
         self._metadata: dict[str, str] = {}
         self._folder = ""      # of the cycle that is open
         self._open = False     # a session of ours
@@ -269,7 +273,7 @@ class profile:  # noqa: N801 - torch.profiler's name
             self._cleaners[self._folder] = weakref.finalize(self, _remove, self._folder,
                                                             os.getpid())
             self._open = crosscut.start(os.path.join(self._folder, "run"), control_percent=0,
-                                        python="off")
+                                        python="off", allocations=self._memory)
             if not self._open:
                 warnings.warn(f"nothing is recorded by this profile: {crosscut.error()}",
                               stacklevel=4)
@@ -320,11 +324,19 @@ def _remove(folder: str, owner: int) -> None:
 
 
 def _averages(run: Run) -> Iterator[OperatorAverage]:
+    memory: dict[str, list[int]] = {}
+    for row in run.table("memory_operators").rows():
+        if row["device"] == "cpu":
+            of = memory.setdefault(row["operator"], [0, 0])
+            of[0] += row["total_bytes"]
+            of[1] += row["self_bytes"]
     for row in run.table("functions").rows():
         if row["layer"] not in ("framework", "comm", ""):
             continue
         yield OperatorAverage(row["name"], row["count"], row["total_ns"] / 1e3,
-                              row["self_ns"] / 1e3)
+                              row["self_ns"] / 1e3,
+                              cpu_memory_usage=memory.get(row["name"], [0, 0])[0],
+                              self_cpu_memory_usage=memory.get(row["name"], [0, 0])[1])
     for row in run.table("operations").rows():
         if row["operation"] and row["count"]:
             yield OperatorAverage(row["operation"], row["count"], row["wall_ns"] / 1e3,
