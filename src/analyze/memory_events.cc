@@ -95,7 +95,7 @@ MemoryOwner Collector::OwnerOf(trace::TrackId id, SpanIndex span, int64_t at) co
     const trace::Name& is = trace_.name(name);
     if (is.kind == trace::Kind::kOperation) {
       if (!owner.operation.valid()) owner.operation = name;
-    } else if (is.layer == trace::Layer::kFramework || is.layer == trace::Layer::kComm) {
+    } else if (IsOperator(trace_, name)) {
       if (!owner.op.valid()) owner.op = name;
     } else if (!owner.module.valid() && trace_.text(is.text).starts_with(kModule)) {
       owner.module = name;
@@ -190,6 +190,13 @@ DeviceMemory::Peak DeviceMemory::peak() const {
     if (now > most.bytes) most = {now, change.at_ns};
   }
   return most;
+}
+
+bool IsOperator(const trace::Trace& trace, trace::NameId id) {
+  const trace::Name& name = trace.name(id);
+  if (name.kind != trace::Kind::kSpan) return false;
+  if (name.layer == trace::Layer::kNone) return !trace.text(name.text).starts_with(kModule);
+  return name.layer == trace::Layer::kFramework || name.layer == trace::Layer::kComm;
 }
 
 std::vector<DeviceMemory> CollectMemory(const trace::Trace& trace) {

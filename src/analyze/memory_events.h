@@ -58,6 +58,10 @@ struct DeviceMemory {
   Peak peak() const;
 };
 
+// Whether spans of that name are operators: of the framework, of communication, or a scope without
+// a layer that is neither the user's nor a module's (Optimizer.step#...).
+bool IsOperator(const trace::Trace& trace, trace::NameId name);
+
 // By process, then device.
 std::vector<DeviceMemory> CollectMemory(const trace::Trace& trace);
 

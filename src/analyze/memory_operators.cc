@@ -17,20 +17,14 @@ struct OperatorSum {
   int64_t total = 0;
 };
 
-bool IsOperator(const trace::Name& name) {
-  return name.kind == trace::Kind::kSpan &&
-         (name.layer == trace::Layer::kFramework || name.layer == trace::Layer::kComm);
-}
-
 void AddChange(const trace::Trace& trace, const MemoryChange& change,
                std::map<uint32_t, OperatorSum>* sums) {
   const trace::Spans& spans = trace.tracks[change.track.value].spans;
   std::vector<uint32_t> names;  // texts, innermost first, each once
   for (auto span = change.span; span != kNoSpan; span = spans.parent[span]) {
-    const trace::Name& name = trace.name(spans.name[span]);
-    if (!IsOperator(name)) continue;
-    if (std::find(names.begin(), names.end(), name.text.value) != names.end()) continue;
-    names.push_back(name.text.value);
+    if (!IsOperator(trace, spans.name[span])) continue;
+    const uint32_t name = trace.name(spans.name[span]).text.value;
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   }
   if (names.empty()) names.push_back(trace::StringId::None().value);
   OperatorSum& own = (*sums)[names.front()];
