@@ -75,8 +75,9 @@ def start(
     if python not in (None, "off", "boundary", "calls"):
         raise ValueError(f"start(): python={python!r} is none of off, boundary, calls")
     path = None if run_dir is None else os.path.abspath(os.fspath(run_dir))
-    if allocations is not None and not _record.active():
-        _sources.record_allocations(allocations)
+    if _record.run_dir() == "":
+        _sources.record_allocations(_sources.allocations_asked() if allocations is None
+                                    else allocations)
     code = _record.start(
         run_dir=path, memory_bytes=memory_mib << 20, flight_recorder=policy == "flight-recorder",
         keep_seconds=keep_seconds, control_percent=control_percent, seed=seed)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _record = crosscut._record
 _pycalls: Any = None
 _active = False
-_allocations: bool | None = None
+_allocations = os.environ.get("CROSSCUT_ALLOCATIONS") == "1"
 _LAYERS = ("python", "framework", "runtime", "simulator", "data", "comm", "native", "idle")
 
 
@@ -42,15 +42,18 @@ def wanted(name: str) -> bool:
     return not chosen or name in chosen
 
 
-def allocations_wanted() -> bool:
-    """Whether sessions of this process record the memory of tensors: CROSSCUT_ALLOCATIONS, until
-    `record_allocations` says otherwise."""
-    return _allocations if _allocations is not None else \
-        os.environ.get("CROSSCUT_ALLOCATIONS", "0") not in ("", "0")
+def allocations_asked() -> bool:
+    """Whether the environment asks for the memory of tensors (`crosscut record --allocations`)."""
+    return os.environ.get("CROSSCUT_ALLOCATIONS") == "1"
+
+
+def allocations() -> bool:
+    """Whether the memory of tensors is recorded."""
+    return _allocations
 
 
 def record_allocations(on: bool) -> None:
-    """Whether the sessions from now on record the memory of tensors."""
+    """The same for the session that starts next."""
     global _allocations
     _allocations = on
     adapter = sys.modules.get("crosscut.adapters.torch")

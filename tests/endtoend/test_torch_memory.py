@@ -19,7 +19,7 @@ import json, random, threading
 import torch, crosscut
 
 random.seed(7)
-lock, blocks, held = threading.Lock(), {}, 0
+lock, blocks, sizes, held = threading.Lock(), {}, {}, 0
 told = {"allocations": 0, "frees": 0, "allocated_bytes": 0, "freed_bytes": 0}
 peak, at_peak = 0, {}
 
@@ -29,19 +29,22 @@ def work(name):
         for i in range(300):
             with lock:
                 if blocks and random.random() < 0.45:
-                    size = blocks.pop(random.choice(list(blocks)))[1]  # frees the tensor, too
+                    key = random.choice(list(blocks))
+                    del blocks[key]
+                    size = sizes.pop(key)
                     told["frees"] += 1
                     told["freed_bytes"] += size
                     held -= size
                 else:
                     count = random.randrange(1, 5000)
-                    blocks[name, i] = torch.empty(count), 4 * count, name
+                    sizes[name, i] = 4 * count
+                    blocks[name, i] = torch.empty(count)
                     told["allocations"] += 1
                     told["allocated_bytes"] += 4 * count
                     held += 4 * count
                 if held > peak:
                     peak, at_peak = held, {}
-                    for _, size, owner in blocks.values():
+                    for (owner, _), size in sizes.items():
                         of = at_peak.setdefault(owner, [0, 0])
                         of[0] += 1
                         of[1] += size

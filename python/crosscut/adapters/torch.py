@@ -238,11 +238,11 @@ def _add_operators(version: str) -> None:
         return
     _shim = shim
     _record.source_state("pytorch", version, "on", "")
-    record_allocations(_sources.allocations_wanted())
+    record_allocations(_sources.allocations())
 
 
 def record_allocations(on: bool) -> None:
-    """From now on sessions record the memory of tensors, or no longer do."""
+    """Whether the memory of tensors is recorded, from the next session on."""
     if _shim is None or "torch" not in sys.modules:
         return
     version = str(sys.modules["torch"].__version__)
