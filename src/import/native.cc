@@ -136,7 +136,7 @@ void NativeImport::TellDamage(const format::ProcessReader& reader, const NativeE
   }
   if (const uint64_t blocks = events.unseen_frees(); blocks != 0) {
     gaps_.push_back("Process " + reader.info().key + ": " + std::to_string(blocks) +
-                    " blocks of memory were freed unseen; they count as freed when their address "
+                    " blocks of memory were freed unseen: they count as freed when their address "
                     "was handed out again.");
   }
   for (const std::string& what : found) {
