@@ -5,6 +5,7 @@
 
 #include "src/report/html_headline.h"
 #include "src/report/html_json.h"
+#include "src/report/html_memory.h"
 #include "src/report/html_table.h"
 #include "src/report/html_text.h"
 #include "src/report/page_bundle.h"
@@ -207,6 +208,7 @@ std::string ChartsHtml(const ReportData& data) {
   if (!data.timeline.processes.empty()) {
     out += "<section id=\"timeline\" class=\"chart\" hidden><h2>Timeline</h2></section>\n";
   }
+  out += MemoryHtml(data.Find("memory_timeline"), PageOrigin(data));
   return out + "<section id=\"pace\" class=\"chart\" hidden><h2>Steps over time</h2></section>\n";
 }
 
