@@ -32,6 +32,8 @@ BOUNDS = [
     ("disabled", "disabled mark, C ABI", "ns", None, 1.5),
     ("op:", "crosscut", "added_ns", "torch.profiler", 0.30),
     ("step:", "crosscut", "added_ns", "torch.profiler", 0.40),
+    ("op, with memory:", "crosscut", "added_ns", "torch.profiler", 0.35),
+    ("step, with memory:", "crosscut", "added_ns", "torch.profiler", 0.40),
     ("step, with the boundary: MLP", "crosscut", "ratio", None, 1.20),
     ("boundary call:", "crosscut", "added_ns", None, 35.0),
     ("boundary: MLP", "crosscut", "ratio", None, 1.03),
@@ -174,6 +176,12 @@ def suite_torch(rounds):
             recorded("torch_ops.py", [], [rounds, "steps"]))
 
 
+def suite_memory(rounds):
+    """Operators and their allocations, beside torch.profiler(profile_memory=True)."""
+    return recorded("torch_ops.py", ["--sources=pytorch", "--python=off", "--allocations"],
+                    [rounds, "memory"])
+
+
 def suite_boundary(rounds):
     return recorded("boundary.py", ["--sources=pycalls"], [rounds])
 
@@ -236,7 +244,8 @@ def suite_import(rounds):
 
 
 SUITES = {"native": suite_native, "stop": suite_stop, "report": suite_report,
-          "import": suite_import, "torch": suite_torch, "boundary": suite_boundary,
+          "import": suite_import, "torch": suite_torch, "memory": suite_memory,
+          "boundary": suite_boundary,
           "operation": suite_operation, "pycalls": suite_pycalls, "plugins": suite_plugins,
           "frameworks": suite_frameworks}
 

@@ -52,8 +52,9 @@ def empty_callbacks():
     return ctypes.CDLL(str(library))
 
 
-def comparison(group, measure, rounds, floor=None):
-    """`measure()` gives ns per item. Interleaves it as it is and under each recorder."""
+def comparison(group, measure, rounds, floor=None, memory=False):
+    """`measure()` gives ns per item. Interleaves it as it is and under each recorder. `memory`:
+    torch.profiler records allocations, as Crosscut then does, too."""
     def with_crosscut():
         crosscut.resume()
         try:
@@ -69,7 +70,8 @@ def comparison(group, measure, rounds, floor=None):
             floor.empty_callbacks_off()
 
     def with_torch_profiler():
-        with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]):
+        with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU],
+                                    profile_memory=memory):
             return measure()
 
     variants = {"unprofiled": measure, "unprofiled again (A/A)": measure,
@@ -96,6 +98,16 @@ def mul_loop():
     def body():
         for _ in range(OPS):
             a * b
+    return body
+
+
+def allocating_loop():
+    """Each operation allocates its result and frees the one before."""
+    a, b = torch.ones(4), torch.ones(4)
+
+    def body():
+        for _ in range(OPS):
+            torch.add(a, b)
     return body
 
 
@@ -126,9 +138,18 @@ def transformer_step():
 
 
 def main():
-    """Arguments: rounds, and `steps` to leave the single operators out."""
+    """Arguments: rounds, and `steps` to leave the single operators out, or `memory` where
+    allocations are recorded."""
     crosscut.pause()
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 31
+    if "memory" in sys.argv[2:]:
+        of = "step, with memory:"
+        comparison("op, with memory: add", loop(allocating_loop()), rounds, memory=True)
+        comparison("op, with memory: autograd mul", loop(mul_loop()), rounds, memory=True)
+        comparison(f"{of} MLP", steps(mlp_step(), 41), rounds, memory=True)
+        comparison(f"{of} transformer", steps(transformer_step(), 11), rounds, memory=True)
+        crosscut.resume()
+        return
     of, floor = "step, with the boundary:", None
     if "steps" not in sys.argv[2:]:
         of, floor = "step:", empty_callbacks()

@@ -122,6 +122,24 @@ CROSSCUT_API void crosscut_flow_out(uint64_t flow);
 CROSSCUT_API void crosscut_flow_in(uint64_t flow);
 /* A span that was timed elsewhere, in ticks of crosscut_now(); may be in the past. */
 CROSSCUT_API void crosscut_span_at(uint32_t name, uint64_t begin_tick, uint64_t end_tick);
+/* Memory of the host that an allocator hands out and takes back: instants, three words and two. */
+CROSSCUT_API void crosscut_allocated(const void* address, uint64_t bytes);
+CROSSCUT_API void crosscut_freed(const void* address);
+/* The same for one that came back earlier, at a tick of crosscut_now(), unrecorded. */
+CROSSCUT_API void crosscut_freed_at(const void* address, uint64_t tick);
+
+/* Memory of any device, by an allocator that knows its totals. */
+typedef struct crosscut_memory {
+  uint32_t device_type; /* numbers of PyTorch's c10::DeviceType: 0 the CPU, 1 CUDA, ... */
+  int32_t device_index; /* -1: the type has but one */
+  uint64_t address;
+  int64_t bytes;           /* < 0: freed */
+  int64_t total_allocated; /* on the device, from now on */
+  int64_t total_reserved;
+} crosscut_memory;
+CROSSCUT_API void crosscut_memory_changed(const crosscut_memory* change);
+/* `bytes` were asked for and could not be had; totals as they are. */
+CROSSCUT_API void crosscut_out_of_memory(const crosscut_memory* asked);
 /* The layer of this thread outside every span, from now on: CROSSCUT_PYTHON on Python threads. */
 CROSSCUT_API void crosscut_base(enum crosscut_layer layer);
 

@@ -11,6 +11,7 @@
 
 #include "names.h"
 #include "operators.h"
+#include "private_ring.h"
 
 namespace crosscut::pytorch {
 namespace {
@@ -18,28 +19,6 @@ namespace {
 constexpr int kRounds = 21;
 constexpr int kOperators = 100;      // per arm of a round
 constexpr int kLow = 5, kHigh = 15;  // ranks that bound the median of kRounds at 95 %
-
-// The thread records into a chunk of ours for as long as this lives.
-class PrivateRing {
- public:
-  PrivateRing() : before_(crosscut_this_thread) {
-    thread_.enabled = 1;
-    Rewind();
-    crosscut_this_thread = &thread_;
-  }
-  ~PrivateRing() { crosscut_this_thread = before_; }
-  PrivateRing(const PrivateRing&) = delete;
-  PrivateRing& operator=(const PrivateRing&) = delete;
-
-  void Rewind() { thread_.position = chunk_; }
-  const uint64_t* words() const { return chunk_; }
-
- private:
-  alignas(64 << 10) static uint64_t chunk_[(64 << 10) / 8];
-  crosscut_thread* const before_;
-  crosscut_thread thread_ = {};
-};
-uint64_t PrivateRing::chunk_[(64 << 10) / 8];
 
 uint64_t TicksOfOperators(const at::Tensor& tensor) {
   const uint64_t begin = crosscut_ticks_();

@@ -56,6 +56,7 @@ def start(
     seed: int = 0,
     python: Literal["off", "boundary", "calls"] | None = None,
     shapes: bool | None = None,
+    allocations: bool | None = None,
     plan: Schedule | None = None,
 ) -> bool:
     """Begins to record this process and the children it forks; returns whether it does.
@@ -65,7 +66,8 @@ def start(
     `keep_seconds` are kept and `snapshot` writes them. `control_percent`: the share of steps that
     run without probes, to measure Crosscut's own cost (< 0: 5). `python`: what is recorded of
     Python, by default the boundary between Python and native code. `shapes`: whether operators tell
-    what they are called with (None: as CROSSCUT_SHAPES says, else not).
+    what they are called with, `allocations`: every allocation and free of PyTorch's (None: as
+    CROSSCUT_SHAPES and CROSSCUT_ALLOCATIONS say, else not).
 
     False, with the words in `crosscut.error()`, where the session of `crosscut record` runs
     already, or where it cannot be had. Takes about a millisecond. ValueError for unknown words.
@@ -76,7 +78,9 @@ def start(
         raise ValueError(f"start(): python={python!r} is none of off, boundary, calls")
     path = None if run_dir is None else os.path.abspath(os.fspath(run_dir))
     if _record.run_dir() == "":
-        _sources.set_shapes(os.environ.get("CROSSCUT_SHAPES") == "1" if shapes is None else shapes)
+        _sources.set_shapes(_sources.asked("SHAPES") if shapes is None else shapes)
+        _sources.set_allocations(_sources.asked("ALLOCATIONS") if allocations is None
+                                 else allocations)
     code = _record.start(
         run_dir=path, memory_bytes=memory_mib << 20, flight_recorder=policy == "flight-recorder",
         keep_seconds=keep_seconds, control_percent=control_percent, seed=seed)

@@ -20,6 +20,7 @@ _record = crosscut._record
 _pycalls: Any = None
 _active = False
 _shapes = os.environ.get("CROSSCUT_SHAPES") == "1"
+_allocations = os.environ.get("CROSSCUT_ALLOCATIONS") == "1"
 _LAYERS = ("python", "framework", "runtime", "simulator", "data", "comm", "native", "idle")
 
 
@@ -42,6 +43,11 @@ def wanted(name: str) -> bool:
     return not chosen or name in chosen
 
 
+def asked(what: str) -> bool:
+    """Whether the environment asks for SHAPES or ALLOCATIONS (flags of `crosscut record`)."""
+    return os.environ.get(f"CROSSCUT_{what}") == "1"
+
+
 def shapes() -> bool:
     """Whether operators tell what they are called with."""
     return _shapes
@@ -54,6 +60,20 @@ def set_shapes(on: bool) -> None:
     adapter = sys.modules.get("crosscut.adapters.torch")
     if adapter is not None:
         adapter.set_shapes(on)
+
+
+def allocations() -> bool:
+    """Whether the memory of tensors is recorded."""
+    return _allocations
+
+
+def set_allocations(on: bool) -> None:
+    """The same for the session that starts next."""
+    global _allocations
+    _allocations = on
+    adapter = sys.modules.get("crosscut.adapters.torch")
+    if adapter is not None:
+        adapter.set_allocations(on)
 
 
 def activate(python: str) -> None:

@@ -4,9 +4,9 @@
 
 Operators, autograd's nodes, `record_function` scopes and device work are recorded as by `crosscut
 record`; every cycle of a schedule is a run of its own, so none loses its events, and its results
-can be read while the program goes on. What is not recorded yet (memory, stacks) is told by a
-warning when it is asked for. Under `crosscut record` the outer recording goes
-on and a profile of this module stays empty.
+can be read while the program goes on. What is not recorded yet (stacks) is told by a warning when
+it is asked for. Under `crosscut record` the outer recording goes on and a profile of this module
+stays empty.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from crosscut.reading import Run
 __all__ = ["Event", "OperatorAverage", "OperatorAverages", "ProfilerAction", "ProfilerActivity",
            "profile", "record_function", "schedule", "tensorboard_trace_handler"]
 
-_NOT_YET = ("profile_memory", "with_stack")
+_NOT_YET = ("with_stack",)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,7 +46,8 @@ class OperatorAverage:
     Host rows have CPU times; self time is without what a call called in turn. Rows of device work
     (`is_device`) have device times. `is_user_annotation`: a `record_function` scope, of the thread
     that leads. `input_shapes`: JSON, "" unless rows are grouped by it. `flops`: of all calls, 0
-    where no formula or no shapes are known.
+    where no formula or no shapes are known. Memory in bytes, with profile_memory=True: allocated
+    less freed, with and without what it called; of all calls of the name, whatever their shapes.
     """
 
     key: str
@@ -58,6 +59,8 @@ class OperatorAverage:
     is_user_annotation: bool = False
     input_shapes: str = ""
     flops: int = 0
+    cpu_memory_usage: int = 0
+    self_cpu_memory_usage: int = 0
 
     @property
     def cpu_time(self) -> float:
@@ -185,7 +188,7 @@ class profile:  # noqa: N801 - torch.profiler's name
                  record_shapes: bool = False, profile_memory: bool = False,
                  with_stack: bool = False, with_flops: bool = False, with_modules: bool = False,
                  **others: Any) -> None:
-        asked = {"profile_memory": profile_memory, "with_stack": with_stack}
+        asked = {"with_stack": with_stack}
         missing = [name for name in _NOT_YET if asked[name]]
         if missing:
             warnings.warn(f"crosscut.torch.profile does not record {', '.join(missing)} yet",
@@ -197,6 +200,7 @@ class profile:  # noqa: N801 - torch.profiler's name
         self.step_num = 0
         self.current_action = ProfilerAction.NONE
         self._schedule = schedule
+        self._memory = profile_memory
         self._metadata: dict[str, str] = {}
         self._folder = ""      # of the cycle that is open
         self._open = False     # a session of ours
@@ -313,7 +317,8 @@ class profile:  # noqa: N801 - torch.profiler's name
             self._cleaners[self._folder] = weakref.finalize(self, _remove, self._folder,
                                                             os.getpid())
             self._open = crosscut.start(os.path.join(self._folder, "run"), control_percent=0,
-                                        python="off", shapes=self.record_shapes)
+                                        python="off", shapes=self.record_shapes,
+                                        allocations=self._memory)
             if not self._open:
                 warnings.warn(f"nothing is recorded by this profile: {crosscut.error()}",
                               stacklevel=4)
@@ -363,7 +368,18 @@ def _remove(folder: str, owner: int) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def _memory_of(run: Run) -> dict[str, tuple[int, int]]:
+    """Bytes of each operator on the CPU: with and without what it called."""
+    found: dict[str, tuple[int, int]] = {}
+    for row in run.table("memory_operators").rows():
+        if row["device"] == "cpu":
+            total, own = found.get(row["operator"], (0, 0))
+            found[row["operator"]] = (total + row["total_bytes"], own + row["self_bytes"])
+    return found
+
+
 def _averages(run: Run, by_shape: bool) -> Iterator[OperatorAverage]:
+    memory = _memory_of(run)
     sums: dict[tuple[str, str], list[int]] = {}
     for row in run.table("operators").rows():
         sum_ = sums.setdefault((row["name"], row["input_dims"] if by_shape else ""), [0] * 4)
@@ -373,7 +389,9 @@ def _averages(run: Run, by_shape: bool) -> Iterator[OperatorAverage]:
         if row["layer"] == "" and not row["name"].startswith(torch_modules.PREFIX):
             sums[row["name"], ""] = [row["count"], row["total_ns"], row["self_ns"], 0]
     for (name, shapes), (count, total, own, flops) in sums.items():
-        yield OperatorAverage(name, count, total / 1e3, own / 1e3, input_shapes=shapes, flops=flops)
+        bytes_, own_bytes = memory.get(name, (0, 0))
+        yield OperatorAverage(name, count, total / 1e3, own / 1e3, input_shapes=shapes, flops=flops,
+                              cpu_memory_usage=bytes_, self_cpu_memory_usage=own_bytes)
     for row in run.table("operations").rows():
         if row["operation"] and row["count"]:
             yield OperatorAverage(row["operation"], row["count"], row["wall_ns"] / 1e3,

@@ -4,6 +4,7 @@
 
 #include "src/analyze/accounting.h"
 #include "src/analyze/device_work.h"
+#include "src/analyze/memory_events.h"
 #include "src/analyze/tables.h"
 
 namespace crosscut::analyze {
@@ -30,9 +31,10 @@ std::string TrackName(const trace::Trace& trace, const trace::Track& track) {
 }  // namespace
 
 struct Context::State {
-  std::once_flag accounted, worked;
+  std::once_flag accounted, worked, remembered;
   std::unique_ptr<const Accounting> accounting;
   std::vector<ProcessWork> device_work;
+  std::vector<DeviceMemory> memory;
   std::vector<std::string> processes, tracks;
 };
 
@@ -62,6 +64,11 @@ const Accounting& Context::accounting() const {
 const std::vector<ProcessWork>& Context::device_work() const {
   std::call_once(state_->worked, [this] { state_->device_work = CollectDeviceWork(trace_); });
   return state_->device_work;
+}
+
+const std::vector<DeviceMemory>& Context::memory() const {
+  std::call_once(state_->remembered, [this] { state_->memory = CollectMemory(trace_); });
+  return state_->memory;
 }
 
 const std::string& Context::process_label(trace::ProcessId process) const {

@@ -1,5 +1,6 @@
 #include "src/analyze/cursor.h"
 
+#include <algorithm>
 #include <limits>
 
 namespace crosscut::analyze {
@@ -74,13 +75,20 @@ TrackCursor::TrackCursor(const trace::Track& track, const NameCodes& names, Role
     life_end_ = std::min(life_end_, track.end_ns);
   }
   open_[0] = {kNever, 0, role == Role::kDevice ? kAbsent : kUnknown, 0};
-  if (role == Role::kDevice) next_base_ = track.base.size();
+  if (role == Role::kDevice) {
+    next_base_ = track.base.size();
+    next_instant_ = track.instants.name.size();
+  }
   ended_ = life_begin_ >= life_end_;
 }
 
 int64_t TrackCursor::Peek(size_t quota) const {
   const auto& begins = track_.spans.begin_ns;
-  return ended_ || next_ + quota >= begins.size() ? kNever : begins[next_ + quota];
+  const auto& marks = track_.instants.at_ns;
+  if (ended_) return kNever;
+  const int64_t begin = next_ + quota < begins.size() ? begins[next_ + quota] : kNever;
+  const size_t mark = next_instant_ + quota;
+  return mark < marks.size() ? std::min(begin, marks[mark]) : begin;
 }
 
 void TrackCursor::Tell(int64_t at, int64_t from, uint8_t probe, Records& out) {
@@ -103,6 +111,16 @@ void TrackCursor::Push(size_t span) {
                        moves_[name.code][parent.resource], name.code};
   if (++depth_ == open_.size()) open_.resize(2 * depth_);
   open_[depth_] = inside;
+}
+
+// The next instant that cost something to record.
+int64_t TrackCursor::NextMark() {
+  const trace::Instants& instants = track_.instants;
+  while (next_instant_ < instants.name.size() &&
+         codes_[instants.name[next_instant_].value].probe == 0) {
+    ++next_instant_;
+  }
+  return next_instant_ < instants.at_ns.size() ? instants.at_ns[next_instant_] : kNever;
 }
 
 void TrackCursor::ChangeBase() {
@@ -134,11 +152,19 @@ void TrackCursor::RunSpans(int64_t limit, int64_t from, Records& out) {
 
 template <bool kQuiet>
 void TrackCursor::Run(int64_t limit, int64_t from, Records& out) {
-  while (next_base_ < track_.base.size() && track_.base_at_ns[next_base_] < limit) {
-    const int64_t at = track_.base_at_ns[next_base_];
+  while (true) {
+    const int64_t base = next_base_ < track_.base.size() ? track_.base_at_ns[next_base_] : kNever;
+    const int64_t mark = NextMark();
+    const int64_t at = std::min(base, mark);
+    if (at >= limit) break;
     RunSpans<kQuiet>(at, from, out);
-    ChangeBase();
-    if (!kQuiet) Tell(std::max(at, from), from, 0, out);
+    uint8_t probe = 0;
+    if (base <= mark) {
+      ChangeBase();
+    } else {
+      probe = codes_[track_.instants.name[next_instant_++].value].probe;
+    }
+    if (!kQuiet) Tell(std::max(at, from), from, probe, out);
   }
   RunSpans<kQuiet>(limit, from, out);
 }

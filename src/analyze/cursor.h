@@ -70,6 +70,7 @@ class TrackCursor {
   template <bool kQuiet>
   void RunSpans(int64_t limit, int64_t from, Records& out);
   void Push(size_t span);
+  int64_t NextMark();
   void ChangeBase();
   void Start(int64_t from, Records& out);
   void Tell(int64_t at, int64_t from, uint8_t probe, Records& out);
@@ -80,7 +81,7 @@ class TrackCursor {
   bool lead_;
   bool started_ = false, ended_ = false;
   int64_t life_begin_, life_end_;
-  size_t next_ = 0, next_base_ = 0;
+  size_t next_ = 0, next_base_ = 0, next_instant_ = 0;
   std::vector<Open> open_;  // [0] is the base
   size_t depth_ = 0;        // index of the innermost
   Resource told_ = kAbsent;

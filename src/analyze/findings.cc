@@ -8,6 +8,8 @@
 #include "src/analyze/columns.h"
 #include "src/analyze/device_tables.h"
 #include "src/analyze/launch_tables.h"
+#include "src/analyze/memory_operators.h"
+#include "src/analyze/memory_table.h"
 
 namespace crosscut::analyze {
 namespace {
@@ -127,6 +129,48 @@ void FindStragglers(const Table& stragglers, std::vector<Finding>* out) {
   }
 }
 
+std::string Bytes(int64_t bytes) {
+  constexpr std::pair<int, const char*> kUnits[] = {
+      {40, "TiB"}, {30, "GiB"}, {20, "MiB"}, {10, "KiB"}};
+  for (const auto& [bits, unit] : kUnits) {
+    if (bytes < int64_t{1} << bits) continue;
+    char text[32];
+    snprintf(text, sizeof text, "%.4g %s",
+             static_cast<double>(bytes) / static_cast<double>(int64_t{1} << bits), unit);
+    return text;
+  }
+  return std::to_string(bytes) + " bytes";
+}
+
+// What at least half of the steps leave behind.
+void FindLeaks(const Table& leaks, std::vector<Finding>* out) {
+  for (size_t row = 0; row < leaks.rows(); ++row) {
+    const int64_t leaking = leaks.integers("leaking_steps")[row];
+    const int64_t steps = leaks.integers("steps")[row];
+    if (leaking < 3 || 2 * leaking < steps) continue;
+    const std::string& op = leaks.texts("operator")[row];
+    out->push_back({leaks.texts("process")[row], "memory_leaks",
+                    Bytes(leaks.integers("bytes")[row]) + " of memory (" +
+                        leaks.texts("device")[row] + ") that " + (op.empty() ? "no operator" : op) +
+                        " allocated in " + std::to_string(leaking) + " of " +
+                        std::to_string(steps) + " steps were still held two steps later.",
+                    kMissing});
+  }
+}
+
+void FindFailures(const Table& failures, std::vector<Finding>* out) {
+  for (size_t row = 0; row < failures.rows(); ++row) {
+    const std::string& op = failures.texts("operator")[row];
+    const int64_t held = failures.integers("allocated_bytes")[row];
+    out->push_back({failures.texts("process")[row], "memory_failures",
+                    "Out of memory (" + failures.texts("device")[row] +
+                        "): " + Bytes(failures.integers("asked_bytes")[row]) +
+                        (op.empty() ? "" : " for " + op) + " could not be had" +
+                        (held == kMissing ? "." : ", with " + Bytes(held) + " held."),
+                    kMissing});
+  }
+}
+
 }  // namespace
 
 Table FindingsTable(const trace::Trace& trace, const Context& context) {
@@ -136,6 +180,8 @@ Table FindingsTable(const trace::Trace& trace, const Context& context) {
   FindExposed(timeline, &findings);
   FindLaunches(LaunchesTable(trace, context), timeline, &findings);
   FindStragglers(StragglersTable(trace, context), &findings);
+  FindLeaks(MemoryLeaksTable(trace, context), &findings);
+  FindFailures(MemoryFailuresTable(trace, context), &findings);
   std::stable_sort(findings.begin(), findings.end(),
                    [](const Finding& a, const Finding& b) { return a.value_ns > b.value_ns; });
   Texts process, message, table;

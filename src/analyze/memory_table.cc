@@ -2,116 +2,163 @@
 
 #include <algorithm>
 #include <map>
-#include <tuple>
 
 #include "src/analyze/columns.h"
+#include "src/analyze/memory_events.h"
 
 namespace crosscut::analyze {
 namespace {
 
-// PyTorch's c10::DeviceType.
-constexpr std::string_view kDevices[] = {"cpu", "cuda", "mkldnn",       "opengl", "opencl", "ideep",
-                                         "hip", "fpga", "maia",         "xla",    "vulkan", "metal",
-                                         "xpu", "mps",  "meta",         "hpu",    "ve",     "lazy",
-                                         "ipu", "mtia", "privateuseone"};
+constexpr char kNotRecorded[] = "(not recorded)";
 
-struct Change {
-  int64_t at_ns, bytes, total;  // total: kMissing where it is not told
-};
-struct Where {
-  uint32_t process;
-  int64_t type, index;
-  bool operator<(const Where& other) const {
-    return std::tie(process, type, index) < std::tie(other.process, other.type, other.index);
-  }
+struct Held {
+  int64_t blocks = 0, bytes = 0;
 };
 
-class Changes {
- public:
-  explicit Changes(const trace::Trace& trace)
-      : trace_(trace),
-        bytes_(trace.strings.Find("Bytes")),
-        type_(trace.strings.Find("Device Type")),
-        index_(trace.strings.Find("Device Id")),
-        total_(trace.strings.Find("Total Allocated")) {
-    const trace::StringId name = trace.strings.Find("[memory]");
-    if (!name.valid() || !bytes_.valid()) return;
-    for (const trace::Track& track : trace.tracks) Take(track, name);
-    for (auto& [where, changes] : by_device) {
-      std::stable_sort(changes.begin(), changes.end(),
-                       [](const Change& a, const Change& b) { return a.at_ns < b.at_ns; });
-    }
+// What was held at the peak, most first.
+std::vector<std::pair<MemoryOwner, Held>> HeldAtPeak(const DeviceMemory& memory, int64_t at_ns) {
+  std::map<MemoryOwner, Held> by_owner;
+  for (const MemoryBlock& block : memory.blocks) {
+    if (block.begin_ns > at_ns || block.end_ns <= at_ns) continue;
+    Held& held = by_owner[block.owner];
+    ++held.blocks;
+    held.bytes += block.bytes;
   }
-
-  std::map<Where, std::vector<Change>> by_device;
-
- private:
-  void Take(const trace::Track& track, trace::StringId wanted) {
-    const trace::Args& args = track.instant_args;
-    size_t arg = 0;
-    for (uint32_t i = 0; i < track.instants.at_ns.size(); ++i) {
-      while (arg < args.size() && args.span[arg] < i) ++arg;
-      if (trace_.name(track.instants.name[i]).text != wanted) continue;
-      int64_t bytes = kMissing, type = 0, index = -1, total = kMissing;
-      for (size_t a = arg; a < args.size() && args.span[a] == i; ++a) {
-        if (args.is_text[a]) continue;
-        if (args.key[a] == bytes_) bytes = args.value[a];
-        if (args.key[a] == type_) type = args.value[a];
-        if (args.key[a] == index_) index = args.value[a];
-        if (args.key[a] == total_) total = args.value[a];
-      }
-      if (bytes == kMissing) continue;
-      by_device[{track.process.value, type, index}].push_back(
-          {track.instants.at_ns[i], bytes, total});
-    }
-  }
-
-  const trace::Trace& trace_;
-  trace::StringId bytes_, type_, index_, total_;
-};
-
-std::string DeviceText(int64_t type, int64_t index) {
-  std::string text = type >= 0 && type < static_cast<int64_t>(std::size(kDevices))
-                         ? std::string(kDevices[type])
-                         : "device type " + std::to_string(type);
-  if (index >= 0) text += ":" + std::to_string(index);
-  return text;
+  std::vector<std::pair<MemoryOwner, Held>> rows(by_owner.begin(), by_owner.end());
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const auto& a, const auto& b) { return a.second.bytes > b.second.bytes; });
+  return rows;
 }
 
 }  // namespace
 
-Table MemoryTable(const trace::Trace& trace, const Context& context) {
-  const Changes changes(trace);
+Table MemoryTable(const trace::Trace&, const Context& context) {
   Texts process, device;
-  Integers allocations, frees, allocated, freed, start, peak, peak_at, end;
-  for (const auto& [where, of] : changes.by_device) {
+  Integers allocations, frees, allocated, freed, start, peak, peak_at, end, failures;
+  for (const DeviceMemory& memory : context.memory()) {
     int64_t counts[2] = {}, bytes[2] = {};
-    const bool told = of.front().total != kMissing;
-    int64_t now = told ? of.front().total - of.front().bytes : 0;
-    int64_t most = now, at = of.front().at_ns;
+    int64_t now = memory.start_bytes();
     start.push_back(now);
-    for (const Change& change : of) {
+    for (const MemoryChange& change : memory.changes) {
       const int freeing = change.bytes < 0 ? 1 : 0;
       ++counts[freeing];
       bytes[freeing] += change.bytes < 0 ? -change.bytes : change.bytes;
       now = change.total != kMissing ? change.total : now + change.bytes;
-      if (now > most) most = now, at = change.at_ns;
     }
-    process.push_back(context.process_label({where.process}));
-    device.push_back(DeviceText(where.type, where.index));
+    const DeviceMemory::Peak most = memory.peak();
+    process.push_back(context.process_label(memory.process));
+    device.push_back(memory.DeviceText());
     allocations.push_back(counts[0]);
     frees.push_back(counts[1]);
     allocated.push_back(bytes[0]);
     freed.push_back(bytes[1]);
-    peak.push_back(most);
-    peak_at.push_back(at);
+    peak.push_back(most.bytes);
+    peak_at.push_back(most.at_ns);
     end.push_back(now);
+    failures.push_back(static_cast<int64_t>(memory.failures.size()));
   }
   return MakeTable("memory", MakeColumn("process", process), MakeColumn("device", device),
                    MakeColumn("allocations", allocations), MakeColumn("frees", frees),
                    MakeColumn("allocated_bytes", allocated), MakeColumn("freed_bytes", freed),
                    MakeColumn("start_bytes", start), MakeColumn("peak_bytes", peak),
-                   MakeColumn("peak_at_ns", peak_at), MakeColumn("end_bytes", end));
+                   MakeColumn("peak_at_ns", peak_at), MakeColumn("end_bytes", end),
+                   MakeColumn("failures", failures));
+}
+
+Table MemoryPeakTable(const trace::Trace& trace, const Context& context) {
+  Texts process, device, operation, op, module;
+  Integers blocks, bytes;
+  for (const DeviceMemory& memory : context.memory()) {
+    if (memory.changes.empty()) continue;
+    const DeviceMemory::Peak peak = memory.peak();
+    const auto text = [&](trace::NameId name) {
+      return name.valid() ? std::string(trace.text(trace.name(name).text)) : std::string();
+    };
+    const auto add = [&](std::string of, Held held) {
+      process.push_back(context.process_label(memory.process));
+      device.push_back(memory.DeviceText());
+      op.push_back(std::move(of));
+      blocks.push_back(held.blocks);
+      bytes.push_back(held.bytes);
+    };
+    int64_t known = 0;
+    for (const auto& [owner, held] : HeldAtPeak(memory, peak.at_ns)) {
+      operation.push_back(text(owner.operation));
+      module.push_back(text(owner.module));
+      add(text(owner.op), held);
+      known += held.bytes;
+    }
+    if (known == peak.bytes) continue;
+    operation.emplace_back();
+    module.emplace_back();
+    add(kNotRecorded, {kMissing, peak.bytes - known});
+  }
+  return MakeTable("memory_peak", MakeColumn("process", process), MakeColumn("device", device),
+                   MakeColumn("operation", operation), MakeColumn("operator", op),
+                   MakeColumn("module", module), MakeColumn("blocks", blocks),
+                   MakeColumn("bytes", bytes));
+}
+
+Table MemoryTimelineTable(const trace::Trace& trace, const Context& context) {
+  Texts process, device;
+  Integers begin, end, least, most, last;
+  for (const DeviceMemory& memory : context.memory()) {
+    if (memory.changes.empty()) continue;
+    const trace::Process& of = trace.processes[memory.process.value];
+    const int64_t from = std::min(of.start_ns, memory.changes.front().at_ns);
+    const int64_t until = std::max(of.end_ns, memory.changes.back().at_ns + 1);
+    const int64_t width = (until - from + kMemoryBins - 1) / kMemoryBins;
+    int64_t now = memory.start_bytes();
+    auto next = memory.changes.begin();
+    for (int64_t at = from; at < until; at += width) {
+      const int64_t to = std::min(at + width, until);
+      int64_t low = now, high = now;
+      const auto first = next;
+      for (; next != memory.changes.end() && next->at_ns < to; ++next) {
+        now = next->total != kMissing ? next->total : now + next->bytes;
+        low = std::min(low, now);
+        high = std::max(high, now);
+      }
+      if (next == first && now == 0) continue;
+      process.push_back(context.process_label(memory.process));
+      device.push_back(memory.DeviceText());
+      begin.push_back(at);
+      end.push_back(to);
+      least.push_back(low);
+      most.push_back(high);
+      last.push_back(now);
+    }
+  }
+  return MakeTable("memory_timeline", MakeColumn("process", process), MakeColumn("device", device),
+                   MakeColumn("begin_ns", begin), MakeColumn("end_ns", end),
+                   MakeColumn("min_bytes", least), MakeColumn("max_bytes", most),
+                   MakeColumn("end_bytes", last));
+}
+
+Table MemoryFailuresTable(const trace::Trace& trace, const Context& context) {
+  Texts process, thread, device, operation, op;
+  Integers at, asked, allocated, reserved;
+  for (const DeviceMemory& memory : context.memory()) {
+    for (const MemoryFailure& failure : memory.failures) {
+      const auto text = [&](trace::NameId name) {
+        return name.valid() ? std::string(trace.text(trace.name(name).text)) : std::string();
+      };
+      process.push_back(context.process_label(memory.process));
+      thread.push_back(context.track_label(failure.track));
+      device.push_back(memory.DeviceText());
+      operation.push_back(text(failure.owner.operation));
+      op.push_back(text(failure.owner.op));
+      at.push_back(failure.at_ns);
+      asked.push_back(failure.bytes);
+      allocated.push_back(failure.total);
+      reserved.push_back(failure.reserved);
+    }
+  }
+  return MakeTable("memory_failures", MakeColumn("process", process), MakeColumn("thread", thread),
+                   MakeColumn("device", device), MakeColumn("operation", operation),
+                   MakeColumn("operator", op), MakeColumn("at_ns", at),
+                   MakeColumn("asked_bytes", asked), MakeColumn("allocated_bytes", allocated),
+                   MakeColumn("reserved_bytes", reserved));
 }
 
 }  // namespace crosscut::analyze

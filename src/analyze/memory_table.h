@@ -1,5 +1,4 @@
-// What was allocated: table memory. From instants called "[memory]" (PyTorch's), whose arguments
-// are Bytes (negative: freed), Addr, Device Type, Device Id, Total Allocated.
+// What was allocated, by process and device.
 #pragma once
 
 #include "src/analyze/tables.h"
@@ -9,5 +8,17 @@ namespace crosscut::analyze {
 // One row per process and device. start_bytes: what was allocated before, as far as the allocator
 // tells; where it tells no totals all counts from 0.
 Table MemoryTable(const trace::Trace& trace, const Context& context);
+
+// What was held when most was held, by whose work it was made. The rows of a process and device
+// add up to the peak: one of them, "(not recorded)", is what blocks unknown to the trace make up.
+Table MemoryPeakTable(const trace::Trace& trace, const Context& context);
+
+// Memory over time: each process's window in kMemoryBins parts, as far as something changed in
+// them or something is held.
+inline constexpr int64_t kMemoryBins = 200;
+Table MemoryTimelineTable(const trace::Trace& trace, const Context& context);
+
+// Each allocation that failed, with what was held then.
+Table MemoryFailuresTable(const trace::Trace& trace, const Context& context);
 
 }  // namespace crosscut::analyze

@@ -10,6 +10,7 @@
 #include "src/analyze/functions.h"
 #include "src/analyze/launch_tables.h"
 #include "src/analyze/launches.h"
+#include "src/analyze/memory_operators.h"
 #include "src/analyze/memory_table.h"
 #include "src/analyze/module_tables.h"
 #include "src/analyze/operator_table.h"
@@ -62,6 +63,11 @@ constexpr TableEntry kTables[] = {
      CriticalPathTable},
     {"critical_path_segments", "the same in order of time", CriticalPathSegmentsTable, true},
     {"memory", "what was allocated and freed, by device, and the peak", MemoryTable},
+    {"memory_peak", "what was held at the peak, by whose work it was made", MemoryPeakTable},
+    {"memory_operators", "allocations and frees by operator", MemoryOperatorsTable},
+    {"memory_leaks", "what was made in a step and still held two steps later", MemoryLeaksTable},
+    {"memory_failures", "allocations that failed", MemoryFailuresTable},
+    {"memory_timeline", "memory over time", MemoryTimelineTable},
     {"layer_totals", "time in which each layer was active, alone or with others", LayerTotalsTable},
     {"concurrency", "which processes worked at once, on host and devices", ConcurrencyTable},
     {"step_summary", "steps by kind: how many, how long, how far apart", StepSummaryTable},

@@ -17,8 +17,9 @@
 
 namespace crosscut::analyze {
 
-struct ProcessWork;  // device_work.h: the events of devices
-struct Accounting;   // accounting.h: the overlap cells of every process, raw and corrected
+struct ProcessWork;   // device_work.h: the events of devices
+struct DeviceMemory;  // memory_events.h: allocations and frees
+struct Accounting;    // accounting.h: the overlap cells of every process, raw and corrected
 
 // What tables share: the expensive results, each computed at the first call and kept. Refers to
 // the trace, which must outlive it and must not change. Safe to use from several threads.
@@ -32,6 +33,7 @@ class Context {
   const trace::Trace& trace() const { return trace_; }
   const Accounting& accounting() const;
   const std::vector<ProcessWork>& device_work() const;
+  const std::vector<DeviceMemory>& memory() const;
   // Process and thread as tables name them: unique in the run, and in the process.
   const std::string& process_label(trace::ProcessId process) const;
   const std::string& track_label(trace::TrackId track) const;

@@ -85,6 +85,9 @@ void AddRecord(CLI::App* app, Run* run, std::vector<std::string> command) {
                    "Python function)")
       ->check(CLI::IsMember({"off", "boundary", "calls"}).description(""))
       ->option_text("LEVEL");
+  verb->add_flag("--allocations", options->allocations,
+                 "every allocation and free of PyTorch's tensors: tables memory, memory_peak,\n"
+                 "memory_operators, memory_leaks");
   verb->add_option("--wrap", options->wrap,
                    "record the boundary of a further module, in LAYER; may be repeated")
       ->option_text("MODULE:LAYER")

@@ -108,6 +108,37 @@ void crosscut_span_at(uint32_t name, uint64_t begin_tick, uint64_t end_tick) {
   Event(format::kSpanAt, payload, 3);
 }
 
+void crosscut_allocated(const void* address, uint64_t bytes) {
+  const uint64_t payload[2] = {reinterpret_cast<uintptr_t>(address), bytes};
+  Event(format::kAllocated, payload, 2);
+}
+
+void crosscut_freed(const void* address) {
+  const uint64_t payload = reinterpret_cast<uintptr_t>(address);
+  Event(format::kFreed, &payload, 1);
+}
+
+void crosscut_freed_at(const void* address, uint64_t tick) {
+  const uint64_t payload[2] = {reinterpret_cast<uintptr_t>(address), tick};
+  Event(format::kFreedAt, payload, 2);
+}
+
+void crosscut_memory_changed(const crosscut_memory* change) {
+  const uint64_t payload[5] = {format::MemoryDevice(change->device_type, change->device_index),
+                               change->address, static_cast<uint64_t>(change->bytes),
+                               static_cast<uint64_t>(change->total_allocated),
+                               static_cast<uint64_t>(change->total_reserved)};
+  Event(format::kMemory, payload, 5);
+}
+
+void crosscut_out_of_memory(const crosscut_memory* asked) {
+  const uint64_t payload[4] = {format::MemoryDevice(asked->device_type, asked->device_index),
+                               static_cast<uint64_t>(asked->bytes),
+                               static_cast<uint64_t>(asked->total_allocated),
+                               static_cast<uint64_t>(asked->total_reserved)};
+  Event(format::kNoMemory, payload, 4);
+}
+
 void crosscut_base(enum crosscut_layer layer) {
   crosscut::record::Recorder::Get().SetBase(static_cast<uint8_t>(layer));
 }

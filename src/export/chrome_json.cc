@@ -64,6 +64,7 @@ class ChromeWriter {
   void SpanRows(uint32_t track);
   void SpanArgs(const Track& track, uint32_t index, SpanIndex span, size_t* arg);
   void TextArg(std::string_view key, trace::StringId text);
+  void ArgValue(const trace::Args& args, size_t arg);
   void InstantRows(uint32_t track);
   void FlowRows();
   void CounterRows();
@@ -331,25 +332,46 @@ void ChromeWriter::SpanRows(uint32_t index) {
   }
 }
 
+// "key": value
+void ChromeWriter::ArgValue(const trace::Args& args, size_t arg) {
+  base::AppendJsonString(trace_.text(args.key[arg]), &buffer_);
+  Raw(": ");
+  if (args.is_text[arg]) {
+    TextArg(trace_.text(args.key[arg]), args.text(arg));
+  } else {
+    Number(args.value[arg]);
+  }
+}
+
 void ChromeWriter::InstantRows(uint32_t index) {
   const Track& track = trace_.tracks[index];
   const auto& place = places_[index];
-  const auto instant = [&](int64_t at, std::string_view name) {
+  const trace::Args& args = track.instant_args;
+  size_t arg = 0;
+  const auto instant = [&](int64_t at, std::string_view name, size_t args_of) {
     Begin();
     Raw("{\"ph\": \"i\", \"s\": \"t\", \"cat\": \"cpu_instant_event\", \"name\": ");
     base::AppendJsonString(name, &buffer_);
     Raw(", \"ts\": ");
     Us(at - base_ns_);
     Place(place.first, place.second);
-    Raw("}");
+    bool any = false;
+    for (; arg < args.size() && args.span[arg] == args_of; ++arg) {
+      Raw(any ? ", " : ", \"args\": {");
+      any = true;
+      ArgValue(args, arg);
+    }
+    Raw(any ? "}}" : "}");
   };
   for (size_t i = 0; i < track.instants.at_ns.size(); ++i) {
-    instant(track.instants.at_ns[i], trace_.text(trace_.name(track.instants.name[i]).text));
+    instant(track.instants.at_ns[i], trace_.text(trace_.name(track.instants.name[i]).text), i);
     if (!Flush(kFlushBytes)) return;
   }
   for (const trace::Loss& loss : track.losses) {
-    instant(loss.begin_ns, std::to_string(loss.count) + " events missing (" +
-                               std::string(trace_.text(loss.reason)) + ")");
+    instant(loss.begin_ns,
+            std::to_string(loss.count) + " events missing (" +
+                std::string(trace_.text(loss.reason)) + ")",
+            SIZE_MAX);
   }
 }
 

@@ -39,6 +39,11 @@ enum Code : uint16_t {
   kSpanAt = 0x0a,     // n: 3, name id, begin tick, end tick. A closed span timed elsewhere.
   kStepLevel = 0x0b,  // n: 2, step number, level | kStepAfterSwitch. Follows the begin of a step.
                       // 0x0c was used before version 1.
+  // Memory. What the CPU's allocator hands out is told by address alone when it is freed; readers
+  // know its size and add up the totals.
+  kAllocated = 0x0d,  // n: 2, address, bytes.
+  kFreed = 0x0e,      // n: 1, address.
+  kFreedAt = 0x0f,    // n: 2, address, tick. Freed earlier, while nothing was recorded.
 
   kThread = 0x10,     // n: 4, track id, OS thread id, base layer | flags, full tick. First word of
                       //    every ring chunk and wherever another thread goes on in the same chunk.
@@ -46,6 +51,9 @@ enum Code : uint16_t {
   kBase = 0x12,       // n: 1, layer. The thread's layer outside every span, from here on.
   kOff = 0x13,        // n: 1, reason. Recording stopped on this thread (spans stay open).
   kOn = 0x14,         // n: 0. Recording goes on.
+  kMemory = 0x16,     // n: 5, device (MemoryDevice), address, bytes (int64, < 0: freed), bytes
+                      //    allocated and reserved on the device from then on.
+  kNoMemory = 0x17,   // n: 4, device, bytes that could not be had, allocated and reserved then.
   kDrop = 0x15,       // n: 4, reason, count, first tick, last tick. Events lost just before here.
 
   // What a plugin pushed about a track that it declared (kTrack), in the stream of the thread that
@@ -92,6 +100,7 @@ inline constexpr int FixedPayloadWords(uint16_t code) {
     case kInstant:
     case kFlowOut:
     case kFlowIn:
+    case kFreed:
     case kBase:
     case kOff:
     case kStop:
@@ -100,7 +109,9 @@ inline constexpr int FixedPayloadWords(uint16_t code) {
     case kArg:
     case kArgName:
     case kStepLevel:
-    case kFlowOn: return 2;
+    case kFlowOn:
+    case kAllocated:
+    case kFreedAt: return 2;
     case kSpanAt:
     case kInstantOn:
     case kArgOn:
@@ -110,13 +121,21 @@ inline constexpr int FixedPayloadWords(uint16_t code) {
     case kDrop:
     case kSpanOn:
     case kCounterOn:
-    case kDropOn: return 4;
+    case kDropOn:
+    case kNoMemory: return 4;
+    case kMemory: return 5;
     case kProbeCost:
     case kTrack: return 6;
     case kName:
     case kMeta: return -3;
     default: return -100;  // unknown: the rest of the chunk cannot be read
   }
+}
+
+// A device in kMemory and kNoMemory: its type in bits 63..32 (c10::DeviceType's numbers: 0 the CPU,
+// 1 CUDA, ...), its index, -1 where the type has but one, in bits 31..0.
+inline constexpr uint64_t MemoryDevice(uint32_t type, int32_t index) {
+  return uint64_t{type} << 32 | static_cast<uint32_t>(index);
 }
 
 inline constexpr uint64_t kMaxTextBytes = uint64_t{1} << 20;  // a name or meta text

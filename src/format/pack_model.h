@@ -88,6 +88,18 @@ class PayloadModel {
         if (slot != 1) return false;
         *near = last_[code];
         return true;
+      // An allocator hands out first what came back last.
+      case kAllocated:
+      case kFreed:
+        if (slot != 0) return false;
+        *near = last_[code == kAllocated ? kFreed : kAllocated];
+        return true;
+      case kMemory:
+        if (slot != 1 && slot < 3) return false;
+        *near = slot == 1 ? last_[code] : last_[Place(payload[0] + slot)];
+        if (slot == 3) *near += payload[2];
+        return true;
+      case kFreedAt: *near = tick; return slot == 1;
       case kThread: *near = tick; return slot == 3;
       case kDrop: *near = tick; return slot >= 2;
       default: return false;
@@ -105,6 +117,13 @@ class PayloadModel {
       case kInstantOn:
       case kCounterOn: last_[Place(payload[0])] = payload[2]; break;
       case kFlowOn: last_[code] = payload[1]; break;
+      case kAllocated:
+      case kFreed: last_[code] = payload[0]; break;
+      case kMemory:
+        last_[code] = payload[1];
+        last_[Place(payload[0] + 3)] = payload[3];
+        last_[Place(payload[0] + 4)] = payload[4];
+        break;
       default: break;
     }
   }

@@ -134,6 +134,11 @@ void NativeImport::TellDamage(const format::ProcessReader& reader, const NativeE
     found.push_back(std::to_string(events.unknown_names()) +
                     " events name something that was never introduced");
   }
+  if (const uint64_t blocks = events.unseen_frees(); blocks != 0) {
+    gaps_.push_back("Process " + reader.info().key + ": " + std::to_string(blocks) +
+                    " blocks of memory were freed unseen: they count as freed when their address "
+                    "was handed out again.");
+  }
   for (const std::string& what : found) {
     gaps_.push_back("Process " + reader.info().key + ": " + what + ".");
     damaged_ = true;

@@ -35,6 +35,7 @@ NativeEvents::NativeEvents(trace::Builder* builder, trace::ProcessId process,
       clock_(clock),
       devices_(builder, process, session, clock),
       arguments_(builder, session),
+      memory_(builder, clock),
       session_ends_(std::move(session_ends)),
       sequence_(builder->Text("Sequence number")),
       forward_thread_(builder->Text("Fwd thread id")),
@@ -154,6 +155,7 @@ void NativeEvents::TakeRare(Thread* thread, int64_t at, uint16_t code, Words pay
     if (code == format::kDropOn && payload[0] == 0) return LoseAnywhere(thread, payload);
     devices_.Take(code, payload);
   }
+  if (NativeMemory::Knows(code)) memory_.Take(&track, at, code, payload);
 }
 
 // An arrow of autograd's is also what its number says: Kineto's words for it.
@@ -246,6 +248,7 @@ trace::NameId NativeEvents::NameOf(uint64_t id) {
 }
 
 void NativeEvents::Finish(int64_t process_end_ns) {
+  memory_.Finish();
   for (auto& [id, thread] : threads_) {
     const int64_t end = thread.ended ? thread.end_ns : process_end_ns;
     thread.track->Finish(thread.begin_ns, std::max(thread.begin_ns, end));

@@ -11,6 +11,7 @@
 #include "src/import/native_arguments.h"
 #include "src/import/native_clock.h"
 #include "src/import/native_devices.h"
+#include "src/import/native_memory.h"
 #include "src/import/native_session.h"
 #include "src/trace/builder.h"
 
@@ -35,6 +36,8 @@ class NativeEvents {
   uint64_t first_tick() const { return first_tick_; }  // of all words; UINT64_MAX: none
   uint64_t last_tick() const { return last_tick_; }
   uint64_t unreadable_words() const { return unreadable_; }
+  // Blocks of memory whose free is missing.
+  uint64_t unseen_frees() const { return memory_.unseen_frees(); }
   uint64_t unknown_names() const { return unknown_names_ + devices_.unknown(); }
 
  private:
@@ -69,6 +72,7 @@ class NativeEvents {
   const NativeClock* clock_;
   NativeDevices devices_;
   NativeArguments arguments_;
+  NativeMemory memory_;
   std::vector<uint64_t> session_ends_;
   std::unordered_map<uint32_t, Thread> threads_;
   trace::StringId sequence_, forward_thread_;

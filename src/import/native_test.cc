@@ -4,6 +4,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <map>
 
 #include "src/base/file.h"
 #include "src/format/log_writer.h"
@@ -367,6 +368,56 @@ TEST_F(Native, TakesInTheProfilesThatSourcesCollected) {
                                                    std::pair<int64_t, int64_t>{401, 408}));
   EXPECT_THAT(trace.gaps, testing::Contains(testing::HasSubstr("gone")));
   EXPECT_THAT(trace.gaps, testing::Contains(testing::HasSubstr("evil")));
+}
+
+// "<ns> <what> <bytes> of <total>" of every instant on the track.
+std::vector<std::string> MemoryOf(const trace::Trace& trace, const trace::Track& track) {
+  std::vector<std::string> out;
+  const trace::Args& args = track.instant_args;
+  size_t arg = 0;
+  for (uint32_t i = 0; i < track.instants.at_ns.size(); ++i) {
+    std::map<std::string_view, int64_t> values;
+    for (; arg < args.size() && args.span[arg] == i; ++arg) {
+      values[trace.text(args.key[arg])] = args.value[arg];
+    }
+    out.push_back(std::to_string(track.instants.at_ns[i]) + " " +
+                  std::string(trace.text(trace.name(track.instants.name[i]).text)) + " " +
+                  std::to_string(values["Device Type"]) + ":" +
+                  std::to_string(values["Device Id"]) + " " + std::to_string(values["Bytes"]) +
+                  " of " + std::to_string(values["Total Allocated"]) + "/" +
+                  std::to_string(values["Total Reserved"]));
+  }
+  return out;
+}
+
+TEST_F(Native, SizesAndTotalsOfMemoryComeFromAllThreads) {
+  Words session = Session();
+  session.Name(0x100, "mark", Attributes(format::kKindSpan, format::kLayerNone));
+  const uint64_t gpu = format::MemoryDevice(1, 3);
+  Words main;
+  main.Thread(0, 1, format::kThreadIsMain);
+  main.At(10, format::kAllocated, {0xa000, 100}).At(30, format::kAllocated, {0xb000, 50});
+  main.At(36, format::kInstant, {0x100});
+  main.At(60, format::kFreed, {0xc000});                // from before the recording
+  main.At(90, format::kFreedAt, {0xb000, TickOf(50)});  // told late
+  main.At(100, format::kAllocated, {0xd000, 7}).At(110, format::kAllocated, {0xd000, 8});
+  main.At(120, format::kNoMemory, {format::MemoryDevice(0, -1), 1000, 0, 0});
+  Words other;
+  other.Thread(20, 2, 0).At(40, format::kFreed, {0xa000});
+  other.At(70, format::kMemory, {gpu, 0xa000, 512, 4096, 8192});
+  other.At(80, format::kMemory, {gpu, 0xa000, static_cast<uint64_t>(-512), 3584, 8192});
+  Write("p1", session, {main, other});
+  const trace::Trace trace = Read();
+  EXPECT_THAT(MemoryOf(trace, trace.tracks[0]),
+              ElementsAre("10 [memory] 0:-1 100 of 100/0", "30 [memory] 0:-1 50 of 150/0",
+                          "36 mark 0:0 0 of 0/0", "50 [memory] 0:-1 -50 of 0/0",
+                          "100 [memory] 0:-1 7 of 7/0", "110 [memory] 0:-1 -7 of 0/0",
+                          "110 [memory] 0:-1 8 of 8/0", "120 [OutOfMemory] 0:-1 1000 of 8/0"));
+  EXPECT_THAT(MemoryOf(trace, trace.tracks[1]),
+              ElementsAre("40 [memory] 0:-1 -100 of 50/0", "70 [memory] 1:3 512 of 4096/8192",
+                          "80 [memory] 1:3 -512 of 3584/8192"));
+  EXPECT_THAT(trace.gaps, testing::Contains(HasSubstr("1 blocks of memory were freed unseen")));
+  EXPECT_FALSE(trace.damaged);
 }
 
 }  // namespace

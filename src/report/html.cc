@@ -5,6 +5,7 @@
 
 #include "src/report/html_headline.h"
 #include "src/report/html_json.h"
+#include "src/report/html_memory.h"
 #include "src/report/html_table.h"
 #include "src/report/html_text.h"
 #include "src/report/page_bundle.h"
@@ -94,6 +95,22 @@ constexpr TableView kViews[] = {
      "an operator: gradients that are added up.",
      "backward_ns", true},
     {"memory", "Memory", "What was allocated and freed, and the most that was held at once.",
+     nullptr, false},
+    {"memory_peak", "Memory: what was held at the peak",
+     "By the operation, operator and module that allocated it. The rows of a process and device "
+     "add up to the peak.",
+     "bytes", false},
+    {"memory_operators", "Memory by operator",
+     "Self is what the operator allocated itself less what it freed; total includes what it "
+     "called.",
+     "allocated_bytes", false},
+    {"memory_leaks", "Memory: what stays",
+     "Blocks allocated in a step and still held at the end of the step after the next. What is "
+     "made once, such as an optimizer's state, leaks in one step; what grows, in all of them.",
+     "bytes", false},
+    {"memory_failures", "Memory: out of memory", "Allocations that failed, with what was held.",
+     nullptr, false},
+    {"memory_timeline", "Memory over time", "What was held, in equal parts of each window.",
      nullptr, false},
     {"outliers", "Slow steps",
      "Steps that took unusually long, against the median of their kind, and the set of layers "
@@ -203,6 +220,7 @@ std::string ChartsHtml(const ReportData& data) {
   if (!data.timeline.processes.empty()) {
     out += "<section id=\"timeline\" class=\"chart\" hidden><h2>Timeline</h2></section>\n";
   }
+  out += MemoryHtml(data.Find("memory_timeline"), PageOrigin(data));
   return out + "<section id=\"pace\" class=\"chart\" hidden><h2>Steps over time</h2></section>\n";
 }
 

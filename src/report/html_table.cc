@@ -54,7 +54,7 @@ std::string IntegerText(std::string_view name, int64_t value, int64_t origin) {
   if (name == "control") return value != 0 ? "control" : "";
   if (name == "complete" || name == "checked") return value != 0 ? "yes" : "no";
   if (name == "after_switch") return value != 0 ? "yes" : "";
-  if (IsTime(name)) return FormatNs(value - origin);
+  if (IsTime(name) || name == "at_ns" || Ends(name, "_at_ns")) return FormatNs(value - origin);
   if (name == "ns" || Ends(name, "_ns")) return value == 0 ? "0" : FormatNs(value);
   if (IsName(name)) return std::to_string(value);
   return FormatCount(value);

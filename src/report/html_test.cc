@@ -15,6 +15,7 @@
 #include "src/analyze/tables.h"
 #include "src/analyze/timeline.h"
 #include "src/report/html_json.h"
+#include "src/report/html_memory.h"
 #include "src/report/html_table.h"
 #include "src/report/html_text.h"
 #include "src/report/page_bundle.h"
@@ -349,6 +350,25 @@ TEST(HtmlJson, CountsTimesFromTheBeginOfTheRun) {
                   {}}};
   EXPECT_EQ(PageOrigin(data), 5'000'000);
   EXPECT_THAT(PageJson(data), HasSubstr("\"start_ns\":[700,0]"));
+}
+
+TEST(Html, MemoryOverTimeIsDrawnWithoutAScript) {
+  auto trace = trace::ParseText(
+      "# crosscut trace\nprocess p window=0..200\nthread main tid=1 main lead\n"
+      "instant [memory] 0\narg Bytes 1000\ninstant [memory] 50\narg Bytes -500\n"
+      "instant [memory] 100\narg Bytes -500\ninstant [memory] 150\narg Bytes 250\n");
+  ASSERT_TRUE(trace.ok());
+  const analyze::Context context(*trace);
+  auto timeline = analyze::ComputeTable(*trace, context, "memory_timeline");
+  ASSERT_TRUE(timeline.ok());
+  const std::string page = MemoryHtml(&*timeline, 0);
+  EXPECT_THAT(page, HasSubstr("p, cpu: at most 1,000 bytes, from 0 ns to 200 ns"));
+  // Full height until 50, half of it until 100, nothing until 150.
+  EXPECT_THAT(page, HasSubstr("M0 100H0V0H5"));
+  EXPECT_THAT(page, HasSubstr("V50H500"));
+  EXPECT_THAT(page, HasSubstr("V100H750V75"));
+  EXPECT_EQ(MemoryHtml(nullptr, 0), "");
+  EXPECT_EQ(Count(page, "<svg"), 1u);
 }
 
 }  // namespace

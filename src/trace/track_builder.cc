@@ -31,6 +31,25 @@ void Append(Args* args, SpanIndex span, StringId key, int64_t value, bool is_tex
   args->is_text.push_back(is_text);
 }
 
+// Brings the instants in order of time; those of one time stay as they were.
+void SortInstants(Instants* instants, Args* args) {
+  if (std::is_sorted(instants->at_ns.begin(), instants->at_ns.end())) return;
+  std::vector<SpanIndex> order(instants->at_ns.size()), place(order.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](SpanIndex a, SpanIndex b) {
+    return instants->at_ns[a] < instants->at_ns[b];
+  });
+  Instants sorted;
+  for (const SpanIndex i : order) {
+    place[i] = static_cast<SpanIndex>(sorted.at_ns.size());
+    sorted.at_ns.push_back(instants->at_ns[i]);
+    sorted.name.push_back(instants->name[i]);
+  }
+  *instants = std::move(sorted);
+  for (SpanIndex& instant : args->span) instant = place[instant];
+  SortArgs(args);
+}
+
 // The innermost span that holds `at` (its end included: an arrow may leave there).
 SpanIndex InnermostAt(const Spans& spans, int64_t at) {
   const auto after = std::upper_bound(spans.begin_ns.begin(), spans.begin_ns.end(), at);
@@ -177,6 +196,7 @@ void TrackBuilder::Finish(int64_t begin, int64_t end) {
   CloseFrom(0, end);
   if (!closed_.empty()) MergeClosed();
   SortArgs(&track_.args);
+  SortInstants(&track_.instants, &track_.instant_args);
   const Spans& spans = track_.spans;
   if (spans.size() != 0) {
     begin = std::min(begin, spans.begin_ns.front());

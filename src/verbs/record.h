@@ -24,6 +24,7 @@ struct RecordOptions {
   std::string run_dir;               // "": crosscut-runs/<program>-<date>-<pid> under the cwd
   std::string sources;               // CROSSCUT_SOURCES: names joined by ','; "": the default
   std::string python = "boundary";   // off, boundary or calls
+  bool allocations = false;          // of tensors
   int64_t memory_mib = 0;            // cap per process; 0: the recorder's default
   double control_percent = -1;       // share of steps that are control steps; < 0: the default
   bool shapes = false;               // of operators' inputs, with types, strides and scalars

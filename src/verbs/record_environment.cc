@@ -183,6 +183,7 @@ void SetOptions(const RecordOptions& options, Variables& variables) {
   variables.Set("CROSSCUT_PYTHON", options.python);
   variables.Set("CROSSCUT_SEED", std::to_string(options.seed));
   if (!options.sources.empty()) variables.Set("CROSSCUT_SOURCES", options.sources);
+  if (options.allocations) variables.Set("CROSSCUT_ALLOCATIONS", "1");
   if (options.memory_mib > 0) variables.Set("CROSSCUT_MEMORY", std::to_string(options.memory_mib));
   if (options.control_percent >= 0) {
     char text[32];

@@ -204,3 +204,28 @@ def test_without_records_of_waits_the_work_is_named_all_the_same(simple_add, tmp
     assert {wait: name for wait, (name, how) in derived.items()} == {
         wait: name for wait, (name, how) in known.items()}
     assert "derived" in {how for _, how in derived.values()}
+
+
+@pytest.mark.parametrize("name", ["kineto-h100-vit-nsfw", "kineto-h100-bert-small",
+                                  "kineto-mi300-bert-small"])
+def test_memory_is_what_the_events_of_the_file_say(name):
+    events = [event for event in events_of(name) if event["name"] == "[memory]"]
+    events.sort(key=lambda event: float(event["ts"]))
+    assert len(events) > 200
+    devices = {}
+    for event in events:
+        of = event["args"]["Device Type"], event["args"]["Device Id"]
+        devices.setdefault(of, []).append(event["args"])
+    rows = table(path_of(name), "memory")
+    assert len(rows) == len(devices)
+    for row, (_, args) in zip(rows, sorted(devices.items())):
+        made = [one["Bytes"] for one in args if one["Bytes"] >= 0]
+        assert (row["allocations"], row["frees"]) == (len(made), len(args) - len(made))
+        assert row["allocated_bytes"] == sum(made)
+        assert row["peak_bytes"] == max(one["Total Allocated"] for one in args)
+        assert row["end_bytes"] == args[-1]["Total Allocated"]
+        of_device = [[r for r in table(path_of(name), other) if r["device"] == row["device"]]
+                     for other in ("memory_peak", "memory_operators")]
+        assert sum(r["bytes"] for r in of_device[0]) == row["peak_bytes"]
+        assert sum(r["self_bytes"] for r in of_device[1]) == sum(one["Bytes"] for one in args)
+        assert sum(r["allocations"] for r in of_device[1]) == len(made)

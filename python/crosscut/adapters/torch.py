@@ -18,6 +18,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
+import sys
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -242,6 +243,18 @@ def _add_operators(version: str) -> None:
         return
     _shim = shim
     _record.source_state("pytorch", version, "on", "")
+    set_allocations(_sources.allocations())
+
+
+def set_allocations(on: bool) -> None:
+    """Whether the memory of tensors is recorded, from the next session on."""
+    if _shim is None or "torch" not in sys.modules:
+        return
+    version = str(sys.modules["torch"].__version__)
+    if on:
+        _record.source_state("allocations", version, "on", "")
+    if _shim.crosscut_pytorch_allocations(int(on), version.encode()) != 0:
+        _record.source_state("allocations", version, "failed", _record.error())
 
 
 def set_shapes(on: bool) -> None:
@@ -283,6 +296,7 @@ def uninstall() -> None:
     """Puts back everything that install() changed."""
     global _operations, _shim
     if _shim is not None:
+        set_allocations(False)
         _shim.crosscut_pytorch_remove()
         _shim = None
     if _operations is not None:

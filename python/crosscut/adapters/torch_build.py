@@ -20,7 +20,8 @@ import subprocess
 import sys
 import tempfile
 
-SOURCES = ("names.cc", "operators.cc", "inputs.cc", "calibrate.cc", "source.cc")
+SOURCES = ("names.cc", "operators.cc", "inputs.cc", "calibrate.cc", "source.cc", "memory.cc",
+           "reports.cc", "memory_source.cc")
 LIBRARY = "libcrosscut_pytorch.so"
 # NDEBUG as PyTorch itself was compiled: its headers' classes have members that depend on it.
 FLAGS = ("-std=c++20", "-O2", "-DNDEBUG", "-g1", "-fPIC", "-fvisibility=hidden",

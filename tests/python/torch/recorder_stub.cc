@@ -58,6 +58,12 @@ void Put(uint64_t code, std::initializer_list<uint64_t> payload) {
 __thread crosscut_thread* crosscut_this_thread = &unattached;
 
 extern "C" {
+void crosscut_source_state(const char*, const char*, const char*, const char*) {}
+void crosscut_allocated(const void*, uint64_t) {}
+void crosscut_freed(const void*) {}
+void crosscut_freed_at(const void*, uint64_t) {}
+void crosscut_memory_changed(const crosscut_memory*) {}
+void crosscut_out_of_memory(const crosscut_memory*) {}
 
 void crosscut_chunk_end_(crosscut_thread* words) {
   auto* thread = reinterpret_cast<Thread*>(words);

@@ -1,0 +1,206 @@
+#include "src/analyze/memory_events.h"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+namespace crosscut::analyze {
+namespace {
+
+using trace::kNoSpan;
+using trace::SpanIndex;
+
+// PyTorch's c10::DeviceType.
+constexpr std::string_view kDevices[] = {"cpu", "cuda", "mkldnn",       "opengl", "opencl", "ideep",
+                                         "hip", "fpga", "maia",         "xla",    "vulkan", "metal",
+                                         "xpu", "mps",  "meta",         "hpu",    "ve",     "lazy",
+                                         "ipu", "mtia", "privateuseone"};
+constexpr std::string_view kModule = "nn.Module: ";
+
+// The innermost span that holds `at`.
+SpanIndex InnermostAt(const trace::Spans& spans, int64_t at) {
+  const auto after = std::upper_bound(spans.begin_ns.begin(), spans.begin_ns.end(), at);
+  if (after == spans.begin_ns.begin()) return kNoSpan;
+  auto span = static_cast<SpanIndex>(after - spans.begin_ns.begin() - 1);
+  while (span != kNoSpan && spans.end_ns[span] <= at) span = spans.parent[span];
+  return span;
+}
+
+struct Arguments {
+  int64_t bytes = kMissing, type = 0, index = -1, total = kMissing, reserved = 0, address = 0;
+};
+
+class Collector {
+ public:
+  explicit Collector(const trace::Trace& trace)
+      : trace_(trace),
+        changed_(trace.strings.Find("[memory]")),
+        failed_(trace.strings.Find("[OutOfMemory]")),
+        keys_{trace.strings.Find("Bytes"),          trace.strings.Find("Device Type"),
+              trace.strings.Find("Device Id"),      trace.strings.Find("Total Allocated"),
+              trace.strings.Find("Total Reserved"), trace.strings.Find("Addr")} {}
+
+  std::vector<DeviceMemory> Collect();
+
+ private:
+  // A change before all threads' are in order.
+  struct Step {
+    MemoryChange change;
+    int64_t address;
+  };
+  struct Device {
+    DeviceMemory memory;
+    std::vector<Step> steps;
+  };
+
+  void Take(uint32_t track);
+  Arguments Read(const trace::Args& args, size_t* arg, uint32_t instant) const;
+  Device& Of(trace::ProcessId process, const Arguments& found);
+  MemoryOwner OwnerOf(trace::TrackId track, SpanIndex span, int64_t at) const;
+  void Match(Device* device) const;
+
+  const trace::Trace& trace_;
+  const trace::StringId changed_, failed_;
+  const trace::StringId keys_[6];
+  std::map<std::tuple<uint32_t, int64_t, int64_t>, Device> devices_;
+};
+
+Arguments Collector::Read(const trace::Args& args, size_t* arg, uint32_t instant) const {
+  Arguments found;
+  int64_t* const values[] = {&found.bytes, &found.type,     &found.index,
+                             &found.total, &found.reserved, &found.address};
+  while (*arg < args.size() && args.span[*arg] < instant) ++*arg;
+  for (; *arg < args.size() && args.span[*arg] == instant; ++*arg) {
+    if (args.is_text[*arg]) continue;
+    for (size_t k = 0; k < std::size(keys_); ++k) {
+      if (args.key[*arg] == keys_[k]) *values[k] = args.value[*arg];
+    }
+  }
+  return found;
+}
+
+Collector::Device& Collector::Of(trace::ProcessId process, const Arguments& found) {
+  Device& device = devices_[{process.value, found.type, found.index}];
+  device.memory.process = process;
+  device.memory.type = found.type;
+  device.memory.index = found.index;
+  return device;
+}
+
+MemoryOwner Collector::OwnerOf(trace::TrackId id, SpanIndex span, int64_t at) const {
+  MemoryOwner owner;
+  const trace::Track& track = trace_.tracks[id.value];
+  for (; span != kNoSpan; span = track.spans.parent[span]) {
+    const trace::NameId name = track.spans.name[span];
+    const trace::Name& is = trace_.name(name);
+    if (is.kind == trace::Kind::kOperation) {
+      if (!owner.operation.valid()) owner.operation = name;
+    } else if (IsOperator(trace_, name)) {
+      if (!owner.op.valid()) owner.op = name;
+    } else if (!owner.module.valid() && trace_.text(is.text).starts_with(kModule)) {
+      owner.module = name;
+    }
+  }
+  const trace::TrackId lead = trace_.processes[track.process.value].lead;
+  if (owner.operation.valid() || !lead.valid() || lead == id) return owner;
+  const trace::Spans& leads = trace_.tracks[lead.value].spans;
+  for (span = InnermostAt(leads, at); span != kNoSpan; span = leads.parent[span]) {
+    if (trace_.name(leads.name[span]).kind != trace::Kind::kOperation) continue;
+    owner.operation = leads.name[span];
+    break;
+  }
+  return owner;
+}
+
+void Collector::Take(uint32_t index) {
+  const trace::Track& track = trace_.tracks[index];
+  size_t arg = 0;
+  for (uint32_t i = 0; i < track.instants.at_ns.size(); ++i) {
+    const trace::StringId name = trace_.name(track.instants.name[i]).text;
+    if (name != changed_ && name != failed_) continue;
+    const Arguments found = Read(track.instant_args, &arg, i);
+    if (found.bytes == kMissing) continue;
+    Device& device = Of(track.process, found);
+    const int64_t at = track.instants.at_ns[i];
+    const SpanIndex span = InnermostAt(track.spans, at);
+    if (name == failed_) {
+      device.memory.failures.push_back(
+          {at, found.bytes, found.total, found.reserved, {index}, OwnerOf({index}, span, at)});
+    } else {
+      device.steps.push_back({{at, found.bytes, found.total, {index}, span}, found.address});
+    }
+  }
+}
+
+// A block whose address is handed out again was freed, though that was not seen.
+void Collector::Match(Device* device) const {
+  const auto before = [](const auto& a, const auto& b) { return a.at_ns < b.at_ns; };
+  DeviceMemory& memory = device->memory;
+  std::stable_sort(memory.failures.begin(), memory.failures.end(), before);
+  std::stable_sort(device->steps.begin(), device->steps.end(),
+                   [&](const Step& a, const Step& b) { return before(a.change, b.change); });
+  std::unordered_map<int64_t, size_t> live;
+  for (const Step& step : device->steps) {
+    const MemoryChange& change = step.change;
+    memory.changes.push_back(change);
+    if (step.address == 0) continue;
+    if (const auto block = live.find(step.address); block != live.end()) {
+      memory.blocks[block->second].end_ns = change.at_ns;
+      live.erase(block);
+    }
+    if (change.bytes < 0) continue;
+    live.emplace(step.address, memory.blocks.size());
+    memory.blocks.push_back(
+        {change.at_ns, INT64_MAX, change.bytes, OwnerOf(change.track, change.span, change.at_ns)});
+  }
+  device->steps = {};
+}
+
+std::vector<DeviceMemory> Collector::Collect() {
+  if (!changed_.valid() && !failed_.valid()) return {};
+  for (uint32_t i = 0; i < trace_.tracks.size(); ++i) Take(i);
+  std::vector<DeviceMemory> out;
+  for (auto& [where, device] : devices_) {
+    Match(&device);
+    out.push_back(std::move(device.memory));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string DeviceMemory::DeviceText() const {
+  std::string text = type >= 0 && type < static_cast<int64_t>(std::size(kDevices))
+                         ? std::string(kDevices[type])
+                         : "device type " + std::to_string(type);
+  if (index >= 0) text += ":" + std::to_string(index);
+  return text;
+}
+
+int64_t DeviceMemory::start_bytes() const {
+  if (changes.empty() || changes.front().total == kMissing) return 0;
+  return changes.front().total - changes.front().bytes;
+}
+
+DeviceMemory::Peak DeviceMemory::peak() const {
+  int64_t now = start_bytes();
+  Peak most = {now, changes.empty() ? kMissing : changes.front().at_ns};
+  for (const MemoryChange& change : changes) {
+    now = change.total != kMissing ? change.total : now + change.bytes;
+    if (now > most.bytes) most = {now, change.at_ns};
+  }
+  return most;
+}
+
+bool IsOperator(const trace::Trace& trace, trace::NameId id) {
+  const trace::Name& name = trace.name(id);
+  if (name.kind != trace::Kind::kSpan) return false;
+  if (name.layer == trace::Layer::kNone) return !trace.text(name.text).starts_with(kModule);
+  return name.layer == trace::Layer::kFramework || name.layer == trace::Layer::kComm;
+}
+
+std::vector<DeviceMemory> CollectMemory(const trace::Trace& trace) {
+  return Collector(trace).Collect();
+}
+
+}  // namespace crosscut::analyze
