@@ -26,7 +26,10 @@ struct RecordOptions {
   std::string python = "boundary";   // off, boundary or calls
   int64_t memory_mib = 0;            // cap per process; 0: the recorder's default
   double control_percent = -1;       // share of steps that are control steps; < 0: the default
-  uint64_t seed = 0;                 // of the step plan; 0: chosen and written to run.json
+  // light, balanced, full or shares (src/format/step_shares.h); "": the default.
+  std::string plan;
+  // Of the step plan; 0: CROSSCUT_SEED, else chosen. Written to run.json.
+  uint64_t seed = 0;
   std::vector<std::string> wrap;     // MODULE:LAYER, further modules whose boundary is recorded
   // Files, each with settings behind commas, or kTensorFlowPlugins.
   std::vector<std::string> plugins;

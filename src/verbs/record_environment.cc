@@ -189,6 +189,7 @@ void SetOptions(const RecordOptions& options, Variables& variables) {
     snprintf(text, sizeof text, "%g", options.control_percent);
     variables.Set("CROSSCUT_CONTROL_STEPS", text);
   }
+  if (!options.plan.empty()) variables.Set("CROSSCUT_PLAN", options.plan);
   if (!options.wrap.empty()) variables.Set("CROSSCUT_WRAP", Join(options.wrap));
   SetPlugins(options, variables);
   for (const auto& [name, value] : options.environment) variables.Set(name, value);
