@@ -18,7 +18,7 @@ struct NamedPlan {
 };
 constexpr NamedPlan kPlans[] = {
     {"light", {70, 26, 3, 1}, kLevelControl},
-    {"balanced", {5, 88, 5, 2}, kLevelBoundary},
+    {"balanced", {4, 91, 4, 1}, kLevelBoundary},
     {"full", {5, 0, 0, 95}, kLevelEverything},
 };
 

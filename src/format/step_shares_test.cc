@@ -19,7 +19,7 @@ std::string Parsed(const char* text, double control_percent = -1) {
 
 TEST(StepShares, ReadTheNamedPlans) {
   EXPECT_EQ(Parsed("full"), "control=5,boundary=0,operators=0,everything=95");
-  EXPECT_EQ(Parsed("balanced"), "control=5,boundary=88,operators=5,everything=2");
+  EXPECT_EQ(Parsed("balanced"), "control=4,boundary=91,operators=4,everything=1");
   EXPECT_EQ(Parsed("light"), "control=70,boundary=26,operators=3,everything=1");
 }
 
@@ -33,7 +33,7 @@ TEST(StepShares, GiveBoundaryWhatTheTextLeaves) {
 TEST(StepShares, LetTheShareOfControlStepsBeSaidApart) {
   EXPECT_EQ(Parsed("full", 20), "control=20,boundary=0,operators=0,everything=80");
   EXPECT_EQ(Parsed("full", 100), "control=100,boundary=0,operators=0,everything=0");
-  EXPECT_EQ(Parsed("balanced", 0), "control=0,boundary=93,operators=5,everything=2");
+  EXPECT_EQ(Parsed("balanced", 0), "control=0,boundary=95,operators=4,everything=1");
   EXPECT_EQ(Parsed("control=1,operators=9", 20), "control=1,boundary=90,operators=9,everything=0");
 }
 
