@@ -6,7 +6,6 @@
 
 #include "src/analyze/accounting.h"
 #include "src/analyze/columns.h"
-#include "src/analyze/step_classes.h"
 
 namespace crosscut::analyze {
 namespace {
@@ -114,9 +113,9 @@ Table OverheadLevelsTable(const trace::Trace& trace, const Context& context) {
     if (!i.checked) continue;
     LevelInflation control = {0, i.control_steps, i.control_blocks};
     control.step_ns = i.control_step_ns;
-    add(p, LevelName(0), control);
+    add(p, trace::StepLevelName(0), control);
     for (const LevelInflation& l : i.levels) {
-      add(p, l.level == kSwitchedArm ? "first after a switch" : LevelName(l.level), l);
+      add(p, l.level == kSwitchedArm ? "first after a switch" : trace::StepLevelName(l.level), l);
     }
     add(p, "all", MeanInflation(i));
   }

@@ -147,11 +147,6 @@ double RatioOf(const Inflation& inflation, uint8_t level) {
 
 }  // namespace
 
-std::string_view LevelName(uint8_t level) {
-  constexpr std::string_view kNames[] = {"control", "boundary", "operators", "everything"};
-  return level < std::size(kNames) ? kNames[level] : "everything";
-}
-
 StepClasses ClassifySteps(const trace::Trace& trace, const trace::Process& process,
                           const std::vector<StepSample>& samples, const Inflation& inflation) {
   StepClasses out;

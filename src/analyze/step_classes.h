@@ -5,16 +5,12 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "src/analyze/overhead.h"
 #include "src/trace/trace.h"
 
 namespace crosscut::analyze {
-
-// "control", "boundary", "operators", "everything".
-std::string_view LevelName(uint8_t level);
 
 struct StepClass {
   std::string name;  // the kind; "step, warm-up", "step, longer", "step, shorter", "step, unusual"

@@ -160,7 +160,7 @@ struct Columns {
     kind.push_back(classes.classes[row.step_class].name);
     layer.emplace_back(trace::LayerName(row.name->layer));
     name.emplace_back(trace.text(row.name->text));
-    level.emplace_back(LevelName(static_cast<uint8_t>(row.level)));
+    level.emplace_back(trace::StepLevelName(static_cast<uint8_t>(row.level)));
     steps.push_back(row.base.steps);
     of_steps.push_back(row.of_steps);
     blocks.push_back(row.base.blocks);
