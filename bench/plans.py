@@ -1,6 +1,6 @@
 """What a step plan adds to training steps: the mean over all steps, switches and all.
 
-Usage: plans.py PLAN ROUNDS RUN [--by-level]. Starts a session of its own with that plan in RUN and
+Usage: plans.py PLAN ROUNDS RUN. Starts a session of its own with that plan in RUN and
 prints one JSON line per program: stretches of steps inside the session and stretches in a pause,
 in turn (ABBA), and the ratio of their mean steps. The pauses call no crosscut.step(), so the edges
 count as ours. PLAN "none" measures pauses against pauses; "torch.profiler" that profiler.
@@ -15,10 +15,9 @@ import torch
 
 import crosscut
 import harness
-import torch_ops
+from plans_programs import PROGRAMS
 
-# Steps of a stretch: some groups of the plan each.
-PROGRAMS = {"MLP": (torch_ops.mlp_step, 180), "transformer": (torch_ops.transformer_step, 60)}
+GROUP = 120  # steps: a group of the balanced plan past the early ones
 
 
 def stretch(body, count, mark):
@@ -45,10 +44,10 @@ def recorded(plan, body, count):
 
 
 def compare(name, plan, rounds):
-    make, count = PROGRAMS[name]
-    body = make()
+    make, _ = PROGRAMS[name]
+    body, count = make(), GROUP
     stretch(body, count, False)
-    recorded(plan, body, 4 * count)  # past the early groups, which are denser
+    recorded(plan, body, 7 * count)  # past the early groups, which are denser
     plain, ours, ratios = [], [], []
     for i in range(rounds):
         arms = [lambda: plain.append(stretch(body, count, False)),

@@ -33,6 +33,11 @@ BOUNDS = [
     ("op:", "crosscut", "added_ns", "torch.profiler", 0.30),
     ("step:", "crosscut", "added_ns", "torch.profiler", 0.40),
     ("step, with the boundary: MLP", "crosscut", "ratio", None, 1.20),
+    ("plan: MLP, 0.6 ms", "balanced", "ratio", None, 1.03),
+    ("plan: transformer", "balanced", "ratio", None, 1.02),
+    ("plan, agreement", "MLP: intervals that hold it", "value", None, -85.0),
+    ("plan, agreement", "MLP, 0.6 ms: intervals that hold it", "value", None, -85.0),
+    ("plan, agreement", "transformer: intervals that hold it", "value", None, -85.0),
     ("boundary call:", "crosscut", "added_ns", None, 35.0),
     ("boundary: MLP", "crosscut", "ratio", None, 1.03),
     ("operation scope", "crosscut.operation, recording", "ns",
@@ -174,6 +179,18 @@ def suite_torch(rounds):
             recorded("torch_ops.py", [], [rounds, "steps"]))
 
 
+def suite_plans(rounds):
+    """What each step plan costs over all steps, and whether its totals are a full recording's."""
+    env = dict(os.environ, PYTHONPATH=f"{PACKAGE}:{ROOT / 'bench'}")
+    lines = []
+    with tempfile.TemporaryDirectory() as work:
+        for plan in ("none", "light", "balanced", "full", "torch.profiler"):
+            lines += output_lines([sys.executable, ROOT / "bench" / "plans.py", plan,
+                                   str(2 * rounds), f"{work}/run"], env)
+        lines += output_lines([sys.executable, ROOT / "bench" / "plans_agree.py", "20", work], env)
+    return sorted(lines, key=lambda line: line["group"])
+
+
 def suite_boundary(rounds):
     return recorded("boundary.py", ["--sources=pycalls"], [rounds])
 
@@ -237,7 +254,7 @@ def suite_import(rounds):
 
 SUITES = {"native": suite_native, "stop": suite_stop, "report": suite_report,
           "import": suite_import, "torch": suite_torch, "boundary": suite_boundary,
-          "operation": suite_operation, "pycalls": suite_pycalls, "plugins": suite_plugins,
+          "operation": suite_operation, "plans": suite_plans, "pycalls": suite_pycalls, "plugins": suite_plugins,
           "frameworks": suite_frameworks}
 
 

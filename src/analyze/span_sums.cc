@@ -8,7 +8,7 @@ namespace crosscut::analyze {
 namespace {
 
 constexpr uint32_t kNowhere = UINT32_MAX;
-constexpr uint64_t kBlockSteps = 3;
+constexpr uint64_t kBlockSteps = 6;
 constexpr uint64_t kMaxBlocks = 2000;
 
 // Numbers each step's block, or kNowhere: runs of steps at one level, cut to kBlockSteps, and as

@@ -86,11 +86,13 @@ class LevelsNeeded {
 
 // One name in the steps of one class.
 struct Estimate {
-  int64_t count = 0, ns = 0, self_ns = 0;
+  int64_t count = 0, ns = 0;
+  int64_t self_ns = 0, finest_self_ns = 0;  // of the latter, in the steps that show most
   double squares = 0, products = 0;  // of the blocks' ns; of them and the blocks' steps
 
-  void Add(const SpanSum& s, int64_t steps) {
+  void Add(const SpanSum& s, int64_t steps, bool finest) {
     const auto y = static_cast<double>(s.ns);
+    if (finest) finest_self_ns += s.self_ns;
     count += s.count;
     ns += s.ns;
     self_ns += s.self_ns;
@@ -116,6 +118,14 @@ struct Row {
   Base base;
   Estimate estimate;
   int64_t of_steps;
+  int64_t finest_steps;  // of the class, at the level that shows most
+
+  // What a call called in turn shows at that level only.
+  double SelfPerStep() const {
+    const int64_t ns = finest_steps > 0 ? estimate.finest_self_ns : estimate.self_ns;
+    const int64_t steps = finest_steps > 0 ? finest_steps : base.steps;
+    return static_cast<double>(ns) / static_cast<double>(steps);
+  }
 };
 
 std::vector<Row> RowsOf(const SpanSums& sums, const StepClasses& classes) {
@@ -125,6 +135,10 @@ std::vector<Row> RowsOf(const SpanSums& sums, const StepClasses& classes) {
     if (c != StepClasses::kNone) ++of_steps[c];
   }
   const LevelsNeeded needed(sums);
+  int finest = 1;
+  for (const SpanName& name : sums.names) {
+    if (!name.sums.empty()) finest = std::max(finest, needed.Of(name));
+  }
   std::vector<Row> rows;
   for (const SpanName& name : sums.names) {
     if (name.sums.empty()) continue;
@@ -132,19 +146,18 @@ std::vector<Row> RowsOf(const SpanSums& sums, const StepClasses& classes) {
     std::map<uint32_t, Estimate> estimates;
     for (const SpanSum& s : name.sums) {
       const StepCellBlock& block = sums.blocks[s.block];
-      if (block.level >= level) estimates[block.step_class].Add(s, block.steps);
+      if (block.level < level) continue;
+      estimates[block.step_class].Add(s, block.steps, block.level >= finest);
     }
     for (const auto& [c, estimate] : estimates) {
-      rows.push_back({c, &name, level, bases[c][level], estimate, of_steps[c]});
+      const int64_t finest_steps = bases[c][finest].steps;
+      rows.push_back({c, &name, level, bases[c][level], estimate, of_steps[c], finest_steps});
     }
   }
-  const auto self = [](const Row& r) {
-    return static_cast<double>(r.estimate.self_ns) / static_cast<double>(r.base.steps);
-  };
-  std::stable_sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) {
+  std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
     if (a.of_steps != b.of_steps) return a.of_steps > b.of_steps;
     if (a.step_class != b.step_class) return a.step_class < b.step_class;
-    return self(a) > self(b);
+    return a.SelfPerStep() > b.SelfPerStep();
   });
   return rows;
 }
@@ -170,7 +183,7 @@ struct Columns {
     const double half = known ? row.estimate.HalfWidth(row.base) : 0;
     low.push_back(known ? std::max<int64_t>(0, std::llround(mean - half)) : kMissing);
     high.push_back(known ? std::llround(mean + half) : kMissing);
-    self.push_back(std::llround(static_cast<double>(row.estimate.self_ns) / n));
+    self.push_back(std::llround(row.SelfPerStep()));
     total.push_back(std::llround(mean * static_cast<double>(row.of_steps)));
   }
 };

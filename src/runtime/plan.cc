@@ -41,6 +41,7 @@ void StepPlan::Set(uint64_t seed, const format::StepShares& shares) {
   group_blocks_ = drawn ? 0 : (kWholeShare + largest / 2) / largest;
   if (group_blocks_ > 0 && group_blocks_ < kLeastGroupBlocks) group_blocks_ = kLeastGroupBlocks;
   group_blocks_ += group_blocks_ % 2;
+  later_steps_ = others > 1 ? kLaterBlockSteps : kBlockSteps;
   early_blocks_ = others > 1 ? kEarlyMixedGroupBlocks : kEarlyGroupBlocks;
   if (group_blocks_ < early_blocks_) early_blocks_ = group_blocks_;
   opening_ = base_ < format::kLevelOperators && shares.of[format::kLevelEverything] > 0
@@ -55,6 +56,13 @@ format::StepLevel StepPlan::Draw(uint64_t hash) const {
     at -= shares_.of[level];
   }
   return base_;
+}
+
+uint64_t StepPlan::BlockOf(uint64_t step) const {
+  const uint64_t early_blocks = opening_ + kEarlyGroups * early_blocks_;
+  const uint64_t early_steps = early_blocks * kBlockSteps;
+  if (group_blocks_ == 0 || step < early_steps) return step / kBlockSteps;
+  return early_blocks + (step - early_steps) / later_steps_;
 }
 
 StepPlan::Place StepPlan::PlaceOf(uint64_t block) const {
@@ -98,7 +106,7 @@ StepPlan::Due StepPlan::DueIn(const Place& place) const {
 }
 
 format::StepLevel StepPlan::LevelOf(uint64_t step) const {
-  uint64_t block = step / kBlockSteps;
+  uint64_t block = BlockOf(step);
   if (block < opening_) return format::kLevelEverything;
   block -= opening_;
   if (group_blocks_ == 0) {

@@ -92,14 +92,21 @@ TEST(StepPlan, GivesEachLevelItsShare) {
 
 TEST(StepPlan, PutsABaseBlockBesideEveryOtherOne) {
   const StepPlan plan = PlanOf(3, "balanced");
-  int lonely = 0;
-  for (uint64_t block = StepPlan::kOpeningBlocks; block < 20'000; ++block) {
-    const format::StepLevel level = plan.LevelOf(block * StepPlan::kBlockSteps);
-    if (level == format::kLevelBoundary) continue;
-    const uint64_t neighbour = ((block - StepPlan::kOpeningBlocks) ^ 1) + StepPlan::kOpeningBlocks;
-    lonely += plan.LevelOf(neighbour * StepPlan::kBlockSteps) != format::kLevelBoundary;
-  }
-  EXPECT_EQ(lonely, 0);
+  constexpr uint64_t kOpening = StepPlan::kOpeningBlocks * StepPlan::kBlockSteps;
+  constexpr uint64_t kEarly = StepPlan::kEarlyGroups * StepPlan::kEarlyMixedGroupBlocks * 3;
+  const auto count = [&](uint64_t from, uint64_t blocks, uint64_t steps) {
+    int special = 0;
+    for (uint64_t block = 0; block < blocks; ++block) {
+      const format::StepLevel level = plan.LevelOf(from + block * steps);
+      EXPECT_EQ(plan.LevelOf(from + block * steps + steps - 1), level) << block;
+      if (level == format::kLevelBoundary) continue;
+      ++special;
+      EXPECT_EQ(plan.LevelOf(from + (block ^ 1) * steps), format::kLevelBoundary) << block;
+    }
+    return special;
+  };
+  EXPECT_EQ(count(kOpening, kEarly / 3, 3), 48);
+  EXPECT_NEAR(count(kOpening + kEarly, 20'000, StepPlan::kLaterBlockSteps), 1'800, 40);
 }
 
 // What a short program gets: all of its first steps, then blocks of every level.
