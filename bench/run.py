@@ -254,8 +254,8 @@ def suite_import(rounds):
 
 SUITES = {"native": suite_native, "stop": suite_stop, "report": suite_report,
           "import": suite_import, "torch": suite_torch, "boundary": suite_boundary,
-          "operation": suite_operation, "plans": suite_plans, "pycalls": suite_pycalls, "plugins": suite_plugins,
-          "frameworks": suite_frameworks}
+          "operation": suite_operation, "plans": suite_plans, "pycalls": suite_pycalls,
+          "plugins": suite_plugins, "frameworks": suite_frameworks}
 
 
 def verdict(line, lines):

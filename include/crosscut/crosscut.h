@@ -195,10 +195,10 @@ CROSSCUT_API void crosscut_follow_fork(int on);
 /* A source is whatever produces spans by hooks: PyTorch operators, the Python boundary. The step
  * plan switches it between levels at step edges. */
 enum crosscut_level {
-  CROSSCUT_LEVEL_CONTROL = 0,  /* hooks withdrawn: nothing of the source runs */
-  CROSSCUT_LEVEL_BOUNDARY = 1, /* only the boundary between Python and native code */
-  CROSSCUT_LEVEL_OPERATORS = 2,  /* and operators, lean: names and links */
-  CROSSCUT_LEVEL_EVERYTHING = 3  /* and whatever else was asked for: shapes, memory, Python calls */
+  CROSSCUT_LEVEL_CONTROL = 0,   /* hooks withdrawn: nothing of the source runs */
+  CROSSCUT_LEVEL_BOUNDARY = 1,  /* only the boundary between Python and native code */
+  CROSSCUT_LEVEL_OPERATORS = 2, /* and operators, lean: names and links */
+  CROSSCUT_LEVEL_EVERYTHING = 3 /* and whatever else was asked for: shapes, memory, Python calls */
 };
 
 typedef struct crosscut_source {

@@ -29,9 +29,9 @@ uint32_t CachedId(int which, PyObject* text, int kind) {
 PyObject* Bool(bool value) { return PyBool_FromLong(value); }
 
 PyObject* Start(PyObject*, PyObject* args, PyObject* keywords) {
-  static const char* names[] = {"run_dir",      "memory_bytes",    "flight_recorder",
-                                "keep_seconds", "control_percent", "seed",
-                                "plan",         nullptr};
+  static const char* names[] = {
+      "run_dir", "memory_bytes", "flight_recorder", "keep_seconds", "control_percent", "seed",
+      "plan",    nullptr};
   const char* run_dir = nullptr;
   Py_ssize_t memory = 0;
   int flight = 0;

@@ -126,10 +126,10 @@ Table FunctionsTable(const trace::Trace& trace, const Context& context) {
     min.push_back(low);
     max.push_back(high);
   }
-  Table table = MakeTable("functions", MakeColumn("layer", layer), MakeColumn("name", name),
-                   MakeColumn("count", count), MakeColumn("total_ns", total),
-                   MakeColumn("self_ns", self), MakeColumn("min_ns", min),
-                   MakeColumn("p50_ns", p50), MakeColumn("p99_ns", p99), MakeColumn("max_ns", max));
+  Table table = MakeTable(
+      "functions", MakeColumn("layer", layer), MakeColumn("name", name), MakeColumn("count", count),
+      MakeColumn("total_ns", total), MakeColumn("self_ns", self), MakeColumn("min_ns", min),
+      MakeColumn("p50_ns", p50), MakeColumn("p99_ns", p99), MakeColumn("max_ns", max));
   table.notes = StepsBehind(trace, context);
   return table;
 }

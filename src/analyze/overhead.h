@@ -13,12 +13,12 @@ namespace crosscut::analyze {
 
 // One step as the comparison sees it.
 struct StepSample {
-  int64_t ns = 0;        // its length, pauses excluded
-  int64_t probe_ps = 0;  // what its probes should have cost
-  int64_t timed_ns = 0;  // of it, timed as layer overhead alone
-  uint32_t kind = 0;     // any number that tells kinds apart
-  uint8_t level = 0;     // 0: control
-  bool counts = true;    // false: the first step after a switch, or broken by a pause
+  int64_t ns = 0;         // its length, pauses excluded
+  int64_t probe_ps = 0;   // what its probes should have cost
+  int64_t timed_ns = 0;   // of it, timed as layer overhead alone
+  uint32_t kind = 0;      // any number that tells kinds apart
+  uint8_t level = 0;      // 0: control
+  bool counts = true;     // false: the first step after a switch, or broken by a pause
   bool switched = false;  // the first step after a switch, otherwise whole
 };
 
@@ -38,8 +38,8 @@ struct LevelInflation {
 // and the like. Standard deviation 1 % in three programs; 95 %.
 inline constexpr double kRunToRun = 1.96 * 0.01;
 
-// What a standard error of `freedom` degrees is multiplied by for a 95 % interval: near Student's t,
-// and for what a bootstrap of so few blocks lacks.
+// What a standard error of `freedom` degrees is multiplied by for a 95 % interval: near Student's
+// t, and for what a bootstrap of so few blocks lacks.
 double StudentFactor(double freedom);
 
 // Profiled steps against control steps of the same kind.

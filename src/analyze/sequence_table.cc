@@ -90,9 +90,10 @@ Table SequencesTable(const trace::Trace& trace, const Context& context) {
     host.push_back(sums.host);
     device.push_back(sums.device);
   }
-  Table table = MakeTable("sequences", MakeColumn("operator", operation), MakeColumn("kernels", kernels),
-                   MakeColumn("length", length), MakeColumn("count", count),
-                   MakeColumn("host_ns", host), MakeColumn("device_ns", device));
+  Table table =
+      MakeTable("sequences", MakeColumn("operator", operation), MakeColumn("kernels", kernels),
+                MakeColumn("length", length), MakeColumn("count", count),
+                MakeColumn("host_ns", host), MakeColumn("device_ns", device));
   table.notes = StepsBehind(trace, context);
   return table;
 }

@@ -155,7 +155,9 @@ StepClasses ClassifySteps(const trace::Trace& trace, const trace::Process& proce
   std::map<uint32_t, Members> kinds;
   for (uint32_t s = 0; s < samples.size(); ++s) {
     if (!samples[s].counts && !samples[s].switched) continue;
-    const double ns = static_cast<double>(samples[s].ns) / RatioOf(inflation, samples[s].level);
+    double ratio = RatioOf(inflation, samples[s].level);
+    if (samples[s].switched) ratio = std::max(ratio, RatioOf(inflation, kSwitchedArm));
+    const double ns = static_cast<double>(samples[s].ns) / ratio;
     lengths[s] = std::log(std::max(1.0, ns));
     kinds[process.steps[s].kind.value].push_back(s);
   }

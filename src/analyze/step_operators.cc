@@ -52,7 +52,7 @@ std::vector<ByLevel> BasesOf(const SpanSums& sums, size_t classes) {
 }
 
 // The lowest level at which spans of one probe and layer are recorded: at lower ones there are less
-// than half as many of them per step as at that level where there are most.
+// than a tenth as many of them per step as above. Not none: some reach over a step's edge.
 class LevelsNeeded {
  public:
   explicit LevelsNeeded(const SpanSums& sums) {
@@ -65,14 +65,17 @@ class LevelsNeeded {
 
   int Of(const SpanName& name) const {
     const std::array<int64_t, kLevels>& counts = counts_.at(KeyOf(name));
-    const auto rate = [&](int level) {
-      return steps_[level] == 0 ? 0 : double(counts[level]) / double(steps_[level]);
-    };
-    double most = 0;
-    for (int level = 1; level < kLevels; ++level) most = std::max(most, rate(level));
-    int level = 1;
-    while (level + 1 < kLevels && rate(level) < most / 2) ++level;
-    return level;
+    int needed = 1;
+    for (; needed + 1 < kLevels; ++needed) {
+      int64_t steps = 0, count = 0;
+      for (int above = needed + 1; above < kLevels; ++above) {
+        steps += steps_[above];
+        count += counts[above];
+      }
+      const double here = double(counts[needed]) * double(steps);
+      if (here >= 0.1 * double(count) * double(steps_[needed]) && steps_[needed] > 0) break;
+    }
+    return needed;
   }
 
  private:
@@ -88,7 +91,7 @@ class LevelsNeeded {
 struct Estimate {
   int64_t count = 0, ns = 0;
   int64_t self_ns = 0, finest_self_ns = 0;  // of the latter, in the steps that show most
-  double squares = 0, products = 0;  // of the blocks' ns; of them and the blocks' steps
+  double squares = 0, products = 0;         // of the blocks' ns; of them and the blocks' steps
 
   void Add(const SpanSum& s, int64_t steps, bool finest) {
     const auto y = static_cast<double>(s.ns);
@@ -203,14 +206,14 @@ Table StepOperatorsTable(const trace::Trace& trace, const Context& context) {
       c.Add(trace, steps.classes, row);
     }
   }
-  Table table = MakeTable(
-      "step_operators", MakeColumn("process", c.process), MakeColumn("kind", c.kind),
-      MakeColumn("layer", c.layer), MakeColumn("name", c.name), MakeColumn("level", c.level),
-      MakeColumn("steps", c.steps), MakeColumn("of_steps", c.of_steps),
-      MakeColumn("blocks", c.blocks), MakeColumn("count_per_step", c.count),
-      MakeColumn("per_step_ns", c.per_step), MakeColumn("low_ns", c.low),
-      MakeColumn("high_ns", c.high), MakeColumn("self_per_step_ns", c.self),
-      MakeColumn("total_ns", c.total));
+  Table table =
+      MakeTable("step_operators", MakeColumn("process", c.process), MakeColumn("kind", c.kind),
+                MakeColumn("layer", c.layer), MakeColumn("name", c.name),
+                MakeColumn("level", c.level), MakeColumn("steps", c.steps),
+                MakeColumn("of_steps", c.of_steps), MakeColumn("blocks", c.blocks),
+                MakeColumn("count_per_step", c.count), MakeColumn("per_step_ns", c.per_step),
+                MakeColumn("low_ns", c.low), MakeColumn("high_ns", c.high),
+                MakeColumn("self_per_step_ns", c.self), MakeColumn("total_ns", c.total));
   table.notes = StepsBehind(trace, context);
   return table;
 }

@@ -145,8 +145,8 @@ TEST(StepOperators, SayFromHowManyStepsTheyCome) {
   for (int i = 0; i < 6; ++i) whole.Step(3);
   const trace::Trace& some = mixed.Finish();
   EXPECT_THAT(StepsBehind(some, Context(some)),
-              ElementsAre(HasSubstr("of 6 steps, operators come from 2, what was recorded only with "
-                                    "everything from 1, the rest from 5")));
+              ElementsAre(HasSubstr("of 6 steps, operators come from 2, what was recorded only "
+                                    "with everything from 1, the rest from 5")));
   const trace::Trace& all = whole.Finish();
   EXPECT_THAT(StepsBehind(all, Context(all)), IsEmpty());
 }

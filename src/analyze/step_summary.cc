@@ -16,9 +16,8 @@ struct Summary {
 
   // Of the level that most of them have: levels differ in what they cost.
   std::vector<int64_t>& usual() {
-    return *std::max_element(walls.begin(), walls.end(), [](const auto& a, const auto& b) {
-      return a.size() < b.size();
-    });
+    return *std::max_element(walls.begin(), walls.end(),
+                             [](const auto& a, const auto& b) { return a.size() < b.size(); });
   }
   int64_t steps() const {
     size_t n = 0;

@@ -110,8 +110,8 @@ void AddRecord(CLI::App* app, Run* run, std::vector<std::string> command) {
   verb->add_option("--plan", options->plan,
                    "how much is recorded of each step. full (default): all but control steps\n"
                    "with everything. balanced: most at the boundary, some with operators, a few\n"
-                   "with everything. light: most not at all. Or shares in per cent of boundary,\n"
-                   "operators, everything and control: operators=10,everything=2 (rest: boundary)")
+                   "with everything. light: fewer of both. Or shares in per cent of operators,\n"
+                   "everything, boundary, control: operators=10,everything=2 (rest: boundary)")
       ->envname("CROSSCUT_PLAN")
       ->option_text("PLAN");
   verb->add_option("--control-steps", options->control_percent,

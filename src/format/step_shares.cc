@@ -17,7 +17,7 @@ struct NamedPlan {
   StepLevel rest;  // gives and takes what other control shares leave
 };
 constexpr NamedPlan kPlans[] = {
-    {"light", {70, 26, 3, 1}, kLevelControl},
+    {"light", {3, 95, 1.5, 0.5}, kLevelBoundary},
     {"balanced", {4, 91, 4, 1}, kLevelBoundary},
     {"full", {5, 0, 0, 95}, kLevelEverything},
 };
@@ -82,8 +82,7 @@ bool ParseStepShares(const char* text, double control_percent, StepShares* share
   if (named != nullptr) {
     memcpy(percent, named->percent, sizeof percent);
     rest = named->rest;
-    // A plan that is mostly control steps has its share from what the others leave.
-    if (control_percent >= 0 && rest != kLevelControl) percent[kLevelControl] = control_percent;
+    if (control_percent >= 0) percent[kLevelControl] = control_percent;
   } else {
     if (!ParseParts(text, percent, why, why_size)) return false;
     if (percent[kLevelControl] < 0) {

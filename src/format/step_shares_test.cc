@@ -20,7 +20,7 @@ std::string Parsed(const char* text, double control_percent = -1) {
 TEST(StepShares, ReadTheNamedPlans) {
   EXPECT_EQ(Parsed("full"), "control=5,boundary=0,operators=0,everything=95");
   EXPECT_EQ(Parsed("balanced"), "control=4,boundary=91,operators=4,everything=1");
-  EXPECT_EQ(Parsed("light"), "control=70,boundary=26,operators=3,everything=1");
+  EXPECT_EQ(Parsed("light"), "control=3,boundary=95,operators=1.5,everything=0.5");
 }
 
 TEST(StepShares, GiveBoundaryWhatTheTextLeaves) {
@@ -38,7 +38,8 @@ TEST(StepShares, LetTheShareOfControlStepsBeSaidApart) {
 }
 
 TEST(StepShares, SumToTheWhole) {
-  for (const char* text : {"full", "light", "control=33.3333333,operators=33.3333333", "control=7"}) {
+  for (const char* text :
+       {"full", "light", "control=33.3333333,operators=33.3333333", "control=7"}) {
     StepShares shares = {};
     char why[160];
     ASSERT_TRUE(ParseStepShares(text, -1, &shares, why, sizeof why)) << why;

@@ -82,21 +82,18 @@ void AddStepOperators(const ReportData& data, const DocumentOptions& options, Do
       "Per step, from the steps that were recorded at a level which shows the name. Self time "
       "leaves out what a call called in turn. The interval is where a complete recording's time "
       "would lie."};
-  section.grid.heads = {{"name", false}, {"layer", false}, {"steps", false},    {"from"},
-                        {"calls"},       {"self time"},    {"time"}, {"95 %: at least"},
-                        {"at most"}};
+  section.grid.heads = {{"name", false}, {"layer", false},   {"steps", false},
+                        {"from"},        {"calls"},          {"self time"},
+                        {"time"},        {"95 %: at least"}, {"at most"}};
   for (size_t i = 0; i < std::min(order.size(), options.functions); ++i) {
     const size_t row = order[i];
     char calls[32];
     snprintf(calls, sizeof calls, "%.3g", rows.Real("count_per_step", row));
-    section.grid.rows.push_back({CleanText(rows.Text("name", row), kNameBytes),
-                                 std::string(rows.Text("layer", row)),
-                                 CleanText(rows.Text("kind", row), kNameBytes),
-                                 CountText(rows.Int("steps", row)), calls,
-                                 TimeText(rows.Int("self_per_step_ns", row)),
-                                 TimeText(rows.Int("per_step_ns", row)),
-                                 TimeText(rows.Int("low_ns", row)),
-                                 TimeText(rows.Int("high_ns", row))});
+    section.grid.rows.push_back(
+        {CleanText(rows.Text("name", row), kNameBytes), std::string(rows.Text("layer", row)),
+         CleanText(rows.Text("kind", row), kNameBytes), CountText(rows.Int("steps", row)), calls,
+         TimeText(rows.Int("self_per_step_ns", row)), TimeText(rows.Int("per_step_ns", row)),
+         TimeText(rows.Int("low_ns", row)), TimeText(rows.Int("high_ns", row))});
   }
   if (section.grid.rows.empty()) return;
   section.after.emplace_back("Every name and kind of step: table step_operators.");
@@ -138,9 +135,9 @@ void AddMeanInflation(const ReportData& data, std::string_view process, Section&
   for (size_t row = 0; row < levels.rows(); ++row) {
     if (levels.Text("process", row) != process || levels.Text("level", row) != "all") continue;
     section.before.push_back(ProcessName(data, process) + ": over all steps, recording cost " +
-                             FormatPercent(levels.Real("inflation", row) - 1, 1) + " (95 %: " +
-                             FormatPercent(levels.Real("inflation_low", row) - 1, 1) + " to " +
-                             FormatPercent(levels.Real("inflation_high", row) - 1, 1) +
+                             FormatPercent(levels.Real("inflation", row) - 1, 1) +
+                             " (95 %: " + FormatPercent(levels.Real("inflation_low", row) - 1, 1) +
+                             " to " + FormatPercent(levels.Real("inflation_high", row) - 1, 1) +
                              "); by level: table overhead_levels.");
   }
 }

@@ -1,16 +1,16 @@
 // Which level of recording each step of the main loop gets.
 //
-// Steps come in blocks of kBlockSteps or more, blocks in groups. The level with the largest share is the
-// base. In each group a hash of (seed, group) picks pairs of neighbouring blocks, one for each
-// block of another level that is due, and which of the two gets it; the rest is at the base. So
-// every control block has a block of the base beside it, chosen at random, and all processes of a
-// run that count their steps alike switch alike. The first kEarlyGroups groups are short and hold a
-// control block each, and one of the rarer levels in turn, so that a program of some hundred steps
-// has blocks enough for a comparison; later groups are as long as the shares ask, and where several
-// levels take turns their blocks are of kLaterBlockSteps: half as many switches. Where the base is
-// less than operators, the first kOpeningBlocks are recorded with everything, so that very short
-// programs are recorded whole. Where the base has less than half of the steps, each block draws its
-// level by itself. Pure functions of the seed: nothing is stored.
+// Steps come in blocks of kBlockSteps or more, blocks in groups. The level with the largest share
+// is the base. In each group a hash of (seed, group) picks pairs of neighbouring blocks, one for
+// each block of another level that is due, and which of the two gets it; the rest is at the base.
+// So every control block has a block of the base beside it, chosen at random, and all processes of
+// a run that count their steps alike switch alike. The first kEarlyGroups groups are short and hold
+// a control block each, and one of the rarer levels in turn, so that a program of some hundred
+// steps has blocks enough for a comparison; later groups are as long as the shares ask, and where
+// several levels take turns their blocks are of kLaterBlockSteps: half as many switches. Where the
+// base is less than operators, the first kOpeningBlocks are recorded with everything, so that very
+// short programs are recorded whole. Where the base has less than half of the steps, each block
+// draws its level by itself. Pure functions of the seed: nothing is stored.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,8 @@ namespace crosscut::record {
 class StepPlan {
  public:
   static constexpr uint64_t kBlockSteps = 3;
-  static constexpr uint64_t kLaterBlockSteps = 6;  // in later groups, where several are not the base
+  static constexpr uint64_t kLaterBlockSteps =
+      6;  // in later groups, where several are not the base
   static constexpr int kLevels = format::kStepLevels;
   static constexpr uint64_t kEarlyGroups = 24;
   static constexpr uint64_t kEarlyGroupBlocks = 6;        // where only one level is not the base

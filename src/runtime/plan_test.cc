@@ -116,7 +116,8 @@ TEST(StepPlan, GivesShortProgramsEveryLevel) {
     EXPECT_EQ(plan.LevelOf(step), format::kLevelEverything);
   }
   int blocks[StepPlan::kLevels] = {};
-  for (uint64_t step = 6; step < 6 + 60; step += StepPlan::kBlockSteps) ++blocks[plan.LevelOf(step)];
+  for (uint64_t step = 6; step < 6 + 60; step += StepPlan::kBlockSteps)
+    ++blocks[plan.LevelOf(step)];
   EXPECT_EQ(blocks[format::kLevelControl], 2);
   EXPECT_EQ(blocks[format::kLevelOperators], 1);
   EXPECT_EQ(blocks[format::kLevelEverything], 1);

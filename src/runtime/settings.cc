@@ -112,9 +112,9 @@ int ChoosePlan(const crosscut_options* options, Settings* settings) {
   double percent = Option(options, &crosscut_options::control_percent, -1.0);
   if (percent < 0) percent = strtod(TextOr(nullptr, "CROSSCUT_CONTROL_STEPS", "-1"), nullptr);
   if (!(percent >= 0 && percent <= 100)) percent = -1;
-  const char* plan = TextOr(Option(options, &crosscut_options::plan,
-                                   static_cast<const char*>(nullptr)),
-                            "CROSSCUT_PLAN", kDefaultPlan);
+  const char* plan =
+      TextOr(Option(options, &crosscut_options::plan, static_cast<const char*>(nullptr)),
+             "CROSSCUT_PLAN", kDefaultPlan);
   char why[160];
   if (format::ParseStepShares(plan, percent, &settings->shares, why, sizeof why)) {
     return CROSSCUT_OK;

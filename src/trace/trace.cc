@@ -18,9 +18,8 @@ std::string_view StepLevelName(uint8_t level) {
 }
 
 bool HasStepPlan(const Process& process) {
-  return std::any_of(process.steps.begin(), process.steps.end(), [&](const Step& step) {
-    return step.level != process.steps.front().level;
-  });
+  return std::any_of(process.steps.begin(), process.steps.end(),
+                     [&](const Step& step) { return step.level != process.steps.front().level; });
 }
 
 std::string_view LayerName(Layer layer) {
