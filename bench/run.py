@@ -35,6 +35,11 @@ BOUNDS = [
     ("op, with memory:", "crosscut", "added_ns", "torch.profiler", 0.35),
     ("step, with memory:", "crosscut", "added_ns", "torch.profiler", 0.40),
     ("step, with the boundary: MLP", "crosscut", "ratio", None, 1.20),
+    ("plan: MLP, 0.6 ms", "balanced", "ratio", None, 1.03),
+    ("plan: transformer", "balanced", "ratio", None, 1.02),
+    ("plan, agreement", "MLP: intervals that hold it", "value", None, -85.0),
+    ("plan, agreement", "MLP, 0.6 ms: intervals that hold it", "value", None, -85.0),
+    ("plan, agreement", "transformer: intervals that hold it", "value", None, -85.0),
     ("boundary call:", "crosscut", "added_ns", None, 35.0),
     ("boundary: MLP", "crosscut", "ratio", None, 1.03),
     ("operation scope", "crosscut.operation, recording", "ns",
@@ -182,6 +187,18 @@ def suite_memory(rounds):
                     [rounds, "memory"])
 
 
+def suite_plans(rounds):
+    """What each step plan costs over all steps, and whether its totals are a full recording's."""
+    env = dict(os.environ, PYTHONPATH=f"{PACKAGE}:{ROOT / 'bench'}")
+    lines = []
+    with tempfile.TemporaryDirectory() as work:
+        for plan in ("none", "light", "balanced", "full", "torch.profiler"):
+            lines += output_lines([sys.executable, ROOT / "bench" / "plans.py", plan,
+                                   str(2 * rounds), f"{work}/run"], env)
+        lines += output_lines([sys.executable, ROOT / "bench" / "plans_agree.py", "20", work], env)
+    return sorted(lines, key=lambda line: line["group"])
+
+
 def suite_boundary(rounds):
     return recorded("boundary.py", ["--sources=pycalls"], [rounds])
 
@@ -244,10 +261,10 @@ def suite_import(rounds):
 
 
 SUITES = {"native": suite_native, "stop": suite_stop, "report": suite_report,
+SUITES = {"native": suite_native, "stop": suite_stop, "report": suite_report,
           "import": suite_import, "torch": suite_torch, "memory": suite_memory,
-          "boundary": suite_boundary,
-          "operation": suite_operation, "pycalls": suite_pycalls, "plugins": suite_plugins,
-          "frameworks": suite_frameworks}
+          "boundary": suite_boundary, "operation": suite_operation, "plans": suite_plans,
+          "pycalls": suite_pycalls, "plugins": suite_plugins, "frameworks": suite_frameworks}
 
 
 def verdict(line, lines):

@@ -177,8 +177,11 @@ typedef struct crosscut_options {
   enum crosscut_policy policy;
   double keep_seconds;    /* flight recorder: how far back a snapshot reaches */
   double control_percent; /* share of steps that are control steps; < 0: CROSSCUT_CONTROL_STEPS,
-                             else 5 */
+                             else the plan's */
   uint64_t seed;          /* of the step plan; 0: CROSSCUT_SEED, else from the run */
+  const char* plan;       /* "light", "balanced", "full" or shares of the steps in per cent, like
+                             "operators=10,everything=2" (the rest: boundary); null:
+                             CROSSCUT_PLAN, else full */
 } crosscut_options;
 
 /* Opens this process's log in the run directory and begins to record. `options` may be null.
@@ -210,10 +213,10 @@ CROSSCUT_API void crosscut_follow_fork(int on);
 /* A source is whatever produces spans by hooks: PyTorch operators, the Python boundary. The step
  * plan switches it between levels at step edges. */
 enum crosscut_level {
-  CROSSCUT_LEVEL_CONTROL = 0,  /* hooks withdrawn: nothing of the source runs */
-  CROSSCUT_LEVEL_BOUNDARY = 1, /* only the boundary between Python and native code */
-  CROSSCUT_LEVEL_OPERATORS = 2,
-  CROSSCUT_LEVEL_EVERYTHING = 3
+  CROSSCUT_LEVEL_CONTROL = 0,   /* hooks withdrawn: nothing of the source runs */
+  CROSSCUT_LEVEL_BOUNDARY = 1,  /* only the boundary between Python and native code */
+  CROSSCUT_LEVEL_OPERATORS = 2, /* and operators, lean: names and links */
+  CROSSCUT_LEVEL_EVERYTHING = 3 /* and whatever else was asked for: shapes, memory, Python calls */
 };
 
 typedef struct crosscut_source {

@@ -57,17 +57,19 @@ def start(
     python: Literal["off", "boundary", "calls"] | None = None,
     shapes: bool | None = None,
     allocations: bool | None = None,
-    plan: Schedule | None = None,
+    plan: Schedule | str | None = None,
 ) -> bool:
     """Begins to record this process and the children it forks; returns whether it does.
 
     `run_dir` is made where absent (default: CROSSCUT_RUN, else ./crosscut-<pid>). `memory_mib` caps
     everything Crosscut holds in this process (0: 64). With the policy "flight-recorder" the newest
     `keep_seconds` are kept and `snapshot` writes them. `control_percent`: the share of steps that
-    run without probes, to measure Crosscut's own cost (< 0: 5). `python`: what is recorded of
-    Python, by default the boundary between Python and native code. `shapes`: whether operators tell
-    what they are called with, `allocations`: every allocation and free of PyTorch's (None: as
-    CROSSCUT_SHAPES and CROSSCUT_ALLOCATIONS say, else not).
+    run without probes, to measure Crosscut's own cost (< 0: the plan's). `python`: what is recorded
+    of Python, by default the boundary between Python and native code. `shapes`: whether operators
+    tell what they are called with, `allocations`: every allocation and free of PyTorch's (None: as
+    CROSSCUT_SHAPES and CROSSCUT_ALLOCATIONS say, else not). `plan`: how much is recorded of each
+    step, "light", "balanced", "full" (default) or shares in per cent, like
+    "operators=10,everything=2"; or a `Schedule`, which says when to record at all.
 
     False, with the words in `crosscut.error()`, where the session of `crosscut record` runs
     already, or where it cannot be had. Takes about a millisecond. ValueError for unknown words.
@@ -83,12 +85,13 @@ def start(
                                  else allocations)
     code = _record.start(
         run_dir=path, memory_bytes=memory_mib << 20, flight_recorder=policy == "flight-recorder",
-        keep_seconds=keep_seconds, control_percent=control_percent, seed=seed)
+        keep_seconds=keep_seconds, control_percent=control_percent, seed=seed,
+        plan=plan if isinstance(plan, str) else None)
     if code != 0:
         return False
     _forks.watch()
     _sources.activate(python or os.environ.get("CROSSCUT_PYTHON") or "boundary")
-    if plan is not None:
+    if isinstance(plan, Schedule):
         follower = _Follower(plan)
         _record.set_step_hook(follower)
         follower.enter(0)

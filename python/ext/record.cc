@@ -29,9 +29,9 @@ uint32_t CachedId(int which, PyObject* text, int kind) {
 PyObject* Bool(bool value) { return PyBool_FromLong(value); }
 
 PyObject* Start(PyObject*, PyObject* args, PyObject* keywords) {
-  static const char* names[] = {"run_dir",      "memory_bytes",    "flight_recorder",
-                                "keep_seconds", "control_percent", "seed",
-                                nullptr};
+  static const char* names[] = {
+      "run_dir", "memory_bytes", "flight_recorder", "keep_seconds", "control_percent", "seed",
+      "plan",    nullptr};
   const char* run_dir = nullptr;
   Py_ssize_t memory = 0;
   int flight = 0;
@@ -39,9 +39,9 @@ PyObject* Start(PyObject*, PyObject* args, PyObject* keywords) {
   crosscut_options options = {};
   options.struct_size = sizeof options;
   options.control_percent = -1;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "|znpddK:start", const_cast<char**>(names),
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "|znpddKz:start", const_cast<char**>(names),
                                    &run_dir, &memory, &flight, &options.keep_seconds,
-                                   &options.control_percent, &seed)) {
+                                   &options.control_percent, &seed, &options.plan)) {
     return nullptr;
   }
   options.run_dir = run_dir;

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "src/analyze/columns.h"
+#include "src/analyze/step_operators.h"
 
 namespace crosscut::analyze {
 namespace {
@@ -103,7 +104,7 @@ class Functions {
 
 }  // namespace
 
-Table FunctionsTable(const trace::Trace& trace, const Context&) {
+Table FunctionsTable(const trace::Trace& trace, const Context& context) {
   Functions functions(trace);
   std::vector<Function> all;
   for (const Function& f : functions.all()) {
@@ -125,10 +126,12 @@ Table FunctionsTable(const trace::Trace& trace, const Context&) {
     min.push_back(low);
     max.push_back(high);
   }
-  return MakeTable("functions", MakeColumn("layer", layer), MakeColumn("name", name),
-                   MakeColumn("count", count), MakeColumn("total_ns", total),
-                   MakeColumn("self_ns", self), MakeColumn("min_ns", min),
-                   MakeColumn("p50_ns", p50), MakeColumn("p99_ns", p99), MakeColumn("max_ns", max));
+  Table table = MakeTable(
+      "functions", MakeColumn("layer", layer), MakeColumn("name", name), MakeColumn("count", count),
+      MakeColumn("total_ns", total), MakeColumn("self_ns", self), MakeColumn("min_ns", min),
+      MakeColumn("p50_ns", p50), MakeColumn("p99_ns", p99), MakeColumn("max_ns", max));
+  table.notes = StepsBehind(trace, context);
+  return table;
 }
 
 }  // namespace crosscut::analyze

@@ -92,6 +92,7 @@ double Redraw(const std::vector<Sum>& blocks, Random& random) {
 
 // The control arm and one level's arm of one kind of steps.
 struct Pair {
+  uint8_t level = 0;
   Arm control, profiled;
   double log_ratio = 0, step_ns = 0, probe_ns = 0, timed_ns = 0;
   std::vector<Sum> control_influence, profiled_influence;
@@ -178,10 +179,14 @@ std::vector<Pair> ComparePairs(const std::vector<StepSample>& steps,
                                const std::vector<uint32_t>& members,
                                const std::vector<uint32_t>& blocks) {
   std::map<uint8_t, size_t> count;
-  for (const uint32_t i : members) count[steps[i].level] += steps[i].counts;
+  for (const uint32_t i : members) {
+    count[steps[i].level] += steps[i].counts;
+    count[kSwitchedArm] += steps[i].switched;
+  }
   if (count[0] < kMinSteps) return {};
   uint8_t reference = 0;
   for (const auto& [level, n] : count) {
+    if (level == kSwitchedArm) continue;
     if (level != 0 && (reference == 0 || n > count[reference])) reference = level;
   }
   if (reference == 0) return {};
@@ -190,18 +195,39 @@ std::vector<Pair> ComparePairs(const std::vector<StepSample>& steps,
   for (const auto& [level, n] : count) {
     if (level == 0 || n < kMinSteps) continue;
     Pair pair;
+    pair.level = level;
     std::map<uint32_t, uint32_t> control_blocks, profiled_blocks;
     for (size_t m = 0; m < members.size(); ++m) {
       const StepSample& s = steps[members[m]];
       const double residual = LogLength(s) - local[m];
       const uint32_t block = blocks[members[m]];
       if (s.counts && s.level == 0) Append(pair.control, s, residual, block, control_blocks);
-      if (s.counts && s.level == level) Append(pair.profiled, s, residual, block, profiled_blocks);
+      const bool member = level == kSwitchedArm ? s.switched : s.counts && s.level == level;
+      if (member) Append(pair.profiled, s, residual, block, profiled_blocks);
     }
     pair.Measure();
     pairs.push_back(std::move(pair));
   }
   return pairs;
+}
+
+// The pairs of several kinds together; kinds weigh by their profiled steps.
+struct Sums {
+  double weight = 0, total = 0, excess = 0, estimated = 0, timed = 0;
+  double step_ns() const { return total / weight; }
+  double control_step_ns() const { return (total - excess) / weight; }
+  double log_ratio() const { return std::log(total / (total - excess)); }
+};
+Sums SumOf(const std::vector<Pair>& pairs) {
+  Sums sums;
+  for (const Pair& p : pairs) {
+    sums.weight += p.weight();
+    sums.total += p.weight() * p.step_ns;
+    sums.excess += p.weight() * p.excess(0);
+    sums.estimated += p.weight() * p.probe_ns;
+    sums.timed += p.weight() * p.timed_ns;
+  }
+  return sums;
 }
 
 double StandardError(const std::vector<Pair>& pairs, double total_ns) {
@@ -235,7 +261,58 @@ void Count(const std::vector<StepSample>& steps, const std::vector<uint32_t>& bl
   }
 }
 
+// Half of the 95 % interval on a log scale, where the smaller arm has `fewest` blocks.
+double HalfWidth(const std::vector<Pair>& pairs, const Sums& sums, int64_t fewest) {
+  const double t = StudentFactor(static_cast<double>(fewest - 1));
+  return std::hypot(t * StandardError(pairs, sums.total), kControlResidual);
+}
+
+// The pairs of one level; nothing where it has too few blocks.
+void AddLevel(const std::vector<Pair>& pairs, int64_t control_blocks, Inflation& out) {
+  LevelInflation level;
+  for (const Pair& p : pairs) {
+    level.level = p.level;
+    level.steps += static_cast<int64_t>(p.profiled.residuals.size());
+    level.blocks += p.profiled.blocks();
+  }
+  const Sums sums = SumOf(pairs);
+  if (level.blocks < kMinLevelBlocks || sums.total <= 0) return;
+  const double half = HalfWidth(pairs, sums, std::min(level.blocks, control_blocks));
+  level.ratio = std::exp(sums.log_ratio());
+  level.low = std::exp(sums.log_ratio() - half);
+  level.high = std::exp(sums.log_ratio() + half);
+  level.step_ns = sums.step_ns();
+  level.estimated_ns = sums.estimated / sums.weight;
+  level.timed_ns = sums.timed / sums.weight;
+  out.levels.push_back(level);
+}
+
 }  // namespace
+
+double StudentFactor(double freedom) {
+  return (1.96 + 2.4 / freedom) * std::sqrt((freedom + 1) / freedom);
+}
+
+LevelInflation MeanInflation(const Inflation& inflation) {
+  LevelInflation mean = {0, inflation.control_steps, inflation.control_blocks};
+  const auto control = static_cast<double>(inflation.control_steps);
+  double n = control, ratio = control, low = control, high = control;
+  for (const LevelInflation& level : inflation.levels) {
+    const auto steps = static_cast<double>(level.steps);
+    mean.steps += level.steps;
+    mean.blocks += level.blocks;
+    n += steps;
+    ratio += steps * level.ratio;
+    low += steps * level.low;
+    high += steps * level.high;
+  }
+  if (n <= 0) return mean;
+  mean.ratio = ratio / n;
+  mean.low = low / n;
+  mean.high = high / n;
+  mean.step_ns = inflation.control_step_ns * mean.ratio;
+  return mean;
+}
 
 Inflation MeasureInflation(const std::vector<StepSample>& steps) {
   Inflation out;
@@ -251,34 +328,29 @@ Inflation MeasureInflation(const std::vector<StepSample>& steps) {
   std::map<uint32_t, std::vector<uint32_t>> kinds;
   for (uint32_t i = 0; i < steps.size(); ++i) kinds[steps[i].kind].push_back(i);
   std::vector<Pair> pairs;
+  std::map<uint8_t, std::vector<Pair>> by_level;
   for (const auto& [kind, members] : kinds) {
-    for (Pair& p : ComparePairs(steps, members, blocks)) pairs.push_back(std::move(p));
+    for (Pair& p : ComparePairs(steps, members, blocks)) {
+      by_level[p.level].push_back(p);
+      if (p.level != kSwitchedArm) pairs.push_back(std::move(p));
+    }
   }
-  double weight = 0, total = 0, excess = 0;
-  for (const Pair& p : pairs) {
-    weight += p.weight();
-    total += p.weight() * p.step_ns;
-    excess += p.weight() * p.excess(0);
-    out.estimated_ns += p.weight() * p.probe_ns;
-    out.timed_ns += p.weight() * p.timed_ns;
-  }
-  if (weight == 0 || total <= 0) {
+  const Sums sums = SumOf(pairs);
+  if (sums.weight == 0 || sums.total <= 0) {
     out.why_not = "no kind of step has " + std::to_string(kMinSteps) + " steps of both arms";
     return out;
   }
   out.checked = true;
-  out.step_ns = total / weight;
-  out.control_step_ns = (total - excess) / weight;
-  out.estimated_ns /= weight;
-  out.timed_ns /= weight;
+  out.step_ns = sums.step_ns();
+  out.control_step_ns = sums.control_step_ns();
+  out.estimated_ns = sums.estimated / sums.weight;
+  out.timed_ns = sums.timed / sums.weight;
   const double log_ratio = std::log(out.step_ns / out.control_step_ns);
-  const double freedom = static_cast<double>(fewest - 1);
-  const double half = std::hypot(
-      (1.96 + 2.4 / freedom) * std::sqrt((freedom + 1) / freedom) * StandardError(pairs, total),
-      kControlResidual);
+  const double half = HalfWidth(pairs, sums, fewest);
   out.ratio = std::exp(log_ratio);
   out.low = std::exp(log_ratio - half);
   out.high = std::exp(log_ratio + half);
+  for (const auto& [level, of_level] : by_level) AddLevel(of_level, out.control_blocks, out);
   return out;
 }
 

@@ -14,18 +14,41 @@ constexpr LayerSet kOursAlone = Bit(trace::Layer::kOverhead);
 constexpr double kUsualScale = 3;
 constexpr double kUsualSpread = 0.8;  // standard deviation of its logarithm
 
-// How far the typical step of one run lies from that of another, on an idle machine: memory layout
-// and the like. Standard deviation 1 % in three programs; 95 %.
-constexpr double kRunToRun = 1.96 * 0.01;
-
 constexpr double kSmallest = 1e-3, kLargest = 1e3;
 constexpr int kGrid = 4000;  // points between them, 0.35 % apart
 constexpr double kWidth95 = 2 * 1.96;
 
 // The part of a step's measured excess that the probes must explain, relative to their estimate.
-double ScaleAt(const Inflation& inflation, double ratio) {
-  const double excess = inflation.step_ns * (1 - 1 / ratio) - inflation.timed_ns;
-  return excess / inflation.estimated_ns;
+template <class Compared>
+double ScaleAt(const Compared& compared, double ratio) {
+  const double excess = compared.step_ns * (1 - 1 / ratio) - compared.timed_ns;
+  return excess / compared.estimated_ns;
+}
+
+struct Measured {
+  double value = 0, error = 0;  // error 0: nothing was measured
+};
+template <class Compared>
+Measured ScaleOfOne(const Compared& compared) {
+  const double width = ScaleAt(compared, compared.high) - ScaleAt(compared, compared.low);
+  return {ScaleAt(compared, compared.ratio), width / kWidth95};
+}
+
+// Levels whose probes cost much tell the scale best. They share the control steps, so their errors
+// are taken to go together.
+Measured ScaleOfLevels(const Inflation& inflation) {
+  double weights = 0;
+  Measured out;
+  for (const LevelInflation& level : inflation.levels) {
+    if (level.level == kSwitchedArm || level.estimated_ns <= 0) continue;
+    const Measured one = ScaleOfOne(level);
+    const double weight = 1 / (one.error * one.error);
+    weights += weight;
+    out.value += weight * one.value;
+    out.error += weight * one.error;
+  }
+  if (weights == 0) return ScaleOfOne(inflation);
+  return {out.value / weights, out.error / weights};
 }
 
 // Quantiles of the product of the usual distribution and a measurement `at` +- `error`.
@@ -73,8 +96,8 @@ Scale ScaleOf(const Inflation& inflation, const Calibration& calibration) {
   const double calibrated = std::log(calibration.high / calibration.low) / kWidth95;
   const double spread = std::hypot(kUsualSpread, calibrated);
   if (!inflation.checked || inflation.estimated_ns <= 0) return Posterior(spread, 0, 0);
-  const double width = ScaleAt(inflation, inflation.high) - ScaleAt(inflation, inflation.low);
-  return Posterior(spread, ScaleAt(inflation, inflation.ratio), width / kWidth95);
+  const Measured measured = ScaleOfLevels(inflation);
+  return Posterior(spread, measured.value, measured.error);
 }
 
 Bounds OfUnrecordedRun(int64_t corrected, Bounds of_scale) {
@@ -130,7 +153,9 @@ std::vector<StepSample> SampleSteps(const trace::Process& process, const Process
     const bool paused = pause != events.pauses.end() && pause->begin_ns < step.end_ns;
     // A step that ends with the process holds what came after the loop.
     const bool last = step.end_ns >= process.end_ns;
-    s.counts = !step.after_switch && !paused && !last && s.ns > 0;
+    const bool whole = !paused && !last && s.ns > 0;
+    s.counts = whole && !step.after_switch;
+    s.switched = whole && step.after_switch;
     out.push_back(s);
   }
   return out;

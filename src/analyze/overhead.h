@@ -13,13 +13,34 @@ namespace crosscut::analyze {
 
 // One step as the comparison sees it.
 struct StepSample {
-  int64_t ns = 0;        // its length, pauses excluded
-  int64_t probe_ps = 0;  // what its probes should have cost
-  int64_t timed_ns = 0;  // of it, timed as layer overhead alone
-  uint32_t kind = 0;     // any number that tells kinds apart
-  uint8_t level = 0;     // 0: control
-  bool counts = true;    // false: the first step after a switch, or broken by a pause
+  int64_t ns = 0;         // its length, pauses excluded
+  int64_t probe_ps = 0;   // what its probes should have cost
+  int64_t timed_ns = 0;   // of it, timed as layer overhead alone
+  uint32_t kind = 0;      // any number that tells kinds apart
+  uint8_t level = 0;      // 0: control
+  bool counts = true;     // false: the first step after a switch, or broken by a pause
+  bool switched = false;  // the first step after a switch, otherwise whole
 };
+
+// The arm of the first steps after a switch, whichever level they have.
+inline constexpr uint8_t kSwitchedArm = 255;
+
+// The steps of one level, or of kSwitchedArm, against control steps of the same kinds.
+struct LevelInflation {
+  uint8_t level = 0;
+  int64_t steps = 0, blocks = 0;
+  double ratio = 1, low = 1, high = 1;  // with its 95 % interval
+  // Of a typical step at this level.
+  double step_ns = 0, estimated_ns = 0, timed_ns = 0;
+};
+
+// How far the typical step of one run lies from that of another, on an idle machine: memory layout
+// and the like. Standard deviation 1 % in three programs; 95 %.
+inline constexpr double kRunToRun = 1.96 * 0.01;
+
+// What a standard error of `freedom` degrees is multiplied by for a 95 % interval: near Student's
+// t, and for what a bootstrap of so few blocks lacks.
+double StudentFactor(double freedom);
 
 // Profiled steps against control steps of the same kind.
 struct Inflation {
@@ -31,8 +52,15 @@ struct Inflation {
   double ratio = 1, low = 1, high = 1;
   // Of a typical profiled step: its length, and what of it the probes should have cost.
   double step_ns = 0, control_step_ns = 0, estimated_ns = 0, timed_ns = 0;
+  // By level; those with at least kMinLevelBlocks. Empty where not checked.
+  std::vector<LevelInflation> levels;
 };
 inline constexpr int kMinBlocks = 20;
+inline constexpr int kMinLevelBlocks = 5;
+
+// What the session cost its steps on average: all levels, control steps and the first steps after a
+// switch, by their numbers. Bounds as if the levels' errors went together.
+LevelInflation MeanInflation(const Inflation& inflation);
 
 // `steps` in order of time. Deterministic.
 Inflation MeasureInflation(const std::vector<StepSample>& steps);
@@ -45,7 +73,8 @@ struct Scale {
 struct Calibration {
   double low = 1, high = 1;
 };
-// From the control steps, where they were compared, and from how far programs usually are from
+// From the control steps, where they were compared (each level weighs by how sharply its probes'
+// cost shows), and from how far programs usually are from
 // their calibration (docs/decisions/0002-scale-from-both.md).
 Scale ScaleOf(const Inflation& inflation, const Calibration& calibration);
 

@@ -1,5 +1,6 @@
 #include "src/analyze/overhead_tables.h"
 
+#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -91,6 +92,37 @@ Table OverheadTable(const trace::Trace& trace, const Context& context) {
                    MakeColumn("inside_ns", rows.inside), MakeColumn("outside_ns", rows.outside),
                    MakeColumn("total_ns", rows.total), MakeColumn("low_ns", rows.low),
                    MakeColumn("high_ns", rows.high), MakeColumn("subtracted_ns", rows.subtracted));
+}
+
+Table OverheadLevelsTable(const trace::Trace& trace, const Context& context) {
+  Texts process, level;
+  Integers steps, blocks, step;
+  std::array<Reals, 3> ratio;
+  const auto add = [&](uint32_t p, std::string_view name, const LevelInflation& l) {
+    process.push_back(context.process_label({p}));
+    level.emplace_back(name);
+    steps.push_back(l.steps);
+    blocks.push_back(l.blocks);
+    step.push_back(std::llround(l.step_ns));
+    ratio[0].push_back(l.ratio);
+    ratio[1].push_back(l.low);
+    ratio[2].push_back(l.high);
+  };
+  for (uint32_t p = 0; p < trace.processes.size(); ++p) {
+    const Inflation& i = context.accounting().processes[p].inflation;
+    if (!i.checked) continue;
+    LevelInflation control = {0, i.control_steps, i.control_blocks};
+    control.step_ns = i.control_step_ns;
+    add(p, trace::StepLevelName(0), control);
+    for (const LevelInflation& l : i.levels) {
+      add(p, l.level == kSwitchedArm ? "first after a switch" : trace::StepLevelName(l.level), l);
+    }
+    add(p, "all", MeanInflation(i));
+  }
+  return MakeTable("overhead_levels", MakeColumn("process", process), MakeColumn("level", level),
+                   MakeColumn("steps", steps), MakeColumn("blocks", blocks),
+                   MakeColumn("step_ns", step), MakeColumn("inflation", ratio[0]),
+                   MakeColumn("inflation_low", ratio[1]), MakeColumn("inflation_high", ratio[2]));
 }
 
 Table OverheadCheckTable(const trace::Trace& trace, const Context& context) {

@@ -1,6 +1,7 @@
 #include "src/analyze/step_summary.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 
 #include "src/analyze/columns.h"
@@ -10,8 +11,19 @@ namespace crosscut::analyze {
 namespace {
 
 struct Summary {
-  std::vector<int64_t> walls;  // of recorded steps
+  std::array<std::vector<int64_t>, 4> walls;  // of recorded steps, by level
   int64_t control = 0;
+
+  // Of the level that most of them have: levels differ in what they cost.
+  std::vector<int64_t>& usual() {
+    return *std::max_element(walls.begin(), walls.end(),
+                             [](const auto& a, const auto& b) { return a.size() < b.size(); });
+  }
+  int64_t steps() const {
+    size_t n = 0;
+    for (const std::vector<int64_t>& of_level : walls) n += of_level.size();
+    return static_cast<int64_t>(n);
+  }
 };
 
 int64_t Percentile(const std::vector<int64_t>& sorted, size_t percent) {
@@ -38,7 +50,7 @@ Table StepSummaryTable(const trace::Trace& trace, const Context& context) {
       if (step.level == 0)
         ++at->second.control;
       else if (!cut_off)
-        at->second.walls.push_back(walls[row]);
+        at->second.walls[std::min<size_t>(step.level, 3)].push_back(walls[row]);
       ++row;
     }
   }
@@ -46,16 +58,17 @@ Table StepSummaryTable(const trace::Trace& trace, const Context& context) {
   Integers count, control, median, p10, p90, min, max;
   for (const auto& key : order) {
     Summary& sum = sums[key];
-    std::sort(sum.walls.begin(), sum.walls.end());
+    std::vector<int64_t>& usual = sum.usual();
+    std::sort(usual.begin(), usual.end());
     process.push_back(key.first);
     kind.push_back(key.second);
-    count.push_back(static_cast<int64_t>(sum.walls.size()));
+    count.push_back(sum.steps());
     control.push_back(sum.control);
-    median.push_back(Percentile(sum.walls, 50));
-    p10.push_back(Percentile(sum.walls, 10));
-    p90.push_back(Percentile(sum.walls, 90));
-    min.push_back(Percentile(sum.walls, 0));
-    max.push_back(Percentile(sum.walls, 100));
+    median.push_back(Percentile(usual, 50));
+    p10.push_back(Percentile(usual, 10));
+    p90.push_back(Percentile(usual, 90));
+    min.push_back(Percentile(usual, 0));
+    max.push_back(Percentile(usual, 100));
   }
   return MakeTable("step_summary", MakeColumn("process", process), MakeColumn("kind", kind),
                    MakeColumn("steps", count), MakeColumn("control_steps", control),

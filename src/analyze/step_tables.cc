@@ -99,11 +99,12 @@ void FindOutliers(const StepWalls& walls, const std::vector<uint32_t>& steps,
 
 std::vector<Outlier> OutliersOf(const trace::Process& process, const ProcessOverlap& overlap) {
   const StepWalls walls = WallsOf(process, overlap);
-  std::map<uint32_t, std::vector<uint32_t>> kinds;
+  // Levels differ in what they cost: a step is held against those of its own.
+  std::map<std::pair<uint32_t, uint8_t>, std::vector<uint32_t>> kinds;
   for (uint32_t s = 0; s < process.steps.size(); ++s) {
     const bool last = process.steps[s].end_ns >= process.end_ns;  // holds what follows the loop
     if (process.steps[s].level != 0 && !last && walls.wall_ns[s] > 0) {
-      kinds[process.steps[s].kind.value].push_back(s);
+      kinds[{process.steps[s].kind.value, process.steps[s].level}].push_back(s);
     }
   }
   std::vector<Outlier> out;

@@ -12,7 +12,8 @@ namespace crosscut::analyze {
 Table StepsTable(const trace::Trace& trace, const Context& context);
 // process, step, layers, device, ns: the steps' share of the partition. Sums to wall_ns by step.
 Table StepLayersTable(const trace::Trace& trace, const Context& context);
-// process, step, kind, begin_ns, wall_ns, median_ns (of the kind's profiled steps), layers (the
+// process, step, kind, begin_ns, wall_ns, median_ns (of the kind's steps at
+// its level), layers (the
 // set that grew most against its own median), device, grew_ns. Profiled steps longer than the
 // median by 5 median absolute deviations and by 10 %; at most 50 of a process, the longest first.
 // A step that ends with its process is left out: it holds what came after the loop.

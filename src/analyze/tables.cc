@@ -19,6 +19,7 @@
 #include "src/analyze/process_tables.h"
 #include "src/analyze/sequence_table.h"
 #include "src/analyze/span_table.h"
+#include "src/analyze/step_operators.h"
 #include "src/analyze/step_summary.h"
 #include "src/analyze/step_tables.h"
 #include "src/analyze/thread_tables.h"
@@ -72,6 +73,9 @@ constexpr TableEntry kTables[] = {
     {"concurrency", "which processes worked at once, on host and devices", ConcurrencyTable},
     {"step_summary", "steps by kind: how many, how long, how far apart", StepSummaryTable},
     {"steps", "each step and what it was made of", StepsTable},
+    {"step_kinds", "steps that are alike, and at which levels they were recorded", StepKindsTable},
+    {"step_operators", "operators and functions per step, scaled from the steps that show them",
+     StepOperatorsTable},
     {"step_layers", "each step by set of layers", StepLayersTable},
     {"outliers", "steps that took unusually long, and in what", OutliersTable},
     {"functions", "spans by layer and name, with percentiles", FunctionsTable},
@@ -83,6 +87,8 @@ constexpr TableEntry kTables[] = {
      BackwardTable},
     {"overhead", "what Crosscut cost, by probe", OverheadTable},
     {"overhead_check", "profiled steps against control steps", OverheadCheckTable},
+    {"overhead_levels", "steps of each level of the plan against control steps",
+     OverheadLevelsTable},
     {"drops", "events lost, where and why", DropsTable},
     {"sources", "where spans came from", SourcesTable},
     {"clocks", "clocks and their errors", ClocksTable},

@@ -92,11 +92,15 @@ class Excerpt {
   TimelineDetailTrack out_;
 };
 
-// The profiled step of median length, and the longest one.
+// The step of median length and the longest one, of those that were recorded with most.
 void AddSteps(const trace::Process& process, uint32_t index, std::vector<TimelineDetail>& out) {
   std::vector<const trace::Step*> steps;
+  uint8_t most = 1;
   for (const trace::Step& s : process.steps) {
-    if (s.level != 0 && !s.after_switch && s.end_ns > s.begin_ns) steps.push_back(&s);
+    if (!s.after_switch && s.end_ns > s.begin_ns) most = std::max(most, s.level);
+  }
+  for (const trace::Step& s : process.steps) {
+    if (s.level == most && !s.after_switch && s.end_ns > s.begin_ns) steps.push_back(&s);
   }
   // The last one ends with the process: what comes after the loop is in it.
   if (steps.size() > 2) steps.pop_back();

@@ -110,6 +110,13 @@ void AddRecord(CLI::App* app, Run* run, std::vector<std::string> command) {
                    "0: no plugin is started (default 1)")
       ->check(CLI::Range(0, 3).description(""))
       ->option_text("N");
+  verb->add_option("--plan", options->plan,
+                   "how much is recorded of each step. full (default): all but control steps\n"
+                   "with everything. balanced: most at the boundary, some with operators, a few\n"
+                   "with everything. light: fewer of both. Or shares in per cent of operators,\n"
+                   "everything, boundary, control: operators=10,everything=2 (rest: boundary)")
+      ->envname("CROSSCUT_PLAN")
+      ->option_text("PLAN");
   verb->add_option("--control-steps", options->control_percent,
                    "share of steps that run with the probes off, to check the correction")
       ->check(CLI::Range(0.0, 50.0).description(""))

@@ -226,6 +226,7 @@ void ChromeWriter::ProcessRows(uint32_t index) {
 // Steps do not nest with the spans of a thread, so they stand on a row of their own. stream and
 // correlation are the values that readers assume where there are none; some need the columns.
 void ChromeWriter::Steps(const trace::Process& process, uint32_t index) {
+  const bool planned = trace::HasStepPlan(process);
   for (const trace::Step& step : process.steps) {
     Begin();
     Raw("{\"ph\": \"X\", \"cat\": \"user_annotation\", \"name\": \"ProfilerStep#");
@@ -237,6 +238,10 @@ void ChromeWriter::Steps(const trace::Process& process, uint32_t index) {
     Place(pids_[index], kStepsTid);
     Raw(", \"args\": {\"stream\": -1, \"correlation\": -1, \"kind\": ");
     Raw(Json(trace_.text(step.kind)));
+    if (planned) {
+      Raw(", \"level\": ");
+      Raw(Json(trace::StepLevelName(step.level)));
+    }
     Raw(step.level == 0 ? ", \"control\": 1}}" : "}}");
   }
 }

@@ -268,9 +268,10 @@ class PerfettoWriter {
   void PutSteps(const trace::Process& process, uint64_t parent) {
     if (process.steps.empty()) return;
     const uint64_t track = PutDescriptor(parent, "steps");
+    const bool planned = trace::HasStepPlan(process);
     for (const trace::Step& step : process.steps) {
       Put({step.begin_ns, kBegin, track, trace_.text(step.kind),
-           step.level == 0 ? "control" : "step"});
+           planned ? trace::StepLevelName(step.level) : "step"});
       Put({step.end_ns, kEnd, track, "", ""});
     }
   }

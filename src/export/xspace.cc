@@ -86,11 +86,14 @@ class XSpaceWriter {
     if (process.steps.empty()) return;
     LineWriter& line = host->AddLine(kStepsLine, "steps", Realtime(process.start_ns));
     const int64_t root = host->StatName("_r"), number = host->StatName("step_num");
+    const bool planned = trace::HasStepPlan(process);
+    const int64_t level = planned ? host->StatName("level") : 0;
     for (const trace::Step& step : process.steps) {
       line.Event(host->EventName(trace_.text(step.kind)), (step.begin_ns - process.start_ns) * 1000,
                  (step.end_ns - step.begin_ns) * 1000);
       if (!beside_) line.Int64Stat(root, 1);  // theirs are the roots
       line.Int64Stat(number, step.number);
+      if (planned) line.TextStat(level, trace::StepLevelName(step.level));
     }
   }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <map>
 
 #include "src/report/cells.h"
@@ -52,7 +53,55 @@ void AddSteps(const ReportData& data, const DocumentOptions& options, Document* 
   out->sections.push_back(std::move(section));
 }
 
+// Whether some steps were recorded with less than everything, control steps aside.
+bool HasMixedSteps(const ReportData& data) {
+  const Cells kinds(data.Find("step_kinds"));
+  for (size_t row = 0; row < kinds.rows(); ++row) {
+    if (kinds.Int("boundary_steps", row) + kinds.Int("operator_steps", row) > 0) return true;
+  }
+  return false;
+}
+
+// Where most steps show no operators, sums over the run say nothing: what a step holds does.
+void AddStepOperators(const ReportData& data, const DocumentOptions& options, Document* out) {
+  const analyze::Table* table = data.Find("step_operators");
+  const Cells rows(table);
+  std::vector<size_t> order;
+  for (size_t row = 0; row < rows.rows(); ++row) {
+    const std::string_view layer = rows.Text("layer", row);
+    if (layer != "idle" && layer != "overhead") order.push_back(row);
+  }
+  const auto self = [&](size_t row) {
+    return rows.Int("self_per_step_ns", row) * rows.Int("of_steps", row);
+  };
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return self(a) > self(b); });
+  Section section;
+  section.heading = "What a step is made of";
+  section.before = {
+      "Per step, from the steps that were recorded at a level which shows the name. Self time "
+      "leaves out what a call called in turn. The interval is where a complete recording's time "
+      "would lie."};
+  section.grid.heads = {{"name", false}, {"layer", false},   {"steps", false},
+                        {"from"},        {"calls"},          {"self time"},
+                        {"time"},        {"95 %: at least"}, {"at most"}};
+  for (size_t i = 0; i < std::min(order.size(), options.functions); ++i) {
+    const size_t row = order[i];
+    char calls[32];
+    snprintf(calls, sizeof calls, "%.3g", rows.Real("count_per_step", row));
+    section.grid.rows.push_back(
+        {CleanText(rows.Text("name", row), kNameBytes), std::string(rows.Text("layer", row)),
+         CleanText(rows.Text("kind", row), kNameBytes), CountText(rows.Int("steps", row)), calls,
+         TimeText(rows.Int("self_per_step_ns", row)), TimeText(rows.Int("per_step_ns", row)),
+         TimeText(rows.Int("low_ns", row)), TimeText(rows.Int("high_ns", row))});
+  }
+  if (section.grid.rows.empty()) return;
+  section.after.emplace_back("Every name and kind of step: table step_operators.");
+  out->sections.push_back(std::move(section));
+}
+
 void AddFunctions(const ReportData& data, const DocumentOptions& options, Document* out) {
+  if (HasMixedSteps(data)) return AddStepOperators(data, options, out);
   const Cells functions(data.Find("functions"));
   if (functions.rows() == 0) return;
   std::vector<size_t> order;
@@ -79,6 +128,20 @@ void AddFunctions(const ReportData& data, const DocumentOptions& options, Docume
   out->sections.push_back(std::move(section));
 }
 
+// What the step plan as a whole cost, where it has several levels.
+void AddMeanInflation(const ReportData& data, std::string_view process, Section& section) {
+  const Cells levels(data.Find("overhead_levels"));
+  if (!HasMixedSteps(data)) return;
+  for (size_t row = 0; row < levels.rows(); ++row) {
+    if (levels.Text("process", row) != process || levels.Text("level", row) != "all") continue;
+    section.before.push_back(ProcessName(data, process) + ": over all steps, recording cost " +
+                             FormatPercent(levels.Real("inflation", row) - 1, 1) +
+                             " (95 %: " + FormatPercent(levels.Real("inflation_low", row) - 1, 1) +
+                             " to " + FormatPercent(levels.Real("inflation_high", row) - 1, 1) +
+                             "); by level: table overhead_levels.");
+  }
+}
+
 void AddOverhead(const ReportData& data, Document* out) {
   const Cells overhead(data.Find("overhead"));
   const Cells check(data.Find("overhead_check"));
@@ -88,6 +151,7 @@ void AddOverhead(const ReportData& data, Document* out) {
   for (size_t row = 0; row < check.rows(); ++row) {
     const double ratio = check.Real("inflation", row);
     const std::string name = ProcessName(data, check.Text("process", row));
+    AddMeanInflation(data, check.Text("process", row), section);
     if (check.Int("checked", row) == 1 && std::isfinite(ratio)) {
       section.before.push_back(
           name + ": steps ran " + FormatPercent(ratio - 1, 1) + " longer than with the probes off" +

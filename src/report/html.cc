@@ -121,6 +121,14 @@ constexpr TableView kViews[] = {
     {"step_summary", "Kinds of steps",
      "Steps of one kind together; control steps are counted and are in no time here.", nullptr,
      false},
+    {"step_kinds", "Steps that are alike",
+     "Steps of one kind may hold different work: the first ones warm up, some are longer. How many "
+     "of each there were, and how many at each level of the step plan.",
+     nullptr, false},
+    {"step_operators", "What a step is made of",
+     "Per step, from the steps that were recorded at a level which shows the name; low to high is "
+     "where a complete recording's time per step would lie (95 %).",
+     "self_per_step_ns", false},
     {"step_layers", "Steps by layer", "What each step was made of, by set of layers.", nullptr,
      false},
     {"processes", "Processes", "Every process of the run, with the window that was recorded.",
@@ -132,6 +140,9 @@ constexpr TableView kViews[] = {
     {"overhead_check", "Control steps",
      "The same steps with and without the probes: inflation is profiled by control steps, scale "
      "is what the calibrated costs are multiplied with.",
+     nullptr, false},
+    {"overhead_levels", "Levels of the step plan",
+     "Steps of each level against control steps; all: what recording cost the steps on average.",
      nullptr, false},
     {"drops", "What was lost", "Events that are missing, where and why.", nullptr, false},
     {"sources", "Sources", "Where spans came from, and whether each source worked.", nullptr,

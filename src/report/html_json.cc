@@ -311,7 +311,7 @@ std::string PageJson(const ReportData& data) {
   add("processes", {"process", "pid", "name", "start_ns", "wall_ns", "complete"}, AllRows);
   add("overlap", {"process", "operation", "layers", "device", "ns", "corrected_ns"},
       [](const Table& t) { return LargestRows(t, "ns", kMaxPageCells); });
-  add("steps", {"process", "step", "kind", "begin_ns", "end_ns", "wall_ns", "control"},
+  add("steps", {"process", "step", "kind", "begin_ns", "end_ns", "wall_ns", "control", "level"},
       ThinnedSteps);
   add("outliers", {"process", "step", "kind", "median_ns", "layers", "grew_ns"}, AllRows);
   const Table* steps = data.Find("steps");

@@ -237,8 +237,11 @@ void Session::WriteFacts(const base::ProcessIdentity& self) {
   recorder.WriteMeta("memory_bytes", number);
   recorder.WriteMeta("policy", settings_.flight_recorder ? "flight_recorder" : "drop_newest");
   if (ring_note_[0] != '\0') recorder.WriteMeta("ring_note", ring_note_);
-  snprintf(number, sizeof number, "%g", settings_.control_percent);
+  snprintf(number, sizeof number, "%g", settings_.shares.of[format::kLevelControl] / 10'000.0);
   recorder.WriteMeta("control_percent", number);
+  char plan[128];
+  format::WriteStepShares(settings_.shares, plan, sizeof plan);
+  recorder.WriteMeta("plan", plan);
   snprintf(number, sizeof number, "%llu", static_cast<unsigned long long>(settings_.seed));
   recorder.WriteMeta("seed", number);
   for (const format::ClockId id : {format::kClockMonotonic, format::kClockRealtime}) {

@@ -1,11 +1,9 @@
 #include "src/runtime/plan.h"
 
-#include <math.h>
-
 namespace crosscut::record {
 namespace {
 
-constexpr uint32_t kMillion = 1'000'000;
+using format::kWholeShare;
 
 uint64_t Mix(uint64_t seed, uint64_t number) {
   uint64_t z = seed ^ number * 0x9e3779b97f4a7c15;
@@ -16,58 +14,115 @@ uint64_t Mix(uint64_t seed, uint64_t number) {
   return z ^ z >> 32;
 }
 
-}  // namespace
-
-void StepPlan::Set(uint64_t seed, const uint32_t (&shares)[kLevels]) {
-  seed_ = seed;
-  reduced_ = 0;
-  for (int level = 0; level < kLevels; ++level) {
-    const bool reduced = level < int{format::kLevelEverything};
-    shares_[level] = reduced ? shares[level] : 0;
-    if (shares_[level] > kMillion - reduced_) shares_[level] = kMillion - reduced_;
-    reduced_ += shares_[level];
-  }
-  group_blocks_ =
-      reduced_ == 0 || reduced_ > kMillion / 2 ? 0 : (kMillion + reduced_ / 2) / reduced_;
+// Blocks that are due before group `group`, of `per_group` millionths in each.
+uint64_t DueBefore(uint64_t group, uint64_t per_group, uint64_t phase) {
+  const auto exact = static_cast<unsigned __int128>(group) * per_group + phase;
+  return static_cast<uint64_t>(exact / kWholeShare);
 }
 
-void StepPlan::SetControl(uint64_t seed, double control_percent) {
-  if (!(control_percent > 0)) control_percent = 0;
-  if (control_percent > 100) control_percent = 100;
-  Set(seed, {static_cast<uint32_t>(lround(control_percent * 10'000)), 0, 0, 0});
+}  // namespace
+
+void StepPlan::Set(uint64_t seed, const format::StepShares& shares) {
+  seed_ = seed;
+  shares_ = shares;
+  base_ = format::kLevelEverything;
+  for (int level = kLevels - 1; level >= 0; --level) {
+    if (shares.of[level] > shares.of[base_]) base_ = static_cast<format::StepLevel>(level);
+  }
+  const int base = static_cast<int>(base_);
+  uint32_t largest = 0;
+  int others = 0;
+  for (int level = 0; level < kLevels; ++level) {
+    if (level == base || shares.of[level] == 0) continue;
+    ++others;
+    if (shares.of[level] > largest) largest = shares.of[level];
+  }
+  const bool drawn = others == 0 || shares.of[base_] < kWholeShare / 2;
+  group_blocks_ = drawn ? 0 : (kWholeShare + largest / 2) / largest;
+  if (group_blocks_ > 0 && group_blocks_ < kLeastGroupBlocks) group_blocks_ = kLeastGroupBlocks;
+  group_blocks_ += group_blocks_ % 2;
+  later_steps_ = others > 1 ? kLaterBlockSteps : kBlockSteps;
+  early_blocks_ = others > 1 ? kEarlyMixedGroupBlocks : kEarlyGroupBlocks;
+  if (group_blocks_ < early_blocks_) early_blocks_ = group_blocks_;
+  opening_ = base_ < format::kLevelOperators && shares.of[format::kLevelEverything] > 0
+                 ? kOpeningBlocks
+                 : 0;
 }
 
 format::StepLevel StepPlan::Draw(uint64_t hash) const {
-  uint64_t at = hash % reduced_;
-  for (int level = 0; level < int{format::kLevelEverything}; ++level) {
-    if (at < shares_[level]) return static_cast<format::StepLevel>(level);
-    at -= shares_[level];
+  uint64_t at = hash % kWholeShare;
+  for (int level = 0; level < kLevels; ++level) {
+    if (at < shares_.of[level]) return static_cast<format::StepLevel>(level);
+    at -= shares_.of[level];
   }
-  return format::kLevelEverything;
+  return base_;
+}
+
+uint64_t StepPlan::BlockOf(uint64_t step) const {
+  const uint64_t early_blocks = opening_ + kEarlyGroups * early_blocks_;
+  const uint64_t early_steps = early_blocks * kBlockSteps;
+  if (group_blocks_ == 0 || step < early_steps) return step / kBlockSteps;
+  return early_blocks + (step - early_steps) / later_steps_;
 }
 
 StepPlan::Place StepPlan::PlaceOf(uint64_t block) const {
-  const uint64_t early_blocks =
-      group_blocks_ < kEarlyGroupBlocks ? group_blocks_ : kEarlyGroupBlocks;
-  const uint64_t early = kEarlyGroups * early_blocks;
-  if (block < early) return {block / early_blocks, block % early_blocks, early_blocks};
+  const uint64_t early = kEarlyGroups * early_blocks_;
+  if (block < early) return {block / early_blocks_, block % early_blocks_, early_blocks_};
   const uint64_t later = block - early;
   return {kEarlyGroups + later / group_blocks_, later % group_blocks_, group_blocks_};
 }
 
+// In early groups, levels that are not due in each of them: a control block all the same, and one
+// of the others, which take turns. Else so many blocks that the shares are met over all groups.
+StepPlan::Due StepPlan::DueIn(const Place& place) const {
+  const bool early = place.group < kEarlyGroups;
+  const uint64_t room = place.group_blocks / 2;
+  format::StepLevel turns[kLevels];
+  uint64_t turn_count = 0;
+  Due due = {};
+  const auto add = [&](format::StepLevel level, uint64_t n) {
+    for (; n > 0 && due.count < room && due.count < kMostInGroup; --n) {
+      due.level[due.count++] = level;
+    }
+  };
+  for (int i = 0; i < kLevels; ++i) {
+    const auto level = static_cast<format::StepLevel>(i);
+    if (level == base_ || shares_.of[i] == 0) continue;
+    const uint64_t per_group = place.group_blocks * shares_.of[i];
+    if (early && per_group < kWholeShare) {
+      if (level == format::kLevelControl) {
+        add(level, 1);
+      } else {
+        turns[turn_count++] = level;
+      }
+      continue;
+    }
+    const uint64_t phase = Mix(~seed_, static_cast<uint64_t>(i)) % kWholeShare;
+    const uint64_t group = early ? place.group : place.group - kEarlyGroups;
+    add(level, DueBefore(group + 1, per_group, phase) - DueBefore(group, per_group, phase));
+  }
+  if (turn_count > 0) add(turns[turn_count - 1 - place.group % turn_count], 1);
+  return due;
+}
+
 format::StepLevel StepPlan::LevelOf(uint64_t step) const {
-  if (reduced_ == 0) return format::kLevelEverything;
-  const uint64_t block = step / kBlockSteps;
+  uint64_t block = BlockOf(step);
+  if (block < opening_) return format::kLevelEverything;
+  block -= opening_;
   if (group_blocks_ == 0) {
-    const uint64_t hash = Mix(seed_, block);
-    return hash % kMillion < reduced_ ? Draw(hash / kMillion) : format::kLevelEverything;
+    return shares_.of[base_] == kWholeShare ? base_ : Draw(Mix(seed_, block));
   }
   const Place place = PlaceOf(block);
+  const Due due = DueIn(place);
+  const uint64_t pairs = place.group_blocks / 2;
   const uint64_t hash = Mix(seed_, place.group);
-  const uint64_t pair = (hash >> 1) % (place.group_blocks / 2);
-  const uint64_t chosen = 2 * pair + (hash & 1);
-  if (place.in_group != chosen) return format::kLevelEverything;
-  return Draw(Mix(seed_, ~place.group));
+  const uint64_t sides = Mix(seed_, ~place.group);
+  for (uint64_t i = 0; i < due.count; ++i) {
+    const uint64_t pair = ((hash >> 1) + i * pairs / due.count) % pairs;
+    const uint64_t side = (i == 0 ? hash : sides >> i) & 1;
+    if (place.in_group == 2 * pair + side) return due.level[i];
+  }
+  return base_;
 }
 
 }  // namespace crosscut::record

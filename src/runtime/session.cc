@@ -128,7 +128,7 @@ int Session::StartLocked(const Settings& settings) {
     return Fail(CROSSCUT_ENOMEM, "no memory for a session");
   }
   settings_ = settings;
-  plan_.SetControl(settings.seed, settings.control_percent);
+  plan_.Set(settings.seed, settings.shares);
   const uint64_t tick = Now();
   format::RingHeader* header = rings_[ring_index_].header();
   format::RingStore(header->start_tick, tick);

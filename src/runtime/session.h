@@ -15,6 +15,7 @@
 #include "src/collect/chunk_ring.h"
 #include "src/collect/drain.h"
 #include "src/collect/recorder.h"
+#include "src/format/step_shares.h"
 #include "src/runtime/plan.h"
 
 namespace crosscut::record {
@@ -34,7 +35,7 @@ struct Settings {
   size_t memory_bytes;
   bool flight_recorder;
   double keep_seconds;
-  double control_percent;
+  format::StepShares shares;  // of the step plan
   uint64_t seed;
 };
 
@@ -132,7 +133,8 @@ class Session {
   void WriteFacts(const base::ProcessIdentity& self);
   void SetSources(int level);
   void SetOneSource(int index, int level);
-  void SwitchTo(int level);
+  // False where it cannot be done now.
+  bool SwitchTo(int level, uint64_t step_tick);
   void Calibrate();
   void WriteWhatIsKnown();
   void StartPlugins();

@@ -18,7 +18,7 @@ namespace {
 constexpr size_t kDefaultMemoryMiB = 64;
 constexpr size_t kLeastMemory = 2 << 20;
 constexpr size_t kMostMemory = size_t{64} << 30;
-constexpr double kDefaultControlPercent = 5;
+constexpr const char* kDefaultPlan = "full";
 
 uint64_t RandomNumber() {
   uint64_t number = 0;
@@ -103,13 +103,23 @@ void ChooseMemory(const crosscut_options* options, Settings* settings) {
   settings->memory_bytes = bytes;
 }
 
-void ChooseControl(const crosscut_options* options, Settings* settings) {
+const char* TextOr(const char* text, const char* variable, const char* otherwise) {
+  if (text == nullptr || *text == '\0') text = secure_getenv(variable);
+  return text != nullptr && *text != '\0' ? text : otherwise;
+}
+
+int ChoosePlan(const crosscut_options* options, Settings* settings) {
   double percent = Option(options, &crosscut_options::control_percent, -1.0);
-  if (percent < 0) {
-    const char* text = secure_getenv("CROSSCUT_CONTROL_STEPS");
-    percent = text != nullptr && *text != '\0' ? strtod(text, nullptr) : kDefaultControlPercent;
+  if (percent < 0) percent = strtod(TextOr(nullptr, "CROSSCUT_CONTROL_STEPS", "-1"), nullptr);
+  if (!(percent >= 0 && percent <= 100)) percent = -1;
+  const char* plan =
+      TextOr(Option(options, &crosscut_options::plan, static_cast<const char*>(nullptr)),
+             "CROSSCUT_PLAN", kDefaultPlan);
+  char why[160];
+  if (format::ParseStepShares(plan, percent, &settings->shares, why, sizeof why)) {
+    return CROSSCUT_OK;
   }
-  settings->control_percent = percent >= 0 && percent <= 100 ? percent : kDefaultControlPercent;
+  return Fail(CROSSCUT_EINVAL, "step plan %.60s: %s", plan, why);
 }
 
 }  // namespace
@@ -130,7 +140,8 @@ int FillSettings(const crosscut_options* options, Settings* settings) {
   if (error != CROSSCUT_OK) return error;
 
   ChooseMemory(options, settings);
-  ChooseControl(options, settings);
+  const int plan_error = ChoosePlan(options, settings);
+  if (plan_error != CROSSCUT_OK) return plan_error;
   settings->flight_recorder =
       Option(options, &crosscut_options::policy, CROSSCUT_DROP_NEWEST) == CROSSCUT_FLIGHT_RECORDER;
   settings->keep_seconds = Option(options, &crosscut_options::keep_seconds, 0.0);

@@ -24,6 +24,15 @@ void MarkBegin(uint64_t tick, uint32_t name) {
   }
 }
 
+// What putting hooks in place or withdrawing them took: work of ours, on this thread.
+void MarkSwitch(uint64_t begin_tick) {
+  static const uint32_t name = [] {
+    const format::NameAttributes attributes{format::kKindSpan, format::kLayerOverhead, 0, 0};
+    return Recorder::Get().Intern("step plan: switch", attributes.Pack());
+  }();
+  if (name != 0) crosscut_span_at(name, begin_tick, ClockNow());
+}
+
 }  // namespace
 
 uint64_t Session::Step(uint32_t kind) {
@@ -36,20 +45,17 @@ uint64_t Session::Step(uint32_t kind) {
   const uint64_t step = next_step_.fetch_add(1);
   const int level = plan_.LevelOf(step);
   const bool was_control = in_control_.load();
-  const bool control = level == CROSSCUT_LEVEL_CONTROL;
   const int level_before = was_control ? CROSSCUT_LEVEL_CONTROL : level_when_on_;
-  bool switched = false;
-  if (level != level_before && state() == kRecording) {
-    SwitchTo(level);
-    switched = in_control_.load() == control;
-  }
   if (kind == 0) {
     if (step_name_ == 0) step_name_ = InternKind("step", format::kKindStep);
     kind = step_name_;
   }
+  // The edge comes first: what switching costs belongs to the step that counts in no comparison.
   const uint64_t tick = ClockNow();
   running_step_ = kind;
   MarkBegin(tick, kind);
+  bool switched = false;
+  if (level != level_before && state() == kRecording) switched = SwitchTo(level, tick);
   const int now_level = in_control_.load() ? int{CROSSCUT_LEVEL_CONTROL} : level_when_on_;
   const uint64_t payload[2] = {
       step, static_cast<uint64_t>(now_level) | (switched ? format::kStepAfterSwitch : 0)};
@@ -60,21 +66,23 @@ uint64_t Session::Step(uint32_t kind) {
 
 // Off: hooks withdrawn first, so that what they do on leaving is still recorded; on: the other way
 // round. Skipped where a start or stop is under way: the next step tries again.
-void Session::SwitchTo(int level) {
+bool Session::SwitchTo(int level, uint64_t step_tick) {
   const Transition transition(this, /*wait=*/false);
-  if (!transition || state() != kRecording) return;
+  if (!transition || state() != kRecording) return false;
   if (level == CROSSCUT_LEVEL_CONTROL) {
     SetSources(level);
     Recorder::Get().SetPhase(Phase::kHidden, ClockNow());
     in_control_.store(true);
-    return;
+    return true;
   }
   if (in_control_.load()) {
-    Recorder::Get().SetPhase(Phase::kOn, ClockNow());
+    Recorder::Get().SetPhase(Phase::kOn, step_tick);
     in_control_.store(false);
   }
   level_when_on_ = level;
   SetSources(level);
+  MarkSwitch(step_tick);
+  return true;
 }
 
 void Session::StepEnd() {

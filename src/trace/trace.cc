@@ -1,5 +1,8 @@
 #include "src/trace/trace.h"
 
+#include <algorithm>
+#include <iterator>
+
 namespace crosscut::trace {
 namespace {
 
@@ -8,6 +11,16 @@ constexpr std::string_view kLayerNames[kLayerCount] = {
     "comm", "native", "idle",      "overhead", "device",    "control"};
 
 }  // namespace
+
+std::string_view StepLevelName(uint8_t level) {
+  constexpr std::string_view kNames[] = {"control", "boundary", "operators", "everything"};
+  return level < std::size(kNames) ? kNames[level] : "everything";
+}
+
+bool HasStepPlan(const Process& process) {
+  return std::any_of(process.steps.begin(), process.steps.end(),
+                     [&](const Step& step) { return step.level != process.steps.front().level; });
+}
 
 std::string_view LayerName(Layer layer) {
   const auto index = static_cast<size_t>(layer);

@@ -146,6 +146,9 @@ struct Step {
   bool after_switch = false;  // counts in no comparison
 };
 
+// "control", "boundary", "operators", "everything".
+std::string_view StepLevelName(uint8_t level);
+
 struct Interval {
   int64_t begin_ns, end_ns;
 };
@@ -186,6 +189,9 @@ struct Process {
   std::vector<Clock> clocks;
   std::vector<std::pair<StringId, StringId>> meta;  // everything else that the log states
 };
+
+// Whether its steps were recorded at different levels.
+bool HasStepPlan(const Process& process);
 
 // One arrow: out of span `from` of track `from_track`, into span `to` of track `to_track`.
 struct Flow {

@@ -16,6 +16,7 @@
 
 #include "src/base/file.h"
 #include "src/format/reap.h"
+#include "src/format/step_shares.h"
 #include "src/verbs/check_plugin.h"
 #include "src/verbs/probe_plugins.h"
 #include "src/verbs/record_environment.h"
@@ -115,6 +116,17 @@ Status MoveAside(const std::string& dir, Talk& talk) {
     return {};
   }
   return Status::Limit(dir + " and 9999 earlier runs are there");
+}
+
+Status CheckPlan(const RecordOptions& options) {
+  if (options.plan.empty()) return {};
+  format::StepShares shares;
+  char why[160];
+  if (format::ParseStepShares(options.plan.c_str(), options.control_percent, &shares, why,
+                              sizeof why)) {
+    return {};
+  }
+  return Status::Invalid("--plan: " + std::string(why));
 }
 
 Result<std::string> MakeRunDir(const RecordOptions& options, Talk& talk) {
@@ -297,11 +309,14 @@ Result<RecordOutcome> Record(const RecordOptions& given) {
     if (access(file.c_str(), R_OK) == 0 && file.find(':') == std::string::npos) continue;
     return Status::Invalid("--plugin " + file + ": no file that can be read and has no ':' in it");
   }
+  if (const Status plan = CheckPlan(given); !plan.ok()) return plan;
   Talk talk(given.say);
   RecordOptions options = given;
   Result<std::string> dir = MakeRunDir(options, talk);
   if (!dir.ok()) return dir.status();
   options.run_dir = *dir;
+  const char* seed = getenv("CROSSCUT_SEED");
+  if (options.seed == 0 && seed != nullptr) options.seed = strtoull(seed, nullptr, 0);
   if (options.seed == 0) options.seed = std::random_device()() + uint64_t{1};
   if (const Status written = WriteRunJson(options); !written.ok()) return written;
 

@@ -28,8 +28,11 @@ struct RecordOptions {
   int64_t memory_mib = 0;            // cap per process; 0: the recorder's default
   double control_percent = -1;       // share of steps that are control steps; < 0: the default
   bool shapes = false;               // of operators' inputs, with types, strides and scalars
-  uint64_t seed = 0;                 // of the step plan; 0: chosen and written to run.json
-  std::vector<std::string> wrap;     // MODULE:LAYER, further modules whose boundary is recorded
+  // light, balanced, full or shares (src/format/step_shares.h); "": the default.
+  std::string plan;
+  // Of the step plan; 0: CROSSCUT_SEED, else chosen. Written to run.json.
+  uint64_t seed = 0;
+  std::vector<std::string> wrap;  // MODULE:LAYER, further modules whose boundary is recorded
   // Files, each with settings behind commas, or kTensorFlowPlugins.
   std::vector<std::string> plugins;
   bool probe_plugins = false;   // tries plugins in processes of their own beforehand

@@ -191,6 +191,7 @@ void SetOptions(const RecordOptions& options, Variables& variables) {
     variables.Set("CROSSCUT_CONTROL_STEPS", text);
   }
   if (options.shapes) variables.Set("CROSSCUT_SHAPES", "1");
+  if (!options.plan.empty()) variables.Set("CROSSCUT_PLAN", options.plan);
   if (!options.wrap.empty()) variables.Set("CROSSCUT_WRAP", Join(options.wrap));
   SetPlugins(options, variables);
   for (const auto& [name, value] : options.environment) variables.Set(name, value);

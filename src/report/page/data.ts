@@ -31,6 +31,7 @@ export interface Steps {
   end_ns: Cells;
   wall_ns?: Cells;  // without pauses
   control?: Cells;
+  level?: Cells;
 }
 
 export interface Outliers {

@@ -3,7 +3,7 @@ import { PageData, titleOf } from "./data";
 import { choice, el, fitCanvas } from "./dom";
 import { formatCount, formatMark, formatNs, formatPercent, roundStep } from "./format";
 import { cssColour, onThemeChange } from "./layers";
-import { StepMark, stepsByProcess } from "./timeline_model";
+import { isMixed, recordedAt, StepMark, stepsByProcess } from "./timeline_model";
 import { hideTip, Lines, say, showTip } from "./tooltip";
 
 const margin = { left: 74, right: 14, top: 14, bottom: 28 };
@@ -223,6 +223,7 @@ export class StepsChart {
       lines.push(["grew most", `${layers}, by ${formatNs(mark.slow.grew)}`]);
     }
     if (mark.control) lines.push(["", "control step: the probes were off"]);
+    else if (isMixed(this.marks)) lines.push(["recorded", recordedAt(mark.level)]);
     return lines;
   }
 

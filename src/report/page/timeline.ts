@@ -6,7 +6,7 @@ import { onThemeChange } from "./layers";
 import { Overview } from "./overview";
 import { drawTimeline, Frame, rulerHeight } from "./timeline_draw";
 import { find, Found } from "./timeline_hover";
-import { modelOf } from "./timeline_model";
+import { isMixed, modelOf } from "./timeline_model";
 import { forgetColours } from "./timeline_paint";
 import { View } from "./timeline_view";
 import { hideTip, say, showTip } from "./tooltip";
@@ -75,9 +75,13 @@ export class TimelineChart {
   }
 
   private legend(): HTMLElement {
-    const { timeline } = this.view.model;
+    const { timeline, lanes } = this.view.model;
     const notes = [help, "\u2605 marks the lead thread, whose operations name the time; the " +
       "height of a colour is its share of that moment; colours are those of the bars above."];
+    if (lanes.some(({ steps }) => isMixed(steps))) {
+      notes.push("The strip at a step's foot says what was recorded of it: none, only the " +
+        "boundary; thin, operators; thick, everything.");
+    }
     if (timeline.omitted) {
       notes.push(`${formatCount(timeline.omitted)} less busy threads are not drawn.`);
     }

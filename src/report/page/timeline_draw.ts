@@ -1,7 +1,7 @@
 // Draws the timeline's rows, ruler and labels on a canvas.
 import { formatMark, roundStep } from "./format";
 import { cssColour, layerColour, layerNames, stackOrder } from "./layers";
-import { Lane, levelFor, runAt, Span, Tiles } from "./timeline_model";
+import { isMixed, Lane, levelFor, runAt, Span, Tiles } from "./timeline_model";
 import { fit, font, inkOn, paintOf } from "./timeline_paint";
 import { processHeight, Row, spanHeight, trackHeight, View } from "./timeline_view";
 
@@ -115,6 +115,7 @@ function drawSteps(
   const from = x(lane.process.begin);
   context.fillRect(from, top + 8, Math.max(1, x(lane.process.end) - from), processHeight - 15);
   context.font = font(10.5);
+  const mixed = isMixed(lane.steps);
   lane.steps.forEach((mark, index) => {
     if (mark.end < view.begin || mark.begin > view.end) return;
     const left = x(mark.begin);
@@ -123,6 +124,11 @@ function drawSteps(
     context.fillStyle = mark.control
       ? paintOf(context, "control") : cssColour(index % 2 ? "step-odd" : "step-even");
     context.fillRect(left, top + 8, size - gap, processHeight - 15);
+    if (mixed && mark.level > 1) {
+      const high = 2 * mark.level - 1;
+      context.fillStyle = cssColour("accent");
+      context.fillRect(left, top + processHeight - 7 - high, size - gap, high);
+    }
     const seen = Math.max(left, frame.gutter);
     const room = Math.min(left + size, frame.width) - seen - 8;
     if (room < 20) return;

@@ -1,7 +1,7 @@
 // What lies under a point of the timeline, in words.
 import { formatCount, formatNs, formatPercent } from "./format";
 import { layerNames } from "./layers";
-import { levelFor, runAt, Span, Tiles } from "./timeline_model";
+import { isMixed, levelFor, recordedAt, runAt, Span, Tiles } from "./timeline_model";
 import { Row, spanHeight, trackHeight, View } from "./timeline_view";
 import { Lines } from "./tooltip";
 
@@ -39,6 +39,7 @@ function findStep(row: Row, at: number, tolerance: number): Found | null {
       ["from", formatNs(step.begin)],
     ];
     if (step.control) lines.push(["", "control step: the probes were off"]);
+    else if (isMixed(steps)) lines.push(["recorded", recordedAt(step.level)]);
     return { row, ...step, depth: -1, title: `${step.kind} ${step.step}`, lines };
   }
   const pause = process.paused.find(([begin, end]) => begin <= at && at < end);

@@ -32,6 +32,7 @@ export interface StepMark {
   end: number;
   wall: number;  // without pauses
   control: boolean;
+  level: number;  // 0 control, 1 boundary, 2 operators, 3 everything
   slow: { median: number; layers: string; grew: number } | null;  // an outlier, and in what
 }
 
@@ -110,6 +111,15 @@ function markOutliers(data: PageData, marks: Map<string, StepMark[]>): void {
   }
 }
 
+// Whether the steps were recorded at different levels, control steps aside.
+export function isMixed(steps: StepMark[]): boolean {
+  const first = steps.find((s) => !s.control);
+  return steps.some((s) => !s.control && s.level !== first?.level);
+}
+
+const recorded = ["nothing: a control step", "the boundary", "operators", "everything"];
+export const recordedAt = (level: number): string => recorded[level] ?? recorded[3];
+
 export function stepsByProcess(data: PageData): Map<string, StepMark[]> {
   const marks = new Map<string, StepMark[]>();
   const steps = data.steps;
@@ -127,6 +137,7 @@ export function stepsByProcess(data: PageData): Map<string, StepMark[]> {
       end,
       wall: steps.wall_ns?.[row] ?? end - begin,
       control: steps.control?.[row] === 1,
+      level: steps.level?.[row] ?? 3,
       slow: null,
     });
   }

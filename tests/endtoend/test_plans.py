@@ -1,0 +1,174 @@
+"""Step plans: one run gives every table, and says from how many steps."""
+
+import collections
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from runs import PACKAGE, crosscut, record, record_script, table
+
+LOOP = """
+import sys, torch, crosscut
+torch.set_num_threads(1)
+model = torch.nn.Sequential(torch.nn.Linear(16, 32), torch.nn.ReLU(), torch.nn.Linear(32, 4))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01, foreach=False)
+x, y = torch.randn(8, 16), torch.randn(8, 4)
+for i in range(STEPS):
+    evaluation = i % 50 == 49
+    crosscut.step("evaluation" if evaluation else None)
+    if evaluation:
+        with torch.no_grad():
+            for _ in range(6):
+                model(x)
+        continue
+    optimizer.zero_grad()
+    torch.nn.functional.mse_loss(model(x), y).backward()
+    optimizer.step()
+"""
+
+
+def loop(steps):
+    return LOOP.replace("STEPS", str(steps))
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """The loop under the balanced plan and recorded completely."""
+    folder = tmp_path_factory.mktemp("plans")
+    for plan in ("balanced", "full"):
+        result = record_script(folder / plan, loop(1000), f"--plan={plan}", "--sources=pytorch",
+                               env={"CROSSCUT_SEED": "7"})
+        assert result.returncode == 0, result.stderr
+    return folder
+
+
+def per_step(run, kind):
+    """Operator -> how often it runs in a step of that kind."""
+    return {row["name"]: float(row["count_per_step"]) for row in table(run, "step_operators")
+            if row["kind"].split(",")[0] == kind and row["name"].startswith("aten::")}
+
+
+def test_counts_per_step_are_those_of_a_complete_recording(runs):
+    for kind in ("step", "evaluation"):
+        assert per_step(runs / "balanced", kind) == per_step(runs / "full", kind)
+    assert per_step(runs / "balanced", "evaluation")["aten::addmm"] == 12
+    assert per_step(runs / "balanced", "step")["aten::addmm"] == 2
+
+
+def test_operators_come_from_a_few_steps_and_say_so(runs):
+    rows = [row for row in table(runs / "balanced", "step_operators")
+            if row["kind"] == "step" and row["name"] == "aten::addmm"]
+    assert [row["level"] for row in rows] == ["operators"]
+    assert 20 < rows[0]["steps"] < 200 and rows[0]["of_steps"] > 600
+    assert rows[0]["low_ns"] <= rows[0]["per_step_ns"] <= rows[0]["high_ns"]
+    report = json.loads(crosscut("report", runs / "balanced", "--format=json"))
+    notes = {t["table"]: t["notes"] for t in report["tables"]}
+    for name in ("functions", "step_operators"):
+        assert len(notes[name]) == 1 and "steps, operators come from" in notes[name][0]
+
+
+def test_every_level_has_its_steps_and_its_spans(runs, tmp_path):
+    steps = table(runs / "balanced", "steps")
+    levels = collections.Counter(row["level"] for row in steps)
+    assert set(levels) == {0, 1, 2, 3} and levels[1] > 500
+    assert all(row["control"] == (row["level"] == 0) for row in steps)
+    names = {row["name"] for row in table(runs / "balanced", "functions")}
+    assert "aten::addmm" in names and "torch.nn.functional.linear" in names
+    crosscut("export", runs / "balanced", "--to=chrome", "-o", tmp_path / "trace.json")
+    events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    marks = sorted((e["ts"], e["ts"] + e["dur"], e["args"]["level"]) for e in events
+                   if e["name"].startswith("ProfilerStep#"))
+    assert len(marks) == len(steps) and len({level for *_, level in marks}) == 4
+    inside = [sum(b <= e["ts"] < until and level == "boundary" for b, until, level in marks)
+              for e in events if e.get("cat") == "cpu_op" and e["name"].startswith("aten::addmm")]
+    assert inside and not any(inside)
+
+
+def test_everything_adds_up_at_mixed_levels(runs):
+    process = table(runs / "balanced", "processes")[0]
+    for name in ("overlap", "layers"):
+        assert sum(row["ns"] for row in table(runs / "balanced", name)) == process["wall_ns"]
+    control = sum(row["wall_ns"] for row in table(runs / "balanced", "steps") if row["control"])
+    layers = table(runs / "balanced", "layers")
+    assert sum(row["ns"] for row in layers if row["layers"] == "control") == control
+
+
+def test_each_level_is_compared_with_control_steps(runs):
+    rows = {row["level"]: row for row in table(runs / "balanced", "overhead_levels")}
+    assert {"control", "boundary", "operators", "first after a switch", "all"} <= set(rows)
+    assert rows["all"]["steps"] > 900
+    for row in rows.values():
+        assert float(row["inflation_low"]) <= float(row["inflation"]) <= float(
+            row["inflation_high"])
+
+
+def test_the_timeline_marks_levels(runs, tmp_path):
+    page = tmp_path / "report.html"
+    crosscut("report", runs / "balanced", "--format=html", "-o", page)
+    text = page.read_text()
+    data = json.loads(text.split('id="data">', 1)[1].split("</script>", 1)[0])
+    assert set(data["steps"]["level"]) == {0, 1, 2, 3}
+
+
+def test_a_short_program_is_recorded_whole(tmp_path):
+    run = tmp_path / "run"
+    text = loop(6).replace('crosscut.step("evaluation" if evaluation else None)', "pass")
+    assert record_script(run, text, "--plan=balanced").returncode == 0
+    levels = [row["level"] for row in sorted(table(run, "steps"), key=lambda row: row["step"])]
+    assert levels[:6] == [3] * 6
+    assert per_step(run, "step")["aten::addmm"] == 2
+
+
+def test_processes_of_one_run_switch_alike(tmp_path):
+    run = tmp_path / "run"
+    script = """
+import crosscut, multiprocessing
+def work():
+    for _ in range(300):
+        crosscut.step()
+if __name__ == "__main__":
+    children = [multiprocessing.get_context("spawn").Process(target=work) for _ in range(2)]
+    [c.start() for c in children]
+    work()
+    [c.join() for c in children]
+"""
+    assert record_script(run, script, "--plan=operators=10,everything=5").returncode == 0
+    levels = collections.defaultdict(list)
+    for row in table(run, "steps"):
+        levels[row["process"]].append((row["step"], row["level"]))
+    assert len(levels) == 3
+    first, *others = (sorted(steps) for steps in levels.values())
+    assert len({level for _, level in first}) == 4
+    assert all(steps == first for steps in others)
+
+
+@pytest.mark.parametrize("plan, named", [
+    ("heavy", '"heavy" is neither light, balanced or full nor a level'),
+    ("operators=60,everything=60", "more than 100 per cent"),
+])
+def test_a_plan_that_cannot_be_is_refused_before_the_program_starts(tmp_path, plan, named):
+    result = record(tmp_path / "run", [sys.executable, "-c", "print('ran')"], f"--plan={plan}")
+    assert result.returncode == 2 and named in result.stderr
+    assert result.stdout == "" and not (tmp_path / "run").exists()
+
+
+def test_the_environment_and_the_api_take_plans_too(tmp_path):
+    script = """
+import crosscut, sys
+assert not crosscut.start(sys.argv[1], plan="heavy")
+assert "step plan heavy" in crosscut.error()
+assert crosscut.start(sys.argv[1], plan="control=0,everything=0"), crosscut.error()
+for _ in range(30):
+    crosscut.step()
+crosscut.stop()
+"""
+    program = tmp_path / "program.py"
+    program.write_text(script)
+    env = {**os.environ, "PYTHONPATH": str(PACKAGE)}
+    subprocess.run([sys.executable, program, tmp_path / "api"], env=env, check=True, timeout=60)
+    assert {row["level"] for row in table(tmp_path / "api", "steps")} == {1}
+    assert record_script(tmp_path / "run", loop(40),
+                         env={"CROSSCUT_PLAN": "control=0,operators=100"}).returncode == 0
+    assert {row["level"] for row in table(tmp_path / "run", "steps")} == {2}
