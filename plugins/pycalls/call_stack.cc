@@ -7,15 +7,29 @@
 #include <new>
 #include <vector>
 
+#include "call_sites.h"
+#include "compilers.h"
 #include "crosscut/crosscut.h"
+#include "entries.h"
+#include "frames.h"
+#include "patches.h"
 
 namespace crosscut::pycalls {
 namespace {
 
+// What a code object's extra pointer holds.
+struct CodeId {
+  uint32_t name;    // as it reads where it is not known who calls; kOurs: not to be recorded
+  uint32_t number;  // of this code object, and of none that comes after it
+  static constexpr uint32_t kCompiles = 1u << 31;  // in `number`: a compiler begins there
+};
+static_assert(sizeof(CodeId) == sizeof(void*));
+
 struct Open {
   const void* frame;
-  const PyCodeObject* code;  // compared, never followed
-  uint32_t name;
+  PyCodeObject* code;  // compared, and followed only while its frame is known to live
+  uint32_t name;       // that it was begun with
+  uint32_t number;
 };
 
 struct Stack {
@@ -24,7 +38,7 @@ struct Stack {
   ~Stack() { std::free(frames); }
 };
 
-constexpr uintptr_t kOurs = 1;  // name ids begin above 255
+constexpr uint32_t kOurs = 1;  // name ids begin above 255
 
 __thread Stack* t_stack __attribute__((tls_model("initial-exec")));
 pthread_key_t g_stack_key;
@@ -71,35 +85,74 @@ bool Grow(Stack* stack) {
 }
 
 // "qualified_name (file.py:12)".
-__attribute__((noinline)) uintptr_t NameCode(PyCodeObject* code) {
-  PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
-  PyErr_Fetch(&type, &value, &traceback);
+std::string NameText(PyCodeObject* code) {
   const char* file = Text(code->co_filename);
-  uintptr_t id = kOurs;
+#if PY_VERSION_HEX >= 0x030b0000
+  std::string text = Text(code->co_qualname);
+#else
+  std::string text = Text(code->co_name);
+#endif
+  const char* slash = std::strrchr(file, '/');
+  return text + " (" + (slash == nullptr ? file : slash + 1) + ":" +
+         std::to_string(code->co_firstlineno) + ")";
+}
+
+Callee PythonCallee(PyCodeObject* code, bool compiles) {
+  return {compiles ? kCompilation : NameText(code), CROSSCUT_PYTHON, 0, PycallProbe()};
+}
+
+// The pending exception, which calls into CPython could touch, is what it was.
+class KeepError {
+ public:
+  KeepError() { PyErr_Fetch(&type_, &value_, &traceback_); }
+  ~KeepError() { PyErr_Restore(type_, value_, traceback_); }
+  KeepError(const KeepError&) = delete;
+  KeepError& operator=(const KeepError&) = delete;
+
+ private:
+  PyObject *type_ = nullptr, *value_ = nullptr, *traceback_ = nullptr;
+};
+
+__attribute__((noinline)) CodeId NameCode(PyCodeObject* code) {
+  static uint32_t last_number = 0;
+  const KeepError keep;
+  const char* file = Text(code->co_filename);
+  CodeId id = {kOurs, 0};
   if (g_package_dir->empty() ||
       std::strncmp(file, g_package_dir->data(), g_package_dir->size()) != 0) {
-#if PY_VERSION_HEX >= 0x030b0000
-    std::string text = Text(code->co_qualname);
-#else
-    std::string text = Text(code->co_name);
-#endif
-    const char* slash = std::strrchr(file, '/');
-    text += std::string(" (") + (slash == nullptr ? file : slash + 1) + ":" +
-            std::to_string(code->co_firstlineno) + ")";
-    id =
-        crosscut_intern(text.data(), text.size(), CROSSCUT_SPAN, CROSSCUT_PYTHON, 0, PycallProbe());
-    if (id == 0) id = kOurs;  // no room for names: not recorded
+    const bool compiles = BeginsCompilation(file, Text(code->co_name));
+    const Callee callee = PythonCallee(code, compiles);
+    const uint32_t name = crosscut_intern(callee.text.data(), callee.text.size(), CROSSCUT_SPAN,
+                                          callee.layer, callee.flags, callee.probe);
+    // Without room for names it is not recorded.
+    if (name != 0) id = {name, ++last_number | (compiles ? CodeId::kCompiles : 0)};
   }
-  SetExtra(code, reinterpret_cast<void*>(id));
-  PyErr_Restore(type, value, traceback);
+  void* extra = nullptr;
+  std::memcpy(&extra, &id, sizeof id);
+  SetExtra(code, extra);
   return id;
 }
 
-uint32_t NameOf(PyCodeObject* code) {
+CodeId IdOf(PyCodeObject* code) {
   void* extra = nullptr;
   GetExtra(code, &extra);
-  const auto id = reinterpret_cast<uintptr_t>(extra);
-  return static_cast<uint32_t>(__builtin_expect(id != 0, 1) ? id : NameCode(code));
+  if (__builtin_expect(extra == nullptr, 0)) return NameCode(code);
+  CodeId id;
+  std::memcpy(&id, &extra, sizeof id);
+  return id;
+}
+
+bool Compiles(const Open& open) { return (open.number & CodeId::kCompiles) != 0; }
+
+// The name of a call of `code` by what is open on top.
+uint32_t NameCall(const Open& top, const void* frame, PyCodeObject* code, CodeId id) {
+  const int at = CallerInstruction(frame, top.frame);
+  if (at < 0) return id.name;
+  const CallSite site = {top.number, at, id.name};
+  const uint32_t known = FindSite(site);
+  if (__builtin_expect(known != 0, 1)) return known;
+  const KeepError keep;
+  return AddSite(site, top.code, PythonCallee(code, (id.number & CodeId::kCompiles) != 0));
 }
 
 void PopTo(Stack* stack, uint32_t depth) {
@@ -172,13 +225,19 @@ void NextSession() {
 
 void BeginCall(const void* frame, PyCodeObject* code) {
   if (!crosscut_recording()) return;
-  const uint32_t name = NameOf(code);
-  if (name == kOurs) return;
+  const CodeId id = IdOf(code);
+  if (id.name == kOurs) return;
   Stack* stack = t_stack;
   if (__builtin_expect(stack == nullptr, 0) && (stack = NewStack()) == nullptr) return;
   if (__builtin_expect(stack->generation != g_generation, 0)) Resync(stack, true);
   if (__builtin_expect(stack->depth == stack->capacity, 0) && !Grow(stack)) return;
-  stack->frames[stack->depth++] = {frame, code, name};
+  uint32_t name = id.name;
+  if (stack->depth != 0) {
+    const Open& top = stack->frames[stack->depth - 1];
+    if (Compiles(top)) return;
+    name = NameCall(top, frame, code, id);
+  }
+  stack->frames[stack->depth++] = {frame, code, name, id.number};
   crosscut_begin_inline(name);
 }
 
@@ -195,6 +254,22 @@ void EndCall(const void* frame) {
   } else {
     EndBelowTop(stack, frame);
   }
+}
+
+uint32_t NameNativeCall(uint32_t index) {
+  const uint32_t plain = g_entries[index].name;
+  const Stack* stack = t_stack;
+  if (stack == nullptr || stack->depth == 0 || stack->generation != g_generation) return plain;
+  const Open& top = stack->frames[stack->depth - 1];
+  if (Compiles(top)) return 0;
+  const void* frame = TopFrame();
+  if (frame != top.frame) return plain;
+  const CallSite site = {top.number, TopInstruction(frame), plain};
+  const uint32_t known = FindSite(site);
+  if (__builtin_expect(known != 0, 1)) return known;
+  const KeepError keep;
+  const Label& label = LabelOf(index);
+  return AddSite(site, top.code, {label.name, label.layer, label.flags, BoundaryProbe()});
 }
 
 }  // namespace crosscut::pycalls

@@ -6,6 +6,9 @@
 // frame below the top closes what is above it first. So a lost or an extra callback costs one
 // span's precision and never the nesting. While hooks are withdrawn functions return unseen: the
 // first event after that drops the frames that have gone.
+//
+// Spans are named with the line that calls (call_sites.h). A compiler's functions (compilers.h) are
+// one span, without what it calls.
 #pragma once
 
 #include <cstdint>
@@ -29,6 +32,10 @@ void NextSession();
 void BeginCall(const void* frame, PyCodeObject* code);
 // `frame` returns, yields or is left by an exception.
 void EndCall(const void* frame);
+
+// For the thunk of entry `index` (entries.h) while calls are recorded: its name with the line that
+// calls it, where that is known. 0: what a compiler calls, which is not recorded.
+uint32_t NameNativeCall(uint32_t index);
 
 // The probe that calls report as.
 uint32_t PycallProbe();

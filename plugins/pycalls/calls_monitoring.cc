@@ -3,6 +3,7 @@
 #if PY_VERSION_HEX >= 0x030c0000
 
 #include "call_stack.h"
+#include "frames.h"
 
 namespace crosscut::pycalls {
 namespace {
@@ -10,14 +11,6 @@ namespace {
 constexpr int kFreeIds[] = {4, 3};  // 0, 1, 2 and 5 are a debugger's, coverage's, a profiler's, an
                                     // optimizer's by convention
 int g_tool = -1;
-
-const void* TopFrame() {
-#if PY_VERSION_HEX >= 0x030d0000
-  return PyThreadState_GetUnchecked()->current_frame;
-#else
-  return PyThreadState_Get()->cframe->current_frame;
-#endif
-}
 
 PyObject* OnBegin(PyObject*, PyObject* const* args, Py_ssize_t) {
   BeginCall(TopFrame(), reinterpret_cast<PyCodeObject*>(args[0]));

@@ -11,6 +11,7 @@
 #include "src/analyze/launch_tables.h"
 #include "src/analyze/launches.h"
 #include "src/analyze/memory_table.h"
+#include "src/analyze/operator_stacks.h"
 #include "src/analyze/overhead_tables.h"
 #include "src/analyze/overlap_tables.h"
 #include "src/analyze/process_tables.h"
@@ -54,6 +55,8 @@ constexpr TableEntry kTables[] = {
      true},
     {"device_waits", "calls that waited for a device, and for which work", DeviceWaitsTable, true},
     {"sequences", "kernels that operators launch in a row, again and again", SequencesTable},
+    {"operator_stacks", "operators by the Python lines that called them, and what they launched",
+     OperatorStacksTable, true},
     {"stragglers", "which process the others wait for in collectives", StragglersTable},
     {"critical_path", "what the end of each process hung on: sums to the window",
      CriticalPathTable},

@@ -58,7 +58,8 @@ def events():
 class Span:
     def __init__(self, number):
         self.number = number
-        self.name = name(number)
+        self.name, _, line = name(number).partition("@")
+        self.line = int(line or 0)  # of the caller that called it
         self.children = []
         self.closed = False
 

@@ -1,0 +1,73 @@
+#include "frames.h"
+
+#if PY_VERSION_HEX >= 0x030c0000
+
+// The two first members of CPython's own, the same in 3.12 and 3.13: its header is no public one.
+struct _PyInterpreterFrame {
+  PyObject* code;
+  _PyInterpreterFrame* previous;
+};
+
+#endif
+
+namespace crosscut::pycalls {
+
+#if PY_VERSION_HEX >= 0x030c0000
+
+const void* TopFrame() {
+#if PY_VERSION_HEX >= 0x030d0000
+  return PyThreadState_GetUnchecked()->current_frame;
+#else
+  return PyThreadState_Get()->cframe->current_frame;
+#endif
+}
+
+int CallerInstruction(const void* frame, const void* caller) {
+  const auto* below = static_cast<const _PyInterpreterFrame*>(frame)->previous;
+  // A native function that calls Python puts a frame of the interpreter's between.
+  if (below != nullptr && below != caller) below = below->previous;
+  if (below == nullptr || below != caller) return -1;
+  return PyUnstable_InterpreterFrame_GetLasti(const_cast<_PyInterpreterFrame*>(below));
+}
+
+int TopInstruction(const void* frame) {
+  return PyUnstable_InterpreterFrame_GetLasti(
+      static_cast<_PyInterpreterFrame*>(const_cast<void*>(frame)));
+}
+
+#elif PY_VERSION_HEX >= 0x030b0000
+
+const void* TopFrame() {
+  PyFrameObject* frame = PyThreadState_GetFrame(PyThreadState_Get());
+  Py_XDECREF(frame);  // the thread keeps it
+  return frame;
+}
+
+int CallerInstruction(const void* frame, const void* caller) {
+  PyFrameObject* below = PyFrame_GetBack(static_cast<PyFrameObject*>(const_cast<void*>(frame)));
+  const int at = below == caller && below != nullptr ? PyFrame_GetLasti(below) : -1;
+  Py_XDECREF(below);
+  return at;
+}
+
+int TopInstruction(const void* frame) {
+  return PyFrame_GetLasti(static_cast<PyFrameObject*>(const_cast<void*>(frame)));
+}
+
+#else
+
+const void* TopFrame() { return PyThreadState_Get()->frame; }
+
+int TopInstruction(const void* frame) {
+  constexpr int kBytes = 2;  // of an instruction
+  return static_cast<const PyFrameObject*>(frame)->f_lasti * kBytes;
+}
+
+int CallerInstruction(const void* frame, const void* caller) {
+  const auto* below = static_cast<const PyFrameObject*>(frame)->f_back;
+  return below != nullptr && below == caller ? TopInstruction(below) : -1;
+}
+
+#endif
+
+}  // namespace crosscut::pycalls

@@ -1,0 +1,19 @@
+// Frames of Python functions, as far as the CPython versions that we serve tell of them. A frame is
+// known by an address that stays its own until it ends. Under the GIL, no references are kept.
+#pragma once
+
+#include "python.h"
+
+namespace crosscut::pycalls {
+
+// The topmost frame of this thread, which runs Python code.
+const void* TopFrame();
+
+// Where `caller` was when it called `frame`, the thread's topmost: a byte of its code. -1 where
+// `frame` was called by another; calls of native functions between the two do not count.
+int CallerInstruction(const void* frame, const void* caller);
+
+// The same for the topmost frame itself, which is in a native function.
+int TopInstruction(const void* frame);
+
+}  // namespace crosscut::pycalls
