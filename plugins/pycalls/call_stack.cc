@@ -263,8 +263,10 @@ uint32_t NameNativeCall(uint32_t index) {
   const Open& top = stack->frames[stack->depth - 1];
   if (Compiles(top)) return 0;
   const void* frame = TopFrame();
-  if (frame != top.frame) return plain;
-  const CallSite site = {top.number, TopInstruction(frame), plain};
+  if (frame == nullptr) return plain;
+  const int at = frame == top.frame ? TopInstruction(frame) : CallerInstruction(frame, top.frame);
+  if (at < 0) return plain;
+  const CallSite site = {top.number, at, plain};
   const uint32_t known = FindSite(site);
   if (__builtin_expect(known != 0, 1)) return known;
   const KeepError keep;

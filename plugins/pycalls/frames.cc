@@ -12,6 +12,10 @@ struct _PyInterpreterFrame {
 
 namespace crosscut::pycalls {
 
+// Frames that are not recorded: those that the interpreter puts where native code calls Python
+// (3.12 on), and our own code's.
+constexpr int kMostBetween = 4;
+
 #if PY_VERSION_HEX >= 0x030c0000
 
 const void* TopFrame() {
@@ -24,10 +28,10 @@ const void* TopFrame() {
 
 int CallerInstruction(const void* frame, const void* caller) {
   const auto* below = static_cast<const _PyInterpreterFrame*>(frame)->previous;
-  // A native function that calls Python puts a frame of the interpreter's between.
-  if (below != nullptr && below != caller) below = below->previous;
-  if (below == nullptr || below != caller) return -1;
-  return PyUnstable_InterpreterFrame_GetLasti(const_cast<_PyInterpreterFrame*>(below));
+  for (int i = 0; i < kMostBetween && below != nullptr && below != caller; ++i) {
+    below = below->previous;
+  }
+  return below != nullptr && below == caller ? TopInstruction(below) : -1;
 }
 
 int TopInstruction(const void* frame) {
@@ -45,7 +49,12 @@ const void* TopFrame() {
 
 int CallerInstruction(const void* frame, const void* caller) {
   PyFrameObject* below = PyFrame_GetBack(static_cast<PyFrameObject*>(const_cast<void*>(frame)));
-  const int at = below == caller && below != nullptr ? PyFrame_GetLasti(below) : -1;
+  for (int i = 0; i < kMostBetween && below != nullptr && below != caller; ++i) {
+    PyFrameObject* next = PyFrame_GetBack(below);
+    Py_DECREF(below);
+    below = next;
+  }
+  const int at = below != nullptr && below == caller ? PyFrame_GetLasti(below) : -1;
   Py_XDECREF(below);
   return at;
 }
@@ -65,6 +74,9 @@ int TopInstruction(const void* frame) {
 
 int CallerInstruction(const void* frame, const void* caller) {
   const auto* below = static_cast<const PyFrameObject*>(frame)->f_back;
+  for (int i = 0; i < kMostBetween && below != nullptr && below != caller; ++i) {
+    below = below->f_back;
+  }
   return below != nullptr && below == caller ? TopInstruction(below) : -1;
 }
 

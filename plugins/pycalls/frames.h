@@ -9,8 +9,8 @@ namespace crosscut::pycalls {
 // The topmost frame of this thread, which runs Python code.
 const void* TopFrame();
 
-// Where `caller` was when it called `frame`, the thread's topmost: a byte of its code. -1 where
-// `frame` was called by another; calls of native functions between the two do not count.
+// Where `caller` was when it called `frame`, the thread's topmost: a byte of its code. -1 where it
+// did not; native functions and a few unrecorded frames may lie between the two.
 int CallerInstruction(const void* frame, const void* caller);
 
 // The same for the topmost frame itself, which is in a native function.

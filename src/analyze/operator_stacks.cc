@@ -16,6 +16,8 @@ using trace::SpanIndex;
 using trace::StackTree;
 using Node = StackTree::Node;
 
+constexpr std::string_view kEngineFrame = "autograd::engine::evaluate_function: ";
+
 bool IsOperator(const trace::Name& name) {
   return name.kind == trace::Kind::kSpan &&
          (name.layer == trace::Layer::kFramework || name.layer == trace::Layer::kComm);
@@ -62,7 +64,13 @@ class OperatorStacks {
       const trace::Track& to = trace_.tracks[flow.to_track.value];
       if (trace_.tracks[flow.from_track.value].kind != trace::TrackKind::kThread) continue;
       if (to.kind != trace::TrackKind::kThread || !IsOperator(NameOf(to, flow.to))) continue;
-      causes_.emplace(Place{flow.to_track.value, flow.to}, Place{flow.from_track.value, flow.from});
+      const Place cause{flow.from_track.value, flow.from};
+      causes_.emplace(Place{flow.to_track.value, flow.to}, cause);
+      // The engine's frame around a node is there for the same cause.
+      const SpanIndex around = to.spans.parent[flow.to];
+      if (around != kNoSpan && trace_.text(NameOf(to, around).text).starts_with(kEngineFrame)) {
+        causes_.emplace(Place{flow.to_track.value, around}, cause);
+      }
     }
   }
 
