@@ -161,6 +161,7 @@ void CalibrateCollections() {
 
 void CalibrateCalls() {
   PrivateChunk chunk;
+  const PrivateStack stack;
   const Ref names(PyDict_New());
   if (!chunk.ok() || !names) return PyErr_Clear();
   PyDict_SetItemString(names.get(), "__builtins__", PyEval_GetBuiltins());

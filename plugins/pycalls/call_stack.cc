@@ -144,9 +144,8 @@ CodeId IdOf(PyCodeObject* code) {
 
 bool Compiles(const Open& open) { return (open.number & CodeId::kCompiles) != 0; }
 
-// The name of a call of `code` by what is open on top.
-uint32_t NameCall(const Open& top, const void* frame, PyCodeObject* code, CodeId id) {
-  const int at = CallerInstruction(frame, top.frame);
+// The name of a call of `code` at byte `at` of what is open on top; -1: not known.
+uint32_t NameSite(const Open& top, int at, PyCodeObject* code, CodeId id) {
   if (at < 0) return id.name;
   const CallSite site = {top.number, at, id.name};
   const uint32_t known = FindSite(site);
@@ -159,33 +158,54 @@ void PopTo(Stack* stack, uint32_t depth) {
   while (stack->depth > depth) crosscut_end_named(stack->frames[--stack->depth].name);
 }
 
-// Codes of the thread's frames, outermost first, without the topmost where `skip_top`.
-std::vector<const PyCodeObject*> LiveCodes(bool skip_top) {
-  std::vector<const PyCodeObject*> codes;
-  PyFrameObject* frame = PyThreadState_GetFrame(PyThreadState_Get());
-  while (frame != nullptr) {
-    PyCodeObject* code = PyFrame_GetCode(frame);
-    if (!skip_top) codes.push_back(code);
-    skip_top = false;
-    Py_DECREF(code);
-    PyFrameObject* back = PyFrame_GetBack(frame);
-    Py_DECREF(frame);
-    frame = back;
-  }
-  return {codes.rbegin(), codes.rend()};
-}
-
-__attribute__((noinline)) void Resync(Stack* stack, bool skip_top) {
-  stack->generation = g_generation;
-  if (stack->session != g_session) stack->depth = 0;
-  stack->session = g_session;
-  if (stack->depth == 0) return;
-  const std::vector<const PyCodeObject*> live = LiveCodes(skip_top);
+void DropEnded(Stack* stack, const std::vector<LiveFrame>& live) {
   uint32_t kept = 0;
   for (size_t i = 0; i < live.size() && kept < stack->depth; ++i) {
-    if (live[i] == stack->frames[kept].code) ++kept;
+    if (live[i].code == stack->frames[kept].code) ++kept;
   }
   PopTo(stack, kept);
+}
+
+// What was called before the hooks came is open from here on.
+void Adopt(Stack* stack, const std::vector<LiveFrame>& live) {
+  int called_at = -1;
+  for (const LiveFrame& one : live) {
+    const CodeId id = IdOf(one.code);
+    if (id.name == kOurs) continue;
+    if (stack->depth == stack->capacity && !Grow(stack)) return;
+    uint32_t name = id.name;
+    if (stack->depth != 0) {
+      const Open& top = stack->frames[stack->depth - 1];
+      if (Compiles(top)) return;
+      name = NameSite(top, called_at, one.code, id);
+    }
+    stack->frames[stack->depth++] = {one.frame, one.code, name, id.number};
+    called_at = one.instruction;
+    crosscut_begin_inline(name);
+  }
+}
+
+// Before a begin. The stack is as the thread's frames are, but for the topmost.
+__attribute__((noinline)) void SyncBegin(Stack* stack) {
+  stack->generation = g_generation;
+  const std::vector<LiveFrame> live = LiveFrames(true);
+  if (stack->session != g_session) {
+    stack->session = g_session;
+    stack->depth = 0;
+    return Adopt(stack, live);
+  }
+  DropEnded(stack, live);
+}
+
+// Before an end. What is open belongs to this session, and its frames live; a new session begins
+// with a begin.
+__attribute__((noinline)) void SyncEnd(Stack* stack, bool skip_top) {
+  if (stack->session != g_session) {
+    stack->depth = 0;
+    return;
+  }
+  stack->generation = g_generation;
+  DropEnded(stack, LiveFrames(skip_top));
 }
 
 // The topmost entry of `frame`, or the depth where there is none.
@@ -229,13 +249,13 @@ void BeginCall(const void* frame, PyCodeObject* code) {
   if (id.name == kOurs) return;
   Stack* stack = t_stack;
   if (__builtin_expect(stack == nullptr, 0) && (stack = NewStack()) == nullptr) return;
-  if (__builtin_expect(stack->generation != g_generation, 0)) Resync(stack, true);
+  if (__builtin_expect(stack->generation != g_generation, 0)) SyncBegin(stack);
   if (__builtin_expect(stack->depth == stack->capacity, 0) && !Grow(stack)) return;
   uint32_t name = id.name;
   if (stack->depth != 0) {
     const Open& top = stack->frames[stack->depth - 1];
     if (Compiles(top)) return;
-    name = NameCall(top, frame, code, id);
+    name = NameSite(top, CallerInstruction(frame, top.frame), code, id);
   }
   stack->frames[stack->depth++] = {frame, code, name, id.number};
   crosscut_begin_inline(name);
@@ -245,7 +265,7 @@ void EndCall(const void* frame) {
   Stack* stack = t_stack;
   if (stack == nullptr || stack->depth == 0) return;
   if (__builtin_expect(stack->generation != g_generation, 0)) {
-    Resync(stack, Find(stack, frame) == stack->depth);
+    SyncEnd(stack, Find(stack, frame) == stack->depth);
     if (stack->depth == 0) return;
   }
   if (__builtin_expect(stack->frames[stack->depth - 1].frame == frame, 1)) {
@@ -254,6 +274,20 @@ void EndCall(const void* frame) {
   } else {
     EndBelowTop(stack, frame);
   }
+}
+
+PrivateStack::PrivateStack() : theirs_(t_stack) {
+  t_stack = nullptr;
+  if (Stack* mine = NewStack()) {
+    mine->generation = g_generation;
+    mine->session = g_session;
+  }
+}
+
+PrivateStack::~PrivateStack() {
+  delete t_stack;
+  t_stack = static_cast<Stack*>(theirs_);
+  pthread_setspecific(g_stack_key, t_stack);
 }
 
 uint32_t NameNativeCall(uint32_t index) {

@@ -1,5 +1,7 @@
 #include "frames.h"
 
+#include <algorithm>
+
 #if PY_VERSION_HEX >= 0x030c0000
 
 // The two first members of CPython's own, the same in 3.12 and 3.13: its header is no public one.
@@ -81,5 +83,37 @@ int CallerInstruction(const void* frame, const void* caller) {
 }
 
 #endif
+
+std::vector<LiveFrame> LiveFrames(bool skip_top) {
+  std::vector<LiveFrame> live;
+#if PY_VERSION_HEX >= 0x030c0000
+  const auto* inner = static_cast<const _PyInterpreterFrame*>(TopFrame());
+#endif
+  PyFrameObject* frame = PyThreadState_GetFrame(PyThreadState_Get());
+  while (frame != nullptr) {
+    PyCodeObject* code = PyFrame_GetCode(frame);
+    const void* key = frame;
+#if PY_VERSION_HEX >= 0x030c0000
+    // The interpreter's own frames are passed over by PyFrame_GetBack().
+    auto* const object = reinterpret_cast<PyObject*>(code);
+    while (inner != nullptr && inner->code != object) inner = inner->previous;
+    if (inner == nullptr) {
+      Py_DECREF(code);
+      Py_DECREF(frame);
+      break;
+    }
+    key = inner;
+    inner = inner->previous;
+#endif
+    if (!skip_top) live.push_back({key, code, TopInstruction(key)});
+    skip_top = false;
+    Py_DECREF(code);
+    PyFrameObject* back = PyFrame_GetBack(frame);
+    Py_DECREF(frame);
+    frame = back;
+  }
+  std::reverse(live.begin(), live.end());
+  return live;
+}
 
 }  // namespace crosscut::pycalls

@@ -2,6 +2,8 @@
 // known by an address that stays its own until it ends. Under the GIL, no references are kept.
 #pragma once
 
+#include <vector>
+
 #include "python.h"
 
 namespace crosscut::pycalls {
@@ -15,5 +17,13 @@ int CallerInstruction(const void* frame, const void* caller);
 
 // The same for the topmost frame itself, which is in a native function.
 int TopInstruction(const void* frame);
+
+struct LiveFrame {
+  const void* frame;
+  PyCodeObject* code;  // borrowed
+  int instruction;     // where it is: the call of the next one
+};
+// This thread's frames, outermost first, without the topmost where `skip_top`. Allocates.
+std::vector<LiveFrame> LiveFrames(bool skip_top);
 
 }  // namespace crosscut::pycalls
