@@ -33,6 +33,8 @@ BOUNDS = [
     ("op:", "crosscut", "added_ns", "torch.profiler", 0.30),
     ("step:", "crosscut", "added_ns", "torch.profiler", 0.40),
     ("step, with the boundary: MLP", "crosscut", "ratio", None, 1.20),
+    ("op, with stacks:", "crosscut", "added_ns", "torch.profiler", 0.5),
+    ("step, with stacks:", "crosscut", "added_ns", "torch.profiler", 0.40),
     ("boundary call:", "crosscut", "added_ns", None, 35.0),
     ("boundary: MLP", "crosscut", "ratio", None, 1.03),
     ("operation scope", "crosscut.operation, recording", "ns",
@@ -171,7 +173,8 @@ def suite_report(rounds):
 def suite_torch(rounds):
     """Operators alone beside torch.profiler; then training steps as recorded by default."""
     return (recorded("torch_ops.py", ["--sources=pytorch", "--python=off"], [rounds]) +
-            recorded("torch_ops.py", [], [rounds, "steps"]))
+            recorded("torch_ops.py", [], [rounds, "steps"]) +
+            recorded("torch_ops.py", ["--python=calls"], [rounds, "stacks"]))
 
 
 def suite_boundary(rounds):

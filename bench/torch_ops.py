@@ -52,7 +52,7 @@ def empty_callbacks():
     return ctypes.CDLL(str(library))
 
 
-def comparison(group, measure, rounds, floor=None):
+def comparison(group, measure, rounds, floor=None, stacks=False):
     """`measure()` gives ns per item. Interleaves it as it is and under each recorder."""
     def with_crosscut():
         crosscut.resume()
@@ -69,7 +69,8 @@ def comparison(group, measure, rounds, floor=None):
             floor.empty_callbacks_off()
 
     def with_torch_profiler():
-        with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]):
+        with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU],
+                                    with_stack=stacks):
             return measure()
 
     variants = {"unprofiled": measure, "unprofiled again (A/A)": measure,
@@ -125,10 +126,23 @@ def transformer_step():
     return body
 
 
+def with_stacks(rounds):
+    """Both with the Python functions around operators (`--python=calls`, with_stack)."""
+    for name, measure in (("op, with stacks: add(out=)", loop(add_loop())),
+                          ("op, with stacks: autograd mul", loop(mul_loop())),
+                          ("step, with stacks: MLP", steps(mlp_step(), 41)),
+                          ("step, with stacks: transformer", steps(transformer_step(), 11))):
+        comparison(name, measure, rounds, stacks=True)
+
+
 def main():
-    """Arguments: rounds, and `steps` to leave the single operators out."""
+    """Arguments: rounds, and `steps` to leave the single operators out or `stacks`."""
     crosscut.pause()
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 31
+    if "stacks" in sys.argv[2:]:
+        with_stacks(rounds)
+        crosscut.resume()
+        return
     of, floor = "step, with the boundary:", None
     if "steps" not in sys.argv[2:]:
         of, floor = "step:", empty_callbacks()

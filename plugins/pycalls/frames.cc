@@ -10,6 +10,18 @@ struct _PyInterpreterFrame {
   _PyInterpreterFrame* previous;
 };
 
+#elif PY_VERSION_HEX >= 0x030b0000
+
+// The first members of CPython 3.11's own: its header is no public one.
+struct _PyInterpreterFrame {
+  PyFunctionObject* function;
+  PyObject *globals, *builtins, *locals;
+  PyCodeObject* code;
+  PyFrameObject* object;
+  _PyInterpreterFrame* previous;
+  _Py_CODEUNIT* instruction;
+};
+
 #endif
 
 namespace crosscut::pycalls {
@@ -43,22 +55,22 @@ int TopInstruction(const void* frame) {
 
 #elif PY_VERSION_HEX >= 0x030b0000
 
+// In 3.11 a frame is known by its object, which exists from the first event of the hook on.
 const void* TopFrame() {
-  PyFrameObject* frame = PyThreadState_GetFrame(PyThreadState_Get());
-  Py_XDECREF(frame);  // the thread keeps it
-  return frame;
+  const _PyInterpreterFrame* top = PyThreadState_Get()->cframe->current_frame;
+  return top == nullptr ? nullptr : top->object;
 }
 
 int CallerInstruction(const void* frame, const void* caller) {
-  PyFrameObject* below = PyFrame_GetBack(static_cast<PyFrameObject*>(const_cast<void*>(frame)));
-  for (int i = 0; i < kMostBetween && below != nullptr && below != caller; ++i) {
-    PyFrameObject* next = PyFrame_GetBack(below);
-    Py_DECREF(below);
-    below = next;
+  const _PyInterpreterFrame* top = PyThreadState_Get()->cframe->current_frame;
+  if (top == nullptr || top->object != frame) return -1;
+  const _PyInterpreterFrame* below = top->previous;
+  for (int i = 0; i < kMostBetween && below != nullptr && below->object != caller; ++i) {
+    below = below->previous;
   }
-  const int at = below != nullptr && below == caller ? PyFrame_GetLasti(below) : -1;
-  Py_XDECREF(below);
-  return at;
+  if (below == nullptr || below->object != caller) return -1;
+  const auto* code = reinterpret_cast<const _Py_CODEUNIT*>(below->code->co_code_adaptive);
+  return static_cast<int>(below->instruction - code) * static_cast<int>(sizeof(_Py_CODEUNIT));
 }
 
 int TopInstruction(const void* frame) {

@@ -4,9 +4,9 @@
 
 Operators, autograd's nodes, `record_function` scopes and device work are recorded as by `crosscut
 record`; every cycle of a schedule is a run of its own, so none loses its events, and its results
-can be read while the program goes on. What is not recorded yet (shapes, memory, stacks, FLOPs,
-modules) is told by a warning when it is asked for. Under `crosscut record` the outer recording goes
-on and a profile of this module stays empty.
+can be read while the program goes on. What is not recorded yet (shapes, memory, FLOPs, modules) is
+told by a warning when it is asked for. Under `crosscut record` the outer recording goes on and a
+profile of this module stays empty.
 """
 
 from __future__ import annotations
@@ -29,13 +29,14 @@ import torch.profiler
 from torch.profiler import ProfilerAction, ProfilerActivity, record_function, schedule
 
 import crosscut
+from crosscut import torch_stacks
 from crosscut.adapters import torch as adapter
 from crosscut.reading import Run
 
 __all__ = ["OperatorAverage", "OperatorAverages", "ProfilerAction", "ProfilerActivity", "profile",
            "record_function", "schedule", "tensorboard_trace_handler"]
 
-_NOT_YET = ("record_shapes", "profile_memory", "with_stack", "with_flops", "with_modules")
+_NOT_YET = ("record_shapes", "profile_memory", "with_flops", "with_modules")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,7 +45,7 @@ class OperatorAverage:
 
     Host rows have CPU times; self time is without what a call called in turn. Rows of device work
     (`is_device`) have device times. `is_user_annotation`: a `record_function` scope, of the thread
-    that leads.
+    that leads. `stack`: innermost frame first, () unless rows are grouped by it.
     """
 
     key: str
@@ -54,6 +55,7 @@ class OperatorAverage:
     device_time_total: float = 0.0
     is_device: bool = False
     is_user_annotation: bool = False
+    stack: tuple[str, ...] = ()
 
     @property
     def cpu_time(self) -> float:
@@ -100,6 +102,9 @@ class OperatorAverages(list[OperatorAverage]):
         if any(row.is_device for row in self):
             heads += ["Device total", "Device time avg"]
         cells = [row[:len(heads)] for row in cells]
+        if any(row.stack for row in self):
+            heads += ["Source Location"]
+            cells = [[*cell, ", ".join(row.stack)] for cell, row in zip(cells, rows)]
         widths = [max(map(len, column)) for column in zip(heads, *cells)]
         rule = "  ".join("-" * width for width in widths)
         lines = [header] if header else []
@@ -149,12 +154,13 @@ class profile:  # noqa: N801 - torch.profiler's name
                  with_stack: bool = False, with_flops: bool = False, with_modules: bool = False,
                  **others: Any) -> None:
         asked = {"record_shapes": record_shapes, "profile_memory": profile_memory,
-                 "with_stack": with_stack, "with_flops": with_flops, "with_modules": with_modules}
+                 "with_flops": with_flops, "with_modules": with_modules}
         missing = [name for name in _NOT_YET if asked[name]]
         if missing:
             warnings.warn(f"crosscut.torch.profile does not record {', '.join(missing)} yet",
                           stacklevel=2)
         self.activities = activities
+        self.with_stack = with_stack
         self.on_trace_ready = on_trace_ready
         self.step_num = 0
         self.current_action = ProfilerAction.NONE
@@ -229,10 +235,21 @@ class profile:  # noqa: N801 - torch.profiler's name
 
     def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0,
                      group_by_overload_name: bool = False) -> OperatorAverages:
-        """Calls by name. ValueError where grouping is asked for by what is not recorded yet."""
-        if group_by_input_shape or group_by_stack_n or group_by_overload_name:
-            raise ValueError("key_averages(): shapes, stacks and overloads are not recorded yet")
-        return OperatorAverages(_averages(self.run))
+        """Calls by name, or by name and the `group_by_stack_n` innermost frames (`with_stack`): the
+        lines that called them, in the backward pass those that called the forward operator.
+        ValueError where grouping is asked for by what is not recorded yet."""
+        if group_by_input_shape or group_by_overload_name:
+            raise ValueError("key_averages(): shapes and overloads are not recorded yet")
+        return OperatorAverages(_averages(self.run, group_by_stack_n))
+
+    def export_stacks(self, path: str | os.PathLike[str],
+                      metric: str = "self_cpu_time_total") -> None:
+        """Writes the Python stacks of operators with their times in microseconds, for flamegraph.pl
+        and its like. `metric`: "self_cpu_time_total" or "self_cuda_time_total". RuntimeError
+        without `with_stack`."""
+        if not self.with_stack:
+            raise RuntimeError("export_stacks(): stacks are recorded with with_stack=True only")
+        torch_stacks.export(self.run, path, metric)
 
     def export_chrome_trace(self, path: str | os.PathLike[str]) -> None:
         """Writes the trace as Kineto does, compressed where `path` ends in .gz. OSError with
@@ -269,7 +286,7 @@ class profile:  # noqa: N801 - torch.profiler's name
             self._cleaners[self._folder] = weakref.finalize(self, _remove, self._folder,
                                                             os.getpid())
             self._open = crosscut.start(os.path.join(self._folder, "run"), control_percent=0,
-                                        python="off")
+                                        python="calls" if self.with_stack else "off")
             if not self._open:
                 warnings.warn(f"nothing is recorded by this profile: {crosscut.error()}",
                               stacklevel=4)
@@ -319,9 +336,12 @@ def _remove(folder: str, owner: int) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _averages(run: Run) -> Iterator[OperatorAverage]:
-    for row in run.table("functions").rows():
-        if row["layer"] not in ("framework", "comm", ""):
+def _averages(run: Run, frames: int) -> Iterator[OperatorAverage]:
+    operators = torch_stacks.sums(run, frames)
+    for (name, stack), (count, total_ns, self_ns) in operators.items():
+        yield OperatorAverage(name, count, total_ns / 1e3, self_ns / 1e3, stack=stack)
+    for row in run.table("functions").rows():  # scopes that PyTorch opens by itself
+        if row["layer"] != "":
             continue
         yield OperatorAverage(row["name"], row["count"], row["total_ns"] / 1e3,
                               row["self_ns"] / 1e3)

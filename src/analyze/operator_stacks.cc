@@ -24,13 +24,13 @@ bool IsOperator(const trace::Name& name) {
 }
 
 struct Key {
-  uint32_t process, operator_text;
+  uint32_t process, operator_text, probe;
   trace::Layer layer;
   Node stack;
   uint32_t forward_text;  // of the operator that caused this one; none: StringId's none
   Node forward_stack;
   auto Tie() const {
-    return std::tie(process, operator_text, layer, stack, forward_text, forward_stack);
+    return std::tie(process, operator_text, probe, layer, stack, forward_text, forward_stack);
   }
   bool operator<(const Key& other) const { return Tie() < other.Tie(); }
 };
@@ -107,8 +107,8 @@ class OperatorStacks {
       const trace::Name& name = NameOf(track, i);
       if (!IsOperator(name) && device == device_ns_.end()) continue;
       const bool forward = cause[i].second != kNoSpan;
-      Sums& sums = rows_[{track.process.value, name.text.value, name.layer, stacks_[t][i],
-                          forward ? TextOf(cause[i]) : trace::StringId::None().value,
+      Sums& sums = rows_[{track.process.value, name.text.value, name.probe.value, name.layer,
+                          stacks_[t][i], forward ? TextOf(cause[i]) : trace::StringId::None().value,
                           forward ? stacks_[cause[i].first][cause[i].second] : StackTree::kRoot}];
       if (!goes_on) ++sums.count;
       sums.total_ns += spans.end_ns[i] - spans.begin_ns[i];
@@ -139,12 +139,13 @@ Table OperatorStacks::Make(const Context& context) const {
     return std::pair(a->second.device_ns, a->second.self_ns) >
            std::pair(b->second.device_ns, b->second.self_ns);
   });
-  Texts process, op, layer, stack, forward, forward_stack;
+  Texts process, op, probe, layer, stack, forward, forward_stack;
   Integers count, total, self, device;
   for (const auto* row : order) {
     const auto& [key, sums] = *row;
     process.push_back(context.process_label({key.process}));
     op.emplace_back(trace_.text({key.operator_text}));
+    probe.emplace_back(trace_.text({key.probe}));
     layer.emplace_back(trace::LayerName(key.layer));
     stack.push_back(tree_.Text(key.stack));
     forward.emplace_back(trace_.text({key.forward_text}));
@@ -155,10 +156,11 @@ Table OperatorStacks::Make(const Context& context) const {
     device.push_back(sums.device_ns);
   }
   return MakeTable("operator_stacks", MakeColumn("process", process), MakeColumn("operator", op),
-                   MakeColumn("layer", layer), MakeColumn("stack", stack),
-                   MakeColumn("forward", forward), MakeColumn("forward_stack", forward_stack),
-                   MakeColumn("count", count), MakeColumn("total_ns", total),
-                   MakeColumn("self_ns", self), MakeColumn("device_ns", device));
+                   MakeColumn("probe", probe), MakeColumn("layer", layer),
+                   MakeColumn("stack", stack), MakeColumn("forward", forward),
+                   MakeColumn("forward_stack", forward_stack), MakeColumn("count", count),
+                   MakeColumn("total_ns", total), MakeColumn("self_ns", self),
+                   MakeColumn("device_ns", device));
 }
 
 }  // namespace

@@ -5,8 +5,9 @@
 
 namespace crosscut::analyze {
 
-// process, operator, layer, stack, forward, forward_stack, count, total_ns, self_ns, device_ns: a
-// row for each operator (a span of layer framework or comm) and the Python stack that called it,
+// process, operator, probe, layer, stack, forward, forward_stack, count, total_ns, self_ns, device_ns: a
+// row for each operator (a span of layer framework or comm; its probe, as in `overhead`, tells a
+// native function that Python calls from what that does) and the Python stack that called it,
 // outermost frame first, joined by ";", each "file:line function" with the line that was running,
 // or the function's name as in `functions` where that line was not recorded. In the backward pass
 // `forward` and `forward_stack` are the operator whose arrow leads into the node that runs, and its

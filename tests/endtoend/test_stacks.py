@@ -2,6 +2,8 @@
 
 import json
 import pathlib
+import subprocess
+import sys
 import textwrap
 
 from runs import crosscut, record_script, table
@@ -168,3 +170,64 @@ def test_a_compilation_is_one_span_not_thousands(tmp_path):
         assert called < 500  # at import; translating the bytecode of these two takes thousands
         # What was compiled runs as what it is.
         assert any(name.startswith("main (") for name in rows)
+
+
+PROFILED = textwrap.dedent("""\
+    import json, sys, torch
+    from crosscut.torch import profile
+
+    def model(x):
+        y = torch.tanh(x)
+        return torch.tanh(y)
+
+    def train(x):
+        model(x).sum().backward()
+
+    torch.set_num_threads(1)
+    x = torch.ones(4, 4, requires_grad=True)
+    train(x)
+    results = {}
+    for name, stacks in (("plain", False), ("stacks", True), ("after", False)):
+        with profile(with_stack=stacks) as prof:
+            for _ in range(3):
+                train(x)
+            torch.square(x)
+        rows = prof.key_averages()
+        results[name] = {row.key: row.count for row in rows}
+        results[name + " python"] = sum(
+            row["count"] for row in prof.run.table("functions").rows() if row["layer"] == "python")
+        if stacks:
+            grouped = prof.key_averages(group_by_stack_n=2)
+            results["grouped"] = [[row.key, row.count, row.stack] for row in grouped]
+            results["table"] = grouped.table(row_limit=-1)
+            prof.export_stacks(sys.argv[1])
+    print(json.dumps(results))
+    """)
+
+
+def test_a_profile_with_stacks_says_where_operators_were_called(tmp_path):
+    script = tmp_path / "run.py"
+    script.write_text(PROFILED)
+    done = subprocess.run([sys.executable, script, tmp_path / "stacks"], capture_output=True,
+                          text=True)
+    assert done.returncode == 0, done.stderr
+    results = json.loads(done.stdout)
+
+    def at(text, function):
+        return f"run.py:{_line(text, PROFILED)} {function}"
+
+    first, second = at("y = torch.tanh(x)", "model"), at("return torch.tanh(y)", "model")
+    caller = at("model(x).sum().backward()", "train")
+    grouped = [(key, count, tuple(stack)) for key, count, stack in results["grouped"]]
+    for key in ("aten::tanh", "TanhBackward0", "aten::tanh_backward"):
+        assert sorted(row for row in grouped if row[0] == key) == sorted(
+            [(key, 3, (first, caller)), (key, 3, (second, caller))])
+    # The profile began inside the script's own code.
+    assert [row for row in grouped if row[0] == "aten::square"] == [
+        ("aten::square", 1, (at("torch.square(x)", "<module>"),))]
+    assert "Source Location" in results["table"] and first in results["table"]
+    assert results["plain"] == results["stacks"] == results["after"]
+    assert results["plain python"] == 0 and results["stacks python"] > 0
+    for line in (tmp_path / "stacks").read_text().splitlines():
+        stack, value = line.split(" ")
+        assert int(value) > 0 and "run.py:" in stack

@@ -83,7 +83,7 @@ def test_what_is_not_recorded_yet_is_told():
     done = run(HEAD + """
 with warnings.catch_warnings(record=True) as told:
     warnings.simplefilter("always")
-    prof = profile(record_shapes=True, with_stack=True)
+    prof = profile(record_shapes=True, profile_memory=True)
 print([str(warning.message) for warning in told])
 try:
     prof.key_averages()
@@ -91,14 +91,14 @@ except RuntimeError as error:
     print(error)
 with prof:
     train()
-for bad in (lambda: prof.key_averages(group_by_stack_n=5),
+for bad in (lambda: prof.key_averages(group_by_input_shape=True),
             lambda: prof.key_averages().table(sort_by="nonsense")):
     try:
         bad()
     except ValueError as error:
         print("ValueError", error)
 """, "crosscut.torch")
-    assert "record_shapes, with_stack yet" in done.stdout
+    assert "record_shapes, profile_memory yet" in done.stdout
     assert "nothing is recorded yet" in done.stdout
     assert done.stdout.count("ValueError") == 2
 
