@@ -255,7 +255,7 @@ void BeginCall(const void* frame, PyCodeObject* code) {
   if (stack->depth != 0) {
     const Open& top = stack->frames[stack->depth - 1];
     if (Compiles(top)) return;
-    name = NameSite(top, CallerInstruction(frame, top.frame), code, id);
+    name = NameSite(top, CallerInstruction(top.frame), code, id);
   }
   stack->frames[stack->depth++] = {frame, code, name, id.number};
   crosscut_begin_inline(name);
@@ -296,9 +296,7 @@ uint32_t NameNativeCall(uint32_t index) {
   if (stack == nullptr || stack->depth == 0 || stack->generation != g_generation) return plain;
   const Open& top = stack->frames[stack->depth - 1];
   if (Compiles(top)) return 0;
-  const void* frame = TopFrame();
-  if (frame == nullptr) return plain;
-  const int at = frame == top.frame ? TopInstruction(frame) : CallerInstruction(frame, top.frame);
+  const int at = NativeCallerInstruction(top.frame);
   if (at < 0) return plain;
   const CallSite site = {top.number, at, plain};
   const uint32_t known = FindSite(site);

@@ -30,94 +30,84 @@ namespace crosscut::pycalls {
 // (3.12 on), and our own code's.
 constexpr int kMostBetween = 4;
 
+namespace {
+
 #if PY_VERSION_HEX >= 0x030c0000
 
-const void* TopFrame() {
+using Frame = _PyInterpreterFrame;
+
+Frame* Top() {
 #if PY_VERSION_HEX >= 0x030d0000
   return PyThreadState_GetUnchecked()->current_frame;
 #else
   return PyThreadState_Get()->cframe->current_frame;
 #endif
 }
-
-int CallerInstruction(const void* frame, const void* caller) {
-  const auto* below = static_cast<const _PyInterpreterFrame*>(frame)->previous;
-  for (int i = 0; i < kMostBetween && below != nullptr && below != caller; ++i) {
-    below = below->previous;
-  }
-  return below != nullptr && below == caller ? TopInstruction(below) : -1;
-}
-
-int TopInstruction(const void* frame) {
-  return PyUnstable_InterpreterFrame_GetLasti(
-      static_cast<_PyInterpreterFrame*>(const_cast<void*>(frame)));
-}
+const void* KeyOf(const Frame* frame) { return frame; }
+Frame* Below(Frame* frame) { return frame->previous; }
+int InstructionOf(Frame* frame) { return PyUnstable_InterpreterFrame_GetLasti(frame); }
 
 #elif PY_VERSION_HEX >= 0x030b0000
 
-// In 3.11 a frame is known by its object, which exists from the first event of the hook on.
-const void* TopFrame() {
-  const _PyInterpreterFrame* top = PyThreadState_Get()->cframe->current_frame;
-  return top == nullptr ? nullptr : top->object;
-}
+// A frame is known by its object, which exists from the first event of the hook on.
+using Frame = const _PyInterpreterFrame;
 
-int CallerInstruction(const void* frame, const void* caller) {
-  const _PyInterpreterFrame* top = PyThreadState_Get()->cframe->current_frame;
-  if (top == nullptr || top->object != frame) return -1;
-  const _PyInterpreterFrame* below = top->previous;
-  for (int i = 0; i < kMostBetween && below != nullptr && below->object != caller; ++i) {
-    below = below->previous;
-  }
-  if (below == nullptr || below->object != caller) return -1;
-  const auto* code = reinterpret_cast<const _Py_CODEUNIT*>(below->code->co_code_adaptive);
-  return static_cast<int>(below->instruction - code) * static_cast<int>(sizeof(_Py_CODEUNIT));
-}
-
-int TopInstruction(const void* frame) {
-  return PyFrame_GetLasti(static_cast<PyFrameObject*>(const_cast<void*>(frame)));
+Frame* Top() { return PyThreadState_Get()->cframe->current_frame; }
+const void* KeyOf(Frame* frame) { return frame->object; }
+Frame* Below(Frame* frame) { return frame->previous; }
+int InstructionOf(Frame* frame) {
+  const auto* code = reinterpret_cast<const _Py_CODEUNIT*>(frame->code->co_code_adaptive);
+  return static_cast<int>(frame->instruction - code) * static_cast<int>(sizeof(_Py_CODEUNIT));
 }
 
 #else
 
-const void* TopFrame() { return PyThreadState_Get()->frame; }
+using Frame = const PyFrameObject;
 
-int TopInstruction(const void* frame) {
+Frame* Top() { return PyThreadState_Get()->frame; }
+const void* KeyOf(Frame* frame) { return frame; }
+Frame* Below(Frame* frame) { return frame->f_back; }
+int InstructionOf(Frame* frame) {
   constexpr int kBytes = 2;  // of an instruction
-  return static_cast<const PyFrameObject*>(frame)->f_lasti * kBytes;
-}
-
-int CallerInstruction(const void* frame, const void* caller) {
-  const auto* below = static_cast<const PyFrameObject*>(frame)->f_back;
-  for (int i = 0; i < kMostBetween && below != nullptr && below != caller; ++i) {
-    below = below->f_back;
-  }
-  return below != nullptr && below == caller ? TopInstruction(below) : -1;
+  return frame->f_lasti * kBytes;
 }
 
 #endif
+
+// From `frame` down to `caller`.
+int InstructionFrom(Frame* frame, const void* caller) {
+  for (int i = 0; frame != nullptr && i <= kMostBetween; ++i, frame = Below(frame)) {
+    if (KeyOf(frame) == caller) return InstructionOf(frame);
+  }
+  return -1;
+}
+
+}  // namespace
+
+const void* TopFrame() {
+  const auto* top = Top();
+  return top == nullptr ? nullptr : KeyOf(top);
+}
+
+int CallerInstruction(const void* caller) {
+  auto* top = Top();
+  return top == nullptr ? -1 : InstructionFrom(Below(top), caller);
+}
+
+int NativeCallerInstruction(const void* caller) { return InstructionFrom(Top(), caller); }
 
 std::vector<LiveFrame> LiveFrames(bool skip_top) {
   std::vector<LiveFrame> live;
-#if PY_VERSION_HEX >= 0x030c0000
-  const auto* inner = static_cast<const _PyInterpreterFrame*>(TopFrame());
-#endif
+  auto* inner = Top();
   PyFrameObject* frame = PyThreadState_GetFrame(PyThreadState_Get());
   while (frame != nullptr) {
     PyCodeObject* code = PyFrame_GetCode(frame);
-    const void* key = frame;
-#if PY_VERSION_HEX >= 0x030c0000
-    // The interpreter's own frames are passed over by PyFrame_GetBack().
-    auto* const object = reinterpret_cast<PyObject*>(code);
-    while (inner != nullptr && inner->code != object) inner = inner->previous;
-    if (inner == nullptr) {
-      Py_DECREF(code);
-      Py_DECREF(frame);
-      break;
-    }
-    key = inner;
-    inner = inner->previous;
+#if PY_VERSION_HEX >= 0x030b0000
+    // PyFrame_GetBack() passes over the interpreter's own frames.
+    while (inner != nullptr && static_cast<const void*>(inner->code) != code) inner = Below(inner);
 #endif
-    if (!skip_top) live.push_back({key, code, TopInstruction(key)});
+    if (inner != nullptr && !skip_top) live.push_back({KeyOf(inner), code, InstructionOf(inner)});
+    if (inner != nullptr) inner = Below(inner);
     skip_top = false;
     Py_DECREF(code);
     PyFrameObject* back = PyFrame_GetBack(frame);

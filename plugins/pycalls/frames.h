@@ -11,12 +11,11 @@ namespace crosscut::pycalls {
 // The topmost frame of this thread, which runs Python code.
 const void* TopFrame();
 
-// Where `caller` was when it called `frame`, the thread's topmost: a byte of its code. -1 where it
-// did not; native functions and a few unrecorded frames may lie between the two.
-int CallerInstruction(const void* frame, const void* caller);
-
-// The same for the topmost frame itself, which is in a native function.
-int TopInstruction(const void* frame);
+// Where `caller` was when it called the thread's topmost frame: a byte of its code. -1 where it did
+// not; native functions and a few unrecorded frames may lie between the two.
+int CallerInstruction(const void* caller);
+// The same for the native function that runs.
+int NativeCallerInstruction(const void* caller);
 
 struct LiveFrame {
   const void* frame;
