@@ -32,6 +32,8 @@ BOUNDS = [
     ("disabled", "disabled mark, C ABI", "ns", None, 1.5),
     ("op:", "crosscut", "added_ns", "torch.profiler", 0.30),
     ("step:", "crosscut", "added_ns", "torch.profiler", 0.40),
+    ("op, with shapes:", "crosscut", "added_ns", "torch.profiler", 0.30),
+    ("step, with shapes:", "crosscut", "added_ns", "torch.profiler", 0.40),
     ("op, with memory:", "crosscut", "added_ns", "torch.profiler", 0.35),
     ("step, with memory:", "crosscut", "added_ns", "torch.profiler", 0.40),
     ("step, with the boundary: MLP", "crosscut", "ratio", None, 1.20),
@@ -40,6 +42,8 @@ BOUNDS = [
     ("plan, agreement", "MLP: intervals that hold it", "value", None, -85.0),
     ("plan, agreement", "MLP, 0.6 ms: intervals that hold it", "value", None, -85.0),
     ("plan, agreement", "transformer: intervals that hold it", "value", None, -85.0),
+    ("op, with stacks:", "crosscut", "added_ns", "torch.profiler", 0.5),
+    ("step, with stacks:", "crosscut", "added_ns", "torch.profiler", 0.40),
     ("boundary call:", "crosscut", "added_ns", None, 35.0),
     ("boundary: MLP", "crosscut", "ratio", None, 1.03),
     ("operation scope", "crosscut.operation, recording", "ns",
@@ -181,10 +185,12 @@ def suite_torch(rounds):
             recorded("torch_ops.py", [], [rounds, "steps"]))
 
 
-def suite_memory(rounds):
-    """Operators and their allocations, beside torch.profiler(profile_memory=True)."""
-    return recorded("torch_ops.py", ["--sources=pytorch", "--python=off", "--allocations"],
-                    [rounds, "memory"])
+def suite_more(rounds):
+    """Operators with shapes, allocations and stacks, beside torch.profiler with the same."""
+    alone = ["--sources=pytorch", "--python=off"]
+    return (recorded("torch_ops.py", [*alone, "--shapes"], [rounds, "shapes"]) +
+            recorded("torch_ops.py", [*alone, "--allocations"], [rounds, "memory"]) +
+            recorded("torch_ops.py", ["--python=calls"], [rounds, "stacks"]))
 
 
 def suite_plans(rounds):
@@ -262,7 +268,7 @@ def suite_import(rounds):
 
 SUITES = {"native": suite_native, "stop": suite_stop, "report": suite_report,
 SUITES = {"native": suite_native, "stop": suite_stop, "report": suite_report,
-          "import": suite_import, "torch": suite_torch, "memory": suite_memory,
+          "import": suite_import, "torch": suite_torch, "more": suite_more,
           "boundary": suite_boundary, "operation": suite_operation, "plans": suite_plans,
           "pycalls": suite_pycalls, "plugins": suite_plugins, "frameworks": suite_frameworks}
 

@@ -52,9 +52,9 @@ def empty_callbacks():
     return ctypes.CDLL(str(library))
 
 
-def comparison(group, measure, rounds, floor=None, memory=False):
-    """`measure()` gives ns per item. Interleaves it as it is and under each recorder. `memory`:
-    torch.profiler records allocations, as Crosscut then does, too."""
+def comparison(group, measure, rounds, floor=None, **recorded):
+    """`measure()` gives ns per item. Interleaves it as it is and under each recorder. `recorded`:
+    what torch.profiler records, too, as Crosscut then does."""
     def with_crosscut():
         crosscut.resume()
         try:
@@ -71,7 +71,7 @@ def comparison(group, measure, rounds, floor=None, memory=False):
 
     def with_torch_profiler():
         with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU],
-                                    profile_memory=memory):
+                                    **recorded):
             return measure()
 
     variants = {"unprofiled": measure, "unprofiled again (A/A)": measure,
@@ -137,17 +137,26 @@ def transformer_step():
     return body
 
 
+MORE = {"shapes": "record_shapes", "memory": "profile_memory", "stacks": "with_stack"}
+
+
+def with_more(what, rounds):
+    """Both with shapes (`--shapes`), allocations (`--allocations`), or the Python functions around
+    operators (`--python=calls`)."""
+    add = allocating_loop() if what == "memory" else add_loop()
+    for name, measure in ((f"op, with {what}: add", loop(add)),
+                          (f"op, with {what}: autograd mul", loop(mul_loop())),
+                          (f"step, with {what}: MLP", steps(mlp_step(), 41)),
+                          (f"step, with {what}: transformer", steps(transformer_step(), 11))):
+        comparison(name, measure, rounds, **{MORE[what]: True})
+
+
 def main():
-    """Arguments: rounds, and `steps` to leave the single operators out, or `memory` where
-    allocations are recorded."""
+    """Arguments: rounds; then `steps` to leave the single operators out, or a word of MORE."""
     crosscut.pause()
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 31
-    if "memory" in sys.argv[2:]:
-        of = "step, with memory:"
-        comparison("op, with memory: add", loop(allocating_loop()), rounds, memory=True)
-        comparison("op, with memory: autograd mul", loop(mul_loop()), rounds, memory=True)
-        comparison(f"{of} MLP", steps(mlp_step(), 41), rounds, memory=True)
-        comparison(f"{of} transformer", steps(transformer_step(), 11), rounds, memory=True)
+    if sys.argv[2:3] and sys.argv[2] in MORE:
+        with_more(sys.argv[2], rounds)
         crosscut.resume()
         return
     of, floor = "step, with the boundary:", None

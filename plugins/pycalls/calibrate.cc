@@ -48,11 +48,16 @@ class PrivateChunk {
     mine_.enabled = on ? 1 : 0;
     mine_.position = words_;
   }
-  // Mean ticks between begin and end of the pairs written since Record(true).
+  // Mean ticks between begin and end of the spans without others in them written since
+  // Record(true).
   double MeanInside() const {
-    const auto pairs = (mine_.position - words_) / 2;
-    uint64_t sum = 0;
-    for (ptrdiff_t i = 0; i < pairs; ++i) sum += (words_[2 * i + 1] - words_[2 * i]) >> 16;
+    const auto ends = [](uint64_t word) { return (word & 0xffff) == 1; };
+    uint64_t sum = 0, pairs = 0;
+    for (const uint64_t* at = words_; at + 1 < mine_.position; ++at) {
+      if (ends(at[0]) || !ends(at[1])) continue;
+      sum += (at[1] - at[0]) >> 16;
+      ++pairs;
+    }
     return pairs == 0 ? 0 : static_cast<double>(sum) / static_cast<double>(pairs);
   }
 
@@ -156,6 +161,7 @@ void CalibrateCollections() {
 
 void CalibrateCalls() {
   PrivateChunk chunk;
+  const PrivateStack stack;
   const Ref names(PyDict_New());
   if (!chunk.ok() || !names) return PyErr_Clear();
   PyDict_SetItemString(names.get(), "__builtins__", PyEval_GetBuiltins());

@@ -7,15 +7,29 @@
 #include <new>
 #include <vector>
 
+#include "call_sites.h"
+#include "compilers.h"
 #include "crosscut/crosscut.h"
+#include "entries.h"
+#include "frames.h"
+#include "patches.h"
 
 namespace crosscut::pycalls {
 namespace {
 
+// What a code object's extra pointer holds.
+struct CodeId {
+  uint32_t name;    // as it reads where it is not known who calls; kOurs: not to be recorded
+  uint32_t number;  // of this code object, and of none that comes after it
+  static constexpr uint32_t kCompiles = 1u << 31;  // in `number`: a compiler begins there
+};
+static_assert(sizeof(CodeId) == sizeof(void*));
+
 struct Open {
   const void* frame;
-  const PyCodeObject* code;  // compared, never followed
-  uint32_t name;
+  PyCodeObject* code;  // compared, and followed only while its frame is known to live
+  uint32_t name;       // that it was begun with
+  uint32_t number;
 };
 
 struct Stack {
@@ -24,7 +38,7 @@ struct Stack {
   ~Stack() { std::free(frames); }
 };
 
-constexpr uintptr_t kOurs = 1;  // name ids begin above 255
+constexpr uint32_t kOurs = 1;  // name ids begin above 255
 
 __thread Stack* t_stack __attribute__((tls_model("initial-exec")));
 pthread_key_t g_stack_key;
@@ -71,68 +85,127 @@ bool Grow(Stack* stack) {
 }
 
 // "qualified_name (file.py:12)".
-__attribute__((noinline)) uintptr_t NameCode(PyCodeObject* code) {
-  PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
-  PyErr_Fetch(&type, &value, &traceback);
+std::string NameText(PyCodeObject* code) {
   const char* file = Text(code->co_filename);
-  uintptr_t id = kOurs;
+#if PY_VERSION_HEX >= 0x030b0000
+  std::string text = Text(code->co_qualname);
+#else
+  std::string text = Text(code->co_name);
+#endif
+  const char* slash = std::strrchr(file, '/');
+  return text + " (" + (slash == nullptr ? file : slash + 1) + ":" +
+         std::to_string(code->co_firstlineno) + ")";
+}
+
+Callee PythonCallee(PyCodeObject* code, bool compiles) {
+  return {compiles ? kCompilation : NameText(code), CROSSCUT_PYTHON, 0, PycallProbe()};
+}
+
+// The pending exception, which calls into CPython could touch, is what it was.
+class KeepError {
+ public:
+  KeepError() { PyErr_Fetch(&type_, &value_, &traceback_); }
+  ~KeepError() { PyErr_Restore(type_, value_, traceback_); }
+  KeepError(const KeepError&) = delete;
+  KeepError& operator=(const KeepError&) = delete;
+
+ private:
+  PyObject *type_ = nullptr, *value_ = nullptr, *traceback_ = nullptr;
+};
+
+__attribute__((noinline)) CodeId NameCode(PyCodeObject* code) {
+  static uint32_t last_number = 0;
+  const KeepError keep;
+  const char* file = Text(code->co_filename);
+  CodeId id = {kOurs, 0};
   if (g_package_dir->empty() ||
       std::strncmp(file, g_package_dir->data(), g_package_dir->size()) != 0) {
-#if PY_VERSION_HEX >= 0x030b0000
-    std::string text = Text(code->co_qualname);
-#else
-    std::string text = Text(code->co_name);
-#endif
-    const char* slash = std::strrchr(file, '/');
-    text += std::string(" (") + (slash == nullptr ? file : slash + 1) + ":" +
-            std::to_string(code->co_firstlineno) + ")";
-    id =
-        crosscut_intern(text.data(), text.size(), CROSSCUT_SPAN, CROSSCUT_PYTHON, 0, PycallProbe());
-    if (id == 0) id = kOurs;  // no room for names: not recorded
+    const bool compiles = BeginsCompilation(file, Text(code->co_name));
+    const Callee callee = PythonCallee(code, compiles);
+    const uint32_t name = crosscut_intern(callee.text.data(), callee.text.size(), CROSSCUT_SPAN,
+                                          callee.layer, callee.flags, callee.probe);
+    // Without room for names it is not recorded.
+    if (name != 0) id = {name, ++last_number | (compiles ? CodeId::kCompiles : 0)};
   }
-  SetExtra(code, reinterpret_cast<void*>(id));
-  PyErr_Restore(type, value, traceback);
+  void* extra = nullptr;
+  std::memcpy(&extra, &id, sizeof id);
+  SetExtra(code, extra);
   return id;
 }
 
-uint32_t NameOf(PyCodeObject* code) {
+CodeId IdOf(PyCodeObject* code) {
   void* extra = nullptr;
   GetExtra(code, &extra);
-  const auto id = reinterpret_cast<uintptr_t>(extra);
-  return static_cast<uint32_t>(__builtin_expect(id != 0, 1) ? id : NameCode(code));
+  if (__builtin_expect(extra == nullptr, 0)) return NameCode(code);
+  CodeId id;
+  std::memcpy(&id, &extra, sizeof id);
+  return id;
+}
+
+bool Compiles(const Open& open) { return (open.number & CodeId::kCompiles) != 0; }
+
+// The name of a call of `code` at byte `at` of what is open on top; -1: not known.
+uint32_t NameSite(const Open& top, int at, PyCodeObject* code, CodeId id) {
+  if (at < 0) return id.name;
+  const CallSite site = {top.number, at, id.name};
+  const uint32_t known = FindSite(site);
+  if (__builtin_expect(known != 0, 1)) return known;
+  const KeepError keep;
+  return AddSite(site, top.code, PythonCallee(code, (id.number & CodeId::kCompiles) != 0));
 }
 
 void PopTo(Stack* stack, uint32_t depth) {
   while (stack->depth > depth) crosscut_end_named(stack->frames[--stack->depth].name);
 }
 
-// Codes of the thread's frames, outermost first, without the topmost where `skip_top`.
-std::vector<const PyCodeObject*> LiveCodes(bool skip_top) {
-  std::vector<const PyCodeObject*> codes;
-  PyFrameObject* frame = PyThreadState_GetFrame(PyThreadState_Get());
-  while (frame != nullptr) {
-    PyCodeObject* code = PyFrame_GetCode(frame);
-    if (!skip_top) codes.push_back(code);
-    skip_top = false;
-    Py_DECREF(code);
-    PyFrameObject* back = PyFrame_GetBack(frame);
-    Py_DECREF(frame);
-    frame = back;
-  }
-  return {codes.rbegin(), codes.rend()};
-}
-
-__attribute__((noinline)) void Resync(Stack* stack, bool skip_top) {
-  stack->generation = g_generation;
-  if (stack->session != g_session) stack->depth = 0;
-  stack->session = g_session;
-  if (stack->depth == 0) return;
-  const std::vector<const PyCodeObject*> live = LiveCodes(skip_top);
+void DropEnded(Stack* stack, const std::vector<LiveFrame>& live) {
   uint32_t kept = 0;
   for (size_t i = 0; i < live.size() && kept < stack->depth; ++i) {
-    if (live[i] == stack->frames[kept].code) ++kept;
+    if (live[i].code == stack->frames[kept].code) ++kept;
   }
   PopTo(stack, kept);
+}
+
+// What was called before the hooks came is open from here on.
+void Adopt(Stack* stack, const std::vector<LiveFrame>& live) {
+  int called_at = -1;
+  for (const LiveFrame& one : live) {
+    const CodeId id = IdOf(one.code);
+    if (id.name == kOurs) continue;
+    if (stack->depth == stack->capacity && !Grow(stack)) return;
+    uint32_t name = id.name;
+    if (stack->depth != 0) {
+      const Open& top = stack->frames[stack->depth - 1];
+      if (Compiles(top)) return;
+      name = NameSite(top, called_at, one.code, id);
+    }
+    stack->frames[stack->depth++] = {one.frame, one.code, name, id.number};
+    called_at = one.instruction;
+    crosscut_begin_inline(name);
+  }
+}
+
+// Before a begin. The stack is as the thread's frames are, but for the topmost.
+__attribute__((noinline)) void SyncBegin(Stack* stack) {
+  stack->generation = g_generation;
+  const std::vector<LiveFrame> live = LiveFrames(true);
+  if (stack->session != g_session) {
+    stack->session = g_session;
+    stack->depth = 0;
+    return Adopt(stack, live);
+  }
+  DropEnded(stack, live);
+}
+
+// Before an end. What is open belongs to this session, and its frames live; a new session begins
+// with a begin.
+__attribute__((noinline)) void SyncEnd(Stack* stack, bool skip_top) {
+  if (stack->session != g_session) {
+    stack->depth = 0;
+    return;
+  }
+  stack->generation = g_generation;
+  DropEnded(stack, LiveFrames(skip_top));
 }
 
 // The topmost entry of `frame`, or the depth where there is none.
@@ -172,13 +245,19 @@ void NextSession() {
 
 void BeginCall(const void* frame, PyCodeObject* code) {
   if (!crosscut_recording()) return;
-  const uint32_t name = NameOf(code);
-  if (name == kOurs) return;
+  const CodeId id = IdOf(code);
+  if (id.name == kOurs) return;
   Stack* stack = t_stack;
   if (__builtin_expect(stack == nullptr, 0) && (stack = NewStack()) == nullptr) return;
-  if (__builtin_expect(stack->generation != g_generation, 0)) Resync(stack, true);
+  if (__builtin_expect(stack->generation != g_generation, 0)) SyncBegin(stack);
   if (__builtin_expect(stack->depth == stack->capacity, 0) && !Grow(stack)) return;
-  stack->frames[stack->depth++] = {frame, code, name};
+  uint32_t name = id.name;
+  if (stack->depth != 0) {
+    const Open& top = stack->frames[stack->depth - 1];
+    if (Compiles(top)) return;
+    name = NameSite(top, CallerInstruction(top.frame), code, id);
+  }
+  stack->frames[stack->depth++] = {frame, code, name, id.number};
   crosscut_begin_inline(name);
 }
 
@@ -186,7 +265,7 @@ void EndCall(const void* frame) {
   Stack* stack = t_stack;
   if (stack == nullptr || stack->depth == 0) return;
   if (__builtin_expect(stack->generation != g_generation, 0)) {
-    Resync(stack, Find(stack, frame) == stack->depth);
+    SyncEnd(stack, Find(stack, frame) == stack->depth);
     if (stack->depth == 0) return;
   }
   if (__builtin_expect(stack->frames[stack->depth - 1].frame == frame, 1)) {
@@ -195,6 +274,36 @@ void EndCall(const void* frame) {
   } else {
     EndBelowTop(stack, frame);
   }
+}
+
+PrivateStack::PrivateStack() : theirs_(t_stack) {
+  t_stack = nullptr;
+  if (Stack* mine = NewStack()) {
+    mine->generation = g_generation;
+    mine->session = g_session;
+  }
+}
+
+PrivateStack::~PrivateStack() {
+  delete t_stack;
+  t_stack = static_cast<Stack*>(theirs_);
+  pthread_setspecific(g_stack_key, t_stack);
+}
+
+uint32_t NameNativeCall(uint32_t index) {
+  const uint32_t plain = g_entries[index].name;
+  const Stack* stack = t_stack;
+  if (stack == nullptr || stack->depth == 0 || stack->generation != g_generation) return plain;
+  const Open& top = stack->frames[stack->depth - 1];
+  if (Compiles(top)) return 0;
+  const int at = NativeCallerInstruction(top.frame);
+  if (at < 0) return plain;
+  const CallSite site = {top.number, at, plain};
+  const uint32_t known = FindSite(site);
+  if (__builtin_expect(known != 0, 1)) return known;
+  const KeepError keep;
+  const Label& label = LabelOf(index);
+  return AddSite(site, top.code, {label.name, label.layer, label.flags, BoundaryProbe()});
 }
 
 }  // namespace crosscut::pycalls

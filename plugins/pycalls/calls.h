@@ -19,7 +19,7 @@ void UnhookCalls();
 // Gives back what stays claimed between the two (the tool id).
 void ReleaseCalls();
 
-// Calls `function` (Python, no arguments inside) with only `code` hooked, on this thread; for
+// Calls `function` (Python) with it and what it calls, `code`, hooked, on this thread; for
 // calibration while the hook is out. False where that cannot be done.
 bool CallHooked(PyObject* function, PyObject* argument, PyCodeObject* code);
 

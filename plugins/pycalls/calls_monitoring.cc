@@ -3,6 +3,7 @@
 #if PY_VERSION_HEX >= 0x030c0000
 
 #include "call_stack.h"
+#include "frames.h"
 
 namespace crosscut::pycalls {
 namespace {
@@ -10,14 +11,6 @@ namespace {
 constexpr int kFreeIds[] = {4, 3};  // 0, 1, 2 and 5 are a debugger's, coverage's, a profiler's, an
                                     // optimizer's by convention
 int g_tool = -1;
-
-const void* TopFrame() {
-#if PY_VERSION_HEX >= 0x030d0000
-  return PyThreadState_GetUnchecked()->current_frame;
-#else
-  return PyThreadState_Get()->cframe->current_frame;
-#endif
-}
 
 PyObject* OnBegin(PyObject*, PyObject* const* args, Py_ssize_t) {
   BeginCall(TopFrame(), reinterpret_cast<PyCodeObject*>(args[0]));
@@ -139,12 +132,22 @@ void ReleaseCalls() {
 bool CallHooked(PyObject* function, PyObject* argument, PyCodeObject* code) {
   const Ref monitoring = Monitoring();
   if (!monitoring || !Claim(monitoring.get(), nullptr)) return false;
-  Ref on(PyObject_CallMethod(monitoring.get(), "set_local_events", "iOi", g_tool, code,
-                             EventBits(monitoring.get(), true)));
-  Ref result(on ? PyObject_CallOneArg(function, argument) : nullptr);
+  const std::initializer_list<PyObject*> codes = {reinterpret_cast<PyObject*>(code),
+                                                  PyFunction_GetCode(function)};
+  const auto hook = [&](int bits) {
+    bool all = true;
+    for (PyObject* hooked : codes) {
+      Ref done(
+          PyObject_CallMethod(monitoring.get(), "set_local_events", "iOi", g_tool, hooked, bits));
+      all = all && done;
+      if (!done) PyErr_Clear();
+    }
+    return all;
+  };
+  Ref result(hook(EventBits(monitoring.get(), true)) ? PyObject_CallOneArg(function, argument)
+                                                     : nullptr);
   if (!result) PyErr_Clear();
-  Ref off(PyObject_CallMethod(monitoring.get(), "set_local_events", "iOi", g_tool, code, 0));
-  if (!off) PyErr_Clear();
+  hook(0);
   return static_cast<bool>(result);
 }
 

@@ -5,6 +5,7 @@
 namespace crosscut::pycalls {
 
 Entry g_entries[kMaxEntries];
+uint32_t (*g_name_call)(uint32_t index) = nullptr;
 
 // Two registers: both ABIs pass sixteen bytes of integers so.
 struct Pair {
@@ -45,9 +46,14 @@ __attribute__((visibility("hidden"), used)) uint64_t CrosscutPycallsCall(Pair ab
     if (enabled == 0) return original(ab, cd, e);
     crosscut::pycalls::FirstCall();
   }
+  uint32_t name = entry->name;
+  if (__builtin_expect(crosscut::pycalls::g_name_call != nullptr, 0)) {
+    name = crosscut::pycalls::g_name_call(index);
+    if (name == 0) return original(ab, cd, e);
+  }
   const uint32_t operation = entry->operation;
   if (__builtin_expect(operation != 0, 0)) crosscut_begin_inline(operation);
-  crosscut_begin_inline(entry->name);
+  crosscut_begin_inline(name);
   const uint64_t result = original(ab, cd, e);
   crosscut_end_inline();
   if (__builtin_expect(operation != 0, 0)) crosscut_end_named(operation);

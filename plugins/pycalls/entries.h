@@ -25,6 +25,10 @@ static_assert(sizeof(Entry) == 16);
 
 extern Entry g_entries[kMaxEntries];
 
+// While it is set, it names the calls: Python functions are recorded, too. Returns 0 for a call
+// that is not to be. Written under the GIL.
+extern uint32_t (*g_name_call)(uint32_t index);
+
 // The code address of entry `index`.
 void* Stub(uint32_t index);
 // The index of the entry whose stub `code` is, or -1.

@@ -173,6 +173,8 @@ bool SetOperation(void** address, const std::string& operation, unsigned flags) 
   return true;
 }
 
+const Label& LabelOf(uint32_t index) { return TheState().patches[index].label; }
+
 void* LoneStub(void* original, const Label& label) {
   const int64_t index = NewEntry(nullptr, nullptr, label, original);
   return index < 0 ? nullptr : Stub(static_cast<uint32_t>(index));

@@ -41,6 +41,9 @@ void NoteSlot(PyTypeObject* type, int slot, void** address);
 // nothing is patched.
 bool SetOperation(void** address, const std::string& operation, unsigned flags);
 
+// What entry `index` (entries.h) was labelled with.
+const Label& LabelOf(uint32_t index);
+
 // A thunk around `original` that stands nowhere; null when there is no stub left.
 void* LoneStub(void* original, const Label& label);
 

@@ -8,6 +8,7 @@
 #include "calls.h"
 #include "collections.h"
 #include "crosscut/crosscut.h"
+#include "entries.h"
 #include "identity.h"
 #include "jit.h"
 #include "patches.h"
@@ -53,10 +54,12 @@ void SwitchCalls(bool in) {
   if (!in) {
     if (g_calls_in) UnhookCalls();
     g_calls_in = false;
+    g_name_call = nullptr;
     return;
   }
   std::string owners;
   g_calls_in = HookCalls(&owners) || g_calls_in;
+  g_name_call = g_calls_in ? NameNativeCall : nullptr;
   if (!owners.empty()) {
     ReportState("conflict",
                 std::string(g_calls_in ? "some threads' Python functions" : "Python functions") +

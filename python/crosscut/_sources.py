@@ -77,9 +77,11 @@ def set_allocations(on: bool) -> None:
 
 
 def activate(python: str) -> None:
-    """Registers all sources of this process, once. `python`: off, boundary or calls."""
+    """Registers all sources of this process, once. `python`: off, boundary or calls; Python
+    functions are recorded in sessions that ask for calls."""
     global _active
     if _active:
+        _follow_calls(python == "calls")
         return
     _active = True
     try:
@@ -119,6 +121,17 @@ def _activate_boundary(python: str) -> None:
             _hooks.after_import(name, _patch)
         if python == "calls":
             pycalls.start_calls()
+    except Exception as error:
+        report_failure("pycalls", error)
+
+
+def _follow_calls(wanted_now: bool) -> None:
+    if _pycalls is None:
+        if wanted_now:
+            _activate_boundary("calls")
+        return
+    try:
+        (_pycalls.start_calls if wanted_now else _pycalls.stop_calls)()
     except Exception as error:
         report_failure("pycalls", error)
 

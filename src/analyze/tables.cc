@@ -13,6 +13,7 @@
 #include "src/analyze/memory_operators.h"
 #include "src/analyze/memory_table.h"
 #include "src/analyze/module_tables.h"
+#include "src/analyze/operator_stacks.h"
 #include "src/analyze/operator_table.h"
 #include "src/analyze/overhead_tables.h"
 #include "src/analyze/overlap_tables.h"
@@ -59,6 +60,8 @@ constexpr TableEntry kTables[] = {
      true},
     {"device_waits", "calls that waited for a device, and for which work", DeviceWaitsTable, true},
     {"sequences", "kernels that operators launch in a row, again and again", SequencesTable},
+    {"operator_stacks", "operators by the Python lines that called them, and what they launched",
+     OperatorStacksTable, true},
     {"stragglers", "which process the others wait for in collectives", StragglersTable},
     {"critical_path", "what the end of each process hung on: sums to the window",
      CriticalPathTable},

@@ -28,6 +28,15 @@ const Exporter* FindExporter(std::string_view name);  // null: none
 Status WriteChromeJson(const trace::Trace& trace, Sink* sink);
 // Perfetto's protobuf: exact times, streams as tracks, interned names.
 Status WritePerfetto(const trace::Trace& trace, Sink* sink);
+// speedscope's file format: each track an evented profile, in ns from the first process's start.
+// A Python function's frame has the file and line of its definition.
+Status WriteSpeedscope(const trace::Trace& trace, Sink* sink);
+// "frame;frame;frame NS": stacks of all threads added up, with the time of their innermost frame
+// alone. With several processes the first frame is the process. A ";" in a name reads "_".
+Status WriteCollapsed(const trace::Trace& trace, Sink* sink);
+// The same for device work: the stack of the call that launched it, "(unlinked)" where it is not
+// known, and the work's name, with how long it ran.
+Status WriteCollapsedDevice(const trace::Trace& trace, Sink* sink);
 // An XSpace: a host plane per process, a plane per device. docs/xspace.md.
 Status WriteXSpace(const trace::Trace& trace, Sink* sink);
 // The same for a profile that TensorFlow takes itself: names and ids beside those of its planes.

@@ -13,7 +13,20 @@ struct RawName {
   uint32_t id;
   format::NameAttributes attributes;
   trace::StringId text;
+  int32_t called_at;
 };
+
+// The line behind "NAME@41", which loses it; 0 where there is none.
+int32_t TakeLine(std::string_view* text) {
+  const size_t at = text->rfind('@');
+  if (at == std::string_view::npos) return 0;
+  const char* const end = text->data() + text->size();
+  int32_t line = 0;
+  const auto parsed = std::from_chars(text->data() + at + 1, end, line);
+  if (parsed.ec != std::errc() || parsed.ptr != end || line <= 0) return 0;
+  *text = text->substr(0, at);
+  return line;
+}
 
 class SessionWalk {
  public:
@@ -49,6 +62,7 @@ class SessionWalk {
     for (const RawName& raw : raw_) {
       trace::Name name;
       name.text = raw.text;
+      name.called_at = raw.called_at;
       name.kind = names[raw.id].kind;
       if (raw.attributes.layer < trace::kLayerCount && name.kind == trace::Kind::kSpan &&
           (raw.attributes.flags & format::kFlagNoLayer) == 0) {
@@ -66,13 +80,19 @@ class SessionWalk {
     return {reinterpret_cast<const char*>(words.data() + from), static_cast<size_t>(bytes)};
   }
 
+  void TakeName(Words payload) {
+    if (payload[0] >= kMostNames) return;
+    const auto attributes = format::NameAttributes::Unpack(payload[1]);
+    std::string_view text = Bytes(payload, 3, payload[2]);
+    const bool called_at = (attributes.flags & format::kFlagCalledAt) != 0;
+    const int32_t line = called_at ? TakeLine(&text) : 0;
+    raw_.push_back({static_cast<uint32_t>(payload[0]), attributes, builder_->Text(text), line});
+  }
+
   void TakeEvent(uint16_t code, uint64_t tick, Words payload) {
     switch (code) {
       case format::kName:
-        if (payload[0] >= kMostNames) break;
-        raw_.push_back({static_cast<uint32_t>(payload[0]),
-                        format::NameAttributes::Unpack(payload[1]),
-                        builder_->Text(Bytes(payload, 3, payload[2]))});
+        TakeName(payload);
         break;
       case format::kMeta: {
         const size_t key_words = (payload[0] + 7) / 8;

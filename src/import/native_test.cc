@@ -154,6 +154,35 @@ TEST_F(Native, ReadsNamesSpansAndFactsOfAProcess) {
   EXPECT_EQ(process.clocks[0].error_ns, 20);
 }
 
+TEST_F(Native, TakesTheCallingLineOffANameThatSaysItHasOne) {
+  Words session = Session();
+  format::NameAttributes called = Attributes(format::kKindSpan, format::kLayerPython);
+  called.flags = format::kFlagCalledAt;
+  session.Name(0x100, "f (a.py:1)@41", called);
+  session.Name(0x101, "f (a.py:1)@42", called);
+  session.Name(0x102, "f (a.py:1)@43", Attributes(format::kKindSpan, format::kLayerPython));
+  for (const char* text : {"f@", "f@0", "f@4x", "f@-4", "f@99999999999", "f"}) {
+    session.Name(static_cast<uint32_t>(0x103 + session.words.size()), text, called);
+  }
+  Words main;
+  main.Thread(0, 1, 0);
+  for (uint64_t id = 0x100; id <= 0x102; ++id) main.At(10, id).At(20, format::kEnd);
+  Write("p1-1", session, {main});
+  const trace::Trace trace = Read();
+  std::vector<std::string> texts;
+  for (const trace::NameId id : trace.tracks[0].spans.name) {
+    const trace::Name& name = trace.name(id);
+    texts.push_back(std::string(trace.text(name.text)) + " " + std::to_string(name.called_at));
+  }
+  EXPECT_THAT(texts, ElementsAre("f (a.py:1) 41", "f (a.py:1) 42", "f (a.py:1)@43 0"));
+  for (const trace::Name& name : trace.names) {
+    const bool odd = trace.text(name.text).starts_with("f@");
+    EXPECT_EQ(name.called_at == 0,
+              odd || name.kind != trace::Kind::kSpan || trace.text(name.text) != "f (a.py:1)")
+        << trace.text(name.text);
+  }
+}
+
 TEST_F(Native, JoinsStepsAndKeepsThemOffTheStack) {
   Words session = Session();
   session.Name(0x100, "step", Attributes(format::kKindStep, format::kLayerNone));

@@ -77,6 +77,9 @@ struct Name {
   Layer layer = Layer::kNone;  // kNone: the layer below the span stays in force
   bool waits = false;          // waits for another thread's work
   StringId probe;              // probe kind that recorded it; none: not ours, or a user's
+  // The line of its Python caller from which such spans are called; 0: not known. Names that differ
+  // in it alone are one function.
+  int32_t called_at = 0;
 };
 
 // Spans of one track in order of begin; a parent stands before its children. Half-open [begin,end).

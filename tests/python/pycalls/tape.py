@@ -58,7 +58,8 @@ def events():
 class Span:
     def __init__(self, number):
         self.number = number
-        self.name = name(number)
+        self.name, _, line = name(number).partition("@")
+        self.line = int(line or 0)  # of the caller that called it
         self.children = []
         self.closed = False
 
@@ -91,7 +92,11 @@ def trees():
 
 
 def tree(thread=0):
-    return trees().get(thread, [])
+    """What ran since the hook came: without the functions around it, which run still."""
+    spans = trees().get(thread, [])
+    while len(spans) == 1 and not spans[0].closed and spans[0].children:
+        spans = spans[0].children
+    return spans
 
 
 def flat(spans):

@@ -1,0 +1,121 @@
+#include "frames.h"
+
+#include <algorithm>
+
+#if PY_VERSION_HEX >= 0x030c0000
+
+// The two first members of CPython's own, the same in 3.12 and 3.13: its header is no public one.
+struct _PyInterpreterFrame {
+  PyObject* code;
+  _PyInterpreterFrame* previous;
+};
+
+#elif PY_VERSION_HEX >= 0x030b0000
+
+// The first members of CPython 3.11's own: its header is no public one.
+struct _PyInterpreterFrame {
+  PyFunctionObject* function;
+  PyObject *globals, *builtins, *locals;
+  PyCodeObject* code;
+  PyFrameObject* object;
+  _PyInterpreterFrame* previous;
+  _Py_CODEUNIT* instruction;
+};
+
+#endif
+
+namespace crosscut::pycalls {
+
+// Frames that are not recorded: those that the interpreter puts where native code calls Python
+// (3.12 on), and our own code's.
+constexpr int kMostBetween = 4;
+
+namespace {
+
+#if PY_VERSION_HEX >= 0x030c0000
+
+using Frame = _PyInterpreterFrame;
+
+Frame* Top() {
+#if PY_VERSION_HEX >= 0x030d0000
+  return PyThreadState_GetUnchecked()->current_frame;
+#else
+  return PyThreadState_Get()->cframe->current_frame;
+#endif
+}
+const void* KeyOf(const Frame* frame) { return frame; }
+Frame* Below(Frame* frame) { return frame->previous; }
+int InstructionOf(Frame* frame) { return PyUnstable_InterpreterFrame_GetLasti(frame); }
+
+#elif PY_VERSION_HEX >= 0x030b0000
+
+// A frame is known by its object, which exists from the first event of the hook on.
+using Frame = const _PyInterpreterFrame;
+
+Frame* Top() { return PyThreadState_Get()->cframe->current_frame; }
+const void* KeyOf(Frame* frame) { return frame->object; }
+Frame* Below(Frame* frame) { return frame->previous; }
+int InstructionOf(Frame* frame) {
+  const auto* code = reinterpret_cast<const _Py_CODEUNIT*>(frame->code->co_code_adaptive);
+  return static_cast<int>(frame->instruction - code) * static_cast<int>(sizeof(_Py_CODEUNIT));
+}
+
+#else
+
+using Frame = const PyFrameObject;
+
+Frame* Top() { return PyThreadState_Get()->frame; }
+const void* KeyOf(Frame* frame) { return frame; }
+Frame* Below(Frame* frame) { return frame->f_back; }
+int InstructionOf(Frame* frame) {
+  constexpr int kBytes = 2;  // of an instruction
+  return frame->f_lasti * kBytes;
+}
+
+#endif
+
+// From `frame` down to `caller`.
+int InstructionFrom(Frame* frame, const void* caller) {
+  for (int i = 0; frame != nullptr && i <= kMostBetween; ++i, frame = Below(frame)) {
+    if (KeyOf(frame) == caller) return InstructionOf(frame);
+  }
+  return -1;
+}
+
+}  // namespace
+
+const void* TopFrame() {
+  const auto* top = Top();
+  return top == nullptr ? nullptr : KeyOf(top);
+}
+
+int CallerInstruction(const void* caller) {
+  auto* top = Top();
+  return top == nullptr ? -1 : InstructionFrom(Below(top), caller);
+}
+
+int NativeCallerInstruction(const void* caller) { return InstructionFrom(Top(), caller); }
+
+std::vector<LiveFrame> LiveFrames(bool skip_top) {
+  std::vector<LiveFrame> live;
+  auto* inner = Top();
+  PyFrameObject* frame = PyThreadState_GetFrame(PyThreadState_Get());
+  while (frame != nullptr) {
+    PyCodeObject* code = PyFrame_GetCode(frame);
+#if PY_VERSION_HEX >= 0x030b0000
+    // PyFrame_GetBack() passes over the interpreter's own frames.
+    while (inner != nullptr && static_cast<const void*>(inner->code) != code) inner = Below(inner);
+#endif
+    if (inner != nullptr && !skip_top) live.push_back({KeyOf(inner), code, InstructionOf(inner)});
+    if (inner != nullptr) inner = Below(inner);
+    skip_top = false;
+    Py_DECREF(code);
+    PyFrameObject* back = PyFrame_GetBack(frame);
+    Py_DECREF(frame);
+    frame = back;
+  }
+  std::reverse(live.begin(), live.end());
+  return live;
+}
+
+}  // namespace crosscut::pycalls

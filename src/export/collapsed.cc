@@ -1,0 +1,110 @@
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "src/export/exporter.h"
+#include "src/trace/stacks.h"
+
+namespace crosscut::exporting {
+namespace {
+
+using trace::StackTree;
+using Node = StackTree::Node;
+
+// ns by node of a tree that is shared by all tracks, written process by process.
+class Collapsed {
+ public:
+  Collapsed(const trace::Trace& trace, bool device)
+      : trace_(trace), device_(device), tree_(trace) {}
+
+  void AddHost(const trace::Track& track) {
+    const std::vector<Node> stacks = FullStacks(track, &tree_);
+    const std::vector<int64_t> self = SelfTimes(track.spans);
+    for (size_t i = 0; i < stacks.size(); ++i) Add(stacks[i], self[i]);
+  }
+
+  void AddDevice(uint32_t t, const std::vector<std::vector<Node>>& launches) {
+    const trace::Spans& spans = trace_.tracks[t].spans;
+    const std::vector<int64_t> self = SelfTimes(spans);
+    for (size_t i = 0; i < spans.size(); ++i) {
+      const Node launch = i < launches[t].size() ? launches[t][i] : StackTree::kRoot;
+      Add(tree_.Push(launch, spans.name[i]), self[i]);
+    }
+  }
+
+  // By device track and span: the stack of what launched it.
+  std::vector<std::vector<Node>> FindLaunches() {
+    std::vector<std::vector<Node>> stacks(trace_.tracks.size()), launches(trace_.tracks.size());
+    for (const trace::Flow& flow : trace_.flows) {
+      if (!flow.from_track.valid() || !flow.to_track.valid()) continue;
+      if (flow.from == trace::kNoSpan || flow.to == trace::kNoSpan) continue;
+      const uint32_t from = flow.from_track.value, to = flow.to_track.value;
+      if (trace_.tracks[to].kind != trace::TrackKind::kDevice) continue;
+      if (stacks[from].empty()) stacks[from] = FullStacks(trace_.tracks[from], &tree_);
+      launches[to].resize(trace_.tracks[to].spans.size(), StackTree::kRoot);
+      launches[to][flow.to] = stacks[from][flow.from];
+    }
+    return launches;
+  }
+
+  Status Write(uint32_t process, Sink* sink) {
+    std::vector<std::string> lines;
+    for (Node node = 0; node < ns_.size(); ++node) {
+      if (ns_[node] <= 0) continue;
+      lines.push_back(Root(process) + (IsUnlinked(node) ? "(unlinked);" : "") + tree_.Text(node) +
+                      " " + std::to_string(ns_[node]) + "\n");
+    }
+    ns_.clear();
+    std::sort(lines.begin(), lines.end());
+    std::string text;
+    for (const std::string& line : lines) text += line;
+    return sink->Write(text);
+  }
+
+ private:
+  void Add(Node node, int64_t ns) {
+    if (ns_.size() <= node) ns_.resize(tree_.size());
+    ns_[node] += ns;
+  }
+  // A launch is a frame at least.
+  bool IsUnlinked(Node node) const { return device_ && tree_.parent(node) == StackTree::kRoot; }
+  std::string Root(uint32_t process) const {
+    if (trace_.processes.size() < 2) return "";
+    std::string name(trace_.text(trace_.processes[process].key));
+    std::replace(name.begin(), name.end(), ';', '_');
+    return name + ";";
+  }
+
+  const trace::Trace& trace_;
+  const bool device_;
+  StackTree tree_;
+  std::vector<int64_t> ns_;
+};
+
+Status WriteStacks(const trace::Trace& trace, bool device, Sink* sink) {
+  Collapsed collapsed(trace, device);
+  const auto launches =
+      device ? collapsed.FindLaunches() : std::vector<std::vector<StackTree::Node>>();
+  for (uint32_t p = 0; p < trace.processes.size(); ++p) {
+    for (uint32_t t = 0; t < trace.tracks.size(); ++t) {
+      const trace::Track& track = trace.tracks[t];
+      if (track.process != trace::ProcessId{p}) continue;
+      if (device != (track.kind == trace::TrackKind::kDevice)) continue;
+      device ? collapsed.AddDevice(t, launches) : collapsed.AddHost(track);
+    }
+    if (Status status = collapsed.Write(p, sink); !status.ok()) return status;
+  }
+  return {};
+}
+
+}  // namespace
+
+Status WriteCollapsed(const trace::Trace& trace, Sink* sink) {
+  return WriteStacks(trace, false, sink);
+}
+
+Status WriteCollapsedDevice(const trace::Trace& trace, Sink* sink) {
+  return WriteStacks(trace, true, sink);
+}
+
+}  // namespace crosscut::exporting

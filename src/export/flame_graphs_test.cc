@@ -1,0 +1,127 @@
+// The written files, read by what other tools do with them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <simdjson.h>
+
+#include "src/export/exporter.h"
+#include "src/trace/text.h"
+
+namespace crosscut::exporting {
+namespace {
+
+constexpr std::string_view kTraining = R"text(# crosscut trace
+process p pid=7 window=1000..2000 name=train.py
+thread main tid=7 base=python main lead
+span "train (train.py:5)" 1000 1900 python
+span "layer (model.py:3)" 1100 1300 python at=7
+span aten::mm 1150 1250 framework
+span cudaLaunchKernel 1200 1210 runtime
+out 1 1205
+span "layer (model.py:3)" 1300 1400 python at=8
+device gpu stream=7 device=0
+span gemm 1250 1500 device
+in 1 1250
+span other 1600 1650 device
+)text";
+
+trace::Trace Parse(std::string_view text) {
+  auto trace = trace::ParseText(text);
+  EXPECT_TRUE(trace.ok()) << trace.status().message();
+  return std::move(*trace);
+}
+
+std::string Written(const trace::Trace& trace, std::string_view format) {
+  std::string out;
+  const auto sink = MemorySink(&out);
+  EXPECT_TRUE(FindExporter(format)->write(trace, sink.get()).ok());
+  return out;
+}
+
+TEST(Collapsed, HasALinePerStackWithItsOwnTime) {
+  EXPECT_EQ(Written(Parse(kTraining), "collapsed"),
+            "train (train.py:5) 600\n"
+            "train (train.py:5);layer (model.py:3) 200\n"
+            "train (train.py:5);layer (model.py:3);aten::mm 90\n"
+            "train (train.py:5);layer (model.py:3);aten::mm;cudaLaunchKernel 10\n");
+}
+
+TEST(Collapsed, PutsDeviceWorkUnderTheCallThatLaunchedIt) {
+  EXPECT_EQ(Written(Parse(kTraining), "collapsed-device"),
+            "(unlinked);other 50\n"
+            "train (train.py:5);layer (model.py:3);aten::mm;cudaLaunchKernel;gemm 250\n");
+}
+
+TEST(Collapsed, TellsProcessesApart) {
+  const std::string two = std::string(kTraining) +
+                          "process q window=1000..2000\nthread t base=python\n"
+                          "span \"train (train.py:5)\" 1000 1010 python\n";
+  EXPECT_THAT(Written(Parse(two), "collapsed"),
+              ::testing::AllOf(::testing::HasSubstr("p;train (train.py:5) 600\n"),
+                               ::testing::HasSubstr("q;train (train.py:5) 10\n")));
+}
+
+// Plays a file as speedscope does: events in order of time, each close that of the frame on top.
+std::vector<std::string> Play(const simdjson::dom::element& file, size_t profile) {
+  std::vector<std::string> spans;
+  const simdjson::dom::array frames = file["shared"]["frames"];
+  const simdjson::dom::element from = file["profiles"].at(profile);
+  EXPECT_EQ(std::string_view(from["type"]), "evented");
+  EXPECT_EQ(std::string_view(from["unit"]), "nanoseconds");
+  const int64_t start = from["startValue"], end = from["endValue"];
+  int64_t last = start;
+  std::vector<std::pair<int64_t, int64_t>> open;
+  for (const simdjson::dom::element event : simdjson::dom::array(from["events"])) {
+    const int64_t at = event["at"], frame = event["frame"];
+    EXPECT_GE(at, last);
+    last = at;
+    const std::string_view name = frames.at(static_cast<size_t>(frame))["name"];
+    if (std::string_view(event["type"]) == "O") {
+      open.emplace_back(frame, at);
+      continue;
+    }
+    EXPECT_EQ(std::string_view(event["type"]), "C");
+    if (open.empty() || open.back().first != frame) {
+      ADD_FAILURE() << name << " closes at " << at << " and is not on top";
+      return spans;
+    }
+    spans.push_back(std::string(name) + " " + std::to_string(open.back().second) + ".." +
+                    std::to_string(at));
+    open.pop_back();
+  }
+  EXPECT_TRUE(open.empty());
+  EXPECT_LE(last, end);
+  return spans;
+}
+
+TEST(Speedscope, PlaysBackEverySpan) {
+  simdjson::dom::parser parser;
+  const simdjson::dom::element file = parser.parse(Written(Parse(kTraining), "speedscope"));
+  EXPECT_EQ(std::string_view(file["$schema"]),
+            "https://www.speedscope.app/file-format-schema.json");
+  EXPECT_EQ(int64_t(file["activeProfileIndex"]), 0);
+  ASSERT_EQ(simdjson::dom::array(file["profiles"]).size(), 2u);
+  EXPECT_EQ(std::string_view(file["profiles"].at(0)["name"]), "train.py 7: main");
+  EXPECT_THAT(Play(file, 0),
+              ::testing::ElementsAre("cudaLaunchKernel 200..210", "aten::mm 150..250",
+                                     "layer 100..300", "layer 300..400", "train 0..900"));
+  EXPECT_THAT(Play(file, 1), ::testing::ElementsAre("gemm 250..500", "other 600..650"));
+}
+
+TEST(Speedscope, KnowsFilesAndLinesOfPythonFunctions) {
+  simdjson::dom::parser parser;
+  const simdjson::dom::element file = parser.parse(Written(Parse(kTraining), "speedscope"));
+  const simdjson::dom::array frames = file["shared"]["frames"];
+  EXPECT_EQ(frames.size(), 6u);  // layer() is one, from wherever it was called
+  EXPECT_EQ(std::string_view(frames.at(0)["name"]), "train");
+  EXPECT_EQ(std::string_view(frames.at(0)["file"]), "train.py");
+  EXPECT_EQ(int64_t(frames.at(0)["line"]), 5);
+  for (const simdjson::dom::element frame : frames) {
+    for (const auto& [key, value] : simdjson::dom::object(frame)) {
+      EXPECT_THAT((std::vector<std::string_view>{"name", "file", "line"}),
+                  ::testing::Contains(std::string_view(key)));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace crosscut::exporting
