@@ -1,0 +1,142 @@
+"""crosscut.torch.profile: scripts for torch.profiler with one import changed."""
+
+import json
+import subprocess
+import sys
+
+from runs import crosscut, record_script
+
+# What both profilers run; {module} is where the names come from.
+HEAD = """
+import json, sys, warnings
+import torch
+from {module} import profile, record_function, schedule, ProfilerActivity
+torch.manual_seed(0)
+model = torch.nn.Sequential(torch.nn.Conv2d(1, 4, 3), torch.nn.ReLU(), torch.nn.Flatten(),
+                            torch.nn.Linear(144, 5))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+x, y = torch.randn(8, 1, 8, 8), torch.randint(0, 5, (8,))
+def train():
+    with record_function("my step"):
+        optimizer.zero_grad()
+        torch.nn.functional.cross_entropy(model(x), y).backward()
+        optimizer.step()
+train()
+"""
+
+COUNTS = HEAD + """
+with profile(activities=[ProfilerActivity.CPU]) as prof:
+    for _ in range(3):
+        train()
+rows = prof.key_averages()
+print(json.dumps({row.key: row.count for row in rows}))
+print(rows.table(sort_by="self_cpu_time_total", row_limit=5), file=sys.stderr)
+"""
+
+CYCLES = HEAD + """
+ready = []
+def on_ready(prof):
+    prof.export_chrome_trace(f"{sys.argv[1]}/cycle{len(ready)}.json")
+    ready.append(prof.step_num)
+with profile(schedule=schedule(wait=1, warmup=1, active=2, repeat=2),
+             on_trace_ready=on_ready) as prof:
+    prof.add_metadata("job", "seven")
+    for _ in range(10):
+        train()
+        prof.step()
+print(ready)
+"""
+
+
+def run(text, module, *arguments):
+    done = subprocess.run([sys.executable, "-c", text.replace("{module}", module), *arguments],
+                          capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def test_calls_have_the_names_and_counts_of_torch_profilers(tmp_path):
+    ours = run(COUNTS, "crosscut.torch")
+    theirs = json.loads(run(COUNTS, "torch.profiler").stdout)
+    counts = json.loads(ours.stdout)
+    # Ours also have the operations that Crosscut finds by itself.
+    assert {key: counts.get(key) for key in theirs} == theirs
+    assert set(counts) - set(theirs) <= {"forward", "backward", "optimizer"}
+    assert "Self CPU time total: " in ours.stderr
+    assert len([line for line in ours.stderr.splitlines() if "us" in line or "ms" in line]) >= 5
+
+
+def test_every_cycle_of_a_schedule_is_whole(tmp_path):
+    assert run(CYCLES, "crosscut.torch", str(tmp_path)).stdout == "[4, 8]\n"
+    for cycle in ("cycle0.json", "cycle1.json"):
+        trace = json.loads((tmp_path / cycle).read_text())
+        events = [event for event in trace["traceEvents"] if event["ph"] == "X"]
+        steps = [event for event in events if event["name"].startswith("ProfilerStep#")]
+        assert len(steps) == 2
+        assert sum(event["name"] == "my step" for event in events) == 2
+        assert sum(event["name"] == "aten::addmm" for event in events) == 2
+        assert "seven" in json.dumps(trace)
+    assert run(CYCLES, "torch.profiler", str(tmp_path)).stdout == "[4, 8]\n"
+
+
+def test_what_cannot_be_told_is_an_error():
+    done = run(HEAD + """
+prof = profile(record_shapes=True)
+try:
+    prof.key_averages()
+except RuntimeError as error:
+    print(error)
+with prof:
+    train()
+for bad in (lambda: prof.key_averages(group_by_overload_name=True),
+            lambda: prof.key_averages(group_by_stack_n=5, group_by_input_shape=True),
+            lambda: prof.key_averages().table(sort_by="nonsense")):
+    try:
+        bad()
+    except ValueError as error:
+        print("ValueError", error)
+try:
+    prof.export_stacks("nowhere")
+except RuntimeError as error:
+    print(error)
+""", "crosscut.torch")
+    assert "nothing is recorded yet" in done.stdout
+    assert done.stdout.count("ValueError") == 3
+    assert "with_stack=True only" in done.stdout
+
+
+def test_a_run_can_be_kept_and_reported(tmp_path):
+    run(HEAD + """
+with profile() as prof:
+    train()
+prof.save(sys.argv[1])
+prof.export_perfetto(sys.argv[2])
+""", "crosscut.torch", str(tmp_path / "kept"), str(tmp_path / "t.pftrace"))
+    assert "aten::addmm" in crosscut("table", tmp_path / "kept", "functions")
+    assert (tmp_path / "t.pftrace").stat().st_size > 1000
+
+
+def test_a_forked_child_that_ends_leaves_the_result_alone():
+    done = run(HEAD + """
+import os
+with profile() as prof:
+    train()
+if os.fork() == 0:
+    sys.exit(0)
+os.wait()
+print(any(row.key == "aten::addmm" for row in prof.key_averages()))
+""", "crosscut.torch")
+    assert done.stdout == "True\n"
+
+
+def test_under_crosscut_record_the_outer_recording_goes_on(tmp_path):
+    text = HEAD.replace("{module}", "crosscut.torch") + """
+with warnings.catch_warnings(record=True) as told:
+    warnings.simplefilter("always")
+    with profile() as prof:
+        train()
+print(len(told), "nothing is recorded by this profile" in str(told[0].message))
+"""
+    result = record_script(tmp_path / "run", text)
+    assert (result.returncode, result.stdout) == (0, "1 True\n")
+    assert "aten::addmm" in crosscut("table", tmp_path / "run", "functions")
