@@ -1,5 +1,7 @@
 #include "src/trace/trace.h"
 
+#include <iterator>
+
 namespace crosscut::trace {
 namespace {
 
@@ -35,6 +37,18 @@ StringId Strings::Intern(std::string_view text) {
 StringId Strings::Find(std::string_view text) const {
   const auto found = index_.find(text);
   return found == index_.end() ? StringId::None() : StringId{found->second};
+}
+
+std::string MemoryDeviceName(int64_t type, int64_t index) {
+  constexpr std::string_view kDevices[] = {
+      "cpu",  "cuda", "mkldnn", "opengl", "opencl", "ideep", "hip",
+      "fpga", "maia", "xla",    "vulkan", "metal",  "xpu",   "mps",
+      "meta", "hpu",  "ve",     "lazy",   "ipu",    "mtia",  "privateuseone"};
+  std::string text = type >= 0 && type < static_cast<int64_t>(std::size(kDevices))
+                         ? std::string(kDevices[type])
+                         : "device type " + std::to_string(type);
+  if (index >= 0) text += ":" + std::to_string(index);
+  return text;
 }
 
 }  // namespace crosscut::trace
