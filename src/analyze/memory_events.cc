@@ -10,11 +10,6 @@ namespace {
 using trace::kNoSpan;
 using trace::SpanIndex;
 
-// PyTorch's c10::DeviceType.
-constexpr std::string_view kDevices[] = {"cpu", "cuda", "mkldnn",       "opengl", "opencl", "ideep",
-                                         "hip", "fpga", "maia",         "xla",    "vulkan", "metal",
-                                         "xpu", "mps",  "meta",         "hpu",    "ve",     "lazy",
-                                         "ipu", "mtia", "privateuseone"};
 constexpr std::string_view kModule = "nn.Module: ";
 
 // The innermost span that holds `at`.
@@ -168,14 +163,6 @@ std::vector<DeviceMemory> Collector::Collect() {
 }
 
 }  // namespace
-
-std::string DeviceMemory::DeviceText() const {
-  std::string text = type >= 0 && type < static_cast<int64_t>(std::size(kDevices))
-                         ? std::string(kDevices[type])
-                         : "device type " + std::to_string(type);
-  if (index >= 0) text += ":" + std::to_string(index);
-  return text;
-}
 
 int64_t DeviceMemory::start_bytes() const {
   if (changes.empty() || changes.front().total == kMissing) return 0;

@@ -49,7 +49,7 @@ struct DeviceMemory {
   std::vector<MemoryBlock> blocks;  // by begin; only where the trace has addresses
   std::vector<MemoryFailure> failures;
 
-  std::string DeviceText() const;  // "cpu", "cuda:2"
+  std::string DeviceText() const { return trace::MemoryDeviceName(type, index); }
   // Held before the first change, as far as totals tell.
   int64_t start_bytes() const;
   struct Peak {

@@ -88,6 +88,18 @@ void NativeMemory::Finish() {
   events_ = {};
 }
 
+trace::NameId NativeMemory::CounterOf(uint64_t device) {
+  const auto [found, added] = counters_.try_emplace(device);
+  if (added) {
+    trace::Name name;
+    name.text = builder_->Text(
+        "allocated bytes, " +
+        trace::MemoryDeviceName(static_cast<int64_t>(device >> 32), static_cast<int32_t>(device)));
+    found->second = builder_->AddName(name);
+  }
+  return found->second;
+}
+
 void NativeMemory::Tell(const Event& event, int64_t bytes, int64_t allocated) {
   trace::TrackBuilder& track = *event.track;
   track.Instant(event.at, event.failed ? failed_ : changed_);
@@ -97,6 +109,9 @@ void NativeMemory::Tell(const Event& event, int64_t bytes, int64_t allocated) {
   track.Arg(keys_[3], bytes);
   track.Arg(keys_[4], allocated);
   track.Arg(keys_[5], event.reserved);
+  if (!event.failed) {
+    builder_->Count(track.track().process, CounterOf(event.device), event.at, allocated);
+  }
 }
 
 }  // namespace crosscut::import

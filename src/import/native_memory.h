@@ -1,6 +1,6 @@
 // Turns the memory words of a process's threads into instants as Kineto writes them: "[memory]"
 // with Addr, Bytes (< 0: freed), Device Type, Device Id, Total Allocated and Total Reserved, and
-// "[OutOfMemory]" with the Bytes that could not be had.
+// "[OutOfMemory]" with the Bytes that could not be had; and a counter for each device.
 //
 // What the CPU's allocator hands out has its size where it is made only, and no totals: both are
 // found here, from the events of all threads in order of time. Total Allocated counts from the
@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <vector>
 
@@ -40,12 +41,14 @@ class NativeMemory {
     trace::TrackBuilder* track;
     bool failed;  // out of memory
   };
+  trace::NameId CounterOf(uint64_t device);
   void Tell(const Event& event, int64_t bytes, int64_t allocated);
 
   trace::Builder* builder_;
   const NativeClock* clock_;
   std::vector<Event> events_;
   trace::NameId changed_, failed_;
+  std::map<uint64_t, trace::NameId> counters_;  // by device
   trace::StringId keys_[6];
   uint64_t unseen_frees_ = 0;
 };

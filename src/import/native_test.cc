@@ -445,6 +445,9 @@ TEST_F(Native, SizesAndTotalsOfMemoryComeFromAllThreads) {
   EXPECT_THAT(MemoryOf(trace, trace.tracks[1]),
               ElementsAre("40 [memory] 0:-1 -100 of 50/0", "70 [memory] 1:3 512 of 4096/8192",
                           "80 [memory] 1:3 -512 of 3584/8192"));
+  ASSERT_EQ(trace.counters.size(), 2u);
+  EXPECT_EQ(trace.text(trace.name(trace.counters[0].name).text), "allocated bytes, cpu");
+  EXPECT_THAT(trace.counters[1].value, ElementsAre(4096, 3584));
   EXPECT_THAT(trace.gaps, testing::Contains(HasSubstr("1 blocks of memory were freed unseen")));
   EXPECT_FALSE(trace.damaged);
 }

@@ -50,4 +50,16 @@ StringId Strings::Find(std::string_view text) const {
   return found == index_.end() ? StringId::None() : StringId{found->second};
 }
 
+std::string MemoryDeviceName(int64_t type, int64_t index) {
+  constexpr std::string_view kDevices[] = {
+      "cpu",  "cuda", "mkldnn", "opengl", "opencl", "ideep", "hip",
+      "fpga", "maia", "xla",    "vulkan", "metal",  "xpu",   "mps",
+      "meta", "hpu",  "ve",     "lazy",   "ipu",    "mtia",  "privateuseone"};
+  std::string text = type >= 0 && type < static_cast<int64_t>(std::size(kDevices))
+                         ? std::string(kDevices[type])
+                         : "device type " + std::to_string(type);
+  if (index >= 0) text += ":" + std::to_string(index);
+  return text;
+}
+
 }  // namespace crosscut::trace

@@ -47,6 +47,9 @@ std::string_view LayerName(Layer layer);  // "python"; "" for kNone
 // The layer of that name; false where there is none. "" and "none" are kNone.
 bool ParseLayer(std::string_view name, Layer* layer);
 
+// A device that has memory, by PyTorch's number of its type (c10::DeviceType): "cpu", "cuda:2".
+std::string MemoryDeviceName(int64_t type, int64_t index);
+
 enum class Kind : uint8_t { kSpan = 0, kOperation = 1, kStep = 2, kPhase = 3, kText = 4 };
 
 // Unique strings. Not thread-safe. Moves, but is not copied.
