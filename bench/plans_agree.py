@@ -1,12 +1,14 @@
 """Do a balanced plan's operator totals per step agree with a complete recording's?
 
-Usage: plans_agree.py SEEDS WORK. For each seed and program one session with the balanced plan and
-one with the full plan, in turn in one process. Of the ten operators with most time: in how many of
-the balanced sessions the interval of step_operators holds the median of the full sessions, how wide
-it is, how far off its middle; and whether the counts per step are the same.
+Usage: plans_agree.py SEEDS WORK [PROGRAM...]. For each seed and program one session with the
+balanced plan and one with the full plan, in turn in one process. Of the ten operators with most
+time (step_operators): how often the two times per step differ by less than their intervals together
+(in quadrature), how wide the balanced one is, how far off its middle; and whether the counts per
+step are the same. Beside it full recordings among each other.
 """
 
 import json
+import math
 import pathlib
 import shutil
 import statistics
@@ -52,19 +54,31 @@ def value(name, values, unit):
             "value_q75": q75, "unit": unit}
 
 
+def half(row):
+    return (row.high_ns - row.low_ns) / 2
+
+
+def agreement(pairs, operators):
+    """Per cent of the pairs of sessions and operators that differ by less than both intervals."""
+    held = [abs(a.per_step_ns[o] - b.per_step_ns[o]) <= math.hypot(half(a.loc[o]), half(b.loc[o]))
+            for a, b in pairs for o in operators]
+    return 100 * sum(held) / len(held)
+
+
 def compare(program, tables):
-    full = tables["full"]
+    balanced, full = tables["balanced"], tables["full"]
     largest = full[0].sort_values("per_step_ns", ascending=False).index[:OPERATORS]
-    covered, widths, errors, counts = [], [], [], []
-    for operator in largest:
-        truth = statistics.median(t.per_step_ns[operator] for t in full)
-        count = statistics.median(t.count_per_step[operator] for t in full)
-        rows = [t.loc[operator] for t in tables["balanced"]]
-        covered.append(100 * sum(r.low_ns <= truth <= r.high_ns for r in rows) / len(rows))
-        widths += [50 * (r.high_ns - r.low_ns) / truth for r in rows]
-        errors += [100 * (r.per_step_ns / truth - 1) for r in rows]
-        counts += [abs(r.count_per_step - count) for r in rows]
-    return [value(f"{program}: intervals that hold it", [statistics.mean(covered)], "%"),
+    widths, errors, counts = [], [], []
+    for mine, whole in zip(balanced, full):
+        for o in largest:
+            widths.append(100 * half(mine.loc[o]) / mine.per_step_ns[o])
+            errors.append(100 * (mine.per_step_ns[o] / whole.per_step_ns[o] - 1))
+            counts.append(abs(mine.count_per_step[o] - whole.count_per_step[o]))
+    again = list(zip(full, full[1:]))
+    return [value(f"{program}: agree with a full recording",
+                  [agreement(zip(balanced, full), largest)], "%"),
+            value(f"{program}: full recordings among each other (A/A)",
+                  [agreement(again, largest)], "%"),
             value(f"{program}: half-width", widths, "%"),
             value(f"{program}: off by", errors, "%"),
             value(f"{program}: largest difference of counts", [max(counts)], "per step")]
@@ -72,7 +86,7 @@ def compare(program, tables):
 
 def main():
     seeds, work = int(sys.argv[1]), pathlib.Path(sys.argv[2])
-    for name in PROGRAMS:
+    for name in sys.argv[3:] or PROGRAMS:
         for line in compare(name, sessions(name, seeds, work)):
             print(json.dumps(line), flush=True)
 

@@ -77,6 +77,7 @@ bool Recorder::Start(const std::string& folder) const {
   crosscut_options options = {};
   options.struct_size = sizeof options;
   options.run_dir = folder.c_str();
+  options.plan = "full";
   options.control_percent = 0;  // a window is too short to check its cost
   return start_(&options) == CROSSCUT_OK;
 }

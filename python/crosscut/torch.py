@@ -192,7 +192,7 @@ class profile:  # noqa: N801 - torch.profiler's name
             self._cleaners[self._folder] = weakref.finalize(self, _remove, self._folder,
                                                             os.getpid())
             self._open = crosscut.start(os.path.join(self._folder, "run"), control_percent=0,
-                                        python="calls" if self.with_stack else "off",
+                                        plan="full", python="calls" if self.with_stack else "off",
                                         shapes=self.record_shapes, allocations=self._memory)
             if not self._open:
                 warnings.warn(f"nothing is recorded by this profile: {crosscut.error()}",

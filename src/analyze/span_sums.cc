@@ -49,7 +49,7 @@ class Summing {
  public:
   Summing(const trace::Trace& trace, const trace::Process& process,
           const std::vector<uint32_t>& block_of_step, SpanSums& out)
-      : trace_(trace), process_(process), block_of_step_(block_of_step), out_(out) {
+      : process_(process), block_of_step_(block_of_step), out_(out) {
     std::unordered_map<uint64_t, uint32_t> index;
     for (const trace::Name& name : trace.names) {
       const uint64_t key = uint64_t{name.text.value} << 8 | static_cast<uint64_t>(name.layer);
@@ -130,7 +130,6 @@ class Summing {
     touched_.clear();
   }
 
-  const trace::Trace& trace_;
   const trace::Process& process_;
   const std::vector<uint32_t>& block_of_step_;
   SpanSums& out_;

@@ -123,10 +123,10 @@ class Kind {
       const uint32_t id = Add({name + side + number, kind}, out);
       const Values lengths = LengthsOf(groups_[g]);
       const double centre = MedianOf(lengths);
-      const double limit = centre + std::max(std::log(kUnusualRatio),
-                                             kUnusualDeviations * SpreadAround(centre, lengths));
+      const double limit =
+          std::max(std::log(kUnusualRatio), kUnusualDeviations * SpreadAround(centre, lengths));
       for (const uint32_t s : groups_[g]) {
-        const bool usual = log_[s] <= limit;
+        const bool usual = std::abs(log_[s] - centre) <= limit;
         if (!usual && unusual == StepClasses::kNone) unusual = Add({name + ", unusual", kind}, out);
         out.of_step[s] = usual ? id : unusual;
       }

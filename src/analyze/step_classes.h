@@ -31,7 +31,7 @@ struct StepClasses {
 // Warm-up: the first steps of a kind, at most 5 % of them, while they take 1.25 x the median.
 // Longer, shorter: two groups of lengths whose centres lie 1.3 x apart and by four times the spread
 // inside them, each with 2 % of the steps and 6 of them; split again alike. The largest group keeps
-// the kind's name. Unusual: longer than its group's median by five deviations and 25 %.
+// the kind's name. Unusual: five deviations and 25 % away from its group's median.
 StepClasses ClassifySteps(const trace::Trace& trace, const trace::Process& process,
                           const std::vector<StepSample>& samples, const Inflation& inflation);
 
