@@ -50,6 +50,15 @@ void ReportState(const char* state, const std::string& message) {
   crosscut_source_state("pycalls", PY_VERSION, state, message.c_str());
 }
 
+// Each session has a log of its own, where nothing of the last one's is open.
+void NoticeSession() {
+  static std::string* last = new std::string;
+  const std::string now = std::string(crosscut_run_dir()) + "/" + crosscut_process_key();
+  if (now == *last) return;
+  *last = now;
+  NextSession();
+}
+
 void SwitchCalls(bool in) {
   if (!in) {
     if (g_calls_in) UnhookCalls();
@@ -57,6 +66,7 @@ void SwitchCalls(bool in) {
     g_name_call = nullptr;
     return;
   }
+  NoticeSession();
   std::string owners;
   g_calls_in = HookCalls(&owners) || g_calls_in;
   g_name_call = g_calls_in ? NameNativeCall : nullptr;

@@ -48,7 +48,7 @@ struct TableEntry {
   const char* name;
   const char* description;  // one line
   Table (*make)(const trace::Trace&, const Context&);
-  bool long_one = false;  // a row per event: no part of reports
+  bool long_one = false;  // a row per event or stack: no part of reports
 };
 
 // In the order in which `crosscut table` lists them.

@@ -187,7 +187,7 @@ PROFILED = textwrap.dedent("""\
     x = torch.ones(4, 4, requires_grad=True)
     train(x)
     results = {}
-    for name, stacks in (("plain", False), ("stacks", True), ("after", False)):
+    for name, stacks in (("plain", False), ("stacks", True), ("after", False), ("again", True)):
         with profile(with_stack=stacks) as prof:
             for _ in range(3):
                 train(x)
@@ -198,7 +198,7 @@ PROFILED = textwrap.dedent("""\
             row["count"] for row in prof.run.table("functions").rows() if row["layer"] == "python")
         if stacks:
             grouped = prof.key_averages(group_by_stack_n=2)
-            results["grouped"] = [[row.key, row.count, row.stack] for row in grouped]
+            results[name + " grouped"] = sorted([row.key, row.count, row.stack] for row in grouped)
             results["table"] = grouped.table(row_limit=-1)
             prof.export_stacks(sys.argv[1])
     print(json.dumps(results))
@@ -218,7 +218,7 @@ def test_a_profile_with_stacks_says_where_operators_were_called(tmp_path):
 
     first, second = at("y = torch.tanh(x)", "model"), at("return torch.tanh(y)", "model")
     caller = at("model(x).sum().backward()", "train")
-    grouped = [(key, count, tuple(stack)) for key, count, stack in results["grouped"]]
+    grouped = [(key, count, tuple(stack)) for key, count, stack in results["stacks grouped"]]
     for key in ("aten::tanh", "TanhBackward0", "aten::tanh_backward"):
         assert sorted(row for row in grouped if row[0] == key) == sorted(
             [(key, 3, (first, caller)), (key, 3, (second, caller))])
@@ -226,7 +226,8 @@ def test_a_profile_with_stacks_says_where_operators_were_called(tmp_path):
     assert [row for row in grouped if row[0] == "aten::square"] == [
         ("aten::square", 1, (at("torch.square(x)", "<module>"),))]
     assert "Source Location" in results["table"] and first in results["table"]
-    assert results["plain"] == results["stacks"] == results["after"]
+    assert results["plain"] == results["stacks"] == results["after"] == results["again"]
+    assert results["stacks grouped"] == results["again grouped"]
     assert results["plain python"] == 0 and results["stacks python"] > 0
     for line in (tmp_path / "stacks").read_text().splitlines():
         stack, value = line.split(" ")
