@@ -4,6 +4,7 @@
 
 #include "crosscut/crosscut.h"
 #include "python/ext/record_calibrate.h"
+#include "python/ext/record_on_demand.h"
 #include "python/ext/record_operation.h"
 #include "python/ext/record_sources.h"
 
@@ -85,6 +86,8 @@ PyObject* Snapshot(PyObject*, PyObject*) {
   return PyLong_FromLong(code);
 }
 
+PyObject* Armed(PyObject*, PyObject*) { return Bool(crosscut_armed() != 0); }
+PyObject* CountsSteps(PyObject*, PyObject*) { return Bool(crosscut_counts_steps() != 0); }
 PyObject* Active(PyObject*, PyObject*) { return Bool(crosscut_active() != 0); }
 PyObject* Error(PyObject*, PyObject*) { return PyUnicode_FromString(crosscut_error()); }
 PyObject* Version(PyObject*, PyObject*) { return PyUnicode_FromString(crosscut_version()); }
@@ -234,6 +237,9 @@ constexpr PyCFunction Function(F* function) {
 
 PyMethodDef functions[] = {
     {"start", Function(Start), METH_VARARGS | METH_KEYWORDS, "Returns a CROSSCUT_E* code."},
+    {"arm", Function(Arm), METH_VARARGS | METH_KEYWORDS, "Returns a CROSSCUT_E* code."},
+    {"armed", Armed, METH_NOARGS, "True after arm()."},
+    {"counts_steps", CountsSteps, METH_NOARGS, "The program counts steps while dormant."},
     {"stop", Stop, METH_NOARGS, "Returns a CROSSCUT_E* code."},
     {"pause", Pause, METH_NOARGS, "Returns a CROSSCUT_E* code."},
     {"resume", Resume, METH_NOARGS, "Returns a CROSSCUT_E* code."},

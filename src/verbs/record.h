@@ -26,6 +26,8 @@ struct RecordOptions {
   std::string python = "boundary";   // off, boundary or calls
   int64_t memory_mib = 0;            // cap per process; 0: the recorder's default
   double control_percent = -1;       // share of steps that are control steps; < 0: the default
+  bool dormant = false;              // hooks nothing until the verb `start` asks
+  double keep_seconds = 0;           // > 0: a flight recorder, for the verb `snapshot`
   uint64_t seed = 0;                 // of the step plan; 0: chosen and written to run.json
   std::vector<std::string> wrap;     // MODULE:LAYER, further modules whose boundary is recorded
   // Files, each with settings behind commas, or kTensorFlowPlugins.
