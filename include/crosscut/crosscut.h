@@ -197,8 +197,6 @@ CROSSCUT_API void crosscut_follow_fork(int on);
  * A forked child is not armed. CROSSCUT_ERUNNING where a session is open or this was done. */
 CROSSCUT_API int crosscut_arm(const crosscut_options* options);
 CROSSCUT_API int crosscut_armed(void); /* 1 after crosscut_arm() */
-/* 1 where crosscut_step() was called while this armed process did not record. */
-CROSSCUT_API int crosscut_counts_steps(void);
 
 /* For programs whose hooks belong to threads of their own. Without one, a request that waits for no
  * step is carried out on the library's thread. */
@@ -206,7 +204,8 @@ typedef struct crosscut_program {
   size_t struct_size; /* sizeof(crosscut_program) */
   void* self;
   /* On the library's thread: have crosscut_serve() called soon, on a thread of yours. Returns 0, or
-   * anything else to be asked again. May be null. */
+   * anything else to be asked again. Where it is not called for 200 ms, the library's thread does
+   * it itself. May be null. */
   int (*call)(void* self);
   /* On the thread that carries out the request: `begins` 1 just before a window begins, 0 just
    * after it ended. Add and withdraw here what makes spans. May be null. */

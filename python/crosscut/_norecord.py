@@ -79,7 +79,8 @@ def armed() -> bool:
     return False
 
 
-counts_steps = armed
+def found_step() -> None:
+    return None
 
 
 def add_source(name: str, version: str, set_level: Any) -> int:

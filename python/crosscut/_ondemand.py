@@ -81,5 +81,3 @@ def _window(begins: bool) -> None:
 
         _inject.find_plugins()
     _sources.activate(_python)
-    if _record.counts_steps():
-        _sources.steps_declared()

@@ -78,14 +78,6 @@ def withdraw() -> None:
             report_failure(name, error)
 
 
-def steps_declared() -> None:
-    """The program says itself where its steps are: adapters need not."""
-    for _, module in _ADAPTERS:
-        declared = getattr(sys.modules.get(module), "steps_declared", None)
-        if declared is not None:
-            declared()
-
-
 def records_boundary() -> bool:
     """Whether calls from Python into native code are recorded in this process."""
     return _pycalls is not None

@@ -9,6 +9,7 @@ namespace {
 PyObject* window_function = nullptr;
 
 int OnMainThread(void*) {
+  ThisThreadRunsPython();
   crosscut_serve();
   return 0;
 }
@@ -23,10 +24,7 @@ void Window(void*, int begins) {
   const PyGILState_STATE state = PyGILState_Ensure();
   PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
   PyErr_Fetch(&type, &value, &traceback);
-  if (begins) {
-    ForgetOpenOperations();
-    ThisThreadRunsPython();
-  }
+  if (begins) ForgetOpenOperations();
   PyObject* result = PyObject_CallFunctionObjArgs(window_function, begins ? Py_True : Py_False,
                                                   nullptr);
   if (result == nullptr) PyErr_WriteUnraisable(window_function);

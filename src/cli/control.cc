@@ -60,7 +60,7 @@ CLI::App* Add(CLI::App* app, Run* run, const std::shared_ptr<ControlOptions>& op
       ->required()
       ->option_text("PID|RUN");
   verb->add_option("--timeout", options->timeout,
-                   "how long to wait for processes that make no step, or run no Python (30)")
+                   "how long to wait for processes that make no step (30)")
       ->check(CLI::Range(0.1, 1e6).description(""))
       ->option_text("SECONDS");
   verb->callback([=] { *run = [=] { return RunControl(*options); }; });

@@ -71,7 +71,6 @@ void crosscut_meta(const char* key, const char* value) {
 int crosscut_start(const crosscut_options* options) { return Session::Get().Start(options); }
 int crosscut_arm(const crosscut_options* options) { return Session::Get().Arm(options); }
 int crosscut_armed(void) { return Session::Get().on_demand().armed(); }
-int crosscut_counts_steps(void) { return Session::Get().on_demand().counts_steps(); }
 void crosscut_serve(void) { Session::Get().on_demand().Serve(); }
 
 int crosscut_on_demand(const crosscut_program* program) {

@@ -24,6 +24,7 @@ using format::RingStore;
 constexpr size_t kStackBytes = 512 << 10;
 constexpr int64_t kForEver = -1;
 constexpr int64_t kTryAgainNs = 10'000'000;
+constexpr int64_t kProgramHasNs = 200'000'000;  // then our thread does it itself
 constexpr int64_t kSecond = 1'000'000'000;
 
 int64_t MonotonicNs() {
@@ -78,11 +79,6 @@ void OnDemand::Disarm() {
   __atomic_store_n(page_, nullptr, __ATOMIC_SEQ_CST);
 }
 
-bool OnDemand::counts_steps() const {
-  const RingHeader* header = this->header();
-  return header != nullptr && RingLoad(header->control.counts_steps) != 0;
-}
-
 void OnDemand::SetProgram(const crosscut_program* program) {
   program_ = *program;
   has_program_.store(true, std::memory_order_release);
@@ -103,29 +99,25 @@ bool OnDemand::NamesStep(const RingHeader& header) {
 void* OnDemand::Main(void* self) {
   prctl(PR_SET_NAME, "crosscut-control");
   auto* it = static_cast<OnDemand*>(self);
+  Recorder::Get().MarkOurs();
   RingHeader* header = it->header();
-  uint32_t called = 0;  // the request that the program's thread was called for
+  int64_t called_ns = 0;  // when the program's thread was called for what waits; 0: it was not
   while (header != nullptr) {
     const uint32_t word = std::atomic_ref(header->request).load();
-    int64_t wait = kForEver;
     if (format::RequestOf(Waiting(*header)) == format::kRequestSnapshot) {
       it->CarryOut(header, word, format::kAtOnce);  // no thread of the program has a part in it
-    } else if (Waiting(*header) != 0 && !NamesStep(*header) && word != called) {
-      if (it->Call()) {
-        called = word;
-      } else {
-        wait = kTryAgainNs;
-      }
     }
+    const int64_t now = MonotonicNs();
     const int64_t limit = it->limit_at_ns_.load();
-    const int64_t left = limit == 0 ? kForEver : limit - MonotonicNs();
-    if (limit != 0 && left <= 0) {
-      wait = kTryAgainNs * 10;  // until the window has ended
-      (void)it->Call();
-    } else if (limit != 0 && (wait == kForEver || left < wait)) {
-      wait = left;
+    const bool asked = Waiting(*header) != 0 && !NamesStep(*header);
+    if (asked || (limit != 0 && limit <= now)) {
+      if (called_ns == 0 && it->Call()) called_ns = now;
+      if (called_ns != 0 && now - called_ns >= kProgramHasNs) it->Serve();
+      it->Wait(header, word, kTryAgainNs);
+      continue;
     }
-    it->Wait(header, word, wait);
+    called_ns = 0;
+    it->Wait(header, word, limit == 0 ? kForEver : limit - now);
   }
   return nullptr;
 }

@@ -3,8 +3,8 @@
 //
 // One object per process, in Session. A request that names a step is carried out by the thread that
 // begins that step; any other by the program's own thread where the program lent one
-// (crosscut_on_demand), else by the thread `crosscut-control`, which sleeps on the request word, a
-// futex, and costs nothing meanwhile. Whoever carries it out claims it first, by one
+// (crosscut_on_demand) that comes soon, else by the thread `crosscut-control`, which sleeps on the
+// request word, a futex, and costs nothing meanwhile. Whoever carries it out claims it first, by one
 // compare-and-swap.
 #pragma once
 
@@ -30,8 +30,6 @@ class OnDemand {
   // No request is taken any more; the thread sleeps on.
   void Disarm();
   bool armed() const { return header() != nullptr; }
-  // Whether the program counts its steps itself, also while nothing records.
-  bool counts_steps() const;
   void SetProgram(const crosscut_program* program);
   // Threads of ours: 0 or 1.
   int threads() const { return running_.load() ? 1 : 0; }

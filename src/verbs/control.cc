@@ -70,6 +70,7 @@ class Controller {
   bool Settle(Target& target);
   void GiveUp(Target& target, double timeout);
   Status Stop();
+  size_t StillOpen(uint64_t* steps);
   void AwaitEnd();
   void StopStragglers();
   uint64_t Steps() const;
@@ -217,10 +218,11 @@ Result<uint64_t> Controller::ChooseStep(double ahead_seconds) {
   return step;
 }
 
+// To those that wait for step `step`, or to those that wait for none (kAtOnce).
 void Controller::Publish(Request request, uint64_t step) {
+  request.at_step = step;
   for (Target& target : targets_) {
-    if (target.process == nullptr || (target.asked && !target.by_step)) continue;
-    request.at_step = target.by_step ? step : kAtOnce;
+    if (target.process == nullptr || target.by_step != (step != kAtOnce)) continue;
     target.process->Ask(request);
     target.asked = true;
     target.stop = request.kind == format::kRequestStop;
@@ -273,16 +275,16 @@ Status Controller::AskAll(format::RingRequest kind, bool at_once) {
     }
   }
   double ahead = kAheadSeconds;
-  for (int attempt = 0;; ++attempt, ahead *= 2) {
+  for (int attempt = 0; any_by_step; ++attempt, ahead *= 2) {
     request.window = window_;
     uint64_t step = options_.at_step;
-    if (any_by_step && step == 0) {
+    if (step == 0) {
       const Result<uint64_t> chosen = ChooseStep(ahead);
       if (!chosen.ok()) return chosen.status();
       step = *chosen;
     }
     Publish(request, step);
-    if (!SomeLate(step)) return {};
+    if (!SomeLate(step)) break;
     TakeBack();
     if (options_.at_step != 0) {
       return Status::Invalid("step " + std::to_string(step) + " has begun already");
@@ -290,6 +292,9 @@ Status Controller::AskAll(format::RingRequest kind, bool at_once) {
     if (attempt == kAttempts) return Status::Limit("the steps are too short to agree on one");
     if (kind == format::kRequestStart) ++window_;  // some may have begun the one before
   }
+  request.window = window_;
+  Publish(request, kAtOnce);
+  return {};
 }
 
 // ---- Answers ------------------------------------------------------------------------------------
@@ -316,7 +321,7 @@ void Controller::GiveUp(Target& target, double timeout) {
         target.by_step
             ? "it began no step for " + Seconds(timeout) + " (" +
                   std::to_string(target.process->steps()) + " so far)"
-            : "its main thread ran no Python for " + Seconds(timeout) + ": it is inside a call";
+            : "it ran no Python for " + Seconds(timeout) + ": a call that holds its lock";
     target.process.reset();
     return;
   }
@@ -380,35 +385,41 @@ Status Controller::Stop() {
   return {};
 }
 
+// How many are in the window that will end by themselves: those that make steps, and all while
+// nobody has come to its end.
+size_t Controller::StillOpen(uint64_t* steps) {
+  size_t makers = 0, others = 0, ended = 0;
+  *steps = 0;
+  for (Target& target : targets_) {
+    if (target.process == nullptr || !target.told.followed) continue;
+    ArmedProcess& process = *target.process;
+    const uint64_t now = process.steps();
+    if (process.window_ended() == window_) {
+      ++ended;
+    } else if (!process.alive()) {
+      target.told.words = "it ended inside the window";
+      target.process.reset();
+    } else if (options_.steps == 0 || process.counts_steps() || now > process.first_step()) {
+      ++makers;
+      *steps += now;
+    } else {
+      ++others;
+    }
+  }
+  return ended == 0 ? makers + others : makers;
+}
+
 // A start with an end: the window's steps, or its time.
 void Controller::AwaitEnd() {
   const double end = Now() + options_.seconds;
-  uint64_t steps = Steps();
   double patience = Now() + options_.timeout;
-  for (;;) {
-    size_t open = 0, ended = 0;
-    for (Target& target : targets_) {
-      if (target.process == nullptr || !target.told.followed) continue;
-      ArmedProcess& process = *target.process;
-      if (process.window_ended() == window_) {
-        ++ended;
-      } else if (!process.alive()) {
-        target.told.words = "it ended inside the window";
-        target.told.ended = true;
-        target.process.reset();
-      } else if (options_.steps == 0 || process.counts_steps() ||
-                 process.steps() > process.first_step()) {
-        ++open;
-      } else if (ended == 0) {
-        ++open;  // may still make its first step
-      }
-    }
-    if (open == 0) return;
+  uint64_t before = 0, steps = 0;
+  while (StillOpen(&steps) != 0) {
     if (options_.seconds > 0 && Now() >= end) return;
-    if (Steps() != steps || options_.seconds > 0) patience = Now() + options_.timeout;
-    steps = Steps();
+    if (steps != before || options_.seconds > 0) patience = Now() + options_.timeout;
+    before = steps;
     if (Now() >= patience) return;
-    SleepMs(options_.steps > 0 ? 5 : kPollMs);
+    SleepMs(options_.steps > 0 ? kPollMs / 4 : kPollMs);
   }
 }
 

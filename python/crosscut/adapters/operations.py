@@ -53,8 +53,10 @@ class Steps:
         """A step ends here and the next begins."""
         if not self._asking:
             return
-        number = _record.step()
-        if number is not None and _record.active():
+        number = _record.found_step()
+        if number is None:
+            self._asking = False
+        elif _record.active():
             # 0: the first of another session
             self._asking = self._next is None or number in (self._next, 0)
             self._next = number + 1
