@@ -53,7 +53,8 @@ _record.set_decorator(_decorate_function)
 __version__ = _record.version()
 # Where the rest of the names comes from, at their first use: `import crosscut` stays cheap.
 _LATER = {
-    "arm": "_ondemand", "start": "_session", "stop": "_session", "pause": "_session", "resume": "_session",
+    "arm": "_ondemand",
+    "start": "_session", "stop": "_session", "pause": "_session", "resume": "_session",
     "snapshot": "_session", "session": "_session", "wrap": "_session", "schedule": "_schedule",
     "read": "reading",
 }

@@ -1,5 +1,7 @@
 #include "python/ext/record_on_demand.h"
 
+#include <atomic>
+
 #include "crosscut/crosscut.h"
 #include "python/ext/record_operation.h"
 
@@ -7,8 +9,11 @@ namespace crosscut::python {
 namespace {
 
 PyObject* window_function = nullptr;
+std::atomic<bool> pending{
+    false};  // the interpreter has room for few calls, and may not get to them
 
 int OnMainThread(void*) {
+  pending.store(false);
   ThisThreadRunsPython();
   crosscut_serve();
   return 0;
@@ -17,7 +22,10 @@ int OnMainThread(void*) {
 // On the library's own thread, without the GIL.
 int Call(void*) {
   if (!Py_IsInitialized()) return -1;
-  return Py_AddPendingCall(&OnMainThread, nullptr);
+  if (pending.exchange(true)) return 0;
+  const int error = Py_AddPendingCall(&OnMainThread, nullptr);
+  if (error != 0) pending.store(false);
+  return error;
 }
 
 void Window(void*, int begins) {
@@ -25,8 +33,8 @@ void Window(void*, int begins) {
   PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
   PyErr_Fetch(&type, &value, &traceback);
   if (begins) ForgetOpenOperations();
-  PyObject* result = PyObject_CallFunctionObjArgs(window_function, begins ? Py_True : Py_False,
-                                                  nullptr);
+  PyObject* result =
+      PyObject_CallFunctionObjArgs(window_function, begins ? Py_True : Py_False, nullptr);
   if (result == nullptr) PyErr_WriteUnraisable(window_function);
   Py_XDECREF(result);
   PyErr_Restore(type, value, traceback);
@@ -36,8 +44,8 @@ void Window(void*, int begins) {
 }  // namespace
 
 PyObject* Arm(PyObject*, PyObject* args, PyObject* keywords) {
-  static const char* names[] = {"window", "run_dir", "memory_bytes", "keep_seconds",
-                                "control_percent", "seed", nullptr};
+  static const char* names[] = {"window",          "run_dir", "memory_bytes", "keep_seconds",
+                                "control_percent", "seed",    nullptr};
   PyObject* window = nullptr;
   Py_ssize_t memory = 0;
   unsigned long long seed = 0;

@@ -47,12 +47,12 @@ Table WindowsTable(const trace::Trace& trace, const Context& context) {
   for (uint32_t i = 0; i < trace.processes.size(); ++i) {
     const trace::Process& p = trace.processes[i];
     for (const trace::Window& w : p.windows) {
-      const auto from = std::lower_bound(
-          p.steps.begin(), p.steps.end(), w.begin_ns,
-          [](const trace::Step& step, int64_t ns) { return step.begin_ns < ns; });
-      const auto to = std::lower_bound(
-          from, p.steps.end(), w.end_ns,
-          [](const trace::Step& step, int64_t ns) { return step.begin_ns < ns; });
+      const auto from =
+          std::lower_bound(p.steps.begin(), p.steps.end(), w.begin_ns,
+                           [](const trace::Step& step, int64_t ns) { return step.begin_ns < ns; });
+      const auto to =
+          std::lower_bound(from, p.steps.end(), w.end_ns,
+                           [](const trace::Step& step, int64_t ns) { return step.begin_ns < ns; });
       process.push_back(context.process_label({i}));
       window.push_back(w.number);
       begin.push_back(w.begin_ns);

@@ -43,8 +43,8 @@ int RunControl(const ControlOptions& options) {
     text += Describe(options.action, process);
     all = all && process.followed;
   }
-  const bool readable = options.action != Action::kStart || options.steps > 0 ||
-                        options.seconds > 0;
+  const bool readable =
+      options.action != Action::kStart || options.steps > 0 || options.seconds > 0;
   if (readable && !outcome->run_dir.empty()) {
     Talk("next: crosscut report " + outcome->run_dir);
   }

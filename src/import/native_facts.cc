@@ -118,8 +118,8 @@ void FillWindows(const NativeSession& session, const NativeClock& clock, trace::
       open = true;
     } else if (edge.code == format::kStop && open) {
       process->windows.back().end_ns = at;
-      process->windows.back().complete = edge.reason == format::kStopAsked ||
-                                         edge.reason == format::kStopExit;
+      process->windows.back().complete =
+          edge.reason == format::kStopAsked || edge.reason == format::kStopExit;
       open = false;
     }
   }

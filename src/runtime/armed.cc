@@ -40,12 +40,11 @@ int Session::Arm(const crosscut_options* options) {
 int Session::ArmedSettings(const crosscut_options* options, Settings* settings) const {
   const char* dir = options == nullptr ? nullptr : options->run_dir;
   char* asked = dir == nullptr || *dir == '\0' ? nullptr : realpath(dir, nullptr);
-  const bool other = dir != nullptr && *dir != '\0' &&
-                     (asked == nullptr || strcmp(asked, settings_.run_dir) != 0);
+  const bool other =
+      dir != nullptr && *dir != '\0' && (asked == nullptr || strcmp(asked, settings_.run_dir) != 0);
   free(asked);
   if (other) {
-    return Fail(CROSSCUT_ERUNNING, "this process is armed to record in %.120s",
-                settings_.run_dir);
+    return Fail(CROSSCUT_ERUNNING, "this process is armed to record in %.120s", settings_.run_dir);
   }
   if (access(log_path_, F_OK) != 0) {
     return Fail(CROSSCUT_EIO, "the run directory %.120s was removed", settings_.run_dir);
@@ -54,9 +53,7 @@ int Session::ArmedSettings(const crosscut_options* options, Settings* settings) 
   return CROSSCUT_OK;
 }
 
-int Session::OtherThreads() {
-  return host::Registry::Get().threads() + Get().on_demand_.threads();
-}
+int Session::OtherThreads() { return host::Registry::Get().threads() + Get().on_demand_.threads(); }
 
 // An armed process that ends without a window has nothing to tell.
 void Session::LeaveNothing() {

@@ -34,9 +34,7 @@ int64_t MonotonicNs() {
 }
 
 // Not the private kind: who asks lives in another process.
-void Wake(uint32_t* word) {
-  syscall(SYS_futex, word, FUTEX_WAKE, INT32_MAX, nullptr, nullptr, 0);
-}
+void Wake(uint32_t* word) { syscall(SYS_futex, word, FUTEX_WAKE, INT32_MAX, nullptr, nullptr, 0); }
 
 }  // namespace
 
@@ -101,7 +99,8 @@ void* OnDemand::Main(void* self) {
   auto* it = static_cast<OnDemand*>(self);
   Recorder::Get().MarkOurs();
   RingHeader* header = it->header();
-  int64_t called_ns = 0;  // when the program's thread was called for what waits; 0: it was not
+  int64_t since_ns = 0;  // when the program's thread was first called for what waits; 0: not yet
+  bool called = false;
   while (header != nullptr) {
     const uint32_t word = std::atomic_ref(header->request).load();
     if (format::RequestOf(Waiting(*header)) == format::kRequestSnapshot) {
@@ -111,12 +110,14 @@ void* OnDemand::Main(void* self) {
     const int64_t limit = it->limit_at_ns_.load();
     const bool asked = Waiting(*header) != 0 && !NamesStep(*header);
     if (asked || (limit != 0 && limit <= now)) {
-      if (called_ns == 0 && it->Call()) called_ns = now;
-      if (called_ns != 0 && now - called_ns >= kProgramHasNs) it->Serve();
+      if (since_ns == 0) since_ns = now;
+      called = called || it->Call();
+      if (now - since_ns >= kProgramHasNs) it->Serve();
       it->Wait(header, word, kTryAgainNs);
       continue;
     }
-    called_ns = 0;
+    since_ns = 0;
+    called = false;
     it->Wait(header, word, limit == 0 ? kForEver : limit - now);
   }
   return nullptr;

@@ -4,8 +4,8 @@
 // One object per process, in Session. A request that names a step is carried out by the thread that
 // begins that step; any other by the program's own thread where the program lent one
 // (crosscut_on_demand) that comes soon, else by the thread `crosscut-control`, which sleeps on the
-// request word, a futex, and costs nothing meanwhile. Whoever carries it out claims it first, by one
-// compare-and-swap.
+// request word, a futex, and costs nothing meanwhile. Whoever carries it out claims it first, by
+// one compare-and-swap.
 #pragma once
 
 #include <pthread.h>
@@ -61,8 +61,7 @@ class OnDemand {
   void CarryOut(format::RingHeader* header, uint32_t word, uint64_t step);
   int Begin(format::RingHeader* header);
   int End();
-  static void Answer(format::RingHeader* header, uint32_t word, uint32_t answer,
-                     const char* words);
+  static void Answer(format::RingHeader* header, uint32_t word, uint32_t answer, const char* words);
   void ServeLimit();
 
   format::RingHeader** page_ = nullptr;

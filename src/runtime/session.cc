@@ -109,8 +109,8 @@ int Session::Start(const crosscut_options* options) {
   if (!transition) return Fail(CROSSCUT_ERUNNING, "another start or stop is under way");
   if (state() != kOff) return Fail(CROSSCUT_ERUNNING, "a session is open");
   Settings settings;
-  const int error = on_demand_.armed() ? ArmedSettings(options, &settings)
-                                       : FillSettings(options, &settings);
+  const int error =
+      on_demand_.armed() ? ArmedSettings(options, &settings) : FillSettings(options, &settings);
   if (error != CROSSCUT_OK) return error;
   return StartLocked(settings);
 }

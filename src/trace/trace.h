@@ -183,7 +183,7 @@ struct Process {
   int64_t start_ns = 0, end_ns = 0;  // the window, pauses still inside
   std::vector<Interval> paused;
   std::vector<Window> windows;  // in order; those of imported traces are not known
-  bool complete = true;  // false: killed, cut off or damaged
+  bool complete = true;         // false: killed, cut off or damaged
   StringId why_incomplete;
   TrackId lead;  // none: no thread was seen
   std::vector<Step> steps;

@@ -108,7 +108,9 @@ void ArmedProcess::Ask(const Request& request) {
   syscall(SYS_futex, &header()->request, FUTEX_WAKE, INT32_MAX, nullptr, nullptr, 0);
 }
 
-bool ArmedProcess::Answered() const { return asked_ != 0 && RingLoad(header()->answered) == asked_; }
+bool ArmedProcess::Answered() const {
+  return asked_ != 0 && RingLoad(header()->answered) == asked_;
+}
 uint32_t ArmedProcess::answer() const { return RingLoad(header()->answer); }
 
 std::string ArmedProcess::words() const {

@@ -16,11 +16,11 @@ namespace {
 using format::kAtOnce;
 
 constexpr int kPollMs = 20;
-constexpr int kSampleMs = 20;        // in which the pace of steps is measured
-constexpr double kAheadSeconds = 0.1;  // how far ahead the common step lies
-constexpr int kAttempts = 6;         // each twice as far ahead
-constexpr double kFinishSeconds = 30;  // for what a process has begun to do
-constexpr double kStopEdgeSeconds = 5;  // then a window ends without waiting for a step
+constexpr int kSampleMs = 20;              // in which the pace of steps is measured
+constexpr double kAheadSeconds = 0.1;      // how far ahead the common step lies
+constexpr int kAttempts = 6;               // each twice as far ahead
+constexpr double kFinishSeconds = 30;      // for what a process has begun to do
+constexpr double kStopEdgeSeconds = 5;     // then a window ends without waiting for a step
 constexpr double kLimitGraceSeconds = 10;  // a window outlives its command by no more
 
 double Now() {
@@ -151,9 +151,9 @@ Status Controller::Judge() {
     } else if (process.HasWaiting()) {
       target.told.words = "an earlier request still waits; `crosscut stop` takes it back";
     } else if (process.recording() == start) {
-      target.told.words = start ? "it records already, window " +
-                                      std::to_string(process.window_begun())
-                                : "it records nothing now";
+      target.told.words =
+          start ? "it records already, window " + std::to_string(process.window_begun())
+                : "it records nothing now";
     }
     any = any || target.told.words.empty() || target.told.followed;
     why = target.told.words;
@@ -317,11 +317,10 @@ bool Controller::Settle(Target& target) {
 
 void Controller::GiveUp(Target& target, double timeout) {
   if (target.process->Withdraw()) {
-    target.told.words =
-        target.by_step
-            ? "it began no step for " + Seconds(timeout) + " (" +
-                  std::to_string(target.process->steps()) + " so far)"
-            : "it ran no Python for " + Seconds(timeout) + ": a call that holds its lock";
+    target.told.words = target.by_step ? "it began no step for " + Seconds(timeout) + " (" +
+                                             std::to_string(target.process->steps()) + " so far)"
+                                       : "it ran no Python for " + Seconds(timeout) +
+                                             ": a call that holds its lock";
     target.process.reset();
     return;
   }

@@ -17,12 +17,12 @@ namespace crosscut::verbs {
 struct ControlOptions {
   enum class Action { kStart, kStop, kSnapshot };
   Action action = Action::kStart;
-  std::string target;      // a process id, or a run directory: all of its processes
-  bool at_once = false;    // wait for no step
-  uint64_t at_step = 0;    // 0: the next that all can still reach
-  uint64_t steps = 0;      // of a start: how many; 0: no such end
-  double seconds = 0;      // of a start: how long; 0: no such end
-  double timeout = 30;     // seconds in which no process makes a step that we wait for
+  std::string target;    // a process id, or a run directory: all of its processes
+  bool at_once = false;  // wait for no step
+  uint64_t at_step = 0;  // 0: the next that all can still reach
+  uint64_t steps = 0;    // of a start: how many; 0: no such end
+  double seconds = 0;    // of a start: how long; 0: no such end
+  double timeout = 30;   // seconds in which no process makes a step that we wait for
   std::function<void(std::string_view line)> say;  // may be empty
 };
 

@@ -13,7 +13,7 @@ import pytest
 import crosscut
 from runs import CROSSCUT, PACKAGE
 
-CYCLES = int(os.environ.get("CROSSCUT_TEST_DEMAND", "15"))  # of each of two ways to end a window
+CYCLES = int(os.environ.get("CROSSCUT_TEST_DEMAND", "15"))  # of two windows each
 
 MARKER = """
 import os, sys, time
@@ -111,7 +111,7 @@ def ask(verb, target, *flags, code=0, **options):
 
 
 def windows(run):
-    rows = crosscut.read(run).table("windows").rows()
+    rows = list(crosscut.read(run).table("windows").rows())
     by_number = {}
     for row in rows:
         by_number.setdefault(row["window"], []).append(row)
@@ -156,7 +156,7 @@ def test_ranks_start_and_stop_at_the_same_steps_again_and_again(tmp_path):
     # A window more must cost nothing: 1000 of them would be 4 MiB at 4 KiB each.
     cycles = max(1, CYCLES - min(5, CYCLES // 2) - 1)
     assert max(grown.values()) < 2048 + 8 * cycles, grown
-    drops = crosscut.read(job.run).table("drops").rows()
+    drops = list(crosscut.read(job.run).table("drops").rows())
     assert not drops
 
 
@@ -236,7 +236,7 @@ def test_a_program_that_declares_no_steps_records_what_it_would_without_waiting(
         ask("start", job.pid, "--seconds", "0.5")
         job.end()
     run = crosscut.read(job.run)
-    rows = run.table("windows").rows()
+    rows = list(run.table("windows").rows())
     assert [row["window"] for row in rows] == [1, 2]
     assert rows[0]["steps"] == 5 and rows[1]["steps"] > 5
     assert rows[1]["wall_ns"] > 450_000_000
@@ -269,7 +269,7 @@ def test_a_snapshot_tells_what_happened_just_before(tmp_path, flags):
             ask("start", job.run)
         time.sleep(2)
         assert "written" in ask("snapshot", job.pid)
-        seen = crosscut.read(job.run).table("steps").rows()
+        seen = list(crosscut.read(job.run).table("steps").rows())
         out, _ = job.end()
     assert seen and seen[-1]["step"] <= int(out)
 
@@ -374,11 +374,11 @@ def test_children_are_in_the_window_and_leave_it_with_their_parent(tmp_path):
         late = time.monotonic_ns()
         time.sleep(0.5)
         job.end()
-    rows = crosscut.read(job.run).table("windows").rows()
+    rows = list(crosscut.read(job.run).table("windows").rows())
     assert len(rows) == 3
     assert {row["window"] for row in rows} == {1}
     assert all(row["complete"] and row["end_ns"] <= late for row in rows)
-    processes = crosscut.read(job.run).table("processes").rows()
+    processes = list(crosscut.read(job.run).table("processes").rows())
     assert sorted(bool(row["parent"]) for row in processes) == [False, True, True]
 
 
@@ -414,5 +414,5 @@ while goes_on():
     finally:
         pathlib.Path(f"{mark}.end").touch()
         assert process.wait(60) == 0
-    rows = crosscut.read(run).table("windows").rows()
+    rows = list(crosscut.read(run).table("windows").rows())
     assert [row["window"] for row in rows] == [1, 2] and rows[1]["steps"] == 5
