@@ -56,6 +56,7 @@ BOUNDS = [
     ("Python call, 3.11", "crosscut", "added_ns", "VizTracer (no C calls)", 0.7),
     ("Python call, 3.12", "crosscut", "added_ns", "VizTracer (no C calls)", 0.5),
     ("Python call, 3.13", "crosscut", "added_ns", "VizTracer (no C calls)", 0.5),
+    ("dormant: ", "dormant", "upper", None, 1.01),
     ("stop", "stop with 1 M events held", "value", None, 10.0),
     ("stop", "peak memory beyond before the start", "value", None, 64.0),
     ("stop", "events lost", "value", None, 0.0),
@@ -260,6 +261,13 @@ def suite_plugins(rounds):
         [sys.executable, ROOT / "bench" / "plugins.py", str(rounds), *plugins], env)
 
 
+def suite_dormant(rounds):
+    """Armed processes beside plain ones: at least 200 quadruples of each program."""
+    env = dict(os.environ, PYTHONPATH=f"{PACKAGE}:{ROOT / 'bench'}")
+    return output_lines([sys.executable, ROOT / "bench" / "dormant.py", "24",
+                         str(max(9, rounds // 3))], env)
+
+
 def suite_import(rounds):
     env = dict(os.environ, PYTHONPATH=str(ROOT / "bench"))
     return output_lines([sys.executable, ROOT / "bench" / "import_json.py", "400000",
@@ -267,10 +275,10 @@ def suite_import(rounds):
 
 
 SUITES = {"native": suite_native, "stop": suite_stop, "report": suite_report,
-SUITES = {"native": suite_native, "stop": suite_stop, "report": suite_report,
           "import": suite_import, "torch": suite_torch, "more": suite_more,
           "boundary": suite_boundary, "operation": suite_operation, "plans": suite_plans,
-          "pycalls": suite_pycalls, "plugins": suite_plugins, "frameworks": suite_frameworks}
+          "pycalls": suite_pycalls, "plugins": suite_plugins, "frameworks": suite_frameworks,
+          "dormant": suite_dormant}
 
 
 def verdict(line, lines):

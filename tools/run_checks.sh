@@ -57,6 +57,11 @@ zoo() {
   CROSSCUT_ZOO_LONG=1 python3 tests/zoo/run.py "$checker" "$folder" slow_hooks hooks_while_idle
 }
 
+demanded() {
+  CROSSCUT_TEST_DEMAND=${CROSSCUT_TEST_DEMAND:-500} PYTHONPATH=$PWD/build/release/python \
+    .venv/bin/python -m pytest -q tests/endtoend/test_on_demand.py -k again_and_again
+}
+
 cycled() {
   CROSSCUT_TEST_CYCLES=${CROSSCUT_TEST_CYCLES:-10000} \
     build/release/src/host/host_test --gtest_brief=1 --gtest_filter='*ManySessions*'
@@ -72,6 +77,7 @@ stage "address and undefined-behaviour sanitizers" sanitized asan-ubsan
 stage "thread sanitizer" sanitized tsan
 stage "fuzzers" fuzzed
 stage "kills, long form" killed
+stage "windows on demand, long form" demanded
 stage "sessions of a plugin, long form" cycled
 stage "plugin zoo, long form" zoo
 

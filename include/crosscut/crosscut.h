@@ -202,12 +202,40 @@ CROSSCUT_API void crosscut_plugins_finish(void);
 CROSSCUT_API int crosscut_active(void);
 /* Where this process records, "" when it does not. Valid until the next start. */
 CROSSCUT_API const char* crosscut_run_dir(void);
-/* This process's key in its run (its log's file name without ".crosscut"), "" when it does not
- * record. Valid until the next start. Children learn it as CROSSCUT_PARENT. */
+/* This process's key in its run (its log's file name without ".crosscut"), "" when it does neither
+ * record nor wait to be asked. Valid until the next start. Children learn it as CROSSCUT_PARENT. */
 CROSSCUT_API const char* crosscut_process_key(void);
 /* Forked children: 1 = a child opens its own log at its first event (how `crosscut record` runs),
  * 0 = children stay off (default). */
 CROSSCUT_API void crosscut_follow_fork(int on);
+
+/* ---- On demand ----------------------------------------------------------------------------- */
+
+/* Makes this process ready for `crosscut start|stop|snapshot`, and records nothing: opens its log
+ * in the run directory, maps its ring and starts a thread that sleeps until it is asked. Windows
+ * are sessions of the log opened here, with these options; a crosscut_start() of the program itself
+ * begins one, too, and takes no other run directory. crosscut_step() counts while nothing records,
+ * so that windows of many processes can begin at the same step; its numbers are never reset.
+ * A forked child is not armed. CROSSCUT_ERUNNING where a session is open or this was done. */
+CROSSCUT_API int crosscut_arm(const crosscut_options* options);
+CROSSCUT_API int crosscut_armed(void); /* 1 after crosscut_arm() */
+
+/* For programs whose hooks belong to threads of their own. Without one, a request that waits for no
+ * step is carried out on the library's thread. */
+typedef struct crosscut_program {
+  size_t struct_size; /* sizeof(crosscut_program) */
+  void* self;
+  /* On the library's thread: have crosscut_serve() called soon, on a thread of yours. Returns 0, or
+   * anything else to be asked again. Where it is not called for 200 ms, the library's thread does
+   * it itself. May be null. */
+  int (*call)(void* self);
+  /* On the thread that carries out the request: `begins` 1 just before a window begins, 0 just
+   * after it ended. Add and withdraw here what makes spans. May be null. */
+  void (*window)(void* self, int begins);
+} crosscut_program;
+CROSSCUT_API int crosscut_on_demand(const crosscut_program* program);
+/* Carries out the request that waits, if any: starts or stops, on the calling thread. */
+CROSSCUT_API void crosscut_serve(void);
 
 /* ---- Sources ------------------------------------------------------------------------------- */
 

@@ -168,17 +168,21 @@ static void StartSession(const char* program) {
   }
   char path[PATH_MAX + 32];
   snprintf(path, sizeof path, "%s/lib/libcrosscut.so.1", package_dir);
+  const char* dormant = getenv("CROSSCUT_DORMANT");
   int (*start)(const void*);
+  int (*arm)(const void*);
   const char* (*key)(void);
   void* library = RTLD_DEFAULT;
   if (dlsym(library, "crosscut_start") == NULL) {
     library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (library == NULL) return;
   }
-  if (!Find(library, "crosscut_start", &start) || !Find(library, "crosscut_process_key", &key)) {
+  if (!Find(library, "crosscut_start", &start) || !Find(library, "crosscut_arm", &arm) ||
+      !Find(library, "crosscut_process_key", &key)) {
     return;
   }
-  start(NULL);
+  if (dormant != NULL) arm(NULL);
+  if (dormant == NULL || strcmp(dormant, "0") == 0) start(NULL);
   if (*key() != '\0') setenv("CROSSCUT_PARENT", key(), 1);
 }
 

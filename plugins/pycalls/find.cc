@@ -117,7 +117,7 @@ int Finder::PatchPointer(void** address, PyObject* holder, const char* name, con
     ++Stats().read_only;
     return 0;
   }
-  GuardIdentity();
+  if (PatchesIn()) GuardIdentity();
   return AddPatch(address, holder, {choice.prefix + "." + name, choice.layer, choice.flags});
 }
 

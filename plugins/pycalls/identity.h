@@ -2,8 +2,7 @@
 //
 // CPython hashes and compares a builtin function by its m_self and ml_meth: swapping ml_meth would
 // move torch.add in every dictionary that it is a key of. So the builtin function types get a hash
-// and a comparison that see originals in the place of our thunks, from the first patch on and
-// whether thunks are in or not.
+// and a comparison that see originals in the place of our thunks, while thunks are in.
 #pragma once
 
 namespace crosscut::pycalls {

@@ -122,7 +122,9 @@ void SetSwitches(bool boundary, bool calls) {
   if (!calls) SwitchCalls(false);
   SwitchJit(boundary);
   if (boundary != PatchesIn()) {
+    if (boundary) GuardIdentity();
     SwitchPatches(boundary);
+    if (!boundary) UnguardIdentity();
     boundary ? HookCollections() : UnhookCollections();
   }
   if (boundary && g_reported == nullptr) ReportState("on", "boundary");

@@ -53,12 +53,13 @@ _record.set_decorator(_decorate_function)
 __version__ = _record.version()
 # Where the rest of the names comes from, at their first use: `import crosscut` stays cheap.
 _LATER = {
+    "arm": "_ondemand",
     "start": "_session", "stop": "_session", "pause": "_session", "resume": "_session",
     "snapshot": "_session", "session": "_session", "wrap": "_session", "schedule": "_schedule",
     "read": "reading",
 }
 __all__ = [
-    "active", "counter", "error", "instant", "lead", "meta", "operation", "pause", "phase",
+    "active", "arm", "counter", "error", "instant", "lead", "meta", "operation", "pause", "phase",
     "process_name", "read", "resume", "run_dir", "schedule", "session", "snapshot", "start",
     "step", "step_end", "stop", "wrap", "__version__",
 ]

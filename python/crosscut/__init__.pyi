@@ -3,6 +3,7 @@ from collections.abc import Callable
 from types import ModuleType, TracebackType
 from typing import Any, Literal, TypeVar, overload
 
+from crosscut._ondemand import arm as arm
 from crosscut._schedule import Schedule as Schedule
 from crosscut._schedule import schedule as schedule
 from crosscut._session import pause as pause

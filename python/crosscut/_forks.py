@@ -11,6 +11,7 @@ _record = crosscut._record
 _watching = False
 _method = "fork"
 _recording = False  # when fork() was called
+_armed = False  # the same
 
 
 def leave_note(message: str) -> None:
@@ -48,17 +49,24 @@ def watch() -> None:
 
 
 def _before() -> None:
-    global _recording
+    global _recording, _armed
     _recording = _record.active()
+    _armed = _record.armed()
     _record.before_fork()
 
 
 def _in_child() -> None:
     _record.after_fork_in_child()
-    if not _recording:
+    if not _recording and not _armed:
         return
     try:
-        if not _record.active():
+        if _armed:
+            from crosscut import _ondemand
+
+            opened = _ondemand.arm_child(_recording)
+        else:
+            opened = _record.active()
+        if not opened:
             leave_note(_record.error() or "no session opened after fork()")
             return
         _record.meta("start_method", _method)

@@ -27,20 +27,44 @@ def install() -> None:
         if _record.__name__ != "crosscut._record":
             _forks.leave_note(crosscut.error() or "crosscut._record is missing")
             return
-        offers = _plugins.complete()
-        _find_tensorflow()
-        if _record.start() != 0 and not _record.active():
+        if not _open():
             _forks.leave_note(_record.error() or "the session did not open")
             return
         # While the devices' own libraries are still there: they end with the process's handlers.
         atexit.register(_record.finish_plugins)
-        for problem in offers:
-            _record.source_state("plugins", "", "failed", problem)
         _state_identity()
-        _forks.watch()
-        _sources.activate(os.environ.get("CROSSCUT_PYTHON") or "boundary")
     except Exception as error:
         _forks.leave_note(f"{type(error).__name__}: {error}")
+
+
+def _open() -> bool:
+    """Begins to record, or is ready for those who ask for it later."""
+    python = os.environ.get("CROSSCUT_PYTHON") or "boundary"
+    if os.environ.get("CROSSCUT_DORMANT"):
+        from crosscut import _ondemand
+
+        dormant = os.environ["CROSSCUT_DORMANT"] != "0"
+        return _ondemand.arm() and (dormant or _ondemand.begin() == 0)
+    offers = _plugins.complete()
+    _find_tensorflow()
+    if _record.start() != 0 and not _record.active():
+        return False
+    _tell(offers)
+    _forks.watch()
+    _sources.activate(python)
+    return True
+
+
+def find_plugins() -> None:
+    """Before the first window of an armed process."""
+    offers = _plugins.complete()
+    _find_tensorflow()
+    _tell(offers)
+
+
+def _tell(offers: list[str]) -> None:
+    for problem in offers:
+        _record.source_state("plugins", "", "failed", problem)
 
 
 def start_method(argv: list[str], parent: str, pid: int) -> str:

@@ -71,6 +71,18 @@ def _refuse() -> int:
 stop = pause = resume = snapshot = _refuse
 
 
+def arm(window: Any, **options: Any) -> int:
+    return _OFF
+
+
+def armed() -> bool:
+    return False
+
+
+def found_step() -> None:
+    return None
+
+
 def add_source(name: str, version: str, set_level: Any) -> int:
     return 0
 

@@ -7,7 +7,7 @@ from types import ModuleType, TracebackType
 from typing import Any, Literal
 
 import crosscut
-from crosscut import _forks, _sources
+from crosscut import _forks, _ondemand, _sources
 from crosscut._schedule import Schedule
 
 _record = crosscut._record
@@ -78,11 +78,13 @@ def start(
         raise ValueError(f"start(): policy {policy!r} is neither drop-newest nor flight-recorder")
     if python not in (None, "off", "boundary", "calls"):
         raise ValueError(f"start(): python={python!r} is none of off, boundary, calls")
-    path = None if run_dir is None else os.path.abspath(os.fspath(run_dir))
     if _record.run_dir() == "":
         _sources.set_shapes(_sources.asked("SHAPES") if shapes is None else shapes)
         _sources.set_allocations(_sources.asked("ALLOCATIONS") if allocations is None
                                  else allocations)
+    if _record.armed() and run_dir is None and _ondemand.begin() == 0:
+        return _follow(plan)
+    path = None if run_dir is None else os.path.abspath(os.fspath(run_dir))
     code = _record.start(
         run_dir=path, memory_bytes=memory_mib << 20, flight_recorder=policy == "flight-recorder",
         keep_seconds=keep_seconds, control_percent=control_percent, seed=seed,
@@ -91,6 +93,10 @@ def start(
         return False
     _forks.watch()
     _sources.activate(python or os.environ.get("CROSSCUT_PYTHON") or "boundary")
+    return _follow(plan)
+
+
+def _follow(plan: Schedule | str | None) -> bool:
     if isinstance(plan, Schedule):
         follower = _Follower(plan)
         _record.set_step_hook(follower)
@@ -101,7 +107,10 @@ def start(
 def stop() -> bool:
     """Ends the session; False where none runs. Waits for nothing that grows with the recording."""
     _record.set_step_hook(None)
-    return _record.stop() == 0
+    stopped = _record.stop() == 0
+    if stopped and _record.armed():
+        _ondemand.end()
+    return stopped
 
 
 def pause() -> bool:

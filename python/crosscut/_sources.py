@@ -97,6 +97,24 @@ def activate(python: str) -> None:
         report_failure("python", error)
 
 
+def withdraw() -> None:
+    """Puts back what the sources of this process changed, until `activate` is called again. They
+    stay registered; their hooks are out already, since nothing records."""
+    global _active
+    if not _active:
+        return
+    _active = False
+    _hooks.withdraw()
+    for name, module in (("threads", "crosscut._threads"), *_ADAPTERS):
+        loaded = sys.modules.get(module)
+        if loaded is None:
+            continue
+        try:
+            loaded.withdraw()
+        except Exception as error:
+            report_failure(name, error)
+
+
 def records_boundary() -> bool:
     """Whether calls from Python into native code are recorded in this process."""
     return _pycalls is not None
@@ -172,6 +190,9 @@ _OTHERS = {
     "jax._src.compiler": ("jax", "install_compiler"),
     "jax._src.pjit": ("jax", "install_jit"),
 }
+
+
+_ADAPTERS = tuple((name, f"crosscut.adapters.{name}") for name in ("torch", "tensorflow", "jax"))
 
 
 def _adapt_others() -> None:

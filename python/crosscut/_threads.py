@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _record = crosscut._record
+_before: tuple[Any, Any, Any] | None = None  # the class, and its own two attributes
 
 
 def _tell(thread: Any) -> None:
@@ -23,6 +24,7 @@ def _tell(thread: Any) -> None:
 
 def adapt(threading: ModuleType) -> None:
     """Called with the module `threading` after its import."""
+    global _before
     cls = threading.Thread
     start, name = vars(cls).get("_set_native_id"), vars(cls).get("name")
     if start is None or not isinstance(name, property) or name.fset is None:
@@ -38,7 +40,17 @@ def adapt(threading: ModuleType) -> None:
 
     _set_native_id.__qualname__ = start.__qualname__
     _set_native_id.__module__ = start.__module__
+    if _before is None:
+        _before = (cls, start, name)
     cls._set_native_id = _set_native_id
     cls.name = property(name.fget, set_name, name.fdel, name.__doc__)
     for thread in threading.enumerate():
         _tell(thread)
+
+
+def withdraw() -> None:
+    """Puts back what `adapt` changed."""
+    global _before
+    if _before is not None:
+        cls, cls._set_native_id, cls.name = _before[0], _before[1], _before[2]
+        _before = None

@@ -4,6 +4,7 @@
 
 #include "crosscut/crosscut.h"
 #include "python/ext/record_calibrate.h"
+#include "python/ext/record_on_demand.h"
 #include "python/ext/record_operation.h"
 #include "python/ext/record_sources.h"
 
@@ -11,6 +12,7 @@ namespace crosscut::python {
 namespace {
 
 PyObject* step_hook = nullptr;          // called with the number of each step that begins
+bool program_steps = false;             // step() was called, and not for an adapter
 PyObject* ids[2] = {nullptr, nullptr};  // text -> id of instants and counters; of kinds of steps
 
 // The id of `text` through the cache `ids[which]`; 0 with an exception set on failure.
@@ -85,6 +87,7 @@ PyObject* Snapshot(PyObject*, PyObject*) {
   return PyLong_FromLong(code);
 }
 
+PyObject* Armed(PyObject*, PyObject*) { return Bool(crosscut_armed() != 0); }
 PyObject* Active(PyObject*, PyObject*) { return Bool(crosscut_active() != 0); }
 PyObject* Error(PyObject*, PyObject*) { return PyUnicode_FromString(crosscut_error()); }
 PyObject* Version(PyObject*, PyObject*) { return PyUnicode_FromString(crosscut_version()); }
@@ -101,7 +104,7 @@ PyObject* FollowFork(PyObject*, PyObject* on) {
   Py_RETURN_NONE;
 }
 
-PyObject* Step(PyObject*, PyObject* const* args, Py_ssize_t count) {
+PyObject* BeginStep(PyObject* const* args, Py_ssize_t count) {
   if (count > 1) {
     PyErr_SetString(PyExc_TypeError, "step() takes at most one argument: the kind of step");
     return nullptr;
@@ -122,6 +125,16 @@ PyObject* Step(PyObject*, PyObject* const* args, Py_ssize_t count) {
     if (result == nullptr) PyErr_WriteUnraisable(hook);
   }
   return number;
+}
+
+PyObject* Step(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  program_steps = true;
+  return BeginStep(args, count);
+}
+
+PyObject* FoundStep(PyObject*, PyObject*) {
+  if (program_steps) Py_RETURN_NONE;
+  return BeginStep(nullptr, 0);
 }
 
 PyObject* SetStepHook(PyObject*, PyObject* hook) {
@@ -234,6 +247,8 @@ constexpr PyCFunction Function(F* function) {
 
 PyMethodDef functions[] = {
     {"start", Function(Start), METH_VARARGS | METH_KEYWORDS, "Returns a CROSSCUT_E* code."},
+    {"arm", Function(Arm), METH_VARARGS | METH_KEYWORDS, "Returns a CROSSCUT_E* code."},
+    {"armed", Armed, METH_NOARGS, "True after arm()."},
     {"stop", Stop, METH_NOARGS, "Returns a CROSSCUT_E* code."},
     {"pause", Pause, METH_NOARGS, "Returns a CROSSCUT_E* code."},
     {"resume", Resume, METH_NOARGS, "Returns a CROSSCUT_E* code."},
@@ -246,6 +261,8 @@ PyMethodDef functions[] = {
     {"process_key", ProcessKey, METH_NOARGS, "This process's key in its run."},
     {"follow_fork", FollowFork, METH_O, "Whether forked children record."},
     {"step", Function(Step), METH_FASTCALL, "Begins a step; its number."},
+    {"found_step", FoundStep, METH_NOARGS,
+     "step() for adapters: None, and no step, where the program declares its steps itself."},
     {"step_end", StepEnd, METH_NOARGS, "Ends the current step."},
     {"lead", Lead, METH_NOARGS, "Makes this thread the lead of its process."},
     {"phase", Phase, METH_O, "Begins a phase of the process; None ends it."},

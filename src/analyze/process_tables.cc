@@ -1,5 +1,6 @@
 #include "src/analyze/process_tables.h"
 
+#include <algorithm>
 #include <map>
 #include <numeric>
 #include <tuple>
@@ -38,6 +39,34 @@ Table ProcessesTable(const trace::Trace& trace, const Context& context) {
                    MakeColumn("why_incomplete", why), MakeColumn("start_method", method),
                    MakeColumn("lead", lead), MakeColumn("threads", threads),
                    MakeColumn("corrected_ns", corrected));
+}
+
+Table WindowsTable(const trace::Trace& trace, const Context& context) {
+  Texts process;
+  Integers window, begin, end, wall, first_step, steps, complete;
+  for (uint32_t i = 0; i < trace.processes.size(); ++i) {
+    const trace::Process& p = trace.processes[i];
+    for (const trace::Window& w : p.windows) {
+      const auto from =
+          std::lower_bound(p.steps.begin(), p.steps.end(), w.begin_ns,
+                           [](const trace::Step& step, int64_t ns) { return step.begin_ns < ns; });
+      const auto to =
+          std::lower_bound(from, p.steps.end(), w.end_ns,
+                           [](const trace::Step& step, int64_t ns) { return step.begin_ns < ns; });
+      process.push_back(context.process_label({i}));
+      window.push_back(w.number);
+      begin.push_back(w.begin_ns);
+      end.push_back(w.end_ns);
+      wall.push_back(w.end_ns - w.begin_ns);
+      first_step.push_back(from == to ? -1 : from->number);
+      steps.push_back(to - from);
+      complete.push_back(w.complete);
+    }
+  }
+  return MakeTable("windows", MakeColumn("process", process), MakeColumn("window", window),
+                   MakeColumn("begin_ns", begin), MakeColumn("end_ns", end),
+                   MakeColumn("wall_ns", wall), MakeColumn("first_step", first_step),
+                   MakeColumn("steps", steps), MakeColumn("complete", complete));
 }
 
 Table DropsTable(const trace::Trace& trace, const Context& context) {

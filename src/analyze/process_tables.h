@@ -9,6 +9,7 @@ namespace crosscut::analyze {
 // why_incomplete, start_method, lead, threads, corrected_ns.
 Table ProcessesTable(const trace::Trace& trace, const Context& context);
 // process, thread, reason, count, begin_ns, end_ns.
+Table WindowsTable(const trace::Trace& trace, const Context& context);
 Table DropsTable(const trace::Trace& trace, const Context& context);
 // name, version, state, message, processes (that say so).
 Table SourcesTable(const trace::Trace& trace, const Context& context);

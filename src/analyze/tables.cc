@@ -37,6 +37,7 @@ constexpr TableEntry kTables[] = {
     {"gaps", "what is missing, repaired or unchecked, in sentences", GapsTable},
     {"findings", "what stands out, in sentences, and the tables that say so", FindingsTable},
     {"processes", "each process, its window and how it ended", ProcessesTable},
+    {"windows", "when each process recorded: its sessions, their steps", WindowsTable, true},
     {"operations", "wall time by operation, split into host, device, idle", OperationsTable},
     {"overlap", "wall time by operation, set of layers and device: sums to the window",
      OverlapTable},

@@ -63,6 +63,7 @@ int Main(int argc, char** argv) {
                                      [](const char* word) { return std::strcmp(word, "--") == 0; });
   const bool has_command = dashes != argv + argc;
   AddRecord(&app, &run, {dashes + has_command, argv + argc});
+  AddControl(&app, &run);
   AddReport(&app, &run);
   AddTable(&app, &run);
   AddExport(&app, &run);

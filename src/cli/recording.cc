@@ -126,6 +126,12 @@ void AddRecord(CLI::App* app, Run* run, std::vector<std::string> command) {
   verb->add_option("--memory", options->memory_mib, "cap on our memory, per process")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 20).description(""))
       ->option_text("MiB");
+  verb->add_flag("--dormant", options->dormant,
+                 "hook nothing until `crosscut start` asks for it, from outside");
+  verb->add_option("--keep", options->keep_seconds,
+                   "flight recorder: hold the newest SECONDS in memory, for `crosscut snapshot`")
+      ->check(CLI::Range(0.001, 1e6).description(""))
+      ->option_text("SECONDS");
   verb->footer("What follows -- is the command; crosscut ends as it ends.");
   verb->callback([=] { *run = [=] { return RunRecord(*options); }; });
 }

@@ -214,6 +214,10 @@ void Recorder::EnterSession(ThreadState* s) {
     std::atomic_ref(s->chunk).store(nullptr, std::memory_order_release);
     s->position = nullptr;
     s->slot = nullptr;
+  } else if (IsStale(s->chunk, ClockNow())) {
+    this->ring()->PushFull(s->chunk);
+    std::atomic_ref(s->chunk).store(nullptr, std::memory_order_release);
+    s->position = nullptr;
   }
   std::atomic_ref(s->session).store(session(), std::memory_order_release);
   s->announce = true;

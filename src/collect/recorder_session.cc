@@ -68,7 +68,9 @@ uint64_t* Recorder::StreamReserve(uint64_t tick, uint32_t words, bool wait) {
   if (ring == nullptr || words > kMostWordsInRing) return nullptr;
   uint64_t* chunk = stream_chunk_.load(std::memory_order_relaxed);
   const size_t used = chunk == nullptr ? 0 : static_cast<size_t>(stream_position_ - chunk);
-  if (chunk != nullptr && format::kRingChunkWords - used > words) return stream_position_;
+  if (chunk != nullptr && format::kRingChunkWords - used > words && !IsStale(chunk, tick)) {
+    return stream_position_;
+  }
   uint64_t* fresh = ring->Claim(0, tick, true);
   for (int i = 0; wait && fresh == nullptr && i < kStreamWaits && drain_runs_.load(); ++i) {
     Nap();

@@ -112,7 +112,8 @@ void ProcessReader::State::Judge() {
   }
   if (has_ring) {
     info.liveness = ring.owner;
-    info.stopped = ring.header.state == kRingStopped || ring.header.state == kRingFinished;
+    const uint32_t state = ring.header.state;
+    info.stopped = state == kRingStopped || state == kRingFinished || state == kRingDormant;
   } else {
     base::ProcessIdentity owner;
     owner.pid = info.identity.pid;

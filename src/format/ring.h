@@ -48,12 +48,40 @@ enum RingRequest : uint32_t {
   kRequestSnapshot = 3,
 };
 
+// Part of `request` once the process has begun to carry it out: it can be withdrawn no more.
+inline constexpr uint32_t kRequestTaken = 0x80;
+inline constexpr uint32_t RequestOf(uint32_t word) { return word & 0x7f; }
+
+// Values of `answer`: 0, one of enum crosscut_error_code, or this.
+inline constexpr uint32_t kAnswerLate = 64;  // the step had begun already
+
 inline constexpr size_t kRingPageBytes = 4096;
 inline constexpr size_t kRingPluginBytes = 128;
 inline constexpr size_t kRingLogNameBytes = 256;
 
+// What `crosscut start|stop|snapshot` and an armed process tell each other: docs/on-demand.md. All
+// fields are atomic but the texts.
+struct RingControl {
+  // By who asks, before `request`.
+  uint64_t at_step;     // carried out before this step begins; kAtOnce: without waiting for a step
+  uint64_t step_count;  // of a start: the window ends by itself after so many steps; 0: never
+  uint64_t limit_ns;    // of a start: the window ends by itself after so long; 0: never
+  uint64_t window;      // of a start: the window's number, from 1
+  // By the process.
+  uint32_t armed;         // 1: it takes requests
+  uint32_t counts_steps;  // 1: it counts its steps while nothing records: numbers of the program
+  uint64_t steps;         // steps begun since it was armed
+  uint64_t window_begun;  // number of the last window that began; 0: none
+  uint64_t window_ended;  // of the last one that ended
+  uint64_t first_step;    // of the last window
+  uint64_t end_step;      // the step before which it ended
+  char words[160];        // of an answer other than 0; before `answered`
+  char run_dir[1024];     // "" where it is longer
+};
+inline constexpr uint64_t kAtOnce = UINT64_MAX;
+
 // Page 0. Fields marked (atomic) change while the session runs: access them by RingLoad and
-// RingStore. Only the owning process writes, except `request`.
+// RingStore. Only the owning process writes, except `request` and what belongs to it.
 struct RingHeader {
   uint64_t magic;         // kRingMagic (atomic: stored last)
   uint32_t version;       // kFormatVersion
@@ -86,14 +114,16 @@ struct RingHeader {
   uint64_t log_bytes;       // the log's length after its last whole chunk (atomic)
   uint64_t failed_at_byte;  // where writing the log stopped for good; 0: it did not (atomic)
   uint32_t failed_errno;    // (atomic)
-  // Requests from outside: `request` = RingRequest | serial << 8, written by whoever asks; the
-  // drain stores the same word in `answered` when it is done.
+  // Requests from outside: `request` = RingRequest | serial << 8, written by whoever asks and holds
+  // the lock (flock) of this file. The process adds kRequestTaken when it begins and stores the
+  // word without it in `answered` when it is done. Both are futexes that are shared.
   uint32_t request;                    // (atomic)
   uint32_t answered;                   // (atomic)
   uint32_t answer;                     // 0 or an error number (atomic, before `answered`)
   char log_name[kRingLogNameBytes];    // file name of the log inside the run directory
   char last_plugin[kRingPluginBytes];  // "name:function" while a plugin is called, "" otherwise
   uint64_t reserved[32];               // 0
+  RingControl control;
 };
 static_assert(sizeof(RingHeader) <= kRingPageBytes);
 static_assert(std::is_trivially_copyable_v<RingHeader>);

@@ -16,6 +16,12 @@
 namespace crosscut::import {
 namespace {
 
+// Its parent waited to be asked, too; one that never was leaves nothing.
+bool IsArmed(const trace::Trace& trace, const trace::Process& process) {
+  return std::any_of(process.meta.begin(), process.meta.end(),
+                     [&](const auto& fact) { return trace.text(fact.first) == "armed"; });
+}
+
 namespace fs = std::filesystem;
 
 class NativeImport {
@@ -152,7 +158,7 @@ void NativeImport::LinkParents() {
       process.parent = found->second;
       // A child that states no name of its own runs its parent's program.
       if (!process.name.valid()) process.name = builder_.process(found->second).name;
-    } else if (!key.empty()) {
+    } else if (!key.empty() && !IsArmed(builder_.trace(), process)) {
       gaps_.push_back("Process " + key + ", the parent of " +
                       std::string(builder_.trace().text(process.key)) +
                       ", left no log in this run.");

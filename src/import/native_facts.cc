@@ -38,6 +38,13 @@ constexpr const char* kUnexplained =
     "it ended without stopping (killed, aborted, or replaced by exec)";
 constexpr const char* kInPlugin = "it ended inside a plugin (";
 
+// Armed, and nobody asked it to record.
+bool NeverStarted(const NativeSession& session) {
+  return !session.Meta("armed").empty() &&
+         std::none_of(session.edges.begin(), session.edges.end(),
+                      [](const auto& edge) { return edge.code == format::kStart; });
+}
+
 std::string WhyIncomplete(const format::ProcessInfo& info, const NativeSession& session) {
   if (!info.problem.empty()) return info.problem;
   for (auto edge = session.edges.rbegin(); edge != session.edges.rend(); ++edge) {
@@ -50,7 +57,7 @@ std::string WhyIncomplete(const format::ProcessInfo& info, const NativeSession& 
       default: return "";
     }
   }
-  if (info.complete()) return "";
+  if (info.complete() || NeverStarted(session)) return "";
   if (info.liveness == base::Liveness::kAlive) return "it is still running";
   std::string_view plugin = session.Meta("in_plugin");
   if (plugin.empty() && info.has_ring) plugin = info.ring.last_plugin;
@@ -99,6 +106,25 @@ void FillProcess(trace::Builder* builder, const format::ProcessInfo& info,
   }
 }
 
+// What was still open ends with the process.
+void FillWindows(const NativeSession& session, const NativeClock& clock, trace::Process* process) {
+  bool open = false;
+  for (const NativeSession::Edge& edge : session.edges) {
+    const int64_t at = clock.ToNs(edge.tick);
+    if (edge.code == format::kStart) {
+      const int64_t last = process->windows.empty() ? 0 : process->windows.back().number;
+      const int64_t number = edge.window != 0 ? edge.window : last + 1;
+      process->windows.push_back({number, at, process->end_ns, false});
+      open = true;
+    } else if (edge.code == format::kStop && open) {
+      process->windows.back().end_ns = at;
+      process->windows.back().complete =
+          edge.reason == format::kStopAsked || edge.reason == format::kStopExit;
+      open = false;
+    }
+  }
+}
+
 void FillWindow(const format::ProcessInfo& info, const NativeSession& session,
                 const NativeClock& clock, TickRange events, trace::Process* process) {
   uint64_t last = std::max(events.last, session.last_tick);
@@ -130,10 +156,12 @@ void FillWindow(const format::ProcessInfo& info, const NativeSession& session,
     }
   }
   if (off_since != INT64_MIN) end = off_since;
+  if (NeverStarted(session)) end = begin;
   end = std::max(begin, end);
   if (paused_since != INT64_MIN) process->paused.push_back({paused_since, end});
   process->start_ns = begin;
   process->end_ns = end;
+  FillWindows(session, clock, process);
 }
 
 }  // namespace crosscut::import

@@ -119,18 +119,23 @@ class SessionWalk {
         session_->device_tracks.push_back({payload[0], static_cast<int64_t>(payload[1]), payload[2],
                                            payload[3], payload[4], payload[5]});
         break;
-      case format::kStart: session_->edges.push_back({payload[0], code, 0}); break;
-      case format::kStop: session_->edges.push_back({tick, code, payload[0]}); break;
+      case format::kStart: session_->edges.push_back({payload[0], code, 0, 0}); break;
+      case format::kStop: session_->edges.push_back({tick, code, payload[0], 0}); break;
       case format::kPause:
-      case format::kResume: session_->edges.push_back({tick, code, 0}); break;
+      case format::kResume: session_->edges.push_back({tick, code, 0, 0}); break;
       default: break;
     }
   }
 
   void TakeMeta(uint64_t tick, std::string_view key, std::string_view value) {
     constexpr std::string_view kThread = "thread:";
-    if (!key.starts_with(kThread)) {
+    if (!key.starts_with(kThread) && key != "window") {
       session_->meta.emplace_back(key, value);
+      return;
+    }
+    if (key == "window") {
+      if (session_->edges.empty()) return;
+      std::from_chars(value.data(), value.data() + value.size(), session_->edges.back().window);
       return;
     }
     int64_t os_id = 0;

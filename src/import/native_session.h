@@ -30,6 +30,7 @@ struct NativeSession {
     uint64_t tick;
     uint16_t code;
     uint64_t reason;
+    int64_t window = 0;  // of kStart: its number, 0 if it was not started from outside
   };
   std::vector<Edge> edges;  // kStart, kStop, kPause, kResume in order
   struct Cost {

@@ -69,6 +69,18 @@ void crosscut_meta(const char* key, const char* value) {
 }
 
 int crosscut_start(const crosscut_options* options) { return Session::Get().Start(options); }
+int crosscut_arm(const crosscut_options* options) { return Session::Get().Arm(options); }
+int crosscut_armed(void) { return Session::Get().on_demand().armed(); }
+void crosscut_serve(void) { Session::Get().on_demand().Serve(); }
+
+int crosscut_on_demand(const crosscut_program* program) {
+  if (program == nullptr || program->struct_size < sizeof(crosscut_program)) {
+    return crosscut::record::Fail(CROSSCUT_EINVAL, "crosscut_program.struct_size is not set");
+  }
+  Session::Get().on_demand().SetProgram(program);
+  return CROSSCUT_OK;
+}
+
 int crosscut_stop(void) { return Session::Get().Stop(format::kStopAsked); }
 int crosscut_pause(void) { return Session::Get().Pause(); }
 int crosscut_resume(void) { return Session::Get().Resume(); }

@@ -95,7 +95,7 @@ int Session::Open(const Settings& settings) {
                              : 0;
     options.on_start = &Session::OnDrainStart;
     options.on_failure = &Session::OnDrainFailure;
-    options.other_threads = [] { return host::Registry::Get().threads(); };
+    options.other_threads = &Session::OtherThreads;
     if (!Recorder::Get().BeginSession(ring, settings.memory_bytes)) {
       error = Fail(CROSSCUT_ENOMEM, "no memory for a session");
     } else {

@@ -67,6 +67,7 @@ void Session::Init() {
   secure_ = getauxval(AT_SECURE) != 0;
   ClockInit(secure_);
   Recorder::Get().Init();
+  on_demand_.Init();
 }
 
 // ---- One change at a time -----------------------------------------------------------------------
@@ -108,7 +109,8 @@ int Session::Start(const crosscut_options* options) {
   if (!transition) return Fail(CROSSCUT_ERUNNING, "another start or stop is under way");
   if (state() != kOff) return Fail(CROSSCUT_ERUNNING, "a session is open");
   Settings settings;
-  const int error = FillSettings(options, &settings);
+  const int error =
+      on_demand_.armed() ? ArmedSettings(options, &settings) : FillSettings(options, &settings);
   if (error != CROSSCUT_OK) return error;
   return StartLocked(settings);
 }
@@ -138,6 +140,7 @@ int Session::StartLocked(const Settings& settings) {
   format::RingStore<uint32_t>(header->state, format::kRingRecording);
   in_control_.store(false);
   state_.store(kRecording, std::memory_order_release);
+  on_demand_.WindowBegins(next_step_.load());
   Recorder::Get().SetPhase(Phase::kOn, tick);
   if (CROSSCUT_FAULT("session.started")) return CROSSCUT_OK;
   if (fresh) WriteWhatIsKnown();
@@ -162,7 +165,8 @@ int Session::Stop(format::StopReason reason) {
   if (!broken_.load()) MarkStop(tick, reason);
   if (CROSSCUT_FAULT("session.stopped")) return CROSSCUT_OK;
   state_.store(kOff, std::memory_order_release);
-  next_step_.store(0);
+  on_demand_.WindowEnds(next_step_.load());
+  if (!on_demand_.armed()) next_step_.store(0);
   running_step_ = 0;
   phase_name_ = 0;
   drain_.Ask(Drain::kFlush);
@@ -212,14 +216,15 @@ void Session::AtExit(bool by_underscore_exit) {
   if (owner_ != getpid()) return;
   const uint64_t tick = Now();
   if (!by_underscore_exit) FinishPlugins();
-  if (state() == kOff) return;
+  if (state() == kOff) return LeaveNothing();
   if (!broken_.load()) MarkStop(tick, format::kStopExit);
 }
 
 // Only the owner's leaving counts: a vfork child shares this memory, a raw clone has a copy of it
 // without the ring.
 void Session::OnUnderscoreExit() {
-  if (state() == kOff || owner_ != getpid()) return;
+  if (owner_ != getpid()) return;
+  if (state() == kOff) return LeaveNothing();
   const format::RingHeader* header = rings_[ring_index_].header();
   if (format::RingLoad(header->stop_reason) == 0) AtExit(true);
 }
@@ -239,14 +244,14 @@ void* Session::AwaitLastThread(void* self) {
   struct stat tasks;
   host::Registry& plugins = host::Registry::Get();
   while (stat("/proc/self/task", &tasks) == 0 &&
-         tasks.st_nlink > 2 + kOurs + static_cast<nlink_t>(plugins.threads())) {
+         tasks.st_nlink > 2 + kOurs + static_cast<nlink_t>(OtherThreads())) {
     usleep(2000);
   }
   auto* session = static_cast<Session*>(self);
   if (plugins.threads() != 0) session->FinishPlugins();
   session->drain_.Leave();
-  // What the last thread's end would do, had plugins no threads.
-  if (plugins.threads() != 0) exit(0);
+  // What the last thread's end would do, had we no others.
+  if (OtherThreads() != 0) exit(0);
   return nullptr;
 }
 
@@ -290,7 +295,7 @@ void Session::InForkedChild() {
   memcpy(&told_mutex_, &mutex, sizeof mutex);
   busy_ = false;
   const bool recorded = state() != kOff;
-  if (recorded) memcpy(parent_key_, process_key_, sizeof parent_key_);
+  if (recorded || on_demand_.threads() != 0) memcpy(parent_key_, process_key_, sizeof parent_key_);
   state_.store(kOff);
   open_ = false;
   broken_.store(false);
@@ -304,7 +309,9 @@ void Session::InForkedChild() {
   host::Registry::Get().AfterFork();
   new (&rings_[0]) ChunkRing();
   new (&rings_[1]) ChunkRing();
-  const bool follow = recorded && follow_fork_.load() && !secure_;
+  // An armed process's child is armed by whoever watches over its forks: python/crosscut/_forks.py.
+  const bool follow = recorded && follow_fork_.load() && !secure_ && on_demand_.threads() == 0;
+  on_demand_.AfterFork(recorded);
   Recorder::Get().AfterFork(follow ? &Session::StartInChild : nullptr);
 }
 

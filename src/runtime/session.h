@@ -16,6 +16,7 @@
 #include "src/collect/drain.h"
 #include "src/collect/recorder.h"
 #include "src/format/step_shares.h"
+#include "src/runtime/on_demand.h"
 #include "src/runtime/plan.h"
 
 namespace crosscut::record {
@@ -78,13 +79,18 @@ class Session {
   void Init();
 
   int Start(const crosscut_options* options);
+  // Opens log and ring and takes requests from outside; nothing records until one asks.
+  int Arm(const crosscut_options* options);
+  OnDemand& on_demand() { return on_demand_; }
   int Stop(format::StopReason reason);
   int Pause();
   int Resume();
   int Snapshot();
   State state() const { return static_cast<State>(state_.load(std::memory_order_acquire)); }
   const char* run_dir() const { return state() == kOff ? "" : settings_.run_dir; }
-  const char* process_key() const { return state() == kOff ? "" : process_key_; }
+  const char* process_key() const {
+    return state() == kOff && !on_demand_.armed() ? "" : process_key_;
+  }
   void FollowFork(bool on) { follow_fork_.store(on); }
 
   int AddSource(const crosscut_source* source);
@@ -117,6 +123,10 @@ class Session {
 
  private:
   friend class Transition;
+  // Threads of ours beside the drain's.
+  static int OtherThreads();
+  void LeaveNothing();
+  int ArmedSettings(const crosscut_options* options, Settings* settings) const;
   static void* AwaitLastThread(void* self);
   static void StartInChild();
   static void OnDrainStart();
@@ -159,6 +169,7 @@ class Session {
   bool open_ = false;  // log, ring and drain exist
   int owner_ = 0;      // the process whose they are
   Drain drain_;
+  OnDemand on_demand_;
   char process_key_[64] = {};
   char parent_key_[64] = {};
   char log_path_[kPathBytes] = {};

@@ -145,6 +145,11 @@ int FillSettings(const crosscut_options* options, Settings* settings) {
   settings->flight_recorder =
       Option(options, &crosscut_options::policy, CROSSCUT_DROP_NEWEST) == CROSSCUT_FLIGHT_RECORDER;
   settings->keep_seconds = Option(options, &crosscut_options::keep_seconds, 0.0);
+  const char* keep = secure_getenv("CROSSCUT_KEEP");
+  if (!settings->flight_recorder && keep != nullptr && strtod(keep, nullptr) > 0) {
+    settings->flight_recorder = true;
+    settings->keep_seconds = strtod(keep, nullptr);
+  }
   settings->seed = Option(options, &crosscut_options::seed, uint64_t{0});
   const char* text = secure_getenv("CROSSCUT_SEED");
   if (settings->seed == 0 && text != nullptr) settings->seed = strtoull(text, nullptr, 0);

@@ -92,7 +92,7 @@ void Session::TellSource(const char* name, const char* version, const char* stat
   if (message != nullptr) snprintf(told.message, sizeof told.message, "%s", message);
   const SourceState now = told;
   pthread_mutex_unlock(&told_mutex_);
-  if (this->state() != kOff) Write(now);
+  if (this->state() != kOff || on_demand_.armed()) Write(now);
 }
 
 void Session::WriteWhatIsKnown() {

@@ -36,13 +36,20 @@ void MarkSwitch(uint64_t begin_tick) {
 }  // namespace
 
 uint64_t Session::Step(uint32_t kind) {
-  if (state() == kOff) {
+  const bool armed = on_demand_.armed();
+  if (state() == kOff && !armed) {
     if (!crosscut_recording()) return 0;
     (void)Recorder::Get().TrackOfThisThread();  // a forked child: opens its log
     if (state() == kOff) return 0;
   }
   if (in_step_.exchange(true)) return next_step_.load();  // another thread is just doing it
-  const uint64_t step = next_step_.fetch_add(1);
+  const uint64_t step = next_step_.load();
+  if (armed) on_demand_.AtStep(step);
+  next_step_.fetch_add(1);
+  if (state() == kOff) {
+    in_step_.store(false);
+    return step;
+  }
   const int level = plan_.LevelOf(step);
   const bool was_control = in_control_.load();
   const int level_before = was_control ? CROSSCUT_LEVEL_CONTROL : level_when_on_;

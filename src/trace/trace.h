@@ -158,6 +158,12 @@ std::string_view StepLevelName(uint8_t level);
 struct Interval {
   int64_t begin_ns, end_ns;
 };
+// A session of a process: recording from a start to a stop.
+struct Window {
+  int64_t number = 0;  // from 1; equal in all processes that were started together
+  int64_t begin_ns = 0, end_ns = 0;
+  bool complete = true;  // it was stopped, or the program ended
+};
 struct Phase {
   StringId name;
   int64_t begin_ns, end_ns;
@@ -185,7 +191,8 @@ struct Process {
   StringId start_method;             // "record", "fork", "spawn", "exec", "subprocess", ...
   int64_t start_ns = 0, end_ns = 0;  // the window, pauses still inside
   std::vector<Interval> paused;
-  bool complete = true;  // false: killed, cut off or damaged
+  std::vector<Window> windows;  // in order; those of imported traces are not known
+  bool complete = true;         // false: killed, cut off or damaged
   StringId why_incomplete;
   TrackId lead;  // none: no thread was seen
   std::vector<Step> steps;

@@ -293,6 +293,8 @@ void SayResult(const RecordOptions& options, const std::string& obstacle, Talk& 
   if (logs > 0) {
     talk(std::to_string(logs) + (logs == 1 ? " process" : " processes") + " recorded in " +
          options.run_dir + "; next: crosscut report " + options.run_dir);
+  } else if (options.dormant) {
+    talk("nothing was recorded: nobody asked for it (crosscut start)");
   } else if (obstacle.empty()) {
     talk("nothing was recorded: Crosscut got into no process of the command (run directory " +
          options.run_dir + ")");
@@ -336,6 +338,7 @@ Result<RecordOutcome> Record(const RecordOptions& given) {
     talk(file + " " + obstacle + ": Crosscut cannot get into it and records only its children");
   }
 
+  if (options.dormant) talk("ready: crosscut start " + options.run_dir);
   RingWatch rings(options.run_dir);
   Result<CommandEnd> end =
       RunCommand(options.command, prepared.variables, [&rings] { rings.Look(); });

@@ -28,6 +28,8 @@ struct RecordOptions {
   int64_t memory_mib = 0;            // cap per process; 0: the recorder's default
   double control_percent = -1;       // share of steps that are control steps; < 0: the default
   bool shapes = false;               // of operators' inputs, with types, strides and scalars
+  bool dormant = false;              // hooks nothing until the verb `start` asks
+  double keep_seconds = 0;           // > 0: a flight recorder, for the verb `snapshot`
   // light, balanced, full or shares (src/format/step_shares.h); "": the default.
   std::string plan;
   // Of the step plan; 0: CROSSCUT_SEED, else chosen. Written to run.json.

@@ -165,6 +165,7 @@ bool Wanted(const std::string& sources, std::string_view name) {
 void SetOpenCl(const RecordOptions& options, const std::string& library, Variables& variables) {
   const bool in_lists = library.find_first_of(":,") == std::string::npos;
   if (library.empty() || !in_lists || !Wanted(options.sources, "opencl")) return;
+  if (options.dormant) return;  // a layer is in every call from its process's first one on
   variables.Set("OPENCL_LAYERS", With(variables.Get("OPENCL_LAYERS"), library, true));
   variables.Set("CROSSCUT_PLUGINS", With(variables.Get("CROSSCUT_PLUGINS"), library, false));
 }
@@ -192,6 +193,14 @@ void SetOptions(const RecordOptions& options, Variables& variables) {
   }
   if (options.shapes) variables.Set("CROSSCUT_SHAPES", "1");
   if (!options.plan.empty()) variables.Set("CROSSCUT_PLAN", options.plan);
+  if (options.dormant || options.keep_seconds > 0) {
+    variables.Set("CROSSCUT_DORMANT", options.dormant ? "1" : "0");
+  }
+  if (options.keep_seconds > 0) {
+    char text[32];
+    snprintf(text, sizeof text, "%g", options.keep_seconds);
+    variables.Set("CROSSCUT_KEEP", text);
+  }
   if (!options.wrap.empty()) variables.Set("CROSSCUT_WRAP", Join(options.wrap));
   SetPlugins(options, variables);
   for (const auto& [name, value] : options.environment) variables.Set(name, value);

@@ -239,3 +239,6 @@ def uninstall() -> None:
         _operations.undo()
         _operations = None
     _steps.declared()
+
+
+withdraw = uninstall  # its sources stay registered all the same

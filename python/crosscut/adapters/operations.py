@@ -33,7 +33,7 @@ class Steps:
     def __init__(self) -> None:
         self._primary: weakref.ref[Any] | None = None
         self._others = 0      # steps of others since the primary's last
-        self._next = 0        # number that the next step of ours should get
+        self._next: int | None = None  # number that our next step should get; None: any
         self._asking = True   # False once the program declares its steps itself
 
     def passed(self, updater: Any) -> None:
@@ -53,9 +53,12 @@ class Steps:
         """A step ends here and the next begins."""
         if not self._asking:
             return
-        number = _record.step()
-        if number is not None and _record.active():
-            self._asking = number in (self._next, 0)  # 0: the first of another session
+        number = _record.found_step()
+        if number is None:
+            self._asking = False
+        elif _record.active():
+            # 0: the first of another session
+            self._asking = self._next is None or number in (self._next, 0)
             self._next = number + 1
 
     def declared(self) -> None:

@@ -419,3 +419,6 @@ def uninstall() -> None:
         _operations.undo()
         _operations.steps.declared()  # functions that live on end no steps any more
         _operations = None
+
+
+withdraw = uninstall  # its sources stay registered all the same

@@ -292,6 +292,15 @@ def steps_declared() -> None:
         _operations.steps.declared()
 
 
+def withdraw() -> None:
+    """Puts back the operations' patches; install() brings them again. What hooks the sources have
+    is the recorder's to switch."""
+    global _operations
+    if _operations is not None:
+        _operations.undo()
+        _operations = None
+
+
 def uninstall() -> None:
     """Puts back everything that install() changed."""
     global _operations, _shim

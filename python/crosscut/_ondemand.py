@@ -1,0 +1,83 @@
+"""Recording on demand: a process that hooks nothing until `crosscut start` asks for it."""
+
+from __future__ import annotations
+
+import os
+
+import crosscut
+
+TYPE_CHECKING = False  # this runs at the start of every armed process: typing is too slow
+if TYPE_CHECKING:
+    from typing import Any, Literal
+
+_record = crosscut._record
+_options: dict[str, Any] = {}  # of arm(), for forked children
+_python = "boundary"
+
+
+def arm(
+    run_dir: str | os.PathLike[str] | None = None,
+    *,
+    memory_mib: int = 0,
+    keep_seconds: float = 0.0,
+    control_percent: float = -1.0,
+    seed: int = 0,
+    python: Literal["off", "boundary", "calls"] | None = None,
+) -> bool:
+    """Makes this process ready for `crosscut start|stop|snapshot`, and hooks nothing until then.
+
+    `run_dir`, `memory_mib`, `control_percent`, `seed` and `python` as for `start`. `keep_seconds`:
+    windows are flight recorders, of which `crosscut snapshot` keeps so much. Steps that the program
+    declares by `step` are counted from here on, so that several processes can be started at the
+    same one. Forked children are armed, too. True where that was done; False, and words from
+    `error`, where not.
+    """
+    global _python
+    if python not in (None, "off", "boundary", "calls"):
+        raise ValueError(f"arm(): python={python!r} is none of off, boundary, calls")
+    _python = python or os.environ.get("CROSSCUT_PYTHON") or "boundary"
+    _options.update(
+        run_dir=None if run_dir is None else os.path.abspath(os.fspath(run_dir)),
+        memory_bytes=memory_mib << 20, keep_seconds=keep_seconds,
+        control_percent=control_percent, seed=seed)
+    if _record.arm(_window, **_options) != 0:
+        return False
+    from crosscut import _forks
+
+    _forks.watch()
+    return True
+
+
+def arm_child(recorded: bool) -> bool:
+    """After fork() in an armed process: the child is armed as its parent was. Where that one was
+    just recorded, the child is, from here on, in a window of the same number."""
+    if _record.arm(_window, **_options) != 0:
+        return False
+    return not recorded or begin() == 0
+
+
+def begin() -> int:
+    """Begins a window as the program itself may; a CROSSCUT_E* code."""
+    _window(True)
+    code = _record.start()
+    if code != 0:
+        _window(False)
+    return code
+
+
+def end() -> None:
+    """After the program itself ended a window."""
+    _window(False)
+
+
+def _window(begins: bool) -> None:
+    from crosscut import _sources
+
+    if not begins:
+        _sources.withdraw()
+        return
+    if os.environ.get("CROSSCUT_RUN"):
+        from crosscut import _inject
+
+        _inject.find_plugins()
+    _sources.activate(_python)

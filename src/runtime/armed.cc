@@ -1,0 +1,69 @@
+// A session that waits for requests from outside: how it is opened, and what it leaves behind.
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/host/registry.h"
+#include "src/runtime/settings.h"
+
+namespace crosscut::record {
+
+int Session::Arm(const crosscut_options* options) {
+  if (secure_) return Fail(CROSSCUT_EOFF, "off: this process runs with raised privileges");
+  if (options != nullptr && options->struct_size < offsetof(crosscut_options, memory_bytes)) {
+    return Fail(CROSSCUT_EINVAL, "crosscut_options.struct_size is not set");
+  }
+  const Transition transition(this);
+  if (!transition) return Fail(CROSSCUT_ERUNNING, "another start or stop is under way");
+  if (state() != kOff) return Fail(CROSSCUT_ERUNNING, "a session is open");
+  if (on_demand_.armed()) return Fail(CROSSCUT_ERUNNING, "this process is armed already");
+  Settings settings;
+  int error = FillSettings(options, &settings);
+  if (error != CROSSCUT_OK) return error;
+  if (open_) CloseLog();
+  error = Open(settings);
+  if (error != CROSSCUT_OK) return error;
+  (void)Recorder::Get().WriteMeta("armed", "1");
+  WriteWhatIsKnown();
+  format::RingHeader* header = rings_[ring_index_].header();
+  format::RingStore<uint32_t>(header->state, format::kRingDormant);
+  const int number = on_demand_.Arm(header, settings_.run_dir);
+  if (number != 0) return Fail(CROSSCUT_ENOMEM, "no thread: %s", strerror(number));
+  if (!exit_registered_) {
+    exit_registered_ = atexit([] { Session::Get().AtExit(); }) == 0;
+  }
+  return CROSSCUT_OK;
+}
+
+// Every window goes to the log that is open: its ring is where requests are read.
+int Session::ArmedSettings(const crosscut_options* options, Settings* settings) const {
+  const char* dir = options == nullptr ? nullptr : options->run_dir;
+  char* asked = dir == nullptr || *dir == '\0' ? nullptr : realpath(dir, nullptr);
+  const bool other =
+      dir != nullptr && *dir != '\0' && (asked == nullptr || strcmp(asked, settings_.run_dir) != 0);
+  free(asked);
+  if (other) {
+    return Fail(CROSSCUT_ERUNNING, "this process is armed to record in %.120s", settings_.run_dir);
+  }
+  if (access(log_path_, F_OK) != 0) {
+    return Fail(CROSSCUT_EIO, "the run directory %.120s was removed", settings_.run_dir);
+  }
+  *settings = settings_;
+  return CROSSCUT_OK;
+}
+
+int Session::OtherThreads() { return host::Registry::Get().threads() + Get().on_demand_.threads(); }
+
+// An armed process that ends without a window has nothing to tell.
+void Session::LeaveNothing() {
+  if (!on_demand_.armed()) return;
+  const format::RingHeader* header = rings_[ring_index_].header();
+  const bool never = format::RingLoad(header->control.window_begun) == 0;
+  on_demand_.Disarm();
+  if (!never || broken_.exchange(true)) return;
+  unlink(log_path_);
+  unlink(ring_path_);
+}
+
+}  // namespace crosscut::record

@@ -1,0 +1,266 @@
+#include "src/runtime/on_demand.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "src/collect/memory.h"
+#include "src/runtime/session.h"
+
+namespace crosscut::record {
+namespace {
+
+using format::RingControl;
+using format::RingHeader;
+using format::RingLoad;
+using format::RingStore;
+
+constexpr size_t kStackBytes = 512 << 10;
+constexpr int64_t kForEver = -1;
+constexpr int64_t kTryAgainNs = 10'000'000;
+constexpr int64_t kProgramHasNs = 200'000'000;  // then our thread does it itself
+constexpr int64_t kSecond = 1'000'000'000;
+
+int64_t MonotonicNs() {
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return int64_t{t.tv_sec} * kSecond + t.tv_nsec;
+}
+
+// Not the private kind: who asks lives in another process.
+void Wake(uint32_t* word) { syscall(SYS_futex, word, FUTEX_WAKE, INT32_MAX, nullptr, nullptr, 0); }
+
+}  // namespace
+
+void OnDemand::Init() {
+  page_ = static_cast<RingHeader**>(MapPages(kPageBytes, /*wipe_on_fork=*/true));
+}
+
+int OnDemand::Arm(RingHeader* header, const char* run_dir) {
+  if (page_ == nullptr) return ENOMEM;
+  RingControl& control = header->control;
+  if (strlen(run_dir) < sizeof control.run_dir) {
+    snprintf(control.run_dir, sizeof control.run_dir, "%s", run_dir);
+  }
+  __atomic_store_n(page_, header, __ATOMIC_SEQ_CST);
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, kStackBytes);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_t thread;
+  running_.store(true);
+  const int error = pthread_create(&thread, &attributes, &OnDemand::Main, this);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  pthread_attr_destroy(&attributes);
+  if (error != 0) {
+    running_.store(false);
+    Disarm();
+    return error;
+  }
+  RingStore<uint32_t>(control.armed, 1);
+  return 0;
+}
+
+void OnDemand::Disarm() {
+  RingHeader* header = this->header();
+  if (header == nullptr) return;
+  RingStore<uint32_t>(header->control.armed, 0);
+  __atomic_store_n(page_, nullptr, __ATOMIC_SEQ_CST);
+}
+
+void OnDemand::SetProgram(const crosscut_program* program) {
+  program_ = *program;
+  has_program_.store(true, std::memory_order_release);
+}
+
+uint32_t OnDemand::Waiting(const RingHeader& header) {
+  const uint32_t word = std::atomic_ref(const_cast<uint32_t&>(header.request)).load();
+  const bool taken = (word & format::kRequestTaken) != 0;
+  return taken || format::RequestOf(word) == format::kRequestNone ? 0 : word;
+}
+
+bool OnDemand::NamesStep(const RingHeader& header) {
+  return RingLoad(header.control.at_step) != format::kAtOnce;
+}
+
+// ---- The thread ---------------------------------------------------------------------------------
+
+void* OnDemand::Main(void* self) {
+  prctl(PR_SET_NAME, "crosscut-control");
+  auto* it = static_cast<OnDemand*>(self);
+  Recorder::Get().MarkOurs();
+  RingHeader* header = it->header();
+  int64_t since_ns = 0;  // when the program's thread was first called for what waits; 0: not yet
+  bool called = false;
+  while (header != nullptr) {
+    const uint32_t word = std::atomic_ref(header->request).load();
+    if (format::RequestOf(Waiting(*header)) == format::kRequestSnapshot) {
+      it->CarryOut(header, word, format::kAtOnce);  // no thread of the program has a part in it
+    }
+    const int64_t now = MonotonicNs();
+    const int64_t limit = it->limit_at_ns_.load();
+    const bool asked = Waiting(*header) != 0 && !NamesStep(*header);
+    if (asked || (limit != 0 && limit <= now)) {
+      if (since_ns == 0) since_ns = now;
+      called = called || it->Call();
+      if (now - since_ns >= kProgramHasNs) it->Serve();
+      it->Wait(header, word, kTryAgainNs);
+      continue;
+    }
+    since_ns = 0;
+    called = false;
+    it->Wait(header, word, limit == 0 ? kForEver : limit - now);
+  }
+  return nullptr;
+}
+
+void OnDemand::Wait(RingHeader* header, uint32_t word, int64_t ns) {
+  const timespec timeout = {ns / kSecond, ns % kSecond};
+  syscall(SYS_futex, &header->request, FUTEX_WAIT, word, ns < 0 ? nullptr : &timeout, nullptr, 0);
+}
+
+bool OnDemand::Call() {
+  if (has_program_.load(std::memory_order_acquire) && program_.call != nullptr) {
+    return program_.call(program_.self) == 0;
+  }
+  Serve();
+  return true;
+}
+
+// ---- Carrying out -------------------------------------------------------------------------------
+
+void OnDemand::AtStep(uint64_t step) {
+  RingHeader* header = this->header();
+  if (header == nullptr) return;
+  RingControl& control = header->control;
+  const bool off = Session::Get().state() == Session::kOff;
+  if (off && control.counts_steps == 0) RingStore<uint32_t>(control.counts_steps, 1);
+  // Before the request is read: who asks writes it first and then reads the steps, so that one of
+  // both sees the other.
+  std::atomic_ref(control.steps).store(step + 1, std::memory_order_seq_cst);
+  const uint64_t stop = stop_step_.load(std::memory_order_relaxed);
+  if (stop != 0 && step >= stop && !off) (void)End();
+  const uint32_t word = Waiting(*header);
+  if (word == 0 || format::RequestOf(word) == format::kRequestSnapshot) return;
+  if (!NamesStep(*header) || RingLoad(control.at_step) <= step) CarryOut(header, word, step);
+}
+
+void OnDemand::Serve() {
+  RingHeader* header = this->header();
+  if (header == nullptr) return;
+  ServeLimit();
+  const uint32_t word = Waiting(*header);
+  if (word == 0 || format::RequestOf(word) == format::kRequestSnapshot) return;
+  if (!NamesStep(*header)) CarryOut(header, word, format::kAtOnce);
+}
+
+void OnDemand::ServeLimit() {
+  int64_t limit = limit_at_ns_.load();
+  if (limit == 0 || MonotonicNs() < limit) return;
+  if (limit_at_ns_.compare_exchange_strong(limit, 0)) (void)End();
+}
+
+void OnDemand::CarryOut(RingHeader* header, uint32_t word, uint64_t step) {
+  uint32_t waiting = word;
+  if (!std::atomic_ref(header->request)
+           .compare_exchange_strong(waiting, word | format::kRequestTaken)) {
+    return;
+  }
+  int answer = CROSSCUT_EINVAL;
+  switch (format::RequestOf(word)) {
+    case format::kRequestStart:
+      if (step != format::kAtOnce && NamesStep(*header) &&
+          RingLoad(header->control.at_step) < step) {
+        return Answer(header, word, format::kAnswerLate, "the step had begun already");
+      }
+      answer = Begin(header);
+      break;
+    case format::kRequestStop: answer = End(); break;
+    case format::kRequestSnapshot: answer = Session::Get().Snapshot(); break;
+    default: (void)Fail(answer, "request %u is unknown here", format::RequestOf(word)); break;
+  }
+  Answer(header, word, static_cast<uint32_t>(answer), answer == 0 ? "" : LastError());
+}
+
+void OnDemand::Answer(RingHeader* header, uint32_t word, uint32_t answer, const char* words) {
+  snprintf(header->control.words, sizeof header->control.words, "%s", words);
+  RingStore(header->answer, answer);
+  RingStore(header->answered, word);
+  Wake(&header->answered);
+}
+
+int OnDemand::Begin(RingHeader* header) {
+  const RingControl& control = header->control;
+  if (Session::Get().state() != Session::kOff) return Fail(CROSSCUT_ERUNNING, "it records already");
+  CallProgram(true);
+  const auto limit = static_cast<int64_t>(RingLoad(control.limit_ns));
+  next_ = {RingLoad(control.window), RingLoad(control.step_count),
+           limit == 0 ? 0 : MonotonicNs() + limit};
+  const int error = Session::Get().Start(nullptr);
+  next_ = {};
+  if (error != CROSSCUT_OK) CallProgram(false);
+  return error;
+}
+
+// Steps end here, so that the window's last one has its end.
+int OnDemand::End() {
+  Session& session = Session::Get();
+  session.StepEnd();
+  const int error = session.Stop(format::kStopAsked);
+  if (error == CROSSCUT_OK) CallProgram(false);
+  return error;
+}
+
+void OnDemand::CallProgram(bool begins) {
+  if (has_program_.load(std::memory_order_acquire) && program_.window != nullptr) {
+    program_.window(program_.self, begins ? 1 : 0);
+  }
+}
+
+// ---- Windows ------------------------------------------------------------------------------------
+
+void OnDemand::WindowBegins(uint64_t next_step) {
+  RingHeader* header = this->header();
+  if (header == nullptr) return;
+  RingControl& control = header->control;
+  number_ = next_.number != 0 ? next_.number : number_ + 1;
+  stop_step_.store(next_.step_count == 0 ? 0 : next_step + next_.step_count);
+  limit_at_ns_.store(next_.limit_at_ns);
+  next_ = {};
+  RingStore(control.first_step, next_step);
+  RingStore(control.window_begun, number_);
+  if (limit_at_ns_.load() != 0) Wake(&header->request);  // our thread sleeps no longer than that
+  char text[24];
+  snprintf(text, sizeof text, "%llu", static_cast<unsigned long long>(number_));
+  (void)Recorder::Get().WriteMeta("window", text);
+}
+
+void OnDemand::WindowEnds(uint64_t next_step) {
+  RingHeader* header = this->header();
+  if (header == nullptr) return;
+  stop_step_.store(0);
+  limit_at_ns_.store(0);
+  RingStore(header->control.end_step, next_step);
+  RingStore(header->control.window_ended, header->control.window_begun);
+  RingStore<uint32_t>(header->state, format::kRingDormant);
+}
+
+void OnDemand::AfterFork(bool parent_recorded) {
+  next_ = {};
+  if (parent_recorded) next_ = {number_, 0, limit_at_ns_.load()};
+  has_program_.store(false);
+  running_.store(false);
+  stop_step_.store(0);
+  limit_at_ns_.store(0);
+}
+
+}  // namespace crosscut::record

@@ -1,0 +1,82 @@
+// The process's side of `crosscut start|stop|snapshot`: takes the requests that others write into
+// the header of its ring, and has them carried out by the right thread. docs/on-demand.md.
+//
+// One object per process, in Session. A request that names a step is carried out by the thread that
+// begins that step; any other by the program's own thread where the program lent one
+// (crosscut_on_demand) that comes soon, else by the thread `crosscut-control`, which sleeps on the
+// request word, a futex, and costs nothing meanwhile. Whoever carries it out claims it first, by
+// one compare-and-swap.
+#pragma once
+
+#include <pthread.h>
+#include <stdint.h>
+
+#include <atomic>
+
+#include "crosscut/crosscut.h"
+#include "src/format/ring.h"
+
+namespace crosscut::record {
+
+class Session;
+
+class OnDemand {
+ public:
+  // When the library is loaded: memory that reads 0 in every kind of child.
+  void Init();
+  // From here on requests are taken. `header` stays mapped until the process ends. Returns 0 or an
+  // errno.
+  int Arm(format::RingHeader* header, const char* run_dir);
+  // No request is taken any more; the thread sleeps on.
+  void Disarm();
+  bool armed() const { return header() != nullptr; }
+  void SetProgram(const crosscut_program* program);
+  // Threads of ours: 0 or 1.
+  int threads() const { return running_.load() ? 1 : 0; }
+
+  // By the thread that begins step `step`, before it is marked. Any thread, one at a time.
+  void AtStep(uint64_t step);
+  // Carries out what waits and names no step, but for snapshots. Any thread.
+  void Serve();
+
+  // Told by the session, whoever started or stopped it.
+  void WindowBegins(uint64_t next_step);
+  void WindowEnds(uint64_t next_step);
+  // The program's side of a window that begins or has ended, on this thread.
+  void CallProgram(bool begins);
+  // In a forked child. Where the parent recorded, the child's next window is the parent's.
+  void AfterFork(bool parent_recorded);
+
+ private:
+  static void* Main(void* self);
+  format::RingHeader* header() const {
+    return page_ == nullptr ? nullptr : __atomic_load_n(page_, __ATOMIC_RELAXED);
+  }
+  // A request that waits and was not claimed yet, or 0.
+  static uint32_t Waiting(const format::RingHeader& header);
+  static bool NamesStep(const format::RingHeader& header);
+  void Wait(format::RingHeader* header, uint32_t word, int64_t ns);
+  // Has Serve() called on a thread of the program, or calls it. False: try again soon.
+  bool Call();
+  void CarryOut(format::RingHeader* header, uint32_t word, uint64_t step);
+  int Begin(format::RingHeader* header);
+  int End();
+  static void Answer(format::RingHeader* header, uint32_t word, uint32_t answer, const char* words);
+  void ServeLimit();
+
+  format::RingHeader** page_ = nullptr;
+  std::atomic<bool> running_{false};
+  crosscut_program program_ = {};
+  std::atomic<bool> has_program_{false};
+  struct Window {
+    uint64_t number = 0;      // 0: one more than the last
+    uint64_t step_count = 0;  // how many steps it has; 0: no such end
+    int64_t limit_at_ns = 0;  // CLOCK_MONOTONIC, when it ends by itself; 0: never
+  };
+  Window next_;  // being begun
+  uint64_t number_ = 0;
+  std::atomic<uint64_t> stop_step_{0};  // ends before this step begins; 0: none
+  std::atomic<int64_t> limit_at_ns_{0};
+};
+
+}  // namespace crosscut::record

@@ -1,0 +1,167 @@
+// An armed process, asked through its ring's header as `crosscut start` asks it.
+#include "src/runtime/on_demand.h"
+
+#include <gtest/gtest.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <climits>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <thread>
+
+#include "crosscut/crosscut.h"
+#include "src/format/ring.h"
+
+namespace {
+
+using crosscut::format::kAtOnce;
+using crosscut::format::RingHeader;
+using crosscut::format::RingLoad;
+using crosscut::format::RingStore;
+namespace format = crosscut::format;
+
+// A process can be armed once, and stays so: each test runs in a child of its own.
+class OnDemandTest : public testing::Test {
+ protected:
+  OnDemandTest() {
+    char path[] = "/tmp/crosscut-demand-XXXXXX";
+    run_ = std::string(mkdtemp(path)) + "/run";
+  }
+  ~OnDemandTest() override {
+    std::filesystem::remove_all(std::filesystem::path(run_).parent_path());
+  }
+
+  void InChild(void (*body)(RingHeader*)) {
+    const pid_t pid = fork();
+    if (pid == 0) {
+      crosscut_options options = {};
+      options.struct_size = sizeof options;
+      options.run_dir = run_.c_str();
+      options.memory_bytes = 4 << 20;
+      EXPECT_EQ(crosscut_arm(&options), CROSSCUT_OK) << crosscut_error();
+      EXPECT_EQ(crosscut_arm(&options), CROSSCUT_ERUNNING);
+      const std::string prefix = "-" + std::to_string(getpid()) + "-";
+      for (const std::string& ring : format::FindRings("/dev/shm")) {
+        if (ring.find(prefix) == std::string::npos) continue;
+        auto mapping = format::RingMapping::Open(ring, true);
+        if (mapping.ok()) body(mapping->header());
+      }
+      exit(testing::Test::HasFailure() ? 1 : 0);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(pid, &status, 0), pid);
+    EXPECT_EQ(status, 0);
+  }
+  std::string run_;
+};
+
+uint32_t Ask(RingHeader* header, format::RingRequest kind, uint64_t at_step, uint64_t count = 0) {
+  RingStore(header->control.at_step, at_step);
+  RingStore(header->control.step_count, count);
+  RingStore(header->control.limit_ns, uint64_t{0});
+  RingStore(header->control.window, uint64_t{0});
+  const uint32_t word = ((RingLoad(header->request) >> 8) + 1) << 8 | kind;
+  RingStore(header->request, word);
+  syscall(SYS_futex, &header->request, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+  return word;
+}
+
+void Await(RingHeader* header, uint32_t word) {
+  while (RingLoad(header->answered) != word) std::this_thread::yield();
+}
+
+TEST_F(OnDemandTest, StepsCountWhileNothingRecordsAndWindowsBeginAndEndAtThem) {
+  InChild([](RingHeader* header) {
+    EXPECT_EQ(RingLoad(header->state), format::kRingDormant);
+    for (uint64_t i = 0; i < 10; ++i) EXPECT_EQ(crosscut_step(0), i);
+    EXPECT_EQ(RingLoad(header->control.steps), 10u);
+    EXPECT_EQ(RingLoad(header->control.counts_steps), 1u);
+    const uint32_t word = Ask(header, format::kRequestStart, 12, 3);
+    for (uint64_t i = 10; i < 12; ++i) {
+      EXPECT_EQ(crosscut_step(0), i);
+      EXPECT_EQ(crosscut_active(), 0);
+    }
+    EXPECT_EQ(crosscut_step(0), 12u);
+    EXPECT_EQ(RingLoad(header->answered), word);
+    EXPECT_EQ(RingLoad(header->answer), 0u);
+    EXPECT_EQ(crosscut_active(), 1);
+    EXPECT_EQ(crosscut_step(0), 13u);
+    EXPECT_EQ(crosscut_step(0), 14u);
+    EXPECT_EQ(crosscut_active(), 1);
+    EXPECT_EQ(crosscut_step(0), 15u);
+    EXPECT_EQ(crosscut_active(), 0);
+    EXPECT_EQ(RingLoad(header->control.first_step), 12u);
+    EXPECT_EQ(RingLoad(header->control.end_step), 15u);
+    EXPECT_EQ(RingLoad(header->control.window_ended), 1u);
+    EXPECT_EQ(RingLoad(header->state), format::kRingDormant);
+  });
+}
+
+TEST_F(OnDemandTest, AStepThatHasBegunIsTooLate) {
+  InChild([](RingHeader* header) {
+    for (int i = 0; i < 5; ++i) crosscut_step(0);
+    const uint32_t word = Ask(header, format::kRequestStart, 3);
+    crosscut_step(0);
+    EXPECT_EQ(RingLoad(header->answered), word);
+    EXPECT_EQ(RingLoad(header->answer), format::kAnswerLate);
+    EXPECT_EQ(crosscut_active(), 0);
+  });
+}
+
+TEST_F(OnDemandTest, WhoMakesNoStepsIsStartedAndStoppedByTheLibrarysThread) {
+  InChild([](RingHeader* header) {
+    Await(header, Ask(header, format::kRequestStart, kAtOnce));
+    EXPECT_EQ(RingLoad(header->answer), 0u);
+    EXPECT_EQ(crosscut_active(), 1);
+    Await(header, Ask(header, format::kRequestStart, kAtOnce));
+    EXPECT_EQ(RingLoad(header->answer), static_cast<uint32_t>(CROSSCUT_ERUNNING));
+    EXPECT_STREQ(header->control.words, "it records already");
+    Await(header, Ask(header, format::kRequestSnapshot, kAtOnce));
+    EXPECT_EQ(RingLoad(header->answer), 0u);
+    Await(header, Ask(header, format::kRequestStop, kAtOnce));
+    EXPECT_EQ(RingLoad(header->answer), 0u);
+    EXPECT_EQ(crosscut_active(), 0);
+    Await(header, Ask(header, format::kRequestStop, kAtOnce));
+    EXPECT_EQ(RingLoad(header->answer), static_cast<uint32_t>(CROSSCUT_ENOTRUNNING));
+    Await(header, Ask(header, static_cast<format::RingRequest>(9), kAtOnce));
+    EXPECT_EQ(RingLoad(header->answer), static_cast<uint32_t>(CROSSCUT_EINVAL));
+  });
+}
+
+int begun = 0, ended = 0, called = 0;
+
+TEST_F(OnDemandTest, AProgramThatLendsAThreadIsCalledAroundEveryWindow) {
+  InChild([](RingHeader* header) {
+    crosscut_program program = {};
+    EXPECT_EQ(crosscut_on_demand(&program), CROSSCUT_EINVAL);
+    program.struct_size = sizeof program;
+    program.call = [](void*) { return called++ < 3 ? 1 : 0; };
+    program.window = [](void*, int begins) { ++(begins != 0 ? begun : ended); };
+    EXPECT_EQ(crosscut_on_demand(&program), CROSSCUT_OK);
+    const uint32_t start = Ask(header, format::kRequestStart, kAtOnce);
+    while (RingLoad(header->answered) != start) crosscut_serve();
+    EXPECT_EQ(begun, 1);
+    EXPECT_EQ(crosscut_active(), 1);
+    Await(header, Ask(header, format::kRequestStop, kAtOnce));  // nobody serves: our thread does
+    EXPECT_EQ(ended, 1);
+    EXPECT_GE(called, 4);
+  });
+}
+
+TEST_F(OnDemandTest, AChildIsNotArmedAndCountsNoSteps) {
+  InChild([](RingHeader* header) {
+    crosscut_step(0);
+    const pid_t pid = fork();
+    if (pid == 0) _exit(crosscut_armed() == 0 && crosscut_step(0) == 0 ? 0 : 1);
+    int status = 1;
+    waitpid(pid, &status, 0);
+    EXPECT_EQ(status, 0);
+    EXPECT_EQ(RingLoad(header->control.steps), 1u);
+  });
+}
+
+}  // namespace

@@ -1,0 +1,73 @@
+// One process that takes requests, as another process sees it: its ring's header, mapped.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "src/base/status.h"
+#include "src/format/ring.h"
+
+namespace crosscut::verbs {
+
+class ArmedProcess {
+ public:
+  // Takes the ring's lock, which another command may hold: kLimit. kInvalid where the process
+  // takes no requests, kNotFound where it has ended; the message says so of the process.
+  static Result<std::unique_ptr<ArmedProcess>> Open(const std::string& ring_path);
+  ~ArmedProcess();
+  ArmedProcess(const ArmedProcess&) = delete;
+  ArmedProcess& operator=(const ArmedProcess&) = delete;
+
+  int64_t pid() const { return header()->pid; }
+  std::string key() const;
+  std::string run_dir() const;
+  // The run directory that its log lies in.
+  uint64_t run_device() const { return header()->run_device; }
+  uint64_t run_inode() const { return header()->run_inode; }
+  bool alive() const;
+  bool recording() const;
+  bool counts_steps() const;
+  uint64_t steps() const;  // begun so far: the next one's number
+  uint64_t window_begun() const;
+  uint64_t window_ended() const;
+  uint64_t first_step() const;
+  uint64_t end_step() const;
+
+  struct Request {
+    format::RingRequest kind = format::kRequestNone;
+    uint64_t at_step = format::kAtOnce;
+    uint64_t step_count = 0;
+    uint64_t limit_ns = 0;
+    uint64_t window = 0;
+  };
+  // Whether a request of an earlier command still waits for its step.
+  bool HasWaiting() const;
+  void Ask(const Request& request);
+  // True once the last request was answered; then answer() and words() tell how.
+  bool Answered() const;
+  uint32_t answer() const;
+  std::string words() const;
+  // Takes the request back. False where the process is at it already, or was.
+  bool Withdraw();
+  // Sleeps until the process answers, at most `ms`.
+  void AwaitAnswer(int ms) const;
+
+ private:
+  ArmedProcess(int fd, format::RingMapping ring) : fd_(fd), ring_(std::move(ring)) {}
+  format::RingHeader* header() const { return ring_.header(); }
+  uint32_t Word() const;
+
+  int fd_;  // holds the lock
+  format::RingMapping ring_;
+  uint32_t asked_ = 0;
+};
+
+// The rings of processes that record in `run_dir`, alive or not, as paths.
+Result<std::vector<std::string>> RingsOfRun(const std::string& run_dir);
+// The ring of process `pid`: kNotFound where there is no such process, kInvalid where it has none
+// or belongs to another user.
+Result<std::string> RingOfProcess(int64_t pid);
+
+}  // namespace crosscut::verbs
