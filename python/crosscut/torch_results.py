@@ -108,7 +108,8 @@ class OperatorAverages(list[OperatorAverage]):
         cells = [self._cells(row, max_name_column_width)
                  for row in (rows if row_limit < 0 else rows[:row_limit])]
         heads = ["Name", "Self CPU %", "Self CPU", "CPU total", "CPU time avg", "# of Calls",
-                 "Device total", "Device time avg", "Input Shapes", "Total FLOPs", "Source Location"]
+                 "Device total", "Device time avg", "Input Shapes", "Total FLOPs",
+                 "Source Location"]
         shown = [True] * 6 + [any(row.is_device for row in self)] * 2 + [
             any(row.input_shapes for row in self), any(row.flops for row in self),
             any(row.stack for row in self)]

@@ -68,11 +68,10 @@ int RunDoctor(bool build) {
 
 }  // namespace
 
-void AddRecord(CLI::App* app, Run* run, std::vector<std::string> command) {
-  auto options = std::make_shared<verbs::RecordOptions>();
-  options->command = std::move(command);
-  CLI::App* verb = app->add_subcommand("record", "Run a command and record it: record -- COMMAND");
-  verb->add_option("-o", options->run_dir, "run directory to make")->option_text("DIR");
+namespace {
+
+// What is recorded.
+void AddWhat(CLI::App* verb, verbs::RecordOptions* options) {
   verb->add_option("--sources", options->sources,
                    "which sources of spans to record, by names joined with commas; default\n"
                    "all. pytorch: operators and autograd. operations: data, forward, backward,\n"
@@ -85,6 +84,8 @@ void AddRecord(CLI::App* app, Run* run, std::vector<std::string> command) {
                    "Python function)")
       ->check(CLI::IsMember({"off", "boundary", "calls"}).description(""))
       ->option_text("LEVEL");
+  verb->add_flag("--shapes", options->shapes,
+                 "record what operators are called with: shapes, types, strides, scalars");
   verb->add_flag("--allocations", options->allocations,
                  "every allocation and free of PyTorch's tensors: tables memory, memory_peak,\n"
                  "memory_operators, memory_leaks");
@@ -93,6 +94,10 @@ void AddRecord(CLI::App* app, Run* run, std::vector<std::string> command) {
       ->option_text("MODULE:LAYER")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+// Devices.
+void AddPlugins(CLI::App* verb, verbs::RecordOptions* options) {
   verb->add_option("--plugin", options->plugins,
                    "load a profiler plugin of a device (TensorFlow's C ABI), with settings for\n"
                    "it behind commas: FILE.so,key=value; may be repeated. tensorflow-plugins:\n"
@@ -110,6 +115,10 @@ void AddRecord(CLI::App* app, Run* run, std::vector<std::string> command) {
                    "0: no plugin is started (default 1)")
       ->check(CLI::Range(0, 3).description(""))
       ->option_text("N");
+}
+
+// Which steps, and when.
+void AddWhen(CLI::App* verb, verbs::RecordOptions* options) {
   verb->add_option("--plan", options->plan,
                    "how much is recorded of each step. full (default): all but control steps\n"
                    "with everything. balanced: most at the boundary, some with operators, a few\n"
@@ -121,17 +130,27 @@ void AddRecord(CLI::App* app, Run* run, std::vector<std::string> command) {
                    "share of steps that run with the probes off, to check the correction")
       ->check(CLI::Range(0.0, 50.0).description(""))
       ->option_text("PERCENT");
-  verb->add_flag("--shapes", options->shapes,
-                 "record what operators are called with: shapes, types, strides, scalars");
-  verb->add_option("--memory", options->memory_mib, "cap on our memory, per process")
-      ->check(CLI::Range(int64_t{1}, int64_t{1} << 20).description(""))
-      ->option_text("MiB");
   verb->add_flag("--dormant", options->dormant,
                  "hook nothing until `crosscut start` asks for it, from outside");
   verb->add_option("--keep", options->keep_seconds,
                    "flight recorder: hold the newest SECONDS in memory, for `crosscut snapshot`")
       ->check(CLI::Range(0.001, 1e6).description(""))
       ->option_text("SECONDS");
+}
+
+}  // namespace
+
+void AddRecord(CLI::App* app, Run* run, std::vector<std::string> command) {
+  auto options = std::make_shared<verbs::RecordOptions>();
+  options->command = std::move(command);
+  CLI::App* verb = app->add_subcommand("record", "Run a command and record it: record -- COMMAND");
+  verb->add_option("-o", options->run_dir, "run directory to make")->option_text("DIR");
+  AddWhat(verb, options.get());
+  AddPlugins(verb, options.get());
+  AddWhen(verb, options.get());
+  verb->add_option("--memory", options->memory_mib, "cap on our memory, per process")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 20).description(""))
+      ->option_text("MiB");
   verb->footer("What follows -- is the command; crosscut ends as it ends.");
   verb->callback([=] { *run = [=] { return RunRecord(*options); }; });
 }
