@@ -55,7 +55,7 @@ enum crosscut_kind {
 };
 
 enum crosscut_name_flags {
-  CROSSCUT_WAITS = 1,   /* inside it the caller waits for another thread's work */
+  CROSSCUT_WAITS = 1,    /* inside it the caller waits for another thread's work */
   CROSSCUT_NO_LAYER = 2, /* leaves the layer below it in force (implied for operations) */
   CROSSCUT_CALLED_AT = 4 /* `text` is "NAME@41": line 41 of its Python caller calls NAME */
 };

@@ -223,8 +223,7 @@ arg "Device Type" 1
 arg "Device Id" 2
 )");
   EXPECT_THAT(Rows(trace, "memory"),
-              ElementsAre("p cpu 1 1 100 50 1000 1100 10 1050 0",
-                                             "p cuda:2 1 0 7 0 0 7 30 7 0"));
+              ElementsAre("p cpu 1 1 100 50 1000 1100 10 1050 0", "p cuda:2 1 0 7 0 0 7 30 7 0"));
 }
 
 TEST(Findings, TellTheNumberAndTheTable) {

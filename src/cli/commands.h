@@ -21,7 +21,7 @@ enum ExitCode { kGood = 0, kFinding = 1, kUsage = 2, kUnreadable = 3 };
 // returns the exit code.
 using Run = std::function<int()>;
 void AddRecord(CLI::App* app, Run* run, std::vector<std::string> command);  // behind --
-void AddControl(CLI::App* app, Run* run);  // start, stop, snapshot
+void AddControl(CLI::App* app, Run* run);                                   // start, stop, snapshot
 void AddReport(CLI::App* app, Run* run);
 void AddTable(CLI::App* app, Run* run);
 void AddExport(CLI::App* app, Run* run);

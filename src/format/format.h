@@ -190,8 +190,8 @@ enum Kind : uint8_t {
 };
 
 enum NameFlags : uint8_t {
-  kFlagWaits = 1,    // the caller waits for another thread's work while in this span
-  kFlagNoLayer = 2,  // the span leaves the layer below it in force (operations always do)
+  kFlagWaits = 1,     // the caller waits for another thread's work while in this span
+  kFlagNoLayer = 2,   // the span leaves the layer below it in force (operations always do)
   kFlagCalledAt = 4,  // the text ends in "@" and the decimal line of the Python caller that calls
                       // it; the name is what stands before
 };

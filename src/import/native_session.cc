@@ -91,9 +91,7 @@ class SessionWalk {
 
   void TakeEvent(uint16_t code, uint64_t tick, Words payload) {
     switch (code) {
-      case format::kName:
-        TakeName(payload);
-        break;
+      case format::kName: TakeName(payload); break;
       case format::kMeta: {
         const size_t key_words = (payload[0] + 7) / 8;
         TakeMeta(tick, Bytes(payload, 3, payload[0]), Bytes(payload, 3 + key_words, payload[1]));
