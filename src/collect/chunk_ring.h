@@ -10,9 +10,8 @@
 
 namespace crosscut::record {
 
-// Whether a chunk was claimed so long ago (hours) that readers could take the silence since for a
-// shorter one: a process that waits to be asked is silent for days. TickReader says how far they
-// go.
+// Whether a chunk was claimed so long ago (hours) that readers could take the silence since for
+// a shorter one: a process that waits to be asked is silent for days. See format::TickReader.
 inline bool IsStale(const uint64_t* chunk, uint64_t tick) {
   const uint64_t base = chunk[format::kChunkBaseTick];
   return tick > base && tick - base > uint64_t{1} << 44;

@@ -202,15 +202,15 @@ def step():
 before = in_place(torch)
 loaded = [name for name in sys.modules if name in ("crosscut._pycalls", "crosscut.adapters.torch")]
 ready()
-inside = None
+changed = set()
 while goes_on():
     step()
-    if crosscut.active() and inside is None:
+    if crosscut.active():
         inside = in_place(torch)
+        changed |= {key for key in before if inside[key] != before[key]}
 after = in_place(torch)
 maps = open("/proc/self/maps").read()
-print(json.dumps({"loaded": loaded, "recording changes": [key for key in before
-                  if inside is not None and inside[key] != before[key]],
+print(json.dumps({"loaded": loaded, "recording changes": sorted(changed),
                   "left": [key for key in before if after[key] != before[key]],
                   "shim": "crosscut_pytorch" in maps or "libcrosscut_torch" in maps}))
 """

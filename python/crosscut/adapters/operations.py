@@ -89,9 +89,9 @@ class Operations:
 
     def undo(self) -> None:
         """Puts back what was replaced."""
-        for undo in reversed(self._undo):
+        changes, self._undo = self._undo, []  # empty first: calls in flight put nothing back in
+        for undo in reversed(changes):
             undo()
-        self._undo.clear()
 
     def replace(self, owner: Any, name: str, value: Any) -> None:
         """Sets owner.name to `value`, to be set back by undo()."""

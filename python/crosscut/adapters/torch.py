@@ -107,6 +107,8 @@ class _Operations(operations.Operations):
     def _check_modules(self) -> None:
         """CPython fills the slots anew when somebody assigns nn.Module.__call__. While it traces,
         torch.fx does, and with it torch.compile."""
+        if not self._undo:
+            return  # a call that was under way when everything was put back
         module = self.torch.nn.Module
         now = ctypes.c_void_p.from_address(id(module) + _CALL_SLOT).value
         if now != self.library.crosscut_operations_thunk():
