@@ -16,7 +16,7 @@ model = torch.nn.Sequential(torch.nn.Linear(16, 32), torch.nn.ReLU(), torch.nn.L
 optimizer = torch.optim.SGD(model.parameters(), lr=0.01, foreach=False)
 x, y = torch.randn(8, 16), torch.randn(8, 4)
 for i in range(STEPS):
-    evaluation = i % 50 == 49
+    evaluation = i % 10 == 9
     crosscut.step("evaluation" if evaluation else None)
     if evaluation:
         with torch.no_grad():
