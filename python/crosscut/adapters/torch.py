@@ -36,12 +36,12 @@ class _Operations(operations.Operations):
     def __init__(self, torch: ModuleType) -> None:
         super().__init__()
         self.torch = torch
-        self._modules: torch_modules.Names | None = None
         self._loader = 0  # the process that was last seen to be a DataLoader worker
 
     def install(self) -> None:
         self._patch_modules()
-        self._modules = torch_modules.Names(self.library, self.torch.nn.Module)
+        names = torch_modules.Names(self.library)
+        self._undo.append(names.remove)
         self._patch_engine()
         self._patch_optimizers()
         self._patch_loading()
@@ -49,8 +49,6 @@ class _Operations(operations.Operations):
 
     def uninstall(self) -> None:
         self.library.crosscut_operations_remove()
-        if self._modules is not None:
-            self._modules.remove()
         self.undo()
 
     def _bracket(self, operation: str, function: Callable[..., Any]) -> Callable[..., Any]:

@@ -17,9 +17,8 @@ PREFIX = "nn.Module: "
 class Names:
     """Tells the recorder the names of modules. Used under the GIL."""
 
-    def __init__(self, library: ctypes.CDLL, module: type) -> None:
+    def __init__(self, library: ctypes.CDLL) -> None:
         self._library = library
-        self._module = module
         self._known: dict[int, weakref.ref[Any]] = {}
         library.crosscut_modules_enter.argtypes = [ctypes.c_void_p, ctypes.c_char_p]
         library.crosscut_modules_enter.restype = ctypes.c_uint32
