@@ -24,6 +24,8 @@ constexpr int64_t kBaseGridNs = 7889238 * int64_t{1'000'000'000};  // Kineto's: 
 constexpr int64_t kStepsTid = 1'000'000'000;     // no thread has it: pid_max is below
 constexpr int64_t kMoreDevices = 1'000'000'000;  // pid of devices that another process also has
 
+constexpr int64_t kMostBytes = INT64_MAX / 1000;
+constexpr std::string_view kBandwidth = "memory bandwidth (GB/s)";
 constexpr std::string_view kArrays[] = {"Input Dims",         "Input type",    "Input Strides",
                                         "Concrete Inputs",    "In split size", "Out split size",
                                         "Process Group Ranks"};
@@ -112,7 +114,8 @@ class ChromeWriter {
   int64_t base_ns_ = 0;
   std::vector<std::string> name_heads_;  // {"ph": "X", "cat": ..., "name": ... of each name
   std::vector<int64_t> pids_;            // by process
-  std::vector<std::pair<int64_t, int64_t>> places_;  // pid, tid by track
+  std::vector<std::pair<int64_t, int64_t>> places_;                       // pid, tid by track
+  const bool tells_bandwidth_ = trace_.strings.Find(kBandwidth).valid();  // the trace itself does
   simdjson::dom::parser parser_;
   std::unordered_map<uint32_t, bool> is_array_;        // by string
   std::unordered_map<uint64_t, int64_t> correlation_;  // launches and what they launched
@@ -299,6 +302,12 @@ void ChromeWriter::SpanArgs(const Track& track, uint32_t index, SpanIndex span, 
       TextArg(name, args.text(*arg));
     } else {
       add(name, args.value[*arg]);
+    }
+    const int64_t length = track.spans.end_ns[span] - track.spans.begin_ns[span];
+    const int64_t bytes = device && name == "bytes" && !args.is_text[*arg] ? args.value[*arg] : 0;
+    if (bytes > 0 && bytes <= kMostBytes && length > 0 && !tells_bandwidth_) {
+      key(kBandwidth);
+      Us(bytes * 1000 / length);  // bytes per ns, three decimals
     }
   }
   Raw(any ? "}}" : "}");

@@ -1,0 +1,13 @@
+// Stands for a process group's backend in test_torch_export.py: tells of a collective as PyTorch's
+// NCCL backend does.
+#include <torch/csrc/distributed/c10d/ParamCommsUtils.hpp>
+
+#include <cstdint>
+#include <tuple>
+#include <vector>
+
+extern "C" void backend_collective(int64_t sequence) {
+  const std::vector<int64_t> in = {3, 7}, out = {};
+  RECORD_PARAM_COMMS(std::make_tuple(sequence, false), std::make_tuple("0", "default_pg"), 1,
+                     "allreduce", 10, 20, at::kHalf, in, out, 0, 1, 2)
+}

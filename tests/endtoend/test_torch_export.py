@@ -1,0 +1,96 @@
+"""Exports of PyTorch programs, held by their readers' own rules: PyTorch's validator, HTA."""
+
+import json
+import pathlib
+import subprocess
+import sys
+
+import pytest
+import torch
+from runs import ROOT, crosscut, record
+
+HERE = pathlib.Path(__file__).parent
+
+COLLECTIVE = """
+import ctypes, sys, torch
+from {module} import profile
+backend = ctypes.CDLL(sys.argv[2])
+with profile() as prof:
+    torch.ones(2) + 1
+    for sequence in (5, 6):
+        backend.backend_collective(ctypes.c_int64(sequence))
+prof.export_chrome_trace(sys.argv[1])
+"""
+TOLD = ("Collective name", "dtype", "In msg nelems", "Out msg nelems", "Group size", "Rank",
+        "Process Group Name", "Process Group Description")
+
+
+@pytest.fixture(scope="module")
+def backend(tmp_path_factory):
+    folder = pathlib.Path(torch.__file__).parent
+    library = tmp_path_factory.mktemp("backend") / "backend.so"
+    subprocess.run(["c++", "-std=c++20", "-O1", "-DNDEBUG", "-fPIC", "-shared", "-isystem",
+                    folder / "include", HERE / "collective_backend.cc", "-o", library,
+                    f"-L{folder / 'lib'}", "-ltorch_cpu", "-lc10"], check=True)
+    return library
+
+
+def collectives(tmp_path, module, backend):
+    path = tmp_path / f"{module}.json"
+    text = COLLECTIVE.replace("{module}", module)
+    done = subprocess.run([sys.executable, "-c", text, path, backend], capture_output=True,
+                          text=True)
+    assert done.returncode == 0, done.stderr
+    return path, [event["args"] for event in json.loads(path.read_text())["traceEvents"]
+                  if event.get("name") == "record_param_comms"]
+
+
+def test_collectives_tell_their_group_and_sizes_as_torch_profiler_tells_them(tmp_path, backend):
+    path, ours = collectives(tmp_path, "crosscut.torch", backend)
+    _, theirs = collectives(tmp_path, "torch.profiler", backend)
+    assert len(ours) == len(theirs) == 2
+    assert [{key: args[key] for key in TOLD} for args in ours] == [
+        {key: args[key] for key in TOLD} for args in theirs]
+    assert ours[0]["In split size"] == [3, 7] and ours[0]["Out split size"] == []
+    assert violations(path) == []
+
+
+def violations(path):
+    """Of the rules by which PyTorch checks its own traces."""
+    from torch.profiler._trace_validator import validate_trace
+    passed, found = validate_trace(str(path))
+    assert passed == (not found)
+    return [str(violation) for violation in found]
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    """The training example with its device, with shapes; exported."""
+    folder = tmp_path_factory.mktemp("demo")
+    result = record(folder / "run", [sys.executable, str(ROOT / "examples" / "train.py"),
+                                     "--augment", "--steps", "12"], "--control-steps=0", "--shapes")
+    assert result.returncode == 0, result.stderr
+    (folder / "traces").mkdir()
+    crosscut("export", folder / "run", "--to=chrome", "-o", folder / "traces" / "rank0.json.gz")
+    return folder / "traces"
+
+
+def test_pytorchs_own_rules_hold_for_the_training_with_a_device(demo):
+    assert violations(demo / "rank0.json.gz") == []
+
+
+def test_hta_runs_its_analyses_on_the_training_with_a_device(demo):
+    import hta.trace_analysis as hta
+    analysis = hta.TraceAnalysis(trace_dir=str(demo))
+    assert len(analysis.get_temporal_breakdown(visualize=False)) == 1
+    kinds, kernels = analysis.get_gpu_kernel_breakdown(visualize=False)
+    assert len(kinds) > 0 and "augment" in set(kernels["name"])
+    idle, _ = analysis.get_idle_time_breakdown(visualize=False)
+    assert idle["idle_time"].sum() > 0
+    assert len(analysis.get_comm_comp_overlap(visualize=False)) == 1
+    assert len(analysis.get_cuda_kernel_launch_stats(visualize=False)) == 1
+    assert len(analysis.get_memory_bw_summary()) > 0
+    assert len(analysis.get_profiler_steps()) >= 10
+    # Launches and annotations of other devices than CUDA's have names that it does not know.
+    assert analysis.get_queue_length_summary() is None
+    assert analysis.get_gpu_user_annotation_breakdown(visualize=False) is None
