@@ -175,6 +175,7 @@ void OnDemand::CarryOut(RingHeader* header, uint32_t word, uint64_t step) {
            .compare_exchange_strong(waiting, word | format::kRequestTaken)) {
     return;
   }
+  (void)RingLoad(header->answered);  // who carried out the one before, another thread, is done
   int answer = CROSSCUT_EINVAL;
   switch (format::RequestOf(word)) {
     case format::kRequestStart:

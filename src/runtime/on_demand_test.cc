@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <climits>
 #include <cstdlib>
 #include <filesystem>
@@ -132,7 +133,7 @@ TEST_F(OnDemandTest, WhoMakesNoStepsIsStartedAndStoppedByTheLibrarysThread) {
   });
 }
 
-int begun = 0, ended = 0, called = 0;
+std::atomic<int> begun = 0, ended = 0, called = 0;
 
 TEST_F(OnDemandTest, AProgramThatLendsAThreadIsCalledAroundEveryWindow) {
   InChild([](RingHeader* header) {
@@ -144,11 +145,11 @@ TEST_F(OnDemandTest, AProgramThatLendsAThreadIsCalledAroundEveryWindow) {
     EXPECT_EQ(crosscut_on_demand(&program), CROSSCUT_OK);
     const uint32_t start = Ask(header, format::kRequestStart, kAtOnce);
     while (RingLoad(header->answered) != start) crosscut_serve();
-    EXPECT_EQ(begun, 1);
+    EXPECT_EQ(begun.load(), 1);
     EXPECT_EQ(crosscut_active(), 1);
     Await(header, Ask(header, format::kRequestStop, kAtOnce));  // nobody serves: our thread does
-    EXPECT_EQ(ended, 1);
-    EXPECT_GE(called, 4);
+    EXPECT_EQ(ended.load(), 1);
+    EXPECT_GE(called.load(), 4);
   });
 }
 
