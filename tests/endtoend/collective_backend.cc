@@ -1,8 +1,7 @@
 // Stands for a process group's backend in test_torch_export.py: tells of a collective as PyTorch's
 // NCCL backend does.
-#include <torch/csrc/distributed/c10d/ParamCommsUtils.hpp>
-
 #include <cstdint>
+#include <torch/csrc/distributed/c10d/ParamCommsUtils.hpp>
 #include <tuple>
 #include <vector>
 
