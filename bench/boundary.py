@@ -1,6 +1,7 @@
 """What the Python / native boundary adds to a native call and to a training step.
 
 Run under `crosscut record --sources=pycalls --control-steps=0`. Prints one JSON line per variant.
+Usage: boundary.py ROUNDS [samples]; samples: a step under --python=samples, and nothing else.
 """
 
 import sys
@@ -39,9 +40,23 @@ def comparison(group, measure, rounds):
         print(line.to_json(), flush=True)
 
 
+def all_of(body, count):
+    """CPU time of a step, from all of them: samples hit one in ten."""
+    def measure():
+        begin = harness.cpu_ns()
+        for _ in range(count):
+            body()
+        return (harness.cpu_ns() - begin) / count
+    return measure
+
+
 def main():
     crosscut.pause()
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 31
+    if "samples" in sys.argv:
+        comparison("samples: MLP step", all_of(mlp_step(), 400), rounds)
+        crosscut.resume()
+        return
     array, tensor = numpy.ones(3), torch.ones(3)
     calls = {"ndarray.item": lambda: array.item(0), "Tensor.dim": tensor.dim,
              "ndarray + ndarray": lambda: array + array, "torch.relu": lambda: torch.relu(tensor)}

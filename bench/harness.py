@@ -4,6 +4,7 @@ import dataclasses
 import json
 import random
 import statistics
+import subprocess
 import time
 from typing import Callable
 
@@ -54,3 +55,24 @@ def interleave(group: str, variants: dict[str, Callable[[], float]], rounds: int
         added = statistics.median(a - b for a, b in zip(ns[name], ns[names[0]]))
         lines.append(Line(group, name, statistics.median(ns[name]), q50, q25, q75, rounds, added))
     return lines
+
+
+MEASURED = """
+import json, resource, subprocess, sys, time
+begin = time.perf_counter()
+done = subprocess.run(sys.argv[1:], capture_output=True, text=True)
+seconds = time.perf_counter() - begin
+mib = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+print(json.dumps([seconds, mib, done.stdout, done.returncode, done.stderr]))
+"""
+
+
+def measured(command, expected=(0,)):
+    """Seconds, MiB at most, what it printed, and its exit status, one of those expected."""
+    # From a small process: what a child shares with its parent at first counts as its own.
+    out = subprocess.run(["/usr/bin/env", "python3", "-c", MEASURED, *map(str, command)],
+                         capture_output=True, text=True, check=True).stdout
+    seconds, mib, said, status, trouble = json.loads(out)
+    if status not in expected:
+        raise RuntimeError(f"{' '.join(map(str, command))} ended with {status}: {trouble}")
+    return seconds, mib, said, status

@@ -74,6 +74,8 @@ BOUNDS = [
     ("import", "crosscut", "value", None, -2.0),
     ("import", "times HTA's speed", "value", None, -25.0),
     ("import", "of HTA's memory", "value", None, 0.125),
+    ("large", "plain, info: memory beyond 32 MiB, of the tables", "value", None, 2.0),
+    ("large", "compressed, info: memory beyond 32 MiB, of the tables", "value", None, 2.0),
     ("report", "10 M spans, text", "value", None, 3.0),
     ("report", "10 M spans, page in all", "value", None, 3.0),
     ("report", "10 M spans, size of the page", "value", None, 5.0),
@@ -207,7 +209,9 @@ def suite_plans(rounds):
 
 
 def suite_boundary(rounds):
-    return recorded("boundary.py", ["--sources=pycalls"], [rounds])
+    return (recorded("boundary.py", ["--sources=pycalls"], [rounds]) +
+            recorded("boundary.py", ["--sources=pycalls", "--python=samples"],
+                     [rounds, "samples"]))
 
 
 def suite_operation(rounds):
@@ -274,11 +278,18 @@ def suite_import(rounds):
                          str(max(3, rounds // 10)), PACKAGE / "crosscut" / "bin" / "crosscut"], env)
 
 
+def suite_large(rounds):
+    """A trace of 5 GB, plain and compressed, whole and damaged."""
+    env = dict(os.environ, PYTHONPATH=str(ROOT / "bench"))
+    return output_lines([sys.executable, ROOT / "bench" / "import_large.py", "5", CROSSCUT], env)
+
+
 SUITES = {"native": suite_native, "stop": suite_stop, "report": suite_report,
           "import": suite_import, "torch": suite_torch, "more": suite_more,
           "boundary": suite_boundary, "operation": suite_operation, "plans": suite_plans,
           "pycalls": suite_pycalls, "plugins": suite_plugins, "frameworks": suite_frameworks,
-          "dormant": suite_dormant}
+          "dormant": suite_dormant, "large": suite_large}
+ASKED_FOR = ("large",)  # takes 6 GB of disk
 
 
 def verdict(line, lines):
@@ -331,7 +342,7 @@ def print_table(lines):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=31)
-    parser.add_argument("--only", default=",".join(SUITES))
+    parser.add_argument("--only", default=",".join(s for s in SUITES if s not in ASKED_FOR))
     parser.add_argument("-o", "--out", default=str(ROOT / "build" / "bench"))
     arguments = parser.parse_args()
     shutil.rmtree(arguments.out, ignore_errors=True)

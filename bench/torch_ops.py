@@ -111,11 +111,12 @@ def allocating_loop():
     return body
 
 
-def mlp_step():
-    model = torch.nn.Sequential(torch.nn.Linear(64, 128), torch.nn.ReLU(),
-                                torch.nn.Linear(128, 128), torch.nn.ReLU(), torch.nn.Linear(128, 8))
+def mlp_step(rows=64, width=128):
+    model = torch.nn.Sequential(torch.nn.Linear(64, width), torch.nn.ReLU(),
+                                torch.nn.Linear(width, width), torch.nn.ReLU(),
+                                torch.nn.Linear(width, 8))
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3, foreach=False)
-    x, y = torch.randn(64, 64), torch.randn(64, 8)
+    x, y = torch.randn(rows, 64), torch.randn(rows, 8)
 
     def body():
         optimizer.zero_grad()

@@ -1,7 +1,10 @@
-// Writes seeds for the fuzzers: "seeds DIR" makes DIR/log, DIR/ring, DIR/xspace and
-// DIR/chrome_json.
+// Writes seeds for the fuzzers: "seeds DIR" makes DIR/log, DIR/ring, DIR/xspace,
+// DIR/chrome_json and DIR/elf_symbols.
+#include <elf.h>
 #include <sys/stat.h>
 
+#include <cstddef>
+#include <cstring>
 #include <fstream>
 
 #include "src/base/file.h"
@@ -87,6 +90,39 @@ void SaveChromeJson(const std::string& path) {
   Save(path, text.data(), text.size());
 }
 
+// One segment and two functions, as a linker would write them.
+void SaveElf(const std::string& path) {
+  struct {
+    Elf64_Ehdr head;
+    Elf64_Phdr segment;
+    Elf64_Sym symbols[3];
+    char names[24];
+    Elf64_Shdr sections[3];
+  } file = {};
+  const std::string names("\0_ZN1a1bEi\0plain\0", 18);
+  memcpy(file.names, names.data(), names.size());
+  memcpy(file.head.e_ident, ELFMAG, SELFMAG);
+  file.head.e_ident[EI_CLASS] = ELFCLASS64;
+  file.head.e_ident[EI_DATA] = ELFDATA2LSB;
+  file.head.e_phoff = offsetof(decltype(file), segment);
+  file.head.e_phentsize = sizeof(Elf64_Phdr);
+  file.head.e_phnum = 1;
+  file.head.e_shoff = offsetof(decltype(file), sections);
+  file.head.e_shentsize = sizeof(Elf64_Shdr);
+  file.head.e_shnum = 3;
+  file.segment = {PT_LOAD, PF_X, 0, 0x1000, 0x1000, sizeof file, sizeof file, 4096};
+  file.symbols[1] = {1, ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), 0, 1, 0x1000, 64};
+  file.symbols[2] = {11, ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), 0, 1, 0x1080, 0};
+  file.sections[1].sh_type = SHT_SYMTAB;
+  file.sections[1].sh_offset = offsetof(decltype(file), symbols);
+  file.sections[1].sh_size = sizeof file.symbols;
+  file.sections[1].sh_link = 2;
+  file.sections[2].sh_type = SHT_STRTAB;
+  file.sections[2].sh_offset = offsetof(decltype(file), names);
+  file.sections[2].sh_size = sizeof file.names;
+  Save(path, &file, sizeof file);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -103,5 +139,7 @@ int main(int argc, char** argv) {
   SaveSpace(dir + "/xspace/small");
   mkdir((dir + "/chrome_json").c_str(), 0700);
   SaveChromeJson(dir + "/chrome_json/small");
+  mkdir((dir + "/elf_symbols").c_str(), 0700);
+  SaveElf(dir + "/elf_symbols/small");
   return 0;
 }

@@ -24,7 +24,7 @@ sanitized() {  # preset
 
 fuzzed() {
   cmake --preset fuzz >build/fuzz.log 2>&1 || { cat build/fuzz.log; return 1; }
-  local targets="chrome_json native_log native_ring xspace collected"
+  local targets="chrome_json native_log native_ring xspace collected elf_symbols"
   # shellcheck disable=SC2086
   cmake --build build/fuzz --target seeds $targets || return 1
   local seeds=build/fuzz/seeds target from corpus log
@@ -63,6 +63,12 @@ demanded() {
     .venv/bin/python -m pytest -q tests/endtoend/test_on_demand.py -k again_and_again
 }
 
+# Takes 6 GB of disk for 5 GB.
+imported() {
+  CROSSCUT_TEST_LARGE=${CROSSCUT_TEST_LARGE:-5} PYTHONPATH=$PWD/build/release/python \
+    .venv/bin/python -m pytest -q tests/endtoend/test_import_large.py -k read_whole
+}
+
 cycled() {
   CROSSCUT_TEST_CYCLES=${CROSSCUT_TEST_CYCLES:-10000} \
     build/release/src/host/host_test --gtest_brief=1 --gtest_filter='*ManySessions*'
@@ -79,6 +85,7 @@ stage "thread sanitizer" sanitized tsan
 stage "fuzzers" fuzzed
 stage "kills, long form" killed
 stage "windows on demand, long form" demanded
+stage "a trace of 5 GB" imported
 stage "sessions of a plugin, long form" cycled
 stage "plugin zoo, long form" zoo
 

@@ -55,9 +55,12 @@ enum crosscut_kind {
 };
 
 enum crosscut_name_flags {
-  CROSSCUT_WAITS = 1,    /* inside it the caller waits for another thread's work */
-  CROSSCUT_NO_LAYER = 2, /* leaves the layer below it in force (implied for operations) */
-  CROSSCUT_CALLED_AT = 4 /* `text` is "NAME@41": line 41 of its Python caller calls NAME */
+  CROSSCUT_WAITS = 1,      /* inside it the caller waits for another thread's work */
+  CROSSCUT_NO_LAYER = 2,   /* leaves the layer below it in force (implied for operations) */
+  CROSSCUT_CALLED_AT = 4,  /* `text` is "NAME@41": line 41 of its Python caller calls NAME */
+  CROSSCUT_OVERLOADED = 8, /* `text` is "NAME.OVERLOAD": that one of several operators NAME */
+  CROSSCUT_FOUND = 16      /* of steps: found by an adapter. None where it is cut off by a step
+                              that the program declares. */
 };
 
 enum crosscut_error_code {

@@ -1,6 +1,6 @@
 // What a wrapped call costs the thread that makes it, against a driver that does nothing. What a
 // real driver does more because its events are kept and called back is not in it (docs/opencl.md).
-#include <crosscut/crosscut.h>
+#include <crosscut/calibrate.h>
 
 #include <algorithm>
 #include <array>
@@ -14,27 +14,6 @@ namespace {
 constexpr int kRounds = 21;
 constexpr int kCalls = 100;          // per arm of a round
 constexpr int kLow = 5, kHigh = 15;  // ranks that bound the median of kRounds at 95 %
-
-alignas(64 << 10) uint64_t chunk[(64 << 10) / 8];
-
-// The thread records into `chunk` for as long as this lives.
-class PrivateRing {
- public:
-  PrivateRing() : before_(crosscut_this_thread) {
-    thread_.enabled = 1;
-    Rewind();
-    crosscut_this_thread = &thread_;
-  }
-  ~PrivateRing() { crosscut_this_thread = before_; }
-  PrivateRing(const PrivateRing&) = delete;
-  PrivateRing& operator=(const PrivateRing&) = delete;
-
-  void Rewind() { thread_.position = chunk; }
-
- private:
-  crosscut_thread* const before_;
-  crosscut_thread thread_ = {};
-};
 
 // The host drops what is pushed while we calibrate. This one does what it does at other times.
 class RecordingHost {
@@ -108,10 +87,10 @@ constexpr auto kDescribe = [](Command& command, const auto& arguments) {
   command.Arg(Key::kLocalX, static_cast<int64_t>(std::get<1>(arguments)));
 };
 
-// Ticks per call of `function`, each in a ring with room.
+// Ticks per call of `function`, each in a chunk with room.
 template <typename Function>
-double Ticks(PrivateRing& ring, Function function) {
-  ring.Rewind();
+double Ticks(PrivateChunk& chunk, Function function) {
+  chunk.Record(true);
   const uint64_t begin = crosscut_ticks_();
   for (int i = 0; i < kCalls; ++i) function();
   const auto ticks = static_cast<double>(crosscut_ticks_() - begin) / kCalls;
@@ -152,13 +131,14 @@ void Calibrate() {
   double span = 0, flow = 0;
   {
     const RecordingHost host;
-    PrivateRing ring;
+    PrivateChunk chunk;
+    if (!chunk.ok()) return;
     for (int round = 0; round < kRounds; ++round) {
-      span = Ticks(ring, [] { const CallSpan open(stub_call); });
-      flow = Ticks(ring, [] { CallSpan(stub_call).FlowOut(); }) - span;
+      span = Ticks(chunk, [] { const CallSpan open(stub_call); });
+      flow = Ticks(chunk, [] { CallSpan(stub_call).FlowOut(); }) - span;
       calls[round] = span;
-      const double bare = Ticks(ring, [] { StubDriver::Enqueue(nullptr, 1, nullptr); });
-      enqueues[round] = Ticks(ring, &EnqueueOnStub) - bare;
+      const double bare = Ticks(chunk, [] { StubDriver::Enqueue(nullptr, 1, nullptr); });
+      enqueues[round] = Ticks(chunk, &EnqueueOnStub) - bare;
     }
   }
   Report(CallProbe(), calls, span / 2);

@@ -1,7 +1,5 @@
 #include "calibrate.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -9,7 +7,7 @@
 #include "call_stack.h"
 #include "calls.h"
 #include "collections.h"
-#include "crosscut/crosscut.h"
+#include "crosscut/calibrate.h"
 #include "entries.h"
 #include "patches.h"
 #include "python.h"
@@ -19,54 +17,6 @@ namespace {
 
 constexpr int kRounds = 15;
 constexpr int kCalls = 1000;
-constexpr size_t kChunk = 64 << 10;
-
-// Stands in for this thread's recording state: events go to a private chunk and nowhere else.
-class PrivateChunk {
- public:
-  PrivateChunk() {
-    void* memory = mmap(nullptr, 2 * kChunk, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-    if (memory == MAP_FAILED) return;
-    memory_ = memory;
-    const uintptr_t begin = (reinterpret_cast<uintptr_t>(memory) + kChunk - 1) & ~(kChunk - 1);
-    words_ = reinterpret_cast<uint64_t*>(begin);
-    mine_ = {1, 0, words_};
-    theirs_ = crosscut_this_thread;
-    crosscut_this_thread = &mine_;
-  }
-  ~PrivateChunk() {
-    if (memory_ == nullptr) return;
-    crosscut_this_thread = theirs_;
-    munmap(memory_, 2 * kChunk);
-  }
-  PrivateChunk(const PrivateChunk&) = delete;
-  PrivateChunk& operator=(const PrivateChunk&) = delete;
-
-  bool ok() const { return memory_ != nullptr; }
-  void Record(bool on) {
-    mine_.enabled = on ? 1 : 0;
-    mine_.position = words_;
-  }
-  // Mean ticks between begin and end of the spans without others in them written since
-  // Record(true).
-  double MeanInside() const {
-    const auto ends = [](uint64_t word) { return (word & 0xffff) == 1; };
-    uint64_t sum = 0, pairs = 0;
-    for (const uint64_t* at = words_; at + 1 < mine_.position; ++at) {
-      if (ends(at[0]) || !ends(at[1])) continue;
-      sum += (at[1] - at[0]) >> 16;
-      ++pairs;
-    }
-    return pairs == 0 ? 0 : static_cast<double>(sum) / static_cast<double>(pairs);
-  }
-
- private:
-  void* memory_ = nullptr;
-  uint64_t* words_ = nullptr;
-  crosscut_thread mine_ = {0, 0, nullptr};
-  crosscut_thread* theirs_ = nullptr;
-};
 
 // One round: ticks of kCalls bare and probed calls, ticks inside a probed pair.
 struct Round {

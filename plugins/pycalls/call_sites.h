@@ -21,8 +21,33 @@ struct CallSite {
 
 inline constexpr uint32_t kMostSites = 1 << 15;
 
+// The table, open to FindSite alone: it stands on the path of every call.
+struct SiteSlot {
+  uint64_t call;  // caller and callee; 0: free
+  int32_t instruction;
+  uint32_t name;
+};
+static_assert(sizeof(SiteSlot) == 16);
+extern SiteSlot* g_site_slots;  // null: none yet
+extern uint32_t g_site_mask;
+
+inline uint64_t CallOf(const CallSite& site) { return uint64_t{site.caller} << 32 | site.callee; }
+
+// Where the site is, or would be.
+inline SiteSlot* PlaceOf(SiteSlot* slots, uint32_t mask, uint64_t call, int32_t instruction) {
+  uint64_t hash = (call ^ static_cast<uint64_t>(instruction) << 17) * 0x9e3779b97f4a7c15;
+  hash ^= hash >> 32;
+  for (auto at = static_cast<uint32_t>(hash);; ++at) {
+    SiteSlot& slot = slots[at & mask];
+    if (slot.call == 0 || (slot.call == call && slot.instruction == instruction)) return &slot;
+  }
+}
+
 // 0 where the place is new.
-uint32_t FindSite(const CallSite& site);
+inline uint32_t FindSite(const CallSite& site) {
+  if (__builtin_expect(g_site_slots == nullptr, 0)) return 0;
+  return PlaceOf(g_site_slots, g_site_mask, CallOf(site), site.instruction)->name;
+}
 
 // What is called, as it was interned.
 struct Callee {

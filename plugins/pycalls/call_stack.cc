@@ -255,7 +255,7 @@ void BeginCall(const void* frame, PyCodeObject* code) {
   if (stack->depth != 0) {
     const Open& top = stack->frames[stack->depth - 1];
     if (Compiles(top)) return;
-    name = NameSite(top, CallerInstruction(top.frame), code, id);
+    name = NameSite(top, CallerInstruction(frame, top.frame), code, id);
   }
   stack->frames[stack->depth++] = {frame, code, name, id.number};
   crosscut_begin_inline(name);

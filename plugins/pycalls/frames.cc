@@ -4,10 +4,12 @@
 
 #if PY_VERSION_HEX >= 0x030c0000
 
-// The two first members of CPython's own, the same in 3.12 and 3.13: its header is no public one.
+// The first members of CPython's own, the same in 3.12 and 3.13: its header is no public one.
 struct _PyInterpreterFrame {
-  PyObject* code;
+  PyCodeObject* code;  // in 3.13 no code object where native code calls Python
   _PyInterpreterFrame* previous;
+  PyObject *function, *globals, *builtins, *locals, *object;
+  const char* instruction;
 };
 
 #elif PY_VERSION_HEX >= 0x030b0000
@@ -19,7 +21,7 @@ struct _PyInterpreterFrame {
   PyCodeObject* code;
   PyFrameObject* object;
   _PyInterpreterFrame* previous;
-  _Py_CODEUNIT* instruction;
+  const char* instruction;
 };
 
 #endif
@@ -34,7 +36,7 @@ namespace {
 
 #if PY_VERSION_HEX >= 0x030c0000
 
-using Frame = _PyInterpreterFrame;
+using Frame = const _PyInterpreterFrame;
 
 Frame* Top() {
 #if PY_VERSION_HEX >= 0x030d0000
@@ -43,9 +45,13 @@ Frame* Top() {
   return PyThreadState_Get()->cframe->current_frame;
 #endif
 }
-const void* KeyOf(const Frame* frame) { return frame; }
+const void* KeyOf(Frame* frame) { return frame; }
+Frame* TopOf(const void* key) { return static_cast<Frame*>(key); }
 Frame* Below(Frame* frame) { return frame->previous; }
-int InstructionOf(Frame* frame) { return PyUnstable_InterpreterFrame_GetLasti(frame); }
+// As PyUnstable_InterpreterFrame_GetLasti() has it, which stands behind a call.
+int InstructionOf(Frame* frame) {
+  return static_cast<int>(frame->instruction - frame->code->co_code_adaptive);
+}
 
 #elif PY_VERSION_HEX >= 0x030b0000
 
@@ -54,10 +60,10 @@ using Frame = const _PyInterpreterFrame;
 
 Frame* Top() { return PyThreadState_Get()->cframe->current_frame; }
 const void* KeyOf(Frame* frame) { return frame->object; }
+Frame* TopOf(const void*) { return Top(); }
 Frame* Below(Frame* frame) { return frame->previous; }
 int InstructionOf(Frame* frame) {
-  const auto* code = reinterpret_cast<const _Py_CODEUNIT*>(frame->code->co_code_adaptive);
-  return static_cast<int>(frame->instruction - code) * static_cast<int>(sizeof(_Py_CODEUNIT));
+  return static_cast<int>(frame->instruction - frame->code->co_code_adaptive);
 }
 
 #else
@@ -66,6 +72,7 @@ using Frame = const PyFrameObject;
 
 Frame* Top() { return PyThreadState_Get()->frame; }
 const void* KeyOf(Frame* frame) { return frame; }
+Frame* TopOf(const void* key) { return static_cast<Frame*>(key); }
 Frame* Below(Frame* frame) { return frame->f_back; }
 int InstructionOf(Frame* frame) {
   constexpr int kBytes = 2;  // of an instruction
@@ -89,9 +96,8 @@ const void* TopFrame() {
   return top == nullptr ? nullptr : KeyOf(top);
 }
 
-int CallerInstruction(const void* caller) {
-  auto* top = Top();
-  return top == nullptr ? -1 : InstructionFrom(Below(top), caller);
+int CallerInstruction(const void* top, const void* caller) {
+  return InstructionFrom(Below(TopOf(top)), caller);
 }
 
 int NativeCallerInstruction(const void* caller) { return InstructionFrom(Top(), caller); }

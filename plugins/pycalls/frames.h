@@ -11,9 +11,9 @@ namespace crosscut::pycalls {
 // The topmost frame of this thread, which runs Python code.
 const void* TopFrame();
 
-// Where `caller` was when it called the thread's topmost frame: a byte of its code. -1 where it did
-// not; native functions and a few unrecorded frames may lie between the two.
-int CallerInstruction(const void* caller);
+// Where `caller` was when it called `top`, the thread's topmost frame: a byte of its code. -1 where
+// it did not; native functions and a few unrecorded frames may lie between the two.
+int CallerInstruction(const void* top, const void* caller);
 // The same for the native function that runs.
 int NativeCallerInstruction(const void* caller);
 

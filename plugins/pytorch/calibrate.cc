@@ -4,14 +4,13 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/is_same_size.h>
-#include <crosscut/crosscut.h>
+#include <crosscut/calibrate.h>
 
 #include <algorithm>
 #include <array>
 
 #include "names.h"
 #include "operators.h"
-#include "private_ring.h"
 
 namespace crosscut::pytorch {
 namespace {
@@ -27,15 +26,15 @@ uint64_t TicksOfOperators(const at::Tensor& tensor) {
 }
 
 // Between the stamps of a guard with nothing in it: what the probe adds to its own span.
-double TicksInside(PrivateRing& ring) {
-  ring.Rewind();
+double TicksInside(PrivateChunk& chunk) {
+  chunk.Record(true);
   for (int i = 0; i < kOperators; ++i) {
     at::RecordFunction guard(at::RecordScope::FUNCTION);
     guard.before("crosscut.calibrate");
   }
   std::array<uint64_t, kOperators> ticks;
   for (int i = 0; i < kOperators; ++i) {
-    ticks[i] = (ring.words()[2 * i + 1] >> 16) - (ring.words()[2 * i] >> 16);
+    ticks[i] = (chunk.begin()[2 * i + 1] >> 16) - (chunk.begin()[2 * i] >> 16);
   }
   std::nth_element(ticks.begin(), ticks.begin() + kOperators / 2, ticks.end());
   return static_cast<double>(ticks[kOperators / 2]);
@@ -48,7 +47,8 @@ void Calibrate(bool inputs) {
   at::RecordFunctionGuard enable(true);
   at::NoGradGuard no_grad;
   const at::Tensor tensor = at::empty({1});
-  PrivateRing ring;
+  PrivateChunk chunk;
+  if (!chunk.ok()) return;
   SetRecording(true);
 
   std::array<double, kRounds> added;
@@ -56,9 +56,9 @@ void Calibrate(bool inputs) {
   for (double& round : added) {
     const auto without = static_cast<double>(TicksOfOperators(tensor));
     const at::CallbackHandle handle = at::addThreadLocalCallback(Callbacks(inputs));
-    ring.Rewind();
+    chunk.Record(true);
     const auto with = static_cast<double>(TicksOfOperators(tensor));
-    inside = TicksInside(ring);
+    inside = TicksInside(chunk);
     at::removeCallback(handle);
     round = (with - without) / kOperators;
   }

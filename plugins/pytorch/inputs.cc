@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <bit>
+#include <cstdio>
 #include <exception>
 #include <mutex>
 #include <sstream>
@@ -164,8 +165,14 @@ void AppendNumbers(c10::IntArrayRef numbers, std::string* to) {
 void AppendString(const std::string& text, std::string* to) {
   *to += '"';
   for (const char c : text) {
+    if (static_cast<unsigned char>(c) < 0x20) {
+      char escaped[8];
+      snprintf(escaped, sizeof escaped, "\\u%04x", static_cast<unsigned>(c));
+      *to += escaped;
+      continue;
+    }
     if (c == '"' || c == '\\') *to += '\\';
-    *to += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+    *to += c;
   }
   *to += '"';
 }

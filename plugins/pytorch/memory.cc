@@ -2,14 +2,12 @@
 
 #include <c10/core/Allocator.h>
 #include <c10/core/CPUAllocator.h>
-#include <crosscut/crosscut.h>
+#include <crosscut/calibrate.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstring>
-
-#include "private_ring.h"
 
 namespace crosscut::pytorch {
 namespace {
@@ -169,12 +167,13 @@ void CalibrateMemory() {
     inner_deleter = now->raw_deleter();
     inner = now;
   }
-  PrivateRing ring;
+  PrivateChunk chunk;
+  if (!chunk.ok()) return;
   std::array<double, kRounds> added;
   recording.store(true, std::memory_order_relaxed);
   for (double& round : added) {
     const auto without = static_cast<double>(TicksOfPairs(inner));
-    ring.Rewind();
+    chunk.Record(true);
     round = (static_cast<double>(TicksOfPairs(&Ours())) - without) / (2 * kPairs);
   }
   recording.store(false, std::memory_order_relaxed);

@@ -1,31 +1,26 @@
 // The source "allocations", called through ctypes by crosscut/adapters/torch.py.
 
-#include <crosscut/crosscut.h>
-
 #include <exception>
 #include <mutex>
 
 #include "memory.h"
+#include "registration.h"
 #include "reports.h"
 
 namespace crosscut::pytorch {
 namespace {
-
-constexpr const char* kName = "allocations";
 
 std::mutex& Mutex() {
   static auto* const mutex = new std::mutex;
   return *mutex;
 }
 
-int source = 0;  // its handle, 0 while there is none
-
 int SetLevel(void*, crosscut_level level) {
   std::lock_guard<std::mutex> lock(Mutex());
   const bool on = level > CROSSCUT_LEVEL_OPERATORS;
   try {
     if (!RecordCpuMemory(on)) {
-      crosscut_source_state(kName, nullptr, "conflict",
+      crosscut_source_state("allocations", nullptr, "conflict",
                             "PyTorch's CPU allocator was replaced by one that cannot be followed");
       return CROSSCUT_OK;
     }
@@ -46,6 +41,8 @@ void MeasureCost(void*) {
   }
 }
 
+Registration source = {"allocations", &SetLevel, &MeasureCost};
+
 }  // namespace
 }  // namespace crosscut::pytorch
 
@@ -53,18 +50,7 @@ void MeasureCost(void*) {
 // library must stay loaded.
 extern "C" CROSSCUT_API int crosscut_pytorch_allocations(int on, const char* version) {
   using namespace crosscut::pytorch;
-  if (on == 0) {
-    if (source != 0) crosscut_source_remove(source);
-    source = 0;
-    return CROSSCUT_OK;
-  }
-  if (source != 0) return CROSSCUT_OK;
-  crosscut_source it = {};
-  it.struct_size = sizeof it;
-  it.name = kName;
-  it.version = version;
-  it.set_level = &SetLevel;
-  it.calibrate = &MeasureCost;
-  source = crosscut_source_add(&it);
-  return source != 0 ? CROSSCUT_OK : CROSSCUT_EINVAL;
+  if (on != 0) return source.Add(version);
+  source.Remove();
+  return CROSSCUT_OK;
 }

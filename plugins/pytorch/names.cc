@@ -2,6 +2,7 @@
 
 #include <crosscut/crosscut.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -43,6 +44,22 @@ bool StartsWithAny(std::string_view name, const std::string_view (&prefixes)[n])
 
 TextCache scope_names(Scope::kUser);
 
+crosscut_layer LayerOfOperator(std::string_view name) {
+  return StartsWithAny(name, kCommunication) ? CROSSCUT_COMM : CROSSCUT_FRAMEWORK;
+}
+
+// The recorder knows one operator of several by "NAME.OVERLOAD".
+uint32_t InternOverload(const char* name, const char* overload) {
+  char both[256];
+  const int bytes = snprintf(both, sizeof both, "%s.%s", name, overload);
+  const bool fits = bytes > 0 && static_cast<size_t>(bytes) < sizeof both;
+  if (*overload == '\0' || strchr(name, '.') != nullptr || !fits) {
+    return Intern(name, strlen(name), Scope::kFunction);
+  }
+  return crosscut_intern(both, static_cast<size_t>(bytes), CROSSCUT_SPAN, LayerOfOperator(name),
+                         CROSSCUT_OVERLOADED, OpProbe());
+}
+
 }  // namespace
 
 AddressCache operator_names;
@@ -58,16 +75,16 @@ uint32_t Intern(const char* name, size_t bytes, Scope scope) {
   auto span = [&](crosscut_layer layer, unsigned flags) {
     return crosscut_intern(name, bytes, CROSSCUT_SPAN, layer, flags, OpProbe());
   };
-  if (StartsWithAny(text, kCommunication)) return span(CROSSCUT_COMM, 0);
-  if (scope == Scope::kFunction) return span(CROSSCUT_FRAMEWORK, 0);
+  const crosscut_layer layer = LayerOfOperator(text);
+  if (scope == Scope::kFunction || layer == CROSSCUT_COMM) return span(layer, 0);
   if (text.substr(0, kLoading.size()) == kLoading) return span(CROSSCUT_DATA, 0);
   if (StartsWithAny(text, kScopesOfTorch)) return span(CROSSCUT_LAYER_NONE, CROSSCUT_NO_LAYER);
   return crosscut_intern(name, bytes, CROSSCUT_OPERATION, CROSSCUT_LAYER_NONE, CROSSCUT_NO_LAYER,
                          OpProbe());
 }
 
-uint32_t AddressCache::Insert(const char* name) {
-  const uint32_t id = Intern(name, strlen(name), Scope::kFunction);
+uint32_t AddressCache::Insert(const char* name, const char* overload) {
+  const uint32_t id = InternOverload(name, overload);
   std::lock_guard<std::mutex> lock(mutex_);
   if (id == 0 || used_ >= kMostUsed) return id;
   for (size_t at = Home(name);; at = (at + 1) & kMask) {

@@ -36,8 +36,9 @@ class AddressCache {
       if (key == nullptr) return 0;
     }
   }
-  // The same for a name that stays; 0 (no name) where names have run out.
-  uint32_t Insert(const char* name);
+  // The same for a name that stays, and its overload's name ("": none); 0 (no name) where names
+  // have run out.
+  uint32_t Insert(const char* name, const char* overload);
 
   // The text at `name` is about to be freed: the address may come back as another name.
   void Forget(const char* name);

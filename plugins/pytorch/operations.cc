@@ -115,11 +115,11 @@ CROSSCUT_API void crosscut_modules_namer(crosscut::modules::Namer namer) {
   module_names.SetNamer(namer);
 }
 
-// Names `module`, until it is forgotten; the name's id. The text is UTF-8, copied.
-CROSSCUT_API uint32_t crosscut_modules_enter(void* module, const char* name) {
+// Names `module`, until it is forgotten; the name's id. The text is UTF-8, `bytes` long, copied.
+CROSSCUT_API uint32_t crosscut_modules_enter(void* module, const char* name, size_t bytes) {
   const uint32_t probe = crosscut_intern("span", 4, CROSSCUT_TEXT, CROSSCUT_LAYER_NONE, 0, 0);
   const uint32_t id =
-      crosscut_intern(name, SIZE_MAX, CROSSCUT_SPAN, CROSSCUT_LAYER_NONE, CROSSCUT_NO_LAYER, probe);
+      crosscut_intern(name, bytes, CROSSCUT_SPAN, CROSSCUT_LAYER_NONE, CROSSCUT_NO_LAYER, probe);
   module_names.Enter(module, id);
   return id;
 }

@@ -140,7 +140,8 @@ inline uint32_t OperatorName(const Function& function) {
     return known;
   }
   if constexpr (requires { function.overload_name(); }) {
-    if (function.overload_name() != no_schema) return operator_names.Insert(name);
+    const char* const overload = function.overload_name();
+    if (overload != no_schema) return operator_names.Insert(name, overload);
   }
   return node_names.Find(name);
 }

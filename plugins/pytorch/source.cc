@@ -1,23 +1,19 @@
 // The shim's two entry points, called through ctypes by crosscut/adapters/torch.py: PyTorch's
 // operators as the source "pytorch" of a session.
 
-#include <crosscut/crosscut.h>
-
 #include <exception>
 #include <mutex>
 
 #include "calibrate.h"
 #include "operators.h"
+#include "registration.h"
 
 namespace crosscut::pytorch {
 namespace {
 
-constexpr const char* kName = "pytorch";
-
 // Never destroyed: callbacks and the recorder may come here while the process exits.
 struct State {
   std::mutex mutex;  // of the fields
-  int source = 0;    // handle of the source, 0 while there is none
   at::CallbackHandle callbacks = at::INVALID_CALLBACK_HANDLE;
   bool with_inputs = false;   // what is in place
   bool wants_inputs = false;  // at the level that records everything
@@ -56,6 +52,8 @@ void MeasureCost(void*) {
   }
 }
 
+Registration source = {"pytorch", &SetLevel, &MeasureCost};
+
 }  // namespace
 }  // namespace crosscut::pytorch
 
@@ -63,21 +61,13 @@ void MeasureCost(void*) {
 // changes nothing.
 extern "C" CROSSCUT_API int crosscut_pytorch_add(const char* version) {
   using namespace crosscut::pytorch;
-  if (state().source != 0) return CROSSCUT_OK;
   try {
     static const bool prepared = (PrepareNames(), true);
     (void)prepared;
   } catch (const std::exception&) {
     return CROSSCUT_EOFF;
   }
-  crosscut_source source = {};
-  source.struct_size = sizeof source;
-  source.name = kName;
-  source.version = version;
-  source.set_level = &SetLevel;
-  source.calibrate = &MeasureCost;
-  state().source = crosscut_source_add(&source);
-  return state().source != 0 ? CROSSCUT_OK : CROSSCUT_EINVAL;
+  return source.Add(version);
 }
 
 // Whether operators tell their inputs (1) or not (0), from the next change of level on.
@@ -88,9 +78,4 @@ extern "C" CROSSCUT_API void crosscut_pytorch_inputs(int on) {
 }
 
 // Takes the callbacks out and forgets the source. The library must stay loaded.
-extern "C" CROSSCUT_API void crosscut_pytorch_remove(void) {
-  using namespace crosscut::pytorch;
-  if (state().source == 0) return;
-  crosscut_source_remove(state().source);
-  state().source = 0;
-}
+extern "C" CROSSCUT_API void crosscut_pytorch_remove(void) { crosscut::pytorch::source.Remove(); }

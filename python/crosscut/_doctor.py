@@ -68,6 +68,7 @@ def findings(build: bool) -> Iterator[Finding]:
     yield from _files()
     yield _module("crosscut._record", "annotations and sessions in Python")
     yield _module("crosscut._pycalls", "the boundary between Python and native code")
+    yield _module("crosscut._samples", "samples of what threads do (--python=samples)")
     yield _module("crosscut._read", "tables in Python")
     yield from _memory()
     yield from _torch(build)

@@ -22,7 +22,7 @@ def arm(
     keep_seconds: float = 0.0,
     control_percent: float = -1.0,
     seed: int = 0,
-    python: Literal["off", "boundary", "calls"] | None = None,
+    python: Literal["off", "boundary", "samples", "calls"] | None = None,
 ) -> bool:
     """Makes this process ready for `crosscut start|stop|snapshot`, and hooks nothing until then.
 
@@ -33,12 +33,12 @@ def arm(
     `error`, where not.
     """
     global _python
-    if python not in (None, "off", "boundary", "calls"):
-        raise ValueError(f"arm(): python={python!r} is none of off, boundary, calls")
+    if python not in (None, "off", "boundary", "samples", "calls"):
+        raise ValueError(f"arm(): python={python!r} is none of off, boundary, samples, calls")
     _python = python or os.environ.get("CROSSCUT_PYTHON") or "boundary"
     _options.update(
         run_dir=None if run_dir is None else os.path.abspath(os.fspath(run_dir)),
-        memory_bytes=memory_mib << 20, keep_seconds=keep_seconds,
+        memory_bytes=memory_mib << 20, flight_recorder=keep_seconds > 0, keep_seconds=keep_seconds,
         control_percent=control_percent, seed=seed)
     if _record.arm(_window, **_options) != 0:
         return False

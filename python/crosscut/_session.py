@@ -54,7 +54,7 @@ def start(
     keep_seconds: float = 0.0,
     control_percent: float = -1.0,
     seed: int = 0,
-    python: Literal["off", "boundary", "calls"] | None = None,
+    python: Literal["off", "boundary", "samples", "calls"] | None = None,
     shapes: bool | None = None,
     allocations: bool | None = None,
     plan: Schedule | str | None = None,
@@ -76,12 +76,11 @@ def start(
     """
     if policy not in ("drop-newest", "flight-recorder"):
         raise ValueError(f"start(): policy {policy!r} is neither drop-newest nor flight-recorder")
-    if python not in (None, "off", "boundary", "calls"):
-        raise ValueError(f"start(): python={python!r} is none of off, boundary, calls")
+    if python not in (None, "off", "boundary", "samples", "calls"):
+        raise ValueError(f"start(): python={python!r} is none of off, boundary, samples, calls")
     if _record.run_dir() == "":
-        _sources.set_shapes(_sources.asked("SHAPES") if shapes is None else shapes)
-        _sources.set_allocations(_sources.asked("ALLOCATIONS") if allocations is None
-                                 else allocations)
+        _sources.set_extra("shapes", shapes)
+        _sources.set_extra("allocations", allocations)
     if _record.armed() and run_dir is None and _ondemand.begin() == 0:
         return _follow(plan)
     path = None if run_dir is None else os.path.abspath(os.fspath(run_dir))

@@ -18,9 +18,11 @@ if TYPE_CHECKING:
 
 _record = crosscut._record
 _pycalls: Any = None
+_samples: Any = None
 _active = False
-_shapes = os.environ.get("CROSSCUT_SHAPES") == "1"
-_allocations = os.environ.get("CROSSCUT_ALLOCATIONS") == "1"
+# What costs extra and is recorded only where asked for: operators' inputs, tensors' memory.
+_extras = {name: os.environ.get(f"CROSSCUT_{name.upper()}") == "1"
+           for name in ("shapes", "allocations")}
 _LAYERS = ("python", "framework", "runtime", "simulator", "data", "comm", "native", "idle")
 
 
@@ -43,43 +45,26 @@ def wanted(name: str) -> bool:
     return not chosen or name in chosen
 
 
-def asked(what: str) -> bool:
-    """Whether the environment asks for SHAPES or ALLOCATIONS (flags of `crosscut record`)."""
-    return os.environ.get(f"CROSSCUT_{what}") == "1"
+def extras() -> dict[str, bool]:
+    """Whether "shapes" (what operators are called with) and "allocations" (the memory of tensors)
+    are recorded."""
+    return dict(_extras)
 
 
-def shapes() -> bool:
-    """Whether operators tell what they are called with."""
-    return _shapes
-
-
-def set_shapes(on: bool) -> None:
-    """The same for the session that starts next."""
-    global _shapes
-    _shapes = on
+def set_extra(name: str, on: bool | None) -> None:
+    """The same for the session that starts next; None: as the environment says, which has the flags
+    of `crosscut record`."""
+    _extras[name] = os.environ.get(f"CROSSCUT_{name.upper()}") == "1" if on is None else on
     adapter = sys.modules.get("crosscut.adapters.torch")
     if adapter is not None:
-        adapter.set_shapes(on)
-
-
-def allocations() -> bool:
-    """Whether the memory of tensors is recorded."""
-    return _allocations
-
-
-def set_allocations(on: bool) -> None:
-    """The same for the session that starts next."""
-    global _allocations
-    _allocations = on
-    adapter = sys.modules.get("crosscut.adapters.torch")
-    if adapter is not None:
-        adapter.set_allocations(on)
+        adapter.set_extra(name, _extras[name])
 
 
 def activate(python: str) -> None:
-    """Registers all sources of this process, once. `python`: off, boundary or calls; Python
-    functions are recorded in sessions that ask for calls."""
+    """Registers all sources of this process, once. `python`: off, boundary, samples or calls;
+    samples are taken, and Python functions recorded, in sessions that ask for them."""
     global _active
+    _follow_samples(python == "samples")
     if _active:
         _follow_calls(python == "calls")
         return
@@ -152,6 +137,22 @@ def _follow_calls(wanted_now: bool) -> None:
         (_pycalls.start_calls if wanted_now else _pycalls.stop_calls)()
     except Exception as error:
         report_failure("pycalls", error)
+
+
+def _follow_samples(wanted_now: bool) -> None:
+    global _samples
+    try:
+        if _samples is None and wanted_now:
+            from crosscut import _samples as samples
+
+            _samples = samples
+            os.register_at_fork(after_in_child=samples.after_fork)
+        if wanted_now:
+            _samples.start(int(os.environ.get("CROSSCUT_SAMPLE_RATE") or 100))
+        elif _samples is not None:
+            _samples.stop()
+    except Exception as error:
+        report_failure("samples", error)
 
 
 def _name_threads(module: ModuleType) -> None:

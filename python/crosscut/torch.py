@@ -30,7 +30,8 @@ import crosscut
 from crosscut import torch_stacks
 from crosscut.adapters import torch as adapter
 from crosscut.reading import Run
-from crosscut.torch_results import Event, OperatorAverage, OperatorAverages, averages, events
+from crosscut.torch_results import (Event, OperatorAverage, OperatorAverages, averages,
+                                    averages_by_stack, events)
 
 __all__ = ["Event", "OperatorAverage", "OperatorAverages", "ProfilerAction", "ProfilerActivity",
            "profile", "record_function", "schedule", "tensorboard_trace_handler"]
@@ -111,6 +112,12 @@ class profile:  # noqa: N801 - torch.profiler's name
         self.stop()
         return False
 
+    def toggle_collection_dynamic(self, enable: bool, activities: Iterable[Any] = ()) -> None:
+        """Leaves out what comes, or goes on recording, inside a window; without effect outside
+        one. Whatever the `activities`, all that is recorded."""
+        if self._open and not self._paused:
+            (crosscut.resume if enable else crosscut.pause)()
+
     def add_metadata(self, key: str, value: str) -> None:
         """A fact of the run that the next cycles and the open one have."""
         self._metadata[key] = value
@@ -133,15 +140,15 @@ class profile:  # noqa: N801 - torch.profiler's name
 
     def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0,
                      group_by_overload_name: bool = False) -> OperatorAverages:
-        """Calls by name; or by name and shapes of the inputs (`record_shapes`); or by name and the
-        `group_by_stack_n` innermost frames (`with_stack`): the lines that called them, in the
-        backward pass those that called the forward operator. ValueError for both at once, and for
-        overloads, which are not recorded."""
-        if group_by_overload_name:
-            raise ValueError("key_averages(): overloads are not recorded")
-        if group_by_stack_n and group_by_input_shape:
-            raise ValueError("key_averages(): groups by shapes or by stacks, not by both")
-        return OperatorAverages(averages(self.run, group_by_input_shape, group_by_stack_n))
+        """Calls by name; or by name and shapes of the inputs (`record_shapes`), the operator's
+        overload, or both; or by name and the `group_by_stack_n` innermost frames (`with_stack`):
+        the lines that called them, in the backward pass those that called the forward operator.
+        ValueError for stacks and one of the others at once."""
+        if group_by_stack_n and (group_by_input_shape or group_by_overload_name):
+            raise ValueError("key_averages(): groups by stacks, or by shapes and overloads")
+        if group_by_stack_n:
+            return OperatorAverages(averages_by_stack(self.run, group_by_stack_n))
+        return OperatorAverages(averages(self.run, group_by_input_shape, group_by_overload_name))
 
     def events(self) -> list[Event]:
         """Every call in order of begin, by thread. No modules and no calls on devices: of those

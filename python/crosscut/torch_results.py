@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from crosscut import torch_stacks
@@ -18,9 +18,10 @@ class OperatorAverage:
 
     Host rows have CPU times; self time is without what a call called in turn. Rows of device work
     (`is_device`) have device times. `is_user_annotation`: a `record_function` scope, of the thread
-    that leads. `input_shapes`: JSON, "" unless rows are grouped by it. `flops`: of all calls, 0
-    where no formula or no shapes are known. Memory in bytes, with profile_memory=True: allocated
-    less freed, with and without what it called; of all calls of the name, whatever their shapes.
+    that leads. `input_shapes`: JSON, and `overload_name`: "" unless rows are grouped by it.
+    `flops`: of all calls, 0 where no formula or no shapes are known. Memory in bytes, with
+    profile_memory=True: allocated less freed, with and without what it called; of all calls of the
+    name, whatever their shapes and overloads.
     `stack`: innermost frame first, () unless rows are grouped by it.
     """
 
@@ -36,6 +37,7 @@ class OperatorAverage:
     cpu_memory_usage: int = 0
     self_cpu_memory_usage: int = 0
     stack: tuple[str, ...] = ()
+    overload_name: str = ""
 
     @property
     def cpu_time(self) -> float:
@@ -58,7 +60,7 @@ class Event:
     """One call, or one `record_function` scope. Times in microseconds on the recording's clock.
     `sequence_nr`: autograd's number, -1 where there is none; `fwd_thread`: PyTorch's number of the
     thread whose operator made this backward node, 0 for others. `input_shapes`: [] unless shapes
-    are recorded."""
+    are recorded. `overload_name`: "Tensor" of aten::add.Tensor, "" where there is none."""
 
     name: str
     thread: str
@@ -68,6 +70,7 @@ class Event:
     fwd_thread: int = 0
     input_shapes: list[Any] = dataclasses.field(default_factory=list)
     is_user_annotation: bool = False
+    overload_name: str = ""
     cpu_parent: Event | None = dataclasses.field(default=None, repr=False)
     cpu_children: list[Event] = dataclasses.field(default_factory=list, repr=False)
 
@@ -88,6 +91,7 @@ class OperatorAverages(list[OperatorAverage]):
     _SORTS = {name: name for name in ("count", "cpu_time", "cpu_time_total", "self_cpu_time_total",
                                       "device_time", "device_time_total", "self_device_time_total")}
     _SORTS.update({name.replace("device", "cuda"): name for name in list(_SORTS)})
+    _SORTS.update({name: name for name in ("cpu_memory_usage", "self_cpu_memory_usage")})
 
     @property
     def self_cpu_time_total(self) -> float:
@@ -105,32 +109,57 @@ class OperatorAverages(list[OperatorAverage]):
                 known = ", ".join(self._SORTS)
                 raise ValueError(f"table(): sort_by={sort_by!r} is none of {known}")
             rows.sort(key=lambda row: -getattr(row, self._SORTS[sort_by]))
-        cells = [self._cells(row, max_name_column_width)
-                 for row in (rows if row_limit < 0 else rows[:row_limit])]
-        heads = ["Name", "Self CPU %", "Self CPU", "CPU total", "CPU time avg", "# of Calls",
-                 "Device total", "Device time avg", "Input Shapes", "Total FLOPs",
-                 "Source Location"]
-        shown = [True] * 6 + [any(row.is_device for row in self)] * 2 + [
-            any(row.input_shapes for row in self), any(row.flops for row in self),
-            any(row.stack for row in self)]
-        heads, *cells = ([cell for cell, is_shown in zip(line, shown) if is_shown]
-                         for line in (heads, *cells))
-        widths = [max(map(len, column)) for column in zip(heads, *cells)]
+        columns = self._columns(rows if row_limit < 0 else rows[:row_limit], max_name_column_width)
+        columns = {head: cells for head, cells in columns.items()
+                   if head not in self._OPTIONAL or any(cells)}
+        widths = [max(map(len, [head, *cells])) for head, cells in columns.items()]
         rule = "  ".join("-" * width for width in widths)
         lines = [header] if header else []
-        lines += [rule, _line(heads, widths), rule, *(_line(row, widths) for row in cells), rule]
+        lines += [rule, _line(list(columns), widths), rule,
+                  *(_line(list(line), widths) for line in zip(*columns.values())), rule]
         return "\n".join([*lines, f"Self CPU time total: {_time(self.self_cpu_time_total)}", ""])
 
-    def _cells(self, row: OperatorAverage, width: int) -> list[str]:
-        name = row.key if len(row.key) <= width else row.key[:width - 3] + "..."
-        if row.is_device:
-            return [name, "", "", "", "", str(row.count), _time(row.device_time_total),
-                    _time(row.device_time), "", "", ""]
-        share = 100 * row.self_cpu_time_total / max(self.self_cpu_time_total, 1e-9)
-        own = [f"{share:.2f}%", _time(row.self_cpu_time_total)]
-        return [name, *(["", ""] if row.is_user_annotation else own), _time(row.cpu_time_total),
-                _time(row.cpu_time), str(row.count), "", "", row.input_shapes,
-                f"{row.flops:,}" if row.flops else "", ", ".join(row.stack)]
+    _OPTIONAL = ("Overload Name", "Device total", "Device time avg", "CPU Mem", "Self CPU Mem",
+                 "Input Shapes", "Total FLOPs", "Source Location")
+
+    def _columns(self, rows: list[OperatorAverage], width: int) -> dict[str, list[str]]:
+        """The cells by head; what a row does not have reads ""."""
+        share = 100 / max(self.self_cpu_time_total, 1e-9)
+        memory = any(row.cpu_memory_usage or row.self_cpu_memory_usage for row in self)
+
+        def cells(text: Callable[[OperatorAverage], str],
+                  has: Callable[[OperatorAverage], bool] = lambda row: True) -> list[str]:
+            return [text(row) if has(row) else "" for row in rows]
+
+        def is_call(row: OperatorAverage) -> bool:
+            return not row.is_device and not row.is_user_annotation
+
+        def is_host(row: OperatorAverage) -> bool:
+            return not row.is_device
+
+        def is_device(row: OperatorAverage) -> bool:
+            return row.is_device
+
+        def has_memory(row: OperatorAverage) -> bool:
+            return memory and not row.is_device
+
+        return {
+            "Name": cells(lambda row: row.key if len(row.key) <= width
+                          else row.key[:width - 3] + "..."),
+            "Overload Name": cells(lambda row: row.overload_name),
+            "Self CPU %": cells(lambda row: f"{share * row.self_cpu_time_total:.2f}%", is_call),
+            "Self CPU": cells(lambda row: _time(row.self_cpu_time_total), is_call),
+            "CPU total": cells(lambda row: _time(row.cpu_time_total), is_host),
+            "CPU time avg": cells(lambda row: _time(row.cpu_time), is_host),
+            "# of Calls": cells(lambda row: str(row.count)),
+            "Device total": cells(lambda row: _time(row.device_time_total), is_device),
+            "Device time avg": cells(lambda row: _time(row.device_time), is_device),
+            "CPU Mem": cells(lambda row: _bytes(row.cpu_memory_usage), has_memory),
+            "Self CPU Mem": cells(lambda row: _bytes(row.self_cpu_memory_usage), has_memory),
+            "Input Shapes": cells(lambda row: row.input_shapes),
+            "Total FLOPs": cells(lambda row: f"{row.flops:,}", lambda row: row.flops > 0),
+            "Source Location": cells(lambda row: ", ".join(row.stack)),
+        }
 
     def __str__(self) -> str:
         return self.table()
@@ -148,6 +177,13 @@ def _time(microseconds: float) -> str:
     return f"{microseconds:.3f}us"
 
 
+def _bytes(count: int) -> str:
+    for shift, name in ((30, "GB"), (20, "MB"), (10, "KB")):
+        if abs(count) >= 1 << shift:
+            return f"{count / (1 << shift):.2f} {name}"
+    return f"{count} B"
+
+
 def _memory_of(run: Run) -> dict[str, tuple[int, int]]:
     """Bytes of each operator on the CPU: with and without what it called."""
     found: dict[str, tuple[int, int]] = {}
@@ -158,26 +194,38 @@ def _memory_of(run: Run) -> dict[str, tuple[int, int]]:
     return found
 
 
-def averages(run: Run, by_shape: bool, frames: int) -> Iterator[OperatorAverage]:
-    """Calls by name, and by shapes of the inputs or the `frames` innermost frames of the stack."""
+# What averages are grouped by: name, shapes of the inputs, overload, frames of the stack.
+_Key = tuple[str, str, str, tuple[str, ...]]
+
+
+def averages(run: Run, by_shape: bool, by_overload: bool) -> Iterator[OperatorAverage]:
+    """Calls by name, and by shapes of the inputs or by overload where asked for."""
+    sums: dict[_Key, list[int]] = {}
+    for row in run.table("operators").rows():
+        key = (row["name"], row["input_dims"] if by_shape else "",
+               row["overload"] if by_overload else "", ())
+        sum_ = sums.setdefault(key, [0] * 4)
+        for i, column in enumerate(("count", "total_ns", "self_ns", "flops")):
+            sum_[i] += row[column] or 0
+    return _averages(run, sums)
+
+
+def averages_by_stack(run: Run, frames: int) -> Iterator[OperatorAverage]:
+    """Calls by name and the `frames` innermost frames of the stack."""
+    return _averages(run, {(name, "", "", stack): [*sum_, 0] for (name, stack), sum_
+                           in torch_stacks.sums(run, frames).items()})
+
+
+def _averages(run: Run, sums: dict[_Key, list[int]]) -> Iterator[OperatorAverage]:
     memory = _memory_of(run)
-    sums: dict[tuple[str, str, tuple[str, ...]], list[int]] = {}
-    if frames:
-        for (name, stack), sum_ in torch_stacks.sums(run, frames).items():
-            sums[name, "", stack] = [*sum_, 0]
-    else:
-        for row in run.table("operators").rows():
-            key = (row["name"], row["input_dims"] if by_shape else "", ())
-            sum_ = sums.setdefault(key, [0] * 4)
-            for i, column in enumerate(("count", "total_ns", "self_ns", "flops")):
-                sum_[i] += row[column] or 0
     for row in run.table("functions").rows():  # scopes that PyTorch opens by itself
         if row["layer"] == "" and not row["name"].startswith(torch_modules.PREFIX):
-            sums[row["name"], "", ()] = [row["count"], row["total_ns"], row["self_ns"], 0]
-    for (name, shapes, stack), (count, total, own, flops) in sums.items():
+            sums[row["name"], "", "", ()] = [row["count"], row["total_ns"], row["self_ns"], 0]
+    for (name, shapes, overload, stack), (count, total, own, flops) in sums.items():
         bytes_, own_bytes = memory.get(name, (0, 0))
         yield OperatorAverage(name, count, total / 1e3, own / 1e3, input_shapes=shapes, flops=flops,
-                              cpu_memory_usage=bytes_, self_cpu_memory_usage=own_bytes, stack=stack)
+                              cpu_memory_usage=bytes_, self_cpu_memory_usage=own_bytes, stack=stack,
+                              overload_name=overload)
     for row in run.table("operations").rows():
         if row["operation"] and row["count"]:
             yield OperatorAverage(row["operation"], row["count"], row["wall_ns"] / 1e3,
@@ -201,7 +249,7 @@ def events(run: Run) -> Iterator[Event]:
         number, forward = row["sequence_number"], row["forward_thread"]
         event = Event(row["name"], row["thread"], row["begin_ns"] / 1e3, row["end_ns"] / 1e3,
                       -1 if number is None else number, forward or 0,
-                      json.loads(row["input_dims"] or "[]"), operation, parent)
+                      json.loads(row["input_dims"] or "[]"), operation, row["overload"], parent)
         if parent is not None:
             parent.cpu_children.append(event)
         shown[(*place, row["span"])] = event

@@ -6,6 +6,7 @@
 #include "python/ext/record_calibrate.h"
 #include "python/ext/record_on_demand.h"
 #include "python/ext/record_operation.h"
+#include "python/ext/record_options.h"
 #include "python/ext/record_sources.h"
 
 namespace crosscut::python {
@@ -31,25 +32,8 @@ uint32_t CachedId(int which, PyObject* text, int kind) {
 PyObject* Bool(bool value) { return PyBool_FromLong(value); }
 
 PyObject* Start(PyObject*, PyObject* args, PyObject* keywords) {
-  static const char* names[] = {
-      "run_dir", "memory_bytes", "flight_recorder", "keep_seconds", "control_percent", "seed",
-      "plan",    nullptr};
-  const char* run_dir = nullptr;
-  Py_ssize_t memory = 0;
-  int flight = 0;
-  unsigned long long seed = 0;
-  crosscut_options options = {};
-  options.struct_size = sizeof options;
-  options.control_percent = -1;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "|znpddKz:start", const_cast<char**>(names),
-                                   &run_dir, &memory, &flight, &options.keep_seconds,
-                                   &options.control_percent, &seed, &options.plan)) {
-    return nullptr;
-  }
-  options.run_dir = run_dir;
-  options.memory_bytes = memory > 0 ? static_cast<size_t>(memory) : 0;
-  options.policy = flight ? CROSSCUT_FLIGHT_RECORDER : CROSSCUT_DROP_NEWEST;
-  options.seed = seed;
+  crosscut_options options;
+  if (!PyArg_ParseTuple(args, ":start") || !ParseOptions(keywords, &options)) return nullptr;
   int code;
   // The recorder may wait for its drain, which may wait for the GIL to calibrate.
   Py_BEGIN_ALLOW_THREADS;
@@ -104,16 +88,7 @@ PyObject* FollowFork(PyObject*, PyObject* on) {
   Py_RETURN_NONE;
 }
 
-PyObject* BeginStep(PyObject* const* args, Py_ssize_t count) {
-  if (count > 1) {
-    PyErr_SetString(PyExc_TypeError, "step() takes at most one argument: the kind of step");
-    return nullptr;
-  }
-  uint32_t kind = 0;
-  if (count == 1 && args[0] != Py_None) {
-    kind = CachedId(1, args[0], CROSSCUT_STEP);
-    if (kind == 0 && PyErr_Occurred()) return nullptr;
-  }
+PyObject* BeginStepOf(uint32_t kind) {
   ThisThreadRunsPython();
   PyObject* number = PyLong_FromUnsignedLongLong(crosscut_step(kind));
   if (step_hook != nullptr && number != nullptr) {
@@ -129,12 +104,24 @@ PyObject* BeginStep(PyObject* const* args, Py_ssize_t count) {
 
 PyObject* Step(PyObject*, PyObject* const* args, Py_ssize_t count) {
   program_steps = true;
-  return BeginStep(args, count);
+  if (count > 1) {
+    PyErr_SetString(PyExc_TypeError, "step() takes at most one argument: the kind of step");
+    return nullptr;
+  }
+  uint32_t kind = 0;
+  if (count == 1 && args[0] != Py_None) {
+    kind = CachedId(1, args[0], CROSSCUT_STEP);
+    if (kind == 0 && PyErr_Occurred()) return nullptr;
+  }
+  return BeginStepOf(kind);
 }
 
 PyObject* FoundStep(PyObject*, PyObject*) {
   if (program_steps) Py_RETURN_NONE;
-  return BeginStep(nullptr, 0);
+  static const uint32_t kind = crosscut_intern(
+      "step", 4, CROSSCUT_STEP, CROSSCUT_LAYER_NONE, CROSSCUT_NO_LAYER | CROSSCUT_FOUND,
+      crosscut_intern("step", 4, CROSSCUT_TEXT, CROSSCUT_LAYER_NONE, 0, 0));
+  return BeginStepOf(kind);
 }
 
 PyObject* SetStepHook(PyObject*, PyObject* hook) {

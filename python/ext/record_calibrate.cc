@@ -1,12 +1,10 @@
 #include "python/ext/record_calibrate.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 
-#include "crosscut/crosscut.h"
+#include "crosscut/calibrate.h"
 #include "python/ext/record_operation.h"
 
 namespace crosscut::python {
@@ -14,7 +12,6 @@ namespace {
 
 constexpr int kRounds = 11;
 constexpr int kScopes = 200;
-constexpr size_t kChunk = 64 << 10;  // as large as a ring's: the inline path sees its end
 
 struct Round {
   double bare, scoped, inside;  // ticks of all scopes; of the inside of one
@@ -24,43 +21,6 @@ double Middle(std::array<double, kRounds> values) {
   std::nth_element(values.begin(), values.begin() + kRounds / 2, values.end());
   return values[kRounds / 2];
 }
-
-// Runs `loop` with this thread's events going to a private chunk.
-class PrivateThread {
- public:
-  PrivateThread() {
-    memory_ = mmap(nullptr, 2 * kChunk, PROT_READ | PROT_WRITE,
-                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-    if (memory_ == MAP_FAILED) return;
-    const uintptr_t begin = (reinterpret_cast<uintptr_t>(memory_) + kChunk - 1) & ~(kChunk - 1);
-    words_ = reinterpret_cast<uint64_t*>(begin);
-    state_ = {1, 0, words_};
-    before_ = crosscut_this_thread;
-    crosscut_this_thread = &state_;
-  }
-  ~PrivateThread() {
-    if (!ok()) return;
-    crosscut_this_thread = before_;
-    munmap(memory_, 2 * kChunk);
-  }
-  PrivateThread(const PrivateThread&) = delete;
-  PrivateThread& operator=(const PrivateThread&) = delete;
-
-  bool ok() const { return memory_ != MAP_FAILED; }
-  void Rewind() { state_.position = words_; }
-  double MeanInside() const {
-    const auto pairs = (state_.position - words_) / 2;
-    uint64_t sum = 0;
-    for (ptrdiff_t i = 0; i < pairs; ++i) sum += (words_[2 * i + 1] - words_[2 * i]) >> 16;
-    return pairs == 0 ? 0 : static_cast<double>(sum) / static_cast<double>(pairs);
-  }
-
- private:
-  void* memory_;
-  uint64_t* words_ = nullptr;
-  crosscut_thread state_ = {0, 0, nullptr};
-  crosscut_thread* before_ = nullptr;
-};
 
 // A function of a Python number; ticks of one call, or -1 with the error cleared.
 double Time(PyObject* function, PyObject* count) {
@@ -74,18 +34,19 @@ double Time(PyObject* function, PyObject* count) {
 
 bool Measure(PyObject* bare, PyObject* scoped, std::array<Round, kRounds>* rounds) {
   PyObject* count = PyLong_FromLong(kScopes);
-  PrivateThread thread;
-  if (count == nullptr || !thread.ok()) {
+  PrivateChunk chunk;
+  if (count == nullptr || !chunk.ok()) {
     Py_XDECREF(count);
     PyErr_Clear();
     return false;
   }
   bool good = true;
   for (Round& round : *rounds) {
+    chunk.Record(false);
     round.bare = Time(bare, count);
-    thread.Rewind();
+    chunk.Record(true);
     round.scoped = Time(scoped, count);
-    round.inside = thread.MeanInside();
+    round.inside = chunk.MeanInside();
     good = good && round.bare >= 0 && round.scoped >= 0;
   }
   Py_DECREF(count);

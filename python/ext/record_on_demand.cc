@@ -4,6 +4,7 @@
 
 #include "crosscut/crosscut.h"
 #include "python/ext/record_operation.h"
+#include "python/ext/record_options.h"
 
 namespace crosscut::python {
 namespace {
@@ -44,22 +45,11 @@ void Window(void*, int begins) {
 }  // namespace
 
 PyObject* Arm(PyObject*, PyObject* args, PyObject* keywords) {
-  static const char* names[] = {"window",          "run_dir", "memory_bytes", "keep_seconds",
-                                "control_percent", "seed",    nullptr};
   PyObject* window = nullptr;
-  Py_ssize_t memory = 0;
-  unsigned long long seed = 0;
-  crosscut_options options = {};
-  options.struct_size = sizeof options;
-  options.control_percent = -1;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|znddK:arm", const_cast<char**>(names),
-                                   &window, &options.run_dir, &memory, &options.keep_seconds,
-                                   &options.control_percent, &seed)) {
+  crosscut_options options;
+  if (!PyArg_ParseTuple(args, "O:arm", &window) || !ParseOptions(keywords, &options)) {
     return nullptr;
   }
-  options.memory_bytes = memory > 0 ? static_cast<size_t>(memory) : 0;
-  options.policy = options.keep_seconds > 0 ? CROSSCUT_FLIGHT_RECORDER : CROSSCUT_DROP_NEWEST;
-  options.seed = seed;
   Py_INCREF(window);
   Py_XSETREF(window_function, window);
   crosscut_program program = {};

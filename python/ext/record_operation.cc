@@ -373,7 +373,7 @@ void ThisThreadIsOurs() {
 
 uint32_t OperationProbe() {
   static const uint32_t probe =
-      crosscut_intern("operation", SIZE_MAX, CROSSCUT_TEXT, CROSSCUT_LAYER_NONE, 0, 0);
+      crosscut_intern("operation (Python)", SIZE_MAX, CROSSCUT_TEXT, CROSSCUT_LAYER_NONE, 0, 0);
   return probe;
 }
 

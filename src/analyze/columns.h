@@ -1,6 +1,7 @@
 // Building a table column by column.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <utility>
 
@@ -22,5 +23,36 @@ template <class Cells>
 Column MakeColumn(const char* name, Cells& cells) {
   return Column{name, std::move(cells)};
 }
+
+// A table that shows `rows`, column by column: TableOf("t", rows).Text("name", name).Integer("ns",
+// &Row::ns).Make(). What gives a cell is called with a row, or is a member of it. `rows` must live
+// until Make().
+template <class Rows>
+class TableOf {
+ public:
+  TableOf(std::string name, const Rows& rows) : rows_(rows) { table_.name = std::move(name); }
+
+  template <class Cell>
+  TableOf& Text(const char* name, Cell cell) {
+    Texts texts;
+    texts.reserve(rows_.size());
+    for (const auto& row : rows_) texts.emplace_back(std::invoke(cell, row));
+    table_.columns.push_back(MakeColumn(name, texts));
+    return *this;
+  }
+  template <class Cell>
+  TableOf& Integer(const char* name, Cell cell) {
+    Integers integers;
+    integers.reserve(rows_.size());
+    for (const auto& row : rows_) integers.push_back(std::invoke(cell, row));
+    table_.columns.push_back(MakeColumn(name, integers));
+    return *this;
+  }
+  Table Make() { return std::move(table_); }
+
+ private:
+  const Rows& rows_;
+  Table table_;
+};
 
 }  // namespace crosscut::analyze

@@ -17,16 +17,6 @@ using trace::TrackId;
 constexpr const char* kKinds[] = {"host", "device", "launch", "queued", "unknown"};
 constexpr int kMostMoves = 8;  // without going back in time; then the walk stays where it is
 
-// Just before `at`: the innermost span that is open, or none.
-SpanIndex InnermostBefore(const trace::Spans& spans, int64_t at) {
-  const auto after = std::lower_bound(spans.begin_ns.begin(), spans.begin_ns.end(), at);
-  auto span = static_cast<SpanIndex>(after - spans.begin_ns.begin());
-  if (span == 0) return kNoSpan;
-  for (--span; span != kNoSpan && spans.end_ns[span] < at; span = spans.parent[span]) {
-  }
-  return span;
-}
-
 // One process's walk.
 class Walk {
  public:
@@ -36,6 +26,7 @@ class Walk {
       const trace::Track& track = trace.tracks[t];
       const bool host = track.kind == trace::TrackKind::kThread && !track.ours;
       if (track.process == process && host) threads_.push_back({t});
+      begun_.push_back(static_cast<SpanIndex>(track.spans.size()));
     }
     for (const ProcessWork& work : context.device_work()) {
       if (work.process == process) work_ = &work;
@@ -84,14 +75,28 @@ class Walk {
     }
   }
 
-  // The last end of a span of the thread before `at`; the window's begin where there is none.
-  int64_t LastEnd(TrackId thread, int64_t at) const {
+  // The last span of the thread that begins before at_, which only ever gets earlier.
+  SpanIndex LastBefore(TrackId thread) {
+    const std::vector<int64_t>& begins = trace_.tracks[thread.value].spans.begin_ns;
+    SpanIndex& begun = begun_[thread.value];
+    while (begun > 0 && begins[begun - 1] >= at_) --begun;
+    return begun == 0 ? kNoSpan : begun - 1;
+  }
+
+  // Just before at_: the innermost span that is open, or none.
+  SpanIndex InnermostBefore(TrackId thread) {
     const trace::Spans& spans = trace_.tracks[thread.value].spans;
-    const auto after = std::lower_bound(spans.begin_ns.begin(), spans.begin_ns.end(), at);
-    auto span = static_cast<SpanIndex>(after - spans.begin_ns.begin());
+    SpanIndex span = LastBefore(thread);
+    while (span != kNoSpan && spans.end_ns[span] < at_) span = spans.parent[span];
+    return span;
+  }
+
+  // The last end of a span of the thread before at_; the window's begin where there is none.
+  int64_t LastEnd(TrackId thread) {
+    const trace::Spans& spans = trace_.tracks[thread.value].spans;
     int64_t last = process_.start_ns;
-    if (span == 0) return last;
-    for (--span; span != kNoSpan && spans.end_ns[span] < at; span = spans.parent[span]) {
+    SpanIndex span = LastBefore(thread);
+    for (; span != kNoSpan && spans.end_ns[span] < at_; span = spans.parent[span]) {
       last = std::max(last, spans.end_ns[span]);
     }
     return last;
@@ -107,7 +112,7 @@ class Walk {
 
   void StepOnThread() {
     const trace::Spans& spans = trace_.tracks[track_.value].spans;
-    const SpanIndex span = InnermostBefore(spans, at_);
+    const SpanIndex span = InnermostBefore(track_);
     if (span == kNoSpan || !Runs(spans, span)) return StepOverNothing(span);
     const auto wait = waits_.find(Key(track_, span));
     if (wait != waits_.end() && may_move()) {
@@ -118,7 +123,7 @@ class Walk {
         return;
       }
     }
-    Take(OwnSince(spans, span), PathSegment::kHost, track_, span);
+    Take(OwnSince(span), PathSegment::kHost, track_, span);
   }
 
   // Whether anything but an annotation is open.
@@ -130,11 +135,11 @@ class Walk {
   }
 
   // From when on the span was the innermost: the end of its last child before, or its own begin.
-  int64_t OwnSince(const trace::Spans& spans, SpanIndex span) const {
+  int64_t OwnSince(SpanIndex span) {
+    const trace::Spans& spans = trace_.tracks[track_.value].spans;
     int64_t since = spans.begin_ns[span];
-    const auto next = std::lower_bound(spans.begin_ns.begin(), spans.begin_ns.end(), at_);
-    auto child = static_cast<SpanIndex>(next - spans.begin_ns.begin());
-    for (child = child - 1; child != span && child != kNoSpan; child = spans.parent[child]) {
+    for (SpanIndex child = LastBefore(track_); child != span && child != kNoSpan;
+         child = spans.parent[child]) {
       const bool own = spans.parent[child] == span && spans.end_ns[child] < at_;
       if (own) since = std::max(since, spans.end_ns[child]);
     }
@@ -144,15 +149,14 @@ class Walk {
   // The thread runs nothing but perhaps an annotation: to the thread that did something, or back to
   // where this one did.
   void StepOverNothing(SpanIndex annotation) {
-    const trace::Spans& spans = trace_.tracks[track_.value].spans;
     const bool any = annotation != kNoSpan;
-    const int64_t own = any ? OwnSince(spans, annotation) : LastEnd(track_, at_);
+    const int64_t own = any ? OwnSince(annotation) : LastEnd(track_);
     int64_t latest = own;
     TrackId thread = track_;
     for (const TrackId other : threads_) {
       if (other == track_ || !may_move()) continue;
       const trace::Spans& theirs = trace_.tracks[other.value].spans;
-      const int64_t end = Runs(theirs, InnermostBefore(theirs, at_)) ? at_ : LastEnd(other, at_);
+      const int64_t end = Runs(theirs, InnermostBefore(other)) ? at_ : LastEnd(other);
       if (end > latest) latest = end, thread = other;
     }
     Take(latest, any ? PathSegment::kHost : PathSegment::kUnknown, any ? track_ : TrackId::None(),
@@ -186,6 +190,7 @@ class Walk {
   std::vector<TrackId> threads_;
   std::unordered_map<uint64_t, uint32_t> waits_;  // call to event
   std::vector<uint32_t> before_;                  // by event
+  std::vector<SpanIndex> begun_;                  // by track: spans that begin before at_
   int64_t at_ = 0;
   TrackId track_;
   uint32_t event_ = kNoEvent;

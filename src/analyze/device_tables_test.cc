@@ -10,7 +10,7 @@
 
 #include "src/analyze/critical_path.h"
 #include "src/analyze/device_work.h"
-#include "src/trace/text.h"
+#include "src/analyze/test_trace.h"
 
 namespace crosscut::analyze {
 namespace {
@@ -18,33 +18,8 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-// A row as words, texts and integers alike.
-std::vector<std::string> Rows(const trace::Trace& trace, std::string_view name) {
-  const Context context(trace);
-  Result<Table> table = ComputeTable(trace, context, name);
-  EXPECT_TRUE(table.ok()) << table.status().message();
-  std::vector<std::string> rows(table->rows());
-  for (const Column& column : table->columns) {
-    for (size_t i = 0; i < rows.size(); ++i) {
-      if (!rows[i].empty()) rows[i] += ' ';
-      if (const auto* texts = std::get_if<Texts>(&column.cells)) {
-        rows[i] += (*texts)[i].empty() ? "-" : (*texts)[i];
-      } else if (const auto* integers = std::get_if<Integers>(&column.cells)) {
-        rows[i] += (*integers)[i] == kMissing ? "?" : std::to_string((*integers)[i]);
-      } else {
-        rows[i] += std::to_string(std::get<Reals>(column.cells)[i]);
-      }
-    }
-  }
-  return rows;
-}
-
-trace::Trace Parse(std::string_view text) {
-  Result<trace::Trace> trace = trace::ParseText(text);
-  EXPECT_TRUE(trace.ok()) << trace.status().message();
-  return trace.ok() ? std::move(*trace) : trace::Trace();
-}
+using testing::Parse;
+using testing::Rows;
 
 // Two streams: a compute kernel that half hides a collective, copies, and a thread that launches.
 constexpr std::string_view kTwoStreams = R"_(# crosscut trace

@@ -29,16 +29,6 @@ std::vector<Arrivals> FindArrivals(const trace::Trace& trace) {
   return arrivals;
 }
 
-// Of the span's arguments the first of that key; args.size() where there is none.
-size_t FindArg(const trace::Args& args, trace::SpanIndex span, trace::StringId key) {
-  const auto first = std::lower_bound(args.span.begin(), args.span.end(), span);
-  for (auto i = static_cast<size_t>(first - args.span.begin());
-       i < args.size() && args.span[i] == span; ++i) {
-    if (args.key[i] == key) return i;
-  }
-  return args.size();
-}
-
 }  // namespace
 
 std::string_view NameOf(WorkType type) {
@@ -146,15 +136,13 @@ trace::Interval ExtentOf(std::span<const DeviceEvent> events) {
 }
 
 int64_t NumberArg(const trace::Track& track, trace::SpanIndex span, trace::StringId key) {
-  const trace::Args& args = track.args;
-  const size_t i = FindArg(args, span, key);
-  return i < args.size() && !args.is_text[i] ? args.value[i] : kMissing;
+  const trace::Arg arg = track.args.Find(span, key);
+  return arg.key.valid() && !arg.is_text ? arg.value : kMissing;
 }
 
 std::string_view TextArg(const trace::Trace& trace, const trace::Track& track,
                          trace::SpanIndex span, trace::StringId key) {
-  const size_t i = FindArg(track.args, span, key);
-  return i < track.args.size() ? trace.text(track.args.text(i)) : "";
+  return trace.text(track.args.Find(span, key).text());
 }
 
 trace::Interval IntervalOf(const trace::Trace& trace, trace::TrackId track, trace::SpanIndex span) {

@@ -10,6 +10,7 @@
 #include "src/analyze/launch_tables.h"
 #include "src/analyze/memory_operators.h"
 #include "src/analyze/memory_table.h"
+#include "src/analyze/sample_table.h"
 
 namespace crosscut::analyze {
 namespace {
@@ -171,6 +172,44 @@ void FindFailures(const Table& failures, std::vector<Finding>* out) {
   }
 }
 
+bool IsInterpreter(const std::string& library) {
+  return library.starts_with("libpython") || library.starts_with("python");
+}
+
+// Native code that samples met where no span but Python's was.
+void FindUnwrapped(const Table& samples, std::vector<Finding>* out) {
+  using Thread = std::pair<std::string, std::string>;
+  struct Library {
+    int64_t ns = 0, most_ns = 0;
+    std::string most_from;
+  };
+  std::map<Thread, int64_t> totals;
+  std::map<std::pair<Thread, std::string>, Library> libraries;
+  for (size_t row = 0; row < samples.rows(); ++row) {
+    const Thread thread = {samples.texts("process")[row], samples.texts("thread")[row]};
+    const int64_t ns = samples.integers("ns")[row];
+    totals[thread] += ns;
+    const std::string& layer = samples.texts("layer")[row];
+    const std::string& name = samples.texts("library")[row];
+    const std::string& line = samples.texts("line")[row];
+    if (layer != "python" || name.empty() || line.empty() || IsInterpreter(name)) continue;
+    Library& library = libraries[{thread, name}];
+    library.ns += ns;
+    if (ns > library.most_ns) library.most_from = line;
+    library.most_ns = std::max(library.most_ns, ns);
+  }
+  for (const auto& [key, library] : libraries) {
+    const auto& [thread, name] = key;
+    if (!Matters(library.ns, totals[thread])) continue;
+    out->push_back({thread.first, "samples",
+                    "Of what thread " + thread.second + " seems to spend in Python, " +
+                        Time(library.ns) + " (" + Percent(library.ns, totals[thread]) +
+                        " of its time) is native code of " + name + ", called most from " +
+                        library.most_from + ": --wrap MODULE:LAYER records such calls.",
+                    library.ns});
+  }
+}
+
 }  // namespace
 
 Table FindingsTable(const trace::Trace& trace, const Context& context) {
@@ -182,6 +221,7 @@ Table FindingsTable(const trace::Trace& trace, const Context& context) {
   FindStragglers(StragglersTable(trace, context), &findings);
   FindLeaks(MemoryLeaksTable(trace, context), &findings);
   FindFailures(MemoryFailuresTable(trace, context), &findings);
+  FindUnwrapped(SamplesTable(trace, context), &findings);
   std::stable_sort(findings.begin(), findings.end(),
                    [](const Finding& a, const Finding& b) { return a.value_ns > b.value_ns; });
   Texts process, message, table;

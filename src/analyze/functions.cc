@@ -65,11 +65,10 @@ class Functions {
 
   void Measure(const trace::Spans& spans) {
     if (filled_.empty()) filled_.resize(functions_.size());
-    auto continued = spans.continued.begin();
-    for (size_t i = 0; i < spans.size(); ++i) {
+    trace::Continuations continued(spans);
+    for (trace::SpanIndex i = 0; i < spans.size(); ++i) {
       const int64_t length = spans.end_ns[i] - spans.begin_ns[i];
-      const bool goes_on = continued != spans.continued.end() && *continued == i;
-      if (goes_on) ++continued;
+      const bool goes_on = continued.Has(i);
       const uint32_t f = function_[spans.name[i].value];
       if (f != kNotOne) {
         functions_[f].total_ns += length;

@@ -4,22 +4,16 @@
 #include <map>
 #include <unordered_map>
 
+#include "src/trace/stacks.h"
+
 namespace crosscut::analyze {
 namespace {
 
+using trace::InnermostAt;
 using trace::kNoSpan;
 using trace::SpanIndex;
 
 constexpr std::string_view kModule = "nn.Module: ";
-
-// The innermost span that holds `at`.
-SpanIndex InnermostAt(const trace::Spans& spans, int64_t at) {
-  const auto after = std::upper_bound(spans.begin_ns.begin(), spans.begin_ns.end(), at);
-  if (after == spans.begin_ns.begin()) return kNoSpan;
-  auto span = static_cast<SpanIndex>(after - spans.begin_ns.begin() - 1);
-  while (span != kNoSpan && spans.end_ns[span] <= at) span = spans.parent[span];
-  return span;
-}
 
 struct Arguments {
   int64_t bytes = kMissing, type = 0, index = -1, total = kMissing, reserved = 0, address = 0;
@@ -49,7 +43,7 @@ class Collector {
   };
 
   void Take(uint32_t track);
-  Arguments Read(const trace::Args& args, size_t* arg, uint32_t instant) const;
+  Arguments Read(const trace::Args& args, uint32_t instant) const;
   Device& Of(trace::ProcessId process, const Arguments& found);
   MemoryOwner OwnerOf(trace::TrackId track, SpanIndex span, int64_t at) const;
   void Match(Device* device) const;
@@ -60,15 +54,14 @@ class Collector {
   std::map<std::tuple<uint32_t, int64_t, int64_t>, Device> devices_;
 };
 
-Arguments Collector::Read(const trace::Args& args, size_t* arg, uint32_t instant) const {
+Arguments Collector::Read(const trace::Args& args, uint32_t instant) const {
   Arguments found;
   int64_t* const values[] = {&found.bytes, &found.type,     &found.index,
                              &found.total, &found.reserved, &found.address};
-  while (*arg < args.size() && args.span[*arg] < instant) ++*arg;
-  for (; *arg < args.size() && args.span[*arg] == instant; ++*arg) {
-    if (args.is_text[*arg]) continue;
+  for (const trace::Arg& arg : args.of(instant)) {
+    if (arg.is_text) continue;
     for (size_t k = 0; k < std::size(keys_); ++k) {
-      if (args.key[*arg] == keys_[k]) *values[k] = args.value[*arg];
+      if (arg.key == keys_[k]) *values[k] = arg.value;
     }
   }
   return found;
@@ -109,11 +102,10 @@ MemoryOwner Collector::OwnerOf(trace::TrackId id, SpanIndex span, int64_t at) co
 
 void Collector::Take(uint32_t index) {
   const trace::Track& track = trace_.tracks[index];
-  size_t arg = 0;
   for (uint32_t i = 0; i < track.instants.at_ns.size(); ++i) {
     const trace::StringId name = trace_.name(track.instants.name[i]).text;
     if (name != changed_ && name != failed_) continue;
-    const Arguments found = Read(track.instant_args, &arg, i);
+    const Arguments found = Read(track.instant_args, i);
     if (found.bytes == kMissing) continue;
     Device& device = Of(track.process, found);
     const int64_t at = track.instants.at_ns[i];

@@ -10,7 +10,7 @@
 #include "src/analyze/memory_events.h"
 #include "src/analyze/memory_operators.h"
 #include "src/analyze/memory_table.h"
-#include "src/trace/text.h"
+#include "src/analyze/test_trace.h"
 
 namespace crosscut::analyze {
 namespace {
@@ -19,31 +19,8 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-std::vector<std::string> Rows(const trace::Trace& trace, std::string_view name) {
-  const Context context(trace);
-  Result<Table> table = ComputeTable(trace, context, name);
-  EXPECT_TRUE(table.ok()) << table.status().message();
-  std::vector<std::string> rows(table->rows());
-  for (const Column& column : table->columns) {
-    for (size_t i = 0; i < rows.size(); ++i) {
-      if (!rows[i].empty()) rows[i] += ' ';
-      if (const auto* texts = std::get_if<Texts>(&column.cells)) {
-        rows[i] += (*texts)[i].empty() ? "-" : (*texts)[i];
-      } else {
-        const int64_t value = std::get<Integers>(column.cells)[i];
-        rows[i] += value == kMissing ? "?" : std::to_string(value);
-      }
-    }
-  }
-  return rows;
-}
-
-trace::Trace Parse(std::string_view text) {
-  Result<trace::Trace> trace = trace::ParseText(text);
-  EXPECT_TRUE(trace.ok()) << trace.status().message();
-  return trace.ok() ? std::move(*trace) : trace::Trace();
-}
+using testing::Parse;
+using testing::Rows;
 
 std::string Memory(int64_t at, int64_t address, int64_t bytes, int64_t total = kMissing) {
   std::string text = "instant [memory] " + std::to_string(at) + "\narg \"Device Type\" 0\n" +

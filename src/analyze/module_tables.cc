@@ -42,7 +42,12 @@ class Modules {
       is_module_.push_back(text.starts_with(kModule));
       is_frame_.push_back(text.starts_with(kFrame));
     }
+    has_cause_.resize(trace.names.size());
     for (const trace::Flow& flow : trace.flows) LinkNode(flow);
+    const auto any = [](const std::vector<bool>& names) {
+      return std::find(names.begin(), names.end(), true) != names.end();
+    };
+    if (!any(is_module_) && !any(is_frame_) && !any(has_cause_)) return;
     for (uint32_t track = 0; track < trace.tracks.size(); ++track) TakeTrack(track);
     for (const ProcessWork& work : context.device_work()) {
       for (const DeviceEvent& event : work.events) AddDeviceTime(event);
@@ -76,10 +81,12 @@ class Modules {
     const SpanIndex parent = spans.parent[to.span];
     if (parent != kNoSpan && is_frame_[spans.name[parent].value]) to.span = parent;
     cause_of_.try_emplace(to.key(), Place{flow.from_track.value, flow.from});
+    has_cause_[SpansOf(to).name[to.span].value] = true;
   }
 
   bool IsFrame(Place at) const {
-    return is_frame_[SpansOf(at).name[at.span].value] || cause_of_.contains(at.key());
+    const uint32_t name = SpansOf(at).name[at.span].value;
+    return is_frame_[name] || (has_cause_[name] && cause_of_.contains(at.key()));
   }
 
   // One pass, parents before their children.
@@ -88,13 +95,12 @@ class Modules {
     if (track.kind == trace::TrackKind::kDevice) return;
     const trace::Spans& spans = track.spans;
     std::vector<SpanIndex> module(spans.size(), kNoSpan), frame(spans.size(), kNoSpan);
-    auto continued = spans.continued.begin();
+    trace::Continuations continued(spans);
     for (SpanIndex i = 0; i < spans.size(); ++i) {
       const SpanIndex parent = spans.parent[i];
       const SpanIndex around = parent == kNoSpan ? kNoSpan : module[parent];
       const SpanIndex frame_around = parent == kNoSpan ? kNoSpan : frame[parent];
-      const bool goes_on = continued != spans.continued.end() && *continued == i;
-      if (goes_on) ++continued;
+      const bool goes_on = continued.Has(i);
       const bool is_module = is_module_[spans.name[i].value], is_frame = IsFrame({index, i});
       module[i] = is_module ? i : around;
       frame[i] = is_frame ? i : frame_around;
@@ -165,8 +171,8 @@ class Modules {
   }
 
   const trace::Trace& trace_;
-  std::vector<bool> is_module_, is_frame_;        // by name
-  std::unordered_map<uint64_t, Place> cause_of_;  // frames, by place
+  std::vector<bool> is_module_, is_frame_, has_cause_;  // by name
+  std::unordered_map<uint64_t, Place> cause_of_;        // frames, by place
   std::map<std::pair<uint32_t, uint32_t>, Calls> calls_;
   std::vector<Frames> frames_;
   std::map<std::tuple<uint32_t, uint32_t, uint32_t, uint32_t>, size_t> frame_index_;
@@ -179,62 +185,52 @@ std::string_view WithoutPrefix(std::string_view text) {
 }  // namespace
 
 Table ModulesTable(const trace::Trace& trace, const Context& context) {
-  struct Row {
-    Modules::Calls calls;
+  struct Row : Modules::Calls {
+    uint32_t process = 0, module = 0;
     int64_t backward_ns = 0, backward_device_ns = 0;
   };
   const Modules modules(trace, context);
   std::map<std::pair<uint32_t, uint32_t>, Row> by_module;
-  for (const auto& [key, calls] : modules.calls()) by_module[key].calls = calls;
+  for (const auto& [key, calls] : modules.calls()) by_module[key] = {calls, key.first, key.second};
   for (const Modules::Frames& frames : modules.frames()) {
-    Row& row = by_module[{frames.cause.process, frames.cause.module.value}];
+    const auto key = std::pair(frames.cause.process, frames.cause.module.value);
+    Row& row = by_module.try_emplace(key, Row{{}, key.first, key.second}).first->second;
     row.backward_ns += frames.ns;
     row.backward_device_ns += frames.device_ns;
   }
-  std::vector<std::pair<std::pair<uint32_t, uint32_t>, Row>> rows(by_module.begin(),
-                                                                  by_module.end());
-  std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
-    return a.second.calls.self_ns + a.second.backward_ns >
-           b.second.calls.self_ns + b.second.backward_ns;
+  std::vector<Row> rows;
+  for (const auto& [key, row] : by_module) rows.push_back(row);
+  std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
+    return a.self_ns + a.backward_ns > b.self_ns + b.backward_ns;
   });
-  Texts process, module;
-  Integers count, total, self, device, backward, backward_device;
-  for (const auto& [key, row] : rows) {
-    process.push_back(context.process_label({key.first}));
-    module.emplace_back(WithoutPrefix(trace.text({key.second})));
-    count.push_back(row.calls.count);
-    total.push_back(row.calls.total_ns);
-    self.push_back(row.calls.self_ns);
-    device.push_back(row.calls.device_ns);
-    backward.push_back(row.backward_ns);
-    backward_device.push_back(row.backward_device_ns);
-  }
-  return MakeTable("modules", MakeColumn("process", process), MakeColumn("module", module),
-                   MakeColumn("count", count), MakeColumn("total_ns", total),
-                   MakeColumn("self_ns", self), MakeColumn("device_ns", device),
-                   MakeColumn("backward_ns", backward),
-                   MakeColumn("backward_device_ns", backward_device));
+  return TableOf("modules", rows)
+      .Text("process", [&](const Row& row) { return context.process_label({row.process}); })
+      .Text("module", [&](const Row& row) { return WithoutPrefix(trace.text({row.module})); })
+      .Integer("count", &Row::count)
+      .Integer("total_ns", &Row::total_ns)
+      .Integer("self_ns", &Row::self_ns)
+      .Integer("device_ns", &Row::device_ns)
+      .Integer("backward_ns", &Row::backward_ns)
+      .Integer("backward_device_ns", &Row::backward_device_ns)
+      .Make();
 }
 
 Table BackwardTable(const trace::Trace& trace, const Context& context) {
-  std::vector<Modules::Frames> rows = Modules(trace, context).frames();
+  using Row = Modules::Frames;
+  std::vector<Row> rows = Modules(trace, context).frames();
   std::stable_sort(rows.begin(), rows.end(),
-                   [](const auto& a, const auto& b) { return a.ns > b.ns; });
-  Texts process, operation, module, op;
-  Integers count, backward, device;
-  for (const Modules::Frames& row : rows) {
-    process.push_back(context.process_label({row.cause.process}));
-    operation.emplace_back(trace.text(row.cause.operation));
-    module.emplace_back(WithoutPrefix(trace.text(row.cause.module)));
-    op.emplace_back(trace.text(row.cause.op));
-    count.push_back(row.count);
-    backward.push_back(row.ns);
-    device.push_back(row.device_ns);
-  }
-  return MakeTable("backward", MakeColumn("process", process), MakeColumn("operation", operation),
-                   MakeColumn("module", module), MakeColumn("operator", op),
-                   MakeColumn("count", count), MakeColumn("backward_ns", backward),
-                   MakeColumn("device_ns", device));
+                   [](const Row& a, const Row& b) { return a.ns > b.ns; });
+  const auto process = [&](const Row& row) { return context.process_label({row.cause.process}); };
+  const auto module = [&](const Row& row) { return WithoutPrefix(trace.text(row.cause.module)); };
+  return TableOf("backward", rows)
+      .Text("process", process)
+      .Text("operation", [&](const Row& row) { return trace.text(row.cause.operation); })
+      .Text("module", module)
+      .Text("operator", [&](const Row& row) { return trace.text(row.cause.op); })
+      .Integer("count", &Row::count)
+      .Integer("backward_ns", &Row::ns)
+      .Integer("device_ns", &Row::device_ns)
+      .Make();
 }
 
 }  // namespace crosscut::analyze

@@ -4,12 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "src/trace/text.h"
+#include "src/analyze/test_trace.h"
 
 namespace crosscut::analyze {
 namespace {
 
 using ::testing::ElementsAre;
+using testing::Parse;
 
 // Net calls Net.fc twice; the backward pass runs each node once, and once more for a kept graph.
 constexpr std::string_view kTraining = R"_(# crosscut trace
@@ -51,10 +52,9 @@ in 98 1100
 )_";
 
 TEST(Modules, TakeTheBackwardTimeThatTheirOperatorsCaused) {
-  const Result<trace::Trace> trace = trace::ParseText(kTraining);
-  ASSERT_TRUE(trace.ok()) << trace.status().message();
-  const Context context(*trace);
-  const Table table = ModulesTable(*trace, context);
+  const trace::Trace trace = Parse(kTraining);
+  const Context context(trace);
+  const Table table = ModulesTable(trace, context);
   EXPECT_THAT(table.texts("module"), ElementsAre("Net.fc (Linear)", "Net", ""));
   EXPECT_THAT(table.integers("count"), ElementsAre(2, 1, 0));
   EXPECT_THAT(table.integers("total_ns"), ElementsAre(160, 480, 0));
@@ -65,10 +65,9 @@ TEST(Modules, TakeTheBackwardTimeThatTheirOperatorsCaused) {
 }
 
 TEST(Backward, IsTimeByForwardOperatorModuleAndOperation) {
-  const Result<trace::Trace> trace = trace::ParseText(kTraining);
-  ASSERT_TRUE(trace.ok()) << trace.status().message();
-  const Context context(*trace);
-  const Table table = BackwardTable(*trace, context);
+  const trace::Trace trace = Parse(kTraining);
+  const Context context(trace);
+  const Table table = BackwardTable(trace, context);
   EXPECT_THAT(table.texts("operation"), ElementsAre("forward", "forward", ""));
   EXPECT_THAT(table.texts("module"), ElementsAre("Net.fc (Linear)", "Net", ""));
   EXPECT_THAT(table.texts("operator"), ElementsAre("aten::addmm", "aten::sum", ""));
@@ -78,7 +77,7 @@ TEST(Backward, IsTimeByForwardOperatorModuleAndOperation) {
 }
 
 TEST(Backward, InsideABackwardPassCountsForItselfAlone) {
-  const Result<trace::Trace> trace = trace::ParseText(R"_(# crosscut trace
+  const trace::Trace trace = Parse(R"_(# crosscut trace
 process train pid=7 window=0..1000
 thread main tid=7 main lead
 span aten::mul 0 10 framework
@@ -91,9 +90,8 @@ span "autograd::engine::evaluate_function: MulBackward0" 200 300 framework
 span MulBackward0 210 290 framework
 in 2 211
 )_");
-  ASSERT_TRUE(trace.ok()) << trace.status().message();
-  const Context context(*trace);
-  const Table table = BackwardTable(*trace, context);
+  const Context context(trace);
+  const Table table = BackwardTable(trace, context);
   EXPECT_THAT(table.texts("operator"), ElementsAre("", "aten::mul"));
   EXPECT_THAT(table.integers("backward_ns"), ElementsAre(300, 100));
 }

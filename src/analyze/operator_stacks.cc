@@ -93,10 +93,9 @@ class OperatorStacks {
     const trace::Spans& spans = track.spans;
     const std::vector<int64_t> self = FunctionSelfTimes(trace_, spans);
     std::vector<Place> cause(spans.size(), Place{0, kNoSpan});
-    auto continued = spans.continued.begin();
+    trace::Continuations continued(spans);
     for (SpanIndex i = 0; i < spans.size(); ++i) {
-      const bool goes_on = continued != spans.continued.end() && *continued == i;
-      if (goes_on) ++continued;
+      const bool goes_on = continued.Has(i);
       const auto caused = causes_.find({t, i});
       if (caused != causes_.end()) {
         cause[i] = caused->second;

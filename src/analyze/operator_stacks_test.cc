@@ -5,12 +5,14 @@
 
 #include <map>
 
-#include "src/trace/text.h"
+#include "src/analyze/test_trace.h"
 
 namespace crosscut::analyze {
 namespace {
 
+using testing::Compute;
 using ::testing::ElementsAre;
+using testing::Parse;
 
 // aten::mm is called from two lines, its node runs on another thread, and it launches two kernels.
 constexpr std::string_view kTraining = R"text(# crosscut trace
@@ -48,11 +50,6 @@ void PrintTo(const Row& row, std::ostream* out) {
        << " | " << row.count << " " << row.total_ns << " " << row.self_ns << " " << row.device_ns;
 }
 
-Table Compute(const trace::Trace& trace, std::string_view name) {
-  const Context context(trace);
-  return *ComputeTable(trace, context, name);
-}
-
 std::vector<Row> Rows(const Table& t) {
   std::vector<Row> rows;
   for (size_t i = 0; i < t.rows(); ++i) {
@@ -64,10 +61,9 @@ std::vector<Row> Rows(const Table& t) {
 }
 
 TEST(OperatorStacks, TellLinesCausesAndDeviceWork) {
-  const auto trace = trace::ParseText(kTraining);
-  ASSERT_TRUE(trace.ok()) << trace.status().message();
+  const trace::Trace trace = Parse(kTraining);
   const std::string caused = "train.py:7 train";
-  EXPECT_THAT(Rows(Compute(*trace, "operator_stacks")),
+  EXPECT_THAT(Rows(Compute(trace, "operator_stacks")),
               ElementsAre(Row{"aten::mm", "train.py:7 train", "", "", 1, 20, 15, 100},
                           Row{"cudaLaunchKernel", "train.py:9 train", "", "", 1, 10, 10, 20},
                           Row{"aten::mm", "", "aten::mm", caused, 1, 60, 60, 0},
@@ -79,12 +75,11 @@ TEST(OperatorStacks, TellLinesCausesAndDeviceWork) {
 }
 
 TEST(OperatorStacks, AddUpToFunctionsAndToTheLaunchedWork) {
-  const auto trace = trace::ParseText(kTraining);
-  ASSERT_TRUE(trace.ok());
-  const Table functions = Compute(*trace, "functions");
+  const trace::Trace trace = Parse(kTraining);
+  const Table functions = Compute(trace, "functions");
   std::map<std::string, int64_t> count, self;
   int64_t device = 0;
-  for (const Row& row : Rows(Compute(*trace, "operator_stacks"))) {
+  for (const Row& row : Rows(Compute(trace, "operator_stacks"))) {
     count[row.op] += row.count;
     self[row.op] += row.self_ns;
     device += row.device_ns;

@@ -9,6 +9,7 @@
 #include "src/analyze/columns.h"
 #include "src/analyze/device_work.h"
 #include "src/analyze/flops.h"
+#include "src/trace/stacks.h"
 
 namespace crosscut::analyze {
 namespace {
@@ -17,7 +18,7 @@ using trace::kNoSpan;
 using trace::SpanIndex;
 
 struct Row {
-  uint32_t text;  // of the name
+  uint32_t text, overload;  // of the name
   trace::Layer layer;
   uint32_t dims, types;  // strings; those of StringId::None() where they were not recorded
   int64_t count = 0, total_ns = 0, self_ns = 0, device_ns = 0, flops = kMissing;
@@ -35,6 +36,7 @@ class Operators {
           (name.layer == trace::Layer::kFramework || name.layer == trace::Layer::kComm) &&
           trace.text(name.probe) != "boundary");
     }
+    last_.resize(trace.names.size());
     for (const ProcessWork& work : context.device_work()) {
       for (const DeviceEvent& event : work.events) AddDeviceTime(event);
     }
@@ -51,6 +53,12 @@ class Operators {
   static constexpr uint32_t kNone = UINT32_MAX;
   struct Inputs {
     uint32_t dims = kNone, types = kNone, concrete = kNone;
+    bool operator==(const Inputs&) const = default;
+  };
+  struct Last {
+    Inputs inputs;
+    uint32_t row = kNone;
+    int64_t flops = kMissing;  // of a call
   };
 
   bool IsOperator(const trace::Spans& spans, SpanIndex span) const {
@@ -70,49 +78,40 @@ class Operators {
     const trace::Track& track = trace_.tracks[index];
     if (track.kind == trace::TrackKind::kDevice) return;
     const trace::Spans& spans = track.spans;
-    std::vector<int64_t> inside(spans.size(), 0);
+    const std::vector<int64_t> self = FunctionSelfTimes(trace_, spans);
+    trace::Continuations continued(spans);
     for (SpanIndex i = 0; i < spans.size(); ++i) {
-      const SpanIndex around = FunctionAround(spans, i);
-      if (around != kNoSpan) inside[around] += spans.end_ns[i] - spans.begin_ns[i];
-    }
-    size_t arg = 0;
-    auto continued = spans.continued.begin();
-    uint32_t row = kNone;
-    for (SpanIndex i = 0; i < spans.size(); ++i) {
-      const bool goes_on = continued != spans.continued.end() && *continued == i;
-      if (goes_on) ++continued;
+      const bool goes_on = continued.Has(i);
       if (!IsOperator(spans, i)) continue;
-      const Inputs inputs = InputsOf(track.args, i, &arg);
-      row = RowOf(spans.name[i], inputs);
-      const int64_t length = spans.end_ns[i] - spans.begin_ns[i];
-      rows_[row].total_ns += length;
-      rows_[row].self_ns += length - inside[i];
-      const auto device = device_ns_.find(uint64_t{index} << 32 | i);
-      if (device != device_ns_.end()) rows_[row].device_ns += device->second;
+      const Inputs inputs = InputsOf(track.args, i);
+      const Last& last = LookUp(spans.name[i], inputs);
+      Row& row = rows_[last.row];
+      row.total_ns += spans.end_ns[i] - spans.begin_ns[i];
+      row.self_ns += self[i];
+      if (!device_ns_.empty()) {
+        const auto device = device_ns_.find(uint64_t{index} << 32 | i);
+        if (device != device_ns_.end()) row.device_ns += device->second;
+      }
       if (goes_on) continue;
-      ++rows_[row].count;
-      const int64_t flops = Flops(spans.name[i], inputs);
-      if (flops != kMissing) rows_[row].flops = std::max<int64_t>(rows_[row].flops, 0) + flops;
+      ++row.count;
+      if (last.flops != kMissing) row.flops = std::max<int64_t>(row.flops, 0) + last.flops;
     }
   }
 
-  // The next span around that is no operation; kNoSpan where `span` is an operation itself.
-  SpanIndex FunctionAround(const trace::Spans& spans, SpanIndex span) const {
-    const auto is_function = [&](SpanIndex s) {
-      return trace_.name(spans.name[s]).kind == trace::Kind::kSpan;
-    };
-    if (!is_function(span)) return kNoSpan;
-    SpanIndex around = spans.parent[span];
-    while (around != kNoSpan && !is_function(around)) around = spans.parent[around];
-    return around;
+  // Most calls have the inputs of the one before them of their name.
+  const Last& LookUp(trace::NameId name, const Inputs& inputs) {
+    Last& last = last_[name.value];
+    if (last.row == kNone || last.inputs != inputs) {
+      last = {inputs, RowOf(name, inputs), Flops(name, inputs)};
+    }
+    return last;
   }
 
-  Inputs InputsOf(const trace::Args& args, SpanIndex span, size_t* at) const {
+  Inputs InputsOf(const trace::Args& args, SpanIndex span) const {
     Inputs inputs;
-    while (*at < args.size() && args.span[*at] < span) ++*at;
-    for (; *at < args.size() && args.span[*at] == span; ++*at) {
-      if (!args.is_text[*at]) continue;
-      const uint32_t key = args.key[*at].value, text = args.text(*at).value;
+    for (const trace::Arg& arg : args.of(span)) {
+      if (!arg.is_text) continue;
+      const uint32_t key = arg.key.value, text = arg.text().value;
       if (key == keys_[0]) inputs.dims = text;
       if (key == keys_[1]) inputs.types = text;
       if (key == keys_[2]) inputs.concrete = text;
@@ -122,9 +121,13 @@ class Operators {
 
   uint32_t RowOf(trace::NameId id, const Inputs& inputs) {
     const trace::Name& name = trace_.name(id);
-    const auto key = std::tuple(name.text.value, name.layer, inputs.dims, inputs.types);
+    const auto key =
+        std::tuple(name.text.value, name.overload.value, name.layer, inputs.dims, inputs.types);
     const auto [at, fresh] = index_.try_emplace(key, static_cast<uint32_t>(rows_.size()));
-    if (fresh) rows_.push_back({name.text.value, name.layer, inputs.dims, inputs.types});
+    if (fresh) {
+      rows_.push_back(
+          {name.text.value, name.overload.value, name.layer, inputs.dims, inputs.types});
+    }
     return at->second;
   }
 
@@ -144,32 +147,28 @@ class Operators {
   std::vector<uint32_t> keys_;
   std::vector<bool> is_operator_;                    // by name
   std::unordered_map<uint64_t, int64_t> device_ns_;  // by track and span
+  std::vector<Last> last_;                           // by name
   std::vector<Row> rows_;
-  std::map<std::tuple<uint32_t, trace::Layer, uint32_t, uint32_t>, uint32_t> index_;
+  std::map<std::tuple<uint32_t, uint32_t, trace::Layer, uint32_t, uint32_t>, uint32_t> index_;
   std::map<std::tuple<uint32_t, uint32_t, uint32_t>, int64_t> flops_;
 };
 
 }  // namespace
 
 Table OperatorsTable(const trace::Trace& trace, const Context& context) {
-  Texts layer, name, dims, types;
-  Integers count, total, self, device, flops;
-  for (const Row& row : Operators(trace, context).Sorted()) {
-    layer.emplace_back(trace::LayerName(row.layer));
-    name.emplace_back(trace.text({row.text}));
-    dims.emplace_back(trace.text({row.dims}));
-    types.emplace_back(trace.text({row.types}));
-    count.push_back(row.count);
-    total.push_back(row.total_ns);
-    self.push_back(row.self_ns);
-    device.push_back(row.device_ns);
-    flops.push_back(row.flops);
-  }
-  return MakeTable("operators", MakeColumn("layer", layer), MakeColumn("name", name),
-                   MakeColumn("input_dims", dims), MakeColumn("input_types", types),
-                   MakeColumn("count", count), MakeColumn("total_ns", total),
-                   MakeColumn("self_ns", self), MakeColumn("self_device_ns", device),
-                   MakeColumn("flops", flops));
+  const std::vector<Row> rows = Operators(trace, context).Sorted();
+  return TableOf("operators", rows)
+      .Text("layer", [&](const Row& row) { return trace::LayerName(row.layer); })
+      .Text("name", [&](const Row& row) { return trace.text({row.text}); })
+      .Text("overload", [&](const Row& row) { return trace.text({row.overload}); })
+      .Text("input_dims", [&](const Row& row) { return trace.text({row.dims}); })
+      .Text("input_types", [&](const Row& row) { return trace.text({row.types}); })
+      .Integer("count", &Row::count)
+      .Integer("total_ns", &Row::total_ns)
+      .Integer("self_ns", &Row::self_ns)
+      .Integer("self_device_ns", &Row::device_ns)
+      .Integer("flops", &Row::flops)
+      .Make();
 }
 
 }  // namespace crosscut::analyze

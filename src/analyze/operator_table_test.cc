@@ -6,12 +6,13 @@
 
 #include "src/analyze/flops.h"
 #include "src/analyze/span_table.h"
-#include "src/trace/text.h"
+#include "src/analyze/test_trace.h"
 
 namespace crosscut::analyze {
 namespace {
 
 using ::testing::ElementsAre;
+using testing::Parse;
 
 TEST(Flops, OfMatrixProductsAreTwoForEachMultiplication) {
   EXPECT_EQ(FlopsOf("aten::mm", "[[2, 3], [3, 5]]", "[]"), 2 * 2 * 3 * 5);
@@ -58,7 +59,7 @@ TEST(Flops, AreMissingWhereTheyCannotBeKnown) {
 }
 
 TEST(Operators, AreGroupedByWhatTheyWereCalledWith) {
-  const Result<trace::Trace> trace = trace::ParseText(R"_(# crosscut trace
+  const trace::Trace trace = Parse(R"_(# crosscut trace
 process train pid=7 window=0..1000
 thread main tid=7 main lead
 span torch.mm 0 100 framework probe=boundary
@@ -75,9 +76,8 @@ device stream7 device=0 stream=7
 span gemm 130 170 device
 in 1 130
 )_");
-  ASSERT_TRUE(trace.ok()) << trace.status().message();
-  const Context context(*trace);
-  const Table table = OperatorsTable(*trace, context);
+  const Context context(trace);
+  const Table table = OperatorsTable(trace, context);
   EXPECT_THAT(table.texts("name"), ElementsAre("aten::mm", "aten::empty", "aten::mm"));
   EXPECT_THAT(table.texts("input_dims"), ElementsAre("[[2, 3], [3, 5]]", "", "[[4, 3], [3, 5]]"));
   EXPECT_THAT(table.integers("count"), ElementsAre(2, 1, 1));
@@ -87,12 +87,27 @@ in 1 130
   EXPECT_THAT(table.integers("flops"), ElementsAre(120, kMissing, 120));
 }
 
+TEST(Operators, AreGroupedByOverload) {
+  EXPECT_THAT(testing::Rows(Parse(R"_(# crosscut trace
+process train pid=7 window=0..1000
+thread main tid=7 main lead
+span aten::add 0 100 framework probe=op overload=Tensor
+span aten::add 110 130 framework probe=op overload=out
+span aten::add 200 300 framework probe=op overload=Tensor at=7
+span aten::add 400 401 framework probe=op
+)_"),
+                            "operators"),
+              ElementsAre("framework aten::add Tensor - - 2 200 200 0 ?",
+                          "framework aten::add out - - 1 20 20 0 ?",
+                          "framework aten::add - - - 1 1 1 0 ?"));
+}
+
 TEST(Spans, AreListedWithTheSpanAroundThemAndWhatAutogradNumbers) {
-  const Result<trace::Trace> trace = trace::ParseText(R"_(# crosscut trace
+  const trace::Trace trace = Parse(R"_(# crosscut trace
 process train pid=7 window=0..1000
 thread main tid=7 main lead
 op forward 0 500
-span aten::mm 10 90 framework probe=op
+span aten::mm 10 90 framework probe=op overload=out
 arg "Input Dims" "[[2, 3], [3, 5]]"
 arg "Sequence number" 4
 span MmBackward0 600 700 framework probe=op
@@ -101,10 +116,10 @@ arg "Fwd thread id" 1
 device stream7 device=0 stream=7
 span gemm 130 170 device
 )_");
-  ASSERT_TRUE(trace.ok()) << trace.status().message();
-  const Context context(*trace);
-  const Table table = SpansTable(*trace, context);
+  const Context context(trace);
+  const Table table = SpansTable(trace, context);
   EXPECT_THAT(table.texts("name"), ElementsAre("forward", "aten::mm", "MmBackward0"));
+  EXPECT_THAT(table.texts("overload"), ElementsAre("", "out", ""));
   EXPECT_THAT(table.texts("kind"), ElementsAre("operation", "span", "span"));
   EXPECT_THAT(table.integers("span"), ElementsAre(0, 1, 2));
   EXPECT_THAT(table.integers("parent"), ElementsAre(kMissing, 0, kMissing));

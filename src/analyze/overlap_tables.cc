@@ -24,12 +24,10 @@ void CountOperations(const trace::Trace& trace, const Accounting& a, uint32_t pr
   if (p.lead.value >= trace.tracks.size()) return;
   const trace::Spans& spans = trace.tracks[p.lead.value].spans;
   std::vector<int64_t> counts(a.names.operations.size());
-  auto continued = spans.continued.begin();
-  for (size_t s = 0; s < spans.size(); ++s) {
+  trace::Continuations continued(spans);
+  for (trace::SpanIndex s = 0; s < spans.size(); ++s) {
     const int64_t begin = spans.begin_ns[s];
-    if (continued != spans.continued.end() && *continued == s) {
-      ++continued;
-    } else if (begin >= p.start_ns && begin < p.end_ns) {
+    if (!continued.Has(s) && begin >= p.start_ns && begin < p.end_ns) {
       ++counts[a.names.codes[spans.name[s].value].operation];
     }
   }

@@ -69,10 +69,9 @@ class Summing {
 
   void Add(const trace::Spans& spans) {
     size_t next = 0;
-    auto continued = spans.continued.begin();
-    for (size_t i = 0; i < spans.size(); ++i) {
-      const bool goes_on = continued != spans.continued.end() && *continued == i;
-      if (goes_on) ++continued;
+    trace::Continuations continued(spans);
+    for (trace::SpanIndex i = 0; i < spans.size(); ++i) {
+      const bool goes_on = continued.Has(i);
       while (next < order_.size() && Step(next).begin_ns <= spans.begin_ns[i]) {
         Enter(order_[next++]);
       }

@@ -6,7 +6,7 @@ namespace crosscut::analyze {
 namespace {
 
 struct Columns {
-  Texts process, thread, kind, layer, name, dims;
+  Texts process, thread, kind, layer, name, overload, dims;
   Integers span, parent, begin, end, sequence, forward;
 };
 
@@ -15,22 +15,19 @@ struct Keys {
   trace::StringId sequence, forward, dims;
 };
 
-void TakeArgs(const trace::Trace& trace, const trace::Args& args, const Keys& keys, size_t i,
-              Columns* to) {
-  const trace::StringId key = args.key[i];
-  if (args.is_text[i]) {
-    if (key == keys.dims) to->dims.back() = trace.text(args.text(i));
+void TakeArg(const trace::Trace& trace, const trace::Arg& arg, const Keys& keys, Columns* to) {
+  if (arg.is_text) {
+    if (arg.key == keys.dims) to->dims.back() = trace.text(arg.text());
     return;
   }
-  if (key == keys.sequence) to->sequence.back() = args.value[i];
-  if (key == keys.forward) to->forward.back() = args.value[i];
+  if (arg.key == keys.sequence) to->sequence.back() = arg.value;
+  if (arg.key == keys.forward) to->forward.back() = arg.value;
 }
 
 void TakeTrack(const trace::Trace& trace, const Context& context, uint32_t index, const Keys& keys,
                Columns* to) {
   const trace::Track& track = trace.tracks[index];
   const trace::Spans& spans = track.spans;
-  size_t arg = 0;
   for (trace::SpanIndex i = 0; i < spans.size(); ++i) {
     const trace::Name& name = trace.name(spans.name[i]);
     to->process.push_back(context.process_label(track.process));
@@ -40,15 +37,13 @@ void TakeTrack(const trace::Trace& trace, const Context& context, uint32_t index
     to->kind.emplace_back(name.kind == trace::Kind::kOperation ? "operation" : "span");
     to->layer.emplace_back(trace::LayerName(name.layer));
     to->name.emplace_back(trace.text(name.text));
+    to->overload.emplace_back(trace.text(name.overload));
     to->begin.push_back(spans.begin_ns[i]);
     to->end.push_back(spans.end_ns[i]);
     to->sequence.push_back(kMissing);
     to->forward.push_back(kMissing);
     to->dims.emplace_back();
-    while (arg < track.args.size() && track.args.span[arg] < i) ++arg;
-    for (; arg < track.args.size() && track.args.span[arg] == i; ++arg) {
-      TakeArgs(trace, track.args, keys, arg, to);
-    }
+    for (const trace::Arg& arg : track.args.of(i)) TakeArg(trace, arg, keys, to);
   }
 }
 
@@ -66,8 +61,9 @@ Table SpansTable(const trace::Trace& trace, const Context& context) {
   return MakeTable("spans", MakeColumn("process", all.process), MakeColumn("thread", all.thread),
                    MakeColumn("span", all.span), MakeColumn("parent", all.parent),
                    MakeColumn("kind", all.kind), MakeColumn("layer", all.layer),
-                   MakeColumn("name", all.name), MakeColumn("begin_ns", all.begin),
-                   MakeColumn("end_ns", all.end), MakeColumn("sequence_number", all.sequence),
+                   MakeColumn("name", all.name), MakeColumn("overload", all.overload),
+                   MakeColumn("begin_ns", all.begin), MakeColumn("end_ns", all.end),
+                   MakeColumn("sequence_number", all.sequence),
                    MakeColumn("forward_thread", all.forward), MakeColumn("input_dims", all.dims));
 }
 

@@ -5,7 +5,7 @@
 
 namespace crosscut::analyze {
 
-// process, thread, span, parent, kind, layer, name, begin_ns, end_ns, sequence_number,
+// process, thread, span, parent, kind, layer, name, overload, begin_ns, end_ns, sequence_number,
 // forward_thread, input_dims: spans in order of begin, by thread. `span` counts from 0 on each
 // thread, `parent` is that number of the span around it. kind: "span" or "operation". A span that
 // goes on beside what it began in has a row for each piece. sequence_number and forward_thread:

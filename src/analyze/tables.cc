@@ -18,6 +18,7 @@
 #include "src/analyze/overhead_tables.h"
 #include "src/analyze/overlap_tables.h"
 #include "src/analyze/process_tables.h"
+#include "src/analyze/sample_table.h"
 #include "src/analyze/sequence_table.h"
 #include "src/analyze/span_table.h"
 #include "src/analyze/step_operators.h"
@@ -83,6 +84,8 @@ constexpr TableEntry kTables[] = {
     {"step_layers", "each step by set of layers", StepLayersTable},
     {"outliers", "steps that took unusually long, and in what", OutliersTable},
     {"functions", "spans by layer and name, with percentiles", FunctionsTable},
+    {"samples", "what threads were seen doing: Python lines, native functions, waits",
+     SamplesTable},
     {"spans", "every span of the host's threads", SpansTable, true},
     {"operators", "operators by what they were called with: calls, time, FLOPs", OperatorsTable},
     {"modules", "modules of a network: their calls, and the backward time that they caused",

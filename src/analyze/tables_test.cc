@@ -12,19 +12,13 @@
 namespace crosscut::analyze {
 namespace {
 
+using testing::Compute;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::RandomTrace;
 using testing::TestTrace;
 using trace::Kind;
 using trace::Layer;
-
-Table Compute(const trace::Trace& trace, std::string_view name) {
-  const Context context(trace);
-  Result<Table> table = ComputeTable(trace, context, name);
-  EXPECT_TRUE(table.ok()) << table.status().message();
-  return *table;
-}
 
 std::vector<std::string> ColumnNames(const Table& table) {
   std::vector<std::string> names;

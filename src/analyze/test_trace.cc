@@ -1,7 +1,11 @@
 #include "src/analyze/test_trace.h"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <numeric>
+
+#include "src/trace/text.h"
 
 namespace crosscut::analyze::testing {
 
@@ -184,5 +188,36 @@ class Generator {
 }  // namespace
 
 TestTrace RandomTrace(uint64_t seed) { return Generator(seed).Make(); }
+
+trace::Trace Parse(std::string_view text) {
+  Result<trace::Trace> trace = trace::ParseText(text);
+  EXPECT_TRUE(trace.ok()) << trace.status().message();
+  return trace.ok() ? std::move(*trace) : trace::Trace();
+}
+
+Table Compute(const trace::Trace& trace, std::string_view name) {
+  const Context context(trace);
+  Result<Table> table = ComputeTable(trace, context, name);
+  EXPECT_TRUE(table.ok()) << table.status().message();
+  return table.ok() ? std::move(*table) : Table();
+}
+
+std::vector<std::string> Rows(const trace::Trace& trace, std::string_view name) {
+  const Table table = Compute(trace, name);
+  std::vector<std::string> rows(table.rows());
+  for (const Column& column : table.columns) {
+    for (size_t i = 0; i < rows.size(); ++i) {
+      if (!rows[i].empty()) rows[i] += ' ';
+      if (const auto* texts = std::get_if<Texts>(&column.cells)) {
+        rows[i] += (*texts)[i].empty() ? "-" : (*texts)[i];
+      } else if (const auto* integers = std::get_if<Integers>(&column.cells)) {
+        rows[i] += (*integers)[i] == kMissing ? "?" : std::to_string((*integers)[i]);
+      } else {
+        rows[i] += std::to_string(std::get<Reals>(column.cells)[i]);
+      }
+    }
+  }
+  return rows;
+}
 
 }  // namespace crosscut::analyze::testing

@@ -1,4 +1,4 @@
-// Traces for tests: by hand, and at random.
+// Traces for tests: by hand, and at random; and their tables.
 #pragma once
 
 #include <initializer_list>
@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/analyze/tables.h"
 #include "src/trace/trace.h"
 
 namespace crosscut::analyze::testing {
@@ -49,5 +50,13 @@ class TestTrace {
 // Small numbers, everything the engine knows: nested spans and operations, base layers, lives,
 // waits, idle, devices, pauses, steps of all levels, threads of Crosscut.
 TestTrace RandomTrace(uint64_t seed);
+
+// A trace in the words of trace/text.h. A failed expectation where it is none.
+trace::Trace Parse(std::string_view text);
+
+// A table of a trace. A failed expectation where there is none of that name.
+Table Compute(const trace::Trace& trace, std::string_view name);
+// Its rows as words, texts and numbers alike; "-" where there is no text, "?" where no number.
+std::vector<std::string> Rows(const trace::Trace& trace, std::string_view name);
 
 }  // namespace crosscut::analyze::testing

@@ -80,10 +80,15 @@ void AddWhat(CLI::App* verb, verbs::RecordOptions* options) {
                    "none: only what the program marks (and Python: see --python)")
       ->option_text("LIST");
   verb->add_option("--python", options->python,
-                   "off, boundary (default: where Python calls native code) or calls (every\n"
-                   "Python function)")
-      ->check(CLI::IsMember({"off", "boundary", "calls"}).description(""))
+                   "off, boundary (default: where Python calls native code), samples (also what\n"
+                   "every thread does, Python and native, looked at now and then) or calls\n"
+                   "(every Python function)")
+      ->check(CLI::IsMember({"off", "boundary", "samples", "calls"}).description(""))
       ->option_text("LEVEL");
+  verb->add_option("--sample-rate", options->sample_rate,
+                   "looks per second of --python=samples, 1 to 1000 (default 100)")
+      ->check(CLI::Range(1, 1000).description(""))
+      ->option_text("HZ");
   verb->add_flag("--shapes", options->shapes,
                  "record what operators are called with: shapes, types, strides, scalars");
   verb->add_flag("--allocations", options->allocations,

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
@@ -323,6 +324,53 @@ TEST_F(RecorderTest, AClockThatStepsBack_IsRecordedAsItWasReadAndNeverAsAWrap) {
   const auto tracks = Read(*ring);
   ASSERT_EQ(tracks.size(), 1u);
   EXPECT_EQ(tracks.begin()->second.ticks, read);
+}
+
+// After it a stamp's 48 bits could as well be those of a small step back.
+constexpr uint64_t kSilence = (uint64_t{1} << 48) - (uint64_t{1} << 40);
+
+TEST_F(RecorderTest, ASilenceOfDaysBetweenSessions_IsNotTakenForAStepBack) {
+  scripted_tick = 1000;
+  scripted_step = 10;
+  ClockInjectForTest(&Scripted);
+  ChunkRing* ring = NewRing(16);
+  std::vector<uint64_t> read, starts;
+  std::thread([&] {
+    for (int session = 0; session < 3; ++session) {
+      ASSERT_TRUE(Recorder::Get().BeginSession(ring, 4 << 20));
+      const uint64_t tick = ClockNow();
+      starts.push_back(tick);
+      (void)Recorder::Get().WriteSession(tick, format::kStart, &tick, 1);
+      Recorder::Get().SetPhase(Phase::kOn, ClockNow());
+      for (int i = 0; i < 5; ++i) {
+        crosscut_begin(kName);
+        read.push_back(scripted_tick);
+        crosscut_end();
+        read.push_back(scripted_tick);
+      }
+      Recorder::Get().SetPhase(Phase::kOff, ClockNow());
+      scripted_tick += kSilence;
+    }
+  }).join();
+  const auto tracks = Read(*ring);
+  ASSERT_EQ(tracks.size(), 2u);
+  EXPECT_EQ(tracks.rbegin()->second.ticks, read);
+  std::vector<uint64_t> found;
+  for (uint32_t i = 0; i < ring->prepared(); ++i) {
+    const uint64_t* chunk = ring->chunk(i);
+    const uint64_t state = format::RingLoad(chunk[format::kChunkState]);
+    if (format::ChunkState(state) < format::kChunkActive || chunk[format::kChunkTrack] != 0)
+      continue;
+    format::TickReader ticks(chunk[format::kChunkBaseTick]);
+    const size_t end = format::PublishedEnd(chunk);
+    for (size_t at = format::kRingChunkHeaderWords; at < end;) {
+      const uint64_t tick = ticks.Next(chunk[at]);
+      if ((chunk[at] & format::kCodeMask) == format::kStart) found.push_back(tick);
+      at += format::EventLength({chunk, end}, at);
+    }
+  }
+  std::sort(found.begin(), found.end());
+  EXPECT_EQ(found, starts);
 }
 
 TEST(Clock, ReadingsLieBetweenTheReadingsAroundThem) {

@@ -64,9 +64,9 @@ class ChromeWriter {
   void TrackRows(uint32_t track);
   void Steps(const trace::Process& process, uint32_t index);
   void SpanRows(uint32_t track);
-  void SpanArgs(const Track& track, uint32_t index, SpanIndex span, size_t* arg);
+  void SpanArgs(const Track& track, uint32_t index, SpanIndex span);
   void TextArg(std::string_view key, trace::StringId text);
-  void ArgValue(const trace::Args& args, size_t arg);
+  void ArgValue(const trace::Arg& arg);
   void InstantRows(uint32_t track);
   void FlowRows();
   void CounterRows();
@@ -268,7 +268,7 @@ void ChromeWriter::TrackRows(uint32_t index) {
   Metadata(pid, tid, "thread_sort_index", "\"sort_index\": " + number);
 }
 
-void ChromeWriter::SpanArgs(const Track& track, uint32_t index, SpanIndex span, size_t* arg) {
+void ChromeWriter::SpanArgs(const Track& track, uint32_t index, SpanIndex span) {
   const bool device = track.kind == TrackKind::kDevice;
   bool any = false;
   const auto key = [&](std::string_view name) {
@@ -292,19 +292,17 @@ void ChromeWriter::SpanArgs(const Track& track, uint32_t index, SpanIndex span, 
     else if (device)
       add("correlation", 0);
   }
-  const trace::Args& args = track.args;
-  while (*arg < args.size() && args.span[*arg] < span) ++*arg;
-  for (; *arg < args.size() && args.span[*arg] == span; ++*arg) {
-    const std::string_view name = trace_.text(args.key[*arg]);
+  for (const trace::Arg& arg : track.args.of(span)) {
+    const std::string_view name = trace_.text(arg.key);
     if (device && (name == "device" || name == "stream" || name == "correlation")) continue;
-    if (args.is_text[*arg]) {
+    if (arg.is_text) {
       key(name);
-      TextArg(name, args.text(*arg));
+      TextArg(name, arg.text());
     } else {
-      add(name, args.value[*arg]);
+      add(name, arg.value);
     }
     const int64_t length = track.spans.end_ns[span] - track.spans.begin_ns[span];
-    const int64_t bytes = device && name == "bytes" && !args.is_text[*arg] ? args.value[*arg] : 0;
+    const int64_t bytes = device && name == "bytes" && !arg.is_text ? arg.value : 0;
     if (bytes > 0 && bytes <= kMostBytes && length > 0 && !tells_bandwidth_) {
       key(kBandwidth);
       Us(bytes * 1000 / length);  // bytes per ns, three decimals
@@ -332,7 +330,6 @@ void ChromeWriter::SpanRows(uint32_t index) {
   const trace::Spans& spans = track.spans;
   const auto [pid, tid] = places_[index];
   std::string place = ", \"pid\": " + std::to_string(pid) + ", \"tid\": " + std::to_string(tid);
-  size_t arg = 0;
   for (SpanIndex i = 0; i < spans.size(); ++i) {
     Begin();
     Raw(name_heads_[spans.name[i].value]);
@@ -341,28 +338,26 @@ void ChromeWriter::SpanRows(uint32_t index) {
     Raw(", \"dur\": ");
     Us(spans.end_ns[i] - spans.begin_ns[i]);
     Raw(place);
-    SpanArgs(track, index, i, &arg);
+    SpanArgs(track, index, i);
     if (!Flush(kFlushBytes)) return;
   }
 }
 
 // "key": value
-void ChromeWriter::ArgValue(const trace::Args& args, size_t arg) {
-  base::AppendJsonString(trace_.text(args.key[arg]), &buffer_);
+void ChromeWriter::ArgValue(const trace::Arg& arg) {
+  base::AppendJsonString(trace_.text(arg.key), &buffer_);
   Raw(": ");
-  if (args.is_text[arg]) {
-    TextArg(trace_.text(args.key[arg]), args.text(arg));
+  if (arg.is_text) {
+    TextArg(trace_.text(arg.key), arg.text());
   } else {
-    Number(args.value[arg]);
+    Number(arg.value);
   }
 }
 
 void ChromeWriter::InstantRows(uint32_t index) {
   const Track& track = trace_.tracks[index];
   const auto& place = places_[index];
-  const trace::Args& args = track.instant_args;
-  size_t arg = 0;
-  const auto instant = [&](int64_t at, std::string_view name, size_t args_of) {
+  const auto instant = [&](int64_t at, std::string_view name, uint32_t args_of) {
     Begin();
     Raw("{\"ph\": \"i\", \"s\": \"t\", \"cat\": \"cpu_instant_event\", \"name\": ");
     base::AppendJsonString(name, &buffer_);
@@ -370,14 +365,14 @@ void ChromeWriter::InstantRows(uint32_t index) {
     Us(at - base_ns_);
     Place(place.first, place.second);
     bool any = false;
-    for (; arg < args.size() && args.span[arg] == args_of; ++arg) {
+    for (const trace::Arg& arg : track.instant_args.of(args_of)) {
       Raw(any ? ", " : ", \"args\": {");
       any = true;
-      ArgValue(args, arg);
+      ArgValue(arg);
     }
     Raw(any ? "}}" : "}");
   };
-  for (size_t i = 0; i < track.instants.at_ns.size(); ++i) {
+  for (uint32_t i = 0; i < track.instants.at_ns.size(); ++i) {
     instant(track.instants.at_ns[i], trace_.text(trace_.name(track.instants.name[i]).text), i);
     if (!Flush(kFlushBytes)) return;
   }
@@ -385,7 +380,7 @@ void ChromeWriter::InstantRows(uint32_t index) {
     instant(loss.begin_ns,
             std::to_string(loss.count) + " events missing (" +
                 std::string(trace_.text(loss.reason)) + ")",
-            SIZE_MAX);
+            trace::kNoSpan);
   }
 }
 

@@ -14,6 +14,8 @@ constexpr Exporter kExporters[] = {
      WriteCollapsed},
     {"collapsed-device", ".collapsed", "the same with the ns of the device work that it launched",
      WriteCollapsedDevice},
+    {"collapsed-samples", ".collapsed", "the same from samples: Python lines and native functions",
+     WriteCollapsedSamples},
     {"xspace", ".xplane.pb", "TensorFlow's profile format, for TensorBoard and XProf", WriteXSpace},
     {"xspace-beside", ".xplane.pb", "the same, to be merged into a profile of TensorFlow's own",
      WriteXSpaceBeside},

@@ -37,6 +37,9 @@ Status WriteCollapsed(const trace::Trace& trace, Sink* sink);
 // The same for device work: the stack of the call that launched it, "(unlinked)" where it is not
 // known, and the work's name, with how long it ran.
 Status WriteCollapsedDevice(const trace::Trace& trace, Sink* sink);
+// Samples: the Python stack, then the native function ("libx.so: f") or what the thread waited for,
+// and the ns that the samples of the stack stand for. kNotFound where the trace has no samples.
+Status WriteCollapsedSamples(const trace::Trace& trace, Sink* sink);
 // An XSpace: a host plane per process, a plane per device. docs/xspace.md.
 Status WriteXSpace(const trace::Trace& trace, Sink* sink);
 // The same for a profile that TensorFlow takes itself: names and ids beside those of its planes.

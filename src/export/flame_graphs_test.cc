@@ -45,6 +45,41 @@ TEST(Collapsed, HasALinePerStackWithItsOwnTime) {
             "train (train.py:5);layer (model.py:3);aten::mm;cudaLaunchKernel 10\n");
 }
 
+TEST(CollapsedSamples, HaveTheNativeFunctionOrTheWaitBelowThePythonStack) {
+  EXPECT_EQ(Written(Parse(R"text(# crosscut trace
+process p pid=7 window=0..100
+thread main tid=7 base=python main lead
+instant [sample] 15
+arg covers_ns 10
+arg "Python stack" "train.py:9 <module>;train.py:4 main"
+arg Library libmkl.so
+arg Function "gemm<a;b>"
+instant [sample] 25
+arg covers_ns 11
+arg "Python stack" "train.py:9 <module>;train.py:4 main"
+arg Library libmkl.so
+arg Function "gemm<a;b>"
+instant [sample] 30
+arg covers_ns 5
+arg "Python stack" "train.py:9 <module>"
+arg "Waits for" futex
+instant [sample] 40
+arg covers_ns 3
+arg Library libc.so.6
+)text"),
+                    "collapsed-samples"),
+            "(no Python);libc.so.6 3\n"
+            "train.py:9 <module>;(waits for futex) 5\n"
+            "train.py:9 <module>;train.py:4 main;libmkl.so: gemm<a_b> 21\n");
+}
+
+TEST(CollapsedSamples, AreRefusedWhereThereAreNone) {
+  std::string out;
+  const auto sink = MemorySink(&out);
+  const Status status = FindExporter("collapsed-samples")->write(Parse(kTraining), sink.get());
+  EXPECT_NE(status.message().find("--python=samples"), std::string::npos);
+}
+
 TEST(Collapsed, PutsDeviceWorkUnderTheCallThatLaunchedIt) {
   EXPECT_EQ(Written(Parse(kTraining), "collapsed-device"),
             "(unlinked);other 50\n"

@@ -151,7 +151,7 @@ class PerfettoWriter {
     const std::vector<uint64_t>* flows = nullptr;
     const std::vector<uint64_t>* ending = nullptr;
     const trace::Args* args = nullptr;
-    size_t first_arg = 0, end_arg = 0;
+    uint32_t args_of = 0;
     int64_t value = 0;
   };
 
@@ -169,7 +169,9 @@ class PerfettoWriter {
         out.add_uint64(Event::kCategories,
                        categories_.IdOf(said.category, Interned::kCategories, &fresh));
       }
-      for (size_t i = said.first_arg; i < said.end_arg; ++i) PutArg(*said.args, i, &out, &fresh);
+      if (said.args != nullptr) {
+        for (const trace::Arg& arg : said.args->of(said.args_of)) PutArg(arg, &out, &fresh);
+      }
       if (said.flows != nullptr) {
         for (const uint64_t flow : *said.flows) out.add_fixed64(Event::kFlows, flow);
       }
@@ -188,15 +190,15 @@ class PerfettoWriter {
     Put(packet);
   }
 
-  void PutArg(const trace::Args& args, size_t i, Builder<Event>* out, Builder<Interned>* fresh) {
+  void PutArg(const trace::Arg& arg, Builder<Event>* out, Builder<Interned>* fresh) {
     Builder<Annotation> annotation(*out, Event::kAnnotations);
     annotation.add_uint64(Annotation::kName,
-                          keys_.IdOf(trace_.text(args.key[i]), Interned::kAnnotationNames, fresh));
-    if (args.is_text[i]) {
+                          keys_.IdOf(trace_.text(arg.key), Interned::kAnnotationNames, fresh));
+    if (arg.is_text) {
       annotation.add_uint64(Annotation::kText,
-                            texts_.IdOf(trace_.text(args.text(i)), Interned::kTexts, fresh));
+                            texts_.IdOf(trace_.text(arg.text()), Interned::kTexts, fresh));
     } else {
-      annotation.add_int64(Annotation::kInt, args.value[i]);
+      annotation.add_int64(Annotation::kInt, arg.value);
     }
   }
 
@@ -280,7 +282,6 @@ class PerfettoWriter {
     const Track& track = trace_.tracks[index];
     const trace::Spans& spans = track.spans;
     std::vector<SpanIndex> open;
-    size_t arg = 0;
     const auto end_up_to = [&](SpanIndex parent) {
       while (!open.empty() && open.back() != parent) {
         Put({spans.end_ns[open.back()], kEnd, uuid, "", ""});
@@ -295,11 +296,8 @@ class PerfettoWriter {
       if (flows != flows_.end()) said.flows = &flows->second;
       const auto ending = ending_flows_.find(Key(index, s));
       if (ending != ending_flows_.end()) said.ending = &ending->second;
-      while (arg < track.args.size() && track.args.span[arg] < s) ++arg;
       said.args = &track.args;
-      said.first_arg = arg;
-      while (arg < track.args.size() && track.args.span[arg] == s) ++arg;
-      said.end_arg = arg;
+      said.args_of = s;
       Put(said);
       open.push_back(s);
     }
@@ -308,16 +306,12 @@ class PerfettoWriter {
   }
 
   void PutInstants(const Track& track, uint64_t uuid) {
-    size_t arg = 0;
     for (uint32_t i = 0; i < track.instants.at_ns.size(); ++i) {
       const trace::Name& name = trace_.name(track.instants.name[i]);
       Said said = {track.instants.at_ns[i], kInstant, uuid, trace_.text(name.text),
                    CategoryOf(name)};
-      while (arg < track.instant_args.size() && track.instant_args.span[arg] < i) ++arg;
       said.args = &track.instant_args;
-      said.first_arg = arg;
-      while (arg < track.instant_args.size() && track.instant_args.span[arg] == i) ++arg;
-      said.end_arg = arg;
+      said.args_of = i;
       Put(said);
     }
     for (const trace::Loss& loss : track.losses) {

@@ -106,7 +106,6 @@ class XSpaceWriter {
         process.start_ns, track.spans.size() > 0 ? track.spans.begin_ns.front() : process.start_ns);
     LineWriter& line = plane->AddLine(id, name, Realtime(start));
     const int64_t layer = plane->StatName("layer");
-    size_t arg = 0;
     for (SpanIndex s = 0; s < track.spans.size(); ++s) {
       const trace::Name& what = trace_.name(track.spans.name[s]);
       line.Event(plane->EventName(trace_.text(what.text)), (track.spans.begin_ns[s] - start) * 1000,
@@ -117,20 +116,18 @@ class XSpaceWriter {
       if (const auto at = correlation_.find(Key(index, s)); at != correlation_.end()) {
         line.Uint64Stat(plane->StatName("correlation_id"), at->second);
       }
-      for (; arg < track.args.size() && track.args.span[arg] <= s; ++arg) {
-        if (track.args.span[arg] == s) PutArg(track.args, arg, plane, &line);
-      }
+      for (const trace::Arg& arg : track.args.of(s)) PutArg(arg, plane, &line);
     }
   }
 
-  void PutArg(const trace::Args& args, size_t i, PlaneWriter* plane, LineWriter* line) {
-    const std::string_view key = trace_.text(args.key[i]);
+  void PutArg(const trace::Arg& arg, PlaneWriter* plane, LineWriter* line) {
+    const std::string_view key = trace_.text(arg.key);
     if (key == "correlation_id") return;  // ours stands there
     const int64_t id = plane->StatName(key);
-    if (args.is_text[i]) {
-      line->TextStat(id, trace_.text(args.text(i)));
+    if (arg.is_text) {
+      line->TextStat(id, trace_.text(arg.text()));
     } else {
-      line->Int64Stat(id, args.value[i]);
+      line->Int64Stat(id, arg.value);
     }
   }
 

@@ -190,10 +190,12 @@ enum Kind : uint8_t {
 };
 
 enum NameFlags : uint8_t {
-  kFlagWaits = 1,     // the caller waits for another thread's work while in this span
-  kFlagNoLayer = 2,   // the span leaves the layer below it in force (operations always do)
-  kFlagCalledAt = 4,  // the text ends in "@" and the decimal line of the Python caller that calls
-                      // it; the name is what stands before
+  kFlagWaits = 1,       // the caller waits for another thread's work while in this span
+  kFlagNoLayer = 2,     // the span leaves the layer below it in force (operations always do)
+  kFlagCalledAt = 4,    // the text ends in "@" and the decimal line of the Python caller that calls
+                        // it; the name is what stands before
+  kFlagOverloaded = 8,  // the text's first "." parts an operator's name from its overload's
+  kFlagFound = 16,      // of steps: found by an adapter, not declared by the program
 };
 
 // Bits 7..0 kind, 15..8 layer, 23..16 NameFlags, 55..24 the name id of the probe kind that records

@@ -1,6 +1,7 @@
 // What the categories of a Chrome trace are to us: Kineto's, and everybody else's.
 #pragma once
 
+#include <cstddef>
 #include <string_view>
 
 #include "src/trace/trace.h"
@@ -14,6 +15,8 @@ enum class Place : unsigned char {
   kSync,        // a wait that the device's library tells of: no work
   kNowhere,     // about the trace itself
 };
+
+inline constexpr size_t kPlaces = 5;
 
 struct Category {
   Place place = Place::kThread;

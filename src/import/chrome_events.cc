@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstring>
 #include <functional>
 
 namespace crosscut::import {
@@ -32,6 +33,20 @@ const JsonArg* Find(const JsonEvent& event, std::string_view key) {
     if (arg.key == key) return &arg;
   }
   return nullptr;
+}
+
+// Of all bytes of a short text and of every other of a long one.
+uint64_t QuickHash(std::string_view text) {
+  constexpr uint64_t kOdd = 0x9e3779b97f4a7c15;
+  const size_t step = std::max<size_t>(8, text.size() / 8);
+  uint64_t hash = text.size();
+  for (size_t at = 0; at < text.size(); at += step) {
+    uint64_t bytes = 0;
+    memcpy(&bytes, text.data() + at, std::min<size_t>(text.size() - at, 8));
+    hash = (hash ^ bytes) * kOdd;
+    hash ^= hash >> 32;
+  }
+  return hash * kOdd;
 }
 
 // What communicates, by the names of PyTorch's process groups.
@@ -84,6 +99,8 @@ ChromeRow* ChromeEvents::RowOf(const JsonEvent& event, Place place) {
     const JsonArg* stream = Find(event, "stream");
     if (stream != nullptr && stream->value.kind == JsonValue::Kind::kNumber) tid = stream->value;
   }
+  LastRow& last = last_rows_[static_cast<size_t>(place)];
+  if (last.row != nullptr && last.pid == event.pid.text && last.tid == tid.text) return last.row;
   row_id_.assign(1, static_cast<char>('0' + static_cast<int>(place)));
   row_id_.append(event.pid.text).append(1, '\n').append(tid.text);
   ChromeRow*& row = rows_by_id_[row_id_];
@@ -95,6 +112,9 @@ ChromeRow* ChromeEvents::RowOf(const JsonEvent& event, Place place) {
     if (tid.kind == JsonValue::Kind::kText) row->name = TextOf(tid.text);
     (place == Place::kThread ? pids_[row->pid].host : pids_[row->pid].device) = true;
   }
+  last.pid = event.pid.text;
+  last.tid = tid.text;
+  last.row = row;
   return row;
 }
 
@@ -123,18 +143,15 @@ trace::NameId ChromeEvents::NameOf(KnownCategory* category, std::string_view tex
   return name;
 }
 
-// Few keys, many times.
-StringId ChromeEvents::KeyOf(std::string_view key) {
-  if (key.empty()) return builder_.Text("");
-  const auto first = static_cast<unsigned char>(key.front());
-  const auto last = static_cast<unsigned char>(key.back());
-  CachedKey& cached = keys_[(key.size() * 31 + first * 7 + last) & 255];
-  if (cached.text != key || !cached.id.valid()) cached = {std::string(key), TextOf(key)};
-  return cached.id;
-}
-
-StringId ChromeEvents::TextOf(std::string_view text) {
-  return builder_.Text(WithoutEscapes(text, &space_));
+StringId ChromeEvents::TextOf(std::string_view text, bool escapes) {
+  KnownText& known = known_texts_[QuickHash(text) >> (64 - kKnownTextBits)];
+  if (known.text == text && known.id.valid()) return known.id;
+  if (!text.empty() && memchr(text.data(), '\\', text.size()) != nullptr) {
+    return builder_.Text(escapes ? WithoutEscapes(text, &space_) : text);
+  }
+  const StringId id = builder_.Text(text);
+  known = {builder_.trace().text(id), id};
+  return id;
 }
 
 void ChromeEvents::TakeSpan(const JsonEvent& event) {
@@ -148,9 +165,12 @@ void ChromeEvents::TakeSpan(const JsonEvent& event) {
   if (known->category.layer == Layer::kFramework) ++pids_[row->pid].operators;
   const int64_t end = event.ts_ns + std::max<int64_t>(event.dur_ns, 0);
   const bool step = known->category.place == Place::kThread && event.name.starts_with(kChromeStep);
-  ChromeSpan taken = {event.ts_ns, end, NameOf(known, event.name), 0, 0, step};
-  TakeArgs(event, row, &taken);
-  row->spans.push_back(taken);
+  const ChromeSpan taken = {event.ts_ns, end, NameOf(known, event.name), TakeArgs(event, row)};
+  if (step) {
+    row->steps.push_back(taken);
+  } else {
+    row->spans.push_back(taken);
+  }
   first_ns_ = std::min(first_ns_, event.ts_ns);
   last_ns_ = std::max(last_ns_, end);
 }
@@ -165,9 +185,8 @@ void ChromeEvents::TakeBeginEnd(const JsonEvent& event) {
   first_ns_ = std::min(first_ns_, event.ts_ns);
   last_ns_ = std::max(last_ns_, event.ts_ns);
   if (event.ph == 'B') {
-    ChromeSpan taken = {event.ts_ns, event.ts_ns, NameOf(known, event.name), 0, 0, false};
-    TakeArgs(event, row, &taken);
-    row->open.push_back(taken);
+    row->open.push_back(
+        {event.ts_ns, event.ts_ns, NameOf(known, event.name), TakeArgs(event, row)});
     return;
   }
   if (row->open.empty()) {
@@ -186,10 +205,8 @@ void ChromeEvents::TakeInstant(const JsonEvent& event) {
     return;
   }
   ChromeRow* row = RowOf(event, Place::kThread);
-  ChromeSpan taken = {event.ts_ns, event.ts_ns, NameOf(KnownOf(event.cat), event.name),
-                      0,           0,           false};
-  TakeArgs(event, row, &taken);
-  row->instants.push_back(taken);
+  row->instants.push_back(
+      {event.ts_ns, event.ts_ns, NameOf(KnownOf(event.cat), event.name), TakeArgs(event, row)});
   first_ns_ = std::min(first_ns_, event.ts_ns);
   last_ns_ = std::max(last_ns_, event.ts_ns);
 }
@@ -238,20 +255,16 @@ void ChromeEvents::TakeFlow(const JsonEvent& event) {
       ->flows.push_back({event.ts_ns, (id & ~kCorrelationFlows) | kDeclaredFlows, event.ph == 's'});
 }
 
-void ChromeEvents::TakeArgs(const JsonEvent& event, ChromeRow* row, ChromeSpan* taken) {
-  taken->first_arg = row->args.size();
-  taken->arg_count = static_cast<uint16_t>(std::min<size_t>(event.args.size(), UINT16_MAX));
-  for (size_t i = 0; i < taken->arg_count; ++i) {
-    const auto& [key, value] = event.args[i];
-    int64_t number = 0;
-    if (value.kind == JsonValue::Kind::kNumber && Integer(value.text, &number)) {
-      row->args.push_back({KeyOf(key), false, number});
-    } else {
-      const bool escapes = value.kind == JsonValue::Kind::kText;
-      const StringId text = escapes ? TextOf(value.text) : builder_.Text(value.text);
-      row->args.push_back({KeyOf(key), true, text.value});
-    }
+uint32_t ChromeEvents::TakeArgs(const JsonEvent& event, ChromeRow* row) {
+  if (event.args.empty()) return UINT32_MAX;
+  const uint32_t owner = row->owners++;
+  for (const auto& [key, value] : event.args) {
+    trace::Arg arg = {TextOf(key)};
+    arg.is_text = value.kind != JsonValue::Kind::kNumber || !Integer(value.text, &arg.value);
+    if (arg.is_text) arg.value = TextOf(value.text, value.kind == JsonValue::Kind::kText).value;
+    row->args.Add(owner, arg);
   }
+  return owner;
 }
 
 void ChromeEvents::TakeWindow(const JsonEvent& event) {
@@ -276,8 +289,9 @@ trace::Trace ChromeEvents::Finish(const JsonReading& reading) {
     builder_.Count(pids_[count.pid].process, count.name, count.at_ns, count.value);
   }
   TellFacts();
-  TellReading(reading);
-  return builder_.Finish();
+  trace::Trace trace = builder_.Finish();
+  TellReading(reading, &trace);
+  return trace;
 }
 
 // Devices belong to the process that uses them: the one with the most operators.
@@ -325,7 +339,6 @@ void ChromeEvents::MakeTracks() {
     const auto named = thread_names_.find(pid.text + "\n" + std::to_string(row.os_id));
     if (named != thread_names_.end()) row.name = named->second;
     MakeTracksOf(&builder_, pid.process, pid.number, &row);
-    row = {};
   }
 }
 
@@ -364,23 +377,27 @@ void ChromeEvents::NameDevices() {
   }
 }
 
-void ChromeEvents::TellReading(const JsonReading& reading) {
-  trace::Trace& trace = builder_.trace();
-  const auto say = [&trace](uint64_t count, const std::string& what) {
-    if (count > 0) trace.gaps.push_back(std::to_string(count) + what);
+void ChromeEvents::TellReading(const JsonReading& reading, trace::Trace* trace) {
+  const auto say = [trace](uint64_t count, const std::string& what) {
+    if (count > 0) trace->gaps.push_back(std::to_string(count) + what);
   };
   if (!reading.cut_off.empty()) {
-    trace.gaps.push_back("The file is not whole: " + reading.cut_off +
-                         "; what stands before is here.");
+    trace->gaps.push_back("The file is not whole: " + reading.cut_off +
+                          "; what stands before is here.");
   }
   say(reading.damaged, " events of the file cannot be read and are left out, the first at byte " +
                            std::to_string(reading.first_damage_at) + ".");
+  if (reading.beside_damaged) {
+    trace->gaps.emplace_back("What stands beside the events of the file is damaged or cut off.");
+  }
   say(timeless_, " events of the file state no time, or none that a clock shows: left out.");
   say(unmatched_, " begins or ends of spans in the file have no other half.");
+  say(builder_.DanglingFlows(kDeclaredFlows >> 62),
+      " ends of arrows in the file have no other half: left out.");
   say(others_,
       " events of the file are of kinds that are not read (asynchronous, objects, "
       "samples): left out.");
-  trace.damaged = reading.damaged > 0 || !reading.cut_off.empty();
+  trace->damaged = reading.damaged > 0 || !reading.cut_off.empty() || reading.beside_damaged;
 }
 
 }  // namespace crosscut::import

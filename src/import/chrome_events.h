@@ -1,6 +1,7 @@
 // Events of a Chrome trace, in any order, as tracks of processes.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <string>
@@ -37,40 +38,49 @@ class ChromeEvents : public JsonEvents {
     std::vector<trace::NameId> names;  // by StringId
   };
 
+  static constexpr int kKnownTextBits = 10;
+
   uint32_t PidOf(const JsonValue& pid);
   ChromeRow* RowOf(const JsonEvent& event, Place place);
   KnownCategory* KnownOf(std::string_view category);
   trace::NameId NameOf(KnownCategory* category, std::string_view text);
-  trace::StringId KeyOf(std::string_view key);
-  trace::StringId TextOf(std::string_view text);
+  // Of a text as it stands in the file; `escapes`: where it has a backslash, that is one.
+  trace::StringId TextOf(std::string_view text, bool escapes = true);
   void TakeSpan(const JsonEvent& event);
   void TakeBeginEnd(const JsonEvent& event);
   void TakeInstant(const JsonEvent& event);
   void TakeCounter(const JsonEvent& event);
   void TakeMetadata(const JsonEvent& event);
   void TakeFlow(const JsonEvent& event);
-  void TakeArgs(const JsonEvent& event, ChromeRow* row, ChromeSpan* taken);
+  // Of the row's args the owner of the event's.
+  uint32_t TakeArgs(const JsonEvent& event, ChromeRow* row);
   void TakeWindow(const JsonEvent& event);
 
   void MakeProcesses();
   void MakeTracks();
   void TellFacts();
   void NameDevices();
-  void TellReading(const JsonReading& reading);
+  void TellReading(const JsonReading& reading, trace::Trace* trace);
 
   trace::Builder builder_;
   std::deque<ChromeRow> rows_;
   std::unordered_map<std::string, ChromeRow*> rows_by_id_;
   std::string row_id_;
+  struct LastRow {
+    std::string pid, tid;
+    ChromeRow* row = nullptr;
+  };
+  std::array<LastRow, kPlaces> last_rows_;
   std::vector<Pid> pids_;
   std::unordered_map<std::string, uint32_t> pid_index_;
   std::deque<KnownCategory> categories_;  // of those that FindCategory knows
   KnownCategory others_alike_;            // all others
-  struct CachedKey {
-    std::string text;
+  // Texts that stood in the file lately, by a quick hash: most stand there many times.
+  struct KnownText {
+    std::string_view text;  // of the builder's; "" where it is none
     trace::StringId id;
   };
-  std::vector<CachedKey> keys_ = std::vector<CachedKey>(256);
+  std::vector<KnownText> known_texts_ = std::vector<KnownText>(1 << kKnownTextBits);
   std::string space_;  // for texts without their escapes
   std::vector<std::pair<std::string, std::string>> facts_;
   std::unordered_map<std::string, trace::StringId> thread_names_;  // by pid and tid

@@ -189,6 +189,44 @@ TEST(JsonEvents, AnyPrefixGivesItsWholeEvents) {
   }
 }
 
+TEST(JsonEvents, AMissingCommaBetweenEventsCostsNothing) {
+  const Read read = ReadText(R"([{"ph": "B", "name": "a"} {"ph": "E"}, {"ph": "i"}])");
+  ASSERT_TRUE(read.reading.ok());
+  EXPECT_EQ(read.log.lines.size(), 3U);
+  EXPECT_EQ(read.reading->damaged, 0U);
+}
+
+TEST(JsonEvents, WhatStandsBesideTheEventsIsWholeOrToldToBeDamaged) {
+  const auto read = [](const std::string& text) {
+    Read read = ReadText(text);
+    EXPECT_TRUE(read.reading.ok());
+    EXPECT_EQ(read.reading->events, 1U) << text;
+    EXPECT_EQ(read.reading->cut_off, "") << text;
+    return read;
+  };
+  const std::string head = R"({"traceEvents": [{"ph": "E"}])";
+  for (const char* tail : {"}", " }\n", R"(, "a": 1})", R"(, "a": {"b": [2]}} )"}) {
+    EXPECT_FALSE(read(head + tail).reading->beside_damaged) << tail;
+  }
+  for (const char* tail : {"", ",", R"(, "a": 1)", R"(, "a": 1}, {})", R"(}{"traceEvents": []})",
+                           R"(, "a": 1, x})", "]}"}) {
+    EXPECT_TRUE(read(head + tail).reading->beside_damaged) << tail;
+  }
+  EXPECT_THAT(read(head + R"(, "a": 1, "b": x})").log.facts, ElementsAre("a=n1"));
+  EXPECT_TRUE(read(R"({"a": 1, "b": x, "traceEvents": [{"ph": "E"}]})").reading->beside_damaged);
+  EXPECT_FALSE(read("[{\"ph\": \"E\"}]\n").reading->beside_damaged);
+  EXPECT_TRUE(read("[{\"ph\": \"E\"}] [").reading->beside_damaged);
+}
+
+TEST(JsonEvents, AnArrayInAnObjectIsCutOffWhereItsEndIsMissing) {
+  for (const char* end : {"", ",", ",\n"}) {
+    const Read read = ReadText(std::string(R"({"traceEvents": [{"ph": "B"}, {"ph": "E"})") + end);
+    ASSERT_TRUE(read.reading.ok());
+    EXPECT_EQ(read.reading->events, 2U);
+    EXPECT_EQ(read.reading->cut_off, "the text ends among the events");
+  }
+}
+
 TEST(JsonEvents, TimesKeepEveryNanosecond) {
   EXPECT_EQ(MicrosecondsToNs("1712195495519703.772"), 1712195495519703772);
   EXPECT_EQ(MicrosecondsToNs("0.0005"), 1);
@@ -328,11 +366,12 @@ TEST_F(ChromeJsonTest, ArgumentsAreKeptAsTheyAreWritten) {
   const trace::Trace trace = OfText(kKineto);
   std::map<std::string, std::string> args;
   for (const trace::Track& track : trace.tracks) {
-    for (size_t i = 0; i < track.args.size(); ++i) {
-      const trace::Args& a = track.args;
-      const std::string of(trace.text(trace.name(track.spans.name[a.span[i]]).text));
-      args[of + "." + std::string(trace.text(a.key[i]))] =
-          a.is_text[i] ? std::string(trace.text(a.text(i))) : std::to_string(a.value[i]);
+    for (trace::SpanIndex i = 0; i < track.spans.size(); ++i) {
+      const std::string of(trace.text(trace.name(track.spans.name[i]).text));
+      for (const trace::Arg& arg : track.args.of(i)) {
+        args[of + "." + std::string(trace.text(arg.key))] =
+            arg.is_text ? std::string(trace.text(arg.text())) : std::to_string(arg.value);
+      }
     }
   }
   EXPECT_EQ(args["aten::mm.Input Dims"], "[[2, 2], []]");
@@ -361,8 +400,9 @@ TEST_F(ChromeJsonTest, TimesThatWereRoundedApartStillNestAndKeepTheirLength) {
   EXPECT_THAT(Spans(trace, trace.tracks[0]),
               ElementsAre("1000-6000 op framework", "5000-6000 call runtime"));
   ASSERT_EQ(trace.tracks[0].args.size(), 1U);
-  EXPECT_EQ(trace.text(trace.tracks[0].args.key[0]), "unclamped_ns");
-  EXPECT_EQ(trace.tracks[0].args.value[0], 2000);
+  const trace::Arg arg = *trace.tracks[0].args.of(1).begin();
+  EXPECT_EQ(trace.text(arg.key), "unclamped_ns");
+  EXPECT_EQ(arg.value, 2000);
   EXPECT_EQ(trace.tracks[0].clamped, 1);
 }
 
@@ -388,6 +428,45 @@ TEST_F(ChromeJsonTest, BeginsAndEndsOfSpansPairAndLoneOnesAreTold) {
   EXPECT_THAT(trace.gaps,
               ElementsAre(HasSubstr("2 begins or ends"), HasSubstr("1 events of the file "
                                                                    "are of kinds")));
+}
+
+TEST_F(ChromeJsonTest, RowsInSeveralRunsAreAsIfTheyWereInOrder) {
+  const auto event = [](int i) {
+    return R"({"ph":"X","cat":"cpu_op","name":"n)" + std::to_string(i) +
+           R"(","pid":1,"tid":1,"ts":)" + std::to_string(10 * i) + R"(,"dur":5,"args":{"i":)" +
+           std::to_string(i) + "}}";
+  };
+  std::string in_order, in_runs;
+  for (int i = 0; i < 300; ++i) in_order += (i > 0 ? "," : "") + event(i);
+  for (const int first : {2, 0, 1}) {
+    for (int i = first; i < 300; i += 3) in_runs += (in_runs.empty() ? "" : ",") + event(i);
+  }
+  const trace::Trace ordered = Of(in_order), runs = Of(in_runs);
+  EXPECT_EQ(Spans(ordered, ordered.tracks[0]), Spans(runs, runs.tracks[0]));
+  for (uint32_t i = 0; i < 300; ++i) {
+    const trace::Arg arg = *runs.tracks[0].args.of(i).begin();
+    EXPECT_EQ(runs.text(arg.key), "i");
+    EXPECT_EQ(arg.value, i);
+  }
+}
+
+TEST_F(ChromeJsonTest, ArrowsWithoutTheirOtherEndAreCounted) {
+  const auto arrow = [](const char* ph, int id, int ts) {
+    return std::string(R"(,{"ph":")") + ph +
+           R"(","cat":"fwdbwd","name":"f","pid":1,"tid":1,"id":)" + std::to_string(id) +
+           R"(,"ts":)" + std::to_string(ts) + "}";
+  };
+  const std::string span =
+      R"({"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":1,"dur":90})";
+  const trace::Trace whole = Of(span + arrow("s", 1, 2) + arrow("f", 1, 9) + arrow("f", 1, 10));
+  EXPECT_EQ(whole.flows.size(), 2U);
+  EXPECT_THAT(whole.gaps, IsEmpty());
+  EXPECT_THAT(Of(span + arrow("f", 1, 2) + arrow("s", 1, 9)).gaps, IsEmpty());  // clocks disagree
+  const trace::Trace part =
+      Of(span + arrow("s", 1, 2) + arrow("s", 1, 4) + arrow("f", 1, 9) + arrow("f", 2, 10));
+  EXPECT_EQ(part.flows.size(), 1U);
+  EXPECT_FALSE(part.damaged);
+  EXPECT_THAT(part.gaps, ElementsAre("2 ends of arrows in the file have no other half: left out."));
 }
 
 TEST_F(ChromeJsonTest, AFileThatIsCutOffSaysSo) {
@@ -422,6 +501,15 @@ TEST_F(ChromeJsonTest, CompressedFilesAreReadWholeOrUpToTheirDamage) {
   EXPECT_THAT(part.gaps[0], HasSubstr("not whole"));
   EXPECT_GT(part.tracks[0].spans.size(), 5000U);
   EXPECT_LT(part.tracks[0].spans.size(), 20'000U);
+
+  std::mt19937 random(5);
+  for (int round = 0; round < 20; ++round) {  // behind its head, which no checksum holds
+    std::string flipped = packed;
+    flipped[20 + random() % (packed.size() - 20)] ^= static_cast<char>(1 << random() % 8);
+    std::ofstream(folder_ + "/flipped.json.gz", std::ios::binary) << flipped;
+    Result<trace::Trace> damaged = Import(folder_ + "/flipped.json.gz");
+    EXPECT_TRUE(!damaged.ok() || damaged->damaged);
+  }
 
   trace::Trace twice = OfText(packed + packed, "twice.json.gz");  // members are joined
   EXPECT_EQ(twice.tracks[0].spans.size(), 39'999U);               // "[{" inside an array is damage

@@ -4,6 +4,8 @@
 #include <charconv>
 #include <string>
 
+#include "src/trace/sort_runs.h"
+
 namespace crosscut::import {
 namespace {
 
@@ -68,38 +70,51 @@ class RowTracks {
       : builder_(builder), process_(process), pid_(pid), row_(row) {}
 
   void Make() {
-    Sort();
+    const std::vector<ChromeSpan> spans = TakeSorted();
     AddLane();
-    lanes_[0].track()->Reserve(row_->spans.size(), row_->args.size());
-    for (const ChromeSpan& span : row_->spans) {
+    lanes_[0].track()->Reserve(spans.size());
+    for (const ChromeSpan& span : spans) {
       TakeFlowsBefore(span.begin_ns);
       Put(span);
     }
+    for (const ChromeSpan& step : row_->steps) PutStep(step);
     TakeFlowsBefore(INT64_MAX);
     for (Lane& lane : lanes_) lane.EndUpTo(INT64_MAX);
     for (const ChromeSpan& instant : row_->instants) {
       lanes_[0].track()->Instant(instant.begin_ns, instant.name);
       PutArgs(instant, lanes_[0].track());
     }
+    *row_ = {};
   }
 
  private:
   bool device() const { return row_->place != Place::kThread; }
 
-  void Sort() {
+  // The row's spans, which it has no more.
+  std::vector<ChromeSpan> TakeSorted() {
+    std::vector<ChromeSpan> spans;
+    spans.reserve(row_->spans.size());
+    for (size_t i = 0; i < row_->spans.size(); ++i) {
+      spans.push_back(row_->spans[i]);
+      row_->spans.Forget(i);
+    }
     const auto before = [](const ChromeSpan& a, const ChromeSpan& b) {
       return a.begin_ns != b.begin_ns ? a.begin_ns < b.begin_ns : a.end_ns > b.end_ns;
     };
-    std::stable_sort(row_->spans.begin(), row_->spans.end(), before);
-    std::stable_sort(row_->instants.begin(), row_->instants.end(), before);
-    std::stable_sort(row_->flows.begin(), row_->flows.end(),
-                     [](const ChromeFlow& a, const ChromeFlow& b) { return a.at_ns < b.at_ns; });
+    trace::SortRuns(&spans, before);
+    trace::SortRuns(&row_->steps, before);
+    trace::SortRuns(&row_->instants, before);
+    trace::SortRuns(&row_->flows,
+                    [](const ChromeFlow& a, const ChromeFlow& b) { return a.at_ns < b.at_ns; });
+    return spans;
   }
 
   void AddLane() {
     TrackBuilder& track = builder_->AddTrack(
         process_, device() ? trace::TrackKind::kDevice : trace::TrackKind::kThread);
     lanes_.emplace_back(&track);
+    track.track().args = row_->args.LikeThese();
+    if (!row_->instants.empty()) track.track().instant_args = row_->args.LikeThese();
     track.track().os_id = row_->os_id;
     track.track().device = device() ? std::max<int64_t>(pid_, 0) : -1;
     track.track().main = !device() && lanes_.size() == 1 && row_->os_id == pid_;
@@ -111,7 +126,6 @@ class RowTracks {
   }
 
   void Put(const ChromeSpan& span) {
-    if (span.step) return PutStep(span);
     const bool operation =
         builder_->trace().name(span.name).kind == trace::Kind::kOperation && !device();
     Lane* lane = LaneFor(span, operation);
@@ -136,18 +150,13 @@ class RowTracks {
   }
 
   void PutArgs(const ChromeSpan& span, TrackBuilder* track) {
-    for (uint32_t i = 0; i < span.arg_count; ++i) {
-      const ChromeArg arg = row_->args.Take(span.first_arg + i);
-      if (arg.text) {
-        track->ArgText(arg.key, {static_cast<uint32_t>(arg.value)});
-        continue;
-      }
-      track->Arg(arg.key, arg.value);
-      if (arg.key != correlation_ || arg.value <= 0) continue;
-      const uint64_t id = static_cast<uint64_t>(arg.value) | kCorrelationFlows;
+    const trace::Arg correlation = row_->args.Find(span.owner, correlation_);
+    if (!correlation.is_text && correlation.value > 0) {
+      const uint64_t id = static_cast<uint64_t>(correlation.value) | kCorrelationFlows;
       if (row_->place == Place::kDevice) track->FlowIn(span.begin_ns, id);
       if (row_->place == Place::kThread) track->FlowOut(span.begin_ns, id);
     }
+    track->TakeArgs(&row_->args, span.owner);
   }
 
   void PutStep(const ChromeSpan& span) {

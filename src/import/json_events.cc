@@ -7,36 +7,28 @@
 #include <cmath>
 #include <cstring>
 
+#include "src/import/json_scan.h"
+
 namespace crosscut::import {
 namespace {
 
-namespace ondemand = simdjson::ondemand;
-
 constexpr size_t kMostHead = size_t{256} << 20;  // what may stand before the events
 constexpr size_t kMostEvent = size_t{256} << 20;
-constexpr int64_t kLongestNs = 1'000'000'000'000'000'000;  // 31 years: differences fit
 constexpr int kMostTries = 32;  // boundaries at which an event may end that has some inside
 constexpr size_t kLeastWindow = 64;
 constexpr std::string_view kArrayKey = "\"traceEvents\"";
-
-bool IsSpace(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
-
-std::string_view Trimmed(std::string_view text) {
-  while (!text.empty() && IsSpace(text.back())) text.remove_suffix(1);
-  return text;
-}
 
 // Where an event begins: a '{' before a '"', behind a '}' and a ','. Such a place may lie inside an
 // event, too: what is cut there is seen to be no event.
 bool IsBoundary(std::string_view text, size_t brace) {
   size_t after = brace + 1;
-  while (after < text.size() && IsSpace(text[after])) ++after;
+  while (after < text.size() && IsJsonSpace(text[after])) ++after;
   if (after == text.size() || text[after] != '"') return false;
   size_t before = brace;
-  while (before > 0 && IsSpace(text[before - 1])) --before;
+  while (before > 0 && IsJsonSpace(text[before - 1])) --before;
   if (before == 0 || text[before - 1] != ',') return false;
   --before;
-  while (before > 0 && IsSpace(text[before - 1])) --before;
+  while (before > 0 && IsJsonSpace(text[before - 1])) --before;
   return before > 0 && text[before - 1] == '}';
 }
 
@@ -58,47 +50,6 @@ size_t LastBoundary(std::string_view text, size_t before) {
   return std::string_view::npos;
 }
 
-simdjson::error_code Take(ondemand::value value, JsonValue* out) {
-  ondemand::json_type type;
-  if (const auto error = value.type().get(type)) return error;
-  switch (type) {
-    case ondemand::json_type::array: {
-      ondemand::array array;
-      if (const auto error = value.get_array().get(array)) return error;
-      out->kind = JsonValue::Kind::kRaw;
-      if (const auto error = array.raw_json().get(out->text)) return error;
-      out->text = Trimmed(out->text);
-      return simdjson::SUCCESS;
-    }
-    case ondemand::json_type::object: {
-      ondemand::object object;
-      if (const auto error = value.get_object().get(object)) return error;
-      out->kind = JsonValue::Kind::kRaw;
-      if (const auto error = object.raw_json().get(out->text)) return error;
-      out->text = Trimmed(out->text);
-      return simdjson::SUCCESS;
-    }
-    default: break;
-  }
-  out->text = Trimmed(value.raw_json_token());
-  out->kind =
-      type == ondemand::json_type::number ? JsonValue::Kind::kNumber : JsonValue::Kind::kRaw;
-  if (type == ondemand::json_type::string) {
-    if (out->text.size() < 2 || out->text.back() != '"') return simdjson::STRING_ERROR;
-    out->text = out->text.substr(1, out->text.size() - 2);
-    out->kind = JsonValue::Kind::kText;
-  }
-  return simdjson::SUCCESS;
-}
-
-// Up to the quote that ends it.
-std::string_view KeyOf(ondemand::raw_json_string key) {
-  const char* begin = key.raw();
-  const char* end = begin;
-  while (*end != '"') end += *end == '\\' ? 2 : 1;
-  return {begin, static_cast<size_t>(end - begin)};
-}
-
 class Reader {
  public:
   Reader(TextStream* text, JsonEvents* events, size_t window)
@@ -109,12 +60,18 @@ class Reader {
     while (!array_ended_) {
       if (!ParseWindow()) break;
     }
-    if (array_ended_) TakeTail();
-    if (!stream_error_.empty() && reading_.cut_off.empty()) reading_.cut_off = stream_error_;
+    if (array_ended_) {
+      TakeTail();
+    } else if (in_object_ && reading_.cut_off.empty()) {
+      reading_.cut_off = "the text ends among the events";
+    }
+    if (!stream_error_.empty()) reading_.cut_off = stream_error_;
     return reading_;
   }
 
  private:
+  using Outcome = JsonScan::Outcome;
+
   // ---- the text: buffer_[1, size_) is unread; one byte before it and padding behind are ours ----
   std::string_view Unread() const { return {buffer_.data() + 1, size_ - 1}; }
 
@@ -147,7 +104,7 @@ class Reader {
       More(most_window_);
       const std::string_view text = Unread();
       size_t first = 0;
-      while (first < text.size() && IsSpace(text[first])) ++first;
+      while (first < text.size() && IsJsonSpace(text[first])) ++first;
       if (first < text.size() && text[first] == '[') {
         Drop(first + 1);
         return {};
@@ -156,10 +113,13 @@ class Reader {
       for (size_t at = text.find(kArrayKey, looked); at != std::string_view::npos;
            at = text.find(kArrayKey, at + 1)) {
         size_t after = at + kArrayKey.size();
-        while (after < text.size() && (IsSpace(text[after]) || text[after] == ':')) ++after;
+        while (after < text.size() && (IsJsonSpace(text[after]) || text[after] == ':')) ++after;
         if (after == text.size() || text[after] != '[') continue;
-        TakeFacts(std::string(text.substr(first, at - first)) + "\"traceEvents\":0}");
+        std::string_view facts = text.substr(first, at - first);
+        while (IsJsonSpace(facts.back()) || facts.back() == ',') facts.remove_suffix(1);
+        TakeFacts(std::string(facts) + "}");
         Drop(after + 1);
+        in_object_ = true;
         return {};
       }
       looked = text.size() > 64 ? text.size() - 64 : 0;
@@ -171,27 +131,19 @@ class Reader {
         (stream_error_.empty() ? "" : " (" + stream_error_ + ")"));
   }
 
-  void TakeFacts(const std::string& object_text) {
-    const simdjson::padded_string padded(object_text);
-    ondemand::document document;
-    ondemand::object object;
-    if (parser_.iterate(padded).get(document) || document.get_object().get(object)) return;
-    for (auto field : object) {
-      ondemand::raw_json_string key;
-      ondemand::value value;
-      JsonValue fact;
-      if (field.key().get(key) || field.value().get(value)) return;
-      const std::string_view name = KeyOf(key);
-      if (Take(value, &fact)) return;
-      if (name != "traceEvents") events_->OnFact(name, fact);
-    }
+  void TakeFacts(const std::string& object) {
+    if (!scan_.Facts(simdjson::padded_string(object), events_)) reading_.beside_damaged = true;
   }
 
   void TakeTail() {
     while (!at_end_ && size_ < kMostHead) More(most_window_);
-    std::string_view text = Unread();
-    while (!text.empty() && (IsSpace(text.front()) || text.front() == ',')) text.remove_prefix(1);
-    if (!text.empty() && text.front() == '"') TakeFacts("{" + std::string(text));
+    size_t skip = 0;
+    while (skip < size_ - 1 && (IsJsonSpace(Unread()[skip]) || Unread()[skip] == ',')) ++skip;
+    Drop(skip);
+    if (!in_object_ && size_ == 1) return;
+    buffer_[0] = '{';
+    buffer_[size_] = '\0';
+    if (!scan_.Facts({buffer_.data(), size_}, events_)) reading_.beside_damaged = true;
   }
 
   // ---- events ----
@@ -200,7 +152,7 @@ class Reader {
     if (size_ - 1 < window_) More(window_ - (size_ - 1));
     std::string_view text = Unread();
     size_t skip = 0;
-    while (skip < text.size() && (IsSpace(text[skip]) || text[skip] == ',')) ++skip;
+    while (skip < text.size() && (IsJsonSpace(text[skip]) || text[skip] == ',')) ++skip;
     text.remove_prefix(skip);
     Drop(skip);
     text = Unread();
@@ -249,127 +201,22 @@ class Reader {
     return false;
   }
 
-  enum class Outcome : uint8_t {
-    kAll,         // to our own bracket
-    kArrayEnded,  // the text's own bracket ends before `done`
-    kDamaged,     // the event at `done` cannot be read
-    kUnreadable   // the window as a whole cannot be
-  };
-
   // As an array of its own. `*done`: bytes of unread text that are dealt with.
   Outcome ParsePart(size_t cut, size_t* done) {
     char* begin = buffer_.data();
     begin[0] = '[';
     // At a boundary the ',' before it stays: what stands behind it is our own bracket then.
     size_t length = cut;
-    while (length > 0 && (IsSpace(begin[length]) || begin[length] == ',')) --length;
+    while (length > 0 && (IsJsonSpace(begin[length]) || begin[length] == ',')) --length;
     // The parser looks at what stands behind the end, too.
     const char saved[2] = {begin[length + 1], begin[length + 2]};
     begin[length + 1] = ']';
     begin[length + 2] = '\0';
-    const Outcome outcome = ParseArray({begin, length + 2}, done);
+    const Outcome outcome = scan_.Events({begin, length + 2}, events_, done);
+    reading_.events += scan_.found();
     begin[length + 1] = saved[0];
     begin[length + 2] = saved[1];
     return outcome;
-  }
-
-  Outcome ParseArray(std::string_view text, size_t* done) {
-    ondemand::document document;
-    ondemand::array array;
-    if (parser_.iterate(text.data(), text.size(), text.size() + simdjson::SIMDJSON_PADDING)
-            .get(document) ||
-        document.get_array().get(array)) {
-      return Outcome::kUnreadable;
-    }
-    for (auto element : array) {
-      const char* at = nullptr;
-      ondemand::object object;
-      ondemand::value value;
-      if (element.get(value) || value.current_location().get(at)) return Outcome::kDamaged;
-      *done = static_cast<size_t>(at - text.data()) - 1;
-      if (value.get_object().get(object) || !TakeEvent(object)) return Outcome::kDamaged;
-    }
-    const char* at = nullptr;
-    if (document.current_location().get(at)) return Outcome::kAll;
-    *done = static_cast<size_t>(at - text.data()) - 1;
-    return Outcome::kArrayEnded;
-  }
-
-  bool TakeEvent(ondemand::object object) {
-    event_.ph = 0;
-    event_.cat = event_.name = {};
-    event_.id = event_.pid = event_.tid = {};
-    event_.ts_ns = event_.dur_ns = JsonEvent::kNoTime;
-    event_.args.clear();
-    for (auto field : object) {
-      ondemand::raw_json_string key;
-      ondemand::value value;
-      if (field.key().get(key) || field.value().get(value)) return false;
-      if (!TakeField(KeyOf(key), value)) return false;
-    }
-    if (event_.ph == 0) return false;
-    if (dry_) return true;
-    ++reading_.events;
-    events_->OnEvent(event_);
-    return true;
-  }
-
-  bool TakeField(std::string_view key, ondemand::value value) {
-    if (key == "args") return TakeArgs(value);
-    JsonValue taken;
-    if (Take(value, &taken)) return false;
-    switch (key.size()) {
-      case 2: TakeShort(key, taken); break;
-      case 3: TakeMiddle(key, taken); break;
-      case 4:
-        if (key == "name") event_.name = taken.text;
-        break;
-      default: break;
-    }
-    return true;
-  }
-
-  void TakeShort(std::string_view key, const JsonValue& value) {
-    if (key == "ph") {
-      const bool phase = value.kind == JsonValue::Kind::kText && value.text.size() == 1;
-      event_.ph = phase ? value.text[0] : '?';
-    } else if (key == "ts") {
-      event_.ts_ns = MicrosecondsToNs(value.text);
-      if (event_.ts_ns < -kLongestNs) event_.ts_ns = JsonEvent::kNoTime;
-    } else if (key == "id") {
-      event_.id = value;
-    }
-  }
-
-  void TakeMiddle(std::string_view key, const JsonValue& value) {
-    if (key == "pid") {
-      event_.pid = value;
-    } else if (key == "tid") {
-      event_.tid = value;
-    } else if (key == "cat") {
-      event_.cat = value.text;
-    } else if (key == "dur") {
-      event_.dur_ns = MicrosecondsToNs(value.text);
-      if (event_.dur_ns > kLongestNs) event_.dur_ns = JsonEvent::kNoTime;
-    }
-  }
-
-  bool TakeArgs(ondemand::value value) {
-    ondemand::object object;
-    if (value.get_object().get(object)) {
-      JsonValue other;  // null, as some write
-      return !Take(value, &other);
-    }
-    for (auto field : object) {
-      ondemand::raw_json_string key;
-      ondemand::value of;
-      JsonArg arg;
-      if (field.key().get(key) || field.value().get(of)) return false;
-      arg.key = KeyOf(key);
-      if (Take(of, &arg.value)) return false;
-      event_.args.push_back(arg);
-    }
-    return true;
   }
 
   // ---- damage ----
@@ -441,22 +288,11 @@ class Reader {
   // Whether a part of the unread text, between boundaries, is whole events; without telling them.
   bool HoldsEvents(size_t from, size_t to) {
     std::string_view part = Unread().substr(from, to - from);
-    while (!part.empty() && (IsSpace(part.back()) || part.back() == ',')) part.remove_suffix(1);
+    while (!part.empty() && (IsJsonSpace(part.back()) || part.back() == ',')) part.remove_suffix(1);
     const simdjson::padded_string text("[" + std::string(part) + "]");
-    ondemand::document document;
-    ondemand::array array;
-    if (scratch_.iterate(text).get(document) || document.get_array().get(array)) return false;
-    dry_ = true;
-    bool good = true;
-    size_t events = 0;
-    for (auto element : array) {
-      ondemand::object object;
-      good = !element.get_object().get(object) && TakeEvent(object);
-      if (!good) break;
-      ++events;
-    }
-    dry_ = false;
-    return good && events > 0;
+    size_t done = 0;
+    const Outcome outcome = scratch_.Events(text, nullptr, &done);
+    return (outcome == Outcome::kAll || outcome == Outcome::kArrayEnded) && scratch_.found() > 0;
   }
 
   // The last events, with what stands behind them.
@@ -473,14 +309,13 @@ class Reader {
   TextStream* text_;
   JsonEvents* events_;
   JsonReading reading_;
-  ondemand::parser parser_, scratch_;
-  JsonEvent event_;
-  bool dry_ = false;  // events are only looked at
+  JsonScan scan_, scratch_;
   std::vector<char> buffer_;
   size_t size_ = 1;
   uint64_t dropped_ = 0;  // bytes of the text before buffer_[1]
   const size_t most_window_;
-  size_t window_;  // smaller for a while where something was damaged
+  size_t window_;           // smaller for a while where something was damaged
+  bool in_object_ = false;  // the array of events is a field of an object
   bool at_end_ = false, array_ended_ = false;
   std::string stream_error_;
 };

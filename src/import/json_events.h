@@ -48,6 +48,7 @@ struct JsonReading {
   uint64_t damaged = 0;          // events left out
   uint64_t first_damage_at = 0;  // byte of the text
   std::string cut_off;           // why the end is missing, "" where it is there
+  bool beside_damaged = false;   // what stands beside the events is not there in full
 };
 
 // kInvalid where there are no events at all in the text, and why. Takes about `window` bytes of

@@ -36,6 +36,7 @@ NativeEvents::NativeEvents(trace::Builder* builder, trace::ProcessId process,
       devices_(builder, process, session, clock),
       arguments_(builder, session),
       memory_(builder, clock),
+      samples_(builder, session),
       session_ends_(std::move(session_ends)),
       sequence_(builder->Text("Sequence number")),
       forward_thread_(builder->Text("Fwd thread id")),
@@ -118,12 +119,11 @@ void NativeEvents::TakeEvent(Thread* thread, uint64_t tick, uint16_t code, Words
   switch (code) {
     case format::kBeginWide: return BeginNamed(thread, at, payload[0]);
     case format::kEndNamed: return EndNamed(thread, at, payload[0]);
-    case format::kInstant: return track.Instant(at, NameOf(payload[0]));
+    case format::kInstant: return TakeInstant(thread, at, payload[0]);
     case format::kCounter:
       return builder_->Count(process_, NameOf(payload[0]), at, static_cast<int64_t>(payload[1]));
     case format::kArg:
-      return track.Arg(session_->name(payload[0]).text, static_cast<int64_t>(payload[1]));
-    case format::kArgName: return arguments_.Add(payload[0], payload[1], &track);
+    case format::kArgName: return TakeArgument(thread, code, payload);
     case format::kFlowOut:
     case format::kFlowIn: return TakeFlow(thread, at, code, payload[0]);
     case format::kSpanAt:
@@ -156,6 +156,19 @@ void NativeEvents::TakeRare(Thread* thread, int64_t at, uint16_t code, Words pay
     devices_.Take(code, payload);
   }
   if (NativeMemory::Knows(code)) memory_.Take(&track, at, code, payload);
+}
+
+void NativeEvents::TakeInstant(Thread* thread, int64_t at, uint64_t name) {
+  thread->in_sample = samples_.Knows(name);
+  if (thread->in_sample) return samples_.Begin(thread->track, at);
+  thread->track->Instant(at, NameOf(name));
+}
+
+void NativeEvents::TakeArgument(Thread* thread, uint16_t code, Words payload) {
+  const bool is_name = code == format::kArgName;
+  if (thread->in_sample) return samples_.Take(payload[0], payload[1], is_name);
+  if (is_name) return arguments_.Add(payload[0], payload[1], thread->track);
+  thread->track->Arg(session_->name(payload[0]).text, static_cast<int64_t>(payload[1]));
 }
 
 // An arrow of autograd's is also what its number says: Kineto's words for it.
@@ -249,6 +262,7 @@ trace::NameId NativeEvents::NameOf(uint64_t id) {
 
 void NativeEvents::Finish(int64_t process_end_ns) {
   memory_.Finish();
+  samples_.Finish([this](int64_t os_id, int64_t at) { return TrackAt(os_id, at); });
   for (auto& [id, thread] : threads_) {
     const int64_t end = thread.ended ? thread.end_ns : process_end_ns;
     thread.track->Finish(thread.begin_ns, std::max(thread.begin_ns, end));
@@ -258,6 +272,17 @@ void NativeEvents::Finish(int64_t process_end_ns) {
     }
   }
   NameThreads();
+}
+
+// The thread of that id that was the last to begin by then.
+trace::TrackBuilder* NativeEvents::TrackAt(int64_t os_id, int64_t at) {
+  const Thread* best = nullptr;
+  for (const auto& [id, thread] : threads_) {
+    if (thread.track->track().os_id != os_id || thread.begin_ns > at) continue;
+    if (thread.ended && thread.end_ns < at) continue;
+    if (best == nullptr || thread.begin_ns > best->begin_ns) best = &thread;
+  }
+  return best == nullptr ? nullptr : best->track;
 }
 
 // Systems use thread ids again: a name belongs to the first thread of its id that had not ended,

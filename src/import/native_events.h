@@ -12,6 +12,7 @@
 #include "src/import/native_clock.h"
 #include "src/import/native_devices.h"
 #include "src/import/native_memory.h"
+#include "src/import/native_samples.h"
 #include "src/import/native_session.h"
 #include "src/trace/builder.h"
 
@@ -48,6 +49,7 @@ class NativeEvents {
     int64_t begin_ns = 0;
     int64_t end_ns = 0;
     bool ended = false;
+    bool in_sample = false;  // arguments belong to the last sample
     uint64_t last_tick = 0;
   };
   using Words = std::span<const uint64_t>;
@@ -56,6 +58,8 @@ class NativeEvents {
   void TakeWords(Thread* thread, const format::WordBatch& batch);
   void TakeEvent(Thread* thread, uint64_t tick, uint16_t code, Words payload);
   void TakeRare(Thread* thread, int64_t at, uint16_t code, Words payload);
+  void TakeInstant(Thread* thread, int64_t at, uint64_t name);
+  void TakeArgument(Thread* thread, uint16_t code, Words payload);
   void TakeFlow(Thread* thread, int64_t at, uint16_t code, uint64_t flow);
   void BeginNamed(Thread* thread, int64_t at, uint64_t id);
   void EndNamed(Thread* thread, int64_t at, uint64_t id);
@@ -64,6 +68,7 @@ class NativeEvents {
   void LoseAnywhere(Thread* thread, Words payload);
   void GoOn(Thread* thread, const format::WordBatch& batch);
   void NameThreads();
+  trace::TrackBuilder* TrackAt(int64_t os_id, int64_t at);
   trace::NameId NameOf(uint64_t id);
 
   trace::Builder* builder_;
@@ -73,6 +78,7 @@ class NativeEvents {
   NativeDevices devices_;
   NativeArguments arguments_;
   NativeMemory memory_;
+  NativeSamples samples_;
   std::vector<uint64_t> session_ends_;
   std::unordered_map<uint32_t, Thread> threads_;
   trace::StringId sequence_, forward_thread_;

@@ -14,6 +14,7 @@ struct RawName {
   format::NameAttributes attributes;
   trace::StringId text;
   int32_t called_at;
+  trace::StringId overload;
 };
 
 // The line behind "NAME@41", which loses it; 0 where there is none.
@@ -26,6 +27,15 @@ int32_t TakeLine(std::string_view* text) {
   if (parsed.ec != std::errc() || parsed.ptr != end || line <= 0) return 0;
   *text = text->substr(0, at);
   return line;
+}
+
+// What is behind the first "." of "aten::add.Tensor", which loses it; "" where there is none.
+std::string_view TakeOverload(std::string_view* text) {
+  const size_t dot = text->find('.');
+  if (dot == std::string_view::npos || dot == 0) return {};
+  const std::string_view overload = text->substr(dot + 1);
+  *text = text->substr(0, dot);
+  return overload;
 }
 
 class SessionWalk {
@@ -63,11 +73,13 @@ class SessionWalk {
       trace::Name name;
       name.text = raw.text;
       name.called_at = raw.called_at;
+      name.overload = raw.overload;
       name.kind = names[raw.id].kind;
       if (raw.attributes.layer < trace::kLayerCount && name.kind == trace::Kind::kSpan &&
           (raw.attributes.flags & format::kFlagNoLayer) == 0) {
         name.layer = static_cast<trace::Layer>(raw.attributes.layer);
       }
+      name.found = (raw.attributes.flags & format::kFlagFound) != 0;
       name.waits = (raw.attributes.flags & format::kFlagWaits) != 0;
       if (raw.attributes.probe != 0) name.probe = session_->name(raw.attributes.probe).text;
       names[raw.id].name = builder_->AddName(name);
@@ -86,7 +98,10 @@ class SessionWalk {
     std::string_view text = Bytes(payload, 3, payload[2]);
     const bool called_at = (attributes.flags & format::kFlagCalledAt) != 0;
     const int32_t line = called_at ? TakeLine(&text) : 0;
-    raw_.push_back({static_cast<uint32_t>(payload[0]), attributes, builder_->Text(text), line});
+    const bool overloaded = (attributes.flags & format::kFlagOverloaded) != 0;
+    const std::string_view overload = overloaded ? TakeOverload(&text) : std::string_view();
+    raw_.push_back({static_cast<uint32_t>(payload[0]), attributes, builder_->Text(text), line,
+                    overload.empty() ? trace::StringId::None() : builder_->Text(overload)});
   }
 
   void TakeEvent(uint16_t code, uint64_t tick, Words payload) {

@@ -145,7 +145,8 @@ TEST_F(Native, ReadsNamesSpansAndFactsOfAProcess) {
   const trace::Name& op = trace.name(track.spans.name[1]);
   EXPECT_EQ(op.layer, trace::Layer::kFramework);
   EXPECT_EQ(trace.text(op.probe), "op");
-  EXPECT_THAT(track.args.value, ElementsAre(5));
+  ASSERT_EQ(track.args.size(), 1u);
+  EXPECT_EQ((*track.args.of(1).begin()).value, 5);
   EXPECT_THAT(track.base, ElementsAre(trace::Layer::kPython));
   EXPECT_EQ(process.lead.value, 0u);
   EXPECT_FALSE(trace.damaged);
@@ -182,6 +183,29 @@ TEST_F(Native, TakesTheCallingLineOffANameThatSaysItHasOne) {
   }
 }
 
+TEST_F(Native, TakesTheOverloadOffANameThatSaysItHasOne) {
+  Words session = Session();
+  format::NameAttributes overloaded = Attributes(format::kKindSpan, format::kLayerFramework);
+  overloaded.flags = format::kFlagOverloaded;
+  const char* const texts[] = {"aten::add.Tensor", "aten::add.a.b", "aten::add", "aten::add.",
+                               ".a"};
+  uint32_t id = 0x100;
+  for (const char* text : texts) session.Name(id++, text, overloaded);
+  session.Name(id++, "train.py", Attributes(format::kKindSpan, format::kLayerFramework));
+  Words main;
+  main.Thread(0, 1, 0);
+  for (uint64_t at = 0x100; at < id; ++at) main.At(10, at).At(20, format::kEnd);
+  Write("p1-1", session, {main});
+  const trace::Trace trace = Read();
+  std::vector<std::string> got;
+  for (const trace::NameId name : trace.tracks[0].spans.name) {
+    got.push_back(std::string(trace.text(trace.name(name).text)) + " " +
+                  std::string(trace.text(trace.name(name).overload)));
+  }
+  EXPECT_THAT(got, ElementsAre("aten::add Tensor", "aten::add a.b", "aten::add ", "aten::add ",
+                               ".a ", "train.py "));
+}
+
 TEST_F(Native, JoinsStepsAndKeepsThemOffTheStack) {
   Words session = Session();
   session.Name(0x100, "step", Attributes(format::kKindStep, format::kLayerNone));
@@ -202,6 +226,28 @@ TEST_F(Native, JoinsStepsAndKeepsThemOffTheStack) {
   EXPECT_TRUE(steps[1].after_switch);
   EXPECT_EQ(steps[1].end_ns, 400);
   EXPECT_THAT(trace.tracks[0].spans.end_ns, ElementsAre(300));
+}
+
+TEST_F(Native, LeavesOutTheFoundStepThatTheProgramsFirstOneCutsOff) {
+  Words session = Session();
+  format::NameAttributes found = Attributes(format::kKindStep, format::kLayerNone);
+  session.Name(0x101, "step", found);
+  found.flags = format::kFlagFound;
+  session.Name(0x100, "step", found);
+  session.At(900, format::kStop, {format::kStopExit});
+  Words main;
+  main.Thread(0, 1, format::kThreadIsMain);
+  for (const uint64_t at : {100, 200, 300}) main.At(at, 0x100);
+  for (const uint64_t at : {310, 400}) main.At(at, 0x101);
+  Write("p1-1", session, {main});
+  const trace::Trace trace = Read();
+  std::vector<int64_t> begins, ends;
+  for (const trace::Step& step : trace.processes[0].steps) {
+    begins.push_back(step.begin_ns);
+    ends.push_back(step.end_ns);
+  }
+  EXPECT_THAT(begins, ElementsAre(100, 200, 310, 400));
+  EXPECT_THAT(ends, ElementsAre(200, 300, 400, 900));
 }
 
 TEST_F(Native, ExcludesPausesAndTheTimeBetweenSessions) {
@@ -344,8 +390,7 @@ TEST_F(Native, PutsPushedEventsOnTheirTracksByTheTracksClocks) {
   EXPECT_EQ(device->spans.begin_ns, (std::vector<int64_t>{100, 300}));
   EXPECT_EQ(device->spans.end_ns, (std::vector<int64_t>{200, 500}));
   ASSERT_EQ(device->args.size(), 1u);
-  EXPECT_EQ(device->args.span[0], 1u);
-  EXPECT_EQ(device->args.value[0], 64);
+  EXPECT_EQ((*device->args.of(1).begin()).value, 64);
   ASSERT_EQ(device->losses.size(), 1u);
   EXPECT_EQ(device->losses[0].count, 3);
   EXPECT_EQ(device->losses[0].begin_ns, 600);
@@ -401,13 +446,9 @@ TEST_F(Native, TakesInTheProfilesThatSourcesCollected) {
 // "<ns> <what> <bytes> of <total>" of every instant on the track.
 std::vector<std::string> MemoryOf(const trace::Trace& trace, const trace::Track& track) {
   std::vector<std::string> out;
-  const trace::Args& args = track.instant_args;
-  size_t arg = 0;
   for (uint32_t i = 0; i < track.instants.at_ns.size(); ++i) {
     std::map<std::string_view, int64_t> values;
-    for (; arg < args.size() && args.span[arg] == i; ++arg) {
-      values[trace.text(args.key[arg])] = args.value[arg];
-    }
+    for (const trace::Arg& arg : track.instant_args.of(i)) values[trace.text(arg.key)] = arg.value;
     out.push_back(std::to_string(track.instants.at_ns[i]) + " " +
                   std::string(trace.text(trace.name(track.instants.name[i]).text)) + " " +
                   std::to_string(values["Device Type"]) + ":" +

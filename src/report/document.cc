@@ -129,6 +129,35 @@ void AddFunctions(const ReportData& data, const DocumentOptions& options, Docume
 }
 
 // What the step plan as a whole cost, where it has several levels.
+// Where threads were when somebody looked, without those that waited.
+void AddSamples(const ReportData& data, const DocumentOptions& options, Document* out) {
+  const Cells samples(data.Find("samples"));
+  Section section;
+  section.heading = "What threads were seen doing";
+  section.before = {"From samples (--python=samples), without those of threads that waited."};
+  section.grid.heads = {{"Python line", false},
+                        {"native code", false},
+                        {"operation", false},
+                        {"in span", false},
+                        {"samples"},
+                        {"time"}};
+  for (size_t row = 0; row < samples.rows(); ++row) {
+    if (section.grid.rows.size() == options.functions) break;
+    if (!samples.Text("waits_for", row).empty()) continue;
+    const std::string library(samples.Text("library", row));
+    const std::string function(samples.Text("function", row));
+    section.grid.rows.push_back({CleanText(samples.Text("line", row), kNameBytes),
+                                 CleanText(function.empty() ? library : function, kNameBytes),
+                                 CleanText(samples.Text("operation", row), kNameBytes),
+                                 CleanText(samples.Text("span", row), kNameBytes),
+                                 CountText(samples.Int("count", row)),
+                                 TimeText(samples.Int("ns", row))});
+  }
+  if (section.grid.rows.empty()) return;
+  section.after.emplace_back("All of them, waits too: table samples.");
+  out->sections.push_back(std::move(section));
+}
+
 void AddMeanInflation(const ReportData& data, std::string_view process, Section& section) {
   const Cells levels(data.Find("overhead_levels"));
   if (!HasMixedSteps(data)) return;
@@ -218,6 +247,13 @@ void AddNext(const ReportData& data, Document* out) {
 
 }  // namespace
 
+std::span<const std::string_view> DocumentTables() {
+  static constexpr std::string_view kTables[] = {
+      "processes", "overlap", "step_summary",   "step_kinds",      "outliers", "step_operators",
+      "functions", "samples", "overhead_check", "overhead_levels", "overhead", "sources"};
+  return kTables;
+}
+
 Document MakeDocument(const ReportData& data, const DocumentOptions& options) {
   Document out;
   out.title = CleanText(data.title);
@@ -228,6 +264,7 @@ Document MakeDocument(const ReportData& data, const DocumentOptions& options) {
   AddTime(data, options, &out);
   AddSteps(data, options, &out);
   AddFunctions(data, options, &out);
+  AddSamples(data, options, &out);
   AddOverhead(data, &out);
   AddSources(data, &out);
   AddNext(data, &out);

@@ -2,6 +2,7 @@
 // lay out, each in its way. Every number in it is a cell of a table.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -43,6 +44,9 @@ struct DocumentOptions {
   size_t functions = 6;
   size_t outliers = 3;
 };
+
+// The names of the tables that a document is made of: `data` needs no others.
+std::span<const std::string_view> DocumentTables();
 
 // Names in the result are clean (CleanText) but not escaped for any markup.
 Document MakeDocument(const ReportData& data, const DocumentOptions& options);

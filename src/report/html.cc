@@ -86,6 +86,10 @@ constexpr TableView kViews[] = {
      "Shapes where they were recorded (--shapes); FLOPs of all calls, by the formulas that the "
      "documentation states.",
      "self_ns", true},
+    {"samples", "What threads were seen doing",
+     "From looks at every thread now and then: the Python line that ran, the native function that "
+     "it ran, or what the thread waited for. Each sample stands for the time since the one before.",
+     "ns", true},
     {"modules", "Modules",
      "Calls of each module of a network, less those of the modules that it calls (self), and the "
      "backward time that its operators caused.",

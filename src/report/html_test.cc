@@ -14,6 +14,7 @@
 
 #include "src/analyze/tables.h"
 #include "src/analyze/timeline.h"
+#include "src/report/document.h"
 #include "src/report/html_json.h"
 #include "src/report/html_memory.h"
 #include "src/report/html_table.h"
@@ -21,6 +22,7 @@
 #include "src/report/page_bundle.h"
 #include "src/report/testing/sample_report.h"
 #include "src/report/testing/xss_corpus.h"
+#include "src/report/text.h"
 #include "src/trace/text.h"
 
 namespace crosscut::report {
@@ -285,6 +287,39 @@ gap "Something is missing."
   for (const char* table : {"operations", "overlap", "functions", "threads", "layers", "steps",
                             "processes", "overhead", "drops", "sources", "clocks"}) {
     EXPECT_EQ(Count(page, std::string("id=\"table-") + table + "\""), 1u) << table;
+  }
+}
+
+TEST(Document, NeedsTheTablesThatItNamesAndNoOthers) {
+  Result<trace::Trace> trace = trace::ParseText(R"(
+process train pid=7 window=1000..90001000
+source pytorch 2.13.0 on
+probe op 10 5 12 18 100
+thread main tid=7 base=python main
+step step 1000 40001000 number=1 level=3
+op forward 2000 30001000
+span aten::mm 3000 20001000 framework probe=op
+step step 41001000 60001000 number=2 level=0 switch
+step step 60001000 70001000 number=3 level=1 switch
+step step 70001000 90001000 number=4 level=2 switch
+instant [sample] 50001000
+arg covers_ns 10000
+arg "Python stack" "train.py:3 main"
+)");
+  ASSERT_TRUE(trace.ok()) << trace.status().message();
+  const analyze::Context context(*trace);
+  ReportData all, some;
+  const auto named = DocumentTables();
+  for (const analyze::TableEntry& entry : analyze::TableList()) {
+    all.tables.push_back(entry.make(*trace, context));
+    const bool needed = std::find(named.begin(), named.end(), entry.name) != named.end();
+    if (needed) some.tables.push_back(all.tables.back());
+  }
+  EXPECT_EQ(some.tables.size(), named.size());
+  const std::string text = RenderText(all, {120, false});
+  EXPECT_EQ(text, RenderText(some, {120, false}));
+  for (const char* part : {"forward", "What a step is made of", "train.py:3 main", "pytorch"}) {
+    EXPECT_THAT(text, HasSubstr(part));
   }
 }
 

@@ -1,5 +1,4 @@
 // A session that waits for requests from outside: how it is opened, and what it leaves behind.
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,20 +9,17 @@
 namespace crosscut::record {
 
 int Session::Arm(const crosscut_options* options) {
-  if (secure_) return Fail(CROSSCUT_EOFF, "off: this process runs with raised privileges");
-  if (options != nullptr && options->struct_size < offsetof(crosscut_options, memory_bytes)) {
-    return Fail(CROSSCUT_EINVAL, "crosscut_options.struct_size is not set");
-  }
   const Transition transition(this);
-  if (!transition) return Fail(CROSSCUT_ERUNNING, "another start or stop is under way");
-  if (state() != kOff) return Fail(CROSSCUT_ERUNNING, "a session is open");
+  int error = MayBegin(transition, options);
+  if (error != CROSSCUT_OK) return error;
   if (on_demand_.armed()) return Fail(CROSSCUT_ERUNNING, "this process is armed already");
   Settings settings;
-  int error = FillSettings(options, &settings);
+  error = FillSettings(options, &settings);
   if (error != CROSSCUT_OK) return error;
   if (open_) CloseLog();
   error = Open(settings);
   if (error != CROSSCUT_OK) return error;
+  plan_.Set(settings.seed, settings.shares);
   (void)Recorder::Get().WriteMeta("armed", "1");
   WriteWhatIsKnown();
   format::RingHeader* header = rings_[ring_index_].header();
@@ -55,8 +51,15 @@ int Session::ArmedSettings(const crosscut_options* options, Settings* settings) 
 
 int Session::OtherThreads() { return host::Registry::Get().threads() + Get().on_demand_.threads(); }
 
-// An armed process that ends without a window has nothing to tell.
+// An armed process that ends without a window has nothing to tell. A ring whose log was removed
+// with its run has no reader; if the log was only moved, it holds what is in the ring.
 void Session::LeaveNothing() {
+  const ChunkRing& ring = rings_[ring_index_];
+  if (open_ && access(log_path_, F_OK) != 0 && !ring.HasLosses() && ring.Drained()) {
+    on_demand_.Disarm();
+    unlink(ring_path_);
+    return;
+  }
   if (!on_demand_.armed()) return;
   const format::RingHeader* header = rings_[ring_index_].header();
   const bool never = format::RingLoad(header->control.window_begun) == 0;

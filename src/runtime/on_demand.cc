@@ -10,6 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "src/collect/memory.h"
 #include "src/runtime/session.h"
 
@@ -26,6 +28,7 @@ constexpr int64_t kForEver = -1;
 constexpr int64_t kTryAgainNs = 10'000'000;
 constexpr int64_t kProgramHasNs = 200'000'000;  // then our thread does it itself
 constexpr int64_t kSecond = 1'000'000'000;
+constexpr uint64_t kLongestNs = uint64_t{kSecond} * 86'400 * 365;  // of a window
 
 int64_t MonotonicNs() {
   timespec t;
@@ -88,6 +91,26 @@ uint32_t OnDemand::Waiting(const RingHeader& header) {
   return taken || format::RequestOf(word) == format::kRequestNone ? 0 : word;
 }
 
+bool OnDemand::Claim(RingHeader* header, uint32_t word) {
+  pthread_mutex_lock(&claim_mutex_);
+  uint32_t waiting = word;
+  const bool claimed = std::atomic_ref(header->request)
+                           .compare_exchange_strong(waiting, word | format::kRequestTaken);
+  if (claimed) claimed_ = word;
+  pthread_mutex_unlock(&claim_mutex_);
+  return claimed;
+}
+
+void OnDemand::RefuseNonsense(RingHeader* header) {
+  pthread_mutex_lock(&claim_mutex_);
+  const uint32_t word = std::atomic_ref(header->request).load();
+  const uint32_t request = word & ~format::kRequestTaken;
+  const bool nonsense =
+      word != request && request != claimed_ && request != RingLoad(header->answered);
+  pthread_mutex_unlock(&claim_mutex_);
+  if (nonsense) Answer(header, request, CROSSCUT_EINVAL, "this is no request");
+}
+
 bool OnDemand::NamesStep(const RingHeader& header) {
   return RingLoad(header.control.at_step) != format::kAtOnce;
 }
@@ -103,6 +126,7 @@ void* OnDemand::Main(void* self) {
   bool called = false;
   while (header != nullptr) {
     const uint32_t word = std::atomic_ref(header->request).load();
+    if ((word & format::kRequestTaken) != 0) it->RefuseNonsense(header);
     if (format::RequestOf(Waiting(*header)) == format::kRequestSnapshot) {
       it->CarryOut(header, word, format::kAtOnce);  // no thread of the program has a part in it
     }
@@ -170,11 +194,7 @@ void OnDemand::ServeLimit() {
 }
 
 void OnDemand::CarryOut(RingHeader* header, uint32_t word, uint64_t step) {
-  uint32_t waiting = word;
-  if (!std::atomic_ref(header->request)
-           .compare_exchange_strong(waiting, word | format::kRequestTaken)) {
-    return;
-  }
+  if (!Claim(header, word)) return;
   (void)RingLoad(header->answered);  // who carried out the one before, another thread, is done
   int answer = CROSSCUT_EINVAL;
   switch (format::RequestOf(word)) {
@@ -203,7 +223,7 @@ int OnDemand::Begin(RingHeader* header) {
   const RingControl& control = header->control;
   if (Session::Get().state() != Session::kOff) return Fail(CROSSCUT_ERUNNING, "it records already");
   CallProgram(true);
-  const auto limit = static_cast<int64_t>(RingLoad(control.limit_ns));
+  const auto limit = static_cast<int64_t>(std::min(RingLoad(control.limit_ns), kLongestNs));
   next_ = {RingLoad(control.window), RingLoad(control.step_count),
            limit == 0 ? 0 : MonotonicNs() + limit};
   const int error = Session::Get().Start(nullptr);
@@ -234,7 +254,8 @@ void OnDemand::WindowBegins(uint64_t next_step) {
   if (header == nullptr) return;
   RingControl& control = header->control;
   number_ = next_.number != 0 ? next_.number : number_ + 1;
-  stop_step_.store(next_.step_count == 0 ? 0 : next_step + next_.step_count);
+  const bool by_step = next_.step_count != 0 && next_.step_count < UINT64_MAX - next_step;
+  stop_step_.store(by_step ? next_step + next_.step_count : 0);
   limit_at_ns_.store(next_.limit_at_ns);
   next_ = {};
   RingStore(control.first_step, next_step);
@@ -256,6 +277,7 @@ void OnDemand::WindowEnds(uint64_t next_step) {
 }
 
 void OnDemand::AfterFork(bool parent_recorded) {
+  pthread_mutex_init(&claim_mutex_, nullptr);
   next_ = {};
   if (parent_recorded) next_ = {number_, 0, limit_at_ns_.load()};
   has_program_.store(false);

@@ -54,6 +54,11 @@ class OnDemand {
   }
   // A request that waits and was not claimed yet, or 0.
   static uint32_t Waiting(const format::RingHeader& header);
+  // Claims the request that `word` is; false where it is no longer there, or claimed.
+  bool Claim(format::RingHeader* header, uint32_t word);
+  // Where the request word says that it was claimed, and it was not: an answer, so that it does not
+  // stand there for ever.
+  void RefuseNonsense(format::RingHeader* header);
   static bool NamesStep(const format::RingHeader& header);
   void Wait(format::RingHeader* header, uint32_t word, int64_t ns);
   // Has Serve() called on a thread of the program, or calls it. False: try again soon.
@@ -77,6 +82,8 @@ class OnDemand {
   uint64_t number_ = 0;
   std::atomic<uint64_t> stop_step_{0};  // ends before this step begins; 0: none
   std::atomic<int64_t> limit_at_ns_{0};
+  pthread_mutex_t claim_mutex_ = PTHREAD_MUTEX_INITIALIZER;
+  uint32_t claimed_ = 0;  // the request claimed last
 };
 
 }  // namespace crosscut::record

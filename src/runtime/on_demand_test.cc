@@ -9,10 +9,13 @@
 
 #include <atomic>
 #include <climits>
+#include <cstddef>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "crosscut/crosscut.h"
 #include "src/format/ring.h"
@@ -45,9 +48,7 @@ class OnDemandTest : public testing::Test {
       options.memory_bytes = 4 << 20;
       EXPECT_EQ(crosscut_arm(&options), CROSSCUT_OK) << crosscut_error();
       EXPECT_EQ(crosscut_arm(&options), CROSSCUT_ERUNNING);
-      const std::string prefix = "-" + std::to_string(getpid()) + "-";
-      for (const std::string& ring : format::FindRings("/dev/shm")) {
-        if (ring.find(prefix) == std::string::npos) continue;
+      for (const std::string& ring : RingsOf(getpid())) {
         auto mapping = format::RingMapping::Open(ring, true);
         if (mapping.ok()) body(mapping->header());
       }
@@ -56,6 +57,14 @@ class OnDemandTest : public testing::Test {
     int status = 0;
     ASSERT_EQ(waitpid(pid, &status, 0), pid);
     EXPECT_EQ(status, 0);
+    for (const std::string& ring : RingsOf(pid)) std::filesystem::remove(ring);
+  }
+  // A process leaves its ring to whoever reads its run, which nobody does here.
+  static std::vector<std::string> RingsOf(pid_t pid) {
+    std::vector<std::string> rings = format::FindRings("/dev/shm");
+    const std::string part = "-" + std::to_string(pid) + "-";
+    std::erase_if(rings, [&](const auto& ring) { return ring.find(part) == std::string::npos; });
+    return rings;
   }
   std::string run_;
 };
@@ -130,6 +139,45 @@ TEST_F(OnDemandTest, WhoMakesNoStepsIsStartedAndStoppedByTheLibrarysThread) {
     EXPECT_EQ(RingLoad(header->answer), static_cast<uint32_t>(CROSSCUT_ENOTRUNNING));
     Await(header, Ask(header, static_cast<format::RingRequest>(9), kAtOnce));
     EXPECT_EQ(RingLoad(header->answer), static_cast<uint32_t>(CROSSCUT_EINVAL));
+  });
+}
+
+TEST_F(OnDemandTest, WordsThatAreNoRequests_AreAnsweredAndTheNextRequestIsCarriedOut) {
+  InChild([](RingHeader* header) {
+    using format::kRequestTaken;
+    for (const uint32_t word : {UINT32_MAX, kRequestTaken | 1, 0x7fu, 0x12345600u | kRequestTaken,
+                                0xdeadbe02u | kRequestTaken, 0x80000004u}) {
+      memset(&header->control, 0xff, offsetof(format::RingControl, armed));
+      RingStore(header->request, word);
+      syscall(SYS_futex, &header->request, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+      Await(header, word & ~kRequestTaken);
+      EXPECT_EQ(RingLoad(header->answer), static_cast<uint32_t>(CROSSCUT_EINVAL));
+      EXPECT_EQ(crosscut_active(), 0);
+      crosscut_step(0);
+      Await(header, Ask(header, format::kRequestStart, kAtOnce));
+      EXPECT_EQ(RingLoad(header->answer), 0u);
+      EXPECT_EQ(crosscut_active(), 1);
+      Await(header, Ask(header, format::kRequestStop, kAtOnce));
+      EXPECT_EQ(RingLoad(header->answer), 0u);
+    }
+  });
+}
+
+TEST_F(OnDemandTest, AWindowOfImpossibleLength_GoesOnUntilItIsStopped) {
+  InChild([](RingHeader* header) {
+    for (int i = 0; i < 3; ++i) crosscut_step(0);
+    RingStore(header->control.at_step, kAtOnce);
+    RingStore(header->control.step_count, UINT64_MAX);
+    RingStore(header->control.limit_ns, UINT64_MAX);
+    RingStore(header->control.window, uint64_t{0});
+    RingStore(header->request, uint32_t{0x100 | format::kRequestStart});
+    syscall(SYS_futex, &header->request, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+    Await(header, 0x100 | format::kRequestStart);
+    for (int i = 0; i < 100; ++i) crosscut_step(0);
+    usleep(50'000);
+    EXPECT_EQ(crosscut_active(), 1);
+    Await(header, Ask(header, format::kRequestStop, kAtOnce));
+    EXPECT_EQ(RingLoad(header->answer), 0u);
   });
 }
 

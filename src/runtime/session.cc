@@ -100,17 +100,21 @@ Transition::~Transition() {
 
 // ---- Start and stop -----------------------------------------------------------------------------
 
-int Session::Start(const crosscut_options* options) {
+int Session::MayBegin(const Transition& transition, const crosscut_options* options) const {
   if (secure_) return Fail(CROSSCUT_EOFF, "off: this process runs with raised privileges");
   if (options != nullptr && options->struct_size < offsetof(crosscut_options, memory_bytes)) {
     return Fail(CROSSCUT_EINVAL, "crosscut_options.struct_size is not set");
   }
-  const Transition transition(this);
   if (!transition) return Fail(CROSSCUT_ERUNNING, "another start or stop is under way");
-  if (state() != kOff) return Fail(CROSSCUT_ERUNNING, "a session is open");
+  return state() == kOff ? CROSSCUT_OK : Fail(CROSSCUT_ERUNNING, "a session is open");
+}
+
+int Session::Start(const crosscut_options* options) {
+  const Transition transition(this);
+  int error = MayBegin(transition, options);
+  if (error != CROSSCUT_OK) return error;
   Settings settings;
-  const int error =
-      on_demand_.armed() ? ArmedSettings(options, &settings) : FillSettings(options, &settings);
+  error = on_demand_.armed() ? ArmedSettings(options, &settings) : FillSettings(options, &settings);
   if (error != CROSSCUT_OK) return error;
   return StartLocked(settings);
 }
@@ -129,8 +133,10 @@ int Session::StartLocked(const Settings& settings) {
   } else if (!Recorder::Get().BeginSession(&rings_[ring_index_], settings.memory_bytes)) {
     return Fail(CROSSCUT_ENOMEM, "no memory for a session");
   }
-  settings_ = settings;
-  plan_.Set(settings.seed, settings.shares);
+  if (!on_demand_.armed()) {  // which has them since it was armed, and steps read them
+    settings_ = settings;
+    plan_.Set(settings.seed, settings.shares);
+  }
   const uint64_t tick = Now();
   format::RingHeader* header = rings_[ring_index_].header();
   format::RingStore(header->start_tick, tick);
@@ -139,13 +145,13 @@ int Session::StartLocked(const Settings& settings) {
   (void)Recorder::Get().WriteSession(tick, format::kStart, &tick, 1);
   format::RingStore<uint32_t>(header->state, format::kRingRecording);
   in_control_.store(false);
+  level_when_on_.store(CROSSCUT_LEVEL_EVERYTHING);
   state_.store(kRecording, std::memory_order_release);
   on_demand_.WindowBegins(next_step_.load());
   Recorder::Get().SetPhase(Phase::kOn, tick);
   if (CROSSCUT_FAULT("session.started")) return CROSSCUT_OK;
   if (fresh) WriteWhatIsKnown();
-  level_when_on_ = CROSSCUT_LEVEL_EVERYTHING;
-  SetSources(level_when_on_);
+  SetSources(CROSSCUT_LEVEL_EVERYTHING);
   StartPlugins();
   drain_.Ask(Drain::kStarted);
   if (!exit_registered_) {

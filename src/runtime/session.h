@@ -70,6 +70,8 @@ struct ProfileTime {
   int64_t begin_realtime_ns, error_ns;
 };
 
+class Transition;
+
 class Session {
  public:
   enum State { kOff, kRecording, kPaused };
@@ -126,6 +128,8 @@ class Session {
   // Threads of ours beside the drain's.
   static int OtherThreads();
   void LeaveNothing();
+  // What start and arm are refused for alike.
+  int MayBegin(const Transition& transition, const crosscut_options* options) const;
   int ArmedSettings(const crosscut_options* options, Settings* settings) const;
   static void* AwaitLastThread(void* self);
   static void StartInChild();
@@ -183,9 +187,10 @@ class Session {
   int next_handle_ = 1;
   pthread_mutex_t told_mutex_ = PTHREAD_MUTEX_INITIALIZER;
   SourceState told_[kMaxSources] = {};
-  int level_when_on_ = CROSSCUT_LEVEL_EVERYTHING;
+  std::atomic<int> level_when_on_{CROSSCUT_LEVEL_EVERYTHING};
 
-  // Steps. Written by crosscut_step() alone, which one thread calls (the lead).
+  // Steps. Written by crosscut_step(), which one thread calls (the lead), and by whoever begins and
+  // ends windows: in an armed process that may be another thread.
   StepPlan plan_;
   std::atomic<uint64_t> next_step_{0};
   std::atomic<bool> in_step_{false};
@@ -193,9 +198,9 @@ class Session {
   bool calibrated_ = false;
   ProbeCost costs_[kMaxCosts] = {};  // those with a probe other than 0
   std::atomic<uint32_t> cost_count_{0};
-  uint32_t step_name_ = 0;
-  uint32_t running_step_ = 0;  // name of the step that runs
-  uint32_t phase_name_ = 0;
+  std::atomic<uint32_t> step_name_{0};
+  std::atomic<uint32_t> running_step_{0};  // name of the step that runs
+  std::atomic<uint32_t> phase_name_{0};
   std::atomic<uint32_t> collected_{0};  // profiles kept by this process
 };
 

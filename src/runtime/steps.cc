@@ -52,7 +52,7 @@ uint64_t Session::Step(uint32_t kind) {
   }
   const int level = plan_.LevelOf(step);
   const bool was_control = in_control_.load();
-  const int level_before = was_control ? CROSSCUT_LEVEL_CONTROL : level_when_on_;
+  const int level_before = was_control ? int{CROSSCUT_LEVEL_CONTROL} : level_when_on_.load();
   if (kind == 0) {
     if (step_name_ == 0) step_name_ = InternKind("step", format::kKindStep);
     kind = step_name_;
@@ -63,7 +63,7 @@ uint64_t Session::Step(uint32_t kind) {
   MarkBegin(tick, kind);
   bool switched = false;
   if (level != level_before && state() == kRecording) switched = SwitchTo(level, tick);
-  const int now_level = in_control_.load() ? int{CROSSCUT_LEVEL_CONTROL} : level_when_on_;
+  const int now_level = in_control_.load() ? int{CROSSCUT_LEVEL_CONTROL} : level_when_on_.load();
   const uint64_t payload[2] = {
       step, static_cast<uint64_t>(now_level) | (switched ? format::kStepAfterSwitch : 0)};
   (void)Recorder::Get().MarkAlways(tick, format::kStepLevel, payload, 2);
@@ -93,9 +93,8 @@ bool Session::SwitchTo(int level, uint64_t step_tick) {
 }
 
 void Session::StepEnd() {
-  if (state() == kOff || running_step_ == 0) return;
-  const uint64_t payload = running_step_;
-  running_step_ = 0;
+  const uint64_t payload = state() == kOff ? 0 : running_step_.exchange(0);
+  if (payload == 0) return;
   (void)Recorder::Get().MarkAlways(0, format::kEndNamed, &payload, 1);
 }
 

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <numeric>
+#include <span>
+
+#include "src/trace/sort_runs.h"
 
 namespace crosscut::trace {
 namespace {
@@ -11,47 +14,36 @@ constexpr uint64_t kSharedFlow = uint64_t{1} << 63;
 uint64_t HashName(const Name& name) {
   uint64_t h = uint64_t{name.text.value} << 32 | name.probe.value;
   h ^= static_cast<uint64_t>(name.kind) << 61 ^ static_cast<uint64_t>(name.layer) << 53 ^
-       static_cast<uint64_t>(name.waits) << 52 ^ static_cast<uint64_t>(name.called_at) << 20;
+       static_cast<uint64_t>(name.waits) << 52 ^ static_cast<uint64_t>(name.called_at) << 20 ^
+       static_cast<uint64_t>(name.found) << 11 ^ uint64_t { name.overload.value } << 12;
   return h * 0x9e3779b97f4a7c15;
 }
 
 bool Same(const Name& a, const Name& b) {
   return a.text == b.text && a.kind == b.kind && a.layer == b.layer && a.waits == b.waits &&
-         a.probe == b.probe && a.called_at == b.called_at;
+         a.probe == b.probe && a.called_at == b.called_at && a.overload == b.overload &&
+         a.found == b.found;
 }
 
 // Each end of one id: an arrival belongs to the latest departure before it, or, where clocks
-// disagree, to the first one.
-void MatchOne(const FlowEnd* first, const FlowEnd* last, std::vector<Flow>* flows) {
-  const FlowEnd* out = nullptr;
-  for (const FlowEnd* end = first; end != last && out == nullptr; ++end) {
-    if (end->out) out = end;
-  }
-  if (out == nullptr) return;
-  for (const FlowEnd* end = first; end != last; ++end) {
-    if (end->out) {
-      out = end;
+// disagree, to the first one. How many belong to none.
+uint64_t MatchOne(std::span<const FlowEnd> ends, std::vector<Flow>* flows) {
+  const auto first = std::find_if(ends.begin(), ends.end(), [](const FlowEnd& e) { return e.out; });
+  if (first == ends.end()) return ends.size();
+  const FlowEnd* out = &*first;
+  uint64_t dangling = 0;
+  bool arrived = true;  // somebody, from the departure at hand
+  for (const FlowEnd& end : ends) {
+    if (end.out) {
+      dangling += arrived ? 0 : 1;
+      out = &end;
+      arrived = &end == &*first && first != ends.begin();
       continue;
     }
-    flows->push_back(
-        {end->id, out->track, end->track, out->span, end->span, out->at_ns, end->at_ns});
+    arrived = true;
+    flows->push_back({end.id, out->track, end.track, out->span, end.span, out->at_ns, end.at_ns});
   }
-}
-
-void Match(std::vector<FlowEnd>* ends, std::vector<Flow>* flows) {
-  // Each track's are sorted mostly: merging them is quicker than std::sort.
-  std::stable_sort(ends->begin(), ends->end(), [](const FlowEnd& a, const FlowEnd& b) {
-    if (a.id != b.id) return a.id < b.id;
-    if (a.at_ns != b.at_ns) return a.at_ns < b.at_ns;
-    if (a.out != b.out) return a.out;
-    return a.track.value < b.track.value;
-  });
-  for (size_t i = 0; i < ends->size();) {
-    size_t j = i;
-    while (j < ends->size() && (*ends)[j].id == (*ends)[i].id) ++j;
-    MatchOne(ends->data() + i, ends->data() + j, flows);
-    i = j;
-  }
+  return dangling + (arrived ? 0 : 1);
 }
 
 void SortSeries(CounterSeries* series) {
@@ -133,17 +125,50 @@ Trace Builder::Finish() {
 }
 
 void Builder::MatchFlows() {
-  std::vector<std::vector<FlowEnd>> own(trace_.processes.size());
-  std::vector<FlowEnd> shared;
+  std::vector<std::vector<TrackBuilder*>> of_process(trace_.processes.size());
   for (TrackBuilder& track : tracks_) {
-    for (const FlowEnd& end : track.flows_) {
-      auto& ends = (end.id & kSharedFlow) != 0 ? shared : own[track.track_.process.value];
-      ends.push_back(end);
-    }
-    track.flows_ = {};
+    of_process[track.track_.process.value].push_back(&track);
   }
-  for (std::vector<FlowEnd>& ends : own) Match(&ends, &trace_.flows);
-  Match(&shared, &trace_.flows);
+  std::vector<FlowEnd> shared;
+  for (const auto& tracks : of_process) Match(TakeEnds(tracks, &shared));
+  Match(std::move(shared));
+}
+
+void Builder::Match(std::vector<FlowEnd> ends) {
+  SortRuns(&ends, [](const FlowEnd& a, const FlowEnd& b) {
+    if (a.id != b.id) return a.id < b.id;
+    if (a.at_ns != b.at_ns) return a.at_ns < b.at_ns;
+    if (a.out != b.out) return a.out;
+    return a.track.value < b.track.value;
+  });
+  const auto arrivals =
+      std::count_if(ends.begin(), ends.end(), [](const FlowEnd& end) { return !end.out; });
+  trace_.flows.reserve(trace_.flows.size() + static_cast<size_t>(arrivals));
+  for (size_t i = 0; i < ends.size();) {
+    size_t j = i;
+    while (j < ends.size() && ends[j].id == ends[i].id) ++j;
+    dangling_[ends[i].id >> 62] += MatchOne({ends.data() + i, j - i}, &trace_.flows);
+    i = j;
+  }
+}
+
+std::vector<FlowEnd> Builder::TakeEnds(const std::vector<TrackBuilder*>& tracks,
+                                       std::vector<FlowEnd>* shared) {
+  const auto is_shared = [](const FlowEnd& end) { return (end.id & kSharedFlow) != 0; };
+  size_t count = 0;
+  for (const TrackBuilder* track : tracks) {
+    for (size_t i = 0; i < track->flows_.size(); ++i) count += is_shared(track->flows_[i]) ? 0 : 1;
+  }
+  std::vector<FlowEnd> ends;
+  ends.reserve(count);
+  for (TrackBuilder* track : tracks) {
+    for (size_t i = 0; i < track->flows_.size(); ++i) {
+      const FlowEnd end = track->flows_[i];
+      (is_shared(end) ? *shared : ends).push_back(end);
+      track->flows_.Forget(i);
+    }
+  }
+  return ends;
 }
 
 std::vector<Builder::Edge>& Builder::EdgesOf(TrackId track) {
@@ -182,12 +207,18 @@ void Builder::PhaseEnd(TrackId track, int64_t at) {
 void Builder::JoinEdges(Process* process, std::vector<Edge>* edges) {
   std::stable_sort(edges->begin(), edges->end(),
                    [](const Edge& a, const Edge& b) { return a.at < b.at; });
-  bool in_step = false, in_phase = false;
+  bool in_step = false, in_phase = false, found = false;
   for (const Edge& edge : *edges) {
     bool& open = edge.phase ? in_phase : in_step;
     if (open && edge.phase) process->phases.back().end_ns = edge.at;
     if (open && !edge.phase) process->steps.back().end_ns = edge.at;
     open = edge.name.valid();
+    if (!edge.phase) {
+      // Where the program begins to declare steps, what an adapter just took for one was none.
+      const bool finds = open && trace_.names[edge.name.value].found;
+      if (found && open && !finds) process->steps.pop_back();
+      found = finds;
+    }
     if (!open) continue;
     const StringId name = trace_.names[edge.name.value].text;
     if (edge.phase) {

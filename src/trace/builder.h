@@ -4,6 +4,7 @@
 // Times are nanoseconds on the trace's clock. A Builder is used by one thread.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <span>
@@ -11,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "src/trace/blocks.h"
 #include "src/trace/trace.h"
 
 namespace crosscut::trace {
@@ -62,15 +64,17 @@ class TrackBuilder {
   // name has a probe), above another span the operations.
   void EndNamed(int64_t at, NameId name);
   // Room for so many, where it is known: growing takes twice the memory.
-  void Reserve(size_t spans, size_t args);
+  void Reserve(size_t spans);
   // From now on the end of every span will be told: none ends with what it began in.
   void TellsAllEnds() { tells_all_ends_ = true; }
   // A closed span timed elsewhere; nested among the others at the end.
   void SpanAt(int64_t begin, int64_t end, NameId name);
   void Instant(int64_t at, NameId name);
   // Belong to what was last begun or marked; without effect where there is nothing.
-  void Arg(StringId key, int64_t value) { AddArg(key, value, false); }
-  void ArgText(StringId key, StringId text) { AddArg(key, text.value, true); }
+  void Arg(StringId key, int64_t value) { AddArg({key, false, value}); }
+  void ArgText(StringId key, StringId text) { AddArg({key, true, text.value}); }
+  // All of Args::Take; the track's arguments, or its instants', were set to from->LikeThese().
+  void TakeArgs(Args* from, uint32_t which);
   void FlowOut(int64_t at, uint64_t id) { AddFlow(at, id, true); }
   void FlowIn(int64_t at, uint64_t id) { AddFlow(at, id, false); }
   // Arrives at the span last given to SpanAt; without effect where there is none.
@@ -127,7 +131,9 @@ class TrackBuilder {
   // Ends open_[depth] and those above it that `goes_on` denies; cuts the others in two.
   template <class GoesOn>
   void EndOne(size_t depth, int64_t at, GoesOn goes_on);
-  void AddArg(StringId key, int64_t value, bool is_text);
+  // Whose arguments those of what was last begun or marked are; null where there is nothing.
+  Args* ArgsOfLast(uint32_t* owner);
+  void AddArg(const trace::Arg& arg);
   void AddFlow(int64_t at, uint64_t id, bool out);
   void MergeClosed();
   void NestMerged(std::vector<Closed>* all);
@@ -142,8 +148,8 @@ class TrackBuilder {
   bool off_ = false, finished_ = false, tells_all_ends_ = false;
   Layer base_before_off_ = Layer::kNone;
   std::vector<Closed> closed_;
-  Args closed_args_;  // span: index into closed_
-  std::vector<FlowEnd> flows_;
+  Args closed_args_;  // by index into closed_
+  Blocks<FlowEnd, 11> flows_;
 };
 
 // The whole trace.
@@ -168,6 +174,9 @@ class Builder {
   void PhaseEnd(TrackId track, int64_t at);
   void Count(ProcessId process, NameId name, int64_t at, int64_t value);
 
+  // Ends of arrows without the other, of those whose ids have these two top bits. After Finish.
+  uint64_t DanglingFlows(unsigned top_bits) const { return dangling_[top_bits]; }
+
   // Finishes every track that its owner did not finish (life: its process's window), matches
   // arrows (inside a process; ids with the top bit set also across processes), joins steps and
   // phases, chooses leads that were not set, sorts counters.
@@ -185,6 +194,10 @@ class Builder {
   };
   std::vector<Edge>& EdgesOf(TrackId track);
   void MatchFlows();
+  void Match(std::vector<FlowEnd> ends);
+  // The tracks' own; those that lead from one process to another go into `shared`.
+  static std::vector<FlowEnd> TakeEnds(const std::vector<TrackBuilder*>& tracks,
+                                       std::vector<FlowEnd>* shared);
   void JoinEdges(Process* process, std::vector<Edge>* edges);
   void ChooseLead(Process* process, const std::vector<size_t>& tracks, const Edge* first_step);
 
@@ -193,6 +206,7 @@ class Builder {
   std::vector<std::vector<Edge>> edges_;             // by process
   std::unordered_multimap<uint64_t, NameId> names_;  // by hash of the name
   std::unordered_map<uint64_t, size_t> counters_;    // process and name to series
+  std::array<uint64_t, 4> dangling_ = {};            // by the two top bits of their ids
 };
 
 }  // namespace crosscut::trace

@@ -159,10 +159,11 @@ TEST(Builder, KeepsArgsAtTheirSpansWhenSpansMove) {
   f.track->End(20);
   const Trace trace = f.builder.Finish();
   const Track& track = trace.tracks[0];
-  EXPECT_THAT(track.args.span, ElementsAre(0, 1));
-  EXPECT_THAT(track.args.value, ElementsAre(2, 1));
+  ASSERT_EQ(track.args.size(), 2u);
+  EXPECT_EQ(track.args.Find(0, key).value, 2);
+  EXPECT_EQ(track.args.Find(1, key).value, 1);
   ASSERT_EQ(track.instant_args.size(), 1u);
-  EXPECT_EQ(trace.text(track.instant_args.text(0)), "text");
+  EXPECT_EQ(trace.text(track.instant_args.Find(0, key).text()), "text");
 }
 
 TEST(Builder, KeepsSpansOpenAndTheBaseUnknownWhileOff) {
@@ -214,6 +215,25 @@ TEST(Builder, MatchesArrowsInsideAProcessAndSharedOnesAcross) {
   EXPECT_EQ(trace.flows[0].to, 1u);
   EXPECT_EQ(trace.flows[1].to_track.value, 1u);
   EXPECT_EQ(trace.flows[1].to, kNoSpan);
+}
+
+TEST(Builder, MatchesArrowsOfBothKindsWhereThereAreMany) {
+  Fixture f;
+  TrackBuilder& far = f.builder.AddTrack(f.builder.AddProcess("q"), TrackKind::kThread);
+  constexpr uint64_t kArrows = 50'000, kShared = uint64_t{1} << 63;
+  for (uint64_t i = 0; i < kArrows; ++i) {
+    const auto at = static_cast<int64_t>(2 * i);
+    f.track->FlowOut(at, i < 20'000 ? i : kShared | i);
+    (i < 20'000 ? f.track : &far)->FlowIn(at + 1, i < 20'000 ? i : kShared | i);
+  }
+  const Trace trace = f.builder.Finish();
+  ASSERT_EQ(trace.flows.size(), kArrows);
+  for (const Flow& flow : trace.flows) {
+    const auto i = static_cast<int64_t>(flow.id & ~kShared);
+    ASSERT_EQ(flow.from_ns, 2 * i);
+    ASSERT_EQ(flow.to_ns, 2 * i + 1);
+    ASSERT_EQ(flow.to_track.value, i < 20'000 ? 0u : 1u);
+  }
 }
 
 TEST(Builder, JoinsStepsOfAnyThreadAndTakesTheirsAsLead) {

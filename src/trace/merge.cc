@@ -49,9 +49,6 @@ class Appending {
   void Map(StringId* id) const {
     if (id->valid()) *id = strings_[id->value];
   }
-  void Map(std::vector<StringId>* ids) const {
-    for (StringId& id : *ids) Map(&id);
-  }
   void Map(std::vector<NameId>* ids) const {
     for (NameId& id : *ids) id.value += names_;
   }
@@ -112,13 +109,10 @@ class Appending {
     Shift(&track->spans.end_ns);
     Map(&track->spans.name);
     for (Args* args : {&track->args, &track->instant_args}) {
-      Map(&args->key);
-      for (size_t i = 0; i < args->size(); ++i) {
-        StringId text = args->text(i);
-        if (!text.valid()) continue;
-        Map(&text);
-        args->value[i] = text.value;
-      }
+      args->MapStrings([this](StringId id) {
+        Map(&id);
+        return id;
+      });
     }
     Shift(&track->instants.at_ns);
     Map(&track->instants.name);

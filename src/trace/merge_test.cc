@@ -63,8 +63,11 @@ TEST(Merge, PutsTheSecondOnTheFirstsClockAndKeepsAllThatHangsTogether) {
   EXPECT_EQ(host.process.value, 2u);
   EXPECT_THAT(host.spans.begin_ns, ElementsAre(505));
   EXPECT_EQ(whole.text(whole.name(host.spans.name[0]).text), "launch");
-  EXPECT_EQ(whole.text({static_cast<uint32_t>(host.args.value[0])}), "shared word");
-  EXPECT_EQ(host.args.value[1], 3);
+  std::vector<Arg> args;
+  for (const Arg& arg : host.args.of(0)) args.push_back(arg);
+  ASSERT_EQ(args.size(), 2u);
+  EXPECT_EQ(whole.text(args[0].text()), "shared word");
+  EXPECT_EQ(args[1].value, 3);
   EXPECT_EQ(host.losses[0].end_ns, 560);
   EXPECT_EQ(whole.text(host.losses[0].reason), "full");
   ASSERT_EQ(whole.flows.size(), 1u);

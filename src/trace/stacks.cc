@@ -101,6 +101,14 @@ std::vector<StackTree::Node> PythonStacks(const Trace& trace, const Track& track
   return stacks;
 }
 
+SpanIndex InnermostAt(const Spans& spans, int64_t at) {
+  const auto after = std::upper_bound(spans.begin_ns.begin(), spans.begin_ns.end(), at);
+  if (after == spans.begin_ns.begin()) return kNoSpan;
+  auto span = static_cast<SpanIndex>(after - spans.begin_ns.begin() - 1);
+  while (span != kNoSpan && spans.end_ns[span] <= at) span = spans.parent[span];
+  return span;
+}
+
 std::vector<int64_t> SelfTimes(const Spans& spans) {
   std::vector<int64_t> self(spans.size());
   for (size_t i = 0; i < spans.size(); ++i) {

@@ -153,7 +153,9 @@ void Parser::Name(const Line& line, size_t from, Kind kind, NameId* id) {
   name.text = Text(line.words[1]);
   name.kind = kind;
   name.waits = line.Flag("waits", from);
+  name.found = line.Flag("found", from);
   if (const auto probe = line.Option("probe", from); !probe.empty()) name.probe = Text(probe);
+  if (const auto it = line.Option("overload", from); !it.empty()) name.overload = Text(it);
   int64_t called_at = 0;
   if (ToInt(line.Option("at", from), &called_at)) name.called_at = static_cast<int32_t>(called_at);
   for (size_t i = from; i < line.words.size(); ++i) ParseLayer(line.words[i], &name.layer);

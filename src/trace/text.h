@@ -12,6 +12,7 @@
 //   op forward 0 50                       an operation
 //   step step 0 50 number=3 level=0 switch  declared by this thread; "phase" alike
 //   span aten::add 10 20 framework        layer; also waits, probe=NAME (op, too), at=LINE
+//   span aten::add 10 20 overload=Tensor  of an operator
 //   arg bytes 12                          of the last span or instant; text where no number
 //   instant tick 5
 //   out 17 12                             arrow 17 leaves at 12; "in 17 30": arrives

@@ -5,28 +5,15 @@
 
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
-namespace crosscut::trace {
+#include "src/trace/args.h"
+#include "src/trace/ids.h"
 
-// Indices that cannot be mixed up. kNone = absent.
-template <class Tag>
-struct Id {
-  uint32_t value = std::numeric_limits<uint32_t>::max();
-  static constexpr Id None() { return {}; }
-  bool valid() const { return value != std::numeric_limits<uint32_t>::max(); }
-  friend bool operator==(Id, Id) = default;
-};
-using StringId = Id<struct StringTag>;    // into Trace::strings
-using NameId = Id<struct NameTag>;        // into Trace::names
-using ProcessId = Id<struct ProcessTag>;  // into Trace::processes
-using TrackId = Id<struct TrackTag>;      // into Trace::tracks
-using SpanIndex = uint32_t;               // into Track::spans
-inline constexpr SpanIndex kNoSpan = std::numeric_limits<uint32_t>::max();
+namespace crosscut::trace {
 
 enum class Layer : uint8_t {  // numbers as in the native format
   kNone = 0,
@@ -81,8 +68,10 @@ struct Name {
   bool waits = false;          // waits for another thread's work
   StringId probe;              // probe kind that recorded it; none: not ours, or a user's
   // The line of its Python caller from which such spans are called; 0: not known. Names that differ
-  // in it alone are one function.
+  // in it or in `overload` alone are one function.
   int32_t called_at = 0;
+  bool found = false;      // of steps: by an adapter, not declared by the program
+  StringId overload = {};  // of an operator: Tensor, of aten::add.Tensor; none: it has no name
 };
 
 // Spans of one track in order of begin; a parent stands before its children. Half-open [begin,end).
@@ -96,17 +85,20 @@ struct Spans {
   size_t size() const { return begin_ns.size(); }
 };
 
-// Arguments of spans or instants of one track: sorted by span.
-struct Args {
-  std::vector<SpanIndex> span;
-  std::vector<StringId> key;
-  std::vector<int64_t> value;  // a number, or the index of a string where is_text[i]
-  std::vector<bool> is_text;
-  size_t size() const { return span.size(); }
-  // None for a number.
-  StringId text(size_t i) const {
-    return is_text[i] ? StringId{static_cast<uint32_t>(value[i])} : StringId::None();
+// For a walk over all spans in their order: whether the next one goes on with an earlier one.
+class Continuations {
+ public:
+  explicit Continuations(const Spans& spans) : spans_(spans) {}
+  // Requires: `span` is greater than in the call before.
+  bool Has(SpanIndex span) {
+    if (next_ == spans_.continued.size() || spans_.continued[next_] != span) return false;
+    ++next_;
+    return true;
   }
+
+ private:
+  const Spans& spans_;
+  size_t next_ = 0;
 };
 
 struct Instants {
@@ -135,9 +127,9 @@ struct Track {
   std::vector<int64_t> base_at_ns;
   std::vector<Layer> base;
   Spans spans;
-  Args args;
+  Args args;  // by span
   Instants instants;
-  Args instant_args;  // as args; `span` holds indices into instants
+  Args instant_args;  // by instant
   std::vector<Loss> losses;
   // Repairs made on reading, for the honest-about-gaps lines.
   int64_t clamped = 0, unbalanced = 0, unfinished = 0;

@@ -7,47 +7,28 @@
 namespace crosscut::trace {
 namespace {
 
-// Rearranges args so that `span` is sorted; the order inside a span stays.
-void SortArgs(Args* args) {
-  if (std::is_sorted(args->span.begin(), args->span.end())) return;
-  std::vector<uint32_t> order(args->size());
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](uint32_t a, uint32_t b) { return args->span[a] < args->span[b]; });
-  Args sorted;
-  for (uint32_t i : order) {
-    sorted.span.push_back(args->span[i]);
-    sorted.key.push_back(args->key[i]);
-    sorted.value.push_back(args->value[i]);
-    sorted.is_text.push_back(args->is_text[i]);
-  }
-  *args = std::move(sorted);
-}
-
-void Append(Args* args, SpanIndex span, StringId key, int64_t value, bool is_text) {
-  args->span.push_back(span);
-  args->key.push_back(key);
-  args->value.push_back(value);
-  args->is_text.push_back(is_text);
+// Adds to those of `owner` all that `from` has for `which`.
+void AddAll(uint32_t owner, const Args& from, uint32_t which, Args* to) {
+  for (const Arg& arg : from.of(which)) to->Add(owner, arg);
 }
 
 // Brings the instants in order of time; those of one time stay as they were.
 void SortInstants(Instants* instants, Args* args) {
   if (std::is_sorted(instants->at_ns.begin(), instants->at_ns.end())) return;
-  std::vector<SpanIndex> order(instants->at_ns.size()), place(order.size());
+  std::vector<SpanIndex> order(instants->at_ns.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&](SpanIndex a, SpanIndex b) {
     return instants->at_ns[a] < instants->at_ns[b];
   });
   Instants sorted;
+  Args sorted_args;
   for (const SpanIndex i : order) {
-    place[i] = static_cast<SpanIndex>(sorted.at_ns.size());
+    AddAll(static_cast<uint32_t>(sorted.at_ns.size()), *args, i, &sorted_args);
     sorted.at_ns.push_back(instants->at_ns[i]);
     sorted.name.push_back(instants->name[i]);
   }
   *instants = std::move(sorted);
-  for (SpanIndex& instant : args->span) instant = place[instant];
-  SortArgs(args);
+  *args = std::move(sorted_args);
 }
 
 // The innermost span that holds `at` (its end included: an arrow may leave there).
@@ -61,15 +42,11 @@ SpanIndex InnermostAt(const Spans& spans, int64_t at) {
 
 }  // namespace
 
-void TrackBuilder::Reserve(size_t spans, size_t args) {
+void TrackBuilder::Reserve(size_t spans) {
   track_.spans.begin_ns.reserve(spans);
   track_.spans.end_ns.reserve(spans);
   track_.spans.name.reserve(spans);
   track_.spans.parent.reserve(spans);
-  track_.args.span.reserve(args);
-  track_.args.key.reserve(args);
-  track_.args.value.reserve(args);
-  track_.args.is_text.reserve(args);
 }
 
 void TrackBuilder::EndNamed(int64_t at, NameId name) {
@@ -125,18 +102,26 @@ void TrackBuilder::Instant(int64_t at, NameId name) {
   last_ = Target::kInstant;
 }
 
-void TrackBuilder::AddArg(StringId key, int64_t value, bool is_text) {
+Args* TrackBuilder::ArgsOfLast(uint32_t* owner) {
   switch (last_) {
-    case Target::kNothing: return;
-    case Target::kSpan:
-      return Append(&track_.args, static_cast<SpanIndex>(track_.spans.size() - 1), key, value,
-                    is_text);
-    case Target::kClosed:
-      return Append(&closed_args_, static_cast<SpanIndex>(closed_.size() - 1), key, value, is_text);
+    case Target::kNothing: return nullptr;
+    case Target::kSpan: *owner = static_cast<SpanIndex>(track_.spans.size() - 1); break;
+    case Target::kClosed: *owner = static_cast<SpanIndex>(closed_.size() - 1); return &closed_args_;
     case Target::kInstant:
-      return Append(&track_.instant_args, static_cast<SpanIndex>(track_.instants.at_ns.size() - 1),
-                    key, value, is_text);
+      *owner = static_cast<uint32_t>(track_.instants.at_ns.size() - 1);
+      return &track_.instant_args;
   }
+  return &track_.args;
+}
+
+void TrackBuilder::AddArg(const trace::Arg& arg) {
+  uint32_t owner = 0;
+  if (Args* const args = ArgsOfLast(&owner)) args->Add(owner, arg);
+}
+
+void TrackBuilder::TakeArgs(Args* from, uint32_t which) {
+  uint32_t owner = 0;
+  if (Args* const args = ArgsOfLast(&owner)) args->Take(owner, from, which);
 }
 
 void TrackBuilder::AddFlow(int64_t at, uint64_t id, bool out) {
@@ -195,7 +180,6 @@ void TrackBuilder::Finish(int64_t begin, int64_t end) {
   track_.unfinished += static_cast<int64_t>(open_.size());
   CloseFrom(0, end);
   if (!closed_.empty()) MergeClosed();
-  SortArgs(&track_.args);
   SortInstants(&track_.instants, &track_.instant_args);
   const Spans& spans = track_.spans;
   if (spans.size() != 0) {
@@ -262,15 +246,15 @@ void TrackBuilder::NestMerged(std::vector<Closed>* all) {
 
 void TrackBuilder::Remap(const std::vector<SpanIndex>& opened,
                          const std::vector<SpanIndex>& closed) {
-  for (SpanIndex& span : track_.args.span) span = opened[span];
+  Args args = track_.args.LikeThese();
+  for (SpanIndex i = 0; i < opened.size(); ++i) args.Take(opened[i], &track_.args, i);
+  for (SpanIndex i = 0; i < closed.size(); ++i) AddAll(closed[i], closed_args_, i, &args);
+  track_.args = std::move(args);
   for (SpanIndex& span : track_.spans.continued) span = opened[span];
-  for (size_t i = 0; i < closed_args_.size(); ++i) {
-    Append(&track_.args, closed[closed_args_.span[i]], closed_args_.key[i], closed_args_.value[i],
-           closed_args_.is_text[i]);
-  }
   closed_args_ = {};
   closed_.clear();
-  for (FlowEnd& end : flows_) {
+  for (size_t i = 0; i < flows_.size(); ++i) {
+    FlowEnd& end = flows_[i];
     if (std::exchange(end.closed, false)) {
       end.span = closed[end.span];
       continue;

@@ -25,6 +25,7 @@ using format::RingLoad;
 using format::RingStore;
 
 constexpr size_t kMaxMapsBytes = 64 << 20;
+constexpr int kMoments = 10;
 
 std::string NameOf(int64_t pid) { return "process " + std::to_string(pid); }
 
@@ -77,6 +78,12 @@ bool ArmedProcess::recording() const {
   return state == format::kRingRecording || state == format::kRingPaused;
 }
 
+std::string ArmedProcess::failure() const {
+  if (RingLoad(header()->failed_at_byte) == 0) return "";
+  const auto number = static_cast<int>(RingLoad(header()->failed_errno));
+  return "its log could not be written" + (number == 0 ? "" : std::string(": ") + strerror(number));
+}
+
 bool ArmedProcess::counts_steps() const { return RingLoad(header()->control.counts_steps) != 0; }
 
 // Behind the request, where the process writes its steps before it reads the request.
@@ -92,9 +99,18 @@ uint64_t ArmedProcess::end_step() const { return RingLoad(header()->control.end_
 uint32_t ArmedProcess::Word() const { return std::atomic_ref(header()->request).load(); }
 
 bool ArmedProcess::HasWaiting() const {
-  const uint32_t word = Word();
-  return format::RequestOf(word) != format::kRequestNone &&
-         RingLoad(header()->answered) != (word & ~format::kRequestTaken);
+  const auto waits = [&] {
+    const uint32_t word = Word();
+    return format::RequestOf(word) != format::kRequestNone &&
+           RingLoad(header()->answered) != (word & ~format::kRequestTaken);
+  };
+  for (int i = 0; i < kMoments && waits(); ++i) {
+    // Who wrote it may have woken nobody.
+    syscall(SYS_futex, &header()->request, FUTEX_WAKE, INT32_MAX, nullptr, nullptr, 0);
+    const timespec moment = {0, 10'000'000};
+    nanosleep(&moment, nullptr);
+  }
+  return waits();
 }
 
 void ArmedProcess::Ask(const Request& request) {

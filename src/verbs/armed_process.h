@@ -28,6 +28,8 @@ class ArmedProcess {
   uint64_t run_inode() const { return header()->run_inode; }
   bool alive() const;
   bool recording() const;
+  // Why its log can be written no more; "" where it can.
+  std::string failure() const;
   bool counts_steps() const;
   uint64_t steps() const;  // begun so far: the next one's number
   uint64_t window_begun() const;
@@ -42,7 +44,8 @@ class ArmedProcess {
     uint64_t limit_ns = 0;
     uint64_t window = 0;
   };
-  // Whether a request of an earlier command still waits for its step.
+  // Whether a request of an earlier command still waits for its step. What waits for nothing has a
+  // tenth of a second to be carried out.
   bool HasWaiting() const;
   void Ask(const Request& request);
   // True once the last request was answered; then answer() and words() tell how.

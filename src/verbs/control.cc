@@ -136,7 +136,8 @@ Status Controller::Find() {
   return Status::Invalid(targets_.front().told.words);
 }
 
-// Says of each process that cannot follow why, and finds the number of the window.
+// Says of each process that cannot follow why, and finds the number of the window. One whose log
+// failed records nothing any more and is asked to stop all the same: its sources are in place.
 Status Controller::Judge() {
   const bool start = options_.action == Action::kStart;
   std::string why;
@@ -150,7 +151,7 @@ Status Controller::Judge() {
       target.told.words = "a start that still waited was taken back";
     } else if (process.HasWaiting()) {
       target.told.words = "an earlier request still waits; `crosscut stop` takes it back";
-    } else if (process.recording() == start) {
+    } else if (process.recording() == start && (start || process.failure().empty())) {
       target.told.words =
           start ? "it records already, window " + std::to_string(process.window_begun())
                 : "it records nothing now";
@@ -450,6 +451,11 @@ void Controller::Fill() {
   for (Target& target : targets_) {
     if (target.process == nullptr) continue;
     ControlledProcess& told = target.told;
+    const std::string failure = target.process->failure();
+    if (told.followed && !failure.empty()) {
+      told.followed = false;
+      told.words = failure;
+    }
     told.window = target.process->window_begun();
     told.counts_steps = target.process->counts_steps();
     told.first_step = target.process->first_step();

@@ -3,12 +3,14 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <ctime>
 
 #include "src/analyze/timeline.h"
 #include "src/import/importer.h"
+#include "src/report/document.h"
 #include "src/verbs/ring_watch.h"
 
 namespace crosscut::verbs {
@@ -50,7 +52,7 @@ Result<std::unique_ptr<Input>> ReadInput(const std::string& path) {
   return input;
 }
 
-report::ReportData MakeReportData(const Input& input, bool with_timeline) {
+report::ReportData MakeReportData(const Input& input, Scope scope) {
   const trace::Trace& trace = input.trace;
   report::ReportData data;
   const trace::Process* first = First(trace);
@@ -64,10 +66,13 @@ report::ReportData MakeReportData(const Input& input, bool with_timeline) {
   if (started != 0) data.facts.emplace_back("Recorded", UtcTime(started));
   data.facts.emplace_back("Run", input.path);
   data.gaps = analyze::Gaps(trace, *input.context);
+  const auto shown = report::DocumentTables();
   for (const analyze::TableEntry& entry : analyze::TableList()) {
-    if (!entry.long_one) data.tables.push_back(entry.make(trace, *input.context));
+    const bool in_document = std::find(shown.begin(), shown.end(), entry.name) != shown.end();
+    if (entry.long_one || (scope == Scope::kDocument && !in_document)) continue;
+    data.tables.push_back(entry.make(trace, *input.context));
   }
-  if (with_timeline) data.timeline = analyze::MakeTimeline(trace, *input.context);
+  if (scope == Scope::kPage) data.timeline = analyze::MakeTimeline(trace, *input.context);
   return data;
 }
 

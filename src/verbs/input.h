@@ -20,8 +20,13 @@ struct Input {
 // Reads a run directory or any file that an importer knows.
 Result<std::unique_ptr<Input>> ReadInput(const std::string& path);
 
-// What the views of `input` show: every table, and the timeline where `with_timeline`.
-report::ReportData MakeReportData(const Input& input, bool with_timeline);
+// What a view of `input` shows.
+enum class Scope {
+  kDocument,  // the tables that text and Markdown look at
+  kTables,    // every table but those with a row per event
+  kPage,      // and the timeline
+};
+report::ReportData MakeReportData(const Input& input, Scope scope);
 
 // What a verb hands to the command line.
 struct Output {

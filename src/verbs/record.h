@@ -23,7 +23,8 @@ struct RecordOptions {
   std::vector<std::string> command;  // argv; [0] is looked up in PATH like a shell does
   std::string run_dir;               // "": crosscut-runs/<program>-<date>-<pid> under the cwd
   std::string sources;               // CROSSCUT_SOURCES: names joined by ','; "": the default
-  std::string python = "boundary";   // off, boundary or calls
+  std::string python = "boundary";   // off, boundary, samples or calls
+  int sample_rate = 0;               // per second; 0: the default
   bool allocations = false;          // of tensors
   int64_t memory_mib = 0;            // cap per process; 0: the recorder's default
   double control_percent = -1;       // share of steps that are control steps; < 0: the default

@@ -182,6 +182,9 @@ void SetOptions(const RecordOptions& options, Variables& variables) {
   variables.RemoveOurs();
   variables.Set("CROSSCUT_RUN", options.run_dir);
   variables.Set("CROSSCUT_PYTHON", options.python);
+  if (options.sample_rate > 0) {
+    variables.Set("CROSSCUT_SAMPLE_RATE", std::to_string(options.sample_rate));
+  }
   variables.Set("CROSSCUT_SEED", std::to_string(options.seed));
   if (!options.sources.empty()) variables.Set("CROSSCUT_SOURCES", options.sources);
   if (options.allocations) variables.Set("CROSSCUT_ALLOCATIONS", "1");

@@ -6,12 +6,24 @@
 #include "src/report/text.h"
 
 namespace crosscut::verbs {
+namespace {
+
+Scope ScopeOf(ReportFormat format) {
+  switch (format) {
+    case ReportFormat::kText:
+    case ReportFormat::kMarkdown: return Scope::kDocument;
+    case ReportFormat::kJson: return Scope::kTables;
+    case ReportFormat::kHtml: return Scope::kPage;
+  }
+  return Scope::kTables;
+}
+
+}  // namespace
 
 Result<Output> Report(const std::string& path, const ReportOptions& options) {
   auto input = ReadInput(path);
   if (!input.ok()) return input.status();
-  const bool html = options.format == ReportFormat::kHtml;
-  const report::ReportData data = MakeReportData(**input, html);
+  const report::ReportData data = MakeReportData(**input, ScopeOf(options.format));
   Output output;
   output.incomplete = (*input)->trace.damaged;
   switch (options.format) {

@@ -5,8 +5,12 @@
 #include <tuple>
 #include <vector>
 
-extern "C" void backend_collective(int64_t sequence) {
+extern "C" void backend_collective_of(int64_t sequence, const char* group) {
   const std::vector<int64_t> in = {3, 7}, out = {};
-  RECORD_PARAM_COMMS(std::make_tuple(sequence, false), std::make_tuple("0", "default_pg"), 1,
-                     "allreduce", 10, 20, at::kHalf, in, out, 0, 1, 2)
+  RECORD_PARAM_COMMS(std::make_tuple(sequence, false), std::make_tuple("0", group), 1, "allreduce",
+                     10, 20, at::kHalf, in, out, 0, 1, 2)
+}
+
+extern "C" void backend_collective(int64_t sequence) {
+  backend_collective_of(sequence, "default_pg");
 }

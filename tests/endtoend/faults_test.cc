@@ -214,8 +214,10 @@ TEST_F(Faults, StartAndStopAgainAndAgain_GrowsNothing) {
   long maps = 9, memory = 9, threads = 9, fds = 9;
   ASSERT_EQ(sscanf(outcome.out.c_str(), "%ld %ld %ld %ld", &maps, &memory, &threads, &fds), 4);
   if (!kSanitized) {
-    EXPECT_LE(maps, 2);      // of libc's heap; thousands if a cycle left one
-    EXPECT_LE(memory, 512);  // KiB
+    EXPECT_LE(maps, 2);  // of libc's heap; thousands if a cycle left one
+    // KiB, in half of the cycles: libc's heap settles, a cycle may not leave 64 bytes of 5,000 or
+    // 640 of 500.
+    EXPECT_LE(memory, 312);
   }
   EXPECT_EQ(threads, 0);
   EXPECT_EQ(fds, 0);

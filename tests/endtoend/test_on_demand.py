@@ -4,6 +4,8 @@ import contextlib
 import os
 import pathlib
 import re
+import signal
+import struct
 import subprocess
 import sys
 import time
@@ -83,6 +85,10 @@ class Program:
         self.pid = int(self.mark.read_text())
         return self
 
+    def ring(self):
+        maps = pathlib.Path(f"/proc/{self.pid}/maps").read_text()
+        return pathlib.Path(re.search(r"/\S+/crosscut-\S+\.ring", maps)[0])
+
     def end(self):
         pathlib.Path(f"{self.mark}.end").touch()
         out, err = self.process.communicate(timeout=120)
@@ -99,8 +105,12 @@ def program(folder, text, *flags, **options):
         if it.process.poll() is None:
             pathlib.Path(f"{it.mark}.end").touch()
             with contextlib.suppress(subprocess.TimeoutExpired):
-                it.process.communicate(timeout=20)
+                it.process.communicate(timeout=2)
+        if it.process.poll() is None:
+            for pid in children(it.process.pid):  # `record` passes no SIGKILL on
+                os.kill(pid, signal.SIGKILL)
             it.process.kill()
+            it.process.communicate()
 
 
 def ask(verb, target, *flags, code=0, **options):
@@ -274,6 +284,30 @@ def test_a_snapshot_tells_what_happened_just_before(tmp_path, flags):
     assert seen and seen[-1]["step"] <= int(out)
 
 
+BUSY = MARKER + """
+import crosscut
+part = crosscut.operation("part")
+ready()
+while goes_on():
+    crosscut.step()
+    for _ in range(200):
+        with part:
+            pass
+    time.sleep(0.001)
+"""
+
+
+def test_a_snapshot_reaches_as_far_back_as_keep_says(tmp_path):
+    with program(tmp_path, BUSY, "--keep", "0.5") as job:
+        time.sleep(2)
+        ask("snapshot", job.pid)
+        ends = [row["end_ns"] for row in crosscut.read(job.run).table("spans").rows()
+                if row["name"] == "part"]
+        job.end()
+    # What is kept goes in chunks, each of some milliseconds here; the session is four times as old.
+    assert 0.49e9 < max(ends) - min(ends) < 0.9e9
+
+
 STEPS = MARKER + """
 import crosscut
 ready()
@@ -327,6 +361,61 @@ def test_a_program_that_makes_no_more_steps_is_stopped_and_not_started(tmp_path)
         del os.environ["LINGER"]
 
 
+FAILED, REQUEST, CONTROL = 184, 188, 840  # in a ring's header: format/ring.h
+
+
+@pytest.mark.parametrize("word", [0x81, 0x1F, 0xFFFFFFFF, 0x80000003])
+def test_a_request_word_that_means_nothing_bars_nobody(tmp_path, word):
+    with program(tmp_path, STEPS) as job:
+        with job.ring().open("r+b") as ring:
+            ring.seek(CONTROL)
+            ring.write(b"\xff" * 32)  # what a request says of its window
+            ring.seek(REQUEST)
+            ring.write(struct.pack("<I", word))
+        ask("start", job.run, "--steps", 3)
+        job.end()
+    assert [row["steps"] for row in crosscut.read(job.run).table("windows").rows()] == [3]
+
+
+FULL = MARKER + """
+import resource, crosscut
+done = 0
+ready()
+while goes_on():
+    crosscut.step()
+    for _ in range(1000):
+        with crosscut.operation(f"part {done % 7}"):
+            done += 1
+    if os.path.exists(sys.argv[1] + ".full"):
+        os.unlink(sys.argv[1] + ".full")
+        size = max(os.path.getsize(os.path.join(os.environ["CROSSCUT_RUN"], name))
+                   for name in os.listdir(os.environ["CROSSCUT_RUN"]))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size + 20_000, resource.RLIM_INFINITY))
+print(done > 0)
+"""
+
+
+def test_a_disk_that_is_full_ends_the_window_and_nothing_else(tmp_path):
+    with program(tmp_path, FULL) as job:
+        ask("start", job.run)
+        pathlib.Path(f"{job.mark}.full").touch()
+        deadline = time.monotonic() + 60
+        while job.ring().read_bytes()[FAILED:FAILED + 4] == bytes(4):
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        assert "its log could not be written" in ask("stop", job.run, code=1)
+        assert "can be written no more" in ask("start", job.run, code=1)
+        out, err = job.end()
+    assert out == "True\n"
+    assert "recording stopped: " in err
+    run = crosscut.read(job.run)
+    assert any("its log could not be written" in gap for gap in run.table("gaps")["message"])
+    (window,) = run.table("windows").rows()
+    assert window["complete"] == 0
+    parts = [row for row in run.table("operations").rows() if row["operation"].startswith("part ")]
+    assert sum(row["count"] for row in parts) > 0
+
+
 def test_another_user_may_not_ask(tmp_path):
     if os.geteuid() != 0:
         pytest.skip("only root can become another user")
@@ -344,13 +433,17 @@ def test_another_user_may_not_ask(tmp_path):
 FORKS = MARKER + """
 import multiprocessing as mp
 import crosscut
-def child():
+def child(armed=None):
+    if armed is not None:
+        armed.set()
     while goes_on():
         time.sleep(0.002)
 if __name__ == "__main__":
     fork = mp.get_context("fork")
-    early = fork.Process(target=child)
+    armed = fork.Event()
+    early = fork.Process(target=child, args=(armed,))
     early.start()
+    armed.wait()  # it can be asked, too
     ready()
     while not crosscut.active():
         crosscut.step()

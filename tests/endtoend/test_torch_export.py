@@ -55,6 +55,22 @@ def test_collectives_tell_their_group_and_sizes_as_torch_profiler_tells_them(tmp
     assert violations(path) == []
 
 
+STRANGE = 'a "group"\\ of\n\t\x01\x7f π'
+
+
+def test_a_collectives_group_is_called_what_the_program_calls_it(tmp_path, backend):
+    text = COLLECTIVE.replace("{module}", "crosscut.torch").replace(
+        "backend.backend_collective(ctypes.c_int64(sequence))",
+        f"backend.backend_collective_of(ctypes.c_int64(sequence), {STRANGE!r}.encode())")
+    done = subprocess.run([sys.executable, "-c", text, tmp_path / "trace.json", backend],
+                          capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    told = [event["args"] for event in json.loads((tmp_path / "trace.json").read_text())
+            ["traceEvents"] if event.get("name") == "record_param_comms"]
+    assert [args["Process Group Description"] for args in told] == [STRANGE] * 2
+    assert [args["In msg nelems"] for args in told] == [10, 10]
+
+
 def violations(path):
     """Of the rules by which PyTorch checks its own traces."""
     from torch.profiler._trace_validator import validate_trace

@@ -1,10 +1,11 @@
 """crosscut.torch.profile: scripts for torch.profiler with one import changed."""
 
 import json
+import os
 import subprocess
 import sys
 
-from runs import crosscut, record_script
+from runs import ROOT, crosscut, record_script
 
 # What both profilers run; {module} is where the names come from.
 HEAD = """
@@ -66,6 +67,35 @@ def test_calls_have_the_names_and_counts_of_torch_profilers(tmp_path):
     assert len([line for line in ours.stderr.splitlines() if "us" in line or "ms" in line]) >= 5
 
 
+OVERLOADS = HEAD + """
+from torch._C._profiler import _ExperimentalConfig
+more = dict(experimental_config=_ExperimentalConfig(capture_overload_names=True))
+with profile(activities=[ProfilerActivity.CPU], **more) as prof:
+    train()
+    one = torch.ones(3)
+    torch.add(one + one + 1, 2, out=torch.empty(3))
+rows = prof.key_averages(group_by_overload_name=True)
+print(json.dumps({"rows": sorted([row.key, row.overload_name, row.count] for row in rows),
+                  "events": sorted([event.name, event.overload_name]
+                                   for event in prof.events())}))
+print(rows.table(), file=sys.stderr)
+print(len(prof.key_averages()), len({row.key for row in rows}), file=sys.stderr)
+"""
+
+
+def test_overloads_are_those_of_torch_profilers():
+    ours = run(OVERLOADS, "crosscut.torch")
+    automatic = ("forward", "backward", "optimizer")
+    found = {kind: [row for row in rows if row[0] not in automatic]
+             for kind, rows in json.loads(ours.stdout).items()}
+    assert found == json.loads(run(OVERLOADS, "torch.profiler").stdout)
+    assert [row for row in found["rows"] if row[0] == "aten::add"] == [
+        ["aten::add", "Tensor", 2], ["aten::add", "out", 1]]
+    head = next(line for line in ours.stderr.splitlines() if line.startswith("Name"))
+    assert head.split()[1:3] == ["Overload", "Name"]
+    assert len(set(ours.stderr.splitlines()[-1].split())) == 1  # grouped by name: as many rows
+
+
 def test_every_cycle_of_a_schedule_is_whole(tmp_path):
     assert run(CYCLES, "crosscut.torch", str(tmp_path)).stdout == "[4, 8]\n"
     for cycle in ("cycle0.json", "cycle1.json"):
@@ -88,7 +118,7 @@ except RuntimeError as error:
     print(error)
 with prof:
     train()
-for bad in (lambda: prof.key_averages(group_by_overload_name=True),
+for bad in (lambda: prof.key_averages(group_by_stack_n=5, group_by_overload_name=True),
             lambda: prof.key_averages(group_by_stack_n=5, group_by_input_shape=True),
             lambda: prof.key_averages().table(sort_by="nonsense")):
     try:
@@ -140,3 +170,79 @@ print(len(told), "nothing is recorded by this profile" in str(told[0].message))
     result = record_script(tmp_path / "run", text)
     assert (result.returncode, result.stdout) == (0, "1 True\n")
     assert "aten::addmm" in crosscut("table", tmp_path / "run", "functions")
+
+
+TOGGLED = HEAD + """
+with profile(activities=[ProfilerActivity.CPU]) as prof:
+    train()
+    prof.toggle_collection_dynamic(False, [ProfilerActivity.CPU])
+    train()
+    prof.toggle_collection_dynamic(True, [ProfilerActivity.CPU])
+    train()
+print(next(row.count for row in prof.key_averages() if row.key == "my step"))
+"""
+
+
+def test_collection_can_be_switched_inside_a_window():
+    assert run(TOGGLED, "crosscut.torch").stdout == run(TOGGLED, "torch.profiler").stdout == "2\n"
+
+
+def _example(folder, module):
+    """The example's printed tables, as lists of the first column, and the traces that it left."""
+    source = (ROOT / "examples" / "torch_profile.py").read_text()
+    assert source.count("from torch.profiler import") == 1
+    script = folder / f"{module}.py"
+    script.write_text(source.replace("from torch.profiler import", f"from {module} import"))
+    out = folder / f"{module}-out"
+    done = subprocess.run([sys.executable, script, out], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    tables, rows, rules = [], [], 0
+    for line in done.stdout.splitlines():
+        if line.startswith("---"):
+            rules += 1
+            if rules % 3 == 0:
+                tables.append(rows)
+                rows = []
+        elif rules % 3 == 2 and line.strip():
+            rows.append(line.split("  ")[0].strip() or line.strip().split("  ")[0])
+    return tables, done.stdout, sorted(out.iterdir())
+
+
+def test_the_examples_script_runs_with_only_the_import_changed(tmp_path):
+    theirs, their_text, their_files = _example(tmp_path, "torch.profiler")
+    ours, our_text, our_files = _example(tmp_path, "crosscut.torch")
+    assert len(ours) == len(theirs) == 4, our_text
+    assert all(ours)
+    # Theirs scales FLOPs for all rows at once ("Total MFLOPs"), and tells lines only where an
+    # experimental option asks for them.
+    for head in ("Name", "Self CPU", "CPU total", "# of Calls", "Input Shapes", "CPU Mem",
+                 "Self CPU Mem", "FLOPs"):
+        assert head in our_text and head in their_text, head
+    assert "Source Location" in our_text and "torch_profile" not in their_text
+    assert ".py" in our_text.split("Source Location")[1]
+    assert len(our_files) == len(their_files) == 3
+    counts = []
+    for files in (our_files, their_files):
+        [whole] = [path for path in files if path.name == "trace.json"]
+        names = {}
+        for event in json.loads(whole.read_text())["traceEvents"]:
+            if event.get("cat") == "cpu_op":
+                names[event["name"]] = names.get(event["name"], 0) + 1
+        counts.append(names)
+    assert counts[0] == counts[1]
+    for path in our_files:
+        json.loads(path.read_text())
+
+
+def test_a_program_that_profiled_leaves_nothing_in_shared_memory():
+    done = run(HEAD + """
+import os
+for _ in range(2):
+    with profile() as prof:
+        train()
+    prof.key_averages()
+print(os.getpid(), os.path.dirname(prof.run.path))
+""", "crosscut.torch")
+    pid, folder = done.stdout.split()
+    assert not os.path.exists(folder)
+    assert not [name for name in os.listdir("/dev/shm") if f"-{pid}-" in name]

@@ -237,30 +237,28 @@ def _add_operators(version: str) -> None:
     except OSError as error:
         _record.source_state("pytorch", version, "failed", f"{error}; {_BUILD_HINT}")
         return
-    shim.crosscut_pytorch_inputs(int(_sources.shapes()))
+    extras = _sources.extras()
+    shim.crosscut_pytorch_inputs(int(extras["shapes"]))
     if shim.crosscut_pytorch_add(version.encode()) != 0:
         _record.source_state("pytorch", version, "failed", _record.error())
         return
     _shim = shim
     _record.source_state("pytorch", version, "on", "")
-    set_allocations(_sources.allocations())
+    set_extra("allocations", extras["allocations"])
 
 
-def set_allocations(on: bool) -> None:
-    """Whether the memory of tensors is recorded, from the next session on."""
+def set_extra(name: str, on: bool) -> None:
+    """Whether "shapes" or "allocations" are recorded, from the next session on."""
     if _shim is None or "torch" not in sys.modules:
+        return
+    if name == "shapes":
+        _shim.crosscut_pytorch_inputs(int(on))
         return
     version = str(sys.modules["torch"].__version__)
     if on:
         _record.source_state("allocations", version, "on", "")
     if _shim.crosscut_pytorch_allocations(int(on), version.encode()) != 0:
         _record.source_state("allocations", version, "failed", _record.error())
-
-
-def set_shapes(on: bool) -> None:
-    """Whether operators tell what they are called with, from the next session on."""
-    if _shim is not None:
-        _shim.crosscut_pytorch_inputs(int(on))
 
 
 def install(torch: ModuleType | None = None) -> None:
@@ -305,7 +303,7 @@ def uninstall() -> None:
     """Puts back everything that install() changed."""
     global _operations, _shim
     if _shim is not None:
-        set_allocations(False)
+        set_extra("allocations", False)
         _shim.crosscut_pytorch_remove()
         _shim = None
     if _operations is not None:

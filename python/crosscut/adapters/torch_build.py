@@ -65,6 +65,10 @@ def _include() -> pathlib.Path:
     return _PACKAGE / "include"
 
 
+def _headers() -> list[pathlib.Path]:
+    return [_include() / "crosscut" / name for name in ("crosscut.h", "calibrate.h")]
+
+
 def _recorder() -> pathlib.Path:
     return _PACKAGE / "lib" / "libcrosscut.so.1"
 
@@ -73,7 +77,7 @@ def _hash() -> str:
     """Changes with whatever goes into the library, PyTorch apart."""
     digest = hashlib.blake2b(digest_size=8)
     digest.update(" ".join(FLAGS + LINK_FLAGS).encode())
-    for file in (*sorted(_sources().iterdir()), _include() / "crosscut" / "crosscut.h"):
+    for file in (*sorted(_sources().iterdir()), *_headers()):
         digest.update(file.name.encode())
         digest.update(file.read_bytes())
     return digest.hexdigest()

@@ -20,7 +20,8 @@ class Names:
     def __init__(self, library: ctypes.CDLL) -> None:
         self._library = library
         self._known: dict[int, weakref.ref[Any]] = {}
-        library.crosscut_modules_enter.argtypes = [ctypes.c_void_p, ctypes.c_char_p]
+        library.crosscut_modules_enter.argtypes = [ctypes.c_void_p, ctypes.c_char_p,
+                                                   ctypes.c_size_t]
         library.crosscut_modules_enter.restype = ctypes.c_uint32
         library.crosscut_modules_forget.argtypes = [ctypes.c_void_p]
         self._namer = ctypes.PYFUNCTYPE(ctypes.c_uint32, ctypes.py_object)(self._name)
@@ -48,9 +49,9 @@ class Names:
     def _enter(self, module: Any, path: str) -> int:
         address = id(module)
         kind = type(module).__name__
-        text = f"{PREFIX}{path}" + (f" ({kind})" if path != kind else "")
+        text = (f"{PREFIX}{path}" + (f" ({kind})" if path != kind else "")).encode(errors="replace")
         self._known[address] = weakref.ref(module, lambda _: self._forget(address))
-        return int(self._library.crosscut_modules_enter(address, text.encode()))
+        return int(self._library.crosscut_modules_enter(address, text, len(text)))
 
     def _forget(self, address: int) -> None:
         self._library.crosscut_modules_forget(address)

@@ -22,6 +22,7 @@ CHUNK_WORDS = 8192
 END, END_NAMED, INSTANT, ARG, ARG_NAME, FLOW_OUT, FLOW_IN = 1, 3, 4, 6, 7, 8, 9
 PAYLOAD = {END: 0, END_NAMED: 1, INSTANT: 1, ARG: 2, ARG_NAME: 2, FLOW_OUT: 1, FLOW_IN: 1}
 OPERATORS, CONTROL = 2, 0
+OVERLOADED = 8  # CROSSCUT_OVERLOADED
 
 
 @dataclasses.dataclass
@@ -52,7 +53,9 @@ def events(thread):
 
 def name_of(number):
     kind, layer, flags, text = recorder.stub_name(number).decode().split("|", 3)
-    return text, int(kind), int(layer), int(flags)
+    if int(flags) & OVERLOADED:
+        text = text.partition(".")[0]
+    return text, int(kind), int(layer), int(flags) & ~OVERLOADED
 
 
 def spans():

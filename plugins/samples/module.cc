@@ -1,0 +1,120 @@
+// crosscut._samples: what the Python side of Crosscut calls. docs/samples.md describes it.
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#if PY_VERSION_HEX < 0x030a0000 || PY_VERSION_HEX >= 0x030e0000 || defined(Py_GIL_DISABLED)
+
+PyMODINIT_FUNC PyInit__samples(void);
+PyMODINIT_FUNC PyInit__samples(void) {
+  PyErr_SetString(PyExc_ImportError, "crosscut: samples need CPython 3.10 to 3.13 with the GIL");
+  return nullptr;
+}
+
+#else
+
+#include "crosscut/crosscut.h"
+#include "sampler.h"
+
+namespace crosscut::samples {
+namespace {
+
+Sampler* g_sampler = nullptr;  // never destroyed: its thread runs on
+bool g_allowed = false;        // start() was called, and stop() was not
+bool g_level = false;          // the recorder's level asks for samples
+
+void Follow() { g_sampler->Switch(g_allowed && g_level); }
+
+int SetLevel(void*, crosscut_level level) {
+  g_level = level >= CROSSCUT_LEVEL_BOUNDARY;
+  Follow();
+  return CROSSCUT_OK;
+}
+
+void Calibrate(void*) { g_sampler->Calibrate(); }
+
+bool AddSource() {
+  crosscut_source source = {};
+  source.struct_size = sizeof source;
+  source.name = "samples";
+  source.version = PY_VERSION;
+  source.set_level = SetLevel;
+  source.calibrate = Calibrate;
+  return crosscut_source_add(&source) > 0;
+}
+
+PyObject* Start(PyObject*, PyObject* args) {
+  int rate = 0;
+  if (!PyArg_ParseTuple(args, "i", &rate)) return nullptr;
+  if (rate < 1 || rate > 1000) {
+    PyErr_Format(PyExc_ValueError, "samples per second: 1 to 1000, not %d", rate);
+    return nullptr;
+  }
+  if (g_sampler == nullptr) {
+    auto* sampler = new Sampler;
+    const char* problem = "";
+    if (!sampler->Init(INT64_C(1'000'000'000) / rate, &problem)) {
+      delete sampler;
+      PyErr_SetString(PyExc_RuntimeError, problem);
+      return nullptr;
+    }
+    g_sampler = sampler;
+    if (!AddSource()) {
+      PyErr_SetString(PyExc_RuntimeError, crosscut_error());
+      return nullptr;
+    }
+    crosscut_source_state("samples", PY_VERSION, "on", sampler->refused().c_str());
+  }
+  g_allowed = true;
+  Follow();
+  Py_RETURN_NONE;
+}
+
+PyObject* Stop(PyObject*, PyObject*) {
+  g_allowed = false;
+  if (g_sampler != nullptr) Follow();
+  Py_RETURN_NONE;
+}
+
+PyObject* AfterFork(PyObject*, PyObject*) {
+  if (g_sampler != nullptr) g_sampler->AfterFork();
+  Py_RETURN_NONE;
+}
+
+PyMethodDef g_methods[] = {
+    {"start", Start, METH_VARARGS, "start(samples_per_second): in sessions, from now on"},
+    {"stop", Stop, METH_NOARGS, "stop()"},
+    {"after_fork", AfterFork, METH_NOARGS, "after_fork(): in the child"},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+int Exec(PyObject*) {
+  if (PyInterpreterState_Get() == PyInterpreterState_Main()) return 0;
+  PyErr_SetString(PyExc_ImportError, "crosscut: sub-interpreters are not supported");
+  return -1;
+}
+
+PyModuleDef_Slot g_slots[] = {
+    {Py_mod_exec, reinterpret_cast<void*>(Exec)},
+#if PY_VERSION_HEX >= 0x030c0000
+    {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
+#endif
+    {0, nullptr},
+};
+
+PyModuleDef g_module = {PyModuleDef_HEAD_INIT,
+                        "crosscut._samples",
+                        "What threads do, looked at a hundred times a second.",
+                        0,
+                        g_methods,
+                        g_slots,
+                        nullptr,
+                        nullptr,
+                        nullptr};
+
+}  // namespace
+}  // namespace crosscut::samples
+
+PyMODINIT_FUNC PyInit__samples(void);
+PyMODINIT_FUNC PyInit__samples(void) { return PyModuleDef_Init(&crosscut::samples::g_module); }
+
+#endif

@@ -1,0 +1,176 @@
+#include "python_stacks.h"
+
+#include <frameobject.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "memory.h"
+
+namespace crosscut::samples {
+namespace {
+
+// The first members of the interpreter's own frame: its header is no public one.
+#if PY_VERSION_HEX >= 0x030c0000  // 3.12 and 3.13
+struct InnerFrame {
+  const void* code;
+  const InnerFrame* previous;
+  const void *function, *globals, *builtins, *locals, *object;
+  const char* instruction;
+  int stack_top;
+  uint16_t return_offset;
+  char owner;
+};
+constexpr char kOwnedByInterpreter = 3;  // where native code calls Python: no function
+#elif PY_VERSION_HEX >= 0x030b0000
+struct InnerFrame {
+  const void *function, *globals, *builtins, *locals;
+  const void* code;
+  const void* object;
+  const InnerFrame* previous;
+  const char* instruction;
+};
+#endif
+
+#if PY_VERSION_HEX >= 0x030b0000
+
+const void* TopFrame(const PyThreadState& thread) {
+#if PY_VERSION_HEX >= 0x030d0000
+  return thread.current_frame;
+#else
+  const void* top = nullptr;
+  const char* at =
+      reinterpret_cast<const char*>(thread.cframe) + offsetof(_PyCFrame, current_frame);
+  return ReadObject(at, &top) ? top : nullptr;
+#endif
+}
+
+// A thread's frames lie one behind the other, the innermost last: most of them come with the read
+// of the first.
+class FrameReader {
+ public:
+  bool Read(const void* at, InnerFrame* frame) {
+    const auto begin = reinterpret_cast<uintptr_t>(at);
+    if (begin < window_ || begin + sizeof *frame > window_ + sizeof bytes_) {
+      window_ = begin + sizeof *frame - sizeof bytes_;
+      if (!ReadMemory(reinterpret_cast<const void*>(window_), bytes_, sizeof bytes_)) {
+        window_ = 0;
+        return ReadObject(at, frame);
+      }
+    }
+    std::memcpy(frame, bytes_ + (begin - window_), sizeof *frame);
+    return true;
+  }
+
+ private:
+  uintptr_t window_ = 0;  // address of bytes_ in memory; 0: none
+  char bytes_[4096];
+};
+
+// The frame around it; null at the outermost.
+const void* ReadFrame(const void* at, FrameReader* reader, Frame* frame) {
+  InnerFrame inner;
+  if (!reader->Read(at, &inner)) return nullptr;
+#if PY_VERSION_HEX >= 0x030c0000
+  if (inner.owner == kOwnedByInterpreter) return inner.previous;
+#endif
+  const char* code = static_cast<const char*>(inner.code);
+  const auto offset = inner.instruction - (code + offsetof(PyCodeObject, co_code_adaptive));
+  *frame = {code, offset < 0 || offset > INT32_MAX ? 0 : static_cast<int32_t>(offset)};
+  return inner.previous;
+}
+
+#else
+
+const void* TopFrame(const PyThreadState& thread) { return thread.frame; }
+
+struct FrameReader {};
+
+const void* ReadFrame(const void* at, FrameReader*, Frame* frame) {
+  constexpr int kUnit = 2;  // bytes
+  PyFrameObject object;
+  const bool read = ReadMemory(at, &object, offsetof(PyFrameObject, f_localsplus));
+  if (!read || Py_TYPE(&object) != &PyFrame_Type) return nullptr;
+  *frame = {object.f_code, object.f_lasti < 0 ? 0 : object.f_lasti * kUnit};
+  return object.f_back;
+}
+
+// Where the C library keeps a thread's id: where this thread's is, if what stands there has the
+// same distance in the main thread, whose id is the process's. -1: not found.
+long FindTid(const PyThreadState& main) {
+  constexpr long kMost = 4096;
+  const auto self = static_cast<uintptr_t>(pthread_self());
+  const auto other = static_cast<uintptr_t>(main.thread_id);
+  const int own_tid = static_cast<int>(syscall(SYS_gettid));
+  for (long at = 0; at < kMost; at += static_cast<long>(sizeof(int))) {
+    int own = 0, its = 0;
+    if (!ReadObject(reinterpret_cast<const void*>(self + static_cast<uintptr_t>(at)), &own)) break;
+    if (own != own_tid) continue;
+    const auto* there = reinterpret_cast<const void*>(other + static_cast<uintptr_t>(at));
+    if (ReadObject(there, &its) && its == getpid()) return at;
+  }
+  return -1;
+}
+
+int TidOf(const PyThreadState& thread, long tid_at) {
+  int tid = 0;
+  if (tid_at < 0) return 0;
+  const auto at = static_cast<uintptr_t>(thread.thread_id) + static_cast<uintptr_t>(tid_at);
+  return ReadObject(reinterpret_cast<const void*>(at), &tid) ? tid : 0;
+}
+
+#endif
+
+}  // namespace
+
+bool PythonStacks::Init(const char** problem) {
+  PyThreadState* thread = PyThreadState_Get();
+  interpreter_ = PyThreadState_GetInterpreter(thread);
+  // New states are put in front: the one behind all others is the main thread's.
+  for (; thread != nullptr; thread = PyThreadState_Next(thread)) oldest_ = thread;
+  PyThreadState state;
+  if (!ReadObject(oldest_, &state) || state.interp != interpreter_) {
+    *problem = "the kernel does not let a process read its own memory (process_vm_readv)";
+    return false;
+  }
+  return true;
+}
+
+std::vector<PythonThread> PythonStacks::Threads() {
+  constexpr size_t kMost = 4096;
+  std::vector<PythonThread> threads;
+  PyThreadState state;
+  const void* at = oldest_;
+  while (at != nullptr && threads.size() < kMost && ReadObject(at, &state)) {
+    if (state.interp != interpreter_) break;  // freed meanwhile
+#if PY_VERSION_HEX >= 0x030b0000
+    const auto tid = static_cast<int>(state.native_thread_id);
+#else
+    if (tid_at_ == 0) tid_at_ = FindTid(state);
+    const int tid = TidOf(state, tid_at_);
+#endif
+    if (tid > 0) threads.push_back({at, tid});
+    at = state.prev;
+  }
+  return threads;
+}
+
+const std::vector<uint32_t>& PythonStacks::Read(const PythonThread& thread) {
+  frames_.clear();
+  names_.clear();
+  PyThreadState state;
+  if (!ReadObject(thread.state, &state) || state.interp != interpreter_) return names_;
+  FrameReader reader;
+  const void* at = TopFrame(state);
+  for (size_t i = 0; at != nullptr && i < kMostFrames; ++i) {
+    Frame frame = {nullptr, 0};
+    at = ReadFrame(at, &reader, &frame);
+    if (frame.code != nullptr) frames_.push_back(frame);
+  }
+  codes_.Name(frames_, &names_);
+  return names_;
+}
+
+}  // namespace crosscut::samples

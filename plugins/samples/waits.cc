@@ -1,0 +1,91 @@
+#include "waits.h"
+
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "crosscut/crosscut.h"
+
+namespace crosscut::samples {
+namespace {
+
+struct Call {
+  long number;
+  const char* name;
+};
+// Those that a thread can spend long in; others are told by number.
+constexpr Call kCalls[] = {
+    {SYS_read, "read"},
+    {SYS_write, "write"},
+    {SYS_readv, "readv"},
+    {SYS_writev, "writev"},
+    {SYS_pread64, "pread64"},
+    {SYS_pwrite64, "pwrite64"},
+    {SYS_openat, "openat"},
+    {SYS_close, "close"},
+    {SYS_fsync, "fsync"},
+    {SYS_fdatasync, "fdatasync"},
+    {SYS_flock, "flock"},
+    {SYS_ioctl, "ioctl"},
+    {SYS_mmap, "mmap"},
+    {SYS_munmap, "munmap"},
+    {SYS_madvise, "madvise"},
+    {SYS_futex, "futex"},
+    {SYS_nanosleep, "nanosleep"},
+    {SYS_clock_nanosleep, "clock_nanosleep"},
+    {SYS_ppoll, "ppoll"},
+    {SYS_pselect6, "pselect6"},
+    {SYS_epoll_pwait, "epoll_pwait"},
+    {SYS_accept4, "accept4"},
+    {SYS_connect, "connect"},
+    {SYS_recvfrom, "recvfrom"},
+    {SYS_recvmsg, "recvmsg"},
+    {SYS_sendto, "sendto"},
+    {SYS_sendmsg, "sendmsg"},
+    {SYS_wait4, "wait4"},
+    {SYS_waitid, "waitid"},
+    {SYS_rt_sigtimedwait, "rt_sigtimedwait"},
+    {SYS_sched_yield, "sched_yield"},
+#ifdef SYS_poll  // old calls that newer architectures do without
+    {SYS_poll, "poll"},
+    {SYS_select, "select"},
+    {SYS_epoll_wait, "epoll_wait"},
+    {SYS_pause, "pause"},
+#endif
+};
+
+std::string NameOf(long number) {
+  for (const Call& call : kCalls) {
+    if (call.number == number) return call.name;
+  }
+  return "system call " + std::to_string(number);
+}
+
+}  // namespace
+
+Waits::State Waits::Look(int tid, uint32_t* call) {
+  char path[64], text[32] = "";
+  std::snprintf(path, sizeof path, "/proc/self/task/%d/syscall", tid);
+  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return kUnknown;
+  const ssize_t bytes = read(fd, text, sizeof text - 1);
+  close(fd);
+  if (bytes <= 0) return kUnknown;
+  if (std::strncmp(text, "running", 7) == 0) return kRuns;
+  const long number = std::strtol(text, nullptr, 10);
+  if (number < 0) return kRuns;  // it waits, but in no call: for a page, or to be continued
+  uint32_t& id = calls_[number];
+  if (id == 0) {
+    const std::string name = NameOf(number);
+    id = crosscut_intern(name.data(), name.size(), CROSSCUT_TEXT, CROSSCUT_LAYER_NONE, 0, 0);
+  }
+  *call = id;
+  return kWaits;
+}
+
+}  // namespace crosscut::samples

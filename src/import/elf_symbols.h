@@ -1,0 +1,46 @@
+// The functions of an ELF file: what lies at an offset of it. Reads .symtab and .dynsym of 64-bit
+// little-endian files; section and symbol tables that point outside the file are passed over.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "src/base/status.h"
+
+namespace crosscut::import {
+
+class ElfSymbols {
+ public:
+  // kIo, or kCorrupt where it is no such file; both name `path`.
+  static Result<ElfSymbols> Open(const std::string& path);
+  // The same for a file's bytes, which are not kept.
+  static Result<ElfSymbols> Parse(std::span<const std::byte> file);
+
+  // The function that holds byte `offset` of the file, as a reader of C++ knows it, without its
+  // parameters; "" where no symbol tells.
+  std::string Find(uint64_t offset) const;
+
+ private:
+  struct Segment {
+    uint64_t offset, size, address;
+  };
+  struct Symbol {
+    uint64_t begin, end;  // addresses
+    uint32_t name;        // in names_
+  };
+  struct Section;
+  class Source;
+  static Result<ElfSymbols> Parse(const Source& file);
+  void TakeSymbols(const Source& file, const Section& symbols, const Section& names);
+  void Order();
+
+  std::vector<Segment> segments_;
+  std::vector<Symbol> symbols_;  // ascending, one for each begin
+  std::string names_;            // each ends in a NUL
+};
+
+}  // namespace crosscut::import

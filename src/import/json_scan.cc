@@ -1,0 +1,166 @@
+#include "src/import/json_scan.h"
+
+#include <algorithm>
+
+namespace crosscut::import {
+namespace {
+
+constexpr int64_t kLongestNs = 1'000'000'000'000'000'000;  // 31 years: differences fit
+constexpr size_t kLeastCapacity = size_t{1} << 16;
+
+int64_t TimeOf(const JsonValue& value) {
+  const int64_t ns = MicrosecondsToNs(value.text);
+  return ns < -kLongestNs ? JsonEvent::kNoTime : ns;
+}
+
+int64_t DurationOf(const JsonValue& value) {
+  const int64_t ns = MicrosecondsToNs(value.text);
+  return ns > kLongestNs ? JsonEvent::kNoTime : ns;
+}
+
+char PhaseOf(const JsonValue& value) {
+  const bool phase = value.kind == JsonValue::Kind::kText && value.text.size() == 1;
+  return phase ? value.text[0] : '?';
+}
+
+}  // namespace
+
+bool JsonScan::FindTokens(std::string_view text) {
+  if (parser_.capacity() < text.size() &&
+      parser_.allocate(std::max(text.size() + text.size() / 4, kLeastCapacity))) {
+    return false;
+  }
+  const auto* bytes = reinterpret_cast<const uint8_t*>(text.data());
+  if (parser_.implementation->stage1(bytes, text.size(), simdjson::stage1_mode::regular)) {
+    return false;
+  }
+  text_ = text.data();
+  token_ = parser_.implementation->structural_indexes.get();
+  end_ = static_cast<uint32_t>(text.size());
+  return true;
+}
+
+bool JsonScan::TakeValue(JsonValue* value) {
+  switch (Next()) {
+    case '"': value->kind = JsonValue::Kind::kText; return TakeText(&value->text);
+    case '{':
+    case '[': return TakeNested(value);
+    case 't':
+    case 'f':
+    case 'n': value->kind = JsonValue::Kind::kRaw; break;
+    default:
+      if (Next() != '-' && (Next() < '0' || Next() > '9')) return false;
+      value->kind = JsonValue::Kind::kNumber;
+  }
+  value->text = Word();
+  ++token_;
+  return true;
+}
+
+bool JsonScan::TakeNested(JsonValue* value) {
+  const uint32_t begin = *token_;
+  for (size_t depth = 0; *token_ != end_; ++token_) {
+    const char c = Next();
+    if (c == '{' || c == '[') ++depth;
+    if ((c != '}' && c != ']') || --depth > 0) continue;
+    value->kind = JsonValue::Kind::kRaw;
+    value->text = {text_ + begin, *token_ + 1 - begin};
+    ++token_;
+    return true;
+  }
+  return false;
+}
+
+template <class Taking>
+bool JsonScan::TakeObject(Taking take) {
+  if (!Take('{')) return false;
+  if (Take('}')) return true;
+  do {
+    std::string_view key;
+    if (!TakeText(&key) || !Take(':') || !take(key)) return false;
+  } while (Take(','));
+  return Take('}');
+}
+
+JsonScan::Outcome JsonScan::Events(std::string_view text, JsonEvents* events, size_t* done) {
+  found_ = 0;
+  *done = 0;
+  if (!FindTokens(text) || !Take('[')) return Outcome::kUnreadable;
+  while (!Take(']')) {
+    *done = *token_ - 1;
+    if (!TakeEvent()) return Outcome::kDamaged;
+    ++found_;
+    if (events != nullptr) events->OnEvent(event_);
+    *done = *token_ - 1;
+    Take(',');  // nothing is lost where it is missing
+  }
+  *done = token_[-1];
+  return *done + 1 == text.size() ? Outcome::kAll : Outcome::kArrayEnded;
+}
+
+bool JsonScan::Facts(std::string_view text, JsonEvents* events) {
+  if (!FindTokens(text)) return false;
+  const bool whole = TakeObject([this, events](std::string_view key) {
+    JsonValue fact;
+    if (!TakeValue(&fact)) return false;
+    if (key != "traceEvents") events->OnFact(key, fact);
+    return true;
+  });
+  return whole && *token_ == end_;
+}
+
+bool JsonScan::TakeEvent() {
+  event_.ph = 0;
+  event_.cat = event_.name = {};
+  event_.id = event_.pid = event_.tid = {};
+  event_.ts_ns = event_.dur_ns = JsonEvent::kNoTime;
+  event_.args.clear();
+  return TakeObject([this](std::string_view key) { return TakeField(key); }) && event_.ph != 0;
+}
+
+bool JsonScan::TakeField(std::string_view key) {
+  if (key == "args") return TakeArgs();
+  JsonValue value;
+  if (!TakeValue(&value)) return false;
+  switch (key.size()) {
+    case 2: TakeShort(key, value); break;
+    case 3: TakeMiddle(key, value); break;
+    case 4:
+      if (key == "name") event_.name = value.text;
+  }
+  return true;
+}
+
+void JsonScan::TakeShort(std::string_view key, const JsonValue& value) {
+  if (key == "ph") {
+    event_.ph = PhaseOf(value);
+  } else if (key == "ts") {
+    event_.ts_ns = TimeOf(value);
+  } else if (key == "id") {
+    event_.id = value;
+  }
+}
+
+void JsonScan::TakeMiddle(std::string_view key, const JsonValue& value) {
+  if (key == "pid") {
+    event_.pid = value;
+  } else if (key == "tid") {
+    event_.tid = value;
+  } else if (key == "dur") {
+    event_.dur_ns = DurationOf(value);
+  } else if (key == "cat") {
+    event_.cat = value.text;
+  }
+}
+
+bool JsonScan::TakeArgs() {
+  JsonValue other;
+  if (Next() != '{') return TakeValue(&other);  // null, as some write
+  return TakeObject([this](std::string_view key) {
+    JsonArg& arg = event_.args.emplace_back();
+    arg.key = key;
+    return TakeValue(&arg.value);
+  });
+}
+
+}  // namespace crosscut::import

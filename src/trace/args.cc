@@ -1,0 +1,66 @@
+#include "src/trace/args.h"
+
+namespace crosscut::trace {
+namespace {
+
+constexpr int kMostTries = 16;  // children that are looked at: there may be two alike
+
+}  // namespace
+
+void Args::Add(uint32_t owner, const Arg& arg) {
+  const bool wide = !arg.is_text && arg.value != static_cast<int32_t>(arg.value);
+  Entry& entry = EntryOf(owner);
+  if (entry.shape == 0) entry.word = static_cast<uint32_t>(words_.size());
+  entry.shape = ChildOf(entry.shape, {arg.key, arg.is_text ? Form::kText
+                                               : wide      ? Form::kWide
+                                                           : Form::kNumber});
+  words_.push_back(static_cast<uint32_t>(arg.value));
+  if (wide) words_.push_back(static_cast<uint32_t>(static_cast<uint64_t>(arg.value) >> 32));
+  ++size_;
+}
+
+uint32_t Args::ChildOf(uint32_t shape, Field field) {
+  uint32_t child = shapes_[shape].child;
+  for (int i = 0; child != 0 && i < kMostTries; ++i, child = shapes_[child].sibling) {
+    if (fields_[shapes_[child].first + shapes_[child].size - 1] == field) return child;
+  }
+  child = static_cast<uint32_t>(shapes_.size());
+  Shape made = shapes_[shape];
+  if (made.first + made.size != fields_.size()) {  // others' stand behind its fields
+    const auto first = static_cast<uint32_t>(fields_.size());
+    for (uint32_t i = 0; i < made.size; ++i) fields_.push_back(Field(fields_[made.first + i]));
+    made.first = first;
+  }
+  fields_.push_back(field);
+  ++made.size;
+  made.sibling = made.child;
+  made.child = 0;
+  shapes_.push_back(made);
+  shapes_[shape].child = child;
+  return child;
+}
+
+void Args::Take(uint32_t owner, Args* from, uint32_t which) {
+  const Entry taken = which < from->entries_.size() ? from->entries_[which] : Entry{};
+  const Shape& shape = from->shapes_[taken.shape];
+  uint32_t words = 0;
+  for (uint32_t i = 0; i < shape.size; ++i) words += WordsOf(from->fields_[shape.first + i]);
+  Entry& entry = EntryOf(owner);
+  if (entry.shape != 0) {
+    for (const Arg& arg : from->of(which)) Add(owner, arg);
+  } else {
+    entry = {static_cast<uint32_t>(words_.size()), taken.shape};
+    size_ += shape.size;
+    for (uint32_t i = 0; i < words; ++i) words_.push_back(from->words_[taken.word + i]);
+  }
+  for (uint32_t i = 0; i < words; ++i) from->words_.Forget(taken.word + i);
+}
+
+Args Args::LikeThese() const {
+  Args args;
+  args.shapes_ = shapes_;
+  args.fields_ = fields_;
+  return args;
+}
+
+}  // namespace crosscut::trace

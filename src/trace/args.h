@@ -1,0 +1,132 @@
+// The arguments of the spans, or of the instants, of one track.
+//
+// There are more of them than of anything else in a trace, so they are kept small: owners whose
+// arguments have the same keys in the same order and the same forms share a list of these, their
+// shape, and hold one 32-bit word for each value, two for a number that needs them.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "src/trace/blocks.h"
+#include "src/trace/ids.h"
+
+namespace crosscut::trace {
+
+struct Arg {
+  StringId key;
+  bool is_text = false;
+  int64_t value = 0;  // a number, or the index of a string
+  // None for a number.
+  StringId text() const {
+    return is_text ? StringId{static_cast<uint32_t>(value)} : StringId::None();
+  }
+};
+
+// Moves, but is not copied.
+class Args {
+  enum class Form : uint8_t { kNumber, kWide, kText };
+  struct Field {
+    StringId key;
+    Form form;
+    friend bool operator==(Field, Field) = default;
+  };
+
+ public:
+  class Iterator {
+   public:
+    Arg operator*() const { return args_->Read(*field_, word_); }
+    Iterator& operator++() {
+      word_ += WordsOf(*field_++);
+      return *this;
+    }
+    friend bool operator==(const Iterator& a, const Iterator& b) { return a.field_ == b.field_; }
+
+   private:
+    friend class Args;
+    Iterator(const Args* args, const Field* field, uint32_t word)
+        : args_(args), field_(field), word_(word) {}
+    const Args* args_;
+    const Field* field_;
+    uint32_t word_;
+  };
+  struct Range {
+    Iterator first, last;
+    Iterator begin() const { return first; }
+    Iterator end() const { return last; }
+  };
+
+  // Those of a span or an instant, in their order. Holds until something is added.
+  Range of(uint32_t owner) const {
+    const Entry entry = owner < entries_.size() ? entries_[owner] : Entry{};
+    const Shape& shape = shapes_[entry.shape];
+    const Field* const fields = fields_.data() + shape.first;
+    return {{this, fields, entry.word}, {this, fields + shape.size, 0}};
+  }
+  // Of the owner's the first with that key; its key is none where there is none.
+  Arg Find(uint32_t owner, StringId key) const {
+    for (const Arg& arg : of(owner)) {
+      if (arg.key == key) return arg;
+    }
+    return {};
+  }
+  size_t size() const { return size_; }  // of all owners
+
+  // To those of `owner`: the owner of the last call, or one that has none yet.
+  void Add(uint32_t owner, const Arg& arg);
+  // All that `from` has for `which`, once for each of them: `from` may forget them. This was made
+  // by `from`->LikeThese(), and nothing was added to `from` since.
+  void Take(uint32_t owner, Args* from, uint32_t which);
+  // None, of the same shapes.
+  Args LikeThese() const;
+
+  // Puts map(id) in the place of every string's id.
+  template <class Mapping>
+  void MapStrings(Mapping map) {
+    for (size_t owner = 0; owner < entries_.size(); ++owner) {
+      const Entry entry = entries_[owner];
+      const Shape& shape = shapes_[entry.shape];
+      uint32_t word = entry.word;
+      for (uint32_t i = shape.first; i < shape.first + shape.size; ++i) {
+        if (fields_[i].form == Form::kText) words_[word] = map(StringId{words_[word]}).value;
+        word += WordsOf(fields_[i]);
+      }
+    }
+    for (Field& field : fields_) field.key = map(field.key);
+  }
+
+ private:
+  // One field more than the shape whose child it is.
+  struct Shape {
+    uint32_t first = 0, size = 0;     // fields
+    uint32_t child = 0, sibling = 0;  // the newest child; the parent's next older one; 0: none
+  };
+  struct Entry {
+    uint32_t word = 0, shape = 0;  // shape 0 has no fields
+  };
+
+  static uint32_t WordsOf(Field field) { return field.form == Form::kWide ? 2 : 1; }
+  Arg Read(Field field, uint32_t word) const {
+    const uint32_t low = words_[word];
+    switch (field.form) {
+      case Form::kNumber: return {field.key, false, static_cast<int32_t>(low)};
+      case Form::kText: return {field.key, true, low};
+      case Form::kWide: break;
+    }
+    const auto high = static_cast<uint64_t>(words_[word + 1]);
+    return {field.key, false, static_cast<int64_t>(high << 32 | low)};
+  }
+  Entry& EntryOf(uint32_t owner) {
+    while (owner >= entries_.size()) entries_.push_back({});
+    return entries_[owner];
+  }
+  uint32_t ChildOf(uint32_t shape, Field field);
+
+  Blocks<Entry, 12> entries_;  // by owner
+  std::vector<Shape> shapes_ = std::vector<Shape>(1);
+  std::vector<Field> fields_;
+  Blocks<uint32_t, 14> words_;
+  size_t size_ = 0;
+};
+
+}  // namespace crosscut::trace

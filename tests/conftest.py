@@ -1,0 +1,32 @@
+"""Rings of programs that a test killed, or whose run nobody read, go when the test ends."""
+
+import os
+import pathlib
+import struct
+
+import pytest
+
+SHARED = pathlib.Path("/dev/shm")
+OWNER = struct.Struct("<32xq24xQQ")  # of a ring's header: process, device and number of its run
+
+
+def remove_rings(folder):
+    """Those of runs under `folder` whose process has ended. docs/format.md, "The ring file"."""
+    runs = {(status.st_dev, status.st_ino)
+            for status in (os.stat(path) for path, _, _ in os.walk(folder))}
+    for ring in SHARED.glob("crosscut-*.ring"):
+        try:
+            with ring.open("rb") as file:
+                pid, device, number = OWNER.unpack(file.read(OWNER.size))
+            if (device, number) in runs and not pathlib.Path(f"/proc/{pid}").exists():
+                ring.unlink()
+        except (OSError, struct.error):  # it went meanwhile, or belongs to somebody else
+            continue
+
+
+@pytest.fixture(autouse=True)
+def leaves_no_ring(request):
+    folder = request.getfixturevalue("tmp_path") if "tmp_path" in request.fixturenames else None
+    yield
+    if folder is not None:
+        remove_rings(folder)

@@ -1,0 +1,239 @@
+"""Stacks that samples show, on every CPython that is built for, and what they say of programs."""
+
+import csv
+import importlib.util
+import io
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import time
+
+import pytest
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
+CASES = HERE / "cases_samples.py"
+sys.path.insert(0, str(ROOT / "tests/python/pycalls"))
+from pycalls_support import INTERPRETERS, SERVED  # noqa: E402
+
+
+def run(*words, **options):
+    return subprocess.run(list(map(str, words)), capture_output=True, text=True, timeout=120,
+                          **options)
+
+
+def record(folder, *command, control_steps=0, **options):
+    out = folder / "run"
+    done = run("crosscut", "record", "-o", out, "--python=samples",
+               f"--control-steps={control_steps}", "--", *command, **options)
+    return out, done
+
+
+def table(out, name):
+    done = run("crosscut", "table", out, name)
+    assert done.returncode == 0, done.stderr
+    return list(csv.DictReader(io.StringIO(done.stdout)))
+
+
+def stacks(out, folder):
+    """[(frames as (file, line, function), leaf, ns)]"""
+    path = folder / "out.collapsed"
+    done = run("crosscut", "export", out, "--to=collapsed-samples", "-o", path)
+    assert done.returncode == 0, done.stderr
+    found = []
+    for text in path.read_text(encoding="utf-8").splitlines():
+        stack, ns = text.rsplit(" ", 1)
+        frames, leaf = [], ""
+        for frame in stack.split(";"):
+            place = re.fullmatch(r"([^:]+\.py|<[^>]*>):(\d+) (.+)", frame)
+            if place:
+                frames.append((place[1], int(place[2]), place[3]))
+            else:
+                leaf = frame
+        found.append((frames, leaf, int(ns)))
+    return found
+
+
+def sees_native():
+    try:
+        level = int(pathlib.Path("/proc/sys/kernel/perf_event_paranoid").read_text())
+    except (OSError, ValueError):
+        return False
+    return level <= 2 or os.geteuid() == 0
+
+
+def case_names():
+    spec = importlib.util.spec_from_file_location("cases_samples", CASES)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return [case.__name__ for case in module.CASES], module.STAY
+
+
+NAMES, STAY = case_names()
+
+
+@pytest.mark.parametrize("version", SERVED)
+@pytest.mark.parametrize("case", NAMES)
+def test_stacks_are_those_of_the_program(tmp_path, version, case):
+    out, done = record(tmp_path, INTERPRETERS[version][0], CASES, case)
+    assert done.returncode == 0, done.stderr
+    expected = json.loads(done.stdout)
+    wanted = [("cases_samples.py", int(place.split(":")[1]), place.split(":")[0])
+              for place in expected["frames"]]
+    ns = sum(ns for frames, _, ns in stacks(out, tmp_path)
+             if any(frames[i:i + len(wanted)] == wanted for i in range(len(frames))))
+    assert ns > 0.6 * STAY * 1e9, stacks(out, tmp_path)
+    assert expected["thread"] in {row["thread"] for row in table(out, "samples")}
+
+
+def test_the_samples_of_a_thread_cover_its_life(tmp_path):
+    out, done = record(tmp_path, sys.executable, CASES, "another_thread")
+    assert done.returncode == 0
+    lives = {row["thread"]: int(row["life_ns"]) for row in table(out, "thread_lives")}
+    seen = {}
+    for row in table(out, "samples"):
+        seen[row["thread"]] = seen.get(row["thread"], 0) + int(row["ns"])
+    assert 0.8 * lives["main"] <= seen["main"] <= lives["main"]
+    assert 0.8 * lives["worker"] <= seen["worker"] <= lives["worker"]
+
+
+HASHES = """
+import hashlib, time
+digest = hashlib.sha256()
+data = bytes(4_000_000)
+begin = time.process_time()
+while time.process_time() - begin < 0.6:  # on a busy machine, too
+    digest.update(data)  # nothing of this is recorded by the boundary
+begin = time.monotonic_ns()
+time.sleep(0.3)
+print(time.monotonic_ns() - begin)
+"""
+
+
+@pytest.mark.skipif(not sees_native(), reason="perf_event_open is refused")
+def test_native_code_and_waits_have_names(tmp_path):
+    script = tmp_path / "hashes.py"
+    script.write_text(HASHES)
+    out, done = record(tmp_path, sys.executable, script)
+    assert done.returncode == 0
+    rows = table(out, "samples")
+    hashing = [row for row in rows if row["line"].startswith("hashes.py:7 ")]
+    assert sum(int(row["ns"]) for row in hashing if "crypto" in row["library"]) > 0.3e9
+    waits = [row for row in rows if row["waits_for"] == "clock_nanosleep"]
+    assert 0.2e9 < sum(int(row["ns"]) for row in waits) < int(done.stdout) + 0.5e9
+    assert {row["layer"] for row in waits} == {"idle"}
+
+
+def test_a_forked_child_is_sampled_too(tmp_path):
+    script = tmp_path / "forks.py"
+    script.write_text("""
+import os, time
+time.sleep(0.1)
+if os.fork() == 0:
+    time.sleep(0.4)  # the child
+    os._exit(0)
+os.wait()
+""")
+    out, done = record(tmp_path, sys.executable, script)
+    assert done.returncode == 0
+    rows = [row for row in table(out, "samples") if row["line"] == "forks.py:5 <module>"]
+    assert sum(int(row["ns"]) for row in rows) > 0.25e9
+    assert len({row["process"] for row in table(out, "samples")}) == 2
+
+
+def test_control_steps_are_not_sampled(tmp_path):
+    script = tmp_path / "steps.py"
+    script.write_text("""
+import time, crosscut
+for _ in range(60):
+    crosscut.step()
+    time.sleep(0.02)
+""")
+    out, done = record(tmp_path, sys.executable, script, control_steps=40)
+    assert done.returncode == 0, done.stderr
+    controls = [(int(row["begin_ns"]), int(row["end_ns"])) for row in table(out, "steps")
+                if row["control"] == "1"]
+    assert len(controls) > 5
+    path = tmp_path / "trace.json"
+    assert run("crosscut", "export", out, "--to=chrome", "-o", path).returncode == 0
+    trace = json.loads(path.read_text())
+    assert any(event.get("name") == "[sample]" for event in trace["traceEvents"])
+    total = sum(int(row["ns"]) for row in table(out, "samples") if row["thread"] == "main")
+    paused = sum(end - begin for begin, end in controls)
+    recorded = int(table(out, "processes")[0]["wall_ns"]) - paused
+    assert total <= recorded * 1.02
+
+
+def test_the_program_is_unharmed(tmp_path):
+    """Neither signals nor output, nor a thread that `threading` knows of."""
+    script = tmp_path / "quiet.py"
+    script.write_text("""
+import signal, threading, time, sys
+hits = []
+for number in set(signal.Signals) - {signal.SIGKILL, signal.SIGSTOP}:
+    try:
+        signal.signal(number, lambda *args: hits.append(args))
+    except (OSError, ValueError):
+        pass
+end = time.perf_counter() + 0.5
+while time.perf_counter() < end:
+    time.sleep(0.001)
+print(hits, threading.active_count())
+sys.exit(3)
+""")
+    out, done = record(tmp_path, sys.executable, script)
+    assert (done.returncode, done.stdout) == (3, "[] 1\n")
+    assert len(done.stderr.splitlines()) <= 10
+
+
+def test_the_programs_descriptors_are_its_own(tmp_path):
+    """The next one that it opens has the number that it would have; it may close all others."""
+    script = tmp_path / "descriptors.py"
+    script.write_text("""
+import os, time
+time.sleep(0.1)
+first = os.open("/dev/null", os.O_RDONLY)
+os.closerange(3, 70000)
+files = [os.open("/dev/null", os.O_RDONLY) for _ in range(20)]
+time.sleep(0.3)  # goes on
+print(first, [os.fstat(f).st_rdev == os.stat("/dev/null").st_rdev for f in files].count(True))
+""")
+    plain = run(sys.executable, script)
+    out, done = record(tmp_path, sys.executable, script)
+    assert (done.returncode, done.stdout) == (0, plain.stdout), done.stderr
+    rows = [row for row in table(out, "samples") if row["line"].startswith("descriptors.py:7 ")]
+    assert sum(int(row["ns"]) for row in rows) > 0.15e9
+
+
+def test_a_rate_out_of_range_is_refused(tmp_path):
+    done = run("crosscut", "record", "-o", tmp_path / "run", "--python=samples",
+               "--sample-rate=5000", "--", "true")
+    assert done.returncode == 2 and "--sample-rate" in done.stderr
+
+
+def test_a_run_without_samples_says_how_to_get_them(tmp_path):
+    done = run("crosscut", "record", "-o", tmp_path / "run", "--", sys.executable, "-c", "")
+    assert done.returncode == 0
+    done = run("crosscut", "export", tmp_path / "run", "--to=collapsed-samples", "-o",
+               tmp_path / "out")
+    assert done.returncode != 0 and "--python=samples" in done.stderr
+
+
+def test_a_session_of_the_programs_own_may_take_samples(tmp_path):
+    script = tmp_path / "own.py"
+    script.write_text(f"""
+import crosscut, time
+assert crosscut.start({str(tmp_path / 'run')!r}, python="samples"), crosscut.error()
+time.sleep(0.3)
+crosscut.stop()
+""")
+    begin = time.monotonic()
+    done = run(sys.executable, script, env={**os.environ})
+    assert done.returncode == 0, done.stderr
+    assert time.monotonic() - begin < 60
+    rows = table(tmp_path / "run", "samples")
+    rows = [row for row in rows if row["line"].startswith("own.py:4 ")]
+    assert sum(int(row["ns"]) for row in rows) > 0.15e9
