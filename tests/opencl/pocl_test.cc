@@ -5,12 +5,20 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <set>
 
 #include "stub_host.h"
+
+#ifdef __SANITIZE_ADDRESS__
+// Of the driver's own: what its compiler, which runs where no kernel is cached, leaves behind.
+extern "C" __attribute__((visibility("default"))) const char* __lsan_default_suppressions() {
+  return "leak:libpocl\nleak:libLLVM\nleak:libclang-cpp\n";
+}
+#endif
 
 namespace crosscut::opencl {
 namespace {
@@ -44,6 +52,20 @@ class PoclTest : public ::testing::Test {
     program = clCreateProgramWithSource(context, 1, &source, nullptr, nullptr);
     ASSERT_EQ(clBuildProgram(program, 1, &device, "", nullptr, nullptr), CL_SUCCESS);
     buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, 256, nullptr, nullptr);
+    CompileKernels();
+  }
+
+  // PoCL compiles a kernel when it first runs, after its begin is stamped: everything that is
+  // enqueued meanwhile would seem to run at once, and more of it than there are tracks for.
+  static void CompileKernels() {
+    const cl_command_queue queue = MakeQueue();
+    for (const char* name : {"bump", "spin"}) {
+      const cl_kernel kernel = MakeKernel(name);
+      ASSERT_EQ(Run(queue, kernel), CL_SUCCESS);
+      clFinish(queue);
+      clReleaseKernel(kernel);
+    }
+    clReleaseCommandQueue(queue);
   }
 
   void SetUp() override {
@@ -71,16 +93,25 @@ class PoclTest : public ::testing::Test {
     return clEnqueueNDRangeKernel(queue, kernel, 1, nullptr, &size, nullptr,
                                   after != nullptr ? 1 : 0, after, event);
   }
+  // Those to which the driver's thread has pushed all that belongs to them, to the last argument.
+  static std::vector<StubHost::Span> WholeSpans() {
+    std::vector<StubHost::Span> spans = host->spans();
+    const auto in_the_making = [](const StubHost::Span& span) {
+      return span.args.count("submit_to_start_ns") == 0;
+    };
+    spans.erase(std::remove_if(spans.begin(), spans.end(), in_the_making), spans.end());
+    return spans;
+  }
   // The driver calls back after clFinish may have returned.
   static std::vector<StubHost::Span> SpansOnceThereAre(size_t count) {
-    for (int i = 0; i < 2000 && host->spans().size() < count; ++i) usleep(1000);
-    return host->spans();
+    for (int i = 0; i < 2000 && WholeSpans().size() < count; ++i) usleep(1000);
+    return WholeSpans();
   }
 
   // Of that name; a test before this one may have left some of its own under way.
   static StubHost::Span SpanOnceThereIs(const std::string& name) {
     for (int i = 0; i < 2000; ++i, usleep(1000)) {
-      for (const StubHost::Span& span : host->spans()) {
+      for (const StubHost::Span& span : WholeSpans()) {
         if (span.name == name) return span;
       }
     }
@@ -104,6 +135,8 @@ TEST_F(PoclTest, ThreadsAndQueuesLoseNothingAndNoKernelRunsBeforeItsEnqueue) {
   GTEST_SKIP() << "so slow that commands of one queue overlap by the hundred: more than its lanes";
 #endif
   constexpr int kThreads = 4, kKernels = 500;
+  constexpr int kAtOnce =
+      64;  // of a thread's: to PoCL all that it was handed runs, on a track each
   const cl_command_queue shared = MakeQueue(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
   std::vector<std::thread> threads;
   for (int t = 0; t < kThreads; ++t) {
@@ -115,6 +148,7 @@ TEST_F(PoclTest, ThreadsAndQueuesLoseNothingAndNoKernelRunsBeforeItsEnqueue) {
         EXPECT_EQ(Run(own, kernel), CL_SUCCESS);
         EXPECT_EQ(Run(shared, kernel, &event), CL_SUCCESS);
         clReleaseEvent(event);
+        if (i % kAtOnce == kAtOnce - 1) clFinish(shared);
       }
       clReleaseKernel(kernel);
       clFinish(own);

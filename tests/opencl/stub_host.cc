@@ -8,15 +8,15 @@
 namespace crosscut::opencl {
 namespace {
 
-int64_t Now(void*) {
+using Lock = std::lock_guard<std::mutex>;
+
+}  // namespace
+
+int64_t StubHost::Now() {
   timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
-
-using Lock = std::lock_guard<std::mutex>;
-
-}  // namespace
 
 StubHost::StubHost() {
   table_.head = {sizeof table_, CROSSCUT_EXTENSION_MAGIC, CROSSCUT_EXTENSION_HOST, 1, nullptr};
@@ -59,14 +59,14 @@ void StubHost::FillSpans() {
     const Lock lock(self.mutex_);
     const auto thread = std::this_thread::get_id();
     self.open_[thread].push_back(self.calls_.size());
-    self.calls_.push_back({self.names_.at(name), thread, Now(nullptr), 0, 0});
+    self.calls_.push_back({self.names_.at(name), thread, Now(), 0, 0});
   };
   table_.end = [](void* host) {
     StubHost& self = Of(host);
     const Lock lock(self.mutex_);
     std::vector<size_t>& open = self.open_[std::this_thread::get_id()];
     ASSERT_FALSE(open.empty()) << "end without begin";
-    self.calls_[open.back()].end_ns = Now(nullptr);
+    self.calls_[open.back()].end_ns = Now();
     open.pop_back();
     ++self.pushed_;
     if (self.keep_nothing_ && open.empty()) self.calls_.clear();
@@ -91,14 +91,14 @@ void StubHost::FillSpans() {
   table_.arg = [](void* host, uint32_t key, int64_t value) {
     StubHost& self = Of(host);
     const Lock lock(self.mutex_);
-    if (self.keep_nothing_) return;
-    self.spans_.at(self.last_span_[std::this_thread::get_id()]).args[self.names_.at(key)] = value;
+    Span* span = self.LastSpan();
+    if (span != nullptr) span->args[self.names_.at(key)] = value;
   };
   table_.flow_in = [](void* host, uint64_t flow) {
     StubHost& self = Of(host);
     const Lock lock(self.mutex_);
-    if (self.keep_nothing_) return;
-    self.spans_.at(self.last_span_[std::this_thread::get_id()]).flow = flow;
+    Span* span = self.LastSpan();
+    if (span != nullptr) span->flow = flow;
   };
   table_.lost = [](void* host, uint32_t, uint64_t count, int64_t begin, int64_t end) {
     EXPECT_LE(begin, end);
@@ -108,7 +108,7 @@ void StubHost::FillSpans() {
 }
 
 void StubHost::FillClocks() {
-  table_.now_ns = &Now;
+  table_.now_ns = [](void*) { return Now(); };
   table_.clock = [](void* host, const char* name) {
     StubHost& self = Of(host);
     const Lock lock(self.mutex_);
@@ -153,6 +153,12 @@ uint32_t StubHost::Intern(const std::string& text) {
   if (found != names_.end()) return static_cast<uint32_t>(found - names_.begin());
   names_.push_back(text);
   return static_cast<uint32_t>(names_.size() - 1);
+}
+
+StubHost::Span* StubHost::LastSpan() {
+  const auto found = last_span_.find(std::this_thread::get_id());
+  const bool kept = found != last_span_.end() && found->second < spans_.size();
+  return kept ? &spans_[found->second] : nullptr;
 }
 
 std::vector<StubHost::Call> StubHost::calls() const {

@@ -53,6 +53,9 @@ class StubHost {
   void Calibrate() { callbacks_.calibrate(callbacks_.self); }
   const TP_Profiler& profiler() const { return profiler_; }
 
+  // Nanoseconds of CLOCK_MONOTONIC, which is the host's clock.
+  static int64_t Now();
+
   // Copies of what was pushed since the last Clear().
   std::vector<Call> calls() const;
   std::vector<Span> spans() const;
@@ -74,6 +77,8 @@ class StubHost {
   static void ProbeCost(void* host, uint32_t probe, int64_t inside, int64_t outside, int64_t low,
                         int64_t high, int64_t samples);
   uint32_t Intern(const std::string& text);
+  // That the calling thread pushed; null where a Clear() came between. The lock is held.
+  Span* LastSpan();
   void FillTable();
   void FillSpans();
   void FillClocks();
