@@ -120,11 +120,6 @@ Held WhatIsHeld() {
   return held;
 }
 
-Held Least(const Held& a, const Held& b) {
-  return {std::min(a.resident, b.resident), std::min(a.heap, b.heap), std::min(a.fds, b.fds),
-          std::min(a.threads, b.threads), std::min(a.maps, b.maps)};
-}
-
 void RunLeaks() {
   WithAndWithoutPushTable("C9", [](Plugin* plugin, bool with) {
     const int cycles = options().cycles / (with ? 4 : 1);

@@ -13,8 +13,6 @@ struct Held {
   int fds = 0, threads = 0, maps = 0;
 };
 Held WhatIsHeld();
-// The lesser of each.
-Held Least(const Held& a, const Held& b);
 // Findings "<id>.memory", ".fds", ".threads", ".maps" where something grew from [0] to [1] and
 // again from [1] to [2], in so many sessions.
 void CompareHeld(const std::string& id, const Held (&at)[3], int64_t cycles);
