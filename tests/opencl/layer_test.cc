@@ -350,19 +350,27 @@ TEST_F(LayerTest, AForkedChildRecordsNothing) {
 }
 
 TEST_F(LayerTest, TellsWhatItsProbesCost) {
+  std::vector<StubHost::Cost> costs;
+  const auto seen = [&] {
+    return costs.size() == 2 && costs[0].outside_ps > 0 && costs[1].outside_ps > 0;
+  };
   host->Stop();
-  host->Calibrate();
+  // A machine too busy to see the part outside the span is asked again.
+  for (int i = 0; i < 20 && !seen(); ++i) {
+    host->Calibrate();
+    ASSERT_GE(host->costs().size(), 2u);
+    costs.assign(host->costs().end() - 2, host->costs().end());
+  }
   host->Start();
-  ASSERT_EQ(host->costs().size(), 2u);
-  for (const StubHost::Cost& cost : host->costs()) {
+  for (const StubHost::Cost& cost : costs) {
     EXPECT_GT(cost.inside_ps, 0) << cost.probe;
-    EXPECT_GE(cost.outside_ps, 0) << cost.probe;  // 0 where the machine was too busy to tell
+    EXPECT_GT(cost.outside_ps, 0) << cost.probe;
     EXPECT_LE(cost.low_ps, cost.inside_ps + cost.outside_ps);
     EXPECT_GE(cost.high_ps, cost.inside_ps + cost.outside_ps);
     EXPECT_GT(cost.samples, 1000);
   }
-  EXPECT_EQ(host->costs()[0].probe, "opencl call");
-  EXPECT_EQ(host->costs()[1].probe, "opencl enqueue");
+  EXPECT_EQ(costs[0].probe, "opencl call");
+  EXPECT_EQ(costs[1].probe, "opencl enqueue");
   EXPECT_STREQ(host->profiler().device_type, "OPENCL");
 }
 
