@@ -2,6 +2,8 @@
 
 #if PY_VERSION_HEX >= 0x030c0000
 
+#include <cstddef>
+
 #include "call_stack.h"
 #include "frames.h"
 
@@ -12,32 +14,49 @@ constexpr int kFreeIds[] = {4, 3};  // 0, 1, 2 and 5 are a debugger's, coverage'
                                     // optimizer's by convention
 int g_tool = -1;
 
-PyObject* OnBegin(PyObject*, PyObject* const* args, Py_ssize_t) {
+PyObject* OnBegin(PyObject*, PyObject* const* args, size_t, PyObject*) {
   BeginCall(TopFrame(), reinterpret_cast<PyCodeObject*>(args[0]));
   Py_RETURN_NONE;
 }
 
-PyObject* OnEnd(PyObject*, PyObject* const*, Py_ssize_t) {
+PyObject* OnEnd(PyObject*, PyObject* const*, size_t, PyObject*) {
   EndCall(TopFrame());
   Py_RETURN_NONE;
 }
 
-PyMethodDef g_on_begin = {"crosscut_begin",
-                          reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(OnBegin)),
-                          METH_FASTCALL, nullptr};
-PyMethodDef g_on_end = {"crosscut_end",
-                        reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(OnEnd)),
-                        METH_FASTCALL, nullptr};
+// Called straight through its pointer: a built-in function would count the depth of recursion and
+// look for keywords at each event.
+struct Callback {
+  PyObject_HEAD vectorcallfunc call;
+};
+
+PyTypeObject* CallbackType() {
+  static PyMemberDef members[] = {
+      {"__vectorcalloffset__", Py_T_PYSSIZET, offsetof(Callback, call), Py_READONLY, nullptr}, {}};
+  static PyType_Slot slots[] = {
+      {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)}, {Py_tp_members, members}, {}};
+  static PyType_Spec spec = {
+      "crosscut.callback", sizeof(Callback), 0,
+      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+  static PyObject* type = PyType_FromSpec(&spec);
+  return reinterpret_cast<PyTypeObject*>(type);
+}
+
+Ref NewCallback(vectorcallfunc call) {
+  PyTypeObject* type = CallbackType();
+  PyObject* made = type == nullptr ? nullptr : type->tp_alloc(type, 0);
+  if (made != nullptr) reinterpret_cast<Callback*>(made)->call = call;
+  return Ref(made);
+}
 
 struct Event {
   const char* name;
-  PyMethodDef* callback;
+  vectorcallfunc callback;
   bool local;  // may be set for one code object
 };
 constexpr Event kEvents[] = {
-    {"PY_START", &g_on_begin, true},  {"PY_RESUME", &g_on_begin, true},
-    {"PY_THROW", &g_on_begin, false}, {"PY_RETURN", &g_on_end, true},
-    {"PY_YIELD", &g_on_end, true},    {"PY_UNWIND", &g_on_end, false},
+    {"PY_START", OnBegin, true}, {"PY_RESUME", OnBegin, true}, {"PY_THROW", OnBegin, false},
+    {"PY_RETURN", OnEnd, true},  {"PY_YIELD", OnEnd, true},    {"PY_UNWIND", OnEnd, false},
 };
 
 Ref Monitoring() {
@@ -60,7 +79,7 @@ bool Register(PyObject* monitoring, int tool) {
   const Ref events = Attribute(monitoring, "events");
   for (const Event& event : kEvents) {
     const Ref bit = events ? Attribute(events.get(), event.name) : Ref();
-    const Ref callback(PyCFunction_New(event.callback, nullptr));
+    const Ref callback = NewCallback(event.callback);
     if (!bit || !callback) return false;
     Ref before(PyObject_CallMethod(monitoring, "register_callback", "iOO", tool, bit.get(),
                                    callback.get()));

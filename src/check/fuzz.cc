@@ -81,7 +81,7 @@ void RunSoak() {
   if (plugin == nullptr) return;
   for (int i = 0; i < 100; ++i) RunSession(plugin.get(), {kSomeWork, Collect::kFull, 0});
   Held at[3];
-  at[0] = WhatIsHeld();
+  at[0] = WhatStays(plugin.get());
   uint64_t number = 0;
   for (int half = 1; half <= 2; ++half) {
     const int64_t end = EndAfter(options().soak_seconds / 2);
@@ -99,7 +99,7 @@ void RunSoak() {
         Fail("C19.parse", "session " + std::to_string(number) + " gives what is no XSpace");
       }
     }
-    at[half] = WhatIsHeld();
+    at[half] = WhatStays(plugin.get());
   }
   CompareHeld("C19", at, static_cast<int64_t>(number));
   Note(std::to_string(number) + " sessions");

@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -33,11 +34,12 @@ class OnDemandTest : public testing::Test {
  protected:
   OnDemandTest() {
     char path[] = "/tmp/crosscut-demand-XXXXXX";
-    run_ = std::string(mkdtemp(path)) + "/run";
+    rings_ = mkdtemp(path);
+    run_ = rings_ + "/run";
+    std::filesystem::create_directory(run_);
+    std::ofstream(run_ + "/run.json") << R"({"format":1,"seed":5,"ring_dir":")" << rings_ << "\"}";
   }
-  ~OnDemandTest() override {
-    std::filesystem::remove_all(std::filesystem::path(run_).parent_path());
-  }
+  ~OnDemandTest() override { std::filesystem::remove_all(rings_); }
 
   void InChild(void (*body)(RingHeader*)) {
     const pid_t pid = fork();
@@ -48,7 +50,9 @@ class OnDemandTest : public testing::Test {
       options.memory_bytes = 4 << 20;
       EXPECT_EQ(crosscut_arm(&options), CROSSCUT_OK) << crosscut_error();
       EXPECT_EQ(crosscut_arm(&options), CROSSCUT_ERUNNING);
-      for (const std::string& ring : RingsOf(getpid())) {
+      const std::vector<std::string> rings = format::FindRings(rings_);
+      EXPECT_EQ(rings.size(), 1u);
+      for (const std::string& ring : rings) {
         auto mapping = format::RingMapping::Open(ring, true);
         if (mapping.ok()) body(mapping->header());
       }
@@ -57,16 +61,8 @@ class OnDemandTest : public testing::Test {
     int status = 0;
     ASSERT_EQ(waitpid(pid, &status, 0), pid);
     EXPECT_EQ(status, 0);
-    for (const std::string& ring : RingsOf(pid)) std::filesystem::remove(ring);
   }
-  // A process leaves its ring to whoever reads its run, which nobody does here.
-  static std::vector<std::string> RingsOf(pid_t pid) {
-    std::vector<std::string> rings = format::FindRings("/dev/shm");
-    const std::string part = "-" + std::to_string(pid) + "-";
-    std::erase_if(rings, [&](const auto& ring) { return ring.find(part) == std::string::npos; });
-    return rings;
-  }
-  std::string run_;
+  std::string rings_, run_;
 };
 
 uint32_t Ask(RingHeader* header, format::RingRequest kind, uint64_t at_step, uint64_t count = 0) {
