@@ -37,7 +37,7 @@
 /* What one interposed function knows. All zero at first; filled by any thread, always alike. */
 struct crosscut_interposed_ {
   void* next;    /* the function that is stood before */
-  uint32_t name; /* of its spans */
+  uint32_t span; /* the name of its spans */
 };
 
 /* Where `symbol` goes on. Without any, the program ends as one with an undefined symbol does: with
@@ -52,14 +52,14 @@ static inline void* crosscut_interposed_next_(struct crosscut_interposed_* funct
     fprintf(stderr, "crosscut: %s: interposed, but no library has it\n", symbol);
     _exit(127);
   }
-  __atomic_store_n(&function->name, crosscut_intern(text, SIZE_MAX, CROSSCUT_SPAN, layer, 0, 0),
+  __atomic_store_n(&function->span, crosscut_intern(text, SIZE_MAX, CROSSCUT_SPAN, layer, 0, 0),
                    __ATOMIC_RELAXED);
   __atomic_store_n(&function->next, next, __ATOMIC_RELEASE);
   return next;
 }
 
-static inline void crosscut_interposed_end_(const uint32_t* span) {
-  (void)span;
+static inline void crosscut_interposed_end_(const uint32_t* name) {
+  (void)name;
   crosscut_end_inline();
 }
 
@@ -77,7 +77,7 @@ static inline void crosscut_interposed_end_(const uint32_t* span) {
     crosscut_function_ crosscut_next =                                                             \
         (crosscut_function_)crosscut_interposed_next_(&crosscut_interposed, symbol, layer, #name); \
     __attribute__((cleanup(crosscut_interposed_end_))) const uint32_t crosscut_span =              \
-        __atomic_load_n(&crosscut_interposed.name, __ATOMIC_RELAXED);                              \
+        __atomic_load_n(&crosscut_interposed.span, __ATOMIC_RELAXED);                              \
     crosscut_begin_inline(crosscut_span);                                                          \
     return crosscut_next arguments;                                                                \
   }                                                                                                \

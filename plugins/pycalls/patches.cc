@@ -148,6 +148,10 @@ void AddClaim(uint32_t index, PyObject* holder, Claim claim) {
   }
   std::erase_if(patch.claims, [&](const Claim& c) { return c.group == claim.group; });
   const bool below = claim.group == kKnownGroup;
+  // Whether a call waits for other threads is a fact, whoever names it.
+  if (!patch.claims.empty()) {
+    claim.label.flags |= patch.claims.front().label.flags & CROSSCUT_WAITS;
+  }
   patch.claims.insert(below ? patch.claims.begin() : patch.claims.end(), std::move(claim));
   ApplyLabel(index);
 }

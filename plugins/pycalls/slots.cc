@@ -4,6 +4,8 @@
 #include <cstring>
 #include <iterator>
 
+#include "entries.h"
+
 namespace crosscut::pycalls {
 namespace {
 
@@ -116,8 +118,8 @@ Ref SlotDescriptor(PyTypeObject* type, int slot, const void* code) {
   const Ref dict = DictOf(type);
   PyObject* found = dict ? PyDict_GetItemString(dict.get(), SlotMethod(slot)) : nullptr;
   if (found == nullptr || !Py_IS_TYPE(found, &PyWrapperDescr_Type)) return Ref();
-  const bool wraps = reinterpret_cast<PyWrapperDescrObject*>(found)->d_wrapped == code;
-  return wraps ? Ref::Borrow(found) : Ref();
+  void* wrapped = reinterpret_cast<PyWrapperDescrObject*>(found)->d_wrapped;
+  return Original(wrapped) == code ? Ref::Borrow(found) : Ref();
 }
 
 const char* SlotName(int slot) { return kSlots[slot].name; }

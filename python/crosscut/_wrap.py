@@ -254,13 +254,16 @@ def _place(thing: Any) -> tuple[Any, str, str]:
 
 # The type of all functions, by the module that has it.
 _FOREIGN = {"_ctypes": "CFuncPtr", "_cffi_backend": "_CDataBase"}
+_CFFI_LIBRARIES = ("FFILibrary", "Lib")  # what ffi.dlopen gives, in line and out of line
 
 
 def _is_foreign(thing: Any) -> bool:
     ctypes = sys.modules.get("ctypes")
     if ctypes is not None and isinstance(thing, (ctypes.CDLL, ctypes._CFuncPtr)):
         return True
-    return type(thing).__name__ == "FFILibrary" or type(thing).__module__ == "_cffi_backend"
+    kind = type(thing)
+    return kind.__module__ == "_cffi_backend" or \
+        kind.__module__ == "cffi.api" and kind.__name__ in _CFFI_LIBRARIES
 
 
 def _patch_foreign(pycalls: Any, wrapped: _Wrap) -> None:
@@ -278,7 +281,7 @@ def _name_function(function: Any) -> tuple[str, int] | None:
         library, symbol = _boundary().symbol_at(_address(function))
         name = str(getattr(function, "__name__", "") or symbol or "function")
         for wrapped in reversed(_foreign):
-            if _belongs(function, library, wrapped.thing) and wrapped.chooses(name):
+            if wrapped.chooses(name) and _belongs(function, name, library, wrapped.thing):
                 wrapped.count += 1
                 if wrapped.count == 1:
                     tell()
@@ -299,7 +302,7 @@ def _address(function: Any) -> int:
     return 0
 
 
-def _belongs(function: Any, library: str, thing: Any) -> bool:
+def _belongs(function: Any, name: str, library: str, thing: Any) -> bool:
     if isinstance(thing, str):
         if "/" in thing:
             return os.path.realpath(library) == os.path.realpath(thing)
@@ -307,6 +310,6 @@ def _belongs(function: Any, library: str, thing: Any) -> bool:
         return base == thing or base.startswith(f"{thing}.")
     if function is thing:
         return True
-    if type(thing).__name__ == "FFILibrary":
-        return any(value is function for value in vars(thing).values())
+    if type(thing).__name__ in _CFFI_LIBRARIES:
+        return getattr(thing, name, None) is function
     return any(kept is thing for kept in (getattr(function, "_objects", None) or {}).values())

@@ -75,6 +75,12 @@ class _Opened(threading.local):
         self.names: set[str] = set()
 
 
+_opened = _Opened()
+os.register_at_fork(after_in_child=lambda: _opened.names.clear())
+# What is to be told of a class that gets an instance, by the class above it.
+_followers: dict[type, Callable[[type], None]] = {}
+
+
 class Method:
     """Stands in the dictionary of a class for one of its methods: instances call `recorded`, the
     class itself and whoever pickles it by value see `function`, which stays what it is."""
@@ -91,6 +97,32 @@ class Method:
         return copy.copy, (self.function,)  # which gives back a function as it is
 
 
+def with_subclasses(cls: type) -> list[type]:
+    """The class and all that are below it now."""
+    found, index = [cls], 0
+    known = {cls}
+    while index < len(found):
+        for sub in type.__subclasses__(found[index]):
+            if sub not in known:
+                known.add(sub)
+                found.append(sub)
+        index += 1
+    return found
+
+
+def _new_below(root: type) -> Callable[..., Any]:
+    """For root.__new__, where it has none. It stays: a class from which __new__ was taken away
+    again refuses its arguments (CPython's issue 49572)."""
+    def new(cls: type, *args: Any, **kwargs: Any) -> Any:
+        follower = _followers.get(root)
+        if follower is not None:
+            follower(cls)
+        create = super(root, cls).__new__
+        return create(cls) if create is object.__new__ else create(cls, *args, **kwargs)
+
+    return new
+
+
 class Operations:
     """Patches behind automatic operations. All of them under the GIL."""
 
@@ -105,7 +137,6 @@ class Operations:
         self.on = ctypes.c_int32.from_address(self.library.crosscut_operations_on())
         self.this_thread = ThisThread()
         self.steps = Steps()
-        self._opened = _Opened()
         self._scopes: dict[str, Any] = {}
         self._undo: list[Callable[[], None]] = []
 
@@ -160,7 +191,7 @@ class Operations:
                   span: Any = None) -> Callable[..., Any]:
         """`function` as an operation, unless it is called inside another one of that name; `span`
         (of _record.span) is around every call."""
-        scope, on, opened = _record.operation(operation), self.on, self._opened
+        scope, on = _record.operation(operation), self.on
 
         def spanned(*args: Any, **kwargs: Any) -> Any:
             with span:
@@ -172,7 +203,7 @@ class Operations:
         def recorded(*args: Any, **kwargs: Any) -> Any:
             if not on.value:
                 return function(*args, **kwargs)
-            names = opened.names
+            names = _opened.names
             if operation in names:
                 return inner(*args, **kwargs)
             names.add(operation)
@@ -186,10 +217,10 @@ class Operations:
 
     def follow(self, root: type, names: tuple[str, ...],
                make: Callable[[type, str, Callable[..., Any]], Callable[..., Any]]) -> None:
-        """Replaces the methods `names` of `root` and of the classes below it, each when it gets its
-        first instance, by make(class, name, function)."""
+        """Replaces the methods `names` of `root` and of the classes below it, later ones when they
+        get their first instance, by make(class, name, function)."""
         def patch(cls: type) -> None:
-            for base in cls.__mro__:
+            for base in () if cls in known else cls.__mro__:
                 if base in known or not issubclass(base, root):
                     continue
                 known.add(base)
@@ -198,12 +229,10 @@ class Operations:
                     if isinstance(function, types.FunctionType):
                         self.replace(base, name, Method(function, make(base, name, function)))
 
-        def new(cls: type, *args: Any, **kwargs: Any) -> Any:
-            if cls not in known:
-                patch(cls)
-            create = super(root, cls).__new__
-            return create(cls) if create is object.__new__ else create(cls, *args, **kwargs)
-
         known: weakref.WeakSet[type] = weakref.WeakSet()
+        for cls in with_subclasses(root):
+            patch(cls)
+        _followers[root] = patch
+        self._undo.append(lambda: _followers.pop(root, None))
         if "__new__" not in vars(root):
-            self.replace(root, "__new__", new)
+            root.__new__ = staticmethod(_new_below(root))  # type: ignore[assignment]

@@ -100,6 +100,16 @@ def unwrapping_gives_back_every_byte_and_every_reference():
     assert c.table_bytes() == tables and pc.stats()["full"] == 0
 
 
+def wrapping_again_while_it_records_changes_everything():
+    count = _wrap.wrap(Thing, "simulator", None)
+    _begin()
+    assert _wrap.wrap(Thing, "data", None) == count
+    Thing()[1]
+    assert _layer("_conventions.Thing.__getitem__") == "data"
+    assert len(_wrap._wraps) == 2 and _wrap.unwrap(Thing) == 2 * count
+    assert pc.stats()["entries"] == 0
+
+
 def unwrapping_gives_a_known_function_its_layer_back():
     import time
 
@@ -413,3 +423,24 @@ def what_the_command_line_asked_for_is_wrapped_when_it_is_imported():
     said_last = said[-1][3]
     assert "_conventions as simulator: 4 functions; libforeign.so as data: called; " \
         "never as native: nothing native found yet" in said_last, said_last
+
+
+def _functions_of_a_cffi_library_are_spans_of_their_own():
+    import cffi
+
+    ffi = cffi.FFI()
+    ffi.cdef("int add(int, int); double mixed(double, int, double, long, double);"
+             "int each(int (*)(int), int);")
+    library = ffi.dlopen(FOREIGN)
+    add = library.add
+    text = repr(add), ffi.typeof(add), hash(add)
+    _wrap.wrap(library, "simulator", None)
+    _begin()
+    assert _only(library.add, 1, 2) == (3, ["libforeign.add"])
+    assert _only(library.mixed, .5, 1, .5, 2, .5) == (4.5, ["libforeign.mixed"])
+    assert library.add is add and (repr(add), ffi.typeof(add), hash(add)) == text
+    back = ffi.callback("int(int)", lambda i: i * 2)
+    assert _only(library.each, back, 2) == (2, ["libforeign.each", "callback", "callback"])
+    assert _wrap.unwrap(library) == 3 and _only(add, 1, 2) == (3, [])
+    _wrap.wrap("libforeign.so", "data", "add")
+    assert _only(ffi.dlopen(FOREIGN).add, 1, 2) == (3, ["libforeign.add"])

@@ -24,6 +24,11 @@ def test_wrap(wrapping, python, case):
     python.run_case("cases_wrap", case)
 
 
+@pytest.mark.skipif(importlib.util.find_spec("cffi") is None, reason="cffi is not installed")
+def test_cffi(wrapping, main_python):
+    main_python.run_case("cases_wrap", "_functions_of_a_cffi_library_are_spans_of_their_own")
+
+
 def _pybind11():
     """Flags for pybind11's headers, its own or PyTorch's; None without either."""
     for name, folder in (("pybind11", "include"), ("torch", "include")):
