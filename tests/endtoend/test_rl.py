@@ -221,7 +221,7 @@ def test_ppo_on_a_vector_of_processes_needs_no_edit(tmp_path, python):
     (learner,) = [key for key, row in processes.items() if row["name"] == "run.py"]
     counts = operations_of(run, learner)
     assert counts["rollout"] == counts["update"] == 2
-    assert counts["backprop"] == counts["optimizer"] == 2 * 2 * 4
+    assert counts["forward"] == counts["backprop"] == counts["optimizer"] == 2 * 2 * 4
     assert counts["simulate"] == 1 + 64, "a reset, and 64 steps of the vector"
     assert counts["inference"] == 64 + 2, "each step, and the last values of a rollout"
     assert "backward" not in counts

@@ -37,8 +37,12 @@ def install_algorithms(module: ModuleType) -> None:
 
 
 def install_policies(module: ModuleType) -> None:
-    ops, policy = gymnasium.shared(), module.BasePolicy
-    ops.replace(policy, "predict", ops.bracket("inference", policy.predict))
+    """What asks a policy without calling it as a module."""
+    ops = gymnasium.shared()
+    for owner, name, operation in ((module.BasePolicy, "predict", "inference"),
+                                   (module.ActorCriticPolicy, "predict_values", "inference"),
+                                   (module.ActorCriticPolicy, "evaluate_actions", "forward")):
+        ops.replace(owner, name, ops.bracket(operation, vars(owner)[name]))
 
 
 def install_vectors(module: ModuleType) -> None:

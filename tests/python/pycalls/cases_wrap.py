@@ -7,7 +7,9 @@ import gc
 import inspect
 import os
 import pickle
+import shutil
 import sys
+import tempfile
 import threading
 import types
 
@@ -423,6 +425,26 @@ def what_the_command_line_asked_for_is_wrapped_when_it_is_imported():
     said_last = said[-1][3]
     assert "_conventions as simulator: 4 functions; libforeign.so as data: called; " \
         "never as native: nothing native found yet" in said_last, said_last
+
+
+def native_modules_of_a_package_are_followed_when_they_come():
+    with tempfile.TemporaryDirectory() as folder:
+        package = os.path.join(folder, "pack")
+        os.mkdir(package)
+        open(os.path.join(package, "__init__.py"), "w").close()
+        shutil.copy(c.__file__, package)
+        sys.path.insert(0, folder)
+        _wrap.follow("pack:simulator")
+        import pack
+
+        assert "pack as simulator: nothing native found yet" in said[-1][3]
+        from pack import _conventions as below
+    _begin()
+    assert _only(below.one, 1) == ((1,), ["pack._conventions.one"])
+    assert _only(c.one, 1) == ((1,), [])
+    assert type(below.__spec__.loader).__name__ == "ExtensionFileLoader"
+    assert _wrap.unwrap("pack") > 20 and _only(below.one, 1) == ((1,), [])
+    assert _wrap.wrap(pack, "data", None) > 20, "what is below it now"
 
 
 def _functions_of_a_cffi_library_are_spans_of_their_own():
