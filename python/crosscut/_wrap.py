@@ -49,6 +49,7 @@ class _Wrap:
 _wraps: list[_Wrap] = []
 _followed: dict[str, _Wrap] = {}  # by the line that asked
 _last_group = 0
+_problems: list[str] = []  # lines that cannot be followed, and why
 _told = False
 _foreign: list[_Wrap] = []  # those of shared libraries and of their functions
 
@@ -151,7 +152,8 @@ def follow(text: str) -> None:
                 raise ValueError(f"layer {layer!r} is none of {', '.join(LAYERS)}")
             wrapped = _new(name, layer or "native", names or None)
         except ValueError as error:
-            crosscut._record.source_state("wrap", "", "failed", f"{line}: {error}")
+            if line not in "; ".join(_problems):
+                _problems.append(f"{line}: {error}")
             continue
         _wraps.append(wrapped)
         _followed[line] = wrapped
@@ -185,11 +187,13 @@ def tell() -> None:
             return "called" if wrapped.count else "not called yet"
         return f"{wrapped.count} functions" if wrapped.count else "nothing native found yet"
 
-    said = [f"{wrapped.words} as {wrapped.layer}: {found(wrapped)}" for wrapped in _wraps]
+    said = _problems + [f"{wrapped.words} as {wrapped.layer}: {found(wrapped)}"
+                        for wrapped in _wraps]
     if not said and not _told:
         return
     _told = True
-    state = "on" if any(wrapped.count for wrapped in _wraps) else "missing" if _wraps else "off"
+    state = ("failed" if _problems else "on" if any(wrapped.count for wrapped in _wraps) else
+             "missing" if _wraps else "off")
     crosscut._record.source_state("wrap", "", state, "; ".join(said))
 
 
