@@ -119,6 +119,8 @@ int Finder::PatchFunction(PyObject* object, PyObject* name, const Choice& choice
   const char* text = Text(name);
   if (LeftAlone(text)) return 0;
   PyMethodDef* def = DefOf(object);
+  // One table entry is behind all that a class keeps of __new__ (enum's _new_member_).
+  if (def != nullptr && def->ml_name != nullptr && LeftAlone(def->ml_name)) return 0;
   if (def == nullptr && !CallsByPointer(object)) {
     if (TypeIsNamed(object, "cython_function_or_method")) ++Stats().unreadable;
     return 0;

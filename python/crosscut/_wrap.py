@@ -49,7 +49,7 @@ class _Wrap:
 _wraps: list[_Wrap] = []
 _followed: dict[str, _Wrap] = {}  # by the line that asked
 _last_group = 0
-_problems: list[str] = []  # lines that cannot be followed, and why
+_problems: dict[str, str] = {}  # what is wrong with lines that cannot be followed
 _told = False
 _foreign: list[_Wrap] = []  # those of shared libraries and of their functions
 
@@ -152,8 +152,7 @@ def follow(text: str) -> None:
                 raise ValueError(f"layer {layer!r} is none of {', '.join(LAYERS)}")
             wrapped = _new(name, layer or "native", names or None)
         except ValueError as error:
-            if line not in "; ".join(_problems):
-                _problems.append(f"{line}: {error}")
+            _problems[line] = f"{line}: {error}"
             continue
         _wraps.append(wrapped)
         _followed[line] = wrapped
@@ -187,8 +186,8 @@ def tell() -> None:
             return "called" if wrapped.count else "not called yet"
         return f"{wrapped.count} functions" if wrapped.count else "nothing native found yet"
 
-    said = _problems + [f"{wrapped.words} as {wrapped.layer}: {found(wrapped)}"
-                        for wrapped in _wraps]
+    said = [*_problems.values(),
+            *(f"{wrapped.words} as {wrapped.layer}: {found(wrapped)}" for wrapped in _wraps)]
     if not said and not _told:
         return
     _told = True
