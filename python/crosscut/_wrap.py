@@ -64,7 +64,7 @@ def _words(thing: Any) -> str:
         return thing
     name = getattr(thing, "__qualname__", None) or getattr(thing, "__name__", None) or \
         getattr(thing, "_name", None)
-    return str(name) if name else f"a {type(thing).__name__}"
+    return str(name) if name else f"a {type(thing).__name__.removeprefix('FFILibrary_')}"
 
 
 def _boundary() -> Any:
@@ -257,16 +257,20 @@ def _place(thing: Any) -> tuple[Any, str, str]:
 
 # The type of all functions, by the module that has it.
 _FOREIGN = {"_ctypes": "CFuncPtr", "_cffi_backend": "_CDataBase"}
-_CFFI_LIBRARIES = ("FFILibrary", "Lib")  # what ffi.dlopen gives, in line and out of line
+
+
+def _is_cffi_library(thing: Any) -> bool:
+    """What ffi.dlopen gives, in line or out of line."""
+    kind = type(thing)
+    return kind.__module__ == "cffi.api" and kind.__name__.startswith("FFILibrary") or \
+        kind.__module__ == "_cffi_backend" and kind.__name__ == "Lib"
 
 
 def _is_foreign(thing: Any) -> bool:
     ctypes = sys.modules.get("ctypes")
     if ctypes is not None and isinstance(thing, (ctypes.CDLL, ctypes._CFuncPtr)):
         return True
-    kind = type(thing)
-    return kind.__module__ == "_cffi_backend" or \
-        kind.__module__ == "cffi.api" and kind.__name__ in _CFFI_LIBRARIES
+    return _is_cffi_library(thing) or type(thing).__module__ == "_cffi_backend"
 
 
 def _patch_foreign(pycalls: Any, wrapped: _Wrap) -> None:
@@ -282,7 +286,8 @@ def _name_function(function: Any) -> tuple[str, int] | None:
     """What a function of a shared library is recorded as, asked when it is first called."""
     try:
         library, symbol = _boundary().symbol_at(_address(function))
-        name = str(getattr(function, "__name__", "") or symbol or "function")
+        name = str(getattr(function, "__name__", ""))
+        name = name if name.isidentifier() else symbol or "function"
         for wrapped in reversed(_foreign):
             if wrapped.chooses(name) and _belongs(function, name, library, wrapped.thing):
                 wrapped.count += 1
@@ -313,6 +318,6 @@ def _belongs(function: Any, name: str, library: str, thing: Any) -> bool:
         return base == thing or base.startswith(f"{thing}.")
     if function is thing:
         return True
-    if type(thing).__name__ in _CFFI_LIBRARIES:
+    if _is_cffi_library(thing):
         return getattr(thing, name, None) is function
     return any(kept is thing for kept in (getattr(function, "_objects", None) or {}).values())

@@ -61,7 +61,8 @@ def bound(request, wrapping):
     _, suffix, include = INTERPRETERS["%d.%d" % sys.version_info[:2]]
     name = f"_bound_{request.param}"
     compile_c(HERE / "bound.cc", wrapping / f"{name}{suffix}", "-std=c++17", "-O0", "-g0",
-              f"-DCROSSCUT_MODULE={name}", f"-I{include}", *flags, *sources, "-lstdc++")
+              f"-DCROSSCUT_MODULE={name}", f"-I{include}", *flags, *sources,
+              "-Wl,--no-as-needed", "-lstdc++")
     return name
 
 
