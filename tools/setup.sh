@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes a fresh machine ready: Debian packages from tools/apt.txt, the Python environment .venv,
-# and the release build with the PyTorch shim; `setup.sh tests` also .venv-tensorflow. Safe to run
-# again; does only what is missing.
+# and the release build with the PyTorch shim; `setup.sh tests` also .venv-tensorflow and .venv-rl.
+# Safe to run again; does only what is missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -90,6 +90,7 @@ install_packages
 make_venv .venv tools/requirements.txt
 if [ "${1:-}" = tests ]; then
   make_venv .venv-tensorflow tools/requirements-tensorflow.txt
+  make_venv .venv-rl tools/requirements-rl.txt
 fi
 mkdir -p build
 build "$@"

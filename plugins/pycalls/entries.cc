@@ -1,10 +1,12 @@
 #include "entries.h"
 
+#include "callbacks.h"
 #include "crosscut/crosscut.h"
 
 namespace crosscut::pycalls {
 
 Entry g_entries[kMaxEntries];
+Extra g_extras[kMaxEntries];
 uint32_t (*g_name_call)(uint32_t index) = nullptr;
 
 // Two registers: both ABIs pass sixteen bytes of integers so.
@@ -23,6 +25,28 @@ __attribute__((noinline)) void FirstCall() {
   if (t_known) return;
   t_known = true;
   crosscut_base(CROSSCUT_PYTHON);
+}
+
+// The call of an entry that has an Extra. `name` carries a line where calls are recorded.
+__attribute__((noinline)) uint64_t CallWithExtra(const Entry* entry, uint32_t name, Pair ab,
+                                                 Pair cd, uint64_t e) {
+  const auto original = reinterpret_cast<AnyFunction>(entry->original);
+  const Extra& extra = g_extras[entry - g_entries];
+  if (extra.choose != nullptr) {
+    const uint32_t chosen = extra.choose(entry->name, {ab.first, ab.second, cd.first});
+    if (chosen == 0) return original(ab, cd, e);
+    if (chosen != entry->name) name = chosen;
+  }
+  const uint32_t operation = extra.operation;
+  if (operation != 0) crosscut_begin_inline(operation);
+  crosscut_begin_inline(name);
+  const bool told_apart = extra.callbacks && g_name_call == nullptr;
+  const bool before = told_apart && EnterNative();
+  const uint64_t result = original(ab, cd, e);
+  if (told_apart) LeaveNative(before);
+  crosscut_end_inline();
+  if (operation != 0) crosscut_end_named(operation);
+  return result;
 }
 
 }  // namespace
@@ -51,12 +75,12 @@ __attribute__((visibility("hidden"), used)) uint64_t CrosscutPycallsCall(Pair ab
     name = crosscut::pycalls::g_name_call(index);
     if (name == 0) return original(ab, cd, e);
   }
-  const uint32_t operation = entry->operation;
-  if (__builtin_expect(operation != 0, 0)) crosscut_begin_inline(operation);
+  if (__builtin_expect(entry->extra != 0, 0)) {
+    return crosscut::pycalls::CallWithExtra(entry, name, ab, cd, e);
+  }
   crosscut_begin_inline(name);
   const uint64_t result = original(ab, cd, e);
   crosscut_end_inline();
-  if (__builtin_expect(operation != 0, 0)) crosscut_end_named(operation);
   return result;
 }
 

@@ -18,12 +18,22 @@ inline constexpr uint32_t kMaxEntries = 16384;
 // the life of the process, because a stub may be in flight or copied into a type made meanwhile.
 struct Entry {
   void* original;
-  uint32_t name;       // interned name of the span
-  uint32_t operation;  // interned name of the operation around it, or 0
+  uint32_t name;   // interned name of the span
+  uint32_t extra;  // 1 where the entry's Extra says anything
 };
 static_assert(sizeof(Entry) == 16);
 
+// What few entries have besides.
+struct Extra {
+  // Which name a call goes by, from the entry's name and the call's first three arguments; 0: it is
+  // not recorded. Null: the entry's.
+  uint32_t (*choose)(uint32_t name, const uint64_t (&arguments)[3]);
+  uint32_t operation;  // interned name of the operation around it, or 0
+  bool callbacks;      // Python that runs below it is a span of its own (callbacks.h)
+};
+
 extern Entry g_entries[kMaxEntries];
+extern Extra g_extras[kMaxEntries];
 
 // While it is set, it names the calls: Python functions are recorded, too. Returns 0 for a call
 // that is not to be. Written under the GIL.

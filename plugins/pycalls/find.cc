@@ -84,14 +84,6 @@ bool CallsByPointer(PyObject* object) {
          TypeIsNamed(object, "nb_method") || TypeIsNamed(object, "PjitFunction");
 }
 
-Ref DictOf(PyTypeObject* type) {
-#if PY_VERSION_HEX >= 0x030c0000
-  return Ref(PyType_GetDict(type));
-#else
-  return Ref::Borrow(type->tp_dict);
-#endif
-}
-
 }  // namespace
 
 PyMethodDef* Finder::DefOf(PyObject* object) const {
@@ -118,26 +110,65 @@ int Finder::PatchPointer(void** address, PyObject* holder, const char* name, con
     return 0;
   }
   if (PatchesIn()) GuardIdentity();
-  return AddPatch(address, holder, {choice.prefix + "." + name, choice.layer, choice.flags});
+  const Label label = {choice.prefix + "." + name, choice.layer, choice.flags, choice.wrapped,
+                       choice.choose};
+  return AddPatch(address, holder, label, choice.group);
 }
 
-int Finder::PatchObject(PyObject* object, PyObject* name, const Choice& choice) {
+int Finder::PatchFunction(PyObject* object, PyObject* name, const Choice& choice) {
   const char* text = Text(name);
   if (LeftAlone(text)) return 0;
   PyMethodDef* def = DefOf(object);
+  // One table entry is behind all that a class keeps of __new__ (enum's _new_member_).
+  if (def != nullptr && def->ml_name != nullptr && LeftAlone(def->ml_name)) return 0;
   if (def == nullptr && !CallsByPointer(object)) {
     if (TypeIsNamed(object, "cython_function_or_method")) ++Stats().unreadable;
     return 0;
   }
   const int chosen = Chosen(choice, name);
   if (chosen <= 0) return chosen;
-  if (def == nullptr) {
-    Choice one = choice;
-    one.names = nullptr;
-    return PatchVectorcall(object, one);
-  }
+  if (def == nullptr) return PatchVectorcall(object, text, choice);
   // By the table's own name: an entry may be reached by several attributes.
-  return PatchPointer(reinterpret_cast<void**>(&def->ml_meth), object, def->ml_name, choice);
+  const bool named = def->ml_name != nullptr && *def->ml_name != '\0';
+  return PatchPointer(reinterpret_cast<void**>(&def->ml_meth), object, named ? def->ml_name : text,
+                      choice);
+}
+
+int Finder::PatchProperty(PyObject* property, PyObject* name, const Choice& choice) {
+  int count = 0;
+  for (const char* part : {"fget", "fset"}) {
+    const Ref function = Attribute(property, part);
+    const int done = function ? PatchFunction(function.get(), name, choice) : 0;
+    if (done < 0) return -1;
+    count += done;
+  }
+  return count;
+}
+
+int Finder::PatchWorkSlots(PyTypeObject* type, const Choice& choice) {
+  int count = 0;
+  for (int slot = 0; slot < SlotCount(); ++slot) {
+    void** address = IsWork(slot) ? SlotAddress(type, slot) : nullptr;
+    if (address == nullptr || *address == nullptr || LeftAlone(SlotMethod(slot))) continue;
+    if (!SlotDescriptor(type, slot, Original(*address))) continue;
+    const Ref name(PyUnicode_FromString(SlotMethod(slot)));
+    const int chosen = name ? Chosen(choice, name.get()) : -1;
+    if (chosen < 0) return -1;
+    if (chosen > 0) count += PatchSlot(type, SlotName(slot), choice);
+  }
+  return count;
+}
+
+int Finder::PatchItem(PyObject* name, PyObject* value, PyObject* module, const Choice& choice) {
+  if (!PyUnicode_Check(name) || !AtHome(value, module)) return 0;
+  if (choice.wrapped && Py_IS_TYPE(value, &PyProperty_Type)) {
+    return PatchProperty(value, name, choice);
+  }
+  if (!PyType_Check(value)) return PatchFunction(value, name, choice);
+  if (module == nullptr || !choice.types) return 0;
+  Choice inner = choice;
+  inner.prefix += std::string(".") + Text(name);
+  return PatchType(reinterpret_cast<PyTypeObject*>(value), inner);
 }
 
 int Finder::PatchItems(PyObject* dict, PyObject* module, const Choice& choice) {
@@ -146,17 +177,8 @@ int Finder::PatchItems(PyObject* dict, PyObject* module, const Choice& choice) {
   int count = 0;
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(items.get()); ++i) {
     PyObject* pair = PyList_GET_ITEM(items.get(), i);
-    PyObject* name = PyTuple_GET_ITEM(pair, 0);
-    PyObject* value = PyTuple_GET_ITEM(pair, 1);
-    if (!PyUnicode_Check(name) || !AtHome(value, module)) continue;
-    int done = 0;
-    if (!PyType_Check(value)) {
-      done = PatchObject(value, name, choice);
-    } else if (module != nullptr && choice.types) {
-      Choice inner = choice;
-      inner.prefix += std::string(".") + Text(name);
-      done = PatchType(reinterpret_cast<PyTypeObject*>(value), inner);
-    }
+    const int done =
+        PatchItem(PyTuple_GET_ITEM(pair, 0), PyTuple_GET_ITEM(pair, 1), module, choice);
     if (done < 0) return -1;
     count += done;
   }
@@ -172,7 +194,10 @@ int Finder::PatchType(PyTypeObject* type, const Choice& choice) {
   // Some static types (_socket.socket) are readied only when they are first looked into.
   if (PyType_Ready(type) < 0) return -1;
   const Ref dict = DictOf(type);
-  return dict ? PatchItems(dict.get(), nullptr, choice) : 0;
+  const int methods = dict ? PatchItems(dict.get(), nullptr, choice) : 0;
+  if (methods < 0 || !choice.wrapped) return methods;
+  const int slots = PatchWorkSlots(type, choice);
+  return slots < 0 ? -1 : methods + slots;
 }
 
 int Finder::PatchSlot(PyTypeObject* type, const char* slot, const Choice& choice) {
@@ -185,7 +210,7 @@ int Finder::PatchSlot(PyTypeObject* type, const char* slot, const Choice& choice
   return done;
 }
 
-int Finder::PatchVectorcall(PyObject* object, const Choice& choice) {
+int Finder::PatchVectorcall(PyObject* object, const char* otherwise, const Choice& choice) {
   PyTypeObject* type = Py_TYPE(object);
   if (!PyType_HasFeature(type, Py_TPFLAGS_HAVE_VECTORCALL) || type->tp_vectorcall_offset <= 0 ||
       PyFunction_Check(object) || PyCFunction_Check(object) || PyMethod_Check(object)) {
@@ -196,7 +221,7 @@ int Finder::PatchVectorcall(PyObject* object, const Choice& choice) {
   if (*address == nullptr) return 0;
   const Ref name = Attribute(object, "__name__");
   const char* text = Text(name.get());
-  return PatchPointer(address, object, *text != '\0' ? text : type->tp_name, choice);
+  return PatchPointer(address, object, *text != '\0' ? text : otherwise, choice);
 }
 
 void** Finder::CodeOf(PyObject* owner, const char* name) {

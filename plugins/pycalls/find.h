@@ -6,6 +6,7 @@
 
 #include "crosscut/crosscut.h"
 #include "memory_map.h"
+#include "patches.h"
 #include "python.h"
 
 namespace crosscut::pycalls {
@@ -17,6 +18,10 @@ struct Choice {
   std::string prefix;         // names read prefix + "." + attribute
   PyObject* names = nullptr;  // null: all; callable: a predicate; else a container of names
   bool types = false;         // of a module: also the types that it defines
+  uint32_t group = kKnownGroup;
+  // A user's wrap(): of types also slots and properties; Python called back is told apart.
+  bool wrapped = false;
+  decltype(Extra::choose) choose = nullptr;
 };
 
 class Finder {
@@ -31,16 +36,22 @@ class Finder {
   // The slot of that name, of the type and of the subclasses that copied it. Unknown or empty
   // slots count as 0.
   int PatchSlot(PyTypeObject* type, const char* slot, const Choice& choice);
-  // One object's vectorcall pointer: ufuncs, nanobind functions and the like.
-  int PatchVectorcall(PyObject* object, const Choice& choice);
+  // One object's vectorcall pointer: ufuncs, nanobind functions and the like; `otherwise` is what
+  // it reads as where it has no name.
+  int PatchVectorcall(PyObject* object, const char* otherwise, const Choice& choice);
+  // A native function or method by itself, however it was reached; `name` is what it reads as
+  // where it has none of its own.
+  int PatchFunction(PyObject* function, PyObject* name, const Choice& choice);
 
   // Where the code pointer of attribute `name` of a module or type stands; null if there is none.
   void** CodeOf(PyObject* owner, const char* name);
 
  private:
   PyMethodDef* DefOf(PyObject* object) const;
-  int PatchObject(PyObject* object, PyObject* name, const Choice& choice);
   int PatchPointer(void** address, PyObject* holder, const char* name, const Choice& choice);
+  int PatchProperty(PyObject* property, PyObject* name, const Choice& choice);
+  int PatchWorkSlots(PyTypeObject* type, const Choice& choice);
+  int PatchItem(PyObject* name, PyObject* value, PyObject* module, const Choice& choice);
   int PatchItems(PyObject* dict, PyObject* module, const Choice& choice);
 
   MemoryMap map_;

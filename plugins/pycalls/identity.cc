@@ -40,11 +40,7 @@ PyObject* Compare(PyObject* a, PyObject* b, int op) {
 
 // f.__hash__() and f.__eq__() go through the wrappers in the type's dictionary.
 void Rewire(PyTypeObject* type, const char* name, void* from, void* to) {
-#if PY_VERSION_HEX >= 0x030c0000
-  Ref dict(PyType_GetDict(type));
-#else
-  Ref dict = Ref::Borrow(type->tp_dict);
-#endif
+  const Ref dict = DictOf(type);
   PyObject* wrapper = dict ? PyDict_GetItemString(dict.get(), name) : nullptr;
   if (wrapper == nullptr || !Py_IS_TYPE(wrapper, &PyWrapperDescr_Type)) return;
   auto* descriptor = reinterpret_cast<PyWrapperDescrObject*>(wrapper);

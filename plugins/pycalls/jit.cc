@@ -38,19 +38,6 @@ uint32_t Operation(std::string_view name) {
                          Probe());
 }
 
-// Whether the weak reference is to `object`; null: to nothing any more.
-bool RefersTo(PyObject* weak, PyObject* object) {
-#if PY_VERSION_HEX >= 0x030d0000
-  PyObject* target = nullptr;
-  PyWeakref_GetRef(weak, &target);
-  Py_XDECREF(target);
-#else
-  PyObject* target = PyWeakref_GetObject(weak);
-  if (target == Py_None) target = nullptr;
-#endif
-  return target == object;
-}
-
 // Forgets the functions that are gone.
 void Sweep() {
   for (auto at = g_functions->begin(); at != g_functions->end();) {

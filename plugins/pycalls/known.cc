@@ -1,6 +1,10 @@
 #include "known.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <climits>
 #include <cstring>
 #include <string>
 #include <string_view>
@@ -22,7 +26,27 @@ struct Rule {
   crosscut_layer layer;
   const char* names;  // separated by spaces; null: all. A leading "-": all but these
   unsigned flags = 0;
+  decltype(Extra::choose) choose = nullptr;
 };
+
+// os.read waits where it reads from a pipe, a socket or a terminal. Its arguments come in an array
+// from 3.10 to 3.13.
+uint32_t ChooseRead(uint32_t name, const uint64_t (&arguments)[3]) {
+  static const uint32_t waiting =
+      crosscut_intern("os.read", SIZE_MAX, CROSSCUT_SPAN, CROSSCUT_IDLE, 0, BoundaryProbe());
+  auto* const* values = reinterpret_cast<PyObject* const*>(arguments[1]);
+  if (arguments[2] == 0 || !PyLong_CheckExact(values[0])) return name;
+  int overflow = 0;
+  const long file = PyLong_AsLongAndOverflow(values[0], &overflow);
+  struct stat status;
+  if (overflow != 0 || file < 0 || file > INT_MAX) return name;
+  const int error = errno;
+  const bool waits =
+      fstat(static_cast<int>(file), &status) == 0 &&
+      (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode) || S_ISCHR(status.st_mode));
+  errno = error;
+  return waits ? waiting : name;
+}
 
 constexpr crosscut_layer kIdle = CROSSCUT_IDLE;
 constexpr crosscut_layer kNative = CROSSCUT_NATIVE;
@@ -149,8 +173,9 @@ constexpr Rule kRules[] = {
     {"_socket", kFunctions, "_socket", "socket", kIdle,
      "getaddrinfo gethostbyname gethostbyaddr getnameinfo"},
     {"posix", kFunctions, "posix", "os", kIdle, "wait wait3 wait4 waitid waitpid"},
+    {"posix", kFunctions, "posix", "os", kNative, "read", 0, ChooseRead},
     {"posix", kFunctions, "posix", "os", kNative,
-     "read write pread pwrite readv writev preadv pwritev fsync fdatasync sendfile "
+     "write pread pwrite readv writev preadv pwritev fsync fdatasync sendfile "
      "copy_file_range splice posix_spawn posix_spawnp"},
     {"_io", kMethods, "_io.FileIO", "io.FileIO", kNative, "read readall readinto write"},
     {"_io", kMethods, "_io.BufferedReader", "io.BufferedReader", kNative,
@@ -223,6 +248,7 @@ int Apply(Finder& finder, const Rule& rule, crosscut_layer layer) {
   Choice choice;
   choice.layer = layer != CROSSCUT_LAYER_NONE ? layer : rule.layer;
   choice.flags = rule.flags;
+  choice.choose = rule.choose;
   choice.prefix = rule.prefix;
   auto* type = reinterpret_cast<PyTypeObject*>(owner.get());
   if (rule.what == kSlots) return ApplySlots(finder, type, names.get(), choice);

@@ -11,12 +11,16 @@ PyMODINIT_FUNC PyInit__pycalls(void) {
 
 #else
 
+#include <dlfcn.h>
+
 #include <cstring>
 #include <string>
 
 #include "call_stack.h"
+#include "callbacks.h"
 #include "crosscut/crosscut.h"
 #include "find.h"
+#include "foreign.h"
 #include "identity.h"
 #include "jit.h"
 #include "known.h"
@@ -60,16 +64,18 @@ std::string TypePrefix(PyTypeObject* type) {
 }
 
 PyObject* PatchModule(PyObject*, PyObject* args, PyObject* kwargs) {
-  static const char* const kNames[] = {"module", "layer", "names", "prefix", "types", nullptr};
+  static const char* const kNames[] = {"module", "layer", "names", "prefix",
+                                       "types",  "group", nullptr};
   PyObject* module = nullptr;
   const char* prefix = nullptr;
   int types = 0;
   Choice choice;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!O&|Ozp", const_cast<char**>(kNames),
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!O&|OzpI", const_cast<char**>(kNames),
                                    &PyModule_Type, &module, ToLayer, &choice.layer, &choice.names,
-                                   &prefix, &types)) {
+                                   &prefix, &types, &choice.group)) {
     return nullptr;
   }
+  choice.wrapped = choice.group != kKnownGroup;
   if (prefix == nullptr && (prefix = PyModule_GetName(module)) == nullptr) return nullptr;
   choice.prefix = prefix;
   choice.types = types != 0;
@@ -77,15 +83,16 @@ PyObject* PatchModule(PyObject*, PyObject* args, PyObject* kwargs) {
 }
 
 PyObject* PatchType(PyObject*, PyObject* args, PyObject* kwargs) {
-  static const char* const kNames[] = {"type", "layer", "names", "prefix", nullptr};
+  static const char* const kNames[] = {"type", "layer", "names", "prefix", "group", nullptr};
   PyObject* type = nullptr;
   const char* prefix = nullptr;
   Choice choice;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!O&|Oz", const_cast<char**>(kNames),
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!O&|OzI", const_cast<char**>(kNames),
                                    &PyType_Type, &type, ToLayer, &choice.layer, &choice.names,
-                                   &prefix)) {
+                                   &prefix, &choice.group)) {
     return nullptr;
   }
+  choice.wrapped = choice.group != kKnownGroup;
   auto* of = reinterpret_cast<PyTypeObject*>(type);
   choice.prefix = prefix != nullptr ? prefix : TypePrefix(of);
   return Count(Finder().PatchType(of, choice));
@@ -123,7 +130,55 @@ PyObject* PatchVectorcall(PyObject*, PyObject* args, PyObject* kwargs) {
   const Ref home = Attribute(object, "__module__");
   const char* module = *Text(home.get()) != '\0' ? Text(home.get()) : Py_TYPE(object)->tp_name;
   choice.prefix = prefix != nullptr ? prefix : module;
-  return Count(Finder().PatchVectorcall(object, choice));
+  return Count(Finder().PatchVectorcall(object, Py_TYPE(object)->tp_name, choice));
+}
+
+PyObject* PatchFunction(PyObject*, PyObject* args, PyObject* kwargs) {
+  static const char* const kNames[] = {"function", "layer", "name", "prefix", "group", nullptr};
+  PyObject *function = nullptr, *name = nullptr;
+  const char* prefix = nullptr;
+  Choice choice;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO&UsI", const_cast<char**>(kNames), &function,
+                                   ToLayer, &choice.layer, &name, &prefix, &choice.group)) {
+    return nullptr;
+  }
+  choice.prefix = prefix;
+  choice.wrapped = choice.group != kKnownGroup;
+  return Count(Finder().PatchFunction(function, name, choice));
+}
+
+PyObject* PatchForeign(PyObject*, PyObject* args) {
+  PyObject *type = nullptr, *namer = nullptr;
+  Choice choice;
+  if (!PyArg_ParseTuple(args, "O!OI", &PyType_Type, &type, &namer, &choice.group)) return nullptr;
+  auto* of = reinterpret_cast<PyTypeObject*>(type);
+  choice.prefix = TypePrefix(of);
+  choice.wrapped = true;
+  choice.choose = ChooseForeign;
+  SetForeignNamer(namer);
+  return Count(Finder().PatchSlot(of, "tp_call", choice));
+}
+
+PyObject* ForgetForeignFunctions(PyObject*, PyObject*) {
+  ForgetForeign();
+  Py_RETURN_NONE;
+}
+
+// Which symbol of which library an address is: (path, name), "" where that is not known.
+PyObject* SymbolAt(PyObject*, PyObject* address) {
+  void* at = PyLong_AsVoidPtr(address);
+  if (at == nullptr && PyErr_Occurred() != nullptr) return nullptr;
+  Dl_info info = {};
+  if (dladdr(at, &info) == 0) return Py_BuildValue("(ss)", "", "");
+  const bool exact = info.dli_sname != nullptr && info.dli_saddr == at;
+  return Py_BuildValue("(ss)", info.dli_fname, exact ? info.dli_sname : "");
+}
+
+template <int (*function)(uint32_t group)>
+PyObject* OfGroup(PyObject*, PyObject* group) {
+  const unsigned long number = PyLong_AsUnsignedLong(group);
+  if (PyErr_Occurred() != nullptr) return nullptr;
+  return Count(function(static_cast<uint32_t>(number)));
 }
 
 PyObject* PatchKnownModule(PyObject*, PyObject* args, PyObject* kwargs) {
@@ -210,9 +265,17 @@ constexpr int kWithKeywords = METH_VARARGS | METH_KEYWORDS;
 
 PyMethodDef g_methods[] = {
     {"patch_module", AsMethod(PatchModule), kWithKeywords,
-     "patch_module(module, layer, names=None, prefix=None, types=False) -> count"},
+     "patch_module(module, layer, names=None, prefix=None, types=False, group=0) -> count"},
     {"patch_type", AsMethod(PatchType), kWithKeywords,
-     "patch_type(type, layer, names=None, prefix=None) -> count"},
+     "patch_type(type, layer, names=None, prefix=None, group=0) -> count"},
+    {"patch_function", AsMethod(PatchFunction), kWithKeywords,
+     "patch_function(function, layer, name, prefix, group) -> count"},
+    {"patch_foreign", PatchForeign, METH_VARARGS,
+     "patch_foreign(type, namer, group) -> count: functions of shared libraries"},
+    {"forget_foreign", ForgetForeignFunctions, METH_NOARGS, "forget_foreign(): named anew"},
+    {"symbol_at", SymbolAt, METH_O, "symbol_at(address) -> (library, symbol)"},
+    {"count_group", OfGroup<CountGroup>, METH_O, "count_group(group) -> patches"},
+    {"remove_group", OfGroup<RemoveGroup>, METH_O, "remove_group(group) -> patches it had"},
     {"patch_slots", AsMethod(PatchSlots), kWithKeywords,
      "patch_slots(type, layer, slots, prefix=None) -> count"},
     {"patch_vectorcall", AsMethod(PatchVectorcall), kWithKeywords,
@@ -257,7 +320,7 @@ int Exec(PyObject* module) {
     PyErr_SetString(PyExc_ImportError, "crosscut: sub-interpreters are not supported");
     return -1;
   }
-  if (!InitCallStack(PackageDir(module)) || !RegisterAtExit(module)) {
+  if (!InitCallStack(PackageDir(module)) || !InitCallbacks() || !RegisterAtExit(module)) {
     if (PyErr_Occurred() == nullptr) {
       PyErr_SetString(PyExc_ImportError, "crosscut: the interpreter has no room for our state");
     }

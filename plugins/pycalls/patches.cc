@@ -1,5 +1,6 @@
 #include "patches.h"
 
+#include <algorithm>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -10,10 +11,17 @@
 namespace crosscut::pycalls {
 namespace {
 
-struct Patch {
-  void** address;  // null: removed, its entry stays for stubs in flight
-  PyObject* holder;
+struct Claim {
+  uint32_t group;
   Label label;
+};
+
+struct Patch {
+  void** address;
+  PyObject* holder;
+  std::vector<Claim> claims;       // the last one's label is in force; never empty
+  bool active;                     // else its entry stays for stubs in flight
+  PyObject* descriptor = nullptr;  // of a slot: a new subclass copies the pointer from there
 };
 
 struct SlotUse {
@@ -48,18 +56,38 @@ uint32_t Intern(const Label& label) {
                          label.flags, BoundaryProbe());
 }
 
-int64_t NewEntry(void** address, PyObject* holder, const Label& label, void* original) {
+// Makes entry `index` what the label in force says.
+void ApplyLabel(uint32_t index) {
+  const Label& label = TheState().patches[index].claims.back().label;
+  if (const uint32_t name = Intern(label)) g_entries[index].name = name;
+  Extra& extra = g_extras[index];
+  extra.callbacks = label.callbacks;
+  extra.choose = label.choose;
+  g_entries[index].extra = extra.operation != 0 || extra.callbacks || extra.choose != nullptr;
+}
+
+int64_t NewEntry(void** address, PyObject* holder, Claim claim, void* original) {
   State& state = TheState();
   const size_t index = state.patches.size();
-  const uint32_t name = index >= kMaxEntries ? 0 : Intern(label);
+  const uint32_t name = index >= kMaxEntries ? 0 : Intern(claim.label);
   if (name == 0) {
     ++state.stats.full;
     return -1;
   }
   Py_XINCREF(holder);
-  state.patches.push_back({address, holder, label});
+  state.patches.push_back({address, holder, {std::move(claim)}, address != nullptr});
   g_entries[index] = {original, name, 0};
+  ApplyLabel(static_cast<uint32_t>(index));
   return static_cast<int64_t>(index);
+}
+
+void** WrappedBy(PyObject* descriptor) {
+  return &reinterpret_cast<PyWrapperDescrObject*>(descriptor)->d_wrapped;
+}
+
+// Exchanges what stands at `address` if it is what we think it is.
+void Exchange(void** address, void* from, void* to) {
+  if (Load(address) == from) Store(address, to);
 }
 
 // Subclasses hold copies of a slot. They are looked up at each switch instead of being remembered:
@@ -77,8 +105,7 @@ void SwitchSubclasses(PyTypeObject* type, const SlotRoot& root, bool in) {
       void** address = SlotAddress(child, use.slot);
       if (address == nullptr || !PyType_HasFeature(child, Py_TPFLAGS_HEAPTYPE)) continue;
       void* original = g_entries[use.index].original;
-      void* from = in ? original : Stub(use.index);
-      if (Load(address) == from) Store(address, in ? Stub(use.index) : original);
+      Exchange(address, in ? original : Stub(use.index), in ? Stub(use.index) : original);
     }
     SwitchSubclasses(child, root, in);
   }
@@ -92,15 +119,67 @@ void SwitchAllSubclasses(bool in) {
   PyErr_Restore(type, value, traceback);
 }
 
+void PutIn(uint32_t index) {
+  const Patch& patch = TheState().patches[index];
+  void* original = g_entries[index].original;
+  Exchange(patch.address, original, Stub(index));
+  if (patch.descriptor != nullptr) Exchange(WrappedBy(patch.descriptor), original, Stub(index));
+}
+
 void PutBack(uint32_t index) {
   State& state = TheState();
-  void** address = state.patches[index].address;
-  const void* now = Load(address);
-  if (now == Stub(index)) {
-    Store(address, g_entries[index].original);
-  } else if (now != g_entries[index].original) {
-    ++state.stats.foreign;
+  const Patch& patch = state.patches[index];
+  void* original = g_entries[index].original;
+  const void* now = Load(patch.address);
+  if (now != Stub(index) && now != original) ++state.stats.foreign;
+  Exchange(patch.address, Stub(index), original);
+  if (patch.descriptor != nullptr) Exchange(WrappedBy(patch.descriptor), Stub(index), original);
+}
+
+void AddClaim(uint32_t index, PyObject* holder, Claim claim) {
+  State& state = TheState();
+  Patch& patch = state.patches[index];
+  if (!patch.active) {
+    patch.active = true;
+    patch.claims.clear();
+    Py_XINCREF(holder);
+    patch.holder = holder;
+    ++state.stats.entries;
   }
+  std::erase_if(patch.claims, [&](const Claim& c) { return c.group == claim.group; });
+  const bool below = claim.group == kKnownGroup;
+  // Whether a call waits for other threads is a fact, whoever names it.
+  if (!patch.claims.empty()) {
+    claim.label.flags |= patch.claims.front().label.flags & CROSSCUT_WAITS;
+  }
+  patch.claims.insert(below ? patch.claims.begin() : patch.claims.end(), std::move(claim));
+  ApplyLabel(index);
+}
+
+// The patch is over; what it kept alive is to be given up when nothing here is half done.
+void Retire(uint32_t index, std::vector<PyObject*>* kept) {
+  Patch& patch = TheState().patches[index];
+  PutBack(index);
+  patch.active = false;
+  g_extras[index].operation = 0;
+  --TheState().stats.entries;
+  for (PyObject** object : {&patch.holder, &patch.descriptor}) {
+    if (*object != nullptr) kept->push_back(std::exchange(*object, nullptr));
+  }
+}
+
+bool ClaimedBy(const Patch& patch, uint32_t group) {
+  return patch.active && std::any_of(patch.claims.begin(), patch.claims.end(),
+                                     [group](const Claim& claim) { return claim.group == group; });
+}
+
+// Types are kept alive by the patches of their slots.
+void ForgetRetiredSlots() {
+  State& state = TheState();
+  for (SlotRoot& root : state.roots) {
+    std::erase_if(root.uses, [&](const SlotUse& u) { return !state.patches[u.index].active; });
+  }
+  std::erase_if(state.roots, [](const SlotRoot& root) { return root.uses.empty(); });
 }
 
 }  // namespace
@@ -114,28 +193,27 @@ uint32_t BoundaryProbe() {
   return probe;
 }
 
-bool AddPatch(void** address, PyObject* holder, const Label& label) {
+bool AddPatch(void** address, PyObject* holder, const Label& label, uint32_t group) {
   State& state = TheState();
   const auto known = state.by_address.find(address);
   if (known != state.by_address.end()) {
     const uint32_t index = known->second;
     void* now = Load(address);
     if (now == Stub(index) || now == g_entries[index].original) {
-      if (const uint32_t name = Intern(label)) g_entries[index].name = name;
-      state.patches[index].label = label;
+      AddClaim(index, holder, {group, label});
+      if (state.in) PutIn(index);
       return true;
     }
   }
-  const int64_t made = NewEntry(address, holder, label, Original(Load(address)));
+  const int64_t made = NewEntry(address, holder, {group, label}, Original(Load(address)));
   if (made < 0) return false;
   const auto index = static_cast<uint32_t>(made);
-  if (known != state.by_address.end()) {
-    state.patches[known->second].address = nullptr;  // its holder keeps the old code alive
-    known->second = index;
+  if (known != state.by_address.end() && state.patches[known->second].active) {
+    state.patches[known->second].active = false;  // its holder keeps the old code alive
   } else {
-    state.by_address.emplace(address, index);
     ++state.stats.entries;
   }
+  state.by_address[address] = index;
   if (state.in) Store(address, Stub(index));
   return true;
 }
@@ -149,34 +227,35 @@ void NoteSlot(PyTypeObject* type, int slot, void** address) {
     if (r.type == type) root = &r;
   }
   if (root == nullptr) root = &state.roots.emplace_back(SlotRoot{type, {}});
-  for (SlotUse& use : root->uses) {
-    if (use.slot != slot) continue;
-    use.index = known->second;
-    return;
-  }
+  std::erase_if(root->uses, [slot](const SlotUse& use) { return use.slot == slot; });
   root->uses.push_back({slot, known->second});
-  if (state.in) SwitchSubclasses(type, *root, true);
+  Patch& patch = state.patches[known->second];
+  if (patch.descriptor == nullptr) {
+    patch.descriptor = SlotDescriptor(type, slot, g_entries[known->second].original).release();
+  }
+  if (!state.in) return;
+  PutIn(known->second);
+  SwitchSubclasses(type, *root, true);
 }
 
 bool SetOperation(void** address, const std::string& operation, unsigned flags) {
   State& state = TheState();
   const auto known = state.by_address.find(address);
   if (known == state.by_address.end()) return false;
-  Patch& patch = state.patches[known->second];
-  patch.label.flags |= flags;
-  Entry& entry = g_entries[known->second];
-  if (const uint32_t name = Intern(patch.label)) entry.name = name;
-  entry.operation = operation.empty()
-                        ? 0
+  if (!state.patches[known->second].active) return false;
+  state.patches[known->second].claims.back().label.flags |= flags;
+  g_extras[known->second].operation =
+      operation.empty() ? 0
                         : crosscut_intern(operation.data(), operation.size(), CROSSCUT_OPERATION,
                                           CROSSCUT_LAYER_NONE, 0, BoundaryProbe());
+  ApplyLabel(known->second);
   return true;
 }
 
-const Label& LabelOf(uint32_t index) { return TheState().patches[index].label; }
+const Label& LabelOf(uint32_t index) { return TheState().patches[index].claims.back().label; }
 
 void* LoneStub(void* original, const Label& label) {
-  const int64_t index = NewEntry(nullptr, nullptr, label, original);
+  const int64_t index = NewEntry(nullptr, nullptr, {kKnownGroup, label}, original);
   return index < 0 ? nullptr : Stub(static_cast<uint32_t>(index));
 }
 
@@ -184,31 +263,51 @@ void SwitchPatches(bool in) {
   State& state = TheState();
   state.in = in;
   for (uint32_t i = 0; i < state.patches.size(); ++i) {
-    void** address = state.patches[i].address;
-    if (address == nullptr) continue;
-    if (!in) {
-      PutBack(i);
-    } else if (Load(address) == g_entries[i].original) {
-      Store(address, Stub(i));
-    }
+    if (!state.patches[i].active) continue;
+    in ? PutIn(i) : PutBack(i);
   }
   SwitchAllSubclasses(in);
 }
 
+int RemoveGroup(uint32_t group) {
+  State& state = TheState();
+  if (state.in) SwitchAllSubclasses(false);
+  std::vector<PyObject*> kept;
+  int count = 0;
+  for (uint32_t i = 0; i < state.patches.size(); ++i) {
+    Patch& patch = state.patches[i];
+    if (!ClaimedBy(patch, group)) continue;
+    ++count;
+    if (patch.claims.size() == 1) {
+      Retire(i, &kept);
+      continue;
+    }
+    std::erase_if(patch.claims, [group](const Claim& claim) { return claim.group == group; });
+    ApplyLabel(i);
+  }
+  ForgetRetiredSlots();
+  if (state.in) SwitchAllSubclasses(true);
+  for (PyObject* object : kept) Py_DECREF(object);
+  return count;
+}
+
+int CountGroup(uint32_t group) {
+  const std::vector<Patch>& all = TheState().patches;
+  return static_cast<int>(std::count_if(
+      all.begin(), all.end(), [group](const Patch& patch) { return ClaimedBy(patch, group); }));
+}
+
 void RemovePatches() {
   State& state = TheState();
-  const bool in = state.in;
-  SwitchPatches(false);
-  state.in = in;
+  SwitchAllSubclasses(false);
+  std::vector<PyObject*> kept;
+  for (uint32_t i = 0; i < state.patches.size(); ++i) {
+    if (state.patches[i].active) Retire(i, &kept);
+    if (PyObject* holder = std::exchange(state.patches[i].holder, nullptr)) kept.push_back(holder);
+  }
   state.roots.clear();
   state.by_address.clear();
-  state.stats.entries = 0;
-  std::vector<PyObject*> holders;
-  for (Patch& patch : state.patches) {
-    patch.address = nullptr;
-    if (patch.holder != nullptr) holders.push_back(std::exchange(patch.holder, nullptr));
-  }
-  for (PyObject* holder : holders) Py_DECREF(holder);
+  for (PyObject* object : kept) Py_DECREF(object);
 }
 
 }  // namespace crosscut::pycalls

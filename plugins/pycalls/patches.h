@@ -2,13 +2,16 @@
 // takes all of them out.
 //
 // A patch is one pointer in memory (a table's ml_meth, a type's slot, an object's vectorcall) with
-// its original, its entry and the object that keeps that memory alive. Everything here runs under
-// the GIL. A pointer that somebody else has changed meanwhile is left as it is.
+// its original, its entry and the object that keeps that memory alive. Several groups may claim a
+// pointer: what is known of a library and each wrap() of the user is one; the newest claim labels
+// it, and the pointer is a patch until the last one is given up. Everything here runs under the
+// GIL. A pointer that somebody else has changed meanwhile is left as it is.
 #pragma once
 
 #include <string>
 
 #include "crosscut/crosscut.h"
+#include "entries.h"
 #include "python.h"
 
 namespace crosscut::pycalls {
@@ -17,8 +20,13 @@ namespace crosscut::pycalls {
 struct Label {
   std::string name;
   crosscut_layer layer = CROSSCUT_NATIVE;
-  unsigned flags = 0;  // crosscut_name_flags
+  unsigned flags = 0;      // crosscut_name_flags
+  bool callbacks = false;  // of Extra (entries.h), as is the next
+  decltype(Extra::choose) choose = nullptr;
 };
+
+// The group of what known.cc lists: the label of any other goes before its.
+inline constexpr uint32_t kKnownGroup = 0;
 
 struct PatchStats {
   int64_t entries = 0;     // patched now
@@ -31,11 +39,17 @@ PatchStats& Stats();
 
 // Makes the pointer at `address` (writable) a patch, or changes the label of the one it is; puts
 // its thunk in if the switch is on. `holder` owns the memory. False when there is no stub left.
-bool AddPatch(void** address, PyObject* holder, const Label& label);
+bool AddPatch(void** address, PyObject* holder, const Label& label, uint32_t group);
 
-// Says that `address` is slot `offset` of group `group` of `type` (slots.h), so that the switch
-// reaches subclasses that copied the pointer.
+// Says that `address` is slot `slot` of `type` (slots.h), so that the switch reaches subclasses
+// that copied the pointer, and the descriptor from which later ones copy it.
 void NoteSlot(PyTypeObject* type, int slot, void** address);
+
+// Gives up the claims of `group`: pointers that no other claims get their originals back, and
+// nothing of them is kept. Returns how many patches it had.
+int RemoveGroup(uint32_t group);
+// How many patches `group` claims.
+int CountGroup(uint32_t group);
 
 // Puts an operation around the patch at `address`; `flags` join those of its span. False where
 // nothing is patched.

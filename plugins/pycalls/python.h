@@ -59,6 +59,28 @@ inline const char* Text(PyObject* object) {
   return text == nullptr ? "" : text;
 }
 
+// The type's own dictionary.
+inline Ref DictOf(PyTypeObject* type) {
+#if PY_VERSION_HEX >= 0x030c0000
+  return Ref(PyType_GetDict(type));
+#else
+  return Ref::Borrow(type->tp_dict);
+#endif
+}
+
+// Whether the weak reference is to `object`; null: to nothing any more.
+inline bool RefersTo(PyObject* weak, PyObject* object) {
+#if PY_VERSION_HEX >= 0x030d0000
+  PyObject* target = nullptr;
+  PyWeakref_GetRef(weak, &target);
+  Py_XDECREF(target);
+#else
+  PyObject* target = PyWeakref_GetObject(weak);
+  if (target == Py_None) target = nullptr;
+#endif
+  return target == object;
+}
+
 // A loaded module, or null with no error set; never imports.
 inline Ref LoadedModule(const char* name) {
   PyObject* modules = PyImport_GetModuleDict();

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <iterator>
 
+#include "entries.h"
+
 namespace crosscut::pycalls {
 namespace {
 
@@ -111,5 +113,19 @@ void** SlotAddress(PyTypeObject* type, int slot) {
 }
 
 const char* SlotMethod(int slot) { return kSlots[slot].method; }
+
+Ref SlotDescriptor(PyTypeObject* type, int slot, const void* code) {
+  const Ref dict = DictOf(type);
+  PyObject* found = dict ? PyDict_GetItemString(dict.get(), SlotMethod(slot)) : nullptr;
+  if (found == nullptr || !Py_IS_TYPE(found, &PyWrapperDescr_Type)) return Ref();
+  void* wrapped = reinterpret_cast<PyWrapperDescrObject*>(found)->d_wrapped;
+  return Original(wrapped) == code ? Ref::Borrow(found) : Ref();
+}
+
+const char* SlotName(int slot) { return kSlots[slot].name; }
+
+int SlotCount() { return std::size(kSlots); }
+
+bool IsWork(int slot) { return kSlots[slot].group != kNumber; }
 
 }  // namespace crosscut::pycalls

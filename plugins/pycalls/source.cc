@@ -9,6 +9,7 @@
 #include "collections.h"
 #include "crosscut/crosscut.h"
 #include "entries.h"
+#include "foreign.h"
 #include "identity.h"
 #include "jit.h"
 #include "patches.h"
@@ -152,6 +153,7 @@ void RemoveAll() {
   UnhookCollections();
   UnpatchJit();
   RemovePatches();
+  SetForeignNamer(nullptr);
   UnguardIdentity();
 }
 

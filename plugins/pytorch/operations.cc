@@ -27,13 +27,19 @@ crosscut::modules::Names module_names;
 // > 0: an automatic operation is open on this thread that module calls belong to.
 __thread int32_t inside __attribute__((tls_model("initial-exec"))) = 0;
 
+// What the outermost call of a module on this thread is called; 0: "forward".
+__thread uint32_t forward_as __attribute__((tls_model("initial-exec"))) = 0;
+
 int source = 0;
 
+uint32_t Operation(const char* text) {
+  return crosscut_intern(text, SIZE_MAX, CROSSCUT_OPERATION, CROSSCUT_LAYER_NONE, 0,
+                         crosscut_intern("operation", 9, CROSSCUT_TEXT, CROSSCUT_LAYER_NONE, 0, 0));
+}
+
 uint32_t Forward() {
-  static const uint32_t name =
-      crosscut_intern("forward", 7, CROSSCUT_OPERATION, CROSSCUT_LAYER_NONE, 0,
-                      crosscut_intern("operation", 9, CROSSCUT_TEXT, CROSSCUT_LAYER_NONE, 0, 0));
-  return name;
+  static const uint32_t name = Operation("forward");
+  return forward_as != 0 ? forward_as : name;
 }
 
 void* RecordedCall(void* self, void* args, void* keywords) {
@@ -53,9 +59,10 @@ void* ModuleCall(void* self, void* args, void* keywords) {
     return RecordedCall(self, args, keywords);
   }
   inside = 1;
-  crosscut_begin_inline(Forward());
+  const uint32_t forward = Forward();
+  crosscut_begin_inline(forward);
   void* result = RecordedCall(self, args, keywords);
-  crosscut_end_named(Forward());
+  crosscut_end_named(forward);
   inside = 0;
   return result;
 }
@@ -92,6 +99,12 @@ CROSSCUT_API const void* crosscut_operations_on(void) { return &on; }
 
 // The calling thread's `inside`, valid while the thread lives.
 CROSSCUT_API int32_t* crosscut_operations_inside(void) { return &inside; }
+
+// What the outermost module calls of this thread are called from now on; null: "forward". Interns:
+// not for each call.
+CROSSCUT_API void crosscut_operations_forward_as(const char* operation) {
+  forward_as = operation == nullptr ? 0 : Operation(operation);
+}
 
 // What this thread runs outside every span is loading of data: DataLoader workers.
 CROSSCUT_API void crosscut_operations_loads_data(void) { crosscut_base(CROSSCUT_DATA); }

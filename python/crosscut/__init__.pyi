@@ -12,6 +12,7 @@ from crosscut._session import session as session
 from crosscut._session import snapshot as snapshot
 from crosscut._session import start as start
 from crosscut._session import stop as stop
+from crosscut._session import unwrap as unwrap
 from crosscut._session import wrap as wrap
 from crosscut.reading import read as read
 

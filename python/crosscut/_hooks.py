@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class _Loader:
     """Stands in for a module's loader until the module runs, then gives the place back."""
 
-    def __init__(self, loader: Any, adapters: list[Adapter]) -> None:
+    def __init__(self, loader: Any, adapters: Callable[[], list[Adapter]]) -> None:
         self._loader = loader
         self._adapters = adapters
 
@@ -33,7 +33,7 @@ class _Loader:
         if getattr(module, "__loader__", None) is self:
             module.__loader__ = self._loader
         self._loader.exec_module(module)
-        _run(self._adapters, sys.modules.get(module.__name__, module))
+        _run(self._adapters(), sys.modules.get(module.__name__, module))
 
 
 class _Finder:
@@ -44,7 +44,7 @@ class _Finder:
         self._asking: set[str] = set()
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        if name not in self.adapters or name in self._asking:
+        if name in self._asking or not self._adapters_of(name):
             return None
         self._asking.add(name)
         try:
@@ -61,8 +61,17 @@ class _Finder:
             self._asking.discard(name)
         # Old-style loaders run in a way that cannot be joined; a namespace package has no code.
         if hasattr(spec.loader, "exec_module"):
-            spec.loader = _Loader(spec.loader, self.adapters[name])
+            spec.loader = _Loader(spec.loader, lambda: self._adapters_of(name))
         return spec
+
+    def _adapters_of(self, name: str) -> list[Adapter]:
+        """Its own, and those of the packages that it is below."""
+        found = list(self.adapters.get(name, ()))
+        place = name.find(".")
+        while place >= 0:
+            found += self.adapters.get(name[:place + 1], ())
+            place = name.find(".", place + 1)
+        return found
 
 
 _finder = _Finder()
@@ -82,7 +91,8 @@ def _run(adapters: list[Adapter], module: ModuleType) -> None:
 
 def after_import(name: str, adapter: Adapter) -> None:
     """Calls `adapter(module)` after each execution of module `name`'s code, at once if it is
-    imported already. Adapters must bear being called again (importlib.reload)."""
+    imported already. Adapters must bear being called again (importlib.reload). A name that ends in
+    a dot stands for the modules below that package which are imported from now on."""
     known = _finder.adapters.setdefault(name, [])
     if adapter in known:
         return

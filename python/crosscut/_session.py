@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from types import ModuleType, TracebackType
+from types import TracebackType
 from typing import Any, Literal
 
 import crosscut
-from crosscut import _forks, _ondemand, _sources
+from crosscut import _forks, _ondemand, _sources, _wrap
 from crosscut._schedule import Schedule
 
 _record = crosscut._record
@@ -153,10 +153,27 @@ class session:
         return False
 
 
-def wrap(module: ModuleType | str, *, layer: str = "native", names: str | None = None) -> int:
-    """Records calls from Python into the native functions of `module` as spans of `layer`
-    (framework, runtime, simulator, data, comm, native, idle); `names` is a regular expression that
-    a function's name must match whole. Returns how many functions that are; 0 also where the
-    boundary source is missing. ValueError for an unknown layer, ImportError for an unknown module.
+def wrap(thing: Any, *, layer: str = "native", names: str | None = None) -> int:
+    """Records calls from Python into native code as spans of `layer` (framework, runtime,
+    simulator, data, comm, native, idle; python is one, too).
+
+    `thing`: a module or its name, with its native functions and classes, and, of a package, its
+    native modules; a class of C, pybind11, nanobind or Cython, with its methods; one function or
+    method; any other object, for the methods of its class; a library loaded by ctypes or cffi, or
+    one of its functions; the name or path of a shared library ("libsim.so"), however ctypes or cffi
+    come by its functions. `names` is a regular expression that a function's name must match whole.
+
+    The wrapped objects stay what they are. Python that the native code calls back ends the span's
+    time in `layer` until it returns. Where something is wrapped twice, the last call decides.
+
+    Returns how many functions were found; of libraries 0, whose functions are met when they are
+    called; 0 also where the boundary source is missing. ValueError for an unknown layer or an
+    invalid expression, ImportError for an unknown module.
     """
-    return _sources.wrap(module, layer, names)
+    return _wrap.wrap(thing, layer, names)
+
+
+def unwrap(thing: Any = None) -> int:
+    """Takes back every `wrap` of `thing` (a module or its name are the same), or of everything:
+    what was replaced is as it was before. Returns how many functions that are."""
+    return _wrap.unwrap(thing)

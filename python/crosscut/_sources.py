@@ -23,7 +23,6 @@ _active = False
 # What costs extra and is recorded only where asked for: operators' inputs, tensors' memory.
 _extras = {name: os.environ.get(f"CROSSCUT_{name.upper()}") == "1"
            for name in ("shapes", "allocations")}
-_LAYERS = ("python", "framework", "runtime", "simulator", "data", "comm", "native", "idle")
 
 
 def report_missing(name: str, message: str) -> None:
@@ -174,7 +173,7 @@ def _adapt_torch(module: ModuleType) -> None:
     adapter.install(module)
 
 
-# Modules of other frameworks: their adapter, and its function that is called after the import.
+# Modules of other libraries: their adapter, and its function that is called after the import.
 _OTHERS = {
     "tensorflow.python.eager.context": ("tensorflow", "install_context"),
     "tensorflow.python.eager.polymorphic_function.polymorphic_function":
@@ -190,10 +189,17 @@ _OTHERS = {
     "jax._src.profiler": ("jax", "install_profiler"),
     "jax._src.compiler": ("jax", "install_compiler"),
     "jax._src.pjit": ("jax", "install_jit"),
+    "gymnasium.core": ("gymnasium", "install_environments"),
+    "gymnasium.vector.vector_env": ("gymnasium", "install_vectors"),
+    "stable_baselines3.common.base_class": ("stable_baselines3", "install_algorithms"),
+    "stable_baselines3.common.policies": ("stable_baselines3", "install_policies"),
+    "stable_baselines3.common.vec_env.base_vec_env": ("stable_baselines3", "install_vectors"),
+    "multiprocessing.process": ("processes", "install"),
 }
 
 
-_ADAPTERS = tuple((name, f"crosscut.adapters.{name}") for name in ("torch", "tensorflow", "jax"))
+_ADAPTERS = tuple((name, f"crosscut.adapters.{name}") for name in
+                  ("stable_baselines3", "gymnasium", "torch", "tensorflow", "jax", "processes"))
 
 
 def _adapt_others() -> None:
@@ -209,31 +215,7 @@ def _install(adapter: str, function: str, module: ModuleType) -> None:
 
 
 def _wrap_named(text: str) -> None:
-    """CROSSCUT_WRAP: MODULE:LAYER, joined by commas."""
-    for word in filter(None, text.split(",")):
-        name, _, layer = word.partition(":")
-        layer = layer or "native"
-        if layer in _LAYERS:
-            _hooks.after_import(name, lambda module, layer=layer: _wrap_module(module, layer, None))
+    if text or "crosscut._wrap" in sys.modules:
+        from crosscut import _wrap
 
-
-def _wrap_module(module: ModuleType, layer: str, names: str | None) -> int:
-    if _pycalls is None:
-        return 0
-    if names is None:
-        return int(_pycalls.patch_module(module, layer, types=True))
-    import re
-
-    matches = re.compile(names).fullmatch
-    return int(_pycalls.patch_module(module, layer, lambda name: matches(name) is not None,
-                                     types=True))
-
-
-def wrap(module: ModuleType | str, layer: str, names: str | None) -> int:
-    """See `crosscut.wrap`."""
-    if layer not in _LAYERS:
-        raise ValueError(f"wrap(): layer {layer!r} is none of {', '.join(_LAYERS)}")
-    if isinstance(module, str):
-        __import__(module)
-        module = sys.modules[module]
-    return _wrap_module(module, layer, names)
+        _wrap.follow(text)

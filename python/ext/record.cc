@@ -232,6 +232,13 @@ constexpr PyCFunction Function(F* function) {
   return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
 }
 
+PyObject* Span(PyObject*, PyObject* args) {
+  PyObject* name = nullptr;
+  int layer = 0;
+  if (!PyArg_ParseTuple(args, "Ui", &name, &layer)) return nullptr;
+  return MakeSpan(name, layer);
+}
+
 PyMethodDef functions[] = {
     {"start", Function(Start), METH_VARARGS | METH_KEYWORDS, "Returns a CROSSCUT_E* code."},
     {"arm", Function(Arm), METH_VARARGS | METH_KEYWORDS, "Returns a CROSSCUT_E* code."},
@@ -255,6 +262,7 @@ PyMethodDef functions[] = {
     {"phase", Phase, METH_O, "Begins a phase of the process; None ends it."},
     {"process_name", ProcessName, METH_O, "Names the process in reports."},
     {"meta", Meta, METH_VARARGS, "States a fact of the process: key, value."},
+    {"span", Span, METH_VARARGS, "name, layer: a context manager, for adapters."},
     {"instant", Instant, METH_O, "Marks a point in time."},
     {"counter", Function(Counter), METH_FASTCALL, "Records a value: name, integer."},
     {"source_state", SourceState, METH_VARARGS, "name, version, state, message."},

@@ -313,6 +313,17 @@ int AddOperationType(PyObject* module) {
   return PyModule_AddObject(module, "operation", reinterpret_cast<PyObject*>(&operation_type));
 }
 
+PyObject* MakeSpan(PyObject* name, int layer) {
+  const uint32_t id = NameId(name, CROSSCUT_SPAN, layer);
+  if (id == 0 && PyErr_Occurred()) return nullptr;
+  Operation* self = PyObject_New(Operation, &operation_type);
+  if (self == nullptr) return nullptr;
+  Py_INCREF(name);
+  self->name = name;
+  self->id = id;
+  return reinterpret_cast<PyObject*>(self);
+}
+
 void SetDecorator(PyObject* callable) {
   Py_INCREF(callable);
   Py_XDECREF(decorator);

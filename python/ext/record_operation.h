@@ -12,6 +12,10 @@ namespace crosscut::python {
 // Readies the type and adds it to `module` as "operation". -1 with an exception on failure.
 int AddOperationType(PyObject* module);
 
+// For adapters: a span of that name and layer which is opened and closed as an operation is; a new
+// reference, or null with an exception where `name` is no str.
+PyObject* MakeSpan(PyObject* name, int layer);
+
 // What `operation(...)(function)` returns is made by this Python callable (operation, function).
 void SetDecorator(PyObject* decorator);
 

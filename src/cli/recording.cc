@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
@@ -9,6 +10,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "src/cli/commands.h"
@@ -70,6 +72,20 @@ int RunDoctor(bool build) {
 
 namespace {
 
+// Why --wrap cannot be carried out; "" where it can.
+std::string WrapProblem(const std::string& text) {
+  static constexpr std::string_view kLayers[] = {"python", "framework", "runtime", "simulator",
+                                                 "data",   "comm",      "native",  "idle"};
+  const size_t colon = std::min(text.find(':'), text.size());
+  if (colon == 0) return "no module in " + text;
+  if (colon == text.size()) return "";
+  const std::string layer = text.substr(colon + 1, text.find(':', colon + 1) - colon - 1);
+  if (std::find(std::begin(kLayers), std::end(kLayers), layer) != std::end(kLayers)) return "";
+  std::string known;
+  for (const std::string_view each : kLayers) known.append(known.empty() ? "" : ", ").append(each);
+  return "no layer " + layer + " in " + text + "; the layers are " + known;
+}
+
 // What is recorded.
 void AddWhat(CLI::App* verb, verbs::RecordOptions* options) {
   verb->add_option("--sources", options->sources,
@@ -95,8 +111,11 @@ void AddWhat(CLI::App* verb, verbs::RecordOptions* options) {
                  "every allocation and free of PyTorch's tensors: tables memory, memory_peak,\n"
                  "memory_operators, memory_leaks");
   verb->add_option("--wrap", options->wrap,
-                   "record the boundary of a further module, in LAYER; may be repeated")
-      ->option_text("MODULE:LAYER")
+                   "record what Python calls of a further native module, or of a shared library\n"
+                   "that it loads (libsim.so), in LAYER (simulator, native, data, comm, ...);\n"
+                   "NAMES: only functions that this regular expression matches; may be repeated")
+      ->option_text("MODULE:LAYER[:NAMES]")
+      ->check(CLI::Validator(WrapProblem, ""))
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }

@@ -35,7 +35,7 @@ struct RecordOptions {
   std::string plan;
   // Of the step plan; 0: CROSSCUT_SEED, else chosen. Written to run.json.
   uint64_t seed = 0;
-  std::vector<std::string> wrap;  // MODULE:LAYER, further modules whose boundary is recorded
+  std::vector<std::string> wrap;  // MODULE:LAYER[:NAMES], what else has its boundary recorded
   // Files, each with settings behind commas, or kTensorFlowPlugins.
   std::vector<std::string> plugins;
   bool probe_plugins = false;   // tries plugins in processes of their own beforehand

@@ -123,9 +123,10 @@ class ElfFile {
   }
 };
 
-std::string Join(const std::vector<std::string>& parts) {
+// One a line: a regular expression may hold any other character.
+std::string Lines(const std::vector<std::string>& parts) {
   std::string out;
-  for (const std::string& part : parts) out += (out.empty() ? "" : ",") + part;
+  for (const std::string& part : parts) out += (out.empty() ? "" : "\n") + part;
   return out;
 }
 
@@ -204,7 +205,7 @@ void SetOptions(const RecordOptions& options, Variables& variables) {
     snprintf(text, sizeof text, "%g", options.keep_seconds);
     variables.Set("CROSSCUT_KEEP", text);
   }
-  if (!options.wrap.empty()) variables.Set("CROSSCUT_WRAP", Join(options.wrap));
+  if (!options.wrap.empty()) variables.Set("CROSSCUT_WRAP", Lines(options.wrap));
   SetPlugins(options, variables);
   for (const auto& [name, value] : options.environment) variables.Set(name, value);
 }

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import ctypes
 import functools
 import os
 import pathlib
 import threading
+import types
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -66,6 +68,61 @@ class Steps:
         self._asking = False
 
 
+class _Opened(threading.local):
+    """The names of the outermost operations that are open on this thread."""
+
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+
+
+_opened = _Opened()
+os.register_at_fork(after_in_child=lambda: _opened.names.clear())
+# What is to be told of a class that gets an instance, by the class above it.
+_followers: dict[type, Callable[[type], None]] = {}
+
+
+class Method:
+    """Stands in the dictionary of a class for one of its methods: instances call `recorded`, the
+    class itself and whoever pickles it by value see `function`, which stays what it is."""
+
+    def __init__(self, function: Callable[..., Any], recorded: Callable[..., Any]) -> None:
+        self.function, self._recorded = function, recorded
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        if instance is None:
+            return self.function
+        return types.MethodType(self._recorded, instance)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return copy.copy, (self.function,)  # which gives back a function as it is
+
+
+def with_subclasses(cls: type) -> list[type]:
+    """The class and all that are below it now."""
+    found, index = [cls], 0
+    known = {cls}
+    while index < len(found):
+        for sub in type.__subclasses__(found[index]):
+            if sub not in known:
+                known.add(sub)
+                found.append(sub)
+        index += 1
+    return found
+
+
+def _new_below(root: type) -> Callable[..., Any]:
+    """For root.__new__, where it has none. It stays: a class from which __new__ was taken away
+    again refuses its arguments (CPython's issue 49572)."""
+    def new(cls: type, *args: Any, **kwargs: Any) -> Any:
+        follower = _followers.get(root)
+        if follower is not None:
+            follower(cls)
+        create = super(root, cls).__new__
+        return create(cls) if create is object.__new__ else create(cls, *args, **kwargs)
+
+    return new
+
+
 class Operations:
     """Patches behind automatic operations. All of them under the GIL."""
 
@@ -80,6 +137,7 @@ class Operations:
         self.on = ctypes.c_int32.from_address(self.library.crosscut_operations_on())
         self.this_thread = ThisThread()
         self.steps = Steps()
+        self._scopes: dict[str, Any] = {}
         self._undo: list[Callable[[], None]] = []
 
     def add_source(self, version: str) -> None:
@@ -106,8 +164,8 @@ class Operations:
     def bracket(self, operation: str, function: Callable[..., Any],
                 after: Callable[[], None] | None = None) -> Callable[..., Any]:
         """`function` as an operation that calls in it belong to; `after` is called at its end."""
-        scope = _record.operation(operation)
-        on, this_thread = self.on, self.this_thread
+        self._scopes.setdefault(operation, _record.operation(operation))
+        scopes, on, this_thread = self._scopes, self.on, self.this_thread
 
         @functools.wraps(function)
         def bracketed(*args: Any, **kwargs: Any) -> Any:
@@ -116,7 +174,7 @@ class Operations:
                 return function(*args, **kwargs)
             inside.value = 1
             try:
-                with scope:
+                with scopes[operation]:
                     return function(*args, **kwargs)
             finally:
                 inside.value = 0
@@ -124,3 +182,57 @@ class Operations:
                     after()
 
         return bracketed
+
+    def rename(self, operation: str, name: str) -> None:
+        """What bracket() calls `operation` from now on."""
+        self._scopes[operation] = _record.operation(name)
+
+    def outermost(self, operation: str, function: Callable[..., Any],
+                  span: Any = None) -> Callable[..., Any]:
+        """`function` as an operation, unless it is called inside another one of that name; `span`
+        (of _record.span) is around every call."""
+        scope, on = _record.operation(operation), self.on
+
+        def spanned(*args: Any, **kwargs: Any) -> Any:
+            with span:
+                return function(*args, **kwargs)
+
+        inner = function if span is None else spanned
+
+        @functools.wraps(function)
+        def recorded(*args: Any, **kwargs: Any) -> Any:
+            if not on.value:
+                return function(*args, **kwargs)
+            names = _opened.names
+            if operation in names:
+                return inner(*args, **kwargs)
+            names.add(operation)
+            try:
+                with scope:
+                    return inner(*args, **kwargs)
+            finally:
+                names.discard(operation)
+
+        return recorded
+
+    def follow(self, root: type, names: tuple[str, ...],
+               make: Callable[[type, str, Callable[..., Any]], Callable[..., Any]]) -> None:
+        """Replaces the methods `names` of `root` and of the classes below it, later ones when they
+        get their first instance, by make(class, name, function)."""
+        def patch(cls: type) -> None:
+            for base in () if cls in known else cls.__mro__:
+                if base in known or not issubclass(base, root):
+                    continue
+                known.add(base)
+                for name in names:
+                    function = vars(base).get(name)
+                    if isinstance(function, types.FunctionType):
+                        self.replace(base, name, Method(function, make(base, name, function)))
+
+        known: weakref.WeakSet[type] = weakref.WeakSet()
+        for cls in with_subclasses(root):
+            patch(cls)
+        _followers[root] = patch
+        self._undo.append(lambda: _followers.pop(root, None))
+        if "__new__" not in vars(root):
+            root.__new__ = staticmethod(_new_below(root))  # type: ignore[assignment]

@@ -95,11 +95,11 @@ class _Operations(operations.Operations):
 
     def _patch_classes(self, module: type) -> None:
         patch = self.library.crosscut_operations_patch
-        for cls in _with_subclasses(module):
+        for cls in operations.with_subclasses(module):
             patch(id(cls) + _CALL_SLOT)
 
     def _unpatch_classes(self, module: type) -> None:
-        for cls in _with_subclasses(module):
+        for cls in operations.with_subclasses(module):
             self.library.crosscut_operations_unpatch(id(cls) + _CALL_SLOT)
 
     def _check_modules(self) -> None:
@@ -137,7 +137,7 @@ class _Operations(operations.Operations):
             return self._optimizer_step(hook(function))
 
         self.replace(optimizer, "profile_hook_step", staticmethod(profile_hook_step))
-        for cls in _with_subclasses(optimizer):
+        for cls in operations.with_subclasses(optimizer):
             step = vars(cls).get("step")
             if getattr(step, "hooked", False):
                 self._wrap_step(cls, step)
@@ -147,7 +147,7 @@ class _Operations(operations.Operations):
         cls.step = self._optimizer_step(step)  # type: ignore[attr-defined]
 
     def _unwrap_steps(self, optimizer: type) -> None:
-        for cls in _with_subclasses(optimizer):
+        for cls in operations.with_subclasses(optimizer):
             step = vars(cls).get("step")
             before = getattr(step, "_crosscut_before", None)
             if before is not None:
@@ -208,18 +208,6 @@ class _Operations(operations.Operations):
                 inside.value = 0
 
         return fetch
-
-
-def _with_subclasses(cls: type) -> list[type]:
-    found, index = [cls], 0
-    known = {cls}
-    while index < len(found):
-        for sub in type.__subclasses__(found[index]):
-            if sub not in known:
-                known.add(sub)
-                found.append(sub)
-        index += 1
-    return found
 
 
 _operations: _Operations | None = None

@@ -1,0 +1,323 @@
+"""Native code that the user names becomes a layer: modules, classes, objects, shared libraries.
+
+Everything happens at the boundary (docs/boundary.md): the functions themselves stay what they are.
+Each wrap() is a group of patches, which unwrap() gives up.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from importlib.machinery import EXTENSION_SUFFIXES
+
+import crosscut
+from crosscut import _hooks
+
+TYPE_CHECKING = False  # this runs at the start of recorded processes: typing is too slow
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
+    from typing import Any
+
+    Names = Callable[[str], bool] | None
+
+LAYERS = ("python", "framework", "runtime", "simulator", "data", "comm", "native", "idle")
+_LIBRARY = re.compile(r"/|\.so(\.|$)")
+
+
+class _Wrap:
+    """What one call of wrap() asked for."""
+
+    def __init__(self, thing: Any, layer: str, names: str | None, group: int) -> None:
+        self.thing, self.layer, self.group = thing, layer, group
+        self.count = 0  # functions found; of libraries those that were called
+        self.words = _words(thing)
+        self.names: Names = None
+        if names is not None:
+            try:
+                matches = re.compile(names).fullmatch
+            except re.error as error:
+                raise ValueError(f"wrap(): names {names!r} is no regular expression: {error}") \
+                    from None
+            self.names = lambda name: matches(name) is not None
+
+    def chooses(self, name: str) -> bool:
+        return self.names is None or self.names(name)
+
+
+_wraps: list[_Wrap] = []
+_followed: dict[str, _Wrap] = {}  # by the line that asked
+_last_group = 0
+_problems: dict[str, str] = {}  # what is wrong with lines that cannot be followed
+_told = False
+_foreign: list[_Wrap] = []  # those of shared libraries and of their functions
+
+
+def is_library(name: str) -> bool:
+    """Whether a name is a shared library's, not a module's: libm.so.6, ./simulator.so."""
+    return _LIBRARY.search(name) is not None
+
+
+def _words(thing: Any) -> str:
+    if isinstance(thing, str):
+        return thing
+    name = getattr(thing, "__qualname__", None) or getattr(thing, "__name__", None) or \
+        getattr(thing, "_name", None)
+    return str(name) if name else f"a {type(thing).__name__.removeprefix('FFILibrary_')}"
+
+
+def _boundary() -> Any:
+    """crosscut._pycalls, or None where it cannot be had; that is a line in the table `sources`."""
+    try:
+        from crosscut import _pycalls
+    except ImportError as error:
+        crosscut._record.source_state("wrap", "", "missing", str(error))
+        return None
+    return _pycalls
+
+
+def wrap(thing: Any, layer: str, names: str | None) -> int:
+    """See `crosscut.wrap`."""
+    if layer not in LAYERS:
+        raise ValueError(f"wrap(): layer {layer!r} is none of {', '.join(LAYERS)}")
+    wrapped = _new(thing, layer, names)
+    if isinstance(thing, str) and not is_library(thing):
+        __import__(thing)
+        thing = sys.modules[thing]
+    pycalls = _boundary()
+    if pycalls is None:
+        return 0
+    _wraps.append(wrapped)
+    try:
+        if isinstance(thing, str):
+            _watch(wrapped)  # ctypes or cffi may come later
+        else:
+            _patch(pycalls, wrapped, thing)
+    except BaseException:
+        _remove(pycalls, wrapped)
+        raise
+    tell()
+    return wrapped.count
+
+
+def _new(thing: Any, layer: str, names: str | None) -> _Wrap:
+    global _last_group
+    wrapped = _Wrap(thing, layer, names, _last_group + 1)
+    _last_group += 1
+    return wrapped
+
+
+def _remove(pycalls: Any, wrapped: _Wrap) -> int:
+    _wraps.remove(wrapped)
+    patches = int(pycalls.remove_group(wrapped.group))
+    if wrapped not in _foreign:
+        return patches
+    _foreign.remove(wrapped)
+    pycalls.forget_foreign()
+    return wrapped.count
+
+
+def unwrap(thing: Any = None) -> int:
+    """See `crosscut.unwrap`."""
+    if not _wraps:
+        return 0
+    pycalls = _boundary()
+    count = sum(_remove(pycalls, wrapped) for wrapped in list(_wraps)
+                if thing is None or wrapped.thing is thing or
+                _name_of(wrapped.thing) == _name_of(thing) is not None)
+    tell()
+    return count
+
+
+def _name_of(thing: Any) -> str | None:
+    """Modules may be named either way."""
+    if isinstance(thing, type(sys)):
+        return thing.__name__
+    return thing if isinstance(thing, str) else None
+
+
+def follow(text: str) -> None:
+    """CROSSCUT_WRAP: MODULE:LAYER or MODULE:LAYER:NAMES, one a line; a module is wrapped when the
+    program imports it, a library when its functions are called. What is wrong is told in the table
+    `sources`."""
+    for line in filter(None, text.split("\n")):
+        if line in _followed:
+            _watch(_followed[line])
+            continue
+        name, _, rest = line.partition(":")
+        layer, _, names = rest.partition(":")
+        try:
+            if layer and layer not in LAYERS:
+                raise ValueError(f"layer {layer!r} is none of {', '.join(LAYERS)}")
+            wrapped = _new(name, layer or "native", names or None)
+        except ValueError as error:
+            _problems[line] = f"{line}: {error}"
+            continue
+        _wraps.append(wrapped)
+        _followed[line] = wrapped
+        _watch(wrapped)
+    tell()
+
+
+def _watch(wrapped: _Wrap) -> None:
+    """Patches when what is to be wrapped has been imported."""
+    def arrived(module: ModuleType) -> None:
+        pycalls = _boundary()
+        if pycalls is not None and wrapped in _wraps:
+            _patch(pycalls, wrapped, wrapped.thing if is_library(wrapped.thing) else module)
+            tell()
+
+    if is_library(wrapped.thing):
+        for module in _FOREIGN:
+            _hooks.after_import(module, arrived)
+        return
+    _hooks.after_import(wrapped.thing, arrived)
+    _hooks.after_import(f"{wrapped.thing}.",
+                        lambda module: arrived(module) if _is_native(module) else None)
+
+
+def tell() -> None:
+    """States what is wrapped, in the session that runs."""
+    global _told
+
+    def found(wrapped: _Wrap) -> str:
+        if is_library(wrapped.words) or wrapped in _foreign:
+            return "called" if wrapped.count else "not called yet"
+        return f"{wrapped.count} functions" if wrapped.count else "nothing native found yet"
+
+    said = [*_problems.values(),
+            *(f"{wrapped.words} as {wrapped.layer}: {found(wrapped)}" for wrapped in _wraps)]
+    if not said and not _told:
+        return
+    _told = True
+    state = ("failed" if _problems else "on" if any(wrapped.count for wrapped in _wraps) else
+             "missing" if _wraps else "off")
+    crosscut._record.source_state("wrap", "", state, "; ".join(said))
+
+
+# ---- Which pointers ----
+
+
+def _patch(pycalls: Any, wrapped: _Wrap, thing: Any) -> None:
+    if isinstance(thing, str) or _is_foreign(thing):
+        _patch_foreign(pycalls, wrapped)
+        return
+    if isinstance(thing, type(sys)):
+        _patch_module(pycalls, wrapped, thing)
+    elif isinstance(thing, type):
+        _patch_class(pycalls, wrapped, thing)
+    else:
+        _patch_object(pycalls, wrapped, thing)
+    wrapped.count = int(pycalls.count_group(wrapped.group))
+
+
+def _is_native(module: ModuleType) -> bool:
+    return str(getattr(module, "__file__", "") or "").endswith(tuple(EXTENSION_SUFFIXES))
+
+
+def _patch_module(pycalls: Any, wrapped: _Wrap, module: ModuleType) -> None:
+    """The module and, of a package, the native modules below it."""
+    below = [m for name, m in list(sys.modules.items())
+             if name.startswith(f"{module.__name__}.") and m is not None and _is_native(m)]
+    for native in (*below, module):
+        pycalls.patch_module(native, wrapped.layer, wrapped.names, types=True, group=wrapped.group)
+
+
+def _patch_class(pycalls: Any, wrapped: _Wrap, cls: type) -> None:
+    """The class's own methods and those that it inherits from the native classes of a library."""
+    for base in cls.__mro__:
+        if base.__module__ != "builtins":
+            pycalls.patch_type(base, wrapped.layer, wrapped.names, group=wrapped.group)
+
+
+def _patch_object(pycalls: Any, wrapped: _Wrap, thing: Any) -> None:
+    """A function or method, or all methods of the class of any other object."""
+    function, prefix, name = _place(thing)
+    patched = name and wrapped.chooses(name) and pycalls.patch_function(
+        function, wrapped.layer, name, prefix, wrapped.group)
+    if not patched and not isinstance(thing, type(_patch_object)):
+        _patch_class(pycalls, wrapped, type(thing))
+
+
+def _place(thing: Any) -> tuple[Any, str, str]:
+    """A function as the module or class that defines it holds it, and what it is called there."""
+    name, owner = str(getattr(thing, "__name__", "")), getattr(thing, "__self__", None)
+    cls = owner if isinstance(owner, type) else type(owner)
+    for base in cls.__mro__ if owner is not None else ():
+        if name in vars(base):
+            return vars(base)[name], f"{base.__module__}.{base.__qualname__}", name
+    of = getattr(thing, "__objclass__", None)
+    if of is not None:
+        return thing, f"{of.__module__}.{of.__qualname__}", name
+    return thing, str(getattr(thing, "__module__", None) or type(thing).__name__), name
+
+
+# ---- Functions of shared libraries, called through ctypes or cffi ----
+
+# The type of all functions, by the module that has it.
+_FOREIGN = {"_ctypes": "CFuncPtr", "_cffi_backend": "_CDataBase"}
+
+
+def _is_cffi_library(thing: Any) -> bool:
+    """What ffi.dlopen gives, in line or out of line."""
+    kind = type(thing)
+    return kind.__module__ == "cffi.api" and kind.__name__.startswith("FFILibrary") or \
+        kind.__module__ == "_cffi_backend" and kind.__name__ == "Lib"
+
+
+def _is_foreign(thing: Any) -> bool:
+    ctypes = sys.modules.get("ctypes")
+    if ctypes is not None and isinstance(thing, (ctypes.CDLL, ctypes._CFuncPtr)):
+        return True
+    return _is_cffi_library(thing) or type(thing).__module__ == "_cffi_backend"
+
+
+def _patch_foreign(pycalls: Any, wrapped: _Wrap) -> None:
+    if wrapped not in _foreign:
+        _foreign.append(wrapped)
+    for module, name in _FOREIGN.items():
+        cls = getattr(sys.modules.get(module), name, None)
+        if cls is not None:
+            pycalls.patch_foreign(cls, _name_function, wrapped.group)
+
+
+def _name_function(function: Any) -> tuple[str, int] | None:
+    """What a function of a shared library is recorded as, asked when it is first called."""
+    try:
+        library, symbol = _boundary().symbol_at(_address(function))
+        name = str(getattr(function, "__name__", ""))
+        name = name if name.isidentifier() else symbol or "function"
+        for wrapped in reversed(_foreign):
+            if wrapped.chooses(name) and _belongs(function, name, library, wrapped.thing):
+                wrapped.count += 1
+                if wrapped.count == 1:
+                    tell()
+                prefix = os.path.basename(library).partition(".so")[0] or "library"
+                return f"{prefix}.{name}", LAYERS.index(wrapped.layer) + 1
+    except Exception:  # asked in the middle of a call of the program's
+        pass
+    return None
+
+
+def _address(function: Any) -> int:
+    """Where the function's code is."""
+    ctypes, cffi = sys.modules.get("ctypes"), sys.modules.get("_cffi_backend")
+    if ctypes is not None and isinstance(function, ctypes._CFuncPtr):
+        return int(ctypes.c_void_p.from_address(ctypes.addressof(function)).value or 0)
+    if cffi is not None:
+        return int(cffi.cast(cffi.new_primitive_type("uintptr_t"), function))
+    return 0
+
+
+def _belongs(function: Any, name: str, library: str, thing: Any) -> bool:
+    if isinstance(thing, str):
+        if "/" in thing:
+            return os.path.realpath(library) == os.path.realpath(thing)
+        base = os.path.basename(library)
+        return base == thing or base.startswith(f"{thing}.")
+    if function is thing:
+        return True
+    if _is_cffi_library(thing):
+        return getattr(thing, name, None) is function
+    return any(kept is thing for kept in (getattr(function, "_objects", None) or {}).values())

@@ -1,0 +1,65 @@
+"""Brings reinforcement learning with Gymnasium into the run without an edit of it.
+
+install_*() are called right after the module they are named after was imported in a recorded
+process. From then on the outermost step, reset or render of an environment, or of a vector of them,
+is the operation `simulate`; inside it those of the environment itself, below all wrappers, are
+spans of layer `simulator`. docs/reinforcement-learning.md says more. uninstall() puts everything
+back.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+from crosscut import _record, _wrap
+from crosscut.adapters import operations
+
+METHODS = ("step", "reset", "render")
+_SIMULATOR = _wrap.LAYERS.index("simulator") + 1
+
+_operations: operations.Operations | None = None
+
+
+def shared() -> operations.Operations:
+    """The operations of this adapter and of those that go with it."""
+    global _operations
+    if _operations is None:
+        _operations = operations.Operations()
+        version = str(getattr(sys.modules.get("gymnasium"), "__version__", "") or "")
+        _operations.add_source(version)
+        if "crosscut.adapters.torch" not in sys.modules:
+            _record.source_state("operations", version, "on", "")
+    return _operations
+
+
+def install_environments(module: ModuleType) -> None:
+    ops, wrapper = shared(), module.Wrapper
+
+    def make(cls: type, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        span = None
+        if not issubclass(cls, wrapper):
+            span = _record.span(f"{cls.__qualname__}.{name}", _SIMULATOR)
+        return ops.outermost("simulate", function, span)
+
+    ops.follow(module.Env, METHODS, make)
+
+
+def install_vectors(module: ModuleType) -> None:
+    """What a vector does itself is handing over and waiting: its environments are the simulator."""
+    ops = shared()
+    ops.follow(module.VectorEnv, METHODS,
+               lambda cls, name, function: ops.outermost("simulate", function))
+
+
+def uninstall() -> None:
+    """Puts back everything that was changed."""
+    global _operations
+    if _operations is not None:
+        _operations.undo()
+        _operations = None
+
+
+withdraw = uninstall  # the source stays registered all the same

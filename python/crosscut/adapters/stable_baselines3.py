@@ -1,0 +1,85 @@
+"""Brings Stable-Baselines3 into the run without an edit of the program.
+
+install_*() are called right after the module they are named after was imported in a recorded
+process. From then on these operations are recorded, beside those of gymnasium.py:
+
+    rollout     collect_rollouts: an agent gathers experience
+    inference   the policy is asked for actions: in a rollout, and by predict()
+    update      train: the agent learns from what it gathered
+    backprop    in place of PyTorch's `backward`
+
+uninstall() puts everything back.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+from crosscut.adapters import gymnasium, operations
+
+_PARTS = {"collect_rollouts": "rollout", "train": "update"}
+
+
+def install_algorithms(module: ModuleType) -> None:
+    ops = gymnasium.shared()
+
+    def make(cls: type, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        if name == "collect_rollouts":
+            function = _with_inference(ops, function)
+        return ops.outermost(_PARTS[name], function)
+
+    ops.follow(module.BaseAlgorithm, tuple(_PARTS), make)
+    _rename_backward("backprop")
+
+
+def install_policies(module: ModuleType) -> None:
+    """What asks a policy without calling it as a module."""
+    ops = gymnasium.shared()
+    for owner, name, operation in ((module.BasePolicy, "predict", "inference"),
+                                   (module.ActorCriticPolicy, "predict_values", "inference"),
+                                   (module.ActorCriticPolicy, "evaluate_actions", "forward")):
+        ops.replace(owner, name, ops.bracket(operation, vars(owner)[name]))
+
+
+def install_vectors(module: ModuleType) -> None:
+    """step() of a vector; what it waits for are environments in other processes."""
+    ops = gymnasium.shared()
+    ops.follow(module.VecEnv, gymnasium.METHODS,
+               lambda cls, name, function: ops.outermost("simulate", function))
+
+
+def _with_inference(ops: operations.Operations,
+                    function: Callable[..., Any]) -> Callable[..., Any]:
+    """Calls of modules in `function` are the policy's: inference, not `forward`."""
+    forward_as = ops.library.crosscut_operations_forward_as
+
+    @functools.wraps(function)
+    def gather(*args: Any, **kwargs: Any) -> Any:
+        forward_as(b"inference")
+        try:
+            return function(*args, **kwargs)
+        finally:
+            forward_as(None)
+
+    return gather
+
+
+def _rename_backward(name: str) -> None:
+    """Of PyTorch's adapter, where it is in."""
+    adapter = sys.modules.get("crosscut.adapters.torch")
+    theirs = getattr(adapter, "_operations", None)
+    if theirs is not None:
+        theirs.rename("backward", name)
+
+
+def uninstall() -> None:
+    """Puts back everything that was changed: most of it stands in gymnasium.py's list."""
+    _rename_backward("backward")
+    gymnasium.uninstall()
+
+
+withdraw = uninstall
