@@ -43,7 +43,7 @@ struct MetricColumn {
   int64_t (*integer)(const Metrics&);
   double (*real)(const Metrics&);
 };
-inline constexpr int kMetricColumns = 14;
+inline constexpr int kMetricColumns = 17;
 extern const std::array<MetricColumn, kMetricColumns> kMetrics;
 
 // process, operation ("(all)" first, then each one, the longest first), and the metrics' columns:

@@ -77,6 +77,7 @@ TEST(Metrics, WhatIsNeitherPythonNorNativeNorADeviceIsOther) {
   EXPECT_EQ(got.integers("other_ns")[0], 70);
   EXPECT_EQ(got.integers("control_ns")[0], 10);
   EXPECT_DOUBLE_EQ(got.reals("percent_time_in_python")[0], 500.0 / 90);  // of what is known
+  EXPECT_DOUBLE_EQ(got.reals("percent_time_in_other")[0], 6000.0 / 90);
   EXPECT_DOUBLE_EQ(got.reals("theoretical_speedup")[0], 30.0 / 25);
 }
 

@@ -180,7 +180,13 @@ Table PhasesTable(const trace::Trace& trace, const Context& context) {
   for (size_t i = 0; i < kShareCount; ++i) {
     table.Integer(kShares[i], [i](const PhaseRow& r) { return r.shares[i]; });
   }
-  return table
+  const auto sum_of = [](Share a, Share b) {
+    return [=](const PhaseRow& r) {
+      return r.shares[static_cast<size_t>(a)] + r.shares[static_cast<size_t>(b)];
+    };
+  };
+  return table.Integer("any_host_ns", sum_of(Share::kHost, Share::kOverlap))
+      .Integer("any_device_ns", sum_of(Share::kOverlap, Share::kDevice))
       .Integer(
           "excluded_ns",
           [&](const PhaseRow& r) { return PausedIn(a.events[r.process], r.begin_ns, r.end_ns); })

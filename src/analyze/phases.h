@@ -11,8 +11,9 @@ inline constexpr const char* kProgressCounter = "crosscut.progress";
 inline constexpr int64_t kProgressWhole = 1'000'000'000;
 
 // process, parent, phase ("" between phases), begin_ns, end_ns, wall_ns (= host_ns + overlap_ns +
-// device_ns + idle_ns + unknown_ns + control_ns), excluded_ns (paused). In order of time; the
-// rows of a process cover its window, so they sum to it. A process without phases has one row.
+// device_ns + idle_ns + unknown_ns + control_ns), any_host_ns (host_ns + overlap_ns),
+// any_device_ns (overlap_ns + device_ns), excluded_ns (paused). In order of time; the rows of a
+// process cover its window, so they sum to it. A process without phases has one row.
 Table PhasesTable(const trace::Trace& trace, const Context& context);
 
 // What the whole program would take, from how far it came: between the first and the last call of

@@ -36,12 +36,13 @@ span kernel 50 80 device
 process worker window=20..90 parent=trainer
 thread main tid=8 base=python main
 )");
-  // process parent phase begin end wall; host overlap device idle unknown control; excluded
-  EXPECT_THAT(Rows(trace, "phases"), ElementsAre("trainer - - 0 5 5 5 0 0 0 0 0 0",
-                                                 "trainer - collect 5 30 20 20 0 0 0 0 0 5",
-                                                 "trainer - learn 30 70 40 20 20 0 0 0 0 0",
-                                                 "trainer - - 70 100 30 20 10 0 0 0 0 0",
-                                                 "worker trainer - 20 90 70 70 0 0 0 0 0 0"));
+  // process parent phase begin end wall; host overlap device idle unknown control; any host, any
+  // device, excluded
+  EXPECT_THAT(Rows(trace, "phases"), ElementsAre("trainer - - 0 5 5 5 0 0 0 0 0 5 0 0",
+                                                 "trainer - collect 5 30 20 20 0 0 0 0 0 20 0 5",
+                                                 "trainer - learn 30 70 40 20 20 0 0 0 0 40 20 0",
+                                                 "trainer - - 70 100 30 20 10 0 0 0 0 30 10 0",
+                                                 "worker trainer - 20 90 70 70 0 0 0 0 0 70 0 0"));
 }
 
 TEST(Phases, EqualABruteForceOnTwoThousandTraces) {
