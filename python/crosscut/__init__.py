@@ -61,8 +61,8 @@ _LATER = {
 }
 __all__ = [
     "active", "arm", "counter", "error", "instant", "lead", "meta", "operation", "pause", "phase",
-    "process_name", "progress", "read", "resume", "run_dir", "schedule", "session", "snapshot", "start",
-    "step", "step_end", "stop", "wrap", "__version__",
+    "process_name", "progress", "read", "resume", "run_dir", "schedule", "session", "snapshot",
+    "start", "step", "step_end", "stop", "wrap", "__version__",
 ]
 
 

@@ -27,8 +27,8 @@ class OnDemand {
   // From here on requests are taken. `header` stays mapped until the process ends. Returns 0 or an
   // errno.
   int Arm(format::RingHeader* header, const char* run_dir);
-  // Where the first window ends if it was not asked for from outside: after `steps` of its steps (0:
-  // no such end) and at `at_ns` of CLOCK_MONOTONIC (0: never). Before Arm().
+  // Where the first window ends if nobody outside asked for it: after `steps` of its steps (0: no
+  // such end) and at `at_ns` of CLOCK_MONOTONIC (0: never). Before Arm().
   void LimitFirst(uint64_t steps, int64_t at_ns) { first_ = {0, steps, at_ns}; }
   // No request is taken any more; the thread sleeps on.
   void Disarm();

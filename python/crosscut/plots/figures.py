@@ -14,6 +14,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from crosscut.plots import timelines
 from crosscut.plots.sheets import CLASSES, SHARES, Row, Sheet
 
 MAX_BARS = 40
@@ -43,8 +44,14 @@ def _scaled(column: str, value: Any) -> float:
 
 
 def _label(row: Row, *columns: str) -> str:
-    names = {"operation": "(no operation)", "kind": "", "layers": "(nothing known)"}
-    parts = [str(row[column] or names.get(column, "")) for column in columns]
+    parts = []
+    for column in columns:
+        if column == "process":
+            parts.append(f"{row['name']} {row['process']}".strip())  # equal names have other keys
+        elif column == "operation":
+            parts.append(row[column] or "(no operation)")
+        else:
+            parts.append(str(row[column] or ""))
     return "\n".join(part for part in parts if part)
 
 
@@ -108,7 +115,7 @@ def _unit(column: str) -> str:
 
 def metric(sheet: Sheet) -> Figure:
     """The whole window, recorded and corrected; beside it the mean step with its spread."""
-    column = sheet.columns[2]
+    column = sheet.columns[3]
     whole = {(row["run"], row["process"]): row for row in sheet.rows}
     windows = _longest(list(whole.values()), column)
     steps = [row for row in sheet.rows if row["steps"]]
@@ -278,18 +285,11 @@ def progress(sheet: Sheet) -> Figure:
     return figure
 
 
-def timeline(sheet: Sheet) -> Figure:
-    """Processes and their phases on a time axis: total, CPU and GPU; arrows to children."""
-    from crosscut.plots import timelines
-
-    return timelines.draw(sheet)
-
-
 DRAWINGS: dict[str, Callable[[Sheet], Figure]] = {
     function.__name__: function
-    for function in (metric, classes, operation_classes, shares, layers, entries, venn, progress,
-                     timeline)
+    for function in (metric, classes, operation_classes, shares, layers, entries, venn, progress)
 }
+DRAWINGS["timeline"] = timelines.draw
 
 
 def write(sheet: Sheet, folder: str) -> None:

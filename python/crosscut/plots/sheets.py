@@ -40,11 +40,16 @@ class Source:
         self._run = crosscut.read(path)
         self._rows: dict[str, list[Row]] = {}
 
+        self._names = {row["process"]: row["name"]
+                       for row in self._run.table("processes").rows()}
+
     def rows(self, table: str) -> list[Row]:
-        """The rows of a table, with the run's label in the column `run`."""
+        """The rows of a table, with the run's label in the column `run` and the process's name in
+        the column `name`."""
         if table not in self._rows:
-            self._rows[table] = [{"run": self.label, **row}
-                                 for row in self._run.table(table).rows()]
+            self._rows[table] = [
+                {"run": self.label, **row, "name": self._names.get(row["process"], "")}
+                for row in self._run.table(table).rows()]
         return self._rows[table]
 
 
@@ -62,7 +67,7 @@ class Sheet:
     def text(self) -> str:
         """As NAME.plot_data.txt: a comment, then tab-separated columns with their names above."""
         lines = [f"# {self.name}: from {', '.join(f'table {name}' for name in self.tables)}; "
-                 "columns in _ns are drawn in seconds",
+                 "columns in _ns are drawn in seconds; names as in processes",
                  "\t".join(self.columns)]
         lines += ["\t".join(map(_cell, (row[column] for column in self.columns)))
                   for row in self.rows]
@@ -99,14 +104,14 @@ def _metric(sources: Sequence[Source], name: str, column: str) -> Sheet:
                      for row in source.rows("corrected_metrics") if _whole(row)}
         for whole in filter(_whole, source.rows("metrics")):
             process = whole["process"]
-            first = {"run": source.label, "process": process, column: whole[column],
-                     f"corrected_{column}": corrected[process]}
+            first = {"run": source.label, "process": process, "name": whole["name"],
+                     column: whole[column], f"corrected_{column}": corrected[process]}
             spreads = [row for row in source.rows("step_metric_spread")
                        if row["process"] == process and row["metric"] == column]
             for spread in spreads or [dict.fromkeys(("kind", *_SPREAD))]:
                 rows.append({**first, "kind": spread["kind"],
                              **{point: spread[point] for point in _SPREAD}})
-    columns = ("run", "process", column, f"corrected_{column}", "kind", *_SPREAD)
+    columns = ("run", "process", "name", column, f"corrected_{column}", "kind", *_SPREAD)
     return Sheet(f"{name}.summary", "metric",
                  ("metrics", "corrected_metrics", "step_metric_spread"), columns, rows)
 
@@ -118,29 +123,29 @@ def make(sources: Sequence[Source]) -> list[Sheet]:
     made = [_metric(sources, name, column) for name, column in METRICS.items()]
     made += [
         Sheet("time_breakdown", "classes", ("metrics",),
-              ("run", "process", "total_ns", "control_ns", *classes, *percents),
+              ("run", "process", "name", "total_ns", "control_ns", *classes, *percents),
               _taken(sources, "metrics", _whole)),
         Sheet("operation_breakdown", "operation_classes", ("metrics",),
-              ("run", "process", "operation", "total_ns", *classes),
+              ("run", "process", "name", "operation", "total_ns", *classes),
               _taken(sources, "metrics", _single)),
         Sheet("category_overlap", "layers", ("overlap",),
-              ("run", "process", "operation", "layers", "device", "ns", "corrected_ns"),
+              ("run", "process", "name", "operation", "layers", "device", "ns", "corrected_ns"),
               _taken(sources, "overlap")),
         Sheet("operation_overlap", "shares", ("operations",),
-              ("run", "process", "operation", "count", "wall_ns", *SHARES),
+              ("run", "process", "name", "operation", "count", "wall_ns", *SHARES),
               _taken(sources, "operations")),
         Sheet("transitions", "entries", ("layer_entries",),
-              ("run", "process", "operation", "layer", "entries", "ns"),
+              ("run", "process", "name", "operation", "layer", "entries", "ns"),
               _taken(sources, "layer_entries")),
         Sheet("process_timeline", "timeline", ("phases",),
-              ("run", "process", "parent", "phase", "begin_ns", "end_ns", "wall_ns",
+              ("run", "process", "name", "parent", "phase", "begin_ns", "end_ns", "wall_ns",
                "any_host_ns", "any_device_ns", *SHARES, "excluded_ns"),
               _taken(sources, "phases")),
         Sheet("venn", "venn", ("venn",),
-              ("run", "process", "sets", "members", "size", "exact_ns", "inclusive_ns"),
+              ("run", "process", "name", "sets", "members", "size", "exact_ns", "inclusive_ns"),
               _taken(sources, "venn")),
         Sheet("extrapolated_time", "progress", ("progress",),
-              ("run", "process", "from_fraction", "to_fraction", "recorded_ns", "total_ns",
+              ("run", "process", "name", "from_fraction", "to_fraction", "recorded_ns", "total_ns",
                *classes, "excluded_ns"), _taken(sources, "progress", _whole)),
     ]
     return [sheet for sheet in made if sheet.rows]
