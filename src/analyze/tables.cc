@@ -5,6 +5,7 @@
 #include "src/analyze/concurrency.h"
 #include "src/analyze/critical_path.h"
 #include "src/analyze/device_tables.h"
+#include "src/analyze/device_utilization.h"
 #include "src/analyze/device_waits.h"
 #include "src/analyze/findings.h"
 #include "src/analyze/functions.h"
@@ -65,6 +66,8 @@ constexpr TableEntry kTables[] = {
     {"device_timeline", "what devices did, computation first, then what it did not hide",
      DeviceTimelineTable},
     {"temporal_breakdown", "devices: computing, otherwise busy, idle", TemporalBreakdownTable},
+    {"device_utilization", "how busy devices were, and how busy sampling would say they were",
+     DeviceUtilizationTable},
     {"idle_causes", "why streams had nothing to do, by stream", IdleCausesTable},
     {"kernels", "work on devices by name", KernelsTable},
     {"kernel_types", "work on devices by the types that went on at once", KernelTypesTable},

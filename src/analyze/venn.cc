@@ -65,13 +65,7 @@ void AddRows(const std::vector<Cell>& cells, uint32_t process, bool resources,
 SetSizes InclusiveSizes(const SetSizes& exact) {
   SetSizes out;
   for (const auto& [set, ns] : exact) {
-    if (set != 0) out[set] = 0;
-    for (uint32_t left = set; left != 0; left &= left - 1) out[left & (~left + 1)] = 0;
-  }
-  for (auto& [part, sum] : out) {
-    for (const auto& [set, ns] : exact) {
-      if (Contains(set, part)) sum += ns;
-    }
+    for (uint32_t part = set; part != 0; part = (part - 1) & set) out[part] += ns;
   }
   return out;
 }

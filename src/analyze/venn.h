@@ -13,13 +13,12 @@ namespace crosscut::analyze {
 // Nanoseconds by set; a set is a bit per member.
 using SetSizes = std::map<uint32_t, int64_t>;
 
-// inclusive[R] = the sum of exact[S] over all S that contain R; for every R that occurs in `exact`,
-// and for every single member. As in venn.js, sets that never occur by themselves are left out: a
-// diagram's other intersections are bounded by, not equal to, the sets inside them.
+// inclusive[R] = the sum of exact[S] over all S that contain R, for every R for which there is such
+// an S: a complete diagram. (RL-Scope's files leave out what never occurs by itself.)
 SetSizes InclusiveSizes(const SetSizes& exact);
 
-// The other way: each set less all that contains it. Sets of no time are left out. Requires: made
-// by InclusiveSizes of sizes above 0.
+// The other way: each set less all that contains it. Sets of no time are left out. Takes what
+// InclusiveSizes gives, and RL-Scope's incomplete files as well.
 SetSizes ExactSizes(const SetSizes& inclusive);
 
 // process, sets ("resources": host and device; "layers": each layer and device), members (joined by

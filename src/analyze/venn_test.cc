@@ -26,11 +26,14 @@ TEST(Venn, T10SizesAreInclusive) {
   EXPECT_EQ(ExactSizes(want), exact);
 }
 
-TEST(Venn, T10SetsThatNeverOccurByThemselvesAreLeftOut) {
+TEST(Venn, T10IsCompleteAndRlScopesIncompleteFileIsRead) {
   const SetSizes exact = {{kA, 2}, {kA | kB | kC, 5}};
-  const SetSizes want = {{kA, 7}, {kB, 5}, {kC, 5}, {kA | kB | kC, 5}};
-  EXPECT_EQ(InclusiveSizes(exact), want);
-  EXPECT_EQ(ExactSizes(want), exact);
+  const SetSizes complete = {{kA, 7},      {kB, 5},      {kC, 5},          {kA | kB, 5},
+                             {kA | kC, 5}, {kB | kC, 5}, {kA | kB | kC, 5}};
+  const SetSizes of_rlscope = {{kA, 7}, {kB, 5}, {kC, 5}, {kA | kB | kC, 5}};
+  EXPECT_EQ(InclusiveSizes(exact), complete);
+  EXPECT_EQ(ExactSizes(complete), exact);
+  EXPECT_EQ(ExactSizes(of_rlscope), exact);
 }
 
 // TestVennAsOverlapDict of RL-Scope: from Venn sizes to overlap, and back.
