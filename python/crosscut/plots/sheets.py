@@ -77,6 +77,8 @@ class Sheet:
 def _cell(value: Any) -> str:
     if value is None or value != value:  # NaN
         return ""
+    if isinstance(value, float):
+        return f"{value:.9g}"  # as `crosscut table` prints it
     return str(value).replace("\t", " ").replace("\n", " ")
 
 
