@@ -47,7 +47,8 @@ def _label(row: Row, *columns: str) -> str:
     parts = []
     for column in columns:
         if column == "process":
-            parts.append(f"{row['name']} {row['process']}".strip())  # equal names have other keys
+            names = dict.fromkeys((row["name"], row["process"]))  # equal names have other keys
+            parts.append(" ".join(names).strip())
         elif column == "operation":
             parts.append(row[column] or "(no operation)")
         else:

@@ -56,7 +56,8 @@ def _run(axis: Axes, lanes: dict[str, list[Row]]) -> None:
             axis.annotate("", xy=(at, places[process] + 0.36), xytext=(at, parent - 0.36),
                           arrowprops={"arrowstyle": "->", "color": "#555555", "linewidth": 1.2})
     hidden = len(lanes) - len(shown)
-    labels = [f"{rows[0]['name']}\n{process}".strip() for process, rows in shown.items()]
+    labels = ["\n".join(dict.fromkeys((rows[0]["name"], process))).strip()
+              for process, rows in shown.items()]
     axis.set_yticks(list(places.values()), labels, fontsize=8)
     axis.set_ylim(min(places.values(), default=0) - 0.6, 0.7)
     axis.set_xlabel("seconds since the first process began"
