@@ -31,6 +31,11 @@ SHARE_NAMES = {"host_ns": "CPU", "overlap_ns": "CPU + GPU", "device_ns": "GPU",
 PALETTE = ("#4c78a8", "#f58518", "#54a24b", "#e45756", "#72b7b2", "#eeca3b", "#b279a2", "#ff9da6",
            "#9d755d", "#76b7b2", "#59a14f", "#edc948")
 
+# The same in all runs; sets of several layers take what is left.
+LAYER_COLORS = {"python": "#4c78a8", "framework": "#f58518", "runtime": "#e45756",
+                "simulator": "#2f7d4f", "native": "#b79a20", "data": "#72b7b2", "comm": "#9d3b2f",
+                "idle": "#d8d5d0", "overhead": "#5b636e", "control": "#b279a2", "": "#efeae4"}
+
 Part = tuple[str, Sequence[float], str, str]  # name, lengths, colour, hatch
 
 
@@ -213,8 +218,9 @@ def layers(sheet: Sheet) -> Figure:
     figure, axes = _figure(len(drawn))
     ranked = sorted((cell for cell in sums if sums[cell]), key=lambda cell: -sums[cell])
     names = list(dict.fromkeys(name for name, _ in ranked))
-    colors = {name: PALETTE[i % len(PALETTE)] for i, name in enumerate(names)}
-    colors[""] = "#efeae4"
+    others = [name for name in names if name not in LAYER_COLORS]
+    colors = {**LAYER_COLORS,
+              **{name: PALETTE[i % len(PALETTE)] for i, name in enumerate(others)}}
     _stack(axes[0], [_label(bar, *keys) for bar in drawn], [
         ((name or "(nothing known)") + (" + device" if device else ""),
          [bar["cells"].get((name, device), 0) * NS for bar in drawn], colors[name],

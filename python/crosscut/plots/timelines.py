@@ -46,10 +46,11 @@ def _lanes(rows: list[Row]) -> dict[str, list[Row]]:
 def _run(axis: Axes, lanes: dict[str, list[Row]]) -> None:
     shown = dict(list(lanes.items())[:MAX_LANES])
     start = min((rows[0]["begin_ns"] for rows in shown.values()), default=0)
+    end = max((rows[-1]["end_ns"] for rows in shown.values()), default=1)
     places = {process: -i for i, process in enumerate(shown)}
     for process, rows in shown.items():
         for row in rows:
-            _phase(axis, row, places[process], start)
+            _phase(axis, row, places[process], (start, end))
         parent = places.get(rows[0]["parent"])
         if parent is not None:
             at = (rows[0]["begin_ns"] - start) * NS
@@ -67,13 +68,15 @@ def _run(axis: Axes, lanes: dict[str, list[Row]]) -> None:
     axis.set_axisbelow(True)
 
 
-def _phase(axis: Axes, row: Row, lane: int, start: int) -> None:
+def _phase(axis: Axes, row: Row, lane: int, extent: tuple[int, int]) -> None:
+    start, end = extent
     begin = (row["begin_ns"] - start) * NS
     lengths: tuple[Any, ...] = (row["end_ns"] - row["begin_ns"], row["any_host_ns"],
                                 row["any_device_ns"])
     for (_, color, offset), length in zip(BARS, lengths):
         axis.barh(lane + offset, length * NS, left=begin, height=HEIGHT, color=color,
                   edgecolor="white", linewidth=0.8)
-    if row["phase"]:
+    share = (row["end_ns"] - row["begin_ns"]) / max(1, end - start)
+    if share > 0.009 * len(row["phase"]) > 0:  # where the name fits
         axis.text(begin, lane + 0.24, " " + row["phase"], va="center", ha="left", fontsize=7,
                   clip_on=True)
