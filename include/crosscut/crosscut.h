@@ -166,6 +166,9 @@ CROSSCUT_API void crosscut_step_end(void);
 CROSSCUT_API void crosscut_lead(void);
 /* A phase lasts until the next call or the end; null ends it. Per process. */
 CROSSCUT_API void crosscut_phase(const char* name);
+/* How much of the whole program is done, from 0 to 1 (others are ignored): the table `progress`
+ * extrapolates from it. Recorded in pauses and control steps, too. */
+CROSSCUT_API void crosscut_progress(double fraction);
 CROSSCUT_API void crosscut_process_name(const char* name);
 /* A fact of the process that the report shows: key and value, copied. */
 CROSSCUT_API void crosscut_meta(const char* key, const char* value);

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 /* ---- Python ------------------------------------------------------------------------------------
@@ -159,6 +160,14 @@ static const char* const kLaunchers[] = {
     "numactl", "prlimit", "runuser", "setarch", "setpriv", "setsid", "stdbuf", "su",
     "sudo",    "taskset", "time",    "timeout", "unshare", "xargs"};
 
+/* Whether `record --stop-after-seconds` has ended the recording already. */
+static int TooLate(void) {
+  const char* end = getenv("CROSSCUT_STOP_AT");
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return end != NULL && now.tv_sec * 1000000000LL + now.tv_nsec >= strtoll(end, NULL, 10);
+}
+
 /* Opens a session for the command itself. Its children (a shell's tools) are left alone: a thread
  * and a ring for each of them would cost more than they tell. */
 static void StartSession(const char* program) {
@@ -182,7 +191,7 @@ static void StartSession(const char* program) {
     return;
   }
   if (dormant != NULL) arm(NULL);
-  if (dormant == NULL || strcmp(dormant, "0") == 0) start(NULL);
+  if (dormant == NULL || (strcmp(dormant, "0") == 0 && !TooLate())) start(NULL);
   if (*key() != '\0') setenv("CROSSCUT_PARENT", key(), 1);
 }
 

@@ -32,6 +32,7 @@ step = _record.step
 step_end = _record.step_end
 lead = _record.lead
 phase = _record.phase
+progress = _record.progress
 process_name = _record.process_name
 meta = _record.meta
 instant = _record.instant
@@ -60,8 +61,8 @@ _LATER = {
 }
 __all__ = [
     "active", "arm", "counter", "error", "instant", "lead", "meta", "operation", "pause", "phase",
-    "process_name", "read", "resume", "run_dir", "schedule", "session", "snapshot", "start",
-    "step", "step_end", "stop", "unwrap", "wrap", "__version__",
+    "process_name", "progress", "read", "resume", "run_dir", "schedule", "session", "snapshot",
+    "start", "step", "step_end", "stop", "unwrap", "wrap", "__version__",
 ]
 
 

@@ -52,6 +52,10 @@ def lead() -> None:
 def phase(name: str | None, /) -> None:
     """Begins a phase of the process, until the next call; None ends it."""
 
+def progress(fraction: float, /) -> None:
+    """How much of the whole program is done, from 0 to 1: the table ``progress`` extrapolates from
+    it. Recorded in pauses, too. ValueError for other numbers."""
+
 def process_name(name: str, /) -> None:
     """What reports call this process."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import atexit
 import os
 import sys
+import time
 
 import crosscut
 from crosscut import _forks, _plugins, _sources
@@ -43,7 +44,7 @@ def _open() -> bool:
     if os.environ.get("CROSSCUT_DORMANT"):
         from crosscut import _ondemand
 
-        dormant = os.environ["CROSSCUT_DORMANT"] != "0"
+        dormant = os.environ["CROSSCUT_DORMANT"] != "0" or _too_late()
         return _ondemand.arm() and (dormant or _ondemand.begin() == 0)
     offers = _plugins.complete()
     _find_tensorflow()
@@ -53,6 +54,12 @@ def _open() -> bool:
     _forks.watch()
     _sources.activate(python)
     return True
+
+
+def _too_late() -> bool:
+    """Whether `record --stop-after-seconds` has ended the recording already."""
+    end = os.environ.get("CROSSCUT_STOP_AT", "")
+    return end.isdecimal() and time.monotonic_ns() >= int(end)
 
 
 def find_plugins() -> None:

@@ -99,6 +99,6 @@ def _ignore(*args: Any) -> None:
     return None
 
 
-step_end = lead = phase = process_name = meta = instant = counter = _ignore
+step_end = lead = phase = progress = process_name = meta = instant = counter = _ignore
 source_state = follow_fork = set_step_hook = remove_source = _ignore
 before_fork = after_fork_in_parent = after_fork_in_child = _ignore

@@ -149,6 +149,20 @@ PyObject* Phase(PyObject*, PyObject* name) {
   Py_RETURN_NONE;
 }
 
+PyObject* Progress(PyObject*, PyObject* number) {
+  const double fraction = PyFloat_AsDouble(number);
+  if (fraction == -1 && PyErr_Occurred()) return nullptr;
+  if (!(fraction >= 0 && fraction <= 1)) {
+    PyErr_Format(PyExc_ValueError, "progress(): %R is not between 0 and 1", number);
+    return nullptr;
+  }
+  if (crosscut_active()) {
+    ThisThreadRunsPython();
+    crosscut_progress(fraction);
+  }
+  Py_RETURN_NONE;
+}
+
 PyObject* ProcessName(PyObject*, PyObject* name) {
   const char* text = PyUnicode_AsUTF8(name);
   if (text == nullptr) return nullptr;
@@ -260,6 +274,7 @@ PyMethodDef functions[] = {
     {"step_end", StepEnd, METH_NOARGS, "Ends the current step."},
     {"lead", Lead, METH_NOARGS, "Makes this thread the lead of its process."},
     {"phase", Phase, METH_O, "Begins a phase of the process; None ends it."},
+    {"progress", Progress, METH_O, "How much of the program is done, from 0 to 1."},
     {"process_name", ProcessName, METH_O, "Names the process in reports."},
     {"meta", Meta, METH_VARARGS, "States a fact of the process: key, value."},
     {"span", Span, METH_VARARGS, "name, layer: a context manager, for adapters."},

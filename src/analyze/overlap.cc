@@ -3,41 +3,8 @@
 #include <algorithm>
 #include <array>
 
-#include "src/analyze/cursor.h"
-#include "src/analyze/sweep.h"
-
 namespace crosscut::analyze {
 namespace {
-
-// A layer set as an index: active layers by dense number, then blocked, then device.
-constexpr uint32_t kBlockedIndex = 1 << kActive;
-constexpr uint32_t kDeviceIndex = kBlockedIndex << 1;
-constexpr uint32_t kControlIndex = kDeviceIndex << 1;
-constexpr uint32_t kIndices = kControlIndex + 1;
-
-std::array<LayerSet, kIndices> MakeLayerSets() {
-  std::array<LayerSet, kIndices> sets{};
-  for (uint32_t i = 0; i < kControlIndex; ++i) {
-    for (int a = 0; a < kActive; ++a) {
-      if (i >> a & 1) sets[i] |= Bit(ActiveLayer(a));
-    }
-    if (i & kBlockedIndex) sets[i] |= kIdleBit;
-    if (i & kDeviceIndex) sets[i] |= kDeviceBit;
-  }
-  sets[kControlIndex] = kControlBit;
-  return sets;
-}
-const std::array<LayerSet, kIndices> kLayerSets = MakeLayerSets();
-
-uint32_t IndexOf(uint32_t present) {
-  constexpr uint32_t kMask = (1 << kActive) - 1;
-  const uint32_t working = present >> kWorking & kMask;
-  uint32_t index = (present >> kOwn & kMask) | working;
-  if (working == 0) index |= present >> kWaiting & kMask;
-  const bool blocked = (present >> kBlocked & 1) && !(present >> kUnknown & 1);
-  if (index == 0 && blocked) index = kBlockedIndex;
-  return (present >> kBusy & 1) ? index | kDeviceIndex : index;
-}
 
 // Sums by index; remembers which are not zero.
 class Sums {
@@ -64,8 +31,8 @@ class Sums {
   struct Sum {
     int64_t ns = 0, ps = 0;
   };
-  std::array<Sum, kIndices> sums_{};
-  std::array<uint16_t, kIndices> used_{};
+  std::array<Sum, kLayerIndices> sums_{};
+  std::array<uint16_t, kLayerIndices> used_{};
   size_t n_ = 0;
 };
 
@@ -83,11 +50,7 @@ class OverlapFold {
       Set(WhatOf(change), ValueOf(change));
       return;
     }
-    const Resource from = MoveFrom(change), to = MoveTo(change);
-    --counts_[from];
-    ++counts_[to];
-    present_ = (present_ & ~(uint32_t{1} << from)) | uint32_t{counts_[from] != 0} << from;
-    present_ |= uint32_t{1} << to;
+    presence_.Move(change);
     if (MoveProbe(change) != 0) CountProbe(MoveProbe(change), MoveOfLead(change));
   }
 
@@ -97,7 +60,7 @@ class OverlapFold {
       AdvanceSpecial(ns);
       return;
     }
-    index_ = IndexOf(present_);
+    index_ = presence_.Index();
     sums_.Add(index_, ns, pending_ps_);
     pending_ps_ = 0;
   }
@@ -143,9 +106,9 @@ class OverlapFold {
     int64_t sharing = 1;  // threads that work at once while the lead waits
     if (lead) {
       ++n.lead;
-    } else if ((present_ >> kWaiting & ((1 << kActive) - 1)) != 0) {
+    } else if (presence_.Waits()) {
       ++n.waited;
-      sharing = std::max<int64_t>(1, Working());
+      sharing = std::max<int64_t>(1, presence_.Working());
     } else {
       ++n.other;
       return;
@@ -158,12 +121,6 @@ class OverlapFold {
     } else {
       pending_ps_ += outside;
     }
-  }
-
-  int64_t Working() const {
-    int64_t n = 0;
-    for (int a = 0; a < kActive; ++a) n += counts_[kWorking + a];
-    return n;
   }
 
   void Flush() {
@@ -183,8 +140,7 @@ class OverlapFold {
   const std::vector<uint8_t>& control_;
   const Costs& costs_;
   ProcessOverlap* out_;
-  std::array<uint32_t, kResources> counts_{1u << 30};  // [kAbsent] never runs out
-  uint32_t present_ = 1;
+  Presence presence_;
   uint32_t index_ = 0;
   uint32_t operation_ = 0, control_operation_ = 0, step_ = 0;
   bool special_ = false, control_now_ = false, control_begins_ = false, paused_ = false;
@@ -245,21 +201,6 @@ class ThreadFold {
   Cells cells_;
 };
 
-struct ProcessSource {
-  std::vector<TrackCursor> tracks;
-  EventCursor events;
-
-  int64_t Peek(size_t quota) const {
-    int64_t earliest = events.Peek(quota);
-    for (const TrackCursor& t : tracks) earliest = std::min(earliest, t.Peek(quota));
-    return earliest;
-  }
-  void Emit(int64_t from, int64_t until, Records& out) {
-    for (TrackCursor& t : tracks) t.Emit(from, until, out);
-    events.Emit(from, until, out);
-  }
-};
-
 Costs CostsOf(const trace::Process& process, const NameCodes& names) {
   Costs costs{};
   for (const trace::ProbeCost& cost : process.probes) {
@@ -275,37 +216,15 @@ Costs CostsOf(const trace::Process& process, const NameCodes& names) {
 
 }  // namespace
 
-std::vector<ProcessTracks> TracksByProcess(const trace::Trace& trace) {
-  std::vector<ProcessTracks> out(trace.processes.size());
-  for (uint32_t t = 0; t < trace.tracks.size(); ++t) {
-    const trace::Track& track = trace.tracks[t];
-    if (!track.process.valid() || track.process.value >= out.size()) continue;
-    ProcessTracks& p = out[track.process.value];
-    (track.ours                                ? p.ours
-     : track.kind == trace::TrackKind::kDevice ? p.device
-                                               : p.host)
-        .push_back(t);
-  }
-  return out;
-}
-
 ProcessOverlap ComputeOverlap(const trace::Trace& trace, const NameCodes& names,
                               const ProcessTracks& tracks, const ProcessEvents& events,
                               trace::ProcessId process) {
   const trace::Process& p = trace.processes[process.value];
-  const trace::Interval window = {p.start_ns, p.end_ns};
-  ProcessSource source = {{}, EventCursor(events, window.begin_ns)};
-  for (const uint32_t t : tracks.host) {
-    const Role role = p.lead.value == t ? Role::kLead : Role::kThread;
-    source.tracks.emplace_back(trace.tracks[t], names, role, window);
-  }
-  for (const uint32_t t : tracks.device) {
-    source.tracks.emplace_back(trace.tracks[t], names, Role::kDevice, window);
-  }
+  ProcessSource source = SourceOf(trace, names, tracks, events, process);
   ProcessOverlap out;
   const Costs costs = CostsOf(p, names);
   OverlapFold fold(events, costs, &out);
-  Sweep(window.begin_ns, window.end_ns, source, fold);
+  Sweep(p.start_ns, p.end_ns, source, fold);
   fold.Finish();
   return out;
 }

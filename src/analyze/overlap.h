@@ -12,6 +12,7 @@
 #include "src/analyze/cells.h"
 #include "src/analyze/name_codes.h"
 #include "src/analyze/process_events.h"
+#include "src/analyze/process_sweep.h"
 #include "src/trace/trace.h"
 
 namespace crosscut::analyze {
@@ -37,12 +38,6 @@ struct ProcessOverlap {
   std::vector<StepCell> steps;                       // by step
   std::array<ProbeCounts, kMaxProbes + 1> probes{};  // by NameCodes number
 };
-
-// The tracks of one process.
-struct ProcessTracks {
-  std::vector<uint32_t> host, device, ours;  // indices into Trace::tracks
-};
-std::vector<ProcessTracks> TracksByProcess(const trace::Trace& trace);
 
 ProcessOverlap ComputeOverlap(const trace::Trace& trace, const NameCodes& names,
                               const ProcessTracks& tracks, const ProcessEvents& events,

@@ -4,20 +4,26 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
+#include "src/analyze/brute_force.h"
 #include "src/analyze/test_trace.h"
 
 namespace crosscut::analyze {
 namespace {
 
+using testing::Edges;
+using testing::InstantAt;
+using testing::InstantKey;
 using testing::RandomTrace;
 using testing::TestTrace;
+using testing::ThreadAt;
+using testing::ThreadInstant;
 using trace::Kind;
 using trace::Layer;
 
-using Key = std::pair<std::string, LayerSet>;  // operation, layers
-using Measures = std::map<Key, int64_t>;
+using Measures = std::map<InstantKey, int64_t>;
 
 ProcessOverlap Overlap(const trace::Trace& trace, uint32_t process = 0) {
   const NameCodes names(trace);
@@ -34,95 +40,6 @@ Measures MeasuresOf(const trace::Trace& trace, const std::vector<Cell>& cells) {
   return out;
 }
 
-// ---- The definition, instant by instant: nothing shared with the engine but the words ----------
-
-struct ThreadInstant {
-  bool alive = false, waits = false, in_span = false;
-  Layer layer = Layer::kNone;
-  std::string operation;
-};
-
-bool IsWork(Layer l) { return (Bit(l) & kHostBits) != 0; }
-
-ThreadInstant ThreadAt(const trace::Trace& trace, const trace::Track& t, int64_t at) {
-  ThreadInstant out;
-  out.alive = t.begin_ns <= at && at < t.end_ns;
-  if (!out.alive) return out;
-  for (size_t i = 0; i < t.base.size(); ++i) {
-    if (t.base_at_ns[i] > at) continue;
-    out.layer = IsWork(t.base[i]) || t.base[i] == Layer::kIdle ? t.base[i] : Layer::kNone;
-  }
-  for (size_t s = 0; s < t.spans.size(); ++s) {
-    if (t.spans.begin_ns[s] > at || t.spans.end_ns[s] <= at) continue;
-    const trace::Name& name = trace.name(t.spans.name[s]);
-    out.in_span = true;
-    if (name.kind == Kind::kOperation) out.operation = std::string(trace.text(name.text));
-    const bool has_layer =
-        name.kind == Kind::kSpan && (IsWork(name.layer) || name.layer == Layer::kIdle);
-    if (has_layer) out.layer = name.layer;
-    if (has_layer || name.waits) out.waits = name.waits;
-  }
-  return out;
-}
-
-bool BusyAt(const trace::Trace& trace, const trace::Track& t, int64_t at) {
-  bool busy = false;
-  for (size_t s = 0; s < t.spans.size(); ++s) {
-    if (t.spans.begin_ns[s] > at || t.spans.end_ns[s] <= at) continue;
-    const trace::Name& name = trace.name(t.spans.name[s]);
-    if (name.kind == Kind::kSpan) busy = name.layer != Layer::kIdle;
-  }
-  return busy;
-}
-
-LayerSet HostAt(const std::vector<ThreadInstant>& threads, const ThreadInstant* lead) {
-  const bool another = std::any_of(threads.begin(), threads.end(), [&](const ThreadInstant& t) {
-    return &t != lead && t.alive && t.in_span && IsWork(t.layer);
-  });
-  LayerSet set = 0;
-  bool any = false, all_blocked = true;
-  for (const ThreadInstant& t : threads) {
-    if (!t.alive) continue;
-    any = true;
-    all_blocked &= t.layer == Layer::kIdle;
-    if (IsWork(t.layer) && !(&t == lead && t.waits && another)) set |= Bit(t.layer);
-  }
-  return set == 0 && any && all_blocked ? kIdleBit : set;
-}
-
-Key KeyAt(const trace::Trace& trace, int64_t at) {
-  const trace::Process& p = trace.processes[0];
-  std::vector<ThreadInstant> threads;
-  size_t lead = SIZE_MAX;
-  bool busy = false;
-  for (uint32_t i = 0; i < trace.tracks.size(); ++i) {
-    const trace::Track& t = trace.tracks[i];
-    if (t.kind == trace::TrackKind::kDevice) {
-      busy |= !t.ours && BusyAt(trace, t, at);
-    } else if (!t.ours) {
-      if (p.lead.value == i) lead = threads.size();
-      threads.push_back(ThreadAt(trace, t, at));
-    }
-  }
-  const ThreadInstant* l = lead == SIZE_MAX ? nullptr : &threads[lead];
-  const auto set = static_cast<LayerSet>(HostAt(threads, l) | (busy ? kDeviceBit : 0));
-  return {l == nullptr ? "" : l->operation, set};
-}
-
-std::set<int64_t> Edges(const trace::Trace& trace) {
-  const trace::Process& p = trace.processes[0];
-  std::set<int64_t> edges = {p.start_ns, p.end_ns};
-  for (const trace::Track& t : trace.tracks) {
-    edges.insert(t.spans.begin_ns.begin(), t.spans.begin_ns.end());
-    edges.insert(t.spans.end_ns.begin(), t.spans.end_ns.end());
-    edges.insert(t.base_at_ns.begin(), t.base_at_ns.end());
-    edges.insert({t.begin_ns, t.end_ns});
-  }
-  for (const auto& i : p.paused) edges.insert({i.begin_ns, i.end_ns});
-  for (const auto& s : p.steps) edges.insert({s.begin_ns, s.end_ns});
-  return edges;
-}
-
 struct BruteForce {
   Measures cells;
   std::map<std::pair<uint32_t, LayerSet>, int64_t> steps;
@@ -137,23 +54,15 @@ struct BruteForce {
   }
 
   void Add(const trace::Trace& trace, const trace::Process& p, int64_t at, int64_t ns) {
-    const auto holds = [&](int64_t begin, int64_t end) { return begin <= at && at < end; };
-    for (const auto& i : p.paused) {
-      if (holds(i.begin_ns, i.end_ns)) {
-        excluded_ns += ns;
-        return;
-      }
+    const std::optional<InstantKey> key = InstantAt(trace, at);
+    if (!key) {
+      excluded_ns += ns;
+      return;
     }
-    Key key = KeyAt(trace, at);
     for (uint32_t s = 0; s < p.steps.size(); ++s) {
-      const trace::Step& step = p.steps[s];
-      if (!holds(step.begin_ns, step.end_ns)) continue;
-      if (step.level == 0) {
-        key = {KeyAt(trace, std::max(step.begin_ns, p.start_ns)).first, kControlBit};
-      }
-      steps[{s, key.second}] += ns;
+      if (p.steps[s].begin_ns <= at && at < p.steps[s].end_ns) steps[{s, key->second}] += ns;
     }
-    cells[key] += ns;
+    cells[*key] += ns;
   }
 };
 

@@ -5,6 +5,7 @@
 #include "src/analyze/concurrency.h"
 #include "src/analyze/critical_path.h"
 #include "src/analyze/device_tables.h"
+#include "src/analyze/device_utilization.h"
 #include "src/analyze/device_waits.h"
 #include "src/analyze/findings.h"
 #include "src/analyze/functions.h"
@@ -12,11 +13,13 @@
 #include "src/analyze/launches.h"
 #include "src/analyze/memory_operators.h"
 #include "src/analyze/memory_table.h"
+#include "src/analyze/metrics.h"
 #include "src/analyze/module_tables.h"
 #include "src/analyze/operator_stacks.h"
 #include "src/analyze/operator_table.h"
 #include "src/analyze/overhead_tables.h"
 #include "src/analyze/overlap_tables.h"
+#include "src/analyze/phases.h"
 #include "src/analyze/process_tables.h"
 #include "src/analyze/sample_table.h"
 #include "src/analyze/sequence_table.h"
@@ -25,6 +28,8 @@
 #include "src/analyze/step_summary.h"
 #include "src/analyze/step_tables.h"
 #include "src/analyze/thread_tables.h"
+#include "src/analyze/transitions.h"
+#include "src/analyze/venn.h"
 
 namespace crosscut::analyze {
 namespace {
@@ -43,12 +48,26 @@ constexpr TableEntry kTables[] = {
     {"overlap", "wall time by operation, set of layers and device: sums to the window",
      OverlapTable},
     {"layers", "wall time by set of layers and device", LayersTable},
+    {"metrics", "IML's metrics by operation: Python, framework, runtime, device", MetricsTable},
+    {"corrected_metrics", "the same without Crosscut's own cost", CorrectedMetricsTable},
+    {"step_metrics", "the same by step", StepMetricsTable, true},
+    {"step_metric_spread", "how each metric spreads over the steps of a kind",
+     StepMetricSpreadTable},
+    {"transitions", "changes of operation, layers and device: how often, and how long then",
+     TransitionsTable, true},
+    {"layer_entries", "how often each layer was entered inside an operation", LayerEntriesTable,
+     true},
+    {"venn", "time in exactly, and in at least, each set of layers; of host and device", VennTable},
+    {"phases", "each phase of a process, split into host, device, idle", PhasesTable},
+    {"progress", "what the whole program would take, from how far it came", ProgressTable},
     {"threads", "each thread's life by its own operation and layer", ThreadsTable},
     {"thread_lives", "each thread's observed life", ThreadLivesTable},
     {"device_by_launch", "device time by the operations that launched it", DeviceByLaunchTable},
     {"device_timeline", "what devices did, computation first, then what it did not hide",
      DeviceTimelineTable},
     {"temporal_breakdown", "devices: computing, otherwise busy, idle", TemporalBreakdownTable},
+    {"device_utilization", "how busy devices were, and how busy sampling would say they were",
+     DeviceUtilizationTable},
     {"idle_causes", "why streams had nothing to do, by stream", IdleCausesTable},
     {"kernels", "work on devices by name", KernelsTable},
     {"kernel_types", "work on devices by the types that went on at once", KernelTypesTable},

@@ -29,6 +29,7 @@ void AddImport(CLI::App* app, Run* run);
 void AddInfo(CLI::App* app, Run* run);
 void AddCheckPlugin(CLI::App* app, Run* run);
 void AddDoctor(CLI::App* app, Run* run);
+void AddPlot(CLI::App* app, Run* run);
 void AddTensorFlow(CLI::App* app, Run* run);
 
 void Talk(std::string_view line);

@@ -71,6 +71,7 @@ int Main(int argc, char** argv) {
   AddInfo(&app, &run);
   AddCheckPlugin(&app, &run);
   AddDoctor(&app, &run);
+  AddPlot(&app, &run);
   AddTensorFlow(&app, &run);
   if (argc > 1 && *argv[1] != '-' && !HasVerb(app, argv[1])) {
     Talk(std::string("no verb ") + argv[1] + "; see crosscut --help");

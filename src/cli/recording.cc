@@ -1,13 +1,9 @@
-// record and doctor.
-#include <unistd.h>
+// record.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cerrno>
-#include <climits>
-#include <cstdlib>
-#include <cstring>
-#include <filesystem>
+#include <cstdint>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -32,45 +28,6 @@ int RunRecord(verbs::RecordOptions options) {
   }
   verbs::EndAs(outcome->wait_status);
 }
-
-// The Python of the environment that this program belongs to (<env>/lib/python*/site-packages/
-// crosscut/bin), else the first one in PATH.
-std::string PythonOf(const std::filesystem::path& program) {
-  std::error_code error;
-  for (auto at = program.parent_path(); at.has_relative_path(); at = at.parent_path()) {
-    const auto python = at / "bin" / "python3";
-    if (at.filename() != "crosscut" && std::filesystem::exists(python, error)) {
-      return python.string();
-    }
-  }
-  return "python3";
-}
-
-int RunDoctor(bool build) {
-  char path[PATH_MAX];
-  const ssize_t n = readlink("/proc/self/exe", path, sizeof path);
-  const std::filesystem::path program(std::string(path, n > 0 ? static_cast<size_t>(n) : 0));
-  // The package that this program lies in comes first, wherever Python would look.
-  const auto package = program.parent_path().parent_path();
-  if (package.filename() == "crosscut") {
-    std::string where = package.parent_path().string();
-    if (const char* old = std::getenv("PYTHONPATH"); old != nullptr && *old != '\0') {
-      where += std::string(":") + old;
-    }
-    setenv("PYTHONPATH", where.c_str(), 1);
-  }
-  const std::string python = PythonOf(program);
-  std::vector<const char*> argv = {python.c_str(), "-m", "crosscut", "doctor"};
-  if (build) argv.push_back("--build");
-  argv.push_back(nullptr);
-  execvp(python.c_str(), const_cast<char* const*>(argv.data()));
-  Talk(python + ": " + std::strerror(errno));
-  return kFinding;
-}
-
-}  // namespace
-
-namespace {
 
 // Why --wrap cannot be carried out; "" where it can.
 std::string WrapProblem(const std::string& text) {
@@ -154,12 +111,23 @@ void AddWhen(CLI::App* verb, verbs::RecordOptions* options) {
                    "share of steps that run with the probes off, to check the correction")
       ->check(CLI::Range(0.0, 50.0).description(""))
       ->option_text("PERCENT");
-  verb->add_flag("--dormant", options->dormant,
-                 "hook nothing until `crosscut start` asks for it, from outside");
+  CLI::Option* dormant =
+      verb->add_flag("--dormant", options->dormant,
+                     "hook nothing until `crosscut start` asks for it, from outside");
   verb->add_option("--keep", options->keep_seconds,
                    "flight recorder: hold the newest SECONDS in memory, for `crosscut snapshot`")
       ->check(CLI::Range(0.001, 1e6).description(""))
       ->option_text("SECONDS");
+  verb->add_option("--stop-after-steps", options->stop_after_steps,
+                   "end the recording of a process after N of its steps; the command goes on")
+      ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 60).description(""))
+      ->option_text("N")
+      ->excludes(dormant);
+  verb->add_option("--stop-after-seconds", options->stop_after_seconds,
+                   "end the recording S seconds from now, in all processes; the command goes on")
+      ->check(CLI::Range(0.001, 1e9).description(""))
+      ->option_text("S")
+      ->excludes(dormant);
 }
 
 }  // namespace
@@ -177,13 +145,6 @@ void AddRecord(CLI::App* app, Run* run, std::vector<std::string> command) {
       ->option_text("MiB");
   verb->footer("What follows -- is the command; crosscut ends as it ends.");
   verb->callback([=] { *run = [=] { return RunRecord(*options); }; });
-}
-
-void AddDoctor(CLI::App* app, Run* run) {
-  auto build = std::make_shared<bool>(false);
-  CLI::App* verb = app->add_subcommand("doctor", "Tell what of Crosscut works here");
-  verb->add_flag("--build", *build, "build the PyTorch source for this torch");
-  verb->callback([=] { *run = [=] { return RunDoctor(*build); }; });
 }
 
 }  // namespace crosscut::cli

@@ -6,6 +6,7 @@
 #include "src/report/html_headline.h"
 #include "src/report/html_json.h"
 #include "src/report/html_memory.h"
+#include "src/report/html_processes.h"
 #include "src/report/html_table.h"
 #include "src/report/html_text.h"
 #include "src/report/page_bundle.h"
@@ -37,6 +38,23 @@ constexpr TableView kViews[] = {
     {"concurrency", "Processes at once",
      "How long each set of processes was busy at the same instant, on host and devices.", "ns",
      false},
+    {"phases", "Phases",
+     "Each process's window, cut at its phases. Host, overlap, device, idle, unknown and control "
+     "add up to wall; any host and any device overlap.",
+     nullptr, false},
+    {"metrics", "Metrics",
+     "Each instant in one class, the first that matches: a device is busy (GPU), its runtime is "
+     "called (CUDA C++), other native code (framework C++), Python, other. docs/rl-metrics.md.",
+     "total_ns", false},
+    {"corrected_metrics", "Metrics without Crosscut's own cost", "The same of the corrected times.",
+     "total_ns", false},
+    {"step_metric_spread", "Metrics per step",
+     "How each metric spreads over the recorded steps of a kind, in its own unit.", nullptr, false},
+    {"progress", "The whole program",
+     "What it would take to its end, from what the program told of its progress.", nullptr, false},
+    {"venn", "Sets that overlap in time",
+     "Time in exactly these members, and in at least these; of layers, and of host and device.",
+     nullptr, false},
     {"threads", "Threads",
      "Time by thread, each with its own innermost operation and layer. The rows of a thread "
      "add up to its observed life.",
@@ -54,6 +72,10 @@ constexpr TableView kViews[] = {
      nullptr, false},
     {"temporal_breakdown", "Devices: computing, busy, idle",
      "The same in three parts: some kernel computed, only other work went on, nothing did.",
+     nullptr, false},
+    {"device_utilization", "Devices: busy, and seen busy",
+     "Busy time of the window, beside the share of samples in which anything ran, as tools that "
+     "sample show it: short work that comes often looks like a full device.",
      nullptr, false},
     {"kernel_types", "Devices: types of work at once",
      "One row for every set of types that went on at the same instant.", "ns", false},
@@ -235,6 +257,7 @@ std::string ChartsHtml(const ReportData& data) {
   if (!data.timeline.processes.empty()) {
     out += "<section id=\"timeline\" class=\"chart\" hidden><h2>Timeline</h2></section>\n";
   }
+  out += ProcessesHtml(data.Find("phases"), data.Find("processes"), PageOrigin(data));
   out += MemoryHtml(data.Find("memory_timeline"), PageOrigin(data));
   return out + "<section id=\"pace\" class=\"chart\" hidden><h2>Steps over time</h2></section>\n";
 }

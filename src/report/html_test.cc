@@ -17,6 +17,7 @@
 #include "src/report/document.h"
 #include "src/report/html_json.h"
 #include "src/report/html_memory.h"
+#include "src/report/html_processes.h"
 #include "src/report/html_table.h"
 #include "src/report/html_text.h"
 #include "src/report/page_bundle.h"
@@ -79,6 +80,55 @@ for i in range(int(sys.argv[2])):
   }
   std::filesystem::remove_all(folder);
   return shapes;
+}
+
+Table TableOfText(std::string_view text, const char* name) {
+  const auto trace = trace::ParseText(text);
+  EXPECT_TRUE(trace.ok()) << trace.status().message();
+  const analyze::Context context(*trace);
+  auto table = analyze::ComputeTable(*trace, context, name);
+  EXPECT_TRUE(table.ok());
+  return std::move(*table);
+}
+
+constexpr const char* kFamily = R"(
+process trainer window=0..1000 name=<b>train</b>
+thread main base=python
+phase collect 0 400
+phase learn 400 1000
+device gpu0 device=0 stream=7
+span kernel 500 800 device
+process worker window=100..350 parent=trainer
+thread main base=python
+)";
+
+TEST(HtmlProcesses, DrawThreeBarsForEachPhaseAndAnArrowToEachChild) {
+  const Table phases = TableOfText(kFamily, "phases");
+  const Table processes = TableOfText(kFamily, "processes");
+  const std::string page = ProcessesHtml(&phases, &processes, 0);
+  EXPECT_EQ(Count(page, "<rect x="), 9u);
+  EXPECT_EQ(Count(page, "<path "), 1u);
+  EXPECT_THAT(page, HasSubstr("learn: from 400 ns to 1.000 µs, CPU 600 ns, device 300 ns"));
+  EXPECT_THAT(page, HasSubstr("<rect x=\"514\" y=\"30\" width=\"243\" height=\"12\""));
+  EXPECT_THAT(page, HasSubstr("&lt;b&gt;train"));
+  EXPECT_THAT(page, Not(HasSubstr("<b>")));
+}
+
+TEST(HtmlProcesses, OneProcessWithoutPhasesIsNotDrawn) {
+  const Table phases = TableOfText("process p window=0..9\nthread main\n", "phases");
+  EXPECT_EQ(ProcessesHtml(&phases, nullptr, 0), "");
+  EXPECT_EQ(ProcessesHtml(nullptr, nullptr, 0), "");
+}
+
+TEST(HtmlProcesses, MoreThanFitAreLeftOutAndCounted) {
+  std::string text;
+  for (int i = 0; i < 60; ++i) {
+    text += "process p" + std::to_string(i) + " window=0..100\nthread main\n";
+  }
+  const Table phases = TableOfText(text, "phases");
+  const std::string page = ProcessesHtml(&phases, nullptr, 0);
+  EXPECT_EQ(Count(page, "<rect x="), 3 * kMaxProcessLanes);
+  EXPECT_THAT(page, HasSubstr("40 of 60 are drawn"));
 }
 
 TEST(HtmlText, ShowsControlCharactersAndDirectionChangesInsteadOfObeyingThem) {

@@ -58,6 +58,7 @@ uint64_t crosscut_step(uint32_t kind) { return Session::Get().Step(kind); }
 void crosscut_step_end(void) { Session::Get().StepEnd(); }
 void crosscut_lead(void) { Session::Get().Lead(); }
 void crosscut_phase(const char* name) { Session::Get().BeginPhase(name); }
+void crosscut_progress(double fraction) { Session::Get().Progress(fraction); }
 
 void crosscut_process_name(const char* name) {
   if (name != nullptr) Session::Get().NameProcess(name);

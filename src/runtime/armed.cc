@@ -7,6 +7,16 @@
 #include "src/runtime/settings.h"
 
 namespace crosscut::record {
+namespace {
+
+// What `crosscut record` asked for; 0 where it did not.
+uint64_t NumberIn(const char* variable) {
+  const char* text = secure_getenv(variable);
+  const uint64_t number = text == nullptr ? 0 : strtoull(text, nullptr, 10);
+  return number > INT64_MAX ? 0 : number;
+}
+
+}  // namespace
 
 int Session::Arm(const crosscut_options* options) {
   const Transition transition(this);
@@ -20,6 +30,8 @@ int Session::Arm(const crosscut_options* options) {
   error = Open(settings);
   if (error != CROSSCUT_OK) return error;
   plan_.Set(settings.seed, settings.shares);
+  on_demand_.LimitFirst(NumberIn("CROSSCUT_STOP_AFTER_STEPS"),
+                        static_cast<int64_t>(NumberIn("CROSSCUT_STOP_AT")));
   (void)Recorder::Get().WriteMeta("armed", "1");
   WriteWhatIsKnown();
   format::RingHeader* header = rings_[ring_index_].header();

@@ -225,7 +225,7 @@ int OnDemand::Begin(RingHeader* header) {
   CallProgram(true);
   const auto limit = static_cast<int64_t>(std::min(RingLoad(control.limit_ns), kLongestNs));
   next_ = {RingLoad(control.window), RingLoad(control.step_count),
-           limit == 0 ? 0 : MonotonicNs() + limit};
+           limit == 0 ? 0 : MonotonicNs() + limit, true};
   const int error = Session::Get().Start(nullptr);
   next_ = {};
   if (error != CROSSCUT_OK) CallProgram(false);
@@ -253,6 +253,7 @@ void OnDemand::WindowBegins(uint64_t next_step) {
   RingHeader* header = this->header();
   if (header == nullptr) return;
   RingControl& control = header->control;
+  if (!next_.asked && number_ == 0) next_ = first_;
   number_ = next_.number != 0 ? next_.number : number_ + 1;
   const bool by_step = next_.step_count != 0 && next_.step_count < UINT64_MAX - next_step;
   stop_step_.store(by_step ? next_step + next_.step_count : 0);
@@ -279,7 +280,9 @@ void OnDemand::WindowEnds(uint64_t next_step) {
 void OnDemand::AfterFork(bool parent_recorded) {
   pthread_mutex_init(&claim_mutex_, nullptr);
   next_ = {};
-  if (parent_recorded) next_ = {number_, 0, limit_at_ns_.load()};
+  if (parent_recorded) {
+    next_ = {number_, number_ == 1 ? first_.step_count : 0, limit_at_ns_.load(), true};
+  }
   has_program_.store(false);
   running_.store(false);
   stop_step_.store(0);

@@ -27,6 +27,9 @@ class OnDemand {
   // From here on requests are taken. `header` stays mapped until the process ends. Returns 0 or an
   // errno.
   int Arm(format::RingHeader* header, const char* run_dir);
+  // Where the first window ends if nobody outside asked for it: after `steps` of its steps (0: no
+  // such end) and at `at_ns` of CLOCK_MONOTONIC (0: never). Before Arm().
+  void LimitFirst(uint64_t steps, int64_t at_ns) { first_ = {0, steps, at_ns, false}; }
   // No request is taken any more; the thread sleeps on.
   void Disarm();
   bool armed() const { return header() != nullptr; }
@@ -77,8 +80,10 @@ class OnDemand {
     uint64_t number = 0;      // 0: one more than the last
     uint64_t step_count = 0;  // how many steps it has; 0: no such end
     int64_t limit_at_ns = 0;  // CLOCK_MONOTONIC, when it ends by itself; 0: never
+    bool asked = false;       // from outside, or by what the parent was in
   };
-  Window next_;  // being begun
+  Window next_;   // being begun
+  Window first_;  // see LimitFirst
   uint64_t number_ = 0;
   std::atomic<uint64_t> stop_step_{0};  // ends before this step begins; 0: none
   std::atomic<int64_t> limit_at_ns_{0};

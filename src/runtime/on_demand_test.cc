@@ -107,6 +107,40 @@ TEST_F(OnDemandTest, StepsCountWhileNothingRecordsAndWindowsBeginAndEndAtThem) {
   });
 }
 
+TEST_F(OnDemandTest, TheFirstWindowThatTheProgramBeginsEndsWhereTheEnvironmentSays) {
+  setenv("CROSSCUT_STOP_AFTER_STEPS", "3", 1);
+  InChild([](RingHeader* header) {
+    EXPECT_EQ(crosscut_step(0), 0u);  // before the window: does not count
+    EXPECT_EQ(crosscut_start(nullptr), CROSSCUT_OK) << crosscut_error();
+    for (uint64_t i = 1; i <= 3; ++i) {
+      EXPECT_EQ(crosscut_step(0), i);
+      EXPECT_EQ(crosscut_active(), 1);
+    }
+    EXPECT_EQ(crosscut_step(0), 4u);
+    EXPECT_EQ(crosscut_active(), 0);
+    EXPECT_EQ(RingLoad(header->control.end_step), 4u);
+    EXPECT_EQ(crosscut_start(nullptr), CROSSCUT_OK) << crosscut_error();  // a second one has no end
+    for (uint64_t i = 5; i < 20; ++i) EXPECT_EQ(crosscut_step(0), i);
+    EXPECT_EQ(crosscut_active(), 1);
+    EXPECT_EQ(crosscut_stop(), CROSSCUT_OK);
+  });
+  unsetenv("CROSSCUT_STOP_AFTER_STEPS");
+}
+
+TEST_F(OnDemandTest, AWindowThatWasAskedForHasItsOwnEnd) {
+  setenv("CROSSCUT_STOP_AFTER_STEPS", "3", 1);
+  InChild([](RingHeader* header) {
+    (void)Ask(header, format::kRequestStart, 0, 5);
+    for (uint64_t i = 0; i < 5; ++i) {
+      EXPECT_EQ(crosscut_step(0), i);
+      EXPECT_EQ(crosscut_active(), 1);
+    }
+    EXPECT_EQ(crosscut_step(0), 5u);
+    EXPECT_EQ(crosscut_active(), 0);
+  });
+  unsetenv("CROSSCUT_STOP_AFTER_STEPS");
+}
+
 TEST_F(OnDemandTest, AStepThatHasBegunIsTooLate) {
   InChild([](RingHeader* header) {
     for (int i = 0; i < 5; ++i) crosscut_step(0);

@@ -113,6 +113,7 @@ class Session {
   void StepEnd();
   void Lead();
   void BeginPhase(const char* name);
+  void Progress(double fraction);
   void NameProcess(const char* name);
 
   void AtExit(bool by_underscore_exit = false);

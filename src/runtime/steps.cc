@@ -129,4 +129,15 @@ void Session::BeginPhase(const char* name) {
   if (payload != 0) (void)Recorder::Get().MarkAlways(0, format::kEndNamed, &payload, 1);
 }
 
+// A counter, in parts of 10^9, by which the table `progress` finds it.
+void Session::Progress(double fraction) {
+  if (state() == kOff || !(fraction >= 0 && fraction <= 1)) return;
+  static const uint32_t name = [] {
+    const format::NameAttributes attributes{format::kKindSpan, format::kLayerNone, 0, 0};
+    return Recorder::Get().Intern("crosscut.progress", attributes.Pack());
+  }();
+  const uint64_t payload[2] = {name, static_cast<uint64_t>(fraction * 1e9 + 0.5)};
+  if (name != 0) (void)Recorder::Get().MarkAlways(0, format::kCounter, payload, 2);
+}
+
 }  // namespace crosscut::record

@@ -31,6 +31,10 @@ struct RecordOptions {
   bool shapes = false;               // of operators' inputs, with types, strides and scalars
   bool dormant = false;              // hooks nothing until the verb `start` asks
   double keep_seconds = 0;           // > 0: a flight recorder, for the verb `snapshot`
+  // When recording ends and the command goes on; 0: with the command. Steps of each process that
+  // counts them; seconds from here on, for all processes. Not with `dormant`.
+  uint64_t stop_after_steps = 0;
+  double stop_after_seconds = 0;
   // light, balanced, full or shares (src/format/step_shares.h); "": the default.
   std::string plan;
   // Of the step plan; 0: CROSSCUT_SEED, else chosen. Written to run.json.

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -179,6 +180,20 @@ void SetCupti(const RecordOptions& options, const std::string& library, Variable
   variables.Set("CROSSCUT_PLUGINS", With(variables.Get("CROSSCUT_PLUGINS"), library, false));
 }
 
+// An end of the recording makes the first window one of an armed process.
+void SetStop(const RecordOptions& options, Variables& variables) {
+  if (options.stop_after_steps > 0) {
+    variables.Set("CROSSCUT_STOP_AFTER_STEPS", std::to_string(options.stop_after_steps));
+  }
+  if (options.stop_after_seconds > 0) {
+    timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    const auto after = static_cast<int64_t>(options.stop_after_seconds * 1e9);
+    variables.Set("CROSSCUT_STOP_AT",
+                  std::to_string(int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec + after));
+  }
+}
+
 void SetOptions(const RecordOptions& options, Variables& variables) {
   variables.RemoveOurs();
   variables.Set("CROSSCUT_RUN", options.run_dir);
@@ -197,7 +212,9 @@ void SetOptions(const RecordOptions& options, Variables& variables) {
   }
   if (options.shapes) variables.Set("CROSSCUT_SHAPES", "1");
   if (!options.plan.empty()) variables.Set("CROSSCUT_PLAN", options.plan);
-  if (options.dormant || options.keep_seconds > 0) {
+  SetStop(options, variables);
+  const bool stops = options.stop_after_steps > 0 || options.stop_after_seconds > 0;
+  if (options.dormant || options.keep_seconds > 0 || stops) {
     variables.Set("CROSSCUT_DORMANT", options.dormant ? "1" : "0");
   }
   if (options.keep_seconds > 0) {

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -230,6 +231,28 @@ TEST(PrepareEnvironment, ChangesOursAndNothingElse) {
   EXPECT_THAT(after, Contains("LD_PRELOAD=/lib/jemalloc.so:/p/crosscut/lib/pre.so"));
   EXPECT_THAT(after, Contains("CROSSCUT_RUN=/runs/a"));
   EXPECT_THAT(after, Not(Contains("CROSSCUT_PARENT=p1-2")));
+}
+
+TEST(PrepareEnvironment, AnEndOfTheRecordingIsThatOfAnArmedProcessesFirstWindow) {
+  RecordOptions options;
+  options.stop_after_steps = 100;
+  const PreparedEnvironment steps = PrepareEnvironment({}, options, {}, "");
+  EXPECT_THAT(steps.variables, Contains("CROSSCUT_STOP_AFTER_STEPS=100"));
+  EXPECT_THAT(steps.variables, Contains("CROSSCUT_DORMANT=0"));
+  EXPECT_THAT(steps.variables, Not(Contains(HasSubstr("CROSSCUT_STOP_AT"))));
+  options.stop_after_steps = 0;
+  options.stop_after_seconds = 2.5;
+  timespec before;
+  clock_gettime(CLOCK_MONOTONIC, &before);
+  int64_t at = 0;
+  for (const std::string& variable : PrepareEnvironment({}, options, {}, "").variables) {
+    if (variable.starts_with("CROSSCUT_STOP_AT=")) at = std::stoll(variable.substr(17));
+  }
+  EXPECT_GE(at, int64_t{before.tv_sec} * 1'000'000'000 + before.tv_nsec + 2'500'000'000);
+  const std::vector<std::string> without =
+      PrepareEnvironment({"CROSSCUT_STOP_AT=5"}, RecordOptions(), {}, "").variables;
+  EXPECT_THAT(without, Not(Contains(HasSubstr("CROSSCUT_STOP"))));
+  EXPECT_THAT(without, Not(Contains("CROSSCUT_DORMANT=0")));
 }
 
 TEST(PrepareEnvironment, PreloadsNothingWhereTheLoaderWouldSplitThePath) {

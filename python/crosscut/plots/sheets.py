@@ -1,0 +1,153 @@
+"""The numbers of each plot, taken from the tables as they are: nothing is computed here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import crosscut
+
+# IML's metrics, and the columns of the table `metrics` that hold them.
+METRICS = {
+    "TotalTimeSec": "total_ns",
+    "PythonTimeSec": "python_ns",
+    "CppTimeSec": "cpp_ns",
+    "CppAndGPUTimeSec": "cpp_and_gpu_ns",
+    "FrameworkCppTimeSec": "framework_cpp_ns",
+    "CudaCppTimeSec": "cuda_cpp_ns",
+    "GPUTimeSec": "gpu_ns",
+    "GPUAndCudaCppTimeSec": "gpu_and_cuda_cpp_ns",
+    "PercentTimeInGPU": "percent_time_in_gpu",
+    "PercentTimeInPython": "percent_time_in_python",
+    "TheoreticalSpeedup": "theoretical_speedup",
+    "PythonOverheadPercent": "python_overhead_percent",
+}
+CLASSES = ("python", "framework_cpp", "cuda_cpp", "gpu", "other")
+SHARES = ("host_ns", "overlap_ns", "device_ns", "idle_ns", "unknown_ns", "control_ns")
+ALL = "(all)"
+
+Row = dict[str, Any]
+
+
+class Source:
+    """A run to be drawn: its label, and its tables as rows, each computed once.
+
+    Raises what `crosscut.read` raises."""
+
+    def __init__(self, label: str, path: str) -> None:
+        self.label = label
+        self._run = crosscut.read(path)
+        self._rows: dict[str, list[Row]] = {}
+
+        self._names = {row["process"]: row["name"]
+                       for row in self._run.table("processes").rows()}
+
+    def rows(self, table: str) -> list[Row]:
+        """The rows of a table, with the run's label in the column `run` and the process's name in
+        the column `name`."""
+        if table not in self._rows:
+            self._rows[table] = [
+                {"run": self.label, **row, "name": self._names.get(row["process"], "")}
+                for row in self._run.table(table).rows()]
+        return self._rows[table]
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """What one plot draws. `kind` names the drawing (figures.py); `tables`: where the rows' cells
+    come from, times in nanoseconds, None where a number is not known."""
+
+    name: str
+    kind: str
+    tables: tuple[str, ...]
+    columns: tuple[str, ...]
+    rows: list[Row] = field(default_factory=list)
+
+    def text(self) -> str:
+        """As NAME.plot_data.txt: a comment, then tab-separated columns with their names above."""
+        lines = [f"# {self.name}: from {', '.join(f'table {name}' for name in self.tables)}; "
+                 "columns in _ns are drawn in seconds; names as in processes",
+                 "\t".join(self.columns)]
+        lines += ["\t".join(map(_cell, (row[column] for column in self.columns)))
+                  for row in self.rows]
+        return "\n".join(lines) + "\n"
+
+
+def _cell(value: Any) -> str:
+    if value is None or value != value:  # NaN
+        return ""
+    if isinstance(value, float):
+        return f"{value:.9g}"  # as `crosscut table` prints it
+    return str(value).replace("\t", " ").replace("\n", " ")
+
+
+def _taken(sources: Iterable[Source], table: str,
+           keep: Callable[[Row], bool] = lambda row: True) -> list[Row]:
+    return [row for source in sources for row in source.rows(table) if keep(row)]
+
+
+def _whole(row: Row) -> bool:
+    return row["operation"] == ALL
+
+
+def _single(row: Row) -> bool:
+    return row["operation"] != ALL
+
+
+_SPREAD = ("steps", "mean", "std", "min", "p10", "p50", "p90", "max")
+
+
+def _metric(sources: Sequence[Source], name: str, column: str) -> Sheet:
+    """A metric of every process: over its window, corrected, and per step by kind of step."""
+    rows: list[Row] = []
+    for source in sources:
+        corrected = {row["process"]: row[column]
+                     for row in source.rows("corrected_metrics") if _whole(row)}
+        for whole in filter(_whole, source.rows("metrics")):
+            process = whole["process"]
+            first = {"run": source.label, "process": process, "name": whole["name"],
+                     column: whole[column], f"corrected_{column}": corrected[process]}
+            spreads = [row for row in source.rows("step_metric_spread")
+                       if row["process"] == process and row["metric"] == column]
+            for spread in spreads or [dict.fromkeys(("kind", *_SPREAD))]:
+                rows.append({**first, "kind": spread["kind"],
+                             **{point: spread[point] for point in _SPREAD}})
+    columns = ("run", "process", "name", column, f"corrected_{column}", "kind", *_SPREAD)
+    return Sheet(f"{name}.summary", "metric",
+                 ("metrics", "corrected_metrics", "step_metric_spread"), columns, rows)
+
+
+def make(sources: Sequence[Source]) -> list[Sheet]:
+    """All plots of these runs; those for which there is nothing to draw are left out."""
+    classes = tuple(f"{name}_ns" for name in CLASSES)
+    percents = tuple(f"percent_time_in_{name}" for name in CLASSES)
+    made = [_metric(sources, name, column) for name, column in METRICS.items()]
+    made += [
+        Sheet("time_breakdown", "classes", ("metrics",),
+              ("run", "process", "name", "total_ns", "control_ns", *classes, *percents),
+              _taken(sources, "metrics", _whole)),
+        Sheet("operation_breakdown", "operation_classes", ("metrics",),
+              ("run", "process", "name", "operation", "total_ns", *classes),
+              _taken(sources, "metrics", _single)),
+        Sheet("category_overlap", "layers", ("overlap",),
+              ("run", "process", "name", "operation", "layers", "device", "ns", "corrected_ns"),
+              _taken(sources, "overlap")),
+        Sheet("operation_overlap", "shares", ("operations",),
+              ("run", "process", "name", "operation", "count", "wall_ns", *SHARES),
+              _taken(sources, "operations")),
+        Sheet("transitions", "entries", ("layer_entries",),
+              ("run", "process", "name", "operation", "layer", "entries", "ns"),
+              _taken(sources, "layer_entries")),
+        Sheet("process_timeline", "timeline", ("phases",),
+              ("run", "process", "name", "parent", "phase", "begin_ns", "end_ns", "wall_ns",
+               "any_host_ns", "any_device_ns", *SHARES, "excluded_ns"),
+              _taken(sources, "phases")),
+        Sheet("venn", "venn", ("venn",),
+              ("run", "process", "name", "sets", "members", "size", "exact_ns", "inclusive_ns"),
+              _taken(sources, "venn")),
+        Sheet("extrapolated_time", "progress", ("progress",),
+              ("run", "process", "name", "from_fraction", "to_fraction", "recorded_ns", "total_ns",
+               *classes, "excluded_ns"), _taken(sources, "progress", _whole)),
+    ]
+    return [sheet for sheet in made if sheet.rows]

@@ -1,0 +1,90 @@
+// doctor and plot: their work is done in Python, where what they need is.
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "src/cli/commands.h"
+
+namespace crosscut::cli {
+namespace {
+
+// The Python of the environment that this program belongs to (<env>/lib/python*/site-packages/
+// crosscut/bin), else the first one in PATH.
+std::string PythonOf(const std::filesystem::path& program) {
+  std::error_code error;
+  for (auto at = program.parent_path(); at.has_relative_path(); at = at.parent_path()) {
+    const auto python = at / "bin" / "python3";
+    if (at.filename() != "crosscut" && std::filesystem::exists(python, error)) {
+      return python.string();
+    }
+  }
+  return "python3";
+}
+
+// Becomes `python -m crosscut WORDS`, with this program's own package.
+int RunPython(const std::vector<std::string>& words) {
+  char path[PATH_MAX];
+  const ssize_t n = readlink("/proc/self/exe", path, sizeof path);
+  const std::filesystem::path program(std::string(path, n > 0 ? static_cast<size_t>(n) : 0));
+  // The package that this program lies in comes first, wherever Python would look.
+  const auto package = program.parent_path().parent_path();
+  if (package.filename() == "crosscut") {
+    std::string where = package.parent_path().string();
+    if (const char* old = std::getenv("PYTHONPATH"); old != nullptr && *old != '\0') {
+      where += std::string(":") + old;
+    }
+    setenv("PYTHONPATH", where.c_str(), 1);
+  }
+  const std::string python = PythonOf(program);
+  std::vector<const char*> argv = {python.c_str(), "-m", "crosscut"};
+  for (const std::string& word : words) argv.push_back(word.c_str());
+  argv.push_back(nullptr);
+  execvp(python.c_str(), const_cast<char* const*>(argv.data()));
+  Talk(python + ": " + std::strerror(errno));
+  return kFinding;
+}
+
+struct PlotArgs {
+  std::vector<std::string> runs;
+  std::string folder;
+};
+
+int RunPlot(const PlotArgs& args) {
+  std::vector<std::string> words = {"plot", "-o", args.folder, "--"};
+  words.insert(words.end(), args.runs.begin(), args.runs.end());
+  return RunPython(words);
+}
+
+}  // namespace
+
+void AddDoctor(CLI::App* app, Run* run) {
+  auto build = std::make_shared<bool>(false);
+  CLI::App* verb = app->add_subcommand("doctor", "Tell what of Crosscut works here");
+  verb->add_flag("--build", *build, "build the PyTorch source for this torch");
+  verb->callback([=] {
+    *run = [=] { return *build ? RunPython({"doctor", "--build"}) : RunPython({"doctor"}); };
+  });
+}
+
+void AddPlot(CLI::App* app, Run* run) {
+  auto args = std::make_shared<PlotArgs>();
+  CLI::App* verb = app->add_subcommand("plot", "Draw metrics, overlaps and processes of runs");
+  verb->add_option("runs", args->runs,
+                   "runs to draw side by side, each as RUN or LABEL=RUN; needs Matplotlib")
+      ->required()
+      ->option_text("RUN...");
+  verb->add_option("-o", args->folder, "where to write the plots; made if absent")
+      ->required()
+      ->option_text("DIR");
+  verb->callback([=] { *run = [=] { return RunPlot(*args); }; });
+}
+
+}  // namespace crosscut::cli

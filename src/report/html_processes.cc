@@ -1,0 +1,146 @@
+#include "src/report/html_processes.h"
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include "src/report/html_text.h"
+
+namespace crosscut::report {
+namespace {
+
+using analyze::Table;
+
+constexpr int64_t kLeft = 190, kWidth = 1000, kLane = 48;
+
+struct Bar {
+  const char* name;
+  const char* column;  // nullptr: from the phase's begin to its end
+  const char* color;   // readable on light and dark pages
+};
+constexpr Bar kBars[] = {{"total", nullptr, "#8d99ae"},
+                         {"CPU", "any_host_ns", "#3776c8"},
+                         {"device", "any_device_ns", "#8153ee"}};
+
+class Picture {
+ public:
+  Picture(const Table& phases, const Table* processes) : phases_(phases) {
+    const auto& process = phases.texts("process");
+    for (size_t row = 0; row < phases.rows(); ++row) {
+      if (lanes_.size() == kMaxProcessLanes && !lanes_.contains(process[row])) continue;
+      if (rows_.size() == kMaxDrawnPhases) break;
+      lanes_.try_emplace(process[row], static_cast<int64_t>(lanes_.size()));
+      rows_.push_back(row);
+      from_ = std::min(from_, Begin(row));
+      until_ = std::max(until_, End(row));
+    }
+    for (size_t row = 0; processes != nullptr && row < processes->rows(); ++row) {
+      names_[processes->texts("process")[row]] = processes->texts("name")[row];
+    }
+  }
+
+  size_t drawn() const { return rows_.size(); }
+
+  std::string Svg(int64_t origin) const {
+    const std::string height = std::to_string(static_cast<int64_t>(lanes_.size()) * kLane);
+    std::string out = "<svg role=\"img\" width=\"100%\" viewBox=\"0 0 " + std::to_string(kWidth) +
+                      " " + height + "\"><title>Processes and their phases</title>";
+    for (const auto& [process, lane] : lanes_) out += Label(process, lane);
+    for (const size_t row : rows_) out += Phase(row, origin);
+    for (const size_t row : rows_) out += Arrow(row);
+    return out + "</svg>\n";
+  }
+
+ private:
+  int64_t Begin(size_t row) const { return phases_.integers("begin_ns")[row]; }
+  int64_t End(size_t row) const { return phases_.integers("end_ns")[row]; }
+  int64_t LaneOf(size_t row) const { return lanes_.at(phases_.texts("process")[row]); }
+  int64_t Length(int64_t ns) const {
+    const double share = static_cast<double>(ns) / static_cast<double>(until_ - from_);
+    return static_cast<int64_t>(share * (kWidth - kLeft));
+  }
+  int64_t X(int64_t at) const { return kLeft + Length(at - from_); }
+
+  std::string Label(const std::string& process, int64_t lane) const {
+    const auto name = names_.find(process);
+    const auto text = [&](int64_t y, const std::string& words) {
+      return "<text x=\"0\" y=\"" + std::to_string(lane * kLane + y) +
+             "\" font-size=\"12\" fill=\"currentColor\">" + EscapeHtml(words, 28) + "</text>";
+    };
+    if (name == names_.end() || name->second.empty()) return text(20, process);
+    return text(16, name->second) + text(32, process);
+  }
+
+  std::string Phase(size_t row, int64_t origin) const {
+    const std::string& phase = phases_.texts("phase")[row];
+    const std::string name = phase.empty() ? "no phase" : EscapeHtml(phase);
+    std::string out, words = name + ": from " + FormatNs(Begin(row) - origin) + " to " +
+                             FormatNs(End(row) - origin);
+    for (const Bar& bar : kBars) {
+      if (bar.column == nullptr) continue;
+      words += std::string(", ") + bar.name + " " + FormatNs(phases_.integers(bar.column)[row]);
+    }
+    int64_t y = LaneOf(row) * kLane + 4;
+    for (const Bar& bar : kBars) {
+      const int64_t ns =
+          bar.column == nullptr ? End(row) - Begin(row) : phases_.integers(bar.column)[row];
+      out += "<rect x=\"" + std::to_string(X(Begin(row))) + "\" y=\"" + std::to_string(y) +
+             "\" width=\"" + std::to_string(std::max<int64_t>(ns > 0, Length(ns))) +
+             "\" height=\"12\" fill=\"" + bar.color + "\"><title>" + words + "</title></rect>";
+      y += 13;
+    }
+    return out;
+  }
+
+  // To where a process begins, from its parent's lane.
+  std::string Arrow(size_t row) const {
+    const std::string& process = phases_.texts("process")[row];
+    const auto parent = lanes_.find(phases_.texts("parent")[row]);
+    const bool first = row == 0 || phases_.texts("process")[row - 1] != process;
+    if (!first || parent == lanes_.end() || parent->second == LaneOf(row)) return "";
+    const bool down = parent->second < LaneOf(row);
+    const std::string x = std::to_string(X(Begin(row)));
+    const int64_t to = LaneOf(row) * kLane + (down ? 4 : kLane - 6);
+    const int64_t from = parent->second * kLane + (down ? kLane - 6 : 4);
+    return "<path d=\"M" + x + " " + std::to_string(from) + "V" + std::to_string(to) + "m-4 " +
+           (down ? "-6l4 6l4 -6" : "6l4 -6l4 6") + "\" fill=\"none\" stroke=\"currentColor\"/>";
+  }
+
+  const Table& phases_;
+  std::map<std::string, int64_t> lanes_;  // by process, from the top
+  std::map<std::string, std::string> names_;
+  std::vector<size_t> rows_;
+  int64_t from_ = INT64_MAX, until_ = INT64_MIN;
+};
+
+std::string Key() {
+  std::string out = "<p class=\"explain\">Each phase as three bars:";
+  for (const Bar& bar : kBars) {
+    out += std::string(bar.column == nullptr ? " " : ", ") +
+           "<svg width=\"12\" height=\"12\" role=\"presentation\"><rect width=\"12\" "
+           "height=\"12\" fill=\"" +
+           bar.color + "\"/></svg> " + bar.name;
+  }
+  return out +
+         ". CPU: any layer of the host was active; device: a device of the process was "
+         "busy. Both begin at the phase's begin and are as long as their sums. Arrows lead "
+         "from parents to where their children begin.</p>\n";
+}
+
+}  // namespace
+
+std::string ProcessesHtml(const Table* phases, const Table* processes, int64_t origin) {
+  if (phases == nullptr || phases->rows() == 0) return "";
+  if (phases->rows() == 1 && phases->texts("phase")[0].empty()) return "";
+  const Picture picture(*phases, processes);
+  std::string out = "<section id=\"phases\" class=\"chart\"><h2>Processes and phases</h2>\n" +
+                    Key() + picture.Svg(origin);
+  if (picture.drawn() < phases->rows()) {
+    out += "<p class=\"note\">" + FormatCount(static_cast<int64_t>(picture.drawn())) + " of " +
+           FormatCount(static_cast<int64_t>(phases->rows())) +
+           " are drawn; <code>crosscut table RUN phases</code> has all of them.</p>\n";
+  }
+  return out + "</section>\n";
+}
+
+}  // namespace crosscut::report
