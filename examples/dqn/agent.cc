@@ -1,5 +1,10 @@
 #include "agent.h"
 
+#include <torch/nn/utils/clip_grad.h>
+#include <torch/optim/adam.h>
+#include <torch/serialize.h>
+#include <torch/utils.h>
+
 #include "crosscut/crosscut.h"
 #include "network.h"
 

@@ -10,9 +10,9 @@ namespace {
 // What numpy.random.RandomState(7) gives.
 TEST(Random, DrawsWhatNumPyDraws) {
   Random random(7);
-  EXPECT_EQ(random.Uniform(), @U0 @);
-  EXPECT_EQ(random.Uniform(), @U1 @);
-  EXPECT_EQ(random.Below(10), @B2 @);
+  EXPECT_EQ(random.Uniform(), 0.07630828937395717);
+  EXPECT_EQ(random.Uniform(), 0.7799187922401146);
+  EXPECT_EQ(random.Below(10), 4);
 }
 
 struct Seen {
@@ -24,7 +24,14 @@ struct Seen {
 // From gymnasium 1.4.0: the first episode of CartPole-v1 with Generator(MT19937) of RandomState(7),
 // pushed to the right at every step whose number, from 0, is no multiple of 3.
 TEST(CartPole, MovesAsGymnasiumSays) {
-  const Seen seen[] = { @SEEN @ };
+  const Seen seen[] = {
+      {0, {-0.04236917106260429, 0.02799187922401146, -0.006159076855910647, 0.022346517783094128}, false},
+      {1, {-0.04180933347812406, -0.16704120571286413, -0.005712146500248765, 0.31307983923654803}, false},
+      {2, {-0.04515015759238134, 0.02816165199106313, 0.0005494502844821964, 0.018600967628727982}, false},
+      {5, {-0.0395585975231742, 0.22332763422588323, -0.004175404024923522, -0.2750522613981289}, false},
+      {10, {-0.0015840888720872297, 0.4198425549830632, -0.05581235656753031, -0.5992095265228392}, false},
+      {17, {0.1005664304499198, 1.0146047930166937, -0.2149389201020629, -1.7175331341967788}, true},
+  };
   Random random(7);
   CartPole cart;
   cart.Reset(&random);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Builds the Arcade Learning Environment's C++ library into build/ale, where examples/dqn looks for it
-# when the tree is configured next: ale-py's source has it, its wheel does not. Under a minute, 12 MB
-# to download. ALE is under the GPL, version 2: so is then what you link to it.
+# Builds the Arcade Learning Environment's C++ library into build/ale, where examples/dqn looks for
+# it when the tree is configured next: the source of ale-py has it, the wheel has not. Takes a
+# minute and 12 MB. ALE is under the GPL, version 2: so is then what you link to it.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 version=0.12.1

@@ -1,5 +1,11 @@
 #include "network.h"
 
+#include <torch/nn/functional/loss.h>
+#include <torch/nn/modules/activation.h>
+#include <torch/nn/modules/conv.h>
+#include <torch/nn/modules/linear.h>
+#include <torch/utils.h>
+
 #include <stdexcept>
 
 namespace dqn {

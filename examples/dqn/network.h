@@ -2,7 +2,7 @@
 #ifndef DQN_NETWORK_H_
 #define DQN_NETWORK_H_
 
-#include <torch/torch.h>
+#include <torch/nn/modules/container/sequential.h>
 
 #include <cstdint>
 #include <vector>

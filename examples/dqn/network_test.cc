@@ -1,6 +1,7 @@
 #include "network.h"
 
 #include <gtest/gtest.h>
+#include <torch/utils.h>
 
 #include <algorithm>
 #include <cmath>
