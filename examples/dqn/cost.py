@@ -2,10 +2,10 @@
 
 Times are of the table `overlap`, corrected for what recording cost, in the operations that both
 agents mark. Each instant is Python where no layer but Python was active; native (IML's CppAndGPU)
-where another layer was; other where no layer was known. TheoreticalSpeedup = (native + Python) /
-native is IML's prediction of what a program without Python gains.
+where another layer was; other where none was known. TheoreticalSpeedup = (native + Python) / native
+is IML's prediction of what a program without Python gains. Control steps are in no operation.
 
-Usage: cost.py RUN_OF_DQN_PY RUN_OF_DQN STEPS     (STEPS: of the environment, as both were trained)
+Usage: cost.py RUN_OF_DQN_PY RUN_OF_DQN
 """
 
 import sys
@@ -23,8 +23,9 @@ def kind_of(layers):
 
 
 def times(path):
-    """ns by (operation, kind) of the run's only process."""
-    rows = list(crosscut.read(path).table("overlap").rows())
+    """ns by (operation, kind) of the run's only process, for each step that was profiled."""
+    run = crosscut.read(path)
+    rows = list(run.table("overlap").rows())
     if len({row["process"] for row in rows}) != 1:
         raise SystemExit(f"cost.py: {path} is not a run of one process")
     total = {}
@@ -32,23 +33,24 @@ def times(path):
         if row["operation"] in OPERATIONS:
             key = row["operation"], "native" if row["device"] else kind_of(row["layers"])
             total[key] = total.get(key, 0) + row["corrected_ns"]
-    return total
+    steps = run.table("steps")["control"].count(0)
+    return {key: ns / steps for key, ns in total.items()}
 
 
-def row(name, of_python, of_cpp, steps):
+def row(name, of_python, of_cpp):
     """One line: times in microseconds per step, then both speedups."""
     python, native = of_python["python"], of_python["native"]
     both, cpp = sum(of_python.values()), sum(of_cpp.values())
-    cells = [value / steps / 1e3 for value in (both, python, native, of_python["other"], cpp)]
+    cells = [value / 1e3 for value in (both, python, native, of_python["other"], cpp)]
     return (f"| {name} | " + " | ".join(f"{cell:.2f}" for cell in cells) +
             f" | {100 * python / both:.0f} % | "
             f"{(python + native) / native:.2f} | {both / cpp:.2f} |")
 
 
 def main():
-    if len(sys.argv) != 4:
+    if len(sys.argv) != 3:
         raise SystemExit(__doc__)
-    in_python, in_cpp, steps = times(sys.argv[1]), times(sys.argv[2]), int(sys.argv[3])
+    in_python, in_cpp = times(sys.argv[1]), times(sys.argv[2])
     print("| operation | dqn.py, µs a step | in Python | native | other | dqn, µs a step | "
           "PercentTimeInPython | TheoreticalSpeedup | measured |\n" + "|---" * 9 + "|")
     total = [dict.fromkeys(("python", "native", "other"), 0) for _ in range(2)]
@@ -58,8 +60,8 @@ def main():
         for whole, part in zip(total, parts):
             for kind in whole:
                 whole[kind] += part[kind]
-        print(row(operation, *parts, steps))
-    print(row("in all", *total, steps))
+        print(row(operation, *parts))
+    print(row("in all", *total))
 
 
 if __name__ == "__main__":

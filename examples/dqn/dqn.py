@@ -37,7 +37,10 @@ def read_settings(arguments):
         name, equals, value = (part.strip() for part in line.partition("="))
         if not equals or name not in DEFAULTS:
             raise SystemExit(f"dqn.py: no setting: {line.strip()}")
-        settings[name] = type(DEFAULTS[name])(value)
+        try:
+            settings[name] = type(DEFAULTS[name])(value)
+        except ValueError as error:
+            raise SystemExit(f"dqn.py: {name}: {error}") from None
     return SimpleNamespace(**settings)
 
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstring>
 #include <set>
+#include <stdexcept>
 
 #include "schedule.h"
 

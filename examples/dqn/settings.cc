@@ -54,7 +54,6 @@ std::string Set(const Field& field, std::string_view value) {
   bool negative = false;
   if (auto* const number = std::get_if<double*>(&field)) {
     read = std::from_chars(value.begin(), value.end(), **number);
-    negative = **number < 0;
   } else {
     int64_t* const count = std::get<int64_t*>(field);
     read = std::from_chars(value.begin(), value.end(), *count);

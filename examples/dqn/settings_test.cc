@@ -49,7 +49,8 @@ TEST(Settings, ThatAreWrongAreToldByTheirPlace) {
   EXPECT_EQ(Complaint({good}), "");
   EXPECT_EQ(Complaint({good, "batch=many"}), "batch=many: batch is not a number: \"many\"");
   EXPECT_EQ(Complaint({good, "batch=6.5"}), "batch=6.5: batch is not a number: \"6.5\"");
-  EXPECT_EQ(Complaint({good, "discount=-1"}), "discount=-1: discount is negative");
+  EXPECT_EQ(Complaint({good, "batch=-1"}), "batch=-1: batch is negative");
+  EXPECT_EQ(Complaint({good, "stop_at=-18.5"}), "");
   EXPECT_EQ(Complaint({good, "batch"}), "batch: no \"name = value\": batch");
   EXPECT_EQ(Complaint({good, "learn_period=0"}), "learn_period must be at least 1");
   EXPECT_EQ(Complaint({FileOf("")}), "steps must be at least 1");
