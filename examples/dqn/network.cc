@@ -13,18 +13,29 @@ namespace dqn {
 namespace nn = torch::nn;
 
 nn::Sequential MakeNetwork(const std::vector<int64_t>& shape, int64_t actions, int64_t hidden) {
-  if (shape.size() == 1) {
-    return nn::Sequential(nn::Linear(shape[0], hidden), nn::ReLU(), nn::Linear(hidden, hidden),
-                          nn::ReLU(), nn::Linear(hidden, actions));
+  if (shape.size() != 1 && shape.size() != 3) {
+    throw std::invalid_argument("observations of 1 or 3 dimensions only");
   }
-  if (shape.size() != 3) throw std::invalid_argument("observations of 1 or 3 dimensions only");
-  // Both halve the picture twice over: windows of 4 at every second place.
-  const auto halved = [](int64_t size) { return (size - 4) / 2 + 1; };
-  const int64_t places = halved(halved(shape[1])) * halved(halved(shape[2]));
-  return nn::Sequential(nn::Conv2d(nn::Conv2dOptions(shape[0], 16, 4).stride(2)), nn::ReLU(),
-                        nn::Conv2d(nn::Conv2dOptions(16, 32, 4).stride(2)), nn::ReLU(),
-                        nn::Flatten(), nn::Linear(32 * places, hidden), nn::ReLU(),
-                        nn::Linear(hidden, actions));
+  // One after the other: the order in which arguments are made, and draw weights, is nobody's.
+  nn::Sequential network;
+  if (shape.size() == 1) {
+    network->push_back(nn::Linear(shape[0], hidden));
+    network->push_back(nn::ReLU());
+    network->push_back(nn::Linear(hidden, hidden));
+  } else {
+    // Each halves the picture: windows of 4 at every second place.
+    const auto halved = [](int64_t size) { return (size - 4) / 2 + 1; };
+    const int64_t places = halved(halved(shape[1])) * halved(halved(shape[2]));
+    network->push_back(nn::Conv2d(nn::Conv2dOptions(shape[0], 16, 4).stride(2)));
+    network->push_back(nn::ReLU());
+    network->push_back(nn::Conv2d(nn::Conv2dOptions(16, 32, 4).stride(2)));
+    network->push_back(nn::ReLU());
+    network->push_back(nn::Flatten());
+    network->push_back(nn::Linear(32 * places, hidden));
+  }
+  network->push_back(nn::ReLU());
+  network->push_back(nn::Linear(hidden, actions));
+  return network;
 }
 
 void CopyParameters(nn::Sequential from, nn::Sequential to) {
