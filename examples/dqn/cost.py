@@ -12,7 +12,11 @@ import sys
 
 import crosscut
 
-OPERATIONS = ("inference", "simulate", "replay", "backprop")
+# The rows, and the operations in each: "forward", "backward" and "optimizer" are found by themselves
+# inside inference and backprop of the agent in Python.
+ROWS = {"inference and backprop": ("inference", "backprop", "forward", "backward", "optimizer"),
+        "simulate": ("simulate",), "replay": ("replay",)}
+ROW_OF = {operation: row for row, operations in ROWS.items() for operation in operations}
 IDLE = {"", "idle", "control"}
 
 
@@ -23,15 +27,15 @@ def kind_of(layers):
 
 
 def times(path):
-    """ns by (operation, kind) of the run's only process, for each step that was profiled."""
+    """ns by (name of the row, kind) of the run's only process, for each step that was profiled."""
     run = crosscut.read(path)
     rows = list(run.table("overlap").rows())
     if len({row["process"] for row in rows}) != 1:
         raise SystemExit(f"cost.py: {path} is not a run of one process")
     total = {}
     for row in rows:
-        if row["operation"] in OPERATIONS:
-            key = row["operation"], "native" if row["device"] else kind_of(row["layers"])
+        if row["operation"] in ROW_OF:
+            key = ROW_OF[row["operation"]], "native" if row["device"] else kind_of(row["layers"])
             total[key] = total.get(key, 0) + row["corrected_ns"]
     steps = run.table("steps")["control"].count(0)
     return {key: ns / steps for key, ns in total.items()}
@@ -54,7 +58,7 @@ def main():
     print("| operation | dqn.py, µs a step | in Python | native | other | dqn, µs a step | "
           "PercentTimeInPython | TheoreticalSpeedup | measured |\n" + "|---" * 9 + "|")
     total = [dict.fromkeys(("python", "native", "other"), 0) for _ in range(2)]
-    for operation in OPERATIONS:
+    for operation in ROWS:
         parts = [{kind: found.get((operation, kind), 0) for kind in total[0]}
                  for found in (in_python, in_cpp)]
         for whole, part in zip(total, parts):

@@ -56,7 +56,8 @@ int main(int count, char** arguments) {
     return 2;
   }
   // Where nobody records, marking costs next to nothing.
-  if (std::getenv("CROSSCUT_RUN") != nullptr && crosscut_start(nullptr) != CROSSCUT_OK) {
+  if (std::getenv("CROSSCUT_RUN") != nullptr && crosscut_active() == 0 &&
+      crosscut_start(nullptr) != CROSSCUT_OK) {
     std::fprintf(stderr, "dqn: not recorded: %s\n", crosscut_error());
   }
   crosscut_process_name("dqn (C++)");
