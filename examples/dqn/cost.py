@@ -12,7 +12,7 @@ import sys
 
 import crosscut
 
-# The rows, and the operations in each: "forward", "backward" and "optimizer" are found by themselves
+# The rows, and the operations of each: "forward", "backward" and "optimizer" are found unasked,
 # inside inference and backprop of the agent in Python.
 ROWS = {"inference and backprop": ("inference", "backprop", "forward", "backward", "optimizer"),
         "simulate": ("simulate",), "replay": ("replay",)}
