@@ -98,7 +98,8 @@ def recorded(script, flags, arguments, python=sys.executable):
     """Lines of a suite that runs under `crosscut record`."""
     with tempfile.TemporaryDirectory() as run:
         env = dict(os.environ, PYTHONPATH=f"{PACKAGE}:{ROOT / 'bench'}")
-        return output_lines([CROSSCUT, "record", "-o", f"{run}/run", "--control-steps=0", *flags,
+        return output_lines([CROSSCUT, "record", "-o", f"{run}/run", "--plan=full",
+                             "--control-steps=0", *flags,
                              "--", python, ROOT / "bench" / script, *map(str, arguments)], env)
 
 

@@ -72,7 +72,8 @@ def stopwatch(program, steps, work, run=None, seed=0):
     env = {k: v for k, v in os.environ.items() if not k.startswith("CROSSCUT_")} | CALM_HEAP
     if run is not None:
         env["CROSSCUT_SEED"] = str(seed)
-        command = [CROSSCUT, "record", "-o", run, "--", *command]
+        # A complete recording: the most there is to correct.
+        command = [CROSSCUT, "record", "-o", run, "--plan=full", "--", *command]
     output_of(command, cwd=ROOT, env=env)
     return json.loads(times.read_text())
 

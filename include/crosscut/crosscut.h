@@ -188,7 +188,7 @@ typedef struct crosscut_options {
   uint64_t seed;          /* of the step plan; 0: CROSSCUT_SEED, else from the run */
   const char* plan;       /* "light", "balanced", "full" or shares of the steps in per cent, like
                              "operators=10,everything=2" (the rest: boundary); null:
-                             CROSSCUT_PLAN, else full */
+                             CROSSCUT_PLAN, else balanced, for windows on demand full */
 } crosscut_options;
 
 /* Opens this process's log in the run directory and begins to record. `options` may be null.

@@ -68,8 +68,9 @@ def start(
     of Python, by default the boundary between Python and native code. `shapes`: whether operators
     tell what they are called with, `allocations`: every allocation and free of PyTorch's (None: as
     CROSSCUT_SHAPES and CROSSCUT_ALLOCATIONS say, else not). `plan`: how much is recorded of each
-    step, "light", "balanced", "full" (default) or shares in per cent, like
-    "operators=10,everything=2"; or a `Schedule`, which says when to record at all.
+    step, "light", "balanced" (default), "full" or shares in per cent, like
+    "operators=10,everything=2"; or a `Schedule`, which says when to record at all (and then in
+    full).
 
     False, with the words in `crosscut.error()`, where the session of `crosscut record` runs
     already, or where it cannot be had. Takes about a millisecond. ValueError for unknown words.
@@ -87,7 +88,7 @@ def start(
     code = _record.start(
         run_dir=path, memory_bytes=memory_mib << 20, flight_recorder=policy == "flight-recorder",
         keep_seconds=keep_seconds, control_percent=control_percent, seed=seed,
-        plan=plan if isinstance(plan, str) else None)
+        plan="full" if isinstance(plan, Schedule) else plan)
     if code != 0:
         return False
     _forks.watch()

@@ -100,11 +100,13 @@ void AddPlugins(CLI::App* verb, verbs::RecordOptions* options) {
 
 // Which steps, and when.
 void AddWhen(CLI::App* verb, verbs::RecordOptions* options) {
-  verb->add_option("--plan", options->plan,
-                   "how much is recorded of each step. full (default): all but control steps\n"
-                   "with everything. balanced: most at the boundary, some with operators, a few\n"
-                   "with everything. light: fewer of both. Or shares in per cent of operators,\n"
-                   "everything, boundary, control: operators=10,everything=2 (rest: boundary)")
+  verb->add_option(
+          "--plan", options->plan,
+          "how much is recorded of each step. balanced (default): most at the boundary,\n"
+          "some with operators, a few with everything. light: fewer of both. full (with\n"
+          "--dormant the default): all but control steps with everything. Or shares in per\n"
+          "cent of operators, everything, boundary, control: operators=10,everything=2\n"
+          "(rest: boundary)")
       ->envname("CROSSCUT_PLAN")
       ->option_text("PLAN");
   verb->add_option("--control-steps", options->control_percent,

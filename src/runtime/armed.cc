@@ -24,7 +24,7 @@ int Session::Arm(const crosscut_options* options) {
   if (error != CROSSCUT_OK) return error;
   if (on_demand_.armed()) return Fail(CROSSCUT_ERUNNING, "this process is armed already");
   Settings settings;
-  error = FillSettings(options, &settings);
+  error = FillSettings(options, kPlanOfWindows, &settings);
   if (error != CROSSCUT_OK) return error;
   if (open_) CloseLog();
   error = Open(settings);

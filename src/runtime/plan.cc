@@ -42,8 +42,6 @@ void StepPlan::Set(uint64_t seed, const format::StepShares& shares) {
   if (group_blocks_ > 0 && group_blocks_ < kLeastGroupBlocks) group_blocks_ = kLeastGroupBlocks;
   group_blocks_ += group_blocks_ % 2;
   later_steps_ = others > 1 ? kLaterBlockSteps : kBlockSteps;
-  early_blocks_ = others > 1 ? kEarlyMixedGroupBlocks : kEarlyGroupBlocks;
-  if (group_blocks_ < early_blocks_) early_blocks_ = group_blocks_;
   opening_ = base_ < format::kLevelOperators && shares.of[format::kLevelEverything] > 0
                  ? kOpeningBlocks
                  : 0;
@@ -59,15 +57,16 @@ format::StepLevel StepPlan::Draw(uint64_t hash) const {
 }
 
 uint64_t StepPlan::BlockOf(uint64_t step) const {
-  const uint64_t early_blocks = opening_ + kEarlyGroups * early_blocks_;
+  const uint64_t early_blocks = opening_ + kEarlyGroups * kEarlyGroupBlocks;
   const uint64_t early_steps = early_blocks * kBlockSteps;
   if (group_blocks_ == 0 || step < early_steps) return step / kBlockSteps;
   return early_blocks + (step - early_steps) / later_steps_;
 }
 
 StepPlan::Place StepPlan::PlaceOf(uint64_t block) const {
-  const uint64_t early = kEarlyGroups * early_blocks_;
-  if (block < early) return {block / early_blocks_, block % early_blocks_, early_blocks_};
+  const uint64_t early = kEarlyGroups * kEarlyGroupBlocks;
+  if (block < early)
+    return {block / kEarlyGroupBlocks, block % kEarlyGroupBlocks, kEarlyGroupBlocks};
   const uint64_t later = block - early;
   return {kEarlyGroups + later / group_blocks_, later % group_blocks_, group_blocks_};
 }

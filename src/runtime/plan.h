@@ -27,9 +27,8 @@ class StepPlan {
       6;  // in later groups, where several are not the base
   static constexpr int kLevels = format::kStepLevels;
   static constexpr uint64_t kEarlyGroups = 24;
-  static constexpr uint64_t kEarlyGroupBlocks = 6;        // where only one level is not the base
-  static constexpr uint64_t kEarlyMixedGroupBlocks = 10;  // where there are more
-  static constexpr uint64_t kLeastGroupBlocks = 20;       // of later groups
+  static constexpr uint64_t kEarlyGroupBlocks = 6;
+  static constexpr uint64_t kLeastGroupBlocks = 20;  // of later groups
   static constexpr uint64_t kOpeningBlocks = 2;
 
   void Set(uint64_t seed, const format::StepShares& shares);
@@ -54,7 +53,6 @@ class StepPlan {
   uint64_t seed_ = 0;
   format::StepShares shares_ = {{0, 0, 0, format::kWholeShare}};
   format::StepLevel base_ = format::kLevelEverything;
-  uint64_t early_blocks_ = 0;
   uint64_t group_blocks_ = 0;  // 0: each block by itself
   uint64_t opening_ = 0;       // blocks
   uint64_t later_steps_ = kBlockSteps;

@@ -93,7 +93,7 @@ TEST(StepPlan, GivesEachLevelItsShare) {
 TEST(StepPlan, PutsABaseBlockBesideEveryOtherOne) {
   const StepPlan plan = PlanOf(3, "balanced");
   constexpr uint64_t kOpening = StepPlan::kOpeningBlocks * StepPlan::kBlockSteps;
-  constexpr uint64_t kEarly = StepPlan::kEarlyGroups * StepPlan::kEarlyMixedGroupBlocks * 3;
+  constexpr uint64_t kEarly = StepPlan::kEarlyGroups * StepPlan::kEarlyGroupBlocks * 3;
   const auto count = [&](uint64_t from, uint64_t blocks, uint64_t steps) {
     int special = 0;
     for (uint64_t block = 0; block < blocks; ++block) {
@@ -116,12 +116,13 @@ TEST(StepPlan, GivesShortProgramsEveryLevel) {
     EXPECT_EQ(plan.LevelOf(step), format::kLevelEverything);
   }
   int blocks[StepPlan::kLevels] = {};
-  for (uint64_t step = 6; step < 6 + 60; step += StepPlan::kBlockSteps)
+  for (uint64_t step = 6; step < 6 + 36; step += StepPlan::kBlockSteps) {
     ++blocks[plan.LevelOf(step)];
+  }
   EXPECT_EQ(blocks[format::kLevelControl], 2);
   EXPECT_EQ(blocks[format::kLevelOperators], 1);
   EXPECT_EQ(blocks[format::kLevelEverything], 1);
-  for (uint64_t step = 66; step < 726; step += StepPlan::kBlockSteps) ++blocks[plan.LevelOf(step)];
+  for (uint64_t step = 42; step < 438; step += StepPlan::kBlockSteps) ++blocks[plan.LevelOf(step)];
   EXPECT_EQ(blocks[format::kLevelControl], 24);
 }
 

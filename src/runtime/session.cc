@@ -114,7 +114,8 @@ int Session::Start(const crosscut_options* options) {
   int error = MayBegin(transition, options);
   if (error != CROSSCUT_OK) return error;
   Settings settings;
-  error = on_demand_.armed() ? ArmedSettings(options, &settings) : FillSettings(options, &settings);
+  error = on_demand_.armed() ? ArmedSettings(options, &settings)
+                             : FillSettings(options, kPlanOfRuns, &settings);
   if (error != CROSSCUT_OK) return error;
   return StartLocked(settings);
 }

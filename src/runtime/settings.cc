@@ -18,7 +18,6 @@ namespace {
 constexpr size_t kDefaultMemoryMiB = 64;
 constexpr size_t kLeastMemory = 2 << 20;
 constexpr size_t kMostMemory = size_t{64} << 30;
-constexpr const char* kDefaultPlan = "full";
 
 uint64_t RandomNumber() {
   uint64_t number = 0;
@@ -108,13 +107,13 @@ const char* TextOr(const char* text, const char* variable, const char* otherwise
   return text != nullptr && *text != '\0' ? text : otherwise;
 }
 
-int ChoosePlan(const crosscut_options* options, Settings* settings) {
+int ChoosePlan(const crosscut_options* options, const char* otherwise, Settings* settings) {
   double percent = Option(options, &crosscut_options::control_percent, -1.0);
   if (percent < 0) percent = strtod(TextOr(nullptr, "CROSSCUT_CONTROL_STEPS", "-1"), nullptr);
   if (!(percent >= 0 && percent <= 100)) percent = -1;
   const char* plan =
       TextOr(Option(options, &crosscut_options::plan, static_cast<const char*>(nullptr)),
-             "CROSSCUT_PLAN", kDefaultPlan);
+             "CROSSCUT_PLAN", otherwise);
   char why[160];
   if (format::ParseStepShares(plan, percent, &settings->shares, why, sizeof why)) {
     return CROSSCUT_OK;
@@ -124,7 +123,7 @@ int ChoosePlan(const crosscut_options* options, Settings* settings) {
 
 }  // namespace
 
-int FillSettings(const crosscut_options* options, Settings* settings) {
+int FillSettings(const crosscut_options* options, const char* plan, Settings* settings) {
   const char* dir = Option(options, &crosscut_options::run_dir, static_cast<const char*>(nullptr));
   if (dir == nullptr || *dir == '\0') dir = secure_getenv("CROSSCUT_RUN");
   int n = 0;
@@ -140,7 +139,7 @@ int FillSettings(const crosscut_options* options, Settings* settings) {
   if (error != CROSSCUT_OK) return error;
 
   ChooseMemory(options, settings);
-  const int plan_error = ChoosePlan(options, settings);
+  const int plan_error = ChoosePlan(options, plan, settings);
   if (plan_error != CROSSCUT_OK) return plan_error;
   settings->flight_recorder =
       Option(options, &crosscut_options::policy, CROSSCUT_DROP_NEWEST) == CROSSCUT_FLIGHT_RECORDER;

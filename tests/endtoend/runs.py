@@ -13,8 +13,10 @@ CROSSCUT = PACKAGE / "crosscut" / "bin" / "crosscut"
 
 
 def record(run, command, *flags, **options):
-    """Runs `command` under `crosscut record -o run`; returns the CompletedProcess (texts)."""
-    env = {**os.environ, "PYTHONPATH": str(PACKAGE), **options.pop("env", {})}
+    """Runs `command` under `crosscut record -o run`; returns the CompletedProcess (texts). Every
+    step is recorded whole, unless a flag or `env` says otherwise: tests count events."""
+    env = {**os.environ, "PYTHONPATH": str(PACKAGE), "CROSSCUT_PLAN": "full",
+           **options.pop("env", {})}
     return subprocess.run([CROSSCUT, "record", "-o", run, *flags, "--", *command], env=env,
                           capture_output=True, text=True, timeout=options.pop("timeout", 300),
                           **options)

@@ -29,7 +29,7 @@ _TICK_US = 50_000
 _ERROR_NS = 1_000        # they read CLOCK_REALTIME, as we do: a reading's own time
 _DEFAULT_MIB = 512
 _REST = 9                # times as long as a collecting took we stay off after a switch
-_OPERATORS = 2           # enum crosscut_level
+_BOUNDARY = 1            # enum crosscut_level: changes above it end no part, which would cost more
 
 
 class Busy(Exception):
@@ -104,7 +104,7 @@ class Profile:
         """As the step plan, a pause or the session's begin and end have it."""
         with self._lock:
             self._level = level
-            if level >= _OPERATORS and self._run != _record.run_dir():
+            if level >= _BOUNDARY and self._run != _record.run_dir():
                 self._new_session()
             collected = self._parts
             self._sync()
@@ -147,7 +147,7 @@ class Profile:
 
     def _sync(self) -> None:
         """Starts or ends the part, as the state asks. With the lock held."""
-        wanted = self._level >= _OPERATORS and self._theirs == 0 and not self._closed
+        wanted = self._level >= _BOUNDARY and self._theirs == 0 and not self._closed
         if wanted and not self._running and time.monotonic() >= self._not_before:
             self._start()
         elif self._running and not wanted:
@@ -213,7 +213,7 @@ class Profile:
             if self._running:
                 due = now - self._began >= self._part_seconds()
             else:
-                due = self._level >= _OPERATORS and now >= self._not_before
+                due = self._level >= _BOUNDARY and now >= self._not_before
             if due:
                 _record.aside(self._round)
 

@@ -16,8 +16,8 @@ COMMAND = pathlib.Path(crosscut.__file__).parent / "bin" / "crosscut"
 
 @pytest.fixture
 def record(tmp_path):
-    """Records a program without control steps; its run, opened."""
-    def run(*program, flags=("--control-steps=0",)):
+    """Records every step of a program whole; its run, opened."""
+    def run(*program, flags=("--plan=full", "--control-steps=0")):
         environment = {k: v for k, v in os.environ.items()
                        if not k.startswith("CROSSCUT_") and k not in ("PYTHONPATH", "LD_PRELOAD")}
         done = subprocess.run(
