@@ -96,8 +96,10 @@ def test_the_samples_of_a_thread_cover_its_life(tmp_path):
     seen = {}
     for row in table(out, "samples"):
         seen[row["thread"]] = seen.get(row["thread"], 0) + int(row["ns"])
-    assert 0.8 * lives["main"] <= seen["main"] <= lives["main"]
-    assert 0.8 * lives["worker"] <= seen["worker"] <= lives["worker"]
+    # A life is observed from a thread's first event to its last; samples may lie beside them.
+    wall = int(table(out, "processes")[0]["wall_ns"])
+    assert 0.8 * lives["main"] <= seen["main"] <= wall
+    assert 0.8 * lives["worker"] <= seen["worker"] <= wall
 
 
 HASHES = """
