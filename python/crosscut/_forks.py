@@ -7,11 +7,16 @@ import sys
 
 import crosscut
 
+TYPE_CHECKING = False  # this runs at the start of recorded processes: typing is too slow
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 _record = crosscut._record
 _watching = False
 _method = "fork"
 _recording = False  # when fork() was called
 _armed = False  # the same
+_arm_child: Callable[[bool], bool] | None = None
 
 
 def leave_note(message: str) -> None:
@@ -38,9 +43,11 @@ def tell_children() -> None:
         os.environ["CROSSCUT_PARENT"] = key
 
 
-def watch() -> None:
-    """Follows os.fork() and what stands on it, from now on; once."""
-    global _watching
+def watch(arm_child: Callable[[bool], bool] | None = None) -> None:
+    """Follows os.fork() and what stands on it, from now on; once. `arm_child`: how an armed
+    process arms its child, told whether it recorded itself; whether that was done."""
+    global _watching, _arm_child
+    _arm_child = arm_child or _arm_child
     _record.follow_fork(True)
     if not _watching:
         _watching = True
@@ -60,12 +67,7 @@ def _in_child() -> None:
     if not _recording and not _armed:
         return
     try:
-        if _armed:
-            from crosscut import _ondemand
-
-            opened = _ondemand.arm_child(_recording)
-        else:
-            opened = _record.active()
+        opened = _arm_child(_recording) if _armed and _arm_child else _record.active()
         if not opened:
             leave_note(_record.error() or "no session opened after fork()")
             return

@@ -46,11 +46,9 @@ def _open() -> bool:
 
         dormant = os.environ["CROSSCUT_DORMANT"] != "0" or _too_late()
         return _ondemand.arm() and (dormant or _ondemand.begin() == 0)
-    offers = _plugins.complete()
-    _find_tensorflow()
+    _plugins.find()
     if _record.start() != 0 and not _record.active():
         return False
-    _tell(offers)
     _forks.watch()
     _sources.activate(python)
     return True
@@ -60,18 +58,6 @@ def _too_late() -> bool:
     """Whether `record --stop-after-seconds` has ended the recording already."""
     end = os.environ.get("CROSSCUT_STOP_AT", "")
     return end.isdecimal() and time.monotonic_ns() >= int(end)
-
-
-def find_plugins() -> None:
-    """Before the first window of an armed process."""
-    offers = _plugins.complete()
-    _find_tensorflow()
-    _tell(offers)
-
-
-def _tell(offers: list[str]) -> None:
-    for problem in offers:
-        _record.source_state("plugins", "", "failed", problem)
 
 
 def start_method(argv: list[str], parent: str, pid: int) -> str:
@@ -113,18 +99,6 @@ def script_of(argv: list[str]) -> str:
                     next(words, "")
                 break
     return ""
-
-
-def _find_tensorflow() -> None:
-    """Tells the host of plugins where TensorFlow lies: a plugin that needs its library must get
-    the one that the program may import later, not a stand-in of the same name."""
-    if not os.environ.get("CROSSCUT_PLUGINS") or os.environ.get("CROSSCUT_TENSORFLOW"):
-        return
-    for folder in sys.path:
-        candidate = os.path.join(folder, "tensorflow")
-        if os.path.exists(os.path.join(candidate, "libtensorflow_framework.so.2")):
-            os.putenv("CROSSCUT_TENSORFLOW", candidate)
-            return
 
 
 def _state_identity() -> None:

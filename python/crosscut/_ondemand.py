@@ -44,11 +44,11 @@ def arm(
         return False
     from crosscut import _forks
 
-    _forks.watch()
+    _forks.watch(_arm_child)
     return True
 
 
-def arm_child(recorded: bool) -> bool:
+def _arm_child(recorded: bool) -> bool:
     """After fork() in an armed process: the child is armed as its parent was. Where that one was
     just recorded, the child is, from here on, in a window of the same number."""
     if _record.arm(_window, **_options) != 0:
@@ -77,7 +77,7 @@ def _window(begins: bool) -> None:
         _sources.withdraw()
         return
     if os.environ.get("CROSSCUT_RUN"):
-        from crosscut import _inject
+        from crosscut import _plugins
 
-        _inject.find_plugins()
+        _plugins.find()
     _sources.activate(_python)

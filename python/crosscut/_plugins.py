@@ -11,8 +11,17 @@ from __future__ import annotations
 import os
 import sys
 
+import crosscut
+
 GROUP = "crosscut.plugins"
 TENSORFLOW = "tensorflow-plugins"
+
+
+def find() -> None:
+    """Before the host of plugins first looks for them: at the start, or before the first window."""
+    for problem in complete():
+        crosscut._record.source_state("plugins", "", "failed", problem)
+    _find_tensorflow()
 
 
 def complete() -> list[str]:
@@ -35,6 +44,18 @@ def complete() -> list[str]:
         os.putenv("CROSSCUT_PLUGINS", ":".join(dict.fromkeys(files)))
     os.putenv("CROSSCUT_PLUGINS_COMPLETE", "1")
     return problems
+
+
+def _find_tensorflow() -> None:
+    """Tells the host of plugins where TensorFlow lies: a plugin that needs its library must get
+    the one that the program may import later, not a stand-in of the same name."""
+    if not os.environ.get("CROSSCUT_PLUGINS") or os.environ.get("CROSSCUT_TENSORFLOW"):
+        return
+    for folder in sys.path:
+        candidate = os.path.join(folder, "tensorflow")
+        if os.path.exists(os.path.join(candidate, "libtensorflow_framework.so.2")):
+            os.putenv("CROSSCUT_TENSORFLOW", candidate)
+            return
 
 
 def _of_tensorflow() -> list[str]:
