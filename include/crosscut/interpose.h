@@ -10,7 +10,8 @@
  *
  * Each call is a span of the function's name from its begin to its end, on the calling thread;
  * an exception or the end of the thread (pthread_exit) inside it ends it, where the file is
- * compiled with -fexceptions, as C++ is. Without a session a call costs two loads and three branches.
+ * compiled with -fexceptions, as C++ is. Without a session a call costs two loads and three
+ * branches.
  *
  * Met are calls through the dynamic linker: not those that a library makes of its own functions
  * internally, nor those of a library that the program opens itself (dlopen) and asks (dlsym). Not
