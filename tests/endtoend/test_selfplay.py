@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from runs import ROOT, record, table
+from runs import ROOT, crosscut, record, table
 from test_adds_up import check_sums
 
 PROGRAM = [sys.executable, ROOT / "examples" / "rl" / "selfplay" / "selfplay.py"]
@@ -116,6 +116,19 @@ def test_a_device_that_is_sampled_looks_busier_than_it_is(recorded):
                 if row["operation"] == "inference")
     (kernels,) = [row["count"] for row in table(run, "functions") if row["name"] == "linear"]
     assert kernels == 3 * asked, "three layers for each position"
+
+
+def test_the_page_draws_each_process_with_its_strips(recorded, tmp_path):
+    _, run, _ = recorded
+    page = tmp_path / "page.html"
+    crosscut("report", run, "--format=html", "-o", page)
+    section = page.read_text().split('<section id="phases"')[1].split("</section>")[0]
+    for name in named(run):
+        assert name in section
+    seen = {row["process"] for row in table(run, "utilization")}
+    assert seen >= {row["process"] for row in named(run).values()}
+    assert section.count("<title>CPU: at most") == len(seen)
+    assert section.count("<title>memory: at most") == len(seen)
 
 
 def test_four_in_any_line_win():
