@@ -20,34 +20,13 @@ struct Device {
   std::vector<trace::Interval> busy;  // disjoint, in order
 };
 
-// What of them lies in the window, joined where they touch. Requires: by begin.
-std::vector<trace::Interval> Union(const std::vector<trace::Interval>& all,
-                                   trace::Interval window) {
-  std::vector<trace::Interval> out;
-  for (const trace::Interval& one : all) {
-    const int64_t begin = std::max(one.begin_ns, window.begin_ns);
-    const int64_t end = std::min(one.end_ns, window.end_ns);
-    if (begin >= end) continue;
-    if (!out.empty() && begin <= out.back().end_ns) {
-      out.back().end_ns = std::max(out.back().end_ns, end);
-    } else {
-      out.push_back({begin, end});
-    }
-  }
-  return out;
-}
-
 std::vector<Device> DevicesOf(const trace::Trace& trace, const Context& context) {
   std::vector<Device> out;
   Device all = {"(all)", {std::numeric_limits<int64_t>::max(), 0}, {}};
   for (const ProcessWork& work : context.device_work()) {
     const trace::Process& p = trace.processes[work.process.value];
-    std::vector<trace::Interval> busy;
-    for (const DeviceEvent& event : work.events) {
-      if (event.work()) busy.push_back({event.begin_ns, event.end_ns});
-    }
     const trace::Interval window = {p.start_ns, p.end_ns};
-    busy = Union(busy, window);
+    std::vector<trace::Interval> busy = BusyIntervals(work, window);
     if (busy.empty()) continue;
     all.window = {std::min(all.window.begin_ns, window.begin_ns),
                   std::max(all.window.end_ns, window.end_ns)};
@@ -57,7 +36,7 @@ std::vector<Device> DevicesOf(const trace::Trace& trace, const Context& context)
   if (out.size() < 2) return out;
   std::stable_sort(all.busy.begin(), all.busy.end(),
                    [](const auto& a, const auto& b) { return a.begin_ns < b.begin_ns; });
-  all.busy = Union(all.busy, all.window);
+  all.busy = UnionOf(all.busy, all.window);
   out.insert(out.begin(), std::move(all));
   return out;
 }

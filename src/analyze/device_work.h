@@ -46,6 +46,12 @@ TypeSums SumTypes(std::span<const DeviceEvent> events);
 // First begin and last end of what works; begin > end where nothing does.
 trace::Interval ExtentOf(std::span<const DeviceEvent> events);
 
+// What of them lies in the window, joined where they touch. Requires: by begin.
+std::vector<trace::Interval> UnionOf(const std::vector<trace::Interval>& intervals,
+                                     trace::Interval window);
+// When any device of the process was at work in the window: disjoint, in order.
+std::vector<trace::Interval> BusyIntervals(const ProcessWork& work, trace::Interval window);
+
 // A number among a span's arguments; kMissing (table.h) where there is none of that key.
 int64_t NumberArg(const trace::Track& track, trace::SpanIndex span, trace::StringId key);
 // A text; "" where there is none of that key.

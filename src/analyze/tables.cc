@@ -29,6 +29,7 @@
 #include "src/analyze/step_tables.h"
 #include "src/analyze/thread_tables.h"
 #include "src/analyze/transitions.h"
+#include "src/analyze/utilization.h"
 #include "src/analyze/venn.h"
 
 namespace crosscut::analyze {
@@ -59,6 +60,7 @@ constexpr TableEntry kTables[] = {
      true},
     {"venn", "time in exactly, and in at least, each set of layers; of host and device", VennTable},
     {"phases", "each phase of a process, split into host, device, idle", PhasesTable},
+    {"utilization", "CPU, memory and devices of each process over time", UtilizationTable},
     {"progress", "what the whole program would take, from how far it came", ProgressTable},
     {"threads", "each thread's life by its own operation and layer", ThreadsTable},
     {"thread_lives", "each thread's observed life", ThreadLivesTable},

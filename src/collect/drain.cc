@@ -18,6 +18,7 @@
 #include "src/base/file.h"
 #include "src/collect/clock.h"
 #include "src/collect/memory.h"
+#include "src/collect/usage.h"
 
 namespace crosscut::record {
 namespace {
@@ -33,6 +34,7 @@ constexpr uint32_t kPassesAhead = 8;  // clean chunks for so many passes like th
 constexpr uint32_t kPrepareAtOnce = 64;
 constexpr uint32_t kSpareWhenKeeping = 256;
 constexpr int64_t kAnchorEveryNs = 1'000'000'000;
+constexpr int64_t kUsageEveryNs = 500'000'000;
 constexpr uint32_t kBatchChunks = format::kLogBatchWords / format::kRingChunkWords;
 
 int64_t MonotonicNs() {
@@ -150,6 +152,7 @@ void Drain::OwnDescriptors() {
     }
     if (log > STDERR_FILENO + 1) syscall(SYS_close_range, STDERR_FILENO + 1, log - 1, 0);
   }
+  own_descriptors_ = own;
   ready_.store(own ? 1 : 2, std::memory_order_release);
   FutexWake(&ready_);
 }
@@ -294,6 +297,7 @@ void Drain::Pass(uint32_t requests) {
     if (flush) FlushOpen();
   }
   if (marks) crosscut_end();
+  WriteUsage();
   if (log_ != nullptr) {
     log_bytes_.store(log_->memory_bytes(), std::memory_order_relaxed);
     format::RingStore(header->log_bytes, log_->bytes());
@@ -306,6 +310,10 @@ void Drain::NameThread() {
   const uint32_t probe = recorder.Intern("drain", text.Pack());
   const format::NameAttributes span{format::kKindSpan, format::kLayerOverhead, 0, probe};
   span_name_ = recorder.Intern("drain", span.Pack());
+  const format::NameAttributes counter{format::kKindSpan, format::kLayerNone, 0, 0};
+  cpu_name_ = recorder.Intern("crosscut.cpu_ns", counter.Pack());
+  resident_name_ = recorder.Intern("crosscut.resident_bytes", counter.Pack());
+  next_usage_ns_ = 0;
   if (recorder.TrackOfThisThread() == 0) return;
   static_cast<ThreadState*>(crosscut_this_thread)->flags |= format::kThreadIsOurs;
   session_ = recorder.session();
@@ -348,6 +356,19 @@ void Drain::WriteAnchors(bool always) {
                                  static_cast<uint64_t>(reading.error_ns)};
     (void)Recorder::Get().TryWriteSession(reading.tick, format::kAnchor, payload, 4);
   }
+}
+
+// Not where the program's table of descriptors is this thread's, too: the program could see the
+// file that this opens.
+void Drain::WriteUsage() {
+  const int64_t now = MonotonicNs();
+  const bool named = session_ == Recorder::Get().session() && session_ != 0;
+  if (now < next_usage_ns_ || !named || Recorder::Get().phase() != Phase::kOn) return;
+  next_usage_ns_ = now + kUsageEveryNs;
+  if (!own_descriptors_) return;
+  const Usage usage = ReadUsage();
+  if (usage.resident_bytes > 0) crosscut_counter(resident_name_, usage.resident_bytes);
+  crosscut_counter(cpu_name_, usage.cpu_ns);
 }
 
 // What the session stream holds so far must be in the log before the events that need it.

@@ -1,5 +1,6 @@
 // The thread that empties the ring into the log. It has a descriptor table of its own, all
-// signals blocked, and records its own work as spans on its own track.
+// signals blocked, and records its own work as spans on its own track, and twice a second what the
+// process takes of the machine.
 //
 // One object per process: Start and Quit by one caller at a time; the requests by anyone.
 #pragma once
@@ -67,6 +68,7 @@ class Drain {
   void Pass(uint32_t requests);
   void PrepareAhead();
   void WriteAnchors(bool always);
+  void WriteUsage();
   void FlushSession();
   void WriteLongNames();
   void FlushFull(uint32_t count);
@@ -108,12 +110,15 @@ class Drain {
   uint64_t claimed_before_ = 0;
   uint64_t busiest_ = 0;  // claims of a pass, of late
   int64_t next_anchor_ns_ = 0;
+  int64_t next_usage_ns_ = 0;
   int64_t next_look_ns_ = 0;  // for the program's threads
   bool others_outlived_main_ = false;
   uint32_t sleep_us_ = 1000;
   uint32_t long_names_ = 0;  // ids below were looked at
   uint32_t session_ = 0;
   uint32_t span_name_ = 0;
+  uint32_t cpu_name_ = 0, resident_name_ = 0;  // counters
+  bool own_descriptors_ = false;
 };
 
 }  // namespace crosscut::record

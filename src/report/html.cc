@@ -42,6 +42,10 @@ constexpr TableView kViews[] = {
      "Each process's window, cut at its phases. Host, overlap, device, idle, unknown and control "
      "add up to wall; any host and any device overlap.",
      nullptr, false},
+    {"utilization", "What processes took over time",
+     "CPU (100 % is one core), resident memory and devices of each process, from half second to "
+     "half second.",
+     nullptr, false},
     {"metrics", "Metrics",
      "Each instant in one class, the first that matches: a device is busy (GPU), its runtime is "
      "called (CUDA C++), other native code (framework C++), Python, other. docs/rl-metrics.md.",
@@ -257,7 +261,8 @@ std::string ChartsHtml(const ReportData& data) {
   if (!data.timeline.processes.empty()) {
     out += "<section id=\"timeline\" class=\"chart\" hidden><h2>Timeline</h2></section>\n";
   }
-  out += ProcessesHtml(data.Find("phases"), data.Find("processes"), PageOrigin(data));
+  out += ProcessesHtml({data.Find("phases"), data.Find("processes"), data.Find("utilization")},
+                       PageOrigin(data));
   out += MemoryHtml(data.Find("memory_timeline"), PageOrigin(data));
   return out + "<section id=\"pace\" class=\"chart\" hidden><h2>Steps over time</h2></section>\n";
 }

@@ -1,7 +1,10 @@
 #include "src/report/html_processes.h"
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
 #include <map>
+#include <variant>
 #include <vector>
 
 #include "src/report/html_text.h"
@@ -11,7 +14,7 @@ namespace {
 
 using analyze::Table;
 
-constexpr int64_t kLeft = 190, kWidth = 1000, kLane = 48;
+constexpr int64_t kLeft = 190, kWidth = 1000, kBarsHeight = 48, kStrip = 16;
 
 struct Bar {
   const char* name;
@@ -22,9 +25,58 @@ constexpr Bar kBars[] = {{"total", nullptr, "#8d99ae"},
                          {"CPU", "any_host_ns", "#3776c8"},
                          {"device", "any_device_ns", "#8153ee"}};
 
+// What a process took over time, from one look to the next. The most of all processes, or
+// `least_top`, is as high as the strip.
+struct Strip {
+  const char* name;
+  const char* column;
+  const char* unit;
+  double least_top;
+  const char* color;
+};
+constexpr Strip kStrips[] = {{"CPU", "cpu_percent", " % of a core", 100, "#3776c8"},
+                             {"memory", "resident_bytes", " bytes", 1, "#5c8a4d"},
+                             {"device", "device_percent", " % of the time", 100, "#8153ee"}};
+
+// NaN where the cell is missing.
+double ValueOf(const Table& table, const Strip& strip, size_t row) {
+  const analyze::Column& column = *table.Find(strip.column);
+  if (const auto* reals = std::get_if<analyze::Reals>(&column.cells)) return (*reals)[row];
+  const int64_t value = std::get<analyze::Integers>(column.cells)[row];
+  return value == analyze::kMissing ? std::nan("") : static_cast<double>(value);
+}
+
 class Picture {
  public:
-  Picture(const Table& phases, const Table* processes) : phases_(phases) {
+  explicit Picture(const ProcessTables& tables)
+      : phases_(*tables.phases), utilization_(tables.utilization) {
+    TakePhases();
+    TakeUtilization();
+    const Table* processes = tables.processes;
+    for (size_t row = 0; processes != nullptr && row < processes->rows(); ++row) {
+      names_[processes->texts("process")[row]] = processes->texts("name")[row];
+    }
+  }
+
+  size_t drawn() const { return rows_.size(); }
+  bool has_strips() const { return !tops_.empty(); }
+
+  std::string Svg(int64_t origin) const {
+    const std::string height = std::to_string(static_cast<int64_t>(lanes_.size()) * Lane());
+    std::string out = "<svg role=\"img\" width=\"100%\" viewBox=\"0 0 " + std::to_string(kWidth) +
+                      " " + height + "\"><title>Processes and their phases</title>";
+    for (const auto& [process, lane] : lanes_) out += Label(process, lane);
+    for (const size_t row : rows_) out += Phase(row, origin);
+    for (const auto& [process, looks] : looks_) {
+      for (size_t i = 0; i < tops_.size(); ++i) out += StripOf(looks, i, lanes_.at(process));
+    }
+    for (const size_t row : rows_) out += Arrow(row);
+    return out + "</svg>\n";
+  }
+
+ private:
+  void TakePhases() {
+    const Table& phases = phases_;
     const auto& process = phases.texts("process");
     for (size_t row = 0; row < phases.rows(); ++row) {
       if (lanes_.size() == kMaxProcessLanes && !lanes_.contains(process[row])) continue;
@@ -34,24 +86,23 @@ class Picture {
       from_ = std::min(from_, Begin(row));
       until_ = std::max(until_, End(row));
     }
-    for (size_t row = 0; processes != nullptr && row < processes->rows(); ++row) {
-      names_[processes->texts("process")[row]] = processes->texts("name")[row];
+  }
+
+  void TakeUtilization() {
+    for (size_t row = 0; utilization_ != nullptr && row < utilization_->rows(); ++row) {
+      const std::string& process = utilization_->texts("process")[row];
+      if (!lanes_.contains(process)) continue;
+      looks_[process].push_back(row);
+      for (size_t i = 0; i < std::size(kStrips); ++i) {
+        const double value = ValueOf(*utilization_, kStrips[i], row);
+        if (std::isnan(value)) continue;
+        while (tops_.size() <= i) tops_.push_back(kStrips[tops_.size()].least_top);
+        tops_[i] = std::max(tops_[i], value);
+      }
     }
   }
 
-  size_t drawn() const { return rows_.size(); }
-
-  std::string Svg(int64_t origin) const {
-    const std::string height = std::to_string(static_cast<int64_t>(lanes_.size()) * kLane);
-    std::string out = "<svg role=\"img\" width=\"100%\" viewBox=\"0 0 " + std::to_string(kWidth) +
-                      " " + height + "\"><title>Processes and their phases</title>";
-    for (const auto& [process, lane] : lanes_) out += Label(process, lane);
-    for (const size_t row : rows_) out += Phase(row, origin);
-    for (const size_t row : rows_) out += Arrow(row);
-    return out + "</svg>\n";
-  }
-
- private:
+  int64_t Lane() const { return kBarsHeight + kStrip * static_cast<int64_t>(tops_.size()); }
   int64_t Begin(size_t row) const { return phases_.integers("begin_ns")[row]; }
   int64_t End(size_t row) const { return phases_.integers("end_ns")[row]; }
   int64_t LaneOf(size_t row) const { return lanes_.at(phases_.texts("process")[row]); }
@@ -64,7 +115,7 @@ class Picture {
   std::string Label(const std::string& process, int64_t lane) const {
     const auto name = names_.find(process);
     const auto text = [&](int64_t y, const std::string& words) {
-      return "<text x=\"0\" y=\"" + std::to_string(lane * kLane + y) +
+      return "<text x=\"0\" y=\"" + std::to_string(lane * Lane() + y) +
              "\" font-size=\"12\" fill=\"currentColor\">" + EscapeHtml(words, 28) + "</text>";
     };
     if (name == names_.end() || name->second.empty()) return text(20, process);
@@ -80,7 +131,7 @@ class Picture {
       if (bar.column == nullptr) continue;
       words += std::string(", ") + bar.name + " " + FormatNs(phases_.integers(bar.column)[row]);
     }
-    int64_t y = LaneOf(row) * kLane + 4;
+    int64_t y = LaneOf(row) * Lane() + 4;
     for (const Bar& bar : kBars) {
       const int64_t ns =
           bar.column == nullptr ? End(row) - Begin(row) : phases_.integers(bar.column)[row];
@@ -92,6 +143,29 @@ class Picture {
     return out;
   }
 
+  // Steps above the strip's floor; "" where nothing is known of the process.
+  std::string StripOf(const std::vector<size_t>& looks, size_t which, int64_t lane) const {
+    const Strip& strip = kStrips[which];
+    const int64_t floor =
+        lane * Lane() + kBarsHeight - 4 + kStrip * static_cast<int64_t>(which + 1);
+    std::string path;
+    double most = -1;
+    for (const size_t row : looks) {
+      const double value = ValueOf(*utilization_, strip, row);
+      if (std::isnan(value)) continue;
+      most = std::max(most, value);
+      const std::string begin = std::to_string(X(utilization_->integers("begin_ns")[row]));
+      if (path.empty()) path = "M" + begin + " " + std::to_string(floor);
+      const auto up = std::llround(value / tops_[which] * (kStrip - 2));
+      path += "H" + begin + "V" + std::to_string(floor - up) + "H" +
+              std::to_string(X(utilization_->integers("end_ns")[row]));
+    }
+    if (most < 0) return "";
+    return "<path class=\"strip\" fill=\"" + std::string(strip.color) + "\" d=\"" + path + "V" +
+           std::to_string(floor) + "Z\"><title>" + strip.name + ": at most " +
+           FormatCount(std::llround(most)) + strip.unit + "</title></path>";
+  }
+
   // To where a process begins, from its parent's lane.
   std::string Arrow(size_t row) const {
     const std::string& process = phases_.texts("process")[row];
@@ -100,26 +174,38 @@ class Picture {
     if (!first || parent == lanes_.end() || parent->second == LaneOf(row)) return "";
     const bool down = parent->second < LaneOf(row);
     const std::string x = std::to_string(X(Begin(row)));
-    const int64_t to = LaneOf(row) * kLane + (down ? 4 : kLane - 6);
-    const int64_t from = parent->second * kLane + (down ? kLane - 6 : 4);
+    const int64_t to = LaneOf(row) * Lane() + (down ? 4 : Lane() - 6);
+    const int64_t from = parent->second * Lane() + (down ? Lane() - 6 : 4);
     return "<path d=\"M" + x + " " + std::to_string(from) + "V" + std::to_string(to) + "m-4 " +
            (down ? "-6l4 6l4 -6" : "6l4 -6l4 6") + "\" fill=\"none\" stroke=\"currentColor\"/>";
   }
 
   const Table& phases_;
+  const Table* utilization_;
   std::map<std::string, int64_t> lanes_;  // by process, from the top
   std::map<std::string, std::string> names_;
   std::vector<size_t> rows_;
+  std::map<std::string, std::vector<size_t>> looks_;  // rows of utilization, by process
+  std::vector<double> tops_;                          // by strip
   int64_t from_ = INT64_MAX, until_ = INT64_MIN;
 };
 
-std::string Key() {
+std::string Swatch(const char* color, const char* name) {
+  return std::string(
+             "<svg width=\"12\" height=\"12\" role=\"presentation\"><rect width=\"12\" "
+             "height=\"12\" fill=\"") +
+         color + "\"/></svg> " + name;
+}
+
+std::string KeyOf(const Picture& picture) {
   std::string out = "<p class=\"explain\">Each phase as three bars:";
   for (const Bar& bar : kBars) {
-    out += std::string(bar.column == nullptr ? " " : ", ") +
-           "<svg width=\"12\" height=\"12\" role=\"presentation\"><rect width=\"12\" "
-           "height=\"12\" fill=\"" +
-           bar.color + "\"/></svg> " + bar.name;
+    out += (bar.column == nullptr ? " " : ", ") + Swatch(bar.color, bar.name);
+  }
+  if (picture.has_strips()) {
+    out += "; below them strips of what the process took over time:";
+    for (const Strip& strip : kStrips) out += " " + Swatch(strip.color, strip.name);
+    out += ", as high as the most of all processes";
   }
   return out +
          ". CPU: any layer of the host was active; device: a device of the process was "
@@ -129,12 +215,13 @@ std::string Key() {
 
 }  // namespace
 
-std::string ProcessesHtml(const Table* phases, const Table* processes, int64_t origin) {
+std::string ProcessesHtml(const ProcessTables& tables, int64_t origin) {
+  const Table* phases = tables.phases;
   if (phases == nullptr || phases->rows() == 0) return "";
   if (phases->rows() == 1 && phases->texts("phase")[0].empty()) return "";
-  const Picture picture(*phases, processes);
+  const Picture picture(tables);
   std::string out = "<section id=\"phases\" class=\"chart\"><h2>Processes and phases</h2>\n" +
-                    Key() + picture.Svg(origin);
+                    KeyOf(picture) + picture.Svg(origin);
   if (picture.drawn() < phases->rows()) {
     out += "<p class=\"note\">" + FormatCount(static_cast<int64_t>(picture.drawn())) + " of " +
            FormatCount(static_cast<int64_t>(phases->rows())) +

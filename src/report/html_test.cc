@@ -105,7 +105,7 @@ thread main base=python
 TEST(HtmlProcesses, DrawThreeBarsForEachPhaseAndAnArrowToEachChild) {
   const Table phases = TableOfText(kFamily, "phases");
   const Table processes = TableOfText(kFamily, "processes");
-  const std::string page = ProcessesHtml(&phases, &processes, 0);
+  const std::string page = ProcessesHtml({&phases, &processes}, 0);
   EXPECT_EQ(Count(page, "<rect x="), 9u);
   EXPECT_EQ(Count(page, "<path "), 1u);
   EXPECT_THAT(page, HasSubstr("learn: from 400 ns to 1.000 µs, CPU 600 ns, device 300 ns"));
@@ -114,10 +114,30 @@ TEST(HtmlProcesses, DrawThreeBarsForEachPhaseAndAnArrowToEachChild) {
   EXPECT_THAT(page, Not(HasSubstr("<b>")));
 }
 
+TEST(HtmlProcesses, DrawStripsOfWhatProcessesTook) {
+  const std::string text = std::string(kFamily) + R"(
+count crosscut.resident_bytes 99 1000
+count crosscut.cpu_ns 100 0
+count crosscut.resident_bytes 199 4000
+count crosscut.cpu_ns 200 200
+count crosscut.resident_bytes 299 2000
+count crosscut.cpu_ns 300 250
+)";
+  const Table phases = TableOfText(text, "phases");
+  const Table utilization = TableOfText(text, "utilization");
+  const std::string page = ProcessesHtml({&phases, nullptr, &utilization}, 0);
+  // The worker's lane, of 80, from 100 to 300 ns: 200 % fill the strip, then 50 %.
+  EXPECT_EQ(Count(page, "<path class=\"strip\""), 2u) << "it has no device";
+  EXPECT_THAT(page, HasSubstr("<title>CPU: at most 200 % of a core</title>"));
+  EXPECT_THAT(page, HasSubstr("d=\"M271 140H271V126H352H352V136H433V140Z\""));
+  EXPECT_THAT(page, HasSubstr("<title>memory: at most 4,000 bytes</title>"));
+  EXPECT_THAT(page, HasSubstr("d=\"M271 156H271V142H352H352V149H433V156Z\""));
+}
+
 TEST(HtmlProcesses, OneProcessWithoutPhasesIsNotDrawn) {
   const Table phases = TableOfText("process p window=0..9\nthread main\n", "phases");
-  EXPECT_EQ(ProcessesHtml(&phases, nullptr, 0), "");
-  EXPECT_EQ(ProcessesHtml(nullptr, nullptr, 0), "");
+  EXPECT_EQ(ProcessesHtml({&phases}, 0), "");
+  EXPECT_EQ(ProcessesHtml({}, 0), "");
 }
 
 TEST(HtmlProcesses, MoreThanFitAreLeftOutAndCounted) {
@@ -126,7 +146,7 @@ TEST(HtmlProcesses, MoreThanFitAreLeftOutAndCounted) {
     text += "process p" + std::to_string(i) + " window=0..100\nthread main\n";
   }
   const Table phases = TableOfText(text, "phases");
-  const std::string page = ProcessesHtml(&phases, nullptr, 0);
+  const std::string page = ProcessesHtml({&phases}, 0);
   EXPECT_EQ(Count(page, "<rect x="), 3 * kMaxProcessLanes);
   EXPECT_THAT(page, HasSubstr("40 of 60 are drawn"));
 }
