@@ -1,5 +1,6 @@
 """`crosscut validate`: its figures on made-up runs whose answers are known, and the verb itself."""
 
+import importlib.util
 import json
 import os
 import pathlib
@@ -185,3 +186,59 @@ def test_what_cannot_be_validated_is_told(tmp_path, words, code, said):
     assert said in done.stderr
     assert "Traceback" not in done.stderr
     assert list(pathlib.Path(tmp_path).iterdir()) == []
+
+
+# ---- make validate ------------------------------------------------------------------------------
+
+@pytest.fixture(scope="module")
+def bench():
+    """bench/validate.py as a module."""
+    spec = importlib.util.spec_from_file_location("bench_validate", ROOT / "bench" / "validate.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # its dataclasses look themselves up
+    spec.loader.exec_module(module)
+    return module
+
+
+def results_of(bench, errors):
+    """What bench.validate() returns, of suite rl, with these errors of corrected times."""
+    out = []
+    for i, error in enumerate(errors):
+        life = exact(1e9 * (1 + error), 1e7)
+        run = runs.Recorded(life, 0, True, "", None, {}, None)
+        result = validation.result_of(runs.Runs([1_000_000_000] * 2, [{}] * 2, [run] * 2), 0.05)
+        out.append({**result, "program": f"program {i}", "suite": "rl", "shares": {}})
+    return out
+
+
+def test_a_suite_holds_by_its_median_and_its_worst(bench):
+    words, holds = bench.verdict_of_suite(results_of(bench, [0.0, 0.001, -0.008]))
+    assert holds and "error 0.10% in the median, 0.80% at most; half-width 1.00%" in words
+    assert "100% of 6 intervals" in words
+    assert not bench.verdict_of_suite(results_of(bench, [0.0, 0.001, 0.06]))[1]
+    # Each within its 5 %, but not the median within 2 %, nor intervals that hold.
+    assert not bench.verdict_of_suite(results_of(bench, [0.03, 0.03, 0.03]))[1]
+
+
+def test_the_table_stands_in_its_page_and_is_replaced(bench, tmp_path):
+    page = tmp_path / "validation.md"
+    text = (ROOT / "docs" / "validation.md").read_text(encoding="utf-8")
+    page.write_text(text, encoding="utf-8")
+    bench.write_table(page, results_of(bench, [0.01, 0.02]))
+    once = page.read_text(encoding="utf-8")
+    assert "| program 1 | total | 2 | 1.000 s | +2.00% | +2.00% | 0.00% |" in once
+    assert "2 programs: error 1.50% in the median" in once
+    bench.write_table(page, results_of(bench, [0.01]))
+    twice = page.read_text(encoding="utf-8")
+    assert "program 0" in twice and "program 1" not in twice
+    around = [text.partition(bench.BEGIN)[0], text.partition(bench.END)[2]]
+    assert [twice.partition(bench.BEGIN)[0], twice.partition(bench.END)[2]] == around
+    page.write_text("no place")
+    with pytest.raises(SystemExit, match="no place for the table"):
+        bench.write_table(page, [])
+
+
+def test_every_program_of_the_bench_is_there(bench):
+    for program in bench.PROGRAMS.values():
+        for word in program.words.split():
+            assert not word.endswith((".py", ".txt")) or (ROOT / word).exists(), word

@@ -85,7 +85,8 @@ LINES = (("unrecorded, median", "unrecorded_ns"), ("recorded", "raw_inflation"),
          ("with runs' spread", "covered_with_spread"))
 
 
-def _cell(name: str, value: float | None) -> str:
+def cell(name: str, value: float | None) -> str:
+    """A field of judge.Summary for people."""
     if value is None:
         return "not known"
     if name == "unrecorded_ns":
@@ -101,7 +102,7 @@ def as_text(result: dict[str, Any], command: Sequence[str]) -> str:
     lines = [f"{result['pairs']} pairs of runs, unrecorded and recorded: {shlex.join(command)}",
              " " * 26 + "".join(f"{name:>14}" for name in columns)]
     for title, name in LINES:
-        cells = (f"{_cell(name, result[column][name]):>14}" for column in columns)
+        cells = (f"{cell(name, result[column][name]):>14}" for column in columns)
         lines.append(f"  {title:<24}" + "".join(cells))
     lines.append(f"  Outside the window, where nothing is corrected: "
                  f"{result['outside_ns'] / 1e6:.0f} ms of the total.")
