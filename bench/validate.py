@@ -1,60 +1,79 @@
-"""Is the corrected time true? Recorded and unrecorded runs of whole programs, interleaved ABBA.
+"""make validate: are corrected times true? `crosscut validate` on many programs.
 
-Usage: validate.py [--pairs 30] [--only train,many_ops,heavy_python] [--steps N] [-o build/validate]
+Usage: validate.py [--pairs N] [--only NAME,...] [--write docs/validation.md] [-o build/validate]
 
-For each program: the median step as the program itself measures it, unrecorded (A) and recorded
-(B); the median corrected step that Crosscut reports (table `steps`: profiled steps that count); the
-A/A band, from the unrecorded runs split into two halves at random; the half-width of the report's
-own interval, and in how many of the recorded runs that interval holds the truth. Every recorded run
-has a seed of its own.
-
-A result holds where |corrected / unrecorded - 1| <= 2 % + the A/A band, the half-width is <= 3 %,
-and, from 20 runs on, 85 to 100 % of them cover the truth. A run's own truth is not known: what that
-very process would have taken unrecorded. The median of the unrecorded runs stands for it, and they
-differ among each other by their standard deviation ("sd"), which no run can know of the others. So
-"covers" tells how many intervals hold the median, "with sd" how many do when widened by 1.96 sd in
-quadrature; the latter is judged. Where a program has a stopwatch around
-its parts (data, forward, backward, optimizer), the share of each in the steps, by that stopwatch in
-unrecorded runs and by the table `operations` (corrected), must agree within 5 % of the step.
-Nothing here fails a build.
+NAME is a program or a suite. Suite `steps`: training loops with a stopwatch of their own; their
+median step and, in it, the share of each part (data, forward, backward, optimizer) are compared,
+too. Suite `rl`: reinforcement learning, from a fixed seed for a fixed number of steps. All are
+recorded whole (--plan=full), so that there is most to correct. What the figures are and when a
+result holds: docs/validation.md, whose table --write writes. Nothing here fails a build.
 """
 
 import argparse
-import csv
-import io
 import json
-import math
 import os
 import pathlib
-import random
+import platform
+import re
 import shutil
 import statistics
-import subprocess
 import sys
+import time
 from collections import defaultdict
+from dataclasses import dataclass
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-PACKAGE = ROOT / "build" / "release" / "python"
-CROSSCUT = PACKAGE / "crosscut" / "bin" / "crosscut"
-# Steps enough for 20 blocks of control steps.
-PROGRAMS = {"train": ("examples/train.py", 480),
-            "many_ops": ("examples/many_ops.py", 600),
-            "heavy_python": ("examples/heavy_python.py", 600)}
+sys.path.insert(0, str(ROOT / "build" / "release" / "python"))
+
+from crosscut import validation  # noqa: E402
+from crosscut.validation import judge, runs  # noqa: E402
+
 PARTS = ("data", "forward", "backward", "optimizer")
-WITH_DATA_LOADER = ("train",)  # the others make their data in the loop, which is no operation
-FEWEST_RUNS_FOR_COVERAGE = 20
+MOST_HALF_WIDTH = 0.03
+MOST_SHARE_APART = 0.05
+# Of suite rl as a whole; each of its programs may be off by SUITES' part.
+MOST_MEDIAN_ERROR = 0.02
 
 
-class Failed(Exception):
-    pass
+@dataclass(frozen=True)
+class Suite:
+    pairs: int
+    within: float  # how far corrected times may be off, beyond the A/A band
 
 
-def output_of(command, **keywords):
-    done = subprocess.run([str(c) for c in command], capture_output=True, text=True, **keywords)
-    if done.returncode != 0:
-        raise Failed(f"{' '.join(map(str, command))} ended with {done.returncode}:\n"
-                     f"{done.stderr[-2000:]}")
-    return done.stdout
+SUITES = {"steps": Suite(30, 0.02), "rl": Suite(10, 0.05)}
+
+
+@dataclass(frozen=True)
+class Program:
+    suite: str
+    words: str  # {NAME}: the Python of that environment; {times}: where the stopwatch writes
+    options: tuple[str, ...] = ("--plan=full",)
+    parts: tuple[str, ...] = ()  # operations that the stopwatch times as well
+
+
+# Steps enough for 20 blocks of control steps; of suite rl, as many as take 5 to 15 s.
+PROGRAMS = {
+    "train": Program("steps", "{.venv} examples/train.py --steps 480 --times {times}",
+                     parts=PARTS),
+    # These two make their data in the loop, which is no operation.
+    "many_ops": Program("steps", "{.venv} examples/many_ops.py --steps 600 --times {times}",
+                        parts=PARTS[1:]),
+    "heavy_python": Program("steps", "{.venv} examples/heavy_python.py --steps 600 --times {times}",
+                            parts=PARTS[1:]),
+    "DQN CartPole": Program("rl", "{.venv-rl} bench/rl/sb3.py dqn CartPole-v1 20000"),
+    "A2C CartPole": Program("rl", "{.venv-rl} bench/rl/sb3.py a2c CartPole-v1 8000"),
+    "PPO CartPole": Program("rl", "{.venv-rl} bench/rl/sb3.py ppo CartPole-v1 16384"),
+    "SAC Pendulum": Program("rl", "{.venv-rl} bench/rl/sb3.py sac Pendulum-v1 1800"),
+    "PPO Pong": Program("rl", "{.venv-rl} bench/rl/sb3.py ppo ALE/Pong-v5 8192",
+                        ("--plan=full", "--wrap=ale_py:simulator")),
+    "Keras DQN": Program("rl", "{.venv-tensorflow} bench/rl/keras_dqn.py 4000"),
+    "C++ DQN": Program("rl", "build/release/examples/dqn/dqn examples/dqn/cartpole.txt "
+                             "steps=100000 stop_at=1000 evaluate_period=100000 "
+                             "evaluate_episodes=1 final_episodes=1"),
+    "simulator-bound": Program("rl", "{.venv-rl} bench/rl/simulator_bound.py 20000"),
+    "framework-bound": Program("rl", "{.venv} bench/rl/framework_bound.py 1200"),
+}
 
 
 # How often glibc gives the heap's top back hangs on what happens to lie there: the same training
@@ -63,168 +82,184 @@ CALM_HEAP = {"MALLOC_TRIM_THRESHOLD_": str(1 << 30), "MALLOC_MMAP_THRESHOLD_": s
              "MALLOC_TOP_PAD_": str(64 << 20)}
 
 
-def stopwatch(program, steps, work, run=None, seed=0):
-    """What the program measured itself, as examples/stopwatch.py writes it."""
-    times = work / "times.json"
-    times.unlink(missing_ok=True)
-    script, _ = PROGRAMS[program]
-    command = [sys.executable, script, "--steps", steps, "--times", times]
-    env = {k: v for k, v in os.environ.items() if not k.startswith("CROSSCUT_")} | CALM_HEAP
-    if run is not None:
-        env["CROSSCUT_SEED"] = str(seed)
-        # A complete recording: the most there is to correct.
-        command = [CROSSCUT, "record", "-o", run, "--plan=full", "--", *command]
-    output_of(command, cwd=ROOT, env=env)
-    return json.loads(times.read_text())
+def command_of(program, times):
+    """The program as runs.Command. Raises runs.Failed where what it needs is not there."""
+    words = [re.sub(r"^\{(\.venv[a-z-]*)\}$", r"\1/bin/python", word).replace("{times}", times)
+             for word in program.words.split()]
+    if not (ROOT / words[0]).exists():
+        raise runs.Failed(f"{words[0]} is not there: tools/setup.sh tests")
+    return runs.Command([str(ROOT / words[0]), *words[1:]], program.options,
+                        times if "{times}" in program.words else None, str(ROOT), CALM_HEAP)
 
 
-def stopwatch_shares(program, times):
-    parts = PARTS if program in WITH_DATA_LOADER else PARTS[1:]
-    return {part: times[f"{part}_ns"] / times["step_sum_ns"] for part in parts}
-
-
-def table(run, name):
-    return list(csv.DictReader(io.StringIO(output_of([CROSSCUT, "table", run, name,
-                                                      "--format=csv"]))))
-
-
-def corrected_step(run):
-    """What the report says of the process with most steps: median corrected step, its interval."""
+def shares_of(run):
+    """Operation -> its part of the corrected time in the profiled steps."""
     by_process = defaultdict(list)
-    for row in table(run, "steps"):
+    for row in runs.table(run, "steps"):
         by_process[row["process"]].append(row)
-    if not by_process:
-        raise Failed(f"{run}: no steps were found in the program")
     process, rows = max(by_process.items(), key=lambda item: len(item[1]))
-    counted = [row for row in rows[1:-1] if row["control"] == "0" and row["after_switch"] == "0"]
-    if not counted:
-        raise Failed(f"{run}: no profiled steps")
-    check = next(row for row in table(run, "overhead_check") if row["process"] == process)
-    result = {column: statistics.median(int(row[column]) for row in counted)
-              for column in ("wall_ns", "corrected_ns", "corrected_low_ns", "corrected_high_ns")}
-    result.update(checked=check["checked"] == "1", message=check["message"],
-                  control_blocks=int(check["control_blocks"]), scale=float(check["scale"]))
     # The last step lasts until the process ends.
-    profiled = sum(int(row["corrected_ns"]) for row in rows[:-1] if row["control"] == "0")
-    result["shares"] = {row["operation"]: int(row["corrected_ns"]) / profiled
-                        for row in table(run, "operations")
-                        if row["process"] == process and row["operation"] in PARTS}
+    profiled = sum(row["corrected_ns"] for row in rows[:-1] if not row["control"])
+    return {row["operation"]: row["corrected_ns"] / profiled
+            for row in runs.table(run, "operations") if row["process"] == process}
+
+
+def shares_apart(parts, measured):
+    """Part -> its share by the stopwatch of unrecorded runs, and by the report; medians."""
+    return {part: (statistics.median(times[f"{part}_ns"] / times["step_sum_ns"]
+                                     for times in measured.unrecorded_times),
+                   statistics.median(run.looked.get(part, 0) for run in measured.recorded))
+            for part in parts}
+
+
+def validate(name, pairs, work):
+    program = PROGRAMS[name]
+    suite = SUITES[program.suite]
+    measured = runs.measure(
+        command_of(program, str(work / "times.json")), pairs or suite.pairs,
+        look=shares_of if program.parts else None,
+        say=lambda line: print(f"{name}: {line}", file=sys.stderr, flush=True))
+    result = validation.result_of(measured, suite.within)
+    result.update(program=name, suite=program.suite, shares=shares_apart(program.parts, measured))
+    if program.suite == "steps":
+        result["misses"] += misses_of_steps(result)
+    result["holds"] = not result["misses"]
     return result
 
 
-def band(values, generator):
-    """95 % of random splits into halves differ by less: |median / other median - 1|."""
-    if len(values) < 2:
-        return 0.0
-    ratios = []
-    for _ in range(400):
-        shuffled = generator.sample(values, len(values))
-        half = len(values) // 2
-        ratios.append(abs(statistics.median(shuffled[:half]) /
-                          statistics.median(shuffled[half:]) - 1))
-    return statistics.quantiles(ratios, n=20)[-1]
-
-
-def coverage(reports, truth, more):
-    """The part of the reports whose interval, wider by `more` in quadrature, holds the truth."""
-    held = 0
-    for r in reports:
-        low = math.hypot(r["corrected_ns"] - r["corrected_low_ns"], more)
-        high = math.hypot(r["corrected_high_ns"] - r["corrected_ns"], more)
-        held += r["corrected_ns"] - low <= truth <= r["corrected_ns"] + high
-    return held / len(reports)
-
-
-def validate(program, pairs, steps, work):
-    plain, recorded, reports, shares = [], [], [], []
-    for pair in range(pairs):
-        for letter in ("AB", "BA")[pair % 2]:
-            if letter == "A":
-                times = stopwatch(program, steps, work)
-                plain.append(times["step_median_ns"])
-                shares.append(stopwatch_shares(program, times))
-                continue
-            run = work / "run"
-            shutil.rmtree(run, ignore_errors=True)
-            times = stopwatch(program, steps, work, run, seed=pair + 1)
-            recorded.append(times["step_median_ns"])
-            reports.append(corrected_step(run))
-        print(f"{program}: pair {pair + 1} of {pairs}: unrecorded {plain[-1] / 1e6:.3f} ms, "
-              f"recorded {recorded[-1] / 1e6:.3f}, "
-              f"corrected {reports[-1]['corrected_ns'] / 1e6:.3f}"
-              f"{'' if reports[-1]['checked'] else ' (' + reports[-1]['message'] + ')'}",
-              file=sys.stderr, flush=True)
-    truth = statistics.median(plain)
-    half_widths = [(r["corrected_high_ns"] - r["corrected_low_ns"]) / 2 / truth for r in reports]
-    spread = statistics.stdev(plain) if len(plain) > 1 else 0.0
-    return {"program": program, "pairs": pairs, "steps": steps, "unrecorded_ns": truth,
-            "raw_inflation": statistics.median(recorded) / truth - 1,
-            "corrected_error": statistics.median(r["corrected_ns"] for r in reports) / truth - 1,
-            "aa_band": band(plain, random.Random(1)),
-            "half_width": statistics.median(half_widths),
-            "spread": spread / truth,
-            "covered": coverage(reports, truth, 0.0),
-            "covered_with_spread": coverage(reports, truth, 1.96 * spread),
-            "checked": sum(r["checked"] for r in reports) / len(reports),
-            "shares": {part: (statistics.median(s[part] for s in shares),
-                              statistics.median(r["shares"].get(part, 0) for r in reports))
-                       for part in shares[0]},
-            "unrecorded": plain, "recorded": recorded, "reports": reports}
-
-
-def verdict(result):
-    misses = []
-    if abs(result["corrected_error"]) > 0.02 + result["aa_band"]:
-        misses.append("error")
-    if result["half_width"] > 0.03:
-        misses.append("half-width")
-    if result["pairs"] >= FEWEST_RUNS_FOR_COVERAGE and result["covered_with_spread"] < 0.85:
-        misses.append("coverage")
-    if any(abs(told - true) > 0.05 for true, told in result["shares"].values()):
-        misses.append("shares")
+def misses_of_steps(result):
+    out = []
+    if result["step"]["half_width"] > MOST_HALF_WIDTH:
+        out.append("step: half-width")
+    if any(abs(told - true) > MOST_SHARE_APART for true, told in result["shares"].values()):
+        out.append("shares")
     if result["checked"] < 1:
-        misses.append("too few control steps")
-    return "holds" if not misses else "DOES NOT HOLD: " + ", ".join(misses)
+        out.append("too few control steps")
+    return out
 
 
-def print_table(results):
-    print(f"{'program':<13}{'pairs':>6}{'unrecorded':>14}{'raw':>9}{'corrected':>11}"
-          f"{'A/A band':>10}{'half-width':>12}{'covers':>8}{'sd':>7}{'with sd':>9}")
-    for r in results:
-        print(f"{r['program']:<13}{r['pairs']:>6}{r['unrecorded_ns'] / 1e6:>11.3f} ms"
-              f"{r['raw_inflation']:>+9.2%}{r['corrected_error']:>+11.2%}{r['aa_band']:>10.2%}"
-              f"{r['half_width']:>12.2%}{r['covered']:>8.0%}"
-              f"{r['spread']:>7.2%}{r['covered_with_spread']:>9.0%}  {verdict(r)}")
-    for r in results:
-        for part, (true, told) in r["shares"].items():
-            print(f"{r['program']:<13}{part:<10} {true:6.1%} of the step by its own stopwatch "
-                  f"unrecorded, {told:6.1%} by the report")
+def verdict_of_suite(results):
+    """Suite rl as a whole: a sentence, and whether it holds."""
+    totals = [result["total"] for result in results]
+    errors = [abs(total["error"]) for total in totals]
+    half_width = statistics.median(total["half_width"] for total in totals)
+    intervals = sum(result["pairs"] for result in results)
+    covered = sum(result["pairs"] * result["total"]["covered_with_spread"]
+                  for result in results) / intervals
+    holds = (statistics.median(errors) <= MOST_MEDIAN_ERROR and half_width <= MOST_HALF_WIDTH and
+             covered >= judge.LEAST_COVERAGE and all(result["holds"] for result in results))
+    return (f"{len(results)} programs: error {statistics.median(errors):.2%} in the median, "
+            f"{max(errors):.2%} at most; half-width {half_width:.2%} in the median; "
+            f"{covered:.0%} of {intervals} intervals hold the truth, with the spread of runs: "
+            f"{'holds' if holds else 'DOES NOT HOLD'}."), holds
+
+
+COLUMNS = ("program", "of", "pairs", "unrecorded", "recorded", "corrected", "A/A band",
+           "half-width", "holds", "with spread", "verdict")
+
+
+def rows_of(results):
+    for result in results:
+        for what in ("total", "step"):
+            summary = result[what]
+            if summary is None:
+                continue
+            cells = [validation.cell(name, summary[name]) for _, name in validation.LINES]
+            yield [result["program"], what, str(result["pairs"]), *cells,
+                   "; ".join(result["misses"]) or "holds"]
+
+
+def as_text(results):
+    rows = [COLUMNS, *rows_of(results)]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(COLUMNS))]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip()
+             for row in rows]
+    for result in results:
+        lines += [f"{result['program']}: {part} is {true:.1%} of the step by its own stopwatch "
+                  f"unrecorded, {told:.1%} by the report"
+                  for part, (true, told) in result["shares"].items()]
+    return "\n".join(lines)
+
+
+def as_markdown(results):
+    """The table of docs/validation.md."""
+    lines = [f"Measured {time.strftime('%Y-%m-%d')}, {os.cpu_count()} CPUs ({cpu_name()}), Python "
+             f"{platform.python_version()}.", "",
+             "| " + " | ".join(COLUMNS) + " |", "|---" * len(COLUMNS) + "|"]
+    lines += ["| " + " | ".join(row) + " |" for row in rows_of(results)]
+    rl = [result for result in results if result["suite"] == "rl"]
+    if rl:
+        lines += ["", verdict_of_suite(rl)[0]]
+    shares = [(result["program"], part, *both) for result in results
+              for part, both in result["shares"].items()]
+    if shares:
+        lines += ["", "| program | part | of the step by its own stopwatch, unrecorded | "
+                  "by the report |", "|---|---|---|---|"]
+        lines += [f"| {program} | {part} | {true:.1%} | {told:.1%} |"
+                  for program, part, true, told in shares]
+    return "\n".join(lines)
+
+
+def cpu_name():
+    for line in pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return platform.machine()
+
+
+BEGIN, END = "<!-- written by make validate -->\n", "\n<!-- end -->"
+
+
+def write_table(path, results):
+    text = path.read_text(encoding="utf-8")
+    head, begin, rest = text.partition(BEGIN)
+    _, end, tail = rest.partition(END)
+    if not begin or not end:
+        raise SystemExit(f"{path}: no place for the table, between {BEGIN.strip()} and "
+                         f"{END.strip()}")
+    path.write_text(head + begin + as_markdown(results) + end + tail, encoding="utf-8")
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--pairs", type=int, help="of each program; default: 30 of suite steps, "
+                                                  "10 of suite rl")
+    parser.add_argument("--only", help="programs and suites, joined with commas; default: all")
+    parser.add_argument("--write", type=pathlib.Path, metavar="FILE",
+                        help="puts the table into this page")
+    parser.add_argument("-o", "--out", type=pathlib.Path, default=ROOT / "build" / "validate")
+    arguments = parser.parse_args()
+    only = arguments.only.split(",") if arguments.only else list(SUITES)
+    unknown = set(only) - set(PROGRAMS) - set(SUITES)
+    if unknown or (arguments.pairs is not None and arguments.pairs < 1):
+        parser.error(f"suites are {', '.join(SUITES)}; programs are {', '.join(PROGRAMS)}; pairs "
+                     f"are at least 1")
+    arguments.names = [name for name, program in PROGRAMS.items()
+                       if name in only or program.suite in only]
+    return arguments
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--pairs", type=int, default=30)
-    parser.add_argument("--only", default=",".join(PROGRAMS))
-    parser.add_argument("--steps", type=int, help="of each run; default: enough for 20 blocks")
-    parser.add_argument("-o", "--out", default=str(ROOT / "build" / "validate"))
-    arguments = parser.parse_args()
-    unknown = set(arguments.only.split(",")) - set(PROGRAMS)
-    if unknown or arguments.pairs < 1:
-        parser.error(f"programs are {', '.join(PROGRAMS)}; pairs are at least 1")
-    work = pathlib.Path(arguments.out)
-    shutil.rmtree(work, ignore_errors=True)
-    work.mkdir(parents=True)
+    arguments = parse()
+    shutil.rmtree(arguments.out, ignore_errors=True)
+    arguments.out.mkdir(parents=True)
     results = []
-    for program in arguments.only.split(","):
+    for name in arguments.names:
         try:
-            results.append(validate(program, arguments.pairs,
-                                    arguments.steps or PROGRAMS[program][1], work))
-        except Failed as failure:
-            print(f"{program}: {failure}", file=sys.stderr)
-        (work / "results.json").write_text(json.dumps(results, indent=1))
-    print_table(results)
-    return 0 if len(results) == len(arguments.only.split(",")) else 1
+            results.append(validate(name, arguments.pairs, arguments.out))
+        except runs.Failed as failure:
+            print(f"{name}: {failure}", file=sys.stderr)
+        (arguments.out / "results.json").write_text(json.dumps(results, indent=1))
+    print(as_text(results))
+    rl = [result for result in results if result["suite"] == "rl"]
+    if rl:
+        print(verdict_of_suite(rl)[0])
+    if len(results) < len(arguments.names):
+        return 1
+    if arguments.write:
+        write_table(arguments.write, results)
+    return 0
 
 
 if __name__ == "__main__":

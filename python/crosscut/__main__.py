@@ -7,8 +7,8 @@ import sys
 
 
 def main() -> int:
-    """Becomes bin/crosscut with the same arguments; runs `doctor` and `plot` here, where
-    Python is needed."""
+    """Becomes bin/crosscut with the same arguments; runs `doctor`, `plot` and `validate` here,
+    where Python is needed."""
     if len(sys.argv) > 1 and sys.argv[1] == "doctor":
         from crosscut import _doctor
 
@@ -17,6 +17,10 @@ def main() -> int:
         from crosscut import plots
 
         return plots.main(sys.argv[2:])
+    if len(sys.argv) > 1 and sys.argv[1] == "validate":
+        from crosscut import validation
+
+        return validation.main(sys.argv[2:])
     program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin", "crosscut")
     try:
         os.execv(program, [program, *sys.argv[1:]])

@@ -9,11 +9,18 @@
 #include "src/analyze/columns.h"
 
 namespace crosscut::analyze {
+namespace {
+
+int64_t Sum(const std::vector<int64_t>& ns) {
+  return std::accumulate(ns.begin(), ns.end(), int64_t{0});
+}
+
+}  // namespace
 
 Table ProcessesTable(const trace::Trace& trace, const Context& context) {
   const Accounting& a = context.accounting();
   Texts process, parent, name, why, method, lead;
-  Integers pid, start, wall, excluded, complete, threads, corrected;
+  Integers pid, start, wall, excluded, complete, threads, corrected, low, high;
   for (uint32_t i = 0; i < trace.processes.size(); ++i) {
     const trace::Process& p = trace.processes[i];
     const ProcessAccount& account = a.processes[i];
@@ -29,8 +36,11 @@ Table ProcessesTable(const trace::Trace& trace, const Context& context) {
     method.emplace_back(trace.text(p.start_method));
     lead.push_back(context.track_label(p.lead));
     threads.push_back(static_cast<int64_t>(a.tracks[i].host.size()));
-    const auto& cells = account.correction.corrected_ns;
-    corrected.push_back(std::accumulate(cells.begin(), cells.end(), int64_t{0}));
+    corrected.push_back(Sum(account.correction.corrected_ns));
+    const Bounds bounds = OfUnrecordedRun(
+        corrected.back(), {Sum(account.low.corrected_ns), Sum(account.high.corrected_ns)});
+    low.push_back(bounds.low);
+    high.push_back(bounds.high);
   }
   return MakeTable("processes", MakeColumn("process", process), MakeColumn("pid", pid),
                    MakeColumn("parent", parent), MakeColumn("name", name),
@@ -38,7 +48,8 @@ Table ProcessesTable(const trace::Trace& trace, const Context& context) {
                    MakeColumn("excluded_ns", excluded), MakeColumn("complete", complete),
                    MakeColumn("why_incomplete", why), MakeColumn("start_method", method),
                    MakeColumn("lead", lead), MakeColumn("threads", threads),
-                   MakeColumn("corrected_ns", corrected));
+                   MakeColumn("corrected_ns", corrected), MakeColumn("corrected_low_ns", low),
+                   MakeColumn("corrected_high_ns", high));
 }
 
 Table WindowsTable(const trace::Trace& trace, const Context& context) {

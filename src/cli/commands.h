@@ -31,6 +31,7 @@ void AddCheckPlugin(CLI::App* app, Run* run);
 void AddDoctor(CLI::App* app, Run* run);
 void AddPlot(CLI::App* app, Run* run);
 void AddTensorFlow(CLI::App* app, Run* run);
+void AddValidate(CLI::App* app, Run* run, std::vector<std::string> words);  // from the verb on
 
 void Talk(std::string_view line);
 // Tells the error and returns its exit code.

@@ -73,6 +73,7 @@ int Main(int argc, char** argv) {
   AddDoctor(&app, &run);
   AddPlot(&app, &run);
   AddTensorFlow(&app, &run);
+  AddValidate(&app, &run, {argv + std::min(argc, 1), argv + argc});
   if (argc > 1 && *argv[1] != '-' && !HasVerb(app, argv[1])) {
     Talk(std::string("no verb ") + argv[1] + "; see crosscut --help");
     return kUsage;

@@ -1,4 +1,4 @@
-// doctor and plot: their work is done in Python, where what they need is.
+// doctor, plot and validate: their work is done in Python, where what they need is.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -29,22 +29,20 @@ std::string PythonOf(const std::filesystem::path& program) {
   return "python3";
 }
 
-// Becomes `python -m crosscut WORDS`, with this program's own package.
+// `python -m crosscut WORDS`, but with the package that this program lies in, wherever Python would
+// look, and not by the environment, which the commands that `validate` runs must find as it was.
+constexpr char kMain[] =
+    "import sys; sys.path[0] = sys.argv.pop(1); "
+    "from crosscut.__main__ import main; sys.exit(main())";
+
 int RunPython(const std::vector<std::string>& words) {
   char path[PATH_MAX];
   const ssize_t n = readlink("/proc/self/exe", path, sizeof path);
   const std::filesystem::path program(std::string(path, n > 0 ? static_cast<size_t>(n) : 0));
-  // The package that this program lies in comes first, wherever Python would look.
-  const auto package = program.parent_path().parent_path();
-  if (package.filename() == "crosscut") {
-    std::string where = package.parent_path().string();
-    if (const char* old = std::getenv("PYTHONPATH"); old != nullptr && *old != '\0') {
-      where += std::string(":") + old;
-    }
-    setenv("PYTHONPATH", where.c_str(), 1);
-  }
   const std::string python = PythonOf(program);
-  std::vector<const char*> argv = {python.c_str(), "-m", "crosscut"};
+  const auto package = program.parent_path().parent_path();
+  const std::string where = package.filename() == "crosscut" ? package.parent_path().string() : "";
+  std::vector<const char*> argv = {python.c_str(), "-c", kMain, where.c_str()};
   for (const std::string& word : words) argv.push_back(word.c_str());
   argv.push_back(nullptr);
   execvp(python.c_str(), const_cast<char* const*>(argv.data()));
@@ -85,6 +83,28 @@ void AddPlot(CLI::App* app, Run* run) {
       ->required()
       ->option_text("DIR");
   verb->callback([=] { *run = [=] { return RunPlot(*args); }; });
+}
+
+// Its options are read in Python, where unknown ones go on to `record`; here they are for --help.
+void AddValidate(CLI::App* app, Run* run, std::vector<std::string> words) {
+  CLI::App* verb = app->add_subcommand(
+      "validate", "Run a command recorded and unrecorded: are corrected times true?");
+  verb->allow_extras();
+  verb->add_option("--pairs", "runs of either sort, interleaved ABBA (default 10)")
+      ->option_text("N");
+  verb->add_option("--within",
+                   "how far the corrected time may be off, beyond what unrecorded runs\n"
+                   "differ by (default 5)")
+      ->option_text("PERCENT");
+  verb->add_option("--times",
+                   "a file that the command writes, JSON with its own step_median_ns:\n"
+                   "compares steps, too")
+      ->option_text("FILE");
+  verb->add_option("--format", "text (default) or json")->option_text("FORMAT");
+  verb->footer(
+      "validate [OPTIONS] [OPTIONS OF record] -- COMMAND...; what it says: "
+      "docs/validation.md.");
+  verb->callback([=, words = std::move(words)] { *run = [=] { return RunPython(words); }; });
 }
 
 }  // namespace crosscut::cli

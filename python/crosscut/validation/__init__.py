@@ -1,0 +1,136 @@
+"""`crosscut validate [OPTIONS] [OPTIONS OF record] -- COMMAND`: are the corrected times true?
+
+Runs the command recorded and unrecorded in turn and compares. docs/validation.md says what the
+figures are.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+import statistics
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from crosscut.validation import judge, runs
+from crosscut.validation.runs import FINDING
+
+GOOD = 0
+INTERRUPTED = 130
+
+
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    """The command line, with `command` and, as `record`, the options that are not ours; exits with
+    2 where it is wrong."""
+    parser = argparse.ArgumentParser(
+        prog="crosscut validate", allow_abbrev=False,
+        usage="crosscut validate [OPTIONS] [OPTIONS OF record] -- COMMAND...",
+        description="Run a command recorded and unrecorded in turn: are corrected times true? "
+                    "Ends with 1 where they are not.")
+    parser.add_argument("--pairs", type=int, default=10, metavar="N",
+                        help="runs of either sort, interleaved ABBA (default 10)")
+    parser.add_argument("--within", type=float, default=5, metavar="PERCENT",
+                        help="how far the corrected time may be off, beyond what unrecorded runs "
+                             "differ by (default 5)")
+    parser.add_argument("--times", metavar="FILE",
+                        help="a file that the command writes, JSON with its own step_median_ns: "
+                             "compares steps, too")
+    parser.add_argument("--format", choices=("text", "json"), default="text")
+    own, dashes, command = _split(arguments)
+    options, options.record = parser.parse_known_args(own)
+    options.command = command
+    if not dashes or not command:
+        parser.error("which command? crosscut validate [OPTIONS] -- COMMAND...")
+    if options.pairs < 1:
+        parser.error("--pairs: at least 1")
+    if not options.within >= 0:
+        parser.error("--within: at least 0")
+    return options
+
+
+def _split(arguments: Sequence[str]) -> tuple[list[str], bool, list[str]]:
+    """What stands before the first "--", whether there is one, and what stands behind it."""
+    words = list(arguments)
+    at = words.index("--") if "--" in words else len(words)
+    return words[:at], at < len(words), words[at + 1:]
+
+
+def result_of(measured: runs.Runs, within: float) -> dict[str, Any]:
+    """What the runs say, ready for JSON: `total` and, where there are times of steps, `step` are
+    judge.Summary; `misses` says why it does not hold, empty where it does."""
+    recorded, pairs = measured.recorded, len(measured.recorded)
+    total = judge.summarize(measured.unrecorded, [run.life for run in recorded])
+    misses = [f"total time: {words}" for words in judge.misses(total, pairs, within)]
+    steps = [run.step for run in recorded if run.step is not None]
+    step = None
+    if steps:
+        step = judge.summarize([times["step_median_ns"] for times in measured.unrecorded_times],
+                               steps)
+        misses += [f"step: {words}" for words in judge.misses(step, pairs, within)]
+    return {"pairs": pairs, "within": within, "holds": not misses, "misses": misses,
+            "total": asdict(total), "step": asdict(step) if step else None,
+            "outside_ns": statistics.median(run.outside_ns for run in recorded),
+            "checked": sum(run.checked for run in recorded) / pairs,
+            "not_checked": sorted({run.message for run in recorded if not run.checked}),
+            "unrecorded_ns": measured.unrecorded,
+            "recorded": [asdict(run.life) for run in recorded]}
+
+
+LINES = (("unrecorded, median", "unrecorded_ns"), ("recorded", "raw_inflation"),
+         ("corrected", "error"), ("A/A band", "aa_band"),
+         ("interval, half of it", "half_width"), ("intervals that hold", "covered"),
+         ("with runs' spread", "covered_with_spread"))
+
+
+def cell(name: str, value: float | None) -> str:
+    """A field of judge.Summary for people."""
+    if value is None:
+        return "not known"
+    if name == "unrecorded_ns":
+        return f"{value / 1e9:.3f} s" if value >= 1e9 else f"{value / 1e6:.3f} ms"
+    if name.startswith("covered"):
+        return f"{value:.0%}"
+    return f"{value:+.2%}" if name in ("raw_inflation", "error") else f"{value:.2%}"
+
+
+def as_text(result: dict[str, Any], command: Sequence[str]) -> str:
+    """The result for people."""
+    columns = [name for name in ("total", "step") if result[name]]
+    lines = [f"{result['pairs']} pairs of runs, unrecorded and recorded: {shlex.join(command)}",
+             " " * 26 + "".join(f"{name:>14}" for name in columns)]
+    for title, name in LINES:
+        cells = (f"{cell(name, result[column][name]):>14}" for column in columns)
+        lines.append(f"  {title:<24}" + "".join(cells))
+    lines.append(f"  Outside the window, where nothing is corrected: "
+                 f"{result['outside_ns'] / 1e6:.0f} ms of the total.")
+    lines += [f"  Control steps: {message}" for message in result["not_checked"]]
+    lines.append("The corrected times are true." if result["holds"] else
+                 "The corrected times are NOT true: " + "; ".join(result["misses"]))
+    return "\n".join(lines)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Measures and prints; an exit code of the command."""
+    options = parse(arguments)
+
+    def say(line: str) -> None:
+        if sys.stderr.isatty():
+            print(f"crosscut: {line}", file=sys.stderr, flush=True)
+
+    command = runs.Command(options.command, options.record, options.times)
+    try:
+        result = result_of(runs.measure(command, options.pairs, say=say), options.within / 100)
+    except runs.Failed as failure:
+        print(f"crosscut: {failure}", file=sys.stderr)
+        return failure.code
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    if options.format == "json":
+        print(json.dumps({"command": options.command, "record_options": options.record, **result},
+                         indent=1))
+    else:
+        print(as_text(result, options.command))
+    return GOOD if result["holds"] else FINDING

@@ -1,0 +1,112 @@
+"""How true corrected times are, told from runs of one program, recorded and unrecorded in turn.
+
+Times go in as nanoseconds; ratios come out as parts of one (0.02: 2 %). docs/validation.md says
+why each figure is taken so.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+import statistics
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+FEWEST_RUNS_FOR_COVERAGE = 20
+LEAST_COVERAGE = 0.85
+MOST_ORDERS = 1 << 12
+
+
+@dataclass(frozen=True)
+class Corrected:
+    """One time of a recorded run: as it was, corrected, and the report's own 95 % interval."""
+
+    raw_ns: float
+    corrected_ns: float
+    low_ns: float
+    high_ns: float
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What pairs of runs say together."""
+
+    unrecorded_ns: float  # median
+    raw_inflation: float  # median over the pairs of recorded / unrecorded - 1
+    error: float  # the same of corrected / unrecorded
+    aa_band: float | None  # neighbours_band() of the unrecorded runs
+    half_width: float  # of the report's interval, median, / unrecorded_ns
+    spread: float  # standard deviation of the unrecorded runs / unrecorded_ns
+    covered: float  # the part of the intervals that hold unrecorded_ns
+    covered_with_spread: float  # when each is 1.96 standard deviations wider, in quadrature
+
+
+def neighbours_band(unrecorded: Sequence[float]) -> float | None:
+    """How far from 1 the median ratio of neighbouring unrecorded runs lies by chance alone.
+
+    Neighbours (first and second, third and fourth, ...) are divided by each other, which of the two
+    by which is left to chance: 95 % of the outcomes lie within the result. None under two runs; the
+    last of an odd number is left out. There are half as many such pairs as runs, so it is a little
+    wider than chance in the comparison with recorded runs.
+    """
+    pairs = list(zip(unrecorded[::2], unrecorded[1::2]))
+    if not pairs:
+        return None
+    away = sorted(abs(statistics.median(b / a if turned else a / b
+                                        for (a, b), turned in zip(pairs, order)) - 1)
+                  for order in _orders(len(pairs)))
+    return away[math.ceil(0.95 * len(away)) - 1]
+
+
+def _orders(pairs: int) -> Iterator[Sequence[bool]]:
+    """All ways to turn so many pairs around, or a good many of them, the same each time."""
+    if 1 << pairs <= MOST_ORDERS:
+        yield from itertools.product((False, True), repeat=pairs)
+        return
+    generator = random.Random(1)
+    for _ in range(MOST_ORDERS):
+        yield [generator.random() < 0.5 for _ in range(pairs)]
+
+
+def coverage(recorded: Sequence[Corrected], truth_ns: float, more_ns: float) -> float:
+    """The part of the intervals, each wider by `more_ns` in quadrature, that hold the truth."""
+    held = 0
+    for run in recorded:
+        low = run.corrected_ns - math.hypot(run.corrected_ns - run.low_ns, more_ns)
+        high = run.corrected_ns + math.hypot(run.high_ns - run.corrected_ns, more_ns)
+        held += low <= truth_ns <= high
+    return held / len(recorded)
+
+
+def summarize(unrecorded: Sequence[float], recorded: Sequence[Corrected]) -> Summary:
+    """Of at least one pair: the n-th unrecorded run ran beside the n-th recorded one."""
+    pairs = list(zip(unrecorded, recorded, strict=True))
+    truth = statistics.median(unrecorded)
+    spread = statistics.stdev(unrecorded) if len(unrecorded) > 1 else 0.0
+    return Summary(
+        unrecorded_ns=truth,
+        raw_inflation=statistics.median(run.raw_ns / plain for plain, run in pairs) - 1,
+        error=statistics.median(run.corrected_ns / plain for plain, run in pairs) - 1,
+        aa_band=neighbours_band(unrecorded),
+        half_width=statistics.median(run.high_ns - run.low_ns for run in recorded) / 2 / truth,
+        spread=spread / truth,
+        covered=coverage(recorded, truth, 0.0),
+        covered_with_spread=coverage(recorded, truth, 1.96 * spread))
+
+
+def misses(summary: Summary, pairs: int, within: float) -> list[str]:
+    """Why the corrected time is not true, as sentences; empty where it is.
+
+    It is true where it is off by at most `within` and what unrecorded runs differ by; and, from
+    FEWEST_RUNS_FOR_COVERAGE pairs on, where the intervals hold the truth often enough.
+    """
+    out = []
+    band = summary.aa_band or 0.0
+    if abs(summary.error) > within + band:
+        out.append(f"off by {summary.error:+.2%}, more than {within:.2%} and an A/A band of "
+                   f"{band:.2%}")
+    if pairs >= FEWEST_RUNS_FOR_COVERAGE and summary.covered_with_spread < LEAST_COVERAGE:
+        out.append(f"{summary.covered_with_spread:.0%} of the intervals hold the truth, "
+                   f"less than {LEAST_COVERAGE:.0%}")
+    return out

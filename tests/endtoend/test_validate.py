@@ -1,0 +1,244 @@
+"""`crosscut validate`: its figures on made-up runs whose answers are known, and the verb itself."""
+
+import importlib.util
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+from crosscut import validation
+from crosscut.validation import judge, runs
+from crosscut.validation.judge import Corrected
+from runs import CROSSCUT, ROOT
+
+
+def exact(ns, half=0.0):
+    return Corrected(ns, ns, ns - half, ns + half)
+
+
+def test_the_band_of_one_pair_of_neighbours_is_how_they_differ():
+    # 110 / 100 and 100 / 110: 0.1 is the farther.
+    assert judge.neighbours_band([100, 110]) == pytest.approx(0.1)
+    assert judge.neighbours_band([110, 100, 7]) == pytest.approx(0.1)
+    assert judge.neighbours_band([100]) is None
+
+
+def test_the_band_is_95_percent_of_the_ways_to_turn_neighbours():
+    # Ratios 1 and x = 1.21 or 1 / 1.21: medians (1 + x) / 2, from 1 by 0.105 or 0.0868; of the four
+    # ways, two give either, and 95 % of four is all of them.
+    assert judge.neighbours_band([5, 5, 100, 121]) == pytest.approx(0.105)
+    # Of three equal ratios 1.1 the median is 1.1 or 1 / 1.1, so it lies 0.1 or 0.0909 away.
+    assert judge.neighbours_band([100, 110] * 3) == pytest.approx(0.1)
+    # A drift of the machine does not separate neighbours.
+    assert judge.neighbours_band([100, 100, 150, 150, 300, 300]) == 0
+
+
+def test_the_band_of_many_runs_is_drawn_the_same_each_time():
+    many = [100 + 7 * (i % 5) for i in range(60)]
+    assert judge.neighbours_band(many) == judge.neighbours_band(many)
+    # Each ratio is within 128 / 100 of 1.
+    assert 0 < judge.neighbours_band(many) < 0.28
+
+
+def test_errors_are_medians_over_pairs():
+    # Each pair ran twice as long as the one before; in each, 20 % and -1 % beside it.
+    plain = [100.0, 200.0, 400.0]
+    recorded = [Corrected(1.2 * ns, 0.99 * ns, 0.96 * ns, 1.02 * ns) for ns in plain]
+    summary = judge.summarize(plain, recorded)
+    assert summary.raw_inflation == pytest.approx(0.2)
+    assert summary.error == pytest.approx(-0.01)
+    assert summary.unrecorded_ns == 200
+    # The middle interval is 12 wide.
+    assert summary.half_width == pytest.approx(6 / 200)
+    # Sample variance of 100, 200, 400: (133.3^2 + 33.3^2 + 166.7^2) / 2 = 23333.3.
+    assert summary.spread == pytest.approx(23333.333 ** 0.5 / 200)
+
+
+def test_coverage_counts_intervals_that_hold_the_truth():
+    recorded = [exact(100, 3), exact(104, 3), exact(104, 4), exact(95, 5)]
+    assert judge.coverage(recorded, 100, 0.0) == 0.75  # the second lacks 1
+    # hypot(3, 2.6) = 3.97 < 4 <= hypot(3, 2.7) = 4.04
+    assert judge.coverage(recorded, 100, 2.6) == 0.75
+    assert judge.coverage(recorded, 100, 2.7) == 1
+
+
+def test_what_is_true_and_what_is_not():
+    def misses(error, pairs=10, covered=1.0):
+        return judge.misses(judge.Summary(1e9, 0.2, error, 0.01, 0.02, 0.0, 0.0, covered), pairs,
+                            0.05)
+
+    assert misses(0.059) == misses(-0.059) == []
+    assert "off by -6.10%" in misses(-0.061)[0] and "A/A band of 1.00%" in misses(0.061)[0]
+    assert misses(0, 19, 0.5) == [] and misses(0, 20, 0.85) == []
+    assert misses(0, 20, 0.84) == ["84% of the intervals hold the truth, less than 85%"]
+
+
+def test_a_result_names_what_misses():
+    life = Corrected(1.3e9, 1.2e9, 1.19e9, 1.21e9)
+    step = exact(2e6, 1e4)
+    run = runs.Recorded(life, 50_000_000, False, "not checked: why", step, {}, None)
+    result = validation.result_of(
+        runs.Runs([1_000_000_000] * 2, [{"step_median_ns": 2e6}] * 2, [run, run]), 0.05)
+    assert (result["holds"], len(result["misses"])) == (False, 1)
+    assert result["misses"][0].startswith("total time: off by +20.00%")
+    assert result["step"]["error"] == 0 and result["outside_ns"] == 50_000_000
+    assert (result["checked"], result["not_checked"]) == (0, ["not checked: why"])
+    text = validation.as_text(result, ["a program", "x"])
+    assert "'a program' x" in text and "NOT true: total time: off by +20.00%" in text
+    for cell in ("1.000 s", "2.000 ms", "+30.00%", "+20.00%", "50 ms", "not checked: why"):
+        assert cell in text
+
+
+# ---- The verb -----------------------------------------------------------------------------------
+
+STEPS = """
+import json, os, statistics, sys, time
+import crosscut
+
+with open("seen", "a") as file:
+    recorded = "CROSSCUT_RUN" in os.environ
+    ours = sorted(name for name in os.environ if name.startswith("CROSSCUT_"))
+    file.write(json.dumps([recorded, [] if recorded else ours, os.environ.get("PYTHONPATH"),
+                           os.environ.get("CROSSCUT_SEED") if recorded else None]) + "\\n")
+times = []
+for _ in range(40):
+    begin = time.perf_counter_ns()
+    crosscut.step()
+    time.sleep(0.005)
+    times.append(time.perf_counter_ns() - begin)
+json.dump({"step_median_ns": statistics.median(times)}, open("times.json", "w"))
+"""
+
+
+def validate(folder, *words):
+    env = {**os.environ, "PYTHONPATH": str(ROOT / "build" / "release" / "python"),
+           "PATH": os.path.dirname(sys.executable) + os.pathsep + os.environ["PATH"]}
+    env.pop("CROSSCUT_SEED", None)
+    return subprocess.run([CROSSCUT, "validate", *words], cwd=folder, capture_output=True,
+                          text=True, timeout=300, env=env)
+
+
+def test_pairs_are_interleaved_and_compared(tmp_path):
+    (tmp_path / "steps.py").write_text(STEPS)
+    (tmp_path / "times.json").write_text("of another run")
+    done = validate(tmp_path, "--pairs=2", "--within=100000", "--times=times.json", "--format=json",
+                    "--plan=full", "--control-steps=20", "--", sys.executable, "steps.py")
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    seen = [json.loads(line) for line in (tmp_path / "seen").read_text().splitlines()]
+    assert [recorded for recorded, *_ in seen] == [False, True, True, False]
+    assert all(ours == [] for _, ours, *_ in seen)
+    package = str(ROOT / "build" / "release" / "python")
+    assert [path for recorded, _, path, _ in seen if not recorded] == [package] * 2
+    assert [seed for recorded, *_, seed in seen if recorded] == ["1", "2"]
+    assert result["record_options"] == ["--plan=full", "--control-steps=20"]
+    assert result["command"] == [sys.executable, "steps.py"]
+    assert len(result["unrecorded_ns"]) == len(result["recorded"]) == result["pairs"] == 2
+    for life in result["unrecorded_ns"]:
+        assert life >= 40 * 5_000_000  # it sleeps so long
+    for run in result["recorded"]:
+        assert run["raw_ns"] - result["outside_ns"] > 0
+        assert 40 * 5_000_000 < run["low_ns"] < run["corrected_ns"] < run["high_ns"]
+        assert run["corrected_ns"] < run["raw_ns"]
+    assert result["step"]["unrecorded_ns"] >= 5_000_000
+    assert "of 20 blocks" in result["not_checked"][0]
+
+
+def test_a_shell_leaves_the_word_to_the_program_it_runs(tmp_path):
+    (tmp_path / "steps.py").write_text(STEPS)
+    done = validate(tmp_path, "--pairs=1", "--within=100000", "--format=json", "--", "sh", "-c",
+                    f"{sys.executable} steps.py; true")
+    assert done.returncode == 0, done.stderr
+    (run,) = json.loads(done.stdout)["recorded"]
+    assert run["corrected_ns"] < run["raw_ns"]
+
+
+def test_what_recording_lengthens_uncorrected_is_a_finding(tmp_path):
+    script = tmp_path / "sleeps.py"
+    script.write_text("import os, time\ntime.sleep(3 * ('CROSSCUT_RUN' in os.environ))\n")
+    done = validate(tmp_path, "--pairs=1", "--", sys.executable, script)
+    assert done.returncode == 1, done.stderr
+    assert "NOT true: total time: off by +" in done.stdout
+
+
+@pytest.mark.parametrize("words,code,said", [
+    (["--", sys.executable, "-c", "import sys; print('its words'); sys.exit(7)"], 3,
+     "crosscut: the command ended with 7:\nits words"),
+    (["--", sys.executable, "-c", "import os; os.kill(os.getpid(), 9)"], 3, "died by signal 9"),
+    (["--", sys.executable, "-c", "import os; os._exit(4 * ('CROSSCUT_RUN' in os.environ))"], 1,
+     "recorded, not unrecorded, the command ended with 4"),
+    (["--", "no-such-program"], 2, "no-such-program: No such file or directory"),
+    (["--times=none", "--", "true"], 3, "--times=none: the command must write it"),
+    (["--sources=none", "--dormant", "--", sys.executable, "-c", ""], 3, "nothing was recorded"),
+    (["--plan=nonsense", "--", "true"], 2, "--plan"),
+    (["--no-such-option", "--", "true"], 2, "--no-such-option"),
+    (["-o", "here", "--", "true"], 2, "-o: the recordings are not kept"),
+    (["--pairs=0", "--", "true"], 2, "--pairs"),
+    (["--within=nan", "--", "true"], 2, "--within"),
+    (["--pairs=1"], 2, "which command?"),
+    (["--"], 2, "which command?"),
+])
+def test_what_cannot_be_validated_is_told(tmp_path, words, code, said):
+    done = validate(tmp_path, *words)
+    assert (done.returncode, done.stdout) == (code, ""), done.stderr
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+    assert list(pathlib.Path(tmp_path).iterdir()) == []
+
+
+# ---- make validate ------------------------------------------------------------------------------
+
+@pytest.fixture(scope="module")
+def bench():
+    """bench/validate.py as a module."""
+    spec = importlib.util.spec_from_file_location("bench_validate", ROOT / "bench" / "validate.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # its dataclasses look themselves up
+    spec.loader.exec_module(module)
+    return module
+
+
+def results_of(bench, errors):
+    """What bench.validate() returns, of suite rl, with these errors of corrected times."""
+    out = []
+    for i, error in enumerate(errors):
+        life = exact(1e9 * (1 + error), 1e7)
+        run = runs.Recorded(life, 0, True, "", None, {}, None)
+        result = validation.result_of(runs.Runs([1_000_000_000] * 2, [{}] * 2, [run] * 2), 0.05)
+        out.append({**result, "program": f"program {i}", "suite": "rl", "shares": {}})
+    return out
+
+
+def test_a_suite_holds_by_its_median_and_its_worst(bench):
+    words, holds = bench.verdict_of_suite(results_of(bench, [0.0, 0.001, -0.008]))
+    assert holds and "error 0.10% in the median, 0.80% at most; half-width 1.00%" in words
+    assert "100% of 6 intervals" in words
+    assert not bench.verdict_of_suite(results_of(bench, [0.0, 0.001, 0.06]))[1]
+    # Each within its 5 %, but not the median within 2 %, nor intervals that hold.
+    assert not bench.verdict_of_suite(results_of(bench, [0.03, 0.03, 0.03]))[1]
+
+
+def test_the_table_stands_in_its_page_and_is_replaced(bench, tmp_path):
+    page = tmp_path / "validation.md"
+    text = (ROOT / "docs" / "validation.md").read_text(encoding="utf-8")
+    page.write_text(text, encoding="utf-8")
+    bench.write_table(page, results_of(bench, [0.01, 0.02]))
+    once = page.read_text(encoding="utf-8")
+    assert "| program 1 | total | 2 | 1.000 s | +2.00% | +2.00% | 0.00% |" in once
+    assert "2 programs: error 1.50% in the median" in once
+    bench.write_table(page, results_of(bench, [0.01]))
+    twice = page.read_text(encoding="utf-8")
+    assert "program 0" in twice and "program 1" not in twice
+    around = [text.partition(bench.BEGIN)[0], text.partition(bench.END)[2]]
+    assert [twice.partition(bench.BEGIN)[0], twice.partition(bench.END)[2]] == around
+    page.write_text("no place")
+    with pytest.raises(SystemExit, match="no place for the table"):
+        bench.write_table(page, [])
+
+
+def test_every_program_of_the_bench_is_there(bench):
+    for program in bench.PROGRAMS.values():
+        for word in program.words.split():
+            assert not word.endswith((".py", ".txt")) or (ROOT / word).exists(), word
