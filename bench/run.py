@@ -17,6 +17,7 @@ import tempfile
 import time
 
 import harness
+import rl_overhead
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "release"
@@ -57,6 +58,12 @@ BOUNDS = [
     ("Python call, 3.12", "crosscut", "added_ns", "VizTracer (no C calls)", 0.5),
     ("Python call, 3.13", "crosscut", "added_ns", "VizTracer (no C calls)", 0.5),
     ("dormant: ", "dormant", "upper", None, 1.01),
+    (rl_overhead.GROUP, "crosscut", "ratio", None, rl_overhead.RLSCOPE_INFLATION[0]),
+    (rl_overhead.GROUP, "crosscut", "added_ns", "cProfile", 1.0),
+    (rl_overhead.GROUP, "crosscut", "added_ns", "VizTracer", 1.0),
+    (rl_overhead.GROUP, "crosscut", "added_ns", "torch.profiler", 1.0),
+    (rl_overhead.GROUP, "crosscut, every step whole", "added_ns", "VizTracer", 1.0),
+    (rl_overhead.GROUP, "crosscut, every step whole", "added_ns", "torch.profiler", 1.0),
     ("stop", "stop with 1 M events held", "value", None, 10.0),
     ("stop", "peak memory beyond before the start", "value", None, 64.0),
     ("stop", "events lost", "value", None, 0.0),
@@ -273,6 +280,21 @@ def suite_dormant(rounds):
                          str(max(9, rounds // 3))], env)
 
 
+def suite_rl(rounds):
+    """DQN of Stable-Baselines3, in processes that one recorder each looks at."""
+    python = pathlib.Path(os.environ.get("CROSSCUT_RL_PYTHON") or
+                          ROOT / ".venv-rl" / "bin" / "python")
+    if not python.exists():
+        print(f"bench: {python} is not there", file=sys.stderr)
+        return []
+    viztracer = subprocess.run([with_viztracer(python), "-c",
+                                "import sysconfig; print(sysconfig.get_path('platlib'))"],
+                               check=True, capture_output=True, text=True).stdout.strip()
+    env = dict(os.environ, PYTHONPATH=f"{PACKAGE}:{ROOT / 'bench'}:{viztracer}")
+    return output_lines([python, ROOT / "bench" / "rl_overhead.py", str(max(5, rounds // 3)),
+                         CROSSCUT], env, timeout=7200)
+
+
 def suite_import(rounds):
     env = dict(os.environ, PYTHONPATH=str(ROOT / "bench"))
     return output_lines([sys.executable, ROOT / "bench" / "import_json.py", "400000",
@@ -289,7 +311,7 @@ SUITES = {"native": suite_native, "stop": suite_stop, "report": suite_report,
           "import": suite_import, "torch": suite_torch, "more": suite_more,
           "boundary": suite_boundary, "operation": suite_operation, "plans": suite_plans,
           "pycalls": suite_pycalls, "plugins": suite_plugins, "frameworks": suite_frameworks,
-          "dormant": suite_dormant, "large": suite_large}
+          "dormant": suite_dormant, "rl": suite_rl, "large": suite_large}
 ASKED_FOR = ("large",)  # takes 6 GB of disk
 
 

@@ -1,11 +1,18 @@
 #!/usr/bin/env bash
 # Makes a fresh machine ready: Debian packages from tools/apt.txt, the Python environment .venv,
-# and the release build with the PyTorch shim; `setup.sh tests` also .venv-tensorflow and .venv-rl.
+# and the release build with the PyTorch shim; `setup.sh tests` also what tests and checks need,
+# .venv-tensorflow and .venv-rl.
 # Safe to run again; does only what is missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 say() { printf '%s\n' "setup: $*" >&2; }
+
+# The lines of apt.txt that name packages; those for tests and checks only for who runs them.
+wanted_packages() {  # "tests" or nothing
+  awk -v tests="$1" '/^#/ { wanted = tests != "" || !/^# (tests|checks)$/; next } wanted' \
+    tools/apt.txt
+}
 
 install_packages() {
   local missing=() name command
@@ -13,7 +20,7 @@ install_packages() {
     [ -n "$command" ] && command -v "$command" >/dev/null && continue
     dpkg-query -W -f='${Status}' "$name" 2>/dev/null | grep -q '^install ok installed' ||
       missing+=("$name")
-  done < <(grep -v '^#' tools/apt.txt)
+  done < <(wanted_packages "${1:-}")
   [ ${#missing[@]} -eq 0 ] && return
   say "installing Debian packages: ${missing[*]}"
   local root=()
@@ -86,7 +93,7 @@ build_torch_shim() {
     >build/doctor.log 2>&1 || { cat build/doctor.log >&2; exit 1; }
 }
 
-install_packages
+install_packages "$@"
 make_venv .venv tools/requirements.txt
 if [ "${1:-}" = tests ]; then
   make_venv .venv-tensorflow tools/requirements-tensorflow.txt

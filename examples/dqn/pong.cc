@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <stdexcept>
 
 namespace dqn {
@@ -15,13 +16,28 @@ constexpr int kFirstRow = 34;  // of the field
 constexpr int kBlock = 4;      // pixels that become one
 constexpr ale::Action kActions[] = {ale::PLAYER_A_NOOP, ale::PLAYER_A_RIGHT, ale::PLAYER_A_LEFT};
 
+// One that does not greet.
+ale::ALEInterface MakeEmulator() {
+  ale::Logger::setMode(ale::Logger::Error);
+  return ale::ALEInterface();
+}
+
+// Throws std::runtime_error where the file is not there or is another game's.
+void CheckGame(const std::string& rom) {
+  if (!std::filesystem::is_regular_file(rom)) {
+    throw std::runtime_error("rom = " + rom + ": no such file");
+  }
+  const std::optional<std::string> game = ale::ALEInterface::isSupportedROM(rom);
+  if (game != "pong") {
+    throw std::runtime_error("rom = " + rom + ": " + game.value_or("no game that ALE knows") +
+                             (game ? ", not pong" : ""));
+  }
+}
+
 }  // namespace
 
-Pong::Pong(const std::string& rom) : seen_(kPictures * kPicture) {
-  if (!ale::ALEInterface::isSupportedROM(rom).has_value()) {
-    throw std::runtime_error("rom = " + rom + ": no game that ALE knows");
-  }
-  ale::Logger::setMode(ale::Logger::Error);
+Pong::Pong(const std::string& rom) : ale_(MakeEmulator()), seen_(kPictures * kPicture) {
+  CheckGame(rom);
   ale_.setFloat("repeat_action_probability", 0);
   ale_.setInt("random_seed", 1);
   ale_.loadROM(rom);

@@ -20,7 +20,7 @@ class Pong : public Environment {
   static constexpr int kPictures = 4;
   static constexpr int kPicture = kSide * kSide;
 
-  // `rom` is the game's file. Throws std::runtime_error where ALE does not know it.
+  // `rom` is the game's file. Throws std::runtime_error where it is missing or another game's.
   explicit Pong(const std::string& rom);
 
   std::vector<int64_t> shape() const override { return {kPictures, kSide, kSide}; }
