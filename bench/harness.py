@@ -38,10 +38,12 @@ def quartiles(values: list[float]) -> tuple[float, float, float]:
     return q25, q50, q75
 
 
-def interleave(group: str, variants: dict[str, Callable[[], float]], rounds: int) -> list[Line]:
-    """Runs each variant (returns ns per item) once per round; ratios are to the first variant."""
+def interleave(group: str, variants: dict[str, Callable[[], float]], rounds: int,
+               warm: bool = True) -> list[Line]:
+    """Runs each variant (returns ns per item) once per round; ratios are to the first variant.
+    `warm`: once more before, uncounted."""
     names = list(variants)
-    for name in names:
+    for name in names if warm else ():
         variants[name]()
     ns: dict[str, list[float]] = {name: [] for name in names}
     generator = random.Random(12345)

@@ -87,7 +87,7 @@ def main():
     rounds, crosscut = int(sys.argv[1]), sys.argv[2]
     recorders = ["unprofiled", "unprofiled again (A/A)", *FLAGS, *INSIDE]
     variants = {name: lambda name=name: in_a_process(name, crosscut) for name in recorders}
-    for line in harness.interleave(GROUP, variants, rounds):
+    for line in harness.interleave(GROUP, variants, rounds, warm=False):
         print(line.to_json(), flush=True)
     for name, inflation in zip(("least", "most"), RLSCOPE_INFLATION):
         print(json.dumps({"group": GROUP, "name": f"RL-Scope, as published: {name}",

@@ -90,17 +90,16 @@ class Image:
         self.workdir = None
 
     def run(self, command):
-        """Runs a command (a list) at WORKDIR; its output goes to the log, and is returned."""
+        """Runs a command (a list) at WORKDIR; returns its output, which LOG holds meanwhile."""
         settings = [f"{name}={value}" for name, value in self.environment.items()]
         own = ["unshare", "--mount", *([] if os.geteuid() == 0 else ["--map-root-user"])]
-        done = subprocess.run([*own, "sh", "-c", MOUNTED, "sh", self.workdir, COPY, *settings,
-                               *command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              text=True, errors="replace")
-        with LOG.open("a") as log:
-            log.write(done.stdout)
+        with LOG.open("w") as log:
+            done = subprocess.run([*own, "sh", "-c", MOUNTED, "sh", self.workdir, COPY, *settings,
+                                   *command], stdout=log, stderr=subprocess.STDOUT)
+        printed = LOG.read_text(errors="replace")
         if done.returncode != 0:
-            raise Failed(f"ended with {done.returncode}:\n{done.stdout[-4000:]}")
-        return done.stdout
+            raise Failed(f"ended with {done.returncode}:\n{printed[-4000:]}")
+        return printed
 
     def install(self, packages, command):
         named = (ROOT / "tools" / "apt.txt").read_text().split("\n")
