@@ -101,7 +101,10 @@ Scale ScaleOf(const Inflation& inflation, const Calibration& calibration) {
 }
 
 Bounds OfUnrecordedRun(int64_t corrected, Bounds of_scale) {
-  if (of_scale.low == of_scale.high) return of_scale;
+  return of_scale.low == of_scale.high ? of_scale : OfSeparateRun(corrected, of_scale);
+}
+
+Bounds OfSeparateRun(int64_t corrected, Bounds of_scale) {
   const auto middle = static_cast<double>(corrected);
   const auto away = [&](int64_t bound) {
     return std::hypot(static_cast<double>(bound) - middle, kRunToRun * middle);

@@ -95,6 +95,8 @@ struct Bounds {
   int64_t low, high;
 };
 Bounds OfUnrecordedRun(int64_t corrected, Bounds of_scale);
+// The same where something was subtracted, even if its size is known exactly (timed, no probes).
+Bounds OfSeparateRun(int64_t corrected, Bounds of_scale);
 
 std::vector<StepSample> SampleSteps(const trace::Process& process, const ProcessEvents& events,
                                     const ProcessOverlap& overlap);

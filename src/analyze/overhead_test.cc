@@ -242,7 +242,20 @@ TEST(Probes, TimeInLayerOverheadAloneIsAllOurs) {
   const Context context(trace);
   const Table overhead = *ComputeTable(trace, context, "overhead");
   EXPECT_EQ(overhead.integers("total_ns")[0], 20);
-  EXPECT_EQ(ComputeTable(trace, context, "processes")->integers("corrected_ns")[0], 80);
+  const Table processes = *ComputeTable(trace, context, "processes");
+  EXPECT_EQ(processes.integers("corrected_ns")[0], 80);
+  EXPECT_EQ(processes.integers("corrected_low_ns")[0], 78) << "runs differ by 1.96 %";
+  EXPECT_EQ(processes.integers("corrected_high_ns")[0], 82);
+}
+
+TEST(Probes, WhereNothingWasSubtractedThereIsNoInterval) {
+  TestTrace t;
+  t.Lead(t.Process("p", 0, 100));
+  const trace::Trace& trace = t.Finish();
+  const Context context(trace);
+  const Table processes = *ComputeTable(trace, context, "processes");
+  EXPECT_EQ(processes.integers("corrected_low_ns")[0], 100);
+  EXPECT_EQ(processes.integers("corrected_high_ns")[0], 100);
 }
 
 // A program whose truth is known: 100 ops of 1,000 ns in a step, 500 ns of Python before each. An

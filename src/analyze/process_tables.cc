@@ -37,8 +37,9 @@ Table ProcessesTable(const trace::Trace& trace, const Context& context) {
     lead.push_back(context.track_label(p.lead));
     threads.push_back(static_cast<int64_t>(a.tracks[i].host.size()));
     corrected.push_back(Sum(account.correction.corrected_ns));
-    const Bounds bounds = OfUnrecordedRun(
-        corrected.back(), {Sum(account.low.corrected_ns), Sum(account.high.corrected_ns)});
+    const Bounds of_scale = {Sum(account.low.corrected_ns), Sum(account.high.corrected_ns)};
+    const bool untouched = corrected.back() == account.overlap.window_ns;
+    const Bounds bounds = untouched ? of_scale : OfSeparateRun(corrected.back(), of_scale);
     low.push_back(bounds.low);
     high.push_back(bounds.high);
   }

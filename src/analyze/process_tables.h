@@ -7,7 +7,8 @@ namespace crosscut::analyze {
 
 // process, pid, parent, name, start_ns, wall_ns (the window without pauses), excluded_ns, complete,
 // why_incomplete, start_method, lead, threads, corrected_ns (without Crosscut's own cost),
-// corrected_low_ns, corrected_high_ns (between which a run without Crosscut would lie).
+// corrected_low_ns, corrected_high_ns (between which a run without Crosscut would lie; equal to
+// corrected_ns where nothing was subtracted).
 Table ProcessesTable(const trace::Trace& trace, const Context& context);
 // process, thread, reason, count, begin_ns, end_ns.
 Table WindowsTable(const trace::Trace& trace, const Context& context);
