@@ -87,8 +87,10 @@ void TakeEvents(const format::WordBatch& batch, const Session& session,
     const bool ends = code == format::kEnd || (code == format::kEndNamed && session.Nests(p[0]));
     if (ends && own.depth-- == 0) ++audit->unbalanced;
     if (code != format::kCounter) continue;
-    ++audit->counters;
     const auto name = session.names.find(p[0]);
+    const bool drains = name != session.names.end() && name->second.starts_with("crosscut.");
+    if (drains) continue;
+    ++audit->counters;
     if (name == session.names.end() || name->second != "seq") ++audit->unknown_names;
     audit->numbers[p[1] >> 40].push_back(p[1] & ((uint64_t{1} << 40) - 1));
   }
