@@ -88,8 +88,8 @@ void TakeEvents(const format::WordBatch& batch, const Session& session,
     if (ends && own.depth-- == 0) ++audit->unbalanced;
     if (code != format::kCounter) continue;
     const auto name = session.names.find(p[0]);
-    if (name != session.names.end() && name->second.starts_with("crosscut."))
-      continue;  // the drain
+    const bool drains = name != session.names.end() && name->second.starts_with("crosscut.");
+    if (drains) continue;
     ++audit->counters;
     if (name == session.names.end() || name->second != "seq") ++audit->unknown_names;
     audit->numbers[p[1] >> 40].push_back(p[1] & ((uint64_t{1} << 40) - 1));
