@@ -24,6 +24,10 @@ ThreadInstant ThreadAt(const trace::Trace& trace, const trace::Track& t, int64_t
 using InstantKey = std::pair<std::string, LayerSet>;  // operation, layers
 InstantKey KeyAt(const trace::Trace& trace, int64_t at);
 
+// Since when the probes have been off for a control step, where they are off at `at`. Requires:
+// steps in order.
+std::optional<int64_t> ControlSince(const trace::Process& process, int64_t at);
+
 // With both: none while it is paused; control steps as such.
 std::optional<InstantKey> InstantAt(const trace::Trace& trace, int64_t at);
 

@@ -70,6 +70,7 @@ TEST(Metrics, WhatIsNeitherPythonNorNativeNorADeviceIsOther) {
   t.Spans(lead, Layer::kData, {{55, 60}});
   t.Spans(lead, Layer::kNative, {{60, 65}});
   t.Step(p, 70, 80, 0);
+  t.Step(p, 80, 100, 3);
   t.Spans(lead, Layer::kPython, {{70, 85}});
   const Table got = Compute(t.Finish(), "metrics");
   EXPECT_EQ(got.integers("framework_cpp_ns")[0], 25);

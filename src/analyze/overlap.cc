@@ -43,7 +43,10 @@ using Costs = std::array<trace::ProbeCost, kMaxProbes + 1>;
 class OverlapFold {
  public:
   OverlapFold(const ProcessEvents& events, const Costs& costs, ProcessOverlap* out)
-      : control_(events.control), costs_(costs), out_(out) {}
+      : control_(events.control),
+        after_control_(events.after_control()),
+        costs_(costs),
+        out_(out) {}
 
   void Apply(uint32_t change) {
     if (change & kSet) {
@@ -81,8 +84,8 @@ class OverlapFold {
     } else if (what == What::kStep) {
       Flush();
       EndStep();
-      step_ = value;
-      control_now_ = control_[step_] != 0;
+      step_ = value == after_control_ ? 0 : value;
+      control_now_ = control_[value] != 0;
       control_begins_ = control_now_;
     } else {
       paused_ = value != 0;
@@ -138,6 +141,7 @@ class OverlapFold {
   }
 
   const std::vector<uint8_t>& control_;
+  const uint32_t after_control_;
   const Costs& costs_;
   ProcessOverlap* out_;
   Presence presence_;

@@ -2,6 +2,7 @@
 
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include "src/analyze/cursor.h"
 
@@ -21,6 +22,35 @@ void AddEdges(const std::vector<trace::Interval>& parts, bool is_pause,
     const bool next_follows = i + 1 < parts.size() && parts[i + 1].begin_ns == parts[i].end_ns;
     if (!next_follows) edges.push_back({parts[i].end_ns, is_pause, 0});
   }
+}
+
+// Where the session ends in which a control step did.
+int64_t SessionEnd(const trace::Process& process, int64_t at_ns) {
+  for (const trace::Window& window : process.windows) {
+    if (at_ns <= window.end_ns) return window.end_ns;
+  }
+  return process.end_ns;
+}
+
+// Adds what follows a control step up to the next step as a part of its own, called `after`.
+void AddAfterControl(const trace::Process& process, uint32_t after,
+                     std::vector<trace::Interval>& steps, std::vector<uint32_t>& values) {
+  std::vector<trace::Interval> parts;
+  std::vector<uint32_t> names;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    parts.push_back(steps[i]);
+    names.push_back(values[i]);
+    if (process.steps[values[i] - 1].level != 0) continue;
+    const int64_t begin = steps[i].end_ns;
+    const int64_t session_end = std::min(SessionEnd(process, begin), process.end_ns);
+    const int64_t end =
+        i + 1 < steps.size() ? std::min(steps[i + 1].begin_ns, session_end) : session_end;
+    if (begin >= end) continue;
+    parts.push_back({begin, end});
+    names.push_back(after);
+  }
+  steps = std::move(parts);
+  values = std::move(names);
 }
 
 }  // namespace
@@ -57,6 +87,8 @@ ProcessEvents::ProcessEvents(const trace::Process& process) {
   std::vector<uint32_t> origins;
   steps = Disjoint(steps, window, &origins);
   for (uint32_t& origin : origins) ++origin;
+  control.push_back(1);
+  AddAfterControl(process, after_control(), steps, origins);
   std::vector<Edge> edges;
   AddEdges(steps, false, origins, edges);
   AddEdges(pauses, true, std::vector<uint32_t>(pauses.size(), 1), edges);

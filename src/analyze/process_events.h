@@ -20,11 +20,16 @@ struct ProcessEvents {
 
   struct Event {
     int64_t at_ns;
-    uint32_t step;  // index into Process::steps + 1, from here on; 0: outside every step
+    // Index into Process::steps + 1, from here on; 0: outside every step; after_control().
+    uint32_t step;
     bool paused;
   };
+  // Probes that are off for a control step stay off until the next step begins or the session ends,
+  // whenever the program ends the step: that time is no step's, but nothing is known of it either.
+  uint32_t after_control() const { return static_cast<uint32_t>(control.size()) - 1; }
+
   std::vector<Event> events;     // by time
-  std::vector<uint8_t> control;  // by step index + 1
+  std::vector<uint8_t> control;  // by Event::step
   std::vector<trace::Interval> pauses;
 };
 

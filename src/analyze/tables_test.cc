@@ -202,13 +202,32 @@ TEST(Tables, ControlStepsStandInTheirOwnCellWhateverHappensInThem) {
   const trace::Trace& trace = t.Finish();
   const Table operations = Compute(trace, "operations");
   const auto control = SumBy(operations, "operation", "control_ns");
-  EXPECT_EQ(control.at("epoch"), 40);
+  EXPECT_EQ(control.at("epoch"), 40 + 20) << "the probes are off until the end";
   EXPECT_EQ(control.at(""), 0);
   EXPECT_EQ(SumBy(operations, "operation", "count").at("forward"), 1);
   const Table steps = Compute(trace, "steps");
   EXPECT_THAT(steps.integers("control"), ElementsAre(0, 1, 1));
   EXPECT_THAT(steps.integers("wall_ns"), ElementsAre(20, 20, 20));
   EXPECT_THAT(steps.integers("control_ns"), ElementsAre(0, 20, 20));
+}
+
+TEST(Tables, WhatFollowsAControlStepUntilTheNextIsControlAndNoStep) {
+  TestTrace t;
+  const auto p = t.Process("p", 0, 200);
+  const auto lead = t.Lead(p);
+  t.Operation(lead, "wait", 30, 70);
+  t.Step(p, 10, 20, 3);
+  t.Step(p, 20, 40, 0);
+  t.Step(p, 60, 80, 3);
+  t.Step(p, 80, 90, 0);
+  t.process(p).windows = {{1, 0, 120}, {2, 150, 200}};  // the second session records again
+  const trace::Trace& trace = t.Finish();
+  const auto control = SumBy(Compute(trace, "operations"), "operation", "control_ns");
+  EXPECT_EQ(control.at("wait"), 20) << "from 40 to 60";
+  EXPECT_EQ(control.at(""), 20 + 10 + 30) << "the steps, and from 90 to 120";
+  const Table steps = Compute(trace, "steps");
+  EXPECT_THAT(steps.integers("wall_ns"), ElementsAre(10, 20, 20, 10));
+  EXPECT_THAT(steps.integers("control_ns"), ElementsAre(0, 20, 0, 10));
 }
 
 TEST(Tables, ASlowStepIsAnOutlierAndItsLayerIsNamed) {
