@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -15,7 +16,10 @@ namespace {
 struct Key {
   uint32_t operation = 0;
   LayerSet layers = 0;
-  auto operator<=>(const Key&) const = default;
+  bool operator==(const Key&) const = default;
+  bool operator<(const Key& other) const {
+    return std::tie(operation, layers) < std::tie(other.operation, other.layers);
+  }
 };
 
 struct Transition {

@@ -1,4 +1,5 @@
 // Steps, phases, and the step plan at work.
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -136,7 +137,7 @@ void Session::Progress(double fraction) {
     const format::NameAttributes attributes{format::kKindSpan, format::kLayerNone, 0, 0};
     return Recorder::Get().Intern("crosscut.progress", attributes.Pack());
   }();
-  const uint64_t payload[2] = {name, static_cast<uint64_t>(fraction * 1e9 + 0.5)};
+  const uint64_t payload[2] = {name, static_cast<uint64_t>(llround(fraction * 1e9))};
   if (name != 0) (void)Recorder::Get().MarkAlways(0, format::kCounter, payload, 2);
 }
 
