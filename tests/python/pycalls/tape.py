@@ -48,10 +48,11 @@ def facts(number):
 
 def events():
     """Raw events: (thread, code, name id, tick), thread by thread."""
-    room = _LIB.stub_events(None, 0)
-    buffer = (_Event * room)()
-    count = _LIB.stub_events(buffer, room)
-    assert count == room
+    count, room, buffer = _LIB.stub_events(None, 0), 0, ()
+    while count > room:  # a garbage collection may have been recorded meanwhile
+        room = count
+        buffer = (_Event * room)()
+        count = _LIB.stub_events(buffer, room)
     return [(e.thread, e.code, e.name, e.tick) for e in buffer]
 
 
