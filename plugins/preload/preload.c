@@ -171,7 +171,8 @@ static int TooLate(void) {
 /* Opens a session for the command itself. Its children (a shell's tools) are left alone: a thread
  * and a ring for each of them would cost more than they tell. */
 static void StartSession(const char* program) {
-  if (getenv("CROSSCUT_PARENT") != NULL) return;
+  const char* parent = getenv("CROSSCUT_PARENT");
+  if (parent != NULL && *parent != '\0') return;
   for (size_t i = 0; i < sizeof kLaunchers / sizeof *kLaunchers; ++i) {
     if (strcmp(program, kLaunchers[i]) == 0) return;
   }

@@ -33,9 +33,10 @@ bool OpenIn(const char* folder, const char* name, int flags) {
 }
 
 bool ProvideTensorFlow(const char* name) {
-  if (const char* folder = secure_getenv("CROSSCUT_TENSORFLOW")) {
+  const char* folder_of_program = secure_getenv("CROSSCUT_TENSORFLOW");
+  if (folder_of_program != nullptr && *folder_of_program != '\0') {
     char with_slash[kPathBytes];
-    snprintf(with_slash, sizeof with_slash, "%s/", folder);
+    snprintf(with_slash, sizeof with_slash, "%s/", folder_of_program);
     if (OpenIn(with_slash, name, RTLD_LOCAL)) return true;
   }
   char folder[kPathBytes];

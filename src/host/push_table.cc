@@ -1,10 +1,11 @@
 #include "src/host/push_table.h"
 
-#include <ctype.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+#include <sys/auxv.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <string_view>
 
@@ -58,7 +59,24 @@ PushTable::PushTable(const char* name, int index, const char* options, const Hoo
   for (char* at = options_; *at != '\0'; ++at) {
     if (*at == ',') *at = '\0';
   }
+  CopyEnvironment();
   FillTable();
+}
+
+// Now, on the program's thread: the plugin asks on another, while the program may set variables.
+void PushTable::CopyEnvironment() {
+  memset(environment_, 0, sizeof environment_);
+  if (getauxval(AT_SECURE) != 0) return;
+  constexpr char kPrefix[] = "CROSSCUT_PLUGIN_";
+  constexpr size_t kSkip = sizeof kPrefix - 1;
+  size_t used = 0;
+  for (char** at = environ; at != nullptr && *at != nullptr; ++at) {
+    if (strncmp(*at, kPrefix, kSkip) != 0) continue;
+    const size_t bytes = strlen(*at + kSkip) + 1;
+    if (used + bytes >= sizeof environment_) continue;
+    memcpy(environment_ + used, *at + kSkip, bytes);
+    used += bytes;
+  }
 }
 
 void PushTable::Calibrate(bool on) { calibrating = on; }
@@ -176,11 +194,10 @@ const char* PushTable::Option(const char* key) {
   for (const char* at = options_; *at != '\0'; at += strlen(at) + 1) {
     if (strncmp(at, key, length) == 0 && at[length] == '=') return at + length + 1;
   }
-  char name[128];
-  int n = snprintf(name, sizeof name, "CROSSCUT_PLUGIN_%s", key);
-  if (n < 0 || n >= static_cast<int>(sizeof name)) return nullptr;
-  while (n-- > 0) name[n] = static_cast<char>(toupper(static_cast<unsigned char>(name[n])));
-  return secure_getenv(name);
+  for (const char* at = environment_; *at != '\0'; at += strlen(at) + 1) {
+    if (strncasecmp(at, key, length) == 0 && at[length] == '=') return at + length + 1;
+  }
+  return nullptr;
 }
 
 uint32_t PushTable::AddTrack(const crosscut_track& track) {

@@ -54,6 +54,7 @@ class PushTable {
   static bool Push(void* host, uint32_t track, uint64_t code, const uint64_t* payload, uint32_t n);
   static void ProbeCost(void* host, uint32_t probe, int64_t inside, int64_t outside, int64_t low,
                         int64_t high, int64_t samples);
+  void CopyEnvironment();
   void FillTable();
   void FillFacts();
   void FillSpans();
@@ -72,7 +73,8 @@ class PushTable {
   int index_;
   const Hooks* hooks_;
   std::atomic<bool> accepts_{false}, told_{false};
-  char options_[512];  // NUL between the settings, two at the end
+  char options_[512];       // NUL between the settings, two at the end
+  char environment_[4096];  // likewise: CROSSCUT_PLUGIN_*, without that
   crosscut_plugin_callbacks callback_copies_[2] = {};
   std::atomic<const crosscut_plugin_callbacks*> callbacks_{&callback_copies_[0]};
   pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;

@@ -222,15 +222,15 @@ void Session::WriteFacts(const base::ProcessIdentity& self) {
   // A forked child knows its parent; others are told by the environment. An image that finds its
   // own pid in the parent's key came by exec.
   const char* parent = parent_key_[0] != '\0' ? parent_key_ : secure_getenv("CROSSCUT_PARENT");
+  const bool told = parent != nullptr && *parent != '\0';
   const char* method = start_method_;
   if (method == nullptr) {
     snprintf(number, sizeof number, "p%lld-", static_cast<long long>(self.pid));
-    const bool told = parent != nullptr && *parent != '\0';
     method = told ? (strncmp(parent, number, strlen(number)) == 0 ? "exec" : "subprocess")
              : secure_getenv("CROSSCUT_RUN") != nullptr ? "record"
                                                         : "api";
   }
-  if (parent != nullptr) recorder.WriteMeta("parent_key", parent);
+  if (told) recorder.WriteMeta("parent_key", parent);
   recorder.WriteMeta("start_method", method);
   if (process_name_[0] != '\0') recorder.WriteMeta("process_name", process_name_);
   snprintf(number, sizeof number, "%zu", settings_.memory_bytes);

@@ -194,6 +194,16 @@ void SetStop(const RecordOptions& options, Variables& variables) {
   }
 }
 
+// What the recorded process itself sets later (src/runtime, python/crosscut/_plugins.py) has its
+// place already. A variable that is new may move the C library's table while another thread reads
+// it: a plugin's, OpenMP's.
+void HoldPlaces(Variables& variables) {
+  for (const char* name : {"CROSSCUT_PARENT", "CROSSCUT_PLUGINS", "CROSSCUT_PLUGINS_COMPLETE",
+                           "CROSSCUT_TENSORFLOW"}) {
+    variables.Set(name, variables.Get(name));
+  }
+}
+
 void SetOptions(const RecordOptions& options, Variables& variables) {
   variables.RemoveOurs();
   variables.Set("CROSSCUT_RUN", options.run_dir);
@@ -283,6 +293,7 @@ PreparedEnvironment PrepareEnvironment(const std::vector<std::string>& current,
   if (preloadable) {
     variables.Set("LD_PRELOAD", With(variables.Get("LD_PRELOAD"), package.preload, false));
   }
+  HoldPlaces(variables);
   out.variables = variables.Take();
   return out;
 }

@@ -231,6 +231,7 @@ TEST(PrepareEnvironment, ChangesOursAndNothingElse) {
   EXPECT_THAT(after, Contains("LD_PRELOAD=/lib/jemalloc.so:/p/crosscut/lib/pre.so"));
   EXPECT_THAT(after, Contains("CROSSCUT_RUN=/runs/a"));
   EXPECT_THAT(after, Not(Contains("CROSSCUT_PARENT=p1-2")));
+  EXPECT_THAT(after, Contains("CROSSCUT_PARENT=")) << "setting it must not move the table";
 }
 
 TEST(PrepareEnvironment, AnEndOfTheRecordingIsThatOfAnArmedProcessesFirstWindow) {

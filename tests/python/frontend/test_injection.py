@@ -183,3 +183,14 @@ def test_importing_crosscut_loads_neither_the_reading_half_nor_typing(recorder):
 
 def test_the_package_in_use_is_the_one_that_records():
     assert os.path.exists(PACKAGE / "bin" / "crosscut"), crosscut.__file__
+
+
+def test_the_table_of_variables_stays_where_it_was(recorder):
+    """A variable that we add would move it while other threads, a plugin's say, read it."""
+    moved = recorder.python(
+        "import ctypes\n"
+        "table = ctypes.c_void_p.in_dll(ctypes.CDLL(None), 'environ').value\n"
+        "stack = next(line for line in open('/proc/self/maps') if '[stack]' in line)\n"
+        "low, high = (int(edge, 16) for edge in stack.split()[0].split('-'))\n"
+        "print(not low <= table < high)", env=environment(LC_ALL="C.UTF-8"))
+    assert moved.strip() == "False"
