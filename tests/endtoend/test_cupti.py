@@ -30,7 +30,7 @@ cuda = ctypes.CDLL({str(FAKE)!r})
 cuda.fake_launch.argtypes = [ctypes.c_char_p, ctypes.c_int64]
 cuda.fake_launch_graph.argtypes = [ctypes.c_char_p, ctypes.c_int, ctypes.c_int64]
 deadline = time.monotonic() + 10
-while not cuda.fake_is_subscribed() and time.monotonic() < deadline:
+while not cuda.fake_is_heard() and time.monotonic() < deadline:
     time.sleep(0.01)
 """
 WORK = """

@@ -141,4 +141,8 @@ EXPORT void fake_synchronize() {
 
 EXPORT void fake_drop(uint64_t records) { Cupti().drop = records; }
 EXPORT void fake_owner(const char* name) { Cupti().owner = name; }
-EXPORT int fake_is_subscribed() { return Cupti().is_subscribed(); }
+// Whether a subscriber hears of calls to the runtime: it subscribes some time before.
+EXPORT int fake_is_heard() {
+  return Cupti().CallsBack(CUPTI_CB_DOMAIN_RUNTIME_API,
+                           CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000);
+}
