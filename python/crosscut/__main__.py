@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 
 
 def main() -> int:
     """Becomes bin/crosscut with the same arguments; runs `doctor`, `plot` and `validate` here,
     where Python is needed."""
+    # Python ignores these two, and what ignores a signal hands that on to the recorded program.
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
     if len(sys.argv) > 1 and sys.argv[1] == "doctor":
         from crosscut import _doctor
 

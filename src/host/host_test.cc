@@ -80,10 +80,11 @@ class HostTest : public testing::Test {
   ~HostTest() override { std::filesystem::remove_all(folder_); }
 
   // Each with a file, and so with variables, of its own. Plugins stay: their threads do.
-  Plugin* Load(const std::string& mode) {
+  Plugin* Load(const std::string& mode) { return LoadWith(",mode=" + mode); }
+  Plugin* LoadWith(const std::string& options) {
     const std::string file = folder_ + "/libscripted" + std::to_string(files_++) + ".so";
     std::filesystem::copy_file(SCRIPTED_PLUGIN, file);
-    auto* plugin = Kept(new Plugin((file + ",mode=" + mode).c_str(), 0, &around_));
+    auto* plugin = Kept(new Plugin((file + options).c_str(), 0, &around_));
     EXPECT_TRUE(plugin->Begin());
     Settle(plugin);
     return plugin;
@@ -128,6 +129,22 @@ TEST_F(HostTest, CallsComeInOrderAndOnlyOnceASession) {
   Settle(plugin);
   EXPECT_THAT(Last(collected), StartsWith("start stop size bytes"));
   EXPECT_EQ(collected.size(), 3u);
+}
+
+TEST_F(HostTest, SettingsOfAnyLengthReachThePlugin) {
+  const std::string filler(6000, 'y');
+  Round(LoadWith(",other=" + filler + ",mode=nothing"));
+  EXPECT_TRUE(collected.empty());
+  setenv("CROSSCUT_PLUGIN_OTHER", filler.c_str(), 1);
+  setenv("CROSSCUT_PLUGIN_Mode", "nothing", 1);  // not in capitals: nobody's
+  Round(LoadWith(""));
+  EXPECT_EQ(collected.size(), 1u);
+  setenv("CROSSCUT_PLUGIN_MODE", "nothing", 1);
+  Round(LoadWith(""));
+  EXPECT_EQ(collected.size(), 1u);
+  for (const char* variable : {"OTHER", "Mode", "MODE"}) {
+    unsetenv((std::string("CROSSCUT_PLUGIN_") + variable).c_str());
+  }
 }
 
 TEST_F(HostTest, ASessionThatIsDroppedIsStoppedAndNotCollected) {

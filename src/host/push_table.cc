@@ -1,12 +1,13 @@
 #include "src/host/push_table.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/auxv.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <string_view>
 
 #include "crosscut/crosscut.h"
@@ -44,6 +45,19 @@ uint32_t Word(const char* text, size_t bytes = SIZE_MAX) {
 
 uint64_t Bits(int64_t value) { return static_cast<uint64_t>(value); }
 
+// The value of `key`, each character of it passed through `as`, among "KEY=value" with a NUL after
+// each; else null.
+const char* Find(const std::string& settings, const char* key, int (*as)(int)) {
+  const size_t length = strlen(key);
+  for (const char* at = settings.c_str(); at < settings.c_str() + settings.size();
+       at += strlen(at) + 1) {
+    size_t same = 0;
+    while (same < length && at[same] == as(static_cast<unsigned char>(key[same]))) ++same;
+    if (same == length && at[length] == '=') return at + length + 1;
+  }
+  return nullptr;
+}
+
 int64_t NowNs() {
   timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
@@ -54,28 +68,20 @@ int64_t NowNs() {
 
 PushTable::PushTable(const char* name, int index, const char* options, const Hooks* hooks)
     : name_(name), index_(index), hooks_(hooks) {
-  memset(options_, 0, sizeof options_);
-  snprintf(options_, sizeof options_ - 1, "%s", options);
-  for (char* at = options_; *at != '\0'; ++at) {
-    if (*at == ',') *at = '\0';
-  }
+  options_ = options;
+  std::replace(options_.begin(), options_.end(), ',', '\0');
   CopyEnvironment();
   FillTable();
 }
 
 // Now, on the program's thread: the plugin asks on another, while the program may set variables.
 void PushTable::CopyEnvironment() {
-  memset(environment_, 0, sizeof environment_);
   if (getauxval(AT_SECURE) != 0) return;
   constexpr char kPrefix[] = "CROSSCUT_PLUGIN_";
   constexpr size_t kSkip = sizeof kPrefix - 1;
-  size_t used = 0;
   for (char** at = environ; at != nullptr && *at != nullptr; ++at) {
     if (strncmp(*at, kPrefix, kSkip) != 0) continue;
-    const size_t bytes = strlen(*at + kSkip) + 1;
-    if (used + bytes >= sizeof environment_) continue;
-    memcpy(environment_ + used, *at + kSkip, bytes);
-    used += bytes;
+    environment_.append(*at + kSkip, strlen(*at + kSkip) + 1);
   }
 }
 
@@ -190,14 +196,8 @@ void PushTable::ProbeCost(void* host, uint32_t probe, int64_t inside, int64_t ou
 
 const char* PushTable::Option(const char* key) {
   if (key == nullptr) return nullptr;
-  const size_t length = strlen(key);
-  for (const char* at = options_; *at != '\0'; at += strlen(at) + 1) {
-    if (strncmp(at, key, length) == 0 && at[length] == '=') return at + length + 1;
-  }
-  for (const char* at = environment_; *at != '\0'; at += strlen(at) + 1) {
-    if (strncasecmp(at, key, length) == 0 && at[length] == '=') return at + length + 1;
-  }
-  return nullptr;
+  const char* set = Find(options_, key, [](int c) { return c; });
+  return set != nullptr ? set : Find(environment_, key, toupper);
 }
 
 uint32_t PushTable::AddTrack(const crosscut_track& track) {

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <string>
 
 #include "crosscut/plugin.h"
 #include "src/host/hooks.h"
@@ -73,8 +74,8 @@ class PushTable {
   int index_;
   const Hooks* hooks_;
   std::atomic<bool> accepts_{false}, told_{false};
-  char options_[512];       // NUL between the settings, two at the end
-  char environment_[4096];  // likewise: CROSSCUT_PLUGIN_*, without that
+  std::string options_;      // a NUL after each setting
+  std::string environment_;  // likewise: CROSSCUT_PLUGIN_*, without that; never changed later
   crosscut_plugin_callbacks callback_copies_[2] = {};
   std::atomic<const crosscut_plugin_callbacks*> callbacks_{&callback_copies_[0]};
   pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;

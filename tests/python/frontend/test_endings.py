@@ -5,6 +5,7 @@ import signal
 import sys
 
 import pytest
+from recording import PACKAGE, environment
 
 ENDINGS = {
     "returns": "print('out')",
@@ -55,6 +56,16 @@ def test_a_recorded_program_ends_as_it_does_without(recorder, ending):
     assert rest == split(plain.stderr)[1]
     assert len(talk) <= 10
     assert len(recorder.logs()) == 1
+
+
+def test_the_program_ignores_no_signal_that_its_starter_did_not(recorder):
+    program = recorder.script("program.sh", "grep SigIgn /proc/self/status")
+    plain = recorder.plain("/bin/sh", program)
+    recorded = recorder.plain(sys.executable, "-m", "crosscut", "record", "-o", recorder.run_dir,
+                              "--", "/bin/sh", program,
+                              env=environment(PYTHONPATH=str(PACKAGE.parent)))
+    assert plain.stdout.startswith("SigIgn:")
+    assert recorded.stdout == plain.stdout, recorded.stderr
 
 
 def test_a_signal_to_record_alone_reaches_the_program(recorder):
