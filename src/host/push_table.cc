@@ -1,6 +1,5 @@
 #include "src/host/push_table.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -8,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <span>
 #include <string_view>
 
 #include "crosscut/crosscut.h"
@@ -47,16 +47,19 @@ uint64_t Bits(int64_t value) { return static_cast<uint64_t>(value); }
 
 // The value of `key`, each character of it passed through `as`, among "KEY=value" with a NUL after
 // each; else null.
-const char* Find(const std::string& settings, const char* key, int (*as)(int)) {
+const char* Find(std::span<const char> settings, const char* key, char (*as)(char)) {
   const size_t length = strlen(key);
-  for (const char* at = settings.c_str(); at < settings.c_str() + settings.size();
+  for (const char* at = settings.data(); at < settings.data() + settings.size();
        at += strlen(at) + 1) {
     size_t same = 0;
-    while (same < length && at[same] == as(static_cast<unsigned char>(key[same]))) ++same;
+    while (same < length && at[same] == as(key[same])) ++same;
     if (same == length && at[length] == '=') return at + length + 1;
   }
   return nullptr;
 }
+
+char Same(char c) { return c; }
+char Upper(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; }
 
 int64_t NowNs() {
   timespec now;
@@ -68,8 +71,9 @@ int64_t NowNs() {
 
 PushTable::PushTable(const char* name, int index, const char* options, const Hooks* hooks)
     : name_(name), index_(index), hooks_(hooks) {
-  options_ = options;
-  std::replace(options_.begin(), options_.end(), ',', '\0');
+  if (options_.Append(options, strlen(options) + 1)) {
+    std::replace(options_.data(), options_.data() + options_.size(), ',', '\0');
+  }
   CopyEnvironment();
   FillTable();
 }
@@ -81,7 +85,7 @@ void PushTable::CopyEnvironment() {
   constexpr size_t kSkip = sizeof kPrefix - 1;
   for (char** at = environ; at != nullptr && *at != nullptr; ++at) {
     if (strncmp(*at, kPrefix, kSkip) != 0) continue;
-    environment_.append(*at + kSkip, strlen(*at + kSkip) + 1);
+    if (!environment_.Append(*at + kSkip, strlen(*at + kSkip) + 1)) return;
   }
 }
 
@@ -196,8 +200,8 @@ void PushTable::ProbeCost(void* host, uint32_t probe, int64_t inside, int64_t ou
 
 const char* PushTable::Option(const char* key) {
   if (key == nullptr) return nullptr;
-  const char* set = Find(options_, key, [](int c) { return c; });
-  return set != nullptr ? set : Find(environment_, key, toupper);
+  const char* set = Find({options_.data(), options_.size()}, key, Same);
+  return set != nullptr ? set : Find({environment_.data(), environment_.size()}, key, Upper);
 }
 
 uint32_t PushTable::AddTrack(const crosscut_track& track) {

@@ -5,9 +5,9 @@
 
 #include <atomic>
 #include <cstdint>
-#include <string>
 
 #include "crosscut/plugin.h"
+#include "src/base/pod_vector.h"
 #include "src/host/hooks.h"
 
 namespace crosscut::host {
@@ -74,8 +74,9 @@ class PushTable {
   int index_;
   const Hooks* hooks_;
   std::atomic<bool> accepts_{false}, told_{false};
-  std::string options_;      // a NUL after each setting
-  std::string environment_;  // likewise: CROSSCUT_PLUGIN_*, without that; never changed later
+  // A NUL after each setting. Without memory for them there are none.
+  base::PodVector<char> options_;
+  base::PodVector<char> environment_;  // CROSSCUT_PLUGIN_*, without that; never changed later
   crosscut_plugin_callbacks callback_copies_[2] = {};
   std::atomic<const crosscut_plugin_callbacks*> callbacks_{&callback_copies_[0]};
   pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
