@@ -1,5 +1,5 @@
-// make_run DIR SPANS [repeating|random] [THREADS]: a run directory as one recorded process leaves
-// it, for measuring the reading half.
+// make_run DIR SPANS [repeating|random] [THREADS] [PROCESSES]: a run directory as recorded
+// processes leave it, for measuring the reading half. SPANS in all, THREADS in each process.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -74,17 +74,14 @@ Status AppendBatches(uint32_t track, const std::vector<uint64_t>& words, uint64_
   return {};
 }
 
-Status Make(const std::string& dir, size_t spans, bool repeating, uint32_t threads) {
-  mkdir(dir.c_str(), 0755);
-  std::FILE* json = std::fopen((dir + "/run.json").c_str(), "w");
-  if (json == nullptr) return Status::Io(dir + ": run.json cannot be written");
-  std::fputs("{\"format\": 1, \"seed\": 1, \"command\": [\"make_run\"]}\n", json);
-  std::fclose(json);
-  auto file = base::OpenFile(dir + "/p1-1.crosscut", base::OpenMode::kCreateNew);
+Status MakeProcess(const std::string& dir, uint32_t number, size_t spans, bool repeating,
+                   uint32_t threads) {
+  auto file = base::OpenFile(dir + "/p" + std::to_string(number) + "-1.crosscut",
+                             base::OpenMode::kCreateNew);
   if (!file.ok()) return file.status();
   format::LogIdentity identity;
-  identity.nonce = 1;
-  identity.pid = 1;
+  identity.nonce = number;
+  identity.pid = number;
   identity.start_tick = kStart;
   auto log = format::LogWriter::Create(std::move(*file), identity);
   if (!log.ok()) return log.status();
@@ -105,7 +102,7 @@ Status Make(const std::string& dir, size_t spans, bool repeating, uint32_t threa
     bench::GeneratorOptions options;
     options.spans = spans / threads;
     options.repeating = repeating;
-    options.seed = track;
+    options.seed = 1000 * (number - 1) + track;
     const std::vector<uint64_t> words = EndOperations(bench::TraceGenerator(options).Make());
     std::vector<uint64_t> head{Word(kStart, format::kThread), track, 100 + track,
                                format::kLayerPython | (track == 1 ? format::kThreadIsMain : 0),
@@ -125,6 +122,20 @@ Status Make(const std::string& dir, size_t spans, bool repeating, uint32_t threa
   return (*log)->Finish();
 }
 
+Status Make(const std::string& dir, size_t spans, bool repeating, uint32_t threads,
+            uint32_t processes) {
+  mkdir(dir.c_str(), 0755);
+  std::FILE* json = std::fopen((dir + "/run.json").c_str(), "w");
+  if (json == nullptr) return Status::Io(dir + ": run.json cannot be written");
+  std::fputs("{\"format\": 1, \"seed\": 1, \"command\": [\"make_run\"]}\n", json);
+  std::fclose(json);
+  for (uint32_t number = 1; number <= processes; ++number) {
+    const Status status = MakeProcess(dir, number, spans / processes, repeating, threads);
+    if (!status.ok()) return status;
+  }
+  return {};
+}
+
 }  // namespace
 }  // namespace crosscut
 
@@ -133,7 +144,8 @@ int main(int argc, char** argv) {
   const bool repeating = argc < 4 || std::strcmp(argv[3], "random") != 0;
   const auto threads = static_cast<uint32_t>(argc < 5 ? 1 : std::atoi(argv[4]));
   const crosscut::Status status =
-      crosscut::Make(argv[1], static_cast<size_t>(std::atoll(argv[2])), repeating, threads);
+      crosscut::Make(argv[1], static_cast<size_t>(std::atoll(argv[2])), repeating, threads,
+                     static_cast<uint32_t>(argc < 6 ? 1 : std::atoi(argv[5])));
   if (status.ok()) return 0;
   std::fprintf(stderr, "%s\n", std::string(status.message()).c_str());
   return 1;

@@ -83,6 +83,9 @@ BOUNDS = [
     ("import", "of HTA's memory", "value", None, 0.125),
     ("large", "plain, info: memory beyond 32 MiB, of the tables", "value", None, 2.0),
     ("large", "compressed, info: memory beyond 32 MiB, of the tables", "value", None, 2.0),
+    ("processes: 80 M spans", "sets of 8 processes, from file", "value", None, -15.0),
+    ("processes: 80 M spans", "times RL-Scope's", "value", None, -100.0),
+    ("processes: 500 M spans, 1536 MiB", "memory", "value", None, 2048.0),
     ("report", "10 M spans, text", "value", None, 3.0),
     ("report", "10 M spans, page in all", "value", None, 3.0),
     ("report", "10 M spans, size of the page", "value", None, 5.0),
@@ -307,12 +310,27 @@ def suite_large(rounds):
     return output_lines([sys.executable, ROOT / "bench" / "import_large.py", "5", CROSSCUT], env)
 
 
+def suite_processes(rounds):
+    """What several processes did at once, from the run's files."""
+    env = dict(os.environ, PYTHONPATH=str(ROOT / "bench"))
+    return output_lines([sys.executable, ROOT / "bench" / "many_processes.py", CROSSCUT,
+                         BUILD / "bench" / "make_run", "80", str(max(5, rounds // 4))], env)
+
+
+def suite_huge(rounds):
+    """500 M intervals, eight times what their columns may take in memory."""
+    env = dict(os.environ, PYTHONPATH=str(ROOT / "bench"))
+    return output_lines([sys.executable, ROOT / "bench" / "many_processes.py", CROSSCUT,
+                         BUILD / "bench" / "make_run", "500", "3", "1536"], env, timeout=7200)
+
+
 SUITES = {"native": suite_native, "stop": suite_stop, "report": suite_report,
           "import": suite_import, "torch": suite_torch, "more": suite_more,
           "boundary": suite_boundary, "operation": suite_operation, "plans": suite_plans,
           "pycalls": suite_pycalls, "plugins": suite_plugins, "frameworks": suite_frameworks,
-          "dormant": suite_dormant, "rl": suite_rl, "large": suite_large}
-ASKED_FOR = ("large",)  # takes 6 GB of disk
+          "dormant": suite_dormant, "rl": suite_rl, "processes": suite_processes,
+          "large": suite_large, "huge": suite_huge}
+ASKED_FOR = ("large", "huge")  # 6 and 15 GB of disk
 
 
 def verdict(line, lines):

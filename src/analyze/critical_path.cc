@@ -77,7 +77,7 @@ class Walk {
 
   // The last span of the thread that begins before at_, which only ever gets earlier.
   SpanIndex LastBefore(TrackId thread) {
-    const std::vector<int64_t>& begins = trace_.tracks[thread.value].spans.begin_ns;
+    const trace::Column<int64_t>& begins = trace_.tracks[thread.value].spans.begin_ns;
     SpanIndex& begun = begun_[thread.value];
     while (begun > 0 && begins[begun - 1] >= at_) --begun;
     return begun == 0 ? kNoSpan : begun - 1;

@@ -98,7 +98,7 @@ class Functions {
   std::vector<uint32_t> function_;  // by NameId
   std::vector<int64_t> name_counts_;
   std::vector<size_t> filled_;
-  std::vector<int64_t> lengths_;
+  trace::Column<int64_t> lengths_;  // of all spans, by function
 };
 
 }  // namespace

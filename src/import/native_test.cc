@@ -387,8 +387,8 @@ TEST_F(Native, PutsPushedEventsOnTheirTracksByTheTracksClocks) {
   EXPECT_EQ(device->device, 3);
   EXPECT_EQ(trace.text(device->name), "Queue 7");
   EXPECT_EQ(trace.text(device->device_name), "CHIP");
-  EXPECT_EQ(device->spans.begin_ns, (std::vector<int64_t>{100, 300}));
-  EXPECT_EQ(device->spans.end_ns, (std::vector<int64_t>{200, 500}));
+  EXPECT_EQ(device->spans.begin_ns, (trace::Column<int64_t>{100, 300}));
+  EXPECT_EQ(device->spans.end_ns, (trace::Column<int64_t>{200, 500}));
   ASSERT_EQ(device->args.size(), 1u);
   EXPECT_EQ((*device->args.of(1).begin()).value, 64);
   ASSERT_EQ(device->losses.size(), 1u);

@@ -49,11 +49,13 @@ class Appending {
   void Map(StringId* id) const {
     if (id->valid()) *id = strings_[id->value];
   }
-  void Map(std::vector<NameId>* ids) const {
+  template <class Allocator>
+  void Map(std::vector<NameId, Allocator>* ids) const {
     for (NameId& id : *ids) id.value += names_;
   }
   void Shift(int64_t* ns) const { *ns += shift_; }
-  void Shift(std::vector<int64_t>* ns) const {
+  template <class Allocator>
+  void Shift(std::vector<int64_t, Allocator>* ns) const {
     for (int64_t& at : *ns) at += shift_;
   }
 

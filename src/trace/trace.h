@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "src/trace/args.h"
+#include "src/trace/column.h"
 #include "src/trace/ids.h"
 
 namespace crosscut::trace {
@@ -76,9 +77,9 @@ struct Name {
 
 // Spans of one track in order of begin; a parent stands before its children. Half-open [begin,end).
 struct Spans {
-  std::vector<int64_t> begin_ns, end_ns;  // on the trace's clock (Trace::clock)
-  std::vector<NameId> name;
-  std::vector<SpanIndex> parent;  // kNoSpan at top level
+  Column<int64_t> begin_ns, end_ns;  // on the trace's clock (Trace::clock)
+  Column<NameId> name;
+  Column<SpanIndex> parent;  // kNoSpan at top level
   // Sorted: spans that go on with an earlier one of their name. Operations and Python functions may
   // end across each other; the one that outlives what it began in is cut in two, and counts once.
   std::vector<SpanIndex> continued;
