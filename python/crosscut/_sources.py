@@ -8,55 +8,26 @@ from __future__ import annotations
 import os
 import sys
 
-import crosscut
-from crosscut import _hooks
+from crosscut import _hooks, _source_state
+from crosscut._source_state import report_failure, report_missing, wanted
 
 TYPE_CHECKING = False  # this runs at the start of every recorded process: typing is too slow
 if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any
 
-_record = crosscut._record
 _pycalls: Any = None
 _samples: Any = None
 _active = False
-# What costs extra and is recorded only where asked for: operators' inputs, tensors' memory.
-_extras = {name: os.environ.get(f"CROSSCUT_{name.upper()}") == "1"
-           for name in ("shapes", "allocations")}
-
-
-def report_missing(name: str, message: str) -> None:
-    """States that a source is absent, and why."""
-    _record.source_state(name, "", "missing", message)
-
-
-def report_failure(name: str, error: BaseException) -> None:
-    """States that a source broke; the program goes on without it."""
-    _record.source_state(name, "", "failed", f"{type(error).__name__}: {error}")
-
-
-def wanted(name: str) -> bool:
-    """Whether CROSSCUT_SOURCES (names joined by commas; unset: all) has `name`. The automatic
-    operations are no probes of their own worth leaving out: any list but "none" has them."""
-    chosen = [word.strip() for word in os.environ.get("CROSSCUT_SOURCES", "").split(",") if word]
-    if name == "operations":
-        return chosen != ["none"]
-    return not chosen or name in chosen
-
-
-def extras() -> dict[str, bool]:
-    """Whether "shapes" (what operators are called with) and "allocations" (the memory of tensors)
-    are recorded."""
-    return dict(_extras)
 
 
 def set_extra(name: str, on: bool | None) -> None:
-    """The same for the session that starts next; None: as the environment says, which has the flags
-    of `crosscut record`."""
-    _extras[name] = os.environ.get(f"CROSSCUT_{name.upper()}") == "1" if on is None else on
+    """Whether "shapes" or "allocations" are recorded in the session that starts next; None: as the
+    environment says, which has the flags of `crosscut record`."""
+    on = _source_state.set_extra(name, on)
     adapter = sys.modules.get("crosscut.adapters.torch")
     if adapter is not None:
-        adapter.set_extra(name, _extras[name])
+        adapter.set_extra(name, on)
 
 
 def activate(python: str) -> None:
@@ -99,11 +70,6 @@ def withdraw() -> None:
             report_failure(name, error)
 
 
-def records_boundary() -> bool:
-    """Whether calls from Python into native code are recorded in this process."""
-    return _pycalls is not None
-
-
 def activate_boundary() -> None:
     """The Python boundary and nothing else, once: for a window inside a profile of TensorFlow's."""
     if not _active and _pycalls is None:
@@ -118,6 +84,7 @@ def _activate_boundary(python: str) -> None:
         report_missing("pycalls", str(error))
         return
     _pycalls = pycalls
+    _source_state.set_records_boundary()
     try:
         for name in pycalls.known_modules():
             _hooks.after_import(name, _patch)

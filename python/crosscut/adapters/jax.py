@@ -21,7 +21,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from crosscut import _record, _sources
+from crosscut import _record, _source_state
 from crosscut.adapters import operations, profiles
 
 
@@ -137,7 +137,7 @@ def _shared() -> operations.Operations:
 
 def install_backends(module: ModuleType) -> None:
     """JAX's profiler begins with its first backend: a program that only imports JAX has none."""
-    if not _sources.wanted("jax"):
+    if not _source_state.wanted("jax"):
         return
     init = module._init_backend
 
@@ -147,7 +147,7 @@ def install_backends(module: ModuleType) -> None:
         try:
             _open_profile()
         except Exception as error:  # ours never stops the program
-            _sources.report_failure("jax", error)
+            _source_state.report_failure("jax", error)
         return backend
 
     module._init_backend = init_backend
@@ -214,7 +214,7 @@ def install_compiler(module: ModuleType) -> None:
 def install_jit(module: ModuleType) -> None:
     """Jitted functions are called from C: their calls are met there."""
     _shared()
-    if not _sources.records_boundary():
+    if not _source_state.records_boundary():
         _record.source_state("operations", _version(), "on",
                              "jitted functions only where the boundary is recorded")
         return

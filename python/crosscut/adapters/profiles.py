@@ -18,7 +18,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from crosscut import _record, _sources
+from crosscut import _record, _source_state
 from crosscut.adapters import xspace
 
 EXIT_SECONDS = 2.0       # the program's exit waits for us no longer
@@ -197,7 +197,7 @@ class Profile:
 
     def _tell_lines(self) -> None:
         """Which lines are those of Python's threads: what runs there is known from the boundary."""
-        if _sources.records_boundary():
+        if _source_state.records_boundary():
             for tid, line in xspace.python_lines():
                 if tid not in self._told:
                     self._told.add(tid)

@@ -30,7 +30,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from crosscut import _record, _sources
+from crosscut import _record, _source_state
 from crosscut.adapters import operations, profiles
 
 _WARNING = 1  # absl::LogSeverityAtLeast
@@ -328,7 +328,7 @@ def install_optimizer(module: ModuleType) -> None:
 def install_context(module: ModuleType) -> None:
     """TensorFlow's profiler begins when TensorFlow does: with its first context, not its import."""
     _patch(module, lambda ops: setattr(ops, "eager", module.executing_eagerly))
-    if not _sources.wanted("tensorflow"):
+    if not _source_state.wanted("tensorflow"):
         return
     cls = module.Context
     ensure = cls.ensure_initialized
@@ -341,7 +341,7 @@ def install_context(module: ModuleType) -> None:
         try:
             _open_profile()
         except Exception as error:  # ours never stops the program
-            _sources.report_failure("tensorflow", error)
+            _source_state.report_failure("tensorflow", error)
 
     cls.ensure_initialized = ensure_initialized
     _undo.append(lambda: setattr(cls, "ensure_initialized", ensure))

@@ -23,7 +23,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from crosscut import _record, _sources
+from crosscut import _record, _source_state
 from crosscut.adapters import operations, torch_build, torch_modules
 
 _CALL_SLOT = 128  # offset of tp_call in CPython's PyTypeObject, 3.10 to 3.13
@@ -225,7 +225,7 @@ def _add_operators(version: str) -> None:
     except OSError as error:
         _record.source_state("pytorch", version, "failed", f"{error}; {_BUILD_HINT}")
         return
-    extras = _sources.extras()
+    extras = _source_state.extras()
     shim.crosscut_pytorch_inputs(int(extras["shapes"]))
     if shim.crosscut_pytorch_add(version.encode()) != 0:
         _record.source_state("pytorch", version, "failed", _record.error())
@@ -257,7 +257,7 @@ def install(torch: ModuleType | None = None) -> None:
         import torch  # type: ignore[no-redef]
     assert torch is not None
     version = str(torch.__version__)
-    if _sources.wanted("operations") and _operations is None:
+    if _source_state.wanted("operations") and _operations is None:
         ours = None
         try:
             ours = _Operations(torch)
@@ -268,7 +268,7 @@ def install(torch: ModuleType | None = None) -> None:
             if ours is not None:
                 ours.uninstall()
             _record.source_state("operations", version, "failed", f"{error}")
-    if _sources.wanted("pytorch") and _shim is None:
+    if _source_state.wanted("pytorch") and _shim is None:
         _add_operators(version)
 
 

@@ -1,0 +1,61 @@
+"""What was asked of the sources of this process, and how they tell what became of it: for the
+adapters, which `_sources` brings in.
+"""
+
+from __future__ import annotations
+
+import os
+
+import crosscut
+
+_record = crosscut._record
+# What costs extra and is recorded only where asked for: operators' inputs, tensors' memory.
+_extras: dict[str, bool] = {}
+_boundary = False
+
+
+def report_missing(name: str, message: str) -> None:
+    """States that a source is absent, and why."""
+    _record.source_state(name, "", "missing", message)
+
+
+def report_failure(name: str, error: BaseException) -> None:
+    """States that a source broke; the program goes on without it."""
+    _record.source_state(name, "", "failed", f"{type(error).__name__}: {error}")
+
+
+def wanted(name: str) -> bool:
+    """Whether CROSSCUT_SOURCES (names joined by commas; unset: all) has `name`. The automatic
+    operations are no probes of their own worth leaving out: any list but "none" has them."""
+    chosen = [word.strip() for word in os.environ.get("CROSSCUT_SOURCES", "").split(",") if word]
+    if name == "operations":
+        return chosen != ["none"]
+    return not chosen or name in chosen
+
+
+def extras() -> dict[str, bool]:
+    """Whether "shapes" (what operators are called with) and "allocations" (the memory of tensors)
+    are recorded."""
+    return dict(_extras)
+
+
+def set_extra(name: str, on: bool | None) -> bool:
+    """Sets one of extras(); None: as the environment says, which has the flags of `crosscut
+    record`. Returns what it is now."""
+    _extras[name] = os.environ.get(f"CROSSCUT_{name.upper()}") == "1" if on is None else on
+    return _extras[name]
+
+
+for _name in ("shapes", "allocations"):
+    set_extra(_name, None)
+
+
+def set_records_boundary() -> None:
+    """The boundary's source is in this process from now on."""
+    global _boundary
+    _boundary = True
+
+
+def records_boundary() -> bool:
+    """Whether calls from Python into native code are recorded in this process."""
+    return _boundary
