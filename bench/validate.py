@@ -72,6 +72,7 @@ PROGRAMS = {
     "C++ DQN": Program("rl", "build/release/examples/dqn/dqn examples/dqn/cartpole.txt "
                              "steps=100000 stop_at=1000 evaluate_period=100000 "
                              "evaluate_episodes=1 final_episodes=1"),
+    "self-play": Program("rl", "{.venv} examples/rl/selfplay/selfplay.py --inference device"),
     "simulator-bound": Program("rl", "{.venv-rl} bench/rl/simulator_bound.py 20000"),
     "framework-bound": Program("rl", "{.venv} bench/rl/framework_bound.py 1200"),
 }

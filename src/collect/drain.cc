@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <linux/futex.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -16,6 +15,7 @@
 
 #include "src/base/fault_point.h"
 #include "src/base/file.h"
+#include "src/base/thread.h"
 #include "src/collect/clock.h"
 #include "src/collect/memory.h"
 #include "src/collect/usage.h"
@@ -104,17 +104,9 @@ int Drain::Start(const DrainOptions& options, int log_fd) {
   ready_.store(0);
   options.ring->SetDrain(&wake_);
 
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  pthread_attr_setstacksize(&attributes, kStackBytes);
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
   const int error = CROSSCUT_FAULT("drain.thread")
                         ? int{EAGAIN}
-                        : pthread_create(&thread_, &attributes, &Drain::Main, this);
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  pthread_attr_destroy(&attributes);
+                        : base::StartThread(&Drain::Main, this, kStackBytes, &thread_);
   if (error != 0) {
     UnmapPages(tables, bytes);
     return error;

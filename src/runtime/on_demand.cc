@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <linux/futex.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -12,6 +11,7 @@
 
 #include <algorithm>
 
+#include "src/base/thread.h"
 #include "src/collect/memory.h"
 #include "src/runtime/session.h"
 
@@ -52,19 +52,9 @@ int OnDemand::Arm(RingHeader* header, const char* run_dir) {
     snprintf(control.run_dir, sizeof control.run_dir, "%s", run_dir);
   }
   __atomic_store_n(page_, header, __ATOMIC_SEQ_CST);
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  pthread_attr_setstacksize(&attributes, kStackBytes);
-  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  pthread_t thread;
   running_.store(true);
-  const int error = pthread_create(&thread, &attributes, &OnDemand::Main, this);
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  pthread_attr_destroy(&attributes);
-  if (error != 0) {
+  if (const int error = base::StartThread(&OnDemand::Main, this, kStackBytes, nullptr);
+      error != 0) {
     running_.store(false);
     Disarm();
     return error;

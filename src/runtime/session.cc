@@ -1,7 +1,6 @@
 #include "src/runtime/session.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +13,7 @@
 #include <new>
 
 #include "src/base/fault_point.h"
+#include "src/base/thread.h"
 #include "src/collect/clock.h"
 #include "src/host/registry.h"
 #include "src/runtime/settings.h"
@@ -264,16 +264,7 @@ void* Session::AwaitLastThread(void* self) {
 
 void Session::OnMainThreadEnd() {
   if (!drain_.running()) return;
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  pthread_t thread;
-  if (pthread_create(&thread, nullptr, &Session::AwaitLastThread, this) == 0) {
-    pthread_detach(thread);
-  } else {
-    drain_.Leave();
-  }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (base::StartThread(&Session::AwaitLastThread, this, 0, nullptr) != 0) drain_.Leave();
 }
 
 // ---- The drain's calls --------------------------------------------------------------------------
