@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "call_stack.h"
+#include "frames.h"
 
 namespace crosscut::pycalls {
 namespace {
@@ -14,9 +15,7 @@ bool g_hooked = false;
 
 int OnEvent(PyObject*, PyFrameObject* frame, int what, PyObject*) {
   if (what == PyTrace_CALL) {
-    PyCodeObject* code = PyFrame_GetCode(frame);
-    Py_DECREF(code);  // the frame keeps it
-    BeginCall(frame, code);
+    BeginCall(frame, CodeOf(frame));
   } else if (what == PyTrace_RETURN) {
     EndCall(frame);
   }

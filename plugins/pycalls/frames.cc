@@ -23,6 +23,11 @@ struct _PyInterpreterFrame {
   _PyInterpreterFrame* previous;
   const char* instruction;
 };
+// Likewise.
+struct _frame {
+  PyObject_HEAD PyFrameObject* back;
+  _PyInterpreterFrame* inner;
+};
 
 #endif
 
@@ -60,7 +65,8 @@ using Frame = const _PyInterpreterFrame;
 
 Frame* Top() { return PyThreadState_Get()->cframe->current_frame; }
 const void* KeyOf(Frame* frame) { return frame->object; }
-Frame* TopOf(const void*) { return Top(); }
+Frame* TopOf(const void* key) { return static_cast<const PyFrameObject*>(key)->inner; }
+PyCodeObject* CodeIn(const PyFrameObject* frame) { return frame->inner->code; }
 Frame* Below(Frame* frame) { return frame->previous; }
 int InstructionOf(Frame* frame) {
   return static_cast<int>(frame->instruction - frame->code->co_code_adaptive);
@@ -71,6 +77,7 @@ int InstructionOf(Frame* frame) {
 using Frame = const PyFrameObject;
 
 Frame* Top() { return PyThreadState_Get()->frame; }
+PyCodeObject* CodeIn(const PyFrameObject* frame) { return frame->f_code; }
 const void* KeyOf(Frame* frame) { return frame; }
 Frame* TopOf(const void* key) { return static_cast<Frame*>(key); }
 Frame* Below(Frame* frame) { return frame->f_back; }
@@ -95,6 +102,10 @@ const void* TopFrame() {
   const auto* top = Top();
   return top == nullptr ? nullptr : KeyOf(top);
 }
+
+#if PY_VERSION_HEX < 0x030c0000
+PyCodeObject* CodeOf(const PyFrameObject* frame) { return CodeIn(frame); }
+#endif
 
 int CallerInstruction(const void* top, const void* caller) {
   return InstructionFrom(Below(TopOf(top)), caller);

@@ -11,6 +11,11 @@ namespace crosscut::pycalls {
 // The topmost frame of this thread, which runs Python code.
 const void* TopFrame();
 
+#if PY_VERSION_HEX < 0x030c0000
+// What a frame runs; borrowed.
+PyCodeObject* CodeOf(const PyFrameObject* frame);
+#endif
+
 // Where `caller` was when it called `top`, the thread's topmost frame: a byte of its code. -1 where
 // it did not; native functions and a few unrecorded frames may lie between the two.
 int CallerInstruction(const void* top, const void* caller);

@@ -55,7 +55,8 @@ void AddOptions(CLI::App* app, Raw* raw) {
                   "a variable that hides the device, for C3; may be repeated")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->option_text("NAME=VALUE");
-  app->add_option("--only", raw->only, "these tests alone, beside C1 and C2: --only C5,C9")
+  app->add_option("--only", raw->only,
+                  "these tests alone, of any level, beside C1 and C2: --only C5,C9")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->delimiter(',')
       ->option_text("IDS");
