@@ -4,6 +4,7 @@ names who misbehaved."""
 import concurrent.futures
 import csv
 import io
+import json
 import os
 import pathlib
 import subprocess
@@ -58,3 +59,12 @@ def test_the_job_ends_as_ever_with_every_bad_plugin_and_the_culprit_is_named(tmp
     assert not changed
     silent = [end[0] for end in ends if end[0] in NAMED and end[3] != "failed"]
     assert not silent
+
+
+@pytest.mark.skipif(not PLUGINS.is_dir(), reason="the zoo is not built")
+def test_a_test_that_is_asked_for_by_name_runs_whatever_its_level():
+    done = subprocess.run(["crosscut", "check-plugin", PLUGINS / "v1_plugin.so", "--only=C18",
+                           "--fuzz-seconds=1", "--json"], capture_output=True, text=True,
+                          check=False, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert "C18" in [test["id"] for test in json.loads(done.stdout)["tests"]]
