@@ -74,8 +74,15 @@ Status AppendBatches(uint32_t track, const std::vector<uint64_t>& words, uint64_
   return {};
 }
 
-Status MakeProcess(const std::string& dir, uint32_t number, size_t spans, bool repeating,
-                   uint32_t threads) {
+struct Shape {
+  size_t spans;  // in all
+  bool repeating;
+  uint32_t threads, processes;
+};
+
+Status MakeProcess(const std::string& dir, uint32_t number, const Shape& shape) {
+  // One process works throughout; several stand still between their steps.
+  const uint64_t outside = shape.processes == 1 ? format::kLayerPython : format::kLayerIdle;
   auto file = base::OpenFile(dir + "/p" + std::to_string(number) + "-1.crosscut",
                              base::OpenMode::kCreateNew);
   if (!file.ok()) return file.status();
@@ -98,15 +105,15 @@ Status MakeProcess(const std::string& dir, uint32_t number, size_t spans, bool r
   if (Status s = (*log)->AppendSession({0, 0, kStart, session}); !s.ok()) return s;
 
   uint64_t last = kStart;
-  for (uint32_t track = 1; track <= threads; ++track) {
+  for (uint32_t track = 1; track <= shape.threads; ++track) {
     bench::GeneratorOptions options;
-    options.spans = spans / threads;
-    options.repeating = repeating;
+    options.spans = shape.spans / shape.processes / shape.threads;
+    options.repeating = shape.repeating;
+    if (shape.processes > 1) options.rest_ns = 3e6;
     options.seed = 1000 * (number - 1) + track;
     const std::vector<uint64_t> words = EndOperations(bench::TraceGenerator(options).Make());
     std::vector<uint64_t> head{Word(kStart, format::kThread), track, 100 + track,
-                               format::kLayerPython | (track == 1 ? format::kThreadIsMain : 0),
-                               kStart};
+                               outside | (track == 1 ? format::kThreadIsMain : 0), kStart};
     uint64_t base = kStart;
     Piece first{0, 0, base, head};
     if (Status s = (*log)->AppendEvents(track, {&first, 1}); !s.ok()) return s;
@@ -122,15 +129,14 @@ Status MakeProcess(const std::string& dir, uint32_t number, size_t spans, bool r
   return (*log)->Finish();
 }
 
-Status Make(const std::string& dir, size_t spans, bool repeating, uint32_t threads,
-            uint32_t processes) {
+Status Make(const std::string& dir, const Shape& shape) {
   mkdir(dir.c_str(), 0755);
   std::FILE* json = std::fopen((dir + "/run.json").c_str(), "w");
   if (json == nullptr) return Status::Io(dir + ": run.json cannot be written");
   std::fputs("{\"format\": 1, \"seed\": 1, \"command\": [\"make_run\"]}\n", json);
   std::fclose(json);
-  for (uint32_t number = 1; number <= processes; ++number) {
-    const Status status = MakeProcess(dir, number, spans / processes, repeating, threads);
+  for (uint32_t number = 1; number <= shape.processes; ++number) {
+    const Status status = MakeProcess(dir, number, shape);
     if (!status.ok()) return status;
   }
   return {};
@@ -141,11 +147,12 @@ Status Make(const std::string& dir, size_t spans, bool repeating, uint32_t threa
 
 int main(int argc, char** argv) {
   if (argc < 3) return 2;
+  const auto number = [&](int i) {
+    return argc <= i ? 1u : static_cast<uint32_t>(std::atoi(argv[i]));
+  };
   const bool repeating = argc < 4 || std::strcmp(argv[3], "random") != 0;
-  const auto threads = static_cast<uint32_t>(argc < 5 ? 1 : std::atoi(argv[4]));
-  const crosscut::Status status =
-      crosscut::Make(argv[1], static_cast<size_t>(std::atoll(argv[2])), repeating, threads,
-                     static_cast<uint32_t>(argc < 6 ? 1 : std::atoi(argv[5])));
+  const crosscut::Status status = crosscut::Make(
+      argv[1], {static_cast<size_t>(std::atoll(argv[2])), repeating, number(4), number(5)});
   if (status.ok()) return 0;
   std::fprintf(stderr, "%s\n", std::string(status.message()).c_str());
   return 1;

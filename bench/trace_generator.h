@@ -18,6 +18,7 @@ struct GeneratorOptions {
   bool repeating = true;
   uint64_t seed = 1;
   double ticks_per_ns = 2.1;
+  double rest_ns = 300;  // before a step
   uint16_t first_name = 0x100;
   uint64_t start_tick = 1'000'000'000'000;
 };
@@ -66,7 +67,7 @@ class TraceGenerator {
     std::vector<Node> step;
     auto open = [&](uint16_t name) { step.push_back({name, true, 300, 0.15}); };
     auto close = [&](double ns, double jitter) { step.push_back({0, false, ns, jitter}); };
-    open(options_.first_name);
+    step.push_back({options_.first_name, true, options_.rest_ns, 0.15});
     for (int module = 0; module < 30; ++module) {
       open(DrawName());
       for (int op = 0; op < 10; ++op) {

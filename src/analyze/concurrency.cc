@@ -4,7 +4,6 @@
 #include <limits>
 #include <map>
 
-#include "src/analyze/accounting.h"
 #include "src/analyze/columns.h"
 #include "src/analyze/cursor.h"
 #include "src/analyze/sweep.h"
@@ -176,7 +175,8 @@ std::vector<ConcurrencyCell> ComputeConcurrency(const trace::Trace& trace, const
 
 Table ConcurrencyTable(const trace::Trace& trace, const Context& context) {
   std::vector<ConcurrencyCell> cells;
-  if (trace.processes.size() > 1) cells = ComputeConcurrency(trace, context.accounting().names);
+  // Names of its own: those of the accounting come with every process's overlap.
+  if (trace.processes.size() > 1) cells = ComputeConcurrency(trace, NameCodes(trace));
   std::stable_sort(cells.begin(), cells.end(),
                    [](const auto& a, const auto& b) { return a.ns > b.ns; });
   const auto rest = SumRest(cells);
