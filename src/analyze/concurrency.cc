@@ -6,6 +6,8 @@
 
 #include "src/analyze/columns.h"
 #include "src/analyze/cursor.h"
+#include "src/analyze/process_events.h"
+#include "src/analyze/process_sweep.h"
 #include "src/analyze/sweep.h"
 
 namespace crosscut::analyze {
