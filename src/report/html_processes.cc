@@ -15,6 +15,7 @@ namespace {
 using analyze::Table;
 
 constexpr int64_t kLeft = 190, kWidth = 1000, kBarsHeight = 48, kStrip = 16;
+constexpr size_t kLabelBytes = 28;
 
 struct Bar {
   const char* name;
@@ -44,6 +45,14 @@ double ValueOf(const Table& table, const Strip& strip, size_t row) {
   if (const auto* reals = std::get_if<analyze::Reals>(&column.cells)) return (*reals)[row];
   const int64_t value = std::get<analyze::Integers>(column.cells)[row];
   return value == analyze::kMissing ? std::nan("") : static_cast<double>(value);
+}
+
+// What fits beside the bars.
+std::string Shortened(const std::string& text) {
+  if (text.size() <= kLabelBytes) return text;
+  size_t end = kLabelBytes - 1;
+  while (end > 0 && (text[end] & 0xc0) == 0x80) --end;  // a character in UTF-8 stays whole
+  return text.substr(0, end) + "…";
 }
 
 class Picture {
@@ -116,7 +125,8 @@ class Picture {
     const auto name = names_.find(process);
     const auto text = [&](int64_t y, const std::string& words) {
       return "<text x=\"0\" y=\"" + std::to_string(lane * Lane() + y) +
-             "\" font-size=\"12\" fill=\"currentColor\">" + EscapeHtml(words, 28) + "</text>";
+             "\" font-size=\"12\" fill=\"currentColor\">" + EscapeHtml(Shortened(words)) +
+             "<title>" + EscapeHtml(words) + "</title></text>";
     };
     if (name == names_.end() || name->second.empty()) return text(20, process);
     return text(16, name->second) + text(32, process);
@@ -192,9 +202,9 @@ class Picture {
 
 std::string Swatch(const char* color, const char* name) {
   return std::string(
-             "<svg width=\"12\" height=\"12\" role=\"presentation\"><rect width=\"12\" "
-             "height=\"12\" fill=\"") +
-         color + "\"/></svg> " + name;
+             "<span class=\"swatch\"><svg width=\"12\" height=\"12\" role=\"presentation\"><rect "
+             "width=\"12\" height=\"12\" fill=\"") +
+         color + "\"/></svg> " + name + "</span>";
 }
 
 std::string KeyOf(const Picture& picture) {
@@ -204,7 +214,9 @@ std::string KeyOf(const Picture& picture) {
   }
   if (picture.has_strips()) {
     out += "; below them strips of what the process took over time:";
-    for (const Strip& strip : kStrips) out += " " + Swatch(strip.color, strip.name);
+    for (const Strip& strip : kStrips) {
+      out += (&strip == kStrips ? " " : ", ") + Swatch(strip.color, strip.name);
+    }
     out += ", as high as the most of all processes";
   }
   return out +

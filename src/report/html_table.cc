@@ -173,8 +173,8 @@ std::string LayersHtml(const std::string& layers) {
 std::string TableHtml(const Table& table, const TableView& view, int64_t origin) {
   const std::vector<size_t> rows = ShownRows(table, view);
   std::string out = "<details class=\"table\" id=\"table-" + EscapeHtml(table.name) + "\"" +
-                    (view.open ? " open" : "") + "><summary><h3>" + EscapeHtml(view.title) +
-                    "</h3> <span class=\"count\">" +
+                    (view.open && table.rows() > 0 ? " open" : "") + "><summary><h3>" +
+                    EscapeHtml(view.title) + "</h3> <span class=\"count\">" +
                     FormatCount(static_cast<int64_t>(table.rows())) +
                     (table.rows() == 1 ? " row" : " rows") + "</span></summary>";
   out += "<p class=\"explain\">" + EscapeHtml(view.explanation, kMaxPageSentence) + "</p>";
