@@ -29,23 +29,45 @@ struct Rule {
   decltype(Extra::choose) choose = nullptr;
 };
 
-// os.read waits where it reads from a pipe, a socket or a terminal. Its arguments come in an array
-// from 3.10 to 3.13.
-uint32_t ChooseRead(uint32_t name, const uint64_t (&arguments)[3]) {
-  static const uint32_t waiting =
-      crosscut_intern("os.read", SIZE_MAX, CROSSCUT_SPAN, CROSSCUT_IDLE, 0, BoundaryProbe());
-  auto* const* values = reinterpret_cast<PyObject* const*>(arguments[1]);
-  if (arguments[2] == 0 || !PyLong_CheckExact(values[0])) return name;
-  int overflow = 0;
-  const long file = PyLong_AsLongAndOverflow(values[0], &overflow);
+// Reading from a pipe, a socket or a terminal waits. -1 is nobody's file.
+bool ReadsWait(long file) {
   struct stat status;
-  if (overflow != 0 || file < 0 || file > INT_MAX) return name;
+  if (file < 0 || file > INT_MAX) return false;
   const int error = errno;
   const bool waits =
       fstat(static_cast<int>(file), &status) == 0 &&
       (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode) || S_ISCHR(status.st_mode));
   errno = error;
-  return waits ? waiting : name;
+  return waits;
+}
+
+uint32_t Waiting(const char* name) {
+  return crosscut_intern(name, SIZE_MAX, CROSSCUT_SPAN, CROSSCUT_IDLE, 0, BoundaryProbe());
+}
+
+// os.read's arguments come in an array from 3.10 to 3.13.
+uint32_t ChooseRead(uint32_t name, const uint64_t (&arguments)[3]) {
+  static const uint32_t waiting = Waiting("os.read");
+  auto* const* values = reinterpret_cast<PyObject* const*>(arguments[1]);
+  if (arguments[2] == 0 || !PyLong_CheckExact(values[0])) return name;
+  int overflow = 0;
+  const long file = PyLong_AsLongAndOverflow(values[0], &overflow);
+  return overflow == 0 && ReadsWait(file) ? waiting : name;
+}
+
+constexpr char kFileRead[] = "io.FileIO.read";
+constexpr char kFileReadAll[] = "io.FileIO.readall";
+constexpr char kFileReadInto[] = "io.FileIO.readinto";
+
+// Whatever reads lines or text ends in a method of FileIO. A subclass may have a Python fileno.
+template <const char* kName>
+uint32_t ChooseFileRead(uint32_t name, const uint64_t (&arguments)[3]) {
+  static const uint32_t waiting = Waiting(kName);
+  auto* file = reinterpret_cast<PyObject*>(arguments[0]);
+  if (std::strcmp(Py_TYPE(file)->tp_name, "_io.FileIO") != 0) return name;
+  const int descriptor = PyObject_AsFileDescriptor(file);
+  if (descriptor < 0) PyErr_Clear();  // closed
+  return ReadsWait(descriptor) ? waiting : name;
 }
 
 constexpr crosscut_layer kIdle = CROSSCUT_IDLE;
@@ -172,12 +194,20 @@ constexpr Rule kRules[] = {
      "send sendall sendto sendmsg sendmsg_afalg"},
     {"_socket", kFunctions, "_socket", "socket", kIdle,
      "getaddrinfo gethostbyname gethostbyaddr getnameinfo"},
-    {"posix", kFunctions, "posix", "os", kIdle, "wait wait3 wait4 waitid waitpid"},
+    {"_ssl", kMethods, "_ssl._SSLSocket", "ssl.SSLSocket", kIdle, "do_handshake read shutdown"},
+    {"_ssl", kMethods, "_ssl._SSLSocket", "ssl.SSLSocket", kNative, "write"},
+    {"fcntl", kFunctions, "fcntl", "fcntl", kIdle, "flock lockf"},
+    {"posix", kFunctions, "posix", "os", kIdle, "system wait wait3 wait4 waitid waitpid"},
     {"posix", kFunctions, "posix", "os", kNative, "read", 0, ChooseRead},
     {"posix", kFunctions, "posix", "os", kNative,
      "write pread pwrite readv writev preadv pwritev fsync fdatasync sendfile "
      "copy_file_range splice posix_spawn posix_spawnp"},
-    {"_io", kMethods, "_io.FileIO", "io.FileIO", kNative, "read readall readinto write"},
+    {"_io", kMethods, "_io.FileIO", "io.FileIO", kNative, "read", 0, ChooseFileRead<kFileRead>},
+    {"_io", kMethods, "_io.FileIO", "io.FileIO", kNative, "readall", 0,
+     ChooseFileRead<kFileReadAll>},
+    {"_io", kMethods, "_io.FileIO", "io.FileIO", kNative, "readinto", 0,
+     ChooseFileRead<kFileReadInto>},
+    {"_io", kMethods, "_io.FileIO", "io.FileIO", kNative, "write"},
     {"_io", kMethods, "_io.BufferedReader", "io.BufferedReader", kNative,
      "read read1 readinto readinto1"},
     {"_io", kMethods, "_io.BufferedWriter", "io.BufferedWriter", kNative, "write flush"},

@@ -87,7 +87,8 @@ def _activate_boundary(python: str) -> None:
     _source_state.set_records_boundary()
     try:
         for name in pycalls.known_modules():
-            _hooks.after_import(name, _patch)
+            # By the name it is imported by: _io's own is "io" up to 3.11.
+            _hooks.after_import(name, lambda _, name=name: pycalls.patch_known(name))
         if python == "calls":
             pycalls.start_calls()
     except Exception as error:
@@ -125,10 +126,6 @@ def _name_threads(module: ModuleType) -> None:
     from crosscut import _threads
 
     _threads.adapt(module)
-
-
-def _patch(module: ModuleType) -> None:
-    _pycalls.patch_known(module.__name__)
 
 
 def _adapt_torch(module: ModuleType) -> None:

@@ -1,0 +1,84 @@
+"""The interpreter's own functions that wait or do I/O, recorded by default, on every Python."""
+
+import pathlib
+import sys
+
+import crosscut
+import pytest
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "pycalls"))
+from pycalls_support import INTERPRETERS, SERVED  # noqa: E402
+
+PAUSE = 0.06  # seconds
+PAUSE_NS = PAUSE * 0.9e9
+PROGRAM = f"""
+import fcntl, io, os, select, socket, ssl, subprocess, sys, tempfile, threading, time
+
+def feeder(count):
+    child = f"import time\\nfor _ in range({{count}}): time.sleep({PAUSE}); print(1, flush=True)"
+    return subprocess.Popen([sys.executable, "-S", "-c", child], stdout=subprocess.PIPE, env={{}})
+
+with feeder(3) as lines:          # binary lines
+    assert [line for line in lines.stdout] == [b"1\\n"] * 3
+with feeder(3) as text:           # text
+    assert io.TextIOWrapper(text.stdout).read() == "1\\n" * 3
+with feeder(2) as raw:            # unbuffered
+    assert io.FileIO(raw.stdout.fileno(), closefd=False).readall() == b"1\\n" * 2
+
+class Renamed(io.FileIO):
+    def fileno(self):
+        raise AssertionError("a program's own code does not run for us")
+
+with tempfile.NamedTemporaryFile() as file:
+    file.write(b"x" * 100000)
+    file.flush()
+    with open(file.name, "rb", buffering=0) as raw:
+        assert len(raw.read(1000)) == 1000
+    assert len(Renamed(file.name).read(1000)) == 1000
+    closed = io.FileIO(file.name)
+    closed.close()
+    try:
+        closed.read(1)
+    except ValueError as error:
+        assert "closed" in str(error)
+
+time.sleep({PAUSE})
+here, there = socket.socketpair()
+threading.Timer({PAUSE}, there.send, [b"y"]).start()
+assert here.recv(1) == b"y"
+threading.Timer({PAUSE}, there.send, [b"y"]).start()
+select.select([here], [], [])
+
+os.system("sleep {PAUSE}")
+with tempfile.NamedTemporaryFile() as mine, open(mine.name) as theirs:
+    fcntl.flock(mine, fcntl.LOCK_EX)
+    threading.Timer({PAUSE}, fcntl.flock, [mine, fcntl.LOCK_UN]).start()
+    fcntl.flock(theirs, fcntl.LOCK_EX)
+tls = ssl.create_default_context().wrap_bio(ssl.MemoryBIO(), ssl.MemoryBIO(), server_hostname="x")
+try:
+    tls.do_handshake()
+except ssl.SSLWantReadError:
+    pass
+"""
+
+
+@pytest.mark.parametrize("version", SERVED)
+def test_waiting_is_idle_and_files_are_native(recorder, version):
+    script = recorder.script("program.py", PROGRAM)
+    done = recorder.record(INTERPRETERS[version][0], script, flags=("--plan=full",))
+    assert done.returncode == 0, done.stderr
+    run = crosscut.read(recorder.run_dir)
+    total, slowest = {}, {}
+    for row in run.table("functions").rows():
+        total[row["layer"], row["name"]] = row["total_ns"]
+        slowest[row["layer"], row["name"]] = row["max_ns"]
+    assert total["idle", "io.FileIO.readinto"] > 3 * PAUSE_NS  # of binary lines
+    assert total["idle", "io.FileIO.readall"] > 2 * PAUSE_NS
+    assert total["idle", "time.sleep"] > PAUSE_NS
+    assert slowest["idle", "socket.recv"] > PAUSE_NS
+    assert slowest["idle", "select.select"] > PAUSE_NS
+    assert slowest["idle", "os.system"] > PAUSE_NS
+    assert slowest["idle", "fcntl.flock"] > PAUSE_NS
+    assert ("idle", "ssl.SSLSocket.do_handshake") in total
+    assert ("native", "io.FileIO.read") in total and ("idle", "io.FileIO.read") not in total
+    assert ("native", "io.BufferedRandom.flush") in total
