@@ -100,6 +100,11 @@ def _stack(axis: Axes, labels: Sequence[str], parts: Iterable[Part]) -> None:
                  edgecolor="white", linewidth=0.5, width=0.72)
         bottom = [b + length for b, length in zip(bottom, lengths)]
     _ticks(axis, labels)
+    _legend(axis)
+
+
+def _legend(axis: Axes) -> None:
+    """Beside the axis, where it covers nothing."""
     if axis.get_legend_handles_labels()[0]:
         axis.legend(fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
 
@@ -134,7 +139,7 @@ def metric(sheet: Sheet) -> Figure:
                     [_scaled(column, row[key]) for row in windows], width=0.36, color=color,
                     label=label)
     _ticks(axes[0], [_label(row, *(_columns(sheet) or ("process",))) for row in windows])
-    axes[0].legend(fontsize=8)
+    _legend(axes[0])
     axes[0].set_ylabel(_unit(column))
     _title(axes[0], f"{name}, whole window", len(windows), len(whole))
     if steps:
@@ -159,7 +164,7 @@ def _steps(axis: Axes, sheet: Sheet, rows: list[Row], column: str) -> None:
                   for row in rows])
     axis.set_ylim(bottom=0)
     axis.set_ylabel(_unit(column))
-    axis.legend(fontsize=8)
+    _legend(axis)
 
 
 def classes(sheet: Sheet) -> Figure:
@@ -248,8 +253,7 @@ def entries(sheet: Sheet) -> Figure:
                     [bar["layers"].get(name, 0) for bar in drawn], width=width, label=name,
                     color=PALETTE[i % len(PALETTE)])
     _ticks(axes[0], [_label(bar, *keys) for bar in drawn])
-    if names:
-        axes[0].legend(fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
+    _legend(axes[0])
     axes[0].set_ylabel("entries")
     _title(axes[0], "Transitions into each layer, the operation being the same", len(drawn),
            len(bars))
@@ -269,7 +273,7 @@ def venn(sheet: Sheet) -> Figure:
     keys = _columns(sheet, "sets", "members")
     axis.set_yticks(places, [_label(row, *keys).replace("\n", ": ") for row in rows], fontsize=8)
     axis.set_xlabel("seconds")
-    axis.legend(fontsize=8, loc="lower right")
+    _legend(axis)
     _title(axis, "Sets that overlap in time", len(rows), len(sheet.rows))
     return figure
 
