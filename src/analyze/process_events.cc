@@ -106,6 +106,18 @@ ProcessEvents::ProcessEvents(const trace::Process& process) {
   }
 }
 
+std::vector<trace::Interval> ProcessEvents::ControlTime() const {
+  std::vector<trace::Interval> out;
+  bool off = false;
+  for (const Event& e : events) {
+    if ((control[e.step] != 0) == off) continue;
+    off = !off;
+    if (off) out.push_back({e.at_ns, e.at_ns});
+    out.back().end_ns = e.at_ns;
+  }
+  return out;
+}
+
 EventCursor::EventCursor(const ProcessEvents& events, int64_t begin_ns) : events_(events.events) {
   const auto after =
       std::upper_bound(events_.begin(), events_.end(), begin_ns,

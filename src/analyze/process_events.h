@@ -27,6 +27,8 @@ struct ProcessEvents {
   // Probes that are off for a control step stay off until the next step begins or the session ends,
   // whenever the program ends the step: that time is no step's, but nothing is known of it either.
   uint32_t after_control() const { return static_cast<uint32_t>(control.size()) - 1; }
+  // When the probes were off; sorted, disjoint.
+  std::vector<trace::Interval> ControlTime() const;
 
   std::vector<Event> events;     // by time
   std::vector<uint8_t> control;  // by Event::step

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "src/analyze/accounting.h"
+#include "src/analyze/process_events.h"
 #include "src/analyze/timeline_details.h"
 #include "src/analyze/timeline_tiles.h"
 
@@ -66,12 +67,14 @@ std::vector<std::vector<uint32_t>> ChooseTracks(const trace::Trace& trace, size_
   return by_process;
 }
 
-void MakeLevels(const trace::Trace& trace, const Timeline& timeline, TextIndex& texts,
+void MakeLevels(const trace::Trace& trace, const Timeline& timeline,
+                const std::vector<trace::Interval>& control, TextIndex& texts,
                 TimelineTrack& track) {
   const int64_t length = std::max<int64_t>(1, timeline.end_ns - timeline.begin_ns);
   int64_t tile_ns = (length + kFinest - 1) / kFinest;
   const auto text = [&](uint32_t name) { return texts(name); };
-  std::vector<RawTile> raw = CutTrack(trace, trace.tracks[track.track], timeline.begin_ns, tile_ns);
+  std::vector<RawTile> raw =
+      CutTrack(trace, trace.tracks[track.track], control, timeline.begin_ns, tile_ns);
   for (int64_t tiles = kFinest; tiles >= kCoarsest; tiles /= 4) {
     track.levels.push_back({tile_ns, Pack(raw, tile_ns, text)});
     raw = Coarsen(raw);
@@ -126,6 +129,7 @@ Timeline MakeTimeline(const trace::Trace& trace, const Context& context,
                            process.end_ns,
                            {},
                            Disjoint(process.paused, {process.start_ns, process.end_ns})};
+    const auto control = ProcessEvents(process).ControlTime();
     for (const uint32_t t : tracks[p]) {
       const trace::Track& track = trace.tracks[t];
       TimelineTrack line = {t,
@@ -136,7 +140,7 @@ Timeline MakeTimeline(const trace::Trace& trace, const Context& context,
                             track.begin_ns,
                             track.end_ns,
                             {}};
-      MakeLevels(trace, out, texts, line);
+      MakeLevels(trace, out, control, texts, line);
       row.tracks.push_back(std::move(line));
       ++shown;
     }

@@ -52,6 +52,37 @@ TEST(Timeline, TilesHoldTheSharesOfTheirLayersAndTheLargestName) {
   EXPECT_EQ(coarser.tiles[0].share[static_cast<int>(Layer::kFramework)], 31);
 }
 
+TEST(Timeline, ControlStepsAreOfNoOtherLayer) {
+  TestTrace t;
+  const auto p = t.Process("p", 0, 4096 * 100);
+  const auto lead = t.Lead(p);
+  const auto drain = t.Thread(p);
+  t.trace().tracks[drain.value].ours = true;
+  t.Operation(lead, "forward", 0, 4096 * 100);
+  t.Spans(lead, Layer::kPython, {{0, 4096 * 100}});
+  t.Spans(drain, Layer::kOverhead, {{0, 4096 * 100}});
+  // The probes are off from the control step's begin to the next step's.
+  t.Step(p, 100, 1000, 3);
+  t.Step(p, 1050, 1800, 0);
+  t.Step(p, 2000, 3000, 3);
+  const Timeline got = Make(t.Finish());
+  const auto share = [&](size_t track, size_t tile, Layer layer) -> int {
+    for (const TimelineTile& run : got.processes[0].tracks[track].levels.back().tiles) {
+      if (tile < run.index || tile >= run.index + run.count) continue;
+      EXPECT_EQ(run.name == kNoText, run.share[static_cast<int>(Layer::kControl)] == 255);
+      return run.share[static_cast<int>(layer)];
+    }
+    return -1;
+  };
+  EXPECT_EQ(share(0, 9, Layer::kPython), 255);
+  EXPECT_EQ(share(0, 10, Layer::kPython), 127);
+  EXPECT_EQ(share(0, 10, Layer::kControl), 127);
+  for (size_t tile = 11; tile < 20; ++tile) EXPECT_EQ(share(0, tile, Layer::kControl), 255);
+  EXPECT_EQ(share(0, 20, Layer::kPython), 255);
+  EXPECT_EQ(share(0, 4095, Layer::kPython), 255);
+  EXPECT_EQ(share(1, 15, Layer::kOverhead), 255);
+}
+
 TEST(Timeline, EqualNeighboursAreOneTileAndEmptyOnesNone) {
   TestTrace t;
   const auto p = t.Process("p", 0, 4096);

@@ -91,9 +91,11 @@ struct Open {
 
 class Walk {
  public:
-  Walk(const trace::Trace& trace, const trace::Track& track, Cutter& cutter)
+  Walk(const trace::Trace& trace, const trace::Track& track,
+       const std::vector<trace::Interval>& control, Cutter& cutter)
       : trace_(trace),
         track_(track),
+        control_(control),
         cutter_(cutter),
         at_(track.begin_ns),
         end_(track.end_ns),
@@ -127,8 +129,22 @@ class Walk {
     if (at <= at_) return;
     size_t i = open_.size() - 1;
     while (i > 0 && open_[i].layer == Layer::kNone) --i;
-    cutter_.Add(at_, at, open_.back().name, open_.back().operation, open_[i].layer);
-    at_ = at;
+    while (at_ < at) {
+      while (next_control_ < control_.size() && control_[next_control_].end_ns <= at_) {
+        ++next_control_;
+      }
+      const trace::Interval off =
+          next_control_ < control_.size() ? control_[next_control_] : trace::Interval{at, at};
+      if (off.begin_ns <= at_) {
+        const int64_t until = std::min(off.end_ns, at);
+        cutter_.Add(at_, until, kNoText, kNoText, Layer::kControl);
+        at_ = until;
+      } else {
+        const int64_t until = std::min(off.begin_ns, at);
+        cutter_.Add(at_, until, open_.back().name, open_.back().operation, open_[i].layer);
+        at_ = until;
+      }
+    }
   }
   void Push(size_t span) {
     const trace::Name& name = trace_.name(track_.spans.name[span]);
@@ -145,7 +161,9 @@ class Walk {
 
   const trace::Trace& trace_;
   const trace::Track& track_;
+  const std::vector<trace::Interval>& control_;
   Cutter& cutter_;
+  size_t next_control_ = 0;
   int64_t at_, end_;
   std::vector<Open> open_;
 };
@@ -158,9 +176,12 @@ bool LooksLike(const TimelineTile& a, const TimelineTile& b) {
 }  // namespace
 
 std::vector<RawTile> CutTrack(const trace::Trace& trace, const trace::Track& track,
-                              int64_t begin_ns, int64_t tile_ns) {
+                              const std::vector<trace::Interval>& control, int64_t begin_ns,
+                              int64_t tile_ns) {
+  static const std::vector<trace::Interval> kNone;
+  const bool probed = track.kind == trace::TrackKind::kThread && !track.ours;
   Cutter cutter(trace.names.size(), begin_ns, tile_ns);
-  Walk(trace, track, cutter).Run();
+  Walk(trace, track, probed ? control : kNone, cutter).Run();
   return cutter.Finish();
 }
 
