@@ -82,7 +82,7 @@ function(crosscut_test name)
     CROSSCUT_SOURCE_DIR="${PROJECT_SOURCE_DIR}" CROSSCUT_BINARY_DIR="${CMAKE_BINARY_DIR}")
   add_test(NAME ${name} COMMAND ${name})
   # ThreadSanitizer makes every process sleep for a second when it ends; the tests end thousands.
-  set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 300
+  set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 900
     ENVIRONMENT "TSAN_OPTIONS=atexit_sleep_ms=0")
 endfunction()
 if(CROSSCUT_TESTS)
