@@ -17,11 +17,12 @@ using trace::TrackId;
 constexpr const char* kKinds[] = {"host", "device", "launch", "queued", "unknown"};
 constexpr int kMostMoves = 8;  // without going back in time; then the walk stays where it is
 
-// One process's walk.
+// One process's walk: `take` is called with each PathSegment, the latest first.
+template <class Take>
 class Walk {
  public:
-  Walk(const trace::Trace& trace, const Context& context, trace::ProcessId process)
-      : trace_(trace), process_(trace.processes[process.value]) {
+  Walk(const trace::Trace& trace, const Context& context, trace::ProcessId process, Take take)
+      : trace_(trace), process_(trace.processes[process.value]), take_(std::move(take)) {
     for (uint32_t t = 0; t < trace.tracks.size(); ++t) {
       const trace::Track& track = trace.tracks[t];
       const bool host = track.kind == trace::TrackKind::kThread && !track.ours;
@@ -38,8 +39,8 @@ class Walk {
     FindPredecessors();
   }
 
-  std::vector<PathSegment> Run() {
-    if (threads_.empty()) return {};
+  void Run() {
+    if (threads_.empty()) return;
     at_ = process_.end_ns;
     track_ = process_.lead.valid() ? process_.lead : threads_.front();
     while (at_ > process_.start_ns) {
@@ -51,8 +52,6 @@ class Walk {
       }
       moves_ = at_ < before ? 0 : moves_ + 1;
     }
-    std::reverse(segments_.begin(), segments_.end());
-    return std::move(segments_);
   }
 
  private:
@@ -103,10 +102,10 @@ class Walk {
   }
 
   // Back to `to`, if that is before.
-  void Take(int64_t to, PathSegment::Kind kind, TrackId track, SpanIndex span) {
+  void Back(int64_t to, PathSegment::Kind kind, TrackId track, SpanIndex span) {
     to = std::max(to, process_.start_ns);
     if (to >= at_) return;
-    segments_.push_back({to, at_, kind, track, span});
+    take_(PathSegment{to, at_, kind, track, span});
     at_ = to;
   }
 
@@ -118,12 +117,12 @@ class Walk {
     if (wait != waits_.end() && may_move()) {
       const DeviceEvent& event = work_->events[wait->second];
       if (event.end_ns <= at_ && event.end_ns > spans.begin_ns[span]) {
-        Take(event.end_ns, PathSegment::kHost, track_, span);
+        Back(event.end_ns, PathSegment::kHost, track_, span);
         event_ = wait->second;
         return;
       }
     }
-    Take(OwnSince(span), PathSegment::kHost, track_, span);
+    Back(OwnSince(span), PathSegment::kHost, track_, span);
   }
 
   // Whether anything but an annotation is open.
@@ -159,7 +158,7 @@ class Walk {
       const int64_t end = Runs(theirs, InnermostBefore(other)) ? at_ : LastEnd(other);
       if (end > latest) latest = end, thread = other;
     }
-    Take(latest, any ? PathSegment::kHost : PathSegment::kUnknown, any ? track_ : TrackId::None(),
+    Back(latest, any ? PathSegment::kHost : PathSegment::kUnknown, any ? track_ : TrackId::None(),
          annotation);
     track_ = thread;
   }
@@ -167,20 +166,20 @@ class Walk {
   void StepOnDevice() {
     const uint32_t index = event_;
     const DeviceEvent& event = work_->events[index];
-    Take(event.begin_ns, PathSegment::kDevice, event.track, event.span);
+    Back(event.begin_ns, PathSegment::kDevice, event.track, event.span);
     event_ = kNoEvent;
     const uint32_t before = before_[index];
     const int64_t previous = before == kNoEvent ? INT64_MIN : work_->events[before].end_ns;
     if (event.launched()) {
       const trace::Interval call = IntervalOf(trace_, event.launch_track, event.launch);
       if (previous <= call.begin_ns) {
-        Take(std::min(call.end_ns, at_), PathSegment::kLaunch, event.track, event.span);
+        Back(std::min(call.end_ns, at_), PathSegment::kLaunch, event.track, event.span);
         track_ = event.launch_track;
         return;
       }
     }
     if (before == kNoEvent) return;  // nobody knows why it began: on with the thread
-    Take(previous, PathSegment::kQueued, event.track, event.span);
+    Back(previous, PathSegment::kQueued, event.track, event.span);
     event_ = before;
   }
 
@@ -195,7 +194,7 @@ class Walk {
   TrackId track_;
   uint32_t event_ = kNoEvent;
   int moves_ = 0;
-  std::vector<PathSegment> segments_;
+  Take take_;
 };
 
 // What a segment is of.
@@ -226,7 +225,12 @@ std::string_view LayerText(const trace::Trace& trace, const PathSegment& segment
 
 std::vector<PathSegment> FindCriticalPath(const trace::Trace& trace, const Context& context,
                                           trace::ProcessId process) {
-  return Walk(trace, context, process).Run();
+  std::vector<PathSegment> segments;
+  Walk(trace, context, process, [&](const PathSegment& segment) {
+    segments.push_back(segment);
+  }).Run();
+  std::reverse(segments.begin(), segments.end());
+  return segments;
 }
 
 Table CriticalPathTable(const trace::Trace& trace, const Context& context) {
@@ -234,11 +238,11 @@ Table CriticalPathTable(const trace::Trace& trace, const Context& context) {
   Integers count, total;
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
     struct Sum {
-      PathSegment one;  // of them
+      PathSegment first;  // of them, in time
       int64_t count = 0, ns = 0;
     };
     std::unordered_map<uint64_t, Sum> sums;  // by kind, layer and text
-    for (const PathSegment& segment : FindCriticalPath(trace, context, {p})) {
+    const auto add = [&](const PathSegment& segment) {
       uint64_t key = uint64_t{segment.kind} << 48;
       if (segment.track.valid() && segment.span != kNoSpan) {
         const trace::Spans& spans = trace.tracks[segment.track.value].spans;
@@ -247,20 +251,22 @@ Table CriticalPathTable(const trace::Trace& trace, const Context& context) {
           key |= static_cast<uint64_t>(LayerOf(trace, segment)) << 40;
         }
       }
-      Sum& sum = sums.try_emplace(key, Sum{segment}).first->second;
+      Sum& sum = sums[key];
+      sum.first = segment;
       ++sum.count;
       sum.ns += segment.end_ns - segment.begin_ns;
-    }
+    };
+    Walk(trace, context, {p}, add).Run();
     std::vector<const Sum*> order;
     for (const auto& [key, sum] : sums) order.push_back(&sum);
     std::sort(order.begin(), order.end(), [](const Sum* a, const Sum* b) {
-      return a->ns != b->ns ? a->ns > b->ns : a->one.begin_ns < b->one.begin_ns;
+      return a->ns != b->ns ? a->ns > b->ns : a->first.begin_ns < b->first.begin_ns;
     });
     for (const Sum* sum : order) {
       process.push_back(context.process_label({p}));
-      kind.emplace_back(kKinds[sum->one.kind]);
-      layer.emplace_back(LayerText(trace, sum->one));
-      name.emplace_back(NameText(trace, sum->one));
+      kind.emplace_back(kKinds[sum->first.kind]);
+      layer.emplace_back(LayerText(trace, sum->first));
+      name.emplace_back(NameText(trace, sum->first));
       count.push_back(sum->count);
       total.push_back(sum->ns);
     }

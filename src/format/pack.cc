@@ -29,6 +29,7 @@ struct Packer::State {
   ZSTD_CCtx* context = nullptr;
   Bytes columns[kColumnCount];
   TickModel ticks;
+  TickModel::Walk walk;
   PayloadModel payloads;
   uint64_t events = 0;
   size_t other = 0;  // events that are not kEnd
@@ -36,6 +37,7 @@ struct Packer::State {
   bool Begin(size_t words) {
     for (Bytes& column : columns) column.Clear();
     ticks.Reset();
+    walk = {};
     payloads.Reset();
     events = 0;
     other = 0;
@@ -81,51 +83,56 @@ struct Packer::State {
   bool Store(const Bytes& column, Bytes* out);
 };
 
+// Ends and other events take the same way: what is written for one that does not have it is written
+// over by the next.
 Status Packer::State::PutWords(std::span<const uint64_t> words, TickReader* clock) {
-  uint8_t* shape = columns[kColumnShape].data();
-  uint8_t* low = columns[kColumnCodeLow].data();
-  uint8_t* high = columns[kColumnCodeHigh].data();
-  uint8_t* tick0 = columns[kColumnTick0].data();
-  uint8_t* tick1 = columns[kColumnTick1].data();
-  uint8_t* tick2 = columns[kColumnTick2].data();
-  size_t n = events;
-  for (size_t at = 0; at < words.size();) {
+  uint8_t* const shape = columns[kColumnShape].data();
+  uint8_t* const low = columns[kColumnCodeLow].data();
+  uint8_t* const high = columns[kColumnCodeHigh].data();
+  uint8_t* const tick0 = columns[kColumnTick0].data();
+  uint8_t* const tick1 = columns[kColumnTick1].data();
+  uint8_t* const tick2 = columns[kColumnTick2].data();
+  // A store of a byte may change any member, as far as the compiler knows.
+  TickModel::Walk at_walk = walk;
+  TickReader ticking = *clock;
+  size_t n = events, others = other;
+  uint32_t bits = n % 8 == 0 ? 0 : shape[n / 8];
+  for (size_t at = 0; at < words.size(); ++n) {
     const uint64_t word = words[at];
     const uint16_t code = static_cast<uint16_t>(word & kCodeMask);
-    const uint64_t before = clock->tick();
-    const int64_t delta = static_cast<int64_t>(clock->Next(word) - before);
-    uint32_t* expected = ticks.Find(code);
+    const uint64_t before = ticking.tick();
+    const int64_t delta = static_cast<int64_t>(ticking.Next(word) - before);
+    uint32_t* expected = ticks.Find(at_walk, code);
     const uint64_t residual = base::ZigZag(delta - int64_t{*expected});
-    ticks.Learn(expected, code, delta);
+    ticks.Learn(&at_walk, expected, code, delta);
     const uint32_t narrow = residual < 0xffffff ? static_cast<uint32_t>(residual) : 0xffffff;
     tick0[n] = static_cast<uint8_t>(narrow);
     tick1[n] = static_cast<uint8_t>(narrow >> 8);
     tick2[n] = static_cast<uint8_t>(narrow >> 16);
+    bits |= static_cast<uint32_t>(code == kEnd) << n % 8;
+    shape[n / 8] = static_cast<uint8_t>(bits);
+    bits = n % 8 == 7 ? 0 : bits;
+    low[others] = static_cast<uint8_t>(code);
+    high[others] = static_cast<uint8_t>(code >> 8);
+    others += code != kEnd;
     if (narrow == 0xffffff && !PutWide(kColumnTickWide, residual)) {
       return Status::Limit("no memory to pack events");
     }
-    if (code == kEnd) {
-      shape[n / 8] |= static_cast<uint8_t>(1 << n % 8);
-      ++n;
-      ++at;
-      continue;
-    }
-    low[other] = static_cast<uint8_t>(code);
-    high[other] = static_cast<uint8_t>(code >> 8);
-    ++other;
-    ++n;
-    if (code >= kFirstNameCode) {
+    if (code >= kFirstNameCode || code == kEnd) {
       ++at;
       continue;
     }
     const size_t length = EventLength(words, at);
     if (length == 0) return Status::Invalid("words are not whole events");
-    if (!PutPayload(code, words.subspan(at + 1, length - 1), clock->tick())) {
+    if (!PutPayload(code, words.subspan(at + 1, length - 1), ticking.tick())) {
       return Status::Limit("no memory to pack events");
     }
     at += length;
   }
+  walk = at_walk;
+  *clock = ticking;
   events = n;
+  other = others;
   return {};
 }
 

@@ -15,32 +15,35 @@ namespace crosscut::format {
 // parent's tail is.
 class TickModel {
  public:
+  // What the next expectation depends on, apart from the tables: whoever walks keeps it in a local
+  // variable, where stores into columns cannot touch it.
+  struct Walk {
+    uint32_t depth = 0;
+    uint32_t context = 0;
+  };
+
   void Reset() {
     memset(expected_, 0, sizeof expected_);
     memset(open_, 0, sizeof open_);
-    depth_ = 0;
-    previous_ = 0;
   }
 
   // The place where the expectation for an event of `code` stands; valid until the next call.
-  uint32_t* Find(uint16_t code) {
-    uint32_t context = previous_;
-    if (previous_ == kEnd) context = open_[depth_ & kDepthMask] ^ 0x5000u;
-    const uint32_t key = (context * 0x9e3779b1u) ^ (code * 0x85ebca6bu);
+  uint32_t* Find(Walk walk, uint16_t code) {
+    const uint32_t key = (walk.context * 0x9e3779b1u) ^ (code * 0x85ebca6bu);
     return &expected_[key * 0xc2b2ae35u >> (32 - kTableBits)];
   }
 
   // What the event of `code` that came `delta` ticks after its predecessor teaches.
-  void Learn(uint32_t* place, uint16_t code, int64_t delta) {
+  void Learn(Walk* walk, uint32_t* place, uint16_t code, int64_t delta) {
     const int64_t seen = delta < 0 ? 0 : delta > kLongest ? kLongest : delta;
     const int64_t before = *place;
     *place = static_cast<uint32_t>(before == 0 ? seen : before + ((seen - before) >> 2));
     if (code == kEnd) {
-      --depth_;
-    } else if (code >= kFirstNameCode || code == kBeginWide) {
-      open_[++depth_ & kDepthMask] = code;
+      walk->context = open_[--walk->depth & kDepthMask] ^ 0x5000u;
+      return;
     }
-    previous_ = code;
+    if (code >= kFirstNameCode || code == kBeginWide) open_[++walk->depth & kDepthMask] = code;
+    walk->context = code;
   }
 
  private:
@@ -50,8 +53,6 @@ class TickModel {
 
   uint32_t expected_[1 << kTableBits];
   uint16_t open_[kDepthMask + 1] = {};
-  uint32_t depth_ = 0;
-  uint16_t previous_ = 0;
 };
 
 // Payload words near a value that is known already are stored as their distance from it.

@@ -42,6 +42,7 @@ struct Unpacker::State {
   Bytes scratch;
   std::span<const uint8_t> columns[kColumnCount];
   TickModel ticks;
+  TickModel::Walk walk;
   PayloadModel payloads;
   // Where the walk over the columns stands.
   size_t event = 0, other = 0, tail = 0;
@@ -149,6 +150,7 @@ Status Unpacker::State::ReadColumns(std::span<const uint8_t> in, uint64_t events
 
 void Unpacker::State::Rewind() {
   ticks.Reset();
+  walk = {};
   payloads.Reset();
   event = other = tail = 0;
   wide = {columns[kColumnTickWide].data(),
@@ -198,6 +200,7 @@ Status Unpacker::State::GetPiece(TickReader clock, uint64_t events, std::span<ui
   const uint8_t* tick2 = columns[kColumnTick2].data();
   uint64_t tick = clock.tick();
   size_t n = event;
+  TickModel::Walk at_walk = walk;
   for (size_t at = 0; at < out.size();) {
     if (n == events) return Broken("fewer events than announced");
     uint16_t code = kEnd;
@@ -209,9 +212,9 @@ Status Unpacker::State::GetPiece(TickReader clock, uint64_t events, std::span<ui
     uint64_t residual = uint64_t{tick0[n]} | uint64_t{tick1[n]} << 8 | uint64_t{tick2[n]} << 16;
     ++n;
     if (residual == 0xffffff && !wide.Next(&residual)) return Broken("ticks end early");
-    uint32_t* expected = ticks.Find(code);
+    uint32_t* expected = ticks.Find(at_walk, code);
     const uint64_t delta = uint64_t{*expected} + static_cast<uint64_t>(base::UnZigZag(residual));
-    ticks.Learn(expected, code, static_cast<int64_t>(delta));
+    ticks.Learn(&at_walk, expected, code, static_cast<int64_t>(delta));
     tick += delta;
     out[at] = tick << kCodeBits | code;
     if (code >= kFirstNameCode || code == kEnd) {
@@ -225,6 +228,7 @@ Status Unpacker::State::GetPiece(TickReader clock, uint64_t events, std::span<ui
     at += length;
   }
   event = n;
+  walk = at_walk;
   return {};
 }
 

@@ -42,6 +42,7 @@ uint32_t Args::ChildOf(uint32_t shape, Field field) {
 
 void Args::Take(uint32_t owner, Args* from, uint32_t which) {
   const Entry taken = which < from->entries_.size() ? from->entries_[which] : Entry{};
+  if (taken.shape == 0) return;
   const Shape& shape = from->shapes_[taken.shape];
   uint32_t words = 0;
   for (uint32_t i = 0; i < shape.size; ++i) words += WordsOf(from->fields_[shape.first + i]);

@@ -136,8 +136,7 @@ class TrackBuilder {
   void AddArg(const trace::Arg& arg);
   void AddFlow(int64_t at, uint64_t id, bool out);
   void MergeClosed();
-  void NestMerged(std::vector<Closed>* all);
-  void Remap(const std::vector<SpanIndex>& opened, const std::vector<SpanIndex>& closed);
+  void Remap(const Column<SpanIndex>& opened, const Column<SpanIndex>& closed);
 
   const std::vector<Name>* names_;
   TrackId id_;

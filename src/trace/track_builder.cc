@@ -198,54 +198,49 @@ void TrackBuilder::MergeClosed() {
     if (a.begin != b.begin) return a.begin < b.begin;
     return a.end != b.end ? a.end > b.end : a.order < b.order;
   });
-  std::vector<SpanIndex> opened_at(spans.size()), closed_at(closed_.size());
-  std::vector<Closed> all;
-  all.reserve(spans.size() + closed_.size());
-  size_t next = 0;
-  const auto take_closed = [&] {
-    closed_at[closed_[next].order] = static_cast<SpanIndex>(all.size());
-    all.push_back(closed_[next++]);
+  const size_t total = spans.size() + closed_.size();
+  Spans nested;
+  nested.begin_ns.reserve(total);
+  nested.end_ns.reserve(total);
+  nested.name.reserve(total);
+  nested.parent.reserve(total);
+  Column<SpanIndex> opened_at, closed_at(closed_.size());
+  opened_at.reserve(spans.size());
+  std::vector<SpanIndex> open;
+  const auto add = [&](int64_t begin, int64_t end, NameId name) {
+    const auto index = static_cast<SpanIndex>(nested.size());
+    while (!open.empty() && nested.end_ns[open.back()] <= begin) open.pop_back();
+    if (!open.empty() && end > nested.end_ns[open.back()]) {
+      end = nested.end_ns[open.back()];
+      ++track_.clamped;
+    }
+    nested.parent.push_back(open.empty() ? kNoSpan : open.back());
+    open.push_back(index);
+    nested.begin_ns.push_back(begin);
+    nested.end_ns.push_back(end);
+    nested.name.push_back(name);
+    return index;
+  };
+  auto next = closed_.begin();
+  const auto add_closed = [&] {
+    closed_at[next->order] = add(next->begin, next->end, next->name);
+    ++next;
   };
   for (size_t i = 0; i < spans.size(); ++i) {
     const int64_t begin = spans.begin_ns[i], end = spans.end_ns[i];
-    while (next < closed_.size() && (closed_[next].begin < begin ||
-                                     (closed_[next].begin == begin && closed_[next].end > end))) {
-      take_closed();
+    while (next != closed_.end() &&
+           (next->begin < begin || (next->begin == begin && next->end > end))) {
+      add_closed();
     }
-    opened_at[i] = static_cast<SpanIndex>(all.size());
-    all.push_back({begin, end, spans.name[i], 0});
+    opened_at.push_back(add(begin, end, spans.name[i]));
   }
-  while (next < closed_.size()) take_closed();
-  NestMerged(&all);
+  while (next != closed_.end()) add_closed();
+  nested.continued = std::move(track_.spans.continued);
+  track_.spans = std::move(nested);
   Remap(opened_at, closed_at);
 }
 
-void TrackBuilder::NestMerged(std::vector<Closed>* all) {
-  Spans nested;
-  nested.begin_ns.reserve(all->size());
-  nested.end_ns.reserve(all->size());
-  nested.name.reserve(all->size());
-  nested.parent.reserve(all->size());
-  std::vector<SpanIndex> stack;
-  for (const Closed& span : *all) {
-    while (!stack.empty() && nested.end_ns[stack.back()] <= span.begin) stack.pop_back();
-    int64_t end = span.end;
-    if (!stack.empty() && end > nested.end_ns[stack.back()]) {
-      end = nested.end_ns[stack.back()];
-      ++track_.clamped;
-    }
-    nested.parent.push_back(stack.empty() ? kNoSpan : stack.back());
-    stack.push_back(static_cast<SpanIndex>(nested.size()));
-    nested.begin_ns.push_back(span.begin);
-    nested.end_ns.push_back(end);
-    nested.name.push_back(span.name);
-  }
-  nested.continued = std::move(track_.spans.continued);
-  track_.spans = std::move(nested);
-}
-
-void TrackBuilder::Remap(const std::vector<SpanIndex>& opened,
-                         const std::vector<SpanIndex>& closed) {
+void TrackBuilder::Remap(const Column<SpanIndex>& opened, const Column<SpanIndex>& closed) {
   Args args = track_.args.LikeThese();
   for (SpanIndex i = 0; i < opened.size(); ++i) args.Take(opened[i], &track_.args, i);
   for (SpanIndex i = 0; i < closed.size(); ++i) AddAll(closed[i], closed_args_, i, &args);
