@@ -262,6 +262,18 @@ void BeginCall(const void* frame, PyCodeObject* code) {
   crosscut_begin_inline(name);
 }
 
+bool EndTop(const PyCodeObject* code) {
+  Stack* stack = t_stack;
+  if (stack == nullptr || stack->depth == 0) return true;
+  if (__builtin_expect(stack->generation != g_generation, 0)) return false;
+  const Open& top = stack->frames[stack->depth - 1];
+  // What a compiler calls has no entry, and may be the same function.
+  if (__builtin_expect(top.code != code || Compiles(top), 0)) return false;
+  --stack->depth;
+  crosscut_end_inline();
+  return true;
+}
+
 void EndCall(const void* frame) {
   Stack* stack = t_stack;
   if (stack == nullptr || stack->depth == 0) return;

@@ -32,6 +32,8 @@ void NextSession();
 void BeginCall(const void* frame, PyCodeObject* code);
 // `frame` returns, yields or is left by an exception.
 void EndCall(const void* frame);
+// The same for a frame of `code` that nobody has looked up yet. False: only EndCall() can tell.
+bool EndTop(const PyCodeObject* code);
 
 // Stands in for this thread's stack: what begins and ends while it is there is forgotten.
 class PrivateStack {

@@ -19,8 +19,9 @@ PyObject* OnBegin(PyObject*, PyObject* const* args, size_t, PyObject*) {
   Py_RETURN_NONE;
 }
 
-PyObject* OnEnd(PyObject*, PyObject* const*, size_t, PyObject*) {
-  EndCall(TopFrame());
+PyObject* OnEnd(PyObject*, PyObject* const* args, size_t, PyObject*) {
+  // To look the frame up is dear here: it takes the thread's state.
+  if (!EndTop(reinterpret_cast<PyCodeObject*>(args[0]))) EndCall(TopFrame());
   Py_RETURN_NONE;
 }
 
