@@ -16,10 +16,16 @@ page_tests() {
 
 export PYTHONPATH=$PWD/build/release/python
 export PATH=$PWD/build/release/python/crosscut/bin:$PATH
-stage "unit tests" ctest --test-dir build/release -LE 'golden|page' --output-on-failure -j 2
+# Side by side what compares no times; what does has the machine to itself.
+beside "unit tests" ctest --test-dir build/release -LE 'golden|page|zoo' --output-on-failure
+beside "report page" page_tests
+stage "Python" .venv/bin/python -m pytest -q --durations=5 tests/python \
+  --ignore=tests/python/samples
+joined "unit tests"
+joined "report page"
 stage "golden cases" tools/golden
-stage "Python and end to end" \
-  .venv/bin/python -m pytest -q --durations=5 tests/python tests/endtoend
-stage "report page" page_tests
+stage "plugin zoo" ctest --test-dir build/release -L zoo --output-on-failure
+stage "end to end" \
+  .venv/bin/python -m pytest -q --durations=5 tests/python/samples tests/endtoend
 
 closing stages

@@ -53,9 +53,9 @@ make_venv() {  # folder, requirements
   local stamp=$1/requirements.stamp
   cmp -s "$2" "$stamp" 2>/dev/null && return
   say "Python packages into $1"
-  [ -x "$1/bin/python" ] || "$(find_python)" -m venv "$1"
-  "$1/bin/python" -m pip install --quiet --disable-pip-version-check -r "$2"
-  cp "$2" "$stamp"
+  [ -x "$1/bin/python" ] || "$(find_python)" -m venv "$1" || return
+  "$1/bin/python" -m pip install --quiet --disable-pip-version-check -r "$2" &&
+    cp "$2" "$stamp"
 }
 
 # Every CPython from 3.10 to 3.13 on the machine gets its recording modules.
@@ -95,10 +95,14 @@ build_torch_shim() {
 
 install_packages "$@"
 make_venv .venv tools/requirements.txt
+installing=()
 if [ "${1:-}" = tests ]; then
-  make_venv .venv-tensorflow tools/requirements-tensorflow.txt
-  make_venv .venv-rl tools/requirements-rl.txt
+  make_venv .venv-tensorflow tools/requirements-tensorflow.txt & installing+=($!)
+  make_venv .venv-rl tools/requirements-rl.txt & installing+=($!)
 fi
 mkdir -p build
 build "$@"
 build_torch_shim
+for process in ${installing[@]+"${installing[@]}"}; do
+  wait "$process" || { say "Python packages of the tests could not be installed"; exit 1; }
+done

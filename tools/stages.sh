@@ -8,12 +8,35 @@ stage() {  # name, command...
   shift
   printf '\n== %s\n' "$name"
   "$@" 2>&1 | tee "$logs/$name.log"
-  if [ "${PIPESTATUS[0]}" -ne 0 ]; then
-    printf '== %s: FAILED\n' "$name"
-    failed+=("$name")
+  ended "$name" "${PIPESTATUS[0]}" $((SECONDS - start))
+}
+
+ended() {  # name, status, seconds
+  if [ "$2" -ne 0 ]; then
+    printf '== %s: FAILED\n' "$1"
+    failed+=("$1")
   fi
-  printf '== %s: %d s\n' "$name" $((SECONDS - start))
+  printf '== %s: %d s\n' "$1" "$3"
   stages=$((stages + 1))
+}
+
+# A stage that runs beside the next ones, until `joined` shows what it printed and how it ended.
+declare -A process
+beside() {  # name, command...
+  local name=$1
+  shift
+  { "$@"; echo "$? $SECONDS" >"$logs/$name.end"; } >"$logs/$name.log" 2>&1 &
+  process[$name]="$! $SECONDS"
+}
+
+joined() {  # name
+  local pid start status end
+  read -r pid start <<<"${process[$1]}"
+  wait "$pid"
+  read -r status end <"$logs/$1.end"
+  printf '\n== %s\n' "$1"
+  cat "$logs/$1.log"
+  ended "$1" "$status" $((end - start))
 }
 
 # What failed once more, by the end of its output, since a reader of a long log begins there; then
