@@ -16,16 +16,15 @@ page_tests() {
 
 export PYTHONPATH=$PWD/build/release/python
 export PATH=$PWD/build/release/python/crosscut/bin:$PATH
-# Side by side what compares no times; what does has the machine to itself.
-beside "unit tests" ctest --test-dir build/release -LE 'golden|page|zoo' --output-on-failure
-beside "report page" page_tests
-stage "Python" .venv/bin/python -m pytest -q --durations=5 tests/python \
-  --ignore=tests/python/samples
-joined "unit tests"
-joined "report page"
+test=(.venv/bin/python -m pytest -q --durations=5)
+# Two at a time what compares no times; then what has the machine to itself.
+beside "end to end" "${test[@]}" -m "not alone" tests/endtoend
+stage "Python" "${test[@]}" -m "not alone" tests/python
+stage "unit tests" ctest --test-dir build/release -LE 'golden|page|zoo' --output-on-failure
 stage "golden cases" tools/golden
+stage "report page" page_tests
+joined "end to end"
 stage "plugin zoo" ctest --test-dir build/release -L zoo --output-on-failure
-stage "end to end" \
-  .venv/bin/python -m pytest -q --durations=5 tests/python/samples tests/endtoend
+stage "end to end, alone" "${test[@]}" -m alone tests/python tests/endtoend
 
 closing stages

@@ -4,8 +4,12 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 import crosscut
 from runs import PACKAGE
+
+pytestmark = pytest.mark.alone
 
 PROGRAM = """
 import sys, torch, crosscut
