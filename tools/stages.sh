@@ -21,7 +21,9 @@ ended() {  # name, status, seconds
 }
 
 # A stage that runs beside the next ones, until `joined` shows what it printed and how it ended.
+# An interrupt ends it, too, though the shell has it ignore interrupts.
 declare -A process
+trap 'trap - TERM; kill 0' INT TERM
 beside() {  # name, command...
   local name=$1
   shift
