@@ -267,8 +267,10 @@ bool EndTop(const PyCodeObject* code) {
   if (stack == nullptr || stack->depth == 0) return true;
   if (__builtin_expect(stack->generation != g_generation, 0)) return false;
   const Open& top = stack->frames[stack->depth - 1];
-  // What a compiler calls has no entry, and may be the same function.
-  if (__builtin_expect(top.code != code || Compiles(top), 0)) return false;
+  // What began inside a compiler or a pause has no entry, and may be of the same code.
+  if (__builtin_expect(top.code != code || Compiles(top) || !crosscut_recording(), 0)) {
+    return false;
+  }
   --stack->depth;
   crosscut_end_inline();
   return true;

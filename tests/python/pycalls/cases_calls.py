@@ -100,6 +100,26 @@ def exceptions_and_recursion_stay_balanced():
     assert _closed()
 
 
+def what_began_unrecorded_ends_no_other_call_of_its_code():
+    def nests(inner):
+        if inner:
+            return
+        tape.record(0)
+        nests(True)
+        tape.record(1)
+        after()
+
+    def after():
+        return 1
+
+    _start()
+    nests(False)
+    after()
+    _stop()
+    assert _short(tape.tree()) == "nests[after], after", _short(tape.tree())
+    assert _closed()
+
+
 def generators_are_spans_while_they_run():
     def numbers():
         try:
