@@ -96,6 +96,7 @@ build_torch_shim() {
 install_packages "$@"
 make_venv .venv tools/requirements.txt
 installing=()
+trap wait EXIT  # two at once would spoil an environment
 if [ "${1:-}" = tests ]; then
   make_venv .venv-tensorflow tools/requirements-tensorflow.txt & installing+=($!)
   make_venv .venv-rl tools/requirements-rl.txt & installing+=($!)

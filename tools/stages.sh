@@ -27,6 +27,7 @@ trap 'trap - TERM; kill 0' INT TERM
 beside() {  # name, command...
   local name=$1
   shift
+  rm -f "$logs/$name.end"
   { "$@"; echo "$? $SECONDS" >"$logs/$name.end"; } >"$logs/$name.log" 2>&1 &
   process[$name]="$! $SECONDS"
 }
@@ -35,7 +36,8 @@ joined() {  # name
   local pid start status end
   read -r pid start <<<"${process[$1]}"
   wait "$pid"
-  read -r status end <"$logs/$1.end"
+  # Killed, or a full disk: nothing says how it ended.
+  { read -r status end <"$logs/$1.end"; } 2>/dev/null || status=1 end=$SECONDS
   printf '\n== %s\n' "$1"
   cat "$logs/$1.log"
   ended "$1" "$status" $((end - start))
