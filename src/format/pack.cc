@@ -83,8 +83,6 @@ struct Packer::State {
   bool Store(const Bytes& column, Bytes* out);
 };
 
-// Ends and other events take the same way: what is written for one that does not have it is written
-// over by the next.
 Status Packer::State::PutWords(std::span<const uint64_t> words, TickReader* clock) {
   uint8_t* const shape = columns[kColumnShape].data();
   uint8_t* const low = columns[kColumnCodeLow].data();
@@ -96,7 +94,6 @@ Status Packer::State::PutWords(std::span<const uint64_t> words, TickReader* cloc
   TickModel::Walk at_walk = walk;
   TickReader ticking = *clock;
   size_t n = events, others = other;
-  uint32_t bits = n % 8 == 0 ? 0 : shape[n / 8];
   for (size_t at = 0; at < words.size(); ++n) {
     const uint64_t word = words[at];
     const uint16_t code = static_cast<uint16_t>(word & kCodeMask);
@@ -109,16 +106,18 @@ Status Packer::State::PutWords(std::span<const uint64_t> words, TickReader* cloc
     tick0[n] = static_cast<uint8_t>(narrow);
     tick1[n] = static_cast<uint8_t>(narrow >> 8);
     tick2[n] = static_cast<uint8_t>(narrow >> 16);
-    bits |= static_cast<uint32_t>(code == kEnd) << n % 8;
-    shape[n / 8] = static_cast<uint8_t>(bits);
-    bits = n % 8 == 7 ? 0 : bits;
-    low[others] = static_cast<uint8_t>(code);
-    high[others] = static_cast<uint8_t>(code >> 8);
-    others += code != kEnd;
     if (narrow == 0xffffff && !PutWide(kColumnTickWide, residual)) {
       return Status::Limit("no memory to pack events");
     }
-    if (code >= kFirstNameCode || code == kEnd) {
+    if (code == kEnd) {
+      shape[n / 8] |= static_cast<uint8_t>(1 << n % 8);
+      ++at;
+      continue;
+    }
+    low[others] = static_cast<uint8_t>(code);
+    high[others] = static_cast<uint8_t>(code >> 8);
+    ++others;
+    if (code >= kFirstNameCode) {
       ++at;
       continue;
     }

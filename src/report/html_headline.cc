@@ -90,10 +90,10 @@ std::string ShareSentence(const ReportData& data, const MainProcess& main) {
       *walls, [&](size_t r) { return (*processes)[r] == main.key && !(*operations)[r].empty(); });
   if (!row || (*walls)[*row] <= 0) return "";
   const std::string& operation = (*operations)[*row];
-  std::string out = "The largest share, " +
+  std::string out = "The largest operation took " +
                     Number(FormatPercent(static_cast<double>((*walls)[*row]),
                                          static_cast<double>(main.wall_ns), true)) +
-                    ", went to " + Strong(operation);
+                    ": " + Strong(operation);
   const std::string layers = LargestLayers(data, main.key, operation);
   if (!layers.empty()) {
     std::string words;
