@@ -90,10 +90,9 @@ std::string ShareSentence(const ReportData& data, const MainProcess& main) {
       *walls, [&](size_t r) { return (*processes)[r] == main.key && !(*operations)[r].empty(); });
   if (!row || (*walls)[*row] <= 0) return "";
   const std::string& operation = (*operations)[*row];
-  std::string out = "The largest operation took " +
+  std::string out = "The largest operation, " + Strong(operation) + ", took " +
                     Number(FormatPercent(static_cast<double>((*walls)[*row]),
-                                         static_cast<double>(main.wall_ns), true)) +
-                    ": " + Strong(operation);
+                                         static_cast<double>(main.wall_ns), true));
   const std::string layers = LargestLayers(data, main.key, operation);
   if (!layers.empty()) {
     std::string words;
