@@ -126,9 +126,12 @@ def test_native_code_and_waits_have_names(tmp_path):
     rows = table(out, "samples")
     hashing = [row for row in rows if row["line"].startswith("hashes.py:7 ")]
     assert sum(int(row["ns"]) for row in hashing if "crypto" in row["library"]) > 0.3e9
-    waits = [row for row in rows if row["waits_for"] == "clock_nanosleep"]
+    # At exit the recorder may nap, too, where no line is.
+    waits = [row for row in rows if row["waits_for"] == "clock_nanosleep" and row["line"]]
+    assert all(row["line"].startswith("hashes.py:9 ") for row in waits)
     assert 0.2e9 < sum(int(row["ns"]) for row in waits) < int(done.stdout) + 0.5e9
-    assert {row["layer"] for row in waits} == {"idle"}
+    # A thread can wake between the look at it and the look at the clock.
+    assert sum(int(row["count"]) for row in waits if row["layer"] != "idle") <= 1
 
 
 def test_a_forked_child_is_sampled_too(tmp_path):
