@@ -128,11 +128,16 @@ TEST_F(CuptiSession, LeavesOutWhatControlStepsLaunchAndCountsIt) {
 }
 
 TEST_F(CuptiSession, KnowsControlStepsOnCuptisOwnClock) {
+  // Longer than what lies between two readings of the clocks.
+  const auto pass = [] { std::this_thread::sleep_for(std::chrono::milliseconds(1)); };
   cupti.takes_our_clock = false;
   Start();
   session().SetLevel(0);
+  pass();
   LaunchKernel(0, 10);
+  pass();
   session().SetLevel(3);
+  pass();
   PutKernel(0, 0, 10);
   Stop();
   EXPECT_EQ(host.events.size(), 1u);
