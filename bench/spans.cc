@@ -1,5 +1,6 @@
 // What one span costs the program: inline, through the shared library, switched off; against two
-// back-to-back reads of the clock, which no tracer with two exact stamps can undercut.
+// back-to-back reads of the clock, which no tracer with two exact stamps can undercut, and against
+// a function that does nothing, which no mark through a library can.
 #include <crosscut/crosscut.h>
 #include <sched.h>
 #include <unistd.h>
@@ -8,6 +9,8 @@
 #include <string>
 
 #include "bench/harness.h"
+
+extern "C" void EmptyFunction(unsigned);  // empty_function.cc
 
 namespace {
 
@@ -64,6 +67,7 @@ int main() {
                    crosscut_end_inline();
                  });
                }},
+              {"empty function, C ABI", [=] { return Burst([=] { EmptyFunction(name); }); }},
               {"disabled mark, C ABI", [=] { return Burst([=] { crosscut_begin(name); }); }},
               {"disabled span, C ABI",
                [=] {
