@@ -1,5 +1,6 @@
 #include "src/format/pack.h"
 
+#define ZSTD_STATIC_LINKING_ONLY  // for ZSTD_c_literalCompressionMode
 #include <zstd.h>
 
 #include <new>
@@ -12,6 +13,18 @@ namespace crosscut::format {
 namespace {
 
 constexpr int kZstdLevel = 1;
+// The lower bytes of time residuals repeat by chance only. Looking for matches takes two thirds of
+// their time and makes them larger; Huffman's code alone does what can be done for them.
+struct {
+  ZSTD_cParameter parameter;
+  int value;
+} constexpr kHardlyAnyMatches[] = {
+    {ZSTD_c_strategy, ZSTD_fast},
+    {ZSTD_c_minMatch, 7},
+    {ZSTD_c_hashLog, 10},
+    {ZSTD_c_targetLength, 64},  // how fast it goes on where nothing matches
+    {ZSTD_c_literalCompressionMode, ZSTD_ps_enable},
+};
 // Below this a column is not worth a compressor's start.
 constexpr size_t kSmallColumn = 48;
 
@@ -80,7 +93,8 @@ struct Packer::State {
   }
 
   Status PutWords(std::span<const uint64_t> words, TickReader* clock);
-  bool Store(const Bytes& column, Bytes* out);
+  size_t Compress(Column column, uint8_t* out, size_t room);
+  bool Store(Column column, Bytes* out);
 };
 
 Status Packer::State::PutWords(std::span<const uint64_t> words, TickReader* clock) {
@@ -135,7 +149,17 @@ Status Packer::State::PutWords(std::span<const uint64_t> words, TickReader* cloc
   return {};
 }
 
-bool Packer::State::Store(const Bytes& column, Bytes* out) {
+// Bytes written, or zstd's error code.
+size_t Packer::State::Compress(Column column, uint8_t* out, size_t room) {
+  const Bytes& bytes = columns[column];
+  if (column == kColumnTick0 || column == kColumnTick1) {
+    return ZSTD_compress2(context, out, room, bytes.data(), bytes.size());
+  }
+  return ZSTD_compressCCtx(context, out, room, bytes.data(), bytes.size(), kZstdLevel);
+}
+
+bool Packer::State::Store(Column which, Bytes* out) {
+  const Bytes& column = columns[which];
   const size_t size = column.size();
   const size_t head = out->size();
   if (!out->Resize(head + 1 + 2 * base::kMaxVarintBytes + ZSTD_compressBound(size))) return false;
@@ -148,8 +172,7 @@ bool Packer::State::Store(const Bytes& column, Bytes* out) {
   } else if (size >= kSmallColumn) {
     // Compressed behind room for the longest length, then moved to where it belongs.
     uint8_t* body = at + base::kMaxVarintBytes;
-    const size_t packed =
-        ZSTD_compressCCtx(context, body, ZSTD_compressBound(size), column.data(), size, kZstdLevel);
+    const size_t packed = Compress(which, body, ZSTD_compressBound(size));
     if (!ZSTD_isError(packed) && packed + packed / 32 < size) {
       mode = kColumnZstd;
       at = base::PutVarint(at, packed);
@@ -175,6 +198,13 @@ std::unique_ptr<Packer> Packer::Create() {
   if (state == nullptr) return nullptr;
   state->context = ZSTD_createCCtx();
   if (state->context == nullptr) return nullptr;
+  for (const auto& [parameter, value] : kHardlyAnyMatches) {
+    if (ZSTD_isError(ZSTD_CCtx_setParameter(state->context, parameter, value))) {
+      // Another zstd's number for it: its usual way is larger, and as right.
+      ZSTD_CCtx_reset(state->context, ZSTD_reset_parameters);
+      break;
+    }
+  }
   return std::unique_ptr<Packer>(new (std::nothrow) Packer(std::move(state)));
 }
 
@@ -190,8 +220,9 @@ Status Packer::Pack(std::span<const Piece> pieces, base::PodVector<uint8_t>* out
     *last_tick = clock.tick();
   }
   state_->End();
-  for (const Bytes& column : state_->columns) {
-    if (!state_->Store(column, out)) return Status::Limit("no memory to pack events");
+  for (int column = 0; column < kColumnCount; ++column) {
+    if (!state_->Store(static_cast<Column>(column), out))
+      return Status::Limit("no memory to pack events");
   }
   return {};
 }
