@@ -37,7 +37,7 @@ if(CCACHE)
 endif()
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
-pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
+pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd>=1.5)
 
 # The development package: a folder that can stand on PYTHONPATH, laid out as the wheel lays it out
 # (crosscut/, crosscut/lib, crosscut/bin, crosscut/inject).
