@@ -26,10 +26,12 @@ demo: setup
 test: setup-tests
 	@tools/run_tests.sh
 
-check: setup-tests
+check:
+	@tools/setup.sh tests checks bench
 	@tools/run_checks.sh
 
-bench: setup-tests
+bench:
+	@tools/setup.sh tests bench
 	@$(VENV)/python bench/run.py
 
 validate: setup-tests

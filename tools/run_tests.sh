@@ -6,14 +6,6 @@ cd "$(dirname "$0")/.."
 
 . tools/stages.sh
 
-page_tests() {
-  [ -d src/report/page/node_modules ] &&
-    cmp -s src/report/page/package-lock.json build/page.stamp 2>/dev/null || {
-    (cd src/report/page && npm ci --silent --no-fund --no-audit) &&
-      cp src/report/page/package-lock.json build/page.stamp
-  } && (cd src/report/page && npm test --silent)
-}
-
 export PYTHONPATH=$PWD/build/release/python
 export PATH=$PWD/build/release/python/crosscut/bin:$PATH
 test=(.venv/bin/python -m pytest -q --durations=5)
@@ -22,7 +14,7 @@ beside "end to end" "${test[@]}" -m "not alone" tests/endtoend
 stage "Python" "${test[@]}" -m "not alone" tests/python
 stage "unit tests" ctest --test-dir build/release -LE 'golden|page|zoo' --output-on-failure
 stage "golden cases" tools/golden
-stage "report page" page_tests
+stage "report page" npm test --silent --prefix src/report/page
 joined "end to end"
 stage "plugin zoo" ctest --test-dir build/release -L zoo --output-on-failure
 stage "end to end, alone" "${test[@]}" -m alone tests/python tests/endtoend

@@ -1,17 +1,22 @@
 #!/usr/bin/env bash
 # Makes a fresh machine ready: Debian packages from tools/apt.txt, the Python environment .venv,
-# and the release build with the PyTorch shim; `setup.sh tests` also what tests and checks need,
-# .venv-tensorflow and .venv-rl.
+# and the release build with the PyTorch shim. Words say what else is wanted: `tests` (also
+# .venv-tensorflow, .venv-rl and the page's node modules), `checks`, `bench`.
 # Safe to run again; does only what is missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+wants=" $* "
+wanted() { [[ $wants == *" $1 "* ]]; }
+
 say() { printf '%s\n' "setup: $*" >&2; }
 
-# The lines of apt.txt that name packages; those for tests and checks only for who runs them.
-wanted_packages() {  # "tests" or nothing
-  awk -v tests="$1" '/^#/ { wanted = tests != "" || !/^# (tests|checks)$/; next } wanted' \
-    tools/apt.txt
+# The lines of apt.txt that name packages; those for tests, checks and benchmarks only for who
+# runs them.
+wanted_packages() {
+  awk -v wants="$wants" '
+    /^#/ { wanted = !/^# (tests|checks|bench)$/ || index(wants, " " $2 " "); next }
+    wanted' tools/apt.txt
 }
 
 install_packages() {
@@ -20,7 +25,7 @@ install_packages() {
     [ -n "$command" ] && command -v "$command" >/dev/null && continue
     dpkg-query -W -f='${Status}' "$name" 2>/dev/null | grep -q '^install ok installed' ||
       missing+=("$name")
-  done < <(wanted_packages "${1:-}")
+  done < <(wanted_packages)
   [ ${#missing[@]} -eq 0 ] && return
   say "installing Debian packages: ${missing[*]}"
   local root=()
@@ -73,17 +78,28 @@ print(os.path.realpath(sys.executable) if ok else "")' "$minor" 2>/dev/null) || 
   done
 }
 
+install_page_tools() {
+  local stamp=$PWD/build/page.stamp
+  cd src/report/page
+  [ -d node_modules ] && cmp -s package-lock.json "$stamp" && return
+  npm ci --silent --no-fund --no-audit && cp package-lock.json "$stamp"
+}
+
 # Tests and benchmarks are built only for who runs them, and from then on.
-build() {
-  local pythons tests=OFF
-  pythons=$(other_pythons)
-  if [ "${1:-}" = tests ] ||
-    grep -qs '^CROSSCUT_TESTS:[A-Z]*=ON' build/release/CMakeCache.txt; then
-    tests=ON
+built_from_now_on() {  # word, option
+  if wanted "$1" || grep -qs "^$2:[A-Z]*=ON" build/release/CMakeCache.txt; then
+    echo "-D$2=ON"
+  else
+    echo "-D$2=OFF"
   fi
+}
+
+build() {
+  local pythons
+  pythons=$(other_pythons)
   cmake --preset release -DPython_EXECUTABLE="$PWD/.venv/bin/python" \
-    -DCROSSCUT_PYTHONS="${pythons%;}" -DCROSSCUT_TESTS=$tests -DCROSSCUT_BENCH=$tests \
-    >build/configure.log 2>&1 ||
+    -DCROSSCUT_PYTHONS="${pythons%;}" "$(built_from_now_on tests CROSSCUT_TESTS)" \
+    "$(built_from_now_on bench CROSSCUT_BENCH)" >build/configure.log 2>&1 ||
     { cat build/configure.log >&2; exit 1; }
   cmake --build build/release
 }
@@ -93,17 +109,18 @@ build_torch_shim() {
     >build/doctor.log 2>&1 || { cat build/doctor.log >&2; exit 1; }
 }
 
-install_packages "$@"
+install_packages
 make_venv .venv tools/requirements.txt
+mkdir -p build
 installing=()
 trap wait EXIT  # two at once would spoil an environment
-if [ "${1:-}" = tests ]; then
+if wanted tests; then
   make_venv .venv-tensorflow tools/requirements-tensorflow.txt & installing+=($!)
   make_venv .venv-rl tools/requirements-rl.txt & installing+=($!)
+  install_page_tools & installing+=($!)
 fi
-mkdir -p build
-build "$@"
+build
 build_torch_shim
 for process in ${installing[@]+"${installing[@]}"}; do
-  wait "$process" || { say "Python packages of the tests could not be installed"; exit 1; }
+  wait "$process" || { say "what the tests need could not be installed"; exit 1; }
 done
