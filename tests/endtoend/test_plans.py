@@ -3,6 +3,7 @@
 import collections
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -60,11 +61,15 @@ def test_counts_per_step_are_those_of_a_complete_recording(runs):
 
 
 def test_operators_come_from_a_few_steps_and_say_so(runs):
+    # Where a neighbour slows the machine for a while, those steps are a kind of their own.
     rows = [row for row in table(runs / "balanced", "step_operators")
-            if row["kind"] == "step" and row["name"] == "aten::addmm"]
-    assert [row["level"] for row in rows] == ["operators"]
-    assert 20 < rows[0]["steps"] < 200 and rows[0]["of_steps"] > 600
-    assert rows[0]["low_ns"] <= rows[0]["per_step_ns"] <= rows[0]["high_ns"]
+            if re.fullmatch(r"step(, (longer|shorter).*)?", row["kind"])
+            and row["name"] == "aten::addmm"]
+    assert {row["level"] for row in rows} == {"operators"}
+    assert 20 < sum(row["steps"] for row in rows) < 200
+    assert sum(row["of_steps"] for row in rows) > 600
+    most = max(rows, key=lambda row: row["of_steps"])
+    assert most["low_ns"] <= most["per_step_ns"] <= most["high_ns"]
     report = json.loads(crosscut("report", runs / "balanced", "--format=json"))
     notes = {t["table"]: t["notes"] for t in report["tables"]}
     for name in ("functions", "step_operators"):
