@@ -12,11 +12,11 @@ static PyObject* OnCall(PyObject* self, PyObject* const* arguments, Py_ssize_t c
   Py_RETURN_NONE;
 }
 
-static PyMethodDef kOnCall = {"empty_hook", (PyCFunction)(void (*)(void))OnCall, METH_FASTCALL,
-                              NULL};
+static PyMethodDef g_on_call = {"empty_hook", (PyCFunction)(void (*)(void))OnCall, METH_FASTCALL,
+                                NULL};
 
 // Up to CPython 3.11: this thread's profile function.
 void empty_profile(int on) { PyEval_SetProfile(on ? OnEvent : NULL, NULL); }
 
 // From 3.12: a callback for sys.monitoring; a new reference.
-PyObject* empty_callback(void) { return PyCFunction_New(&kOnCall, NULL); }
+PyObject* empty_callback(void) { return PyCFunction_New(&g_on_call, NULL); }

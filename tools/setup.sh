@@ -11,6 +11,13 @@ wanted() { [[ $wants == *" $1 "* ]]; }
 
 say() { printf '%s\n' "setup: $*" >&2; }
 
+for word in "$@"; do
+  [[ $word =~ ^(tests|checks|bench)$ ]] || {
+    say "'$word' is none of: tests, checks, bench"
+    exit 2
+  }
+done
+
 # The lines of apt.txt that name packages; those for tests, checks and benchmarks only for who
 # runs them.
 wanted_packages() {
@@ -78,12 +85,12 @@ print(os.path.realpath(sys.executable) if ok else "")' "$minor" 2>/dev/null) || 
   done
 }
 
-install_page_tools() {
-  local stamp=$PWD/build/page.stamp
-  cd src/report/page
-  [ -d node_modules ] && cmp -s package-lock.json "$stamp" && return
+install_page_tools() (
+  stamp=$PWD/build/page.stamp
+  cd src/report/page || exit
+  [ -d node_modules ] && cmp -s package-lock.json "$stamp" && exit
   npm ci --silent --no-fund --no-audit && cp package-lock.json "$stamp"
-}
+)
 
 # Tests and benchmarks are built only for who runs them, and from then on.
 built_from_now_on() {  # word, option
