@@ -230,12 +230,24 @@ void Controller::Publish(Request request, uint64_t step) {
   }
 }
 
-// Whether a process began the step before it could see the request. Such a request is taken back.
+// What a process has taken up, it answers.
+void AwaitCarriedOut(const ArmedProcess& process) {
+  const double end = Now() + kFinishSeconds;
+  while (!process.Answered() && process.alive() && Now() < end) process.AwaitAnswer(kPollMs);
+}
+
+// Whether a process began the step before it could see the request. Such a request is taken back,
+// unless the process took it up at a later step and answers so by itself.
 bool Controller::SomeLate(uint64_t step) {
   bool late = false;
   for (Target& target : targets_) {
-    if (!target.by_step || target.process == nullptr || target.process->Answered()) continue;
-    if (target.process->steps() > step && target.process->Withdraw()) late = true;
+    if (!target.by_step || target.process == nullptr || target.process->steps() <= step) continue;
+    if (target.process->Withdraw()) {
+      late = true;
+      continue;
+    }
+    AwaitCarriedOut(*target.process);
+    late = late || (target.process->Answered() && target.process->answer() == format::kAnswerLate);
   }
   return late;
 }
@@ -244,17 +256,12 @@ bool Controller::SomeLate(uint64_t step) {
 void Controller::TakeBack() {
   for (Target& target : targets_) {
     if (!target.by_step || target.process == nullptr || target.process->Withdraw()) continue;
-    const double end = Now() + kFinishSeconds;
-    while (!target.process->Answered() && target.process->alive() && Now() < end) {
-      target.process->AwaitAnswer(kPollMs);
-    }
+    AwaitCarriedOut(*target.process);
     if (options_.action != Action::kStart || !target.process->recording()) continue;
     Request stop;
     stop.kind = format::kRequestStop;
     target.process->Ask(stop);
-    while (!target.process->Answered() && target.process->alive() && Now() < end) {
-      target.process->AwaitAnswer(kPollMs);
-    }
+    AwaitCarriedOut(*target.process);
   }
 }
 

@@ -347,6 +347,15 @@ def test_requests_that_cannot_be_met_say_why(tmp_path):
         assert "no process of" in ask("start", run, code=3)
 
 
+def test_a_step_that_has_begun_is_refused_however_short_steps_are(tmp_path):
+    # Steps of a microsecond: the process takes such a request up before the command looks again.
+    with program(tmp_path, STEPS.replace("time.sleep(0.002)", "pass")) as job:
+        for _ in range(20):
+            assert "step 1 has begun already" in ask("start", job.run, "--at-step", 1, code=3)
+        assert "has begun" in ask("start", job.run)
+        assert "is complete" in ask("stop", job.run)
+
+
 def test_a_program_that_makes_no_more_steps_is_stopped_and_not_started(tmp_path):
     os.environ["LINGER"] = "60"
     try:
