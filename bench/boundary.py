@@ -14,7 +14,9 @@ import harness
 from torch_ops import mlp_step, steps
 
 torch.set_num_threads(1)
-CALLS = 20_000
+# Short loops, many of them: a busy machine changes its speed within a second.
+CALLS = 2_000
+ROUNDS_OF_CALLS = 10  # for each one of steps
 
 
 def repeat(call):
@@ -61,7 +63,7 @@ def main():
     calls = {"ndarray.item": lambda: array.item(0), "Tensor.dim": tensor.dim,
              "ndarray + ndarray": lambda: array + array, "torch.relu": lambda: torch.relu(tensor)}
     for name, call in calls.items():
-        comparison(f"boundary call: {name}", repeat(call), rounds)
+        comparison(f"boundary call: {name}", repeat(call), rounds * ROUNDS_OF_CALLS)
     comparison("boundary: MLP step", steps(mlp_step(), 41), rounds)
     crosscut.resume()
 

@@ -53,14 +53,16 @@ class Program:
     parts: tuple[str, ...] = ()  # operations that the stopwatch times as well
 
 
-# Steps enough for 20 blocks of control steps; of suite rl, as many as take 5 to 15 s.
+# Steps enough for 20 blocks of control steps, and short ones enough for MOST_HALF_WIDTH on a shared
+# machine as well, whose noise makes one step tell little; of suite rl, as many as take 5 to 15 s.
 PROGRAMS = {
     "train": Program("steps", "{.venv} examples/train.py --steps 480 --times {times}",
                      parts=PARTS),
     # These two make their data in the loop, which is no operation.
-    "many_ops": Program("steps", "{.venv} examples/many_ops.py --steps 600 --times {times}",
+    "many_ops": Program("steps", "{.venv} examples/many_ops.py --steps 2000 --times {times}",
                         parts=PARTS[1:]),
-    "heavy_python": Program("steps", "{.venv} examples/heavy_python.py --steps 600 --times {times}",
+    "heavy_python": Program("steps",
+                            "{.venv} examples/heavy_python.py --steps 1500 --times {times}",
                             parts=PARTS[1:]),
     "DQN CartPole": Program("rl", "{.venv-rl} bench/rl/sb3.py dqn CartPole-v1 20000"),
     "A2C CartPole": Program("rl", "{.venv-rl} bench/rl/sb3.py a2c CartPole-v1 8000"),
