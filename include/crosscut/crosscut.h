@@ -201,6 +201,10 @@ CROSSCUT_API int crosscut_pause(void); /* time until resume is excluded from the
 CROSSCUT_API int crosscut_resume(void);
 /* Flight recorder: write out what is kept now; returns when it is on disk. */
 CROSSCUT_API int crosscut_snapshot(void);
+/* Returns when all that was recorded so far is in the run directory, also after stop: for who
+ * copies or sends it while the process lives. CROSSCUT_EIO after 10 s, or where the log can be
+ * written no more; CROSSCUT_ENOTRUNNING where this process has not recorded. */
+CROSSCUT_API int crosscut_flush(void);
 /* Stops the plugins (plugin.h) and waits for what they hand over, at most until their deadlines:
  * for runtimes that end before exit(). Nothing to do where none is loaded. */
 CROSSCUT_API void crosscut_plugins_finish(void);

@@ -56,13 +56,14 @@ __version__ = _record.version()
 _LATER = {
     "arm": "_ondemand",
     "start": "_session", "stop": "_session", "pause": "_session", "resume": "_session",
-    "snapshot": "_session", "session": "_session", "wrap": "_session", "unwrap": "_session",
+    "snapshot": "_session", "flush": "_session", "session": "_session",
+    "wrap": "_session", "unwrap": "_session",
     "schedule": "_schedule", "read": "reading",
 }
 __all__ = [
-    "active", "arm", "counter", "error", "instant", "lead", "meta", "operation", "pause", "phase",
-    "process_name", "progress", "read", "resume", "run_dir", "schedule", "session", "snapshot",
-    "start", "step", "step_end", "stop", "unwrap", "wrap", "__version__",
+    "active", "arm", "counter", "error", "flush", "instant", "lead", "meta", "operation", "pause",
+    "phase", "process_name", "progress", "read", "resume", "run_dir", "schedule", "session",
+    "snapshot", "start", "step", "step_end", "stop", "unwrap", "wrap", "__version__",
 ]
 
 

@@ -6,6 +6,7 @@ from typing import Any, Literal, TypeVar, overload
 from crosscut._ondemand import arm as arm
 from crosscut._schedule import Schedule as Schedule
 from crosscut._schedule import schedule as schedule
+from crosscut._session import flush as flush
 from crosscut._session import pause as pause
 from crosscut._session import resume as resume
 from crosscut._session import session as session

@@ -68,7 +68,7 @@ def _refuse() -> int:
     return _NOT_RUNNING
 
 
-stop = pause = resume = snapshot = _refuse
+stop = pause = resume = snapshot = flush = _refuse
 
 
 def arm(window: Any, **options: Any) -> int:

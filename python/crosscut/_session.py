@@ -128,6 +128,14 @@ def snapshot() -> bool:
     return _record.snapshot() == 0
 
 
+def flush() -> bool:
+    """Waits until all that was recorded so far is in the run directory, also after `stop`: for who
+    copies or sends it while the program goes on (a reader on this machine needs no flush). False,
+    with the words in `crosscut.error()`, where this process has not recorded, or it cannot be
+    written."""
+    return _record.flush() == 0
+
+
 class session:
     """A session as a context manager: `with crosscut.session("run"): ...`. Takes what `start`
     takes. Where a session runs already (`crosscut record`), that one goes on and is left alone."""

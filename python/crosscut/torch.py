@@ -67,6 +67,7 @@ class profile:  # noqa: N801 - torch.profiler's name
         self._metadata: dict[str, str] = {}
         self._folder = ""      # of the cycle that is open
         self._open = False     # a session of ours
+        self._recorder = 0     # the process that records it
         self._paused = False   # it has not begun to record yet
         self._finished = ""    # the run of the last complete cycle
         self._cleaners: dict[str, weakref.finalize[Any, Any]] = {}
@@ -175,8 +176,11 @@ class profile:  # noqa: N801 - torch.profiler's name
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Keeps the run itself, for `crosscut report PATH` and its like. FileExistsError where
-        there is something."""
-        shutil.copytree(self.run.path, path)
+        there is something, OSError where the run could not be written."""
+        source = self.run.path
+        if os.getpid() == self._recorder and not crosscut.flush():
+            raise OSError(crosscut.error())
+        shutil.copytree(source, path)
 
     # ---- inside ----
 
@@ -207,6 +211,7 @@ class profile:  # noqa: N801 - torch.profiler's name
                 return
             if self._schedule is not None:
                 adapter.steps_declared()
+            self._recorder = os.getpid()
             for key, value in self._metadata.items():
                 crosscut.meta(key, value)
             self._paused = action == ProfilerAction.WARMUP and crosscut.pause()

@@ -109,8 +109,9 @@ class OperatorAverages(list[OperatorAverage]):
                 known = ", ".join(self._SORTS)
                 raise ValueError(f"table(): sort_by={sort_by!r} is none of {known}")
             rows.sort(key=lambda row: -getattr(row, self._SORTS[sort_by]))
-        columns = self._columns(rows if row_limit < 0 else rows[:row_limit], max_name_column_width)
-        columns = {head: cells for head, cells in columns.items()
+        shown = len(rows) if row_limit < 0 else row_limit
+        columns = {head: cells[:shown]
+                   for head, cells in self._columns(rows, max_name_column_width).items()
                    if head not in self._OPTIONAL or any(cells)}
         widths = [max(map(len, [head, *cells])) for head, cells in columns.items()]
         rule = "  ".join("-" * width for width in widths)
@@ -226,13 +227,26 @@ def _averages(run: Run, sums: dict[_Key, list[int]]) -> Iterator[OperatorAverage
         yield OperatorAverage(name, count, total / 1e3, own / 1e3, input_shapes=shapes, flops=flops,
                               cpu_memory_usage=bytes_, self_cpu_memory_usage=own_bytes, stack=stack,
                               overload_name=overload)
-    for row in run.table("operations").rows():
-        if row["operation"] and row["count"]:
-            yield OperatorAverage(row["operation"], row["count"], row["wall_ns"] / 1e3,
-                                  is_user_annotation=True)
+    for name, (count, total) in _annotations(run).items():
+        yield OperatorAverage(name, count, total / 1e3, is_user_annotation=True)
     for row in run.table("kernels").rows():
         yield OperatorAverage(row["name"], row["count"], device_time_total=row["total_ns"] / 1e3,
                               is_device=True)
+
+
+def _annotations(run: Run) -> dict[str, tuple[int, int]]:
+    """Each operation's count and time from begin to end, in ns: with the operations inside, other
+    than in the table `operations`."""
+    counts = {row["operation"]: row["count"] for row in run.table("operations").rows()
+              if row["operation"] and row["count"]}
+    totals = dict.fromkeys(counts, 0)
+    if counts:
+        spans = run.table("spans")
+        for kind, name, begin, end in zip(spans["kind"], spans["name"], spans["begin_ns"],
+                                          spans["end_ns"]):
+            if kind == "operation" and name in totals:
+                totals[name] += end - begin
+    return {name: (count, totals[name]) for name, count in counts.items()}
 
 
 def events(run: Run) -> Iterator[Event]:

@@ -71,6 +71,14 @@ PyObject* Snapshot(PyObject*, PyObject*) {
   return PyLong_FromLong(code);
 }
 
+PyObject* Flush(PyObject*, PyObject*) {
+  int code;
+  Py_BEGIN_ALLOW_THREADS;
+  code = crosscut_flush();
+  Py_END_ALLOW_THREADS;
+  return PyLong_FromLong(code);
+}
+
 PyObject* Armed(PyObject*, PyObject*) { return Bool(crosscut_armed() != 0); }
 PyObject* Active(PyObject*, PyObject*) { return Bool(crosscut_active() != 0); }
 PyObject* Error(PyObject*, PyObject*) { return PyUnicode_FromString(crosscut_error()); }
@@ -261,6 +269,7 @@ PyMethodDef functions[] = {
     {"pause", Pause, METH_NOARGS, "Returns a CROSSCUT_E* code."},
     {"resume", Resume, METH_NOARGS, "Returns a CROSSCUT_E* code."},
     {"snapshot", Snapshot, METH_NOARGS, "Returns a CROSSCUT_E* code."},
+    {"flush", Flush, METH_NOARGS, "Returns a CROSSCUT_E* code."},
     {"finish_plugins", FinishPlugins, METH_NOARGS, "Waits for what the plugins hand over."},
     {"active", Active, METH_NOARGS, "True between start and stop."},
     {"error", Error, METH_NOARGS, "Words about this thread's last error."},

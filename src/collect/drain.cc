@@ -150,8 +150,8 @@ void Drain::OwnDescriptors() {
 }
 
 void Drain::Ask(uint32_t requests) {
+  requests_.fetch_or(requests);  // first: whoever sees the count takes what it counts
   asked_.fetch_add(1);
-  requests_.fetch_or(requests);
   wake_.fetch_add(1);
   FutexWake(&wake_);
 }
@@ -273,7 +273,7 @@ void Drain::Pass(uint32_t requests) {
   if (failed_ || CROSSCUT_FAULT("drain.pass")) return;
   if (session_ != recorder.session() && recorder.phase() == Phase::kOn) NameThread();
   if ((requests & kStarted) != 0 && options_.on_start != nullptr) options_.on_start();
-  const bool flush = (requests & (kFlush | kSnapshot | kQuit)) != 0;
+  const bool flush = (requests & (kFlush | kQuit)) != 0;
   WriteAnchors(flush);
   if (flush) CollectOpen();
   full_taken_ = options_.ring->TakeFull(full_);

@@ -34,10 +34,9 @@ struct DrainOptions {
 class Drain {
  public:
   enum Request : uint32_t {
-    kFlush = 1,     // all that is published goes to the log
-    kSnapshot = 2,  // the same; for a flight recorder
-    kQuit = 4,
-    kLeave = 16,   // ends the thread at once; what is in the ring stays there
+    kFlush = 1,  // all that is published goes to the log, of a flight recorder what is kept
+    kQuit = 2,
+    kLeave = 4,    // ends the thread at once; what is in the ring stays there
     kStarted = 8,  // a session has begun, or a source came that wants calibrating
   };
 

@@ -86,6 +86,7 @@ int crosscut_stop(void) { return Session::Get().Stop(format::kStopAsked); }
 int crosscut_pause(void) { return Session::Get().Pause(); }
 int crosscut_resume(void) { return Session::Get().Resume(); }
 int crosscut_snapshot(void) { return Session::Get().Snapshot(); }
+int crosscut_flush(void) { return Session::Get().Flush(); }
 void crosscut_plugins_finish(void) { Session::Get().FinishPlugins(); }
 int crosscut_active(void) { return Session::Get().state() != Session::kOff; }
 const char* crosscut_run_dir(void) { return Session::Get().run_dir(); }

@@ -22,7 +22,7 @@ namespace crosscut::record {
 namespace {
 
 constexpr int kTransitionWaitMs = 1000;
-constexpr int kSnapshotWaitMs = 10'000;
+constexpr int kFlushWaitMs = 10'000;
 
 __thread char last_error[192];
 
@@ -211,8 +211,13 @@ int Session::Resume() {
 
 int Session::Snapshot() {
   if (state() == kOff) return Fail(CROSSCUT_ENOTRUNNING, "no session is open");
-  drain_.Ask(Drain::kSnapshot);
-  if (!drain_.Await(kSnapshotWaitMs)) return Fail(CROSSCUT_EIO, "the drain does not answer");
+  return Flush();
+}
+
+int Session::Flush() {
+  if (!drain_.running()) return Fail(CROSSCUT_ENOTRUNNING, "this process has not recorded");
+  drain_.Ask(Drain::kFlush);
+  if (!drain_.Await(kFlushWaitMs)) return Fail(CROSSCUT_EIO, "the drain does not answer");
   if (broken_.load()) return Fail(CROSSCUT_EIO, "the log could not be written");
   return CROSSCUT_OK;
 }

@@ -88,6 +88,7 @@ class Session {
   int Pause();
   int Resume();
   int Snapshot();
+  int Flush();
   State state() const { return static_cast<State>(state_.load(std::memory_order_acquire)); }
   const char* run_dir() const { return state() == kOff ? "" : settings_.run_dir; }
   const char* process_key() const {

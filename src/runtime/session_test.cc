@@ -100,6 +100,43 @@ TEST_F(SessionTest, ARunThatFollowsALossyOneIsWritten) {
   crosscut_stop();
 }
 
+uint64_t BeginsIn(const std::string& dir, uint32_t name) {
+  uint64_t begins = 0;
+  const auto run = crosscut::format::RunReader::Open(dir);
+  EXPECT_TRUE(run.ok()) << run.status().message();
+  for (crosscut::format::ProcessReader* process : (*run)->processes()) {
+    EXPECT_FALSE(process->info().has_ring);
+    const auto status = process->ForEachEvents([&](const crosscut::format::WordBatch& batch) {
+      for (size_t at = 0; at < batch.words.size();
+           at += crosscut::format::EventLength(batch.words, at)) {
+        begins += (batch.words[at] & crosscut::format::kCodeMask) == name;
+      }
+      return crosscut::Status();
+    });
+    EXPECT_TRUE(status.ok()) << status.message();
+  }
+  return begins;
+}
+
+TEST_F(SessionTest, WhatIsCopiedAfterAFlushIsWhole) {
+  options_.control_percent = 0;
+  const uint32_t name = crosscut_intern("copied", 6, CROSSCUT_SPAN, CROSSCUT_NATIVE, 0, 0);
+  uint64_t marked = 0;
+  for (const bool stopped : {false, true, true, false, true}) {
+    ASSERT_EQ(crosscut_start(&options_), CROSSCUT_OK) << crosscut_error();
+    for (int i = 0; i < 100; ++i, ++marked) {
+      crosscut_begin(name);
+      crosscut_end();
+    }
+    if (stopped) crosscut_stop();
+    ASSERT_EQ(crosscut_flush(), CROSSCUT_OK) << crosscut_error();
+    const std::string copy = dir_ + "/copy" + std::to_string(marked);
+    std::filesystem::copy(run_, copy, std::filesystem::copy_options::recursive);
+    EXPECT_EQ(BeginsIn(copy, name), marked);
+    crosscut_stop();
+  }
+}
+
 TEST_F(SessionTest, SourcesFollowTheStepPlanAndEndWithdrawn) {
   Levels levels;
   crosscut_source source = {};

@@ -7,6 +7,8 @@ import sys
 
 from runs import ROOT, crosscut, record_script
 
+from crosscut import read
+
 # What both profilers run; {module} is where the names come from.
 HEAD = """
 import json, sys, warnings
@@ -142,7 +144,10 @@ with profile() as prof:
 prof.save(sys.argv[1])
 prof.export_perfetto(sys.argv[2])
 """, "crosscut.torch", str(tmp_path / "kept"), str(tmp_path / "t.pftrace"))
-    assert "aten::addmm" in crosscut("table", tmp_path / "kept", "functions")
+    kept = tmp_path / "kept"
+    assert "aten::addmm" in crosscut("table", kept, "functions")
+    # The program and its ring are gone: all of it was in what was kept.
+    assert [gap for gap in read(kept).gaps if "control steps" not in gap] == []
     assert (tmp_path / "t.pftrace").stat().st_size > 1000
 
 
@@ -170,6 +175,23 @@ print(len(told), "nothing is recorded by this profile" in str(told[0].message))
     result = record_script(tmp_path / "run", text)
     assert (result.returncode, result.stdout) == (0, "1 True\n")
     assert "aten::addmm" in crosscut("table", tmp_path / "run", "functions")
+
+
+SHAPES = HEAD + """
+with profile(activities=[ProfilerActivity.CPU], record_shapes=True) as prof:
+    train()
+rows = prof.key_averages(group_by_input_shape=True)
+print(rows.table(sort_by="cpu_time_total", row_limit=1))
+assert all(row.cpu_time_total <= max(row.cpu_time_total for row in rows if row.key == "my step")
+           for row in rows)
+"""
+
+
+def test_a_table_has_the_columns_of_rows_that_it_leaves_out():
+    for module in ("crosscut.torch", "torch.profiler"):
+        text = run(SHAPES, module).stdout
+        assert "my step" in text and "aten::" not in text, text
+        assert "Input Shapes" in text
 
 
 TOGGLED = HEAD + """
