@@ -10,8 +10,10 @@
 namespace crosscut::analyze {
 namespace {
 
-constexpr double kTrim = 0.2;        // of each tail
-constexpr size_t kNeighbours = 12;   // profiled steps on each side that make the local level
+constexpr double kTrim = 0.2;  // of each tail
+// Profiled steps on each side that make the local level. Few: a shared machine changes its speed
+// within tens of steps.
+constexpr size_t kNeighbours = 4;
 constexpr size_t kMinSteps = 5;      // of a kind, in each arm
 constexpr size_t kMaxBlocks = 2000;  // of the bootstrap, in each arm
 constexpr int kReplicates = 999;

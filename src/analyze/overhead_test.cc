@@ -32,6 +32,7 @@ struct Model {
   double drift = 0;        // growth over the run
   double every_other = 0;  // share of steps that are twice as long
   int kinds = 1;           // the second kind is 3 times as long
+  double spells = 0;       // steps in a spell at another speed of the machine, 1.45 times slower
 };
 
 class Simulation {
@@ -60,6 +61,8 @@ class Simulation {
     double ns = (s.kind == 1 ? 3e6 : 1e6) * (1 + model_.drift * progress) * std::exp(Noise());
     if (uniform_(random_) < model_.tail) ns *= 1 + 4 * uniform_(random_);
     if (uniform_(random_) < model_.every_other) ns *= 2;
+    if (model_.spells > 0 && uniform_(random_) < 1 / model_.spells) slow_ = !slow_;
+    if (slow_) ns *= 1.45;
     if (!control) ns *= model_.inflation;
     if (switched) ns *= 1.4;  // caches are cold: must count in neither arm
     s.ns = std::llround(ns);
@@ -79,6 +82,7 @@ class Simulation {
   std::normal_distribution<double> normal_;
   std::uniform_real_distribution<double> uniform_;
   double state_ = 0;
+  bool slow_ = false;
 };
 
 class KnownInflation : public ::testing::TestWithParam<Model> {};
@@ -105,7 +109,8 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(Model{"quiet", 1.15}, Model{"none", 1.0}, Model{"tail", 1.1, 0.05, 0, 0.02},
                       Model{"drift", 1.15, 0.05, 0, 0, 1.0}, Model{"correlated", 1.2, 0.05, 0.9},
                       Model{"bimodal", 1.15, 0.03, 0, 0, 0, 0.12},
-                      Model{"kinds", 1.3, 0.05, 0, 0, 0, 0, 2}, Model{"heavy", 2.5, 0.06, 0.5}),
+                      Model{"kinds", 1.3, 0.05, 0, 0, 0, 0, 2}, Model{"heavy", 2.5, 0.06, 0.5},
+                      Model{"spells", 1.2, 0.03, 0, 0, 0, 0, 1, 12}),
     [](const auto& info) { return info.param.name; });
 
 TEST(MeasureInflation, IsNotCheckedUnderTwentyBlocks) {
