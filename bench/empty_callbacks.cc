@@ -7,9 +7,10 @@ void End(const at::RecordFunction&, at::ObserverContext*) {}
 at::CallbackHandle handle;
 }  // namespace
 
-extern "C" void empty_callbacks_on() {
+extern "C" void empty_callbacks_on(int inputs) {
   handle = at::addGlobalCallback(
       at::RecordFunctionCallback(&Begin, &End)
+          .needsInputs(inputs != 0)
           .scopes({at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION,
                    at::RecordScope::USER_SCOPE}));
 }

@@ -67,6 +67,11 @@ BOUNDS = [
     ("stop", "stop with 1 M events held", "value", None, 10.0),
     ("stop", "peak memory beyond before the start", "value", None, 64.0),
     ("stop", "events lost", "value", None, 0.0),
+    ("export", "crosscut, stop and export", "value", None, 1.0),
+    ("export", "crosscut, memory of the program", "value", None, 64.0),
+    ("export", "crosscut, memory of the export", "value", None, 64.0),
+    ("export", "crosscut, growth while recording", "value", None, 2.0),
+    ("export", "crosscut, kept of an operator", "value", None, 6.0),
     ("plugins", "demo", "value", None, 1.0),
     ("plugins", "one that hangs in init", "value", None, 1.0),
     ("plugins", "one that hangs in start", "value", None, 1.0),
@@ -193,6 +198,24 @@ def suite_report(rounds):
         ]
 
 
+def suite_export(rounds):
+    """A million operators, stopped and exported, beside torch.profiler's."""
+    env = dict(os.environ, PYTHONPATH=f"{PACKAGE}:{ROOT / 'bench'}")
+    lines = []
+    for what in ("plain", "shapes"):
+        for recorder, count in (("crosscut", max(3, rounds // 6)), ("torch.profiler", 1)):
+            found = {}
+            for _ in range(count):
+                with tempfile.TemporaryDirectory() as work:
+                    for line in output_lines([sys.executable, ROOT / "bench" / "export_torch.py",
+                                              recorder, what, work, CROSSCUT], env):
+                        found.setdefault((line["group"], line["name"], line["unit"]),
+                                         []).append(line["value"])
+            lines += [value(group, name, values, unit)
+                      for (group, name, unit), values in found.items()]
+    return lines
+
+
 def suite_torch(rounds):
     """Operators alone beside torch.profiler; then training steps as recorded by default."""
     return (recorded("torch_ops.py", ["--sources=pytorch", "--python=off"], [rounds]) +
@@ -280,7 +303,7 @@ def suite_dormant(rounds):
     """Armed processes beside plain ones: at least 200 quadruples of each program."""
     env = dict(os.environ, PYTHONPATH=f"{PACKAGE}:{ROOT / 'bench'}")
     return output_lines([sys.executable, ROOT / "bench" / "dormant.py", "24",
-                         str(max(9, rounds // 3))], env)
+                         str(max(9, rounds))], env)
 
 
 def suite_rl(rounds):
@@ -325,7 +348,7 @@ def suite_huge(rounds):
 
 
 SUITES = {"native": suite_native, "stop": suite_stop, "report": suite_report,
-          "import": suite_import, "torch": suite_torch, "more": suite_more,
+          "export": suite_export, "import": suite_import, "torch": suite_torch, "more": suite_more,
           "boundary": suite_boundary, "operation": suite_operation, "plans": suite_plans,
           "pycalls": suite_pycalls, "plugins": suite_plugins, "frameworks": suite_frameworks,
           "dormant": suite_dormant, "rl": suite_rl, "processes": suite_processes,

@@ -4,20 +4,18 @@ Run under `crosscut record --control-steps=0`; recording is switched by pause an
 variant runs in the same process. Prints one JSON line per variant.
 """
 
-import ctypes
-import pathlib
+import contextlib
 import statistics
-import subprocess
 import sys
 
 import torch
 
 import crosscut
+import floors
 import harness
 
 torch.set_num_threads(1)
 OPS = 20_000  # a session of some length: torch.profiler's memory is part of its cost
-HERE = pathlib.Path(__file__).resolve().parent
 
 
 def loop(body):
@@ -41,20 +39,10 @@ def steps(body, count):
     return measure
 
 
-def empty_callbacks():
-    """Callbacks that do nothing, compiled for this PyTorch: the floor of what recording costs."""
-    folder = pathlib.Path(torch.__file__).parent
-    library = HERE.parent / "build" / "bench-torch" / "empty_callbacks.so"
-    library.parent.mkdir(parents=True, exist_ok=True)
-    subprocess.run(["c++", "-std=c++20", "-O2", "-DNDEBUG", "-fPIC", "-shared",
-                    "-isystem", folder / "include", HERE / "empty_callbacks.cc", "-o", library,
-                    f"-L{folder / 'lib'}", "-ltorch_cpu", "-lc10"], check=True)
-    return ctypes.CDLL(str(library))
-
-
 def comparison(group, measure, rounds, floor=None, **recorded):
     """`measure()` gives ns per item. Interleaves it as it is and under each recorder. `recorded`:
-    what torch.profiler records, too, as Crosscut then does."""
+    what torch.profiler records, too, as Crosscut then does. `floor`: what it is called,
+    and a context manager."""
     def with_crosscut():
         crosscut.resume()
         try:
@@ -62,12 +50,9 @@ def comparison(group, measure, rounds, floor=None, **recorded):
         finally:
             crosscut.pause()
 
-    def with_empty_callbacks():
-        floor.empty_callbacks_on()
-        try:
+    def with_floor():
+        with floor[1]():
             return measure()
-        finally:
-            floor.empty_callbacks_off()
 
     def with_torch_profiler():
         with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU],
@@ -77,7 +62,7 @@ def comparison(group, measure, rounds, floor=None, **recorded):
     variants = {"unprofiled": measure, "unprofiled again (A/A)": measure,
                 "crosscut": with_crosscut, "torch.profiler": with_torch_profiler}
     if floor is not None:
-        variants["callbacks that do nothing"] = with_empty_callbacks
+        variants[floor[0]] = with_floor
     for line in harness.interleave(group, variants, rounds):
         print(line.to_json(), flush=True)
 
@@ -141,15 +126,31 @@ def transformer_step():
 MORE = {"shapes": "record_shapes", "memory": "profile_memory", "stacks": "with_stack"}
 
 
+def floor_of(what=None):
+    """What a recorder of that pays at least, as comparison() wants it. Where allocations are
+    recorded, too, what PyTorch takes to tell them is not in it."""
+    operators = floors.operators(inputs=what == "shapes")
+    if what != "stacks":
+        return "callbacks that do nothing", operators
+    calls = floors.python_calls()
+
+    @contextlib.contextmanager
+    def both():
+        with operators(), calls():
+            yield
+    return "callbacks and a hook that do nothing", both
+
+
 def with_more(what, rounds):
     """Both with shapes (`--shapes`), allocations (`--allocations`), or the Python functions around
     operators (`--python=calls`)."""
+    floor = floor_of(what)
     add = allocating_loop() if what == "memory" else add_loop()
     for name, measure in ((f"op, with {what}: add", loop(add)),
                           (f"op, with {what}: autograd mul", loop(mul_loop())),
                           (f"step, with {what}: MLP", steps(mlp_step(), 41)),
                           (f"step, with {what}: transformer", steps(transformer_step(), 11))):
-        comparison(name, measure, rounds, **{MORE[what]: True})
+        comparison(name, measure, rounds, floor, **{MORE[what]: True})
 
 
 def main():
@@ -162,7 +163,7 @@ def main():
         return
     of, floor = "step, with the boundary:", None
     if "steps" not in sys.argv[2:]:
-        of, floor = "step:", empty_callbacks()
+        of, floor = "step:", floor_of()
         comparison("op: add(out=)", loop(add_loop()), rounds, floor)
         comparison("op: autograd mul", loop(mul_loop()), rounds, floor)
     comparison(f"{of} MLP", steps(mlp_step(), 41), rounds, floor)
