@@ -8,12 +8,21 @@ namespace crosscut::import {
 
 void NativeArguments::Add(uint64_t key, uint64_t value, trace::TrackBuilder* track) {
   const trace::StringId name = session_->name(key).text;
-  const std::vector<Member>* members = nullptr;
-  if (builder_->trace().text(name) == "{}") members = &MembersOf(value);
-  if (members == nullptr || members->empty()) {
+  Object* object = nullptr;
+  if (builder_->trace().text(name) == "{}") object = &ObjectOf(value);
+  if (object == nullptr || object->members.empty()) {
     return track->ArgText(name, session_->name(value).text);
   }
-  for (const Member& member : *members) {
+  const trace::SpanIndex span = track->LastWithoutArgs();
+  if (span == trace::kNoSpan) return AddMembers(*object, track);
+  if (object->track == track->id()) return track->ShareArgs(span, object->shared);
+  AddMembers(*object, track);
+  object->track = track->id();
+  object->shared = track->SharedArgs(span);
+}
+
+void NativeArguments::AddMembers(const Object& object, trace::TrackBuilder* track) {
+  for (const Member& member : object.members) {
     if (member.is_text) {
       track->ArgText(member.key, {static_cast<uint32_t>(member.value)});
     } else {
@@ -22,18 +31,19 @@ void NativeArguments::Add(uint64_t key, uint64_t value, trace::TrackBuilder* tra
   }
 }
 
-const std::vector<NativeArguments::Member>& NativeArguments::MembersOf(uint64_t value) {
-  const auto [found, added] = members_.try_emplace(value);
-  std::vector<Member>& members = found->second;
-  if (!added) return members;
+NativeArguments::Object& NativeArguments::ObjectOf(uint64_t value) {
+  const auto [found, added] = objects_.try_emplace(value);
+  Object& made = found->second;
+  std::vector<Member>& members = made.members;
+  if (!added) return made;
   simdjson::ondemand::parser parser;
   const simdjson::padded_string text(builder_->trace().text(session_->name(value).text));
   simdjson::ondemand::document document;
   simdjson::ondemand::object object;
-  if (parser.iterate(text).get(document) || document.get_object().get(object)) return members;
-  const auto give_up = [&]() -> const std::vector<Member>& {
+  if (parser.iterate(text).get(document) || document.get_object().get(object)) return made;
+  const auto give_up = [&]() -> Object& {
     members.clear();
-    return members;
+    return made;
   };
   for (auto field : object) {
     std::string_view key, string;
@@ -50,7 +60,7 @@ const std::vector<NativeArguments::Member>& NativeArguments::MembersOf(uint64_t 
       return give_up();
     }
   }
-  return members;
+  return made;
 }
 
 }  // namespace crosscut::import

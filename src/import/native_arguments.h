@@ -30,11 +30,18 @@ class NativeArguments {
     bool is_text;
     int64_t value;  // a number, or a string's index
   };
-  const std::vector<Member>& MembersOf(uint64_t value);
+  // An object, and where a span of one track has its members and nothing else.
+  struct Object {
+    std::vector<Member> members;
+    trace::TrackId track;
+    trace::Args::Shared shared;
+  };
+  Object& ObjectOf(uint64_t value);
+  static void AddMembers(const Object& object, trace::TrackBuilder* track);
 
   trace::Builder* builder_;
   const NativeSession* session_;
-  std::unordered_map<uint64_t, std::vector<Member>> members_;  // by name id
+  std::unordered_map<uint64_t, Object> objects_;  // by name id
 };
 
 }  // namespace crosscut::import

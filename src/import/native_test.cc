@@ -324,6 +324,42 @@ TEST_F(Native, LinksParentsFlowsCountersAndLosses) {
   }
 }
 
+TEST_F(Native, SpansCalledAlikeHaveTheirOwnArgumentsAndThoseOfTheObject) {
+  Words session = Session();
+  session.Name(0x100, "op", Attributes(format::kKindSpan, format::kLayerFramework));
+  session.Name(0x101, "{}", Attributes(format::kKindText, format::kLayerNone));
+  session.Name(0x102, R"({"dims": [2, 3], "n": 4})",
+               Attributes(format::kKindText, format::kLayerNone));
+  session.Name(0x103, "bytes", Attributes(format::kKindText, format::kLayerNone));
+  std::vector<Words> threads(2);
+  for (uint64_t t = 0; t < 2; ++t) {
+    threads[t].Thread(0, t + 1, 0);
+    for (const uint64_t at : {100, 200, 300, 400}) {
+      threads[t].At(at, 0x100);
+      if (at == 300) threads[t].At(at, format::kArg, {0x103, 1});
+      threads[t].At(at, format::kArgName, {0x101, 0x102});
+      if (at == 200) threads[t].At(at, format::kArg, {0x103, 2});
+      threads[t].At(at + 50, format::kEnd);
+    }
+  }
+  Write("p1", session, threads);
+  const trace::Trace trace = Read();
+  ASSERT_EQ(trace.tracks.size(), 2u);
+  for (const trace::Track& track : trace.tracks) {
+    std::vector<std::string> found;
+    for (trace::SpanIndex i = 0; i < track.spans.size(); ++i) {
+      std::string& text = found.emplace_back();
+      for (const trace::Arg& arg : track.args.of(i)) {
+        text += std::string(trace.text(arg.key)) + "=" +
+                (arg.is_text ? std::string(trace.text(arg.text())) : std::to_string(arg.value)) +
+                " ";
+      }
+    }
+    EXPECT_THAT(found, ElementsAre("dims=[2, 3] n=4 ", "dims=[2, 3] n=4 bytes=2 ",
+                                   "bytes=1 dims=[2, 3] n=4 ", "dims=[2, 3] n=4 "));
+  }
+}
+
 TEST_F(Native, GoesOnBehindADamagedPlaceAndTells) {
   Words session = Session();
   session.Name(0x100, "f", Attributes(format::kKindSpan, format::kLayerNative));

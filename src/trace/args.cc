@@ -10,13 +10,44 @@ constexpr int kMostTries = 16;  // children that are looked at: there may be two
 void Args::Add(uint32_t owner, const Arg& arg) {
   const bool wide = !arg.is_text && arg.value != static_cast<int32_t>(arg.value);
   Entry& entry = EntryOf(owner);
-  if (entry.shape == 0) entry.word = static_cast<uint32_t>(words_.size());
+  if (entry.shape == 0) {
+    entry.word = static_cast<uint32_t>(words_.size());
+  } else if (any_shared_) {
+    const uint32_t count = WordsOf(shapes_[entry.shape]);
+    if (entry.word + count != words_.size()) entry.word = CopyWords(*this, entry.word, count);
+  }
   entry.shape = ChildOf(entry.shape, {arg.key, arg.is_text ? Form::kText
                                                : wide      ? Form::kWide
                                                            : Form::kNumber});
   words_.push_back(static_cast<uint32_t>(arg.value));
   if (wide) words_.push_back(static_cast<uint32_t>(static_cast<uint64_t>(arg.value) >> 32));
   ++size_;
+}
+
+Args::Shared Args::SharedOf(uint32_t owner) const {
+  Shared shared;
+  if (owner >= entries_.size()) return shared;
+  shared.word_ = entries_[owner].word;
+  shared.shape_ = entries_[owner].shape;
+  return shared;
+}
+
+void Args::Share(uint32_t owner, Shared shared) {
+  EntryOf(owner) = {shared.word_, shared.shape_};
+  size_ += shapes_[shared.shape_].size;
+  any_shared_ = true;
+}
+
+uint32_t Args::WordsOf(const Shape& shape) const {
+  uint32_t words = 0;
+  for (uint32_t i = 0; i < shape.size; ++i) words += WordsOf(fields_[shape.first + i]);
+  return words;
+}
+
+uint32_t Args::CopyWords(const Args& from, uint32_t first, uint32_t count) {
+  const auto at = static_cast<uint32_t>(words_.size());
+  for (uint32_t i = 0; i < count; ++i) words_.push_back(uint32_t{from.words_[first + i]});
+  return at;
 }
 
 uint32_t Args::ChildOf(uint32_t shape, Field field) {
@@ -44,16 +75,15 @@ void Args::Take(uint32_t owner, Args* from, uint32_t which) {
   const Entry taken = which < from->entries_.size() ? from->entries_[which] : Entry{};
   if (taken.shape == 0) return;
   const Shape& shape = from->shapes_[taken.shape];
-  uint32_t words = 0;
-  for (uint32_t i = 0; i < shape.size; ++i) words += WordsOf(from->fields_[shape.first + i]);
+  const uint32_t words = from->WordsOf(shape);
   Entry& entry = EntryOf(owner);
   if (entry.shape != 0) {
     for (const Arg& arg : from->of(which)) Add(owner, arg);
   } else {
-    entry = {static_cast<uint32_t>(words_.size()), taken.shape};
+    entry = {CopyWords(*from, taken.word, words), taken.shape};
     size_ += shape.size;
-    for (uint32_t i = 0; i < words; ++i) words_.push_back(from->words_[taken.word + i]);
   }
+  if (from->any_shared_) return;  // somebody else may ask for them
   for (uint32_t i = 0; i < words; ++i) from->words_.Forget(taken.word + i);
 }
 

@@ -2,7 +2,8 @@
 //
 // There are more of them than of anything else in a trace, so they are kept small: owners whose
 // arguments have the same keys in the same order and the same forms share a list of these, their
-// shape, and hold one 32-bit word for each value, two for a number that needs them.
+// shape, and hold one 32-bit word for each value, two for a number that needs them. Owners that are
+// told to share hold the same words.
 #pragma once
 
 #include <cstdint>
@@ -72,6 +73,15 @@ class Args {
   }
   size_t size() const { return size_; }  // of all owners
 
+  // What an owner has so far.
+  class Shared {
+    friend class Args;
+    uint32_t word_ = 0, shape_ = 0;
+  };
+  Shared SharedOf(uint32_t owner) const;
+  // Gives it to `owner` as well, which has none yet.
+  void Share(uint32_t owner, Shared shared);
+
   // To those of `owner`: the owner of the last call, or one that has none yet.
   void Add(uint32_t owner, const Arg& arg);
   // All that `from` has for `which`, once for each of them: `from` may forget them. This was made
@@ -83,12 +93,17 @@ class Args {
   // Puts map(id) in the place of every string's id.
   template <class Mapping>
   void MapStrings(Mapping map) {
+    std::vector<bool> mapped(any_shared_ ? words_.size() : 0);
     for (size_t owner = 0; owner < entries_.size(); ++owner) {
       const Entry entry = entries_[owner];
       const Shape& shape = shapes_[entry.shape];
       uint32_t word = entry.word;
       for (uint32_t i = shape.first; i < shape.first + shape.size; ++i) {
-        if (fields_[i].form == Form::kText) words_[word] = map(StringId{words_[word]}).value;
+        const bool again = any_shared_ && mapped[word];
+        if (any_shared_) mapped[word] = true;
+        if (fields_[i].form == Form::kText && !again) {
+          words_[word] = map(StringId{words_[word]}).value;
+        }
         word += WordsOf(fields_[i]);
       }
     }
@@ -120,6 +135,9 @@ class Args {
     while (owner >= entries_.size()) entries_.push_back({});
     return entries_[owner];
   }
+  uint32_t WordsOf(const Shape& shape) const;
+  // `count` words from `first` on, once more, at the end; where they stand then.
+  uint32_t CopyWords(const Args& from, uint32_t first, uint32_t count);
   uint32_t ChildOf(uint32_t shape, Field field);
 
   Blocks<Entry, 12> entries_;  // by owner
@@ -127,6 +145,7 @@ class Args {
   std::vector<Field> fields_;
   Blocks<uint32_t, 14> words_;
   size_t size_ = 0;
+  bool any_shared_ = false;
 };
 
 }  // namespace crosscut::trace

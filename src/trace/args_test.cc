@@ -119,5 +119,54 @@ TEST(Args, MapTheIdsOfKeysAndTextsAndNoNumbers) {
   EXPECT_THAT(Show(args, 1), ElementsAre("101=1", "103=1099511627776", "102:109"));
 }
 
+TEST(Args, SharedOnesAreTheSameUntilTheirOwnerGetsMore) {
+  Args args;
+  args.Add(0, Number(1, 10));
+  args.Add(0, Text(2, 20));
+  const Args::Shared shared = args.SharedOf(0);
+  args.Share(1, shared);
+  args.Add(1, Number(3, 30));
+  args.Share(2, shared);
+  args.Add(2, Number(4, int64_t{1} << 40));
+  args.Share(3, shared);
+  args.Add(4, Number(1, 50));
+  EXPECT_THAT(Show(args, 0), ElementsAre("1=10", "2:20"));
+  EXPECT_THAT(Show(args, 1), ElementsAre("1=10", "2:20", "3=30"));
+  EXPECT_THAT(Show(args, 2), ElementsAre("1=10", "2:20", "4=1099511627776"));
+  EXPECT_THAT(Show(args, 3), ElementsAre("1=10", "2:20"));
+  EXPECT_THAT(Show(args, 4), ElementsAre("1=50"));
+  EXPECT_EQ(args.size(), 11u);
+
+  args.MapStrings([](StringId id) { return StringId{id.value + 100}; });
+  EXPECT_THAT(Show(args, 0), ElementsAre("101=10", "102:120"));
+  EXPECT_THAT(Show(args, 2), ElementsAre("101=10", "102:120", "104=1099511627776"));
+  EXPECT_THAT(Show(args, 3), ElementsAre("101=10", "102:120"));
+}
+
+TEST(Args, SharedOnesMoveToOthersAsOftenAsTheyAreAskedFor) {
+  constexpr uint32_t kOwners = 100'000;  // of many blocks
+  Args args;
+  args.Add(0, Number(1, 10));
+  const Args::Shared shared = args.SharedOf(0);
+  for (uint32_t owner = 1; owner < kOwners; ++owner) {
+    if (owner % 3 == 0) {
+      args.Add(owner, Number(2, owner));
+    } else {
+      args.Share(owner, shared);
+    }
+  }
+  Args others = args.LikeThese();
+  for (uint32_t owner = 0; owner < kOwners; ++owner) {
+    others.Take(kOwners - 1 - owner, &args, owner);
+  }
+  for (uint32_t owner = 0; owner < kOwners; ++owner) {
+    const uint32_t was = kOwners - 1 - owner;
+    const bool own = was % 3 == 0 && was != 0;
+    ASSERT_THAT(Show(others, owner),
+                ElementsAre(own ? "2=" + std::to_string(was) : std::string("1=10")));
+  }
+  EXPECT_EQ(others.size(), kOwners);
+}
+
 }  // namespace
 }  // namespace crosscut::trace

@@ -73,6 +73,15 @@ class TrackBuilder {
   // Belong to what was last begun or marked; without effect where there is nothing.
   void Arg(StringId key, int64_t value) { AddArg({key, false, value}); }
   void ArgText(StringId key, StringId text) { AddArg({key, true, text.value}); }
+  // The span last begun, where it has no arguments yet; else kNoSpan.
+  SpanIndex LastWithoutArgs() const {
+    if (last_ != Target::kSpan) return kNoSpan;
+    const auto span = static_cast<SpanIndex>(track_.spans.size() - 1);
+    return track_.args.of(span).begin() == track_.args.of(span).end() ? span : kNoSpan;
+  }
+  // Args::SharedOf and Args::Share of a span of this track.
+  Args::Shared SharedArgs(SpanIndex span) const { return track_.args.SharedOf(span); }
+  void ShareArgs(SpanIndex span, Args::Shared shared) { track_.args.Share(span, shared); }
   // All of Args::Take; the track's arguments, or its instants', were set to from->LikeThese().
   void TakeArgs(Args* from, uint32_t which);
   void FlowOut(int64_t at, uint64_t id) { AddFlow(at, id, true); }
