@@ -4,6 +4,7 @@
 
 #include "crosscut/crosscut.h"
 #include "python/ext/record_calibrate.h"
+#include "python/ext/record_method.h"
 #include "python/ext/record_on_demand.h"
 #include "python/ext/record_operation.h"
 #include "python/ext/record_options.h"
@@ -326,7 +327,7 @@ PyMODINIT_FUNC PyInit__record() {
   }
   PyObject* module = PyModule_Create(&definition);
   if (module == nullptr) return nullptr;
-  if (AddOperationType(module) != 0) {
+  if (AddOperationType(module) != 0 || AddMethodType(module) != 0) {
     Py_DECREF(module);
     return nullptr;
   }

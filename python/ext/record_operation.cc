@@ -234,16 +234,13 @@ void OperationDealloc(Operation* self) {
 }
 
 PyObject* Enter(Operation* self, PyObject*) {
-  if (crosscut_this_thread->enabled != 0) OpenOperation(self->id);
+  EnterOperation(self->id);
   Py_INCREF(self);
   return reinterpret_cast<PyObject*>(self);
 }
 
 PyObject* Exit(Operation* self, PyObject* const*, Py_ssize_t) {
-  const OpenStack* stack = this_stack;
-  if ((stack != nullptr && stack->depth != 0) || crosscut_this_thread->enabled != 0) {
-    CloseOperation(self->id);
-  }
+  ExitOperation(self->id);
   Py_RETURN_FALSE;
 }
 
@@ -324,6 +321,13 @@ PyObject* MakeSpan(PyObject* name, int layer) {
   return reinterpret_cast<PyObject*>(self);
 }
 
+uint32_t NameIdOf(PyObject* operation) {
+  if (Py_TYPE(operation) == &operation_type) return reinterpret_cast<Operation*>(operation)->id;
+  PyErr_Format(PyExc_TypeError, "an operation or span is needed, not %.100s",
+               Py_TYPE(operation)->tp_name);
+  return 0;
+}
+
 void SetDecorator(PyObject* callable) {
   Py_INCREF(callable);
   Py_XDECREF(decorator);
@@ -349,6 +353,28 @@ void CloseOperation(uint32_t name) {
     return;
   }
   CloseSlow(name);
+}
+
+bool EnterOperation(uint32_t name) {
+  if (crosscut_this_thread->enabled == 0) return false;
+  OpenOperation(name);
+  return true;
+}
+
+void ExitOperation(uint32_t name) {
+  const OpenStack* stack = this_stack;
+  if ((stack != nullptr && stack->depth != 0) || crosscut_this_thread->enabled != 0) {
+    CloseOperation(name);
+  }
+}
+
+bool IsOpen(uint32_t name) {
+  const OpenStack* stack = this_stack;
+  if (stack == nullptr || stack->generation != generation) return false;
+  for (uint32_t i = stack->depth; i > 0; --i) {
+    if (stack->open[i - 1].name == name && !stack->open[i - 1].abandoned) return true;
+  }
+  return false;
 }
 
 uint32_t OpenDepth() {

@@ -16,6 +16,9 @@ int AddOperationType(PyObject* module);
 // reference, or null with an exception where `name` is no str.
 PyObject* MakeSpan(PyObject* name, int layer);
 
+// The name id of an operation or of what MakeSpan() made; 0 with an exception for another object.
+uint32_t NameIdOf(PyObject* operation);
+
 // What `operation(...)(function)` returns is made by this Python callable (operation, function).
 void SetDecorator(PyObject* decorator);
 
@@ -24,6 +27,13 @@ void SetDecorator(PyObject* decorator);
 // nothing. Name ids as from crosscut_intern().
 void OpenOperation(uint32_t name);
 void CloseOperation(uint32_t name);
+
+// The same for a block of code: opens where this thread records, and tells whether it did, in which
+// case the end of the block is ExitOperation(). Names of MakeSpan() too.
+bool EnterOperation(uint32_t name);
+void ExitOperation(uint32_t name);
+// Whether one of that name is open on this thread.
+bool IsOpen(uint32_t name);
 
 // Operations open on this thread, for tests.
 uint32_t OpenDepth();

@@ -38,11 +38,11 @@ def shared() -> operations.Operations:
 def install_environments(module: ModuleType) -> None:
     ops, wrapper = shared(), module.Wrapper
 
-    def make(cls: type, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    def make(cls: type, name: str, function: Callable[..., Any]) -> Any:
         span = None
         if not issubclass(cls, wrapper):
             span = _record.span(f"{cls.__qualname__}.{name}", _SIMULATOR)
-        return ops.outermost("simulate", function, span)
+        return ops.method("simulate", function, span=span)
 
     ops.follow(module.Env, METHODS, make)
 
@@ -51,7 +51,7 @@ def install_vectors(module: ModuleType) -> None:
     """What a vector does itself is handing over and waiting: its environments are the simulator."""
     ops = shared()
     ops.follow(module.VectorEnv, METHODS,
-               lambda cls, name, function: ops.outermost("simulate", function))
+               lambda cls, name, function: ops.method("simulate", function))
 
 
 def uninstall() -> None:

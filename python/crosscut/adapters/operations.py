@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import ctypes
 import functools
 import os
@@ -68,33 +67,8 @@ class Steps:
         self._asking = False
 
 
-class _Opened(threading.local):
-    """The names of the outermost operations that are open on this thread."""
-
-    def __init__(self) -> None:
-        self.names: set[str] = set()
-
-
-_opened = _Opened()
-os.register_at_fork(after_in_child=lambda: _opened.names.clear())
 # What is to be told of a class that gets an instance, by the class above it.
 _followers: dict[type, Callable[[type], None]] = {}
-
-
-class Method:
-    """Stands in the dictionary of a class for one of its methods: instances call `recorded`, the
-    class itself and whoever pickles it by value see `function`, which stays what it is."""
-
-    def __init__(self, function: Callable[..., Any], recorded: Callable[..., Any]) -> None:
-        self.function, self._recorded = function, recorded
-
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
-        if instance is None:
-            return self.function
-        return types.MethodType(self._recorded, instance)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return copy.copy, (self.function,)  # which gives back a function as it is
 
 
 def with_subclasses(cls: type) -> list[type]:
@@ -187,38 +161,18 @@ class Operations:
         """What bracket() calls `operation` from now on."""
         self._scopes[operation] = _record.operation(name)
 
-    def outermost(self, operation: str, function: Callable[..., Any],
-                  span: Any = None) -> Callable[..., Any]:
-        """`function` as an operation, unless it is called inside another one of that name; `span`
-        (of _record.span) is around every call."""
-        scope, on = _record.operation(operation), self.on
-
-        def spanned(*args: Any, **kwargs: Any) -> Any:
-            with span:
-                return function(*args, **kwargs)
-
-        inner = function if span is None else spanned
-
-        @functools.wraps(function)
-        def recorded(*args: Any, **kwargs: Any) -> Any:
-            if not on.value:
-                return function(*args, **kwargs)
-            names = _opened.names
-            if operation in names:
-                return inner(*args, **kwargs)
-            names.add(operation)
-            try:
-                with scope:
-                    return inner(*args, **kwargs)
-            finally:
-                names.discard(operation)
-
-        return recorded
+    def method(self, operation: str, function: Callable[..., Any],
+               called: Callable[..., Any] | None = None, span: Any = None) -> Any:
+        """For follow(): calls of `function` through an instance as an operation, unless they are
+        inside another one of that name; `span` (of _record.span) is around every call; `called` is
+        what they call where the operation is recorded."""
+        return _record.method(_record.operation(operation), function, called or function,
+                              self.library.crosscut_operations_on(), span)
 
     def follow(self, root: type, names: tuple[str, ...],
-               make: Callable[[type, str, Callable[..., Any]], Callable[..., Any]]) -> None:
+               make: Callable[[type, str, Callable[..., Any]], Any]) -> None:
         """Replaces the methods `names` of `root` and of the classes below it, later ones when they
-        get their first instance, by make(class, name, function)."""
+        get their first instance, by make(class, name, function): see method()."""
         def patch(cls: type) -> None:
             for base in () if cls in known else cls.__mro__:
                 if base in known or not issubclass(base, root):
@@ -227,7 +181,7 @@ class Operations:
                 for name in names:
                     function = vars(base).get(name)
                     if isinstance(function, types.FunctionType):
-                        self.replace(base, name, Method(function, make(base, name, function)))
+                        self.replace(base, name, make(base, name, function))
 
         known: weakref.WeakSet[type] = weakref.WeakSet()
         for cls in with_subclasses(root):

@@ -27,10 +27,9 @@ _PARTS = {"collect_rollouts": "rollout", "train": "update"}
 def install_algorithms(module: ModuleType) -> None:
     ops = gymnasium.shared()
 
-    def make(cls: type, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        if name == "collect_rollouts":
-            function = _with_inference(ops, function)
-        return ops.outermost(_PARTS[name], function)
+    def make(cls: type, name: str, function: Callable[..., Any]) -> Any:
+        gather = _with_inference(ops, function) if name == "collect_rollouts" else None
+        return ops.method(_PARTS[name], function, gather)
 
     ops.follow(module.BaseAlgorithm, tuple(_PARTS), make)
     _rename_backward("backprop")
@@ -49,7 +48,7 @@ def install_vectors(module: ModuleType) -> None:
     """step() of a vector; what it waits for are environments in other processes."""
     ops = gymnasium.shared()
     ops.follow(module.VecEnv, gymnasium.METHODS,
-               lambda cls, name, function: ops.outermost("simulate", function))
+               lambda cls, name, function: ops.method("simulate", function))
 
 
 def _with_inference(ops: operations.Operations,
