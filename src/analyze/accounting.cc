@@ -19,8 +19,9 @@ Calibration Calibrated(const trace::Process& process, const NameCodes& names,
       high += events * static_cast<double>(cost.high_ps);
     }
   }
-  if (middle <= 0) return {};
-  return {std::clamp(low / middle, 0.01, 1.0), std::clamp(high / middle, 1.0, 100.0)};
+  const bool whole = !process.profiled_beside;
+  if (middle <= 0) return {1, 1, whole};
+  return {std::clamp(low / middle, 0.01, 1.0), std::clamp(high / middle, 1.0, 100.0), whole};
 }
 
 ProcessAccount Account(const trace::Trace& trace, const Accounting& a, uint32_t process) {

@@ -51,17 +51,20 @@ Measured ScaleOfLevels(const Inflation& inflation) {
   return {out.value / weights, out.error / weights};
 }
 
-// Quantiles of the product of the usual distribution and a measurement `at` +- `error`.
-Scale Posterior(double spread, double at, double error) {
+// Quantiles of the product of the usual distribution and a measurement `at` +- `error`, either of
+// which may be missing. Without the usual one each scale above 0 is as likely as any other.
+Scale Posterior(bool usual, double spread, Measured of) {
   std::vector<double> sum(kGrid + 1);
   const double step = std::log(kLargest / kSmallest) / kGrid;
   const auto scale = [&](int i) { return kSmallest * std::exp(i * step); };
   // Relative to the best of them, so that a measurement far from the usual does not underflow.
   std::vector<double> log_weight(kGrid);
   for (int i = 0; i < kGrid; ++i) {
-    const double usual = std::log(scale(i) / kUsualScale) / spread;
-    const double measured = error > 0 ? (scale(i) - at) / error : 0;
-    log_weight[i] = -0.5 * (usual * usual + measured * measured);
+    const double from_usual = std::log(scale(i) / kUsualScale) / spread;
+    const double measured = of.error > 0 ? (scale(i) - of.value) / of.error : 0;
+    // The grid is even in the logarithm: what is even in the scale grows on it.
+    log_weight[i] =
+        (usual ? -0.5 * from_usual * from_usual : std::log(scale(i))) - 0.5 * measured * measured;
   }
   const double best = *std::max_element(log_weight.begin(), log_weight.end());
   for (int i = 0; i < kGrid; ++i) sum[i + 1] = sum[i] + std::exp(log_weight[i] - best);
@@ -95,9 +98,9 @@ std::vector<int64_t> WholeNumbers(const std::vector<double>& exact, int64_t tota
 Scale ScaleOf(const Inflation& inflation, const Calibration& calibration) {
   const double calibrated = std::log(calibration.high / calibration.low) / kWidth95;
   const double spread = std::hypot(kUsualSpread, calibrated);
-  if (!inflation.checked || inflation.estimated_ns <= 0) return Posterior(spread, 0, 0);
+  if (!inflation.checked || inflation.estimated_ns <= 0) return Posterior(true, spread, {});
   const Measured measured = ScaleOfLevels(inflation);
-  return Posterior(spread, measured.value, measured.error);
+  return Posterior(calibration.whole || measured.error <= 0, spread, measured);
 }
 
 Bounds OfUnrecordedRun(int64_t corrected, Bounds of_scale) {

@@ -72,10 +72,12 @@ struct Scale {
 // 95 % bounds of the calibrated cost of a process's probes, relative to it: low <= 1 <= high.
 struct Calibration {
   double low = 1, high = 1;
+  bool whole = true;  // false: something cost time that no probe stands for
 };
 // From the control steps, where they were compared (each level weighs by how sharply its probes'
-// cost shows), and from how far programs usually are from
-// their calibration (docs/decisions/0002-scale-from-both.md).
+// cost shows), and from how far programs usually are from their calibration
+// (docs/decisions/0002-scale-from-both.md), which says nothing where that is not the whole cost
+// (0006-cost-of-other-profilers.md).
 Scale ScaleOf(const Inflation& inflation, const Calibration& calibration);
 
 // raw - estimate, cell by cell.

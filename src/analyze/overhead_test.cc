@@ -168,6 +168,20 @@ TEST(ScaleOf, LiesBetweenTheUsualAndAVagueMeasurementAndIsNeverNegative) {
   EXPECT_LT(negative.value, 1);
 }
 
+TEST(ScaleOf, BelievesAMeasurementFarFromTheUsualWhereOthersCostTime) {
+  // 1.06 +- 0.02 where the probes explain 0.001: sixty times what they were calibrated to.
+  Inflation far = Measured(1.06, 1.021, 1.1);
+  far.estimated_ns = 1;
+  far.timed_ns = 0;
+  EXPECT_LT(ScaleOf(far, {}).value, 20);
+  const Scale believed = ScaleOf(far, {1, 1, false});
+  EXPECT_NEAR(believed.value, 1000 * (1 - 1 / 1.06), 1);
+  EXPECT_NEAR(believed.low, 1000 * (1 - 1 / 1.021), 2);
+  EXPECT_NEAR(believed.high, 1000 * (1 - 1 / 1.1), 2);
+  // Without a measurement there is nothing to believe.
+  EXPECT_EQ(ScaleOf({}, {1, 1, false}).high, ScaleOf({}, {}).high);
+}
+
 TEST(Correct, UsesTheLargestRemainderAndClampsAtZero) {
   const LayerSet py = Bit(Layer::kPython), cpp = Bit(Layer::kFramework);
   // 1.4 + 1.4 + 1.2 = 4: floors leave 1, which goes to the first of the largest remainders.

@@ -104,6 +104,7 @@ std::vector<std::string> TakeCollected(const std::string& dir, const NativeSessi
   for (const auto& [key, value] : session.meta) {
     if (!key.starts_with(kPrefix)) continue;
     const Fact fact = Parse(value);
+    into.builder->process(into.process).profiled_beside = true;
     const Status status = collected.Take(fact, number++);
     if (status.ok()) continue;
     problems.push_back("the profile that " + std::string(fact.source) +

@@ -477,6 +477,7 @@ TEST_F(Native, TakesInTheProfilesThatSourcesCollected) {
                                                    std::pair<int64_t, int64_t>{401, 408}));
   EXPECT_THAT(trace.gaps, testing::Contains(testing::HasSubstr("gone")));
   EXPECT_THAT(trace.gaps, testing::Contains(testing::HasSubstr("evil")));
+  EXPECT_TRUE(trace.processes[0].profiled_beside);
 }
 
 // "<ns> <what> <bytes> of <total>" of every instant on the track.

@@ -192,6 +192,7 @@ struct Process {
   std::vector<Phase> phases;
   std::vector<ProbeCost> probes;
   std::vector<Source> sources;
+  bool profiled_beside = false;  // another profiler ran in it, too, whose cost no probe tells
   std::vector<Clock> clocks;
   std::vector<std::pair<StringId, StringId>> meta;  // everything else that the log states
 };
