@@ -74,6 +74,18 @@ cycled() {
     build/release/src/host/host_test --gtest_brief=1 --gtest_filter='*ManySessions*'
 }
 
+# ALE's C++ library is under the GPL: only here is the agent built with it.
+on_the_emulator() {
+  { examples/dqn/get_ale.sh && cmake --preset release && cmake --build build/release --target dqn; } \
+    >build/ale.log 2>&1 || { tail -n 40 build/ale.log; return 1; }
+  local said
+  said=$(PYTHONPATH=$PWD/build/release/python .venv/bin/python -m pytest -q -rs \
+    tests/endtoend/test_dqn.py)
+  local rc=$?
+  printf '%s\n' "$said"
+  [ $rc -eq 0 ] && ! grep -q SKIPPED <<<"$said"
+}
+
 stage "layers" python3 tools/check_layers.py
 stage "sizes" python3 tools/check_sizes.py
 stage "format" formatted
@@ -86,6 +98,7 @@ stage "fuzzers" fuzzed
 stage "kills, long form" killed
 stage "windows on demand, long form" demanded
 stage "a trace of 5 GB" imported
+stage "C++ DQN on the emulator" on_the_emulator
 stage "sessions of a plugin, long form" cycled
 stage "plugin zoo, long form" zoo
 
