@@ -97,7 +97,7 @@ def test_the_agent_plays_pong_on_the_emulator(pong, tmp_path):
     assert -21 <= float(value) <= 21
 
     counts = {row["operation"]: row["count"] for row in table(run, "operations")}
-    assert counts["backprop"] == 100  # learn_period
+    assert counts["backprop"] == 200  # learn_period
     # An episode takes 21 points, and a point takes more than ten steps.
     assert counts["inference"] > 400 + 2 * 21 * 10
     functions = {row["name"]: row for row in table(run, "functions")}
@@ -106,7 +106,7 @@ def test_the_agent_plays_pong_on_the_emulator(pong, tmp_path):
 
 
 def learning(command, folder, name):
-    """The rows of the curve of 40 updates on Pong."""
+    """The rows of the curve of 80 updates on Pong."""
     curve = folder / name
     printed(*command, PONG, f"rom={ROM}", "steps=580", "learn_start=500", "evaluate_period=580",
             "evaluate_episodes=1", "final_episodes=1", f"curve={curve}")
@@ -117,7 +117,7 @@ def learning(command, folder, name):
 def test_both_agents_see_the_same_pong(pong, tmp_path, python):
     in_cpp, = learning([AGENT], tmp_path, "cpp.csv")
     in_python, = learning([python, FOLDER / "dqn.py"], tmp_path, "python.csv")
-    # The loss is of the pictures, the actions and the weights of 40 updates.
+    # The loss is of the pictures, the actions and the weights of 80 updates.
     assert float(in_cpp["loss"]) == pytest.approx(float(in_python["loss"]), rel=1e-3)
     assert float(in_cpp["loss"]) > 0
 
