@@ -76,8 +76,10 @@ cycled() {
 
 # ALE's C++ library is under the GPL: only here is the agent built with it.
 on_the_emulator() {
-  { examples/dqn/get_ale.sh && cmake --preset release && cmake --build build/release --target dqn; } \
-    >build/ale.log 2>&1 || { tail -n 40 build/ale.log; return 1; }
+  {
+    examples/dqn/get_ale.sh && cmake --preset release &&
+      cmake --build build/release --target dqn
+  } >build/ale.log 2>&1 || { tail -n 40 build/ale.log; return 1; }
   local said
   said=$(PYTHONPATH=$PWD/build/release/python .venv/bin/python -m pytest -q -rs \
     tests/endtoend/test_dqn.py)
