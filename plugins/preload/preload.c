@@ -48,6 +48,8 @@ static const char kBringIn[] =
     "try:\n"
     "    import sys\n"
     "    if sys.version_info >= (3, 10) and 'crosscut._inject' not in sys.modules:\n"
+    "        import time\n"
+    "        begun = time.monotonic_ns()\n"
     "        import _frozen_importlib as bootstrap, _frozen_importlib_external as external\n"
     "        if 'crosscut' not in sys.modules:\n"
     "            spec = external.spec_from_file_location('crosscut', package + '/__init__.py',\n"
@@ -60,7 +62,7 @@ static const char kBringIn[] =
     "                del sys.modules['crosscut']\n"
     "                raise\n"
     "        from crosscut import _inject\n"
-    "        _inject.install()\n"
+    "        _inject.install(begun)\n"
     "except BaseException:\n"
     "    pass\n";
 
@@ -160,12 +162,16 @@ static const char* const kLaunchers[] = {
     "numactl", "prlimit", "runuser", "setarch", "setpriv", "setsid", "stdbuf", "su",
     "sudo",    "taskset", "time",    "timeout", "unshare", "xargs"};
 
+static long long MonotonicNs(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+
 /* Whether `record --stop-after-seconds` has ended the recording already. */
 static int TooLate(void) {
   const char* end = getenv("CROSSCUT_STOP_AT");
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return end != NULL && now.tv_sec * 1000000000LL + now.tv_nsec >= strtoll(end, NULL, 10);
+  return end != NULL && MonotonicNs() >= strtoll(end, NULL, 10);
 }
 
 /* Opens a session for the command itself. Its children (a shell's tools) are left alone: a thread
@@ -176,24 +182,29 @@ static void StartSession(const char* program) {
   for (size_t i = 0; i < sizeof kLaunchers / sizeof *kLaunchers; ++i) {
     if (strcmp(program, kLaunchers[i]) == 0) return;
   }
+  char begun[32];
+  snprintf(begun, sizeof begun, "%lld", MonotonicNs());
   char path[PATH_MAX + 32];
   snprintf(path, sizeof path, "%s/lib/libcrosscut.so.1", package_dir);
   const char* dormant = getenv("CROSSCUT_DORMANT");
   int (*start)(const void*);
   int (*arm)(const void*);
   const char* (*key)(void);
+  void (*meta)(const char*, const char*);
   void* library = RTLD_DEFAULT;
   if (dlsym(library, "crosscut_start") == NULL) {
     library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (library == NULL) return;
   }
   if (!Find(library, "crosscut_start", &start) || !Find(library, "crosscut_arm", &arm) ||
-      !Find(library, "crosscut_process_key", &key)) {
+      !Find(library, "crosscut_process_key", &key) || !Find(library, "crosscut_meta", &meta)) {
     return;
   }
   if (dormant != NULL) arm(NULL);
   if (dormant == NULL || (strcmp(dormant, "0") == 0 && !TooLate())) start(NULL);
-  if (*key() != '\0') setenv("CROSSCUT_PARENT", key(), 1);
+  if (*key() == '\0') return;
+  if (dormant == NULL) meta("brought_in_ns", begun);
+  setenv("CROSSCUT_PARENT", key(), 1);
 }
 
 /* ---- _exit -------------------------------------------------------------------------------------

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 
+from crosscut import _record
+
 TYPE_CHECKING = False  # this runs at the start of every recorded process: typing is too slow
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -84,7 +86,7 @@ def on_failure(name: str, error: BaseException) -> None:
 def _run(adapters: list[Adapter], module: ModuleType) -> None:
     for adapter in list(adapters):
         try:
-            adapter(module)
+            _record.ours(adapter, module)
         except Exception as error:  # a failure of ours never stops an import
             on_failure(getattr(adapter, "__module__", "adapter"), error)
 

@@ -18,8 +18,9 @@ _record = crosscut._record
 _installed = False
 
 
-def install() -> None:
-    """Begins to record this process, once. Never raises, never prints."""
+def install(begun_ns: int = 0) -> None:
+    """Begins to record this process, once. Never raises, never prints. `begun_ns`: when Crosscut's
+    first line ran in this process, on CLOCK_MONOTONIC; 0: not known."""
     global _installed
     if _installed or not os.environ.get("CROSSCUT_RUN"):
         return
@@ -33,6 +34,8 @@ def install() -> None:
             return
         # While the devices' own libraries are still there: they end with the process's handlers.
         atexit.register(_record.finish_plugins)
+        if begun_ns and _record.active():
+            _record.meta("brought_in_ns", str(begun_ns))
         _state_identity()
     except Exception as error:
         _forks.leave_note(f"{type(error).__name__}: {error}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 
-from crosscut import _hooks, _source_state
+from crosscut import _hooks, _record, _source_state
 from crosscut._source_state import report_failure, report_missing, wanted
 
 TYPE_CHECKING = False  # this runs at the start of every recorded process: typing is too slow
@@ -32,7 +32,12 @@ def set_extra(name: str, on: bool | None) -> None:
 
 def activate(python: str) -> None:
     """Registers all sources of this process, once. `python`: off, boundary, samples or calls;
-    samples are taken, and Python functions recorded, in sessions that ask for them."""
+    samples are taken, and Python functions recorded, in sessions that ask for them. The time that
+    this takes is layer `overhead`, as is that of what is done after an import."""
+    _record.ours(_activate, python)
+
+
+def _activate(python: str) -> None:
     global _active
     _follow_samples(python == "samples")
     if _active:

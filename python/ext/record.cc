@@ -125,11 +125,21 @@ PyObject* Step(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return BeginStepOf(kind);
 }
 
+uint32_t FoundKind(const char* name) {
+  return crosscut_intern(name, SIZE_MAX, CROSSCUT_STEP, CROSSCUT_LAYER_NONE,
+                         CROSSCUT_NO_LAYER | CROSSCUT_FOUND,
+                         crosscut_intern("step", 4, CROSSCUT_TEXT, CROSSCUT_LAYER_NONE, 0, 0));
+}
+
 PyObject* FoundStep(PyObject*, PyObject*) {
   if (program_steps) Py_RETURN_NONE;
-  static const uint32_t kind = crosscut_intern(
-      "step", 4, CROSSCUT_STEP, CROSSCUT_LAYER_NONE, CROSSCUT_NO_LAYER | CROSSCUT_FOUND,
-      crosscut_intern("step", 4, CROSSCUT_TEXT, CROSSCUT_LAYER_NONE, 0, 0));
+  static const uint32_t kind = FoundKind("step");
+  return BeginStepOf(kind);
+}
+
+PyObject* FoundRolloutStep(PyObject*, PyObject*) {
+  if (program_steps) Py_RETURN_NONE;
+  static const uint32_t kind = FoundKind("rollout step");
   return BeginStepOf(kind);
 }
 
@@ -281,6 +291,8 @@ PyMethodDef functions[] = {
     {"step", Function(Step), METH_FASTCALL, "Begins a step; its number."},
     {"found_step", FoundStep, METH_NOARGS,
      "step() for adapters: None, and no step, where the program declares its steps itself."},
+    {"found_rollout_step", FoundRolloutStep, METH_NOARGS,
+     "The same for a step in which experience is gathered: a kind of its own."},
     {"step_end", StepEnd, METH_NOARGS, "Ends the current step."},
     {"lead", Lead, METH_NOARGS, "Makes this thread the lead of its process."},
     {"phase", Phase, METH_O, "Begins a phase of the process; None ends it."},
@@ -293,6 +305,7 @@ PyMethodDef functions[] = {
     {"source_state", SourceState, METH_VARARGS, "name, version, state, message."},
     {"add_source", AddSource, METH_VARARGS, "name, version, set_level; its handle or 0."},
     {"remove_source", RemoveSource, METH_O, "Forgets the source of that handle."},
+    {"ours", Function(Ours), METH_FASTCALL, "Calls function(*args): its time is layer overhead."},
     {"aside", Aside, METH_O, "Calls it on a thread of Crosscut's own: layer overhead."},
     {"collected", Collected, METH_VARARGS,
      "source, format, bytes, begin_realtime_ns, error_ns; a CROSSCUT_E* code."},

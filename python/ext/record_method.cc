@@ -16,6 +16,7 @@ namespace {
 struct Method {
   PyObject_HEAD PyObject* function;
   PyObject* called;  // in place of `function` while `on`
+  PyObject* after;   // null: nobody is told
   const int32_t* on;
   uint32_t operation;
   uint32_t span;  // 0: none
@@ -37,6 +38,24 @@ class Scope {
   bool opened_;
 };
 
+// Calls that are told of, open on this thread: those inside another are a part of it.
+thread_local int told_of = 0;
+
+// Calls `after` where the outermost call has ended well. What it raises is nobody's to handle.
+PyObject* Tell(PyObject* after, PyObject* result) {
+  if (told_of != 0 || result == nullptr) return result;
+  PyObject* answer = PyObject_CallNoArgs(after);
+  if (answer == nullptr) PyErr_WriteUnraisable(after);
+  Py_XDECREF(answer);
+  return result;
+}
+
+PyObject* CallRecorded(Method* self, PyObject* const* args, size_t flags, PyObject* keywords) {
+  const Scope operation(self->operation, !IsOpen(self->operation));
+  const Scope span(self->span, self->span != 0);
+  return PyObject_Vectorcall(self->called, args, flags, keywords);
+}
+
 PyObject* MethodVectorcall(PyObject* object, PyObject* const* args, size_t flags,
                            PyObject* keywords) {
   auto* self = reinterpret_cast<Method*>(object);
@@ -44,27 +63,30 @@ PyObject* MethodVectorcall(PyObject* object, PyObject* const* args, size_t flags
     PyErr_SetString(PyExc_RuntimeError, "a method is called after it was collected");
     return nullptr;
   }
-  if (__atomic_load_n(self->on, __ATOMIC_RELAXED) == 0) {
+  const bool on = __atomic_load_n(self->on, __ATOMIC_RELAXED) != 0;
+  if (!on && self->after == nullptr) {
     return PyObject_Vectorcall(self->function, args, flags, keywords);
   }
   // The call may replace this object in its class.
   Py_INCREF(self);
-  PyObject* result;
-  {
-    const Scope operation(self->operation, !IsOpen(self->operation));
-    const Scope span(self->span, self->span != 0);
-    result = PyObject_Vectorcall(self->called, args, flags, keywords);
+  told_of += self->after != nullptr;
+  PyObject* result = on ? CallRecorded(self, args, flags, keywords)
+                        : PyObject_Vectorcall(self->function, args, flags, keywords);
+  if (self->after != nullptr) {
+    --told_of;
+    result = Tell(self->after, result);
   }
   Py_DECREF(self);
   return result;
 }
 
 PyObject* MethodNew(PyTypeObject* type, PyObject* args, PyObject* keywords) {
-  static const char* const names[] = {"operation", "function", "called", "on", "span", nullptr};
-  PyObject *operation, *function, *called, *span;
+  static const char* const names[] = {"operation", "function", "called", "on",
+                                      "span",      "after",    nullptr};
+  PyObject *operation, *function, *called, *span, *after = Py_None;
   unsigned long long on;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOKO:method", const_cast<char**>(names),
-                                   &operation, &function, &called, &on, &span)) {
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOKO|O:method", const_cast<char**>(names),
+                                   &operation, &function, &called, &on, &span, &after)) {
     return nullptr;
   }
   const uint32_t operation_id = NameIdOf(operation);
@@ -81,6 +103,8 @@ PyObject* MethodNew(PyTypeObject* type, PyObject* args, PyObject* keywords) {
   self->function = function;
   Py_INCREF(called);
   self->called = called;
+  self->after = after == Py_None ? nullptr : after;
+  Py_XINCREF(self->after);
   self->on = reinterpret_cast<const int32_t*>(static_cast<uintptr_t>(on));
   self->operation = operation_id;
   self->span = span_id;
@@ -91,12 +115,14 @@ PyObject* MethodNew(PyTypeObject* type, PyObject* args, PyObject* keywords) {
 int MethodTraverse(Method* self, visitproc visit, void* arg) {
   Py_VISIT(self->function);
   Py_VISIT(self->called);
+  Py_VISIT(self->after);
   return 0;
 }
 
 int MethodClear(Method* self) {
   Py_CLEAR(self->function);
   Py_CLEAR(self->called);
+  Py_CLEAR(self->after);
   return 0;
 }
 
@@ -146,11 +172,12 @@ PyMemberDef members[] = {
     {nullptr, 0, 0, 0, nullptr}};
 
 const char kDoc[] =
-    "method(operation, function, called, on, span)\n--\n\n"
+    "method(operation, function, called, on, span, after=None)\n--\n\n"
     "Stands in the dictionary of a class for its method `function`. Calls through an instance are\n"
     "the operation, unless one of that name is open on the thread, and in it the span (of span();\n"
     "None: no span), as long as the int32 at the address `on` is not 0; they call `called` then,\n"
-    "else `function`. The class itself, and whoever pickles this object, see `function`.";
+    "else `function`. `after`, where there is one, is called when the outermost call on a thread\n"
+    "of all methods that have one has returned. The class itself, and whoever pickles this object, see `function`.";
 
 PyTypeObject MakeType() {
   PyTypeObject type = {PyVarObject_HEAD_INIT(nullptr, 0)};

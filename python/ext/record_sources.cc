@@ -76,6 +76,20 @@ PyObject* RemoveSource(PyObject*, PyObject* handle) {
   Py_RETURN_NONE;
 }
 
+PyObject* Ours(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  static const uint32_t span =
+      crosscut_intern("setting up", SIZE_MAX, CROSSCUT_SPAN, CROSSCUT_OVERHEAD, 0, 0);
+  if (count == 0) {
+    PyErr_SetString(PyExc_TypeError, "ours(): what is to be called?");
+    return nullptr;
+  }
+  crosscut_begin_inline(span);
+  PyObject* result =
+      PyObject_Vectorcall(args[0], args + 1, static_cast<size_t>(count - 1), nullptr);
+  crosscut_end_named(span);
+  return result;
+}
+
 PyObject* Aside(PyObject*, PyObject* callable) {
   static const uint32_t span =
       crosscut_intern("collecting", SIZE_MAX, CROSSCUT_SPAN, CROSSCUT_OVERHEAD, 0, 0);

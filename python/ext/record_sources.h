@@ -16,6 +16,10 @@ PyObject* AddSource(PyObject*, PyObject* args);
 // remove_source(handle): not called any more after this. Before the interpreter ends, please.
 PyObject* RemoveSource(PyObject*, PyObject* handle);
 
+// ours(function, *args): calls it and gives back its result; its time, with whatever it calls, is
+// work of Crosscut's own: layer `overhead`.
+PyObject* Ours(PyObject*, PyObject* const* args, Py_ssize_t count);
+
 // aside(callable): calls it on a thread of Crosscut's own; its time is recorded as layer
 // `overhead`, and the thread counts as idle after it.
 PyObject* Aside(PyObject*, PyObject* callable);

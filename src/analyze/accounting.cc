@@ -31,9 +31,10 @@ ProcessAccount Account(const trace::Trace& trace, const Accounting& a, uint32_t 
                                trace::ProcessId{process});
   out.inflation = MeasureInflation(SampleSteps(p, a.events[process], out.overlap));
   out.scale = ScaleOf(out.inflation, Calibrated(p, a.names, out.overlap));
-  out.correction = Correct(out.overlap.cells, out.scale.value);
-  out.low = Correct(out.overlap.cells, out.scale.high);
-  out.high = Correct(out.overlap.cells, out.scale.low);
+  out.estimates = EstimatesOf(out.inflation, out.scale, p, out.overlap);
+  out.correction = Correct(out.overlap.cells, out.estimates.value);
+  out.low = Correct(out.overlap.cells, out.estimates.high);
+  out.high = Correct(out.overlap.cells, out.estimates.low);
   return out;
 }
 

@@ -16,6 +16,7 @@ struct ProcessAccount {
   ProcessOverlap overlap;
   Inflation inflation;
   Scale scale;
+  Estimates estimates;
   // By cell of overlap.cells. `low` and `high` bound corrected_ns (low: the most is subtracted).
   Correction correction, low, high;
 };

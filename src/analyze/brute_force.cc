@@ -54,6 +54,7 @@ ThreadInstant ThreadAt(const trace::Trace& trace, const trace::Track& t, int64_t
     if (name.kind == Kind::kOperation) out.operation = std::string(trace.text(name.text));
     const bool has_layer =
         name.kind == Kind::kSpan && (IsWork(name.layer) || name.layer == Layer::kIdle);
+    if (out.layer == Layer::kOverhead) continue;  // whatever lies in it is ours, too
     if (has_layer) out.layer = name.layer;
     if (has_layer || name.waits) out.waits = name.waits;
   }

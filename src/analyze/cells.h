@@ -13,16 +13,19 @@ struct Cell {
   uint32_t operation = 0;  // NameCodes number
   LayerSet layers = 0;
   int64_t ns = 0;
-  int64_t probe_ps = 0;  // what the probes that fall into it should have cost, unscaled
+  int64_t probe_ps = 0;     // what the probes that fall into it should have cost, unscaled
+  int64_t switched_ns = 0;  // of ns, in first steps after a switch
 };
 
 class Cells {
  public:
   Cells() : slots_(64, kFree) {}
-  void Add(uint32_t operation, LayerSet layers, int64_t ns, int64_t probe_ps) {
+  void Add(uint32_t operation, LayerSet layers, int64_t ns, int64_t probe_ps,
+           int64_t switched_ns = 0) {
     Cell& cell = At(operation, layers);
     cell.ns += ns;
     cell.probe_ps += probe_ps;
+    cell.switched_ns += switched_ns;
   }
   // In order of first appearance.
   const std::vector<Cell>& all() const { return cells_; }

@@ -9,9 +9,11 @@ namespace {
 using trace::Layer;
 constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 
+constexpr int kOverheadNumber = kActive - 1;
+
 int ActiveNumber(Layer layer) {
   if (layer >= Layer::kPython && layer <= Layer::kNative) return static_cast<int>(layer) - 1;
-  return layer == Layer::kOverhead ? kActive - 1 : -1;
+  return layer == Layer::kOverhead ? kOverheadNumber : -1;
 }
 
 // The active layer of a resource of a host thread, or -1.
@@ -22,6 +24,9 @@ Resource Inside(Role role, uint8_t code, Resource below) {
   if (role == Role::kDevice) {
     if (!(code & kCodeWork)) return below;
     return layer == Layer::kIdle ? kAbsent : kBusy;
+  }
+  if (LayerOf(below) == kOverheadNumber) {  // what our own work calls is ours, too
+    return role == Role::kThread ? kWorking + kOverheadNumber : below;
   }
   if (layer == Layer::kIdle) return kBlocked;
   const bool waits = role == Role::kLead && (code & kCodeWaits);
@@ -57,7 +62,7 @@ Resource BaseResource(Layer base) {
 }  // namespace
 
 Layer ActiveLayer(int active) {
-  return active == kActive - 1 ? Layer::kOverhead : static_cast<Layer>(active + 1);
+  return active == kOverheadNumber ? Layer::kOverhead : static_cast<Layer>(active + 1);
 }
 
 TrackCursor::TrackCursor(const trace::Track& track, const NameCodes& names, Role role,

@@ -183,12 +183,12 @@ std::vector<Pair> ComparePairs(const std::vector<StepSample>& steps,
   std::map<uint8_t, size_t> count;
   for (const uint32_t i : members) {
     count[steps[i].level] += steps[i].counts;
-    count[kSwitchedArm] += steps[i].switched;
+    count[SwitchArm(steps[i].level)] += steps[i].switched;
   }
   if (count[0] < kMinSteps) return {};
   uint8_t reference = 0;
   for (const auto& [level, n] : count) {
-    if (level == kSwitchedArm) continue;
+    if (IsSwitchArm(level)) continue;
     if (level != 0 && (reference == 0 || n > count[reference])) reference = level;
   }
   if (reference == 0) return {};
@@ -204,7 +204,8 @@ std::vector<Pair> ComparePairs(const std::vector<StepSample>& steps,
       const double residual = LogLength(s) - local[m];
       const uint32_t block = blocks[members[m]];
       if (s.counts && s.level == 0) Append(pair.control, s, residual, block, control_blocks);
-      const bool member = level == kSwitchedArm ? s.switched : s.counts && s.level == level;
+      const bool member = IsSwitchArm(level) ? s.switched && SwitchArm(s.level) == level
+                                             : s.counts && s.level == level;
       if (member) Append(pair.profiled, s, residual, block, profiled_blocks);
     }
     pair.Measure();
@@ -334,7 +335,7 @@ Inflation MeasureInflation(const std::vector<StepSample>& steps) {
   for (const auto& [kind, members] : kinds) {
     for (Pair& p : ComparePairs(steps, members, blocks)) {
       by_level[p.level].push_back(p);
-      if (p.level != kSwitchedArm) pairs.push_back(std::move(p));
+      if (!IsSwitchArm(p.level)) pairs.push_back(std::move(p));
     }
   }
   const Sums sums = SumOf(pairs);

@@ -40,7 +40,7 @@ Measured ScaleOfLevels(const Inflation& inflation) {
   double weights = 0;
   Measured out;
   for (const LevelInflation& level : inflation.levels) {
-    if (level.level == kSwitchedArm || level.estimated_ns <= 0) continue;
+    if (IsSwitchArm(level.level) || level.estimated_ns <= 0) continue;
     const Measured one = ScaleOfOne(level);
     const double weight = 1 / (one.error * one.error);
     weights += weight;
@@ -77,6 +77,18 @@ Scale Posterior(bool usual, double spread, Measured of) {
   return {quantile(0.5), quantile(0.025), quantile(0.975)};
 }
 
+// All first steps after a switch of one sort.
+struct Switched {
+  double ns = 0, timed_ns = 0, probe_ns = 0;  // ns: without what was timed
+};
+
+// The part of their time that a switch took, where they took `ratio` times what they would have.
+double SwitchPart(const Switched& of, double ratio, double scale) {
+  const double excess = (of.ns + of.timed_ns) * (1 - 1 / ratio);
+  const double left = excess - of.timed_ns - scale * of.probe_ns;
+  return of.ns > 0 ? std::clamp(left / of.ns, 0.0, 1.0) : 0;
+}
+
 // `exact` in whole numbers with the sum `total`: floors, then one more to the largest remainders.
 std::vector<int64_t> WholeNumbers(const std::vector<double>& exact, int64_t total) {
   std::vector<int64_t> whole(exact.size());
@@ -103,6 +115,30 @@ Scale ScaleOf(const Inflation& inflation, const Calibration& calibration) {
   return Posterior(calibration.whole || measured.error <= 0, spread, measured);
 }
 
+Estimates EstimatesOf(const Inflation& inflation, const Scale& scale, const trace::Process& process,
+                      const ProcessOverlap& overlap) {
+  Switched after, control;
+  for (const StepCell& cell : overlap.steps) {
+    if (!process.steps[cell.step].after_switch) continue;
+    Switched& sum = cell.layers == kControlBit ? control : after;
+    (cell.layers == kOursAlone ? sum.timed_ns : sum.ns) += static_cast<double>(cell.ns);
+    sum.probe_ns += static_cast<double>(cell.probe_ps) / 1000;
+  }
+  Estimates out = {{scale.value}, {scale.low}, {scale.high}};
+  for (const LevelInflation& level : inflation.levels) {
+    if (!IsSwitchArm(level.level)) continue;
+    const bool to_control = level.level == kToControlArm;
+    const auto put = [&](double ratio, Estimate& in) {
+      (to_control ? in.to_control : in.after_switch) =
+          SwitchPart(to_control ? control : after, ratio, in.scale);
+    };
+    put(level.ratio, out.value);
+    put(level.low, out.low);
+    put(level.high, out.high);
+  }
+  return out;
+}
+
 Bounds OfUnrecordedRun(int64_t corrected, Bounds of_scale) {
   return of_scale.low == of_scale.high ? of_scale : OfSeparateRun(corrected, of_scale);
 }
@@ -116,14 +152,18 @@ Bounds OfSeparateRun(int64_t corrected, Bounds of_scale) {
           std::llround(middle + away(of_scale.high))};
 }
 
-Correction Correct(const std::vector<Cell>& cells, double scale) {
+Correction Correct(const std::vector<Cell>& cells, const Estimate& estimate) {
   std::vector<double> exact(cells.size());
   double sum = 0;
   for (size_t i = 0; i < cells.size(); ++i) {
+    const auto switched = static_cast<double>(cells[i].switched_ns);
     if (cells[i].layers == kOursAlone) {
       exact[i] = static_cast<double>(cells[i].ns);
-    } else if (cells[i].layers != kControlBit) {
-      exact[i] = scale * static_cast<double>(cells[i].probe_ps) / 1000;
+    } else if (cells[i].layers == kControlBit) {
+      exact[i] = estimate.to_control * switched;
+    } else {
+      exact[i] = estimate.scale * static_cast<double>(cells[i].probe_ps) / 1000 +
+                 estimate.after_switch * switched;
     }
     sum += exact[i];
   }

@@ -22,10 +22,15 @@ struct StepSample {
   bool switched = false;  // the first step after a switch, otherwise whole
 };
 
-// The arm of the first steps after a switch, whichever level they have.
-inline constexpr uint8_t kSwitchedArm = 255;
+// The arms of the first steps after a switch: profiled ones, whichever level they have, and control
+// steps, in which the probes were withdrawn.
+inline constexpr uint8_t kSwitchedArm = 255, kToControlArm = 254;
+inline constexpr uint8_t SwitchArm(uint8_t level) {
+  return level == 0 ? kToControlArm : kSwitchedArm;
+}
+inline constexpr bool IsSwitchArm(uint8_t arm) { return arm >= kToControlArm; }
 
-// The steps of one level, or of kSwitchedArm, against control steps of the same kinds.
+// The steps of one level, or of an arm of switches, against control steps of the same kinds.
 struct LevelInflation {
   uint8_t level = 0;
   int64_t steps = 0, blocks = 0;
@@ -80,15 +85,30 @@ struct Calibration {
 // (0006-cost-of-other-profilers.md).
 Scale ScaleOf(const Inflation& inflation, const Calibration& calibration);
 
+// What Crosscut cost, told from counts and times: `scale` times the probes' calibrated cost, and
+// beyond that the given parts of the time in profiled and in control steps right after a switch.
+struct Estimate {
+  double scale = 1;
+  double after_switch = 0, to_control = 0;
+};
+// With its 95 % bounds; low: the least was ours.
+struct Estimates {
+  Estimate value, low, high;
+};
+// A switch costs what the comparison of first steps with other control steps says, no part of it
+// below 0; nothing where that could not be compared.
+Estimates EstimatesOf(const Inflation& inflation, const Scale& scale, const trace::Process& process,
+                      const ProcessOverlap& overlap);
+
 // raw - estimate, cell by cell.
 struct Correction {
   std::vector<int64_t> corrected_ns;  // by cell
   int64_t estimated_ns = 0;           // sum of all estimates
   int64_t unplaced_ns = 0;            // what did not fit into its cell
 };
-// Whole nanoseconds by largest remainder: sum(raw) - sum(corrected) + unplaced = estimated. Control
-// cells stay as they are; time in layer overhead alone is all ours.
-Correction Correct(const std::vector<Cell>& cells, double scale);
+// Whole nanoseconds by largest remainder: sum(raw) - sum(corrected) + unplaced = estimated. Of
+// control cells nothing but switches is ours; time in layer overhead alone is all ours.
+Correction Correct(const std::vector<Cell>& cells, const Estimate& estimate);
 
 // 95 % bounds of what a run without Crosscut would show where this one's corrected time lies in
 // [low, high] at the bounds of the scale: wider by what no run can see in itself, how much separate

@@ -62,15 +62,41 @@ ProbeSum Real(int64_t ns, int64_t subtracted_ns) {
   return {true, 0, ps, 0, ps, ps, static_cast<double>(subtracted_ns) * 1000};
 }
 
+// What switches cost beyond what was timed.
+struct Switches {
+  int64_t count = 0;
+  double value = 0, low = 0, high = 0;  // nanoseconds
+
+  void Add(const trace::Process& p, const ProcessAccount& account) {
+    const Estimates& e = account.estimates;
+    if (e.high.after_switch == 0 && e.high.to_control == 0) return;
+    for (const trace::Step& step : p.steps) count += step.after_switch;
+    for (const Cell& cell : account.overlap.cells) {
+      if (cell.layers == Bit(trace::Layer::kOverhead)) continue;
+      const auto ns = static_cast<double>(cell.switched_ns);
+      const bool control = cell.layers == kControlBit;
+      value += ns * (control ? e.value.to_control : e.value.after_switch);
+      low += ns * (control ? e.low.to_control : e.low.after_switch);
+      high += ns * (control ? e.high.to_control : e.high.after_switch);
+    }
+  }
+  ProbeSum sum() const {
+    return {true, count, value * 1000, 0, low * 1000, high * 1000, value * 1000};
+  }
+};
+
 }  // namespace
 
 Table OverheadTable(const trace::Trace& trace, const Context& context) {
   const Accounting& a = context.accounting();
   std::vector<ProbeSum> sums(a.names.probes.size());
-  int64_t timed = 0, unplaced = 0;
+  int64_t timed = 0, unplaced = 0, starting = 0;
+  Switches switches;
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
     const ProcessAccount& account = a.processes[p];
     AddProcess(trace.processes[p], a, account, sums);
+    switches.Add(trace.processes[p], account);
+    starting += trace.processes[p].starting_ns;
     unplaced += account.correction.unplaced_ns;
     for (const Cell& cell : account.overlap.cells) {
       if (cell.layers == Bit(trace::Layer::kOverhead)) timed += cell.ns;
@@ -86,7 +112,9 @@ Table OverheadTable(const trace::Trace& trace, const Context& context) {
       rows.Add(name, sums[i].count, sums[i]);
     }
   }
+  if (switches.count > 0) rows.Add("step plan: switch", switches.count, switches.sum());
   rows.Add("timed", kMissing, Real(timed, timed));
+  if (starting > 0) rows.Add("before the window", kMissing, Real(starting, 0));
   rows.Add("unplaced", kMissing, Real(unplaced, -unplaced));
   return MakeTable("overhead", MakeColumn("probe", rows.probe), MakeColumn("count", rows.count),
                    MakeColumn("inside_ns", rows.inside), MakeColumn("outside_ns", rows.outside),
@@ -108,6 +136,10 @@ Table OverheadLevelsTable(const trace::Trace& trace, const Context& context) {
     ratio[1].push_back(l.low);
     ratio[2].push_back(l.high);
   };
+  const auto name_of = [](uint8_t level) -> std::string_view {
+    if (level == kToControlArm) return "control, first after a switch";
+    return level == kSwitchedArm ? "first after a switch" : trace::StepLevelName(level);
+  };
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
     const Inflation& i = context.accounting().processes[p].inflation;
     if (!i.checked) continue;
@@ -115,7 +147,7 @@ Table OverheadLevelsTable(const trace::Trace& trace, const Context& context) {
     control.step_ns = i.control_step_ns;
     add(p, trace::StepLevelName(0), control);
     for (const LevelInflation& l : i.levels) {
-      add(p, l.level == kSwitchedArm ? "first after a switch" : trace::StepLevelName(l.level), l);
+      add(p, name_of(l.level), l);
     }
     add(p, "all", MeanInflation(i));
   }

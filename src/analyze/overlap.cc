@@ -44,6 +44,7 @@ class OverlapFold {
  public:
   OverlapFold(const ProcessEvents& events, const Costs& costs, ProcessOverlap* out)
       : control_(events.control),
+        after_switch_(events.after_switch),
         after_control_(events.after_control()),
         costs_(costs),
         out_(out) {}
@@ -129,7 +130,7 @@ class OverlapFold {
   void Flush() {
     sums_.Drain([this](uint32_t index, int64_t ns, int64_t ps) {
       const uint32_t operation = index == kControlIndex ? control_operation_ : operation_;
-      cells_.Add(operation, kLayerSets[index], ns, ps);
+      cells_.Add(operation, kLayerSets[index], ns, ps, after_switch_[step_] != 0 ? ns : 0);
       if (step_ != 0) step_sums_.Add(index, ns, ps);
     });
   }
@@ -140,7 +141,7 @@ class OverlapFold {
     });
   }
 
-  const std::vector<uint8_t>& control_;
+  const std::vector<uint8_t>&control_, &after_switch_;
   const uint32_t after_control_;
   const Costs& costs_;
   ProcessOverlap* out_;

@@ -150,6 +150,19 @@ TEST(Overlap, ChildrenThatOutliveTheirParentsAreClipped) {
   EXPECT_EQ(MeasuresOf(trace, Overlap(trace).cells), want);
 }
 
+TEST(Overlap, WhateverOurOwnWorkCallsIsOurs) {
+  TestTrace t;
+  const auto p = t.Process("p", 0, 100);
+  const auto lead = t.Lead(p);
+  t.Spans(lead, Layer::kPython, {{0, 100}});
+  t.Spans(lead, Layer::kOverhead, {{10, 50}});
+  t.Spans(lead, Layer::kNative, {{20, 30}});
+  t.Spans(lead, Layer::kIdle, {{35, 40}});
+  const trace::Trace& trace = t.Finish();
+  const Measures want = {{{"", Bit(Layer::kPython)}, 60}, {{"", Bit(Layer::kOverhead)}, 40}};
+  EXPECT_EQ(MeasuresOf(trace, Overlap(trace).cells), want);
+}
+
 TEST(Overlap, EmptyWindowsAndEmptyProcessesHaveNoCells) {
   TestTrace t;
   t.Process("never", 5, 5);

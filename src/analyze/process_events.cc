@@ -80,14 +80,17 @@ ProcessEvents::ProcessEvents(const trace::Process& process) {
   pauses = Disjoint(process.paused, window);
   std::vector<trace::Interval> steps;
   control.push_back(0);
+  after_switch.push_back(0);
   for (const trace::Step& step : process.steps) {
     steps.push_back({step.begin_ns, step.end_ns});
     control.push_back(step.level == 0);
+    after_switch.push_back(step.after_switch);
   }
   std::vector<uint32_t> origins;
   steps = Disjoint(steps, window, &origins);
   for (uint32_t& origin : origins) ++origin;
   control.push_back(1);
+  after_switch.push_back(0);
   AddAfterControl(process, after_control(), steps, origins);
   std::vector<Edge> edges;
   AddEdges(steps, false, origins, edges);

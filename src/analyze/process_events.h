@@ -31,7 +31,7 @@ struct ProcessEvents {
   std::vector<trace::Interval> ControlTime() const;
 
   std::vector<Event> events;     // by time
-  std::vector<uint8_t> control;  // by Event::step
+  std::vector<uint8_t> control, after_switch;  // by Event::step
   std::vector<trace::Interval> pauses;
 };
 

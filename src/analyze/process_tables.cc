@@ -20,7 +20,7 @@ int64_t Sum(const std::vector<int64_t>& ns) {
 Table ProcessesTable(const trace::Trace& trace, const Context& context) {
   const Accounting& a = context.accounting();
   Texts process, parent, name, why, method, lead;
-  Integers pid, start, wall, excluded, complete, threads, corrected, low, high;
+  Integers pid, start, starting, wall, excluded, complete, threads, corrected, low, high;
   for (uint32_t i = 0; i < trace.processes.size(); ++i) {
     const trace::Process& p = trace.processes[i];
     const ProcessAccount& account = a.processes[i];
@@ -29,6 +29,7 @@ Table ProcessesTable(const trace::Trace& trace, const Context& context) {
     parent.push_back(context.process_label(p.parent));
     name.emplace_back(trace.text(p.name));
     start.push_back(p.start_ns);
+    starting.push_back(p.starting_ns);
     wall.push_back(account.overlap.window_ns);
     excluded.push_back(account.overlap.excluded_ns);
     complete.push_back(p.complete);
@@ -50,7 +51,7 @@ Table ProcessesTable(const trace::Trace& trace, const Context& context) {
                    MakeColumn("why_incomplete", why), MakeColumn("start_method", method),
                    MakeColumn("lead", lead), MakeColumn("threads", threads),
                    MakeColumn("corrected_ns", corrected), MakeColumn("corrected_low_ns", low),
-                   MakeColumn("corrected_high_ns", high));
+                   MakeColumn("corrected_high_ns", high), MakeColumn("starting_ns", starting));
 }
 
 Table WindowsTable(const trace::Trace& trace, const Context& context) {

@@ -117,16 +117,17 @@ std::vector<Outlier> OutliersOf(const trace::Process& process, const ProcessOver
   return out;
 }
 
-// Each step without Crosscut's own cost at `scale`; control steps as they are.
+// Each step without Crosscut's own cost.
 Integers CorrectedSteps(const trace::Process& process, const ProcessOverlap& overlap,
-                        double scale) {
+                        const Estimate& estimate) {
   std::vector<double> left(process.steps.size());
   for (const StepCell& cell : overlap.steps) {
     if (cell.layers == Bit(trace::Layer::kOverhead)) continue;
-    left[cell.step] += static_cast<double>(cell.ns);
-    if (cell.layers != kControlBit) {
-      left[cell.step] -= scale * static_cast<double>(cell.probe_ps) / 1000;
-    }
+    const bool control = cell.layers == kControlBit;
+    double part = control ? estimate.to_control : estimate.after_switch;
+    if (!process.steps[cell.step].after_switch) part = 0;
+    left[cell.step] += (1 - part) * static_cast<double>(cell.ns);
+    if (!control) left[cell.step] -= estimate.scale * static_cast<double>(cell.probe_ps) / 1000;
   }
   Integers out;
   for (const double ns : left) out.push_back(std::llround(std::max(0.0, ns)));
@@ -165,9 +166,9 @@ Table StepsTable(const trace::Trace& trace, const Context& context) {
       shares[static_cast<size_t>(ShareOf(cell.layers))][first + cell.step] += cell.ns;
     }
     const trace::Process& owner = trace.processes[p];
-    Append(CorrectedSteps(owner, account.overlap, account.scale.value), corrected);
-    Append(CorrectedSteps(owner, account.overlap, account.scale.high), low);
-    Append(CorrectedSteps(owner, account.overlap, account.scale.low), high);
+    Append(CorrectedSteps(owner, account.overlap, account.estimates.value), corrected);
+    Append(CorrectedSteps(owner, account.overlap, account.estimates.high), low);
+    Append(CorrectedSteps(owner, account.overlap, account.estimates.low), high);
   }
   for (size_t i = 0; i < corrected.size(); ++i) {
     const Bounds bounds = OfUnrecordedRun(corrected[i], {low[i], high[i]});

@@ -15,6 +15,9 @@ int64_t ToInt(std::string_view text) {
 
 std::string_view BaseName(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
+// What began longer before the window was not for its sake.
+constexpr int64_t kLongestStart = 10'000'000'000;
+
 // "source:<name>:<field>" states one field of one source.
 constexpr std::string_view kSourcePrefix = "source:";
 
@@ -160,6 +163,10 @@ void FillWindow(const format::ProcessInfo& info, const NativeSession& session,
   end = std::max(begin, end);
   if (paused_since != INT64_MIN) process->paused.push_back({paused_since, end});
   process->start_ns = begin;
+  const int64_t brought_in = ToInt(session.Meta("brought_in_ns"));
+  if (brought_in > 0 && brought_in < begin && begin - brought_in < kLongestStart) {
+    process->starting_ns = begin - brought_in;
+  }
   process->end_ns = end;
   FillWindows(session, clock, process);
 }

@@ -183,6 +183,7 @@ struct Process {
   ProcessId parent;
   StringId start_method;             // "record", "fork", "spawn", "exec", "subprocess", ...
   int64_t start_ns = 0, end_ns = 0;  // the window, pauses still inside
+  int64_t starting_ns = 0;           // right before it: what bringing the recorder in took
   std::vector<Interval> paused;
   std::vector<Window> windows;  // in order; those of imported traces are not known
   bool complete = true;         // false: killed, cut off or damaged

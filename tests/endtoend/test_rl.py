@@ -241,6 +241,32 @@ def test_ppo_on_a_vector_of_processes_needs_no_edit(tmp_path, python):
     assert waits > 0, "the learner waits for its workers on pipes"
 
 
+ROLLOUTS = """
+import torch
+from stable_baselines3 import PPO
+
+torch.set_num_threads(1)
+model = PPO("MlpPolicy", "CartPole-v1", n_steps=64, batch_size=32, n_epochs=2, seed=0, device="cpu")
+model.learn(256)
+print(sum(float(p.detach().double().sum()) for p in model.policy.parameters()))
+"""
+
+
+def test_long_rollouts_are_steps_of_their_own(tmp_path, python):
+    run = tmp_path / "run"
+    run_script(run, python, ROLLOUTS, "--plan=full", "--control-steps=30")
+    steps = table(run, "steps")
+    kinds = [row["kind"] for row in steps]
+    # Four rollouts of 64 and four updates of 4; before the first update nobody knows of steps. The
+    # first 16 of a rollout might have been a part of an update, as in a DQN.
+    rollout = ["rollout step"] * (64 - 16)
+    assert kinds == ["step"] * 4 + 3 * (rollout + ["step"] * 4)
+    assert [row["step"] for row in steps] == list(range(len(steps)))
+    control = [row for row in steps if row["control"] and row["kind"] == "rollout step"]
+    assert len(control) > 10, "what a rollout costs is compared, too"
+    check_sums(run)
+
+
 def test_killed_workers_leave_a_complete_report_that_names_them(tmp_path, python):
     run = tmp_path / "run"
     assert run_script(run, python, PPO.format(kill=True), bare=False) == "lost\n"

@@ -42,7 +42,7 @@ def install_environments(module: ModuleType) -> None:
         span = None
         if not issubclass(cls, wrapper):
             span = _record.span(f"{cls.__qualname__}.{name}", _SIMULATOR)
-        return ops.method("simulate", function, span=span)
+        return ops.simulation(name, function, span)
 
     ops.follow(module.Env, METHODS, make)
 
@@ -51,7 +51,7 @@ def install_vectors(module: ModuleType) -> None:
     """What a vector does itself is handing over and waiting: its environments are the simulator."""
     ops = shared()
     ops.follow(module.VectorEnv, METHODS,
-               lambda cls, name, function: ops.method("simulate", function))
+               lambda cls, name, function: ops.simulation(name, function))
 
 
 def uninstall() -> None:

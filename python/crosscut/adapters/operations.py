@@ -16,6 +16,7 @@ from crosscut import _record
 
 _LIBRARY = pathlib.Path(os.path.abspath(__file__)).parent.parent / "lib" / "libcrosscut_torch.so"
 _LOST_AFTER = 16  # steps of another, none of the primary: the other becomes primary
+_ROLLOUT_AFTER = 16  # steps of an environment without an update: a rollout, one step each
 
 
 class ThisThread(threading.local):
@@ -29,13 +30,21 @@ class ThisThread(threading.local):
 
 
 class Steps:
-    """Finds the program's steps from what updates its model: an optimizer, a train function."""
+    """Finds the program's steps from what updates its model: an optimizer, a train function.
+
+    An agent may gather experience for long before it learns from it. Such a rollout is no part of
+    the update behind it: each step of the environment is a step of a kind of its own.
+    """
+
+    _latest: Steps | None = None  # what has found the process's last update
 
     def __init__(self) -> None:
         self._primary: weakref.ref[Any] | None = None
         self._others = 0      # steps of others since the primary's last
         self._next: int | None = None  # number that our next step should get; None: any
         self._asking = True   # False once the program declares its steps itself
+        self._thread = 0      # that made the last update
+        self._simulated = 0   # steps of the environment since then
 
     def passed(self, updater: Any) -> None:
         """`updater` has made an update."""
@@ -51,10 +60,26 @@ class Steps:
         self.edge()
 
     def edge(self) -> None:
-        """A step ends here and the next begins."""
+        """A step ends here with an update, and the next begins."""
+        Steps._latest = self
+        self._thread = threading.get_ident()
+        self._simulated = 0
+        self._begin(_record.found_step)
+
+    @staticmethod
+    def simulated() -> None:
+        """An environment, or a vector of them, has made a step."""
+        self = Steps._latest
+        if self is None or self._thread != threading.get_ident():
+            return
+        self._simulated += 1
+        if self._simulated > _ROLLOUT_AFTER:
+            self._begin(_record.found_rollout_step)
+
+    def _begin(self, found: Callable[[], int | None]) -> None:
         if not self._asking:
             return
-        number = _record.found_step()
+        number = found()
         if number is None:
             self._asking = False
         elif _record.active():
@@ -162,12 +187,19 @@ class Operations:
         self._scopes[operation] = _record.operation(name)
 
     def method(self, operation: str, function: Callable[..., Any],
-               called: Callable[..., Any] | None = None, span: Any = None) -> Any:
+               called: Callable[..., Any] | None = None, span: Any = None,
+               after: Callable[[], None] | None = None) -> Any:
         """For follow(): calls of `function` through an instance as an operation, unless they are
         inside another one of that name; `span` (of _record.span) is around every call; `called` is
-        what they call where the operation is recorded."""
+        what they call where the operation is recorded; `after` is called behind the outermost call
+        of such methods, recorded or not."""
         return _record.method(_record.operation(operation), function, called or function,
-                              self.library.crosscut_operations_on(), span)
+                              self.library.crosscut_operations_on(), span, after)
+
+    def simulation(self, name: str, function: Callable[..., Any], span: Any = None) -> Any:
+        """method() for `name` of an environment."""
+        return self.method("simulate", function, span=span,
+                           after=Steps.simulated if name == "step" else None)
 
     def follow(self, root: type, names: tuple[str, ...],
                make: Callable[[type, str, Callable[..., Any]], Any]) -> None:

@@ -48,7 +48,7 @@ def install_vectors(module: ModuleType) -> None:
     """step() of a vector; what it waits for are environments in other processes."""
     ops = gymnasium.shared()
     ops.follow(module.VecEnv, gymnasium.METHODS,
-               lambda cls, name, function: ops.method("simulate", function))
+               lambda cls, name, function: ops.simulation(name, function))
 
 
 def _with_inference(ops: operations.Operations,

@@ -8,8 +8,11 @@ Names are kept by address, outside the modules: these stay as they are for copyi
 from __future__ import annotations
 
 import ctypes
+import functools
 import weakref
 from typing import Any
+
+from crosscut import _record
 
 PREFIX = "nn.Module: "
 
@@ -24,7 +27,8 @@ class Names:
                                                    ctypes.c_size_t]
         library.crosscut_modules_enter.restype = ctypes.c_uint32
         library.crosscut_modules_forget.argtypes = [ctypes.c_void_p]
-        self._namer = ctypes.PYFUNCTYPE(ctypes.c_uint32, ctypes.py_object)(self._name)
+        self._namer = ctypes.PYFUNCTYPE(ctypes.c_uint32, ctypes.py_object)(
+            functools.partial(_record.ours, self._name))
         library.crosscut_modules_namer.argtypes = [ctypes.c_void_p]
         library.crosscut_modules_namer(ctypes.cast(self._namer, ctypes.c_void_p))
 

@@ -12,6 +12,9 @@ def _bring_in(folder):
     """Loads the package beside this folder and lets it record. Never raises."""
     try:
         import os
+        import time
+
+        begun = time.monotonic_ns() if hasattr(time, "monotonic_ns") else 0
 
         run = os.environ.get("CROSSCUT_RUN")
         if not run or "crosscut._inject" in sys.modules:
@@ -38,7 +41,7 @@ def _bring_in(folder):
                 raise
         from crosscut import _inject
 
-        _inject.install()
+        _inject.install(begun)
     except BaseException:
         pass
 

@@ -46,7 +46,8 @@ class Command:
 @dataclass(frozen=True)
 class Recorded:
     """One recorded run. The command's life is from its start to its end, as in unrecorded runs; its
-    corrected life lacks what the report subtracts from the window of its process."""
+    corrected life lacks what the report subtracts from the window of its process, and what it says
+    that bringing the recorder in took before that."""
 
     life: Corrected
     outside_ns: int  # of the life, before and after the window: nothing is corrected there
@@ -141,12 +142,11 @@ def _recorded(command: Command, work: str, seed: int,
         raise Failed("the command's process was not seen: it was too short to be measured")
     times = _times(command)
     row = _spokesman(table(run, "processes"), pid, work)
-    subtracted = row["wall_ns"] - row["corrected_ns"]
     check = next((c for c in table(run, "overhead_check") if c["process"] == row["process"]),
                  {"checked": 0, "message": "not checked: the program has no steps"})
     return Recorded(
-        life=Corrected(life, life - subtracted, life - row["wall_ns"] + row["corrected_low_ns"],
-                       life - row["wall_ns"] + row["corrected_high_ns"]),
+        life=Corrected(life, *(life - row["starting_ns"] - row["wall_ns"] + row[column] for column in
+                               ("corrected_ns", "corrected_low_ns", "corrected_high_ns"))),
         outside_ns=life - row["wall_ns"] - row["excluded_ns"],
         checked=bool(check["checked"]), message=check["message"],
         step=_step(run, row["process"], times) if command.times else None,

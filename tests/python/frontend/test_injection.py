@@ -194,3 +194,17 @@ def test_the_table_of_variables_stays_where_it_was(recorder):
         "low, high = (int(edge, 16) for edge in stack.split()[0].split('-'))\n"
         "print(not low <= table < high)", env=environment(LC_ALL="C.UTF-8"))
     assert moved.strip() == "False"
+
+
+@pytest.mark.parametrize("command", [[sys.executable, "-c", "pass"],
+                                     [sys.executable, "-I", "-c", "pass"], ["sleep", "0.01"]],
+                         ids=["python", "isolated", "no Python"])
+def test_what_starting_took_is_told_and_is_no_time_of_the_program(recorder, command):
+    recorder.record(*command)
+    (row,) = crosscut.read(str(recorder.run_dir)).table("processes").rows()
+    assert 0 < row["starting_ns"] < 10**9
+    overhead = {r["probe"]: r for r in crosscut.read(str(recorder.run_dir)).table("overhead").rows()}
+    before = overhead["before the window"]
+    assert (before["total_ns"], before["subtracted_ns"]) == (row["starting_ns"], 0)
+    if command[0] == sys.executable:
+        assert overhead["timed"]["total_ns"] > 0, "bringing in the sources"

@@ -22,9 +22,9 @@ def method(name, function, called=None, span=None):
 """
 
 
-def method(function, name="part", on=ON, called=None, span=None):
+def method(function, name="part", on=ON, called=None, span=None, after=None):
     return _record.method(_record.operation(name), function, called or function,
-                          ctypes.addressof(on), span)
+                          ctypes.addressof(on), span, after)
 
 
 class Env:
@@ -97,6 +97,40 @@ def test_what_is_called_hangs_on_the_switch():
     assert host.f() == "called"
 
 
+@pytest.mark.parametrize("switch", [0, 1])
+def test_who_asked_is_told_when_the_outermost_call_has_returned(switch):
+    on, told = ctypes.c_int32(switch), []
+
+    class Host:
+        def step(self, depth):
+            assert told == []
+            return self.step(depth - 1) if depth else self.other()
+
+        def other(self):
+            return "done"
+
+        def fails(self):
+            raise KeyError(switch)
+
+    for name in ("step", "other", "fails"):
+        setattr(Host, name, method(vars(Host)[name], on=on, after=lambda: told.append(1)))
+    host = Host()
+    assert host.step(3) == "done" and told == [1]
+    with pytest.raises(KeyError):
+        host.fails()
+    assert told == [1], "a call that failed was none"
+    assert host.other() == "done" and told == [1, 1]
+
+
+def test_what_the_told_one_raises_is_not_the_callers(monkeypatch):
+    class Host:
+        f = method(lambda self: "result", after=lambda: 1 / 0)
+
+    raised = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda what: raised.append(what.exc_type))
+    assert Host().f() == "result" and raised == [ZeroDivisionError]
+
+
 def test_a_call_may_take_its_own_method_away():
     class Host:
         def leave(self):
@@ -125,6 +159,8 @@ def test_cycles_are_collected_and_references_given_back():
         with pytest.raises(TypeError):
             host.f(1)
     assert (sys.getrefcount(function), sys.getrefcount(vars(Host)["f"])) == before
+    Host.f = method(function, after=lambda: Host)
+    host.f()
     del function, host, Host
     gc.collect()
     assert gone() is None
