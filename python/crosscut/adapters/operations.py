@@ -16,7 +16,9 @@ from crosscut import _record
 
 _LIBRARY = pathlib.Path(os.path.abspath(__file__)).parent.parent / "lib" / "libcrosscut_torch.so"
 _LOST_AFTER = 16  # steps of another, none of the primary: the other becomes primary
-_ROLLOUT_AFTER = 16  # steps of an environment without an update: a rollout, one step each
+# Steps of an environment without an update that are a step. One is often too short for that: what
+# a processor has learned of the hooks takes it some milliseconds to unlearn when they are withdrawn.
+_ROLLOUT = 8
 
 
 class ThisThread(threading.local):
@@ -33,7 +35,7 @@ class Steps:
     """Finds the program's steps from what updates its model: an optimizer, a train function.
 
     An agent may gather experience for long before it learns from it. Such a rollout is no part of
-    the update behind it: each step of the environment is a step of a kind of its own.
+    the update behind it: every few steps of the environment are a step of a kind of its own.
     """
 
     _latest: Steps | None = None  # what has found the process's last update
@@ -73,7 +75,8 @@ class Steps:
         if self is None or self._thread != threading.get_ident():
             return
         self._simulated += 1
-        if self._simulated > _ROLLOUT_AFTER:
+        if self._simulated == _ROLLOUT:
+            self._simulated = 0
             self._begin(_record.found_rollout_step)
 
     def _begin(self, found: Callable[[], int | None]) -> None:
