@@ -1,6 +1,9 @@
 #include "src/analyze/accounting.h"
 
 #include <algorithm>
+#include <cmath>
+
+#include "src/analyze/wander.h"
 
 namespace crosscut::analyze {
 namespace {
@@ -29,7 +32,10 @@ ProcessAccount Account(const trace::Trace& trace, const Accounting& a, uint32_t 
   ProcessAccount out;
   out.overlap = ComputeOverlap(trace, a.names, a.tracks[process], a.events[process],
                                trace::ProcessId{process});
-  out.inflation = MeasureInflation(SampleSteps(p, a.events[process], out.overlap));
+  const std::vector<StepSample> steps = SampleSteps(p, a.events[process], out.overlap);
+  out.inflation = MeasureInflation(steps);
+  out.wander = Wander(steps);
+  out.spread = std::hypot(kLayoutSpread, out.wander);
   out.scale = ScaleOf(out.inflation, Calibrated(p, a.names, out.overlap));
   out.estimates = EstimatesOf(out.inflation, out.scale, p, out.overlap);
   out.correction = Correct(out.overlap.cells, out.estimates.value);

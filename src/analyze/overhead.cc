@@ -16,7 +16,8 @@ constexpr double kUsualSpread = 0.8;  // standard deviation of its logarithm
 
 constexpr double kSmallest = 1e-3, kLargest = 1e3;
 constexpr int kGrid = 4000;  // points between them, 0.35 % apart
-constexpr double kWidth95 = 2 * 1.96;
+constexpr double kQuantile95 = 1.96;
+constexpr double kWidth95 = 2 * kQuantile95;
 
 // The part of a step's measured excess that the probes must explain, relative to their estimate.
 template <class Compared>
@@ -139,14 +140,14 @@ Estimates EstimatesOf(const Inflation& inflation, const Scale& scale, const trac
   return out;
 }
 
-Bounds OfUnrecordedRun(int64_t corrected, Bounds of_scale) {
-  return of_scale.low == of_scale.high ? of_scale : OfSeparateRun(corrected, of_scale);
+Bounds OfUnrecordedRun(int64_t corrected, Bounds of_scale, double spread) {
+  return of_scale.low == of_scale.high ? of_scale : OfSeparateRun(corrected, of_scale, spread);
 }
 
-Bounds OfSeparateRun(int64_t corrected, Bounds of_scale) {
+Bounds OfSeparateRun(int64_t corrected, Bounds of_scale, double spread) {
   const auto middle = static_cast<double>(corrected);
   const auto away = [&](int64_t bound) {
-    return std::hypot(static_cast<double>(bound) - middle, kRunToRun * middle);
+    return std::hypot(static_cast<double>(bound) - middle, kQuantile95 * spread * middle);
   };
   return {std::max<int64_t>(0, std::llround(middle - away(of_scale.low))),
           std::llround(middle + away(of_scale.high))};

@@ -40,8 +40,8 @@ struct LevelInflation {
 };
 
 // How far the typical step of one run lies from that of another, on an idle machine: memory layout
-// and the like. Standard deviation 1 % in three programs; 95 %.
-inline constexpr double kRunToRun = 1.96 * 0.01;
+// and the like. Standard deviation 1 % in three programs.
+inline constexpr double kLayoutSpread = 0.01;
 
 // What a standard error of `freedom` degrees is multiplied by for a 95 % interval: near Student's
 // t, and for what a bootstrap of so few blocks lacks.
@@ -111,14 +111,15 @@ struct Correction {
 Correction Correct(const std::vector<Cell>& cells, const Estimate& estimate);
 
 // 95 % bounds of what a run without Crosscut would show where this one's corrected time lies in
-// [low, high] at the bounds of the scale: wider by what no run can see in itself, how much separate
-// runs of one program differ. Nothing was corrected where low == high: it stays so.
+// [low, high] at the bounds of the scale: wider by how much separate runs of one program differ, of
+// which `spread` is the standard deviation, relative. Nothing was corrected where low == high: it
+// stays so.
 struct Bounds {
   int64_t low, high;
 };
-Bounds OfUnrecordedRun(int64_t corrected, Bounds of_scale);
+Bounds OfUnrecordedRun(int64_t corrected, Bounds of_scale, double spread);
 // The same where something was subtracted, even if its size is known exactly (timed, no probes).
-Bounds OfSeparateRun(int64_t corrected, Bounds of_scale);
+Bounds OfSeparateRun(int64_t corrected, Bounds of_scale, double spread);
 
 std::vector<StepSample> SampleSteps(const trace::Process& process, const ProcessEvents& events,
                                     const ProcessOverlap& overlap);

@@ -160,7 +160,7 @@ Table OverheadLevelsTable(const trace::Trace& trace, const Context& context) {
 Table OverheadCheckTable(const trace::Trace& trace, const Context& context) {
   Texts process, message;
   Integers checked, control, control_blocks, profiled, profiled_blocks, step, control_step;
-  Reals ratio, low, high, scale, scale_low, scale_high, cost, cost_low, cost_high;
+  Reals ratio, low, high, scale, scale_low, scale_high, cost, cost_low, cost_high, wander;
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
     if (trace.processes[p].steps.empty()) continue;
     const Inflation& i = context.accounting().processes[p].inflation;
@@ -183,6 +183,7 @@ Table OverheadCheckTable(const trace::Trace& trace, const Context& context) {
       const double ours = i.timed_ns + value * i.estimated_ns;
       column->push_back(i.checked ? ours / i.step_ns : std::nan(""));
     }
+    wander.push_back(context.accounting().processes[p].wander);
     step.push_back(i.checked ? std::llround(i.step_ns) : kMissing);
     control_step.push_back(i.checked ? std::llround(i.control_step_ns) : kMissing);
   }
@@ -195,7 +196,8 @@ Table OverheadCheckTable(const trace::Trace& trace, const Context& context) {
                    MakeColumn("scale", scale), MakeColumn("scale_low", scale_low),
                    MakeColumn("scale_high", scale_high), MakeColumn("step_ns", step),
                    MakeColumn("control_step_ns", control_step), MakeColumn("cost", cost),
-                   MakeColumn("cost_low", cost_low), MakeColumn("cost_high", cost_high));
+                   MakeColumn("cost_low", cost_low), MakeColumn("cost_high", cost_high),
+                   MakeColumn("wander", wander));
 }
 
 }  // namespace crosscut::analyze

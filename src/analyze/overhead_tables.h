@@ -15,7 +15,8 @@ Table OverheadTable(const trace::Trace& trace, const Context& context);
 // One row per process with steps: process, checked, message, control_steps, control_blocks,
 // profiled_steps, profiled_blocks, inflation, inflation_low, inflation_high (profiled / control),
 // scale, scale_low, scale_high (of the calibrated costs), step_ns, control_step_ns (typical steps),
-// cost, cost_low, cost_high (what is subtracted from a typical profiled step, as a part of it).
+// cost, cost_low, cost_high (what is subtracted from a typical profiled step, as a part of it),
+// wander (how unsteadily the machine ran, a part of one: wander.h).
 // process, level (as the step plan names it; "first after a switch"; "all": every step of the run,
 // weighted by their numbers), steps, blocks (of steps that count), step_ns, inflation,
 // inflation_low, inflation_high: against control steps. Only what could be compared.

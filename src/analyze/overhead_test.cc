@@ -335,11 +335,11 @@ class KnownProgram {
 };
 
 TEST(OfUnrecordedRun, AddsWhatSeparateRunsDifferByInQuadrature) {
-  const Bounds bounds = OfUnrecordedRun(1'000'000, {985'300, 1'014'700});
+  const Bounds bounds = OfUnrecordedRun(1'000'000, {985'300, 1'014'700}, 0.01);
   EXPECT_EQ(bounds.low, 1'000'000 - 24'500);  // hypot(1.47 %, 1.96 %) = 2.45 %
   EXPECT_EQ(bounds.high, 1'000'000 + 24'500);
-  EXPECT_EQ(OfUnrecordedRun(100, {-5000, 200}).low, 0);
-  EXPECT_EQ(OfUnrecordedRun(100, {100, 100}).low, 100) << "nothing was corrected";
+  EXPECT_EQ(OfUnrecordedRun(100, {-5000, 200}, 0.01).low, 0);
+  EXPECT_EQ(OfUnrecordedRun(100, {100, 100}, 0.01).low, 100) << "nothing was corrected";
 }
 
 TEST(Correction, FindsTheUnrecordedTimesOfAProgramWhoseTruthIsKnown) {

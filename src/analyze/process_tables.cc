@@ -40,7 +40,8 @@ Table ProcessesTable(const trace::Trace& trace, const Context& context) {
     corrected.push_back(Sum(account.correction.corrected_ns));
     const Bounds of_scale = {Sum(account.low.corrected_ns), Sum(account.high.corrected_ns)};
     const bool untouched = corrected.back() == account.overlap.window_ns;
-    const Bounds bounds = untouched ? of_scale : OfSeparateRun(corrected.back(), of_scale);
+    const Bounds bounds =
+        untouched ? of_scale : OfSeparateRun(corrected.back(), of_scale, account.spread);
     low.push_back(bounds.low);
     high.push_back(bounds.high);
   }

@@ -169,11 +169,11 @@ Table StepsTable(const trace::Trace& trace, const Context& context) {
     Append(CorrectedSteps(owner, account.overlap, account.estimates.value), corrected);
     Append(CorrectedSteps(owner, account.overlap, account.estimates.high), low);
     Append(CorrectedSteps(owner, account.overlap, account.estimates.low), high);
-  }
-  for (size_t i = 0; i < corrected.size(); ++i) {
-    const Bounds bounds = OfUnrecordedRun(corrected[i], {low[i], high[i]});
-    low[i] = bounds.low;
-    high[i] = bounds.high;
+    for (size_t i = first; i < corrected.size(); ++i) {
+      const Bounds bounds = OfUnrecordedRun(corrected[i], {low[i], high[i]}, account.spread);
+      low[i] = bounds.low;
+      high[i] = bounds.high;
+    }
   }
   Table table = MakeTable(
       "steps", MakeColumn("process", process), MakeColumn("step", step), MakeColumn("kind", kind),
