@@ -177,7 +177,8 @@ const char kDoc[] =
     "the operation, unless one of that name is open on the thread, and in it the span (of span();\n"
     "None: no span), as long as the int32 at the address `on` is not 0; they call `called` then,\n"
     "else `function`. `after`, where there is one, is called when the outermost call on a thread\n"
-    "of all methods that have one has returned. The class itself, and whoever pickles this object, see `function`.";
+    "of all methods that have one has returned. The class itself, and who pickles this object,\n"
+    "see `function`.";
 
 PyTypeObject MakeType() {
   PyTypeObject type = {PyVarObject_HEAD_INIT(nullptr, 0)};

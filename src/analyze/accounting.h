@@ -17,8 +17,8 @@ struct ProcessAccount {
   Inflation inflation;
   Scale scale;
   Estimates estimates;
-  double wander = 0;                // wander.h
-  double spread = kLayoutSpread;    // of the pace of separate runs: layout and wander
+  double wander = 0;              // wander.h
+  double spread = kLayoutSpread;  // of the pace of separate runs: layout and wander
   // By cell of overlap.cells. `low` and `high` bound corrected_ns (low: the most is subtracted).
   Correction correction, low, high;
 };

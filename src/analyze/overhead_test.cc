@@ -420,7 +420,8 @@ TEST(MixedLevels, EachLevelIsComparedByItselfAndAllTogether) {
     const std::vector<StepSample> steps = MixedSteps(seed, 800);
     const Inflation i = MeasureInflation(steps);
     ASSERT_TRUE(i.checked) << i.why_not;
-    std::map<int, double> truth = {{1, 1.02}, {2, 1.15}, {3, 1.15}, {kSwitchedArm, 1.4}, {kToControlArm, 1.4}};
+    std::map<int, double> truth = {
+        {1, 1.02}, {2, 1.15}, {3, 1.15}, {kSwitchedArm, 1.4}, {kToControlArm, 1.4}};
     double total = 0;
     for (const StepSample& s : steps) {
       total += s.switched ? 1.4 : s.level == 0 ? 1 : truth[s.level];

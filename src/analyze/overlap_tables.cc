@@ -123,8 +123,8 @@ Table OperationsTable(const trace::Trace& trace, const Context& context) {
       for (size_t i = 0; i < kShareCount; ++i) shares[i].push_back(sum.shares[i]);
       overhead.push_back(sum.wall_ns - sum.corrected_ns);
       corrected.push_back(sum.corrected_ns);
-      const Bounds bounds = OfUnrecordedRun(sum.corrected_ns, {sum.low_ns, sum.high_ns},
-                                            a.processes[p].spread);
+      const Bounds bounds =
+          OfUnrecordedRun(sum.corrected_ns, {sum.low_ns, sum.high_ns}, a.processes[p].spread);
       low.push_back(bounds.low);
       high.push_back(bounds.high);
       delay.push_back(kMissing);

@@ -30,7 +30,7 @@ struct ProcessEvents {
   // When the probes were off; sorted, disjoint.
   std::vector<trace::Interval> ControlTime() const;
 
-  std::vector<Event> events;     // by time
+  std::vector<Event> events;                   // by time
   std::vector<uint8_t> control, after_switch;  // by Event::step
   std::vector<trace::Interval> pauses;
 };

@@ -156,7 +156,8 @@ StepClasses ClassifySteps(const trace::Trace& trace, const trace::Process& proce
   for (uint32_t s = 0; s < samples.size(); ++s) {
     if (!samples[s].counts && !samples[s].switched) continue;
     double ratio = RatioOf(inflation, samples[s].level);
-    if (samples[s].switched) ratio = std::max(ratio, RatioOf(inflation, SwitchArm(samples[s].level)));
+    if (samples[s].switched)
+      ratio = std::max(ratio, RatioOf(inflation, SwitchArm(samples[s].level)));
     const double ns = static_cast<double>(samples[s].ns) / ratio;
     lengths[s] = std::log(std::max(1.0, ns));
     kinds[process.steps[s].kind.value].push_back(s);

@@ -17,7 +17,7 @@ from crosscut import _record
 _LIBRARY = pathlib.Path(os.path.abspath(__file__)).parent.parent / "lib" / "libcrosscut_torch.so"
 _LOST_AFTER = 16  # steps of another, none of the primary: the other becomes primary
 # Steps of an environment without an update that are a step. One is often too short for that: what
-# a processor has learned of the hooks takes it some milliseconds to unlearn when they are withdrawn.
+# a processor has learned of the hooks takes it milliseconds to unlearn when they are withdrawn.
 _ROLLOUT = 8
 
 

@@ -142,10 +142,11 @@ def _recorded(command: Command, work: str, seed: int,
         raise Failed("the command's process was not seen: it was too short to be measured")
     times = _times(command)
     row = _spokesman(table(run, "processes"), pid, work)
+    outside = life - row["starting_ns"] - row["wall_ns"]
     check = next((c for c in table(run, "overhead_check") if c["process"] == row["process"]),
                  {"checked": 0, "message": "not checked: the program has no steps"})
     return Recorded(
-        life=Corrected(life, *(life - row["starting_ns"] - row["wall_ns"] + row[column] for column in
+        life=Corrected(life, *(outside + row[column] for column in
                                ("corrected_ns", "corrected_low_ns", "corrected_high_ns"))),
         outside_ns=life - row["wall_ns"] - row["excluded_ns"],
         checked=bool(check["checked"]), message=check["message"],

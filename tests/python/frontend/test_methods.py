@@ -22,9 +22,9 @@ def method(name, function, called=None, span=None):
 """
 
 
-def method(function, name="part", on=ON, called=None, span=None, after=None):
+def method(function, name="part", on=ON, called=None, after=None):
     return _record.method(_record.operation(name), function, called or function,
-                          ctypes.addressof(on), span, after)
+                          ctypes.addressof(on), None, after)
 
 
 class Env:
