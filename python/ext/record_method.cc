@@ -64,7 +64,7 @@ PyObject* MethodVectorcall(PyObject* object, PyObject* const* args, size_t flags
     return nullptr;
   }
   const bool on = __atomic_load_n(self->on, __ATOMIC_RELAXED) != 0;
-  if (!on && self->after == nullptr) {
+  if (!on && (self->after == nullptr || told_of != 0)) {
     return PyObject_Vectorcall(self->function, args, flags, keywords);
   }
   // The call may replace this object in its class.

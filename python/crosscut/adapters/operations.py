@@ -171,8 +171,10 @@ class Operations:
 
         @functools.wraps(function)
         def bracketed(*args: Any, **kwargs: Any) -> Any:
+            if not on.value:  # first: what control steps pass through
+                return function(*args, **kwargs)
             inside = this_thread.inside
-            if not on.value or inside.value:
+            if inside.value:
                 return function(*args, **kwargs)
             inside.value = 1
             try:

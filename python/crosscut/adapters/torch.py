@@ -36,6 +36,8 @@ class _Operations(operations.Operations):
     def __init__(self, torch: ModuleType) -> None:
         super().__init__()
         self.torch = torch
+        self._thunk = self.library.crosscut_operations_thunk()
+        self._slot = ctypes.c_void_p.from_address(id(torch.nn.Module) + _CALL_SLOT)
         self._loader = 0  # the process that was last seen to be a DataLoader worker
 
     def install(self) -> None:
@@ -105,12 +107,9 @@ class _Operations(operations.Operations):
     def _check_modules(self) -> None:
         """CPython fills the slots anew when somebody assigns nn.Module.__call__. While it traces,
         torch.fx does, and with it torch.compile."""
-        if not self._undo:
-            return  # a call that was under way when everything was put back
-        module = self.torch.nn.Module
-        now = ctypes.c_void_p.from_address(id(module) + _CALL_SLOT).value
-        if now != self.library.crosscut_operations_thunk():
-            self._patch_classes(module)
+        # Without _undo: a call that was under way when everything was put back.
+        if self._slot.value != self._thunk and self._undo:
+            self._patch_classes(self.torch.nn.Module)
 
     # ---- backward ----
 
