@@ -64,10 +64,21 @@ def test_coverage_counts_intervals_that_hold_the_truth():
     assert judge.coverage(recorded, 100, 2.7) == 1
 
 
+def test_unrecorded_runs_stand_in_the_places_of_recorded_ones():
+    # Wherever the recorded runs lie: 100, 101 and 99 are within 3 of the medians of the others
+    # (100.5, 100, 100.5), and 109 is 9 away.
+    plain = [100, 101, 99, 109]
+    assert judge.unrecorded_coverage(plain, [exact(140, 3)] * 4) == 0.75
+    assert judge.unrecorded_coverage(plain, [exact(140, 3)] * 3 + [exact(60, 9)]) == 1
+    lopsided = [Corrected(140, 140, 139, 150)] * 4  # 1 below, 10 above
+    assert judge.unrecorded_coverage(plain, lopsided) == 0.75
+    assert judge.unrecorded_coverage([100], [exact(140, 3)]) is None
+
+
 def test_what_is_true_and_what_is_not():
     def misses(error, pairs=10, covered=1.0):
-        return judge.misses(judge.Summary(1e9, 0.2, error, 0.01, 0.02, 0.0, 0.0, covered), pairs,
-                            0.05)
+        return judge.misses(judge.Summary(1e9, 0.2, error, 0.01, 0.02, 0.0, 0.0, 1.0, covered),
+                            pairs, 0.05)
 
     assert misses(0.059) == misses(-0.059) == []
     assert "off by -6.10%" in misses(-0.061)[0] and "A/A band of 1.00%" in misses(0.061)[0]

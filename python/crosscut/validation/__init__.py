@@ -82,6 +82,7 @@ def result_of(measured: runs.Runs, within: float) -> dict[str, Any]:
 LINES = (("unrecorded, median", "unrecorded_ns"), ("recorded", "raw_inflation"),
          ("corrected", "error"), ("A/A band", "aa_band"),
          ("interval, half of it", "half_width"), ("intervals that hold", "covered"),
+         ("unrecorded runs in them", "covered_unrecorded"),
          ("with runs' spread", "covered_with_spread"))
 
 

@@ -39,6 +39,7 @@ class Summary:
     half_width: float  # of the report's interval, median, / unrecorded_ns
     spread: float  # standard deviation of the unrecorded runs / unrecorded_ns
     covered: float  # the part of the intervals that hold unrecorded_ns
+    covered_unrecorded: float | None  # unrecorded_coverage()
     covered_with_spread: float  # when each is 1.96 standard deviations wider, in quadrature
 
 
@@ -79,6 +80,25 @@ def coverage(recorded: Sequence[Corrected], truth_ns: float, more_ns: float) -> 
     return held / len(recorded)
 
 
+def unrecorded_coverage(unrecorded: Sequence[float],
+                        recorded: Sequence[Corrected]) -> float | None:
+    """How often the same intervals would hold the truth if correcting were perfect.
+
+    An unrecorded run is one that was corrected without any error. Each stands in the place of the
+    recorded run beside it, in the middle of that run's interval; the median of the others is the
+    truth. What `coverage` lacks of this is Crosscut's, the rest is that runs differ. None under two
+    runs.
+    """
+    if len(unrecorded) < 2:
+        return None
+    held = 0
+    for i, (plain, run) in enumerate(zip(unrecorded, recorded, strict=True)):
+        truth = statistics.median([*unrecorded[:i], *unrecorded[i + 1:]])
+        held += (plain - (run.corrected_ns - run.low_ns) <= truth <=
+                 plain + (run.high_ns - run.corrected_ns))
+    return held / len(unrecorded)
+
+
 def summarize(unrecorded: Sequence[float], recorded: Sequence[Corrected]) -> Summary:
     """Of at least one pair: the n-th unrecorded run ran beside the n-th recorded one."""
     pairs = list(zip(unrecorded, recorded, strict=True))
@@ -92,6 +112,7 @@ def summarize(unrecorded: Sequence[float], recorded: Sequence[Corrected]) -> Sum
         half_width=statistics.median(run.high_ns - run.low_ns for run in recorded) / 2 / truth,
         spread=spread / truth,
         covered=coverage(recorded, truth, 0.0),
+        covered_unrecorded=unrecorded_coverage(unrecorded, recorded),
         covered_with_spread=coverage(recorded, truth, 1.96 * spread))
 
 
