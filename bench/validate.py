@@ -158,8 +158,8 @@ def verdict_of_suite(results):
              all(result["holds"] for result in results))
     return (f"{len(results)} programs: error {statistics.median(errors):.2%} in the median, "
             f"{max(errors):.2%} at most; half-width {half_width:.2%} in the median; "
-            f"{covered:.0%} of {intervals} intervals hold the truth, unrecorded runs in their place "
-            f"would in {possible:.0%}; {with_spread:.0%} do with the spread of runs: "
+            f"{covered:.0%} of {intervals} intervals hold the truth, unrecorded runs in their "
+            f"place would in {possible:.0%}; {with_spread:.0%} do with the spread of runs: "
             f"{'holds' if holds else 'DOES NOT HOLD'}."), holds
 
 
