@@ -242,12 +242,22 @@ def test_ppo_on_a_vector_of_processes_needs_no_edit(tmp_path, python):
 
 
 ROLLOUTS = """
+import os
+import gymnasium
 import torch
 from stable_baselines3 import PPO
 
 torch.set_num_threads(1)
 model = PPO("MlpPolicy", "CartPole-v1", n_steps=64, batch_size=32, n_epochs=2, seed=0, device="cpu")
 model.learn(256)
+child = os.fork()
+if child == 0:
+    env = gymnasium.make("CartPole-v1")
+    for _ in range(20):
+        env.reset(seed=1)
+        env.step(0)
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
 print(sum(float(p.detach().double().sum()) for p in model.policy.parameters()))
 """
 
@@ -258,6 +268,7 @@ def test_long_rollouts_are_steps_of_their_own(tmp_path, python):
     steps = table(run, "steps")
     kinds = [row["kind"] for row in steps]
     # Four rollouts of 64 and four updates of 4; before the first update nobody knows of steps.
+    # The child steps an environment, but learns nothing: it has no steps.
     assert kinds == ["step"] * 4 + 3 * (["rollout step"] * (64 // 8) + ["step"] * 4)
     assert [row["step"] for row in steps] == list(range(len(steps)))
     control = [row for row in steps if row["control"] and row["kind"] == "rollout step"]

@@ -95,6 +95,13 @@ class Steps:
         self._asking = False
 
 
+def _forget_learner() -> None:
+    """A forked child learns nothing yet: an environment that it runs makes no steps of it."""
+    Steps._latest = None
+
+
+os.register_at_fork(after_in_child=_forget_learner)
+
 # What is to be told of a class that gets an instance, by the class above it.
 _followers: dict[type, Callable[[type], None]] = {}
 
