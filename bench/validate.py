@@ -153,10 +153,12 @@ def verdict_of_suite(results):
     covered, possible, with_spread = (
         sum(result["pairs"] * (result["total"][name] or 0) for result in results) / intervals
         for name in ("covered", "covered_unrecorded", "covered_with_spread"))
+    held = sum(abs(total["error"]) <= total["half_width"] for total in totals)
     holds = (statistics.median(errors) <= MOST_MEDIAN_ERROR and half_width <= MOST_HALF_WIDTH and
              covered >= judge.LEAST_COVERAGE and all(result["holds"] for result in results))
     return (f"{len(results)} programs: error {statistics.median(errors):.2%} in the median, "
-            f"{max(errors):.2%} at most; half-width {half_width:.2%} in the median; "
+            f"{max(errors):.2%} at most; half-width {half_width:.2%} in the median, the error of "
+            f"{held} programs is within theirs; "
             f"{covered:.0%} of {intervals} intervals hold the truth, unrecorded runs in their "
             f"place would in {possible:.0%}; {with_spread:.0%} do with the spread of runs: "
             f"{'holds' if holds else 'DOES NOT HOLD'}."), holds

@@ -249,7 +249,7 @@ from stable_baselines3 import PPO
 
 torch.set_num_threads(1)
 model = PPO("MlpPolicy", "CartPole-v1", n_steps=64, batch_size=32, n_epochs=2, seed=0, device="cpu")
-model.learn(256)
+model.learn(1024)
 child = os.fork()
 if child == 0:
     env = gymnasium.make("CartPole-v1")
@@ -267,10 +267,11 @@ def test_long_rollouts_are_steps_of_their_own(tmp_path, python):
     run_script(run, python, ROLLOUTS, "--plan=full", "--control-steps=30")
     steps = table(run, "steps")
     kinds = [row["kind"] for row in steps]
-    # Four rollouts of 64 and four updates of 4; before the first update nobody knows of steps.
+    # 16 rollouts of 64 and 16 updates of 4; before the first update nobody knows of steps.
     # The child steps an environment, but learns nothing: it has no steps.
-    assert kinds == ["step"] * 4 + 3 * (["rollout step"] * (64 // 8) + ["step"] * 4)
+    assert kinds == ["step"] * 4 + 15 * (["rollout step"] * (64 // 8) + ["step"] * 4)
     assert [row["step"] for row in steps] == list(range(len(steps)))
+    # Ten blocks of three control steps, wherever this run's plan puts them.
     control = [row for row in steps if row["control"] and row["kind"] == "rollout step"]
     assert len(control) > 3, "what a rollout costs is compared, too"
     check_sums(run)
