@@ -225,8 +225,10 @@ def results_of(bench, errors):
 def test_a_suite_holds_by_its_median_and_its_worst(bench):
     words, holds = bench.verdict_of_suite(results_of(bench, [0.0, 0.001, -0.008]))
     assert holds and "error 0.10% in the median, 0.80% at most; half-width 1.00%" in words
+    assert "the error of 3 programs is within theirs" in words
     assert "100% of 6 intervals" in words
-    assert not bench.verdict_of_suite(results_of(bench, [0.0, 0.001, 0.06]))[1]
+    words, holds = bench.verdict_of_suite(results_of(bench, [0.0, 0.001, 0.06]))
+    assert not holds and "the error of 2 programs is within theirs" in words
     # Each within its 5 %, but not the median within 2 %, nor intervals that hold.
     assert not bench.verdict_of_suite(results_of(bench, [0.03, 0.03, 0.03]))[1]
 
