@@ -5,6 +5,7 @@ import json
 import random
 import statistics
 import subprocess
+import sys
 import time
 from typing import Callable
 
@@ -59,20 +60,30 @@ def interleave(group: str, variants: dict[str, Callable[[], float]], rounds: int
     return lines
 
 
+# What a process shares with its parent before it becomes another program counts as its own: it is
+# started by a shell, which is small, and which leaves it to us.
 MEASURED = """
-import json, resource, subprocess, sys, time
-begin = time.perf_counter()
-done = subprocess.run(sys.argv[1:], capture_output=True, text=True)
-seconds = time.perf_counter() - begin
-mib = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
-print(json.dumps([seconds, mib, done.stdout, done.returncode, done.stderr]))
+import ctypes, json, os, subprocess, sys, tempfile, time
+assert ctypes.CDLL(None).prctl(36, 1) == 0  # PR_SET_CHILD_SUBREAPER: we inherit it
+with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as trouble:
+    begin = time.perf_counter()
+    shell = subprocess.Popen(["sh", "-c", '"$@" &', "sh", *sys.argv[1:]], stdout=out,
+                             stderr=trouble)
+    while True:
+        pid, status, usage = os.wait4(-1, 0)
+        if pid != shell.pid:
+            break
+    seconds = time.perf_counter() - begin
+    out.seek(0)
+    trouble.seek(0)
+    print(json.dumps([seconds, usage.ru_maxrss / 1024, out.read(),
+                      os.waitstatus_to_exitcode(status), trouble.read()]))
 """
 
 
 def measured(command, expected=(0,)):
     """Seconds, MiB at most, what it printed, and its exit status, one of those expected."""
-    # From a small process: what a child shares with its parent at first counts as its own.
-    out = subprocess.run(["/usr/bin/env", "python3", "-c", MEASURED, *map(str, command)],
+    out = subprocess.run([sys.executable, "-c", MEASURED, *map(str, command)],
                          capture_output=True, text=True, check=True).stdout
     seconds, mib, said, status, trouble = json.loads(out)
     if status not in expected:

@@ -11,6 +11,8 @@ namespace {
 
 constexpr uint64_t kSharedFlow = uint64_t{1} << 63;
 
+bool IsShared(const FlowEnd& end) { return (end.id & kSharedFlow) != 0; }
+
 uint64_t HashName(const Name& name) {
   uint64_t h = uint64_t{name.text.value} << 32 | name.probe.value;
   h ^= static_cast<uint64_t>(name.kind) << 61 ^ static_cast<uint64_t>(name.layer) << 53 ^
@@ -126,10 +128,13 @@ Trace Builder::Finish() {
 
 void Builder::MatchFlows() {
   std::vector<std::vector<TrackBuilder*>> of_process(trace_.processes.size());
+  size_t count = 0;
   for (TrackBuilder& track : tracks_) {
     of_process[track.track_.process.value].push_back(&track);
+    for (size_t i = 0; i < track.flows_.size(); ++i) count += IsShared(track.flows_[i]) ? 1 : 0;
   }
   std::vector<FlowEnd> shared;
+  shared.reserve(count);  // growing would hold them three times: of Kineto's traces, all of them
   for (const auto& tracks : of_process) Match(TakeEnds(tracks, &shared));
   Match(std::move(shared));
 }
@@ -154,17 +159,16 @@ void Builder::Match(std::vector<FlowEnd> ends) {
 
 std::vector<FlowEnd> Builder::TakeEnds(const std::vector<TrackBuilder*>& tracks,
                                        std::vector<FlowEnd>* shared) {
-  const auto is_shared = [](const FlowEnd& end) { return (end.id & kSharedFlow) != 0; };
   size_t count = 0;
   for (const TrackBuilder* track : tracks) {
-    for (size_t i = 0; i < track->flows_.size(); ++i) count += is_shared(track->flows_[i]) ? 0 : 1;
+    for (size_t i = 0; i < track->flows_.size(); ++i) count += IsShared(track->flows_[i]) ? 0 : 1;
   }
   std::vector<FlowEnd> ends;
   ends.reserve(count);
   for (TrackBuilder* track : tracks) {
     for (size_t i = 0; i < track->flows_.size(); ++i) {
       const FlowEnd end = track->flows_[i];
-      (is_shared(end) ? *shared : ends).push_back(end);
+      (IsShared(end) ? *shared : ends).push_back(end);
       track->flows_.Forget(i);
     }
   }

@@ -94,8 +94,13 @@ def test_the_users_own_sitecustomize_runs_and_is_the_one_that_is_seen(recorder):
     assert done.stdout == "mine\n" + RECORDED
 
 
-def test_without_a_sitecustomize_none_is_seen(recorder):
-    assert recorder.python("import sys; print('sitecustomize' in sys.modules)") == "False\n"
+def test_the_pythons_own_sitecustomize_or_none_is_what_is_seen(recorder):
+    # Debian's Python has one, others have none.
+    code = ("import sys; found = sys.modules.get('sitecustomize'); "
+            "print(found and found.__spec__.origin)")
+    plain = recorder.plain(sys.executable, "-c", code)
+    assert plain.returncode == 0
+    assert recorder.python(code) == plain.stdout
 
 
 def test_an_error_in_the_users_sitecustomize_is_told_as_without_us(recorder):
