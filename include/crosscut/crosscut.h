@@ -7,8 +7,8 @@
  *     code; crosscut_error() says more in words.
  *  3. Names are interned once (slow, takes a lock) and used by id for ever (fast, no lock). Ids
  *     are per process, survive stop and start, and are never re-used. 0 is "no name".
- *  4. Spans of one thread nest: crosscut_end() ends the innermost that is no operation; operations
- *     end by crosscut_end_named(). Strings are UTF-8, copied.
+ *  4. Spans of one thread nest: crosscut_end() ends the innermost; operations, and spans that cross
+ *     others (CROSSCUT_CROSSES), end by crosscut_end_named() alone. Strings are UTF-8, copied.
  *  5. After fork() the child does not record until it calls crosscut_start() or inherits a
  *     session by crosscut_follow_fork(); its interned ids stay valid.
  *
@@ -59,8 +59,10 @@ enum crosscut_name_flags {
   CROSSCUT_NO_LAYER = 2,   /* leaves the layer below it in force (implied for operations) */
   CROSSCUT_CALLED_AT = 4,  /* `text` is "NAME@41": line 41 of its Python caller calls NAME */
   CROSSCUT_OVERLOADED = 8, /* `text` is "NAME.OVERLOAD": that one of several operators NAME */
-  CROSSCUT_FOUND = 16      /* of steps: found by an adapter. None where it is cut off by a step
+  CROSSCUT_FOUND = 16,     /* of steps: found by an adapter. None where it is cut off by a step
                               that the program declares. */
+  CROSSCUT_CROSSES = 32    /* of spans: may begin in one function and end in another, so that it
+                              ends by crosscut_end_named() alone and beside all others */
 };
 
 enum crosscut_error_code {
@@ -111,7 +113,7 @@ CROSSCUT_API void crosscut_begin(uint32_t name);
 CROSSCUT_API void crosscut_end(void);
 /* Ends the innermost open span of `name` on this thread and whatever is open above it, but for
  * what ends by itself: above an operation the spans of sources, above another span the
- * operations. */
+ * operations and those that cross. One that crosses ends alone. */
 CROSSCUT_API void crosscut_end_named(uint32_t name);
 CROSSCUT_API void crosscut_instant(uint32_t name);
 CROSSCUT_API void crosscut_counter(uint32_t name, int64_t value);

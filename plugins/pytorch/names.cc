@@ -76,9 +76,13 @@ uint32_t Intern(const char* name, size_t bytes, Scope scope) {
     return crosscut_intern(name, bytes, CROSSCUT_SPAN, layer, flags, OpProbe());
   };
   const crosscut_layer layer = LayerOfOperator(text);
-  if (scope == Scope::kFunction || layer == CROSSCUT_COMM) return span(layer, 0);
-  if (text.substr(0, kLoading.size()) == kLoading) return span(CROSSCUT_DATA, 0);
-  if (StartsWithAny(text, kScopesOfTorch)) return span(CROSSCUT_LAYER_NONE, CROSSCUT_NO_LAYER);
+  if (scope == Scope::kFunction) return span(layer, 0);
+  // Scopes begin in the `__enter__` of one function and end in the `__exit__` of another.
+  if (layer == CROSSCUT_COMM) return span(layer, CROSSCUT_CROSSES);
+  if (text.substr(0, kLoading.size()) == kLoading) return span(CROSSCUT_DATA, CROSSCUT_CROSSES);
+  if (StartsWithAny(text, kScopesOfTorch)) {
+    return span(CROSSCUT_LAYER_NONE, CROSSCUT_NO_LAYER | CROSSCUT_CROSSES);
+  }
   return crosscut_intern(name, bytes, CROSSCUT_OPERATION, CROSSCUT_LAYER_NONE, CROSSCUT_NO_LAYER,
                          OpProbe());
 }

@@ -247,6 +247,8 @@ TEST_F(RecorderTest, InAHiddenPhase_EndsMeetTheSpansThatTheyWouldMeetOtherwise) 
   const uint32_t probe = name("probe", {format::kKindText});
   const uint32_t source = name("src", {format::kKindSpan, format::kLayerNative, 0, probe});
   const uint32_t user = name("usr", {format::kKindSpan, format::kLayerNative});
+  const uint32_t scope =
+      name("scope", {format::kKindSpan, format::kLayerNone, format::kFlagCrosses, probe});
   ChunkRing* ring = Record(16);
   std::vector<int64_t> depths;
   const auto hidden = [&](auto events) {
@@ -274,7 +276,14 @@ TEST_F(RecorderTest, InAHiddenPhase_EndsMeetTheSpansThatTheyWouldMeetOtherwise) 
     crosscut_begin(operation);
     crosscut_end_named(source);
   });
-  EXPECT_EQ(depths, (std::vector<int64_t>{1, 2, 2}));
+  hidden([&] {  // a plain end passes by what crosses, too, and that ends alone
+    crosscut_begin(source);
+    crosscut_begin(scope);
+    crosscut_end();
+    crosscut_begin(source);
+    crosscut_end_named(scope);
+  });
+  EXPECT_EQ(depths, (std::vector<int64_t>{1, 2, 2, 2}));
 }
 
 TEST_F(RecorderTest, WithNoSession_NothingIsWritten) {

@@ -373,26 +373,22 @@ bool Recorder::Hide(ThreadState* s, uint64_t code, const uint64_t* payload) {
   return code == format::kEndNamed ? HideEndNamed(s, payload[0]) : code != format::kBase;
 }
 
-// The same rules as for readers: a plain end is not an operation's.
+// The same rules as for readers: a plain end passes by what ends by name.
 bool Recorder::HideEnd(ThreadState* s) {
   uint32_t i = s->hidden_depth;
   if (i > kHiddenNames) {  // what lies so deep is not known
     --s->hidden_depth;
     return true;
   }
-  while (i > 0 && KindOf(s->hidden[i - 1]).kind == format::kKindOperation) --i;
+  while (i > 0 && format::EndsByName(KindOf(s->hidden[i - 1]))) --i;
   if (i == 0) return false;
   Forget(s, i - 1);
   return true;
 }
 
-// Above an operation the spans of sources end by themselves, above another span the operations.
 bool Recorder::HideEndNamed(ThreadState* s, uint64_t name) {
-  const bool operation = KindOf(name).kind == format::kKindOperation;
-  const auto ends = [&](uint32_t hidden) {
-    const format::NameAttributes is = KindOf(hidden);
-    return operation ? is.probe == 0 : is.kind != format::kKindOperation;
-  };
+  const format::NameAttributes ended = KindOf(name);
+  const auto ends = [&](uint32_t hidden) { return !format::GoesOnAbove(ended, KindOf(hidden)); };
   if (s->hidden_depth > kHiddenNames) s->hidden_depth = kHiddenNames;
   uint32_t found = s->hidden_depth;
   while (found > 0 && s->hidden[found - 1] != name) --found;

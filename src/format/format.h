@@ -23,13 +23,13 @@ inline constexpr uint32_t kLastNameCode = 0xffff;
 
 // Codes below kFirstNameCode. "n:" is the number of payload words that follow the event word.
 enum Code : uint16_t {
-  kEnd = 0x01,        // n: 0. Ends the innermost open span of the track that is no operation;
-                      //    operations above it go on.
+  kEnd = 0x01,        // n: 0. Ends the innermost open span of the track that does not end by name
+                      //    alone (EndsByName); those above it go on.
   kBeginWide = 0x02,  // n: 1, name id. Begins a span.
   kEndNamed = 0x03,   // n: 1, name id. Ends the innermost open span of that name and whatever is
                       //    open above it but for what ends by itself: above an operation the spans
-                      //    with a probe, above another span the operations. Counted as unbalanced
-                      //    if none is open. Operations end by nothing else.
+                      //    with a probe, above another span those that end by name, above one with
+                      //    kFlagCrosses all. Counted as unbalanced if none is open.
   kInstant = 0x04,    // n: 1, name id.
   kCounter = 0x05,    // n: 2, name id, value (int64).
   kArg = 0x06,        // n: 2, key name id, value (int64). Of the last begun span or instant.
@@ -196,6 +196,7 @@ enum NameFlags : uint8_t {
                         // it; the name is what stands before
   kFlagOverloaded = 8,  // the text's first "." parts an operator's name from its overload's
   kFlagFound = 16,      // of steps: found by an adapter, not declared by the program
+  kFlagCrosses = 32,    // ends across other spans of its track
 };
 
 // Bits 7..0 kind, 15..8 layer, 23..16 NameFlags, 55..24 the name id of the probe kind that records
@@ -214,6 +215,17 @@ struct NameAttributes {
             static_cast<uint8_t>(word >> 16 & 0xff), static_cast<uint32_t>(word >> 24)};
   }
 };
+
+// Ends by kEndNamed alone.
+inline constexpr bool EndsByName(const NameAttributes& name) {
+  return name.kind == kKindOperation || (name.flags & kFlagCrosses) != 0;
+}
+// Whether `above` goes on when kEndNamed ends `name` below it on its track.
+inline constexpr bool GoesOnAbove(const NameAttributes& name, const NameAttributes& above) {
+  if ((name.flags & kFlagCrosses) != 0) return true;
+  if (name.kind != kKindOperation) return EndsByName(above);
+  return above.kind != kKindOperation && above.probe != 0;
+}
 
 // kThread's third payload word: base layer in bits 7..0, flags above. Without kThreadContinues the
 // track's stack is empty from here (a new thread, or the first word of a thread in a new session:

@@ -71,6 +71,8 @@ void OpenStacks::LearnNames(std::span<const uint64_t> words) {
         flat_.Add(name);
       } else if (facts.kind == kKindOperation) {
         operations_.Add(name);
+      } else if (EndsByName(facts)) {
+        crossing_.Add(name);
       } else if (facts.probe != 0 && name <= kLastNameCode) {
         hooked_.Add(name);  // a list of all the wide ones could be long
       }
@@ -93,10 +95,19 @@ void OpenStacks::End(Stack* stack) const {
   }
   base::PodVector<uint32_t>& names = stack->names;
   size_t at = names.size();
-  while (at > 0 && operations_.Has(names[at - 1])) --at;
+  while (at > 0 && EndByName(names[at - 1])) --at;
   if (at == 0) return;
   for (; at < names.size(); ++at) names[at - 1] = names[at];
   names.Pop();
+}
+
+// As far as GoesOnAbove() needs to know.
+NameAttributes OpenStacks::Facts(uint32_t name) const {
+  NameAttributes facts;
+  if (operations_.Has(name)) facts.kind = kKindOperation;
+  if (crossing_.Has(name)) facts.flags = kFlagCrosses;
+  facts.probe = facts.flags != 0 || hooked_.Has(name) ? 1 : 0;
+  return facts;
 }
 
 void OpenStacks::EndNamed(Stack* stack, uint32_t name) const {
@@ -104,11 +115,10 @@ void OpenStacks::EndNamed(Stack* stack, uint32_t name) const {
   size_t at = names.size();
   while (at > 0 && names[at - 1] != name) --at;
   if (at == 0) return;
-  const bool operation = operations_.Has(name);
+  const NameAttributes ended = Facts(name);
   size_t kept = at - 1;
   for (; at < names.size(); ++at) {
-    const bool goes_on = operation ? hooked_.Has(names[at]) : operations_.Has(names[at]);
-    if (goes_on) names[kept++] = names[at];
+    if (GoesOnAbove(ended, Facts(names[at]))) names[kept++] = names[at];
   }
   names.Shrink(kept);
   stack->beyond = 0;

@@ -17,8 +17,8 @@ class OpenStacks {
   OpenStacks(const OpenStacks&) = delete;
   OpenStacks& operator=(const OpenStacks&) = delete;
 
-  // Learns from session words which names do not nest (steps, phases), are operations, or have a
-  // probe.
+  // Learns from session words which names do not nest (steps, phases), are operations, cross, or
+  // have a probe.
   void LearnNames(std::span<const uint64_t> session_words);
   // Follows whole events that begin on `*track` and go on from one call to the next; `*track`
   // becomes the one that the last of them belongs to.
@@ -50,14 +50,17 @@ class OpenStacks {
 
   void Begin(Stack* stack, uint32_t name);
   void End(Stack* stack) const;
+  NameAttributes Facts(uint32_t name) const;
+  bool EndByName(uint32_t name) const { return operations_.Has(name) || crossing_.Has(name); }
   void EndNamed(Stack* stack, uint32_t name) const;
   // One event with payload; returns the stack that goes on.
   Stack* FollowOther(Stack* stack, const uint64_t* event, uint32_t* track);
 
   static constexpr uint32_t kBuckets = 1024;
   Stack* buckets_[kBuckets] = {};
-  NameSet flat_, operations_, hooked_;  // steps and phases; operations; spans with a probe
-  Stack nowhere_;                       // stands in where there is no memory
+  NameSet flat_, operations_, crossing_, hooked_;  // the first: steps and phases; the last: spans
+                                                   // with a probe that do not cross
+  Stack nowhere_;                                  // stands in where there is no memory
   uint64_t bytes_ = 0;
 };
 

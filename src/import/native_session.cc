@@ -81,6 +81,7 @@ class SessionWalk {
       }
       name.found = (raw.attributes.flags & format::kFlagFound) != 0;
       name.waits = (raw.attributes.flags & format::kFlagWaits) != 0;
+      name.crosses = (raw.attributes.flags & format::kFlagCrosses) != 0;
       if (raw.attributes.probe != 0) name.probe = session_->name(raw.attributes.probe).text;
       names[raw.id].name = builder_->AddName(name);
     }

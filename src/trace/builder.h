@@ -53,15 +53,15 @@ class TrackBuilder {
     track_.spans.end_ns[open_.back()] = at;
     open_.pop_back();
   }
-  // Ends the innermost span that is no operation; the operations above it go on.
+  // Ends the innermost span that does not end by name; what is above it goes on.
   void EndSpan(int64_t at) {
-    if (open_.empty() || IsOperation(open_.back())) [[unlikely]]
+    if (open_.empty() || EndsByName(open_.back())) [[unlikely]]
       return EndBelow(at);
     End(at);
   }
   // Ends the innermost open span of that name; unbalanced where there is none. What is open above
   // ends too, but for what ends by itself: above an operation the spans that hooks record (their
-  // name has a probe), above another span the operations.
+  // name has a probe), above another span what ends by name, above one that crosses everything.
   void EndNamed(int64_t at, NameId name);
   // Room for so many, where it is known: growing takes twice the memory.
   void Reserve(size_t spans);
@@ -136,6 +136,7 @@ class TrackBuilder {
   void CloseFrom(size_t depth, int64_t at);
   const Name& NameOf(SpanIndex span) const { return (*names_)[track_.spans.name[span].value]; }
   bool IsOperation(SpanIndex span) const { return NameOf(span).kind == Kind::kOperation; }
+  bool EndsByName(SpanIndex span) const { return IsOperation(span) || NameOf(span).crosses; }
   void EndBelow(int64_t at);
   // Ends open_[depth] and those above it that `goes_on` denies; cuts the others in two.
   template <class GoesOn>

@@ -106,6 +106,27 @@ TEST(Builder, OperationsAndFunctionsThatEndAcrossEachOtherAreCutInTwo) {
   EXPECT_EQ(trace.tracks[0].unbalanced, 0);
 }
 
+TEST(Builder, WhatCrossesEndsByNameAloneAndLeavesAllAboveItOpen) {
+  Fixture f;
+  Name scope = f.builder.trace().names[f.Name("scope").value];
+  scope.crosses = true;
+  const NameId crosses = f.builder.AddName(scope), a = f.Name("a"), b = f.Name("b");
+  f.track->Begin(0, a);
+  f.track->Begin(10, b);  // opens the scope and returns
+  f.track->Begin(20, crosses);
+  f.track->EndSpan(30);
+  f.track->Begin(40, b);  // ends it and returns
+  f.track->EndNamed(50, crosses);
+  f.track->EndSpan(60);
+  f.track->EndSpan(70);
+  f.track->EndSpan(80);
+  const Trace trace = f.builder.Finish();
+  EXPECT_EQ(Show(trace, trace.tracks[0]),
+            "a[0,70) b[10,30)<0 scope[20,30)<1 scope[30,50)<0 b[40,50)<3 b[50,60)<0");
+  EXPECT_THAT(trace.tracks[0].spans.continued, ElementsAre(3, 5));
+  EXPECT_EQ(trace.tracks[0].unbalanced, 1);
+}
+
 TEST(Builder, APlainEndNeverEndsAnOperation) {
   Fixture f;
   f.track->Begin(10, f.Name("op", Kind::kOperation));

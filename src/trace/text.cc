@@ -154,6 +154,7 @@ void Parser::Name(const Line& line, size_t from, Kind kind, NameId* id) {
   name.kind = kind;
   name.waits = line.Flag("waits", from);
   name.found = line.Flag("found", from);
+  name.crosses = line.Flag("crosses", from);
   if (const auto probe = line.Option("probe", from); !probe.empty()) name.probe = Text(probe);
   if (const auto it = line.Option("overload", from); !it.empty()) name.overload = Text(it);
   int64_t called_at = 0;

@@ -72,6 +72,7 @@ struct Name {
   // in it or in `overload` alone are one function.
   int32_t called_at = 0;
   bool found = false;      // of steps: by an adapter, not declared by the program
+  bool crosses = false;    // may end across other spans of its track
   StringId overload = {};  // of an operator: Tensor, of aten::add.Tensor; none: it has no name
 };
 

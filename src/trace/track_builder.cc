@@ -53,13 +53,15 @@ void TrackBuilder::EndNamed(int64_t at, NameId name) {
   at = Advance(at);
   for (size_t depth = open_.size(); depth-- > 0;) {
     if (track_.spans.name[open_[depth]] != name) continue;
-    if (tells_all_ends_) return EndOne(depth, at, [](SpanIndex) { return true; });
+    if (tells_all_ends_ || NameOf(open_[depth]).crosses) {
+      return EndOne(depth, at, [](SpanIndex) { return true; });
+    }
     if (IsOperation(open_[depth])) {
       return EndOne(depth, at, [this](SpanIndex span) {
         return !IsOperation(span) && NameOf(span).probe.valid();
       });
     }
-    return EndOne(depth, at, [this](SpanIndex span) { return IsOperation(span); });
+    return EndOne(depth, at, [this](SpanIndex span) { return EndsByName(span); });
   }
   ++track_.unbalanced;
 }
@@ -67,7 +69,7 @@ void TrackBuilder::EndNamed(int64_t at, NameId name) {
 void TrackBuilder::EndBelow(int64_t at) {
   at = Advance(at);
   for (size_t depth = open_.size(); depth-- > 0;) {
-    if (IsOperation(open_[depth])) continue;
+    if (EndsByName(open_[depth])) continue;
     return EndOne(depth, at, [](SpanIndex) { return true; });
   }
   ++track_.unbalanced;

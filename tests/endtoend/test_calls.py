@@ -1,0 +1,52 @@
+"""Python functions (--python=calls) of real programs: their numbers are those of the program's own
+clock and counts."""
+
+import json
+
+import pytest
+from runs import record_script, table
+
+TRAINING = """\
+import json, time
+import torch
+
+net = torch.nn.Linear(10, 10)
+optimizer = torch.optim.SGD(net.parameters(), lr=.1)
+scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 20) if "scheduler" in sys.argv else None
+
+def train_one():
+    net(torch.randn(5, 10)).sum().backward()
+    optimizer.step()
+    optimizer.zero_grad()
+    time.sleep(.01)
+    if scheduler is not None:
+        scheduler.step()
+
+def train(loops=20):
+    longest, before = 0, time.monotonic_ns()
+    for _ in range(loops):
+        begun = time.monotonic_ns()
+        train_one()
+        longest = max(longest, time.monotonic_ns() - begun)
+    print(json.dumps({"loops": loops, "longest": longest, "all": time.monotonic_ns() - before}))
+
+train()
+"""
+
+
+@pytest.mark.parametrize("how", ["plain", "scheduler"])
+def test_functions_that_torch_opens_scopes_in_take_what_they_took(tmp_path, how):
+    pytest.importorskip("torch")
+    done = record_script(tmp_path / "run", TRAINING.replace("sys.argv", repr([how])),
+                         "--python=calls", "--control-steps=0")
+    assert done.returncode == 0, done.stderr
+    truth = json.loads(done.stdout)
+    rows = [row for row in table(tmp_path / "run", "functions") if row["layer"] == "python"]
+    [one] = [row for row in rows if row["name"].startswith("train_one")]
+    assert one["count"] == truth["loops"]
+    assert one["max_ns"] <= truth["longest"]
+    assert one["total_ns"] <= truth["all"]
+    for name in ("record_function.__enter__", "record_function.__exit__", "profile_hook_step",
+                 "Optimizer.zero_grad"):
+        found = [row for row in rows if row["name"].startswith(name)]
+        assert all(row["total_ns"] <= truth["all"] for row in found), found
