@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "src/analyze/table.h"
@@ -12,6 +13,9 @@ namespace crosscut::analyze {
 namespace {
 
 using Shape = std::vector<int64_t>;
+
+// Calls the products that it is made of.
+constexpr std::string_view kAttentionByParts = "_scaled_dot_product_attention_math";
 
 std::optional<Shape> Numbers(simdjson::dom::element element) {
   simdjson::dom::array array;
@@ -93,60 +97,96 @@ int64_t MatrixProduct(const Shape& a, const Shape& b) {
   return Product({2, a.size() == 3 ? a[0] : 1, a[last - 1], a[last], b[last]});
 }
 
-// Where the arguments of a convolution stand among an operator's inputs.
-struct Convolution {
-  size_t input, weight, stride, padding, dilation, groups;
-};
+// Every place of the smaller of input and output meets every weight once: `at` is its shape.
+int64_t ConvolutionProduct(const Shape& at, const Shape& weight) {
+  if (weight.size() < 3 || at.size() != weight.size()) return kMissing;
+  const int64_t places = Elements(at, 2), weights = Elements(weight);
+  if (places == kMissing || weights == kMissing) return kMissing;
+  return Product({2, at[0], places, weights});
+}
 
-int64_t ConvolutionFlops(Call& call, const Convolution& at, size_t places) {
-  const Shape &input = call.shape(at.input), &weight = call.shape(at.weight);
-  if (input.size() != places + 2 || weight.size() != places + 2) return kMissing;
-  const auto stride = call.list(at.stride, places), padding = call.list(at.padding, places),
-             dilation = call.list(at.dilation, places), groups = call.list(at.groups, 1);
-  if (!stride || !padding || !dilation || !groups || groups->front() <= 0) return kMissing;
-  Shape output;
+// (input, weight, bias, stride, padding, dilation, transposed, output padding, groups)
+int64_t ConvolutionFlops(Call& call) {
+  const Shape &input = call.shape(0), &weight = call.shape(1);
+  if (weight.size() < 3 || input.size() != weight.size()) return kMissing;
+  if (call.text(6) == "True") return ConvolutionProduct(input, weight);
+  const size_t places = weight.size() - 2;
+  const auto stride = call.list(3, places), padding = call.list(4, places),
+             dilation = call.list(5, places);
+  if (call.text(6) != "False" || !stride || !padding || !dilation) return kMissing;
+  Shape output = {input[0], weight[0]};
   for (size_t i = 0; i < places; ++i) {
     const int64_t reach = (*dilation)[i] * (weight[i + 2] - 1) + 1;
     const int64_t room = input[i + 2] + 2 * (*padding)[i] - reach;
     if ((*stride)[i] <= 0 || room < 0) return kMissing;
     output.push_back(room / (*stride)[i] + 1);
   }
-  const int64_t out = Elements(output), kernel = Elements(weight, 2);
-  if (out == kMissing || kernel == kMissing) return kMissing;
-  const int64_t whole = Product({2, input[0], out, kernel, input[1], weight[0]});
-  return whole == kMissing ? kMissing : whole / groups->front();
+  return ConvolutionProduct(output, weight);
 }
 
-int64_t AttentionFlops(const Shape& query, const Shape& key) {
-  if (query.size() != 4 || key.size() != 4) return kMissing;
-  return Product({4, query[0], query[1], query[2], key[2], query[3]});
+// (output's gradient, input, weight, bias' sizes, stride, padding, dilation, transposed, output
+// padding, groups, which gradients are made: of input, of weight, of bias)
+int64_t ConvolutionBackwardFlops(Call& call) {
+  const bool transposed = call.text(7) == "True";
+  if (!transposed && call.text(7) != "False") return kMissing;
+  const std::string_view made = call.text(10);
+  const bool input = made.starts_with("[True"), weight = made.find(", True, ") != made.npos;
+  if (!made.starts_with("[")) return kMissing;
+  const int64_t one = ConvolutionProduct(call.shape(transposed ? 1 : 0), call.shape(2));
+  return one == kMissing ? kMissing : Product({one, int64_t{input} + int64_t{weight}});
+}
+
+// `products`: how many are as wide as queries and keys, and how many as wide as values.
+int64_t AttentionFlops(const Call& call, size_t first, std::pair<int64_t, int64_t> products) {
+  const Shape &query = call.shape(first), &key = call.shape(first + 1),
+              &value = call.shape(first + 2);
+  if (query.size() != 4 || key.size() != 4 || value.size() != 4) return kMissing;
+  const int64_t scores = Product({2, query[0], query[1], query[2], key[2]});
+  const int64_t keys = Product({products.first, query[3]});
+  const int64_t values = Product({products.second, value[3]});
+  int64_t width;
+  if (scores == kMissing || keys == kMissing || values == kMissing ||
+      __builtin_add_overflow(keys, values, &width)) {
+    return kMissing;
+  }
+  return Product({scores, width});
 }
 
 }  // namespace
 
+bool IsConvolution(std::string_view name) {
+  if (!name.starts_with("aten::")) return false;
+  name.remove_prefix(6);
+  for (const std::string_view start : {"conv_transpose", "conv"}) {
+    if (!name.starts_with(start)) continue;
+    const std::string_view places = name.substr(start.size());
+    if (places == "1d" || places == "2d" || places == "3d") return true;
+  }
+  return name == "_convolution_mode" || name == "convolution" || name == "_convolution";
+}
+
+bool IsElementwise(std::string_view name) { return name == "aten::add" || name == "aten::mul"; }
+
 int64_t FlopsOf(std::string_view name, std::string_view dims, std::string_view concrete) {
   if (!name.starts_with("aten::") || dims.empty()) return kMissing;
-  name.remove_prefix(6);
   Call call(dims, concrete);
-  if (name == "mm" || name == "bmm") return MatrixProduct(call.shape(0), call.shape(1));
-  if (name == "addmm" || name == "baddbmm") return MatrixProduct(call.shape(1), call.shape(2));
-  if (name == "add" || name == "mul") {
-    return call.shape(0).empty() ? kMissing : Elements(call.shape(0));
+  if (IsElementwise(name)) return call.shape(0).empty() ? kMissing : Elements(call.shape(0));
+  name.remove_prefix(6);
+  if (name == "mm" || name == "bmm" || name == "_scaled_mm") {
+    return MatrixProduct(call.shape(0), call.shape(1));
   }
-  for (size_t places = 1; places <= 3; ++places) {
-    if (name == "conv" + std::to_string(places) + "d") {
-      return ConvolutionFlops(call, {0, 1, 3, 4, 5, 6}, places);
-    }
+  for (const std::string_view sum : {"addmm", "baddbmm", "addmm_", "baddbmm_"}) {
+    if (name == sum) return MatrixProduct(call.shape(1), call.shape(2));
   }
-  if (name == "convolution_backward" && call.shape(1).size() > 2 && call.text(7) == "False") {
-    const int64_t forward = ConvolutionFlops(call, {1, 2, 4, 5, 6, 9}, call.shape(1).size() - 2);
-    return forward == kMissing ? kMissing : Product({2, forward});
+  if (name == "convolution" || name == "_convolution" || name == "convolution_overrideable") {
+    return ConvolutionFlops(call);
   }
-  if (name.starts_with("_scaled_dot_product_") && !name.ends_with("_backward") &&
-      !name.starts_with("_scaled_dot_product_attention_math")) {
-    return AttentionFlops(call.shape(0), call.shape(1));
+  if (name == "convolution_backward") return ConvolutionBackwardFlops(call);
+  if (!name.starts_with("_scaled_dot_product_") || name.starts_with(kAttentionByParts)) {
+    return kMissing;
   }
-  return kMissing;
+  return name.ends_with("_backward") ? AttentionFlops(call, 1, {3, 2})
+                                     : AttentionFlops(call, 0, {1, 1});
 }
 
 }  // namespace crosscut::analyze

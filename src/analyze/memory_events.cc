@@ -32,26 +32,16 @@ class Collector {
   std::vector<DeviceMemory> Collect();
 
  private:
-  // A change before all threads' are in order.
-  struct Step {
-    MemoryChange change;
-    int64_t address;
-  };
-  struct Device {
-    DeviceMemory memory;
-    std::vector<Step> steps;
-  };
-
   void Take(uint32_t track);
   Arguments Read(const trace::Args& args, uint32_t instant) const;
-  Device& Of(trace::ProcessId process, const Arguments& found);
+  DeviceMemory& Of(trace::ProcessId process, const Arguments& found);
   MemoryOwner OwnerOf(trace::TrackId track, SpanIndex span, int64_t at) const;
-  void Match(Device* device) const;
+  void Match(DeviceMemory* memory) const;
 
   const trace::Trace& trace_;
   const trace::StringId changed_, failed_;
   const trace::StringId keys_[6];
-  std::map<std::tuple<uint32_t, int64_t, int64_t>, Device> devices_;
+  std::map<std::tuple<uint32_t, int64_t, int64_t>, DeviceMemory> devices_;
 };
 
 Arguments Collector::Read(const trace::Args& args, uint32_t instant) const {
@@ -67,12 +57,12 @@ Arguments Collector::Read(const trace::Args& args, uint32_t instant) const {
   return found;
 }
 
-Collector::Device& Collector::Of(trace::ProcessId process, const Arguments& found) {
-  Device& device = devices_[{process.value, found.type, found.index}];
-  device.memory.process = process;
-  device.memory.type = found.type;
-  device.memory.index = found.index;
-  return device;
+DeviceMemory& Collector::Of(trace::ProcessId process, const Arguments& found) {
+  DeviceMemory& memory = devices_[{process.value, found.type, found.index}];
+  memory.process = process;
+  memory.type = found.type;
+  memory.index = found.index;
+  return memory;
 }
 
 MemoryOwner Collector::OwnerOf(trace::TrackId id, SpanIndex span, int64_t at) const {
@@ -107,49 +97,44 @@ void Collector::Take(uint32_t index) {
     if (name != changed_ && name != failed_) continue;
     const Arguments found = Read(track.instant_args, i);
     if (found.bytes == kMissing) continue;
-    Device& device = Of(track.process, found);
+    DeviceMemory& memory = Of(track.process, found);
     const int64_t at = track.instants.at_ns[i];
     const SpanIndex span = InnermostAt(track.spans, at);
     if (name == failed_) {
-      device.memory.failures.push_back(
+      memory.failures.push_back(
           {at, found.bytes, found.total, found.reserved, {index}, OwnerOf({index}, span, at)});
     } else {
-      device.steps.push_back({{at, found.bytes, found.total, {index}, span}, found.address});
+      memory.changes.push_back({at, found.bytes, found.total, found.address, {index}, span});
     }
   }
 }
 
 // A block whose address is handed out again was freed, though that was not seen.
-void Collector::Match(Device* device) const {
+void Collector::Match(DeviceMemory* memory) const {
   const auto before = [](const auto& a, const auto& b) { return a.at_ns < b.at_ns; };
-  DeviceMemory& memory = device->memory;
-  std::stable_sort(memory.failures.begin(), memory.failures.end(), before);
-  std::stable_sort(device->steps.begin(), device->steps.end(),
-                   [&](const Step& a, const Step& b) { return before(a.change, b.change); });
+  std::stable_sort(memory->failures.begin(), memory->failures.end(), before);
+  std::stable_sort(memory->changes.begin(), memory->changes.end(), before);
   std::unordered_map<int64_t, size_t> live;
-  for (const Step& step : device->steps) {
-    const MemoryChange& change = step.change;
-    memory.changes.push_back(change);
-    if (step.address == 0) continue;
-    if (const auto block = live.find(step.address); block != live.end()) {
-      memory.blocks[block->second].end_ns = change.at_ns;
+  for (const MemoryChange& change : memory->changes) {
+    if (change.address == 0) continue;
+    if (const auto block = live.find(change.address); block != live.end()) {
+      memory->blocks[block->second].end_ns = change.at_ns;
       live.erase(block);
     }
     if (change.bytes < 0) continue;
-    live.emplace(step.address, memory.blocks.size());
-    memory.blocks.push_back(
+    live.emplace(change.address, memory->blocks.size());
+    memory->blocks.push_back(
         {change.at_ns, INT64_MAX, change.bytes, OwnerOf(change.track, change.span, change.at_ns)});
   }
-  device->steps = {};
 }
 
 std::vector<DeviceMemory> Collector::Collect() {
   if (!changed_.valid() && !failed_.valid()) return {};
   for (uint32_t i = 0; i < trace_.tracks.size(); ++i) Take(i);
   std::vector<DeviceMemory> out;
-  for (auto& [where, device] : devices_) {
-    Match(&device);
-    out.push_back(std::move(device.memory));
+  for (auto& [where, memory] : devices_) {
+    Match(&memory);
+    out.push_back(std::move(memory));
   }
   return out;
 }

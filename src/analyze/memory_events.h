@@ -26,6 +26,7 @@ struct MemoryOwner {
 struct MemoryChange {
   int64_t at_ns, bytes;  // bytes < 0: freed
   int64_t total;         // kMissing where it is not told
+  int64_t address;       // 0 where it is not told
   trace::TrackId track;
   trace::SpanIndex span;  // innermost there; kNoSpan: none
 };

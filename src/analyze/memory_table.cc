@@ -161,4 +161,25 @@ Table MemoryFailuresTable(const trace::Trace& trace, const Context& context) {
                    MakeColumn("reserved_bytes", reserved));
 }
 
+Table MemoryEventsTable(const trace::Trace&, const Context& context) {
+  Texts process, thread, device;
+  Integers at, span, address, bytes, total;
+  for (const DeviceMemory& memory : context.memory()) {
+    for (const MemoryChange& change : memory.changes) {
+      process.push_back(context.process_label(memory.process));
+      thread.push_back(context.track_label(change.track));
+      device.push_back(memory.DeviceText());
+      at.push_back(change.at_ns);
+      span.push_back(change.span == trace::kNoSpan ? kMissing : change.span);
+      address.push_back(change.address == 0 ? kMissing : change.address);
+      bytes.push_back(change.bytes);
+      total.push_back(change.total);
+    }
+  }
+  return MakeTable("memory_events", MakeColumn("process", process), MakeColumn("thread", thread),
+                   MakeColumn("device", device), MakeColumn("at_ns", at), MakeColumn("span", span),
+                   MakeColumn("address", address), MakeColumn("bytes", bytes),
+                   MakeColumn("total_bytes", total));
+}
+
 }  // namespace crosscut::analyze

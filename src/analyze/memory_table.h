@@ -21,4 +21,8 @@ Table MemoryTimelineTable(const trace::Trace& trace, const Context& context);
 // Each allocation that failed, with what was held then.
 Table MemoryFailuresTable(const trace::Trace& trace, const Context& context);
 
+// Each allocation and free in order of time. bytes < 0: freed. span: the innermost one that its
+// thread was in, as in the table `spans`. total_bytes: as the allocator tells it, else none.
+Table MemoryEventsTable(const trace::Trace& trace, const Context& context);
+
 }  // namespace crosscut::analyze

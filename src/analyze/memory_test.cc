@@ -49,6 +49,13 @@ TEST(Memory, ThePeakIsWhatWasAllocatedByWhom) {
                           "p cpu - (not recorded) - ? 50"));
 }
 
+TEST(Memory, EachChangeIsListedWithTheSpanThatItsThreadWasIn) {
+  EXPECT_THAT(Rows(Parse(TwoThreads()), "memory_events"),
+              ElementsAre("p main cpu 25 3 1 100 100", "p main cpu 45 2 2 30 130",
+                          "p helper cpu 50 ? 3 50 180", "p helper cpu 65 ? 3 -50 130",
+                          "p helper cpu 68 ? 4 7 187", "p main cpu 70 ? 1 -100 87"));
+}
+
 TEST(Memory, ThreadsWithoutAnOperationWorkForTheLeads) {
   const std::vector<DeviceMemory> memory = CollectMemory(Parse(TwoThreads()));
   ASSERT_EQ(memory.size(), 1u);

@@ -8,7 +8,7 @@
 
 #include "src/analyze/columns.h"
 #include "src/analyze/device_work.h"
-#include "src/analyze/flops.h"
+#include "src/analyze/span_flops.h"
 #include "src/trace/stacks.h"
 
 namespace crosscut::analyze {
@@ -26,8 +26,8 @@ struct Row {
 
 class Operators {
  public:
-  Operators(const trace::Trace& trace, const Context& context) : trace_(trace) {
-    for (const char* key : {"Input Dims", "Input type", "Concrete Inputs"}) {
+  Operators(const trace::Trace& trace, const Context& context) : trace_(trace), flops_(trace) {
+    for (const char* key : {"Input Dims", "Input type"}) {
       keys_.push_back(trace.strings.Find(key).value);
     }
     for (const trace::Name& name : trace.names) {
@@ -52,13 +52,12 @@ class Operators {
  private:
   static constexpr uint32_t kNone = UINT32_MAX;
   struct Inputs {
-    uint32_t dims = kNone, types = kNone, concrete = kNone;
+    uint32_t dims = kNone, types = kNone;
     bool operator==(const Inputs&) const = default;
   };
   struct Last {
     Inputs inputs;
     uint32_t row = kNone;
-    int64_t flops = kMissing;  // of a call
   };
 
   bool IsOperator(const trace::Spans& spans, SpanIndex span) const {
@@ -79,6 +78,7 @@ class Operators {
     if (track.kind == trace::TrackKind::kDevice) return;
     const trace::Spans& spans = track.spans;
     const std::vector<int64_t> self = FunctionSelfTimes(trace_, spans);
+    const std::vector<int64_t> flops = flops_.Of(track);
     trace::Continuations continued(spans);
     for (SpanIndex i = 0; i < spans.size(); ++i) {
       const bool goes_on = continued.Has(i);
@@ -94,7 +94,9 @@ class Operators {
       }
       if (goes_on) continue;
       ++row.count;
-      if (last.flops != kMissing) row.flops = std::max<int64_t>(row.flops, 0) + last.flops;
+      if (!flops.empty() && flops[i] != kMissing) {
+        row.flops = std::max<int64_t>(row.flops, 0) + flops[i];
+      }
     }
   }
 
@@ -102,7 +104,7 @@ class Operators {
   const Last& LookUp(trace::NameId name, const Inputs& inputs) {
     Last& last = last_[name.value];
     if (last.row == kNone || last.inputs != inputs) {
-      last = {inputs, RowOf(name, inputs), Flops(name, inputs)};
+      last = {inputs, RowOf(name, inputs)};
     }
     return last;
   }
@@ -114,7 +116,6 @@ class Operators {
       const uint32_t key = arg.key.value, text = arg.text().value;
       if (key == keys_[0]) inputs.dims = text;
       if (key == keys_[1]) inputs.types = text;
-      if (key == keys_[2]) inputs.concrete = text;
     }
     return inputs;
   }
@@ -131,18 +132,6 @@ class Operators {
     return at->second;
   }
 
-  int64_t Flops(trace::NameId id, const Inputs& inputs) {
-    if (inputs.dims == kNone) return kMissing;
-    const trace::StringId name = trace_.name(id).text;
-    const auto [at, fresh] =
-        flops_.try_emplace(std::tuple(name.value, inputs.dims, inputs.concrete), kMissing);
-    if (fresh) {
-      at->second =
-          FlopsOf(trace_.text(name), trace_.text({inputs.dims}), trace_.text({inputs.concrete}));
-    }
-    return at->second;
-  }
-
   const trace::Trace& trace_;
   std::vector<uint32_t> keys_;
   std::vector<bool> is_operator_;                    // by name
@@ -150,7 +139,7 @@ class Operators {
   std::vector<Last> last_;                           // by name
   std::vector<Row> rows_;
   std::map<std::tuple<uint32_t, uint32_t, trace::Layer, uint32_t, uint32_t>, uint32_t> index_;
-  std::map<std::tuple<uint32_t, uint32_t, uint32_t>, int64_t> flops_;
+  SpanFlops flops_;
 };
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "src/analyze/flops.h"
 #include "src/analyze/span_table.h"
 #include "src/analyze/test_trace.h"
@@ -23,25 +25,53 @@ TEST(Flops, OfMatrixProductsAreTwoForEachMultiplication) {
 }
 
 TEST(Flops, OfConvolutionsFollowStridePaddingDilationAndGroups) {
-  const char* square = "[[2, 6, 8, 8], [4, 3, 3, 3], [4], [], [], [], []]";
-  EXPECT_EQ(FlopsOf("aten::conv2d", square, R"(["", "", "", "[1, 1]", "[1, 1]", "[1, 1]", "1"])"),
+  const auto of = [](const char* dims, const std::string& more) {
+    return FlopsOf("aten::convolution", dims, R"(["", "", "", )" + more + "]");
+  };
+  EXPECT_EQ(of("[[2, 6, 8, 8], [4, 6, 3, 3], [4]]",
+               R"("[1, 1]", "[1, 1]", "[1, 1]", "False", "[0, 0]", "1")"),
             2 * 2 * 8 * 8 * 9 * 6 * 4);
-  EXPECT_EQ(FlopsOf("aten::conv2d", square, R"(["", "", "", "[2, 2]", "[0, 0]", "[2, 2]", "2"])"),
+  EXPECT_EQ(of("[[2, 6, 8, 8], [4, 3, 3, 3], [4]]",
+               R"("[2, 2]", "[0, 0]", "[2, 2]", "False", "[0, 0]", "2")"),
             2 * 2 * 2 * 2 * 9 * 6 * 4 / 2);
-  EXPECT_EQ(FlopsOf("aten::conv1d", "[[2, 3, 10], [5, 3, 4], []]",
-                    R"(["", "", "", "[3]", "[0]", "[1]", "1"])"),
+  EXPECT_EQ(of("[[2, 3, 10], [5, 3, 4], []]", R"("[3]", "[0]", "[1]", "False", "[0]", "1")"),
             2 * 2 * 3 * 4 * 3 * 5);
-  EXPECT_EQ(FlopsOf("aten::convolution_backward",
-                    "[[2, 4, 8, 8], [2, 6, 8, 8], [4, 3, 3, 3], [], [], [], [], [], [], [], []]",
-                    R"(["", "", "", "[4]", "[1, 1]", "[1, 1]", "[1, 1]", "False", "[0, 0]", "1",
-                        "[True, True, True]"])"),
-            2 * 2 * 2 * 8 * 8 * 9 * 6 * 4);
+  EXPECT_EQ(of("[[4, 3, 16, 16], [3, 8, 3, 3], [8]]",
+               R"("[1, 1]", "[0, 0]", "[1, 1]", "True", "[0, 0]", "1")"),
+            2 * 4 * 16 * 16 * 9 * 3 * 8);
 }
 
-TEST(Flops, OfAttentionAreTwoProductsOfMatrices) {
+TEST(Flops, OfAConvolutionsBackwardAreThoseOfTheGradientsThatAreMade) {
+  const auto of = [](const char* dims, const std::string& transposed, const std::string& made) {
+    return FlopsOf("aten::convolution_backward", dims,
+                   R"(["", "", "", "[4]", "[1, 1]", "[1, 1]", "[1, 1]", ")" + transposed +
+                       R"(", "[0, 0]", "1", ")" + made + R"("])");
+  };
+  const char* square = "[[2, 4, 8, 8], [2, 6, 8, 8], [4, 6, 3, 3], [], [], [], [], [], [], [], []]";
+  constexpr int64_t kOne = 2 * 2 * 8 * 8 * 9 * 6 * 4;
+  EXPECT_EQ(of(square, "False", "[True, True, True]"), 2 * kOne);
+  EXPECT_EQ(of(square, "False", "[False, True, True]"), kOne);
+  EXPECT_EQ(of(square, "False", "[True, False, False]"), kOne);
+  EXPECT_EQ(of(square, "False", "[False, False, True]"), 0);
+  EXPECT_EQ(of("[[4, 8, 18, 18], [4, 3, 16, 16], [3, 8, 3, 3]]", "True", "[False, True, True]"),
+            2 * 4 * 16 * 16 * 9 * 3 * 8);
+  EXPECT_EQ(of(square, "", "[True, True, True]"), kMissing);
+  EXPECT_EQ(of(square, "False", ""), kMissing);
+}
+
+TEST(Flops, OfAttentionAreTwoProductsOfMatricesAndFiveBackward) {
   EXPECT_EQ(FlopsOf("aten::_scaled_dot_product_flash_attention_for_cpu",
                     "[[2, 4, 16, 8], [2, 4, 32, 8], [2, 4, 32, 8]]", "[]"),
             2 * 2 * 4 * 16 * 32 * 8 * 2);
+  EXPECT_EQ(FlopsOf("aten::_scaled_dot_product_efficient_attention",
+                    "[[2, 4, 16, 8], [2, 2, 32, 8], [2, 2, 32, 24]]", "[]"),
+            2 * 2 * 4 * 16 * 32 * (8 + 24));
+  EXPECT_EQ(FlopsOf("aten::_scaled_dot_product_flash_attention_for_cpu_backward",
+                    "[[2, 4, 16, 24], [2, 4, 16, 8], [2, 4, 32, 8], [2, 4, 32, 24]]", "[]"),
+            2 * 2 * 4 * 16 * 32 * (3 * 8 + 2 * 24));
+  EXPECT_EQ(FlopsOf("aten::_scaled_dot_product_attention_math",
+                    "[[2, 4, 16, 8], [2, 4, 32, 8], [2, 4, 32, 8]]", "[]"),
+            kMissing);
 }
 
 TEST(Flops, AreMissingWhereTheyCannotBeKnown) {
@@ -50,12 +80,49 @@ TEST(Flops, AreMissingWhereTheyCannotBeKnown) {
   EXPECT_EQ(FlopsOf("aten::mm", "[[2, 3", ""), kMissing);
   EXPECT_EQ(FlopsOf("aten::mm", "[[-2, 3], [3, 5]]", ""), kMissing);
   EXPECT_EQ(FlopsOf("aten::mm", "[[4611686018427387904, 8], [8, 5]]", ""), kMissing);
-  EXPECT_EQ(FlopsOf("aten::conv2d", "[[2, 6, 8, 8], [4, 3, 3, 3]]", "[]"), kMissing);
-  EXPECT_EQ(FlopsOf("aten::conv2d", "[[2, 6, 8, 8], [4, 3, 3, 3]]",
-                    R"(["", "", "", "[0, 0]", "[1, 1]", "[1, 1]", "1"])"),
+  EXPECT_EQ(FlopsOf("aten::convolution", "[[2, 6, 8, 8], [4, 3, 3, 3]]", "[]"), kMissing);
+  EXPECT_EQ(FlopsOf("aten::convolution", "[[2, 6, 8, 8], [4, 3, 3, 3]]",
+                    R"(["", "", "", "[0, 0]", "[1, 1]", "[1, 1]", "False", "[0, 0]", "2"])"),
             kMissing);
   EXPECT_EQ(FlopsOf("mm", "[[2, 3], [3, 5]]", ""), kMissing);
   EXPECT_EQ(FlopsOf("aten::relu", "[[2, 3]]", ""), kMissing);
+}
+
+// One call that others pass on, as PyTorch's operators call one another.
+constexpr char kCalls[] = R"_(# crosscut trace
+process train pid=7 window=0..1000
+thread main tid=7 main lead
+span aten::conv2d 0 100 framework probe=op
+arg "Input Dims" "[[6, 8, 8], [4, 6, 3, 3], [4], [], [], [], []]"
+span aten::convolution 10 90 framework probe=op
+arg "Input Dims" "[[1, 6, 8, 8], [4, 6, 3, 3], [4], [], [], [], [], [], []]"
+arg "Concrete Inputs" ["","","","[1, 1]","[1, 1]","[1, 1]","False","[0, 0]","1"]
+span aten::_convolution 20 80 framework probe=op
+arg "Input Dims" "[[1, 6, 8, 8], [4, 6, 3, 3], [4], [], [], [], [], [], []]"
+arg "Concrete Inputs" ["","","","[1, 1]","[1, 1]","[1, 1]","False","[0, 0]","1"]
+span aten::mm 200 300 framework probe=op
+arg "Input Dims" "[[2, 3], [3, 5]]"
+span aten::bmm 210 290 framework probe=op
+arg "Input Dims" "[[7, 2, 3], [7, 3, 5]]"
+span aten::mul 220 230 framework probe=op
+arg "Input Dims" "[[4], []]"
+span aten::mul 222 228 framework probe=op
+arg "Input Dims" "[[4], []]"
+)_";
+
+TEST(Flops, AreCountedOnceWhereOperatorsCallOneAnother) {
+  const trace::Trace trace = Parse(kCalls);
+  const Context context(trace);
+  constexpr int64_t kConvolution = 2 * 8 * 8 * 9 * 6 * 4;
+  EXPECT_THAT(
+      SpansTable(trace, context).integers("flops"),
+      ElementsAre(kConvolution, kMissing, kMissing, kMissing, 7 * 2 * 2 * 3 * 5, kMissing, 4));
+  int64_t sum = 0;
+  const Table operators = OperatorsTable(trace, context);
+  for (const int64_t flops : operators.integers("flops")) {
+    sum += flops == kMissing ? 0 : flops;
+  }
+  EXPECT_EQ(sum, kConvolution + 7 * 2 * 2 * 3 * 5 + 4);
 }
 
 TEST(Operators, AreGroupedByWhatTheyWereCalledWith) {

@@ -1,13 +1,14 @@
 #include "src/analyze/span_table.h"
 
 #include "src/analyze/columns.h"
+#include "src/analyze/span_flops.h"
 
 namespace crosscut::analyze {
 namespace {
 
 struct Columns {
   Texts process, thread, kind, layer, name, overload, dims;
-  Integers span, parent, begin, end, sequence, forward;
+  Integers span, parent, begin, end, sequence, forward, flops;
 };
 
 // The arguments that have columns.
@@ -47,15 +48,23 @@ void TakeTrack(const trace::Trace& trace, const Context& context, uint32_t index
   }
 }
 
+void TakeFlops(const trace::Track& track, SpanFlops* flops, Columns* to) {
+  const std::vector<int64_t> found = flops->Of(track);
+  to->flops.insert(to->flops.end(), found.begin(), found.end());
+  to->flops.resize(to->span.size(), kMissing);
+}
+
 }  // namespace
 
 Table SpansTable(const trace::Trace& trace, const Context& context) {
   const Keys keys{trace.strings.Find("Sequence number"), trace.strings.Find("Fwd thread id"),
                   trace.strings.Find("Input Dims")};
   Columns all;
+  SpanFlops flops(trace);
   for (uint32_t track = 0; track < trace.tracks.size(); ++track) {
     if (trace.tracks[track].kind == trace::TrackKind::kThread) {
       TakeTrack(trace, context, track, keys, &all);
+      TakeFlops(trace.tracks[track], &flops, &all);
     }
   }
   return MakeTable("spans", MakeColumn("process", all.process), MakeColumn("thread", all.thread),
@@ -64,7 +73,8 @@ Table SpansTable(const trace::Trace& trace, const Context& context) {
                    MakeColumn("name", all.name), MakeColumn("overload", all.overload),
                    MakeColumn("begin_ns", all.begin), MakeColumn("end_ns", all.end),
                    MakeColumn("sequence_number", all.sequence),
-                   MakeColumn("forward_thread", all.forward), MakeColumn("input_dims", all.dims));
+                   MakeColumn("forward_thread", all.forward), MakeColumn("input_dims", all.dims),
+                   MakeColumn("flops", all.flops));
 }
 
 }  // namespace crosscut::analyze

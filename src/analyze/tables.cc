@@ -95,6 +95,7 @@ constexpr TableEntry kTables[] = {
     {"memory_leaks", "what was made in a step and still held two steps later", MemoryLeaksTable},
     {"memory_failures", "allocations that failed", MemoryFailuresTable},
     {"memory_timeline", "memory over time", MemoryTimelineTable},
+    {"memory_events", "each allocation and free", MemoryEventsTable, true},
     {"layer_totals", "time in which each layer was active, alone or with others", LayerTotalsTable},
     {"concurrency", "which processes worked at once, on host and devices", ConcurrencyTable},
     {"step_summary", "steps by kind: how many, how long, how far apart", StepSummaryTable},

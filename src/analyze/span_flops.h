@@ -1,0 +1,45 @@
+// Floating-point operations call by call.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include "src/trace/trace.h"
+
+namespace crosscut::analyze {
+
+// What each call of an operator did, so that the sum over all calls counts each multiplication
+// once. An operator that calls another with FLOPs has none of its own: under vmap an operator calls
+// one with the true shapes, a sparse one a dense one. Of convolutions that call one another the
+// outermost has them, as in torch.profiler.
+class SpanFlops {
+ public:
+  // `trace` outlives it.
+  explicit SpanFlops(const trace::Trace& trace);
+
+  // By span of the track: kMissing where there are none or they are not known. Empty where nobody
+  // recorded what operators are called with.
+  std::vector<int64_t> Of(const trace::Track& track);
+
+ private:
+  struct Call {  // strings; none where they were not recorded
+    trace::StringId dims, concrete;
+    bool operator==(const Call&) const = default;
+  };
+  struct Last {
+    Call call;
+    int64_t flops = 0;
+  };
+  int64_t ByFormula(const trace::Track& track, trace::SpanIndex span);
+  trace::SpanIndex Outermost(const trace::Spans& spans, trace::SpanIndex span) const;
+
+  const trace::Trace& trace_;
+  const trace::StringId dims_, concrete_;                            // keys of arguments
+  std::vector<bool> is_operator_, is_convolution_, is_elementwise_;  // by name
+  std::vector<Last> last_;  // by name: most calls are like the one before
+  std::map<std::tuple<uint32_t, uint32_t, uint32_t>, int64_t> known_;  // by text, dims, concrete
+};
+
+}  // namespace crosscut::analyze
