@@ -13,161 +13,89 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import socket
 import subprocess
-import tempfile
-import time
 import warnings
-import weakref
-from collections.abc import Callable, Iterable
-from types import TracebackType
-from typing import Any, Literal
+from typing import Any
 
 import torch.profiler
-from torch.profiler import ProfilerAction, ProfilerActivity, record_function, schedule
+from torch.profiler import (DeviceType, ExecutionTraceObserver, ProfilerAction, ProfilerActivity,
+                            kineto_available, record_function, schedule, supported_activities,
+                            tensorboard_trace_handler)
 
 import crosscut
-from crosscut import torch_stacks
-from crosscut.adapters import torch as adapter
 from crosscut.reading import Run
-from crosscut.torch_results import (Event, OperatorAverage, OperatorAverages, averages,
-                                    averages_by_stack, events)
+from crosscut.torch_events import Event
+from crosscut.torch_recorder import Recorder, Settings
+from crosscut.torch_results import Average
 
-__all__ = ["Event", "OperatorAverage", "OperatorAverages", "ProfilerAction", "ProfilerActivity",
-           "profile", "record_function", "schedule", "tensorboard_trace_handler"]
+__all__ = ["Average", "DeviceType", "Event", "ExecutionTraceObserver", "ProfilerAction",
+           "ProfilerActivity", "kineto_available", "profile", "record_function", "schedule",
+           "supported_activities", "tensorboard_trace_handler"]
 
 
-class profile:  # noqa: N801 - torch.profiler's name
-    """Records PyTorch; see the module's words. A context manager; or call start, step and stop.
+class profile(torch.profiler.profile):  # noqa: N801 - torch.profiler's name
+    """Records PyTorch; see the module's words. torch.profiler's own class, with its arguments,
+    schedule and methods; what records, and what the results are made of, is Crosscut.
 
-    `schedule` (torch.profiler.schedule's result, or any function from the step's number to a
-    ProfilerAction) says what happens in each step that `step()` ends; without one, all from start
-    to stop is recorded. In warm-up steps everything is prepared and nothing recorded.
-    `on_trace_ready` is called with this object after each RECORD_AND_SAVE step, or at stop.
     `record_shapes` and `with_flops` record what operators are called with, `profile_memory` every
-    allocation, `with_stack` Python functions; modules are recorded in any case. `activities` and
-    the other arguments of torch.profiler's are accepted.
+    allocation, `with_stack` Python functions; modules are recorded in any case. Results are those
+    of the last cycle, or of all with `acc_events`: `key_averages()` and `events()` give
+    torch.profiler's own EventList. `run` has all that Crosscut knows.
     """
 
-    def __init__(self, *, activities: Iterable[Any] | None = None,
-                 schedule: Callable[[int], ProfilerAction] | None = None,
-                 on_trace_ready: Callable[[profile], Any] | None = None,
-                 record_shapes: bool = False, profile_memory: bool = False,
-                 with_stack: bool = False, with_flops: bool = False, with_modules: bool = False,
-                 **others: Any) -> None:
-        self.activities = activities
-        self.record_shapes = record_shapes or with_flops
-        self.with_modules = with_modules
-        self.with_stack = with_stack
-        self.on_trace_ready = on_trace_ready
-        self.step_num = 0
-        self.current_action = ProfilerAction.NONE
-        self._schedule = schedule
-        self._memory = profile_memory
-        self._metadata: dict[str, str] = {}
-        self._folder = ""      # of the cycle that is open
-        self._open = False     # a session of ours
-        self._recorder = 0     # the process that records it
-        self._paused = False   # it has not begun to record yet
-        self._finished = ""    # the run of the last complete cycle
-        self._cleaners: dict[str, weakref.finalize[Any, Any]] = {}
+    profiler: Recorder | None
+
+    def __init__(self, **arguments: Any) -> None:
+        super().__init__(**arguments)
+        self._asked_for_devices = arguments.get("activities") is None
+        self._steps, self.record_steps = self.record_steps, False  # ours are marked instead
 
     # ---- control ----
 
+    def prepare_trace(self) -> None:
+        """Begins a cycle; in warm-up steps everything is ready and nothing recorded."""
+        if self.profiler is None or not self.acc_events:
+            self.profiler = Recorder(self._settings())
+        self.profiler._prepare_trace(self.current_action == ProfilerAction.WARMUP)
+        for key, value in self._trace_metadata.items():
+            self.profiler.tell(key, value)
+
     def start(self) -> None:
-        """Begins with the action of step 0."""
-        self.step_num = 0
-        self._enter(self._action())
+        """Begins with the action of the current step."""
+        super().start()
+        self._mark_step()
 
     def step(self) -> None:
         """Ends a step of the program."""
-        before = self.current_action
-        self.step_num += 1
-        after = self._action()
-        if self._open and self._schedule is not None and self._records(before):
-            goes_on = before == ProfilerAction.RECORD and self._records(after)
-            (crosscut.step if goes_on else crosscut.step_end)()
-        if before == ProfilerAction.RECORD_AND_SAVE:
-            self._close()
-            self._ready()
-        elif self._records(before) and not self._records(after):
-            warnings.warn("the schedule ends a cycle without RECORD_AND_SAVE: what it recorded is "
-                          "dropped", stacklevel=2)
-            self._close()
-        self._enter(after)
-
-    def stop(self) -> None:
-        """Ends recording; what is open becomes the result."""
-        recorded = self._open and self._records()
-        self._close()
-        self.current_action = ProfilerAction.NONE
-        if recorded:
-            self._ready()
-
-    def __enter__(self) -> profile:
-        self.start()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> Literal[False]:
-        self.stop()
-        return False
-
-    def toggle_collection_dynamic(self, enable: bool, activities: Iterable[Any] = ()) -> None:
-        """Leaves out what comes, or goes on recording, inside a window; without effect outside
-        one. Whatever the `activities`, all that is recorded."""
-        if self._open and not self._paused:
-            (crosscut.resume if enable else crosscut.pause)()
+        if self._steps and self.profiler is not None and self.profiler.recording:
+            crosscut.step_end()
+        super().step()
+        self._mark_step()
 
     def add_metadata(self, key: str, value: str) -> None:
         """A fact of the run that the next cycles and the open one have."""
-        self._metadata[key] = value
-        if self._open:
-            crosscut.meta(key, value)
+        self._trace_metadata[key] = value
+        if self.profiler is not None:
+            self.profiler.tell(key, value)
 
     def add_metadata_json(self, key: str, value: str) -> None:
         """The same for a text that is JSON; ValueError where it is none."""
         json.loads(value)
         self.add_metadata(key, value)
 
-    # ---- results, of the last complete cycle ----
+    # ---- results, of the last cycle ----
 
     @property
     def run(self) -> Run:
         """The recording, with all its tables. RuntimeError before the first cycle is complete."""
-        if not self._finished:
+        if self.profiler is None:
             raise RuntimeError("nothing is recorded yet: no cycle of this profile is complete")
-        return crosscut.read(self._finished)
+        return self.profiler.run
 
-    def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0,
-                     group_by_overload_name: bool = False) -> OperatorAverages:
-        """Calls by name; or by name and shapes of the inputs (`record_shapes`), the operator's
-        overload, or both; or by name and the `group_by_stack_n` innermost frames (`with_stack`):
-        the lines that called them, in the backward pass those that called the forward operator.
-        ValueError for stacks and one of the others at once."""
-        if group_by_stack_n and (group_by_input_shape or group_by_overload_name):
-            raise ValueError("key_averages(): groups by stacks, or by shapes and overloads")
-        if group_by_stack_n:
-            return OperatorAverages(averages_by_stack(self.run, group_by_stack_n))
-        return OperatorAverages(averages(self.run, group_by_input_shape, group_by_overload_name))
-
-    def events(self) -> list[Event]:
-        """Every call in order of begin, by thread. No modules and no calls on devices: of those
-        there are the tables of `run`."""
-        return list(events(self.run))
-
-    def export_stacks(self, path: str | os.PathLike[str],
-                      metric: str = "self_cpu_time_total") -> None:
-        """Writes the Python stacks of operators with their times in microseconds, for flamegraph.pl
-        and its like. `metric`: "self_cpu_time_total" or "self_cuda_time_total". RuntimeError
-        without `with_stack`."""
-        if not self.with_stack:
-            raise RuntimeError("export_stacks(): stacks are recorded with with_stack=True only")
-        torch_stacks.export(self.run, path, metric)
-
-    def export_chrome_trace(self, path: str | os.PathLike[str]) -> None:
+    def export_chrome_trace(self, path: str | os.PathLike[str],
+                            use_python_export: bool = False) -> None:
         """Writes the trace as Kineto does, compressed where `path` ends in .gz. OSError with
-        Crosscut's words where it cannot."""
+        Crosscut's words where it cannot. `use_python_export`: the trace is the same."""
         self._export("chrome", path)
 
     def export_perfetto(self, path: str | os.PathLike[str]) -> None:
@@ -178,68 +106,27 @@ class profile:  # noqa: N801 - torch.profiler's name
         """Keeps the run itself, for `crosscut report PATH` and its like. FileExistsError where
         there is something, OSError where the run could not be written."""
         source = self.run.path
-        if os.getpid() == self._recorder and not crosscut.flush():
+        assert self.profiler is not None
+        if os.getpid() == self.profiler.pid and not crosscut.flush():
             raise OSError(crosscut.error())
         shutil.copytree(source, path)
 
     # ---- inside ----
 
-    def _action(self) -> ProfilerAction:
-        if self._schedule is None:
-            return ProfilerAction.RECORD
-        return self._schedule(self.step_num)
+    def _settings(self) -> Settings:
+        device = self.use_device
+        if device is None and self._asked_for_devices:
+            device = "device"
+        return Settings(
+            shapes=self.record_shapes, memory=self.profile_memory, stacks=self.with_stack,
+            flops=self.with_flops, steps=self._steps, accumulates=self.acc_events, device=device,
+            host=ProfilerActivity.CPU in self.activities,
+            timeout_s=getattr(self, "post_processing_timeout_s", None),
+            trace_id=getattr(self, "custom_trace_id_callback", None))
 
-    def _records(self, action: ProfilerAction | None = None) -> bool:
-        return (action or self.current_action) in (ProfilerAction.RECORD,
-                                                   ProfilerAction.RECORD_AND_SAVE)
-
-    def _enter(self, action: ProfilerAction) -> None:
-        self.current_action = action
-        if action == ProfilerAction.NONE:
-            self._close()
-            return
-        if not self._open:
-            self._folder = tempfile.mkdtemp(prefix="crosscut-profile-")
-            self._cleaners[self._folder] = weakref.finalize(self, _remove, self._folder,
-                                                            os.getpid())
-            self._open = crosscut.start(os.path.join(self._folder, "run"), control_percent=0,
-                                        plan="full", python="calls" if self.with_stack else "off",
-                                        shapes=self.record_shapes, allocations=self._memory)
-            if not self._open:
-                warnings.warn(f"nothing is recorded by this profile: {crosscut.error()}",
-                              stacklevel=4)
-                return
-            if self._schedule is not None:
-                adapter.steps_declared()
-            self._recorder = os.getpid()
-            for key, value in self._metadata.items():
-                crosscut.meta(key, value)
-            self._paused = action == ProfilerAction.WARMUP and crosscut.pause()
-            if not self._paused and self._schedule is not None:
-                crosscut.step()
-        elif self._paused and self._records(action):
-            self._paused = not crosscut.resume()
+    def _mark_step(self) -> None:
+        if self._steps and self.profiler is not None and self.profiler.recording:
             crosscut.step()
-
-    def _close(self) -> None:
-        if not self._open:
-            return
-        self._open = False
-        crosscut.stop()
-        if not self._records():
-            self._forget(self._folder)
-            return
-        before, self._finished = self._finished, os.path.join(self._folder, "run")
-        self._forget(os.path.dirname(before))
-
-    def _forget(self, folder: str) -> None:
-        cleaner = self._cleaners.pop(folder, None)
-        if cleaner is not None:
-            cleaner()
-
-    def _ready(self) -> None:
-        if self.on_trace_ready is not None and self._finished:
-            self.on_trace_ready(self)
 
     def _export(self, form: str, path: str | os.PathLike[str]) -> None:
         program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin", "crosscut")
@@ -248,20 +135,3 @@ class profile:  # noqa: N801 - torch.profiler's name
         # 3: written, and something of the recording is missing, which the trace says.
         if done.returncode not in (0, 3):
             raise OSError(done.stderr.strip())
-
-
-def _remove(folder: str, owner: int) -> None:
-    if os.getpid() == owner:  # a forked child that ends is not the last to need it
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def tensorboard_trace_handler(dir_name: str, worker_name: str | None = None,
-                              use_gzip: bool = False) -> Callable[[profile], None]:
-    """For `on_trace_ready`: a Chrome trace per cycle in `dir_name`, named as torch.profiler's."""
-    def handler(prof: profile) -> None:
-        os.makedirs(dir_name, exist_ok=True)
-        worker = worker_name or f"{socket.gethostname()}_{os.getpid()}"
-        name = f"{worker}.{time.time_ns()}.pt.trace.json{'.gz' if use_gzip else ''}"
-        prof.export_chrome_trace(os.path.join(dir_name, name))
-
-    return handler

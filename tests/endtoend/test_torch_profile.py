@@ -93,8 +93,8 @@ def test_overloads_are_those_of_torch_profilers():
     assert found == json.loads(run(OVERLOADS, "torch.profiler").stdout)
     assert [row for row in found["rows"] if row[0] == "aten::add"] == [
         ["aten::add", "Tensor", 2], ["aten::add", "out", 1]]
-    head = next(line for line in ours.stderr.splitlines() if line.startswith("Name"))
-    assert head.split()[1:3] == ["Overload", "Name"]
+    head = next(line.split() for line in ours.stderr.splitlines() if "Self CPU %" in line)
+    assert head[:3] == ["Name", "Overload", "Name"]
     assert len(set(ours.stderr.splitlines()[-1].split())) == 1  # grouped by name: as many rows
 
 
@@ -114,27 +114,93 @@ def test_every_cycle_of_a_schedule_is_whole(tmp_path):
 def test_what_cannot_be_told_is_an_error():
     done = run(HEAD + """
 prof = profile(record_shapes=True)
-try:
-    prof.key_averages()
-except RuntimeError as error:
-    print(error)
-with prof:
-    train()
-for bad in (lambda: prof.key_averages(group_by_stack_n=5, group_by_overload_name=True),
-            lambda: prof.key_averages(group_by_stack_n=5, group_by_input_shape=True),
-            lambda: prof.key_averages().table(sort_by="nonsense")):
+bad = [lambda: prof.run, lambda: prof.key_averages(),
+       lambda: prof.key_averages(group_by_stack_n=5, group_by_overload_name=True),
+       lambda: prof.key_averages(group_by_stack_n=5, group_by_input_shape=True),
+       lambda: prof.key_averages().table(sort_by="nonsense"), lambda: prof.export_stacks("nowhere")]
+for i, call in enumerate(bad):
+    if i == 2:
+        with prof:
+            train()
     try:
-        bad()
-    except ValueError as error:
-        print("ValueError", error)
-try:
-    prof.export_stacks("nowhere")
-except RuntimeError as error:
-    print(error)
+        call()
+    except (RuntimeError, ValueError, AttributeError, AssertionError) as error:
+        print(type(error).__name__, error)
 """, "crosscut.torch")
-    assert "nothing is recorded yet" in done.stdout
-    assert done.stdout.count("ValueError") == 3
-    assert "with_stack=True only" in done.stdout
+    assert [line.split()[0] for line in done.stdout.splitlines()] == [
+        "RuntimeError", "AssertionError", "ValueError", "ValueError", "AttributeError",
+        "AssertionError"]
+    assert "nothing is recorded yet" in done.stdout and "with_stack=True" in done.stdout
+
+
+API = HEAD + """
+import io, os, torch.profiler
+out = sys.argv[1]
+with profile(record_shapes=True, profile_memory=True) as prof:
+    train()
+events, rows = prof.events(), prof.key_averages()
+for found in (events, rows):
+    assert isinstance(found, torch.autograd.profiler_util.EventList)
+    assert "aten::addmm" in found.table(row_limit=-1, top_level_events_only=False)
+    found.supported_export_stacks_metrics()
+    assert found.self_cpu_time_total > 0 and found.total_average().count >= len(found)
+assert events.total_average().count == len(events)
+assert sum(row.count for row in events.key_averages()) == len(events)
+assert isinstance(prof, torch.profiler.profile)
+events.export_chrome_trace(out)
+assert len(json.load(open(out))) == len(events)
+plain = torch.profiler.profile(record_shapes=True, profile_memory=True)
+with plain:
+    train()
+def lacking(mine, theirs):
+    return {name for name in dir(theirs) if not hasattr(mine, name)}
+print(lacking(prof, plain), lacking(events[0], plain.events()[0]),
+      lacking(rows[0], plain.key_averages()[0]))
+print(prof.get_trace_id() != plain.get_trace_id(), repr(events[0])[:14], repr(rows[0])[:17])
+"""
+
+
+def test_results_are_torch_profilers_own_classes_with_all_that_they_have(tmp_path):
+    lacking, told = run(API, "crosscut.torch", str(tmp_path / "e.json")).stdout.splitlines()
+    assert lacking == "set() set() set()"
+    assert told == "True <FunctionEvent <FunctionEventAvg"
+
+
+ACCUMULATED = HEAD + """
+def cycles(**more):
+    with profile(schedule=schedule(wait=0, warmup=1, active=2, repeat=3),
+                 custom_trace_id_callback=lambda: "mine", **more) as prof:
+        for _ in range(9):
+            torch.add(1, 2)
+            prof.step()
+    assert prof.get_trace_id() == "mine"
+    return [sum(row.count for row in rows if row.key == "aten::add")
+            for rows in (prof.key_averages(), prof.events())]
+print(cycles(), cycles(acc_events=True))
+"""
+
+
+def test_events_of_all_cycles_are_kept_where_asked_for():
+    for module in ("crosscut.torch", "torch.profiler"):
+        assert run(ACCUMULATED, module).stdout == "[2, 2] [6, 6]\n"
+
+
+LATE = HEAD + """
+with profile(post_processing_timeout_s=0.0) as prof:
+    train()
+assert len(prof.events()) == 0 and len(prof.key_averages()) > 0
+try:
+    with profile(post_processing_timeout_s=-1.0):
+        pass
+except ValueError as error:
+    print(error)
+"""
+
+
+def test_making_events_takes_no_longer_than_asked_for():
+    done = run(LATE, "crosscut.torch")
+    assert "timed out after 0.000 seconds, returning partial results with 0 events" in done.stderr
+    assert done.stdout == "post_processing_timeout_s must be non-negative\n"
 
 
 def test_a_run_can_be_kept_and_reported(tmp_path):

@@ -1,0 +1,226 @@
+"""The half of `crosscut.torch.profile` that records: what torch.profiler has as `profiler`."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import os
+import shutil
+import tempfile
+import time
+import uuid
+import warnings
+import weakref
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch.autograd.profiler as autograd_profiler
+from torch.autograd.profiler_util import EventList, FunctionEventAvg
+
+import crosscut
+from crosscut import torch_events, torch_results, torch_stacks
+from crosscut.adapters import torch as adapter
+from crosscut.reading import Run
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """What a profile was asked for. `device`: what work on devices is called, None: nobody asked
+    for it. `timeout_s`: how long events may be made of a recording."""
+
+    shapes: bool = False
+    memory: bool = False
+    stacks: bool = False
+    flops: bool = False
+    steps: bool = False
+    accumulates: bool = False
+    device: str | None = None
+    host: bool = True
+    timeout_s: float | None = None
+    trace_id: Callable[[], str] | None = None
+
+
+class Recorder:
+    """Records cycle after cycle, each as a run of its own, and tells of the last one: of all where
+    it accumulates. Its methods are torch.autograd.profiler.profile's. The runs go with it."""
+
+    def __init__(self, settings: Settings) -> None:
+        if settings.timeout_s is not None and settings.timeout_s < 0:
+            raise ValueError("post_processing_timeout_s must be non-negative")
+        self.settings = settings
+        self.trace_id = ""
+        self.kineto_results = None  # no recording of Kineto's
+        self.runs: list[str] = []   # of the cycles that are told of; the last one may be open
+        self.pid = 0                # of the process that records
+        self._open = self._paused = False
+        self._events: EventList | None = None
+        self._stats = autograd_profiler._ProfilerStats()
+        self._began = 0
+
+    # ---- control ----
+
+    @property
+    def recording(self) -> bool:
+        """Whether what happens now is recorded."""
+        return self._open and not self._paused
+
+    def _prepare_trace(self, pause: bool = False) -> None:
+        """Begins a cycle; `pause`: records nothing before `_start_trace`."""
+        began = time.perf_counter_ns()
+        if not self.settings.accumulates:
+            self.runs = []
+        self._events = None
+        self.trace_id = (self.settings.trace_id or _trace_id)()
+        folder = tempfile.mkdtemp(prefix="crosscut-profile-")
+        weakref.finalize(self, _remove, folder, os.getpid())
+        settings = self.settings
+        self._open = crosscut.start(
+            os.path.join(folder, "run"), control_percent=0, plan="full",
+            python="calls" if settings.stacks else "off",
+            shapes=settings.shapes or settings.flops, allocations=settings.memory)
+        if not self._open:
+            warnings.warn(f"nothing is recorded by this profile: {crosscut.error()}", stacklevel=5)
+            return
+        self.runs.append(os.path.join(folder, "run"))
+        self.pid = os.getpid()
+        if settings.steps:
+            adapter.steps_declared()
+        self.tell("trace_id", self.trace_id)
+        self._paused = pause and crosscut.pause()
+        self._stats.profiler_prepare_call_duration_us = _us_since(began)
+
+    def _start_trace(self) -> None:
+        """Begins to record."""
+        self._began = time.perf_counter_ns()
+        if self._paused:
+            self._paused = not crosscut.resume()
+        autograd_profiler._run_on_profiler_start()
+        self._stats.profiler_enable_call_duration_us = _us_since(self._began)
+
+    def __exit__(self, *_: object) -> None:
+        began = time.perf_counter_ns()
+        if self._open:
+            self._open = self._paused = False
+            crosscut.stop()
+        autograd_profiler._run_on_profiler_stop()
+        self._stats.profiler_disable_call_duration_us = _us_since(began)
+        self._stats.profiling_window_duration_sec = (began - self._began) / 1e9
+
+    def toggle_collection_dynamic(self, enabled: bool, activities: Iterable[Any]) -> None:
+        """Leaves out what comes, or goes on; devices are not switched without the host."""
+        if not any(activity.name == "CPU" for activity in activities):
+            warnings.warn("toggle_collection_dynamic(): work on devices is recorded as long as the "
+                          "host's is", stacklevel=4)
+        elif self.recording:
+            (crosscut.resume if enabled else crosscut.pause)()
+
+    def tell(self, key: str, value: str) -> None:
+        """A fact of the open cycle, for its trace."""
+        if self._open:
+            crosscut.meta(key, value)
+
+    # ---- results ----
+
+    @property
+    def run(self) -> Run:
+        """The last cycle, with all its tables. RuntimeError where none is complete."""
+        if self._open or not self.runs:
+            raise RuntimeError("nothing is recorded yet: no cycle of this profile is complete")
+        return crosscut.read(self.runs[-1])
+
+    @property
+    def function_events(self) -> EventList:
+        """Every event, made when first asked for."""
+        if self._events is None:
+            self._events = self._made_events()
+        return self._events
+
+    def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0,
+                     group_by_overload_name: bool = False) -> EventList:
+        """Rows by name and what else is asked for. Made from tables: a recording of millions of
+        calls is summed up without an object for each. ValueError for stacks together with shapes
+        or overloads."""
+        if group_by_stack_n and (group_by_input_shape or group_by_overload_name):
+            raise ValueError("key_averages(): groups by stacks, or by shapes and overloads")
+        rows: dict[tuple[Any, ...], FunctionEventAvg] = {}
+        for run in map(crosscut.read, self._complete()):
+            for row in self._averages(run, group_by_input_shape, group_by_stack_n,
+                                      group_by_overload_name):
+                key = (row.key, str(row.input_shapes), row.overload_name, row.stack,
+                       row.device_type, row.is_user_annotation)
+                rows[key] = rows[key].add(row) if key in rows else row
+        return self._list(rows.values())
+
+    def _averages(self, run: Run, shapes: bool, frames: int,
+                  overloads: bool) -> Iterable[torch_results.Average]:
+        found = (torch_results.averages_by_stack(run, frames) if frames
+                 else torch_results.averages(run, shapes, overloads))
+        for row in found:
+            row.use_device = self.settings.device
+            if self.settings.device is not None if row.is_device else self.settings.host:
+                yield row
+
+    def total_average(self) -> FunctionEventAvg:
+        """All events in one row."""
+        return self.function_events.total_average()
+
+    def table(self, *arguments: Any, **named: Any) -> str:
+        """The events as text."""
+        return self.function_events.table(*arguments, **named)
+
+    @property
+    def self_cpu_time_total(self) -> float:
+        """Microseconds, over all rows."""
+        return self.key_averages().self_cpu_time_total
+
+    def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
+        """Python stacks with the time of the operators that they called."""
+        if not self.settings.stacks:
+            raise AssertionError("export_stacks() requires with_stack=True")
+        torch_stacks.export(self.run, path, metric)
+
+    def __str__(self) -> str:
+        return str(self.function_events) if self._complete() else "<unfinished crosscut profile>"
+
+    # ---- inside ----
+
+    def _complete(self) -> list[str]:
+        return self.runs[:-1] if self._open else self.runs
+
+    def _made_events(self) -> EventList:
+        began = time.perf_counter_ns()
+        timeout = self.settings.timeout_s
+        deadline = None if timeout is None else time.monotonic() + timeout
+        events = self._list(())
+        for path in self._complete():
+            events += torch_events.event_list(crosscut.read(path), self.pid, self.settings.device,
+                                              deadline)
+        if not self.settings.host:
+            events[:] = [event for event in events if event.activity_type == "kernel"]
+        events._tree_built = True
+        if deadline is not None and time.monotonic() >= deadline:
+            logging.getLogger("torch.autograd.profiler").warning(
+                "Profiler timed out after %.3f seconds, returning partial results with %d events",
+                timeout, len(events))
+        self._stats.parse_kineto_call_duration_us = _us_since(began)
+        self._stats.function_events_build_tree_call_duration_us = _us_since(began)
+        self._stats.number_of_events = len(events)
+        return events
+
+    def _list(self, rows: Iterable[Any]) -> EventList:
+        settings = self.settings
+        return EventList(rows, use_device=settings.device, profile_memory=settings.memory,
+                         with_flops=settings.flops)
+
+
+def _us_since(began: int) -> int:
+    return max(1, (time.perf_counter_ns() - began) // 1000)
+
+
+def _trace_id() -> str:
+    return f"{uuid.uuid4().int:032X}"
+
+
+def _remove(folder: str, owner: int) -> None:
+    if os.getpid() == owner:  # a forked child that ends is not the last to need it
+        shutil.rmtree(folder, ignore_errors=True)
