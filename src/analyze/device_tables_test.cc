@@ -96,12 +96,30 @@ span c 90000 91000 device
 TEST(DeviceTables, LaunchesHaveTheirDelaysAndQueues) {
   const trace::Trace trace = Parse(kTwoStreams);
   EXPECT_THAT(Rows(trace, "launches"),
-              ElementsAre("train cudaLaunchKernel 3 30000 300000 640000 390000 0 0 2",
-                          "train cudaMemcpyAsync 1 2000 10000 258000 258000 0 0 1"));
+              ElementsAre("train cudaLaunchKernel 3 30000 300000 640000 390000 0 0 2 3",
+                          "train cudaMemcpyAsync 1 2000 10000 258000 258000 0 0 1 1"));
   // 1 from 10, 2 from 30, 3 from 50, 2 from 100, 1 from 210, 0 from 310, 1 from 400 to 800.
   const double mean = (20 * 1 + 20 * 2 + 50 * 3 + 110 * 2 + 100 * 1 + 400 * 1) / 790.0;
   EXPECT_THAT(Rows(trace, "queue_length"),
               ElementsAre("train 7 4 " + std::to_string(mean) + " 3 0 0"));
+}
+
+TEST(DeviceTables, ACallThatLaunchesMuchCountsOnce) {
+  const trace::Trace trace = Parse(R"(# crosscut trace
+process p pid=7 window=0..100000
+thread main tid=7 main lead
+span cudaGraphLaunch 10000 30000 runtime
+out 1 10000
+device stream7 device=0 stream=7
+span a 40000 45000 device
+in 1 40000
+span b 60000 64000 device
+in 1 60000
+)");
+  EXPECT_THAT(Rows(trace, "launches"),
+              ElementsAre("p cudaGraphLaunch 1 20000 9000 10000 10000 1 0 0 2"));
+  // Both wait from 10, one from 40 to 60.
+  EXPECT_THAT(Rows(trace, "queue_length"), ElementsAre("p 7 1 1.600000 2 0 0"));
 }
 
 TEST(DeviceTables, ABlockingCallIsTiedToTheWorkItWaitedFor) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "src/analyze/columns.h"
@@ -23,6 +24,22 @@ Streams StreamsOf(const ProcessWork& work) {
     if (event.work()) streams[{event.device, event.stream}].push_back(&event);
   }
   return streams;
+}
+
+// What one call launched: a graph launches many.
+struct Launch {
+  int64_t works = 0, device_ns = 0, first_begin_ns = 0;
+};
+// By track and span of the call.
+std::map<std::pair<uint32_t, trace::SpanIndex>, Launch> LaunchesOf(const ProcessWork& work) {
+  std::map<std::pair<uint32_t, trace::SpanIndex>, Launch> launches;
+  for (const DeviceEvent& event : work.events) {  // by begin
+    if (!event.work() || !event.launched()) continue;
+    Launch& launch = launches[{event.launch_track.value, event.launch}];
+    if (launch.works++ == 0) launch.first_begin_ns = event.begin_ns;
+    launch.device_ns += event.end_ns - event.begin_ns;
+  }
+  return launches;
 }
 
 struct Cause {
@@ -70,18 +87,19 @@ Table IdleCausesTable(const trace::Trace& trace, const Context& context) {
 Table LaunchesTable(const trace::Trace& trace, const Context& context) {
   struct Sums {
     int64_t count = 0, host = 0, device = 0, delay = 0, longest = 0, brief = 0, slow = 0, late = 0;
+    int64_t works = 0;
   };
   std::map<std::pair<uint32_t, std::string_view>, Sums> calls;
   for (const ProcessWork& work : context.device_work()) {
-    for (const DeviceEvent& event : work.events) {
-      if (!event.work() || !event.launched()) continue;
-      const trace::Track& track = trace.tracks[event.launch_track.value];
-      const trace::Interval call = IntervalOf(trace, event.launch_track, event.launch);
-      const int64_t host = call.end_ns - call.begin_ns, device = event.end_ns - event.begin_ns;
-      const int64_t delay = std::max<int64_t>(0, event.begin_ns - call.end_ns);
-      Sums& s =
-          calls[{work.process.value, trace.text(trace.name(track.spans.name[event.launch]).text)}];
+    for (const auto& [place, launch] : LaunchesOf(work)) {
+      const trace::TrackId track = {place.first};
+      const trace::Interval call = IntervalOf(trace, track, place.second);
+      const int64_t host = call.end_ns - call.begin_ns, device = launch.device_ns;
+      const int64_t delay = std::max<int64_t>(0, launch.first_begin_ns - call.end_ns);
+      const trace::NameId name = trace.tracks[track.value].spans.name[place.second];
+      Sums& s = calls[{work.process.value, trace.text(trace.name(name).text)}];
       ++s.count;
+      s.works += launch.works;
       s.host += host;
       s.device += device;
       s.delay += delay;
@@ -92,7 +110,7 @@ Table LaunchesTable(const trace::Trace& trace, const Context& context) {
     }
   }
   Texts process, launch;
-  Integers count, host, device, delay, longest, brief, slow, late;
+  Integers count, host, device, delay, longest, brief, slow, late, works;
   for (const auto& [which, s] : calls) {
     process.push_back(context.process_label({which.first}));
     launch.emplace_back(which.second);
@@ -104,12 +122,14 @@ Table LaunchesTable(const trace::Trace& trace, const Context& context) {
     brief.push_back(s.brief);
     slow.push_back(s.slow);
     late.push_back(s.late);
+    works.push_back(s.works);
   }
   return MakeTable("launches", MakeColumn("process", process), MakeColumn("launch", launch),
                    MakeColumn("count", count), MakeColumn("host_ns", host),
                    MakeColumn("device_ns", device), MakeColumn("delay_ns", delay),
                    MakeColumn("max_delay_ns", longest), MakeColumn("short_count", brief),
-                   MakeColumn("slow_call_count", slow), MakeColumn("late_count", late));
+                   MakeColumn("slow_call_count", slow), MakeColumn("late_count", late),
+                   MakeColumn("work_count", works));
 }
 
 Table QueueLengthTable(const trace::Trace& trace, const Context& context) {
@@ -119,8 +139,10 @@ Table QueueLengthTable(const trace::Trace& trace, const Context& context) {
   for (const ProcessWork& work : context.device_work()) {
     for (const auto& [which, events] : StreamsOf(work)) {
       std::vector<std::pair<int64_t, int>> changes;
+      std::set<std::pair<uint32_t, trace::SpanIndex>> calls;
       for (const DeviceEvent* event : events) {
         if (!event->launched()) continue;
+        calls.emplace(event->launch_track.value, event->launch);
         const int64_t launched = IntervalOf(trace, event->launch_track, event->launch).begin_ns;
         changes.emplace_back(std::min(launched, event->begin_ns), 1);
         changes.emplace_back(event->begin_ns, -1);
@@ -141,7 +163,7 @@ Table QueueLengthTable(const trace::Trace& trace, const Context& context) {
       const auto span = static_cast<double>(changes.back().first - changes.front().first);
       process.push_back(context.process_label(work.process));
       stream.push_back(which.second);
-      launches.push_back(static_cast<int64_t>(changes.size() / 2));
+      launches.push_back(static_cast<int64_t>(calls.size()));
       mean.push_back(span > 0 ? weighted / span : 0);
       longest.push_back(most);
       full.push_back(full_ns);

@@ -1,5 +1,7 @@
 #include "src/import/chrome_categories.h"
 
+#include <string>
+
 namespace crosscut::import {
 namespace {
 
@@ -16,11 +18,26 @@ constexpr Category kShadow = {Place::kAnnotation, Layer::kIdle, Kind::kSpan, fal
 constexpr Category kWait = {Place::kSync, Layer::kIdle, Kind::kSpan, false};
 constexpr Category kNone = {Place::kNowhere, Layer::kNone, Kind::kSpan, false};
 
-// Kineto's activity types (libkineto/include/ActivityType.h), and VizTracer's one.
+constexpr Category kOperator = {Place::kThread, Layer::kFramework, Kind::kSpan, false};
+constexpr Category kPython = {Place::kThread, Layer::kPython, Kind::kSpan, false};
+constexpr Category kAnnotation = {Place::kThread, Layer::kNone, Kind::kOperation, false};
+
+// Kineto's activity types (libkineto/include/ActivityType.h), as it writes them now and as PyTorch
+// 1.8 to 1.11 wrote them ("Operator", "Kernel"); and VizTracer's one. In lower case.
 constexpr Entry kEntries[] = {
-    {"cpu_op", {Place::kThread, Layer::kFramework, Kind::kSpan, false}},
-    {"user_annotation", {Place::kThread, Layer::kNone, Kind::kOperation, false}},
-    {"python_function", {Place::kThread, Layer::kPython, Kind::kSpan, false}},
+    {"cpu_op", kOperator},
+    {"user_annotation", kAnnotation},
+    {"python_function", kPython},
+    {"operator", kOperator},
+    {"runtime", kRuntime},
+    {"memcpy", kWork},
+    {"memset", kWork},
+    {"pythonfunction", kPython},
+    {"python", kPython},
+    {"userannotation", kAnnotation},
+    {"gpuuserannotation", kShadow},
+    {"cpu_instant_event", Category()},
+    {"memory", Category()},
     // Crosscut's own: what Kineto has no word for.
     {"framework", {Place::kThread, Layer::kFramework, Kind::kSpan, false}},
     {"simulator", {Place::kThread, Layer::kSimulator, Kind::kSpan, false}},
@@ -28,7 +45,7 @@ constexpr Entry kEntries[] = {
     {"comm", {Place::kThread, Layer::kComm, Kind::kSpan, false}},
     {"native", {Place::kThread, Layer::kNative, Kind::kSpan, false}},
     {"idle", {Place::kThread, Layer::kIdle, Kind::kSpan, false}},
-    {"FEE", {Place::kThread, Layer::kPython, Kind::kSpan, false}},
+    {"fee", kPython},
     {"overhead", {Place::kThread, Layer::kOverhead, Kind::kSpan, false}},
     {"collective_comm", {Place::kThread, Layer::kComm, Kind::kSpan, false}},
     {"cuda_runtime", kRuntime},
@@ -49,14 +66,16 @@ constexpr Entry kEntries[] = {
     {"cuda_sync", kWait},
     {"xpu_sync", kWait},
     {"cuda_event", kWait},
-    {"Trace", kNone},
+    {"trace", kNone},
 };
 
 }  // namespace
 
 const Category* FindCategory(std::string_view name) {
+  std::string folded(name);
+  for (char& c : folded) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
   for (const Entry& entry : kEntries) {
-    if (entry.name == name) return &entry.category;
+    if (entry.name == folded) return &entry.category;
   }
   return nullptr;
 }

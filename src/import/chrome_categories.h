@@ -14,9 +14,10 @@ enum class Place : unsigned char {
   kAnnotation,  // an annotation's shadow on a stream: no work
   kSync,        // a wait that the device's library tells of: no work
   kNowhere,     // about the trace itself
+  kArrows,      // ends of arrows, of a row that is not known yet
 };
 
-inline constexpr size_t kPlaces = 5;
+inline constexpr size_t kPlaces = 6;
 
 struct Category {
   Place place = Place::kThread;
@@ -25,7 +26,8 @@ struct Category {
   bool launches = false;  // its correlation leads to work on a device
 };
 
-// Null where nothing is known of it: such categories are all alike, Category().
+// In upper or lower case. Null where nothing is known of it: such categories are all alike,
+// Category().
 const Category* FindCategory(std::string_view name);
 
 }  // namespace crosscut::import

@@ -1,12 +1,12 @@
 #include "src/import/chrome_events.h"
 
-#include <simdjson.h>
-
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstring>
 #include <functional>
+
+#include "src/import/chrome_ids.h"
 
 namespace crosscut::import {
 namespace {
@@ -16,17 +16,8 @@ using trace::Layer;
 using trace::StringId;
 
 constexpr int64_t kLatestBase = 4'000'000'000'000'000'000;
-constexpr int64_t kYear2000 = 946'684'800'000'000'000;
-
-bool Integer(std::string_view text, int64_t* out) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *out);
-  return error == std::errc() && end == text.data() + text.size();
-}
-
-int64_t NumberOf(const JsonValue& value, int64_t otherwise) {
-  int64_t number = otherwise;
-  return Integer(value.text, &number) ? number : otherwise;
-}
+constexpr double kMostCounted = 9.2e18;  // of a counter
+constexpr uint32_t kNoArgs = UINT32_MAX;
 
 const JsonArg* Find(const JsonEvent& event, std::string_view key) {
   for (const JsonArg& arg : event.args) {
@@ -47,6 +38,20 @@ uint64_t QuickHash(std::string_view text) {
     hash ^= hash >> 32;
   }
   return hash * kOdd;
+}
+
+// What Kineto marks in the trace as a whole.
+bool IsOfTheTrace(const JsonEvent& event) {
+  if (!event.cat.empty() || event.pid.kind != JsonValue::Kind::kText) return false;
+  return event.name == "Record Window End" || event.name.starts_with("Iteration Start: ");
+}
+
+void Count(const Category& category, ChromePid* pid) {
+  if (category.place != Place::kThread) return;
+  ++pid->spans;
+  pid->python += category.layer == Layer::kPython ? 1 : 0;
+  pid->operators += category.layer == Layer::kFramework ? 1 : 0;
+  pid->launches += category.launches ? 1 : 0;
 }
 
 // What communicates, by the names of PyTorch's process groups.
@@ -72,50 +77,71 @@ void ChromeEvents::OnEvent(const JsonEvent& event) {
     case 's':
     case 't':
     case 'f': return TakeFlow(event);
-    default: ++others_;
+    default: ++told_.others;
   }
 }
 
 void ChromeEvents::OnFact(std::string_view key, const JsonValue& value) {
   if (key == "baseTimeNanoseconds") {
-    base_ns_ = std::clamp<int64_t>(NumberOf(value, 0), 0, kLatestBase);
+    base_ns_ = std::clamp<int64_t>(NumberOf(value.text, 0), 0, kLatestBase);
   }
   std::string space;
   const bool text = value.kind == JsonValue::Kind::kText;
   facts_.emplace_back(key, text ? WithoutEscapes(value.text, &space) : value.text);
 }
 
-uint32_t ChromeEvents::PidOf(const JsonValue& pid) {
-  const auto [at, fresh] =
-      pid_index_.try_emplace(std::string(pid.text), static_cast<uint32_t>(pids_.size()));
+uint32_t ChromeEvents::PidOf(const JsonEvent& event) {
+  const std::string text(IdText(event.pid.text));
+  const auto [at, fresh] = pid_index_.try_emplace(text, static_cast<uint32_t>(pids_.size()));
   if (!fresh) return at->second;
-  pids_.push_back({std::string(pid.text), NumberOf(pid, -1), {}, false, false, 0, {}});
+  pids_.push_back(MakeChromePid(text));
+  const JsonArg* rank = Find(event, "rank");
+  if (rank != nullptr) pids_.back().rank = NumberOf(rank->value.text, -1);
   return at->second;
 }
 
 ChromeRow* ChromeEvents::RowOf(const JsonEvent& event, Place place) {
-  JsonValue tid = event.tid;
-  if (place != Place::kThread) {
-    const JsonArg* stream = Find(event, "stream");
-    if (stream != nullptr && stream->value.kind == JsonValue::Kind::kNumber) tid = stream->value;
+  JsonValue tid = event.tid, device;
+  if (place != Place::kThread && place != Place::kArrows) {
+    for (const JsonArg& arg : event.args) {
+      if (arg.key == "stream" && IsId(arg.value.text)) tid = arg.value;
+      if (arg.key == "device" && IsId(arg.value.text)) device = arg.value;
+    }
   }
   LastRow& last = last_rows_[static_cast<size_t>(place)];
-  if (last.row != nullptr && last.pid == event.pid.text && last.tid == tid.text) return last.row;
+  if (last.row != nullptr && last.pid == event.pid.text && last.tid == tid.text &&
+      last.device == device.text) {
+    return last.row;
+  }
   row_id_.assign(1, static_cast<char>('0' + static_cast<int>(place)));
-  row_id_.append(event.pid.text).append(1, '\n').append(tid.text);
+  row_id_.append(IdText(event.pid.text)).append(1, '\n').append(IdText(tid.text));
+  row_id_.append(1, '\n').append(IdText(device.text));
   ChromeRow*& row = rows_by_id_[row_id_];
   if (row == nullptr) {
     row = &rows_.emplace_back();
-    row->pid = PidOf(event.pid);
     row->place = place;
-    row->os_id = NumberOf(tid, 0);
-    if (tid.kind == JsonValue::Kind::kText) row->name = TextOf(tid.text);
-    (place == Place::kThread ? pids_[row->pid].host : pids_[row->pid].device) = true;
+    MakeRow(event, tid, device, row);
   }
   last.pid = event.pid.text;
   last.tid = tid.text;
+  last.device = device.text;
   last.row = row;
   return row;
+}
+
+void ChromeEvents::MakeRow(const JsonEvent& event, const JsonValue& tid, const JsonValue& device,
+                           ChromeRow* row) {
+  row->pid = PidOf(event);
+  row->tid = IdText(tid.text);
+  row->event_tid = IdText(event.tid.text);
+  ChromePid& pid = pids_[row->pid];
+  const bool thread = row->place == Place::kThread;
+  row->os_id =
+      NumberOf(row->tid, thread ? 0 : std::max<int64_t>(MakeChromePid(row->tid).number, 0));
+  row->device = NumberOf(device.text, std::max<int64_t>(pid.number, 0));
+  if (!IsId(row->tid)) row->name = TextOf(tid.text);
+  if (thread) pid.host = true;
+  if (!thread && row->place != Place::kArrows) pid.device = true;
 }
 
 ChromeEvents::KnownCategory* ChromeEvents::KnownOf(std::string_view category) {
@@ -123,7 +149,10 @@ ChromeEvents::KnownCategory* ChromeEvents::KnownOf(std::string_view category) {
     if (known.text == category) return &known;
   }
   const Category* found = FindCategory(category);
-  if (found == nullptr) return &others_alike_;
+  if (found == nullptr) {
+    strange_.Add(category);
+    return &others_alike_;
+  }
   categories_.push_back({std::string(category), *found, {}});
   return &categories_.back();
 }
@@ -154,15 +183,28 @@ StringId ChromeEvents::TextOf(std::string_view text, bool escapes) {
   return id;
 }
 
+// False: there is none, which is counted.
+bool ChromeEvents::TakeTime(const JsonEvent& event) {
+  const bool timed = event.ts_ns != JsonEvent::kNoTime;
+  told_.timeless += timed ? 0 : 1;
+  return timed;
+}
+
+void ChromeEvents::Spread(int64_t begin_ns, int64_t end_ns) {
+  first_ns_ = std::min(first_ns_, begin_ns);
+  last_ns_ = std::max(last_ns_, end_ns);
+}
+
 void ChromeEvents::TakeSpan(const JsonEvent& event) {
   KnownCategory* known = KnownOf(event.cat);
   if (known->category.place == Place::kNowhere) return TakeWindow(event);
   if (event.ts_ns == JsonEvent::kNoTime || event.dur_ns == JsonEvent::kNoTime) {
-    ++timeless_;
+    ++told_.timeless;
     return;
   }
   ChromeRow* row = RowOf(event, known->category.place);
-  if (known->category.layer == Layer::kFramework) ++pids_[row->pid].operators;
+  Count(known->category, &pids_[row->pid]);
+  told_.negative += event.dur_ns < 0 ? 1 : 0;
   const int64_t end = event.ts_ns + std::max<int64_t>(event.dur_ns, 0);
   const bool step = known->category.place == Place::kThread && event.name.starts_with(kChromeStep);
   const ChromeSpan taken = {event.ts_ns, end, NameOf(known, event.name), TakeArgs(event, row)};
@@ -171,73 +213,84 @@ void ChromeEvents::TakeSpan(const JsonEvent& event) {
   } else {
     row->spans.push_back(taken);
   }
-  first_ns_ = std::min(first_ns_, event.ts_ns);
-  last_ns_ = std::max(last_ns_, end);
+  Spread(event.ts_ns, end);
 }
 
 void ChromeEvents::TakeBeginEnd(const JsonEvent& event) {
-  if (event.ts_ns == JsonEvent::kNoTime) {
-    ++timeless_;
+  if (!TakeTime(event)) return;
+  Spread(event.ts_ns, event.ts_ns);
+  if (event.ph == 'E') {
+    ChromeRow* row = edges_.RowOf(event);
+    const StringId text = event.name.empty() ? StringId::None() : TextOf(event.name);
+    edges_.End(event, text, row == nullptr ? kNoArgs : TakeArgs(event, row));
     return;
   }
   KnownCategory* known = KnownOf(event.cat);
-  ChromeRow* row = RowOf(event, Place::kThread);
-  first_ns_ = std::min(first_ns_, event.ts_ns);
-  last_ns_ = std::max(last_ns_, event.ts_ns);
-  if (event.ph == 'B') {
-    row->open.push_back(
-        {event.ts_ns, event.ts_ns, NameOf(known, event.name), TakeArgs(event, row)});
-    return;
-  }
-  if (row->open.empty()) {
-    ++unmatched_;
-    return;
-  }
-  row->open.back().end_ns = std::max(event.ts_ns, row->open.back().begin_ns);
-  row->spans.push_back(row->open.back());
-  row->open.pop_back();
+  ChromeRow* row = RowOf(
+      event, known->category.place == Place::kNowhere ? Place::kThread : known->category.place);
+  Count(known->category, &pids_[row->pid]);
+  const ChromeSpan span = {event.ts_ns, event.ts_ns, NameOf(known, event.name),
+                           TakeArgs(event, row)};
+  edges_.Begin(event, row, TextOf(event.name), span);
 }
 
 void ChromeEvents::TakeInstant(const JsonEvent& event) {
-  if (event.cat.empty() && event.tid.kind != JsonValue::Kind::kNumber) return;  // of the trace
-  if (event.ts_ns == JsonEvent::kNoTime) {
-    ++timeless_;
+  if (IsOfTheTrace(event) || !TakeTime(event)) return;
+  const ChromeSpan instant = {event.ts_ns, event.ts_ns, NameOf(KnownOf(event.cat), event.name),
+                              kNoArgs};
+  Spread(event.ts_ns, event.ts_ns);
+  if (event.tid.kind == JsonValue::Kind::kNothing) {
+    loose_.push_back({PidOf(event), instant, ArgsOf(event)});
     return;
   }
   ChromeRow* row = RowOf(event, Place::kThread);
-  row->instants.push_back(
-      {event.ts_ns, event.ts_ns, NameOf(KnownOf(event.cat), event.name), TakeArgs(event, row)});
-  first_ns_ = std::min(first_ns_, event.ts_ns);
-  last_ns_ = std::max(last_ns_, event.ts_ns);
+  row->instants.push_back(instant);
+  row->instants.back().owner = TakeArgs(event, row);
 }
 
 void ChromeEvents::TakeCounter(const JsonEvent& event) {
-  if (event.ts_ns == JsonEvent::kNoTime) {
-    ++timeless_;
-    return;
-  }
+  if (!TakeTime(event)) return;
   for (const JsonArg& arg : event.args) {
     double value = 0;
     const std::string_view text = arg.value.text;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc()) continue;
+    if (error != std::errc() || end != text.data() + text.size() ||
+        !(std::fabs(value) < kMostCounted)) {
+      ++told_.no_numbers;
+      continue;
+    }
+    told_.rounded += value != std::nearbyint(value) ? 1 : 0;
     std::string name(event.name);
+    if (event.id.kind != JsonValue::Kind::kNothing) name += " " + std::string(event.id.text);
     if (!arg.key.empty() && event.args.size() > 1) name += "." + std::string(arg.key);
     const StringId id = TextOf(name);
-    counts_.push_back({PidOf(event.pid),
-                       builder_.AddName({id, Kind::kSpan, Layer::kNone, false, {}}), event.ts_ns,
-                       std::llround(value)});
+    counts_.push_back({PidOf(event), builder_.AddName({id, Kind::kSpan, Layer::kNone, false, {}}),
+                       event.ts_ns, std::llround(value)});
   }
 }
 
 void ChromeEvents::TakeMetadata(const JsonEvent& event) {
+  if (event.name == "process_labels") {
+    const JsonArg* labels = Find(event, "labels");
+    if (labels == nullptr) return;
+    std::string& kind = pids_[PidOf(event)].kind;
+    const bool other = !kind.empty() && kind != labels->value.text;
+    kind = other ? "CPU" : labels->value.text;
+    return;
+  }
   const JsonArg* name = Find(event, "name");
   if (name == nullptr) return;
   std::string_view text = name->value.text;
   while (text.ends_with(' ')) text.remove_suffix(1);  // "stream 7 "
-  if (event.name == "process_name") pids_[PidOf(event.pid)].name = TextOf(text);
+  if (event.name == "process_name") {
+    ChromePid& pid = pids_[PidOf(event)];
+    const StringId named = TextOf(text);
+    pid.two_names = pid.two_names || (pid.name.valid() && pid.name != named);
+    pid.name = named;
+  }
   if (event.name == "thread_name") {
-    thread_names_[std::string(event.pid.text) + "\n" + std::string(event.tid.text)] = TextOf(text);
+    thread_names_[std::string(IdText(event.pid.text)) + "\n" +
+                  std::string(IdText(event.tid.text))] = TextOf(text);
   }
 }
 
@@ -245,159 +298,39 @@ void ChromeEvents::TakeFlow(const JsonEvent& event) {
   // Kineto's arrows from launches to their work: their correlations say the same, and these have
   // ends without a begin for every call that launches nothing.
   if (event.cat == "ac2g") return;
-  if (event.ts_ns == JsonEvent::kNoTime) {
-    ++timeless_;
-    return;
-  }
+  if (!TakeTime(event)) return;
   const std::hash<std::string_view> hash;
-  const uint64_t id = hash(event.id.text) * 31 + hash(event.cat) * 7 + hash(event.name);
-  RowOf(event, Place::kThread)
-      ->flows.push_back({event.ts_ns, (id & ~kCorrelationFlows) | kDeclaredFlows, event.ph == 's'});
+  const uint64_t id = hash(IdText(event.id.text)) * 31 + hash(event.cat) * 7 + hash(event.name);
+  RowOf(event, Place::kArrows)
+      ->flows.push_back({event.ts_ns, (id & ~kFlowBits) | kOuterFlows, event.ph == 's'});
 }
 
 uint32_t ChromeEvents::TakeArgs(const JsonEvent& event, ChromeRow* row) {
-  if (event.args.empty()) return UINT32_MAX;
+  if (event.args.empty()) return kNoArgs;
   const uint32_t owner = row->owners++;
-  for (const auto& [key, value] : event.args) {
-    trace::Arg arg = {TextOf(key)};
-    arg.is_text = value.kind != JsonValue::Kind::kNumber || !Integer(value.text, &arg.value);
-    if (arg.is_text) arg.value = TextOf(value.text, value.kind == JsonValue::Kind::kText).value;
-    row->args.Add(owner, arg);
-  }
+  for (const JsonArg& arg : event.args) row->args.Add(owner, ArgOf(arg));
   return owner;
+}
+
+trace::Arg ChromeEvents::ArgOf(const JsonArg& from) {
+  trace::Arg arg = {TextOf(from.key)};
+  const JsonValue& value = from.value;
+  arg.is_text = value.kind != JsonValue::Kind::kNumber || !Integer(value.text, &arg.value);
+  const bool id = arg.key == correlation_ || arg.key == stream_ || arg.key == device_;
+  if (arg.is_text && id) arg.is_text = !Integer(IdText(value.text), &arg.value);
+  if (arg.is_text) arg.value = TextOf(value.text, value.kind == JsonValue::Kind::kText).value;
+  return arg;
+}
+
+std::vector<trace::Arg> ChromeEvents::ArgsOf(const JsonEvent& event) {
+  std::vector<trace::Arg> args;
+  for (const JsonArg& arg : event.args) args.push_back(ArgOf(arg));
+  return args;
 }
 
 void ChromeEvents::TakeWindow(const JsonEvent& event) {
   if (event.ts_ns == JsonEvent::kNoTime || event.dur_ns == JsonEvent::kNoTime) return;
-  window_begin_ns_ = std::min(window_begin_ns_, event.ts_ns);
-  window_end_ns_ = std::max(window_end_ns_, event.ts_ns + std::max<int64_t>(event.dur_ns, 0));
-}
-
-// ---- making the trace ---------------------------------------------------------------------------
-
-trace::Trace ChromeEvents::Finish(const JsonReading& reading) {
-  for (ChromeRow& row : rows_) {
-    unmatched_ += row.open.size();
-    for (ChromeSpan& open : row.open) {
-      open.end_ns = last_ns_;
-      row.spans.push_back(open);
-    }
-  }
-  MakeProcesses();
-  MakeTracks();
-  for (const CountedAt& count : counts_) {
-    builder_.Count(pids_[count.pid].process, count.name, count.at_ns, count.value);
-  }
-  TellFacts();
-  trace::Trace trace = builder_.Finish();
-  TellReading(reading, &trace);
-  return trace;
-}
-
-// Devices belong to the process that uses them: the one with the most operators.
-void ChromeEvents::MakeProcesses() {
-  Pid* main = nullptr;
-  for (Pid& pid : pids_) {
-    if (pid.host && (main == nullptr || pid.operators > main->operators)) main = &pid;
-  }
-  const auto rank = std::find_if(facts_.begin(), facts_.end(),
-                                 [](const auto& fact) { return fact.first == "distributedInfo"; });
-  std::string key;
-  simdjson::dom::parser parser;
-  int64_t number = 0;
-  if (rank != facts_.end() && !parser.parse(rank->second).at_key("rank").get(number)) {
-    key = "rank" + std::to_string(number);
-  }
-  const bool none = first_ns_ > last_ns_;
-  const int64_t begin = std::min(window_begin_ns_, none ? INT64_MAX : first_ns_);
-  const int64_t end = std::max(window_end_ns_, none ? INT64_MIN : last_ns_);
-  const auto add = [&](std::string_view its_key, const Pid* pid) {
-    const trace::ProcessId id = builder_.AddProcess(its_key);
-    trace::Process& process = builder_.process(id);
-    process.pid = pid == nullptr ? 0 : std::max<int64_t>(pid->number, 0);
-    process.start_ns = begin > end ? 0 : begin;
-    process.end_ns = begin > end ? 0 : end;
-    process.name = pid != nullptr && pid->name.valid() ? pid->name : builder_.Text(its_key);
-    return id;
-  };
-  const std::string prefix = key.empty() ? "p" : key + ".p";
-  const trace::ProcessId first = add(!key.empty()      ? key
-                                     : main == nullptr ? "device"
-                                                       : "p" + main->text,
-                                     main);
-  for (Pid& pid : pids_) {
-    // Some releases of PyTorch write Python's functions under pid 0.
-    const bool lost = pid.text == "0" && pid.operators == 0 && main != nullptr;
-    const bool own = pid.host && &pid != main && !lost;
-    pid.process = own ? add(prefix + pid.text, &pid) : first;
-  }
-}
-
-void ChromeEvents::MakeTracks() {
-  for (ChromeRow& row : rows_) {
-    const Pid& pid = pids_[row.pid];
-    const auto named = thread_names_.find(pid.text + "\n" + std::to_string(row.os_id));
-    if (named != thread_names_.end()) row.name = named->second;
-    MakeTracksOf(&builder_, pid.process, pid.number, &row);
-  }
-}
-
-void ChromeEvents::TellFacts() {
-  trace::Trace& trace = builder_.trace();
-  trace.clock = base_ns_ > 0 ? "since baseTimeNanoseconds" : "CLOCK_REALTIME";
-  trace.realtime_offset_ns = base_ns_;
-  if (trace.processes.empty()) return;
-  trace::Process& process = trace.processes.front();
-  const int64_t started = process.start_ns + base_ns_;
-  trace.started_realtime_ns = started > kYear2000 ? started : 0;
-  for (const auto& [key, value] : facts_) {
-    process.meta.emplace_back(builder_.Text(key), builder_.Text(value));
-  }
-  NameDevices();
-}
-
-// {"deviceProperties": [{"id": 0, "name": "Tesla V100", ...}]}
-void ChromeEvents::NameDevices() {
-  simdjson::dom::parser parser;
-  std::unordered_map<int64_t, StringId> names;
-  for (const auto& [key, value] : facts_) {
-    simdjson::dom::array devices;
-    if (key != "deviceProperties" || parser.parse(value).get(devices)) continue;
-    for (const simdjson::dom::element device : devices) {
-      int64_t id = 0;
-      std::string_view name;
-      if (device["id"].get(id) || device["name"].get(name)) continue;
-      names[id] = builder_.Text(name);
-    }
-  }
-  for (size_t i = 0; i < builder_.tracks(); ++i) {
-    trace::Track& track = builder_.track({static_cast<uint32_t>(i)}).track();
-    const auto name = names.find(track.device);
-    if (name != names.end()) track.device_name = name->second;
-  }
-}
-
-void ChromeEvents::TellReading(const JsonReading& reading, trace::Trace* trace) {
-  const auto say = [trace](uint64_t count, const std::string& what) {
-    if (count > 0) trace->gaps.push_back(std::to_string(count) + what);
-  };
-  if (!reading.cut_off.empty()) {
-    trace->gaps.push_back("The file is not whole: " + reading.cut_off +
-                          "; what stands before is here.");
-  }
-  say(reading.damaged, " events of the file cannot be read and are left out, the first at byte " +
-                           std::to_string(reading.first_damage_at) + ".");
-  if (reading.beside_damaged) {
-    trace->gaps.emplace_back("What stands beside the events of the file is damaged or cut off.");
-  }
-  say(timeless_, " events of the file state no time, or none that a clock shows: left out.");
-  say(unmatched_, " begins or ends of spans in the file have no other half.");
-  say(builder_.DanglingFlows(kDeclaredFlows >> 62),
-      " ends of arrows in the file have no other half: left out.");
-  say(others_,
-      " events of the file are of kinds that are not read (asynchronous, objects, "
-      "samples): left out.");
-  trace->damaged = reading.damaged > 0 || !reading.cut_off.empty() || reading.beside_damaged;
+  windows_.push_back({event.ts_ns, event.ts_ns + std::max<int64_t>(event.dur_ns, 0)});
 }
 
 }  // namespace crosscut::import

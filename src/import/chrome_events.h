@@ -4,13 +4,17 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "src/import/chrome_categories.h"
+#include "src/import/chrome_edges.h"
+#include "src/import/chrome_processes.h"
 #include "src/import/chrome_rows.h"
+#include "src/import/chrome_told.h"
 #include "src/import/json_events.h"
 #include "src/trace/builder.h"
 
@@ -24,14 +28,6 @@ class ChromeEvents : public JsonEvents {
   trace::Trace Finish(const JsonReading& reading);
 
  private:
-  struct Pid {
-    std::string text;
-    int64_t number = -1;
-    trace::StringId name;
-    bool host = false, device = false;
-    uint64_t operators = 0;  // events of the framework
-    trace::ProcessId process;
-  };
   struct KnownCategory {
     std::string text;
     Category category;
@@ -40,8 +36,10 @@ class ChromeEvents : public JsonEvents {
 
   static constexpr int kKnownTextBits = 10;
 
-  uint32_t PidOf(const JsonValue& pid);
+  uint32_t PidOf(const JsonEvent& event);
   ChromeRow* RowOf(const JsonEvent& event, Place place);
+  void MakeRow(const JsonEvent& event, const JsonValue& tid, const JsonValue& device,
+               ChromeRow* row);
   KnownCategory* KnownOf(std::string_view category);
   trace::NameId NameOf(KnownCategory* category, std::string_view text);
   // Of a text as it stands in the file; `escapes`: where it has a backslash, that is one.
@@ -55,8 +53,20 @@ class ChromeEvents : public JsonEvents {
   // Of the row's args the owner of the event's.
   uint32_t TakeArgs(const JsonEvent& event, ChromeRow* row);
   void TakeWindow(const JsonEvent& event);
+  bool TakeTime(const JsonEvent& event);
+  void Spread(int64_t begin_ns, int64_t end_ns);
 
+  trace::Arg ArgOf(const JsonArg& arg);
+  std::vector<trace::Arg> ArgsOf(const JsonEvent& event);
+
+  void DropFar();
+  void DropFar(const ChromeTimes& times);
+  void SpreadRow(const ChromeRow& row);
+  void PlaceLoose();
+  void PlaceArrows();
+  void SeparateArrows();
   void MakeProcesses();
+  void AddProcess(const std::string& key, ChromePid* pid);
   void MakeTracks();
   void TellFacts();
   void NameDevices();
@@ -67,14 +77,15 @@ class ChromeEvents : public JsonEvents {
   std::unordered_map<std::string, ChromeRow*> rows_by_id_;
   std::string row_id_;
   struct LastRow {
-    std::string pid, tid;
+    std::string pid, tid, device;
     ChromeRow* row = nullptr;
   };
   std::array<LastRow, kPlaces> last_rows_;
-  std::vector<Pid> pids_;
+  std::vector<ChromePid> pids_;
   std::unordered_map<std::string, uint32_t> pid_index_;
   std::deque<KnownCategory> categories_;  // of those that FindCategory knows
   KnownCategory others_alike_;            // all others
+  StrangeCategories strange_;             // which those are
   // Texts that stood in the file lately, by a quick hash: most stand there many times.
   struct KnownText {
     std::string_view text;  // of the builder's; "" where it is none
@@ -90,12 +101,21 @@ class ChromeEvents : public JsonEvents {
     int64_t at_ns, value;
   };
   std::vector<CountedAt> counts_;
-  int64_t window_begin_ns_ = INT64_MAX, window_end_ns_ = INT64_MIN;
+  std::vector<trace::Interval> windows_;
   int64_t first_ns_ = INT64_MAX, last_ns_ = INT64_MIN;
   int64_t base_ns_ = 0;
-  uint64_t others_ = 0;     // events of phases that are not read
-  uint64_t timeless_ = 0;   // events whose times are missing or out of range
-  uint64_t unmatched_ = 0;  // begins or ends without the other
+  ChromeEdges edges_;
+  std::unique_ptr<ChromeProcesses> processes_;  // from MakeProcesses on
+  // Instants of no thread.
+  struct Loose {
+    uint32_t pid;
+    ChromeSpan instant;
+    std::vector<trace::Arg> args;
+  };
+  std::vector<Loose> loose_;
+  ChromeTold told_;
+  trace::StringId correlation_ = builder_.Text("correlation"), stream_ = builder_.Text("stream"),
+                  device_ = builder_.Text("device");
 };
 
 }  // namespace crosscut::import

@@ -20,10 +20,15 @@ bool Has(std::string_view text, std::string_view part) {
 bool SniffChromeJson(const Input& input) {
   if (input.directory) return false;
   const std::string head = TextHead(input.head);
-  const size_t first = head.find_first_not_of(" \t\r\n");
+  const size_t mark = head.starts_with("\xef\xbb\xbf") ? 3 : 0;
+  const size_t first = head.find_first_not_of(" \t\r\n", mark);
   if (first == std::string::npos) return false;
   if (head[first] == '{') return Has(head, "\"");
-  return head[first] == '[' && (Has(head, "\"ph\"") || Has(head, "\"ts\""));
+  if (head[first] != '[') return false;
+  // A list of events; the first may be longer than the head.
+  const size_t inside = head.find_first_not_of(" \t\r\n", first + 1);
+  return inside != std::string::npos &&
+         (head[inside] == '{' || head.compare(inside, 4, "null") == 0);
 }
 
 Result<trace::Trace> MakeChromeJson(const Input& input) {

@@ -12,14 +12,16 @@ namespace {
 using trace::StringId;
 using trace::TrackBuilder;
 
-constexpr int64_t kRounding = 2000;  // ns: files in whole microseconds are off by one at each end
-constexpr size_t kMostLanes = 64;
+constexpr int64_t kRounding = 2000;   // ns: files in whole microseconds are off by one at each end
+constexpr size_t kMostLanes = 1024;   // of a row
+constexpr size_t kMostCrossing = 64;  // spans of a thread that are open where one outlives another
 
 // One track, and what is open on it, innermost last.
 class Lane {
  public:
   explicit Lane(TrackBuilder* track) : track_(track) { track->TellsAllEnds(); }
   TrackBuilder* track() { return track_; }
+  size_t open() const { return open_.size(); }
 
   void EndUpTo(int64_t at) {
     while (!open_.empty()) {
@@ -28,11 +30,7 @@ class Lane {
         if (open_[i].end < open_[next].end) next = i;
       }
       if (open_[next].end > at) return;
-      if (next + 1 == open_.size()) {
-        track_->End(open_[next].end);
-      } else {
-        track_->EndNamed(open_[next].end, open_[next].name);
-      }
+      track_->EndAt(open_[next].end, next);
       open_.erase(open_.begin() + static_cast<ptrdiff_t>(next));
       crossed_ = crossed_ && !open_.empty();
     }
@@ -50,13 +48,12 @@ class Lane {
   void Begin(const ChromeSpan& span, int64_t end, bool operation) {
     crossed_ = crossed_ || (!open_.empty() && end > open_.back().end);
     track_->Begin(span.begin_ns, span.name);
-    open_.push_back({end, span.name, operation});
+    open_.push_back({end, operation});
   }
 
  private:
   struct Open {
     int64_t end;
-    trace::NameId name;
     bool operation;
   };
   TrackBuilder* track_;
@@ -66,12 +63,12 @@ class Lane {
 
 class RowTracks {
  public:
-  RowTracks(trace::Builder* builder, trace::ProcessId process, int64_t pid, ChromeRow* row)
-      : builder_(builder), process_(process), pid_(pid), row_(row) {}
+  RowTracks(trace::Builder* builder, const ChromeOwner& owner, ChromeRow* row)
+      : builder_(builder), owner_(owner), row_(row) {}
 
-  void Make() {
+  ChromeRepairs Make() {
     const std::vector<ChromeSpan> spans = TakeSorted();
-    AddLane();
+    AddLane(spans.empty() ? owner_.process : ProcessOf(spans.front()));
     lanes_[0].track()->Reserve(spans.size());
     for (const ChromeSpan& span : spans) {
       TakeFlowsBefore(span.begin_ns);
@@ -85,6 +82,7 @@ class RowTracks {
       PutArgs(instant, lanes_[0].track());
     }
     *row_ = {};
+    return repairs_;
   }
 
  private:
@@ -109,19 +107,26 @@ class RowTracks {
     return spans;
   }
 
-  void AddLane() {
+  trace::ProcessId ProcessOf(const ChromeSpan& span) const {
+    return owner_.of_span ? owner_.of_span(span) : owner_.process;
+  }
+
+  void AddLane(trace::ProcessId process) {
     TrackBuilder& track = builder_->AddTrack(
-        process_, device() ? trace::TrackKind::kDevice : trace::TrackKind::kThread);
+        process, device() ? trace::TrackKind::kDevice : trace::TrackKind::kThread);
+    const auto number = 1 + std::count_if(lanes_.begin(), lanes_.end(), [&](Lane& lane) {
+                          return lane.track()->track().process == process;
+                        });
     lanes_.emplace_back(&track);
     track.track().args = row_->args.LikeThese();
     if (!row_->instants.empty()) track.track().instant_args = row_->args.LikeThese();
     track.track().os_id = row_->os_id;
-    track.track().device = device() ? std::max<int64_t>(pid_, 0) : -1;
-    track.track().main = !device() && lanes_.size() == 1 && row_->os_id == pid_;
+    track.track().device = device() ? row_->device : -1;
+    track.track().main = !device() && number == 1 && row_->os_id == owner_.pid;
     std::string name(builder_->trace().text(row_->name));
     if (row_->place == Place::kAnnotation) name += name.empty() ? "annotations" : " (annotations)";
     if (row_->place == Place::kSync) name += name.empty() ? "waits" : " (waits)";
-    if (lanes_.size() > 1) name += " (" + std::to_string(lanes_.size()) + ")";
+    if (number > 1) name += " (" + std::to_string(number) + ")";
     if (!name.empty()) track.track().name = builder_->Text(name);
   }
 
@@ -129,7 +134,13 @@ class RowTracks {
     const bool operation =
         builder_->trace().name(span.name).kind == trace::Kind::kOperation && !device();
     Lane* lane = LaneFor(span, operation);
-    const int64_t limit = lane->Limit(operation), end = std::min(span.end_ns, limit);
+    const int64_t limit = lane->Limit(operation);
+    const int64_t rounding = device() ? 0 : kRounding;
+    const bool rounded = span.end_ns <= limit || span.end_ns - limit <= rounding;
+    const bool outlives = !rounded && MayOutlive(*lane);
+    const int64_t end = outlives ? span.end_ns : std::min(span.end_ns, limit);
+    repairs_.outlive += outlives ? 1 : 0;
+    repairs_.cut_off += !rounded && !outlives ? 1 : 0;
     lane->Begin(span, end, operation);
     if (end != span.end_ns) {
       lane->track()->Arg(unclamped_, span.end_ns - span.begin_ns);
@@ -138,21 +149,30 @@ class RowTracks {
     PutArgs(span, lane->track());
   }
 
-  // The first lane in which the span nests.
+  // A thread runs what it began last.
+  bool MayOutlive(const Lane& lane) const { return !device() && lane.open() < kMostCrossing; }
+
+  // The first lane in which the span nests, or that lets it outlive what it began in.
   Lane* LaneFor(const ChromeSpan& span, bool operation) {
+    const trace::ProcessId process = ProcessOf(span);
+    Lane* last = nullptr;
     for (Lane& lane : lanes_) {
+      if (lane.track()->track().process != process) continue;
       lane.EndUpTo(span.begin_ns);
       const int64_t limit = lane.Limit(operation);
-      if (span.end_ns <= limit || (!device() && span.end_ns - limit <= kRounding)) return &lane;
+      if (span.end_ns <= limit || MayOutlive(lane)) return &lane;
+      if (!device() && span.end_ns - limit <= kRounding) return &lane;
+      last = &lane;
     }
-    if (lanes_.size() < kMostLanes) AddLane();
+    if (last != nullptr && lanes_.size() >= kMostLanes) return last;
+    AddLane(process);
     return &lanes_.back();
   }
 
   void PutArgs(const ChromeSpan& span, TrackBuilder* track) {
     const trace::Arg correlation = row_->args.Find(span.owner, correlation_);
     if (!correlation.is_text && correlation.value > 0) {
-      const uint64_t id = static_cast<uint64_t>(correlation.value) | kCorrelationFlows;
+      const uint64_t id = (static_cast<uint64_t>(correlation.value) & ~kFlowBits) | kLaunchFlows;
       if (row_->place == Place::kDevice) track->FlowIn(span.begin_ns, id);
       if (row_->place == Place::kThread) track->FlowOut(span.begin_ns, id);
     }
@@ -185,9 +205,9 @@ class RowTracks {
   }
 
   trace::Builder* builder_;
-  trace::ProcessId process_;
-  int64_t pid_;
+  const ChromeOwner& owner_;
   ChromeRow* row_;
+  ChromeRepairs repairs_;
   std::vector<Lane> lanes_;
   size_t flow_ = 0;
   StringId correlation_ = builder_->Text("correlation"),
@@ -196,8 +216,8 @@ class RowTracks {
 
 }  // namespace
 
-void MakeTracksOf(trace::Builder* builder, trace::ProcessId process, int64_t pid, ChromeRow* row) {
-  RowTracks(builder, process, pid, row).Make();
+ChromeRepairs MakeTracksOf(trace::Builder* builder, const ChromeOwner& owner, ChromeRow* row) {
+  return RowTracks(builder, owner, row).Make();
 }
 
 }  // namespace crosscut::import

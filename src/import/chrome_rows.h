@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -16,10 +18,12 @@ namespace crosscut::import {
 // Kineto's steps: spans of this name and a number.
 inline constexpr std::string_view kChromeStep = "ProfilerStep#";
 
-// Bits of the ids of arrows: between launches and what they launched, by their correlation; and of
-// those that the file declares. Both may lead from one process to another.
-inline constexpr uint64_t kCorrelationFlows = uint64_t{3} << 62;
-inline constexpr uint64_t kDeclaredFlows = uint64_t{1} << 63;
+// The top bits of the ids of arrows: of those between launches and what they launched, by their
+// correlation, and of those that the file declares, inside a process and from one to another.
+inline constexpr uint64_t kFlowBits = uint64_t{3} << 62;
+inline constexpr uint64_t kLaunchFlows = uint64_t{1} << 62;
+inline constexpr uint64_t kInnerFlows = 0;
+inline constexpr uint64_t kOuterFlows = uint64_t{1} << 63;
 
 struct ChromeSpan {
   int64_t begin_ns, end_ns;
@@ -35,21 +39,36 @@ struct ChromeFlow {
 struct ChromeRow {
   uint32_t pid = 0;  // whose: an index of the owner of the rows
   Place place = Place::kThread;
-  int64_t os_id = 0;
+  std::string tid, event_tid;  // as the file writes it; `tid` of a device: its stream
+  int64_t os_id = 0;           // the number in it
+  int64_t device = -1;         // of a device: its number
   trace::StringId name;
   // Each in any order.
   trace::Blocks<ChromeSpan, 11> spans;
   std::vector<ChromeSpan> steps, instants;  // no end_ns of an instant is looked at
   std::vector<ChromeFlow> flows;
-  std::vector<ChromeSpan> open;  // begun and not ended yet, innermost last
-  trace::Args args;              // of spans and instants that have some
-  uint32_t owners = 0;           // of args
+  trace::Args args;     // of spans and instants that have some
+  uint32_t owners = 0;  // of args
 };
 
-// A track for the row, and more where its spans overlap without nesting. On threads, a span that
-// outlives the one around it by no more than times are rounded by is cut, and has its own duration
-// as the argument unclamped_ns. `pid`: of the thread's process, or the device's number.
-// Empties the row.
-void MakeTracksOf(trace::Builder* builder, trace::ProcessId process, int64_t pid, ChromeRow* row);
+// Whose a row is.
+struct ChromeOwner {
+  trace::ProcessId process;
+  int64_t pid;  // of the process
+  // Of a span of a row that several processes share; null: the row is that process's.
+  std::function<trace::ProcessId(const ChromeSpan&)> of_span;
+};
+
+// What was done to spans that do not nest.
+struct ChromeRepairs {
+  uint64_t outlive = 0;  // spans of threads that go on after the span around them
+  uint64_t cut_off = 0;  // spans that overlap more others than there is room for
+};
+
+// A track for the row, and more where spans of a device overlap without nesting. On threads, a span
+// that outlives the one around it by no more than times are rounded by is cut, and has its own
+// duration as the argument unclamped_ns; one that outlives it by more goes on: the instants since
+// it began are its own, and it is cut in two where the span around it ends. Empties the row.
+ChromeRepairs MakeTracksOf(trace::Builder* builder, const ChromeOwner& owner, ChromeRow* row);
 
 }  // namespace crosscut::import

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <cstring>
+#include <utility>
 
 #include "src/import/json_scan.h"
 
@@ -16,7 +16,45 @@ constexpr size_t kMostHead = size_t{256} << 20;  // what may stand before the ev
 constexpr size_t kMostEvent = size_t{256} << 20;
 constexpr int kMostTries = 32;  // boundaries at which an event may end that has some inside
 constexpr size_t kLeastWindow = 64;
+constexpr int64_t kMostNs = 4'000'000'000'000'000'000;    // the year 2096
+constexpr int64_t kMostDigits = 900'000'000'000'000'000;  // one more fits
+constexpr int kMostExponent = 1000;
 constexpr std::string_view kArrayKey = "\"traceEvents\"";
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
+// Finds the key of the events among the fields of an object whose text comes bit by bit.
+class ArrayKey {
+ public:
+  // Behind what it was shown before, of the same text: where the key stands that is a field of the
+  // object itself; npos: not yet.
+  size_t Find(std::string_view text) {
+    for (; at_ < text.size(); ++at_) {
+      const char c = text[at_];
+      if (in_text_) {
+        if (escaped_) {
+          escaped_ = false;
+        } else if (c == '\\') {
+          escaped_ = true;
+        } else if (c == '"') {
+          in_text_ = false;
+        }
+      } else if (c == '"') {
+        if (depth_ == 1 && text.size() - at_ < kArrayKey.size()) return npos;
+        if (depth_ == 1 && text.substr(at_).starts_with(kArrayKey)) return at_++;
+        in_text_ = true;
+      } else {
+        depth_ += c == '{' || c == '[' ? 1 : c == '}' || c == ']' ? -1 : 0;
+      }
+    }
+    return npos;
+  }
+  static constexpr size_t npos = std::string_view::npos;
+
+ private:
+  size_t at_ = 0;
+  int depth_ = 0;
+  bool in_text_ = false, escaped_ = false;
+};
 
 // Where an event begins: a '{' before a '"', behind a '}' and a ','. Such a place may lie inside an
 // event, too: what is cut there is seen to be no event.
@@ -48,6 +86,43 @@ size_t LastBoundary(std::string_view text, size_t before) {
     before = at;
   }
   return std::string_view::npos;
+}
+
+// Of "1.615207264505e+15" every digit counts: a double has no room for nanoseconds of a year.
+int64_t WithExponent(std::string_view number) {
+  const bool negative = number.starts_with('-');
+  if (negative) number.remove_prefix(1);
+  int64_t digits = 0;
+  int scale = 3, exponent = 0;  // in nanoseconds
+  size_t at = 0;
+  bool point = false;
+  for (; at < number.size() && ((number[at] >= '0' && number[at] <= '9') || number[at] == '.');
+       ++at) {
+    if (number[at] == '.') {
+      if (std::exchange(point, true)) return JsonEvent::kNoTime;
+    } else if (digits < kMostDigits) {
+      digits = digits * 10 + (number[at] - '0');
+      scale -= point ? 1 : 0;
+    } else {
+      scale += point ? 0 : 1;
+    }
+  }
+  if (at == 0 || at == number.size() || (number[at] | 0x20) != 'e') return JsonEvent::kNoTime;
+  ++at;
+  if (at < number.size() && number[at] == '+') ++at;
+  const auto [rest, trouble] =
+      std::from_chars(number.data() + at, number.data() + number.size(), exponent);
+  if (trouble != std::errc() || rest != number.data() + number.size()) return JsonEvent::kNoTime;
+  if (digits == 0 || exponent < -kMostExponent) return 0;
+  if (exponent > kMostExponent) return JsonEvent::kNoTime;
+  for (scale += exponent; scale < 0 && digits > 0; ++scale) {
+    digits = (digits + (scale == -1 ? 5 : 0)) / 10;
+  }
+  for (; scale > 0; --scale) {
+    if (digits > kMostNs / 10) return JsonEvent::kNoTime;
+    digits *= 10;
+  }
+  return digits > kMostNs ? JsonEvent::kNoTime : negative ? -digits : digits;
 }
 
 class Reader {
@@ -99,36 +174,61 @@ class Reader {
 
   // ---- before and behind the events ----
   Status FindArray() {
-    size_t looked = 0;
-    for (;;) {
-      More(most_window_);
-      const std::string_view text = Unread();
-      size_t first = 0;
-      while (first < text.size() && IsJsonSpace(text[first])) ++first;
-      if (first < text.size() && text[first] == '[') {
-        Drop(first + 1);
-        return {};
-      }
-      if (first == text.size() || text[first] != '{') break;
-      for (size_t at = text.find(kArrayKey, looked); at != std::string_view::npos;
-           at = text.find(kArrayKey, at + 1)) {
-        size_t after = at + kArrayKey.size();
-        while (after < text.size() && (IsJsonSpace(text[after]) || text[after] == ':')) ++after;
-        if (after == text.size() || text[after] != '[') continue;
-        std::string_view facts = text.substr(first, at - first);
-        while (IsJsonSpace(facts.back()) || facts.back() == ',') facts.remove_suffix(1);
-        TakeFacts(std::string(facts) + "}");
-        Drop(after + 1);
-        in_object_ = true;
-        return {};
-      }
-      looked = text.size() > 64 ? text.size() - 64 : 0;
-      if (at_end_ || text.size() > kMostHead) break;
+    More(most_window_);
+    if (Unread().starts_with(kByteOrderMark)) Drop(kByteOrderMark.size());
+    size_t first = 0;
+    while (first < Unread().size() && IsJsonSpace(Unread()[first])) ++first;
+    Drop(first);
+    if (Unread().starts_with('[')) {
+      Drop(1);
+      return {};
     }
+    if (Unread().starts_with('{') && FindField()) return {};
     return Status::Invalid(
         "no trace events: a trace is an array, or an object that has an array "
         "called traceEvents" +
         (stream_error_.empty() ? "" : " (" + stream_error_ + ")"));
+  }
+
+  // The array that is a field of the object; where the text before it is damaged, the first array
+  // of that name.
+  bool FindField() {
+    ArrayKey key;
+    for (;;) {
+      const size_t at = key.Find(Unread());
+      if (at != ArrayKey::npos) {
+        if (TakeHead(at)) return true;
+      } else if (at_end_ || size_ > kMostHead) {
+        break;
+      } else {
+        More(most_window_);
+      }
+    }
+    const std::string_view text = Unread();
+    for (size_t at = text.find(kArrayKey); at != std::string_view::npos;
+         at = text.find(kArrayKey, at + 1)) {
+      if (!TakeHead(at)) continue;
+      reading_.beside_damaged = true;
+      return true;
+    }
+    return false;
+  }
+
+  // What stands before the key at `at`. False: that is no array's.
+  bool TakeHead(size_t at) {
+    size_t after = at + kArrayKey.size();
+    for (;; ++after) {
+      if (after == Unread().size() && !at_end_) More(most_window_);
+      if (after == Unread().size()) return false;
+      if (!IsJsonSpace(Unread()[after]) && Unread()[after] != ':') break;
+    }
+    if (Unread()[after] != '[') return false;
+    std::string_view facts = Unread().substr(0, at);
+    while (IsJsonSpace(facts.back()) || facts.back() == ',') facts.remove_suffix(1);
+    TakeFacts(std::string(facts) + "}");
+    Drop(after + 1);
+    in_object_ = true;
+    return true;
   }
 
   void TakeFacts(const std::string& object) {
@@ -337,13 +437,12 @@ std::string_view WithoutEscapes(std::string_view text, std::string* space) {
 }
 
 int64_t MicrosecondsToNs(std::string_view number) {
-  constexpr int64_t kFar = int64_t{4'000'000'000'000'000};  // the year 2096
   const char* at = number.data();
   const char* const end = at + number.size();
   int64_t whole = 0;
   const bool negative = at != end && *at == '-';
   const auto [point, error] = std::from_chars(at + (negative ? 1 : 0), end, whole);
-  if (error != std::errc() || whole > kFar) return JsonEvent::kNoTime;
+  if (error != std::errc() || whole > kMostNs / 1000) return JsonEvent::kNoTime;
   int64_t ns = whole * 1000;
   at = point;
   if (at != end && *at == '.') {
@@ -357,10 +456,7 @@ int64_t MicrosecondsToNs(std::string_view number) {
     }
   }
   if (at == end) return negative ? -ns : ns;
-  double real = 0;  // with an exponent
-  const auto [rest, trouble] = std::from_chars(number.data(), end, real);
-  if (trouble != std::errc() || rest != end || !(std::fabs(real) < 4e15)) return JsonEvent::kNoTime;
-  return std::llround(real * 1000);
+  return WithExponent(number);
 }
 
 }  // namespace crosscut::import

@@ -1,6 +1,7 @@
 #include "src/import/json_scan.h"
 
 #include <algorithm>
+#include <string>
 
 namespace crosscut::import {
 namespace {
@@ -16,6 +17,21 @@ int64_t TimeOf(const JsonValue& value) {
 int64_t DurationOf(const JsonValue& value) {
   const int64_t ns = MicrosecondsToNs(value.text);
   return ns > kLongestNs ? JsonEvent::kNoTime : ns;
+}
+
+bool IsNumber(std::string_view word) {
+  if (word.front() == '-') word.remove_prefix(1);
+  return !word.empty() && word.front() >= '0' && word.front() <= '9';
+}
+
+// What stands without quotes: JSON's own three words, and how writers in C, Python and JavaScript
+// print what is no number.
+bool IsBare(std::string_view word) {
+  if (word == "true" || word == "false" || word == "null" || word == "None") return true;
+  if (word.front() == '-' || word.front() == '+') word.remove_prefix(1);
+  std::string folded(word.substr(0, 10));
+  for (char& c : folded) c = static_cast<char>(c | 0x20);
+  return folded.starts_with("nan") || folded == "inf" || folded == "infinity";
 }
 
 char PhaseOf(const JsonValue& value) {
@@ -45,14 +61,17 @@ bool JsonScan::TakeValue(JsonValue* value) {
     case '"': value->kind = JsonValue::Kind::kText; return TakeText(&value->text);
     case '{':
     case '[': return TakeNested(value);
-    case 't':
-    case 'f':
-    case 'n': value->kind = JsonValue::Kind::kRaw; break;
-    default:
-      if (Next() != '-' && (Next() < '0' || Next() > '9')) return false;
-      value->kind = JsonValue::Kind::kNumber;
+    case ':':
+    case ',':
+    case '}':
+    case ']':
+    case '\0': return false;
+    default: break;
   }
   value->text = Word();
+  const bool number = IsNumber(value->text);
+  if (!number && !IsBare(value->text)) return false;
+  value->kind = number ? JsonValue::Kind::kNumber : JsonValue::Kind::kRaw;
   ++token_;
   return true;
 }
@@ -88,9 +107,11 @@ JsonScan::Outcome JsonScan::Events(std::string_view text, JsonEvents* events, si
   if (!FindTokens(text) || !Take('[')) return Outcome::kUnreadable;
   while (!Take(']')) {
     *done = *token_ - 1;
-    if (!TakeEvent()) return Outcome::kDamaged;
-    ++found_;
-    if (events != nullptr) events->OnEvent(event_);
+    if (!TakeNothing()) {
+      if (!TakeEvent()) return Outcome::kDamaged;
+      ++found_;
+      if (events != nullptr) events->OnEvent(event_);
+    }
     *done = *token_ - 1;
     Take(',');  // nothing is lost where it is missing
   }
@@ -103,10 +124,18 @@ bool JsonScan::Facts(std::string_view text, JsonEvents* events) {
   const bool whole = TakeObject([this, events](std::string_view key) {
     JsonValue fact;
     if (!TakeValue(&fact)) return false;
-    if (key != "traceEvents") events->OnFact(key, fact);
+    if (key == "traceEvents") return fact.text == "[]";  // a second array of events
+    events->OnFact(key, fact);
     return true;
   });
   return whole && *token_ == end_;
+}
+
+bool JsonScan::TakeNothing() {
+  const bool empty = Next() == '{' && text_[token_[1]] == '}';
+  if (!empty && (Next() != 'n' || Word() != "null")) return false;
+  token_ += empty ? 2 : 1;
+  return true;
 }
 
 bool JsonScan::TakeEvent() {

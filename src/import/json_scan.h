@@ -64,6 +64,8 @@ class JsonScan {
   // Calls `take` with the key of each field; it takes the value.
   template <class Taking>
   bool TakeObject(Taking take);
+  // {} or null, which some writers put between the commas.
+  bool TakeNothing();
   bool TakeEvent();
   bool TakeField(std::string_view key);
   void TakeShort(std::string_view key, const JsonValue& value);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 #include <span>
+#include <utility>
 
 #include "src/trace/sort_runs.h"
 
@@ -29,21 +30,24 @@ bool Same(const Name& a, const Name& b) {
 }
 
 // Each end of one id: an arrival belongs to the latest departure before it, or, where clocks
-// disagree, to the first one. How many belong to none.
-uint64_t MatchOne(std::span<const FlowEnd> ends, std::vector<Flow>* flows) {
+// disagree, to the first one. How many belong to none; adds to `*repeated` the departures that have
+// another between them and an arrival.
+uint64_t MatchOne(std::span<const FlowEnd> ends, std::vector<Flow>* flows, uint64_t* repeated) {
   const auto first = std::find_if(ends.begin(), ends.end(), [](const FlowEnd& e) { return e.out; });
   if (first == ends.end()) return ends.size();
   const FlowEnd* out = &*first;
-  uint64_t dangling = 0;
+  uint64_t dangling = 0, passed = 0;
   bool arrived = true;  // somebody, from the departure at hand
   for (const FlowEnd& end : ends) {
     if (end.out) {
       dangling += arrived ? 0 : 1;
+      passed += arrived ? 0 : 1;
       out = &end;
       arrived = &end == &*first && first != ends.begin();
       continue;
     }
     arrived = true;
+    *repeated += std::exchange(passed, 0);
     flows->push_back({end.id, out->track, end.track, out->span, end.span, out->at_ns, end.at_ns});
   }
   return dangling + (arrived ? 0 : 1);
@@ -153,7 +157,8 @@ void Builder::Match(std::vector<FlowEnd> ends) {
   for (size_t i = 0; i < ends.size();) {
     size_t j = i;
     while (j < ends.size() && ends[j].id == ends[i].id) ++j;
-    dangling_[ends[i].id >> 62] += MatchOne({ends.data() + i, j - i}, &trace_.flows);
+    const uint64_t bits = ends[i].id >> 62;
+    dangling_[bits] += MatchOne({ends.data() + i, j - i}, &trace_.flows, &repeated_[bits]);
     i = j;
   }
 }

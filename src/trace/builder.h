@@ -63,6 +63,9 @@ class TrackBuilder {
   // ends too, but for what ends by itself: above an operation the spans that hooks record (their
   // name has a probe), above another span what ends by name, above one that crosses everything.
   void EndNamed(int64_t at, NameId name);
+  // Ends the open span at that depth (0: the outermost); what is open above goes on. Requires:
+  // there is one.
+  void EndAt(int64_t at, size_t depth);
   // Room for so many, where it is known: growing takes twice the memory.
   void Reserve(size_t spans);
   // From now on the end of every span will be told: none ends with what it began in.
@@ -185,6 +188,8 @@ class Builder {
 
   // Ends of arrows without the other, of those whose ids have these two top bits. After Finish.
   uint64_t DanglingFlows(unsigned top_bits) const { return dangling_[top_bits]; }
+  // Departures of those ids that have another of the same id between them and an arrival.
+  uint64_t RepeatedFlows(unsigned top_bits) const { return repeated_[top_bits]; }
 
   // Finishes every track that its owner did not finish (life: its process's window), matches
   // arrows (inside a process; ids with the top bit set also across processes), joins steps and
@@ -215,7 +220,7 @@ class Builder {
   std::vector<std::vector<Edge>> edges_;             // by process
   std::unordered_multimap<uint64_t, NameId> names_;  // by hash of the name
   std::unordered_map<uint64_t, size_t> counters_;    // process and name to series
-  std::array<uint64_t, 4> dangling_ = {};            // by the two top bits of their ids
+  std::array<uint64_t, 4> dangling_ = {}, repeated_ = {};  // by the two top bits of their ids
 };
 
 }  // namespace crosscut::trace

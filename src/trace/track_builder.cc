@@ -66,6 +66,10 @@ void TrackBuilder::EndNamed(int64_t at, NameId name) {
   ++track_.unbalanced;
 }
 
+void TrackBuilder::EndAt(int64_t at, size_t depth) {
+  EndOne(depth, Advance(at), [](SpanIndex) { return true; });
+}
+
 void TrackBuilder::EndBelow(int64_t at) {
   at = Advance(at);
   for (size_t depth = open_.size(); depth-- > 0;) {

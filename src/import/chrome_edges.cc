@@ -1,0 +1,91 @@
+#include "src/import/chrome_edges.h"
+
+#include <algorithm>
+
+#include "src/trace/sort_runs.h"
+
+namespace crosscut::import {
+namespace {
+
+constexpr uint32_t kNoArgs = UINT32_MAX;
+
+}  // namespace
+
+ChromeEdges::Thread& ChromeEdges::ThreadOf(const JsonEvent& event) {
+  id_.assign(event.pid.text).append(1, '\n').append(event.tid.text);
+  if (last_ == nullptr || id_ != last_id_) {
+    last_ = &threads_[id_];
+    last_id_ = id_;
+  }
+  return *last_;
+}
+
+void ChromeEdges::Begin(const JsonEvent& event, ChromeRow* row, trace::StringId text,
+                        const ChromeSpan& span) {
+  Thread& thread = ThreadOf(event);
+  thread.last_row = row;
+  thread.edges.push_back({span.begin_ns, text, row, true, span.name, span.owner});
+}
+
+void ChromeEdges::End(const JsonEvent& event, trace::StringId text, uint32_t owner) {
+  Thread& thread = ThreadOf(event);
+  thread.edges.push_back({event.ts_ns, text, thread.last_row, false, {}, owner});
+}
+
+ChromeRow* ChromeEdges::RowOf(const JsonEvent& event) { return ThreadOf(event).last_row; }
+
+void ChromeEdges::Pair() {
+  for (auto& [id, thread] : threads_) PairThread(&thread.edges);
+  threads_.clear();
+  last_ = nullptr;
+}
+
+uint64_t ChromeEdges::PutEndless(const ChromeTimes& times, int64_t last_ns) {
+  const uint64_t far =
+      std::erase_if(endless_, [&](const Edge& begin) { return !times.Has(begin.at_ns); });
+  for (const Edge& begin : endless_) {
+    Put(begin, {std::max(last_ns, begin.at_ns), {}, nullptr, false, {}, kNoArgs});
+  }
+  return far;
+}
+
+void ChromeEdges::PairThread(std::vector<Edge>* edges) {
+  trace::SortRuns(edges, [](const Edge& a, const Edge& b) { return a.at_ns < b.at_ns; });
+  Open open;
+  std::vector<Edge> early;
+  for (size_t i = 0; i < edges->size(); ++i) {
+    const Edge& edge = (*edges)[i];
+    if (edge.begins) {
+      open.edges.push_back(edge);
+      ++open.names[edge.text.value];
+    } else if (!Close(edge, &open)) {
+      early.push_back(edge);  // its begin may stand behind it, at the same time
+    }
+    const bool last = i + 1 == edges->size() || (*edges)[i + 1].at_ns > edge.at_ns;
+    if (!last) continue;
+    for (const Edge& end : early) lone_ends_ += Close(end, &open) ? 0 : 1;
+    early.clear();
+  }
+  endless_.insert(endless_.end(), open.edges.begin(), open.edges.end());
+}
+
+bool ChromeEdges::Close(const Edge& end, Open* open) {
+  if (end.text.valid() && open->names[end.text.value] == 0) return false;
+  for (size_t i = open->edges.size(); i-- > 0;) {
+    const Edge begin = open->edges[i];
+    if (end.text.valid() && begin.text != end.text) continue;
+    Put(begin, end);
+    --open->names[begin.text.value];
+    open->edges.erase(open->edges.begin() + static_cast<ptrdiff_t>(i));
+    return true;
+  }
+  return false;
+}
+
+void ChromeEdges::Put(const Edge& begin, const Edge& end) {
+  const bool fits = end.row == begin.row && begin.owner == kNoArgs;
+  if (end.owner != kNoArgs && !fits) ++lost_args_;
+  begin.row->spans.push_back({begin.at_ns, end.at_ns, begin.name, fits ? end.owner : begin.owner});
+}
+
+}  // namespace crosscut::import

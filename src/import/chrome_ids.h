@@ -1,0 +1,28 @@
+// Ids in a Chrome trace: pids, thread ids, streams, correlations. What went through pandas or a
+// script has them as fractions or as texts: 7, 7.0 and "7" are one id.
+#pragma once
+
+#include <charconv>
+#include <cstdint>
+#include <string_view>
+
+namespace crosscut::import {
+
+// The id without the decimals that say nothing; `text` itself where it has others.
+std::string_view IdText(std::string_view text);
+
+inline bool Integer(std::string_view text, int64_t* out) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *out);
+  return error == std::errc() && end == text.data() + text.size();
+}
+inline int64_t NumberOf(std::string_view text, int64_t otherwise) {
+  int64_t number = otherwise;
+  return Integer(IdText(text), &number) ? number : otherwise;
+}
+// Whether it is a number.
+inline bool IsId(std::string_view text) {
+  int64_t number = 0;
+  return Integer(IdText(text), &number);
+}
+
+}  // namespace crosscut::import
