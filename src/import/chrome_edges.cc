@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "src/import/chrome_ids.h"
 #include "src/trace/sort_runs.h"
 
 namespace crosscut::import {
@@ -12,7 +13,7 @@ constexpr uint32_t kNoArgs = UINT32_MAX;
 }  // namespace
 
 ChromeEdges::Thread& ChromeEdges::ThreadOf(const JsonEvent& event) {
-  id_.assign(event.pid.text).append(1, '\n').append(event.tid.text);
+  id_.assign(IdText(event.pid.text)).append(1, '\n').append(IdText(event.tid.text));
   if (last_ == nullptr || id_ != last_id_) {
     last_ = &threads_[id_];
     last_id_ = id_;

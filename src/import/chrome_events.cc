@@ -40,6 +40,12 @@ uint64_t QuickHash(std::string_view text) {
   return hash * kOdd;
 }
 
+bool IsStep(std::string_view name, int64_t* number) {
+  if (!name.starts_with(kChromeStep)) return false;
+  name.remove_prefix(kChromeStep.size());
+  return std::from_chars(name.data(), name.data() + name.size(), *number).ec == std::errc();
+}
+
 // What Kineto marks in the trace as a whole.
 bool IsOfTheTrace(const JsonEvent& event) {
   if (!event.cat.empty() || event.pid.kind != JsonValue::Kind::kText) return false;
@@ -166,7 +172,6 @@ trace::NameId ChromeEvents::NameOf(KnownCategory* category, std::string_view tex
     Kind kind = category->category.kind;
     const bool host = category->category.place == Place::kThread;
     if (host && IsCollective(text)) layer = Layer::kComm, kind = Kind::kSpan;
-    if (text.starts_with(kChromeStep)) kind = Kind::kSpan;
     name = builder_.AddName({id, kind, layer, /*waits=*/false, {}});
   }
   return name;
@@ -206,10 +211,11 @@ void ChromeEvents::TakeSpan(const JsonEvent& event) {
   Count(known->category, &pids_[row->pid]);
   told_.negative += event.dur_ns < 0 ? 1 : 0;
   const int64_t end = event.ts_ns + std::max<int64_t>(event.dur_ns, 0);
-  const bool step = known->category.place == Place::kThread && event.name.starts_with(kChromeStep);
+  int64_t number = 0;
+  const bool step = known->category.place == Place::kThread && IsStep(event.name, &number);
   const ChromeSpan taken = {event.ts_ns, end, NameOf(known, event.name), TakeArgs(event, row)};
   if (step) {
-    row->steps.push_back(taken);
+    steps_.push_back({{event.ts_ns, end, number, {}}, row});
   } else {
     row->spans.push_back(taken);
   }

@@ -68,6 +68,7 @@ class ChromeEvents : public JsonEvents {
   void MakeProcesses();
   void AddProcess(const std::string& key, ChromePid* pid);
   void MakeTracks();
+  void MakeSteps(const std::unordered_map<const ChromeRow*, trace::TrackId>& tracks);
   void TellFacts();
   void NameDevices();
   void TellReading(const JsonReading& reading, trace::Trace* trace);
@@ -102,6 +103,7 @@ class ChromeEvents : public JsonEvents {
   };
   std::vector<CountedAt> counts_;
   std::vector<trace::Interval> windows_;
+  std::vector<std::pair<ChromeStep, ChromeRow*>> steps_;
   int64_t first_ns_ = INT64_MAX, last_ns_ = INT64_MIN;
   int64_t base_ns_ = 0;
   ChromeEdges edges_;

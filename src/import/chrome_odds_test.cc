@@ -308,6 +308,30 @@ TEST_F(ChromeOddsTest, ACallThatOutlivesItsCallerTakesNoTimeTwice) {
   EXPECT_EQ(trace.tracks.size(), 1U);
 }
 
+TEST_F(ChromeOddsTest, ALaunchThatOutlivesItsCallerKeepsItsLength) {
+  const trace::Trace trace = Of(Span("cpu_op", "op", {"1", "1"}, {"0", "100"}) +
+                                Span("cuda_runtime", "call", {"1", "1"}, {"50", "100"}) + kEnd);
+  const trace::StringId key = trace.strings.Find("unclamped_ns");
+  EXPECT_EQ(trace.tracks[0].args.Find(1, key).value, 100'000);
+}
+
+TEST_F(ChromeOddsTest, StepsThatOverlapEndWhereTheNextBegins) {
+  const auto step = [](const char* number, const char* tid, const char* ts, const char* dur) {
+    return Span("user_annotation", std::string("ProfilerStep#") + number, {"1", tid}, {ts, dur});
+  };
+  const trace::Trace trace = Of(step("2", "2", "20", "30") + step("1", "1", "0", "20") +
+                                step("3", "1", "40", "30") + kEnd);
+  std::vector<std::string> steps;
+  for (const trace::Step& one : trace.processes[0].steps) {
+    steps.push_back(std::to_string(one.number) + " " + std::to_string(one.begin_ns) + "-" +
+                    std::to_string(one.end_ns));
+  }
+  EXPECT_THAT(steps, ElementsAre("1 0-20000", "2 20000-40000", "3 40000-70000"));
+  EXPECT_THAT(
+      trace.gaps,
+      ElementsAre("1 steps in the file are not over where the next begins: they end there."));
+}
+
 TEST_F(ChromeOddsTest, AHundredKernelsAtOnceKeepTheirTimes) {
   std::string kernels;
   for (int i = 0; i < 100; ++i) kernels += Kernel("k", "0", "0", std::to_string(i), "");

@@ -1,7 +1,6 @@
 #include "src/import/chrome_rows.h"
 
 #include <algorithm>
-#include <charconv>
 #include <string>
 
 #include "src/trace/sort_runs.h"
@@ -74,7 +73,6 @@ class RowTracks {
       TakeFlowsBefore(span.begin_ns);
       Put(span);
     }
-    for (const ChromeSpan& step : row_->steps) PutStep(step);
     TakeFlowsBefore(INT64_MAX);
     for (Lane& lane : lanes_) lane.EndUpTo(INT64_MAX);
     for (const ChromeSpan& instant : row_->instants) {
@@ -82,6 +80,7 @@ class RowTracks {
       PutArgs(instant, lanes_[0].track());
     }
     *row_ = {};
+    repairs_.track = lanes_[0].track()->id();
     return repairs_;
   }
 
@@ -100,7 +99,6 @@ class RowTracks {
       return a.begin_ns != b.begin_ns ? a.begin_ns < b.begin_ns : a.end_ns > b.end_ns;
     };
     trace::SortRuns(&spans, before);
-    trace::SortRuns(&row_->steps, before);
     trace::SortRuns(&row_->instants, before);
     trace::SortRuns(&row_->flows,
                     [](const ChromeFlow& a, const ChromeFlow& b) { return a.at_ns < b.at_ns; });
@@ -142,10 +140,8 @@ class RowTracks {
     repairs_.outlive += outlives ? 1 : 0;
     repairs_.cut_off += !rounded && !outlives ? 1 : 0;
     lane->Begin(span, end, operation);
-    if (end != span.end_ns) {
-      lane->track()->Arg(unclamped_, span.end_ns - span.begin_ns);
-      ++lane->track()->track().clamped;
-    }
+    if (span.end_ns > limit) lane->track()->Arg(unclamped_, span.end_ns - span.begin_ns);
+    if (end != span.end_ns) ++lane->track()->track().clamped;
     PutArgs(span, lane->track());
   }
 
@@ -179,19 +175,6 @@ class RowTracks {
     track->TakeArgs(&row_->args, span.owner);
   }
 
-  void PutStep(const ChromeSpan& span) {
-    const trace::TrackId track = lanes_[0].track()->id();
-    const trace::Trace& trace = builder_->trace();
-    const std::string_view text = trace.text(trace.name(span.name).text).substr(kChromeStep.size());
-    int64_t number = 0;
-    if (std::from_chars(text.data(), text.data() + text.size(), number).ec != std::errc()) return;
-    const trace::Name name = {
-        builder_->Text("step"), trace::Kind::kStep, trace::Layer::kNone, false, {}};
-    builder_->StepBegin(track, span.begin_ns, builder_->AddName(name));
-    builder_->StepLevel(track, number, 3, false);
-    builder_->StepEnd(track, span.end_ns);
-  }
-
   void TakeFlowsBefore(int64_t at) {
     for (; flow_ < row_->flows.size() && row_->flows[flow_].at_ns < at; ++flow_) {
       const ChromeFlow& flow = row_->flows[flow_];
@@ -215,6 +198,24 @@ class RowTracks {
 };
 
 }  // namespace
+
+uint64_t PutSteps(trace::Builder* builder, std::vector<ChromeStep> steps) {
+  std::stable_sort(steps.begin(), steps.end(), [](const ChromeStep& a, const ChromeStep& b) {
+    return a.begin_ns < b.begin_ns;
+  });
+  const trace::NameId name =
+      builder->AddName({builder->Text("step"), trace::Kind::kStep, trace::Layer::kNone, false, {}});
+  uint64_t cut = 0;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const ChromeStep& step = steps[i];
+    const int64_t next = i + 1 < steps.size() ? steps[i + 1].begin_ns : INT64_MAX;
+    cut += step.end_ns > next ? 1 : 0;
+    builder->StepBegin(step.track, step.begin_ns, name);
+    builder->StepLevel(step.track, step.number, 3, false);
+    builder->StepEnd(step.track, std::min(step.end_ns, next));
+  }
+  return cut;
+}
 
 ChromeRepairs MakeTracksOf(trace::Builder* builder, const ChromeOwner& owner, ChromeRow* row) {
   return RowTracks(builder, owner, row).Make();

@@ -15,7 +15,7 @@
 
 namespace crosscut::import {
 
-// Kineto's steps: spans of this name and a number.
+// Kineto's steps: annotations of this name and a number.
 inline constexpr std::string_view kChromeStep = "ProfilerStep#";
 
 // The top bits of the ids of arrows: of those between launches and what they launched, by their
@@ -45,7 +45,7 @@ struct ChromeRow {
   trace::StringId name;
   // Each in any order.
   trace::Blocks<ChromeSpan, 11> spans;
-  std::vector<ChromeSpan> steps, instants;  // no end_ns of an instant is looked at
+  std::vector<ChromeSpan> instants;  // their end_ns is their begin_ns
   std::vector<ChromeFlow> flows;
   trace::Args args;     // of spans and instants that have some
   uint32_t owners = 0;  // of args
@@ -59,8 +59,14 @@ struct ChromeOwner {
   std::function<trace::ProcessId(const ChromeSpan&)> of_span;
 };
 
+struct ChromeStep {
+  int64_t begin_ns, end_ns, number;
+  trace::TrackId track;
+};
+
 // What was done to spans that do not nest.
 struct ChromeRepairs {
+  trace::TrackId track;  // the row's first
   uint64_t outlive = 0;  // spans of threads that go on after the span around them
   uint64_t cut_off = 0;  // spans that overlap more others than there is room for
 };
@@ -70,5 +76,8 @@ struct ChromeRepairs {
 // duration as the argument unclamped_ns; one that outlives it by more goes on: the instants since
 // it began are its own, and it is cut in two where the span around it ends. Empties the row.
 ChromeRepairs MakeTracksOf(trace::Builder* builder, const ChromeOwner& owner, ChromeRow* row);
+
+// The steps of one process; a step that is not over where the next begins ends there. How many.
+uint64_t PutSteps(trace::Builder* builder, std::vector<ChromeStep> steps);
 
 }  // namespace crosscut::import

@@ -47,7 +47,6 @@ uint64_t LeaveOutFar(const ChromeTimes& times, ChromeRow* row) {
   }
   uint64_t out = row->spans.size() - near.size();
   row->spans = std::move(near);
-  out += std::erase_if(row->steps, far);
   out += std::erase_if(row->instants, far);
   out += std::erase_if(row->flows, [&](const ChromeFlow& flow) { return !times.Has(flow.at_ns); });
   return out;

@@ -24,6 +24,7 @@ std::vector<std::string> ChromeTold::Sentences() const {
       " spans of the file end later than the span that they began in: they are cut in two there, "
       "each half counts where it ran.");
   say(cut_off, " spans of the file overlap more others than there is room for: they are cut off.");
+  say(cut_steps, " steps in the file are not over where the next begins: they end there.");
   say(no_numbers, " values of counters in the file are no numbers that fit: left out.");
   say(rounded, " values of counters in the file have decimals: rounded to whole numbers.");
   say(dangling, " ends of arrows in the file have no other half: left out.");

@@ -18,6 +18,7 @@ struct ChromeTold {
   uint64_t lost_args = 0;    // ends with arguments, of begins that have some
   uint64_t outlive = 0;      // spans that go on after the one around them
   uint64_t cut_off = 0;      // spans that overlap too many others
+  uint64_t cut_steps = 0;    // steps that are not over where the next begins
   uint64_t no_numbers = 0;   // values of counters
   uint64_t rounded = 0;      // values of counters
   uint64_t dangling = 0;     // ends of arrows

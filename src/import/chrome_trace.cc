@@ -2,6 +2,7 @@
 #include <simdjson.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <utility>
 
@@ -42,6 +43,7 @@ void ChromeEvents::DropFar() {
     first_ns_ = INT64_MAX;
     last_ns_ = INT64_MIN;
     for (const ChromeRow& row : rows_) SpreadRow(row);
+    for (const auto& [step, row] : steps_) Spread(step.begin_ns, step.end_ns);
     for (const Loose& loose : loose_) Spread(loose.instant.begin_ns, loose.instant.begin_ns);
   }
   for (const trace::Interval& window : windows_) Spread(window.begin_ns, window.end_ns);
@@ -54,6 +56,9 @@ void ChromeEvents::DropFar(const ChromeTimes& times) {
       std::erase_if(loose_, [&](const Loose& loose) { return !times.Has(loose.instant.begin_ns); });
   told_.far +=
       std::erase_if(counts_, [&](const CountedAt& count) { return !times.Has(count.at_ns); });
+  told_.far += std::erase_if(steps_, [&](const std::pair<ChromeStep, ChromeRow*>& step) {
+    return !times.Has(step.first.begin_ns) || !times.Has(step.first.end_ns);
+  });
   told_.far += std::erase_if(windows_, [&](const trace::Interval& window) {
     return !times.Has(window.begin_ns) || !times.Has(window.end_ns);
   });
@@ -61,7 +66,6 @@ void ChromeEvents::DropFar(const ChromeTimes& times) {
 
 void ChromeEvents::SpreadRow(const ChromeRow& row) {
   for (size_t i = 0; i < row.spans.size(); ++i) Spread(row.spans[i].begin_ns, row.spans[i].end_ns);
-  for (const ChromeSpan& step : row.steps) Spread(step.begin_ns, step.end_ns);
   for (const ChromeSpan& instant : row.instants) Spread(instant.begin_ns, instant.begin_ns);
 }
 
@@ -178,6 +182,7 @@ void ChromeEvents::AddProcess(const std::string& key, ChromePid* pid) {
 }
 
 void ChromeEvents::MakeTracks() {
+  std::unordered_map<const ChromeRow*, trace::TrackId> tracks;
   for (ChromeRow& row : rows_) {
     if (row.place == Place::kArrows) continue;
     const ChromePid& pid = pids_[row.pid];
@@ -193,9 +198,21 @@ void ChromeEvents::MakeTracks() {
       };
     }
     const ChromeRepairs repairs = MakeTracksOf(&builder_, owner, &row);
+    tracks[&row] = repairs.track;
     told_.outlive += repairs.outlive;
     told_.cut_off += repairs.cut_off;
   }
+  MakeSteps(tracks);
+}
+
+void ChromeEvents::MakeSteps(const std::unordered_map<const ChromeRow*, trace::TrackId>& tracks) {
+  std::map<uint32_t, std::vector<ChromeStep>> steps;  // by process
+  for (auto& [step, row] : steps_) {
+    const trace::TrackId track = tracks.at(row);
+    step.track = track;
+    steps[builder_.track(track).track().process.value].push_back(step);
+  }
+  for (const auto& [process, all] : steps) told_.cut_steps += PutSteps(&builder_, all);
 }
 
 void ChromeEvents::TellFacts() {
