@@ -13,7 +13,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 import warnings
 from typing import Any
 
@@ -24,8 +23,9 @@ from torch.profiler import (DeviceType, ExecutionTraceObserver, ProfilerAction, 
 
 import crosscut
 from crosscut.reading import Run
+from crosscut.torch_arguments import options, tell_what_is_left
 from crosscut.torch_events import Event
-from crosscut.torch_recorder import Recorder, Settings
+from crosscut.torch_recorder import Recorder, Settings, export
 from crosscut.torch_results import Average
 
 __all__ = ["Average", "DeviceType", "Event", "ExecutionTraceObserver", "ProfilerAction",
@@ -49,6 +49,8 @@ class profile(torch.profiler.profile):  # noqa: N801 - torch.profiler's name
         super().__init__(**arguments)
         self._asked_for_devices = arguments.get("activities") is None
         self._steps, self.record_steps = self.record_steps, False  # ours are marked instead
+        self._filters = getattr(self, "activity_filters", {})
+        tell_what_is_left(self.experimental_config, self.with_modules, self._filters)
 
     # ---- control ----
 
@@ -96,11 +98,11 @@ class profile(torch.profiler.profile):  # noqa: N801 - torch.profiler's name
                             use_python_export: bool = False) -> None:
         """Writes the trace as Kineto does, compressed where `path` ends in .gz. OSError with
         Crosscut's words where it cannot. `use_python_export`: the trace is the same."""
-        self._export("chrome", path)
+        export(self.run, "chrome", path)
 
     def export_perfetto(self, path: str | os.PathLike[str]) -> None:
         """The same in Perfetto's own format: exact, and opens faster."""
-        self._export("perfetto", path)
+        export(self.run, "perfetto", path)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Keeps the run itself, for `crosscut report PATH` and its like. FileExistsError where
@@ -114,24 +116,19 @@ class profile(torch.profiler.profile):  # noqa: N801 - torch.profiler's name
     # ---- inside ----
 
     def _settings(self) -> Settings:
-        device = self.use_device
+        device, config = self.use_device, options(self.experimental_config)
         if device is None and self._asked_for_devices:
             device = "device"
         return Settings(
             shapes=self.record_shapes, memory=self.profile_memory, stacks=self.with_stack,
             flops=self.with_flops, steps=self._steps, accumulates=self.acc_events, device=device,
-            host=ProfilerActivity.CPU in self.activities,
+            host=(ProfilerActivity.CPU in self.activities
+                  and self._filters.get(ProfilerActivity.CPU) != set()),
+            threads=config.get("profile_all_threads", False),
+            collections=config.get("record_python_gc_info", False),
             timeout_s=getattr(self, "post_processing_timeout_s", None),
             trace_id=getattr(self, "custom_trace_id_callback", None))
 
     def _mark_step(self) -> None:
         if self._steps and self.profiler is not None and self.profiler.recording:
             crosscut.step()
-
-    def _export(self, form: str, path: str | os.PathLike[str]) -> None:
-        program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin", "crosscut")
-        done = subprocess.run([program, "export", self.run.path, f"--to={form}", "-o",
-                               os.fspath(path)], capture_output=True, text=True)
-        # 3: written, and something of the recording is missing, which the trace says.
-        if done.returncode not in (0, 3):
-            raise OSError(done.stderr.strip())

@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import functools
 import itertools
 import json
+import re
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from torch.autograd import DeviceType
-from torch.autograd.profiler_util import EventList, FunctionEvent, Interval, Kernel
+from torch.autograd.profiler_util import (EventList, FunctionEvent, Interval, Kernel,
+                                          _filter_name)
 
 from crosscut.adapters import torch_modules
 from crosscut.reading import Run
 
 _NODE = "autograd::engine::evaluate_function: "
+_STEP = "ProfilerStep#"
+_COLLECTION = "garbage collection, "
 _SCOPE_BACKWARD, _SCOPE_USER = 1, 7  # at::RecordScope's numbers
 _ids = itertools.count(1)  # of this process: no two events of any profile have the same
 
 
 class Event(FunctionEvent):
     """One call, one `record_function` scope or one piece of a device's work, with all that
-    torch.profiler's events have. Times in microseconds since the recording began. Inputs are ()
-    unless `record_shapes` is set, `stack` is () without `with_stack`."""
+    torch.profiler's events have. Times in microseconds since the recording began. What is told of
+    inputs is empty unless `record_shapes` is set, `stack` is without `with_stack`."""
 
     def __init__(self, name: str, thread: int, start: float, end: float) -> None:
         self.id = self.external_id = next(_ids)
@@ -34,40 +39,64 @@ class Event(FunctionEvent):
         self.kernels: list[Kernel] = []
         self.cpu_children: list[FunctionEvent] = []
 
-    dims = concrete = ""  # JSON as in Kineto's traces
-
-    @property
-    def input_shapes(self) -> list[Any]:
-        """A list of sizes per input; [] for what is no tensor, lists of tensors among it."""
-        return [[] if any(isinstance(size, list) for size in shape) else shape
-                for shape in self.structured_input_shapes]
-
-    @property
-    def structured_input_shapes(self) -> list[Any]:
-        """The same, where a list of tensors has a list of their sizes."""
-        return _parsed(self.dims)
-
-    @property
-    def concrete_inputs(self) -> list[Any]:
-        """The values of inputs that are no tensors; None for those that are."""
-        return [_value(text) for text in _parsed(self.concrete)]
-
-    @property
-    def kwinputs(self) -> dict[str, Any]:
-        """What the call got by name."""
-        return {}
-
-    stack: Any = ()
-    cpu_parent: FunctionEvent | None = None
+    cpu_parent: Any = None
     overload_name = ""
-    input_dtypes: Any = ()
-    structured_input_strides: Any = ()
+    allocations: list[dict[str, Any]] = []    # rows of `memory_events` with it as the innermost
+    _dims = _types = _strides = _values = ""  # of inputs, JSON as in Kineto's traces
+    _forwards: dict[int, list[Event]] = {}    # of backward nodes: forward calls by their number
+
+    def __getattr__(self, name: str) -> Any:
+        made = _MADE_LATER.get(name)
+        if made is None:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        value = made(self)
+        setattr(self, name, value)
+        return value
+
+
+def _shapes(event: Event) -> list[Any]:
+    """A list of sizes per input; [] for what is no tensor, lists of tensors among it."""
+    return [[] if any(isinstance(size, list) for size in shape) else shape
+            for shape in _parsed(event._dims)]
+
+
+def _stack(event: Event) -> list[str]:
+    """The Python functions around it, innermost first; in the backward pass those around the
+    forward operator that caused it."""
+    above, stack = event, []
+    while above is not None:
+        if above.scope == _SCOPE_BACKWARD:
+            calls = above._forwards.get(above.sequence_nr, [])
+            own = [call for call in calls if call.thread == above.fwd_thread]
+            return next((call.stack for call in own + calls), [])
+        if above.is_python_function and above is not event:
+            stack.append(above.name)
+        above = above.cpu_parent
+    return stack
+
+
+def _metadata(event: Event) -> str:
+    told = {"Ev Idx": event.id, "Input Dims": _parsed(event._dims),
+            "Sequence number": event.sequence_nr, "Fwd thread id": event.fwd_thread}
+    return json.dumps({key: value for key, value in told.items() if value or value == 0})[1:-1]
+
+
+_MADE_LATER: dict[str, Callable[[Event], Any]] = {
+    "input_shapes": _shapes,
+    "structured_input_shapes": lambda event: list(_parsed(event._dims)),
+    "structured_input_strides": lambda event: list(_parsed(event._strides)),
+    "input_dtypes": lambda event: list(_parsed(event._types)),
+    "concrete_inputs": lambda event: [_value(text) for text in _parsed(event._values)],
+    "kwinputs": lambda event: {},
+    "stack": _stack,
+    "_metadata_json": _metadata,
+}
 
 
 def _take_defaults() -> None:
     """What else an event has in this version of PyTorch, as it is where nothing is known of it."""
     for name, value in vars(FunctionEvent(0, "", 0, 0.0, 0.0, flops=0)).items():
-        if name not in vars(Event):
+        if name not in vars(Event) and name not in _MADE_LATER:
             setattr(Event, name, value)
     Event.fwd_thread = Event.device_resource_id = 0
     Event.activity_type = "cpu_op"
@@ -81,51 +110,121 @@ def _parsed(text: str) -> list[Any]:
     return json.loads(text) if text else []
 
 
-def _value(text: str) -> Any:
-    if text == "":
-        return None
+def _value(text: Any) -> Any:
+    """What an input was, from the text of Kineto's traces; None for tensors."""
+    if text == "" or not isinstance(text, str):
+        return text or None
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError):
         return text
 
 
-def event_list(run: Run, process: int, use_device: str | None = None,
-               deadline: float | None = None) -> EventList:
+@dataclasses.dataclass(frozen=True)
+class Wanted:
+    """What events are made of. `process`, `thread`: whose recording it is, by the system's numbers.
+    `threads`: those whose Python functions are told, None: all, with the operators of all.
+    `device`: what work on devices is called; None leaves it out. `functions`: whether Python
+    functions are told, `collections`: runs of its garbage collector. `deadline`: of
+    time.monotonic(); what is not made by then is left out."""
+
+    process: int
+    thread: int = 0
+    threads: frozenset[int] | None = None
+    device: str | None = None
+    functions: bool = False
+    collections: bool = False
+    deadline: float | None = None
+
+
+def event_list(run: Run, wanted: Wanted) -> EventList:
     """The events of one process of the run, in order of begin, in a list of torch.profiler's with
-    its methods. `process`: its number. `use_device`: what work on devices is called; None leaves it
-    out. `deadline`: of time.monotonic(); what is not made by then is left out."""
-    found = _Reader(run, process, use_device).read(deadline)
+    its methods."""
+    found = _Reader(run, wanted).read()
     found.sort(key=lambda event: (event.time_range.start, -event.time_range.end))
-    events = EventList(found, use_device=use_device)
+    events = EventList(found, use_device=wanted.device)
     events._remove_dup_nodes()
     events._tree_built = True  # from the recording's own: no event is looked for by its time
     return events
 
 
-_SPAN = ("process", "thread", "span", "parent", "kind", "layer", "name", "overload", "begin_ns",
-         "end_ns", "sequence_number", "forward_thread", "input_dims")
+@dataclasses.dataclass(slots=True)
+class _Span:
+    """A row of the table `spans`."""
+
+    process: str
+    thread: str
+    span: int
+    parent: int | None
+    kind: str
+    layer: str
+    name: str
+    overload: str
+    begin_ns: int
+    end_ns: int
+    sequence_number: int | None
+    forward_thread: int | None
+    flops: int | None
+    probe: str
+    step: int | None
+    thread_id: int | None
+    input_dims: str
+    input_types: str
+    input_strides: str
+    concrete_inputs: str
+
+    @property
+    def is_function(self) -> bool:
+        """Whether it is a call that Python made, of its own functions or into native code."""
+        return self.layer == "python" or self.probe == "boundary"
+
+    @property
+    def is_call(self) -> bool:
+        """Whether PyTorch's profiler sees it: an operator or a scope."""
+        return self.kind == "operation" or (
+            self.layer in ("framework", "comm", "") and self.probe != "boundary"
+            and not self.name.startswith(torch_modules.PREFIX) and not _filter_name(self.name))
+
+
+_FIELDS = [field.name for field in dataclasses.fields(_Span)]
+_FUNCTION = re.compile(r"(?:.*\.)?([^.]*) \((.*):(\d+)\)")
+
+
+def _function_name(span: _Span) -> str:
+    """As torch.profiler writes it."""
+    if span.name.startswith(_COLLECTION):
+        return "Python GC"
+    parts = _FUNCTION.fullmatch(span.name)
+    return f"{parts[2]}({parts[3]}): {parts[1]}" if parts else f"<built-in function {span.name}>"
 
 
 class _Reader:
     """Makes the events of one process."""
 
-    def __init__(self, run: Run, process: int, use_device: str | None) -> None:
-        self._run, self._use_device = run, use_device
+    def __init__(self, run: Run, wanted: Wanted) -> None:
+        self._run, self._wanted = run, wanted
         self._process, self._origin = next(
             (row["process"], row["start_ns"]) for row in run.table("processes").rows()
-            if row["pid"] == process)
-        self._threads = {"main": 1}
-        self._device = [] if use_device is None else [
-            row for row in run.table("device_events").rows() if row["process"] == self._process]
+            if row["pid"] == wanted.process)
+        self._numbers: dict[int | None, int] = {wanted.thread: 1}
+        self._texts: dict[str, str] = {}
+        self._forwards: dict[int, list[Event]] = {}
+        self._functions = itertools.count(1)
+        self._device = [] if wanted.device is None else self._own("device_events")
         # Calls that gave work to a device: by thread and begin, the event that they were made in.
         self._launches: dict[tuple[str, int], Event | None] = {
             (row["launch_thread"], row["launch_begin_ns"]): None for row in self._device}
+        self._memory: dict[tuple[str, int | None], list[dict[str, Any]]] = {}
+        for row in self._own("memory_events"):
+            self._memory.setdefault((row["thread"], row["span"]), []).append(row)
 
-    def read(self, deadline: float | None) -> list[Event]:
+    def _own(self, table: str) -> list[dict[str, Any]]:
+        return [row for row in self._run.table(table).rows() if row["process"] == self._process]
+
+    def read(self) -> list[Event]:
         """All of them; of threads that come after the deadline none."""
-        table = self._run.table("spans")
-        rows = zip(*(table[name] for name in _SPAN))
+        table, deadline = self._run.table("spans"), self._wanted.deadline
+        rows = zip(*(table[name] for name in _FIELDS))
         found: list[Event] = []
         for (process, thread), spans in itertools.groupby(rows, key=lambda row: row[:2]):
             if deadline is not None and time.monotonic() >= deadline:
@@ -137,52 +236,103 @@ class _Reader:
 
     def _of_thread(self, thread: str, spans: Iterable[tuple[Any, ...]]) -> Iterator[Event]:
         shown: dict[int, Event | None] = {}  # by span; of others the event around
-        for span in spans:
-            _, _, index, above, kind, layer, name, _, begin, *_ = span
-            parent = None if above is None else shown[above]
-            shown[index] = parent
-            if kind == "operation" or (layer in ("framework", "comm", "")
-                                       and not name.startswith(torch_modules.PREFIX)):
-                event = shown[index] = self._event(span)
-                _nest(event, parent)
+        for row in spans:
+            span = _Span(*row)
+            event = parent = None if span.parent is None else shown[span.parent]
+            if self._wants(span):
+                event = self._event(span)
+                self._nest(event, parent)
                 yield event
-            if (thread, begin) in self._launches:
-                self._launches[thread, begin] = shown[index]
+            shown[span.span] = event
+            if (thread, span.begin_ns) in self._launches:
+                self._launches[thread, span.begin_ns] = event
+            yield from self._take_memory((thread, span.span), event)
+        yield from self._take_memory((thread, None), None)
 
-    def _event(self, span: tuple[Any, ...]) -> Event:
-        (_, thread, _, _, kind, layer, name, overload, begin, end, number, forward, dims) = span
-        event = Event(name, self._threads.setdefault(thread, len(self._threads) + 1),
-                      self._us(begin), self._us(end))
-        event.use_device, event.dims = self._use_device, dims
-        if overload:
-            event.overload_name = overload
-        if number is not None:
-            event.sequence_nr, event.fwd_thread = number, forward or 0
-        if kind == "operation":
-            event.is_user_annotation = True
-        if kind == "operation" or layer == "":
+    def _wants(self, span: _Span) -> bool:
+        """Operators of the thread that profiles, and of those that PyTorch made for it; functions
+        of the threads that were there."""
+        wanted = self._wanted
+        if span.is_call:
+            return (wanted.threads is None or span.thread_id == wanted.thread
+                    or span.thread == f"thread {span.thread_id}")
+        if span.name.startswith(_COLLECTION) and not wanted.collections:
+            return False
+        return wanted.functions and span.is_function and (
+            wanted.threads is None or span.thread_id in wanted.threads)
+
+    def _event(self, span: _Span) -> Event:
+        number = self._numbers.setdefault(span.thread_id, len(self._numbers) + 1)
+        event = Event(self._kept(span.name), number, self._us(span.begin_ns),
+                      self._us(span.end_ns))
+        event.use_device = self._wanted.device
+        event.device_resource_id = span.thread_id or 0
+        if not span.is_call:
+            event.name = event.trace_name = self._kept(_function_name(span))
+            event.id = event.external_id = 0
+            event.is_python_function, event.activity_type = True, "python_function"
+            event.python_id = next(self._functions)
+            return event
+        event.flops = span.flops or 0
+        if span.overload:
+            event.overload_name = self._kept(span.overload)
+        if span.input_dims:
+            event._dims, event._types = self._kept(span.input_dims), self._kept(span.input_types)
+            event._strides = self._kept(span.input_strides)
+            event._values = self._kept(span.concrete_inputs)
+        if span.sequence_number is not None:
+            event.sequence_nr, event.fwd_thread = span.sequence_number, span.forward_thread or 0
+        if span.kind == "operation" or span.layer == "":
             event.activity_type, event.scope = "user_annotation", _SCOPE_USER
+            event.is_user_annotation = True
+        if span.step is not None and span.name == _STEP:
+            event.name, event.trace_name = "ProfilerStep*", f"{_STEP}{span.step}"
         return event
 
+    def _nest(self, event: Event, parent: Event | None) -> None:
+        if parent is not None:
+            event.cpu_parent = parent
+            parent.cpu_children.append(event)
+            if event.is_python_function:
+                event.python_parent_id = parent.python_id
+            if parent.name == _NODE + event.name:
+                event.scope, event._forwards = _SCOPE_BACKWARD, self._forwards
+                parent.sequence_nr, parent.fwd_thread = event.sequence_nr, event.fwd_thread
+        if event.sequence_nr >= 0 and not event.fwd_thread:
+            self._forwards.setdefault(event.sequence_nr, []).append(event)
+
+    def _take_memory(self, place: tuple[str, int | None], event: Event | None) -> Iterator[Event]:
+        """What was allocated and freed there; outside of all calls it stands for itself."""
+        for row in self._memory.pop(place, ()):
+            holder = event
+            if holder is None:
+                at = self._us(row["at_ns"])
+                holder = Event("[memory]", 1, at, at)
+                holder.use_device, holder.trace_name = self._wanted.device, None
+                holder.activity_type = "cpu_instant_event"
+                yield holder
+            holder.allocations = [*holder.allocations, row]
+            while holder is not None:
+                if row["device"] == "cpu":
+                    holder.cpu_memory_usage += row["bytes"]
+                else:
+                    holder.device_memory_usage += row["bytes"]
+                holder = holder.cpu_parent
+
     def _of_devices(self) -> Iterator[Event]:
-        kind = getattr(DeviceType, (self._use_device or "").upper(), DeviceType.PrivateUse1)
+        kind = getattr(DeviceType, (self._wanted.device or "").upper(), DeviceType.PrivateUse1)
         for row in self._device:
             event = Event(row["name"], 0, self._us(row["begin_ns"]), self._us(row["end_ns"]))
-            event.use_device, event.device_type = self._use_device, kind
+            event.use_device, event.device_type = self._wanted.device, kind
             event.activity_type = "kernel"
             launch = self._launches[row["launch_thread"], row["launch_begin_ns"]]
             if launch is not None:
                 launch.append_kernel(event.name, 0, event.time_range.elapsed_us())
             yield event
 
+    def _kept(self, text: str) -> str:
+        """The same text once for all events."""
+        return self._texts.setdefault(text, text)
+
     def _us(self, at_ns: int) -> float:
         return (at_ns - self._origin) / 1e3
-
-
-def _nest(event: Event, parent: Event | None) -> None:
-    if parent is None:
-        return
-    event.cpu_parent = parent
-    parent.cpu_children.append(event)
-    if parent.name == _NODE + event.name:
-        event.scope = _SCOPE_BACKWARD

@@ -6,7 +6,9 @@ import dataclasses
 import logging
 import os
 import shutil
+import subprocess
 import tempfile
+import threading
 import time
 import uuid
 import warnings
@@ -18,7 +20,7 @@ import torch.autograd.profiler as autograd_profiler
 from torch.autograd.profiler_util import EventList, FunctionEventAvg
 
 import crosscut
-from crosscut import torch_events, torch_results, torch_stacks
+from crosscut import torch_events, torch_kineto, torch_results, torch_stacks
 from crosscut.adapters import torch as adapter
 from crosscut.reading import Run
 
@@ -26,7 +28,9 @@ from crosscut.reading import Run
 @dataclasses.dataclass(frozen=True)
 class Settings:
     """What a profile was asked for. `device`: what work on devices is called, None: nobody asked
-    for it. `timeout_s`: how long events may be made of a recording."""
+    for it. `host`: whether its own calls are asked for. `threads`: whether events are those of all
+    threads; `collections`: whether the garbage collector's are among them. `timeout_s`: how long
+    events may be made of a recording."""
 
     shapes: bool = False
     memory: bool = False
@@ -36,6 +40,8 @@ class Settings:
     accumulates: bool = False
     device: str | None = None
     host: bool = True
+    threads: bool = False
+    collections: bool = False
     timeout_s: float | None = None
     trace_id: Callable[[], str] | None = None
 
@@ -49,11 +55,12 @@ class Recorder:
             raise ValueError("post_processing_timeout_s must be non-negative")
         self.settings = settings
         self.trace_id = ""
-        self.kineto_results = None  # no recording of Kineto's
         self.runs: list[str] = []   # of the cycles that are told of; the last one may be open
-        self.pid = 0                # of the process that records
+        self.pid = self.thread = 0  # that record, by the system's numbers
+        self.threads = frozenset[int]()  # that were there when recording began
         self._open = self._paused = False
         self._events: EventList | None = None
+        self._results: torch_kineto.Results | None = None
         self._stats = autograd_profiler._ProfilerStats()
         self._began = 0
 
@@ -69,7 +76,7 @@ class Recorder:
         began = time.perf_counter_ns()
         if not self.settings.accumulates:
             self.runs = []
-        self._events = None
+        self._events = self._results = None
         self.trace_id = (self.settings.trace_id or _trace_id)()
         folder = tempfile.mkdtemp(prefix="crosscut-profile-")
         weakref.finalize(self, _remove, folder, os.getpid())
@@ -79,7 +86,7 @@ class Recorder:
             python="calls" if settings.stacks else "off",
             shapes=settings.shapes or settings.flops, allocations=settings.memory)
         if not self._open:
-            warnings.warn(f"nothing is recorded by this profile: {crosscut.error()}", stacklevel=5)
+            warnings.warn(f"nothing is recorded by this profile: {crosscut.error()}", stacklevel=6)
             return
         self.runs.append(os.path.join(folder, "run"))
         self.pid = os.getpid()
@@ -92,6 +99,8 @@ class Recorder:
     def _start_trace(self) -> None:
         """Begins to record."""
         self._began = time.perf_counter_ns()
+        self.thread = threading.get_native_id()
+        self.threads = frozenset(thread.native_id or 0 for thread in threading.enumerate())
         if self._paused:
             self._paused = not crosscut.resume()
         autograd_profiler._run_on_profiler_start()
@@ -160,6 +169,18 @@ class Recorder:
             if self.settings.device is not None if row.is_device else self.settings.host:
                 yield row
 
+    @property
+    def kineto_results(self) -> torch_kineto.Results | None:
+        """The events of the last cycle as Kineto's; None where no cycle is complete."""
+        if self._results is not None or not self._complete():
+            return self._results
+        run = crosscut.read(self._complete()[-1])
+        origin = next(row["start_ns"] for row in run.table("processes").rows()
+                      if row["pid"] == self.pid)
+        self._results = torch_kineto.Results(self.function_events, origin,
+                                             lambda path: export(run, "chrome", path))
+        return self._results
+
     def total_average(self) -> FunctionEventAvg:
         """All events in one row."""
         return self.function_events.total_average()
@@ -191,10 +212,12 @@ class Recorder:
         began = time.perf_counter_ns()
         timeout = self.settings.timeout_s
         deadline = None if timeout is None else time.monotonic() + timeout
+        wanted = torch_events.Wanted(
+            self.pid, self.thread, None if self.settings.threads else self.threads,
+            self.settings.device, self.settings.stacks, self.settings.collections, deadline)
         events = self._list(())
         for path in self._complete():
-            events += torch_events.event_list(crosscut.read(path), self.pid, self.settings.device,
-                                              deadline)
+            events += torch_events.event_list(crosscut.read(path), wanted)
         if not self.settings.host:
             events[:] = [event for event in events if event.activity_type == "kernel"]
         events._tree_built = True
@@ -211,6 +234,16 @@ class Recorder:
         settings = self.settings
         return EventList(rows, use_device=settings.device, profile_memory=settings.memory,
                          with_flops=settings.flops)
+
+
+def export(run: Run, form: str, path: str | os.PathLike[str]) -> None:
+    """Writes a run in a format of `crosscut export`. OSError with its words where it cannot."""
+    program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin", "crosscut")
+    done = subprocess.run([program, "export", run.path, f"--to={form}", "-o", os.fspath(path)],
+                          capture_output=True, text=True)
+    # 3: written, and something of the recording is missing, which the trace says.
+    if done.returncode not in (0, 3):
+        raise OSError(done.stderr.strip())
 
 
 def _us_since(began: int) -> int:

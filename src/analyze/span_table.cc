@@ -1,5 +1,8 @@
 #include "src/analyze/span_table.h"
 
+#include <iterator>
+#include <utility>
+
 #include "src/analyze/columns.h"
 #include "src/analyze/span_flops.h"
 
@@ -7,25 +10,52 @@ namespace crosscut::analyze {
 namespace {
 
 struct Columns {
-  Texts process, thread, kind, layer, name, overload, dims;
-  Integers span, parent, begin, end, sequence, forward, flops;
+  Texts process, thread, kind, layer, name, overload, probe;
+  Integers span, parent, begin, end, flops, thread_id;
 };
 
-// The arguments that have columns.
-struct Keys {
-  trace::StringId sequence, forward, dims;
-};
+// The arguments that have columns: of numbers, then of texts.
+constexpr std::pair<const char*, const char*> kNumbers[] = {
+    {"Sequence number", "sequence_number"}, {"Fwd thread id", "forward_thread"}, {"step", "step"}};
+constexpr std::pair<const char*, const char*> kTexts[] = {{"Input Dims", "input_dims"},
+                                                          {"Input type", "input_types"},
+                                                          {"Input Strides", "input_strides"},
+                                                          {"Concrete Inputs", "concrete_inputs"}};
 
-void TakeArg(const trace::Trace& trace, const trace::Arg& arg, const Keys& keys, Columns* to) {
-  if (arg.is_text) {
-    if (arg.key == keys.dims) to->dims.back() = trace.text(arg.text());
-    return;
+struct Args {
+  explicit Args(const trace::Trace& trace) : trace(trace) {
+    for (size_t i = 0; i < std::size(kNumbers); ++i) {
+      number_keys[i] = trace.strings.Find(kNumbers[i].first);
+    }
+    for (size_t i = 0; i < std::size(kTexts); ++i) {
+      text_keys[i] = trace.strings.Find(kTexts[i].first);
+    }
   }
-  if (arg.key == keys.sequence) to->sequence.back() = arg.value;
-  if (arg.key == keys.forward) to->forward.back() = arg.value;
-}
 
-void TakeTrack(const trace::Trace& trace, const Context& context, uint32_t index, const Keys& keys,
+  template <class Span>
+  void Take(const Span& args) {
+    for (Integers& column : numbers) column.push_back(kMissing);
+    for (Texts& column : texts) column.emplace_back();
+    for (const trace::Arg& arg : args) {
+      for (size_t i = 0; i < std::size(kNumbers) && !arg.is_text; ++i) {
+        if (arg.key == number_keys[i]) numbers[i].back() = arg.value;
+      }
+      for (size_t i = 0; i < std::size(kTexts) && arg.is_text; ++i) {
+        if (arg.key == text_keys[i]) texts[i].back() = trace.text(arg.text());
+      }
+    }
+  }
+
+  Column Number(size_t i) { return MakeColumn(kNumbers[i].second, numbers[i]); }
+  Column Text(size_t i) { return MakeColumn(kTexts[i].second, texts[i]); }
+
+  const trace::Trace& trace;
+  trace::StringId number_keys[std::size(kNumbers)], text_keys[std::size(kTexts)];
+  Integers numbers[std::size(kNumbers)];
+  Texts texts[std::size(kTexts)];
+};
+
+void TakeTrack(const trace::Trace& trace, const Context& context, uint32_t index, Args* args,
                Columns* to) {
   const trace::Track& track = trace.tracks[index];
   const trace::Spans& spans = track.spans;
@@ -41,10 +71,9 @@ void TakeTrack(const trace::Trace& trace, const Context& context, uint32_t index
     to->overload.emplace_back(trace.text(name.overload));
     to->begin.push_back(spans.begin_ns[i]);
     to->end.push_back(spans.end_ns[i]);
-    to->sequence.push_back(kMissing);
-    to->forward.push_back(kMissing);
-    to->dims.emplace_back();
-    for (const trace::Arg& arg : track.args.of(i)) TakeArg(trace, arg, keys, to);
+    to->probe.emplace_back(trace.text(name.probe));
+    to->thread_id.push_back(track.os_id > 0 ? track.os_id : kMissing);
+    args->Take(track.args.of(i));
   }
 }
 
@@ -57,13 +86,12 @@ void TakeFlops(const trace::Track& track, SpanFlops* flops, Columns* to) {
 }  // namespace
 
 Table SpansTable(const trace::Trace& trace, const Context& context) {
-  const Keys keys{trace.strings.Find("Sequence number"), trace.strings.Find("Fwd thread id"),
-                  trace.strings.Find("Input Dims")};
   Columns all;
+  Args args(trace);
   SpanFlops flops(trace);
   for (uint32_t track = 0; track < trace.tracks.size(); ++track) {
     if (trace.tracks[track].kind == trace::TrackKind::kThread) {
-      TakeTrack(trace, context, track, keys, &all);
+      TakeTrack(trace, context, track, &args, &all);
       TakeFlops(trace.tracks[track], &flops, &all);
     }
   }
@@ -71,10 +99,10 @@ Table SpansTable(const trace::Trace& trace, const Context& context) {
                    MakeColumn("span", all.span), MakeColumn("parent", all.parent),
                    MakeColumn("kind", all.kind), MakeColumn("layer", all.layer),
                    MakeColumn("name", all.name), MakeColumn("overload", all.overload),
-                   MakeColumn("begin_ns", all.begin), MakeColumn("end_ns", all.end),
-                   MakeColumn("sequence_number", all.sequence),
-                   MakeColumn("forward_thread", all.forward), MakeColumn("input_dims", all.dims),
-                   MakeColumn("flops", all.flops));
+                   MakeColumn("begin_ns", all.begin), MakeColumn("end_ns", all.end), args.Number(0),
+                   args.Number(1), args.Text(0), MakeColumn("flops", all.flops),
+                   MakeColumn("probe", all.probe), args.Number(2), args.Text(1), args.Text(2),
+                   args.Text(3), MakeColumn("thread_id", all.thread_id));
 }
 
 }  // namespace crosscut::analyze
