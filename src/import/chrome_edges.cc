@@ -25,12 +25,12 @@ void ChromeEdges::Begin(const JsonEvent& event, ChromeRow* row, trace::StringId 
                         const ChromeSpan& span) {
   Thread& thread = ThreadOf(event);
   thread.last_row = row;
-  thread.edges.push_back({span.begin_ns, text, row, true, span.name, span.owner});
+  thread.edges.push_back({span.begin_ns, text, row, true, span.name, span.owner, kOpen});
 }
 
 void ChromeEdges::End(const JsonEvent& event, trace::StringId text, uint32_t owner) {
   Thread& thread = ThreadOf(event);
-  thread.edges.push_back({event.ts_ns, text, thread.last_row, false, {}, owner});
+  thread.edges.push_back({event.ts_ns, text, thread.last_row, false, {}, owner, kOpen});
 }
 
 ChromeRow* ChromeEdges::RowOf(const JsonEvent& event) { return ThreadOf(event).last_row; }
@@ -45,7 +45,7 @@ uint64_t ChromeEdges::PutEndless(const ChromeTimes& times, int64_t last_ns) {
   const uint64_t far =
       std::erase_if(endless_, [&](const Edge& begin) { return !times.Has(begin.at_ns); });
   for (const Edge& begin : endless_) {
-    Put(begin, {std::max(last_ns, begin.at_ns), {}, nullptr, false, {}, kNoArgs});
+    Put(begin, {std::max(last_ns, begin.at_ns), {}, nullptr, false, {}, kNoArgs, kOpen});
   }
   return far;
 }
@@ -53,31 +53,36 @@ uint64_t ChromeEdges::PutEndless(const ChromeTimes& times, int64_t last_ns) {
 void ChromeEdges::PairThread(std::vector<Edge>* edges) {
   trace::SortRuns(edges, [](const Edge& a, const Edge& b) { return a.at_ns < b.at_ns; });
   Open open;
-  std::vector<Edge> early;
+  std::vector<size_t> early;
   for (size_t i = 0; i < edges->size(); ++i) {
     const Edge& edge = (*edges)[i];
     if (edge.begins) {
-      open.edges.push_back(edge);
+      open.begins.push_back(i);
       ++open.names[edge.text.value];
-    } else if (!Close(edge, &open)) {
-      early.push_back(edge);  // its begin may stand behind it, at the same time
+    } else if (!Close(i, edges, &open)) {
+      early.push_back(i);  // its begin may stand behind it, at the same time
     }
     const bool last = i + 1 == edges->size() || (*edges)[i + 1].at_ns > edge.at_ns;
     if (!last) continue;
-    for (const Edge& end : early) lone_ends_ += Close(end, &open) ? 0 : 1;
+    for (const size_t end : early) lone_ends_ += Close(end, edges, &open) ? 0 : 1;
     early.clear();
   }
-  endless_.insert(endless_.end(), open.edges.begin(), open.edges.end());
+  // In the order of their begins: of spans of equal times the first is around the others.
+  for (const Edge& edge : *edges) {
+    if (edge.end != kOpen) Put(edge, (*edges)[edge.end]);
+  }
+  for (const size_t begin : open.begins) endless_.push_back((*edges)[begin]);
 }
 
-bool ChromeEdges::Close(const Edge& end, Open* open) {
-  if (end.text.valid() && open->names[end.text.value] == 0) return false;
-  for (size_t i = open->edges.size(); i-- > 0;) {
-    const Edge begin = open->edges[i];
-    if (end.text.valid() && begin.text != end.text) continue;
-    Put(begin, end);
+bool ChromeEdges::Close(size_t end, std::vector<Edge>* edges, Open* open) {
+  const trace::StringId text = (*edges)[end].text;
+  if (text.valid() && open->names[text.value] == 0) return false;
+  for (size_t i = open->begins.size(); i-- > 0;) {
+    Edge& begin = (*edges)[open->begins[i]];
+    if (text.valid() && begin.text != text) continue;
+    begin.end = end;
     --open->names[begin.text.value];
-    open->edges.erase(open->edges.begin() + static_cast<ptrdiff_t>(i));
+    open->begins.erase(open->begins.begin() + static_cast<ptrdiff_t>(i));
     return true;
   }
   return false;

@@ -40,7 +40,9 @@ class ChromeEdges {
     bool begins;
     trace::NameId name;
     uint32_t owner;
+    size_t end;  // of a begin: which edge ends it
   };
+  static constexpr size_t kOpen = SIZE_MAX;
   struct Thread {
     std::vector<Edge> edges;
     ChromeRow* last_row = nullptr;
@@ -48,12 +50,12 @@ class ChromeEdges {
   Thread& ThreadOf(const JsonEvent& event);
   // What is open on a thread, innermost last.
   struct Open {
-    std::vector<Edge> edges;
+    std::vector<size_t> begins;                    // edges
     std::unordered_map<uint32_t, uint32_t> names;  // how many of each
   };
   void PairThread(std::vector<Edge>* edges);
   // False: nothing open is what it ends.
-  bool Close(const Edge& end, Open* open);
+  bool Close(size_t end, std::vector<Edge>* edges, Open* open);
   void Put(const Edge& begin, const Edge& end);
 
   std::unordered_map<std::string, Thread> threads_;

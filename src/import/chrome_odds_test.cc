@@ -278,6 +278,20 @@ TEST_F(ChromeOddsTest, BeginsAndEndsPairInAnyOrder) {
   EXPECT_THAT(trace.gaps, IsEmpty());
 }
 
+TEST_F(ChromeOddsTest, OfSpansOfEqualTimesTheFirstIsAroundTheOthers) {
+  const trace::Trace trace = Of(Edge("B", "a", "0") + Edge("B", "b", "0") + Edge("E", "b", "9") +
+                                Edge("E", "a", "9") + kEnd);
+  EXPECT_THAT(Spans(trace), ElementsAre("0-9000 a", "0-9000 b"));
+}
+
+TEST_F(ChromeOddsTest, PidsWithoutRowsMakeNoProcess) {
+  const trace::Trace trace =
+      Of(Span("cpu_op", "a", {"\"[TP00] 9\"", "1"}, {"0", "9"}) +
+         R"({"ph":"M","name":"process_name","pid":"[TP00] Spans","args":{"name":"x"}},
+            {"ph":"M","name":"process_name","pid":"[TP01] 3","args":{"name":"x"}})");
+  EXPECT_EQ(trace.processes.size(), 1U);
+}
+
 TEST_F(ChromeOddsTest, EndsWithNamesEndWhatIsCalledSo) {
   const trace::Trace trace = Of(Edge("B", "a", "0") + Edge("B", "b", "5") + Edge("E", "a", "10") +
                                 Edge("E", "b", "30") + Edge("E", "c", "31") + kEnd);

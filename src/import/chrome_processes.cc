@@ -47,7 +47,10 @@ ChromeProcesses::ChromeProcesses(std::vector<ChromePid>* pids, const std::deque<
 void ChromeProcesses::Decide() {
   FindHosts();
   for (uint32_t i = 0; i < pids_.size(); ++i) {
-    if (pids_[i].owner == kNone) FindOwner(i);
+    if (pids_[i].owner == kNone && pids_[i].device) FindOwner(i);
+  }
+  for (uint32_t i = 0; i < pids_.size(); ++i) {
+    if (pids_[i].owner == kNone) FindAny(i);
   }
 }
 
@@ -77,10 +80,13 @@ void ChromeProcesses::FindHosts() {
 void ChromeProcesses::FindOwner(uint32_t index) {
   ChromePid& pid = pids_[index];
   Hosts hosts = NamedFor(pid, hosts_);
-  if (hosts.empty()) return JoinStrangers(index);
+  if (hosts.empty()) {
+    pid.owner = StrangersLike(index);
+    return;
+  }
   hosts = Prefer(hosts, [this](uint32_t host) { return pids_[host].operators > 0; });
   hosts = Prefer(hosts, [this](uint32_t host) { return pids_[host].launches > 0; });
-  pid.told = hosts.size() == 1 || !pid.device;
+  pid.told = hosts.size() == 1;
   pid.owner = pid.told ? hosts.front() : MostLaunched(index, hosts);
 }
 
@@ -106,18 +112,30 @@ ChromeProcesses::Hosts ChromeProcesses::NamedFor(const ChromePid& device, Hosts 
   return hosts;
 }
 
+// Of a pid without rows, which may have counters.
+void ChromeProcesses::FindAny(uint32_t index) {
+  const Hosts named = NamedFor(pids_[index], hosts_);
+  if (!named.empty()) {
+    pids_[index].owner = named.front();
+  } else if (!hosts_.empty()) {
+    pids_[index].owner = hosts_.front();
+  } else {
+    pids_[index].owner = index;
+    for (uint32_t i = 0; i < pids_.size(); ++i) {
+      if (i != index && pids_[i].owner == i) pids_[index].owner = i;
+    }
+  }
+}
+
 // Devices of a process of which there is nothing else: one process for those of one rank or label.
-void ChromeProcesses::JoinStrangers(uint32_t index) {
+uint32_t ChromeProcesses::StrangersLike(uint32_t index) const {
   const ChromePid& pid = pids_[index];
   for (uint32_t i = 0; i < index; ++i) {
     const ChromePid& other = pids_[i];
     const bool stranger = other.owner == i && !other.host;
-    if (stranger && other.rank == pid.rank && other.label == pid.label) {
-      pids_[index].owner = i;
-      return;
-    }
+    if (stranger && other.rank == pid.rank && other.label == pid.label) return i;
   }
-  pids_[index].owner = index;
+  return index;
 }
 
 // Where several fit alike, the one that stands before the device in the file.

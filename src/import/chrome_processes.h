@@ -69,7 +69,8 @@ class ChromeProcesses {
   void FindOwner(uint32_t pid);
   // Those of `hosts` that the file names for the device; empty: a process that has no rows here.
   Hosts NamedFor(const ChromePid& device, Hosts hosts) const;
-  void JoinStrangers(uint32_t pid);
+  void FindAny(uint32_t pid);
+  uint32_t StrangersLike(uint32_t pid) const;
   uint32_t MostLaunched(uint32_t device, const Hosts& hosts);
   void FindLaunches();
   int64_t CorrelationOf(const ChromeRow& row, const ChromeSpan& span) const;
