@@ -44,6 +44,11 @@ class Lane {
     }
     return limit;
   }
+  // Whether something open ends before `end`: a span until then is cut there.
+  bool Cuts(int64_t end) const {
+    if (!crossed_) return !open_.empty() && open_.back().end < end;
+    return std::any_of(open_.begin(), open_.end(), [end](const Open& o) { return o.end < end; });
+  }
   void Begin(const ChromeSpan& span, int64_t end, bool operation) {
     crossed_ = crossed_ || (!open_.empty() && end > open_.back().end);
     track_->Begin(span.begin_ns, span.name);
@@ -139,8 +144,9 @@ class RowTracks {
     const int64_t end = outlives ? span.end_ns : std::min(span.end_ns, limit);
     repairs_.outlive += outlives ? 1 : 0;
     repairs_.cut_off += !rounded && !outlives ? 1 : 0;
+    const bool cut = lane->Cuts(span.end_ns);
     lane->Begin(span, end, operation);
-    if (span.end_ns > limit) lane->track()->Arg(unclamped_, span.end_ns - span.begin_ns);
+    if (cut) lane->track()->Arg(unclamped_, span.end_ns - span.begin_ns);
     if (end != span.end_ns) ++lane->track()->track().clamped;
     PutArgs(span, lane->track());
   }

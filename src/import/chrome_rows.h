@@ -74,7 +74,8 @@ struct ChromeRepairs {
 // A track for the row, and more where spans of a device overlap without nesting. On threads, a span
 // that outlives the one around it by no more than times are rounded by is cut, and has its own
 // duration as the argument unclamped_ns; one that outlives it by more goes on: the instants since
-// it began are its own, and it is cut in two where the span around it ends. Empties the row.
+// it began are its own, and it is cut in two where the span around it ends, as around annotations.
+// All that are cut have their own duration as the argument unclamped_ns. Empties the row.
 ChromeRepairs MakeTracksOf(trace::Builder* builder, const ChromeOwner& owner, ChromeRow* row);
 
 // The steps of one process; a step that is not over where the next begins ends there. How many.

@@ -15,7 +15,7 @@ using xspace::Plane;
 using xspace::Stat;
 
 constexpr int64_t kFarthest = int64_t{1} << 61;  // ps and ns: sums of three still fit
-constexpr size_t kMostLanes = 64;
+constexpr size_t kMostLanes = 1024;
 
 int64_t ToNs(int64_t timestamp_ns, int64_t offset_ps) {
   int64_t whole = offset_ps / 1000, rest = offset_ps % 1000;
@@ -39,9 +39,17 @@ Status XSpacePlanes::Take(std::string_view bytes) {
 }
 
 std::string XSpacePlanes::LeftOut() const {
-  if (far_lines_ == 0 && far_events_ == 0) return "";
-  return std::to_string(far_lines_) + " lines and " + std::to_string(far_events_) +
-         " events state times that no clock shows: left out";
+  std::string words;
+  const auto say = [&words](bool any, const std::string& what) {
+    if (any) words += (words.empty() ? "" : "; ") + what;
+  };
+  say(far_lines_ > 0 || far_events_ > 0, std::to_string(far_lines_) + " lines and " +
+                                             std::to_string(far_events_) +
+                                             " events state times that no clock shows: left out");
+  say(sums_ > 0, std::to_string(sums_) + " events are sums without a time: left out");
+  say(cut_off_ > 0,
+      std::to_string(cut_off_) + " events overlap more others than there is room for: cut off");
+  return words;
 }
 
 Status XSpacePlanes::TakePlane(const Plane& plane) {
@@ -80,7 +88,7 @@ Status XSpacePlanes::TakeLine(const Plane& plane, const Line& line, bool device)
                        event.duration_ps < kFarthest && event.offset_ps > -kFarthest &&
                        event.offset_ps < kFarthest;
     if (!timed) {
-      far_events_ += event.aggregated ? 0 : 1;
+      ++(event.aggregated ? sums_ : far_events_);
       return Status();
     }
     if (!device && IsBookkeeping(plane.event_metadata(event.metadata_id).name)) return Status();
@@ -116,6 +124,8 @@ XSpacePlanes::Lane* XSpacePlanes::LaneFor(std::vector<Lane>* lanes, const Timed&
   }
   if (lanes->size() == kMostLanes) {  // no real queue is like this: cut what lies on the last
     Lane& last = lanes->back();
+    cut_off_ += static_cast<int64_t>(last.ends.size());
+    for (int64_t& end : last.ends) end = std::min(end, timed.begin_ns);
     while (!last.ends.empty()) EndInnermost(&last);
     return &last;
   }

@@ -43,7 +43,7 @@ class XSpacePlanes {
   // First begin and last end of its events, in trace time; first > last where there are none.
   int64_t begin_ns() const { return begin_ns_; }
   int64_t end_ns() const { return end_ns_; }
-  // Words about what could not be placed in time; "" where all could.
+  // Words about what could not be placed in time, or not in full; "" where all could.
   std::string LeftOut() const;
 
  private:
@@ -82,7 +82,7 @@ class XSpacePlanes {
   Placement placement_;
   int64_t start_ns_ = 0, stop_ns_ = 0, pid_ = 0;
   int64_t begin_ns_ = INT64_MAX, end_ns_ = INT64_MIN;
-  int64_t far_lines_ = 0, far_events_ = 0;
+  int64_t far_lines_ = 0, far_events_ = 0, sums_ = 0, cut_off_ = 0;
 };
 
 }  // namespace crosscut::import

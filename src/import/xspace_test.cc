@@ -38,6 +38,9 @@ class XSpaceImportTest : public testing::Test {
   trace::Trace Imported(size_t cut = 0) {
     std::string bytes = *space_.Finish();
     bytes.resize(bytes.size() - cut);
+    return OfBytes(bytes);
+  }
+  trace::Trace OfBytes(const std::string& bytes) {
     char name[] = "/tmp/crosscut-xspace-XXXXXX";
     close(mkstemp(name));
     path_ = name;
@@ -154,6 +157,40 @@ TEST_F(XSpaceImportTest, WarningsOfTheWriterAreTold) {
   host.AddLine(1, "python", 0).Event(host.EventName("op"), 0, 1000);
   space_.AddWarning("3 events were dropped");
   EXPECT_THAT(Imported().gaps, ElementsAre("Its writer says: 3 events were dropped"));
+}
+
+TEST_F(XSpaceImportTest, TimesThatNoClockShowsAreCounted) {
+  PlaneWriter& host = space_.AddPlane(1, "/host:CPU");
+  host.AddLine(1, "python", 0).Event(host.EventName("op"), 0, 1000);
+  host.AddLine(2, "far", int64_t{1} << 62).Event(host.EventName("op"), 0, 1000);
+  host.AddLine(3, "near", 0).Event(host.EventName("op"), int64_t{1} << 62, 1000);
+  EXPECT_THAT(Imported().gaps, ElementsAre("Of the file, 1 lines and 1 events state times that no "
+                                           "clock shows: left out."));
+}
+
+// A field of a message whose value is a message or a text; all lengths are below 128.
+std::string Field(int number, const std::string& value) {
+  return std::string{static_cast<char>(number << 3 | 2), static_cast<char>(value.size())} + value;
+}
+std::string Field(int number, char value) { return {static_cast<char>(number << 3), value}; }
+
+TEST_F(XSpaceImportTest, SumsWithoutATimeAreCounted) {
+  const std::string timed = Field(1, '\1') + Field(2, '\0') + Field(3, '\7');
+  const std::string sum = Field(1, '\1') + Field(5, '\3') + Field(3, '\7');
+  const std::string line = Field(1, '\1') + Field(4, timed) + Field(4, sum) + Field(4, sum);
+  const trace::Trace trace = OfBytes(Field(1, Field(2, "/host:CPU") + Field(3, line)));
+  EXPECT_EQ(trace.tracks.at(0).spans.size(), 1U);
+  EXPECT_THAT(trace.gaps, ElementsAre("Of the file, 2 events are sums without a time: left out."));
+}
+
+TEST_F(XSpaceImportTest, WhatOverlapsMoreThanThereIsRoomForIsCutOffAndCounted) {
+  PlaneWriter& device = space_.AddPlane(2, "/device:GPU:0");
+  LineWriter& stream = device.AddLine(3, "Stream #3", 0);
+  for (int i = 0; i < 1027; ++i) stream.Event(device.EventName("a"), i * 1000, 9'000'000);
+  const trace::Trace trace = Imported();
+  EXPECT_EQ(trace.tracks.size(), 1024U);
+  EXPECT_THAT(trace.gaps, ElementsAre("Of the file, 3 events overlap more others than there is "
+                                      "room for: cut off."));
 }
 
 TEST(XSpaceLayers, AreKnownByName) {

@@ -86,7 +86,7 @@ def functions_of(trace):
             key = layer or span.layer, span.name
             count[key] += 1
             spans.setdefault((key, number), []).append((span.begin, span.end))
-            self_ns[key] += span.self_ns if row.kind == "thread" else span.end - span.begin
+            self_ns[key] += span.self_ns
     total = collections.Counter()
     for (key, _), of in spans.items():
         total[key] += length(of) if key[0] not in ("device", "idle") else sum(
@@ -134,6 +134,9 @@ def seen(run):
     for table in ("functions", "operators"):
         figures[table] = sums(table, ["layer", "name"], "count")
         figures[table + "_self"] = sums(table, ["layer", "name"], "self_ns")
+    figures["functions_self"] = +collections.Counter(
+        {key: ns for key, ns in figures["functions_self"].items()
+         if key[0] not in ("device", "idle")})  # of work that nests in other work: nothing to say
     figures["functions_total"] = sums("functions", ["layer", "name"], "total_ns")
     figures["operators_device"] = sums("operators", ["layer", "name"], "self_device_ns")
     figures["steps"] = collections.Counter((row["step"], row["begin_ns"], row["end_ns"])

@@ -32,7 +32,7 @@ class Word(str):
 
 
 def events_of(text):
-    whole = json.loads(text, parse_int=Number, parse_float=Number, parse_constant=Word)
+    whole = json.loads(text.removeprefix("\ufeff"), parse_int=Number, parse_float=Number, parse_constant=Word)
     return whole if isinstance(whole, list) else whole["traceEvents"]
 
 
