@@ -360,6 +360,28 @@ TEST_F(ChromeOddsTest, AHundredKernelsAtOnceKeepTheirTimes) {
   EXPECT_THAT(trace.gaps, IsEmpty());
 }
 
+TEST_F(ChromeOddsTest, SpansOfAThreadThatOverlapTooManyOthersAreCounted) {
+  std::string spans;
+  for (int i = 0; i < 600; ++i) {
+    spans += Span("python_function", "f", {"1", "1"}, {std::to_string(i * 10), "5000"});
+  }
+  const trace::Trace trace = Of(spans + kEnd);
+  EXPECT_GT(trace.tracks.size(), 1U);
+  size_t parts = 0;
+  int64_t ns = 0;
+  for (const trace::Track& track : trace.tracks) {
+    parts += track.spans.size();
+    for (size_t i = 0; i < track.spans.size(); ++i) {
+      if (track.spans.parent[i] == trace::kNoSpan) {
+        ns += track.spans.end_ns[i] - track.spans.begin_ns[i];
+      }
+    }
+  }
+  EXPECT_LT(parts, 600U * 5 + 256);
+  EXPECT_GT(ns, 600 * 10'000);
+  EXPECT_THAT(trace.gaps, ::testing::Contains(HasSubstr("spans of threads overlap too many")));
+}
+
 TEST_F(ChromeOddsTest, SpansBeyondTheRoomForOverlapsAreCutOffAndCounted) {
   std::string kernels;
   for (int i = 0; i < 1030; ++i) {

@@ -11,9 +11,11 @@ namespace {
 using trace::StringId;
 using trace::TrackBuilder;
 
-constexpr int64_t kRounding = 2000;   // ns: files in whole microseconds are off by one at each end
-constexpr size_t kMostLanes = 1024;   // of a row
-constexpr size_t kMostCrossing = 64;  // spans of a thread that are open where one outlives another
+constexpr int64_t kRounding = 2000;  // ns: files in whole microseconds are off by one at each end
+constexpr size_t kMostLanes = 1024;  // of a row
+// Spans of a thread that are open where one outlives another, and how often they may be cut, for
+// each span of the row.
+constexpr size_t kMostCrossing = 256, kMostCuts = 4;
 
 // One track, and what is open on it, innermost last.
 class Lane {
@@ -44,10 +46,17 @@ class Lane {
     }
     return limit;
   }
-  // Whether something open ends before `end`: a span until then is cut there.
-  bool Cuts(int64_t end) const {
-    if (!crossed_) return !open_.empty() && open_.back().end < end;
-    return std::any_of(open_.begin(), open_.end(), [end](const Open& o) { return o.end < end; });
+  // How much of what is open ends before `end`: a span until then is cut there.
+  size_t Cuts(int64_t end) const {
+    size_t cuts = 0;
+    for (size_t i = open_.size(); i-- > 0;) {
+      if (open_[i].end < end) {
+        ++cuts;
+      } else if (!crossed_) {
+        break;
+      }
+    }
+    return cuts;
   }
   void Begin(const ChromeSpan& span, int64_t end, bool operation) {
     crossed_ = crossed_ || (!open_.empty() && end > open_.back().end);
@@ -140,19 +149,24 @@ class RowTracks {
     const int64_t limit = lane->Limit(operation);
     const int64_t rounding = device() ? 0 : kRounding;
     const bool rounded = span.end_ns <= limit || span.end_ns - limit <= rounding;
-    const bool outlives = !rounded && MayOutlive(*lane);
+    const bool outlives = !rounded && MayOutlive(*lane, span.end_ns);
     const int64_t end = outlives ? span.end_ns : std::min(span.end_ns, limit);
     repairs_.outlive += outlives ? 1 : 0;
+    repairs_.beside += !device() && lane != lanes_.data() ? 1 : 0;
     repairs_.cut_off += !rounded && !outlives ? 1 : 0;
-    const bool cut = lane->Cuts(span.end_ns);
+    const size_t cuts = lane->Cuts(span.end_ns);
+    cuts_ += outlives ? cuts : 0;
     lane->Begin(span, end, operation);
-    if (cut) lane->track()->Arg(unclamped_, span.end_ns - span.begin_ns);
+    if (cuts > 0) lane->track()->Arg(unclamped_, span.end_ns - span.begin_ns);
     if (end != span.end_ns) ++lane->track()->track().clamped;
     PutArgs(span, lane->track());
   }
 
   // A thread runs what it began last.
-  bool MayOutlive(const Lane& lane) const { return !device() && lane.open() < kMostCrossing; }
+  bool MayOutlive(const Lane& lane, int64_t end) const {
+    return !device() && lane.open() < kMostCrossing &&
+           cuts_ + lane.Cuts(end) < kMostCrossing + kMostCuts * row_->spans.size();
+  }
 
   // The first lane in which the span nests, or that lets it outlive what it began in.
   Lane* LaneFor(const ChromeSpan& span, bool operation) {
@@ -162,7 +176,7 @@ class RowTracks {
       if (lane.track()->track().process != process) continue;
       lane.EndUpTo(span.begin_ns);
       const int64_t limit = lane.Limit(operation);
-      if (span.end_ns <= limit || MayOutlive(lane)) return &lane;
+      if (span.end_ns <= limit || MayOutlive(lane, span.end_ns)) return &lane;
       if (!device() && span.end_ns - limit <= kRounding) return &lane;
       last = &lane;
     }
@@ -198,6 +212,7 @@ class RowTracks {
   ChromeRow* row_;
   ChromeRepairs repairs_;
   std::vector<Lane> lanes_;
+  size_t cuts_ = 0;
   size_t flow_ = 0;
   StringId correlation_ = builder_->Text("correlation"),
            unclamped_ = builder_->Text("unclamped_ns");

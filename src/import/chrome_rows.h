@@ -67,6 +67,7 @@ struct ChromeStep {
 // What was done to spans that do not nest.
 struct ChromeRepairs {
   trace::TrackId track;  // the row's first
+  uint64_t beside = 0;   // spans of threads on further tracks
   uint64_t outlive = 0;  // spans of threads that go on after the span around them
   uint64_t cut_off = 0;  // spans that overlap more others than there is room for
 };

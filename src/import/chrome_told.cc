@@ -23,6 +23,9 @@ std::vector<std::string> ChromeTold::Sentences() const {
   say(outlive,
       " spans of the file end later than the span that they began in: they are cut in two there, "
       "each half counts where it ran.");
+  say(beside,
+      " spans of threads overlap too many others: they stand on further tracks, and self times "
+      "count them beside the others.");
   say(cut_off, " spans of the file overlap more others than there is room for: they are cut off.");
   say(cut_steps, " steps in the file are not over where the next begins: they end there.");
   say(no_numbers, " values of counters in the file are no numbers that fit: left out.");

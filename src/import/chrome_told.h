@@ -17,6 +17,7 @@ struct ChromeTold {
   uint64_t lone_ends = 0;    // ends without a begin
   uint64_t lost_args = 0;    // ends with arguments, of begins that have some
   uint64_t outlive = 0;      // spans that go on after the one around them
+  uint64_t beside = 0;       // spans of threads that overlap too many others to be cut
   uint64_t cut_off = 0;      // spans that overlap too many others
   uint64_t cut_steps = 0;    // steps that are not over where the next begins
   uint64_t no_numbers = 0;   // values of counters

@@ -200,6 +200,7 @@ void ChromeEvents::MakeTracks() {
     const ChromeRepairs repairs = MakeTracksOf(&builder_, owner, &row);
     tracks[&row] = repairs.track;
     told_.outlive += repairs.outlive;
+    told_.beside += repairs.beside;
     told_.cut_off += repairs.cut_off;
   }
   MakeSteps(tracks);

@@ -77,21 +77,16 @@ def groups(work):
 
 
 def functions_of(trace):
-    count, self_ns, spans = collections.Counter(), collections.Counter(), {}
-    for number, row in enumerate(trace.rows.values()):
+    count, self_ns = collections.Counter(), collections.Counter()
+    for row in trace.rows.values():
         layer = {"work": "device", "thread": None}.get(row.kind, "idle")
         for span in row.spans:
             if span.operation and row.kind == "thread":
                 continue
             key = layer or span.layer, span.name
             count[key] += 1
-            spans.setdefault((key, number), []).append((span.begin, span.end))
             self_ns[key] += span.self_ns
-    total = collections.Counter()
-    for (key, _), of in spans.items():
-        total[key] += length(of) if key[0] not in ("device", "idle") else sum(
-            end - begin for begin, end in of)
-    return {"functions": count, "functions_self": +self_ns, "functions_total": +total}
+    return {"functions": count, "functions_self": +self_ns}
 
 
 def operators_of(trace, work):
@@ -137,7 +132,6 @@ def seen(run):
     figures["functions_self"] = +collections.Counter(
         {key: ns for key, ns in figures["functions_self"].items()
          if key[0] not in ("device", "idle")})  # of work that nests in other work: nothing to say
-    figures["functions_total"] = sums("functions", ["layer", "name"], "total_ns")
     figures["operators_device"] = sums("operators", ["layer", "name"], "self_device_ns")
     figures["steps"] = collections.Counter((row["step"], row["begin_ns"], row["end_ns"])
                                            for row in run.table("steps").rows())
@@ -166,7 +160,8 @@ def told_of(gaps):
 EXCUSES = {"unsure": {"device_events", "busy", "launches", "operators_device", "groups",
                       "processes"},
            "same launch": {"device_events", "launches", "operators_device"},
-           "cut off": {"kernel_ns", "device_events", "busy", "functions_self", "functions_total",
+           "overlap too many": {"functions_self", "operators_self", "operators_device"},
+           "cut off": {"kernel_ns", "device_events", "busy", "functions_self",
                        "launches", "operators_self", "operators_device"}}
 
 
@@ -180,7 +175,8 @@ def differences(path, text):
         excused |= EXCUSES["unsure"]
     if any("have the correlation of another launch" in gap for gap in run.gaps):
         excused |= EXCUSES["same launch"]
-    if any("they are cut off" in gap for gap in run.gaps):
-        excused |= EXCUSES["cut off"]
+    for words in ("cut off", "overlap too many"):
+        if any(words in gap for gap in run.gaps):
+            excused |= EXCUSES[words]
     return {key: (ours[key], theirs[key]) for key in theirs
             if key not in excused and ours[key] != theirs[key]}

@@ -1,5 +1,6 @@
-"""Small traces in Chrome's format, and what befalls traces on their way: ranks that were joined, ids
-that became fractions or texts, categories of other releases, orders, times and ends that are off.
+"""Small traces in Chrome's format, and what befalls traces on their way: ranks that were joined,
+ids that became fractions or texts, categories of other releases, orders, times and ends that are
+off.
 
 A mutation takes a list of events and a random.Random, and gives a list of events; nothing of what
 it was given is changed.
@@ -35,7 +36,8 @@ def small(random):
                 work(events, random, stream, start + random.random() * 50, correlation)
             at += random.random() * 3
         at = max([at, *ends.values()])
-        events.append(span("user_annotation", f"ProfilerStep#{step}", (pid, pid), begin, at - begin))
+        events.append(span("user_annotation", f"ProfilerStep#{step}", (pid, pid), begin,
+                           at - begin))
     for i in range(random.randrange(3)):
         events.append({"ph": "C", "name": "power", "pid": pid, "ts": base + i,
                        "args": {"w": i, "v": random.choice((3, 4.5))}})

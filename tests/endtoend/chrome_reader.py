@@ -32,7 +32,8 @@ class Word(str):
 
 
 def events_of(text):
-    whole = json.loads(text.removeprefix("\ufeff"), parse_int=Number, parse_float=Number, parse_constant=Word)
+    whole = json.loads(text.removeprefix("\ufeff"), parse_int=Number, parse_float=Number,
+                       parse_constant=Word)
     return whole if isinstance(whole, list) else whole["traceEvents"]
 
 
@@ -105,8 +106,8 @@ class Trace:
         self.strange = collections.Counter()
         self.known = False  # a category is
         self.pids, self.rows, self.steps, self.counters = {}, {}, [], []
-        self.windows, self.instants, self.edges = [], [], collections.defaultdict(list)
-        self.times = []
+        self.windows, self.instants, self.arrows = [], [], []
+        self.edges = collections.defaultdict(list)
         for event in events_of(text):
             if event:
                 self.take(event)
@@ -155,8 +156,10 @@ class Trace:
             taking(event)
         elif phase not in ("s", "t", "f"):
             self.told["kinds"] += 1
-        elif event.get("cat") != "ac2g" and nanoseconds(event.get("ts")) is None:
-            self.told["timeless"] += 1
+        elif event.get("cat") != "ac2g":
+            at = nanoseconds(event.get("ts"))
+            self.told["timeless"] += at is None
+            self.arrows += [] if at is None else [at]
 
     def category_of(self, event):
         category = (event.get("cat") or "").lower()
@@ -308,6 +311,7 @@ class Trace:
         self.steps = keep(self.steps, lambda step: step[:2])
         self.instants = keep(self.instants, lambda one: (one[0], one[0]))
         self.counters = keep(self.counters, lambda one: (one[1], one[1]))
+        self.arrows = keep(self.arrows, lambda at: (at, at))
         self.windows = keep(self.windows, lambda window: window)
         self.window = self.extent([] if apart else self.edge_times(), self.windows)
         self.endless = keep(self.endless, lambda edge: (edge[0], edge[0]))
