@@ -59,10 +59,15 @@ enum crosscut_name_flags {
   CROSSCUT_NO_LAYER = 2,   /* leaves the layer below it in force (implied for operations) */
   CROSSCUT_CALLED_AT = 4,  /* `text` is "NAME@41": line 41 of its Python caller calls NAME */
   CROSSCUT_OVERLOADED = 8, /* `text` is "NAME.OVERLOAD": that one of several operators NAME */
-  CROSSCUT_FOUND = 16,     /* of steps: found by an adapter. None where it is cut off by a step
-                              that the program declares. */
-  CROSSCUT_CROSSES = 32    /* of spans: may begin in one function and end in another, so that it
-                              ends by crosscut_end_named() alone and beside all others */
+  CROSSCUT_FOUND = 16,   /* of steps and operations: found by an adapter. Such a step is none where
+                            it is cut off by one that the program declares; such an operation is
+                            told apart from the program's own of its name. */
+  CROSSCUT_CROSSES = 32, /* of spans: may begin in one function and end in another, so that it
+                            ends by crosscut_end_named() alone and beside all others */
+  CROSSCUT_ASYNC = 64    /* ends wherever and whenever its work does. Begins by crosscut_instant()
+                            with the argument "async", a number that is its own while it lasts,
+                            and ends by another with the argument "async end", the same number;
+                            where that is told late, "async end at", a tick. */
 };
 
 enum crosscut_error_code {

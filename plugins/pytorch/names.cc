@@ -43,6 +43,7 @@ bool StartsWithAny(std::string_view name, const std::string_view (&prefixes)[n])
 }
 
 TextCache scope_names(Scope::kUser);
+TextCache async_names(Scope::kAsync);
 
 crosscut_layer LayerOfOperator(std::string_view name) {
   return StartsWithAny(name, kCommunication) ? CROSSCUT_COMM : CROSSCUT_FRAMEWORK;
@@ -70,10 +71,18 @@ uint32_t OpProbe() {
   return probe;
 }
 
+uint32_t ScopeProbe() {
+  static const uint32_t probe =
+      crosscut_intern("scope", 5, CROSSCUT_TEXT, CROSSCUT_LAYER_NONE, 0, 0);
+  return probe;
+}
+
 uint32_t Intern(const char* name, size_t bytes, Scope scope) {
   const std::string_view text(name, bytes);
+  const uint32_t probe = scope == Scope::kFunction ? OpProbe() : ScopeProbe();
+  const unsigned async = scope == Scope::kAsync ? CROSSCUT_ASYNC : 0;
   auto span = [&](crosscut_layer layer, unsigned flags) {
-    return crosscut_intern(name, bytes, CROSSCUT_SPAN, layer, flags, OpProbe());
+    return crosscut_intern(name, bytes, CROSSCUT_SPAN, layer, flags | async, probe);
   };
   const crosscut_layer layer = LayerOfOperator(text);
   if (scope == Scope::kFunction) return span(layer, 0);
@@ -83,8 +92,8 @@ uint32_t Intern(const char* name, size_t bytes, Scope scope) {
   if (StartsWithAny(text, kScopesOfTorch)) {
     return span(CROSSCUT_LAYER_NONE, CROSSCUT_NO_LAYER | CROSSCUT_CROSSES);
   }
-  return crosscut_intern(name, bytes, CROSSCUT_OPERATION, CROSSCUT_LAYER_NONE, CROSSCUT_NO_LAYER,
-                         OpProbe());
+  return crosscut_intern(name, bytes, CROSSCUT_OPERATION, CROSSCUT_LAYER_NONE,
+                         CROSSCUT_NO_LAYER | async, probe);
 }
 
 uint32_t AddressCache::Insert(const char* name, const char* overload) {
@@ -156,6 +165,8 @@ uint32_t TextCache::Insert(const char* name, size_t bytes, uint64_t hash) {
   ++used_;
   return id;
 }
+
+uint32_t FindAsyncName(const char* name) { return async_names.Find(name); }
 
 UserName FindUserName(const char* name) {
   if (strncmp(name, kProfilerStep.data(), kProfilerStep.size()) == 0) {

@@ -16,7 +16,7 @@
 
 namespace crosscut::pytorch {
 
-enum class Scope { kFunction, kUser };
+enum class Scope { kFunction, kUser, kAsync };
 
 // What a user scope stands for.
 struct UserName {
@@ -90,11 +90,16 @@ class TextCache {
   std::mutex mutex_;  // of Insert
 };
 
-// The name id of the probe kind that records operators, for the accounting of overhead.
+// The name ids of the probe kinds that record operators, and user scopes, for the accounting of
+// overhead: scopes are seen at levels at which operators are not.
 uint32_t OpProbe();
+uint32_t ScopeProbe();
 
 // The id of operator `name`, `bytes` long, or of user scope `name`. Takes the recorder's lock.
 uint32_t Intern(const char* name, size_t bytes, Scope scope);
+
+// The id of an asynchronous user scope.
+uint32_t FindAsyncName(const char* name);
 
 // As TextCache::Find, but with the number cut off the names of torch.profiler's steps.
 UserName FindUserName(const char* name);

@@ -33,7 +33,7 @@ __thread uint32_t forward_as __attribute__((tls_model("initial-exec"))) = 0;
 int source = 0;
 
 uint32_t Operation(const char* text) {
-  return crosscut_intern(text, SIZE_MAX, CROSSCUT_OPERATION, CROSSCUT_LAYER_NONE, 0,
+  return crosscut_intern(text, SIZE_MAX, CROSSCUT_OPERATION, CROSSCUT_LAYER_NONE, CROSSCUT_FOUND,
                          crosscut_intern("operation", 9, CROSSCUT_TEXT, CROSSCUT_LAYER_NONE, 0, 0));
 }
 

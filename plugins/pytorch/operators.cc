@@ -2,11 +2,14 @@
 
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <crosscut/crosscut.h>
+#include <dlfcn.h>
 
 #include <atomic>
+#include <mutex>
 
 #include "inputs.h"
 #include "names.h"
+#include "waits.h"
 
 namespace crosscut::pytorch {
 namespace {
@@ -18,7 +21,8 @@ constexpr uint64_t kFlowOut = 0x08;
 constexpr uint64_t kFlowIn = 0x09;
 constexpr uintptr_t kChunkMask = 0xffff;
 
-std::atomic<bool> recording{false};
+// Of operators and autograd's nodes; of user scopes.
+std::atomic<bool> recording{false}, recording_scopes{false};
 
 // What overload_name() returns for names that are no schema's.
 const char* no_schema = nullptr;
@@ -146,25 +150,102 @@ inline uint32_t OperatorName(const Function& function) {
   return node_names.Find(name);
 }
 
-// User scopes may end out of order or on another thread, so their ends carry their name; those
-// that are declared asynchronous when they begin are instants.
-void BeginUserScope(const at::RecordFunction& function) {
-  const UserName name = FindUserName(function.name());
-  if (function.isAsync()) {
-    crosscut_instant(name.id);
-    return;
+uint32_t Key(const char* text) {
+  return crosscut_intern(text, SIZE_MAX, CROSSCUT_TEXT, CROSSCUT_LAYER_NONE, 0, 0);
+}
+
+// One end of an asynchronous scope. Its number is where its guard lies, which stays until its end.
+void MarkAsync(uint32_t name, uint32_t key, int64_t number) {
+  crosscut_instant(name);
+  crosscut_arg(key, number);
+}
+
+uint32_t AsyncEnd() {
+  static const uint32_t key = Key("async end");
+  return key;
+}
+
+// Ends elsewhere that came in a control step: told when recording goes on. Control steps are few,
+// and collectives rarely reach into them.
+class LateEnds {
+ public:
+  // `number` 0: of a scope that began like any other.
+  void Add(uint32_t name, int64_t number) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (count_ < kMost) ends_[count_++] = {name, number, crosscut_now()};
   }
+  void Tell() {
+    static const uint32_t at_key = Key("async end at");
+    std::lock_guard<std::mutex> lock(mutex_);
+    for (size_t i = 0; i < count_; ++i) {
+      if (ends_[i].number == 0) {
+        crosscut_end_named(ends_[i].name);
+        continue;
+      }
+      MarkAsync(ends_[i].name, AsyncEnd(), ends_[i].number);
+      crosscut_arg(at_key, static_cast<int64_t>(ends_[i].tick));
+    }
+    count_ = 0;
+  }
+
+ private:
+  static constexpr size_t kMost = 1024;
+  struct End {
+    uint32_t name;
+    int64_t number;
+    uint64_t tick;
+  };
+  std::mutex mutex_;
+  size_t count_ = 0;
+  End ends_[kMost];
+};
+LateEnds& late_ends() {
+  static auto* const it = new LateEnds;  // never destroyed: callbacks come after their removal
+  return *it;
+}
+
+int64_t NumberOf(const at::RecordFunction& function) {
+  return static_cast<int64_t>(reinterpret_cast<intptr_t>(&function));
+}
+
+// The threads of a communication library do nothing but wait outside of what they are seen to do.
+// Python's say themselves what they do.
+void RestWithoutSpans() {
+  if (Enabled(crosscut_this_thread) < 2) return;  // not its first event
+  static const auto python =
+      reinterpret_cast<void* (*)()>(dlsym(RTLD_DEFAULT, "PyGILState_GetThisThreadState"));
+  if (python == nullptr || python() == nullptr) crosscut_base(CROSSCUT_IDLE);
+}
+
+// User scopes may end out of order or on another thread, so their ends carry their name. Those that
+// are declared asynchronous when they begin, such as collectives, are told by their own number.
+void BeginUserScope(const at::RecordFunction& function) {
+  if (function.isAsync()) {
+    static const uint32_t key = Key("async");
+    return MarkAsync(FindAsyncName(function.name()), key, NumberOf(function));
+  }
+  const UserName name = FindUserName(function.name());
   crosscut_begin(name.id);
   if (name.step >= 0) {
-    static const uint32_t key =
-        crosscut_intern("step", 4, CROSSCUT_TEXT, CROSSCUT_LAYER_NONE, 0, 0);
+    static const uint32_t key = Key("step");
     crosscut_arg(key, name.step);
   }
 }
 
 void EndUserScope(const at::RecordFunction& function) {
-  if (function.isAsync() || function.threadId() != at::RecordFunction::currentThreadId()) return;
-  crosscut_end_named(FindUserName(function.name()).id);
+  const bool elsewhere = function.threadId() != at::RecordFunction::currentThreadId();
+  if (!elsewhere && !function.isAsync()) {
+    return crosscut_end_named(FindUserName(function.name()).id);
+  }
+  const bool async = function.isAsync();
+  if (async) CollectiveEnded(function.threadId());
+  const uint32_t name = async ? FindAsyncName(function.name()) : FindUserName(function.name()).id;
+  if (!recording_scopes.load(std::memory_order_relaxed)) {
+    return late_ends().Add(name, async ? NumberOf(function) : 0);
+  }
+  if (elsewhere) RestWithoutSpans();
+  if (async) return MarkAsync(name, AsyncEnd(), NumberOf(function));
+  crosscut_end_named(name);
 }
 
 // An operator that goes away takes its name along.
@@ -181,17 +262,14 @@ __attribute__((noinline, cold)) void TellCollective() {
   if (const uint32_t told = FindCollective(); told != 0) crosscut_arg_name(InputsKey(), told);
 }
 
-// False where this operator is not recorded.
-inline bool Records(crosscut_thread* thread, const at::RecordFunction& function) {
+// False where this guard is not recorded; `on` is the switch of its kind.
+inline bool Records(crosscut_thread* thread, const at::RecordFunction& function,
+                    const std::atomic<bool>& on) {
   if (__builtin_expect(unrecorded_count != 0, 0)) DropStale(&function);
-  if (__builtin_expect(Enabled(thread) == 0 || !recording.load(std::memory_order_relaxed) ||
+  if (__builtin_expect(Enabled(thread) == 0 || !on.load(std::memory_order_relaxed) ||
                            unrecorded_count == Unrecorded::kMost,
                        0)) {
     NoteUnrecorded(function);
-    return false;
-  }
-  if (__builtin_expect(function.scope() == at::RecordScope::USER_SCOPE, 0)) {
-    BeginUserScope(function);
     return false;
   }
   return true;
@@ -200,7 +278,7 @@ inline bool Records(crosscut_thread* thread, const at::RecordFunction& function)
 template <bool kWithInputs>
 std::unique_ptr<at::ObserverContext> BeginOperator(const at::RecordFunction& function) {
   crosscut_thread* thread = crosscut_this_thread;
-  if (!Records(thread, function)) return nullptr;
+  if (!Records(thread, function, recording)) return nullptr;
   uint32_t inputs = 0;
   if constexpr (kWithInputs) inputs = FindInputs(function.inputs());
   const uint32_t name = OperatorName(function);
@@ -233,21 +311,35 @@ std::unique_ptr<at::ObserverContext> BeginWithInputs(const at::RecordFunction& f
 
 void End(const at::RecordFunction& function, at::ObserverContext*) {
   if (__builtin_expect(unrecorded_count != 0, 0) && ForgetUnrecorded(&function)) return;
-  if (__builtin_expect(function.scope() == at::RecordScope::USER_SCOPE, 0)) {
-    EndUserScope(function);
-    return;
-  }
   crosscut_mark_(kEnd);
+}
+
+std::unique_ptr<at::ObserverContext> BeginScope(const at::RecordFunction& function) {
+  if (function.isAsync()) CollectiveBegan(function.threadId());
+  if (Records(crosscut_this_thread, function, recording_scopes)) BeginUserScope(function);
+  return nullptr;
+}
+
+void EndScope(const at::RecordFunction& function, at::ObserverContext*) {
+  if (__builtin_expect(unrecorded_count != 0, 0) && ForgetUnrecorded(&function)) return;
+  EndUserScope(function);
 }
 
 at::RecordFunctionCallback Callbacks(bool inputs) {
   return at::RecordFunctionCallback(inputs ? &BeginWithInputs : &Begin, &End)
       .needsInputs(inputs)
-      .scopes({at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION,
-               at::RecordScope::USER_SCOPE});
+      .scopes({at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION});
+}
+
+at::RecordFunctionCallback ScopeCallbacks() {
+  return at::RecordFunctionCallback(&BeginScope, &EndScope).scopes({at::RecordScope::USER_SCOPE});
 }
 
 void SetRecording(bool on) { recording.store(on, std::memory_order_relaxed); }
+void SetRecordingScopes(bool on) {
+  recording_scopes.store(on, std::memory_order_relaxed);
+  if (on) late_ends().Tell();
+}
 
 void PrepareNames() {
   auto learn = [](const auto& function) {

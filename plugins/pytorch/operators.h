@@ -30,11 +30,18 @@ std::unique_ptr<at::ObserverContext> Begin(const at::RecordFunction& function);
 std::unique_ptr<at::ObserverContext> BeginWithInputs(const at::RecordFunction& function);
 void End(const at::RecordFunction& function, at::ObserverContext* context);
 
-// Callbacks of Begin, or BeginWithInputs, and End for the scopes that are recorded.
-at::RecordFunctionCallback Callbacks(bool inputs);
+// The same for user scopes: `record_function`, and the collectives of torch.distributed.
+std::unique_ptr<at::ObserverContext> BeginScope(const at::RecordFunction& function);
+void EndScope(const at::RecordFunction& function, at::ObserverContext* context);
 
-// Whether Begin records. Guards that torch prepared before the callbacks' removal still call it.
+// Callbacks of Begin, or BeginWithInputs, and End: operators and autograd's nodes.
+at::RecordFunctionCallback Callbacks(bool inputs);
+at::RecordFunctionCallback ScopeCallbacks();
+
+// Whether Begin and BeginScope record. Guards that torch prepared before the callbacks' removal
+// still call them.
 void SetRecording(bool on);
+void SetRecordingScopes(bool on);
 
 // Must have been called once before the first Begin; learns from torch how to tell names by
 // address and watches for operators that go away.

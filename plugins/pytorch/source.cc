@@ -7,14 +7,16 @@
 #include "calibrate.h"
 #include "operators.h"
 #include "registration.h"
+#include "waits.h"
 
 namespace crosscut::pytorch {
 namespace {
 
 // Never destroyed: callbacks and the recorder may come here while the process exits.
 struct State {
-  std::mutex mutex;  // of the fields
-  at::CallbackHandle callbacks = at::INVALID_CALLBACK_HANDLE;
+  std::mutex mutex;                                            // of the fields
+  at::CallbackHandle callbacks = at::INVALID_CALLBACK_HANDLE;  // of operators
+  at::CallbackHandle scopes = at::INVALID_CALLBACK_HANDLE;
   bool with_inputs = false;   // what is in place
   bool wants_inputs = false;  // at the level that records everything
 };
@@ -23,20 +25,36 @@ State& state() {
   return *it;
 }
 
-int SetLevel(void*, crosscut_level level) {
-  std::lock_guard<std::mutex> lock(state().mutex);
-  const bool on = level >= CROSSCUT_LEVEL_OPERATORS;
-  const bool inputs = state().wants_inputs && level >= CROSSCUT_LEVEL_EVERYTHING;
+// What a program marks is seen at every level above control. A callback for user scopes alone
+// leaves operators on their unobserved path.
+void SetScopes(bool on) {
+  at::CallbackHandle& handle = state().scopes;
+  SetRecordingScopes(on);
+  RecordWaits(on);
+  if (on == (handle != at::INVALID_CALLBACK_HANDLE)) return;
+  if (!on) at::removeCallback(handle);
+  handle = on ? at::addGlobalCallback(ScopeCallbacks()) : at::INVALID_CALLBACK_HANDLE;
+}
+
+void SetOperators(bool on, bool inputs) {
   at::CallbackHandle& handle = state().callbacks;
   SetRecording(on);
   const bool in_place = handle != at::INVALID_CALLBACK_HANDLE;
-  if (on == in_place && (!on || inputs == state().with_inputs)) return CROSSCUT_OK;
+  if (on == in_place && (!on || inputs == state().with_inputs)) return;
+  if (in_place) at::removeCallback(handle);
+  handle = on ? at::addGlobalCallback(Callbacks(inputs)) : at::INVALID_CALLBACK_HANDLE;
+  state().with_inputs = inputs;
+}
+
+int SetLevel(void*, crosscut_level level) {
+  std::lock_guard<std::mutex> lock(state().mutex);
+  const bool inputs = state().wants_inputs && level >= CROSSCUT_LEVEL_EVERYTHING;
   try {
-    if (in_place) at::removeCallback(handle);
-    handle = on ? at::addGlobalCallback(Callbacks(inputs)) : at::INVALID_CALLBACK_HANDLE;
-    state().with_inputs = inputs;
+    SetScopes(level >= CROSSCUT_LEVEL_BOUNDARY);
+    SetOperators(level >= CROSSCUT_LEVEL_OPERATORS, inputs);
   } catch (const std::exception&) {
     SetRecording(false);
+    SetRecordingScopes(false);
     return CROSSCUT_EOFF;
   }
   return CROSSCUT_OK;

@@ -42,6 +42,9 @@ def _activate(python: str) -> None:
     _follow_samples(python == "samples")
     if _active:
         _follow_calls(python == "calls")
+        distributed = sys.modules.get("crosscut.adapters.torch_distributed")
+        if distributed is not None:
+            distributed.tell()  # each session's log says it
         return
     _active = True
     try:
@@ -51,6 +54,7 @@ def _activate(python: str) -> None:
             _activate_boundary(python)
         if wanted("operations"):
             _hooks.after_import("torch", _adapt_torch)
+            _hooks.after_import("torch.distributed.distributed_c10d", _adapt_distributed)
             _adapt_others()
         _wrap_named(os.environ.get("CROSSCUT_WRAP", ""))
     except Exception as error:
@@ -142,6 +146,12 @@ def _adapt_torch(module: ModuleType) -> None:
     adapter.install(module)
 
 
+def _adapt_distributed(module: ModuleType) -> None:
+    from crosscut.adapters import torch_distributed
+
+    torch_distributed.install(module)
+
+
 # Modules of other libraries: their adapter, and its function that is called after the import.
 _OTHERS = {
     "tensorflow.python.eager.context": ("tensorflow", "install_context"),
@@ -168,7 +178,8 @@ _OTHERS = {
 
 
 _ADAPTERS = tuple((name, f"crosscut.adapters.{name}") for name in
-                  ("stable_baselines3", "gymnasium", "torch", "tensorflow", "jax", "processes"))
+                  ("stable_baselines3", "gymnasium", "torch", "torch_distributed", "tensorflow",
+                   "jax", "processes"))
 
 
 def _adapt_others() -> None:

@@ -172,6 +172,7 @@ class _Span:
     input_types: str
     input_strides: str
     concrete_inputs: str
+    first: int
 
     @property
     def is_function(self) -> bool:
@@ -239,7 +240,10 @@ class _Reader:
         for row in spans:
             span = _Span(*row)
             event = parent = None if span.parent is None else shown[span.parent]
-            if self._wants(span):
+            if span.first != span.span and self._wants(span):  # goes on with one that was cut
+                event = shown[span.first]
+                event.time_range.end = self._us(span.end_ns)
+            elif self._wants(span):
                 event = self._event(span)
                 self._nest(event, parent)
                 yield event
@@ -254,7 +258,7 @@ class _Reader:
         of the threads that were there."""
         wanted = self._wanted
         if span.is_call:
-            return (wanted.threads is None or span.thread_id == wanted.thread
+            return (wanted.threads is None or span.thread_id in (wanted.thread, None)
                     or span.thread == f"thread {span.thread_id}")
         if span.name.startswith(_COLLECTION) and not wanted.collections:
             return False
@@ -274,6 +278,7 @@ class _Reader:
             event.python_id = next(self._functions)
             return event
         event.flops = span.flops or 0
+        event.is_async = span.thread.startswith("asynchronous")
         if span.overload:
             event.overload_name = self._kept(span.overload)
         if span.input_dims:

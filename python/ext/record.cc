@@ -272,6 +272,8 @@ PyObject* Span(PyObject*, PyObject* args) {
   return MakeSpan(name, layer);
 }
 
+PyObject* FoundOperation(PyObject*, PyObject* name) { return MakeFound(name); }
+
 PyMethodDef functions[] = {
     {"start", Function(Start), METH_VARARGS | METH_KEYWORDS, "Returns a CROSSCUT_E* code."},
     {"arm", Function(Arm), METH_VARARGS | METH_KEYWORDS, "Returns a CROSSCUT_E* code."},
@@ -299,6 +301,8 @@ PyMethodDef functions[] = {
     {"progress", Progress, METH_O, "How much of the program is done, from 0 to 1."},
     {"process_name", ProcessName, METH_O, "Names the process in reports."},
     {"meta", Meta, METH_VARARGS, "States a fact of the process: key, value."},
+    {"found_operation", FoundOperation, METH_O,
+     "operation() for adapters: told apart from the program's own of its name."},
     {"span", Span, METH_VARARGS, "name, layer: a context manager, for adapters."},
     {"instant", Instant, METH_O, "Marks a point in time."},
     {"counter", Function(Counter), METH_FASTCALL, "Records a value: name, integer."},

@@ -145,20 +145,24 @@ void CloseSlow(uint32_t name) {
   AbandonElsewhere(name);
 }
 
-PyObject* NewOperation(PyTypeObject* type, PyObject* name) {
-  const uint32_t id = NameId(name, CROSSCUT_OPERATION, CROSSCUT_LAYER_NONE);
+PyObject* MakeUnshared(PyTypeObject* type, PyObject* name, uint32_t id) {
   if (id == 0 && PyErr_Occurred()) return nullptr;
   Operation* self = PyObject_New(Operation, type);
   if (self == nullptr) return nullptr;
   Py_INCREF(name);
   self->name = name;
   self->id = id;
-  if (PyDict_GET_SIZE(shared) < kSharedOperations &&
-      PyDict_SetItem(shared, name, reinterpret_cast<PyObject*>(self)) != 0) {
+  return reinterpret_cast<PyObject*>(self);
+}
+
+PyObject* NewOperation(PyTypeObject* type, PyObject* name) {
+  PyObject* self = MakeUnshared(type, name, NameId(name, CROSSCUT_OPERATION, CROSSCUT_LAYER_NONE));
+  if (self != nullptr && PyDict_GET_SIZE(shared) < kSharedOperations &&
+      PyDict_SetItem(shared, name, self) != 0) {
     Py_DECREF(self);
     return nullptr;
   }
-  return reinterpret_cast<PyObject*>(self);
+  return self;
 }
 
 PyObject* Decorate(PyObject* self, PyObject* function) {
@@ -311,14 +315,12 @@ int AddOperationType(PyObject* module) {
 }
 
 PyObject* MakeSpan(PyObject* name, int layer) {
-  const uint32_t id = NameId(name, CROSSCUT_SPAN, layer);
-  if (id == 0 && PyErr_Occurred()) return nullptr;
-  Operation* self = PyObject_New(Operation, &operation_type);
-  if (self == nullptr) return nullptr;
-  Py_INCREF(name);
-  self->name = name;
-  self->id = id;
-  return reinterpret_cast<PyObject*>(self);
+  return MakeUnshared(&operation_type, name, NameId(name, CROSSCUT_SPAN, layer));
+}
+
+PyObject* MakeFound(PyObject* name) {
+  return MakeUnshared(&operation_type, name,
+                      NameId(name, CROSSCUT_OPERATION, CROSSCUT_LAYER_NONE, CROSSCUT_FOUND));
 }
 
 uint32_t NameIdOf(PyObject* operation) {
@@ -414,7 +416,7 @@ uint32_t OperationProbe() {
   return probe;
 }
 
-uint32_t NameId(PyObject* text, int kind, int layer) {
+uint32_t NameId(PyObject* text, int kind, int layer, unsigned flags) {
   if (!PyUnicode_Check(text)) {
     PyErr_Format(PyExc_TypeError, "a name must be a str, not %.100s", Py_TYPE(text)->tp_name);
     return 0;
@@ -425,7 +427,7 @@ uint32_t NameId(PyObject* text, int kind, int layer) {
   if (bytes == nullptr) return 0;
   const uint32_t id = crosscut_intern(
       PyBytes_AS_STRING(bytes), static_cast<size_t>(PyBytes_GET_SIZE(bytes)),
-      static_cast<crosscut_kind>(kind), static_cast<crosscut_layer>(layer), 0, probe);
+      static_cast<crosscut_kind>(kind), static_cast<crosscut_layer>(layer), flags, probe);
   Py_DECREF(bytes);
   return id;
 }

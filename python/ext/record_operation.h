@@ -16,6 +16,9 @@ int AddOperationType(PyObject* module);
 // reference, or null with an exception where `name` is no str.
 PyObject* MakeSpan(PyObject* name, int layer);
 
+// For adapters: an operation that they found (CROSSCUT_FOUND).
+PyObject* MakeFound(PyObject* name);
+
 // The name id of an operation or of what MakeSpan() made; 0 with an exception for another object.
 uint32_t NameIdOf(PyObject* operation);
 
@@ -51,9 +54,9 @@ void ThisThreadRunsPython();
 // Lets a thread of the recorder run operations (calibration) without becoming such a thread.
 void ThisThreadIsOurs();
 
-// The id of `text` as a name of the given kind and layer, remembered per text; 0 with an exception
-// set where `text` is no str.
-uint32_t NameId(PyObject* text, int kind, int layer);
+// The id of `text` as a name of the given kind, layer and flags (CROSSCUT_FOUND or none); 0 with an
+// exception set where `text` is no str.
+uint32_t NameId(PyObject* text, int kind, int layer, unsigned flags = 0);
 
 // The probe kind "operation".
 uint32_t OperationProbe();

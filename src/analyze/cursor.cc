@@ -25,6 +25,10 @@ Resource Inside(Role role, uint8_t code, Resource below) {
     if (!(code & kCodeWork)) return below;
     return layer == Layer::kIdle ? kAbsent : kBusy;
   }
+  if (role == Role::kAsync) {  // nobody's stack: what has no layer adds nothing
+    const int active = ActiveNumber(layer);
+    return active < 0 ? below : static_cast<Resource>(kOwn + active);
+  }
   if (LayerOf(below) == kOverheadNumber) {  // what our own work calls is ours, too
     return role == Role::kThread ? kWorking + kOverheadNumber : below;
   }
@@ -40,9 +44,9 @@ Resource Inside(Role role, uint8_t code, Resource below) {
 }
 
 struct Moves {
-  uint8_t to[3][kCodes][kResources];
+  uint8_t to[4][kCodes][kResources];
   Moves() {
-    for (int role = 0; role < 3; ++role) {
+    for (int role = 0; role < 4; ++role) {
       for (int code = 0; code < kCodes; ++code) {
         for (int below = 0; below < kResources; ++below) {
           to[role][code][below] = Inside(static_cast<Role>(role), static_cast<uint8_t>(code),
@@ -75,11 +79,12 @@ TrackCursor::TrackCursor(const trace::Track& track, const NameCodes& names, Role
       open_(4) {
   static const Moves kMoves;
   moves_ = kMoves.to[static_cast<int>(role)];
-  if (role != Role::kDevice) {
+  const bool thread = role == Role::kLead || role == Role::kThread;
+  if (thread) {
     life_begin_ = std::max(life_begin_, track.begin_ns);
     life_end_ = std::min(life_end_, track.end_ns);
   }
-  open_[0] = {kNever, 0, role == Role::kDevice ? kAbsent : kUnknown, 0};
+  open_[0] = {kNever, 0, thread ? kUnknown : kAbsent, 0};
   if (role == Role::kDevice) {
     next_base_ = track.base.size();
     next_instant_ = track.instants.name.size();

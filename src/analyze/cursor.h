@@ -48,7 +48,7 @@ inline constexpr bool MoveOfLead(uint32_t change) { return (change >> 16 & 1) !=
 
 trace::Layer ActiveLayer(int active);
 
-enum class Role : uint8_t { kLead, kThread, kDevice };
+enum class Role : uint8_t { kLead, kThread, kDevice, kAsync };
 
 class TrackCursor {
  public:

@@ -28,6 +28,7 @@ std::vector<ProcessTracks> TracksByProcess(const trace::Trace& trace) {
     ProcessTracks& p = out[track.process.value];
     (track.ours                                ? p.ours
      : track.kind == trace::TrackKind::kDevice ? p.device
+     : track.kind == trace::TrackKind::kAsync  ? p.async
                                                : p.host)
         .push_back(t);
   }
@@ -43,6 +44,9 @@ ProcessSource SourceOf(const trace::Trace& trace, const NameCodes& names,
   for (const uint32_t t : tracks.host) {
     const Role role = p.lead.value == t ? Role::kLead : Role::kThread;
     source.tracks.emplace_back(trace.tracks[t], names, role, window);
+  }
+  for (const uint32_t t : tracks.async) {
+    source.tracks.emplace_back(trace.tracks[t], names, Role::kAsync, window);
   }
   for (const uint32_t t : tracks.device) {
     source.tracks.emplace_back(trace.tracks[t], names, Role::kDevice, window);

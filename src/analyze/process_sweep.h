@@ -17,7 +17,7 @@ namespace crosscut::analyze {
 
 // The tracks of one process.
 struct ProcessTracks {
-  std::vector<uint32_t> host, device, ours;  // indices into Trace::tracks
+  std::vector<uint32_t> host, device, async, ours;  // indices into Trace::tracks; host: threads
 };
 std::vector<ProcessTracks> TracksByProcess(const trace::Trace& trace);
 

@@ -165,7 +165,7 @@ SpanSums SumSpans(const trace::Trace& trace, const ProcessTracks& tracks,
   SpanSums out;
   const std::vector<uint32_t> block_of_step = NumberBlocks(samples, classes, out.blocks);
   Summing summing(trace, process, block_of_step, out);
-  for (const std::vector<uint32_t>* some : {&tracks.host, &tracks.device}) {
+  for (const std::vector<uint32_t>* some : {&tracks.host, &tracks.async, &tracks.device}) {
     for (const uint32_t track : *some) summing.Add(trace.tracks[track].spans);
   }
   for (SpanName& name : out.names) Merge(name.sums);

@@ -5,13 +5,14 @@
 
 #include "src/analyze/columns.h"
 #include "src/analyze/span_flops.h"
+#include "src/trace/whole_spans.h"
 
 namespace crosscut::analyze {
 namespace {
 
 struct Columns {
   Texts process, thread, kind, layer, name, overload, probe;
-  Integers span, parent, begin, end, flops, thread_id;
+  Integers span, parent, begin, end, flops, thread_id, first;
 };
 
 // The arguments that have columns: of numbers, then of texts.
@@ -59,6 +60,8 @@ void TakeTrack(const trace::Trace& trace, const Context& context, uint32_t index
                Columns* to) {
   const trace::Track& track = trace.tracks[index];
   const trace::Spans& spans = track.spans;
+  const trace::WholeSpans wholes(spans);
+  const bool thread = track.kind == trace::TrackKind::kThread;
   for (trace::SpanIndex i = 0; i < spans.size(); ++i) {
     const trace::Name& name = trace.name(spans.name[i]);
     to->process.push_back(context.process_label(track.process));
@@ -72,7 +75,8 @@ void TakeTrack(const trace::Trace& trace, const Context& context, uint32_t index
     to->begin.push_back(spans.begin_ns[i]);
     to->end.push_back(spans.end_ns[i]);
     to->probe.emplace_back(trace.text(name.probe));
-    to->thread_id.push_back(track.os_id > 0 ? track.os_id : kMissing);
+    to->thread_id.push_back(thread && track.os_id > 0 ? track.os_id : kMissing);
+    to->first.push_back(wholes.first(i));
     args->Take(track.args.of(i));
   }
 }
@@ -90,7 +94,7 @@ Table SpansTable(const trace::Trace& trace, const Context& context) {
   Args args(trace);
   SpanFlops flops(trace);
   for (uint32_t track = 0; track < trace.tracks.size(); ++track) {
-    if (trace.tracks[track].kind == trace::TrackKind::kThread) {
+    if (trace.tracks[track].kind != trace::TrackKind::kDevice) {
       TakeTrack(trace, context, track, &args, &all);
       TakeFlops(trace.tracks[track], &flops, &all);
     }
@@ -102,7 +106,8 @@ Table SpansTable(const trace::Trace& trace, const Context& context) {
                    MakeColumn("begin_ns", all.begin), MakeColumn("end_ns", all.end), args.Number(0),
                    args.Number(1), args.Text(0), MakeColumn("flops", all.flops),
                    MakeColumn("probe", all.probe), args.Number(2), args.Text(1), args.Text(2),
-                   args.Text(3), MakeColumn("thread_id", all.thread_id));
+                   args.Text(3), MakeColumn("thread_id", all.thread_id),
+                   MakeColumn("first", all.first));
 }
 
 }  // namespace crosscut::analyze

@@ -8,7 +8,9 @@
 #include <unordered_map>
 
 #include "src/base/json_text.h"
+#include "src/export/distributed_info.h"
 #include "src/export/exporter.h"
+#include "src/trace/whole_spans.h"
 
 namespace crosscut::exporting {
 namespace {
@@ -137,7 +139,7 @@ void ChromeWriter::Prepare() {
   for (uint32_t i = 0; i < trace_.tracks.size(); ++i) {
     const Track& track = trace_.tracks[i];
     const uint32_t process = track.process.value;
-    if (track.kind == TrackKind::kThread) {
+    if (track.kind != TrackKind::kDevice) {
       places_.emplace_back(pids_[process], track.os_id > 0 ? track.os_id : i + 1);
       continue;
     }
@@ -183,7 +185,7 @@ void ChromeWriter::Head() {
     Raw("}");
     some = true;
   }
-  Raw("],\n\"distributedInfo\": {\"rank\": 0, \"world_size\": 1},\n");
+  Raw("],\n\"distributedInfo\": " + DistributedInfo(trace_) + ",\n");
   Raw("\"producer\": \"crosscut\",\n\"displayTimeUnit\": \"ms\",\n\"baseTimeNanoseconds\": ");
   Number(realtime);
   Facts();
@@ -330,13 +332,15 @@ void ChromeWriter::SpanRows(uint32_t index) {
   const trace::Spans& spans = track.spans;
   const auto [pid, tid] = places_[index];
   std::string place = ", \"pid\": " + std::to_string(pid) + ", \"tid\": " + std::to_string(tid);
+  const trace::WholeSpans wholes(spans);
   for (SpanIndex i = 0; i < spans.size(); ++i) {
+    if (wholes.first(i) != i) continue;
     Begin();
     Raw(name_heads_[spans.name[i].value]);
     Raw(", \"ts\": ");
     Us(spans.begin_ns[i] - base_ns_);
     Raw(", \"dur\": ");
-    Us(spans.end_ns[i] - spans.begin_ns[i]);
+    Us(wholes.end_ns(i) - spans.begin_ns[i]);
     Raw(place);
     SpanArgs(track, index, i);
     if (!Flush(kFlushBytes)) return;

@@ -124,7 +124,7 @@ class SpeedscopeWriter {
   std::string ProfileName(const trace::Track& track) const {
     const trace::Process& process = trace_.processes[track.process.value];
     std::string name(trace_.text(track.name));
-    const bool host = track.kind == trace::TrackKind::kThread;
+    const bool host = track.kind != trace::TrackKind::kDevice;
     if (name.empty()) name = (host ? "thread " : "stream ") + std::to_string(track.os_id);
     const std::string_view owner = trace_.text(process.name.valid() ? process.name : process.key);
     return std::string(owner) + " " + std::to_string(process.pid) + ": " + name;

@@ -61,7 +61,7 @@ class XSpaceWriter {
     for (uint32_t i = 0; i < trace_.tracks.size(); ++i) {
       const Track& track = trace_.tracks[i];
       if (track.process.value != index) continue;
-      if (track.kind == TrackKind::kThread) {
+      if (track.kind != TrackKind::kDevice) {
         PutTrack(i, process, &host);
         continue;
       }

@@ -195,8 +195,9 @@ enum NameFlags : uint8_t {
   kFlagCalledAt = 4,    // the text ends in "@" and the decimal line of the Python caller that calls
                         // it; the name is what stands before
   kFlagOverloaded = 8,  // the text's first "." parts an operator's name from its overload's
-  kFlagFound = 16,      // of steps: found by an adapter, not declared by the program
+  kFlagFound = 16,      // of steps and operations: found by an adapter, not declared by the program
   kFlagCrosses = 32,    // ends across other spans of its track
+  kFlagAsync = 64,      // its spans lie between two instants: docs/format.md
 };
 
 // Bits 7..0 kind, 15..8 layer, 23..16 NameFlags, 55..24 the name id of the probe kind that records

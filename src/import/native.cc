@@ -10,6 +10,8 @@
 #include "src/import/native_collected.h"
 #include "src/import/native_events.h"
 #include "src/import/native_facts.h"
+#include "src/import/native_found.h"
+#include "src/import/native_ranks.h"
 #include "src/import/native_session.h"
 #include "src/import/run_facts.h"
 
@@ -200,6 +202,8 @@ Result<trace::Trace> NativeImport::Finish(const format::RunReader& run) {
   NameTheRest();
   if (run.run_json().empty()) gaps_.push_back("run.json is missing: the command is not known.");
   trace::Trace trace = builder_.Finish();
+  TellFoundApart(&trace);
+  NameRanks(&trace);
   trace.gaps = std::move(gaps_);
   trace.damaged = damaged_;
   trace.realtime_offset_ns = realtime_offset_ns_;

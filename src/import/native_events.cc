@@ -37,6 +37,7 @@ NativeEvents::NativeEvents(trace::Builder* builder, trace::ProcessId process,
       arguments_(builder, session),
       memory_(builder, clock),
       samples_(builder, session),
+      async_(builder, process, session),
       session_ends_(std::move(session_ends)),
       sequence_(builder->Text("Sequence number")),
       forward_thread_(builder->Text("Fwd thread id")),
@@ -159,6 +160,8 @@ void NativeEvents::TakeRare(Thread* thread, int64_t at, uint16_t code, Words pay
 }
 
 void NativeEvents::TakeInstant(Thread* thread, int64_t at, uint64_t name) {
+  thread->mark = async_.Knows(name) ? async_.Mark(at, name) : Thread::kNoMark;
+  if (thread->mark != Thread::kNoMark) return;
   thread->in_sample = samples_.Knows(name);
   if (thread->in_sample) return samples_.Begin(thread->track, at);
   thread->track->Instant(at, NameOf(name));
@@ -166,6 +169,12 @@ void NativeEvents::TakeInstant(Thread* thread, int64_t at, uint64_t name) {
 
 void NativeEvents::TakeArgument(Thread* thread, uint16_t code, Words payload) {
   const bool is_name = code == format::kArgName;
+  if (thread->mark != Thread::kNoMark && async_.KnowsKey(payload[0])) {
+    const int64_t value = async_.IsTick(payload[0])
+                              ? clock_->ToNs(payload[1], &thread->clock_segment)
+                              : static_cast<int64_t>(payload[1]);
+    return async_.Take(thread->mark, payload[0], value);
+  }
   if (thread->in_sample) return samples_.Take(payload[0], payload[1], is_name);
   if (is_name) return arguments_.Add(payload[0], payload[1], thread->track);
   thread->track->Arg(session_->name(payload[0]).text, static_cast<int64_t>(payload[1]));
@@ -262,6 +271,7 @@ trace::NameId NativeEvents::NameOf(uint64_t id) {
 
 void NativeEvents::Finish(int64_t process_end_ns) {
   memory_.Finish();
+  FinishAsync(process_end_ns);
   samples_.Finish([this](int64_t os_id, int64_t at) { return TrackAt(os_id, at); });
   for (auto& [id, thread] : threads_) {
     const int64_t end = thread.ended ? thread.end_ns : process_end_ns;
@@ -272,6 +282,39 @@ void NativeEvents::Finish(int64_t process_end_ns) {
     }
   }
   NameThreads();
+}
+
+// An operation whose end was told on another thread is asynchronous, too.
+void NativeEvents::FinishAsync(int64_t process_end_ns) {
+  struct End {
+    int64_t at;
+    trace::NameId name;
+    trace::TrackBuilder* track;
+  };
+  std::vector<End> ends;
+  for (const auto& [id, thread] : threads_) {
+    for (const auto& end : thread.track->ends_elsewhere()) {
+      ends.push_back({end.at, end.name, thread.track});
+    }
+  }
+  std::sort(ends.begin(), ends.end(), [](const End& a, const End& b) { return a.at < b.at; });
+  for (const End& end : ends) {
+    trace::TrackBuilder* from = nullptr;
+    trace::SpanIndex span = trace::kNoSpan;
+    for (const auto& [id, thread] : threads_) {
+      const trace::SpanIndex here = thread.track->Unended(end.name, end.at);
+      if (here == trace::kNoSpan) continue;
+      if (from != nullptr && from->begin_of(span) <= thread.track->begin_of(here)) continue;
+      from = thread.track;
+      span = here;
+    }
+    if (from == nullptr) continue;
+    async_.Add(from->TakeOut(span), end.at, end.name);
+    end.track->FoundElsewhere();
+  }
+  std::vector<int64_t> session_ends;
+  for (const uint64_t tick : session_ends_) session_ends.push_back(clock_->ToNs(tick));
+  async_.Finish(session_ends, process_end_ns);
 }
 
 // The thread of that id that was the last to begin by then.

@@ -9,6 +9,7 @@
 
 #include "src/format/run_reader.h"
 #include "src/import/native_arguments.h"
+#include "src/import/native_async.h"
 #include "src/import/native_clock.h"
 #include "src/import/native_devices.h"
 #include "src/import/native_memory.h"
@@ -50,6 +51,8 @@ class NativeEvents {
     int64_t end_ns = 0;
     bool ended = false;
     bool in_sample = false;  // arguments belong to the last sample
+    static constexpr size_t kNoMark = SIZE_MAX;
+    size_t mark = kNoMark;  // arguments belong to this mark of an asynchronous span
     uint64_t last_tick = 0;
   };
   using Words = std::span<const uint64_t>;
@@ -68,6 +71,7 @@ class NativeEvents {
   void LoseAnywhere(Thread* thread, Words payload);
   void GoOn(Thread* thread, const format::WordBatch& batch);
   void NameThreads();
+  void FinishAsync(int64_t process_end_ns);
   trace::TrackBuilder* TrackAt(int64_t os_id, int64_t at);
   trace::NameId NameOf(uint64_t id);
 
@@ -79,6 +83,7 @@ class NativeEvents {
   NativeArguments arguments_;
   NativeMemory memory_;
   NativeSamples samples_;
+  NativeAsync async_;
   std::vector<uint64_t> session_ends_;
   std::unordered_map<uint32_t, Thread> threads_;
   trace::StringId sequence_, forward_thread_;

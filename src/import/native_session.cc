@@ -67,7 +67,8 @@ class SessionWalk {
     for (const RawName& raw : raw_) {
       if (names.size() <= raw.id) names.resize(raw.id + 1);
       names[raw.id] = {trace::NameId::None(), raw.text,
-                       static_cast<trace::Kind>(std::min<int>(raw.attributes.kind, 4))};
+                       static_cast<trace::Kind>(std::min<int>(raw.attributes.kind, 4)),
+                       (raw.attributes.flags & format::kFlagAsync) != 0};
     }
     for (const RawName& raw : raw_) {
       trace::Name name;

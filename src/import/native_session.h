@@ -21,6 +21,7 @@ struct NativeName {
   trace::NameId name;  // none: the id was never published
   trace::StringId text;
   trace::Kind kind = trace::Kind::kSpan;
+  bool async = false;  // its instants are the ends of asynchronous spans
 };
 
 struct NativeSession {

@@ -155,6 +155,71 @@ TEST_F(Native, ReadsNamesSpansAndFactsOfAProcess) {
   EXPECT_EQ(process.clocks[0].error_ns, 20);
 }
 
+// Begin and end of the spans of each asynchronous track.
+std::vector<std::vector<std::pair<int64_t, int64_t>>> Asynchronous(const trace::Trace& trace) {
+  std::vector<std::vector<std::pair<int64_t, int64_t>>> out;
+  for (const trace::Track& track : trace.tracks) {
+    if (track.kind != trace::TrackKind::kAsync) continue;
+    auto& spans = out.emplace_back();
+    for (size_t i = 0; i < track.spans.size(); ++i) {
+      spans.emplace_back(track.spans.begin_ns[i], track.spans.end_ns[i]);
+    }
+  }
+  return out;
+}
+
+TEST_F(Native, AsynchronousSpansLieBetweenTheirMarksOnTracksOfTheirOwn) {
+  Words session = Session();
+  format::NameAttributes async = Attributes(format::kKindSpan, format::kLayerComm);
+  async.flags = format::kFlagAsync;
+  session.Name(0x100, "all_reduce", async);
+  const char* const keys[] = {"async", "async end", "async end at"};
+  for (uint32_t i = 0; i < 3; ++i) {
+    session.Name(0x101 + i, keys[i], Attributes(format::kKindText, format::kLayerNone));
+  }
+  session.At(900, format::kStop, {format::kStopExit});
+  Words main, worker;
+  const auto mark = [](Words* words, uint64_t at, uint64_t key, uint64_t number) {
+    words->At(at, format::kInstant, {0x100}).At(at, format::kArg, {key, number});
+  };
+  main.Thread(10, 1, format::kThreadIsMain | format::kLayerPython);
+  mark(&main, 100, 0x101, 7);
+  mark(&main, 200, 0x101, 8);
+  mark(&main, 600, 0x101, 9);
+  worker.Thread(250, 2, format::kLayerIdle);
+  mark(&worker, 300, 0x102, 8);
+  mark(&worker, 400, 0x102, 7);
+  worker.At(400, format::kArg, {0x103, TickOf(350)});
+  mark(&worker, 420, 0x102, 66);  // began before the recording
+  Write("p1-1", session, {main, worker});
+  const trace::Trace trace = Read();
+  using Spans = std::vector<std::pair<int64_t, int64_t>>;
+  EXPECT_THAT(Asynchronous(trace), ElementsAre(Spans{{100, 350}, {600, 900}}, Spans{{200, 300}}));
+  EXPECT_TRUE(trace.tracks[0].instants.name.empty());
+}
+
+TEST_F(Native, AnOperationThatAnotherThreadEndsIsAsynchronous) {
+  Words session = Session();
+  session.Name(0x100, "outer", Attributes(format::kKindOperation, format::kLayerNone));
+  session.Name(0x101, "scope", Attributes(format::kKindOperation, format::kLayerNone));
+  session.Name(0x102, "later", Attributes(format::kKindOperation, format::kLayerNone));
+  session.At(900, format::kStop, {format::kStopExit});
+  Words main, worker;
+  main.Thread(10, 1, format::kThreadIsMain | format::kLayerPython);
+  main.At(100, 0x100).At(200, 0x101).At(300, 0x102);
+  main.At(500, format::kEndNamed, {0x102}).At(600, format::kEndNamed, {0x100});
+  worker.Thread(250, 2, format::kLayerPython).At(400, format::kEndNamed, {0x101});
+  Write("p1-1", session, {main, worker});
+  const trace::Trace trace = Read();
+  using Spans = std::vector<std::pair<int64_t, int64_t>>;
+  EXPECT_THAT(Asynchronous(trace), ElementsAre(Spans{{200, 400}}));
+  const trace::Track& track = trace.tracks[0];
+  EXPECT_THAT(track.spans.begin_ns, ElementsAre(100, 300));
+  EXPECT_THAT(track.spans.end_ns, ElementsAre(600, 500));
+  EXPECT_THAT(track.spans.parent, ElementsAre(trace::kNoSpan, 0u));
+  EXPECT_EQ(trace.tracks[1].unbalanced, 0);
+}
+
 TEST_F(Native, TakesTheCallingLineOffANameThatSaysItHasOne) {
   Words session = Session();
   format::NameAttributes called = Attributes(format::kKindSpan, format::kLayerPython);

@@ -17,6 +17,7 @@
 #include "src/collect/memory.h"
 #include "src/format/ring.h"
 #include "src/host/registry.h"
+#include "src/runtime/rank.h"
 #include "src/runtime/settings.h"
 
 namespace crosscut::record {
@@ -233,6 +234,7 @@ void Session::WriteFacts(const base::ProcessIdentity& self) {
   if (told) recorder.WriteMeta("parent_key", parent);
   recorder.WriteMeta("start_method", method);
   if (process_name_[0] != '\0') recorder.WriteMeta("process_name", process_name_);
+  WriteRank();
   snprintf(number, sizeof number, "%zu", settings_.memory_bytes);
   recorder.WriteMeta("memory_bytes", number);
   recorder.WriteMeta("policy", settings_.flight_recorder ? "flight_recorder" : "drop_newest");

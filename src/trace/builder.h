@@ -66,6 +66,21 @@ class TrackBuilder {
   // Ends the open span at that depth (0: the outermost); what is open above goes on. Requires:
   // there is one.
   void EndAt(int64_t at, size_t depth);
+  // Ends by name of what is open on no stack of this track: it may have begun on another.
+  struct EndElsewhere {
+    int64_t at;
+    NameId name;
+  };
+  const std::vector<EndElsewhere>& ends_elsewhere() const { return ends_elsewhere_; }
+  // The first span of that name, which ends by name, that began by `at` and whose end was never
+  // told: it is open, or ended with what it began in. kNoSpan: none. Before Finish, as are the next
+  // two.
+  SpanIndex Unended(NameId name, int64_t at) const;
+  int64_t begin_of(SpanIndex span) const { return track_.spans.begin_ns[span]; }
+  // The span is none of this track's: what it holds is its parent's. Once for each; its begin.
+  int64_t TakeOut(SpanIndex span);
+  // One end less is unbalanced: its begin was found on another track.
+  void FoundElsewhere() { --track_.unbalanced; }
   // Room for so many, where it is known: growing takes twice the memory.
   void Reserve(size_t spans);
   // From now on the end of every span will be told: none ends with what it began in.
@@ -137,6 +152,7 @@ class TrackBuilder {
     open_.push_back(index);
   }
   void CloseFrom(size_t depth, int64_t at);
+  void RemoveTaken();
   const Name& NameOf(SpanIndex span) const { return (*names_)[track_.spans.name[span].value]; }
   bool IsOperation(SpanIndex span) const { return NameOf(span).kind == Kind::kOperation; }
   bool EndsByName(SpanIndex span) const { return IsOperation(span) || NameOf(span).crosses; }
@@ -162,6 +178,9 @@ class TrackBuilder {
   std::vector<Closed> closed_;
   Args closed_args_;  // by index into closed_
   Blocks<FlowEnd, 11> flows_;
+  std::vector<EndElsewhere> ends_elsewhere_;
+  std::vector<SpanIndex> taken_along_;  // what ends by name, and ended with what it began in
+  std::vector<SpanIndex> taken_;
 };
 
 // The whole trace.

@@ -126,13 +126,13 @@ const Parser::Verb Parser::kVerbs[] = {
     {"probe", &Parser::TakeFact},      {"source", &Parser::TakeFact},
     {"clock", &Parser::TakeFact},      {"meta", &Parser::TakeFact},
     {"thread", &Parser::TakeTrack},    {"device", &Parser::TakeTrack},
-    {"op", &Parser::TakeSpan},         {"span", &Parser::TakeSpan},
-    {"step", &Parser::TakeEdge},       {"phase", &Parser::TakeEdge},
-    {"instant", &Parser::TakePoint},   {"out", &Parser::TakePoint},
-    {"in", &Parser::TakePoint},        {"base", &Parser::TakePoint},
-    {"arg", &Parser::TakeArg},         {"lose", &Parser::TakeLoss},
-    {"count", &Parser::TakeCount},     {"gap", &Parser::TakeRun},
-    {"realtime", &Parser::TakeRun},
+    {"async", &Parser::TakeTrack},     {"op", &Parser::TakeSpan},
+    {"span", &Parser::TakeSpan},       {"step", &Parser::TakeEdge},
+    {"phase", &Parser::TakeEdge},      {"instant", &Parser::TakePoint},
+    {"out", &Parser::TakePoint},       {"in", &Parser::TakePoint},
+    {"base", &Parser::TakePoint},      {"arg", &Parser::TakeArg},
+    {"lose", &Parser::TakeLoss},       {"count", &Parser::TakeCount},
+    {"gap", &Parser::TakeRun},         {"realtime", &Parser::TakeRun},
 };
 
 bool Parser::Take(const Line& line) {
@@ -222,7 +222,10 @@ bool Parser::TakeProcessFact(const Line& line, Process* process) {
 bool Parser::TakeTrack(const Line& line) {
   if (!process_.valid() || line.words.size() < 2) return false;
   const bool device = line.words[0] == "device";
-  track_ = &builder_.AddTrack(process_, device ? TrackKind::kDevice : TrackKind::kThread);
+  const auto kind = device                     ? TrackKind::kDevice
+                    : line.words[0] == "async" ? TrackKind::kAsync
+                                               : TrackKind::kThread;
+  track_ = &builder_.AddTrack(process_, kind);
   Process& process = builder_.process(process_);
   Track& track = track_->track();
   track.name = Text(line.words[1]);

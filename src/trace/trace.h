@@ -71,7 +71,7 @@ struct Name {
   // The line of its Python caller from which such spans are called; 0: not known. Names that differ
   // in it or in `overload` alone are one function.
   int32_t called_at = 0;
-  bool found = false;      // of steps: by an adapter, not declared by the program
+  bool found = false;      // of steps and operations: by an adapter, not declared by the program
   bool crosses = false;    // may end across other spans of its track
   StringId overload = {};  // of an operator: Tensor, of aten::add.Tensor; none: it has no name
 };
@@ -114,7 +114,9 @@ struct Loss {  // events missing here
   StringId reason;  // "full", "overwritten", "memory", "disk", "damaged", "names", "fork", "plugin"
 };
 
-enum class TrackKind : uint8_t { kThread, kDevice };
+// kAsync: what threads began and did not wait for. A process has as many such tracks as it takes
+// for spans to lie side by side.
+enum class TrackKind : uint8_t { kThread, kDevice, kAsync };
 
 struct Track {
   ProcessId process;

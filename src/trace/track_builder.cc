@@ -64,6 +64,34 @@ void TrackBuilder::EndNamed(int64_t at, NameId name) {
     return EndOne(depth, at, [this](SpanIndex span) { return EndsByName(span); });
   }
   ++track_.unbalanced;
+  const Name& ended = (*names_)[name.value];
+  if (ended.kind == Kind::kOperation || ended.crosses) ends_elsewhere_.push_back({at, name});
+}
+
+SpanIndex TrackBuilder::Unended(NameId name, int64_t at) const {
+  SpanIndex found = kNoSpan;
+  for (const std::vector<SpanIndex>* some : {&taken_along_, &open_}) {
+    for (const SpanIndex span : *some) {
+      if (track_.spans.name[span] != name || begin_of(span) > at) continue;
+      if (std::find(taken_.begin(), taken_.end(), span) != taken_.end()) continue;
+      if (found == kNoSpan || span < found) found = span;
+    }
+  }
+  return found;
+}
+
+int64_t TrackBuilder::TakeOut(SpanIndex span) {
+  const Spans& spans = track_.spans;
+  open_.erase(std::remove(open_.begin(), open_.end(), span), open_.end());
+  taken_.push_back(span);
+  while (std::binary_search(spans.continued.begin(), spans.continued.end(), span)) {
+    const SpanIndex part = span;  // of one that was cut: the part before it goes, too
+    do {
+      --span;
+    } while (spans.name[span] != spans.name[part] || spans.end_ns[span] != spans.begin_ns[part]);
+    taken_.push_back(span);
+  }
+  return spans.begin_ns[span];
 }
 
 void TrackBuilder::EndAt(int64_t at, size_t depth) {
@@ -84,7 +112,11 @@ void TrackBuilder::EndOne(size_t depth, int64_t at, GoesOn goes_on) {
   if (depth + 1 == open_.size()) return CloseFrom(depth, at);
   std::vector<NameId> left;
   for (size_t i = depth + 1; i < open_.size(); ++i) {
-    if (goes_on(open_[i])) left.push_back(track_.spans.name[open_[i]]);
+    if (goes_on(open_[i])) {
+      left.push_back(track_.spans.name[open_[i]]);
+    } else if (EndsByName(open_[i])) {
+      taken_along_.push_back(open_[i]);
+    }
   }
   CloseFrom(depth, at);
   for (const NameId name : left) {
@@ -185,6 +217,7 @@ void TrackBuilder::Finish(int64_t begin, int64_t end) {
   end = std::max({begin, end, last_ns_});
   track_.unfinished += static_cast<int64_t>(open_.size());
   CloseFrom(0, end);
+  if (!taken_.empty()) RemoveTaken();
   if (!closed_.empty()) MergeClosed();
   SortInstants(&track_.instants, &track_.instant_args);
   const Spans& spans = track_.spans;
@@ -194,6 +227,41 @@ void TrackBuilder::Finish(int64_t begin, int64_t end) {
   }
   track_.begin_ns = begin;
   track_.end_ns = end;
+}
+
+// The others keep their order; where a parent is gone, its own takes its place.
+void TrackBuilder::RemoveTaken() {
+  std::sort(taken_.begin(), taken_.end());
+  const Spans& spans = track_.spans;
+  Spans kept;
+  Args args = track_.args.LikeThese();
+  Column<SpanIndex> place(spans.size());  // of what is gone: its parent's
+  auto next = taken_.begin();
+  for (SpanIndex i = 0; i < spans.size(); ++i) {
+    const SpanIndex parent = spans.parent[i] == kNoSpan ? kNoSpan : place[spans.parent[i]];
+    if (next != taken_.end() && *next == i) {
+      ++next;
+      place[i] = parent;
+      continue;
+    }
+    place[i] = static_cast<SpanIndex>(kept.size());
+    args.Take(place[i], &track_.args, i);
+    kept.begin_ns.push_back(spans.begin_ns[i]);
+    kept.end_ns.push_back(spans.end_ns[i]);
+    kept.name.push_back(spans.name[i]);
+    kept.parent.push_back(parent);
+  }
+  for (const SpanIndex span : spans.continued) {
+    if (!std::binary_search(taken_.begin(), taken_.end(), span)) {
+      kept.continued.push_back(place[span]);
+    }
+  }
+  for (size_t i = 0; i < flows_.size(); ++i) {
+    SpanIndex& span = flows_[i].span;
+    if (!flows_[i].closed && span != kNoSpan) span = place[span];
+  }
+  track_.spans = std::move(kept);
+  track_.args = std::move(args);
 }
 
 // Spans timed elsewhere join those of the stack. At equal begins the longer one is the parent, and

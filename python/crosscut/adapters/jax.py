@@ -199,7 +199,7 @@ def install_profiler(module: ModuleType) -> None:
 
 def install_compiler(module: ModuleType) -> None:
     ops = _shared()
-    scope, on, compile_ = _record.operation("compile"), ops.on, module.compile_or_get_cached
+    scope, on, compile_ = _record.found_operation("compile"), ops.on, module.compile_or_get_cached
 
     @functools.wraps(compile_)
     def compile_or_get_cached(*args: Any, **kwargs: Any) -> Any:

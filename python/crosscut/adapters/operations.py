@@ -173,7 +173,7 @@ class Operations:
     def bracket(self, operation: str, function: Callable[..., Any],
                 after: Callable[[], None] | None = None) -> Callable[..., Any]:
         """`function` as an operation that calls in it belong to; `after` is called at its end."""
-        self._scopes.setdefault(operation, _record.operation(operation))
+        self._scopes.setdefault(operation, _record.found_operation(operation))
         scopes, on, this_thread = self._scopes, self.on, self.this_thread
 
         @functools.wraps(function)
@@ -196,7 +196,7 @@ class Operations:
 
     def rename(self, operation: str, name: str) -> None:
         """What bracket() calls `operation` from now on."""
-        self._scopes[operation] = _record.operation(name)
+        self._scopes[operation] = _record.found_operation(name)
 
     def method(self, operation: str, function: Callable[..., Any],
                called: Callable[..., Any] | None = None, span: Any = None,
@@ -205,7 +205,7 @@ class Operations:
         inside another one of that name; `span` (of _record.span) is around every call; `called` is
         what they call where the operation is recorded; `after` is called behind the outermost call
         of such methods, recorded or not."""
-        return _record.method(_record.operation(operation), function, called or function,
+        return _record.method(_record.found_operation(operation), function, called or function,
                               self.library.crosscut_operations_on(), span, after)
 
     def simulation(self, name: str, function: Callable[..., Any], span: Any = None) -> Any:

@@ -50,7 +50,7 @@ class _Operations(operations.Operations):
 
     def scope(self, name: str) -> Any:
         if name not in self._scopes:
-            self._scopes[name] = _record.operation(name)
+            self._scopes[name] = _record.found_operation(name)
         return self._scopes[name]
 
     def patch_functions(self, module: ModuleType) -> None:

@@ -154,7 +154,7 @@ class _Operations(operations.Operations):
                 cls.step.hooked = True  # type: ignore[attr-defined]
 
     def _optimizer_step(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        scope = _record.operation("optimizer")
+        scope = _record.found_operation("optimizer")
         on, passed, check = self.on, self.steps.passed, self._check_modules
         is_compiling = self.torch.compiler.is_compiling
 
@@ -188,7 +188,7 @@ class _Operations(operations.Operations):
     def _fetch(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Loading a batch: an operation of its own in the worker processes only."""
         worker_info = self.torch.utils.data.get_worker_info
-        scope = _record.operation("fetch")
+        scope = _record.found_operation("fetch")
         on, this_thread = self.on, self.this_thread
 
         @functools.wraps(function)

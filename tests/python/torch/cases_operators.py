@@ -6,7 +6,7 @@ import threading
 import traceback
 
 import torch
-from tape import EVALUATE, beside_torch_profiler, record, recorder, shim, spans
+from tape import BOUNDARY, EVALUATE, beside_torch_profiler, record, recorder, shim, spans
 from torch import nn
 
 torch.set_num_threads(1)
@@ -177,6 +177,36 @@ def user_scopes_are_operations_but_torchs_own_are_not():
 
 
 @case
+def at_the_boundary_user_scopes_are_seen_and_operators_are_not():
+    x = torch.ones(3, requires_grad=True)
+
+    def body():
+        with torch.profiler.record_function("outer"):
+            with torch.profiler.record_function("inner"):
+                x.exp().sum().backward()
+    assert [span.path() for span in record(body, BOUNDARY)] == [("outer",), ("outer", "inner")]
+
+
+@case
+def a_user_scope_may_begin_at_one_level_and_end_at_another():
+    x = torch.ones(3)
+
+    def body():
+        with torch.profiler.record_function("scope"):
+            recorder.stub_level(BOUNDARY)
+            x + 1
+            recorder.stub_level(2)
+            x * x
+        recorder.stub_level(BOUNDARY)
+        with torch.profiler.record_function("other"):
+            recorder.stub_level(2)
+    found = [span for span in record(body) if not span.name.startswith("profiler::")]
+    paths = [span.path() for span in found]
+    assert paths == [("scope",), ("scope", "aten::mul"), ("other",)], paths
+    assert all(span.ended for span in found)
+
+
+@case
 def backward_nodes_know_their_forward_operator():
     x = torch.randn(4, requires_grad=True)
     found = record(lambda: x.exp().sum().backward())
@@ -261,10 +291,11 @@ def recording_that_stops_inside_an_operator_stays_balanced():
 
 @case
 def the_cost_is_measured():
-    inside, outside, low, high, samples = recorder.stub_calibrate()[:5]
-    assert 0 < inside and 0 <= outside and samples > 1000
-    assert low <= inside + outside <= high
-    assert inside + outside < 5_000_000  # picoseconds (ticks here): some microseconds at most
+    costs = recorder.stub_calibrate()[:10]
+    for inside, outside, low, high, samples in (costs[:5], costs[5:]):  # operators, user scopes
+        assert 0 < inside and 0 <= outside and samples > 1000
+        assert low <= inside + outside <= high
+        assert inside + outside < 5_000_000  # picoseconds (ticks here): some microseconds at most
     assert record(lambda: torch.ones(1))
 
 

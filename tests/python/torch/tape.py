@@ -21,7 +21,7 @@ assert shim.crosscut_pytorch_add(torch.__version__.encode()) == 0
 CHUNK_WORDS = 8192
 END, END_NAMED, INSTANT, ARG, ARG_NAME, FLOW_OUT, FLOW_IN = 1, 3, 4, 6, 7, 8, 9
 PAYLOAD = {END: 0, END_NAMED: 1, INSTANT: 1, ARG: 2, ARG_NAME: 2, FLOW_OUT: 1, FLOW_IN: 1}
-OPERATORS, CONTROL = 2, 0
+OPERATORS, BOUNDARY, CONTROL = 2, 1, 0
 OVERLOADED = 8  # CROSSCUT_OVERLOADED
 
 
@@ -84,10 +84,10 @@ def spans():
     return found
 
 
-def record(body):
+def record(body, level=OPERATORS):
     recorder.stub_reset()
     recorder.stub_enable(1)
-    recorder.stub_level(OPERATORS)
+    recorder.stub_level(level)
     try:
         body()
     finally:

@@ -1,0 +1,63 @@
+"""Which rank of a job this process is, as torch.distributed says it."""
+
+from __future__ import annotations
+
+import functools
+import json
+import sys
+from types import ModuleType
+from typing import Any
+
+from crosscut import _record, _source_state
+
+_MODULE = "torch.distributed.distributed_c10d"
+_replaced: list[tuple[ModuleType, str, Any]] = []
+
+
+def install(module: ModuleType) -> None:
+    """After the import of torch.distributed.distributed_c10d: states the facts whenever a process
+    group is made."""
+    if not _replaced:
+        for name in ("init_process_group", "new_group"):
+            _follow(module, name)
+    tell()
+
+
+def _follow(module: ModuleType, name: str) -> None:
+    function = getattr(module, name)
+
+    @functools.wraps(function)
+    def told(*args: Any, **kwargs: Any) -> Any:
+        result = function(*args, **kwargs)
+        tell()
+        return result
+
+    for owner in (module, sys.modules.get("torch.distributed")):
+        if owner is not None and vars(owner).get(name) is function:
+            _replaced.append((owner, name, function))
+            setattr(owner, name, told)
+
+
+def withdraw() -> None:
+    """Puts back what install() replaced."""
+    while _replaced:
+        owner, name, function = _replaced.pop()
+        setattr(owner, name, function)
+
+
+def tell() -> None:
+    """States rank, world size, backend and process groups, where there are any."""
+    module = sys.modules.get(_MODULE)
+    try:
+        if module is None or not module.is_initialized():
+            return
+        info = {"backend": module.get_backend(), "rank": module.get_rank(),
+                "world_size": module.get_world_size(), "pg_count": module.get_pg_count(),
+                "pg_config": module._get_all_pg_configs()}
+        facts = {"rank": info["rank"], "world_size": info["world_size"],
+                 "rank_from": "init_process_group", "distributedInfo": json.dumps(info)}
+        for key, value in facts.items():
+            _record.meta(key, str(value))
+    except Exception as error:  # the program's call has succeeded
+        _source_state.report_failure("torch.distributed", error)
+

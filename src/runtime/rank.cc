@@ -1,0 +1,45 @@
+#include "src/runtime/rank.h"
+
+#include <stdlib.h>
+
+#include "src/collect/recorder.h"
+
+namespace crosscut::record {
+namespace {
+
+struct Variables {
+  const char *rank, *size, *local;
+};
+// The first that tell both: torchrun may itself run under the others.
+constexpr Variables kVariables[] = {
+    {"RANK", "WORLD_SIZE", "LOCAL_RANK"},
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"},
+    {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"},
+    {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"},
+};
+
+// A whole number from 0 on; -1: none.
+long NumberIn(const char* variable) {
+  const char* const text = secure_getenv(variable);
+  if (text == nullptr || *text < '0' || *text > '9') return -1;
+  char* end = nullptr;
+  const long value = strtol(text, &end, 10);
+  return *end == '\0' ? value : -1;
+}
+
+}  // namespace
+
+void WriteRank() {
+  for (const Variables& from : kVariables) {
+    const long rank = NumberIn(from.rank), size = NumberIn(from.size);
+    if (rank < 0 || rank >= size) continue;
+    Recorder& recorder = Recorder::Get();
+    recorder.WriteMeta("rank", secure_getenv(from.rank));
+    recorder.WriteMeta("world_size", secure_getenv(from.size));
+    if (NumberIn(from.local) >= 0) recorder.WriteMeta("local_rank", secure_getenv(from.local));
+    recorder.WriteMeta("rank_from", from.rank);
+    return;
+  }
+}
+
+}  // namespace crosscut::record

@@ -1,0 +1,60 @@
+#include "src/trace/whole_spans.h"
+
+#include <gtest/gtest.h>
+
+#include "src/trace/builder.h"
+
+namespace crosscut::trace {
+namespace {
+
+struct Fixture {
+  Builder builder;
+  TrackBuilder* track = &builder.AddTrack(builder.AddProcess("p"), TrackKind::kThread);
+  NameId Operation(const char* text) {
+    return builder.AddName({builder.Text(text), Kind::kOperation});
+  }
+  NameId Function(const char* text) {
+    return builder.AddName(
+        {builder.Text(text), Kind::kSpan, Layer::kPython, false, builder.Text("pycall")});
+  }
+};
+
+TEST(WholeSpans, SpansThatWereNotCutAreTheirOwn) {
+  Fixture f;
+  const NameId op = f.Operation("op");
+  f.track->Begin(0, op);
+  f.track->EndNamed(10, op);
+  f.track->Begin(10, op);
+  f.track->EndNamed(20, op);
+  const Trace trace = f.builder.Finish();
+  const WholeSpans wholes(trace.tracks[0].spans);
+  EXPECT_EQ(wholes.first(1), 1u);
+  EXPECT_EQ(wholes.end_ns(0), 10);
+}
+
+TEST(WholeSpans, AScopeThatAFunctionOpensAndAnotherClosesIsOne) {
+  Fixture f;
+  const NameId op = f.Operation("scope"), enter = f.Function("enter"), exit = f.Function("exit");
+  for (int64_t at : {0, 100}) {
+    f.track->Begin(at, enter);
+    f.track->Begin(at + 5, op);
+    f.track->EndSpan(at + 10);
+    f.track->Begin(at + 50, exit);
+    f.track->EndNamed(at + 55, op);
+    f.track->EndSpan(at + 60);
+  }
+  const Trace trace = f.builder.Finish();
+  const Spans& spans = trace.tracks[0].spans;
+  const WholeSpans wholes(spans);
+  std::vector<std::pair<int64_t, int64_t>> scopes, functions;
+  for (SpanIndex i = 0; i < spans.size(); ++i) {
+    if (wholes.first(i) != i) continue;
+    (spans.name[i] == op ? scopes : functions).emplace_back(spans.begin_ns[i], wholes.end_ns(i));
+  }
+  using Ends = std::vector<std::pair<int64_t, int64_t>>;
+  EXPECT_EQ(scopes, (Ends{{5, 55}, {105, 155}}));
+  EXPECT_EQ(functions, (Ends{{0, 10}, {50, 60}, {100, 110}, {150, 160}}));
+}
+
+}  // namespace
+}  // namespace crosscut::trace
