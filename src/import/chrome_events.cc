@@ -52,14 +52,6 @@ bool IsOfTheTrace(const JsonEvent& event) {
   return event.name == "Record Window End" || event.name.starts_with("Iteration Start: ");
 }
 
-void Count(const Category& category, ChromePid* pid) {
-  if (category.place != Place::kThread) return;
-  ++pid->spans;
-  pid->python += category.layer == Layer::kPython ? 1 : 0;
-  pid->operators += category.layer == Layer::kFramework ? 1 : 0;
-  pid->launches += category.launches ? 1 : 0;
-}
-
 // What communicates, by the names of PyTorch's process groups.
 bool IsCollective(std::string_view name) {
   return name.starts_with("nccl:") || name.starts_with("gloo:") || name.starts_with("c10d::") ||
@@ -155,10 +147,7 @@ ChromeEvents::KnownCategory* ChromeEvents::KnownOf(std::string_view category) {
     if (known.text == category) return &known;
   }
   const Category* found = FindCategory(category);
-  if (found == nullptr) {
-    strange_.Add(category);
-    return &others_alike_;
-  }
+  if (found == nullptr) return &others_alike_;
   categories_.push_back({std::string(category), *found, {}});
   return &categories_.back();
 }
@@ -200,6 +189,18 @@ void ChromeEvents::Spread(int64_t begin_ns, int64_t end_ns) {
   last_ns_ = std::max(last_ns_, end_ns);
 }
 
+void ChromeEvents::CountSpan(const JsonEvent& event, const KnownCategory& known,
+                             const ChromeRow* row) {
+  if (&known == &others_alike_) strange_.Add(event.cat);
+  const Category& category = known.category;
+  if (category.place != Place::kThread) return;
+  ChromePid& pid = pids_[row->pid];
+  ++pid.spans;
+  pid.python += category.layer == Layer::kPython ? 1 : 0;
+  pid.operators += category.layer == Layer::kFramework ? 1 : 0;
+  pid.launches += category.launches ? 1 : 0;
+}
+
 void ChromeEvents::TakeSpan(const JsonEvent& event) {
   KnownCategory* known = KnownOf(event.cat);
   if (known->category.place == Place::kNowhere) return TakeWindow(event);
@@ -208,7 +209,7 @@ void ChromeEvents::TakeSpan(const JsonEvent& event) {
     return;
   }
   ChromeRow* row = RowOf(event, known->category.place);
-  Count(known->category, &pids_[row->pid]);
+  CountSpan(event, *known, row);
   told_.negative += event.dur_ns < 0 ? 1 : 0;
   const int64_t end = event.ts_ns + std::max<int64_t>(event.dur_ns, 0);
   int64_t number = 0;
@@ -234,7 +235,7 @@ void ChromeEvents::TakeBeginEnd(const JsonEvent& event) {
   KnownCategory* known = KnownOf(event.cat);
   ChromeRow* row = RowOf(
       event, known->category.place == Place::kNowhere ? Place::kThread : known->category.place);
-  Count(known->category, &pids_[row->pid]);
+  CountSpan(event, *known, row);
   const ChromeSpan span = {event.ts_ns, event.ts_ns, NameOf(known, event.name),
                            TakeArgs(event, row)};
   edges_.Begin(event, row, TextOf(event.name), span);

@@ -45,6 +45,7 @@ class ChromeEvents : public JsonEvents {
   // Of a text as it stands in the file; `escapes`: where it has a backslash, that is one.
   trace::StringId TextOf(std::string_view text, bool escapes = true);
   void TakeSpan(const JsonEvent& event);
+  void CountSpan(const JsonEvent& event, const KnownCategory& known, const ChromeRow* row);
   void TakeBeginEnd(const JsonEvent& event);
   void TakeInstant(const JsonEvent& event);
   void TakeCounter(const JsonEvent& event);

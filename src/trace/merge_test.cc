@@ -45,6 +45,13 @@ in 7 20
 realtime 1500
 )";
 
+TEST(Merge, SaysWhereTheInputsStandOnNoCommonClock) {
+  Trace whole = Text("process a pid=1 window=0..9\nrealtime 1000\n");
+  Append(Text("process b pid=2 window=0..9\n"), &whole);
+  EXPECT_THAT(whole.gaps, ElementsAre("Of the inputs not all know the time of day: they do not "
+                                      "stand on one clock."));
+}
+
 TEST(Merge, PutsTheSecondOnTheFirstsClockAndKeepsAllThatHangsTogether) {
   Trace whole = Text(kFirst);
   Append(Text(kSecond), &whole);

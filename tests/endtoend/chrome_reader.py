@@ -165,7 +165,7 @@ class Trace:
         category = (event.get("cat") or "").lower()
         known = category in LAYERS or category in WORK | SHADOWS | WAITS | ANNOTATIONS | {"trace"}
         self.known = self.known or known
-        if not known:
+        if not known and event["ph"] in "XB":
             self.strange[event.get("cat") or "none"] += 1
         return category
 

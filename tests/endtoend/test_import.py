@@ -1,8 +1,11 @@
 """The verb `import`, on files that others might have written."""
 
+import collections
 import json
 import subprocess
+import sys
 
+import pytest
 from runs import CROSSCUT, crosscut, record_script, table
 
 WORK = """
@@ -48,6 +51,42 @@ def test_what_was_exported_is_imported_and_two_files_stand_on_one_clock(tmp_path
     for one, both in zip(sorted(apart[0] + apart[1]), found):
         assert abs(one - both) < 10_000
     assert "work" in {row["name"] for row in table(together, "functions")}
+
+
+VIZTRACED = """
+import threading
+from viztracer import get_tracer
+
+def leaf():
+    return sum(range(1000))
+
+def deep(n):
+    return leaf() if n == 0 else deep(n - 1)
+
+thread = threading.Thread(target=leaf, name="helper")
+thread.start()
+thread.join()
+for _ in range(3):
+    deep(2)
+get_tracer().log_instant("mark")
+"""
+
+
+def test_what_viztracer_writes_today_is_python_of_the_threads_that_ran_it(tmp_path):
+    pytest.importorskip("viztracer")
+    script, trace = tmp_path / "program.py", tmp_path / "trace.json"
+    script.write_text(VIZTRACED)
+    subprocess.run([sys.executable, "-m", "viztracer", "--quiet", "-o", trace, script], check=True,
+                   timeout=120)
+    assert table(trace, "gaps") == []
+    rows = {row["name"].split(" (")[0]: row for row in table(trace, "functions")}
+    assert {row["layer"] for row in rows.values()} == {"python"}
+    assert (rows["leaf"]["count"], rows["deep"]["count"]) == (4, 9)
+    written = collections.Counter(event["name"].split(" (")[0]
+                                  for event in json.loads(trace.read_text())["traceEvents"]
+                                  if event["ph"] == "X")
+    assert {name: row["count"] for name, row in rows.items()} == dict(written)
+    assert "helper" in {row["thread"] for row in table(trace, "thread_lives")}
 
 
 def test_a_file_that_nothing_knows_leaves_nothing_behind(tmp_path):
