@@ -284,34 +284,48 @@ void NativeEvents::Finish(int64_t process_end_ns) {
   NameThreads();
 }
 
-// An operation whose end was told on another thread is asynchronous, too.
-void NativeEvents::FinishAsync(int64_t process_end_ns) {
-  struct End {
+// What ends by name and was ended on another thread is asynchronous, too: of each name what began
+// first ends first.
+void NativeEvents::FinishElsewhere() {
+  struct Place {
     int64_t at;
-    trace::NameId name;
     trace::TrackBuilder* track;
+    trace::SpanIndex span;
+    bool operator<(const Place& other) const { return at < other.at; }
   };
-  std::vector<End> ends;
+  std::unordered_map<uint32_t, std::vector<Place>> ends, begins;  // by name
   for (const auto& [id, thread] : threads_) {
     for (const auto& end : thread.track->ends_elsewhere()) {
-      ends.push_back({end.at, end.name, thread.track});
+      ends[end.name.value].push_back({end.at, thread.track, trace::kNoSpan});
     }
   }
-  std::sort(ends.begin(), ends.end(), [](const End& a, const End& b) { return a.at < b.at; });
-  for (const End& end : ends) {
-    trace::TrackBuilder* from = nullptr;
-    trace::SpanIndex span = trace::kNoSpan;
-    for (const auto& [id, thread] : threads_) {
-      const trace::SpanIndex here = thread.track->Unended(end.name, end.at);
-      if (here == trace::kNoSpan) continue;
-      if (from != nullptr && from->begin_of(span) <= thread.track->begin_of(here)) continue;
-      from = thread.track;
-      span = here;
+  if (ends.empty()) return;
+  for (const auto& [id, thread] : threads_) {
+    for (const trace::SpanIndex span : thread.track->Unended()) {
+      const uint32_t name = thread.track->track().spans.name[span].value;
+      if (!ends.contains(name)) continue;
+      begins[name].push_back({thread.track->BeginOf(span), thread.track, span});
     }
-    if (from == nullptr) continue;
-    async_.Add(from->TakeOut(span), end.at, end.name);
-    end.track->FoundElsewhere();
   }
+  std::unordered_map<trace::TrackBuilder*, std::vector<trace::SpanIndex>> taken;
+  for (auto& [name, of_name] : ends) {
+    std::vector<Place>& begun = begins[name];
+    std::sort(of_name.begin(), of_name.end());
+    std::sort(begun.begin(), begun.end());
+    size_t next = 0;
+    for (const Place& end : of_name) {
+      if (next == begun.size() || begun[next].at > end.at) continue;
+      async_.Add(begun[next].at, end.at, trace::NameId{name});
+      taken[begun[next].track].push_back(begun[next].span);
+      end.track->FoundElsewhere();
+      ++next;
+    }
+  }
+  for (auto& [track, spans] : taken) track->TakeOut(std::move(spans));
+}
+
+void NativeEvents::FinishAsync(int64_t process_end_ns) {
+  FinishElsewhere();
   std::vector<int64_t> session_ends;
   for (const uint64_t tick : session_ends_) session_ends.push_back(clock_->ToNs(tick));
   async_.Finish(session_ends, process_end_ns);

@@ -71,6 +71,7 @@ class NativeEvents {
   void LoseAnywhere(Thread* thread, Words payload);
   void GoOn(Thread* thread, const format::WordBatch& batch);
   void NameThreads();
+  void FinishElsewhere();
   void FinishAsync(int64_t process_end_ns);
   trace::TrackBuilder* TrackAt(int64_t os_id, int64_t at);
   trace::NameId NameOf(uint64_t id);

@@ -72,13 +72,14 @@ class TrackBuilder {
     NameId name;
   };
   const std::vector<EndElsewhere>& ends_elsewhere() const { return ends_elsewhere_; }
-  // The first span of that name, which ends by name, that began by `at` and whose end was never
-  // told: it is open, or ended with what it began in. kNoSpan: none. Before Finish, as are the next
-  // two.
-  SpanIndex Unended(NameId name, int64_t at) const;
-  int64_t begin_of(SpanIndex span) const { return track_.spans.begin_ns[span]; }
-  // The span is none of this track's: what it holds is its parent's. Once for each; its begin.
-  int64_t TakeOut(SpanIndex span);
+  // Spans that end by name and whose end was never told: they are open, or ended with what they
+  // began in. Before Finish, as are the next two.
+  std::vector<SpanIndex> Unended() const;
+  // Where a span began, of which this may be a part that goes on with earlier ones.
+  int64_t BeginOf(SpanIndex span) const { return track_.spans.begin_ns[FirstPart(span)]; }
+  // The spans, with their earlier parts, are none of this track's: what they hold is their
+  // parents'. Once.
+  void TakeOut(std::vector<SpanIndex> spans);
   // One end less is unbalanced: its begin was found on another track.
   void FoundElsewhere() { --track_.unbalanced; }
   // Room for so many, where it is known: growing takes twice the memory.
@@ -152,6 +153,8 @@ class TrackBuilder {
     open_.push_back(index);
   }
   void CloseFrom(size_t depth, int64_t at);
+  SpanIndex PartBefore(SpanIndex span) const;
+  SpanIndex FirstPart(SpanIndex span) const;
   void RemoveTaken();
   const Name& NameOf(SpanIndex span) const { return (*names_)[track_.spans.name[span].value]; }
   bool IsOperation(SpanIndex span) const { return NameOf(span).kind == Kind::kOperation; }
@@ -236,9 +239,9 @@ class Builder {
 
   Trace trace_;
   std::deque<TrackBuilder> tracks_;
-  std::vector<std::vector<Edge>> edges_;             // by process
-  std::unordered_multimap<uint64_t, NameId> names_;  // by hash of the name
-  std::unordered_map<uint64_t, size_t> counters_;    // process and name to series
+  std::vector<std::vector<Edge>> edges_;                   // by process
+  std::unordered_multimap<uint64_t, NameId> names_;        // by hash of the name
+  std::unordered_map<uint64_t, size_t> counters_;          // process and name to series
   std::array<uint64_t, 4> dangling_ = {}, repeated_ = {};  // by the two top bits of their ids
 };
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 #include <utility>
 
@@ -68,34 +69,38 @@ void TrackBuilder::EndNamed(int64_t at, NameId name) {
   if (ended.kind == Kind::kOperation || ended.crosses) ends_elsewhere_.push_back({at, name});
 }
 
-SpanIndex TrackBuilder::Unended(NameId name, int64_t at) const {
-  SpanIndex found = kNoSpan;
-  for (const std::vector<SpanIndex>* some : {&taken_along_, &open_}) {
-    for (const SpanIndex span : *some) {
-      if (track_.spans.name[span] != name || begin_of(span) > at) continue;
-      if (std::find(taken_.begin(), taken_.end(), span) != taken_.end()) continue;
-      if (found == kNoSpan || span < found) found = span;
-    }
-  }
-  return found;
+std::vector<SpanIndex> TrackBuilder::Unended() const {
+  std::vector<SpanIndex> spans = taken_along_;
+  std::copy_if(open_.begin(), open_.end(), std::back_inserter(spans),
+               [this](SpanIndex span) { return EndsByName(span); });
+  return spans;
 }
 
-int64_t TrackBuilder::TakeOut(SpanIndex span) {
+// kNoSpan where the span was not cut.
+SpanIndex TrackBuilder::PartBefore(SpanIndex span) const {
   const Spans& spans = track_.spans;
-  open_.erase(std::remove(open_.begin(), open_.end(), span), open_.end());
-  taken_.push_back(span);
-  while (std::binary_search(spans.continued.begin(), spans.continued.end(), span)) {
-    const SpanIndex part = span;  // of one that was cut: the part before it goes, too
-    do {
-      --span;
-    } while (spans.name[span] != spans.name[part] || spans.end_ns[span] != spans.begin_ns[part]);
-    taken_.push_back(span);
-  }
-  return spans.begin_ns[span];
+  if (!std::binary_search(spans.continued.begin(), spans.continued.end(), span)) return kNoSpan;
+  SpanIndex part = span;
+  do {
+    --part;
+  } while (spans.name[part] != spans.name[span] || spans.end_ns[part] != spans.begin_ns[span]);
+  return part;
 }
 
-void TrackBuilder::EndAt(int64_t at, size_t depth) {
-  EndOne(depth, Advance(at), [](SpanIndex) { return true; });
+SpanIndex TrackBuilder::FirstPart(SpanIndex span) const {
+  for (SpanIndex part = span; part != kNoSpan; part = PartBefore(part)) span = part;
+  return span;
+}
+
+void TrackBuilder::TakeOut(std::vector<SpanIndex> spans) {
+  std::sort(spans.begin(), spans.end());
+  const auto taken = [&](SpanIndex span) {
+    return std::binary_search(spans.begin(), spans.end(), span);
+  };
+  open_.erase(std::remove_if(open_.begin(), open_.end(), taken), open_.end());
+  for (SpanIndex span : spans) {
+    for (; span != kNoSpan; span = PartBefore(span)) taken_.push_back(span);
+  }
 }
 
 void TrackBuilder::EndBelow(int64_t at) {
