@@ -38,13 +38,18 @@ class Wait {
     mine_ = &Of(at::RecordFunction::currentThreadId());
     began_ = mine_->began.load(std::memory_order_relaxed);
     told_ = began_ != mine_->ended.load(std::memory_order_relaxed);
-    if (told_) return crosscut_begin(WaitName());
-    tick_ = crosscut_now();
+    if (told_) {
+      crosscut_begin(WaitName());
+    } else {
+      tick_ = crosscut_now();
+    }
   }
   ~Wait() {
-    if (told_) return crosscut_end_named(WaitName());
-    if (mine_ == nullptr || mine_->began.load(std::memory_order_relaxed) == began_) return;
-    crosscut_span_at(WaitName(), tick_, crosscut_now());
+    if (told_) {
+      crosscut_end_named(WaitName());
+    } else if (mine_ != nullptr && mine_->began.load(std::memory_order_relaxed) != began_) {
+      crosscut_span_at(WaitName(), tick_, crosscut_now());
+    }
   }
   Wait(const Wait&) = delete;
   Wait& operator=(const Wait&) = delete;
@@ -83,7 +88,7 @@ ImportedFunction Led(const char* symbol, F* ours) {
 
 ImportSlots& Slots() {
   static auto* const slots = new ImportSlots({
-    Of("_ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE", &ConditionWait),
+    Led("_ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE", &ConditionWait),
         Led("pthread_cond_timedwait", &TimedWait),
 #if __GLIBC_PREREQ(2, 30)
         Led("pthread_cond_clockwait", &ClockWait),
