@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+#include <vector>
+
 #include "src/trace/builder.h"
 
 namespace crosscut::trace {
@@ -10,13 +13,15 @@ namespace {
 struct Fixture {
   Builder builder;
   TrackBuilder* track = &builder.AddTrack(builder.AddProcess("p"), TrackKind::kThread);
-  NameId Operation(const char* text) {
-    return builder.AddName({builder.Text(text), Kind::kOperation});
+  NameId Add(const char* text, Kind kind, const char* probe) {
+    Name name;
+    name.text = builder.Text(text);
+    name.kind = kind;
+    if (*probe != '\0') name.probe = builder.Text(probe);
+    return builder.AddName(name);
   }
-  NameId Function(const char* text) {
-    return builder.AddName(
-        {builder.Text(text), Kind::kSpan, Layer::kPython, false, builder.Text("pycall")});
-  }
+  NameId Operation(const char* text) { return Add(text, Kind::kOperation, ""); }
+  NameId Function(const char* text) { return Add(text, Kind::kSpan, "pycall"); }
 };
 
 TEST(WholeSpans, SpansThatWereNotCutAreTheirOwn) {
