@@ -103,6 +103,10 @@ void TrackBuilder::TakeOut(std::vector<SpanIndex> spans) {
   }
 }
 
+void TrackBuilder::EndAt(int64_t at, size_t depth) {
+  EndOne(depth, Advance(at), [](SpanIndex) { return true; });
+}
+
 void TrackBuilder::EndBelow(int64_t at) {
   at = Advance(at);
   for (size_t depth = open_.size(); depth-- > 0;) {
