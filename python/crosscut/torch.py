@@ -17,9 +17,10 @@ import warnings
 from typing import Any
 
 import torch.profiler
+from torch.autograd.profiler import EventList, FunctionEvent, KinetoStepTracker, emit_itt, emit_nvtx
 from torch.profiler import (DeviceType, ExecutionTraceObserver, ProfilerAction, ProfilerActivity,
-                            kineto_available, record_function, schedule, supported_activities,
-                            tensorboard_trace_handler)
+                            _ExperimentalConfig, itt, kineto_available, record_function, schedule,
+                            supported_activities, tensorboard_trace_handler)
 
 import crosscut
 from crosscut.reading import Run
@@ -28,9 +29,10 @@ from crosscut.torch_events import Event
 from crosscut.torch_recorder import Recorder, Settings, export
 from crosscut.torch_results import Average
 
-__all__ = ["Average", "DeviceType", "Event", "ExecutionTraceObserver", "ProfilerAction",
-           "ProfilerActivity", "kineto_available", "profile", "record_function", "schedule",
-           "supported_activities", "tensorboard_trace_handler"]
+__all__ = ["Average", "DeviceType", "Event", "EventList", "ExecutionTraceObserver",
+           "FunctionEvent", "KinetoStepTracker", "ProfilerAction", "ProfilerActivity",
+           "_ExperimentalConfig", "emit_itt", "emit_nvtx", "itt", "kineto_available", "profile",
+           "record_function", "schedule", "supported_activities", "tensorboard_trace_handler"]
 
 
 class profile(torch.profiler.profile):  # noqa: N801 - torch.profiler's name

@@ -200,6 +200,11 @@ class Recorder:
             raise AssertionError("export_stacks() requires with_stack=True")
         torch_stacks.export(self.run, path, metric)
 
+    def export_chrome_trace(self, path: str, metadata: Any = None,
+                            use_python_export: bool = False) -> None:
+        """Writes the trace of the last cycle; what is to be told beside it was told to it."""
+        export(self.run, "chrome", path)
+
     def __str__(self) -> str:
         return str(self.function_events) if self._complete() else "<unfinished crosscut profile>"
 
