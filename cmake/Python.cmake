@@ -10,20 +10,28 @@ function(crosscut_place_module target name suffix)
   install(TARGETS ${target} LIBRARY DESTINATION crosscut COMPONENT wheel)
 endfunction()
 
+# crosscut_python_facts(python): sets include, suffix and version ("311") of an interpreter.
+function(crosscut_python_facts python)
+  execute_process(
+    COMMAND ${python} -c "import sys, sysconfig; \
+print(sysconfig.get_path('include'), sysconfig.get_config_var('EXT_SUFFIX'), \
+'%d%d' % sys.version_info[:2], sep=';')"
+    OUTPUT_VARIABLE facts OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  list(GET facts 0 include)
+  list(GET facts 1 suffix)
+  list(GET facts 2 version)
+  set(include ${include} PARENT_SCOPE)
+  set(suffix ${suffix} PARENT_SCOPE)
+  set(version ${version} PARENT_SCOPE)
+endfunction()
+
 # crosscut_recording_module(name SOURCES ... OPTIONS ...): crosscut.<name> for every interpreter of
 # Python_EXECUTABLE and CROSSCUT_PYTHONS; each includes its own interpreter's headers. Targets are
 # crosscut<name>_<version>; an interpreter of a version that was there already is left out.
 function(crosscut_recording_module name)
   cmake_parse_arguments(ARG "" "" "SOURCES;OPTIONS" ${ARGN})
   foreach(python ${Python_EXECUTABLE} ${CROSSCUT_PYTHONS})
-    execute_process(
-      COMMAND ${python} -c "import sys, sysconfig; \
-print(sysconfig.get_path('include'), sysconfig.get_config_var('EXT_SUFFIX'), \
-'%d%d' % sys.version_info[:2], sep=';')"
-      OUTPUT_VARIABLE facts OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
-    list(GET facts 0 include)
-    list(GET facts 1 suffix)
-    list(GET facts 2 version)
+    crosscut_python_facts(${python})
     set(target crosscut${name}_${version})
     if(TARGET ${target})
       continue()
@@ -34,5 +42,23 @@ print(sysconfig.get_path('include'), sysconfig.get_config_var('EXT_SUFFIX'), \
     target_compile_options(${target} PRIVATE -fno-exceptions -fno-rtti ${ARG_OPTIONS})
     target_link_libraries(${target} PRIVATE crosscut crosscut_headers)
     crosscut_place_module(${target} ${name} ${suffix})
+  endforeach()
+endfunction()
+
+# crosscut_python_test(name SOURCES ...): a unit test for the headers of each of these interpreters,
+# <name>_<version>. Nothing of Python is linked: the test defines what it needs.
+function(crosscut_python_test name)
+  cmake_parse_arguments(ARG "" "" "SOURCES" ${ARGN})
+  if(NOT CROSSCUT_TESTS)
+    return()
+  endif()
+  foreach(python ${Python_EXECUTABLE} ${CROSSCUT_PYTHONS})
+    crosscut_python_facts(${python})
+    set(target ${name}_${version})
+    if(NOT TARGET ${target} AND EXISTS ${include}/Python.h)
+      crosscut_test(${target} SOURCES ${ARG_SOURCES} DEPS crosscut_headers)
+      target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
+      target_include_directories(${target} SYSTEM PRIVATE ${include})
+    endif()
   endforeach()
 endfunction()

@@ -22,6 +22,7 @@ C_COST = "a cost is a probe and its five figures"
 EXCEPTIONS: dict[str, str] = {
     "src/runtime/api.cc:crosscut_intern": C_NAME,
     "tests/python/pycalls/recorder_stub.c:crosscut_intern": C_NAME,
+    "plugins/samples/stacks_test.cc:crosscut_intern": C_NAME,
     "tests/python/torch/recorder_stub.cc:crosscut_intern": C_NAME,
     "src/runtime/api.cc:crosscut_probe_cost": C_COST,
     "src/host/push_table.cc:ProbeCost": C_COST,

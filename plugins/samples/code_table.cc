@@ -19,6 +19,7 @@ constexpr size_t kHead = sizeof(PyCodeObject);
 #endif
 constexpr Py_ssize_t kMostText = 4096;
 constexpr Py_ssize_t kMostLines = 1 << 20;
+constexpr uint32_t kMostPoint = 0x10ffff;
 
 void AppendUtf8(uint32_t point, std::string* out) {
   if (point < 0x80) {
@@ -39,6 +40,7 @@ bool ReadText(const void* object, std::string* out) {
   if (head.length < 0 || head.length > kMostText) return false;
   const bool ascii = head.state.ascii != 0;
   const size_t width = ascii ? 1 : static_cast<size_t>(head.state.kind);
+  if (width != 1 && width != 2 && width != 4) return false;
   const size_t begin = ascii ? sizeof(PyASCIIObject) : sizeof(PyCompactUnicodeObject);
   std::string bytes(static_cast<size_t>(head.length) * width, '\0');
   if (!ReadMemory(static_cast<const char*>(object) + begin, bytes.data(), bytes.size())) {
@@ -49,6 +51,7 @@ bool ReadText(const void* object, std::string* out) {
     uint32_t point = 0;
     for (size_t i = 0; i < width; ++i)
       point |= uint32_t{static_cast<uint8_t>(bytes[at + i])} << 8 * i;
+    if (point > kMostPoint) return false;
     AppendUtf8(point, out);
   }
   return true;

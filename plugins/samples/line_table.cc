@@ -7,6 +7,11 @@
 namespace crosscut::samples {
 namespace {
 
+// A damaged table can have any deltas.
+int32_t Moved(int32_t line, int32_t delta) {
+  return static_cast<int32_t>(static_cast<uint32_t>(line) + static_cast<uint32_t>(delta));
+}
+
 #if PY_VERSION_HEX >= 0x030b0000
 
 class Locations {
@@ -66,7 +71,7 @@ std::vector<LineRange> DecodeLines(std::string_view bytes, int first_line) {
     if ((first & 0x80) == 0) break;
     const int form = first >> 3 & 15;
     end += ((first & 7) + 1) * kUnit;
-    line += LineDelta(form, &table);
+    line = Moved(line, LineDelta(form, &table));
     const int32_t told = form == kNone ? 0 : line;
     if (!ranges.empty() && ranges.back().line == told) {
       ranges.back().end = end;
@@ -86,7 +91,7 @@ std::vector<LineRange> DecodeLines(std::string_view bytes, int first_line) {
   for (size_t at = 0; at + 1 < bytes.size(); at += 2) {
     end += static_cast<uint8_t>(bytes[at]);
     const auto delta = static_cast<int8_t>(bytes[at + 1]);
-    if (delta != kNoLine) line += delta;
+    if (delta != kNoLine) line = Moved(line, delta);
     ranges.push_back({end, delta == kNoLine ? 0 : line});
   }
   return ranges;

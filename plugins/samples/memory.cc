@@ -4,20 +4,27 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdint>
 
 namespace crosscut::samples {
 namespace {
 
 constexpr size_t kMostPieces = 64;  // in one call
 
+// Whether its end is behind its begin.
+bool EndsInMemory(const Piece& piece) {
+  return piece.bytes <= UINTPTR_MAX - reinterpret_cast<uintptr_t>(piece.from);
+}
+
 // Bytes read; 0 where nothing can be.
 size_t Read(std::span<const Piece> pieces) {
   iovec from[kMostPieces], to[kMostPieces];
-  for (size_t i = 0; i < pieces.size(); ++i) {
-    from[i] = {const_cast<void*>(pieces[i].from), pieces[i].bytes};
-    to[i] = {pieces[i].to, pieces[i].bytes};
+  size_t n = 0;
+  for (; n < pieces.size() && EndsInMemory(pieces[n]); ++n) {
+    from[n] = {const_cast<void*>(pieces[n].from), pieces[n].bytes};
+    to[n] = {pieces[n].to, pieces[n].bytes};
   }
-  const ssize_t bytes = process_vm_readv(getpid(), to, pieces.size(), from, pieces.size(), 0);
+  const ssize_t bytes = process_vm_readv(getpid(), to, n, from, n, 0);
   return bytes < 0 ? 0 : static_cast<size_t>(bytes);
 }
 

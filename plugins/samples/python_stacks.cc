@@ -1,38 +1,16 @@
 #include "python_stacks.h"
 
-#include <frameobject.h>
 #include <pthread.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cstring>
 
+#include "inner_frame.h"
 #include "memory.h"
 
 namespace crosscut::samples {
 namespace {
-
-// The first members of the interpreter's own frame: its header is no public one.
-#if PY_VERSION_HEX >= 0x030c0000  // 3.12 and 3.13
-struct InnerFrame {
-  const void* code;
-  const InnerFrame* previous;
-  const void *function, *globals, *builtins, *locals, *object;
-  const char* instruction;
-  int stack_top;
-  uint16_t return_offset;
-  char owner;
-};
-constexpr char kOwnedByInterpreter = 3;  // where native code calls Python: no function
-#elif PY_VERSION_HEX >= 0x030b0000
-struct InnerFrame {
-  const void *function, *globals, *builtins, *locals;
-  const void* code;
-  const void* object;
-  const InnerFrame* previous;
-  const char* instruction;
-};
-#endif
 
 #if PY_VERSION_HEX >= 0x030b0000
 
@@ -41,33 +19,47 @@ const void* TopFrame(const PyThreadState& thread) {
   return thread.current_frame;
 #else
   const void* top = nullptr;
-  const char* at =
-      reinterpret_cast<const char*>(thread.cframe) + offsetof(_PyCFrame, current_frame);
-  return ReadObject(at, &top) ? top : nullptr;
+  const uintptr_t at =
+      reinterpret_cast<uintptr_t>(thread.cframe) + offsetof(_PyCFrame, current_frame);
+  return ReadObject(reinterpret_cast<const void*>(at), &top) ? top : nullptr;
 #endif
 }
 
 // A thread's frames lie one behind the other, the innermost last: most of them come with the read
-// of the first.
+// of the first. An address is whatever stood where a frame's link was looked for.
 class FrameReader {
  public:
-  bool Read(const void* at, InnerFrame* frame) {
-    const auto begin = reinterpret_cast<uintptr_t>(at);
-    if (begin < window_ || begin + sizeof *frame > window_ + sizeof bytes_) {
-      window_ = begin + sizeof *frame - sizeof bytes_;
-      if (!ReadMemory(reinterpret_cast<const void*>(window_), bytes_, sizeof bytes_)) {
-        window_ = 0;
-        return ReadObject(at, frame);
-      }
-    }
-    std::memcpy(frame, bytes_ + (begin - window_), sizeof *frame);
+  bool Read(const void* frame_at, InnerFrame* frame) {
+    const auto at = reinterpret_cast<uintptr_t>(frame_at);
+    // What lies before the window is far behind it: the difference wraps.
+    if ((!filled_ || at - window_ > kLast) && !Fill(at)) return ReadObject(frame_at, frame);
+    std::memcpy(frame, bytes_ + (at - window_), sizeof *frame);
     return true;
   }
 
  private:
-  uintptr_t window_ = 0;  // address of bytes_ in memory; 0: none
-  char bytes_[4096];
+  // Puts the window's end behind the frame at `at`.
+  bool Fill(uintptr_t at) {
+    window_ = at - kLast;
+    filled_ =
+        at >= kLast && ReadMemory(reinterpret_cast<const void*>(window_), bytes_, sizeof bytes_);
+    return filled_;
+  }
+
+  static constexpr size_t kBytes = 4096;
+  static constexpr size_t kLast = kBytes - sizeof(InnerFrame);  // a frame may begin there
+  bool filled_ = false;
+  uintptr_t window_ = 0;  // address of bytes_ in memory
+  char bytes_[kBytes];
 };
+
+// Of an instruction in its code object, whose address may be anything.
+int32_t OffsetIn(const void* code, const void* instruction) {
+  const uintptr_t offset = reinterpret_cast<uintptr_t>(instruction) -
+                           reinterpret_cast<uintptr_t>(code) -
+                           offsetof(PyCodeObject, co_code_adaptive);
+  return offset > INT32_MAX ? 0 : static_cast<int32_t>(offset);
+}
 
 // The frame around it; null at the outermost.
 const void* ReadFrame(const void* at, FrameReader* reader, Frame* frame) {
@@ -76,9 +68,7 @@ const void* ReadFrame(const void* at, FrameReader* reader, Frame* frame) {
 #if PY_VERSION_HEX >= 0x030c0000
   if (inner.owner == kOwnedByInterpreter) return inner.previous;
 #endif
-  const char* code = static_cast<const char*>(inner.code);
-  const auto offset = inner.instruction - (code + offsetof(PyCodeObject, co_code_adaptive));
-  *frame = {code, offset < 0 || offset > INT32_MAX ? 0 : static_cast<int32_t>(offset)};
+  *frame = {inner.code, OffsetIn(inner.code, inner.instruction)};
   return inner.previous;
 }
 
@@ -93,7 +83,8 @@ const void* ReadFrame(const void* at, FrameReader*, Frame* frame) {
   PyFrameObject object;
   const bool read = ReadMemory(at, &object, offsetof(PyFrameObject, f_localsplus));
   if (!read || Py_TYPE(&object) != &PyFrame_Type) return nullptr;
-  *frame = {object.f_code, object.f_lasti < 0 ? 0 : object.f_lasti * kUnit};
+  const bool known = object.f_lasti >= 0 && object.f_lasti <= INT32_MAX / kUnit;
+  *frame = {object.f_code, known ? object.f_lasti * kUnit : 0};
   return object.f_back;
 }
 

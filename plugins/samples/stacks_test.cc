@@ -1,0 +1,281 @@
+// Stacks of Python as another thread may find them: whole, half written, freed. This program stands
+// for the interpreter: it defines the few symbols of CPython that are used, and lays out threads,
+// frames and code objects itself.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <cstring>
+#include <limits>
+#include <random>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "crosscut/crosscut.h"
+#include "inner_frame.h"
+#include "line_table.h"
+#include "memory.h"
+#include "python_stacks.h"
+
+PyTypeObject PyCode_Type, PyUnicode_Type, PyBytes_Type, PyFrame_Type;
+
+namespace {
+PyThreadState g_thread;
+std::vector<std::string> g_names;
+}  // namespace
+
+PyThreadState* PyThreadState_Get() { return &g_thread; }
+PyThreadState* PyThreadState_Next(PyThreadState*) { return nullptr; }
+PyInterpreterState* PyThreadState_GetInterpreter(PyThreadState* thread) { return thread->interp; }
+
+uint32_t crosscut_intern(const char* text, size_t bytes, enum crosscut_kind, enum crosscut_layer,
+                         uint32_t, uint32_t) {
+  g_names.emplace_back(text, bytes);
+  return static_cast<uint32_t>(g_names.size());
+}
+
+namespace crosscut::samples {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr size_t kPage = 4096;
+
+// Pages that may be read, each between two that may not.
+class Islands {
+ public:
+  explicit Islands(size_t count) : count_(count) {
+    base_ = static_cast<char*>(mmap(nullptr, (2 * count + 1) * kPage, PROT_NONE,
+                                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+    for (size_t i = 0; i < count; ++i) mprotect(Page(i), kPage, PROT_READ | PROT_WRITE);
+  }
+  ~Islands() { munmap(base_, (2 * count_ + 1) * kPage); }
+  Islands(const Islands&) = delete;
+  Islands& operator=(const Islands&) = delete;
+
+  char* Page(size_t i) { return base_ + (2 * i + 1) * kPage; }
+  size_t count() const { return count_; }
+
+ private:
+  const size_t count_;
+  char* base_;
+};
+
+struct Text {
+  PyASCIIObject head;
+  char bytes[32];
+};
+struct Lines {
+  PyBytesObject object;
+  char bytes[32];
+};
+
+void SetText(Text* text, const std::string& value) {
+  *text = {};
+  reinterpret_cast<PyObject*>(text)->ob_type = &PyUnicode_Type;
+  text->head.length = static_cast<Py_ssize_t>(value.size());
+  text->head.state.compact = 1;
+  text->head.state.ascii = 1;
+  text->head.state.kind = 1;
+  std::memcpy(text->bytes, value.data(), value.size());
+}
+
+void SetLink(InnerFrame* frame, const void* outer) {
+#if PY_VERSION_HEX >= 0x030b0000
+  frame->previous = static_cast<const InnerFrame*>(outer);
+#else
+  frame->f_back = static_cast<PyFrameObject*>(const_cast<void*>(outer));
+#endif
+}
+
+void SetCode(InnerFrame* frame, const void* code) {
+#if PY_VERSION_HEX >= 0x030b0000
+  frame->code = code;
+  frame->instruction = static_cast<const char*>(code) + offsetof(PyCodeObject, co_code_adaptive);
+#else
+  Py_SET_TYPE(frame, &PyFrame_Type);
+  frame->f_code = static_cast<PyCodeObject*>(const_cast<void*>(code));
+#endif
+}
+
+class Stacks : public testing::Test {
+ protected:
+  void SetUp() override {
+    g_thread = {};
+    g_thread.interp = reinterpret_cast<PyInterpreterState*>(&g_thread);
+    SetText(&file_, "train.py");
+    SetText(&function_, "main");
+    reinterpret_cast<PyObject*>(&lines_)->ob_type = &PyBytes_Type;
+    Py_SET_TYPE(&code_, &PyCode_Type);
+    code_.co_filename = reinterpret_cast<PyObject*>(&file_);
+#if PY_VERSION_HEX >= 0x030b0000
+    code_.co_qualname = reinterpret_cast<PyObject*>(&function_);
+#else
+    code_.co_name = reinterpret_cast<PyObject*>(&function_);
+#endif
+    code_.co_linetable = reinterpret_cast<PyObject*>(&lines_);
+    code_.co_firstlineno = 41;
+    const char* problem = "";
+    ASSERT_TRUE(stacks_.Init(&problem)) << problem;
+  }
+
+  std::vector<std::string> Read(const void* innermost) {
+#if PY_VERSION_HEX >= 0x030d0000
+    g_thread.current_frame = static_cast<_PyInterpreterFrame*>(const_cast<void*>(innermost));
+#elif PY_VERSION_HEX >= 0x030b0000
+    _PyCFrame top = {};
+    top.current_frame = static_cast<_PyInterpreterFrame*>(const_cast<void*>(innermost));
+    g_thread.cframe = &top;
+#else
+    g_thread.frame = static_cast<PyFrameObject*>(const_cast<void*>(innermost));
+#endif
+    std::vector<std::string> texts;
+    for (const uint32_t name : stacks_.Read({&g_thread, 1})) texts.push_back(g_names[name - 1]);
+    return texts;
+  }
+
+  InnerFrame Frame(const void* outer) {
+    InnerFrame frame = {};
+    SetCode(&frame, &code_);
+    SetLink(&frame, outer);
+    return frame;
+  }
+
+  Text file_ = {}, function_ = {};
+  Lines lines_ = {};
+  PyCodeObject code_ = {};
+  PythonStacks stacks_;
+};
+
+TEST_F(Stacks, AreReadFromTheInnermostFunctionOn) {
+  InnerFrame outer = Frame(nullptr), inner = Frame(&outer);
+  EXPECT_THAT(Read(&inner), ElementsAre("train.py:41 main", "train.py:41 main"));
+}
+
+TEST_F(Stacks, EndWhereALinkLeadsOutOfMemory) {
+  constexpr uintptr_t kTop = std::numeric_limits<uintptr_t>::max();
+  for (const uintptr_t link : {uintptr_t{1}, uintptr_t{16}, uintptr_t{kPage}, kTop, kTop - 7,
+                               kTop - sizeof(InnerFrame), kTop - kPage, kTop / 2}) {
+    InnerFrame frame = Frame(reinterpret_cast<const void*>(link));
+    EXPECT_THAT(Read(&frame), ElementsAre("train.py:41 main")) << link;
+    EXPECT_THAT(Read(reinterpret_cast<const void*>(link)), IsEmpty()) << link;
+  }
+}
+
+TEST_F(Stacks, EndAfterTheMostFramesWhereTheyGoRound) {
+  InnerFrame one = Frame(nullptr), other = Frame(&one);
+  SetLink(&one, &other);
+  EXPECT_THAT(Read(&one), SizeIs(PythonStacks::kMostFrames));
+}
+
+TEST_F(Stacks, AreReadAtTheEdgesOfWhatIsMapped) {
+  Islands islands(2);
+  auto* first = reinterpret_cast<InnerFrame*>(islands.Page(0));
+  auto* last = reinterpret_cast<InnerFrame*>(islands.Page(1) + kPage) - 1;
+  std::memset(static_cast<void*>(first), 0, sizeof *first);
+  std::memset(static_cast<void*>(last), 0, sizeof *last);
+  SetCode(first, &code_);
+  SetCode(last, &code_);
+  SetLink(last, first);
+  SetLink(first, islands.Page(0) + kPage - 8);  // most of it lies where nothing is
+  EXPECT_THAT(Read(last), ElementsAre("train.py:41 main", "train.py:41 main"));
+}
+
+// A word as it may stand anywhere in memory that was freed and written again.
+uintptr_t AnyWord(std::mt19937_64& random, Islands& islands, const std::vector<uintptr_t>& known) {
+  char* page = islands.Page(random() % islands.count());
+  switch (random() % 8) {
+    case 0: return random();
+    case 1: return ~uintptr_t{0} - random() % 64;
+    case 2: return random() % 64;
+    case 3: return reinterpret_cast<uintptr_t>(page + kPage - random() % 64);
+    case 4: return reinterpret_cast<uintptr_t>(page - random() % 64);
+    case 5: return known[random() % known.size()];
+    default: return reinterpret_cast<uintptr_t>(page + random() % (kPage / 8) * 8);
+  }
+}
+
+// Frames, code objects and strings of nothing but such words.
+TEST_F(Stacks, OfAnyBytesAreAnswersAndNoFaults) {
+  std::mt19937_64 random(1);
+  Islands islands(6);
+  InnerFrame whole = Frame(nullptr);
+  std::vector<uintptr_t> known;
+  for (const void* at : {static_cast<void*>(&PyCode_Type), static_cast<void*>(&PyUnicode_Type),
+                         static_cast<void*>(&PyBytes_Type), static_cast<void*>(&PyFrame_Type),
+                         static_cast<void*>(&whole), static_cast<void*>(&code_),
+                         static_cast<void*>(&file_), static_cast<void*>(&lines_)}) {
+    known.push_back(reinterpret_cast<uintptr_t>(at));
+  }
+  size_t frames = 0;
+  for (int round = 0; round < 3000; ++round) {
+    for (size_t i = 0; i < islands.count(); ++i) {
+      auto* words = reinterpret_cast<uintptr_t*>(islands.Page(i));
+      for (size_t at = 0; at < kPage / 8; ++at) words[at] = AnyWord(random, islands, known);
+    }
+    for (int look = 0; look < 8; ++look) {
+      const auto names = Read(reinterpret_cast<const void*>(AnyWord(random, islands, known)));
+      EXPECT_LE(names.size(), PythonStacks::kMostFrames);
+      frames += names.size();
+    }
+  }
+  EXPECT_GT(frames, 300u) << "too little of what was read looked like a stack";
+}
+
+// Code that is one word away from being right, its strings of any length and kind.
+TEST_F(Stacks, OfDamagedCodeKeepTheFramesThatAreWhole) {
+  std::mt19937_64 random(2);
+  Islands islands(2);
+  const std::vector<uintptr_t> known = {reinterpret_cast<uintptr_t>(&file_)};
+  auto* code = reinterpret_cast<PyCodeObject*>(islands.Page(0));
+  auto* text = reinterpret_cast<Text*>(islands.Page(1));
+  InnerFrame outer = Frame(nullptr), inner = Frame(&outer);
+  SetCode(&inner, code);
+  for (int round = 0; round < 20000; ++round) {
+    std::memcpy(static_cast<void*>(code), &code_, offsetof(PyCodeObject, co_firstlineno));
+    code->co_firstlineno = static_cast<int>(random());
+    code->co_filename = reinterpret_cast<PyObject*>(text);
+    SetText(text, "any.py");
+    const uintptr_t word = AnyWord(random, islands, known);
+    void* damaged = random() % 2 == 0 ? static_cast<void*>(code) : text;
+    const size_t words =
+        damaged == text ? sizeof *text / 8 : offsetof(PyCodeObject, co_firstlineno) / 8;
+    std::memcpy(static_cast<char*>(damaged) + random() % words * 8, &word, sizeof word);
+    const auto names = Read(&inner);
+    ASSERT_THAT(names, testing::Contains("train.py:41 main"));
+    ASSERT_LE(names.size(), 2u);
+  }
+}
+
+TEST(LineTable, OfAnyBytesGivesRangesInOrder) {
+  std::mt19937_64 random(3);
+  for (int round = 0; round < 20000; ++round) {
+    std::string bytes(random() % 200, '\0');
+    for (char& byte : bytes) byte = static_cast<char>(random());
+    const auto ranges = DecodeLines(bytes, static_cast<int>(random()));
+    for (size_t i = 1; i < ranges.size(); ++i) EXPECT_LE(ranges[i - 1].end, ranges[i].end);
+    LineAt(ranges, static_cast<int32_t>(random()));
+  }
+}
+
+TEST(Memory, OfManyPiecesIsReadUpToTheFirstThatCannotBe) {
+  Islands islands(1);
+  char to[8];
+  std::vector<Piece> pieces(200, Piece{islands.Page(0), to, sizeof to});
+  EXPECT_EQ(ReadPieces(pieces), 200u);
+  for (const size_t bad : {0u, 63u, 64u, 150u}) {
+    for (const void* from : {static_cast<const void*>(islands.Page(0) + kPage - 4),
+                             static_cast<const void*>(islands.Page(0) - 4),
+                             reinterpret_cast<const void*>(~uintptr_t{0})}) {
+      auto damaged = pieces;
+      damaged[bad].from = from;
+      EXPECT_EQ(ReadPieces(damaged), bad);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace crosscut::samples
