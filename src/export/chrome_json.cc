@@ -27,6 +27,7 @@ constexpr int64_t kStepsTid = 1'000'000'000;     // no thread has it: pid_max is
 constexpr int64_t kMoreDevices = 1'000'000'000;  // pid of devices that another process also has
 
 constexpr int64_t kMostBytes = INT64_MAX / 1000;
+constexpr std::string_view kStep = "ProfilerStep#";
 constexpr std::string_view kBandwidth = "memory bandwidth (GB/s)";
 constexpr std::string_view kArrays[] = {"Input Dims",         "Input type",    "Input Strides",
                                         "Concrete Inputs",    "In split size", "Out split size",
@@ -116,7 +117,10 @@ class ChromeWriter {
   int64_t base_ns_ = 0;
   std::vector<std::string> name_heads_;  // {"ph": "X", "cat": ..., "name": ... of each name
   std::vector<int64_t> pids_;            // by process
-  std::vector<std::pair<int64_t, int64_t>> places_;                       // pid, tid by track
+  std::vector<std::pair<int64_t, int64_t>> places_;  // pid, tid by track
+  // Scopes of torch.profiler's in a recorded program: their number is an argument.
+  const trace::StringId own_steps_ = trace_.strings.Find(kStep),
+                        step_key_ = trace_.strings.Find("step");
   const bool tells_bandwidth_ = trace_.strings.Find(kBandwidth).valid();  // the trace itself does
   simdjson::dom::parser parser_;
   std::unordered_map<uint32_t, bool> is_array_;        // by string
@@ -234,7 +238,8 @@ void ChromeWriter::Steps(const trace::Process& process, uint32_t index) {
   const bool planned = trace::HasStepPlan(process);
   for (const trace::Step& step : process.steps) {
     Begin();
-    Raw("{\"ph\": \"X\", \"cat\": \"user_annotation\", \"name\": \"ProfilerStep#");
+    Raw("{\"ph\": \"X\", \"cat\": \"user_annotation\", \"name\": \"");
+    Raw(own_steps_.valid() ? "step " : kStep);  // the program's own keep their name
     Number(step.number);
     Raw("\", \"ts\": ");
     Us(step.begin_ns - base_ns_);
@@ -337,6 +342,11 @@ void ChromeWriter::SpanRows(uint32_t index) {
     if (wholes.first(i) != i) continue;
     Begin();
     Raw(name_heads_[spans.name[i].value]);
+    if (trace_.name(spans.name[i]).text == own_steps_) {
+      buffer_.pop_back();  // the quote
+      Number(track.args.Find(i, step_key_).value);
+      Raw("\"");
+    }
     Raw(", \"ts\": ");
     Us(spans.begin_ns[i] - base_ns_);
     Raw(", \"dur\": ");

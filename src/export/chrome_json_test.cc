@@ -144,6 +144,37 @@ in 1 3000
   EXPECT_NE(json.find("\"ts\": 0.500, \"dur\": 3.001"), std::string::npos);
 }
 
+TEST(ChromeJson, StepsThatTheProgramMarksForItselfKeepTheirName) {
+  const auto trace = trace::ParseText(
+      "process p pid=7 window=0..100\n"
+      "thread main tid=7\n"
+      "span ProfilerStep# 10 40\narg step 3\n"
+      "step step 0 50 number=0\n");
+  ASSERT_TRUE(trace.ok()) << trace.status().message();
+  const std::string json = Export(*trace);
+  EXPECT_NE(json.find("\"name\": \"ProfilerStep#3\", \"ts\": 0.010"), std::string::npos);
+  EXPECT_NE(json.find("\"name\": \"step 0\", \"ts\": 0.000"), std::string::npos);
+}
+
+TEST(ChromeJson, PartsOfASpanThatWasCutAreOneEvent) {
+  trace::Builder builder;
+  trace::TrackBuilder& track = builder.AddTrack(builder.AddProcess("p"), trace::TrackKind::kThread);
+  trace::Name name;
+  name.text = builder.Text("scope");
+  name.kind = trace::Kind::kOperation;
+  const trace::NameId scope = builder.AddName(name);
+  name.text = builder.Text("enter");
+  name.kind = trace::Kind::kSpan;
+  track.Begin(1000, builder.AddName(name));
+  track.Begin(2000, scope);
+  track.EndSpan(3000);
+  track.EndNamed(9000, scope);
+  const std::string json = Export(builder.Finish());
+  const size_t first = json.find("\"name\": \"scope\", \"ts\": 1.000, \"dur\": 7.000");
+  EXPECT_NE(first, std::string::npos) << json;
+  EXPECT_EQ(json.find("\"name\": \"scope\"", first + 1), std::string::npos);
+}
+
 TEST(ChromeJson, IsCompressedWhereTheNameSaysSo) {
   const auto path = std::filesystem::path(::testing::TempDir()) / "crosscut-export.json.gz";
   std::filesystem::remove(path);
