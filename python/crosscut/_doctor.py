@@ -20,6 +20,10 @@ def _module(name: str, purpose: str) -> Finding:
     return name, True, purpose
 
 
+def _nvidia() -> bool:
+    return os.path.exists("/dev/nvidiactl") or os.path.exists("/dev/dxg")
+
+
 def _files() -> Iterator[Finding]:
     root = os.path.dirname(os.path.abspath(__file__))
     for path, purpose in (
@@ -28,8 +32,15 @@ def _files() -> Iterator[Finding]:
         ("lib/libcrosscut_preload.so", "reaches isolated Pythons and programs that are none"),
         ("inject/sitecustomize.py", "reaches Python programs"),
         ("include/crosscut/crosscut.h", "for programs in C and C++"),
+        ("lib/libcrosscut_tensorflow.so", "Crosscut's events in TensorFlow's profiles"),
+        ("lib/libcrosscut_opencl.so", "OpenCL; built where its headers are"),
     ):
         yield path, os.path.exists(os.path.join(root, path)), purpose
+    cupti = "plugins/cupti/libcrosscut_cupti.so"
+    there = os.path.exists(os.path.join(root, cupti))
+    yield cupti, there or not _nvidia(), (
+        "NVIDIA devices" if there else
+        "NVIDIA devices: left out; built where CUPTI's headers are (CUDA 13)")
 
 
 def _torch(build: bool) -> Iterator[Finding]:

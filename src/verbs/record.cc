@@ -263,6 +263,22 @@ void Reap(const std::string& dir, Talk& talk) {
   talk(std::to_string(alive) + " process(es) of the run still live and go on recording");
 }
 
+// Names without a folder may be those of our own plugins.
+Status FindPlugins(const PackageLayout& package, std::vector<std::string>* plugins) {
+  for (std::string& plugin : *plugins) {
+    if (plugin == kTensorFlowPlugins) continue;
+    std::string file = plugin.substr(0, plugin.find(','));
+    const std::string own = OwnPlugin(package, file);
+    if (!own.empty() && access(file.c_str(), R_OK) != 0) {
+      plugin.replace(0, file.size(), own);
+      file = own;
+    }
+    if (access(file.c_str(), R_OK) == 0 && file.find(':') == std::string::npos) continue;
+    return Status::Invalid("--plugin " + file + ": no file that can be read and has no ':' in it");
+  }
+  return Status();
+}
+
 // Our own plugins are not tried: they came with this program.
 void LeaveOutBadPlugins(const std::string& self, const PackageLayout& package,
                         std::vector<std::string>* variables, Talk& talk) {
@@ -305,15 +321,14 @@ void SayResult(const RecordOptions& options, const std::string& obstacle, Talk& 
 
 Result<RecordOutcome> Record(const RecordOptions& given) {
   if (given.command.empty()) return Status::Invalid("no command to record");
-  for (const std::string& plugin : given.plugins) {
-    if (plugin == kTensorFlowPlugins) continue;
-    const std::string file = plugin.substr(0, plugin.find(','));
-    if (access(file.c_str(), R_OK) == 0 && file.find(':') == std::string::npos) continue;
-    return Status::Invalid("--plugin " + file + ": no file that can be read and has no ':' in it");
-  }
+  char link[4096];
+  const ssize_t length = readlink("/proc/self/exe", link, sizeof link);
+  const std::string self(link, length > 0 ? length : 0);
+  const PackageLayout package = FindPackage(self);
+  RecordOptions options = given;
+  if (const Status found = FindPlugins(package, &options.plugins); !found.ok()) return found;
   if (const Status plan = CheckPlan(given); !plan.ok()) return plan;
   Talk talk(given.say);
-  RecordOptions options = given;
   Result<std::string> dir = MakeRunDir(options, talk);
   if (!dir.ok()) return dir.status();
   options.run_dir = *dir;
@@ -322,10 +337,6 @@ Result<RecordOutcome> Record(const RecordOptions& given) {
   if (options.seed == 0) options.seed = std::random_device()() + uint64_t{1};
   if (const Status written = WriteRunJson(options); !written.ok()) return written;
 
-  char link[4096];
-  const ssize_t length = readlink("/proc/self/exe", link, sizeof link);
-  const std::string self(link, length > 0 ? length : 0);
-  const PackageLayout package = FindPackage(self);
   std::vector<std::string> variables;
   for (char** variable = environ; *variable != nullptr; ++variable) variables.push_back(*variable);
   const char* path = getenv("PATH");

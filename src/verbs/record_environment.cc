@@ -172,12 +172,12 @@ void SetOpenCl(const RecordOptions& options, const std::string& library, Variabl
   variables.Set("CROSSCUT_PLUGINS", With(variables.Get("CROSSCUT_PLUGINS"), library, false));
 }
 
-// Only where there is an NVIDIA driver: elsewhere there is nothing to say of it.
-void SetCupti(const RecordOptions& options, const std::string& library, Variables& variables) {
-  const bool in_list = library.find_first_of(":,") == std::string::npos;
-  if (library.empty() || !in_list || !Wanted(options.sources, "cupti")) return;
-  if (!Exists("/dev/nvidiactl") && !Exists("/dev/dxg")) return;
-  variables.Set("CROSSCUT_PLUGINS", With(variables.Get("CROSSCUT_PLUGINS"), library, false));
+// Only where there is an NVIDIA driver: elsewhere there is nothing to say of it. A plugin that was
+// not built is named all the same, so that the run tells what is missing.
+void SetCupti(const RecordOptions& options, const PackageLayout& package, Variables& variables) {
+  const bool in_list = package.cupti.find_first_of(":,") == std::string::npos;
+  if (!package.nvidia || !in_list || !Wanted(options.sources, "cupti")) return;
+  variables.Set("CROSSCUT_PLUGINS", With(variables.Get("CROSSCUT_PLUGINS"), package.cupti, false));
 }
 
 // An end of the recording makes the first window one of an armed process.
@@ -252,8 +252,8 @@ PackageLayout FindPackage(const std::string& executable) {
   if (Exists(preload)) layout.preload = preload;
   const std::string opencl = layout.root + "/lib/libcrosscut_opencl.so";
   if (Exists(opencl)) layout.opencl = opencl;
-  const std::string cupti = layout.root + "/lib/libcrosscut_cupti.so";
-  if (Exists(cupti)) layout.cupti = cupti;
+  layout.cupti = layout.root + "/plugins/cupti/libcrosscut_cupti.so";
+  layout.nvidia = Exists("/dev/nvidiactl") || Exists("/dev/dxg");
   std::error_code error;
   for (const auto& entry :
        std::filesystem::directory_iterator(layout.root + "/lib/plugins", error)) {
@@ -263,6 +263,13 @@ PackageLayout FindPackage(const std::string& executable) {
   return layout;
 }
 
+std::string OwnPlugin(const PackageLayout& package, std::string_view name) {
+  for (const std::string& file : {package.cupti, package.opencl}) {
+    if (Exists(file) && file.ends_with("/" + std::string(name))) return file;
+  }
+  return "";
+}
+
 PreparedEnvironment PrepareEnvironment(const std::vector<std::string>& current,
                                        const RecordOptions& options, const PackageLayout& package,
                                        const std::string& obstacle) {
@@ -270,7 +277,7 @@ PreparedEnvironment PrepareEnvironment(const std::vector<std::string>& current,
   PreparedEnvironment out;
   SetOptions(options, variables);
   SetOpenCl(options, package.opencl, variables);
-  SetCupti(options, package.cupti, variables);
+  SetCupti(options, package, variables);
   for (const std::string& plugin : package.installed) {
     variables.Set("CROSSCUT_PLUGINS", With(variables.Get("CROSSCUT_PLUGINS"), plugin, false));
   }

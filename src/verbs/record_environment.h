@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "src/base/status.h"
@@ -15,11 +16,14 @@ struct PackageLayout {
   std::string inject;                  // folder for PYTHONPATH
   std::string preload;                 // library for LD_PRELOAD
   std::string opencl;                  // library that is an OpenCL layer and a plugin
-  std::string cupti;                   // plugin for NVIDIA's devices
+  std::string cupti;                   // plugin for NVIDIA's devices; named even if not there
+  bool nvidia = false;                 // not of the package: this machine has NVIDIA's driver
   std::vector<std::string> installed;  // what lies in lib/plugins: everybody's
 };
 // `executable`: the path of the running CLI, .../crosscut/bin/crosscut.
 PackageLayout FindPackage(const std::string& executable);
+// The package's plugin with this file name ("libcrosscut_cupti.so"), "" if it has none.
+std::string OwnPlugin(const PackageLayout& package, std::string_view name);
 
 struct PreparedEnvironment {
   std::vector<std::string> variables;  // "NAME=value", all of them

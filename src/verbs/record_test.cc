@@ -317,6 +317,37 @@ TEST(FindPackage, FindsThePluginsInstalledBesideIt) {
               Contains("CROSSCUT_PLUGINS=" + a + ":" + b));
 }
 
+// CMake says where our own plugins go, FindPackage() where they are looked for.
+TEST(FindPackage, FindsEveryPluginOfThisBuild) {
+  const PackageLayout package = FindPackage(CROSSCUT_BINARY_DIR "/python/crosscut/bin/crosscut");
+  for (const std::string built : {CROSSCUT_CUPTI, CROSSCUT_OPENCL}) {
+    if (built.empty()) continue;  // left out: the headers that it needs are not here
+    const std::string name = built.substr(built.rfind('/') + 1);
+    EXPECT_EQ(std::filesystem::weakly_canonical(OwnPlugin(package, name)),
+              std::filesystem::weakly_canonical(built));
+  }
+  EXPECT_EQ(OwnPlugin(package, "libother.so"), "");
+  EXPECT_EQ(OwnPlugin(package, "libcrosscut.so.1"), "");
+}
+
+TEST(PrepareEnvironment, NamesThePluginForNvidiaWhereItsDriverIs) {
+  RecordOptions options;
+  PackageLayout package;
+  package.cupti = "/p/plugins/cupti/libcrosscut_cupti.so";  // not there: the run will say so
+  const auto plugins = [&](bool nvidia, const std::string& sources) {
+    package.nvidia = nvidia;
+    options.sources = sources;
+    for (const std::string& variable : PrepareEnvironment({}, options, package, "").variables) {
+      if (variable.starts_with("CROSSCUT_PLUGINS=")) return variable.substr(17);
+    }
+    return std::string("unset");
+  };
+  EXPECT_EQ(plugins(true, ""), package.cupti);
+  EXPECT_EQ(plugins(true, "pytorch,cupti"), package.cupti);
+  EXPECT_EQ(plugins(true, "pytorch"), "");
+  EXPECT_EQ(plugins(false, ""), "");
+}
+
 TEST(ObstacleOf, NamesWhatKeepsUsOut) {
   TempFolder folder;
   EXPECT_EQ(ObstacleOf("/bin/sh"), "");

@@ -32,6 +32,17 @@ clean "$work/venv/bin/python" -c '
 import crosscut
 assert "rest" in crosscut.read("python-run").table("operations")["operation"]'
 
+# What the docs name is in the package, and what `record` can load is found by its name.
+clean "$crosscut" doctor
+for library in $(grep -oh 'libcrosscut_[a-z]*\.so' "$OLDPWD"/docs/*.md | sort -u); do
+  [ -n "$(find "$work/venv" -name "$library")" ] || { echo "the wheel has no $library"; exit 1; }
+done
+for plugin in cupti opencl; do
+  clean "$crosscut" record --plugin "libcrosscut_$plugin.so" -o "$plugin-run" -- \
+    "$work/venv/bin/python" -c 'import crosscut'
+  has "$plugin-run" sources "$plugin,"
+done
+
 cmake --install "$OLDPWD/build/release" --component cpp --prefix "$work/prefix" >/dev/null
 cmake -S "$OLDPWD/tests/packages" -B by-cmake -DCMAKE_PREFIX_PATH="$work/prefix" \
   -DQUICKSTART="$OLDPWD/examples/quickstart.cc" >/dev/null
