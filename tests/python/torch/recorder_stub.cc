@@ -62,6 +62,7 @@ __thread crosscut_thread* crosscut_this_thread = &unattached;
 extern "C" {
 void crosscut_source_state(const char*, const char*, const char*, const char*) {}
 void crosscut_base(crosscut_layer) {}
+void crosscut_span_at(uint32_t, uint64_t, uint64_t) {}
 void crosscut_allocated(const void*, uint64_t) {}
 void crosscut_freed(const void*) {}
 void crosscut_freed_at(const void*, uint64_t) {}
