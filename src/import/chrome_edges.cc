@@ -13,10 +13,11 @@ constexpr uint32_t kNoArgs = UINT32_MAX;
 }  // namespace
 
 ChromeEdges::Thread& ChromeEdges::ThreadOf(const JsonEvent& event) {
-  id_.assign(IdText(event.pid.text)).append(1, '\n').append(IdText(event.tid.text));
-  if (last_ == nullptr || id_ != last_id_) {
+  if (last_ == nullptr || last_pid_ != event.pid.text || last_tid_ != event.tid.text) {
+    id_.assign(IdText(event.pid.text)).append(1, '\n').append(IdText(event.tid.text));
     last_ = &threads_[id_];
-    last_id_ = id_;
+    last_pid_ = event.pid.text;
+    last_tid_ = event.tid.text;
   }
   return *last_;
 }
@@ -58,6 +59,7 @@ void ChromeEdges::PairThread(std::vector<Edge>* edges) {
     const Edge& edge = (*edges)[i];
     if (edge.begins) {
       open.begins.push_back(i);
+      if (edge.text.value >= open.names.size()) open.names.resize(edge.text.value + 1);
       ++open.names[edge.text.value];
     } else if (!Close(i, edges, &open)) {
       early.push_back(i);  // its begin may stand behind it, at the same time
@@ -76,7 +78,8 @@ void ChromeEdges::PairThread(std::vector<Edge>* edges) {
 
 bool ChromeEdges::Close(size_t end, std::vector<Edge>* edges, Open* open) {
   const trace::StringId text = (*edges)[end].text;
-  if (text.valid() && open->names[text.value] == 0) return false;
+  const bool none = text.value >= open->names.size() || open->names[text.value] == 0;
+  if (text.valid() && none) return false;
   for (size_t i = open->begins.size(); i-- > 0;) {
     Edge& begin = (*edges)[open->begins[i]];
     if (text.valid() && begin.text != text) continue;

@@ -50,8 +50,8 @@ class ChromeEdges {
   Thread& ThreadOf(const JsonEvent& event);
   // What is open on a thread, innermost last.
   struct Open {
-    std::vector<size_t> begins;                    // edges
-    std::unordered_map<uint32_t, uint32_t> names;  // how many of each
+    std::vector<size_t> begins;   // edges
+    std::vector<uint32_t> names;  // how many of each, by StringId
   };
   void PairThread(std::vector<Edge>* edges);
   // False: nothing open is what it ends.
@@ -59,7 +59,7 @@ class ChromeEdges {
   void Put(const Edge& begin, const Edge& end);
 
   std::unordered_map<std::string, Thread> threads_;
-  std::string id_, last_id_;
+  std::string id_, last_pid_, last_tid_;
   Thread* last_ = nullptr;
   std::vector<Edge> endless_;
   uint64_t lone_ends_ = 0, lost_args_ = 0;

@@ -99,18 +99,24 @@ uint32_t ChromeEvents::PidOf(const JsonEvent& event) {
 }
 
 ChromeRow* ChromeEvents::RowOf(const JsonEvent& event, Place place) {
-  JsonValue tid = event.tid, device;
+  JsonValue stream, device;
   if (place != Place::kThread && place != Place::kArrows) {
     for (const JsonArg& arg : event.args) {
-      if (arg.key == "stream" && IsId(arg.value.text)) tid = arg.value;
-      if (arg.key == "device" && IsId(arg.value.text)) device = arg.value;
+      if (arg.key == "stream") stream = arg.value;
+      if (arg.key == "device") device = arg.value;
     }
   }
   LastRow& last = last_rows_[static_cast<size_t>(place)];
-  if (last.row != nullptr && last.pid == event.pid.text && last.tid == tid.text &&
-      last.device == device.text) {
+  if (last.row != nullptr && last.pid == event.pid.text && last.tid == event.tid.text &&
+      last.stream == stream.text && last.device == device.text) {
     return last.row;
   }
+  last.pid = event.pid.text;
+  last.tid = event.tid.text;
+  last.stream = stream.text;
+  last.device = device.text;
+  const JsonValue tid = IsId(stream.text) ? stream : event.tid;
+  if (!IsId(device.text)) device = {};
   row_id_.assign(1, static_cast<char>('0' + static_cast<int>(place)));
   row_id_.append(IdText(event.pid.text)).append(1, '\n').append(IdText(tid.text));
   row_id_.append(1, '\n').append(IdText(device.text));
@@ -120,9 +126,6 @@ ChromeRow* ChromeEvents::RowOf(const JsonEvent& event, Place place) {
     row->place = place;
     MakeRow(event, tid, device, row);
   }
-  last.pid = event.pid.text;
-  last.tid = tid.text;
-  last.device = device.text;
   last.row = row;
   return row;
 }

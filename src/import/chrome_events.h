@@ -79,7 +79,7 @@ class ChromeEvents : public JsonEvents {
   std::unordered_map<std::string, ChromeRow*> rows_by_id_;
   std::string row_id_;
   struct LastRow {
-    std::string pid, tid, device;
+    std::string pid, tid, stream, device;
     ChromeRow* row = nullptr;
   };
   std::array<LastRow, kPlaces> last_rows_;

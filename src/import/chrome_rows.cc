@@ -31,7 +31,11 @@ class Lane {
         if (open_[i].end < open_[next].end) next = i;
       }
       if (open_[next].end > at) return;
-      track_->EndAt(open_[next].end, next);
+      if (next + 1 == open_.size()) {
+        track_->End(open_[next].end);
+      } else {
+        track_->EndAt(open_[next].end, next);
+      }
       open_.erase(open_.begin() + static_cast<ptrdiff_t>(next));
       crossed_ = crossed_ && !open_.empty();
     }

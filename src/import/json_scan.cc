@@ -19,15 +19,13 @@ int64_t DurationOf(const JsonValue& value) {
   return ns > kLongestNs ? JsonEvent::kNoTime : ns;
 }
 
-bool IsNumber(std::string_view word) {
-  if (word.front() == '-') word.remove_prefix(1);
-  return !word.empty() && word.front() >= '0' && word.front() <= '9';
-}
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 // What stands without quotes: JSON's own three words, and how writers in C, Python and JavaScript
 // print what is no number.
 bool IsBare(std::string_view word) {
   if (word == "true" || word == "false" || word == "null" || word == "None") return true;
+  if (word.empty()) return false;
   if (word.front() == '-' || word.front() == '+') word.remove_prefix(1);
   std::string folded(word.substr(0, 10));
   for (char& c : folded) c = static_cast<char>(c | 0x20);
@@ -57,21 +55,18 @@ bool JsonScan::FindTokens(std::string_view text) {
 }
 
 bool JsonScan::TakeValue(JsonValue* value) {
-  switch (Next()) {
-    case '"': value->kind = JsonValue::Kind::kText; return TakeText(&value->text);
-    case '{':
-    case '[': return TakeNested(value);
-    case ':':
-    case ',':
-    case '}':
-    case ']':
-    case '\0': return false;
-    default: break;
+  const char c = Next();
+  if (c == '"') {
+    value->kind = JsonValue::Kind::kText;
+    return TakeText(&value->text);
   }
+  if (c == '{' || c == '[') return TakeNested(value);
   value->text = Word();
-  const bool number = IsNumber(value->text);
-  if (!number && !IsBare(value->text)) return false;
-  value->kind = number ? JsonValue::Kind::kNumber : JsonValue::Kind::kRaw;
+  value->kind = JsonValue::Kind::kNumber;
+  if (!IsDigit(c) && (c != '-' || !IsDigit(text_[*token_ + 1]))) {
+    value->kind = JsonValue::Kind::kRaw;
+    if (!IsBare(value->text)) return false;
+  }
   ++token_;
   return true;
 }
