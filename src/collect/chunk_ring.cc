@@ -73,12 +73,12 @@ int ChunkRing::Create(const char* path, uint64_t chunks) {
     error = AllocateAll(fd, bytes_);
   }
   close(fd);
-  const size_t links = clean_words_ * 8 + size_t{chunk_count_} * 4;
-  char* tables = error == 0 ? static_cast<char*>(MapPages(links)) : nullptr;
+  char* tables = error == 0 ? static_cast<char*>(MapPages(TableBytes())) : nullptr;
   if (error == 0 && tables == nullptr) error = ENOMEM;
   if (error == 0) {
     clean_bits_ = reinterpret_cast<std::atomic<uint64_t>*>(tables);
-    next_full_ = reinterpret_cast<std::atomic<uint32_t>*>(tables + clean_words_ * 8);
+    waiting_ = clean_bits_ + clean_words_;
+    next_full_ = reinterpret_cast<std::atomic<uint32_t>*>(waiting_ + chunk_count_);
     header()->version = format::kFormatVersion;
     header()->header_bytes = kRingHeaderBytes;
     header()->chunk_count = chunks;
@@ -90,7 +90,7 @@ int ChunkRing::Create(const char* path, uint64_t chunks) {
   }
   if (error != 0) {
     if (base_ != nullptr) munmap(base_, bytes_);
-    if (tables != nullptr) UnmapPages(tables, links);
+    if (tables != nullptr) UnmapPages(tables, TableBytes());
     base_ = nullptr;
     unlink(path);
   }
@@ -106,9 +106,11 @@ void ChunkRing::Retire() {
 void ChunkRing::Unmap() {
   if (base_ == nullptr) return;
   munmap(base_, bytes_);
-  UnmapPages(clean_bits_, clean_words_ * 8 + size_t{chunk_count_} * 4);
+  UnmapPages(clean_bits_, TableBytes());
   base_ = nullptr;
 }
+
+size_t ChunkRing::TableBytes() const { return clean_words_ * 8 + size_t{chunk_count_} * 12; }
 
 uint32_t ChunkRing::IndexOf(const uint64_t* chunk) const {
   const auto offset = reinterpret_cast<const char*>(chunk) - base_ - kRingHeaderBytes;
@@ -142,10 +144,19 @@ uint64_t* ChunkRing::Claim(uint32_t track, uint64_t tick, bool for_session) {
   while (!TakeCount(reserved)) {
     const bool more = PrepareOne();
     CallDrain();
-    if (!more) return nullptr;
+    if (more) continue;
+    const uint32_t oldest = keeps_newest_ ? TakeOldest() : kNone;
+    if (oldest == kNone) return nullptr;
+    CountOverwritten(oldest);
+    Clear(oldest);
+    return Begin(chunk(oldest), track, tick);
   }
   if (Short()) CallDrain();
-  uint64_t* at = TakeClean();
+  return Begin(TakeClean(), track, tick);
+}
+
+// The chunk is the caller's, and all zero behind its header.
+uint64_t* ChunkRing::Begin(uint64_t* at, uint32_t track, uint64_t tick) {
   const uint64_t fill = std::atomic_ref(header()->next_fill).fetch_add(1);
   claimed_.fetch_add(1, std::memory_order_relaxed);
   at[format::kChunkBaseTick] = tick;
@@ -211,13 +222,18 @@ bool ChunkRing::Drained() const {
 }
 
 void ChunkRing::PushFull(uint64_t* at) {
-  const uint32_t link = IndexOf(at) + 1;
+  const uint32_t index = IndexOf(at);
   const uint64_t fill = format::ChunkFill(at[format::kChunkState]);
+  const bool waits = keeps_newest_ && at[format::kChunkTrack] != 0;
   format::RingStore(at[format::kChunkState], format::PackChunkState(fill, format::kChunkFull));
+  if (waits) {
+    waiting_[index].fetch_or((pushed_.fetch_add(1) + 1) << 1, std::memory_order_acq_rel);
+    return;
+  }
   uint32_t head = full_head_.load(std::memory_order_relaxed);
   do {
-    next_full_[link - 1].store(head, std::memory_order_relaxed);
-  } while (!full_head_.compare_exchange_weak(head, link, std::memory_order_acq_rel));
+    next_full_[index].store(head, std::memory_order_relaxed);
+  } while (!full_head_.compare_exchange_weak(head, index + 1, std::memory_order_acq_rel));
 }
 
 uint32_t ChunkRing::TakeFull(uint32_t* indices) {
@@ -235,7 +251,80 @@ uint32_t ChunkRing::TakeFull(uint32_t* indices) {
   return n;
 }
 
+uint32_t ChunkRing::TakeOldest(uint64_t pushed) {
+  for (;;) {
+    uint32_t oldest = kNone;
+    uint64_t least = (pushed + 1) << 1;
+    const uint32_t begun = next_.load(std::memory_order_relaxed);
+    for (uint32_t i = 0; i < begun; ++i) {
+      const uint64_t word = waiting_[i].load(std::memory_order_relaxed);
+      if (word == 0 || (word & 1) != 0 || word >= least) continue;
+      oldest = i;
+      least = word;
+    }
+    if (oldest == kNone) return kNone;
+    if (waiting_[oldest].compare_exchange_strong(least, 0, std::memory_order_acq_rel)) {
+      return oldest;
+    }
+  }
+}
+
+uint32_t ChunkRing::waiting() const {
+  const uint32_t begun = next_.load(std::memory_order_relaxed);
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < begun; ++i) n += waiting_[i].load(std::memory_order_relaxed) > 1 ? 1 : 0;
+  return n;
+}
+
+// A chunk that was taken before Hold() shows in its state, which its owner stored before it pushed.
+void ChunkRing::Hold(const uint64_t* at) {
+  waiting_[IndexOf(at)].fetch_or(1, std::memory_order_acq_rel);
+}
+
+void ChunkRing::Release(const uint64_t* at) {
+  waiting_[IndexOf(at)].fetch_and(~uint64_t{1}, std::memory_order_acq_rel);
+}
+
+void ChunkRing::CountOverwritten(uint32_t index) {
+  const uint64_t* at = chunk(index);
+  size_t from = at[format::kChunkDrained];
+  if (from < format::kRingChunkHeaderWords) from = format::kRingChunkHeaderWords;
+  const size_t end = format::PublishedEnd(at);
+  format::TickReader ticks(at[format::kChunkBaseTick]);
+  auto track = static_cast<uint32_t>(at[format::kChunkTrack]);
+  uint64_t events = 0, tick = 0;
+  format::RingDropSlot* slot = nullptr;
+  const auto tell = [&] {
+    if (events == 0) return;
+    format::RingStore(slot->last_tick, tick);
+    std::atomic_ref(slot->count).fetch_add(events);
+    events = 0;
+  };
+  for (size_t i = format::kRingChunkHeaderWords; i < end; i += format::EventLength({at, end}, i)) {
+    const uint16_t code = at[i] & format::kCodeMask;
+    const uint64_t now = ticks.Next(at[i]);
+    if (code == format::kThread) {
+      tell();
+      track = static_cast<uint32_t>(at[i + 1]);
+    } else if (i >= from && code != format::kDrop && code != format::kThreadEnd) {
+      tick = now;
+      if (events++ == 0) slot = DropSlotFor(track, format::kDropOverwritten, tick);
+    }
+  }
+  tell();
+}
+
+void ChunkRing::Overwrite(uint32_t index) {
+  CountOverwritten(index);
+  Recycle(index);
+}
+
 void ChunkRing::Recycle(uint32_t index) {
+  Clear(index);
+  MarkClean(index);
+}
+
+void ChunkRing::Clear(uint32_t index) {
   uint64_t* at = chunk(index);
   const uint64_t fill = format::ChunkFill(at[format::kChunkState]);
   format::RingStore(at[format::kChunkState], format::PackChunkState(fill, format::kChunkFree));
@@ -243,7 +332,6 @@ void ChunkRing::Recycle(uint32_t index) {
   for (size_t i = format::kRingChunkHeaderWords; i < format::kRingChunkWords; ++i) {
     format::RingStore<uint64_t>(at[i], 0);
   }
-  MarkClean(index);
 }
 
 void ChunkRing::MarkClean(uint32_t index) {

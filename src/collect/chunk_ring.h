@@ -26,6 +26,10 @@ class ChunkRing {
   // The header is zero but for its sizes; the caller fills it and stores the magic. Returns 0 or
   // an errno; nothing is left behind then. The mapping is absent in forked children.
   int Create(const char* path, uint64_t chunks);
+  // Makes it a flight recorder's, before anything is recorded. Its full chunks of threads do not go
+  // to the drain but wait here, and a claim that finds no clean chunk takes the oldest of them:
+  // what is newest is kept, whatever the drain does.
+  void KeepNewest() { keeps_newest_ = true; }
   // Puts private memory in the file's place, so that a late store of a thread harms nobody.
   void Retire();
   // Gives up a retired ring's address space.
@@ -51,7 +55,8 @@ class ChunkRing {
 
   // Any thread, lock-free. System calls only where no clean chunk is left and one can be prepared,
   // which it then does itself, and to call the drain, once per pass of it, where chunks run short.
-  // Null when every chunk is in use. `for_session` may take the reserved ones. Leaves errno alone.
+  // Null when every chunk is in use, of a flight recorder by threads that write. `for_session` may
+  // take the reserved ones. Leaves errno alone.
   uint64_t* Claim(uint32_t track, uint64_t tick, bool for_session);
   // The track's slot for losses of this reason, taken if need be; the shared one if all are taken.
   format::RingDropSlot* DropSlotFor(uint32_t track, format::DropReason reason, uint64_t tick);
@@ -65,6 +70,21 @@ class ChunkRing {
   // The drain only. TakeFull fills `indices` (room for chunk_count()) and returns how many.
   uint32_t TakeFull(uint32_t* indices);
   void Recycle(uint32_t index);
+
+  // A flight recorder's chunks that wait, in the order in which they were pushed: the first one
+  // among the first `pushed`, or kNone. Any thread, lock-free; who takes one must recycle it.
+  static constexpr uint32_t kNone = UINT32_MAX;
+  uint32_t TakeOldest(uint64_t pushed = UINT64_MAX >> 2);
+  uint32_t waiting() const;
+  uint64_t pushed() const { return pushed_.load(std::memory_order_acquire); }
+  // Recycles a taken chunk whose events are not wanted: the drop slots count those that the log
+  // does not hold.
+  void Overwrite(uint32_t index);
+  // The drain only. Between the two nobody takes the chunk, though it may become full: what its
+  // state was after Hold() is true until Release().
+  void Hold(const uint64_t* chunk);
+  void Release(const uint64_t* chunk);
+
   // Makes `more` further chunks usable: space allocated, pages present, marked clean. Any thread.
   void Prepare(uint32_t more);
   // The futex that CallDrain() bumps, once until AnswerCall(). Claim() calls where chunks run
@@ -78,16 +98,23 @@ class ChunkRing {
   uint64_t* TakeClean();
   bool Short() const;
   bool PrepareOne();
+  uint64_t* Begin(uint64_t* chunk, uint32_t track, uint64_t tick);
+  void CountOverwritten(uint32_t index);
+  void Clear(uint32_t index);
   void MarkClean(uint32_t index);
   uint32_t IndexOf(const uint64_t* chunk) const;
+  size_t TableBytes() const;
 
   char* base_ = nullptr;
   size_t bytes_ = 0;
   uint32_t chunk_count_ = 0;
   uint32_t clean_words_ = 0;
-  std::atomic<uint64_t>* clean_bits_ = nullptr;
-  std::atomic<uint32_t>* next_full_ = nullptr;  // index + 1 of the chunk pushed before
-  std::atomic<uint32_t> full_head_{0};          // index + 1
+  std::atomic<uint64_t>* clean_bits_ = nullptr;  // begins the tables
+  std::atomic<uint32_t>* next_full_ = nullptr;   // index + 1 of the chunk pushed before
+  std::atomic<uint32_t> full_head_{0};           // index + 1
+  bool keeps_newest_ = false;
+  std::atomic<uint64_t>* waiting_ = nullptr;  // by index: number of its push << 1 | held
+  std::atomic<uint64_t> pushed_{0};
   std::atomic<uint32_t> clean_{0};
   std::atomic<uint32_t> next_{0};      // the next chunk to prepare
   std::atomic<uint32_t> prepared_{0};  // how many are

@@ -179,6 +179,53 @@ TEST_F(ChunkRingTest, FullChunksComeBackCleanInTheOrderTheyWerePushed) {
   EXPECT_EQ(ring->clean(), clean + 5);
 }
 
+// A chunk of one event, full.
+uint64_t* PushOne(ChunkRing* ring, uint32_t track) {
+  uint64_t* chunk = ring->Claim(track, 7, false);
+  if (chunk == nullptr) return nullptr;
+  format::RingStore<uint64_t>(chunk[format::kRingChunkHeaderWords], 7 << 16 | kName);
+  ring->PushFull(chunk);
+  return chunk;
+}
+
+TEST_F(ChunkRingTest, AFlightRecorderClaimsItsOldestFullChunkWhereNoneIsClean) {
+  ChunkRing* ring = NewRing(12);
+  ring->KeepNewest();
+  constexpr int kRoom = 12 - static_cast<int>(ChunkRing::kReservedForSession);
+  std::vector<uint64_t*> pushed;
+  for (int i = 0; i < 3 * kRoom; ++i) {
+    pushed.push_back(PushOne(ring, 3));
+    ASSERT_NE(pushed.back(), nullptr);
+    if (i >= kRoom) {
+      EXPECT_EQ(pushed[i], pushed[i - kRoom]);
+    }
+  }
+  EXPECT_EQ(SlotCounts(*ring), 2u * kRoom);
+  for (int i = 2 * kRoom; i < 3 * kRoom; ++i) {
+    EXPECT_EQ(ring->chunk(ring->TakeOldest()), pushed[i]);
+  }
+  EXPECT_EQ(ring->TakeOldest(), ChunkRing::kNone);
+  EXPECT_EQ(ring->Claim(3, 7, false), nullptr) << "taken ones are still somebody's";
+}
+
+TEST_F(ChunkRingTest, AFlightRecordersSessionChunksAndHeldOnesAreNotTaken) {
+  ChunkRing* ring = NewRing(12);
+  ring->KeepNewest();
+  uint64_t* session = ring->Claim(0, 7, true);
+  uint64_t* held = ring->Claim(3, 7, false);
+  ring->Hold(held);
+  ring->PushFull(session);
+  ring->PushFull(held);
+  uint64_t* other = PushOne(ring, 3);
+  EXPECT_EQ(ring->chunk(ring->TakeOldest()), other);
+  EXPECT_EQ(ring->TakeOldest(), ChunkRing::kNone);
+  ring->Release(held);
+  EXPECT_EQ(ring->chunk(ring->TakeOldest()), held);
+  uint32_t indices[12];
+  ASSERT_EQ(ring->TakeFull(indices), 1u);
+  EXPECT_EQ(ring->chunk(indices[0]), session);
+}
+
 TEST_F(ChunkRingTest, AThreadThatFindsFewChunksLeftCallsTheDrainOncePerPass) {
   ChunkRing* ring = NewRing(40);
   std::atomic<uint32_t> wake{0};
@@ -214,6 +261,53 @@ TEST_F(RecorderTest, ThreadsBeyondTheRing_KeptAndDroppedMakeUpWhatWasMarked) {
   }
   EXPECT_EQ(events + SlotCounts(*ring), 4u * 2 * kSpans);
   EXPECT_GT(events, 13 * kWordsInChunk);
+}
+
+// Threads overwrite each other's chunks while another reads what is being written, as a drain does.
+TEST_F(RecorderTest, AFlightRecorderWithoutADrain_KeepsTheNewestAndCountsTheRest) {
+  ChunkRing* ring = NewRing(24);
+  ring->KeepNewest();
+  ASSERT_TRUE(Recorder::Get().BeginSession(ring, 4 << 20));
+  Recorder::Get().SetPhase(Phase::kOn, ClockNow());
+  std::atomic<bool> enough{false};
+  std::atomic<uint64_t> marked{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&enough, &marked] {
+      uint64_t spans = 0;
+      for (; spans < 40'000 || !enough.load(std::memory_order_relaxed); ++spans) {
+        crosscut_begin(kName);
+        crosscut_end();
+      }
+      marked += 2 * spans;
+    });
+  }
+  for (int looks = 0; looks < 500;) {
+    Recorder::Get().ForEachOpenChunk([&](uint64_t* chunk) {
+      ring->Hold(chunk);
+      const uint64_t state = format::RingLoad(chunk[format::kChunkState]);
+      if (format::ChunkState(state) == format::kChunkActive) {
+        const size_t end = format::PublishedEnd(chunk);
+        EXPECT_GE(format::PublishedEnd(chunk), end) << "it was cleared";
+        ++looks;
+      }
+      ring->Release(chunk);
+    });
+    if (looks % 8 != 0 || ring->clean() > 4) continue;
+    const uint32_t oldest = ring->TakeOldest();
+    if (oldest != ChunkRing::kNone) ring->Overwrite(oldest);
+  }
+  enough.store(true);
+  for (std::thread& thread : threads) thread.join();
+  uint64_t events = 0;
+  for (const auto& [track, found] : Read(*ring)) {
+    if (track == 0) continue;
+    events += found.events;
+    EXPECT_TRUE(std::is_sorted(found.ticks.begin(), found.ticks.end()));
+    EXPECT_EQ(found.dropped, 0u) << "for want of a chunk";
+  }
+  EXPECT_EQ(events + SlotCounts(*ring), marked.load());
+  EXPECT_GT(events, 8 * kWordsInChunk);
 }
 
 TEST_F(RecorderTest, SpansOverAHiddenPhase_StayBalanced) {

@@ -85,13 +85,11 @@ int Drain::Start(const DrainOptions& options, int log_fd) {
   options_ = options;
   log_fd_ = log_fd;
   const size_t chunks = options.ring->chunk_count();
-  const size_t bytes = chunks * (2 * sizeof(uint32_t) + sizeof(Open));
+  const size_t bytes = chunks * (sizeof(uint32_t) + sizeof(Open));
   char* tables = static_cast<char*>(MapPages(bytes));
   if (tables == nullptr) return ENOMEM;
   open_ = reinterpret_cast<Open*>(tables);
   full_ = reinterpret_cast<uint32_t*>(tables + chunks * sizeof(Open));
-  kept_ = full_ + chunks;
-  kept_count_ = 0;
   failed_ = false;
   idle_ = false;
   claimed_before_ = 0;
@@ -179,7 +177,7 @@ void Drain::End(Request request) {
   running_.store(false);
   Recorder::Get().SetDrainRuns(false);
   const size_t chunks = options_.ring->chunk_count();
-  UnmapPages(open_, chunks * (2 * sizeof(uint32_t) + sizeof(Open)));
+  UnmapPages(open_, chunks * (sizeof(uint32_t) + sizeof(Open)));
 }
 
 void Drain::AfterFork() {
@@ -282,7 +280,7 @@ void Drain::Pass(uint32_t requests) {
   if (marks) crosscut_begin(span_name_);
   FlushSession();
   if (options_.flight_recorder) {
-    KeepNewest(full_taken_);
+    KeepSpare();
     if (flush) Snapshot();
   } else {
     FlushFull(full_taken_);
@@ -470,9 +468,13 @@ void Drain::CollectOpen() {
   open_count_ = 0;
   const uint32_t room = options_.ring->chunk_count();
   Recorder::Get().ForEachOpenChunk([&](uint64_t* chunk) {
+    if (open_count_ == room) return;
+    options_.ring->Hold(chunk);
     const uint64_t state = format::RingLoad(chunk[format::kChunkState]);
-    if (open_count_ == room || format::ChunkState(state) != format::kChunkActive) return;
-    if (chunk[format::kChunkTrack] == 0) return;
+    if (format::ChunkState(state) != format::kChunkActive || chunk[format::kChunkTrack] == 0) {
+      options_.ring->Release(chunk);
+      return;
+    }
     const auto end = static_cast<uint32_t>(format::PublishedEnd(chunk, DrainedTo(chunk)));
     open_[open_count_++] = {chunk, state, end};
   });
@@ -485,58 +487,39 @@ void Drain::FlushOpen() {
     if (format::RingLoad(chunk[format::kChunkState]) != open_[i].state) continue;
     AppendPart(chunk, DrainedTo(chunk), open_[i].end);
   }
+  for (uint32_t i = 0; i < open_count_; ++i) options_.ring->Release(open_[i].chunk);
+  open_count_ = 0;
 }
 
 // ---- Flight recorder ----------------------------------------------------------------------------
 
-void Drain::KeepNewest(uint32_t count) {
-  for (uint32_t i = 0; i < count; ++i) kept_[kept_count_++] = full_[i];
-  const uint32_t chunks = options_.ring->chunk_count();
+// So that threads need not overwrite chunks themselves. Where few wait they do it nevertheless: a
+// thread that has just pushed one must find one, also while this one is held up with what it took.
+void Drain::KeepSpare() {
+  ChunkRing* ring = options_.ring;
+  const uint32_t chunks = ring->chunk_count();
   const uint32_t spare = chunks / 4 < kSpareWhenKeeping ? chunks / 4 : kSpareWhenKeeping;
-  uint32_t gone = 0;
-  while (gone < kept_count_ && options_.ring->clean() < spare && options_.ring->exhausted()) {
-    Overwrite(kept_[gone++]);
+  while (ring->clean() < spare && ring->exhausted() && ring->waiting() > chunks / 2) {
+    const uint32_t oldest = ring->TakeOldest();
+    if (oldest == ChunkRing::kNone) return;
+    ring->Overwrite(oldest);
   }
-  for (uint32_t i = gone; i < kept_count_; ++i) kept_[i - gone] = kept_[i];
-  kept_count_ -= gone;
-}
-
-// Counts the events that go, per track, in the drop slots, where a reader finds them.
-void Drain::Overwrite(uint32_t index) {
-  uint64_t* chunk = options_.ring->chunk(index);
-  const auto end = static_cast<uint32_t>(format::PublishedEnd(chunk, DrainedTo(chunk)));
-  uint32_t track = TrackAt(chunk, DrainedTo(chunk));
-  format::TickReader ticks(chunk[format::kChunkBaseTick]);
-  format::RingDropSlot* slot = nullptr;
-  for (size_t at = DrainedTo(chunk); at < end;) {
-    const uint16_t code = chunk[at] & format::kCodeMask;
-    const uint64_t tick = ticks.Next(chunk[at]);
-    if (code == format::kThread) {
-      track = static_cast<uint32_t>(chunk[at + 1]);
-      slot = nullptr;
-    } else if (code != format::kDrop && code != format::kThreadEnd) {
-      if (slot == nullptr) slot = options_.ring->DropSlotFor(track, format::kDropOverwritten, tick);
-      format::RingStore(slot->last_tick, tick);
-      std::atomic_ref(slot->count).fetch_add(1);
-    }
-    at += format::EventLength({chunk, end}, at);
-  }
-  options_.ring->Recycle(index);
 }
 
 void Drain::Snapshot() {
+  ChunkRing* ring = options_.ring;
   const uint64_t now = ClockNow();
   const uint64_t oldest =
       options_.keep_ticks == 0 || now < options_.keep_ticks ? 0 : now - options_.keep_ticks;
-  // A chunk is older than the next one's first word; the last may reach to now.
-  uint32_t gone = 0;
-  while (gone + 1 < kept_count_ &&
-         options_.ring->chunk(kept_[gone + 1])[format::kChunkBaseTick] < oldest) {
-    Overwrite(kept_[gone++]);
-  }
+  const uint64_t pushed = ring->pushed();
   uint32_t count = 0;
-  for (uint32_t i = gone; i < kept_count_; ++i) full_[count++] = kept_[i];
-  kept_count_ = 0;
+  for (uint32_t next; (next = ring->TakeOldest(pushed)) != ChunkRing::kNone;) {
+    // A chunk is older than the next one's first word; the last may reach to now.
+    if (count == 1 && ring->chunk(next)[format::kChunkBaseTick] < oldest) {
+      ring->Overwrite(full_[--count]);
+    }
+    full_[count++] = next;
+  }
   FlushFull(count);
   FlushOpen();
 }

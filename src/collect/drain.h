@@ -75,8 +75,7 @@ class Drain {
   void CollectOpen();
   void AppendRun(const uint32_t* indices, uint32_t count);
   void AppendPart(uint64_t* chunk, uint32_t from, uint32_t end);
-  void KeepNewest(uint32_t count);
-  void Overwrite(uint32_t index);
+  void KeepSpare();
   void Snapshot();
   void Check(const Status& status);
   void NameThread();
@@ -97,8 +96,6 @@ class Drain {
   std::unique_ptr<format::LogWriter> log_;
   uint32_t* full_ = nullptr;  // room for every chunk
   uint32_t full_taken_ = 0;
-  uint32_t* kept_ = nullptr;  // flight recorder: full chunks, oldest first
-  uint32_t kept_count_ = 0;
   struct Open {
     uint64_t* chunk;
     uint64_t state;  // names the fill

@@ -74,7 +74,8 @@ class Recorder {
 
   // ---- For the drain ----
   // Visits every chunk that is being written or parked, the session's first. Threads may go on
-  // writing; the drain alone recycles, so the chunks stay valid.
+  // writing; the drain alone recycles, so the chunks stay valid (a flight recorder's once they are
+  // held).
   template <class Visit>
   void ForEachOpenChunk(Visit visit) {
     if (uint64_t* at = stream_chunk_.load(std::memory_order_acquire)) visit(at);

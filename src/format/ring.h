@@ -12,7 +12,9 @@
 //  3. A claim stores kChunkBaseTick, kChunkTrack, kChunkDrained = 0 and last (release) kChunkState
 //     = fill << 8 | kChunkActive, with fill taken from next_fill. Fills of one track rise in time.
 //  4. Words are in the log before they leave the ring: a chunk's state becomes kChunkFree (release)
-//     only after the log holds them, and its words are cleared only after that.
+//     only after the log holds them, and its words are cleared only after that. But a flight
+//     recorder's oldest chunks are freed unwritten, by any thread, when the drop slots count their
+//     events.
 //  5. Names and other session words are published in a chunk of track 0 (or are in the log) before
 //     any thread's word uses them.
 // So a reader that copies the ring first and reads the log second misses nothing, and fill numbers

@@ -86,6 +86,7 @@ int Session::Open(const Settings& settings) {
     settings_ = settings;
     FillHeader(nonce, start_tick, self);
     ChunkRing* ring = &rings_[ring_index_];
+    if (settings.flight_recorder) ring->KeepNewest();
     DrainOptions options;
     options.ring = ring;
     options.identity = {nonce, self.pid, self.start, start_tick};

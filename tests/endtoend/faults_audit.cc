@@ -20,7 +20,7 @@ struct Session {
 
 struct Track {
   int64_t depth = 0;
-  uint64_t kept = 0, dropped = 0;
+  uint64_t kept = 0, dropped = 0, full = 0;
   bool ours = false;  // the drain
 };
 
@@ -79,6 +79,7 @@ void TakeEvents(const format::WordBatch& batch, const Session& session,
     }
     Track& own = (*tracks)[track];
     if (code == format::kDrop) own.dropped += p[1];
+    if (code == format::kDrop && p[0] == format::kDropFull) own.full += p[1];
     if (code == format::kThreadEnd) ++audit->threads_ended;
     if (code == format::kThread || code == format::kDrop || code == format::kThreadEnd) continue;
     ++own.kept;
@@ -126,6 +127,7 @@ Audit ReadRun(const std::string& dir) {
       if (track.ours) continue;
       found.kept += track.kept;
       found.dropped += track.dropped;
+      found.full += track.full;
     }
     found.stopped = process->info().stopped;
     audit.processes.push_back(std::move(found));

@@ -18,6 +18,7 @@ struct ProcessAudit {
   uint64_t kept = 0;
   uint64_t counters = 0;
   uint64_t dropped = 0;  // sum of those threads' kDrop words
+  uint64_t full = 0;     // of them, for want of room in the ring
   uint64_t threads_ended = 0;
   uint64_t unknown_names = 0;  // counters whose name nobody interned
   uint64_t unbalanced = 0;     // kEnd with no span open on its track

@@ -25,8 +25,10 @@ using Strings = std::vector<std::string>;
 
 // Tests that arm a fault point; builds without them carry none.
 #ifdef CROSSCUT_FAULT_POINTS
+inline constexpr bool kHasFaultPoints = true;
 #define NEEDS_FAULT_POINTS() static_cast<void>(0)
 #else
+inline constexpr bool kHasFaultPoints = false;
 #define NEEDS_FAULT_POINTS() GTEST_SKIP() << "built without fault points"
 #endif
 
@@ -44,6 +46,13 @@ class Faults : public testing::Test {
     run_ = dir_ + "/run";
   }
   ~Faults() override {
+    RemoveRings();
+    std::error_code error;
+    fs::remove_all(dir_, error);
+  }
+
+  // Those of the programs so far.
+  void RemoveRings() {
     for (const pid_t pid : pids_) {
       const std::string prefix =
           "crosscut-" + std::to_string(getuid()) + "-" + std::to_string(pid) + "-";
@@ -52,8 +61,7 @@ class Faults : public testing::Test {
         if (entry.path().filename().string().rfind(prefix, 0) == 0) fs::remove(entry, error);
       }
     }
-    std::error_code error;
-    fs::remove_all(dir_, error);
+    pids_.clear();
   }
 
   pid_t Spawn(const Strings& arguments, const Strings& environment = {}) {

@@ -72,20 +72,31 @@ std::atomic<uint64_t>* SharedCounters(const char* path) {
   return static_cast<std::atomic<uint64_t>*>(at);
 }
 
-// kill DIR THREADS ACKNOWLEDGED-FILE: records until killed. Counter i of the file is the number of
-// thread i's last event whose call returned; counter 63 tells that all are running.
+// A flight recorder of so few bytes that it forgets all the time.
+bool StartSmallFlight(const char* dir) {
+  crosscut_options options = {};
+  options.struct_size = sizeof options;
+  options.run_dir = dir;
+  options.memory_bytes = 1 << 20;
+  options.policy = CROSSCUT_FLIGHT_RECORDER;
+  return Start(options);
+}
+
+// kill DIR THREADS ACKNOWLEDGED-FILE [flight]: records until killed. Counter i of the file is the
+// number of thread i's last event whose call returned; counter 63 tells that all are running.
 int Kill(char** arguments) {
   const int threads = atoi(arguments[1]);
   auto* acknowledged = SharedCounters(arguments[2]);
-  if (!Start(arguments[0])) return 1;
+  const bool flight = arguments[3] != nullptr;
+  if (flight ? !StartSmallFlight(arguments[0]) : !Start(arguments[0])) return 1;
   for (int t = 0; t < threads; ++t) {
-    std::thread([t, acknowledged] {
+    std::thread([t, acknowledged, flight] {
       for (uint64_t number = 1;; ++number) {
         crosscut_begin_inline(seq_name);
         Record(static_cast<uint64_t>(t), number);
         crosscut_end_inline();
         acknowledged[t].store(number, std::memory_order_release);
-        if (number % 32 == 0) usleep(200);
+        if (!flight && number % 32 == 0) usleep(200);
       }
     }).detach();
   }
