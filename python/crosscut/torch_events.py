@@ -176,8 +176,11 @@ class _Span:
 
     @property
     def is_function(self) -> bool:
-        """Whether it is a call that Python made, of its own functions or into native code."""
-        return self.layer == "python" or self.probe == "boundary"
+        """Whether it is a call that Python made, of its own functions, of modules or of native
+        functions; operators of the language (`x[i]`, `x * y`) are no calls of Python's."""
+        if self.probe == "boundary":
+            return not self.name.endswith("__")
+        return self.layer == "python" or self.name.startswith(torch_modules.PREFIX)
 
     @property
     def is_call(self) -> bool:
@@ -191,8 +194,29 @@ _FIELDS = [field.name for field in dataclasses.fields(_Span)]
 _FUNCTION = re.compile(r"(?:.*\.)?([^.]*) \((.*):(\d+)\)")
 
 
-def _function_name(span: _Span) -> str:
+_MODULE = re.compile(re.escape(torch_modules.PREFIX) + r"(?:.* \()?([^()]+)\)?")
+
+
+class _ModuleNumbers:
+    """Calls modules as torch.profiler does: by class, and which of it was called first."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, str] = {}
+        self._next: dict[str, Iterator[int]] = {}
+
+    def name(self, module: str) -> str:
+        """Of a span's name."""
+        parts = _MODULE.fullmatch(module)
+        if module not in self._known and parts:
+            number = next(self._next.setdefault(parts[1], itertools.count()))
+            self._known[module] = f"{torch_modules.PREFIX}{parts[1]}_{number}"
+        return self._known.get(module, module)
+
+
+def _function_name(span: _Span, modules: _ModuleNumbers) -> str:
     """As torch.profiler writes it."""
+    if span.name.startswith(torch_modules.PREFIX):
+        return modules.name(span.name)
     if span.name.startswith(_COLLECTION):
         return "Python GC"
     parts = _FUNCTION.fullmatch(span.name)
@@ -210,7 +234,7 @@ class _Reader:
         self._numbers: dict[int | None, int] = {wanted.thread: 1}
         self._texts: dict[str, str] = {}
         self._forwards: dict[int, list[Event]] = {}
-        self._functions = itertools.count(1)
+        self._functions, self._modules = itertools.count(1), _ModuleNumbers()
         self._device = [] if wanted.device is None else self._own("device_events")
         # Calls that gave work to a device: by thread and begin, the event that they were made in.
         self._launches: dict[tuple[str, int], Event | None] = {
@@ -272,7 +296,8 @@ class _Reader:
         event.use_device = self._wanted.device
         event.device_resource_id = span.thread_id or 0
         if not span.is_call:
-            event.name = event.trace_name = self._kept(_function_name(span))
+            event.name = event.trace_name = self._kept(
+                _function_name(span, self._modules))
             event.id = event.external_id = 0
             event.is_python_function, event.activity_type = True, "python_function"
             event.python_id = next(self._functions)

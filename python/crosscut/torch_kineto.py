@@ -163,11 +163,20 @@ def _typed(event: Event) -> tuple[Any, Any]:
             kind=_profiler._ExtraFields_TorchOp, name=event.name, inputs=_inputs(event),
             scope=_profiler.RecordScope(event.scope), sequence_number=event.sequence_nr,
             allow_tf32_cublas=False)
+    caller = _frame(event.cpu_parent)
     if event.name.startswith("<built-in"):
-        return kinds.PyCCall, _Fields(kind=_profiler._ExtraFields_PyCCall)
-    place, _, function = event.name.rpartition(": ")
-    file, _, line = place.rpartition("(")
-    called = SimpleNamespace(file_name=file, line_number=int(line[:-1] or 0),
-                             function_name=function)
-    return kinds.PyCall, _Fields(kind=_profiler._ExtraFields_PyCall, callsite=called,
-                                 caller=called, module=None, optimizer=None)
+        return kinds.PyCCall, _Fields(kind=_profiler._ExtraFields_PyCCall, caller=caller)
+    return kinds.PyCall, _Fields(kind=_profiler._ExtraFields_PyCall, callsite=_frame(event),
+                                 caller=caller, module=None, optimizer=None)
+
+
+def _frame(event: Event | None) -> SimpleNamespace:
+    """Where the innermost Python function is defined that the event is or lies in."""
+    while event is not None:
+        place, _, function = event.name.rpartition(": ")
+        file, _, line = place.rpartition("(")
+        if event.is_python_function and line.endswith(")"):
+            return SimpleNamespace(file_name=file, line_number=int(line[:-1]),
+                                   function_name=function)
+        event = event.cpu_parent
+    return SimpleNamespace(file_name="", line_number=0, function_name="")
