@@ -20,6 +20,7 @@ LAYERS = {**dict.fromkeys(("cpu_op", "operator", "framework"), "framework"),
           "data": "data", "comm": "comm", "native": "native", "idle": "idle",
           "collective_comm": "comm", "cpu_instant_event": "native", "memory": "native"}
 ANNOTATIONS = {"user_annotation", "userannotation"}
+KNOWN = {*LAYERS, "trace"} | WORK | SHADOWS | WAITS | ANNOTATIONS
 COLLECTIVES = ("nccl:", "gloo:", "c10d::", "mpi:")
 
 
@@ -163,13 +164,12 @@ class Trace:
 
     def category_of(self, event):
         category = (event.get("cat") or "").lower()
-        known = category in LAYERS or category in WORK | SHADOWS | WAITS | ANNOTATIONS | {"trace"}
-        self.known = self.known or known
-        if not known and event["ph"] in "XB":
-            self.strange[event.get("cat") or "none"] += 1
+        self.known = self.known or category in KNOWN
         return category
 
-    def count(self, pid, span, category):
+    def count(self, event, pid, category):
+        if category not in KNOWN:
+            self.strange[event.get("cat") or "none"] += 1
         if category in WORK | SHADOWS | WAITS:
             return
         pid.spans += 1
@@ -194,7 +194,7 @@ class Trace:
         row, name = self.row_of(event, category), event.get("name", "")
         self.told["negative"] += length < 0
         end = begin + max(length, 0)
-        self.count(row.pid, None, category)
+        self.count(event, row.pid, category)
         number = re.match(r"ProfilerStep#(-?\d+)", name)
         if number and row.kind == "thread":
             self.steps.append([begin, end, int(number[1]), row])
@@ -212,7 +212,7 @@ class Trace:
             return
         category = self.category_of(event)
         row = self.row_of(event, category)
-        self.count(row.pid, None, category)
+        self.count(event, row.pid, category)
         thread.append((at, row, event.get("name", ""), (category, event.get("args") or {})))
 
     def take_instant(self, event):
