@@ -340,6 +340,7 @@ void SetRecordingScopes(bool on) {
   recording_scopes.store(on, std::memory_order_relaxed);
   if (on) late_ends().Tell();
 }
+bool IsRecording() { return recording_scopes.load(std::memory_order_relaxed); }
 
 void PrepareNames() {
   auto learn = [](const auto& function) {

@@ -42,6 +42,8 @@ at::RecordFunctionCallback ScopeCallbacks();
 // still call them.
 void SetRecording(bool on);
 void SetRecordingScopes(bool on);
+// Whether anything but control is recorded.
+bool IsRecording();
 
 // Must have been called once before the first Begin; learns from torch how to tell names by
 // address and watches for operators that go away.
