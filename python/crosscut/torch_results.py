@@ -47,18 +47,6 @@ class Average(FunctionEventAvg):
         return self.device_type != DeviceType.CPU
 
 
-def averages(run: Run, by_shape: bool, by_overload: bool) -> Iterator[Average]:
-    """Calls by name, and by shapes of the inputs or by overload where asked for."""
-    sums: dict[_Key, list[int]] = {}
-    for row in run.table("operators").rows():
-        key = (row["name"], row["input_dims"] if by_shape else "",
-               row["overload"] if by_overload else "", ())
-        sum_ = sums.setdefault(key, [0] * 4)
-        for i, column in enumerate(("count", "total_ns", "self_ns", "flops")):
-            sum_[i] += row[column] or 0
-    return _averages(run, sums)
-
-
 # What averages are grouped by: name, shapes of the inputs, overload, frames of the stack.
 _Key = tuple[str, str, str, tuple[str, ...]]
 

@@ -188,7 +188,7 @@ def test_events_of_all_cycles_are_kept_where_asked_for():
 LATE = HEAD + """
 with profile(post_processing_timeout_s=0.0) as prof:
     train()
-assert len(prof.events()) == 0 and len(prof.key_averages()) > 0
+assert len(prof.events()) == len(prof.key_averages()) == 0
 try:
     with profile(post_processing_timeout_s=-1.0):
         pass
