@@ -328,7 +328,8 @@ void EndScope(const at::RecordFunction& function, at::ObserverContext*) {
 at::RecordFunctionCallback Callbacks(bool inputs) {
   return at::RecordFunctionCallback(inputs ? &BeginWithInputs : &Begin, &End)
       .needsInputs(inputs)
-      .scopes({at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION});
+      .scopes({at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION,
+               at::RecordScope::TORCHSCRIPT_FUNCTION});
 }
 
 at::RecordFunctionCallback ScopeCallbacks() {

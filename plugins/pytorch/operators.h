@@ -34,7 +34,8 @@ void End(const at::RecordFunction& function, at::ObserverContext* context);
 std::unique_ptr<at::ObserverContext> BeginScope(const at::RecordFunction& function);
 void EndScope(const at::RecordFunction& function, at::ObserverContext* context);
 
-// Callbacks of Begin, or BeginWithInputs, and End: operators and autograd's nodes.
+// Callbacks of Begin, or BeginWithInputs, and End: operators, autograd's nodes, functions of
+// TorchScript.
 at::RecordFunctionCallback Callbacks(bool inputs);
 at::RecordFunctionCallback ScopeCallbacks();
 
