@@ -1,6 +1,7 @@
 """What torch.profiler and crosscut.torch.profile tell of the same programs, as JSON: by program the
 rows of each, {key: [count, CPU bytes, own CPU bytes, FLOPs]}. Arguments: the programs' names."""
 
+import gc
 import json
 import os
 import sys
@@ -15,9 +16,12 @@ import crosscut.torch
 
 
 def rows(prof):
+    """By name and the shapes of tensors: of a function of the program's own torch.profiler tells
+    what is no tensor, too."""
     found = {}
     for row in prof.key_averages(group_by_input_shape=True):
-        mine = found.setdefault(f"{row.key} {row.input_shapes or []}", [0] * 4)
+        tensors = [shape for shape in row.input_shapes or [] if shape]
+        mine = found.setdefault(f"{row.key} {tensors}", [0] * 4)
         for i, value in enumerate((row.count, row.cpu_memory_usage, row.self_cpu_memory_usage,
                                    row.flops)):
             mine[i] += value
@@ -26,6 +30,7 @@ def rows(prof):
 
 def told(profile, run):
     torch.manual_seed(0)
+    gc.collect()
     with profile(record_shapes=True, profile_memory=True, with_flops=True) as prof:
         run()
     return rows(prof)

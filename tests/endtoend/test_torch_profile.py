@@ -62,9 +62,7 @@ def test_calls_have_the_names_and_counts_of_torch_profilers(tmp_path):
     ours = run(COUNTS, "crosscut.torch")
     theirs = json.loads(run(COUNTS, "torch.profiler").stdout)
     counts = json.loads(ours.stdout)
-    # Ours also have the operations that Crosscut finds by itself.
-    assert {key: counts.get(key) for key in theirs} == theirs
-    assert set(counts) - set(theirs) <= {"forward", "backward", "optimizer"}
+    assert counts == theirs  # the operations that Crosscut finds by itself are in the run's tables
     assert "Self CPU time total: " in ours.stderr
     assert len([line for line in ours.stderr.splitlines() if "us" in line or "ms" in line]) >= 5
 
