@@ -122,7 +122,8 @@ class profile(torch.profiler.profile):  # noqa: N801 - torch.profiler's name
             device = "device"
         return Settings(
             shapes=self.record_shapes, memory=self.profile_memory, stacks=self.with_stack,
-            flops=self.with_flops, steps=self.record_steps, accumulates=self.acc_events, device=device,
+            flops=self.with_flops, steps=self.record_steps, accumulates=self.acc_events,
+            device=device,
             host=(ProfilerActivity.CPU in self.activities
                   and self._filters.get(ProfilerActivity.CPU) != set()),
             threads=config.get("profile_all_threads", False),

@@ -1,5 +1,5 @@
-"""The numbers of crosscut.torch.profile beside those of torch.profiler, over programs of many kinds:
-profile_programs.py."""
+"""The numbers of crosscut.torch.profile beside those of torch.profiler, over programs of many
+kinds: profile_programs.py."""
 
 import json
 import pathlib
