@@ -5,7 +5,7 @@
 #include <unordered_map>
 
 #include "src/analyze/columns.h"
-#include "src/analyze/step_operators.h"
+#include "src/trace/namesakes.h"
 
 namespace crosscut::analyze {
 namespace {
@@ -51,7 +51,7 @@ class Functions {
   }
 
  private:
-  static constexpr uint32_t kNotOne = UINT32_MAX;
+  static constexpr uint32_t kNotOne = trace::Namesakes::kNoKey;
 
   void Count(const trace::Spans& spans) {
     std::vector<int64_t>& counts = name_counts_;
@@ -66,12 +66,14 @@ class Functions {
   void Measure(const trace::Spans& spans) {
     if (filled_.empty()) filled_.resize(functions_.size());
     trace::Continuations continued(spans);
+    trace::Namesakes open(spans);
     for (trace::SpanIndex i = 0; i < spans.size(); ++i) {
       const int64_t length = spans.end_ns[i] - spans.begin_ns[i];
       const bool goes_on = continued.Has(i);
       const uint32_t f = function_[spans.name[i].value];
+      const bool outermost = open.Enter(i, f) == trace::kNoSpan;
       if (f != kNotOne) {
-        functions_[f].total_ns += length;
+        if (outermost) functions_[f].total_ns += length;
         functions_[f].self_ns += length;
         if (goes_on && filled_[f] > 0) {
           lengths_[functions_[f].first + filled_[f] - 1] += length;
@@ -103,7 +105,7 @@ class Functions {
 
 }  // namespace
 
-Table FunctionsTable(const trace::Trace& trace, const Context& context) {
+Table FunctionsTable(const trace::Trace& trace, const Context&) {
   Functions functions(trace);
   std::vector<Function> all;
   for (const Function& f : functions.all()) {
@@ -125,12 +127,10 @@ Table FunctionsTable(const trace::Trace& trace, const Context& context) {
     min.push_back(low);
     max.push_back(high);
   }
-  Table table = MakeTable(
-      "functions", MakeColumn("layer", layer), MakeColumn("name", name), MakeColumn("count", count),
-      MakeColumn("total_ns", total), MakeColumn("self_ns", self), MakeColumn("min_ns", min),
-      MakeColumn("p50_ns", p50), MakeColumn("p99_ns", p99), MakeColumn("max_ns", max));
-  table.notes = StepsBehind(trace, context);
-  return table;
+  return MakeTable("functions", MakeColumn("layer", layer), MakeColumn("name", name),
+                   MakeColumn("count", count), MakeColumn("total_ns", total),
+                   MakeColumn("self_ns", self), MakeColumn("min_ns", min),
+                   MakeColumn("p50_ns", p50), MakeColumn("p99_ns", p99), MakeColumn("max_ns", max));
 }
 
 }  // namespace crosscut::analyze

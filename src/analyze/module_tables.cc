@@ -9,6 +9,7 @@
 
 #include "src/analyze/columns.h"
 #include "src/analyze/device_work.h"
+#include "src/trace/namesakes.h"
 
 namespace crosscut::analyze {
 namespace {
@@ -96,6 +97,7 @@ class Modules {
     const trace::Spans& spans = track.spans;
     std::vector<SpanIndex> module(spans.size(), kNoSpan), frame(spans.size(), kNoSpan);
     trace::Continuations continued(spans);
+    trace::Namesakes open(spans);
     for (SpanIndex i = 0; i < spans.size(); ++i) {
       const SpanIndex parent = spans.parent[i];
       const SpanIndex around = parent == kNoSpan ? kNoSpan : module[parent];
@@ -105,7 +107,13 @@ class Modules {
       module[i] = is_module ? i : around;
       frame[i] = is_frame ? i : frame_around;
       const int64_t length = spans.end_ns[i] - spans.begin_ns[i];
-      if (is_module) TakeCall({index, i}, around, length, goes_on);
+      const uint32_t key =
+          is_module ? trace_.name(spans.name[i]).text.value : trace::Namesakes::kNoKey;
+      const bool outermost = open.Enter(i, key) == kNoSpan;
+      if (is_module) {
+        if (outermost) CallsOf({index, i}).total_ns += length;
+        TakeCall({index, i}, around, length, goes_on);
+      }
       if (is_frame) TakeFrame({index, i}, frame_around, length, goes_on);
     }
   }
@@ -118,7 +126,6 @@ class Modules {
   void TakeCall(Place at, SpanIndex around, int64_t length, bool goes_on) {
     Calls& calls = CallsOf(at);
     calls.count += goes_on ? 0 : 1;
-    calls.total_ns += length;
     calls.self_ns += length;
     if (around != kNoSpan) CallsOf({at.track, around}).self_ns -= length;
   }

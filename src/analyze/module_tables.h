@@ -11,9 +11,10 @@
 namespace crosscut::analyze {
 
 // process, module, count, total_ns, self_ns, device_ns, backward_ns, backward_device_ns: calls of
-// each module; self = less the modules that it calls. device_ns: work launched in its calls and in
-// no module inside. backward_ns: frames whose forward operator ran in it and in no module inside;
-// backward_device_ns: work launched in them. The row "" has the frames that no module caused.
+// each module; total: an instant counts once per thread, also where it calls itself; self = less
+// the modules that it calls. device_ns: work launched in its calls and in no module inside.
+// backward_ns: frames whose forward operator ran in it and in no module inside; backward_device_ns:
+// work launched in them. The row "" has the frames that no module caused.
 Table ModulesTable(const trace::Trace& trace, const Context& context);
 
 // process, operation, module, operator, count, backward_ns, device_ns: frames by the forward

@@ -6,6 +6,7 @@
 
 #include "src/analyze/columns.h"
 #include "src/analyze/device_work.h"
+#include "src/trace/namesakes.h"
 #include "src/trace/stacks.h"
 
 namespace crosscut::analyze {
@@ -35,6 +36,7 @@ struct Key {
   bool operator<(const Key& other) const { return Tie() < other.Tie(); }
 };
 struct Sums {
+  uint32_t number;  // of the row
   int64_t count = 0, total_ns = 0, self_ns = 0, device_ns = 0;
 };
 
@@ -94,6 +96,7 @@ class OperatorStacks {
     const std::vector<int64_t> self = FunctionSelfTimes(trace_, spans);
     std::vector<Place> cause(spans.size(), Place{0, kNoSpan});
     trace::Continuations continued(spans);
+    trace::Namesakes open(spans);
     for (SpanIndex i = 0; i < spans.size(); ++i) {
       const bool goes_on = continued.Has(i);
       const auto caused = causes_.find({t, i});
@@ -104,16 +107,25 @@ class OperatorStacks {
       }
       const auto device = device_ns_.find({t, i});
       const trace::Name& name = NameOf(track, i);
-      if (!IsOperator(name) && device == device_ns_.end()) continue;
+      if (!IsOperator(name) && device == device_ns_.end()) {
+        open.Enter(i, trace::Namesakes::kNoKey);
+        continue;
+      }
       const bool forward = cause[i].second != kNoSpan;
-      Sums& sums = rows_[{track.process.value, name.text.value, name.probe.value, name.layer,
-                          stacks_[t][i], forward ? TextOf(cause[i]) : trace::StringId::None().value,
-                          forward ? stacks_[cause[i].first][cause[i].second] : StackTree::kRoot}];
+      Sums& sums =
+          SumsOf({track.process.value, name.text.value, name.probe.value, name.layer, stacks_[t][i],
+                  forward ? TextOf(cause[i]) : trace::StringId::None().value,
+                  forward ? stacks_[cause[i].first][cause[i].second] : StackTree::kRoot});
       if (!goes_on) ++sums.count;
-      sums.total_ns += spans.end_ns[i] - spans.begin_ns[i];
+      const bool outermost = open.Enter(i, sums.number) == kNoSpan;
+      if (outermost) sums.total_ns += spans.end_ns[i] - spans.begin_ns[i];
       sums.self_ns += self[i];
       if (device != device_ns_.end()) sums.device_ns += device->second;
     }
+  }
+
+  Sums& SumsOf(const Key& key) {
+    return rows_.try_emplace(key, Sums{static_cast<uint32_t>(rows_.size())}).first->second;
   }
 
   uint32_t TextOf(Place place) const {

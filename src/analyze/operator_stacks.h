@@ -11,7 +11,8 @@ namespace crosscut::analyze {
 // that called it, outermost frame first, joined by ";", each "file:line function" with the line
 // that was running, or the function's name as in `functions` where that is not known.
 // In the backward pass `forward` and `forward_stack` are the operator whose arrow leads into the
-// node that runs, and its stack. self_ns as in `functions`. device_ns: the lengths of the work on
+// node that runs, and its stack. total_ns: an instant counts once per row and thread. self_ns as in
+// `functions`. device_ns: the lengths of the work on
 // devices that the operator itself launched, added up. Calls that launched work outside every
 // operator have rows, too.
 Table OperatorStacksTable(const trace::Trace& trace, const Context& context);

@@ -1,6 +1,7 @@
 #include "src/analyze/operator_table.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <tuple>
 #include <unordered_map>
@@ -9,6 +10,7 @@
 #include "src/analyze/columns.h"
 #include "src/analyze/device_work.h"
 #include "src/analyze/span_flops.h"
+#include "src/trace/namesakes.h"
 #include "src/trace/stacks.h"
 
 namespace crosscut::analyze {
@@ -17,11 +19,16 @@ namespace {
 using trace::kNoSpan;
 using trace::SpanIndex;
 
+// What calls are put together by: the table's rows, and what its reader may group them by.
+enum Group { kByRow, kByName, kByOverload, kByDims, kGroups };
+
 struct Row {
   uint32_t text, overload;  // of the name
   trace::Layer layer;
   uint32_t dims, types;  // strings; those of StringId::None() where they were not recorded
-  int64_t count = 0, total_ns = 0, self_ns = 0, device_ns = 0, flops = kMissing;
+  std::array<uint32_t, kGroups> group;
+  std::array<int64_t, kGroups> total_ns{};  // in which the group's outermost call is one of these
+  int64_t count = 0, self_ns = 0, device_ns = 0, flops = kMissing;
 };
 
 class Operators {
@@ -80,13 +87,20 @@ class Operators {
     const std::vector<int64_t> self = FunctionSelfTimes(trace_, spans);
     const std::vector<int64_t> flops = flops_.Of(track);
     trace::Continuations continued(spans);
+    std::vector<trace::Namesakes> open(kGroups, trace::Namesakes(spans));
     for (SpanIndex i = 0; i < spans.size(); ++i) {
       const bool goes_on = continued.Has(i);
-      if (!IsOperator(spans, i)) continue;
+      if (!IsOperator(spans, i)) {
+        for (trace::Namesakes& group : open) group.Enter(i, trace::Namesakes::kNoKey);
+        continue;
+      }
       const Inputs inputs = InputsOf(track.args, i);
       const Last& last = LookUp(spans.name[i], inputs);
       Row& row = rows_[last.row];
-      row.total_ns += spans.end_ns[i] - spans.begin_ns[i];
+      for (size_t g = 0; g < kGroups; ++g) {
+        const bool outermost = open[g].Enter(i, row.group[g]) == kNoSpan;
+        if (outermost) row.total_ns[g] += spans.end_ns[i] - spans.begin_ns[i];
+      }
       row.self_ns += self[i];
       if (!device_ns_.empty()) {
         const auto device = device_ns_.find(uint64_t{index} << 32 | i);
@@ -126,10 +140,21 @@ class Operators {
         std::tuple(name.text.value, name.overload.value, name.layer, inputs.dims, inputs.types);
     const auto [at, fresh] = index_.try_emplace(key, static_cast<uint32_t>(rows_.size()));
     if (fresh) {
+      const uint32_t text = name.text.value, overload = name.overload.value;
       rows_.push_back(
-          {name.text.value, name.overload.value, name.layer, inputs.dims, inputs.types});
+          {text,
+           overload,
+           name.layer,
+           inputs.dims,
+           inputs.types,
+           {at->second, GroupOf({kByName, text, 0}), GroupOf({kByOverload, text, overload}),
+            GroupOf({kByDims, text, inputs.dims})}});
     }
     return at->second;
+  }
+
+  uint32_t GroupOf(const std::tuple<Group, uint32_t, uint32_t>& key) {
+    return groups_.try_emplace(key, static_cast<uint32_t>(groups_.size())).first->second;
   }
 
   const trace::Trace& trace_;
@@ -139,6 +164,7 @@ class Operators {
   std::vector<Last> last_;                           // by name
   std::vector<Row> rows_;
   std::map<std::tuple<uint32_t, uint32_t, trace::Layer, uint32_t, uint32_t>, uint32_t> index_;
+  std::map<std::tuple<Group, uint32_t, uint32_t>, uint32_t> groups_;
   SpanFlops flops_;
 };
 
@@ -146,6 +172,9 @@ class Operators {
 
 Table OperatorsTable(const trace::Trace& trace, const Context& context) {
   const std::vector<Row> rows = Operators(trace, context).Sorted();
+  const auto total = [](Group group) {
+    return [group](const Row& row) { return row.total_ns[group]; };
+  };
   return TableOf("operators", rows)
       .Text("layer", [&](const Row& row) { return trace::LayerName(row.layer); })
       .Text("name", [&](const Row& row) { return trace.text({row.text}); })
@@ -153,10 +182,13 @@ Table OperatorsTable(const trace::Trace& trace, const Context& context) {
       .Text("input_dims", [&](const Row& row) { return trace.text({row.dims}); })
       .Text("input_types", [&](const Row& row) { return trace.text({row.types}); })
       .Integer("count", &Row::count)
-      .Integer("total_ns", &Row::total_ns)
+      .Integer("total_ns", total(kByRow))
       .Integer("self_ns", &Row::self_ns)
       .Integer("self_device_ns", &Row::device_ns)
       .Integer("flops", &Row::flops)
+      .Integer("name_total_ns", total(kByName))
+      .Integer("overload_total_ns", total(kByOverload))
+      .Integer("dims_total_ns", total(kByDims))
       .Make();
 }
 

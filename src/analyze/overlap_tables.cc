@@ -7,32 +7,46 @@
 
 #include "src/analyze/accounting.h"
 #include "src/analyze/columns.h"
+#include "src/trace/namesakes.h"
 
 namespace crosscut::analyze {
 namespace {
 
 struct OperationSum {
-  int64_t count = 0, wall_ns = 0;
+  int64_t count = 0, wall_ns = 0, total_ns = 0;
   std::array<int64_t, kShareCount> shares{};
   int64_t corrected_ns = 0, low_ns = 0, high_ns = 0;
 };
 using OperationSums = std::unordered_map<uint32_t, OperationSum>;
+
+// What of [begin, end) lies in none of the sorted `pauses`.
+int64_t WithoutPauses(const std::vector<trace::Interval>& pauses, int64_t begin, int64_t end) {
+  int64_t ns = std::max<int64_t>(0, end - begin);
+  auto pause = std::upper_bound(pauses.begin(), pauses.end(), begin,
+                                [](int64_t at, const trace::Interval& p) { return at < p.end_ns; });
+  for (; pause != pauses.end() && pause->begin_ns < end; ++pause) {
+    ns -= std::min(pause->end_ns, end) - std::max(pause->begin_ns, begin);
+  }
+  return ns;
+}
 
 void CountOperations(const trace::Trace& trace, const Accounting& a, uint32_t process,
                      OperationSums& sums) {
   const trace::Process& p = trace.processes[process];
   if (p.lead.value >= trace.tracks.size()) return;
   const trace::Spans& spans = trace.tracks[p.lead.value].spans;
-  std::vector<int64_t> counts(a.names.operations.size());
   trace::Continuations continued(spans);
+  trace::Namesakes open(spans);
   for (trace::SpanIndex s = 0; s < spans.size(); ++s) {
-    const int64_t begin = spans.begin_ns[s];
-    if (!continued.Has(s) && begin >= p.start_ns && begin < p.end_ns) {
-      ++counts[a.names.codes[spans.name[s].value].operation];
-    }
-  }
-  for (uint32_t o = 1; o < counts.size(); ++o) {
-    if (counts[o] > 0) sums[o].count = counts[o];
+    const bool goes_on = continued.Has(s);
+    const uint32_t o = a.names.codes[spans.name[s].value].operation;
+    const bool outermost = open.Enter(s, o == 0 ? trace::Namesakes::kNoKey : o) == trace::kNoSpan;
+    const int64_t begin = std::max(p.start_ns, spans.begin_ns[s]);
+    const int64_t end = std::min(p.end_ns, spans.end_ns[s]);
+    if (o == 0 || begin > end || spans.begin_ns[s] >= p.end_ns) continue;
+    OperationSum& sum = sums[o];
+    if (outermost) sum.total_ns += WithoutPauses(a.events[process].pauses, begin, end);
+    if (!goes_on && spans.begin_ns[s] >= p.start_ns) ++sum.count;
   }
 }
 
@@ -110,7 +124,7 @@ Table OperationsTable(const trace::Trace& trace, const Context& context) {
                                                        "idle_ns", "unknown_ns", "control_ns"};
   const Accounting& a = context.accounting();
   Texts process, operation;
-  Integers count, wall, overhead, corrected, low, high, delay;
+  Integers count, wall, total, overhead, corrected, low, high, delay;
   std::array<Integers, kShareCount> shares;
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
     const OperationSums sums = SumOperations(trace, a, p);
@@ -120,6 +134,7 @@ Table OperationsTable(const trace::Trace& trace, const Context& context) {
       operation.push_back(OperationText(trace, a, o));
       count.push_back(sum.count);
       wall.push_back(sum.wall_ns);
+      total.push_back(o == 0 ? kMissing : sum.total_ns);
       for (size_t i = 0; i < kShareCount; ++i) shares[i].push_back(sum.shares[i]);
       overhead.push_back(sum.wall_ns - sum.corrected_ns);
       corrected.push_back(sum.corrected_ns);
@@ -141,6 +156,7 @@ Table OperationsTable(const trace::Trace& trace, const Context& context) {
   table.columns.push_back(MakeColumn("corrected_low_ns", low));
   table.columns.push_back(MakeColumn("corrected_high_ns", high));
   table.columns.push_back(MakeColumn("run_delay_ns", delay));
+  table.columns.push_back(MakeColumn("total_ns", total));
   return table;
 }
 

@@ -5,7 +5,6 @@
 
 #include "src/analyze/columns.h"
 #include "src/analyze/device_work.h"
-#include "src/analyze/step_operators.h"
 
 namespace crosscut::analyze {
 namespace {
@@ -90,12 +89,9 @@ Table SequencesTable(const trace::Trace& trace, const Context& context) {
     host.push_back(sums.host);
     device.push_back(sums.device);
   }
-  Table table =
-      MakeTable("sequences", MakeColumn("operator", operation), MakeColumn("kernels", kernels),
-                MakeColumn("length", length), MakeColumn("count", count),
-                MakeColumn("host_ns", host), MakeColumn("device_ns", device));
-  table.notes = StepsBehind(trace, context);
-  return table;
+  return MakeTable("sequences", MakeColumn("operator", operation), MakeColumn("kernels", kernels),
+                   MakeColumn("length", length), MakeColumn("count", count),
+                   MakeColumn("host_ns", host), MakeColumn("device_ns", device));
 }
 
 }  // namespace crosscut::analyze

@@ -4,10 +4,12 @@
 #include <map>
 #include <numeric>
 
+#include "src/trace/namesakes.h"
+
 namespace crosscut::analyze {
 namespace {
 
-constexpr uint32_t kNowhere = UINT32_MAX;
+constexpr uint32_t kNowhere = trace::Namesakes::kNoKey;
 constexpr uint64_t kBlockSteps = 6;
 constexpr uint64_t kMaxBlocks = 2000;
 
@@ -70,15 +72,21 @@ class Summing {
   void Add(const trace::Spans& spans) {
     size_t next = 0;
     trace::Continuations continued(spans);
+    trace::Namesakes open(spans);
     for (trace::SpanIndex i = 0; i < spans.size(); ++i) {
       const bool goes_on = continued.Has(i);
       while (next < order_.size() && Step(next).begin_ns <= spans.begin_ns[i]) {
         Enter(order_[next++]);
       }
       const uint32_t f = number_[spans.name[i].value];
+      const trace::SpanIndex around = open.Enter(i, f);
       if (f == kNowhere || next == 0) continue;
       const bool inside = spans.begin_ns[i] < Step(next - 1).end_ns;
-      if (inside && block_ != kNowhere) Count(spans, i, f, goes_on);
+      if (!inside || block_ == kNowhere) continue;
+      Count(spans, i, f, goes_on);
+      // One that a namesake from before the step holds is this step's all the same.
+      const bool outermost = around == trace::kNoSpan || spans.begin_ns[around] < step_begin_;
+      if (outermost) At(f).ns += spans.end_ns[i] - spans.begin_ns[i];
     }
     Flush();
     block_ = kNowhere;
@@ -109,7 +117,6 @@ class Summing {
     const int64_t ns = spans.end_ns[i] - spans.begin_ns[i];
     Now& now = At(f);
     now.count += !goes_on;
-    now.ns += ns;
     now.self_ns += ns;
     // An operation around a span is no function; a parent from before the step is another step's.
     for (trace::SpanIndex p = spans.parent[i]; p != trace::kNoSpan; p = spans.parent[p]) {
@@ -123,7 +130,7 @@ class Summing {
   void Flush() {
     for (const uint32_t f : touched_) {
       const Now& now = now_[f];
-      out_.names[f].sums.push_back({block_, now.count, now.ns, now.self_ns});
+      out_.names[f].sums.push_back({block_, now.count, now.self_ns, now.ns});
       now_[f] = {};
     }
     touched_.clear();

@@ -21,7 +21,8 @@ struct StepCellBlock {
 // Spans of one name and layer in one block.
 struct SpanSum {
   uint32_t block;  // index into SpanSums::blocks
-  int64_t count = 0, ns = 0, self_ns = 0;
+  int64_t count = 0, self_ns = 0;
+  int64_t ns = 0;  // inclusive: one inside another of its step adds nothing
 };
 
 // A name and layer; names that differ only in other attributes are one.

@@ -211,16 +211,13 @@ Table StepOperatorsTable(const trace::Trace& trace, const Context& context) {
       c.Add(trace, steps.classes, row);
     }
   }
-  Table table =
-      MakeTable("step_operators", MakeColumn("process", c.process), MakeColumn("kind", c.kind),
-                MakeColumn("layer", c.layer), MakeColumn("name", c.name),
-                MakeColumn("level", c.level), MakeColumn("steps", c.steps),
-                MakeColumn("of_steps", c.of_steps), MakeColumn("blocks", c.blocks),
-                MakeColumn("count_per_step", c.count), MakeColumn("per_step_ns", c.per_step),
-                MakeColumn("low_ns", c.low), MakeColumn("high_ns", c.high),
-                MakeColumn("self_per_step_ns", c.self), MakeColumn("total_ns", c.total));
-  table.notes = StepsBehind(trace, context);
-  return table;
+  return MakeTable("step_operators", MakeColumn("process", c.process), MakeColumn("kind", c.kind),
+                   MakeColumn("layer", c.layer), MakeColumn("name", c.name),
+                   MakeColumn("level", c.level), MakeColumn("steps", c.steps),
+                   MakeColumn("of_steps", c.of_steps), MakeColumn("blocks", c.blocks),
+                   MakeColumn("count_per_step", c.count), MakeColumn("per_step_ns", c.per_step),
+                   MakeColumn("low_ns", c.low), MakeColumn("high_ns", c.high),
+                   MakeColumn("self_per_step_ns", c.self), MakeColumn("total_ns", c.total));
 }
 
 Table StepKindsTable(const trace::Trace& trace, const Context& context) {
@@ -253,23 +250,6 @@ Table StepKindsTable(const trace::Trace& trace, const Context& context) {
                    MakeColumn("steps", steps), MakeColumn("control_steps", levels[0]),
                    MakeColumn("boundary_steps", levels[1]), MakeColumn("operator_steps", levels[2]),
                    MakeColumn("everything_steps", levels[3]), MakeColumn("median_ns", median));
-}
-
-std::vector<std::string> StepsBehind(const trace::Trace& trace, const Context& context) {
-  std::vector<std::string> out;
-  for (uint32_t p = 0; p < trace.processes.size(); ++p) {
-    std::array<int64_t, kLevels> at_least{};
-    const std::vector<trace::Step>& steps = trace.processes[p].steps;
-    for (const trace::Step& s : steps) {
-      for (int level = 0; level <= s.level && level < kLevels; ++level) ++at_least[level];
-    }
-    if (steps.empty() || at_least[kLevels - 1] == at_least[0]) continue;
-    const auto part = [&](int level) { return std::to_string(at_least[level]); };
-    out.push_back(context.process_label({p}) + ": of " + part(0) + " steps, operators come from " +
-                  part(2) + ", what was recorded only with everything from " + part(3) +
-                  ", the rest from " + part(1));
-  }
-  return out;
 }
 
 }  // namespace crosscut::analyze

@@ -22,8 +22,4 @@ Table StepOperatorsTable(const trace::Trace& trace, const Context& context);
 // median_ns (of all of them).
 Table StepKindsTable(const trace::Trace& trace, const Context& context);
 
-// What tables that are made of spans must say: from how many of the steps they come. A sentence for
-// each process with steps that were recorded at a lower level than everything.
-std::vector<std::string> StepsBehind(const trace::Trace& trace, const Context& context);
-
 }  // namespace crosscut::analyze

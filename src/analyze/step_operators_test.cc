@@ -8,6 +8,7 @@
 
 #include "src/analyze/overhead.h"
 #include "src/analyze/step_classes.h"
+#include "src/analyze/table_notes.h"
 #include "src/analyze/test_trace.h"
 
 namespace crosscut::analyze {
@@ -144,11 +145,36 @@ TEST(StepOperators, SayFromHowManyStepsTheyCome) {
   for (const int level : {0, 1, 1, 2, 3, 1}) mixed.Step(static_cast<uint8_t>(level));
   for (int i = 0; i < 6; ++i) whole.Step(3);
   const trace::Trace& some = mixed.Finish();
-  EXPECT_THAT(StepsBehind(some, Context(some)),
-              ElementsAre(HasSubstr("of 6 steps, operators come from 2, what was recorded only "
-                                    "with everything from 1, the rest from 5")));
+  const auto note = [&](Shows shows) { return StepNotes(some, Context(some), shows); };
+  EXPECT_THAT(note(Shows::kSpans),
+              ElementsAre("loop: of 6 steps, operators come from 2, what was recorded only "
+                          "with everything from 1, the rest from 5"));
+  EXPECT_THAT(note(Shows::kOperators),
+              ElementsAre("loop: of 6 steps, the rows come from 2, those with operators"));
+  EXPECT_THAT(
+      note(Shows::kEverything),
+      ElementsAre("loop: of 6 steps, the rows come from 1, those recorded with everything"));
+  EXPECT_THAT(note(Shows::kBoundary), ElementsAre("loop: of 6 steps, the rows come from 5: nothing "
+                                                  "is recorded in control steps"));
+  EXPECT_THAT(note(Shows::kTime),
+              ElementsAre("loop: of 6 steps, 1 are control steps: their time is layer control, and "
+                          "nothing in them is counted"));
+  EXPECT_THAT(note(Shows::kFacts), IsEmpty());
   const trace::Trace& all = whole.Finish();
-  EXPECT_THAT(StepsBehind(all, Context(all)), IsEmpty());
+  for (const TableEntry& entry : TableList()) {
+    EXPECT_THAT(StepNotes(all, Context(all), entry.shows), IsEmpty()) << entry.name;
+  }
+}
+
+TEST(StepNotes, StandInEveryTableThatDoesNotShowAllSteps) {
+  Loop loop(4);
+  for (const int level : {0, 1, 1, 2, 3, 1}) loop.Step(static_cast<uint8_t>(level));
+  const trace::Trace& trace = loop.Finish();
+  const Context context(trace);
+  for (const TableEntry& entry : TableList()) {
+    const bool partial = entry.shows != Shows::kFacts;
+    EXPECT_EQ(entry.Make(trace, context).notes.size(), partial ? 1u : 0u) << entry.name;
+  }
 }
 
 TEST(StepClasses, KeepWarmUpLongerStepsAndHiccupsApart) {

@@ -44,11 +44,25 @@ class Context {
   std::unique_ptr<State> state_;
 };
 
+// Which steps' doings a table holds, where a step plan records some steps with less than others.
+enum class Shows : uint8_t {
+  kFacts,       // no doings, or only lengths of steps, which are known of all
+  kTime,        // all time, that of control steps as such
+  kBoundary,    // what is recorded in every step but control steps
+  kOperators,   // what comes with operators
+  kEverything,  // what is recorded only with everything
+  kSpans,       // single spans of all these sorts
+};
+
 struct TableEntry {
   const char* name;
+  Shows shows;
   const char* description;  // one line
-  Table (*make)(const trace::Trace&, const Context&);
+  Table (*without_notes)(const trace::Trace&, const Context&);
   bool long_one = false;  // a row per event or stack: no part of reports
+
+  // With a note from how many steps it comes, where that is not all of them.
+  Table Make(const trace::Trace& trace, const Context& context) const;
 };
 
 // In the order in which `crosscut table` lists them.

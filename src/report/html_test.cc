@@ -346,7 +346,7 @@ gap "Something is missing."
   data.title = "train";
   data.gaps = analyze::Gaps(*trace, context);
   for (const analyze::TableEntry& entry : analyze::TableList()) {
-    data.tables.push_back(entry.make(*trace, context));
+    data.tables.push_back(entry.Make(*trace, context));
   }
   data.timeline = analyze::MakeTimeline(*trace, context);
   const std::string page = RenderHtml(data);
@@ -382,7 +382,7 @@ arg "Python stack" "train.py:3 main"
   ReportData all, some;
   const auto named = DocumentTables();
   for (const analyze::TableEntry& entry : analyze::TableList()) {
-    all.tables.push_back(entry.make(*trace, context));
+    all.tables.push_back(entry.Make(*trace, context));
     const bool needed = std::find(named.begin(), named.end(), entry.name) != named.end();
     if (needed) some.tables.push_back(all.tables.back());
   }

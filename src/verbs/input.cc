@@ -70,7 +70,7 @@ report::ReportData MakeReportData(const Input& input, Scope scope) {
   for (const analyze::TableEntry& entry : analyze::TableList()) {
     const bool in_document = std::find(shown.begin(), shown.end(), entry.name) != shown.end();
     if (entry.long_one || (scope == Scope::kDocument && !in_document)) continue;
-    data.tables.push_back(entry.make(trace, *input.context));
+    data.tables.push_back(entry.Make(trace, *input.context));
   }
   if (scope == Scope::kPage) data.timeline = analyze::MakeTimeline(trace, *input.context);
   return data;

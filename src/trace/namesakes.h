@@ -1,0 +1,50 @@
+// For a walk over all spans of a track in their order: which of them lie inside an open one of the
+// same key (a name, a table's row). Only the outermost of a key adds to its inclusive time, so that
+// an instant counts once, however deep a function calls itself, directly or through others.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "src/trace/trace.h"
+
+namespace crosscut::trace {
+
+class Namesakes {
+ public:
+  static constexpr uint32_t kNoKey = UINT32_MAX;
+
+  // `spans` outlives it.
+  explicit Namesakes(const Spans& spans) : spans_(spans) {}
+
+  // The innermost span of that key around `span`; kNoSpan: none, as for kNoKey. Requires: called
+  // for each span once, in their order; keys are small numbers. Amortised O(1); memory by depth and
+  // number of keys.
+  SpanIndex Enter(SpanIndex span, uint32_t key) {
+    while (!open_.empty() && open_.back().span != spans_.parent[span]) {
+      if (open_.back().key != kNoKey) innermost_[open_.back().key] = open_.back().around;
+      open_.pop_back();
+    }
+    SpanIndex around = kNoSpan;
+    if (key != kNoKey) {
+      if (key >= innermost_.size()) innermost_.resize(size_t{key} + 1, kNoSpan);
+      around = innermost_[key];
+      innermost_[key] = span;
+    }
+    open_.push_back({span, key, around});
+    return around;
+  }
+
+ private:
+  struct Open {
+    SpanIndex span;
+    uint32_t key;
+    SpanIndex around;  // of its key
+  };
+
+  const Spans& spans_;
+  std::vector<SpanIndex> innermost_;  // by key: the innermost open one
+  std::vector<Open> open_;
+};
+
+}  // namespace crosscut::trace
