@@ -36,6 +36,32 @@ void TellIncomplete(const trace::Trace& trace, const Context& context,
   }
 }
 
+// Sources that a process asked for and did not have, or not whole: each with what it says of it.
+void TellSources(const trace::Trace& trace, const Context& context, std::vector<std::string>& out) {
+  struct Told {
+    uint32_t first = 0;
+    int64_t processes = 0;
+  };
+  std::map<std::string, Told> sentences;
+  for (uint32_t p = 0; p < trace.processes.size(); ++p) {
+    for (const trace::Source& source : trace.processes[p].sources) {
+      const std::string_view state = trace.text(source.state), why = trace.text(source.message);
+      if (state.empty() || state == "on" || state == "off") continue;
+      std::string text(trace.text(source.name));
+      text += state == "conflict" ? ": a conflict in " : " " + std::string(state) + " in ";
+      Told& told = sentences[text + "|" + std::string(why)];
+      if (told.processes++ == 0) told.first = p;
+    }
+  }
+  for (const auto& [key, told] : sentences) {
+    const size_t bar = key.find('|');
+    const std::string where = told.processes == 1 ? Named(trace, context, told.first)
+                                                  : std::to_string(told.processes) + " processes";
+    const std::string why = key.substr(bar + 1);
+    out.push_back("Source " + key.substr(0, bar) + where + (why.empty() ? "." : ": " + why + "."));
+  }
+}
+
 struct LossSum {
   int64_t count = 0, begin_ns = INT64_MAX, end_ns = INT64_MIN;
 };
@@ -54,11 +80,29 @@ void TellLosses(const trace::Trace& trace, const Context& context, std::vector<s
     const auto& [process, reason] = key;
     if (process >= trace.processes.size()) continue;
     const int64_t start = trace.processes[process].start_ns;
-    out.push_back(std::to_string(s.count) + (s.count == 1 ? " event" : " events") + " of " +
+    const bool value = reason == "value";  // of the program's, not ours to lose
+    const std::string what = value ? " value" : " event";
+    out.push_back(std::to_string(s.count) + what + (s.count == 1 ? "" : "s") + " of " +
                   Named(trace, context, process) + (s.count == 1 ? " is" : " are") + " missing (" +
-                  std::string(reason) + "), between " +
+                  (value ? "not a number that can be kept" : std::string(reason)) + "), between " +
                   Seconds(std::max<int64_t>(0, s.begin_ns - start)) + " and " +
                   Seconds(std::max<int64_t>(0, s.end_ns - start)) + " after its start.");
+  }
+}
+
+void TellLeads(const trace::Trace& trace, const Context& context, std::vector<std::string>& out) {
+  for (uint32_t p = 0; p < trace.processes.size(); ++p) {
+    const trace::Process& process = trace.processes[p];
+    const auto others = std::count_if(
+        process.steps.begin(), process.steps.end(),
+        [&](const trace::Step& step) { return step.track.valid() && step.track != process.lead; });
+    if (others == 0) continue;
+    out.push_back(std::to_string(others) + " of " + std::to_string(process.steps.size()) +
+                  " steps of " + Named(trace, context, p) +
+                  (others == 1 ? " was made by another thread than the lead ("
+                               : " were made by other threads than the lead (") +
+                  context.track_label(process.lead) + "), whose operations " +
+                  (others == 1 ? "its" : "their") + " time is told by.");
   }
 }
 
@@ -99,7 +143,9 @@ void TellCorrection(const trace::Trace& trace, const Context& context,
 std::vector<std::string> Gaps(const trace::Trace& trace, const Context& context) {
   std::vector<std::string> out = trace.gaps;
   TellIncomplete(trace, context, out);
+  TellSources(trace, context, out);
   TellLosses(trace, context, out);
+  TellLeads(trace, context, out);
   TellRepairs(trace, out);
   TellCorrection(trace, context, out);
   return out;

@@ -34,11 +34,11 @@ void AddChange(const trace::Trace& trace, const MemoryChange& change,
   for (const uint32_t name : names) (*sums)[name].total += change.bytes;
 }
 
-// The steps of a process that leaks are looked for in: the last one ends with the program, and at
+// The steps of a process that leaks are looked for in: of the last one nobody told the end, and at
 // the end of control steps nobody saw what was freed.
 size_t StepsToJudge(const trace::Process& process) {
   size_t count = process.steps.size();
-  if (count > 0 && process.steps[count - 1].end_ns >= process.end_ns) --count;
+  if (count > 0 && process.steps[count - 1].open) --count;
   while (count > 0 && process.steps[count - 1].level == 0) --count;
   return count > kLeakSteps ? count - kLeakSteps : 0;
 }

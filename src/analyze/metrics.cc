@@ -11,6 +11,7 @@
 
 #include "src/analyze/accounting.h"
 #include "src/analyze/columns.h"
+#include "src/analyze/step_summary.h"
 
 namespace crosscut::analyze {
 namespace {
@@ -93,23 +94,6 @@ Table MakeMetrics(const char* name, const Context& context, bool corrected) {
 std::vector<Metrics> ByStep(const trace::Process& process, const ProcessOverlap& overlap) {
   std::vector<Metrics> out(process.steps.size());
   for (const StepCell& cell : overlap.steps) out[cell.step].Add(cell.layers, cell.ns);
-  return out;
-}
-
-// The steps of a kind whose metrics say something of it.
-std::map<uint32_t, std::vector<uint32_t>> TypicalSteps(const trace::Process& process) {
-  std::map<uint32_t, std::array<std::vector<uint32_t>, 4>> levels;
-  for (uint32_t s = 0; s < process.steps.size(); ++s) {
-    const trace::Step& step = process.steps[s];
-    if (step.level == 0 || step.after_switch || step.end_ns >= process.end_ns) continue;
-    levels[step.kind.value][std::min<size_t>(step.level, 3)].push_back(s);
-  }
-  std::map<uint32_t, std::vector<uint32_t>> out;
-  for (auto& [kind, of_level] : levels) {
-    out[kind] = std::move(
-        *std::max_element(of_level.begin(), of_level.end(),
-                          [](const auto& a, const auto& b) { return a.size() < b.size(); }));
-  }
   return out;
 }
 
@@ -247,12 +231,14 @@ Table StepMetricSpreadTable(const trace::Trace& trace, const Context& context) {
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
     const trace::Process& owner = trace.processes[p];
     const std::vector<Metrics> all = ByStep(owner, context.accounting().processes[p].overlap);
-    for (const auto& [k, chosen] : TypicalSteps(owner)) {
+    const std::vector<int64_t> walls = StepWalls(owner, context.accounting().processes[p].overlap);
+    for (const ComparedSteps& of_kind : CompareSteps(owner, walls)) {
+      if (of_kind.usual.empty()) continue;
       for (const MetricColumn& column : kMetrics) {
-        const std::vector<double> values = ValuesOf(column, all, chosen);
+        const std::vector<double> values = ValuesOf(column, all, of_kind.usual);
         const Spread spread = SpreadOf(values);
         process.push_back(context.process_label({p}));
-        kind.emplace_back(trace.text(trace::StringId{k}));
+        kind.emplace_back(trace.text(of_kind.kind));
         metric.emplace_back(column.name);
         steps.push_back(static_cast<int64_t>(values.size()));
         mean.push_back(spread.mean);

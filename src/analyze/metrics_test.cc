@@ -176,7 +176,8 @@ TEST(StepMetricSpread, IsThatOfTypicalStepsOfAKind) {
   for (int64_t i = 1; i <= 4; ++i) t.Step(p, i * 100, i * 100 + 100, 3);
   t.Step(p, 500, 600, 0);   // control
   t.Step(p, 600, 700, 1);   // of another level
-  t.Step(p, 900, 1000, 3);  // cut off by the end
+  t.Step(p, 900, 1000, 3);
+  t.process(p).steps.back().open = true;
   t.Spans(lead, Layer::kPython,
           {{0, 90}, {100, 110}, {200, 220}, {300, 330}, {400, 440}, {600, 699}, {900, 999}});
   t.Spans(lead, Layer::kFramework, {{150, 160}, {250, 260}, {350, 360}});

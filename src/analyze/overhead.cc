@@ -198,9 +198,7 @@ std::vector<StepSample> SampleSteps(const trace::Process& process, const Process
     s.level = step.level;
     while (pause != events.pauses.end() && pause->end_ns <= step.begin_ns) ++pause;
     const bool paused = pause != events.pauses.end() && pause->begin_ns < step.end_ns;
-    // A step that ends with the process holds what came after the loop.
-    const bool last = step.end_ns >= process.end_ns;
-    const bool whole = !paused && !last && s.ns > 0;
+    const bool whole = !paused && !step.open && s.ns > 0;
     s.counts = whole && !step.after_switch;
     s.switched = whole && step.after_switch;
     out.push_back(s);

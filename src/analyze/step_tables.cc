@@ -7,6 +7,7 @@
 
 #include "src/analyze/accounting.h"
 #include "src/analyze/columns.h"
+#include "src/analyze/step_summary.h"
 
 namespace crosscut::analyze {
 namespace {
@@ -101,10 +102,9 @@ std::vector<Outlier> OutliersOf(const trace::Process& process, const ProcessOver
   const StepWalls walls = WallsOf(process, overlap);
   // Levels differ in what they cost: a step is held against those of its own.
   std::map<std::pair<uint32_t, uint8_t>, std::vector<uint32_t>> kinds;
-  for (uint32_t s = 0; s < process.steps.size(); ++s) {
-    const bool last = process.steps[s].end_ns >= process.end_ns;  // holds what follows the loop
-    if (process.steps[s].level != 0 && !last && walls.wall_ns[s] > 0) {
-      kinds[{process.steps[s].kind.value, process.steps[s].level}].push_back(s);
+  for (const ComparedSteps& of_kind : CompareSteps(process, walls.wall_ns)) {
+    for (const uint32_t s : of_kind.steps) {
+      kinds[{of_kind.kind.value, process.steps[s].level}].push_back(s);
     }
   }
   std::vector<Outlier> out;
@@ -144,7 +144,7 @@ Table StepsTable(const trace::Trace& trace, const Context& context) {
   static constexpr const char* kShares[kShareCount] = {"host_ns", "overlap_ns", "device_ns",
                                                        "idle_ns", "unknown_ns", "control_ns"};
   Texts process, kind;
-  Integers step, begin, end, control, level, after, wall, corrected, low, high;
+  Integers step, begin, end, control, level, after, wall, corrected, low, high, open;
   std::array<Integers, kShareCount> shares;
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
     const size_t first = step.size();
@@ -157,6 +157,7 @@ Table StepsTable(const trace::Trace& trace, const Context& context) {
       control.push_back(s.level == 0);
       level.push_back(s.level);
       after.push_back(s.after_switch);
+      open.push_back(s.open);
       wall.push_back(0);
       for (Integers& share : shares) share.push_back(0);
     }
@@ -185,6 +186,7 @@ Table StepsTable(const trace::Trace& trace, const Context& context) {
   table.columns.push_back(MakeColumn("corrected_ns", corrected));
   table.columns.push_back(MakeColumn("corrected_low_ns", low));
   table.columns.push_back(MakeColumn("corrected_high_ns", high));
+  table.columns.push_back(MakeColumn("open", open));
   return table;
 }
 

@@ -8,7 +8,8 @@ namespace crosscut::analyze {
 // process, step, kind, begin_ns, end_ns, control, level, after_switch, wall_ns = host_ns +
 // overlap_ns + device_ns + idle_ns + unknown_ns + control_ns (pauses are in none of them),
 // corrected_ns, corrected_low_ns, corrected_high_ns: without Crosscut's own cost, and the
-// bounds of what an unrecorded run would show.
+// bounds of what an unrecorded run would show. open: 1 where nobody told the step's end, which is
+// that of its work then (trace::Step).
 Table StepsTable(const trace::Trace& trace, const Context& context);
 // process, step, layers, device, ns: the steps' share of the partition. Sums to wall_ns by step.
 Table StepLayersTable(const trace::Trace& trace, const Context& context);
@@ -16,7 +17,7 @@ Table StepLayersTable(const trace::Trace& trace, const Context& context);
 // its level), layers (the
 // set that grew most against its own median), device, grew_ns. Profiled steps longer than the
 // median by 5 median absolute deviations and by 10 %; at most 50 of a process, the longest first.
-// A step that ends with its process is left out: it holds what came after the loop.
+// Of the steps that are compared (step_summary.h).
 Table OutliersTable(const trace::Trace& trace, const Context& context);
 
 }  // namespace crosscut::analyze

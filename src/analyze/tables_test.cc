@@ -8,6 +8,7 @@
 #include <set>
 
 #include "src/analyze/test_trace.h"
+#include "src/analyze/timeline.h"
 
 namespace crosscut::analyze {
 namespace {
@@ -66,7 +67,7 @@ TEST(Tables, AllAreRectangularAndNamedAsListed) {
     const trace::Trace& trace = random.Finish();
     const Context context(trace);
     for (const TableEntry& entry : TableList()) {
-      const Table table = entry.make(trace, context);
+      const Table table = entry.Make(trace, context);
       EXPECT_EQ(table.name, entry.name);
       for (const Column& c : table.columns) EXPECT_EQ(c.size(), table.rows()) << entry.name;
     }
@@ -248,6 +249,44 @@ TEST(Tables, ASlowStepIsAnOutlierAndItsLayerIsNamed) {
   EXPECT_NEAR(static_cast<double>(got.integers("grew_ns")[0]), 8000, 10);
 }
 
+// A run whose last step nobody ended, with a control step that took long.
+TestTrace LongEnd() {
+  TestTrace t;
+  const auto p = t.Process("p", 0, 1'000'000'000);
+  t.Spans(t.Lead(p), Layer::kFramework, {{10, 20}, {30, 40}});
+  for (int64_t i = 0; i < 40; ++i) {
+    t.Step(p, i * 10'000, i * 10'000 + (i == 17 ? 9000 : 1000 + i % 5), i % 2 == 0 ? 1 : 3);
+  }
+  t.Step(p, 500'000, 600'000, 0);
+  t.Step(p, 600'000, 650'000, 3, true);
+  t.Step(p, 700'000, 900'000'000, 3);
+  t.process(p).steps.back().open = true;
+  return t;
+}
+
+TEST(Tables, NoStepButTheSlowestIsCalledSo) {
+  TestTrace t = LongEnd();
+  const trace::Trace& trace = t.Finish();
+  const Table summary = Compute(trace, "step_summary");
+  ASSERT_EQ(summary.rows(), 1u);
+  EXPECT_EQ(summary.integers("slowest_step")[0], 17);
+  EXPECT_EQ(summary.integers("max_ns")[0], 9000);
+  EXPECT_EQ(summary.integers("steps")[0], 41);
+  EXPECT_EQ(summary.integers("control_steps")[0], 1);
+  const Table outliers = Compute(trace, "outliers");
+  ASSERT_EQ(outliers.rows(), 1u);
+  EXPECT_EQ(outliers.integers("step")[0], summary.integers("slowest_step")[0]);
+  EXPECT_EQ(outliers.integers("wall_ns")[0], summary.integers("max_ns")[0]);
+  const Context context(trace);
+  TimelineOptions options;
+  options.max_detail_spans = 0;
+  const Timeline timeline = MakeTimeline(trace, context, options);
+  std::vector<std::string> titles;
+  for (const TimelineDetail& detail : timeline.details) titles.push_back(detail.title);
+  EXPECT_THAT(titles, ::testing::Contains("step 17, slowest"));
+  EXPECT_THAT(Compute(trace, "steps").integers("open"), ::testing::Contains(1).Times(1));
+}
+
 TEST(Tables, LabelsAreUniqueWithinTheirProcess) {
   TestTrace t;
   const auto p = t.Process("same", 0, 10), q = t.Process("same", 0, 10);
@@ -259,6 +298,52 @@ TEST(Tables, LabelsAreUniqueWithinTheirProcess) {
     labels.insert({lives.texts("process")[i], lives.texts("thread")[i]});
   }
   EXPECT_EQ(labels.size(), 5u);
+}
+
+TEST(Gaps, TellOfSourcesThatAProcessDidNotHave) {
+  TestTrace t;
+  trace::Strings& strings = t.trace().strings;
+  const auto source = [&](const char* name, const char* state, const char* message) {
+    return trace::Source{strings.Intern(name), strings.Intern("1"), strings.Intern(state),
+                         strings.Intern(message)};
+  };
+  for (const char* key : {"p1", "p2"}) {
+    const auto p = t.Process(key, 0, 100);
+    t.process(p).sources = {source("pytorch", "missing", "not built for torch 9"),
+                            source("pycalls", "on", ""), source("samples", "off", "not asked for")};
+  }
+  t.process({0}).sources.push_back(source("allocations", "conflict", ""));
+  const trace::Trace& trace = t.Finish();
+  EXPECT_THAT(Gaps(trace, Context(trace)),
+              ElementsAre("Source allocations: a conflict in p1.",
+                          "Source pytorch missing in 2 processes: not built for torch 9."));
+}
+
+TEST(Gaps, TellOfStepsThatOtherThreadsMade) {
+  const trace::Trace trace = testing::Parse(R"_(# crosscut trace
+process train pid=7 window=0..1000
+thread main tid=7 main
+step step 0 100
+thread trainer tid=8
+step step 100 200
+step step 200 300
+)_");
+  EXPECT_THAT(Gaps(trace, Context(trace)),
+              ElementsAre("1 of 3 steps of train (pid 7) was made by another thread than the lead "
+                          "(trainer), whose operations its time is told by."));
+}
+
+TEST(Gaps, TellOfValuesThatCouldNotBeKept) {
+  TestTrace t;
+  const auto p = t.Process("p1", 1'000'000'000, 9'000'000'000);
+  const auto lead = t.Lead(p);
+  const auto value = t.trace().strings.Intern("value");
+  t.track(lead).losses = {{3'000'000'000, 3'000'000'000, 1, value},
+                          {4'000'000'000, 4'500'000'000, 2, value}};
+  const trace::Trace& trace = t.Finish();
+  EXPECT_THAT(Gaps(trace, Context(trace)),
+              ElementsAre("3 values of p1 are missing (not a number that can be kept), between "
+                          "2.000 s and 3.500 s after its start."));
 }
 
 TEST(Gaps, NameLossesIncompleteProcessesAndUncheckedCorrection) {

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <numeric>
 
+#include "src/analyze/accounting.h"
+#include "src/analyze/step_summary.h"
+
 namespace crosscut::analyze {
 namespace {
 
@@ -92,31 +95,29 @@ class Excerpt {
   TimelineDetailTrack out_;
 };
 
-// The step of median length and the longest one, of those that were recorded with most.
-void AddSteps(const trace::Process& process, uint32_t index, std::vector<TimelineDetail>& out) {
-  std::vector<const trace::Step*> steps;
+// Of the kind with most steps: the one of median length among those that were recorded with most,
+// and the slowest, as `step_summary` has it.
+void AddSteps(const Context& context, uint32_t index, std::vector<TimelineDetail>& out) {
+  const trace::Process& process = context.trace().processes[index];
+  const std::vector<ComparedSteps> kinds =
+      CompareSteps(process, StepWalls(process, context.accounting().processes[index].overlap));
+  const auto kind = std::max_element(kinds.begin(), kinds.end(), [](const auto& a, const auto& b) {
+    return a.steps.size() < b.steps.size();
+  });
+  if (kind == kinds.end() || kind->steps.empty()) return;
   uint8_t most = 1;
-  for (const trace::Step& s : process.steps) {
-    if (!s.after_switch && s.end_ns > s.begin_ns) most = std::max(most, s.level);
+  for (const uint32_t s : kind->steps) most = std::max(most, process.steps[s].level);
+  std::vector<uint32_t> shown;  // the shortest first
+  for (const uint32_t s : kind->steps) {
+    if (process.steps[s].level == most) shown.push_back(s);
   }
-  for (const trace::Step& s : process.steps) {
-    if (s.level == most && !s.after_switch && s.end_ns > s.begin_ns) steps.push_back(&s);
-  }
-  // The last one ends with the process: what comes after the loop is in it.
-  if (steps.size() > 2) steps.pop_back();
-  if (steps.empty()) return;
-  const auto shorter = [](const trace::Step* a, const trace::Step* b) {
-    return a->end_ns - a->begin_ns < b->end_ns - b->begin_ns;
-  };
-  std::stable_sort(steps.begin(), steps.end(), shorter);
-  const trace::Step& typical = *steps[steps.size() / 2];
-  const trace::Step& slowest = *steps.back();
+  const uint32_t typical = shown[shown.size() / 2], slowest = kind->steps.back();
   const auto add = [&](const trace::Step& s, const char* what) {
     out.push_back(
         {index, "step " + std::to_string(s.number) + ", " + what, s.begin_ns, s.end_ns, {}});
   };
-  add(typical, "typical");
-  if (&slowest != &typical) add(slowest, "slowest");
+  add(process.steps[typical], "typical");
+  if (slowest != typical) add(process.steps[slowest], "slowest");
 }
 
 // A short window in the middle of the lead's spans, for processes without steps.
@@ -132,7 +133,7 @@ void AddMiddle(const trace::Trace& trace, uint32_t index, size_t max_spans,
   if (begin < end) out.push_back({index, "middle of the run", begin, end, {}});
 }
 
-std::vector<TimelineDetail> ChooseWindows(const trace::Trace& trace,
+std::vector<TimelineDetail> ChooseWindows(const trace::Trace& trace, const Context& context,
                                           const std::vector<std::vector<uint32_t>>& tracks,
                                           size_t max_spans) {
   std::vector<TimelineDetail> out;
@@ -146,7 +147,7 @@ std::vector<TimelineDetail> ChooseWindows(const trace::Trace& trace,
     if (spans <= max_spans) {
       out.push_back({p, "whole run", process.start_ns, process.end_ns, {}});
     } else if (!process.steps.empty()) {
-      AddSteps(process, p, out);
+      AddSteps(context, p, out);
     }
   }
   for (uint32_t p = 0; out.empty() && p < tracks.size(); ++p) {
@@ -157,10 +158,10 @@ std::vector<TimelineDetail> ChooseWindows(const trace::Trace& trace,
 
 }  // namespace
 
-std::vector<TimelineDetail> MakeDetails(const trace::Trace& trace, const Context&,
+std::vector<TimelineDetail> MakeDetails(const trace::Trace& trace, const Context& context,
                                         const std::vector<std::vector<uint32_t>>& tracks,
                                         size_t max_spans, const Text& text) {
-  std::vector<TimelineDetail> details = ChooseWindows(trace, tracks, max_spans);
+  std::vector<TimelineDetail> details = ChooseWindows(trace, context, tracks, max_spans);
   size_t left = max_spans;
   for (size_t d = 0; d < details.size(); ++d) {
     TimelineDetail& detail = details[d];

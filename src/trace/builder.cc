@@ -118,11 +118,8 @@ Trace Builder::Finish() {
   for (size_t i = 0; i < trace_.processes.size(); ++i) {
     Process& process = trace_.processes[i];
     JoinEdges(&process, &edges_[i]);
-    const auto step = std::find_if(edges_[i].begin(), edges_[i].end(),
-                                   [](const Edge& edge) { return !edge.phase; });
-    if (!process.lead.valid()) {
-      ChooseLead(&process, tracks_of[i], step == edges_[i].end() ? nullptr : &*step);
-    }
+    EndOpenSteps(&process);
+    if (!process.lead.valid()) ChooseLead(&process, tracks_of[i]);
   }
   for (CounterSeries& series : trace_.counters) SortSeries(&series);
   trace_.tracks.reserve(tracks_.size());
@@ -236,20 +233,47 @@ void Builder::JoinEdges(Process* process, std::vector<Edge>* edges) {
     } else {
       const auto next = process->steps.empty() ? 0 : process->steps.back().number + 1;
       process->steps.push_back({edge.number < 0 ? next : edge.number, edge.at, process->end_ns,
-                                name, edge.level, edge.after_switch});
+                                name, edge.level, edge.after_switch, false, edge.track});
     }
+  }
+  if (in_step) process->steps.back().open = true;
+}
+
+// Those that are running when the process or one of its sessions ends.
+void Builder::EndOpenSteps(Process* process) const {
+  for (Step& step : process->steps) {
+    for (const Window& window : process->windows) {
+      if (step.begin_ns >= window.end_ns || step.end_ns <= window.end_ns) continue;
+      step.end_ns = std::max(step.begin_ns, window.end_ns);
+      step.open = true;
+      break;
+    }
+    if (step.open) step.end_ns = EndOfWork(tracks_[step.track.value].track_.spans, step);
   }
 }
 
-// The first thread that declares a step or an operation, else the main thread, else the first.
-void Builder::ChooseLead(Process* process, const std::vector<size_t>& tracks,
-                         const Edge* first_step) {
+int64_t Builder::EndOfWork(const Spans& spans, const Step& step) const {
+  int64_t of_operations = step.begin_ns, of_spans = step.begin_ns;
+  const auto from = std::lower_bound(spans.begin_ns.begin(), spans.begin_ns.end(), step.begin_ns);
+  for (auto s = static_cast<size_t>(from - spans.begin_ns.begin());
+       s < spans.size() && spans.begin_ns[s] < step.end_ns; ++s) {
+    const bool operation = trace_.names[spans.name[s].value].kind == Kind::kOperation;
+    int64_t& last = operation ? of_operations : of_spans;
+    last = std::max(last, std::min(spans.end_ns[s], step.end_ns));
+  }
+  return of_operations > step.begin_ns ? of_operations : of_spans;
+}
+
+void Builder::ChooseLead(Process* process, const std::vector<size_t>& tracks) const {
+  std::unordered_map<uint32_t, size_t> steps_of;
+  size_t most = 0;
+  for (const Step& step : process->steps) {
+    const size_t steps = ++steps_of[step.track.value];
+    if (steps > most) most = steps, process->lead = step.track;
+  }
+  if (process->lead.valid()) return;
   int64_t first = INT64_MAX;
   TrackId main = TrackId::None(), any = TrackId::None();
-  if (first_step != nullptr) {
-    first = first_step->at;
-    process->lead = first_step->track;
-  }
   for (size_t t : tracks) {
     const Track& track = tracks_[t].track_;
     if (track.kind != TrackKind::kThread || track.ours) continue;

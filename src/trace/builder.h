@@ -43,6 +43,11 @@ class TrackBuilder {
     Open(Advance(at), name);
     last_ = Target::kSpan;
   }
+  // A span that goes on with an earlier one of its name, which was ended before.
+  void GoOn(int64_t at, NameId name) {
+    track_.spans.continued.push_back(static_cast<SpanIndex>(track_.spans.size()));
+    Begin(at, name);
+  }
   // Ends the innermost span; counted as unbalanced where none is open.
   void End(int64_t at) {
     at = Advance(at);
@@ -215,7 +220,9 @@ class Builder {
 
   // Finishes every track that its owner did not finish (life: its process's window), matches
   // arrows (inside a process; ids with the top bit set also across processes), joins steps and
-  // phases, chooses leads that were not set, sorts counters.
+  // phases, ends steps that nobody ended (Step::open), chooses leads that were not set (the thread
+  // that began most steps, the earliest of several; where there are none, the first that declares
+  // an operation; else the main thread), sorts counters.
   Trace Finish();
 
  private:
@@ -235,7 +242,9 @@ class Builder {
   static std::vector<FlowEnd> TakeEnds(const std::vector<TrackBuilder*>& tracks,
                                        std::vector<FlowEnd>* shared);
   void JoinEdges(Process* process, std::vector<Edge>* edges);
-  void ChooseLead(Process* process, const std::vector<size_t>& tracks, const Edge* first_step);
+  void EndOpenSteps(Process* process) const;
+  int64_t EndOfWork(const Spans& spans, const Step& step) const;
+  void ChooseLead(Process* process, const std::vector<size_t>& tracks) const;
 
   Trace trace_;
   std::deque<TrackBuilder> tracks_;

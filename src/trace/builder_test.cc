@@ -281,6 +281,86 @@ TEST(Builder, JoinsStepsOfAnyThreadAndTakesTheirsAsLead) {
   EXPECT_EQ(process.lead.value, 1u);
 }
 
+TEST(Builder, TheLeadIsTheThreadThatMakesMostStepsWhoeverDeclaredFirst) {
+  Fixture f;
+  const TrackId second = f.builder.AddTrack(f.process, TrackKind::kThread).id();
+  f.track->track().main = true;
+  const NameId step = f.Name("step", Kind::kStep), op = f.Name("warm-up", Kind::kOperation);
+  f.track->Begin(1, op);
+  f.track->EndNamed(2, op);
+  f.builder.StepBegin(f.track->id(), 3, step);
+  for (const int64_t at : {10, 20}) f.builder.StepBegin(second, at, step);
+  const Trace trace = f.builder.Finish();
+  EXPECT_EQ(trace.processes[0].lead.value, 1u);
+  EXPECT_EQ(trace.processes[0].steps[0].track.value, 0u);
+  EXPECT_EQ(trace.processes[0].steps[2].track.value, 1u);
+}
+
+TEST(Builder, OfThreadsWithEquallyManyStepsTheFirstToHaveThemLeads) {
+  Fixture f;
+  const TrackId second = f.builder.AddTrack(f.process, TrackKind::kThread).id();
+  const NameId step = f.Name("step", Kind::kStep);
+  for (const int64_t at : {10, 20}) f.builder.StepBegin(second, at, step);
+  for (const int64_t at : {30, 40}) f.builder.StepBegin(f.track->id(), at, step);
+  EXPECT_EQ(f.builder.Finish().processes[0].lead.value, 1u);
+}
+
+TEST(Builder, AStepThatNobodyEndsEndsWithItsLastOperationElseWithItsLastSpan) {
+  for (const bool operations : {true, false}) {
+    Fixture f;
+    const NameId step = f.Name("step", Kind::kStep);
+    f.builder.StepBegin(f.track->id(), 10, step);
+    f.track->SpanAt(10, 15, f.Name("forward", operations ? Kind::kOperation : Kind::kSpan));
+    f.builder.StepBegin(f.track->id(), 20, step);
+    f.track->SpanAt(12, 99, f.Name("around", Kind::kSpan));
+    f.track->SpanAt(21, 30, f.Name("forward", operations ? Kind::kOperation : Kind::kSpan));
+    f.track->SpanAt(70, 80, f.Name("exit handlers", Kind::kSpan));
+    const Trace trace = f.builder.Finish();
+    const std::vector<Step>& steps = trace.processes[0].steps;
+    ASSERT_EQ(steps.size(), 2u);
+    EXPECT_FALSE(steps[0].open);
+    EXPECT_EQ(steps[0].end_ns, 20);
+    EXPECT_TRUE(steps[1].open);
+    EXPECT_EQ(steps[1].end_ns, operations ? 30 : 80);
+  }
+}
+
+TEST(Builder, AStepOfWhichNothingIsKnownEndsWhereItBegins) {
+  Fixture f;
+  f.builder.StepBegin(f.track->id(), 10, f.Name("step", Kind::kStep));
+  const Trace trace = f.builder.Finish();
+  EXPECT_EQ(trace.processes[0].steps[0].end_ns, 10);
+}
+
+TEST(Builder, AStepEndsWithItsSessionNotWithTheNextOne) {
+  Fixture f;
+  f.builder.process(f.process).windows = {{1, 0, 50}, {2, 70, 100}};
+  const NameId step = f.Name("step", Kind::kStep);
+  for (const int64_t at : {10, 40, 75}) f.builder.StepBegin(f.track->id(), at, step);
+  f.builder.StepEnd(f.track->id(), 90);
+  f.track->SpanAt(41, 47, f.Name("forward", Kind::kOperation));
+  f.track->SpanAt(72, 74, f.Name("forward", Kind::kOperation));
+  const Trace trace = f.builder.Finish();
+  const std::vector<Step>& steps = trace.processes[0].steps;
+  ASSERT_EQ(steps.size(), 3u);
+  EXPECT_EQ(steps[0].end_ns, 40);
+  EXPECT_EQ(steps[1].end_ns, 47);
+  EXPECT_EQ(steps[2].end_ns, 90);
+  EXPECT_TRUE(steps[1].open && !steps[0].open && !steps[2].open);
+}
+
+TEST(Builder, ASpanThatGoesOnIsNoNewOne) {
+  Fixture f;
+  const NameId op = f.Name("op", Kind::kOperation);
+  f.track->Begin(10, op);
+  f.track->EndNamed(20, op);
+  f.track->GoOn(30, op);
+  f.track->EndNamed(40, op);
+  const Trace trace = f.builder.Finish();
+  EXPECT_THAT(trace.tracks[0].spans.continued, ElementsAre(1u));
+  EXPECT_EQ(trace.tracks[0].unbalanced, 0);
+}
+
 TEST(Builder, SortsCounters) {
   Fixture f;
   const NameId queue = f.Name("queue", Kind::kText);

@@ -74,6 +74,7 @@ class Appending {
       Shift(&step.begin_ns);
       Shift(&step.end_ns);
       Map(&step.kind);
+      if (step.track.valid()) step.track.value += tracks_;
     }
     for (Phase& phase : process->phases) {
       Shift(&phase.begin_ns);

@@ -83,6 +83,7 @@ struct Spans {
   Column<SpanIndex> parent;  // kNoSpan at top level
   // Sorted: spans that go on with an earlier one of their name. Operations and Python functions may
   // end across each other; the one that outlives what it began in is cut in two, and counts once.
+  // So does an operation of a task that was suspended meanwhile.
   std::vector<SpanIndex> continued;
   size_t size() const { return begin_ns.size(); }
 };
@@ -111,7 +112,8 @@ struct Instants {
 struct Loss {  // events missing here
   int64_t begin_ns, end_ns;
   int64_t count;
-  StringId reason;  // "full", "overwritten", "memory", "disk", "damaged", "names", "fork", "plugin"
+  StringId reason;  // "full", "overwritten", "memory", "disk", "damaged", "names", "fork",
+                    // "plugin", "value"
 };
 
 // kAsync: what threads began and did not wait for. A process has as many such tracks as it takes
@@ -146,6 +148,11 @@ struct Step {
   StringId kind;              // "step" unless the program says otherwise
   uint8_t level = 2;          // 0 control, 1 boundary, 2 operators, 3 everything
   bool after_switch = false;  // counts in no comparison
+  // Nobody told its end: it ends with its work, the last operation that began in it on its thread,
+  // else the last span. What came later, the end of the program say, is no step's. It counts in no
+  // comparison either.
+  bool open = false;
+  TrackId track = {};  // that began it; none: not known
 };
 
 // "control", "boundary", "operators", "everything".

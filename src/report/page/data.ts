@@ -32,6 +32,15 @@ export interface Steps {
   wall_ns?: Cells;  // without pauses
   control?: Cells;
   level?: Cells;
+  open?: Cells;  // 1: nobody told its end
+}
+
+export interface StepSummary {
+  rows: number;
+  process: number[];
+  kind?: number[];
+  steps: Cells;
+  median_ns: Cells;
 }
 
 export interface Outliers {
@@ -110,6 +119,7 @@ export interface PageData {
   overlap?: Overlap;
   steps?: Steps;
   outliers?: Outliers;
+  step_summary?: StepSummary;
   timeline?: Timeline;
 }
 

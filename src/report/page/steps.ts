@@ -10,12 +10,18 @@ const margin = { left: 74, right: 14, top: 14, bottom: 28 };
 
 const lengthOf = (mark: StepMark) => mark.wall;
 
-// The median that the table of outliers states; where there is none, the step of median length.
-function medianOf(marks: StepMark[]): number {
-  const stated = marks.find((m) => m.slow)?.slow?.median;
-  if (stated) return stated;
-  const full = marks.filter((m) => !m.control).map(lengthOf).sort((a, b) => a - b);
-  return full.length ? full[full.length >> 1] : 0;
+// As the table step_summary has it, of the kind with most steps.
+function medianOf(data: PageData, process: string): number {
+  const summary = data.step_summary;
+  let most = 0;
+  let median = 0;
+  for (let row = 0; summary && row < summary.rows; ++row) {
+    const steps = summary.steps[row] ?? 0;
+    if (data.texts[summary.process[row]] !== process || steps <= most) continue;
+    most = steps;
+    median = summary.median_ns[row] ?? 0;
+  }
+  return median;
 }
 
 export class StepsChart {
@@ -72,8 +78,9 @@ export class StepsChart {
   }
 
   private choose(process: string): void {
-    this.marks = this.byProcess.get(process) ?? [];
-    this.median = medianOf(this.marks);
+    // Where the program's end is mixed up with a step, its length says nothing of steps.
+    this.marks = (this.byProcess.get(process) ?? []).filter((mark) => !mark.open);
+    this.median = medianOf(this.data, process);
     this.chosen = -1;
     const parts: string[] = [];
     const slower = this.marks.filter((m) => m.slow).length;

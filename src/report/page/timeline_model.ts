@@ -33,6 +33,7 @@ export interface StepMark {
   wall: number;  // without pauses
   control: boolean;
   level: number;  // 0 control, 1 boundary, 2 operators, 3 everything
+  open: boolean;  // nobody told its end
   slow: { median: number; layers: string; grew: number } | null;  // an outlier, and in what
 }
 
@@ -138,6 +139,7 @@ export function stepsByProcess(data: PageData): Map<string, StepMark[]> {
       wall: steps.wall_ns?.[row] ?? end - begin,
       control: steps.control?.[row] === 1,
       level: steps.level?.[row] ?? 3,
+      open: steps.open?.[row] === 1,
       slow: null,
     });
   }
