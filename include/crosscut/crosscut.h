@@ -64,10 +64,11 @@ enum crosscut_name_flags {
                             told apart from the program's own of its name. */
   CROSSCUT_CROSSES = 32, /* of spans: may begin in one function and end in another, so that it
                             ends by crosscut_end_named() alone and beside all others */
-  CROSSCUT_ASYNC = 64    /* ends wherever and whenever its work does. Begins by crosscut_instant()
+  CROSSCUT_ASYNC = 64,   /* ends wherever and whenever its work does. Begins by crosscut_instant()
                             with the argument "async", a number that is its own while it lasts,
                             and ends by another with the argument "async end", the same number;
                             where that is told late, "async end at", a tick. */
+  CROSSCUT_GOES_ON = 128 /* see crosscut_goes_on() */
 };
 
 enum crosscut_error_code {
@@ -96,6 +97,10 @@ CROSSCUT_API const char* crosscut_version(void);
 CROSSCUT_API uint32_t crosscut_intern(const char* text, size_t bytes, enum crosscut_kind kind,
                                       enum crosscut_layer layer, unsigned flags, uint32_t probe);
 
+/* The name under which a span of `name` goes on that was ended before: its parts count once. For
+ * what is suspended, and for what outlives a span that it began in. 0 where there is no room. */
+CROSSCUT_API uint32_t crosscut_goes_on(uint32_t name);
+
 /* ---- Marking ------------------------------------------------------------------------------- */
 
 /* A thread's recording state. Opaque but for the two words that the inline path reads. */
@@ -122,6 +127,9 @@ CROSSCUT_API void crosscut_end(void);
 CROSSCUT_API void crosscut_end_named(uint32_t name);
 CROSSCUT_API void crosscut_instant(uint32_t name);
 CROSSCUT_API void crosscut_counter(uint32_t name, int64_t value);
+/* Here the program had a value that cannot be kept (no number, not finite, too large): counted as
+ * lost by the reason "value", which the report tells. */
+CROSSCUT_API void crosscut_value_lost(void);
 /* Attach to the span last begun (or the instant last marked) on this thread. */
 CROSSCUT_API void crosscut_arg(uint32_t key, int64_t value);
 CROSSCUT_API void crosscut_arg_name(uint32_t key, uint32_t value_name);
@@ -164,8 +172,8 @@ static inline int crosscut_recording(void) {
 
 /* ---- Operations, steps, phases ------------------------------------------------------------- */
 
-/* Steps: ends the current step of the process, if any, and begins the next; the first caller's
- * thread becomes the lead unless crosscut_lead() named one. `kind` (a name id of kind STEP, or 0
+/* Steps: ends the current step of the process, if any, and begins the next; the thread that makes
+ * most steps is the lead unless crosscut_lead() named one. `kind` (a name id of kind STEP, or 0
  * for "step") tells kinds of steps apart. Applies the step plan: may switch sources off and on,
  * on this thread, before it returns. Returns the number of the step that begins, from 0. */
 CROSSCUT_API uint64_t crosscut_step(uint32_t kind);
@@ -173,8 +181,8 @@ CROSSCUT_API void crosscut_step_end(void);
 CROSSCUT_API void crosscut_lead(void);
 /* A phase lasts until the next call or the end; null ends it. Per process. */
 CROSSCUT_API void crosscut_phase(const char* name);
-/* How much of the whole program is done, from 0 to 1 (others are ignored): the table `progress`
- * extrapolates from it. Recorded in pauses and control steps, too. */
+/* How much of the whole program is done, from 0 to 1: the table `progress`
+ * extrapolates from it. Recorded in pauses and control steps, too; others are lost values. */
 CROSSCUT_API void crosscut_progress(double fraction);
 CROSSCUT_API void crosscut_process_name(const char* name);
 /* A fact of the process that the report shows: key and value, copied. */

@@ -9,9 +9,12 @@ This module marks what only the program knows, and controls a recording from ins
     crosscut.step()                         # a pass of the main loop begins
 
 Everything may be called from any thread, with or without a session; without one, a mark costs some
-nanoseconds. Nothing prints. Wrong types raise TypeError or ValueError; what goes wrong on the
-machine (a full disk, no memory) returns False and is told by :func:`error`, so that measuring never
-stops the program. Reading a run: :func:`read`.
+nanoseconds. Nothing prints. A mark raises for no value: a name that is no str reads as str() of it,
+and a counter's value that is no number, not finite or too large is left out and counted (table
+`drops`, reason "value"). Only another number of arguments raises TypeError, and what sets up a
+recording (`start`, `schedule`, `wrap`) ValueError for words that it does not know. What goes wrong
+on the machine (a full disk, no memory) returns False and is told by :func:`error`, so that
+measuring never stops the program. Reading a run: :func:`read`.
 """
 
 from __future__ import annotations

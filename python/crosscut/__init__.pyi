@@ -42,7 +42,7 @@ class operation:
 
 def step(kind: str | None = None, /) -> int:
     """Ends the current step of the process, if any, and begins the next; returns its number, from
-    0. The first thread that calls it becomes the lead."""
+    0. The thread that makes most steps is the lead, unless one called lead()."""
 
 def step_end() -> None:
     """Ends the current step without beginning another."""
@@ -55,7 +55,7 @@ def phase(name: str | None, /) -> None:
 
 def progress(fraction: float, /) -> None:
     """How much of the whole program is done, from 0 to 1: the table ``progress`` extrapolates from
-    it. Recorded in pauses, too. ValueError for other numbers."""
+    it. Recorded in pauses, too. Anything else counts as a lost value."""
 
 def process_name(name: str, /) -> None:
     """What reports call this process."""
@@ -67,7 +67,8 @@ def instant(name: str, /) -> None:
     """Marks a point in time on this thread."""
 
 def counter(name: str, value: float, /) -> None:
-    """Records a value, cut to an integer and to 64 bits. Put the unit into the name."""
+    """Records a value without its fraction. Put the unit into the name. What is no number, not
+    finite, or has more than 64 bits counts as a lost value."""
 
 def active() -> bool:
     """True while a session is open in this process."""

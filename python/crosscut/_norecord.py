@@ -21,13 +21,9 @@ def set_decorator(decorator: Any) -> None:
 
 class operation:
     def __new__(cls, name: Any) -> Any:
-        if isinstance(name, str):
-            return super().__new__(cls)
-        if not callable(name):
-            raise TypeError(f"operation(): the name must be a str, not {type(name).__name__}")
-        return name
+        return name if callable(name) else super().__new__(cls)
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: Any) -> None:
         self.name = name
 
     def __enter__(self) -> operation:

@@ -50,6 +50,8 @@ def _activate(python: str) -> None:
     try:
         _hooks.on_failure = report_failure
         _hooks.after_import("threading", _name_threads)
+        _hooks.after_import("asyncio.events", _follow_tasks)
+        _hooks.after_import("greenlet", _follow_greenlets)
         if python != "off":
             _activate_boundary(python)
         if wanted("operations"):
@@ -69,7 +71,8 @@ def withdraw() -> None:
         return
     _active = False
     _hooks.withdraw()
-    for name, module in (("threads", "crosscut._threads"), *_ADAPTERS):
+    for name, module in (("threads", "crosscut._threads"), ("tasks", "crosscut._tasks"),
+                         *_ADAPTERS):
         loaded = sys.modules.get(module)
         if loaded is None:
             continue
@@ -135,6 +138,18 @@ def _name_threads(module: ModuleType) -> None:
     from crosscut import _threads
 
     _threads.adapt(module)
+
+
+def _follow_tasks(module: ModuleType) -> None:
+    from crosscut import _tasks
+
+    _tasks.adapt_asyncio(module)
+
+
+def _follow_greenlets(module: ModuleType) -> None:
+    from crosscut import _tasks
+
+    _tasks.adapt_greenlet(module)
 
 
 def _adapt_torch(module: ModuleType) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import crosscut
 
 TYPE_CHECKING = False  # this runs at the start of every recorded process: typing is too slow
@@ -33,6 +35,9 @@ def adapt(threading: ModuleType) -> None:
     def _set_native_id(self: Any) -> None:
         start(self)  # on the thread itself, before its function runs
         _tell(self)
+        tasks = sys.modules.get("crosscut._tasks")
+        if tasks is not None:
+            tasks.follow_greenlets()
 
     def set_name(self: Any, value: str) -> None:
         name.fset(self, value)

@@ -17,17 +17,52 @@ PyObject* step_hook = nullptr;          // called with the number of each step t
 bool program_steps = false;             // step() was called, and not for an adapter
 PyObject* ids[2] = {nullptr, nullptr};  // text -> id of instants and counters; of kinds of steps
 
-// The id of `text` through the cache `ids[which]`; 0 with an exception set on failure.
-uint32_t CachedId(int which, PyObject* text, int kind) {
+// The id of `name` through the cache `ids[which]`; 0 where there is no room, and with an exception
+// as NameId() has it.
+uint32_t CachedId(int which, PyObject* name, int kind) {
+  PyObject* text = AsText(name);
+  if (text == nullptr) return 0;
   PyObject* known = PyDict_GetItemWithError(ids[which], text);
-  if (known != nullptr) return static_cast<uint32_t>(PyLong_AsUnsignedLong(known));
-  if (PyErr_Occurred()) return 0;
+  if (known != nullptr) {
+    Py_DECREF(text);
+    return static_cast<uint32_t>(PyLong_AsUnsignedLong(known));
+  }
   const uint32_t id = NameId(text, kind, CROSSCUT_LAYER_NONE);
-  if (id == 0) return 0;
+  if (id == 0) {
+    Py_DECREF(text);
+    return 0;
+  }
   PyObject* number = PyLong_FromUnsignedLong(id);
   if (number == nullptr || PyDict_SetItem(ids[which], text, number) != 0) PyErr_Clear();
   Py_XDECREF(number);
+  Py_DECREF(text);
   return id;
+}
+
+// After a conversion of the program's own failed: true where its exception goes no further.
+bool Swallow() {
+  if (!PyErr_ExceptionMatches(PyExc_Exception)) return false;
+  PyErr_Clear();
+  return true;
+}
+
+// `value` as a whole number, its fraction cut off; false where it is none that can be kept: not
+// finite, more than 64 bits, text, anything without __int__.
+bool AsInteger(PyObject* value, int64_t* out) {
+  constexpr double kLimit = 9223372036854775808.0;  // 2^63
+  if (PyFloat_Check(value)) {
+    const double number = PyFloat_AS_DOUBLE(value);
+    if (!(number >= -kLimit && number < kLimit)) return false;
+    *out = static_cast<int64_t>(number);
+    return true;
+  }
+  if (PyUnicode_Check(value) || PyBytes_Check(value) || PyByteArray_Check(value)) return false;
+  PyObject* number = PyNumber_Long(value);
+  if (number == nullptr) return false;
+  int overflow = 0;
+  *out = PyLong_AsLongLongAndOverflow(number, &overflow);
+  Py_DECREF(number);
+  return overflow == 0;
 }
 
 PyObject* Bool(bool value) { return PyBool_FromLong(value); }
@@ -162,38 +197,45 @@ PyObject* Lead(PyObject*, PyObject*) {
 }
 
 PyObject* Phase(PyObject*, PyObject* name) {
-  const char* text = nullptr;
-  if (name != Py_None && (text = PyUnicode_AsUTF8(name)) == nullptr) return nullptr;
-  crosscut_phase(text);
+  if (name == Py_None) {
+    crosscut_phase(nullptr);
+    Py_RETURN_NONE;
+  }
+  PyObject* text = AsUtf8(name);
+  if (text == nullptr) return nullptr;
+  crosscut_phase(PyBytes_AS_STRING(text));
+  Py_DECREF(text);
   Py_RETURN_NONE;
 }
 
 PyObject* Progress(PyObject*, PyObject* number) {
-  const double fraction = PyFloat_AsDouble(number);
-  if (fraction == -1 && PyErr_Occurred()) return nullptr;
-  if (!(fraction >= 0 && fraction <= 1)) {
-    PyErr_Format(PyExc_ValueError, "progress(): %R is not between 0 and 1", number);
-    return nullptr;
-  }
-  if (crosscut_active()) {
-    ThisThreadRunsPython();
-    crosscut_progress(fraction);
-  }
+  if (!crosscut_active()) Py_RETURN_NONE;
+  double fraction = PyFloat_AsDouble(number);
+  if (fraction == -1 && PyErr_Occurred() && !Swallow()) return nullptr;
+  ThisThreadRunsPython();
+  crosscut_progress(fraction);
   Py_RETURN_NONE;
 }
 
 PyObject* ProcessName(PyObject*, PyObject* name) {
-  const char* text = PyUnicode_AsUTF8(name);
+  PyObject* text = AsUtf8(name);
   if (text == nullptr) return nullptr;
-  crosscut_process_name(text);
+  crosscut_process_name(PyBytes_AS_STRING(text));
+  Py_DECREF(text);
   Py_RETURN_NONE;
 }
 
 PyObject* Meta(PyObject*, PyObject* args) {
-  const char* key;
-  const char* value;
-  if (!PyArg_ParseTuple(args, "ss:meta", &key, &value)) return nullptr;
-  crosscut_meta(key, value);
+  PyObject *key, *value;
+  if (!PyArg_ParseTuple(args, "OO:meta", &key, &value)) return nullptr;
+  PyObject* const key_text = AsUtf8(key);
+  PyObject* const value_text = key_text == nullptr ? nullptr : AsUtf8(value);
+  if (value_text != nullptr) {
+    crosscut_meta(PyBytes_AS_STRING(key_text), PyBytes_AS_STRING(value_text));
+  }
+  Py_XDECREF(key_text);
+  Py_XDECREF(value_text);
+  if (value_text == nullptr) return nullptr;
   Py_RETURN_NONE;
 }
 
@@ -212,27 +254,34 @@ PyObject* Counter(PyObject*, PyObject* const* args, Py_ssize_t count) {
     PyErr_SetString(PyExc_TypeError, "counter() takes two arguments: name and value");
     return nullptr;
   }
+  if (!crosscut_recording()) Py_RETURN_NONE;
   const uint32_t id = CachedId(0, args[0], CROSSCUT_SPAN);
   if (id == 0 && PyErr_Occurred()) return nullptr;
-  int overflow = 0;
-  PyObject* number = PyNumber_Long(args[1]);
-  if (number == nullptr) return nullptr;
-  long long value = PyLong_AsLongLongAndOverflow(number, &overflow);
-  Py_DECREF(number);
-  if (overflow != 0) value = overflow > 0 ? INT64_MAX : INT64_MIN;
-  if (crosscut_recording()) {
-    ThisThreadRunsPython();
+  ThisThreadRunsPython();
+  int64_t value = 0;
+  if (AsInteger(args[1], &value)) {
     crosscut_counter(id, value);
+  } else {
+    if (PyErr_Occurred() && !Swallow()) return nullptr;
+    crosscut_value_lost();
   }
   Py_RETURN_NONE;
 }
 
 PyObject* SourceState(PyObject*, PyObject* args) {
-  const char *name, *version, *state, *message;
-  if (!PyArg_ParseTuple(args, "ssss:source_state", &name, &version, &state, &message)) {
+  PyObject* given[4];
+  PyObject* texts[4] = {};
+  if (!PyArg_ParseTuple(args, "OOOO:source_state", &given[0], &given[1], &given[2], &given[3])) {
     return nullptr;
   }
-  crosscut_source_state(name, version, state, message);
+  bool good = true;
+  for (int i = 0; i < 4 && good; ++i) good = (texts[i] = AsUtf8(given[i])) != nullptr;
+  if (good) {
+    crosscut_source_state(PyBytes_AS_STRING(texts[0]), PyBytes_AS_STRING(texts[1]),
+                          PyBytes_AS_STRING(texts[2]), PyBytes_AS_STRING(texts[3]));
+  }
+  for (PyObject* text : texts) Py_XDECREF(text);
+  if (!good) return nullptr;
   Py_RETURN_NONE;
 }
 
@@ -251,6 +300,26 @@ PyObject* AfterForkInParentFunction(PyObject*, PyObject*) {
 }
 PyObject* AfterForkInChildFunction(PyObject*, PyObject*) {
   AfterForkInChild();
+  Py_RETURN_NONE;
+}
+
+// The address of a task stands for it; that of None for none.
+const void* AddressOf(PyObject* task) { return task == Py_None ? nullptr : task; }
+
+PyObject* EnterTaskFunction(PyObject*, PyObject* task) {
+  return PyLong_FromVoidPtr(const_cast<void*>(EnterTask(AddressOf(task))));
+}
+
+PyObject* LeaveTaskFunction(PyObject*, PyObject* before) {
+  LeaveTask(PyLong_AsVoidPtr(before));
+  if (PyErr_Occurred()) return nullptr;
+  Py_RETURN_NONE;
+}
+
+PyObject* SwitchedFunction(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count == 2 && PyTuple_Check(args[1]) && PyTuple_GET_SIZE(args[1]) == 2) {
+    SwitchTask(AddressOf(PyTuple_GET_ITEM(args[1], 0)), AddressOf(PyTuple_GET_ITEM(args[1], 1)));
+  }
   Py_RETURN_NONE;
 }
 
@@ -305,7 +374,8 @@ PyMethodDef functions[] = {
      "operation() for adapters: told apart from the program's own of its name."},
     {"span", Span, METH_VARARGS, "name, layer: a context manager, for adapters."},
     {"instant", Instant, METH_O, "Marks a point in time."},
-    {"counter", Function(Counter), METH_FASTCALL, "Records a value: name, integer."},
+    {"counter", Function(Counter), METH_FASTCALL,
+     "Records a value: name, number. Kept as an integer of 64 bits; what is none counts as lost."},
     {"source_state", SourceState, METH_VARARGS, "name, version, state, message."},
     {"add_source", AddSource, METH_VARARGS, "name, version, set_level; its handle or 0."},
     {"remove_source", RemoveSource, METH_O, "Forgets the source of that handle."},
@@ -320,6 +390,10 @@ PyMethodDef functions[] = {
     {"before_fork", BeforeForkFunction, METH_NOARGS, nullptr},
     {"after_fork_in_parent", AfterForkInParentFunction, METH_NOARGS, nullptr},
     {"after_fork_in_child", AfterForkInChildFunction, METH_NOARGS, nullptr},
+    {"enter_task", EnterTaskFunction, METH_O, "This thread runs the task; what it ran before."},
+    {"leave_task", LeaveTaskFunction, METH_O, "It runs again what enter_task() returned."},
+    {"switched", Function(SwitchedFunction), METH_FASTCALL,
+     "event, (from, to): what greenlet.settrace() calls."},
     {"open_depth", OpenDepthFunction, METH_NOARGS, "Operations open on this thread."},
     {nullptr, nullptr, 0, nullptr}};
 

@@ -2,10 +2,6 @@
 
 #include <structmember.h>
 
-#include <cstdlib>
-#include <mutex>
-#include <new>
-
 #include "crosscut/crosscut.h"
 
 namespace crosscut::python {
@@ -20,130 +16,8 @@ struct Operation {
   uint32_t id;
 };
 
-struct Open {
-  uint32_t name;
-  bool abandoned;  // another thread has closed it: ends when it is innermost here
-};
-
-struct OpenStack {
-  OpenStack* next = nullptr;
-  uint32_t depth = 0;
-  uint32_t capacity = 0;
-  uint32_t abandoned = 0;
-  uint32_t generation = 0;
-  Open* open = nullptr;
-};
-
-// A pointer only: small enough for the static TLS block that dlopen may use.
-__thread OpenStack* this_stack __attribute__((tls_model("initial-exec"))) = nullptr;
-
-uint32_t generation = 1;     // changes when everything open becomes void
 PyObject* shared = nullptr;  // str -> Operation
 PyObject* decorator = nullptr;
-
-struct Threads {
-  std::mutex mutex;
-  OpenStack* first = nullptr;
-};
-Threads& AllThreads() {
-  static Threads* threads = new Threads;  // outlives every thread
-  return *threads;
-}
-
-void Remove(OpenStack* stack) {
-  Threads& threads = AllThreads();
-  std::lock_guard lock(threads.mutex);
-  for (OpenStack** at = &threads.first; *at != nullptr; at = &(*at)->next) {
-    if (*at == stack) {
-      *at = stack->next;
-      break;
-    }
-  }
-}
-
-// Frees the thread's stack when the thread ends (without the GIL).
-struct ThreadEnd {
-  OpenStack* stack = nullptr;
-  ~ThreadEnd() {
-    if (stack == nullptr) return;
-    Remove(stack);
-    this_stack = nullptr;
-    free(stack->open);
-    delete stack;
-  }
-};
-thread_local ThreadEnd thread_end;
-
-// `python`: the thread runs the program's Python.
-OpenStack* MakeStack(bool python) {
-  auto* stack = new (std::nothrow) OpenStack;
-  if (stack == nullptr) return nullptr;
-  stack->generation = generation;
-  thread_end.stack = stack;
-  this_stack = stack;
-  Threads& threads = AllThreads();
-  std::lock_guard lock(threads.mutex);
-  stack->next = threads.first;
-  threads.first = stack;
-  if (python) crosscut_base(CROSSCUT_PYTHON);
-  return stack;
-}
-
-bool Grow(OpenStack* stack) {
-  const uint32_t capacity = stack->capacity == 0 ? 32 : stack->capacity * 2;
-  auto* open = static_cast<Open*>(realloc(stack->open, capacity * sizeof(Open)));
-  if (open == nullptr) return false;
-  stack->open = open;
-  stack->capacity = capacity;
-  return true;
-}
-
-// Makes the stack fit for the fast path: nothing of an earlier session, nothing abandoned on top,
-// room for one more. False without memory.
-bool Settle(OpenStack* stack) {
-  if (stack->generation != generation) {
-    stack->generation = generation;
-    stack->depth = stack->abandoned = 0;
-  }
-  while (stack->abandoned > 0 && stack->depth > 0 && stack->open[stack->depth - 1].abandoned) {
-    --stack->abandoned;
-    crosscut_end_named(stack->open[--stack->depth].name);
-  }
-  return stack->depth < stack->capacity || Grow(stack);
-}
-
-void AbandonElsewhere(uint32_t name) {
-  Threads& threads = AllThreads();
-  std::lock_guard lock(threads.mutex);
-  for (OpenStack* stack = threads.first; stack != nullptr; stack = stack->next) {
-    if (stack == this_stack || stack->generation != generation) continue;
-    for (uint32_t i = stack->depth; i > 0; --i) {
-      Open& open = stack->open[i - 1];
-      if (open.name != name || open.abandoned) continue;
-      open.abandoned = true;
-      ++stack->abandoned;
-      return;
-    }
-  }
-}
-
-// Not innermost, or not here, or something to settle first.
-void CloseSlow(uint32_t name) {
-  OpenStack* stack = this_stack;
-  if (stack != nullptr) {
-    Settle(stack);
-    for (uint32_t i = stack->depth; i > 0; --i) {
-      if (stack->open[i - 1].name != name || stack->open[i - 1].abandoned) continue;
-      crosscut_end_named(name);
-      for (uint32_t above = i; above < stack->depth; ++above) {
-        if (stack->open[above].abandoned) --stack->abandoned;
-      }
-      stack->depth = i - 1;
-      return;
-    }
-  }
-  AbandonElsewhere(name);
-}
 
 PyObject* MakeUnshared(PyTypeObject* type, PyObject* name, uint32_t id) {
   if (id == 0 && PyErr_Occurred()) return nullptr;
@@ -173,14 +47,14 @@ PyObject* Decorate(PyObject* self, PyObject* function) {
   return PyObject_CallFunctionObjArgs(decorator, self, function, nullptr);
 }
 
-// `@operation` without a name: the function's own qualified name.
+// `@operation` without a name: the function's own qualified name, or its type's.
 PyObject* DecorateByName(PyTypeObject* type, PyObject* function) {
   PyObject* name = PyObject_GetAttrString(function, "__qualname__");
-  if (name == nullptr || !PyUnicode_CheckExact(name)) {
+  if (name == nullptr || !PyUnicode_CheckExact(name)) {  // a partial, a callable object
+    PyErr_Clear();
     Py_XDECREF(name);
-    PyErr_Format(PyExc_TypeError, "operation(): the name must be a str, not %.100s",
-                 Py_TYPE(function)->tp_name);
-    return nullptr;
+    name = PyUnicode_FromString(Py_TYPE(function)->tp_name);
+    if (name == nullptr) return nullptr;
   }
   PyObject* self = NewOperation(type, name);
   Py_DECREF(name);
@@ -193,12 +67,7 @@ PyObject* DecorateByName(PyTypeObject* type, PyObject* function) {
 PyObject* OperationFor(PyTypeObject* type, PyObject* name) {
   if (!PyUnicode_CheckExact(name)) {
     if (PyCallable_Check(name)) return DecorateByName(type, name);
-    if (!PyUnicode_Check(name)) {
-      PyErr_Format(PyExc_TypeError, "operation(): the name must be a str, not %.100s",
-                   Py_TYPE(name)->tp_name);
-      return nullptr;
-    }
-    PyObject* plain = PyUnicode_FromObject(name);
+    PyObject* plain = AsText(name);
     if (plain == nullptr) return nullptr;
     PyObject* result = OperationFor(type, plain);
     Py_DECREF(plain);
@@ -286,7 +155,8 @@ const char kDoc[] =
     "Operations of one thread nest. Functions, coroutines, generators and asynchronous generators\n"
     "can be decorated; of the latter three each slice between two suspensions is an event of its\n"
     "own, so that what runs meanwhile is not taken for theirs. Without a session it costs some\n"
-    "nanoseconds. From any thread; raises only TypeError, for a name that is no str.";
+    "nanoseconds. From any thread. A name that is no str reads as str() of it. Raises only\n"
+    "TypeError: for another number of arguments, and where it decorates what is no function.";
 
 PyTypeObject MakeType() {
   PyTypeObject type = {PyVarObject_HEAD_INIT(nullptr, 0)};
@@ -336,94 +206,48 @@ void SetDecorator(PyObject* callable) {
   decorator = callable;
 }
 
-void OpenOperation(uint32_t name) {
-  OpenStack* stack = this_stack;
-  if (stack == nullptr && (stack = MakeStack(true)) == nullptr) return;
-  if (stack->generation != generation || stack->abandoned != 0 || stack->depth == stack->capacity) {
-    if (!Settle(stack)) return;
-  }
-  stack->open[stack->depth++] = {name, false};
-  crosscut_begin_inline(name);
-}
-
-void CloseOperation(uint32_t name) {
-  OpenStack* stack = this_stack;
-  if (stack != nullptr && stack->depth != 0 && stack->abandoned == 0 &&
-      stack->generation == generation && stack->open[stack->depth - 1].name == name) {
-    --stack->depth;
-    crosscut_end_named(name);
-    return;
-  }
-  CloseSlow(name);
-}
-
-bool EnterOperation(uint32_t name) {
-  if (crosscut_this_thread->enabled == 0) return false;
-  OpenOperation(name);
-  return true;
-}
-
-void ExitOperation(uint32_t name) {
-  const OpenStack* stack = this_stack;
-  if ((stack != nullptr && stack->depth != 0) || crosscut_this_thread->enabled != 0) {
-    CloseOperation(name);
-  }
-}
-
-bool IsOpen(uint32_t name) {
-  const OpenStack* stack = this_stack;
-  if (stack == nullptr || stack->generation != generation) return false;
-  for (uint32_t i = stack->depth; i > 0; --i) {
-    if (stack->open[i - 1].name == name && !stack->open[i - 1].abandoned) return true;
-  }
-  return false;
-}
-
-uint32_t OpenDepth() {
-  const OpenStack* stack = this_stack;
-  return stack != nullptr && stack->generation == generation ? stack->depth : 0;
-}
-
-void ForgetOpenOperations() { ++generation; }
-
-void BeforeFork() { AllThreads().mutex.lock(); }
-void AfterForkInParent() { AllThreads().mutex.unlock(); }
-
-void AfterForkInChild() {
-  Threads& threads = AllThreads();
-  threads.first = this_stack;
-  if (this_stack != nullptr) this_stack->next = nullptr;
-  threads.mutex.unlock();
-  ForgetOpenOperations();
-  // The child's first event: where the recorder follows forks, it opens the child's own log.
-  if (crosscut_recording()) {
-    crosscut_instant(crosscut_intern("forked", SIZE_MAX, CROSSCUT_SPAN, CROSSCUT_LAYER_NONE, 0, 0));
-    crosscut_base(CROSSCUT_PYTHON);
-  }
-}
-
-void ThisThreadRunsPython() {
-  if (this_stack == nullptr) MakeStack(true);
-}
-
-void ThisThreadIsOurs() {
-  if (this_stack == nullptr) MakeStack(false);
-}
-
 uint32_t OperationProbe() {
   static const uint32_t probe =
       crosscut_intern("operation (Python)", SIZE_MAX, CROSSCUT_TEXT, CROSSCUT_LAYER_NONE, 0, 0);
   return probe;
 }
 
-uint32_t NameId(PyObject* text, int kind, int layer, unsigned flags) {
-  if (!PyUnicode_Check(text)) {
-    PyErr_Format(PyExc_TypeError, "a name must be a str, not %.100s", Py_TYPE(text)->tp_name);
-    return 0;
+PyObject* AsText(PyObject* object) {
+  if (PyUnicode_CheckExact(object)) {
+    Py_INCREF(object);
+    return object;
   }
-  const uint32_t probe = kind == CROSSCUT_OPERATION ? OperationProbe() : 0;
-  // Surrogates do not encode: they are kept as '?', since a name must never raise in a program.
+  PyObject* text = PyUnicode_Check(object) ? PyUnicode_FromObject(object) : PyObject_Str(object);
+  if (text == nullptr && PyErr_ExceptionMatches(PyExc_Exception)) {
+    PyErr_Clear();
+    return PyUnicode_FromString("(unnamed)");
+  }
+  if (text == nullptr || PyUnicode_CheckExact(text)) return text;
+  PyObject* plain = PyUnicode_FromObject(text);  // __str__ gave a subclass's
+  Py_DECREF(text);
+  return plain;
+}
+
+PyObject* AsUtf8(PyObject* object) {
+  PyObject* text = AsText(object);
+  if (text == nullptr) return nullptr;
+  if (PyUnicode_FindChar(text, 0, 0, PyUnicode_GET_LENGTH(text), 1) >= 0) {
+    PyObject *nul = PyUnicode_FromOrdinal(0), *mark = PyUnicode_FromOrdinal('?');
+    PyObject* clean =
+        nul == nullptr || mark == nullptr ? nullptr : PyUnicode_Replace(text, nul, mark, -1);
+    Py_XDECREF(nul);
+    Py_XDECREF(mark);
+    Py_DECREF(text);
+    if ((text = clean) == nullptr) return nullptr;
+  }
   PyObject* bytes = PyUnicode_AsEncodedString(text, "utf-8", "replace");
+  Py_DECREF(text);
+  return bytes;
+}
+
+uint32_t NameId(PyObject* text, int kind, int layer, unsigned flags) {
+  const uint32_t probe = kind == CROSSCUT_OPERATION ? OperationProbe() : 0;
+  PyObject* bytes = AsUtf8(text);
   if (bytes == nullptr) return 0;
   const uint32_t id = crosscut_intern(
       PyBytes_AS_STRING(bytes), static_cast<size_t>(PyBytes_GET_SIZE(bytes)),

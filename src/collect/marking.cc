@@ -90,6 +90,12 @@ void crosscut_counter(uint32_t name, int64_t value) {
   Event(format::kCounter, payload, 2);
 }
 
+void crosscut_value_lost(void) {
+  const uint64_t now = crosscut::record::ClockNow();
+  const uint64_t payload[4] = {format::kDropValue, 1, now, now};
+  Event(format::kDrop, payload, 4);
+}
+
 void crosscut_arg(uint32_t key, int64_t value) {
   const uint64_t payload[2] = {crosscut::record::OrUnnamed(key), static_cast<uint64_t>(value)};
   Event(format::kArg, payload, 2);

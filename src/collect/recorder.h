@@ -56,6 +56,10 @@ class Recorder {
   // ---- Names and the session stream: any thread ----
   // The id under which (text, attributes) is published; 0 if there is no room.
   uint32_t Intern(std::string_view text, uint64_t attributes);
+  // That under which a span of the name goes on (format::kFlagGoesOn); 0 if there is no room.
+  uint32_t GoesOn(uint32_t name);
+  // Its attributes; those of a plain span where there is no such name.
+  format::NameAttributes KindOf(uint64_t name) const;
   bool WriteMeta(std::string_view key, std::string_view value);
   // Try: false also where another thread writes just now; never waits.
   bool TryWriteSession(uint64_t tick, uint64_t code, const uint64_t* payload, uint32_t n);
@@ -139,7 +143,6 @@ class Recorder {
   bool HideEnd(ThreadState* s);
   bool HideEndNamed(ThreadState* s, uint64_t name);
   static void Forget(ThreadState* s, uint32_t hidden);
-  format::NameAttributes KindOf(uint64_t name) const;
   void Lose(ThreadState* s, uint64_t tick, uint64_t code, const uint64_t* payload);
   void CountDrop(ThreadState* s, uint64_t tick);
   void Uncount(ThreadState* s);

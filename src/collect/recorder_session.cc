@@ -142,6 +142,15 @@ uint32_t Recorder::Intern(std::string_view text, uint64_t attributes) {
   return id;
 }
 
+uint32_t Recorder::GoesOn(uint32_t name) {
+  format::NameAttributes attributes = KindOf(name);
+  if (name - Names::kFirstId >= names_.count()) return 0;
+  if ((attributes.flags & format::kFlagGoesOn) != 0) return name;
+  attributes.flags |= format::kFlagGoesOn;
+  const NameEntry& entry = names_.Get(name);
+  return Intern({entry.text, entry.bytes}, attributes.Pack());
+}
+
 // The drain writes what the ring cannot take.
 void Recorder::AwaitDrainedName(uint32_t id) {
   for (int i = 0; i < kStreamWaits && drain_runs_.load() && long_names_written_.load() < id; ++i) {

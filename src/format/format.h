@@ -198,6 +198,7 @@ enum NameFlags : uint8_t {
   kFlagFound = 16,      // of steps and operations: found by an adapter, not declared by the program
   kFlagCrosses = 32,    // ends across other spans of its track
   kFlagAsync = 64,      // its spans lie between two instants: docs/format.md
+  kFlagGoesOn = 128,    // what begins under it goes on with an earlier span of the same name
 };
 
 // Bits 7..0 kind, 15..8 layer, 23..16 NameFlags, 55..24 the name id of the probe kind that records
@@ -259,6 +260,7 @@ enum DropReason : uint8_t {
   kDropNames = 6,        // the name table is full
   kDropFork = 7,         // a child's events before its own log was open
   kDropPlugin = 8,       // kDropOn: lost by a plugin before Crosscut had them
+  kDropValue = 9,        // the program gave a value that cannot be kept: no number, not finite
 };
 
 enum StopReason : uint8_t {

@@ -1,9 +1,11 @@
 // A run directory: every process's session stream, then its threads' words.
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <filesystem>
 #include <map>
 
+#include "src/base/file.h"
 #include "src/format/run_reader.h"
 #include "src/import/importer.h"
 #include "src/import/native_clock.h"
@@ -40,6 +42,7 @@ class NativeImport {
   void LinkParents();
   void FindReplaced();
   void NameTheRest();
+  void TellNotes();
 
   std::string dir_;
   trace::Builder builder_;
@@ -142,11 +145,17 @@ void NativeImport::TellDamage(const format::ProcessReader& reader, const NativeE
     found.push_back(std::to_string(events.unknown_names()) +
                     " events name something that was never introduced");
   }
-  if (const uint64_t blocks = events.unseen_frees(); blocks != 0) {
-    gaps_.push_back("Process " + reader.info().key + ": " + std::to_string(blocks) +
-                    " blocks of memory were freed unseen: they count as freed when their address "
-                    "was handed out again.");
-  }
+  const auto gap = [&](uint64_t count, const char* what) {
+    if (count == 0) return;
+    gaps_.push_back("Process " + reader.info().key + ": " + std::to_string(count) + what);
+  };
+  gap(events.unseen_frees(),
+      " blocks of memory were freed unseen: they count as freed when their address was handed out "
+      "again.");
+  gap(events.unnamed(),
+      " events have lost their names, for which there was no room: they stand under (unnamed).");
+  gap(session.cut_names, " names were longer than 1 MiB and are cut.");
+  gap(session.lost_names, " names could not be kept.");
   for (const std::string& what : found) {
     gaps_.push_back("Process " + reader.info().key + ": " + what + ".");
     damaged_ = true;
@@ -196,10 +205,29 @@ void NativeImport::NameTheRest() {
   }
 }
 
+// What processes left word of that could not be recorded: files note-<pid>.txt, a line each.
+void NativeImport::TellNotes() {
+  std::vector<fs::path> notes;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(dir_, error)) {
+    const std::string name = entry.path().filename();
+    if (name.starts_with("note-") && name.ends_with(".txt")) notes.push_back(entry.path());
+  }
+  std::sort(notes.begin(), notes.end());
+  for (const fs::path& path : notes) {
+    const Result<std::string> text = base::ReadSmallFile(path, 4096);
+    std::string line = text.ok() ? text->substr(0, text->find('\n')) : std::string();
+    if (line.empty()) continue;
+    line[0] = static_cast<char>(toupper(static_cast<unsigned char>(line[0])));
+    gaps_.push_back(line + ".");
+  }
+}
+
 Result<trace::Trace> NativeImport::Finish(const format::RunReader& run) {
   LinkParents();
   FindReplaced();
   NameTheRest();
+  TellNotes();
   if (run.run_json().empty()) gaps_.push_back("run.json is missing: the command is not known.");
   trace::Trace trace = builder_.Finish();
   TellFoundApart(&trace);

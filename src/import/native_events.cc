@@ -22,6 +22,7 @@ std::string_view DropReasonName(uint64_t reason) {
     case format::kDropNames: return "names";
     case format::kDropFork: return "fork";
     case format::kDropPlugin: return "plugin";
+    case format::kDropValue: return "value";
     default: return "unknown";
   }
 }
@@ -45,7 +46,8 @@ NativeEvents::NativeEvents(trace::Builder* builder, trace::ProcessId process,
   const size_t coded = std::min(span_names_.size(), session->names.size());
   for (size_t id = format::kFirstNameCode; id < coded; ++id) {
     const NativeName& name = session->names[id];
-    if (name.kind != trace::Kind::kStep && name.kind != trace::Kind::kPhase) {
+    if (name.kind != trace::Kind::kStep && name.kind != trace::Kind::kPhase && !name.goes_on &&
+        !name.unnamed) {
       span_names_[id] = name.name;
     }
   }
@@ -202,6 +204,7 @@ void NativeEvents::BeginNamed(Thread* thread, int64_t at, uint64_t id) {
   const trace::TrackId track = thread->track->id();
   if (name.kind == trace::Kind::kStep) return builder_->StepBegin(track, at, name.name);
   if (name.kind == trace::Kind::kPhase) return builder_->PhaseBegin(track, at, name.name);
+  if (name.goes_on) return thread->track->GoOn(at, NameOf(id));
   thread->track->Begin(at, NameOf(id));
 }
 
@@ -210,7 +213,7 @@ void NativeEvents::EndNamed(Thread* thread, int64_t at, uint64_t id) {
   const trace::TrackId track = thread->track->id();
   if (name.kind == trace::Kind::kStep) return builder_->StepEnd(track, at);
   if (name.kind == trace::Kind::kPhase) return builder_->PhaseEnd(track, at);
-  thread->track->EndNamed(at, NameOf(id));
+  thread->track->EndNamed(at, name.name.valid() ? name.name : NameOf(id));
 }
 
 void NativeEvents::BeginThread(Thread* thread, int64_t at, Words payload) {
@@ -262,6 +265,7 @@ void NativeEvents::GoOn(Thread* thread, const format::WordBatch& batch) {
 
 trace::NameId NativeEvents::NameOf(uint64_t id) {
   const NativeName& known = session_->name(id);
+  if (known.unnamed) ++unnamed_;
   if (known.name.valid()) return known.name;
   ++unknown_names_;
   trace::Name name;

@@ -40,6 +40,8 @@ class NativeEvents {
   uint64_t unreadable_words() const { return unreadable_; }
   // Blocks of memory whose free is missing.
   uint64_t unseen_frees() const { return memory_.unseen_frees(); }
+  // Spans and other events for whose names there was no room.
+  uint64_t unnamed() const { return unnamed_; }
   uint64_t unknown_names() const { return unknown_names_ + devices_.unknown(); }
 
  private:
@@ -89,7 +91,8 @@ class NativeEvents {
   std::unordered_map<uint32_t, Thread> threads_;
   trace::StringId sequence_, forward_thread_;
   std::vector<trace::NameId> span_names_;  // by code; none: not a span's or operation's name
-  uint64_t first_tick_ = UINT64_MAX, last_tick_ = 0, unreadable_ = 0, unknown_names_ = 0;
+  uint64_t first_tick_ = UINT64_MAX, last_tick_ = 0, unreadable_ = 0, unknown_names_ = 0,
+           unnamed_ = 0;
 };
 
 // "full", "overwritten", ...: the reason of a loss.

@@ -131,6 +131,7 @@ void FillWindows(const NativeSession& session, const NativeClock& clock, trace::
 void FillWindow(const format::ProcessInfo& info, const NativeSession& session,
                 const NativeClock& clock, TickRange events, trace::Process* process) {
   uint64_t last = std::max(events.last, session.last_tick);
+  if (info.has_ring) last = std::max(last, info.ring.drain_tick);  // nobody has reaped it
   uint64_t first =
       std::min(events.first, session.first_tick == 0 ? UINT64_MAX : session.first_tick);
   if (info.identity.start_tick != 0) first = std::min(first, info.identity.start_tick);

@@ -9,6 +9,10 @@ namespace {
 
 constexpr uint32_t kMostNames = 1u << 26;  // a hostile id must not make us allocate gigabytes
 
+// What a name ends with that was too long for the recorder.
+constexpr std::string_view kCutMark = "...[cut]";
+constexpr size_t kCutBytes = format::kMaxTextBytes / 2;
+
 struct RawName {
   uint32_t id;
   format::NameAttributes attributes;
@@ -66,9 +70,12 @@ class SessionWalk {
     std::vector<NativeName>& names = session_->names;
     for (const RawName& raw : raw_) {
       if (names.size() <= raw.id) names.resize(raw.id + 1);
-      names[raw.id] = {trace::NameId::None(), raw.text,
+      names[raw.id] = {trace::NameId::None(),
+                       raw.text,
                        static_cast<trace::Kind>(std::min<int>(raw.attributes.kind, 4)),
-                       (raw.attributes.flags & format::kFlagAsync) != 0};
+                       (raw.attributes.flags & format::kFlagAsync) != 0,
+                       (raw.attributes.flags & format::kFlagGoesOn) != 0,
+                       builder_->trace().text(raw.text) == "(unnamed)"};
     }
     for (const RawName& raw : raw_) {
       trace::Name name;
@@ -95,9 +102,13 @@ class SessionWalk {
   }
 
   void TakeName(Words payload) {
-    if (payload[0] >= kMostNames) return;
+    if (payload[0] >= kMostNames) {
+      ++session_->lost_names;
+      return;
+    }
     const auto attributes = format::NameAttributes::Unpack(payload[1]);
     std::string_view text = Bytes(payload, 3, payload[2]);
+    if (text.size() > kCutBytes && text.ends_with(kCutMark)) ++session_->cut_names;
     const bool called_at = (attributes.flags & format::kFlagCalledAt) != 0;
     const int32_t line = called_at ? TakeLine(&text) : 0;
     const bool overloaded = (attributes.flags & format::kFlagOverloaded) != 0;

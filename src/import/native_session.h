@@ -22,6 +22,8 @@ struct NativeName {
   trace::StringId text;
   trace::Kind kind = trace::Kind::kSpan;
   bool async = false;  // its instants are the ends of asynchronous spans
+  bool goes_on = false;  // what begins under it goes on with an earlier span of `name`
+  bool unnamed = false;  // stands for all names for which there was no room
 };
 
 struct NativeSession {
@@ -48,6 +50,7 @@ struct NativeSession {
   // By clock id. An anchor's `tick` is the clock's own ns, its `ns` those of CLOCK_MONOTONIC.
   std::map<uint64_t, std::vector<Anchor>> plugin_clocks;
   std::vector<std::pair<std::string, std::string>> meta;
+  uint64_t cut_names = 0, lost_names = 0;  // too long; beyond those that can be kept
   struct ThreadName {
     uint64_t tick;
     int64_t os_id;

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "src/import/importer.h"
+#include "src/import/native_test_run.h"
 
 namespace crosscut::import {
 namespace {
@@ -41,6 +42,32 @@ TEST_F(NativeTold, TheCommandIsNotKnown) {
   EXPECT_THAT(GapsWithRunJson("{"),
               ElementsAre("No process of this run recorded anything.",
                           "run.json cannot be read: the command is not known."));
+}
+
+TEST_F(Native, TellsOfNamesThatWereCutOrForWhichThereWasNoRoom) {
+  Words session = Session();
+  session.Name(0x100, std::string(format::kMaxTextBytes - 9, 'x') + "...[cut]");
+  session.Name(0x101, "(unnamed)");
+  session.Name(0xffffffff, "beyond");
+  session.At(900, format::kStop, {format::kStopExit});
+  Words main;
+  main.Thread(10, 1, format::kThreadIsMain | format::kLayerPython);
+  for (const uint64_t at : {100, 300}) main.At(at, 0x101).At(at + 50, format::kEnd);
+  Write("p1-1", session, {main});
+  EXPECT_THAT(Read().gaps,
+              ElementsAre("Process p1-1: 2 events have lost their names, for which there was no "
+                          "room: they stand under (unnamed).",
+                          "Process p1-1: 1 names were longer than 1 MiB and are cut.",
+                          "Process p1-1: 1 names could not be kept."));
+}
+
+TEST_F(Native, TellsOfProcessesThatCouldNotBeRecorded) {
+  std::ofstream(dir_ / "note-12.txt") << "process 12 is not recorded: Python 2.7\nmore\n";
+  std::ofstream(dir_ / "note-13.txt") << "";
+  Words session = Session();
+  session.At(900, format::kStop, {format::kStopExit});
+  Write("p1-1", session, {});
+  EXPECT_THAT(Read().gaps, ElementsAre("Process 12 is not recorded: Python 2.7."));
 }
 
 }  // namespace

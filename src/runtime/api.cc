@@ -54,6 +54,8 @@ uint32_t crosscut_intern(const char* text, size_t bytes, enum crosscut_kind kind
   return Recorder::Get().Intern({text, bytes}, attributes.Pack());
 }
 
+uint32_t crosscut_goes_on(uint32_t name) { return Recorder::Get().GoesOn(name); }
+
 uint64_t crosscut_step(uint32_t kind) { return Session::Get().Step(kind); }
 void crosscut_step_end(void) { Session::Get().StepEnd(); }
 void crosscut_lead(void) { Session::Get().Lead(); }
@@ -66,7 +68,7 @@ void crosscut_process_name(const char* name) {
 
 void crosscut_meta(const char* key, const char* value) {
   if (key == nullptr || value == nullptr || Session::Get().state() == Session::kOff) return;
-  (void)Recorder::Get().WriteMeta(key, value);
+  if (!Recorder::Get().WriteMeta(key, value)) crosscut_value_lost();
 }
 
 int crosscut_start(const crosscut_options* options) { return Session::Get().Start(options); }

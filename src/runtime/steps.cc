@@ -54,7 +54,7 @@ uint64_t Session::Step(uint32_t kind) {
   const int level = plan_.LevelOf(step);
   const bool was_control = in_control_.load();
   const int level_before = was_control ? int{CROSSCUT_LEVEL_CONTROL} : level_when_on_.load();
-  if (kind == 0) {
+  if (Recorder::Get().KindOf(kind).kind != format::kKindStep) {
     if (step_name_ == 0) step_name_ = InternKind("step", format::kKindStep);
     kind = step_name_;
   }
@@ -132,7 +132,8 @@ void Session::BeginPhase(const char* name) {
 
 // A counter, in parts of 10^9, by which the table `progress` finds it.
 void Session::Progress(double fraction) {
-  if (state() == kOff || !(fraction >= 0 && fraction <= 1)) return;
+  if (state() == kOff) return;
+  if (!(fraction >= 0 && fraction <= 1)) return crosscut_value_lost();
   static const uint32_t name = [] {
     const format::NameAttributes attributes{format::kKindSpan, format::kLayerNone, 0, 0};
     return Recorder::Get().Intern("crosscut.progress", attributes.Pack());
