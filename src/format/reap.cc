@@ -100,9 +100,20 @@ class Reaper {
            stat_info.st_size < static_cast<off_t>(kLogHeaderBytes);
   }
 
-  // The header's last_plugin, which goes with the ring, as a fact under `key`.
-  static Status AppendFact(LogWriter* writer, const RingHeader& ring, std::string_view key) {
-    const std::string_view value = ring.last_plugin;
+  // What only the ring's header says, and goes with the ring.
+  static Status AppendFacts(LogWriter* writer, const RingHeader& ring, bool stopped) {
+    Status status;
+    if (ring.last_plugin[0] != '\0') {
+      status = AppendFact(writer, ring, "in_plugin", ring.last_plugin);
+    }
+    if (status.ok() && ring.drain_tick != 0 && !stopped)
+      status = AppendFact(writer, ring, "last_seen", "drain");
+    return status;
+  }
+
+  // At the time when its drain last looked.
+  static Status AppendFact(LogWriter* writer, const RingHeader& ring, std::string_view key,
+                           std::string_view value) {
     std::vector<uint64_t> words = {ring.drain_tick << kCodeBits | kMeta, key.size(), value.size(),
                                    0};
     for (const std::string_view text : {key, value}) {
@@ -119,7 +130,8 @@ class Reaper {
     state->seen.Clear();
     auto session = [&](const WordBatch& batch) {
       for (size_t at = 0; at < batch.words.size(); at += EventLength(batch.words, at)) {
-        if ((batch.words[at] & kCodeMask) == kStop) state->info.stopped = true;
+        const uint64_t code = batch.words[at] & kCodeMask;
+        if (code == kStart || code == kStop) state->info.stopped = code == kStop;
       }
       return Status();
     };
@@ -147,8 +159,8 @@ class Reaper {
     };
     status = state->WalkRing(true, append_session);
     if (status.ok()) status = state->WalkRing(false, append_events);
-    if (status.ok() && state->has_ring && state->info.ring.last_plugin[0] != '\0') {
-      status = AppendFact(writer, state->info.ring, "in_plugin");
+    if (status.ok() && state->has_ring) {
+      status = AppendFacts(writer, state->info.ring, state->info.stopped);
     }
     if (!status.ok()) return status;
     return state->WalkDrops(told, [&](const WordBatch& batch) {
