@@ -1,9 +1,11 @@
 # make demo   record a real PyTorch program and show where its time went
 # make test   set up and run the tests
-# make check  the slower checks: sanitizers, fuzz smoke, lint, layers, sizes
+# make unit   the inner loop: FOLDER=analyze T=Overlap builds and runs the tests of one folder
+# make check  the slower checks: layers, sizes, format, lint, packages, sanitizers, fuzzers, kills
+# make soak   what takes hours, all of it or STAGE=kills; results go to docs/soak.md
 # make bench  measure speed against peers
 # make validate  check corrected times against unrecorded runs; the table of docs/validation.md
-.PHONY: setup setup-tests demo test check bench validate format clean
+.PHONY: setup setup-tests demo test unit check soak bench validate format clean
 
 VENV := .venv/bin
 RUN := build/demo
@@ -26,9 +28,16 @@ demo: setup
 test: setup-tests
 	@tools/run_tests.sh
 
+unit:
+	@tools/unit "$(FOLDER)" "$(T)"
+
 check:
-	@tools/setup.sh tests checks bench
+	@tools/setup.sh tests checks
 	@tools/run_checks.sh
+
+soak:
+	@tools/setup.sh tests checks
+	@$(VENV)/python tools/soak.py $(STAGE)
 
 bench:
 	@tools/setup.sh tests bench

@@ -68,23 +68,32 @@ function(crosscut_folder name)
   endif()
 endfunction()
 
-# crosscut_test(name SOURCES ... DEPS ...): one GoogleTest binary per folder, run by ctest as one
-# test with the label "unit".
+# crosscut_test(name SOURCES ... DEPS ... [THREADS]): one GoogleTest binary per folder, run by ctest
+# as one test with the label "unit"; THREADS: what it tests has threads, so with the label "threads",
+# too. The targets unit_tests and threads_tests build all that these tests need.
+if(CROSSCUT_TESTS)
+  enable_testing()
+  find_package(GTest REQUIRED)
+  add_custom_target(unit_tests)
+  add_custom_target(threads_tests)
+endif()
 function(crosscut_test name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "THREADS" "" "SOURCES;DEPS" ${ARGN})
   if(NOT CROSSCUT_TESTS)
     return()
   endif()
-  find_package(GTest REQUIRED)
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gmock GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE
     CROSSCUT_SOURCE_DIR="${PROJECT_SOURCE_DIR}" CROSSCUT_BINARY_DIR="${CMAKE_BINARY_DIR}")
   add_test(NAME ${name} COMMAND ${name})
+  set(labels unit)
+  add_dependencies(unit_tests ${name})
+  if(ARG_THREADS)
+    list(APPEND labels threads)
+    add_dependencies(threads_tests ${name})
+  endif()
   # ThreadSanitizer makes every process sleep for a second when it ends; the tests end thousands.
-  set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 900
+  set_tests_properties(${name} PROPERTIES LABELS "${labels}" TIMEOUT 900
     ENVIRONMENT "TSAN_OPTIONS=atexit_sleep_ms=0")
 endfunction()
-if(CROSSCUT_TESTS)
-  enable_testing()
-endif()

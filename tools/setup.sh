@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Makes a fresh machine ready: Debian packages from tools/apt.txt, the Python environment .venv,
-# and the release build with the PyTorch shim. Words say what else is wanted: `tests` (also
-# .venv-tensorflow, .venv-rl and the page's node modules), `checks`, `bench`.
+# Makes a fresh machine ready (Debian 12 and 13): packages from tools/apt.txt, the Python
+# environment .venv, and the release build with the PyTorch shim. Words say what else is wanted:
+# `tests` (also .venv-tensorflow, .venv-rl and the page's node modules), `checks`, `bench`.
 # Safe to run again; does only what is missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -26,15 +26,35 @@ wanted_packages() {
     wanted' tools/apt.txt
 }
 
-install_packages() {
-  local missing=() name command
-  while read -r name command; do
+installed() {  # package
+  dpkg-query -W -f='${Status}' "$1" 2>/dev/null | grep -q '^install ok installed'
+}
+
+# The first of the names "a|b" that this release has.
+offered() {
+  local name
+  for name in ${1//|/ }; do
+    apt-cache show "$name" >/dev/null 2>&1 && { echo "$name"; return; }
+  done
+  say "this release has no package ${1//|/ or }"
+  exit 1
+}
+
+missing_packages() {
+  local names command name
+  while read -r names command; do
     [ -n "$command" ] && command -v "$command" >/dev/null && continue
-    dpkg-query -W -f='${Status}' "$name" 2>/dev/null | grep -q '^install ok installed' ||
-      missing+=("$name")
+    for name in ${names//|/ }; do
+      installed "$name" && continue 2
+    done
+    echo "$names"
   done < <(wanted_packages)
+}
+
+install_packages() {
+  local missing
+  mapfile -t missing < <(missing_packages)
   [ ${#missing[@]} -eq 0 ] && return
-  say "installing Debian packages: ${missing[*]}"
   local root=()
   if [ "$(id -u)" -ne 0 ]; then
     sudo -n true 2>/dev/null || {
@@ -44,20 +64,28 @@ install_packages() {
     root=(sudo -n)
   fi
   "${root[@]}" apt-get update -qq
+  local found=() names name
+  for names in "${missing[@]}"; do
+    name=$(offered "$names") || exit 1
+    found+=("$name")
+  done
+  say "installing Debian packages: ${found[*]}"
   DEBIAN_FRONTEND=noninteractive "${root[@]}" apt-get install -y -qq \
-    --no-install-recommends "${missing[@]}" >/dev/null
+    --no-install-recommends "${found[@]}" >/dev/null
 }
 
-# PyTorch's CPU build exists for CPython 3.11 only.
+# 3.11 first, for which PyTorch's CPU build is most often at hand.
 find_python() {
   local candidate
-  for candidate in python3.11 python3; do
-    if "$candidate" -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' 2>/dev/null; then
+  for candidate in python3.11 python3 python3.13 python3.12 python3.10; do
+    if "$candidate" -c 'import ensurepip, os, sys, sysconfig, venv
+sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 13) or
+         not os.path.exists(sysconfig.get_path("include") + "/Python.h"))' 2>/dev/null; then
       command -v "$candidate"
       return
     fi
   done
-  say "Python 3.11 is needed for the development environment (PyTorch's CPU build)"
+  say "a CPython from 3.10 to 3.13 with its headers is needed, and none is here"
   exit 1
 }
 
@@ -66,6 +94,7 @@ make_venv() {  # folder, requirements
   cmp -s "$2" "$stamp" 2>/dev/null && return
   say "Python packages into $1"
   [ -x "$1/bin/python" ] || "$(find_python)" -m venv "$1" || return
+  "$1/bin/python" tools/announce_downloads.py "$2"
   "$1/bin/python" -m pip install --quiet --disable-pip-version-check -r "$2" &&
     cp "$2" "$stamp"
 }
@@ -73,7 +102,7 @@ make_venv() {  # folder, requirements
 # Every CPython from 3.10 to 3.13 on the machine gets its recording modules.
 other_pythons() {
   local minor found candidate
-  for minor in 10 12 13; do
+  for minor in 10 11 12 13; do
     for candidate in "python3.$minor" "$HOME"/.pyenv/versions/3."$minor".*/bin/python3; do
       found=$("$candidate" -c \
         'import sys, sysconfig, os

@@ -1,22 +1,38 @@
-# For run_tests.sh and run_checks.sh: stages that all run, whatever fails, and are counted.
+# For run_tests.sh and run_checks.sh: stages that all run, whatever fails, and are counted. Beside
+# the time of each stands the processor's, which a busy machine hardly changes.
 failed=()
 stages=0
 logs=build/stages
 mkdir -p "$logs"
-stage() {  # name, command...
-  local name=$1 start=$SECONDS
+
+# Runs a command in a shell of its own, and leaves how it ended, when, and what it used.
+measured() {  # name, command...
+  local name=$1 status ticks
   shift
-  printf '\n== %s\n' "$name"
-  "$@" 2>&1 | tee "$logs/$name.log"
-  ended "$name" "${PIPESTATUS[0]}" $((SECONDS - start))
+  rm -f "$logs/$name.end"
+  "$@"
+  status=$?
+  read -r _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ user system _ <"/proc/$BASHPID/stat"
+  ticks=$((user + system))
+  echo "$status $SECONDS $((ticks / 100))" >"$logs/$name.end"
 }
 
-ended() {  # name, status, seconds
-  if [ "$2" -ne 0 ]; then
+stage() {  # name, command...
+  local name=$1 start=$SECONDS
+  printf '\n== %s\n' "$name"
+  measured "$@" 2>&1 | tee "$logs/$name.log"
+  ended "$name" "$start"
+}
+
+ended() {  # name, when it began
+  local status end used
+  # Killed, or a full disk: nothing says how it ended.
+  { read -r status end used <"$logs/$1.end"; } 2>/dev/null || status=1 end=$SECONDS used=0
+  if [ "$status" -ne 0 ]; then
     printf '== %s: FAILED\n' "$1"
     failed+=("$1")
   fi
-  printf '== %s: %d s\n' "$1" "$3"
+  printf '== %s: %d s, %d s of processor\n' "$1" $((end - $2)) "$used"
   stages=$((stages + 1))
 }
 
@@ -25,22 +41,17 @@ ended() {  # name, status, seconds
 declare -A process
 trap 'trap - TERM; kill 0' INT TERM
 beside() {  # name, command...
-  local name=$1
-  shift
-  rm -f "$logs/$name.end"
-  { "$@"; echo "$? $SECONDS" >"$logs/$name.end"; } >"$logs/$name.log" 2>&1 &
-  process[$name]="$! $SECONDS"
+  measured "$@" >"$logs/$1.log" 2>&1 &
+  process[$1]="$! $SECONDS"
 }
 
 joined() {  # name
-  local pid start status end
+  local pid start
   read -r pid start <<<"${process[$1]}"
   wait "$pid"
-  # Killed, or a full disk: nothing says how it ended.
-  { read -r status end <"$logs/$1.end"; } 2>/dev/null || status=1 end=$SECONDS
   printf '\n== %s\n' "$1"
   cat "$logs/$1.log"
-  ended "$1" "$status" $((end - start))
+  ended "$1" "$start"
 }
 
 # What failed once more, by the end of its output, since a reader of a long log begins there; then

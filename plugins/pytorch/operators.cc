@@ -328,7 +328,8 @@ void EndScope(const at::RecordFunction& function, at::ObserverContext*) {
 at::RecordFunctionCallback Callbacks(bool inputs) {
   return at::RecordFunctionCallback(inputs ? &BeginWithInputs : &Begin, &End)
       .needsInputs(inputs)
-      .scopes({at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION});
+      .scopes({at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION,
+               at::RecordScope::TORCHSCRIPT_FUNCTION});
 }
 
 at::RecordFunctionCallback ScopeCallbacks() {
@@ -340,6 +341,7 @@ void SetRecordingScopes(bool on) {
   recording_scopes.store(on, std::memory_order_relaxed);
   if (on) late_ends().Tell();
 }
+bool IsRecording() { return recording_scopes.load(std::memory_order_relaxed); }
 
 void PrepareNames() {
   auto learn = [](const auto& function) {

@@ -34,7 +34,8 @@ void End(const at::RecordFunction& function, at::ObserverContext* context);
 std::unique_ptr<at::ObserverContext> BeginScope(const at::RecordFunction& function);
 void EndScope(const at::RecordFunction& function, at::ObserverContext* context);
 
-// Callbacks of Begin, or BeginWithInputs, and End: operators and autograd's nodes.
+// Callbacks of Begin, or BeginWithInputs, and End: operators, autograd's nodes, functions of
+// TorchScript.
 at::RecordFunctionCallback Callbacks(bool inputs);
 at::RecordFunctionCallback ScopeCallbacks();
 
@@ -42,6 +43,8 @@ at::RecordFunctionCallback ScopeCallbacks();
 // still call them.
 void SetRecording(bool on);
 void SetRecordingScopes(bool on);
+// Whether anything but control is recorded.
+bool IsRecording();
 
 // Must have been called once before the first Begin; learns from torch how to tell names by
 // address and watches for operators that go away.

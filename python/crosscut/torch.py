@@ -50,7 +50,6 @@ class profile(torch.profiler.profile):  # noqa: N801 - torch.profiler's name
     def __init__(self, **arguments: Any) -> None:
         super().__init__(**arguments)
         self._asked_for_devices = arguments.get("activities") is None
-        self._steps, self.record_steps = self.record_steps, False  # ours are marked instead
         self._filters = getattr(self, "activity_filters", {})
         tell_what_is_left(self.experimental_config, self.with_modules, self._filters)
 
@@ -71,7 +70,7 @@ class profile(torch.profiler.profile):  # noqa: N801 - torch.profiler's name
 
     def step(self) -> None:
         """Ends a step of the program."""
-        if self._steps and self.profiler is not None and self.profiler.recording:
+        if self.record_steps and self.profiler is not None and self.profiler.recording:
             crosscut.step_end()
         super().step()
         self._mark_step()
@@ -85,7 +84,7 @@ class profile(torch.profiler.profile):  # noqa: N801 - torch.profiler's name
     def add_metadata_json(self, key: str, value: str) -> None:
         """The same for a text that is JSON; ValueError where it is none."""
         json.loads(value)
-        self.add_metadata(key, value)
+        self.add_metadata(f"json:{key}", value)
 
     # ---- results, of the last cycle ----
 
@@ -123,7 +122,8 @@ class profile(torch.profiler.profile):  # noqa: N801 - torch.profiler's name
             device = "device"
         return Settings(
             shapes=self.record_shapes, memory=self.profile_memory, stacks=self.with_stack,
-            flops=self.with_flops, steps=self._steps, accumulates=self.acc_events, device=device,
+            flops=self.with_flops, steps=self.record_steps, accumulates=self.acc_events,
+            device=device,
             host=(ProfilerActivity.CPU in self.activities
                   and self._filters.get(ProfilerActivity.CPU) != set()),
             threads=config.get("profile_all_threads", False),
@@ -132,5 +132,5 @@ class profile(torch.profiler.profile):  # noqa: N801 - torch.profiler's name
             trace_id=getattr(self, "custom_trace_id_callback", None))
 
     def _mark_step(self) -> None:
-        if self._steps and self.profiler is not None and self.profiler.recording:
+        if self.record_steps and self.profiler is not None and self.profiler.recording:
             crosscut.step()

@@ -17,7 +17,7 @@ from torch.autograd.profiler_util import (EventList, FunctionEvent, Interval, Ke
                                           _filter_name)
 
 from crosscut.adapters import torch_modules
-from crosscut.reading import Run
+from crosscut.reading import Run, Table
 
 _NODE = "autograd::engine::evaluate_function: "
 _STEP = "ProfilerStep#"
@@ -168,6 +168,7 @@ class _Span:
     probe: str
     step: int | None
     thread_id: int | None
+    found: int
     input_dims: str
     input_types: str
     input_strides: str
@@ -185,9 +186,11 @@ class _Span:
     @property
     def is_call(self) -> bool:
         """Whether PyTorch's profiler sees it: an operator or a scope."""
-        return self.kind == "operation" or (
+        if self.found or self.kind == "operation":
+            return not self.found  # Crosscut's own: in the run's tables
+        return self.probe in ("op", "scope") or (
             self.layer in ("framework", "comm", "") and self.probe != "boundary"
-            and not self.name.startswith(torch_modules.PREFIX) and not _filter_name(self.name))
+            and not self.name.startswith(torch_modules.PREFIX))
 
 
 _FIELDS = [field.name for field in dataclasses.fields(_Span)]
@@ -239,9 +242,8 @@ class _Reader:
         # Calls that gave work to a device: by thread and begin, the event that they were made in.
         self._launches: dict[tuple[str, int], Event | None] = {
             (row["launch_thread"], row["launch_begin_ns"]): None for row in self._device}
+        self._ours: set[str] = set()  # labels of threads
         self._memory: dict[tuple[str, int | None], list[dict[str, Any]]] = {}
-        for row in self._own("memory_events"):
-            self._memory.setdefault((row["thread"], row["span"]), []).append(row)
 
     def _own(self, table: str) -> list[dict[str, Any]]:
         return [row for row in self._run.table(table).rows() if row["process"] == self._process]
@@ -250,6 +252,8 @@ class _Reader:
         """All of them; of threads that come after the deadline none."""
         table, deadline = self._run.table("spans"), self._wanted.deadline
         rows = zip(*(table[name] for name in _FIELDS))
+        self._ours = self._our_threads(table)
+        self._sort_memory()
         found: list[Event] = []
         for (process, thread), spans in itertools.groupby(rows, key=lambda row: row[:2]):
             if deadline is not None and time.monotonic() >= deadline:
@@ -277,13 +281,33 @@ class _Reader:
             yield from self._take_memory((thread, span.span), event)
         yield from self._take_memory((thread, None), None)
 
+    def _our_threads(self, spans: Table) -> set[str]:
+        """The one that profiles, and those that PyTorch made for it."""
+        wanted = self._wanted
+        return {thread for process, thread, number in zip(spans["process"], spans["thread"],
+                                                          spans["thread_id"])
+                if process == self._process and (
+                    wanted.threads is None or number in (wanted.thread, None)
+                    or thread == f"thread {number}")}
+
+    def _sort_memory(self) -> None:
+        """What our threads allocated and freed, by where; not what they freed for others."""
+        others: set[int] = set()
+        for row in self._own("memory_events"):
+            address = row["address"]
+            if row["thread"] not in self._ours:
+                others.add(address)
+            elif row["bytes"] < 0 and address in others:
+                others.discard(address)
+            else:
+                others.discard(address)
+                self._memory.setdefault((row["thread"], row["span"]), []).append(row)
+
     def _wants(self, span: _Span) -> bool:
-        """Operators of the thread that profiles, and of those that PyTorch made for it; functions
-        of the threads that were there."""
+        """Operators of our threads; functions of the threads that were there."""
         wanted = self._wanted
         if span.is_call:
-            return (wanted.threads is None or span.thread_id in (wanted.thread, None)
-                    or span.thread == f"thread {span.thread_id}")
+            return span.thread in self._ours and not _filter_name(span.name)
         if span.name.startswith(_COLLECTION) and not wanted.collections:
             return False
         return wanted.functions and span.is_function and (

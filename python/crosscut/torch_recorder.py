@@ -146,28 +146,27 @@ class Recorder:
 
     def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0,
                      group_by_overload_name: bool = False) -> EventList:
-        """Rows by name and what else is asked for. Made from tables: a recording of millions of
-        calls is summed up without an object for each. ValueError for stacks together with shapes
-        or overloads."""
-        if group_by_stack_n and (group_by_input_shape or group_by_overload_name):
-            raise ValueError("key_averages(): groups by stacks, or by shapes and overloads")
+        """Rows by name and what else is asked for. ValueError for stacks together with shapes or
+        overloads."""
+        if group_by_stack_n:
+            if group_by_input_shape or group_by_overload_name:
+                raise ValueError("key_averages(): groups by stacks, or by shapes and overloads")
+            return self._by_stack(group_by_stack_n)
+        rows = self.function_events.key_averages(group_by_input_shape, 0, group_by_overload_name)
+        for row in rows if group_by_input_shape else ():
+            row.input_shapes = torch_results.Shapes(row.input_shapes)
+        return rows
+
+    def _by_stack(self, frames: int) -> EventList:
         rows: dict[tuple[Any, ...], FunctionEventAvg] = {}
         for run in map(crosscut.read, self._complete()):
-            for row in self._averages(run, group_by_input_shape, group_by_stack_n,
-                                      group_by_overload_name):
-                key = (row.key, str(row.input_shapes), row.overload_name, row.stack,
-                       row.device_type, row.is_user_annotation)
+            for row in torch_results.averages_by_stack(run, frames):
+                row.use_device = self.settings.device
+                if not (self.settings.device is not None if row.is_device else self.settings.host):
+                    continue
+                key = (row.key, row.stack, row.device_type, row.is_user_annotation)
                 rows[key] = rows[key].add(row) if key in rows else row
         return self._list(rows.values())
-
-    def _averages(self, run: Run, shapes: bool, frames: int,
-                  overloads: bool) -> Iterable[torch_results.Average]:
-        found = (torch_results.averages_by_stack(run, frames) if frames
-                 else torch_results.averages(run, shapes, overloads))
-        for row in found:
-            row.use_device = self.settings.device
-            if self.settings.device is not None if row.is_device else self.settings.host:
-                yield row
 
     @property
     def kineto_results(self) -> torch_kineto.Results | None:

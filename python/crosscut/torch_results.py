@@ -47,21 +47,6 @@ class Average(FunctionEventAvg):
         return self.device_type != DeviceType.CPU
 
 
-def averages(run: Run, by_shape: bool, by_overload: bool) -> Iterator[Average]:
-    """Calls by name, and by shapes of the inputs or by overload where asked for. The time of a call
-    inside another of its group counts once."""
-    total = ("total_ns" if by_shape and by_overload else "dims_total_ns" if by_shape
-             else "overload_total_ns" if by_overload else "name_total_ns")
-    sums: dict[_Key, list[int]] = {}
-    for row in run.table("operators").rows():
-        key = (row["name"], row["input_dims"] if by_shape else "",
-               row["overload"] if by_overload else "", ())
-        sum_ = sums.setdefault(key, [0] * 4)
-        for i, column in enumerate(("count", total, "self_ns", "flops")):
-            sum_[i] += row[column] or 0
-    return _averages(run, sums)
-
-
 # What averages are grouped by: name, shapes of the inputs, overload, frames of the stack.
 _Key = tuple[str, str, str, tuple[str, ...]]
 
@@ -107,7 +92,15 @@ def _memory_of(run: Run) -> dict[str, tuple[int, int]]:
 
 
 def _annotations(run: Run) -> dict[str, tuple[int, int]]:
-    """Each operation's count and time from begin to end, in ns, with the operations inside."""
-    return {row["operation"]: (row["count"], row["total_ns"])
-            for row in run.table("operations").rows() if row["operation"] and row["count"]}
-
+    """Each operation's count and time from begin to end, in ns: with the operations inside, other
+    than in the table `operations`."""
+    counts = {row["operation"]: row["count"] for row in run.table("operations").rows()
+              if row["operation"] and row["count"]}
+    totals = dict.fromkeys(counts, 0)
+    if counts:
+        spans = run.table("spans")
+        for kind, name, begin, end in zip(spans["kind"], spans["name"], spans["begin_ns"],
+                                          spans["end_ns"]):
+            if kind == "operation" and name in totals:
+                totals[name] += end - begin
+    return {name: (count, totals[name]) for name, count in counts.items()}

@@ -68,10 +68,13 @@ int64_t SpanFlops::ByFormula(const trace::Track& track, SpanIndex span) {
 }
 
 SpanIndex SpanFlops::Outermost(const trace::Spans& spans, SpanIndex span) const {
-  const auto is_convolution = [&](SpanIndex i) {
-    return i != kNoSpan && is_convolution_[spans.name[i].value];
+  const auto is_same = [&](SpanIndex inner, SpanIndex outer) {
+    if (outer == kNoSpan) return false;
+    const trace::NameId a = spans.name[inner], b = spans.name[outer];
+    return (is_convolution_[a.value] && is_convolution_[b.value]) ||
+           trace_.name(a).text == trace_.name(b).text;
   };
-  while (is_convolution(span) && is_convolution(spans.parent[span])) span = spans.parent[span];
+  while (is_same(span, spans.parent[span])) span = spans.parent[span];
   return span;
 }
 

@@ -12,8 +12,8 @@ namespace crosscut::analyze {
 
 // What each call of an operator did, so that the sum over all calls counts each multiplication
 // once. An operator that calls another with FLOPs has none of its own: under vmap an operator calls
-// one with the true shapes, a sparse one a dense one. Of convolutions that call one another the
-// outermost has them, as in torch.profiler.
+// one with the true shapes, a sparse one a dense one. Of convolutions that call one another, and of
+// namesakes, the outermost has them, as in torch.profiler.
 class SpanFlops {
  public:
   // `trace` outlives it.

@@ -12,7 +12,7 @@ namespace {
 
 struct Columns {
   Texts process, thread, kind, layer, name, overload, probe;
-  Integers span, parent, begin, end, flops, thread_id, first;
+  Integers span, parent, begin, end, flops, thread_id, first, found;
 };
 
 // The arguments that have columns: of numbers, then of texts.
@@ -77,6 +77,7 @@ void TakeTrack(const trace::Trace& trace, const Context& context, uint32_t index
     to->probe.emplace_back(trace.text(name.probe));
     to->thread_id.push_back(thread && track.os_id > 0 ? track.os_id : kMissing);
     to->first.push_back(wholes.first(i));
+    to->found.push_back(name.found ? 1 : 0);
     args->Take(track.args.of(i));
   }
 }
@@ -107,7 +108,7 @@ Table SpansTable(const trace::Trace& trace, const Context& context) {
                    args.Number(1), args.Text(0), MakeColumn("flops", all.flops),
                    MakeColumn("probe", all.probe), args.Number(2), args.Text(1), args.Text(2),
                    args.Text(3), MakeColumn("thread_id", all.thread_id),
-                   MakeColumn("first", all.first));
+                   MakeColumn("first", all.first), MakeColumn("found", all.found));
 }
 
 }  // namespace crosscut::analyze

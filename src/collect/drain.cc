@@ -337,6 +337,8 @@ void Drain::WriteAnchors(bool always) {
   struct stat log;
   if (log_ != nullptr && fstat(log_fd_, &log) == 0 && log.st_nlink == 0) {
     errno = 0;
+    // Whoever removes a recording that has ended wants no more of it: nothing is wrong.
+    if (Recorder::Get().phase() == Phase::kOff) failed_ = true;
     Check(Status::Io(std::string(options_.log_name) + ": the log was removed"));
     return;
   }

@@ -28,6 +28,7 @@ constexpr int64_t kMoreDevices = 1'000'000'000;  // pid of devices that another 
 
 constexpr int64_t kMostBytes = INT64_MAX / 1000;
 constexpr std::string_view kStep = "ProfilerStep#";
+constexpr std::string_view kJsonFact = "json:";  // a fact whose value is JSON; others are texts
 constexpr std::string_view kBandwidth = "memory bandwidth (GB/s)";
 constexpr std::string_view kArrays[] = {"Input Dims",         "Input type",    "Input Strides",
                                         "Concrete Inputs",    "In split size", "Out split size",
@@ -196,15 +197,21 @@ void ChromeWriter::Head() {
   Raw(",\n\"traceEvents\": [\n");
 }
 
-// What the first process states of itself, each once, as texts beside the events.
+// What the first process states of itself, each once, beside the events.
 void ChromeWriter::Facts() {
   if (trace_.processes.empty()) return;
   std::set<std::string_view> taken = {
       "schemaVersion", "deviceProperties",    "distributedInfo", "producer",    "displayTimeUnit",
       "traceEvents",   "baseTimeNanoseconds", "traceName",       "crosscutGaps"};
   for (const auto& [key, value] : trace_.processes.front().meta) {
-    if (!taken.insert(trace_.text(key)).second) continue;
-    Raw(",\n" + Json(trace_.text(key)) + ": " + Json(trace_.text(value)));
+    std::string_view name = trace_.text(key);
+    const std::string_view text = trace_.text(value);
+    const bool is_json = name.starts_with(kJsonFact);
+    if (is_json) name.remove_prefix(kJsonFact.size());
+    if (!taken.insert(name).second) continue;
+    simdjson::dom::element json;
+    const bool parsed = is_json && !parser_.parse(text).get(json);
+    Raw(",\n" + Json(name) + ": " + (parsed ? simdjson::minify(json) : Json(text)));
   }
 }
 

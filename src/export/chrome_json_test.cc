@@ -175,6 +175,18 @@ TEST(ChromeJson, PartsOfASpanThatWasCutAreOneEvent) {
   EXPECT_EQ(json.find("\"name\": \"scope\"", first + 1), std::string::npos);
 }
 
+TEST(ChromeJson, FactsAreTextsOrJson) {
+  const auto trace = trace::ParseText(
+      "process p pid=7 window=0..100\n"
+      "meta job [1]\nmeta json:ranks [1, {\"a\": null}]\nmeta json:broken [1\n"
+      "thread main tid=7\n");
+  ASSERT_TRUE(trace.ok()) << trace.status().message();
+  const std::string json = Export(*trace);
+  EXPECT_NE(json.find("\"job\": \"[1]\""), std::string::npos);
+  EXPECT_NE(json.find("\"ranks\": [1,{\"a\":null}]"), std::string::npos);
+  EXPECT_NE(json.find("\"broken\": \"[1\""), std::string::npos);
+}
+
 TEST(ChromeJson, IsCompressedWhereTheNameSaysSo) {
   const auto path = std::filesystem::path(::testing::TempDir()) / "crosscut-export.json.gz";
   std::filesystem::remove(path);

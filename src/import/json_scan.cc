@@ -55,20 +55,28 @@ bool JsonScan::FindTokens(std::string_view text) {
 }
 
 bool JsonScan::TakeValue(JsonValue* value) {
-  const char c = Next();
-  if (c == '"') {
-    value->kind = JsonValue::Kind::kText;
-    return TakeText(&value->text);
+  switch (Next()) {
+    case '"': value->kind = JsonValue::Kind::kText; return TakeText(&value->text);
+    case '{':
+    case '[': return TakeNested(value);
+    case '-':
+      if (!IsDigit(text_[*token_ + 1])) return TakeBare(value);
+      break;
+    default:
+      if (!IsDigit(Next())) return TakeBare(value);
   }
-  if (c == '{' || c == '[') return TakeNested(value);
-  value->text = Word();
   value->kind = JsonValue::Kind::kNumber;
-  if (!IsDigit(c) && (c != '-' || !IsDigit(text_[*token_ + 1]))) {
-    value->kind = JsonValue::Kind::kRaw;
-    if (!IsBare(value->text)) return false;
-  }
+  value->text = Word();
   ++token_;
   return true;
+}
+
+bool JsonScan::TakeBare(JsonValue* value) {
+  if (Next() == '\0') return false;  // the end of the text
+  value->kind = JsonValue::Kind::kRaw;
+  value->text = Word();
+  ++token_;
+  return IsBare(value->text);
 }
 
 bool JsonScan::TakeNested(JsonValue* value) {

@@ -48,7 +48,7 @@ class JsonScan {
   std::string_view Word() const {
     const char* const begin = text_ + token_[0];
     const char* end = text_ + token_[1];
-    while (end > begin && IsJsonSpace(end[-1])) --end;
+    while (IsJsonSpace(end[-1])) --end;
     return {begin, static_cast<size_t>(end - begin)};
   }
   bool TakeText(std::string_view* text) {
@@ -60,6 +60,7 @@ class JsonScan {
     return true;
   }
   bool TakeValue(JsonValue* value);
+  bool TakeBare(JsonValue* value);
   bool TakeNested(JsonValue* value);
   // Calls `take` with the key of each field; it takes the value.
   template <class Taking>

@@ -62,9 +62,7 @@ def test_calls_have_the_names_and_counts_of_torch_profilers(tmp_path):
     ours = run(COUNTS, "crosscut.torch")
     theirs = json.loads(run(COUNTS, "torch.profiler").stdout)
     counts = json.loads(ours.stdout)
-    # Ours also have the operations that Crosscut finds by itself.
-    assert {key: counts.get(key) for key in theirs} == theirs
-    assert set(counts) - set(theirs) <= {"forward", "backward", "optimizer"}
+    assert counts == theirs  # the operations that Crosscut finds by itself are in the run's tables
     assert "Self CPU time total: " in ours.stderr
     assert len([line for line in ours.stderr.splitlines() if "us" in line or "ms" in line]) >= 5
 
@@ -188,7 +186,7 @@ def test_events_of_all_cycles_are_kept_where_asked_for():
 LATE = HEAD + """
 with profile(post_processing_timeout_s=0.0) as prof:
     train()
-assert len(prof.events()) == 0 and len(prof.key_averages()) > 0
+assert len(prof.events()) == len(prof.key_averages()) == 0
 try:
     with profile(post_processing_timeout_s=-1.0):
         pass

@@ -34,8 +34,11 @@ assert "rest" in crosscut.read("python-run").table("operations")["operation"]'
 
 # What the docs name is in the package, and what `record` can load is found by its name.
 clean "$crosscut" doctor
-for library in $(grep -oh 'libcrosscut_[a-z]*\.so' "$OLDPWD"/docs/*.md | sort -u); do
-  [ -n "$(find "$work/venv" -name "$library")" ] || { echo "the wheel has no $library"; exit 1; }
+installed=$(dirname "$(find "$work/venv" -path '*/crosscut/py.typed')")
+for file in $(grep -oh 'libcrosscut_[a-z]*\.so' "$OLDPWD"/docs/*.md | sort -u) \
+  $(find "$OLDPWD"/build/release/python/crosscut/{bin,lib,plugins/cupti,plugins/pytorch} \
+    -type f -printf '%f\n'); do
+  [ -n "$(find "$installed" -name "$file")" ] || { echo "the wheel has no $file"; exit 1; }
 done
 for plugin in cupti opencl; do
   clean "$crosscut" record --plugin "libcrosscut_$plugin.so" -o "$plugin-run" -- \

@@ -230,8 +230,22 @@ def _add_operators(version: str) -> None:
         _record.source_state("pytorch", version, "failed", _record.error())
         return
     _shim = shim
+    _lead_fast_scopes(shim)
     _record.source_state("pytorch", version, "on", "")
     set_extra("allocations", extras["allocations"])
+
+
+_METHOD = 40  # offset of d_method in CPython's PyMethodDescrObject, 3.10 to 3.13
+
+
+def _lead_fast_scopes(shim: ctypes.CDLL) -> None:
+    """Scopes of torch._C._profiler._RecordFunctionFast are recorded like others."""
+    scope = getattr(sys.modules["torch"]._C._profiler, "_RecordFunctionFast", None)
+    methods = [vars(scope).get(name) if scope else None for name in ("__enter__", "__exit__")]
+    if all(type(method).__name__ == "method_descriptor" for method in methods):
+        shim.crosscut_pytorch_fast_scopes(*(
+            ctypes.c_void_p(ctypes.c_void_p.from_address(id(method) + _METHOD).value)
+            for method in methods))
 
 
 def set_extra(name: str, on: bool) -> None:
@@ -291,6 +305,7 @@ def uninstall() -> None:
     global _operations, _shim
     if _shim is not None:
         set_extra("allocations", False)
+        _shim.crosscut_pytorch_fast_scopes(None, None)
         _shim.crosscut_pytorch_remove()
         _shim = None
     if _operations is not None:

@@ -21,7 +21,8 @@ import sys
 import tempfile
 
 SOURCES = ("names.cc", "operators.cc", "inputs.cc", "calibrate.cc", "source.cc", "memory.cc",
-           "import_slots.cc", "reports.cc", "waits.cc", "memory_source.cc")
+           "import_slots.cc", "reports.cc", "waits.cc", "memory_source.cc",
+           "fast_scopes.cc")
 LIBRARY = "libcrosscut_pytorch.so"
 # NDEBUG as PyTorch itself was compiled: its headers' classes have members that depend on it.
 FLAGS = ("-std=c++20", "-O2", "-DNDEBUG", "-g1", "-fPIC", "-fvisibility=hidden",

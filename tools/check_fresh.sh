@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# check_fresh.sh SUITE [COMMAND...]: does a fresh machine get there? Makes a clean root of a Debian
+# release (bookworm, trixie, sid) with debootstrap, in which nothing is but git, make, a compiler
+# and the release's own Python, copies this tree into it and runs `make demo` there, or COMMAND.
+# Needs root, the network and some GB under CROSSCUT_FRESH (default /tmp/crosscut-fresh), where the
+# root stays for the next call with CROSSCUT_KEEP=1 and goes otherwise.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+suite=${1:?usage: check_fresh.sh SUITE [COMMAND...]}
+shift
+[ $# -gt 0 ] || set -- make demo
+root=${CROSSCUT_FRESH:-/tmp/crosscut-fresh}/$suite
+
+clean_up() { [ -n "${CROSSCUT_KEEP:-}" ] || rm -rf --one-file-system "$root"; }
+trap clean_up EXIT
+
+if [ ! -e "$root/etc/crosscut-fresh" ]; then
+  mkdir -p "$root"
+  debootstrap --variant=minbase \
+    --include=ca-certificates,g++,git,make,python3,python3-venv "$suite" "$root"
+  touch "$root/etc/crosscut-fresh"
+fi
+# How this machine reaches the network.
+cp -L /etc/resolv.conf "$root/etc/resolv.conf"
+cp -L /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/ca-certificates.crt"
+mkdir -p "$root/crosscut"
+git ls-files -co --exclude-standard -z | xargs -0 tar -cf - --ignore-failed-read |
+  tar -xf - -C "$root/crosscut"
+
+# Wheels of this machine's own, if pip is told to look for them (PIP_FIND_LINKS, a folder).
+wheels=${PIP_FIND_LINKS:-}
+[ -d "$wheels" ] && mkdir -p "$root/$wheels" || wheels=
+
+# Mounts of a name space of their own are gone with it.
+export root wheels
+unshare --mount --pid --fork bash -ec '
+  mount -t proc proc "$root/proc"
+  mount --rbind /dev "$root/dev"
+  [ -z "$wheels" ] || mount --bind "$wheels" "$root/$wheels"
+  exec chroot "$root" env -i ${wheels:+PIP_FIND_LINKS="$wheels"} \
+    HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 \
+    nice -n 10 bash -ec "cd /crosscut && \"\$@\"" fresh "$@"' fresh "$@"
