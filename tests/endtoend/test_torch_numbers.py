@@ -73,10 +73,11 @@ import json, sys, tempfile, torch, torch.profiler, crosscut.torch
 def told(module):
     schedule = module.schedule(wait=1, warmup=1, active=3, repeat=1)
     with module.profile(schedule=schedule) as p:
-        p.add_metadata_json("ranks", "[1, 2]")
-        p.add_metadata("text", "[1, 2]")
         for i in range(6):
             torch.add(torch.ones(4), i)
+            if i == 2:  # before it records, torch.profiler forgets them
+                p.add_metadata_json("ranks", "[1, 2]")
+                p.add_metadata("text", "[1, 2]")
             p.step()
     with tempfile.NamedTemporaryFile(suffix=".json") as file:
         p.export_chrome_trace(file.name)
