@@ -62,6 +62,7 @@ enum crosscut_name_flags {
   CROSSCUT_FOUND = 16,   /* of steps and operations: found by an adapter. Such a step is none where
                             it is cut off by one that the program declares; such an operation is
                             told apart from the program's own of its name. */
+  CROSSCUT_FRAME = 16,   /* of spans: a call that a hook on calls sees (crosscut_frames) */
   CROSSCUT_CROSSES = 32, /* of spans: may begin in one function and end in another, so that it
                             ends by crosscut_end_named() alone and beside all others */
   CROSSCUT_ASYNC = 64,   /* ends wherever and whenever its work does. Begins by crosscut_instant()
@@ -159,6 +160,14 @@ typedef struct crosscut_memory {
 CROSSCUT_API void crosscut_memory_changed(const crosscut_memory* change);
 /* `bytes` were asked for and could not be had; totals as they are. */
 CROSSCUT_API void crosscut_out_of_memory(const crosscut_memory* asked);
+/* For a hook on calls, of which those run already when it goes in, and those go on when it is out:
+ * spans of names with CROSSCUT_FRAME. In: told before its first event. Out: told after its last;
+ * such spans end here, on all threads. */
+CROSSCUT_API void crosscut_frames(int in);
+/* What runs on this thread when such a hook meets it first: told call by call, outermost first,
+ * with how many are still to come, before anything else of the hook's on this thread. `begun`: a
+ * native call, which has begun its span already if it was recorded then; it ends as ever. */
+CROSSCUT_API void crosscut_running(uint32_t name, uint32_t to_come, int begun);
 /* The layer of this thread outside every span, from now on: CROSSCUT_PYTHON on Python threads. */
 CROSSCUT_API void crosscut_base(enum crosscut_layer layer);
 
@@ -225,6 +234,8 @@ CROSSCUT_API int crosscut_flush(void);
 CROSSCUT_API void crosscut_plugins_finish(void);
 /* 1 between start and stop. */
 CROSSCUT_API int crosscut_active(void);
+/* How many sessions this process has begun: spans open in one are ended in the next. */
+CROSSCUT_API uint32_t crosscut_sessions(void);
 /* Where this process records, "" when it does not. Valid until the next start. */
 CROSSCUT_API const char* crosscut_run_dir(void);
 /* This process's key in its run (its log's file name without ".crosscut"), "" when it does neither

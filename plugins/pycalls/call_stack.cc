@@ -15,6 +15,11 @@
 #include "patches.h"
 
 namespace crosscut::pycalls {
+
+uint32_t g_session = 1, g_noticed = 0;
+bool g_thunks_in = false;
+Follows g_follows = Follows::kNothing;
+
 namespace {
 
 // What a code object's extra pointer holds.
@@ -32,17 +37,29 @@ struct Open {
   uint32_t number;
 };
 
+struct Native {
+  const void* token;
+  const void* place;  // of the frame that calls it
+  uint32_t name;
+  uint32_t session;  // that knows of its begin
+};
+
 struct Stack {
-  uint32_t depth = 0, capacity = 0, generation = 0, session = 0;
+  uint32_t depth = 0, capacity = 0, generation = 0;
   Open* frames = nullptr;
-  ~Stack() { std::free(frames); }
+  uint32_t in_flight = 0, native_capacity = 0;
+  Native* natives = nullptr;
+  ~Stack() {
+    std::free(frames);
+    std::free(natives);
+  }
 };
 
 constexpr uint32_t kOurs = 1;  // name ids begin above 255
 
 __thread Stack* t_stack __attribute__((tls_model("initial-exec")));
 pthread_key_t g_stack_key;
-uint32_t g_generation = 1, g_session = 1;
+uint32_t g_generation = 1;
 Py_ssize_t g_extra_index = -1;
 std::string* g_package_dir = nullptr;
 
@@ -69,13 +86,19 @@ void DropStack(void* stack) {
   delete static_cast<Stack*>(stack);
 }
 
-bool Grow(Stack* stack) {
-  const uint32_t capacity = stack->capacity == 0 ? 128 : 2 * stack->capacity;
-  void* frames = std::realloc(stack->frames, capacity * sizeof(Open));
-  if (frames == nullptr) return false;
-  stack->frames = static_cast<Open*>(frames);
-  stack->capacity = capacity;
+template <class One>
+bool Grow(One** all, uint32_t* capacity, uint32_t least) {
+  const uint32_t more = *capacity == 0 ? least : 2 * *capacity;
+  void* grown = std::realloc(*all, more * sizeof(One));
+  if (grown == nullptr) return false;
+  *all = static_cast<One*>(grown);
+  *capacity = more;
   return true;
+}
+
+bool HasRoom(Stack* stack) {
+  return __builtin_expect(stack->depth < stack->capacity, 1) ||
+         Grow(&stack->frames, &stack->capacity, 128);
 }
 
 // "qualified_name (file.py:12)".
@@ -92,7 +115,7 @@ std::string NameText(PyCodeObject* code) {
 }
 
 Callee PythonCallee(PyCodeObject* code, bool compiles) {
-  return {compiles ? kCompilation : NameText(code), CROSSCUT_PYTHON, 0, PycallProbe()};
+  return {compiles ? kCompilation : NameText(code), CROSSCUT_PYTHON, CROSSCUT_FRAME, PycallProbe()};
 }
 
 // The pending exception, which calls into CPython could touch, is what it was.
@@ -155,70 +178,78 @@ uint32_t NameSite(const Open& top, int at, PyCodeObject* code, CodeId id) {
   return AddSite(site, top.code, PythonCallee(code, (id.number & CodeId::kCompiles) != 0));
 }
 
-void PopTo(Stack* stack, uint32_t depth) {
-  while (stack->depth > depth) crosscut_end_named(stack->frames[--stack->depth].name);
-}
+// What a thread's stack becomes, told as it is made.
+class Meeting {
+ public:
+  explicit Meeting(Stack* stack) : stack_(stack) {}
 
-void DropEnded(Stack* stack, const std::vector<LiveFrame>& live) {
-  uint32_t kept = 0;
-  for (size_t i = 0; i < live.size() && kept < stack->depth; ++i) {
-    if (live[i].code == stack->frames[kept].code) ++kept;
-  }
-  PopTo(stack, kept);
-}
-
-// What was called before the hooks came is open from here on.
-void Adopt(Stack* stack, const std::vector<LiveFrame>& live) {
-  int called_at = -1;
-  for (const LiveFrame& one : live) {
-    const CodeId id = IdOf(one.code);
-    if (id.name == kOurs) continue;
-    if (stack->depth == stack->capacity && !Grow(stack)) return;
-    uint32_t name = id.name;
-    if (stack->depth != 0) {
-      const Open& top = stack->frames[stack->depth - 1];
-      if (Compiles(top)) return;
-      name = NameSite(top, called_at, one.code, id);
+  void TakeNatives(const void* place) {
+    for (uint32_t i = next_; i < stack_->in_flight; ++i) {
+      if (stack_->natives[i].place != place) continue;
+      told_.push_back({stack_->natives[i].name, true});
+      stack_->natives[i].session = g_session;
+      next_ = i + 1;
     }
-    stack->frames[stack->depth++] = {one.frame, one.code, name, id.number};
-    called_at = one.instruction;
-    crosscut_begin_inline(name);
   }
-}
 
-// Before a begin. The stack is as the thread's frames are, but for the topmost.
-__attribute__((noinline)) void SyncBegin(Stack* stack) {
+  void TakeFrame(const LiveFrame& one) {
+    const CodeId id = IdOf(one.code);
+    if (id.name == kOurs || compiles_ || !HasRoom(stack_)) return;
+    uint32_t name = id.name;
+    if (stack_->depth != 0) {
+      name = NameSite(stack_->frames[stack_->depth - 1], called_at_, one.code, id);
+    }
+    stack_->frames[stack_->depth++] = {one.frame, one.code, name, id.number};
+    compiles_ = Compiles(stack_->frames[stack_->depth - 1]);
+    called_at_ = one.instruction;
+    told_.push_back({name, false});
+  }
+
+  void Tell() const {
+    auto to_come = static_cast<uint32_t>(told_.size());
+    for (const Told& one : told_) crosscut_running(one.name, --to_come, one.begun);
+  }
+
+ private:
+  struct Told {
+    uint32_t name;
+    bool begun;
+  };
+  Stack* const stack_;
+  std::vector<Told> told_;
+  uint32_t next_ = 0;
+  int called_at_ = -1;
+  bool compiles_ = false;
+};
+
+// The stack as the thread's frames are, without the topmost where `skip_top`.
+__attribute__((noinline)) void Meet(Stack* stack, bool skip_top) {
+  const KeepError keep;
   stack->generation = g_generation;
-  const std::vector<LiveFrame> live = LiveFrames(true);
-  if (stack->session != g_session) {
-    stack->session = g_session;
-    stack->depth = 0;
-    return Adopt(stack, live);
+  stack->depth = 0;
+  const std::vector<LiveFrame> live = LiveFrames(skip_top);
+  stack->depth = 0;  // a finalizer may have run
+  Meeting meeting(stack);
+  meeting.TakeNatives(nullptr);
+  for (const LiveFrame& one : live) {
+    meeting.TakeFrame(one);
+    meeting.TakeNatives(one.place);
   }
-  DropEnded(stack, live);
+  meeting.Tell();
 }
 
-// Before an end. What is open belongs to this session, and its frames live; a new session begins
-// with a begin.
-__attribute__((noinline)) void SyncEnd(Stack* stack, bool skip_top) {
-  if (stack->session != g_session) {
-    stack->depth = 0;
-    return;
-  }
-  stack->generation = g_generation;
-  DropEnded(stack, LiveFrames(skip_top));
+// Another stack than the one that was left.
+bool IsOther(const Stack* stack) {
+  return stack->depth != 0 && !Runs(stack->frames[stack->depth - 1].frame);
 }
 
-// The topmost entry of `frame`, or the depth where there is none.
-uint32_t Find(const Stack* stack, const void* frame) {
-  for (uint32_t i = stack->depth; i-- > 0;) {
-    if (stack->frames[i].frame == frame) return i;
-  }
-  return stack->depth;
-}
-
-__attribute__((noinline)) void EndBelowTop(Stack* stack, const void* frame) {
-  PopTo(stack, Find(stack, frame));
+// An end of a frame that is not on top: of ours, of what began unrecorded, or of another stack.
+__attribute__((noinline)) void EndElsewhere(Stack* stack, const void* frame) {
+  if (!IsOther(stack)) return;
+  Meet(stack, false);
+  if (stack->depth == 0 || stack->frames[stack->depth - 1].frame != frame) return;
+  --stack->depth;
+  crosscut_end_inline();
 }
 
 }  // namespace
@@ -239,6 +270,12 @@ bool InitCallStack(const std::string& package_dir) {
 
 void NextGeneration() { ++g_generation; }
 
+void MeetThisThread() {
+  if (!crosscut_recording()) return;
+  Stack* stack = t_stack;
+  if (stack != nullptr || (stack = NewStack()) != nullptr) Meet(stack, false);
+}
+
 void NextSession() {
   ++g_session;
   ++g_generation;
@@ -250,13 +287,21 @@ void BeginCall(const void* frame, PyCodeObject* code) {
   if (id.name == kOurs) return;
   Stack* stack = t_stack;
   if (__builtin_expect(stack == nullptr, 0) && (stack = NewStack()) == nullptr) return;
-  if (__builtin_expect(stack->generation != g_generation, 0)) SyncBegin(stack);
-  if (__builtin_expect(stack->depth == stack->capacity, 0) && !Grow(stack)) return;
+  if (__builtin_expect(stack->generation != g_generation, 0)) Meet(stack, true);
+  if (!HasRoom(stack)) return;
   uint32_t name = id.name;
   if (stack->depth != 0) {
-    const Open& top = stack->frames[stack->depth - 1];
-    if (Compiles(top)) return;
-    name = NameSite(top, CallerInstruction(frame, top.frame), code, id);
+    int at = CallerInstruction(frame, stack->frames[stack->depth - 1].frame);
+    if (__builtin_expect(at < 0, 0) && IsOther(stack)) {
+      Meet(stack, true);
+      if (!HasRoom(stack)) return;
+      if (stack->depth != 0) at = CallerInstruction(frame, stack->frames[stack->depth - 1].frame);
+    }
+    if (stack->depth != 0) {
+      const Open& top = stack->frames[stack->depth - 1];
+      if (Compiles(top)) return;
+      name = NameSite(top, at, code, id);
+    }
   }
   stack->frames[stack->depth++] = {frame, code, name, id.number};
   crosscut_begin_inline(name);
@@ -264,8 +309,8 @@ void BeginCall(const void* frame, PyCodeObject* code) {
 
 bool EndTop(const PyCodeObject* code) {
   Stack* stack = t_stack;
-  if (stack == nullptr || stack->depth == 0) return true;
-  if (__builtin_expect(stack->generation != g_generation, 0)) return false;
+  if (__builtin_expect(stack == nullptr || stack->generation != g_generation, 0)) return false;
+  if (stack->depth == 0) return true;
   const Open& top = stack->frames[stack->depth - 1];
   // What began inside a compiler or a pause has no entry, and may be of the same code.
   if (__builtin_expect(top.code != code || Compiles(top) || !crosscut_recording(), 0)) {
@@ -278,16 +323,16 @@ bool EndTop(const PyCodeObject* code) {
 
 void EndCall(const void* frame) {
   Stack* stack = t_stack;
-  if (stack == nullptr || stack->depth == 0) return;
-  if (__builtin_expect(stack->generation != g_generation, 0)) {
-    SyncEnd(stack, Find(stack, frame) == stack->depth);
-    if (stack->depth == 0) return;
+  if (__builtin_expect(stack == nullptr || stack->generation != g_generation, 0)) {
+    MeetThisThread();
+    stack = t_stack;
   }
+  if (stack == nullptr || stack->depth == 0) return;
   if (__builtin_expect(stack->frames[stack->depth - 1].frame == frame, 1)) {
     --stack->depth;
     crosscut_end_inline();
   } else {
-    EndBelowTop(stack, frame);
+    EndElsewhere(stack, frame);
   }
 }
 
@@ -295,7 +340,6 @@ PrivateStack::PrivateStack() : theirs_(t_stack) {
   t_stack = nullptr;
   if (Stack* mine = NewStack()) {
     mine->generation = g_generation;
-    mine->session = g_session;
   }
 }
 
@@ -305,10 +349,11 @@ PrivateStack::~PrivateStack() {
   pthread_setspecific(g_stack_key, t_stack);
 }
 
-uint32_t NameNativeCall(uint32_t index) {
+namespace {
+
+uint32_t NameNative(const Stack* stack, uint32_t index) {
   const uint32_t plain = g_entries[index].name;
-  const Stack* stack = t_stack;
-  if (stack == nullptr || stack->depth == 0 || stack->generation != g_generation) return plain;
+  if (stack->depth == 0) return plain;
   const Open& top = stack->frames[stack->depth - 1];
   if (Compiles(top)) return 0;
   const int at = NativeCallerInstruction(top.frame);
@@ -319,6 +364,52 @@ uint32_t NameNativeCall(uint32_t index) {
   const KeepError keep;
   const Label& label = LabelOf(index);
   return AddSite(site, top.code, {label.name, label.layer, label.flags, BoundaryProbe()});
+}
+
+// The innermost with that token; the number of natives in flight where there is none.
+uint32_t FindNative(const Stack* stack, const void* token) {
+  for (uint32_t i = stack->in_flight; i-- > 0;) {
+    if (stack->natives[i].token == token) return i;
+  }
+  return stack->in_flight;
+}
+
+}  // namespace
+
+uint32_t BeginNative(uint32_t index, const void* token) {
+  Stack* stack = t_stack;
+  uint32_t name = g_entries[index].name;
+  if (__builtin_expect(stack == nullptr, 0) && (stack = NewStack()) == nullptr) return name;
+  if (g_follows == Follows::kAllCalls) {
+    if (__builtin_expect(stack->generation != g_generation, 0)) MeetThisThread();
+    name = NameNative(stack, index);
+    if (name == 0) return 0;
+  }
+  if (stack->in_flight < stack->native_capacity ||
+      Grow(&stack->natives, &stack->native_capacity, 16)) {
+    stack->natives[stack->in_flight++] = {token, PlaceOfTop(), name, g_session};
+  }
+  return name;
+}
+
+void RenameNative(const void* token, uint32_t name) {
+  const uint32_t at = t_stack == nullptr ? 0 : FindNative(t_stack, token);
+  if (t_stack != nullptr && at < t_stack->in_flight) t_stack->natives[at].name = name;
+}
+
+bool EndNative(const void* token) {
+  Stack* stack = t_stack;
+  if (stack == nullptr) return false;
+  if (__builtin_expect(stack->generation != g_generation, 0) && g_follows == Follows::kAllCalls) {
+    MeetThisThread();
+  }
+  uint32_t at = FindNative(stack, token);
+  if (at == stack->in_flight) return false;
+  const bool known = StillIn(stack->natives[at].session);
+  for (--stack->in_flight; at < stack->in_flight; ++at) {
+    stack->natives[at] = stack->natives[at + 1];
+  }
+  return known;
 }
 
 }  // namespace crosscut::pycalls

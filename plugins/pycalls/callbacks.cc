@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "call_stack.h"
 #include "crosscut/crosscut.h"
 #include "patches.h"
 
@@ -48,9 +49,10 @@ PyObject* Evaluate(PyThreadState* thread, Frame* frame, int thrown) {
   }
   t_inside = false;
   Count(-1);
+  const uint32_t session = g_session;
   crosscut_begin_inline(CallbackName());
   PyObject* result = _PyEval_EvalFrameDefault(thread, frame, thrown);
-  crosscut_end_inline();
+  if (StillIn(session)) crosscut_end_inline();
   t_inside = true;
   Count(1);
   return result;

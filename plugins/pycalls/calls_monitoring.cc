@@ -124,7 +124,6 @@ bool HookCalls(std::string* owners) {
     if (owners != nullptr) *owners = holders;
     return false;
   }
-  NextGeneration();
   return SetEvents(monitoring.get(), EventBits(monitoring.get(), false));
 }
 

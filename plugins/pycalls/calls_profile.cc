@@ -5,6 +5,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <utility>
+
 #include "call_stack.h"
 #include "frames.h"
 
@@ -95,11 +97,13 @@ void ForEachThread(Act act) {
 }  // namespace
 
 bool HookCalls(std::string* owners) {
-  bool any = false;
-  g_hooked = true;
-  NextGeneration();
+  bool any = false, joins = false;
+  const bool was_hooked = std::exchange(g_hooked, true);
   ForEachThread([&](PyThreadState* thread) {
-    if (thread->c_profilefunc == nullptr) PyEval_SetProfile(OnEvent, nullptr);
+    if (thread->c_profilefunc == nullptr) {
+      joins = true;
+      PyEval_SetProfile(OnEvent, nullptr);
+    }
     if (thread->c_profilefunc == OnEvent) {
       any = true;
     } else if (thread->c_profileobj != OnThreadFunction()) {
@@ -107,6 +111,7 @@ bool HookCalls(std::string* owners) {
     }
   });
   HookLaterThreads(true, owners);
+  if (was_hooked && joins) NextGeneration();  // it may have been hooked before
   return any;
 }
 

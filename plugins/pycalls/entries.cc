@@ -1,5 +1,6 @@
 #include "entries.h"
 
+#include "call_stack.h"
 #include "callbacks.h"
 #include "crosscut/crosscut.h"
 
@@ -7,13 +8,16 @@ namespace crosscut::pycalls {
 
 Entry g_entries[kMaxEntries];
 Extra g_extras[kMaxEntries];
-uint32_t (*g_name_call)(uint32_t index) = nullptr;
 
 // Two registers: both ABIs pass sixteen bytes of integers so.
 struct Pair {
   uint64_t first, second;
 };
 using AnyFunction = uint64_t (*)(Pair, Pair, uint64_t);
+struct Arguments {
+  Pair ab, cd;
+  uint64_t e;
+};
 
 namespace {
 
@@ -27,25 +31,45 @@ __attribute__((noinline)) void FirstCall() {
   crosscut_base(CROSSCUT_PYTHON);
 }
 
+// One call in flight, whose begin is marked. Its end belongs to the session of the begin, or to a
+// later one that BeginNative() and its kin have told of it.
+class Flight {
+ public:
+  Flight() : session_(g_session), followed_(g_follows != Follows::kNothing) {}
+  bool followed() const { return followed_; }
+  const void* token() const { return this; }
+  // Whether the end is to be marked, now.
+  bool Ends() const { return __builtin_expect(followed_, 0) ? EndNative(token()) : InItsSession(); }
+  bool InItsSession() const { return StillIn(session_); }
+
+ private:
+  const uint32_t session_;
+  const bool followed_;
+};
+
 // The call of an entry that has an Extra. `name` carries a line where calls are recorded.
-__attribute__((noinline)) uint64_t CallWithExtra(const Entry* entry, uint32_t name, Pair ab,
-                                                 Pair cd, uint64_t e) {
+__attribute__((noinline)) uint64_t CallWithExtra(const Entry* entry, uint32_t name,
+                                                 const Flight& flight, const Arguments& to) {
   const auto original = reinterpret_cast<AnyFunction>(entry->original);
   const Extra& extra = g_extras[entry - g_entries];
   if (extra.choose != nullptr) {
-    const uint32_t chosen = extra.choose(entry->name, {ab.first, ab.second, cd.first});
-    if (chosen == 0) return original(ab, cd, e);
+    const uint32_t chosen = extra.choose(entry->name, {to.ab.first, to.ab.second, to.cd.first});
+    if (chosen == 0) {
+      if (flight.followed()) (void)EndNative(flight.token());
+      return original(to.ab, to.cd, to.e);
+    }
     if (chosen != entry->name) name = chosen;
+    if (flight.followed()) RenameNative(flight.token(), name);
   }
   const uint32_t operation = extra.operation;
   if (operation != 0) crosscut_begin_inline(operation);
   crosscut_begin_inline(name);
-  const bool told_apart = extra.callbacks && g_name_call == nullptr;
+  const bool told_apart = extra.callbacks && g_follows != Follows::kAllCalls;
   const bool before = told_apart && EnterNative();
-  const uint64_t result = original(ab, cd, e);
+  const uint64_t result = original(to.ab, to.cd, to.e);
   if (told_apart) LeaveNative(before);
-  crosscut_end_inline();
-  if (operation != 0) crosscut_end_named(operation);
+  if (flight.Ends()) crosscut_end_inline();
+  if (operation != 0 && flight.InItsSession()) crosscut_end_named(operation);
   return result;
 }
 
@@ -54,6 +78,7 @@ __attribute__((noinline)) uint64_t CallWithExtra(const Entry* entry, uint32_t na
 
 using crosscut::pycalls::AnyFunction;
 using crosscut::pycalls::Entry;
+using crosscut::pycalls::Flight;
 using crosscut::pycalls::Pair;
 
 // Not noexcept: a thread that ends inside the original (pthread_exit at interpreter shutdown) is
@@ -71,16 +96,17 @@ __attribute__((visibility("hidden"), used)) uint64_t CrosscutPycallsCall(Pair ab
     crosscut::pycalls::FirstCall();
   }
   uint32_t name = entry->name;
-  if (__builtin_expect(crosscut::pycalls::g_name_call != nullptr, 0)) {
-    name = crosscut::pycalls::g_name_call(index);
+  const Flight flight;
+  if (__builtin_expect(flight.followed(), 0)) {
+    name = crosscut::pycalls::BeginNative(index, flight.token());
     if (name == 0) return original(ab, cd, e);
   }
   if (__builtin_expect(entry->extra != 0, 0)) {
-    return crosscut::pycalls::CallWithExtra(entry, name, ab, cd, e);
+    return crosscut::pycalls::CallWithExtra(entry, name, flight, {ab, cd, e});
   }
   crosscut_begin_inline(name);
   const uint64_t result = original(ab, cd, e);
-  crosscut_end_inline();
+  if (__builtin_expect(flight.Ends(), 1)) crosscut_end_inline();
   return result;
 }
 

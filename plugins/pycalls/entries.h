@@ -29,15 +29,11 @@ struct Extra {
   // not recorded. Null: the entry's.
   uint32_t (*choose)(uint32_t name, const uint64_t (&arguments)[3]);
   uint32_t operation;  // interned name of the operation around it, or 0
-  bool callbacks;      // Python that runs below it is a span of its own (callbacks.h)
+  bool callbacks;  // Python that runs below it is a span of its own (callbacks.h)
 };
 
 extern Entry g_entries[kMaxEntries];
 extern Extra g_extras[kMaxEntries];
-
-// While it is set, it names the calls: Python functions are recorded, too. Returns 0 for a call
-// that is not to be. Written under the GIL.
-extern uint32_t (*g_name_call)(uint32_t index);
 
 // The code address of entry `index`.
 void* Stub(uint32_t index);

@@ -103,6 +103,15 @@ const void* TopFrame() {
   return top == nullptr ? nullptr : KeyOf(top);
 }
 
+const void* PlaceOfTop() { return Top(); }
+
+bool Runs(const void* frame) {
+  for (auto* one = Top(); one != nullptr; one = Below(one)) {
+    if (KeyOf(one) == frame) return true;
+  }
+  return false;
+}
+
 #if PY_VERSION_HEX < 0x030c0000
 PyCodeObject* CodeOf(const PyFrameObject* frame) { return CodeIn(frame); }
 #endif
@@ -123,7 +132,9 @@ std::vector<LiveFrame> LiveFrames(bool skip_top) {
     // PyFrame_GetBack() passes over the interpreter's own frames.
     while (inner != nullptr && static_cast<const void*>(inner->code) != code) inner = Below(inner);
 #endif
-    if (inner != nullptr && !skip_top) live.push_back({KeyOf(inner), code, InstructionOf(inner)});
+    if (inner != nullptr && !skip_top) {
+      live.push_back({KeyOf(inner), inner, code, InstructionOf(inner)});
+    }
     if (inner != nullptr) inner = Below(inner);
     skip_top = false;
     Py_DECREF(code);

@@ -16,6 +16,11 @@ const void* TopFrame();
 PyCodeObject* CodeOf(const PyFrameObject* frame);
 #endif
 
+// A running frame by its place in memory, which is its own while something that it called runs.
+const void* PlaceOfTop();
+// Whether `frame` is one of those that run on this thread.
+bool Runs(const void* frame);
+
 // Where `caller` was when it called `top`, the thread's topmost frame: a byte of its code. -1 where
 // it did not; native functions and a few unrecorded frames may lie between the two.
 int CallerInstruction(const void* top, const void* caller);
@@ -24,6 +29,7 @@ int NativeCallerInstruction(const void* caller);
 
 struct LiveFrame {
   const void* frame;
+  const void* place;   // as PlaceOfTop() has it
   PyCodeObject* code;  // borrowed
   int instruction;     // where it is: the call of the next one
 };

@@ -51,26 +51,31 @@ void ReportState(const char* state, const std::string& message) {
   crosscut_source_state("pycalls", PY_VERSION, state, message.c_str());
 }
 
-// Each session has a log of its own, where nothing of the last one's is open.
 void NoticeSession() {
-  static std::string* last = new std::string;
-  const std::string now = std::string(crosscut_run_dir()) + "/" + crosscut_process_key();
-  if (now == *last) return;
-  *last = now;
-  NextSession();
+  const uint32_t now = crosscut_sessions();
+  if (now != g_noticed) NextSession();
+  g_noticed = now;
 }
 
 void SwitchCalls(bool in) {
   if (!in) {
-    if (g_calls_in) UnhookCalls();
+    g_follows = g_want_calls ? Follows::kNativeCalls : Follows::kNothing;
+    if (!g_calls_in) return;
+    UnhookCalls();
     g_calls_in = false;
-    g_name_call = nullptr;
+    crosscut_frames(0);
     return;
   }
-  NoticeSession();
+  const bool was_in = g_calls_in;
+  if (!was_in) {
+    crosscut_frames(1);
+    NextGeneration();
+  }
   std::string owners;
-  g_calls_in = HookCalls(&owners) || g_calls_in;
-  g_name_call = g_calls_in ? NameNativeCall : nullptr;
+  g_calls_in = HookCalls(&owners) || was_in;
+  g_follows = g_calls_in ? Follows::kAllCalls : Follows::kNativeCalls;
+  if (!g_calls_in) crosscut_frames(0);
+  if (g_calls_in && !was_in) MeetThisThread();
   if (!owners.empty()) {
     ReportState("conflict",
                 std::string(g_calls_in ? "some threads' Python functions" : "Python functions") +
@@ -120,6 +125,8 @@ bool AddSource() {
 
 void SetSwitches(bool boundary, bool calls) {
   g_allow_calls = calls;
+  if (boundary) NoticeSession();
+  g_thunks_in = boundary;
   if (!calls) SwitchCalls(false);
   SwitchJit(boundary);
   if (boundary != PatchesIn()) {
@@ -138,14 +145,18 @@ bool StartCalls() {
   if (g_want_calls) return true;
   g_want_calls = true;
   CalibrateCalls();
-  if (g_allow_calls) SwitchCalls(true);
+  if (g_allow_calls) {
+    SwitchCalls(true);
+  } else {
+    g_follows = Follows::kNativeCalls;
+  }
   return !g_allow_calls || g_calls_in;
 }
 
 void StopCalls() {
+  g_want_calls = false;
   SwitchCalls(false);
   ReleaseCalls();
-  g_want_calls = false;
 }
 
 void RemoveAll() {

@@ -277,6 +277,7 @@ void Drain::Pass(uint32_t requests) {
   full_taken_ = options_.ring->TakeFull(full_);
   const bool work = full_taken_ != 0 || flush;
   const bool marks = work && recorder.phase() == Phase::kOn;
+  const uint32_t session = Recorder::Get().session();
   if (marks) crosscut_begin(span_name_);
   FlushSession();
   if (options_.flight_recorder) {
@@ -286,7 +287,7 @@ void Drain::Pass(uint32_t requests) {
     FlushFull(full_taken_);
     if (flush) FlushOpen();
   }
-  if (marks) crosscut_end();
+  if (marks && Recorder::Get().session() == session) crosscut_end();
   WriteUsage();
   if (log_ != nullptr) {
     log_bytes_.store(log_->memory_bytes(), std::memory_order_relaxed);

@@ -151,6 +151,13 @@ void crosscut_out_of_memory(const crosscut_memory* asked) {
   Event(format::kNoMemory, payload, 4);
 }
 
+void crosscut_running(uint32_t name, uint32_t to_come, int begun) {
+  const uint64_t payload = crosscut::record::OrUnnamed(name) |
+                           uint64_t{to_come & 0x7fffffff} << 32 |
+                           (begun != 0 ? format::kRunningBegun : 0);
+  Event(format::kRunning, &payload, 1);
+}
+
 void crosscut_base(enum crosscut_layer layer) {
   crosscut::record::Recorder::Get().SetBase(static_cast<uint8_t>(layer));
 }

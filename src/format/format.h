@@ -45,6 +45,9 @@ enum Code : uint16_t {
   kFreed = 0x0e,      // n: 1, address.
   kFreedAt = 0x0f,    // n: 2, address, tick. Freed earlier, while nothing was recorded.
 
+  kRunning = 0x1f,  // n: 1, name id | to come << 32 | kRunningBegun. Of the calls that run on this
+                    //    thread now, outermost first, one; so many follow.
+
   kThread = 0x10,     // n: 4, track id, OS thread id, base layer | flags, full tick. First word of
                       //    every ring chunk and wherever another thread goes on in the same chunk.
   kThreadEnd = 0x11,  // n: 0. The thread has ended.
@@ -80,10 +83,16 @@ enum Code : uint16_t {
   kStart = 0x27,      // n: 1, full tick. The session began.
   kTrack = 0x28,      // n: 6, track id, device, queue, clock id, name id, device's name id or 0: a
                       //    device's queue. Ids are those of threads' tracks, never one's that is.
+  kFrames = 0x29,     // n: 1, 1: the hook on calls goes in; 0: it is out, and spans of names with
+                      //    kFlagFrame end here on all tracks.
 };
 
 // Codes of the session stream (track 0); all others stand in a thread's stream.
-inline constexpr bool IsSessionCode(uint16_t code) { return code >= kName && code <= kTrack; }
+inline constexpr bool IsSessionCode(uint16_t code) { return code >= kName && code <= kFrames; }
+
+// kRunning: a native call, whose span is open already if its begin was recorded.
+inline constexpr uint64_t kRunningBegun = uint64_t{1} << 63;
+inline constexpr uint64_t RunningToCome(uint64_t payload) { return payload >> 32 & 0x7fffffff; }
 
 // Payload words of `code` behind its event word; a negative value -k means: k fixed words, and the
 // tail's length is computed by PayloadWords().
@@ -104,6 +113,8 @@ inline constexpr int FixedPayloadWords(uint16_t code) {
     case kBase:
     case kOff:
     case kStop:
+    case kRunning:
+    case kFrames:
     case kStart: return 1;
     case kCounter:
     case kArg:
@@ -196,6 +207,7 @@ enum NameFlags : uint8_t {
                         // it; the name is what stands before
   kFlagOverloaded = 8,  // the text's first "." parts an operator's name from its overload's
   kFlagFound = 16,      // of steps and operations: found by an adapter, not declared by the program
+  kFlagFrame = 16,      // of spans: a call that a hook on calls records (kFrames)
   kFlagCrosses = 32,    // ends across other spans of its track
   kFlagAsync = 64,      // its spans lie between two instants: docs/format.md
   kFlagGoesOn = 128,    // what begins under it goes on with an earlier span of the same name

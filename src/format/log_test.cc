@@ -322,6 +322,29 @@ TEST(Log, OpenOperationsOutliveTheSpansThatTheyBeganIn) {
   EXPECT_EQ(batch.open_names, std::vector<uint32_t>{0x150});
 }
 
+TEST(Log, FramesThatRunNoMoreAreNotOpenWhereOthersAreToldToRun) {
+  FileBytes bytes;
+  auto writer = std::move(*LogWriter::Create(base::MemoryFile(&bytes), kIdentity));
+  std::vector<uint64_t> names;
+  for (const uint64_t id : {0x150, 0x151}) {
+    names.insert(names.end(), {Word(1, kName), id, NameAttributes{.flags = kFlagFrame}.Pack(), 0});
+  }
+  ASSERT_TRUE(writer->AppendSession(MakePiece(1, 1, names)).ok());
+  std::vector<uint64_t> first = ThreadWords(5, 10);
+  for (const uint64_t code : {0x150, 0x100, 0x151}) first.push_back(Word(20, code));
+  first.insert(first.end(), {Word(30, kRunning), 0x151 | uint64_t{1} << 32});
+  first.insert(first.end(), {Word(30, kRunning), 0x100 | kRunningBegun});
+  Piece piece = MakePiece(2, 10, first);
+  ASSERT_TRUE(writer->AppendEvents(5, {&piece, 1}).ok());
+  const std::vector<uint64_t> second = {Word(40, kEnd)};
+  piece = MakePiece(3, 40, second);
+  ASSERT_TRUE(writer->AppendEvents(5, {&piece, 1}).ok());
+  auto reader = OpenBytes(&bytes);
+  LogBatch batch;
+  ASSERT_TRUE(reader->Read(reader->chunks()[2], &batch).ok());
+  EXPECT_EQ(batch.open_names, (std::vector<uint32_t>{0x151, 0x100}));
+}
+
 TEST(Log, SplitsLongAppendsAtEvents) {
   FileBytes bytes;
   auto writer = std::move(*LogWriter::Create(base::MemoryFile(&bytes), kIdentity));

@@ -76,6 +76,8 @@ void OpenStacks::LearnNames(std::span<const uint64_t> words) {
       } else if (facts.probe != 0 && name <= kLastNameCode) {
         hooked_.Add(name);  // a list of all the wide ones could be long
       }
+      const bool frame = facts.kind == kKindSpan && (facts.flags & kFlagFrame) != 0;
+      if (frame) frames_.Add(name);
     }
     at += length;
   }
@@ -124,10 +126,28 @@ void OpenStacks::EndNamed(Stack* stack, uint32_t name) const {
   stack->beyond = 0;
 }
 
+// What runs stands above the rest, in its order, and frames that are not in it are gone.
+void OpenStacks::Running(Stack* stack, uint64_t payload) {
+  base::PodVector<uint32_t>& names = stack->names;
+  const auto name = static_cast<uint32_t>(payload);
+  size_t kept = 0;
+  for (size_t at = 0; !stack->running && at < names.size(); ++at) {
+    if (!frames_.Has(names[at])) names[kept++] = names[at];
+  }
+  if (!stack->running) names.Shrink(kept);
+  size_t at = (payload & kRunningBegun) != 0 ? 0 : names.size();
+  while (at < names.size() && names[at] != name) ++at;
+  for (; at + 1 < names.size(); ++at) names[at] = names[at + 1];
+  if (at < names.size()) names.Pop();
+  Begin(stack, name);
+  stack->running = RunningToCome(payload) != 0;
+}
+
 OpenStacks::Stack* OpenStacks::FollowOther(Stack* stack, const uint64_t* event, uint32_t* track) {
   switch (event[0] & kCodeMask) {
     case kBeginWide: Begin(stack, static_cast<uint32_t>(event[1])); return stack;
     case kEndNamed: EndNamed(stack, static_cast<uint32_t>(event[1])); return stack;
+    case kRunning: Running(stack, event[1]); return stack;
     case kThreadEnd: Erase(*track); return Find(*track);
     case kThread:
       *track = static_cast<uint32_t>(event[1]);
@@ -135,6 +155,7 @@ OpenStacks::Stack* OpenStacks::FollowOther(Stack* stack, const uint64_t* event, 
       if ((event[3] & kThreadContinues) == 0) {
         stack->names.Clear();
         stack->beyond = 0;
+        stack->running = false;
       }
       return stack;
     default: return stack;

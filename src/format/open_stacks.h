@@ -30,7 +30,8 @@ class OpenStacks {
  private:
   struct Stack {
     uint32_t track = 0;
-    uint64_t beyond = 0;  // open above those in `names`, which is full
+    uint64_t beyond = 0;   // open above those in `names`, which is full
+    bool running = false;  // more kRunning are to come
     base::PodVector<uint32_t> names;
     Stack* next = nullptr;
   };
@@ -51,6 +52,7 @@ class OpenStacks {
   void Begin(Stack* stack, uint32_t name);
   void End(Stack* stack) const;
   NameAttributes Facts(uint32_t name) const;
+  void Running(Stack* stack, uint64_t payload);
   bool EndByName(uint32_t name) const { return operations_.Has(name) || crossing_.Has(name); }
   void EndNamed(Stack* stack, uint32_t name) const;
   // One event with payload; returns the stack that goes on.
@@ -60,7 +62,8 @@ class OpenStacks {
   Stack* buckets_[kBuckets] = {};
   NameSet flat_, operations_, crossing_, hooked_;  // the first: steps and phases; the last: spans
                                                    // with a probe that do not cross
-  Stack nowhere_;                                  // stands in where there is no memory
+  NameSet frames_;
+  Stack nowhere_;  // stands in where there is no memory
   uint64_t bytes_ = 0;
 };
 

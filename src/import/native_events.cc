@@ -76,6 +76,29 @@ NativeEvents::Thread* NativeEvents::ThreadOf(uint32_t track, int64_t at) {
   return &thread;
 }
 
+// The hook on calls went in or out, on all threads.
+void NativeEvents::PassFrames(Thread* thread, uint64_t tick) {
+  for (; NextFrames(*thread) <= tick; ++thread->next_frames) {
+    const NativeSession::Frames& edge = session_->frames[thread->next_frames];
+    const int64_t at = clock_->ToNs(edge.tick);
+    if (!edge.in) thread->track->EndFrames(at, session_->frame_names);
+    if (edge.in == thread->frames_in) continue;
+    thread->frames_in = edge.in;
+    // A thread that was not seen before may be younger.
+    thread->frames_in_ns = edge.in && !thread->track->empty() ? at : INT64_MIN;
+  }
+}
+
+void NativeEvents::Running(Thread* thread, int64_t at, uint64_t payload) {
+  const bool begun = (payload & format::kRunningBegun) != 0;
+  thread->running.push_back({NameOf(payload & 0xffffffff), begun});
+  if (format::RunningToCome(payload) != 0) return;
+  if (thread->frames_in_ns != INT64_MIN) at = std::min(at, thread->frames_in_ns);
+  thread->track->Runs(at, thread->running, session_->frame_names);
+  thread->running.clear();
+  thread->frames_in_ns = INT64_MIN;
+}
+
 void NativeEvents::TakeWords(Thread* thread, const format::WordBatch& batch) {
   const uint64_t* words = batch.words.data();
   const size_t size = batch.words.size();
@@ -83,18 +106,27 @@ void NativeEvents::TakeWords(Thread* thread, const format::WordBatch& batch) {
   trace::TrackBuilder& track = *thread->track;
   size_t segment = thread->clock_segment;
   uint64_t first = UINT64_MAX;
+  uint64_t frames = NextFrames(*thread);
+  const auto next_tick = [&](uint64_t word) {
+    const uint64_t tick = ticks.Next(word);
+    if (tick >= frames) [[unlikely]] {
+      PassFrames(thread, tick);
+      frames = NextFrames(*thread);
+    }
+    return tick;
+  };
   for (size_t at = 0; at < size;) {
     const uint64_t word = words[at];
     const auto code = static_cast<uint16_t>(word & format::kCodeMask);
     if (code >= format::kFirstNameCode && span_names_[code].valid()) [[likely]] {
-      const uint64_t tick = ticks.Next(word);
+      const uint64_t tick = next_tick(word);
       first = std::min(first, tick);
       track.Begin(clock_->ToNs(tick, &segment), span_names_[code]);
       ++at;
       continue;
     }
     if (code == format::kEnd && word != 0) [[likely]] {
-      track.EndSpan(clock_->ToNs(ticks.Next(word), &segment));
+      track.EndSpan(clock_->ToNs(next_tick(word), &segment));
       ++at;
       continue;
     }
@@ -103,7 +135,7 @@ void NativeEvents::TakeWords(Thread* thread, const format::WordBatch& batch) {
       unreadable_ += size - at;
       break;
     }
-    const uint64_t tick = ticks.Next(word);
+    const uint64_t tick = next_tick(word);
     first = std::min(first, tick);
     thread->clock_segment = segment;
     TakeEvent(thread, tick, code, batch.words.subspan(at + 1, n - 1));
@@ -152,6 +184,7 @@ void NativeEvents::TakeRare(Thread* thread, int64_t at, uint16_t code, Words pay
     case format::kOff: return track.Off(at);
     case format::kOn: return track.On(at);
     case format::kDrop: return Lose(thread, payload);
+    case format::kRunning: return Running(thread, at, payload[0]);
     default: break;
   }
   if (code >= format::kSpanOn && code <= format::kDropOn) {
@@ -222,7 +255,9 @@ void NativeEvents::BeginThread(Thread* thread, int64_t at, Words payload) {
   track.main = track.main || (payload[2] & format::kThreadIsMain) != 0;
   track.ours = track.ours || (payload[2] & format::kThreadIsOurs) != 0;
   thread->ended = false;
-  if ((payload[2] & format::kThreadContinues) == 0 && !thread->track->empty()) {
+  const bool continues = (payload[2] & format::kThreadContinues) != 0;
+  if (!continues) thread->running.clear();
+  if (!continues && !thread->track->empty()) {
     int64_t ended = at;
     const auto stop =
         std::lower_bound(session_ends_.begin(), session_ends_.end(), thread->last_tick);
@@ -278,6 +313,7 @@ void NativeEvents::Finish(int64_t process_end_ns) {
   FinishAsync(process_end_ns);
   samples_.Finish([this](int64_t os_id, int64_t at) { return TrackAt(os_id, at); });
   for (auto& [id, thread] : threads_) {
+    if (!thread.ended) PassFrames(&thread, UINT64_MAX - 1);
     const int64_t end = thread.ended ? thread.end_ns : process_end_ns;
     thread.track->Finish(thread.begin_ns, std::max(thread.begin_ns, end));
     trace::Track& track = thread.track->track();

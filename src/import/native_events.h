@@ -56,6 +56,12 @@ class NativeEvents {
     static constexpr size_t kNoMark = SIZE_MAX;
     size_t mark = kNoMark;  // arguments belong to this mark of an asynchronous span
     uint64_t last_tick = 0;
+    // The next of the session's `frames` that it has to pass, and where the hook came in: calls
+    // that are told later run since then.
+    size_t next_frames = 0;
+    bool frames_in = false;
+    int64_t frames_in_ns = INT64_MIN;
+    std::vector<trace::TrackBuilder::Running> running;
   };
   using Words = std::span<const uint64_t>;
 
@@ -68,6 +74,12 @@ class NativeEvents {
   void TakeFlow(Thread* thread, int64_t at, uint16_t code, uint64_t flow);
   void BeginNamed(Thread* thread, int64_t at, uint64_t id);
   void EndNamed(Thread* thread, int64_t at, uint64_t id);
+  uint64_t NextFrames(const Thread& thread) const {
+    const auto& frames = session_->frames;
+    return thread.next_frames < frames.size() ? frames[thread.next_frames].tick : UINT64_MAX;
+  }
+  void PassFrames(Thread* thread, uint64_t tick);
+  void Running(Thread* thread, int64_t at, uint64_t payload);
   void BeginThread(Thread* thread, int64_t at, Words payload);
   void Lose(Thread* thread, Words payload);
   void LoseAnywhere(Thread* thread, Words payload);

@@ -87,11 +87,15 @@ class SessionWalk {
           (raw.attributes.flags & format::kFlagNoLayer) == 0) {
         name.layer = static_cast<trace::Layer>(raw.attributes.layer);
       }
-      name.found = (raw.attributes.flags & format::kFlagFound) != 0;
+      const bool span = name.kind == trace::Kind::kSpan;
+      name.found = !span && (raw.attributes.flags & format::kFlagFound) != 0;
       name.waits = (raw.attributes.flags & format::kFlagWaits) != 0;
       name.crosses = (raw.attributes.flags & format::kFlagCrosses) != 0;
       if (raw.attributes.probe != 0) name.probe = session_->name(raw.attributes.probe).text;
       names[raw.id].name = builder_->AddName(name);
+      if (span && (raw.attributes.flags & format::kFlagFrame) != 0) {
+        session_->frame_names.insert(names[raw.id].name.value);
+      }
     }
   }
 
@@ -146,6 +150,7 @@ class SessionWalk {
                                            payload[3], payload[4], payload[5]});
         break;
       case format::kStart: session_->edges.push_back({payload[0], code, 0, 0}); break;
+      case format::kFrames: session_->frames.push_back({tick, payload[0] != 0}); break;
       case format::kStop: session_->edges.push_back({tick, code, payload[0], 0}); break;
       case format::kPause:
       case format::kResume: session_->edges.push_back({tick, code, 0, 0}); break;

@@ -36,6 +36,12 @@ struct NativeSession {
     int64_t window = 0;  // of kStart: its number, 0 if it was not started from outside
   };
   std::vector<Edge> edges;  // kStart, kStop, kPause, kResume in order
+  struct Frames {
+    uint64_t tick;
+    bool in;
+  };
+  std::vector<Frames> frames;  // kFrames in order
+  trace::TrackBuilder::Frames frame_names;
   struct Cost {
     uint32_t probe;
     int64_t inside, outside, low, high, samples;

@@ -90,6 +90,12 @@ int crosscut_resume(void) { return Session::Get().Resume(); }
 int crosscut_snapshot(void) { return Session::Get().Snapshot(); }
 int crosscut_flush(void) { return Session::Get().Flush(); }
 void crosscut_plugins_finish(void) { Session::Get().FinishPlugins(); }
+void crosscut_frames(int in) {
+  const uint64_t payload = in != 0;
+  if (Session::Get().state() == Session::kOff) return;
+  (void)Recorder::Get().WriteSession(crosscut::record::ClockNow(), format::kFrames, &payload, 1);
+}
+uint32_t crosscut_sessions(void) { return Recorder::Get().session(); }
 int crosscut_active(void) { return Session::Get().state() != Session::kOff; }
 const char* crosscut_run_dir(void) { return Session::Get().run_dir(); }
 const char* crosscut_process_key(void) { return Session::Get().process_key(); }

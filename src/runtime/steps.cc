@@ -25,13 +25,13 @@ void MarkBegin(uint64_t tick, uint32_t name) {
   }
 }
 
-// What putting hooks in place or withdrawing them took: work of ours, on this thread.
-void MarkSwitch(uint64_t begin_tick) {
+// The span of putting hooks in place or withdrawing them: work of ours, on this thread.
+uint32_t SwitchName() {
   static const uint32_t name = [] {
     const format::NameAttributes attributes{format::kKindSpan, format::kLayerOverhead, 0, 0};
     return Recorder::Get().Intern("step plan: switch", attributes.Pack());
   }();
-  if (name != 0) crosscut_span_at(name, begin_tick, ClockNow());
+  return name;
 }
 
 }  // namespace
@@ -88,8 +88,9 @@ bool Session::SwitchTo(int level, uint64_t step_tick) {
     in_control_.store(false);
   }
   level_when_on_ = level;
+  MarkBegin(step_tick, SwitchName());
   SetSources(level);
-  MarkSwitch(step_tick);
+  crosscut_end_named(SwitchName());
   return true;
 }
 

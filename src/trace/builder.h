@@ -10,6 +10,7 @@
 #include <span>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "src/trace/blocks.h"
@@ -87,6 +88,19 @@ class TrackBuilder {
   void TakeOut(std::vector<SpanIndex> spans);
   // One end less is unbalanced: its begin was found on another track.
   void FoundElsewhere() { --track_.unbalanced; }
+  // A call that runs when a hook on calls goes in, or comes to this thread. `begun`: not one of its
+  // frames, but a native call that has begun its span already if it was recorded.
+  struct Running {
+    NameId name;
+    bool begun;
+  };
+  using Frames = std::unordered_set<uint32_t>;  // names of the hook's spans, by NameId::value
+  // The hook is out: its frames end here, and what they called goes on. At the last time fed where
+  // that is later.
+  void EndFrames(int64_t at, const Frames& frames);
+  // All calls that run, outermost first: other frames that are open end. One goes on with an
+  // earlier span of its name that EndFrames ended.
+  void Runs(int64_t at, std::span<const Running> running, const Frames& frames);
   // Room for so many, where it is known: growing takes twice the memory.
   void Reserve(size_t spans);
   // From now on the end of every span will be told: none ends with what it began in.
@@ -168,6 +182,13 @@ class TrackBuilder {
   // Ends open_[depth] and those above it that `goes_on` denies; cuts the others in two.
   template <class GoesOn>
   void EndOne(size_t depth, int64_t at, GoesOn goes_on);
+  // The stack with `running` in it.
+  struct Next {
+    SpanIndex span;  // kNoSpan: begins
+    NameId name;
+  };
+  std::vector<Next> Arrange(std::span<const Running> running) const;
+  bool GoesOnCut(NameId name, size_t* from) const;
   // Whose arguments those of what was last begun or marked are; null where there is nothing.
   Args* ArgsOfLast(uint32_t* owner);
   void AddArg(const trace::Arg& arg);
@@ -179,6 +200,7 @@ class TrackBuilder {
   TrackId id_;
   Track track_;
   std::vector<SpanIndex> open_;
+  std::vector<NameId> cut_;  // by EndFrames since the last Runs, outermost first
   int64_t last_ns_ = INT64_MIN;
   Target last_ = Target::kNothing;
   bool off_ = false, finished_ = false, tells_all_ends_ = false;

@@ -148,6 +148,62 @@ TEST(Builder, EndNamedOfASpanLeavesOperationsAboveItOpen) {
   EXPECT_EQ(Show(trace, trace.tracks[0]), "a[10,40) op[20,40)<0 b[30,40)<1 op[40,50)");
 }
 
+// A fixture whose spans named by Frame() are frames of a hook on calls.
+struct FramesFixture : Fixture {
+  NameId Frame(const char* text) {
+    const NameId name = Name(text);
+    frames.insert(name.value);
+    return name;
+  }
+  void Runs(int64_t at, const std::vector<TrackBuilder::Running>& running) {
+    track->Runs(at, running, frames);
+  }
+  TrackBuilder::Frames frames;
+};
+
+TEST(Builder, FramesEndWhereTheirHookGoesOutAndGoOnWhereItComesBack) {
+  FramesFixture f;
+  const NameId a = f.Frame("a"), b = f.Frame("b"), c = f.Frame("c"), native = f.Name("native");
+  f.track->Begin(0, a);
+  f.track->Begin(10, native);
+  f.track->Begin(20, b);
+  f.track->EndFrames(30, f.frames);
+  f.Runs(50, {{a, false}, {native, true}, {c, false}});
+  f.track->EndSpan(60);
+  f.track->EndSpan(70);
+  f.track->EndSpan(80);
+  const Trace trace = f.builder.Finish();
+  EXPECT_EQ(Show(trace, trace.tracks[0]),
+            "a[0,30) native[10,30)<0 b[20,30)<1 native[30,50) a[50,80) native[50,70)<4 c[50,60)<5");
+  EXPECT_THAT(trace.tracks[0].spans.continued, ElementsAre(3, 4, 5));
+  EXPECT_EQ(trace.tracks[0].unbalanced, 0);
+}
+
+TEST(Builder, FramesStandBelowWhatCrosscutDoesAndAboveWhatElseIsOpen) {
+  FramesFixture f;
+  trace::Name ours = f.builder.trace().names[f.Name("ours").value];
+  ours.layer = Layer::kOverhead;
+  const NameId overhead = f.builder.AddName(ours);
+  f.track->Begin(0, f.Name("operation", Kind::kOperation));
+  f.track->Begin(10, overhead);
+  f.Runs(20, {{f.Frame("a"), false}});
+  f.track->EndNamed(30, overhead);
+  f.track->EndSpan(40);
+  const Trace trace = f.builder.Finish();
+  EXPECT_EQ(Show(trace, trace.tracks[0]),
+            "operation[0,100) ours[10,20)<0 a[20,40)<0 ours[20,30)<2");
+}
+
+TEST(Builder, ANativeCallThatBeganUnseenBeginsWhereItIsToldToRun) {
+  FramesFixture f;
+  f.Runs(20, {{f.Frame("a"), false}, {f.Name("native"), true}});
+  f.track->EndSpan(30);
+  f.track->EndSpan(40);
+  const Trace trace = f.builder.Finish();
+  EXPECT_EQ(Show(trace, trace.tracks[0]), "a[20,40) native[20,30)<0");
+  EXPECT_TRUE(trace.tracks[0].spans.continued.empty());
+}
+
 TEST(Builder, SetsTimesThatRunBackwardToTheLastOneAndCountsThem) {
   Fixture f;
   f.track->Begin(10, f.Name("a"));

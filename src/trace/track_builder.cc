@@ -209,6 +209,7 @@ void TrackBuilder::On(int64_t at) {
 }
 
 void TrackBuilder::Restart(int64_t ended, int64_t at, std::span<const NameId> open) {
+  cut_.clear();
   size_t same = 0;
   while (same < open.size() && same < open_.size() &&
          track_.spans.name[open_[same]] == open[same]) {

@@ -2,9 +2,10 @@
 clock and counts."""
 
 import json
+import sys
 
 import pytest
-from runs import record_script, table
+from runs import record, record_script, table
 
 TRAINING = """\
 import json, time
@@ -50,3 +51,42 @@ def test_functions_that_torch_opens_scopes_in_take_what_they_took(tmp_path, how)
                  "Optimizer.zero_grad"):
         found = [row for row in rows if row["name"].startswith(name)]
         assert all(row["total_ns"] <= truth["all"] for row in found), found
+    assert not [row for row in table(tmp_path / "run", "gaps") if "begin" in row["message"]]
+
+
+def test_nothing_is_missing_of_a_python_that_does_nothing(tmp_path):
+    done = record(tmp_path / "run", [sys.executable, "-c", "pass"], "--python=calls")
+    assert done.returncode == 0, done.stderr
+    assert not [row for row in table(tmp_path / "run", "gaps") if "span" in row["message"]]
+
+
+WORKS = """\
+import json, time, crosscut
+
+def outer():
+    time.sleep(.01)
+    inner()
+    crosscut.pause()
+    time.sleep(.05)
+    crosscut.resume()
+    inner()
+    return time.monotonic_ns()
+
+def inner():
+    time.sleep(.01)
+
+begun = time.monotonic_ns()
+outer()
+print(json.dumps(time.monotonic_ns() - begun))
+"""
+
+
+def test_a_pause_is_no_part_of_the_function_that_makes_it(tmp_path):
+    done = record_script(tmp_path / "run", WORKS, "--python=calls")
+    assert done.returncode == 0, done.stderr
+    rows = {row["name"].split(" ")[0]: row for row in table(tmp_path / "run", "functions")}
+    outer, inner = rows["outer"], rows["inner"]
+    assert (outer["count"], inner["count"]) == (1, 2)
+    assert inner["total_ns"] + 10_000_000 <= outer["total_ns"]
+    assert outer["total_ns"] <= json.loads(done.stdout) - 50_000_000
+    assert outer["max_ns"] == outer["total_ns"]  # its parts are one call

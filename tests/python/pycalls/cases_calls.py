@@ -66,8 +66,8 @@ def python_and_native_calls_nest_as_they_ran():
     assert _short(tape.tree()) == ", ".join([one] * 3), _short(tape.tree())
     assert _closed()
     number = tape.tree()[0].number
-    called_at = 4  # CROSSCUT_CALLED_AT
-    assert tape.facts(number) == (0, "python", called_at, "pycall")
+    called_at_and_frame = 4 | 16
+    assert tape.facts(number) == (0, "python", called_at_and_frame, "pycall")
     line = Worker.run.__code__.co_firstlineno
     assert tape.name(number).startswith(f"{tape.tree()[0].name}@")
     assert tape.tree()[0].name.endswith(f"(cases_calls.py:{line})")
@@ -163,7 +163,7 @@ def coroutines_are_spans_while_they_run():
     assert _closed()
 
 
-def frames_older_than_the_hook_begin_with_the_first_call():
+def frames_older_than_the_hook_begin_where_it_goes_in():
     def outer():
         _start()
         inner()
@@ -174,54 +174,110 @@ def frames_older_than_the_hook_begin_with_the_first_call():
     outer()
     inner()
     _stop()
-    assert _short(tape.tree()) == "outer[inner], inner"
+    assert _short(tape.tree()) == "outer[_start, inner], inner"
     [module] = tape.trees()[0]
-    assert module.name.startswith("<module> (") and not module.closed
-    assert _short(module.children).startswith("frames_older_than_the_hook_begin_with_the_first")
+    assert module.name.startswith("<module> (") and module.cut
+    assert _short(module.children).startswith("frames_older_than_the_hook_begin_where_it_goes_in")
 
 
-def functions_that_return_while_the_hook_is_out_are_closed():
-    def train():
-        for _ in range(3):
-            step()
-
-    def step():
-        switch(0)
-        switch(3)
-        leaf()
-
-    def switch(level):
-        if level == 0:
-            forget()
-        else:
-            tape.set_level(3)
-
-    def forget():
+def functions_end_where_the_hook_goes_out_and_go_on_where_it_is_back():
+    def outer():
+        before()
         tape.set_level(0)
+        unseen()
+        tape.set_level(3)
+        after()
+
+    def before():
+        pass
+
+    unseen = after = before
+
+    _start()
+    outer()
+    _stop()
+    assert len(tape.trees()[0]) == 2  # the functions around this one, up to the gap and behind it
+    first, second = _named("outer")
+    assert _short(first.children) == _short(second.children) == "before"
+    assert (first.cut, first.goes_on, second.goes_on, second.cut) == (True, False, True, False)
+    assert len([span for span in _named("before") if not span.goes_on]) == 2
+
+
+def _named(name):
+    return [span for spans in tape.trees().values() for span in tape.flat(spans)
+            if _short([span]).split("[")[0] == name]
+
+
+def a_function_called_while_the_hook_is_out_is_not_the_one_of_before():
+    def loop():
+        for i in range(4):
+            step(i)
+
+    def step(i):
+        tape.set_level(0 if i % 2 == 0 else 3)
+        leaf()
 
     def leaf():
         pass
 
-    def whole():
-        train()
+    _start()
+    loop()
+    _stop()
+    steps = _named("step")
+    # Of 0 the part before, of 1 and 3 the part behind its switch, of 2 the part before.
+    assert [_short(s.children) for s in steps] == ["", "leaf", "", "leaf"], steps
+    assert all(s.closed for s in steps)
+
+
+def native_calls_in_flight_stand_where_they_were_called():
+    def outer():
+        return c.call_back(inner, 1)
+
+    def inner(_):
+        tape.set_level(1)
+        tape.set_level(3)
+        return leaf()
+
+    def leaf():
+        return 1
 
     _start()
-    whole()
-    whole()
+    outer()
     _stop()
-    spans = list(tape.flat(tape.tree()))
-    assert all(s.closed for s in spans)
-    by_name = {}
+    last = tape.trees()[0][-1]
+    assert _short([last]).endswith("outer[c.call_back[inner[leaf]]]" + "]" * _depth(last, "outer"))
 
-    def depth(spans, level):
-        for span in spans:
-            by_name.setdefault(_short([span]).split("[")[0], set()).add(level)
-            depth(span.children, level + 1)
 
-    depth(tape.tree(), 0)
-    assert by_name["whole"] == {0} and by_name["train"] == {1} and by_name["step"] == {2}
-    assert by_name["leaf"] == {3}, by_name
-    assert tape.count("functions_that") == len(spans) + 1 or OLD  # and this function
+def _depth(span, name):
+    """How many functions are around `name`."""
+    depth = 0
+    while _short([span]).split("[")[0] != name:
+        [span] = [child for child in span.children if not child.name.startswith("garbage")]
+        depth += 1
+    return depth
+
+
+def native_calls_of_one_session_end_in_none_but_where_the_next_is_told_of_them():
+    def within(level):
+        tape.set_level(0)
+        tape.next_session()
+        tape.record(1)
+        tape.set_level(level)
+
+    pc.patch_module(c, "native", prefix="c")
+    tape.record(1)
+    tape.set_level(1)
+    before = len(tape.events())
+    c.call_back(within, 1)
+    codes = [event[1] for event in tape.events()[before:]]
+    assert codes.count(1) == 0, codes  # no end: its begin is of the session before
+    assert pc.start_calls()
+    tape.set_level(3)
+    c.call_back(within, 3)
+    _stop()
+    pieces = _named("c.call_back")
+    assert len(pieces) > 2 and all(piece.closed for piece in pieces[1:])
+
 
 
 def threads_of_all_kinds_are_seen():
@@ -428,21 +484,9 @@ def a_forked_child_does_not_end_its_parents_spans():
     if child == 0:
         spans = [s for s in tape.flat(tape.trees()[0]) if _short([s]).split("[")[0] == "fork"]
         # The parent's, and the child's own from where it began to record.
-        os._exit(0 if [span.closed for span in spans] == [False, True] else 1)
+        os._exit(0 if [(span.cut, span.goes_on) for span in spans] == [
+            (True, False), (False, True)] and spans[1].closed else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     _stop()
     assert _short(tape.tree()).startswith("fork")
     assert tape.tree()[0].closed
-
-
-def a_new_session_does_not_end_the_last_ones_spans():
-    def outer():
-        tape.set_level(0)
-        tape.calibrate()  # as the recorder does once per session
-        tape.set_level(3)
-
-    _start(native=False)
-    outer()
-    _stop()
-    assert repr(tape.tree()).count("outer") == 1
-    assert not tape.tree()[0].closed

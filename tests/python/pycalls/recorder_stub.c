@@ -122,8 +122,25 @@ void crosscut_end_named(uint32_t name) { /* event word, then the name shifted pa
 uint64_t crosscut_now(void) { return crosscut_ticks_(); }
 double crosscut_ns_per_tick(void) { return 0.5; }
 
-const char* crosscut_run_dir(void) { return ""; }
-const char* crosscut_process_key(void) { return ""; }
+/* A word in every thread's stream; under the GIL. */
+void crosscut_frames(int in) {
+  for (int i = 0; i < g_threads; ++i) {
+    crosscut_thread* t = &g_states[i]->thread;
+    *t->position++ = crosscut_ticks_() << 16 | (in ? 0x2a : 0x29);
+    if (((uintptr_t)t->position & 0xffff) == 0) crosscut_chunk_end_(t);
+  }
+}
+/* Event word, then the name, as for crosscut_end_named(). */
+void crosscut_running(uint32_t name, uint32_t to_come, int begun) {
+  Attach();
+  crosscut_mark_(begun ? 0x1e : 0x1f);
+  crosscut_thread* t = crosscut_this_thread;
+  if (t->enabled != 1) return;
+  *t->position++ = (uint64_t)to_come << 40 | (uint64_t)name << 16 | 0xff;
+  if (((uintptr_t)t->position & 0xffff) == 0) crosscut_chunk_end_(t);
+}
+static uint32_t g_sessions = 1;
+uint32_t crosscut_sessions(void) { return g_sessions; }
 
 int crosscut_source_add(const crosscut_source* source) {
   g_source = *source;
@@ -153,10 +170,15 @@ CROSSCUT_API void stub_record(int on) {
   g_off.enabled = on ? 2 : 0;
   for (int i = 0; i < g_threads; ++i) g_states[i]->thread.enabled = on ? 1 : 0;
 }
+CROSSCUT_API int stub_thread(void) {
+  Attach();
+  return ((struct state*)crosscut_this_thread)->index;
+}
 CROSSCUT_API int stub_set_level(int level) {
   g_level = level;
   return g_source.set_level(g_source.self, (enum crosscut_level)level);
 }
+CROSSCUT_API void stub_next_session(void) { ++g_sessions; }
 CROSSCUT_API void stub_calibrate(void) { g_source.calibrate(g_source.self); }
 CROSSCUT_API const char* stub_log(void) { return g_log; }
 CROSSCUT_API const char* stub_name(uint32_t id) {
@@ -183,7 +205,10 @@ CROSSCUT_API int stub_events(struct event* out, int room) {
         const uint64_t word = g_chunks[c].words[i];
         const int code = word & 0xffff;
         if (code == 0xff) { /* the name of the end before it */
-          if (count <= room) out[count - 1].name = word >> 16;
+          if (count <= room) {
+            out[count - 1].name = word >> 16 & 0xffffff;
+            out[count - 1].reserved = word >> 40;
+          }
           continue;
         }
         if (count < room)

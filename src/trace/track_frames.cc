@@ -1,0 +1,83 @@
+// Frames of a hook on calls that went out and came back: what of a track's stack goes on.
+#include <algorithm>
+
+#include "src/trace/builder.h"
+
+namespace crosscut::trace {
+
+void TrackBuilder::EndFrames(int64_t at, const Frames& frames) {
+  const auto is_frame = [&](SpanIndex span) {
+    return frames.contains(track_.spans.name[span].value);
+  };
+  const auto first = std::find_if(open_.begin(), open_.end(), is_frame);
+  if (first == open_.end()) return;
+  last_ns_ = at = std::max(at, last_ns_);
+  std::vector<NameId> left;
+  for (auto open = first; open != open_.end(); ++open) {
+    (is_frame(*open) ? cut_ : left).push_back(track_.spans.name[*open]);
+  }
+  CloseFrom(static_cast<size_t>(first - open_.begin()), at);
+  for (const NameId name : left) {
+    track_.spans.continued.push_back(static_cast<SpanIndex>(track_.spans.size()));
+    Open(at, name);
+  }
+}
+
+// Native calls keep their places; frames stand right below the next native call that they lead to,
+// the innermost ones above all but what Crosscut itself is doing.
+std::vector<TrackBuilder::Next> TrackBuilder::Arrange(std::span<const Running> running) const {
+  std::vector<Next> next, frames;
+  size_t at = 0;
+  const auto take_to = [&](size_t end) {
+    for (; at < end; ++at) next.push_back({open_[at], track_.spans.name[open_[at]]});
+  };
+  const auto take_frames = [&] {
+    next.insert(next.end(), frames.begin(), frames.end());
+    frames.clear();
+  };
+  for (const Running& one : running) {
+    size_t found = one.begun ? at : open_.size();
+    while (found < open_.size() && track_.spans.name[open_[found]] != one.name) ++found;
+    if (found == open_.size()) {
+      frames.push_back({kNoSpan, one.name});
+      continue;
+    }
+    take_to(found);
+    take_frames();
+    take_to(found + 1);
+  }
+  size_t top = open_.size();
+  while (top > at && NameOf(open_[top - 1]).layer == Layer::kOverhead) --top;
+  take_to(top);
+  take_frames();
+  take_to(open_.size());
+  return next;
+}
+
+// Whether a span of that name was cut, at or behind `*from`, which moves behind it.
+bool TrackBuilder::GoesOnCut(NameId name, size_t* from) const {
+  const auto cut = std::find(cut_.begin() + static_cast<ptrdiff_t>(*from), cut_.end(), name);
+  if (cut == cut_.end()) return false;
+  *from = static_cast<size_t>(cut - cut_.begin()) + 1;
+  return true;
+}
+
+void TrackBuilder::Runs(int64_t at, std::span<const Running> running, const Frames& frames) {
+  last_ns_ = at = std::max(at, last_ns_);
+  EndFrames(at, frames);
+  const std::vector<Next> next = Arrange(running);
+  size_t same = 0;
+  while (same < open_.size() && next[same].span == open_[same]) ++same;
+  CloseFrom(same, at);
+  size_t from = 0;
+  for (; same < next.size(); ++same) {
+    if (next[same].span != kNoSpan || GoesOnCut(next[same].name, &from)) {
+      track_.spans.continued.push_back(static_cast<SpanIndex>(track_.spans.size()));
+    }
+    Open(at, next[same].name);
+  }
+  cut_.clear();
+  last_ = Target::kNothing;
+}
+
+}  // namespace crosscut::trace
