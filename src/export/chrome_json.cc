@@ -1,15 +1,17 @@
-#include <simdjson.h>
-
 #include <algorithm>
-#include <charconv>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
-#include <unordered_map>
 
 #include "src/base/json_text.h"
+#include "src/export/chrome_file.h"
+#include "src/export/chrome_numbers.h"
+#include "src/export/chrome_text.h"
 #include "src/export/distributed_info.h"
 #include "src/export/exporter.h"
+#include "src/export/kernel_shape.h"
+#include "src/trace/stacks.h"
 #include "src/trace/whole_spans.h"
 
 namespace crosscut::exporting {
@@ -21,7 +23,6 @@ using trace::SpanIndex;
 using trace::Track;
 using trace::TrackKind;
 
-constexpr size_t kFlushBytes = 1 << 20;
 constexpr int64_t kBaseGridNs = 7889238 * int64_t{1'000'000'000};  // Kineto's: ranks share a base
 constexpr int64_t kStepsTid = 1'000'000'000;     // no thread has it: pid_max is below
 constexpr int64_t kMoreDevices = 1'000'000'000;  // pid of devices that another process also has
@@ -30,18 +31,17 @@ constexpr int64_t kMostBytes = INT64_MAX / 1000;
 constexpr std::string_view kStep = "ProfilerStep#";
 constexpr std::string_view kJsonFact = "json:";  // a fact whose value is JSON; others are texts
 constexpr std::string_view kBandwidth = "memory bandwidth (GB/s)";
-constexpr std::string_view kArrays[] = {"Input Dims",         "Input type",    "Input Strides",
-                                        "Concrete Inputs",    "In split size", "Out split size",
-                                        "Process Group Ranks"};
 
-std::string Json(std::string_view text) {
+std::string Quoted(std::string_view text) {
   std::string out;
   base::AppendJsonString(text, &out);
   return out;
 }
 
-// `probe`: what recorded it. Calls from Python into a framework are none of its operators.
-std::string_view Category(const trace::Name& name, std::string_view text, std::string_view probe) {
+// Of files that others wrote, theirs. Calls from Python into a framework are none of its operators.
+std::string_view Category(const trace::Trace& trace, const trace::Name& name) {
+  const std::string_view text = trace.text(name.text), probe = trace.text(name.probe);
+  if (!trace.text(name.category).empty()) return trace.text(name.category);
   if (name.kind == Kind::kOperation) return "user_annotation";
   switch (name.layer) {
     case Layer::kNone: return "user_annotation";
@@ -55,9 +55,11 @@ std::string_view Category(const trace::Name& name, std::string_view text, std::s
   }
 }
 
-class ChromeWriter {
+class ChromeWriter : public ChromeText {
  public:
-  ChromeWriter(const trace::Trace& trace, Sink* sink) : trace_(trace), sink_(sink) {}
+  // `cuda_names`: calls that launch work are called as CUDA calls them.
+  ChromeWriter(const trace::Trace& trace, Sink* sink, bool cuda_names)
+      : ChromeText(trace, sink), trace_(trace), cuda_names_(cuda_names) {}
   Status Write();
 
  private:
@@ -69,53 +71,38 @@ class ChromeWriter {
   void Steps(const trace::Process& process, uint32_t index);
   void SpanRows(uint32_t track);
   void SpanArgs(const Track& track, uint32_t index, SpanIndex span);
-  void TextArg(std::string_view key, trace::StringId text);
-  void ArgValue(const trace::Arg& arg);
+  void ShapeArgs(trace::Args::Range args);
+  void NumberArgs(uint32_t index, SpanIndex span, const ChromeNumbers::Launch* launch);
+  std::string_view CudaNameOf(uint32_t track, SpanIndex span) const;
   void InstantRows(uint32_t track);
   void FlowRows();
+  void FlowRow(bool start, int64_t id, bool device, uint32_t track, int64_t at);
+  int64_t TimeInside(uint32_t track, SpanIndex span, int64_t at) const;
   void CounterRows();
   void Metadata(int64_t pid, int64_t tid, std::string_view what, std::string_view args);
 
-  void Raw(std::string_view text) { buffer_ += text; }
-  void Number(int64_t value) {
-    char text[24];
-    buffer_.append(text, std::to_chars(text, text + sizeof text, value).ptr);
-  }
-  // ns as microseconds with three decimals.
-  void Us(int64_t ns) {
-    if (ns < 0) ns = 0;
-    Number(ns / 1000);
-    const auto rest = static_cast<int>(ns % 1000);
-    const char decimals[] = {'.', static_cast<char>('0' + rest / 100),
-                             static_cast<char>('0' + rest / 10 % 10),
-                             static_cast<char>('0' + rest % 10)};
-    buffer_.append(decimals, sizeof decimals);
-  }
-  void Begin() {
-    if (any_) buffer_ += ",\n";
-    any_ = true;
-  }
   void Place(int64_t pid, int64_t tid) {
     Raw(", \"pid\": ");
     Number(pid);
     Raw(", \"tid\": ");
     Number(tid);
   }
-  // What may be written goes out; false after an error.
-  bool Flush(size_t least) {
-    if (buffer_.size() < least || !status_.ok()) return status_.ok();
-    status_ = sink_->Write(buffer_);
-    buffer_.clear();
-    return status_.ok();
+  // One more argument of the event at hand.
+  void Key(std::string_view key) {
+    Raw(any_arg_ ? ", " : ", \"args\": {");
+    any_arg_ = true;
+    String(key);
+    Raw(": ");
   }
-  static uint64_t Key(uint32_t track, SpanIndex span) { return uint64_t{track} << 32 | span; }
+  void Add(std::string_view key, int64_t value) {
+    Key(key);
+    Number(value);
+  }
 
   const trace::Trace& trace_;
-  Sink* sink_;
-  std::string buffer_;
-  bool any_ = false;
-  Status status_;
+  const bool cuda_names_;
   int64_t base_ns_ = 0;
+  bool any_arg_ = false;
   std::vector<std::string> name_heads_;  // {"ph": "X", "cat": ..., "name": ... of each name
   std::vector<int64_t> pids_;            // by process
   std::vector<std::pair<int64_t, int64_t>> places_;  // pid, tid by track
@@ -123,18 +110,17 @@ class ChromeWriter {
   const trace::StringId own_steps_ = trace_.strings.Find(kStep),
                         step_key_ = trace_.strings.Find("step");
   const bool tells_bandwidth_ = trace_.strings.Find(kBandwidth).valid();  // the trace itself does
-  simdjson::dom::parser parser_;
-  std::unordered_map<uint32_t, bool> is_array_;        // by string
-  std::unordered_map<uint64_t, int64_t> correlation_;  // launches and what they launched
+  std::optional<ChromeNumbers> numbers_;
 };
 
 void ChromeWriter::Prepare() {
+  std::vector<std::string_view> categories;
   for (const trace::Name& name : trace_.names) {
-    const std::string_view text = trace_.text(name.text);
-    name_heads_.push_back(
-        "{\"ph\": \"X\", \"cat\": " + Json(Category(name, text, trace_.text(name.probe))) +
-        ", \"name\": " + Json(text));
+    categories.push_back(Category(trace_, name));
+    name_heads_.push_back("{\"ph\": \"X\", \"cat\": " + Quoted(categories.back()) +
+                          ", \"name\": " + Quoted(trace_.text(name.text)));
   }
+  numbers_.emplace(trace_, categories);
   for (size_t i = 0; i < trace_.processes.size(); ++i) {
     const int64_t pid = trace_.processes[i].pid;
     pids_.push_back(pid > 0 ? pid : kMoreDevices + static_cast<int64_t>(i));
@@ -154,14 +140,6 @@ void ChromeWriter::Prepare() {
     const auto at =
         device_pids.try_emplace({process, device}, owner ? device : 2 * kMoreDevices + more).first;
     places_.emplace_back(at->second, track.os_id);
-  }
-  int64_t next = 1;
-  for (const trace::Flow& flow : trace_.flows) {
-    if (trace_.tracks[flow.to_track.value].kind != TrackKind::kDevice) continue;
-    if (flow.from == trace::kNoSpan || flow.to == trace::kNoSpan) continue;
-    const auto at = correlation_.try_emplace(Key(flow.from_track.value, flow.from), next);
-    if (at.second) ++next;
-    correlation_[Key(flow.to_track.value, flow.to)] = at.first->second;
   }
 }
 
@@ -186,7 +164,7 @@ void ChromeWriter::Head() {
   for (const auto& [device, name] : devices) {
     Raw(some ? ", {\"id\": " : "{\"id\": ");
     Number(device);
-    if (!name.empty()) Raw(", \"name\": " + Json(name));
+    if (!name.empty()) Raw(", \"name\": " + Quoted(name));
     Raw("}");
     some = true;
   }
@@ -209,9 +187,10 @@ void ChromeWriter::Facts() {
     const bool is_json = name.starts_with(kJsonFact);
     if (is_json) name.remove_prefix(kJsonFact.size());
     if (!taken.insert(name).second) continue;
+    simdjson::dom::parser parser;
     simdjson::dom::element json;
-    const bool parsed = is_json && !parser_.parse(text).get(json);
-    Raw(",\n" + Json(name) + ": " + (parsed ? simdjson::minify(json) : Json(text)));
+    const bool parsed = is_json && !parser.parse(text).get(json);
+    Raw(",\n" + Quoted(name) + ": " + (parsed ? simdjson::minify(json) : Quoted(text)));
   }
 }
 
@@ -230,7 +209,7 @@ void ChromeWriter::Metadata(int64_t pid, int64_t tid, std::string_view what,
 void ChromeWriter::ProcessRows(uint32_t index) {
   const trace::Process& process = trace_.processes[index];
   const int64_t pid = pids_[index];
-  Metadata(pid, 0, "process_name", "\"name\": " + Json(trace_.text(process.name)));
+  Metadata(pid, 0, "process_name", "\"name\": " + Quoted(trace_.text(process.name)));
   Metadata(pid, 0, "process_labels", "\"labels\": \"CPU\"");
   Metadata(pid, 0, "process_sort_index", "\"sort_index\": " + std::to_string(index));
   if (process.steps.empty()) return;
@@ -254,10 +233,10 @@ void ChromeWriter::Steps(const trace::Process& process, uint32_t index) {
     Us(step.end_ns - step.begin_ns);
     Place(pids_[index], kStepsTid);
     Raw(", \"args\": {\"stream\": -1, \"correlation\": -1, \"kind\": ");
-    Raw(Json(trace_.text(step.kind)));
+    Raw(Quoted(trace_.text(step.kind)));
     if (planned) {
       Raw(", \"level\": ");
-      Raw(Json(trace::StepLevelName(step.level)));
+      Raw(Quoted(trace::StepLevelName(step.level)));
     }
     Raw(step.level == 0 ? ", \"control\": 1}}" : "}}");
   }
@@ -269,74 +248,100 @@ void ChromeWriter::TrackRows(uint32_t index) {
   const std::string number = std::to_string(tid), name(trace_.text(track.name));
   if (track.kind == TrackKind::kDevice) {
     Metadata(pid, 0, "process_name",
-             "\"name\": " + Json(trace_.text(trace_.processes[track.process.value].name)));
+             "\"name\": " + Quoted(trace_.text(trace_.processes[track.process.value].name)));
     Metadata(pid, 0, "process_labels",
              "\"labels\": \"GPU " + std::to_string(std::max<int64_t>(0, track.device)) + "\"");
     Metadata(pid, 0, "process_sort_index",
              "\"sort_index\": " + std::to_string(5'000'000 + std::max<int64_t>(0, track.device)));
-    Metadata(pid, tid, "thread_name", "\"name\": " + Json("stream " + number + " " + name));
+    Metadata(pid, tid, "thread_name", "\"name\": " + Quoted("stream " + number + " " + name));
   } else {
     Metadata(pid, tid, "thread_name",
-             "\"name\": " + Json("thread " + number + (name.empty() ? "" : " (" + name + ")")));
+             "\"name\": " + Quoted("thread " + number + (name.empty() ? "" : " (" + name + ")")));
   }
   Metadata(pid, tid, "thread_sort_index", "\"sort_index\": " + number);
 }
 
 void ChromeWriter::SpanArgs(const Track& track, uint32_t index, SpanIndex span) {
   const bool device = track.kind == TrackKind::kDevice;
-  bool any = false;
-  const auto key = [&](std::string_view name) {
-    Raw(any ? ", " : ", \"args\": {");
-    any = true;
-    base::AppendJsonString(name, &buffer_);
-    Raw(": ");
-  };
-  const auto add = [&](std::string_view name, int64_t value) {
-    key(name);
-    Number(value);
-  };
+  any_arg_ = false;
   if (device) {
-    add("device", std::max<int64_t>(0, track.device));
-    add("stream", track.os_id);
+    Add("device", std::max<int64_t>(0, track.device));
+    Add("stream", track.os_id);
   }
-  if (device || !correlation_.empty()) {
-    const auto at = correlation_.find(Key(index, span));
-    if (at != correlation_.end())
-      add("correlation", at->second);
-    else if (device)
-      add("correlation", 0);
+  const ChromeNumbers::Launch* launch = numbers_->FindLaunch(index, span);
+  const bool correlated = device || launch != nullptr;
+  if (correlated) Add("correlation", launch != nullptr ? launch->correlation : 0);
+  if (!CudaNameOf(index, span).empty()) {
+    Key("call");
+    String(trace_.text(trace_.name(track.spans.name[span]).text));
   }
-  for (const trace::Arg& arg : track.args.of(span)) {
+  const bool of_file = trace_.name(track.spans.name[span]).category.valid();
+  if (!of_file) NumberArgs(index, span, launch);
+  const trace::Args::Range args = track.args.of(span);
+  for (auto at = args.begin(); at != args.end(); ++at) {
+    const trace::Arg arg = *at;
+    if (arg.beside || args.StandsLater(at)) continue;
     const std::string_view name = trace_.text(arg.key);
-    if (device && (name == "device" || name == "stream" || name == "correlation")) continue;
-    if (arg.is_text) {
-      key(name);
-      TextArg(name, arg.text());
-    } else {
-      add(name, arg.value);
-    }
+    if (device && (name == "device" || name == "stream")) continue;
+    if (correlated && name == "correlation") continue;
+    Key(name);
+    Value(arg);
     const int64_t length = track.spans.end_ns[span] - track.spans.begin_ns[span];
     const int64_t bytes = device && name == "bytes" && !arg.is_text ? arg.value : 0;
     if (bytes > 0 && bytes <= kMostBytes && length > 0 && !tells_bandwidth_) {
-      key(kBandwidth);
+      Key(kBandwidth);
       Us(bytes * 1000 / length);  // bytes per ns, three decimals
     }
   }
-  Raw(any ? "}}" : "}");
+  if (device && !of_file) ShapeArgs(track.args.of(span));
+  Raw(any_arg_ ? "}}" : "}");
 }
 
-// Some of Kineto's arguments are arrays, which a trace keeps as their text.
-void ChromeWriter::TextArg(std::string_view key, trace::StringId id) {
-  const std::string_view text = trace_.text(id);
-  const bool may_be_array =
-      text.starts_with('[') &&
-      std::find(std::begin(kArrays), std::end(kArrays), key) != std::end(kArrays);
-  if (may_be_array) {
-    const auto [known, added] = is_array_.try_emplace(id.value);
-    if (added) known->second = parser_.parse(text).is_array();
-    if (known->second) return Raw(text);
+// As Kineto writes it.
+void ChromeWriter::ShapeArgs(trace::Args::Range args) {
+  const KernelShape shape = KernelShapeOf(trace_, args);
+  if (!shape.known || shape.in_arrays) return;
+  for (const auto& [key, three] : {std::pair("grid", shape.grid), {"block", shape.block}}) {
+    Key(key);
+    for (size_t i = 0; i < three.size(); ++i) {
+      Raw(i == 0 ? "[" : ", ");
+      Number(three[i]);
+    }
+    Raw("]");
   }
-  base::AppendJsonString(text, &buffer_);
+}
+
+// By which readers of Kineto's files join operators, calls and work.
+void ChromeWriter::NumberArgs(uint32_t index, SpanIndex span, const ChromeNumbers::Launch* launch) {
+  const trace::NameId name = trace_.tracks[index].spans.name[span];
+  const int64_t own = numbers_->Of(index, span);
+  if (numbers_->IsOperator(name)) {
+    Add("External id", own);
+    Add("Record function id", own);
+    Add("Ev Idx", own - 1);
+  } else if (numbers_->IsPython(name)) {
+    const int64_t parent = numbers_->PythonAround(index, span);
+    Add("Python id", own);
+    Key("Python parent id");
+    parent > 0 ? Number(parent) : Raw("null");
+    Add("Ev Idx", own - 1);
+  } else if (launch != nullptr) {
+    if (launch->external > 0) Add("External id", launch->external);
+  } else if (numbers_->IsCall(name)) {
+    const int64_t around = numbers_->OperatorAround(index, span);
+    if (around > 0) Add("External id", around);
+  }
+}
+
+// "": the span's own name stays.
+std::string_view ChromeWriter::CudaNameOf(uint32_t track, SpanIndex span) const {
+  const trace::NameId name = trace_.tracks[track].spans.name[span];
+  if (!cuda_names_ || !numbers_->IsCall(name)) return "";
+  const ChromeNumbers::Launch* launch = numbers_->FindLaunch(track, span);
+  if (launch == nullptr || trace_.text(trace_.name(name).text).starts_with("cu")) return "";
+  const std::string_view work = Category(trace_, trace_.name(launch->work));
+  if (work == "gpu_memcpy") return "cudaMemcpyAsync";
+  return work == "gpu_memset" ? "cudaMemsetAsync" : "cudaLaunchKernel";
 }
 
 void ChromeWriter::SpanRows(uint32_t index) {
@@ -348,9 +353,15 @@ void ChromeWriter::SpanRows(uint32_t index) {
   for (SpanIndex i = 0; i < spans.size(); ++i) {
     if (wholes.first(i) != i) continue;
     Begin();
-    Raw(name_heads_[spans.name[i].value]);
-    if (trace_.name(spans.name[i]).text == own_steps_) {
-      buffer_.pop_back();  // the quote
+    const std::string_view cuda = CudaNameOf(index, i);
+    const std::string_view head = name_heads_[spans.name[i].value];
+    if (!cuda.empty()) {
+      Raw("{\"ph\": \"X\", \"cat\": \"cuda_runtime\", \"name\": ");
+      String(cuda);
+    } else if (trace_.name(spans.name[i]).text != own_steps_) {
+      Raw(head);
+    } else {
+      Raw(head.substr(0, head.size() - 1));  // without the quote
       Number(track.args.Find(i, step_key_).value);
       Raw("\"");
     }
@@ -360,18 +371,7 @@ void ChromeWriter::SpanRows(uint32_t index) {
     Us(wholes.end_ns(i) - spans.begin_ns[i]);
     Raw(place);
     SpanArgs(track, index, i);
-    if (!Flush(kFlushBytes)) return;
-  }
-}
-
-// "key": value
-void ChromeWriter::ArgValue(const trace::Arg& arg) {
-  base::AppendJsonString(trace_.text(arg.key), &buffer_);
-  Raw(": ");
-  if (arg.is_text) {
-    TextArg(trace_.text(arg.key), arg.text());
-  } else {
-    Number(arg.value);
+    if (!Flush()) return;
   }
 }
 
@@ -381,21 +381,24 @@ void ChromeWriter::InstantRows(uint32_t index) {
   const auto instant = [&](int64_t at, std::string_view name, uint32_t args_of) {
     Begin();
     Raw("{\"ph\": \"i\", \"s\": \"t\", \"cat\": \"cpu_instant_event\", \"name\": ");
-    base::AppendJsonString(name, &buffer_);
+    String(name);
     Raw(", \"ts\": ");
     Us(at - base_ns_);
     Place(place.first, place.second);
     bool any = false;
-    for (const trace::Arg& arg : track.instant_args.of(args_of)) {
+    const trace::Args::Range args = track.instant_args.of(args_of);
+    for (auto one = args.begin(); one != args.end(); ++one) {
+      const trace::Arg arg = *one;
+      if (arg.beside || args.StandsLater(one)) continue;
       Raw(any ? ", " : ", \"args\": {");
       any = true;
-      ArgValue(arg);
+      Field(arg);
     }
     Raw(any ? "}}" : "}");
   };
   for (uint32_t i = 0; i < track.instants.at_ns.size(); ++i) {
     instant(track.instants.at_ns[i], trace_.text(trace_.name(track.instants.name[i]).text), i);
-    if (!Flush(kFlushBytes)) return;
+    if (!Flush()) return;
   }
   for (const trace::Loss& loss : track.losses) {
     instant(loss.begin_ns,
@@ -405,37 +408,56 @@ void ChromeWriter::InstantRows(uint32_t index) {
   }
 }
 
-// Both ends or none: an arrow that ends in the void confuses every reader.
+// When an end of an arrow shows on its span: readers bind it to the innermost event that is open
+// then. The begin, as Kineto has it; `at` where another event begins there, too.
+int64_t ChromeWriter::TimeInside(uint32_t track, SpanIndex span, int64_t at) const {
+  const trace::Spans& spans = trace_.tracks[track].spans;
+  const int64_t begin = spans.begin_ns[span];
+  const bool shows = trace::InnermostAt(spans, begin) == span;
+  return !shows && trace::InnermostAt(spans, at) == span ? at : begin;
+}
+
+// Both ends or none: an arrow that ends in the void confuses every reader. Its number is the
+// correlation where it is the first from a launch: readers look for it by that. It arrives no
+// earlier than it leaves, where the span that it leads to lasts so long: an end before its begin is
+// dropped.
 void ChromeWriter::FlowRows() {
-  int64_t id = 0;
+  int64_t next = numbers_->launches() + 1;
+  std::vector<bool> taken(static_cast<size_t>(next));
   for (const trace::Flow& flow : trace_.flows) {
     if (flow.from == trace::kNoSpan || flow.to == trace::kNoSpan) continue;
-    const bool device = trace_.tracks[flow.to_track.value].kind == TrackKind::kDevice;
-    const std::string_view kind = device ? "ac2g" : "fwdbwd";
-    ++id;
-    for (const bool start : {true, false}) {
-      const uint32_t track = start ? flow.from_track.value : flow.to_track.value;
-      Begin();
-      Raw(start ? "{\"ph\": \"s\", \"id\": " : "{\"ph\": \"f\", \"bp\": \"e\", \"id\": ");
-      Number(id);
-      Raw(", \"cat\": \"");
-      Raw(kind);
-      Raw("\", \"name\": \"");
-      Raw(kind);
-      Raw("\", \"ts\": ");
-      const int64_t at =
-          start ? flow.from_ns : std::max(flow.to_ns, trace_.tracks[track].spans.begin_ns[flow.to]);
-      Us(at - base_ns_);
-      Place(places_[track].first, places_[track].second);
-      Raw("}");
-    }
-    if (!Flush(kFlushBytes)) return;
+    const uint32_t from = flow.from_track.value, to = flow.to_track.value;
+    const bool device = trace_.tracks[to].kind == TrackKind::kDevice;
+    const auto first = device ? numbers_->FindLaunch(from, flow.from)->correlation : 0;
+    const bool first_of_launch = device && !taken[static_cast<size_t>(first)];
+    if (first_of_launch) taken[static_cast<size_t>(first)] = true;
+    const int64_t id = first_of_launch ? first : next++;
+    const int64_t leaves = TimeInside(from, flow.from, flow.from_ns);
+    int64_t arrives = TimeInside(to, flow.to, flow.to_ns);
+    const bool late =
+        arrives < leaves && trace::InnermostAt(trace_.tracks[to].spans, leaves) == flow.to;
+    if (late) arrives = leaves;
+    FlowRow(true, id, device, from, leaves);
+    FlowRow(false, id, device, to, arrives);
+    if (!Flush()) return;
   }
+}
+
+void ChromeWriter::FlowRow(bool start, int64_t id, bool device, uint32_t track, int64_t at) {
+  Begin();
+  Raw(start ? "{\"ph\": \"s\", \"id\": " : "{\"ph\": \"f\", \"bp\": \"e\", \"id\": ");
+  Number(id);
+  Raw(device ? ", \"cat\": \"ac2g\", \"name\": \"ac2g\""
+             : ", \"cat\": \"fwdbwd\", \"name\": \"fwdbwd\"");
+  Raw(", \"ts\": ");
+  Us(at - base_ns_);
+  Place(places_[track].first, places_[track].second);
+  Raw("}");
 }
 
 void ChromeWriter::CounterRows() {
   for (const trace::CounterSeries& series : trace_.counters) {
-    const std::string name = Json(trace_.text(trace_.name(series.name).text));
+    const std::string name = Quoted(trace_.text(trace_.name(series.name).text));
     for (size_t i = 0; i < series.at_ns.size(); ++i) {
       Begin();
       Raw("{\"ph\": \"C\", \"name\": ");
@@ -446,7 +468,7 @@ void ChromeWriter::CounterRows() {
       Raw(", \"args\": {\"value\": ");
       Number(series.value[i]);
       Raw("}}");
-      if (!Flush(kFlushBytes)) return;
+      if (!Flush()) return;
     }
   }
 }
@@ -455,27 +477,30 @@ Status ChromeWriter::Write() {
   Head();
   Prepare();
   for (uint32_t i = 0; i < trace_.processes.size(); ++i) ProcessRows(i);
-  for (uint32_t i = 0; i < trace_.tracks.size() && status_.ok(); ++i) {
+  for (uint32_t i = 0; i < trace_.tracks.size() && status().ok(); ++i) {
     TrackRows(i);
     SpanRows(i);
     InstantRows(i);
   }
   FlowRows();
   CounterRows();
-  Raw("\n],\n\"crosscutGaps\": [");
-  for (size_t i = 0; i < trace_.gaps.size(); ++i) {
-    if (i != 0) Raw(", ");
-    base::AppendJsonString(trace_.gaps[i], &buffer_);
-  }
-  Raw("]}\n");
-  Flush(0);
-  return status_;
+  Raw("\n],\n");
+  Gaps();
+  Raw("}\n");
+  Flush(/*all=*/true);
+  return status();
 }
 
 }  // namespace
 
 Status WriteChromeJson(const trace::Trace& trace, Sink* sink) {
-  return ChromeWriter(trace, sink).Write();
+  if (IsOfChromeFile(trace)) return WriteChromeFileAgain(trace, sink);
+  return ChromeWriter(trace, sink, /*cuda_names=*/false).Write();
+}
+
+Status WriteChromeJsonForCuda(const trace::Trace& trace, Sink* sink) {
+  if (IsOfChromeFile(trace)) return WriteChromeFileAgain(trace, sink);
+  return ChromeWriter(trace, sink, /*cuda_names=*/true).Write();
 }
 
 }  // namespace crosscut::exporting

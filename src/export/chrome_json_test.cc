@@ -170,7 +170,7 @@ TEST(ChromeJson, PartsOfASpanThatWasCutAreOneEvent) {
   track.EndSpan(3000);
   track.EndNamed(9000, scope);
   const std::string json = Export(builder.Finish());
-  const size_t first = json.find("\"name\": \"scope\", \"ts\": 1.000, \"dur\": 7.000");
+  const size_t first = json.find("\"name\": \"scope\", \"ts\": 2.000, \"dur\": 7.000");
   EXPECT_NE(first, std::string::npos) << json;
   EXPECT_EQ(json.find("\"name\": \"scope\"", first + 1), std::string::npos);
 }
@@ -185,6 +185,104 @@ TEST(ChromeJson, FactsAreTextsOrJson) {
   EXPECT_NE(json.find("\"job\": \"[1]\""), std::string::npos);
   EXPECT_NE(json.find("\"ranks\": [1,{\"a\":null}]"), std::string::npos);
   EXPECT_NE(json.find("\"broken\": \"[1\""), std::string::npos);
+}
+
+// The events of each name.
+std::multimap<std::string, simdjson::dom::element> ByName(const std::string& json,
+                                                          simdjson::dom::parser* parser) {
+  std::multimap<std::string, simdjson::dom::element> events;
+  simdjson::dom::element root = parser->parse(json);
+  for (simdjson::dom::element event : root["traceEvents"].get_array()) {
+    events.emplace(std::string_view(event["name"]), event);
+  }
+  return events;
+}
+
+TEST(ChromeJson, OperatorsCallsAndWorkAreJoinedByTheNumbersOfKineto) {
+  const auto trace = trace::ParseText(R"(
+process train pid=7 window=0..9000 name=train.py
+thread main tid=8 base=python main
+span train.py(1):main 0 9000 python
+span train.py(7):step 100 6000 python
+span aten::mm 1500 4501 framework
+span clEnqueueNDRangeKernel 2000 2500 runtime
+out 1 2100
+span clFinish 5000 5500 runtime
+device gpu device=0 stream=7
+span gemm 3000 4000 device
+arg global_x 256
+arg local_x 64
+in 1 3000
+)");
+  ASSERT_TRUE(trace.ok()) << trace.status().message();
+  const std::string json = Export(*trace);
+  simdjson::dom::parser parser;
+  const auto events = ByName(json, &parser);
+  const auto args = [&](const char* name) { return events.find(name)->second["args"]; };
+  const auto op = int64_t(args("aten::mm")["External id"]);
+  EXPECT_GT(op, 0);
+  EXPECT_EQ(int64_t(args("aten::mm")["Record function id"]), op);
+  EXPECT_EQ(int64_t(args("aten::mm")["Ev Idx"]), op - 1);
+  for (const char* name : {"clEnqueueNDRangeKernel", "gemm"}) {
+    EXPECT_EQ(int64_t(args(name)["External id"]), op) << name;
+    EXPECT_EQ(int64_t(args(name)["correlation"]), 1) << name;
+  }
+  EXPECT_TRUE(events.find("clFinish")->second["args"].error());  // no operator is open
+  EXPECT_TRUE(args("train.py(1):main")["Python parent id"].is_null());
+  EXPECT_EQ(int64_t(args("train.py(7):step")["Python parent id"]),
+            int64_t(args("train.py(1):main")["Python id"]));
+  EXPECT_EQ(simdjson::minify(args("gemm")["grid"]), "[4,1,1]");
+  EXPECT_EQ(simdjson::minify(args("gemm")["block"]), "[64,1,1]");
+}
+
+TEST(ChromeJson, LaunchesHaveCudasNamesForThoseWhoKnowNoOthers) {
+  const auto trace = trace::ParseText(R"(
+process train pid=7 window=0..9000
+thread main tid=8
+span clEnqueueNDRangeKernel 2000 2500 runtime
+out 1 2100
+span clEnqueueWriteBuffer 2600 2700 runtime
+out 2 2610
+span clFinish 2800 2900 runtime
+device gpu device=0 stream=7
+span gemm 3000 4000 device
+in 1 3000
+span "Memcpy HtoD" 4000 5000 device
+in 2 4000
+)");
+  ASSERT_TRUE(trace.ok()) << trace.status().message();
+  std::string json;
+  const auto sink = MemorySink(&json);
+  ASSERT_TRUE(WriteChromeJsonForCuda(*trace, sink.get()).ok());
+  simdjson::dom::parser parser;
+  const auto events = ByName(json, &parser);
+  EXPECT_EQ(std::string_view(events.find("cudaLaunchKernel")->second["args"]["call"]),
+            "clEnqueueNDRangeKernel");
+  EXPECT_EQ(std::string_view(events.find("cudaMemcpyAsync")->second["args"]["call"]),
+            "clEnqueueWriteBuffer");
+  EXPECT_EQ(events.count("clFinish"), 1U);
+}
+
+TEST(ChromeJson, ArrowsStandInsideTheSpansThatTheyLeadFromAndTo) {
+  const auto trace = trace::ParseText(R"(
+process train pid=7 window=0..9000
+thread main tid=8
+span call 2000 2500 runtime
+out 1 2499
+span later 2500 2600 runtime
+device gpu device=0 stream=7
+span gemm 3000 4000 device
+in 1 3000
+)");
+  ASSERT_TRUE(trace.ok()) << trace.status().message();
+  simdjson::dom::parser parser;
+  const std::string json = Export(*trace);
+  const auto events = ByName(json, &parser);
+  EXPECT_EQ(events.count("ac2g"), 2U);
+  for (auto [at, end] = events.equal_range("ac2g"); at != end; ++at) {
+    const bool start = std::string_view(at->second["ph"]) == "s";
+    EXPECT_EQ(double(at->second["ts"]), start ? 2.0 : 3.0);
+  }
 }
 
 TEST(ChromeJson, IsCompressedWhereTheNameSaysSo) {

@@ -6,6 +6,9 @@ namespace {
 constexpr Exporter kExporters[] = {
     {"chrome", ".json", "JSON for Perfetto, chrome://tracing and HolisticTraceAnalysis",
      WriteChromeJson},
+    {"chrome-cuda", ".json",
+     "the same, launching calls named as CUDA's: for readers that know those",
+     WriteChromeJsonForCuda},
     {"perfetto", ".pftrace", "Perfetto's own format: exact, smaller, and opens faster",
      WritePerfetto},
     {"speedscope", ".speedscope.json", "flame graphs of every thread, for speedscope.app",

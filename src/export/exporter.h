@@ -26,6 +26,9 @@ const Exporter* FindExporter(std::string_view name);  // null: none
 // Perfetto, chrome://tracing and HolisticTraceAnalysis open it. Times are microseconds with
 // nanoseconds as decimals.
 Status WriteChromeJson(const trace::Trace& trace, Sink* sink);
+// The same for readers that know a launch by CUDA's name alone (HolisticTraceAnalysis, TraceLens):
+// whatever launches a kernel is called cudaLaunchKernel, and so on; its own name is args.call.
+Status WriteChromeJsonForCuda(const trace::Trace& trace, Sink* sink);
 // Perfetto's protobuf: exact times, streams as tracks, interned names.
 Status WritePerfetto(const trace::Trace& trace, Sink* sink);
 // speedscope's file format: each track an evented profile, in ns from the first process's start.

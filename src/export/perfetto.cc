@@ -39,7 +39,7 @@ enum class Event : protozero::pbf_tag_type {
   kFlows = 47,
   kEndingFlows = 48
 };
-enum class Annotation : protozero::pbf_tag_type { kName = 1, kInt = 4, kText = 17 };
+enum class Annotation : protozero::pbf_tag_type { kName = 1, kInt = 4, kReal = 5, kText = 17 };
 enum class Descriptor : protozero::pbf_tag_type {
   kUuid = 1,
   kName = 2,
@@ -170,7 +170,10 @@ class PerfettoWriter {
                        categories_.IdOf(said.category, Interned::kCategories, &fresh));
       }
       if (said.args != nullptr) {
-        for (const trace::Arg& arg : said.args->of(said.args_of)) PutArg(arg, &out, &fresh);
+        const trace::Args::Range args = said.args->of(said.args_of);
+        for (auto at = args.begin(); at != args.end(); ++at) {
+          if (!(*at).beside && !args.StandsLater(at)) PutArg(*at, &out, &fresh);
+        }
       }
       if (said.flows != nullptr) {
         for (const uint64_t flow : *said.flows) out.add_fixed64(Event::kFlows, flow);
@@ -194,7 +197,10 @@ class PerfettoWriter {
     Builder<Annotation> annotation(*out, Event::kAnnotations);
     annotation.add_uint64(Annotation::kName,
                           keys_.IdOf(trace_.text(arg.key), Interned::kAnnotationNames, fresh));
-    if (arg.is_text) {
+    double real = 0;
+    if (trace_.RealOf(arg, &real)) {
+      annotation.add_double(Annotation::kReal, real);
+    } else if (arg.is_text) {
       annotation.add_uint64(Annotation::kText,
                             texts_.IdOf(trace_.text(arg.text()), Interned::kTexts, fresh));
     } else {

@@ -2,11 +2,16 @@
 // says what becomes what, and why the planes are called as they are.
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "src/base/file.h"
+#include "src/export/device_kind.h"
 #include "src/export/exporter.h"
+#include "src/export/kernel_shape.h"
+#include "src/xspace/reader.h"
 #include "src/xspace/writer.h"
 
 namespace crosscut::exporting {
@@ -31,7 +36,9 @@ class XSpaceWriter {
       if (flow.from == trace::kNoSpan || flow.to == trace::kNoSpan) continue;
       const uint64_t from = Key(flow.from_track.value, flow.from);
       const auto at = correlation_.try_emplace(from, correlation_.size() + 1).first;
-      correlation_[Key(flow.to_track.value, flow.to)] = at->second;
+      const uint64_t correlation = at->second;  // the map may move it
+      correlation_[Key(flow.to_track.value, flow.to)] = correlation;
+      operators_[Key(flow.to_track.value, flow.to)] = OperatorAround(flow.from_track, flow.from);
     }
   }
 
@@ -57,7 +64,7 @@ class XSpaceWriter {
     host.TextStat(host.StatName("process_name"), trace_.text(process.name));
     host.Int64Stat(host.StatName("process_id"), process.pid);
     PutSteps(process, &host);
-    std::map<int64_t, PlaneWriter*> devices;
+    std::map<std::pair<int64_t, bool>, PlaneWriter*> devices;  // GPUs, and all else
     for (uint32_t i = 0; i < trace_.tracks.size(); ++i) {
       const Track& track = trace_.tracks[i];
       if (track.process.value != index) continue;
@@ -65,13 +72,41 @@ class XSpaceWriter {
         PutTrack(i, process, &host);
         continue;
       }
-      PlaneWriter*& plane = devices[track.device];
-      if (plane == nullptr) {
-        const int64_t id = kFirstDevicePlane + next_device_++;
-        plane = &space_.AddPlane(id, "/device:CUSTOM:crosscut:" + std::to_string(id));
-      }
-      PutTrack(i, process, plane);
+      const bool gpu = !beside_ && IsGpuWork(trace_, track);
+      PlaneWriter*& plane = devices[{track.device, gpu}];
+      if (plane == nullptr) plane = AddDevice(process, track.device, gpu);
+      PutTrack(i, process, plane, gpu);
     }
+  }
+
+  // What XProf's tools look for has the names of its own profilers; planes of one name are merged.
+  PlaneWriter* AddDevice(const trace::Process& process, int64_t number, bool gpu) {
+    if (!gpu) {
+      const int64_t id = kFirstDevicePlane + next_device_++;
+      return &space_.AddPlane(id, "/device:CUSTOM:crosscut:" + std::to_string(id));
+    }
+    int64_t ordinal = std::max<int64_t>(0, number);
+    while (!gpus_.insert(ordinal).second) ++ordinal;
+    PlaneWriter& plane = space_.AddPlane(ordinal, "/device:GPU:" + std::to_string(ordinal));
+    for (const DeviceProperty& property : PropertiesOf(trace_, process, number)) {
+      const int64_t id = plane.StatName(property.name);
+      property.text.empty() ? plane.Int64Stat(id, property.number)
+                            : plane.TextStat(id, property.text);
+    }
+    return &plane;
+  }
+
+  // The operator that is open where work is launched.
+  trace::NameId OperatorAround(trace::TrackId track, SpanIndex span) const {
+    const trace::Spans& spans = trace_.tracks[track.value].spans;
+    for (span = spans.parent[span]; span != trace::kNoSpan; span = spans.parent[span]) {
+      const trace::Name& name = trace_.name(spans.name[span]);
+      if (name.layer == Layer::kFramework || name.layer == Layer::kComm ||
+          name.kind == trace::Kind::kOperation) {
+        return spans.name[span];
+      }
+    }
+    return {};
   }
 
   // Planes of one name are merged, so each is called otherwise.
@@ -97,7 +132,8 @@ class XSpaceWriter {
     }
   }
 
-  void PutTrack(uint32_t index, const trace::Process& process, PlaneWriter* plane) {
+  void PutTrack(uint32_t index, const trace::Process& process, PlaneWriter* plane,
+                bool gpu = false) {
     const Track& track = trace_.tracks[index];
     const int64_t id = track.os_id != 0 ? track.os_id : kMoreLines + index;
     std::string name(trace_.text(track.name));
@@ -116,15 +152,31 @@ class XSpaceWriter {
       if (const auto at = correlation_.find(Key(index, s)); at != correlation_.end()) {
         line.Uint64Stat(plane->StatName("correlation_id"), at->second);
       }
-      for (const trace::Arg& arg : track.args.of(s)) PutArg(arg, plane, &line);
+      if (gpu) PutKernel(index, s, plane, &line);
+      const trace::Args::Range args = track.args.of(s);
+      for (auto at = args.begin(); at != args.end(); ++at) {
+        if (!(*at).beside && !args.StandsLater(at)) PutArg(*at, plane, &line);
+      }
     }
+  }
+
+  void PutKernel(uint32_t track, SpanIndex span, PlaneWriter* plane, LineWriter* line) {
+    const std::string details =
+        KernelDetails(KernelShapeOf(trace_, trace_.tracks[track].args.of(span)));
+    if (!details.empty()) line->TextStat(plane->StatName("kernel_details"), details);
+    const auto op = operators_.find(Key(track, span));
+    if (op == operators_.end() || !op->second.valid()) return;
+    line->TextStat(plane->StatName("tf_op"), trace_.text(trace_.name(op->second).text));
   }
 
   void PutArg(const trace::Arg& arg, PlaneWriter* plane, LineWriter* line) {
     const std::string_view key = trace_.text(arg.key);
     if (key == "correlation_id") return;  // ours stands there
     const int64_t id = plane->StatName(key);
-    if (arg.is_text) {
+    double real = 0;
+    if (trace_.RealOf(arg, &real)) {
+      line->DoubleStat(id, real);
+    } else if (arg.is_text) {
       line->TextStat(id, trace_.text(arg.text()));
     } else {
       line->Int64Stat(id, arg.value);
@@ -137,13 +189,24 @@ class XSpaceWriter {
   const trace::Trace& trace_;
   const bool beside_;
   xspace::SpaceWriter space_;
-  std::unordered_map<uint64_t, uint64_t> correlation_;  // launches and what they launched
+  std::unordered_map<uint64_t, uint64_t> correlation_;     // launches and what they launched
+  std::unordered_map<uint64_t, trace::NameId> operators_;  // of work: who asked for it
+  std::set<int64_t> gpus_;                                 // ordinals that have a plane
   int64_t next_device_ = 0;
 };
+
+// The file that the trace comes from, as far as it is whole: it holds what no trace does, such as
+// the programs that ran and the properties of devices.
+Status WriteFileAgain(const trace::Trace& trace, Sink* sink) {
+  const auto bytes = base::ReadSmallFile(trace.kept.path, xspace::kMaxSpaceBytes);
+  if (!bytes.ok()) return bytes.status();
+  return sink->Write(std::string_view(*bytes).substr(0, xspace::WholeBytes(*bytes)));
+}
 
 }  // namespace
 
 Status WriteXSpace(const trace::Trace& trace, Sink* sink) {
+  if (trace.kept.format == "xspace") return WriteFileAgain(trace, sink);
   return XSpaceWriter(trace, /*beside=*/false).Write(sink);
 }
 

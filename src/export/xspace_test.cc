@@ -105,6 +105,50 @@ TEST(XSpaceExport, BesideTensorFlowsPlanesNamesAndIdsAreOthersAndTheirsAreTheRoo
   EXPECT_TRUE(status.ok());
 }
 
+TEST(XSpaceExport, WorkOfAGpuStandsWhereXProfLooksForIt) {
+  Result<trace::Trace> parsed = trace::ParseText(R"(
+process train pid=41 window=0..1000
+meta deviceProperties [{"id": 1, "name": "NVIDIA X", "totalGlobalMem": 80, "numSms": 7}]
+thread main tid=41 main
+span aten::mm 50 400 framework
+span launch 100 300 runtime
+out 7 110
+device gpu0 device=1 stream=5
+span gemm 320 900 device
+arg grid_x 64
+arg block_x 128
+arg registers 40
+in 7 320
+)");
+  ASSERT_TRUE(parsed.ok()) << parsed.status().message();
+  trace::Trace trace = std::move(*parsed);
+  trace.tracks[1].device_name = trace.strings.Intern("NVIDIA X");
+  std::string bytes;
+  const auto sink = MemorySink(&bytes);
+  ASSERT_TRUE(WriteXSpace(trace, sink.get()).ok());
+  std::vector<std::string> stats, texts;
+  const Status status = xspace::ForEachPlane(bytes, [&](const Plane& plane) {
+    if (plane.name != "/device:GPU:1") return Status();
+    Status read = plane.ForEachStat([&](const Stat& stat) {
+      stats.push_back(std::string(plane.stat_name(stat.metadata_id)) + "=" +
+                      (stat.text.empty() ? std::to_string(stat.number) : std::string(stat.text)));
+      return Status();
+    });
+    if (!read.ok()) return read;
+    return plane.ForEachLine([&](const Line& line) {
+      return xspace::ForEachEvent(line, [&](const Event& event) {
+        return xspace::ForEachEventStat(event.bytes, [&](const Stat& stat) {
+          if (stat.type == Stat::Type::kText) texts.emplace_back(stat.text);
+          return Status();
+        });
+      });
+    });
+  });
+  EXPECT_TRUE(status.ok()) << status.message();
+  EXPECT_THAT(stats, ElementsAre("memory_size=80", "core_count=7", "device_vendor=NVIDIA"));
+  EXPECT_THAT(texts, ElementsAre("regs:40 grid:64,1,1 block:128,1,1", "aten::mm"));
+}
+
 TEST(XSpaceExport, CorrelationIdsAreUnsignedAndNumbersOfStepsAreNot) {
   Stat::Type correlation = Stat::Type::kNone, number = Stat::Type::kNone;
   const std::string bytes = Written(kTrace);

@@ -91,10 +91,26 @@ bool ChromeEdges::Close(size_t end, std::vector<Edge>* edges, Open* open) {
   return false;
 }
 
+// The owner of the arguments of both.
+uint32_t ChromeEdges::Joined(const Edge& begin, const Edge& end) {
+  trace::Args& args = begin.row->args;
+  const uint32_t owner = begin.row->owners++;
+  std::vector<trace::Arg> all;
+  for (const uint32_t one : {begin.owner, end.owner}) {
+    for (const trace::Arg& arg : args.of(one)) all.push_back(arg);
+  }
+  for (const trace::Arg& arg : all) args.Add(owner, arg);
+  return owner;
+}
+
 void ChromeEdges::Put(const Edge& begin, const Edge& end) {
-  const bool fits = end.row == begin.row && begin.owner == kNoArgs;
-  if (end.owner != kNoArgs && !fits) ++lost_args_;
-  begin.row->spans.push_back({begin.at_ns, end.at_ns, begin.name, fits ? end.owner : begin.owner});
+  uint32_t owner = begin.owner;
+  if (end.owner != kNoArgs && end.row != begin.row) {
+    ++lost_args_;
+  } else if (end.owner != kNoArgs) {
+    owner = begin.owner == kNoArgs ? end.owner : Joined(begin, end);
+  }
+  begin.row->spans.push_back({begin.at_ns, end.at_ns, begin.name, owner});
 }
 
 }  // namespace crosscut::import

@@ -30,7 +30,9 @@ class ChromeEdges {
   uint64_t PutEndless(const ChromeTimes& times, int64_t last_ns);
   uint64_t endless() const { return endless_.size(); }  // begins without an end
   uint64_t lone_ends() const { return lone_ends_; }     // ends without a begin
-  uint64_t lost_args() const { return lost_args_; }     // ends whose arguments found no room
+  uint64_t lost_args() const {
+    return lost_args_;
+  }  // ends on another row, whose arguments are lost
 
  private:
   struct Edge {
@@ -56,6 +58,7 @@ class ChromeEdges {
   void PairThread(std::vector<Edge>* edges);
   // False: nothing open is what it ends.
   bool Close(size_t end, std::vector<Edge>* edges, Open* open);
+  static uint32_t Joined(const Edge& begin, const Edge& end);
   void Put(const Edge& begin, const Edge& end);
 
   std::unordered_map<std::string, Thread> threads_;

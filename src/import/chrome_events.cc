@@ -1,5 +1,7 @@
 #include "src/import/chrome_events.h"
 
+#include <simdjson.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -15,6 +17,7 @@ using trace::Kind;
 using trace::Layer;
 using trace::StringId;
 
+constexpr std::string_view kGapsKey = "crosscutGaps";
 constexpr int64_t kLatestBase = 4'000'000'000'000'000'000;
 constexpr double kMostCounted = 9.2e18;  // of a counter
 constexpr uint32_t kNoArgs = UINT32_MAX;
@@ -52,6 +55,15 @@ bool IsOfTheTrace(const JsonEvent& event) {
   return event.name == "Record Window End" || event.name.starts_with("Iteration Start: ");
 }
 
+// Of instants: nearly all belong to their thread.
+bool IsUsualScope(const JsonArg& field) { return field.key == "s" && field.value.text == "t"; }
+
+// As it is written in the file.
+std::string AsJson(const JsonValue& value) {
+  const bool text = value.kind == JsonValue::Kind::kText;
+  return text ? "\"" + std::string(value.text) + "\"" : std::string(value.text);
+}
+
 // What communicates, by the names of PyTorch's process groups.
 bool IsCollective(std::string_view name) {
   return name.starts_with("nccl:") || name.starts_with("gloo:") || name.starts_with("c10d::") ||
@@ -75,17 +87,30 @@ void ChromeEvents::OnEvent(const JsonEvent& event) {
     case 's':
     case 't':
     case 'f': return TakeFlow(event);
-    default: ++told_.others;
+    default: ++told_.others; Keep(event);
   }
 }
 
 void ChromeEvents::OnFact(std::string_view key, const JsonValue& value) {
+  if (key == kGapsKey) return TakeGaps(value.text);
   if (key == "baseTimeNanoseconds") {
     base_ns_ = std::clamp<int64_t>(NumberOf(value.text, 0), 0, kLatestBase);
   }
   std::string space;
   const bool text = value.kind == JsonValue::Kind::kText;
   facts_.emplace_back(key, text ? WithoutEscapes(value.text, &space) : value.text);
+  builder_.trace().kept.facts.emplace_back(key, AsJson(value));
+}
+
+// What Crosscut said of the trace that it wrote into this file.
+void ChromeEvents::TakeGaps(std::string_view array) {
+  simdjson::dom::parser parser;
+  simdjson::dom::array gaps;
+  if (parser.parse(array).get(gaps)) return;
+  for (const simdjson::dom::element gap : gaps) {
+    std::string_view text;
+    if (!gap.get(text)) builder_.trace().gaps.emplace_back(text);
+  }
 }
 
 uint32_t ChromeEvents::PidOf(const JsonEvent& event) {
@@ -120,10 +145,12 @@ ChromeRow* ChromeEvents::RowOf(const JsonEvent& event, Place place) {
   row_id_.assign(1, static_cast<char>('0' + static_cast<int>(place)));
   row_id_.append(IdText(event.pid.text)).append(1, '\n').append(IdText(tid.text));
   row_id_.append(1, '\n').append(IdText(device.text));
+  row_id_.append(1, '\n').append(IdText(event.tid.text));
   ChromeRow*& row = rows_by_id_[row_id_];
   if (row == nullptr) {
     row = &rows_.emplace_back();
     row->place = place;
+    row->file_row = static_cast<uint32_t>(rows_.size());
     MakeRow(event, tid, device, row);
   }
   last.row = row;
@@ -135,6 +162,8 @@ void ChromeEvents::MakeRow(const JsonEvent& event, const JsonValue& tid, const J
   row->pid = PidOf(event);
   row->tid = IdText(tid.text);
   row->event_tid = IdText(event.tid.text);
+  row->file_pid = JsonOf(event.pid);
+  row->file_tid = JsonOf(event.tid);
   ChromePid& pid = pids_[row->pid];
   const bool thread = row->place == Place::kThread;
   row->os_id =
@@ -146,27 +175,49 @@ void ChromeEvents::MakeRow(const JsonEvent& event, const JsonValue& tid, const J
 }
 
 ChromeEvents::KnownCategory* ChromeEvents::KnownOf(std::string_view category) {
-  for (KnownCategory& known : categories_) {
-    if (known.text == category) return &known;
+  const bool stated = category.data() != nullptr;
+  KnownCategory* known = nullptr;
+  for (size_t i = 0; known == nullptr && i < std::min(categories_.size(), kMostKnown); ++i) {
+    const bool same = categories_[i].text == category && categories_[i].stated == stated;
+    if (same) known = &categories_[i];
   }
-  const Category* found = FindCategory(category);
-  if (found == nullptr) return &others_alike_;
-  categories_.push_back({std::string(category), *found, {}});
-  return &categories_.back();
+  if (known == nullptr) {
+    KnownCategory*& slot = categories_by_text_[(stated ? "=" : "") + std::string(category)];
+    if (slot == nullptr) {
+      const Category* found = FindCategory(category);
+      const size_t number = categories_.size();
+      slot = &categories_.emplace_back();
+      *slot = {std::string(category), StringId(), stated, found != nullptr, Category(), number, {}};
+      if (stated) slot->name = TextOf(category);
+      if (found != nullptr) slot->category = *found;
+    }
+    known = slot;
+  }
+  return known;
 }
 
 trace::NameId ChromeEvents::NameOf(KnownCategory* category, std::string_view text) {
   const StringId id = TextOf(text);
-  if (id.value >= category->names.size()) category->names.resize(id.value + 1);
-  trace::NameId& name = category->names[id.value];
+  trace::NameId uncached;
+  trace::NameId& name = CachedName(category, id, &uncached);
   if (!name.valid()) {
     Layer layer = category->category.layer;
     Kind kind = category->category.kind;
     const bool host = category->category.place == Place::kThread;
     if (host && IsCollective(text)) layer = Layer::kComm, kind = Kind::kSpan;
-    name = builder_.AddName({id, kind, layer, /*waits=*/false, {}});
+    trace::Name made = {id, kind, layer, /*waits=*/false, {}};
+    made.category = category->name;
+    name = builder_.AddName(made);
   }
   return name;
+}
+
+// A file may have any number of categories: those beyond the first have no list.
+trace::NameId& ChromeEvents::CachedName(KnownCategory* category, StringId text,
+                                        trace::NameId* uncached) {
+  if (category->number >= kMostKnown) return *uncached;
+  if (text.value >= category->names.size()) category->names.resize(text.value + 1);
+  return category->names[text.value];
 }
 
 StringId ChromeEvents::TextOf(std::string_view text, bool escapes) {
@@ -180,11 +231,17 @@ StringId ChromeEvents::TextOf(std::string_view text, bool escapes) {
   return id;
 }
 
+StringId ChromeEvents::JsonOf(const JsonValue& value) {
+  if (value.kind == JsonValue::Kind::kNothing) return {};
+  return TextOf(AsJson(value), /*escapes=*/false);
+}
+
 // False: there is none, which is counted.
 bool ChromeEvents::TakeTime(const JsonEvent& event) {
-  const bool timed = event.ts_ns != JsonEvent::kNoTime;
-  told_.timeless += timed ? 0 : 1;
-  return timed;
+  if (event.ts_ns != JsonEvent::kNoTime) return true;
+  ++told_.timeless;
+  Keep(event);
+  return false;
 }
 
 void ChromeEvents::Spread(int64_t begin_ns, int64_t end_ns) {
@@ -194,7 +251,7 @@ void ChromeEvents::Spread(int64_t begin_ns, int64_t end_ns) {
 
 void ChromeEvents::CountSpan(const JsonEvent& event, const KnownCategory& known,
                              const ChromeRow* row) {
-  if (&known == &others_alike_) strange_.Add(event.cat);
+  if (!known.known) strange_.Add(event.cat);
   const Category& category = known.category;
   if (category.place != Place::kThread) return;
   ChromePid& pid = pids_[row->pid];
@@ -204,12 +261,25 @@ void ChromeEvents::CountSpan(const JsonEvent& event, const KnownCategory& known,
   pid.launches += category.launches ? 1 : 0;
 }
 
+void ChromeEvents::KeepPlace(trace::NameId name, bool instant, ChromeRow* row) {
+  trace::Kept& kept = builder_.trace().kept;
+  const StringId category = builder_.trace().name(name).category;
+  for (const ChromeRow::Series& series : row->series) {
+    const bool same = series.category == category && series.instants == instant;
+    if (same) return kept.events.AddNextOf(series.number);
+  }
+  const auto number = static_cast<uint32_t>(kept.series.size());
+  kept.series.push_back({row->file_row, category, instant});
+  row->series.push_back({category, instant, number});
+  kept.events.AddNextOf(number);
+}
+
 void ChromeEvents::TakeSpan(const JsonEvent& event) {
   KnownCategory* known = KnownOf(event.cat);
   if (known->category.place == Place::kNowhere) return TakeWindow(event);
   if (event.ts_ns == JsonEvent::kNoTime || event.dur_ns == JsonEvent::kNoTime) {
     ++told_.timeless;
-    return;
+    return Keep(event);
   }
   ChromeRow* row = RowOf(event, known->category.place);
   CountSpan(event, *known, row);
@@ -220,8 +290,10 @@ void ChromeEvents::TakeSpan(const JsonEvent& event) {
   const ChromeSpan taken = {event.ts_ns, end, NameOf(known, event.name), TakeArgs(event, row)};
   if (step) {
     steps_.push_back({{event.ts_ns, end, number, {}}, row});
+    Keep(event);
   } else {
     row->spans.push_back(taken);
+    KeepPlace(taken.name, /*instant=*/false, row);
   }
   Spread(event.ts_ns, end);
 }
@@ -242,24 +314,34 @@ void ChromeEvents::TakeBeginEnd(const JsonEvent& event) {
   const ChromeSpan span = {event.ts_ns, event.ts_ns, NameOf(known, event.name),
                            TakeArgs(event, row)};
   edges_.Begin(event, row, TextOf(event.name), span);
+  KeepPlace(span.name, /*instant=*/false, row);
 }
 
 void ChromeEvents::TakeInstant(const JsonEvent& event) {
-  if (IsOfTheTrace(event) || !TakeTime(event)) return;
+  if (IsOfTheTrace(event)) return Keep(event);
+  if (!TakeTime(event)) return;
   const ChromeSpan instant = {event.ts_ns, event.ts_ns, NameOf(KnownOf(event.cat), event.name),
                               kNoArgs};
   Spread(event.ts_ns, event.ts_ns);
   if (event.tid.kind == JsonValue::Kind::kNothing) {
-    loose_.push_back({PidOf(event), instant, ArgsOf(event)});
+    CollectArgs(event);
+    const StringId nothing = TextOf("");
+    for (const auto& [key, value] : {std::pair("pid", JsonOf(event.pid)), {"tid", nothing}}) {
+      const StringId text = value.valid() ? value : nothing;
+      args_.push_back({TextOf(key), true, text.value, /*is_json=*/true, /*beside=*/true});
+    }
+    loose_.push_back({PidOf(event), instant, args_});
     return;
   }
   ChromeRow* row = RowOf(event, Place::kThread);
   row->instants.push_back(instant);
   row->instants.back().owner = TakeArgs(event, row);
+  KeepPlace(instant.name, /*instant=*/true, row);
 }
 
 void ChromeEvents::TakeCounter(const JsonEvent& event) {
   if (!TakeTime(event)) return;
+  Keep(event);
   for (const JsonArg& arg : event.args) {
     double value = 0;
     const std::string_view text = arg.value.text;
@@ -280,6 +362,7 @@ void ChromeEvents::TakeCounter(const JsonEvent& event) {
 }
 
 void ChromeEvents::TakeMetadata(const JsonEvent& event) {
+  Keep(event);
   if (event.name == "process_labels") {
     const JsonArg* labels = Find(event, "labels");
     if (labels == nullptr) return;
@@ -307,8 +390,9 @@ void ChromeEvents::TakeMetadata(const JsonEvent& event) {
 void ChromeEvents::TakeFlow(const JsonEvent& event) {
   // Kineto's arrows from launches to their work: their correlations say the same, and these have
   // ends without a begin for every call that launches nothing.
-  if (event.cat == "ac2g") return;
+  if (event.cat == "ac2g") return Keep(event);
   if (!TakeTime(event)) return;
+  Keep(event);
   const std::hash<std::string_view> hash;
   const uint64_t id = hash(IdText(event.id.text)) * 31 + hash(event.cat) * 7 + hash(event.name);
   RowOf(event, Place::kArrows)
@@ -316,29 +400,44 @@ void ChromeEvents::TakeFlow(const JsonEvent& event) {
 }
 
 uint32_t ChromeEvents::TakeArgs(const JsonEvent& event, ChromeRow* row) {
-  if (event.args.empty()) return kNoArgs;
+  CollectArgs(event);
+  if (args_.empty()) return kNoArgs;
   const uint32_t owner = row->owners++;
-  for (const JsonArg& arg : event.args) row->args.Add(owner, ArgOf(arg));
+  for (const trace::Arg& arg : args_) row->args.Add(owner, arg);
   return owner;
 }
 
-trace::Arg ChromeEvents::ArgOf(const JsonArg& from) {
-  trace::Arg arg = {TextOf(from.key)};
-  const JsonValue& value = from.value;
-  arg.is_text = value.kind != JsonValue::Kind::kNumber || !Integer(value.text, &arg.value);
-  const bool id = arg.key == correlation_ || arg.key == stream_ || arg.key == device_;
-  if (arg.is_text && id) arg.is_text = !Integer(IdText(value.text), &arg.value);
-  if (arg.is_text) arg.value = TextOf(value.text, value.kind == JsonValue::Kind::kText).value;
-  return arg;
+void ChromeEvents::CollectArgs(const JsonEvent& event) {
+  args_.clear();
+  for (const JsonArg& arg : event.args) CollectArg(arg, /*beside=*/false);
+  for (const JsonArg& other : event.others) {
+    if (!IsUsualScope(other)) CollectArg(other, /*beside=*/true);
+  }
+  if (event.ph == 'I' || event.ph == 'R') {  // older words for i
+    CollectArg({"ph", {JsonValue::Kind::kText, {&event.ph, 1}}}, /*beside=*/true);
+  }
 }
 
-std::vector<trace::Arg> ChromeEvents::ArgsOf(const JsonEvent& event) {
-  std::vector<trace::Arg> args;
-  for (const JsonArg& arg : event.args) args.push_back(ArgOf(arg));
-  return args;
+void ChromeEvents::CollectArg(const JsonArg& from, bool beside) {
+  trace::Arg arg = {TextOf(from.key)};
+  const JsonValue& value = from.value;
+  const bool text = value.kind == JsonValue::Kind::kText;
+  arg.beside = beside;
+  arg.is_text = value.kind != JsonValue::Kind::kNumber || !Integer(value.text, &arg.value);
+  if (!arg.is_text) return args_.push_back(arg);
+  const bool id = arg.key == correlation_ || arg.key == stream_ || arg.key == device_;
+  if (id && !beside && Integer(IdText(value.text), &arg.value)) {
+    arg.is_text = false;
+    args_.push_back(arg);  // and then as it is written, which counts for who writes it again
+    arg.is_text = true;
+  }
+  arg.is_json = !text;
+  arg.value = TextOf(value.text, text).value;
+  args_.push_back(arg);
 }
 
 void ChromeEvents::TakeWindow(const JsonEvent& event) {
+  Keep(event);
   if (event.ts_ns == JsonEvent::kNoTime || event.dur_ns == JsonEvent::kNoTime) return;
   windows_.push_back({event.ts_ns, event.ts_ns + std::max<int64_t>(event.dur_ns, 0)});
 }

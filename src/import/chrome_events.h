@@ -30,20 +30,28 @@ class ChromeEvents : public JsonEvents {
  private:
   struct KnownCategory {
     std::string text;
+    trace::StringId name;
+    bool stated;  // else the event has none
+    bool known;   // FindCategory does
     Category category;
+    size_t number;                     // of all categories
     std::vector<trace::NameId> names;  // by StringId
   };
 
   static constexpr int kKnownTextBits = 10;
+  static constexpr size_t kMostKnown = 64;  // categories that have a list of names each
 
+  void TakeGaps(std::string_view array);
   uint32_t PidOf(const JsonEvent& event);
   ChromeRow* RowOf(const JsonEvent& event, Place place);
   void MakeRow(const JsonEvent& event, const JsonValue& tid, const JsonValue& device,
                ChromeRow* row);
   KnownCategory* KnownOf(std::string_view category);
   trace::NameId NameOf(KnownCategory* category, std::string_view text);
+  trace::NameId& CachedName(KnownCategory* category, trace::StringId text, trace::NameId* uncached);
   // Of a text as it stands in the file; `escapes`: where it has a backslash, that is one.
   trace::StringId TextOf(std::string_view text, bool escapes = true);
+  trace::StringId JsonOf(const JsonValue& value);
   void TakeSpan(const JsonEvent& event);
   void CountSpan(const JsonEvent& event, const KnownCategory& known, const ChromeRow* row);
   void TakeBeginEnd(const JsonEvent& event);
@@ -53,12 +61,16 @@ class ChromeEvents : public JsonEvents {
   void TakeFlow(const JsonEvent& event);
   // Of the row's args the owner of the event's.
   uint32_t TakeArgs(const JsonEvent& event, ChromeRow* row);
+  // For whoever writes the trace in this format again.
+  void Keep(const JsonEvent& event) { builder_.trace().kept.events.AddText(event.text); }
+  void KeepPlace(trace::NameId name, bool instant, ChromeRow* row);
   void TakeWindow(const JsonEvent& event);
   bool TakeTime(const JsonEvent& event);
   void Spread(int64_t begin_ns, int64_t end_ns);
 
-  trace::Arg ArgOf(const JsonArg& arg);
-  std::vector<trace::Arg> ArgsOf(const JsonEvent& event);
+  // What an event has as arguments and beside them: adds it to args_, which is emptied first.
+  void CollectArgs(const JsonEvent& event);
+  void CollectArg(const JsonArg& arg, bool beside);
 
   void DropFar();
   void DropFar(const ChromeTimes& times);
@@ -85,9 +97,9 @@ class ChromeEvents : public JsonEvents {
   std::array<LastRow, kPlaces> last_rows_;
   std::vector<ChromePid> pids_;
   std::unordered_map<std::string, uint32_t> pid_index_;
-  std::deque<KnownCategory> categories_;  // of those that FindCategory knows
-  KnownCategory others_alike_;            // all others
-  StrangeCategories strange_;             // which those are
+  std::deque<KnownCategory> categories_;
+  std::unordered_map<std::string, KnownCategory*> categories_by_text_;
+  StrangeCategories strange_;  // those that FindCategory does not know
   // Texts that stood in the file lately, by a quick hash: most stand there many times.
   struct KnownText {
     std::string_view text;  // of the builder's; "" where it is none
@@ -95,6 +107,7 @@ class ChromeEvents : public JsonEvents {
   };
   std::vector<KnownText> known_texts_ = std::vector<KnownText>(1 << kKnownTextBits);
   std::string space_;  // for texts without their escapes
+  std::vector<trace::Arg> args_;
   std::vector<std::pair<std::string, std::string>> facts_;
   std::unordered_map<std::string, trace::StringId> thread_names_;  // by pid and tid
   struct CountedAt {

@@ -137,6 +137,9 @@ class RowTracks {
     track.track().args = row_->args.LikeThese();
     if (!row_->instants.empty()) track.track().instant_args = row_->args.LikeThese();
     track.track().os_id = row_->os_id;
+    track.track().file_pid = row_->file_pid;
+    track.track().file_tid = row_->file_tid;
+    track.track().file_row = row_->file_row;
     track.track().device = device() ? row_->device : -1;
     track.track().main = !device() && number == 1 && row_->os_id == owner_.pid;
     std::string name(builder_->trace().text(row_->name));

@@ -43,6 +43,15 @@ struct ChromeRow {
   int64_t os_id = 0;           // the number in it
   int64_t device = -1;         // of a device: its number
   trace::StringId name;
+  trace::StringId file_pid, file_tid;  // as trace::Track has them
+  uint32_t file_row = 0;
+  // Of the row: category, whether of instants, and the number of that series in trace::Kept.
+  struct Series {
+    trace::StringId category;
+    bool instants;
+    uint32_t number;
+  };
+  std::vector<Series> series;
   // Each in any order.
   trace::Blocks<ChromeSpan, 11> spans;
   std::vector<ChromeSpan> instants;  // their end_ns is their begin_ns

@@ -19,7 +19,7 @@ std::vector<std::string> ChromeTold::Sentences() const {
   say(negative, " spans of the file state a negative duration: they count as 0.");
   say(endless, " begins of spans in the file have no other half: they last to the end.");
   say(lone_ends, " ends of spans in the file have no other half: left out.");
-  say(lost_args, " ends of spans have arguments beside those of their begins: left out.");
+  say(lost_args, " ends of spans have arguments on another row than their begins: left out.");
   say(outlive,
       " spans of the file end later than the span that they began in: they are cut in two there, "
       "each half counts where it ran.");

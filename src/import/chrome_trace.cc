@@ -30,6 +30,7 @@ trace::Trace ChromeEvents::Finish(const JsonReading& reading) {
     builder_.Count(pids_[pids_[count.pid].owner].process, count.name, count.at_ns, count.value);
   }
   TellFacts();
+  builder_.trace().kept.format = "chrome";
   trace::Trace trace = builder_.Finish();
   TellReading(reading, &trace);
   return trace;
@@ -81,8 +82,10 @@ void ChromeEvents::PlaceLoose() {
     if (row == rows_.end()) {
       rows_.emplace_back().pid = loose.pid;
       row = rows_.end() - 1;
+      row->file_row = static_cast<uint32_t>(rows_.size());
     }
     row->instants.push_back(loose.instant);
+    KeepPlace(loose.instant.name, /*instant=*/true, &*row);
     if (loose.args.empty()) continue;
     row->instants.back().owner = row->owners++;
     for (const trace::Arg& arg : loose.args) row->args.Add(row->instants.back().owner, arg);
@@ -255,6 +258,15 @@ void ChromeEvents::TellReading(const JsonReading& reading, trace::Trace* trace) 
   const auto say = [trace](uint64_t count, const std::string& what) {
     if (count > 0) trace->gaps.push_back(std::to_string(count) + what);
   };
+  // From when Crosscut wrote the file; counts may differ, as what was repaired is not repaired
+  // twice.
+  const auto known = [trace](const std::string& sentence) {
+    const auto words = [](std::string_view text) {
+      return text.substr(std::min(text.size(), text.find_first_not_of("0123456789")));
+    };
+    return std::any_of(trace->gaps.begin(), trace->gaps.end(),
+                       [&](const std::string& gap) { return words(gap) == words(sentence); });
+  };
   if (!reading.cut_off.empty()) {
     trace->gaps.push_back("The file is not whole: " + reading.cut_off +
                           "; what stands before is here.");
@@ -269,8 +281,12 @@ void ChromeEvents::TellReading(const JsonReading& reading, trace::Trace* trace) 
   told_.lost_args = edges_.lost_args();
   told_.dangling += builder_.DanglingFlows(kOuterFlows >> 62) + builder_.DanglingFlows(0);
   told_.same_launch = builder_.RepeatedFlows(kLaunchFlows >> 62);
-  told_.strange = strange_.Text(/*bare=*/!categories_.empty());
-  for (std::string& sentence : told_.Sentences()) trace->gaps.push_back(std::move(sentence));
+  const bool any_known = std::any_of(categories_.begin(), categories_.end(),
+                                     [](const KnownCategory& known) { return known.known; });
+  told_.strange = strange_.Text(/*bare=*/any_known);
+  for (std::string& sentence : told_.Sentences()) {
+    if (!known(sentence)) trace->gaps.push_back(std::move(sentence));
+  }
   trace->damaged = reading.damaged > 0 || !reading.cut_off.empty() || reading.beside_damaged;
 }
 

@@ -33,6 +33,8 @@ struct JsonEvent {
   JsonValue id, pid, tid;
   int64_t ts_ns = kNoTime, dur_ns = kNoTime;  // written in microseconds with decimals
   std::vector<JsonArg> args;
+  std::vector<JsonArg> others;  // fields that have no place above, and id
+  std::string_view text;        // the whole of it
 };
 
 class JsonEvents {

@@ -147,33 +147,40 @@ bool JsonScan::TakeEvent() {
   event_.id = event_.pid = event_.tid = {};
   event_.ts_ns = event_.dur_ns = JsonEvent::kNoTime;
   event_.args.clear();
-  return TakeObject([this](std::string_view key) { return TakeField(key); }) && event_.ph != 0;
+  event_.others.clear();
+  const uint32_t begin = *token_;
+  if (!TakeObject([this](std::string_view key) { return TakeField(key); })) return false;
+  event_.text = {text_ + begin, token_[-1] + 1 - begin};
+  return event_.ph != 0;
 }
 
 bool JsonScan::TakeField(std::string_view key) {
   if (key == "args") return TakeArgs();
   JsonValue value;
   if (!TakeValue(&value)) return false;
-  switch (key.size()) {
-    case 2: TakeShort(key, value); break;
-    case 3: TakeMiddle(key, value); break;
-    case 4:
-      if (key == "name") event_.name = value.text;
+  if (key.size() == 2 && TakeShort(key, value)) return true;
+  if (key.size() == 3 && TakeMiddle(key, value)) return true;
+  if (key == "name") {
+    event_.name = value.text;
+  } else {
+    event_.others.push_back({key, value});
   }
   return true;
 }
 
-void JsonScan::TakeShort(std::string_view key, const JsonValue& value) {
+bool JsonScan::TakeShort(std::string_view key, const JsonValue& value) {
   if (key == "ph") {
     event_.ph = PhaseOf(value);
   } else if (key == "ts") {
     event_.ts_ns = TimeOf(value);
-  } else if (key == "id") {
-    event_.id = value;
+  } else {
+    if (key == "id") event_.id = value;
+    return false;
   }
+  return true;
 }
 
-void JsonScan::TakeMiddle(std::string_view key, const JsonValue& value) {
+bool JsonScan::TakeMiddle(std::string_view key, const JsonValue& value) {
   if (key == "pid") {
     event_.pid = value;
   } else if (key == "tid") {
@@ -182,7 +189,10 @@ void JsonScan::TakeMiddle(std::string_view key, const JsonValue& value) {
     event_.dur_ns = DurationOf(value);
   } else if (key == "cat") {
     event_.cat = value.text;
+  } else {
+    return false;
   }
+  return true;
 }
 
 bool JsonScan::TakeArgs() {

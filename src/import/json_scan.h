@@ -69,8 +69,8 @@ class JsonScan {
   bool TakeNothing();
   bool TakeEvent();
   bool TakeField(std::string_view key);
-  void TakeShort(std::string_view key, const JsonValue& value);
-  void TakeMiddle(std::string_view key, const JsonValue& value);
+  bool TakeShort(std::string_view key, const JsonValue& value);
+  bool TakeMiddle(std::string_view key, const JsonValue& value);
   bool TakeArgs();
 
   simdjson::dom::parser parser_;

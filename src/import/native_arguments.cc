@@ -22,19 +22,15 @@ void NativeArguments::Add(uint64_t key, uint64_t value, trace::TrackBuilder* tra
 }
 
 void NativeArguments::AddMembers(const Object& object, trace::TrackBuilder* track) {
-  for (const Member& member : object.members) {
-    if (member.is_text) {
-      track->ArgText(member.key, {static_cast<uint32_t>(member.value)});
-    } else {
-      track->Arg(member.key, member.value);
-    }
+  for (const trace::Arg& member : object.members) {
+    track->Add(member);
   }
 }
 
 NativeArguments::Object& NativeArguments::ObjectOf(uint64_t value) {
   const auto [found, added] = objects_.try_emplace(value);
   Object& made = found->second;
-  std::vector<Member>& members = made.members;
+  std::vector<trace::Arg>& members = made.members;
   if (!added) return made;
   simdjson::ondemand::parser parser;
   const simdjson::padded_string text(builder_->trace().text(session_->name(value).text));
@@ -54,8 +50,10 @@ NativeArguments::Object& NativeArguments::ObjectOf(uint64_t value) {
     int64_t number;
     if (!member.get_int64().get(number)) {
       members.push_back({name, false, number});
-    } else if (!member.get_string().get(string) || !simdjson::to_json_string(member).get(string)) {
+    } else if (!member.get_string().get(string)) {
       members.push_back({name, true, builder_->Text(string).value});
+    } else if (!simdjson::to_json_string(member).get(string)) {
+      members.push_back({name, true, builder_->Text(string).value, /*is_json=*/true});
     } else {
       return give_up();
     }

@@ -25,14 +25,9 @@ class NativeArguments {
   void Add(uint64_t key, uint64_t value, trace::TrackBuilder* track);
 
  private:
-  struct Member {
-    trace::StringId key;
-    bool is_text;
-    int64_t value;  // a number, or a string's index
-  };
   // An object, and where a span of one track has its members and nothing else.
   struct Object {
-    std::vector<Member> members;
+    std::vector<trace::Arg> members;
     trace::TrackId track;
     trace::Args::Shared shared;
   };

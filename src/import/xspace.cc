@@ -30,6 +30,8 @@ class XSpaceImport {
       builder_.trace().gaps.push_back("Of the file, " + left_out + ".");
     }
     TellTexts();
+    builder_.trace().kept.format = "xspace";
+    builder_.trace().kept.path = path;
     return Finish();
   }
 

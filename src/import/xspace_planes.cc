@@ -176,6 +176,14 @@ Status XSpacePlanes::Put(const Plane& plane, const Timed& timed, bool device, La
   return status;
 }
 
+template <class Number>
+trace::Arg XSpacePlanes::WrittenOut(trace::StringId key, Number number) {
+  char text[32];
+  const auto end = std::to_chars(text, text + sizeof text, number).ptr;
+  const trace::StringId id = builder_->Text({text, static_cast<size_t>(end - text)});
+  return {key, /*is_text=*/true, id.value, /*is_json=*/true};
+}
+
 void XSpacePlanes::TakeStat(const Stat& stat, Taken* taken) {
   trace::TrackBuilder* track = taken->track;
   const std::string_view key = taken->plane.stat_name(stat.metadata_id);
@@ -187,7 +195,10 @@ void XSpacePlanes::TakeStat(const Stat& stat, Taken* taken) {
     case Stat::Type::kText: return track->ArgText(id, builder_->Text(stat.text));
     case Stat::Type::kRef:
       return track->ArgText(id, builder_->Text(taken->plane.stat_name(number)));
-    case Stat::Type::kDouble: return track->ArgText(id, builder_->Text(std::to_string(stat.real)));
+    case Stat::Type::kDouble: return track->Add(WrittenOut(id, stat.real));
+    case Stat::Type::kUint64:
+      if (number < 0) return track->Add(WrittenOut(id, stat.number));
+      [[fallthrough]];
     default: track->Arg(id, number);
   }
   if (key == "_r") taken->root = number >= 1;

@@ -74,6 +74,9 @@ class XSpacePlanes {
                 const xspace::Line& line);
   trace::TrackBuilder* TrackFor(const xspace::Plane& plane, const xspace::Line& line, size_t lane);
   Status Put(const xspace::Plane& plane, const Timed& timed, bool device, Lane* lane);
+  // A number that is no integer of 64 bits with a sign.
+  template <class Number>
+  trace::Arg WrittenOut(trace::StringId key, Number number);
   void TakeStat(const xspace::Stat& stat, Taken* taken);
   void TakeStep(trace::TrackId track, const Timed& timed, std::string_view kind, int64_t number);
 

@@ -16,9 +16,9 @@ void Args::Add(uint32_t owner, const Arg& arg) {
     const uint32_t count = WordsOf(shapes_[entry.shape]);
     if (entry.word + count != words_.size()) entry.word = CopyWords(*this, entry.word, count);
   }
-  entry.shape = ChildOf(entry.shape, {arg.key, arg.is_text ? Form::kText
-                                               : wide      ? Form::kWide
-                                                           : Form::kNumber});
+  const Form text = arg.is_json ? Form::kJson : Form::kText;
+  const Form number = wide ? Form::kWide : Form::kNumber;
+  entry.shape = ChildOf(entry.shape, {arg.key, arg.is_text ? text : number, arg.beside});
   words_.push_back(static_cast<uint32_t>(arg.value));
   if (wide) words_.push_back(static_cast<uint32_t>(static_cast<uint64_t>(arg.value) >> 32));
   ++size_;
@@ -61,6 +61,10 @@ uint32_t Args::ChildOf(uint32_t shape, Field field) {
     const auto first = static_cast<uint32_t>(fields_.size());
     for (uint32_t i = 0; i < made.size; ++i) fields_.push_back(Field(fields_[made.first + i]));
     made.first = first;
+  }
+  for (uint32_t i = 0; i < made.size && !made.repeats; ++i) {
+    const Field& other = fields_[made.first + i];
+    made.repeats = other.key == field.key && other.beside == field.beside;
   }
   fields_.push_back(field);
   ++made.size;

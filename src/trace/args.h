@@ -17,7 +17,9 @@ namespace crosscut::trace {
 struct Arg {
   StringId key;
   bool is_text = false;
-  int64_t value = 0;  // a number, or the index of a string
+  int64_t value = 0;     // a number, or the index of a string
+  bool is_json = false;  // the text is JSON as a file had it: a fraction, an array, true
+  bool beside = false;   // a field of the event itself, beside its arguments
   // None for a number.
   StringId text() const {
     return is_text ? StringId{static_cast<uint32_t>(value)} : StringId::None();
@@ -26,10 +28,11 @@ struct Arg {
 
 // Moves, but is not copied.
 class Args {
-  enum class Form : uint8_t { kNumber, kWide, kText };
+  enum class Form : uint8_t { kNumber, kWide, kText, kJson };
   struct Field {
     StringId key;
     Form form;
+    bool beside;
     friend bool operator==(Field, Field) = default;
   };
 
@@ -53,8 +56,19 @@ class Args {
   };
   struct Range {
     Iterator first, last;
+    bool repeats;  // a key stands there more than once
     Iterator begin() const { return first; }
     Iterator end() const { return last; }
+    // Whether the key of `at` stands further on, too: there its value counts, as for readers of
+    // JSON.
+    bool StandsLater(Iterator at) const {
+      if (!repeats) return false;
+      const Arg arg = *at;
+      while (!(++at == last)) {
+        if ((*at).key == arg.key && (*at).beside == arg.beside) return true;
+      }
+      return false;
+    }
   };
 
   // Those of a span or an instant, in their order. Holds until something is added.
@@ -62,7 +76,7 @@ class Args {
     const Entry entry = owner < entries_.size() ? entries_[owner] : Entry{};
     const Shape& shape = shapes_[entry.shape];
     const Field* const fields = fields_.data() + shape.first;
-    return {{this, fields, entry.word}, {this, fields + shape.size, 0}};
+    return {{this, fields, entry.word}, {this, fields + shape.size, 0}, shape.repeats};
   }
   // Of the owner's the first with that key; its key is none where there is none.
   Arg Find(uint32_t owner, StringId key) const {
@@ -101,7 +115,7 @@ class Args {
       for (uint32_t i = shape.first; i < shape.first + shape.size; ++i) {
         const bool again = any_shared_ && mapped[word];
         if (any_shared_) mapped[word] = true;
-        if (fields_[i].form == Form::kText && !again) {
+        if (IsText(fields_[i].form) && !again) {
           words_[word] = map(StringId{words_[word]}).value;
         }
         word += WordsOf(fields_[i]);
@@ -115,21 +129,24 @@ class Args {
   struct Shape {
     uint32_t first = 0, size = 0;     // fields
     uint32_t child = 0, sibling = 0;  // the newest child; the parent's next older one; 0: none
+    bool repeats = false;
   };
   struct Entry {
     uint32_t word = 0, shape = 0;  // shape 0 has no fields
   };
 
+  static bool IsText(Form form) { return form == Form::kText || form == Form::kJson; }
   static uint32_t WordsOf(Field field) { return field.form == Form::kWide ? 2 : 1; }
   Arg Read(Field field, uint32_t word) const {
     const uint32_t low = words_[word];
     switch (field.form) {
-      case Form::kNumber: return {field.key, false, static_cast<int32_t>(low)};
-      case Form::kText: return {field.key, true, low};
+      case Form::kNumber: return {field.key, false, static_cast<int32_t>(low), false, field.beside};
+      case Form::kText: return {field.key, true, low, false, field.beside};
+      case Form::kJson: return {field.key, true, low, true, field.beside};
       case Form::kWide: break;
     }
     const auto high = static_cast<uint64_t>(words_[word + 1]);
-    return {field.key, false, static_cast<int64_t>(high << 32 | low)};
+    return {field.key, false, static_cast<int64_t>(high << 32 | low), false, field.beside};
   }
   Entry& EntryOf(uint32_t owner) {
     while (owner >= entries_.size()) entries_.push_back({});

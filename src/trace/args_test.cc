@@ -53,6 +53,36 @@ TEST(Args, KeepNumbersOfAnySize) {
   }
 }
 
+TEST(Args, TellTextFromJsonAndArgumentsFromWhatStandsBesideThem) {
+  Args args;
+  args.Add(0, {{1}, true, 9});
+  args.Add(0, {{1}, true, 9, /*is_json=*/true});
+  args.Add(0, {{1}, false, 9, /*is_json=*/false, /*beside=*/true});
+  std::vector<std::string> seen;
+  for (const Arg& arg : args.of(0)) {
+    seen.push_back(std::string(arg.is_text ? "t" : "n") + (arg.is_json ? "j" : "") +
+                   (arg.beside ? "b" : ""));
+  }
+  EXPECT_THAT(seen, ElementsAre("t", "tj", "nb"));
+}
+
+TEST(Args, SayWhetherAKeyStandsThereTwice) {
+  Args args;
+  args.Add(0, Number(1, 1));
+  args.Add(0, Number(2, 1));
+  args.Add(1, Number(1, 1));
+  args.Add(1, Text(1, 1));
+  args.Add(1, Number(3, 1));
+  args.Add(2, Number(1, 1));
+  args.Add(2, {{1}, false, 1, /*is_json=*/false, /*beside=*/true});
+  EXPECT_FALSE(args.of(0).repeats);
+  EXPECT_TRUE(args.of(1).repeats);
+  auto at = args.of(1).begin();
+  EXPECT_TRUE(args.of(1).StandsLater(at));
+  EXPECT_FALSE(args.of(1).StandsLater(++at));
+  EXPECT_FALSE(args.of(2).repeats);
+}
+
 TEST(Args, FindTheFirstOfAKeyOrNone) {
   Args args;
   args.Add(0, Number(1, 10));

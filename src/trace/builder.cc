@@ -19,14 +19,14 @@ uint64_t HashName(const Name& name) {
   h ^= static_cast<uint64_t>(name.kind) << 61 ^ static_cast<uint64_t>(name.layer) << 53 ^
        static_cast<uint64_t>(name.waits) << 52 ^ static_cast<uint64_t>(name.called_at) << 20 ^
        static_cast<uint64_t>(name.found) << 11 ^ static_cast<uint64_t>(name.crosses) << 10 ^
-       uint64_t { name.overload.value } << 12;
+       uint64_t { name.overload.value } << 12 ^ uint64_t { name.category.value } << 33;
   return h * 0x9e3779b97f4a7c15;
 }
 
 bool Same(const Name& a, const Name& b) {
   return a.text == b.text && a.kind == b.kind && a.layer == b.layer && a.waits == b.waits &&
          a.probe == b.probe && a.called_at == b.called_at && a.overload == b.overload &&
-         a.found == b.found && a.crosses == b.crosses;
+         a.found == b.found && a.category == b.category && a.crosses == b.crosses;
 }
 
 // Each end of one id: an arrival belongs to the latest departure before it, or, where clocks

@@ -109,8 +109,9 @@ class TrackBuilder {
   void SpanAt(int64_t begin, int64_t end, NameId name);
   void Instant(int64_t at, NameId name);
   // Belong to what was last begun or marked; without effect where there is nothing.
-  void Arg(StringId key, int64_t value) { AddArg({key, false, value}); }
-  void ArgText(StringId key, StringId text) { AddArg({key, true, text.value}); }
+  void Arg(StringId key, int64_t value) { Add({key, false, value}); }
+  void ArgText(StringId key, StringId text) { Add({key, true, text.value}); }
+  void Add(const trace::Arg& arg);
   // The span last begun, where it has no arguments yet; else kNoSpan.
   SpanIndex LastWithoutArgs() const {
     if (last_ != Target::kSpan) return kNoSpan;
@@ -191,7 +192,6 @@ class TrackBuilder {
   bool GoesOnCut(NameId name, size_t* from) const;
   // Whose arguments those of what was last begun or marked are; null where there is nothing.
   Args* ArgsOfLast(uint32_t* owner);
-  void AddArg(const trace::Arg& arg);
   void AddFlow(int64_t at, uint64_t id, bool out);
   void MergeClosed();
   void Remap(const Column<SpanIndex>& opened, const Column<SpanIndex>& closed);

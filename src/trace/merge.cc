@@ -21,9 +21,14 @@ class Appending {
   }
 
   void Run() {
+    // What two files number may clash.
+    into_.kept = {};
+    for (Track& track : into_.tracks) track.file_pid = track.file_tid = StringId::None();
     for (Name& name : other_.names) {
       Map(&name.text);
       Map(&name.probe);
+      Map(&name.overload);
+      Map(&name.category);
       into_.names.push_back(name);
     }
     for (Process& process : other_.processes) MapProcess(&process);
@@ -105,6 +110,7 @@ class Appending {
     track->process.value += processes_;
     Map(&track->name);
     Map(&track->device_name);
+    track->file_pid = track->file_tid = StringId::None();
     Shift(&track->begin_ns);
     Shift(&track->end_ns);
     Shift(&track->base_at_ns);

@@ -1,6 +1,8 @@
 #include "src/trace/trace.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <iterator>
 
 namespace crosscut::trace {
@@ -35,6 +37,14 @@ bool ParseLayer(std::string_view name, Layer* layer) {
     return true;
   }
   return false;
+}
+
+bool Trace::RealOf(const Arg& arg, double* real) const {
+  if (!arg.is_json) return false;
+  const std::string_view number = text(arg.text());
+  const char* const end = number.data() + number.size();
+  const auto [rest, error] = std::from_chars(number.data(), end, *real);
+  return error == std::errc() && rest == end && std::isfinite(*real);
 }
 
 StringId Strings::Intern(std::string_view text) {

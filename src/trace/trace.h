@@ -13,6 +13,7 @@
 #include "src/trace/args.h"
 #include "src/trace/column.h"
 #include "src/trace/ids.h"
+#include "src/trace/kept.h"
 
 namespace crosscut::trace {
 
@@ -74,6 +75,9 @@ struct Name {
   bool found = false;      // of steps and operations: by an adapter, not declared by the program
   bool crosses = false;    // may end across other spans of its track
   StringId overload = {};  // of an operator: Tensor, of aten::add.Tensor; none: it has no name
+  // What the file calls such events, "" where it says nothing; none: no file of a format that has
+  // categories. Names that differ in it alone are one function.
+  StringId category = {};
 };
 
 // Spans of one track in order of begin; a parent stands before its children. Half-open [begin,end).
@@ -127,6 +131,8 @@ struct Track {
   int64_t os_id = 0;                 // thread id; stream id on a device
   int64_t device = -1;               // device id, -1 on the host
   StringId device_name;              // "MYCHIP 9000"; none: not known
+  StringId file_pid, file_tid;       // as Trace::kept's file has them, in JSON; none: no such file
+  uint32_t file_row = 0;             // which row of that file; several tracks may be of one
   bool main = false, ours = false;   // main thread; a thread of Crosscut itself
   int64_t begin_ns = 0, end_ns = 0;  // observed life
   // The layer outside every span, from base_at_ns[i] on; before the first: kNone.
@@ -238,9 +244,12 @@ struct Trace {
   std::string command;              // of the run, as a shell would read it; "" not known
   int64_t started_realtime_ns = 0;  // 0 not known
   bool damaged = false;             // something of the input could not be read; gaps say what
+  Kept kept;                        // of the one file that all this comes from, else empty
 
   const Name& name(NameId id) const { return names[id.value]; }
   std::string_view text(StringId id) const { return strings.Get(id); }
+  // Whether it is a number that is no integer of 64 bits, and which.
+  bool RealOf(const Arg& arg, double* real) const;
 };
 
 }  // namespace crosscut::trace

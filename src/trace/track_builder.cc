@@ -161,7 +161,7 @@ Args* TrackBuilder::ArgsOfLast(uint32_t* owner) {
   return &track_.args;
 }
 
-void TrackBuilder::AddArg(const trace::Arg& arg) {
+void TrackBuilder::Add(const trace::Arg& arg) {
   uint32_t owner = 0;
   if (Args* const args = ArgsOfLast(&owner)) args->Add(owner, arg);
 }

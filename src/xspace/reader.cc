@@ -253,6 +253,20 @@ Status ForEachPlane(std::string_view space, const std::function<Status(const Pla
   });
 }
 
+size_t WholeBytes(std::string_view space) {
+  size_t whole = 0;
+  const Status status = Fields(space, [&](pbf_reader* r) {
+    if (What(*r) != Is(1, kBytes)) {
+      r->skip();
+    } else if (const Result<Plane> plane = Plane::Open(ViewOf(r)); !plane.ok()) {
+      return plane.status();
+    }
+    whole = space.size() - r->length();
+    return Status();
+  });
+  return whole;
+}
+
 Result<std::vector<std::string_view>> SpaceTexts(std::string_view space, Texts which) {
   std::vector<std::string_view> texts;
   Status status = Fields(space, [&](pbf_reader* r) {

@@ -81,6 +81,8 @@ class Plane {
 
 // In the order of the file. An error of `visit` ends the walk and is returned.
 Status ForEachPlane(std::string_view space, const std::function<Status(const Plane&)>& visit);
+// How many bytes at its begin hold whole fields, all planes among them readable.
+size_t WholeBytes(std::string_view space);
 // The texts of field `errors`, `warnings` or `hostnames`.
 enum class Texts : uint8_t { kErrors = 2, kWarnings = 3, kHostnames = 4 };
 Result<std::vector<std::string_view>> SpaceTexts(std::string_view space, Texts which);

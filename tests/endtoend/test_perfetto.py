@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from runs import crosscut, record_script, table
+from runs import ROOT, crosscut, record, record_script, table
 
 perfetto = pytest.importorskip("perfetto.protos.perfetto.trace.perfetto_trace_pb2")
 Event = perfetto.TrackEvent
@@ -103,6 +103,51 @@ def test_an_imported_trace_goes_out_with_every_nanosecond_name_and_arrow(tmp_pat
     assert read.instants == [("[memory]", 4000, {"Bytes": -512})]
     assert read.counters == [("power", 6000, 70)]
     assert read.clocks[1] - read.clocks[6] == KINETO["baseTimeNanoseconds"]
+
+
+def innermost(events, place, at):
+    """The event of a row that is open at a time, the one that began last; as its name."""
+    open_then = [(ts, -dur, name) for row, ts, dur, name in events
+                 if row == place and ts <= at < ts + max(dur, 1)]
+    return max(open_then)[2] if open_then else None
+
+
+def arrows_of_json(path):
+    """(from, to) of the arrows that Perfetto's reader of JSON shows: both ends lie inside an event,
+    and the second is no earlier than the first."""
+    events = json.loads(path.read_text())["traceEvents"]
+    spans = [((e["pid"], e["tid"]), round(e["ts"] * 1000), round(e["dur"] * 1000), e["name"])
+             for e in events if e["ph"] == "X"]
+    begun = {}
+    shown = []
+    flows = [e for e in events if e["ph"] in ("s", "f")]
+    for event in sorted(flows, key=lambda e: round(e["ts"] * 1000)):  # stable: a begin comes first
+        name = innermost(spans, (event["pid"], event["tid"]), round(event["ts"] * 1000))
+        if event["ph"] == "s":
+            begun[event["cat"], event["id"]] = name
+        elif begun.get((event["cat"], event["id"])) and name:
+            shown.append((begun[event["cat"], event["id"]], name))
+    return sorted(shown)
+
+
+def arrows_of_proto(path):
+    read = Read(path)
+    return sorted((read.leaving[flow], read.arriving[flow])
+                  for flow in read.leaving.keys() & read.arriving.keys())
+
+
+@pytest.mark.alone
+def test_both_exports_show_the_same_arrows(tmp_path):
+    saxpy = ROOT / "build" / "release" / "examples" / "opencl_saxpy"
+    if not saxpy.exists():
+        pytest.skip("the OpenCL example is not built")
+    run = tmp_path / "run"
+    assert record(run, [saxpy]).returncode == 0
+    crosscut("export", run, "--to=chrome", "-o", tmp_path / "trace.json")
+    crosscut("export", run, "--to=perfetto", "-o", tmp_path / "trace.pftrace")
+    arrows = arrows_of_proto(tmp_path / "trace.pftrace")
+    assert len(arrows) > 20
+    assert arrows_of_json(tmp_path / "trace.json") == arrows
 
 
 PROGRAM = """

@@ -1,0 +1,17 @@
+// A trace that was read from a file in Chrome's JSON format, in that format again.
+#pragma once
+
+#include "src/base/status.h"
+#include "src/export/sink.h"
+#include "src/trace/trace.h"
+
+namespace crosscut::exporting {
+
+// Whether the trace is of one such file: then it is written again as it stood there.
+bool IsOfChromeFile(const trace::Trace& trace);
+
+// Every event and what stands beside them, with the file's own numbers, each key once. A begin and
+// its end become one complete event; the order is that of the tracks. Requires: IsOfChromeFile.
+Status WriteChromeFileAgain(const trace::Trace& trace, Sink* sink);
+
+}  // namespace crosscut::exporting

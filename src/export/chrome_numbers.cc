@@ -1,0 +1,41 @@
+#include "src/export/chrome_numbers.h"
+
+namespace crosscut::exporting {
+
+ChromeNumbers::ChromeNumbers(const trace::Trace& trace,
+                             const std::vector<std::string_view>& categories)
+    : trace_(trace) {
+  for (const std::string_view category : categories) {
+    const bool op = category == "cpu_op" || category == "user_annotation";
+    roles_.push_back(op                              ? Role::kOperator
+                     : category == "python_function" ? Role::kPython
+                     : category == "cuda_runtime"    ? Role::kCall
+                                                     : Role::kOther);
+  }
+  int64_t next = 1;
+  for (const trace::Track& track : trace.tracks) {
+    first_.push_back(next);
+    next += static_cast<int64_t>(track.spans.size());
+  }
+  for (const trace::Flow& flow : trace.flows) {
+    if (trace.tracks[flow.to_track.value].kind != trace::TrackKind::kDevice) continue;
+    if (flow.from == trace::kNoSpan || flow.to == trace::kNoSpan) continue;
+    Launch& call = launches_[Key(flow.from_track.value, flow.from)];
+    if (call.correlation == 0) {
+      call = {++correlations_, OperatorAround(flow.from_track.value, flow.from),
+              trace.tracks[flow.to_track.value].spans.name[flow.to]};
+    }
+    const Launch copy = call;  // the map may move it
+    launches_[Key(flow.to_track.value, flow.to)] = copy;
+  }
+}
+
+int64_t ChromeNumbers::Around(uint32_t track, trace::SpanIndex span, Role role) const {
+  const trace::Spans& spans = trace_.tracks[track].spans;
+  for (span = spans.parent[span]; span != trace::kNoSpan; span = spans.parent[span]) {
+    if (roles_[spans.name[span].value] == role) return Of(track, span);
+  }
+  return 0;
+}
+
+}  // namespace crosscut::exporting

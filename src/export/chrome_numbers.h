@@ -1,0 +1,62 @@
+// The numbers by which readers of Kineto's files join what belongs together: calls and the work
+// that they launched, work and the operator that asked for it.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "src/trace/trace.h"
+
+namespace crosscut::exporting {
+
+class ChromeNumbers {
+ public:
+  struct Launch {
+    int64_t correlation = 0;
+    int64_t external = 0;  // the operator's; 0: none was open
+    trace::NameId work;    // the first that was launched
+  };
+
+  // `categories`: by name, as they are written. `trace` outlives it.
+  ChromeNumbers(const trace::Trace& trace, const std::vector<std::string_view>& categories);
+
+  bool IsOperator(trace::NameId name) const { return roles_[name.value] == Role::kOperator; }
+  bool IsPython(trace::NameId name) const { return roles_[name.value] == Role::kPython; }
+  bool IsCall(trace::NameId name) const { return roles_[name.value] == Role::kCall; }
+
+  // From 1, unique in the trace.
+  int64_t Of(uint32_t track, trace::SpanIndex span) const {
+    return first_[track] + static_cast<int64_t>(span);
+  }
+  // Of a call that launched work and of that work; null: neither.
+  const Launch* FindLaunch(uint32_t track, trace::SpanIndex span) const {
+    if (launches_.empty()) return nullptr;
+    const auto at = launches_.find(Key(track, span));
+    return at == launches_.end() ? nullptr : &at->second;
+  }
+  int64_t launches() const { return correlations_; }  // the greatest correlation
+  // The innermost operator, or Python function, around a span; 0: none.
+  int64_t OperatorAround(uint32_t track, trace::SpanIndex span) const {
+    return Around(track, span, Role::kOperator);
+  }
+  int64_t PythonAround(uint32_t track, trace::SpanIndex span) const {
+    return Around(track, span, Role::kPython);
+  }
+
+ private:
+  enum class Role : uint8_t { kOther, kOperator, kPython, kCall };
+  static uint64_t Key(uint32_t track, trace::SpanIndex span) {
+    return uint64_t{track} << 32 | span;
+  }
+  int64_t Around(uint32_t track, trace::SpanIndex span, Role role) const;
+
+  const trace::Trace& trace_;
+  std::vector<Role> roles_;     // by name
+  std::vector<int64_t> first_;  // by track
+  int64_t correlations_ = 0;
+  std::unordered_map<uint64_t, Launch> launches_;
+};
+
+}  // namespace crosscut::exporting

@@ -1,0 +1,66 @@
+// The text of a trace in Chrome's JSON format, as it is being written.
+#pragma once
+
+#include <simdjson.h>
+
+#include <charconv>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "src/base/json_text.h"
+#include "src/base/status.h"
+#include "src/export/sink.h"
+#include "src/trace/trace.h"
+
+namespace crosscut::exporting {
+
+class ChromeText {
+ public:
+  // Both outlive it.
+  ChromeText(const trace::Trace& trace, Sink* sink) : trace_(trace), sink_(sink) {}
+
+  void Raw(std::string_view text) { buffer_ += text; }
+  void String(std::string_view text) { base::AppendJsonString(text, &buffer_); }
+  void Number(int64_t value) {
+    char text[24];
+    buffer_.append(text, std::to_chars(text, text + sizeof text, value).ptr);
+  }
+  // ns as microseconds with three decimals.
+  void Us(int64_t ns);
+  // The same without decimals that say nothing.
+  void ShortUs(int64_t ns);
+  // The next event begins: a comma, but before the first.
+  void Begin() {
+    if (any_) buffer_ += ",\n";
+    any_ = true;
+  }
+  void Value(const trace::Arg& arg);
+  // "key": value
+  void Field(const trace::Arg& arg) {
+    String(trace_.text(arg.key));
+    Raw(": ");
+    Value(arg);
+  }
+  // What is JSON but for words such as NaN, which become texts.
+  void Json(std::string_view text);
+  // `"key": [gap, ...]`
+  void Gaps();
+
+  // What is written so far goes out where it is long, or `all` of it; false after an error.
+  bool Flush(bool all = false);
+  const Status& status() const { return status_; }
+
+ private:
+  const trace::Trace& trace_;
+  Sink* sink_;
+  std::string buffer_;
+  bool any_ = false;
+  Status status_;
+  simdjson::dom::parser parser_;
+  enum class Valid : uint8_t { kUnknown, kYes, kNo };
+  std::vector<Valid> valid_;  // by string: whether it is JSON
+};
+
+}  // namespace crosscut::exporting
