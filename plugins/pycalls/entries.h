@@ -29,7 +29,7 @@ struct Extra {
   // not recorded. Null: the entry's.
   uint32_t (*choose)(uint32_t name, const uint64_t (&arguments)[3]);
   uint32_t operation;  // interned name of the operation around it, or 0
-  bool callbacks;  // Python that runs below it is a span of its own (callbacks.h)
+  bool callbacks;      // Python that runs below it is a span of its own (callbacks.h)
 };
 
 extern Entry g_entries[kMaxEntries];

@@ -174,8 +174,8 @@ TEST(StepMetricSpread, IsThatOfTypicalStepsOfAKind) {
   const auto lead = t.Lead(p);
   t.Step(p, 0, 100, 3, true);  // after a switch: no part
   for (int64_t i = 1; i <= 4; ++i) t.Step(p, i * 100, i * 100 + 100, 3);
-  t.Step(p, 500, 600, 0);   // control
-  t.Step(p, 600, 700, 1);   // of another level
+  t.Step(p, 500, 600, 0);  // control
+  t.Step(p, 600, 700, 1);  // of another level
   t.Step(p, 900, 1000, 3);
   t.process(p).steps.back().open = true;
   t.Spans(lead, Layer::kPython,

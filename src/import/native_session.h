@@ -21,7 +21,7 @@ struct NativeName {
   trace::NameId name;  // none: the id was never published
   trace::StringId text;
   trace::Kind kind = trace::Kind::kSpan;
-  bool async = false;  // its instants are the ends of asynchronous spans
+  bool async = false;    // its instants are the ends of asynchronous spans
   bool goes_on = false;  // what begins under it goes on with an earlier span of `name`
   bool unnamed = false;  // stands for all names for which there was no room
 };
