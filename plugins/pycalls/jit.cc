@@ -34,8 +34,8 @@ uint32_t Probe() {
 }
 
 uint32_t Operation(std::string_view name) {
-  return crosscut_intern(name.data(), name.size(), CROSSCUT_OPERATION, CROSSCUT_LAYER_NONE, 0,
-                         Probe());
+  return crosscut_intern(name.data(), name.size(), CROSSCUT_OPERATION, CROSSCUT_LAYER_NONE,
+                         CROSSCUT_FOUND, Probe());
 }
 
 // Forgets the functions that are gone.

@@ -247,7 +247,7 @@ bool SetOperation(void** address, const std::string& operation, unsigned flags) 
   g_extras[known->second].operation =
       operation.empty() ? 0
                         : crosscut_intern(operation.data(), operation.size(), CROSSCUT_OPERATION,
-                                          CROSSCUT_LAYER_NONE, 0, BoundaryProbe());
+                                          CROSSCUT_LAYER_NONE, CROSSCUT_FOUND, BoundaryProbe());
   ApplyLabel(known->second);
   return true;
 }

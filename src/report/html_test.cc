@@ -353,7 +353,7 @@ gap "Something is missing."
   EXPECT_EQ(Count(page, "<b>train</b> ran for <b class=\"n\">90.00 ms</b>"), 1u);
   EXPECT_EQ(Count(page, "The largest operation, <b>backward</b>, took "), 1u);
   EXPECT_EQ(Count(page, ", mostly in <b>framework</b>"), 1u);
-  EXPECT_EQ(Count(page, "mul&lt;script&gt;"), 6u);
+  EXPECT_EQ(Count(page, "mul&lt;script&gt;"), 7u);
   EXPECT_GE(Count(page, "mul\\u003cscript\\u003e"), 1u);
   for (const char* table : {"operations", "overlap", "functions", "threads", "layers", "steps",
                             "processes", "overhead", "drops", "sources", "clocks"}) {

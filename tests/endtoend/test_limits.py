@@ -3,7 +3,6 @@
 import subprocess
 import sys
 
-import crosscut
 import pytest
 from runs import CROSSCUT, record_script, table
 
@@ -38,13 +37,6 @@ def test_progress_extrapolates_what_was_recorded(tmp_path):
     assert rows[0]["recorded_ns"] == sum(row["recorded_ns"] for row in rows[1:])
     assert rows[0]["recorded_ns"] > 0
     assert rows[0]["excluded_ns"] >= 2 * 50_000_000  # the pause, twice as long in the whole program
-
-
-@pytest.mark.parametrize(("value", "error"), [(1.01, ValueError), (-0.1, ValueError),
-                                              (float("nan"), ValueError), ("half", TypeError)])
-def test_progress_refuses_what_is_no_fraction(value, error):
-    with pytest.raises(error):
-        crosscut.progress(value)
 
 
 STEPS = """

@@ -123,8 +123,10 @@ def test_flame_graphs_hold_all_that_was_recorded(tmp_path):
             else:
                 frame, begin = open_frames.pop()
                 assert frame == event["frame"]
+                # What runs inside a namesake has been counted with it.
                 name = frames[frame]["name"]
-                total[name] = total.get(name, 0) + last - begin
+                if name not in (frames[outer]["name"] for outer, _ in open_frames):
+                    total[name] = total.get(name, 0) + last - begin
         assert open_frames == [] and last <= profile["endValue"]
     for row in table(run, "functions"):
         if row["layer"] == "framework":
@@ -226,7 +228,9 @@ def test_a_profile_with_stacks_says_where_operators_were_called(tmp_path):
     assert [row for row in grouped if row[0] == "aten::square"] == [
         ("aten::square", 1, (at("torch.square(x)", "<module>"),))]
     assert "Source Location" in results["table"] and first in results["table"]
-    assert results["plain"] == results["stacks"] == results["after"] == results["again"]
+    assert results["plain"] == results["after"]
+    for stacks in (results["stacks"], results["again"]):  # Python functions are rows there, too
+        assert {key: stacks.get(key) for key in results["plain"]} == results["plain"]
     assert results["stacks grouped"] == results["again grouped"]
     assert results["plain python"] == 0 and results["stacks python"] > 0
     for line in (tmp_path / "stacks").read_text().splitlines():
