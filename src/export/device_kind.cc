@@ -9,13 +9,11 @@
 namespace crosscut::exporting {
 namespace {
 
-using std::string_view_literals::operator""sv;
-
 // Kineto's categories of what runs on CUDA's, HIP's and SYCL's devices, new and old.
-constexpr std::array kGpuCategories = {"kernel"sv, "gpu_memcpy"sv, "gpu_memset"sv,
-                                       "Kernel"sv, "Memcpy"sv,     "Memset"sv};
-constexpr std::array kGpuNames = {"NVIDIA"sv, "GeForce"sv, "Radeon"sv,   "Instinct"sv,
-                                  "Adreno"sv, "Mali"sv,    "Graphics"sv, " GPU"sv};
+constexpr std::array<std::string_view, 6> kGpuCategories = {"kernel", "gpu_memcpy", "gpu_memset",
+                                                            "Kernel", "Memcpy",     "Memset"};
+constexpr std::array<std::string_view, 8> kGpuNames = {"NVIDIA", "GeForce", "Radeon",   "Instinct",
+                                                       "Adreno", "Mali",    "Graphics", " GPU"};
 
 struct Named {
   std::string_view theirs, ours;
