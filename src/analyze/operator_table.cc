@@ -12,6 +12,7 @@
 #include "src/analyze/span_flops.h"
 #include "src/trace/namesakes.h"
 #include "src/trace/stacks.h"
+#include "src/trace/whole_spans.h"
 
 namespace crosscut::analyze {
 namespace {
@@ -87,6 +88,7 @@ class Operators {
     const std::vector<int64_t> self = FunctionSelfTimes(trace_, spans);
     const std::vector<int64_t> flops = flops_.Of(track);
     trace::Continuations continued(spans);
+    const trace::WholeSpans wholes(spans);
     std::vector<trace::Namesakes> open(kGroups, trace::Namesakes(spans));
     for (SpanIndex i = 0; i < spans.size(); ++i) {
       const bool goes_on = continued.Has(i);
@@ -94,7 +96,7 @@ class Operators {
         for (trace::Namesakes& group : open) group.Enter(i, trace::Namesakes::kNoKey);
         continue;
       }
-      const Inputs inputs = InputsOf(track.args, i);
+      const Inputs inputs = InputsOf(track.args, wholes.first(i));  // later parts have none
       const Last& last = LookUp(spans.name[i], inputs);
       Row& row = rows_[last.row];
       for (size_t g = 0; g < kGroups; ++g) {

@@ -9,6 +9,7 @@
 #include "src/analyze/flops.h"
 #include "src/analyze/span_table.h"
 #include "src/analyze/test_trace.h"
+#include "src/trace/builder.h"
 
 namespace crosscut::analyze {
 namespace {
@@ -194,6 +195,25 @@ span gemm 130 170 device
   EXPECT_THAT(table.integers("sequence_number"), ElementsAre(kMissing, 4, 4));
   EXPECT_THAT(table.integers("forward_thread"), ElementsAre(kMissing, kMissing, 1));
   EXPECT_THAT(table.texts("input_dims"), ElementsAre("", "[[2, 3], [3, 5]]", ""));
+}
+
+// As files have them whose times are off: the second begins in the first and ends behind it.
+TEST(Operators, ThatWereCutKeepTheirInputsInEachPart) {
+  trace::Builder builder;
+  trace::TrackBuilder& track = builder.AddTrack(builder.AddProcess("p"), trace::TrackKind::kThread);
+  const trace::NameId mm = builder.AddName(
+      {builder.Text("aten::mm"), trace::Kind::kSpan, trace::Layer::kFramework, false, {}});
+  const auto begin = [&](int64_t at, const char* dims) {
+    track.Begin(at, mm);
+    track.ArgText(builder.Text("Input Dims"), builder.Text(dims));
+  };
+  begin(0, "[[2, 2]]");
+  begin(20, "[[3, 3]]");
+  track.EndAt(50, 0);
+  track.End(80);
+  const std::vector<std::string> rows = testing::Rows(builder.Finish(), "operators");
+  EXPECT_THAT(rows, ElementsAre("framework aten::mm - [[3, 3]] - 1 60 60 0 ? 30 30 60",
+                                "framework aten::mm - [[2, 2]] - 1 50 20 0 ? 50 50 50"));
 }
 
 }  // namespace

@@ -12,7 +12,6 @@
 #include "src/export/exporter.h"
 #include "src/export/kernel_shape.h"
 #include "src/trace/stacks.h"
-#include "src/trace/whole_spans.h"
 
 namespace crosscut::exporting {
 namespace {
@@ -349,7 +348,7 @@ void ChromeWriter::SpanRows(uint32_t index) {
   const trace::Spans& spans = track.spans;
   const auto [pid, tid] = places_[index];
   std::string place = ", \"pid\": " + std::to_string(pid) + ", \"tid\": " + std::to_string(tid);
-  const trace::WholeSpans wholes(spans);
+  const trace::WholeSpans& wholes = numbers_->wholes(index);
   for (SpanIndex i = 0; i < spans.size(); ++i) {
     if (wholes.first(i) != i) continue;
     Begin();

@@ -15,6 +15,7 @@ ChromeNumbers::ChromeNumbers(const trace::Trace& trace,
   int64_t next = 1;
   for (const trace::Track& track : trace.tracks) {
     first_.push_back(next);
+    wholes_.emplace_back(track.spans);
     next += static_cast<int64_t>(track.spans.size());
   }
   for (const trace::Flow& flow : trace.flows) {

@@ -3,14 +3,17 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "src/trace/trace.h"
+#include "src/trace/whole_spans.h"
 
 namespace crosscut::exporting {
 
+// A span that was cut has one number: any of its parts may be asked for.
 class ChromeNumbers {
  public:
   struct Launch {
@@ -28,8 +31,9 @@ class ChromeNumbers {
 
   // From 1, unique in the trace.
   int64_t Of(uint32_t track, trace::SpanIndex span) const {
-    return first_[track] + static_cast<int64_t>(span);
+    return first_[track] + static_cast<int64_t>(wholes_[track].first(span));
   }
+  const trace::WholeSpans& wholes(uint32_t track) const { return wholes_[track]; }
   // Of a call that launched work and of that work; null: neither.
   const Launch* FindLaunch(uint32_t track, trace::SpanIndex span) const {
     if (launches_.empty()) return nullptr;
@@ -47,14 +51,15 @@ class ChromeNumbers {
 
  private:
   enum class Role : uint8_t { kOther, kOperator, kPython, kCall };
-  static uint64_t Key(uint32_t track, trace::SpanIndex span) {
-    return uint64_t{track} << 32 | span;
+  uint64_t Key(uint32_t track, trace::SpanIndex span) const {
+    return uint64_t{track} << 32 | wholes_[track].first(span);
   }
   int64_t Around(uint32_t track, trace::SpanIndex span, Role role) const;
 
   const trace::Trace& trace_;
-  std::vector<Role> roles_;     // by name
-  std::vector<int64_t> first_;  // by track
+  std::vector<Role> roles_;               // by name
+  std::vector<int64_t> first_;            // by track
+  std::deque<trace::WholeSpans> wholes_;  // by track
   int64_t correlations_ = 0;
   std::unordered_map<uint64_t, Launch> launches_;
 };

@@ -2,6 +2,7 @@
 // Chrome's JSON it keeps every nanosecond, has streams that are no threads, and loses no span that
 // overlaps another. Field numbers: perfetto_trace.proto of Perfetto v49.
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <protozero/pbf_builder.hpp>
 #include <set>
@@ -10,6 +11,8 @@
 #include <vector>
 
 #include "src/export/exporter.h"
+#include "src/export/nesting_rows.h"
+#include "src/trace/whole_spans.h"
 
 namespace crosscut::exporting {
 namespace {
@@ -70,6 +73,7 @@ class PerfettoWriter {
   PerfettoWriter(const trace::Trace& trace, Sink* sink) : trace_(trace), sink_(sink) {
     for (const Track& track : trace.tracks) {
       if (track.spans.size() > 0) shift_ = std::max(shift_, -track.spans.begin_ns.front());
+      wholes_.emplace_back(track.spans);
     }
     for (const trace::Process& process : trace.processes) {
       shift_ = std::max(shift_, -process.start_ns);
@@ -90,7 +94,10 @@ class PerfettoWriter {
   }
 
  private:
-  static uint64_t Key(uint32_t track, SpanIndex span) { return uint64_t{track} << 32 | span; }
+  // The same of all parts of a span.
+  uint64_t Key(uint32_t track, SpanIndex span) const {
+    return uint64_t{track} << 32 | wholes_[track].first(span);
+  }
   uint64_t At(int64_t ns) const { return static_cast<uint64_t>(ns + shift_); }
 
   // ---- packets ----
@@ -284,18 +291,34 @@ class PerfettoWriter {
     }
   }
 
+  // Events of one of their tracks nest, so that spans which do not stand on further ones.
   void PutTrack(uint32_t index, uint64_t uuid) {
     const Track& track = trace_.tracks[index];
+    const NestingRows rows(trace_, track.spans, wholes_[index]);
+    PutRow(index, rows, 0, uuid);
+    for (uint32_t row = 1; row < rows.size(); ++row) {
+      const std::string name(trace_.text(track.name));
+      PutRow(
+          index, rows, row,
+          PutDescriptor(uuid, name + (name.empty() ? "(" : " (") + std::to_string(row + 1) + ")"));
+    }
+    PutInstants(track, uuid);
+  }
+
+  void PutRow(uint32_t index, const NestingRows& rows, uint32_t row, uint64_t uuid) {
+    const Track& track = trace_.tracks[index];
     const trace::Spans& spans = track.spans;
+    const trace::WholeSpans& wholes = wholes_[index];
     std::vector<SpanIndex> open;
-    const auto end_up_to = [&](SpanIndex parent) {
-      while (!open.empty() && open.back() != parent) {
-        Put({spans.end_ns[open.back()], kEnd, uuid, "", ""});
+    const auto end_until = [&](auto goes_on) {
+      while (!open.empty() && !goes_on(open.back())) {
+        Put({wholes.end_ns(open.back()), kEnd, uuid, "", ""});
         open.pop_back();
       }
     };
     for (SpanIndex s = 0; s < spans.size() && status_.ok(); ++s) {
-      end_up_to(spans.parent[s]);
+      if (wholes.first(s) != s || rows.of(s) != row) continue;
+      end_until([&](SpanIndex around) { return rows.Holds(around, s); });
       const trace::Name& name = trace_.name(spans.name[s]);
       Said said = {spans.begin_ns[s], kBegin, uuid, trace_.text(name.text), CategoryOf(name)};
       const auto flows = flows_.find(Key(index, s));
@@ -307,8 +330,7 @@ class PerfettoWriter {
       Put(said);
       open.push_back(s);
     }
-    end_up_to(trace::kNoSpan);
-    PutInstants(track, uuid);
+    end_until([](SpanIndex) { return false; });
   }
 
   void PutInstants(const Track& track, uint64_t uuid) {
@@ -347,7 +369,8 @@ class PerfettoWriter {
   const trace::Trace& trace_;
   Sink* sink_;
   Status status_;
-  int64_t shift_ = 0;  // times are unsigned there
+  int64_t shift_ = 0;                     // times are unsigned there
+  std::deque<trace::WholeSpans> wholes_;  // by track
   std::unordered_map<uint64_t, std::vector<uint64_t>> flows_, ending_flows_;
   Ids names_, categories_, keys_, texts_;
   uint64_t next_uuid_ = 1;

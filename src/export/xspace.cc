@@ -1,6 +1,7 @@
 // An XSpace that TensorBoard, XProf and whatever reads TensorFlow's profiles open. docs/xspace.md
 // says what becomes what, and why the planes are called as they are.
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <set>
 #include <string>
@@ -11,6 +12,7 @@
 #include "src/export/device_kind.h"
 #include "src/export/exporter.h"
 #include "src/export/kernel_shape.h"
+#include "src/trace/whole_spans.h"
 #include "src/xspace/reader.h"
 #include "src/xspace/writer.h"
 
@@ -31,6 +33,7 @@ class XSpaceWriter {
  public:
   // `beside`: the planes join those of a profile that TensorFlow takes itself.
   XSpaceWriter(const trace::Trace& trace, bool beside) : trace_(trace), beside_(beside) {
+    for (const Track& track : trace.tracks) wholes_.emplace_back(track.spans);
     for (const trace::Flow& flow : trace.flows) {
       if (trace.tracks[flow.to_track.value].kind != TrackKind::kDevice) continue;
       if (flow.from == trace::kNoSpan || flow.to == trace::kNoSpan) continue;
@@ -52,7 +55,10 @@ class XSpaceWriter {
   }
 
  private:
-  static uint64_t Key(uint32_t track, SpanIndex span) { return uint64_t{track} << 32 | span; }
+  // The same of all parts of a span.
+  uint64_t Key(uint32_t track, SpanIndex span) const {
+    return uint64_t{track} << 32 | wholes_[track].first(span);
+  }
 
   // Wall-clock time, as every reader of XSpaces expects.
   int64_t Realtime(int64_t ns) const { return ns + trace_.realtime_offset_ns; }
@@ -142,10 +148,12 @@ class XSpaceWriter {
         process.start_ns, track.spans.size() > 0 ? track.spans.begin_ns.front() : process.start_ns);
     LineWriter& line = plane->AddLine(id, name, Realtime(start));
     const int64_t layer = plane->StatName("layer");
+    const trace::WholeSpans& wholes = wholes_[index];
     for (SpanIndex s = 0; s < track.spans.size(); ++s) {
+      if (wholes.first(s) != s) continue;
       const trace::Name& what = trace_.name(track.spans.name[s]);
       line.Event(plane->EventName(trace_.text(what.text)), (track.spans.begin_ns[s] - start) * 1000,
-                 (track.spans.end_ns[s] - track.spans.begin_ns[s]) * 1000);
+                 (wholes.end_ns(s) - track.spans.begin_ns[s]) * 1000);
       if (what.layer != Layer::kNone) {
         line.RefStat(layer, plane->StatName(trace::LayerName(what.layer)));
       }
@@ -188,6 +196,7 @@ class XSpaceWriter {
 
   const trace::Trace& trace_;
   const bool beside_;
+  std::deque<trace::WholeSpans> wholes_;  // by track
   xspace::SpaceWriter space_;
   std::unordered_map<uint64_t, uint64_t> correlation_;     // launches and what they launched
   std::unordered_map<uint64_t, trace::NameId> operators_;  // of work: who asked for it

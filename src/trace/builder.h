@@ -46,7 +46,7 @@ class TrackBuilder {
   }
   // A span that goes on with an earlier one of its name, which was ended before.
   void GoOn(int64_t at, NameId name) {
-    track_.spans.continued.push_back(static_cast<SpanIndex>(track_.spans.size()));
+    NoteContinued(kNoSpan);
     Begin(at, name);
   }
   // Ends the innermost span; counted as unbalanced where none is open.
@@ -172,6 +172,11 @@ class TrackBuilder {
     track_.spans.parent.push_back(open_.empty() ? kNoSpan : open_.back());
     open_.push_back(index);
   }
+  // The span that is opened next goes on with `part`.
+  void NoteContinued(SpanIndex part) {
+    track_.spans.continued.push_back(static_cast<SpanIndex>(track_.spans.size()));
+    track_.spans.parts_before.push_back(part);
+  }
   void CloseFrom(size_t depth, int64_t at);
   SpanIndex PartBefore(SpanIndex span) const;
   SpanIndex FirstPart(SpanIndex span) const;
@@ -185,11 +190,11 @@ class TrackBuilder {
   void EndOne(size_t depth, int64_t at, GoesOn goes_on);
   // The stack with `running` in it.
   struct Next {
-    SpanIndex span;  // kNoSpan: begins
+    SpanIndex span;  // kNoSpan: begins, or goes on with one that was cut
     NameId name;
   };
   std::vector<Next> Arrange(std::span<const Running> running) const;
-  bool GoesOnCut(NameId name, size_t* from) const;
+  SpanIndex TakeCut(NameId name, size_t* from) const;
   // Whose arguments those of what was last begun or marked are; null where there is nothing.
   Args* ArgsOfLast(uint32_t* owner);
   void AddFlow(int64_t at, uint64_t id, bool out);
@@ -200,7 +205,7 @@ class TrackBuilder {
   TrackId id_;
   Track track_;
   std::vector<SpanIndex> open_;
-  std::vector<NameId> cut_;  // by EndFrames since the last Runs, outermost first
+  std::vector<SpanIndex> cut_;  // by EndFrames since the last Runs, outermost first
   int64_t last_ns_ = INT64_MIN;
   Target last_ = Target::kNothing;
   bool off_ = false, finished_ = false, tells_all_ends_ = false;

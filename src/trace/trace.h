@@ -89,6 +89,7 @@ struct Spans {
   // end across each other; the one that outlives what it began in is cut in two, and counts once.
   // So does an operation of a task that was suspended meanwhile.
   std::vector<SpanIndex> continued;
+  std::vector<SpanIndex> parts_before;  // by `continued`: that earlier one; kNoSpan: not known
   size_t size() const { return begin_ns.size(); }
 };
 

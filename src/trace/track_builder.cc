@@ -79,12 +79,15 @@ std::vector<SpanIndex> TrackBuilder::Unended() const {
 // kNoSpan where the span was not cut.
 SpanIndex TrackBuilder::PartBefore(SpanIndex span) const {
   const Spans& spans = track_.spans;
-  if (!std::binary_search(spans.continued.begin(), spans.continued.end(), span)) return kNoSpan;
-  SpanIndex part = span;
-  do {
-    --part;
-  } while (spans.name[part] != spans.name[span] || spans.end_ns[part] != spans.begin_ns[span]);
-  return part;
+  const auto at = std::lower_bound(spans.continued.begin(), spans.continued.end(), span);
+  if (at == spans.continued.end() || *at != span) return kNoSpan;
+  const SpanIndex told = spans.parts_before[static_cast<size_t>(at - spans.continued.begin())];
+  if (told != kNoSpan) return told;
+  for (SpanIndex part = span; part-- > 0;) {
+    const bool same = spans.name[part] == spans.name[span];
+    if (same && spans.end_ns[part] == spans.begin_ns[span]) return part;
+  }
+  return kNoSpan;
 }
 
 SpanIndex TrackBuilder::FirstPart(SpanIndex span) const {
@@ -119,18 +122,18 @@ void TrackBuilder::EndBelow(int64_t at) {
 template <class GoesOn>
 void TrackBuilder::EndOne(size_t depth, int64_t at, GoesOn goes_on) {
   if (depth + 1 == open_.size()) return CloseFrom(depth, at);
-  std::vector<NameId> left;
+  std::vector<SpanIndex> left;
   for (size_t i = depth + 1; i < open_.size(); ++i) {
     if (goes_on(open_[i])) {
-      left.push_back(track_.spans.name[open_[i]]);
+      left.push_back(open_[i]);
     } else if (EndsByName(open_[i])) {
       taken_along_.push_back(open_[i]);
     }
   }
   CloseFrom(depth, at);
-  for (const NameId name : left) {
-    track_.spans.continued.push_back(static_cast<SpanIndex>(track_.spans.size()));
-    Open(at, name);
+  for (const SpanIndex part : left) {
+    NoteContinued(part);
+    Open(at, track_.spans.name[part]);
   }
 }
 
@@ -261,10 +264,14 @@ void TrackBuilder::RemoveTaken() {
     kept.name.push_back(spans.name[i]);
     kept.parent.push_back(parent);
   }
-  for (const SpanIndex span : spans.continued) {
-    if (!std::binary_search(taken_.begin(), taken_.end(), span)) {
-      kept.continued.push_back(place[span]);
-    }
+  const auto taken = [&](SpanIndex span) {
+    return std::binary_search(taken_.begin(), taken_.end(), span);
+  };
+  for (size_t i = 0; i < spans.continued.size(); ++i) {
+    const SpanIndex span = spans.continued[i], part = spans.parts_before[i];
+    if (taken(span)) continue;
+    kept.continued.push_back(place[span]);
+    kept.parts_before.push_back(part == kNoSpan || taken(part) ? kNoSpan : place[part]);
   }
   for (size_t i = 0; i < flows_.size(); ++i) {
     SpanIndex& span = flows_[i].span;
@@ -320,6 +327,7 @@ void TrackBuilder::MergeClosed() {
   }
   while (next != closed_.end()) add_closed();
   nested.continued = std::move(track_.spans.continued);
+  nested.parts_before = std::move(track_.spans.parts_before);
   track_.spans = std::move(nested);
   Remap(opened_at, closed_at);
 }
@@ -330,6 +338,9 @@ void TrackBuilder::Remap(const Column<SpanIndex>& opened, const Column<SpanIndex
   for (SpanIndex i = 0; i < closed.size(); ++i) AddAll(closed[i], closed_args_, i, &args);
   track_.args = std::move(args);
   for (SpanIndex& span : track_.spans.continued) span = opened[span];
+  for (SpanIndex& part : track_.spans.parts_before) {
+    if (part != kNoSpan) part = opened[part];
+  }
   closed_args_ = {};
   closed_.clear();
   for (size_t i = 0; i < flows_.size(); ++i) {

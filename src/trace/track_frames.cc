@@ -12,14 +12,14 @@ void TrackBuilder::EndFrames(int64_t at, const Frames& frames) {
   const auto first = std::find_if(open_.begin(), open_.end(), is_frame);
   if (first == open_.end()) return;
   last_ns_ = at = std::max(at, last_ns_);
-  std::vector<NameId> left;
+  std::vector<SpanIndex> left;
   for (auto open = first; open != open_.end(); ++open) {
-    (is_frame(*open) ? cut_ : left).push_back(track_.spans.name[*open]);
+    (is_frame(*open) ? cut_ : left).push_back(*open);
   }
   CloseFrom(static_cast<size_t>(first - open_.begin()), at);
-  for (const NameId name : left) {
-    track_.spans.continued.push_back(static_cast<SpanIndex>(track_.spans.size()));
-    Open(at, name);
+  for (const SpanIndex part : left) {
+    NoteContinued(part);
+    Open(at, track_.spans.name[part]);
   }
 }
 
@@ -54,12 +54,13 @@ std::vector<TrackBuilder::Next> TrackBuilder::Arrange(std::span<const Running> r
   return next;
 }
 
-// Whether a span of that name was cut, at or behind `*from`, which moves behind it.
-bool TrackBuilder::GoesOnCut(NameId name, size_t* from) const {
-  const auto cut = std::find(cut_.begin() + static_cast<ptrdiff_t>(*from), cut_.end(), name);
-  if (cut == cut_.end()) return false;
+// The span of that name that was cut, at or behind `*from`, which moves behind it; else kNoSpan.
+SpanIndex TrackBuilder::TakeCut(NameId name, size_t* from) const {
+  const auto cut = std::find_if(cut_.begin() + static_cast<ptrdiff_t>(*from), cut_.end(),
+                                [&](SpanIndex span) { return track_.spans.name[span] == name; });
+  if (cut == cut_.end()) return kNoSpan;
   *from = static_cast<size_t>(cut - cut_.begin()) + 1;
-  return true;
+  return *cut;
 }
 
 void TrackBuilder::Runs(int64_t at, std::span<const Running> running, const Frames& frames) {
@@ -71,9 +72,9 @@ void TrackBuilder::Runs(int64_t at, std::span<const Running> running, const Fram
   CloseFrom(same, at);
   size_t from = 0;
   for (; same < next.size(); ++same) {
-    if (next[same].span != kNoSpan || GoesOnCut(next[same].name, &from)) {
-      track_.spans.continued.push_back(static_cast<SpanIndex>(track_.spans.size()));
-    }
+    const bool open = next[same].span != kNoSpan;
+    const SpanIndex part = open ? next[same].span : TakeCut(next[same].name, &from);
+    if (part != kNoSpan) NoteContinued(part);
     Open(at, next[same].name);
   }
   cut_.clear();

@@ -61,5 +61,34 @@ TEST(WholeSpans, AScopeThatAFunctionOpensAndAnotherClosesIsOne) {
   EXPECT_EQ(functions, (Ends{{0, 10}, {50, 60}, {100, 110}, {150, 160}}));
 }
 
+TEST(WholeSpans, OfNamesakesThatEndTogetherTheOneThatWasCutGoesOn) {
+  Fixture f;
+  const NameId op = f.Operation("op");
+  f.track->Begin(0, op);
+  f.track->Begin(10, op);
+  f.track->EndAt(20, 0);  // the outer one
+  f.track->EndNamed(30, op);
+  const Trace trace = f.builder.Finish();
+  const WholeSpans wholes(trace.tracks[0].spans);
+  EXPECT_EQ(wholes.end_ns(0), 20);
+  EXPECT_EQ(wholes.end_ns(1), 30);
+  EXPECT_EQ(wholes.first(2), 1u);
+}
+
+TEST(WholeSpans, WhereItIsNotToldAPartGoesOnWithTheOneThatEndedThere) {
+  Fixture f;
+  const NameId op = f.Operation("op");
+  f.track->Begin(0, op);
+  f.track->EndNamed(10, op);
+  f.track->GoOn(10, op);
+  f.track->EndNamed(20, op);
+  f.track->GoOn(25, op);  // it was suspended
+  f.track->EndNamed(30, op);
+  const Trace trace = f.builder.Finish();
+  const WholeSpans wholes(trace.tracks[0].spans);
+  EXPECT_EQ(wholes.end_ns(0), 20);
+  EXPECT_EQ(wholes.first(2), 2u);
+}
+
 }  // namespace
 }  // namespace crosscut::trace

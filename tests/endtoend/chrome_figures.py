@@ -76,31 +76,44 @@ def groups(work):
     return sorted(sorted(of) for of in found.values())
 
 
+def inclusive(spans, key_of):
+    """Times of one row by key: an instant once, however many spans of the key are open."""
+    intervals = collections.defaultdict(list)
+    for span in spans:
+        intervals[key_of(span)].append((span.begin, span.end))
+    return collections.Counter({key: length(of) for key, of in intervals.items()})
+
+
 def functions_of(trace):
-    count, self_ns = collections.Counter(), collections.Counter()
+    count, self_ns, total = (collections.Counter() for _ in range(3))
     for row in trace.rows.values():
         layer = {"work": "device", "thread": None}.get(row.kind, "idle")
-        for span in row.spans:
-            if span.operation and row.kind == "thread":
-                continue
+        spans = [span for span in row.spans if not span.operation or row.kind != "thread"]
+        for span in spans:
             key = layer or span.layer, span.name
             count[key] += 1
             self_ns[key] += span.self_ns
-    return {"functions": count, "functions_self": +self_ns}
+        if row.kind == "thread":
+            total += inclusive(spans, lambda span: (span.layer, span.name))
+    return {"functions": count, "functions_self": +self_ns, "functions_total": +total}
 
 
 def operators_of(trace, work):
-    count, self_ns, device = (collections.Counter() for _ in range(3))
+    count, self_ns, device, total, by_name = (collections.Counter() for _ in range(5))
     for row in trace.rows.values():
-        for span in row.spans if row.kind == "thread" else ():
-            if is_operator(span):
-                count[span.layer, span.name] += 1
-                self_ns[span.layer, span.name] += span.self_ns
+        spans = [span for span in row.spans if row.kind == "thread" and is_operator(span)]
+        for span in spans:
+            count[span.layer, span.name] += 1
+            self_ns[span.layer, span.name] += span.self_ns
+        total += inclusive(spans, lambda span: (span.layer, span.name, *span.inputs))
+        by_name += inclusive(spans, lambda span: span.name)
     for _, _, span, call in work:
         by = next((one for one in (call, *call.chain) if is_operator(one)), None) if call else None
         if by:
             device[by.layer, by.name] += span.end - span.begin
-    return {"operators": count, "operators_self": +self_ns, "operators_device": +device}
+    rows = collections.Counter((layer, name, ns) for (layer, name, *_), ns in total.items())
+    return {"operators": count, "operators_self": +self_ns, "operators_device": +device,
+            "operators_total": rows, "operators_by_name": +by_name}
 
 
 def is_operator(span):
@@ -129,9 +142,14 @@ def seen(run):
     for table in ("functions", "operators"):
         figures[table] = sums(table, ["layer", "name"], "count")
         figures[table + "_self"] = sums(table, ["layer", "name"], "self_ns")
-    figures["functions_self"] = +collections.Counter(
-        {key: ns for key, ns in figures["functions_self"].items()
-         if key[0] not in ("device", "idle")})  # of work that nests in other work: nothing to say
+    figures["functions_total"] = sums("functions", ["layer", "name"], "total_ns")
+    for figure in ("functions_self", "functions_total"):  # of work that overlaps: nothing to say
+        figures[figure] = collections.Counter(
+            {key: ns for key, ns in figures[figure].items() if key[0] not in ("device", "idle")})
+    figures["operators_total"] = collections.Counter(
+        (row["layer"], row["name"], row["total_ns"]) for row in run.table("operators").rows()
+        if row["total_ns"])
+    figures["operators_by_name"] = sums("operators", ["name"], "name_total_ns")
     figures["operators_device"] = sums("operators", ["layer", "name"], "self_device_ns")
     figures["steps"] = collections.Counter((row["step"], row["begin_ns"], row["end_ns"])
                                            for row in run.table("steps").rows())
@@ -156,13 +174,14 @@ def told_of(gaps):
     return told, strange
 
 
+TOTALS = {"functions_total", "operators_total", "operators_by_name"}
 # What a sentence speaks of: figures that may differ where it stands.
 EXCUSES = {"unsure": {"device_events", "busy", "launches", "operators_device", "groups",
                       "processes"},
            "same launch": {"device_events", "launches", "operators_device"},
-           "overlap too many": {"functions_self", "operators_self", "operators_device"},
-           "cut off": {"kernel_ns", "device_events", "busy", "functions_self",
-                       "launches", "operators_self", "operators_device"}}
+           "overlap too many": {"functions_self", "operators_self", "operators_device", *TOTALS},
+           "cut off": {"kernel_ns", "device_events", "busy", "functions_self", "launches",
+                       "operators_self", "operators_device", *TOTALS}}
 
 
 def differences(path, text):

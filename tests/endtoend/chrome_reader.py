@@ -80,6 +80,7 @@ class Span:
             self.layer = "comm"
         elif category in ANNOTATIONS:
             self.layer, self.operation = "", True
+        self.inputs = tuple(json.dumps(args.get(key)) for key in ("Input Dims", "Input type"))
         self.chain = ()  # what it began in, innermost first
         self.self_ns = 0
 

@@ -170,11 +170,47 @@ def test_a_recorded_run_goes_out_whole(tmp_path):
     for slice_ in sorted(read.slices, key=lambda s: (s["begin"], -s["end"])):
         if slice_["category"] not in ("operation", "step", "control"):
             key = (slice_["name"], slice_["category"])
-            begin = max(slice_["begin"], until.get((slice_["track"], key), 0))
+            place = (read.path(slice_["track"])[0], key)  # its thread, whichever row
+            begin = max(slice_["begin"], until.get(place, 0))
             totals[key] = totals.get(key, 0) + max(0, slice_["end"] - begin)
-            until[slice_["track"], key] = max(begin, slice_["end"])
+            until[place] = max(begin, slice_["end"])
     functions = {(row["name"], row["layer"] or "span"): row["total_ns"]
                  for row in table(run, "functions")}
     assert totals == functions
     assert sum(s["name"] == "part" for s in read.slices) == 30
     assert sum(s["category"] == "step" for s in read.slices) == len(table(run, "steps"))
+
+
+CROSSING = """
+import crosscut
+def enter(scope):
+    scope.__enter__()
+def leave(scope):
+    scope.__exit__(None, None, None)
+whole = crosscut.operation("whole")
+enter(whole)
+for i in range(40):
+    crosscut.step()
+    scope = crosscut.operation("scope")
+    enter(scope)
+    sum(range(1000))
+    leave(scope)
+leave(whole)
+"""
+
+
+def test_scopes_that_cross_functions_and_changes_of_level_are_one_slice_each(tmp_path):
+    run, out = tmp_path / "run", tmp_path / "run.pftrace"
+    record_script(run, CROSSING, "--python=calls", "--plan=balanced")
+    crosscut("export", run, "--to=perfetto", "-o", out)
+    crosscut("export", run, "--to=chrome", "-o", tmp_path / "run.json")
+    counts = {row["operation"]: row["count"] for row in table(run, "operations")}
+    assert counts["whole"] == 1 and counts["scope"] > 20  # control steps have none
+    read = Read(out)
+    slices = sorted((s["name"], s["end"] - s["begin"]) for s in read.slices
+                    if s["category"] == "operation")
+    assert [name for name, _ in slices] == ["scope"] * counts["scope"] + ["whole"]
+    events = json.loads((tmp_path / "run.json").read_text())["traceEvents"]
+    assert slices == sorted((e["name"], round(e["dur"] * 1000)) for e in events
+                            if e["ph"] == "X" and e["name"] in counts)
+    assert sum(len(read.path(s["track"])) > 1 for s in read.slices if s["name"] == "scope") > 0
