@@ -166,7 +166,7 @@ CROSSCUT_API void crosscut_out_of_memory(const crosscut_memory* asked);
 CROSSCUT_API void crosscut_frames(int in);
 /* What runs on this thread when such a hook meets it first: told call by call, outermost first,
  * with how many are still to come, before anything else of the hook's on this thread. `begun`: a
- * native call, which has begun its span already if it was recorded then; it ends as ever. */
+ * native call that began its span in this session, if the event found room; it ends as ever. */
 CROSSCUT_API void crosscut_running(uint32_t name, uint32_t to_come, int begun);
 /* The layer of this thread outside every span, from now on: CROSSCUT_PYTHON on Python threads. */
 CROSSCUT_API void crosscut_base(enum crosscut_layer layer);

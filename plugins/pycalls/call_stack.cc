@@ -186,7 +186,7 @@ class Meeting {
   void TakeNatives(const void* place) {
     for (uint32_t i = next_; i < stack_->in_flight; ++i) {
       if (stack_->natives[i].place != place) continue;
-      told_.push_back({stack_->natives[i].name, true});
+      told_.push_back({stack_->natives[i].name, StillIn(stack_->natives[i].session)});
       stack_->natives[i].session = g_session;
       next_ = i + 1;
     }

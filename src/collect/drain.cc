@@ -277,8 +277,8 @@ void Drain::Pass(uint32_t requests) {
   full_taken_ = options_.ring->TakeFull(full_);
   const bool work = full_taken_ != 0 || flush;
   const bool marks = work && recorder.phase() == Phase::kOn;
-  const uint32_t session = Recorder::Get().session();
-  if (marks) crosscut_begin(span_name_);
+  const uint32_t session = recorder.session();
+  const uint64_t begin = ClockNow();
   FlushSession();
   if (options_.flight_recorder) {
     KeepSpare();
@@ -287,7 +287,8 @@ void Drain::Pass(uint32_t requests) {
     FlushFull(full_taken_);
     if (flush) FlushOpen();
   }
-  if (marks && Recorder::Get().session() == session) crosscut_end();
+  // Told in one event: a pause in between leaves no half of it.
+  if (marks && recorder.session() == session) crosscut_span_at(span_name_, begin, ClockNow());
   WriteUsage();
   if (log_ != nullptr) {
     log_bytes_.store(log_->memory_bytes(), std::memory_order_relaxed);

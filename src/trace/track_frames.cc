@@ -26,6 +26,13 @@ void TrackBuilder::EndFrames(int64_t at, const Frames& frames) {
 // Native calls keep their places; frames stand right below the next native call that they lead to,
 // the innermost ones above all but what Crosscut itself is doing.
 std::vector<TrackBuilder::Next> TrackBuilder::Arrange(std::span<const Running> running) const {
+  // From inside out: where begins were lost, those of the outermost were.
+  std::vector<size_t> place(running.size(), open_.size());
+  for (size_t i = running.size(), above = open_.size(); i-- > 0;) {
+    size_t at = running[i].begun ? above : 0;
+    while (at > 0 && track_.spans.name[open_[at - 1]] != running[i].name) --at;
+    if (at > 0) place[i] = above = at - 1;
+  }
   std::vector<Next> next, frames;
   size_t at = 0;
   const auto take_to = [&](size_t end) {
@@ -35,16 +42,14 @@ std::vector<TrackBuilder::Next> TrackBuilder::Arrange(std::span<const Running> r
     next.insert(next.end(), frames.begin(), frames.end());
     frames.clear();
   };
-  for (const Running& one : running) {
-    size_t found = one.begun ? at : open_.size();
-    while (found < open_.size() && track_.spans.name[open_[found]] != one.name) ++found;
-    if (found == open_.size()) {
-      frames.push_back({kNoSpan, one.name});
+  for (size_t i = 0; i < running.size(); ++i) {
+    if (place[i] == open_.size()) {
+      frames.push_back({kNoSpan, running[i].name});
       continue;
     }
-    take_to(found);
+    take_to(place[i]);
     take_frames();
-    take_to(found + 1);
+    take_to(place[i] + 1);
   }
   size_t top = open_.size();
   while (top > at && NameOf(open_[top - 1]).layer == Layer::kOverhead) --top;
