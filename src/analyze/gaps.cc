@@ -5,6 +5,7 @@
 #include "src/analyze/accounting.h"
 #include "src/analyze/columns.h"
 #include "src/analyze/tables.h"
+#include "src/trace/ranks.h"
 
 namespace crosscut::analyze {
 namespace {
@@ -106,6 +107,25 @@ void TellLeads(const trace::Trace& trace, const Context& context, std::vector<st
   }
 }
 
+// Of one rank it is known that it stands for itself.
+void TellRanks(const trace::Trace& trace, std::vector<std::string>& out) {
+  constexpr size_t kMostNamed = 8;
+  for (const trace::Job& job : trace::JobsOf(trace)) {
+    const auto here = static_cast<int64_t>(job.ranks.size());
+    const int64_t missing = job.world_size - here;
+    if (here < 2 || missing <= 0) continue;
+    std::string names;
+    size_t named = 0;
+    for (int64_t rank = 0; rank < job.world_size && named < kMostNamed; ++rank) {
+      if (job.ranks.contains(rank)) continue;
+      names += (named++ == 0 ? "" : ", ") + std::to_string(rank);
+    }
+    names += missing > static_cast<int64_t>(named) ? ", ..." : ".";
+    out.push_back(std::to_string(missing) + " of the " + std::to_string(job.world_size) +
+                  " ranks of the job " + (missing == 1 ? "is" : "are") + " not here: " + names);
+  }
+}
+
 void TellRepairs(const trace::Trace& trace, std::vector<std::string>& out) {
   int64_t clamped = 0, unbalanced = 0, unfinished = 0;
   for (const trace::Track& track : trace.tracks) {
@@ -145,6 +165,7 @@ std::vector<std::string> Gaps(const trace::Trace& trace, const Context& context)
   TellIncomplete(trace, context, out);
   TellSources(trace, context, out);
   TellLosses(trace, context, out);
+  TellRanks(trace, out);
   TellLeads(trace, context, out);
   TellRepairs(trace, out);
   TellCorrection(trace, context, out);

@@ -333,6 +333,24 @@ step step 200 300
                           "(trainer), whose operations its time is told by."));
 }
 
+TEST(Gaps, NameTheRanksOfAJobThatAreNotHere) {
+  const auto gaps = [](const std::string& ranks, const char* size) {
+    std::string text;
+    for (const char rank : ranks) {
+      text += std::string("process r") + rank + " window=0..9\nmeta rank " + rank +
+              "\nmeta world_size " + size + "\n";
+    }
+    const trace::Trace trace = testing::Parse(text);
+    return Gaps(trace, Context(trace));
+  };
+  EXPECT_THAT(gaps("02", "4"), ElementsAre("2 of the 4 ranks of the job are not here: 1, 3."));
+  EXPECT_THAT(gaps("01", "3"), ElementsAre("1 of the 3 ranks of the job is not here: 2."));
+  EXPECT_THAT(gaps("01", "64"), ElementsAre("62 of the 64 ranks of the job are not here: 2, 3, 4, "
+                                            "5, 6, 7, 8, 9, ..."));
+  EXPECT_THAT(gaps("01", "2"), ElementsAre());
+  EXPECT_THAT(gaps("1", "2"), ElementsAre());  // one rank stands for itself
+}
+
 TEST(Gaps, TellOfValuesThatCouldNotBeKept) {
   TestTrace t;
   const auto p = t.Process("p1", 1'000'000'000, 9'000'000'000);

@@ -161,11 +161,11 @@ class RowTracks {
     repairs_.outlive += outlives ? 1 : 0;
     repairs_.beside += !device() && lane != lanes_.data() ? 1 : 0;
     repairs_.cut_off += !rounded && !outlives ? 1 : 0;
+    repairs_.rounded += rounded && end != span.end_ns ? 1 : 0;
     const size_t cuts = lane->Cuts(span.end_ns);
     cuts_ += outlives ? cuts : 0;
     lane->Begin(span, end, operation);
     if (cuts > 0) lane->track()->Arg(unclamped_, span.end_ns - span.begin_ns);
-    if (end != span.end_ns) ++lane->track()->track().clamped;
     PutArgs(span, lane->track());
   }
 

@@ -79,6 +79,7 @@ struct ChromeRepairs {
   uint64_t beside = 0;   // spans of threads on further tracks
   uint64_t outlive = 0;  // spans of threads that go on after the span around them
   uint64_t cut_off = 0;  // spans that overlap more others than there is room for
+  uint64_t rounded = 0;  // spans of threads that end as the span around them, by rounding
 };
 
 // A track for the row, and more where spans of a device overlap without nesting. On threads, a span

@@ -27,6 +27,9 @@ std::vector<std::string> ChromeTold::Sentences() const {
       " spans of threads overlap too many others: they stand on further tracks, and self times "
       "count them beside the others.");
   say(cut_off, " spans of the file overlap more others than there is room for: they are cut off.");
+  say(end_rounded,
+      " spans of the file end up to 2 us later than the span around them, as rounded times do: "
+      "they end with it.");
   say(cut_steps, " steps in the file are not over where the next begins: they end there.");
   say(no_numbers, " values of counters in the file are no numbers that fit: left out.");
   say(rounded, " values of counters in the file have decimals: rounded to whole numbers.");

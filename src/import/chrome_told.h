@@ -19,6 +19,7 @@ struct ChromeTold {
   uint64_t outlive = 0;      // spans that go on after the one around them
   uint64_t beside = 0;       // spans of threads that overlap too many others to be cut
   uint64_t cut_off = 0;      // spans that overlap too many others
+  uint64_t end_rounded = 0;  // spans whose ends are off by what times are rounded by
   uint64_t cut_steps = 0;    // steps that are not over where the next begins
   uint64_t no_numbers = 0;   // values of counters
   uint64_t rounded = 0;      // values of counters

@@ -182,6 +182,9 @@ void ChromeEvents::AddProcess(const std::string& key, ChromePid* pid) {
   pid->process = id;
   process.pid = pid->host ? std::max<int64_t>(pid->number, 0) : 0;
   if (pid->name.valid()) process.name = pid->name;
+  if (processes_->launching() > 1 && pid->rank >= 0) {
+    process.meta.emplace_back(builder_.Text("rank"), builder_.Text(std::to_string(pid->rank)));
+  }
 }
 
 void ChromeEvents::MakeTracks() {
@@ -205,6 +208,7 @@ void ChromeEvents::MakeTracks() {
     told_.outlive += repairs.outlive;
     told_.beside += repairs.beside;
     told_.cut_off += repairs.cut_off;
+    told_.end_rounded += repairs.rounded;
   }
   MakeSteps(tracks);
 }
@@ -221,12 +225,15 @@ void ChromeEvents::MakeSteps(const std::unordered_map<const ChromeRow*, trace::T
 
 void ChromeEvents::TellFacts() {
   trace::Trace& trace = builder_.trace();
-  trace.clock = base_ns_ > 0 ? "since baseTimeNanoseconds" : "CLOCK_REALTIME";
   trace.realtime_offset_ns = base_ns_;
+  trace.clock = base_ns_ > 0 ? "since baseTimeNanoseconds" : "not known";
   if (trace.processes.empty()) return;
   trace::Process& process = trace.processes.front();
   const int64_t started = process.start_ns + base_ns_;
-  trace.started_realtime_ns = started > kYear2000 ? started : 0;
+  if (started > kYear2000) {
+    trace.started_realtime_ns = started;
+    if (base_ns_ == 0) trace.clock = "CLOCK_REALTIME";  // no other is so late
+  }
   for (const auto& [key, value] : facts_) {
     process.meta.emplace_back(builder_.Text(key), builder_.Text(value));
   }

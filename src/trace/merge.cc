@@ -2,9 +2,17 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 
 namespace crosscut::trace {
 namespace {
+
+constexpr std::string_view kNoCommonClock =
+    "Of the inputs not all know the time of day: they do not stand on one clock.";
+
+bool Has(const std::vector<std::string>& sentences, std::string_view sentence) {
+  return std::find(sentences.begin(), sentences.end(), sentence) != sentences.end();
+}
 
 class Appending {
  public:
@@ -12,11 +20,10 @@ class Appending {
     for (uint32_t i = 0; i < other->strings.size(); ++i) {
       strings_.push_back(into->strings.Intern(other->strings.Get({i})));
     }
-    if (other->realtime_offset_ns != 0 && into->realtime_offset_ns != 0) {
+    if (other->KnowsTimeOfDay() && into->KnowsTimeOfDay()) {
       shift_ = other->realtime_offset_ns - into->realtime_offset_ns;
-    } else if (!into->processes.empty()) {
-      into->gaps.push_back(
-          "Of the inputs not all know the time of day: they do not stand on one clock.");
+    } else if (!into->processes.empty() && !Has(into->gaps, kNoCommonClock)) {
+      into->gaps.emplace_back(kNoCommonClock);
     }
   }
 

@@ -87,11 +87,24 @@ TEST(Merge, PutsTheSecondOnTheFirstsClockAndKeepsAllThatHangsTogether) {
   EXPECT_TRUE(whole.gaps.empty());
 }
 
-TEST(Merge, SaysWhereThereIsNoCommonClock) {
+TEST(Merge, SaysOnceWhereThereIsNoCommonClock) {
   Trace whole = Text(kFirst);
   Append(Text("process x pid=9 window=0..10\nthread main tid=9 main\n"), &whole);
+  Append(Text("process y pid=9 window=0..10\nthread main tid=9 main\n"), &whole);
   EXPECT_EQ(whole.processes[1].start_ns, 0);
   EXPECT_THAT(whole.gaps, ElementsAre(HasSubstr("not stand on one clock")));
+}
+
+TEST(Merge, OfWallClocksWithAndWithoutABaseIsOnOne) {
+  Trace whole = Text("process a pid=1 window=1500..1600\n");
+  whole.clock = "CLOCK_REALTIME";
+  Append(Text("process b pid=2 window=0..9\nrealtime 1520\n"), &whole);
+  Trace other = Text("process c pid=3 window=1530..1531\n");
+  other.clock = "CLOCK_REALTIME";
+  Append(std::move(other), &whole);
+  EXPECT_EQ(whole.processes[1].start_ns, 1520);
+  EXPECT_EQ(whole.processes[2].start_ns, 1530);
+  EXPECT_TRUE(whole.gaps.empty());
 }
 
 TEST(Merge, IntoNothingIsTheTraceItself) {

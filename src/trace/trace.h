@@ -240,13 +240,14 @@ struct Trace {
   std::vector<Flow> flows;
   std::vector<CounterSeries> counters;
   std::vector<std::string> gaps;  // sentences for the top of every report, most serious first
-  std::string clock = "CLOCK_MONOTONIC";
-  int64_t realtime_offset_ns = 0;   // CLOCK_REALTIME = trace clock + this
-  std::string command;              // of the run, as a shell would read it; "" not known
-  int64_t started_realtime_ns = 0;  // 0 not known
-  bool damaged = false;             // something of the input could not be read; gaps say what
-  Kept kept;                        // of the one file that all this comes from, else empty
+  std::string clock = "CLOCK_MONOTONIC";  // what it counts; "CLOCK_REALTIME", "not known", ...
+  int64_t realtime_offset_ns = 0;         // CLOCK_REALTIME = trace clock + this
+  std::string command;                    // of the run, as a shell would read it; "" not known
+  int64_t started_realtime_ns = 0;        // 0 not known
+  bool damaged = false;                   // something of the input could not be read; gaps say what
+  Kept kept;                              // of the one file that all this comes from, else empty
 
+  bool KnowsTimeOfDay() const { return realtime_offset_ns != 0 || clock == "CLOCK_REALTIME"; }
   const Name& name(NameId id) const { return names[id.value]; }
   std::string_view text(StringId id) const { return strings.Get(id); }
   // Whether it is a number that is no integer of 64 bits, and which.

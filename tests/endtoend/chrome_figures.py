@@ -10,6 +10,7 @@ SENTENCES = {
     "lone_ends": "ends of spans in the file have no", "outlive": "spans of the file end later than",
     "no_numbers": "values of counters in the file are no", "unsure": "pieces of device work fit",
     "rounded": "values of counters in the file have decimals",
+    "clamped": "spans of the file end up to 2 us later",
     "cut_steps": "steps in the file are not over", "kinds": "events of the file are of kinds"}
 
 
