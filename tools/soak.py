@@ -35,6 +35,9 @@ STAGES = {
         "10,000 programs killed at random, 2,500 of them flight recorders",
         "CROSSCUT_TEST_KILLS=10000 build/release/tests/endtoend/faults_test --gtest_brief=1 "
         "--gtest_filter='*KilledAtRandom*'"),
+    "levels": Stage(
+        "50,000 random programs under changes of level, of each CPython version",
+        f"CROSSCUT_PROGRAMS=50000 CROSSCUT_PROGRAMS_SEED=1000000 {PYTEST} tests/python/levels"),
     "demand": Stage(
         "windows on demand, 150 cycles of start and stop",
         f"CROSSCUT_TEST_DEMAND=150 {PYTEST} tests/endtoend/test_on_demand.py -k again_and_again"),

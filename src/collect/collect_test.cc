@@ -333,6 +333,36 @@ TEST_F(RecorderTest, SpansOverAHiddenPhase_StayBalanced) {
   EXPECT_EQ(found.depth, 0);
 }
 
+TEST_F(RecorderTest, WhatBeganHidden_GoesOnWhereItWasOnFirstThoughTheThreadMarkedNothing) {
+  ChunkRing* ring = Record(16);
+  std::vector<uint64_t> on;
+  const auto switch_on = [&] {
+    on.push_back(ClockNow());
+    Recorder::Get().SetPhase(Phase::kOn, on.back());
+  };
+  std::thread([&] {
+    crosscut_instant(kName);
+    Recorder::Get().SetPhase(Phase::kHidden, ClockNow());
+    crosscut_begin(kName);
+    switch_on();
+    Recorder::Get().SetPhase(Phase::kHidden, ClockNow());
+    switch_on();
+    Recorder::Get().SetPhase(Phase::kHidden, ClockNow());
+    crosscut_begin(kName);
+    switch_on();
+    Recorder::Get().SetPhase(Phase::kHidden, ClockNow());
+    switch_on();
+    crosscut_end();
+    crosscut_end();
+  }).join();
+  const auto tracks = Read(*ring);
+  const Found& found = tracks.begin()->second;
+  EXPECT_EQ(found.depth, 0);
+  const auto spans_ticks = std::vector(found.ticks.end() - 4, found.ticks.end());
+  EXPECT_EQ(spans_ticks[0], on[0]);
+  EXPECT_EQ(spans_ticks[1], on[2]);
+}
+
 TEST_F(RecorderTest, InAHiddenPhase_EndsMeetTheSpansThatTheyWouldMeetOtherwise) {
   const auto name = [](const char* text, format::NameAttributes attributes) {
     return Recorder::Get().Intern(text, attributes.Pack());

@@ -95,7 +95,10 @@ void Recorder::Mark(uint64_t code, const uint64_t* payload, uint32_t n) {
   uint64_t phase;
   ThreadState* s = Prepared(&phase);
   if (s == nullptr) return;
-  if (static_cast<Phase>(phase & 3) == Phase::kHidden && Hide(s, code, payload)) return;
+  if (static_cast<Phase>(phase & 3) == Phase::kHidden) {
+    if (s->hidden_depth > 0 && OnTick(s) != 0) ShowHidden(s, ClockNow(), 0);  // it was on meanwhile
+    if (Hide(s, code, payload)) return;
+  }
   const uint64_t tick = ClockNow();
   if (!Emit(s, tick, code, payload, n)) Lose(s, tick, code, payload);
   Arm(s, phase);
@@ -114,10 +117,7 @@ uint64_t Recorder::MarkAlways(uint64_t tick, uint64_t code, const uint64_t* payl
   uint64_t phase;
   ThreadState* s = Prepared(&phase);
   if (s == nullptr) return 0;
-  if (s->hidden_depth > 0 && Room(s, tick, n + 1 + PrologueWords(s))) {
-    WritePrologue(s, tick);
-    WriteHidden(s, tick);
-  }
+  if (s->hidden_depth > 0) ShowHidden(s, tick, n + 1);
   if (!Emit(s, tick, code, payload, n)) Lose(s, tick, code, payload);
   Arm(s, phase);
   return tick;
@@ -339,10 +339,18 @@ void Recorder::WriteOwed(ThreadState* s, uint64_t tick) {
   s->owed_count = 0;
 }
 
+// With room for so many words more; not at all where there is none.
+void Recorder::ShowHidden(ThreadState* s, uint64_t now, uint32_t more) {
+  if (!Room(s, now, more + PrologueWords(s))) return;
+  WritePrologue(s, now);
+  WriteHidden(s, now);
+}
+
 // Begins what was begun unseen. The caller has made room for 2 * kHiddenNames words.
 void Recorder::WriteHidden(ThreadState* s, uint64_t now) {
-  uint64_t tick = switch_tick_.load(std::memory_order_relaxed);
-  if (phase() != Phase::kOn || tick > now || s->hidden_lost != 0) tick = now;
+  uint64_t tick = OnTick(s);
+  if (tick == 0 && phase() == Phase::kOn) tick = switch_tick_.load(std::memory_order_relaxed);
+  if (tick == 0 || tick > now || s->hidden_lost != 0) tick = now;
   for (uint32_t i = 0; i < s->hidden_depth; ++i) {
     const uint64_t name = i < kHiddenNames ? s->hidden[i] : unnamed();
     s->position = name <= format::kLastNameCode
@@ -359,6 +367,7 @@ void Recorder::WriteHidden(ThreadState* s, uint64_t now) {
 bool Recorder::Hide(ThreadState* s, uint64_t code, const uint64_t* payload) {
   if (BeginsSpan(code)) {
     const auto name = static_cast<uint32_t>(code == format::kBeginWide ? payload[0] : code);
+    if (s->hidden_depth == 0) SetOnTick(s, 0);
     if (s->hidden_depth < kHiddenNames) {
       s->hidden[s->hidden_depth] = name;
       s->hidden_lost &= ~(uint64_t{1} << s->hidden_depth);

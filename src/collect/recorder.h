@@ -138,7 +138,8 @@ class Recorder {
   size_t PrologueWords(const ThreadState* s) const;
   void WritePrologue(ThreadState* s, uint64_t tick);
   void WriteOwed(ThreadState* s, uint64_t tick);
-  void WriteHidden(ThreadState* s, uint64_t tick);
+  void ShowHidden(ThreadState* s, uint64_t now, uint32_t more);
+  void WriteHidden(ThreadState* s, uint64_t now);
   bool Hide(ThreadState* s, uint64_t code, const uint64_t* payload);
   bool HideEnd(ThreadState* s);
   bool HideEndNamed(ThreadState* s, uint64_t name);

@@ -58,7 +58,10 @@ void Recorder::SetPhase(Phase phase, uint64_t tick) {
   const uint32_t enabled = phase == Phase::kOn || phase == Phase::kHidden ? 2 : 0;
   SetShared(enabled);
   const Lock lock(&threads_mutex_);
-  states_.ForEach([enabled](ThreadState* s) { SetEnabled(s, enabled); });
+  states_.ForEach([=](ThreadState* s) {
+    if (phase == Phase::kOn) SetOnTick(s, tick);
+    SetEnabled(s, enabled);
+  });
 }
 
 // ---- The session stream -------------------------------------------------------------------------

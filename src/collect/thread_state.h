@@ -37,6 +37,7 @@ struct ThreadState : crosscut_thread {
   // Spans begun unseen and still open: in a control step, in a pause, or while the ring was full.
   uint32_t hidden_depth;
   uint64_t hidden_lost;  // bit i: hidden[i] was counted as a drop
+  uint64_t on_tick;      // atomic: since when these are not hidden any more; 0: they are
   uint32_t hidden[kHiddenNames];
   uint32_t owed_count;
   OwedEnd owed[kOwedEnds];
@@ -49,6 +50,14 @@ struct ThreadState : crosscut_thread {
   ThreadState* next_free;  // scratch: its mapping
   crosscut_thread* real;   // scratch: the thread's own state
 };
+
+inline uint64_t OnTick(const ThreadState* s) {
+  return __atomic_load_n(&s->on_tick, __ATOMIC_RELAXED);
+}
+// The first tick is kept until 0 is set.
+inline void SetOnTick(ThreadState* s, uint64_t tick) {
+  if (tick == 0 || OnTick(s) == 0) __atomic_store_n(&s->on_tick, tick, __ATOMIC_RELAXED);
+}
 
 inline void SetEnabled(crosscut_thread* thread, uint32_t value) {
   __atomic_store_n(&thread->enabled, value, __ATOMIC_SEQ_CST);

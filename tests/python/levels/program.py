@@ -20,6 +20,7 @@ import crosscut
 from crosscut import _pycalls
 
 NAMES = 5          # of functions, and of generators
+NATIVE = "_functools.reduce"
 PLAN = "boundary=20,operators=10,everything=50"
 clock = time.monotonic_ns
 local = threading.local()
@@ -68,20 +69,24 @@ CHANGES = ("step", "pause", "restart")
 # ---- What is recorded, by our own account --------------------------------------------------------
 
 class Changes:
-    """[(begin, end, calls before, calls after, thunks after)]: when what is recorded changed."""
+    """[(begin, end, calls before, calls after, phase after, thread of a step)]: when what is
+    recorded changed; no thread where it was no step. Of the phases nothing is recorded in "hidden",
+    but what began in it goes on behind; nothing at all in "off"."""
 
     def __init__(self, run, seed):
         self.run, self.seed, self.all = run, seed, []
 
     def state(self):
         stats = _pycalls.stats()
-        return bool(stats["calls"]), bool(stats["enabled"])
+        return bool(stats["calls"]), "on" if stats["enabled"] else "hidden"
 
     def make(self, change):
         before, begun = self.state()[0], clock()
         change()
-        ended, (calls, thunks) = clock(), self.state()
-        self.all.append((begun, ended, before, calls, thunks))
+        ended, (calls, phase) = clock(), self.state()
+        phase = "off" if change is crosscut.stop else phase
+        steps = local.name if change is crosscut.step else ""
+        self.all.append((begun, ended, before, calls, phase, steps))
 
     def start(self):
         assert crosscut.start(self.run, python="calls", plan=PLAN, control_percent=20,
@@ -113,11 +118,14 @@ def act(program, one):
             if not one[3]:
                 raise
     elif kind == "reduce":
+        log(("[", clock(), NATIVE))
         try:
             functools.reduce(functions[one[1]], ((program, one[2]), None))
         except Boom:
             if not one[3]:
                 raise
+        finally:
+            log(("]", clock(), NATIVE))
     elif kind == "sorted":
         sorted(((program, one[2]),), key=catching[one[1]])
     elif kind == "generator":
@@ -125,10 +133,15 @@ def act(program, one):
     elif kind == "resume":
         resume(one[1], one[2])
     elif kind == "operation":
-        with crosscut.operation(f"o{one[1]}"):
-            for inner in one[2]:
-                if inner[0] != "yield":
-                    act(program, inner)
+        name = f"o{one[1]}"
+        log(("[", clock(), name))
+        try:
+            with crosscut.operation(name):
+                for inner in one[2]:
+                    if inner[0] != "yield":
+                        act(program, inner)
+        finally:
+            log(("]", clock(), name))
     elif kind == "thread":
         program.begun += 1
         name = f"p{program.number}t{program.begun}"
@@ -210,7 +223,7 @@ def named(made, name):
 
 
 def on_thread(name, program, one):
-    local.log, local.pool = logs.setdefault(name, []).append, []
+    local.name, local.log, local.pool = name, logs.setdefault(name, []).append, []
     run(program, one)
 
 
@@ -262,7 +275,7 @@ for made in functions + generators:
 catching += map(caught, functions)
 crosscut.wrap("_functools", names="reduce")
 logs = {"main": []}
-local.log, local.pool = logs["main"].append, []
+local.name, local.log, local.pool = "main", logs["main"].append, []
 changes.make(changes.start)
 for number in range(count):
     main_of(Program(number, seed * 1_000_003 + number))

@@ -1,4 +1,5 @@
-"""Compares what was recorded of the programs of program.py with their own log.
+"""Compares what was recorded of the programs of program.py with their own log: Python functions,
+operations and native calls.
 
 Recorded time is compared with bounds: a call began between its thread's log entry before and its
 own first one. While Python functions are recorded each call is a span of its own name, below the
@@ -9,6 +10,8 @@ in between. A difference is a sentence; there are none where all is right.
 import bisect
 import re
 
+NATIVE = "_functools.reduce"
+OPERATION = re.compile(r"o\d")
 OURS = re.compile(r"(?:\S+\.)?([fg]\d) \(")
 SLACK_NS = 200  # beyond the stated error of the clock: two clocks read one after the other
 
@@ -30,7 +33,7 @@ class Interval:
 def intervals(changes):
     """`changes` in order of time, of all threads."""
     found, since = [], None
-    for begun, ended, before, after, _ in changes:
+    for begun, ended, before, after, *_ in changes:
         if before and not after:
             found.append(Interval(since, (begun, ended)))
         elif after and not before:
@@ -132,6 +135,113 @@ def _of_thread(rows):
     return found
 
 
+# ---- Operations and native calls -----------------------------------------------------------------
+
+class Block:
+    """`name` ran: bounds of its begin and end by the program's own log."""
+
+    def __init__(self, name, begin):
+        self.name, self.begin, self.end = name, begin, None
+
+
+def blocks(log):
+    found, stack = [], []
+    for i, (kind, at, *name) in enumerate(log):
+        if kind == "[":
+            stack.append(Block(name[0], (at, log[i + 1][1])))
+            found.append(stack[-1])
+        elif kind == "]":
+            stack.pop().end = (log[i - 1][1], at)
+    return found
+
+
+class Phases:
+    """What phase recording was in, for one thread; `changes` in order of time, of all threads."""
+
+    def __init__(self, changes, thread):
+        self.thread = thread
+        self.changes = [(begun, ended, *phase) for begun, ended, _, _, *phase in changes]
+        self.begun = [change[0] for change in self.changes]
+
+    def during(self, bounds):
+        """The one phase from bounds[0] to bounds[1]; None where it changed meanwhile."""
+        last = bisect.bisect_right(self.begun, bounds[1]) - 1
+        if last < 0:
+            return "off"
+        return self.changes[last][2] if self.changes[last][1] <= bounds[0] else None
+
+    def next(self, wanted, after, before):
+        """Bounds of the first change in between with wanted(phase, thread); None: there is none."""
+        for begun, ended, *change in self.changes[bisect.bisect_left(self.begun, after):]:
+            if begun >= before:
+                return None
+            if wanted(*change):
+                return begun, ended
+        return None
+
+    def seen(self, phase, thread):
+        """What began hidden is: where recording is on, and where a step begins on its thread."""
+        return phase == "on" or thread == self.thread
+
+    def recorded(self, block):
+        """(begin, end) as bounds, None where it was not recorded, "unsure" where none can tell."""
+        at_begin, at_end = self.during(block.begin), self.during(block.end)
+        stop = self.next(lambda phase, _: phase == "off", block.begin[1], block.end[1])
+        if at_begin is None or at_end is None:
+            return "unsure"
+        operation = OPERATION.fullmatch(block.name)
+        if not operation and stop:  # the next session is told of it where it follows all calls
+            return "unsure"
+        begin, end = block.begin, stop or block.end
+        if at_begin == "hidden" and operation and stop:  # its thread may have marked nothing since
+            return "unsure"
+        if at_begin == "hidden" and operation:
+            begin = self.next(self.seen, block.begin[1], end[0])
+        elif at_begin != "on":
+            begin = None
+        return begin and (begin, end)
+
+
+def whole(rows):
+    """{thread: [(name, begin, end)]} of operations and native calls; parts are one."""
+    parts = {}
+    for row in rows:
+        if row["kind"] == "operation" or row["name"] == NATIVE:
+            key = (row["process"], row["thread"], row["first"])
+            parts.setdefault(key, []).append((int(row["begin_ns"]), int(row["end_ns"]),
+                                              row["name"]))
+    found = {}
+    for (_, thread, _), of in parts.items():
+        of.sort()
+        found.setdefault(thread, []).append((of[0][2], of[0][0], of[-1][1]))
+    return found
+
+
+def compare_blocks(log, found, phases, slack):
+    """(differences, how many were compared) of one thread; `found` as whole() has it."""
+    found, unsure, compared = sorted(found, key=lambda one: one[1]), [], 0
+    differences = []
+    for block in blocks(log):
+        expected = phases.recorded(block)
+        if expected == "unsure":
+            unsure.append(block)
+            continue
+        if expected is None:
+            continue
+        compared += 1
+        ours = [one for one in found if one[0] == block.name and
+                within(one[1], expected[0], slack) and within(one[2], expected[1], slack)]
+        if ours:
+            found.remove(ours[0])
+        else:
+            differences.append(f"{block.name} in {expected} is missing")
+    for name, begin, end in found:
+        if not any(name == block.name and block.begin[0] - slack <= begin <= block.end[1] + slack
+                   for block in unsure):
+            differences.append(f"{name} [{begin}, {end}) where it did not run")
+    return differences, compared
+
+
 # ---- The comparison ------------------------------------------------------------------------------
 
 def within(at, bounds, slack):
@@ -163,6 +273,12 @@ def compare(log, rows, clock_error):
         differences += [f"{name}: {span!r} where nothing was recorded" for span in left[place:]]
     differences += [f"{name}: {len(more)} spans of a thread that ran nothing"
                     for name, more in spans.items() if more]
+    of_threads = whole(rows)
+    for name, entries in log["threads"].items():
+        phases = Phases(sorted(log["changes"]), name)
+        more, count = compare_blocks(entries, of_threads.get(name, []), phases, slack)
+        differences += [f"{name}: {words}" for words in more]
+        compared += count
     return differences, compared, skipped
 
 
