@@ -22,6 +22,13 @@ std::string Export(const trace::Trace& trace) {
   return out;
 }
 
+// Of a trace in the words of trace/text.h.
+std::string ExportText(std::string_view text) {
+  const auto trace = trace::ParseText(text);
+  EXPECT_TRUE(trace.ok()) << trace.status().message();
+  return Export(*trace);
+}
+
 // Names that have broken writers of traces.
 std::vector<std::string> HostileNames() {
   std::vector<std::string> names = {"\"quoted\"",
@@ -145,13 +152,11 @@ in 1 3000
 }
 
 TEST(ChromeJson, StepsThatTheProgramMarksForItselfKeepTheirName) {
-  const auto trace = trace::ParseText(
+  const std::string json = ExportText(
       "process p pid=7 window=0..100\n"
       "thread main tid=7\n"
       "span ProfilerStep# 10 40\narg step 3\n"
       "step step 0 50 number=0\n");
-  ASSERT_TRUE(trace.ok()) << trace.status().message();
-  const std::string json = Export(*trace);
   EXPECT_NE(json.find("\"name\": \"ProfilerStep#3\", \"ts\": 0.010"), std::string::npos);
   EXPECT_NE(json.find("\"name\": \"step 0\", \"ts\": 0.000"), std::string::npos);
 }
@@ -176,12 +181,10 @@ TEST(ChromeJson, PartsOfASpanThatWasCutAreOneEvent) {
 }
 
 TEST(ChromeJson, FactsAreTextsOrJson) {
-  const auto trace = trace::ParseText(
+  const std::string json = ExportText(
       "process p pid=7 window=0..100\n"
       "meta job [1]\nmeta json:ranks [1, {\"a\": null}]\nmeta json:broken [1\n"
       "thread main tid=7\n");
-  ASSERT_TRUE(trace.ok()) << trace.status().message();
-  const std::string json = Export(*trace);
   EXPECT_NE(json.find("\"job\": \"[1]\""), std::string::npos);
   EXPECT_NE(json.find("\"ranks\": [1,{\"a\":null}]"), std::string::npos);
   EXPECT_NE(json.find("\"broken\": \"[1\""), std::string::npos);

@@ -289,7 +289,7 @@ void ChromeEvents::TakeSpan(const JsonEvent& event) {
   const bool step = known->category.place == Place::kThread && IsStep(event.name, &number);
   const ChromeSpan taken = {event.ts_ns, end, NameOf(known, event.name), TakeArgs(event, row)};
   if (step) {
-    steps_.push_back({{event.ts_ns, end, number, {}}, row});
+    steps_.push_back({{event.ts_ns, end, number, {}, {}}, row});
     Keep(event);
   } else {
     row->spans.push_back(taken);

@@ -15,6 +15,7 @@
 #include "src/import/chrome_processes.h"
 #include "src/import/chrome_rows.h"
 #include "src/import/chrome_told.h"
+#include "src/import/file_steps.h"
 #include "src/import/json_events.h"
 #include "src/trace/builder.h"
 
@@ -117,7 +118,7 @@ class ChromeEvents : public JsonEvents {
   };
   std::vector<CountedAt> counts_;
   std::vector<trace::Interval> windows_;
-  std::vector<std::pair<ChromeStep, ChromeRow*>> steps_;
+  std::vector<std::pair<FileStep, ChromeRow*>> steps_;
   int64_t first_ns_ = INT64_MAX, last_ns_ = INT64_MIN;
   int64_t base_ns_ = 0;
   ChromeEdges edges_;

@@ -1,13 +1,10 @@
 // Chrome traces as people bring them: joined, renamed, of old releases, with values that are none.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <filesystem>
-#include <fstream>
 #include <set>
 
-#include "src/import/importer.h"
+#include "src/import/chrome_file_test.h"
 
 namespace crosscut::import {
 namespace {
@@ -17,23 +14,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
 
-class ChromeOddsTest : public ::testing::Test {
- protected:
-  void SetUp() override {
-    char name[] = "/tmp/crosscut-chrome-odds-XXXXXX";
-    folder_ = mkdtemp(name);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
-  trace::Trace Of(const std::string& events) {
-    std::ofstream(folder_ + "/t.json", std::ios::binary) << "[" << events << "]";
-    Result<trace::Trace> trace = Import(folder_ + "/t.json");
-    EXPECT_TRUE(trace.ok()) << trace.status().message();
-    return trace.ok() ? std::move(*trace) : trace::Trace();
-  }
-
-  std::string folder_;
-};
+using ChromeOddsTest = ChromeFileTest;
 
 struct Row {
   std::string pid, tid;
@@ -126,19 +107,15 @@ TEST_F(ChromeOddsTest, DevicesOfRanksThatTheArgumentsNameFindTheirOwn) {
   EXPECT_THAT(trace.gaps, IsEmpty());
 }
 
-TEST_F(ChromeOddsTest, DevicesGoToTheProcessThatLaunchedTheirWork) {
-  const trace::Trace trace = Of(Launch("1000", "5", "1") + Launch("2000", "6", "2") +
-                                Kernel("b", "0", "6", "10") + Kernel("a", "1", "5", "10") + kEnd);
-  EXPECT_THAT(Work(trace), UnorderedElementsAre("p1000 a", "p2000 b"));
-  EXPECT_THAT(Arrows(trace), UnorderedElementsAre("launch 1000 > a", "launch 2000 > b"));
-  EXPECT_THAT(trace.gaps, IsEmpty());
-}
-
-TEST_F(ChromeOddsTest, ADeviceThatTwoProcessesShareWorksForEach) {
-  const trace::Trace trace = Of(Launch("1000", "5", "1") + Launch("2000", "6", "2") +
-                                Kernel("a", "0", "5", "10") + Kernel("b", "0", "6", "20") + kEnd);
-  EXPECT_THAT(Work(trace), UnorderedElementsAre("p1000 a", "p2000 b"));
-  EXPECT_THAT(trace.gaps, IsEmpty());
+TEST_F(ChromeOddsTest, WorkGoesToTheProcessThatLaunchedItOnDevicesOfTheirOwnOrShared) {
+  const std::string launches = Launch("1000", "5", "1") + Launch("2000", "6", "2");
+  for (const auto& kernels : {Kernel("b", "0", "6", "10") + Kernel("a", "1", "5", "10"),
+                              Kernel("a", "0", "5", "10") + Kernel("b", "0", "6", "20")}) {
+    const trace::Trace trace = Of(launches + kernels + kEnd);
+    EXPECT_THAT(Work(trace), UnorderedElementsAre("p1000 a", "p2000 b"));
+    EXPECT_THAT(Arrows(trace), UnorderedElementsAre("launch 1000 > a", "launch 2000 > b"));
+    EXPECT_THAT(trace.gaps, IsEmpty());
+  }
 }
 
 TEST_F(ChromeOddsTest, WorkThatFitsSeveralProcessesIsCounted) {

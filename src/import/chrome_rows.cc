@@ -227,24 +227,6 @@ class RowTracks {
 
 }  // namespace
 
-uint64_t PutSteps(trace::Builder* builder, std::vector<ChromeStep> steps) {
-  std::stable_sort(steps.begin(), steps.end(), [](const ChromeStep& a, const ChromeStep& b) {
-    return a.begin_ns < b.begin_ns;
-  });
-  const trace::NameId name =
-      builder->AddName({builder->Text("step"), trace::Kind::kStep, trace::Layer::kNone, false, {}});
-  uint64_t cut = 0;
-  for (size_t i = 0; i < steps.size(); ++i) {
-    const ChromeStep& step = steps[i];
-    const int64_t next = i + 1 < steps.size() ? steps[i + 1].begin_ns : INT64_MAX;
-    cut += step.end_ns > next ? 1 : 0;
-    builder->StepBegin(step.track, step.begin_ns, name);
-    builder->StepLevel(step.track, step.number, 3, false);
-    builder->StepEnd(step.track, std::min(step.end_ns, next));
-  }
-  return cut;
-}
-
 ChromeRepairs MakeTracksOf(trace::Builder* builder, const ChromeOwner& owner, ChromeRow* row) {
   return RowTracks(builder, owner, row).Make();
 }

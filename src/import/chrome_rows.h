@@ -68,11 +68,6 @@ struct ChromeOwner {
   std::function<trace::ProcessId(const ChromeSpan&)> of_span;
 };
 
-struct ChromeStep {
-  int64_t begin_ns, end_ns, number;
-  trace::TrackId track;
-};
-
 // What was done to spans that do not nest.
 struct ChromeRepairs {
   trace::TrackId track;  // the row's first
@@ -88,8 +83,5 @@ struct ChromeRepairs {
 // it began are its own, and it is cut in two where the span around it ends, as around annotations.
 // All that are cut have their own duration as the argument unclamped_ns. Empties the row.
 ChromeRepairs MakeTracksOf(trace::Builder* builder, const ChromeOwner& owner, ChromeRow* row);
-
-// The steps of one process; a step that is not over where the next begins ends there. How many.
-uint64_t PutSteps(trace::Builder* builder, std::vector<ChromeStep> steps);
 
 }  // namespace crosscut::import

@@ -57,7 +57,7 @@ void ChromeEvents::DropFar(const ChromeTimes& times) {
       std::erase_if(loose_, [&](const Loose& loose) { return !times.Has(loose.instant.begin_ns); });
   told_.far +=
       std::erase_if(counts_, [&](const CountedAt& count) { return !times.Has(count.at_ns); });
-  told_.far += std::erase_if(steps_, [&](const std::pair<ChromeStep, ChromeRow*>& step) {
+  told_.far += std::erase_if(steps_, [&](const std::pair<FileStep, ChromeRow*>& step) {
     return !times.Has(step.first.begin_ns) || !times.Has(step.first.end_ns);
   });
   told_.far += std::erase_if(windows_, [&](const trace::Interval& window) {
@@ -214,10 +214,13 @@ void ChromeEvents::MakeTracks() {
 }
 
 void ChromeEvents::MakeSteps(const std::unordered_map<const ChromeRow*, trace::TrackId>& tracks) {
-  std::map<uint32_t, std::vector<ChromeStep>> steps;  // by process
+  std::map<uint32_t, std::vector<FileStep>> steps;  // by process
+  const trace::NameId name =
+      builder_.AddName({builder_.Text("step"), trace::Kind::kStep, trace::Layer::kNone, false, {}});
   for (auto& [step, row] : steps_) {
     const trace::TrackId track = tracks.at(row);
     step.track = track;
+    step.name = name;
     steps[builder_.track(track).track().process.value].push_back(step);
   }
   for (const auto& [process, all] : steps) told_.cut_steps += PutSteps(&builder_, all);

@@ -62,7 +62,13 @@ class XSpaceImport {
     trace.clock = normalised ? "profile" : "CLOCK_REALTIME";
     trace.realtime_offset_ns = base;
     trace.started_realtime_ns = process.start_ns + base;
-    return builder_.Finish();
+    trace::Trace whole = builder_.Finish();
+    if (const uint64_t repeated = builder_.RepeatedFlows(1); repeated > 0) {
+      whole.gaps.push_back(std::to_string(repeated) +
+                           " launches have the correlation of another launch of their process: "
+                           "work is given to the latest before it.");
+    }
+    return whole;
   }
 
   std::string_view bytes_;

@@ -35,7 +35,9 @@ int64_t OrdinalOf(std::string_view plane) {
 }  // namespace
 
 Status XSpacePlanes::Take(std::string_view bytes) {
-  return xspace::ForEachPlane(bytes, [&](const Plane& plane) { return TakePlane(plane); });
+  Status status = xspace::ForEachPlane(bytes, [&](const Plane& plane) { return TakePlane(plane); });
+  cut_steps_ = PutSteps(builder_, std::move(steps_));
+  return status;
 }
 
 std::string XSpacePlanes::LeftOut() const {
@@ -49,6 +51,8 @@ std::string XSpacePlanes::LeftOut() const {
   say(sums_ > 0, std::to_string(sums_) + " events are sums without a time: left out");
   say(cut_off_ > 0,
       std::to_string(cut_off_) + " events overlap more others than there is room for: cut off");
+  say(cut_steps_ > 0,
+      std::to_string(cut_steps_) + " steps are not over where the next begins: they end there");
   return words;
 }
 
@@ -171,8 +175,11 @@ Status XSpacePlanes::Put(const Plane& plane, const Timed& timed, bool device, La
   };
   Status status = xspace::ForEachMetadataStat(metadata.bytes, take);
   if (status.ok()) status = xspace::ForEachEventStat(timed.event.bytes, take);
-  if (placement_.steps && taken.root && taken.step >= 0)
-    TakeStep(lane->track->id(), timed, text, taken.step);
+  if (placement_.steps && taken.root && taken.step >= 0) {
+    const trace::NameId step =
+        builder_->AddName({builder_->Text(text), Kind::kStep, Layer::kNone, false, {}});
+    steps_.push_back({timed.begin_ns, timed.end_ns, taken.step, lane->track->id(), step});
+  }
   return status;
 }
 
@@ -211,15 +218,6 @@ void XSpacePlanes::TakeStat(const Stat& stat, Taken* taken) {
   } else {
     track->FlowOut(taken->timed.begin_ns, flow);
   }
-}
-
-void XSpacePlanes::TakeStep(trace::TrackId track, const Timed& timed, std::string_view kind,
-                            int64_t number) {
-  const trace::NameId name =
-      builder_->AddName({builder_->Text(kind), Kind::kStep, Layer::kNone, false, {}});
-  builder_->StepBegin(track, timed.begin_ns, name);
-  builder_->StepLevel(track, number, 3, false);
-  builder_->StepEnd(track, timed.end_ns);
 }
 
 }  // namespace crosscut::import

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/import/file_steps.h"
 #include "src/import/xspace_layers.h"
 #include "src/trace/builder.h"
 #include "src/xspace/reader.h"
@@ -33,7 +34,7 @@ class XSpacePlanes {
   XSpacePlanes(trace::Builder* builder, trace::ProcessId process, const Placement& placement)
       : builder_(builder), process_(process), placement_(placement) {}
 
-  // Planes up to the first that cannot be read are in the builder whatever it returns.
+  // Planes up to the first that cannot be read are in the builder whatever it returns. Once.
   Status Take(std::string_view bytes);
 
   // What the space says of its own time and process; 0 where it says nothing. As in the file.
@@ -78,13 +79,14 @@ class XSpacePlanes {
   template <class Number>
   trace::Arg WrittenOut(trace::StringId key, Number number);
   void TakeStat(const xspace::Stat& stat, Taken* taken);
-  void TakeStep(trace::TrackId track, const Timed& timed, std::string_view kind, int64_t number);
 
   trace::Builder* builder_;
   trace::ProcessId process_;
   Placement placement_;
   int64_t start_ns_ = 0, stop_ns_ = 0, pid_ = 0;
   int64_t begin_ns_ = INT64_MAX, end_ns_ = INT64_MIN;
+  std::vector<FileStep> steps_;
+  uint64_t cut_steps_ = 0;
   int64_t far_lines_ = 0, far_events_ = 0, sums_ = 0, cut_off_ = 0;
 };
 

@@ -168,6 +168,23 @@ TEST_F(XSpaceImportTest, TimesThatNoClockShowsAreCounted) {
                                            "clock shows: left out."));
 }
 
+TEST_F(XSpaceImportTest, StepsThatOverlapEndWhereTheNextBeginsAndAreCounted) {
+  PlaneWriter& host = space_.AddPlane(1, "/host:CPU");
+  for (int i = 0; i < 2; ++i) {
+    LineWriter& line = host.AddLine(i + 1, "python", 0);
+    line.Event(host.EventName("train"), (2 - i) * 5000, 7000);
+    line.Int64Stat(host.StatName("_r"), 1);
+    line.Int64Stat(host.StatName("step_num"), i);
+  }
+  const trace::Trace trace = Imported();
+  const std::vector<trace::Step>& steps = trace.processes.at(0).steps;
+  ASSERT_EQ(steps.size(), 2u);
+  EXPECT_EQ(steps[0].end_ns, 10);
+  EXPECT_EQ(steps[1].end_ns, 17);
+  EXPECT_THAT(trace.gaps, ElementsAre("Of the file, 1 steps are not over where the next begins: "
+                                      "they end there."));
+}
+
 // A field of a message whose value is a message or a text; all lengths are below 128.
 std::string Field(int number, const std::string& value) {
   return std::string{static_cast<char>(number << 3 | 2), static_cast<char>(value.size())} + value;

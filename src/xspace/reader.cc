@@ -281,6 +281,37 @@ Result<std::vector<std::string_view>> SpaceTexts(std::string_view space, Texts w
   return texts;
 }
 
+namespace {
+
+// False where the bytes end in it.
+bool SkipVarint(std::string_view bytes, size_t* at, uint64_t* value) {
+  *value = 0;
+  for (int shift = 0; *at < bytes.size() && shift < 64; shift += 7) {
+    const auto byte = static_cast<uint8_t>(bytes[(*at)++]);
+    *value |= static_cast<uint64_t>(byte & 0x7f) << shift;
+    if (byte < 0x80) return true;
+  }
+  return false;
+}
+
+// Whether a plane's fields are a plane's, a name among them, as far as the bytes reach.
+bool IsPlane(std::string_view bytes) {
+  bool named = false;
+  for (size_t at = 0; at < bytes.size();) {
+    uint64_t tag = 0, value = 0;
+    if (!SkipVarint(bytes, &at, &tag)) return named;
+    const uint64_t field = tag >> 3, wire = tag & 7;
+    if (field < 1 || field > 6 || wire != (field == 1 ? 0U : 2U)) return false;
+    if (!SkipVarint(bytes, &at, &value)) return named;
+    named = named || field == 2;
+    if (field > 1 && value > bytes.size() - at) return named;
+    if (field > 1) at += value;
+  }
+  return named;
+}
+
+}  // namespace
+
 bool LooksLikeSpace(std::string_view head) {
   // A plane: tag, length, and behind them its id or its name.
   if (head.size() < 4 || head[0] != '\x0a') return false;
@@ -288,6 +319,9 @@ bool LooksLikeSpace(std::string_view head) {
   while (at < head.size() && at < 6 && (head[at] & 0x80) != 0) ++at;
   if (++at >= head.size()) return false;
   if (head[at] != '\x08' && head[at] != '\x12' && head[at] != '\x1a') return false;
+  size_t begin = 1;
+  uint64_t length = 0;
+  if (SkipVarint(head, &begin, &length) && IsPlane(head.substr(begin, length))) return true;
   return head.find("/host:") != std::string_view::npos ||
          head.find("/device:") != std::string_view::npos ||
          head.find("Task Environment") != std::string_view::npos ||

@@ -163,6 +163,10 @@ TEST(XSpace, IsKnownByItsHead) {
   EXPECT_TRUE(LooksLikeSpace(Small()));
   EXPECT_FALSE(LooksLikeSpace(""));
   EXPECT_FALSE(LooksLikeSpace("{\"traceEvents\": []}"));
+  const std::string strange = "\n\x0c\x12\x06plugin\x1a\x02\x08\x01";  // a name, a line
+  EXPECT_TRUE(LooksLikeSpace(strange));
+  EXPECT_TRUE(LooksLikeSpace(strange.substr(0, 11)));  // a head ends anywhere
+  EXPECT_FALSE(LooksLikeSpace("\n\x0c\x12\x06plugin\x3a\x02\x08\x01"));
   EXPECT_FALSE(LooksLikeSpace("\n a text that tells of /host:CPU"));
 }
 
