@@ -8,7 +8,8 @@
  *  3. Names are interned once (slow, takes a lock) and used by id for ever (fast, no lock). Ids
  *     are per process, survive stop and start, and are never re-used. 0 is "no name".
  *  4. Spans of one thread nest: crosscut_end() ends the innermost; operations, and spans that cross
- *     others (CROSSCUT_CROSSES), end by crosscut_end_named() alone. Strings are UTF-8, copied.
+ *     others (CROSSCUT_CROSSES), end by crosscut_end_named() alone. What calls the program's code,
+ *     which may be a task's, opens and closes (crosscut_open()). Strings are UTF-8, copied.
  *  5. After fork() the child does not record until it calls crosscut_start() or inherits a
  *     session by crosscut_follow_fork(); its interned ids stay valid.
  *
@@ -178,6 +179,42 @@ CROSSCUT_API double crosscut_ns_per_tick(void);
 static inline int crosscut_recording(void) {
   return __atomic_load_n(&crosscut_this_thread->enabled, __ATOMIC_RELAXED) != 0;
 }
+
+/* ---- Tasks --------------------------------------------------------------------------------- */
+
+/* Coroutines and greenlets take turns on a thread, and what one has open must not stay open while
+ * another runs. Operations, and spans around code of the program's, are therefore opened and closed
+ * (crosscut_open() and crosscut_close() below): where the thread runs tasks, they end while theirs
+ * is suspended and go on with it; elsewhere they begin and end as ever. */
+
+#define CROSSCUT_TASK_LOCALS 8 /* so many crosscut_task_local() */
+
+/* Who knows which task each thread runs: Python's part of Crosscut. Any thread, none of our locks
+ * held. */
+typedef struct crosscut_tasks {
+  size_t struct_size;
+  /* Opens on this thread; 0 where it runs no tasks. */
+  int (*open)(uint32_t name);
+  /* Closes; 0 where none of that name was opened by open() on this thread. */
+  int (*close)(uint32_t name);
+  /* One that another thread had opened has ended here, and that is told: it goes on nowhere. */
+  void (*forget)(uint32_t name);
+} crosscut_tasks;
+
+/* From now on some threads run tasks; `tasks` stays. */
+CROSSCUT_API void crosscut_follow_tasks(const crosscut_tasks* tasks);
+/* A variable of each thread that belongs to the task that the thread runs, 0 in a new one: its
+ * address, asked on the thread. CROSSCUT_ENOMEM beyond CROSSCUT_TASK_LOCALS of them. */
+CROSSCUT_API int crosscut_task_local(int32_t* (*of_this_thread)(void));
+/* Where this thread has these variables; returns how many. */
+CROSSCUT_API int crosscut_task_locals(int32_t* addresses[CROSSCUT_TASK_LOCALS]);
+/* See crosscut_tasks. */
+CROSSCUT_API void crosscut_task_forget(uint32_t name);
+
+/* The out-of-line halves of crosscut_open() and crosscut_close(). Not for direct use. */
+extern CROSSCUT_API uint32_t crosscut_tasks_followed_;
+CROSSCUT_API int crosscut_open_(uint32_t name);
+CROSSCUT_API void crosscut_close_(uint32_t name);
 
 /* ---- Operations, steps, phases ------------------------------------------------------------- */
 
@@ -363,6 +400,22 @@ static inline void crosscut_begin_inline(uint32_t name) {
 }
 static inline void crosscut_end_inline(void) { crosscut_mark_(1); }
 
+/* What crosscut_open() returned is for its crosscut_close(). */
+static inline int crosscut_open(uint32_t name) {
+  if (__builtin_expect(__atomic_load_n(&crosscut_tasks_followed_, __ATOMIC_RELAXED) != 0, 0)) {
+    return crosscut_open_(name);
+  }
+  crosscut_begin_inline(name);
+  return 0;
+}
+static inline void crosscut_close(uint32_t name, int opened) {
+  if (__builtin_expect(opened != 0, 0)) {
+    crosscut_close_(name);
+  } else {
+    crosscut_end_named(name);
+  }
+}
+
 #ifdef __cplusplus
 }  // extern "C"
 
@@ -397,13 +450,14 @@ class Operation {
  public:
   explicit Operation(std::string_view name)
       : Operation(Name(name, CROSSCUT_LAYER_NONE, CROSSCUT_OPERATION)) {}
-  explicit Operation(const Name& name) : id_(name.id()) { crosscut_begin_inline(id_); }
-  ~Operation() { crosscut_end_named(id_); }
+  explicit Operation(const Name& name) : id_(name.id()), opened_(crosscut_open(id_)) {}
+  ~Operation() { crosscut_close(id_, opened_); }
   Operation(const Operation&) = delete;
   Operation& operator=(const Operation&) = delete;
 
  private:
   uint32_t id_;
+  int opened_;
 };
 
 }  // namespace crosscut

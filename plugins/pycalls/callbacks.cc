@@ -17,9 +17,12 @@ using Frame = struct _PyInterpreterFrame;
 using Frame = PyFrameObject;
 #endif
 
-// What runs on this thread is a wrapped native call, and no Python that it called back.
-__thread bool t_inside __attribute__((tls_model("initial-exec")));
-int g_inside = 0;  // threads of which that is true
+// What runs on this thread, in the task that it runs, is a wrapped native call, and no Python that
+// it called back.
+__thread int32_t t_inside __attribute__((tls_model("initial-exec")));
+int g_inside = 0;  // threads and tasks of which that is true
+
+int32_t* Inside() { return &t_inside; }
 
 PyObject* Evaluate(PyThreadState* thread, Frame* frame, int thrown);
 
@@ -42,42 +45,43 @@ uint32_t CallbackName() {
 }
 
 PyObject* Evaluate(PyThreadState* thread, Frame* frame, int thrown) {
-  if (!t_inside) {
+  if (t_inside == 0) {
     // Somebody who took us for the evaluation to go back to may have put us in.
     if (g_inside == 0) Count(0);
     return _PyEval_EvalFrameDefault(thread, frame, thrown);
   }
-  t_inside = false;
+  t_inside = 0;
   Count(-1);
   const uint32_t session = g_session;
   crosscut_begin_inline(CallbackName());
   PyObject* result = _PyEval_EvalFrameDefault(thread, frame, thrown);
   if (StillIn(session)) crosscut_end_inline();
-  t_inside = true;
+  t_inside = 1;
   Count(1);
   return result;
 }
 
-void AfterForkInChild() { g_inside = t_inside ? 1 : 0; }
+void AfterForkInChild() { g_inside = t_inside; }
 
 }  // namespace
 
 bool EnterNative() {
-  const bool before = t_inside;
+  const bool before = t_inside != 0;
   if (before) return true;
-  t_inside = true;
+  t_inside = 1;
   Count(1);
   return false;
 }
 
 void LeaveNative(bool before) {
   if (before) return;
-  t_inside = false;
+  t_inside = 0;
   Count(-1);
 }
 
 bool InitCallbacks() {
-  static const bool done = pthread_atfork(nullptr, nullptr, AfterForkInChild) == 0;
+  static const bool done = pthread_atfork(nullptr, nullptr, AfterForkInChild) == 0 &&
+                           crosscut_task_local(&Inside) == CROSSCUT_OK;
   return done;
 }
 

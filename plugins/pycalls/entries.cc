@@ -62,14 +62,14 @@ __attribute__((noinline)) uint64_t CallWithExtra(const Entry* entry, uint32_t na
     if (flight.followed()) RenameNative(flight.token(), name);
   }
   const uint32_t operation = extra.operation;
-  if (operation != 0) crosscut_begin_inline(operation);
+  const int opened = operation != 0 ? crosscut_open(operation) : 0;
   crosscut_begin_inline(name);
   const bool told_apart = extra.callbacks && g_follows != Follows::kAllCalls;
   const bool before = told_apart && EnterNative();
   const uint64_t result = original(to.ab, to.cd, to.e);
   if (told_apart) LeaveNative(before);
   if (flight.Ends()) crosscut_end_inline();
-  if (operation != 0 && flight.InItsSession()) crosscut_end_named(operation);
+  if (operation != 0 && flight.InItsSession()) crosscut_close(operation, opened);
   return result;
 }
 

@@ -25,7 +25,8 @@ bool g_on = false;
 std::unordered_map<PyObject*, Function>* g_functions = nullptr;
 const Function* g_most = nullptr;  // called most often
 unsigned long g_thread = 0;        // whose calls may end steps; 0: none yet
-__thread bool t_inside __attribute__((tls_model("initial-exec")));
+__thread int32_t t_inside __attribute__((tls_model("initial-exec")));
+int32_t* Inside() { return &t_inside; }
 
 uint32_t Probe() {
   static const uint32_t probe =
@@ -103,23 +104,23 @@ void Stepped() {
 PyObject* Marked(Function* function, bool most, PyObject* const* call) {
   const uint32_t operation = OperationOf(*function, most);
   const uint32_t span = function->calls > 0 ? function->span : 0;
-  if (operation != 0) crosscut_begin_inline(operation);
-  if (span != 0) crosscut_begin_inline(span);
+  const int opened = operation != 0 ? crosscut_open(operation) : 0;
+  const int span_opened = span != 0 ? crosscut_open(span) : 0;
   PyObject* result = g_original(call[0], call[1], call[2]);
-  if (span != 0) crosscut_end_named(span);
-  if (operation != 0) crosscut_end_named(operation);
+  if (span != 0) crosscut_close(span, span_opened);
+  if (operation != 0) crosscut_close(operation, opened);
   return result;
 }
 
 PyObject* Call(PyObject* self, PyObject* args, PyObject* keywords) {
-  Function* function = t_inside ? nullptr : Find(self);
+  Function* function = t_inside != 0 ? nullptr : Find(self);
   if (function == nullptr) return g_original(self, args, keywords);
-  t_inside = true;
+  t_inside = 1;
   const bool users = function->operation != 0;
   const bool most = users && CalledMost(*function);
   PyObject* const call[] = {self, args, keywords};
   PyObject* result = g_on ? Marked(function, most, call) : g_original(self, args, keywords);
-  t_inside = false;
+  t_inside = 0;
   if (result == nullptr) return nullptr;
   ++function->calls;
   if (!users) return result;
@@ -145,6 +146,7 @@ bool PatchJit(PyTypeObject* type, PyObject* stepped) {
   g_type = type;
   g_stepped = stepped;
   g_original = type->tp_call;
+  crosscut_task_local(&Inside);
   type->tp_call = Call;
   type->tp_flags &= ~Py_TPFLAGS_HAVE_VECTORCALL;
   PyType_Modified(type);

@@ -24,11 +24,14 @@ std::atomic<int32_t> on{0};  // 1 while automatic operations are recorded
 std::atomic<bool> modules_on{false};
 crosscut::modules::Names module_names;
 
-// > 0: an automatic operation is open on this thread that module calls belong to.
+// > 0: an automatic operation is open on this thread, in the task that it runs, that module calls
+// belong to.
 __thread int32_t inside __attribute__((tls_model("initial-exec"))) = 0;
+int32_t* Inside() { return &inside; }
 
 // What the outermost call of a module on this thread is called; 0: "forward".
-__thread uint32_t forward_as __attribute__((tls_model("initial-exec"))) = 0;
+__thread int32_t forward_as __attribute__((tls_model("initial-exec"))) = 0;
+int32_t* ForwardAs() { return &forward_as; }
 
 int source = 0;
 
@@ -39,7 +42,7 @@ uint32_t Operation(const char* text) {
 
 uint32_t Forward() {
   static const uint32_t name = Operation("forward");
-  return forward_as != 0 ? forward_as : name;
+  return forward_as != 0 ? static_cast<uint32_t>(forward_as) : name;
 }
 
 void* RecordedCall(void* self, void* args, void* keywords) {
@@ -48,9 +51,13 @@ void* RecordedCall(void* self, void* args, void* keywords) {
   }
   const uint32_t name = module_names.Of(self);
   if (name == 0) return original(self, args, keywords);
-  crosscut_begin_inline(name);
+  const int opened = crosscut_open(name);
   void* result = original(self, args, keywords);
-  crosscut_end_inline();
+  if (opened != 0) {
+    crosscut_close(name, opened);
+  } else {
+    crosscut_end_inline();
+  }
   return result;
 }
 
@@ -60,9 +67,9 @@ void* ModuleCall(void* self, void* args, void* keywords) {
   }
   inside = 1;
   const uint32_t forward = Forward();
-  crosscut_begin_inline(forward);
+  const int opened = crosscut_open(forward);
   void* result = RecordedCall(self, args, keywords);
-  crosscut_end_named(forward);
+  crosscut_close(forward, opened);
   inside = 0;
   return result;
 }
@@ -85,6 +92,8 @@ CROSSCUT_API int crosscut_operations_add(const char* version) {
   it.name = "operations";
   it.version = version;
   it.set_level = &SetLevel;
+  crosscut_task_local(&Inside);
+  crosscut_task_local(&ForwardAs);
   source = crosscut_source_add(&it);
   return source != 0 ? CROSSCUT_OK : CROSSCUT_EINVAL;
 }
@@ -97,13 +106,13 @@ CROSSCUT_API void crosscut_operations_remove(void) {
 // 1 while automatic operations are recorded: for the wrappers in Python.
 CROSSCUT_API const void* crosscut_operations_on(void) { return &on; }
 
-// The calling thread's `inside`, valid while the thread lives.
+// The calling thread's `inside`, valid while the thread lives; that of the task that runs on it.
 CROSSCUT_API int32_t* crosscut_operations_inside(void) { return &inside; }
 
 // What the outermost module calls of this thread are called from now on; null: "forward". Interns:
 // not for each call.
 CROSSCUT_API void crosscut_operations_forward_as(const char* operation) {
-  forward_as = operation == nullptr ? 0 : Operation(operation);
+  forward_as = operation == nullptr ? 0 : static_cast<int32_t>(Operation(operation));
 }
 
 // What this thread runs outside every span is loading of data: DataLoader workers.

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <mutex>
+#include <string>
 
 #include "inputs.h"
 #include "names.h"
@@ -166,17 +167,24 @@ uint32_t AsyncEnd() {
 }
 
 // Ends elsewhere that came in a control step: told when recording goes on. Control steps are few,
-// and collectives rarely reach into them.
+// and collectives rarely reach into them; what finds no room is counted, and told, too.
 class LateEnds {
  public:
   // `number` 0: of a scope that began like any other.
   void Add(uint32_t name, int64_t number) {
     std::lock_guard<std::mutex> lock(mutex_);
-    if (count_ < kMost) ends_[count_++] = {name, number, crosscut_now()};
+    if (count_ == kMost) {
+      // Nobody may tell later: the program can end in a control step.
+      if (++lost_ - told_lost_ < kFew || lost_ % kFew == 0) TellLost();
+    } else {
+      ends_[count_++] = {name, number, crosscut_now()};
+    }
   }
   void Tell() {
     static const uint32_t at_key = Key("async end at");
     std::lock_guard<std::mutex> lock(mutex_);
+    if (lost_ != told_lost_) TellLost();
+    told_lost_ = lost_;
     for (size_t i = 0; i < count_; ++i) {
       if (ends_[i].number == 0) {
         crosscut_end_named(ends_[i].name);
@@ -190,13 +198,23 @@ class LateEnds {
 
  private:
   static constexpr size_t kMost = 1024;
+  static constexpr uint64_t kFew = 100;  // of one control step are told one by one
   struct End {
     uint32_t name;
     int64_t number;
     uint64_t tick;
   };
+  // With the mutex held.
+  void TellLost() {
+    const std::string message = std::to_string(lost_) +
+                                " scopes were ended by other threads in control steps, more "
+                                "than can be kept: they last too long";
+    crosscut_source_state("ends of scopes", "", "missing", message.c_str());
+  }
+
   std::mutex mutex_;
   size_t count_ = 0;
+  uint64_t lost_ = 0, told_lost_ = 0;
   End ends_[kMost];
 };
 LateEnds& late_ends() {
@@ -217,6 +235,11 @@ void RestWithoutSpans() {
   if (python == nullptr || python() == nullptr) crosscut_base(CROSSCUT_IDLE);
 }
 
+// Whether a scope that ends may have been opened in a task: its guard does not tell.
+int MayRunTasks() {
+  return static_cast<int>(__atomic_load_n(&crosscut_tasks_followed_, __ATOMIC_RELAXED));
+}
+
 // User scopes may end out of order or on another thread, so their ends carry their name. Those that
 // are declared asynchronous when they begin, such as collectives, are told by their own number.
 void BeginUserScope(const at::RecordFunction& function) {
@@ -225,7 +248,7 @@ void BeginUserScope(const at::RecordFunction& function) {
     return MarkAsync(FindAsyncName(function.name()), key, NumberOf(function));
   }
   const UserName name = FindUserName(function.name());
-  crosscut_begin(name.id);
+  crosscut_open(name.id);
   if (name.step >= 0) {
     static const uint32_t key = Key("step");
     crosscut_arg(key, name.step);
@@ -235,11 +258,13 @@ void BeginUserScope(const at::RecordFunction& function) {
 void EndUserScope(const at::RecordFunction& function) {
   const bool elsewhere = function.threadId() != at::RecordFunction::currentThreadId();
   if (!elsewhere && !function.isAsync()) {
-    return crosscut_end_named(FindUserName(function.name()).id);
+    const uint32_t name = FindUserName(function.name()).id;
+    return crosscut_close(name, MayRunTasks());
   }
   const bool async = function.isAsync();
   if (async) CollectiveEnded(function.threadId());
   const uint32_t name = async ? FindAsyncName(function.name()) : FindUserName(function.name()).id;
+  if (!async) crosscut_task_forget(name);
   if (!recording_scopes.load(std::memory_order_relaxed)) {
     return late_ends().Add(name, async ? NumberOf(function) : 0);
   }

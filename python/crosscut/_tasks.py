@@ -56,6 +56,7 @@ def follow_greenlets() -> None:
     if _greenlet is None or getattr(_greenlet.gettrace(), "__module__", None) == __name__:
         return
     switched, theirs = _record.switched, _greenlet.gettrace()
+    _record.runs_tasks()
 
     def trace(event: str, args: Any) -> None:
         switched(event, args)

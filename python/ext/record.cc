@@ -323,6 +323,11 @@ PyObject* SwitchedFunction(PyObject*, PyObject* const* args, Py_ssize_t count) {
   Py_RETURN_NONE;
 }
 
+PyObject* RunsTasks(PyObject*, PyObject*) {
+  ThisThreadRunsTasks();
+  Py_RETURN_NONE;
+}
+
 PyObject* OpenDepthFunction(PyObject*, PyObject*) { return PyLong_FromUnsignedLong(OpenDepth()); }
 
 PyObject* Now(PyObject*, PyObject*) { return PyLong_FromUnsignedLongLong(crosscut_now()); }
@@ -394,6 +399,7 @@ PyMethodDef functions[] = {
     {"leave_task", LeaveTaskFunction, METH_O, "It runs again what enter_task() returned."},
     {"switched", Function(SwitchedFunction), METH_FASTCALL,
      "event, (from, to): what greenlet.settrace() calls."},
+    {"runs_tasks", RunsTasks, METH_NOARGS, "Tells that this thread runs tasks, or may."},
     {"open_depth", OpenDepthFunction, METH_NOARGS, "Operations open on this thread."},
     {nullptr, nullptr, 0, nullptr}};
 

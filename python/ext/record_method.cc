@@ -38,8 +38,10 @@ class Scope {
   bool opened_;
 };
 
-// Calls that are told of, open on this thread: those inside another are a part of it.
-thread_local int told_of = 0;
+// Calls that are told of, open on this thread in the task that it runs: those inside another are a
+// part of it.
+thread_local int32_t told_of = 0;
+int32_t* ToldOf() { return &told_of; }
 
 // Calls `after` where the outermost call has ended well. What it raises is nobody's to handle.
 PyObject* Tell(PyObject* after, PyObject* result) {
@@ -205,6 +207,7 @@ PyTypeObject method_type = MakeType();
 
 int AddMethodType(PyObject* module) {
   if (PyType_Ready(&method_type) != 0) return -1;
+  crosscut_task_local(&ToldOf);
   Py_INCREF(&method_type);
   return PyModule_AddObject(module, "method", reinterpret_cast<PyObject*>(&method_type));
 }

@@ -1,27 +1,37 @@
 #include "python/ext/record_stack.h"
 
+#include <algorithm>
+#include <array>
+#include <atomic>
 #include <cstdlib>
 #include <mutex>
 #include <new>
+#include <string>
 
 #include "crosscut/crosscut.h"
 
 namespace crosscut::python {
 namespace {
 
+enum class Left : uint8_t { kNo, kOpen, kEnded };  // open by another thread, which ended it
+
 struct Open {
   uint32_t name;
   uint32_t begun;    // the id of its last part
   const void* task;  // that opened it; null: none
-  bool abandoned;    // another thread has closed it: ends when this one looks
+  Left left;         // goes when this thread looks
 };
 
-// What a suspended task has open, in order.
+// The variables of a task: crosscut_task_locals().
+using Locals = std::array<int32_t, CROSSCUT_TASK_LOCALS>;
+
+// What a suspended task has open, in order, and its variables.
 struct Suspended {
   Suspended* next;
   const void* task;
   uint32_t count;
   Open* open;  // in the same block
+  Locals locals;
 };
 
 struct OpenStack {
@@ -30,7 +40,8 @@ struct OpenStack {
   Suspended* suspended = nullptr;
   uint32_t depth = 0;
   uint32_t capacity = 0;
-  uint32_t abandoned = 0;
+  uint32_t left = 0;        // by other threads
+  bool runs_tasks = false;  // then Threads::mutex guards it, too
   uint32_t generation = 0;
   Open* open = nullptr;
 };
@@ -38,7 +49,7 @@ struct OpenStack {
 // A pointer only: small enough for the static TLS block that dlopen may use.
 __thread OpenStack* this_stack __attribute__((tls_model("initial-exec"))) = nullptr;
 
-uint32_t generation = 1;  // changes when everything open becomes void
+std::atomic<uint32_t> generation{1};  // changes when everything open becomes void
 
 struct Threads {
   std::mutex mutex;
@@ -48,6 +59,22 @@ Threads& AllThreads() {
   static Threads* threads = new Threads;  // outlives every thread
   return *threads;
 }
+
+// Keeps other threads out of a stack that is used without the GIL.
+class Guard {
+ public:
+  explicit Guard(const OpenStack* stack) : held_(stack != nullptr && stack->runs_tasks) {
+    if (held_) AllThreads().mutex.lock();
+  }
+  ~Guard() {
+    if (held_) AllThreads().mutex.unlock();
+  }
+  Guard(const Guard&) = delete;
+  Guard& operator=(const Guard&) = delete;
+
+ private:
+  const bool held_;
+};
 
 void Remove(OpenStack* stack) {
   Threads& threads = AllThreads();
@@ -60,10 +87,29 @@ void Remove(OpenStack* stack) {
   }
 }
 
-void ForgetSuspended(OpenStack* stack) {
+bool HasLocals(const Suspended* of) {
+  return std::any_of(of->locals.begin(), of->locals.end(),
+                     [](int32_t value) { return value != 0; });
+}
+
+void FreeSuspended(OpenStack* stack) {
   while (Suspended* gone = stack->suspended) {
     stack->suspended = gone->next;
     free(gone);
+  }
+}
+
+// A new session: none has anything open, but calls that are under way go on.
+void ForgetSuspended(OpenStack* stack) {
+  for (Suspended** at = &stack->suspended; *at != nullptr;) {
+    Suspended* of = *at;
+    of->count = 0;
+    if (HasLocals(of)) {
+      at = &of->next;
+    } else {
+      *at = of->next;
+      free(of);
+    }
   }
 }
 
@@ -74,7 +120,7 @@ struct ThreadEnd {
     if (stack == nullptr) return;
     Remove(stack);
     this_stack = nullptr;
-    ForgetSuspended(stack);
+    FreeSuspended(stack);
     free(stack->open);
     delete stack;
   }
@@ -119,37 +165,49 @@ Open TakeOut(OpenStack* stack, uint32_t at) {
     stack->open[i] = stack->open[i + 1];
     BeginAgain(&stack->open[i]);
   }
-  if (taken.abandoned) --stack->abandoned;
   return taken;
 }
 
-// Makes the stack fit for the fast path: nothing of an earlier session, nothing abandoned, room for
-// one more. False without memory.
+// One that ended elsewhere: its end is told there.
+void Forget(OpenStack* stack, uint32_t at) {
+  --stack->depth;
+  std::copy(stack->open + at + 1, stack->open + stack->depth + 1, stack->open + at);
+}
+
+// Makes the stack fit for the fast path: nothing of an earlier session, nothing that others left,
+// room for one more. False without memory.
 bool Settle(OpenStack* stack) {
   if (stack->generation != generation) {
     stack->generation = generation;
-    stack->depth = stack->abandoned = 0;
+    stack->depth = stack->left = 0;
     ForgetSuspended(stack);
   }
-  for (uint32_t i = stack->depth; i-- > 0 && stack->abandoned > 0;) {
-    if (stack->open[i].abandoned) TakeOut(stack, i);
+  for (uint32_t i = stack->depth; i-- > 0 && stack->left > 0;) {
+    const Left left = stack->open[i].left;
+    if (left == Left::kOpen) TakeOut(stack, i);
+    if (left == Left::kEnded) Forget(stack, i);
+    if (left != Left::kNo) --stack->left;
   }
   return stack->depth < stack->capacity || Grow(stack);
 }
 
-void AbandonElsewhere(uint32_t name) {
+// Ends one of that name that another thread has open: false where there is none. Without the GIL
+// only of threads that run tasks.
+bool LeaveElsewhere(uint32_t name, Left left, bool gil) {
   Threads& threads = AllThreads();
   std::lock_guard lock(threads.mutex);
   for (OpenStack* stack = threads.first; stack != nullptr; stack = stack->next) {
-    if (stack == this_stack || stack->generation != generation) continue;
+    if (stack == this_stack || !(gil || stack->runs_tasks)) continue;
+    if (stack->generation != generation) continue;
     for (uint32_t i = stack->depth; i > 0; --i) {
       Open& open = stack->open[i - 1];
-      if (open.name != name || open.abandoned) continue;
-      open.abandoned = true;
-      ++stack->abandoned;
-      return;
+      if (open.name != name || open.left != Left::kNo) continue;
+      open.left = left;
+      ++stack->left;
+      return true;
     }
   }
+  return false;
 }
 
 // The innermost open one of that name, rather of the task that runs than around it: its place + 1;
@@ -158,7 +216,7 @@ uint32_t Find(const OpenStack* stack, uint32_t name) {
   uint32_t found = 0;
   for (uint32_t i = stack->depth; i > 0; --i) {
     const Open& open = stack->open[i - 1];
-    if (open.name != name || open.abandoned) continue;
+    if (open.name != name || open.left != Left::kNo) continue;
     if (open.task == stack->task) return i;
     if (found == 0) found = i;
   }
@@ -172,7 +230,7 @@ bool CloseSuspended(OpenStack* stack, uint32_t name) {
     for (uint32_t i = of->count; i > 0; --i) {
       if (of->open[i - 1].name != name) continue;
       for (; i < of->count; ++i) of->open[i - 1] = of->open[i];
-      if (--of->count == 0) {
+      if (--of->count == 0 && !HasLocals(of)) {
         *at = of->next;
         free(of);
       }
@@ -182,25 +240,47 @@ bool CloseSuspended(OpenStack* stack, uint32_t name) {
   return false;
 }
 
-// Not innermost, or not here, or something to settle first.
+// On this thread. Not innermost, or something to settle first.
+bool CloseHere(OpenStack* stack, uint32_t name) {
+  Settle(stack);
+  if (const uint32_t place = Find(stack, name)) {
+    TakeOut(stack, place - 1);
+    return true;
+  }
+  return CloseSuspended(stack, name);
+}
+
+// This thread has ended an operation of another's, which lasts until that one looks. Each is told
+// while they are few.
+void TellEndElsewhere() {
+  constexpr uint32_t kFew = 100;
+  static uint32_t count = 0, of_generation = 0;
+  if (of_generation != generation) count = 0;
+  of_generation = generation;
+  if (++count > kFew && count % kFew != 0) return;
+  const std::string message =
+      (count > kFew ? "at least " : "") + std::to_string(count) +
+      (count == 1
+           ? " operation was ended by another thread than the one that began it: it lasts"
+           : " operations were ended by other threads than those that began them: they last") +
+      " until that thread next begins or ends one";
+  crosscut_source_state("ends of operations", "", "missing", message.c_str());
+}
+
 void CloseSlow(uint32_t name) {
   OpenStack* stack = this_stack;
   if (stack != nullptr) {
-    Settle(stack);
-    if (const uint32_t place = Find(stack, name)) {
-      TakeOut(stack, place - 1);
-      return;
-    }
-    if (CloseSuspended(stack, name)) return;
+    const Guard guard(stack);
+    if (CloseHere(stack, name)) return;
   }
-  AbandonElsewhere(name);
+  if (LeaveElsewhere(name, Left::kOpen, /*gil=*/true)) TellEndElsewhere();
 }
 
 // Without memory the task's are closed for good.
-void Suspend(OpenStack* stack) {
+void Suspend(OpenStack* stack, const Locals& locals) {
   uint32_t count = 0;
   for (uint32_t i = 0; i < stack->depth; ++i) count += stack->open[i].task == stack->task;
-  if (count == 0) return;
+  if (count == 0 && locals == Locals{}) return;
   auto* of = static_cast<Suspended*>(malloc(sizeof(Suspended) + count * sizeof(Open)));
   if (of != nullptr) of->open = reinterpret_cast<Open*>(of + 1);
   uint32_t left = count;
@@ -212,11 +292,14 @@ void Suspend(OpenStack* stack) {
   if (of == nullptr) return;
   of->task = stack->task;
   of->count = count;
+  of->locals = locals;
   of->next = stack->suspended;
   stack->suspended = of;
 }
 
-void Resume(OpenStack* stack) {
+// Returns the task's variables.
+Locals Resume(OpenStack* stack) {
+  Locals locals{};
   for (Suspended** at = &stack->suspended; *at != nullptr; at = &(*at)->next) {
     Suspended* of = *at;
     if (of->task != stack->task) continue;
@@ -226,9 +309,51 @@ void Resume(OpenStack* stack) {
       stack->open[stack->depth] = of->open[i];
       BeginAgain(&stack->open[stack->depth++]);
     }
+    locals = of->locals;
     free(of);
-    return;
+    break;
   }
+  return locals;
+}
+
+void Push(OpenStack* stack, uint32_t name) {
+  stack->open[stack->depth++] = {name, name, stack->task, Left::kNo};
+  crosscut_begin_inline(name);
+}
+
+// ---- What crosscut_open() and crosscut_close() lead to: no GIL ----
+
+int OpenInTask(uint32_t name) {
+  OpenStack* stack = this_stack;
+  if (stack == nullptr || !stack->runs_tasks) return 0;
+  const Guard guard(stack);
+  if (Settle(stack)) Push(stack, name);
+  return 1;
+}
+
+int CloseInTask(uint32_t name) {
+  OpenStack* stack = this_stack;
+  if (stack == nullptr || !stack->runs_tasks) return 0;
+  const Guard guard(stack);
+  return CloseHere(stack, name) ? 1 : 0;
+}
+
+void ForgetInTask(uint32_t name) { LeaveElsewhere(name, Left::kEnded, /*gil=*/false); }
+
+const crosscut_tasks kTasks = {sizeof kTasks, OpenInTask, CloseInTask, ForgetInTask};
+
+// The stack of this thread as one that runs tasks; null where there is none, and nothing to record.
+OpenStack* StackOfTasks() {
+  OpenStack* stack = this_stack;
+  if (stack == nullptr) {
+    if (crosscut_this_thread->enabled == 0 || (stack = MakeStack(true)) == nullptr) return nullptr;
+  }
+  if (!stack->runs_tasks) {
+    std::lock_guard lock(AllThreads().mutex);
+    stack->runs_tasks = true;
+    crosscut_follow_tasks(&kTasks);
+  }
+  return stack;
 }
 
 }  // namespace
@@ -236,16 +361,16 @@ void Resume(OpenStack* stack) {
 void OpenOperation(uint32_t name) {
   OpenStack* stack = this_stack;
   if (stack == nullptr && (stack = MakeStack(true)) == nullptr) return;
-  if (stack->generation != generation || stack->abandoned != 0 || stack->depth == stack->capacity) {
+  const Guard guard(stack);
+  if (stack->generation != generation || stack->left != 0 || stack->depth == stack->capacity) {
     if (!Settle(stack)) return;
   }
-  stack->open[stack->depth++] = {name, name, stack->task, false};
-  crosscut_begin_inline(name);
+  Push(stack, name);
 }
 
 void CloseOperation(uint32_t name) {
   OpenStack* stack = this_stack;
-  if (stack != nullptr && stack->depth != 0 && stack->abandoned == 0 &&
+  if (stack != nullptr && stack->depth != 0 && !stack->runs_tasks && stack->left == 0 &&
       stack->generation == generation) {
     const Open& innermost = stack->open[stack->depth - 1];
     if (innermost.name == name && innermost.task == stack->task) {
@@ -279,11 +404,15 @@ uint32_t OpenDepth() {
   return stack != nullptr && stack->generation == generation ? stack->depth : 0;
 }
 
+void ThisThreadRunsTasks() {
+  ThisThreadRunsPython();
+  StackOfTasks();
+}
+
 const void* EnterTask(const void* task) {
-  OpenStack* stack = this_stack;
-  if (stack == nullptr) {
-    if (crosscut_this_thread->enabled == 0 || (stack = MakeStack(true)) == nullptr) return nullptr;
-  }
+  OpenStack* stack = StackOfTasks();
+  if (stack == nullptr) return nullptr;
+  const Guard guard(stack);
   const void* const before = stack->task;
   stack->task = task;
   if (stack->suspended != nullptr && Settle(stack)) Resume(stack);
@@ -293,23 +422,28 @@ const void* EnterTask(const void* task) {
 void LeaveTask(const void* before) {
   OpenStack* stack = this_stack;
   if (stack == nullptr || stack->task == before) return;
-  if (stack->depth > 0 && Settle(stack)) Suspend(stack);
+  const Guard guard(stack);
+  if (stack->depth > 0 && Settle(stack)) Suspend(stack, {});
   stack->task = before;
 }
 
 void SwitchTask(const void* from, const void* to) {
-  OpenStack* stack = this_stack;
-  if (stack == nullptr) {
-    if (crosscut_this_thread->enabled == 0 || (stack = MakeStack(true)) == nullptr) return;
-  }
+  OpenStack* stack = StackOfTasks();
+  if (stack == nullptr) return;
+  const Guard guard(stack);
   if (!Settle(stack)) return;
   if (stack->task == nullptr) {
     for (uint32_t i = 0; i < stack->depth; ++i) stack->open[i].task = from;
     stack->task = from;
   }
-  Suspend(stack);
+  int32_t* addresses[CROSSCUT_TASK_LOCALS];
+  const auto count = static_cast<size_t>(crosscut_task_locals(addresses));
+  Locals locals{};
+  for (size_t i = 0; i < count; ++i) locals[i] = *addresses[i];
+  Suspend(stack, locals);
   stack->task = to;
-  Resume(stack);
+  locals = Resume(stack);
+  for (size_t i = 0; i < count; ++i) *addresses[i] = locals[i];
 }
 
 void ForgetOpenOperations() { ++generation; }

@@ -4,7 +4,8 @@
 // a generator's, a task's or a finaliser's. One that ends under others leaves those open. What a
 // task (of asyncio, a greenlet) has open ends while the task is suspended and goes on where it
 // does, so the innermost one open is the innermost of what runs. Parts of one count once
-// (crosscut_goes_on). Name ids as from crosscut_intern(); all functions need the GIL.
+// (crosscut_goes_on). Name ids as from crosscut_intern(); all functions need the GIL, but on
+// threads that run tasks crosscut_open() and crosscut_close() come here without it.
 #pragma once
 
 #include <cstdint>
@@ -27,13 +28,15 @@ bool IsOpen(uint32_t name);
 // Open on this thread, for tests; without those of suspended tasks.
 uint32_t OpenDepth();
 
+// This thread runs tasks, or may: from now on crosscut_open() of this thread opens here.
+void ThisThreadRunsTasks();
 // From now on this thread runs `task` (any address of its own while it has something open; null:
 // none) inside what it runs already, and opens again what that had open. Returns what ran before,
 // for LeaveTask(), which suspends what the task that runs has open.
 const void* EnterTask(const void* task);
 void LeaveTask(const void* before);
-// The thread goes from one task to another, which is not inside it. What was opened before any
-// switch is `from`'s.
+// The thread goes from one task to another, which is not inside it, in the middle of a call: each
+// has variables of its own (crosscut_task_local). What was opened before any switch is `from`'s.
 void SwitchTask(const void* from, const void* to);
 
 // What is open belongs to an earlier session (or to the parent process): forget it, everywhere.

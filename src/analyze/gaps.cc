@@ -147,6 +147,37 @@ void TellRepairs(const trace::Trace& trace, std::vector<std::string>& out) {
        " spans were still open when their threads' recording ended; they count until then.");
 }
 
+// Whether a scope of PyTorch's that was seen begins in one step of its process and ends in another.
+bool ScopesCrossSteps(const trace::Trace& trace, const trace::Track& track,
+                      const std::vector<trace::Step>& steps) {
+  for (size_t i = 0; i < track.spans.size(); ++i) {
+    if (trace.text(trace.names[track.spans.name[i].value].probe) != "scope") continue;
+    const auto next =
+        std::upper_bound(steps.begin(), steps.end(), track.spans.begin_ns[i],
+                         [](int64_t at, const trace::Step& step) { return at < step.begin_ns; });
+    if (next != steps.end() && next->begin_ns < track.spans.end_ns[i]) return true;
+  }
+  return false;
+}
+
+// In control steps nothing sees a scope begin. That hides none but those steps' own, unless scopes
+// last over steps.
+void TellScopes(const trace::Trace& trace, const Context& context, std::vector<std::string>& out) {
+  for (uint32_t p = 0; p < trace.processes.size(); ++p) {
+    const std::vector<trace::Step>& steps = trace.processes[p].steps;
+    const auto control = std::count_if(steps.begin(), steps.end(),
+                                       [](const trace::Step& step) { return step.level == 0; });
+    const bool crossed =
+        control > 0 && std::any_of(trace.tracks.begin(), trace.tracks.end(), [&](const auto& t) {
+          return t.process.value == p && ScopesCrossSteps(trace, t, steps);
+        });
+    if (!crossed) continue;
+    out.push_back("Scopes of PyTorch that last over several steps of " + Named(trace, context, p) +
+                  " are not seen where they began in a control step (" + std::to_string(control) +
+                  (control == 1 ? " of its steps is one)." : " of its steps are)."));
+  }
+}
+
 void TellCorrection(const trace::Trace& trace, const Context& context,
                     std::vector<std::string>& out) {
   for (uint32_t i = 0; i < trace.processes.size(); ++i) {
@@ -168,6 +199,7 @@ std::vector<std::string> Gaps(const trace::Trace& trace, const Context& context)
   TellRanks(trace, out);
   TellLeads(trace, context, out);
   TellRepairs(trace, out);
+  TellScopes(trace, context, out);
   TellCorrection(trace, context, out);
   return out;
 }

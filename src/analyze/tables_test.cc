@@ -351,6 +351,23 @@ TEST(Gaps, NameTheRanksOfAJobThatAreNotHere) {
   EXPECT_THAT(gaps("1", "2"), ElementsAre());  // one rank stands for itself
 }
 
+TEST(Gaps, TellOfScopesThatMayHaveBegunInControlSteps) {
+  const auto of = [](const char* scope) {
+    const trace::Trace trace = testing::Parse(std::string(R"_(# crosscut trace
+process train pid=7 window=0..1000
+thread main tid=7 main
+step step 0 100
+step step 100 200 number=1 level=0
+step step 200 300 number=2 level=3
+)_") + "span " + scope + " probe=scope\n");
+    return Gaps(trace, Context(trace));
+  };
+  EXPECT_THAT(of("epoch 210 290"), ElementsAre()) << "each lies in a step of its own";
+  EXPECT_THAT(of("epoch 50 250"),
+              ElementsAre("Scopes of PyTorch that last over several steps of train (pid 7) are not "
+                          "seen where they began in a control step (1 of its steps is one)."));
+}
+
 TEST(Gaps, TellOfValuesThatCouldNotBeKept) {
   TestTrace t;
   const auto p = t.Process("p1", 1'000'000'000, 9'000'000'000);

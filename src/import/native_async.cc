@@ -48,7 +48,10 @@ void NativeAsync::Pair(const std::vector<int64_t>& session_ends, int64_t process
       continue;
     }
     const auto begun = open.find(mark.scope);
-    if (begun == open.end()) continue;
+    if (begun == open.end()) {
+      ++unbegun_;
+      continue;
+    }
     Add(begun->second->at, mark.at, begun->second->name);
     open.erase(begun);
   }

@@ -33,6 +33,8 @@ class NativeAsync {
   // Makes the tracks. A span without an end lasts to the first of `session_ends` behind its begin,
   // else to `process_end`; all in ns, ascending.
   void Finish(const std::vector<int64_t>& session_ends, int64_t process_end);
+  // Ends without a begin: of what began while nothing was recorded. After Finish.
+  int64_t unbegun() const { return unbegun_; }
 
  private:
   struct Mark_ {
@@ -55,6 +57,7 @@ class NativeAsync {
   trace::StringId begin_key_, end_key_, late_key_;
   std::vector<Mark_> marks_;
   std::vector<Span> spans_;
+  int64_t unbegun_ = 0;
 };
 
 }  // namespace crosscut::import

@@ -369,6 +369,7 @@ void NativeEvents::FinishAsync(int64_t process_end_ns) {
   std::vector<int64_t> session_ends;
   for (const uint64_t tick : session_ends_) session_ends.push_back(clock_->ToNs(tick));
   async_.Finish(session_ends, process_end_ns);
+  if (!threads_.empty()) threads_.begin()->second.track->track().unbalanced += async_.unbegun();
 }
 
 // The thread of that id that was the last to begin by then.

@@ -104,6 +104,9 @@ TEST_F(Native, AsynchronousSpansLieBetweenTheirMarksOnTracksOfTheirOwn) {
   using Spans = std::vector<std::pair<int64_t, int64_t>>;
   EXPECT_THAT(Asynchronous(trace), ElementsAre(Spans{{100, 350}, {600, 900}}, Spans{{200, 300}}));
   EXPECT_TRUE(trace.tracks[0].instants.name.empty());
+  int64_t unbalanced = 0;
+  for (const trace::Track& track : trace.tracks) unbalanced += track.unbalanced;
+  EXPECT_EQ(unbalanced, 1) << "the end of what began before the recording";
 }
 
 TEST_F(Native, AnOperationThatAnotherThreadEndsIsAsynchronous) {

@@ -417,6 +417,20 @@ TEST(Builder, ASpanThatGoesOnIsNoNewOne) {
   EXPECT_EQ(trace.tracks[0].unbalanced, 0);
 }
 
+TEST(Builder, AnEarlierPartIsOneThatWasCutNotOneThatWasSuspended) {
+  Fixture f;
+  const NameId op = f.Name("op", Kind::kOperation), outer = f.Name("outer", Kind::kOperation);
+  f.track->Begin(10, op);
+  f.track->EndNamed(20, op);
+  f.track->GoOn(30, op);
+  EXPECT_EQ(f.track->BeginOf(1), 30);
+  f.track->EndNamed(35, op);
+  f.track->Begin(40, outer);
+  f.track->Begin(50, op);
+  f.track->EndAt(60, 0);
+  EXPECT_EQ(f.track->BeginOf(4), 50);
+}
+
 TEST(Builder, SortsCounters) {
   Fixture f;
   const NameId queue = f.Name("queue", Kind::kText);

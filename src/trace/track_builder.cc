@@ -76,7 +76,7 @@ std::vector<SpanIndex> TrackBuilder::Unended() const {
   return spans;
 }
 
-// kNoSpan where the span was not cut.
+// kNoSpan where the span was not cut, nor for one that was suspended.
 SpanIndex TrackBuilder::PartBefore(SpanIndex span) const {
   const Spans& spans = track_.spans;
   const auto at = std::lower_bound(spans.continued.begin(), spans.continued.end(), span);

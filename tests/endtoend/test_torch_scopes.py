@@ -125,6 +125,41 @@ def test_a_scope_that_ends_with_a_future_ends_there(tmp_path):
     assert [event["ph"] for event in events if event["name"] == "waits"] == ["X"]
 
 
+MANY = """
+import threading, crosscut, torch
+from torch.autograd.profiler import record_function
+under_way = []
+for step in range(60):
+    crosscut.step()
+    ended, under_way = under_way, []
+    other = threading.Thread(target=lambda: [future.set_result(1) for future in ended])
+    other.start()
+    other.join()
+    for _ in range(1100):
+        with record_function("lasts") as scope:
+            under_way.append(torch.futures.Future())
+            scope._call_end_callbacks_on_future(under_way[-1])
+"""
+
+
+def test_ends_of_scopes_that_find_no_room_in_control_steps_are_told_of(tmp_path):
+    run = tmp_path / "run"
+    done = record_script(run, MANY, "--control-steps=30", "--memory=256",
+                         env={"CROSSCUT_SEED": "7"})
+    assert done.returncode == 0, done.stderr
+    levels = [row["level"] for row in sorted(table(run, "steps"), key=lambda row: row["step"])]
+    into_control = sum(before > 0 == after for before, after in zip(levels, levels[1:]))
+    assert into_control > 1 and not table(run, "drops")
+    messages = [row["message"] for row in table(run, "gaps")]
+    lost = into_control * (1100 - 1024)
+    assert any(message.startswith("Source ends of scopes missing in ") and message.endswith(
+        f": {lost} scopes were ended by other threads in control steps, more than can be kept: "
+        "they last too long.") for message in messages), (lost, messages)
+    assert any(message.startswith("Scopes of PyTorch that last over several steps of ")
+               and message.endswith(f" control step ({levels.count(0)} of its steps are).")
+               for message in messages), messages
+
+
 RANKS = """
 import sys, time
 import torch

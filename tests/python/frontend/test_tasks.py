@@ -2,74 +2,8 @@
 finalisers. Programs note the recorder's clock before and after each edge; what the tables say lies
 between what these notes allow."""
 
-import os
-import subprocess
-import sys
-
-import crosscut
 import pytest
-from recording import PACKAGE, environment
-
-# A model of what is open: `edge` carries out one edge and notes when, `running` says whose turn it
-# is. Meanwhile the innermost one open of the running task counts, or of what is around all tasks.
-MODEL = '''
-import asyncio, gc, json, random, sys
-import crosscut
-from crosscut import _record, operation
-
-now, per_tick = _record.now, _record.ns_per_tick()
-stacks, running, innermost, since = {None: []}, None, "", None
-low, high, counts = {}, {}, {}
-
-def settle(before, after):
-    """The instant of a change: after `before`, before `after`."""
-    global innermost, since
-    if since is not None:
-        low[innermost] = low.get(innermost, 0) + max(0, before - since[1])
-        high[innermost] = high.get(innermost, 0) + after - since[0]
-    since = (before, after)
-    open_now = stacks[None] + (stacks.setdefault(running, []) if running is not None else [])
-    innermost = open_now[-1] if open_now else ""
-
-def edge(carry_out, change):
-    before = now()
-    carry_out()
-    change()
-    settle(before, now())
-
-def enter(name, task=None):
-    counts[name] = counts.get(name, 0) + 1
-    edge(operation(name).__enter__, lambda: stacks.setdefault(task, []).append(name))
-
-def leave(name, task=None):
-    of = stacks[task]
-    def change():
-        place = len(of) - 1 - of[::-1].index(name)
-        del of[place]
-    edge(lambda: operation(name).__exit__(None, None, None), change)
-
-def suspend():
-    """What runs now is about to give way."""
-    suspended.append(now())
-
-def turn(task):
-    """`task` runs; since the last suspension whatever changes tasks may have run, too."""
-    global running
-    for running in (None, task): settle(suspended[-1], now())
-
-def busy(ticks=20_000):
-    end = now() + ticks
-    while now() < end: pass
-
-def finish():
-    settle(now(), now())
-    ns = lambda ticks: {name: value * per_tick for name, value in ticks.items()}
-    print(json.dumps([ns(low), ns(high), counts]))
-
-assert crosscut.start(sys.argv[1], python="off", control_percent=0), crosscut.error()
-settle(now(), now())
-suspended = [now()]
-'''
+from task_model import judge
 
 TASKS = '''
 draw = random.Random(int(sys.argv[2]))
@@ -144,30 +78,6 @@ finish()
 '''
 
 
-def judge(folder, program, *args):
-    """Runs MODEL and `program`; compares the table `operations` with what it printed."""
-    import json
-    script = folder / "program.py"
-    script.write_text(MODEL + program)
-    run = folder / "run"
-    path = os.pathsep.join([str(PACKAGE.parent), *filter(None, sys.path)])
-    done = subprocess.run([sys.executable, script, run, *args], check=True, timeout=60, text=True,
-                          capture_output=True, env=environment(PYTHONPATH=path))
-    low, high, counts = json.loads(done.stdout)
-    losses = list(crosscut.read(run).table("drops").rows())
-    if losses:  # what is missing has no times to compare
-        pytest.skip(f"the drain had no time on this machine: {losses}")
-    table = crosscut.read(run).table("operations")
-    rows = {row["operation"]: row for row in table.rows()}
-    assert {name: row["count"] for name, row in rows.items() if name} == counts
-    for name, row in rows.items():
-        if name and name != "fails":  # the time outside is longer than what the program noted
-            slack = 1e-5 * (high[name] - low[name]) + 1000  # of the clock's rate
-            assert low[name] - slack <= row["wall_ns"] <= high[name] + slack, (
-                name, low, high, list(crosscut.read(run).table("gaps").rows()))
-    return crosscut.read(run)
-
-
 @pytest.mark.parametrize("seed", range(20))
 def test_what_a_task_has_open_counts_while_it_runs(tmp_path, seed):
     run = judge(tmp_path, TASKS, str(seed))
@@ -204,7 +114,16 @@ finish()
 def test_a_task_that_is_thrown_away_closes_what_it_had_open(tmp_path):
     run = judge(tmp_path, '''
 async def opens():
-    with operation("lost"): await asyncio.Event().wait()
+    turn(1)
+    enter("lost", 1)
+    busy()
+    suspend()
+    try: await asyncio.Event().wait()
+    finally:
+        turn(1)
+        busy()
+        leave("lost", 1)
+        suspend()
 async def main():
     task = asyncio.get_running_loop().create_task(opens())
     await asyncio.sleep(0)
@@ -213,9 +132,9 @@ async def main():
     try: await task
     except asyncio.CancelledError: pass
     assert _record.open_depth() == 0
+suspend()
 asyncio.run(main())
-counts["lost"] = 1
-low["lost"], high["lost"] = 0, 1e15
+turn(None)
 enter("after"); busy(); leave("after")
 finish()
 ''')
@@ -228,15 +147,43 @@ def test_executors_keep_their_own_operations(tmp_path):
 def elsewhere():
     with operation("elsewhere"): busy()
 async def main():
-    with operation("waits"):
-        await asyncio.get_running_loop().run_in_executor(None, elsewhere)
+    turn(1)
+    enter("waits", 1)
+    busy()
+    suspend()
+    await asyncio.get_running_loop().run_in_executor(None, elsewhere)
+    turn(1)
+    busy()
+    leave("waits", 1)
+    suspend()
+suspend()
 asyncio.run(main())
-counts["waits"] = 1
-low["waits"], high["waits"] = 0, 1e15
+turn(None)
 finish()
 ''')
     threads = {row["operation"] for row in run.table("threads").rows()}
     assert "elsewhere" in threads
+
+
+def test_an_operation_that_another_thread_ends_is_told_of(tmp_path):
+    run = judge(tmp_path, '''
+import threading
+def ended_elsewhere():
+    leaves = operation("far")
+    leaves.__enter__()
+    thread = threading.Thread(target=leaves.__exit__, args=(None, None, None))
+    thread.start()
+    thread.join()
+for _ in range(2): ended_elsewhere()
+enter("near"); busy(); leave("near")
+counts["far"] = 2
+finish()
+''')
+    messages = [row["message"] for row in run.table("gaps").rows()]
+    assert len(messages) == 1 and messages[0].startswith("Source ends of operations missing in ")
+    assert messages[0].endswith(
+        ": 2 operations were ended by other threads than those that began them: they last until "
+        "that thread next begins or ends one.")
 
 
 GREENLETS = '''
