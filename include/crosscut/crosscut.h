@@ -94,8 +94,9 @@ CROSSCUT_API const char* crosscut_version(void);
 /* Interns `text` (`bytes` long, or up to its NUL where bytes is SIZE_MAX; at most 1 MiB, the rest
  * is cut and marked) with its attributes. `probe` is the name id of the probe kind that records
  * it, for overhead accounting, or 0 for annotations of the user. Equal arguments give equal ids.
- * Returns 0 when the table is full (2^23 names or the memory cap): what is marked with 0 is
- * recorded under the name "(unnamed)". */
+ * Where the table is full (2^23 names, or an eighth of the memory cap) the id is that of
+ * "(unnamed)" with these attributes, and counts as a loss of reason `names`; 0 without any memory:
+ * what is marked with 0 goes by "(unnamed)", too. */
 CROSSCUT_API uint32_t crosscut_intern(const char* text, size_t bytes, enum crosscut_kind kind,
                                       enum crosscut_layer layer, unsigned flags, uint32_t probe);
 

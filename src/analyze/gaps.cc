@@ -67,6 +67,22 @@ struct LossSum {
   int64_t count = 0, begin_ns = INT64_MAX, end_ns = INT64_MIN;
 };
 
+// "3 events": of what kind is missing for that reason.
+std::string Missing(int64_t count, std::string_view reason) {
+  const char* what = reason == "value" ? " value" : reason == "names" ? " new name" : " event";
+  return std::to_string(count) + what + (count == 1 ? "" : "s");
+}
+
+std::string Fate(int64_t count, std::string_view reason) {
+  const std::string is = count == 1 ? " is" : " are";
+  if (reason == "names") {
+    return " found no room (the memory cap; what is marked by them stands under \"(unnamed)\")";
+  }
+  // Of the program's, not ours to lose.
+  if (reason == "value") return is + " missing (not a number that can be kept)";
+  return is + " missing (" + std::string(reason) + ")";
+}
+
 void TellLosses(const trace::Trace& trace, const Context& context, std::vector<std::string>& out) {
   std::map<std::pair<uint32_t, std::string_view>, LossSum> sums;
   for (const trace::Track& track : trace.tracks) {
@@ -81,11 +97,8 @@ void TellLosses(const trace::Trace& trace, const Context& context, std::vector<s
     const auto& [process, reason] = key;
     if (process >= trace.processes.size()) continue;
     const int64_t start = trace.processes[process].start_ns;
-    const bool value = reason == "value";  // of the program's, not ours to lose
-    const std::string what = value ? " value" : " event";
-    out.push_back(std::to_string(s.count) + what + (s.count == 1 ? "" : "s") + " of " +
-                  Named(trace, context, process) + (s.count == 1 ? " is" : " are") + " missing (" +
-                  (value ? "not a number that can be kept" : std::string(reason)) + "), between " +
+    out.push_back(Missing(s.count, reason) + " of " + Named(trace, context, process) +
+                  Fate(s.count, reason) + ", between " +
                   Seconds(std::max<int64_t>(0, s.begin_ns - start)) + " and " +
                   Seconds(std::max<int64_t>(0, s.end_ns - start)) + " after its start.");
   }

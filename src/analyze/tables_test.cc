@@ -374,11 +374,16 @@ TEST(Gaps, TellOfValuesThatCouldNotBeKept) {
   const auto lead = t.Lead(p);
   const auto value = t.trace().strings.Intern("value");
   t.track(lead).losses = {{3'000'000'000, 3'000'000'000, 1, value},
-                          {4'000'000'000, 4'500'000'000, 2, value}};
+                          {4'000'000'000, 4'500'000'000, 2, value},
+                          {2'000'000'000, 3'000'000'000, 70, t.trace().strings.Intern("names")}};
   const trace::Trace& trace = t.Finish();
-  EXPECT_THAT(Gaps(trace, Context(trace)),
-              ElementsAre("3 values of p1 are missing (not a number that can be kept), between "
-                          "2.000 s and 3.500 s after its start."));
+  EXPECT_THAT(
+      Gaps(trace, Context(trace)),
+      ElementsAre("70 new names of p1 found no room (the memory cap; what is marked by them "
+                  "stands under \"(unnamed)\"), between 1.000 s and 2.000 s after its "
+                  "start.",
+                  "3 values of p1 are missing (not a number that can be kept), between "
+                  "2.000 s and 3.500 s after its start."));
 }
 
 TEST(Gaps, NameLossesIncompleteProcessesAndUncheckedCorrection) {

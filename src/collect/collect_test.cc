@@ -20,7 +20,6 @@
 #include "src/base/process.h"
 #include "src/collect/clock.h"
 #include "src/collect/drain.h"
-#include "src/collect/names.h"
 #include "src/collect/recorder.h"
 #include "src/format/log_reader.h"
 
@@ -516,36 +515,6 @@ TEST(Clock, ReadingsLieBetweenTheReadingsAroundThem) {
   EXPECT_GE(reading.tick, before);
   EXPECT_LE(reading.tick, after);
   EXPECT_GT(reading.error_ns, 0);
-}
-
-TEST(NamesTest, EqualArgumentsGiveEqualIdsAndOthersDoNot) {
-  static Names names;
-  std::map<std::string, uint32_t> ids;
-  for (int i = 0; i < 5000; ++i) {
-    const std::string text = "name " + std::to_string(i);
-    const uint32_t id = names.Add(text, 7, 4 << 20);
-    ASSERT_NE(id, 0u);
-    EXPECT_TRUE(ids.emplace(text, id).second);
-  }
-  for (const auto& [text, id] : ids) {
-    EXPECT_EQ(names.Find(text, 7), id);
-    EXPECT_EQ(names.Find(text, 8), 0u);
-    EXPECT_EQ(std::string(names.Get(id).text, names.Get(id).bytes), text);
-  }
-}
-
-TEST(NamesTest, BeyondItsCapTheTableRefusesAndKeepsWhatItHas) {
-  static Names names;
-  uint32_t id = 0, last = 0;
-  int count = 0;
-  const std::string long_text(3000, 'x');
-  while ((id = names.Add(long_text + std::to_string(count), 1, 1 << 20)) != 0) {
-    last = id;
-    ++count;
-  }
-  EXPECT_GT(count, 200);
-  EXPECT_LT(count, 350);
-  EXPECT_EQ(names.Find(long_text + std::to_string(count - 1), 1), last);
 }
 
 using DrainTest = CollectTest;

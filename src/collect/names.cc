@@ -55,41 +55,56 @@ uint32_t Names::Find(std::string_view text, uint64_t attributes) const {
 
 uint32_t Names::Add(std::string_view text, uint64_t attributes, size_t cap_bytes) {
   cap_bytes_ = cap_bytes;
-  const uint32_t index = count_.load(std::memory_order_relaxed);
-  if (index >= kBlocks * kBlockEntries) return 0;
-  if ((index + 1) * 2 > table_size_ && !GrowTable()) return 0;
-  NameEntry*& block = blocks_[index / kBlockEntries];
-  if (block == nullptr) {
-    block = static_cast<NameEntry*>(Pages(kBlockEntries * sizeof(NameEntry), cap_bytes));
-    if (block == nullptr) return 0;
-  }
+  if ((count() + 1) * 2 > table_size_ && !GrowTable()) return 0;
   const std::string_view kept = text.substr(0, KeptBytes(text));
   const bool cut = kept.size() != text.size();
   const size_t bytes = kept.size() + (cut ? kCutMark.size() : 0);
+  if (count() >= kBlocks * kBlockEntries - kMostUnnamed) return 0;
   char* copy = AllocateText(bytes + 1);
   if (copy == nullptr) return 0;
   memcpy(copy, kept.data(), kept.size());
   if (cut) memcpy(copy + kept.size(), kCutMark.data(), kCutMark.size());
   copy[bytes] = '\0';
-  block[index % kBlockEntries] = {copy, static_cast<uint32_t>(bytes), Hash(kept, attributes),
-                                  attributes};
+  return Put(copy, bytes, Hash(kept, attributes), attributes);
+}
+
+uint32_t Names::Unnamed(uint64_t attributes) {
+  if (const uint32_t known = Find(kUnnamed, attributes)) return known;
+  if (count() >= table_size_ / 4 * 3 || unnamed_ == kMostUnnamed) return 0;
+  const size_t cap_bytes = cap_bytes_;
+  cap_bytes_ = SIZE_MAX;  // one block of entries at most
+  const uint32_t id = Put(kUnnamed.data(), kUnnamed.size(), Hash(kUnnamed, attributes), attributes);
+  cap_bytes_ = cap_bytes;
+  unnamed_ += id != 0 ? 1 : 0;
+  return id;
+}
+
+// 0 without memory for another block of entries. The table has a free place.
+uint32_t Names::Put(const char* text, size_t bytes, uint32_t hash, uint64_t attributes) {
+  const uint32_t index = count_.load(std::memory_order_relaxed);
+  NameEntry*& block = blocks_[index / kBlockEntries];
+  if (block == nullptr) {
+    block = static_cast<NameEntry*>(Pages(kBlockEntries * sizeof(NameEntry)));
+    if (block == nullptr) return 0;
+  }
+  block[index % kBlockEntries] = {text, static_cast<uint32_t>(bytes), hash, attributes};
   count_.store(index + 1, std::memory_order_release);
   const uint32_t id = kFirstId + index;
   InsertIntoTable(id);
   return id;
 }
 
-void* Names::Pages(size_t bytes, size_t cap_bytes) {
-  if (bytes_ + bytes > cap_bytes) return nullptr;
+void* Names::Pages(size_t bytes) {
+  if (bytes_ + bytes > cap_bytes_) return nullptr;
   void* memory = MapPages(bytes);
   if (memory != nullptr) bytes_ += bytes;
   return memory;
 }
 
 char* Names::AllocateText(size_t bytes) {
-  if (bytes > kArenaBytes / 4) return static_cast<char*>(Pages(bytes, cap_bytes_));
+  if (bytes > kArenaBytes / 4) return static_cast<char*>(Pages(bytes));
   if (bytes > arena_left_) {
-    char* fresh = static_cast<char*>(Pages(kArenaBytes, cap_bytes_));
+    char* fresh = static_cast<char*>(Pages(kArenaBytes));
     if (fresh == nullptr) return nullptr;
     arena_ = fresh;
     arena_left_ = kArenaBytes;
@@ -108,7 +123,7 @@ void Names::InsertIntoTable(uint32_t id) {
 
 bool Names::GrowTable() {
   const uint32_t size = table_size_ == 0 ? 1024 : table_size_ * 2;
-  auto* table = static_cast<uint32_t*>(Pages(size * sizeof(uint32_t), cap_bytes_));
+  auto* table = static_cast<uint32_t*>(Pages(size * sizeof(uint32_t)));
   if (table == nullptr) return false;
   if (table_ != nullptr) {
     UnmapPages(table_, table_size_ * sizeof(uint32_t));

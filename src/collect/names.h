@@ -28,6 +28,10 @@ class Names {
   // Adds what Find did not find. Copies `text`, at most kLongestText bytes of it, the cut marked.
   // 0 when `cap_bytes` would be passed or there is no memory.
   uint32_t Add(std::string_view text, uint64_t attributes, size_t cap_bytes);
+  // The id that stands for all names of these attributes for which there is no room: of
+  // kUnnamed, from a store of its own. 0 where even that is full.
+  uint32_t Unnamed(uint64_t attributes);
+  static constexpr std::string_view kUnnamed = "(unnamed)";
 
   // Ids kFirstId .. kFirstId + count() - 1 are valid.
   uint32_t count() const { return count_.load(std::memory_order_acquire); }
@@ -44,12 +48,14 @@ class Names {
  private:
   static constexpr uint32_t kBlockEntries = 4096;
   static constexpr uint32_t kBlocks = 2048;
+  static constexpr uint32_t kMostUnnamed = 1024;
   static constexpr size_t kArenaBytes = 64 << 10;
 
+  uint32_t Put(const char* text, size_t bytes, uint32_t hash, uint64_t attributes);
   bool GrowTable();
   void InsertIntoTable(uint32_t id);
   char* AllocateText(size_t bytes);
-  void* Pages(size_t bytes, size_t cap_bytes);
+  void* Pages(size_t bytes);  // null beyond cap_bytes_
 
   NameEntry* blocks_[kBlocks] = {};
   std::atomic<uint32_t> count_{0};
@@ -59,6 +65,7 @@ class Names {
   size_t arena_left_ = 0;
   size_t bytes_ = 0;
   size_t cap_bytes_ = 0;
+  uint32_t unnamed_ = 0;  // names that Unnamed() added
 };
 
 }  // namespace crosscut::record

@@ -64,7 +64,7 @@ void Recorder::Init() {
   (void)madvise(shared_page, kPageBytes, MADV_WIPEONFORK);
   has_key_ = pthread_key_create(&key_, &Recorder::ThreadEnds) == 0;
   const format::NameAttributes none;
-  unnamed_.store(Intern("(unnamed)", none.Pack()));
+  unnamed_.store(Intern(Names::kUnnamed, none.Pack()));
 }
 
 void Recorder::SetShared(uint32_t enabled) {

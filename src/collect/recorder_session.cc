@@ -31,7 +31,7 @@ uint64_t TextWords(size_t bytes) { return (bytes + 7) / 8; }
 bool Recorder::BeginSession(ChunkRing* ring, size_t memory_cap) {
   const Lock threads(&threads_mutex_);
   const Lock stream(&stream_mutex_);
-  names_cap_ = memory_cap / 16;
+  names_cap_ = memory_cap / 16 * 2;
   threads_cap_ = memory_cap / 16;
   if (ring != ring_.load()) {
     const size_t bytes = size_t{ring->chunk_count()} * sizeof(uint64_t*);
@@ -135,12 +135,16 @@ bool Recorder::WriteMeta(std::string_view key, std::string_view value) {
 uint32_t Recorder::Intern(std::string_view text, uint64_t attributes) {
   pthread_mutex_lock(&stream_mutex_);
   uint32_t id = names_.Find(text, attributes);
-  bool published = id != 0 && !GoesByTheDrain(names_.Get(id));
+  bool published = id != 0 && !GoesByTheDrain(names_.Get(id)), lost = false;
   if (id == 0 && !CROSSCUT_FAULT("names.add")) {
+    const uint32_t before = names_.count();
     id = names_.Add(text, attributes, names_cap_);
-    published = id == 0 || ring() == nullptr || PublishName(id);
+    lost = id == 0;
+    if (lost) id = names_.Unnamed(attributes);
+    published = names_.count() == before || ring() == nullptr || PublishName(id);
   }
   pthread_mutex_unlock(&stream_mutex_);
+  if (lost) CountShared(format::kDropNames);
   if (!published) AwaitDrainedName(id);
   return id;
 }

@@ -37,7 +37,7 @@ uint64_t Nonce() {
 
 // Names, thread states, drain buffers and compressor take the rest of the cap.
 uint64_t RingChunks(size_t memory_bytes) {
-  const uint64_t chunks = memory_bytes / 16 * 13 / format::kRingChunkBytes;
+  const uint64_t chunks = memory_bytes / 16 * 12 / format::kRingChunkBytes;
   return chunks < kFewestChunks ? kFewestChunks : chunks;
 }
 

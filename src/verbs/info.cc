@@ -21,7 +21,9 @@ std::string ProcessLines(const trace::Trace& trace, uint32_t index) {
     if (track.process.value != index) continue;
     ++tracks;
     spans += static_cast<int64_t>(track.spans.size());
-    for (const trace::Loss& loss : track.losses) losses += loss.count;
+    for (const trace::Loss& loss : track.losses) {
+      if (trace.text(loss.reason) != "names") losses += loss.count;  // which lose no events
+    }
   }
   std::string out = Clean(trace, process.key) + "\n  program   " + Clean(trace, process.name) +
                     ", pid " + std::to_string(process.pid);
