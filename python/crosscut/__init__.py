@@ -11,10 +11,12 @@ This module marks what only the program knows, and controls a recording from ins
 Everything may be called from any thread, with or without a session; without one, a mark costs some
 nanoseconds. Nothing prints. A mark raises for no value: a name that is no str reads as str() of it,
 and a counter's value that is no number, not finite or too large is left out and counted (table
-`drops`, reason "value"). Only another number of arguments raises TypeError, and what sets up a
-recording (`start`, `schedule`, `wrap`) ValueError for words that it does not know. What goes wrong
-on the machine (a full disk, no memory) returns False and is told by :func:`error`, so that
-measuring never stops the program. Reading a run: :func:`read`.
+`drops`, reason "value"); counters are whole numbers, and fractions that are cut off are counted,
+too. Only another number of arguments raises TypeError. What sets up a recording (`start`,
+`session`, `schedule`, `wrap`) raises where it is called wrongly, before it changes anything:
+TypeError for a setting of another type, ValueError for one that cannot be meant. What goes wrong on
+the machine (a full disk, no memory) returns False and is told by :func:`error`, so that measuring
+never stops the program. Reading a run: :func:`read`.
 """
 
 from __future__ import annotations

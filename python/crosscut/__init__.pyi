@@ -67,8 +67,9 @@ def instant(name: str, /) -> None:
     """Marks a point in time on this thread."""
 
 def counter(name: str, value: float, /) -> None:
-    """Records a value without its fraction. Put the unit into the name. What is no number, not
-    finite, or has more than 64 bits counts as a lost value."""
+    """Records a value without its fraction; a gap counts those that had one. Put the unit into the
+    name ("loss (millionths)"). What is no number, not finite, or has more than 64 bits counts as a
+    lost value."""
 
 def active() -> bool:
     """True while a session is open in this process."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import index
 from typing import Literal
 
 Action = Literal["skip", "warmup", "record", "done"]
@@ -37,8 +38,9 @@ def schedule(*, skip_first: int = 0, wait: int = 0, warmup: int = 0, active: int
 
     Skipped steps are paused: their time is no part of the window. Warm-up steps are recorded in a
     phase "warmup", the others in a phase "active". After the last cycle the session stops.
-    ValueError for negative numbers or no active step.
+    ValueError for negative numbers or no active step, TypeError for what is no whole number.
     """
+    plan = Schedule(index(skip_first), index(wait), index(warmup), index(active), index(repeat))
     if min(skip_first, wait, warmup, active, repeat) < 0 or active == 0:
         raise ValueError("schedule(): counts of steps are >= 0, and active >= 1")
-    return Schedule(skip_first, wait, warmup, active, repeat)
+    return plan

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
+from operator import index
 from types import TracebackType
 from typing import Any, Literal
 
@@ -46,6 +48,28 @@ class _Follower:
             _record.phase(name)
 
 
+def _check(policy: Any, python: Any, plan: Any) -> None:
+    if policy not in ("drop-newest", "flight-recorder"):
+        raise ValueError(f"start(): policy {policy!r} is neither drop-newest nor flight-recorder")
+    if python not in (None, "off", "boundary", "samples", "calls"):
+        raise ValueError(f"start(): python={python!r} is none of off, boundary, samples, calls")
+    if not (plan is None or isinstance(plan, (str, Schedule))):
+        raise TypeError(f"start(): plan={plan!r} is neither words nor a schedule")
+
+
+def _numbers(memory_mib: int, keep_seconds: float, control_percent: float,
+             seed: int) -> dict[str, Any]:
+    memory_mib, seed = index(memory_mib), index(seed)
+    if not 0 <= memory_mib < 1 << 32:
+        raise ValueError(f"start(): memory_mib={memory_mib} is none that a machine has")
+    if not 0 <= keep_seconds < math.inf:
+        raise ValueError(f"start(): keep_seconds={keep_seconds} is no time")
+    if not -math.inf < control_percent <= 100:
+        raise ValueError(f"start(): control_percent={control_percent} is no share of the steps")
+    return {"memory_bytes": memory_mib << 20, "keep_seconds": keep_seconds,
+            "control_percent": control_percent, "seed": seed}
+
+
 def start(
     run_dir: str | os.PathLike[str] | None = None,
     *,
@@ -73,12 +97,11 @@ def start(
     full).
 
     False, with the words in `crosscut.error()`, where the session of `crosscut record` runs
-    already, or where it cannot be had. Takes about a millisecond. ValueError for unknown words.
+    already, or where it cannot be had. Takes about a millisecond. ValueError or
+    TypeError for settings that cannot be meant.
     """
-    if policy not in ("drop-newest", "flight-recorder"):
-        raise ValueError(f"start(): policy {policy!r} is neither drop-newest nor flight-recorder")
-    if python not in (None, "off", "boundary", "samples", "calls"):
-        raise ValueError(f"start(): python={python!r} is none of off, boundary, samples, calls")
+    _check(policy, python, plan)
+    numbers = _numbers(memory_mib, keep_seconds, control_percent, seed)
     if _record.run_dir() == "":
         _sources.set_extra("shapes", shapes)
         _sources.set_extra("allocations", allocations)
@@ -86,9 +109,10 @@ def start(
         return _follow(plan)
     path = None if run_dir is None else os.path.abspath(os.fspath(run_dir))
     code = _record.start(
-        run_dir=path, memory_bytes=memory_mib << 20, flight_recorder=policy == "flight-recorder",
-        keep_seconds=keep_seconds, control_percent=control_percent, seed=seed,
+        run_dir=path, flight_recorder=policy == "flight-recorder", **numbers,
         plan="full" if isinstance(plan, Schedule) else plan)
+    if code != 0 and isinstance(plan, str) and _record.error().startswith("step plan "):
+        raise ValueError(f"start(): {_record.error()}")
     if code != 0:
         return False
     _forks.watch()

@@ -35,6 +35,8 @@ class _Wrap:
         self.words = _words(thing)
         self.names: Names = None
         if names is not None:
+            if not isinstance(names, str):
+                raise TypeError(f"wrap(): names is a regular expression, not {names!r}")
             try:
                 matches = re.compile(names).fullmatch
             except re.error as error:

@@ -8,6 +8,7 @@
 #include "python/ext/record_on_demand.h"
 #include "python/ext/record_operation.h"
 #include "python/ext/record_options.h"
+#include "python/ext/record_shortfall.h"
 #include "python/ext/record_sources.h"
 
 namespace crosscut::python {
@@ -46,18 +47,40 @@ bool Swallow() {
   return true;
 }
 
-// `value` as a whole number, its fraction cut off; false where it is none that can be kept: not
-// finite, more than 64 bits, text, anything without __int__.
-bool AsInteger(PyObject* value, int64_t* out) {
+Shortfall fractions("fractions of counters", "value was cut to a whole number",
+                    "values were cut to whole numbers");
+
+bool Cut(double number, int64_t* out) {
   constexpr double kLimit = 9223372036854775808.0;  // 2^63
-  if (PyFloat_Check(value)) {
-    const double number = PyFloat_AS_DOUBLE(value);
-    if (!(number >= -kLimit && number < kLimit)) return false;
-    *out = static_cast<int64_t>(number);
-    return true;
-  }
+  if (!(number >= -kLimit && number < kLimit)) return false;
+  *out = static_cast<int64_t>(number);
+  if (static_cast<double>(*out) != number) fractions.Add();
+  return true;
+}
+
+// The value by one of its conversions; null, without an exception, where it has none of that kind.
+PyObject* Converted(PyObject* value, PyObject* (*convert)(PyObject*)) {
+  PyObject* number = convert(value);
+  if (number == nullptr && PyErr_ExceptionMatches(PyExc_TypeError)) PyErr_Clear();
+  return number;
+}
+
+// `value` as a whole number, its fraction cut off, which is told; false where it is none that can
+// be kept: not finite, more than 64 bits, text, anything that converts to no number. One conversion
+// where that can be: a device's value is waited for.
+bool AsInteger(PyObject* value, int64_t* out) {
+  if (PyFloat_Check(value)) return Cut(PyFloat_AS_DOUBLE(value), out);
   if (PyUnicode_Check(value) || PyBytes_Check(value) || PyByteArray_Check(value)) return false;
-  PyObject* number = PyNumber_Long(value);
+  PyObject* number = Converted(value, PyNumber_Index);
+  if (number == nullptr && !PyErr_Occurred()) {
+    PyObject* real = Converted(value, PyNumber_Float);
+    if (real != nullptr) {
+      const bool kept = Cut(PyFloat_AS_DOUBLE(real), out);
+      Py_DECREF(real);
+      return kept;
+    }
+    if (!PyErr_Occurred()) number = PyNumber_Long(value);
+  }
   if (number == nullptr) return false;
   int overflow = 0;
   *out = PyLong_AsLongLongAndOverflow(number, &overflow);

@@ -6,9 +6,9 @@
 #include <cstdlib>
 #include <mutex>
 #include <new>
-#include <string>
 
 #include "crosscut/crosscut.h"
+#include "python/ext/record_shortfall.h"
 
 namespace crosscut::python {
 namespace {
@@ -250,22 +250,12 @@ bool CloseHere(OpenStack* stack, uint32_t name) {
   return CloseSuspended(stack, name);
 }
 
-// This thread has ended an operation of another's, which lasts until that one looks. Each is told
-// while they are few.
-void TellEndElsewhere() {
-  constexpr uint32_t kFew = 100;
-  static uint32_t count = 0, of_generation = 0;
-  if (of_generation != generation) count = 0;
-  of_generation = generation;
-  if (++count > kFew && count % kFew != 0) return;
-  const std::string message =
-      (count > kFew ? "at least " : "") + std::to_string(count) +
-      (count == 1
-           ? " operation was ended by another thread than the one that began it: it lasts"
-           : " operations were ended by other threads than those that began them: they last") +
-      " until that thread next begins or ends one";
-  crosscut_source_state("ends of operations", "", "missing", message.c_str());
-}
+// Lasting until that thread looks.
+Shortfall ends_elsewhere("ends of operations",
+                         "operation was ended by another thread than the one that began it: it "
+                         "lasts until that thread next begins or ends one",
+                         "operations were ended by other threads than those that began them: they "
+                         "last until that thread next begins or ends one");
 
 void CloseSlow(uint32_t name) {
   OpenStack* stack = this_stack;
@@ -273,7 +263,7 @@ void CloseSlow(uint32_t name) {
     const Guard guard(stack);
     if (CloseHere(stack, name)) return;
   }
-  if (LeaveElsewhere(name, Left::kOpen, /*gil=*/true)) TellEndElsewhere();
+  if (LeaveElsewhere(name, Left::kOpen, /*gil=*/true)) ends_elsewhere.Add();
 }
 
 // Without memory the task's are closed for good.

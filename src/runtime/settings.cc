@@ -135,12 +135,12 @@ int FillSettings(const crosscut_options* options, const char* plan, Settings* se
   if (n < 0 || static_cast<size_t>(n) >= kPathBytes - 512) {
     return Fail(CROSSCUT_EINVAL, "the run directory's path is too long");
   }
-  const int error = MakeRunDirectory(settings);
-  if (error != CROSSCUT_OK) return error;
-
   ChooseMemory(options, settings);
   const int plan_error = ChoosePlan(options, plan, settings);
   if (plan_error != CROSSCUT_OK) return plan_error;
+  const int error = MakeRunDirectory(settings);
+  if (error != CROSSCUT_OK) return error;
+
   settings->flight_recorder =
       Option(options, &crosscut_options::policy, CROSSCUT_DROP_NEWEST) == CROSSCUT_FLIGHT_RECORDER;
   settings->keep_seconds = Option(options, &crosscut_options::keep_seconds, 0.0);

@@ -4,6 +4,7 @@ counted."""
 import re
 
 import crosscut
+import pytest
 
 PROGRAM = '''
 import crosscut, fractions, pathlib, sys
@@ -55,6 +56,8 @@ def test_no_mark_raises_for_a_value_and_what_cannot_be_kept_is_counted(recorder)
     gaps = [row["message"] for row in run.table("gaps").rows()]
     assert any(re.fullmatch(r"23 values of odd \(pid \d+\) are missing \(not a number that can be "
                             r"kept\), between .* after its start\.", gap) for gap in gaps), gaps
+    cut = r"Source fractions of counters missing in odd \(pid \d+\): 3 values were cut to whole "
+    assert any(re.fullmatch(cut + r"numbers\.", gap) for gap in gaps), gaps
     named = {row["operation"] for row in run.table("operations").rows()}
     assert {"a", "None", "5", "1.5", "b'bytes'", "?", "nul?nul", "p", "[]", "{}", "(unnamed)", "t",
             "True"} <= named
@@ -72,3 +75,32 @@ def test_callables_without_a_name_of_their_own_are_decorated_by_their_type():
     import functools
     part = functools.partial(int, "7")
     assert crosscut.operation(part)() == 7
+
+
+SETTINGS = [
+    *((crosscut.start, {name: value}, kind) for name, values, kind in (
+        ("memory_mib", ["x", None, 2.5], TypeError), ("memory_mib", [-1, 1 << 50], ValueError),
+        ("keep_seconds", ["x", None], TypeError),
+        ("keep_seconds", [-1, float("nan"), float("inf")], ValueError),
+        ("control_percent", ["x", None], TypeError),
+        ("control_percent", [float("nan"), 101], ValueError),
+        ("seed", ["x", 1.5], TypeError), ("plan", [7, b"full"], TypeError),
+        ("plan", ["nonsense", "operators=200"], ValueError), ("policy", [None, []], ValueError),
+        ("python", ["x", 3], ValueError)) for value in values),
+    *((crosscut.schedule, {name: value}, kind) for name, value, kind in (
+        ("active", 0, ValueError), ("wait", -1, ValueError), ("active", 0.5, TypeError),
+        ("repeat", None, TypeError), ("warmup", "x", TypeError))),
+    *((crosscut.wrap, {"thing": "math", **given}, kind) for given, kind in (
+        ({"layer": "x"}, ValueError), ({"names": "("}, ValueError), ({"names": 5}, TypeError),
+        ({"thing": "no.such"}, ImportError))),
+]
+
+
+@pytest.mark.parametrize("call, settings, kind", SETTINGS)
+def test_settings_that_cannot_be_meant_raise_and_change_nothing(tmp_path, call, settings, kind):
+    run = tmp_path / "run"
+    if call is crosscut.start:
+        settings = {"run_dir": run, **settings}
+    with pytest.raises(kind):
+        call(**settings)
+    assert not crosscut.active() and not run.exists()
