@@ -35,7 +35,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   const size_t window = size_t{64} << (data[0] & 7), piece = size_t{1} << (data[0] >> 4);
   Bytes bytes(data + 1, size - 1, piece);
-  import::ChromeEvents events;
+  import::ChromeEvents events(/*keep=*/true);
   const Result<import::JsonReading> reading = import::ReadJsonEvents(&bytes, &events, window);
   if (!reading.ok()) return 0;
   const trace::Trace trace = events.Finish(*reading);

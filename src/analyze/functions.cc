@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 #include <unordered_map>
+#include <utility>
 
 #include "src/analyze/columns.h"
 #include "src/trace/namesakes.h"
@@ -15,6 +16,29 @@ struct Function {
   trace::Layer layer;
   size_t first = 0;  // of its lengths
   int64_t count = 0, total_ns = 0, self_ns = 0;
+};
+
+// Where the length of a span stands that later parts go on with.
+class PartPlaces {
+ public:
+  static constexpr size_t kNotKnown = SIZE_MAX;
+
+  explicit PartPlaces(const trace::Spans& spans) : places_(spans.continued.size(), kNotKnown) {
+    for (size_t i = 0; i < places_.size(); ++i) parts_.emplace_back(spans.parts_before[i], i);
+    std::sort(parts_.begin(), parts_.end());
+  }
+  // Requires: called for each span, in their order.
+  void Note(trace::SpanIndex span, size_t place) {
+    for (; next_ < parts_.size() && parts_[next_].first == span; ++next_) {
+      places_[parts_[next_].second] = place;
+    }
+  }
+  size_t OfNextContinued() { return places_[next_continued_++]; }
+
+ private:
+  std::vector<std::pair<trace::SpanIndex, size_t>> parts_;  // and which continued span it is before
+  std::vector<size_t> places_;                              // by continued span
+  size_t next_ = 0, next_continued_ = 0;
 };
 
 class Functions {
@@ -52,6 +76,7 @@ class Functions {
 
  private:
   static constexpr uint32_t kNotOne = trace::Namesakes::kNoKey;
+  static constexpr size_t kFresh = PartPlaces::kNotKnown - 1;  // no part of an earlier span
 
   void Count(const trace::Spans& spans) {
     std::vector<int64_t>& counts = name_counts_;
@@ -67,22 +92,31 @@ class Functions {
     if (filled_.empty()) filled_.resize(functions_.size());
     trace::Continuations continued(spans);
     trace::Namesakes open(spans);
+    PartPlaces places(spans);
     for (trace::SpanIndex i = 0; i < spans.size(); ++i) {
       const int64_t length = spans.end_ns[i] - spans.begin_ns[i];
-      const bool goes_on = continued.Has(i);
+      const size_t part = continued.Has(i) ? places.OfNextContinued() : kFresh;
       const uint32_t f = function_[spans.name[i].value];
       const bool outermost = open.Enter(i, f) == trace::kNoSpan;
       if (f != kNotOne) {
         if (outermost) functions_[f].total_ns += length;
         functions_[f].self_ns += length;
-        if (goes_on && filled_[f] > 0) {
-          lengths_[functions_[f].first + filled_[f] - 1] += length;
-        } else {
-          lengths_[functions_[f].first + filled_[f]++] = length;
-        }
+        const size_t place = PlaceOf(f, part);
+        lengths_[place] += length;
+        places.Note(i, place);
+      } else {
+        places.Note(i, PartPlaces::kNotKnown);
       }
       TakeFromParent(spans, i, length, f != kNotOne);
     }
+  }
+
+  // The part before that is not known is the latest span of the name.
+  size_t PlaceOf(uint32_t f, size_t part) {
+    if (part < kFresh) return part;
+    if (part == PartPlaces::kNotKnown && filled_[f] > 0)
+      return functions_[f].first + filled_[f] - 1;
+    return functions_[f].first + filled_[f]++;
   }
 
   // An operation around a span is no function: its spans count against the function around it.

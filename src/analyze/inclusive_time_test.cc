@@ -1,4 +1,5 @@
 // Inclusive times against the measure of the instants at which at least one span was open.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include <string>
 
 #include "src/analyze/test_trace.h"
+#include "src/trace/builder.h"
 
 namespace crosscut::analyze {
 namespace {
@@ -171,6 +173,27 @@ TEST(InclusiveTime, OfAnOperationLeavesOutPausesAndWhatLiesOutsideTheWindow) {
   t.process(p).paused = {{200, 300}, {700, 900}};
   EXPECT_EQ(SumBy(Compute(t.Finish(), "operations"), {"operation"}, "total_ns").at("epoch|"),
             100 + 400);
+}
+
+// The first call goes on behind the end of the second, which began in it.
+TEST(InclusiveTime, OfACallThatWasCutIsOneLengthItsOwn) {
+  trace::Builder builder;
+  trace::TrackBuilder& track = builder.AddTrack(builder.AddProcess("p"), trace::TrackKind::kThread);
+  const trace::NameId call =
+      builder.AddName({builder.Text("call"), trace::Kind::kSpan, trace::Layer::kNative, false, {}});
+  const trace::NameId scope = builder.AddName(
+      {builder.Text("scope"), trace::Kind::kOperation, trace::Layer::kNone, false, {}});
+  track.Begin(0, scope);
+  track.Begin(1, call);
+  track.Begin(2, call);
+  track.EndAt(10, 0);  // cuts both
+  track.End(12);
+  track.Begin(13, call);
+  track.End(14);
+  track.End(100);
+  const std::vector<std::string> rows = testing::Rows(builder.Finish(), "functions");
+  // count, total, self, min, p50, p99, max
+  EXPECT_THAT(rows, ::testing::ElementsAre("native call 3 99 99 1 10 99 99"));
 }
 
 }  // namespace

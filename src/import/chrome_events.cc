@@ -99,7 +99,7 @@ void ChromeEvents::OnFact(std::string_view key, const JsonValue& value) {
   std::string space;
   const bool text = value.kind == JsonValue::Kind::kText;
   facts_.emplace_back(key, text ? WithoutEscapes(value.text, &space) : value.text);
-  builder_.trace().kept.facts.emplace_back(key, AsJson(value));
+  if (keep_) builder_.trace().kept.facts.emplace_back(key, AsJson(value));
 }
 
 // What Crosscut said of the trace that it wrote into this file.
@@ -262,6 +262,7 @@ void ChromeEvents::CountSpan(const JsonEvent& event, const KnownCategory& known,
 }
 
 void ChromeEvents::KeepPlace(trace::NameId name, bool instant, ChromeRow* row) {
+  if (!keep_) return;
   trace::Kept& kept = builder_.trace().kept;
   const StringId category = builder_.trace().name(name).category;
   for (const ChromeRow::Series& series : row->series) {
@@ -272,6 +273,49 @@ void ChromeEvents::KeepPlace(trace::NameId name, bool instant, ChromeRow* row) {
   kept.series.push_back({row->file_row, category, instant});
   row->series.push_back({category, instant, number});
   kept.events.AddNextOf(number);
+}
+
+template <class Put>
+void ChromeEvents::ForEachArg(const JsonEvent& event, Put put) {
+  for (const JsonArg& arg : event.args) PutArg(arg, /*beside=*/false, put);
+  if (!keep_) return;
+  for (const JsonArg& other : event.others) {
+    if (!IsUsualScope(other)) PutArg(other, /*beside=*/true, put);
+  }
+  if (event.ph == 'I' || event.ph == 'R') {  // older words for i
+    PutArg({"ph", {JsonValue::Kind::kText, {&event.ph, 1}}}, /*beside=*/true, put);
+  }
+}
+
+template <class Put>
+void ChromeEvents::PutArg(const JsonArg& from, bool beside, Put put) {
+  trace::Arg arg = {TextOf(from.key)};
+  const JsonValue& value = from.value;
+  const bool text = value.kind == JsonValue::Kind::kText;
+  arg.beside = beside;
+  arg.is_text = value.kind != JsonValue::Kind::kNumber || !Integer(value.text, &arg.value);
+  if (!arg.is_text) return put(arg);
+  const bool id = arg.key == correlation_ || arg.key == stream_ || arg.key == device_;
+  if (id && !beside && Integer(IdText(value.text), &arg.value)) {
+    arg.is_text = false;
+    put(arg);  // and then as it is written, which counts for who writes it again
+    arg.is_text = true;
+  }
+  arg.is_json = !text;
+  arg.value = TextOf(value.text, text).value;
+  put(arg);
+}
+
+uint32_t ChromeEvents::TakeArgs(const JsonEvent& event, ChromeRow* row) {
+  const uint32_t owner = row->owners;
+  bool any = false;
+  ForEachArg(event, [&](const trace::Arg& arg) {
+    any = true;
+    row->args.Add(owner, arg);
+  });
+  if (!any) return kNoArgs;
+  ++row->owners;
+  return owner;
 }
 
 void ChromeEvents::TakeSpan(const JsonEvent& event) {
@@ -324,13 +368,14 @@ void ChromeEvents::TakeInstant(const JsonEvent& event) {
                               kNoArgs};
   Spread(event.ts_ns, event.ts_ns);
   if (event.tid.kind == JsonValue::Kind::kNothing) {
-    CollectArgs(event);
+    std::vector<trace::Arg> args;
+    ForEachArg(event, [&](const trace::Arg& arg) { args.push_back(arg); });
     const StringId nothing = TextOf("");
     for (const auto& [key, value] : {std::pair("pid", JsonOf(event.pid)), {"tid", nothing}}) {
       const StringId text = value.valid() ? value : nothing;
-      args_.push_back({TextOf(key), true, text.value, /*is_json=*/true, /*beside=*/true});
+      args.push_back({TextOf(key), true, text.value, /*is_json=*/true, /*beside=*/true});
     }
-    loose_.push_back({PidOf(event), instant, args_});
+    loose_.push_back({PidOf(event), instant, std::move(args)});
     return;
   }
   ChromeRow* row = RowOf(event, Place::kThread);
@@ -397,43 +442,6 @@ void ChromeEvents::TakeFlow(const JsonEvent& event) {
   const uint64_t id = hash(IdText(event.id.text)) * 31 + hash(event.cat) * 7 + hash(event.name);
   RowOf(event, Place::kArrows)
       ->flows.push_back({event.ts_ns, (id & ~kFlowBits) | kOuterFlows, event.ph == 's'});
-}
-
-uint32_t ChromeEvents::TakeArgs(const JsonEvent& event, ChromeRow* row) {
-  CollectArgs(event);
-  if (args_.empty()) return kNoArgs;
-  const uint32_t owner = row->owners++;
-  for (const trace::Arg& arg : args_) row->args.Add(owner, arg);
-  return owner;
-}
-
-void ChromeEvents::CollectArgs(const JsonEvent& event) {
-  args_.clear();
-  for (const JsonArg& arg : event.args) CollectArg(arg, /*beside=*/false);
-  for (const JsonArg& other : event.others) {
-    if (!IsUsualScope(other)) CollectArg(other, /*beside=*/true);
-  }
-  if (event.ph == 'I' || event.ph == 'R') {  // older words for i
-    CollectArg({"ph", {JsonValue::Kind::kText, {&event.ph, 1}}}, /*beside=*/true);
-  }
-}
-
-void ChromeEvents::CollectArg(const JsonArg& from, bool beside) {
-  trace::Arg arg = {TextOf(from.key)};
-  const JsonValue& value = from.value;
-  const bool text = value.kind == JsonValue::Kind::kText;
-  arg.beside = beside;
-  arg.is_text = value.kind != JsonValue::Kind::kNumber || !Integer(value.text, &arg.value);
-  if (!arg.is_text) return args_.push_back(arg);
-  const bool id = arg.key == correlation_ || arg.key == stream_ || arg.key == device_;
-  if (id && !beside && Integer(IdText(value.text), &arg.value)) {
-    arg.is_text = false;
-    args_.push_back(arg);  // and then as it is written, which counts for who writes it again
-    arg.is_text = true;
-  }
-  arg.is_json = !text;
-  arg.value = TextOf(value.text, text).value;
-  args_.push_back(arg);
 }
 
 void ChromeEvents::TakeWindow(const JsonEvent& event) {

@@ -23,6 +23,9 @@ namespace crosscut::import {
 
 class ChromeEvents : public JsonEvents {
  public:
+  // `keep`: also what an exporter of this format alone writes again.
+  explicit ChromeEvents(bool keep) : keep_(keep) {}
+
   void OnEvent(const JsonEvent& event) override;
   void OnFact(std::string_view key, const JsonValue& value) override;
   // Once, at the end.
@@ -63,15 +66,19 @@ class ChromeEvents : public JsonEvents {
   // Of the row's args the owner of the event's.
   uint32_t TakeArgs(const JsonEvent& event, ChromeRow* row);
   // For whoever writes the trace in this format again.
-  void Keep(const JsonEvent& event) { builder_.trace().kept.events.AddText(event.text); }
+  void Keep(const JsonEvent& event) {
+    if (keep_) builder_.trace().kept.events.AddText(event.text);
+  }
   void KeepPlace(trace::NameId name, bool instant, ChromeRow* row);
   void TakeWindow(const JsonEvent& event);
   bool TakeTime(const JsonEvent& event);
   void Spread(int64_t begin_ns, int64_t end_ns);
 
-  // What an event has as arguments and beside them: adds it to args_, which is emptied first.
-  void CollectArgs(const JsonEvent& event);
-  void CollectArg(const JsonArg& arg, bool beside);
+  // What an event has as arguments and, where it is kept, beside them, one at a time.
+  template <class Put>
+  void ForEachArg(const JsonEvent& event, Put put);
+  template <class Put>
+  void PutArg(const JsonArg& arg, bool beside, Put put);
 
   void DropFar();
   void DropFar(const ChromeTimes& times);
@@ -108,7 +115,7 @@ class ChromeEvents : public JsonEvents {
   };
   std::vector<KnownText> known_texts_ = std::vector<KnownText>(1 << kKnownTextBits);
   std::string space_;  // for texts without their escapes
-  std::vector<trace::Arg> args_;
+  const bool keep_;
   std::vector<std::pair<std::string, std::string>> facts_;
   std::unordered_map<std::string, trace::StringId> thread_names_;  // by pid and tid
   struct CountedAt {

@@ -34,7 +34,7 @@ bool SniffChromeJson(const Input& input) {
 Result<trace::Trace> MakeChromeJson(const Input& input) {
   Result<std::unique_ptr<TextStream>> text = OpenText(input.path);
   if (!text.ok()) return text.status();
-  ChromeEvents events;
+  ChromeEvents events(/*keep=*/input.purpose == Purpose::kExport);
   const Result<JsonReading> reading = ReadJsonEvents(text->get(), &events);
   if (!reading.ok()) return reading.status().At(input.path);
   if (reading->events == 0 && (reading->damaged > 0 || !reading->cut_off.empty())) {

@@ -30,7 +30,7 @@ trace::Trace ChromeEvents::Finish(const JsonReading& reading) {
     builder_.Count(pids_[pids_[count.pid].owner].process, count.name, count.at_ns, count.value);
   }
   TellFacts();
-  builder_.trace().kept.format = "chrome";
+  if (keep_) builder_.trace().kept.format = "chrome";
   trace::Trace trace = builder_.Finish();
   TellReading(reading, &trace);
   return trace;

@@ -111,11 +111,12 @@ Result<trace::Trace> MakeImported(const Input& input) {
   }
   trace::Trace whole;
   NotKept not_kept;
+  const Purpose purpose = files.size() > 1 ? Purpose::kExport : input.purpose;  // to count it
   for (size_t i = 0; i < files.size(); ++i) {
     if (files[i].empty() || files[i][0] == '.' || files[i].find('/') != std::string::npos) {
       return Status::Corrupt(input.path + "/run.json: '" + files[i] + "' is no file of this run");
     }
-    auto trace = Import(input.path + "/" + files[i]);
+    auto trace = Import(input.path + "/" + files[i], purpose);
     if (!trace.ok()) return trace.status();
     not_kept.Take(trace->kept);
     if (i == 0) {

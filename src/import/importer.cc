@@ -42,8 +42,9 @@ Result<trace::Trace> MakeText(const Input& input) {
   return trace;
 }
 
-Result<trace::Trace> Import(const std::string& path) {
+Result<trace::Trace> Import(const std::string& path, Purpose purpose) {
   Input input;
+  input.purpose = purpose;
   input.path = path;
   std::error_code error;
   const fs::file_status status = fs::status(path, error);

@@ -2,6 +2,7 @@
 // content. One entry per format in importer.cc.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 
@@ -10,8 +11,12 @@
 
 namespace crosscut::import {
 
+// For an export, what only the format that was read can hold is kept, too (trace::Kept).
+enum class Purpose : uint8_t { kAnalysis, kExport };
+
 struct Input {
   std::string path;
+  Purpose purpose = Purpose::kAnalysis;
   bool directory = false;
   std::string head;  // the first kHeadBytes of a file
 };
@@ -30,7 +35,7 @@ std::span<const Importer> Importers();
 
 // The trace in `path`. kNotFound where there is nothing, kInvalid where no importer knows it; other
 // errors name the place. What could be read only in part is a trace whose `gaps` say so.
-Result<trace::Trace> Import(const std::string& path);
+Result<trace::Trace> Import(const std::string& path, Purpose purpose = Purpose::kAnalysis);
 
 // importers
 bool SniffChromeJson(const Input& input);

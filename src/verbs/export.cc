@@ -12,7 +12,7 @@ Result<Exported> Export(const std::string& path, const std::string& to, const st
   if (exporter == nullptr) {
     return Status::Unsupported("no format " + to + "; there are:\n" + ListFormats());
   }
-  auto input = ReadInput(path);
+  auto input = ReadInput(path, import::Purpose::kExport);
   if (!input.ok()) return input.status();
   auto sink = exporting::OpenSink(file);
   if (!sink.ok()) return sink.status();

@@ -40,10 +40,10 @@ const trace::Process* First(const trace::Trace& trace) {
 
 }  // namespace
 
-Result<std::unique_ptr<Input>> ReadInput(const std::string& path) {
+Result<std::unique_ptr<Input>> ReadInput(const std::string& path, import::Purpose purpose) {
   // Where nobody was left to do it: a killed `crosscut record`, a program that recorded itself.
   if (access((path + "/run.json").c_str(), W_OK) == 0) RingWatch(path).Look();
-  auto trace = import::Import(path);
+  auto trace = import::Import(path, purpose);
   if (!trace.ok()) return trace.status();
   auto input = std::make_unique<Input>();
   input->path = path;

@@ -6,6 +6,7 @@
 
 #include "src/analyze/tables.h"
 #include "src/base/status.h"
+#include "src/import/importer.h"
 #include "src/report/data.h"
 #include "src/trace/trace.h"
 
@@ -18,7 +19,8 @@ struct Input {
 };
 
 // Reads a run directory or any file that an importer knows.
-Result<std::unique_ptr<Input>> ReadInput(const std::string& path);
+Result<std::unique_ptr<Input>> ReadInput(const std::string& path,
+                                         import::Purpose purpose = import::Purpose::kAnalysis);
 
 // What a view of `input` shows.
 enum class Scope {
