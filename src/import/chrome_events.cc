@@ -176,6 +176,9 @@ void ChromeEvents::MakeRow(const JsonEvent& event, const JsonValue& tid, const J
 
 ChromeEvents::KnownCategory* ChromeEvents::KnownOf(std::string_view category) {
   const bool stated = category.data() != nullptr;
+  if (last_known_ != nullptr && last_known_->text == category && last_known_->stated == stated) {
+    return last_known_;
+  }
   KnownCategory* known = nullptr;
   for (size_t i = 0; known == nullptr && i < std::min(categories_.size(), kMostKnown); ++i) {
     const bool same = categories_[i].text == category && categories_[i].stated == stated;
@@ -193,7 +196,7 @@ ChromeEvents::KnownCategory* ChromeEvents::KnownOf(std::string_view category) {
     }
     known = slot;
   }
-  return known;
+  return last_known_ = known;
 }
 
 trace::NameId ChromeEvents::NameOf(KnownCategory* category, std::string_view text) {

@@ -106,6 +106,7 @@ class ChromeEvents : public JsonEvents {
   std::vector<ChromePid> pids_;
   std::unordered_map<std::string, uint32_t> pid_index_;
   std::deque<KnownCategory> categories_;
+  KnownCategory* last_known_ = nullptr;
   std::unordered_map<std::string, KnownCategory*> categories_by_text_;
   StrangeCategories strange_;  // those that FindCategory does not know
   // Texts that stood in the file lately, by a quick hash: most stand there many times.
