@@ -50,17 +50,18 @@ class Variables {
   std::vector<std::string> all_;
 };
 
-// `list` with `item` at its front (once), or at its end.
+// `list` with `item` at its front (once), or at its end. An empty entry of a list that is not empty
+// itself is the current folder: it stays.
 std::string With(const std::string& list, const std::string& item, bool front) {
+  if (list.empty()) return item;
   std::string rest;
-  for (size_t at = 0; at < list.size();) {
+  for (size_t at = 0; at <= list.size();) {
     const size_t end = std::min(list.find(':', at), list.size());
     const std::string part = list.substr(at, end - at);
-    if (part != item) rest += (rest.empty() ? "" : ":") + part;
+    if (part != item) rest += ":" + part;
     at = end + 1;
   }
-  if (rest.empty()) return item;
-  return front ? item + ":" + rest : rest + ":" + item;
+  return front ? item + rest : (rest.empty() ? "" : rest.substr(1) + ":") + item;
 }
 
 // The facts of an ELF file that decide whether a library can be loaded before it.

@@ -234,6 +234,24 @@ TEST(PrepareEnvironment, ChangesOursAndNothingElse) {
   EXPECT_THAT(after, Contains("CROSSCUT_PARENT=")) << "setting it must not move the table";
 }
 
+TEST(PrepareEnvironment, EmptyEntriesOfPathListsStay) {
+  RecordOptions options;
+  PackageLayout package;
+  package.root = "/p";
+  package.inject = "/p/inject";
+  package.preload = "/p/pre.so";
+  const auto set = [&](const std::string& variable) {
+    return PrepareEnvironment({variable}, options, package, "").variables;
+  };
+  EXPECT_THAT(set("PYTHONPATH="), Contains("PYTHONPATH=/p/inject"));
+  EXPECT_THAT(set("PYTHONPATH=:"), Contains("PYTHONPATH=/p/inject::"));
+  EXPECT_THAT(set("PYTHONPATH=:/a"), Contains("PYTHONPATH=/p/inject::/a"));
+  EXPECT_THAT(set("PYTHONPATH=/a::/p/inject:/b:"), Contains("PYTHONPATH=/p/inject:/a::/b:"));
+  EXPECT_THAT(set("PYTHONPATH=/p/inject"), Contains("PYTHONPATH=/p/inject"));
+  EXPECT_THAT(set("LD_PRELOAD=/a:"), Contains("LD_PRELOAD=/a::/p/pre.so"));
+  EXPECT_THAT(set("LD_PRELOAD=/p/pre.so"), Contains("LD_PRELOAD=/p/pre.so"));
+}
+
 TEST(PrepareEnvironment, AnEndOfTheRecordingIsThatOfAnArmedProcessesFirstWindow) {
   RecordOptions options;
   options.stop_after_steps = 100;

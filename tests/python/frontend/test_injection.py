@@ -215,3 +215,11 @@ def test_what_starting_took_is_told_and_is_no_time_of_the_program(recorder, comm
     assert (before["total_ns"], before["subtracted_ns"]) == (starting, 0)
     if command[0] == sys.executable:
         assert overhead["timed"]["total_ns"] > 0, "bringing in the sources"
+
+
+@pytest.mark.parametrize("path", ["", ":", ":/nowhere", "/nowhere:", "a::b", "a:a", "."])
+def test_modules_are_looked_for_where_they_would_be_without_us(recorder, path):
+    script = recorder.script("far/away/program.py", "import sys; print(sys.path)")
+    env = environment(PYTHONPATH=path)
+    plain = recorder.plain(sys.executable, script, env=env).stdout
+    assert recorder.record(sys.executable, script, env=env).stdout == plain
