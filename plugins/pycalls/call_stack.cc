@@ -2,11 +2,13 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <new>
 #include <vector>
 
+#include "builtins.h"
 #include "call_sites.h"
 #include "compilers.h"
 #include "crosscut/crosscut.h"
@@ -19,6 +21,7 @@ namespace crosscut::pycalls {
 uint32_t g_session = 1, g_noticed = 0;
 bool g_thunks_in = false;
 Follows g_follows = Follows::kNothing;
+bool g_builtins = false;
 
 namespace {
 
@@ -42,6 +45,7 @@ struct Native {
   const void* place;  // of the frame that calls it
   uint32_t name;
   uint32_t session;  // that knows of its begin
+  bool is_builtin;   // `token` is the frame that calls it
 };
 
 struct Stack {
@@ -62,6 +66,7 @@ pthread_key_t g_stack_key;
 uint32_t g_generation = 1;
 Py_ssize_t g_extra_index = -1;
 std::string* g_package_dir = nullptr;
+FilesByName* g_files = nullptr;
 
 #if PY_VERSION_HEX >= 0x030c0000
 int SetExtra(PyCodeObject* code, void* extra) {
@@ -130,6 +135,11 @@ class KeepError {
   PyObject *type_ = nullptr, *value_ = nullptr, *traceback_ = nullptr;
 };
 
+void NoteFile(const std::string& name, const char* file) {
+  const auto [at, added] = g_files->emplace(name, file);
+  if (!added && at->second != file) at->second.clear();
+}
+
 __attribute__((noinline)) CodeId NameCode(PyCodeObject* code) {
   static uint32_t last_number = 0;
   const KeepError keep;
@@ -143,6 +153,7 @@ __attribute__((noinline)) CodeId NameCode(PyCodeObject* code) {
                                           callee.layer, callee.flags, callee.probe);
     // Without room for names it is not recorded.
     if (name != 0) id = {name, ++last_number | (compiles ? CodeId::kCompiles : 0)};
+    if (name != 0) NoteFile(callee.text, file);
   }
   void* extra = nullptr;
   std::memcpy(&extra, &id, sizeof id);
@@ -182,6 +193,14 @@ uint32_t NameSite(const Open& top, int at, PyCodeObject* code, CodeId id) {
 class Meeting {
  public:
   explicit Meeting(Stack* stack) : stack_(stack) {}
+
+  // What the hook sees has ended with it.
+  void ForgetBuiltins() {
+    Native* const end = stack_->natives + stack_->in_flight;
+    stack_->in_flight = static_cast<uint32_t>(
+        std::remove_if(stack_->natives, end, [](const Native& one) { return one.is_builtin; }) -
+        stack_->natives);
+  }
 
   void TakeNatives(const void* place) {
     for (uint32_t i = next_; i < stack_->in_flight; ++i) {
@@ -230,6 +249,7 @@ __attribute__((noinline)) void Meet(Stack* stack, bool skip_top) {
   const std::vector<LiveFrame> live = LiveFrames(skip_top);
   stack->depth = 0;  // a finalizer may have run
   Meeting meeting(stack);
+  meeting.ForgetBuiltins();
   meeting.TakeNatives(nullptr);
   for (const LiveFrame& one : live) {
     meeting.TakeFrame(one);
@@ -263,10 +283,13 @@ uint32_t PycallProbe() {
 bool InitCallStack(const std::string& package_dir) {
   if (g_extra_index >= 0) return true;
   g_package_dir = new std::string(package_dir);
+  g_files = new FilesByName;
   g_extra_index = RequestExtra();
   return g_extra_index >= 0 && pthread_key_create(&g_stack_key, DropStack) == 0 &&
          pthread_atfork(nullptr, nullptr, NextSession) == 0;
 }
+
+const FilesByName& FilesOfNames() { return *g_files; }
 
 void NextGeneration() { ++g_generation; }
 
@@ -374,6 +397,20 @@ uint32_t FindNative(const Stack* stack, const void* token) {
   return stack->in_flight;
 }
 
+bool HasRoomForNative(Stack* stack) {
+  return stack->in_flight < stack->native_capacity ||
+         Grow(&stack->natives, &stack->native_capacity, 16);
+}
+
+// The native call at `at` is in flight no more. Returns whether its end is to be marked.
+bool Land(Stack* stack, uint32_t at) {
+  const bool known = StillIn(stack->natives[at].session);
+  for (--stack->in_flight; at < stack->in_flight; ++at) {
+    stack->natives[at] = stack->natives[at + 1];
+  }
+  return known;
+}
+
 }  // namespace
 
 uint32_t BeginNative(uint32_t index, const void* token) {
@@ -385,9 +422,8 @@ uint32_t BeginNative(uint32_t index, const void* token) {
     name = NameNative(stack, index);
     if (name == 0) return 0;
   }
-  if (stack->in_flight < stack->native_capacity ||
-      Grow(&stack->natives, &stack->native_capacity, 16)) {
-    stack->natives[stack->in_flight++] = {token, PlaceOfTop(), name, g_session};
+  if (HasRoomForNative(stack)) {
+    stack->natives[stack->in_flight++] = {token, PlaceOfTop(), name, g_session, false};
   }
   return name;
 }
@@ -403,13 +439,32 @@ bool EndNative(const void* token) {
   if (__builtin_expect(stack->generation != g_generation, 0) && g_follows == Follows::kAllCalls) {
     MeetThisThread();
   }
-  uint32_t at = FindNative(stack, token);
+  const uint32_t at = FindNative(stack, token);
   if (at == stack->in_flight) return false;
-  const bool known = StillIn(stack->natives[at].session);
-  for (--stack->in_flight; at < stack->in_flight; ++at) {
-    stack->natives[at] = stack->natives[at + 1];
+  return Land(stack, at);
+}
+
+void BeginBuiltin(const void* frame, PyCodeObject* code, PyObject* builtin) {
+  if (!crosscut_recording() || !IsBuiltin(builtin)) return;
+  const uint32_t name = NameBuiltin(builtin);
+  if (name == 0 || IdOf(code).name == kOurs) return;
+  Stack* stack = t_stack;
+  if (__builtin_expect(stack == nullptr, 0) && (stack = NewStack()) == nullptr) return;
+  if (__builtin_expect(stack->generation != g_generation, 0)) Meet(stack, false);
+  if (stack->depth != 0 && Compiles(stack->frames[stack->depth - 1])) return;
+  if (!HasRoomForNative(stack)) return;
+  stack->natives[stack->in_flight++] = {frame, nullptr, name, g_session, true};
+  crosscut_begin_inline(name);
+}
+
+void EndBuiltin(const void* frame) {
+  Stack* stack = t_stack;
+  if (stack == nullptr || stack->in_flight == 0) return;
+  if (__builtin_expect(stack->generation != g_generation, 0)) MeetThisThread();
+  const uint32_t at = FindNative(stack, frame);
+  if (at < stack->in_flight && stack->natives[at].is_builtin && Land(stack, at)) {
+    crosscut_end_inline();
   }
-  return known;
 }
 
 }  // namespace crosscut::pycalls

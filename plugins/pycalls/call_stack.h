@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <string>
+#include <unordered_map>
 
 #include "crosscut/crosscut.h"
 #include "python.h"
@@ -22,6 +23,10 @@ namespace crosscut::pycalls {
 // Must be called once, under the GIL, before anything else here. Code below `package_dir` (ours)
 // is not recorded.
 bool InitCallStack(const std::string& package_dir);
+
+// The file of each Python function that was named; "" where several have the name. Under the GIL.
+using FilesByName = std::unordered_map<std::string, std::string>;
+const FilesByName& FilesOfNames();
 
 // The hook goes in: stacks are to be made anew, this thread's at once.
 void NextGeneration();
@@ -45,6 +50,15 @@ void BeginCall(const void* frame, PyCodeObject* code);
 void EndCall(const void* frame);
 // The same for a frame of `code` that nobody has looked up yet. False: only EndCall() can tell.
 bool EndTop(const PyCodeObject* code);
+
+// Whether builtin functions are asked for beside Python's. Written under the GIL while the hook is
+// out.
+extern bool g_builtins;
+// The topmost frame, of `code`, calls something; what is no builtin function, or recorded
+// otherwise, is left alone.
+void BeginBuiltin(const void* frame, PyCodeObject* code, PyObject* callable);
+// What it called has returned or raised.
+void EndBuiltin(const void* frame);
 
 // Stands in for this thread's stack: what begins and ends while it is there is forgotten.
 class PrivateStack {

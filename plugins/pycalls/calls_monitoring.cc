@@ -4,6 +4,7 @@
 
 #include <cstddef>
 
+#include "builtins.h"
 #include "call_stack.h"
 #include "frames.h"
 
@@ -22,6 +23,18 @@ PyObject* OnBegin(PyObject*, PyObject* const* args, size_t, PyObject*) {
 PyObject* OnEnd(PyObject*, PyObject* const* args, size_t, PyObject*) {
   // To look the frame up is dear here: it takes the thread's state.
   if (!EndTop(reinterpret_cast<PyCodeObject*>(args[0]))) EndCall(TopFrame());
+  Py_RETURN_NONE;
+}
+
+PyObject* OnCall(PyObject*, PyObject* const* args, size_t, PyObject*) {
+  if (IsBuiltin(args[2])) {
+    BeginBuiltin(TopFrame(), reinterpret_cast<PyCodeObject*>(args[0]), args[2]);
+  }
+  Py_RETURN_NONE;
+}
+
+PyObject* OnCalled(PyObject*, PyObject* const* args, size_t, PyObject*) {
+  if (IsBuiltin(args[2])) EndBuiltin(TopFrame());
   Py_RETURN_NONE;
 }
 
@@ -53,11 +66,15 @@ Ref NewCallback(vectorcallfunc call) {
 struct Event {
   const char* name;
   vectorcallfunc callback;
-  bool local;  // may be set for one code object
+  bool local;             // may be set for one code object
+  bool builtins = false;  // only where builtin functions are asked for
 };
 constexpr Event kEvents[] = {
-    {"PY_START", OnBegin, true}, {"PY_RESUME", OnBegin, true}, {"PY_THROW", OnBegin, false},
-    {"PY_RETURN", OnEnd, true},  {"PY_YIELD", OnEnd, true},    {"PY_UNWIND", OnEnd, false},
+    {"PY_START", OnBegin, true},        {"PY_RESUME", OnBegin, true},
+    {"PY_THROW", OnBegin, false},       {"PY_RETURN", OnEnd, true},
+    {"PY_YIELD", OnEnd, true},          {"PY_UNWIND", OnEnd, false},
+    {"CALL", OnCall, false, true},      {"C_RETURN", OnCalled, false, true},
+    {"C_RAISE", OnCalled, false, true},
 };
 
 Ref Monitoring() {
@@ -69,7 +86,7 @@ int EventBits(PyObject* monitoring, bool local_only) {
   const Ref events = Attribute(monitoring, "events");
   long bits = 0;
   for (const Event& event : kEvents) {
-    if (local_only && !event.local) continue;
+    if ((local_only && !event.local) || (event.builtins && !g_builtins)) continue;
     const Ref bit = events ? Attribute(events.get(), event.name) : Ref();
     if (bit) bits |= PyLong_AsLong(bit.get());
   }

@@ -15,11 +15,17 @@ namespace {
 
 bool g_hooked = false;
 
-int OnEvent(PyObject*, PyFrameObject* frame, int what, PyObject*) {
+int OnEvent(PyObject*, PyFrameObject* frame, int what, PyObject* callable) {
   if (what == PyTrace_CALL) {
     BeginCall(frame, CodeOf(frame));
   } else if (what == PyTrace_RETURN) {
     EndCall(frame);
+  } else if (!g_builtins) {
+    return 0;
+  } else if (what == PyTrace_C_CALL) {
+    BeginBuiltin(frame, CodeOf(frame), callable);
+  } else if (what == PyTrace_C_RETURN || what == PyTrace_C_EXCEPTION) {
+    EndBuiltin(frame);
   }
   return 0;
 }

@@ -224,11 +224,27 @@ PyObject* Disable(PyObject*, PyObject*) {
   Py_RETURN_NONE;
 }
 
-PyObject* StartAllCalls(PyObject*, PyObject*) { return PyBool_FromLong(StartCalls()); }
+PyObject* StartAllCalls(PyObject*, PyObject* args, PyObject* kwargs) {
+  static const char* const kNames[] = {"builtins", nullptr};
+  int builtins = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|p", const_cast<char**>(kNames), &builtins)) {
+    return nullptr;
+  }
+  return PyBool_FromLong(StartCalls(builtins != 0));
+}
 
 PyObject* StopAllCalls(PyObject*, PyObject*) {
   StopCalls();
   Py_RETURN_NONE;
+}
+
+PyObject* FilesOfFunctions(PyObject*, PyObject*) {
+  Ref files(PyDict_New());
+  for (const auto& [name, file] : FilesOfNames()) {
+    const Ref text(files ? PyUnicode_DecodeFSDefault(file.c_str()) : nullptr);
+    if (!text || PyDict_SetItemString(files.get(), name.c_str(), text.get()) < 0) return nullptr;
+  }
+  return files.release();
 }
 
 PyObject* PatchJitType(PyObject*, PyObject* args) {
@@ -287,8 +303,10 @@ PyMethodDef g_methods[] = {
      "set_operation(owner, name, operation, waits=False) -> bool"},
     {"enable", AsMethod(Enable), kWithKeywords, "enable(calls=False): all thunks in"},
     {"disable", Disable, METH_NOARGS, "disable(): all originals back"},
-    {"start_calls", StartAllCalls, METH_NOARGS, "start_calls() -> bool: every Python function"},
+    {"start_calls", AsMethod(StartAllCalls), kWithKeywords,
+     "start_calls(builtins=False) -> bool: every Python function, every builtin function"},
     {"stop_calls", StopAllCalls, METH_NOARGS, "stop_calls()"},
+    {"files", FilesOfFunctions, METH_NOARGS, "files() -> {name of a Python function: file}"},
     {"patch_jit", PatchJitType, METH_VARARGS, "patch_jit(type, stepped) -> bool"},
     {"unpatch_jit", UnpatchJitType, METH_NOARGS, "unpatch_jit()"},
     {"unpatch_all", UnpatchAll, METH_NOARGS, "unpatch_all(): restored and forgotten"},

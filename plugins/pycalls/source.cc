@@ -141,9 +141,11 @@ void SetSwitches(bool boundary, bool calls) {
 
 bool CallsIn() { return g_calls_in; }
 
-bool StartCalls() {
-  if (g_want_calls) return true;
+bool StartCalls(bool builtins) {
+  if (g_want_calls && g_builtins == builtins) return true;
+  if (g_want_calls) SwitchCalls(false);
   g_want_calls = true;
+  g_builtins = builtins;
   CalibrateCalls();
   if (g_allow_calls) {
     SwitchCalls(true);

@@ -7,8 +7,9 @@ namespace crosscut::pycalls {
 
 // Registers with the recorder. False (with crosscut_error()) where that fails.
 bool AddSource();
-// Level EVERYTHING includes every Python function from here on / no longer. False on a conflict.
-bool StartCalls();
+// Level EVERYTHING includes every Python function from here on, with `builtins` every call of a
+// builtin one, too / no longer. False on a conflict.
+bool StartCalls(bool builtins);
 void StopCalls();
 // What set_level does: thunks and collections in or out, calls in or out.
 void SetSwitches(bool boundary, bool calls);

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any
 
+builtins = False  # whether calls of builtin functions are recorded where Python's are
 _pycalls: Any = None
 _samples: Any = None
 _active = False
@@ -53,12 +54,13 @@ def _activate(python: str) -> None:
         _hooks.after_import("asyncio.events", _follow_tasks)
         _hooks.after_import("greenlet", _follow_greenlets)
         if python != "off":
-            _activate_boundary(python)
+            _activate_boundary()
         if wanted("operations"):
             _hooks.after_import("torch", _adapt_torch)
             _hooks.after_import("torch.distributed.distributed_c10d", _adapt_distributed)
             _adapt_others()
         _wrap_named(os.environ.get("CROSSCUT_WRAP", ""))
+        _follow_calls(python == "calls")  # the last: what we do is not what the program calls
     except Exception as error:
         report_failure("python", error)
 
@@ -82,13 +84,19 @@ def withdraw() -> None:
             report_failure(name, error)
 
 
+def files() -> dict[str, str]:
+    """The file of each Python function that was recorded, by its name in the recording; "" where
+    several have the name."""
+    return {} if _pycalls is None else _pycalls.files()
+
+
 def activate_boundary() -> None:
     """The Python boundary and nothing else, once: for a window inside a profile of TensorFlow's."""
     if not _active and _pycalls is None:
-        _activate_boundary("boundary")
+        _activate_boundary()
 
 
-def _activate_boundary(python: str) -> None:
+def _activate_boundary() -> None:
     global _pycalls
     try:
         from crosscut import _pycalls as pycalls
@@ -101,19 +109,20 @@ def _activate_boundary(python: str) -> None:
         for name in pycalls.known_modules():
             # By the name it is imported by: _io's own is "io" up to 3.11.
             _hooks.after_import(name, lambda _, name=name: pycalls.patch_known(name))
-        if python == "calls":
-            pycalls.start_calls()
     except Exception as error:
         report_failure("pycalls", error)
 
 
 def _follow_calls(wanted_now: bool) -> None:
+    if _pycalls is None and wanted_now:
+        _activate_boundary()
     if _pycalls is None:
-        if wanted_now:
-            _activate_boundary("calls")
         return
     try:
-        (_pycalls.start_calls if wanted_now else _pycalls.stop_calls)()
+        if wanted_now:
+            _pycalls.start_calls(builtins=builtins)
+        else:
+            _pycalls.stop_calls()
     except Exception as error:
         report_failure("pycalls", error)
 

@@ -15,11 +15,11 @@ pc = tape.pc
 OLD = sys.version_info < (3, 12)
 
 
-def _start(native=True):
+def _start(native=True, builtins=False):
     if native:
         pc.patch_module(c, "native", prefix="c")
         pc.patch_type(c.Thing, "native", prefix="Thing")
-    assert pc.start_calls()
+    assert pc.start_calls(builtins=builtins)
     tape.record(1)
     assert tape.set_level(3) == 0
 
@@ -71,6 +71,59 @@ def python_and_native_calls_nest_as_they_ran():
     line = Worker.run.__code__.co_firstlineno
     assert tape.name(number).startswith(f"{tape.tree()[0].name}@")
     assert tape.tree()[0].name.endswith(f"(cases_calls.py:{line})")
+
+
+def builtin_functions_are_spans_where_they_are_asked_for():
+    class Odd(dict):
+        pass
+
+    def key(x):
+        return abs(x)
+
+    def work():
+        for _ in range(40):  # CPython has instructions of its own for these
+            len("abc")
+            isinstance(1, int)
+        odd = Odd(a=1)
+        odd.get("a")
+        sorted([2, -1], key=key)
+        try:
+            next(iter(()))
+        except StopIteration:
+            c.one(1)
+        c.call_back(key, 1)
+        return getattr(odd, "pop")("a")
+
+    _start(builtins=True)
+    work()
+    _stop()
+    [mine] = [span for span in tape.flat(tape.tree())
+              if span.name.split(" (")[0].split(">.")[-1] == "work"]
+    loop = ", ".join(["len, isinstance"] * 40)
+    assert _short([mine]).endswith(
+        f"work[{loop}, dict.get, sorted[key[abs], key[abs]], iter, next, c.one, "
+        "c.call_back[key[abs]], getattr, dict.pop]"), _short([mine])
+    assert mine.closed
+
+
+def builtin_functions_end_where_the_hook_goes_out():
+    def late(steps):
+        next(steps)
+        len("abc")
+
+    def steps():
+        tape.set_level(0)
+        tape.set_level(3)
+        yield 1
+
+    _start(builtins=True)
+    late(steps())
+    late(iter([1]))
+    _stop()
+    spans = list(tape.flat(tape.tree()))
+    assert [(span.cut, span.goes_on) for span in spans if span.name == "next"] == [
+        (True, False), (False, False)], spans
+    assert sum(span.name == "len" and span.closed for span in spans) == 2, spans
 
 
 def exceptions_and_recursion_stay_balanced():
