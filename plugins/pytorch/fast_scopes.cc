@@ -31,16 +31,20 @@ struct MethodDef {                                      // CPython's PyMethodDef
 
 class Profiler final : public ProfilerStateBase {
  public:
-  Profiler() : ProfilerStateBase(ProfilerConfig(ProfilerState::Disabled)) {}
+  // Of one that is disabled no scope tells its inputs.
+  explicit Profiler(bool inputs)
+      : ProfilerStateBase(
+            ProfilerConfig(inputs ? ProfilerState::CPU : ProfilerState::Disabled, inputs)) {}
   ActiveProfilerType profilerType() override { return ActiveProfilerType::NONE; }
   void reportMemoryUsage(void*, int64_t, size_t, size_t, c10::Device) override {}
 };
 
 // Never destroyed: scopes are opened while the process exits.
 const std::shared_ptr<c10::DebugInfoBase>& ThatIsOn() {
-  static const auto* const it =
-      new std::shared_ptr<c10::DebugInfoBase>(std::make_shared<Profiler>());
-  return *it;
+  static const auto* const both = new std::shared_ptr<c10::DebugInfoBase>[2] {
+    std::make_shared<Profiler>(false), std::make_shared<Profiler>(true)
+  };
+  return both[IsRecordingInputs()];
 }
 
 MethodDef *enter_def = nullptr, *exit_def = nullptr;

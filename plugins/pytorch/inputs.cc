@@ -6,11 +6,16 @@
 
 #include <atomic>
 #include <bit>
+#include <charconv>
+#include <cmath>
 #include <cstdio>
 #include <exception>
+#include <iterator>
+#include <map>
 #include <mutex>
 #include <sstream>
 #include <string>
+#include <string_view>
 
 #if __has_include(<torch/csrc/distributed/c10d/ParamCommsUtils.hpp>)
 #include <torch/csrc/distributed/c10d/ParamCommsUtils.hpp>
@@ -177,6 +182,29 @@ void AppendString(const std::string& text, std::string* to) {
   *to += '"';
 }
 
+// JSON; "" for what is not told.
+std::string ToldOf(const c10::IValue& value) {
+  std::string text;
+  if (value.isBool()) {
+    text = value.toBool() ? "true" : "false";
+  } else if (value.isInt()) {
+    text = std::to_string(value.toInt());
+  } else if (value.isDouble() && std::isfinite(value.toDouble())) {
+    char number[32];
+    text.assign(number, std::to_chars(number, std::end(number), value.toDouble()).ptr);
+  } else if (value.isString()) {
+    AppendString(value.toStringRef(), &text);
+  } else if (value.isList()) {
+    for (const c10::IValue& each : value.toListRef()) {
+      const std::string told = ToldOf(each);
+      if (told.empty()) return "";
+      text += (text.empty() ? "[" : ", ") + told;
+    }
+    text += text.empty() ? "[]" : "]";
+  }
+  return text;
+}
+
 // The four members, an element of each per input.
 class Text {
  public:
@@ -234,6 +262,22 @@ class Text {
   std::string dims_, types_, strides_, concrete_;
 };
 
+// What a fast record function gets by name: numbers, texts and lists of them, in order of their
+// names.
+std::string NamedText(const Named& named) {
+  std::map<std::string_view, const c10::IValue*> sorted;
+  for (const auto& [name, value] : named) sorted.emplace(name, &value);
+  std::string text;
+  for (const auto& [name, value] : sorted) {
+    std::string told = ToldOf(*value);
+    if (told.empty()) continue;
+    if (!text.empty()) text += ", ";
+    AppendString(std::string(name), &text);
+    text += ": " + told;
+  }
+  return text;
+}
+
 __attribute__((noinline)) uint32_t Insert(c10::ArrayRef<const c10::IValue> inputs, bool values,
                                           const Signature& signature) {
   Text text;
@@ -249,6 +293,13 @@ uint32_t FindInputs(c10::ArrayRef<const c10::IValue> inputs, bool values) {
   return Insert(inputs, values, signature);
 }
 
+uint32_t InternText(const std::string& text) {
+  Signature signature;
+  for (const char c : text) signature.Add(static_cast<unsigned char>(c));
+  const uint32_t known = signatures.Find(signature);
+  return known != 0 ? known : signatures.Insert(signature, text);
+}
+
 }  // namespace
 
 uint32_t InputsKey() {
@@ -262,6 +313,19 @@ uint32_t FindInputs(c10::ArrayRef<const c10::IValue> inputs) {
     const uint32_t id = FindInputs(inputs, /*values=*/true);
     return id != 0 ? id : FindInputs(inputs, /*values=*/false);
   } catch (const std::exception&) {  // a tensor that cannot say its sizes
+    return 0;
+  }
+}
+
+uint32_t FindInputs(c10::ArrayRef<const c10::IValue> inputs, const Named& named) {
+  if (named.empty()) return FindInputs(inputs);
+  try {
+    Text text;
+    for (const c10::IValue& value : inputs) text.Add(value, /*values=*/true);
+    std::string whole = inputs.empty() ? "{" : text.Whole();
+    if (!inputs.empty()) whole.back() = ',';
+    return InternText(whole + "\"kwinputs\": {" + NamedText(named) + "}}");
+  } catch (const std::exception&) {
     return 0;
   }
 }
@@ -295,10 +359,7 @@ uint32_t FindCollective() {
   string("Process Group Description", info->getProcessGroupDesc());
   numbers("Process Group Ranks", info->getGroupRanks());
   text += '}';
-  Signature signature;
-  for (const char c : text) signature.Add(static_cast<unsigned char>(c));
-  const uint32_t known = signatures.Find(signature);
-  return known != 0 ? known : signatures.Insert(signature, text);
+  return InternText(text);
 #else
   return 0;
 #endif

@@ -13,6 +13,8 @@
 #include <ATen/record_function.h>
 
 #include <cstdint>
+#include <string>
+#include <unordered_map>
 
 namespace crosscut::pytorch {
 
@@ -22,6 +24,10 @@ uint32_t InputsKey();
 // The id of the text that tells `inputs`; 0 where there is nothing to tell or no room for another
 // text: 8,192 different ones with the values of scalars, then 24,576 without them, 8 MiB in all.
 uint32_t FindInputs(c10::ArrayRef<const c10::IValue> inputs);
+
+// The same with what the call got by name, as a member "kwinputs". Allocates.
+using Named = std::unordered_map<std::string, c10::IValue>;
+uint32_t FindInputs(c10::ArrayRef<const c10::IValue> inputs, const Named& named);
 
 // What torch.distributed tells of the collective that this thread is about to start, as such a
 // text; 0 where it tells nothing. Allocates.

@@ -23,7 +23,7 @@ constexpr uint64_t kFlowIn = 0x09;
 constexpr uintptr_t kChunkMask = 0xffff;
 
 // Of operators and autograd's nodes; of user scopes.
-std::atomic<bool> recording{false}, recording_scopes{false};
+std::atomic<bool> recording{false}, recording_scopes{false}, recording_inputs{false};
 
 // What overload_name() returns for names that are no schema's.
 const char* no_schema = nullptr;
@@ -149,6 +149,17 @@ inline uint32_t OperatorName(const Function& function) {
     if (overload != no_schema) return operator_names.Insert(name, overload);
   }
   return node_names.Find(name);
+}
+
+// Only fast record functions, which have no schema, get inputs by name (PyTorch 2.4 or newer).
+template <class Function>
+inline uint32_t Inputs(const Function& function) {
+  if constexpr (requires { function.kwinputs(), function.overload_name(); }) {
+    if (__builtin_expect(function.overload_name() == no_schema, 0)) {
+      return FindInputs(function.inputs(), function.kwinputs());
+    }
+  }
+  return FindInputs(function.inputs());
 }
 
 uint32_t Key(const char* text) {
@@ -305,7 +316,7 @@ std::unique_ptr<at::ObserverContext> BeginOperator(const at::RecordFunction& fun
   crosscut_thread* thread = crosscut_this_thread;
   if (!Records(thread, function, recording)) return nullptr;
   uint32_t inputs = 0;
-  if constexpr (kWithInputs) inputs = FindInputs(function.inputs());
+  if constexpr (kWithInputs) inputs = Inputs(function);
   const uint32_t name = OperatorName(function);
   const int64_t sequence = function.seqNr();
   if (!kWithInputs && sequence < 0) {
@@ -366,6 +377,8 @@ void SetRecordingScopes(bool on) {
   recording_scopes.store(on, std::memory_order_relaxed);
   if (on) late_ends().Tell();
 }
+void SetRecordingInputs(bool on) { recording_inputs.store(on, std::memory_order_relaxed); }
+bool IsRecordingInputs() { return recording_inputs.load(std::memory_order_relaxed); }
 bool IsRecording() { return recording_scopes.load(std::memory_order_relaxed); }
 
 void PrepareNames() {

@@ -43,6 +43,9 @@ at::RecordFunctionCallback ScopeCallbacks();
 // still call them.
 void SetRecording(bool on);
 void SetRecordingScopes(bool on);
+// Whether Callbacks(true) are the ones in place.
+void SetRecordingInputs(bool on);
+bool IsRecordingInputs();
 // Whether anything but control is recorded.
 bool IsRecording();
 

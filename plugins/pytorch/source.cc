@@ -44,6 +44,7 @@ void SetOperators(bool on, bool inputs) {
   if (in_place) at::removeCallback(handle);
   handle = on ? at::addGlobalCallback(Callbacks(inputs)) : at::INVALID_CALLBACK_HANDLE;
   state().with_inputs = inputs;
+  SetRecordingInputs(on && inputs);
 }
 
 int SetLevel(void*, crosscut_level level) {

@@ -18,16 +18,16 @@ from typing import Any
 
 import torch.profiler
 from torch.autograd.profiler import EventList, FunctionEvent, KinetoStepTracker, emit_itt, emit_nvtx
+from torch.autograd.profiler_util import FunctionEventAvg as Average
 from torch.profiler import (DeviceType, ExecutionTraceObserver, ProfilerAction, ProfilerActivity,
                             _ExperimentalConfig, itt, kineto_available, record_function, schedule,
                             supported_activities, tensorboard_trace_handler)
 
 import crosscut
 from crosscut.reading import Run
-from crosscut.torch_arguments import options, tell_what_is_left
+from crosscut.torch_arguments import OF_TRACES, options, tell_what_is_left
 from crosscut.torch_events import Event
 from crosscut.torch_recorder import Recorder, Settings, export
-from crosscut.torch_results import Average
 
 __all__ = ["Average", "DeviceType", "Event", "EventList", "ExecutionTraceObserver",
            "FunctionEvent", "KinetoStepTracker", "ProfilerAction", "ProfilerActivity",
@@ -51,7 +51,7 @@ class profile(torch.profiler.profile):  # noqa: N801 - torch.profiler's name
         super().__init__(**arguments)
         self._asked_for_devices = arguments.get("activities") is None
         self._filters = getattr(self, "activity_filters", {})
-        tell_what_is_left(self.experimental_config, self.with_modules, self._filters)
+        tell_what_is_left(self)
 
     # ---- control ----
 
@@ -62,6 +62,8 @@ class profile(torch.profiler.profile):  # noqa: N801 - torch.profiler's name
         self.profiler._prepare_trace(self.current_action == ProfilerAction.WARMUP)
         for key, value in self._trace_metadata.items():
             self.profiler.tell(key, value)
+        for name in OF_TRACES & options(self.experimental_config).keys():
+            self.profiler.tell(f"json:{name}", "1")
 
     def start(self) -> None:
         """Begins with the action of the current step."""

@@ -8,14 +8,19 @@ import functools
 import itertools
 import json
 import re
+import sys
 import time
+import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+import torch.nn
 from torch.autograd import DeviceType
 from torch.autograd.profiler_util import (EventList, FunctionEvent, Interval, Kernel,
-                                          _filter_name)
+                                          _filter_name, _filter_stack_entry)
+from torch.profiler import python_tracer
 
+from crosscut import _sources
 from crosscut.adapters import torch_modules
 from crosscut.reading import Run, Table
 
@@ -24,6 +29,16 @@ _STEP = "ProfilerStep#"
 _COLLECTION = "garbage collection, "
 _SCOPE_BACKWARD, _SCOPE_USER = 1, 7  # at::RecordScope's numbers
 _ids = itertools.count(1)  # of this process: no two events of any profile have the same
+
+
+class Shapes(list[Any]):
+    """Sizes of inputs. In a tuple or list they print as one text, in quotes."""
+
+    def __repr__(self) -> str:
+        return repr(str(self))
+
+    def __str__(self) -> str:
+        return list.__repr__(self)
 
 
 class Event(FunctionEvent):
@@ -40,9 +55,11 @@ class Event(FunctionEvent):
         self.cpu_children: list[FunctionEvent] = []
 
     cpu_parent: Any = None
+    _around: Event | None = None    # the same before namesakes are made one
+    _function: Event | None = None  # the innermost Python function around it
     overload_name = ""
     allocations: list[dict[str, Any]] = []    # rows of `memory_events` with it as the innermost
-    _dims = _types = _strides = _values = ""  # of inputs, JSON as in Kineto's traces
+    _dims = _types = _strides = _values = _named = ""  # of inputs, JSON as in Kineto's traces
     _forwards: dict[int, list[Event]] = {}    # of backward nodes: forward calls by their number
 
     def __getattr__(self, name: str) -> Any:
@@ -61,17 +78,20 @@ def _shapes(event: Event) -> list[Any]:
 
 
 def _stack(event: Event) -> list[str]:
-    """The Python functions around it, innermost first; in the backward pass those around the
-    forward operator that caused it."""
-    above, stack = event, []
+    """The Python functions around it, innermost first, less those that torch.profiler leaves out;
+    in the backward pass those around the forward operator that caused it."""
+    above: Event | None = event
     while above is not None:
         if above.scope == _SCOPE_BACKWARD:
             calls = above._forwards.get(above.sequence_nr, [])
             own = [call for call in calls if call.thread == above.fwd_thread]
             return next((call.stack for call in own + calls), [])
-        if above.is_python_function and above is not event:
-            stack.append(above.name)
-        above = above.cpu_parent
+        above = above._around
+    function, stack = event._function, []
+    while function is not None:
+        if _filter_stack_entry(function.name):
+            stack.append(function.name)
+        function = function._function
     return stack
 
 
@@ -87,7 +107,7 @@ _MADE_LATER: dict[str, Callable[[Event], Any]] = {
     "structured_input_strides": lambda event: list(_parsed(event._strides)),
     "input_dtypes": lambda event: list(_parsed(event._types)),
     "concrete_inputs": lambda event: [_value(text) for text in _parsed(event._values)],
-    "kwinputs": lambda event: {},
+    "kwinputs": lambda event: json.loads(event._named or "{}"),
     "stack": _stack,
     "_metadata_json": _metadata,
 }
@@ -125,8 +145,9 @@ class Wanted:
     """What events are made of. `process`, `thread`: whose recording it is, by the system's numbers.
     `threads`: those whose Python functions are told, None: all, with the operators of all.
     `device`: what work on devices is called; None leaves it out. `functions`: whether Python
-    functions are told, `collections`: runs of its garbage collector. `deadline`: of
-    time.monotonic(); what is not made by then is left out."""
+    functions are told, `collections`: runs of its garbage collector. `running`: what ran on the
+    thread when recording began, and where. `deadline`: of time.monotonic(); what is not made by
+    then is left out."""
 
     process: int
     thread: int = 0
@@ -134,6 +155,7 @@ class Wanted:
     device: str | None = None
     functions: bool = False
     collections: bool = False
+    running: tuple[tuple[str, int], ...] = ()
     deadline: float | None = None
 
 
@@ -174,6 +196,7 @@ class _Span:
     input_strides: str
     concrete_inputs: str
     first: int
+    named_inputs: str
 
     @property
     def is_function(self) -> bool:
@@ -216,14 +239,52 @@ class _ModuleNumbers:
         return self._known.get(module, module)
 
 
-def _function_name(span: _Span, modules: _ModuleNumbers) -> str:
-    """As torch.profiler writes it."""
-    if span.name.startswith(torch_modules.PREFIX):
-        return modules.name(span.name)
-    if span.name.startswith(_COLLECTION):
-        return "Python GC"
-    parts = _FUNCTION.fullmatch(span.name)
-    return f"{parts[2]}({parts[3]}): {parts[1]}" if parts else f"<built-in function {span.name}>"
+def _name_of(code: types.CodeType) -> str:
+    """What a Python function is called in a recording."""
+    name = getattr(code, "co_qualname", code.co_name)
+    return f"{name} ({code.co_filename.rpartition('/')[2]}:{code.co_firstlineno})"
+
+
+def running() -> list[tuple[str, int]]:
+    """The functions that run on this thread, outermost first, and the lines where they are."""
+    frame, found = sys._getframe(), []
+    while frame is not None:
+        found.append((_name_of(frame.f_code), frame.f_lineno or 0))
+        frame = frame.f_back
+    return found[::-1]
+
+
+_CALLS_MODULE = _name_of(torch.nn.Module.__call__.__code__)
+
+
+def _is_call_of_module(span: _Span, parent: Event | None) -> bool:
+    """Whether it is the Python function that a module's call begins with."""
+    return (span.name == _CALLS_MODULE and parent is not None
+            and parent.name.startswith(torch_modules.PREFIX))
+
+
+class _FunctionNames:
+    """Calls functions as torch.profiler does: with the part of their path that modules have."""
+
+    def __init__(self) -> None:
+        self._files, self._prefixes = _sources.files(), python_tracer._prefix_regex()
+        self._modules = _ModuleNumbers()
+
+    def name(self, span: _Span, line: int | None) -> str:
+        """Of a function, a native one or a module. `line`: where it ran when recording began."""
+        if span.name.startswith(torch_modules.PREFIX):
+            return self._modules.name(span.name)
+        if span.name.startswith(_COLLECTION):
+            return "Python GC"
+        parts = _FUNCTION.fullmatch(span.name)
+        if not parts:
+            return f"<built-in function {span.name}>"
+        return f"{self._path(span.name) or parts[2]}({line or parts[3]}): {parts[1]}"
+
+    def _path(self, name: str) -> str:
+        path = self._files.get(name, "")
+        return next((path[len(prefix):] for prefix in self._prefixes if path.startswith(prefix)),
+                    path)
 
 
 class _Reader:
@@ -235,9 +296,10 @@ class _Reader:
             (row["process"], row["start_ns"]) for row in run.table("processes").rows()
             if row["pid"] == wanted.process)
         self._numbers: dict[int | None, int] = {wanted.thread: 1}
+        self._running = list(wanted.running)
         self._texts: dict[str, str] = {}
         self._forwards: dict[int, list[Event]] = {}
-        self._functions, self._modules = itertools.count(1), _ModuleNumbers()
+        self._functions, self._function_names = itertools.count(1), _FunctionNames()
         self._device = [] if wanted.device is None else self._own("device_events")
         # Calls that gave work to a device: by thread and begin, the event that they were made in.
         self._launches: dict[tuple[str, int], Event | None] = {
@@ -265,17 +327,27 @@ class _Reader:
 
     def _of_thread(self, thread: str, spans: Iterable[tuple[Any, ...]]) -> Iterator[Event]:
         shown: dict[int, Event | None] = {}  # by span; of others the event around
+        told_already: set[int] = set()  # spans whose event is that of another span
+        ours: set[int | None] = set()   # what Crosscut does, with all that it calls
+        functions: dict[int | None, Event | None] = {None: None}  # by span; the innermost
         for row in spans:
             span = _Span(*row)
             event = parent = None if span.parent is None else shown[span.parent]
-            if span.first != span.span and self._wants(span):  # goes on with one that was cut
+            if span.layer == "overhead" or span.parent in ours:
+                ours.add(span.span)
+            elif span.first in told_already or _is_call_of_module(span, parent):
+                told_already.add(span.span)
+            elif span.first != span.span and self._wants(span):  # goes on with one that was cut
                 event = shown[span.first]
                 event.time_range.end = self._us(span.end_ns)
             elif self._wants(span):
                 event = self._event(span)
                 self._nest(event, parent)
+                event._function = functions[span.parent]
                 yield event
             shown[span.span] = event
+            is_innermost = event is not parent and event is not None and event.is_python_function
+            functions[span.span] = event if is_innermost else functions[span.parent]
             if (thread, span.begin_ns) in self._launches:
                 self._launches[thread, span.begin_ns] = event
             yield from self._take_memory((thread, span.span), event)
@@ -321,10 +393,11 @@ class _Reader:
         event.device_resource_id = span.thread_id or 0
         if not span.is_call:
             event.name = event.trace_name = self._kept(
-                _function_name(span, self._modules))
+                self._function_names.name(span, self._line_at_begin(span)))
             event.id = event.external_id = 0
-            event.is_python_function, event.activity_type = True, "python_function"
-            event.python_id = next(self._functions)
+            event.activity_type = "python_function"
+            if not span.name.startswith(_COLLECTION):
+                event.is_python_function, event.python_id = True, next(self._functions)
             return event
         event.flops = span.flops or 0
         event.is_async = span.thread.startswith("asynchronous")
@@ -334,6 +407,8 @@ class _Reader:
             event._dims, event._types = self._kept(span.input_dims), self._kept(span.input_types)
             event._strides = self._kept(span.input_strides)
             event._values = self._kept(span.concrete_inputs)
+        if span.named_inputs:
+            event._named = self._kept(span.named_inputs)
         if span.sequence_number is not None:
             event.sequence_nr, event.fwd_thread = span.sequence_number, span.forward_thread or 0
         if span.kind == "operation" or span.layer == "":
@@ -343,9 +418,21 @@ class _Reader:
             event.name, event.trace_name = "ProfilerStep*", f"{_STEP}{span.step}"
         return event
 
+    def _line_at_begin(self, span: _Span) -> int | None:
+        """Of the functions that ran on the thread that profiles when it began, which come first."""
+        if span.thread_id != self._wanted.thread:
+            return None
+        at = next((i for i, (name, _) in enumerate(self._running) if name == span.name), None)
+        if at is None:
+            self._running = []
+            return None
+        line = self._running[at][1]
+        del self._running[:at + 1]
+        return line
+
     def _nest(self, event: Event, parent: Event | None) -> None:
         if parent is not None:
-            event.cpu_parent = parent
+            event.cpu_parent = event._around = parent
             parent.cpu_children.append(event)
             if event.is_python_function:
                 event.python_parent_id = parent.python_id

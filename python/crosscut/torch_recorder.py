@@ -20,7 +20,7 @@ import torch.autograd.profiler as autograd_profiler
 from torch.autograd.profiler_util import EventList, FunctionEventAvg
 
 import crosscut
-from crosscut import torch_events, torch_kineto, torch_results, torch_stacks
+from crosscut import _sources, torch_events, torch_kineto
 from crosscut.adapters import torch as adapter
 from crosscut.reading import Run
 
@@ -58,6 +58,7 @@ class Recorder:
         self.runs: list[str] = []   # of the cycles that are told of; the last one may be open
         self.pid = self.thread = 0  # that record, by the system's numbers
         self.threads = frozenset[int]()  # that were there when recording began
+        self._running: dict[str, list[tuple[str, int]]] = {}  # then, by run
         self._open = self._paused = False
         self._events: EventList | None = None
         self._results: torch_kineto.Results | None = None
@@ -79,16 +80,20 @@ class Recorder:
         self._events = self._results = None
         self.trace_id = (self.settings.trace_id or _trace_id)()
         folder = tempfile.mkdtemp(prefix="crosscut-profile-")
+        run = os.path.join(folder, "run")
         weakref.finalize(self, _remove, folder, os.getpid())
+        self._look_around()
         settings = self.settings
+        _sources.builtins = settings.stacks
         self._open = crosscut.start(
-            os.path.join(folder, "run"), control_percent=0, plan="full",
+            run, control_percent=0, plan="full",
             python="calls" if settings.stacks else "off",
             shapes=settings.shapes or settings.flops, allocations=settings.memory)
+        _sources.builtins = False
         if not self._open:
             warnings.warn(f"nothing is recorded by this profile: {crosscut.error()}", stacklevel=6)
             return
-        self.runs.append(os.path.join(folder, "run"))
+        self.runs.append(run)
         self.pid = os.getpid()
         if settings.steps:
             adapter.steps_declared()
@@ -99,12 +104,19 @@ class Recorder:
     def _start_trace(self) -> None:
         """Begins to record."""
         self._began = time.perf_counter_ns()
-        self.thread = threading.get_native_id()
-        self.threads = frozenset(thread.native_id or 0 for thread in threading.enumerate())
+        if self._paused:
+            self._look_around()
+        if self.settings.stacks and self._open:
+            self._running[self.runs[-1]] = torch_events.running()
         if self._paused:
             self._paused = not crosscut.resume()
         autograd_profiler._run_on_profiler_start()
         self._stats.profiler_enable_call_duration_us = _us_since(self._began)
+
+    def _look_around(self) -> None:
+        """While nothing is recorded."""
+        self.thread = threading.get_native_id()
+        self.threads = frozenset(thread.native_id or 0 for thread in threading.enumerate())
 
     def __exit__(self, *_: object) -> None:
         began = time.perf_counter_ns()
@@ -146,27 +158,12 @@ class Recorder:
 
     def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0,
                      group_by_overload_name: bool = False) -> EventList:
-        """Rows by name and what else is asked for. ValueError for stacks together with shapes or
-        overloads."""
-        if group_by_stack_n:
-            if group_by_input_shape or group_by_overload_name:
-                raise ValueError("key_averages(): groups by stacks, or by shapes and overloads")
-            return self._by_stack(group_by_stack_n)
-        rows = self.function_events.key_averages(group_by_input_shape, 0, group_by_overload_name)
+        """Rows by name and what else is asked for."""
+        rows = self.function_events.key_averages(group_by_input_shape, group_by_stack_n,
+                                                 group_by_overload_name)
         for row in rows if group_by_input_shape else ():
-            row.input_shapes = torch_results.Shapes(row.input_shapes)
+            row.input_shapes = torch_events.Shapes(row.input_shapes)
         return rows
-
-    def _by_stack(self, frames: int) -> EventList:
-        rows: dict[tuple[Any, ...], FunctionEventAvg] = {}
-        for run in map(crosscut.read, self._complete()):
-            for row in torch_results.averages_by_stack(run, frames):
-                row.use_device = self.settings.device
-                if not (self.settings.device is not None if row.is_device else self.settings.host):
-                    continue
-                key = (row.key, row.stack, row.device_type, row.is_user_annotation)
-                rows[key] = rows[key].add(row) if key in rows else row
-        return self._list(rows.values())
 
     @property
     def kineto_results(self) -> torch_kineto.Results | None:
@@ -197,7 +194,7 @@ class Recorder:
         """Python stacks with the time of the operators that they called."""
         if not self.settings.stacks:
             raise AssertionError("export_stacks() requires with_stack=True")
-        torch_stacks.export(self.run, path, metric)
+        self.function_events.export_stacks(path, metric)
 
     def export_chrome_trace(self, path: str, metadata: Any = None,
                             use_python_export: bool = False) -> None:
@@ -216,13 +213,13 @@ class Recorder:
         began = time.perf_counter_ns()
         timeout = self.settings.timeout_s
         deadline = None if timeout is None else time.monotonic() + timeout
-        wanted = torch_events.Wanted(
-            self.pid, self.thread, None if self.settings.threads else self.threads,
-            self.settings.device, self.settings.stacks, self.settings.collections, deadline)
-        events = self._list(())
+        settings, events = self.settings, self._list(())
         for path in self._complete():
-            events += torch_events.event_list(crosscut.read(path), wanted)
-        if not self.settings.host:
+            events += torch_events.event_list(crosscut.read(path), torch_events.Wanted(
+                self.pid, self.thread, None if settings.threads else self.threads, settings.device,
+                functions=settings.stacks, collections=settings.collections,
+                running=tuple(self._running.get(path, ())), deadline=deadline))
+        if not settings.host:
             events[:] = [event for event in events if event.activity_type == "kernel"]
         events._tree_built = True
         if deadline is not None and time.monotonic() >= deadline:

@@ -21,7 +21,8 @@ constexpr std::pair<const char*, const char*> kNumbers[] = {
 constexpr std::pair<const char*, const char*> kTexts[] = {{"Input Dims", "input_dims"},
                                                           {"Input type", "input_types"},
                                                           {"Input Strides", "input_strides"},
-                                                          {"Concrete Inputs", "concrete_inputs"}};
+                                                          {"Concrete Inputs", "concrete_inputs"},
+                                                          {"kwinputs", "named_inputs"}};
 
 struct Args {
   explicit Args(const trace::Trace& trace) : trace(trace) {
@@ -108,7 +109,7 @@ Table SpansTable(const trace::Trace& trace, const Context& context) {
                    args.Number(1), args.Text(0), MakeColumn("flops", all.flops),
                    MakeColumn("probe", all.probe), args.Number(2), args.Text(1), args.Text(2),
                    args.Text(3), MakeColumn("thread_id", all.thread_id),
-                   MakeColumn("first", all.first), MakeColumn("found", all.found));
+                   MakeColumn("first", all.first), MakeColumn("found", all.found), args.Text(4));
 }
 
 }  // namespace crosscut::analyze

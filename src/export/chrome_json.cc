@@ -11,6 +11,7 @@
 #include "src/export/distributed_info.h"
 #include "src/export/exporter.h"
 #include "src/export/kernel_shape.h"
+#include "src/export/profile_options.h"
 #include "src/trace/stacks.h"
 
 namespace crosscut::exporting {
@@ -29,6 +30,7 @@ constexpr int64_t kMoreDevices = 1'000'000'000;  // pid of devices that another 
 constexpr int64_t kMostBytes = INT64_MAX / 1000;
 constexpr std::string_view kStep = "ProfilerStep#";
 constexpr std::string_view kJsonFact = "json:";  // a fact whose value is JSON; others are texts
+constexpr std::string_view kNamedInputs = "kwinputs";
 constexpr std::string_view kBandwidth = "memory bandwidth (GB/s)";
 
 std::string Quoted(std::string_view text) {
@@ -78,6 +80,8 @@ class ChromeWriter : public ChromeText {
   void FlowRow(bool start, int64_t id, bool device, uint32_t track, int64_t at);
   int64_t TimeInside(uint32_t track, SpanIndex span, int64_t at) const;
   void CounterRows();
+  void WindowRows();
+  int64_t BeginOf(const trace::Spans& spans, const trace::WholeSpans& wholes, SpanIndex span) const;
   void Metadata(int64_t pid, int64_t tid, std::string_view what, std::string_view args);
 
   void Place(int64_t pid, int64_t tid) {
@@ -100,7 +104,7 @@ class ChromeWriter : public ChromeText {
 
   const trace::Trace& trace_;
   const bool cuda_names_;
-  int64_t base_ns_ = 0;
+  int64_t base_ns_ = 0, first_ns_ = 0;  // of the times that are written; the earliest
   bool any_arg_ = false;
   std::vector<std::string> name_heads_;  // {"ph": "X", "cat": ..., "name": ... of each name
   std::vector<int64_t> pids_;            // by process
@@ -109,6 +113,7 @@ class ChromeWriter : public ChromeText {
   const trace::StringId own_steps_ = trace_.strings.Find(kStep),
                         step_key_ = trace_.strings.Find("step");
   const bool tells_bandwidth_ = trace_.strings.Find(kBandwidth).valid();  // the trace itself does
+  const ProfileOptions options_{trace_};
   std::optional<ChromeNumbers> numbers_;
 };
 
@@ -117,7 +122,7 @@ void ChromeWriter::Prepare() {
   for (const trace::Name& name : trace_.names) {
     categories.push_back(Category(trace_, name));
     name_heads_.push_back("{\"ph\": \"X\", \"cat\": " + Quoted(categories.back()) +
-                          ", \"name\": " + Quoted(trace_.text(name.text)));
+                          ", \"name\": " + Quoted(options_.NameOf(trace_, name)));
   }
   numbers_.emplace(trace_, categories);
   for (size_t i = 0; i < trace_.processes.size(); ++i) {
@@ -149,6 +154,7 @@ void ChromeWriter::Head() {
   }
   for (const Track& track : trace_.tracks) first = std::min(first, track.begin_ns);
   if (first == INT64_MAX) first = 0;
+  first_ns_ = first;
   int64_t realtime = first + trace_.realtime_offset_ns;
   if (trace_.realtime_offset_ns != 0) realtime -= realtime % kBaseGridNs;
   base_ns_ = realtime - trace_.realtime_offset_ns;
@@ -198,7 +204,8 @@ void ChromeWriter::Metadata(int64_t pid, int64_t tid, std::string_view what,
   Begin();
   Raw("{\"ph\": \"M\", \"name\": \"");
   Raw(what);
-  Raw("\", \"ts\": 0.000");
+  Raw("\", \"ts\": ");
+  Us(first_ns_ - base_ns_);
   Place(pid, tid);
   Raw(", \"args\": {");
   Raw(args);
@@ -283,6 +290,13 @@ void ChromeWriter::SpanArgs(const Track& track, uint32_t index, SpanIndex span) 
     const std::string_view name = trace_.text(arg.key);
     if (device && (name == "device" || name == "stream")) continue;
     if (correlated && name == "correlation") continue;
+    if (name == kNamedInputs && !of_file) {
+      for (const auto& [key, json] : NamedInputs(trace_.text(arg.text()))) {
+        Key(key);
+        Raw(json);
+      }
+      continue;
+    }
     Key(name);
     Value(arg);
     const int64_t length = track.spans.end_ns[span] - track.spans.begin_ns[span];
@@ -364,14 +378,32 @@ void ChromeWriter::SpanRows(uint32_t index) {
       Number(track.args.Find(i, step_key_).value);
       Raw("\"");
     }
+    const int64_t begin = BeginOf(spans, wholes, i);
     Raw(", \"ts\": ");
-    Us(spans.begin_ns[i] - base_ns_);
+    Us(begin - base_ns_);
     Raw(", \"dur\": ");
-    Us(wholes.end_ns(i) - spans.begin_ns[i]);
+    Us(wholes.end_ns(i) - begin);
     Raw(place);
     SpanArgs(track, index, i);
     if (!Flush()) return;
   }
+}
+
+// As Kineto adjusts its steps: one begins with the first Python function that begins in it and in
+// no other that runs when it does.
+int64_t ChromeWriter::BeginOf(const trace::Spans& spans, const trace::WholeSpans& wholes,
+                              SpanIndex span) const {
+  const int64_t own = spans.begin_ns[span], end = wholes.end_ns(span);
+  if (!options_.adjusts_steps || trace_.name(spans.name[span]).text != own_steps_) return own;
+  int64_t begin = own;
+  for (SpanIndex next = span + 1; next < spans.size() && spans.begin_ns[next] < end; ++next) {
+    if (wholes.first(next) == span) {
+      begin = own;
+    } else if (begin == own && numbers_->IsPython(spans.name[next])) {
+      begin = spans.begin_ns[next];
+    }
+  }
+  return begin;
 }
 
 void ChromeWriter::InstantRows(uint32_t index) {
@@ -472,6 +504,31 @@ void ChromeWriter::CounterRows() {
   }
 }
 
+// What Kineto writes last.
+void ChromeWriter::WindowRows() {
+  if (!options_.is_profile) return;
+  int64_t last = trace_.processes.front().end_ns;
+  for (const Track& track : trace_.tracks) last = std::max(last, track.end_ns);
+  const auto at = [&](std::string_view head, int64_t ns, std::string_view end) {
+    Begin();
+    Raw(head);
+    Raw(", \"ts\": ");
+    Us(ns);
+    Raw(end);
+  };
+  const int64_t first = first_ns_ - base_ns_;
+  at("{\"ph\": \"X\", \"cat\": \"Trace\", \"name\": \"PyTorch Profiler (0)\"", first,
+     ", \"dur\": ");
+  Us(last - first_ns_);
+  Raw(R"(, "pid": "Spans", "tid": "PyTorch Profiler", "args": {"Op count": 0}})");
+  at(R"({"ph": "M", "name": "process_sort_index")", first,
+     R"(, "pid": "Spans", "tid": 0, "args": {"sort_index": 536870912}})");
+  at(R"({"ph": "i", "s": "g", "name": "Iteration Start: PyTorch Profiler")", first,
+     R"(, "pid": "Traces", "tid": "Trace PyTorch Profiler"})");
+  at(R"({"ph": "i", "s": "g", "name": "Record Window End")", last - base_ns_,
+     R"(, "pid": "", "tid": ""})");
+}
+
 Status ChromeWriter::Write() {
   Head();
   Prepare();
@@ -483,6 +540,7 @@ Status ChromeWriter::Write() {
   }
   FlowRows();
   CounterRows();
+  WindowRows();
   Raw("\n],\n");
   Gaps();
   Raw("}\n");

@@ -180,6 +180,60 @@ TEST(ChromeJson, PartsOfASpanThatWasCutAreOneEvent) {
   EXPECT_EQ(json.find("\"name\": \"scope\"", first + 1), std::string::npos);
 }
 
+// A run with `facts`: a step that begins inside a function and outlives it, and an operator.
+std::string OfProfile(std::initializer_list<const char*> facts) {
+  trace::Builder builder;
+  const trace::ProcessId process = builder.AddProcess("p");
+  for (const char* fact : facts)
+    builder.process(process).meta.push_back({builder.Text(fact), builder.Text("1")});
+  builder.process(process).start_ns = 0;
+  builder.process(process).end_ns = 20'000;
+  trace::TrackBuilder& track = builder.AddTrack(process, trace::TrackKind::kThread);
+  const auto name = [&](const char* text, trace::Layer layer, const char* overload = "") {
+    trace::Name one;
+    one.text = builder.Text(text);
+    one.layer = layer;
+    if (*overload != '\0') one.overload = builder.Text(overload);
+    return builder.AddName(one);
+  };
+  trace::Name scope;
+  scope.text = builder.Text("ProfilerStep#");
+  scope.kind = trace::Kind::kOperation;
+  const trace::NameId step = builder.AddName(scope);
+  track.Begin(1000, name("enter", trace::Layer::kPython));
+  track.Begin(2000, step);
+  track.Begin(2500, name("inner", trace::Layer::kPython));
+  track.EndSpan(2600);
+  track.EndSpan(3000);
+  track.Begin(4000, name("work", trace::Layer::kPython));
+  track.Begin(5000, name("aten::add", trace::Layer::kFramework, "Tensor"));
+  track.Add({builder.Text("kwinputs"), true,
+             builder.Text(R"({"a": 1, "b": "x\"", "c": ["y"], "d": [1]})").value,
+             /*is_json=*/true});
+  track.EndSpan(6000);
+  track.EndSpan(7000);
+  track.EndNamed(9000, step);
+  return Export(builder.Finish());
+}
+
+TEST(ChromeJson, OptionsOfTorchsProfilerChangeATrace) {
+  const std::string plain = OfProfile({}), all = OfProfile({"trace_id", "json:adjust_profiler_step",
+                                                            "json:capture_overload_names"});
+  EXPECT_NE(plain.find(R"("name": "aten::add",)"), std::string::npos);
+  EXPECT_NE(all.find(R"("name": "aten::add.Tensor",)"), std::string::npos);
+  EXPECT_NE(plain.find(R"("ts": 2.000, "dur": 7.000)"), std::string::npos) << plain;
+  EXPECT_NE(all.find(R"("ts": 4.000, "dur": 5.000)"), std::string::npos) << all;
+  EXPECT_EQ(plain.find("Record Window End"), std::string::npos);
+  EXPECT_NE(all.find("PyTorch Profiler (0)\", \"ts\": 0.000, \"dur\": 20.000"), std::string::npos);
+  EXPECT_NE(all.find("\"Record Window End\", \"ts\": 20.000"), std::string::npos);
+}
+
+TEST(ChromeJson, WhatAnOperatorGotByNameStandsByItself) {
+  const std::string json = OfProfile({});
+  EXPECT_NE(json.find(R"("a": 1, "b": "None", "c": ["y"]})"), std::string::npos) << json;
+  EXPECT_EQ(json.find("kwinputs"), std::string::npos);
+}
+
 TEST(ChromeJson, FactsAreTextsOrJson) {
   const std::string json = ExportText(
       "process p pid=7 window=0..100\n"

@@ -159,7 +159,7 @@ def told(**arguments):
             print(type(error).__name__, error)
     for warning in found:
         print("  ", warning.filename == "<string>", warning.message)
-told(experimental_config=_ExperimentalConfig(adjust_profiler_step=True,
+told(experimental_config=_ExperimentalConfig(enable_cuda_sync_events=True,
                                              performance_events=["cycles"]))
 told(experimental_config=_ExperimentalConfig(profile_all_threads=True), record_shapes=True)
 told(with_modules=True)
@@ -174,7 +174,7 @@ told(experimental_config=_ExperimentalConfig(trace_only=True))
 def test_an_argument_that_changes_nothing_is_warned_of_by_name():
     assert run(ARGUMENTS, "crosscut.torch").splitlines() == [
         "True",
-        "   True experimental_config: adjust_profiler_step is not carried out",
+        "   True experimental_config: enable_cuda_sync_events is not carried out",
         "   True experimental_config: performance_events is not carried out",
         "True",
         "True",
