@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <cstdlib>
 #include <filesystem>
 #include <map>
 
@@ -54,9 +55,17 @@ class NativeImport {
   bool damaged_ = false;
 };
 
+// "MULT/SHIFT", as in the ring's header.
+NativeClock::Rate RateOf(const std::string& text) {
+  const size_t slash = text.find('/');
+  if (slash == std::string::npos) return {};
+  return {strtoull(text.c_str(), nullptr, 10),
+          static_cast<uint32_t>(strtoul(text.c_str() + slash + 1, nullptr, 10))};
+}
+
 NativeClock ClockOf(const NativeSession& session, const format::ProcessInfo& info) {
   std::vector<Anchor> anchors = session.monotonic;
-  NativeClock::Rate rate;
+  NativeClock::Rate rate = RateOf(std::string(session.Meta("ns_per_tick")));
   if (info.has_ring) {
     rate = {info.ring.ns_mult, info.ring.ns_shift};
     if (anchors.empty()) anchors.push_back({info.ring.anchor_tick, info.ring.anchor_ns, 0});

@@ -63,6 +63,19 @@ TEST_F(Native, ReadsNamesSpansAndFactsOfAProcess) {
   EXPECT_EQ(process.clocks[0].error_ns, 20);
 }
 
+TEST_F(Native, AProcessThatDiedBeforeItsSecondAnchorHasItsClocksRateAllTheSame) {
+  Words session;
+  session.At(0, format::kAnchor, {format::kClockMonotonic, kFrom, 0, 10});
+  session.Meta("ns_per_tick", "6/1");  // 3 ns
+  session.Name(0x100, "work", Attributes(format::kKindSpan, format::kLayerNative));
+  Words main;
+  main.Thread(10, 1, format::kThreadIsMain).At(20, 0x100).At(60, format::kEnd);
+  Write("p1-1", session, {main});
+  const trace::Trace trace = Read();
+  EXPECT_THAT(trace.tracks[0].spans.begin_ns, ElementsAre(30));
+  EXPECT_THAT(trace.tracks[0].spans.end_ns, ElementsAre(90));
+}
+
 // Begin and end of the spans of each asynchronous track.
 std::vector<std::vector<std::pair<int64_t, int64_t>>> Asynchronous(const trace::Trace& trace) {
   std::vector<std::vector<std::pair<int64_t, int64_t>>> out;

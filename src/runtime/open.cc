@@ -216,6 +216,11 @@ void Session::WriteFacts(const base::ProcessIdentity& self) {
   recorder.WriteMeta("parent_pid", number);
   recorder.WriteMeta("ring", ring_path_);
   recorder.WriteMeta("ticks", TicksName());
+  const format::RingHeader* header = rings_[ring_index_].header();
+  char rate[48];  // the ring goes when its process does, maybe before there is a second anchor
+  snprintf(rate, sizeof rate, "%llu/%u", static_cast<unsigned long long>(header->ns_mult),
+           static_cast<unsigned>(header->ns_shift));
+  recorder.WriteMeta("ns_per_tick", rate);
   char executable[kPathBytes];
   const ssize_t n = readlink("/proc/self/exe", executable, sizeof executable);
   if (n > 0) recorder.WriteMeta("executable", {executable, static_cast<size_t>(n)});
