@@ -190,7 +190,8 @@ ChromeEvents::KnownCategory* ChromeEvents::KnownOf(std::string_view category) {
       const Category* found = FindCategory(category);
       const size_t number = categories_.size();
       slot = &categories_.emplace_back();
-      *slot = {std::string(category), StringId(), stated, found != nullptr, Category(), number, {}};
+      *slot = {
+          std::string(category), StringId(), stated, found != nullptr, Category(), number, {}, {}};
       if (stated) slot->name = TextOf(category);
       if (found != nullptr) slot->category = *found;
     }
@@ -278,28 +279,45 @@ void ChromeEvents::KeepPlace(trace::NameId name, bool instant, ChromeRow* row) {
   kept.events.AddNextOf(number);
 }
 
+StringId ChromeEvents::KeyOf(size_t place, std::string_view key) {
+  if (last_known_ == nullptr || last_known_->number >= kMostKnown || place >= kMostKeys) {
+    return TextOf(key);
+  }
+  std::vector<KnownText>& keys = last_known_->keys;
+  if (place >= keys.size()) keys.resize(place + 1);
+  if (keys[place].text == key && keys[place].id.valid()) return keys[place].id;
+  const StringId id = TextOf(key);
+  const std::string_view text = builder_.trace().text(id);
+  if (text == key) keys[place] = {text, id};  // it has no escapes
+  return id;
+}
+
 template <class Put>
 void ChromeEvents::ForEachArg(const JsonEvent& event, Put put) {
-  for (const JsonArg& arg : event.args) PutArg(arg, /*beside=*/false, put);
+  for (size_t i = 0; i < event.args.size(); ++i) {
+    PutArg({KeyOf(i, event.args[i].key)}, event.args[i].value, put);
+  }
   if (!keep_) return;
+  const auto put_beside = [&](std::string_view key, const JsonValue& value) {
+    trace::Arg arg = {TextOf(key)};
+    arg.beside = true;
+    PutArg(arg, value, put);
+  };
   for (const JsonArg& other : event.others) {
-    if (!IsUsualScope(other)) PutArg(other, /*beside=*/true, put);
+    if (!IsUsualScope(other)) put_beside(other.key, other.value);
   }
   if (event.ph == 'I' || event.ph == 'R') {  // older words for i
-    PutArg({"ph", {JsonValue::Kind::kText, {&event.ph, 1}}}, /*beside=*/true, put);
+    put_beside("ph", {JsonValue::Kind::kText, {&event.ph, 1}});
   }
 }
 
 template <class Put>
-void ChromeEvents::PutArg(const JsonArg& from, bool beside, Put put) {
-  trace::Arg arg = {TextOf(from.key)};
-  const JsonValue& value = from.value;
+void ChromeEvents::PutArg(trace::Arg arg, const JsonValue& value, Put put) {
   const bool text = value.kind == JsonValue::Kind::kText;
-  arg.beside = beside;
   arg.is_text = value.kind != JsonValue::Kind::kNumber || !Integer(value.text, &arg.value);
   if (!arg.is_text) return put(arg);
   const bool id = arg.key == correlation_ || arg.key == stream_ || arg.key == device_;
-  if (id && !beside && Integer(IdText(value.text), &arg.value)) {
+  if (id && !arg.beside && Integer(IdText(value.text), &arg.value)) {
     arg.is_text = false;
     put(arg);  // and then as it is written, which counts for who writes it again
     arg.is_text = true;

@@ -32,6 +32,10 @@ class ChromeEvents : public JsonEvents {
   trace::Trace Finish(const JsonReading& reading);
 
  private:
+  struct KnownText {
+    std::string_view text;  // of the builder's; "" where it is none
+    trace::StringId id;
+  };
   struct KnownCategory {
     std::string text;
     trace::StringId name;
@@ -40,9 +44,11 @@ class ChromeEvents : public JsonEvents {
     Category category;
     size_t number;                     // of all categories
     std::vector<trace::NameId> names;  // by StringId
+    std::vector<KnownText> keys;       // of the arguments, by place: mostly the same in all events
   };
 
   static constexpr int kKnownTextBits = 10;
+  static constexpr size_t kMostKeys = 32;   // places whose keys are remembered
   static constexpr size_t kMostKnown = 64;  // categories that have a list of names each
 
   void TakeGaps(std::string_view array);
@@ -74,11 +80,13 @@ class ChromeEvents : public JsonEvents {
   bool TakeTime(const JsonEvent& event);
   void Spread(int64_t begin_ns, int64_t end_ns);
 
+  // Of the argument at that place of an event.
+  trace::StringId KeyOf(size_t place, std::string_view key);
   // What an event has as arguments and, where it is kept, beside them, one at a time.
   template <class Put>
   void ForEachArg(const JsonEvent& event, Put put);
   template <class Put>
-  void PutArg(const JsonArg& arg, bool beside, Put put);
+  void PutArg(trace::Arg arg, const JsonValue& value, Put put);
 
   void DropFar();
   void DropFar(const ChromeTimes& times);
@@ -110,10 +118,6 @@ class ChromeEvents : public JsonEvents {
   std::unordered_map<std::string, KnownCategory*> categories_by_text_;
   StrangeCategories strange_;  // those that FindCategory does not know
   // Texts that stood in the file lately, by a quick hash: most stand there many times.
-  struct KnownText {
-    std::string_view text;  // of the builder's; "" where it is none
-    trace::StringId id;
-  };
   std::vector<KnownText> known_texts_ = std::vector<KnownText>(1 << kKnownTextBits);
   std::string space_;  // for texts without their escapes
   const bool keep_;
