@@ -9,6 +9,7 @@
 #include <exception>
 #include <string>
 
+#include "src/base/descriptors.h"
 #include "src/cli/commands.h"
 
 namespace crosscut::cli {
@@ -92,6 +93,7 @@ int Main(int argc, char** argv) {
 }  // namespace crosscut::cli
 
 int main(int argc, char** argv) {
+  crosscut::base::HoldStandardDescriptors();
   try {
     return crosscut::cli::Main(argc, argv);
   } catch (const std::bad_alloc&) {

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "src/base/descriptors.h"
 #include "src/base/fault_point.h"
 #include "src/base/file.h"
 #include "src/base/thread.h"
@@ -125,7 +126,8 @@ void* Drain::Main(void* self) {
 
 // A table of our own with the log alone in it: whatever the program closes and opens is not ours.
 // The log stands high in it, because race detectors know one table per process and would take its
-// number for the program's. Standard error stays, for the line that says why recording stopped.
+// number for the program's. Nor does standard error stay: who reads it waits until all have closed
+// it.
 void Drain::OwnDescriptors() {
   prctl(PR_SET_NAME, "crosscut-drain");
   const auto given = static_cast<unsigned>(log_fd_);
@@ -137,10 +139,8 @@ void Drain::OwnDescriptors() {
     const int high = fcntl(log_fd_, F_DUPFD_CLOEXEC, static_cast<int>(half));
     if (high >= 0) log_fd_ = high;
     const auto log = static_cast<unsigned>(log_fd_);
-    for (unsigned fd = 0; fd <= STDERR_FILENO; ++fd) {
-      if (fd != log && (fd != STDERR_FILENO || fd == given)) syscall(SYS_close, fd);
-    }
-    if (log > STDERR_FILENO + 1) syscall(SYS_close_range, STDERR_FILENO + 1, log - 1, 0);
+    syscall(SYS_close_range, 0U, log - 1, 0);
+    base::DescriptorsAreOurs();
   }
   own_descriptors_ = own;
   ready_.store(own ? 1 : 2, std::memory_order_release);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "src/base/descriptors.h"
 #include "src/runtime/session.h"
 
 namespace crosscut::record {
@@ -61,7 +62,8 @@ int Session::KeepFile(const char* name, const void* bytes, size_t size) {
   char path[kPathBytes + 256], partial[kPathBytes + 272];
   snprintf(path, sizeof path, "%s/%s", settings_.run_dir, name);
   snprintf(partial, sizeof partial, "%s.part", path);
-  const int fd = open(partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  const int fd =
+      base::OpenHigh(partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd < 0) return Fail(CROSSCUT_EIO, "cannot write %.100s: %s", name, strerror(errno));
   const bool written = WriteAll(fd, bytes, size);
   const int number = errno;

@@ -13,6 +13,7 @@
 #include <new>
 #include <string>
 
+#include "src/base/descriptors.h"
 #include "src/collect/clock.h"
 #include "src/collect/memory.h"
 #include "src/format/ring.h"
@@ -127,7 +128,7 @@ int Session::OpenLog(const Settings& settings, uint64_t start_tick) {
            static_cast<unsigned long long>(start_tick));
   snprintf(log_path_, sizeof log_path_, "%.*s/%s.crosscut", static_cast<int>(kPathBytes - 128),
            settings.run_dir, process_key_);
-  log_fd_ = open(log_path_, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  log_fd_ = base::OpenHigh(log_path_, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (log_fd_ < 0) {
     return Fail(CROSSCUT_EIO, "cannot write in %.120s: %s", settings.run_dir, strerror(errno));
   }

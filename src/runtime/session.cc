@@ -12,6 +12,7 @@
 
 #include <new>
 
+#include "src/base/descriptors.h"
 #include "src/base/fault_point.h"
 #include "src/base/thread.h"
 #include "src/collect/clock.h"
@@ -57,13 +58,13 @@ void Say(const char* format, ...) {
   if (n < 0) return;
   size_t length = strlen(line);
   line[length++] = '\n';
-  const ssize_t written = write(STDERR_FILENO, line, length);
-  (void)written;
+  base::WriteStandardError(line, length);
 }
 
 Session& Session::Get() { return immortal.session; }
 
 void Session::Init() {
+  base::NoteStandardError();
   secure_ = getauxval(AT_SECURE) != 0;
   ClockInit(secure_);
   Recorder::Get().Init();

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "src/base/descriptors.h"
 #include "src/collect/clock.h"
 
 namespace crosscut::record {
@@ -67,7 +68,7 @@ int MakeRunDirectory(Settings* settings) {
 void WriteRunJson(const Settings& settings) {
   char path[kPathBytes + 16];
   snprintf(path, sizeof path, "%s/run.json", settings.run_dir);
-  const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  const int fd = base::OpenHigh(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd < 0) return;
   timespec now;
   clock_gettime(CLOCK_REALTIME, &now);

@@ -1,0 +1,79 @@
+#include "src/base/descriptors.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace crosscut::base {
+namespace {
+
+struct File {
+  bool writable = false;
+  dev_t device = 0;
+  ino_t inode = 0;
+};
+constinit File standard_error = {};
+__thread bool ours __attribute__((tls_model("initial-exec"))) = false;
+
+// Not writable where the descriptor is closed.
+File FileAt(int fd) {
+  struct stat facts;
+  const int flags = fcntl(fd, F_GETFL);
+  if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY || fstat(fd, &facts) != 0) return {};
+  return {true, facts.st_dev, facts.st_ino};
+}
+
+bool IsStandardError(int fd) {
+  const File file = FileAt(fd);
+  return file.writable && standard_error.writable && file.device == standard_error.device &&
+         file.inode == standard_error.inode;
+}
+
+// Descriptor 2 of the process's main thread; -1 where the kernel does not hand it out.
+int MainThreadsStandardError() {
+#if defined(SYS_pidfd_open) && defined(SYS_pidfd_getfd)
+  const auto process = static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0));
+  if (process < 0) return -1;
+  const auto fd = static_cast<int>(syscall(SYS_pidfd_getfd, process, STDERR_FILENO, 0));
+  close(process);
+  return fd;
+#else
+  return -1;
+#endif
+}
+
+}  // namespace
+
+int OpenHigh(const char* path, int flags, mode_t mode) {
+  const int fd = open(path, flags, mode);
+  if (fd < 0 || fd > STDERR_FILENO) return fd;
+  const int high = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  const int error = errno;
+  close(fd);
+  errno = error;
+  return high;
+}
+
+void HoldStandardDescriptors() {
+  for (int fd = 0; fd <= STDERR_FILENO; ++fd) {
+    if (fcntl(fd, F_GETFD) < 0) (void)open("/dev/null", O_RDWR | O_CLOEXEC);
+  }
+}
+
+void DescriptorsAreOurs() { ours = true; }
+
+void NoteStandardError() { standard_error = FileAt(STDERR_FILENO); }
+
+void WriteStandardError(const char* text, size_t bytes) {
+  const int fd = ours ? MainThreadsStandardError() : STDERR_FILENO;
+  if (fd < 0) return;
+  if (IsStandardError(fd)) {
+    const ssize_t written = write(fd, text, bytes);
+    (void)written;
+  }
+  if (ours) close(fd);
+}
+
+}  // namespace crosscut::base

@@ -1,0 +1,70 @@
+"""Descriptors are the program's: none is kept, none of 0, 1 and 2 is taken, and what stands at 2 is
+written to only while it is the standard error that was there at the start."""
+
+import os
+import subprocess
+import sys
+
+import crosscut
+import pytest
+from recording import COMMAND, environment
+
+DAEMON = """
+import os, sys, time
+if os.fork(): os._exit(0)
+os.setsid()
+null = os.open(os.devnull, os.O_RDWR)
+for fd in (0, 1, 2): os.dup2(null, fd)
+while not os.path.exists("seen"): time.sleep(.01)
+"""
+
+LOSES_ITS_LOG = """
+import glob, os, sys, time, crosscut
+if sys.argv[1] == "data":
+    os.close(2)
+    assert os.open("data", os.O_RDWR | os.O_CREAT) == 2
+    os.write(2, b"header")
+if sys.argv[1] == "moved": os.dup2(os.open("moved", os.O_WRONLY | os.O_CREAT), 2)
+for log in glob.glob(os.environ["CROSSCUT_RUN"] + "/*.crosscut"): os.unlink(log)
+end = time.monotonic() + 15
+while crosscut.active() and time.monotonic() < end: time.sleep(.01)
+time.sleep(.1)
+if sys.argv[1] == "data": os.write(2, b"trailer")
+"""
+
+
+def test_who_started_a_daemon_reads_the_end_of_its_output(recorder):
+    try:
+        recorder.record(sys.executable, "-c", DAEMON)
+    finally:
+        (recorder.folder / "seen").touch()
+
+
+@pytest.mark.parametrize("where", ["here", "data", "moved"])
+def test_a_notice_goes_to_the_standard_error_of_the_start_or_nowhere(recorder, where):
+    done = recorder.record(sys.executable, recorder.script("program.py", LOSES_ITS_LOG), where)
+    assert done.returncode == 0
+    assert ("recording stopped" in done.stderr) == (where == "here"), done.stderr
+    if where != "here":
+        text = (recorder.folder / where).read_text()
+        assert text == ("headertrailer" if where == "data" else "")
+
+
+@pytest.mark.parametrize("closed", ["0<&-", "1>&-", "2>&-", "0<&- 1>&- 2>&-"])
+def test_numbers_that_are_closed_stay_the_programs(recorder, closed):
+    program = recorder.script("program.py", """
+import crosscut, os
+with crosscut.operation("with files"):
+    files = [os.open(f"file{i}", os.O_RDWR | os.O_CREAT) for i in range(3)]
+    os.write(files[-1], repr(files).encode())
+""")
+
+    def run(*before):
+        subprocess.run(["bash", "-c", f'exec "$@" {closed}', "-", *before, sys.executable, program],
+                       env=environment(PYTHONPATH=os.path.dirname(crosscut.__path__[0])),
+                       cwd=recorder.folder, check=True, timeout=60)
+        return (recorder.folder / "file2").read_text()
+
+    plain = run()
+    assert run(COMMAND, "record", "-o", recorder.run_dir, "--") == plain
+    assert "with files" in crosscut.read(recorder.run_dir).table("operations")["operation"]
