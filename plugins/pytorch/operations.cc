@@ -9,6 +9,7 @@
 // Slots are changed under the GIL; module_call() runs under it. Never unloaded.
 
 #include <crosscut/crosscut.h>
+#include <pthread.h>
 
 #include <atomic>
 
@@ -74,6 +75,9 @@ void* ModuleCall(void* self, void* args, void* keywords) {
   return result;
 }
 
+// A forked worker is in nothing of what its parent was in.
+void Forked() { inside = 0; }
+
 int SetLevel(void*, crosscut_level level) {
   on.store(level >= CROSSCUT_LEVEL_BOUNDARY, std::memory_order_relaxed);
   modules_on.store(level >= CROSSCUT_LEVEL_OPERATORS, std::memory_order_relaxed);
@@ -87,6 +91,8 @@ extern "C" {
 // Registers the source "operations"; `version` is PyTorch's. Returns 0 or a CROSSCUT_E* code.
 CROSSCUT_API int crosscut_operations_add(const char* version) {
   if (source != 0) return CROSSCUT_OK;
+  static const int followed = pthread_atfork(nullptr, nullptr, &Forked);
+  (void)followed;
   crosscut_source it = {};
   it.struct_size = sizeof it;
   it.name = "operations";

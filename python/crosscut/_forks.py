@@ -51,8 +51,9 @@ def watch(arm_child: Callable[[bool], bool] | None = None) -> None:
     _record.follow_fork(True)
     if not _watching:
         _watching = True
-        os.register_at_fork(before=_before, after_in_parent=_record.after_fork_in_parent,
-                            after_in_child=_in_child)
+        unseen = _record.unseen
+        os.register_at_fork(before=unseen(_before), after_in_child=unseen(_in_child),
+                            after_in_parent=_record.after_fork_in_parent)
 
 
 def _before() -> None:

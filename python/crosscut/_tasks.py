@@ -22,24 +22,11 @@ def adapt_asyncio(events: ModuleType) -> None:
     global _before
     cls = events.Handle
     run = vars(cls).get("_run")
-    if run is None or not hasattr(_record, "enter_task"):
+    if run is None or not hasattr(_record, "around"):
         return
-    enter, leave = _record.enter_task, _record.leave_task
-
-    def _run(self: Any) -> Any:
-        task = getattr(self._callback, "__self__", None)
-        if task is None:
-            return run(self)
-        before = enter(task)
-        try:
-            return run(self)
-        finally:
-            leave(before)
-
-    _run.__qualname__, _run.__module__ = run.__qualname__, run.__module__
     if _before is None:
         _before = (cls, run)
-    cls._run = _run
+    cls._run = _record.around(run, slice=True)
 
 
 def adapt_greenlet(greenlet: ModuleType) -> None:

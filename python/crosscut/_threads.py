@@ -15,13 +15,20 @@ _record = crosscut._record
 _before: tuple[Any, Any, Any] | None = None  # the class, and its own two attributes
 
 
-def _tell(thread: Any) -> None:
+def _tell(thread: Any, *_: Any) -> None:
     try:
         number, name = thread.native_id, thread._name
         if number is not None and name != "MainThread":
             _record.meta(f"thread:{number}", str(name))
     except Exception:  # a name is never worth a program's thread
         pass
+
+
+def _started(thread: Any, *_: Any) -> None:
+    _tell(thread)
+    tasks = sys.modules.get("crosscut._tasks")
+    if tasks is not None:
+        tasks.follow_greenlets()
 
 
 def adapt(threading: ModuleType) -> None:
@@ -32,23 +39,10 @@ def adapt(threading: ModuleType) -> None:
     if start is None or not isinstance(name, property) or name.fset is None:
         return  # another implementation of threads: they stay without names
 
-    def _set_native_id(self: Any) -> None:
-        start(self)  # on the thread itself, before its function runs
-        _tell(self)
-        tasks = sys.modules.get("crosscut._tasks")
-        if tasks is not None:
-            tasks.follow_greenlets()
-
-    def set_name(self: Any, value: str) -> None:
-        name.fset(self, value)
-        _tell(self)
-
-    _set_native_id.__qualname__ = start.__qualname__
-    _set_native_id.__module__ = start.__module__
     if _before is None:
         _before = (cls, start, name)
-    cls._set_native_id = _set_native_id
-    cls.name = property(name.fget, set_name, name.fdel, name.__doc__)
+    cls._set_native_id = _record.around(start, after=_started)  # on the thread, before its function
+    cls.name = property(name.fget, _record.around(name.fset, after=_tell), name.fdel, name.__doc__)
     for thread in threading.enumerate():
         _tell(thread)
 

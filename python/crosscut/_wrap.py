@@ -278,10 +278,11 @@ def _is_foreign(thing: Any) -> bool:
 def _patch_foreign(pycalls: Any, wrapped: _Wrap) -> None:
     if wrapped not in _foreign:
         _foreign.append(wrapped)
+    namer = crosscut._record.unseen(_name_function)
     for module, name in _FOREIGN.items():
         cls = getattr(sys.modules.get(module), name, None)
         if cls is not None:
-            pycalls.patch_foreign(cls, _name_function, wrapped.group)
+            pycalls.patch_foreign(cls, namer, wrapped.group)
 
 
 def _name_function(function: Any) -> tuple[str, int] | None:

@@ -3,13 +3,16 @@
 #include <cstdint>
 
 #include "crosscut/crosscut.h"
+#include "python/ext/record_around.h"
 #include "python/ext/record_calibrate.h"
-#include "python/ext/record_method.h"
+#include "python/ext/record_classes.h"
+#include "python/ext/record_imports.h"
 #include "python/ext/record_on_demand.h"
 #include "python/ext/record_operation.h"
 #include "python/ext/record_options.h"
 #include "python/ext/record_shortfall.h"
 #include "python/ext/record_sources.h"
+#include "python/ext/record_unseen.h"
 
 namespace crosscut::python {
 namespace {
@@ -161,6 +164,7 @@ PyObject* BeginStepOf(uint32_t kind) {
   if (step_hook != nullptr && number != nullptr) {
     PyObject* hook = step_hook;
     Py_INCREF(hook);
+    const Unseen unseen;
     PyObject* result = PyObject_CallFunctionObjArgs(hook, number, nullptr);
     Py_DECREF(hook);
     Py_XDECREF(result);
@@ -409,6 +413,12 @@ PyMethodDef functions[] = {
     {"remove_source", RemoveSource, METH_O, "Forgets the source of that handle."},
     {"ours", Function(Ours), METH_FASTCALL, "Calls function(*args): its time is layer overhead."},
     {"aside", Aside, METH_O, "Calls it on a thread of Crosscut's own: layer overhead."},
+    {"follow_imports", FollowImports, METH_VARARGS,
+     "dict of names, callable: told when the code of such a module has run."},
+    {"follow_class", FollowClass, METH_VARARGS,
+     "class, __new__ or __init_subclass__, callable: a function that passes on, then tells."},
+    {"divert", Divert, METH_VARARGS,
+     "method descriptor, around(): leads its calls through that; False where that cannot be."},
     {"collected", Collected, METH_VARARGS,
      "source, format, bytes, begin_realtime_ns, error_ns; a CROSSCUT_E* code."},
     {"now", Now, METH_NOARGS, "The recorder's clock, in ticks."},
@@ -447,7 +457,7 @@ PyMODINIT_FUNC PyInit__record() {
   }
   PyObject* module = PyModule_Create(&definition);
   if (module == nullptr) return nullptr;
-  if (AddOperationType(module) != 0 || AddMethodType(module) != 0) {
+  if (AddOperationType(module) != 0 || AddAroundType(module) != 0 || AddUnseenType(module) != 0) {
     Py_DECREF(module);
     return nullptr;
   }

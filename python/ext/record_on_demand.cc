@@ -5,6 +5,7 @@
 #include "crosscut/crosscut.h"
 #include "python/ext/record_operation.h"
 #include "python/ext/record_options.h"
+#include "python/ext/record_unseen.h"
 
 namespace crosscut::python {
 namespace {
@@ -29,15 +30,19 @@ int Call(void*) {
   return error;
 }
 
+void CallWindow(PyObject* begins) {
+  const Unseen unseen;
+  PyObject* result = PyObject_CallFunctionObjArgs(window_function, begins, nullptr);
+  if (result == nullptr) PyErr_WriteUnraisable(window_function);
+  Py_XDECREF(result);
+}
+
 void Window(void*, int begins) {
   const PyGILState_STATE state = PyGILState_Ensure();
   PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
   PyErr_Fetch(&type, &value, &traceback);
   if (begins) ForgetOpenOperations();
-  PyObject* result =
-      PyObject_CallFunctionObjArgs(window_function, begins ? Py_True : Py_False, nullptr);
-  if (result == nullptr) PyErr_WriteUnraisable(window_function);
-  Py_XDECREF(result);
+  CallWindow(begins ? Py_True : Py_False);
   PyErr_Restore(type, value, traceback);
   PyGILState_Release(state);
 }

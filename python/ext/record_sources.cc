@@ -4,6 +4,7 @@
 #include <string>
 
 #include "crosscut/crosscut.h"
+#include "python/ext/record_unseen.h"
 
 // A recorder of before this function still serves: the profile is refused then.
 #pragma weak crosscut_collected
@@ -27,6 +28,7 @@ bool Finalizing() {
 void Call(const Source& source, crosscut_level level) {
   PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
   PyErr_Fetch(&type, &value, &traceback);
+  const Unseen unseen;
   PyObject* result = PyObject_CallFunction(source.set_level, "i", static_cast<int>(level));
   if (result == nullptr) PyErr_WriteUnraisable(source.set_level);
   Py_XDECREF(result);
@@ -83,6 +85,7 @@ PyObject* Ours(PyObject*, PyObject* const* args, Py_ssize_t count) {
     PyErr_SetString(PyExc_TypeError, "ours(): what is to be called?");
     return nullptr;
   }
+  const Unseen unseen;
   crosscut_begin_inline(span);
   PyObject* result =
       PyObject_Vectorcall(args[0], args + 1, static_cast<size_t>(count - 1), nullptr);
@@ -93,6 +96,7 @@ PyObject* Ours(PyObject*, PyObject* const* args, Py_ssize_t count) {
 PyObject* Aside(PyObject*, PyObject* callable) {
   static const uint32_t span =
       crosscut_intern("collecting", SIZE_MAX, CROSSCUT_SPAN, CROSSCUT_OVERHEAD, 0, 0);
+  const Unseen unseen;
   crosscut_begin_inline(span);
   PyObject* result = PyObject_CallNoArgs(callable);
   crosscut_end_named(span);

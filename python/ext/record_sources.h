@@ -8,19 +8,20 @@
 namespace crosscut::python {
 
 // add_source(name, version, set_level) -> handle: `set_level` (a callable) is called with the level
-// (an int of enum crosscut_level) whenever the step plan, the session or a pause switches sources,
-// and at once where a session records. The time that it takes is recorded as layer `overhead`. What
-// it raises is printed as an unraisable exception. 0 where the source could not be added.
+// (an int of enum crosscut_level), unseen, whenever the step plan, the session or a pause switches
+// sources, and at once where a session records. The time that it takes is recorded as layer
+// `overhead`. What it raises is printed as an unraisable exception. 0 where the source could not be
+// added.
 PyObject* AddSource(PyObject*, PyObject* args);
 
 // remove_source(handle): not called any more after this. Before the interpreter ends, please.
 PyObject* RemoveSource(PyObject*, PyObject* handle);
 
-// ours(function, *args): calls it and gives back its result; its time, with whatever it calls, is
-// work of Crosscut's own: layer `overhead`.
+// ours(function, *args): calls it, unseen, and gives back its result; its time, with whatever it
+// calls, is work of Crosscut's own: layer `overhead`.
 PyObject* Ours(PyObject*, PyObject* const* args, Py_ssize_t count);
 
-// aside(callable): calls it on a thread of Crosscut's own; its time is recorded as layer
+// aside(callable): calls it, unseen, on a thread of Crosscut's own; its time is recorded as layer
 // `overhead`, and the thread counts as idle after it.
 PyObject* Aside(PyObject*, PyObject* callable);
 

@@ -14,9 +14,7 @@ what counts as what. uninstall() puts everything back.
 
 from __future__ import annotations
 
-import functools
 import sys
-import weakref
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -44,57 +42,41 @@ class _Steps(operations.Steps):
             _record.step_end()
 
 
-class _ProfilerModule:
-    """Stands where jax._src.profiler looks for jaxlib's module: the same, but for the making of
-    sessions and servers."""
+def _for_the_program(module: ModuleType) -> ModuleType:
+    """What stands where jax._src.profiler looks for jaxlib's module: the same, but for the making
+    of sessions and servers. A second session would silently stay empty: ours makes room."""
+    def begins(*_: Any, **__: Any) -> bool | None:
+        if _profile is not None:
+            _profile.theirs_begins()
+        return True if _profile is not None else None
 
-    def __init__(self, module: ModuleType, profile: Callable[[], profiles.Profile | None]) -> None:
-        self._module = module
-        self._profile = profile
+    def begun(_: Any, session: Any, failed: bool) -> Any:
+        if _profile is not None and failed:
+            _profile.theirs_ended()
+        return None if _profile is None or failed else _Session(session, _profile)
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._module, name)
+    def serves(*_: Any, **__: Any) -> None:
+        if _profile is not None:
+            _profile.never_again("off: the program runs a profiler server")
 
-    def ProfilerSession(self, *args: Any, **kwargs: Any) -> Any:  # noqa: N802
-        """The program's: ours makes room. A second session would silently stay empty."""
-        profile = self._profile()
-        if profile is None:
-            return self._module.ProfilerSession(*args, **kwargs)
-        profile.theirs_begins()
-        try:
-            session = self._module.ProfilerSession(*args, **kwargs)
-        except BaseException:
-            profile.theirs_ended()
-            raise
-        return _Session(session, profile)
-
-    def start_server(self, *args: Any, **kwargs: Any) -> Any:
-        profile = self._profile()
-        if profile is not None:
-            profile.never_again("off: the program runs a profiler server")
-        return self._module.start_server(*args, **kwargs)
+    theirs = type(module)(module.__name__)
+    vars(theirs).update(vars(module))
+    vars(theirs).update(ProfilerSession=_record.around(module.ProfilerSession, before=begins,
+                                                       after=begun),
+                        start_server=_record.around(module.start_server, before=serves))
+    return theirs
 
 
 class _Session:
     """A profile of the program's. Ours goes on when it is stopped or dropped."""
 
     def __init__(self, session: Any, profile: profiles.Profile) -> None:
-        self._session = session
-        self._over = weakref.finalize(self, profile.theirs_ended)
-        self._over.atexit = False
-
-    def __getattr__(self, name: str) -> Any:
-        value = getattr(self._session, name)
-        if not name.startswith("stop"):
-            return value
-
-        def stop(*args: Any, **kwargs: Any) -> Any:
-            try:
-                return value(*args, **kwargs)
-            finally:
-                self._over()
-
-        return stop
+        over = profile.over_with(self)
+        for name in dir(session):
+            if not name.startswith("_"):
+                value = getattr(session, name)
+                setattr(self, name, _record.around(value, after=over)
+                        if name.startswith("stop") else value)
 
 
 class _Profiler:
@@ -141,16 +123,14 @@ def install_backends(module: ModuleType) -> None:
         return
     init = module._init_backend
 
-    @functools.wraps(init)
-    def init_backend(*args: Any, **kwargs: Any) -> Any:
-        backend = init(*args, **kwargs)
+    def made(_: Any, __: Any, failed: bool) -> None:
         try:
-            _open_profile()
+            if not failed:
+                _open_profile()
         except Exception as error:  # ours never stops the program
             _source_state.report_failure("jax", error)
-        return backend
 
-    module._init_backend = init_backend
+    module._init_backend = _record.around(init, after=made)
     _undo.append(lambda: setattr(module, "_init_backend", init))
 
 
@@ -167,48 +147,35 @@ def _open_profile() -> None:
 def install_profiler(module: ModuleType) -> None:
     """Sessions of the program's own, and its step annotations."""
     real = module._profiler
-    module._profiler = _ProfilerModule(real, lambda: _profile)
+    module._profiler = _for_the_program(real)
     _undo.append(lambda: setattr(module, "_profiler", real))
     cls = module.StepTraceAnnotation
-    enter, leave = cls.__enter__, cls.__exit__
-    init = cls.__init__
+    own = {name: vars(cls).get(name) for name in ("__init__", "__enter__", "__exit__")}
 
-    def remember(annotation: Any, name: str, **kwargs: Any) -> None:
-        init(annotation, name, **kwargs)
+    def remember(annotation: Any, name: Any = "step", *_: Any, **__: Any) -> None:
         annotation._crosscut_kind = name
 
-    def begin(annotation: Any) -> Any:
+    def begin(annotation: Any) -> None:
         _steps.begin(str(getattr(annotation, "_crosscut_kind", "step")))
-        return enter(annotation)
 
-    def end(annotation: Any, *error: Any) -> Any:
-        try:
-            return leave(annotation, *error)
-        finally:
-            _steps.end()
-
-    cls.__init__ = functools.wraps(init)(remember)
-    cls.__enter__, cls.__exit__ = begin, end
+    cls.__init__ = _record.around(cls.__init__, before=remember)
+    cls.__enter__ = _record.around(cls.__enter__, before=begin)
+    cls.__exit__ = _record.around(cls.__exit__, after=lambda *_: _steps.end())
 
     def undo() -> None:
-        cls.__init__ = init
-        del cls.__enter__, cls.__exit__
+        for name, function in own.items():
+            if function is None:
+                delattr(cls, name)
+            else:
+                setattr(cls, name, function)
 
     _undo.append(undo)
 
 
 def install_compiler(module: ModuleType) -> None:
     ops = _shared()
-    scope, on, compile_ = _record.found_operation("compile"), ops.on, module.compile_or_get_cached
-
-    @functools.wraps(compile_)
-    def compile_or_get_cached(*args: Any, **kwargs: Any) -> Any:
-        if not on.value:
-            return compile_(*args, **kwargs)
-        with scope:
-            return compile_(*args, **kwargs)
-
-    ops.replace(module, "compile_or_get_cached", compile_or_get_cached)
+    ops.replace(module, "compile_or_get_cached",
+                ops.around(module.compile_or_get_cached, "compile", nests=True))
 
 
 def install_jit(module: ModuleType) -> None:
@@ -220,7 +187,7 @@ def install_jit(module: ModuleType) -> None:
         return
     from crosscut import _pycalls
 
-    if not _pycalls.patch_jit(module._jax.PjitFunction, _steps.edge):
+    if not _pycalls.patch_jit(module._jax.PjitFunction, _record.unseen(_steps.edge)):
         _record.source_state("operations", _version(), "failed",
                              "jitted functions: this jaxlib calls them in another way")
     _undo.append(_pycalls.unpatch_jit)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import functools
 import os
 import pathlib
 import threading
@@ -19,16 +18,6 @@ _LOST_AFTER = 16  # steps of another, none of the primary: the other becomes pri
 # Steps of an environment without an update that are a step. One is often too short for that: what
 # a processor has learned of the hooks takes it milliseconds to unlearn when they are withdrawn.
 _ROLLOUT = 8
-
-
-class ThisThread(threading.local):
-    """`inside` counts the open operations that calls on this thread belong to."""
-
-    library: ctypes.CDLL
-
-    def __init__(self) -> None:
-        address = self.library.crosscut_operations_inside()
-        self.inside = ctypes.c_int32.from_address(address)
 
 
 class Steps:
@@ -48,9 +37,9 @@ class Steps:
         self._thread = 0      # that made the last update
         self._simulated = 0   # steps of the environment since then
 
-    def passed(self, updater: Any) -> None:
+    def passed(self, updater: Any, _: Any = None, failed: bool = False) -> None:
         """`updater` has made an update."""
-        if not self._asking:
+        if not self._asking or failed:
             return
         primary = self._primary() if self._primary is not None else None
         if primary is not updater:
@@ -69,10 +58,10 @@ class Steps:
         self._begin(_record.found_step)
 
     @staticmethod
-    def simulated() -> None:
+    def simulated(_: Any, __: Any, failed: bool) -> None:
         """An environment, or a vector of them, has made a step."""
         self = Steps._latest
-        if self is None or self._thread != threading.get_ident():
+        if failed or self is None or self._thread != threading.get_ident():
             return
         self._simulated += 1
         if self._simulated == _ROLLOUT:
@@ -100,10 +89,7 @@ def _forget_learner() -> None:
     Steps._latest = None
 
 
-os.register_at_fork(after_in_child=_forget_learner)
-
-# What is to be told of a class that gets an instance, by the class above it.
-_followers: dict[type, Callable[[type], None]] = {}
+os.register_at_fork(after_in_child=_record.unseen(_forget_learner))
 
 
 def with_subclasses(cls: type) -> list[type]:
@@ -119,34 +105,20 @@ def with_subclasses(cls: type) -> list[type]:
     return found
 
 
-def _new_below(root: type) -> Callable[..., Any]:
-    """For root.__new__, where it has none. It stays: a class from which __new__ was taken away
-    again refuses its arguments (CPython's issue 49572)."""
-    def new(cls: type, *args: Any, **kwargs: Any) -> Any:
-        follower = _followers.get(root)
-        if follower is not None:
-            follower(cls)
-        create = super(root, cls).__new__
-        return create(cls) if create is object.__new__ else create(cls, *args, **kwargs)
-
-    return new
-
-
 class Operations:
     """Patches behind automatic operations. All of them under the GIL."""
 
     def __init__(self) -> None:
         self.library = ctypes.CDLL(str(_LIBRARY))
-        for name in ("crosscut_operations_on", "crosscut_operations_inside",
-                     "crosscut_operations_thunk"):
+        for name in ("crosscut_operations_on", "crosscut_operations_thunk"):
             getattr(self.library, name).restype = ctypes.c_void_p
         for name in ("crosscut_operations_patch", "crosscut_operations_unpatch"):
             getattr(self.library, name).argtypes = [ctypes.c_void_p]
-        ThisThread.library = self.library
         self.on = ctypes.c_int32.from_address(self.library.crosscut_operations_on())
-        self.this_thread = ThisThread()
+        # The address of the function that gives this thread's `inside`.
+        self.inside = int(ctypes.cast(self.library.crosscut_operations_inside,
+                                      ctypes.c_void_p).value or 0)
         self.steps = Steps()
-        self._scopes: dict[str, Any] = {}
         self._undo: list[Callable[[], None]] = []
 
     def add_source(self, version: str) -> None:
@@ -170,53 +142,27 @@ class Operations:
             self._undo.append(lambda: delattr(owner, name))
         setattr(owner, name, value)
 
+    def around(self, function: Callable[..., Any], operation: str = "", **how: Any) -> Any:
+        """What stands for `function` in its place: a call of it is the operation while they are
+        recorded. `how`: see _record.around."""
+        named = _record.found_operation(operation) if operation else None
+        return _record.around(function, named, ctypes.addressof(self.on), **how)
+
     def bracket(self, operation: str, function: Callable[..., Any],
-                after: Callable[[], None] | None = None) -> Callable[..., Any]:
-        """`function` as an operation that calls in it belong to; `after` is called at its end."""
-        self._scopes.setdefault(operation, _record.found_operation(operation))
-        scopes, on, this_thread = self._scopes, self.on, self.this_thread
-
-        @functools.wraps(function)
-        def bracketed(*args: Any, **kwargs: Any) -> Any:
-            if not on.value:  # first: what control steps pass through
-                return function(*args, **kwargs)
-            inside = this_thread.inside
-            if inside.value:
-                return function(*args, **kwargs)
-            inside.value = 1
-            try:
-                with scopes[operation]:
-                    return function(*args, **kwargs)
-            finally:
-                inside.value = 0
-                if after is not None:
-                    after()
-
-        return bracketed
-
-    def rename(self, operation: str, name: str) -> None:
-        """What bracket() calls `operation` from now on."""
-        self._scopes[operation] = _record.found_operation(name)
-
-    def method(self, operation: str, function: Callable[..., Any],
-               called: Callable[..., Any] | None = None, span: Any = None,
-               after: Callable[[], None] | None = None) -> Any:
-        """For follow(): calls of `function` through an instance as an operation, unless they are
-        inside another one of that name; `span` (of _record.span) is around every call; `called` is
-        what they call where the operation is recorded; `after` is called behind the outermost call
-        of such methods, recorded or not."""
-        return _record.method(_record.found_operation(operation), function, called or function,
-                              self.library.crosscut_operations_on(), span, after)
+                after: Callable[..., None] | None = None) -> Any:
+        """`function` as an operation that calls in it belong to; `after` is told of its end."""
+        return self.around(function, operation, inside=self.inside, nests=True, after=after)
 
     def simulation(self, name: str, function: Callable[..., Any], span: Any = None) -> Any:
-        """method() for `name` of an environment."""
-        return self.method("simulate", function, span=span,
+        """The method `name` of an environment. Its outermost call is the operation; an outermost
+        step() that ends well is counted, recorded or not."""
+        return self.around(function, "simulate", span=span, hides=True, outermost=name == "step",
                            after=Steps.simulated if name == "step" else None)
 
     def follow(self, root: type, names: tuple[str, ...],
                make: Callable[[type, str, Callable[..., Any]], Any]) -> None:
         """Replaces the methods `names` of `root` and of the classes below it, later ones when they
-        get their first instance, by make(class, name, function): see method()."""
+        get their first instance, by make(class, name, function)."""
         def patch(cls: type) -> None:
             for base in () if cls in known else cls.__mro__:
                 if base in known or not issubclass(base, root):
@@ -230,7 +176,9 @@ class Operations:
         known: weakref.WeakSet[type] = weakref.WeakSet()
         for cls in with_subclasses(root):
             patch(cls)
-        _followers[root] = patch
-        self._undo.append(lambda: _followers.pop(root, None))
+        create = _record.follow_class(root, "__new__", patch)
+        self._undo.append(lambda: _record.follow_class(root, "__new__", None))
         if "__new__" not in vars(root):
-            root.__new__ = staticmethod(_new_below(root))  # type: ignore[assignment]
+            # It stays: a class from which __new__ was taken away again refuses its arguments
+            # (CPython's issue 49572).
+            root.__new__ = create  # type: ignore[method-assign]

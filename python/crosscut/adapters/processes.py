@@ -31,17 +31,15 @@ def install(module: ModuleType) -> None:
     if bootstrap is None or _before is not None:
         return
 
-    def _bootstrap(self: Any, *args: Any, **kwargs: Any) -> Any:
-        try:
-            _record.process_name(name_of(self))
-        except Exception:  # a name is never worth a program's process
-            pass
-        return bootstrap(self, *args, **kwargs)
-
-    _bootstrap.__qualname__ = bootstrap.__qualname__
-    _bootstrap.__module__ = bootstrap.__module__
     _before = (cls, bootstrap)
-    cls._bootstrap = _bootstrap
+    cls._bootstrap = _record.around(bootstrap, before=_tell)
+
+
+def _tell(process: Any, *_: Any, **__: Any) -> None:
+    try:
+        _record.process_name(name_of(process))
+    except Exception:  # a name is never worth a program's process
+        pass
 
 
 def withdraw() -> None:

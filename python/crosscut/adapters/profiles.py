@@ -16,7 +16,9 @@ import ctypes
 import os
 import threading
 import time
+import weakref
 from collections.abc import Callable
+from typing import Any
 
 from crosscut import _record, _source_state
 from crosscut.adapters import xspace
@@ -48,6 +50,7 @@ class Profile:
         self._lock = threading.RLock()
         self._level = 0
         self._theirs = 0        # profiles that the program has open
+        self._open: dict[Callable[..., None], Any] = {}  # of these what over_with() has
         self._running = False
         self._closed = ""       # why for good
         self._began = 0.0       # monotonic seconds: of the part; of all
@@ -68,12 +71,12 @@ class Profile:
         if self._handle == 0:
             _record.source_state(self.name, self.version, "failed", _record.error())
             return
-        atexit.register(self.close)
-        os.register_at_fork(after_in_child=self._forked)
+        atexit.register(_record.unseen(self.close))
+        os.register_at_fork(after_in_child=_record.unseen(self._forked))
         # Not one of the program's threads: threading does not list it.
         import _thread
 
-        _thread.start_new_thread(self._rounds, ())
+        _thread.start_new_thread(_record.unseen(self._rounds), ())
 
     def close(self) -> None:
         """The program ends: keeps the last part if that takes no longer than we may."""
@@ -131,6 +134,16 @@ class Profile:
         with self._lock:
             self._theirs = max(0, self._theirs - 1)
             self._sync()
+
+    def over_with(self, session: Any) -> Callable[..., None]:
+        """`session` is the profile of theirs_begins(): what tells that it is over, as its end does
+        that nobody told of."""
+        def over(*_: Any) -> None:
+            if self._open.pop(over, None) is not None:
+                self.theirs_ended()
+
+        self._open[over] = weakref.ref(session, _record.unseen(over))
+        return over
 
     def never_again(self, why: str) -> None:
         """Stays off for good, and says why."""

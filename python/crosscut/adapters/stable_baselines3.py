@@ -13,7 +13,6 @@ uninstall() puts everything back.
 
 from __future__ import annotations
 
-import functools
 import sys
 from collections.abc import Callable
 from types import ModuleType
@@ -28,8 +27,8 @@ def install_algorithms(module: ModuleType) -> None:
     ops = gymnasium.shared()
 
     def make(cls: type, name: str, function: Callable[..., Any]) -> Any:
-        gather = _with_inference(ops, function) if name == "collect_rollouts" else None
-        return ops.method(_PARTS[name], function, gather)
+        inference = _inference(ops) if name == "collect_rollouts" else {}
+        return ops.around(function, _PARTS[name], hides=True, **inference)
 
     ops.follow(module.BaseAlgorithm, tuple(_PARTS), make)
     _rename_backward("backprop")
@@ -51,20 +50,18 @@ def install_vectors(module: ModuleType) -> None:
                lambda cls, name, function: ops.simulation(name, function))
 
 
-def _with_inference(ops: operations.Operations,
-                    function: Callable[..., Any]) -> Callable[..., Any]:
-    """Calls of modules in `function` are the policy's: inference, not `forward`."""
+def _inference(ops: operations.Operations) -> dict[str, Any]:
+    """Calls of modules in a function are the policy's: inference, not `forward`."""
     forward_as = ops.library.crosscut_operations_forward_as
 
-    @functools.wraps(function)
-    def gather(*args: Any, **kwargs: Any) -> Any:
+    def before(*_: Any, **__: Any) -> bool:
         forward_as(b"inference")
-        try:
-            return function(*args, **kwargs)
-        finally:
-            forward_as(None)
+        return True
 
-    return gather
+    def after(*_: Any) -> None:
+        forward_as(None)
+
+    return {"before": before, "after": after}
 
 
 def _rename_backward(name: str) -> None:
@@ -72,7 +69,7 @@ def _rename_backward(name: str) -> None:
     adapter = sys.modules.get("crosscut.adapters.torch")
     theirs = getattr(adapter, "_operations", None)
     if theirs is not None:
-        theirs.rename("backward", name)
+        theirs.name_backward(name)
 
 
 def uninstall() -> None:

@@ -17,7 +17,6 @@ puts everything back.
 from __future__ import annotations
 
 import ctypes
-import functools
 import glob
 import mmap
 import os
@@ -81,115 +80,74 @@ class _Operations(operations.Operations):
     def _name_function(self, owner: type, which: str, kind: str) -> None:
         make = getattr(owner, f"make_{which}_function")
 
-        @functools.wraps(make)
-        def named(trainer: Any, *args: Any, **kwargs: Any) -> Any:
-            result = make(trainer, *args, **kwargs)
-            name = f"{which}_function"
-            function = getattr(trainer, name)
-            if not hasattr(function, "_crosscut_kind"):
-                setattr(trainer, name, self._trainer_call(function, kind, weakref.ref(trainer)))
-            return result
+        name = f"{which}_function"
 
-        self.replace(owner, f"make_{which}_function", named)
+        def made(trainer: Any, _: Any, failed: bool) -> None:
+            function = getattr(trainer, name, None)
+            if not failed and function is not None and type(function) is not _record.around:
+                setattr(trainer, name, self._trainer_call(function, kind, weakref.ref(trainer)))
+
+        self.replace(owner, f"make_{which}_function", _record.around(make, after=made))
 
     def _trainer_call(self, function: Callable[..., Any], kind: str,
-                      trainer: weakref.ref[Any]) -> Callable[..., Any]:
-        this_thread = self.this_thread
+                      trainer: weakref.ref[Any]) -> Any:
+        called = False
 
-        def trainer_call(*args: Any, **kwargs: Any) -> Any:
-            inside = this_thread.inside
-            if inside.value:
-                return function(*args, **kwargs)
-            inside.value = 1
-            try:
-                result = self._marked(function, trainer_call, kind, args, kwargs)
-            finally:
-                inside.value = 0
-            if kind == "train_step":
+        def before(*_: Any, **__: Any) -> Any:
+            nonlocal called
+            first, called = not called, True
+            return self._marked(first, kind)
+
+        def after(_: Any, __: Any, failed: bool) -> None:
+            if kind == "train_step" and not failed:
                 self.steps.passed(trainer())
-            return result
 
-        # A tf.function has no name of its own: functools.wraps takes what is there.
-        functools.update_wrapper(trainer_call, function)
-        trainer_call._crosscut_kind = kind  # type: ignore[attr-defined]
-        return trainer_call
+        return self._outer(function, before, after)
 
-    def _function_call(self, call: Callable[..., Any]) -> Callable[..., Any]:
-        this_thread = self.this_thread
-
-        @functools.wraps(call)
-        def function_call(function: Any, *args: Any, **kwargs: Any) -> Any:
-            inside = this_thread.inside
-            if inside.value or not self.eager():  # a part of another, or of a graph
-                return call(function, *args, **kwargs)
+    def _function_call(self, call: Callable[..., Any]) -> Any:
+        def before(function: Any, *_: Any, **__: Any) -> Any:
             kind = self._kinds.get(function)
-            if kind == "":  # neither updates nor evaluates
-                return call(function, *args, **kwargs)
-            inside.value = 1
+            # A part of a graph, or neither updates nor evaluates.
+            if kind == "" or not self.eager():
+                return None
+            first = function not in self._called
+            if first:
+                self._called.add(function)
             self._outermost = function
-            try:
-                result = self._marked(functools.partial(call, function), function, kind, args,
-                                      kwargs)
-            finally:
-                inside.value = 0
-                self._outermost = None
-            if self._kinds.setdefault(function, "") == "train_step":
+            return self._marked(first, kind)
+
+        def after(function: Any, _: Any, failed: bool) -> None:
+            self._outermost = None
+            if not failed and self._kinds.setdefault(function, "") == "train_step":
                 self.steps.passed(function)
-            return result
 
-        return function_call
+        return self._outer(call, before, after)
 
-    def _marked(self, call: Callable[..., Any], key: Any, kind: str | None, args: tuple[Any, ...],
-                kwargs: dict[str, Any]) -> Any:
-        """A call as an operation: `kind`, or "compile" where it is the first of `key`."""
-        first = key not in self._called
-        if first:
-            self._called.add(key)
-        if not self.on.value:
-            return call(*args, **kwargs)
-        with self.scope("compile" if first or kind is None else kind):
-            return call(*args, **kwargs)
+    def _marked(self, first: bool, kind: str | None) -> Any:
+        """What a call is recorded as: `kind`, or "compile" where it is the first."""
+        return self.scope("compile" if first or kind is None else kind)
 
-    def _tracing(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def _tracing(self, function: Callable[..., Any]) -> Any:
         """What is traced again, after the first call, is an operation inside that call's."""
-        scope, on = self.scope("compile"), self.on
+        return self.around(function, "compile", nests=True)
 
-        @functools.wraps(function)
-        def tracing(*args: Any, **kwargs: Any) -> Any:
-            if not on.value:
-                return function(*args, **kwargs)
-            with scope:
-                return function(*args, **kwargs)
+    def _apply(self, apply: Callable[..., Any]) -> Any:
+        def traced(*_: Any, **__: Any) -> None:
+            # Maybe on another thread than the call's.
+            if self._outermost is not None and not self.eager():
+                self._kinds[self._outermost] = "train_step"
 
-        return tracing
+        def before(*_: Any, **__: Any) -> Any:
+            return self.scope("optimizer") if self.eager() else None
 
-    def _apply(self, apply: Callable[..., Any]) -> Callable[..., Any]:
-        scope, this_thread = self.scope("optimizer"), self.this_thread
+        outer = self._outer(apply, before, self.steps.passed)
+        return _record.around(outer, before=traced)
 
-        def in_scope(optimizer: Any, *args: Any, **kwargs: Any) -> Any:
-            inside = this_thread.inside
-            inside.value = 1
-            try:
-                if self.on.value:
-                    with scope:
-                        return apply(optimizer, *args, **kwargs)
-                return apply(optimizer, *args, **kwargs)
-            finally:
-                inside.value = 0
-
-        @functools.wraps(apply)
-        def stepping(optimizer: Any, *args: Any, **kwargs: Any) -> Any:
-            if not self.eager():  # is traced, maybe on another thread than the call's
-                if self._outermost is not None:
-                    self._kinds[self._outermost] = "train_step"
-                return apply(optimizer, *args, **kwargs)
-            if this_thread.inside.value:
-                return apply(optimizer, *args, **kwargs)
-            result = in_scope(optimizer, *args, **kwargs)
-            self.steps.passed(optimizer)
-            return result
-
-        return stepping
+    def _outer(self, function: Callable[..., Any], before: Callable[..., Any],
+               after: Callable[..., None]) -> Any:
+        """A call that others belong to: told of in control steps, too."""
+        return self.around(function, before=before, after=after, inside=self.inside, nests=True,
+                           always=True)
 
 
 class _QuietLog:
@@ -333,17 +291,17 @@ def install_context(module: ModuleType) -> None:
     cls = module.Context
     ensure = cls.ensure_initialized
 
-    @functools.wraps(ensure)
-    def ensure_initialized(context: Any) -> None:
-        ensure(context)
-        if vars(cls).get("ensure_initialized") is ensure_initialized:
+    def begins(_: Any, __: Any, failed: bool) -> None:
+        if failed:
+            return
+        if type(vars(cls).get("ensure_initialized")) is _record.around:
             cls.ensure_initialized = ensure
         try:
             _open_profile()
         except Exception as error:  # ours never stops the program
             _source_state.report_failure("tensorflow", error)
 
-    cls.ensure_initialized = ensure_initialized
+    cls.ensure_initialized = _record.around(ensure, after=begins)
     _undo.append(lambda: setattr(cls, "ensure_initialized", ensure))
 
 
@@ -368,36 +326,24 @@ def _give_way(module: ModuleType, profile: profiles.Profile) -> None:
     start, export, stop = cls.start, cls.export_to_tb, cls.stop
     open_ones: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
 
-    def start_theirs(session: Any, *args: Any, **kwargs: Any) -> Any:
+    def begins(session: Any, *_: Any, **__: Any) -> bool:
         profile.theirs_begins()
-        over = weakref.finalize(session, profile.theirs_ended)
-        over.atexit = False
-        open_ones[session] = over
-        try:
-            return start(session, *args, **kwargs)
-        except BaseException:
+        open_ones[session] = profile.over_with(session)
+        return True
+
+    def ended(session: Any, *_: Any) -> None:
+        over = open_ones.pop(session, None)
+        if over is not None:
             over()
-            raise
 
-    def ending(function: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(function)
-        def end_theirs(session: Any, *args: Any, **kwargs: Any) -> Any:
-            try:
-                return function(session, *args, **kwargs)
-            finally:
-                over = open_ones.pop(session, None)
-                if over is not None:
-                    over()
-        return end_theirs
-
-    def start_server(*args: Any, **kwargs: Any) -> Any:
+    def serves(*_: Any, **__: Any) -> None:
         profile.never_again("off: the program runs a profiler server")
-        return server(*args, **kwargs)
 
     server = module.start_server
-    cls.start = functools.wraps(start)(start_theirs)
-    cls.export_to_tb, cls.stop = ending(export), ending(stop)
-    module.start_server = functools.wraps(server)(start_server)
+    cls.start = _record.around(start, before=begins,
+                               after=lambda session, _, failed: ended(session) if failed else None)
+    cls.export_to_tb, cls.stop = (_record.around(it, after=ended) for it in (export, stop))
+    module.start_server = _record.around(server, before=serves)
 
     def undo() -> None:
         cls.start, cls.export_to_tb, cls.stop = start, export, stop

@@ -16,9 +16,9 @@ what counts as what. uninstall() puts everything back.
 from __future__ import annotations
 
 import ctypes
-import functools
 import os
 import sys
+import threading
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -38,6 +38,8 @@ class _Operations(operations.Operations):
         self.torch = torch
         self._thunk = self.library.crosscut_operations_thunk()
         self._slot = ctypes.c_void_p.from_address(id(torch.nn.Module) + _CALL_SLOT)
+        self._optimizer = _record.found_operation("optimizer")
+        self._stepping = threading.local()  # open: [scope, operation, what was updated]
         self._loader = 0  # the process that was last seen to be a DataLoader worker
 
     def install(self) -> None:
@@ -53,7 +55,7 @@ class _Operations(operations.Operations):
         self.library.crosscut_operations_remove()
         self.undo()
 
-    def _bracket(self, operation: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    def _bracket(self, operation: str, function: Callable[..., Any]) -> Any:
         return self.bracket(operation, function, after=self._check_modules)
 
     # ---- forward ----
@@ -65,23 +67,13 @@ class _Operations(operations.Operations):
         self._patch_classes(module)
         self._undo.append(lambda: self._unpatch_classes(module))
         patch = self.library.crosscut_operations_patch
-
-        def init_subclass(cls: type, **kwargs: Any) -> None:
-            super(module, cls).__init_subclass__(**kwargs)
-            patch(id(cls) + _CALL_SLOT)
-
-        self.replace(module, "__init_subclass__", classmethod(init_subclass))
+        made = _record.follow_class(module, "__init_subclass__",
+                                    lambda cls: patch(id(cls) + _CALL_SLOT))
+        self._undo.append(lambda: _record.follow_class(module, "__init_subclass__", None))
+        self.replace(module, "__init_subclass__", classmethod(made))
         patcher = self.torch.fx._symbolic_trace._Patcher
-        revert, check = patcher.revert_all_patches, self._check_modules
-
-        @functools.wraps(revert)
-        def revert_and_check(*args: Any) -> Any:
-            try:
-                return revert(*args)
-            finally:
-                check()
-
-        self.replace(patcher, "revert_all_patches", revert_and_check)
+        self.replace(patcher, "revert_all_patches", _record.around(
+            patcher.revert_all_patches, after=self._check_modules))
 
     @staticmethod
     def _slots_are_where_we_think(module: type) -> bool:
@@ -104,7 +96,7 @@ class _Operations(operations.Operations):
         for cls in operations.with_subclasses(module):
             self.library.crosscut_operations_unpatch(id(cls) + _CALL_SLOT)
 
-    def _check_modules(self) -> None:
+    def _check_modules(self, *_: Any) -> None:
         """CPython fills the slots anew when somebody assigns nn.Module.__call__. While it traces,
         torch.fx does, and with it torch.compile."""
         # Without _undo: a call that was under way when everything was put back.
@@ -114,65 +106,56 @@ class _Operations(operations.Operations):
     # ---- backward ----
 
     def _patch_engine(self) -> None:
-        variable = self.torch.autograd.variable.Variable
-        before = variable._execution_engine
-        bracket = self._bracket
+        self.name_backward("backward")
+        self._undo.append(lambda: _record.divert(self._run_backward(), None))
 
-        class Engine(type(before)):  # type: ignore[misc]
-            run_backward = bracket("backward", type(before).run_backward)
+    def _run_backward(self) -> Any:
+        return type(self.torch.autograd.variable.Variable._execution_engine).run_backward
 
-        Engine.__name__ = Engine.__qualname__ = type(before).__name__
-        Engine.__module__ = type(before).__module__
-        self.replace(variable, "_execution_engine", Engine())
+    def name_backward(self, operation: str) -> None:
+        """What a run of the engine is called from now on."""
+        function = self._run_backward()
+        if not _record.divert(function, self._bracket(operation, function)):
+            raise RuntimeError("autograd's engine is called in another way: no operation "
+                               f"{operation!r}")
 
     # ---- optimizer and steps ----
 
     def _patch_optimizers(self) -> None:
-        optimizer = self.torch.optim.Optimizer
-        hook = optimizer.profile_hook_step
+        """The function that PyTorch puts around every step() stays as it is: torch.compile reads
+        it. It opens a scope, and calls what is there for profilers when the update is made."""
+        scope, optimizer = self.torch.autograd.profiler.record_function, self.torch.optim.Optimizer
+        of_steps = {"prefix": "Optimizer.step#"}
+        self.replace(scope, "__enter__", _record.around(
+            scope.__enter__, before=self._step_begins, **of_steps))
+        self.replace(scope, "__exit__", _record.around(
+            scope.__exit__, after=self._step_ends, **of_steps))
+        self.replace(optimizer, "_optimizer_step_code", _record.around(
+            optimizer._optimizer_step_code, after=self._updated))
 
-        @functools.wraps(hook)
-        def profile_hook_step(function: Callable[..., Any]) -> Callable[..., Any]:
-            return self._optimizer_step(hook(function))
+    def _step_begins(self, scope: Any) -> None:
+        open_ones = vars(self._stepping).setdefault("open", [])
+        operation = self._optimizer if self.on.value else None
+        open_ones.append([scope, operation, None])
+        if operation is not None:
+            operation.__enter__()
 
-        self.replace(optimizer, "profile_hook_step", staticmethod(profile_hook_step))
-        for cls in operations.with_subclasses(optimizer):
-            step = vars(cls).get("step")
-            if getattr(step, "hooked", False):
-                self._wrap_step(cls, step)
-        self._undo.append(lambda: self._unwrap_steps(optimizer))
+    def _updated(self, optimizer: Any, *_: Any) -> None:
+        open_ones = vars(self._stepping).get("open")
+        if open_ones:
+            open_ones[-1][2] = optimizer
 
-    def _wrap_step(self, cls: type, step: Callable[..., Any]) -> None:
-        cls.step = self._optimizer_step(step)  # type: ignore[attr-defined]
-
-    def _unwrap_steps(self, optimizer: type) -> None:
-        for cls in operations.with_subclasses(optimizer):
-            step = vars(cls).get("step")
-            before = getattr(step, "_crosscut_before", None)
-            if before is not None:
-                cls.step = before  # type: ignore[attr-defined]
-                cls.step.hooked = True  # type: ignore[attr-defined]
-
-    def _optimizer_step(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        scope = _record.found_operation("optimizer")
-        on, passed, check = self.on, self.steps.passed, self._check_modules
-        is_compiling = self.torch.compiler.is_compiling
-
-        @functools.wraps(function)
-        def step(*args: Any, **kwargs: Any) -> Any:
-            if is_compiling():
-                return function(*args, **kwargs)
-            if on.value:
-                with scope:
-                    result = function(*args, **kwargs)
-            else:
-                result = function(*args, **kwargs)
-            check()
-            passed(args[0])
-            return result
-
-        step._crosscut_before = function  # type: ignore[attr-defined]
-        return step
+    def _step_ends(self, scope: Any, *_: Any) -> None:
+        open_ones = vars(self._stepping).get("open", [])
+        place = next((n for n, one in enumerate(open_ones) if one[0] is scope), None)
+        if place is None:
+            return
+        _, operation, optimizer = open_ones.pop(place)
+        if operation is not None:
+            operation.__exit__(None, None, None)
+        if optimizer is not None:
+            self._check_modules()
+            self.steps.passed(optimizer)
 
     # ---- data ----
 
@@ -185,28 +168,19 @@ class _Operations(operations.Operations):
         for owner in (fetching._MapDatasetFetcher, fetching._IterableDatasetFetcher):
             self.replace(owner, "fetch", self._fetch(owner.fetch))
 
-    def _fetch(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def _fetch(self, function: Callable[..., Any]) -> Any:
         """Loading a batch: an operation of its own in the worker processes only."""
         worker_info = self.torch.utils.data.get_worker_info
-        scope = _record.found_operation("fetch")
-        on, this_thread = self.on, self.this_thread
 
-        @functools.wraps(function)
-        def fetch(*args: Any, **kwargs: Any) -> Any:
-            if not on.value or worker_info() is None:
-                return function(*args, **kwargs)
-            inside = this_thread.inside
-            inside.value = 1  # a forked worker inherits what its parent was in
-            try:
-                with scope:
-                    if self._loader != os.getpid():
-                        self._loader = os.getpid()
-                        self.library.crosscut_operations_loads_data()
-                    return function(*args, **kwargs)
-            finally:
-                inside.value = 0
+        def loads(*_: Any) -> bool | None:
+            if worker_info() is None:
+                return None
+            if self._loader != os.getpid():
+                self._loader = os.getpid()
+                self.library.crosscut_operations_loads_data()
+            return True
 
-        return fetch
+        return self.around(function, "fetch", inside=self.inside, nests=True, before=loads)
 
 
 _operations: _Operations | None = None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import sys
 from types import ModuleType
@@ -26,12 +25,7 @@ def install(module: ModuleType) -> None:
 def _follow(module: ModuleType, name: str) -> None:
     function = getattr(module, name)
 
-    @functools.wraps(function)
-    def told(*args: Any, **kwargs: Any) -> Any:
-        result = function(*args, **kwargs)
-        tell()
-        return result
-
+    told = _record.around(function, after=lambda _, __, failed: None if failed else tell())
     for owner in (module, sys.modules.get("torch.distributed")):
         if owner is not None and vars(owner).get(name) is function:
             _replaced.append((owner, name, function))

@@ -54,7 +54,8 @@ class Names:
         address = id(module)
         kind = type(module).__name__
         text = (f"{PREFIX}{path}" + (f" ({kind})" if path != kind else "")).encode(errors="replace")
-        self._known[address] = weakref.ref(module, lambda _: self._forget(address))
+        self._known[address] = weakref.ref(
+            module, _record.unseen(lambda _: self._forget(address)))
         return int(self._library.crosscut_modules_enter(address, text, len(text)))
 
     def _forget(self, address: int) -> None:

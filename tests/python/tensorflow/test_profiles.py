@@ -13,6 +13,9 @@ class Recorder:
         self.collected_parts, self.states, self.code = [], [], 0
         self.dir = "run"
 
+    def unseen(self, function):
+        return function
+
     def add_source(self, name, version, set_level):
         return 1
 

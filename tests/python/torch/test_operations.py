@@ -84,7 +84,7 @@ def test_operations_stop_in_control_steps_and_edges_do_not(record):
     steps = list(run.table("steps").rows())
     assert len(steps) == 120
     # The first pass lies before step 0, and the last step is what comes after the last pass.
-    assert all(row["end_ns"] > row["begin_ns"] for row in steps)
+    assert all(row["end_ns"] > row["begin_ns"] for row in steps[:-1])
     control = sum(row["control"] for row in steps[:-1])
     assert 6 <= control <= 90
     found = only_process(run)
@@ -240,13 +240,15 @@ def test_uninstalling_puts_everything_back(record, tmp_path):
 import ctypes
 from crosscut.adapters import torch as adapter
 optimizer = torch.optim.Adam(net.parameters())
-assert torch.optim.Adam.step.__globals__["__name__"] == "crosscut.adapters.torch"
+from crosscut._record import around
+scope = torch.autograd.profiler.record_function
+assert type(vars(scope)["__enter__"]) is type(vars(scope)["__exit__"]) is around
 adapter.uninstall()
 loading = torch.utils.data.dataloader
-for function in (torch.optim.Adam.step, torch.optim.Optimizer.profile_hook_step,
+for function in (scope.__enter__, scope.__exit__, torch.optim.Optimizer._optimizer_step_code,
                  loading._BaseDataLoaderIter.__next__, loading.DataLoader.__iter__,
                  torch.utils.data._utils.fetch._MapDatasetFetcher.fetch):
-    assert not function.__globals__["__name__"].startswith("crosscut"), function
+    assert type(function) is not around, function
 assert "__init_subclass__" not in vars(nn.Module)
 slots = {ctypes.c_void_p.from_address(id(c) + 128).value for c in (nn.Module, Net, nn.Linear)}
 class Plain:

@@ -1,0 +1,443 @@
+#include "python/ext/record_around.h"
+
+#include <structmember.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "crosscut/crosscut.h"
+#include "python/ext/record_operation.h"
+#include "python/ext/record_unseen.h"
+
+namespace crosscut::python {
+namespace {
+
+// In C since a function in Python would be a frame of the program's, and cost ten times as much.
+struct Around {
+  PyObject_HEAD PyObject* function;
+  PyObject* before;  // null: nobody is asked
+  PyObject* after;   // null: nobody is told
+  PyObject* prefix;  // null: of any name
+  PyObject* weak_references;
+  const int32_t* on;     // null: always
+  int32_t* (*inside)();  // null: calls may be inside another
+  uint32_t operation;    // 0: none, unless `before` says
+  uint32_t span;         // 0: none
+  int nests;
+  int always;
+  int outermost;
+  int slice;
+  int hides;
+  vectorcallfunc vectorcall;
+};
+
+// A name that is open between construction and destruction, if it could be opened.
+class Scope {
+ public:
+  Scope(uint32_t name, bool wanted) : name_(name), opened_(wanted && EnterOperation(name)) {}
+  ~Scope() {
+    if (opened_) ExitOperation(name_);
+  }
+  Scope(const Scope&) = delete;
+  Scope& operator=(const Scope&) = delete;
+
+ private:
+  uint32_t name_;
+  bool opened_;
+};
+
+// Calls on this thread are parts of the one that lasts as long as this lives.
+class Inside {
+ public:
+  explicit Inside(int32_t* (*inside)()) : inside_(inside == nullptr ? nullptr : inside()) {
+    if (inside_ != nullptr) *inside_ = 1;
+  }
+  ~Inside() {
+    if (inside_ != nullptr) *inside_ = 0;
+  }
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+
+ private:
+  int32_t* inside_;
+};
+
+// While it lives this thread runs the task that a handle of asyncio's is a slice of: what its
+// callback is bound to.
+class Slice {
+ public:
+  explicit Slice(PyObject* handle) {
+    if (handle == nullptr) return;
+    PyObject* callback = PyObject_GetAttrString(handle, "_callback");
+    PyObject* task = callback == nullptr ? nullptr : PyObject_GetAttrString(callback, "__self__");
+    PyErr_Clear();
+    entered_ = task != nullptr && task != Py_None;
+    if (entered_) before_ = EnterTask(task);
+    Py_XDECREF(task);  // an address: the handle keeps it
+    Py_XDECREF(callback);
+  }
+  ~Slice() {
+    if (entered_) LeaveTask(before_);
+  }
+  Slice(const Slice&) = delete;
+  Slice& operator=(const Slice&) = delete;
+
+ private:
+  bool entered_ = false;
+  const void* before_ = nullptr;
+};
+
+// Calls open on this thread, in the task that it runs, of which only the outermost is told of.
+thread_local int32_t told_of = 0;
+int32_t* ToldOf() { return &told_of; }
+
+bool IsOn(const Around* self) {
+  return self->on == nullptr || __atomic_load_n(self->on, __ATOMIC_RELAXED) != 0;
+}
+
+// Whether a call is more than a call of the function.
+bool Concerns(const Around* self) {
+  const bool wanted = IsOn(self) || self->always != 0 || (self->outermost != 0 && told_of == 0);
+  return wanted && (self->inside == nullptr || *self->inside() == 0);
+}
+
+// Whether the call is of a thing that is named as wanted.
+bool IsNamed(const Around* self, PyObject* first) {
+  if (self->prefix == nullptr) return true;
+  static PyObject* const attribute = PyUnicode_InternFromString("name");
+  PyObject* name = PyObject_GetAttr(first, attribute);
+  const bool named = name != nullptr && PyUnicode_Check(name) &&
+                     PyUnicode_Tailmatch(name, self->prefix, 0, PY_SSIZE_T_MAX, -1) > 0;
+  if (name == nullptr) PyErr_Clear();
+  Py_XDECREF(name);
+  return named;
+}
+
+// What `before` answers, asked by `ask`: a new reference; None: the call is just a call. Null with
+// an exception of the program's.
+template <class Asking>
+PyObject* Ask(PyObject* before, Asking ask) {
+  if (before == nullptr) Py_RETURN_TRUE;
+  const Unseen unseen;
+  return OursOrNone(before, ask(before));
+}
+
+// Tells of a call that is over: the result that the caller gets.
+PyObject* Tell(PyObject* after, PyObject* first, PyObject* result) {
+  PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
+  PyErr_Fetch(&type, &value, &trace);
+  PyObject* answer;
+  {
+    const Unseen unseen;
+    PyObject* args[] = {first, result == nullptr ? Py_None : result,
+                        result == nullptr ? Py_True : Py_False};
+    answer = OursOrNone(after, PyObject_Vectorcall(after, args, 3, nullptr));
+  }
+  if (answer == nullptr) {  // the program is interrupted
+    Py_CLEAR(result);
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(trace);
+    return nullptr;
+  }
+  PyErr_Restore(type, value, trace);
+  if (result == nullptr || answer == Py_None) {
+    Py_DECREF(answer);
+    return result;
+  }
+  Py_DECREF(result);
+  return answer;
+}
+
+template <class Call>
+PyObject* InScopes(Around* self, PyObject* chosen, PyObject* first, Call call) {
+  const bool on = IsOn(self);
+  const uint32_t name = chosen != Py_True ? NameIdOf(chosen) : self->operation;
+  if (name == 0) PyErr_Clear();
+  const Inside inside(self->inside);
+  const Slice slice(self->slice != 0 ? first : nullptr);
+  const Scope operation(name, on && name != 0 && (self->nests != 0 || !IsOpen(name)));
+  const Scope span(self->span, on && self->span != 0);
+  return call();
+}
+
+// A call that Concerns() us, of which `first` is the first argument.
+template <class Asking, class Call>
+PyObject* Surround(Around* self, PyObject* first, Asking ask, Call call) {
+  const bool told =
+      self->after != nullptr && (self->always != 0 || self->outermost != 0 || IsOn(self));
+  PyObject* chosen = Ask(self->before, ask);
+  if (chosen == nullptr) return nullptr;
+  if (chosen == Py_None) {
+    Py_DECREF(chosen);
+    return call();
+  }
+  told_of += self->outermost;
+  PyObject* result = InScopes(self, chosen, first, call);
+  told_of -= self->outermost;
+  Py_DECREF(chosen);
+  if (told && (self->outermost == 0 || told_of == 0)) result = Tell(self->after, first, result);
+  return result;
+}
+
+PyObject* AroundVectorcall(PyObject* object, PyObject* const* args, size_t flags,
+                           PyObject* keywords) {
+  auto* self = reinterpret_cast<Around*>(object);
+  if (self->function == nullptr) {
+    PyErr_SetString(PyExc_RuntimeError, "a function is called after it was collected");
+    return nullptr;
+  }
+  const auto call = [&] { return PyObject_Vectorcall(self->function, args, flags, keywords); };
+  if (!Concerns(self)) return call();
+  const auto ask = [&](PyObject* before) {
+    return PyObject_Vectorcall(before, args, flags, keywords);
+  };
+  PyObject* first = PyVectorcall_NARGS(flags) > 0 ? args[0] : Py_None;
+  if (!IsNamed(self, first)) return call();
+  Py_INCREF(self);  // the call may replace this object in its class
+  PyObject* result = Surround(self, first, ask, call);
+  Py_DECREF(self);
+  return result;
+}
+
+// What `named`, an operation or span or None, is called. False with an exception for others.
+bool NameOf(PyObject* named, uint32_t* name) {
+  *name = named == Py_None ? 0 : NameIdOf(named);
+  return *name != 0 || named == Py_None;
+}
+
+PyObject* Callable(PyObject* callable) {
+  if (callable == Py_None) return nullptr;
+  Py_INCREF(callable);
+  return callable;
+}
+
+PyObject* AroundNew(PyTypeObject* type, PyObject* args, PyObject* keywords) {
+  static const char* const names[] = {"function", "operation", "on",     "span",   "before",
+                                      "after",    "inside",    "nests",  "always", "outermost",
+                                      "slice",    "hides",     "prefix", nullptr};
+  PyObject *function, *operation = Py_None, *span = Py_None, *before = Py_None, *after = Py_None;
+  unsigned long long on = 0, inside = 0;
+  Around made = {};
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|OKOOOKpppppU:around",
+                                   const_cast<char**>(names), &function, &operation, &on, &span,
+                                   &before, &after, &inside, &made.nests, &made.always,
+                                   &made.outermost, &made.slice, &made.hides, &made.prefix) ||
+      !NameOf(operation, &made.operation) || !NameOf(span, &made.span)) {
+    return nullptr;
+  }
+  for (PyObject* callable : {function, before, after}) {
+    if (PyCallable_Check(callable) || (callable == Py_None && callable != function)) continue;
+    PyErr_SetString(PyExc_TypeError, "around(): function, before and after must be callable");
+    return nullptr;
+  }
+  auto* self = reinterpret_cast<Around*>(type->tp_alloc(type, 0));
+  if (self == nullptr) return nullptr;
+  made.ob_base = self->ob_base;
+  *self = made;
+  self->function = Callable(function);
+  self->before = Callable(before);
+  self->after = Callable(after);
+  Py_XINCREF(self->prefix);
+  self->on = reinterpret_cast<const int32_t*>(static_cast<uintptr_t>(on));
+  self->inside = reinterpret_cast<int32_t* (*)()>(static_cast<uintptr_t>(inside));
+  self->vectorcall = AroundVectorcall;
+  return reinterpret_cast<PyObject*>(self);
+}
+
+int Traverse(Around* self, visitproc visit, void* arg) {
+  Py_VISIT(self->function);
+  Py_VISIT(self->before);
+  Py_VISIT(self->after);
+  return 0;
+}
+
+int Clear(Around* self) {
+  Py_CLEAR(self->function);
+  Py_CLEAR(self->before);
+  Py_CLEAR(self->after);
+  Py_CLEAR(self->prefix);
+  return 0;
+}
+
+void Dealloc(Around* self) {
+  PyObject_GC_UnTrack(self);
+  if (self->weak_references != nullptr) PyObject_ClearWeakRefs(reinterpret_cast<PyObject*>(self));
+  Clear(self);
+  Py_TYPE(self)->tp_free(self);
+}
+
+// As a function's: in a class for what is bound to an instance, else itself.
+PyObject* Get(PyObject* object, PyObject* instance, PyObject*) {
+  auto* self = reinterpret_cast<Around*>(object);
+  if (instance != nullptr && instance != Py_None) return PyMethod_New(object, instance);
+  PyObject* shown = self->hides != 0 && self->function != nullptr ? self->function : object;
+  Py_INCREF(shown);
+  return shown;
+}
+
+// Copied and pickled as a function is, by the place that it stands in; or as the function that the
+// class shows.
+PyObject* Reduce(Around* self, PyObject*) {
+  PyObject* function = self->function != nullptr ? self->function : Py_None;
+  if (self->hides == 0) return PyObject_GetAttrString(function, "__qualname__");
+  PyObject* module = PyImport_ImportModule("copy");
+  if (module == nullptr) return nullptr;
+  PyObject* copy = PyObject_GetAttrString(module, "copy");  // gives back a function as it is
+  Py_DECREF(module);
+  return copy == nullptr ? nullptr : Py_BuildValue("N(O)", copy, function);
+}
+
+// A function of Python that torch.compile may read ours as. Its guards read what others have by the
+// layout of a function.
+bool IsPlain(PyObject* function) {
+  return PyFunction_Check(function) && PyFunction_GET_CLOSURE(function) == nullptr &&
+         PyFunction_GET_DEFAULTS(function) == nullptr &&
+         PyFunction_GET_KW_DEFAULTS(function) == nullptr;
+}
+
+// What is asked of us (`__name__`, `__code__`, a decorator's mark) is the function's to answer.
+// Ours is only what makes us called.
+bool IsOurs(PyObject* function, PyObject* name) {
+  static const char* const ours[] = {"__get__", "__call__", "__reduce_ex__", "__reduce__"};
+  for (const char* text : ours) {
+    if (PyUnicode_CompareWithASCIIString(name, text) == 0) return true;
+  }
+  return PyUnicode_CompareWithASCIIString(name, "__class__") == 0 && !IsPlain(function);
+}
+
+PyObject* GetAttribute(PyObject* object, PyObject* name) {
+  auto* self = reinterpret_cast<Around*>(object);
+  if (self->function == nullptr || IsOurs(self->function, name))
+    return PyObject_GenericGetAttr(object, name);
+  return PyObject_GetAttr(self->function, name);
+}
+
+int SetAttribute(PyObject* object, PyObject* name, PyObject* value) {
+  auto* self = reinterpret_cast<Around*>(object);
+  if (self->function == nullptr) return PyObject_GenericSetAttr(object, name, value);
+  return PyObject_SetAttr(self->function, name, value);
+}
+
+PyObject* Repr(PyObject* object) {
+  auto* self = reinterpret_cast<Around*>(object);
+  return PyObject_Repr(self->function != nullptr ? self->function : Py_None);
+}
+
+PyMethodDef methods[] = {
+    {"__reduce__", reinterpret_cast<PyCFunction>(Reduce), METH_NOARGS, nullptr},
+    {nullptr, nullptr, 0, nullptr}};
+
+PyMemberDef members[] = {
+    {const_cast<char*>("function"), T_OBJECT, offsetof(Around, function), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr}};
+
+const char kDoc[] =
+    "around(function, operation=None, on=0, span=None, before=None, after=None, inside=0,\n"
+    "       nests=False, always=False, outermost=False, slice=False, hides=False, prefix)\n--\n\n"
+    "Stands for `function`, in a module or in the dictionary of a class, and adds no frame. While\n"
+    "the int32 at the address `on` is not 0 (0: always) a call is the operation, unless it "
+    "`nests`\n"
+    "not and one of that name is open on the thread, and in it the span (of span()).\n"
+    "\n"
+    "inside     address of a function that gives the address of this thread's int32: not 0, a "
+    "call\n"
+    "           is just a call of the function; it is 1 as long as one lasts.\n"
+    "before     is called with the first argument (None: there is none). It answers with None "
+    "(this\n"
+    "           is just a call of the function), True, or an operation in place of `operation`.\n"
+    "after      is called behind it with the first argument, the result, and whether it raised; "
+    "what\n"
+    "           it answers, if not None, is the result.\n"
+    "always     tells `after` of calls that are not recorded, too; `outermost` also, but only of "
+    "the\n"
+    "           outermost call on a thread of all those that have it.\n"
+    "slice      the first argument is a handle of asyncio's: its task runs as long as the call.\n"
+    "hides      a class that has it shows `function`, and so do its copies and pickles.\n"
+    "prefix     else a call is just a call where `name` of the first argument begins otherwise.\n"
+    "\n"
+    "Both are called unseen. Who asks this object for something is answered by `function`, which\n"
+    "around.function.__get__(object) gives.";
+
+PyTypeObject MakeType() {
+  PyTypeObject type = {PyVarObject_HEAD_INIT(nullptr, 0)};
+  // torch.compile binds no methods of C but those it knows by this name, which stands for us, too.
+  type.tp_name = "crosscut._record.cython_function_or_method";
+  type.tp_basicsize = sizeof(Around);
+  type.tp_dealloc = reinterpret_cast<destructor>(Dealloc);
+  type.tp_vectorcall_offset = offsetof(Around, vectorcall);
+  type.tp_weaklistoffset = offsetof(Around, weak_references);
+  type.tp_call = PyVectorcall_Call;
+  type.tp_repr = Repr;
+  type.tp_getattro = GetAttribute;
+  type.tp_setattro = SetAttribute;
+  type.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_METHOD_DESCRIPTOR |
+                  Py_TPFLAGS_HAVE_VECTORCALL;
+  type.tp_doc = kDoc;
+  type.tp_traverse = reinterpret_cast<traverseproc>(Traverse);
+  type.tp_clear = reinterpret_cast<inquiry>(Clear);
+  type.tp_methods = methods;
+  type.tp_members = members;
+  type.tp_descr_get = Get;
+  type.tp_new = AroundNew;
+  return type;
+}
+PyTypeObject around_type = MakeType();
+
+// ---- A method of C ----
+
+const PyMethodDef* diverted = nullptr;  // its function may change at any time
+PyObject* diverted_by = nullptr;        // an Around, or null
+
+PyObject* Diverted(PyObject* object, PyObject* args, PyObject* keywords) {
+  const auto function =
+      reinterpret_cast<PyCFunctionWithKeywords>(reinterpret_cast<void (*)()>(diverted->ml_meth));
+  const auto call = [&] { return function(object, args, keywords); };
+  auto* around = reinterpret_cast<Around*>(diverted_by);
+  if (around == nullptr || !Concerns(around)) return call();
+  const auto ask = [&](PyObject* before) {
+    return PyObject_CallFunctionObjArgs(before, object, nullptr);
+  };
+  Py_INCREF(around);
+  PyObject* result = Surround(around, object, ask, call);
+  Py_DECREF(around);
+  return result;
+}
+
+// The descriptor gets a copy of its table with our function, for good: what is bound to an object
+// points to it.
+bool Lead(PyMethodDescrObject* descriptor) {
+  static PyMethodDef ours = {};
+  if (descriptor->d_method == &ours) return true;
+  if (diverted != nullptr || descriptor->d_method->ml_flags != (METH_VARARGS | METH_KEYWORDS)) {
+    return false;
+  }
+  diverted = descriptor->d_method;
+  ours = *diverted;
+  ours.ml_meth = reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(Diverted));
+  descriptor->d_method = &ours;
+  return true;
+}
+
+}  // namespace
+
+PyObject* Divert(PyObject*, PyObject* args) {
+  PyObject *descriptor, *around;
+  if (!PyArg_ParseTuple(args, "OO:divert", &descriptor, &around)) return nullptr;
+  if (!Py_IS_TYPE(descriptor, &PyMethodDescr_Type) ||
+      (around != Py_None && !Py_IS_TYPE(around, &around_type)) ||
+      !Lead(reinterpret_cast<PyMethodDescrObject*>(descriptor))) {
+    Py_RETURN_FALSE;
+  }
+  Py_XSETREF(diverted_by, Callable(around));
+  Py_RETURN_TRUE;
+}
+
+int AddAroundType(PyObject* module) {
+  if (PyType_Ready(&around_type) != 0) return -1;
+  crosscut_task_local(&ToldOf);
+  Py_INCREF(&around_type);
+  return PyModule_AddObject(module, "around", reinterpret_cast<PyObject*>(&around_type));
+}
+
+}  // namespace crosscut::python

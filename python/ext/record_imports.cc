@@ -1,0 +1,129 @@
+#include "python/ext/record_imports.h"
+
+#include "python/ext/record_unseen.h"
+
+namespace crosscut::python {
+namespace {
+
+PyObject* watched = nullptr;  // dict, or null
+PyObject* told = nullptr;
+
+// The name of the module in whose dictionary exec() runs its code, a new reference; null: none.
+PyObject* OfNames(PyObject* code, PyObject* names) {
+  if (!PyCode_Check(code) || !PyDict_Check(names)) return nullptr;
+  PyObject* name = PyDict_GetItemString(names, "__name__");
+  if (name == nullptr || !PyUnicode_Check(name)) return nullptr;
+  // PyImport_GetModule() would take the lock of a module that is being imported.
+  PyObject* modules = PyImport_GetModuleDict();
+  PyObject* module = PyDict_Check(modules) ? PyDict_GetItem(modules, name) : nullptr;
+  if (module == nullptr || !PyModule_Check(module) || PyModule_GetDict(module) != names) {
+    return nullptr;
+  }
+  Py_INCREF(name);
+  return name;
+}
+
+// The name by which a native module is imported: its own may be another.
+PyObject* OfModule(PyObject* module) {
+  PyObject* spec = PyObject_GetAttrString(module, "__spec__");
+  PyObject* name = spec == nullptr ? nullptr : PyObject_GetAttrString(spec, "name");
+  Py_XDECREF(spec);
+  PyErr_Clear();
+  if (name == nullptr || PyUnicode_Check(name)) return name;
+  Py_DECREF(name);
+  return nullptr;
+}
+
+bool IsWatched(PyObject* name) {
+  if (PyDict_Contains(watched, name) > 0) return true;
+  const Py_ssize_t length = PyUnicode_GET_LENGTH(name);
+  for (Py_ssize_t at = 0; at < length; ++at) {
+    at = PyUnicode_FindChar(name, '.', at, length, 1);
+    if (at < 0) break;
+    PyObject* package = PyUnicode_Substring(name, 0, at + 1);
+    const bool found = package != nullptr && PyDict_Contains(watched, package) > 0;
+    Py_XDECREF(package);
+    if (found) return true;
+  }
+  PyErr_Clear();
+  return false;
+}
+
+PyObject* Tell(PyObject* name, PyObject* result) {
+  PyObject* callable = told;
+  if (callable == nullptr) return result;
+  Py_INCREF(callable);
+  const Unseen unseen;
+  PyObject* done = OursOrNone(callable, PyObject_CallFunctionObjArgs(callable, name, nullptr));
+  if (done == nullptr) Py_CLEAR(result);
+  Py_XDECREF(done);
+  Py_DECREF(callable);
+  return result;
+}
+
+// One of the interpreter's functions that run a module's code.
+struct Runner {
+  const char* module;
+  const char* name;
+  PyObject* function;
+  vectorcallfunc before;  // null: through the type
+};
+Runner runners[] = {{"builtins", "exec", nullptr, nullptr},
+                    {"_imp", "exec_dynamic", nullptr, nullptr},
+                    {"_imp", "exec_builtin", nullptr, nullptr}};
+
+PyObject* ModuleOf(const Runner& runner, PyObject* const* args, Py_ssize_t count) {
+  if (&runner != runners) return count == 1 ? OfModule(args[0]) : nullptr;
+  return count == 2 ? OfNames(args[0], args[1]) : nullptr;
+}
+
+template <int kWhich>
+PyObject* Run(PyObject* callable, PyObject* const* args, size_t flags, PyObject* keywords) {
+  const Runner& runner = runners[kWhich];
+  PyObject* name = watched == nullptr ? nullptr : ModuleOf(runner, args, PyVectorcall_NARGS(flags));
+  if (name != nullptr && !IsWatched(name)) Py_CLEAR(name);
+  PyObject* result = runner.before(callable, args, flags, keywords);
+  if (name != nullptr && result != nullptr && watched != nullptr) result = Tell(name, result);
+  Py_XDECREF(name);
+  return result;
+}
+
+// What the import system calls is the function object, by its own pointer. Its hash and its C
+// function stay what they are, and so do specialised calls of it, which are not the import
+// system's.
+bool Lead(Runner* runner, vectorcallfunc run) {
+  if (runner->function != nullptr) return true;
+  PyObject* module = PyImport_ImportModule(runner->module);
+  PyObject* function = module == nullptr ? nullptr : PyObject_GetAttrString(module, runner->name);
+  Py_XDECREF(module);
+  PyErr_Clear();
+  auto* builtin = reinterpret_cast<PyCFunctionObject*>(function);
+  if (function == nullptr || !PyCFunction_CheckExact(function) || builtin->vectorcall == nullptr) {
+    Py_XDECREF(function);
+    return false;
+  }
+  runner->before = builtin->vectorcall;
+  runner->function = function;  // for good
+  builtin->vectorcall = run;
+  return true;
+}
+
+}  // namespace
+
+PyObject* FollowImports(PyObject*, PyObject* args) {
+  PyObject *names, *callable;
+  if (!PyArg_ParseTuple(args, "OO:follow_imports", &names, &callable)) return nullptr;
+  const bool wanted = PyDict_Check(names);
+  if (wanted) {
+    Py_INCREF(names);
+    Py_INCREF(callable);
+  }
+  Py_XSETREF(watched, wanted ? names : nullptr);
+  Py_XSETREF(told, wanted ? callable : nullptr);
+  if (!wanted) Py_RETURN_TRUE;
+  const bool all[] = {Lead(&runners[0], Run<0>), Lead(&runners[1], Run<1>),
+                      Lead(&runners[2], Run<2>)};
+  return PyBool_FromLong(all[0] && all[1] && all[2]);
+}
+
+}  // namespace crosscut::python
