@@ -34,7 +34,8 @@ std::vector<std::pair<std::string, std::string>> NamedInputs(std::string_view js
     const bool quotes = !value.get(text) && text.find('"') != std::string_view::npos;
     const bool of_texts = value.get(list) || std::all_of(list.begin(), list.end(),
                                                          [](auto one) { return one.is_string(); });
-    if (of_texts) {
+    // Kineto takes an input of this name for the number of a stream, and drops what is none.
+    if (of_texts && (name != "stream" || value.is_int64())) {
       written.emplace_back(name, quotes ? "\"None\"" : std::string(simdjson::minify(value)));
     }
   }

@@ -187,13 +187,13 @@ def told(**more):
     with module.profile(**more) as prof:
         with Fast("both", [x, x], named), Fast("none"), Fast("inputs", [x]):
             x.neg()
-        with Fast("names", [], {"stream": 1}):
+        with Fast("names", [], {"stream": 1}), Fast("text", [], {"stream": "one", "other": "two"}):
             x.neg()
     with tempfile.NamedTemporaryFile(suffix=".json") as file:
         prof.export_chrome_trace(file.name)
         events = json.load(open(file.name))["traceEvents"]
-    names = ("both", "none", "inputs", "names")
-    keys = (*named, "Input Dims")
+    names = ("both", "none", "inputs", "names", "text")
+    keys = (*named, "other", "Input Dims")
     return [[[event.name, event.input_shapes, event.kwinputs] for event in prof.events()
              if event.name in names],
             [[event["name"], {key: event["args"].get(key) for key in keys}] for event in events
