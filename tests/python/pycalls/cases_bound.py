@@ -6,13 +6,12 @@ import importlib
 import inspect
 import os
 import pickle
-import types
 
 import crosscut
+import python_recorder
 import tape
 
-crosscut._record = types.SimpleNamespace(source_state=lambda *line: None,
-                                         ours=lambda function, *args: function(*args))
+crosscut._record = python_recorder.stub_record(lambda *line: None)
 
 from crosscut import _wrap  # noqa: E402
 
