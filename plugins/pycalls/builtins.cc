@@ -1,5 +1,7 @@
 #include "builtins.h"
 
+#include <dlfcn.h>
+
 #include <cstring>
 #include <string>
 #include <unordered_map>
@@ -49,6 +51,18 @@ std::string HomeOf(PyObject* builtin) {
   return OwnerOf(function->m_ml, Py_TYPE(function->m_self))->tp_name;
 }
 
+// Whether it is code of the package's: what leads to another function, which a thunk records.
+bool IsOurs(PyCFunction code) {
+  static const auto folder_of = [](const void* address) {
+    Dl_info info = {};
+    const char* file = dladdr(address, &info) != 0 ? info.dli_fname : nullptr;
+    const char* slash = file == nullptr ? nullptr : std::strrchr(file, '/');
+    return slash == nullptr ? std::string() : std::string(file, slash);
+  };
+  static const std::string ours = folder_of(reinterpret_cast<const void*>(&folder_of));
+  return !ours.empty() && folder_of(reinterpret_cast<const void*>(code)) == ours;
+}
+
 // The frames of a greenlet that goes on are not those that it was called from.
 bool IsLeftAlone(const std::string& home) {
   return home.starts_with("crosscut") || home.starts_with("greenlet");
@@ -59,7 +73,7 @@ __attribute__((noinline)) uint32_t Name(PyObject* builtin, const PyMethodDef* de
   PyErr_Fetch(&type, &value, &traceback);
   const std::string home = HomeOf(builtin);
   uint32_t name = 0;
-  if (!IsLeftAlone(home)) {
+  if (!IsLeftAlone(home) && !IsOurs(definition->ml_meth)) {
     const std::string text = (home.empty() ? "" : home + ".") + definition->ml_name;
     name = crosscut_intern(text.data(), text.size(), CROSSCUT_SPAN, CROSSCUT_PYTHON, CROSSCUT_FRAME,
                            PycallProbe());
