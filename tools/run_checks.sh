@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# make check: what is too slow for make test. Layers, sizes, format, lint of what changed, packages,
-# unit tests under sanitizers, 20 s of each fuzzer, 1,000 kills. What takes longer: make soak.
+# make check: what is too slow for make test. Layers, sizes, fault matrix, format, lint of what
+# changed, packages, unit tests under sanitizers, 20 s of each fuzzer, 1,000 kills. What takes
+# longer: make soak.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -25,6 +26,7 @@ killed() {
 
 stage "layers" python3 tools/check_layers.py
 stage "sizes" python3 tools/check_sizes.py
+stage "fault matrix" python3 tools/check_faults.py
 stage "format" formatted
 stage "lint" tools/lint.sh
 stage "packages" tests/packages/check.sh
