@@ -2,8 +2,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 namespace crosscut::base {
@@ -54,6 +56,27 @@ int OpenHigh(const char* path, int flags, mode_t mode) {
   close(fd);
   errno = error;
   return high;
+}
+
+NoFileSizeSignal::NoFileSizeSignal() {
+  sigset_t pending;
+  pending_ = sigpending(&pending) == 0 && sigismember(&pending, SIGXFSZ) == 1;
+  sigset_t only;
+  sigemptyset(&only);
+  sigaddset(&only, SIGXFSZ);
+  pthread_sigmask(SIG_BLOCK, &only, &before_);
+}
+
+NoFileSizeSignal::~NoFileSizeSignal() {
+  const int error = errno;
+  sigset_t only;
+  sigemptyset(&only);
+  sigaddset(&only, SIGXFSZ);
+  const timespec now = {};
+  while (!pending_ && sigtimedwait(&only, nullptr, &now) > 0) {
+  }
+  pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  errno = error;
 }
 
 void HoldStandardDescriptors() {

@@ -2,6 +2,7 @@
 // they are open or not, and what stands at 2 later may be a file of its data.
 #pragma once
 
+#include <signal.h>
 #include <sys/types.h>
 
 #include <cstddef>
@@ -24,5 +25,19 @@ void NoteStandardError();
 // Writes to the file that descriptor 2 was then, where it still is descriptor 2 of the process's
 // main thread; else nothing.
 void WriteStandardError(const char* text, size_t bytes);
+
+// While it lives, what this thread writes beyond RLIMIT_FSIZE fails with EFBIG and raises no
+// SIGXFSZ, which would end the program.
+class NoFileSizeSignal {
+ public:
+  NoFileSizeSignal();
+  ~NoFileSizeSignal();
+  NoFileSizeSignal(const NoFileSizeSignal&) = delete;
+  NoFileSizeSignal& operator=(const NoFileSizeSignal&) = delete;
+
+ private:
+  sigset_t before_;
+  bool pending_;  // before: not ours to take away
+};
 
 }  // namespace crosscut::base

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -25,6 +26,7 @@ namespace crosscut::record {
 namespace {
 
 constexpr uint64_t kFewestChunks = 16;
+constexpr uint64_t kRingHeaderChunks = format::kRingHeaderBytes / format::kRingChunkBytes;
 constexpr uint32_t kMultShift = 32;
 constexpr int kFlushWaitMs = 10'000;
 
@@ -155,7 +157,7 @@ int Session::OpenRing(const Settings& settings, uint64_t nonce) {
   return CROSSCUT_OK;
 }
 
-// Takes at most half of what the file system has left.
+// Takes at most half of what the file system has left, and what a file may have.
 int Session::TryRing(const char* dir, uint64_t wanted, uint64_t nonce) {
   uint64_t chunks = wanted;
   struct statvfs space;
@@ -164,6 +166,15 @@ int Session::TryRing(const char* dir, uint64_t wanted, uint64_t nonce) {
     if (most < chunks) chunks = most;
   }
   if (chunks < kFewestChunks / 2) return ENOSPC;
+  const char* why = "is small";
+  rlimit limit = {};
+  if (getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
+      limit.rlim_cur / format::kRingChunkBytes < chunks + kRingHeaderChunks) {
+    why = "takes files up to the limit of their size only";
+    chunks = limit.rlim_cur / format::kRingChunkBytes;
+    if (chunks < kFewestChunks / 2 + kRingHeaderChunks) return EFBIG;
+    chunks -= kRingHeaderChunks;
+  }
   const std::string path = format::RingPath(dir, getpid(), nonce);
   if (path.size() >= sizeof ring_path_) return ENAMETOOLONG;
   memcpy(ring_path_, path.c_str(), path.size() + 1);
@@ -171,9 +182,9 @@ int Session::TryRing(const char* dir, uint64_t wanted, uint64_t nonce) {
   new (&rings_[ring_index_]) ChunkRing();
   const int error = rings_[ring_index_].Create(ring_path_, chunks);
   if (error == 0 && chunks < wanted) {
-    snprintf(ring_note_, sizeof ring_note_, "%llu KiB instead of %llu KiB: %.120s is small",
+    snprintf(ring_note_, sizeof ring_note_, "%llu KiB instead of %llu KiB: %.120s %s",
              static_cast<unsigned long long>(chunks) * 64,
-             static_cast<unsigned long long>(wanted) * 64, dir);
+             static_cast<unsigned long long>(wanted) * 64, dir, why);
     Say("the ring has %s", ring_note_);
   }
   return error;

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -14,6 +15,7 @@
 #include <cstdlib>
 #include <random>
 
+#include "src/base/descriptors.h"
 #include "src/base/file.h"
 #include "src/format/reap.h"
 #include "src/format/step_shares.h"
@@ -182,6 +184,8 @@ std::string JsonText(std::string_view text) {
   return out + "\"";
 }
 
+constexpr rlim_t kSmallestRun = 64 << 10;  // bytes of a file; below, not even run.json is sure
+
 Status WriteRunJson(const RecordOptions& options) {
   struct timespec now;
   clock_gettime(CLOCK_REALTIME, &now);
@@ -194,6 +198,7 @@ Status WriteRunJson(const RecordOptions& options) {
                            ",\n \"started_realtime_ns\": " + std::to_string(ns) +
                            ",\n \"command\": [" + command + "]}\n";
   const std::string path = options.run_dir + "/run.json";
+  const base::NoFileSizeSignal no_signal;
   const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd < 0) return Status::Io(path + ": " + strerror(errno));
   const ssize_t written = write(fd, text.data(), text.size());
@@ -203,6 +208,11 @@ Status WriteRunJson(const RecordOptions& options) {
     return Status::Io(path + ": " + strerror(error));
   }
   return {};
+}
+
+bool FilesMayHaveNothing() {
+  struct rlimit limit;
+  return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < kSmallestRun;
 }
 
 // What processes left word of that could not be recorded: files note-<pid>.txt.
@@ -335,10 +345,18 @@ Result<RecordOutcome> Record(const RecordOptions& given) {
   const char* seed = getenv("CROSSCUT_SEED");
   if (options.seed == 0 && seed != nullptr) options.seed = strtoull(seed, nullptr, 0);
   if (options.seed == 0) options.seed = std::random_device()() + uint64_t{1};
-  if (const Status written = WriteRunJson(options); !written.ok()) return written;
-
   std::vector<std::string> variables;
   for (char** variable = environ; *variable != nullptr; ++variable) variables.push_back(*variable);
+  if (const Status written = WriteRunJson(options); !written.ok()) {
+    if (!FilesMayHaveNothing()) return written;
+    unlink((options.run_dir + "/run.json").c_str());
+    rmdir(options.run_dir.c_str());
+    talk("nothing is recorded: the limit of file sizes lets no run be written (ulimit -f)");
+    const Result<CommandEnd> end = RunCommand(options.command, variables, {});
+    if (!end.ok()) return end.status();
+    if (end->exec_errno != 0) talk(options.command[0] + ": " + strerror(end->exec_errno));
+    return RecordOutcome{options.run_dir, end->wait_status};
+  }
   const char* path = getenv("PATH");
   const std::string file = FindInPath(options.command[0], path ? path : "/bin:/usr/bin");
   const std::string obstacle = ObstacleOf(file);

@@ -109,3 +109,17 @@ def test_a_program_that_is_no_python_appears_and_ends_as_without(recorder):
 def test_death_by_signal_is_told_to_our_parent(recorder):
     done = recorder.record("sh", "-c", "kill -SEGV $$")
     assert done.returncode == -signal.SIGSEGV
+
+
+@pytest.mark.parametrize("limit, logs", [(0, 0), (64 << 10, 0), (4 << 20, 1)])
+def test_a_limit_of_file_sizes_harms_nobody(recorder, tmp_path, limit, logs):
+    """Not even who starts it, and a program that is no Python: there SIGXFSZ ends it."""
+    import resource
+
+    def limited():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
+
+    done = recorder.record("sh", "-c", "exit 5", preexec_fn=limited)
+    assert done.returncode == 5, done.stderr
+    assert len(recorder.logs()) == logs
+    assert logs or "nothing" in done.stderr
