@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -106,6 +107,37 @@ bool IsEmpty(const std::string& path) {
   return empty;
 }
 
+// Held while a run is recorded, by its folder; the kernel gives it back however we end.
+class RunLock {
+ public:
+  RunLock() = default;
+  ~RunLock() {
+    if (fd_ >= 0) close(fd_);
+  }
+  RunLock(const RunLock&) = delete;
+  RunLock& operator=(const RunLock&) = delete;
+
+  // False where another command has it. A file system without locks has none to take.
+  bool Take(const std::string& dir) {
+    fd_ = open(dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return fd_ < 0 || flock(fd_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+  }
+
+ private:
+  int fd_ = -1;
+};
+
+Status CheckIsNotInUse(const std::string& dir, const struct stat& facts) {
+  if (!S_ISDIR(facts.st_mode)) return Status::Invalid(dir + " is not a folder");
+  if (facts.st_uid != geteuid()) {
+    return Status::Invalid(dir + " is another user's folder: name one of your own (-o)");
+  }
+  if (!RunLock().Take(dir)) {
+    return Status::Invalid(dir + " is being recorded right now: name another folder (-o)");
+  }
+  return {};
+}
+
 // An earlier run of that name steps aside to the first free "<dir>.<n>".
 Status MoveAside(const std::string& dir, Talk& talk) {
   for (int n = 1; n < 10000; ++n) {
@@ -136,7 +168,7 @@ Result<std::string> MakeRunDir(const RecordOptions& options, Talk& talk) {
   while (dir.size() > 1 && dir.ends_with("/")) dir.pop_back();
   struct stat facts;
   if (stat(dir.c_str(), &facts) == 0) {
-    if (!S_ISDIR(facts.st_mode)) return Status::Invalid(dir + " is not a folder");
+    if (const Status free = CheckIsNotInUse(dir, facts); !free.ok()) return free;
     if (!IsEmpty(dir)) {
       if (access((dir + "/run.json").c_str(), F_OK) != 0) {
         return Status::Invalid(dir + " is not empty and holds no run: name another folder");
@@ -342,6 +374,10 @@ Result<RecordOutcome> Record(const RecordOptions& given) {
   Result<std::string> dir = MakeRunDir(options, talk);
   if (!dir.ok()) return dir.status();
   options.run_dir = *dir;
+  RunLock lock;
+  if (!lock.Take(options.run_dir)) {
+    return Status::Invalid(options.run_dir + " is being recorded right now: name another folder");
+  }
   const char* seed = getenv("CROSSCUT_SEED");
   if (options.seed == 0 && seed != nullptr) options.seed = strtoull(seed, nullptr, 0);
   if (options.seed == 0) options.seed = std::random_device()() + uint64_t{1};

@@ -123,3 +123,33 @@ def test_a_limit_of_file_sizes_harms_nobody(recorder, tmp_path, limit, logs):
     assert done.returncode == 5, done.stderr
     assert len(recorder.logs()) == logs
     assert logs or "nothing" in done.stderr
+
+
+def test_a_run_that_is_being_recorded_keeps_its_folder(recorder):
+    import subprocess
+
+    first = subprocess.Popen([PACKAGE / "bin" / "crosscut", "record", "-o", recorder.run_dir, "--",
+                              "sh", "-c", "echo begun; read line; exit 3"], env=environment(),
+                             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert first.stdout.readline() == "begun\n"
+    second = recorder.record("touch", recorder.folder / "ran")
+    assert second.returncode == 2 and "is being recorded right now" in second.stderr
+    first.communicate("go\n", timeout=20)
+    assert first.returncode == 3 and len(recorder.logs()) == 1
+    assert not (recorder.folder / "ran").exists()
+    assert recorder.record("true").returncode == 0  # which moves it aside
+
+
+@pytest.mark.parametrize("entry", [None, "run.json"])
+def test_another_users_folder_is_refused(recorder, entry):
+    import os
+
+    if os.geteuid() != 0:
+        pytest.skip("needs to give a folder to another user")
+    recorder.run_dir.mkdir()
+    if entry:
+        (recorder.run_dir / entry).write_text("{}")
+    os.chown(recorder.run_dir, 12345, 12345)
+    done = recorder.record("true")
+    assert done.returncode == 2 and "another user's folder" in done.stderr
+    assert os.listdir(recorder.run_dir) == ([entry] if entry else [])
