@@ -73,7 +73,8 @@ class ElfFile {
     Read(fd);
     close(fd);
   }
-  bool is_elf = false, same_class = false, has_interpreter = false, has_asan = false;
+  bool is_elf = false, same_class = false, has_interpreter = false;
+  bool has_asan = false, has_tsan = false;
 
  private:
   void Read(int fd) {
@@ -101,28 +102,30 @@ class ElfFile {
     std::vector<Elf64_Dyn> entries(dynamic.p_filesz / sizeof(Elf64_Dyn));
     const size_t bytes = entries.size() * sizeof(Elf64_Dyn);
     if (pread(fd, entries.data(), bytes, dynamic.p_offset) != static_cast<ssize_t>(bytes)) return;
-    uint64_t strings = 0;
+    uint64_t strings = 0, size = 0;
     for (const Elf64_Dyn& entry : entries) {
       if (entry.d_tag == DT_STRTAB) strings = entry.d_un.d_ptr;
+      if (entry.d_tag == DT_STRSZ) size = entry.d_un.d_val;
     }
     for (const Elf64_Phdr& segment : segments) {
       if (segment.p_type != PT_LOAD || strings < segment.p_vaddr ||
           strings - segment.p_vaddr >= segment.p_filesz) {
         continue;
       }
-      const uint64_t offset = segment.p_offset + (strings - segment.p_vaddr);
-      for (const Elf64_Dyn& entry : entries) {
-        if (entry.d_tag == DT_NEEDED) Note(fd, offset + entry.d_un.d_val);
-      }
+      Note(fd, segment.p_offset + (strings - segment.p_vaddr), size);
     }
   }
 
-  void Note(int fd, uint64_t offset) {
-    char name[64] = {};
-    if (pread(fd, name, sizeof name - 1, offset) <= 0) return;
-    const std::string_view text(name);
-    if (text.starts_with("libasan.so") || text.starts_with("libclang_rt.asan")) has_asan = true;
+  // Whose start the program calls, whether its library is linked in or loaded.
+  void Note(int fd, uint64_t offset, uint64_t size) {
+    std::string names(std::min(size, kMostNames), '\0');
+    const ssize_t got = pread(fd, names.data(), names.size(), static_cast<off_t>(offset));
+    names.resize(static_cast<size_t>(std::max<ssize_t>(got, 0)));
+    const auto has = [&](std::string_view name) { return names.find(name) != std::string::npos; };
+    has_asan = has_asan || has(std::string_view("\0__asan_init\0", 13));
+    has_tsan = has_tsan || has(std::string_view("\0__tsan_init\0", 13));
   }
+  static constexpr uint64_t kMostNames = 64 << 20;
 };
 
 // One a line: a regular expression may hold any other character.
@@ -296,7 +299,7 @@ PreparedEnvironment PrepareEnvironment(const std::vector<std::string>& current,
   // The loader splits LD_PRELOAD at spaces and colons, without any quoting.
   const bool preloadable = !package.preload.empty() &&
                            package.preload.find_first_of(": ") == std::string::npos &&
-                           obstacle.find("AddressSanitizer") == std::string::npos &&
+                           obstacle.find("Sanitizer") == std::string::npos &&
                            obstacle.find("32-bit") == std::string::npos;
   if (preloadable) {
     variables.Set("LD_PRELOAD", With(variables.Get("LD_PRELOAD"), package.preload, false));
@@ -336,6 +339,8 @@ std::string ObstacleOf(const std::string& path) {
   if (!elf.is_elf) return "";
   if (!elf.same_class) return "is a 32-bit program";
   if (!elf.has_interpreter) return "is statically linked";
+  if (elf.has_tsan)
+    return "is built with ThreadSanitizer, which takes our library for the program's";
   if (elf.has_asan) return "is built with AddressSanitizer, which refuses preloaded libraries";
   return "";
 }

@@ -153,3 +153,15 @@ def test_another_users_folder_is_refused(recorder, entry):
     done = recorder.record("true")
     assert done.returncode == 2 and "another user's folder" in done.stderr
     assert os.listdir(recorder.run_dir) == ([entry] if entry else [])
+
+
+@pytest.mark.parametrize("sanitizer", ["address", "thread"])
+def test_a_program_built_with_a_sanitizer_ends_as_without_and_is_named(recorder, sanitizer):
+    import subprocess
+
+    program = recorder.folder / sanitizer
+    subprocess.run(["cc", "-xc", f"-fsanitize={sanitizer}", "-", "-o", program], check=True,
+                   input="#include <stdio.h>\nint main() { puts(\"hello\"); return 5; }", text=True)
+    plain, done = recorder.plain(program), recorder.record(program)
+    assert (done.returncode, done.stdout) == (plain.returncode, plain.stdout)
+    assert f"is built with {sanitizer.title()}Sanitizer" in done.stderr
