@@ -164,8 +164,9 @@ def test_a_plan_that_cannot_be_is_refused_before_the_program_starts(tmp_path, pl
 def test_the_environment_and_the_api_take_plans_too(tmp_path):
     script = """
 import crosscut, sys
-assert not crosscut.start(sys.argv[1], plan="heavy")
-assert "step plan heavy" in crosscut.error()
+for plan in "heavy", "operators=200":
+    assert not crosscut.start(sys.argv[1], plan=plan)
+    assert "step plan " + plan in crosscut.error()
 assert crosscut.start(sys.argv[1], plan="control=0,everything=0"), crosscut.error()
 for _ in range(30):
     crosscut.step()
