@@ -12,7 +12,8 @@ has() {  # run, table, what the table must tell
 }
 
 "${PYTHON:-python3}" -m venv "$work/venv"
-"$work/venv/bin/pip" install --quiet .
+# By the compiler's name in the release build: with ccache they share their objects.
+CC=${CC:-cc} CXX=${CXX:-c++} "$work/venv/bin/pip" install --quiet .
 crosscut=$work/venv/bin/crosscut
 
 # Nothing of this checkout may be needed: another folder, an empty environment.
