@@ -32,7 +32,7 @@ TEST_F(Faults, ABurstBeyondTheCap_IsKeptToTheCapAndCountedBeyondIt) {
   const Audit audit = ReadRun(run_);
   ASSERT_EQ(audit.error, "");
   const ProcessAudit& found = audit.processes.at(0);
-  constexpr uint64_t kRingWords = (8 << 20) / 16 * 13 / 8;
+  constexpr uint64_t kRingWords = (8 << 20) / 16 * 12 / 8;
   EXPECT_GT(found.kept, kRingWords * 95 / 100);
   EXPECT_LT(found.kept, kRingWords);
   EXPECT_EQ(found.kept + found.dropped, 2'000'000u);
