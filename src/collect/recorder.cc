@@ -98,6 +98,8 @@ void Recorder::Mark(uint64_t code, const uint64_t* payload, uint32_t n) {
   if (static_cast<Phase>(phase & 3) == Phase::kHidden) {
     if (s->hidden_depth > 0 && OnTick(s) != 0) ShowHidden(s, ClockNow(), 0);  // it was on meanwhile
     if (Hide(s, code, payload)) return;
+  } else if (s->hidden_depth > 0) {
+    ShowHidden(s, ClockNow(), n + 1);  // whatever phase it is by now: an end must meet its begin
   }
   const uint64_t tick = ClockNow();
   if (!Emit(s, tick, code, payload, n)) Lose(s, tick, code, payload);
