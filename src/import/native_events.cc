@@ -259,11 +259,13 @@ void NativeEvents::BeginThread(Thread* thread, int64_t at, Words payload) {
   if (!continues) thread->running.clear();
   if (!continues && !thread->track->empty()) {
     int64_t ended = at;
+    // Of the session that it was in: its last event may stand a little behind that one's end.
     const auto stop =
-        std::lower_bound(session_ends_.begin(), session_ends_.end(), thread->last_tick);
+        std::lower_bound(session_ends_.begin(), session_ends_.end(), thread->entered_tick);
     if (stop != session_ends_.end()) ended = std::min(at, clock_->ToNs(*stop));
     thread->track->Restart(ended, at, {});
   }
+  if (!continues) thread->entered_tick = payload[3];
   thread->track->Base(at, LayerOf(payload[2] & 0xff));
 }
 
@@ -308,11 +310,29 @@ trace::NameId NativeEvents::NameOf(uint64_t id) {
   return builder_->AddName(name);
 }
 
+// What is open ends with the session that the thread was in, where it has marked nothing in those
+// that came later.
+void NativeEvents::EndWithSession(Thread* thread) {
+  const auto stop =
+      std::lower_bound(session_ends_.begin(), session_ends_.end(), thread->entered_tick);
+  const auto later = [&](const NativeSession::Edge& edge) {
+    return edge.code == format::kStart && edge.tick >= *stop;
+  };
+  if (stop == session_ends_.end() ||
+      std::none_of(session_->edges.begin(), session_->edges.end(), later)) {
+    return;
+  }
+  PassFrames(thread, *stop);
+  const int64_t at = clock_->ToNs(*stop);
+  thread->track->Restart(at, at, {});
+}
+
 void NativeEvents::Finish(int64_t process_end_ns) {
   memory_.Finish();
   FinishAsync(process_end_ns);
   samples_.Finish([this](int64_t os_id, int64_t at) { return TrackAt(os_id, at); });
   for (auto& [id, thread] : threads_) {
+    EndWithSession(&thread);
     if (!thread.ended) PassFrames(&thread, UINT64_MAX - 1);
     const int64_t end = thread.ended ? thread.end_ns : process_end_ns;
     thread.track->Finish(thread.begin_ns, std::max(thread.begin_ns, end));

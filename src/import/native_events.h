@@ -55,7 +55,7 @@ class NativeEvents {
     bool in_sample = false;  // arguments belong to the last sample
     static constexpr size_t kNoMark = SIZE_MAX;
     size_t mark = kNoMark;  // arguments belong to this mark of an asynchronous span
-    uint64_t last_tick = 0;
+    uint64_t last_tick = 0, entered_tick = 0;  // the latter: its session, or its stack anew
     // The next of the session's `frames` that it has to pass, and where the hook came in: calls
     // that are told later run since then.
     size_t next_frames = 0;
@@ -84,6 +84,7 @@ class NativeEvents {
   void Lose(Thread* thread, Words payload);
   void LoseAnywhere(Thread* thread, Words payload);
   void GoOn(Thread* thread, const format::WordBatch& batch);
+  void EndWithSession(Thread* thread);
   void NameThreads();
   void FinishElsewhere();
   void FinishAsync(int64_t process_end_ns);

@@ -149,7 +149,7 @@ class SessionWalk {
         session_->device_tracks.push_back({payload[0], static_cast<int64_t>(payload[1]), payload[2],
                                            payload[3], payload[4], payload[5]});
         break;
-      case format::kStart: session_->edges.push_back({payload[0], code, 0, 0}); break;
+      case format::kStart: Start(payload[0]); break;
       case format::kFrames: session_->frames.push_back({tick, payload[0] != 0}); break;
       case format::kStop: session_->edges.push_back({tick, code, payload[0], 0}); break;
       case format::kPause:
@@ -157,6 +157,19 @@ class SessionWalk {
       default: break;
     }
   }
+
+  // The word of the end before may have been lost: then that session ended here at the latest.
+  void Start(uint64_t tick) {
+    std::vector<NativeSession::Edge>& edges = session_->edges;
+    for (auto edge = edges.rbegin(); edge != edges.rend(); ++edge) {
+      if (edge->code == format::kStop) break;
+      if (edge->code != format::kStart) continue;
+      edges.push_back({tick, format::kStop, kNoReason, 0});
+      break;
+    }
+    edges.push_back({tick, format::kStart, 0, 0});
+  }
+  static constexpr uint64_t kNoReason = UINT64_MAX;
 
   void TakeMeta(uint64_t tick, std::string_view key, std::string_view value) {
     constexpr std::string_view kThread = "thread:";

@@ -239,6 +239,41 @@ TEST_F(Native, LeavesOutTheFoundStepThatTheProgramsFirstOneCutsOff) {
   EXPECT_THAT(ends, ElementsAre(200, 300, 400, 400)) << "of the last one nothing is known";
 }
 
+TEST_F(Native, SpansEndWithTheirSessionThoughAnEventStandsBehindItsEnd) {
+  Words session = Session();
+  session.Name(0x100, "f", Attributes(format::kKindSpan, format::kLayerNative));
+  session.At(300, format::kStop, {format::kStopAsked});
+  session.At(400, format::kStart, {TickOf(400)}).At(500, format::kStop, {format::kStopAsked});
+  session.At(550, format::kStart, {TickOf(550)}).At(800, format::kStop, {format::kStopExit});
+  Words main;
+  main.Thread(0, 1, 0).At(50, 0x100).At(90, 0x100).At(306, format::kEnd);
+  main.Thread(420, 1, 0).At(430, 0x100);
+  main.Thread(600, 1, 0).At(650, 0x100).At(700, format::kEnd);
+  Words waits;  // and marks nothing any more
+  waits.Thread(0, 2, 0).At(60, 0x100);
+  Write("p1-1", session, {main, waits});
+  const trace::Trace trace = Read();
+  EXPECT_THAT(trace.tracks[0].spans.end_ns, ElementsAre(306, 306, 500, 700));
+  EXPECT_THAT(trace.tracks[1].spans.end_ns, ElementsAre(300));
+}
+
+TEST_F(Native, ASessionWhoseEndWasLostEndsWhereTheNextBegins) {
+  Words session = Session();
+  session.Name(0x100, "f", Attributes(format::kKindSpan, format::kLayerNative));
+  session.At(400, format::kStart, {TickOf(400)});
+  session.At(800, format::kStop, {format::kStopExit});
+  Words main;
+  main.Thread(20, 1, 0).At(50, 0x100);
+  main.Thread(600, 1, 0).At(650, 0x100).At(700, format::kEnd);
+  Write("p1-1", session, {main});
+  const trace::Trace trace = Read();
+  EXPECT_THAT(trace.tracks[0].spans.end_ns, ElementsAre(400, 700));
+  ASSERT_EQ(trace.processes[0].windows.size(), 2u);
+  EXPECT_FALSE(trace.processes[0].windows[0].complete);
+  EXPECT_EQ(trace.processes[0].windows[0].end_ns, 400);
+  EXPECT_TRUE(trace.processes[0].windows[1].complete);
+}
+
 TEST_F(Native, ExcludesPausesAndTheTimeBetweenSessions) {
   Words session = Session();
   session.Name(0x100, "f", Attributes(format::kKindSpan, format::kLayerNative));

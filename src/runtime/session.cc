@@ -170,7 +170,7 @@ int Session::Stop(format::StopReason reason) {
   const bool closing = StopPlugins();
   const uint64_t tick = Now();
   Recorder::Get().SetPhase(closing ? Phase::kClosing : Phase::kOff, tick);
-  if (!broken_.load()) MarkStop(tick, reason);
+  if (!broken_.load()) MarkStop(tick, reason, /*waits=*/true);
   if (CROSSCUT_FAULT("session.stopped")) return CROSSCUT_OK;
   state_.store(kOff, std::memory_order_release);
   on_demand_.WindowEnds(next_step_.load());
@@ -242,10 +242,14 @@ void Session::OnUnderscoreExit() {
   if (format::RingLoad(header->stop_reason) == 0) AtExit(true);
 }
 
-void Session::MarkStop(uint64_t tick, format::StopReason reason) {
+// Where the process ends, the ring's header alone may tell: another session must not begin without
+// the word of this one's end.
+void Session::MarkStop(uint64_t tick, format::StopReason reason, bool waits) {
   const uint64_t payload = reason;
   format::RingHeader* header = rings_[ring_index_].header();
-  (void)Recorder::Get().TryWriteSession(tick, format::kStop, &payload, 1);
+  Recorder& recorder = Recorder::Get();
+  (void)(waits ? recorder.WriteSession(tick, format::kStop, &payload, 1)
+               : recorder.TryWriteSession(tick, format::kStop, &payload, 1));
   format::RingStore(header->stop_tick, tick);
   format::RingStore<uint32_t>(header->stop_reason, reason);
   format::RingStore<uint32_t>(header->state, format::kRingStopped);

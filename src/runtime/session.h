@@ -144,7 +144,7 @@ class Session {
   int OpenRing(const Settings& settings, uint64_t nonce);
   int TryRing(const char* dir, uint64_t wanted_chunks, uint64_t nonce);
   void CloseLog();
-  void MarkStop(uint64_t tick, format::StopReason reason);
+  void MarkStop(uint64_t tick, format::StopReason reason, bool waits = false);
   void FillHeader(uint64_t nonce, uint64_t start_tick, const base::ProcessIdentity& self);
   void WriteFacts(const base::ProcessIdentity& self);
   void SetSources(int level);
