@@ -14,6 +14,7 @@ constexpr Py_ssize_t kSharedOperations = 4096;
 struct Operation {
   PyObject_HEAD PyObject* name;
   uint32_t id;
+  uint32_t unseen;  // blocks entered while nothing was recorded, and not left yet
 };
 
 PyObject* shared = nullptr;  // str -> Operation
@@ -26,6 +27,7 @@ PyObject* MakeUnshared(PyTypeObject* type, PyObject* name, uint32_t id) {
   Py_INCREF(name);
   self->name = name;
   self->id = id;
+  self->unseen = 0;
   return reinterpret_cast<PyObject*>(self);
 }
 
@@ -107,13 +109,13 @@ void OperationDealloc(Operation* self) {
 }
 
 PyObject* Enter(Operation* self, PyObject*) {
-  EnterOperation(self->id);
+  if (!EnterOperation(self->id)) ++self->unseen;
   Py_INCREF(self);
   return reinterpret_cast<PyObject*>(self);
 }
 
 PyObject* Exit(Operation* self, PyObject* const*, Py_ssize_t) {
-  ExitOperation(self->id);
+  ExitOperation(self->id, &self->unseen);
   Py_RETURN_FALSE;
 }
 

@@ -44,6 +44,8 @@ struct OpenStack {
   bool runs_tasks = false;  // then Threads::mutex guards it, too
   uint32_t generation = 0;
   Open* open = nullptr;
+  uint32_t void_count = 0;    // of `voids`
+  uint32_t* voids = nullptr;  // names that were open when another session began: they end unseen
 };
 
 // A pointer only: small enough for the static TLS block that dlopen may use.
@@ -99,10 +101,33 @@ void FreeSuspended(OpenStack* stack) {
   }
 }
 
+// The end of what an earlier session knew is to end nothing in this one, on no thread. Without
+// memory it is not remembered.
+void MakeVoid(OpenStack* stack, const Open* open, uint32_t count) {
+  if (count == 0) return;
+  const size_t bytes = (size_t{stack->void_count} + count) * sizeof(uint32_t);
+  auto* voids = static_cast<uint32_t*>(realloc(stack->voids, bytes));
+  if (voids == nullptr) return;
+  stack->voids = voids;
+  for (uint32_t i = 0; i < count; ++i) {
+    if (open[i].left == Left::kNo) voids[stack->void_count++] = open[i].name;
+  }
+}
+
+bool EndVoid(OpenStack* stack, uint32_t name) {
+  uint32_t* const end = stack->voids + stack->void_count;
+  uint32_t* const found = std::find(stack->voids, end, name);
+  if (found == end) return false;
+  *found = *(end - 1);
+  --stack->void_count;
+  return true;
+}
+
 // A new session: none has anything open, but calls that are under way go on.
 void ForgetSuspended(OpenStack* stack) {
   for (Suspended** at = &stack->suspended; *at != nullptr;) {
     Suspended* of = *at;
+    MakeVoid(stack, of->open, of->count);
     of->count = 0;
     if (HasLocals(of)) {
       at = &of->next;
@@ -122,6 +147,7 @@ struct ThreadEnd {
     this_stack = nullptr;
     FreeSuspended(stack);
     free(stack->open);
+    free(stack->voids);
     delete stack;
   }
 };
@@ -179,6 +205,7 @@ void Forget(OpenStack* stack, uint32_t at) {
 bool Settle(OpenStack* stack) {
   if (stack->generation != generation) {
     stack->generation = generation;
+    MakeVoid(stack, stack->open, stack->depth);
     stack->depth = stack->left = 0;
     ForgetSuspended(stack);
   }
@@ -247,7 +274,7 @@ bool CloseHere(OpenStack* stack, uint32_t name) {
     TakeOut(stack, place - 1);
     return true;
   }
-  return CloseSuspended(stack, name);
+  return CloseSuspended(stack, name) || EndVoid(stack, name);
 }
 
 // Lasting until that thread looks.
@@ -257,11 +284,15 @@ Shortfall ends_elsewhere("ends of operations",
                          "operations were ended by other threads than those that began them: they "
                          "last until that thread next begins or ends one");
 
-void CloseSlow(uint32_t name) {
+void CloseSlow(uint32_t name, uint32_t* unseen) {
   OpenStack* stack = this_stack;
   if (stack != nullptr) {
     const Guard guard(stack);
     if (CloseHere(stack, name)) return;
+  }
+  if (unseen != nullptr && *unseen != 0) {
+    --*unseen;
+    return;
   }
   if (LeaveElsewhere(name, Left::kOpen, /*gil=*/true)) ends_elsewhere.Add();
 }
@@ -358,7 +389,7 @@ void OpenOperation(uint32_t name) {
   Push(stack, name);
 }
 
-void CloseOperation(uint32_t name) {
+void CloseOperation(uint32_t name, uint32_t* unseen) {
   OpenStack* stack = this_stack;
   if (stack != nullptr && stack->depth != 0 && !stack->runs_tasks && stack->left == 0 &&
       stack->generation == generation) {
@@ -369,7 +400,7 @@ void CloseOperation(uint32_t name) {
       return;
     }
   }
-  CloseSlow(name);
+  CloseSlow(name, unseen);
 }
 
 bool EnterOperation(uint32_t name) {
@@ -378,10 +409,15 @@ bool EnterOperation(uint32_t name) {
   return true;
 }
 
-void ExitOperation(uint32_t name) {
+void ExitOperation(uint32_t name, uint32_t* unseen) {
   const OpenStack* stack = this_stack;
-  const bool here = stack != nullptr && (stack->depth != 0 || stack->suspended != nullptr);
-  if (here || crosscut_this_thread->enabled != 0) CloseOperation(name);
+  const bool here = stack != nullptr &&
+                    (stack->depth != 0 || stack->suspended != nullptr || stack->void_count != 0);
+  if (here || crosscut_this_thread->enabled != 0) {
+    CloseOperation(name, unseen);
+  } else if (unseen != nullptr && *unseen != 0) {
+    --*unseen;
+  }
 }
 
 bool IsOpen(uint32_t name) {

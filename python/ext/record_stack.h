@@ -14,14 +14,16 @@ namespace crosscut::python {
 
 // Opens and closes an operation on this thread. A close with no open operation of that name here,
 // or in a suspended task of this thread, ends one that another thread left open (when that thread
-// next opens or closes one), else does nothing.
+// next opens or closes one), else does nothing. But one that this thread opened in an earlier
+// session ends nothing, nor does one of `*unseen`: blocks that were entered while nothing was
+// recorded and are not left yet, of which it takes one off.
 void OpenOperation(uint32_t name);
-void CloseOperation(uint32_t name);
+void CloseOperation(uint32_t name, uint32_t* unseen = nullptr);
 
 // The same for a block of code: opens where this thread records, and tells whether it did, in which
 // case the end of the block is ExitOperation(). Names of MakeSpan() too.
 bool EnterOperation(uint32_t name);
-void ExitOperation(uint32_t name);
+void ExitOperation(uint32_t name, uint32_t* unseen = nullptr);
 // Whether one of that name is open on this thread, in the task that runs or around it.
 bool IsOpen(uint32_t name);
 

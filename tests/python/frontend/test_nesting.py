@@ -82,3 +82,41 @@ def operations_around(run_dir, function):
         (around(s, lambda name: name in ("managed", "stacked")),
          around(s, lambda name: "program.py" in name))
         for s in slices if s["name"].startswith(function + " "))
+
+
+ENDS_OF_OTHERS = """
+import json, sys, threading, time, crosscut
+run, restarts = sys.argv[1], sys.argv[2] == "restart"
+entered, going = threading.Event(), threading.Event()
+def other():
+    with crosscut.operation("train"):
+        entered.set()
+        going.wait()
+if restarts:
+    assert crosscut.start(run)
+thread = threading.Thread(target=other)
+thread.start()
+entered.wait()
+if restarts:
+    crosscut.stop()
+assert crosscut.start(run)
+with crosscut.operation("train"):
+    going.set()
+    thread.join()
+    with crosscut.operation("after"): pass
+    late = time.monotonic_ns()
+crosscut.stop()
+print(late)
+"""
+
+
+@pytest.mark.parametrize("how", ["restart", "before"])
+def test_the_end_of_what_this_session_has_not_seen_begin_ends_nothing(tmp_path, how):
+    done = subprocess.run([sys.executable, "-c", ENDS_OF_OTHERS, tmp_path / "run", how],
+                          capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    run = crosscut.read(tmp_path / "run")
+    ends = [row["end_ns"] for row in run.table("spans").rows()
+            if row["name"] == "train" and row["thread"] == "main"]
+    assert len(ends) == 1 and ends[0] > int(done.stdout)
+    assert not [row for row in run.table("gaps").rows() if "other thread" in row["message"]]
