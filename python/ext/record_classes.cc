@@ -21,14 +21,7 @@ PyObject* Behind(PyObject* owner, PyObject* cls, const char* name) {
 
 PyObject* Told(Which which, PyObject* owner, PyObject* cls, PyObject* result) {
   PyObject* follower = result == nullptr ? nullptr : PyDict_GetItem(followers[which], owner);
-  if (follower == nullptr) return result;
-  Py_INCREF(follower);
-  const Unseen unseen;
-  PyObject* done = OursOrNone(follower, PyObject_CallFunctionObjArgs(follower, cls, nullptr));
-  if (done == nullptr) Py_CLEAR(result);
-  Py_XDECREF(done);
-  Py_DECREF(follower);
-  return result;
+  return follower == nullptr ? result : TellUnseen(follower, cls, result);
 }
 
 // A class whose first base has a __new__ takes arguments without an __init__ for them, unless we

@@ -49,18 +49,6 @@ bool IsWatched(PyObject* name) {
   return false;
 }
 
-PyObject* Tell(PyObject* name, PyObject* result) {
-  PyObject* callable = told;
-  if (callable == nullptr) return result;
-  Py_INCREF(callable);
-  const Unseen unseen;
-  PyObject* done = OursOrNone(callable, PyObject_CallFunctionObjArgs(callable, name, nullptr));
-  if (done == nullptr) Py_CLEAR(result);
-  Py_XDECREF(done);
-  Py_DECREF(callable);
-  return result;
-}
-
 // One of the interpreter's functions that run a module's code.
 struct Runner {
   const char* module;
@@ -83,7 +71,9 @@ PyObject* Run(PyObject* callable, PyObject* const* args, size_t flags, PyObject*
   PyObject* name = watched == nullptr ? nullptr : ModuleOf(runner, args, PyVectorcall_NARGS(flags));
   if (name != nullptr && !IsWatched(name)) Py_CLEAR(name);
   PyObject* result = runner.before(callable, args, flags, keywords);
-  if (name != nullptr && result != nullptr && watched != nullptr) result = Tell(name, result);
+  if (name != nullptr && result != nullptr && watched != nullptr && told != nullptr) {
+    result = TellUnseen(told, name, result);
+  }
   Py_XDECREF(name);
   return result;
 }

@@ -98,6 +98,16 @@ PyObject* OursOrNone(PyObject* callable, PyObject* result) {
   Py_RETURN_NONE;
 }
 
+PyObject* TellUnseen(PyObject* callable, PyObject* argument, PyObject* result) {
+  Py_INCREF(callable);  // what it does may let go of it
+  const Unseen unseen;
+  PyObject* done = OursOrNone(callable, PyObject_CallFunctionObjArgs(callable, argument, nullptr));
+  if (done == nullptr) Py_CLEAR(result);
+  Py_XDECREF(done);
+  Py_DECREF(callable);
+  return result;
+}
+
 int AddUnseenType(PyObject* module) {
   if (PyType_Ready(&unseen_type) != 0) return -1;
   Py_INCREF(&unseen_type);

@@ -25,6 +25,11 @@ class Unseen {
 // None; null with the exception for others (KeyboardInterrupt: the program's signal handler ran).
 PyObject* OursOrNone(PyObject* callable, PyObject* result);
 
+// Tells `callable` of `argument`, unseen, after a call of the program's. `callable` and `argument`
+// are borrowed. Hands on `result`; null in its place, with the exception, where the program was
+// interrupted.
+PyObject* TellUnseen(PyObject* callable, PyObject* argument, PyObject* result);
+
 // Readies the type and adds it to `module` as "unseen". -1 with an exception on failure.
 int AddUnseenType(PyObject* module);
 
