@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -58,20 +59,20 @@ int OpenHigh(const char* path, int flags, mode_t mode) {
   return high;
 }
 
-NoFileSizeSignal::NoFileSizeSignal() {
+NoSignal::NoSignal(int signal) : signal_(signal) {
   sigset_t pending;
-  pending_ = sigpending(&pending) == 0 && sigismember(&pending, SIGXFSZ) == 1;
+  pending_ = sigpending(&pending) == 0 && sigismember(&pending, signal_) == 1;
   sigset_t only;
   sigemptyset(&only);
-  sigaddset(&only, SIGXFSZ);
+  sigaddset(&only, signal_);
   pthread_sigmask(SIG_BLOCK, &only, &before_);
 }
 
-NoFileSizeSignal::~NoFileSizeSignal() {
+NoSignal::~NoSignal() {
   const int error = errno;
   sigset_t only;
   sigemptyset(&only);
-  sigaddset(&only, SIGXFSZ);
+  sigaddset(&only, signal_);
   const timespec now = {};
   while (!pending_ && sigtimedwait(&only, nullptr, &now) > 0) {
   }
@@ -81,7 +82,9 @@ NoFileSizeSignal::~NoFileSizeSignal() {
 
 void HoldStandardDescriptors() {
   for (int fd = 0; fd <= STDERR_FILENO; ++fd) {
-    if (fcntl(fd, F_GETFD) < 0) (void)open("/dev/null", O_RDWR | O_CLOEXEC);
+    // The wrong way round: reading there and writing there still fails.
+    const int mode = fd == STDIN_FILENO ? O_WRONLY : O_RDONLY;
+    if (fcntl(fd, F_GETFD) < 0) (void)open("/dev/null", mode | O_CLOEXEC);
   }
 }
 
@@ -92,7 +95,9 @@ void NoteStandardError() { standard_error = FileAt(STDERR_FILENO); }
 void WriteStandardError(const char* text, size_t bytes) {
   const int fd = ours ? MainThreadsStandardError() : STDERR_FILENO;
   if (fd < 0) return;
-  if (IsStandardError(fd)) {
+  pollfd ready = {fd, POLLOUT, 0};
+  if (IsStandardError(fd) && poll(&ready, 1, 0) == 1 && (ready.revents & POLLOUT) != 0) {
+    const NoSignal no_signal(SIGPIPE);
     const ssize_t written = write(fd, text, bytes);
     (void)written;
   }

@@ -23,19 +23,20 @@ void DescriptorsAreOurs();
 // before.
 void NoteStandardError();
 // Writes to the file that descriptor 2 was then, where it still is descriptor 2 of the process's
-// main thread; else nothing.
+// main thread; else nothing. Waits for nobody who reads there, and needs nobody.
 void WriteStandardError(const char* text, size_t bytes);
 
-// While it lives, what this thread writes beyond RLIMIT_FSIZE fails with EFBIG and raises no
-// SIGXFSZ, which would end the program.
-class NoFileSizeSignal {
+// While it lives, what this thread writes raises no such signal, which would end the program:
+// SIGXFSZ for a file beyond RLIMIT_FSIZE (EFBIG), SIGPIPE for a pipe that nobody reads (EPIPE).
+class NoSignal {
  public:
-  NoFileSizeSignal();
-  ~NoFileSizeSignal();
-  NoFileSizeSignal(const NoFileSizeSignal&) = delete;
-  NoFileSizeSignal& operator=(const NoFileSizeSignal&) = delete;
+  explicit NoSignal(int signal);
+  ~NoSignal();
+  NoSignal(const NoSignal&) = delete;
+  NoSignal& operator=(const NoSignal&) = delete;
 
  private:
+  const int signal_;
   sigset_t before_;
   bool pending_;  // before: not ours to take away
 };

@@ -16,6 +16,7 @@ namespace crosscut::cli {
 
 void Talk(std::string_view line) {
   const std::string text = "crosscut: " + std::string(line) + "\n";
+  const base::NoSignal no_signal(SIGPIPE);
   fwrite(text.data(), 1, text.size(), stderr);
 }
 

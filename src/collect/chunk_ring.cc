@@ -59,7 +59,7 @@ char* MapAligned(int fd, size_t bytes) {
 
 int ChunkRing::Create(const char* path, uint64_t chunks) {
   if (CROSSCUT_FAULT("ring.create")) return ENOSPC;
-  const base::NoFileSizeSignal no_signal;
+  const base::NoSignal no_signal(SIGXFSZ);
   const int fd = base::OpenHigh(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd < 0) return errno;
   chunk_count_ = static_cast<uint32_t>(chunks);

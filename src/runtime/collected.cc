@@ -65,7 +65,7 @@ int Session::KeepFile(const char* name, const void* bytes, size_t size) {
   const int fd =
       base::OpenHigh(partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd < 0) return Fail(CROSSCUT_EIO, "cannot write %.100s: %s", name, strerror(errno));
-  const base::NoFileSizeSignal no_signal;
+  const base::NoSignal no_signal(SIGXFSZ);
   const bool written = WriteAll(fd, bytes, size);
   const int number = errno;
   if (close(fd) == 0 && written && rename(partial, path) == 0) return CROSSCUT_OK;

@@ -70,7 +70,7 @@ void WriteRunJson(const Settings& settings) {
   snprintf(path, sizeof path, "%s/run.json", settings.run_dir);
   const int fd = base::OpenHigh(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd < 0) return;
-  const base::NoFileSizeSignal no_signal;
+  const base::NoSignal no_signal(SIGXFSZ);
   timespec now;
   clock_gettime(CLOCK_REALTIME, &now);
   char text[512];

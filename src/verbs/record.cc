@@ -230,7 +230,7 @@ Status WriteRunJson(const RecordOptions& options) {
                            ",\n \"started_realtime_ns\": " + std::to_string(ns) +
                            ",\n \"command\": [" + command + "]}\n";
   const std::string path = options.run_dir + "/run.json";
-  const base::NoFileSizeSignal no_signal;
+  const base::NoSignal no_signal(SIGXFSZ);
   const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd < 0) return Status::Io(path + ": " + strerror(errno));
   const ssize_t written = write(fd, text.data(), text.size());

@@ -165,3 +165,17 @@ def test_a_program_built_with_a_sanitizer_ends_as_without_and_is_named(recorder,
     plain, done = recorder.plain(program), recorder.record(program)
     assert (done.returncode, done.stdout) == (plain.returncode, plain.stdout)
     assert f"is built with {sanitizer.title()}Sanitizer" in done.stderr
+
+
+@pytest.mark.parametrize("command, code", [("exit 5", 5), ("ulimit -f 40000; sh -c 'exit 6'", 6)])
+def test_notices_that_nobody_reads_end_nothing(recorder, command, code):
+    """Ours at the end, and one from inside a program that has less room for its ring."""
+    import os
+    import subprocess
+
+    reads, writes = os.pipe()
+    os.close(reads)
+    done = subprocess.run([PACKAGE / "bin" / "crosscut", "record", "-o", recorder.run_dir, "--",
+                           "sh", "-c", command], env=environment(), stderr=writes, timeout=60)
+    os.close(writes)
+    assert done.returncode == code and recorder.logs()
