@@ -2,8 +2,7 @@
 the program's own log has it.
 
 CROSSCUT_PROGRAMS says how many programs, of each CPython version; CROSSCUT_PROGRAMS_SEED from
-which seed on. Three of 100,000 still differ, by races of threads with a change that are not
-understood yet: `make soak STAGE=levels` has the many.
+which seed on; `make soak STAGE=levels` has the many.
 """
 
 import csv
@@ -24,7 +23,7 @@ from pycalls_support import INTERPRETERS, SERVED  # noqa: E402
 
 PACKAGE = HERE.parents[2] / "build" / "release" / "python"
 CROSSCUT = PACKAGE / "crosscut" / "bin" / "crosscut"
-PROGRAMS = int(os.environ.get("CROSSCUT_PROGRAMS", 500))
+PROGRAMS = int(os.environ.get("CROSSCUT_PROGRAMS", 2000))
 SEED = int(os.environ.get("CROSSCUT_PROGRAMS_SEED", 1))
 IN_ONE_PROCESS = 250
 NO_BEGIN = "an end but no begin"  # of a sentence of the table `gaps`
