@@ -15,6 +15,9 @@ if(NOT CMAKE_BUILD_TYPE)
 endif()
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -g1")
 set(CMAKE_C_FLAGS_RELEASE "-O2 -g1")
+# For the sanitizers: lines in their stacks, at half the time that -O2 -g takes to compile.
+set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -g1")
+set(CMAKE_C_FLAGS_RELWITHDEBINFO "-O1 -g1")
 
 # Frame pointers cost nothing measurable here and make every stack walkable.
 add_compile_options(-Wall -Wextra -Werror -fno-omit-frame-pointer -fstack-protector-strong)

@@ -24,6 +24,8 @@ killed() {
     build/release/tests/endtoend/faults_test --gtest_brief=1 --gtest_filter='*KilledAtRandom*'
 }
 
+# The sanitizers' trees are built while other stages wait for a linker or a single slow test.
+beside "address and undefined-behaviour sanitizers" sanitized asan-ubsan unit
 stage "layers" python3 tools/check_layers.py
 stage "sizes" python3 tools/check_sizes.py
 stage "fault matrix" python3 tools/check_faults.py
@@ -31,9 +33,10 @@ stage "format" formatted
 stage "lint" tools/lint.sh
 stage "packages" tests/packages/check.sh
 stage "page bundle is current" bash -c 'cd src/report/page && npm run --silent check'
-stage "address and undefined-behaviour sanitizers" sanitized asan-ubsan unit
+joined "address and undefined-behaviour sanitizers"
+beside "thread sanitizer" sanitized tsan threads
 stage "fuzzers" tools/fuzz.sh 20
-stage "thread sanitizer" sanitized tsan threads
 stage "kills" killed
+joined "thread sanitizer"
 
 closing checks

@@ -8,15 +8,13 @@ cd "$(dirname "$0")/.."
 
 export PYTHONPATH=$PWD/build/release/python
 export PATH=$PWD/build/release/python/crosscut/bin:$PATH
-test=(.venv/bin/python -m pytest -q --durations=5)
-# Two at a time what compares no times; then what has the machine to itself.
-beside "end to end" "${test[@]}" -m "not alone" tests/endtoend
-stage "Python" "${test[@]}" -m "not alone" tests/python
+# Files of tests go to two workers as these become free; the rest runs beside them.
+beside "Python and end to end" .venv/bin/python -m pytest -q -n 2 --dist loadfile --durations=10 \
+  tests/python tests/endtoend
 stage "unit tests" ctest --test-dir build/release -LE 'golden|page|zoo' --output-on-failure
 stage "golden cases" tools/golden
 stage "report page" npm test --silent --prefix src/report/page
-joined "end to end"
 stage "plugin zoo" ctest --test-dir build/release -L zoo --output-on-failure
-stage "end to end, alone" "${test[@]}" -m alone tests/python tests/endtoend
+joined "Python and end to end"
 
 closing stages

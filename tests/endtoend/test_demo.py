@@ -10,8 +10,6 @@ import pytest
 from runs import ROOT, crosscut, record, table
 from test_adds_up import check_sums
 
-pytestmark = pytest.mark.alone
-
 STEPS = 60
 
 

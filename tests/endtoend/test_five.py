@@ -12,8 +12,6 @@ import pytest
 from runs import PACKAGE, record, table
 from test_adds_up import check_sums
 
-pytestmark = pytest.mark.alone
-
 SECONDS = os.environ.get("CROSSCUT_TEST_SECONDS", "1")
 HERE = pathlib.Path(__file__).parent
 NATIVE = {"framework", "native", "simulator", "comm", "data"}

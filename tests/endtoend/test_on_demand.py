@@ -15,8 +15,6 @@ import pytest
 import crosscut
 from runs import CROSSCUT, PACKAGE
 
-pytestmark = pytest.mark.alone
-
 CYCLES = int(os.environ.get("CROSSCUT_TEST_DEMAND", "15"))  # of two windows each
 
 MARKER = """

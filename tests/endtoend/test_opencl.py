@@ -11,8 +11,6 @@ import pytest
 from runs import ROOT, crosscut, record, table
 from test_adds_up import check_sums
 
-pytestmark = pytest.mark.alone
-
 BUILD = ROOT / "build" / "release"
 SAXPY = BUILD / "examples" / "opencl_saxpy"
 VISIBLE = BUILD / "tests" / "opencl" / "opencl_visible"

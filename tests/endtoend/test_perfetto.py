@@ -136,7 +136,6 @@ def arrows_of_proto(path):
                   for flow in read.leaving.keys() & read.arriving.keys())
 
 
-@pytest.mark.alone
 def test_both_exports_show_the_same_arrows(tmp_path):
     saxpy = ROOT / "build" / "release" / "examples" / "opencl_saxpy"
     if not saxpy.exists():

@@ -10,8 +10,6 @@ import sys
 import pytest
 from runs import PACKAGE, crosscut, record, record_script, table
 
-pytestmark = pytest.mark.alone
-
 LOOP = """
 import sys, torch, crosscut
 torch.set_num_threads(1)

@@ -10,8 +10,6 @@ import zipfile
 import pytest
 from runs import CROSSCUT, PACKAGE, ROOT, crosscut, record_script, table
 
-pytestmark = pytest.mark.alone
-
 DEMO = PACKAGE / "crosscut" / "plugins" / "demo" / "libdemo.so"
 SCRIPTED = ROOT / "build" / "release" / "src" / "host" / "libscripted_plugin.so"
 

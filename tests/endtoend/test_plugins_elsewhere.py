@@ -5,12 +5,9 @@ import os
 import pathlib
 import subprocess
 
-import pytest
 from frameworks import python_with, record_program, source
 from runs import ROOT, table
 from test_plugins import DEMO, PLAIN
-
-pytestmark = pytest.mark.alone
 
 TENSORFLOW = """
 import os, sys, time

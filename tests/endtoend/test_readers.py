@@ -16,8 +16,6 @@ import pytest
 from frameworks import python_with
 from runs import ROOT, crosscut, record, record_script
 
-pytestmark = pytest.mark.alone
-
 HERE = pathlib.Path(__file__).parent
 CORPUS = pathlib.Path(os.environ.get("CROSSCUT_TRACE_CORPUS", "/nonexistent"))
 KINETO = sorted(CORPUS.glob("kineto-*.json.gz"))

@@ -4,12 +4,9 @@ import os
 import subprocess
 import sys
 
-import pytest
 
 import crosscut
 from runs import PACKAGE
-
-pytestmark = pytest.mark.alone
 
 PROGRAM = """
 import sys, torch, crosscut

@@ -8,8 +8,6 @@ import pytest
 from frameworks import check_sums, counts, layers, python_with, record_program, source
 from runs import CROSSCUT, PACKAGE, table
 
-pytestmark = pytest.mark.alone
-
 HEAD = """
 import glob, os, sys
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "2"

@@ -3,6 +3,7 @@ that Crosscut finds, and when they end elsewhere."""
 
 import collections
 import json
+import statistics
 
 import pytest
 from runs import crosscut, record_script, table
@@ -180,10 +181,10 @@ train(2)
 dist.barrier()
 with profile(activities=[ProfilerActivity.CPU]) as prof:
     train(STEPS)
-theirs = [event.time_range.elapsed_us() for event in prof.events()
-          if event.name == "gloo:all_reduce"]
+theirs = sorted((event.time_range.start, event.time_range.elapsed_us())
+                for event in prof.events() if event.name == "gloo:all_reduce")
 with open(f"{sys.argv[1]}/theirs{rank}", "w") as out:
-    print(len(theirs), sum(theirs), file=out)
+    print(*[us for _, us in theirs], file=out)
 dist.destroy_process_group()
 """
 
@@ -223,13 +224,16 @@ def process_of(run, name):
 
 def test_collectives_last_as_long_as_torch_profiler_says(ranks):
     for rank in (0, 1):
-        count, us = (ranks / f"theirs{rank}").read_text().split()
+        theirs = [float(us) for us in (ranks / f"theirs{rank}").read_text().split()]
         process = process_of(ranks / "run", f"rank {rank}")
         ours = sorted((row["begin_ns"], row["end_ns"]) for row in table(ranks / "run", "spans")
                       if row["process"] == process and row["name"] == "gloo:all_reduce")
-        ours = ours[-int(count):]  # the loop's last are those that torch.profiler saw, too
-        total = sum(end - begin for begin, end in ours) / 1e3
-        assert abs(total - float(us)) <= 0.05 * float(us)
+        ours = ours[-len(theirs):]  # the loop's last are those that torch.profiler saw, too
+        # A thread that has to wait for a processor between its two callbacks ends one of the two
+        # late: not so with most.
+        differences = [abs((end - begin) / 1e3 - us)
+                       for (begin, end), us in zip(ours, theirs, strict=True)]
+        assert statistics.median(differences) <= 0.05 * statistics.mean(theirs), differences
 
 
 def test_waiting_for_a_late_rank_is_communication(ranks):

@@ -6,8 +6,6 @@ import sys
 import pytest
 from runs import record_script, table
 
-pytestmark = pytest.mark.alone
-
 BURN_THEN_SLEEP = """
 import json, time
 kept = bytearray(b"x") * (64 << 20)

@@ -1,10 +1,7 @@
 """crosscut.wrap() and --wrap under the real recorder: what the tables say of wrapped code."""
 
-import pytest
 from runs import ROOT, record_script, table
 from test_adds_up import check_sums
-
-pytestmark = pytest.mark.alone
 
 LIBRARY = ROOT / "build" / "release" / "examples" / "libsimulator.so"
 MICROSECONDS = 300

@@ -12,8 +12,6 @@ import sys
 
 import pytest
 
-pytestmark = pytest.mark.alone
-
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PLUGINS = ROOT / "build" / "release" / "tests" / "zoo" / "plugins"
 JOB = "import sys, time; time.sleep(0.2); print('the result: 42'); sys.exit(5)"

@@ -19,8 +19,6 @@ CASES = HERE / "cases_samples.py"
 sys.path.insert(0, str(ROOT / "tests/python/pycalls"))
 from pycalls_support import INTERPRETERS, SERVED  # noqa: E402
 
-pytestmark = pytest.mark.alone
-
 
 def run(*words, **options):
     return subprocess.run(list(map(str, words)), capture_output=True, text=True, timeout=120,
