@@ -2,7 +2,8 @@
  *
  * Five rules:
  *  1. Everything may be called from any thread, with or without a session: without one, marking
- *     costs a load and a branch. Marking is not async-signal-safe.
+ *     costs a load and a branch. A signal handler may mark on a thread that has marked before:
+ *     what interrupts a mark is counted as lost. Nothing else is async-signal-safe.
  *  2. Nothing here aborts, throws or prints. Functions that can fail return 0 or a CROSSCUT_E*
  *     code; crosscut_error() says more in words.
  *  3. Names are interned once (slow, takes a lock) and used by id for ever (fast, no lock). Ids
@@ -106,10 +107,10 @@ CROSSCUT_API uint32_t crosscut_goes_on(uint32_t name);
 
 /* ---- Marking ------------------------------------------------------------------------------- */
 
-/* A thread's recording state. Opaque but for the two words that the inline path reads. */
+/* A thread's recording state. Opaque but for the words that the inline path reads. */
 typedef struct crosscut_thread {
   uint32_t enabled; /* 0: do not record. Private, wiped in forked children. */
-  uint32_t reserved;
+  uint32_t busy;    /* 1: inside a mark, so that a signal handler's is counted as lost */
   uint64_t* position; /* next word to write in the shared ring; never at a chunk's end */
 } crosscut_thread;
 
@@ -381,14 +382,19 @@ static inline uint64_t crosscut_ticks_(void) {
 static inline void crosscut_mark_(uint64_t code) {
   crosscut_thread* thread = crosscut_this_thread;
   uint32_t enabled = __atomic_load_n(&thread->enabled, __ATOMIC_RELAXED);
-  if (__builtin_expect(enabled != 1, 0)) {
+  uint32_t busy = __atomic_load_n(&thread->busy, __ATOMIC_RELAXED);
+  if (__builtin_expect(((enabled ^ 1) | busy) != 0, 0)) {
     if (enabled != 0) crosscut_mark_slow_(code, 0);
     return;
   }
+  __atomic_store_n(&thread->busy, 1, __ATOMIC_RELAXED);
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
   uint64_t* at = thread->position;
   __atomic_store_n(at, (crosscut_ticks_() << 16) | code, __ATOMIC_RELEASE);
   thread->position = ++at;
   if (__builtin_expect(((uintptr_t)at & 0xffff) == 0, 0)) crosscut_chunk_end_(thread);
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  __atomic_store_n(&thread->busy, 0, __ATOMIC_RELAXED);
 }
 
 /* Ids up to 65535 cost one word, larger ones three. */

@@ -74,11 +74,20 @@ inline uint32_t Enabled(const crosscut_thread* thread) {
   return __atomic_load_n(&thread->enabled, __ATOMIC_RELAXED);
 }
 
-// True when this thread has room to write `words` words inline.
-inline bool Room(const crosscut_thread* thread, unsigned words) {
-  if (Enabled(thread) != 1) return false;
+inline void SetBusy(crosscut_thread* thread, uint32_t value) {
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  __atomic_store_n(&thread->busy, value, __ATOMIC_RELAXED);
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+// Makes this thread busy where it has room to write `words` words inline.
+inline bool Enter(crosscut_thread* thread, unsigned words) {
+  if (Enabled(thread) != 1 || __atomic_load_n(&thread->busy, __ATOMIC_RELAXED) != 0) return false;
+  SetBusy(thread, 1);
   const uintptr_t at = reinterpret_cast<uintptr_t>(thread->position) & kChunkMask;
-  return at + words * 8 <= kChunkMask + 1;
+  const bool room = at + words * 8 <= kChunkMask + 1;
+  if (!room) SetBusy(thread, 0);
+  return room;
 }
 
 inline void Advance(crosscut_thread* thread, uint64_t* position) {
@@ -86,6 +95,7 @@ inline void Advance(crosscut_thread* thread, uint64_t* position) {
   if (__builtin_expect((reinterpret_cast<uintptr_t>(position) & kChunkMask) == 0, 0)) {
     crosscut_chunk_end_(thread);
   }
+  SetBusy(thread, 0);
 }
 
 // A span's begin with what is said of it, as words of one event.
@@ -103,7 +113,7 @@ class Words {
   // Published by the store of the first word.
   void Write() {
     const unsigned words = 1 + (flow_code_ != 0 ? 2 : 0) + (inputs_ != 0 ? 3 : 0);
-    if (__builtin_expect(!Room(thread_, words) || name_ - 0x100u > 0xfeffu, 0))
+    if (__builtin_expect(name_ - 0x100u > 0xfeffu || !Enter(thread_, words), 0))
       return WriteSlowly();
     uint64_t* const first = thread_->position;
     uint64_t* at = first + 1;

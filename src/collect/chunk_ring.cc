@@ -114,6 +114,10 @@ void ChunkRing::Unmap() {
 
 size_t ChunkRing::TableBytes() const { return clean_words_ * 8 + size_t{chunk_count_} * 12; }
 
+bool ChunkRing::Contains(const uint64_t* at) const {
+  return at >= chunk(0) && at < chunk(chunk_count_);
+}
+
 uint32_t ChunkRing::IndexOf(const uint64_t* chunk) const {
   const auto offset = reinterpret_cast<const char*>(chunk) - base_ - kRingHeaderBytes;
   return static_cast<uint32_t>(static_cast<size_t>(offset) / kRingChunkBytes);
@@ -224,8 +228,11 @@ bool ChunkRing::Drained() const {
 }
 
 void ChunkRing::PushFull(uint64_t* at) {
+  if (!Contains(at)) return;
   const uint32_t index = IndexOf(at);
-  const uint64_t fill = format::ChunkFill(at[format::kChunkState]);
+  const uint64_t state = format::RingLoad(at[format::kChunkState]);
+  if (format::ChunkState(state) != format::kChunkActive) return;  // in the list twice: a circle
+  const uint64_t fill = format::ChunkFill(state);
   const bool waits = keeps_newest_ && at[format::kChunkTrack] != 0;
   format::RingStore(at[format::kChunkState], format::PackChunkState(fill, format::kChunkFull));
   if (waits) {
@@ -242,8 +249,9 @@ uint32_t ChunkRing::TakeFull(uint32_t* indices) {
   // Everything at once: no chunk can come back meanwhile, so no ABA.
   uint32_t link = full_head_.exchange(0, std::memory_order_acq_rel);
   uint32_t n = 0;
-  for (; link != 0; link = next_full_[link - 1].load(std::memory_order_relaxed)) {
+  while (link != 0 && n < chunk_count_) {
     indices[n++] = link - 1;
+    link = next_full_[link - 1].load(std::memory_order_relaxed);
   }
   for (uint32_t i = 0; i < n / 2; ++i) {
     const uint32_t other = indices[n - 1 - i];
@@ -302,7 +310,9 @@ void ChunkRing::CountOverwritten(uint32_t index) {
     std::atomic_ref(slot->count).fetch_add(events);
     events = 0;
   };
-  for (size_t i = format::kRingChunkHeaderWords; i < end; i += format::EventLength({at, end}, i)) {
+  for (size_t i = format::kRingChunkHeaderWords, n = 0; i < end; i += n) {
+    n = format::EventLength({at, end}, i);
+    if (n == 0) break;
     const uint16_t code = at[i] & format::kCodeMask;
     const uint64_t now = ticks.Next(at[i]);
     if (code == format::kThread) {

@@ -64,7 +64,8 @@ class ChunkRing {
   bool HasLosses() const;
   // Whether the log holds every published word; while nobody writes.
   bool Drained() const;
-  // Hands a claimed chunk to the drain. Chunks pushed by one thread are taken in that order.
+  // Hands a claimed chunk to the drain. Chunks pushed by one thread are taken in that order. One of
+  // another ring, where a thread was late, is left alone.
   void PushFull(uint64_t* chunk);
 
   // The drain only. TakeFull fills `indices` (room for chunk_count()) and returns how many.
@@ -102,6 +103,7 @@ class ChunkRing {
   void CountOverwritten(uint32_t index);
   void Clear(uint32_t index);
   void MarkClean(uint32_t index);
+  bool Contains(const uint64_t* chunk) const;
   uint32_t IndexOf(const uint64_t* chunk) const;
   size_t TableBytes() const;
 

@@ -17,20 +17,23 @@ inline uint32_t Enabled(const crosscut_thread* thread) {
 inline void Event(uint64_t code, const uint64_t* payload, uint32_t n) {
   crosscut_thread* thread = crosscut_this_thread;
   const uint32_t enabled = Enabled(thread);
-  if (__builtin_expect(enabled != 1, 0)) {
+  if (__builtin_expect(((enabled ^ 1) | Busy(thread)) != 0, 0)) {
     if (enabled != 0) Recorder::Get().Mark(code, payload, n);
     return;
   }
+  SetBusy(thread, 1);
   uint64_t* at = thread->position;
   const size_t used = reinterpret_cast<uintptr_t>(at) & kOffsetMask;
   const size_t left = (format::kRingChunkBytes - used) / 8;
   if (__builtin_expect(left <= n + 1, 0)) {
+    SetBusy(thread, 0);
     Recorder::Get().Mark(code, payload, n);
     return;
   }
   for (uint32_t i = 0; i < n; ++i) at[1 + i] = payload[i];
   __atomic_store_n(at, crosscut_ticks_() << format::kCodeBits | code, __ATOMIC_RELEASE);
   thread->position = at + n + 1;
+  SetBusy(thread, 0);
 }
 
 uint32_t OrUnnamed(uint32_t name) {

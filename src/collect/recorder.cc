@@ -1,13 +1,13 @@
 #include "src/collect/recorder.h"
 
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "src/base/fault_point.h"
 #include "src/collect/clock.h"
 #include "src/collect/memory.h"
+#include "src/collect/slow_path.h"
 
 namespace crosscut::record {
 namespace {
@@ -19,18 +19,10 @@ constexpr uint32_t kDeepestHidden = 2000;  // so that the repair fits in a chunk
 constexpr size_t kScratchBytes = 2 * kRingChunkBytes + kPageBytes;
 constexpr int kLastEndRound = PTHREAD_DESTRUCTOR_ITERATIONS - 1;
 
-// The state of threads without one, on a page that forks wipe; and that of threads which have
-// ended but still run destructors.
-alignas(kPageBytes) char shared_page[kPageBytes];
-crosscut_thread* OffState() { return reinterpret_cast<crosscut_thread*>(shared_page); }
-crosscut_thread* EndedState() { return reinterpret_cast<crosscut_thread*>(shared_page + 256); }
-
-__thread bool in_slow_path __attribute__((tls_model("initial-exec"))) = false;
 __thread uint8_t base_layer __attribute__((tls_model("initial-exec"))) = 0;
 __thread bool this_thread_is_ours __attribute__((tls_model("initial-exec"))) = false;
 
 constinit Recorder the_recorder;
-constinit ThreadState suspended_state = {};  // of threads that calibrate
 
 void StoreWord(uint64_t* at, uint64_t word) { __atomic_store_n(at, word, __ATOMIC_RELEASE); }
 uint64_t EventWord(uint64_t tick, uint64_t code) { return tick << format::kCodeBits | code; }
@@ -46,11 +38,6 @@ uint64_t* Put(uint64_t* at, uint64_t tick, uint64_t code, const uint64_t* payloa
   return at + 1 + n;
 }
 
-struct SlowPath {
-  SlowPath() { in_slow_path = true; }
-  ~SlowPath() { in_slow_path = false; }
-};
-
 bool EndsSpan(uint64_t code) { return code == format::kEnd || code == format::kEndNamed; }
 bool BeginsSpan(uint64_t code) {
   return code >= format::kFirstNameCode || code == format::kBeginWide;
@@ -61,7 +48,7 @@ bool BeginsSpan(uint64_t code) {
 Recorder& Recorder::Get() { return the_recorder; }
 
 void Recorder::Init() {
-  (void)madvise(shared_page, kPageBytes, MADV_WIPEONFORK);
+  WipeSharedStatesOnFork();
   has_key_ = pthread_key_create(&key_, &Recorder::ThreadEnds) == 0;
   const format::NameAttributes none;
   unnamed_.store(Intern(Names::kUnnamed, none.Pack()));
@@ -73,7 +60,7 @@ void Recorder::SetShared(uint32_t enabled) {
 }
 
 void Recorder::ForgetThisThread() {
-  in_slow_path = false;
+  SlowPath::Forget();
   crosscut_this_thread = OffState();
   if (has_key_) (void)pthread_setspecific(key_, nullptr);
 }
@@ -81,7 +68,7 @@ void Recorder::ForgetThisThread() {
 // ---- Marking ------------------------------------------------------------------------------------
 
 void Recorder::Mark(uint64_t code, const uint64_t* payload, uint32_t n) {
-  if (in_slow_path) {  // a signal handler or an allocator's hook inside the slow path
+  if (Interrupts()) {
     CountShared(format::kDropMemory);
     return;
   }
@@ -107,7 +94,11 @@ void Recorder::Mark(uint64_t code, const uint64_t* payload, uint32_t n) {
 }
 
 uint64_t Recorder::MarkAlways(uint64_t tick, uint64_t code, const uint64_t* payload, uint32_t n) {
-  if (in_slow_path) return 0;
+  if (Interrupts()) {
+    // What a new session marks of itself, inside a thread's first mark, is no loss.
+    if (crosscut_this_thread != OffState()) CountShared(format::kDropMemory);
+    return 0;
+  }
   const SlowPath guard;
   if (tick == 0) tick = ClockNow();
   if (InScratch()) {
@@ -126,7 +117,7 @@ uint64_t Recorder::MarkAlways(uint64_t tick, uint64_t code, const uint64_t* payl
 }
 
 bool Recorder::Push(uint64_t code, const uint64_t* payload, uint32_t n) {
-  if (in_slow_path) {
+  if (Interrupts()) {
     CountShared(format::kDropMemory);
     return false;
   }
@@ -150,7 +141,7 @@ bool Recorder::Push(uint64_t code, const uint64_t* payload, uint32_t n) {
 void Recorder::MarkOurs() { this_thread_is_ours = true; }
 
 uint32_t Recorder::TrackOfThisThread() {
-  if (in_slow_path) return 0;
+  if (Interrupts()) return 0;
   const SlowPath guard;
   uint64_t phase;
   ThreadState* s = Prepared(&phase);
@@ -197,6 +188,7 @@ ThreadState* Recorder::Attach() {
   s->flags = (s->os_id == getpid() ? format::kThreadIsMain : 0) |
              (this_thread_is_ours ? format::kThreadIsOurs : 0);
   s->base = base_layer;
+  SetBusy(s, 1);
   SetEnabled(s, 2);
   if (pthread_setspecific(key_, s) != 0) {
     pthread_mutex_lock(&threads_mutex_);
@@ -209,10 +201,9 @@ ThreadState* Recorder::Attach() {
 }
 
 void Recorder::EnterSession(ThreadState* s) {
-  const ChunkRing* ring = this->ring();
-  const char* at = reinterpret_cast<const char*>(s->chunk);
-  const char* first = reinterpret_cast<const char*>(ring->chunk(0));
-  if (at < first || at >= first + size_t{ring->chunk_count()} * kRingChunkBytes) {
+  const uint32_t number = ring_number_.load();
+  if (s->ring != number || s->chunk == nullptr) {
+    s->ring = number;
     std::atomic_ref(s->chunk).store(nullptr, std::memory_order_release);
     s->position = nullptr;
     s->slot = nullptr;
@@ -566,7 +557,7 @@ void Recorder::Detach(ThreadState* s) {
     format::RingStore<uint64_t>(s->slot->track, 0);
   }
   pthread_mutex_lock(&threads_mutex_);
-  if (ours && s->chunk != nullptr) {
+  if (ours && s->chunk != nullptr && s->ring == ring_number_.load()) {
     const bool keep = WordsLeft(s->position) > 512 && parked_count_ < parked_room_;
     if (keep) {
       parked_[parked_count_++] = s->position;
@@ -584,9 +575,6 @@ void Recorder::Detach(ThreadState* s) {
 // ---- The symbols that crosscut.h reads and calls ------------------------------------------------
 
 extern "C" {
-
-__thread crosscut_thread* crosscut_this_thread __attribute__((tls_model("initial-exec"))) =
-    reinterpret_cast<crosscut_thread*>(crosscut::record::shared_page);
 
 void crosscut_chunk_end_(crosscut_thread* thread) {
   crosscut::record::the_recorder.ChunkEnd(static_cast<crosscut::record::ThreadState*>(thread));

@@ -74,6 +74,9 @@ class Recorder {
   void SetPhase(Phase phase, uint64_t tick);
   Phase phase() const { return static_cast<Phase>(phase_.load(std::memory_order_acquire) & 3); }
   ChunkRing* ring() const { return ring_.load(std::memory_order_acquire); }
+  // Whether a thread is inside a mark right now, or was put aside there: it may store late into a
+  // ring that was retired.
+  bool SomeThreadMarks();
   uint32_t session() const { return session_.load(std::memory_order_acquire); }
 
   // ---- For the drain ----
@@ -157,6 +160,7 @@ class Recorder {
   std::atomic<uint64_t> phase_{0};  // serial << 2 | Phase
   std::atomic<uint64_t> switch_tick_{0};
   std::atomic<ChunkRing*> ring_{nullptr};
+  std::atomic<uint32_t> ring_number_{0};  // rings there were: their addresses come again
   std::atomic<uint32_t> session_{0};
   size_t names_cap_ = 4 << 20;
   size_t threads_cap_ = 4 << 20;

@@ -7,6 +7,7 @@
 #include "src/collect/lock.h"
 #include "src/collect/memory.h"
 #include "src/collect/recorder.h"
+#include "src/collect/slow_path.h"
 
 namespace crosscut::record {
 namespace {
@@ -29,6 +30,7 @@ uint64_t TextWords(size_t bytes) { return (bytes + 7) / 8; }
 // ---- Phases -------------------------------------------------------------------------------------
 
 bool Recorder::BeginSession(ChunkRing* ring, size_t memory_cap) {
+  const SlowPath guard;  // a signal handler's first mark on this thread takes the lock, too
   const Lock threads(&threads_mutex_);
   const Lock stream(&stream_mutex_);
   names_cap_ = memory_cap / 16 * 2;
@@ -44,6 +46,7 @@ bool Recorder::BeginSession(ChunkRing* ring, size_t memory_cap) {
     stream_chunk_.store(nullptr);
     stream_position_ = nullptr;
     long_names_written_.store(0);
+    ring_number_.fetch_add(1);
     ring_.store(ring);
   }
   session_.fetch_add(1);
@@ -57,11 +60,21 @@ void Recorder::SetPhase(Phase phase, uint64_t tick) {
   if (CROSSCUT_FAULT("session.phase")) return;
   const uint32_t enabled = phase == Phase::kOn || phase == Phase::kHidden ? 2 : 0;
   SetShared(enabled);
+  const SlowPath guard;  // as above
   const Lock lock(&threads_mutex_);
   states_.ForEach([=](ThreadState* s) {
     if (phase == Phase::kOn) SetOnTick(s, tick);
     SetEnabled(s, enabled);
   });
+}
+
+bool Recorder::SomeThreadMarks() {
+  const SlowPath guard;
+  const crosscut_thread* self = crosscut_this_thread;
+  const Lock lock(&threads_mutex_);
+  bool some = false;
+  states_.ForEach([&](const ThreadState* s) { some = some || (s != self && Busy(s) != 0); });
+  return some;
 }
 
 // ---- The session stream -------------------------------------------------------------------------

@@ -24,6 +24,7 @@ struct ThreadState : crosscut_thread {
   uint64_t* chunk;  // the ring chunk being written, null: none
   uint32_t track;
   uint32_t session;  // the one its stream belongs to
+  uint32_t ring;     // number of the ring that its chunk and its slot belong to
   int32_t os_id;
   uint8_t base;  // layer
   bool in_use;
@@ -57,6 +58,16 @@ inline uint64_t OnTick(const ThreadState* s) {
 // The first tick is kept until 0 is set.
 inline void SetOnTick(ThreadState* s, uint64_t tick) {
   if (tick == 0 || OnTick(s) == 0) __atomic_store_n(&s->on_tick, tick, __ATOMIC_RELAXED);
+}
+
+// Of the thread itself, towards its signal handlers: what they mark meanwhile is counted as lost.
+inline uint32_t Busy(const crosscut_thread* thread) {
+  return __atomic_load_n(&thread->busy, __ATOMIC_RELAXED);
+}
+inline void SetBusy(crosscut_thread* thread, uint32_t value) {
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  __atomic_store_n(&thread->busy, value, __ATOMIC_RELAXED);
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
 inline void SetEnabled(crosscut_thread* thread, uint32_t value) {

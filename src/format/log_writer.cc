@@ -56,7 +56,12 @@ size_t Fitting(std::span<const uint64_t> words, size_t limit) {
 }
 
 uint64_t TickAfter(std::span<const uint64_t> words, TickReader* clock) {
-  for (size_t at = 0; at < words.size(); at += EventLength(words, at)) clock->Next(words[at]);
+  for (size_t at = 0; at < words.size();) {
+    const size_t length = EventLength(words, at);
+    if (length == 0) break;
+    clock->Next(words[at]);
+    at += length;
+  }
   return clock->tick();
 }
 

@@ -109,7 +109,7 @@ Status Packer::State::PutWords(std::span<const uint64_t> words, TickReader* cloc
   TickReader ticking = *clock;
   size_t n = events, others = other;
   for (size_t at = 0; at < words.size(); ++n) {
-    const uint64_t word = words[at];
+    const uint64_t word = RingLoad(words[at]);  // once: what a ring holds may be written on
     const uint16_t code = static_cast<uint16_t>(word & kCodeMask);
     const uint64_t before = ticking.tick();
     const int64_t delta = static_cast<int64_t>(ticking.Next(word) - before);
@@ -135,7 +135,7 @@ Status Packer::State::PutWords(std::span<const uint64_t> words, TickReader* cloc
       ++at;
       continue;
     }
-    const size_t length = EventLength(words, at);
+    const size_t length = EventLength(word, words, at);
     if (length == 0) return Status::Invalid("words are not whole events");
     if (!PutPayload(code, words.subspan(at + 1, length - 1), ticking.tick())) {
       return Status::Limit("no memory to pack events");

@@ -165,17 +165,20 @@ inline constexpr RingChunkState ChunkState(uint64_t state_word) {
   return static_cast<RingChunkState>(state_word & 0xff);
 }
 
-// The words of one event at words[at]: 1 + payload, or 0 where nothing (more) is published there:
-// a 0 word, an unknown code, or an event that does not fit in words.
-inline size_t EventLength(std::span<const uint64_t> words, size_t at) {
-  const uint16_t code = static_cast<uint16_t>(words[at] & kCodeMask);
-  if (words[at] == 0) return 0;
+// The words of one event at words[at], whose first one is `word`: 1 + payload, or 0 where nothing
+// (more) is published there: a 0 word, an unknown code, or an event that does not fit in words.
+inline size_t EventLength(uint64_t word, std::span<const uint64_t> words, size_t at) {
+  const uint16_t code = static_cast<uint16_t>(word & kCodeMask);
+  if (word == 0) return 0;
   const int fixed = FixedPayloadWords(code);
   const size_t left = words.size() - at - 1;
   if (fixed >= 0) return left >= static_cast<size_t>(fixed) ? 1 + fixed : 0;
   if (fixed < -3 || left < static_cast<size_t>(-fixed)) return 0;
   const uint64_t n = PayloadWords(code, words.data() + at + 1);
   return n <= left ? 1 + n : 0;
+}
+inline size_t EventLength(std::span<const uint64_t> words, size_t at) {
+  return EventLength(words[at], words, at);
 }
 
 // How many words from index kRingChunkHeaderWords on are published in a chunk that other threads

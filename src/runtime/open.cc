@@ -178,7 +178,8 @@ int Session::TryRing(const char* dir, uint64_t wanted, uint64_t nonce) {
   const std::string path = format::RingPath(dir, getpid(), nonce);
   if (path.size() >= sizeof ring_path_) return ENAMETOOLONG;
   memcpy(ring_path_, path.c_str(), path.size() + 1);
-  rings_[ring_index_].Unmap();
+  // Else its pages stay, which take no memory: it is the one before the last.
+  if (!Recorder::Get().SomeThreadMarks()) rings_[ring_index_].Unmap();
   new (&rings_[ring_index_]) ChunkRing();
   const int error = rings_[ring_index_].Create(ring_path_, chunks);
   if (error == 0 && chunks < wanted) {

@@ -25,7 +25,9 @@ long StatusOf(const char* key);
 
 // faults_program_limits.cc: bursts, caps, exec, memory; then SessionModes.
 int MoreModes(const std::string& mode, char** arguments);
-// faults_program_sessions.cc: the edges of sessions; 97 where `mode` is none of them.
+// faults_program_sessions.cc: the edges of sessions; then SignalModes.
 int SessionModes(const std::string& mode, char** arguments);
+// faults_program_signals.cc: marks at the wrong time; 97 where `mode` is none of them.
+int SignalModes(const std::string& mode, char** arguments);
 
 }  // namespace crosscut::faults

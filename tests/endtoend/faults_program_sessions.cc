@@ -97,7 +97,7 @@ int SessionModes(const std::string& mode, char** arguments) {
   if (mode == "statics") return Statics(arguments);
   if (mode == "state") return State(arguments);
   if (mode == "races") return Races(arguments);
-  return 97;
+  return SignalModes(mode, arguments);
 }
 
 }  // namespace crosscut::faults
