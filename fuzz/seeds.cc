@@ -1,5 +1,5 @@
 // Writes seeds for the fuzzers: "seeds DIR" makes DIR/log, DIR/ring, DIR/xspace,
-// DIR/chrome_json and DIR/elf_symbols.
+// DIR/chrome_json, DIR/elf_symbols and DIR/python_stacks.
 #include <elf.h>
 #include <sys/stat.h>
 
@@ -141,5 +141,7 @@ int main(int argc, char** argv) {
   SaveChromeJson(dir + "/chrome_json/small");
   mkdir((dir + "/elf_symbols").c_str(), 0700);
   SaveElf(dir + "/elf_symbols/small");
+  mkdir((dir + "/python_stacks").c_str(), 0700);
+  Save(dir + "/python_stacks/whole", "\xff\x80\x01\xf8", 4);  // nothing written over
   return 0;
 }

@@ -19,11 +19,15 @@ SUFFIXES = (".cc", ".h", ".c", ".py", ".ts", ".css", ".sh")
 # path or "path:function": reason.
 C_NAME = "a name's text, kind, layer, flags and probe are one call in C"
 C_COST = "a cost is a probe and its five figures"
+C_SPAWN = "the C library's own parameters"
 EXCEPTIONS: dict[str, str] = {
+    "plugins/preload/children.c:posix_spawn": C_SPAWN,
+    "plugins/preload/children.c:posix_spawnp": C_SPAWN,
     "src/runtime/api.cc:crosscut_intern": C_NAME,
     "tests/python/pycalls/recorder_stub.c:crosscut_intern": C_NAME,
     "plugins/samples/stacks_test.cc:crosscut_intern": C_NAME,
     "tests/python/torch/recorder_stub.cc:crosscut_intern": C_NAME,
+    "fuzz/python_stacks.cc:crosscut_intern": C_NAME,
     "src/runtime/api.cc:crosscut_probe_cost": C_COST,
     "src/host/push_table.cc:ProbeCost": C_COST,
     "plugins/cupti/testing/recording_host.cc:ProbeCost": C_COST,

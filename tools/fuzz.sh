@@ -8,6 +8,7 @@ build=build/fuzz
 run_one() {  # fuzzer, seconds
   local name=$1 from=$build/seeds/${1#native_} corpus=$build/corpus/$1 log=$build/$1.log
   [ "$name" = collected ] && from=$build/seeds/xspace
+  [[ $name = python_stacks_* ]] && from=$build/seeds/python_stacks
   mkdir -p "$corpus"
   "$build/fuzz/$name" "$corpus" "$from" -rss_limit_mb=2048 -max_total_time="$2" \
     -print_final_stats=1 >"$log" 2>&1 || { tail -n 40 "$log"; return 1; }
@@ -18,7 +19,11 @@ export -f run_one
 export build
 
 mapfile -t fuzzers < <(sed -n 's/^crosscut_fuzzer(\([a-z_]*\) .*/\1/p' fuzz/CMakeLists.txt)
-cmake --preset fuzz >build/fuzz.log 2>&1 || { cat build/fuzz.log; exit 1; }
+. <(sed -n '/^other_pythons()/,/^}/p' tools/setup.sh)
+cmake --preset fuzz -DCROSSCUT_PYTHONS="$(other_pythons)" >build/fuzz.log 2>&1 ||
+  { cat build/fuzz.log; exit 1; }
+mapfile -t -O "${#fuzzers[@]}" fuzzers < <(ninja -C "$build" -t targets all |
+  sed -n 's/^\(python_stacks_[0-9]*\): phony$/\1/p')
 cmake --build "$build" --target seeds "${fuzzers[@]}"
 rm -rf "$build/seeds"
 "$build/fuzz/seeds" "$build/seeds"

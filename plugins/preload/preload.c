@@ -5,7 +5,9 @@
  *    interpreter starts, which brings in the package once the interpreter is ready;
  *  - the command of `crosscut record` itself, where it is no Python, gets a session, so that the
  *    process appears in the report.
- *  - a process that leaves by _exit (os._exit, a child of multiprocessing) tells its session.
+ *  - a process that leaves by _exit (os._exit, a child of multiprocessing) tells its session;
+ *  - a program that a process starts is started without this library where it cannot be loaded
+ *    before it (children.h).
  * Prints nothing, changes no variable but CROSSCUT_PARENT. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -17,6 +19,8 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "children.h"
 
 /* ---- Python ------------------------------------------------------------------------------------
  * Only functions whose signatures have not changed from 3.8 on, found by name. */
@@ -219,12 +223,13 @@ __attribute__((visibility("default"), noreturn)) void _exit(int status) {
 __attribute__((visibility("default"), noreturn)) void _Exit(int status) { _exit(status); }
 
 /* package_dir: this library stands in crosscut/lib. */
-static int FindPackage(void) {
+static int FindPackage(const char* run) {
   Dl_info info;
   if (dladdr((void*)&FindPackage, &info) == 0 || info.dli_fname == NULL) return 0;
   const size_t length = strlen(info.dli_fname);
   if (length >= sizeof package_dir) return 0;
   memcpy(package_dir, info.dli_fname, length + 1);
+  WatchChildren(info.dli_fname, run);
   for (int up = 0; up < 2; ++up) {
     char* slash = strrchr(package_dir, '/');
     if (slash == NULL) return 0;
@@ -236,7 +241,7 @@ static int FindPackage(void) {
 __attribute__((constructor)) static void Load(int argc, char** argv, char** environment) {
   (void)environment;
   const char* run = getenv("CROSSCUT_RUN");
-  if (run == NULL || *run == '\0' || argc < 1 || !FindPackage()) return;
+  if (run == NULL || *run == '\0' || argc < 1 || !FindPackage(run)) return;
   if (dlsym(RTLD_DEFAULT, "Py_Initialize") == NULL) {
     StartSession(BaseName(argv[0]));
     return;

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "src/base/file.h"
+#include "src/format/notes.h"
 #include "src/format/run_reader.h"
 #include "src/import/importer.h"
 #include "src/import/native_clock.h"
@@ -214,21 +215,10 @@ void NativeImport::NameTheRest() {
   }
 }
 
-// What processes left word of that could not be recorded: files note-<pid>.txt, a line each.
 void NativeImport::TellNotes() {
-  std::vector<fs::path> notes;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(dir_, error)) {
-    const std::string name = entry.path().filename();
-    if (name.starts_with("note-") && name.ends_with(".txt")) notes.push_back(entry.path());
-  }
-  std::sort(notes.begin(), notes.end());
-  for (const fs::path& path : notes) {
-    const Result<std::string> text = base::ReadSmallFile(path, 4096);
-    std::string line = text.ok() ? text->substr(0, text->find('\n')) : std::string();
-    if (line.empty()) continue;
-    line[0] = static_cast<char>(toupper(static_cast<unsigned char>(line[0])));
-    gaps_.push_back(line + ".");
+  for (std::string& note : format::ReadNotes(dir_)) {
+    note[0] = static_cast<char>(toupper(static_cast<unsigned char>(note[0])));
+    gaps_.push_back(note + ".");
   }
 }
 

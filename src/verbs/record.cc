@@ -18,6 +18,7 @@
 
 #include "src/base/descriptors.h"
 #include "src/base/file.h"
+#include "src/format/notes.h"
 #include "src/format/reap.h"
 #include "src/format/step_shares.h"
 #include "src/verbs/check_plugin.h"
@@ -247,24 +248,12 @@ bool FilesMayHaveNothing() {
   return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < kSmallestRun;
 }
 
-// What processes left word of that could not be recorded: files note-<pid>.txt.
 void SayNotes(const std::string& dir, Talk& talk) {
-  DIR* folder = opendir(dir.c_str());
-  if (folder == nullptr) return;
-  std::vector<std::string> files;
-  while (const dirent* entry = readdir(folder)) {
-    const std::string_view name = entry->d_name;
-    if (name.starts_with("note-") && name.ends_with(".txt")) files.emplace_back(name);
-  }
-  closedir(folder);
-  std::sort(files.begin(), files.end());
+  const std::vector<std::string> notes = format::ReadNotes(dir);
   constexpr size_t kMost = 3;
-  for (size_t i = 0; i < std::min(files.size(), kMost); ++i) {
-    const Result<std::string> text = base::ReadSmallFile(dir + "/" + files[i], 4096);
-    if (text.ok()) talk(text->substr(0, text->find('\n')));
-  }
-  if (files.size() > kMost) {
-    talk(std::to_string(files.size() - kMost) + " more such notes in " + dir);
+  for (size_t i = 0; i < std::min(notes.size(), kMost); ++i) talk(notes[i]);
+  if (notes.size() > kMost) {
+    talk(std::to_string(notes.size() - kMost) + " more such notes in " + dir);
   }
 }
 

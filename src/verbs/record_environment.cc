@@ -64,6 +64,12 @@ std::string With(const std::string& list, const std::string& item, bool front) {
   return front ? item + rest : (rest.empty() ? "" : rest.substr(1) + ":") + item;
 }
 
+#if defined(__aarch64__)
+constexpr Elf64_Half kMachine = EM_AARCH64;
+#else
+constexpr Elf64_Half kMachine = EM_X86_64;
+#endif
+
 // The facts of an ELF file that decide whether a library can be loaded before it.
 class ElfFile {
  public:
@@ -73,7 +79,8 @@ class ElfFile {
     Read(fd);
     close(fd);
   }
-  bool is_elf = false, same_class = false, has_interpreter = false;
+  bool is_elf = false, same_class = false, same_machine = false;
+  bool has_interpreter = false, is_our_loader = false;
   bool has_asan = false, has_tsan = false;
 
  private:
@@ -85,16 +92,25 @@ class ElfFile {
     }
     is_elf = true;
     same_class = header.e_ident[EI_CLASS] == ELFCLASS64;
+    same_machine = header.e_machine == kMachine;
     if (!same_class || header.e_phentsize != sizeof(Elf64_Phdr) || header.e_phnum > 256) return;
     std::vector<Elf64_Phdr> segments(header.e_phnum);
     const size_t bytes = segments.size() * sizeof(Elf64_Phdr);
     if (pread(fd, segments.data(), bytes, header.e_phoff) != static_cast<ssize_t>(bytes)) return;
     for (const Elf64_Phdr& segment : segments) {
-      if (segment.p_type == PT_INTERP) has_interpreter = true;
+      if (segment.p_type == PT_INTERP) NoteLoader(fd, segment);
     }
     for (const Elf64_Phdr& segment : segments) {
       if (segment.p_type == PT_DYNAMIC) ReadDynamic(fd, segment, segments);
     }
+  }
+
+  // The GNU C library's loaders are all called ld-linux*, and only they load what links to it.
+  void NoteLoader(int fd, const Elf64_Phdr& segment) {
+    has_interpreter = true;
+    std::string path(std::min<uint64_t>(segment.p_filesz, 4096), '\0');
+    if (pread(fd, path.data(), path.size(), static_cast<off_t>(segment.p_offset)) <= 0) return;
+    is_our_loader = path.compare(path.rfind('/') + 1, 8, "ld-linux") == 0;
   }
 
   void ReadDynamic(int fd, const Elf64_Phdr& dynamic, const std::vector<Elf64_Phdr>& segments) {
@@ -300,7 +316,8 @@ PreparedEnvironment PrepareEnvironment(const std::vector<std::string>& current,
   const bool preloadable = !package.preload.empty() &&
                            package.preload.find_first_of(": ") == std::string::npos &&
                            obstacle.find("Sanitizer") == std::string::npos &&
-                           obstacle.find("32-bit") == std::string::npos;
+                           obstacle.find("processor") == std::string::npos &&
+                           obstacle.find("loader") == std::string::npos;
   if (preloadable) {
     variables.Set("LD_PRELOAD", With(variables.Get("LD_PRELOAD"), package.preload, false));
   }
@@ -337,8 +354,10 @@ std::string ObstacleOf(const std::string& path) {
   if (access(path.c_str(), R_OK) != 0) return "is not readable";
   const ElfFile elf(path);
   if (!elf.is_elf) return "";
-  if (!elf.same_class) return "is a 32-bit program";
+  if (!elf.same_class) return "is a 32-bit program, for another processor than our library";
+  if (!elf.same_machine) return "is for another processor";
   if (!elf.has_interpreter) return "is statically linked";
+  if (!elf.is_our_loader) return "is loaded by another C library's loader";
   if (elf.has_tsan)
     return "is built with ThreadSanitizer, which takes our library for the program's";
   if (elf.has_asan) return "is built with AddressSanitizer, which refuses preloaded libraries";

@@ -1,0 +1,10 @@
+/* The programs that a recorded one starts, by exec and by posix_spawn: where this library cannot be
+ * loaded before one, its LD_PRELOAD is given without it. The caller's own array stays as it is. */
+#ifndef CROSSCUT_PRELOAD_CHILDREN_H_
+#define CROSSCUT_PRELOAD_CHILDREN_H_
+
+/* Once, when this library is loaded; before, children are started as they would be without it.
+ * `library` is its path, `run` the run directory: both are copied. */
+void WatchChildren(const char* library, const char* run);
+
+#endif

@@ -1,0 +1,132 @@
+"""Programs that a recorded one starts and that our library cannot be loaded before."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+from runs import crosscut, record
+
+ENDS = '#include <stdio.h>\nint main() { puts("hello"); return 5; }'
+
+
+@pytest.fixture(scope="session")
+def programs(tmp_path_factory):
+    """By what is special about them; a script counts as its interpreter."""
+    folder = tmp_path_factory.mktemp("programs")
+
+    def build(name, *flags):
+        subprocess.run(["cc", "-xc", *flags, "-", "-o", folder / name], check=True, input=ENDS,
+                       text=True)
+        return folder / name
+
+    found = {"plain": build("plain"), "address": build("address", "-fsanitize=address"),
+             "thread": build("thread", "-fsanitize=thread"), "static": build("static", "-static")}
+    script = folder / "script"
+    script.write_text(f"#!{found['address']}\n")
+    script.chmod(0o755)
+    # The same but for where it says which processor it is for: the kernel will not run it.
+    other = folder / "other"
+    code = bytearray(found["plain"].read_bytes())
+    code[18] ^= 0xff
+    other.write_bytes(code)
+    other.chmod(0o755)
+    return {**found, "script": script, "other": other}
+
+
+# Every way of the C library, called with the program's path as %r; each ends as the program does.
+WAYS = {
+    "sh": "import os; os._exit(os.waitstatus_to_exitcode(os.system({!r})))",
+    "vfork": "import subprocess; raise SystemExit(subprocess.run([{!r}]).returncode)",
+    "fork": "import subprocess\nraise SystemExit(subprocess.run([{!r}], preexec_fn=lambda: None)"
+            ".returncode)",
+    "execv": "import os; os.execv({0!r}, [{0!r}])",
+    "execve": "import os; os.execve({0!r}, [{0!r}], dict(os.environ))",
+    "execvp": "import ctypes; c = ctypes.CDLL(None)\n"
+              "c.execvp({0!r}.encode(), (ctypes.c_char_p * 2)({0!r}.encode(), None))",
+    "execl": "import ctypes; c = ctypes.CDLL(None)\n"
+             "c.execl({0!r}.encode(), b'zero', b'one', b'two', None)",
+    "execlp": "import ctypes; c = ctypes.CDLL(None)\nc.execlp({0!r}.encode(), b'zero', None)",
+    "fexecve": "import os; os.execve(os.open({0!r}, os.O_RDONLY), ['x'], dict(os.environ))",
+    "posix_spawn": "import os\nchild = os.posix_spawn({0!r}, [{0!r}], dict(os.environ))\n"
+                   "os._exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))",
+    "posix_spawnp": "import os\nchild = os.posix_spawnp({0!r}, [{0!r}], dict(os.environ))\n"
+                    "os._exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))",
+}
+
+
+def run_plain(command):
+    return subprocess.run(command, capture_output=True, text=True, timeout=60)
+
+
+def ours(stderr):
+    return [line for line in stderr.splitlines() if line.startswith("crosscut:")]
+
+
+def others(stderr):
+    return [line for line in stderr.splitlines() if not line.startswith("crosscut:")]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("kind", ["address", "thread"])
+def test_a_child_built_with_a_sanitizer_ends_as_without_us_and_is_told(programs, tmp_path, kind,
+                                                                       way):
+    command = [sys.executable, "-c", WAYS[way].format(str(programs[kind]))]
+    plain, done = run_plain(command), record(tmp_path / "run", command)
+    assert (done.returncode, done.stdout) == (plain.returncode, plain.stdout)
+    assert done.returncode == 5 and others(done.stderr) == others(plain.stderr)
+    assert f"is built with {kind.title()}Sanitizer" in "".join(ours(done.stderr))
+
+
+@pytest.mark.parametrize("kind", ["plain", "static", "script", "other"])
+def test_other_children_end_as_without_us(programs, tmp_path, kind):
+    command = ["sh", "-c", f"{programs[kind]}; exit $?"]
+    plain, done = run_plain(command), record(tmp_path / "run", command)
+    assert (done.returncode, done.stdout) == (plain.returncode, plain.stdout)
+    assert others(done.stderr) == others(plain.stderr)
+    told = "a child is not recorded" in done.stderr
+    assert told == (kind in ("script", "other"))
+
+
+def test_children_of_a_kind_are_told_of_once_and_counted(programs, tmp_path):
+    one = programs["address"]
+    done = record(tmp_path / "run", ["sh", "-c", f"for i in 1 2 3 4 5; do {one}; done; exit 0"])
+    assert done.returncode == 0 and done.stdout == "hello\n" * 5
+    (line,) = [line for line in ours(done.stderr) if "a child" in line]
+    assert str(one) in line and "4 more of the kind" in line
+    assert "4 more of the kind" in " ".join(crosscut("report", tmp_path / "run").split())
+
+
+def test_only_our_entry_is_taken_out_and_the_callers_own_variables_stay(programs, tmp_path):
+    mine = shutil.copy(os.path.realpath("/lib/x86_64-linux-gnu/libutil.so.1"), tmp_path / "m.so") \
+        if os.path.exists("/lib/x86_64-linux-gnu/libutil.so.1") else ""
+    shows = tmp_path / "shows"
+    subprocess.run(["cc", "-xc", "-fsanitize=address", "-", "-o", shows], check=True, text=True,
+                   input="#include <stdio.h>\n#include <stdlib.h>\n"
+                         "int main() { puts(getenv(\"LD_PRELOAD\") ? getenv(\"LD_PRELOAD\")"
+                         " : \"none\"); puts(getenv(\"MINE\")); }")
+    script = (f"import os, subprocess\nenv = dict(os.environ, MINE='1')\nbefore = dict(env)\n"
+              f"print(subprocess.run([{str(shows)!r}], env=env, capture_output=True, text=True)"
+              f".stdout)\nprint(env == before, 'preload' in os.environ['LD_PRELOAD'])")
+    env = {"LD_PRELOAD": str(mine), "ASAN_OPTIONS": "verify_asan_link_order=0"} if mine else {}
+    done = record(tmp_path / "run", [sys.executable, "-c", script], env=env)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == f"{mine or 'none'}\n1\n\nTrue True\n"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs to mount")
+@pytest.mark.parametrize("how", ["mount -t tmpfs none {0} && /bin/true",
+                                 "mount -t tmpfs none {0} && exec /bin/true",
+                                 "mount -t tmpfs none {0} && sh -c '/bin/echo told; exit 6'"])
+def test_where_our_library_is_out_of_reach_no_loader_complains(tmp_path, how):
+    """In another mount namespace something lies over the folder of the package."""
+    from runs import PACKAGE
+
+    command = ["unshare", "-m", "sh", "-c", how.format(PACKAGE.resolve())]
+    if run_plain(["unshare", "-m", "true"]).returncode != 0:
+        pytest.skip("no mount namespaces here")
+    plain, done = run_plain(command), record(tmp_path / "run", command)
+    assert (done.returncode, done.stdout) == (plain.returncode, plain.stdout)
+    assert others(done.stderr) == others(plain.stderr)
+    assert "where our library cannot be read" in done.stderr
