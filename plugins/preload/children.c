@@ -98,7 +98,7 @@ static int WithoutUs(const char* variable, char* to) {
 
 /* ---- Telling ----------------------------------------------------------------------------------
  * A file for each obstacle: a line about the first child, and the end of a line for each other. */
-static void Tell(enum Obstacle obstacle, const char* program) {
+void TellObstacle(enum Obstacle obstacle, const char* program, const char* who) {
   char path[PATH_MAX + 64], line[PATH_MAX + 160];
   const int saved = errno;
   snprintf(path, sizeof path, "%s/note-children-%s.txt", run_dir, ObstacleKey(obstacle));
@@ -106,8 +106,8 @@ static void Tell(enum Obstacle obstacle, const char* program) {
   struct stat facts;
   if (fd >= 0 && fstat(fd, &facts) == 0) {
     const int bytes = facts.st_size == 0
-                          ? snprintf(line, sizeof line, "a child is not recorded: %s %s\n", program,
-                                     ObstacleText(obstacle))
+                          ? snprintf(line, sizeof line, "a %s is not recorded: %s %s\n", who,
+                                     program, ObstacleText(obstacle))
                           : snprintf(line, sizeof line, "\n");
     if (write(fd, line, (size_t)bytes) < 0) errno = 0;
   }
@@ -196,7 +196,7 @@ static int Make(const struct Start* start, Words variables) {
   const char* path = searches ? Search(start->path, found) : start->path;
   const enum Obstacle obstacle = ObstacleOf(start, path);
   if (obstacle == kNone) return Call(start, variables);
-  Tell(obstacle, path == NULL ? "a program" : path);
+  TellObstacle(obstacle, path == NULL ? "a program" : path, "child");
   char* copy[count + 1];
   char preload[strlen(variables[at]) + 1];
   size_t n = 0;

@@ -3,8 +3,14 @@
 #ifndef CROSSCUT_PRELOAD_CHILDREN_H_
 #define CROSSCUT_PRELOAD_CHILDREN_H_
 
+#include "obstacle.h"
+
 /* Once, when this library is loaded; before, children are started as they would be without it.
  * `library` is its path, `run` the run directory: both are copied. */
 void WatchChildren(const char* library, const char* run);
+
+/* Leaves word in the run directory that a program is not recorded; `who` is "child" or "process".
+ */
+void TellObstacle(enum Obstacle obstacle, const char* program, const char* who);
 
 #endif

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #if defined(__x86_64__)
@@ -24,6 +25,8 @@ static const struct {
     {"tsan", "is built with ThreadSanitizer, which takes our library for the program's"},
     {"processor", "is for another processor"},
     {"loader", "is loaded by another C library's loader"},
+    {"locks",
+     "locks its memory (mlockall) under a limit (ulimit -l) that ours would count against"},
     {"reach", "was started where our library cannot be read (another root, mounts or user)"},
 };
 
@@ -34,13 +37,19 @@ static int ReadAt(int fd, void* to, size_t bytes, uint64_t at) {
   return pread(fd, to, bytes, (off_t)at) == (ssize_t)bytes;
 }
 
+/* Names that a program refers to, each with the NUL before it and that behind it. */
+struct Name {
+  const char* text;
+  size_t bytes;
+  enum Obstacle tells;
+};
 /* Whose start the program calls, whether its library is linked in or loaded. */
-static enum Obstacle SanitizerIn(int fd, uint64_t at, uint64_t size) {
-  static const struct {
-    const char* name; /* with the NUL before it and that behind it */
-    size_t bytes;
-    enum Obstacle obstacle;
-  } kStarts[] = {{"\0__asan_init", 13, kAddressSanitizer}, {"\0__tsan_init", 13, kThreadSanitizer}};
+static const struct Name kSanitizers[] = {{"\0__asan_init", 13, kAddressSanitizer},
+                                          {"\0__tsan_init", 13, kThreadSanitizer},
+                                          {NULL, 0, 0}};
+static const struct Name kLocks[] = {{"\0mlockall", 10, kLocksMemory}, {NULL, 0, 0}};
+
+static enum Obstacle NameIn(int fd, uint64_t at, uint64_t size, const struct Name* wanted) {
   enum { kBlock = 8192, kOverlap = 12 };
   const uint64_t most = 64 << 20;
   char block[kBlock + kOverlap];
@@ -52,10 +61,8 @@ static enum Obstacle SanitizerIn(int fd, uint64_t at, uint64_t size) {
     if (got <= 0) break;
     done += (uint64_t)got;
     const size_t have = kept + (size_t)got;
-    for (size_t i = 0; i < sizeof kStarts / sizeof *kStarts; ++i) {
-      if (memmem(block, have, kStarts[i].name, kStarts[i].bytes) != NULL) {
-        return kStarts[i].obstacle;
-      }
+    for (const struct Name* name = wanted; name->text != NULL; ++name) {
+      if (memmem(block, have, name->text, name->bytes) != NULL) return name->tells;
     }
     kept = have < kOverlap ? have : kOverlap;
     memmove(block, block + have - kept, kept);
@@ -79,8 +86,8 @@ static uint64_t OffsetOf(int fd, const Elf64_Ehdr* header, uint64_t address) {
   return 0;
 }
 
-static enum Obstacle ObstacleOfDynamic(int fd, const Elf64_Ehdr* header,
-                                       const Elf64_Phdr* dynamic) {
+static enum Obstacle NameOfDynamic(int fd, const Elf64_Ehdr* header, const Elf64_Phdr* dynamic,
+                                   const struct Name* wanted) {
   uint64_t strings = 0, size = 0;
   Elf64_Dyn entry;
   for (uint64_t at = 0; at + sizeof entry <= dynamic->p_filesz; at += sizeof entry) {
@@ -89,7 +96,7 @@ static enum Obstacle ObstacleOfDynamic(int fd, const Elf64_Ehdr* header,
     if (entry.d_tag == DT_STRSZ) size = entry.d_un.d_val;
   }
   const uint64_t at = OffsetOf(fd, header, strings);
-  return at == 0 ? kNone : SanitizerIn(fd, at, size);
+  return at == 0 ? kNone : NameIn(fd, at, size, wanted);
 }
 
 /* The GNU C library's loaders are all called ld-linux*, and only they can load what links to it. */
@@ -102,7 +109,7 @@ static int IsOurLoader(int fd, const Elf64_Phdr* segment) {
   return strncmp(slash == NULL ? path : slash + 1, "ld-linux", 8) == 0;
 }
 
-static enum Obstacle ObstacleOfElf(int fd, const Elf64_Ehdr* header) {
+static enum Obstacle ObstacleOfElf(int fd, const Elf64_Ehdr* header, const struct Name* wanted) {
   if (header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_machine != kMachine) {
     return kOtherProcessor;
   }
@@ -112,7 +119,7 @@ static enum Obstacle ObstacleOfElf(int fd, const Elf64_Ehdr* header) {
   for (int i = 0; i < header->e_phnum && found == kNone; ++i) {
     if (!Segment(fd, header, i, &segment)) break;
     if (segment.p_type == PT_INTERP && !IsOurLoader(fd, &segment)) found = kOtherLoader;
-    if (segment.p_type == PT_DYNAMIC) found = ObstacleOfDynamic(fd, header, &segment);
+    if (segment.p_type == PT_DYNAMIC) found = NameOfDynamic(fd, header, &segment, wanted);
   }
   return found;
 }
@@ -140,7 +147,9 @@ static enum Obstacle ObstacleOfOpen(int fd, int depth) {
   } begin;
   memset(&begin, 0, sizeof begin);
   if (pread(fd, &begin, sizeof begin - 1, 0) < (ssize_t)4) return kNone;
-  if (memcmp(begin.header.e_ident, ELFMAG, SELFMAG) == 0) return ObstacleOfElf(fd, &begin.header);
+  if (memcmp(begin.header.e_ident, ELFMAG, SELFMAG) == 0) {
+    return ObstacleOfElf(fd, &begin.header, kSanitizers);
+  }
   const char* interpreter = InterpreterIn(begin.line);
   if (interpreter == NULL || depth == kMostScripts) return kNone;
   const int other = open(interpreter, O_RDONLY | O_CLOEXEC);
@@ -166,4 +175,17 @@ enum Obstacle ObstacleOfFile(const char* path, const char* library) {
   if (fd >= 0) close(fd);
   errno = saved;
   return found;
+}
+
+int LocksMemoryUnderALimit(void) {
+  struct rlimit limit;
+  if (geteuid() == 0 || getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
+    return 0;
+  }
+  Elf64_Ehdr header;
+  const int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+  const int locks = fd >= 0 && ReadAt(fd, &header, sizeof header, 0) &&
+                    ObstacleOfElf(fd, &header, kLocks) == kLocksMemory;
+  if (fd >= 0) close(fd);
+  return locks;
 }

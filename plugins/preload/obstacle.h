@@ -11,6 +11,7 @@ enum Obstacle {
   kThreadSanitizer,
   kOtherProcessor,
   kOtherLoader,
+  kLocksMemory,
   kLibraryOutOfReach,
   kObstacles
 };
@@ -24,5 +25,8 @@ const char* ObstacleText(enum Obstacle obstacle);
 enum Obstacle ObstacleOfFile(const char* path, const char* library);
 /* The same of an open file, which is read by position. */
 enum Obstacle ObstacleOfDescriptor(int fd, const char* library);
+
+/* Whether this program calls mlockall() and may lock only so much: what we map would count. */
+int LocksMemoryUnderALimit(void);
 
 #endif

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "children.h"
+#include "obstacle.h"
 
 /* ---- Python ------------------------------------------------------------------------------------
  * Only functions whose signatures have not changed from 3.8 on, found by name. */
@@ -185,6 +186,10 @@ static void StartSession(const char* program) {
   if (parent != NULL && *parent != '\0') return;
   for (size_t i = 0; i < sizeof kLaunchers / sizeof *kLaunchers; ++i) {
     if (strcmp(program, kLaunchers[i]) == 0) return;
+  }
+  if (LocksMemoryUnderALimit()) {
+    TellObstacle(kLocksMemory, program, "process");
+    return;
   }
   char begun[32];
   snprintf(begun, sizeof begun, "%lld", MonotonicNs());

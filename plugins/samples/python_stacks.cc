@@ -134,7 +134,8 @@ std::vector<PythonThread> PythonStacks::Threads() {
   std::vector<PythonThread> threads;
   PyThreadState state;
   const void* at = oldest_;
-  while (at != nullptr && threads.size() < kMost && ReadObject(at, &state)) {
+  // What stands in the place of a link can lead round.
+  for (size_t looked = 0; at != nullptr && looked < kMost && ReadObject(at, &state); ++looked) {
     if (state.interp != interpreter_) break;  // freed meanwhile
 #if PY_VERSION_HEX >= 0x030b0000
     const auto tid = static_cast<int>(state.native_thread_id);

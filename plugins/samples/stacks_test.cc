@@ -171,6 +171,11 @@ TEST_F(Stacks, EndAfterTheMostFramesWhereTheyGoRound) {
   EXPECT_THAT(Read(&one), SizeIs(PythonStacks::kMostFrames));
 }
 
+TEST_F(Stacks, OfThreadStatesThatGoRoundAreLookedAtOnceAround) {
+  g_thread.prev = &g_thread;  // and it has no thread's id
+  EXPECT_THAT(stacks_.Threads(), IsEmpty());
+}
+
 TEST_F(Stacks, AreReadAtTheEdgesOfWhatIsMapped) {
   Islands islands(2);
   auto* first = reinterpret_cast<InnerFrame*>(islands.Page(0));

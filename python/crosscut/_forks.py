@@ -6,6 +6,7 @@ import os
 import sys
 
 import crosscut
+from crosscut import _fork_warning
 
 TYPE_CHECKING = False  # this runs at the start of recorded processes: typing is too slow
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ def watch(arm_child: Callable[[bool], bool] | None = None) -> None:
     _record.follow_fork(True)
     if not _watching:
         _watching = True
+        _fork_warning.leave_out()
         unseen = _record.unseen
         os.register_at_fork(before=unseen(_before), after_in_child=unseen(_in_child),
                             after_in_parent=_record.after_fork_in_parent)

@@ -1,0 +1,43 @@
+"""CPython 3.12 and later warn at os.fork() in a process with threads. Crosscut's own are no reason:
+they hold no lock that the child would wait for. Where the program has no other thread it sees no
+warning, as without us."""
+
+import os
+import sys
+
+MESSAGE = "is multi-threaded, use of fork"  # in the text of the warning
+
+
+def _has_own_threads() -> bool:
+    """Whether the program has threads beside the one that asks; True where /proc does not tell."""
+    own = 0
+    try:
+        for task in os.listdir("/proc/self/task"):
+            with open(f"/proc/self/task/{task}/comm", "rb") as file:
+                own += not file.read().startswith((b"crosscut", b"cc/"))
+    except OSError:
+        return True
+    return own > 1
+
+
+class _OursAlone:
+    """In the place of a filter's regular expression: matches the warning where it is for us."""
+
+    pattern = MESSAGE
+
+    def match(self, text: str) -> bool:
+        return MESSAGE in str(text) and not _has_own_threads()
+
+
+def leave_out() -> None:
+    """Puts a filter in front of the program's own; once."""
+    if sys.version_info < (3, 12):
+        return
+    import _warnings
+
+    item = ("ignore", _OursAlone(), DeprecationWarning, None, 0)
+    _warnings.filters.insert(0, item)  # the list of the module warnings, which may not be there yet
+    mutated = getattr(_warnings, "_filters_mutated", None)
+    mutated = mutated or getattr(_warnings, "_filters_mutated_lock_held", None)
+    if mutated is not None:
+        mutated()
