@@ -14,6 +14,7 @@
 
 #include "src/base/descriptors.h"
 #include "src/base/fault_point.h"
+#include "src/base/limits.h"
 #include "src/base/thread.h"
 #include "src/collect/clock.h"
 #include "src/host/registry.h"
@@ -107,6 +108,10 @@ int Session::MayBegin(const Transition& transition, const crosscut_options* opti
     return Fail(CROSSCUT_EINVAL, "crosscut_options.struct_size is not set");
   }
   if (!transition) return Fail(CROSSCUT_ERUNNING, "another start or stop is under way");
+  char tight[64];
+  if (!open_ && !base::LimitsLeaveRoom(tight, sizeof tight)) {
+    return Fail(CROSSCUT_EOFF, "off: the limit of %s leaves no room for a recording", tight);
+  }
   return state() == kOff ? CROSSCUT_OK : Fail(CROSSCUT_ERUNNING, "a session is open");
 }
 

@@ -18,6 +18,7 @@
 
 #include "src/base/descriptors.h"
 #include "src/base/file.h"
+#include "src/base/limits.h"
 #include "src/format/notes.h"
 #include "src/format/reap.h"
 #include "src/format/step_shares.h"
@@ -348,6 +349,13 @@ void SayResult(const RecordOptions& options, const std::string& obstacle, Talk& 
   }
 }
 
+RecordOutcome RunUnrecorded(const std::vector<std::string>& command,
+                            const std::vector<std::string>& variables, Talk& talk) {
+  const CommandEnd end = BecomeCommand(command, variables);
+  talk(command[0] + ": " + strerror(end.exec_errno));
+  return {"", end.wait_status};
+}
+
 }  // namespace
 
 Result<RecordOutcome> Record(const RecordOptions& given) {
@@ -360,6 +368,13 @@ Result<RecordOutcome> Record(const RecordOptions& given) {
   if (const Status found = FindPlugins(package, &options.plugins); !found.ok()) return found;
   if (const Status plan = CheckPlan(given); !plan.ok()) return plan;
   Talk talk(given.say);
+  std::vector<std::string> variables;
+  for (char** variable = environ; *variable != nullptr; ++variable) variables.push_back(*variable);
+  char tight[64];
+  if (!base::LimitsLeaveRoom(tight, sizeof tight)) {
+    talk(std::string("nothing is recorded: the limit of ") + tight + " leaves no room for it");
+    return RunUnrecorded(options.command, variables, talk);
+  }
   Result<std::string> dir = MakeRunDir(options, talk);
   if (!dir.ok()) return dir.status();
   options.run_dir = *dir;
@@ -370,17 +385,12 @@ Result<RecordOutcome> Record(const RecordOptions& given) {
   const char* seed = getenv("CROSSCUT_SEED");
   if (options.seed == 0 && seed != nullptr) options.seed = strtoull(seed, nullptr, 0);
   if (options.seed == 0) options.seed = std::random_device()() + uint64_t{1};
-  std::vector<std::string> variables;
-  for (char** variable = environ; *variable != nullptr; ++variable) variables.push_back(*variable);
   if (const Status written = WriteRunJson(options); !written.ok()) {
     if (!FilesMayHaveNothing()) return written;
     unlink((options.run_dir + "/run.json").c_str());
     rmdir(options.run_dir.c_str());
     talk("nothing is recorded: the limit of file sizes lets no run be written (ulimit -f)");
-    const Result<CommandEnd> end = RunCommand(options.command, variables, {});
-    if (!end.ok()) return end.status();
-    if (end->exec_errno != 0) talk(options.command[0] + ": " + strerror(end->exec_errno));
-    return RecordOutcome{options.run_dir, end->wait_status};
+    return RunUnrecorded(options.command, variables, talk);
   }
   const char* path = getenv("PATH");
   const std::string file = FindInPath(options.command[0], path ? path : "/bin:/usr/bin");

@@ -52,7 +52,7 @@ struct RecordOptions {
 };
 
 struct RecordOutcome {
-  std::string run_dir;  // absolute
+  std::string run_dir;  // absolute; "" where the limits in force leave no room for a recording
   int wait_status = 0;  // as from waitpid(); 127 << 8 and 126 << 8 where the command could not run
 };
 

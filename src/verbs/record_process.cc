@@ -138,6 +138,15 @@ Result<CommandEnd> RunCommand(const std::vector<std::string>& argv,
   return end;
 }
 
+CommandEnd BecomeCommand(const std::vector<std::string>& argv,
+                         const std::vector<std::string>& environment) {
+  execvpe(argv[0].c_str(), Pointers(argv).data(), Pointers(environment).data());
+  CommandEnd end;
+  end.exec_errno = errno;
+  end.wait_status = (end.exec_errno == ENOENT ? 127 : 126) << 8;
+  return end;
+}
+
 void EndAs(int wait_status) {
   if (WIFSIGNALED(wait_status)) {
     const int signal = WTERMSIG(wait_status);

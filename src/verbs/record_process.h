@@ -27,4 +27,9 @@ Result<CommandEnd> RunCommand(const std::vector<std::string>& argv,
                               const std::vector<std::string>& environment,
                               const std::function<void()>& each_second = {});
 
+// Puts the command in this process's place: no process, thread, file or memory is taken from it.
+// Returns only where it could not be executed, with that errno and a shell's answer.
+CommandEnd BecomeCommand(const std::vector<std::string>& argv,
+                         const std::vector<std::string>& environment);
+
 }  // namespace crosscut::verbs
