@@ -27,6 +27,7 @@ static const struct {
     {"loader", "is loaded by another C library's loader"},
     {"locks",
      "locks its memory (mlockall) under a limit (ulimit -l) that ours would count against"},
+    {"thread", "calls unshare() or setns(), which may fail where a program has a thread of ours"},
     {"reach", "was started where our library cannot be read (another root, mounts or user)"},
 };
 
@@ -48,6 +49,8 @@ static const struct Name kSanitizers[] = {{"\0__asan_init", 13, kAddressSanitize
                                           {"\0__tsan_init", 13, kThreadSanitizer},
                                           {NULL, 0, 0}};
 static const struct Name kLocks[] = {{"\0mlockall", 10, kLocksMemory}, {NULL, 0, 0}};
+static const struct Name kWantsOneThread[] = {
+    {"\0unshare", 9, kOneThread}, {"\0setns", 7, kOneThread}, {NULL, 0, 0}};
 
 static enum Obstacle NameIn(int fd, uint64_t at, uint64_t size, const struct Name* wanted) {
   enum { kBlock = 8192, kOverlap = 12 };
@@ -177,15 +180,17 @@ enum Obstacle ObstacleOfFile(const char* path, const char* library) {
   return found;
 }
 
-int LocksMemoryUnderALimit(void) {
+enum Obstacle ObstacleOfThisProgram(void) {
   struct rlimit limit;
-  if (geteuid() == 0 || getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
-    return 0;
-  }
+  const int limited =
+      geteuid() != 0 && getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
   Elf64_Ehdr header;
+  enum Obstacle found = kNone;
   const int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-  const int locks = fd >= 0 && ReadAt(fd, &header, sizeof header, 0) &&
-                    ObstacleOfElf(fd, &header, kLocks) == kLocksMemory;
+  if (fd >= 0 && ReadAt(fd, &header, sizeof header, 0)) {
+    found = ObstacleOfElf(fd, &header, kWantsOneThread);
+    if (found == kNone && limited) found = ObstacleOfElf(fd, &header, kLocks);
+  }
   if (fd >= 0) close(fd);
-  return locks;
+  return found;
 }

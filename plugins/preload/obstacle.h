@@ -12,6 +12,7 @@ enum Obstacle {
   kOtherProcessor,
   kOtherLoader,
   kLocksMemory,
+  kOneThread,
   kLibraryOutOfReach,
   kObstacles
 };
@@ -26,7 +27,9 @@ enum Obstacle ObstacleOfFile(const char* path, const char* library);
 /* The same of an open file, which is read by position. */
 enum Obstacle ObstacleOfDescriptor(int fd, const char* library);
 
-/* Whether this program calls mlockall() and may lock only so much: what we map would count. */
-int LocksMemoryUnderALimit(void);
+/* What this program calls that a recorder in it would make fail: mlockall(), where it may lock only
+ * so much and what we map would count; unshare() and setns(), which want a process with one thread.
+ */
+enum Obstacle ObstacleOfThisProgram(void);
 
 #endif

@@ -187,8 +187,9 @@ static void StartSession(const char* program) {
   for (size_t i = 0; i < sizeof kLaunchers / sizeof *kLaunchers; ++i) {
     if (strcmp(program, kLaunchers[i]) == 0) return;
   }
-  if (LocksMemoryUnderALimit()) {
-    TellObstacle(kLocksMemory, program, "process");
+  const enum Obstacle obstacle = ObstacleOfThisProgram();
+  if (obstacle != kNone) {
+    TellObstacle(obstacle, program, "process");
     return;
   }
   char begun[32];

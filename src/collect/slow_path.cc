@@ -24,6 +24,9 @@ crosscut_thread* EndedState() { return reinterpret_cast<crosscut_thread*>(shared
 
 void WipeSharedStatesOnFork() { (void)madvise(shared_page, kPageBytes, MADV_WIPEONFORK); }
 
+void SayThatSessionIsHere() { __atomic_store_n(&shared_page[512], 1, __ATOMIC_RELAXED); }
+bool IsSessionHere() { return __atomic_load_n(&shared_page[512], __ATOMIC_RELAXED) != 0; }
+
 SlowPath::SlowPath() : outer_(in_slow_path) {
   in_slow_path = true;
   if (IsOwn(crosscut_this_thread)) SetBusy(crosscut_this_thread, 1);

@@ -16,6 +16,10 @@ crosscut_thread* EndedState();
 extern ThreadState suspended_state;
 // Once, when the library is loaded.
 void WipeSharedStatesOnFork();
+// Whether this process, and not one that it was copied from, has said that it has a session.
+// Without a system call: at a process's end a filter of its own (seccomp) may forbid every new one.
+void SayThatSessionIsHere();
+bool IsSessionHere();
 
 // While it lives, the calling thread is inside a mark. They nest. A state that the thread gets
 // meanwhile is made busy by who gives it.

@@ -26,6 +26,12 @@ int64_t Ns(clockid_t clock) {
   return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
+void NameThread(pthread_t thread, const char* plugin) {
+  char name[16];
+  snprintf(name, sizeof name, "cc/%.12s", plugin);
+  pthread_setname_np(thread, name);
+}
+
 // libcrosscut_opencl.so.1 is "opencl", libdemo.so is "demo".
 void NameOf(const char* path, char* out, size_t bytes) {
   const char* base = strrchr(path, '/');
@@ -69,7 +75,10 @@ bool Plugin::Begin() {
   has_thread_.store(true);
   const int error = pthread_create(&thread_, nullptr, &Plugin::Main, this);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  if (error == 0) return pthread_detach(thread_) == 0;
+  if (error == 0) {
+    NameThread(thread_, name_);  // before anybody counts the program's threads
+    return pthread_detach(thread_) == 0;
+  }
   outstanding_.store(0);
   has_thread_.store(false);
   Quarantine("failed", "no thread could be had for it");
@@ -163,9 +172,6 @@ void Plugin::Tell(const char* state, const char* format, ...) {
 
 void* Plugin::Main(void* self) {
   auto* plugin = static_cast<Plugin*>(self);
-  char name[16];
-  snprintf(name, sizeof name, "cc/%.12s", plugin->name_);
-  pthread_setname_np(pthread_self(), name);
   record::Recorder::Get().MarkOurs();
   plugin->Run();
   plugin->has_thread_.store(false);

@@ -8,6 +8,7 @@
 #include <new>
 
 #include "src/collect/recorder.h"
+#include "src/collect/slow_path.h"
 #include "src/host/plugin.h"
 
 namespace crosscut::host {
@@ -41,7 +42,8 @@ bool Registry::Has(const char* file) const {
 
 void Registry::Load(const char* list, const Surroundings& around) {
   if (count_ == 0) {
-    owner_ = getpid();
+    record::SayThatSessionIsHere();
+    loaded_ = true;
     around_ = around;
     around_.call_changed = &Registry::CallChanged;
   }
@@ -63,7 +65,7 @@ void Registry::Load(const char* list, const Surroundings& around) {
   }
 }
 
-bool Registry::Mine() const { return owner_ == getpid(); }
+bool Registry::Mine() const { return loaded_ && record::IsSessionHere(); }
 
 void Registry::Start() {
   if (!Mine()) return;
@@ -111,6 +113,7 @@ bool Registry::Await(int ms) {
 }
 
 void Registry::AfterFork() {
+  loaded_ = false;
   const pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   memcpy(&header_mutex_, &mutex, sizeof mutex);
   for (int i = 0; i < count_; ++i) plugins_[i]->AfterFork();

@@ -47,7 +47,7 @@ class Registry {
   Surroundings around_ = {};
   Plugin* plugins_[kMostPlugins] = {};
   std::atomic<int> count_{0};
-  int owner_ = 0;  // pid
+  bool loaded_ = false;
   pthread_mutex_t header_mutex_ = PTHREAD_MUTEX_INITIALIZER;
 };
 

@@ -17,6 +17,7 @@
 #include "src/base/descriptors.h"
 #include "src/collect/clock.h"
 #include "src/collect/memory.h"
+#include "src/collect/slow_path.h"
 #include "src/format/ring.h"
 #include "src/host/registry.h"
 #include "src/runtime/rank.h"
@@ -121,6 +122,7 @@ int Session::Open(const Settings& settings) {
     return error;
   }
   open_ = true;
+  SayThatSessionIsHere();
   owner_ = static_cast<int>(self.pid);
   return CROSSCUT_OK;
 }

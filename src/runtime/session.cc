@@ -17,6 +17,7 @@
 #include "src/base/limits.h"
 #include "src/base/thread.h"
 #include "src/collect/clock.h"
+#include "src/collect/slow_path.h"
 #include "src/host/registry.h"
 #include "src/runtime/settings.h"
 
@@ -231,7 +232,7 @@ int Session::Flush() {
 // The window ends here. Recording goes on, so that destructors which come later are kept; nothing
 // is flushed: whoever reads the run takes the rest out of the ring.
 void Session::AtExit(bool by_underscore_exit) {
-  if (owner_ != getpid()) return;
+  if (!IsSessionHere()) return;
   const uint64_t tick = Now();
   if (!by_underscore_exit) FinishPlugins();
   if (state() == kOff) return LeaveNothing();

@@ -130,3 +130,57 @@ def test_where_our_library_is_out_of_reach_no_loader_complains(tmp_path, how):
     assert (done.returncode, done.stdout) == (plain.returncode, plain.stdout)
     assert others(done.stderr) == others(plain.stderr)
     assert "where our library cannot be read" in done.stderr
+
+
+FILTERS = r"""
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#define ALLOW(call) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 1), \
+                    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+int main(void) {
+  struct sock_filter filter[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+      ALLOW(read), ALLOW(write), ALLOW(exit), ALLOW(exit_group), ALLOW(futex), ALLOW(brk),
+      ALLOW(mmap), ALLOW(munmap), ALLOW(clock_gettime), ALLOW(clock_nanosleep),
+      ALLOW(rt_sigreturn), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)};
+  struct sock_fprog program = {sizeof filter / sizeof *filter, filter};
+  puts("before");
+  fflush(stdout);
+  prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) return 4;
+  puts("behind");
+  return 3;
+}
+"""
+
+
+def test_a_thread_that_filters_its_system_calls_makes_no_new_ones_at_the_end(tmp_path):
+    program = tmp_path / "filters"
+    subprocess.run(["cc", "-xc", "-", "-o", program], input=FILTERS, text=True, check=True)
+    plain, done = run_plain([program]), record(tmp_path / "run", [program])
+    assert (done.returncode, done.stdout) == (plain.returncode, plain.stdout), done.stderr
+    assert plain.returncode == 3
+
+
+UNSHARES = r"""
+#define _GNU_SOURCE
+#include <sched.h>
+#include <stdio.h>
+int main(void) {
+  printf("%d\n", unshare(CLONE_NEWUSER));
+  return 3;
+}
+"""
+
+
+def test_a_program_that_wants_to_be_of_one_thread_is_left_alone_and_told(tmp_path):
+    program = tmp_path / "unshares"
+    subprocess.run(["cc", "-xc", "-", "-o", program], input=UNSHARES, text=True, check=True)
+    plain, done = run_plain([program]), record(tmp_path / "run", [program])
+    assert (done.returncode, done.stdout) == (plain.returncode, plain.stdout), done.stderr
+    assert "which may fail where a program has a thread of ours" in done.stderr
