@@ -252,6 +252,9 @@ typedef struct crosscut_options {
   const char* plan;       /* "light", "balanced", "full" or shares of the steps in per cent, like
                              "operators=10,everything=2" (the rest: boundary); null:
                              CROSSCUT_PLAN, else balanced, for windows on demand full */
+  double budget_percent;  /* how much longer the steps may take on the mean, in per cent of the
+                             program's own time: fewer are recorded where the plan costs more.
+                             0: CROSSCUT_BUDGET, else 2 where no plan is named; < 0: no limit */
 } crosscut_options;
 
 /* Opens this process's log in the run directory and begins to record. `options` may be null.
@@ -275,6 +278,8 @@ CROSSCUT_API void crosscut_plugins_finish(void);
 CROSSCUT_API int crosscut_active(void);
 /* How many sessions this process has begun: spans open in one are ended in the next. */
 CROSSCUT_API uint32_t crosscut_sessions(void);
+/* 1 in a control step of the step plan, and while sources are switched for one. */
+CROSSCUT_API int crosscut_in_control(void);
 /* Where this process records, "" when it does not. Valid until the next start. */
 CROSSCUT_API const char* crosscut_run_dir(void);
 /* This process's key in its run (its log's file name without ".crosscut"), "" when it does neither
@@ -332,7 +337,9 @@ typedef struct crosscut_source {
    * no lock of ours held, never concurrently for one source, on the thread that calls
    * crosscut_step(), _start(), _stop(), _pause() or _resume(); never after
    * crosscut_source_remove() returned. On LEVEL_CONTROL nothing of the source may run after it
-   * returned, except calls that are in flight. */
+   * returned, except calls that are in flight and, where crosscut_in_control(), hooks that
+   * nothing has come through yet: one that something comes through withdraws itself. Where a
+   * session stops in a control step, LEVEL_CONTROL is set again, for good. */
   int (*set_level)(void* self, enum crosscut_level level);
   /* Measures what one event of each of the source's probe kinds costs on this machine and reports
    * it by crosscut_probe_cost(). Called once, before the first set_level() above CONTROL, on its

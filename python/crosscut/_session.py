@@ -82,6 +82,7 @@ def start(
     shapes: bool | None = None,
     allocations: bool | None = None,
     plan: Schedule | str | None = None,
+    budget: float | None = None,
 ) -> bool:
     """Begins to record this process and the children it forks; returns whether it does.
 
@@ -94,7 +95,9 @@ def start(
     CROSSCUT_SHAPES and CROSSCUT_ALLOCATIONS say, else not). `plan`: how much is recorded of each
     step, "light", "balanced" (default), "full" or shares in per cent, like
     "operators=10,everything=2"; or a `Schedule`, which says when to record at all (and then in
-    full).
+    full). `budget`: how much longer the steps may take, in per cent of the program's own time;
+    where the plan costs more, fewer steps are recorded (None: CROSSCUT_BUDGET, else 2 where no plan
+    is named; 0: no limit).
 
     False, with the words in `crosscut.error()`, where the session of `crosscut record` runs
     already, where it cannot be had, or where `plan` is no step plan. Takes about a millisecond.
@@ -102,6 +105,10 @@ def start(
     """
     _check(policy, python, plan)
     numbers = _numbers(memory_mib, keep_seconds, control_percent, seed)
+    if budget is not None:
+        if not 0 <= budget <= 1000:
+            raise ValueError(f"start(): budget={budget} is no share of the time, in per cent")
+        numbers["budget_percent"] = budget or -1.0
     if _record.run_dir() == "":
         _sources.set_extra("shapes", shapes)
         _sources.set_extra("allocations", allocations)

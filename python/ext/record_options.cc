@@ -3,9 +3,9 @@
 namespace crosscut::python {
 
 bool ParseOptions(PyObject* keywords, crosscut_options* options) {
-  static const char* names[] = {
-      "run_dir", "memory_bytes", "flight_recorder", "keep_seconds", "control_percent", "seed",
-      "plan",    nullptr};
+  static const char* names[] = {"run_dir",      "memory_bytes",    "flight_recorder",
+                                "keep_seconds", "control_percent", "seed",
+                                "plan",         "budget_percent",  nullptr};
   Py_ssize_t memory = 0;
   int flight = 0;
   unsigned long long seed = 0;
@@ -15,8 +15,9 @@ bool ParseOptions(PyObject* keywords, crosscut_options* options) {
   PyObject* none = PyTuple_New(0);
   if (none == nullptr) return false;
   const int parsed = PyArg_ParseTupleAndKeywords(
-      none, keywords, "|$znpddKz", const_cast<char**>(names), &options->run_dir, &memory, &flight,
-      &options->keep_seconds, &options->control_percent, &seed, &options->plan);
+      none, keywords, "|$znpddKzd", const_cast<char**>(names), &options->run_dir, &memory, &flight,
+      &options->keep_seconds, &options->control_percent, &seed, &options->plan,
+      &options->budget_percent);
   Py_DECREF(none);
   if (parsed == 0) return false;
   options->memory_bytes = memory > 0 ? static_cast<size_t>(memory) : 0;

@@ -9,8 +9,8 @@
 namespace crosscut::python {
 
 // Of start() and arm(): run_dir, memory_bytes, flight_recorder, keep_seconds, control_percent,
-// seed, plan, all optional, by name. The texts live as long as the dict does, which may be null.
-// False with an exception set where there is another name or a wrong type.
+// seed, plan, budget_percent, all optional, by name. The texts live as long as the dict does, which
+// may be null. False with an exception set where there is another name or a wrong type.
 bool ParseOptions(PyObject* keywords, crosscut_options* options);
 
 }  // namespace crosscut::python

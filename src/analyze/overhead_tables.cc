@@ -157,10 +157,19 @@ Table OverheadLevelsTable(const trace::Trace& trace, const Context& context) {
                    MakeColumn("inflation_low", ratio[1]), MakeColumn("inflation_high", ratio[2]));
 }
 
+// That the recording kept to, as a share of the program's own time; NaN: none.
+double BudgetOf(const trace::Trace& trace, const trace::Process& process) {
+  for (const auto& [key, value] : process.meta) {
+    if (trace.text(key) != "budget_percent") continue;
+    return std::strtod(std::string(trace.text(value)).c_str(), nullptr) / 100;
+  }
+  return std::nan("");
+}
+
 Table OverheadCheckTable(const trace::Trace& trace, const Context& context) {
   Texts process, message;
   Integers checked, control, control_blocks, profiled, profiled_blocks, step, control_step;
-  Reals ratio, low, high, scale, scale_low, scale_high, cost, cost_low, cost_high, wander;
+  Reals ratio, low, high, scale, scale_low, scale_high, cost, cost_low, cost_high, wander, budget;
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
     if (trace.processes[p].steps.empty()) continue;
     const Inflation& i = context.accounting().processes[p].inflation;
@@ -184,6 +193,7 @@ Table OverheadCheckTable(const trace::Trace& trace, const Context& context) {
       column->push_back(i.checked ? ours / i.step_ns : std::nan(""));
     }
     wander.push_back(context.accounting().processes[p].wander);
+    budget.push_back(BudgetOf(trace, trace.processes[p]));
     step.push_back(i.checked ? std::llround(i.step_ns) : kMissing);
     control_step.push_back(i.checked ? std::llround(i.control_step_ns) : kMissing);
   }
@@ -197,7 +207,7 @@ Table OverheadCheckTable(const trace::Trace& trace, const Context& context) {
                    MakeColumn("scale_high", scale_high), MakeColumn("step_ns", step),
                    MakeColumn("control_step_ns", control_step), MakeColumn("cost", cost),
                    MakeColumn("cost_low", cost_low), MakeColumn("cost_high", cost_high),
-                   MakeColumn("wander", wander));
+                   MakeColumn("wander", wander), MakeColumn("budget", budget));
 }
 
 }  // namespace crosscut::analyze

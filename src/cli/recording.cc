@@ -109,6 +109,12 @@ void AddWhen(CLI::App* verb, verbs::RecordOptions* options) {
           "(rest: boundary)")
       ->envname("CROSSCUT_PLAN")
       ->option_text("PLAN");
+  verb->add_option(
+          "--budget", options->budget,
+          "how much longer steps may take, in per cent: fewer are recorded where the plan\n"
+          "costs more; or off (default 2, where a --plan is named off)")
+      ->envname("CROSSCUT_BUDGET")
+      ->option_text("PERCENT");
   verb->add_option("--control-steps", options->control_percent,
                    "share of steps that run with the probes off, to check the correction")
       ->check(CLI::Range(0.0, 50.0).description(""))

@@ -273,6 +273,7 @@ void Recorder::Adopt(ThreadState* s, uint64_t* chunk, uint64_t* position) {
   if (s->chunk != nullptr) ring()->PushFull(s->chunk);
   std::atomic_ref(s->chunk).store(chunk, std::memory_order_release);
   s->position = position;
+  ++s->chunks;
   s->announce = true;
 }
 

@@ -50,6 +50,9 @@ class Recorder {
   // The calling thread is one of Crosscut's: its work is no work of the program. Before its first
   // event of a session.
   void MarkOurs();
+  // How many words the calling thread has written, from some beginning on; chunks that it found
+  // half full count as whole.
+  static uint64_t WordsOfThisThread();
   // The calling thread's track, attaching it if need be; 0 if it has none.
   uint32_t TrackOfThisThread();
 

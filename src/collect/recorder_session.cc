@@ -232,4 +232,11 @@ size_t Recorder::memory_bytes() const {
   return MappedBytes() + (ring == nullptr ? 0 : size_t{ring->prepared()} * kRingChunkBytes);
 }
 
+uint64_t Recorder::WordsOfThisThread() {
+  if (Get().TrackOfThisThread() == 0) return 0;
+  const auto* s = static_cast<const ThreadState*>(crosscut_this_thread);
+  if (s->chunk == nullptr) return s->chunks * format::kRingChunkWords;
+  return s->chunks * format::kRingChunkWords + static_cast<uint64_t>(s->position - s->chunk);
+}
+
 }  // namespace crosscut::record

@@ -22,6 +22,7 @@ struct OwedEnd {
 
 struct ThreadState : crosscut_thread {
   uint64_t* chunk;  // the ring chunk being written, null: none
+  uint64_t chunks;  // how many it has taken
   uint32_t track;
   uint32_t session;  // the one its stream belongs to
   uint32_t ring;     // number of the ring that its chunk and its slot belong to

@@ -106,6 +106,18 @@ bool ParseStepShares(const char* text, double control_percent, StepShares* share
   return true;
 }
 
+bool ParseBudget(const char* text, double* percent) {
+  if (strcmp(text, "off") == 0) {
+    *percent = -1;
+    return true;
+  }
+  char* end = nullptr;
+  const double value = strtod(text, &end);
+  if (end == text || *end != '\0' || !(value > 0 && value <= 1000)) return false;
+  *percent = value;
+  return true;
+}
+
 void WriteStepShares(const StepShares& shares, char* text, size_t size) {
   size_t at = 0;
   for (int level = 0; level < kStepLevels && at < size; ++level) {

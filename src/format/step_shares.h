@@ -30,4 +30,8 @@ bool ParseStepShares(const char* text, double control_percent, StepShares* share
 // "control=5,boundary=88,operators=5,everything=2", as ParseStepShares() reads it.
 void WriteStepShares(const StepShares& shares, char* text, size_t size);
 
+// A budget in per cent of the program's time, as "2" or "0.5"; "off" is -1: no limit. False where
+// `text` is neither, or not above 0.
+bool ParseBudget(const char* text, double* percent);
+
 }  // namespace crosscut::format

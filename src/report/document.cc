@@ -158,16 +158,30 @@ void AddSamples(const ReportData& data, const DocumentOptions& options, Document
   out->sections.push_back(std::move(section));
 }
 
+// ", of a budget of 2.0 %; to hold it, 812 of 2000 steps were control steps", or nothing.
+std::string BudgetText(const ReportData& data, std::string_view process) {
+  const Cells check(data.Find("overhead_check"));
+  for (size_t row = 0; row < check.rows(); ++row) {
+    const double budget = check.Real("budget", row);
+    if (check.Text("process", row) != process || !std::isfinite(budget)) continue;
+    const int64_t control = check.Int("control_steps", row);
+    return ", of a budget of " + FormatPercent(budget, 1) + "; " + CountText(control) + " of " +
+           CountText(control + check.Int("profiled_steps", row)) +
+           " compared steps were control steps";
+  }
+  return "";
+}
+
 void AddMeanInflation(const ReportData& data, std::string_view process, Section& section) {
   const Cells levels(data.Find("overhead_levels"));
   if (!HasMixedSteps(data)) return;
   for (size_t row = 0; row < levels.rows(); ++row) {
     if (levels.Text("process", row) != process || levels.Text("level", row) != "all") continue;
     section.before.push_back(ProcessName(data, process) + ": over all steps, recording cost " +
-                             FormatPercent(levels.Real("inflation", row) - 1, 1) +
-                             " (95 %: " + FormatPercent(levels.Real("inflation_low", row) - 1, 1) +
-                             " to " + FormatPercent(levels.Real("inflation_high", row) - 1, 1) +
-                             "); by level: table overhead_levels.");
+                             FormatPercent(levels.Real("inflation", row) - 1, 1) + " (95 %: " +
+                             FormatPercent(levels.Real("inflation_low", row) - 1, 1) + " to " +
+                             FormatPercent(levels.Real("inflation_high", row) - 1, 1) + ")" +
+                             BudgetText(data, process) + "; by level: table overhead_levels.");
   }
 }
 

@@ -96,6 +96,7 @@ void crosscut_frames(int in) {
   (void)Recorder::Get().WriteSession(crosscut::record::ClockNow(), format::kFrames, &payload, 1);
 }
 uint32_t crosscut_sessions(void) { return Recorder::Get().session(); }
+int crosscut_in_control(void) { return Session::Get().in_control() ? 1 : 0; }
 int crosscut_active(void) { return Session::Get().state() != Session::kOff; }
 const char* crosscut_run_dir(void) { return Session::Get().run_dir(); }
 const char* crosscut_process_key(void) { return Session::Get().process_key(); }

@@ -29,7 +29,7 @@ int Session::Arm(const crosscut_options* options) {
   if (open_) CloseLog();
   error = Open(settings);
   if (error != CROSSCUT_OK) return error;
-  plan_.Set(settings.seed, settings.shares);
+  SetPlan(settings);
   on_demand_.LimitFirst(NumberIn("CROSSCUT_STOP_AFTER_STEPS"),
                         static_cast<int64_t>(NumberIn("CROSSCUT_STOP_AT")));
   (void)Recorder::Get().WriteMeta("armed", "1");

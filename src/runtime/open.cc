@@ -265,6 +265,10 @@ void Session::WriteFacts(const base::ProcessIdentity& self) {
   char plan[128];
   format::WriteStepShares(settings_.shares, plan, sizeof plan);
   recorder.WriteMeta("plan", plan);
+  if (settings_.budget > 0) {
+    snprintf(number, sizeof number, "%g", settings_.budget * 100);
+    recorder.WriteMeta("budget_percent", number);
+  }
   snprintf(number, sizeof number, "%llu", static_cast<unsigned long long>(settings_.seed));
   recorder.WriteMeta("seed", number);
   for (const format::ClockId id : {format::kClockMonotonic, format::kClockRealtime}) {

@@ -143,7 +143,7 @@ int Session::StartLocked(const Settings& settings) {
   }
   if (!on_demand_.armed()) {  // which has them since it was armed, and steps read them
     settings_ = settings;
-    plan_.Set(settings.seed, settings.shares);
+    SetPlan(settings);
   }
   const uint64_t tick = Now();
   format::RingHeader* header = rings_[ring_index_].header();
@@ -172,7 +172,7 @@ int Session::Stop(format::StopReason reason) {
   const Transition transition(this);
   if (!transition) return Fail(CROSSCUT_ERUNNING, "another start or stop is under way");
   if (state() == kOff) return Fail(CROSSCUT_ENOTRUNNING, "no session is open");
-  SetSources(CROSSCUT_LEVEL_CONTROL);
+  WithdrawSources();
   const bool closing = StopPlugins();
   const uint64_t tick = Now();
   Recorder::Get().SetPhase(closing ? Phase::kClosing : Phase::kOff, tick);

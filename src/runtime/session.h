@@ -16,6 +16,7 @@
 #include "src/collect/drain.h"
 #include "src/collect/recorder.h"
 #include "src/format/step_shares.h"
+#include "src/runtime/budget.h"
 #include "src/runtime/on_demand.h"
 #include "src/runtime/plan.h"
 
@@ -37,6 +38,7 @@ struct Settings {
   bool flight_recorder;
   double keep_seconds;
   format::StepShares shares;  // of the step plan
+  double budget;              // share of the program's time that steps may cost more; 0: no limit
   uint64_t seed;
 };
 
@@ -94,6 +96,7 @@ class Session {
   const char* process_key() const {
     return state() == kOff && !on_demand_.armed() ? "" : process_key_;
   }
+  bool in_control() const { return in_control_.load(std::memory_order_acquire); }
   void FollowFork(bool on) { follow_fork_.store(on); }
 
   int AddSource(const crosscut_source* source);
@@ -148,7 +151,10 @@ class Session {
   void FillHeader(uint64_t nonce, uint64_t start_tick, const base::ProcessIdentity& self);
   void WriteFacts(const base::ProcessIdentity& self);
   void SetSources(int level);
+  void WithdrawSources();
   void SetOneSource(int index, int level);
+  void SetPlan(const Settings& settings);
+  format::StepLevel LevelOf(uint64_t step, uint64_t tick, int level_before);
   // False where it cannot be done now.
   bool SwitchTo(int level, uint64_t step_tick);
   void Calibrate();
@@ -194,6 +200,10 @@ class Session {
   // Steps. Written by crosscut_step(), which one thread calls (the lead), and by whoever begins and
   // ends windows: in an armed process that may be another thread.
   StepPlan plan_;
+  StepBudget budget_;
+  // The step that runs: when it began (0: nothing to compare), what its thread had written.
+  uint64_t step_tick_ = 0, step_words_ = 0;
+  bool step_switched_ = false;
   std::atomic<uint64_t> next_step_{0};
   std::atomic<bool> in_step_{false};
   std::atomic<bool> in_control_{false};

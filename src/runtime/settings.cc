@@ -109,16 +109,30 @@ const char* TextOr(const char* text, const char* variable, const char* otherwise
   return text != nullptr && *text != '\0' ? text : otherwise;
 }
 
+// Who named a plan, or wants no control steps, has them as they are unless a budget is named, too.
+int ChooseBudget(const crosscut_options* options, bool usual, Settings* settings) {
+  double percent = Option(options, &crosscut_options::budget_percent, 0.0);
+  const char* text = percent == 0 ? TextOr(nullptr, "CROSSCUT_BUDGET", nullptr) : nullptr;
+  if (text != nullptr && !format::ParseBudget(text, &percent)) {
+    return Fail(CROSSCUT_EINVAL, "budget %.60s: neither a share in per cent nor off", text);
+  }
+  if (percent == 0 && usual) percent = kBudgetOfRuns;
+  settings->budget = percent > 0 ? percent / 100 : 0;
+  return CROSSCUT_OK;
+}
+
 int ChoosePlan(const crosscut_options* options, const char* otherwise, Settings* settings) {
   double percent = Option(options, &crosscut_options::control_percent, -1.0);
   if (percent < 0) percent = strtod(TextOr(nullptr, "CROSSCUT_CONTROL_STEPS", "-1"), nullptr);
   if (!(percent >= 0 && percent <= 100)) percent = -1;
-  const char* plan =
+  const char* asked =
       TextOr(Option(options, &crosscut_options::plan, static_cast<const char*>(nullptr)),
-             "CROSSCUT_PLAN", otherwise);
+             "CROSSCUT_PLAN", nullptr);
+  const char* plan = asked != nullptr ? asked : otherwise;
   char why[160];
   if (format::ParseStepShares(plan, percent, &settings->shares, why, sizeof why)) {
-    return CROSSCUT_OK;
+    return ChooseBudget(options, asked == nullptr && otherwise == kPlanOfRuns && percent != 0,
+                        settings);
   }
   return Fail(CROSSCUT_EINVAL, "step plan %.60s: %s", plan, why);
 }

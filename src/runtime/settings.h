@@ -13,6 +13,8 @@ int FillSettings(const crosscut_options* options, const char* plan, Settings* se
 // Of a run: every table at a few per cent. Of windows on demand, which are short: all there is.
 inline constexpr const char* kPlanOfRuns = "balanced";
 inline constexpr const char* kPlanOfWindows = "full";
+// Of a run whose plan nobody named: how much longer its steps may take, in per cent.
+inline constexpr double kBudgetOfRuns = 2;
 
 // The directory of ring files: run.json's "ring_dir", else /dev/shm. "" where there is none.
 void RingDirectory(const Settings& settings, char (&dir)[kPathBytes]);

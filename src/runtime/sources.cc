@@ -114,10 +114,18 @@ void Session::SetSources(int level) {
   host::Registry::Get().SetLevel(static_cast<uint32_t>(level));
 }
 
+// Also what a control step left in place.
+void Session::WithdrawSources() {
+  if (in_control_.exchange(false)) {
+    for (Source& source : sources_) source.level = CROSSCUT_LEVEL_BOUNDARY;
+  }
+  SetSources(CROSSCUT_LEVEL_CONTROL);
+}
+
 void Session::SetOneSource(int index, int level) {
   Source& source = sources_[index];
   if (source.level == level) return;
-  if (!source.calibrated && source.calibrate != nullptr) {
+  if (level != CROSSCUT_LEVEL_CONTROL && !source.calibrated && source.calibrate != nullptr) {
     // Once per process, and nothing that it marks is recorded.
     source.calibrated = true;
     crosscut_thread* real = Recorder::SuspendThisThread();

@@ -36,6 +36,27 @@ uint32_t SwitchName() {
 
 }  // namespace
 
+void Session::SetPlan(const Settings& settings) {
+  plan_.Set(settings.seed, settings.shares);
+  budget_.Set(settings.seed, settings.budget, ClockNsPerTick());
+  step_tick_ = 0;
+}
+
+// Also tells the budget of the step that ends.
+format::StepLevel Session::LevelOf(uint64_t step, uint64_t tick, int level_before) {
+  const format::StepLevel planned = plan_.LevelOf(step);
+  if (!budget_.limits()) return planned;
+  const uint64_t words = Recorder::WordsOfThisThread();
+  if (step_tick_ != 0 && state() == kRecording) {
+    const uint64_t written = words > step_words_ ? words - step_words_ : 0;
+    budget_.Ended({static_cast<format::StepLevel>(level_before), step_switched_,
+                   static_cast<double>(tick - step_tick_), static_cast<double>(written)});
+  }
+  step_tick_ = state() == kRecording ? tick : 0;
+  step_words_ = words;
+  return budget_.LevelFor(step, planned);
+}
+
 uint64_t Session::Step(uint32_t kind) {
   const bool armed = on_demand_.armed();
   if (state() == kOff && !armed) {
@@ -51,7 +72,6 @@ uint64_t Session::Step(uint32_t kind) {
     in_step_.store(false);
     return step;
   }
-  const int level = plan_.LevelOf(step);
   const bool was_control = in_control_.load();
   const int level_before = was_control ? int{CROSSCUT_LEVEL_CONTROL} : level_when_on_.load();
   if (Recorder::Get().KindOf(kind).kind != format::kKindStep) {
@@ -60,10 +80,12 @@ uint64_t Session::Step(uint32_t kind) {
   }
   // The edge comes first: what switching costs belongs to the step that counts in no comparison.
   const uint64_t tick = ClockNow();
+  const int level = LevelOf(step, tick, level_before);
   running_step_ = kind;
   MarkBegin(tick, kind);
   bool switched = false;
   if (level != level_before && state() == kRecording) switched = SwitchTo(level, tick);
+  step_switched_ = switched;
   const int now_level = in_control_.load() ? int{CROSSCUT_LEVEL_CONTROL} : level_when_on_.load();
   const uint64_t payload[2] = {
       step, static_cast<uint64_t>(now_level) | (switched ? format::kStepAfterSwitch : 0)};
@@ -78,9 +100,9 @@ bool Session::SwitchTo(int level, uint64_t step_tick) {
   const Transition transition(this, /*wait=*/false);
   if (!transition || state() != kRecording) return false;
   if (level == CROSSCUT_LEVEL_CONTROL) {
+    in_control_.store(true);
     SetSources(level);
     Recorder::Get().SetPhase(Phase::kHidden, ClockNow());
-    in_control_.store(true);
     return true;
   }
   if (in_control_.load()) {

@@ -155,6 +155,11 @@ Status MoveAside(const std::string& dir, Talk& talk) {
 }
 
 Status CheckPlan(const RecordOptions& options) {
+  double budget = 0;
+  if (!options.budget.empty() && !format::ParseBudget(options.budget.c_str(), &budget)) {
+    return Status::Invalid("--budget: \"" + options.budget +
+                           "\" is neither a share in per cent, like 2, nor off");
+  }
   if (options.plan.empty()) return {};
   format::StepShares shares;
   char why[160];

@@ -37,6 +37,8 @@ struct RecordOptions {
   double stop_after_seconds = 0;
   // light, balanced, full or shares (src/format/step_shares.h); "": the default.
   std::string plan;
+  // What steps may cost more, in per cent, or off; "": 2 where no plan is named, else off.
+  std::string budget;
   // Of the step plan; 0: CROSSCUT_SEED, else chosen. Written to run.json.
   uint64_t seed = 0;
   std::vector<std::string> wrap;  // MODULE:LAYER[:NAMES], what else has its boundary recorded

@@ -242,6 +242,7 @@ void SetOptions(const RecordOptions& options, Variables& variables) {
   }
   if (options.shapes) variables.Set("CROSSCUT_SHAPES", "1");
   if (!options.plan.empty()) variables.Set("CROSSCUT_PLAN", options.plan);
+  if (!options.budget.empty()) variables.Set("CROSSCUT_BUDGET", options.budget);
   SetStop(options, variables);
   const bool stops = options.stop_after_steps > 0 || options.stop_after_seconds > 0;
   if (options.dormant || options.keep_seconds > 0 || stops) {
