@@ -3,6 +3,7 @@
 #include "call_stack.h"
 #include "callbacks.h"
 #include "crosscut/crosscut.h"
+#include "patches.h"
 
 namespace crosscut::pycalls {
 
@@ -101,8 +102,11 @@ __attribute__((visibility("hidden"), used)) uint64_t CrosscutPycallsCall(Pair ab
     name = crosscut::pycalls::BeginNative(index, flight.token());
     if (name == 0) return original(ab, cd, e);
   }
-  if (__builtin_expect(entry->extra != 0, 0)) {
-    return crosscut::pycalls::CallWithExtra(entry, name, flight, {ab, cd, e});
+  if (__builtin_expect(entry->state != 0, 0)) {
+    if (entry->state & crosscut::pycalls::kFresh) crosscut::pycalls::NoteUse(index);
+    if (entry->state & crosscut::pycalls::kHasExtra) {
+      return crosscut::pycalls::CallWithExtra(entry, name, flight, {ab, cd, e});
+    }
   }
   crosscut_begin_inline(name);
   const uint64_t result = original(ab, cd, e);

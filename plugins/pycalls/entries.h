@@ -19,9 +19,11 @@ inline constexpr uint32_t kMaxEntries = 16384;
 struct Entry {
   void* original;
   uint32_t name;   // interned name of the span
-  uint32_t extra;  // 1 where the entry's Extra says anything
+  uint32_t state;  // kHasExtra, kFresh
 };
 static_assert(sizeof(Entry) == 16);
+inline constexpr uint32_t kHasExtra = 1;  // the entry's Extra says anything
+inline constexpr uint32_t kFresh = 2;     // not called yet: see patches.h, "Switching"
 
 // What few entries have besides.
 struct Extra {

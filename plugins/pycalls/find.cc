@@ -109,7 +109,7 @@ int Finder::PatchPointer(void** address, PyObject* holder, const char* name, con
     ++Stats().read_only;
     return 0;
   }
-  if (PatchesIn()) GuardIdentity();
+  if (PatchesAre() != Thunks::kOut) GuardIdentity();
   const Label label = {choice.prefix + "." + name, choice.layer, choice.flags, choice.wrapped,
                        choice.choose};
   return AddPatch(address, holder, label, choice.group);

@@ -215,12 +215,12 @@ PyObject* Enable(PyObject*, PyObject* args, PyObject* kwargs) {
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|p", const_cast<char**>(kNames), &calls)) {
     return nullptr;
   }
-  SetSwitches(true, calls != 0);
+  SetSwitches(Thunks::kIn, calls != 0);
   Py_RETURN_NONE;
 }
 
 PyObject* Disable(PyObject*, PyObject*) {
-  SetSwitches(false, false);
+  SetSwitches(Thunks::kOut, false);
   Py_RETURN_NONE;
 }
 
@@ -269,7 +269,7 @@ PyObject* GetStats(PyObject*, PyObject*) {
       "{s:L,s:L,s:L,s:L,s:L,s:O,s:O}", "entries", static_cast<long long>(s.entries), "read_only",
       static_cast<long long>(s.read_only), "full", static_cast<long long>(s.full), "unreadable",
       static_cast<long long>(s.unreadable), "foreign", static_cast<long long>(s.foreign), "enabled",
-      PatchesIn() ? Py_True : Py_False, "calls", CallsIn() ? Py_True : Py_False);
+      PatchesAre() == Thunks::kIn ? Py_True : Py_False, "calls", CallsIn() ? Py_True : Py_False);
 }
 
 template <class F>

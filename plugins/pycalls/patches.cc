@@ -38,8 +38,9 @@ struct State {
   std::vector<Patch> patches;  // by entry index
   std::unordered_map<void**, uint32_t> by_address;
   std::vector<SlotRoot> roots;
+  std::vector<uint32_t> used;  // active patches that are not fresh
   PatchStats stats;
-  bool in = false;
+  Thunks thunks = Thunks::kOut;
 };
 
 // Never destroyed: stubs may run while the process ends.
@@ -63,7 +64,17 @@ void ApplyLabel(uint32_t index) {
   Extra& extra = g_extras[index];
   extra.callbacks = label.callbacks;
   extra.choose = label.choose;
-  g_entries[index].extra = extra.operation != 0 || extra.callbacks || extra.choose != nullptr;
+  const bool says = extra.operation != 0 || extra.callbacks || extra.choose != nullptr;
+  uint32_t& entry_state = g_entries[index].state;
+  entry_state = (entry_state & kFresh) | (says ? kHasExtra : 0);
+}
+
+bool Fresh(uint32_t index) { return (g_entries[index].state & kFresh) != 0; }
+
+// Whether the thunk of a patch belongs at its address now.
+bool BelongsIn(uint32_t index) {
+  const Thunks thunks = TheState().thunks;
+  return thunks == Thunks::kIn || (thunks == Thunks::kIdle && Fresh(index));
 }
 
 int64_t NewEntry(void** address, PyObject* holder, Claim claim, void* original) {
@@ -76,7 +87,7 @@ int64_t NewEntry(void** address, PyObject* holder, Claim claim, void* original) 
   }
   Py_XINCREF(holder);
   state.patches.push_back({address, holder, {std::move(claim)}, address != nullptr});
-  g_entries[index] = {original, name, 0};
+  g_entries[index] = {original, name, address != nullptr ? kFresh : 0};
   ApplyLabel(static_cast<uint32_t>(index));
   return static_cast<int64_t>(index);
 }
@@ -92,7 +103,7 @@ void Exchange(void** address, void* from, void* to) {
 
 // Subclasses hold copies of a slot. They are looked up at each switch instead of being remembered:
 // a class may end, and one made while thunks were in may have copied a thunk.
-void SwitchSubclasses(PyTypeObject* type, const SlotRoot& root, bool in) {
+void SwitchSubclasses(PyTypeObject* type, const std::vector<SlotUse>& uses, bool in) {
   Ref children(PyObject_CallMethod(reinterpret_cast<PyObject*>(type), "__subclasses__", nullptr));
   if (!children || !PyList_Check(children.get())) {
     PyErr_Clear();
@@ -101,23 +112,33 @@ void SwitchSubclasses(PyTypeObject* type, const SlotRoot& root, bool in) {
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(children.get()); ++i) {
     auto* child = reinterpret_cast<PyTypeObject*>(PyList_GET_ITEM(children.get(), i));
     if (!PyType_Check(reinterpret_cast<PyObject*>(child))) continue;
-    for (const SlotUse& use : root.uses) {
+    for (const SlotUse& use : uses) {
       void** address = SlotAddress(child, use.slot);
       if (address == nullptr || !PyType_HasFeature(child, Py_TPFLAGS_HEAPTYPE)) continue;
       void* original = g_entries[use.index].original;
       Exchange(address, in ? original : Stub(use.index), in ? Stub(use.index) : original);
     }
-    SwitchSubclasses(child, root, in);
+    SwitchSubclasses(child, uses, in);
   }
 }
 
-void SwitchAllSubclasses(bool in) {
+// Those that copied the slot of an entry that `which` names.
+template <class Which>
+void SwitchAllSubclasses(bool in, Which which) {
   if (TheState().roots.empty()) return;
   PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
   PyErr_Fetch(&type, &value, &traceback);
-  for (const SlotRoot& root : TheState().roots) SwitchSubclasses(root.type, root, in);
+  for (const SlotRoot& root : TheState().roots) {
+    std::vector<SlotUse> uses;
+    std::copy_if(root.uses.begin(), root.uses.end(), std::back_inserter(uses),
+                 [&](const SlotUse& use) { return which(use.index); });
+    if (!uses.empty()) SwitchSubclasses(root.type, uses, in);
+  }
   PyErr_Restore(type, value, traceback);
 }
+
+bool All(uint32_t) { return true; }
+bool Used(uint32_t index) { return !Fresh(index); }
 
 void PutIn(uint32_t index) {
   const Patch& patch = TheState().patches[index];
@@ -145,6 +166,7 @@ void AddClaim(uint32_t index, PyObject* holder, Claim claim) {
     Py_XINCREF(holder);
     patch.holder = holder;
     ++state.stats.entries;
+    g_entries[index].state |= kFresh;
   }
   std::erase_if(patch.claims, [&](const Claim& c) { return c.group == claim.group; });
   const bool below = claim.group == kKnownGroup;
@@ -161,6 +183,7 @@ void Retire(uint32_t index, std::vector<PyObject*>* kept) {
   Patch& patch = TheState().patches[index];
   PutBack(index);
   patch.active = false;
+  std::erase(TheState().used, index);
   g_extras[index].operation = 0;
   --TheState().stats.entries;
   for (PyObject** object : {&patch.holder, &patch.descriptor}) {
@@ -185,7 +208,7 @@ void ForgetRetiredSlots() {
 }  // namespace
 
 PatchStats& Stats() { return TheState().stats; }
-bool PatchesIn() { return TheState().in; }
+Thunks PatchesAre() { return TheState().thunks; }
 
 uint32_t BoundaryProbe() {
   static const uint32_t probe =
@@ -201,7 +224,7 @@ bool AddPatch(void** address, PyObject* holder, const Label& label, uint32_t gro
     void* now = Load(address);
     if (now == Stub(index) || now == g_entries[index].original) {
       AddClaim(index, holder, {group, label});
-      if (state.in) PutIn(index);
+      if (BelongsIn(index)) PutIn(index);
       return true;
     }
   }
@@ -210,11 +233,12 @@ bool AddPatch(void** address, PyObject* holder, const Label& label, uint32_t gro
   const auto index = static_cast<uint32_t>(made);
   if (known != state.by_address.end() && state.patches[known->second].active) {
     state.patches[known->second].active = false;  // its holder keeps the old code alive
+    std::erase(state.used, known->second);
   } else {
     ++state.stats.entries;
   }
   state.by_address[address] = index;
-  if (state.in) Store(address, Stub(index));
+  if (BelongsIn(index)) Store(address, Stub(index));
   return true;
 }
 
@@ -233,9 +257,9 @@ void NoteSlot(PyTypeObject* type, int slot, void** address) {
   if (patch.descriptor == nullptr) {
     patch.descriptor = SlotDescriptor(type, slot, g_entries[known->second].original).release();
   }
-  if (!state.in) return;
+  if (!BelongsIn(known->second)) return;
   PutIn(known->second);
-  SwitchSubclasses(type, *root, true);
+  SwitchSubclasses(type, {{slot, known->second}}, true);
 }
 
 bool SetOperation(void** address, const std::string& operation, unsigned flags) {
@@ -259,19 +283,37 @@ void* LoneStub(void* original, const Label& label) {
   return index < 0 ? nullptr : Stub(static_cast<uint32_t>(index));
 }
 
-void SwitchPatches(bool in) {
+void SwitchPatches(Thunks to) {
   State& state = TheState();
-  state.in = in;
+  const Thunks from = std::exchange(state.thunks, to);
+  if (from == to) return;
+  const bool in = to == Thunks::kIn || (from == Thunks::kOut && to == Thunks::kIdle);
+  if (from != Thunks::kOut && to != Thunks::kOut) {
+    for (const uint32_t index : state.used) in ? PutIn(index) : PutBack(index);
+    SwitchAllSubclasses(in, Used);
+    return;
+  }
   for (uint32_t i = 0; i < state.patches.size(); ++i) {
     if (!state.patches[i].active) continue;
-    in ? PutIn(i) : PutBack(i);
+    BelongsIn(i) ? PutIn(i) : PutBack(i);
   }
-  SwitchAllSubclasses(in);
+  SwitchAllSubclasses(
+      in, [](uint32_t index) { return TheState().thunks == Thunks::kOut || BelongsIn(index); });
+}
+
+void NoteUse(uint32_t index) {
+  State& state = TheState();
+  g_entries[index].state &= ~kFresh;
+  if (!state.patches[index].active) return;
+  state.used.push_back(index);
+  if (state.thunks != Thunks::kIdle) return;
+  PutBack(index);
+  SwitchAllSubclasses(false, [index](uint32_t use) { return use == index; });
 }
 
 int RemoveGroup(uint32_t group) {
   State& state = TheState();
-  if (state.in) SwitchAllSubclasses(false);
+  SwitchAllSubclasses(false, All);
   std::vector<PyObject*> kept;
   int count = 0;
   for (uint32_t i = 0; i < state.patches.size(); ++i) {
@@ -286,7 +328,7 @@ int RemoveGroup(uint32_t group) {
     ApplyLabel(i);
   }
   ForgetRetiredSlots();
-  if (state.in) SwitchAllSubclasses(true);
+  SwitchAllSubclasses(true, BelongsIn);
   for (PyObject* object : kept) Py_DECREF(object);
   return count;
 }
@@ -299,7 +341,7 @@ int CountGroup(uint32_t group) {
 
 void RemovePatches() {
   State& state = TheState();
-  SwitchAllSubclasses(false);
+  SwitchAllSubclasses(false, All);
   std::vector<PyObject*> kept;
   for (uint32_t i = 0; i < state.patches.size(); ++i) {
     if (state.patches[i].active) Retire(i, &kept);

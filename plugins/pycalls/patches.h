@@ -1,5 +1,11 @@
-// Which function pointers of the process are thunks, and the switch that puts all of them in or
-// takes all of them out.
+// Which function pointers of the process are thunks, and the switch that puts them in and takes
+// them out.
+//
+// Switching. A program calls some dozens of the thousands of functions that are patched, and a step
+// plan switches every few steps: writing to all of them costs a tenth of a millisecond of cold
+// memory, and the program its caches. So an entry is fresh until its thunk is called for the first
+// time, and a control step takes out only those that are not. A fresh one that is called inside a
+// control step takes itself out.
 //
 // A patch is one pointer in memory (a table's ml_meth, a type's slot, an object's vectorcall) with
 // its original, its entry and the object that keeps that memory alive. Several groups may claim a
@@ -61,9 +67,16 @@ const Label& LabelOf(uint32_t index);
 // A thunk around `original` that stands nowhere; null when there is no stub left.
 void* LoneStub(void* original, const Label& label);
 
-// All thunks in, or all originals back.
-void SwitchPatches(bool in);
-bool PatchesIn();
+enum class Thunks {
+  kOut,   // all originals back
+  kIdle,  // for some steps: all that have ever been called are out
+  kIn,
+};
+void SwitchPatches(Thunks to);
+Thunks PatchesAre();
+
+// The thunk of entry `index`, which is fresh, is being called.
+void NoteUse(uint32_t index);
 
 // Originals back, references given up, nothing remembered.
 void RemovePatches();

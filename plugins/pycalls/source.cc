@@ -91,7 +91,9 @@ int SetLevel(void*, crosscut_level level) {
   const Gil gil;
   PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
   PyErr_Fetch(&type, &value, &traceback);
-  SetSwitches(level >= CROSSCUT_LEVEL_BOUNDARY, level >= CROSSCUT_LEVEL_EVERYTHING);
+  const bool boundary = level >= CROSSCUT_LEVEL_BOUNDARY;
+  const Thunks without = crosscut_in_control() ? Thunks::kIdle : Thunks::kOut;
+  SetSwitches(boundary ? Thunks::kIn : without, level >= CROSSCUT_LEVEL_EVERYTHING);
   PyErr_Restore(type, value, traceback);
   return CROSSCUT_OK;
 }
@@ -123,18 +125,19 @@ bool AddSource() {
   return handle > 0;
 }
 
-void SetSwitches(bool boundary, bool calls) {
+void SetSwitches(Thunks thunks, bool calls) {
+  const bool boundary = thunks == Thunks::kIn;
+  const bool was_in = PatchesAre() == Thunks::kIn;
   g_allow_calls = calls;
   if (boundary) NoticeSession();
   g_thunks_in = boundary;
   if (!calls) SwitchCalls(false);
   SwitchJit(boundary);
-  if (boundary != PatchesIn()) {
-    if (boundary) GuardIdentity();
-    SwitchPatches(boundary);
-    if (!boundary) UnguardIdentity();
-    boundary ? HookCollections() : UnhookCollections();
-  }
+  if (thunks != Thunks::kOut) GuardIdentity();
+  SwitchPatches(thunks);
+  if (thunks == Thunks::kOut) UnguardIdentity();
+  if (boundary && !was_in) HookCollections();
+  if (!boundary && was_in) UnhookCollections();
   if (boundary && g_reported == nullptr) ReportState("on", "boundary");
   if (calls && g_want_calls) SwitchCalls(true);
 }

@@ -1,6 +1,7 @@
 // The source "pycalls" as libcrosscut sees it: registered once, switched at step edges.
 #pragma once
 
+#include "patches.h"
 #include "python.h"
 
 namespace crosscut::pycalls {
@@ -11,8 +12,8 @@ bool AddSource();
 // builtin one, too / no longer. False on a conflict.
 bool StartCalls(bool builtins);
 void StopCalls();
-// What set_level does: thunks and collections in or out, calls in or out.
-void SetSwitches(bool boundary, bool calls);
+// What set_level does: thunks, and with them collections, in or out; calls in or out.
+void SetSwitches(Thunks thunks, bool calls);
 bool CallsIn();
 // Everything out, restored and forgotten.
 void RemoveAll();

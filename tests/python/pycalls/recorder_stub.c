@@ -153,6 +153,8 @@ void crosscut_running(uint32_t name, uint32_t to_come, int begun) {
 }
 static uint32_t g_sessions = 1;
 uint32_t crosscut_sessions(void) { return g_sessions; }
+static int g_control;
+int crosscut_in_control(void) { return g_control; }
 
 int crosscut_source_add(const crosscut_source* source) {
   g_source = *source;
@@ -189,6 +191,13 @@ CROSSCUT_API int stub_thread(void) {
 CROSSCUT_API int stub_set_level(int level) {
   g_level = level;
   return g_source.set_level(g_source.self, (enum crosscut_level)level);
+}
+/* As in a control step: the level goes down for some steps only. */
+CROSSCUT_API int stub_control_step(void) {
+  g_control = 1;
+  const int error = stub_set_level(0);
+  g_control = 0;
+  return error;
 }
 CROSSCUT_API void stub_next_session(void) { ++g_sessions; }
 CROSSCUT_API void stub_calibrate(void) { g_source.calibrate(g_source.self); }

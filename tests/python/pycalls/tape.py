@@ -26,6 +26,7 @@ _LIB.stub_words.restype = ctypes.c_uint64
 LAYERS = ["", "python", "framework", "runtime", "simulator", "data", "comm", "native", "idle"]
 record = _LIB.stub_record
 set_level = _LIB.stub_set_level
+control_step = _LIB.stub_control_step
 calibrate = _LIB.stub_calibrate
 words = _LIB.stub_words
 next_session = _LIB.stub_next_session
