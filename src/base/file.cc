@@ -200,6 +200,16 @@ Result<std::string> ReadSmallFile(const std::string& path, size_t limit) {
   return text;
 }
 
+bool MarkInUse(int fd) {
+  struct flock first_byte = {F_WRLCK, SEEK_SET, 0, 1, 0};
+  return fcntl(fd, F_OFD_SETLK, &first_byte) == 0;
+}
+
+bool IsInUse(int fd) {
+  struct flock first_byte = {F_WRLCK, SEEK_SET, 0, 1, 0};
+  return fcntl(fd, F_OFD_GETLK, &first_byte) == 0 && first_byte.l_type != F_UNLCK;
+}
+
 Result<FileLock> FileLock::Take(const std::string& path, int wait_ms) {
   const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd < 0) return Status::Io(ErrnoText(path, "open", errno));

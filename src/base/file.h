@@ -54,6 +54,14 @@ std::unique_ptr<File> FailingFile(std::unique_ptr<File> under, uint64_t budget,
 // The whole of a small text file (at most `limit` bytes), /proc included.
 Result<std::string> ReadSmallFile(const std::string& path, size_t limit);
 
+// Marks the file that `fd` opened for writing as in use. The kernel takes the mark away when the
+// last descriptor of this opening is closed, however its process ends, and shows it in every pid
+// namespace. A lock of an open file description, apart from FileLock's kind. False where the file
+// system knows none, or another opening has the mark.
+bool MarkInUse(int fd);
+// Whether another opening of this file has the mark. `fd`: opened for anything.
+bool IsInUse(int fd);
+
 // Holds an advisory lock (flock) on `path`, created 0600 if absent, until destroyed. The kernel
 // drops it when the process dies.
 class FileLock {

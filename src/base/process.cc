@@ -99,6 +99,10 @@ ProcessIdentity ThisProcess() {
   return self;
 }
 
+ProcessIdentity IdentityOf(int64_t pid) {
+  return {pid, ReadStat(ProcPath(pid, "stat")).start, InodeOf("/proc/self/ns/pid"), BootId()};
+}
+
 Liveness LookUp(const ProcessIdentity& process) {
   if (process.pid <= 0) return Liveness::kDead;
   const uint64_t boot = BootId();

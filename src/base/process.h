@@ -18,6 +18,9 @@ struct ProcessIdentity {
 // The calling process. Fields that /proc does not tell stay 0. Opens files: not for hot paths.
 ProcessIdentity ThisProcess();
 
+// A process of this pid namespace: of one that is no more, `start` is 0.
+ProcessIdentity IdentityOf(int64_t pid);
+
 enum class Liveness {
   kDead,  // gone, a zombie, or its pid belongs to another process now
   kAlive,

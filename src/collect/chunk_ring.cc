@@ -9,9 +9,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "src/base/descriptors.h"
 #include "src/base/fault_point.h"
 #include "src/collect/memory.h"
+#include "src/collect/ring_making.h"
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
@@ -57,35 +57,33 @@ char* MapAligned(int fd, size_t bytes) {
 
 }  // namespace
 
-int ChunkRing::Create(const char* path, uint64_t chunks) {
+int ChunkRing::Create(const char* path, uint64_t chunks, const format::RingHeader& facts,
+                      int* mark) {
   if (CROSSCUT_FAULT("ring.create")) return ENOSPC;
-  const base::NoSignal no_signal(SIGXFSZ);
-  const int fd = base::OpenHigh(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (fd < 0) return errno;
   chunk_count_ = static_cast<uint32_t>(chunks);
   bytes_ = kRingHeaderBytes + chunks * kRingChunkBytes;
   clean_words_ = (chunk_count_ + 63) / 64;
-  int error = ftruncate(fd, static_cast<off_t>(bytes_)) == 0 ? 0 : errno;
-  if (error == 0) {
-    base_ = MapAligned(fd, bytes_);
-    if (base_ == nullptr) error = errno;
-  }
+  format::RingHeader header = facts;
+  header.version = format::kFormatVersion;
+  header.header_bytes = kRingHeaderBytes;
+  header.chunk_count = chunks;
+  header.next_fill = 1;
+  header.first_fill = 1;
+  NewRingFile file;
+  int error = MakeRingFile(path, bytes_, &header, &file);
+  if (error != 0) return error;
+  if (CROSSCUT_FAULT("ring.named")) error = ENOSPC;
+  base_ = error == 0 ? MapAligned(file.map, bytes_) : nullptr;
+  if (error == 0 && base_ == nullptr) error = errno;
   if (error == 0) error = Populate(base_, kRingHeaderBytes);
-  if (error == ENOSYS) {
-    error = AllocateAll(fd, bytes_);
-  }
-  close(fd);
+  if (error == ENOSYS) error = AllocateAll(file.map, bytes_);
+  close(file.map);
   char* tables = error == 0 ? static_cast<char*>(MapPages(TableBytes())) : nullptr;
   if (error == 0 && tables == nullptr) error = ENOMEM;
   if (error == 0) {
     clean_bits_ = reinterpret_cast<std::atomic<uint64_t>*>(tables);
     waiting_ = clean_bits_ + clean_words_;
     next_full_ = reinterpret_cast<std::atomic<uint32_t>*>(waiting_ + chunk_count_);
-    header()->version = format::kFormatVersion;
-    header()->header_bytes = kRingHeaderBytes;
-    header()->chunk_count = chunks;
-    header()->next_fill = 1;
-    header()->first_fill = 1;
     Prepare(kFirstPrepared);
     const int limit = limit_errno_.load();
     if (prepared() < 3) error = limit != 0 ? limit : ENOSPC;
@@ -95,8 +93,11 @@ int ChunkRing::Create(const char* path, uint64_t chunks) {
     if (tables != nullptr) UnmapPages(tables, TableBytes());
     base_ = nullptr;
     unlink(path);
+    close(file.mark);
+    return error;
   }
-  return error;
+  *mark = file.mark;
+  return 0;
 }
 
 void ChunkRing::Retire() {

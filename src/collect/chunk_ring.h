@@ -22,10 +22,11 @@ class ChunkRing {
   static constexpr uint32_t kReservedForSession = 2;  // clean chunks that threads do not get
   static constexpr uint32_t kFirstPrepared = 8;
 
-  // Creates the file (0600, never over an existing one), maps it and prepares the first chunks.
-  // The header is zero but for its sizes; the caller fills it and stores the magic. Returns 0 or
-  // an errno; nothing is left behind then. The mapping is absent in forked children.
-  int Create(const char* path, uint64_t chunks);
+  // Creates the file (ring_making.h), maps it and prepares the first chunks. `header`: all that the
+  // session knows of itself; sizes, first numbers and magic are added here. `*mark`: a descriptor
+  // that marks the file as in use while it is open, the caller's. Returns 0 or an errno; nothing
+  // is left behind then. The mapping is absent in forked children.
+  int Create(const char* path, uint64_t chunks, const format::RingHeader& header, int* mark);
   // Makes it a flight recorder's, before anything is recorded. Its full chunks of threads do not go
   // to the drain but wait here, and a claim that finds no clean chunk takes the oldest of them:
   // what is newest is kept, whatever the drain does.

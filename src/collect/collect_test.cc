@@ -55,7 +55,9 @@ class CollectTest : public testing::Test {
   ChunkRing* NewRing(uint64_t chunks) {
     static std::vector<std::unique_ptr<ChunkRing>> rings;
     ChunkRing* ring = rings.emplace_back(std::make_unique<ChunkRing>()).get();
-    EXPECT_EQ(ring->Create((dir_ + "/ring").c_str(), chunks), 0);
+    int mark = -1;
+    EXPECT_EQ(ring->Create((dir_ + "/ring").c_str(), chunks, {}, &mark), 0);
+    close(mark);
     std::filesystem::remove(dir_ + "/ring");
     return ring;
   }

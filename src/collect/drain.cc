@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "src/base/descriptors.h"
 #include "src/base/fault_point.h"
 #include "src/base/file.h"
@@ -80,6 +82,24 @@ format::Piece PieceOf(const uint64_t* chunk, uint32_t from, uint32_t end) {
   return piece;
 }
 
+// The same file under a number that is `least` or more; `fd` where there is none. -1 stays.
+int Raised(int fd, int least) {
+  const int high = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, least);
+  return high >= 0 ? high : fd;
+}
+
+// `one` >= 0; `other` may be -1.
+void CloseAllBut(int one, int other) {
+  unsigned from = 0;
+  for (const int kept : {std::min(one, other), std::max(one, other)}) {
+    if (kept < 0) continue;
+    const auto number = static_cast<unsigned>(kept);
+    if (number > from) syscall(SYS_close_range, from, number - 1, 0);
+    from = number + 1;
+  }
+  syscall(SYS_close_range, from, ~0U, 0);
+}
+
 }  // namespace
 
 int Drain::Start(const DrainOptions& options, int log_fd) {
@@ -100,6 +120,7 @@ int Drain::Start(const DrainOptions& options, int log_fd) {
   others_outlived_main_ = false;
   sleep_us_ = kShortSleepUs;
   long_names_ = 0;
+  log_removed_.store(false);
   ready_.store(0);
   options.ring->SetDrain(&wake_);
 
@@ -114,6 +135,7 @@ int Drain::Start(const DrainOptions& options, int log_fd) {
   Recorder::Get().SetDrainRuns(true);
   while (ready_.load(std::memory_order_acquire) == 0) FutexWait(&ready_, 0, -1);
   if (ready_.load() == 1) close(log_fd);  // 2: the table is shared, the drain uses this one
+  if (options.mark >= 0) close(options.mark);
   return 0;
 }
 
@@ -124,28 +146,32 @@ void* Drain::Main(void* self) {
   return nullptr;
 }
 
-// A table of our own with the log alone in it: whatever the program closes and opens is not ours.
-// The log stands high in it, because race detectors know one table per process and would take its
-// number for the program's. Nor does standard error stay: who reads it waits until all have closed
-// it.
+// A table of our own with nothing in it but the log and the ring's mark: whatever the program
+// closes and opens is not ours. They stand high in it, because race detectors know one table per
+// process and would take their numbers for the program's. Nor does standard error stay: who reads
+// it waits until all have closed it.
 void Drain::OwnDescriptors() {
   prctl(PR_SET_NAME, "crosscut-drain");
-  const auto given = static_cast<unsigned>(log_fd_);
-  const bool own = syscall(SYS_close_range, given + 1, ~0U, CLOSE_RANGE_UNSHARE) == 0;
+  const auto above = static_cast<unsigned>(std::max(log_fd_, options_.mark)) + 1;
+  const bool own = syscall(SYS_close_range, above, ~0U, CLOSE_RANGE_UNSHARE) == 0;
   if (own) {
     rlimit limit = {};
     getrlimit(RLIMIT_NOFILE, &limit);
     const auto half = limit.rlim_cur / 2 < kHighDescriptor ? limit.rlim_cur / 2 : kHighDescriptor;
-    const int high = fcntl(log_fd_, F_DUPFD_CLOEXEC, static_cast<int>(half));
-    if (high >= 0) log_fd_ = high;
-    const auto log = static_cast<unsigned>(log_fd_);
-    syscall(SYS_close_range, 0U, log - 1, 0);
+    log_fd_ = Raised(log_fd_, static_cast<int>(half));
+    options_.mark = Raised(options_.mark, static_cast<int>(half));
+    CloseAllBut(log_fd_, options_.mark);
     base::DescriptorsAreOurs();
+  } else {
+    Unmark();
   }
   own_descriptors_ = own;
   ready_.store(own ? 1 : 2, std::memory_order_release);
   FutexWake(&ready_);
 }
+
+// Before the mark goes while the ring is still written.
+void Drain::Unmark() { format::RingStore(options_.ring->header()->marks_use, uint64_t{0}); }
 
 void Drain::Ask(uint32_t requests) {
   requests_.fetch_or(requests);  // first: whoever sees the count takes what it counts
@@ -168,7 +194,11 @@ bool Drain::Await(int ms) {
 
 void Drain::Quit() { End(kQuit); }
 
-void Drain::Leave() { End(kLeave); }
+void Drain::Leave(bool written_on) {
+  if (!running()) return;
+  if (written_on) Unmark();
+  End(kLeave);
+}
 
 void Drain::End(Request request) {
   if (!running()) return;
@@ -272,6 +302,8 @@ void Drain::Pass(uint32_t requests) {
   if (session_ != recorder.session() && recorder.phase() == Phase::kOn) NameThread();
   if ((requests & kStarted) != 0 && options_.on_start != nullptr) options_.on_start();
   const bool flush = (requests & (kFlush | kQuit)) != 0;
+  struct stat log;
+  if (flush) log_removed_.store(fstat(log_fd_, &log) == 0 && log.st_nlink == 0);
   WriteAnchors(flush);
   if (flush) CollectOpen();
   full_taken_ = options_.ring->TakeFull(full_);

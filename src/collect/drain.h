@@ -19,6 +19,7 @@ namespace crosscut::record {
 struct DrainOptions {
   ChunkRing* ring = nullptr;
   format::LogIdentity identity;
+  int mark = -1;              // marks the ring as in use while it is open; -1: nothing does
   const char* log_name = "";  // for messages; outlives the drain
   bool flight_recorder = false;
   uint64_t keep_ticks = 0;  // how far back a snapshot reaches; 0: all that is kept
@@ -40,8 +41,9 @@ class Drain {
     kStarted = 8,  // a session has begun, or a source came that wants calibrating
   };
 
-  // Starts the thread, which owns `log_fd` from then on (the caller's descriptor is closed).
-  // Returns 0 or an errno; waits only until the thread has its own descriptors.
+  // Starts the thread, which owns `log_fd` and the mark from then on (the caller's descriptors are
+  // closed). Returns 0 or an errno; waits only until the thread has its own descriptors. Where it
+  // cannot have them, the ring goes without its mark: the program may close all it finds.
   int Start(const DrainOptions& options, int log_fd);
   bool running() const { return running_.load(std::memory_order_acquire); }
   void Ask(uint32_t requests);
@@ -49,10 +51,13 @@ class Drain {
   bool Await(int ms);
   // Writes everything out, completes the log and ends the thread.
   void Quit();
-  // Ends the thread and leaves the rest to whoever reads the run.
-  void Leave();
+  // Ends the thread and leaves the rest to whoever reads the run. `written_on`: the program's
+  // threads go on recording, with no mark that tells so.
+  void Leave(bool written_on);
   // In a forked child: the thread is not there.
   void AfterFork();
+  // Whether the log had no name any more when all was flushed last: its run was removed, not moved.
+  bool log_removed() const { return log_removed_.load(std::memory_order_relaxed); }
   uint64_t log_memory_bytes() const { return log_bytes_.load(std::memory_order_relaxed); }
 
  private:
@@ -60,6 +65,7 @@ class Drain {
   void End(Request request);
   void Run();
   void OwnDescriptors();
+  void Unmark();
   bool Sleep();  // false where the program has no thread any more
   bool ProgramEnded();
   int OtherThreads() const;
@@ -90,6 +96,7 @@ class Drain {
   std::atomic<uint32_t> requests_{0};
   std::atomic<uint32_t> asked_{0}, answered_{0};
   std::atomic<uint64_t> log_bytes_{0};
+  std::atomic<bool> log_removed_{false};
   bool failed_ = false;
   bool idle_ = false;  // no session: sleeps until asked
 

@@ -5,11 +5,12 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+
+#include "src/base/file.h"
 
 namespace crosscut::format {
 namespace {
@@ -23,40 +24,13 @@ Status SystemError(const std::string& path, const char* what) {
   return error == ENOENT ? Status::NotFound(text) : Status::Io(text);
 }
 
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
-
-bool ReadFully(int fd, uint64_t offset, void* out, size_t bytes) {
-  size_t done = 0;
-  while (done < bytes) {
-    const ssize_t n =
-        pread(fd, static_cast<char*>(out) + done, bytes - done, static_cast<off_t>(offset + done));
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return false;
-    done += static_cast<size_t>(n);
-  }
-  return true;
-}
-
-Status CheckFile(const std::string& path, int fd, struct stat* info) {
-  if (fstat(fd, info) != 0) return SystemError(path, "stat");
-  if (!S_ISREG(info->st_mode)) return Status::Corrupt(path + ": not a regular file");
-  if (info->st_uid != geteuid() && geteuid() != 0) {
+Status CheckFile(const std::string& path, const struct stat& info, const RingTrust& trust) {
+  if (!S_ISREG(info.st_mode)) return Status::Corrupt(path + ": not a regular file");
+  if (info.st_uid != geteuid() && info.st_uid != trust.owner) {
     return Status::Invalid(path + ": belongs to another user");
   }
-  if (info->st_size < static_cast<off_t>(kRingHeaderBytes)) {
-    return Status::Corrupt(path + ": shorter than a ring's header");
+  if (!trust.in_run && (info.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+    return Status::Invalid(path + ": other users may write it");
   }
   return {};
 }
@@ -77,36 +51,26 @@ Status CheckHeader(const std::string& path, const RingHeader& header, uint64_t b
 
 std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-base::Liveness OwnerOf(const RingHeader& header, const std::string& path) {
-  const base::ProcessIdentity owner = {header.pid, header.pid_start, header.pid_namespace,
-                                       header.boot};
-  const base::Liveness alive = base::LookUp(owner);
-  if (alive != base::Liveness::kAlive) return alive;
-  return base::HasMapped(header.pid, BaseName(path)) == base::Liveness::kDead
-             ? base::Liveness::kDead
-             : base::Liveness::kAlive;
-}
-
 // Copies chunks out of an open ring. Two copies are taken: a word that the first has is published,
 // and what it needs stands in the second, however the kernel orders its copying.
 class ChunkCopier {
  public:
-  ChunkCopier(int fd, RingSnapshot* out)
-      : fd_(fd), out_(out), first_(kRingChunkWords), second_(kRingChunkWords) {}
+  ChunkCopier(const RingFile& file, RingSnapshot* out)
+      : file_(file), out_(out), first_(kRingChunkWords), second_(kRingChunkWords) {}
 
   void Copy(uint64_t index, bool session) {
     const uint64_t offset = kRingHeaderBytes + index * kRingChunkBytes;
     uint64_t head[kRingChunkHeaderWords];
-    if (!ReadFully(fd_, offset, head, sizeof head)) return;
+    if (!file_.Read(offset, head, sizeof head)) return;
     const uint64_t state = head[kChunkState];
     const uint64_t fill = ChunkFill(state);
     if (ChunkState(state) != kChunkActive && ChunkState(state) != kChunkFull) return;
     if (fill == 0 || fill < RingLoad(out_->header.first_fill)) return;
     if ((head[kChunkTrack] == 0) != session) return;
-    if (!ReadFully(fd_, offset, first_.data(), kRingChunkBytes)) return;
-    if (!ReadFully(fd_, offset, second_.data(), kRingChunkBytes)) return;
+    if (!file_.Read(offset, first_.data(), kRingChunkBytes)) return;
+    if (!file_.Read(offset, second_.data(), kRingChunkBytes)) return;
     uint64_t after;
-    if (!ReadFully(fd_, offset, &after, sizeof after)) return;
+    if (!file_.Read(offset, &after, sizeof after)) return;
     if (ChunkFill(first_[kChunkState]) != fill || ChunkFill(after) != fill ||
         ChunkState(after) == kChunkFree || ChunkState(after) == kChunkClean) {
       ++out_->changed;
@@ -135,44 +99,38 @@ class ChunkCopier {
     if (!copy.words.empty() || copy.damaged) out_->chunks.push_back(std::move(copy));
   }
 
-  int fd_;
+  const RingFile& file_;
   RingSnapshot* out_;
   std::vector<uint64_t> first_, second_;
 };
 
-Result<RingSnapshot> ReadOnce(const std::string& path, bool chunks_too) {
-  Descriptor fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-  if (fd.get() < 0) return SystemError(path, "open");
-  struct stat info;
-  if (Status status = CheckFile(path, fd.get(), &info); !status.ok()) return status;
+Result<RingSnapshot> ReadOnce(const std::string& path, const RingTrust& trust) {
+  const Result<RingFile> file = RingFile::Open(path, trust, /*writable=*/false);
+  if (!file.ok()) return file.status();
   RingSnapshot snapshot;
   snapshot.path = path;
-  snapshot.device = info.st_dev;
-  snapshot.inode = info.st_ino;
+  snapshot.device = file->device();
+  snapshot.inode = file->inode();
   RingHeader& header = snapshot.header;
-  if (!ReadFully(fd.get(), 0, &header, sizeof header)) return SystemError(path, "read");
   uint64_t count = 0;
-  if (Status status = CheckHeader(path, header, info.st_size, &count); !status.ok()) return status;
+  if (Status status = file->ReadHeader(&header, &count); !status.ok()) return status;
   snapshot.missing_chunks = header.chunk_count - count;
-  header.log_name[sizeof header.log_name - 1] = '\0';
-  header.last_plugin[sizeof header.last_plugin - 1] = '\0';
-  snapshot.owner = OwnerOf(header, path);
-  if (!chunks_too) return snapshot;
-  ChunkCopier copier(fd.get(), &snapshot);
+  snapshot.owner = file->Owner(header);
+  ChunkCopier copier(*file, &snapshot);
   for (uint64_t i = 0; i < count; ++i) copier.Copy(i, false);
   // Session chunks last: whatever name an event above uses was published before it.
   for (uint64_t i = 0; i < count; ++i) copier.Copy(i, true);
   std::sort(snapshot.chunks.begin(), snapshot.chunks.end(),
             [](const RingChunkCopy& a, const RingChunkCopy& b) { return a.fill < b.fill; });
   std::vector<RingDropSlot> slots(kRingDropSlots);
-  if (!ReadFully(fd.get(), kRingPageBytes, slots.data(), slots.size() * sizeof slots[0])) {
+  if (!file->Read(kRingPageBytes, slots.data(), slots.size() * sizeof slots[0])) {
     return SystemError(path, "read");
   }
   for (const RingDropSlot& slot : slots) {
     if (slot.track != 0 && slot.count != 0) snapshot.drops.push_back(slot);
   }
   RingHeader after;
-  if (!ReadFully(fd.get(), 0, &after, sizeof after)) return SystemError(path, "read");
+  if (!file->Read(0, &after, sizeof after)) return SystemError(path, "read");
   if (after.nonce != header.nonce) return Status::Limit(path + ": another session began");
   return snapshot;
 }
@@ -192,59 +150,91 @@ size_t PublishedEnd(const uint64_t* words, size_t from) {
   return at;
 }
 
-Result<RingMapping> RingMapping::Open(const std::string& path, bool writable) {
+Result<RingFile> RingFile::Open(const std::string& path, const RingTrust& trust, bool writable) {
   const int flags = (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
-  Descriptor fd(open(path.c_str(), flags));
-  if (fd.get() < 0) return SystemError(path, "open");
+  RingFile file(open(path.c_str(), flags), path);
+  if (file.fd_ < 0) return SystemError(path, "open");
   struct stat info;
-  if (Status status = CheckFile(path, fd.get(), &info); !status.ok()) return status;
-  RingHeader header;
-  if (!ReadFully(fd.get(), 0, &header, sizeof header)) return SystemError(path, "read");
-  uint64_t chunks = 0;
-  if (Status status = CheckHeader(path, header, info.st_size, &chunks); !status.ok()) return status;
-  const size_t bytes = kRingHeaderBytes + chunks * kRingChunkBytes;
-  const int protection = writable ? PROT_READ | PROT_WRITE : PROT_READ;
-  void* base = mmap(nullptr, bytes, protection, MAP_SHARED, fd.get(), 0);
-  if (base == MAP_FAILED) return SystemError(path, "map");
-  return RingMapping(static_cast<char*>(base), bytes, chunks);
+  if (fstat(file.fd_, &info) != 0) return SystemError(path, "stat");
+  if (Status status = CheckFile(path, info, trust); !status.ok()) return status;
+  file.device_ = info.st_dev;
+  file.inode_ = info.st_ino;
+  file.bytes_ = static_cast<uint64_t>(info.st_size);
+  file.disk_bytes_ = static_cast<uint64_t>(info.st_blocks) * 512;
+  file.changed_s_ = info.st_ctim.tv_sec;
+  return file;
 }
 
-RingMapping::RingMapping(RingMapping&& other) noexcept
-    : base_(other.base_), bytes_(other.bytes_), chunk_count_(other.chunk_count_) {
-  other.base_ = nullptr;
+RingFile::RingFile(RingFile&& other) noexcept
+    : fd_(other.fd_),
+      path_(std::move(other.path_)),
+      device_(other.device_),
+      inode_(other.inode_),
+      bytes_(other.bytes_),
+      disk_bytes_(other.disk_bytes_),
+      changed_s_(other.changed_s_) {
+  other.fd_ = -1;
 }
 
-RingMapping::~RingMapping() {
-  if (base_ != nullptr) munmap(base_, bytes_);
+RingFile::~RingFile() {
+  if (fd_ >= 0) close(fd_);
 }
 
-std::span<RingDropSlot> RingMapping::drops() const {
-  return {reinterpret_cast<RingDropSlot*>(base_ + kRingPageBytes), kRingDropSlots};
+bool RingFile::Read(uint64_t offset, void* out, size_t bytes) const {
+  size_t done = 0;
+  while (done < bytes) {
+    const ssize_t n =
+        pread(fd_, static_cast<char*>(out) + done, bytes - done, static_cast<off_t>(offset + done));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    done += static_cast<size_t>(n);
+  }
+  return true;
 }
 
-Result<RingSnapshot> RingSnapshot::Read(const std::string& path) {
+Status RingFile::ReadHeader(RingHeader* header, uint64_t* chunks) const {
+  if (bytes_ < kRingHeaderBytes) return Status::Corrupt(path_ + ": shorter than a ring's header");
+  if (!Read(0, header, sizeof *header)) return SystemError(path_, "read");
+  header->log_name[sizeof header->log_name - 1] = '\0';
+  header->last_plugin[sizeof header->last_plugin - 1] = '\0';
+  header->control.run_dir[sizeof header->control.run_dir - 1] = '\0';
+  return CheckHeader(path_, *header, bytes_, chunks);
+}
+
+// A pid and its start time tell for certain in this pid namespace alone; the mark tells in all, but
+// a child that was forked while the ring was made may bear it on.
+base::Liveness RingFile::Owner(const RingHeader& header) const {
+  const base::ProcessIdentity owner = {header.pid, header.pid_start, header.pid_namespace,
+                                       header.boot};
+  const base::Liveness by_pid = base::LookUp(owner);
+  const bool marks = RingLoad(header.marks_use) != 0;
+  if (by_pid == base::Liveness::kDead && (owner.pid_namespace != 0 || !marks)) return by_pid;
+  if (marks && base::IsInUse(fd_)) return base::Liveness::kAlive;
+  if (by_pid != base::Liveness::kAlive) return marks ? base::Liveness::kDead : by_pid;
+  const base::Liveness mapped = base::HasMapped(header.pid, BaseName(path_));
+  return mapped == base::Liveness::kDead ? mapped : by_pid;
+}
+
+Result<RingSnapshot> RingSnapshot::Read(const std::string& path, const RingTrust& trust) {
   for (int attempt = 0;; ++attempt) {
-    Result<RingSnapshot> snapshot = ReadOnce(path, true);
+    Result<RingSnapshot> snapshot = ReadOnce(path, trust);
     if (snapshot.ok() || snapshot.status().code() != Status::Code::kLimit || attempt == 3) {
       return snapshot;
     }
   }
 }
 
-Result<RingSnapshot> RingSnapshot::ReadHeader(const std::string& path) {
-  return ReadOnce(path, false);
-}
-
-std::vector<std::string> FindRings(const std::string& dir) {
+std::vector<std::string> ListRings(const std::string& dir, int64_t owner) {
   std::vector<std::string> found;
-  char prefix[48];
-  snprintf(prefix, sizeof prefix, "crosscut-%u-", static_cast<unsigned>(geteuid()));
   DIR* handle = opendir(dir.c_str());
   if (handle == nullptr) return found;
   while (const dirent* entry = readdir(handle)) {
     const std::string_view name = entry->d_name;
     if (!name.ends_with(".ring") || !name.starts_with("crosscut-")) continue;
-    if (geteuid() == 0 || name.starts_with(prefix)) found.push_back(dir + "/" + entry->d_name);
+    struct stat info;
+    if (fstatat(dirfd(handle), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0) continue;
+    if (!S_ISREG(info.st_mode) || (info.st_uid != geteuid() && info.st_uid != owner)) continue;
+    found.push_back(dir + "/" + entry->d_name);
   }
   closedir(handle);
   std::sort(found.begin(), found.end());

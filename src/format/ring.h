@@ -6,7 +6,8 @@
 // chunk_count chunks of kRingChunkBytes. All numbers little endian.
 //
 // Rules between the writer (src/collect) and everybody else:
-//  1. The header is filled first; `magic` is stored last (release).
+//  1. The file gets its name when its header is whole: who is killed before leaves none. Where the
+//     file system knows no files without a name, `magic` is what is written last.
 //  2. A thread's event words are stored with release after their payload words. The first event
 //     word that is 0 ends what is published. A clean chunk is all zero behind its header.
 //  3. A claim stores kChunkBaseTick, kChunkTrack, kChunkDrained = 0 and last (release) kChunkState
@@ -124,7 +125,8 @@ struct RingHeader {
   uint32_t answer;                     // 0 or an error number (atomic, before `answered`)
   char log_name[kRingLogNameBytes];    // file name of the log inside the run directory
   char last_plugin[kRingPluginBytes];  // "name:function" while a plugin is called, "" otherwise
-  uint64_t reserved[32];               // 0
+  uint64_t marks_use;  // 1: the owner keeps this file marked (base::MarkInUse) while it may write
+  uint64_t reserved[31];  // 0
   RingControl control;
 };
 static_assert(sizeof(RingHeader) <= kRingPageBytes);
@@ -203,31 +205,43 @@ class TickReader {
   uint64_t tick_;
 };
 
-// A mapped ring: for its owner, and for those who write `request`. Move-only; unmaps at the end.
-// A file that others truncate while it is mapped ends the process that touches it (SIGBUS):
-// readers use RingSnapshot instead.
-class RingMapping {
- public:
-  // Checks size, magic, version and counts; kCorrupt names what is wrong. O_NOFOLLOW; the file
-  // must be regular and belong to this user (or the user must be root).
-  static Result<RingMapping> Open(const std::string& path, bool writable);
-  RingMapping(RingMapping&& other) noexcept;
-  RingMapping& operator=(RingMapping&&) = delete;
-  ~RingMapping();
+// Whose rings are taken. /dev/shm is everybody's: what stands there under a ring's name may be
+// anyone's.
+struct RingTrust {
+  int64_t owner = -1;   // of the run directory, by uid; -1: none but the reader's own
+  bool in_run = false;  // the ring lies in its run directory, whose mode keeps others out
+};
 
-  RingHeader* header() const { return reinterpret_cast<RingHeader*>(base_); }
-  std::span<RingDropSlot> drops() const;
-  uint64_t chunk_count() const { return chunk_count_; }  // checked against the size at Open
-  uint64_t* chunk(uint64_t index) const {
-    return reinterpret_cast<uint64_t*>(base_ + kRingHeaderBytes + index * kRingChunkBytes);
-  }
+// A ring file, opened and found to belong to the reader or to `trust.owner`, and to be written by
+// nobody else. Reads by pread: no mapping, so no SIGBUS where somebody cuts it. Move-only.
+class RingFile {
+ public:
+  // O_NOFOLLOW; what is checked is what was opened. kNotFound, kIo; kInvalid for a stranger's file
+  // and kCorrupt for one that is no ring.
+  static Result<RingFile> Open(const std::string& path, const RingTrust& trust, bool writable);
+  RingFile(RingFile&& other) noexcept;
+  RingFile& operator=(RingFile&&) = delete;
+  ~RingFile();
+
+  int fd() const { return fd_; }
+  const std::string& path() const { return path_; }
+  uint64_t device() const { return device_; }
+  uint64_t inode() const { return inode_; }
+  uint64_t disk_bytes() const { return disk_bytes_; }  // as it was opened
+  int64_t changed_s() const { return changed_s_; }     // time(2) of its last change of any kind
+  bool Read(uint64_t offset, void* out, size_t bytes) const;
+  // The header, its texts NUL-terminated, and how many of its chunks the file has room for.
+  // kCorrupt names what is wrong with it.
+  Status ReadHeader(RingHeader* header, uint64_t* chunks) const;
+  // Whether the process of this header still may write here.
+  base::Liveness Owner(const RingHeader& header) const;
 
  private:
-  RingMapping(char* base, size_t bytes, uint64_t chunks)
-      : base_(base), bytes_(bytes), chunk_count_(chunks) {}
-  char* base_;
-  size_t bytes_;
-  uint64_t chunk_count_;
+  RingFile(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}
+  int fd_;
+  std::string path_;
+  uint64_t device_ = 0, inode_ = 0, bytes_ = 0, disk_bytes_ = 0;
+  int64_t changed_s_ = 0;
 };
 
 // What one chunk held when it was copied.
@@ -241,13 +255,11 @@ struct RingChunkCopy {
   std::vector<uint64_t> words;  // whole events, from index kRingChunkHeaderWords on
 };
 
-// A consistent copy of a ring that may be in use or hostile. Reads by pread: no mapping, so no
-// SIGBUS; memory is bounded by the file's true size.
+// A consistent copy of a ring that may be in use or hostile; memory is bounded by the file's true
+// size.
 struct RingSnapshot {
-  // kNotFound, kCorrupt (with the reason), kIo.
-  static Result<RingSnapshot> Read(const std::string& path);
-  // Only header and owner: cheap.
-  static Result<RingSnapshot> ReadHeader(const std::string& path);
+  // As RingFile::Open; kCorrupt also for a header that is none.
+  static Result<RingSnapshot> Read(const std::string& path, const RingTrust& trust = {});
 
   std::string path;
   uint64_t device = 0, inode = 0;
@@ -259,8 +271,9 @@ struct RingSnapshot {
   uint64_t missing_chunks = 0;        // of chunk_count, behind the file's end: cut off by someone
 };
 
-// Files in `dir` that are named like rings of this user (or, for root, of anyone), as full paths.
-std::vector<std::string> FindRings(const std::string& dir);
+// Regular files in `dir` that are named like rings and belong to this user or to `owner`, as full
+// paths in order. Others' are not even opened.
+std::vector<std::string> ListRings(const std::string& dir, int64_t owner = -1);
 
 // "<dir>/crosscut-<uid>-<pid>-<nonce in hex>.ring"
 std::string RingPath(const std::string& dir, int64_t pid, uint64_t nonce);

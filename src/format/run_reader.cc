@@ -8,18 +8,13 @@
 #include <map>
 #include <unordered_map>
 
-#include "src/base/file.h"
 #include "src/format/process_state.h"
+#include "src/format/ring_search.h"
 
 namespace crosscut::format {
 namespace {
 
-constexpr size_t kMaxRunJson = 1 << 20;
 constexpr std::string_view kLogSuffix = ".crosscut";
-
-bool IsDirectory(const std::string& path, struct stat* info) {
-  return stat(path.c_str(), info) == 0 && S_ISDIR(info->st_mode);
-}
 
 std::vector<std::string> FindLogs(const std::string& dir) {
   std::vector<std::string> names;
@@ -118,25 +113,19 @@ int64_t JsonIntegerMember(const std::string& json, const std::string& key) {
 }
 
 struct RunReader::State {
-  std::string dir, run_json;
-  uint64_t device = 0, inode = 0;
+  RunFolder folder;
+  std::vector<std::string> refused_rings;
   std::vector<std::unique_ptr<ProcessReader>> processes;
 };
 
 namespace {
 
 // Rings first, logs second: what leaves a ring in between is in its log by then.
-std::vector<RingSnapshot> ReadRings(const std::vector<std::string>& dirs, uint64_t device,
-                                    uint64_t inode) {
+std::vector<RingSnapshot> ReadRings(const RunRings& found) {
   std::vector<RingSnapshot> rings;
-  for (const std::string& dir : dirs) {
-    for (const std::string& path : FindRings(dir)) {
-      Result<RingSnapshot> header = RingSnapshot::ReadHeader(path);
-      if (!header.ok()) continue;
-      if (header->header.run_device != device || header->header.run_inode != inode) continue;
-      Result<RingSnapshot> ring = RingSnapshot::Read(path);
-      if (ring.ok()) rings.push_back(std::move(*ring));
-    }
+  for (const RunRing& one : found.rings) {
+    Result<RingSnapshot> ring = RingSnapshot::Read(one.path, one.trust);
+    if (ring.ok()) rings.push_back(std::move(*ring));
   }
   return rings;
 }
@@ -169,24 +158,15 @@ RunReader::RunReader(std::unique_ptr<State> state) : state_(std::move(state)) {}
 RunReader::~RunReader() = default;
 
 Result<std::unique_ptr<RunReader>> RunReader::Open(const std::string& dir) {
-  struct stat info;
-  if (!IsDirectory(dir, &info)) return Status::NotFound(dir + ": no such directory");
+  Result<RunFolder> folder = RunFolder::Of(dir);
+  if (!folder.ok()) return folder.status();
   auto state = std::make_unique<State>();
-  state->dir = dir;
-  state->device = info.st_dev;
-  state->inode = info.st_ino;
-  Result<std::string> json = base::ReadSmallFile(dir + "/run.json", kMaxRunJson);
-  if (json.ok()) state->run_json = *json;
-  std::vector<std::string> dirs = {dir};
-  for (const std::string& more :
-       {JsonStringMember(state->run_json, "ring_dir"), std::string("/dev/shm")}) {
-    if (!more.empty() && std::find(dirs.begin(), dirs.end(), more) == dirs.end()) {
-      dirs.push_back(more);
-    }
-  }
-  std::vector<RingSnapshot> rings = ReadRings(dirs, state->device, state->inode);
+  state->folder = std::move(*folder);
+  RunRings found = FindRings(state->folder);
+  state->refused_rings = std::move(found.refused);
+  std::vector<RingSnapshot> rings = ReadRings(found);
   const std::vector<std::string> logs = FindLogs(dir);
-  if (state->run_json.empty() && logs.empty() && rings.empty()) {
+  if (state->folder.run_json.empty() && logs.empty() && rings.empty()) {
     return Status::Invalid(dir + ": not a run directory");
   }
   std::vector<bool> used(rings.size(), false);
@@ -204,7 +184,7 @@ Result<std::unique_ptr<RunReader>> RunReader::Open(const std::string& dir) {
     process->Judge();
     state->processes.emplace_back(new ProcessReader(std::move(process)));
   }
-  const int64_t run_began = RealtimeOfRun(dir, state->run_json);
+  const int64_t run_began = RealtimeOfRun(dir, state->folder.run_json);
   for (size_t i = 0; i < rings.size(); ++i) {
     if (used[i] || IsStale(rings[i], dir, run_began)) continue;
     auto process = std::make_unique<ProcessReader::State>();
@@ -220,8 +200,9 @@ Result<std::unique_ptr<RunReader>> RunReader::Open(const std::string& dir) {
   return std::unique_ptr<RunReader>(new RunReader(std::move(state)));
 }
 
-const std::string& RunReader::dir() const { return state_->dir; }
-const std::string& RunReader::run_json() const { return state_->run_json; }
+const std::string& RunReader::dir() const { return state_->folder.dir; }
+const std::string& RunReader::run_json() const { return state_->folder.run_json; }
+const std::vector<std::string>& RunReader::refused_rings() const { return state_->refused_rings; }
 
 std::vector<ProcessReader*> RunReader::processes() {
   std::vector<ProcessReader*> all;

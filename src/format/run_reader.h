@@ -84,6 +84,9 @@ class RunReader {
 
   const std::string& dir() const;
   const std::string& run_json() const;  // its text; "" where the run has none
+  // "path: why" of rings that name this run and were not taken: whoever could write them may have
+  // made them up. See ring_search.h.
+  const std::vector<std::string>& refused_rings() const;
   // Ordered by start tick, then key. A process whose files cannot be read at all is here too, with
   // info().problem set.
   std::vector<ProcessReader*> processes();

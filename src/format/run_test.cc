@@ -16,6 +16,7 @@
 #include "src/format/log_writer.h"
 #include "src/format/process_state.h"
 #include "src/format/reap.h"
+#include "src/format/ring_mapping.h"
 #include "src/format/run_reader.h"
 #include "src/format/test_words.h"
 
@@ -176,7 +177,7 @@ TEST_F(RunTest, ReapingMovesEverythingIntoTheLog) {
   ASSERT_EQ(report->processes.size(), 1u);
   EXPECT_EQ(report->processes[0].problem, "");
   EXPECT_TRUE(report->processes[0].killed);
-  EXPECT_TRUE(FindRings(dir_).empty());
+  EXPECT_TRUE(ListRings(dir_).empty());
   EXPECT_EQ(ReadStream(), expected_);
   auto again = ReapRun(dir_);
   ASSERT_TRUE(again.ok());
@@ -199,12 +200,12 @@ TEST_F(RunTest, ReapingLeavesTheLivingAlone) {
   alive.header().pid_start = self.start;
   strcpy(alive.header().log_name, "p2-2.crosscut");
   const std::string path = WriteRing(&alive);
-  auto mapping = RingMapping::Open(path, true);
+  auto mapping = RingMapping::Open(path);
   ASSERT_TRUE(mapping.ok()) << mapping.status().message();
   auto report = ReapRun(dir_);
   ASSERT_TRUE(report.ok());
   EXPECT_EQ(report->rings_deleted, 1u);
-  EXPECT_EQ(FindRings(dir_), std::vector<std::string>{path});
+  EXPECT_EQ(ListRings(dir_), std::vector<std::string>{path});
   { RingMapping gone = std::move(*mapping); }
   ASSERT_EQ(ReapRun(dir_)->rings_deleted, 1u) << "no longer mapped: its image was replaced";
 }
@@ -222,7 +223,7 @@ TEST_F(RunTest, ReapingKilledAnywhereAndRunAgainLosesAndDoublesNothing) {
       auto report = ReapRun(dir_);
       ASSERT_TRUE(report.ok());
       ASSERT_EQ(ReadStream(), expected_) << fault << ", reaped again";
-      ASSERT_TRUE(FindRings(dir_).empty()) << fault;
+      ASSERT_TRUE(ListRings(dir_).empty()) << fault;
       ASSERT_TRUE((*RunReader::Open(dir_))->processes().at(0)->info().finished) << fault;
       TearDown();
       SetUp();
@@ -265,10 +266,7 @@ TEST_F(RunTest, HostileRingsAreRefusedOrReadWithoutHarm) {
       bytes[limit - 256 + random() % 256] = static_cast<char>(random());
     }
     if (random() % 4 == 0) bytes.resize(random() % bytes.size());
-    WriteBytes(dir_ + "/crosscut-0-1-1.ring", bytes);
-    if (geteuid() != 0) {
-      rename((dir_ + "/crosscut-0-1-1.ring").c_str(), RingPath(dir_, 1, 1).c_str());
-    }
+    WriteBytes(RingPath(dir_, ring.header().pid, kNonce), bytes);
     auto run = RunReader::Open(dir_);
     ASSERT_TRUE(run.ok());
     for (ProcessReader* process : (*run)->processes()) {

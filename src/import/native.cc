@@ -34,6 +34,7 @@ class NativeImport {
  public:
   explicit NativeImport(std::string dir) : dir_(std::move(dir)) {}
   Status TakeProcess(format::ProcessReader* reader);
+  void TellRefused(const std::vector<std::string>& rings);
   Result<trace::Trace> Finish(const format::RunReader& run);
 
  private:
@@ -120,6 +121,14 @@ Status NativeImport::TakeProcess(format::ProcessReader* reader) {
     has_realtime_ = true;
   }
   return {};
+}
+
+void NativeImport::TellRefused(const std::vector<std::string>& rings) {
+  if (rings.empty()) return;
+  gaps_.push_back(std::to_string(rings.size()) + (rings.size() == 1 ? " ring" : " rings") +
+                  " of this run cannot be trusted and were not read: " + rings.front() +
+                  (rings.size() == 1 ? "." : ", ..."));
+  damaged_ = true;
 }
 
 void NativeImport::TakeProfiles(const NativeSession& session, const NativeClock& clock,
@@ -260,6 +269,7 @@ Result<trace::Trace> MakeNative(const Input& input) {
   auto run = format::RunReader::Open(input.path);
   if (!run.ok()) return run.status();
   NativeImport import(input.path);
+  import.TellRefused((*run)->refused_rings());
   for (format::ProcessReader* reader : (*run)->processes()) {
     if (Status status = import.TakeProcess(reader); !status.ok()) {
       return status.At(reader->info().key);

@@ -9,6 +9,8 @@
 namespace crosscut::record {
 namespace {
 
+constexpr int kGoneWaitMs = 10'000;
+
 // What `crosscut record` asked for; 0 where it did not.
 uint64_t NumberIn(const char* variable) {
   const char* text = secure_getenv(variable);
@@ -36,7 +38,7 @@ int Session::Arm(const crosscut_options* options) {
   WriteWhatIsKnown();
   format::RingHeader* header = rings_[ring_index_].header();
   format::RingStore<uint32_t>(header->state, format::kRingDormant);
-  const int number = on_demand_.Arm(header, settings_.run_dir);
+  const int number = on_demand_.Arm(header);
   if (number != 0) return Fail(CROSSCUT_ENOMEM, "no thread: %s", strerror(number));
   if (!exit_registered_) {
     exit_registered_ = atexit([] { Session::Get().AtExit(); }) == 0;
@@ -63,11 +65,20 @@ int Session::ArmedSettings(const crosscut_options* options, Settings* settings) 
 
 int Session::OtherThreads() { return host::Registry::Get().threads() + Get().on_demand_.threads(); }
 
+// Whether nobody can ever read this run. The drain alone can tell a log that was removed from one
+// that was moved, and it is asked only where the log is not in its place.
+bool Session::LogIsGone() {
+  if (!open_ || access(log_path_, F_OK) == 0 || broken_.load() || !drain_.running()) return false;
+  drain_.Ask(Drain::kFlush);
+  return drain_.Await(kGoneWaitMs) && drain_.log_removed();
+}
+
 // An armed process that ends without a window has nothing to tell. A ring whose log was removed
 // with its run has no reader; if the log was only moved, it holds what is in the ring.
 void Session::LeaveNothing() {
   const ChunkRing& ring = rings_[ring_index_];
-  if (open_ && access(log_path_, F_OK) != 0 && !ring.HasLosses() && ring.Drained()) {
+  const bool elsewhere = open_ && access(log_path_, F_OK) != 0;
+  if (elsewhere && ((!ring.HasLosses() && ring.Drained()) || LogIsGone())) {
     on_demand_.Disarm();
     unlink(ring_path_);
     return;

@@ -45,12 +45,8 @@ void OnDemand::Init() {
   page_ = static_cast<RingHeader**>(MapPages(kPageBytes, /*wipe_on_fork=*/true));
 }
 
-int OnDemand::Arm(RingHeader* header, const char* run_dir) {
+int OnDemand::Arm(RingHeader* header) {
   if (page_ == nullptr) return ENOMEM;
-  RingControl& control = header->control;
-  if (strlen(run_dir) < sizeof control.run_dir) {
-    snprintf(control.run_dir, sizeof control.run_dir, "%s", run_dir);
-  }
   __atomic_store_n(page_, header, __ATOMIC_SEQ_CST);
   running_.store(true);
   if (const int error = base::StartThread(&OnDemand::Main, this, kStackBytes, nullptr);
@@ -59,7 +55,7 @@ int OnDemand::Arm(RingHeader* header, const char* run_dir) {
     Disarm();
     return error;
   }
-  RingStore<uint32_t>(control.armed, 1);
+  RingStore<uint32_t>(header->control.armed, 1);
   return 0;
 }
 

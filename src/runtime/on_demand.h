@@ -26,7 +26,7 @@ class OnDemand {
   void Init();
   // From here on requests are taken. `header` stays mapped until the process ends. Returns 0 or an
   // errno.
-  int Arm(format::RingHeader* header, const char* run_dir);
+  int Arm(format::RingHeader* header);
   // Where the first window ends if nobody outside asked for it: after `steps` of its steps (0: no
   // such end) and at `at_ns` of CLOCK_MONOTONIC (0: never). Before Arm().
   void LimitFirst(uint64_t steps, int64_t at_ns) { first_ = {0, steps, at_ns, false}; }

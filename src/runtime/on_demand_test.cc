@@ -20,6 +20,7 @@
 
 #include "crosscut/crosscut.h"
 #include "src/format/ring.h"
+#include "src/format/ring_mapping.h"
 
 namespace {
 
@@ -50,10 +51,10 @@ class OnDemandTest : public testing::Test {
       options.memory_bytes = 4 << 20;
       EXPECT_EQ(crosscut_arm(&options), CROSSCUT_OK) << crosscut_error();
       EXPECT_EQ(crosscut_arm(&options), CROSSCUT_ERUNNING);
-      const std::vector<std::string> rings = format::FindRings(rings_);
+      const std::vector<std::string> rings = format::ListRings(rings_);
       EXPECT_EQ(rings.size(), 1u);
       for (const std::string& ring : rings) {
-        auto mapping = format::RingMapping::Open(ring, true);
+        auto mapping = format::RingMapping::Open(ring);
         if (mapping.ok()) body(mapping->header());
       }
       exit(testing::Test::HasFailure() ? 1 : 0);

@@ -71,7 +71,7 @@ void Session::CloseLog() {
   }
   // What the ring alone knows, it tells whoever reads the run.
   const bool leave = !broken_.load() && (ring.HasLosses() || !ring.Drained());
-  leave ? drain_.Leave() : drain_.Quit();
+  leave ? drain_.Leave(/*written_on=*/false) : drain_.Quit();
   ring.Retire();
   if (removed || (!leave && !broken_.load())) unlink(ring_path_);
   open_ = false;
@@ -85,15 +85,19 @@ int Session::Open(const Settings& settings) {
   const base::ProcessIdentity self = base::ThisProcess();
   int error = OpenLog(settings, start_tick);
   if (error != CROSSCUT_OK) return error;
-  error = OpenRing(settings, nonce);
+  format::RingHeader header = {};
+  const format::LogIdentity identity = {nonce, self.pid, self.start, start_tick};
+  FillHeader(settings, identity, self, &header);
+  int mark = -1;
+  error = OpenRing(settings, header, &mark);
   if (error == CROSSCUT_OK) {
     settings_ = settings;
-    FillHeader(nonce, start_tick, self);
     ChunkRing* ring = &rings_[ring_index_];
     if (settings.flight_recorder) ring->KeepNewest();
     DrainOptions options;
     options.ring = ring;
-    options.identity = {nonce, self.pid, self.start, start_tick};
+    options.identity = identity;
+    options.mark = mark;
     options.log_name = log_path_;
     options.flight_recorder = settings.flight_recorder;
     options.keep_ticks = settings.keep_seconds > 0
@@ -113,6 +117,7 @@ int Session::Open(const Settings& settings) {
     if (error != CROSSCUT_OK) {
       ring->Retire();
       unlink(ring_path_);
+      close(mark);
       ring_index_ ^= 1;
     }
   }
@@ -139,16 +144,16 @@ int Session::OpenLog(const Settings& settings, uint64_t start_tick) {
   return CROSSCUT_OK;
 }
 
-int Session::OpenRing(const Settings& settings, uint64_t nonce) {
+int Session::OpenRing(const Settings& settings, const format::RingHeader& header, int* mark) {
   const uint64_t chunks = RingChunks(settings.memory_bytes);
   ring_note_[0] = '\0';
   char dir[kPathBytes];
   RingDirectory(settings, dir);
-  int error = dir[0] == '\0' ? ENOENT : TryRing(dir, chunks, nonce);
+  int error = dir[0] == '\0' ? ENOENT : TryRing(dir, chunks, header, mark);
   if (error == 0) return CROSSCUT_OK;
   char why[128];
   snprintf(why, sizeof why, "%s", strerror(error));
-  error = TryRing(settings.run_dir, chunks, nonce);
+  error = TryRing(settings.run_dir, chunks, header, mark);
   if (error != 0) {
     return Fail(CROSSCUT_EIO, "no ring: %.60s in /dev/shm, %.60s in the run directory", why,
                 strerror(error));
@@ -160,7 +165,8 @@ int Session::OpenRing(const Settings& settings, uint64_t nonce) {
 }
 
 // Takes at most half of what the file system has left, and what a file may have.
-int Session::TryRing(const char* dir, uint64_t wanted, uint64_t nonce) {
+int Session::TryRing(const char* dir, uint64_t wanted, const format::RingHeader& header,
+                     int* mark) {
   uint64_t chunks = wanted;
   struct statvfs space;
   if (statvfs(dir, &space) == 0 && space.f_blocks != 0) {
@@ -177,13 +183,13 @@ int Session::TryRing(const char* dir, uint64_t wanted, uint64_t nonce) {
     if (chunks < kFewestChunks / 2 + kRingHeaderChunks) return EFBIG;
     chunks -= kRingHeaderChunks;
   }
-  const std::string path = format::RingPath(dir, getpid(), nonce);
+  const std::string path = format::RingPath(dir, header.pid, header.nonce);
   if (path.size() >= sizeof ring_path_) return ENAMETOOLONG;
   memcpy(ring_path_, path.c_str(), path.size() + 1);
   // Else its pages stay, which take no memory: it is the one before the last.
   if (!Recorder::Get().SomeThreadMarks()) rings_[ring_index_].Unmap();
   new (&rings_[ring_index_]) ChunkRing();
-  const int error = rings_[ring_index_].Create(ring_path_, chunks);
+  const int error = rings_[ring_index_].Create(ring_path_, chunks, header, mark);
   if (error == 0 && chunks < wanted) {
     snprintf(ring_note_, sizeof ring_note_, "%llu KiB instead of %llu KiB: %.120s %s",
              static_cast<unsigned long long>(chunks) * 64,
@@ -193,17 +199,20 @@ int Session::TryRing(const char* dir, uint64_t wanted, uint64_t nonce) {
   return error;
 }
 
-void Session::FillHeader(uint64_t nonce, uint64_t start_tick, const base::ProcessIdentity& self) {
-  format::RingHeader* header = rings_[ring_index_].header();
-  header->nonce = nonce;
+void Session::FillHeader(const Settings& settings, const format::LogIdentity& log,
+                         const base::ProcessIdentity& self, format::RingHeader* header) {
+  header->nonce = log.nonce;
   header->pid = self.pid;
   header->pid_start = self.start;
   header->pid_namespace = self.pid_namespace;
   header->boot = self.boot;
   struct stat info;
-  if (stat(settings_.run_dir, &info) == 0) {
+  if (stat(settings.run_dir, &info) == 0) {
     header->run_device = info.st_dev;
     header->run_inode = info.st_ino;
+  }
+  if (strlen(settings.run_dir) < sizeof header->control.run_dir) {
+    snprintf(header->control.run_dir, sizeof header->control.run_dir, "%s", settings.run_dir);
   }
   const double ns_per_tick = ClockNsPerTick();
   const ClockReading monotonic = ClockRead(format::kClockMonotonic);
@@ -217,9 +226,8 @@ void Session::FillHeader(uint64_t nonce, uint64_t start_tick, const base::Proces
       realtime.ns -
       static_cast<int64_t>(static_cast<double>(realtime.tick - monotonic.tick) * ns_per_tick);
   header->state = format::kRingPreparing;
-  header->start_tick = start_tick;
+  header->start_tick = log.start_tick;
   snprintf(header->log_name, sizeof header->log_name, "%s.crosscut", process_key_);
-  format::RingStore(header->magic, format::kRingMagic);
 }
 
 void Session::WriteFacts(const base::ProcessIdentity& self) {

@@ -237,6 +237,7 @@ void Session::AtExit(bool by_underscore_exit) {
   if (!by_underscore_exit) FinishPlugins();
   if (state() == kOff) return LeaveNothing();
   if (!broken_.load()) MarkStop(tick, format::kStopExit);
+  if (LogIsGone()) unlink(ring_path_);
 }
 
 // Only the owner's leaving counts: a vfork child shares this memory, a raw clone has a copy of it
@@ -272,7 +273,7 @@ void* Session::AwaitLastThread(void* self) {
   }
   auto* session = static_cast<Session*>(self);
   if (plugins.threads() != 0) session->FinishPlugins();
-  session->drain_.Leave();
+  session->drain_.Leave(/*written_on=*/true);
   // What the last thread's end would do, had we no others.
   if (OtherThreads() != 0) exit(0);
   return nullptr;
@@ -280,7 +281,9 @@ void* Session::AwaitLastThread(void* self) {
 
 void Session::OnMainThreadEnd() {
   if (!drain_.running()) return;
-  if (base::StartThread(&Session::AwaitLastThread, this, 0, nullptr) != 0) drain_.Leave();
+  if (base::StartThread(&Session::AwaitLastThread, this, 0, nullptr) != 0) {
+    drain_.Leave(/*written_on=*/true);
+  }
 }
 
 // ---- The drain's calls --------------------------------------------------------------------------

@@ -144,11 +144,13 @@ class Session {
   bool SameLog(const Settings& settings) const;
   int Open(const Settings& settings);
   int OpenLog(const Settings& settings, uint64_t start_tick);
-  int OpenRing(const Settings& settings, uint64_t nonce);
-  int TryRing(const char* dir, uint64_t wanted_chunks, uint64_t nonce);
+  int OpenRing(const Settings& settings, const format::RingHeader& header, int* mark);
+  int TryRing(const char* dir, uint64_t wanted_chunks, const format::RingHeader& header, int* mark);
   void CloseLog();
   void MarkStop(uint64_t tick, format::StopReason reason, bool waits = false);
-  void FillHeader(uint64_t nonce, uint64_t start_tick, const base::ProcessIdentity& self);
+  void FillHeader(const Settings& settings, const format::LogIdentity& log,
+                  const base::ProcessIdentity& self, format::RingHeader* header);
+  bool LogIsGone();
   void WriteFacts(const base::ProcessIdentity& self);
   void SetSources(int level);
   void WithdrawSources();

@@ -1,7 +1,6 @@
 #include "src/verbs/armed_process.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/futex.h>
 #include <signal.h>
 #include <string.h>
@@ -13,10 +12,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdio>
+#include <cstdlib>
 
 #include "src/base/file.h"
 #include "src/base/process.h"
-#include "src/format/run_reader.h"
 
 namespace crosscut::verbs {
 namespace {
@@ -29,21 +29,12 @@ constexpr int kMoments = 10;
 
 std::string NameOf(int64_t pid) { return "process " + std::to_string(pid); }
 
-base::ProcessIdentity OwnerOf(const format::RingHeader& header) {
-  return {header.pid, header.pid_start, header.pid_namespace, header.boot};
-}
-
 }  // namespace
 
-Result<std::unique_ptr<ArmedProcess>> ArmedProcess::Open(const std::string& ring_path) {
-  const int fd = open(ring_path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-  if (fd < 0) return Status::NotFound(ring_path + ": " + strerror(errno));
-  Result<format::RingMapping> ring = format::RingMapping::Open(ring_path, /*writable=*/true);
-  if (!ring.ok()) {
-    close(fd);
-    return ring.status();
-  }
-  std::unique_ptr<ArmedProcess> it(new ArmedProcess(fd, std::move(*ring)));
+Result<std::unique_ptr<ArmedProcess>> ArmedProcess::Open(const format::RunRing& ring) {
+  Result<format::RingMapping> mapping = format::RingMapping::Open(ring.path, ring.trust);
+  if (!mapping.ok()) return mapping.status();
+  std::unique_ptr<ArmedProcess> it(new ArmedProcess(std::move(*mapping)));
   const std::string name = NameOf(it->pid());
   if (!it->alive()) return Status::NotFound(name + " has ended");
   if (RingLoad(it->header()->control.armed) == 0) {
@@ -51,13 +42,11 @@ Result<std::unique_ptr<ArmedProcess>> ArmedProcess::Open(const std::string& ring
                            " records, but takes no requests: it was not started by `crosscut "
                            "record --dormant` and has not called crosscut.arm()");
   }
-  if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+  if (flock(it->ring_.file().fd(), LOCK_EX | LOCK_NB) != 0) {
     return Status::Limit("another crosscut command is at work on " + name);
   }
   return it;
 }
-
-ArmedProcess::~ArmedProcess() { close(fd_); }
 
 std::string ArmedProcess::key() const {
   std::string name(header()->log_name, strnlen(header()->log_name, format::kRingLogNameBytes));
@@ -69,9 +58,7 @@ std::string ArmedProcess::run_dir() const {
   return {text, strnlen(text, sizeof text)};
 }
 
-bool ArmedProcess::alive() const {
-  return base::LookUp(OwnerOf(*header())) != base::Liveness::kDead;
-}
+bool ArmedProcess::alive() const { return ring_.file().Owner(*header()) != base::Liveness::kDead; }
 
 bool ArmedProcess::recording() const {
   const uint32_t state = RingLoad(header()->state);
@@ -150,32 +137,57 @@ void ArmedProcess::AwaitAnswer(int ms) const {
 
 // ---- Finding rings ------------------------------------------------------------------------------
 
-Result<std::vector<std::string>> RingsOfRun(const std::string& run_dir) {
-  struct stat run;
-  if (stat(run_dir.c_str(), &run) != 0 || !S_ISDIR(run.st_mode)) {
+Result<std::vector<format::RunRing>> RingsOfRun(const std::string& run_dir) {
+  const Result<format::RunFolder> run = format::RunFolder::Of(run_dir);
+  if (!run.ok()) {
     return Status::NotFound(run_dir + " is neither a process id nor a run directory");
   }
-  std::vector<std::string> folders = {"/dev/shm", run_dir};
-  const Result<std::string> json = base::ReadSmallFile(run_dir + "/run.json", 1 << 20);
-  if (!json.ok()) return Status::NotFound(run_dir + " is no run: it has no run.json");
-  const std::string elsewhere = format::JsonStringMember(*json, "ring_dir");
-  if (!elsewhere.empty()) folders.push_back(elsewhere);
-  std::sort(folders.begin(), folders.end());
-  folders.erase(std::unique(folders.begin(), folders.end()), folders.end());
-  std::vector<std::string> found;
-  for (const std::string& folder : folders) {
-    for (const std::string& path : format::FindRings(folder)) {
-      const auto ring = format::RingSnapshot::ReadHeader(path);
-      if (ring.ok() && ring->header.run_device == run.st_dev &&
-          ring->header.run_inode == run.st_ino) {
-        found.push_back(path);
-      }
-    }
-  }
-  return found;
+  if (run->run_json.empty()) return Status::NotFound(run_dir + " is no run: it has no run.json");
+  return format::FindRings(*run).rings;
 }
 
-Result<std::string> RingOfProcess(int64_t pid) {
+namespace {
+
+// What the kernel says of a process, in /proc/<pid>/status.
+struct ProcessFacts {
+  int64_t uid = -1;       // effective
+  int64_t inner_pid = 0;  // in the process's own pid namespace
+};
+
+ProcessFacts FactsOf(const std::string& folder) {
+  ProcessFacts facts;
+  const Result<std::string> status = base::ReadSmallFile(folder + "/status", 1 << 16);
+  if (!status.ok()) return facts;
+  long long real = 0, effective = 0;
+  if (const size_t at = status->find("\nUid:"); at != std::string::npos) {
+    if (sscanf(status->c_str() + at, " Uid: %lld %lld", &real, &effective) == 2) {
+      facts.uid = effective;
+    }
+  }
+  if (const size_t at = status->find("\nNSpid:"); at != std::string::npos) {
+    const size_t last = status->find_last_of("\t ", status->find('\n', at + 1));
+    facts.inner_pid = strtoll(status->c_str() + last, nullptr, 10);
+  }
+  return facts;
+}
+
+// The first ring among the names of a process's mappings; "" where there is none.
+std::string MappedRing(const std::string& maps) {
+  for (size_t at = 0; at < maps.size();) {
+    const size_t end = std::min(maps.find('\n', at), maps.size());
+    const std::string_view line(maps.data() + at, end - at);
+    at = end + 1;
+    const size_t slash = line.find('/');
+    if (slash == std::string_view::npos || !line.ends_with(".ring")) continue;
+    const std::string_view path = line.substr(slash);
+    if (path.substr(path.rfind('/') + 1).starts_with("crosscut-")) return std::string(path);
+  }
+  return "";
+}
+
+}  // namespace
+
+Result<format::RunRing> RingOfProcess(int64_t pid) {
   const std::string name = NameOf(pid);
   if (pid <= 0 || (kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH)) {
     return Status::NotFound("there is no " + name);
@@ -188,18 +200,25 @@ Result<std::string> RingOfProcess(int64_t pid) {
   }
   const Result<std::string> maps = base::ReadSmallFile(folder + "/maps", kMaxMapsBytes);
   if (!maps.ok()) return Status::Invalid(name + ": " + std::string(maps.status().message()));
-  for (size_t at = 0; at < maps->size();) {
-    const size_t end = std::min(maps->find('\n', at), maps->size());
-    const std::string_view line(maps->data() + at, end - at);
-    at = end + 1;
-    const size_t slash = line.find('/');
-    if (slash == std::string_view::npos || !line.ends_with(".ring")) continue;
-    const std::string_view path = line.substr(slash);
-    if (path.substr(path.rfind('/') + 1).starts_with("crosscut-")) return std::string(path);
+  format::RunRing ring;
+  ring.path = MappedRing(*maps);
+  if (ring.path.empty()) {
+    return Status::Invalid(name +
+                           " is not ready for this: start it by `crosscut record --dormant`, or "
+                           "let it call crosscut.arm()");
   }
-  return Status::Invalid(name +
-                         " is not ready for this: start it by `crosscut record --dormant`, or let "
-                         "it call crosscut.arm()");
+  // The names of mappings are the process's to choose: in a mount namespace of its own a ring of
+  // anybody's stands at any path.
+  const ProcessFacts facts = FactsOf(folder);
+  ring.trust.owner = facts.uid;
+  const auto file = format::RingFile::Open(ring.path, ring.trust, /*writable=*/false);
+  if (!file.ok()) return file.status();
+  uint64_t chunks = 0;
+  if (const Status read = file->ReadHeader(&ring.header, &chunks); !read.ok()) return read;
+  if (ring.header.pid != facts.inner_pid) {
+    return Status::Invalid(name + " shows the ring of another process, " + ring.path);
+  }
+  return ring;
 }
 
 }  // namespace crosscut::verbs

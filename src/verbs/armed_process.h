@@ -1,4 +1,5 @@
-// One process that takes requests, as another process sees it: its ring's header, mapped.
+// One process that takes requests, as another process sees it: its ring's header, mapped. Where
+// somebody cuts the ring off meanwhile, the process has ended, as far as can be told.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +8,8 @@
 #include <vector>
 
 #include "src/base/status.h"
-#include "src/format/ring.h"
+#include "src/format/ring_mapping.h"
+#include "src/format/ring_search.h"
 
 namespace crosscut::verbs {
 
@@ -15,8 +17,8 @@ class ArmedProcess {
  public:
   // Takes the ring's lock, which another command may hold: kLimit. kInvalid where the process
   // takes no requests, kNotFound where it has ended; the message says so of the process.
-  static Result<std::unique_ptr<ArmedProcess>> Open(const std::string& ring_path);
-  ~ArmedProcess();
+  static Result<std::unique_ptr<ArmedProcess>> Open(const format::RunRing& ring);
+  ~ArmedProcess() = default;
   ArmedProcess(const ArmedProcess&) = delete;
   ArmedProcess& operator=(const ArmedProcess&) = delete;
 
@@ -58,19 +60,18 @@ class ArmedProcess {
   void AwaitAnswer(int ms) const;
 
  private:
-  ArmedProcess(int fd, format::RingMapping ring) : fd_(fd), ring_(std::move(ring)) {}
+  explicit ArmedProcess(format::RingMapping ring) : ring_(std::move(ring)) {}
   format::RingHeader* header() const { return ring_.header(); }
   uint32_t Word() const;
 
-  int fd_;  // holds the lock
-  format::RingMapping ring_;
+  format::RingMapping ring_;  // its file holds the lock
   uint32_t asked_ = 0;
 };
 
-// The rings of processes that record in `run_dir`, alive or not, as paths.
-Result<std::vector<std::string>> RingsOfRun(const std::string& run_dir);
-// The ring of process `pid`: kNotFound where there is no such process, kInvalid where it has none
-// or belongs to another user.
-Result<std::string> RingOfProcess(int64_t pid);
+// The rings of processes that record in `run_dir`, alive or not. Others' are left out.
+Result<std::vector<format::RunRing>> RingsOfRun(const std::string& run_dir);
+// The ring of process `pid`: kNotFound where there is no such process, kInvalid where it has none,
+// belongs to another user, or shows a ring that is not its own.
+Result<format::RunRing> RingOfProcess(int64_t pid);
 
 }  // namespace crosscut::verbs

@@ -59,7 +59,7 @@ class Controller {
   using Action = ControlOptions::Action;
 
   Status Find();
-  Status Add(const std::string& ring);
+  Status Add(const format::RunRing& ring);
   Status Judge();
   Status AskAll(format::RingRequest kind, bool at_once);
   Result<uint64_t> ChooseStep(double ahead_seconds);
@@ -89,7 +89,7 @@ bool IsNumber(const std::string& text, int64_t* number) {
 
 // ---- Who is asked -------------------------------------------------------------------------------
 
-Status Controller::Add(const std::string& ring) {
+Status Controller::Add(const format::RunRing& ring) {
   auto process = ArmedProcess::Open(ring);
   if (process.ok()) {
     Target target;
@@ -101,11 +101,8 @@ Status Controller::Add(const std::string& ring) {
   }
   if (process.status().code() != Status::Code::kInvalid) return process.status();
   Target target;
-  const auto header = format::RingSnapshot::ReadHeader(ring);
-  if (header.ok()) {
-    target.told.pid = header->header.pid;
-    target.told.key = header->header.log_name;
-  }
+  target.told.pid = ring.header.pid;
+  target.told.key = ring.header.log_name;
   target.told.words = process.status().message();
   targets_.push_back(std::move(target));
   return {};
@@ -114,13 +111,13 @@ Status Controller::Add(const std::string& ring) {
 Status Controller::Find() {
   int64_t pid = 0;
   if (IsNumber(options_.target, &pid)) {
-    const Result<std::string> ring = RingOfProcess(pid);
+    const Result<format::RunRing> ring = RingOfProcess(pid);
     if (!ring.ok()) return ring.status();
     if (const Status added = Add(*ring); !added.ok()) return added;
   } else {
     const auto rings = RingsOfRun(options_.target);
     if (!rings.ok()) return rings.status();
-    for (const std::string& ring : *rings) {
+    for (const format::RunRing& ring : *rings) {
       const Status added = Add(ring);
       if (added.code() == Status::Code::kLimit) return added;
     }
@@ -168,9 +165,8 @@ Status Controller::Judge() {
     return {};
   }
   const auto rings = RingsOfRun(run_dir_);  // of a process, its siblings' windows count, too
-  for (const std::string& ring : rings.ok() ? *rings : std::vector<std::string>()) {
-    const auto header = format::RingSnapshot::ReadHeader(ring);
-    if (header.ok()) window_ = std::max(window_, header->header.control.window_begun);
+  for (const format::RunRing& ring : rings.ok() ? *rings : std::vector<format::RunRing>()) {
+    window_ = std::max(window_, ring.header.control.window_begun);
   }
   ++window_;
   return {};
@@ -440,14 +436,14 @@ void Controller::StopStragglers() {
     }
   }
   std::erase_if(all, [](const Target& target) { return target.told.key.empty(); });
-  const auto rings = run_dir_.empty() ? Result<std::vector<std::string>>(std::vector<std::string>())
-                                      : RingsOfRun(run_dir_);
-  for (const std::string& ring : rings.ok() ? *rings : std::vector<std::string>()) {
-    const auto header = format::RingSnapshot::ReadHeader(ring);
-    if (!header.ok() || header->owner == base::Liveness::kDead) continue;
-    const format::RingControl& control = header->header.control;
+  std::vector<format::RunRing> rings;
+  if (!run_dir_.empty()) {
+    if (auto found = RingsOfRun(run_dir_); found.ok()) rings = std::move(*found);
+  }
+  for (const format::RunRing& ring : rings) {
+    const format::RingControl& control = ring.header.control;
     if (control.window_begun != window_ || control.window_ended == window_) continue;
-    const auto same = [&](const Target& target) { return target.told.pid == header->header.pid; };
+    const auto same = [&](const Target& target) { return target.told.pid == ring.header.pid; };
     if (std::none_of(targets_.begin(), targets_.end(), same)) (void)Add(ring);
   }
   if (!targets_.empty()) (void)Stop();

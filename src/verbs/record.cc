@@ -26,6 +26,7 @@
 #include "src/verbs/probe_plugins.h"
 #include "src/verbs/record_environment.h"
 #include "src/verbs/record_process.h"
+#include "src/verbs/ring_guard.h"
 #include "src/verbs/ring_watch.h"
 
 extern char** environ;
@@ -124,6 +125,7 @@ class RunLock {
     fd_ = open(dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     return fd_ < 0 || flock(fd_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
   }
+  int fd() const { return fd_; }
 
  private:
   int fd_ = -1;
@@ -409,12 +411,17 @@ Result<RecordOutcome> Record(const RecordOptions& given) {
 
   if (options.dormant) talk("ready: crosscut start " + options.run_dir);
   RingWatch rings(options.run_dir);
-  Result<CommandEnd> end =
-      RunCommand(options.command, prepared.variables, [&rings] { rings.Look(); });
+  RingGuard guard;
+  Result<CommandEnd> end = RunCommand(
+      options.command, prepared.variables, [&rings] { rings.Look(); },
+      [&](pid_t command) { guard.Begin(options.run_dir, lock.fd(), command); });
   if (!end.ok()) return end.status();
   if (end->exec_errno != 0) {
     talk(options.command[0] + ": " + strerror(end->exec_errno));
+  } else if (RemoveRingsOfRemovedRun(lock.fd())) {
+    talk("nothing is left of the recording: " + options.run_dir + " was removed meanwhile");
   } else {
+    options.run_dir = PlaceOfRun(options.run_dir, lock.fd());
     Reap(options.run_dir, talk);
     SayResult(options, obstacle, talk);
   }

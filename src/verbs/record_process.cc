@@ -111,7 +111,8 @@ class Waiter {
 
 Result<CommandEnd> RunCommand(const std::vector<std::string>& argv,
                               const std::vector<std::string>& environment,
-                              const std::function<void()>& each_second) {
+                              const std::function<void()>& each_second,
+                              const std::function<void(pid_t)>& started) {
   std::vector<char*> arguments = Pointers(argv);
   std::vector<char*> variables = Pointers(environment);
   int report[2];
@@ -134,6 +135,7 @@ Result<CommandEnd> RunCommand(const std::vector<std::string>& argv,
     got = read(report[0], &end.exec_errno, sizeof end.exec_errno);
   } while (got < 0 && errno == EINTR);
   close(report[0]);
+  if (got == 0 && started) started(end.pid);
   end.wait_status = Waiter(end.pid, each_second).UntilEnd();
   return end;
 }

@@ -22,10 +22,12 @@ struct CommandEnd {
 // terminal sends reach the command without us; those that a process sends to us alone are passed
 // on. When the command stops for job control, this process stops too. Blocks the signals it
 // passes on and leaves them blocked. `each_second` (may be empty) is called about that often while
-// it waits. Fails where no process can be made.
+// it waits, `started` (may be empty) once, with the pid, when the command runs. Fails where no
+// process can be made.
 Result<CommandEnd> RunCommand(const std::vector<std::string>& argv,
                               const std::vector<std::string>& environment,
-                              const std::function<void()>& each_second = {});
+                              const std::function<void()>& each_second,
+                              const std::function<void(pid_t)>& started);
 
 // Puts the command in this process's place: no process, thread, file or memory is taken from it.
 // Returns only where it could not be executed, with that errno and a shell's answer.

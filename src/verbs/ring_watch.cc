@@ -1,37 +1,58 @@
 #include "src/verbs/ring_watch.h"
 
-#include <dirent.h>
-#include <errno.h>
-#include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include <cstdio>
-#include <string_view>
-
 #include "src/format/reap.h"
+#include "src/format/ring_search.h"
 
 namespace crosscut::verbs {
+namespace {
 
-bool RingWatch::FindNew(const std::string& dir) {
-  DIR* folder = opendir(dir.c_str());
-  if (folder == nullptr) return false;
-  bool found = false;
-  while (const dirent* entry = readdir(folder)) {
-    unsigned uid = 0;
-    int pid = 0, end = 0;
-    if (sscanf(entry->d_name, "crosscut-%u-%d-%n", &uid, &pid, &end) != 2 || end == 0) continue;
-    if (uid != geteuid() || !std::string_view(entry->d_name).ends_with(".ring")) continue;
-    if (kill(pid, 0) == 0 || errno != ESRCH) continue;
-    found = known_.insert(entry->d_name).second || found;
-  }
-  closedir(folder);
-  return found;
+bool Ended(const format::RunRing& ring) {
+  const auto file = format::RingFile::Open(ring.path, ring.trust, /*writable=*/false);
+  return file.ok() && file->inode() == ring.inode &&
+         file->Owner(ring.header) == base::Liveness::kDead;
 }
 
+}  // namespace
+
 void RingWatch::Look() {
-  const bool in_memory = FindNew("/dev/shm");
-  const bool in_run = FindNew(run_dir_);
-  if (in_memory || in_run) (void)format::ReapRun(run_dir_);
+  const auto run = format::RunFolder::Of(run_dir_);
+  if (!run.ok()) return;
+  bool found = false;
+  for (const format::RunRing& ring : format::FindRings(*run).rings) {
+    const std::pair<uint64_t, uint64_t> number = {ring.device, ring.inode};
+    if (known_.contains(number) || !Ended(ring)) continue;
+    known_.insert(number);
+    found = true;
+  }
+  if (found) (void)format::ReapRun(run_dir_);
+}
+
+std::string PlaceOfRun(const std::string& run_dir, int folder) {
+  struct stat named, opened;
+  if (folder < 0 || fstat(folder, &opened) != 0 || opened.st_nlink == 0) return run_dir;
+  if (stat(run_dir.c_str(), &named) == 0 && named.st_dev == opened.st_dev &&
+      named.st_ino == opened.st_ino) {
+    return run_dir;
+  }
+  char place[4096];
+  const std::string link = "/proc/self/fd/" + std::to_string(folder);
+  const ssize_t length = readlink(link.c_str(), place, sizeof place);
+  return length > 0 ? std::string(place, static_cast<size_t>(length)) : run_dir;
+}
+
+bool RemoveRingsOfRemovedRun(int folder) {
+  struct stat info;
+  if (folder < 0 || fstat(folder, &info) != 0 || info.st_nlink != 0) return false;
+  // While it is open, its numbers are no other directory's.
+  format::RunFolder run;
+  run.device = info.st_dev;
+  run.inode = info.st_ino;
+  run.owner = info.st_uid;
+  for (const format::RunRing& ring : format::FindRings(run).rings) unlink(ring.path.c_str());
+  return true;
 }
 
 }  // namespace crosscut::verbs

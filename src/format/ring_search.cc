@@ -1,0 +1,73 @@
+#include "src/format/ring_search.h"
+
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+
+#include "src/base/file.h"
+#include "src/format/run_reader.h"
+
+namespace crosscut::format {
+namespace {
+
+constexpr size_t kMaxRunJson = 1 << 20;
+
+// The uid in it is the process's own view of itself, which a user namespace changes.
+bool NameFits(const std::string& path, const RingHeader& header) {
+  char end[64];
+  snprintf(end, sizeof end, "-%lld-%llx.ring", static_cast<long long>(header.pid),
+           static_cast<unsigned long long>(header.nonce));
+  return path.ends_with(end);
+}
+
+// The header first, whoever may write the file: only a ring that names this run is told of.
+void Take(const RunFolder& run, const std::string& path, const RingTrust& trust, RunRings* out) {
+  const RingTrust whoever_writes = {trust.owner, /*in_run=*/true};
+  const Result<RingFile> file = RingFile::Open(path, whoever_writes, /*writable=*/false);
+  if (!file.ok()) return;
+  RunRing ring = {path, trust, {}, file->device(), file->inode()};
+  uint64_t chunks = 0;
+  if (!file->ReadHeader(&ring.header, &chunks).ok()) return;
+  if (ring.header.run_device != run.device || ring.header.run_inode != run.inode) return;
+  const Result<RingFile> trusted = RingFile::Open(path, trust, /*writable=*/false);
+  if (!trusted.ok()) {
+    out->refused.emplace_back(trusted.status().message());
+  } else if (!NameFits(path, ring.header)) {
+    out->refused.push_back(path + ": its header is another ring's");
+  } else {
+    out->rings.push_back(std::move(ring));
+  }
+}
+
+}  // namespace
+
+Result<RunFolder> RunFolder::Of(const std::string& dir) {
+  struct stat info;
+  if (stat(dir.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) {
+    return Status::NotFound(dir + ": no such directory");
+  }
+  RunFolder run = {dir, info.st_dev, info.st_ino, info.st_uid, ""};
+  Result<std::string> json = base::ReadSmallFile(dir + "/run.json", kMaxRunJson);
+  if (json.ok()) run.run_json = std::move(*json);
+  return run;
+}
+
+RunRings FindRings(const RunFolder& run) {
+  std::vector<std::string> dirs;
+  if (!run.dir.empty()) dirs.push_back(run.dir);
+  for (const std::string& more :
+       {JsonStringMember(run.run_json, "ring_dir"), std::string("/dev/shm")}) {
+    if (!more.empty() && std::find(dirs.begin(), dirs.end(), more) == dirs.end()) {
+      dirs.push_back(more);
+    }
+  }
+  RunRings found;
+  for (const std::string& dir : dirs) {
+    const RingTrust trust = {run.owner, dir == run.dir};
+    for (const std::string& path : ListRings(dir, run.owner)) Take(run, path, trust, &found);
+  }
+  return found;
+}
+
+}  // namespace crosscut::format
