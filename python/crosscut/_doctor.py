@@ -1,4 +1,5 @@
-"""`crosscut doctor [--build]`: what of Crosscut is found for this Python, and what is missing."""
+"""`crosscut doctor [--build] [--clean]`: what of Crosscut is found for this Python, and what is
+missing; what ended processes left in shared memory, and its removal."""
 
 from __future__ import annotations
 
@@ -63,11 +64,46 @@ def _torch(build: bool) -> Iterator[Finding]:
         yield "torch shim", False, "not built for this torch: crosscut doctor --build"
 
 
+def _rings(count: tuple[int, int]) -> str:
+    rings, size = count
+    return f"{rings} ring{'' if rings == 1 else 's'}, {size / (1 << 20):.1f} MiB"
+
+
+def _leftovers() -> str:
+    """What `--clean` would remove, in words; "" where there is nothing."""
+    try:
+        from crosscut import _read
+    except ImportError:
+        return ""
+    ended = _read.leftover_rings()["ended"]
+    return f"; ended processes left {_rings(ended)}: crosscut doctor --clean" if ended[0] else ""
+
+
+def clean() -> Iterator[Finding]:
+    """Removes this user's rings that no process holds any more."""
+    try:
+        from crosscut import _read
+    except ImportError as error:
+        yield "cleaning", False, f"crosscut._read is missing: {error}"
+        return
+    done = _read.clean_leftover_rings()
+    yield "emptied", True, f"{_rings(done['emptied'])}, into their runs"
+    yield "removed", True, f"{_rings(done['removed'])}, whose run is not where it was recorded"
+    if done["in_use"][0]:
+        yield "kept", True, f"{_rings(done['in_use'])}, of processes that live"
+    if done["unknown"][0]:
+        yield "kept", True, (f"{_rings(done['unknown'])}, of another pid namespace: whether their "
+                             "processes live is not known here")
+    for problem in done["problems"]:
+        yield "kept", False, problem
+
+
 def _memory() -> Iterator[Finding]:
     try:
         facts = os.statvfs("/dev/shm")
         free = facts.f_bavail * facts.f_frsize >> 20
-        yield "/dev/shm", free >= 64, f"{free} MiB free; rings fall back to the run directory"
+        yield "/dev/shm", free >= 64, (
+            f"{free} MiB free; rings fall back to the run directory{_leftovers()}")
     except OSError as error:
         yield "/dev/shm", False, f"{error.strerror}; rings stand in the run directory"
 
@@ -90,9 +126,14 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="crosscut doctor", description=__doc__)
     parser.add_argument("--build", action="store_true",
                         help="build the PyTorch part for the installed torch")
+    parser.add_argument("--clean", action="store_true",
+                        help="remove what ended processes left in shared memory")
     options = parser.parse_args(arguments)
     missing = 0
-    for what, there, words in findings(options.build):
+    told: list[Finding] = [*clean()] if options.clean else []
+    if options.build or not options.clean:
+        told += findings(options.build)
+    for what, there, words in told:
         missing += not there
         print(f"{'ok     ' if there else 'MISSING'}  {what}: {words}")
     return 1 if missing else 0

@@ -12,6 +12,7 @@
 #include "python/ext/read_arrow.h"
 #include "src/analyze/tables.h"
 #include "src/verbs/input.h"
+#include "src/verbs/leftovers.h"
 
 namespace nb = nanobind;
 
@@ -139,6 +140,26 @@ nb::dict TableNames() {
   return names;
 }
 
+nb::tuple Pair(const verbs::RingCount& count) { return nb::make_tuple(count.rings, count.bytes); }
+
+// Each a pair: rings, bytes.
+nb::dict Leftovers(const verbs::Leftovers& found) {
+  nb::dict out;
+  out["ended"] = Pair(found.ended);
+  out["in_use"] = Pair(found.in_use);
+  out["unknown"] = Pair(found.unknown);
+  return out;
+}
+
+nb::dict CleanLeftovers() {
+  const verbs::CleanedRings cleaned = verbs::CleanLeftovers();
+  nb::dict out = Leftovers(cleaned.left);
+  out["emptied"] = Pair(cleaned.emptied);
+  out["removed"] = Pair(cleaned.removed);
+  out["problems"] = cleaned.problems;
+  return out;
+}
+
 }  // namespace
 }  // namespace crosscut::read
 
@@ -157,4 +178,7 @@ NB_MODULE(_read, module) {
   nb::class_<Run>(module, "Run").def("table", &Run::table).def_prop_ro("gaps", &Run::gaps);
   module.def("open", &Run::Open);
   module.def("tables", &crosscut::read::TableNames);
+  module.def("leftover_rings",
+             [] { return crosscut::read::Leftovers(crosscut::verbs::CountLeftovers()); });
+  module.def("clean_leftover_rings", &crosscut::read::CleanLeftovers);
 }

@@ -65,10 +65,17 @@ int RunPlot(const PlotArgs& args) {
 
 void AddDoctor(CLI::App* app, Run* run) {
   auto build = std::make_shared<bool>(false);
+  auto clean = std::make_shared<bool>(false);
   CLI::App* verb = app->add_subcommand("doctor", "Tell what of Crosscut works here");
   verb->add_flag("--build", *build, "build the PyTorch source for this torch");
+  verb->add_flag("--clean", *clean, "remove what ended processes left in shared memory");
   verb->callback([=] {
-    *run = [=] { return *build ? RunPython({"doctor", "--build"}) : RunPython({"doctor"}); };
+    *run = [=] {
+      std::vector<std::string> words = {"doctor"};
+      if (*build) words.push_back("--build");
+      if (*clean) words.push_back("--clean");
+      return RunPython(words);
+    };
   });
 }
 

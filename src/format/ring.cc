@@ -161,7 +161,7 @@ Result<RingFile> RingFile::Open(const std::string& path, const RingTrust& trust,
   file.inode_ = info.st_ino;
   file.bytes_ = static_cast<uint64_t>(info.st_size);
   file.disk_bytes_ = static_cast<uint64_t>(info.st_blocks) * 512;
-  file.changed_s_ = info.st_ctim.tv_sec;
+  file.written_s_ = info.st_mtim.tv_sec;
   return file;
 }
 
@@ -172,7 +172,7 @@ RingFile::RingFile(RingFile&& other) noexcept
       inode_(other.inode_),
       bytes_(other.bytes_),
       disk_bytes_(other.disk_bytes_),
-      changed_s_(other.changed_s_) {
+      written_s_(other.written_s_) {
   other.fd_ = -1;
 }
 

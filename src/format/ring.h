@@ -228,7 +228,7 @@ class RingFile {
   uint64_t device() const { return device_; }
   uint64_t inode() const { return inode_; }
   uint64_t disk_bytes() const { return disk_bytes_; }  // as it was opened
-  int64_t changed_s() const { return changed_s_; }     // time(2) of its last change of any kind
+  int64_t written_s() const { return written_s_; }     // time(2) when it was last written as a file
   bool Read(uint64_t offset, void* out, size_t bytes) const;
   // The header, its texts NUL-terminated, and how many of its chunks the file has room for.
   // kCorrupt names what is wrong with it.
@@ -241,7 +241,7 @@ class RingFile {
   int fd_;
   std::string path_;
   uint64_t device_ = 0, inode_ = 0, bytes_ = 0, disk_bytes_ = 0;
-  int64_t changed_s_ = 0;
+  int64_t written_s_ = 0;
 };
 
 // What one chunk held when it was copied.

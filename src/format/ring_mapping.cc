@@ -31,7 +31,8 @@ void OnBusError(int signal, siginfo_t* info, void* context) {
   if ((before.sa_flags & SA_SIGINFO) != 0) return before.sa_sigaction(signal, info, context);
   if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN)
     return before.sa_handler(signal);
-  sigaction(SIGBUS, &before, nullptr);  // the access is made again, and ends as it would have
+  sigaction(SIGBUS, &before, nullptr);    // the access is made again, and ends as it would have
+  if (info->si_code <= 0) raise(signal);  // but a process's signal comes once
 }
 
 bool Guard(void* page) {

@@ -19,7 +19,7 @@ bool Ended(const format::RunRing& ring) {
 
 void RingWatch::Look() {
   const auto run = format::RunFolder::Of(run_dir_);
-  if (!run.ok()) return;
+  if (!run.ok() || run->owner != geteuid()) return;
   bool found = false;
   for (const format::RunRing& ring : format::FindRings(*run).rings) {
     const std::pair<uint64_t, uint64_t> number = {ring.device, ring.inode};

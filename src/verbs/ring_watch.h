@@ -14,8 +14,8 @@ class RingWatch {
   explicit RingWatch(std::string run_dir) : run_dir_(std::move(run_dir)) {}
 
   // Reaps the run where one of its processes has ended since the last look and left a ring; else it
-  // costs two listings. Rings of living processes are left alone, and so are other runs' and other
-  // users'.
+  // costs two listings. Rings of living processes are left alone, and so are other runs'. Another
+  // user's run is not written, not even by root: it would own files there.
   void Look();
 
  private:

@@ -1,0 +1,132 @@
+#include "src/verbs/leftovers.h"
+
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+
+#include "src/base/file.h"
+#include "src/format/reap.h"
+#include "src/format/ring_search.h"
+
+namespace crosscut::verbs {
+namespace {
+
+constexpr const char* kFolder = "/dev/shm";
+constexpr int64_t kBeingMadeSeconds = 60;  // more than a ring needs from its name to its header
+
+struct OneRing {
+  std::string path, run_dir;
+  uint64_t inode = 0, bytes = 0;
+  uint64_t run_device = 0, run_inode = 0;
+  base::Liveness owner = base::Liveness::kUnknown;
+};
+
+void Add(const OneRing& ring, RingCount* count) {
+  ++count->rings;
+  count->bytes += ring.bytes;
+}
+
+// Of a ring without a header: its process was killed when it had given the file its name and no
+// more, or is just about to go on.
+base::Liveness OwnerByName(const format::RingFile& file) {
+  if (base::IsInUse(file.fd()) || time(nullptr) - file.written_s() < kBeingMadeSeconds) {
+    return base::Liveness::kAlive;
+  }
+  const std::string name = file.path().substr(file.path().rfind('/') + 1);
+  const size_t user = name.find('-');
+  const size_t pid = user == std::string::npos ? user : name.find('-', user + 1);
+  if (pid == std::string::npos) return base::Liveness::kDead;
+  const int64_t number = strtoll(name.c_str() + pid + 1, nullptr, 10);
+  return base::HasMapped(number, name) == base::Liveness::kAlive ? base::Liveness::kAlive
+                                                                 : base::Liveness::kDead;
+}
+
+std::vector<OneRing> OwnRings() {
+  std::vector<OneRing> found;
+  for (const std::string& path : format::ListRings(kFolder)) {
+    // Nothing is taken out of it here, so it matters not who else may write it.
+    const auto file = format::RingFile::Open(path, {-1, /*in_run=*/true}, /*writable=*/false);
+    if (!file.ok() || file->device() == 0) continue;
+    OneRing ring = {path, "", file->inode(), file->disk_bytes()};
+    format::RingHeader header;
+    uint64_t chunks = 0;
+    if (file->ReadHeader(&header, &chunks).ok()) {
+      ring.owner = file->Owner(header);
+      ring.run_dir = header.control.run_dir;
+      ring.run_device = header.run_device;
+      ring.run_inode = header.run_inode;
+    } else {
+      ring.owner = OwnerByName(*file);
+    }
+    found.push_back(std::move(ring));
+  }
+  return found;
+}
+
+Leftovers Count(const std::vector<OneRing>& rings) {
+  Leftovers count;
+  for (const OneRing& ring : rings) {
+    switch (ring.owner) {
+      case base::Liveness::kDead: Add(ring, &count.ended); break;
+      case base::Liveness::kAlive: Add(ring, &count.in_use); break;
+      case base::Liveness::kUnknown: Add(ring, &count.unknown); break;
+    }
+  }
+  return count;
+}
+
+bool IsThere(const OneRing& ring) {
+  struct stat info;
+  return lstat(ring.path.c_str(), &info) == 0 && info.st_ino == ring.inode;
+}
+
+bool HasRun(const OneRing& ring) {
+  if (ring.run_dir.empty()) return false;
+  const auto run = format::RunFolder::Of(ring.run_dir);
+  return run.ok() && run->owner == geteuid() && run->device == ring.run_device &&
+         run->inode == ring.run_inode;
+}
+
+}  // namespace
+
+Leftovers CountLeftovers() { return Count(OwnRings()); }
+
+CleanedRings CleanLeftovers() {
+  CleanedRings cleaned;
+  std::map<std::string, std::string> runs;  // that were reaped: what went wrong
+  for (const OneRing& ring : OwnRings()) {
+    if (ring.owner != base::Liveness::kDead) continue;
+    if (HasRun(ring)) {
+      auto [run, fresh] = runs.try_emplace(ring.run_dir);
+      if (fresh) {
+        const auto report = format::ReapRun(ring.run_dir);
+        run->second = report.ok() ? "" : std::string(report.status().message());
+        for (const auto& process :
+             report.ok() ? report->processes : std::vector<format::ReapReport::Process>()) {
+          if (!process.problem.empty()) run->second = process.problem;
+        }
+      }
+      if (!IsThere(ring)) {
+        Add(ring, &cleaned.emptied);
+      } else {
+        cleaned.problems.push_back(ring.path + ": " +
+                                   (run->second.empty() ? "it is not its run's" : run->second));
+      }
+    } else if (!IsThere(ring)) {
+      continue;
+    } else if (unlink(ring.path.c_str()) == 0) {
+      Add(ring, &cleaned.removed);
+    } else if (errno != ENOENT) {
+      cleaned.problems.push_back(ring.path + ": " + strerror(errno));
+    }
+  }
+  cleaned.left = Count(OwnRings());
+  return cleaned;
+}
+
+}  // namespace crosscut::verbs
