@@ -61,7 +61,8 @@ def _torch(build: bool) -> Iterator[Finding]:
     if path:
         yield "torch shim", True, str(path)
     else:
-        yield "torch shim", False, "not built for this torch: crosscut doctor --build"
+        yield "torch shim", False, (
+            torch_build.refusal() or "not built for this torch: crosscut doctor --build")
 
 
 def _rings(count: tuple[int, int]) -> str:

@@ -53,11 +53,18 @@ const char* MemberValue(const char* json, const char* key) {
   return nullptr;
 }
 
-int MakeRunDirectory(Settings* settings) {
+// `chosen`: by the program itself or by nobody; what `crosscut record` names, it has looked at.
+int MakeRunDirectory(bool chosen, Settings* settings) {
   char given[kPathBytes];
   memcpy(given, settings->run_dir, sizeof given);
-  if (mkdir(given, 0700) != 0 && errno != EEXIST) {
-    return Fail(CROSSCUT_EIO, "cannot make the run directory %.120s: %s", given, strerror(errno));
+  struct stat info;
+  if (mkdir(given, 0700) != 0) {
+    if (errno != EEXIST) {
+      return Fail(CROSSCUT_EIO, "cannot make the run directory %.120s: %s", given, strerror(errno));
+    }
+    if (chosen && stat(given, &info) == 0 && info.st_uid != geteuid()) {
+      return Fail(CROSSCUT_EINVAL, "%.120s is another user's folder: name one of your own", given);
+    }
   }
   if (realpath(given, settings->run_dir) == nullptr) {
     return Fail(CROSSCUT_EIO, "run directory %.120s: %s", given, strerror(errno));
@@ -141,7 +148,9 @@ int ChoosePlan(const crosscut_options* options, const char* otherwise, Settings*
 
 int FillSettings(const crosscut_options* options, const char* plan, Settings* settings) {
   const char* dir = Option(options, &crosscut_options::run_dir, static_cast<const char*>(nullptr));
-  if (dir == nullptr || *dir == '\0') dir = secure_getenv("CROSSCUT_RUN");
+  const char* recorded = secure_getenv("CROSSCUT_RUN");
+  const bool chosen = (dir != nullptr && *dir != '\0') || recorded == nullptr;
+  if (dir == nullptr || *dir == '\0') dir = recorded;
   int n = 0;
   if (dir != nullptr && *dir != '\0') {
     n = snprintf(settings->run_dir, kPathBytes, "%s", dir);
@@ -154,7 +163,7 @@ int FillSettings(const crosscut_options* options, const char* plan, Settings* se
   ChooseMemory(options, settings);
   const int plan_error = ChoosePlan(options, plan, settings);
   if (plan_error != CROSSCUT_OK) return plan_error;
-  const int error = MakeRunDirectory(settings);
+  const int error = MakeRunDirectory(chosen, settings);
   if (error != CROSSCUT_OK) return error;
 
   settings->flight_recorder =

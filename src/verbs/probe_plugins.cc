@@ -4,9 +4,11 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -37,8 +39,17 @@ std::string KeyOf(const std::string& plugin) {
 
 using Answers = std::map<std::string, std::string>;  // by key
 
+// Whether `path` is this user's, and nobody else may write it.
+bool IsOurs(const std::string& path) {
+  struct stat facts;
+  return lstat(path.c_str(), &facts) == 0 && !S_ISLNK(facts.st_mode) &&
+         facts.st_uid == geteuid() && (facts.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+// Others' answers say nothing of a plugin.
 Answers ReadAnswers(const std::string& cache) {
   Answers answers;
+  if (!IsOurs(cache)) return answers;
   std::ifstream file(cache);
   for (std::string line; std::getline(file, line);) {
     const size_t tab = line.find('\t');
@@ -50,7 +61,9 @@ Answers ReadAnswers(const std::string& cache) {
 // Whole or not at all; a cache that cannot be written is no trouble.
 void WriteAnswers(const Answers& answers, const std::string& cache) {
   std::error_code error;
-  fs::create_directories(fs::path(cache).parent_path(), error);
+  const fs::path folder = fs::path(cache).parent_path();
+  fs::create_directories(folder.parent_path(), error);
+  if (mkdir(folder.c_str(), 0700) != 0 && errno == EEXIST && !IsOurs(folder)) return;
   std::string fresh = cache + ".XXXXXX";
   const int fd = mkstemp(fresh.data());
   if (fd < 0) return;

@@ -87,10 +87,11 @@ std::string DefaultRunDir(const std::vector<std::string>& command) {
          std::to_string(getpid());
 }
 
+// Whatever the umask, nobody else may put another folder in a run's place.
 Status MakeFolders(const std::string& path) {
   for (size_t at = path.find('/', 1);; at = path.find('/', at + 1)) {
     const std::string part = path.substr(0, at);
-    const mode_t mode = at == std::string::npos ? 0700 : 0777;
+    const mode_t mode = at == std::string::npos ? 0700 : 0755;
     if (mkdir(part.c_str(), mode) != 0 && errno != EEXIST) {
       return Status::Io("cannot make the folder " + part + ": " + strerror(errno));
     }

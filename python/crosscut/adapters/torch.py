@@ -191,7 +191,7 @@ def _add_operators(version: str) -> None:
     global _shim
     library = torch_build.find()
     if library is None:
-        _record.source_state("pytorch", version, "missing", _BUILD_HINT)
+        _record.source_state("pytorch", version, "missing", torch_build.refusal() or _BUILD_HINT)
         return
     try:
         shim = ctypes.CDLL(str(library))

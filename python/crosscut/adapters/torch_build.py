@@ -8,6 +8,7 @@ ${XDG_CACHE_HOME:-~/.cache}/crosscut/pytorch/<torch version>-<hash>/libcrosscut_
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
 import fcntl
 import hashlib
 import importlib.util
@@ -16,6 +17,7 @@ import pathlib
 import re
 import shlex
 import shutil
+import stat
 import subprocess
 import sys
 import tempfile
@@ -97,18 +99,74 @@ def path() -> pathlib.Path | None:
     return _cache() / f"{version}-{_hash()}" / LIBRARY if version else None
 
 
+def _trusted() -> set[int]:
+    """Users who may own what is on the way: this one, root, and in a user namespace whoever has no
+    number there, root outside among them."""
+    users = {os.geteuid(), 0}
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        if int(pathlib.Path("/proc/self/uid_map").read_text().split()[2]) != 0xFFFFFFFF:
+            users.add(int(pathlib.Path("/proc/sys/kernel/overflowuid").read_text()))
+    return users
+
+
+def danger(library: pathlib.Path) -> str:
+    """Why nothing may be loaded from where `library` is or would be, in words; "" where it may.
+    Every folder on the way counts: who may write one can put another in the next one's place. One
+    for everybody is safe where it is sticky, as /tmp is; a group is trusted above our folders."""
+    users, ours = _trusted(), (_cache().parent, _cache().parent.resolve())
+    real = library.resolve()
+    for entry in dict.fromkeys((*reversed(library.parents), library,
+                                *reversed(real.parents), real)):
+        try:
+            status = entry.lstat()
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            return f"{entry}: {error.strerror}"
+        if status.st_uid not in users:
+            return f"{entry} belongs to another user (uid {status.st_uid})"
+        if stat.S_ISLNK(status.st_mode):
+            continue
+        sticky = stat.S_ISDIR(status.st_mode) and status.st_mode & stat.S_ISVTX
+        if status.st_mode & stat.S_IWOTH and not sticky:
+            return f"{entry} can be written by every user"
+        if status.st_mode & stat.S_IWGRP and any(o == entry or o in entry.parents for o in ours):
+            return f"{entry} can be written by its group"
+    return ""
+
+
+def refusal() -> str:
+    """Why a shim that is there is not loaded; "" where nothing speaks against it."""
+    try:
+        library = path()
+        words = danger(library) if library is not None and library.exists() else ""
+    except (OSError, RuntimeError):
+        return ""
+    return f"not loaded, for {words}; set XDG_CACHE_HOME to a folder of your own" if words else ""
+
+
 def find() -> pathlib.Path | None:
     """The built shim, or None. Takes about a millisecond and never raises."""
     try:
         library = path()
-        if library is None:
-            return None
-        status = library.stat()
+        # It is going to be loaded: nobody else may have written it.
+        return library if library and library.is_file() and not danger(library) else None
     except (OSError, RuntimeError):
         return None
-    # It is going to be loaded: nobody else may have written it.
-    ours = status.st_uid in (os.geteuid(), 0) and not status.st_mode & 0o022
-    return library if ours else None
+
+
+def _make_folder(folder: pathlib.Path) -> None:
+    """With modes of its own, whatever the umask. Those of our folders that are there already are
+    taken back from group and others."""
+    ours = _cache().parent
+    for entry in (*reversed(folder.parents), folder):
+        mine = entry == ours or ours in entry.parents
+        try:
+            entry.mkdir(mode=0o700 if mine else 0o755)
+        except FileExistsError:
+            status = entry.lstat()
+            if mine and status.st_uid == os.geteuid() and status.st_mode & 0o022:
+                entry.chmod(status.st_mode & 0o755)
 
 
 def _compiler() -> list[str]:
@@ -174,7 +232,10 @@ def build(force: bool = False) -> pathlib.Path:
     if target is None or folder is None:
         raise BuildError(f"PyTorch is not installed for {sys.executable}")
     try:
-        target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        _make_folder(target.parent)
+        if words := danger(target):
+            raise BuildError(f"the shim cannot be kept: {words}; set XDG_CACHE_HOME to a folder "
+                             "of your own")
         with open(target.parent / "lock", "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not force and find() is not None:
