@@ -42,8 +42,8 @@ using Answers = std::map<std::string, std::string>;  // by key
 // Whether `path` is this user's, and nobody else may write it.
 bool IsOurs(const std::string& path) {
   struct stat facts;
-  return lstat(path.c_str(), &facts) == 0 && !S_ISLNK(facts.st_mode) &&
-         facts.st_uid == geteuid() && (facts.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+  return lstat(path.c_str(), &facts) == 0 && !S_ISLNK(facts.st_mode) && facts.st_uid == geteuid() &&
+         (facts.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
 // Others' answers say nothing of a plugin.

@@ -357,6 +357,18 @@ void SayResult(const RecordOptions& options, const std::string& obstacle, Talk& 
   }
 }
 
+// When the command has ended. `folder`: its run directory, which may have been moved or removed.
+void Finish(const CommandEnd& end, const std::string& obstacle, int folder, RecordOptions* options,
+            Talk& talk) {
+  if (end.exec_errno != 0) return talk(options->command[0] + ": " + strerror(end.exec_errno));
+  if (RemoveRingsOfRemovedRun(folder)) {
+    return talk("nothing is left of the recording: " + options->run_dir + " was removed meanwhile");
+  }
+  options->run_dir = PlaceOfRun(options->run_dir, folder);
+  Reap(options->run_dir, talk);
+  SayResult(*options, obstacle, talk);
+}
+
 RecordOutcome RunUnrecorded(const std::vector<std::string>& command,
                             const std::vector<std::string>& variables, Talk& talk) {
   const CommandEnd end = BecomeCommand(command, variables);
@@ -368,9 +380,7 @@ RecordOutcome RunUnrecorded(const std::vector<std::string>& command,
 
 Result<RecordOutcome> Record(const RecordOptions& given) {
   if (given.command.empty()) return Status::Invalid("no command to record");
-  char link[4096];
-  const ssize_t length = readlink("/proc/self/exe", link, sizeof link);
-  const std::string self(link, length > 0 ? length : 0);
+  const std::string self = ThisProgram();
   const PackageLayout package = FindPackage(self);
   RecordOptions options = given;
   if (const Status found = FindPlugins(package, &options.plugins); !found.ok()) return found;
@@ -417,15 +427,7 @@ Result<RecordOutcome> Record(const RecordOptions& given) {
       options.command, prepared.variables, [&rings] { rings.Look(); },
       [&](pid_t command) { guard.Begin(options.run_dir, lock.fd(), command); });
   if (!end.ok()) return end.status();
-  if (end->exec_errno != 0) {
-    talk(options.command[0] + ": " + strerror(end->exec_errno));
-  } else if (RemoveRingsOfRemovedRun(lock.fd())) {
-    talk("nothing is left of the recording: " + options.run_dir + " was removed meanwhile");
-  } else {
-    options.run_dir = PlaceOfRun(options.run_dir, lock.fd());
-    Reap(options.run_dir, talk);
-    SayResult(options, obstacle, talk);
-  }
+  Finish(*end, obstacle, lock.fd(), &options, talk);
   return RecordOutcome{options.run_dir, end->wait_status};
 }
 

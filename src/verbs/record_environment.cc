@@ -3,6 +3,7 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <time.h>
@@ -10,6 +11,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <string_view>
 
@@ -259,6 +261,17 @@ void SetOptions(const RecordOptions& options, Variables& variables) {
 }
 
 }  // namespace
+
+std::string ThisProgram() {
+  char path[4096];
+  const ssize_t length = readlink("/proc/self/exe", path, sizeof path);
+  if (length > 0) return std::string(path, static_cast<size_t>(length));
+  const auto* named = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
+  char* real = named == nullptr ? nullptr : realpath(named, nullptr);
+  const std::string found = real == nullptr ? "" : real;
+  free(real);
+  return found;
+}
 
 PackageLayout FindPackage(const std::string& executable) {
   PackageLayout layout;

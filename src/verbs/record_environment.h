@@ -10,6 +10,9 @@
 
 namespace crosscut::verbs {
 
+// The file that this process runs, also where there is no /proc; "" where nothing tells.
+std::string ThisProgram();
+
 // The files of the package this program belongs to; "" for what is not there.
 struct PackageLayout {
   std::string root;                    // .../crosscut

@@ -1,5 +1,5 @@
-"""Two users on one machine: what nobody (uid 65534) puts where root's rings are is not read, drained
-or obeyed, refuses root nothing and ends nothing of root's; and the other way round."""
+"""Two users on one machine: what nobody (uid 65534) puts where root's rings are is not read,
+drained or obeyed, refuses root nothing and ends nothing of root's; and the other way round."""
 
 import contextlib
 import ctypes
