@@ -120,7 +120,6 @@ int Drain::Start(const DrainOptions& options, int log_fd) {
   others_outlived_main_ = false;
   sleep_us_ = kShortSleepUs;
   long_names_ = 0;
-  log_removed_.store(false);
   ready_.store(0);
   options.ring->SetDrain(&wake_);
 
@@ -302,8 +301,6 @@ void Drain::Pass(uint32_t requests) {
   if (session_ != recorder.session() && recorder.phase() == Phase::kOn) NameThread();
   if ((requests & kStarted) != 0 && options_.on_start != nullptr) options_.on_start();
   const bool flush = (requests & (kFlush | kQuit)) != 0;
-  struct stat log;
-  if (flush) log_removed_.store(fstat(log_fd_, &log) == 0 && log.st_nlink == 0);
   WriteAnchors(flush);
   if (flush) CollectOpen();
   full_taken_ = options_.ring->TakeFull(full_);
@@ -370,6 +367,7 @@ void Drain::WriteAnchors(bool always) {
   next_anchor_ns_ = now + kAnchorEveryNs;
   struct stat log;
   if (log_ != nullptr && fstat(log_fd_, &log) == 0 && log.st_nlink == 0) {
+    unlink(options_.ring_name);  // here: the program's threads may be forbidden to
     errno = 0;
     // Whoever removes a recording that has ended wants no more of it: nothing is wrong.
     if (Recorder::Get().phase() == Phase::kOff) failed_ = true;

@@ -19,8 +19,9 @@ namespace crosscut::record {
 struct DrainOptions {
   ChunkRing* ring = nullptr;
   format::LogIdentity identity;
-  int mark = -1;              // marks the ring as in use while it is open; -1: nothing does
-  const char* log_name = "";  // for messages; outlives the drain
+  const char* ring_name = "";  // removed where the log has no name any more: its run is gone
+  int mark = -1;               // marks the ring as in use while it is open; -1: nothing does
+  const char* log_name = "";   // for messages; outlives the drain
   bool flight_recorder = false;
   uint64_t keep_ticks = 0;  // how far back a snapshot reaches; 0: all that is kept
   // On the drain's thread: after every kStarted, and when the log can be written no more (`error`
@@ -56,8 +57,6 @@ class Drain {
   void Leave(bool written_on);
   // In a forked child: the thread is not there.
   void AfterFork();
-  // Whether the log had no name any more when all was flushed last: its run was removed, not moved.
-  bool log_removed() const { return log_removed_.load(std::memory_order_relaxed); }
   uint64_t log_memory_bytes() const { return log_bytes_.load(std::memory_order_relaxed); }
 
  private:
@@ -96,7 +95,6 @@ class Drain {
   std::atomic<uint32_t> requests_{0};
   std::atomic<uint32_t> asked_{0}, answered_{0};
   std::atomic<uint64_t> log_bytes_{0};
-  std::atomic<bool> log_removed_{false};
   bool failed_ = false;
   bool idle_ = false;  // no session: sleeps until asked
 

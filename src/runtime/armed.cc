@@ -9,8 +9,6 @@
 namespace crosscut::record {
 namespace {
 
-constexpr int kGoneWaitMs = 10'000;
-
 // What `crosscut record` asked for; 0 where it did not.
 uint64_t NumberIn(const char* variable) {
   const char* text = secure_getenv(variable);
@@ -65,20 +63,11 @@ int Session::ArmedSettings(const crosscut_options* options, Settings* settings) 
 
 int Session::OtherThreads() { return host::Registry::Get().threads() + Get().on_demand_.threads(); }
 
-// Whether nobody can ever read this run. The drain alone can tell a log that was removed from one
-// that was moved, and it is asked only where the log is not in its place.
-bool Session::LogIsGone() {
-  if (!open_ || access(log_path_, F_OK) == 0 || broken_.load() || !drain_.running()) return false;
-  drain_.Ask(Drain::kFlush);
-  return drain_.Await(kGoneWaitMs) && drain_.log_removed();
-}
-
 // An armed process that ends without a window has nothing to tell. A ring whose log was removed
 // with its run has no reader; if the log was only moved, it holds what is in the ring.
 void Session::LeaveNothing() {
   const ChunkRing& ring = rings_[ring_index_];
-  const bool elsewhere = open_ && access(log_path_, F_OK) != 0;
-  if (elsewhere && ((!ring.HasLosses() && ring.Drained()) || LogIsGone())) {
+  if (open_ && access(log_path_, F_OK) != 0 && !ring.HasLosses() && ring.Drained()) {
     on_demand_.Disarm();
     unlink(ring_path_);
     return;

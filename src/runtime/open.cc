@@ -97,6 +97,7 @@ int Session::Open(const Settings& settings) {
     DrainOptions options;
     options.ring = ring;
     options.identity = identity;
+    options.ring_name = ring_path_;
     options.mark = mark;
     options.log_name = log_path_;
     options.flight_recorder = settings.flight_recorder;

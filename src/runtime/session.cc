@@ -237,7 +237,6 @@ void Session::AtExit(bool by_underscore_exit) {
   if (!by_underscore_exit) FinishPlugins();
   if (state() == kOff) return LeaveNothing();
   if (!broken_.load()) MarkStop(tick, format::kStopExit);
-  if (LogIsGone()) unlink(ring_path_);
 }
 
 // Only the owner's leaving counts: a vfork child shares this memory, a raw clone has a copy of it

@@ -150,7 +150,6 @@ class Session {
   void MarkStop(uint64_t tick, format::StopReason reason, bool waits = false);
   void FillHeader(const Settings& settings, const format::LogIdentity& log,
                   const base::ProcessIdentity& self, format::RingHeader* header);
-  bool LogIsGone();
   void WriteFacts(const base::ProcessIdentity& self);
   void SetSources(int level);
   void WithdrawSources();

@@ -132,6 +132,7 @@ def test_the_run_is_removed_while_a_program_records_itself(tmp_path):
     text = f"import crosscut\ncrosscut.start({str(tmp_path / 'run')!r})\n" + COUNTS
     program = Program(tmp_path, recorded=False, text=text)
     shutil.rmtree(program.run)
+    nothing_is_left()
     program.end()
     program.process.communicate(timeout=2 * A_MINUTE)
     assert program.process.returncode == 0
