@@ -34,10 +34,11 @@ struct AllProcesses {
   }
   void Emit(int64_t from, int64_t until, Records& out) {
     for (Member& t : tracks) {
-      own.Clear();
+      own.Clear(out.long_tile());
       t.cursor.Emit(from, until, own);
-      for (const Record r : own) {
-        if (!(r & kSet)) out.Add(r | Record{t.process} << kProcessShift);
+      for (size_t i = 0; i < own.size(); ++i) {
+        const uint32_t change = own.change(i);
+        if (!(change & kSet)) out.Add(own.Since(i), change | t.process << kProcessShift);
       }
       out.EndRun();
     }

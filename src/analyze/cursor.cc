@@ -104,11 +104,11 @@ int64_t TrackCursor::Peek(size_t quota) const {
 void TrackCursor::Tell(int64_t at, int64_t from, uint8_t probe, Records& out) {
   const Open& top = open_[depth_];
   if (top.resource != told_ || probe != 0) {
-    out.Add(MakeRecord(at - from, MoveChange(told_, top.resource, probe, lead_)));
+    out.Add(at - from, MoveChange(told_, top.resource, probe, lead_));
     told_ = top.resource;
   }
   if (lead_ && top.operation != told_operation_) {
-    out.Add(MakeRecord(at - from, SetChange(What::kOperation, top.operation)));
+    out.Add(at - from, SetChange(What::kOperation, top.operation));
     told_operation_ = top.operation;
   }
 }

@@ -92,7 +92,7 @@ class DeviceCursor {
   void Tell(int64_t since, Records& out) {
     const uint32_t state = open_.back().state;
     if (state == told_) return;
-    out.Add(MakeRecord(since, told_ << 16 | state));
+    out.Add(since, told_ << 16 | state);
     told_ = state;
   }
 

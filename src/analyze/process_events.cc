@@ -139,10 +139,10 @@ void EventCursor::Emit(int64_t from, int64_t until, Records& out) {
     const ProcessEvents::Event& e = events_[next_];
     const int64_t since = std::max<int64_t>(0, e.at_ns - from);
     if (e.step != told_step_) {
-      out.Add(MakeRecord(since, SetChange(What::kStep, told_step_ = e.step)));
+      out.Add(since, SetChange(What::kStep, told_step_ = e.step));
     }
     if (e.paused != told_paused_) {
-      out.Add(MakeRecord(since, SetChange(What::kPause, told_paused_ = e.paused)));
+      out.Add(since, SetChange(What::kPause, told_paused_ = e.paused));
     }
   }
   out.EndRun();

@@ -25,6 +25,7 @@ void SortByDigit(const Record* from, size_t n, Record* to, int shift) {
 
 void Records::Sort() {
   if (sorted_) return;
+  if (long_) return SortLong();
   if (size_ < 128) {  // a pass costs as much as its 2,048 counters
     std::stable_sort(data_.begin(), data_.begin() + static_cast<ptrdiff_t>(size_),
                      [](Record a, Record b) { return a >> 32 < b >> 32; });
@@ -38,6 +39,20 @@ void Records::Sort() {
     SortByDigit(data_.data(), size_, scratch_.data(), shift);
     data_.swap(scratch_);
   }
+}
+
+void Records::SortLong() {
+  struct Change {
+    int64_t since;
+    uint32_t change;
+  };
+  std::vector<Change> changes;
+  changes.reserve(size_);
+  for (size_t i = 0; i < size_; ++i) changes.push_back({Since(i), change(i)});
+  std::stable_sort(changes.begin(), changes.end(),
+                   [](const Change& a, const Change& b) { return a.since < b.since; });
+  Clear(/*long_tile=*/true);
+  for (const Change& c : changes) Add(c.since, c.change);
 }
 
 }  // namespace crosscut::analyze

@@ -14,22 +14,25 @@ using testing::TestTrace;
 using trace::Kind;
 using trace::Layer;
 
+using Change = std::pair<int64_t, uint32_t>;  // since the tile's begin, what
+
 TEST(Records, SortByTimeAndKeepTheOrderOfEqualTimes) {
   std::mt19937_64 random(5);
   for (const size_t n : {0, 1, 100, 5000, 70000}) {
-    for (const int bits : {3, 11, 22, 32}) {
+    for (const int bits : {3, 11, 22, 32, 33, 63}) {
       Records records;
-      std::vector<Record> want;
+      records.Clear(/*long_tile=*/bits > 32);
+      std::vector<Change> want, got;
       for (uint32_t i = 0; i < n; ++i) {
-        const Record r = MakeRecord(static_cast<int64_t>(random() >> (64 - bits)), i);
-        records.Add(r);
+        want.emplace_back(static_cast<int64_t>(random() >> (64 - bits)), i);
+        records.Add(want.back().first, i);
         records.EndRun();
-        want.push_back(r);
       }
       std::stable_sort(want.begin(), want.end(),
-                       [](Record a, Record b) { return a >> 32 < b >> 32; });
+                       [](const Change& a, const Change& b) { return a.first < b.first; });
       records.Sort();
-      ASSERT_EQ(std::vector<Record>(records.begin(), records.end()), want) << n << ' ' << bits;
+      for (size_t i = 0; i < n; ++i) got.emplace_back(records.Since(i), records.change(i));
+      ASSERT_EQ(got, want) << n << ' ' << bits;
     }
   }
 }
@@ -62,6 +65,24 @@ TEST(Sweep, TakesDaysWithoutAnEdgeAndTimesNearTheEndsOfTheRange) {
   const auto lead = t.Lead(p);
   t.Spans(lead, Layer::kFramework, {{start + length - 7, start + length}});
   EXPECT_EQ(SumOf(t.Finish(), Bit(Layer::kFramework)), 7);
+}
+
+// Tiles are as many as the changes are, not as the window is long: with tiles of 4 s these would be
+// two billion.
+TEST(Sweep, TakesHundredsOfYearsBetweenEdges) {
+  TestTrace t;
+  const int64_t year = 365LL * 86'400 * 1'000'000'000;
+  const auto p = t.Process("p", 0, 290 * year);
+  const auto lead = t.Lead(p);
+  const auto other = t.Thread(p);
+  for (int64_t i = 0; i < 200; ++i) {
+    t.Spans(lead, Layer::kFramework, {{i * year, i * year + 3}});
+    t.Spans(other, Layer::kNative, {{i * year + 2, i * year + 7}});
+  }
+  const trace::Trace& trace = t.Finish();
+  EXPECT_EQ(SumOf(trace, Bit(Layer::kFramework)), 200 * 2);
+  EXPECT_EQ(SumOf(trace, Bit(Layer::kFramework) | Bit(Layer::kNative)), 200);
+  EXPECT_EQ(SumOf(trace, Bit(Layer::kNative)), 200 * 4);
 }
 
 TEST(Sweep, TakesTenThousandThreads) {
