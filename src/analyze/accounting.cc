@@ -48,6 +48,8 @@ ProcessAccount Account(const trace::Trace& trace, const Accounting& a, uint32_t 
 
 Accounting::Accounting(const trace::Trace& trace)
     : names(trace), tracks(TracksByProcess(trace)), own(kMaxProbes + 1) {
+  events.reserve(trace.processes.size());
+  processes.reserve(trace.processes.size());
   for (const trace::Process& p : trace.processes) events.emplace_back(p);
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
     processes.push_back(Account(trace, *this, p));

@@ -14,7 +14,10 @@ namespace crosscut::analyze {
 namespace {
 
 constexpr size_t kMaxRows = 200;
-constexpr int kProcessShift = 17;  // above a move's own bits
+constexpr size_t kMostSetBytes = 8 << 20;  // of sets that are told apart; the others by their sizes
+constexpr int kProcessShift = 17;          // above a move's own bits
+static_assert(kMostConcurrent <= 1u << (31 - kProcessShift));
+constexpr size_t kMostLabels = 64;  // of a cell
 
 using Words = std::vector<uint64_t>;
 
@@ -94,13 +97,15 @@ class ConcurrencyFold {
         Set(pauses_[next_].process);
       }
       const int64_t edge = next_ < pauses_.size() ? std::min(until, pauses_[next_].at_ns) : until;
-      if (sum_ == nullptr) sum_ = &sums_[now_];
+      if (sum_ == nullptr) sum_ = &SumOf();
       *sum_ += edge - from;
       from = edge;
     }
   }
-  std::vector<ConcurrencyCell> Finish() const {
-    std::vector<ConcurrencyCell> out;
+  ConcurrencyCells Finish() const {
+    ConcurrencyCells result;
+    result.rest = rest_;
+    std::vector<ConcurrencyCell>& out = result.cells;
     for (const auto& [key, ns] : sums_) {
       ConcurrencyCell cell;
       cell.ns = ns;
@@ -110,41 +115,55 @@ class ConcurrencyFold {
       }
       out.push_back(std::move(cell));
     }
-    return out;
+    return result;
   }
 
  private:
-  void SetBit(size_t first, uint32_t p, bool on) {
+  // Of the processes that are active now.
+  int64_t& SumOf() {
+    const auto at = sums_.find(now_);
+    if (at != sums_.end()) return at->second;
+    if (sums_.size() * now_.size() * sizeof(uint64_t) < kMostSetBytes) return sums_[now_];
+    return rest_[{host_, device_}];
+  }
+  void SetBit(size_t first, uint32_t p, bool on, size_t* count) {
     uint64_t& word = now_[first + p / 64];
     const uint64_t bit = uint64_t{1} << (p % 64);
     const uint64_t next = on ? word | bit : word & ~bit;
-    if (next != word) sum_ = nullptr;
+    if (next == word) return;
+    sum_ = nullptr;
+    *count += on ? 1 : -1;
     word = next;
   }
   void Set(uint32_t p) {
     const Activity& a = activity_[p];
-    SetBit(0, p, !a.paused && a.host > 0);
-    SetBit(words_, p, !a.paused && a.device > 0);
+    SetBit(0, p, !a.paused && a.host > 0, &host_);
+    SetBit(words_, p, !a.paused && a.device > 0, &device_);
   }
 
   std::vector<Activity> activity_;
   std::vector<PauseEdge> pauses_;
   size_t next_ = 0;
   size_t words_;
-  Words now_;  // host bits, then device bits
+  Words now_;                     // host bits, then device bits
+  size_t host_ = 0, device_ = 0;  // of them
+  ConcurrencyCells::BySize rest_;
   std::map<Words, int64_t> sums_;
   int64_t* sum_ = nullptr;  // of the key now; null: to be found
 };
 
 std::string Labels(const Context& context, const std::vector<uint32_t>& processes) {
   std::string out;
-  for (const uint32_t p : processes) out += (out.empty() ? "" : "+") + context.process_label({p});
-  return out;
+  for (size_t i = 0; i < std::min(processes.size(), kMostLabels); ++i) {
+    out += (i == 0 ? "" : "+") + context.process_label({processes[i]});
+  }
+  if (processes.size() <= kMostLabels) return out;
+  return out + "+(" + std::to_string(processes.size() - kMostLabels) + " others)";
 }
 
 // The rarest cells summed by their counts.
-std::map<std::pair<size_t, size_t>, int64_t> SumRest(std::vector<ConcurrencyCell>& cells) {
-  std::map<std::pair<size_t, size_t>, int64_t> rest;
+ConcurrencyCells::BySize SumRest(std::vector<ConcurrencyCell>& cells,
+                                 ConcurrencyCells::BySize rest) {
   for (size_t i = kMaxRows; i < cells.size(); ++i) {
     rest[{cells[i].host.size(), cells[i].device.size()}] += cells[i].ns;
   }
@@ -154,8 +173,8 @@ std::map<std::pair<size_t, size_t>, int64_t> SumRest(std::vector<ConcurrencyCell
 
 }  // namespace
 
-std::vector<ConcurrencyCell> ComputeConcurrency(const trace::Trace& trace, const NameCodes& names) {
-  if (trace.processes.empty() || trace.processes.size() > 1u << (31 - kProcessShift)) return {};
+ConcurrencyCells ComputeConcurrency(const trace::Trace& trace, const NameCodes& names) {
+  if (trace.processes.empty() || trace.processes.size() > kMostConcurrent) return {};
   int64_t begin = std::numeric_limits<int64_t>::max(), end = std::numeric_limits<int64_t>::min();
   AllProcesses source;
   const std::vector<ProcessTracks> tracks = TracksByProcess(trace);
@@ -177,12 +196,13 @@ std::vector<ConcurrencyCell> ComputeConcurrency(const trace::Trace& trace, const
 }
 
 Table ConcurrencyTable(const trace::Trace& trace, const Context& context) {
-  std::vector<ConcurrencyCell> cells;
+  ConcurrencyCells found;
   // Names of its own: those of the accounting come with every process's overlap.
-  if (trace.processes.size() > 1) cells = ComputeConcurrency(trace, NameCodes(trace));
+  if (trace.processes.size() > 1) found = ComputeConcurrency(trace, NameCodes(trace));
+  std::vector<ConcurrencyCell>& cells = found.cells;
   std::stable_sort(cells.begin(), cells.end(),
                    [](const auto& a, const auto& b) { return a.ns > b.ns; });
-  const auto rest = SumRest(cells);
+  const auto rest = SumRest(cells, std::move(found.rest));
   Texts host, device;
   Integers host_count, device_count, ns;
   const auto add = [&](std::string h, std::string d, std::pair<size_t, size_t> n, int64_t sum) {
@@ -196,9 +216,15 @@ Table ConcurrencyTable(const trace::Trace& trace, const Context& context) {
     add(Labels(context, c.host), Labels(context, c.device), {c.host.size(), c.device.size()}, c.ns);
   }
   for (const auto& [count, sum] : rest) add("(others)", "(others)", count, sum);
-  return MakeTable("concurrency", MakeColumn("host_processes", host),
-                   MakeColumn("device_processes", device), MakeColumn("host_count", host_count),
-                   MakeColumn("device_count", device_count), MakeColumn("ns", ns));
+  Table table =
+      MakeTable("concurrency", MakeColumn("host_processes", host),
+                MakeColumn("device_processes", device), MakeColumn("host_count", host_count),
+                MakeColumn("device_count", device_count), MakeColumn("ns", ns));
+  if (trace.processes.size() > kMostConcurrent) {
+    table.notes.push_back("not computed: " + std::to_string(trace.processes.size()) +
+                          " processes, more than " + std::to_string(kMostConcurrent));
+  }
+  return table;
 }
 
 }  // namespace crosscut::analyze

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "src/analyze/name_codes.h"
@@ -17,12 +19,20 @@ struct ConcurrencyCell {
   std::vector<uint32_t> host, device;
   int64_t ns = 0;
 };
-// From the first process's start to the last one's end; the cells' sum is that time. A paused
-// process is in neither set.
-std::vector<ConcurrencyCell> ComputeConcurrency(const trace::Trace& trace, const NameCodes& names);
+struct ConcurrencyCells {
+  std::vector<ConcurrencyCell> cells;
+  // Of sets that had no room among the cells, by the sizes of host and device.
+  using BySize = std::map<std::pair<size_t, size_t>, int64_t>;
+  BySize rest;
+};
+// From the first process's start to the last one's end; the sum of all is that time. A paused
+// process is in neither set. Nothing for more than kMostConcurrent processes.
+inline constexpr size_t kMostConcurrent = 1 << 14;
+ConcurrencyCells ComputeConcurrency(const trace::Trace& trace, const NameCodes& names);
 
-// host_processes, device_processes (labels joined by "+"), host_count, device_count, ns. Beyond 200
-// cells the rest is summed by counts alone, its labels "(others)". No rows for a single process.
+// host_processes, device_processes (labels joined by "+", of many the first), host_count,
+// device_count, ns. Beyond 200 cells the rest is summed by counts alone, its labels "(others)". No
+// rows for a single process.
 Table ConcurrencyTable(const trace::Trace& trace, const Context& context);
 
 }  // namespace crosscut::analyze

@@ -1,6 +1,7 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <unordered_map>
 
 #include "src/analyze/accounting.h"
 #include "src/analyze/device_work.h"
@@ -36,6 +37,9 @@ struct Context::State {
   std::vector<ProcessWork> device_work;
   std::vector<DeviceMemory> memory;
   std::vector<std::string> processes, tracks;
+  std::unordered_map<uint32_t, const ProcessWork*> work_of;  // by process
+  std::map<std::pair<uint32_t, std::string_view>, const trace::CounterSeries*> counters;
+  std::unique_ptr<const trace::TracksByProcess> by_process;
 };
 
 Context::Context(const trace::Trace& trace) : trace_(trace), state_(std::make_unique<State>()) {
@@ -51,6 +55,11 @@ Context::Context(const trace::Trace& trace) : trace_(trace), state_(std::make_un
     auto& [labels, numbers] = taken[t.process.value];
     state_->tracks.push_back(Unique(TrackName(trace, t), labels, numbers));
   }
+  state_->by_process = std::make_unique<trace::TracksByProcess>(trace);
+  for (const trace::CounterSeries& series : trace.counters) {
+    state_->counters.try_emplace({series.process.value, trace.text(trace.name(series.name).text)},
+                                 &series);
+  }
 }
 
 Context::~Context() = default;
@@ -62,8 +71,27 @@ const Accounting& Context::accounting() const {
 }
 
 const std::vector<ProcessWork>& Context::device_work() const {
-  std::call_once(state_->worked, [this] { state_->device_work = CollectDeviceWork(trace_); });
+  std::call_once(state_->worked, [this] {
+    state_->device_work = CollectDeviceWork(trace_);
+    for (const ProcessWork& work : state_->device_work) {
+      state_->work_of.emplace(work.process.value, &work);
+    }
+  });
   return state_->device_work;
+}
+
+const ProcessWork* Context::device_work(trace::ProcessId process) const {
+  (void)device_work();
+  const auto at = state_->work_of.find(process.value);
+  return at == state_->work_of.end() ? nullptr : at->second;
+}
+
+const trace::TracksByProcess& Context::tracks() const { return *state_->by_process; }
+
+const trace::CounterSeries* Context::counter(trace::ProcessId process,
+                                             std::string_view name) const {
+  const auto at = state_->counters.find({process.value, name});
+  return at == state_->counters.end() ? nullptr : at->second;
 }
 
 const std::vector<DeviceMemory>& Context::memory() const {

@@ -6,6 +6,7 @@
 
 #include "src/analyze/columns.h"
 #include "src/analyze/device_waits.h"
+#include "src/analyze/nesting_walk.h"
 
 namespace crosscut::analyze {
 namespace {
@@ -17,27 +18,50 @@ using trace::TrackId;
 constexpr const char* kKinds[] = {"host", "device", "launch", "queued", "unknown"};
 constexpr int kMostMoves = 8;  // without going back in time; then the walk stays where it is
 
-// One process's walk: `take` is called with each PathSegment, the latest first.
+constexpr size_t kMostThreads = 128;  // that a thread with nothing to do may hand over to
+
+// The program's threads of a process, by their index; of many the busiest, and the lead.
+std::vector<TrackId> ThreadsOf(const trace::Trace& trace, const Context& context,
+                               trace::ProcessId process, size_t* left_out) {
+  const TrackId lead = trace.processes[process.value].lead;
+  std::vector<TrackId> threads;
+  for (const uint32_t t : context.tracks().of(process)) {
+    const trace::Track& track = trace.tracks[t];
+    if (track.kind == trace::TrackKind::kThread && !track.ours) threads.push_back({t});
+  }
+  *left_out = threads.size() - std::min(threads.size(), kMostThreads);
+  if (*left_out == 0) return threads;
+  const auto busier = [&](TrackId a, TrackId b) {
+    const size_t x = trace.tracks[a.value].spans.size(), y = trace.tracks[b.value].spans.size();
+    if ((a == lead) != (b == lead)) return a == lead;
+    return x != y ? x > y : a.value < b.value;
+  };
+  std::sort(threads.begin(), threads.end(), busier);
+  threads.resize(kMostThreads);
+  std::sort(threads.begin(), threads.end(), [](TrackId a, TrackId b) { return a.value < b.value; });
+  return threads;
+}
+
+// One process's walk: `take` is called with each PathSegment, the latest first, and the layer in
+// force, of a host segment.
 template <class Take>
 class Walk {
  public:
   Walk(const trace::Trace& trace, const Context& context, trace::ProcessId process, Take take)
-      : trace_(trace), process_(trace.processes[process.value]), take_(std::move(take)) {
-    for (uint32_t t = 0; t < trace.tracks.size(); ++t) {
-      const trace::Track& track = trace.tracks[t];
-      const bool host = track.kind == trace::TrackKind::kThread && !track.ours;
-      if (track.process == process && host) threads_.push_back({t});
-      begun_.push_back(static_cast<SpanIndex>(track.spans.size()));
-    }
-    for (const ProcessWork& work : context.device_work()) {
-      if (work.process == process) work_ = &work;
-    }
+      : trace_(trace),
+        process_(trace.processes[process.value]),
+        work_(context.device_work(process)),
+        threads_(ThreadsOf(trace, context, process, &left_out_)),
+        take_(std::move(take)) {
     if (work_ == nullptr) return;
-    for (const DeviceWait& wait : FindDeviceWaits(trace, *work_)) {
+    for (const DeviceWait& wait : FindDeviceWaits(trace, context, *work_)) {
       waits_[Key(wait.track, wait.call)] = wait.event;
     }
     FindPredecessors();
   }
+
+  // Threads that were not looked at.
+  size_t left_out() const { return left_out_; }
 
   void Run() {
     if (threads_.empty()) return;
@@ -74,45 +98,36 @@ class Walk {
     }
   }
 
-  // The last span of the thread that begins before at_, which only ever gets earlier.
-  SpanIndex LastBefore(TrackId thread) {
-    const trace::Column<int64_t>& begins = trace_.tracks[thread.value].spans.begin_ns;
-    SpanIndex& begun = begun_[thread.value];
-    while (begun > 0 && begins[begun - 1] >= at_) --begun;
-    return begun == 0 ? kNoSpan : begun - 1;
+  // Just before at_, which only ever gets earlier.
+  const NestingWalk& At(TrackId thread) {
+    const trace::Spans& spans = trace_.tracks[thread.value].spans;
+    NestingWalk& walk = walks_.try_emplace(thread.value, trace_, spans).first->second;
+    walk.GoTo(at_);
+    return walk;
   }
 
-  // Just before at_: the innermost span that is open, or none.
-  SpanIndex InnermostBefore(TrackId thread) {
-    const trace::Spans& spans = trace_.tracks[thread.value].spans;
-    SpanIndex span = LastBefore(thread);
-    while (span != kNoSpan && spans.end_ns[span] < at_) span = spans.parent[span];
-    return span;
-  }
-
-  // The last end of a span of the thread before at_; the window's begin where there is none.
-  int64_t LastEnd(TrackId thread) {
-    const trace::Spans& spans = trace_.tracks[thread.value].spans;
-    int64_t last = process_.start_ns;
-    SpanIndex span = LastBefore(thread);
-    for (; span != kNoSpan && spans.end_ns[span] < at_; span = spans.parent[span]) {
-      last = std::max(last, spans.end_ns[span]);
-    }
-    return last;
+  // The last end of a span in the innermost one before at_; `otherwise` where there is none.
+  int64_t LastEnd(TrackId thread, int64_t otherwise) {
+    const SpanIndex ended = At(thread).ended();
+    return ended == kNoSpan ? otherwise : trace_.tracks[thread.value].spans.end_ns[ended];
   }
 
   // Back to `to`, if that is before.
   void Back(int64_t to, PathSegment::Kind kind, TrackId track, SpanIndex span) {
     to = std::max(to, process_.start_ns);
     if (to >= at_) return;
-    take_(PathSegment{to, at_, kind, track, span});
+    const bool host = kind == PathSegment::kHost && track.valid();
+    const auto walk = host ? walks_.find(track.value) : walks_.end();
+    take_(PathSegment{to, at_, kind, track, span},
+          walk == walks_.end() ? trace::Layer::kNone : walk->second.LayerIn(span));
     at_ = to;
   }
 
   void StepOnThread() {
     const trace::Spans& spans = trace_.tracks[track_.value].spans;
-    const SpanIndex span = InnermostBefore(track_);
-    if (span == kNoSpan || !Runs(spans, span)) return StepOverNothing(span);
+    const NestingWalk& walk = At(track_);
+    const SpanIndex span = walk.innermost();
+    if (!walk.Runs(span)) return StepOverNothing(span);
     const auto wait = waits_.find(Key(track_, span));
     if (wait != waits_.end() && may_move()) {
       const DeviceEvent& event = work_->events[wait->second];
@@ -125,37 +140,23 @@ class Walk {
     Back(OwnSince(span), PathSegment::kHost, track_, span);
   }
 
-  // Whether anything but an annotation is open.
-  bool Runs(const trace::Spans& spans, SpanIndex span) const {
-    for (; span != kNoSpan; span = spans.parent[span]) {
-      if (trace_.name(spans.name[span]).kind == trace::Kind::kSpan) return true;
-    }
-    return false;
-  }
-
-  // From when on the span was the innermost: the end of its last child before, or its own begin.
+  // From when on the span, the innermost, was so: the end of its last child before, or its begin.
   int64_t OwnSince(SpanIndex span) {
-    const trace::Spans& spans = trace_.tracks[track_.value].spans;
-    int64_t since = spans.begin_ns[span];
-    for (SpanIndex child = LastBefore(track_); child != span && child != kNoSpan;
-         child = spans.parent[child]) {
-      const bool own = spans.parent[child] == span && spans.end_ns[child] < at_;
-      if (own) since = std::max(since, spans.end_ns[child]);
-    }
-    return since;
+    const int64_t begin = trace_.tracks[track_.value].spans.begin_ns[span];
+    return std::max(begin, LastEnd(track_, begin));
   }
 
   // The thread runs nothing but perhaps an annotation: to the thread that did something, or back to
   // where this one did.
   void StepOverNothing(SpanIndex annotation) {
     const bool any = annotation != kNoSpan;
-    const int64_t own = any ? OwnSince(annotation) : LastEnd(track_);
+    const int64_t own = any ? OwnSince(annotation) : LastEnd(track_, process_.start_ns);
     int64_t latest = own;
     TrackId thread = track_;
     for (const TrackId other : threads_) {
       if (other == track_ || !may_move()) continue;
-      const trace::Spans& theirs = trace_.tracks[other.value].spans;
-      const int64_t end = Runs(theirs, InnermostBefore(other)) ? at_ : LastEnd(other);
+      const NestingWalk& theirs = At(other);
+      const int64_t end = theirs.Runs(theirs.innermost()) ? at_ : LastEnd(other, process_.start_ns);
       if (end > latest) latest = end, thread = other;
     }
     Back(latest, any ? PathSegment::kHost : PathSegment::kUnknown, any ? track_ : TrackId::None(),
@@ -185,11 +186,12 @@ class Walk {
 
   const trace::Trace& trace_;
   const trace::Process& process_;
-  const ProcessWork* work_ = nullptr;
+  const ProcessWork* work_;
+  size_t left_out_ = 0;
   std::vector<TrackId> threads_;
-  std::unordered_map<uint64_t, uint32_t> waits_;  // call to event
-  std::vector<uint32_t> before_;                  // by event
-  std::vector<SpanIndex> begun_;                  // by track: spans that begin before at_
+  std::unordered_map<uint64_t, uint32_t> waits_;     // call to event
+  std::vector<uint32_t> before_;                     // by event
+  std::unordered_map<uint32_t, NestingWalk> walks_;  // by track
   int64_t at_ = 0;
   TrackId track_;
   uint32_t event_ = kNoEvent;
@@ -204,21 +206,19 @@ std::string_view NameText(const trace::Trace& trace, const PathSegment& segment)
   return trace.text(trace.name(spans.name[segment.span]).text);
 }
 
-// The layer in force, of a host segment.
-trace::Layer LayerOf(const trace::Trace& trace, const PathSegment& segment) {
-  const trace::Spans& spans = trace.tracks[segment.track.value].spans;
-  for (SpanIndex span = segment.span; span != kNoSpan; span = spans.parent[span]) {
-    const trace::Layer layer = trace.name(spans.name[span]).layer;
-    if (layer != trace::Layer::kNone) return layer;
-  }
-  return trace::Layer::kNone;
-}
-
 // A host segment is its layer's, a device's its type's.
-std::string_view LayerText(const trace::Trace& trace, const PathSegment& segment) {
+std::string_view LayerText(const trace::Trace& trace, const PathSegment& segment,
+                           trace::Layer layer) {
   if (segment.kind == PathSegment::kUnknown) return "";
   if (segment.kind != PathSegment::kHost) return NameOf(TypeOfWork(NameText(trace, segment)));
-  return trace::LayerName(LayerOf(trace, segment));
+  return trace::LayerName(layer);
+}
+
+void TellLeftOut(size_t threads, Table* table) {
+  if (threads == 0) return;
+  table->notes.push_back(std::to_string(threads) + (threads == 1 ? " thread" : " threads") +
+                         " of processes with more than " + std::to_string(kMostThreads) +
+                         " were not looked at: those with the fewest spans.");
 }
 
 }  // namespace
@@ -226,7 +226,7 @@ std::string_view LayerText(const trace::Trace& trace, const PathSegment& segment
 std::vector<PathSegment> FindCriticalPath(const trace::Trace& trace, const Context& context,
                                           trace::ProcessId process) {
   std::vector<PathSegment> segments;
-  Walk(trace, context, process, [&](const PathSegment& segment) {
+  Walk(trace, context, process, [&](const PathSegment& segment, trace::Layer) {
     segments.push_back(segment);
   }).Run();
   std::reverse(segments.begin(), segments.end());
@@ -236,27 +236,29 @@ std::vector<PathSegment> FindCriticalPath(const trace::Trace& trace, const Conte
 Table CriticalPathTable(const trace::Trace& trace, const Context& context) {
   Texts process, kind, layer, name;
   Integers count, total;
+  size_t left_out = 0;
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
     struct Sum {
       PathSegment first;  // of them, in time
+      trace::Layer layer = trace::Layer::kNone;
       int64_t count = 0, ns = 0;
     };
     std::unordered_map<uint64_t, Sum> sums;  // by kind, layer and text
-    const auto add = [&](const PathSegment& segment) {
-      uint64_t key = uint64_t{segment.kind} << 48;
+    const auto add = [&](const PathSegment& segment, trace::Layer in_force) {
+      uint64_t key = uint64_t{segment.kind} << 48 | static_cast<uint64_t>(in_force) << 40;
       if (segment.track.valid() && segment.span != kNoSpan) {
         const trace::Spans& spans = trace.tracks[segment.track.value].spans;
         key |= trace.name(spans.name[segment.span]).text.value;
-        if (segment.kind == PathSegment::kHost) {
-          key |= static_cast<uint64_t>(LayerOf(trace, segment)) << 40;
-        }
       }
       Sum& sum = sums[key];
       sum.first = segment;
+      sum.layer = in_force;
       ++sum.count;
       sum.ns += segment.end_ns - segment.begin_ns;
     };
-    Walk(trace, context, {p}, add).Run();
+    Walk walk(trace, context, {p}, add);
+    walk.Run();
+    left_out += walk.left_out();
     std::vector<const Sum*> order;
     for (const auto& [key, sum] : sums) order.push_back(&sum);
     std::sort(order.begin(), order.end(), [](const Sum* a, const Sum* b) {
@@ -265,35 +267,51 @@ Table CriticalPathTable(const trace::Trace& trace, const Context& context) {
     for (const Sum* sum : order) {
       process.push_back(context.process_label({p}));
       kind.emplace_back(kKinds[sum->first.kind]);
-      layer.emplace_back(LayerText(trace, sum->first));
+      layer.emplace_back(LayerText(trace, sum->first, sum->layer));
       name.emplace_back(NameText(trace, sum->first));
       count.push_back(sum->count);
       total.push_back(sum->ns);
     }
   }
-  return MakeTable("critical_path", MakeColumn("process", process), MakeColumn("kind", kind),
-                   MakeColumn("layer", layer), MakeColumn("name", name), MakeColumn("count", count),
-                   MakeColumn("ns", total));
+  Table table = MakeTable("critical_path", MakeColumn("process", process), MakeColumn("kind", kind),
+                          MakeColumn("layer", layer), MakeColumn("name", name),
+                          MakeColumn("count", count), MakeColumn("ns", total));
+  TellLeftOut(left_out, &table);
+  return table;
 }
 
 Table CriticalPathSegmentsTable(const trace::Trace& trace, const Context& context) {
   Texts process, kind, layer, name, track;
   Integers begin, end;
+  size_t left_out = 0;
+  struct Segment {
+    PathSegment part;
+    trace::Layer layer;
+  };
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
-    for (const PathSegment& segment : FindCriticalPath(trace, context, {p})) {
+    std::vector<Segment> segments;
+    Walk walk(trace, context, {p}, [&](const PathSegment& segment, trace::Layer in_force) {
+      segments.push_back({segment, in_force});
+    });
+    walk.Run();
+    left_out += walk.left_out();
+    for (auto at = segments.rbegin(); at != segments.rend(); ++at) {
+      const PathSegment& segment = at->part;
       process.push_back(context.process_label({p}));
       kind.emplace_back(kKinds[segment.kind]);
-      layer.emplace_back(LayerText(trace, segment));
+      layer.emplace_back(LayerText(trace, segment, at->layer));
       name.emplace_back(NameText(trace, segment));
       track.push_back(segment.track.valid() ? context.track_label(segment.track) : "");
       begin.push_back(segment.begin_ns);
       end.push_back(segment.end_ns);
     }
   }
-  return MakeTable("critical_path_segments", MakeColumn("process", process),
-                   MakeColumn("kind", kind), MakeColumn("layer", layer), MakeColumn("name", name),
-                   MakeColumn("track", track), MakeColumn("begin_ns", begin),
-                   MakeColumn("end_ns", end));
+  Table table =
+      MakeTable("critical_path_segments", MakeColumn("process", process), MakeColumn("kind", kind),
+                MakeColumn("layer", layer), MakeColumn("name", name), MakeColumn("track", track),
+                MakeColumn("begin_ns", begin), MakeColumn("end_ns", end));
+  TellLeftOut(left_out, &table);
+  return table;
 }
 
 }  // namespace crosscut::analyze

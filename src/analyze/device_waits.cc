@@ -47,10 +47,10 @@ class Waits {
     NoteRecords();
   }
 
-  std::vector<DeviceWait> Find() {
-    for (uint32_t t = 0; t < trace_.tracks.size(); ++t) {
+  std::vector<DeviceWait> Find(std::span<const uint32_t> tracks) {
+    for (const uint32_t t : tracks) {
       const trace::Track& track = trace_.tracks[t];
-      if (track.process != work_.process || track.kind != trace::TrackKind::kThread) continue;
+      if (track.kind != trace::TrackKind::kThread) continue;
       for (uint32_t s = 0; s < track.spans.size(); ++s) {
         const Blocks blocks = blocks_[track.spans.name[s].value];
         if (blocks == Blocks::kSync) FindSync({t}, s);
@@ -129,15 +129,16 @@ class Waits {
 
 }  // namespace
 
-std::vector<DeviceWait> FindDeviceWaits(const trace::Trace& trace, const ProcessWork& work) {
-  return Waits(trace, work).Find();
+std::vector<DeviceWait> FindDeviceWaits(const trace::Trace& trace, const Context& context,
+                                        const ProcessWork& work) {
+  return Waits(trace, work).Find(context.tracks().of(work.process));
 }
 
 Table DeviceWaitsTable(const trace::Trace& trace, const Context& context) {
   Texts process, thread, call, name, known;
   Integers begin, end, waited, device, stream, work_end;
   for (const ProcessWork& work : context.device_work()) {
-    for (const DeviceWait& wait : FindDeviceWaits(trace, work)) {
+    for (const DeviceWait& wait : FindDeviceWaits(trace, context, work)) {
       const trace::Track& track = trace.tracks[wait.track.value];
       const DeviceEvent& event = work.events[wait.event];
       const trace::Spans& on = trace.tracks[event.track.value].spans;

@@ -21,7 +21,8 @@ struct DeviceWait {
 // before the call and ending within it: on the stream that a record of the wait names, else on any
 // (one stream's synchronisation cannot be told from another's without a record). A copy that blocks
 // waits for itself. Calls that waited for nothing are left out.
-std::vector<DeviceWait> FindDeviceWaits(const trace::Trace& trace, const ProcessWork& work);
+std::vector<DeviceWait> FindDeviceWaits(const trace::Trace& trace, const Context& context,
+                                        const ProcessWork& work);
 
 Table DeviceWaitsTable(const trace::Trace& trace, const Context& context);
 

@@ -160,6 +160,37 @@ void TellRepairs(const trace::Trace& trace, std::vector<std::string>& out) {
        " spans were still open when their threads' recording ended; they count until then.");
 }
 
+// Tables of time count what lies in the window of a process: clocks differ by less than kNear, and
+// what is told farther out is wrong somewhere.
+void TellOutside(const trace::Trace& trace, const Context& context, std::vector<std::string>& out) {
+  constexpr int64_t kNear = 1'000'000;
+  for (uint32_t p = 0; p < trace.processes.size(); ++p) {
+    const trace::Process& process = trace.processes[p];
+    int64_t count = 0, before = 0, after = 0;
+    for (const uint32_t t : context.tracks().of({p})) {
+      const trace::Spans& spans = trace.tracks[t].spans;
+      for (size_t i = 0; i < spans.size(); ++i) {
+        const int64_t early = process.start_ns - spans.begin_ns[i];
+        const int64_t late = spans.end_ns[i] - process.end_ns;
+        if (early <= kNear && late <= kNear) continue;
+        ++count;
+        before = std::max(before, early);
+        after = std::max(after, late);
+      }
+    }
+    if (count == 0) continue;
+    std::string where;
+    if (before > 0) where = "up to " + Seconds(before) + " before it began";
+    if (after > 0)
+      where += (where.empty() ? "up to " : ", up to ") + Seconds(after) + " after it ended";
+    out.push_back(
+        std::to_string(count) + (count == 1 ? " span of " : " spans of ") +
+        Named(trace, context, p) +
+        (count == 1 ? " reaches out of what was recorded (" : " reach out of what was recorded (") +
+        where + "): time outside counts nowhere.");
+  }
+}
+
 // Whether a scope of PyTorch's that was seen begins in one step of its process and ends in another.
 bool ScopesCrossSteps(const trace::Trace& trace, const trace::Track& track,
                       const std::vector<trace::Step>& steps) {
@@ -180,10 +211,10 @@ void TellScopes(const trace::Trace& trace, const Context& context, std::vector<s
     const std::vector<trace::Step>& steps = trace.processes[p].steps;
     const auto control = std::count_if(steps.begin(), steps.end(),
                                        [](const trace::Step& step) { return step.level == 0; });
-    const bool crossed =
-        control > 0 && std::any_of(trace.tracks.begin(), trace.tracks.end(), [&](const auto& t) {
-          return t.process.value == p && ScopesCrossSteps(trace, t, steps);
-        });
+    const auto tracks = context.tracks().of({p});
+    const bool crossed = control > 0 && std::any_of(tracks.begin(), tracks.end(), [&](uint32_t t) {
+                           return ScopesCrossSteps(trace, trace.tracks[t], steps);
+                         });
     if (!crossed) continue;
     out.push_back("Scopes of PyTorch that last over several steps of " + Named(trace, context, p) +
                   " are not seen where they began in a control step (" + std::to_string(control) +
@@ -212,6 +243,7 @@ std::vector<std::string> Gaps(const trace::Trace& trace, const Context& context)
   TellRanks(trace, out);
   TellLeads(trace, context, out);
   TellRepairs(trace, out);
+  TellOutside(trace, context, out);
   TellScopes(trace, context, out);
   TellCorrection(trace, context, out);
   return out;

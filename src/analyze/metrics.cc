@@ -18,6 +18,7 @@ namespace {
 
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 constexpr const char* kAll = "(all)";
+constexpr size_t kMostKinds = 256;  // of steps whose spread is shown
 
 double Quotient(int64_t part, int64_t whole) {
   return whole == 0 ? kUnknown : static_cast<double>(part) / static_cast<double>(whole);
@@ -228,12 +229,14 @@ Table StepMetricSpreadTable(const trace::Trace& trace, const Context& context) {
   Integers steps;
   Reals mean, deviation;
   std::array<Reals, 5> points;
+  size_t kinds = 0;
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
     const trace::Process& owner = trace.processes[p];
     const std::vector<Metrics> all = ByStep(owner, context.accounting().processes[p].overlap);
     const std::vector<int64_t> walls = StepWalls(owner, context.accounting().processes[p].overlap);
     for (const ComparedSteps& of_kind : CompareSteps(owner, walls)) {
       if (of_kind.usual.empty()) continue;
+      if (++kinds > kMostKinds) continue;
       for (const MetricColumn& column : kMetrics) {
         const std::vector<double> values = ValuesOf(column, all, of_kind.usual);
         const Spread spread = SpreadOf(values);
@@ -252,6 +255,10 @@ Table StepMetricSpreadTable(const trace::Trace& trace, const Context& context) {
                 MakeColumn("metric", metric), MakeColumn("steps", steps), MakeColumn("mean", mean),
                 MakeColumn("std", deviation));
   for (size_t i = 0; i < 5; ++i) table.columns.push_back(MakeColumn(kPoints[i], points[i]));
+  if (kinds > kMostKinds) {
+    table.notes.push_back("the first " + std::to_string(kMostKinds) + " of " +
+                          std::to_string(kinds) + " kinds of steps, by process");
+  }
   return table;
 }
 

@@ -111,7 +111,11 @@ std::vector<int64_t> WholeNumbers(const std::vector<double>& exact, int64_t tota
 Scale ScaleOf(const Inflation& inflation, const Calibration& calibration) {
   const double calibrated = std::log(calibration.high / calibration.low) / kWidth95;
   const double spread = std::hypot(kUsualSpread, calibrated);
-  if (!inflation.checked || inflation.estimated_ns <= 0) return Posterior(true, spread, {});
+  if (!inflation.checked || inflation.estimated_ns <= 0) {
+    // Once for all processes without probes, of which a trace may have very many.
+    static const Scale kUsual = Posterior(true, kUsualSpread, {});
+    return calibrated == 0 ? kUsual : Posterior(true, spread, {});
+  }
   const Measured measured = ScaleOfLevels(inflation);
   return Posterior(calibration.whole || measured.error <= 0, spread, measured);
 }

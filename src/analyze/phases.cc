@@ -79,25 +79,19 @@ struct Stretch {
   double from = 0, to = 0;
 };
 
-bool StretchOf(const trace::Trace& trace, uint32_t process, Stretch* out) {
-  const trace::Process& owner = trace.processes[process];
-  bool any = false;
+bool StretchOf(const Context& context, uint32_t process, Stretch* out) {
+  const trace::Process& owner = context.trace().processes[process];
   *out = {owner.start_ns, owner.start_ns, 0, 0};
-  for (const trace::CounterSeries& series : trace.counters) {
-    if (series.process.value != process || series.at_ns.empty() ||
-        trace.text(trace.name(series.name).text) != kProgressCounter) {
-      continue;
-    }
-    const auto fraction = [&](size_t i) {
-      return static_cast<double>(series.value[i]) / static_cast<double>(kProgressWhole);
-    };
-    any = true;
-    const size_t last = series.at_ns.size() - 1;
-    if (last > 0) *out = {series.at_ns[0], 0, fraction(0), 0};
-    out->end_ns = series.at_ns[last];
-    out->to = fraction(last);
-  }
-  return any && out->to > out->from && out->end_ns > out->begin_ns;
+  const trace::CounterSeries* series = context.counter({process}, kProgressCounter);
+  if (series == nullptr || series->at_ns.empty()) return false;
+  const auto fraction = [&](size_t i) {
+    return static_cast<double>(series->value[i]) / static_cast<double>(kProgressWhole);
+  };
+  const size_t last = series->at_ns.size() - 1;
+  if (last > 0) *out = {series->at_ns[0], 0, fraction(0), 0};
+  out->end_ns = series->at_ns[last];
+  out->to = fraction(last);
+  return out->to > out->from && out->end_ns > out->begin_ns;
 }
 
 // By operation; the first is all of them.
@@ -133,10 +127,11 @@ int64_t Whole(int64_t ns, const Stretch& stretch) {
   return std::llround(static_cast<double>(ns) / (stretch.to - stretch.from));
 }
 
-void AddProgress(const trace::Trace& trace, const Accounting& a, uint32_t process,
-                 std::vector<ProgressRow>& rows) {
+void AddProgress(const Context& context, uint32_t process, std::vector<ProgressRow>& rows) {
+  const trace::Trace& trace = context.trace();
   Stretch stretch;
-  if (!StretchOf(trace, process, &stretch)) return;
+  if (!StretchOf(context, process, &stretch)) return;
+  const Accounting& a = context.accounting();
   const size_t first = rows.size();
   const int64_t paused = PausedIn(a.events[process], stretch.begin_ns, stretch.end_ns);
   rows.push_back({process, "(all)", stretch, 0, Whole(paused, stretch), {}});
@@ -196,7 +191,7 @@ Table PhasesTable(const trace::Trace& trace, const Context& context) {
 Table ProgressTable(const trace::Trace& trace, const Context& context) {
   std::vector<ProgressRow> rows;
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
-    AddProgress(trace, context.accounting(), p, rows);
+    AddProgress(context, p, rows);
   }
   static constexpr std::pair<const char*, MetricClass> kClasses[] = {
       {"python_ns", MetricClass::kPython},

@@ -37,15 +37,16 @@ struct Args {
   template <class Span>
   void Take(const Span& args) {
     for (Integers& column : numbers) column.push_back(kMissing);
-    for (Texts& column : texts) column.emplace_back();
+    std::string_view found[std::size(kTexts)];
     for (const trace::Arg& arg : args) {
       for (size_t i = 0; i < std::size(kNumbers) && !arg.is_text; ++i) {
         if (arg.key == number_keys[i]) numbers[i].back() = arg.value;
       }
       for (size_t i = 0; i < std::size(kTexts) && arg.is_text; ++i) {
-        if (arg.key == text_keys[i]) texts[i].back() = trace.text(arg.text());
+        if (arg.key == text_keys[i]) found[i] = trace.text(arg.text());
       }
     }
+    for (size_t i = 0; i < std::size(kTexts); ++i) texts[i].push_back(found[i]);
   }
 
   Column Number(size_t i) { return MakeColumn(kNumbers[i].second, numbers[i]); }

@@ -26,7 +26,8 @@ class Records {
  public:
   // Nanoseconds since the tile's begin, not negative; above UINT32_MAX in a long tile alone.
   void Add(int64_t since_tile, uint32_t change) {
-    if (long_) [[unlikely]] high_.push_back(static_cast<uint32_t>(since_tile >> 32));
+    if (long_) [[unlikely]]
+      high_.push_back(static_cast<uint32_t>(since_tile >> 32));
     if (size_ == data_.size()) data_.resize(std::max<size_t>(1024, size_ * 2));
     data_[size_++] = MakeRecord(since_tile, change);
   }

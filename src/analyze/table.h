@@ -7,6 +7,8 @@
 #include <variant>
 #include <vector>
 
+#include "src/analyze/texts.h"
+
 namespace crosscut::analyze {
 
 // A column's cells. Integers carry their unit in the column's name (wall_ns, bytes). A cell that
@@ -14,7 +16,6 @@ namespace crosscut::analyze {
 inline constexpr int64_t kMissing = INT64_MIN;
 using Integers = std::vector<int64_t>;
 using Reals = std::vector<double>;
-using Texts = std::vector<std::string>;
 
 struct Column {
   std::string name;

@@ -37,7 +37,8 @@ namespace crosscut::analyze {
 namespace {
 
 Table GapsTable(const trace::Trace& trace, const Context& context) {
-  Texts message = Gaps(trace, context);
+  Texts message;
+  for (const std::string& sentence : Gaps(trace, context)) message.push_back(sentence);
   return MakeTable("gaps", MakeColumn("message", message));
 }
 

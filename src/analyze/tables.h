@@ -33,7 +33,12 @@ class Context {
   const trace::Trace& trace() const { return trace_; }
   const Accounting& accounting() const;
   const std::vector<ProcessWork>& device_work() const;
+  // Those of one process; null where it has no device tracks.
+  const ProcessWork* device_work(trace::ProcessId process) const;
   const std::vector<DeviceMemory>& memory() const;
+  const trace::TracksByProcess& tracks() const;
+  // Its counter of that name, the first of several; null where it has none.
+  const trace::CounterSeries* counter(trace::ProcessId process, std::string_view name) const;
   // Process and thread as tables name them: unique in the run, and in the process.
   const std::string& process_label(trace::ProcessId process) const;
   const std::string& track_label(trace::TrackId track) const;

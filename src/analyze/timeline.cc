@@ -71,10 +71,10 @@ void MakeLevels(const trace::Trace& trace, const Timeline& timeline,
                 const std::vector<trace::Interval>& control, TextIndex& texts,
                 TimelineTrack& track) {
   const int64_t length = std::max<int64_t>(1, timeline.end_ns - timeline.begin_ns);
-  int64_t tile_ns = (length + kFinest - 1) / kFinest;
+  int64_t tile_ns = (length - 1) / kFinest + 1;
   const auto text = [&](uint32_t name) { return texts(name); };
-  std::vector<RawTile> raw =
-      CutTrack(trace, trace.tracks[track.track], control, timeline.begin_ns, tile_ns);
+  std::vector<RawTile> raw = CutTrack(trace, trace.tracks[track.track], control,
+                                      {timeline.begin_ns, timeline.end_ns}, tile_ns);
   for (int64_t tiles = kFinest; tiles >= kCoarsest; tiles /= 4) {
     track.levels.push_back({tile_ns, Pack(raw, tile_ns, text)});
     raw = Coarsen(raw);

@@ -34,12 +34,17 @@ class Largest {
 
 class Cutter {
  public:
-  Cutter(size_t names, int64_t begin_ns, int64_t tile_ns)
-      : begin_ns_(begin_ns), tile_ns_(tile_ns), names_(names), operations_(names) {}
+  Cutter(size_t names, trace::Interval window, int64_t tile_ns)
+      : begin_ns_(window.begin_ns),
+        end_ns_(window.end_ns),
+        tile_ns_(tile_ns),
+        names_(names),
+        operations_(names) {}
 
   // The state of [from, until), in order of time.
   void Add(int64_t from, int64_t until, uint32_t name, uint32_t operation, Layer layer) {
     from = std::max(from, begin_ns_);
+    until = std::min(until, end_ns_);  // whatever a span says, tiles are no more than asked for
     while (from < until) {
       GoTo(from);
       const int64_t end = begin_ns_ + (int64_t{tile_.index} + 1) * tile_ns_;
@@ -51,7 +56,7 @@ class Cutter {
     }
   }
   void CountSpan(int64_t at) {
-    if (at < begin_ns_) return;
+    if (at < begin_ns_ || at >= end_ns_) return;
     GoTo(at);
     ++tile_.spans;
   }
@@ -77,7 +82,7 @@ class Cutter {
     tile_ = {};
   }
 
-  int64_t begin_ns_, tile_ns_;
+  int64_t begin_ns_, end_ns_, tile_ns_;
   Largest names_, operations_;
   RawTile tile_;
   std::vector<RawTile> tiles_;
@@ -176,11 +181,11 @@ bool LooksLike(const TimelineTile& a, const TimelineTile& b) {
 }  // namespace
 
 std::vector<RawTile> CutTrack(const trace::Trace& trace, const trace::Track& track,
-                              const std::vector<trace::Interval>& control, int64_t begin_ns,
+                              const std::vector<trace::Interval>& control, trace::Interval window,
                               int64_t tile_ns) {
   static const std::vector<trace::Interval> kNone;
   const bool probed = track.kind == trace::TrackKind::kThread && !track.ours;
-  Cutter cutter(trace.names.size(), begin_ns, tile_ns);
+  Cutter cutter(trace.names.size(), window, tile_ns);
   Walk(trace, track, probed ? control : kNone, cutter).Run();
   return cutter.Finish();
 }

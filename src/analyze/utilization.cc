@@ -20,15 +20,6 @@ struct Row {
   int64_t resident_bytes = kMissing, device_busy_ns = kMissing;
 };
 
-const trace::CounterSeries* Find(const trace::Trace& trace, uint32_t process, const char* name) {
-  for (const trace::CounterSeries& series : trace.counters) {
-    if (series.process.value == process && trace.text(trace.name(series.name).text) == name) {
-      return &series;
-    }
-  }
-  return nullptr;
-}
-
 std::vector<Row> RowsOf(const trace::CounterSeries& cpu) {
   std::vector<Row> rows;
   const size_t last = cpu.at_ns.size() - 1;  // nobody counts without a value
@@ -71,16 +62,14 @@ double Percent(int64_t part, const Row& row) {
   return 100 * static_cast<double>(part) / static_cast<double>(row.end_ns - row.begin_ns);
 }
 
-std::vector<Row> Compute(const trace::Trace& trace, const Context& context, uint32_t process) {
-  const trace::CounterSeries* cpu = Find(trace, process, kCpuCounter);
+std::vector<Row> Compute(const Context& context, trace::ProcessId process) {
+  const trace::CounterSeries* cpu = context.counter(process, kCpuCounter);
   if (cpu == nullptr) return {};
   std::vector<Row> rows = RowsOf(*cpu);
   if (rows.empty()) return rows;
-  const trace::CounterSeries* resident = Find(trace, process, kResidentCounter);
+  const trace::CounterSeries* resident = context.counter(process, kResidentCounter);
   if (resident != nullptr) AddResident(*resident, rows);
-  for (const ProcessWork& work : context.device_work()) {
-    if (work.process.value == process) AddDevice(work, rows);
-  }
+  if (const ProcessWork* work = context.device_work(process)) AddDevice(*work, rows);
   return rows;
 }
 
@@ -91,7 +80,7 @@ Table UtilizationTable(const trace::Trace& trace, const Context& context) {
   Integers begin, end, cpu, resident, device;
   Reals cpu_percent, device_percent;
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
-    for (const Row& row : Compute(trace, context, p)) {
+    for (const Row& row : Compute(context, {p})) {
       process.push_back(context.process_label({p}));
       begin.push_back(row.begin_ns);
       end.push_back(row.end_ns);

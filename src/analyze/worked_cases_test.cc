@@ -168,7 +168,7 @@ TEST(WorkedCases, T4ThreeProcessesShareADevice) {
     EXPECT_EQ(shares[static_cast<int>(Share::kOverlap)], want[p][1]);
     EXPECT_EQ(shares[static_cast<int>(Share::kDevice)], want[p][2]);
   }
-  const auto cells = ComputeConcurrency(trace, NameCodes(trace));
+  const auto cells = ComputeConcurrency(trace, NameCodes(trace)).cells;
   EXPECT_EQ(cells.size(), 10u);  // sets of processes alone; 15 regions where layers count too
   EXPECT_EQ(ByDeviceCount(cells), (std::map<size_t, int64_t>{{0, 35}, {1, 51}, {2, 14}}));
   std::map<size_t, int64_t> by_host;
@@ -350,7 +350,7 @@ TEST(WorkedCases, T8ALearnerAndTwoActors) {
   EXPECT_EQ(Of(trace, 0), learner);
   EXPECT_EQ(Of(trace, 1), actor0);
   EXPECT_EQ(Of(trace, 2), actor1);
-  EXPECT_EQ(ByDeviceCount(ComputeConcurrency(trace, NameCodes(trace))),
+  EXPECT_EQ(ByDeviceCount(ComputeConcurrency(trace, NameCodes(trace)).cells),
             (std::map<size_t, int64_t>{{0, 80}, {1, 92}, {2, 28}}));
 }
 

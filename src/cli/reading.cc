@@ -87,7 +87,11 @@ int RunReport(const ReportArgs& args) {
   for (const std::string& input : args.inputs) {
     auto output = verbs::Report(input, options);
     if (!output.ok()) return Fail(output.status());
-    text += (text.empty() ? "" : "\n") + output->text;
+    if (text.empty()) {
+      text = std::move(output->text);
+    } else {
+      text += "\n" + output->text;
+    }
     incomplete = incomplete || output->incomplete;
   }
   if (args.file.empty()) return Print(text, incomplete);

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "src/export/exporter.h"
+#include "src/export/stack_lines.h"
 #include "src/trace/stacks.h"
 
 namespace crosscut::exporting {
@@ -15,12 +16,12 @@ using Node = StackTree::Node;
 class Collapsed {
  public:
   Collapsed(const trace::Trace& trace, bool device)
-      : trace_(trace), device_(device), tree_(trace) {}
+      : trace_(trace), device_(device), tree_(trace), lines_(tree_) {}
 
   void AddHost(const trace::Track& track) {
     const std::vector<Node> stacks = FullStacks(track, &tree_);
     const std::vector<int64_t> self = SelfTimes(track.spans);
-    for (size_t i = 0; i < stacks.size(); ++i) Add(stacks[i], self[i]);
+    for (size_t i = 0; i < stacks.size(); ++i) lines_.Add(stacks[i], self[i]);
   }
 
   void AddDevice(uint32_t t, const std::vector<std::vector<Node>>& launches) {
@@ -28,7 +29,7 @@ class Collapsed {
     const std::vector<int64_t> self = SelfTimes(spans);
     for (size_t i = 0; i < spans.size(); ++i) {
       const Node launch = i < launches[t].size() ? launches[t][i] : StackTree::kRoot;
-      Add(tree_.Push(launch, spans.name[i]), self[i]);
+      lines_.Add(tree_.Push(launch, spans.name[i]), self[i]);
     }
   }
 
@@ -48,26 +49,13 @@ class Collapsed {
   }
 
   Status Write(uint32_t process, Sink* sink) {
-    std::vector<std::string> lines;
-    for (Node node = 0; node < ns_.size(); ++node) {
-      if (ns_[node] <= 0) continue;
-      lines.push_back(Root(process) + (IsUnlinked(node) ? "(unlinked);" : "") + tree_.Text(node) +
-                      " " + std::to_string(ns_[node]) + "\n");
-    }
-    ns_.clear();
-    std::sort(lines.begin(), lines.end());
-    std::string text;
-    for (const std::string& line : lines) text += line;
-    return sink->Write(text);
+    StackLines::Prefix prefix;
+    prefix.of_all = Root(process);
+    if (device_) prefix.of_one = "(unlinked);";  // a launch is a frame at least
+    return lines_.Write(prefix, sink);
   }
 
  private:
-  void Add(Node node, int64_t ns) {
-    if (ns_.size() <= node) ns_.resize(tree_.size());
-    ns_[node] += ns;
-  }
-  // A launch is a frame at least.
-  bool IsUnlinked(Node node) const { return device_ && tree_.parent(node) == StackTree::kRoot; }
   std::string Root(uint32_t process) const {
     if (trace_.processes.size() < 2) return "";
     std::string name(trace_.text(trace_.processes[process].key));
@@ -78,17 +66,17 @@ class Collapsed {
   const trace::Trace& trace_;
   const bool device_;
   StackTree tree_;
-  std::vector<int64_t> ns_;
+  StackLines lines_;
 };
 
 Status WriteStacks(const trace::Trace& trace, bool device, Sink* sink) {
   Collapsed collapsed(trace, device);
   const auto launches =
       device ? collapsed.FindLaunches() : std::vector<std::vector<StackTree::Node>>();
+  const trace::TracksByProcess tracks(trace);
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
-    for (uint32_t t = 0; t < trace.tracks.size(); ++t) {
+    for (const uint32_t t : tracks.of({p})) {
       const trace::Track& track = trace.tracks[t];
-      if (track.process != trace::ProcessId{p}) continue;
       if (device != (track.kind == trace::TrackKind::kDevice)) continue;
       device ? collapsed.AddDevice(t, launches) : collapsed.AddHost(track);
     }

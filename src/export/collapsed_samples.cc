@@ -40,11 +40,10 @@ Status WriteCollapsedSamples(const trace::Trace& trace, Sink* sink) {
   if (!reader.any()) {
     return Status::NotFound("this run has no samples: record with --python=samples");
   }
+  const trace::TracksByProcess tracks(trace);
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
     Stacks stacks;
-    for (const trace::Track& track : trace.tracks) {
-      if (track.process == trace::ProcessId{p}) AddTrack(trace, reader, track, &stacks);
-    }
+    for (const uint32_t t : tracks.of({p})) AddTrack(trace, reader, trace.tracks[t], &stacks);
     const std::string name = Frame(std::string(trace.text(trace.processes[p].key)));
     const std::string root = trace.processes.size() < 2 ? "" : name + ";";
     std::string text;

@@ -70,7 +70,8 @@ using Builder = protozero::pbf_builder<Message>;
 
 class PerfettoWriter {
  public:
-  PerfettoWriter(const trace::Trace& trace, Sink* sink) : trace_(trace), sink_(sink) {
+  PerfettoWriter(const trace::Trace& trace, Sink* sink)
+      : trace_(trace), tracks_(trace), sink_(sink) {
     for (const Track& track : trace.tracks) {
       if (track.spans.size() > 0) shift_ = std::max(shift_, -track.spans.begin_ns.front());
       wholes_.emplace_back(track.spans);
@@ -246,9 +247,8 @@ class PerfettoWriter {
     process_uuids_.push_back(uuid);
     PutSteps(process, uuid);
     std::map<int64_t, uint64_t> threads, devices;
-    for (uint32_t t = 0; t < trace_.tracks.size(); ++t) {
+    for (const uint32_t t : tracks_.of({index})) {
       const Track& track = trace_.tracks[t];
-      if (track.process.value != index) continue;
       const uint64_t own = track.kind == trace::TrackKind::kDevice ? StreamOf(track, uuid, &devices)
                                                                    : ThreadOf(track, pid, &threads);
       PutTrack(t, own);
@@ -367,6 +367,7 @@ class PerfettoWriter {
   }
 
   const trace::Trace& trace_;
+  const trace::TracksByProcess tracks_;
   Sink* sink_;
   Status status_;
   int64_t shift_ = 0;                     // times are unsigned there

@@ -32,7 +32,8 @@ constexpr int64_t kFirstDevicePlane = 100, kFirstHostPlaneBeside = 300;
 class XSpaceWriter {
  public:
   // `beside`: the planes join those of a profile that TensorFlow takes itself.
-  XSpaceWriter(const trace::Trace& trace, bool beside) : trace_(trace), beside_(beside) {
+  XSpaceWriter(const trace::Trace& trace, bool beside)
+      : trace_(trace), tracks_(trace), beside_(beside) {
     for (const Track& track : trace.tracks) wholes_.emplace_back(track.spans);
     for (const trace::Flow& flow : trace.flows) {
       if (trace.tracks[flow.to_track.value].kind != TrackKind::kDevice) continue;
@@ -71,9 +72,8 @@ class XSpaceWriter {
     host.Int64Stat(host.StatName("process_id"), process.pid);
     PutSteps(process, &host);
     std::map<std::pair<int64_t, bool>, PlaneWriter*> devices;  // GPUs, and all else
-    for (uint32_t i = 0; i < trace_.tracks.size(); ++i) {
+    for (const uint32_t i : tracks_.of({index})) {
       const Track& track = trace_.tracks[i];
-      if (track.process.value != index) continue;
       if (track.kind != TrackKind::kDevice) {
         PutTrack(i, process, &host);
         continue;
@@ -91,7 +91,8 @@ class XSpaceWriter {
       const int64_t id = kFirstDevicePlane + next_device_++;
       return &space_.AddPlane(id, "/device:CUSTOM:crosscut:" + std::to_string(id));
     }
-    int64_t ordinal = std::max<int64_t>(0, number);
+    const int64_t wanted = std::max<int64_t>(0, number);
+    int64_t& ordinal = next_gpu_.try_emplace(wanted, wanted).first->second;
     while (!gpus_.insert(ordinal).second) ++ordinal;
     PlaneWriter& plane = space_.AddPlane(ordinal, "/device:GPU:" + std::to_string(ordinal));
     for (const DeviceProperty& property : PropertiesOf(trace_, process, number)) {
@@ -195,11 +196,13 @@ class XSpaceWriter {
   static constexpr int64_t kMoreLines = 2'000'000'000;
 
   const trace::Trace& trace_;
+  const trace::TracksByProcess tracks_;
   const bool beside_;
   std::deque<trace::WholeSpans> wholes_;  // by track
   xspace::SpaceWriter space_;
   std::unordered_map<uint64_t, uint64_t> correlation_;     // launches and what they launched
   std::unordered_map<uint64_t, trace::NameId> operators_;  // of work: who asked for it
+  std::map<int64_t, int64_t> next_gpu_;                    // by number: none before is free
   std::set<int64_t> gpus_;                                 // ordinals that have a plane
   int64_t next_device_ = 0;
 };

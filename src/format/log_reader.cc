@@ -67,7 +67,8 @@ bool ParseEventHead(std::span<const uint8_t> payload, EventHead* head, LogBatch*
 struct LogReader::State {
   ~State() { ZSTD_freeDCtx(session_context); }
 
-  std::unique_ptr<base::File> file;
+  std::unique_ptr<base::File> file;  // null: it rests
+  std::string path;                  // "" not known
   uint64_t size = 0;
   LogIdentity identity;
   std::vector<LogChunk> chunks;
@@ -312,6 +313,7 @@ Result<std::unique_ptr<LogReader>> LogReader::Open(const std::string& path) {
   if (!file.ok()) return file.status();
   auto reader = Open(std::move(*file));
   if (!reader.ok()) return reader.status().At(path);
+  (*reader)->state_->path = path;
   return reader;
 }
 
@@ -332,7 +334,21 @@ uint64_t LogReader::unknown_chunks() const { return state_->unknown; }
 uint64_t LogReader::readable_end() const { return state_->readable_end; }
 uint64_t LogReader::size() const { return state_->size; }
 
+void LogReader::Rest() {
+  if (state_->path.empty()) return;
+  state_->file.reset();
+  state_->unpacker.reset();
+  ZSTD_freeDCtx(state_->session_context);
+  state_->session_context = nullptr;
+  state_->payload = {};
+}
+
 Status LogReader::Read(const LogChunk& chunk, LogBatch* batch) {
+  if (state_->file == nullptr) {
+    auto file = base::OpenFile(state_->path, base::OpenMode::kRead);
+    if (!file.ok()) return file.status();
+    state_->file = std::move(*file);
+  }
   batch->track = 0;
   batch->pieces.clear();
   batch->open_names.clear();

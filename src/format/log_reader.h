@@ -55,6 +55,9 @@ class LogReader {
   // Unpacks a chunk into `batch` (its memory is re-used). An unreadable chunk is kCorrupt and is
   // added to damage() once.
   Status Read(const LogChunk& chunk, LogBatch* batch);
+  // Gives back the descriptor and the memory for unpacking, until the next Read: a run may have
+  // more logs than a process may have descriptors. Nothing happens where no path is known.
+  void Rest();
   // What Open and Read found broken so far, by offset.
   const std::vector<LogDamage>& damage() const;
   bool complete() const;            // its end chunk is there

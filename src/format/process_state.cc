@@ -78,6 +78,7 @@ void ProcessReader::State::OpenLog() {
   }
   log = std::move(*opened);
   info.identity = log->identity();
+  log->Rest();
 }
 
 bool ProcessReader::State::Matches(const RingSnapshot& candidate,
@@ -126,6 +127,12 @@ void ProcessReader::State::Judge() {
 
 Status ProcessReader::State::WalkLog(bool session, const Visit& visit) {
   if (log == nullptr) return {};
+  const Status status = WalkChunks(session, visit);
+  log->Rest();
+  return status;
+}
+
+Status ProcessReader::State::WalkChunks(bool session, const Visit& visit) {
   LogBatch batch;
   const ChunkType wanted = session ? kChunkSession : kChunkEvents;
   bool damaged = false;

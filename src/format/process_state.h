@@ -48,6 +48,7 @@ struct ProcessReader::State {
   using VisitPiece = std::function<Status(const Piece&, uint32_t track)>;
   // What the log holds: batches of session or event chunks, each fill's words once.
   Status WalkLog(bool session, const Visit& visit);
+  Status WalkChunks(bool session, const Visit& visit);
   // What only the ring holds.
   Status WalkRing(bool session, const VisitPiece& visit);
   // kDrop words for losses that only the ring's slots know, given what the stream told.

@@ -26,6 +26,16 @@ constexpr Importer kImporters[] = {
 
 constexpr std::string_view kTextHead = "# crosscut trace";
 
+const char* KindOf(fs::file_type type) {
+  switch (type) {
+    case fs::file_type::fifo: return "pipe";
+    case fs::file_type::socket: return "socket";
+    case fs::file_type::block:
+    case fs::file_type::character: return "device";
+    default: return "special file";
+  }
+}
+
 }  // namespace
 
 std::span<const Importer> Importers() { return kImporters; }
@@ -52,6 +62,11 @@ Result<trace::Trace> Import(const std::string& path, Purpose purpose) {
     return Status::NotFound(path + ": no such file or directory");
   }
   input.directory = fs::is_directory(status);
+  // A pipe may wait for ever, and a device never ends.
+  if (!input.directory && status.type() != fs::file_type::unknown && !fs::is_regular_file(status)) {
+    return Status::Invalid(path + ": a " + KindOf(status.type()) +
+                           ", no file or directory; copy what it gives to a file and name that");
+  }
   if (!input.directory) {
     std::ifstream file(path, std::ios::binary);
     if (!file) return Status::Io(path + ": " + std::strerror(errno));

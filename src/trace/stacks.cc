@@ -52,6 +52,12 @@ std::string StackTree::FrameText(Node node) const {
          std::string(place.function);
 }
 
+size_t StackTree::FrameBytes(Node node) const {
+  const Entry& entry = nodes_[node];
+  constexpr size_t kLine = 12;
+  return entry.name.valid() ? trace_.text(trace_.name(entry.name).text).size() + kLine : 0;
+}
+
 std::string StackTree::Text(Node node) const {
   std::vector<Node> frames;
   for (; node != kRoot; node = parent(node)) frames.push_back(node);

@@ -30,6 +30,8 @@ class StackTree {
 
   // A Python function at a known line reads "train.py:41 main", all else as its name.
   std::string FrameText(Node node) const;
+  // How many bytes that is, or a few more.
+  size_t FrameBytes(Node node) const;
   // All frames, joined by ";". A ";" or line break in a name reads "_".
   std::string Text(Node node) const;
 

@@ -15,6 +15,11 @@ bool ToInt(std::string_view word, int64_t* value) {
   return error == std::errc() && end == word.data() + word.size();
 }
 
+bool IsTime(int64_t ns) {
+  constexpr int64_t kFarthest = int64_t{1} << 61;
+  return ns >= -kFarthest && ns <= kFarthest;
+}
+
 std::string_view Unquoted(std::string_view word) {
   if (word.size() >= 2 && word.front() == '"' && word.back() == '"') {
     return word.substr(1, word.size() - 2);
@@ -49,6 +54,8 @@ struct Line {
     }
     return false;
   }
+  // A time: no farther from 0 than differences of two still fit.
+  bool Time(size_t i, int64_t* value) const { return Int(i, value) && IsTime(*value); }
   bool Int(size_t i, int64_t* value) const { return i < words.size() && ToInt(words[i], value); }
 };
 
@@ -145,7 +152,7 @@ bool Parser::Take(const Line& line) {
 bool Parser::Range(std::string_view text, int64_t* begin, int64_t* end) const {
   const size_t dots = text.find("..");
   return dots != std::string_view::npos && ToInt(text.substr(0, dots), begin) &&
-         ToInt(text.substr(dots + 2), end) && *begin <= *end;
+         ToInt(text.substr(dots + 2), end) && *begin <= *end && IsTime(*begin) && IsTime(*end);
 }
 
 void Parser::Name(const Line& line, size_t from, Kind kind, NameId* id) {
@@ -199,7 +206,7 @@ bool Parser::TakeProcessFact(const Line& line, Process* process) {
   const std::string_view verb = line.words[0];
   int64_t n[5];
   if (verb == "pause") {
-    if (!line.Int(1, &n[0]) || !line.Int(2, &n[1])) return false;
+    if (!line.Time(1, &n[0]) || !line.Time(2, &n[1])) return false;
     process->paused.push_back({n[0], n[1]});
   } else if (verb == "probe") {
     for (size_t i = 0; i < 5; ++i) {
@@ -252,7 +259,8 @@ bool Parser::TakeTrack(const Line& line) {
 
 bool Parser::TakeSpan(const Line& line) {
   int64_t begin, end;
-  if (track_ == nullptr || !line.Int(2, &begin) || !line.Int(3, &end) || end < begin) return false;
+  if (track_ == nullptr || !line.Time(2, &begin) || !line.Time(3, &end) || end < begin)
+    return false;
   NameId name;
   Name(line, 4, line.words[0] == "op" ? Kind::kOperation : Kind::kSpan, &name);
   track_->SpanAt(begin, end, name);
@@ -261,7 +269,8 @@ bool Parser::TakeSpan(const Line& line) {
 
 bool Parser::TakeEdge(const Line& line) {
   int64_t begin, end, number = 0, level = 3;
-  if (track_ == nullptr || !line.Int(2, &begin) || !line.Int(3, &end) || end < begin) return false;
+  if (track_ == nullptr || !line.Time(2, &begin) || !line.Time(3, &end) || end < begin)
+    return false;
   const bool step = line.words[0] == "step";
   NameId name;
   Name(line, 4, step ? Kind::kStep : Kind::kPhase, &name);
@@ -288,15 +297,15 @@ bool Parser::TakePoint(const Line& line) {
   int64_t number, at;
   if (verb == "instant") {
     NameId name;
-    if (!line.Int(2, &at)) return false;
+    if (!line.Time(2, &at)) return false;
     Name(line, 3, Kind::kSpan, &name);
     track_->Instant(at, name);
   } else if (verb == "base") {
     Layer layer;
-    if (!line.Int(1, &at) || !ParseLayer(line.words[2], &layer)) return false;
+    if (!line.Time(1, &at) || !ParseLayer(line.words[2], &layer)) return false;
     track_->Base(at, layer);
   } else {
-    if (!line.Int(1, &number) || !line.Int(2, &at)) return false;
+    if (!line.Int(1, &number) || !line.Time(2, &at)) return false;
     const auto id = static_cast<uint64_t>(number);
     if (verb == "out")
       track_->FlowOut(at, id);
@@ -319,8 +328,8 @@ bool Parser::TakeArg(const Line& line) {
 
 bool Parser::TakeLoss(const Line& line) {
   Loss loss;
-  if (track_ == nullptr || !line.Int(2, &loss.count) || !line.Int(3, &loss.begin_ns) ||
-      !line.Int(4, &loss.end_ns)) {
+  if (track_ == nullptr || !line.Int(2, &loss.count) || !line.Time(3, &loss.begin_ns) ||
+      !line.Time(4, &loss.end_ns)) {
     return false;
   }
   loss.reason = Text(line.words[1]);
@@ -331,7 +340,7 @@ bool Parser::TakeLoss(const Line& line) {
 bool Parser::TakeCount(const Line& line) {
   int64_t at, value;
   NameId name;
-  if (!process_.valid() || !line.Int(2, &at) || !line.Int(3, &value)) return false;
+  if (!process_.valid() || !line.Time(2, &at) || !line.Int(3, &value)) return false;
   Name(line, 4, Kind::kText, &name);
   builder_.Count(process_, name, at, value);
   return true;

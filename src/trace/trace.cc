@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <iterator>
+#include <numeric>
 
 namespace crosscut::trace {
 namespace {
@@ -70,6 +71,22 @@ std::string MemoryDeviceName(int64_t type, int64_t index) {
                          : "device type " + std::to_string(type);
   if (index >= 0) text += ":" + std::to_string(index);
   return text;
+}
+
+TracksByProcess::TracksByProcess(const Trace& trace) : first_(trace.processes.size() + 1) {
+  const auto counts = [&](const Track& track) {
+    return track.process.valid() && track.process.value < trace.processes.size();
+  };
+  for (const Track& track : trace.tracks) {
+    if (counts(track)) ++first_[track.process.value + 1];
+  }
+  std::partial_sum(first_.begin(), first_.end(), first_.begin());
+  tracks_.resize(first_.back());
+  std::vector<uint32_t> next(first_.begin(), first_.end() - 1);
+  for (uint32_t t = 0; t < trace.tracks.size(); ++t) {
+    const Track& track = trace.tracks[t];
+    if (counts(track)) tracks_[next[track.process.value]++] = t;
+  }
 }
 
 }  // namespace crosscut::trace

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -16,6 +17,8 @@
 #include "src/trace/kept.h"
 
 namespace crosscut::trace {
+
+struct Trace;
 
 enum class Layer : uint8_t {  // numbers as in the native format
   kNone = 0,
@@ -217,6 +220,21 @@ struct Process {
 
 // Whether its steps were recorded at different levels.
 bool HasStepPlan(const Process& process);
+
+// The tracks of each process, in their order: what walks over processes takes no look at those of
+// others.
+class TracksByProcess {
+ public:
+  explicit TracksByProcess(const Trace& trace);
+  // Indices into Trace::tracks. Requires: the trace has that process.
+  std::span<const uint32_t> of(ProcessId process) const {
+    const size_t from = first_[process.value], to = first_[process.value + 1];
+    return {tracks_.data() + from, to - from};
+  }
+
+ private:
+  std::vector<uint32_t> tracks_, first_;  // first_: by process, where its own begin
+};
 
 // One arrow: out of span `from` of track `from_track`, into span `to` of track `to_track`.
 struct Flow {

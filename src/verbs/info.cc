@@ -14,11 +14,12 @@ std::string Clean(const trace::Trace& trace, trace::StringId id) {
 
 int64_t Length(const trace::Process& process) { return process.end_ns - process.start_ns; }
 
-std::string ProcessLines(const trace::Trace& trace, uint32_t index) {
+std::string ProcessLines(const trace::Trace& trace, const trace::TracksByProcess& all,
+                         uint32_t index) {
   const trace::Process& process = trace.processes[index];
   int64_t tracks = 0, spans = 0, losses = 0;
-  for (const trace::Track& track : trace.tracks) {
-    if (track.process.value != index) continue;
+  for (const uint32_t t : all.of({index})) {
+    const trace::Track& track = trace.tracks[t];
     ++tracks;
     spans += static_cast<int64_t>(track.spans.size());
     for (const trace::Loss& loss : track.losses) {
@@ -59,7 +60,10 @@ Result<Output> Info(const std::string& path) {
   for (const std::string& gap : trace.gaps) {
     output.text += "! " + report::CleanText(gap, report::kMaxPageSentence) + "\n";
   }
-  for (uint32_t i = 0; i < trace.processes.size(); ++i) output.text += ProcessLines(trace, i);
+  const trace::TracksByProcess tracks(trace);
+  for (uint32_t i = 0; i < trace.processes.size(); ++i) {
+    output.text += ProcessLines(trace, tracks, i);
+  }
   return output;
 }
 

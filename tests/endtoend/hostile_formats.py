@@ -1,5 +1,6 @@
 """Writes a scene (hostile_scenes.py) in each format that is read. Each function takes the scene and
-a path without extension and gives the path of what it wrote."""
+a path without extension and gives the path of what it wrote, and how many bytes of input that is:
+where it is compressed, what it unpacks to."""
 
 import gzip
 import json
@@ -54,15 +55,15 @@ def chrome(scene, path):
         out.write('{"traceEvents": [\n')
         out.write(",\n".join(chrome_events(scene)))
         out.write("\n]}\n")
-    return path
+    return path, path.stat().st_size
 
 
 def chrome_gz(scene, path):
-    plain = chrome(scene, path)
+    plain, size = chrome(scene, path)
     packed = path.with_suffix(".json.gz")
     packed.write_bytes(gzip.compress(plain.read_bytes(), 1))
     plain.unlink()
-    return packed
+    return packed, size
 
 
 def edges(track):
@@ -92,7 +93,7 @@ def chrome_edges(scene, path):
                               f'{json.dumps(span.name)}}}\n')
                     comma = ","
         out.write("]")
-    return path
+    return path, path.stat().st_size
 
 
 def quoted(text):
@@ -111,7 +112,7 @@ def text(scene, path):
                 text_track(process, track, out)
             for name, at, value in process.counters:
                 out.write(f"count {name} {at} {value}\n")
-    return path
+    return path, path.stat().st_size
 
 
 def text_track(process, track, out):
@@ -176,7 +177,7 @@ def xspace(scene, path):
             planes.append({"name": "/host:CPU" if device < 0 else f"/device:GPU:{device}",
                            "lines": lines, "events": names.entries(), "names": keys.entries()})
     path.write_bytes(xspace_reader.encode({"planes": planes}))
-    return path
+    return path, path.stat().st_size
 
 
 # ---- a recorded run ----------------------------------------------------------------------------
@@ -219,6 +220,7 @@ class Log:
 def native(scene, path):
     path.mkdir()
     (path / "run.json").write_text('{"format": 1, "started_realtime_ns": 7}')
+    size = 0
     for process in scene:
         log = Log()
         log.session += [log.words(0, START, 0), log.words(0, ANCHOR, 0, 0, 0, 10),
@@ -229,8 +231,8 @@ def native(scene, path):
         for number, track in enumerate(process.tracks, 1):
             if track.device >= 0:
                 native_device(log, number, track)
-        write_log(path / f"p{process.pid}.crosscut", process.pid, log)
-    return path
+        size += write_log(path / f"p{process.pid}.crosscut", process.pid, log)
+    return path, size
 
 
 def native_thread(log, process, number, track):
@@ -272,6 +274,7 @@ def write_log(path, pid, log):
     data = b"".join(struct.pack("<IIQ", stream, 0, sum(map(len, events)) // 8) + b"".join(events)
                     for stream, events in streams.items())
     subprocess.run([WRITE_LOG, path, str(5_000_000 + pid)], input=data, check=True)
+    return max(len(data), path.stat().st_size)
 
 
 FORMATS = {"chrome": chrome, "chrome_gz": chrome_gz, "chrome_edges": chrome_edges, "text": text,
