@@ -1,6 +1,7 @@
 #include "src/analyze/concurrency.h"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <map>
 
@@ -102,20 +103,23 @@ class ConcurrencyFold {
       from = edge;
     }
   }
+  // The sets that lasted longest are told apart, in the order of their bits.
   ConcurrencyCells Finish() const {
-    ConcurrencyCells result;
-    result.rest = rest_;
-    std::vector<ConcurrencyCell>& out = result.cells;
-    for (const auto& [key, ns] : sums_) {
-      ConcurrencyCell cell;
-      cell.ns = ns;
-      for (uint32_t p = 0; p < activity_.size(); ++p) {
-        if (key[p / 64] >> (p % 64) & 1) cell.host.push_back(p);
-        if (key[words_ + p / 64] >> (p % 64) & 1) cell.device.push_back(p);
+    std::vector<std::pair<const Words*, int64_t>> order;
+    for (const auto& [key, ns] : sums_) order.emplace_back(&key, ns);
+    std::stable_sort(order.begin(), order.end(),
+                     [](const auto& a, const auto& b) { return a.second > b.second; });
+    ConcurrencyCells out;
+    out.rest = rest_;
+    for (size_t i = 0; i < order.size(); ++i) {
+      const Words& key = *order[i].first;
+      if (i < kMaxRows) {
+        out.cells.push_back({Members(key, 0), Members(key, words_), order[i].second});
+      } else {
+        out.rest[{Count(key, 0), Count(key, words_)}] += order[i].second;
       }
-      out.push_back(std::move(cell));
     }
-    return result;
+    return out;
   }
 
  private:
@@ -125,6 +129,18 @@ class ConcurrencyFold {
     if (at != sums_.end()) return at->second;
     if (sums_.size() * now_.size() * sizeof(uint64_t) < kMostSetBytes) return sums_[now_];
     return rest_[{host_, device_}];
+  }
+  size_t Count(const Words& key, size_t first) const {
+    size_t count = 0;
+    for (size_t i = 0; i < words_; ++i) count += static_cast<size_t>(std::popcount(key[first + i]));
+    return count;
+  }
+  std::vector<uint32_t> Members(const Words& key, size_t first) const {
+    std::vector<uint32_t> out;
+    for (uint32_t p = 0; p < activity_.size(); ++p) {
+      if (key[first + p / 64] >> (p % 64) & 1) out.push_back(p);
+    }
+    return out;
   }
   void SetBit(size_t first, uint32_t p, bool on, size_t* count) {
     uint64_t& word = now_[first + p / 64];
@@ -161,16 +177,6 @@ std::string Labels(const Context& context, const std::vector<uint32_t>& processe
   return out + "+(" + std::to_string(processes.size() - kMostLabels) + " others)";
 }
 
-// The rarest cells summed by their counts.
-ConcurrencyCells::BySize SumRest(std::vector<ConcurrencyCell>& cells,
-                                 ConcurrencyCells::BySize rest) {
-  for (size_t i = kMaxRows; i < cells.size(); ++i) {
-    rest[{cells[i].host.size(), cells[i].device.size()}] += cells[i].ns;
-  }
-  if (cells.size() > kMaxRows) cells.resize(kMaxRows);
-  return rest;
-}
-
 }  // namespace
 
 ConcurrencyCells ComputeConcurrency(const trace::Trace& trace, const NameCodes& names) {
@@ -199,10 +205,6 @@ Table ConcurrencyTable(const trace::Trace& trace, const Context& context) {
   ConcurrencyCells found;
   // Names of its own: those of the accounting come with every process's overlap.
   if (trace.processes.size() > 1) found = ComputeConcurrency(trace, NameCodes(trace));
-  std::vector<ConcurrencyCell>& cells = found.cells;
-  std::stable_sort(cells.begin(), cells.end(),
-                   [](const auto& a, const auto& b) { return a.ns > b.ns; });
-  const auto rest = SumRest(cells, std::move(found.rest));
   Texts host, device;
   Integers host_count, device_count, ns;
   const auto add = [&](std::string h, std::string d, std::pair<size_t, size_t> n, int64_t sum) {
@@ -212,10 +214,10 @@ Table ConcurrencyTable(const trace::Trace& trace, const Context& context) {
     device_count.push_back(static_cast<int64_t>(n.second));
     ns.push_back(sum);
   };
-  for (const ConcurrencyCell& c : cells) {
+  for (const ConcurrencyCell& c : found.cells) {
     add(Labels(context, c.host), Labels(context, c.device), {c.host.size(), c.device.size()}, c.ns);
   }
-  for (const auto& [count, sum] : rest) add("(others)", "(others)", count, sum);
+  for (const auto& [count, sum] : found.rest) add("(others)", "(others)", count, sum);
   Table table =
       MakeTable("concurrency", MakeColumn("host_processes", host),
                 MakeColumn("device_processes", device), MakeColumn("host_count", host_count),

@@ -20,8 +20,8 @@ struct ConcurrencyCell {
   int64_t ns = 0;
 };
 struct ConcurrencyCells {
-  std::vector<ConcurrencyCell> cells;
-  // Of sets that had no room among the cells, by the sizes of host and device.
+  std::vector<ConcurrencyCell> cells;  // the longest first, 200 at most
+  // Of all other sets, by the sizes of host and device.
   using BySize = std::map<std::pair<size_t, size_t>, int64_t>;
   BySize rest;
 };

@@ -95,6 +95,25 @@ TEST(Timeline, EqualNeighboursAreOneTileAndEmptyOnesNone) {
   EXPECT_EQ(finest.tiles[0].count, 2000u);
 }
 
+// Tiles are those of the run, whatever the end of a span says.
+TEST(Timeline, HasNoTileForWhatASpanSaysBeyondTheRun) {
+  TestTrace t;
+  const auto p = t.Process("p", 0, 1'000'000);
+  t.Lead(p);
+  const auto device = t.Device(p);
+  t.Span(device, 10, int64_t{1} << 60, t.Name("stuck", Kind::kSpan, Layer::kDevice));
+  const trace::Trace& trace = t.Finish();
+  const Timeline timeline = MakeTimeline(trace, Context(trace));
+  uint64_t tiles = 0;
+  for (const TimelineTrack& track : timeline.processes[0].tracks) {
+    for (const TimelineLevel& level : track.levels) {
+      for (const TimelineTile& tile : level.tiles) tiles += tile.count;
+    }
+  }
+  EXPECT_GT(tiles, 4000);
+  EXPECT_LT(tiles, 6000);
+}
+
 TEST(Timeline, CountsEverySpanOnceOnEveryLevel) {
   for (uint64_t seed = 0; seed < 300; ++seed) {
     TestTrace random = RandomTrace(seed);

@@ -56,8 +56,8 @@ class Cutter {
     }
   }
   void CountSpan(int64_t at) {
-    if (at < begin_ns_ || at >= end_ns_) return;
-    GoTo(at);
+    if (at < begin_ns_) return;
+    GoTo(std::max(begin_ns_, std::min(at, end_ns_ - 1)));
     ++tile_.spans;
   }
   std::vector<RawTile> Finish() {

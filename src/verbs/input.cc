@@ -52,7 +52,7 @@ Result<std::unique_ptr<Input>> ReadInput(const std::string& path, import::Purpos
   return input;
 }
 
-report::ReportData MakeReportData(const Input& input, Scope scope) {
+report::ReportData MakeReportData(const Input& input, Scope scope, const TakeTable& take) {
   const trace::Trace& trace = input.trace;
   report::ReportData data;
   const trace::Process* first = First(trace);
@@ -70,7 +70,12 @@ report::ReportData MakeReportData(const Input& input, Scope scope) {
   for (const analyze::TableEntry& entry : analyze::TableList()) {
     const bool in_document = std::find(shown.begin(), shown.end(), entry.name) != shown.end();
     if (entry.long_one || (scope == Scope::kDocument && !in_document)) continue;
-    data.tables.push_back(entry.Make(trace, *input.context));
+    analyze::Table table = entry.Make(trace, *input.context);
+    if (take) {
+      take(table);
+    } else {
+      data.tables.push_back(std::move(table));
+    }
   }
   if (scope == Scope::kPage) data.timeline = analyze::MakeTimeline(trace, *input.context);
   return data;

@@ -1,6 +1,7 @@
 // An input of a reading verb, read and ready to be analysed.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -28,7 +29,9 @@ enum class Scope {
   kTables,    // every table but those with a row per event
   kPage,      // and the timeline
 };
-report::ReportData MakeReportData(const Input& input, Scope scope);
+// The tables go to `take`, one after the other, where that is given.
+using TakeTable = std::function<void(const analyze::Table& table)>;
+report::ReportData MakeReportData(const Input& input, Scope scope, const TakeTable& take = {});
 
 // What a verb hands to the command line.
 struct Output {

@@ -23,7 +23,12 @@ Scope ScopeOf(ReportFormat format) {
 Result<Output> Report(const std::string& path, const ReportOptions& options) {
   auto input = ReadInput(path);
   if (!input.ok()) return input.status();
-  const report::ReportData data = MakeReportData(**input, ScopeOf(options.format));
+  std::string tables;
+  TakeTable take;
+  if (options.format == ReportFormat::kJson) {
+    take = [&](const analyze::Table& table) { report::AddTableJson(table, &tables); };
+  }
+  const report::ReportData data = MakeReportData(**input, ScopeOf(options.format), take);
   Output output;
   output.incomplete = (*input)->trace.damaged;
   switch (options.format) {
@@ -31,7 +36,9 @@ Result<Output> Report(const std::string& path, const ReportOptions& options) {
       output.text = report::RenderText(data, {options.width, options.color});
       break;
     case ReportFormat::kMarkdown: output.text = report::RenderMarkdown(data); break;
-    case ReportFormat::kJson: output.text = report::RenderReportJson(data); break;
+    case ReportFormat::kJson:
+      output.text = report::RenderReportJson(data, std::move(tables));
+      break;
     case ReportFormat::kHtml: output.text = report::RenderHtml(data); break;
   }
   return output;
