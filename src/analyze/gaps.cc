@@ -168,6 +168,7 @@ void TellOutside(const trace::Trace& trace, const Context& context, std::vector<
     const trace::Process& process = trace.processes[p];
     int64_t count = 0, before = 0, after = 0;
     for (const uint32_t t : context.tracks().of({p})) {
+      if (trace.tracks[t].ours) continue;
       const trace::Spans& spans = trace.tracks[t].spans;
       for (size_t i = 0; i < spans.size(); ++i) {
         const int64_t early = process.start_ns - spans.begin_ns[i];
