@@ -53,6 +53,14 @@ def nothing_is_left():
     wait_for(lambda: not list(SHARED.iterdir()), f"left: {list(SHARED.iterdir())}")
 
 
+def remove(run):
+    """Whoever reaps it may make a file in it meanwhile."""
+    def gone():
+        shutil.rmtree(run, ignore_errors=True)
+        return not run.exists()
+    wait_for(gone, "the run cannot be removed")
+
+
 class Program:
     """COUNTS under `crosscut record`, or by itself."""
 
@@ -120,7 +128,7 @@ def doctor(*arguments):
 
 def test_the_run_is_removed_while_it_is_recorded(tmp_path):
     program = Program(tmp_path)
-    shutil.rmtree(program.run)
+    remove(program.run)
     program.end()
     _, told = program.process.communicate(timeout=2 * A_MINUTE)
     assert program.process.returncode == 0
@@ -131,7 +139,7 @@ def test_the_run_is_removed_while_it_is_recorded(tmp_path):
 def test_the_run_is_removed_while_a_program_records_itself(tmp_path):
     text = f"import crosscut\ncrosscut.start({str(tmp_path / 'run')!r})\n" + COUNTS
     program = Program(tmp_path, recorded=False, text=text)
-    shutil.rmtree(program.run)
+    remove(program.run)
     nothing_is_left()
     program.end()
     program.process.communicate(timeout=2 * A_MINUTE)
@@ -262,7 +270,7 @@ def test_record_is_killed_and_the_program_goes_on(tmp_path, killed_too):
 def test_record_is_killed_and_then_the_run_is_removed(tmp_path):
     program = Program(tmp_path)
     program.kill_record()
-    shutil.rmtree(program.run)
+    remove(program.run)
     program.end()
     nothing_is_left()
 
@@ -298,7 +306,7 @@ def test_doctor_tells_of_what_sigkill_left_and_cleaning_loses_no_event(tmp_path)
 def test_cleaning_removes_rings_whose_run_is_gone_and_counts_them(tmp_path):
     program = Program(tmp_path)
     program.kill_all()
-    shutil.rmtree(program.run)
+    remove(program.run)
     blocks = sum(os.stat(path).st_blocks for path in SHARED.iterdir())
     cleaned = doctor("--clean")
     assert cleaned.returncode == 0, cleaned.stdout
