@@ -109,8 +109,8 @@ CROSSCUT_API uint32_t crosscut_goes_on(uint32_t name);
 
 /* A thread's recording state. Opaque but for the words that the inline path reads. */
 typedef struct crosscut_thread {
-  uint32_t enabled; /* 0: do not record. Private, wiped in forked children. */
-  uint32_t busy;    /* 1: inside a mark, so that a signal handler's is counted as lost */
+  uint32_t enabled;   /* 0: do not record. Private, wiped in forked children. */
+  uint32_t busy;      /* 1: inside a mark, so that a signal handler's is counted as lost */
   uint64_t* position; /* next word to write in the shared ring; never at a chunk's end */
 } crosscut_thread;
 

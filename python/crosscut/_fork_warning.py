@@ -5,6 +5,8 @@ warning, as without us."""
 import os
 import sys
 
+import crosscut
+
 MESSAGE = "is multi-threaded, use of fork"  # in the text of the warning
 
 
@@ -20,13 +22,18 @@ def _has_own_threads() -> bool:
     return own > 1
 
 
+def _is_for_ours_alone(text: str) -> bool:
+    return MESSAGE in str(text) and not _has_own_threads()
+
+
 class _OursAlone:
-    """In the place of a filter's regular expression: matches the warning where it is for us."""
+    """In the place of a filter's regular expression: matches the warning where it is for us. No
+    frame of it is seen by what the program watches itself with."""
 
     pattern = MESSAGE
 
-    def match(self, text: str) -> bool:
-        return MESSAGE in str(text) and not _has_own_threads()
+    def __init__(self) -> None:
+        self.match = crosscut._record.unseen(_is_for_ours_alone)
 
 
 def leave_out() -> None:

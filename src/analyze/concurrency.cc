@@ -207,9 +207,9 @@ Table ConcurrencyTable(const trace::Trace& trace, const Context& context) {
   if (trace.processes.size() > 1) found = ComputeConcurrency(trace, NameCodes(trace));
   Texts host, device;
   Integers host_count, device_count, ns;
-  const auto add = [&](std::string h, std::string d, std::pair<size_t, size_t> n, int64_t sum) {
-    host.push_back(std::move(h));
-    device.push_back(std::move(d));
+  const auto add = [&](const std::string& h, const std::string& d, std::pair<size_t, size_t> n, int64_t sum) {
+    host.push_back(h);
+    device.push_back(d);
     host_count.push_back(static_cast<int64_t>(n.first));
     device_count.push_back(static_cast<int64_t>(n.second));
     ns.push_back(sum);

@@ -24,8 +24,8 @@ struct RawTile {
 // Fine tiles of the window, those with anything in them. In `control`, sorted and disjoint, a
 // thread of the program's is of that layer and has no names: its probes were off.
 std::vector<RawTile> CutTrack(const trace::Trace& trace, const trace::Track& track,
-                              const std::vector<trace::Interval>& control,
-                              trace::Interval window, int64_t tile_ns);
+                              const std::vector<trace::Interval>& control, trace::Interval window,
+                              int64_t tile_ns);
 
 // Four neighbours become one. A name's share is then a lower bound.
 std::vector<RawTile> Coarsen(const std::vector<RawTile>& fine);

@@ -154,9 +154,15 @@ def _recorded(command: Command, work: str, seed: int,
         times=times, looked=look(run) if look else None)
 
 
-def _life_of_child(record: subprocess.Popen[bytes]) -> tuple[int, int]:
-    """(pid, how long it lived) of the last child of `record`: the command. (0, 0): none was seen.
+def _is_guard(pid: str) -> bool:
+    with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as name:
+        return name.read() == "crosscut-guard\n"
 
+
+def _life_of_child(record: subprocess.Popen[bytes]) -> tuple[int, int]:
+    """(pid, how long it lived) of the command. (0, 0): it was not seen.
+
+    Children of `record` that come before it have ended by then; its guard comes behind it.
     What `record` itself does before and after does not belong to the command's life.
     """
     children = f"/proc/{record.pid}/task/{record.pid}/children"
@@ -164,19 +170,19 @@ def _life_of_child(record: subprocess.Popen[bytes]) -> tuple[int, int]:
     while record.poll() is None:
         try:
             with open(children, encoding="ascii") as file:
-                found = [int(word) for word in file.read().split()]
-            if not found or found[-1] == pid:
+                found = [int(word) for word in file.read().split() if not _is_guard(word)]
+            if not found or found[0] == pid:
                 time.sleep(LOOK_SECONDS)
                 continue
             begin = time.monotonic_ns()
-            handle = os.pidfd_open(found[-1])
+            handle = os.pidfd_open(found[0])
         except OSError:  # it has ended meanwhile
             continue
         try:
             ended = select.poll()
             ended.register(handle, select.POLLIN)
             ended.poll()
-            pid, life = found[-1], time.monotonic_ns() - begin
+            pid, life = found[0], time.monotonic_ns() - begin
         finally:
             os.close(handle)
     return pid, life
