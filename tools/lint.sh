@@ -29,7 +29,33 @@ listed() {
   fi
 }
 
+# What passed is remembered by all that clang-tidy could see of it: a file is looked at once for each
+# of its contents, here and in other clones.
+passed=${XDG_CACHE_HOME:-$HOME/.cache}/crosscut-lint
+mkdir -p "$passed"
+setup=$(cat .clang-tidy; clang-tidy-14 --version)
+
+preprocessed() {  # file
+  local command
+  command=$(python3 -c 'import json, re, sys
+for entry in json.load(open("build/release/compile_commands.json")):
+    if entry["file"].endswith("/" + sys.argv[1]):
+        print(re.sub(" -o [^ ]+", "", entry["command"]))
+        break' "$1")
+  bash -c "$command -E -P -o -"
+}
+
+lint_one() {  # file
+  local key
+  set -o pipefail
+  key=$({ echo "$setup"; cat "$1"; preprocessed "$1"; } | sha256sum | cut -d' ' -f1) || return 1
+  [ -e "$passed/$key" ] && return
+  clang-tidy-14 --quiet -p build/release "$1" 2>/dev/null && touch "$passed/$key"
+}
+export -f lint_one preprocessed
+export passed setup
+
 mapfile -t files < <(listed "$@" | grep -v -e page_bundle -e _test.cc -e /testing/)
 echo "${#files[@]} files"
 printf '%s\n' ${files[@]+"${files[@]}"} |
-  xargs -r -P 2 -n 4 clang-tidy-14 --quiet -p build/release 2>/dev/null
+  xargs -r -P 2 -I {} bash -c 'lint_one {}'

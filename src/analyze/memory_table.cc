@@ -74,10 +74,10 @@ Table MemoryPeakTable(const trace::Trace& trace, const Context& context) {
     const auto text = [&](trace::NameId name) {
       return name.valid() ? std::string(trace.text(trace.name(name).text)) : std::string();
     };
-    const auto add = [&](std::string of, Held held) {
+    const auto add = [&](std::string_view of, Held held) {
       process.push_back(context.process_label(memory.process));
       device.push_back(memory.DeviceText());
-      op.push_back(std::move(of));
+      op.push_back(of);
       blocks.push_back(held.blocks);
       bytes.push_back(held.bytes);
     };

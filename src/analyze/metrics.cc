@@ -77,14 +77,14 @@ Table MakeMetrics(const char* name, const Context& context, bool corrected) {
       for (size_t c = 0; c < kMetricClasses; ++c) all.ns[c] += metrics.ns[c];
       all.control_ns += metrics.control_ns;
     }
-    const auto add = [&](std::string text, const Metrics& metrics) {
+    const auto add = [&](std::string_view text, const Metrics& metrics) {
       process.push_back(context.process_label({p}));
-      operation.push_back(std::move(text));
+      operation.push_back(text);
       columns.Add(metrics);
     };
     add(kAll, all);
     for (const auto& [o, metrics] : rows) {
-      add(std::string(trace.text(a.names.operations[o])), metrics);
+      add(trace.text(a.names.operations[o]), metrics);
     }
   }
   Table table = MakeTable(name, MakeColumn("process", process), MakeColumn("operation", operation));

@@ -45,8 +45,8 @@ struct Rows {
   Texts probe;
   Integers count, inside, outside, total, low, high, subtracted;
 
-  void Add(std::string name, int64_t n, const ProbeSum& s) {
-    probe.push_back(std::move(name));
+  void Add(std::string_view name, int64_t n, const ProbeSum& s) {
+    probe.push_back(name);
     count.push_back(n);
     inside.push_back(Nanoseconds(s.inside));
     outside.push_back(Nanoseconds(s.outside));

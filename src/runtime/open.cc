@@ -212,8 +212,9 @@ void Session::FillHeader(const Settings& settings, const format::LogIdentity& lo
     header->run_device = info.st_dev;
     header->run_inode = info.st_ino;
   }
-  if (strlen(settings.run_dir) < sizeof header->control.run_dir) {
-    snprintf(header->control.run_dir, sizeof header->control.run_dir, "%s", settings.run_dir);
+  const size_t bytes = strlen(settings.run_dir);
+  if (bytes < sizeof header->control.run_dir) {
+    memcpy(header->control.run_dir, settings.run_dir, bytes + 1);
   }
   const double ns_per_tick = ClockNsPerTick();
   const ClockReading monotonic = ClockRead(format::kClockMonotonic);
