@@ -17,7 +17,7 @@ void ExpectRising(const std::vector<uint64_t>& numbers, uint64_t thread) {
 // What a thread marks itself is there, whatever interrupts it; of a handler's three marks all are
 // there or none.
 TEST_F(Faults, MarksInSignalHandlers_AreRecordedWholeOrCountedAndTakeNothingFromTheThread) {
-  const Outcome outcome = Run({"handlers", run_, std::to_string(Count(20'000, 2000))});
+  const Outcome outcome = Run({"handlers", run_, std::to_string(Count(20'000, 300))});
   ASSERT_EQ(outcome.status, 0) << outcome.err;
   const Audit audit = ReadRun(run_);
   ASSERT_EQ(audit.error, "");
@@ -44,7 +44,7 @@ TEST_F(Faults, MarksInSignalHandlers_AreRecordedWholeOrCountedAndTakeNothingFrom
 }
 
 TEST_F(Faults, MarksInSignalHandlers_WhileSessionsStartAndStopHarmNothing) {
-  const Outcome outcome = Run({"handlers", run_, std::to_string(Count(20'000, 2000)), "sessions"});
+  const Outcome outcome = Run({"handlers", run_, std::to_string(Count(20'000, 300)), "sessions"});
   ASSERT_EQ(outcome.status, 0) << outcome.err;
   const Audit audit = ReadRun(run_);
   ASSERT_EQ(audit.error, "");
