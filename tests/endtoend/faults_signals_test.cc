@@ -36,8 +36,8 @@ TEST_F(Faults, MarksInSignalHandlers_AreRecordedWholeOrCountedAndTakeNothingFrom
     if (thread == 0) {
       EXPECT_GT(in_handlers, marked / 8) << "of " << marked;
       EXPECT_LE(in_handlers, marked);
-    } else if (found.dropped == 0) {
-      ASSERT_FALSE(found.numbers.at(thread).empty());
+    } else if (found.dropped == 0 && marked != 0) {
+      ASSERT_TRUE(found.numbers.contains(thread)) << thread << " marked " << marked;
       EXPECT_EQ(found.numbers.at(thread).back(), marked);
     }
   }
