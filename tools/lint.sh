@@ -29,8 +29,8 @@ listed() {
   fi
 }
 
-# What passed is remembered by all that clang-tidy could see of it: a file is looked at once for each
-# of its contents, here and in other clones.
+# What passed is remembered by all that clang-tidy could see of it: a file is looked at once for
+# each of its contents, here and in other clones.
 passed=${XDG_CACHE_HOME:-$HOME/.cache}/crosscut-lint
 mkdir -p "$passed"
 setup=$(cat .clang-tidy; clang-tidy-14 --version)

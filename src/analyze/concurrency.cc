@@ -207,7 +207,8 @@ Table ConcurrencyTable(const trace::Trace& trace, const Context& context) {
   if (trace.processes.size() > 1) found = ComputeConcurrency(trace, NameCodes(trace));
   Texts host, device;
   Integers host_count, device_count, ns;
-  const auto add = [&](const std::string& h, const std::string& d, std::pair<size_t, size_t> n, int64_t sum) {
+  const auto add = [&](std::string_view h, std::string_view d, std::pair<size_t, size_t> n,
+                       int64_t sum) {
     host.push_back(h);
     device.push_back(d);
     host_count.push_back(static_cast<int64_t>(n.first));
