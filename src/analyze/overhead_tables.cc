@@ -161,7 +161,9 @@ Table OverheadLevelsTable(const trace::Trace& trace, const Context& context) {
 double BudgetOf(const trace::Trace& trace, const trace::Process& process) {
   for (const auto& [key, value] : process.meta) {
     if (trace.text(key) != "budget_percent") continue;
-    return std::strtod(std::string(trace.text(value)).c_str(), nullptr) / 100;
+    // A log may say anything.
+    const double percent = std::strtod(std::string(trace.text(value)).c_str(), nullptr);
+    if (percent > 0 && percent <= 1000) return percent / 100;
   }
   return std::nan("");
 }

@@ -112,7 +112,7 @@ void AddWhen(CLI::App* verb, verbs::RecordOptions* options) {
   verb->add_option(
           "--budget", options->budget,
           "how much longer steps may take, in per cent: fewer are recorded where the plan\n"
-          "costs more; or off (default 2, where a --plan is named off)")
+          "costs more; or off (default 2; off where a --plan is named)")
       ->envname("CROSSCUT_BUDGET")
       ->option_text("PERCENT");
   verb->add_option("--control-steps", options->control_percent,

@@ -158,7 +158,7 @@ void AddSamples(const ReportData& data, const DocumentOptions& options, Document
   out->sections.push_back(std::move(section));
 }
 
-// ", of a budget of 2.0 %; to hold it, 812 of 2000 steps were control steps", or nothing.
+// ", of a budget of 2.00 %; 812 of 2,000 compared steps were control steps", or nothing.
 std::string BudgetText(const ReportData& data, std::string_view process) {
   const Cells check(data.Find("overhead_check"));
   for (size_t row = 0; row < check.rows(); ++row) {

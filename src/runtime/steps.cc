@@ -69,6 +69,7 @@ uint64_t Session::Step(uint32_t kind) {
   if (armed) on_demand_.AtStep(step);
   next_step_.fetch_add(1);
   if (state() == kOff) {
+    step_tick_ = 0;  // the time between windows is no step's
     in_step_.store(false);
     return step;
   }
