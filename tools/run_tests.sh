@@ -8,8 +8,9 @@ cd "$(dirname "$0")/.."
 
 export PYTHONPATH=$PWD/build/release/python
 export PATH=$PWD/build/release/python/crosscut/bin:$PATH
-# Files of tests go to two workers as these become free; the rest runs beside them.
-beside "Python and end to end" .venv/bin/python -m pytest -q -n 2 --dist loadfile --durations=10 \
+# Files of tests go to workers as these become free; the rest runs beside them. Two keep two quiet
+# cores busy; beside other work more of them get their share.
+beside "Python and end to end" .venv/bin/python -m pytest -q -n "${WORKERS:-2}" --dist loadfile --durations=10 \
   tests/python tests/endtoend
 stage "unit tests" ctest --test-dir build/release -LE 'golden|page|zoo' --output-on-failure
 stage "golden cases" tools/golden

@@ -89,17 +89,16 @@ def test_stacks_are_those_of_the_program(tmp_path, version, case):
     assert expected["thread"] in {row["thread"] for row in table(out, "samples")}
 
 
-def test_the_samples_of_a_thread_cover_its_life(tmp_path):
+def test_the_samples_of_a_thread_cover_its_work(tmp_path):
     out, done = record(tmp_path, sys.executable, CASES, "another_thread")
     assert done.returncode == 0
-    lives = {row["thread"]: int(row["life_ns"]) for row in table(out, "thread_lives")}
     seen = {}
     for row in table(out, "samples"):
         seen[row["thread"]] = seen.get(row["thread"], 0) + int(row["ns"])
-    # A life is observed from a thread's first event to its last; samples may lie beside them.
+    # Not its life: on a busy machine it is long until the sampling thread has its first turn.
     wall = int(table(out, "processes")[0]["wall_ns"])
-    assert 0.8 * lives["main"] <= seen["main"] <= wall
-    assert 0.8 * lives["worker"] <= seen["worker"] <= wall
+    assert 0.6 * STAY * 1e9 <= seen["main"] <= wall
+    assert 0.6 * STAY * 1e9 <= seen["worker"] <= wall
 
 
 HASHES = """
