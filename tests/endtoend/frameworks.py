@@ -25,7 +25,7 @@ def python_with(*modules):
 def plain(python, script, *arguments):
     """The program without Crosscut."""
     return subprocess.run([python, script, *map(str, arguments)], capture_output=True, text=True,
-                          timeout=300)
+                          timeout=1200)
 
 
 def record_program(run, python, text, *flags, arguments=()):

@@ -18,7 +18,7 @@ def record(run, command, *flags, **options):
     env = {**os.environ, "PYTHONPATH": str(PACKAGE), "CROSSCUT_PLAN": "full",
            **options.pop("env", {})}
     return subprocess.run([CROSSCUT, "record", "-o", run, *flags, "--", *command], env=env,
-                          capture_output=True, text=True, timeout=options.pop("timeout", 300),
+                          capture_output=True, text=True, timeout=options.pop("timeout", 1200),
                           **options)
 
 
@@ -32,7 +32,7 @@ def record_script(run, text, *flags, **options):
 def crosscut(*arguments):
     """The stdout of a reading verb, which must succeed (or say that the input is incomplete)."""
     result = subprocess.run([CROSSCUT, *map(str, arguments)], capture_output=True, text=True,
-                            timeout=300)
+                            timeout=1200)
     assert result.returncode in (0, 3), result.stderr
     return result.stdout
 

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(not AGENT.exists(), reason="LibTorch was not fou
 
 def printed(*command):
     return subprocess.run([str(part) for part in command], check=True, capture_output=True,
-                          text=True, timeout=300, cwd=ROOT,
+                          text=True, timeout=1200, cwd=ROOT,
                           env={**os.environ, "PYTHONPATH": str(PACKAGE)}).stdout
 
 

@@ -77,7 +77,7 @@ class Program:
             env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def await_ready(self):
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + 600
         while not self.mark.exists():
             assert self.process.poll() is None, self.process.communicate()
             assert time.monotonic() < deadline
@@ -91,7 +91,7 @@ class Program:
 
     def end(self):
         pathlib.Path(f"{self.mark}.end").touch()
-        out, err = self.process.communicate(timeout=120)
+        out, err = self.process.communicate(timeout=600)
         assert self.process.returncode == 0, err
         return out, err
 
@@ -115,7 +115,7 @@ def program(folder, text, *flags, **options):
 
 def ask(verb, target, *flags, code=0, **options):
     result = subprocess.run([CROSSCUT, verb, str(target), *map(str, flags)], capture_output=True,
-                            text=True, timeout=120, **options)
+                            text=True, timeout=600, **options)
     assert result.returncode == code, (result.stdout, result.stderr)
     return result.stdout + result.stderr
 

@@ -47,7 +47,7 @@ def test_it_does_the_same_without_crosscut(recorded):
         pytest.skip("who asks together differs from run to run, and so may the last bits")
     env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     alone = subprocess.run([*map(str, PROGRAM), *TINY, "--inference", inference], env=env,
-                           capture_output=True, text=True, timeout=300)
+                           capture_output=True, text=True, timeout=1200)
     assert (alone.returncode, alone.stdout) == (0, printed), alone.stderr
     assert len(printed.splitlines()) == 2
 
@@ -152,7 +152,7 @@ def test_four_in_any_line_win():
 def test_a_process_that_fails_ends_the_program_by_name():
     env = {**os.environ, "OCL_ICD_VENDORS": "/nowhere", "OPENCL_LAYERS": ""}
     result = subprocess.run([*map(str, PROGRAM), *TINY, "--inference", "device"], env=env,
-                            capture_output=True, text=True, timeout=300)
+                            capture_output=True, text=True, timeout=1200)
     assert result.returncode == 1
     assert "selfplay.py: selfplay worker 0 ended with 1" in result.stderr
 

@@ -122,7 +122,11 @@ def test_native_code_and_waits_have_names(tmp_path):
     assert done.returncode == 0
     rows = table(out, "samples")
     hashing = [row for row in rows if row["line"].startswith("hashes.py:7 ")]
-    assert sum(int(row["ns"]) for row in hashing if "crypto" in row["library"]) > 0.3e9
+    assert sum(int(row["ns"]) for row in hashing) > 0.3e9
+    # What it waits for a processor, on a busy machine most of the time, has no function.
+    seen = [row for row in hashing if not row["waits_for"]]
+    native = sum(int(row["ns"]) for row in seen if "crypto" in row["library"])
+    assert native > max(0.8 * sum(int(row["ns"]) for row in seen), 0.01e9)
     # At exit the recorder may nap, too, where no line is.
     waits = [row for row in rows if row["waits_for"] == "clock_nanosleep" and row["line"]]
     assert all(row["line"].startswith("hashes.py:9 ") for row in waits)
