@@ -5,10 +5,11 @@ Usage: validate.py [--pairs N] [--only NAME,...] [--budget] [--write docs/valida
 
 NAME is a program or a suite. Suite `steps`: training loops with a stopwatch of their own; their
 median step and, in it, the share of each part (data, forward, backward, optimizer) are compared,
-too. Suite `rl`: reinforcement learning, from a fixed seed for a fixed number of steps. All are
-recorded whole (--plan=full), so that there is most to correct; with --budget by the default plan,
-and then what recording adds is held against the default budget, too. What the figures are and when
-a result holds: docs/validation.md, whose table --write writes. Nothing here fails a build.
+too. Suite `rl`: reinforcement learning, from a fixed seed for a fixed number of steps. Suite
+`budget`: main loops of other kinds, of 0.3 to 30 ms, for --budget. All are recorded whole
+(--plan=full), so that there is most to correct; with --budget by the default plan, and then what
+recording adds is held against the default budget, too. What the figures are and when a result
+holds: docs/validation.md, whose table --write writes. Nothing here fails a build.
 """
 
 import argparse
@@ -45,7 +46,7 @@ class Suite:
     within: float  # how far corrected totals may be off, beyond the A/A band
 
 
-SUITES = {"steps": Suite(30, 0.05), "rl": Suite(10, 0.05)}
+SUITES = {"steps": Suite(30, 0.05), "rl": Suite(10, 0.05), "budget": Suite(10, 0.05)}
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,12 @@ PROGRAMS = {
     "self-play": Program("rl", "{.venv} examples/rl/selfplay/selfplay.py --inference device"),
     "simulator-bound": Program("rl", "{.venv-rl} bench/rl/simulator_bound.py 20000"),
     "framework-bound": Program("rl", "{.venv} bench/rl/framework_bound.py 1200"),
+    **{name: Program("budget", f"{{{python}}} bench/budget_programs.py {words}")
+       for name, python, words in (
+           ("MLP", ".venv", "mlp 24000"), ("transformer", ".venv", "transformer 400"),
+           ("DataLoader-bound", ".venv", "loader 900"),
+           ("greenlets", ".venv", "greenlets 24000"), ("two ranks", ".venv", "ranks 3000"),
+           ("OpenCL", ".venv", "opencl 24000"), ("JAX", ".venv-tensorflow", "jax 16000"))},
 }
 
 
@@ -242,15 +249,17 @@ def parse():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pairs", type=int, help="of each program; default: 30 of suite steps, "
-                                                  "10 of suite rl")
-    parser.add_argument("--only", help="programs and suites, joined with commas; default: all")
+                                                  "10 of the others")
+    parser.add_argument("--only", help="programs and suites, joined with commas; default: all, "
+                                       "without --budget all but suite budget")
     parser.add_argument("--budget", action="store_true",
                         help="record by the default plan, and hold what that adds to its budget")
     parser.add_argument("--write", type=pathlib.Path, metavar="FILE",
                         help="puts the table into this page")
     parser.add_argument("-o", "--out", type=pathlib.Path, default=ROOT / "build" / "validate")
     arguments = parser.parse_args()
-    only = arguments.only.split(",") if arguments.only else list(SUITES)
+    usual = SUITES if arguments.budget else ("steps", "rl")
+    only = arguments.only.split(",") if arguments.only else list(usual)
     unknown = set(only) - set(PROGRAMS) - set(SUITES)
     if unknown or (arguments.pairs is not None and arguments.pairs < 1):
         parser.error(f"suites are {', '.join(SUITES)}; programs are {', '.join(PROGRAMS)}; pairs "

@@ -10,9 +10,10 @@ export PYTHONPATH=$PWD/build/release/python
 export PATH=$PWD/build/release/python/crosscut/bin:$PATH
 # Files of tests go to workers as these become free; the rest runs beside them. Two keep two quiet
 # cores busy; beside other work more of them get their share.
-beside "Python and end to end" .venv/bin/python -m pytest -q -n "${WORKERS:-2}" --dist loadfile --durations=10 \
-  tests/python tests/endtoend
-stage "unit tests" ctest --test-dir build/release -LE 'golden|page|zoo' --output-on-failure
+beside "Python and end to end" .venv/bin/python -m pytest -q -n "${WORKERS:-2}" --dist loadfile \
+  --durations=10 tests/python tests/endtoend
+stage "unit tests" ctest --test-dir build/release -LE 'golden|page|zoo' --output-on-failure \
+  -j "${WORKERS:-1}"
 stage "golden cases" tools/golden
 stage "report page" npm test --silent --prefix src/report/page
 stage "plugin zoo" ctest --test-dir build/release -L zoo --output-on-failure

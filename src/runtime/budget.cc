@@ -6,11 +6,16 @@
 namespace crosscut::record {
 namespace {
 
-constexpr double kMostSamples = 400;  // how many count: older ones fade
-constexpr double kFewSamples = 4;     // say nothing of their spread
-constexpr double kLongStep = 4;       // times the usual one: a hiccup, which counts as so long
-constexpr double kUsualSteps = 64;    // over which what is usual fades
-constexpr double kPlanFades = 0.95;   // per run
+constexpr double kMostSamples = 400;    // how many count: older ones fade
+constexpr double kFewSamples = 4;       // say nothing of their spread
+constexpr double kDoubt = 3;            // a word may cost so many times the guess
+constexpr double kUnseenShare = 0.05;   // of a step, for calls that write no words
+constexpr double kNsUnseen = 30'000;    // but no more than this
+constexpr double kMeasured = 5;         // settled samples that may end the measuring
+constexpr uint64_t kMostMeasured = 12;  // runs, however little they tell
+constexpr double kLongStep = 4;         // times the usual one: a hiccup, which counts as so long
+constexpr double kUsualSteps = 64;      // over which what is usual fades
+constexpr double kPlanFades = 0.95;     // per run
 
 // As in plan.cc; another constant, so that a run's fate says nothing of its levels.
 double Chance(uint64_t seed, uint64_t run) {
@@ -30,11 +35,16 @@ void StepBudget::Samples::Add(double value) {
   variance = (1 - share) * (variance + share * off * off);
 }
 
-// A stretch between two changes takes part in two samples, which doubles the square of the error.
+// A stretch between two changes takes part in two samples, which doubles the square of the error;
+// few samples may agree by chance, as with Student's t.
+double StepBudget::Samples::Error2() const {
+  if (count < 2) return 1e30;
+  return std::max(2 * variance / (count - 1) * (1 + 4 / (count - 1)), 1e-9);
+}
+
 double StepBudget::Samples::With(double guess, double error) const {
   if (count < kFewSamples) return guess;
-  const double error2 = std::max(2 * variance / (count - 1), 1e-9);
-  const double weight = 1 / error2, other = 1 / (error * error);
+  const double weight = 1 / Error2(), other = 1 / (error * error);
   return std::max(0.0, (mean * weight + guess * other) / (weight + other));
 }
 
@@ -45,10 +55,34 @@ void StepBudget::Set(uint64_t seed, double share, double ns_per_tick) {
   ns_per_tick_ = ns_per_tick;
 }
 
-double StepBudget::CostOf(int level) const {
+double StepBudget::Guess(int level) const {
   if (level == format::kLevelControl || steps_[level] == 0) return 0;
-  const double guess = words_[level] / steps_[level] * kNsPerWord / ns_per_tick_;
-  return above_[level].With(guess, std::max(guess, 0.001 * usual_));
+  return words_[level] / steps_[level] * kNsPerWord / ns_per_tick_;
+}
+
+// What a step may cost beside its words.
+double StepBudget::Unseen() const {
+  return std::min(kUnseenShare * usual_, kNsUnseen / ns_per_tick_);
+}
+
+double StepBudget::CostOf(int level) const {
+  const double guess = Guess(level);
+  if (guess == 0) return 0;
+  const auto known = [&](const Samples& samples, int lower) {
+    const double more = std::max(guess - Guess(lower), 0.0);
+    return CostOf(lower) + samples.With(more, more + Unseen());
+  };
+  // A few hiccups make the settled steps' too low; those near a change can hardly be too high.
+  double most = 0;
+  bool any = false;
+  for (const auto& samples : {settled_[level], near_[level]}) {
+    for (int lower = 0; lower < level; ++lower) {
+      if (samples[lower].count < kFewSamples) continue;
+      most = std::max(most, known(samples[lower], lower));
+      any = true;
+    }
+  }
+  return any ? most : guess;
 }
 
 double StepBudget::CostOfSwitch() const {
@@ -82,50 +116,99 @@ void StepBudget::Ended(const Step& step) {
     usual_ += (length - usual_) / std::min(all_steps_, kUsualSteps);
   }
   if (step.after_switch || step.level != now_.level) return BeginStretch(step, length);
-  newest_[stretch_++ % kEdgeSteps] = length;
-  if (now_.count < kEdgeSteps) {
-    now_.ticks += length;
-    if (++now_.count == kEdgeSteps) Compare();
+  Stretch& now = now_;
+  now.newest[now.steps++ % kSettledSteps] = length;
+  if (now.near.count < kNearSteps) now.near.Add(length);
+  if (now.steps <= kSettlingSteps) {
+    now.beginning += length;
+  } else if (now.settled.count < kSettledSteps) {
+    now.settled.Add(length);
+    if (now.settled.count == kSettledSteps) Compare();
   }
 }
 
 void StepBudget::BeginStretch(const Step& step, double length) {
   Compare();
-  before_ = {now_.level, static_cast<int>(std::min<uint64_t>(stretch_, kEdgeSteps)), 0};
-  for (int i = 0; i < before_.count; ++i) before_.ticks += newest_[i];
-  now_ = {step.level, 0, 0};
-  first_ = length;
-  stretch_ = 0;
+  before_ = now_;
+  before_.near = before_.settled = {};
+  const int newest = static_cast<int>(std::min<uint64_t>(now_.steps, kSettledSteps));
+  const int settled = static_cast<int>(now_.steps) - kSettlingSteps;
+  for (int back = 1; back <= newest; ++back) {
+    const double ticks = now_.newest[(now_.steps - static_cast<uint64_t>(back)) % kSettledSteps];
+    if (back <= kNearSteps) before_.near.Add(ticks);
+    if (back <= settled) before_.settled.Add(ticks);
+  }
+  now_ = Stretch();
+  now_.level = step.level;
+  now_.beginning = length;
   compared_ = false;
 }
 
 void StepBudget::Compare() {
-  if (compared_ || now_.count < 2) return;
+  if (compared_ || now_.near.count < 2) return;
   compared_ = true;
-  switch_.Add(first_ - now_.Mean());
-  if (before_.count < 2 || before_.level == now_.level) return;
+  constexpr int kEnough = kSettledSteps / 2;
+  const bool settled = now_.settled.count >= kEnough;
+  const auto begun = static_cast<double>(std::min<uint64_t>(now_.steps, kSettlingSteps) + 1);
+  switch_.Add(now_.beginning - begun * (settled ? now_.settled : now_.near).of());
+  if (before_.near.count < 2 || before_.level == now_.level) return;
   const bool up = now_.level > before_.level;
-  const Side& upper = up ? now_ : before_;
-  const Side& lower = up ? before_ : now_;
-  above_[upper.level].Add(upper.Mean() - lower.Mean() + CostOf(lower.level));
+  const Stretch& upper = up ? now_ : before_;
+  const Stretch& lower = up ? before_ : now_;
+  if (settled && before_.settled.count >= kEnough) {
+    settled_[upper.level][lower.level].Add(upper.settled.of() - lower.settled.of());
+  } else {
+    near_[upper.level][lower.level].Add(upper.near.of() - lower.near.of());
+  }
 }
 
-// So many runs that the mean over all steps meets the share: what was spent too much is to come in
-// again within as many steps as there were.
-void StepBudget::ChooseKept() {
+// What a run of the plan costs, in ticks; in doubt, what it may cost.
+double StepBudget::CostOfRun(bool in_doubt) const {
   double steps = 0, run = 0;
   for (int level = 0; level < kLevels; ++level) {
+    double cost = CostOf(level);
+    if (in_doubt && cost > 0) cost = std::max(cost, kDoubt * Guess(level) + Unseen());
     steps += planned_[level];
-    run += planned_[level] * CostOf(level);
+    run += planned_[level] * cost;
   }
-  if (steps == 0) return;
+  return (run + planned_switches_ * CostOfSwitch()) * kRunSteps / std::max(steps, 1.0);
+}
+
+// The plan's main level, lately.
+format::StepLevel StepBudget::Planned() const {
+  int most = kLevels - 1;
+  for (int level = kLevels - 1; level >= 0; --level) {
+    if (planned_[level] > planned_[most]) most = level;
+  }
+  return static_cast<format::StepLevel>(most);
+}
+
+// Whether it is unknown that the plan fits.
+bool StepBudget::Open() const {
+  const format::StepLevel level = Planned();
+  const double room = share_ * usual_ * kRunSteps;
+  const Samples& settled = settled_[level][format::kLevelControl];
+  if (settled.count < kMeasured) return CostOfRun(true) > room;
+  const double cost = CostOfRun(false);
+  return cost < room && cost + 2 * std::sqrt(settled.Error2()) * kRunSteps > room;
+}
+
+// Of the runs that the plan describes so many are kept that the mean over all steps meets the
+// share: what was spent too much is to come in again within half as many steps as there were.
+void StepBudget::ChooseRun(uint64_t run) {
+  const uint64_t measured = run - kFreeSteps / kRunSteps;
+  if (measured < kMostMeasured && Open()) {
+    run_ = measured % 2 == 0 ? Run::kLeftOut : Run::kMeasured;
+    return;
+  }
+  // At its edges its neighbours are not kept.
+  const double cost = CostOfRun(false) + 2 * (1 - kept_) * CostOfSwitch();
   const double runs = all_steps_ / kRunSteps;
-  run = (run + planned_switches_ * CostOfSwitch()) * kRunSteps / steps;
-  run += 2 * (1 - kept_) * CostOfSwitch();  // at its edges, where its neighbours are not kept
   const double spent = Spent();
   const double room = share_ * (ticks_ - spent);
-  const double income = room / runs + (room - spent) / std::max(runs, 8.0);
-  kept_ = run <= income ? 1 : std::max(income / run, kLeastKept);
+  const double income = room / runs + (room - spent) / std::max(runs / 2, 8.0);
+  kept_ = cost <= income ? 1 : std::max(income / cost, kLeastKept);
+  run_ = Chance(seed_, run) < kept_ ? Run::kKept : Run::kLeftOut;
 }
 
 format::StepLevel StepBudget::LevelFor(uint64_t step, format::StepLevel planned) {
@@ -135,12 +218,12 @@ format::StepLevel StepBudget::LevelFor(uint64_t step, format::StepLevel planned)
   planned_before_ = planned;
   if (step < kFreeSteps) return planned;
   if (step % kRunSteps == 0) {
-    ChooseKept();
-    keep_ = Chance(seed_, step / kRunSteps) < kept_;
+    ChooseRun(step / kRunSteps);
     for (double& count : planned_) count *= kPlanFades;
     planned_switches_ *= kPlanFades;
   }
-  return keep_ ? planned : format::kLevelControl;
+  if (run_ == Run::kMeasured) return Planned();
+  return run_ == Run::kKept ? planned : format::kLevelControl;
 }
 
 }  // namespace crosscut::record

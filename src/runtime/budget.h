@@ -7,11 +7,17 @@
 // count their steps alike one with less room keeps a part of the runs that the others keep.
 //
 // Costs. Where two neighbouring stretches of steps differ in level, the difference of their means
-// is a sample of what the upper level costs more than the lower; the first step after a change,
-// less the mean of those behind it, is one of what a change costs. The mean of the samples and what
-// the words that the steps wrote would cost (kNsPerWord, as uncertain as it is large) are averaged
-// with the inverse squares of their errors as weights: where steps differ much in length, dozens of
-// samples say less than the words.
+// is a sample of what the upper level costs more than the lower. Near a change the program has not
+// found its pace yet, above all at the level control, which then looks dearer than it is: where
+// both stretches are long enough the steps far from the change are compared ("settled"), and those
+// near it only until there are enough of the others. What the steps near a change take longer is
+// what the change costs. The mean of the samples and what the words that the steps wrote would cost
+// (kNsPerWord) are averaged with the inverse squares of their errors as weights: where steps differ
+// much in length, dozens of samples say less than the words. These are as uncertain as they are
+// large, and say nothing of calls that are too short to be recorded.
+//
+// Short blocks have no settled steps. Where it is open whether the plan fits, a few runs behind the
+// first steps are measured: control and the plan's main level take turns.
 //
 // For the one thread that makes the steps. No allocation, no lock.
 #pragma once
@@ -54,39 +60,56 @@ class StepBudget {
   static constexpr int kLevels = format::kStepLevels;
   static constexpr double kNsPerWord = 60;
   static constexpr double kNsPerSwitch = 20'000;
-  static constexpr int kEdgeSteps = 6;  // that are compared, at most, on each side of a change
+  static constexpr int kNearSteps = 6;       // near a change that are compared, at most
+  static constexpr int kSettlingSteps = 11;  // behind the first of a stretch
+  static constexpr int kSettledSteps = 12;   // that are compared, at most
   static constexpr double kLeastKept = 0.005;
 
   // Samples of one cost, in ticks; each counts ever less when others come.
   struct Samples {
     double count = 0, mean = 0, variance = 0;
     void Add(double value);
+    double Error2() const;  // of their mean, squared
     // Their mean, averaged with a guess of `guess` +- `error`; never below 0.
     double With(double guess, double error) const;
   };
-  // Steps of one level on one side of a change.
-  struct Side {
-    format::StepLevel level = format::kLevelControl;
+  struct Mean {
     int count = 0;
-    double ticks = 0;
-    double Mean() const { return ticks / count; }
+    double sum = 0;
+    void Add(double value) { ++count, sum += value; }
+    double of() const { return sum / count; }
+  };
+  // Steps of one level, in a row. `near` and `settled` are of the side that is compared.
+  struct Stretch {
+    format::StepLevel level = format::kLevelControl;
+    uint64_t steps = 0;    // behind the first
+    double beginning = 0;  // ticks of the first, and of those that settle
+    Mean near, settled;
+    double newest[kSettledSteps] = {};
   };
 
+  double Guess(int level) const;
+  double Unseen() const;
   double CostOf(int level) const;
   double CostOfSwitch() const;
   double Spent() const;
   void BeginStretch(const Step& step, double length);
   void Compare();
-  void ChooseKept();
+  double CostOfRun(bool in_doubt) const;
+  format::StepLevel Planned() const;
+  bool Open() const;
+  void ChooseRun(uint64_t run);
 
   uint64_t seed_ = 0;
   double share_ = 0;
   double ns_per_tick_ = 1;
   double kept_ = 1;
-  bool keep_ = true;  // the run that is under way
+  // The run that is under way.
+  enum class Run { kKept, kLeftOut, kMeasured } run_ = Run::kKept;
   format::StepLevel planned_before_ = format::kLevelEverything;
 
-  Samples above_[kLevels];  // what a step of the level costs
+  // What a step of the upper level costs more than one of the lower.
+  Samples settled_[kLevels][kLevels], near_[kLevels][kLevels];
   Samples switch_;
   double words_[kLevels] = {}, steps_[kLevels] = {};
   double switches_ = 0, ticks_ = 0, all_steps_ = 0;
@@ -94,11 +117,8 @@ class StepBudget {
   // Of the plan, lately.
   double planned_[kLevels] = {}, planned_switches_ = 0;
 
-  Side before_, now_;
+  Stretch before_, now_;
   bool compared_ = true;  // these two
-  double first_ = 0;      // the first step of this stretch
-  double newest_[kEdgeSteps] = {};
-  uint64_t stretch_ = 0;  // steps of it behind the first
 };
 
 }  // namespace crosscut::record
