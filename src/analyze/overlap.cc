@@ -227,6 +227,7 @@ ProcessOverlap ComputeOverlap(const trace::Trace& trace, const NameCodes& names,
   const trace::Process& p = trace.processes[process.value];
   ProcessSource source = SourceOf(trace, names, tracks, events, process);
   ProcessOverlap out;
+  out.probes.resize(names.probes.size());
   const Costs costs = CostsOf(p, names);
   OverlapFold fold(events, costs, &out);
   Sweep(p.start_ns, p.end_ns, source, fold);

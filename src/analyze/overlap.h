@@ -5,7 +5,6 @@
 // time; beside the result, memory depends on tracks and depth only, not on the trace's length.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -35,8 +34,8 @@ struct ProcessOverlap {
   int64_t window_ns = 0;    // sum of all cells
   int64_t excluded_ns = 0;  // paused
   std::vector<Cell> cells;
-  std::vector<StepCell> steps;                       // by step
-  std::array<ProbeCounts, kMaxProbes + 1> probes{};  // by NameCodes number
+  std::vector<StepCell> steps;      // by step
+  std::vector<ProbeCounts> probes;  // by NameCodes number
 };
 
 ProcessOverlap ComputeOverlap(const trace::Trace& trace, const NameCodes& names,

@@ -133,9 +133,13 @@ void AddTable(CLI::App* app, Run* run) {
     *run = [=]() -> int {
       IgnorePipes();
       if (args->name.empty()) return Print(verbs::ListTables(), false);
-      auto output = verbs::Table(args->input, args->name, args->format);
-      if (!output.ok()) return Fail(output.status());
-      return Print(output->text, output->incomplete);
+      int printed = kGood;
+      const auto print = [&printed](std::string_view part) {
+        if (printed == kGood) printed = Print(part, false);
+      };
+      const auto complete = verbs::Table(args->input, args->name, args->format, print);
+      if (!complete.ok()) return Fail(complete.status());
+      return *complete ? printed : kUnreadable;
     };
   });
 }

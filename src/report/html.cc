@@ -297,7 +297,8 @@ std::string RenderHtml(const ReportData& data) {
   out += PageJson(data);
   out += "</script>\n<script>";
   out += kPageScript;
-  return out + "</script></body></html>\n";
+  out += "</script></body></html>\n";
+  return out;
 }
 
 }  // namespace crosscut::report

@@ -50,41 +50,73 @@ std::string JsonCell(const Column& column, size_t row) {
   return text.empty() ? "null" : text;
 }
 
-}  // namespace
+// What was put, a part at a time.
+class Parts {
+ public:
+  explicit Parts(const Sink& sink) : sink_(sink) {}
+  ~Parts() { Give(); }
+  Parts(const Parts&) = delete;
+  Parts& operator=(const Parts&) = delete;
+  void Put(std::string_view text) {
+    part_ += text;
+    if (part_.size() >= kPartBytes) Give();
+  }
 
-std::string RenderCsv(const Table& table) {
+ private:
+  static constexpr size_t kPartBytes = 64 << 10;
+  void Give() {
+    if (!part_.empty()) sink_(part_);
+    part_.clear();
+  }
+  const Sink& sink_;
+  std::string part_;
+};
+
+std::string Whole(void (*write)(const Table&, const Sink&), const Table& table) {
   std::string out;
-  for (size_t c = 0; c < table.columns.size(); ++c) {
-    out += (c == 0 ? "" : ",") + CsvText(table.columns[c].name);
-  }
-  out += '\n';
-  for (size_t row = 0; row < table.rows(); ++row) {
-    for (size_t c = 0; c < table.columns.size(); ++c) {
-      if (c != 0) out += ',';
-      out += CsvCell(table.columns[c], row);
-    }
-    out += '\n';
-  }
+  write(table, [&out](std::string_view part) { out += part; });
   return out;
 }
 
-std::string RenderJson(const Table& table) {
-  std::string out = "{\"table\": " + JsonText(table.name) +
-                    ", \"rows\": " + std::to_string(table.rows()) + ", \"notes\": [";
-  for (size_t i = 0; i < table.notes.size(); ++i) {
-    out += (i == 0 ? "" : ", ") + JsonText(table.notes[i]);
-  }
-  out += "], \"columns\": {";
+}  // namespace
+
+void WriteCsv(const Table& table, const Sink& sink) {
+  Parts out(sink);
   for (size_t c = 0; c < table.columns.size(); ++c) {
-    out += (c == 0 ? "\n  " : ",\n  ") + JsonText(table.columns[c].name) + ": [";
-    for (size_t row = 0; row < table.rows(); ++row) {
-      if (row != 0) out += ", ";
-      out += JsonCell(table.columns[c], row);
-    }
-    out += ']';
+    out.Put((c == 0 ? "" : ",") + CsvText(table.columns[c].name));
   }
-  return out + "}}\n";
+  out.Put("\n");
+  for (size_t row = 0; row < table.rows(); ++row) {
+    for (size_t c = 0; c < table.columns.size(); ++c) {
+      if (c != 0) out.Put(",");
+      out.Put(CsvCell(table.columns[c], row));
+    }
+    out.Put("\n");
+  }
 }
+
+void WriteJson(const Table& table, const Sink& sink) {
+  Parts out(sink);
+  out.Put("{\"table\": " + JsonText(table.name) + ", \"rows\": " + std::to_string(table.rows()) +
+          ", \"notes\": [");
+  for (size_t i = 0; i < table.notes.size(); ++i) {
+    out.Put((i == 0 ? "" : ", ") + JsonText(table.notes[i]));
+  }
+  out.Put("], \"columns\": {");
+  for (size_t c = 0; c < table.columns.size(); ++c) {
+    out.Put((c == 0 ? "\n  " : ",\n  ") + JsonText(table.columns[c].name) + ": [");
+    for (size_t row = 0; row < table.rows(); ++row) {
+      if (row != 0) out.Put(", ");
+      out.Put(JsonCell(table.columns[c], row));
+    }
+    out.Put("]");
+  }
+  out.Put("}}\n");
+}
+
+std::string RenderCsv(const Table& table) { return Whole(WriteCsv, table); }
+
+std::string RenderJson(const Table& table) { return Whole(WriteJson, table); }
 
 std::string JsonText(std::string_view text) {
   std::string out;

@@ -1,19 +1,28 @@
 // One table as text for other programs and for people.
 #pragma once
 
+#include <functional>
 #include <string>
+#include <string_view>
 
 #include "src/analyze/table.h"
 
 namespace crosscut::report {
 
+// Takes the next part of a text. Parts are short, however long the table is.
+using Sink = std::function<void(std::string_view part)>;
+
 // RFC 4180, with a header line. Text cells that a spreadsheet would take for a formula (first
 // character = + - @, tab or carriage return) are quoted and begin with an apostrophe. Missing
 // cells are empty.
-std::string RenderCsv(const analyze::Table& table);
+void WriteCsv(const analyze::Table& table, const Sink& sink);
 
 // {"table": name, "rows": n, "notes": [...], "columns": {"name": [...], ...}}: integers exact,
 // missing cells null.
+void WriteJson(const analyze::Table& table, const Sink& sink);
+
+// The same as one text.
+std::string RenderCsv(const analyze::Table& table);
 std::string RenderJson(const analyze::Table& table);
 
 // A JSON string with its quotes: control characters escaped, bytes that are no UTF-8 as U+FFFD.

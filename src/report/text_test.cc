@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "src/base/json_text.h"
@@ -107,6 +108,20 @@ TEST(TableText, QuotesCellsThatASpreadsheetWouldRun) {
             "plain,5,3\n");
   EXPECT_NE(RenderJson(table).find("\"n\": [-1, 2, null, 4, 5]"), std::string::npos);
   EXPECT_NE(RenderJson(table).find("\"r\": [0.5, null, 1, 2, 3]"), std::string::npos);
+}
+
+// So that a table of many long texts needs no second copy of them.
+TEST(TableText, ComesInShortParts) {
+  const Table table{"t", {{"text", Texts(10'000, std::string(1'000, 'x'))}}, {}};
+  for (const auto write : {WriteCsv, WriteJson}) {
+    size_t longest = 0, all = 0;
+    write(table, [&](std::string_view part) {
+      longest = std::max(longest, part.size());
+      all += part.size();
+    });
+    EXPECT_GT(all, 10'000'000U);
+    EXPECT_LT(longest, 100'000U);
+  }
 }
 
 TEST(TableText, KeepsIntegersExact) {

@@ -31,6 +31,7 @@ Result<Output> Report(const std::string& path, const ReportOptions& options) {
   const report::ReportData data = MakeReportData(**input, ScopeOf(options.format), take);
   Output output;
   output.incomplete = (*input)->trace.damaged;
+  input->reset();  // the data have all of it that views show: a page needs the room
   switch (options.format) {
     case ReportFormat::kText:
       output.text = report::RenderText(data, {options.width, options.color});

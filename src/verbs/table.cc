@@ -2,11 +2,12 @@
 
 #include <algorithm>
 
-#include "src/report/table_text.h"
+#include "src/verbs/input.h"
 
 namespace crosscut::verbs {
 
-Result<Output> Table(const std::string& path, const std::string& name, TableFormat format) {
+Result<bool> Table(const std::string& path, const std::string& name, TableFormat format,
+                   const report::Sink& sink) {
   std::string known;
   bool found = false;
   for (const auto& entry : analyze::TableList()) {
@@ -18,11 +19,8 @@ Result<Output> Table(const std::string& path, const std::string& name, TableForm
   if (!input.ok()) return input.status();
   const auto table = analyze::ComputeTable((*input)->trace, *(*input)->context, name);
   if (!table.ok()) return table.status();
-  Output output;
-  output.incomplete = (*input)->trace.damaged;
-  output.text =
-      format == TableFormat::kJson ? report::RenderJson(*table) : report::RenderCsv(*table);
-  return output;
+  (format == TableFormat::kJson ? report::WriteJson : report::WriteCsv)(*table, sink);
+  return !(*input)->trace.damaged;
 }
 
 std::string ListTables() {

@@ -4,14 +4,17 @@
 #include <string>
 
 #include "src/base/status.h"
-#include "src/verbs/input.h"
+#include "src/report/table_text.h"
 
 namespace crosscut::verbs {
 
 enum class TableFormat { kCsv, kJson };
 
-// kUnsupported, with the names there are, where there is no table `name`.
-Result<Output> Table(const std::string& path, const std::string& name, TableFormat format);
+// Gives the table to `sink`, and says whether it is complete: false where part of the input could
+// not be read. kUnsupported, with the names there are, where there is no table `name`; nothing is
+// given then.
+Result<bool> Table(const std::string& path, const std::string& name, TableFormat format,
+                   const report::Sink& sink);
 
 // "name  description" a line.
 std::string ListTables();
