@@ -1,6 +1,7 @@
 """Works in Python, in a native library and on an OpenCL device for SECONDS each, and tells when.
 
-Prints JSON: intervals [begin, end] in ns of CLOCK_MONOTONIC_RAW, which is the clock of PoCL's
+Prints JSON, a list of two: for how many ns its thread waited for a processor comes second, and
+first intervals [begin, end] in ns of CLOCK_MONOTONIC_RAW, which is the clock of PoCL's
 devices, by the operation and by what worked: "native", "device", "runtime" (calls of OpenCL) and
 "whole" (the operation's own time; what nothing else covers is Python's).
 
@@ -138,14 +139,22 @@ def overlapped(told, device, seconds):
         spin_in_python(seconds / 2)
 
 
+def waited_for_processor():
+    """ns in which this thread could run and did not: another had the processor."""
+    with open("/proc/thread-self/schedstat", encoding="ascii") as file:
+        return int(file.read().split()[1])
+
+
 def main():
     seconds, variant = float(sys.argv[1]), sys.argv[2]
     told = Told()
     device = Device(told)
+    waited = waited_for_processor()
     {"apart": apart, "repeated": repeated, "nested": nested, "overlapped": overlapped}[variant](
         told, device, seconds)
+    waited = waited_for_processor() - waited
     device.tell()
-    print(json.dumps(told.intervals))
+    print(json.dumps([told.intervals, waited]))
 
 
 if __name__ == "__main__":

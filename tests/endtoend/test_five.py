@@ -74,10 +74,13 @@ def test_every_metric_is_what_the_program_clocked(library, tmp_path, variant):
                     env={"PYTHONPATH": f"{PACKAGE}{os.pathsep}{library}"})
     assert result.returncode == 0, result.stderr
     check_sums(run)
-    clocked = expected(json.loads(result.stdout))
+    intervals, waited_ns = json.loads(result.stdout)
+    clocked = expected(intervals)
+    # Another thread may have the processor between the program's clock and ours.
+    within = 20e6 + waited_ns
     for column in ("ns", "corrected_ns"):
         measured = recorded(run, column)
         for operation, metrics in clocked.items():
             for metric, ns in metrics.items():
-                assert measured[operation][metric] == pytest.approx(ns, rel=0.01, abs=20e6), (
+                assert measured[operation][metric] == pytest.approx(ns, rel=0.01, abs=within), (
                     operation, metric, column)
