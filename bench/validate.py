@@ -83,10 +83,10 @@ PROGRAMS = {
     "framework-bound": Program("rl", "{.venv} bench/rl/framework_bound.py 1200"),
     **{name: Program("budget", f"{{{python}}} bench/budget_programs.py {words}")
        for name, python, words in (
-           ("MLP", ".venv", "mlp 24000"), ("transformer", ".venv", "transformer 400"),
-           ("DataLoader-bound", ".venv", "loader 900"),
-           ("greenlets", ".venv", "greenlets 24000"), ("two ranks", ".venv", "ranks 3000"),
-           ("OpenCL", ".venv", "opencl 24000"), ("JAX", ".venv-tensorflow", "jax 16000"))},
+           ("MLP", ".venv", "mlp 16000"), ("transformer", ".venv", "transformer 250"),
+           ("DataLoader-bound", ".venv", "loader 700"),
+           ("greenlets", ".venv", "greenlets 16000"), ("two ranks", ".venv", "ranks 2200"),
+           ("OpenCL", ".venv", "opencl 18000"), ("JAX", ".venv-tensorflow", "jax 12000"))},
 }
 
 
