@@ -159,7 +159,7 @@ TEST(StepBudget, HoldsForProgramsDrawnAtRandom) {
     }
     // A word costs 20 to 200 ns, all told.
     const double per_word = draw(20, 200);
-    const double unseen = std::min(draw(100, 20'000), 0.05 * program.step_ns);
+    const double unseen = std::min(draw(100, 150'000), 0.05 * program.step_ns);
     program.words[1] = draw(4, 1'000);
     program.words[2] = program.words[1] * draw(1, 8);
     program.words[3] = program.words[2] * draw(1, 4);
