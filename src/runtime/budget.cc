@@ -131,8 +131,9 @@ void StepBudget::BeginStretch(const Step& step, double length) {
   Compare();
   before_ = now_;
   before_.near = before_.settled = {};
-  const int newest = static_cast<int>(std::min<uint64_t>(now_.steps, kSettledSteps));
-  const int settled = static_cast<int>(now_.steps) - kSettlingSteps;
+  const auto steps =
+      static_cast<int>(std::min<uint64_t>(now_.steps, kSettlingSteps + kSettledSteps));
+  const int newest = std::min(steps, kSettledSteps), settled = steps - kSettlingSteps;
   for (int back = 1; back <= newest; ++back) {
     const double ticks = now_.newest[(now_.steps - static_cast<uint64_t>(back)) % kSettledSteps];
     if (back <= kNearSteps) before_.near.Add(ticks);
