@@ -53,7 +53,7 @@ std::string JsonCell(const Column& column, size_t row) {
 // What was put, a part at a time.
 class Parts {
  public:
-  explicit Parts(const Sink& sink) : sink_(sink) {}
+  explicit Parts(const TakeText& take) : take_(take) {}
   ~Parts() { Give(); }
   Parts(const Parts&) = delete;
   Parts& operator=(const Parts&) = delete;
@@ -65,14 +65,14 @@ class Parts {
  private:
   static constexpr size_t kPartBytes = 64 << 10;
   void Give() {
-    if (!part_.empty()) sink_(part_);
+    if (!part_.empty()) take_(part_);
     part_.clear();
   }
-  const Sink& sink_;
+  const TakeText& take_;
   std::string part_;
 };
 
-std::string Whole(void (*write)(const Table&, const Sink&), const Table& table) {
+std::string Whole(void (*write)(const Table&, const TakeText&), const Table& table) {
   std::string out;
   write(table, [&out](std::string_view part) { out += part; });
   return out;
@@ -80,8 +80,8 @@ std::string Whole(void (*write)(const Table&, const Sink&), const Table& table) 
 
 }  // namespace
 
-void WriteCsv(const Table& table, const Sink& sink) {
-  Parts out(sink);
+void WriteCsv(const Table& table, const TakeText& take) {
+  Parts out(take);
   for (size_t c = 0; c < table.columns.size(); ++c) {
     out.Put((c == 0 ? "" : ",") + CsvText(table.columns[c].name));
   }
@@ -95,8 +95,8 @@ void WriteCsv(const Table& table, const Sink& sink) {
   }
 }
 
-void WriteJson(const Table& table, const Sink& sink) {
-  Parts out(sink);
+void WriteJson(const Table& table, const TakeText& take) {
+  Parts out(take);
   out.Put("{\"table\": " + JsonText(table.name) + ", \"rows\": " + std::to_string(table.rows()) +
           ", \"notes\": [");
   for (size_t i = 0; i < table.notes.size(); ++i) {

@@ -10,16 +10,16 @@
 namespace crosscut::report {
 
 // Takes the next part of a text. Parts are short, however long the table is.
-using Sink = std::function<void(std::string_view part)>;
+using TakeText = std::function<void(std::string_view part)>;
 
 // RFC 4180, with a header line. Text cells that a spreadsheet would take for a formula (first
 // character = + - @, tab or carriage return) are quoted and begin with an apostrophe. Missing
 // cells are empty.
-void WriteCsv(const analyze::Table& table, const Sink& sink);
+void WriteCsv(const analyze::Table& table, const TakeText& take);
 
 // {"table": name, "rows": n, "notes": [...], "columns": {"name": [...], ...}}: integers exact,
 // missing cells null.
-void WriteJson(const analyze::Table& table, const Sink& sink);
+void WriteJson(const analyze::Table& table, const TakeText& take);
 
 // The same as one text.
 std::string RenderCsv(const analyze::Table& table);

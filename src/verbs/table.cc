@@ -7,7 +7,7 @@
 namespace crosscut::verbs {
 
 Result<bool> Table(const std::string& path, const std::string& name, TableFormat format,
-                   const report::Sink& sink) {
+                   const report::TakeText& take) {
   std::string known;
   bool found = false;
   for (const auto& entry : analyze::TableList()) {
@@ -19,7 +19,7 @@ Result<bool> Table(const std::string& path, const std::string& name, TableFormat
   if (!input.ok()) return input.status();
   const auto table = analyze::ComputeTable((*input)->trace, *(*input)->context, name);
   if (!table.ok()) return table.status();
-  (format == TableFormat::kJson ? report::WriteJson : report::WriteCsv)(*table, sink);
+  (format == TableFormat::kJson ? report::WriteJson : report::WriteCsv)(*table, take);
   return !(*input)->trace.damaged;
 }
 
