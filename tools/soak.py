@@ -38,6 +38,9 @@ STAGES = {
     "levels": Stage(
         "50,000 random programs under changes of level, of each CPython version",
         f"CROSSCUT_PROGRAMS=50000 CROSSCUT_PROGRAMS_SEED=1000000 {PYTEST} tests/python/levels"),
+    "samples": Stage(
+        "samples at 1,000 Hz: imports, and tests of three packages, 100 times of each CPython",
+        f"CROSSCUT_TEST_SUITE_RUNS=100 {PYTEST} tests/python/samples -k highest_rate"),
     "demand": Stage(
         "windows on demand, 150 cycles of start and stop",
         f"CROSSCUT_TEST_DEMAND=150 {PYTEST} tests/endtoend/test_on_demand.py -k again_and_again"),

@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -16,6 +17,10 @@ import pytest
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 CASES = HERE / "cases_samples.py"
+# The soak runs packages' own tests as well, each so often; they are installed there.
+SUITE_RUNS = int(os.environ.get("CROSSCUT_TEST_SUITE_RUNS", "1"))
+SUITES = ["imports", "sympy", "networkx", "sklearn"] if SUITE_RUNS > 1 else ["imports"]
+SUITE_PACKAGES = ROOT / "build" / "soak" / "packages"
 sys.path.insert(0, str(ROOT / "tests/python/pycalls"))
 from pycalls_support import INTERPRETERS, SERVED  # noqa: E402
 
@@ -25,9 +30,9 @@ def run(*words, **options):
                           **options)
 
 
-def record(folder, *command, control_steps=0, **options):
+def record(folder, *command, control_steps=0, rate=100, **options):
     out = folder / "run"
-    done = run("crosscut", "record", "-o", out, "--python=samples",
+    done = run("crosscut", "record", "-o", out, "--python=samples", f"--sample-rate={rate}",
                f"--control-steps={control_steps}", "--", *command, **options)
     return out, done
 
@@ -244,3 +249,22 @@ crosscut.stop()
     rows = table(tmp_path / "run", "samples")
     rows = [row for row in rows if row["line"].startswith("own.py:4 ")]
     assert sum(int(row["ns"]) for row in rows) > 0.15e9
+
+
+@pytest.mark.parametrize("version", SERVED)
+@pytest.mark.parametrize("suite", SUITES)
+def test_no_program_is_harmed_at_the_highest_rate(tmp_path, version, suite):
+    """What it prints and its exit status stay the same while code comes and goes."""
+    python, packages = INTERPRETERS[version][0], SUITE_PACKAGES / version
+    if suite != "imports" and not packages.exists():
+        done = subprocess.run([python, "-m", "pip", "install", "-q", "--target", packages,
+                               "hypothesis", "pytest", "networkx", "scikit-learn", "sympy"],
+                              capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+    path = os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), str(packages)]))
+    for number in range(SUITE_RUNS):
+        out, done = record(tmp_path, python, HERE / "suites.py", suite, rate=1000,
+                           env=dict(os.environ, PYTHONPATH=path))
+        assert done.returncode == 0, (number, done.stdout[-2000:], done.stderr[-2000:])
+        assert sum(int(row["ns"]) for row in table(out, "samples")) > 0.2e9, number
+        shutil.rmtree(out)
