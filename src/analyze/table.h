@@ -23,6 +23,12 @@ struct Column {
   size_t size() const {
     return std::visit([](const auto& v) { return v.size(); }, cells);
   }
+  // Tables live as long as a report and grew by doubling.
+  void ShrinkToFit() {
+    if (auto* texts = std::get_if<Texts>(&cells)) texts->ShrinkToFit();
+    if (auto* integers = std::get_if<Integers>(&cells)) integers->shrink_to_fit();
+    if (auto* reals = std::get_if<Reals>(&cells)) reals->shrink_to_fit();
+  }
 };
 
 struct Table {

@@ -157,6 +157,7 @@ std::span<const TableEntry> TableList() { return kTables; }
 
 Table TableEntry::Make(const trace::Trace& trace, const Context& context) const {
   Table table = without_notes(trace, context);
+  for (Column& column : table.columns) column.ShrinkToFit();
   for (std::string& note : StepNotes(trace, context, shows)) {
     table.notes.push_back(std::move(note));
   }

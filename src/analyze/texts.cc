@@ -1,6 +1,7 @@
 #include "src/analyze/texts.h"
 
 #include <algorithm>
+#include <bit>
 #include <functional>
 
 namespace crosscut::analyze {
@@ -28,10 +29,16 @@ size_t Texts::SlotOf(std::string_view text) const {
 }
 
 void Texts::Grow() {
-  slots_.assign(std::max<size_t>(16, slots_.size() * 2), 0);
+  slots_.assign(std::max<size_t>(16, std::bit_ceil(distinct_.size() * 4)), 0);
   for (uint32_t code = 0; code < distinct_.size(); ++code) {
     slots_[SlotOf(distinct_[code])] = code + 1;
   }
+}
+
+void Texts::ShrinkToFit() {
+  distinct_.shrink_to_fit();
+  codes_.shrink_to_fit();
+  slots_ = {};
 }
 
 }  // namespace crosscut::analyze

@@ -27,6 +27,8 @@ class Texts {
   void push_back(std::string_view text);
   void emplace_back(std::string_view text = {}) { push_back(text); }
   void reserve(size_t rows) { codes_.reserve(rows); }
+  // Gives back what only growing needs. Texts may follow, the first of them at the price of all.
+  void ShrinkToFit();
   size_t size() const { return codes_.size(); }
   bool empty() const { return codes_.empty(); }
   // Holds until the next push_back.
@@ -83,6 +85,7 @@ class Texts {
   std::vector<std::string> distinct_;
   std::vector<uint32_t> codes_;  // by row, into distinct_
   std::vector<uint32_t> slots_;  // a hash table of codes + 1; 0: free. At most half full.
+                                 // Empty after ShrinkToFit.
 };
 
 }  // namespace crosscut::analyze

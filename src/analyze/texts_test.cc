@@ -16,6 +16,7 @@ TEST(Texts, AreTheRowsThatWerePutInWhateverRepeats) {
     for (int i = 0; i < 10'000; ++i) {
       want.push_back(std::string(random() % 40, 'x') + std::to_string(random() % distinct));
       texts.push_back(want.back());
+      if (random() % 3000 == 0) texts.ShrinkToFit();
     }
     ASSERT_EQ(texts.size(), want.size());
     ASSERT_TRUE(std::equal(texts.begin(), texts.end(), want.begin(), want.end())) << distinct;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <memory_resource>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -103,7 +104,9 @@ class ChromeEvents : public JsonEvents {
   void TellReading(const JsonReading& reading, trace::Trace* trace);
 
   trace::Builder builder_;
-  std::deque<ChromeRow> rows_;
+  // In large pieces, as Builder's tracks.
+  std::pmr::monotonic_buffer_resource room_{size_t{1} << 16};
+  std::pmr::deque<ChromeRow> rows_{&room_};
   std::unordered_map<std::string, ChromeRow*> rows_by_id_;
   std::string row_id_;
   struct LastRow {

@@ -40,7 +40,8 @@ ChromePid MakeChromePid(std::string_view text) {
   return pid;
 }
 
-ChromeProcesses::ChromeProcesses(std::vector<ChromePid>* pids, const std::deque<ChromeRow>& rows,
+ChromeProcesses::ChromeProcesses(std::vector<ChromePid>* pids,
+                                 const std::pmr::deque<ChromeRow>& rows,
                                  trace::StringId correlation)
     : pids_(*pids), rows_(rows), correlation_(correlation) {}
 

@@ -40,7 +40,7 @@ ChromePid MakeChromePid(std::string_view text);
 class ChromeProcesses {
  public:
   // Both outlive this. Rows have all their spans.
-  ChromeProcesses(std::vector<ChromePid>* pids, const std::deque<ChromeRow>& rows,
+  ChromeProcesses(std::vector<ChromePid>* pids, const std::pmr::deque<ChromeRow>& rows,
                   trace::StringId correlation);
 
   // Fills in the owners.
@@ -80,7 +80,7 @@ class ChromeProcesses {
   std::pair<size_t, size_t> LaunchesOf(int64_t correlation) const;
 
   std::vector<ChromePid>& pids_;
-  const std::deque<ChromeRow>& rows_;
+  const std::pmr::deque<ChromeRow>& rows_;
   trace::StringId correlation_;
   Hosts hosts_;
   uint32_t main_ = UINT32_MAX;

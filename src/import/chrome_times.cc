@@ -11,7 +11,7 @@ constexpr size_t kMostSamples = size_t{1} << 16;
 
 }  // namespace
 
-ChromeTimes TimesOf(const std::deque<ChromeRow>& rows) {
+ChromeTimes TimesOf(const std::pmr::deque<ChromeRow>& rows) {
   size_t all = 0;
   for (const ChromeRow& row : rows) all += row.spans.size() + row.instants.size();
   if (all == 0) return {};

@@ -18,7 +18,7 @@ struct ChromeTimes {
 
 // Around the middle of where the rows' spans and instants begin: within a week, those at or below 0
 // within an hour, and always within eight times what holds the middle half of them.
-ChromeTimes TimesOf(const std::deque<ChromeRow>& rows);
+ChromeTimes TimesOf(const std::pmr::deque<ChromeRow>& rows);
 
 // Takes out of a row what is at other times; how much.
 uint64_t LeaveOutFar(const ChromeTimes& times, ChromeRow* row);

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <memory_resource>
 #include <span>
 #include <string_view>
 #include <unordered_map>
@@ -274,7 +275,9 @@ class Builder {
   void ChooseLead(Process* process, const std::vector<size_t>& tracks) const;
 
   Trace trace_;
-  std::deque<TrackBuilder> tracks_;
+  // In large pieces, so that what is left of a track does not lie between freed builders.
+  std::pmr::monotonic_buffer_resource room_{size_t{1} << 16};
+  std::pmr::deque<TrackBuilder> tracks_{&room_};
   std::vector<std::vector<Edge>> edges_;                   // by process
   std::unordered_multimap<uint64_t, NameId> names_;        // by hash of the name
   std::unordered_map<uint64_t, size_t> counters_;          // process and name to series
