@@ -9,7 +9,7 @@
 #include <random>
 
 #include "bench/harness.h"
-#include "src/analyze/overlap.h"
+#include "src/analyze/accounting/overlap.h"
 #include "src/trace/trace.h"
 
 namespace crosscut::bench {

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Checks who may include whom: the floor plan of the design, as a table.
 
-Prints every include that crosses a wall and exits 1; silent and 0 otherwise.
+Prints every include that crosses a wall, every permission that nobody uses and every circle of
+includes, and exits 1; silent and 0 otherwise.
 """
 
 import pathlib
@@ -11,7 +12,21 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
-# folder: the folders of this project it may include, beside itself.
+# The rooms of the analyses, each with those below it: they come together in ANALYSES.
+ANALYSIS_ROOMS = {
+    "accounting": set(),
+    "memory": set(),
+    "devices": {"accounting"},
+    "operators": {"devices", "memory"},
+    "steps": {"accounting"},
+    "timeline": {"accounting", "steps"},
+    "time": {"accounting", "devices", "operators", "steps"},
+    "processes": {"accounting", "devices", "time"},
+}
+ANALYSES = "src/analyze/{findings,gaps,tables}"
+
+# folder: the folders of this project it may include, beside itself. A folder stands for all rooms
+# in it, but for its own rooms it is the files that lie in none.
 ALLOWED = {
     "include/crosscut": set(),
     "src/base": set(),
@@ -23,13 +38,17 @@ ALLOWED = {
     "src/trace": {"src/base"},
     "src/import": {"src/base", "src/format", "src/xspace", "src/trace"},
     "src/export": {"src/base", "src/xspace", "src/trace"},
-    "src/analyze": {"src/base", "src/trace"},
+    "src/analyze": {"src/trace"},
+    **{f"src/analyze/{room}": {"src/trace", "src/analyze", *(f"src/analyze/{b}" for b in below)}
+       for room, below in ANALYSIS_ROOMS.items()},
+    ANALYSES: {"src/base", "src/trace", "src/analyze",
+               *(f"src/analyze/{room}" for room in ANALYSIS_ROOMS if room != "timeline")},
     "src/report": {"src/base", "src/trace", "src/analyze"},
-    "src/verbs": {"src/base", "src/format", "src/xspace", "src/trace", "src/import",
-                  "src/export", "src/analyze", "src/report"},
-    "src/check": {"include/crosscut", "src/base", "src/xspace", "src/host"},
+    "src/verbs": {"src/base", "src/format", "src/trace", "src/import", "src/export", "src/analyze",
+                  "src/report"},
+    "src/check": {"include/crosscut", "src/base", "src/xspace"},
     "src/cli": {"src/base", "src/verbs"},
-    "python/ext/read": {"src/base", "src/verbs", "src/analyze", "src/trace"},
+    "python/ext/read": {"src/verbs", "src/analyze"},
     "python/ext/record": {"include/crosscut"},
     "plugins": {"include/crosscut"},
     "examples": {"include/crosscut"},
@@ -49,10 +68,23 @@ def room_of(path: str) -> str | None:
         return None
     if path.startswith("python/ext/"):
         return "python/ext/read" if "/read" in path else "python/ext/record"
+    if re.match(r"src/analyze/(findings|gaps|tables)(_test)?\.", path):
+        return ANALYSES
     for room in sorted(ALLOWED, key=len, reverse=True):
         if path.startswith(room + "/"):
             return room
     return None
+
+
+def folder_of(room: str) -> str:
+    """The row of ALLOWED that stands for a room to those outside its folder."""
+    return "src/analyze" if room.startswith("src/analyze/") else room
+
+
+def permission(room: str, target: str) -> str | None:
+    """Which entry of ALLOWED[room] lets it include files of `target`; None: it may not."""
+    names = (target,) if folder_of(room) == folder_of(target) else (target, folder_of(target))
+    return next((name for name in names if name in ALLOWED[room]), None)
 
 
 def target_room(include: str) -> str | None:
@@ -65,8 +97,31 @@ def is_test(path: str) -> bool:
     return path.endswith(("_test.cc", "_test.h")) or "/testing/" in path
 
 
+def unit_of(path: str) -> str:
+    """A header and its source are one: src/trace/trace."""
+    return path.rpartition(".")[0]
+
+
+def circles(includes: dict[str, set[str]]) -> list[str]:
+    """The units that include each other, one line for each circle that a walk meets."""
+    found, done, path = [], set(), []
+
+    def walk(unit: str) -> None:
+        if unit in path:
+            found.append(" -> ".join([*path[path.index(unit):], unit]) + ": a circle of includes")
+        elif unit not in done:
+            path.append(unit)
+            for target in sorted(includes.get(unit, ())):
+                walk(target)
+            done.add(path.pop())
+
+    for unit in sorted(includes):
+        walk(unit)
+    return found
+
+
 def findings(files: list[str]) -> list[str]:
-    found = []
+    found, used, includes = [], set(), {}
     for path in files:
         parts = set(pathlib.PurePath(path).parts[:-1])
         if parts & FORBIDDEN_FOLDERS:
@@ -77,15 +132,23 @@ def findings(files: list[str]) -> list[str]:
         text = (ROOT / path).read_text(encoding="utf-8", errors="replace")
         for include in INCLUDE.findall(text):
             target = target_room(include)
-            if target is None or target == room or is_test(path):
+            if target is None or is_test(path):
                 continue
-            if room == "plugins" and target == "plugins":
+            if path.startswith("src/") and include.startswith("src/"):
+                if unit_of(path) != unit_of(include):
+                    includes.setdefault(unit_of(path), set()).add(unit_of(include))
+            if target == room:
                 continue
-            if target not in ALLOWED[room]:
+            by = permission(room, target)
+            used.add((room, by))
+            if by is None:
                 found.append(f"{path}: {room} may not include {include}")
         if path.startswith(RECORDING) and not is_test(path) and FOREIGN.search(text):
             found.append(f"{path}: a library that must not be in the user's process")
-    return found
+    for room, permitted in ALLOWED.items():
+        found.extend(f"tools/check_layers.py: {room} may include {name}, but never does"
+                     for name in sorted(permitted) if (room, name) not in used)
+    return found + circles(includes)
 
 
 def main() -> int:

@@ -1,12 +1,10 @@
+#include "src/analyze/context.h"
+
 #include <map>
 #include <mutex>
 #include <set>
-#include <unordered_map>
-
-#include "src/analyze/accounting.h"
-#include "src/analyze/device_work.h"
-#include "src/analyze/memory_events.h"
-#include "src/analyze/tables.h"
+#include <utility>
+#include <vector>
 
 namespace crosscut::analyze {
 namespace {
@@ -32,12 +30,13 @@ std::string TrackName(const trace::Trace& trace, const trace::Track& track) {
 }  // namespace
 
 struct Context::State {
-  std::once_flag accounted, worked, remembered;
-  std::unique_ptr<const Accounting> accounting;
-  std::vector<ProcessWork> device_work;
-  std::vector<DeviceMemory> memory;
+  struct Slot {
+    std::once_flag made;
+    std::shared_ptr<const void> result;
+  };
+  std::mutex mutex;  // of `slots`: the making of one result waits for no other
+  std::map<const void*, Slot> slots;
   std::vector<std::string> processes, tracks;
-  std::unordered_map<uint32_t, const ProcessWork*> work_of;  // by process
   std::map<std::pair<uint32_t, std::string_view>, const trace::CounterSeries*> counters;
   std::unique_ptr<const trace::TracksByProcess> by_process;
 };
@@ -64,26 +63,15 @@ Context::Context(const trace::Trace& trace) : trace_(trace), state_(std::make_un
 
 Context::~Context() = default;
 
-const Accounting& Context::accounting() const {
-  std::call_once(state_->accounted,
-                 [this] { state_->accounting = std::make_unique<Accounting>(trace_); });
-  return *state_->accounting;
-}
-
-const std::vector<ProcessWork>& Context::device_work() const {
-  std::call_once(state_->worked, [this] {
-    state_->device_work = CollectDeviceWork(trace_);
-    for (const ProcessWork& work : state_->device_work) {
-      state_->work_of.emplace(work.process.value, &work);
-    }
-  });
-  return state_->device_work;
-}
-
-const ProcessWork* Context::device_work(trace::ProcessId process) const {
-  (void)device_work();
-  const auto at = state_->work_of.find(process.value);
-  return at == state_->work_of.end() ? nullptr : at->second;
+const void* Context::SharedOf(const void* key,
+                              std::shared_ptr<const void> (*make)(const trace::Trace&)) const {
+  State::Slot* slot;
+  {
+    const std::lock_guard lock(state_->mutex);
+    slot = &state_->slots[key];  // a map's elements do not move
+  }
+  std::call_once(slot->made, [&] { slot->result = make(trace_); });
+  return slot->result.get();
 }
 
 const trace::TracksByProcess& Context::tracks() const { return *state_->by_process; }
@@ -92,11 +80,6 @@ const trace::CounterSeries* Context::counter(trace::ProcessId process,
                                              std::string_view name) const {
   const auto at = state_->counters.find({process.value, name});
   return at == state_->counters.end() ? nullptr : at->second;
-}
-
-const std::vector<DeviceMemory>& Context::memory() const {
-  std::call_once(state_->remembered, [this] { state_->memory = CollectMemory(trace_); });
-  return state_->memory;
 }
 
 const std::string& Context::process_label(trace::ProcessId process) const {

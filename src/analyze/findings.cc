@@ -4,13 +4,13 @@
 #include <cstdio>
 #include <map>
 
-#include "src/analyze/collective_table.h"
 #include "src/analyze/columns.h"
-#include "src/analyze/device_tables.h"
-#include "src/analyze/launch_tables.h"
-#include "src/analyze/memory_operators.h"
-#include "src/analyze/memory_table.h"
-#include "src/analyze/sample_table.h"
+#include "src/analyze/devices/collective_table.h"
+#include "src/analyze/devices/device_tables.h"
+#include "src/analyze/devices/launch_tables.h"
+#include "src/analyze/memory/memory_operators.h"
+#include "src/analyze/memory/memory_table.h"
+#include "src/analyze/time/sample_table.h"
 
 namespace crosscut::analyze {
 namespace {

@@ -1,7 +1,8 @@
 // What stands out, in sentences: table findings. Each tells a number and the table it comes from.
 #pragma once
 
-#include "src/analyze/tables.h"
+#include "src/analyze/context.h"
+#include "src/analyze/table.h"
 
 namespace crosscut::analyze {
 

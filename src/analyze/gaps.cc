@@ -1,10 +1,12 @@
 // The sentences that stand above every number.
+#include "src/analyze/gaps.h"
+
 #include <algorithm>
 #include <map>
 
-#include "src/analyze/accounting.h"
+#include "src/analyze/accounting/accounting.h"
 #include "src/analyze/columns.h"
-#include "src/analyze/tables.h"
+#include "src/analyze/context.h"
 #include "src/trace/ranks.h"
 
 namespace crosscut::analyze {
@@ -227,7 +229,7 @@ void TellCorrection(const trace::Trace& trace, const Context& context,
                     std::vector<std::string>& out) {
   for (uint32_t i = 0; i < trace.processes.size(); ++i) {
     if (trace.processes[i].steps.empty() || trace.processes[i].probes.empty()) continue;
-    const Inflation& inflation = context.accounting().processes[i].inflation;
+    const Inflation& inflation = context.Shared<Accounting>().processes[i].inflation;
     if (inflation.checked) continue;
     out.push_back("What recording cost " + Named(trace, context, i) +
                   " is estimated, not checked against control steps (" + inflation.why_not + ").");

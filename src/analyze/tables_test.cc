@@ -7,8 +7,9 @@
 #include <numeric>
 #include <set>
 
-#include "src/analyze/test_trace.h"
-#include "src/analyze/timeline.h"
+#include "src/analyze/gaps.h"
+#include "src/analyze/testing/test_trace.h"
+#include "src/analyze/timeline/timeline.h"
 
 namespace crosscut::analyze {
 namespace {
@@ -71,6 +72,26 @@ TEST(Tables, AllAreRectangularAndNamedAsListed) {
       EXPECT_EQ(table.name, entry.name);
       for (const Column& c : table.columns) EXPECT_EQ(c.size(), table.rows()) << entry.name;
     }
+  }
+}
+
+TEST(Tables, HaveAllThatViewsShow) {
+  std::set<std::string_view> names;
+  TestTrace random = RandomTrace(11);
+  const trace::Trace& trace = random.Finish();
+  const Context context(trace);
+  for (const TableEntry& entry : TableList()) {
+    EXPECT_TRUE(names.insert(entry.name).second) << entry.name;
+    EXPECT_EQ(FindTable(entry.name), &entry);
+    EXPECT_NE(std::string_view(entry.description), "") << entry.name;
+    // Long tables and the gaps, which stand above all others, have no section.
+    const bool section = !entry.long_one && std::string_view(entry.name) != "gaps";
+    EXPECT_EQ(entry.title != nullptr, section) << entry.name;
+    EXPECT_EQ(entry.explanation != nullptr, section) << entry.name;
+    if (entry.largest_by == nullptr) continue;
+    const Table table = entry.Make(trace, context);
+    ASSERT_NE(table.Find(entry.largest_by), nullptr) << entry.name;
+    EXPECT_TRUE(std::holds_alternative<Integers>(table.Find(entry.largest_by)->cells));
   }
 }
 

@@ -3,9 +3,9 @@
 
 #include <map>
 
-#include "src/analyze/concurrency.h"
-#include "src/analyze/overlap.h"
-#include "src/analyze/test_trace.h"
+#include "src/analyze/accounting/overlap.h"
+#include "src/analyze/processes/concurrency.h"
+#include "src/analyze/testing/test_trace.h"
 
 namespace crosscut::analyze {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "src/analyze/table.h"
-#include "src/analyze/timeline.h"
+#include "src/analyze/timeline/timeline.h"
 
 namespace crosscut::report {
 

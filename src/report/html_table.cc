@@ -18,6 +18,7 @@ using analyze::Column;
 using analyze::Integers;
 using analyze::Reals;
 using analyze::Table;
+using analyze::TableEntry;
 using analyze::Texts;
 
 bool Ends(std::string_view text, std::string_view tail) { return text.ends_with(tail); }
@@ -88,10 +89,10 @@ std::vector<size_t> ProcessOfRows(const Table& table) {
 }
 
 // Largest first, the rows of a process together.
-std::vector<size_t> ShownRows(const Table& table, const TableView& view) {
+std::vector<size_t> ShownRows(const Table& table, const TableEntry& entry) {
   std::vector<size_t> rows(table.rows());
   std::iota(rows.begin(), rows.end(), size_t{0});
-  const Column* by = view.largest_by == nullptr ? nullptr : table.Find(view.largest_by);
+  const Column* by = entry.largest_by == nullptr ? nullptr : table.Find(entry.largest_by);
   if (const auto* sizes = by == nullptr ? nullptr : std::get_if<Integers>(&by->cells)) {
     const std::vector<size_t> process = ProcessOfRows(table);
     std::stable_sort(rows.begin(), rows.end(), [&](size_t a, size_t b) {
@@ -102,11 +103,11 @@ std::vector<size_t> ShownRows(const Table& table, const TableView& view) {
   return rows;
 }
 
-std::string HeadHtml(const Table& table, const TableView& view) {
+std::string HeadHtml(const Table& table, const TableEntry& entry) {
   std::string out = "<thead><tr>";
   for (const Column& column : table.columns) {
     const bool number = !std::holds_alternative<Texts>(column.cells);
-    const bool sorted = view.largest_by != nullptr && column.name == view.largest_by &&
+    const bool sorted = entry.largest_by != nullptr && column.name == entry.largest_by &&
                         table.Find("process") == nullptr;
     out += "<th scope=\"col\"";
     if (number) out += " class=\"n\"";
@@ -170,22 +171,25 @@ std::string LayersHtml(const std::string& layers) {
   return out;
 }
 
-std::string TableHtml(const Table& table, const TableView& view, int64_t origin) {
-  const std::vector<size_t> rows = ShownRows(table, view);
+std::string TableHtml(const Table& table, const analyze::TableEntry& entry, int64_t origin) {
+  const std::vector<size_t> rows = ShownRows(table, entry);
+  const std::string title = entry.title == nullptr ? table.name : entry.title;
   std::string out = "<details class=\"table\" id=\"table-" + EscapeHtml(table.name) + "\"" +
-                    (view.open && table.rows() > 0 ? " open" : "") + "><summary><h3>" +
-                    EscapeHtml(view.title) + "</h3> <span class=\"count\">" +
+                    (entry.unfolded && table.rows() > 0 ? " open" : "") + "><summary><h3>" +
+                    EscapeHtml(title) + "</h3> <span class=\"count\">" +
                     FormatCount(static_cast<int64_t>(table.rows())) +
                     (table.rows() == 1 ? " row" : " rows") + "</span></summary>";
-  out += "<p class=\"explain\">" + EscapeHtml(view.explanation, kMaxPageSentence) + "</p>";
+  if (entry.explanation != nullptr) {
+    out += "<p class=\"explain\">" + EscapeHtml(entry.explanation, kMaxPageSentence) + "</p>";
+  }
   for (const std::string& note : table.notes) {
     out += "<p class=\"note\">" + EscapeHtml(note, kMaxPageSentence) + "</p>";
   }
   if (!rows.empty()) {
     out += "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"" +
-           EscapeHtml(view.title) + "\"><table data-by=\"" +
-           EscapeHtml(view.largest_by == nullptr ? "" : view.largest_by) + "\">" +
-           HeadHtml(table, view) + "<tbody>";
+           EscapeHtml(title) + "\"><table data-by=\"" +
+           EscapeHtml(entry.largest_by == nullptr ? "" : entry.largest_by) + "\">" +
+           HeadHtml(table, entry) + "<tbody>";
     for (const size_t row : rows) {
       out += "<tr>";
       for (const Column& column : table.columns) out += CellHtml(column, row, origin);

@@ -12,8 +12,9 @@
 #include <string>
 #include <vector>
 
+#include "src/analyze/gaps.h"
 #include "src/analyze/tables.h"
-#include "src/analyze/timeline.h"
+#include "src/analyze/timeline/timeline.h"
 #include "src/report/document.h"
 #include "src/report/html_json.h"
 #include "src/report/html_memory.h"
@@ -206,8 +207,8 @@ TEST(HtmlTable, OrdersByItsSizeColumnAndKeepsExactValues) {
   const Table table{"functions",
                     {{"name", Texts{"small", "large"}}, {"self_ns", Integers{1'500, 2'500'000}}},
                     {"A note."}};
-  const std::string html =
-      TableHtml(table, {"functions", "Functions", "Spans by name.", "self_ns", true}, 0);
+  const std::string html = TableHtml(
+      table, {.title = "Functions", .explanation = "Spans by name.", .largest_by = "self_ns"}, 0);
   EXPECT_LT(html.find("large"), html.find("small"));
   EXPECT_THAT(html, HasSubstr("data-v=\"2500000\">2.500 ms</td>"));
   EXPECT_THAT(html, HasSubstr("aria-sort=\"descending\" title=\"self_ns\">self</th>"));
@@ -220,7 +221,7 @@ TEST(HtmlTable, KeepsTheRowsOfAProcessTogether) {
                      {"operation", Texts{"little", "idle", "much"}},
                      {"wall_ns", Integers{1, 9, 5}}},
                     {}};
-  const std::string html = TableHtml(table, {"operations", "O", "", "wall_ns", true}, 0);
+  const std::string html = TableHtml(table, {.largest_by = "wall_ns"}, 0);
   EXPECT_LT(html.find("much"), html.find("little"));
   EXPECT_LT(html.find("little"), html.find("idle"));
 }
@@ -228,7 +229,7 @@ TEST(HtmlTable, KeepsTheRowsOfAProcessTogether) {
 TEST(HtmlTable, SaysWhatItLeftOut) {
   Texts names(1000, "x");
   const Table table{"functions", {{"name", names}}, {}};
-  const std::string html = TableHtml(table, {"functions", "F", "", nullptr, false}, 0);
+  const std::string html = TableHtml(table, {}, 0);
   EXPECT_EQ(Count(html, "<tr>"), kMaxPageRows + 1);
   EXPECT_THAT(html, HasSubstr("300 of 1,000 rows"));
   EXPECT_THAT(html, HasSubstr("crosscut table RUN functions"));

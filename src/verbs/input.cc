@@ -8,7 +8,8 @@
 #include <cstring>
 #include <ctime>
 
-#include "src/analyze/timeline.h"
+#include "src/analyze/gaps.h"
+#include "src/analyze/timeline/timeline.h"
 #include "src/import/importer.h"
 #include "src/report/document.h"
 #include "src/verbs/ring_watch.h"

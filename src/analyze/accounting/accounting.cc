@@ -1,0 +1,67 @@
+#include "src/analyze/accounting/accounting.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "src/analyze/accounting/wander.h"
+
+namespace crosscut::analyze {
+namespace {
+
+// The bounds of all probes on the critical path, relative to their sum.
+Calibration Calibrated(const trace::Process& process, const NameCodes& names,
+                       const ProcessOverlap& overlap) {
+  double middle = 0, low = 0, high = 0;
+  for (const trace::ProbeCost& cost : process.probes) {
+    for (size_t i = 1; i < names.probes.size(); ++i) {
+      if (names.probes[i] != cost.probe) continue;
+      const ProbeCounts& n = overlap.probes[i];
+      const double events = static_cast<double>(n.lead + n.waited);
+      middle += events * static_cast<double>(cost.inside_ps + cost.outside_ps);
+      low += events * static_cast<double>(cost.low_ps);
+      high += events * static_cast<double>(cost.high_ps);
+    }
+  }
+  const bool whole = !process.profiled_beside;
+  if (middle <= 0) return {1, 1, whole};
+  return {std::clamp(low / middle, 0.01, 1.0), std::clamp(high / middle, 1.0, 100.0), whole};
+}
+
+ProcessAccount Account(const trace::Trace& trace, const Accounting& a, uint32_t process) {
+  const trace::Process& p = trace.processes[process];
+  ProcessAccount out;
+  out.overlap = ComputeOverlap(trace, a.names, a.tracks[process], a.events[process],
+                               trace::ProcessId{process});
+  const std::vector<StepSample> steps = SampleSteps(p, a.events[process], out.overlap);
+  out.inflation = MeasureInflation(steps);
+  out.wander = Wander(steps);
+  out.spread = std::hypot(kLayoutSpread, out.wander);
+  out.scale = ScaleOf(out.inflation, Calibrated(p, a.names, out.overlap));
+  out.estimates = EstimatesOf(out.inflation, out.scale, p, out.overlap);
+  out.correction = Correct(out.overlap.cells, out.estimates.value);
+  out.low = Correct(out.overlap.cells, out.estimates.high);
+  out.high = Correct(out.overlap.cells, out.estimates.low);
+  return out;
+}
+
+}  // namespace
+
+Accounting::Accounting(const trace::Trace& trace)
+    : names(trace), tracks(TracksByProcess(trace)), own(kMaxProbes + 1) {
+  events.reserve(trace.processes.size());
+  processes.reserve(trace.processes.size());
+  for (const trace::Process& p : trace.processes) events.emplace_back(p);
+  for (uint32_t p = 0; p < trace.processes.size(); ++p) {
+    processes.push_back(Account(trace, *this, p));
+    for (const uint32_t t : tracks[p].ours) {
+      const trace::Spans& spans = trace.tracks[t].spans;
+      for (size_t s = 0; s < spans.size(); ++s) {
+        OwnWork& work = own[names.codes[spans.name[s].value].probe];
+        ++work.count;
+        work.ns += spans.end_ns[s] - spans.begin_ns[s];
+      }
+    }
+  }
+}
+
+}  // namespace crosscut::analyze

@@ -1,0 +1,262 @@
+#include "src/analyze/accounting/overlap.h"
+
+#include <algorithm>
+#include <array>
+
+namespace crosscut::analyze {
+namespace {
+
+// Sums by index; remembers which are not zero.
+class Sums {
+ public:
+  // Neither is negative, and one is above 0.
+  void Add(uint32_t index, int64_t ns, int64_t ps) {
+    Sum& s = sums_[index];
+    if (s.ns == 0 && s.ps == 0) used_[n_++] = static_cast<uint16_t>(index);
+    s.ns += ns;
+    s.ps += ps;
+  }
+  int64_t ns(uint32_t index) const { return sums_[index].ns; }
+  template <class F>
+  void Drain(F&& take) {
+    for (size_t i = 0; i < n_; ++i) {
+      Sum& s = sums_[used_[i]];
+      take(used_[i], s.ns, s.ps);
+      s = {};
+    }
+    n_ = 0;
+  }
+
+ private:
+  struct Sum {
+    int64_t ns = 0, ps = 0;
+  };
+  std::array<Sum, kLayerIndices> sums_{};
+  std::array<uint16_t, kLayerIndices> used_{};
+  size_t n_ = 0;
+};
+
+using Costs = std::array<trace::ProbeCost, kMaxProbes + 1>;
+
+// Folds the changes of one process. Sums of the current operation and step are kept by index and
+// written to the cells when either changes.
+class OverlapFold {
+ public:
+  OverlapFold(const ProcessEvents& events, const Costs& costs, ProcessOverlap* out)
+      : control_(events.control),
+        after_switch_(events.after_switch),
+        after_control_(events.after_control()),
+        costs_(costs),
+        out_(out) {}
+
+  void Apply(uint32_t change) {
+    if (change & kSet) {
+      Set(WhatOf(change), ValueOf(change));
+      return;
+    }
+    presence_.Move(change);
+    if (MoveProbe(change) != 0) CountProbe(MoveProbe(change), MoveOfLead(change));
+  }
+
+  void Advance(int64_t from, int64_t until) {
+    const int64_t ns = until - from;
+    if (special_) [[unlikely]] {
+      AdvanceSpecial(ns);
+      return;
+    }
+    index_ = presence_.Index();
+    sums_.Add(index_, ns, pending_ps_);
+    pending_ps_ = 0;
+  }
+
+  void Finish() {
+    if (pending_ps_ != 0) sums_.Add(index_, 0, pending_ps_);
+    Flush();
+    EndStep();
+    out_->cells = cells_.all();
+    for (const Cell& c : out_->cells) out_->window_ns += c.ns;
+  }
+
+ private:
+  void Set(What what, uint32_t value) {
+    if (what == What::kOperation) {
+      if (!control_now_) Flush();
+      operation_ = value;
+    } else if (what == What::kStep) {
+      Flush();
+      EndStep();
+      step_ = value == after_control_ ? 0 : value;
+      control_now_ = control_[value] != 0;
+      control_begins_ = control_now_;
+    } else {
+      paused_ = value != 0;
+    }
+    special_ = control_now_ || paused_;
+  }
+
+  void AdvanceSpecial(int64_t ns) {
+    if (control_begins_) control_operation_ = operation_;
+    control_begins_ = false;
+    if (paused_) {
+      out_->excluded_ns += ns;
+    } else {
+      sums_.Add(kControlIndex, ns, 0);
+    }
+  }
+
+  // The inside part falls into the instants that begin now, the outside part into those before.
+  void CountProbe(uint8_t probe, bool lead) {
+    ProbeCounts& n = out_->probes[probe];
+    int64_t sharing = 1;  // threads that work at once while the lead waits
+    if (lead) {
+      ++n.lead;
+    } else if (presence_.Waits()) {
+      ++n.waited;
+      sharing = std::max<int64_t>(1, presence_.Working());
+    } else {
+      ++n.other;
+      return;
+    }
+    if (control_now_) return;
+    pending_ps_ += costs_[probe].inside_ps / sharing;
+    const int64_t outside = costs_[probe].outside_ps / sharing;
+    if (outside != 0 && sums_.ns(index_) != 0) {
+      sums_.Add(index_, 0, outside);
+    } else {
+      pending_ps_ += outside;
+    }
+  }
+
+  void Flush() {
+    sums_.Drain([this](uint32_t index, int64_t ns, int64_t ps) {
+      const uint32_t operation = index == kControlIndex ? control_operation_ : operation_;
+      cells_.Add(operation, kLayerSets[index], ns, ps, after_switch_[step_] != 0 ? ns : 0);
+      if (step_ != 0) step_sums_.Add(index, ns, ps);
+    });
+  }
+
+  void EndStep() {
+    step_sums_.Drain([this](uint32_t index, int64_t ns, int64_t ps) {
+      out_->steps.push_back({step_ - 1, kLayerSets[index], ns, ps});
+    });
+  }
+
+  const std::vector<uint8_t>&control_, &after_switch_;
+  const uint32_t after_control_;
+  const Costs& costs_;
+  ProcessOverlap* out_;
+  Presence presence_;
+  uint32_t index_ = 0;
+  uint32_t operation_ = 0, control_operation_ = 0, step_ = 0;
+  bool special_ = false, control_now_ = false, control_begins_ = false, paused_ = false;
+  int64_t pending_ps_ = 0;
+  Sums sums_, step_sums_;
+  Cells cells_;
+};
+
+// One thread alone: its own operation and layer.
+class ThreadFold {
+ public:
+  explicit ThreadFold(const ProcessEvents& events) : control_(events.control) {}
+
+  void Apply(uint32_t change) {
+    if (!(change & kSet)) {
+      resource_ = MoveTo(change);
+    } else if (WhatOf(change) == What::kOperation) {
+      Flush();
+      operation_ = ValueOf(change);
+    } else if (WhatOf(change) == What::kStep) {
+      Flush();
+      control_now_ = control_begins_ = control_[ValueOf(change)] != 0;
+    } else {
+      paused_ = ValueOf(change) != 0;
+    }
+  }
+
+  void Advance(int64_t from, int64_t until) {
+    if (control_begins_) control_operation_ = operation_;
+    control_begins_ = false;
+    if (paused_) return;
+    ns_[control_now_ ? kResources : resource_] += until - from;
+  }
+
+  std::vector<Cell> Finish() {
+    Flush();
+    return cells_.all();
+  }
+
+ private:
+  void Flush() {
+    for (int r = 0; r <= kResources; ++r) {
+      if (ns_[r] == 0) continue;
+      LayerSet set = 0;
+      if (r == kResources) set = kControlBit;
+      if (r == kBlocked) set = kIdleBit;
+      if (r >= kOwn && r < kBusy) set = Bit(ActiveLayer((r - kOwn) % kActive));
+      cells_.Add(r == kResources ? control_operation_ : operation_, set, ns_[r], 0);
+      ns_[r] = 0;
+    }
+  }
+
+  const std::vector<uint8_t>& control_;
+  std::array<int64_t, kResources + 1> ns_{};
+  Resource resource_ = kAbsent;
+  uint32_t operation_ = 0, control_operation_ = 0;
+  bool control_now_ = false, control_begins_ = false, paused_ = false;
+  Cells cells_;
+};
+
+Costs CostsOf(const trace::Process& process, const NameCodes& names) {
+  Costs costs{};
+  for (const trace::ProbeCost& cost : process.probes) {
+    for (size_t i = 1; i < names.probes.size(); ++i) {
+      if (names.probes[i] != cost.probe) continue;
+      costs[i] = cost;
+      costs[i].inside_ps = std::max<int64_t>(0, cost.inside_ps);
+      costs[i].outside_ps = std::max<int64_t>(0, cost.outside_ps);
+    }
+  }
+  return costs;
+}
+
+}  // namespace
+
+ProcessOverlap ComputeOverlap(const trace::Trace& trace, const NameCodes& names,
+                              const ProcessTracks& tracks, const ProcessEvents& events,
+                              trace::ProcessId process) {
+  const trace::Process& p = trace.processes[process.value];
+  ProcessSource source = SourceOf(trace, names, tracks, events, process);
+  ProcessOverlap out;
+  out.probes.resize(names.probes.size());
+  const Costs costs = CostsOf(p, names);
+  OverlapFold fold(events, costs, &out);
+  Sweep(p.start_ns, p.end_ns, source, fold);
+  fold.Finish();
+  return out;
+}
+
+int64_t Inclusive(const std::vector<Cell>& cells, LayerSet part) {
+  int64_t ns = 0;
+  for (const Cell& c : cells) {
+    if ((c.layers & part) == part) ns += c.ns;
+  }
+  return ns;
+}
+
+ThreadTime ComputeThreadTime(const trace::Trace& trace, const NameCodes& names,
+                             const ProcessEvents& events, uint32_t track) {
+  const trace::Track& t = trace.tracks[track];
+  const trace::Process& p = trace.processes[t.process.value];
+  const trace::Interval life = {std::max(p.start_ns, t.begin_ns), std::min(p.end_ns, t.end_ns)};
+  ThreadTime out;
+  if (life.begin_ns >= life.end_ns) return out;
+  ProcessSource source = {{}, EventCursor(events, life.begin_ns)};
+  source.tracks.emplace_back(t, names, Role::kLead, life);
+  ThreadFold fold(events);
+  Sweep(life.begin_ns, life.end_ns, source, fold);
+  out.cells = fold.Finish();
+  for (const Cell& c : out.cells) out.life_ns += c.ns;
+  return out;
+}
+
+}  // namespace crosscut::analyze

@@ -1,0 +1,52 @@
+// Steps and pauses of one process as a source of changes for the sweeps.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "src/analyze/accounting/sweep.h"
+#include "src/trace/trace.h"
+
+namespace crosscut::analyze {
+
+// Sorted, disjoint, inside the window, none empty: a later one that overlaps begins where the
+// earlier one ends. `origins`, where given, gets the index of each one in the input.
+std::vector<trace::Interval> Disjoint(const std::vector<trace::Interval>& intervals,
+                                      trace::Interval window,
+                                      std::vector<uint32_t>* origins = nullptr);
+
+struct ProcessEvents {
+  explicit ProcessEvents(const trace::Process& process);
+
+  struct Event {
+    int64_t at_ns;
+    // Index into Process::steps + 1, from here on; 0: outside every step; after_control().
+    uint32_t step;
+    bool paused;
+  };
+  // Probes that are off for a control step stay off until the next step begins or the session ends,
+  // whenever the program ends the step: that time is no step's, but nothing is known of it either.
+  uint32_t after_control() const { return static_cast<uint32_t>(control.size()) - 1; }
+  // When the probes were off; sorted, disjoint.
+  std::vector<trace::Interval> ControlTime() const;
+
+  std::vector<Event> events;                   // by time
+  std::vector<uint8_t> control, after_switch;  // by Event::step
+  std::vector<trace::Interval> pauses;
+};
+
+class EventCursor {
+ public:
+  // Outlived by `events`.
+  EventCursor(const ProcessEvents& events, int64_t begin_ns);
+  int64_t Peek(size_t quota) const;
+  void Emit(int64_t from, int64_t until, Records& out);
+
+ private:
+  const std::vector<ProcessEvents::Event>& events_;
+  size_t next_ = 0;
+  uint32_t told_step_ = 0;
+  bool told_paused_ = false;
+};
+
+}  // namespace crosscut::analyze

@@ -1,0 +1,49 @@
+// What every analysis gets beside the trace: labels, and results that several of them need.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "src/trace/trace.h"
+
+namespace crosscut::analyze {
+
+// Refers to the trace, which must outlive it and must not change. Safe to use from several threads.
+class Context {
+ public:
+  explicit Context(const trace::Trace& trace);
+  ~Context();
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+
+  const trace::Trace& trace() const { return trace_; }
+  const trace::TracksByProcess& tracks() const;
+  // Its counter of that name, the first of several; null where it has none.
+  const trace::CounterSeries* counter(trace::ProcessId process, std::string_view name) const;
+  // Process and thread as tables name them: unique in the run, and in the process.
+  const std::string& process_label(trace::ProcessId process) const;
+  const std::string& track_label(trace::TrackId track) const;
+
+  // A result that is expensive: T(trace), made at the first call and kept. Context knows none of
+  // these types, so each room has its own: Accounting, DeviceWork, MemoryUse.
+  template <class T>
+  const T& Shared() const {
+    return *static_cast<const T*>(SharedOf(&kKeyOf<T>, [](const trace::Trace& trace) {
+      return std::shared_ptr<const void>(std::make_shared<const T>(trace));
+    }));
+  }
+
+ private:
+  struct State;
+  template <class T>
+  static constexpr char kKeyOf = 0;  // its address is T's
+  const void* SharedOf(const void* key,
+                       std::shared_ptr<const void> (*make)(const trace::Trace&)) const;
+
+  const trace::Trace& trace_;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace crosscut::analyze

@@ -1,0 +1,310 @@
+// Tables about devices, on traces whose figures can be had by hand, and against a brute force.
+#include "src/analyze/devices/device_tables.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+
+#include "src/analyze/devices/device_work.h"
+#include "src/analyze/testing/test_trace.h"
+#include "src/analyze/time/critical_path.h"
+
+namespace crosscut::analyze {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::Parse;
+using testing::Rows;
+
+// Two streams: a compute kernel that half hides a collective, copies, and a thread that launches.
+constexpr std::string_view kTwoStreams = R"_(# crosscut trace
+process train pid=7 window=0..1000000
+thread main tid=7 main lead
+span aten::mm 0 90000 framework
+span cudaLaunchKernel 10000 20000 runtime
+out 1 10000
+span cudaLaunchKernel 30000 40000 runtime
+out 2 30000
+span cudaMemcpyAsync 50000 52000 runtime
+out 3 50000
+span cudaLaunchKernel 400000 410000 runtime
+out 4 400000
+span cudaStreamSynchronize 500000 960000 runtime
+device stream7 device=0 stream=7
+span gemm 100000 200000 device
+in 1 100000
+span gemm 210000 310000 device
+in 2 210000
+span "Memcpy HtoD (Pageable -> Device)" 310000 320000 device
+in 3 310000
+arg bytes 4000
+span softmax 800000 900000 device
+in 4 800000
+device stream9 device=0 stream=9
+span ncclKernel_AllReduce 250000 410000 device
+)_";
+
+TEST(DeviceTables, SplitTheDevicesTimeByWhatIsNotHidden) {
+  const trace::Trace trace = Parse(kTwoStreams);
+  // 100..900: gemm 100+100, softmax 100; nccl 310..410 beyond gemm, of which 10 beside the copy.
+  EXPECT_THAT(Rows(trace, "device_timeline"),
+              ElementsAre("train 800000 300000 100000 0 400000 400000"));
+  EXPECT_THAT(Rows(trace, "temporal_breakdown"), ElementsAre("train 800000 300000 100000 400000"));
+  EXPECT_THAT(Rows(trace, "comm_overlap"), ElementsAre("train 160000 60000"));
+  EXPECT_THAT(
+      Rows(trace, "kernel_types"),
+      ElementsAre("train computation 240000", "train communication 90000",
+                  "train computation+communication 60000", "train communication+copy 10000"));
+}
+
+TEST(DeviceTables, KernelsAndCopiesAreSummedByName) {
+  const trace::Trace trace = Parse(kTwoStreams);
+  EXPECT_THAT(Rows(trace, "kernels"),
+              ElementsAre("gemm computation 2 200000 100000 100000 100000 100000",
+                          "ncclKernel_AllReduce communication 1 160000 160000 160000 160000 160000",
+                          "softmax computation 1 100000 100000 100000 100000 100000",
+                          "Memcpy HtoD (Pageable -> Device) copy 1 10000 10000 10000 10000 10000"));
+  EXPECT_THAT(Rows(trace, "copies"),
+              ElementsAre("train Memcpy HtoD 1 4000 10000 400000000.000000 400000000.000000"));
+}
+
+TEST(DeviceTables, GapsAreToldByTheirCause) {
+  // 200..210: launched before, 10 us; 320..800: launched at 400, after the gap began.
+  EXPECT_THAT(Rows(Parse(kTwoStreams), "idle_causes"),
+              ElementsAre("train 7 host_wait 1 480000 0", "train 7 kernel_wait 1 10000 0"));
+  // Launched in time, and a long gap all the same; and one without a launch.
+  const trace::Trace other = Parse(R"(# crosscut trace
+process p window=0..1000000
+thread t tid=1
+span launch 0 10 runtime
+out 1 0
+device s device=0 stream=3
+span a 100 200 device
+span b 40200 50000 device
+in 1 40200
+span c 90000 91000 device
+)");
+  EXPECT_THAT(Rows(other, "idle_causes"),
+              ElementsAre("p 3 other 1 40000 0", "p 3 unlinked 1 40000 0"));
+}
+
+TEST(DeviceTables, LaunchesHaveTheirDelaysAndQueues) {
+  const trace::Trace trace = Parse(kTwoStreams);
+  EXPECT_THAT(Rows(trace, "launches"),
+              ElementsAre("train cudaLaunchKernel 3 30000 300000 640000 390000 0 0 2 3",
+                          "train cudaMemcpyAsync 1 2000 10000 258000 258000 0 0 1 1"));
+  // 1 from 10, 2 from 30, 3 from 50, 2 from 100, 1 from 210, 0 from 310, 1 from 400 to 800.
+  const double mean = (20 * 1 + 20 * 2 + 50 * 3 + 110 * 2 + 100 * 1 + 400 * 1) / 790.0;
+  EXPECT_THAT(Rows(trace, "queue_length"),
+              ElementsAre("train 7 4 " + std::to_string(mean) + " 3 0 0"));
+}
+
+TEST(DeviceTables, ACallThatLaunchesMuchCountsOnce) {
+  const trace::Trace trace = Parse(R"(# crosscut trace
+process p pid=7 window=0..100000
+thread main tid=7 main lead
+span cudaGraphLaunch 10000 30000 runtime
+out 1 10000
+device stream7 device=0 stream=7
+span a 40000 45000 device
+in 1 40000
+span b 60000 64000 device
+in 1 60000
+)");
+  EXPECT_THAT(Rows(trace, "launches"),
+              ElementsAre("p cudaGraphLaunch 1 20000 9000 10000 10000 1 0 0 2"));
+  // Both wait from 10, one from 40 to 60.
+  EXPECT_THAT(Rows(trace, "queue_length"), ElementsAre("p 7 1 1.600000 2 0 0"));
+}
+
+TEST(DeviceTables, ABlockingCallIsTiedToTheWorkItWaitedFor) {
+  EXPECT_THAT(
+      Rows(Parse(kTwoStreams), "device_waits"),
+      ElementsAre("train main cudaStreamSynchronize 500000 960000 softmax 0 7 900000 100000 "
+                  "derived"));
+}
+
+TEST(DeviceTables, OperatorsAreGroupedByWhatTheyLaunch) {
+  EXPECT_THAT(
+      Rows(Parse(kTwoStreams), "sequences"),
+      ElementsAre("aten::mm gemm > gemm > Memcpy HtoD (Pageable -> Device) 3 1 90000 210000"));
+}
+
+TEST(CriticalPath, GoesFromTheWaitToTheKernelAndToItsLaunch) {
+  const trace::Trace trace = Parse(kTwoStreams);
+  EXPECT_THAT(Rows(trace, "critical_path_segments"),
+              ElementsAre("train host framework aten::mm main 0 10000",
+                          "train host runtime cudaLaunchKernel main 10000 20000",
+                          "train host framework aten::mm main 20000 30000",
+                          "train host runtime cudaLaunchKernel main 30000 40000",
+                          "train host framework aten::mm main 40000 50000",
+                          "train host runtime cudaMemcpyAsync main 50000 52000",
+                          "train host framework aten::mm main 52000 90000",
+                          "train unknown - - - 90000 400000",
+                          "train host runtime cudaLaunchKernel main 400000 410000",
+                          "train launch computation softmax stream7 410000 800000",
+                          "train device computation softmax stream7 800000 900000",
+                          "train host runtime cudaStreamSynchronize main 900000 960000",
+                          "train unknown - - - 960000 1000000"));
+}
+
+TEST(CriticalPath, FollowsAQueueOfKernelsAndTheThreadThatWorks) {
+  const trace::Trace trace = Parse(R"(# crosscut trace
+process p window=0..100
+thread main tid=1 main lead
+span forward 0 20 framework
+span cudaDeviceSynchronize 60 95 runtime
+thread backward tid=2
+span work 20 60 framework
+span cudaLaunchKernel 22 24 runtime
+out 1 22
+span cudaLaunchKernel 26 28 runtime
+out 2 26
+device s device=0 stream=7
+span k1 30 70 device
+in 1 30
+span k2 72 90 device
+in 2 72
+)");
+  EXPECT_THAT(
+      Rows(trace, "critical_path_segments"),
+      ElementsAre("p host framework forward main 0 20", "p host framework work backward 20 22",
+                  "p host runtime cudaLaunchKernel backward 22 24",
+                  "p launch computation k1 s 24 30", "p device computation k1 s 30 70",
+                  "p queued computation k2 s 70 72", "p device computation k2 s 72 90",
+                  "p host runtime cudaDeviceSynchronize main 90 95", "p unknown - - - 95 100"));
+  EXPECT_THAT(Rows(trace, "critical_path"), ::testing::Contains("p device computation k1 1 40"));
+}
+
+TEST(Stragglers, TheRankThatIsShortestInACollectiveCameLast) {
+  const trace::Trace trace = Parse(R"(# crosscut trace
+process rank0 window=0..100
+device s device=0 stream=1
+span nccl_a 0 30 device
+span nccl_a 40 50 device
+process rank1 window=0..100
+device s device=0 stream=1
+span nccl_a 20 30 device
+span nccl_a 35 50 device
+span nccl_b 60 70 device
+)");
+  EXPECT_THAT(Rows(trace, "stragglers"), ElementsAre("rank0 2 20 1 5", "rank1 2 5 1 20"));
+}
+
+TEST(Memory, PeaksFollowTheAllocatorsOwnTotals) {
+  const trace::Trace trace = Parse(R"(# crosscut trace
+process p window=0..100
+thread t tid=1
+instant [memory] 10
+arg Bytes 100
+arg "Device Type" 0
+arg "Device Id" -1
+arg "Total Allocated" 1100
+instant [memory] 20
+arg Bytes -50
+arg "Device Type" 0
+arg "Device Id" -1
+arg "Total Allocated" 1050
+instant [memory] 30
+arg Bytes 7
+arg "Device Type" 1
+arg "Device Id" 2
+)");
+  EXPECT_THAT(Rows(trace, "memory"),
+              ElementsAre("p cpu 1 1 100 50 1000 1100 10 1050 0", "p cuda:2 1 0 7 0 0 7 30 7 0"));
+}
+
+TEST(Findings, TellTheNumberAndTheTable) {
+  const std::vector<std::string> rows = Rows(Parse(kTwoStreams), "findings");
+  ASSERT_FALSE(rows.empty());
+  EXPECT_THAT(rows, ::testing::Contains(HasSubstr(
+                        "did nothing for 50.0 % of the time between their first and last work "
+                        "(400 us). device_timeline 400000")));
+  EXPECT_THAT(rows, ::testing::Contains(HasSubstr("launched too late")));
+  EXPECT_THAT(rows,
+              ::testing::Contains(HasSubstr("Communication that no computation hid took 100 us")));
+  EXPECT_THAT(Rows(Parse("# crosscut trace\nprocess p window=0..9\n"), "findings"), IsEmpty());
+}
+
+// Every nanosecond by itself.
+TEST(DeviceTables, AgreeWithABruteForce) {
+  std::mt19937 random(3);
+  for (int round = 0; round < 200; ++round) {
+    const char* const names[] = {"gemm", "nccl_x", "Memcpy HtoD"};
+    std::string text = "# crosscut trace\nprocess p window=0..100\n";
+    std::vector<int> sets(100, 0);
+    int64_t first = 100, last = 0;
+    for (int stream = 0; stream < 3; ++stream) {
+      text +=
+          "device s" + std::to_string(stream) + " device=0 stream=" + std::to_string(stream) + "\n";
+      int64_t at = static_cast<int64_t>(random() % 20);
+      while (at < 95) {
+        const int type = static_cast<int>(random() % 3);
+        const int64_t end = std::min<int64_t>(100, at + 1 + static_cast<int64_t>(random() % 15));
+        text += "span \"" + std::string(names[type]) + "\" " + std::to_string(at) + " " +
+                std::to_string(end) + " device\n";
+        for (int64_t ns = at; ns < end; ++ns) sets[static_cast<size_t>(ns)] |= 1 << type;
+        first = std::min(first, at);
+        last = std::max(last, end);
+        at = end + static_cast<int64_t>(random() % 12);
+      }
+    }
+    const auto count = [&](auto wanted) { return std::count_if(sets.begin(), sets.end(), wanted); };
+    const int64_t busy = count([](int set) { return set != 0; });
+    EXPECT_THAT(Rows(Parse(text), "device_timeline"),
+                ElementsAre("p " + std::to_string(last - first) + " " +
+                            std::to_string(count([](int set) { return (set & 1) != 0; })) + " " +
+                            std::to_string(count([](int set) { return (set & 3) == 2; })) + " " +
+                            std::to_string(count([](int set) { return set == 4; })) + " " +
+                            std::to_string(busy) + " " + std::to_string(last - first - busy)));
+  }
+}
+
+// A path has no gap and no overlap, whatever the trace: it adds up to the window.
+TEST(CriticalPath, AddsUpToTheWindowOnRandomTraces) {
+  std::mt19937 random(5);
+  for (int round = 0; round < 300; ++round) {
+    std::string text = "# crosscut trace\nprocess p window=0..1000\n";
+    const auto add = [&](int flows_first, bool device) {
+      int64_t at = static_cast<int64_t>(random() % 100);
+      for (int i = 0; at < 950; ++i) {
+        const int64_t end = std::min<int64_t>(1000, at + static_cast<int64_t>(random() % 120));
+        const char* const host[] = {"op framework", "cudaLaunchKernel runtime",
+                                    "cudaDeviceSynchronize runtime", "f python"};
+        const std::string what = device ? "kernel device" : host[random() % 4];
+        const size_t blank = what.find(' ');
+        text += "span " + what.substr(0, blank) + " " + std::to_string(at) + " " +
+                std::to_string(end) + what.substr(blank) + "\n";
+        text += std::string(device ? "in " : "out ") + std::to_string(flows_first + i % 20) + " " +
+                std::to_string(at) + "\n";
+        at = end + static_cast<int64_t>(random() % 60);
+      }
+    };
+    for (int thread = 0; thread < 2; ++thread) {
+      text += "thread t" + std::to_string(thread) + " tid=" + std::to_string(thread + 1) + "\n";
+      add(thread * 20, false);
+    }
+    for (int stream = 0; stream < 2; ++stream) {
+      text +=
+          "device s" + std::to_string(stream) + " device=0 stream=" + std::to_string(stream) + "\n";
+      add(stream * 20, true);
+    }
+    const trace::Trace trace = Parse(text);
+    const Context context(trace);
+    int64_t at = 0;
+    for (const PathSegment& segment : FindCriticalPath(trace, context, {0})) {
+      ASSERT_EQ(segment.begin_ns, at) << text;
+      ASSERT_LT(segment.begin_ns, segment.end_ns);
+      at = segment.end_ns;
+    }
+    EXPECT_EQ(at, 1000) << text;
+  }
+}
+
+}  // namespace
+}  // namespace crosscut::analyze

@@ -1,0 +1,86 @@
+#include "src/analyze/devices/device_utilization.h"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "src/analyze/columns.h"
+#include "src/analyze/devices/device_work.h"
+
+namespace crosscut::analyze {
+namespace {
+
+constexpr int64_t kSamples[] = {1'000'000, 10'000'000, 100'000'000, 1'000'000'000};
+
+struct Device {
+  std::string label;
+  trace::Interval window;
+  std::vector<trace::Interval> busy;  // disjoint, in order
+};
+
+std::vector<Device> DevicesOf(const trace::Trace& trace, const Context& context) {
+  std::vector<Device> out;
+  Device all = {"(all)", {std::numeric_limits<int64_t>::max(), 0}, {}};
+  for (const ProcessWork& work : context.Shared<DeviceWork>().processes) {
+    const trace::Process& p = trace.processes[work.process.value];
+    const trace::Interval window = {p.start_ns, p.end_ns};
+    std::vector<trace::Interval> busy = BusyIntervals(work, window);
+    if (busy.empty()) continue;
+    all.window = {std::min(all.window.begin_ns, window.begin_ns),
+                  std::max(all.window.end_ns, window.end_ns)};
+    all.busy.insert(all.busy.end(), busy.begin(), busy.end());
+    out.push_back({context.process_label(work.process), window, std::move(busy)});
+  }
+  if (out.size() < 2) return out;
+  std::stable_sort(all.busy.begin(), all.busy.end(),
+                   [](const auto& a, const auto& b) { return a.begin_ns < b.begin_ns; });
+  all.busy = UnionOf(all.busy, all.window);
+  out.insert(out.begin(), std::move(all));
+  return out;
+}
+
+int64_t BusySamples(const Device& device, int64_t length_ns) {
+  int64_t count = 0, next = 0;  // the first sample that was not counted yet
+  for (const trace::Interval& one : device.busy) {
+    const int64_t first = std::max(next, (one.begin_ns - device.window.begin_ns) / length_ns);
+    next = std::max(next, (one.end_ns - 1 - device.window.begin_ns) / length_ns + 1);
+    count += next - std::min(first, next);
+  }
+  return count;
+}
+
+double Percent(int64_t part, int64_t whole) {
+  return 100 * static_cast<double>(part) / static_cast<double>(whole);
+}
+
+}  // namespace
+
+Table DeviceUtilizationTable(const trace::Trace& trace, const Context& context) {
+  Texts process;
+  Integers window, busy, sample, samples, busy_samples;
+  Reals busy_percent, sampled_percent;
+  for (const Device& device : DevicesOf(trace, context)) {
+    const int64_t window_ns = device.window.end_ns - device.window.begin_ns;
+    int64_t busy_ns = 0;
+    for (const trace::Interval& one : device.busy) busy_ns += one.end_ns - one.begin_ns;
+    for (const int64_t length : kSamples) {
+      process.push_back(device.label);
+      window.push_back(window_ns);
+      busy.push_back(busy_ns);
+      busy_percent.push_back(Percent(busy_ns, window_ns));
+      sample.push_back(length);
+      samples.push_back((window_ns + length - 1) / length);
+      busy_samples.push_back(BusySamples(device, length));
+      sampled_percent.push_back(Percent(busy_samples.back(), samples.back()));
+    }
+  }
+  return MakeTable("device_utilization", MakeColumn("process", process),
+                   MakeColumn("window_ns", window), MakeColumn("busy_ns", busy),
+                   MakeColumn("busy_percent", busy_percent), MakeColumn("sample_ns", sample),
+                   MakeColumn("samples", samples), MakeColumn("busy_samples", busy_samples),
+                   MakeColumn("sampled_percent", sampled_percent));
+}
+
+}  // namespace crosscut::analyze

@@ -1,0 +1,128 @@
+#include "src/analyze/devices/list.h"
+
+#include "src/analyze/devices/collective_table.h"
+#include "src/analyze/devices/device_tables.h"
+#include "src/analyze/devices/device_utilization.h"
+#include "src/analyze/devices/device_waits.h"
+#include "src/analyze/devices/launch_tables.h"
+#include "src/analyze/devices/launches.h"
+#include "src/analyze/devices/sequence_table.h"
+
+namespace crosscut::analyze {
+
+std::span<const TableEntry> DeviceTables() {
+  static constexpr TableEntry kTables[] = {
+      {.name = "device_by_launch",
+       .shows = Shows::kBoundary,
+       .description = "device time by the operations that launched it",
+       .compute = DeviceByLaunchTable,
+       .title = "Device time by launch",
+       .explanation =
+           "Busy time of devices by the operation that enqueued the work, not by the one "
+           "that was open while it ran.",
+       .largest_by = "ns"},
+      {.name = "device_timeline",
+       .shows = Shows::kBoundary,
+       .description = "what devices did, computation first, then what it did not hide",
+       .compute = DeviceTimelineTable,
+       .title = "Devices: what they did",
+       .explanation = "From the first work on a process's devices to the last: computing; "
+                      "communication and copies that no computation hid; nothing at all."},
+      {.name = "temporal_breakdown",
+       .shows = Shows::kBoundary,
+       .description = "devices: computing, otherwise busy, idle",
+       .compute = TemporalBreakdownTable,
+       .title = "Devices: computing, busy, idle",
+       .explanation = "The same in three parts: some kernel computed, only other work went on, "
+                      "nothing did."},
+      {.name = "device_utilization",
+       .shows = Shows::kBoundary,
+       .description = "how busy devices were, and how busy sampling would say they were",
+       .compute = DeviceUtilizationTable,
+       .title = "Devices: busy, and seen busy",
+       .explanation = "Busy time of the window, beside the share of samples in which anything ran, "
+                      "as tools that sample show it: short work that comes often looks like a full "
+                      "device."},
+      {.name = "kernel_types",
+       .shows = Shows::kBoundary,
+       .description = "work on devices by the types that went on at once",
+       .compute = KernelTypesTable,
+       .title = "Devices: types of work at once",
+       .explanation = "One row for every set of types that went on at the same instant.",
+       .largest_by = "ns"},
+      {.name = "comm_overlap",
+       .shows = Shows::kBoundary,
+       .description = "communication on devices, and how much of it computation hid",
+       .compute = CommOverlapTable,
+       .title = "Devices: hidden communication",
+       .explanation = "Time in which something communicated, and the part of it in which something "
+                      "computed."},
+      {.name = "idle_causes",
+       .shows = Shows::kBoundary,
+       .description = "why streams had nothing to do, by stream",
+       .compute = IdleCausesTable,
+       .title = "Why streams were idle",
+       .explanation =
+           "Gaps between the work of one stream. host_wait: the next work was launched "
+           "after the gap had begun; kernel_wait: a gap below 30 µs between work already "
+           "launched; other: a longer one.",
+       .largest_by = "total_ns"},
+      {.name = "kernels",
+       .shows = Shows::kBoundary,
+       .description = "work on devices by name",
+       .compute = KernelsTable,
+       .title = "Kernels",
+       .explanation = "Work on devices by name.",
+       .largest_by = "total_ns",
+       .unfolded = true},
+      {.name = "launches",
+       .shows = Shows::kBoundary,
+       .description = "calls that launched work: their time, its time, the delay between",
+       .compute = LaunchesTable,
+       .title = "Launches",
+       .explanation = "Calls that launched work. Delay is from the call's end to the work's begin; "
+                      "short: the work took less time than the call; slow: a call above 50 µs; "
+                      "late: a delay above 100 µs.",
+       .largest_by = "host_ns"},
+      {.name = "queue_length",
+       .shows = Shows::kBoundary,
+       .description = "launches that waited for their stream",
+       .compute = QueueLengthTable,
+       .title = "Queues",
+       .explanation = "Launches that waited for their stream, averaged over time."},
+      {.name = "copies",
+       .shows = Shows::kBoundary,
+       .description = "copies and memory sets by kind, with bandwidth",
+       .compute = CopiesTable,
+       .title = "Copies and memory sets",
+       .explanation = "By kind, with their bandwidth.",
+       .largest_by = "total_ns"},
+      {.name = "sequences",
+       .shows = Shows::kOperators,
+       .description = "kernels that operators launch in a row, again and again",
+       .compute = SequencesTable,
+       .title = "Sequences of kernels",
+       .explanation = "Operators that launch three pieces of work or more, by what they launch.",
+       .largest_by = "device_ns"},
+      {.name = "stragglers",
+       .shows = Shows::kBoundary,
+       .description = "which process the others wait for in collectives",
+       .compute = StragglersTable,
+       .title = "Stragglers",
+       .explanation = "Collectives end together, so who is in one for the shortest time came last; "
+                      "the rest of the others' time was waiting for it."},
+      {.name = "device_events",
+       .shows = Shows::kBoundary,
+       .description = "each event on a device, with the call that launched it",
+       .compute = DeviceEventsTable,
+       .long_one = true},
+      {.name = "device_waits",
+       .shows = Shows::kBoundary,
+       .description = "calls that waited for a device, and for which work",
+       .compute = DeviceWaitsTable,
+       .long_one = true},
+  };
+  return kTables;
+}
+
+}  // namespace crosscut::analyze

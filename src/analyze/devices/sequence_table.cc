@@ -1,0 +1,97 @@
+#include "src/analyze/devices/sequence_table.h"
+
+#include <algorithm>
+#include <map>
+
+#include "src/analyze/columns.h"
+#include "src/analyze/devices/device_work.h"
+
+namespace crosscut::analyze {
+namespace {
+
+constexpr size_t kLeastKernels = 3, kMostRows = 100;
+
+struct Launched {
+  int64_t at_ns, device_ns;
+  uint32_t text;  // of the name
+};
+// An operator: its track and span.
+using Operator = std::pair<uint32_t, trace::SpanIndex>;
+
+// The outermost span of the framework that is or is around `span`; kNoSpan where there is none.
+trace::SpanIndex OutermostOperator(const trace::Trace& trace, const trace::Spans& spans,
+                                   trace::SpanIndex span) {
+  trace::SpanIndex found = trace::kNoSpan;
+  for (; span != trace::kNoSpan; span = spans.parent[span]) {
+    if (trace.name(spans.name[span]).layer == trace::Layer::kFramework) found = span;
+  }
+  return found;
+}
+
+std::map<Operator, std::vector<Launched>> LaunchesByOperator(const trace::Trace& trace,
+                                                             const Context& context) {
+  std::map<Operator, std::vector<Launched>> operators;
+  for (const ProcessWork& work : context.Shared<DeviceWork>().processes) {
+    for (const DeviceEvent& event : work.events) {
+      if (!event.work() || !event.launched()) continue;
+      const trace::Spans& host = trace.tracks[event.launch_track.value].spans;
+      const trace::SpanIndex op = OutermostOperator(trace, host, event.launch);
+      if (op == trace::kNoSpan) continue;
+      const trace::NameId name = trace.tracks[event.track.value].spans.name[event.span];
+      operators[{event.launch_track.value, op}].push_back({host.begin_ns[event.launch],
+                                                           event.end_ns - event.begin_ns,
+                                                           trace.name(name).text.value});
+    }
+  }
+  return operators;
+}
+
+}  // namespace
+
+Table SequencesTable(const trace::Trace& trace, const Context& context) {
+  struct Sums {
+    int64_t count = 0, host = 0, device = 0;
+  };
+  std::map<std::vector<uint32_t>, Sums> sequences;  // the operator's name, then the kernels'
+  for (auto& [op, launched] : LaunchesByOperator(trace, context)) {
+    if (launched.size() < kLeastKernels) continue;
+    std::stable_sort(launched.begin(), launched.end(),
+                     [](const Launched& a, const Launched& b) { return a.at_ns < b.at_ns; });
+    const trace::Spans& spans = trace.tracks[op.first].spans;
+    std::vector<uint32_t> key = {trace.name(spans.name[op.second]).text.value};
+    int64_t device = 0;
+    for (const Launched& one : launched) {
+      key.push_back(one.text);
+      device += one.device_ns;
+    }
+    Sums& sums = sequences[key];
+    ++sums.count;
+    sums.host += spans.end_ns[op.second] - spans.begin_ns[op.second];
+    sums.device += device;
+  }
+  std::vector<std::pair<const std::vector<uint32_t>*, Sums>> order;
+  for (const auto& [key, sums] : sequences) order.emplace_back(&key, sums);
+  std::stable_sort(order.begin(), order.end(),
+                   [](const auto& a, const auto& b) { return a.second.device > b.second.device; });
+  if (order.size() > kMostRows) order.resize(kMostRows);
+  Texts operation, kernels;
+  Integers length, count, host, device;
+  for (const auto& [key, sums] : order) {
+    std::string text;
+    for (size_t i = 1; i < key->size(); ++i) {
+      if (i > 1) text += " > ";
+      text += trace.text(trace::StringId{(*key)[i]});
+    }
+    operation.emplace_back(trace.text(trace::StringId{key->front()}));
+    kernels.push_back(std::move(text));
+    length.push_back(static_cast<int64_t>(key->size()) - 1);
+    count.push_back(sums.count);
+    host.push_back(sums.host);
+    device.push_back(sums.device);
+  }
+  return MakeTable("sequences", MakeColumn("operator", operation), MakeColumn("kernels", kernels),
+                   MakeColumn("length", length), MakeColumn("count", count),
+                   MakeColumn("host_ns", host), MakeColumn("device_ns", device));
+}
+
+}  // namespace crosscut::analyze

@@ -1,0 +1,72 @@
+// What happened to memory, by process and device: every allocation, free and failed allocation of
+// a trace in order of time, each free matched to its allocation. From instants called "[memory]"
+// and "[OutOfMemory]" (ours and PyTorch's), whose arguments are Addr, Bytes (negative: freed),
+// Device Type, Device Id, Total Allocated, Total Reserved.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "src/analyze/table.h"
+#include "src/trace/trace.h"
+
+namespace crosscut::analyze {
+
+// Whose work something was: the innermost spans around it on its thread. The operation is the
+// lead's where the thread has none. A module is a span called "nn.Module: ...".
+struct MemoryOwner {
+  trace::NameId operation, op, module;
+  friend bool operator==(const MemoryOwner&, const MemoryOwner&) = default;
+  auto key() const { return std::tuple(operation.value, op.value, module.value); }
+  friend bool operator<(const MemoryOwner& a, const MemoryOwner& b) { return a.key() < b.key(); }
+};
+
+struct MemoryChange {
+  int64_t at_ns, bytes;  // bytes < 0: freed
+  int64_t total;         // kMissing where it is not told
+  int64_t address;       // 0 where it is not told
+  trace::TrackId track;
+  trace::SpanIndex span;  // innermost there; kNoSpan: none
+};
+
+struct MemoryBlock {
+  int64_t begin_ns, end_ns;  // end: INT64_MAX where it was never seen to be freed
+  int64_t bytes;
+  MemoryOwner owner;
+};
+
+struct MemoryFailure {
+  int64_t at_ns, bytes, total, reserved;
+  trace::TrackId track;
+  MemoryOwner owner;
+};
+
+struct DeviceMemory {
+  trace::ProcessId process;
+  int64_t type = 0, index = -1;  // c10::DeviceType's numbers
+  std::vector<MemoryChange> changes;
+  std::vector<MemoryBlock> blocks;  // by begin; only where the trace has addresses
+  std::vector<MemoryFailure> failures;
+
+  std::string DeviceText() const { return trace::MemoryDeviceName(type, index); }
+  // Held before the first change, as far as totals tell.
+  int64_t start_bytes() const;
+  struct Peak {
+    int64_t bytes, at_ns;
+  };
+  Peak peak() const;
+};
+
+// Whether spans of that name are operators: of the framework, of communication, or a scope without
+// a layer that is neither the user's nor a module's (Optimizer.step#...).
+bool IsOperator(const trace::Trace& trace, trace::NameId name);
+
+struct MemoryUse {
+  explicit MemoryUse(const trace::Trace& trace);
+
+  std::vector<DeviceMemory> devices;  // by process, then device
+};
+
+}  // namespace crosscut::analyze

@@ -1,0 +1,22 @@
+// Facts of the recording: processes, drops, sources, clocks.
+#pragma once
+
+#include "src/analyze/context.h"
+#include "src/analyze/table.h"
+
+namespace crosscut::analyze {
+
+// process, pid, parent, name, start_ns, wall_ns (the window without pauses), excluded_ns, complete,
+// why_incomplete, start_method, lead, threads, corrected_ns (without Crosscut's own cost),
+// corrected_low_ns, corrected_high_ns (between which a run without Crosscut would lie; equal to
+// corrected_ns where nothing was subtracted).
+Table ProcessesTable(const trace::Trace& trace, const Context& context);
+// process, thread, reason, count, begin_ns, end_ns.
+Table WindowsTable(const trace::Trace& trace, const Context& context);
+Table DropsTable(const trace::Trace& trace, const Context& context);
+// name, version, state, message, processes (that say so).
+Table SourcesTable(const trace::Trace& trace, const Context& context);
+// clock, anchors, error_ns, process.
+Table ClocksTable(const trace::Trace& trace, const Context& context);
+
+}  // namespace crosscut::analyze

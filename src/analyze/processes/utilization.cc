@@ -1,0 +1,101 @@
+#include "src/analyze/processes/utilization.h"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "src/analyze/columns.h"
+#include "src/analyze/devices/device_work.h"
+
+namespace crosscut::analyze {
+namespace {
+
+constexpr size_t kMostRows = 600;  // of a process
+
+struct Row {
+  int64_t begin_ns, end_ns;
+  int64_t cpu_ns;
+  int64_t resident_bytes = kMissing, device_busy_ns = kMissing;
+};
+
+std::vector<Row> RowsOf(const trace::CounterSeries& cpu) {
+  std::vector<Row> rows;
+  const size_t last = cpu.at_ns.size() - 1;  // nobody counts without a value
+  const size_t together = std::max<size_t>(1, (last + kMostRows - 1) / kMostRows);
+  for (size_t from = 0; from < last; from += together) {
+    const size_t to = std::min(from + together, last);
+    if (cpu.at_ns[to] <= cpu.at_ns[from]) continue;
+    rows.push_back({cpu.at_ns[from], cpu.at_ns[to], cpu.value[to] - cpu.value[from]});
+  }
+  return rows;
+}
+
+// Memory is looked at just before the CPU time, so it lies in the part that this ends.
+void AddResident(const trace::CounterSeries& resident, std::vector<Row>& rows) {
+  auto row = rows.begin();
+  for (size_t i = 0; i < resident.at_ns.size(); ++i) {
+    while (row != rows.end() && row->end_ns < resident.at_ns[i]) ++row;
+    if (row == rows.end()) return;
+    if (row->begin_ns >= resident.at_ns[i]) continue;
+    row->resident_bytes = std::max(row->resident_bytes, resident.value[i]);
+  }
+}
+
+void AddDevice(const ProcessWork& work, std::vector<Row>& rows) {
+  const std::vector<trace::Interval> busy =
+      BusyIntervals(work, {rows.front().begin_ns, rows.back().end_ns});
+  auto next = busy.begin();
+  for (Row& row : rows) {
+    row.device_busy_ns = 0;
+    for (; next != busy.end() && next->begin_ns < row.end_ns; ++next) {
+      row.device_busy_ns += std::max<int64_t>(
+          0, std::min(next->end_ns, row.end_ns) - std::max(next->begin_ns, row.begin_ns));
+      if (next->end_ns > row.end_ns) break;  // goes on in the next row
+    }
+  }
+}
+
+double Percent(int64_t part, const Row& row) {
+  if (part == kMissing) return std::numeric_limits<double>::quiet_NaN();
+  return 100 * static_cast<double>(part) / static_cast<double>(row.end_ns - row.begin_ns);
+}
+
+std::vector<Row> Compute(const Context& context, trace::ProcessId process) {
+  const trace::CounterSeries* cpu = context.counter(process, kCpuCounter);
+  if (cpu == nullptr) return {};
+  std::vector<Row> rows = RowsOf(*cpu);
+  if (rows.empty()) return rows;
+  const trace::CounterSeries* resident = context.counter(process, kResidentCounter);
+  if (resident != nullptr) AddResident(*resident, rows);
+  if (const ProcessWork* work = context.Shared<DeviceWork>().of(process)) AddDevice(*work, rows);
+  return rows;
+}
+
+}  // namespace
+
+Table UtilizationTable(const trace::Trace& trace, const Context& context) {
+  Texts process;
+  Integers begin, end, cpu, resident, device;
+  Reals cpu_percent, device_percent;
+  for (uint32_t p = 0; p < trace.processes.size(); ++p) {
+    for (const Row& row : Compute(context, {p})) {
+      process.push_back(context.process_label({p}));
+      begin.push_back(row.begin_ns);
+      end.push_back(row.end_ns);
+      cpu.push_back(row.cpu_ns);
+      cpu_percent.push_back(Percent(row.cpu_ns, row));
+      resident.push_back(row.resident_bytes);
+      device.push_back(row.device_busy_ns);
+      device_percent.push_back(Percent(row.device_busy_ns, row));
+    }
+  }
+  return MakeTable("utilization", MakeColumn("process", process), MakeColumn("begin_ns", begin),
+                   MakeColumn("end_ns", end), MakeColumn("cpu_ns", cpu),
+                   MakeColumn("cpu_percent", cpu_percent), MakeColumn("resident_bytes", resident),
+                   MakeColumn("device_busy_ns", device),
+                   MakeColumn("device_percent", device_percent));
+}
+
+}  // namespace crosscut::analyze

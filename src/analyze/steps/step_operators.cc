@@ -1,0 +1,255 @@
+#include "src/analyze/steps/step_operators.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+
+#include "src/analyze/accounting/accounting.h"
+#include "src/analyze/columns.h"
+#include "src/analyze/steps/span_sums.h"
+#include "src/analyze/steps/step_classes.h"
+
+namespace crosscut::analyze {
+namespace {
+
+constexpr int kLevels = 4;
+constexpr int64_t kLeastBlocks = 3;
+
+// By how much the time of a single operator differs between complete recordings of one program in
+// one process: a standard deviation of 1.2 to 1.7 % in the median of the ten with most time
+// (bench/plans_agree.py, quiet machine).
+constexpr double kOperatorRunToRun = 1.96 * 0.015;
+
+struct ProcessSteps {
+  std::vector<StepSample> samples;
+  StepClasses classes;
+};
+
+ProcessSteps StepsOf(const trace::Trace& trace, const Context& context, uint32_t p) {
+  const Accounting& a = context.Shared<Accounting>();
+  const trace::Process& process = trace.processes[p];
+  ProcessSteps out;
+  out.samples = SampleSteps(process, a.events[p], a.processes[p].overlap);
+  out.classes = ClassifySteps(trace, process, out.samples, a.processes[p].inflation);
+  return out;
+}
+
+// The steps of one class at one level or above.
+struct Base {
+  int64_t steps = 0, blocks = 0;
+  double squares = 0;  // of the blocks' numbers of steps
+};
+
+using ByLevel = std::array<Base, kLevels>;  // [l]: level l and above
+
+std::vector<ByLevel> BasesOf(const SpanSums& sums, size_t classes) {
+  std::vector<ByLevel> bases(classes);
+  for (const StepCellBlock& block : sums.blocks) {
+    for (int level = 0; level <= block.level && level < kLevels; ++level) {
+      Base& base = bases[block.step_class][level];
+      base.steps += block.steps;
+      ++base.blocks;
+      base.squares += static_cast<double>(block.steps) * static_cast<double>(block.steps);
+    }
+  }
+  return bases;
+}
+
+// The lowest level at which spans of one probe and layer are recorded: at lower ones there are less
+// than a tenth as many of them per step as above. Not none: some reach over a step's edge.
+class LevelsNeeded {
+ public:
+  explicit LevelsNeeded(const SpanSums& sums) {
+    for (const StepCellBlock& block : sums.blocks) steps_[LevelOf(block)] += block.steps;
+    for (const SpanName& name : sums.names) {
+      std::array<int64_t, kLevels>& counts = counts_[KeyOf(name)];
+      for (const SpanSum& s : name.sums) counts[LevelOf(sums.blocks[s.block])] += s.count;
+    }
+  }
+
+  int Of(const SpanName& name) const {
+    const std::array<int64_t, kLevels>& counts = counts_.at(KeyOf(name));
+    int needed = 1;
+    for (; needed + 1 < kLevels; ++needed) {
+      int64_t steps = 0, count = 0;
+      for (int above = needed + 1; above < kLevels; ++above) {
+        steps += steps_[above];
+        count += counts[above];
+      }
+      const double here = double(counts[needed]) * double(steps);
+      if (here >= 0.1 * double(count) * double(steps_[needed]) && steps_[needed] > 0) break;
+    }
+    return needed;
+  }
+
+ private:
+  static int LevelOf(const StepCellBlock& block) { return std::min<int>(block.level, kLevels - 1); }
+  static uint64_t KeyOf(const SpanName& name) {
+    return uint64_t{name.probe.value} << 8 | static_cast<uint64_t>(name.layer);
+  }
+  std::array<int64_t, kLevels> steps_{};
+  std::map<uint64_t, std::array<int64_t, kLevels>> counts_;
+};
+
+// One name in the steps of one class.
+struct Estimate {
+  int64_t count = 0, ns = 0;
+  int64_t self_ns = 0, finest_self_ns = 0;  // of the latter, in the steps that show most
+  double squares = 0, products = 0;         // of the blocks' ns; of them and the blocks' steps
+
+  void Add(const SpanSum& s, int64_t steps, bool finest) {
+    const auto y = static_cast<double>(s.ns);
+    if (finest) finest_self_ns += s.self_ns;
+    count += s.count;
+    ns += s.ns;
+    self_ns += s.self_ns;
+    squares += y * y;
+    products += y * static_cast<double>(steps);
+  }
+
+  // Half of the 95 % interval of ns per step. The mean of blocks drawn anew has this error in the
+  // limit of many draws; no draws are needed.
+  double HalfWidth(const Base& base) const {
+    const auto n = static_cast<double>(base.steps), b = static_cast<double>(base.blocks);
+    const double mean = static_cast<double>(ns) / n;
+    const double residual = squares - 2 * mean * products + mean * mean * base.squares;
+    const double error = std::sqrt(std::max(0.0, residual)) / n;
+    return std::hypot(StudentFactor(b - 1) * error, kOperatorRunToRun * mean);
+  }
+};
+
+struct Row {
+  uint32_t step_class;
+  const SpanName* name;
+  int level;
+  Base base;
+  Estimate estimate;
+  int64_t of_steps;
+  int64_t finest_steps;  // of the class, at the level that shows most
+
+  // What a call called in turn shows at that level only.
+  double SelfPerStep() const {
+    const int64_t ns = finest_steps > 0 ? estimate.finest_self_ns : estimate.self_ns;
+    const int64_t steps = finest_steps > 0 ? finest_steps : base.steps;
+    return static_cast<double>(ns) / static_cast<double>(steps);
+  }
+};
+
+std::vector<Row> RowsOf(const SpanSums& sums, const StepClasses& classes) {
+  const std::vector<ByLevel> bases = BasesOf(sums, classes.classes.size());
+  std::vector<int64_t> of_steps(classes.classes.size());
+  for (const uint32_t c : classes.of_step) {
+    if (c != StepClasses::kNone) ++of_steps[c];
+  }
+  const LevelsNeeded needed(sums);
+  int finest = 1;
+  for (const SpanName& name : sums.names) {
+    if (!name.sums.empty()) finest = std::max(finest, needed.Of(name));
+  }
+  std::vector<Row> rows;
+  for (const SpanName& name : sums.names) {
+    if (name.sums.empty()) continue;
+    const int level = needed.Of(name);
+    std::map<uint32_t, Estimate> estimates;
+    for (const SpanSum& s : name.sums) {
+      const StepCellBlock& block = sums.blocks[s.block];
+      if (block.level < level) continue;
+      estimates[block.step_class].Add(s, block.steps, block.level >= finest);
+    }
+    for (const auto& [c, estimate] : estimates) {
+      const int64_t finest_steps = bases[c][finest].steps;
+      rows.push_back({c, &name, level, bases[c][level], estimate, of_steps[c], finest_steps});
+    }
+  }
+  std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
+    if (a.of_steps != b.of_steps) return a.of_steps > b.of_steps;
+    if (a.step_class != b.step_class) return a.step_class < b.step_class;
+    return a.SelfPerStep() > b.SelfPerStep();
+  });
+  return rows;
+}
+
+struct Columns {
+  Texts process, kind, layer, name, level;
+  Integers steps, of_steps, blocks, per_step, low, high, self, total;
+  Reals count;
+
+  void Add(const trace::Trace& trace, const StepClasses& classes, const Row& row) {
+    const auto n = static_cast<double>(row.base.steps);
+    const double mean = static_cast<double>(row.estimate.ns) / n;
+    kind.push_back(classes.classes[row.step_class].name);
+    layer.emplace_back(trace::LayerName(row.name->layer));
+    name.emplace_back(trace.text(row.name->text));
+    level.emplace_back(trace::StepLevelName(static_cast<uint8_t>(row.level)));
+    steps.push_back(row.base.steps);
+    of_steps.push_back(row.of_steps);
+    blocks.push_back(row.base.blocks);
+    count.push_back(static_cast<double>(row.estimate.count) / n);
+    per_step.push_back(std::llround(mean));
+    const bool known = row.base.blocks >= kLeastBlocks;
+    const double half = known ? row.estimate.HalfWidth(row.base) : 0;
+    low.push_back(known ? std::max<int64_t>(0, std::llround(mean - half)) : kMissing);
+    high.push_back(known ? std::llround(mean + half) : kMissing);
+    self.push_back(std::llround(row.SelfPerStep()));
+    total.push_back(std::llround(mean * static_cast<double>(row.of_steps)));
+  }
+};
+
+}  // namespace
+
+Table StepOperatorsTable(const trace::Trace& trace, const Context& context) {
+  const Accounting& a = context.Shared<Accounting>();
+  Columns c;
+  for (uint32_t p = 0; p < trace.processes.size(); ++p) {
+    if (trace.processes[p].steps.empty()) continue;
+    const ProcessSteps steps = StepsOf(trace, context, p);
+    const SpanSums sums =
+        SumSpans(trace, a.tracks[p], trace.processes[p], steps.samples, steps.classes);
+    for (const Row& row : RowsOf(sums, steps.classes)) {
+      c.process.push_back(context.process_label({p}));
+      c.Add(trace, steps.classes, row);
+    }
+  }
+  return MakeTable("step_operators", MakeColumn("process", c.process), MakeColumn("kind", c.kind),
+                   MakeColumn("layer", c.layer), MakeColumn("name", c.name),
+                   MakeColumn("level", c.level), MakeColumn("steps", c.steps),
+                   MakeColumn("of_steps", c.of_steps), MakeColumn("blocks", c.blocks),
+                   MakeColumn("count_per_step", c.count), MakeColumn("per_step_ns", c.per_step),
+                   MakeColumn("low_ns", c.low), MakeColumn("high_ns", c.high),
+                   MakeColumn("self_per_step_ns", c.self), MakeColumn("total_ns", c.total));
+}
+
+Table StepKindsTable(const trace::Trace& trace, const Context& context) {
+  Texts process, kind;
+  Integers steps, median;
+  std::array<Integers, kLevels> levels;
+  for (uint32_t p = 0; p < trace.processes.size(); ++p) {
+    const ProcessSteps of = StepsOf(trace, context, p);
+    const size_t n = of.classes.classes.size();
+    std::vector<std::array<int64_t, kLevels>> counts(n);
+    std::vector<Integers> walls(n);
+    for (size_t s = 0; s < of.samples.size(); ++s) {
+      const uint32_t c = of.classes.of_step[s];
+      if (c == StepClasses::kNone) continue;
+      ++counts[c][std::min<int>(of.samples[s].level, kLevels - 1)];
+      walls[c].push_back(of.samples[s].ns);
+    }
+    for (size_t c = 0; c < n; ++c) {
+      if (walls[c].empty()) continue;
+      process.push_back(context.process_label({p}));
+      kind.push_back(of.classes.classes[c].name);
+      steps.push_back(static_cast<int64_t>(walls[c].size()));
+      for (int l = 0; l < kLevels; ++l) levels[l].push_back(counts[c][l]);
+      const auto middle = walls[c].begin() + static_cast<ptrdiff_t>(walls[c].size() / 2);
+      std::nth_element(walls[c].begin(), middle, walls[c].end());
+      median.push_back(*middle);
+    }
+  }
+  return MakeTable("step_kinds", MakeColumn("process", process), MakeColumn("kind", kind),
+                   MakeColumn("steps", steps), MakeColumn("control_steps", levels[0]),
+                   MakeColumn("boundary_steps", levels[1]), MakeColumn("operator_steps", levels[2]),
+                   MakeColumn("everything_steps", levels[3]), MakeColumn("median_ns", median));
+}
+
+}  // namespace crosscut::analyze

@@ -1,0 +1,92 @@
+#include "src/analyze/steps/step_summary.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "src/analyze/accounting/accounting.h"
+#include "src/analyze/columns.h"
+
+namespace crosscut::analyze {
+namespace {
+
+int64_t Percentile(const std::vector<uint32_t>& sorted, const std::vector<int64_t>& wall_ns,
+                   size_t percent) {
+  if (sorted.empty()) return kMissing;
+  const size_t rank = (sorted.size() * percent + 99) / 100;
+  return wall_ns[sorted[rank == 0 ? 0 : rank - 1]];
+}
+
+// Of `steps`, those of the level that most of them have.
+std::vector<uint32_t> AtUsualLevel(const trace::Process& process,
+                                   const std::vector<uint32_t>& steps) {
+  std::array<std::vector<uint32_t>, 4> levels;
+  for (const uint32_t s : steps) {
+    levels[std::min<size_t>(process.steps[s].level, 3)].push_back(s);
+  }
+  return *std::max_element(levels.begin(), levels.end(),
+                           [](const auto& a, const auto& b) { return a.size() < b.size(); });
+}
+
+}  // namespace
+
+std::vector<int64_t> StepWalls(const trace::Process& process, const ProcessOverlap& overlap) {
+  std::vector<int64_t> out(process.steps.size());
+  for (const StepCell& cell : overlap.steps) out[cell.step] += cell.ns;
+  return out;
+}
+
+std::vector<ComparedSteps> CompareSteps(const trace::Process& process,
+                                        const std::vector<int64_t>& wall_ns) {
+  std::vector<ComparedSteps> out;
+  std::map<uint32_t, size_t> index;
+  std::vector<std::vector<uint32_t>> switched;
+  for (uint32_t s = 0; s < process.steps.size(); ++s) {
+    const trace::Step& step = process.steps[s];
+    const auto [at, added] = index.try_emplace(step.kind.value, out.size());
+    if (added) out.push_back({step.kind, 0, 0, {}, {}}), switched.emplace_back();
+    ComparedSteps& kind = out[at->second];
+    if (step.level == 0) ++kind.control;
+    if (step.level == 0 || step.open) continue;
+    ++kind.recorded;
+    if (wall_ns[s] == 0) continue;  // paused from its begin to its end
+    (step.after_switch ? switched[at->second] : kind.steps).push_back(s);
+  }
+  for (size_t k = 0; k < out.size(); ++k) {
+    if (out[k].steps.empty()) out[k].steps = std::move(switched[k]);
+    std::stable_sort(out[k].steps.begin(), out[k].steps.end(),
+                     [&](uint32_t a, uint32_t b) { return wall_ns[a] < wall_ns[b]; });
+    out[k].usual = AtUsualLevel(process, out[k].steps);
+  }
+  return out;
+}
+
+Table StepSummaryTable(const trace::Trace& trace, const Context& context) {
+  Texts process, kind;
+  Integers count, control, median, p10, p90, min, max, slowest;
+  for (uint32_t p = 0; p < trace.processes.size(); ++p) {
+    const trace::Process& owner = trace.processes[p];
+    const std::vector<int64_t> walls =
+        StepWalls(owner, context.Shared<Accounting>().processes[p].overlap);
+    for (const ComparedSteps& of_kind : CompareSteps(owner, walls)) {
+      process.push_back(context.process_label({p}));
+      kind.emplace_back(trace.text(of_kind.kind));
+      count.push_back(of_kind.recorded);
+      control.push_back(of_kind.control);
+      median.push_back(Percentile(of_kind.usual, walls, 50));
+      p10.push_back(Percentile(of_kind.usual, walls, 10));
+      p90.push_back(Percentile(of_kind.usual, walls, 90));
+      min.push_back(Percentile(of_kind.usual, walls, 0));
+      max.push_back(Percentile(of_kind.steps, walls, 100));
+      slowest.push_back(of_kind.steps.empty() ? kMissing
+                                              : owner.steps[of_kind.steps.back()].number);
+    }
+  }
+  return MakeTable("step_summary", MakeColumn("process", process), MakeColumn("kind", kind),
+                   MakeColumn("steps", count), MakeColumn("control_steps", control),
+                   MakeColumn("median_ns", median), MakeColumn("p10_ns", p10),
+                   MakeColumn("p90_ns", p90), MakeColumn("min_ns", min), MakeColumn("max_ns", max),
+                   MakeColumn("slowest_step", slowest));
+}
+
+}  // namespace crosscut::analyze

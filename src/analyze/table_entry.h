@@ -1,0 +1,29 @@
+// A row of the list of tables: how a table is made, and all that views need to show it.
+#pragma once
+
+#include "src/analyze/context.h"
+#include "src/analyze/table.h"
+#include "src/analyze/table_notes.h"
+#include "src/trace/trace.h"
+
+namespace crosscut::analyze {
+
+struct TableEntry {
+  const char* name = nullptr;
+  Shows shows = Shows::kFacts;
+  const char* description = nullptr;  // one line: `crosscut table` lists it
+  Table (*compute)(const trace::Trace&, const Context&) = nullptr;
+  bool long_one = false;        // a row per event or stack: no part of reports, so no title either
+  const char* title = nullptr;  // of its section: "Operations"
+  const char* explanation = nullptr;  // what a row is and how to read it, for a newcomer
+  // The column that views order its rows by, largest first, processes kept together; null: as the
+  // table is.
+  const char* largest_by = nullptr;
+  bool unfolded = false;  // views that fold show it open at first
+
+  // With a note from how many steps it comes, where that is not all of them. `context` was made
+  // for `trace`.
+  Table Make(const trace::Trace& trace, const Context& context) const;
+};
+
+}  // namespace crosscut::analyze

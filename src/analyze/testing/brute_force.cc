@@ -1,0 +1,121 @@
+#include "src/analyze/testing/brute_force.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace crosscut::analyze::testing {
+
+using trace::Kind;
+using trace::Layer;
+
+namespace {
+
+bool IsWork(Layer l) { return (Bit(l) & kHostBits) != 0; }
+
+bool BusyAt(const trace::Trace& trace, const trace::Track& t, int64_t at) {
+  bool busy = false;
+  for (size_t s = 0; s < t.spans.size(); ++s) {
+    if (t.spans.begin_ns[s] > at || t.spans.end_ns[s] <= at) continue;
+    const trace::Name& name = trace.name(t.spans.name[s]);
+    if (name.kind == Kind::kSpan) busy = name.layer != Layer::kIdle;
+  }
+  return busy;
+}
+
+LayerSet HostAt(const std::vector<ThreadInstant>& threads, const ThreadInstant* lead) {
+  const bool another = std::any_of(threads.begin(), threads.end(), [&](const ThreadInstant& t) {
+    return &t != lead && t.alive && t.in_span && IsWork(t.layer);
+  });
+  LayerSet set = 0;
+  bool any = false, all_blocked = true;
+  for (const ThreadInstant& t : threads) {
+    if (!t.alive) continue;
+    any = true;
+    all_blocked &= t.layer == Layer::kIdle;
+    if (IsWork(t.layer) && !(&t == lead && t.waits && another)) set |= Bit(t.layer);
+  }
+  return set == 0 && any && all_blocked ? kIdleBit : set;
+}
+
+}  // namespace
+
+ThreadInstant ThreadAt(const trace::Trace& trace, const trace::Track& t, int64_t at) {
+  ThreadInstant out;
+  out.alive = t.begin_ns <= at && at < t.end_ns;
+  if (!out.alive) return out;
+  for (size_t i = 0; i < t.base.size(); ++i) {
+    if (t.base_at_ns[i] > at) continue;
+    out.layer = IsWork(t.base[i]) || t.base[i] == Layer::kIdle ? t.base[i] : Layer::kNone;
+  }
+  for (size_t s = 0; s < t.spans.size(); ++s) {
+    if (t.spans.begin_ns[s] > at || t.spans.end_ns[s] <= at) continue;
+    const trace::Name& name = trace.name(t.spans.name[s]);
+    out.in_span = true;
+    if (name.kind == Kind::kOperation) out.operation = std::string(trace.text(name.text));
+    const bool has_layer =
+        name.kind == Kind::kSpan && (IsWork(name.layer) || name.layer == Layer::kIdle);
+    if (out.layer == Layer::kOverhead) continue;  // whatever lies in it is ours, too
+    if (has_layer) out.layer = name.layer;
+    if (has_layer || name.waits) out.waits = name.waits;
+  }
+  return out;
+}
+
+InstantKey KeyAt(const trace::Trace& trace, int64_t at) {
+  const trace::Process& p = trace.processes[0];
+  std::vector<ThreadInstant> threads;
+  size_t lead = SIZE_MAX;
+  bool busy = false;
+  for (uint32_t i = 0; i < trace.tracks.size(); ++i) {
+    const trace::Track& t = trace.tracks[i];
+    if (t.kind == trace::TrackKind::kDevice) {
+      busy |= !t.ours && BusyAt(trace, t, at);
+    } else if (!t.ours) {
+      if (p.lead.value == i) lead = threads.size();
+      threads.push_back(ThreadAt(trace, t, at));
+    }
+  }
+  const ThreadInstant* l = lead == SIZE_MAX ? nullptr : &threads[lead];
+  const auto set = static_cast<LayerSet>(HostAt(threads, l) | (busy ? kDeviceBit : 0));
+  return {l == nullptr ? "" : l->operation, set};
+}
+
+std::optional<int64_t> ControlSince(const trace::Process& p, int64_t at) {
+  const auto holds = [at](const auto& part) { return part.begin_ns <= at && at < part.end_ns; };
+  const auto step = std::find_if(p.steps.begin(), p.steps.end(), holds);
+  if (step != p.steps.end()) {
+    if (step->level != 0) return std::nullopt;
+    return std::max(step->begin_ns, p.start_ns);
+  }
+  const trace::Step* last = nullptr;  // the probes stay as it had them
+  for (const trace::Step& s : p.steps) {
+    if (s.end_ns <= at && s.end_ns > std::max(s.begin_ns, p.start_ns)) last = &s;
+  }
+  if (last == nullptr || last->level != 0) return std::nullopt;
+  return last->end_ns;
+}
+
+std::optional<InstantKey> InstantAt(const trace::Trace& trace, int64_t at) {
+  const trace::Process& p = trace.processes[0];
+  const auto holds = [at](const auto& part) { return part.begin_ns <= at && at < part.end_ns; };
+  if (std::any_of(p.paused.begin(), p.paused.end(), holds)) return std::nullopt;
+  const std::optional<int64_t> control = ControlSince(p, at);
+  if (!control) return KeyAt(trace, at);
+  return InstantKey{KeyAt(trace, *control).first, kControlBit};
+}
+
+std::set<int64_t> Edges(const trace::Trace& trace) {
+  const trace::Process& p = trace.processes[0];
+  std::set<int64_t> edges = {p.start_ns, p.end_ns};
+  for (const trace::Track& t : trace.tracks) {
+    edges.insert(t.spans.begin_ns.begin(), t.spans.begin_ns.end());
+    edges.insert(t.spans.end_ns.begin(), t.spans.end_ns.end());
+    edges.insert(t.base_at_ns.begin(), t.base_at_ns.end());
+    edges.insert({t.begin_ns, t.end_ns});
+  }
+  for (const auto& i : p.paused) edges.insert({i.begin_ns, i.end_ns});
+  for (const auto& s : p.steps) edges.insert({s.begin_ns, s.end_ns});
+  return edges;
+}
+
+}  // namespace crosscut::analyze::testing

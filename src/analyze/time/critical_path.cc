@@ -1,0 +1,317 @@
+#include "src/analyze/time/critical_path.h"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+#include "src/analyze/columns.h"
+#include "src/analyze/devices/device_waits.h"
+#include "src/analyze/time/nesting_walk.h"
+
+namespace crosscut::analyze {
+namespace {
+
+using trace::kNoSpan;
+using trace::SpanIndex;
+using trace::TrackId;
+
+constexpr const char* kKinds[] = {"host", "device", "launch", "queued", "unknown"};
+constexpr int kMostMoves = 8;  // without going back in time; then the walk stays where it is
+
+constexpr size_t kMostThreads = 128;  // that a thread with nothing to do may hand over to
+
+// The program's threads of a process, by their index; of many the busiest, and the lead.
+std::vector<TrackId> ThreadsOf(const trace::Trace& trace, const Context& context,
+                               trace::ProcessId process, size_t* left_out) {
+  const TrackId lead = trace.processes[process.value].lead;
+  std::vector<TrackId> threads;
+  for (const uint32_t t : context.tracks().of(process)) {
+    const trace::Track& track = trace.tracks[t];
+    if (track.kind == trace::TrackKind::kThread && !track.ours) threads.push_back({t});
+  }
+  *left_out = threads.size() - std::min(threads.size(), kMostThreads);
+  if (*left_out == 0) return threads;
+  const auto busier = [&](TrackId a, TrackId b) {
+    const size_t x = trace.tracks[a.value].spans.size(), y = trace.tracks[b.value].spans.size();
+    if ((a == lead) != (b == lead)) return a == lead;
+    return x != y ? x > y : a.value < b.value;
+  };
+  std::sort(threads.begin(), threads.end(), busier);
+  threads.resize(kMostThreads);
+  std::sort(threads.begin(), threads.end(), [](TrackId a, TrackId b) { return a.value < b.value; });
+  return threads;
+}
+
+// One process's walk: `take` is called with each PathSegment, the latest first, and the layer in
+// force, of a host segment.
+template <class Take>
+class Walk {
+ public:
+  Walk(const trace::Trace& trace, const Context& context, trace::ProcessId process, Take take)
+      : trace_(trace),
+        process_(trace.processes[process.value]),
+        work_(context.Shared<DeviceWork>().of(process)),
+        threads_(ThreadsOf(trace, context, process, &left_out_)),
+        take_(std::move(take)) {
+    if (work_ == nullptr) return;
+    for (const DeviceWait& wait : FindDeviceWaits(trace, context, *work_)) {
+      waits_[Key(wait.track, wait.call)] = wait.event;
+    }
+    FindPredecessors();
+  }
+
+  // Threads that were not looked at.
+  size_t left_out() const { return left_out_; }
+
+  void Run() {
+    if (threads_.empty()) return;
+    at_ = process_.end_ns;
+    track_ = process_.lead.valid() ? process_.lead : threads_.front();
+    while (at_ > process_.start_ns) {
+      const int64_t before = at_;
+      if (event_ != kNoEvent) {
+        StepOnDevice();
+      } else {
+        StepOnThread();
+      }
+      moves_ = at_ < before ? 0 : moves_ + 1;
+    }
+  }
+
+ private:
+  static constexpr uint32_t kNoEvent = UINT32_MAX;
+  static uint64_t Key(TrackId track, SpanIndex span) { return uint64_t{track.value} << 32 | span; }
+  bool may_move() const { return moves_ < kMostMoves; }
+
+  // The work on the same stream that ended last before each began.
+  void FindPredecessors() {
+    before_.assign(work_->events.size(), kNoEvent);
+    std::map<std::pair<int64_t, int64_t>, uint32_t> last;
+    for (uint32_t i = 0; i < work_->events.size(); ++i) {
+      const DeviceEvent& event = work_->events[i];
+      if (!event.work()) continue;
+      const auto [at, first] = last.emplace(std::pair(event.device, event.stream), i);
+      if (first) continue;
+      const bool ended = work_->events[at->second].end_ns <= event.begin_ns;
+      if (ended) before_[i] = at->second;
+      if (event.end_ns >= work_->events[at->second].end_ns) at->second = i;
+    }
+  }
+
+  // Just before at_, which only ever gets earlier.
+  const NestingWalk& At(TrackId thread) {
+    const trace::Spans& spans = trace_.tracks[thread.value].spans;
+    NestingWalk& walk = walks_.try_emplace(thread.value, trace_, spans).first->second;
+    walk.GoTo(at_);
+    return walk;
+  }
+
+  // The last end of a span in the innermost one before at_; `otherwise` where there is none.
+  int64_t LastEnd(TrackId thread, int64_t otherwise) {
+    const SpanIndex ended = At(thread).ended();
+    return ended == kNoSpan ? otherwise : trace_.tracks[thread.value].spans.end_ns[ended];
+  }
+
+  // Back to `to`, if that is before.
+  void Back(int64_t to, PathSegment::Kind kind, TrackId track, SpanIndex span) {
+    to = std::max(to, process_.start_ns);
+    if (to >= at_) return;
+    const bool host = kind == PathSegment::kHost && track.valid();
+    const auto walk = host ? walks_.find(track.value) : walks_.end();
+    take_(PathSegment{to, at_, kind, track, span},
+          walk == walks_.end() ? trace::Layer::kNone : walk->second.LayerIn(span));
+    at_ = to;
+  }
+
+  void StepOnThread() {
+    const trace::Spans& spans = trace_.tracks[track_.value].spans;
+    const NestingWalk& walk = At(track_);
+    const SpanIndex span = walk.innermost();
+    if (!walk.Runs(span)) return StepOverNothing(span);
+    const auto wait = waits_.find(Key(track_, span));
+    if (wait != waits_.end() && may_move()) {
+      const DeviceEvent& event = work_->events[wait->second];
+      if (event.end_ns <= at_ && event.end_ns > spans.begin_ns[span]) {
+        Back(event.end_ns, PathSegment::kHost, track_, span);
+        event_ = wait->second;
+        return;
+      }
+    }
+    Back(OwnSince(span), PathSegment::kHost, track_, span);
+  }
+
+  // From when on the span, the innermost, was so: the end of its last child before, or its begin.
+  int64_t OwnSince(SpanIndex span) {
+    const int64_t begin = trace_.tracks[track_.value].spans.begin_ns[span];
+    return std::max(begin, LastEnd(track_, begin));
+  }
+
+  // The thread runs nothing but perhaps an annotation: to the thread that did something, or back to
+  // where this one did.
+  void StepOverNothing(SpanIndex annotation) {
+    const bool any = annotation != kNoSpan;
+    const int64_t own = any ? OwnSince(annotation) : LastEnd(track_, process_.start_ns);
+    int64_t latest = own;
+    TrackId thread = track_;
+    for (const TrackId other : threads_) {
+      if (other == track_ || !may_move()) continue;
+      const NestingWalk& theirs = At(other);
+      const int64_t end = theirs.Runs(theirs.innermost()) ? at_ : LastEnd(other, process_.start_ns);
+      if (end > latest) latest = end, thread = other;
+    }
+    Back(latest, any ? PathSegment::kHost : PathSegment::kUnknown, any ? track_ : TrackId::None(),
+         annotation);
+    track_ = thread;
+  }
+
+  void StepOnDevice() {
+    const uint32_t index = event_;
+    const DeviceEvent& event = work_->events[index];
+    Back(event.begin_ns, PathSegment::kDevice, event.track, event.span);
+    event_ = kNoEvent;
+    const uint32_t before = before_[index];
+    const int64_t previous = before == kNoEvent ? INT64_MIN : work_->events[before].end_ns;
+    if (event.launched()) {
+      const trace::Interval call = IntervalOf(trace_, event.launch_track, event.launch);
+      if (previous <= call.begin_ns) {
+        Back(std::min(call.end_ns, at_), PathSegment::kLaunch, event.track, event.span);
+        track_ = event.launch_track;
+        return;
+      }
+    }
+    if (before == kNoEvent) return;  // nobody knows why it began: on with the thread
+    Back(previous, PathSegment::kQueued, event.track, event.span);
+    event_ = before;
+  }
+
+  const trace::Trace& trace_;
+  const trace::Process& process_;
+  const ProcessWork* work_;
+  size_t left_out_ = 0;
+  std::vector<TrackId> threads_;
+  std::unordered_map<uint64_t, uint32_t> waits_;     // call to event
+  std::vector<uint32_t> before_;                     // by event
+  std::unordered_map<uint32_t, NestingWalk> walks_;  // by track
+  int64_t at_ = 0;
+  TrackId track_;
+  uint32_t event_ = kNoEvent;
+  int moves_ = 0;
+  Take take_;
+};
+
+// What a segment is of.
+std::string_view NameText(const trace::Trace& trace, const PathSegment& segment) {
+  if (!segment.track.valid() || segment.span == kNoSpan) return "";
+  const trace::Spans& spans = trace.tracks[segment.track.value].spans;
+  return trace.text(trace.name(spans.name[segment.span]).text);
+}
+
+// A host segment is its layer's, a device's its type's.
+std::string_view LayerText(const trace::Trace& trace, const PathSegment& segment,
+                           trace::Layer layer) {
+  if (segment.kind == PathSegment::kUnknown) return "";
+  if (segment.kind != PathSegment::kHost) return NameOf(TypeOfWork(NameText(trace, segment)));
+  return trace::LayerName(layer);
+}
+
+void TellLeftOut(size_t threads, Table* table) {
+  if (threads == 0) return;
+  table->notes.push_back(std::to_string(threads) + (threads == 1 ? " thread" : " threads") +
+                         " of processes with more than " + std::to_string(kMostThreads) +
+                         " were not looked at: those with the fewest spans.");
+}
+
+}  // namespace
+
+std::vector<PathSegment> FindCriticalPath(const trace::Trace& trace, const Context& context,
+                                          trace::ProcessId process) {
+  std::vector<PathSegment> segments;
+  Walk(trace, context, process, [&](const PathSegment& segment, trace::Layer) {
+    segments.push_back(segment);
+  }).Run();
+  std::reverse(segments.begin(), segments.end());
+  return segments;
+}
+
+Table CriticalPathTable(const trace::Trace& trace, const Context& context) {
+  Texts process, kind, layer, name;
+  Integers count, total;
+  size_t left_out = 0;
+  for (uint32_t p = 0; p < trace.processes.size(); ++p) {
+    struct Sum {
+      PathSegment first;  // of them, in time
+      trace::Layer layer = trace::Layer::kNone;
+      int64_t count = 0, ns = 0;
+    };
+    std::unordered_map<uint64_t, Sum> sums;  // by kind, layer and text
+    const auto add = [&](const PathSegment& segment, trace::Layer in_force) {
+      uint64_t key = uint64_t{segment.kind} << 48 | static_cast<uint64_t>(in_force) << 40;
+      if (segment.track.valid() && segment.span != kNoSpan) {
+        const trace::Spans& spans = trace.tracks[segment.track.value].spans;
+        key |= trace.name(spans.name[segment.span]).text.value;
+      }
+      Sum& sum = sums[key];
+      sum.first = segment;
+      sum.layer = in_force;
+      ++sum.count;
+      sum.ns += segment.end_ns - segment.begin_ns;
+    };
+    Walk walk(trace, context, {p}, add);
+    walk.Run();
+    left_out += walk.left_out();
+    std::vector<const Sum*> order;
+    for (const auto& [key, sum] : sums) order.push_back(&sum);
+    std::sort(order.begin(), order.end(), [](const Sum* a, const Sum* b) {
+      return a->ns != b->ns ? a->ns > b->ns : a->first.begin_ns < b->first.begin_ns;
+    });
+    for (const Sum* sum : order) {
+      process.push_back(context.process_label({p}));
+      kind.emplace_back(kKinds[sum->first.kind]);
+      layer.emplace_back(LayerText(trace, sum->first, sum->layer));
+      name.emplace_back(NameText(trace, sum->first));
+      count.push_back(sum->count);
+      total.push_back(sum->ns);
+    }
+  }
+  Table table = MakeTable("critical_path", MakeColumn("process", process), MakeColumn("kind", kind),
+                          MakeColumn("layer", layer), MakeColumn("name", name),
+                          MakeColumn("count", count), MakeColumn("ns", total));
+  TellLeftOut(left_out, &table);
+  return table;
+}
+
+Table CriticalPathSegmentsTable(const trace::Trace& trace, const Context& context) {
+  Texts process, kind, layer, name, track;
+  Integers begin, end;
+  size_t left_out = 0;
+  struct Segment {
+    PathSegment part;
+    trace::Layer layer;
+  };
+  for (uint32_t p = 0; p < trace.processes.size(); ++p) {
+    std::vector<Segment> segments;
+    Walk walk(trace, context, {p}, [&](const PathSegment& segment, trace::Layer in_force) {
+      segments.push_back({segment, in_force});
+    });
+    walk.Run();
+    left_out += walk.left_out();
+    for (auto at = segments.rbegin(); at != segments.rend(); ++at) {
+      const PathSegment& segment = at->part;
+      process.push_back(context.process_label({p}));
+      kind.emplace_back(kKinds[segment.kind]);
+      layer.emplace_back(LayerText(trace, segment, at->layer));
+      name.emplace_back(NameText(trace, segment));
+      track.push_back(segment.track.valid() ? context.track_label(segment.track) : "");
+      begin.push_back(segment.begin_ns);
+      end.push_back(segment.end_ns);
+    }
+  }
+  Table table =
+      MakeTable("critical_path_segments", MakeColumn("process", process), MakeColumn("kind", kind),
+                MakeColumn("layer", layer), MakeColumn("name", name), MakeColumn("track", track),
+                MakeColumn("begin_ns", begin), MakeColumn("end_ns", end));
+  TellLeftOut(left_out, &table);
+  return table;
+}
+
+}  // namespace crosscut::analyze

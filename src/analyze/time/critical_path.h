@@ -1,0 +1,35 @@
+// What a process's end hung on, walked backwards from it: tables critical_path (by what) and
+// critical_path_segments (in order). The segments of a process cover its window without a gap and
+// without overlap, so they add up to it.
+//
+// The walk: on a thread, the innermost span; where that is a call that waited for a device
+// (device_waits.h), on the device from the end of the work it waited for. On a device, the work;
+// before it, the work before it on its stream where that ended after the launch ("queued"), else
+// the launching call ("launch"). A thread that runs nothing hands over to the thread whose span
+// ended last. After CRISP (Zhang et al., ATC 2022), with launches and waits as HTA's graph has
+// them.
+#pragma once
+
+#include <vector>
+
+#include "src/analyze/context.h"
+#include "src/analyze/table.h"
+
+namespace crosscut::analyze {
+
+struct PathSegment {
+  enum Kind : uint8_t { kHost, kDevice, kLaunch, kQueued, kUnknown };
+  int64_t begin_ns, end_ns;
+  Kind kind;
+  trace::TrackId track;                    // none: kUnknown
+  trace::SpanIndex span = trace::kNoSpan;  // of kHost and kDevice; of kLaunch and kQueued, the work
+};
+
+// In order of time. Empty for a process without threads.
+std::vector<PathSegment> FindCriticalPath(const trace::Trace& trace, const Context& context,
+                                          trace::ProcessId process);
+
+Table CriticalPathTable(const trace::Trace& trace, const Context& context);
+Table CriticalPathSegmentsTable(const trace::Trace& trace, const Context& context);
+
+}  // namespace crosscut::analyze

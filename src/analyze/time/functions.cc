@@ -1,0 +1,170 @@
+#include "src/analyze/time/functions.h"
+
+#include <algorithm>
+#include <numeric>
+#include <unordered_map>
+#include <utility>
+
+#include "src/analyze/columns.h"
+#include "src/trace/namesakes.h"
+
+namespace crosscut::analyze {
+namespace {
+
+struct Function {
+  trace::StringId text;
+  trace::Layer layer;
+  size_t first = 0;  // of its lengths
+  int64_t count = 0, total_ns = 0, self_ns = 0;
+};
+
+// Where the length of a span stands that later parts go on with.
+class PartPlaces {
+ public:
+  static constexpr size_t kNotKnown = SIZE_MAX;
+
+  explicit PartPlaces(const trace::Spans& spans) : places_(spans.continued.size(), kNotKnown) {
+    for (size_t i = 0; i < places_.size(); ++i) parts_.emplace_back(spans.parts_before[i], i);
+    std::sort(parts_.begin(), parts_.end());
+  }
+  // Requires: called for each span, in their order.
+  void Note(trace::SpanIndex span, size_t place) {
+    for (; next_ < parts_.size() && parts_[next_].first == span; ++next_) {
+      places_[parts_[next_].second] = place;
+    }
+  }
+  size_t OfNextContinued() { return places_[next_continued_++]; }
+
+ private:
+  std::vector<std::pair<trace::SpanIndex, size_t>> parts_;  // and which continued span it is before
+  std::vector<size_t> places_;                              // by continued span
+  size_t next_ = 0, next_continued_ = 0;
+};
+
+class Functions {
+ public:
+  explicit Functions(const trace::Trace& trace) {
+    std::unordered_map<uint64_t, uint32_t> index;
+    for (const trace::Name& name : trace.names) {
+      const uint64_t key = uint64_t{name.text.value} << 8 | static_cast<uint64_t>(name.layer);
+      const auto [at, fresh] = index.emplace(key, static_cast<uint32_t>(functions_.size()));
+      if (fresh) functions_.push_back({name.text, name.layer});
+      function_.push_back(name.kind == trace::Kind::kSpan ? at->second : kNotOne);
+    }
+    for (const trace::Track& track : trace.tracks) Count(track.spans);
+    size_t first = 0;
+    for (Function& f : functions_) {
+      f.first = first;
+      first += static_cast<size_t>(f.count);
+    }
+    lengths_.resize(first);
+    for (const trace::Track& track : trace.tracks) Measure(track.spans);
+  }
+
+  std::vector<Function>& all() { return functions_; }
+  // Rank from 0 of the sorted lengths; reorders them.
+  int64_t Rank(const Function& f, int64_t rank) {
+    const auto begin = lengths_.begin() + static_cast<ptrdiff_t>(f.first);
+    std::nth_element(begin, begin + rank, begin + f.count);
+    return begin[rank];
+  }
+  std::pair<int64_t, int64_t> Extremes(const Function& f) const {
+    const auto begin = lengths_.begin() + static_cast<ptrdiff_t>(f.first);
+    const auto [low, high] = std::minmax_element(begin, begin + f.count);
+    return {*low, *high};
+  }
+
+ private:
+  static constexpr uint32_t kNotOne = trace::Namesakes::kNoKey;
+  static constexpr size_t kFresh = PartPlaces::kNotKnown - 1;  // no part of an earlier span
+
+  void Count(const trace::Spans& spans) {
+    std::vector<int64_t>& counts = name_counts_;
+    counts.assign(function_.size(), 0);
+    for (const trace::NameId name : spans.name) ++counts[name.value];
+    for (const trace::SpanIndex i : spans.continued) --counts[spans.name[i].value];
+    for (size_t n = 0; n < counts.size(); ++n) {
+      if (counts[n] > 0 && function_[n] != kNotOne) functions_[function_[n]].count += counts[n];
+    }
+  }
+
+  void Measure(const trace::Spans& spans) {
+    if (filled_.empty()) filled_.resize(functions_.size());
+    trace::Continuations continued(spans);
+    trace::Namesakes open(spans);
+    PartPlaces places(spans);
+    for (trace::SpanIndex i = 0; i < spans.size(); ++i) {
+      const int64_t length = spans.end_ns[i] - spans.begin_ns[i];
+      const size_t part = continued.Has(i) ? places.OfNextContinued() : kFresh;
+      const uint32_t f = function_[spans.name[i].value];
+      const bool outermost = open.Enter(i, f) == trace::kNoSpan;
+      if (f != kNotOne) {
+        if (outermost) functions_[f].total_ns += length;
+        functions_[f].self_ns += length;
+        const size_t place = PlaceOf(f, part);
+        lengths_[place] += length;
+        places.Note(i, place);
+      } else {
+        places.Note(i, PartPlaces::kNotKnown);
+      }
+      TakeFromParent(spans, i, length, f != kNotOne);
+    }
+  }
+
+  // The part before that is not known is the latest span of the name.
+  size_t PlaceOf(uint32_t f, size_t part) {
+    if (part < kFresh) return part;
+    if (part == PartPlaces::kNotKnown && filled_[f] > 0)
+      return functions_[f].first + filled_[f] - 1;
+    return functions_[f].first + filled_[f]++;
+  }
+
+  // An operation around a span is no function: its spans count against the function around it.
+  void TakeFromParent(const trace::Spans& spans, size_t i, int64_t length, bool counts) {
+    if (!counts) return;
+    for (trace::SpanIndex p = spans.parent[i]; p != trace::kNoSpan; p = spans.parent[p]) {
+      const uint32_t f = function_[spans.name[p].value];
+      if (f == kNotOne) continue;
+      functions_[f].self_ns -= length;
+      return;
+    }
+  }
+
+  std::vector<Function> functions_;
+  std::vector<uint32_t> function_;  // by NameId
+  std::vector<int64_t> name_counts_;
+  std::vector<size_t> filled_;
+  trace::Column<int64_t> lengths_;  // of all spans, by function
+};
+
+}  // namespace
+
+Table FunctionsTable(const trace::Trace& trace, const Context&) {
+  Functions functions(trace);
+  std::vector<Function> all;
+  for (const Function& f : functions.all()) {
+    if (f.count > 0) all.push_back(f);
+  }
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Function& a, const Function& b) { return a.self_ns > b.self_ns; });
+  Texts layer, name;
+  Integers count, total, self, min, p50, p99, max;
+  for (const Function& f : all) {
+    layer.emplace_back(trace::LayerName(f.layer));
+    name.emplace_back(trace.text(f.text));
+    count.push_back(f.count);
+    total.push_back(f.total_ns);
+    self.push_back(f.self_ns);
+    p50.push_back(functions.Rank(f, (f.count - 1) / 2));
+    p99.push_back(functions.Rank(f, (f.count * 99 + 99) / 100 - 1));
+    const auto [low, high] = functions.Extremes(f);
+    min.push_back(low);
+    max.push_back(high);
+  }
+  return MakeTable("functions", MakeColumn("layer", layer), MakeColumn("name", name),
+                   MakeColumn("count", count), MakeColumn("total_ns", total),
+                   MakeColumn("self_ns", self), MakeColumn("min_ns", min),
+                   MakeColumn("p50_ns", p50), MakeColumn("p99_ns", p99), MakeColumn("max_ns", max));
+}
+
+}  // namespace crosscut::analyze

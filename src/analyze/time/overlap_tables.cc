@@ -1,0 +1,206 @@
+#include "src/analyze/time/overlap_tables.h"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <unordered_map>
+
+#include "src/analyze/accounting/accounting.h"
+#include "src/analyze/columns.h"
+#include "src/trace/namesakes.h"
+
+namespace crosscut::analyze {
+namespace {
+
+struct OperationSum {
+  int64_t count = 0, wall_ns = 0, total_ns = 0;
+  std::array<int64_t, kShareCount> shares{};
+  int64_t corrected_ns = 0, low_ns = 0, high_ns = 0;
+};
+using OperationSums = std::unordered_map<uint32_t, OperationSum>;
+
+// What of [begin, end) lies in none of the sorted `pauses`.
+int64_t WithoutPauses(const std::vector<trace::Interval>& pauses, int64_t begin, int64_t end) {
+  int64_t ns = std::max<int64_t>(0, end - begin);
+  auto pause = std::upper_bound(pauses.begin(), pauses.end(), begin,
+                                [](int64_t at, const trace::Interval& p) { return at < p.end_ns; });
+  for (; pause != pauses.end() && pause->begin_ns < end; ++pause) {
+    ns -= std::min(pause->end_ns, end) - std::max(pause->begin_ns, begin);
+  }
+  return ns;
+}
+
+void CountOperations(const trace::Trace& trace, const Accounting& a, uint32_t process,
+                     OperationSums& sums) {
+  const trace::Process& p = trace.processes[process];
+  if (p.lead.value >= trace.tracks.size()) return;
+  const trace::Spans& spans = trace.tracks[p.lead.value].spans;
+  trace::Continuations continued(spans);
+  trace::Namesakes open(spans);
+  for (trace::SpanIndex s = 0; s < spans.size(); ++s) {
+    const bool goes_on = continued.Has(s);
+    const uint32_t o = a.names.codes[spans.name[s].value].operation;
+    const bool outermost = open.Enter(s, o == 0 ? trace::Namesakes::kNoKey : o) == trace::kNoSpan;
+    const int64_t begin = std::max(p.start_ns, spans.begin_ns[s]);
+    const int64_t end = std::min(p.end_ns, spans.end_ns[s]);
+    if (o == 0 || begin > end || spans.begin_ns[s] >= p.end_ns) continue;
+    OperationSum& sum = sums[o];
+    if (outermost) sum.total_ns += WithoutPauses(a.events[process].pauses, begin, end);
+    if (!goes_on && spans.begin_ns[s] >= p.start_ns) ++sum.count;
+  }
+}
+
+OperationSums SumOperations(const trace::Trace& trace, const Accounting& a, uint32_t process) {
+  const ProcessAccount& account = a.processes[process];
+  OperationSums sums;
+  for (size_t i = 0; i < account.overlap.cells.size(); ++i) {
+    const Cell& cell = account.overlap.cells[i];
+    OperationSum& sum = sums[cell.operation];
+    sum.wall_ns += cell.ns;
+    sum.shares[static_cast<size_t>(ShareOf(cell.layers))] += cell.ns;
+    sum.corrected_ns += account.correction.corrected_ns[i];
+    sum.low_ns += account.low.corrected_ns[i];
+    sum.high_ns += account.high.corrected_ns[i];
+  }
+  CountOperations(trace, a, process, sums);
+  return sums;
+}
+
+// Operations of a process, the longest first.
+std::vector<uint32_t> Ranked(const OperationSums& sums) {
+  std::vector<uint32_t> order;
+  for (const auto& [operation, sum] : sums) order.push_back(operation);
+  std::sort(order.begin(), order.end(), [&](uint32_t x, uint32_t y) {
+    const int64_t a = sums.at(x).wall_ns, b = sums.at(y).wall_ns;
+    return a != b ? a > b : x < y;
+  });
+  return order;
+}
+
+std::string OperationText(const trace::Trace& trace, const Accounting& a, uint32_t operation) {
+  return std::string(trace.text(a.names.operations[operation]));
+}
+
+// Cells by rank of their operation, then the longest first.
+std::vector<uint32_t> CellOrder(const std::vector<Cell>& cells,
+                                const std::vector<uint32_t>& ranked) {
+  std::unordered_map<uint32_t, size_t> rank;
+  for (size_t i = 0; i < ranked.size(); ++i) rank[ranked[i]] = i;
+  std::vector<uint32_t> order(cells.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(), [&](uint32_t x, uint32_t y) {
+    const Cell &a = cells[x], &b = cells[y];
+    if (a.operation != b.operation) return rank[a.operation] < rank[b.operation];
+    return a.ns != b.ns ? a.ns > b.ns : a.layers < b.layers;
+  });
+  return order;
+}
+
+}  // namespace
+
+Table OverlapTable(const trace::Trace& trace, const Context& context) {
+  const Accounting& a = context.Shared<Accounting>();
+  Texts process, operation, layers;
+  Integers device, ns, corrected;
+  for (uint32_t p = 0; p < trace.processes.size(); ++p) {
+    const ProcessAccount& account = a.processes[p];
+    const std::vector<Cell>& cells = account.overlap.cells;
+    for (const uint32_t i : CellOrder(cells, Ranked(SumOperations(trace, a, p)))) {
+      process.push_back(context.process_label({p}));
+      operation.push_back(OperationText(trace, a, cells[i].operation));
+      layers.push_back(LayersText(cells[i].layers));
+      device.push_back(DeviceBusy(cells[i].layers));
+      ns.push_back(cells[i].ns);
+      corrected.push_back(account.correction.corrected_ns[i]);
+    }
+  }
+  return MakeTable("overlap", MakeColumn("process", process), MakeColumn("operation", operation),
+                   MakeColumn("layers", layers), MakeColumn("device", device), MakeColumn("ns", ns),
+                   MakeColumn("corrected_ns", corrected));
+}
+
+Table OperationsTable(const trace::Trace& trace, const Context& context) {
+  static constexpr const char* kShares[kShareCount] = {"host_ns", "overlap_ns", "device_ns",
+                                                       "idle_ns", "unknown_ns", "control_ns"};
+  const Accounting& a = context.Shared<Accounting>();
+  Texts process, operation;
+  Integers count, wall, total, overhead, corrected, low, high, delay;
+  std::array<Integers, kShareCount> shares;
+  for (uint32_t p = 0; p < trace.processes.size(); ++p) {
+    const OperationSums sums = SumOperations(trace, a, p);
+    for (const uint32_t o : Ranked(sums)) {
+      const OperationSum& sum = sums.at(o);
+      process.push_back(context.process_label({p}));
+      operation.push_back(OperationText(trace, a, o));
+      count.push_back(sum.count);
+      wall.push_back(sum.wall_ns);
+      total.push_back(o == 0 ? kMissing : sum.total_ns);
+      for (size_t i = 0; i < kShareCount; ++i) shares[i].push_back(sum.shares[i]);
+      overhead.push_back(sum.wall_ns - sum.corrected_ns);
+      corrected.push_back(sum.corrected_ns);
+      const Bounds bounds =
+          OfUnrecordedRun(sum.corrected_ns, {sum.low_ns, sum.high_ns}, a.processes[p].spread);
+      low.push_back(bounds.low);
+      high.push_back(bounds.high);
+      delay.push_back(kMissing);
+    }
+  }
+  Table table =
+      MakeTable("operations", MakeColumn("process", process), MakeColumn("operation", operation),
+                MakeColumn("count", count), MakeColumn("wall_ns", wall));
+  for (size_t i = 0; i < kShareCount; ++i) {
+    table.columns.push_back(MakeColumn(kShares[i], shares[i]));
+  }
+  table.columns.push_back(MakeColumn("overhead_ns", overhead));
+  table.columns.push_back(MakeColumn("corrected_ns", corrected));
+  table.columns.push_back(MakeColumn("corrected_low_ns", low));
+  table.columns.push_back(MakeColumn("corrected_high_ns", high));
+  table.columns.push_back(MakeColumn("run_delay_ns", delay));
+  table.columns.push_back(MakeColumn("total_ns", total));
+  return table;
+}
+
+Table LayersTable(const trace::Trace& trace, const Context& context) {
+  const Accounting& a = context.Shared<Accounting>();
+  Texts process, layers;
+  Integers device, ns, corrected;
+  for (uint32_t p = 0; p < trace.processes.size(); ++p) {
+    const ProcessAccount& account = a.processes[p];
+    Cells sums;  // the second sum holds the corrected time
+    for (size_t i = 0; i < account.overlap.cells.size(); ++i) {
+      const Cell& cell = account.overlap.cells[i];
+      sums.Add(0, cell.layers, cell.ns, account.correction.corrected_ns[i]);
+    }
+    for (const uint32_t i : CellOrder(sums.all(), {0})) {
+      const Cell& cell = sums.all()[i];
+      process.push_back(context.process_label({p}));
+      layers.push_back(LayersText(cell.layers));
+      device.push_back(DeviceBusy(cell.layers));
+      ns.push_back(cell.ns);
+      corrected.push_back(cell.probe_ps);
+    }
+  }
+  return MakeTable("layers", MakeColumn("process", process), MakeColumn("layers", layers),
+                   MakeColumn("device", device), MakeColumn("ns", ns),
+                   MakeColumn("corrected_ns", corrected));
+}
+
+Table LayerTotalsTable(const trace::Trace& trace, const Context& context) {
+  Texts process, layer;
+  Integers ns;
+  for (uint32_t p = 0; p < trace.processes.size(); ++p) {
+    for (int i = 1; i < trace::kLayerCount; ++i) {
+      const auto one = static_cast<trace::Layer>(i);
+      const int64_t sum =
+          Inclusive(context.Shared<Accounting>().processes[p].overlap.cells, Bit(one));
+      if (sum == 0) continue;
+      process.push_back(context.process_label({p}));
+      layer.emplace_back(trace::LayerName(one));
+      ns.push_back(sum);
+    }
+  }
+  return MakeTable("layer_totals", MakeColumn("process", process), MakeColumn("layer", layer),
+                   MakeColumn("ns", ns));
+}
+
+}  // namespace crosscut::analyze

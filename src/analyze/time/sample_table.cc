@@ -1,0 +1,137 @@
+#include "src/analyze/time/sample_table.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <tuple>
+
+#include "src/analyze/columns.h"
+#include "src/trace/samples.h"
+#include "src/trace/stacks.h"
+
+namespace crosscut::analyze {
+namespace {
+
+using trace::kNoSpan;
+using trace::StringId;
+
+struct Place {
+  uint32_t process = 0;
+  std::string thread;
+  trace::NameId operation, span;
+  trace::Layer layer = trace::Layer::kNone;
+  std::string_view line;
+  StringId library, function, waits;
+  auto Tie() const {
+    return std::tuple(process, std::string_view(thread), operation.value, span.value, layer, line,
+                      library.value, function.value, waits.value);
+  }
+  bool operator<(const Place& other) const { return Tie() < other.Tie(); }
+};
+struct Sums {
+  int64_t count = 0, ns = 0;
+};
+
+class Samples {
+ public:
+  Samples(const trace::Trace& trace, const Context& context)
+      : trace_(trace), context_(context), reader_(trace.strings) {
+    if (!reader_.any()) return;
+    for (uint32_t t = 0; t < trace.tracks.size(); ++t) Take({t});
+  }
+  Table Make() const;
+
+ private:
+  void Take(trace::TrackId id) {
+    const trace::Track& track = trace_.tracks[id.value];
+    reader_.ForEach(trace_, track, [&](int64_t at, const trace::Sample& sample) {
+      Place place;
+      place.process = track.process.value;
+      if (!track.ours) FindSpans(id, at, &place);
+      if (sample.thread != 0) place.thread = "thread " + std::to_string(sample.thread);
+      place.library = sample.library;
+      place.function = sample.function;
+      place.waits = sample.waits;
+      const std::string_view stack = trace_.text(sample.stack);
+      place.line = stack.substr(stack.rfind(';') + 1);
+      Sums& sums = rows_[place];
+      ++sums.count;
+      sums.ns += sample.covers_ns;
+    });
+  }
+
+  void FindSpans(trace::TrackId id, int64_t at, Place* place) const {
+    const trace::Track& track = trace_.tracks[id.value];
+    place->thread = context_.track_label(id);
+    trace::SpanIndex span = InnermostAt(track.spans, at);
+    if (span != kNoSpan) place->span = track.spans.name[span];
+    for (; span != kNoSpan; span = track.spans.parent[span]) {
+      const trace::Name& name = trace_.name(track.spans.name[span]);
+      if (place->layer == trace::Layer::kNone) place->layer = name.layer;
+      if (name.kind != trace::Kind::kOperation) continue;
+      if (!place->operation.valid()) place->operation = track.spans.name[span];
+    }
+    if (place->layer == trace::Layer::kNone) place->layer = BaseAt(track, at);
+    const trace::TrackId lead = trace_.processes[track.process.value].lead;
+    if (!place->operation.valid() && lead.valid() && lead != id) FindLeads(lead, at, place);
+  }
+
+  void FindLeads(trace::TrackId lead, int64_t at, Place* place) const {
+    const trace::Spans& spans = trace_.tracks[lead.value].spans;
+    trace::SpanIndex span = InnermostAt(spans, at);
+    while (span != kNoSpan && trace_.name(spans.name[span]).kind != trace::Kind::kOperation) {
+      span = spans.parent[span];
+    }
+    if (span != kNoSpan) place->operation = spans.name[span];
+  }
+
+  static trace::Layer BaseAt(const trace::Track& track, int64_t at) {
+    const auto after = std::upper_bound(track.base_at_ns.begin(), track.base_at_ns.end(), at);
+    if (after == track.base_at_ns.begin()) return trace::Layer::kNone;
+    return track.base[static_cast<size_t>(after - track.base_at_ns.begin()) - 1];
+  }
+
+  const trace::Trace& trace_;
+  const Context& context_;
+  const trace::SampleReader reader_;
+  std::map<Place, Sums> rows_;
+};
+
+Table Samples::Make() const {
+  std::vector<const std::pair<const Place, Sums>*> order;
+  for (const auto& row : rows_) order.push_back(&row);
+  std::stable_sort(order.begin(), order.end(),
+                   [](const auto* a, const auto* b) { return a->second.ns > b->second.ns; });
+  const auto name = [&](trace::NameId id) {
+    return id.valid() ? trace_.text(trace_.name(id).text) : std::string_view();
+  };
+  Texts process, thread, operation, layer, span, line, library, function, waits;
+  Integers count, ns;
+  for (const auto* row : order) {
+    const auto& [place, sums] = *row;
+    process.push_back(context_.process_label({place.process}));
+    thread.push_back(place.thread);
+    operation.emplace_back(name(place.operation));
+    layer.emplace_back(trace::LayerName(place.layer));
+    span.emplace_back(name(place.span));
+    line.emplace_back(place.line);
+    library.emplace_back(trace_.text(place.library));
+    function.emplace_back(trace_.text(place.function));
+    waits.emplace_back(trace_.text(place.waits));
+    count.push_back(sums.count);
+    ns.push_back(sums.ns);
+  }
+  return MakeTable(
+      "samples", MakeColumn("process", process), MakeColumn("thread", thread),
+      MakeColumn("operation", operation), MakeColumn("layer", layer), MakeColumn("span", span),
+      MakeColumn("line", line), MakeColumn("library", library), MakeColumn("function", function),
+      MakeColumn("waits_for", waits), MakeColumn("count", count), MakeColumn("ns", ns));
+}
+
+}  // namespace
+
+Table SamplesTable(const trace::Trace& trace, const Context& context) {
+  return Samples(trace, context).Make();
+}
+
+}  // namespace crosscut::analyze

@@ -1,0 +1,19 @@
+// The windows of a timeline that show exact spans.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "src/analyze/timeline/timeline.h"
+
+namespace crosscut::analyze {
+
+// `tracks`: by process, indices into Trace::tracks. `text` turns a NameId's value into a text's
+// index.
+std::vector<TimelineDetail> MakeDetails(const trace::Trace& trace, const Context& context,
+                                        const std::vector<std::vector<uint32_t>>& tracks,
+                                        size_t max_spans,
+                                        const std::function<uint32_t(uint32_t)>& text);
+
+}  // namespace crosscut::analyze

@@ -1,0 +1,208 @@
+#include "src/analyze/timeline/timeline.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "src/analyze/testing/test_trace.h"
+
+namespace crosscut::analyze {
+namespace {
+
+using ::testing::ElementsAre;
+using testing::RandomTrace;
+using testing::TestTrace;
+using trace::Kind;
+using trace::Layer;
+
+Timeline Make(const trace::Trace& trace, const TimelineOptions& options = {}) {
+  const Context context(trace);
+  return MakeTimeline(trace, context, options);
+}
+
+size_t Tiles(const Timeline& timeline) {
+  size_t n = 0;
+  for (const auto& p : timeline.processes) {
+    for (const auto& t : p.tracks) {
+      for (const auto& l : t.levels) n += l.tiles.size();
+    }
+  }
+  return n;
+}
+
+TEST(Timeline, TilesHoldTheSharesOfTheirLayersAndTheLargestName) {
+  TestTrace t;
+  const auto p = t.Process("p", 0, 4096 * 100);
+  const auto lead = t.Lead(p);
+  t.Operation(lead, "forward", 0, 200);
+  t.Span(lead, 0, 25, t.Name("short", Kind::kSpan, Layer::kPython));
+  t.Span(lead, 25, 75, t.Name("long", Kind::kSpan, Layer::kFramework));
+  const Timeline got = Make(t.Finish());
+  const TimelineLevel& finest = got.processes[0].tracks[0].levels.back();
+  ASSERT_EQ(finest.tile_ns, 100);
+  const TimelineTile& tile = finest.tiles[0];
+  EXPECT_EQ(got.texts[tile.name], "long");
+  EXPECT_EQ(got.texts[tile.operation], "forward");
+  EXPECT_EQ(tile.share[static_cast<int>(Layer::kPython)], 63);
+  EXPECT_EQ(tile.share[static_cast<int>(Layer::kFramework)], 127);
+  EXPECT_EQ(tile.spans, 3u);
+  const TimelineLevel& coarser = got.processes[0].tracks[0].levels[1];
+  EXPECT_EQ(coarser.tile_ns, 400);
+  EXPECT_EQ(coarser.tiles[0].share[static_cast<int>(Layer::kFramework)], 31);
+}
+
+TEST(Timeline, ControlStepsAreOfNoOtherLayer) {
+  TestTrace t;
+  const auto p = t.Process("p", 0, 4096 * 100);
+  const auto lead = t.Lead(p);
+  const auto drain = t.Thread(p);
+  t.trace().tracks[drain.value].ours = true;
+  t.Operation(lead, "forward", 0, 4096 * 100);
+  t.Spans(lead, Layer::kPython, {{0, 4096 * 100}});
+  t.Spans(drain, Layer::kOverhead, {{0, 4096 * 100}});
+  // The probes are off from the control step's begin to the next step's.
+  t.Step(p, 100, 1000, 3);
+  t.Step(p, 1050, 1800, 0);
+  t.Step(p, 2000, 3000, 3);
+  const Timeline got = Make(t.Finish());
+  const auto share = [&](size_t track, size_t tile, Layer layer) -> int {
+    for (const TimelineTile& run : got.processes[0].tracks[track].levels.back().tiles) {
+      if (tile < run.index || tile >= run.index + run.count) continue;
+      EXPECT_EQ(run.name == kNoText, run.share[static_cast<int>(Layer::kControl)] == 255);
+      return run.share[static_cast<int>(layer)];
+    }
+    return -1;
+  };
+  EXPECT_EQ(share(0, 9, Layer::kPython), 255);
+  EXPECT_EQ(share(0, 10, Layer::kPython), 127);
+  EXPECT_EQ(share(0, 10, Layer::kControl), 127);
+  for (size_t tile = 11; tile < 20; ++tile) EXPECT_EQ(share(0, tile, Layer::kControl), 255);
+  EXPECT_EQ(share(0, 20, Layer::kPython), 255);
+  EXPECT_EQ(share(0, 4095, Layer::kPython), 255);
+  EXPECT_EQ(share(1, 15, Layer::kOverhead), 255);
+}
+
+TEST(Timeline, EqualNeighboursAreOneTileAndEmptyOnesNone) {
+  TestTrace t;
+  const auto p = t.Process("p", 0, 4096);
+  const auto lead = t.Lead(p);
+  t.Spans(lead, Layer::kFramework, {{1000, 3000}});
+  const Timeline got = Make(t.Finish());
+  const TimelineLevel& finest = got.processes[0].tracks[0].levels.back();
+  ASSERT_EQ(finest.tiles.size(), 1u);
+  EXPECT_EQ(finest.tiles[0].index, 1000u);
+  EXPECT_EQ(finest.tiles[0].count, 2000u);
+}
+
+// Tiles are those of the run, whatever the end of a span says.
+TEST(Timeline, HasNoTileForWhatASpanSaysBeyondTheRun) {
+  TestTrace t;
+  const auto p = t.Process("p", 0, 1'000'000);
+  t.Lead(p);
+  const auto device = t.Device(p);
+  t.Span(device, 10, int64_t{1} << 60, t.Name("stuck", Kind::kSpan, Layer::kDevice));
+  const trace::Trace& trace = t.Finish();
+  const Timeline timeline = MakeTimeline(trace, Context(trace));
+  uint64_t tiles = 0;
+  for (const TimelineTrack& track : timeline.processes[0].tracks) {
+    for (const TimelineLevel& level : track.levels) {
+      for (const TimelineTile& tile : level.tiles) tiles += tile.count;
+    }
+  }
+  EXPECT_GT(tiles, 4000);
+  EXPECT_LT(tiles, 6000);
+}
+
+TEST(Timeline, CountsEverySpanOnceOnEveryLevel) {
+  for (uint64_t seed = 0; seed < 300; ++seed) {
+    TestTrace random = RandomTrace(seed);
+    trace::Trace& trace = random.Finish();
+    trace.processes[0].start_ns = 0;
+    const Timeline got = Make(trace);
+    for (const TimelineTrack& track : got.processes[0].tracks) {
+      for (const TimelineLevel& level : track.levels) {
+        uint64_t spans = 0;
+        uint32_t last_end = 0;
+        for (const TimelineTile& tile : level.tiles) {
+          ASSERT_GE(tile.index, last_end);
+          last_end = tile.index + tile.count;
+          spans += tile.spans;
+          const int sum = std::accumulate(tile.share.begin(), tile.share.end(), 0);
+          ASSERT_LE(sum, 255);
+        }
+        ASSERT_EQ(spans, trace.tracks[track.track].spans.size());
+      }
+    }
+  }
+}
+
+TEST(Timeline, StaysWithinItsLimitsHoweverLongTheRunAndHoweverManyTracks) {
+  TestTrace t;
+  const auto p = t.Process("p", 0, 50'000'000);
+  const auto name = t.Name("op", Kind::kSpan, Layer::kFramework);
+  for (int i = 0; i < 60; ++i) {
+    const auto track = i == 0 ? t.Lead(p) : t.Thread(p);
+    for (int64_t at = 0; at < 5000; ++at) {
+      t.Span(track, at * 10'000, at * 10'000 + 1 + (at * 7919) % 9000, name);
+    }
+  }
+  for (int64_t i = 0; i < 100; ++i) t.Step(p, i * 500'000, (i + 1) * 500'000, 3);
+  const trace::Trace& trace = t.Finish();
+  const Timeline got = Make(trace, {.max_tiles = 5000, .max_tracks = 50, .max_detail_spans = 700});
+  EXPECT_LE(Tiles(got), 5000u);
+  EXPECT_GT(Tiles(got), 500u);
+  EXPECT_EQ(got.omitted_tracks, 10u);
+  EXPECT_TRUE(got.processes[0].tracks[0].lead);
+  size_t spans = 0;
+  uint64_t omitted = 0;
+  for (const TimelineDetail& d : got.details) {
+    for (const TimelineDetailTrack& track : d.tracks) {
+      spans += track.spans.size();
+      omitted += track.omitted;
+    }
+  }
+  EXPECT_LE(spans, 700u);
+  EXPECT_GT(spans, 300u);
+  EXPECT_GT(omitted, 0u);
+}
+
+TEST(Timeline, DetailsShowATypicalAndTheSlowestStepWithExactSpans) {
+  TestTrace t;
+  const auto p = t.Process("p", 0, 100'000);
+  const auto lead = t.Lead(p);
+  t.Operation(lead, "epoch", 0, 100'000);
+  for (int64_t i = 0; i < 20; ++i) {
+    const int64_t at = i * 1000;
+    t.Step(p, at, at + (i == 7 ? 990 : 500 + i), 3);
+    for (int64_t k = at; k < at + 450; k += 90) t.Spans(lead, Layer::kFramework, {{k, k + 50}});
+  }
+  const Timeline got = Make(t.Finish(), {.max_detail_spans = 60});
+  ASSERT_EQ(got.details.size(), 2u);
+  EXPECT_EQ(got.details[1].title, "step 7, slowest");
+  EXPECT_EQ(got.details[1].begin_ns, 7000);
+  ASSERT_EQ(got.details[1].tracks.size(), 1u);
+  const auto& spans = got.details[1].tracks[0].spans;
+  ASSERT_EQ(spans.size(), 6u);
+  EXPECT_EQ(spans[0].kind, Kind::kOperation);
+  EXPECT_EQ(spans[0].begin_ns, 7000);
+  EXPECT_EQ(spans[0].end_ns, 7990);
+  EXPECT_EQ(spans[3].begin_ns, 7180);
+  EXPECT_EQ(spans[3].depth, 1);
+  EXPECT_EQ(spans[3].layer, Layer::kFramework);
+}
+
+TEST(Timeline, ASmallRunIsShownWhole) {
+  TestTrace t;
+  const auto p = t.Process("p", 10, 90);
+  t.Spans(t.Lead(p), Layer::kFramework, {{20, 30}, {22, 25}});
+  const Timeline got = Make(t.Finish());
+  ASSERT_EQ(got.details.size(), 1u);
+  EXPECT_EQ(got.details[0].title, "whole run");
+  EXPECT_EQ(got.details[0].tracks[0].spans[1].depth, 1);
+}
+
+TEST(Timeline, AnEmptyTraceHasNone) { EXPECT_TRUE(Make(trace::Trace()).processes.empty()); }
+
+}  // namespace
+}  // namespace crosscut::analyze
