@@ -10,6 +10,7 @@
 #include <variant>
 
 #include "python/ext/read_arrow.h"
+#include "src/analyze/gaps.h"
 #include "src/analyze/tables.h"
 #include "src/verbs/input.h"
 #include "src/verbs/leftovers.h"

@@ -9,7 +9,7 @@
 
 #include "src/analyze/gaps.h"
 #include "src/analyze/testing/test_trace.h"
-#include "src/analyze/timeline/timeline.h"
+#include "src/analyze/timeline/make_timeline.h"
 
 namespace crosscut::analyze {
 namespace {

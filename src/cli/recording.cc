@@ -11,6 +11,7 @@
 
 #include "src/cli/commands.h"
 #include "src/verbs/record.h"
+#include "src/verbs/record_process.h"
 
 namespace crosscut::cli {
 namespace {

@@ -3,6 +3,7 @@
 #include <zstd.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "src/base/varint.h"
 #include "src/format/layout.h"

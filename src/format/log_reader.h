@@ -11,7 +11,8 @@
 #include "src/base/file.h"
 #include "src/base/status.h"
 #include "src/format/format.h"
-#include "src/format/log_writer.h"
+#include "src/format/log_identity.h"
+#include "src/format/pack.h"
 
 namespace crosscut::format {
 

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "src/format/run_reader.h"
+#include "src/format/process_reader.h"
 
 namespace crosscut::format {
 

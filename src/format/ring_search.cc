@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "src/base/file.h"
-#include "src/format/run_reader.h"
+#include "src/format/run_json.h"
 
 namespace crosscut::format {
 namespace {

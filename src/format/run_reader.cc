@@ -10,6 +10,7 @@
 
 #include "src/format/process_state.h"
 #include "src/format/ring_search.h"
+#include "src/format/run_json.h"
 
 namespace crosscut::format {
 namespace {
@@ -29,88 +30,7 @@ std::vector<std::string> FindLogs(const std::string& dir) {
   return names;
 }
 
-// Adds the text that a \uXXXX escape at json[at] stands for; false if it is none.
-bool AddUnicode(const std::string& json, size_t at, std::string* out) {
-  if (at + 4 > json.size()) return false;
-  const uint32_t c = static_cast<uint32_t>(strtoul(json.substr(at, 4).c_str(), nullptr, 16));
-  if (c < 0x80) {
-    out->push_back(static_cast<char>(c));
-  } else if (c < 0x800) {
-    out->push_back(static_cast<char>(0xc0 | c >> 6));
-    out->push_back(static_cast<char>(0x80 | (c & 0x3f)));
-  } else {
-    out->push_back(static_cast<char>(0xe0 | c >> 12));
-    out->push_back(static_cast<char>(0x80 | (c >> 6 & 0x3f)));
-    out->push_back(static_cast<char>(0x80 | (c & 0x3f)));
-  }
-  return true;
-}
-
-// The string literal that begins at json[*at] (a quote); *at becomes the place behind it.
-bool ReadString(const std::string& json, size_t* at, std::string* out) {
-  out->clear();
-  for (size_t i = *at + 1; i < json.size(); ++i) {
-    const char c = json[i];
-    if (c == '"') {
-      *at = i + 1;
-      return true;
-    }
-    if (c != '\\') {
-      out->push_back(c);
-      continue;
-    }
-    if (++i == json.size()) return false;
-    static constexpr std::string_view kEscapes = "bfnrt", kMeanings = "\b\f\n\r\t";
-    if (json[i] == 'u') {
-      if (!AddUnicode(json, i + 1, out)) return false;
-      i += 4;
-    } else if (const size_t e = kEscapes.find(json[i]); e != std::string_view::npos) {
-      out->push_back(kMeanings[e]);
-    } else {
-      out->push_back(json[i]);
-    }
-  }
-  return false;
-}
-
 }  // namespace
-
-namespace {
-
-// Where the value of a top-level member begins; npos if there is none.
-size_t MemberValue(const std::string& json, const std::string& key) {
-  int depth = 0;
-  std::string text;
-  for (size_t i = 0; i < json.size();) {
-    const char c = json[i];
-    if (c == '{' || c == '[') ++depth;
-    if (c == '}' || c == ']') --depth;
-    if (c != '"') {
-      ++i;
-      continue;
-    }
-    if (!ReadString(json, &i, &text)) return std::string::npos;
-    const size_t colon = json.find_first_not_of(" \t\r\n", i);
-    if (colon == std::string::npos || json[colon] != ':') continue;
-    i = colon + 1;
-    if (depth == 1 && text == key) return json.find_first_not_of(" \t\r\n", i);
-  }
-  return std::string::npos;
-}
-
-}  // namespace
-
-std::string JsonStringMember(const std::string& json, const std::string& key) {
-  size_t at = MemberValue(json, key);
-  std::string value;
-  if (at == std::string::npos || json[at] != '"') return "";
-  return ReadString(json, &at, &value) ? value : "";
-}
-
-int64_t JsonIntegerMember(const std::string& json, const std::string& key) {
-  const size_t at = MemberValue(json, key);
-  return at == std::string::npos ? 0 : strtoll(json.c_str() + at, nullptr, 10);
-}
 
 struct RunReader::State {
   RunFolder folder;

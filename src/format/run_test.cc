@@ -17,6 +17,7 @@
 #include "src/format/process_state.h"
 #include "src/format/reap.h"
 #include "src/format/ring_mapping.h"
+#include "src/format/run_json.h"
 #include "src/format/run_reader.h"
 #include "src/format/test_words.h"
 

@@ -7,43 +7,12 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
-#include <vector>
 
 #include "src/base/status.h"
+#include "src/import/json_event.h"
 #include "src/import/text_stream.h"
 
 namespace crosscut::import {
-
-// A value as it is written. Views hold until the callback returns.
-struct JsonValue {
-  enum class Kind : uint8_t { kNothing, kNumber, kText, kRaw };  // kRaw: all else, as JSON
-  Kind kind = Kind::kNothing;
-  std::string_view text;  // kText: without its quotes, escapes still in it
-};
-struct JsonArg {
-  std::string_view key;  // escapes still in it
-  JsonValue value;
-};
-
-struct JsonEvent {
-  static constexpr int64_t kNoTime = INT64_MIN;
-  char ph = 0;  // 0: none
-  std::string_view cat, name;
-  JsonValue id, pid, tid;
-  int64_t ts_ns = kNoTime, dur_ns = kNoTime;  // written in microseconds with decimals
-  std::vector<JsonArg> args;
-  std::vector<JsonArg> others;  // fields that have no place above, and id
-  std::string_view text;        // the whole of it
-};
-
-class JsonEvents {
- public:
-  virtual ~JsonEvents() = default;
-  virtual void OnEvent(const JsonEvent& event) = 0;
-  // What stands beside the events.
-  virtual void OnFact(std::string_view key, const JsonValue& value) = 0;
-};
 
 struct JsonReading {
   uint64_t events = 0;
@@ -57,11 +26,5 @@ struct JsonReading {
 // memory, more where an event is longer than that.
 Result<JsonReading> ReadJsonEvents(TextStream* text, JsonEvents* events,
                                    size_t window = size_t{1} << 20);
-
-// `text` of a JsonValue or a key without escapes; the input where it has none. `space` may hold it.
-std::string_view WithoutEscapes(std::string_view text, std::string* space);
-
-// Microseconds with decimals to nanoseconds; kNoTime where it is no number or out of range.
-int64_t MicrosecondsToNs(std::string_view number);
 
 }  // namespace crosscut::import

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "src/import/json_events.h"
+#include "src/import/json_event.h"
 
 namespace crosscut::import {
 

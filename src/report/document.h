@@ -45,10 +45,4 @@ struct DocumentOptions {
   size_t outliers = 3;
 };
 
-// The names of the tables that a document is made of: `data` needs no others.
-std::span<const std::string_view> DocumentTables();
-
-// Names in the result are clean (CleanText) but not escaped for any markup.
-Document MakeDocument(const ReportData& data, const DocumentOptions& options);
-
 }  // namespace crosscut::report

@@ -1,6 +1,6 @@
 #include "src/report/markdown.h"
 
-#include "src/report/document.h"
+#include "src/report/make_document.h"
 
 namespace crosscut::report {
 namespace {

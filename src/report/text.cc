@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "src/base/json_text.h"
-#include "src/report/document.h"
+#include "src/report/make_document.h"
 
 namespace crosscut::report {
 namespace {

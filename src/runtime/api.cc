@@ -8,6 +8,7 @@
 
 #include "crosscut/crosscut.h"
 #include "src/collect/clock.h"
+#include "src/runtime/error.h"
 #include "src/runtime/session.h"
 
 using crosscut::record::Recorder;

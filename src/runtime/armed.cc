@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include "src/host/registry.h"
+#include "src/runtime/error.h"
+#include "src/runtime/session.h"
 #include "src/runtime/settings.h"
 
 namespace crosscut::record {

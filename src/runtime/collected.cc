@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "src/base/descriptors.h"
+#include "src/runtime/error.h"
 #include "src/runtime/session.h"
 
 namespace crosscut::record {

@@ -13,7 +13,8 @@
 
 #include "src/base/thread.h"
 #include "src/collect/memory.h"
-#include "src/runtime/session.h"
+#include "src/collect/recorder.h"
+#include "src/runtime/error.h"
 
 namespace crosscut::record {
 namespace {
@@ -41,7 +42,8 @@ void Wake(uint32_t* word) { syscall(SYS_futex, word, FUTEX_WAKE, INT32_MAX, null
 
 }  // namespace
 
-void OnDemand::Init() {
+void OnDemand::Init(const Calls& calls) {
+  calls_ = calls;
   page_ = static_cast<RingHeader**>(MapPages(kPageBytes, /*wipe_on_fork=*/true));
 }
 
@@ -152,7 +154,7 @@ void OnDemand::AtStep(uint64_t step) {
   RingHeader* header = this->header();
   if (header == nullptr) return;
   RingControl& control = header->control;
-  const bool off = Session::Get().state() == Session::kOff;
+  const bool off = !calls_.records();
   if (off && control.counts_steps == 0) RingStore<uint32_t>(control.counts_steps, 1);
   // Before the request is read: who asks writes it first and then reads the steps, so that one of
   // both sees the other.
@@ -192,7 +194,7 @@ void OnDemand::CarryOut(RingHeader* header, uint32_t word, uint64_t step) {
       answer = Begin(header);
       break;
     case format::kRequestStop: answer = End(); break;
-    case format::kRequestSnapshot: answer = Session::Get().Snapshot(); break;
+    case format::kRequestSnapshot: answer = calls_.snapshot(); break;
     default: (void)Fail(answer, "request %u is unknown here", format::RequestOf(word)); break;
   }
   Answer(header, word, static_cast<uint32_t>(answer), answer == 0 ? "" : LastError());
@@ -207,22 +209,19 @@ void OnDemand::Answer(RingHeader* header, uint32_t word, uint32_t answer, const 
 
 int OnDemand::Begin(RingHeader* header) {
   const RingControl& control = header->control;
-  if (Session::Get().state() != Session::kOff) return Fail(CROSSCUT_ERUNNING, "it records already");
+  if (calls_.records()) return Fail(CROSSCUT_ERUNNING, "it records already");
   CallProgram(true);
   const auto limit = static_cast<int64_t>(std::min(RingLoad(control.limit_ns), kLongestNs));
   next_ = {RingLoad(control.window), RingLoad(control.step_count),
            limit == 0 ? 0 : MonotonicNs() + limit, true};
-  const int error = Session::Get().Start(nullptr);
+  const int error = calls_.start();
   next_ = {};
   if (error != CROSSCUT_OK) CallProgram(false);
   return error;
 }
 
-// Steps end here, so that the window's last one has its end.
 int OnDemand::End() {
-  Session& session = Session::Get();
-  session.StepEnd();
-  const int error = session.Stop(format::kStopAsked);
+  const int error = calls_.stop();
   if (error == CROSSCUT_OK) CallProgram(false);
   return error;
 }

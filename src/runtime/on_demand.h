@@ -18,12 +18,18 @@
 
 namespace crosscut::record {
 
-class Session;
-
 class OnDemand {
  public:
+  // What requests ask of the session. Any thread; errors as of the C API, words by Fail().
+  struct Calls {
+    bool (*records)();  // or is paused
+    int (*start)();     // with the settings of Arm()
+    int (*stop)();      // after the end of a step that runs
+    int (*snapshot)();
+  };
+
   // When the library is loaded: memory that reads 0 in every kind of child.
-  void Init();
+  void Init(const Calls& calls);
   // From here on requests are taken. `header` stays mapped until the process ends. Returns 0 or an
   // errno.
   int Arm(format::RingHeader* header);
@@ -72,6 +78,7 @@ class OnDemand {
   static void Answer(format::RingHeader* header, uint32_t word, uint32_t answer, const char* words);
   void ServeLimit();
 
+  Calls calls_ = {};
   format::RingHeader** page_ = nullptr;
   std::atomic<bool> running_{false};
   crosscut_program program_ = {};

@@ -20,7 +20,9 @@
 #include "src/collect/slow_path.h"
 #include "src/format/ring.h"
 #include "src/host/registry.h"
+#include "src/runtime/error.h"
 #include "src/runtime/rank.h"
+#include "src/runtime/session.h"
 #include "src/runtime/settings.h"
 
 namespace crosscut::record {

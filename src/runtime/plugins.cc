@@ -6,6 +6,7 @@
 
 #include "src/collect/clock.h"
 #include "src/host/registry.h"
+#include "src/runtime/error.h"
 #include "src/runtime/session.h"
 
 namespace crosscut::record {

@@ -1,7 +1,6 @@
 #include "src/runtime/session.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +18,7 @@
 #include "src/collect/clock.h"
 #include "src/collect/slow_path.h"
 #include "src/host/registry.h"
+#include "src/runtime/error.h"
 #include "src/runtime/settings.h"
 
 namespace crosscut::record {
@@ -26,8 +26,6 @@ namespace {
 
 constexpr int kTransitionWaitMs = 1000;
 constexpr int kFlushWaitMs = 10'000;
-
-__thread char last_error[192];
 
 // Never destroyed: the drain and other threads may still be at work while exit() runs.
 union Immortal {
@@ -41,28 +39,6 @@ uint64_t Now() { return ClockNow(); }
 
 }  // namespace
 
-int Fail(int code, const char* format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  vsnprintf(last_error, sizeof last_error, format, arguments);
-  va_end(arguments);
-  return code;
-}
-
-const char* LastError() { return last_error; }
-
-void Say(const char* format, ...) {
-  char line[512] = "crosscut: ";
-  va_list arguments;
-  va_start(arguments, format);
-  const int n = vsnprintf(line + 10, sizeof line - 12, format, arguments);
-  va_end(arguments);
-  if (n < 0) return;
-  size_t length = strlen(line);
-  line[length++] = '\n';
-  base::WriteStandardError(line, length);
-}
-
 Session& Session::Get() { return immortal.session; }
 
 void Session::Init() {
@@ -70,7 +46,14 @@ void Session::Init() {
   secure_ = getauxval(AT_SECURE) != 0;
   ClockInit(secure_);
   Recorder::Get().Init();
-  on_demand_.Init();
+  on_demand_.Init({.records = [] { return Get().state() != kOff; },
+                   .start = [] { return Get().Start(nullptr); },
+                   .stop =
+                       [] {
+                         Get().StepEnd();  // so that the window's last one has its end
+                         return Get().Stop(format::kStopAsked);
+                       },
+                   .snapshot = [] { return Get().Snapshot(); }});
 }
 
 // ---- One change at a time -----------------------------------------------------------------------

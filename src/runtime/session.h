@@ -15,32 +15,14 @@
 #include "src/collect/chunk_ring.h"
 #include "src/collect/drain.h"
 #include "src/collect/recorder.h"
-#include "src/format/step_shares.h"
 #include "src/runtime/budget.h"
 #include "src/runtime/on_demand.h"
 #include "src/runtime/plan.h"
+#include "src/runtime/settings.h"
 
 namespace crosscut::record {
 
-inline constexpr size_t kPathBytes = 4096;
 inline constexpr int kMaxSources = 32;
-
-// Remembers `code` and words for crosscut_error() of this thread; returns `code`.
-int Fail(int code, const char* format, ...) __attribute__((format(printf, 2, 3)));
-const char* LastError();
-// One line on stderr, "crosscut: ...".
-void Say(const char* format, ...) __attribute__((format(printf, 1, 2)));
-
-// crosscut_options with every default filled in.
-struct Settings {
-  char run_dir[kPathBytes];
-  size_t memory_bytes;
-  bool flight_recorder;
-  double keep_seconds;
-  format::StepShares shares;  // of the step plan
-  double budget;              // share of the program's time that steps may cost more; 0: no limit
-  uint64_t seed;
-};
 
 struct ProbeCost {
   uint32_t probe;  // 0: none

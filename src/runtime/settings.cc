@@ -12,6 +12,7 @@
 
 #include "src/base/descriptors.h"
 #include "src/collect/clock.h"
+#include "src/runtime/error.h"
 
 namespace crosscut::record {
 namespace {

@@ -1,9 +1,26 @@
 // From options and environment to the settings of a session.
 #pragma once
 
-#include "src/runtime/session.h"
+#include <stddef.h>
+#include <stdint.h>
+
+#include "crosscut/crosscut.h"
+#include "src/format/step_shares.h"
 
 namespace crosscut::record {
+
+inline constexpr size_t kPathBytes = 4096;
+
+// crosscut_options with every default filled in.
+struct Settings {
+  char run_dir[kPathBytes];
+  size_t memory_bytes;
+  bool flight_recorder;
+  double keep_seconds;
+  format::StepShares shares;  // of the step plan
+  double budget;              // share of the program's time that steps may cost more; 0: no limit
+  uint64_t seed;
+};
 
 // `options` may be null or shorter than this library's crosscut_options. Makes the run directory
 // (0700) and its run.json where they are missing; the seed comes from options, environment,

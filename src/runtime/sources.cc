@@ -5,6 +5,7 @@
 
 #include "src/collect/clock.h"
 #include "src/host/registry.h"
+#include "src/runtime/error.h"
 #include "src/runtime/session.h"
 
 namespace crosscut::record {

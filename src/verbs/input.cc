@@ -9,9 +9,9 @@
 #include <ctime>
 
 #include "src/analyze/gaps.h"
-#include "src/analyze/timeline/timeline.h"
+#include "src/analyze/timeline/make_timeline.h"
 #include "src/import/importer.h"
-#include "src/report/document.h"
+#include "src/report/make_document.h"
 #include "src/verbs/ring_watch.h"
 
 namespace crosscut::verbs {

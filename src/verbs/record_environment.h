@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "src/base/status.h"
-#include "src/verbs/record.h"
+#include "src/verbs/record_options.h"
 
 namespace crosscut::verbs {
 
@@ -27,6 +27,10 @@ struct PackageLayout {
 PackageLayout FindPackage(const std::string& executable);
 // The package's plugin with this file name ("libcrosscut_cupti.so"), "" if it has none.
 std::string OwnPlugin(const PackageLayout& package, std::string_view name);
+
+// What keeps Crosscut out of the program `path` ("is setuid root", "is statically linked", ...), or
+// "" where nothing does. `path` is a file, not a name to be looked up.
+std::string ObstacleOf(const std::string& path);
 
 struct PreparedEnvironment {
   std::vector<std::string> variables;  // "NAME=value", all of them

@@ -9,8 +9,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "src/verbs/record.h"
-
 namespace crosscut::verbs {
 namespace {
 

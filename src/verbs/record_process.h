@@ -34,4 +34,8 @@ Result<CommandEnd> RunCommand(const std::vector<std::string>& argv,
 CommandEnd BecomeCommand(const std::vector<std::string>& argv,
                          const std::vector<std::string>& environment);
 
+// Ends this process as `wait_status` says: the same exit code, or death by the same signal with
+// no core dump of ours.
+[[noreturn]] void EndAs(int wait_status);
+
 }  // namespace crosscut::verbs

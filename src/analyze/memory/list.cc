@@ -4,59 +4,61 @@
 #include "src/analyze/memory/memory_table.h"
 
 namespace crosscut::analyze {
+namespace {
 
-std::span<const TableEntry> MemoryTables() {
-  static constexpr TableEntry kTables[] = {
-      {.name = "memory",
-       .shows = Shows::kEverything,
-       .description = "what was allocated and freed, by device, and the peak",
-       .compute = MemoryTable,
-       .title = "Memory",
-       .explanation = "What was allocated and freed, and the most that was held at once."},
-      {.name = "memory_peak",
-       .shows = Shows::kEverything,
-       .description = "what was held at the peak, by whose work it was made",
-       .compute = MemoryPeakTable,
-       .title = "Memory: what was held at the peak",
-       .explanation = "By the operation, operator and module that allocated it. The rows of a "
-                      "process and device add up to the peak.",
-       .largest_by = "bytes"},
-      {.name = "memory_operators",
-       .shows = Shows::kEverything,
-       .description = "allocations and frees by operator",
-       .compute = MemoryOperatorsTable,
-       .title = "Memory by operator",
-       .explanation = "Self is what the operator allocated itself less what it freed; total "
-                      "includes what it called.",
-       .largest_by = "allocated_bytes"},
-      {.name = "memory_leaks",
-       .shows = Shows::kEverything,
-       .description = "what was made in a step and still held two steps later",
-       .compute = MemoryLeaksTable,
-       .title = "Memory: what stays",
-       .explanation = "Blocks allocated in a step and still held at the end of the step after the "
-                      "next. What is made once, such as an optimizer's state, leaks in one step; "
-                      "what grows, in all of them.",
-       .largest_by = "bytes"},
-      {.name = "memory_failures",
-       .shows = Shows::kEverything,
-       .description = "allocations that failed",
-       .compute = MemoryFailuresTable,
-       .title = "Memory: out of memory",
-       .explanation = "Allocations that failed, with what was held."},
-      {.name = "memory_timeline",
-       .shows = Shows::kEverything,
-       .description = "memory over time",
-       .compute = MemoryTimelineTable,
-       .title = "Memory over time",
-       .explanation = "What was held, in equal parts of each window."},
-      {.name = "memory_events",
-       .shows = Shows::kEverything,
-       .description = "each allocation and free",
-       .compute = MemoryEventsTable,
-       .long_one = true},
-  };
-  return kTables;
-}
+constexpr TableEntry kTables[] = {
+    {.name = "memory",
+     .shows = Shows::kEverything,
+     .description = "what was allocated and freed, by device, and the peak",
+     .compute = MemoryTable,
+     .title = "Memory",
+     .explanation = "What was allocated and freed, and the most that was held at once."},
+    {.name = "memory_peak",
+     .shows = Shows::kEverything,
+     .description = "what was held at the peak, by whose work it was made",
+     .compute = MemoryPeakTable,
+     .title = "Memory: what was held at the peak",
+     .explanation = "By the operation, operator and module that allocated it. The rows of a "
+                    "process and device add up to the peak.",
+     .largest_by = "bytes"},
+    {.name = "memory_operators",
+     .shows = Shows::kEverything,
+     .description = "allocations and frees by operator",
+     .compute = MemoryOperatorsTable,
+     .title = "Memory by operator",
+     .explanation = "Self is what the operator allocated itself less what it freed; total "
+                    "includes what it called.",
+     .largest_by = "allocated_bytes"},
+    {.name = "memory_leaks",
+     .shows = Shows::kEverything,
+     .description = "what was made in a step and still held two steps later",
+     .compute = MemoryLeaksTable,
+     .title = "Memory: what stays",
+     .explanation = "Blocks allocated in a step and still held at the end of the step after the "
+                    "next. What is made once, such as an optimizer's state, leaks in one step; "
+                    "what grows, in all of them.",
+     .largest_by = "bytes"},
+    {.name = "memory_failures",
+     .shows = Shows::kEverything,
+     .description = "allocations that failed",
+     .compute = MemoryFailuresTable,
+     .title = "Memory: out of memory",
+     .explanation = "Allocations that failed, with what was held."},
+    {.name = "memory_timeline",
+     .shows = Shows::kEverything,
+     .description = "memory over time",
+     .compute = MemoryTimelineTable,
+     .title = "Memory over time",
+     .explanation = "What was held, in equal parts of each window."},
+    {.name = "memory_events",
+     .shows = Shows::kEverything,
+     .description = "each allocation and free",
+     .compute = MemoryEventsTable,
+     .long_one = true},
+};
+
+}  // namespace
+
+std::span<const TableEntry> MemoryTables() { return kTables; }
 
 }  // namespace crosscut::analyze

@@ -5,55 +5,56 @@
 #include "src/analyze/steps/step_tables.h"
 
 namespace crosscut::analyze {
+namespace {
 
-std::span<const TableEntry> StepTables() {
-  static constexpr TableEntry kTables[] = {
-      {.name = "outliers",
-       .shows = Shows::kFacts,
-       .description = "steps that took unusually long, and in what",
-       .compute = OutliersTable,
-       .title = "Slow steps",
-       .explanation = "Steps that took unusually long, against the median of their kind, and the "
-                      "set of layers that grew most against its own median.",
-       .largest_by = "wall_ns"},
-      {.name = "steps",
-       .shows = Shows::kFacts,
-       .description = "each step and what it was made of",
-       .compute = StepsTable,
-       .title = "Steps",
-       .explanation = "One pass of the main loop each. In control steps the probes are off."},
-      {.name = "step_summary",
-       .shows = Shows::kFacts,
-       .description = "steps by kind: how many, how long, how far apart",
-       .compute = StepSummaryTable,
-       .title = "Kinds of steps",
-       .explanation = "Steps of one kind together; control steps are counted and are in no time "
-                      "here."},
-      {.name = "step_kinds",
-       .shows = Shows::kFacts,
-       .description = "steps that are alike, and at which levels they were recorded",
-       .compute = StepKindsTable,
-       .title = "Steps that are alike",
-       .explanation = "Steps of one kind may hold different work: the first ones warm up, some are "
-                      "longer. How many of each there were, and how many at each level of the step "
-                      "plan."},
-      {.name = "step_operators",
-       .shows = Shows::kSpans,
-       .description = "operators and functions per step, scaled from the steps that show them",
-       .compute = StepOperatorsTable,
-       .title = "What a step is made of",
-       .explanation =
-           "Per step, from the steps that were recorded at a level which shows the name; "
-           "low to high is where a complete recording's time per step would lie (95 %).",
-       .largest_by = "self_per_step_ns"},
-      {.name = "step_layers",
-       .shows = Shows::kTime,
-       .description = "each step by set of layers",
-       .compute = StepLayersTable,
-       .title = "Steps by layer",
-       .explanation = "What each step was made of, by set of layers."},
-  };
-  return kTables;
-}
+constexpr TableEntry kTables[] = {
+    {.name = "outliers",
+     .shows = Shows::kFacts,
+     .description = "steps that took unusually long, and in what",
+     .compute = OutliersTable,
+     .title = "Slow steps",
+     .explanation = "Steps that took unusually long, against the median of their kind, and the "
+                    "set of layers that grew most against its own median.",
+     .largest_by = "wall_ns"},
+    {.name = "steps",
+     .shows = Shows::kFacts,
+     .description = "each step and what it was made of",
+     .compute = StepsTable,
+     .title = "Steps",
+     .explanation = "One pass of the main loop each. In control steps the probes are off."},
+    {.name = "step_summary",
+     .shows = Shows::kFacts,
+     .description = "steps by kind: how many, how long, how far apart",
+     .compute = StepSummaryTable,
+     .title = "Kinds of steps",
+     .explanation = "Steps of one kind together; control steps are counted and are in no time "
+                    "here."},
+    {.name = "step_kinds",
+     .shows = Shows::kFacts,
+     .description = "steps that are alike, and at which levels they were recorded",
+     .compute = StepKindsTable,
+     .title = "Steps that are alike",
+     .explanation = "Steps of one kind may hold different work: the first ones warm up, some are "
+                    "longer. How many of each there were, and how many at each level of the step "
+                    "plan."},
+    {.name = "step_operators",
+     .shows = Shows::kSpans,
+     .description = "operators and functions per step, scaled from the steps that show them",
+     .compute = StepOperatorsTable,
+     .title = "What a step is made of",
+     .explanation = "Per step, from the steps that were recorded at a level which shows the name; "
+                    "low to high is where a complete recording's time per step would lie (95 %).",
+     .largest_by = "self_per_step_ns"},
+    {.name = "step_layers",
+     .shows = Shows::kTime,
+     .description = "each step by set of layers",
+     .compute = StepLayersTable,
+     .title = "Steps by layer",
+     .explanation = "What each step was made of, by set of layers."},
+};
+
+}  // namespace
+
+std::span<const TableEntry> StepTables() { return kTables; }
 
 }  // namespace crosscut::analyze

@@ -7,16 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "src/analyze/context.h"
 #include "src/trace/trace.h"
 
 namespace crosscut::analyze {
-
-struct TimelineOptions {
-  size_t max_tiles = 40000;         // in all levels and tracks together
-  size_t max_tracks = 256;          // the busiest ones; the rest is counted in omitted_tracks
-  size_t max_detail_spans = 12000;  // in all details together
-};
 
 inline constexpr uint32_t kNoText = UINT32_MAX;
 
@@ -84,8 +77,5 @@ struct Timeline {
   std::vector<TimelineDetail> details;
   uint64_t omitted_tracks = 0;
 };
-
-Timeline MakeTimeline(const trace::Trace& trace, const Context& context,
-                      const TimelineOptions& options = {});
 
 }  // namespace crosscut::analyze

@@ -5,6 +5,7 @@
 #include <functional>
 #include <vector>
 
+#include "src/analyze/context.h"
 #include "src/analyze/timeline/timeline.h"
 
 namespace crosscut::analyze {

@@ -1,11 +1,10 @@
-#include "src/analyze/timeline/timeline.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <numeric>
 
 #include "src/analyze/testing/test_trace.h"
+#include "src/analyze/timeline/make_timeline.h"
 
 namespace crosscut::analyze {
 namespace {

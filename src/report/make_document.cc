@@ -1,4 +1,4 @@
-#include "src/report/document.h"
+#include "src/report/make_document.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "src/analyze/timeline/timeline.h"
+#include "src/analyze/timeline/make_timeline.h"
 
 #include <algorithm>
 #include <limits>
