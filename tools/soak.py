@@ -48,8 +48,8 @@ STAGES = {
         "a trace of 5 GB (takes 6 GB of disk)",
         f"CROSSCUT_TEST_LARGE=5 {PYTEST} tests/endtoend/test_import_large.py -k read_whole"),
     "readers": Stage(
-        "200 hostile inputs to every verb and export: memory and time",
-        "CROSSCUT_TEST_HOSTILE=30000 CROSSCUT_TEST_HOSTILE_INPUTS=200 "
+        "280 hostile inputs to every verb and export: memory and time",
+        "CROSSCUT_TEST_HOSTILE=30000 CROSSCUT_TEST_HOSTILE_INPUTS=280 "
         f"{PYTEST} tests/endtoend/test_reader_budget.py"),
     "cycles": Stage(
         "10,000 sessions of a plugin",

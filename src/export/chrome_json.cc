@@ -12,6 +12,7 @@
 #include "src/export/exporter.h"
 #include "src/export/kernel_shape.h"
 #include "src/export/profile_options.h"
+#include "src/trace/spans_around.h"
 #include "src/trace/stacks.h"
 
 namespace crosscut::exporting {
@@ -78,7 +79,7 @@ class ChromeWriter : public ChromeText {
   void InstantRows(uint32_t track);
   void FlowRows();
   void FlowRow(bool start, int64_t id, bool device, uint32_t track, int64_t at);
-  int64_t TimeInside(uint32_t track, SpanIndex span, int64_t at) const;
+  int64_t TimeInside(uint32_t track, SpanIndex span, int64_t at);
   void CounterRows();
   void WindowRows();
   int64_t BeginOf(const trace::Spans& spans, const trace::WholeSpans& wholes, SpanIndex span) const;
@@ -115,6 +116,7 @@ class ChromeWriter : public ChromeText {
   const bool tells_bandwidth_ = trace_.strings.Find(kBandwidth).valid();  // the trace itself does
   const ProfileOptions options_{trace_};
   std::optional<ChromeNumbers> numbers_;
+  trace::OpenSpansByTrack open_{trace_};
 };
 
 void ChromeWriter::Prepare() {
@@ -441,11 +443,11 @@ void ChromeWriter::InstantRows(uint32_t index) {
 
 // When an end of an arrow shows on its span: readers bind it to the innermost event that is open
 // then. The begin, as Kineto has it; `at` where another event begins there, too.
-int64_t ChromeWriter::TimeInside(uint32_t track, SpanIndex span, int64_t at) const {
-  const trace::Spans& spans = trace_.tracks[track].spans;
-  const int64_t begin = spans.begin_ns[span];
-  const bool shows = trace::InnermostAt(spans, begin) == span;
-  return !shows && trace::InnermostAt(spans, at) == span ? at : begin;
+int64_t ChromeWriter::TimeInside(uint32_t track, SpanIndex span, int64_t at) {
+  const trace::OpenSpans& open = open_.of({track});
+  const int64_t begin = trace_.tracks[track].spans.begin_ns[span];
+  const bool shows = open.InnermostAt(begin) == span;
+  return !shows && open.InnermostAt(at) == span ? at : begin;
 }
 
 // Both ends or none: an arrow that ends in the void confuses every reader. Its number is the
@@ -465,8 +467,7 @@ void ChromeWriter::FlowRows() {
     const int64_t id = first_of_launch ? first : next++;
     const int64_t leaves = TimeInside(from, flow.from, flow.from_ns);
     int64_t arrives = TimeInside(to, flow.to, flow.to_ns);
-    const bool late =
-        arrives < leaves && trace::InnermostAt(trace_.tracks[to].spans, leaves) == flow.to;
+    const bool late = arrives < leaves && open_.of({to}).InnermostAt(leaves) == flow.to;
     if (late) arrives = leaves;
     FlowRow(true, id, device, from, leaves);
     FlowRow(false, id, device, to, arrives);

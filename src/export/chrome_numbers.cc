@@ -4,7 +4,14 @@ namespace crosscut::exporting {
 
 ChromeNumbers::ChromeNumbers(const trace::Trace& trace,
                              const std::vector<std::string_view>& categories)
-    : trace_(trace) {
+    : trace_(trace),
+      operators_(trace,
+                 [this](trace::TrackId track, trace::SpanIndex span) {
+                   return IsOperator(trace_.tracks[track.value].spans.name[span]);
+                 }),
+      python_(trace, [this](trace::TrackId track, trace::SpanIndex span) {
+        return IsPython(trace_.tracks[track.value].spans.name[span]);
+      }) {
   for (const std::string_view category : categories) {
     const bool op = category == "cpu_op" || category == "user_annotation";
     roles_.push_back(op                              ? Role::kOperator
@@ -31,12 +38,11 @@ ChromeNumbers::ChromeNumbers(const trace::Trace& trace,
   }
 }
 
-int64_t ChromeNumbers::Around(uint32_t track, trace::SpanIndex span, Role role) const {
-  const trace::Spans& spans = trace_.tracks[track].spans;
-  for (span = spans.parent[span]; span != trace::kNoSpan; span = spans.parent[span]) {
-    if (roles_[spans.name[span].value] == role) return Of(track, span);
-  }
-  return 0;
+int64_t ChromeNumbers::Around(trace::SpansAround* spans, uint32_t track,
+                              trace::SpanIndex span) const {
+  const trace::SpanIndex parent = trace_.tracks[track].spans.parent[span];
+  const trace::SpanIndex found = spans->Of({track}, parent);
+  return found == trace::kNoSpan ? 0 : Of(track, found);
 }
 
 }  // namespace crosscut::exporting

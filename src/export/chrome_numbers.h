@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "src/trace/spans_around.h"
 #include "src/trace/trace.h"
 #include "src/trace/whole_spans.h"
 
@@ -42,11 +43,11 @@ class ChromeNumbers {
   }
   int64_t launches() const { return correlations_; }  // the greatest correlation
   // The innermost operator, or Python function, around a span; 0: none.
-  int64_t OperatorAround(uint32_t track, trace::SpanIndex span) const {
-    return Around(track, span, Role::kOperator);
+  int64_t OperatorAround(uint32_t track, trace::SpanIndex span) {
+    return Around(&operators_, track, span);
   }
-  int64_t PythonAround(uint32_t track, trace::SpanIndex span) const {
-    return Around(track, span, Role::kPython);
+  int64_t PythonAround(uint32_t track, trace::SpanIndex span) {
+    return Around(&python_, track, span);
   }
 
  private:
@@ -54,9 +55,10 @@ class ChromeNumbers {
   uint64_t Key(uint32_t track, trace::SpanIndex span) const {
     return uint64_t{track} << 32 | wholes_[track].first(span);
   }
-  int64_t Around(uint32_t track, trace::SpanIndex span, Role role) const;
+  int64_t Around(trace::SpansAround* spans, uint32_t track, trace::SpanIndex span) const;
 
   const trace::Trace& trace_;
+  trace::SpansAround operators_, python_;
   std::vector<Role> roles_;               // by name
   std::vector<int64_t> first_;            // by track
   std::deque<trace::WholeSpans> wholes_;  // by track

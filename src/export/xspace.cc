@@ -12,6 +12,7 @@
 #include "src/export/device_kind.h"
 #include "src/export/exporter.h"
 #include "src/export/kernel_shape.h"
+#include "src/trace/spans_around.h"
 #include "src/trace/whole_spans.h"
 #include "src/xspace/reader.h"
 #include "src/xspace/writer.h"
@@ -35,6 +36,11 @@ class XSpaceWriter {
   XSpaceWriter(const trace::Trace& trace, bool beside)
       : trace_(trace), tracks_(trace), beside_(beside) {
     for (const Track& track : trace.tracks) wholes_.emplace_back(track.spans);
+    trace::SpansAround operators(trace, [&](trace::TrackId track, SpanIndex span) {
+      const trace::Name& name = trace.name(trace.tracks[track.value].spans.name[span]);
+      return name.layer == Layer::kFramework || name.layer == Layer::kComm ||
+             name.kind == trace::Kind::kOperation;
+    });
     for (const trace::Flow& flow : trace.flows) {
       if (trace.tracks[flow.to_track.value].kind != TrackKind::kDevice) continue;
       if (flow.from == trace::kNoSpan || flow.to == trace::kNoSpan) continue;
@@ -42,7 +48,8 @@ class XSpaceWriter {
       const auto at = correlation_.try_emplace(from, correlation_.size() + 1).first;
       const uint64_t correlation = at->second;  // the map may move it
       correlation_[Key(flow.to_track.value, flow.to)] = correlation;
-      operators_[Key(flow.to_track.value, flow.to)] = OperatorAround(flow.from_track, flow.from);
+      operators_[Key(flow.to_track.value, flow.to)] =
+          OperatorAround(trace, &operators, flow.from_track, flow.from);
     }
   }
 
@@ -104,16 +111,11 @@ class XSpaceWriter {
   }
 
   // The operator that is open where work is launched.
-  trace::NameId OperatorAround(trace::TrackId track, SpanIndex span) const {
-    const trace::Spans& spans = trace_.tracks[track.value].spans;
-    for (span = spans.parent[span]; span != trace::kNoSpan; span = spans.parent[span]) {
-      const trace::Name& name = trace_.name(spans.name[span]);
-      if (name.layer == Layer::kFramework || name.layer == Layer::kComm ||
-          name.kind == trace::Kind::kOperation) {
-        return spans.name[span];
-      }
-    }
-    return {};
+  static trace::NameId OperatorAround(const trace::Trace& trace, trace::SpansAround* operators,
+                                      trace::TrackId track, SpanIndex span) {
+    const trace::Spans& spans = trace.tracks[track.value].spans;
+    const SpanIndex found = operators->Of(track, spans.parent[span]);
+    return found == trace::kNoSpan ? trace::NameId() : spans.name[found];
   }
 
   // Planes of one name are merged, so each is called otherwise.

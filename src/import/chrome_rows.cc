@@ -1,7 +1,9 @@
 #include "src/import/chrome_rows.h"
 
 #include <algorithm>
+#include <set>
 #include <string>
+#include <utility>
 
 #include "src/trace/sort_runs.h"
 
@@ -26,56 +28,76 @@ class Lane {
 
   void EndUpTo(int64_t at) {
     while (!open_.empty()) {
-      size_t next = open_.size() - 1;
-      for (size_t i = crossed_ ? next : 0; i-- > 0;) {
-        if (open_[i].end < open_[next].end) next = i;
-      }
+      const size_t next = FirstToEnd();
       if (open_[next].end > at) return;
       if (next + 1 == open_.size()) {
         track_->End(open_[next].end);
       } else {
         track_->EndAt(open_[next].end, next);
       }
-      open_.erase(open_.begin() + static_cast<ptrdiff_t>(next));
-      crossed_ = crossed_ && !open_.empty();
+      Erase(next);
     }
   }
   // The first end of what is open and may not end inside a span: annotations may, and an annotation
   // may outlive what it began in.
   int64_t Limit(bool operation) const {
-    int64_t limit = INT64_MAX;
-    for (size_t i = open_.size(); i-- > 0;) {
-      if (!operation && !open_[i].operation) limit = std::min(limit, open_[i].end);
-      if (!crossed_ && limit != INT64_MAX) break;
-    }
-    return limit;
+    return operation || open_.empty() ? INT64_MAX : open_.back().limit;
   }
   // How much of what is open ends before `end`: a span until then is cut there.
   size_t Cuts(int64_t end) const {
     size_t cuts = 0;
-    for (size_t i = open_.size(); i-- > 0;) {
-      if (open_[i].end < end) {
-        ++cuts;
-      } else if (!crossed_) {
-        break;
-      }
-    }
+    for (size_t i = open_.size(); i > crossed_ && open_[i - 1].end < end; --i) ++cuts;
+    for (auto at = ends_.begin(); at != ends_.end() && at->first < end; ++at) ++cuts;
     return cuts;
   }
   void Begin(const ChromeSpan& span, int64_t end, bool operation) {
-    crossed_ = crossed_ || (!open_.empty() && end > open_.back().end);
+    const bool crosses = !open_.empty() && end > open_.back().end;
     track_->Begin(span.begin_ns, span.name);
-    open_.push_back({end, operation});
+    open_.push_back({end, begun_++, operation, 0});
+    SetLimit(open_.size() - 1);
+    if (!crosses) return;
+    for (; crossed_ < open_.size(); ++crossed_) ends_.insert(KeyOf(open_[crossed_]));
   }
 
  private:
   struct Open {
     int64_t end;
+    uint64_t number;  // in the order of begin
     bool operation;
+    int64_t limit;  // the first end of what is no operation, of this and all below
   };
+  // By end; of equal ones the innermost first.
+  using Key = std::pair<int64_t, uint64_t>;
+  static Key KeyOf(const Open& open) { return {open.end, ~open.number}; }
+
+  size_t FirstToEnd() const {
+    const size_t top = open_.size() - 1;
+    if (ends_.empty() || ends_.begin()->first >= open_[top].end) return top;
+    const auto at =
+        std::lower_bound(open_.begin(), open_.end(), ~ends_.begin()->second,
+                         [](const Open& open, uint64_t number) { return open.number < number; });
+    return static_cast<size_t>(at - open_.begin());
+  }
+  void SetLimit(size_t i) {
+    const int64_t own = open_[i].operation ? INT64_MAX : open_[i].end;
+    open_[i].limit = std::min(own, i == 0 ? INT64_MAX : open_[i - 1].limit);
+  }
+  void Erase(size_t at) {
+    if (at < crossed_) {
+      ends_.erase(KeyOf(open_[at]));
+      --crossed_;
+    }
+    open_.erase(open_.begin() + static_cast<ptrdiff_t>(at));
+    for (size_t i = at; i < open_.size(); ++i) SetLimit(i);
+  }
+
   TrackBuilder* track_;
   std::vector<Open> open_;
-  bool crossed_ = false;  // their ends are not in the order of the stack
+  uint64_t begun_ = 0;
+  // What lies above the first so many ends in the order of the stack, the innermost first; those
+  // themselves in that of `ends_`.
+  size_t crossed_ = 0;
+  std::set<Key> ends_;
 };
 
 class RowTracks {

@@ -5,6 +5,8 @@
 #include <unordered_set>
 #include <vector>
 
+#include "src/trace/namesakes.h"
+
 namespace crosscut::import {
 namespace {
 
@@ -60,6 +62,7 @@ class Found {
 
   void MakeNames() {
     for (uint32_t i = 0; i < both_.size(); ++i) {
+      if (both_[i]) texts_.try_emplace(trace_->names[i].text.value, texts_.size());
       if (!both_[i] || !trace_->names[i].found) continue;
       trace::Name name = trace_->names[i];
       name.text = trace_->strings.Intern(std::string(trace_->text(name.text)) + " (found)");
@@ -74,29 +77,26 @@ class Found {
     return NameId{static_cast<uint32_t>(trace_->names.size() - 1)};
   }
 
+  // A found operation inside a declared one of its text is a span.
   void Rename(trace::Spans* spans) {
-    for (size_t i = 0; i < spans->size(); ++i) {
+    trace::Namesakes declared(*spans);
+    for (trace::SpanIndex i = 0; i < spans->size(); ++i) {
       const NameId id = spans->name[i];
-      if (id.value >= both_.size() || !both_[id.value]) continue;
-      const auto renamed = names_.find(id.value);
-      if (renamed == names_.end()) continue;
-      const bool inside = IsInside(*spans, i, trace_->name(id).text);
+      const bool both = id.value < both_.size() && both_[id.value];
+      const auto renamed = both ? names_.find(id.value) : names_.end();
+      const bool found = renamed != names_.end();
+      const uint32_t text = both ? texts_.at(trace_->name(id).text.value) : 0;
+      declared.Enter(i, both && !found ? text : trace::Namesakes::kNoKey);
+      if (!found) continue;
+      const bool inside = declared.Innermost(text) != trace::kNoSpan;
       spans->name[i] = inside ? renamed->second.span : renamed->second.operation;
     }
-  }
-
-  // Whether a declared operation of that text is around the span.
-  bool IsInside(const trace::Spans& spans, size_t span, trace::StringId text) const {
-    for (auto at = spans.parent[span]; at != trace::kNoSpan; at = spans.parent[at]) {
-      const trace::Name& name = trace_->name(spans.name[at]);
-      if (name.kind == trace::Kind::kOperation && !name.found && name.text == text) return true;
-    }
-    return false;
   }
 
   trace::Trace* trace_;
   std::vector<char> both_;  // by NameId, of the names that were there before
   std::unordered_map<uint32_t, Names> names_;
+  std::unordered_map<uint32_t, uint32_t> texts_;  // of those: numbers from 0
 };
 
 }  // namespace

@@ -25,14 +25,21 @@ class Namesakes {
       if (open_.back().key != kNoKey) innermost_[open_.back().key] = open_.back().around;
       open_.pop_back();
     }
+    keyed_around_ = open_.empty() ? kNoSpan : open_.back().keyed;
     SpanIndex around = kNoSpan;
     if (key != kNoKey) {
       if (key >= innermost_.size()) innermost_.resize(size_t{key} + 1, kNoSpan);
       around = innermost_[key];
       innermost_[key] = span;
     }
-    open_.push_back({span, key, around});
+    open_.push_back({span, key, around, key == kNoKey ? keyed_around_ : span});
     return around;
+  }
+  // The innermost span of any key around the one that was entered last.
+  SpanIndex KeyedAround() const { return keyed_around_; }
+  // The innermost of that key around the one that was entered last, or that one itself.
+  SpanIndex Innermost(uint32_t key) const {
+    return key < innermost_.size() ? innermost_[key] : kNoSpan;
   }
 
  private:
@@ -40,11 +47,13 @@ class Namesakes {
     SpanIndex span;
     uint32_t key;
     SpanIndex around;  // of its key
+    SpanIndex keyed;   // itself where it has a key, else the innermost around it that has one
   };
 
   const Spans& spans_;
   std::vector<SpanIndex> innermost_;  // by key: the innermost open one
   std::vector<Open> open_;
+  SpanIndex keyed_around_ = kNoSpan;
 };
 
 }  // namespace crosscut::trace

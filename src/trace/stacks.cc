@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "src/trace/namesakes.h"
+
 namespace crosscut::trace {
 
 StackTree::StackTree(const Trace& trace) : trace_(trace), nodes_{{kRoot, NameId::None(), 0}} {
@@ -107,14 +109,6 @@ std::vector<StackTree::Node> PythonStacks(const Trace& trace, const Track& track
   return stacks;
 }
 
-SpanIndex InnermostAt(const Spans& spans, int64_t at) {
-  const auto after = std::upper_bound(spans.begin_ns.begin(), spans.begin_ns.end(), at);
-  if (after == spans.begin_ns.begin()) return kNoSpan;
-  auto span = static_cast<SpanIndex>(after - spans.begin_ns.begin() - 1);
-  while (span != kNoSpan && spans.end_ns[span] <= at) span = spans.parent[span];
-  return span;
-}
-
 std::vector<int64_t> SelfTimes(const Spans& spans) {
   std::vector<int64_t> self(spans.size());
   for (size_t i = 0; i < spans.size(); ++i) {
@@ -127,15 +121,14 @@ std::vector<int64_t> SelfTimes(const Spans& spans) {
 
 std::vector<int64_t> FunctionSelfTimes(const Trace& trace, const Spans& spans) {
   std::vector<int64_t> self(spans.size());
-  for (size_t i = 0; i < spans.size(); ++i) {
-    if (trace.name(spans.name[i]).kind != Kind::kSpan) continue;
+  Namesakes open(spans);
+  for (SpanIndex i = 0; i < spans.size(); ++i) {
+    const bool function = trace.name(spans.name[i]).kind == Kind::kSpan;
+    open.Enter(i, function ? 0 : Namesakes::kNoKey);
+    if (!function) continue;
     const int64_t length = spans.end_ns[i] - spans.begin_ns[i];
     self[i] += length;
-    SpanIndex around = spans.parent[i];
-    while (around != kNoSpan && trace.name(spans.name[around]).kind != Kind::kSpan) {
-      around = spans.parent[around];
-    }
-    if (around != kNoSpan) self[around] -= length;
+    if (open.KeyedAround() != kNoSpan) self[open.KeyedAround()] -= length;
   }
   return self;
 }

@@ -69,9 +69,6 @@ std::vector<StackTree::Node> FullStacks(const Track& track, StackTree* tree);
 // towards the span, where that is known.
 std::vector<StackTree::Node> PythonStacks(const Trace& trace, const Track& track, StackTree* tree);
 
-// The innermost span that holds `at`; kNoSpan: none.
-SpanIndex InnermostAt(const Spans& spans, int64_t at);
-
 // By span: how long it lasted without the spans in it.
 std::vector<int64_t> SelfTimes(const Spans& spans);
 // The same as the table `functions` has it: an operation is none, so that it has 0, and what lies

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "src/trace/builder.h"
+#include "src/trace/spans_around.h"
 
 namespace crosscut::trace {
 namespace {
@@ -30,15 +31,6 @@ void SortInstants(Instants* instants, Args* args) {
   }
   *instants = std::move(sorted);
   *args = std::move(sorted_args);
-}
-
-// The innermost span that holds `at` (its end included: an arrow may leave there).
-SpanIndex InnermostAt(const Spans& spans, int64_t at) {
-  const auto after = std::upper_bound(spans.begin_ns.begin(), spans.begin_ns.end(), at);
-  if (after == spans.begin_ns.begin()) return kNoSpan;
-  auto span = static_cast<SpanIndex>(after - spans.begin_ns.begin() - 1);
-  while (span != kNoSpan && spans.end_ns[span] < at) span = spans.parent[span];
-  return span;
 }
 
 }  // namespace
@@ -343,13 +335,15 @@ void TrackBuilder::Remap(const Column<SpanIndex>& opened, const Column<SpanIndex
   }
   closed_args_ = {};
   closed_.clear();
+  const OpenSpans open(track_.spans);
   for (size_t i = 0; i < flows_.size(); ++i) {
     FlowEnd& end = flows_[i];
     if (std::exchange(end.closed, false)) {
       end.span = closed[end.span];
       continue;
     }
-    end.span = end.span != kNoSpan ? opened[end.span] : InnermostAt(track_.spans, end.at_ns);
+    // An arrow may leave where a span ends.
+    end.span = end.span != kNoSpan ? opened[end.span] : open.InnermostTouching(end.at_ns);
   }
 }
 

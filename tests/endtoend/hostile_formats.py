@@ -40,6 +40,10 @@ def chrome_events(scene):
                 text = json.dumps(event)
                 yield (f'{text[:-1]}, "ts": {micro(span.begin)}, '
                        f'"dur": {micro(span.end - span.begin)}}}')
+            for name, at, args in track.instants:
+                yield json.dumps({"ph": "i", "s": "t", "cat": "cpu_instant_event", "name": name,
+                                  "pid": process.pid, "tid": track.number, "args": args,
+                                  "ts": at / 1000})
         for name, at, value in process.counters:
             yield json.dumps({"ph": "C", "name": name, "pid": process.pid, "ts": at / 1000,
                               "args": {"value": value}})
@@ -126,6 +130,10 @@ def text_track(process, track, out):
         out.write(f"{what} {quoted(span.name)} {span.begin} {span.end}{layer}\n")
         for key, value in span.args.items():
             out.write(f"arg {key} {value}\n")
+    for name, at, args in track.instants:
+        out.write(f"instant {quoted(name)} {at}\n")
+        for key, value in args.items():
+            out.write(f"arg {quoted(key)} {quoted(value) if isinstance(value, str) else value}\n")
     for number, source, left, into, arrived in process.flows:
         if source == track.number:
             out.write(f"out {number} {left}\n")

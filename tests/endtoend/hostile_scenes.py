@@ -26,6 +26,7 @@ class Track:
     number: int
     spans: list = dataclasses.field(default_factory=list)
     device: int = -1  # of work on a stream
+    instants: list = dataclasses.field(default_factory=list)  # (name, at, arguments)
 
 
 @dataclasses.dataclass
@@ -126,6 +127,64 @@ def stairs(size, random):
 
 def deep_steps(size, random):
     return one(nested(size, lambda i: f"step#{i}", "step"))
+
+
+def spans_in_deep_operations(size, random):
+    """Many spans, the innermost of many operations, with nothing else around them."""
+    spans = nested(size // 2, lambda i: f"o{i % 50}", "operation")
+    return one(spans + row(size // 2, at=spans[-1].begin + 10, every=2, long=1, name="leaf"))
+
+
+def outlived_deep_operations(size, random):
+    """Spans of the innermost of many operations go on after it."""
+    spans = nested(size // 2, lambda i: f"o{i % 50}", "operation")
+    last = spans[-1].end
+    return one(spans + [Span("leaf", last - 20 + i % 9, last + 5 + i % 9)
+                        for i in range(size // 2)])
+
+
+def crossed_and_deep(size, random):
+    """One span outlives another, and in it lies a deep stack."""
+    stack = nested(size, lambda i: f"f{i % 7}")
+    return one([Span("first", 1000, stack[-1].begin), Span("second", 2000, stack[0].end + 10),
+                *stack])
+
+
+def launched_deep(size, random, name=lambda i: f"f{i % 7}"):
+    """Work that the innermost of a deep stack launches."""
+    stack = nested(size // 2, name)
+    begin = stack[-1].begin + 10
+    calls = [Span("cudaLaunchKernel", begin + 2 * i, begin + 2 * i + 1, "launch",
+                  {"correlation": i}) for i in range(size // 2)]
+    work = [kernel(i, i, 3000 * US + 4 * i * US, f"k{i % 100}") for i in range(size // 2)]
+    return [Process(7, [Track(7, stack + calls), Track(8, work, 0)])]
+
+
+def launched_deep_by_modules(size, random):
+    return launched_deep(size, random, lambda i: f"nn.Module: m{i % 7}" if i % 2 else "f")
+
+
+def memory(i, at):
+    return "[memory]", at, {"Addr": 64 * (i // 2 + 1), "Bytes": 64 if i % 2 == 0 else -64,
+                            "Device Type": 1, "Device Id": 0, "Total Allocated": 64 * (i % 2)}
+
+
+def memory_deep(size, random):
+    """Allocations inside a deep stack, and after it."""
+    stack = nested(size // 2, lambda i: f"f{i % 7}")
+    inside, after = stack[-1].begin, stack[0].end + 10
+    instants = [memory(i, (inside if i < size // 4 else after) + i) for i in range(size // 2)]
+    return [Process(7, [Track(7, stack, instants=instants)])]
+
+
+def sampled_deep(size, random):
+    """The same with samples, also of a thread whose operations the first one has."""
+    stack = nested(size // 2, lambda i: f"f{i % 7}")
+    inside, after = stack[-1].begin, stack[0].end + 10
+    instants = [("[sample]", (inside if i < size // 4 else after) + i,
+                 {"covers_ns": 10, "Python stack": f"main.py:{i % 9} main"})
+                for i in range(size // 2)]
+    return [Process(7, [Track(7, stack, instants=instants), Track(8, row(3), instants=instants)])]
 
 
 # ---- counts ------------------------------------------------------------------------------------
@@ -271,10 +330,12 @@ def a_long_argument_often(size, random):
 SCENES = {scene.__name__: scene for scene in (
     one_span_at_zero, one_span_at_one, one_span_lasts_an_hour, one_span_ends_at_2_60,
     one_span_ends_at_2_63, one_span_before_zero, stamps_at_random, steps_years_apart,
-    a_busy_track_in_a_long_window, deep, deep_with_names, deep_operations, deep_and_wide, stairs,
-    deep_steps, processes, processes_one_after_the_other, threads, threads_one_after_the_other,
-    names, operations, operations_over_layers, steps, steps_with_names,
-    steps_and_one_operation_each, counters, flows, flows_of_one_number, flows_out_of_one_span,
-    kernels, streams, devices, kernels_all_at_once, threads_by_devices, a_long_name,
-    a_long_name_often, long_names, a_long_name_deep, many_arguments, an_argument_of_each_name,
+    a_busy_track_in_a_long_window, deep, deep_with_names, deep_operations, deep_and_wide,
+    stairs, deep_steps, processes, processes_one_after_the_other, threads,
+    threads_one_after_the_other, names, operations, operations_over_layers, steps,
+    steps_with_names, steps_and_one_operation_each, counters, flows, flows_of_one_number,
+    flows_out_of_one_span, kernels, streams, devices, kernels_all_at_once, threads_by_devices,
+    spans_in_deep_operations, outlived_deep_operations, crossed_and_deep, launched_deep,
+    launched_deep_by_modules, memory_deep, sampled_deep, a_long_name, a_long_name_often,
+    long_names, a_long_name_deep, many_arguments, an_argument_of_each_name,
     a_long_argument_often)}

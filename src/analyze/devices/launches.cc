@@ -9,6 +9,7 @@
 #include "src/analyze/accounting/accounting.h"
 #include "src/analyze/accounting/sweep.h"
 #include "src/analyze/columns.h"
+#include "src/trace/spans_around.h"
 
 namespace crosscut::analyze {
 namespace {
@@ -17,25 +18,22 @@ namespace {
 constexpr uint32_t kRest = 0, kUnlinked = 1, kFirst = 2, kMost = 0xffff;
 constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 
-// The innermost operation around a span.
-uint32_t OperationAround(const trace::Spans& spans, const NameCodes& names, trace::SpanIndex at) {
-  for (; at != trace::kNoSpan; at = spans.parent[at]) {
-    const uint32_t operation = names.codes[spans.name[at].value].operation;
-    if (operation != 0) return operation;
-  }
-  return 0;
-}
-
 // The launching operation's state by span, for every device span with an arrow into it.
 using Launches = std::unordered_map<trace::SpanIndex, uint32_t>;
 std::unordered_map<uint32_t, Launches> FindLaunches(const trace::Trace& trace,
                                                     const NameCodes& names) {
+  const auto operation_of = [&](trace::TrackId track, trace::SpanIndex span) {
+    return names.codes[trace.tracks[track.value].spans.name[span].value].operation;
+  };
+  trace::SpansAround operations(trace, [&](trace::TrackId track, trace::SpanIndex span) {
+    return operation_of(track, span) != 0;
+  });
   std::unordered_map<uint32_t, Launches> out;
   for (const trace::Flow& flow : trace.flows) {
     if (!flow.to_track.valid() || !flow.from_track.valid() || flow.to == trace::kNoSpan) continue;
     if (trace.tracks[flow.to_track.value].kind != trace::TrackKind::kDevice) continue;
-    const uint32_t operation =
-        OperationAround(trace.tracks[flow.from_track.value].spans, names, flow.from);
+    const trace::SpanIndex around = operations.Of(flow.from_track, flow.from);
+    const uint32_t operation = around == trace::kNoSpan ? 0 : operation_of(flow.from_track, around);
     out[flow.to_track.value].emplace(flow.to, std::min(operation + kFirst, kMost));
   }
   return out;

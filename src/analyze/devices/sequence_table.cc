@@ -5,6 +5,7 @@
 
 #include "src/analyze/columns.h"
 #include "src/analyze/devices/device_work.h"
+#include "src/trace/spans_around.h"
 
 namespace crosscut::analyze {
 namespace {
@@ -18,24 +19,19 @@ struct Launched {
 // An operator: its track and span.
 using Operator = std::pair<uint32_t, trace::SpanIndex>;
 
-// The outermost span of the framework that is or is around `span`; kNoSpan where there is none.
-trace::SpanIndex OutermostOperator(const trace::Trace& trace, const trace::Spans& spans,
-                                   trace::SpanIndex span) {
-  trace::SpanIndex found = trace::kNoSpan;
-  for (; span != trace::kNoSpan; span = spans.parent[span]) {
-    if (trace.name(spans.name[span]).layer == trace::Layer::kFramework) found = span;
-  }
-  return found;
-}
-
 std::map<Operator, std::vector<Launched>> LaunchesByOperator(const trace::Trace& trace,
                                                              const Context& context) {
+  const auto of_framework = [&](trace::TrackId track, trace::SpanIndex span) {
+    const trace::NameId name = trace.tracks[track.value].spans.name[span];
+    return trace.name(name).layer == trace::Layer::kFramework;
+  };
+  trace::SpansAround outermost(trace, of_framework, trace::SpansAround::Which::kOutermost);
   std::map<Operator, std::vector<Launched>> operators;
   for (const ProcessWork& work : context.Shared<DeviceWork>().processes) {
     for (const DeviceEvent& event : work.events) {
       if (!event.work() || !event.launched()) continue;
       const trace::Spans& host = trace.tracks[event.launch_track.value].spans;
-      const trace::SpanIndex op = OutermostOperator(trace, host, event.launch);
+      const trace::SpanIndex op = outermost.Of(event.launch_track, event.launch);
       if (op == trace::kNoSpan) continue;
       const trace::NameId name = trace.tracks[event.track.value].spans.name[event.span];
       operators[{event.launch_track.value, op}].push_back({host.begin_ns[event.launch],

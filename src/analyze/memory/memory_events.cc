@@ -4,12 +4,11 @@
 #include <map>
 #include <unordered_map>
 
-#include "src/trace/stacks.h"
+#include "src/trace/spans_around.h"
 
 namespace crosscut::analyze {
 namespace {
 
-using trace::InnermostAt;
 using trace::kNoSpan;
 using trace::SpanIndex;
 
@@ -23,6 +22,22 @@ class Collector {
  public:
   explicit Collector(const trace::Trace& trace)
       : trace_(trace),
+        open_(trace),
+        operations_(trace,
+                    [this](trace::TrackId track, SpanIndex span) {
+                      return trace_.name(NameOf(track, span)).kind == trace::Kind::kOperation;
+                    }),
+        operators_(trace,
+                   [this](trace::TrackId track, SpanIndex span) {
+                     return IsOperator(trace_, NameOf(track, span));
+                   }),
+        modules_(trace,
+                 [this](trace::TrackId track, SpanIndex span) {
+                   const trace::Name& name = trace_.name(NameOf(track, span));
+                   return name.kind != trace::Kind::kOperation &&
+                          trace_.text(name.text).starts_with(kModule) &&
+                          !IsOperator(trace_, NameOf(track, span));
+                 }),
         changed_(trace.strings.Find("[memory]")),
         failed_(trace.strings.Find("[OutOfMemory]")),
         keys_{trace.strings.Find("Bytes"),          trace.strings.Find("Device Type"),
@@ -35,10 +50,15 @@ class Collector {
   void Take(uint32_t track);
   Arguments Read(const trace::Args& args, uint32_t instant) const;
   DeviceMemory& Of(trace::ProcessId process, const Arguments& found);
-  MemoryOwner OwnerOf(trace::TrackId track, SpanIndex span, int64_t at) const;
-  void Match(DeviceMemory* memory) const;
+  trace::NameId NameOf(trace::TrackId track, SpanIndex span) const {
+    return trace_.tracks[track.value].spans.name[span];
+  }
+  MemoryOwner OwnerOf(trace::TrackId track, SpanIndex span, int64_t at);
+  void Match(DeviceMemory* memory);
 
   const trace::Trace& trace_;
+  trace::OpenSpansByTrack open_;
+  trace::SpansAround operations_, operators_, modules_;
   const trace::StringId changed_, failed_;
   const trace::StringId keys_[6];
   std::map<std::tuple<uint32_t, int64_t, int64_t>, DeviceMemory> devices_;
@@ -65,28 +85,17 @@ DeviceMemory& Collector::Of(trace::ProcessId process, const Arguments& found) {
   return memory;
 }
 
-MemoryOwner Collector::OwnerOf(trace::TrackId id, SpanIndex span, int64_t at) const {
+MemoryOwner Collector::OwnerOf(trace::TrackId id, SpanIndex span, int64_t at) {
+  const auto name = [&](trace::TrackId track, SpanIndex found) {
+    return found == kNoSpan ? trace::NameId() : NameOf(track, found);
+  };
   MemoryOwner owner;
-  const trace::Track& track = trace_.tracks[id.value];
-  for (; span != kNoSpan; span = track.spans.parent[span]) {
-    const trace::NameId name = track.spans.name[span];
-    const trace::Name& is = trace_.name(name);
-    if (is.kind == trace::Kind::kOperation) {
-      if (!owner.operation.valid()) owner.operation = name;
-    } else if (IsOperator(trace_, name)) {
-      if (!owner.op.valid()) owner.op = name;
-    } else if (!owner.module.valid() && trace_.text(is.text).starts_with(kModule)) {
-      owner.module = name;
-    }
-  }
-  const trace::TrackId lead = trace_.processes[track.process.value].lead;
+  owner.operation = name(id, operations_.Of(id, span));
+  owner.op = name(id, operators_.Of(id, span));
+  owner.module = name(id, modules_.Of(id, span));
+  const trace::TrackId lead = trace_.processes[trace_.tracks[id.value].process.value].lead;
   if (owner.operation.valid() || !lead.valid() || lead == id) return owner;
-  const trace::Spans& leads = trace_.tracks[lead.value].spans;
-  for (span = InnermostAt(leads, at); span != kNoSpan; span = leads.parent[span]) {
-    if (trace_.name(leads.name[span]).kind != trace::Kind::kOperation) continue;
-    owner.operation = leads.name[span];
-    break;
-  }
+  owner.operation = name(lead, operations_.Of(lead, open_.of(lead).InnermostAt(at)));
   return owner;
 }
 
@@ -99,7 +108,7 @@ void Collector::Take(uint32_t index) {
     if (found.bytes == kMissing) continue;
     DeviceMemory& memory = Of(track.process, found);
     const int64_t at = track.instants.at_ns[i];
-    const SpanIndex span = InnermostAt(track.spans, at);
+    const SpanIndex span = open_.of({index}).InnermostAt(at);
     if (name == failed_) {
       memory.failures.push_back(
           {at, found.bytes, found.total, found.reserved, {index}, OwnerOf({index}, span, at)});
@@ -110,7 +119,7 @@ void Collector::Take(uint32_t index) {
 }
 
 // A block whose address is handed out again was freed, though that was not seen.
-void Collector::Match(DeviceMemory* memory) const {
+void Collector::Match(DeviceMemory* memory) {
   const auto before = [](const auto& a, const auto& b) { return a.at_ns < b.at_ns; };
   std::stable_sort(memory->failures.begin(), memory->failures.end(), before);
   std::stable_sort(memory->changes.begin(), memory->changes.end(), before);

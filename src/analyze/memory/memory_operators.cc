@@ -6,6 +6,8 @@
 
 #include "src/analyze/columns.h"
 #include "src/analyze/memory/memory_events.h"
+#include "src/trace/namesakes.h"
+#include "src/trace/spans_around.h"
 
 namespace crosscut::analyze {
 namespace {
@@ -17,21 +19,61 @@ struct OperatorSum {
   int64_t total = 0;
 };
 
-void AddChange(const trace::Trace& trace, const MemoryChange& change,
-               std::map<uint32_t, OperatorSum>* sums) {
-  const trace::Spans& spans = trace.tracks[change.track.value].spans;
-  std::vector<uint32_t> names;  // texts, innermost first, each once
-  for (auto span = change.span; span != kNoSpan; span = spans.parent[span]) {
-    if (!IsOperator(trace, spans.name[span])) continue;
-    const uint32_t name = trace.name(spans.name[span]).text.value;
-    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-  }
-  if (names.empty()) names.push_back(trace::StringId::None().value);
-  OperatorSum& own = (*sums)[names.front()];
+using OperatorSums = std::map<uint32_t, OperatorSum>;  // by the text of the operator's name
+
+void AddOwn(const MemoryChange& change, OperatorSum* own) {
   const int freeing = change.bytes < 0 ? 1 : 0;
-  ++own.counts[freeing];
-  own.bytes[freeing] += change.bytes < 0 ? -change.bytes : change.bytes;
-  for (const uint32_t name : names) (*sums)[name].total += change.bytes;
+  ++own->counts[freeing];
+  own->bytes[freeing] += change.bytes < 0 ? -change.bytes : change.bytes;
+}
+
+// What changed in a span, and whether anything did.
+struct Inside {
+  int64_t bytes = 0;
+  bool any = false;
+};
+
+// Totals of a track's operators, `inside` by span: of nested calls of one name the outermost has
+// it.
+void AddTotals(const trace::Trace& trace, const trace::Spans& spans, std::vector<Inside> inside,
+               OperatorSums* sums) {
+  for (size_t i = spans.size(); i-- > 0;) {  // children before their parents
+    if (spans.parent[i] == kNoSpan || !inside[i].any) continue;
+    inside[spans.parent[i]].bytes += inside[i].bytes;
+    inside[spans.parent[i]].any = true;
+  }
+  trace::Namesakes open(spans);
+  for (trace::SpanIndex i = 0; i < spans.size(); ++i) {
+    const bool counts = inside[i].any && IsOperator(trace, spans.name[i]);
+    const uint32_t text = trace.name(spans.name[i]).text.value;
+    const bool outermost = open.Enter(i, counts ? text : trace::Namesakes::kNoKey) == kNoSpan;
+    if (counts && outermost) (*sums)[text].total += inside[i].bytes;
+  }
+}
+
+OperatorSums SumsOf(const trace::Trace& trace, const DeviceMemory& memory,
+                    trace::SpansAround* operators) {
+  OperatorSums sums;
+  std::map<uint32_t, std::vector<Inside>> inside;  // by track
+  for (const MemoryChange& change : memory.changes) {
+    const trace::Spans& spans = trace.tracks[change.track.value].spans;
+    const trace::SpanIndex op = operators->Of(change.track, change.span);
+    if (op == kNoSpan) {
+      OperatorSum& none = sums[trace::StringId::None().value];
+      AddOwn(change, &none);
+      none.total += change.bytes;
+      continue;
+    }
+    AddOwn(change, &sums[trace.name(spans.name[op]).text.value]);
+    std::vector<Inside>& of_track = inside[change.track.value];
+    of_track.resize(spans.size());
+    of_track[op].bytes += change.bytes;
+    of_track[op].any = true;
+  }
+  for (auto& [track, of_track] : inside) {
+    AddTotals(trace, trace.tracks[track].spans, std::move(of_track), &sums);
+  }
+  return sums;
 }
 
 // The steps of a process that leaks are looked for in: of the last one nobody told the end, and at
@@ -87,9 +129,11 @@ std::map<MemoryOwner, Leak> LeaksOf(const trace::Process& process, const DeviceM
 Table MemoryOperatorsTable(const trace::Trace& trace, const Context& context) {
   Texts process, device, op;
   Integers allocations, frees, allocated, freed, self, total;
+  trace::SpansAround operators(trace, [&](trace::TrackId track, trace::SpanIndex span) {
+    return IsOperator(trace, trace.tracks[track.value].spans.name[span]);
+  });
   for (const DeviceMemory& memory : context.Shared<MemoryUse>().devices) {
-    std::map<uint32_t, OperatorSum> sums;
-    for (const MemoryChange& change : memory.changes) AddChange(trace, change, &sums);
+    const OperatorSums sums = SumsOf(trace, memory, &operators);
     std::vector<std::pair<uint32_t, OperatorSum>> rows(sums.begin(), sums.end());
     std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
       return a.second.bytes[0] > b.second.bytes[0];

@@ -10,6 +10,7 @@
 #include "src/analyze/columns.h"
 #include "src/analyze/devices/device_work.h"
 #include "src/trace/namesakes.h"
+#include "src/trace/spans_around.h"
 
 namespace crosscut::analyze {
 namespace {
@@ -37,7 +38,17 @@ struct Cause {
 
 class Modules {
  public:
-  Modules(const trace::Trace& trace, const Context& context) : trace_(trace) {
+  Modules(const trace::Trace& trace, const Context& context)
+      : trace_(trace),
+        operations_(trace,
+                    [this](trace::TrackId track, SpanIndex span) {
+                      return trace_.name(NameOf(track, span)).kind == trace::Kind::kOperation;
+                    }),
+        modules_(trace, [this](trace::TrackId track,
+                               SpanIndex span) { return is_module_[NameOf(track, span).value]; }),
+        framed_(trace, [this](trace::TrackId track, SpanIndex span) {
+          return is_module_[NameOf(track, span).value] || IsFrame({track.value, span});
+        }) {
     for (const trace::Name& name : trace.names) {
       const std::string_view text = trace.text(name.text);
       is_module_.push_back(text.starts_with(kModule));
@@ -67,6 +78,9 @@ class Modules {
   const std::map<std::pair<uint32_t, uint32_t>, Calls>& calls() const { return calls_; }
 
  private:
+  trace::NameId NameOf(trace::TrackId track, SpanIndex span) const {
+    return trace_.tracks[track.value].spans.name[span];
+  }
   const trace::Spans& SpansOf(Place at) const { return trace_.tracks[at.track].spans; }
   std::string_view TextOf(const trace::Spans& spans, SpanIndex span) const {
     return trace_.text(trace_.name(spans.name[span]).text);
@@ -144,40 +158,30 @@ class Modules {
     return frames_[at->second];
   }
 
-  Cause CauseOf(Place frame) const {
+  Cause CauseOf(Place frame) {
     Cause cause{trace_.tracks[frame.track].process.value, {}, {}, {}};
     const auto found = cause_of_.find(frame.key());
     if (found == cause_of_.end()) return cause;
-    const trace::Spans& spans = SpansOf(found->second);
-    cause.op = trace_.name(spans.name[found->second.span]).text;
-    for (SpanIndex s = found->second.span; s != kNoSpan; s = spans.parent[s]) {
-      const trace::Name& name = trace_.name(spans.name[s]);
-      if (!cause.operation.valid() && name.kind == trace::Kind::kOperation) {
-        cause.operation = name.text;
-      }
-      if (!cause.module.valid() && is_module_[spans.name[s].value]) cause.module = name.text;
-    }
+    const Place by = found->second;
+    const auto text = [&](SpanIndex span) {
+      return span == kNoSpan ? trace::StringId() : trace_.name(SpansOf(by).name[span]).text;
+    };
+    cause.op = text(by.span);
+    cause.operation = text(operations_.Of({by.track}, by.span));
+    cause.module = text(modules_.Of({by.track}, by.span));
     return cause;
   }
 
   void AddDeviceTime(const DeviceEvent& event) {
     if (!event.work() || !event.launched()) return;
     const int64_t ns = event.end_ns - event.begin_ns;
-    Place at{event.launch_track.value, event.launch};
-    const trace::Spans& spans = SpansOf(at);
-    for (; at.span != kNoSpan; at.span = spans.parent[at.span]) {
-      if (IsFrame(at)) {
-        FramesOf(at).device_ns += ns;
-        return;
-      }
-      if (is_module_[spans.name[at.span].value]) {
-        CallsOf(at).device_ns += ns;
-        return;
-      }
-    }
+    const Place at{event.launch_track.value, framed_.Of(event.launch_track, event.launch)};
+    if (at.span == kNoSpan) return;
+    (IsFrame(at) ? FramesOf(at).device_ns : CallsOf(at).device_ns) += ns;
   }
 
   const trace::Trace& trace_;
+  trace::SpansAround operations_, modules_, framed_;    // framed: a frame, else a module
   std::vector<bool> is_module_, is_frame_, has_cause_;  // by name
   std::unordered_map<uint64_t, Place> cause_of_;        // frames, by place
   std::map<std::pair<uint32_t, uint32_t>, Calls> calls_;

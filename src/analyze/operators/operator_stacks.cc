@@ -7,6 +7,7 @@
 #include "src/analyze/columns.h"
 #include "src/analyze/devices/device_work.h"
 #include "src/trace/namesakes.h"
+#include "src/trace/spans_around.h"
 #include "src/trace/stacks.h"
 
 namespace crosscut::analyze {
@@ -78,12 +79,13 @@ class OperatorStacks {
 
   // By the innermost operator around the launching call, or that call where there is none.
   void FindDeviceTimes(const Context& context) {
+    trace::SpansAround operators(trace_, [this](trace::TrackId track, SpanIndex span) {
+      return IsOperator(NameOf(trace_.tracks[track.value], span));
+    });
     for (const ProcessWork& work : context.Shared<DeviceWork>().processes) {
       for (const DeviceEvent& event : work.events) {
         if (!event.work() || !event.launched()) continue;
-        const trace::Track& host = trace_.tracks[event.launch_track.value];
-        SpanIndex op = event.launch;
-        while (op != kNoSpan && !IsOperator(NameOf(host, op))) op = host.spans.parent[op];
+        const SpanIndex op = operators.Of(event.launch_track, event.launch);
         const Place place{event.launch_track.value, op == kNoSpan ? event.launch : op};
         device_ns_[place] += event.end_ns - event.begin_ns;
       }

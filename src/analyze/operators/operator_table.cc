@@ -11,6 +11,7 @@
 #include "src/analyze/devices/device_work.h"
 #include "src/analyze/operators/span_flops.h"
 #include "src/trace/namesakes.h"
+#include "src/trace/spans_around.h"
 #include "src/trace/stacks.h"
 #include "src/trace/whole_spans.h"
 
@@ -34,7 +35,10 @@ struct Row {
 
 class Operators {
  public:
-  Operators(const trace::Trace& trace, const Context& context) : trace_(trace), flops_(trace) {
+  Operators(const trace::Trace& trace, const Context& context)
+      : trace_(trace), flops_(trace), around_(trace, [this](trace::TrackId track, SpanIndex span) {
+          return IsOperator(trace_.tracks[track.value].spans, span);
+        }) {
     for (const char* key : {"Input Dims", "Input type"}) {
       keys_.push_back(trace.strings.Find(key).value);
     }
@@ -74,9 +78,7 @@ class Operators {
 
   void AddDeviceTime(const DeviceEvent& event) {
     if (!event.work() || !event.launched()) return;
-    const trace::Spans& spans = trace_.tracks[event.launch_track.value].spans;
-    SpanIndex span = event.launch;
-    while (span != kNoSpan && !IsOperator(spans, span)) span = spans.parent[span];
+    const SpanIndex span = around_.Of(event.launch_track, event.launch);
     if (span == kNoSpan) return;
     device_ns_[uint64_t{event.launch_track.value} << 32 | span] += event.end_ns - event.begin_ns;
   }
@@ -168,6 +170,7 @@ class Operators {
   std::map<std::tuple<uint32_t, uint32_t, trace::Layer, uint32_t, uint32_t>, uint32_t> index_;
   std::map<std::tuple<Group, uint32_t, uint32_t>, uint32_t> groups_;
   SpanFlops flops_;
+  trace::SpansAround around_;  // operators
 };
 
 }  // namespace

@@ -83,7 +83,7 @@ class Summing {
       if (f == kNowhere || next == 0) continue;
       const bool inside = spans.begin_ns[i] < Step(next - 1).end_ns;
       if (!inside || block_ == kNowhere) continue;
-      Count(spans, i, f, goes_on);
+      Count(spans, i, open.KeyedAround(), f, goes_on);
       // One that a namesake from before the step holds is this step's all the same.
       const bool outermost = around == trace::kNoSpan || spans.begin_ns[around] < step_begin_;
       if (outermost) At(f).ns += spans.end_ns[i] - spans.begin_ns[i];
@@ -113,18 +113,16 @@ class Summing {
     return now_[f];
   }
 
-  void Count(const trace::Spans& spans, size_t i, uint32_t f, bool goes_on) {
+  // `around`: the innermost function that it is in.
+  void Count(const trace::Spans& spans, size_t i, trace::SpanIndex around, uint32_t f,
+             bool goes_on) {
     const int64_t ns = spans.end_ns[i] - spans.begin_ns[i];
     Now& now = At(f);
     now.count += !goes_on;
     now.self_ns += ns;
-    // An operation around a span is no function; a parent from before the step is another step's.
-    for (trace::SpanIndex p = spans.parent[i]; p != trace::kNoSpan; p = spans.parent[p]) {
-      const uint32_t around = number_[spans.name[p].value];
-      if (around == kNowhere) continue;
-      if (spans.begin_ns[p] >= step_begin_) At(around).self_ns -= ns;
-      return;
-    }
+    // A function around it that began before the step is another step's.
+    if (around == trace::kNoSpan || spans.begin_ns[around] < step_begin_) return;
+    At(number_[spans.name[around].value]).self_ns -= ns;
   }
 
   void Flush() {

@@ -107,7 +107,10 @@ class Functions {
       } else {
         places.Note(i, PartPlaces::kNotKnown);
       }
-      TakeFromParent(spans, i, length, f != kNotOne);
+      // An operation around a span is no function: its spans count against the function around it.
+      const trace::SpanIndex around = open.KeyedAround();
+      if (f == kNotOne || around == trace::kNoSpan) continue;
+      functions_[function_[spans.name[around].value]].self_ns -= length;
     }
   }
 
@@ -117,17 +120,6 @@ class Functions {
     if (part == PartPlaces::kNotKnown && filled_[f] > 0)
       return functions_[f].first + filled_[f] - 1;
     return functions_[f].first + filled_[f]++;
-  }
-
-  // An operation around a span is no function: its spans count against the function around it.
-  void TakeFromParent(const trace::Spans& spans, size_t i, int64_t length, bool counts) {
-    if (!counts) return;
-    for (trace::SpanIndex p = spans.parent[i]; p != trace::kNoSpan; p = spans.parent[p]) {
-      const uint32_t f = function_[spans.name[p].value];
-      if (f == kNotOne) continue;
-      functions_[f].self_ns -= length;
-      return;
-    }
   }
 
   std::vector<Function> functions_;

@@ -7,7 +7,7 @@
 
 #include "src/analyze/columns.h"
 #include "src/trace/samples.h"
-#include "src/trace/stacks.h"
+#include "src/trace/spans_around.h"
 
 namespace crosscut::analyze {
 namespace {
@@ -35,7 +35,17 @@ struct Sums {
 class Samples {
  public:
   Samples(const trace::Trace& trace, const Context& context)
-      : trace_(trace), context_(context), reader_(trace.strings) {
+      : trace_(trace),
+        context_(context),
+        reader_(trace.strings),
+        open_(trace),
+        layered_(trace,
+                 [this](trace::TrackId track, trace::SpanIndex span) {
+                   return NameOf(track, span).layer != trace::Layer::kNone;
+                 }),
+        operations_(trace, [this](trace::TrackId track, trace::SpanIndex span) {
+          return NameOf(track, span).kind == trace::Kind::kOperation;
+        }) {
     if (!reader_.any()) return;
     for (uint32_t t = 0; t < trace.tracks.size(); ++t) Take({t});
   }
@@ -60,29 +70,25 @@ class Samples {
     });
   }
 
-  void FindSpans(trace::TrackId id, int64_t at, Place* place) const {
+  void FindSpans(trace::TrackId id, int64_t at, Place* place) {
     const trace::Track& track = trace_.tracks[id.value];
     place->thread = context_.track_label(id);
-    trace::SpanIndex span = InnermostAt(track.spans, at);
+    const trace::SpanIndex span = open_.of(id).InnermostAt(at);
     if (span != kNoSpan) place->span = track.spans.name[span];
-    for (; span != kNoSpan; span = track.spans.parent[span]) {
-      const trace::Name& name = trace_.name(track.spans.name[span]);
-      if (place->layer == trace::Layer::kNone) place->layer = name.layer;
-      if (name.kind != trace::Kind::kOperation) continue;
-      if (!place->operation.valid()) place->operation = track.spans.name[span];
-    }
-    if (place->layer == trace::Layer::kNone) place->layer = BaseAt(track, at);
+    const trace::SpanIndex layered = layered_.Of(id, span), op = operations_.Of(id, span);
+    place->layer = layered == kNoSpan ? BaseAt(track, at) : NameOf(id, layered).layer;
+    if (op != kNoSpan) place->operation = track.spans.name[op];
     const trace::TrackId lead = trace_.processes[track.process.value].lead;
-    if (!place->operation.valid() && lead.valid() && lead != id) FindLeads(lead, at, place);
+    if (op == kNoSpan && lead.valid() && lead != id) FindLeads(lead, at, place);
   }
 
-  void FindLeads(trace::TrackId lead, int64_t at, Place* place) const {
-    const trace::Spans& spans = trace_.tracks[lead.value].spans;
-    trace::SpanIndex span = InnermostAt(spans, at);
-    while (span != kNoSpan && trace_.name(spans.name[span]).kind != trace::Kind::kOperation) {
-      span = spans.parent[span];
-    }
-    if (span != kNoSpan) place->operation = spans.name[span];
+  void FindLeads(trace::TrackId lead, int64_t at, Place* place) {
+    const trace::SpanIndex op = operations_.Of(lead, open_.of(lead).InnermostAt(at));
+    if (op != kNoSpan) place->operation = trace_.tracks[lead.value].spans.name[op];
+  }
+
+  const trace::Name& NameOf(trace::TrackId track, trace::SpanIndex span) const {
+    return trace_.name(trace_.tracks[track.value].spans.name[span]);
   }
 
   static trace::Layer BaseAt(const trace::Track& track, int64_t at) {
@@ -94,6 +100,8 @@ class Samples {
   const trace::Trace& trace_;
   const Context& context_;
   const trace::SampleReader reader_;
+  trace::OpenSpansByTrack open_;
+  trace::SpansAround layered_, operations_;
   std::map<Place, Sums> rows_;
 };
 

@@ -91,7 +91,8 @@ class Cutter {
 struct Open {
   int64_t end_ns;
   uint32_t name, operation;
-  Layer layer;  // kNone: as below
+  Layer layer;     // kNone: as below
+  size_t layered;  // itself where it has a layer, else the nearest below that has; 0: the base
 };
 
 class Walk {
@@ -104,7 +105,7 @@ class Walk {
         cutter_(cutter),
         at_(track.begin_ns),
         end_(track.end_ns),
-        open_{{kNever, kNoText, kNoText, Layer::kNone}} {}
+        open_{{kNever, kNoText, kNoText, Layer::kNone, 0}} {}
 
   void Run() {
     const trace::Spans& spans = track_.spans;
@@ -132,8 +133,6 @@ class Walk {
   void Until(int64_t at) {
     if (track_.kind == trace::TrackKind::kThread) at = std::min(at, end_);
     if (at <= at_) return;
-    size_t i = open_.size() - 1;
-    while (i > 0 && open_[i].layer == Layer::kNone) --i;
     while (at_ < at) {
       while (next_control_ < control_.size() && control_[next_control_].end_ns <= at_) {
         ++next_control_;
@@ -146,7 +145,8 @@ class Walk {
         at_ = until;
       } else {
         const int64_t until = std::min(off.begin_ns, at);
-        cutter_.Add(at_, until, open_.back().name, open_.back().operation, open_[i].layer);
+        cutter_.Add(at_, until, open_.back().name, open_.back().operation,
+                    open_[open_.back().layered].layer);
         at_ = until;
       }
     }
@@ -154,13 +154,15 @@ class Walk {
   void Push(size_t span) {
     const trace::Name& name = trace_.name(track_.spans.name[span]);
     Open inside = {std::min(track_.spans.end_ns[span], open_.back().end_ns),
-                   track_.spans.name[span].value, open_.back().operation, name.layer};
+                   track_.spans.name[span].value, open_.back().operation, name.layer,
+                   open_.back().layered};
     if (name.kind == Kind::kOperation) inside.operation = inside.name;
     if (name.kind != Kind::kSpan) inside.layer = Layer::kNone;
     if (track_.kind == trace::TrackKind::kDevice && name.kind == Kind::kSpan &&
         inside.layer == Layer::kNone) {
       inside.layer = Layer::kDevice;
     }
+    if (inside.layer != Layer::kNone) inside.layered = open_.size();
     open_.push_back(inside);
   }
 
