@@ -1,4 +1,4 @@
-// The C API's session half: each function is one call of Session or Recorder.
+// The C API's session half: each function is one call of the session, or of a part of it.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -9,6 +9,7 @@
 #include "crosscut/crosscut.h"
 #include "src/collect/clock.h"
 #include "src/runtime/error.h"
+#include "src/runtime/plugins.h"
 #include "src/runtime/session.h"
 
 using crosscut::record::Recorder;
@@ -59,9 +60,11 @@ uint32_t crosscut_goes_on(uint32_t name) { return Recorder::Get().GoesOn(name); 
 
 uint64_t crosscut_step(uint32_t kind) { return Session::Get().Step(kind); }
 void crosscut_step_end(void) { Session::Get().StepEnd(); }
-void crosscut_lead(void) { Session::Get().Lead(); }
+void crosscut_lead(void) { crosscut::record::MarkLead(); }
 void crosscut_phase(const char* name) { Session::Get().BeginPhase(name); }
-void crosscut_progress(double fraction) { Session::Get().Progress(fraction); }
+void crosscut_progress(double fraction) {
+  if (Session::Get().state() != Session::kOff) crosscut::record::MarkProgress(fraction);
+}
 
 void crosscut_process_name(const char* name) {
   if (name != nullptr) Session::Get().NameProcess(name);
@@ -90,7 +93,7 @@ int crosscut_pause(void) { return Session::Get().Pause(); }
 int crosscut_resume(void) { return Session::Get().Resume(); }
 int crosscut_snapshot(void) { return Session::Get().Snapshot(); }
 int crosscut_flush(void) { return Session::Get().Flush(); }
-void crosscut_plugins_finish(void) { Session::Get().FinishPlugins(); }
+void crosscut_plugins_finish(void) { crosscut::record::FinishPlugins(); }
 void crosscut_frames(int in) {
   const uint64_t payload = in != 0;
   if (Session::Get().state() == Session::kOff) return;
@@ -108,15 +111,16 @@ void crosscut_source_remove(int handle) { Session::Get().RemoveSource(handle); }
 
 void crosscut_source_state(const char* name, const char* version, const char* state,
                            const char* message) {
-  if (name != nullptr) Session::Get().TellSource(name, version, state, message);
+  if (name == nullptr) return;
+  Session& session = Session::Get();
+  session.sources().Tell(name, version, state, message, session.log_is_open());
 }
 
 void crosscut_probe_cost(uint32_t probe, int64_t inside_ps, int64_t outside_ps, int64_t low_ps,
                          int64_t high_ps, int64_t samples) {
-  Session::Get().ProbeCosts({probe,
-                             {static_cast<uint64_t>(inside_ps), static_cast<uint64_t>(outside_ps),
-                              static_cast<uint64_t>(low_ps), static_cast<uint64_t>(high_ps),
-                              static_cast<uint64_t>(samples)}});
+  const auto word = [](int64_t figure) { return static_cast<uint64_t>(figure); };
+  Session::Get().sources().ProbeCosts(
+      {probe, {word(inside_ps), word(outside_ps), word(low_ps), word(high_ps), word(samples)}});
 }
 
 int crosscut_collected(const char* source, const char* format, const void* bytes, size_t size,
@@ -124,7 +128,7 @@ int crosscut_collected(const char* source, const char* format, const void* bytes
   if (source == nullptr || format == nullptr || (bytes == nullptr && size != 0)) {
     return crosscut::record::Fail(CROSSCUT_EINVAL, "a profile needs source, format and bytes");
   }
-  return Session::Get().Collected(source, format, bytes, size, {begin_realtime_ns, error_ns});
+  return Session::Get().Collected({source, format, bytes, size, {begin_realtime_ns, error_ns}});
 }
 
 }  // extern "C"

@@ -1,10 +1,9 @@
-// What the core's own probes cost on this machine, measured on the drain's thread into a chunk
-// that nobody reads.
-#include <string.h>
+#include "src/runtime/calibrate.h"
+
+#include <atomic>
 
 #include "src/collect/clock.h"
-#include "src/collect/memory.h"
-#include "src/runtime/session.h"
+#include "src/collect/recorder.h"
 
 namespace crosscut::record {
 namespace {
@@ -99,9 +98,9 @@ void Measure(const char* name, void (*body)(int), ThreadState* scratch, double p
 
 }  // namespace
 
-void Session::Calibrate() {
-  if (calibrated_ || !ClockIsInline()) return;
-  calibrated_ = true;
+void CalibrateProbes() {
+  static std::atomic<bool> done{false};
+  if (!ClockIsInline() || done.exchange(true)) return;
   ThreadState* scratch = Recorder::Get().EnterScratch();
   if (scratch == nullptr) return;
   const double ps_per_tick = ClockNsPerTick() * 1000;

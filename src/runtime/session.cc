@@ -18,8 +18,9 @@
 #include "src/collect/clock.h"
 #include "src/collect/slow_path.h"
 #include "src/host/registry.h"
+#include "src/runtime/calibrate.h"
 #include "src/runtime/error.h"
-#include "src/runtime/settings.h"
+#include "src/runtime/plugins.h"
 
 namespace crosscut::record {
 namespace {
@@ -36,6 +37,13 @@ union Immortal {
 constinit Immortal immortal;
 
 uint64_t Now() { return ClockNow(); }
+
+// What `crosscut record` asked for; 0 where it did not.
+uint64_t NumberIn(const char* variable) {
+  const char* text = secure_getenv(variable);
+  const uint64_t number = text == nullptr ? 0 : strtoull(text, nullptr, 10);
+  return number > INT64_MAX ? 0 : number;
+}
 
 }  // namespace
 
@@ -93,7 +101,7 @@ int Session::MayBegin(const Transition& transition, const crosscut_options* opti
   }
   if (!transition) return Fail(CROSSCUT_ERUNNING, "another start or stop is under way");
   char tight[64];
-  if (!open_ && !base::LimitsLeaveRoom(tight, sizeof tight)) {
+  if (!log_.open() && !base::LimitsLeaveRoom(tight, sizeof tight)) {
     return Fail(CROSSCUT_EOFF, "off: the limit of %s leaves no room for a recording", tight);
   }
   return state() == kOff ? CROSSCUT_OK : Fail(CROSSCUT_ERUNNING, "a session is open");
@@ -110,63 +118,110 @@ int Session::Start(const crosscut_options* options) {
   return StartLocked(settings);
 }
 
+int Session::Arm(const crosscut_options* options) {
+  const Transition transition(this);
+  int error = MayBegin(transition, options);
+  if (error != CROSSCUT_OK) return error;
+  if (on_demand_.armed()) return Fail(CROSSCUT_ERUNNING, "this process is armed already");
+  Settings settings;
+  error = FillSettings(options, kPlanOfWindows, &settings);
+  if (error != CROSSCUT_OK) return error;
+  if (log_.open()) log_.Close();
+  error = OpenLog(settings);
+  if (error != CROSSCUT_OK) return error;
+  steps_.SetPlan(settings);
+  on_demand_.LimitFirst(NumberIn("CROSSCUT_STOP_AFTER_STEPS"),
+                        static_cast<int64_t>(NumberIn("CROSSCUT_STOP_AT")));
+  (void)Recorder::Get().WriteMeta("armed", "1");
+  sources_.WriteWhatIsKnown();
+  format::RingHeader* header = log_.header();
+  format::RingStore<uint32_t>(header->state, format::kRingDormant);
+  const int number = on_demand_.Arm(header);
+  if (number != 0) return Fail(CROSSCUT_ENOMEM, "no thread: %s", strerror(number));
+  BeAskedAtExit();
+  return CROSSCUT_OK;
+}
+
+// Every window goes to the log that is open: its ring is where requests are read.
+int Session::ArmedSettings(const crosscut_options* options, Settings* settings) const {
+  const char* dir = options == nullptr ? nullptr : options->run_dir;
+  char* asked = dir == nullptr || *dir == '\0' ? nullptr : realpath(dir, nullptr);
+  const bool other = dir != nullptr && *dir != '\0' &&
+                     (asked == nullptr || strcmp(asked, log_.settings().run_dir) != 0);
+  free(asked);
+  if (other) {
+    return Fail(CROSSCUT_ERUNNING, "this process is armed to record in %.120s",
+                log_.settings().run_dir);
+  }
+  if (log_.Removed()) {
+    return Fail(CROSSCUT_EIO, "the run directory %.120s was removed", log_.settings().run_dir);
+  }
+  *settings = log_.settings();
+  return CROSSCUT_OK;
+}
+
 int Session::StartLocked(const Settings& settings) {
   // A run that was removed is made anew.
-  if (open_ && (!SameLog(settings) || access(log_path_, F_OK) != 0)) {
-    CloseLog();
-  } else if (broken_.load()) {
+  if (log_.open() && (!log_.Fits(settings) || log_.Removed())) {
+    log_.Close();
+  } else if (log_.broken()) {
     return Fail(CROSSCUT_EIO, "the log of this run directory can be written no more");
   }
-  const bool fresh = !open_;
+  const bool fresh = !log_.open();
   if (fresh) {
-    const int error = Open(settings);
+    const int error = OpenLog(settings);
     if (error != CROSSCUT_OK) return error;
-  } else if (!Recorder::Get().BeginSession(&rings_[ring_index_], settings.memory_bytes)) {
+  } else if (!Recorder::Get().BeginSession(log_.ring(), settings.memory_bytes)) {
     return Fail(CROSSCUT_ENOMEM, "no memory for a session");
   }
   if (!on_demand_.armed()) {  // which has them since it was armed, and steps read them
-    settings_ = settings;
-    SetPlan(settings);
+    log_.set_settings(settings);
+    steps_.SetPlan(settings);
   }
   const uint64_t tick = Now();
-  format::RingHeader* header = rings_[ring_index_].header();
+  format::RingHeader* header = log_.header();
   format::RingStore(header->start_tick, tick);
   format::RingStore<uint64_t>(header->stop_tick, 0);
   format::RingStore<uint32_t>(header->stop_reason, 0);
   (void)Recorder::Get().WriteSession(tick, format::kStart, &tick, 1);
   format::RingStore<uint32_t>(header->state, format::kRingRecording);
-  in_control_.store(false);
-  level_when_on_.store(CROSSCUT_LEVEL_EVERYTHING);
+  sources_.Begin();
   state_.store(kRecording, std::memory_order_release);
-  on_demand_.WindowBegins(next_step_.load());
+  on_demand_.WindowBegins(steps_.next());
   Recorder::Get().SetPhase(Phase::kOn, tick);
   if (CROSSCUT_FAULT("session.started")) return CROSSCUT_OK;
-  if (fresh) WriteWhatIsKnown();
-  SetSources(CROSSCUT_LEVEL_EVERYTHING);
+  if (fresh) sources_.WriteWhatIsKnown();
+  sources_.Set(CROSSCUT_LEVEL_EVERYTHING);
   StartPlugins();
-  drain_.Ask(Drain::kStarted);
-  if (!exit_registered_) {
-    exit_registered_ = atexit([] { Session::Get().AtExit(); }) == 0;
-  }
+  log_.drain().Ask(Drain::kStarted);
+  BeAskedAtExit();
   return CROSSCUT_OK;
+}
+
+int Session::OpenLog(const Settings& settings) {
+  return log_.Open(settings, {.on_start = &CalibrateProbes,
+                              .on_failure = &Session::OnDrainFailure,
+                              .other_threads = &Session::OtherThreads});
+}
+
+void Session::BeAskedAtExit() {
+  if (!asked_at_exit_) asked_at_exit_ = atexit([] { Get().AtExit(); }) == 0;
 }
 
 int Session::Stop(format::StopReason reason) {
   const Transition transition(this);
   if (!transition) return Fail(CROSSCUT_ERUNNING, "another start or stop is under way");
   if (state() == kOff) return Fail(CROSSCUT_ENOTRUNNING, "no session is open");
-  WithdrawSources();
+  sources_.Withdraw();
   const bool closing = StopPlugins();
   const uint64_t tick = Now();
   Recorder::Get().SetPhase(closing ? Phase::kClosing : Phase::kOff, tick);
-  if (!broken_.load()) MarkStop(tick, reason, /*waits=*/true);
+  if (!log_.broken()) log_.MarkStop(tick, reason, /*waits=*/true);
   if (CROSSCUT_FAULT("session.stopped")) return CROSSCUT_OK;
   state_.store(kOff, std::memory_order_release);
-  on_demand_.WindowEnds(next_step_.load());
-  if (!on_demand_.armed()) next_step_.store(0);
-  running_step_ = 0;
-  phase_name_ = 0;
-  drain_.Ask(Drain::kFlush);
+  on_demand_.WindowEnds(steps_.next());
+  steps_.Stop(/*counts_on=*/on_demand_.armed());
+  log_.drain().Ask(Drain::kFlush);
   return CROSSCUT_OK;
 }
 
@@ -175,11 +230,11 @@ int Session::Pause() {
   if (!transition) return Fail(CROSSCUT_ERUNNING, "another start or stop is under way");
   if (state() == kOff) return Fail(CROSSCUT_ENOTRUNNING, "no session is open");
   if (state() == kPaused) return CROSSCUT_OK;
-  SetSources(CROSSCUT_LEVEL_CONTROL);
+  sources_.Set(CROSSCUT_LEVEL_CONTROL);
   const uint64_t tick = Now();
   Recorder::Get().SetPhase(Phase::kHidden, tick);
   (void)Recorder::Get().WriteSession(tick, format::kPause, nullptr, 0);
-  format::RingStore<uint32_t>(rings_[ring_index_].header()->state, format::kRingPaused);
+  format::RingStore<uint32_t>(log_.header()->state, format::kRingPaused);
   state_.store(kPaused, std::memory_order_release);
   return CROSSCUT_OK;
 }
@@ -191,11 +246,11 @@ int Session::Resume() {
   if (state() == kRecording) return CROSSCUT_OK;
   const uint64_t tick = Now();
   (void)Recorder::Get().WriteSession(tick, format::kResume, nullptr, 0);
-  format::RingStore<uint32_t>(rings_[ring_index_].header()->state, format::kRingRecording);
+  format::RingStore<uint32_t>(log_.header()->state, format::kRingRecording);
   state_.store(kRecording, std::memory_order_release);
-  if (in_control_.load()) return CROSSCUT_OK;  // the step plan switches on at its next edge
+  if (in_control()) return CROSSCUT_OK;  // the step plan switches on at its next edge
   Recorder::Get().SetPhase(Phase::kOn, tick);
-  SetSources(level_when_on_);
+  sources_.Set(sources_.level_when_on());
   return CROSSCUT_OK;
 }
 
@@ -205,10 +260,11 @@ int Session::Snapshot() {
 }
 
 int Session::Flush() {
-  if (!drain_.running()) return Fail(CROSSCUT_ENOTRUNNING, "this process has not recorded");
-  drain_.Ask(Drain::kFlush);
-  if (!drain_.Await(kFlushWaitMs)) return Fail(CROSSCUT_EIO, "the drain does not answer");
-  if (broken_.load()) return Fail(CROSSCUT_EIO, "the log could not be written");
+  Drain& drain = log_.drain();
+  if (!drain.running()) return Fail(CROSSCUT_ENOTRUNNING, "this process has not recorded");
+  drain.Ask(Drain::kFlush);
+  if (!drain.Await(kFlushWaitMs)) return Fail(CROSSCUT_EIO, "the drain does not answer");
+  if (log_.broken()) return Fail(CROSSCUT_EIO, "the log could not be written");
   return CROSSCUT_OK;
 }
 
@@ -219,29 +275,34 @@ void Session::AtExit(bool by_underscore_exit) {
   const uint64_t tick = Now();
   if (!by_underscore_exit) FinishPlugins();
   if (state() == kOff) return LeaveNothing();
-  if (!broken_.load()) MarkStop(tick, format::kStopExit);
+  if (!log_.broken()) log_.MarkStop(tick, format::kStopExit);
 }
 
 // Only the owner's leaving counts: a vfork child shares this memory, a raw clone has a copy of it
 // without the ring.
 void Session::OnUnderscoreExit() {
-  if (owner_ != getpid()) return;
+  if (log_.owner() != getpid()) return;
   if (state() == kOff) return LeaveNothing();
-  const format::RingHeader* header = rings_[ring_index_].header();
+  const format::RingHeader* header = log_.header();
   if (format::RingLoad(header->stop_reason) == 0) AtExit(true);
 }
 
-// Where the process ends, the ring's header alone may tell: another session must not begin without
-// the word of this one's end.
-void Session::MarkStop(uint64_t tick, format::StopReason reason, bool waits) {
-  const uint64_t payload = reason;
-  format::RingHeader* header = rings_[ring_index_].header();
-  Recorder& recorder = Recorder::Get();
-  (void)(waits ? recorder.WriteSession(tick, format::kStop, &payload, 1)
-               : recorder.TryWriteSession(tick, format::kStop, &payload, 1));
-  format::RingStore(header->stop_tick, tick);
-  format::RingStore<uint32_t>(header->stop_reason, reason);
-  format::RingStore<uint32_t>(header->state, format::kRingStopped);
+int Session::OtherThreads() { return host::Registry::Get().threads() + Get().on_demand_.threads(); }
+
+// An armed process that ends without a window has nothing to tell. A ring whose log was removed
+// with its run has no reader; if the log was only moved, it holds what is in the ring.
+void Session::LeaveNothing() {
+  const ChunkRing& ring = *log_.ring();
+  if (log_.open() && log_.Removed() && !ring.HasLosses() && ring.Drained()) {
+    on_demand_.Disarm();
+    log_.RemoveRing();
+    return;
+  }
+  if (!on_demand_.armed()) return;
+  const bool never = format::RingLoad(log_.header()->control.window_begun) == 0;
+  on_demand_.Disarm();
+  if (!never || log_.Break()) return;
+  log_.Remove();
 }
 
 // A thread with the program's descriptors must be the last one: it runs exit(), which flushes.
@@ -253,36 +314,147 @@ void* Session::AwaitLastThread(void* self) {
          tasks.st_nlink > 2 + kOurs + static_cast<nlink_t>(OtherThreads())) {
     usleep(2000);
   }
-  auto* session = static_cast<Session*>(self);
-  if (plugins.threads() != 0) session->FinishPlugins();
-  session->drain_.Leave(/*written_on=*/true);
+  if (plugins.threads() != 0) FinishPlugins();
+  static_cast<Session*>(self)->log_.drain().Leave(/*written_on=*/true);
   // What the last thread's end would do, had we no others.
   if (OtherThreads() != 0) exit(0);
   return nullptr;
 }
 
 void Session::OnMainThreadEnd() {
-  if (!drain_.running()) return;
+  if (!log_.drain().running()) return;
   if (base::StartThread(&Session::AwaitLastThread, this, 0, nullptr) != 0) {
-    drain_.Leave(/*written_on=*/true);
+    log_.drain().Leave(/*written_on=*/true);
   }
+}
+
+// ---- Steps --------------------------------------------------------------------------------------
+
+uint64_t Session::Step(uint32_t kind) {
+  const bool armed = on_demand_.armed();
+  if (state() == kOff && !armed) {
+    if (!crosscut_recording()) return 0;
+    (void)Recorder::Get().TrackOfThisThread();  // a forked child: opens its log
+    if (state() == kOff) return 0;
+  }
+  uint64_t step;
+  if (!steps_.Enter(&step)) return step;
+  if (armed) on_demand_.AtStep(step);
+  steps_.Count();
+  if (state() == kOff) {
+    steps_.Skip();
+    return step;
+  }
+  const int level_before = sources_.level();
+  // The edge comes first: what switching costs belongs to the step that counts in no comparison.
+  const uint64_t tick = Now();
+  const int level = steps_.Level(step, tick, level_before, state() == kRecording);
+  steps_.MarkBegin(tick, kind);
+  const bool switched = level != level_before && state() == kRecording && SwitchTo(level, tick);
+  steps_.MarkLevel(tick, step, sources_.level(), switched);
+  return step;
+}
+
+// Off: hooks withdrawn first, so that what they do on leaving is still recorded; on: the other way
+// round. Skipped where a start or stop is under way: the next step tries again.
+bool Session::SwitchTo(int level, uint64_t step_tick) {
+  const Transition transition(this, /*wait=*/false);
+  if (!transition || state() != kRecording) return false;
+  if (level == CROSSCUT_LEVEL_CONTROL) {
+    sources_.EnterControl();
+    Recorder::Get().SetPhase(Phase::kHidden, Now());
+    return true;
+  }
+  if (in_control()) {
+    Recorder::Get().SetPhase(Phase::kOn, step_tick);
+    sources_.LeaveControl();
+  }
+  steps_.MarkSwitch(step_tick);
+  sources_.SetWhenOn(level);
+  steps_.MarkSwitched();
+  return true;
+}
+
+void Session::StepEnd() {
+  if (state() != kOff) steps_.End();
+}
+
+void Session::BeginPhase(const char* name) {
+  if (state() != kOff) steps_.BeginPhase(name);
+}
+
+// ---- Sources and plugins ------------------------------------------------------------------------
+
+int Session::AddSource(const crosscut_source* source) {
+  if (source == nullptr || source->struct_size < sizeof(crosscut_source) ||
+      source->set_level == nullptr || source->name == nullptr) {
+    (void)Fail(CROSSCUT_EINVAL, "a source needs struct_size, name and set_level");
+    return 0;
+  }
+  const Transition transition(this);
+  if (!transition) {
+    (void)Fail(CROSSCUT_ERUNNING, "a source cannot be added inside a switch");
+    return 0;
+  }
+  return sources_.Add(*source,
+                      state() == kRecording ? sources_.level() : int{CROSSCUT_LEVEL_CONTROL});
+}
+
+void Session::RemoveSource(int handle) {
+  const Transition transition(this);
+  if (transition) sources_.Remove(handle);
+}
+
+int Session::Collected(const Profile& profile) {
+  if (!log_.open() || (state() == kOff && Recorder::Get().phase() != Phase::kClosing)) {
+    return Fail(CROSSCUT_ENOTRUNNING, "no session is open");
+  }
+  return KeepProfile(log_.settings().run_dir, log_.key(), profile);
+}
+
+void Session::StartPlugins() {
+  host::Hooks hooks = {};
+  hooks.tell = &crosscut_source_state;
+  hooks.probe_cost = [](uint32_t probe, const int64_t figures[5]) {
+    crosscut_probe_cost(probe, figures[0], figures[1], figures[2], figures[3], figures[4]);
+  };
+  hooks.collected = [](const char* source, const void* bytes, size_t size,
+                       int64_t begin) -> const char* {
+    const int error = Get().Collected({source, "xspace", bytes, size, {begin, 0}});
+    return error == CROSSCUT_OK ? nullptr : LastError();
+  };
+  hooks.idle = &Session::OnPluginsIdle;
+  record::StartPlugins(hooks);
+}
+
+// A session that was stopped ends with the last that its plugins hand over.
+void Session::OnPluginsIdle() {
+  if (Recorder::Get().phase() != Phase::kClosing || host::Registry::Get().Busy()) return;
+  Session& session = Get();
+  const Transition transition(&session, /*wait=*/false);
+  if (!transition || session.state() != kOff) return;
+  Recorder::Get().SetPhase(Phase::kOff, Now());
+  session.log_.drain().Ask(Drain::kFlush);
+}
+
+void Session::NameProcess(const char* name) {
+  log_.NameProcess(name);
+  if (state() != kOff) (void)Recorder::Get().WriteMeta("process_name", name);
 }
 
 // ---- The drain's calls --------------------------------------------------------------------------
 
 void Session::OnDrainFailure(const char* error, int number) {
-  Session& session = Get();
-  if (session.broken_.exchange(true)) return;
+  ProcessLog& log = Get().log_;
+  if (log.Break()) return;
   Say("recording stopped: %s%s%s", error, number != 0 ? ": " : "",
       number != 0 ? strerror(number) : "");
   // Not Stop(): that calls sources, which belong to the program's threads.
   const uint64_t tick = Now();
   Recorder::Get().SetPhase(Phase::kOff, tick);
   Recorder::Get().SetDrainRuns(false);
-  session.MarkStop(tick, format::kStopDisk);
+  log.MarkStop(tick, format::kStopDisk);
 }
-
-void Session::OnDrainStart() { Get().Calibrate(); }
 
 // ---- Fork ---------------------------------------------------------------------------------------
 
@@ -291,23 +463,13 @@ void Session::InForkedChild() {
   const pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
   memcpy(&mutex_, &mutex, sizeof mutex);
   memcpy(&changed_, &changed, sizeof changed);
-  memcpy(&told_mutex_, &mutex, sizeof mutex);
   busy_ = false;
   const bool recorded = state() != kOff;
-  if (recorded || on_demand_.threads() != 0) memcpy(parent_key_, process_key_, sizeof parent_key_);
   state_.store(kOff);
-  open_ = false;
-  broken_.store(false);
-  in_step_.store(false);
-  in_control_.store(false);
-  next_step_.store(0);
-  running_step_ = 0;
-  phase_name_ = 0;
-  start_method_ = "fork";
-  drain_.AfterFork();
+  log_.AfterFork(/*parent=*/recorded || on_demand_.threads() != 0);
+  sources_.AfterFork();
+  steps_.AfterFork();
   host::Registry::Get().AfterFork();
-  new (&rings_[0]) ChunkRing();
-  new (&rings_[1]) ChunkRing();
   // An armed process's child is armed by whoever watches over its forks: python/crosscut/_forks.py.
   const bool follow = recorded && follow_fork_.load() && !secure_ && on_demand_.threads() == 0;
   on_demand_.AfterFork(recorded);
@@ -318,7 +480,7 @@ void Session::StartInChild() {
   Session& session = Get();
   const Transition transition(&session, /*wait=*/false);
   if (!transition) return;
-  const Settings settings = session.settings_;
+  const Settings settings = session.log_.settings();
   (void)session.StartLocked(settings);
 }
 

@@ -195,6 +195,7 @@ def xspace(scene, path):
     1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 16, 0x20, 0x21, 0x27, 0x28, 0x18, 0x1b)
 KINDS = {"span": 0x200, "launch": 0x300, "kernel": 0xa00, "operation": 1, "step": 2}
 MOST_TICKS = 2**63
+MOST_NAME = 2**20  # bytes: kMaxTextBytes
 
 
 def padded(data):
@@ -210,7 +211,7 @@ class Log:
     def name(self, text, kind):
         number = self.ids.setdefault((text, kind), len(self.ids) + 0x100)
         if number == len(self.ids) + 0xff and (text, kind) in self.ids:
-            data = text.encode()
+            data = text.encode()[:MOST_NAME]
             self.session.append(self.words(0, NAME, number, KINDS.get(kind, 4), len(data))
                                 + padded(data))
         return number

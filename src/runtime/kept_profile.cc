@@ -1,14 +1,18 @@
-// Profiles that sources collected by themselves: kept as bytes in the run directory, one file each,
-// named by a fact in the log.
+#include "src/runtime/kept_profile.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include <atomic>
+
+#include "crosscut/crosscut.h"
 #include "src/base/descriptors.h"
+#include "src/collect/recorder.h"
 #include "src/runtime/error.h"
-#include "src/runtime/session.h"
+#include "src/runtime/settings.h"
 
 namespace crosscut::record {
 namespace {
@@ -35,33 +39,10 @@ void FileWord(const char* text, char* out, size_t bytes) {
   }
 }
 
-}  // namespace
-
-int Session::Collected(const char* source, const char* format, const void* bytes, size_t size,
-                       ProfileTime time) {
-  if (!open_ || (state() == kOff && Recorder::Get().phase() != Phase::kClosing)) {
-    return Fail(CROSSCUT_ENOTRUNNING, "no session is open");
-  }
-  if (strcmp(format, "xspace") != 0) {
-    return Fail(CROSSCUT_EINVAL, "'%.32s' is no format of profiles: xspace", format);
-  }
-  char word[64], name[192], fact[512], key[32];
-  FileWord(source, word, sizeof word);
-  const uint32_t number = collected_.fetch_add(1);
-  snprintf(name, sizeof name, "%s.%s-%u.xplane.pb", process_key_, word, number);
-  const int error = KeepFile(name, bytes, size);
-  if (error != CROSSCUT_OK) return error;
-  snprintf(key, sizeof key, "collected:%u", number);
-  snprintf(fact, sizeof fact, "%s\t%s\t%s\t%lld\t%lld", format, word, name,
-           static_cast<long long>(time.begin_realtime_ns), static_cast<long long>(time.error_ns));
-  return Recorder::Get().WriteMeta(key, fact) ? CROSSCUT_OK
-                                              : Fail(CROSSCUT_EIO, "the log takes no more facts");
-}
-
 // Whole or not at all: under another name until the last byte stands.
-int Session::KeepFile(const char* name, const void* bytes, size_t size) {
+int KeepFile(const char* run_dir, const char* name, const void* bytes, size_t size) {
   char path[kPathBytes + 256], partial[kPathBytes + 272];
-  snprintf(path, sizeof path, "%s/%s", settings_.run_dir, name);
+  snprintf(path, sizeof path, "%s/%s", run_dir, name);
   snprintf(partial, sizeof partial, "%s.part", path);
   const int fd =
       base::OpenHigh(partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -72,6 +53,27 @@ int Session::KeepFile(const char* name, const void* bytes, size_t size) {
   if (close(fd) == 0 && written && rename(partial, path) == 0) return CROSSCUT_OK;
   unlink(partial);
   return Fail(CROSSCUT_EIO, "cannot write %.100s: %s", name, strerror(written ? errno : number));
+}
+
+}  // namespace
+
+int KeepProfile(const char* run_dir, const char* process_key, const Profile& profile) {
+  static std::atomic<uint32_t> kept{0};
+  if (strcmp(profile.format, "xspace") != 0) {
+    return Fail(CROSSCUT_EINVAL, "'%.32s' is no format of profiles: xspace", profile.format);
+  }
+  char word[64], name[192], fact[512], key[32];
+  FileWord(profile.source, word, sizeof word);
+  const uint32_t number = kept.fetch_add(1);
+  snprintf(name, sizeof name, "%s.%s-%u.xplane.pb", process_key, word, number);
+  const int error = KeepFile(run_dir, name, profile.bytes, profile.size);
+  if (error != CROSSCUT_OK) return error;
+  snprintf(key, sizeof key, "collected:%u", number);
+  snprintf(fact, sizeof fact, "%s\t%s\t%s\t%lld\t%lld", profile.format, word, name,
+           static_cast<long long>(profile.time.begin_realtime_ns),
+           static_cast<long long>(profile.time.error_ns));
+  return Recorder::Get().WriteMeta(key, fact) ? CROSSCUT_OK
+                                              : Fail(CROSSCUT_EIO, "the log takes no more facts");
 }
 
 }  // namespace crosscut::record

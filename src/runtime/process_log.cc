@@ -1,4 +1,5 @@
-// Opening a run for this process: its log, its ring, the drain, and what they say about it.
+#include "src/runtime/process_log.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -17,13 +18,11 @@
 #include "src/base/descriptors.h"
 #include "src/collect/clock.h"
 #include "src/collect/memory.h"
+#include "src/collect/recorder.h"
 #include "src/collect/slow_path.h"
 #include "src/format/ring.h"
-#include "src/host/registry.h"
 #include "src/runtime/error.h"
 #include "src/runtime/rank.h"
-#include "src/runtime/session.h"
-#include "src/runtime/settings.h"
 
 namespace crosscut::record {
 namespace {
@@ -57,16 +56,18 @@ const char* TicksName() {
 
 }  // namespace
 
-bool Session::SameLog(const Settings& settings) const {
+bool ProcessLog::Fits(const Settings& settings) const {
   return open_ && strcmp(settings.run_dir, settings_.run_dir) == 0 &&
          settings.memory_bytes == settings_.memory_bytes &&
          settings.flight_recorder == settings_.flight_recorder;
 }
 
-void Session::CloseLog() {
-  ChunkRing& ring = rings_[ring_index_];
-  const bool removed = access(log_path_, F_OK) != 0;  // with its run
-  if (removed) broken_.store(true);                   // the drain need not tell
+bool ProcessLog::Removed() const { return access(log_path_, F_OK) != 0; }
+
+void ProcessLog::Close() {
+  ChunkRing& ring = *this->ring();
+  const bool removed = Removed();
+  if (removed) broken_.store(true);  // the drain need not tell
   if (!broken_.load()) {
     drain_.Ask(Drain::kFlush);
     (void)drain_.Await(kFlushWaitMs);
@@ -81,52 +82,34 @@ void Session::CloseLog() {
   ring_index_ ^= 1;
 }
 
-int Session::Open(const Settings& settings) {
+void ProcessLog::Remove() {
+  unlink(log_path_);
+  unlink(ring_path_);
+}
+
+void ProcessLog::RemoveRing() { unlink(ring_path_); }
+
+int ProcessLog::Open(const Settings& settings, const Calls& calls) {
+  const Settings before = settings_;
+  settings_ = settings;
   const uint64_t start_tick = ClockNow();
   const uint64_t nonce = Nonce();
   const base::ProcessIdentity self = base::ThisProcess();
-  int error = OpenLog(settings, start_tick);
-  if (error != CROSSCUT_OK) return error;
-  format::RingHeader header = {};
-  const format::LogIdentity identity = {nonce, self.pid, self.start, start_tick};
-  FillHeader(settings, identity, self, &header);
-  int mark = -1;
-  error = OpenRing(settings, header, &mark);
+  int error = OpenLog(start_tick);
   if (error == CROSSCUT_OK) {
-    settings_ = settings;
-    ChunkRing* ring = &rings_[ring_index_];
-    if (settings.flight_recorder) ring->KeepNewest();
-    DrainOptions options;
-    options.ring = ring;
-    options.identity = identity;
-    options.ring_name = ring_path_;
-    options.mark = mark;
-    options.log_name = log_path_;
-    options.flight_recorder = settings.flight_recorder;
-    options.keep_ticks = settings.keep_seconds > 0
-                             ? static_cast<uint64_t>(settings.keep_seconds * 1e9 / ClockNsPerTick())
-                             : 0;
-    options.on_start = &Session::OnDrainStart;
-    options.on_failure = &Session::OnDrainFailure;
-    options.other_threads = &Session::OtherThreads;
-    if (!Recorder::Get().BeginSession(ring, settings.memory_bytes)) {
-      error = Fail(CROSSCUT_ENOMEM, "no memory for a session");
-    } else {
-      WriteFacts(self);
-      Recorder::Get().PublishAllNames();
-      const int number = drain_.Start(options, log_fd_);
-      if (number != 0) error = Fail(CROSSCUT_ENOMEM, "no thread: %s", strerror(number));
-    }
+    format::RingHeader header = {};
+    const format::LogIdentity identity = {nonce, self.pid, self.start, start_tick};
+    FillHeader(identity, self, &header);
+    int mark = -1;
+    error = OpenRing(header, &mark);
+    if (error == CROSSCUT_OK) error = StartDrain(identity, self, calls, mark);
     if (error != CROSSCUT_OK) {
-      ring->Retire();
-      unlink(ring_path_);
-      close(mark);
-      ring_index_ ^= 1;
+      close(log_fd_);
+      unlink(log_path_);
     }
   }
   if (error != CROSSCUT_OK) {
-    close(log_fd_);
-    unlink(log_path_);
+    settings_ = before;
     return error;
   }
   open_ = true;
@@ -135,28 +118,63 @@ int Session::Open(const Settings& settings) {
   return CROSSCUT_OK;
 }
 
-int Session::OpenLog(const Settings& settings, uint64_t start_tick) {
-  snprintf(process_key_, sizeof process_key_, "p%d-%llx", static_cast<int>(getpid()),
+// Takes the ring away where it fails.
+int ProcessLog::StartDrain(const format::LogIdentity& identity, const base::ProcessIdentity& self,
+                           const Calls& calls, int mark) {
+  ChunkRing* ring = this->ring();
+  if (settings_.flight_recorder) ring->KeepNewest();
+  DrainOptions options;
+  options.ring = ring;
+  options.identity = identity;
+  options.ring_name = ring_path_;
+  options.mark = mark;
+  options.log_name = log_path_;
+  options.flight_recorder = settings_.flight_recorder;
+  options.keep_ticks = settings_.keep_seconds > 0
+                           ? static_cast<uint64_t>(settings_.keep_seconds * 1e9 / ClockNsPerTick())
+                           : 0;
+  options.on_start = calls.on_start;
+  options.on_failure = calls.on_failure;
+  options.other_threads = calls.other_threads;
+  int error = CROSSCUT_OK;
+  if (!Recorder::Get().BeginSession(ring, settings_.memory_bytes)) {
+    error = Fail(CROSSCUT_ENOMEM, "no memory for a session");
+  } else {
+    WriteFacts(self);
+    Recorder::Get().PublishAllNames();
+    const int number = drain_.Start(options, log_fd_);
+    if (number != 0) error = Fail(CROSSCUT_ENOMEM, "no thread: %s", strerror(number));
+  }
+  if (error == CROSSCUT_OK) return error;
+  ring->Retire();
+  unlink(ring_path_);
+  close(mark);
+  ring_index_ ^= 1;
+  return error;
+}
+
+int ProcessLog::OpenLog(uint64_t start_tick) {
+  snprintf(key_, sizeof key_, "p%d-%llx", static_cast<int>(getpid()),
            static_cast<unsigned long long>(start_tick));
   snprintf(log_path_, sizeof log_path_, "%.*s/%s.crosscut", static_cast<int>(kPathBytes - 128),
-           settings.run_dir, process_key_);
+           settings_.run_dir, key_);
   log_fd_ = base::OpenHigh(log_path_, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (log_fd_ < 0) {
-    return Fail(CROSSCUT_EIO, "cannot write in %.120s: %s", settings.run_dir, strerror(errno));
+    return Fail(CROSSCUT_EIO, "cannot write in %.120s: %s", settings_.run_dir, strerror(errno));
   }
   return CROSSCUT_OK;
 }
 
-int Session::OpenRing(const Settings& settings, const format::RingHeader& header, int* mark) {
-  const uint64_t chunks = RingChunks(settings.memory_bytes);
+int ProcessLog::OpenRing(const format::RingHeader& header, int* mark) {
+  const uint64_t chunks = RingChunks(settings_.memory_bytes);
   ring_note_[0] = '\0';
   char dir[kPathBytes];
-  RingDirectory(settings, dir);
+  RingDirectory(settings_, dir);
   int error = dir[0] == '\0' ? ENOENT : TryRing(dir, chunks, header, mark);
   if (error == 0) return CROSSCUT_OK;
   char why[128];
   snprintf(why, sizeof why, "%s", strerror(error));
-  error = TryRing(settings.run_dir, chunks, header, mark);
+  error = TryRing(settings_.run_dir, chunks, header, mark);
   if (error != 0) {
     return Fail(CROSSCUT_EIO, "no ring: %.60s in /dev/shm, %.60s in the run directory", why,
                 strerror(error));
@@ -168,8 +186,8 @@ int Session::OpenRing(const Settings& settings, const format::RingHeader& header
 }
 
 // Takes at most half of what the file system has left, and what a file may have.
-int Session::TryRing(const char* dir, uint64_t wanted, const format::RingHeader& header,
-                     int* mark) {
+int ProcessLog::TryRing(const char* dir, uint64_t wanted, const format::RingHeader& header,
+                        int* mark) {
   uint64_t chunks = wanted;
   struct statvfs space;
   if (statvfs(dir, &space) == 0 && space.f_blocks != 0) {
@@ -190,9 +208,9 @@ int Session::TryRing(const char* dir, uint64_t wanted, const format::RingHeader&
   if (path.size() >= sizeof ring_path_) return ENAMETOOLONG;
   memcpy(ring_path_, path.c_str(), path.size() + 1);
   // Else its pages stay, which take no memory: it is the one before the last.
-  if (!Recorder::Get().SomeThreadMarks()) rings_[ring_index_].Unmap();
-  new (&rings_[ring_index_]) ChunkRing();
-  const int error = rings_[ring_index_].Create(ring_path_, chunks, header, mark);
+  if (!Recorder::Get().SomeThreadMarks()) ring()->Unmap();
+  new (ring()) ChunkRing();
+  const int error = ring()->Create(ring_path_, chunks, header, mark);
   if (error == 0 && chunks < wanted) {
     snprintf(ring_note_, sizeof ring_note_, "%llu KiB instead of %llu KiB: %.120s %s",
              static_cast<unsigned long long>(chunks) * 64,
@@ -202,21 +220,21 @@ int Session::TryRing(const char* dir, uint64_t wanted, const format::RingHeader&
   return error;
 }
 
-void Session::FillHeader(const Settings& settings, const format::LogIdentity& log,
-                         const base::ProcessIdentity& self, format::RingHeader* header) {
+void ProcessLog::FillHeader(const format::LogIdentity& log, const base::ProcessIdentity& self,
+                            format::RingHeader* header) {
   header->nonce = log.nonce;
   header->pid = self.pid;
   header->pid_start = self.start;
   header->pid_namespace = self.pid_namespace;
   header->boot = self.boot;
   struct stat info;
-  if (stat(settings.run_dir, &info) == 0) {
+  if (stat(settings_.run_dir, &info) == 0) {
     header->run_device = info.st_dev;
     header->run_inode = info.st_ino;
   }
-  const size_t bytes = strlen(settings.run_dir);
+  const size_t bytes = strlen(settings_.run_dir);
   if (bytes < sizeof header->control.run_dir) {
-    memcpy(header->control.run_dir, settings.run_dir, bytes + 1);
+    memcpy(header->control.run_dir, settings_.run_dir, bytes + 1);
   }
   const double ns_per_tick = ClockNsPerTick();
   const ClockReading monotonic = ClockRead(format::kClockMonotonic);
@@ -231,10 +249,10 @@ void Session::FillHeader(const Settings& settings, const format::LogIdentity& lo
       static_cast<int64_t>(static_cast<double>(realtime.tick - monotonic.tick) * ns_per_tick);
   header->state = format::kRingPreparing;
   header->start_tick = log.start_tick;
-  snprintf(header->log_name, sizeof header->log_name, "%s.crosscut", process_key_);
+  snprintf(header->log_name, sizeof header->log_name, "%s.crosscut", key_);
 }
 
-void Session::WriteFacts(const base::ProcessIdentity& self) {
+void ProcessLog::WriteFacts(const base::ProcessIdentity& self) {
   Recorder& recorder = Recorder::Get();
   char number[32];
   snprintf(number, sizeof number, "%lld", static_cast<long long>(self.pid));
@@ -243,7 +261,7 @@ void Session::WriteFacts(const base::ProcessIdentity& self) {
   recorder.WriteMeta("parent_pid", number);
   recorder.WriteMeta("ring", ring_path_);
   recorder.WriteMeta("ticks", TicksName());
-  const format::RingHeader* header = rings_[ring_index_].header();
+  const format::RingHeader* header = this->header();
   char rate[48];  // the ring goes when its process does, maybe before there is a second anchor
   snprintf(rate, sizeof rate, "%llu/%u", static_cast<unsigned long long>(header->ns_mult),
            static_cast<unsigned>(header->ns_shift));
@@ -252,13 +270,27 @@ void Session::WriteFacts(const base::ProcessIdentity& self) {
   const ssize_t n = readlink("/proc/self/exe", executable, sizeof executable);
   if (n > 0) recorder.WriteMeta("executable", {executable, static_cast<size_t>(n)});
   recorder.WriteMeta("argv0", program_invocation_name);
-  recorder.WriteMeta("process_key", process_key_);
+  recorder.WriteMeta("process_key", key_);
+  WriteOrigin(self);
+  WriteRank();
+  WriteSettings();
+  for (const format::ClockId id : {format::kClockMonotonic, format::kClockRealtime}) {
+    const ClockReading reading = ClockRead(id);
+    const uint64_t payload[4] = {id, reading.tick, static_cast<uint64_t>(reading.ns),
+                                 static_cast<uint64_t>(reading.error_ns)};
+    recorder.WriteSession(reading.tick, format::kAnchor, payload, 4);
+  }
+}
+
+void ProcessLog::WriteOrigin(const base::ProcessIdentity& self) {
+  Recorder& recorder = Recorder::Get();
   // A forked child knows its parent; others are told by the environment. An image that finds its
   // own pid in the parent's key came by exec.
   const char* parent = parent_key_[0] != '\0' ? parent_key_ : secure_getenv("CROSSCUT_PARENT");
   const bool told = parent != nullptr && *parent != '\0';
   const char* method = start_method_;
   if (method == nullptr) {
+    char number[32];
     snprintf(number, sizeof number, "p%lld-", static_cast<long long>(self.pid));
     method = told ? (strncmp(parent, number, strlen(number)) == 0 ? "exec" : "subprocess")
              : secure_getenv("CROSSCUT_RUN") != nullptr ? "record"
@@ -267,7 +299,11 @@ void Session::WriteFacts(const base::ProcessIdentity& self) {
   if (told) recorder.WriteMeta("parent_key", parent);
   recorder.WriteMeta("start_method", method);
   if (process_name_[0] != '\0') recorder.WriteMeta("process_name", process_name_);
-  WriteRank();
+}
+
+void ProcessLog::WriteSettings() {
+  Recorder& recorder = Recorder::Get();
+  char number[32];
   snprintf(number, sizeof number, "%zu", settings_.memory_bytes);
   recorder.WriteMeta("memory_bytes", number);
   recorder.WriteMeta("policy", settings_.flight_recorder ? "flight_recorder" : "drop_newest");
@@ -283,12 +319,31 @@ void Session::WriteFacts(const base::ProcessIdentity& self) {
   }
   snprintf(number, sizeof number, "%llu", static_cast<unsigned long long>(settings_.seed));
   recorder.WriteMeta("seed", number);
-  for (const format::ClockId id : {format::kClockMonotonic, format::kClockRealtime}) {
-    const ClockReading reading = ClockRead(id);
-    const uint64_t payload[4] = {id, reading.tick, static_cast<uint64_t>(reading.ns),
-                                 static_cast<uint64_t>(reading.error_ns)};
-    recorder.WriteSession(reading.tick, format::kAnchor, payload, 4);
-  }
+}
+
+void ProcessLog::NameProcess(const char* name) {
+  snprintf(process_name_, sizeof process_name_, "%s", name);
+}
+
+void ProcessLog::MarkStop(uint64_t tick, format::StopReason reason, bool waits) {
+  const uint64_t payload = reason;
+  format::RingHeader* header = this->header();
+  Recorder& recorder = Recorder::Get();
+  (void)(waits ? recorder.WriteSession(tick, format::kStop, &payload, 1)
+               : recorder.TryWriteSession(tick, format::kStop, &payload, 1));
+  format::RingStore(header->stop_tick, tick);
+  format::RingStore<uint32_t>(header->stop_reason, reason);
+  format::RingStore<uint32_t>(header->state, format::kRingStopped);
+}
+
+void ProcessLog::AfterFork(bool parent) {
+  if (parent) memcpy(parent_key_, key_, sizeof parent_key_);
+  open_ = false;
+  broken_.store(false);
+  start_method_ = "fork";
+  drain_.AfterFork();
+  new (&rings_[0]) ChunkRing();
+  new (&rings_[1]) ChunkRing();
 }
 
 }  // namespace crosscut::record

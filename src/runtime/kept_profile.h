@@ -1,0 +1,26 @@
+// Profiles that sources collected by themselves: kept as bytes in the run directory, one file each,
+// named by a fact in the log.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+namespace crosscut::record {
+
+// When a collected profile began, and how right its times are.
+struct ProfileTime {
+  int64_t begin_realtime_ns, error_ns;
+};
+
+struct Profile {
+  const char *source, *format;  // "xspace" is the one format
+  const void* bytes;
+  size_t size;
+  ProfileTime time;
+};
+
+// As crosscut_collected(). Any thread, while a log takes facts. Returns CROSSCUT_OK or what Fail()
+// said.
+int KeepProfile(const char* run_dir, const char* process_key, const Profile& profile);
+
+}  // namespace crosscut::record

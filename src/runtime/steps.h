@@ -1,0 +1,68 @@
+// The steps of the program: their numbers, the level that each of them gets, and their marks.
+//
+// Threads: steps are begun by one thread, the lead; whoever begins and ends windows may be another,
+// in an armed process. End, phases and progress may come from any thread.
+#pragma once
+
+#include <stdint.h>
+
+#include <atomic>
+
+#include "src/format/format.h"
+#include "src/runtime/budget.h"
+#include "src/runtime/plan.h"
+#include "src/runtime/settings.h"
+
+namespace crosscut::record {
+
+class Steps {
+ public:
+  // A session with this plan and budget.
+  void SetPlan(const Settings& settings);
+
+  // Begin a step: Enter, then Count, then either Skip or Level, MarkBegin and MarkLevel.
+  // False where another thread is just doing it. *step: the number that the step has or would have.
+  bool Enter(uint64_t* step);
+  void Count() { next_.fetch_add(1); }
+  // Nothing is recorded. The time up to the next step is no step's.
+  void Skip();
+  // The level for it. Also tells the budget of the step that ends, which had `level_before`.
+  format::StepLevel Level(uint64_t step, uint64_t tick, int level_before, bool recording);
+  // `kind`: a name of that kind; any other: "step".
+  void MarkBegin(uint64_t tick, uint32_t kind);
+  // The span of putting hooks in place or withdrawing them: work of ours, on this thread.
+  void MarkSwitch(uint64_t tick);
+  void MarkSwitched();
+  // Leaves what Enter entered.
+  void MarkLevel(uint64_t tick, uint64_t step, int level, bool switched);
+
+  // The step that runs ends. Nothing where none does.
+  void End();
+  void BeginPhase(const char* name);  // null: the phase that runs ends
+  uint64_t next() const { return next_.load(); }
+
+  // The session ends. `counts_on`: the numbers go on, for windows on demand.
+  void Stop(bool counts_on);
+  // In a forked child.
+  void AfterFork();
+
+ private:
+  StepPlan plan_;
+  StepBudget budget_;
+  // The step that runs: when it began (0: nothing to compare), what its thread had written.
+  uint64_t tick_ = 0, words_ = 0;
+  bool switched_ = false;
+  std::atomic<uint64_t> next_{0};
+  std::atomic<bool> beginning_{false};
+  std::atomic<uint32_t> usual_name_{0};  // of the kind "step"
+  std::atomic<uint32_t> running_{0};     // name of the step that runs
+  std::atomic<uint32_t> phase_{0};
+};
+
+// The calling thread leads: its steps are the process's.
+void MarkLead();
+// A counter, in parts of 10^9, by which the table `progress` finds it. A value outside [0, 1] is
+// lost, and counted.
+void MarkProgress(double fraction);
+
+}  // namespace crosscut::record
