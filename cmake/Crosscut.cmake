@@ -19,8 +19,10 @@ set(CMAKE_C_FLAGS_RELEASE "-O2 -g1")
 set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -g1")
 set(CMAKE_C_FLAGS_RELWITHDEBINFO "-O1 -g1")
 
+option(CROSSCUT_WERROR "Warnings are errors: for those who work on Crosscut" OFF)
 # Frame pointers cost nothing measurable here and make every stack walkable.
-add_compile_options(-Wall -Wextra -Werror -fno-omit-frame-pointer -fstack-protector-strong)
+add_compile_options(-Wall -Wextra $<$<BOOL:${CROSSCUT_WERROR}>:-Werror> -fno-omit-frame-pointer
+  -fstack-protector-strong)
 add_link_options(-Wl,-z,relro,-z,now,-z,noexecstack)
 if(CROSSCUT_SANITIZE)
   add_compile_options(-fsanitize=${CROSSCUT_SANITIZE} -fno-sanitize-recover=all)

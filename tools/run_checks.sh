@@ -29,6 +29,7 @@ beside "address and undefined-behaviour sanitizers" sanitized asan-ubsan unit
 stage "layers" python3 tools/check_layers.py
 stage "sizes" python3 tools/check_sizes.py
 stage "fault matrix" python3 tools/check_faults.py
+stage "documentation" python3 tools/check_docs.py
 stage "format" formatted
 stage "lint" tools/lint.sh
 stage "packages" tests/packages/check.sh

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 
-from crosscut import _hooks, _record, _source_state
+from crosscut import _hooks, _record, _source_state, adapters
 from crosscut._source_state import report_failure, report_missing, wanted
 
 TYPE_CHECKING = False  # this runs at the start of every recorded process: typing is too slow
@@ -56,9 +56,7 @@ def _activate(python: str) -> None:
         if python != "off":
             _activate_boundary()
         if wanted("operations"):
-            _hooks.after_import("torch", _adapt_torch)
-            _hooks.after_import("torch.distributed.distributed_c10d", _adapt_distributed)
-            _adapt_others()
+            _follow_adapters()
         _wrap_named(os.environ.get("CROSSCUT_WRAP", ""))
         _follow_calls(python == "calls")  # the last: what we do is not what the program calls
     except Exception as error:
@@ -73,8 +71,9 @@ def withdraw() -> None:
         return
     _active = False
     _hooks.withdraw()
-    for name, module in (("threads", "crosscut._threads"), ("tasks", "crosscut._tasks"),
-                         *_ADAPTERS):
+    ours = [("threads", "crosscut._threads"), ("tasks", "crosscut._tasks")]
+    ours += [(name, f"crosscut.adapters.{name}") for name in reversed(adapters.NAMES)]
+    for name, module in ours:
         loaded = sys.modules.get(module)
         if loaded is None:
             continue
@@ -161,61 +160,21 @@ def _follow_greenlets(module: ModuleType) -> None:
     _tasks.adapt_greenlet(module)
 
 
-def _adapt_torch(module: ModuleType) -> None:
-    try:
-        from crosscut.adapters import torch as adapter
-    except ImportError as error:
-        report_missing("pytorch", str(error))
-        return
-    adapter.install(module)
-
-
-def _adapt_distributed(module: ModuleType) -> None:
-    from crosscut.adapters import torch_distributed
-
-    torch_distributed.install(module)
-
-
-# Modules of other libraries: their adapter, and its function that is called after the import.
-_OTHERS = {
-    "tensorflow.python.eager.context": ("tensorflow", "install_context"),
-    "tensorflow.python.eager.polymorphic_function.polymorphic_function":
-        ("tensorflow", "install_functions"),
-    "tensorflow.python.eager.polymorphic_function.tracing_compilation":
-        ("tensorflow", "install_tracing"),
-    "tensorflow.python.eager.backprop": ("tensorflow", "install_tape"),
-    "tensorflow.python.data.ops.iterator_ops": ("tensorflow", "install_iterators"),
-    "tensorflow.python.training.optimizer": ("tensorflow", "install_optimizer"),
-    "keras.src.optimizers.base_optimizer": ("tensorflow", "install_keras_optimizer"),
-    "keras.src.backend.tensorflow.trainer": ("tensorflow", "install_trainer"),
-    "jax._src.xla_bridge": ("jax", "install_backends"),
-    "jax._src.profiler": ("jax", "install_profiler"),
-    "jax._src.compiler": ("jax", "install_compiler"),
-    "jax._src.pjit": ("jax", "install_jit"),
-    "gymnasium.core": ("gymnasium", "install_environments"),
-    "gymnasium.vector.vector_env": ("gymnasium", "install_vectors"),
-    "stable_baselines3.common.base_class": ("stable_baselines3", "install_algorithms"),
-    "stable_baselines3.common.policies": ("stable_baselines3", "install_policies"),
-    "stable_baselines3.common.vec_env.base_vec_env": ("stable_baselines3", "install_vectors"),
-    "multiprocessing.process": ("processes", "install"),
-}
-
-
-_ADAPTERS = tuple((name, f"crosscut.adapters.{name}") for name in
-                  ("stable_baselines3", "gymnasium", "torch", "torch_distributed", "tensorflow",
-                   "jax", "processes"))
-
-
-def _adapt_others() -> None:
-    for module, (adapter, function) in _OTHERS.items():
+def _follow_adapters() -> None:
+    for module, (adapter, function) in adapters.ADAPTERS.items():
         _hooks.after_import(module, lambda it, adapter=adapter, function=function:
                             _install(adapter, function, it))
 
 
-def _install(adapter: str, function: str, module: ModuleType) -> None:
+def _install(name: str, function: str, module: ModuleType) -> None:
     from importlib import import_module
 
-    getattr(import_module(f"crosscut.adapters.{adapter}"), function)(module)
+    try:
+        adapter = import_module(f"crosscut.adapters.{name}")
+    except ImportError as error:
+        report_missing(name, str(error))
+        return
+    getattr(adapter, function)(module)
 
 
 def _wrap_named(text: str) -> None:

@@ -9,12 +9,12 @@ import pytest
 
 PROGRAM = """
 import sys, types
-from crosscut import _sources
+from crosscut import adapters
 from crosscut.adapters import FRAMEWORK as adapter
 
 def looked_at():
     found = {}
-    for name, (_, _) in _sources._OTHERS.items():
+    for name, (_, _) in adapters.ADAPTERS.items():
         module = sys.modules.get(name)
         if module is None or not name.startswith(PREFIXES):
             continue
@@ -27,7 +27,7 @@ def looked_at():
 
 def flags(): return FLAGS
 before, flags_before = looked_at(), flags()
-for name, (which, function) in _sources._OTHERS.items():
+for name, (which, function) in adapters.ADAPTERS.items():
     if which == "FRAMEWORK" and name in sys.modules:
         getattr(adapter, function)(sys.modules[name])
 while_in = looked_at()
