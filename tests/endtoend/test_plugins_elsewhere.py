@@ -59,6 +59,19 @@ def test_the_demo_that_crosscut_loads_is_the_demo_that_tensorflow_loads(tmp_path
     assert process["wall_ns"] < 60e9
 
 
+def test_a_plugin_that_tensorflow_finds_is_recorded_without_a_flag(tmp_path, monkeypatch):
+    """By TensorFlow's own profiler, which runs beside in every recorded program."""
+    python = python_with("tensorflow")
+    monkeypatch.setenv("TF_PLUGGABLE_DEVICE_LIBRARY_PATH", str(DEMO))
+    monkeypatch.setenv("CROSSCUT_PLUGIN_PERIOD_US", "4000")
+    monkeypatch.setenv("CROSSCUT_PLUGIN_BUSY_US", "1000")
+    program = TENSORFLOW.replace("tf.profiler.experimental.start(sys.argv[1])", "") \
+                        .replace("tf.profiler.experimental.stop()", "print('done')")
+    record_program(tmp_path / "run", python, program)
+    kernel = kernels(tmp_path / "run")["demo_kernel"]
+    assert kernel["p50_ns"] == 1_000_000 and kernel["count"] >= 40  # 200 ms
+
+
 def test_jax_takes_the_demos_profiler_too(tmp_path):
     python = python_with("jax")
     subprocess.run([python, "-c", JAX, tmp_path, DEMO.with_name("libdemo_pjrt.so")], check=True,
