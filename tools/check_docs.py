@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """What the documentation lists is what there is: environment variables (docs/environment.md), pages
-(docs/README.md), and files that Markdown links to.
+(docs/README.md), files that Markdown links to; and names of columns keep to the words of
+ARCHITECTURE.md.
 
 Prints what is missing or too much and exits 1; silent and 0 otherwise.
 """
@@ -16,6 +17,15 @@ ROW = re.compile(r"^\| `(CROSSCUT_[A-Z_]+?)(?:_<KEY>)?` \|", re.M)
 LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)")
 # Of the C API and of builds: no variables of the environment.
 OTHERS = {"CROSSCUT_ON_DEVICE", "CROSSCUT_ON_HOST_RUNTIME", "CROSSCUT_API", "CROSSCUT_PLUGIN"}
+
+
+MOST_WORDS = 40
+WORDS = re.compile(r"^\| ([a-z]+(?:[ ,]+[a-z]+)*) \|", re.M)
+COLUMN = re.compile(r"(?:MakeColumn|\.Text|\.Integer)\(\s*\"([a-z0-9_]+)\"")
+# In names of columns, and the word that is meant.
+INSTEAD = {"op": "operator", "ops": "operators", "func": "function", "proc": "process",
+           "tid": "thread", "cat": "layer", "category": "layer", "class": "kind", "cls": "kind",
+           "dur": "ns", "duration": "ns", "evt": "event", "mem": "bytes", "util": "percent"}
 
 
 def listed(*patterns: str) -> list[str]:
@@ -56,7 +66,22 @@ def links() -> list[str]:
     return found
 
 
+def words() -> list[str]:
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    glossary = [word for row in WORDS.findall(text[text.index("## Words"):])
+                for word in row.split(", ") if row != "word"]
+    found = []
+    if len(glossary) > MOST_WORDS or len(set(glossary)) < len(glossary):
+        found.append(f"ARCHITECTURE.md: {len(glossary)} words; {MOST_WORDS} may be there, each once")
+    for path in listed("src/analyze"):
+        if path.endswith(".cc") and "test" not in path:
+            for column in COLUMN.findall((ROOT / path).read_text(encoding="utf-8")):
+                found.extend(f"{path}: column {column}: the word is {INSTEAD[part]}"
+                             for part in column.split("_") if part in INSTEAD)
+    return found
+
+
 if __name__ == "__main__":
-    problems = variables() + links()
+    problems = variables() + links() + words()
     print("\n".join(problems), end="\n" if problems else "")
     sys.exit(1 if problems else 0)
