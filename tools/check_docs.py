@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What the documentation lists is what there is: environment variables (docs/environment.md), pages
-(docs/README.md), files that Markdown links to; and names of columns keep to the words of
-ARCHITECTURE.md.
+(docs/README.md), files that Markdown links to. Prose wraps at 100 columns, names of columns keep
+to the words of ARCHITECTURE.md.
 
 Prints what is missing or too much and exits 1; silent and 0 otherwise.
 """
@@ -66,13 +66,26 @@ def links() -> list[str]:
     return found
 
 
+def wide() -> list[str]:
+    """Lines of prose: no table, no code."""
+    found = []
+    for path in listed("*.md"):
+        code = False
+        for number, line in enumerate((ROOT / path).read_text(encoding="utf-8").split("\n"), 1):
+            if line.lstrip().startswith("```"):
+                code = not code
+            elif not code and len(line) > 100 and not line.startswith(("    ", "|", "#")):
+                found.append(f"{path}:{number}: {len(line)} columns, 100 are the most")
+    return found
+
+
 def words() -> list[str]:
     text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
     glossary = [word for row in WORDS.findall(text[text.index("## Words"):])
                 for word in row.split(", ") if row != "word"]
     found = []
     if len(glossary) > MOST_WORDS or len(set(glossary)) < len(glossary):
-        found.append(f"ARCHITECTURE.md: {len(glossary)} words; {MOST_WORDS} may be there, each once")
+        found.append(f"ARCHITECTURE.md: {len(glossary)} words, {MOST_WORDS} at most, each once")
     for path in listed("src/analyze"):
         if path.endswith(".cc") and "test" not in path:
             for column in COLUMN.findall((ROOT / path).read_text(encoding="utf-8")):
@@ -82,6 +95,6 @@ def words() -> list[str]:
 
 
 if __name__ == "__main__":
-    problems = variables() + links() + words()
+    problems = variables() + links() + wide() + words()
     print("\n".join(problems), end="\n" if problems else "")
     sys.exit(1 if problems else 0)
