@@ -166,10 +166,11 @@ uint64_t* ChunkRing::Claim(uint32_t track, uint64_t tick, bool for_session) {
 uint64_t* ChunkRing::Begin(uint64_t* at, uint32_t track, uint64_t tick) {
   const uint64_t fill = std::atomic_ref(header()->next_fill).fetch_add(1);
   claimed_.fetch_add(1, std::memory_order_relaxed);
-  at[format::kChunkBaseTick] = tick;
-  at[format::kChunkTrack] = track;
-  at[format::kChunkDrained] = 0;
-  at[format::kChunkReserved] = 0;
+  // Each a release: words.h.
+  format::RingStore(at[format::kChunkBaseTick], tick);
+  format::RingStore<uint64_t>(at[format::kChunkTrack], track);
+  format::RingStore<uint64_t>(at[format::kChunkDrained], 0);
+  format::RingStore<uint64_t>(at[format::kChunkReserved], 0);
   format::RingStore(at[format::kChunkState], format::PackChunkState(fill, format::kChunkActive));
   return at;
 }

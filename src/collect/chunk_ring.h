@@ -1,5 +1,22 @@
 // The ring as its owner uses it: creation, lock-free claiming of clean chunks by recording
 // threads, and the way of full chunks to the drain and back. Layout: src/format/ring.h.
+//
+//            Prepare, Recycle              Claim                      PushFull
+//   nothing ----------------> clean ----------------> active ------------------> full
+//                               ^    one thread alone   |  one thread writes        | the drain, or
+//                               |                       |                           | who takes the
+//                               +----------------------- Clear, MarkClean <---------+ oldest
+//
+// What must hold, and which order sees to it (litmus_test.cc tries each with less):
+// - Who claims a chunk finds it all zero behind its header: clean_bits_ is set with release after
+//   the last zero, and cleared with acquire.
+// - The drain finds all words of a full chunk: full_head_, or waiting_, is written with release by
+//   the thread that wrote them and read with acquire.
+// - A chunk is in one list, once: PushFull() looks at the state, which only the chunk's owner
+//   changes before it lets go of it, and TakeFull() takes the whole list at once (no ABA).
+// - clean_ never counts more chunks than have a bit: a bit is set before it is counted, and counted
+//   off before it is cleared, so TakeClean() finds one.
+// - Another process reads the ring at any time, without asking: words.h.
 #pragma once
 
 #include <atomic>
@@ -112,18 +129,21 @@ class ChunkRing {
   size_t bytes_ = 0;
   uint32_t chunk_count_ = 0;
   uint32_t clean_words_ = 0;
-  std::atomic<uint64_t>* clean_bits_ = nullptr;  // begins the tables
-  std::atomic<uint32_t>* next_full_ = nullptr;   // index + 1 of the chunk pushed before
-  std::atomic<uint32_t> full_head_{0};           // index + 1
+  std::atomic<uint64_t>* clean_bits_ = nullptr;  // begins the tables. MarkClean() -> TakeClean()
+  std::atomic<uint32_t>* next_full_ = nullptr;   // index + 1 of the chunk pushed before: published
+                                                 // by full_head_, so relaxed
+  std::atomic<uint32_t> full_head_{0};           // index + 1. PushFull() -> TakeFull()
   bool keeps_newest_ = false;
-  std::atomic<uint64_t>* waiting_ = nullptr;  // by index: number of its push << 1 | held
+  // By index: number of its push << 1 | held. PushFull(), Hold() -> TakeOldest().
+  std::atomic<uint64_t>* waiting_ = nullptr;
   std::atomic<uint64_t> pushed_{0};
-  std::atomic<uint32_t> clean_{0};
-  std::atomic<uint32_t> next_{0};      // the next chunk to prepare
-  std::atomic<uint32_t> prepared_{0};  // how many are
+  std::atomic<uint32_t> clean_{0};     // MarkClean() -> TakeCount()
+  std::atomic<uint32_t> next_{0};      // the next chunk to prepare: who gets it alone, so relaxed
+  std::atomic<uint32_t> prepared_{0};  // how many are, pages and all. PrepareOne() -> prepared()
+  // Hints, all relaxed: who is wrong about them tries once more or calls the drain in vain.
   std::atomic<uint64_t> claimed_{0};
   std::atomic<int> limit_errno_{0};
-  std::atomic<uint32_t>* wake_ = nullptr;
+  std::atomic<uint32_t>* wake_ = nullptr;  // a futex: the kernel orders
   std::atomic<bool> called_{false};
 };
 

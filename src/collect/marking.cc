@@ -3,6 +3,7 @@
 #include "crosscut/crosscut.h"
 #include "src/collect/clock.h"
 #include "src/collect/recorder.h"
+#include "src/collect/words.h"
 
 namespace crosscut::record {
 namespace {
@@ -30,8 +31,8 @@ inline void Event(uint64_t code, const uint64_t* payload, uint32_t n) {
     Recorder::Get().Mark(code, payload, n);
     return;
   }
-  for (uint32_t i = 0; i < n; ++i) at[1 + i] = payload[i];
-  __atomic_store_n(at, crosscut_ticks_() << format::kCodeBits | code, __ATOMIC_RELEASE);
+  StoreWords(at + 1, payload, n);
+  StoreWord(at, crosscut_ticks_() << format::kCodeBits | code);
   thread->position = at + n + 1;
   SetBusy(thread, 0);
 }

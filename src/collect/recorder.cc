@@ -8,6 +8,7 @@
 #include "src/collect/clock.h"
 #include "src/collect/memory.h"
 #include "src/collect/slow_path.h"
+#include "src/collect/words.h"
 
 namespace crosscut::record {
 namespace {
@@ -24,7 +25,6 @@ __thread bool this_thread_is_ours __attribute__((tls_model("initial-exec"))) = f
 
 constinit Recorder the_recorder;
 
-void StoreWord(uint64_t* at, uint64_t word) { __atomic_store_n(at, word, __ATOMIC_RELEASE); }
 uint64_t EventWord(uint64_t tick, uint64_t code) { return tick << format::kCodeBits | code; }
 
 size_t WordsLeft(const uint64_t* position) {
@@ -32,7 +32,7 @@ size_t WordsLeft(const uint64_t* position) {
 }
 
 uint64_t* Put(uint64_t* at, uint64_t tick, uint64_t code, const uint64_t* payload, uint32_t n) {
-  for (uint32_t i = 0; i < n; ++i) at[1 + i] = payload[i];
+  StoreWords(at + 1, payload, n);
   if (CROSSCUT_FAULT("recorder.publish")) return at;
   StoreWord(at, EventWord(tick, code));
   return at + 1 + n;

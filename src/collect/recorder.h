@@ -9,7 +9,14 @@
 // Phases. Off: every thread's `enabled` is 0. On: 1 (2 until the thread has its chunk). Hidden
 // (control steps and pauses): 2; begins are only remembered, ends of spans begun before are
 // written. Closing (stopped, but plugins still hand over what they hold): 0, and only Push()
-// writes. Every switch makes a new phase word, which threads compare after they arm themselves.
+// writes. Every switch makes a new phase word, which threads compare after they arm themselves:
+//
+//   the session:  phase_ = off     then  enabled = 0
+//   a thread:     enabled = 1      then  phase_ is another word? enabled = 2
+//
+// All four are seq_cst, so that whoever is second sees the other: no thread marks inline once
+// recording is off (litmus_test.cc, Phases). The inline path itself reads `enabled` relaxed: a mark
+// that is late by a moment is one of before.
 #pragma once
 
 #include <pthread.h>
@@ -160,11 +167,11 @@ class Recorder {
   static void SetShared(uint32_t enabled);  // of threads without a state
   void ForgetThisThread();
 
-  std::atomic<uint64_t> phase_{0};  // serial << 2 | Phase
-  std::atomic<uint64_t> switch_tick_{0};
-  std::atomic<ChunkRing*> ring_{nullptr};
-  std::atomic<uint32_t> ring_number_{0};  // rings there were: their addresses come again
-  std::atomic<uint32_t> session_{0};
+  std::atomic<uint64_t> phase_{0};         // serial << 2 | Phase. SetPhase() -> Prepared(), Arm()
+  std::atomic<uint64_t> switch_tick_{0};   // published by phase_
+  std::atomic<ChunkRing*> ring_{nullptr};  // BeginSession() -> ring()
+  std::atomic<uint32_t> ring_number_{0};   // rings there were: their addresses come again
+  std::atomic<uint32_t> session_{0};       // after ring_: who sees the session sees its ring
   size_t names_cap_ = 4 << 20;
   size_t threads_cap_ = 4 << 20;
   std::atomic<uint32_t> next_track_{1};

@@ -8,6 +8,7 @@
 #include "src/collect/memory.h"
 #include "src/collect/recorder.h"
 #include "src/collect/slow_path.h"
+#include "src/collect/words.h"
 
 namespace crosscut::record {
 namespace {
@@ -101,7 +102,7 @@ uint64_t* Recorder::StreamReserve(uint64_t tick, uint32_t words, bool wait) {
 
 void Recorder::StreamCommit(uint64_t* at, uint64_t tick, uint64_t code, uint32_t words) {
   if (CROSSCUT_FAULT("stream.publish")) return;
-  __atomic_store_n(at, tick << format::kCodeBits | code, __ATOMIC_RELEASE);
+  StoreWord(at, tick << format::kCodeBits | code);
   stream_position_ = at + words;
 }
 
@@ -109,7 +110,7 @@ bool Recorder::WriteSession(uint64_t tick, uint64_t code, const uint64_t* payloa
   const Lock lock(&stream_mutex_);
   uint64_t* at = StreamReserve(tick, n + 1, /*wait=*/true);
   if (at == nullptr) return false;
-  for (uint32_t i = 0; i < n; ++i) at[1 + i] = payload[i];
+  StoreWords(at + 1, payload, n);
   StreamCommit(at, tick, code, n + 1);
   return true;
 }
@@ -118,7 +119,7 @@ bool Recorder::TryWriteSession(uint64_t tick, uint64_t code, const uint64_t* pay
   if (pthread_mutex_trylock(&stream_mutex_) != 0) return false;
   uint64_t* at = StreamReserve(tick, n + 1, /*wait=*/false);
   if (at != nullptr) {
-    for (uint32_t i = 0; i < n; ++i) at[1 + i] = payload[i];
+    StoreWords(at + 1, payload, n);
     StreamCommit(at, tick, code, n + 1);
   }
   pthread_mutex_unlock(&stream_mutex_);
@@ -134,11 +135,10 @@ bool Recorder::WriteMeta(std::string_view key, std::string_view value) {
   const uint64_t tick = ClockNow();
   uint64_t* at = StreamReserve(tick, words, /*wait=*/true);
   if (at == nullptr) return false;
-  at[1] = key.size();
-  at[2] = value.size();
-  at[3] = 0;
-  memcpy(at + 4, key.data(), key.size());
-  memcpy(at + 4 + TextWords(key.size()), value.data(), value.size());
+  const uint64_t sizes[] = {key.size(), value.size(), 0};
+  StoreWords(at + 1, sizes, 3);
+  StoreText(at + 4, key);
+  StoreText(at + 4 + TextWords(key.size()), value);
   StreamCommit(at, tick, format::kMeta, words);
   return true;
 }
@@ -186,10 +186,9 @@ bool Recorder::PublishName(uint32_t id) {
   const uint64_t tick = ClockNow();
   uint64_t* at = StreamReserve(tick, static_cast<uint32_t>(words), /*wait=*/true);
   if (at == nullptr) return false;
-  at[1] = id;
-  at[2] = name.attributes;
-  at[3] = name.bytes;
-  memcpy(at + 4, name.text, name.bytes);
+  const uint64_t facts[] = {id, name.attributes, name.bytes};
+  StoreWords(at + 1, facts, 3);
+  StoreText(at + 4, {name.text, name.bytes});
   StreamCommit(at, tick, format::kName, static_cast<uint32_t>(words));
   return true;
 }

@@ -64,6 +64,15 @@ inline constexpr size_t kRingLogNameBytes = 256;
 
 // What `crosscut start|stop|snapshot` and an armed process tell each other: docs/on-demand.md. All
 // fields are atomic but the texts.
+//
+//   who asks                              the process
+//   at_step, ... ; request = word         claims: request == word ? word | kRequestTaken
+//                                         words, answer ; answered = word
+//   answered == word ; answer, words
+//
+// The compare-and-swap makes one thread of several carry a request out, or the asker take it back.
+// `request` and `steps` are seq_cst on both sides: a step that missed its request has been counted
+// when the asker looks (src/collect/litmus_test.cc, Requests).
 struct RingControl {
   // By who asks, before `request`.
   uint64_t at_step;     // carried out before this step begins; kAtOnce: without waiting for a step
