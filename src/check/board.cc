@@ -19,12 +19,6 @@ void Copy(const std::string& text, char (&out)[N]) {
   snprintf(out, N, "%s", text.c_str());
 }
 
-int64_t Now(clockid_t clock) {
-  timespec now;
-  clock_gettime(clock, &now);
-  return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
-}
-
 }  // namespace
 
 const char* NameOf(Call call) {
@@ -80,8 +74,5 @@ void ClearCalls() {
 void Skip(const std::string& why) { Copy(why, the_board->skip); }
 void Note(const std::string& text) { Copy(text, the_board->note); }
 void Phase(const std::string& text) { Copy(text, the_board->phase); }
-
-int64_t MonotonicNs() { return Now(CLOCK_MONOTONIC); }
-int64_t RealtimeNs() { return Now(CLOCK_REALTIME); }
 
 }  // namespace crosscut::check

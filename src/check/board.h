@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <string>
 
+#include "src/base/time.h"
+
 namespace crosscut::check {
 
 enum class Call : uint32_t {
@@ -76,7 +78,7 @@ void Skip(const std::string& why);
 void Note(const std::string& text);
 void Phase(const std::string& text);
 
-int64_t MonotonicNs();
-int64_t RealtimeNs();
+using base::MonotonicNs;
+using base::RealtimeNs;
 
 }  // namespace crosscut::check

@@ -19,6 +19,7 @@
 #include "src/base/fault_point.h"
 #include "src/base/file.h"
 #include "src/base/thread.h"
+#include "src/base/time.h"
 #include "src/collect/clock.h"
 #include "src/collect/memory.h"
 #include "src/collect/usage.h"
@@ -39,12 +40,6 @@ constexpr uint32_t kSpareWhenKeeping = 256;
 constexpr int64_t kAnchorEveryNs = 1'000'000'000;
 constexpr int64_t kUsageEveryNs = 500'000'000;
 constexpr uint32_t kBatchChunks = format::kLogBatchWords / format::kRingChunkWords;
-
-int64_t MonotonicNs() {
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
-}
 
 void FutexWait(std::atomic<uint32_t>* word, uint32_t value, int64_t us) {
   const timespec timeout = {us / 1'000'000, us % 1'000'000 * 1000};
@@ -181,11 +176,11 @@ void Drain::Ask(uint32_t requests) {
 
 bool Drain::Await(int ms) {
   const uint32_t target = asked_.load();
-  const int64_t end = MonotonicNs() + int64_t{ms} * 1'000'000;
+  const int64_t end = base::MonotonicNs() + int64_t{ms} * 1'000'000;
   for (;;) {
     const uint32_t seen = answered_.load();
     if (static_cast<int32_t>(seen - target) >= 0) return true;
-    const int64_t left = end - MonotonicNs();
+    const int64_t left = end - base::MonotonicNs();
     if (left <= 0 || !running()) return false;
     FutexWait(&answered_, seen, left / 1000 + 1);
   }
@@ -230,7 +225,7 @@ bool Drain::Sleep() {
 // that no handler is told, and this thread alone would keep the process for ever. The main thread
 // stays in the count, but has no executable any more.
 bool Drain::ProgramEnded() {
-  const int64_t now = MonotonicNs();
+  const int64_t now = base::MonotonicNs();
   if (now < next_look_ns_) return false;
   next_look_ns_ = now + kLookForThreadsEveryNs;
   char name[1];
@@ -361,7 +356,7 @@ void Drain::PrepareAhead() {
 }
 
 void Drain::WriteAnchors(bool always) {
-  const int64_t now = MonotonicNs();
+  const int64_t now = base::MonotonicNs();
   if (!always && now < next_anchor_ns_) return;
   if (Recorder::Get().phase() == Phase::kOff && !always) return;
   next_anchor_ns_ = now + kAnchorEveryNs;
@@ -385,7 +380,7 @@ void Drain::WriteAnchors(bool always) {
 // Not where the program's table of descriptors is this thread's, too: the program could see the
 // file that this opens.
 void Drain::WriteUsage() {
-  const int64_t now = MonotonicNs();
+  const int64_t now = base::MonotonicNs();
   const bool named = session_ == Recorder::Get().session() && session_ != 0;
   if (now < next_usage_ns_ || !named || Recorder::Get().phase() != Phase::kOn) return;
   next_usage_ns_ = now + kUsageEveryNs;

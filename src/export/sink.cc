@@ -104,13 +104,17 @@ class StringSink : public Sink {
 
 }  // namespace
 
-Result<std::unique_ptr<Sink>> OpenSink(const std::string& path) {
+Result<std::unique_ptr<Sink>> OpenFileSink(const std::string& path) {
   std::string part = path + ".part-" + std::to_string(getpid());
   const int fd = open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
   if (fd < 0) return Status::Io(path + ": " + std::strerror(errno));
-  std::unique_ptr<Sink> sink = std::make_unique<FileSink>(fd, path, std::move(part));
-  if (path.ends_with(".gz")) sink = std::make_unique<GzipSink>(std::move(sink));
-  return sink;
+  return std::unique_ptr<Sink>(std::make_unique<FileSink>(fd, path, std::move(part)));
+}
+
+Result<std::unique_ptr<Sink>> OpenSink(const std::string& path) {
+  auto sink = OpenFileSink(path);
+  if (!sink.ok() || !path.ends_with(".gz")) return sink;
+  return std::unique_ptr<Sink>(std::make_unique<GzipSink>(std::move(*sink)));
 }
 
 std::unique_ptr<Sink> MemorySink(std::string* out) { return std::make_unique<StringSink>(out); }

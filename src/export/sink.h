@@ -18,7 +18,9 @@ class Sink {
   virtual Status Close() = 0;
 };
 
-// A new file at `path`, which appears there at Close. Gzip where the name ends in ".gz".
+// A new file at `path`, which appears there at Close, whole or not at all.
+Result<std::unique_ptr<Sink>> OpenFileSink(const std::string& path);
+// The same, by gzip where the name ends in ".gz".
 Result<std::unique_ptr<Sink>> OpenSink(const std::string& path);
 
 // Keeps what is written in `out`, which outlives it.

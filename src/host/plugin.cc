@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "src/base/time.h"
 #include "src/collect/recorder.h"
 #include "src/host/collect_buffer.h"
 #include "src/host/guarded_call.h"
@@ -19,12 +20,6 @@ namespace crosscut::host {
 namespace {
 
 constexpr int kMostQueries = 3;  // of the size, where the data grows meanwhile
-
-int64_t Ns(clockid_t clock) {
-  timespec now;
-  clock_gettime(clock, &now);
-  return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
-}
 
 void NameThread(pthread_t thread, const char* plugin) {
   char name[16];
@@ -109,7 +104,7 @@ bool Plugin::Busy() {
 
 bool Plugin::Overdue() const {
   return !quarantined_.load() && call_.load() != kNone &&
-         Ns(CLOCK_MONOTONIC) > call_ends_ns_.load();
+         base::MonotonicNs() > call_ends_ns_.load();
 }
 
 void Plugin::SetLevel(uint32_t level) {
@@ -230,7 +225,7 @@ void Plugin::Do(Command command) {
 
 template <class Body>
 bool Plugin::Invoke(Call call, int64_t deadline, Body body) {
-  call_ends_ns_.store(Ns(CLOCK_MONOTONIC) + deadline);
+  call_ends_ns_.store(base::MonotonicNs() + deadline);
   call_.store(call);
   around_->call_changed();
   char what[192];
@@ -306,7 +301,7 @@ void Plugin::DoStart() {
   if (state_ != kReady && state_ != kFailed) return;
   const Hygiene before;
   Answer answer;
-  began_realtime_ns_ = Ns(CLOCK_REALTIME);
+  began_realtime_ns_ = base::RealtimeNs();
   pushes_.Accept(true);
   const auto start = [this](TF_Status* status) {
     registration_.fns.start(&registration_.profiler, status);

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "crosscut/crosscut.h"
+#include "src/base/time.h"
 #include "src/collect/clock.h"
 #include "src/collect/lock.h"
 #include "src/collect/recorder.h"
@@ -60,12 +61,6 @@ const char* Find(std::span<const char> settings, const char* key, char (*as)(cha
 
 char Same(char c) { return c; }
 char Upper(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; }
-
-int64_t NowNs() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
-}
 
 }  // namespace
 
@@ -183,7 +178,7 @@ void PushTable::FillPushes() {
 }
 
 void PushTable::FillClocks() {
-  table_.now_ns = [](void*) { return NowNs(); };
+  table_.now_ns = [](void*) { return base::MonotonicNs(); };
   table_.clock = [](void* host, const char* name) {
     return name == nullptr ? 0 : Of(host)->AddClock(name);
   };

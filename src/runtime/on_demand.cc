@@ -12,6 +12,7 @@
 #include <algorithm>
 
 #include "src/base/thread.h"
+#include "src/base/time.h"
 #include "src/collect/memory.h"
 #include "src/collect/recorder.h"
 #include "src/runtime/error.h"
@@ -30,12 +31,6 @@ constexpr int64_t kTryAgainNs = 10'000'000;
 constexpr int64_t kProgramHasNs = 200'000'000;  // then our thread does it itself
 constexpr int64_t kSecond = 1'000'000'000;
 constexpr uint64_t kLongestNs = uint64_t{kSecond} * 86'400 * 365;  // of a window
-
-int64_t MonotonicNs() {
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return int64_t{t.tv_sec} * kSecond + t.tv_nsec;
-}
 
 // Not the private kind: who asks lives in another process.
 void Wake(uint32_t* word) { syscall(SYS_futex, word, FUTEX_WAKE, INT32_MAX, nullptr, nullptr, 0); }
@@ -118,7 +113,7 @@ void* OnDemand::Main(void* self) {
     if (format::RequestOf(Waiting(*header)) == format::kRequestSnapshot) {
       it->CarryOut(header, word, format::kAtOnce);  // no thread of the program has a part in it
     }
-    const int64_t now = MonotonicNs();
+    const int64_t now = base::MonotonicNs();
     const int64_t limit = it->limit_at_ns_.load();
     const bool asked = Waiting(*header) != 0 && !NamesStep(*header);
     if (asked || (limit != 0 && limit <= now)) {
@@ -177,7 +172,7 @@ void OnDemand::Serve() {
 
 void OnDemand::ServeLimit() {
   int64_t limit = limit_at_ns_.load();
-  if (limit == 0 || MonotonicNs() < limit) return;
+  if (limit == 0 || base::MonotonicNs() < limit) return;
   if (limit_at_ns_.compare_exchange_strong(limit, 0)) (void)End();
 }
 
@@ -213,7 +208,7 @@ int OnDemand::Begin(RingHeader* header) {
   CallProgram(true);
   const auto limit = static_cast<int64_t>(std::min(RingLoad(control.limit_ns), kLongestNs));
   next_ = {RingLoad(control.window), RingLoad(control.step_count),
-           limit == 0 ? 0 : MonotonicNs() + limit, true};
+           limit == 0 ? 0 : base::MonotonicNs() + limit, true};
   const int error = calls_.start();
   next_ = {};
   if (error != CROSSCUT_OK) CallProgram(false);

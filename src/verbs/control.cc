@@ -8,6 +8,7 @@
 #include <memory>
 #include <utility>
 
+#include "src/base/time.h"
 #include "src/verbs/armed_process.h"
 
 namespace crosscut::verbs {
@@ -23,11 +24,7 @@ constexpr double kFinishSeconds = 30;      // for what a process has begun to do
 constexpr double kStopEdgeSeconds = 5;     // then a window ends without waiting for a step
 constexpr double kLimitGraceSeconds = 10;  // a window outlives its command by no more
 
-double Now() {
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
-}
+double Now() { return static_cast<double>(base::MonotonicNs()) * 1e-9; }
 
 void SleepMs(int ms) {
   const timespec time = {ms / 1000, ms % 1000 * 1'000'000L};

@@ -1,15 +1,13 @@
 #include "src/verbs/input.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <ctime>
 
 #include "src/analyze/gaps.h"
 #include "src/analyze/timeline/make_timeline.h"
+#include "src/export/sink.h"
 #include "src/import/importer.h"
 #include "src/report/make_document.h"
 #include "src/verbs/ring_watch.h"
@@ -83,23 +81,10 @@ report::ReportData MakeReportData(const Input& input, Scope scope, const TakeTab
 }
 
 Status WriteWholeFile(const std::string& path, const std::string& text) {
-  const std::string part = path + ".part-" + std::to_string(getpid());
-  const int fd = open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
-  if (fd < 0) return Status::Io(path + ": " + std::strerror(errno));
-  size_t done = 0;
-  int error = 0;
-  while (done < text.size() && error == 0) {
-    const ssize_t n = write(fd, text.data() + done, text.size() - done);
-    if (n >= 0)
-      done += static_cast<size_t>(n);
-    else if (errno != EINTR)
-      error = errno;
-  }
-  if (close(fd) != 0 && error == 0) error = errno;
-  if (error == 0 && rename(part.c_str(), path.c_str()) != 0) error = errno;
-  if (error == 0) return {};
-  unlink(part.c_str());
-  return Status::Io(path + ": " + std::strerror(error));
+  auto file = exporting::OpenFileSink(path);
+  if (!file.ok()) return file.status();
+  Status status = (*file)->Write(text);
+  return status.ok() ? (*file)->Close() : status;
 }
 
 }  // namespace crosscut::verbs

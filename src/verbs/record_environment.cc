@@ -15,6 +15,8 @@
 #include <filesystem>
 #include <string_view>
 
+#include "src/base/time.h"
+
 namespace crosscut::verbs {
 namespace {
 
@@ -208,11 +210,8 @@ void SetStop(const RecordOptions& options, Variables& variables) {
     variables.Set("CROSSCUT_STOP_AFTER_STEPS", std::to_string(options.stop_after_steps));
   }
   if (options.stop_after_seconds > 0) {
-    timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
     const auto after = static_cast<int64_t>(options.stop_after_seconds * 1e9);
-    variables.Set("CROSSCUT_STOP_AT",
-                  std::to_string(int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec + after));
+    variables.Set("CROSSCUT_STOP_AT", std::to_string(base::MonotonicNs() + after));
   }
 }
 
