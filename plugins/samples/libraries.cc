@@ -7,6 +7,7 @@
 
 #include "clock.h"
 #include "crosscut/crosscut.h"
+#include "file_identity.h"
 
 namespace crosscut::samples {
 namespace {
@@ -30,7 +31,13 @@ Libraries::Place Libraries::Find(uint64_t address) {
     range = Holds(address);
   }
   if (range == nullptr) return {0, 0};
-  return {range->library, static_cast<int64_t>(address - range->begin + range->offset)};
+  uint32_t& id = ids_[*range->path];
+  if (id == 0) {
+    std::string name = *range->path;
+    if (name.starts_with('/')) name += '\t' + IdentityOf(name);
+    id = crosscut_intern(name.data(), name.size(), CROSSCUT_TEXT, CROSSCUT_LAYER_NONE, 0, 0);
+  }
+  return {id, static_cast<int64_t>(address - range->begin + range->offset)};
 }
 
 void Libraries::Read() {
@@ -55,11 +62,7 @@ void Libraries::Read() {
       name = "[generated]";
       offset = 0;
     }
-    uint32_t& id = ids_[name];
-    if (id == 0) {
-      id = crosscut_intern(name.data(), name.size(), CROSSCUT_TEXT, CROSSCUT_LAYER_NONE, 0, 0);
-    }
-    ranges_.push_back({begin, end, offset, id});
+    ranges_.push_back({begin, end, offset, &ids_.try_emplace(name, 0).first->first});
   }
   std::free(line);
   std::fclose(file);

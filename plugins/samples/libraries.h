@@ -11,7 +11,8 @@ namespace crosscut::samples {
 class Libraries {
  public:
   struct Place {
-    uint32_t library;  // name id of its path; "[generated]" for code of no file
+    uint32_t library;  // name id of its path, a tab and file_identity.h's words; "[generated]" for
+                       // code of no file
     int64_t offset;    // in that file; 0 where there is none
   };
   // A library id of 0 where the address is no code that is known.
@@ -20,13 +21,13 @@ class Libraries {
  private:
   struct Range {
     uint64_t begin, end, offset;
-    uint32_t library;
+    const std::string* path;  // a key of ids_
   };
   const Range* Holds(uint64_t address) const;
   void Read();
 
-  std::vector<Range> ranges_;  // ascending
-  std::unordered_map<std::string, uint32_t> ids_;
+  std::vector<Range> ranges_;                      // ascending
+  std::unordered_map<std::string, uint32_t> ids_;  // by path; 0: no sample was there yet
   int64_t read_ns_ = 0;
 };
 

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <string>
 
 namespace crosscut::import {
 namespace {
@@ -97,6 +98,11 @@ Result<ElfSymbols> ElfSymbols::Open(const std::string& path) {
   Result<ElfSymbols> symbols = Parse(Source(fd, static_cast<uint64_t>(facts.st_size)));
   close(fd);
   if (!symbols.ok()) return symbols.status().At(path);
+  if (symbols->identity_.empty()) {
+    symbols->identity_ =
+        "file:" + std::to_string(facts.st_size) + "," +
+        std::to_string(facts.st_mtim.tv_sec * 1'000'000'000LL + facts.st_mtim.tv_nsec);
+  }
   return symbols;
 }
 
@@ -114,6 +120,7 @@ Result<ElfSymbols> ElfSymbols::Parse(const Source& file) {
   ElfSymbols elf;
   if (head.e_phentsize == sizeof(Elf64_Phdr)) {
     for (const auto& segment : file.ReadAll<Elf64_Phdr>(head.e_phoff, head.e_phnum)) {
+      if (segment.p_type == PT_NOTE) elf.TakeBuildId(file, segment.p_offset, segment.p_filesz);
       if (segment.p_type != PT_LOAD) continue;
       elf.segments_.push_back({segment.p_offset, segment.p_filesz, segment.p_vaddr});
     }
@@ -128,6 +135,29 @@ Result<ElfSymbols> ElfSymbols::Parse(const Source& file) {
   }
   elf.Order();
   return elf;
+}
+
+void ElfSymbols::TakeBuildId(const Source& file, uint64_t offset, uint64_t bytes) {
+  constexpr uint64_t kMostNotes = 64 << 10;
+  if (bytes > kMostNotes || !identity_.empty()) return;
+  const auto notes = file.ReadAll<unsigned char>(offset, bytes);
+  for (size_t at = 0; at + sizeof(Elf64_Nhdr) <= notes.size();) {
+    Elf64_Nhdr note;
+    std::memcpy(&note, notes.data() + at, sizeof note);
+    const size_t name = at + sizeof note, id = name + (size_t{note.n_namesz} + 3) / 4 * 4;
+    if (id > notes.size() || note.n_descsz > notes.size() - id) return;
+    if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
+        std::memcmp(notes.data() + name, "GNU", 4) == 0) {
+      identity_ = "build-id:";
+      for (size_t i = 0; i < note.n_descsz; ++i) {
+        constexpr char kDigits[] = "0123456789abcdef";
+        identity_ += kDigits[notes[id + i] >> 4];
+        identity_ += kDigits[notes[id + i] & 15];
+      }
+      return;
+    }
+    at = id + (size_t{note.n_descsz} + 3) / 4 * 4;
+  }
 }
 
 void ElfSymbols::TakeSymbols(const Source& file, const Section& symbols, const Section& names) {

@@ -20,6 +20,11 @@ class ElfSymbols {
   // The same for a file's bytes, which are not kept.
   static Result<ElfSymbols> Parse(std::span<const std::byte> file);
 
+  // Which build of it a recording may name (plugins/samples/file_identity.h): "build-id:" and the
+  // GNU build id; of a file without one "file:", its size and last change. Empty after Parse() of
+  // bytes without a build id.
+  const std::string& identity() const { return identity_; }
+
   // The function that holds byte `offset` of the file, as a reader of C++ knows it, without its
   // parameters; "" where no symbol tells.
   std::string Find(uint64_t offset) const;
@@ -36,11 +41,13 @@ class ElfSymbols {
   class Source;
   static Result<ElfSymbols> Parse(const Source& file);
   void TakeSymbols(const Source& file, const Section& symbols, const Section& names);
+  void TakeBuildId(const Source& file, uint64_t offset, uint64_t bytes);
   void Order();
 
   std::vector<Segment> segments_;
   std::vector<Symbol> symbols_;  // ascending, one for each begin
   std::string names_;            // each ends in a NUL
+  std::string identity_;
 };
 
 }  // namespace crosscut::import

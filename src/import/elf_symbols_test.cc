@@ -126,5 +126,24 @@ TEST(ElfSymbols, TablesThatNoLibraryHasArePassedOver) {
   EXPECT_EQ(symbols->Find(0), "");
 }
 
+TEST(ElfSymbols, SayWhichBuildTheyAreOf) {
+  const Result<ElfSymbols> here = ElfSymbols::Open(Self());
+  ASSERT_TRUE(here.ok());
+  EXPECT_TRUE(here->identity().starts_with("build-id:") || here->identity().starts_with("file:"))
+      << here->identity();
+  EXPECT_GT(here->identity().size(), 12u);
+  // Whatever stands where notes should be.
+  std::mt19937_64 random(5);
+  const std::vector<std::byte> bytes = FileBytes();
+  for (int i = 0; i < 2000; ++i) {
+    std::vector<std::byte> file(bytes.begin(), bytes.begin() + 4096);
+    for (int change = 0; change < 20; ++change) {
+      file[random() % file.size()] = static_cast<std::byte>(random());
+    }
+    std::memcpy(file.data(), bytes.data(), 16);
+    (void)ElfSymbols::Parse(file);
+  }
+}
+
 }  // namespace
 }  // namespace crosscut::import

@@ -173,6 +173,9 @@ void NativeImport::TellDamage(const format::ProcessReader& reader, const NativeE
       "again.");
   gap(events.unnamed(),
       " events have lost their names, for which there was no room: they stand under (unnamed).");
+  gap(events.samples_in_changed_files(),
+      " samples lie in libraries that are other builds here than the program ran: their functions "
+      "have no name.");
   gap(session.cut_names, " names were longer than 1 MiB and are cut.");
   gap(session.lost_names, " names could not be kept.");
   for (const std::string& what : found) {

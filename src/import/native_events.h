@@ -42,6 +42,7 @@ class NativeEvents {
   uint64_t unseen_frees() const { return memory_.unseen_frees(); }
   // Spans and other events for whose names there was no room.
   uint64_t unnamed() const { return unnamed_; }
+  uint64_t samples_in_changed_files() const { return samples_.in_changed_files(); }
   uint64_t unknown_names() const { return unknown_names_ + devices_.unknown(); }
 
  private:

@@ -77,9 +77,14 @@ trace::StringId NativeSamples::FunctionAt(uint64_t library, int64_t offset) {
   if (!added) return function->second;
   const auto [symbols, fresh] = symbols_.try_emplace(library);
   if (fresh) {
-    const std::string path(builder_->trace().text(session_->name(library).text));
-    Result<ElfSymbols> opened = ElfSymbols::Open(path);
-    if (opened.ok()) symbols->second = std::make_unique<ElfSymbols>(std::move(*opened));
+    const std::string_view name = builder_->trace().text(session_->name(library).text);
+    const size_t tab = std::min(name.find('\t'), name.size());
+    Result<ElfSymbols> opened = ElfSymbols::Open(std::string(name.substr(0, tab)));
+    // Logs of before have no identity.
+    const bool same =
+        opened.ok() && (tab == name.size() || name.substr(tab + 1) == opened->identity());
+    if (same) symbols->second = std::make_unique<ElfSymbols>(std::move(*opened));
+    if (opened.ok() && !same) changed_.insert(library);
   }
   if (symbols->second == nullptr) return {};
   const std::string name = symbols->second->Find(static_cast<uint64_t>(offset));
@@ -96,10 +101,12 @@ void NativeSamples::Tell(const Sample& sample, trace::TrackBuilder* track, bool 
     track->ArgText(builder_->Text("Waits for"), session_->name(sample.waits).text);
   }
   if (sample.library == 0) return;
-  const std::string_view path = builder_->trace().text(session_->name(sample.library).text);
+  std::string_view path = builder_->trace().text(session_->name(sample.library).text);
+  path = path.substr(0, path.find('\t'));
   track->ArgText(builder_->Text("Library"), builder_->Text(path.substr(path.rfind('/') + 1)));
   const trace::StringId function = FunctionAt(sample.library, sample.offset);
   if (function.valid()) track->ArgText(builder_->Text("Function"), function);
+  in_changed_ += changed_.contains(sample.library) ? 1 : 0;
 }
 
 void NativeSamples::Finish(const FindTrack& find) {

@@ -2,7 +2,8 @@
 // sampled thread, at the moment they were taken, with the arguments
 //   Python stack   "train.py:41 main;model.py:12 forward", outermost first
 //   Library        file name of the native code that ran, and in it
-//   Function       as the symbols of that file on this machine tell; absent where they do not
+//   Function       as the symbols of that file on this machine tell; absent where they do not, and
+//                  where the file is another build than the one that ran (a gap counts them)
 //   Waits for      the system call that the thread was in, or what else it waited for
 //   covers_ns      how much of the thread's time the sample stands for: what ends with it
 // A sample of a thread that recorded nothing else stays on the sampling thread, with the argument
@@ -13,6 +14,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -39,6 +41,8 @@ class NativeSamples {
   using FindTrack = std::function<trace::TrackBuilder*(int64_t os_id, int64_t at)>;
   // Gives all samples to their tracks. Once, before these are finished.
   void Finish(const FindTrack& find);
+  // After Finish: samples in files that are other builds here than the program ran.
+  uint64_t in_changed_files() const { return in_changed_; }
 
  private:
   enum class Field { kNone, kThread, kAgo, kCovers, kFrame, kLibrary, kOffset, kWaits };
@@ -62,6 +66,8 @@ class NativeSamples {
   std::map<std::vector<uint64_t>, trace::StringId> stacks_;
   std::map<uint64_t, std::unique_ptr<ElfSymbols>> symbols_;  // by library; null: none
   std::map<std::pair<uint64_t, int64_t>, trace::StringId> functions_;
+  std::set<uint64_t> changed_;  // libraries whose file is another build than the one that ran
+  uint64_t in_changed_ = 0;     // samples there
 };
 
 }  // namespace crosscut::import

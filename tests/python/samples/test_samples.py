@@ -251,6 +251,39 @@ crosscut.stop()
     assert sum(int(row["ns"]) for row in rows) > 0.15e9
 
 
+def test_functions_of_a_library_that_was_built_anew_have_no_name(tmp_path):
+    """Its symbols would be those of other code."""
+    source, library = tmp_path / "work.c", tmp_path / "libwork.so"
+
+    def build(before, *flags):
+        source.write_text(f"""{before}
+double now(void) {{
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return t.tv_sec + t.tv_nsec / 1e9;
+}}
+void work_of_ours(double seconds) {{
+  double end = now() + seconds, x = 0;
+  while (now() < end) for (int i = 0; i < 100000; ++i) x += i;
+}}
+""")
+        subprocess.run(["cc", "-O0", "-shared", "-fPIC", *flags, "-o", library, source], check=True)
+
+    for flags in (["-Wl,--build-id"], ["-Wl,--build-id=none"]):
+        build("#include <time.h>", *flags)
+        out, done = record(tmp_path, sys.executable, "-c", f"import ctypes; w = ctypes.CDLL("
+                           f"{str(library)!r}); w.work_of_ours(ctypes.c_double(0.5))", rate=500)
+        assert done.returncode == 0, done.stderr
+        rows = [row for row in table(out, "samples") if row["library"] == "libwork.so"]
+        assert {row["function"] for row in rows} == {"work_of_ours"}, rows
+        build("#include <time.h>\nint another(int a) { return a * 3 + 1; }\n", *flags)
+        rows = [row for row in table(out, "samples") if row["library"] == "libwork.so"]
+        assert {row["function"] for row in rows} == {""}, rows
+        said = " ".join(row["message"] for row in table(out, "gaps"))
+        assert "samples lie in libraries that are other builds here" in said
+        shutil.rmtree(out)
+
+
 @pytest.mark.parametrize("version", SERVED)
 @pytest.mark.parametrize("suite", SUITES)
 def test_no_program_is_harmed_at_the_highest_rate(tmp_path, version, suite):
