@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <vector>
 
 #include "src/base/json_text.h"
 
@@ -14,9 +15,11 @@ using analyze::Table;
 std::string CsvText(std::string_view text) {
   const bool formula =
       !text.empty() && std::string_view("=+-@\t\r").find(text[0]) != std::string_view::npos;
-  if (!formula && text.find_first_of(",\"\r\n") == std::string_view::npos) {
-    return std::string(text);
+  bool special = false;  // four searches are many times as fast as one for any of four
+  for (const char c : {',', '"', '\r', '\n'}) {
+    special = special || text.find(c) != std::string_view::npos;
   }
+  if (!formula && !special) return std::string(text);
   std::string out = formula ? "\"'" : "\"";
   for (const char c : text) {
     if (c == '"') out += '"';
@@ -32,21 +35,41 @@ std::string RealText(double value) {
   return text;
 }
 
-std::string CsvCell(const Column& column, size_t row) {
+// "" where it is not known.
+std::string CsvNumber(const Column& column, size_t row) {
   if (const auto* cells = std::get_if<analyze::Integers>(&column.cells)) {
     return (*cells)[row] == analyze::kMissing ? "" : std::to_string((*cells)[row]);
   }
-  if (const auto* cells = std::get_if<analyze::Reals>(&column.cells)) {
-    return RealText((*cells)[row]);
-  }
-  return CsvText(std::get<analyze::Texts>(column.cells)[row]);
+  return RealText(std::get<analyze::Reals>(column.cells)[row]);
 }
+
+// The cells of a column, one after the other. Neighbours often hold one text, however long it is:
+// it is quoted once.
+class CsvCells {
+ public:
+  explicit CsvCells(const Column& column) : column_(column) {}
+  std::string_view At(size_t row) {
+    const auto* texts = std::get_if<analyze::Texts>(&column_.cells);
+    if (texts == nullptr) {
+      cell_ = CsvNumber(column_, row);
+    } else if (const std::string* text = &(*texts)[row]; text != text_) {
+      text_ = text;
+      cell_ = CsvText(*text);
+    }
+    return cell_;
+  }
+
+ private:
+  const Column& column_;
+  const std::string* text_ = nullptr;  // that cell_ is of: Texts holds each distinct one once
+  std::string cell_;
+};
 
 std::string JsonCell(const Column& column, size_t row) {
   if (const auto* cells = std::get_if<analyze::Texts>(&column.cells)) {
     return JsonText((*cells)[row]);
   }
-  const std::string text = CsvCell(column, row);
+  const std::string text = CsvNumber(column, row);
   return text.empty() ? "null" : text;
 }
 
@@ -86,10 +109,11 @@ void WriteCsv(const Table& table, const TakeText& take) {
     out.Put((c == 0 ? "" : ",") + CsvText(table.columns[c].name));
   }
   out.Put("\n");
+  std::vector<CsvCells> columns(table.columns.begin(), table.columns.end());
   for (size_t row = 0; row < table.rows(); ++row) {
-    for (size_t c = 0; c < table.columns.size(); ++c) {
+    for (size_t c = 0; c < columns.size(); ++c) {
       if (c != 0) out.Put(",");
-      out.Put(CsvCell(table.columns[c], row));
+      out.Put(columns[c].At(row));
     }
     out.Put("\n");
   }
