@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "src/import/chrome_events.h"
-#include "src/import/json_events.h"
+#include "src/import/chrome/chrome_events.h"
+#include "src/import/chrome/json_events.h"
 
 using namespace crosscut;
 

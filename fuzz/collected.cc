@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "src/import/xspace_planes.h"
+#include "src/import/xspace/xspace_planes.h"
 #include "src/trace/builder.h"
 
 using namespace crosscut;

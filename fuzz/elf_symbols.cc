@@ -1,5 +1,5 @@
 // Feeds arbitrary bytes to the reader of ELF symbols, and asks for names all over the file.
-#include "src/import/elf_symbols.h"
+#include "src/import/native/elf_symbols.h"
 
 #include <cstddef>
 #include <cstdint>

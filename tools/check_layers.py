@@ -36,7 +36,11 @@ ALLOWED = {
     "src/host": {"include/crosscut", "src/base", "src/collect"},
     "src/runtime": {"include/crosscut", "src/base", "src/format", "src/collect", "src/host"},
     "src/trace": {"src/base"},
-    "src/import": {"src/base", "src/format", "src/xspace", "src/trace"},
+    "src/import": {"src/base", "src/trace"},
+    "src/import/chrome": {"src/base", "src/trace", "src/import"},
+    "src/import/xspace": {"src/base", "src/trace", "src/xspace", "src/import"},
+    "src/import/native": {"src/base", "src/format", "src/trace", "src/import", "src/import/chrome",
+                          "src/import/xspace"},
     "src/export": {"src/base", "src/xspace", "src/trace"},
     "src/analyze": {"src/trace"},
     **{f"src/analyze/{room}": {"src/trace", "src/analyze", *(f"src/analyze/{b}" for b in below)}
@@ -78,7 +82,7 @@ def room_of(path: str) -> str | None:
 
 def folder_of(room: str) -> str:
     """The row of ALLOWED that stands for a room to those outside its folder."""
-    return "src/analyze" if room.startswith("src/analyze/") else room
+    return "/".join(room.split("/")[:2]) if room.startswith("src/") else room
 
 
 def permission(room: str, target: str) -> str | None:

@@ -174,7 +174,7 @@ inline constexpr int kAutogradSequenceBits = 40;
 
 // ---- What a name stands for -------------------------------------------------------------------
 // Values of the C enum crosscut_layer (include/crosscut/crosscut.h) and of reports.
-// Held together by src/collect/api_numbers.cc and src/import/native_numbers.cc.
+// Held together by src/collect/api_numbers.cc and src/import/native/native_numbers.cc.
 enum Layer : uint8_t {
   kLayerNone = 0,
   kLayerPython = 1,

@@ -20,7 +20,7 @@ namespace crosscut::trace {
 
 struct Trace;
 
-enum class Layer : uint8_t {  // numbers as in the native format: import/native_numbers.cc
+enum class Layer : uint8_t {  // numbers as in the native format: import/native/native_numbers.cc
   kNone = 0,
   kPython = 1,
   kFramework = 2,

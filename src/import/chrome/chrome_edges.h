@@ -1,0 +1,71 @@
+// Begins and ends of spans (phases B and E), told one by one in any order.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "src/import/chrome/chrome_rows.h"
+#include "src/import/chrome/chrome_times.h"
+#include "src/import/chrome/json_events.h"
+
+namespace crosscut::import {
+
+class ChromeEdges {
+ public:
+  // `text`: of the name. `pid` and `tid` as in the file; `row` outlives this.
+  void Begin(const JsonEvent& event, ChromeRow* row, trace::StringId text, const ChromeSpan& span);
+  // `text`: none where the event has no name. `owner`: of the arguments of RowOf(event).
+  void End(const JsonEvent& event, trace::StringId text, uint32_t owner);
+  // The row whose arguments an end of that thread may have; null: none of it has begun a span.
+  ChromeRow* RowOf(const JsonEvent& event);
+
+  // Puts the spans into their rows. An end belongs to the innermost open span, of its name where it
+  // has one. Once.
+  void Pair();
+  // Then: puts those that never end, as lasting until `last_ns`. How many of them begin at times
+  // that may not be: they are left out.
+  uint64_t PutEndless(const ChromeTimes& times, int64_t last_ns);
+  uint64_t endless() const { return endless_.size(); }  // begins without an end
+  uint64_t lone_ends() const { return lone_ends_; }     // ends without a begin
+  uint64_t lost_args() const {
+    return lost_args_;
+  }  // ends on another row, whose arguments are lost
+
+ private:
+  struct Edge {
+    int64_t at_ns;
+    trace::StringId text;
+    ChromeRow* row;  // of an end: of its arguments
+    bool begins;
+    trace::NameId name;
+    uint32_t owner;
+    size_t end;  // of a begin: which edge ends it
+  };
+  static constexpr size_t kOpen = SIZE_MAX;
+  struct Thread {
+    std::vector<Edge> edges;
+    ChromeRow* last_row = nullptr;
+  };
+  Thread& ThreadOf(const JsonEvent& event);
+  // What is open on a thread, innermost last.
+  struct Open {
+    std::vector<size_t> begins;   // edges
+    std::vector<uint32_t> names;  // how many of each, by StringId
+  };
+  void PairThread(std::vector<Edge>* edges);
+  // False: nothing open is what it ends.
+  bool Close(size_t end, std::vector<Edge>* edges, Open* open);
+  static uint32_t Joined(const Edge& begin, const Edge& end);
+  void Put(const Edge& begin, const Edge& end);
+
+  std::unordered_map<std::string, Thread> threads_;
+  std::string id_, last_pid_, last_tid_;
+  Thread* last_ = nullptr;
+  std::vector<Edge> endless_;
+  uint64_t lone_ends_ = 0, lost_args_ = 0;
+};
+
+}  // namespace crosscut::import

@@ -1,0 +1,460 @@
+// Chrome traces as people bring them: joined, renamed, of old releases, with values that are none.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "src/import/chrome/chrome_file_test.h"
+
+namespace crosscut::import {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
+
+using ChromeOddsTest = ChromeFileTest;
+
+struct Row {
+  std::string pid, tid;
+};
+struct Times {
+  std::string ts, dur;
+};
+std::string Span(const std::string& cat, const std::string& name, const Row& row,
+                 const Times& times, const std::string& args = "") {
+  return R"({"ph":"X","cat":")" + cat + R"(","name":")" + name + R"(","pid":)" + row.pid +
+         R"(,"tid":)" + row.tid + R"(,"ts":)" + times.ts + R"(,"dur":)" + times.dur +
+         R"(,"args":{)" + args + "}},";
+}
+std::string Launch(const std::string& pid, const std::string& correlation, const std::string& ts) {
+  return Span("cpu_op", "op " + pid, {pid, "3"}, {ts, "5"}) +
+         Span("cuda_runtime", "launch " + pid, {pid, "3"}, {ts, "2"},
+              R"("correlation":)" + correlation);
+}
+std::string Kernel(const std::string& name, const std::string& pid, const std::string& correlation,
+                   const std::string& ts, const std::string& more = "") {
+  return Span("kernel", name, {pid, "7"}, {ts, "3"},
+              R"("stream":7,"correlation":)" + correlation + more);
+}
+const std::string kEnd = R"({"ph":"M","name":"x","args":{}})";
+
+std::string_view NameOf(const trace::Trace& trace, trace::TrackId track, trace::SpanIndex span) {
+  return trace.text(trace.name(trace.tracks[track.value].spans.name[span]).text);
+}
+// "launch > kernel".
+std::multiset<std::string> Arrows(const trace::Trace& trace) {
+  std::multiset<std::string> arrows;
+  for (const trace::Flow& flow : trace.flows) {
+    arrows.insert(std::string(NameOf(trace, flow.from_track, flow.from)) + " > " +
+                  std::string(NameOf(trace, flow.to_track, flow.to)));
+  }
+  return arrows;
+}
+// "process kernel", of devices.
+std::multiset<std::string> Work(const trace::Trace& trace) {
+  std::multiset<std::string> work;
+  for (uint32_t t = 0; t < trace.tracks.size(); ++t) {
+    if (trace.tracks[t].kind != trace::TrackKind::kDevice) continue;
+    const std::string key(trace.text(trace.processes[trace.tracks[t].process.value].key));
+    for (trace::SpanIndex i = 0; i < trace.tracks[t].spans.size(); ++i) {
+      work.insert(key + " " + std::string(NameOf(trace, {t}, i)));
+    }
+  }
+  return work;
+}
+// "begin-end name", of the first track.
+std::vector<std::string> Spans(const trace::Trace& trace) {
+  std::vector<std::string> lines;
+  const trace::Spans& spans = trace.tracks.at(0).spans;
+  for (trace::SpanIndex i = 0; i < spans.size(); ++i) {
+    lines.push_back(std::to_string(spans.begin_ns[i]) + "-" + std::to_string(spans.end_ns[i]) +
+                    " " + std::string(NameOf(trace, {0}, i)));
+  }
+  return lines;
+}
+
+// ---- several ranks in one file
+// -------------------------------------------------------------------
+
+TEST_F(ChromeOddsTest, DevicesOfRanksThatWereRenamedFindTheirOwn) {
+  for (const auto& [a, b] :
+       {std::pair<std::string, std::string>{"[TP00] ", "[TP01] "}, {"rank0_pid", "rank1_pid"}}) {
+    const auto of = [](const std::string& label, int number) {
+      return "\"" + label + std::to_string(number) + "\"";
+    };
+    const trace::Trace trace =
+        Of(Kernel("b", of(b, 1), "5", "10") + Kernel("a", of(a, 0), "5", "11") +
+           Span("cuda_runtime", "la", {of(a, 1000), "3"}, {"1", "2"}, R"("correlation":5)") +
+           Span("cuda_runtime", "lb", {of(b, 1000), "3"}, {"2", "2"}, R"("correlation":5)") + kEnd);
+    EXPECT_THAT(Work(trace), UnorderedElementsAre("p" + a + "1000 a", "p" + b + "1000 b"));
+    EXPECT_THAT(trace.gaps, IsEmpty());
+    EXPECT_EQ(trace.processes[0].pid, 1000);
+    EXPECT_THAT(Arrows(trace), UnorderedElementsAre("la > a", "lb > b"));
+  }
+}
+
+TEST_F(ChromeOddsTest, DevicesOfRanksThatTheArgumentsNameFindTheirOwn) {
+  const std::string rank0 = R"("rank":0,"correlation":)", rank1 = R"("rank":1,"correlation":)";
+  const trace::Trace trace = Of(
+      Span("kernel", "b", {"10000", "7"}, {"10", "3"}, R"("device":0,"stream":7,)" + rank1 + "5") +
+      Span("kernel", "a", {"0", "7"}, {"10", "3"}, R"("device":0,"stream":7,)" + rank0 + "5") +
+      Span("cuda_runtime", "launch0", {"1000", "3"}, {"1", "2"}, rank0 + "5") +
+      Span("cuda_runtime", "launch1", {"11000", "3"}, {"2", "2"}, rank1 + "5") + kEnd);
+  EXPECT_THAT(Work(trace), UnorderedElementsAre("rank0 a", "rank1 b"));
+  EXPECT_THAT(Arrows(trace), UnorderedElementsAre("launch0 > a", "launch1 > b"));
+  EXPECT_THAT(trace.gaps, IsEmpty());
+}
+
+TEST_F(ChromeOddsTest, WorkGoesToTheProcessThatLaunchedItOnDevicesOfTheirOwnOrShared) {
+  const std::string launches = Launch("1000", "5", "1") + Launch("2000", "6", "2");
+  for (const auto& kernels : {Kernel("b", "0", "6", "10") + Kernel("a", "1", "5", "10"),
+                              Kernel("a", "0", "5", "10") + Kernel("b", "0", "6", "20")}) {
+    const trace::Trace trace = Of(launches + kernels + kEnd);
+    EXPECT_THAT(Work(trace), UnorderedElementsAre("p1000 a", "p2000 b"));
+    EXPECT_THAT(Arrows(trace), UnorderedElementsAre("launch 1000 > a", "launch 2000 > b"));
+    EXPECT_THAT(trace.gaps, IsEmpty());
+  }
+}
+
+TEST_F(ChromeOddsTest, WorkThatFitsSeveralProcessesIsCounted) {
+  const trace::Trace trace = Of(Launch("1000", "5", "1") + Launch("1000", "6", "20") +
+                                Kernel("a", "0", "5", "10") + Kernel("b", "0", "6", "30") +
+                                Launch("2000", "5", "2") + Kernel("c", "1", "5", "15") + kEnd);
+  EXPECT_THAT(Work(trace), UnorderedElementsAre("p1000 a", "p1000 b", "p2000 c"));
+  EXPECT_THAT(Arrows(trace),
+              UnorderedElementsAre("launch 1000 > a", "launch 1000 > b", "launch 2000 > c"));
+  EXPECT_THAT(trace.gaps,
+              ElementsAre(HasSubstr("2 pieces of device work fit launches of several")));
+}
+
+TEST_F(ChromeOddsTest, ALaunchThatRepeatsACorrelationOfItsProcessIsCounted) {
+  const trace::Trace trace =
+      Of(Launch("1", "5", "1") + Launch("1", "5", "8") + Kernel("a", "0", "5", "20") + kEnd);
+  EXPECT_THAT(trace.gaps,
+              ElementsAre("1 launches have the correlation of another launch of their process: "
+                          "work is given to the latest before it."));
+}
+
+TEST_F(ChromeOddsTest, ArrowsOfOneIdInSeveralProcessesStayInside) {
+  const auto arrow = [](const char* ph, const char* pid, const char* ts) {
+    return std::string(R"({"ph":")") + ph + R"(","cat":"fwdbwd","name":"f","id":1,"tid":3,"pid":)" +
+           pid + R"(,"ts":)" + ts + "},";
+  };
+  const std::string spans =
+      Span("cpu_op", "a", {"1", "3"}, {"0", "9"}) + Span("cpu_op", "b", {"1", "3"}, {"10", "9"}) +
+      Span("cpu_op", "c", {"2", "3"}, {"0", "9"}) + Span("cpu_op", "d", {"2", "3"}, {"10", "9"});
+  const trace::Trace joined = Of(spans + arrow("s", "1", "1") + arrow("s", "2", "2") +
+                                 arrow("f", "1", "11") + arrow("f", "2", "12") + kEnd);
+  EXPECT_THAT(Arrows(joined), UnorderedElementsAre("a > b", "c > d"));
+  const trace::Trace across = Of(spans + arrow("s", "1", "1") + arrow("f", "2", "12") + kEnd);
+  EXPECT_THAT(Arrows(across), UnorderedElementsAre("a > d"));
+}
+
+TEST_F(ChromeOddsTest, APidOfZeroIsAProcessUnlessItIsADevices) {
+  const trace::Trace two =
+      Of(Span("", "a", {"0", "1"}, {"0", "9"}) + Span("", "b", {"1", "1"}, {"0", "9"}) + kEnd);
+  EXPECT_EQ(two.processes.size(), 2U);
+  const trace::Trace lost = Of(Span("cpu_op", "op", {"9", "9"}, {"0", "9"}) +
+                               Span("python_function", "f", {"0", "5"}, {"0", "9"}) + kEnd);
+  EXPECT_EQ(lost.processes.size(), 1U);
+}
+
+TEST_F(ChromeOddsTest, CallsThatADeviceMakesBelongToItsProcess) {
+  const trace::Trace trace =
+      Of(Span("cpu_op", "op", {"9", "9"}, {"0", "9"}) +
+         Span("mtia_runtime", "call", {"17", "5"}, {"0", "9"}, R"("correlation":4)") +
+         Span("mtia_ccp_events", "work", {"17", "6"}, {"20", "9"}, R"("correlation":4)") +
+         R"({"ph":"M","name":"process_labels","pid":17,"args":{"labels":"MTIA 17"}})");
+  EXPECT_EQ(trace.processes.size(), 1U);
+  EXPECT_THAT(Arrows(trace), UnorderedElementsAre("call > work"));
+  EXPECT_THAT(Work(trace), UnorderedElementsAre("p9 work"));
+}
+
+// ---- ids
+// -----------------------------------------------------------------------------------------
+
+TEST_F(ChromeOddsTest, IdsAreTheSameAsFractionsAndAsTexts) {
+  for (const auto& [pid, device, correlation, stream] : {std::tuple{"9", "1", "5", "7"},
+                                                         {"9.0", "1.0", "5.0", "7.0"},
+                                                         {"\"9\"", "\"1\"", "\"5\"", "\"7\""}}) {
+    const trace::Trace trace = Of(
+        Launch("9", "5", "1") + Span("cpu_op", "next", {pid, std::string("3") + ".0"}, {"9", "1"}) +
+        Span("kernel", "k", {device, stream}, {"10", "3"},
+             std::string(R"("device":)") + device + R"(,"stream":)" + stream +
+                 R"(,"correlation":)" + correlation) +
+        kEnd);
+    ASSERT_EQ(trace.tracks.size(), 2U);
+    EXPECT_EQ(trace.flows.size(), 1U);
+    EXPECT_EQ(trace.tracks[1].device, 1);
+    EXPECT_EQ(trace.tracks[1].os_id, 7);
+  }
+}
+
+TEST_F(ChromeOddsTest, RowsOfDevicesAreNamedAsOldReleasesNamedThem) {
+  const trace::Trace trace =
+      Of(Span("Operator", "op", {"9", "\"8\""}, {"0", "9"}) +
+         Span("Runtime", "cudaLaunchKernel", {"9", "\"8\""}, {"1", "2"}, R"("correlation":1)") +
+         Span("Kernel", "k", {"0", "\"stream 7\""}, {"10", "3"}, R"("device":0,"correlation":1)") +
+         Span("Memcpy", "Memcpy HtoD", {"0", "\"stream 7\""}, {"20", "3"}, R"("device":0)") +
+         Span("Memset", "Memset", {"0", "\"stream 7\""}, {"30", "3"}, R"("device":0)") + kEnd);
+  EXPECT_THAT(Work(trace), UnorderedElementsAre("p9 k", "p9 Memcpy HtoD", "p9 Memset"));
+  EXPECT_EQ(trace.tracks[1].os_id, 7);
+  EXPECT_EQ(trace.tracks[0].os_id, 8);
+  EXPECT_EQ(trace.name(trace.tracks[0].spans.name[0]).layer, trace::Layer::kFramework);
+  EXPECT_EQ(trace.name(trace.tracks[0].spans.name[1]).layer, trace::Layer::kRuntime);
+  EXPECT_THAT(trace.gaps, IsEmpty());
+}
+
+TEST_F(ChromeOddsTest, ThreadsThatHaveTextsForIdsHaveTheirOwnNames) {
+  const auto named = [](const char* tid, const char* name) {
+    return std::string(R"({"ph":"M","name":"thread_name","pid":1,"tid":)") + tid +
+           R"(,"args":{"name":")" + name + "\"}},";
+  };
+  const trace::Trace trace =
+      Of(named("0", "zero") + Span("", "a", {"1", "\"w\""}, {"0", "1"}) +
+         Span("", "b", {"1", "0"}, {"0", "1"}) + named("\"w\"", "worker") + kEnd);
+  EXPECT_EQ(trace.text(trace.tracks[0].name), "worker");
+  EXPECT_EQ(trace.text(trace.tracks[1].name), "zero");
+}
+
+// ---- categories
+// ----------------------------------------------------------------------------------
+
+TEST_F(ChromeOddsTest, CategoriesThatNobodyKnowsAreToldWithTheirCounts) {
+  const trace::Trace trace =
+      Of(Span("cpu_op", "op", {"9", "9"}, {"0", "9"}) + Span("foo", "a", {"0", "1"}, {"0", "1"}) +
+         Span("foo", "b", {"0", "1"}, {"2", "1"}) + Span("", "c", {"0", "1"}, {"4", "1"}) + kEnd);
+  EXPECT_THAT(trace.gaps,
+              ElementsAre("Spans of categories that are not known, 3 (foo 2, none 1), count as "
+                          "native work of the host, whatever they were."));
+  EXPECT_THAT(Of(Span("", "a", {"1", "1"}, {"0", "9"}) + kEnd).gaps, IsEmpty());
+}
+
+TEST_F(ChromeOddsTest, VizTracersFunctionsArePythonsInEveryVersion) {
+  for (const char* category : {"FEE", "fee"}) {
+    const trace::Trace trace = Of(Span(category, "f (a.py:1)", {"1", "1"}, {"0", "9"}) + kEnd);
+    EXPECT_EQ(trace.name(trace.tracks[0].spans.name[0]).layer, trace::Layer::kPython);
+  }
+}
+
+// ---- begins and ends
+// -----------------------------------------------------------------------------
+
+std::string Edge(const char* ph, const char* name, const char* ts, const std::string& args = "") {
+  return std::string(R"({"ph":")") + ph + R"(","name":")" + name + R"(","pid":1,"tid":1,"ts":)" +
+         ts + R"(,"args":{)" + args + "}},";
+}
+
+TEST_F(ChromeOddsTest, BeginsAndEndsPairInAnyOrder) {
+  const trace::Trace trace =
+      Of(Edge("E", "q", "20") + Edge("B", "q", "10") + Edge("B", "r", "30") + Edge("E", "s", "35") +
+         Edge("E", "r", "35") + Edge("B", "s", "35") + kEnd);
+  EXPECT_THAT(Spans(trace), ElementsAre("10000-20000 q", "30000-35000 r", "35000-35000 s"));
+  EXPECT_THAT(trace.gaps, IsEmpty());
+}
+
+TEST_F(ChromeOddsTest, OfSpansOfEqualTimesTheFirstIsAroundTheOthers) {
+  const trace::Trace trace = Of(Edge("B", "a", "0") + Edge("B", "b", "0") + Edge("E", "b", "9") +
+                                Edge("E", "a", "9") + kEnd);
+  EXPECT_THAT(Spans(trace), ElementsAre("0-9000 a", "0-9000 b"));
+}
+
+TEST_F(ChromeOddsTest, PidsWithoutRowsMakeNoProcess) {
+  const trace::Trace trace =
+      Of(Span("cpu_op", "a", {"\"[TP00] 9\"", "1"}, {"0", "9"}) +
+         R"({"ph":"M","name":"process_name","pid":"[TP00] Spans","args":{"name":"x"}},
+            {"ph":"M","name":"process_name","pid":"[TP01] 3","args":{"name":"x"}})");
+  EXPECT_EQ(trace.processes.size(), 1U);
+}
+
+TEST_F(ChromeOddsTest, EndsWithNamesEndWhatIsCalledSo) {
+  const trace::Trace trace = Of(Edge("B", "a", "0") + Edge("B", "b", "5") + Edge("E", "a", "10") +
+                                Edge("E", "b", "30") + Edge("E", "c", "31") + kEnd);
+  EXPECT_THAT(Spans(trace), ElementsAre("0-10000 a", "5000-10000 b", "10000-30000 b"));
+  EXPECT_THAT(trace.tracks[0].spans.continued, ElementsAre(2));
+  EXPECT_THAT(trace.gaps, ElementsAre("1 ends of spans in the file have no other half: left out.",
+                                      HasSubstr("1 spans of the file end later than the span that "
+                                                "they began in: they are cut in two there")));
+}
+
+TEST_F(ChromeOddsTest, ArgumentsOfEndsAreTheSpans) {
+  const trace::Trace trace =
+      Of(Edge("B", "a", "0") + Edge("E", "a", "1", R"("k":3)") + Edge("B", "b", "2", R"("l":4)") +
+         Edge("E", "b", "3", R"("m":5)") + kEnd);
+  EXPECT_EQ((*trace.tracks[0].args.of(0).begin()).value, 3);
+  std::vector<int64_t> both;
+  for (const trace::Arg& arg : trace.tracks[0].args.of(1)) both.push_back(arg.value);
+  EXPECT_THAT(both, ElementsAre(4, 5));
+  EXPECT_THAT(trace.gaps, IsEmpty());
+}
+
+TEST_F(ChromeOddsTest, ACallThatOutlivesItsCallerTakesNoTimeTwice) {
+  const trace::Trace trace = Of(Span("python_function", "f", {"1", "1"}, {"0", "100"}) +
+                                Span("python_function", "f", {"1", "1"}, {"50", "100"}) +
+                                Span("python_function", "g", {"1", "1"}, {"60", "20"}) + kEnd);
+  EXPECT_THAT(Spans(trace),
+              ElementsAre("0-100000 f", "50000-100000 f", "60000-80000 g", "100000-150000 f"));
+  EXPECT_THAT(trace.tracks[0].spans.continued, ElementsAre(3));
+  EXPECT_EQ(trace.tracks.size(), 1U);
+}
+
+TEST_F(ChromeOddsTest, ALaunchThatOutlivesItsCallerKeepsItsLength) {
+  const trace::Trace trace = Of(Span("cpu_op", "op", {"1", "1"}, {"0", "100"}) +
+                                Span("cuda_runtime", "call", {"1", "1"}, {"50", "100"}) + kEnd);
+  const trace::StringId key = trace.strings.Find("unclamped_ns");
+  EXPECT_EQ(trace.tracks[0].args.Find(1, key).value, 100'000);
+}
+
+TEST_F(ChromeOddsTest, StepsThatOverlapEndWhereTheNextBegins) {
+  const auto step = [](const char* number, const char* tid, const char* ts, const char* dur) {
+    return Span("user_annotation", std::string("ProfilerStep#") + number, {"1", tid}, {ts, dur});
+  };
+  const trace::Trace trace = Of(step("2", "2", "20", "30") + step("1", "1", "0", "20") +
+                                step("3", "1", "40", "30") + kEnd);
+  std::vector<std::string> steps;
+  for (const trace::Step& one : trace.processes[0].steps) {
+    steps.push_back(std::to_string(one.number) + " " + std::to_string(one.begin_ns) + "-" +
+                    std::to_string(one.end_ns));
+  }
+  EXPECT_THAT(steps, ElementsAre("1 0-20000", "2 20000-40000", "3 40000-70000"));
+  EXPECT_THAT(
+      trace.gaps,
+      ElementsAre("1 steps in the file are not over where the next begins: they end there."));
+}
+
+TEST_F(ChromeOddsTest, AHundredKernelsAtOnceKeepTheirTimes) {
+  std::string kernels;
+  for (int i = 0; i < 100; ++i) kernels += Kernel("k", "0", "0", std::to_string(i), "");
+  const trace::Trace trace = Of(kernels + kEnd);
+  int64_t ns = 0;
+  for (const trace::Track& track : trace.tracks) {
+    for (size_t i = 0; i < track.spans.size(); ++i) {
+      ns += track.spans.end_ns[i] - track.spans.begin_ns[i];
+    }
+  }
+  EXPECT_EQ(ns, 300'000);
+  EXPECT_THAT(trace.gaps, IsEmpty());
+}
+
+TEST_F(ChromeOddsTest, SpansOfAThreadThatOverlapTooManyOthersAreCounted) {
+  std::string spans;
+  for (int i = 0; i < 600; ++i) {
+    spans += Span("python_function", "f", {"1", "1"}, {std::to_string(i * 10), "5000"});
+  }
+  const trace::Trace trace = Of(spans + kEnd);
+  EXPECT_GT(trace.tracks.size(), 1U);
+  size_t parts = 0;
+  int64_t ns = 0;
+  for (const trace::Track& track : trace.tracks) {
+    parts += track.spans.size();
+    for (size_t i = 0; i < track.spans.size(); ++i) {
+      if (track.spans.parent[i] == trace::kNoSpan) {
+        ns += track.spans.end_ns[i] - track.spans.begin_ns[i];
+      }
+    }
+  }
+  EXPECT_LT(parts, 600U * 5 + 256);
+  EXPECT_GT(ns, 600 * 10'000);
+  EXPECT_THAT(trace.gaps, ::testing::Contains(HasSubstr("spans of threads overlap too many")));
+}
+
+TEST_F(ChromeOddsTest, SpansBeyondTheRoomForOverlapsAreCutOffAndCounted) {
+  std::string kernels;
+  for (int i = 0; i < 1030; ++i) {
+    kernels += Span("kernel", "k", {"0", "7"}, {std::to_string(i), "2000"});
+  }
+  EXPECT_THAT(Of(kernels + kEnd).gaps,
+              ElementsAre(HasSubstr("6 spans of the file overlap more others than there is room")));
+}
+
+// ---- times
+// ---------------------------------------------------------------------------------------
+
+const std::string kThere = Span("cpu_op", "a", {"1", "1"}, {"1615207264505000", "100"}) +
+                           Span("cpu_op", "b", {"1", "1"}, {"1615207264505010", "10"}) +
+                           Span("cpu_op", "c", {"1", "1"}, {"1615207264505030", "10"});
+
+TEST_F(ChromeOddsTest, TimesFarFromAllOthersAreLeftOut) {
+  for (const char* ts : {"0", "-5", "1000", "3615207264505000"}) {
+    const trace::Trace trace = Of(kThere + Span("cpu_op", "far", {"1", "1"}, {ts, "7"}) + kEnd);
+    EXPECT_EQ(trace.processes[0].end_ns - trace.processes[0].start_ns, 100'000) << ts;
+    EXPECT_THAT(trace.gaps, ElementsAre("1 events of the file state times far from all others (0, "
+                                        "or years away): left out."))
+        << ts;
+  }
+  const trace::Trace long_span = Of(
+      kThere + Span("cpu_op", "far", {"1", "1"}, {"1615207264505050", "900000000000000"}) + kEnd);
+  EXPECT_EQ(long_span.processes[0].end_ns - long_span.processes[0].start_ns, 100'000);
+  EXPECT_THAT(Of(kThere + Edge("B", "far", "0") + kEnd).gaps,
+              ElementsAre(HasSubstr("1 events of the file state times far"),
+                          HasSubstr("1 (none 1), count as native work")));
+}
+
+TEST_F(ChromeOddsTest, TimesThatCountFromZeroStay) {
+  const trace::Trace trace = Of(Span("", "a", {"1", "1"}, {"0", "7200000000"}) +
+                                Span("", "b", {"1", "1"}, {"7000000000", "1000"}) +
+                                Span("", "c", {"1", "1"}, {"-5", "1"}) + kEnd);
+  EXPECT_EQ(trace.tracks[0].spans.size(), 3U);
+  EXPECT_THAT(trace.gaps, IsEmpty());
+}
+
+TEST_F(ChromeOddsTest, TimesThatNoClockShowsAreCounted) {
+  for (const char* ts : {"1e18", "NaN", "-Infinity", "\"soon\"", "null"}) {
+    EXPECT_THAT(Of(kThere + Span("cpu_op", "x", {"1", "1"}, {ts, "7"}) + kEnd).gaps,
+                ElementsAre("1 events of the file state no time, or none that a clock shows: left "
+                            "out."))
+        << ts;
+  }
+}
+
+TEST_F(ChromeOddsTest, NegativeDurationsAreNothingAndTold) {
+  const trace::Trace trace = Of(Span("cpu_op", "a", {"1", "1"}, {"10", "-3"}) + kEnd);
+  EXPECT_THAT(Spans(trace), ElementsAre("10000-10000 a"));
+  EXPECT_THAT(trace.gaps,
+              ElementsAre("1 spans of the file state a negative duration: they count as 0."));
+}
+
+// ---- counters, instants
+// --------------------------------------------------------------------------
+
+TEST_F(ChromeOddsTest, ValuesOfCountersThatAreNoNumbersAreCounted) {
+  const trace::Trace trace =
+      Of(R"({"ph":"C","name":"c","pid":1,"ts":5,"args":{"a":nan,"b":"inf","c":1e30,"d":"x","e":7}},
+            {"ph":"C","name":"r","pid":1,"ts":5,"args":{"v":0.25}},
+            {"ph":"C","name":"i","id":"0x1","pid":1,"ts":5,"args":{"v":1}})");
+  ASSERT_EQ(trace.counters.size(), 3U);
+  EXPECT_EQ(trace.text(trace.name(trace.counters[0].name).text), "c.e");
+  EXPECT_EQ(trace.text(trace.name(trace.counters[2].name).text), "i 0x1");
+  EXPECT_THAT(trace.gaps,
+              ElementsAre("4 values of counters in the file are no numbers that fit: left out.",
+                          "1 values of counters in the file have decimals: rounded to whole "
+                          "numbers."));
+}
+
+TEST_F(ChromeOddsTest, InstantsOfNoThreadStandOnTheFirstOfTheirProcess) {
+  const trace::Trace trace = Of(Span("", "a", {"1", "1"}, {"0", "9"}) +
+                                R"({"ph":"i","name":"m","pid":1,"tid":"w","ts":5,"s":"t"},
+            {"ph":"i","name":"g","pid":1,"ts":6,"s":"g","args":{"k":3}},
+            {"ph":"i","s":"g","name":"Record Window End","pid":"","tid":"","ts":50})");
+  ASSERT_EQ(trace.tracks.size(), 2U);
+  EXPECT_THAT(trace.tracks[0].instants.at_ns, ElementsAre(6000));
+  EXPECT_EQ((*trace.tracks[0].instant_args.of(0).begin()).value, 3);
+  EXPECT_THAT(trace.tracks[1].instants.at_ns, ElementsAre(5000));
+}
+
+TEST_F(ChromeOddsTest, ArrowsThatEndOnNoRowMakeNone) {
+  const trace::Trace trace = Of(Launch("9", "5", "1") + Kernel("k", "0", "5", "10") +
+                                R"({"ph":"s","cat":"x","name":"x","id":1,"pid":9,"tid":3,"ts":1},
+            {"ph":"f","cat":"x","name":"x","id":1,"pid":0,"tid":7,"ts":10},
+            {"ph":"f","cat":"x","name":"x","id":1,"pid":5,"tid":5,"ts":10})");
+  EXPECT_EQ(trace.processes.size(), 1U);
+  EXPECT_EQ(trace.tracks.size(), 2U);
+  EXPECT_THAT(Arrows(trace), UnorderedElementsAre("launch 9 > k", "launch 9 > k"));
+  EXPECT_THAT(trace.gaps,
+              ElementsAre("1 ends of arrows in the file have no other half: left out."));
+}
+
+}  // namespace
+}  // namespace crosscut::import

@@ -1,0 +1,92 @@
+// Which process each row of a Chrome trace belongs to.
+//
+// A pid is a process or a device: Kineto writes the work of device N under pid N. Who merges the
+// traces of several ranks into one file renames pids ("[TP00] 0"), adds to them or leaves them as
+// they are; correlations repeat then. A device's process is the one that the file names: by the
+// text around the pid's number, by the rank among the arguments, by the process's name, or by being
+// the only one that launches. Else it is the one that launched most of what the device did, and
+// how much of that would fit others too is counted.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "src/import/chrome/chrome_rows.h"
+#include "src/trace/builder.h"
+
+namespace crosscut::import {
+
+struct ChromePid {
+  std::string text;     // as the file writes it
+  int64_t number = -1;  // in it; -1: none
+  std::string label;    // what stands around the number
+  int64_t rank = -1;    // among the arguments of its first event; -1: none
+  trace::StringId name;
+  std::string kind;        // its label in the file: "GPU 0"; "CPU" where that says several things
+  bool two_names = false;  // the file gives it two: of several processes
+  bool host = false, device = false;                            // has rows of threads, of devices
+  uint64_t spans = 0, python = 0, operators = 0, launches = 0;  // of its threads, by layer
+  uint32_t owner = 0;  // index of the pid whose process it belongs to; its own: it is a process
+  bool told = true;    // the file tells the owner
+  trace::ProcessId process;
+};
+
+// "[TP00] 1000" is number 1000 with the label "[TP00] ".
+ChromePid MakeChromePid(std::string_view text);
+
+class ChromeProcesses {
+ public:
+  // Both outlive this. Rows have all their spans.
+  ChromeProcesses(std::vector<ChromePid>* pids, const std::pmr::deque<ChromeRow>& rows,
+                  trace::StringId correlation);
+
+  // Fills in the owners.
+  void Decide();
+  // Index of the pid that is the process with the most operators; UINT32_MAX: there is none.
+  uint32_t main() const { return main_; }
+  // Processes that launched work on devices.
+  size_t launching() const { return launching_; }
+  // Whether work on the row may belong to several processes.
+  bool Shared(const ChromeRow& row) const;
+  // Index of the pid whose process launched `span` of such a row.
+  uint32_t OwnerOf(const ChromeRow& row, const ChromeSpan& span) const;
+  // How much work on such a row fits several processes, or none.
+  uint64_t Unsure(const ChromeRow& row) const;
+
+ private:
+  struct Launch {
+    int64_t correlation;
+    uint32_t pid;
+    int64_t at_ns;
+  };
+  using Hosts = std::vector<uint32_t>;
+
+  bool IsDevices(const ChromePid& pid) const;
+  void FindHosts();
+  void FindOwner(uint32_t pid);
+  // Those of `hosts` that the file names for the device; empty: a process that has no rows here.
+  Hosts NamedFor(const ChromePid& device, Hosts hosts) const;
+  void FindAny(uint32_t pid);
+  uint32_t StrangersLike(uint32_t pid) const;
+  uint32_t MostLaunched(uint32_t device, const Hosts& hosts);
+  void FindLaunches();
+  int64_t CorrelationOf(const ChromeRow& row, const ChromeSpan& span) const;
+  // The one pid that has launched with that span's correlation; UINT32_MAX: none or several.
+  uint32_t OnlyLauncher(const ChromeRow& row, const ChromeSpan& span) const;
+  // The launches of one correlation.
+  std::pair<size_t, size_t> LaunchesOf(int64_t correlation) const;
+
+  std::vector<ChromePid>& pids_;
+  const std::pmr::deque<ChromeRow>& rows_;
+  trace::StringId correlation_;
+  Hosts hosts_;
+  uint32_t main_ = UINT32_MAX;
+  size_t launching_ = 0;
+  std::vector<Launch> launches_;  // by correlation, then by pid; only where several launch
+  bool found_launches_ = false;
+};
+
+}  // namespace crosscut::import

@@ -1,0 +1,96 @@
+#include "src/import/native/native_async.h"
+
+#include <algorithm>
+#include <string>
+#include <unordered_map>
+
+namespace crosscut::import {
+namespace {
+
+constexpr int64_t kFirstId = 1'000'000'001;  // no thread has it: pid_max is below
+
+}  // namespace
+
+NativeAsync::NativeAsync(trace::Builder* builder, trace::ProcessId process,
+                         const NativeSession* session)
+    : builder_(builder),
+      process_(process),
+      session_(session),
+      begin_key_(builder->Text("async")),
+      end_key_(builder->Text("async end")),
+      late_key_(builder->Text("async end at")) {}
+
+size_t NativeAsync::Mark(int64_t at, uint64_t name) {
+  marks_.push_back({at, session_->name(name).name});
+  return marks_.size() - 1;
+}
+
+void NativeAsync::Take(size_t mark, uint64_t key, int64_t value) {
+  const trace::StringId text = session_->name(key).text;
+  Mark_& it = marks_[mark];
+  if (text == late_key_) it.at = std::min(it.at, value);
+  if (text == begin_key_ || text == end_key_) it.scope = value;
+  if (text == end_key_) it.ends = true;
+}
+
+void NativeAsync::Add(int64_t begin, int64_t end, trace::NameId name) {
+  spans_.push_back({begin, std::max(begin, end), name, true});
+}
+
+// An end without a begin belongs to what began while nothing was recorded.
+void NativeAsync::Pair(const std::vector<int64_t>& session_ends, int64_t process_end) {
+  std::stable_sort(marks_.begin(), marks_.end(),
+                   [](const Mark_& a, const Mark_& b) { return a.at < b.at; });
+  std::unordered_map<int64_t, const Mark_*> open;
+  for (const Mark_& mark : marks_) {
+    if (!mark.ends) {
+      open[mark.scope] = &mark;
+      continue;
+    }
+    const auto begun = open.find(mark.scope);
+    if (begun == open.end()) {
+      ++unbegun_;
+      continue;
+    }
+    Add(begun->second->at, mark.at, begun->second->name);
+    open.erase(begun);
+  }
+  for (const auto& [scope, mark] : open) {
+    const auto stop = std::lower_bound(session_ends.begin(), session_ends.end(), mark->at);
+    const int64_t end = stop == session_ends.end() ? process_end : *stop;
+    spans_.push_back({mark->at, std::max(mark->at, end), mark->name, false});
+  }
+}
+
+// An operation is what its thread is in; beside all threads it is a span without a layer.
+trace::NameId NativeAsync::AsSpan(trace::NameId id) {
+  trace::Name name = builder_->trace().names[id.value];
+  name.kind = trace::Kind::kSpan;
+  name.crosses = false;
+  return builder_->AddName(name);
+}
+
+void NativeAsync::Finish(const std::vector<int64_t>& session_ends, int64_t process_end) {
+  Pair(session_ends, process_end);
+  std::sort(spans_.begin(), spans_.end(), [](const Span& a, const Span& b) {
+    return a.begin != b.begin ? a.begin < b.begin
+                              : std::pair(a.end, a.name.value) < std::pair(b.end, b.name.value);
+  });
+  std::vector<std::pair<int64_t, trace::TrackBuilder*>> lanes;  // each with the end of its last
+  for (const Span& span : spans_) {
+    auto lane = std::find_if(lanes.begin(), lanes.end(),
+                             [&](const auto& some) { return some.first <= span.begin; });
+    if (lane == lanes.end()) {
+      trace::TrackBuilder& track = builder_->AddTrack(process_, trace::TrackKind::kAsync);
+      track.track().name = builder_->Text("asynchronous");
+      track.track().os_id = kFirstId + static_cast<int64_t>(lanes.size());
+      lane = lanes.insert(lanes.end(), {0, &track});
+    }
+    lane->first = span.end;
+    lane->second->SpanAt(span.begin, span.end, AsSpan(span.name));
+    if (!span.ended) ++lane->second->track().unfinished;
+  }
+  for (const auto& [end, track] : lanes) track->Finish(process_end, process_end);
+}
+
+}  // namespace crosscut::import

@@ -1,0 +1,63 @@
+// Spans that end wherever and whenever their work does, such as collectives: told by two instants,
+// perhaps on two threads. They get tracks of their own, on which they lie side by side.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "src/import/native/native_session.h"
+#include "src/trace/builder.h"
+
+namespace crosscut::import {
+
+class NativeAsync {
+ public:
+  // All outlive this object.
+  NativeAsync(trace::Builder* builder, trace::ProcessId process, const NativeSession* session);
+
+  // Whether instants of that name id are ends of such spans.
+  bool Knows(uint64_t name) const { return session_->name(name).async; }
+  // One of them; a number for Take().
+  size_t Mark(int64_t at, uint64_t name);
+  // An argument of a mark, under the name id `key`; a tick is already in ns.
+  void Take(size_t mark, uint64_t key, int64_t value);
+  bool IsTick(uint64_t key) const { return session_->name(key).text == late_key_; }
+  bool KnowsKey(uint64_t key) const {
+    const trace::StringId text = session_->name(key).text;
+    return text == begin_key_ || text == end_key_ || text == late_key_;
+  }
+
+  // A span whose ends are known.
+  void Add(int64_t begin, int64_t end, trace::NameId name);
+
+  // Makes the tracks. A span without an end lasts to the first of `session_ends` behind its begin,
+  // else to `process_end`; all in ns, ascending.
+  void Finish(const std::vector<int64_t>& session_ends, int64_t process_end);
+  // Ends without a begin: of what began while nothing was recorded. After Finish.
+  int64_t unbegun() const { return unbegun_; }
+
+ private:
+  struct Mark_ {
+    int64_t at;
+    trace::NameId name;
+    int64_t scope = 0;
+    bool ends = false;
+  };
+  struct Span {
+    int64_t begin, end;
+    trace::NameId name;
+    bool ended;
+  };
+  trace::NameId AsSpan(trace::NameId id);
+  void Pair(const std::vector<int64_t>& session_ends, int64_t process_end);
+
+  trace::Builder* builder_;
+  trace::ProcessId process_;
+  const NativeSession* session_;
+  trace::StringId begin_key_, end_key_, late_key_;
+  std::vector<Mark_> marks_;
+  std::vector<Span> spans_;
+  int64_t unbegun_ = 0;
+};
+
+}  // namespace crosscut::import

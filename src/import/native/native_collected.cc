@@ -1,0 +1,116 @@
+#include "src/import/native/native_collected.h"
+
+#include <charconv>
+#include <map>
+#include <string_view>
+#include <utility>
+
+#include "src/base/file.h"
+#include "src/import/xspace/xspace_planes.h"
+
+namespace crosscut::import {
+namespace {
+
+constexpr std::string_view kPrefix = "collected:";
+// xspace_line.<thread id> = the id of the line that a profile gives this thread of Python's.
+constexpr std::string_view kLinePrefix = "xspace_line.";
+// Devices and arrows of a profile are no others'.
+constexpr int64_t kDevicesOfAProfile = 1000, kFirstDevice = 1'000'000;
+
+struct Fact {
+  std::string_view format, source, file;
+  int64_t begin_realtime_ns = 0, error_ns = 0;
+};
+
+// Fields are parted by tabs.
+Fact Parse(std::string_view text) {
+  std::string_view fields[5];
+  for (std::string_view& field : fields) {
+    const size_t tab = text.find('\t');
+    field = text.substr(0, tab);
+    text.remove_prefix(tab == std::string_view::npos ? text.size() : tab + 1);
+  }
+  Fact fact = {fields[0], fields[1], fields[2]};
+  std::from_chars(fields[3].data(), fields[3].data() + fields[3].size(), fact.begin_realtime_ns);
+  std::from_chars(fields[4].data(), fields[4].data() + fields[4].size(), fact.error_ns);
+  return fact;
+}
+
+class Collected {
+ public:
+  Collected(const std::string& dir, const CollectedInto& into, const NativeSession& session)
+      : dir_(dir), into_(into) {
+    for (const auto& [key, value] : session.meta) {
+      if (!key.starts_with(kLinePrefix)) continue;
+      const std::string_view thread = std::string_view(key).substr(kLinePrefix.size());
+      int64_t tid = 0, line = 0;
+      std::from_chars(thread.data(), thread.data() + thread.size(), tid);
+      std::from_chars(value.data(), value.data() + value.size(), line);
+      python_lines_[line] = tid;
+    }
+  }
+
+  Status Take(const Fact& fact, int number) {
+    if (fact.format != "xspace" || fact.file.empty() || fact.file[0] == '.' ||
+        fact.file.find('/') != std::string_view::npos) {
+      return Status::Corrupt("the log names it '" + std::string(fact.file) + "', a " +
+                             std::string(fact.format));
+    }
+    const auto bytes =
+        base::ReadSmallFile(dir_ + "/" + std::string(fact.file), xspace::kMaxSpaceBytes);
+    if (!bytes.ok()) return bytes.status();
+    Placement placement;
+    placement.offset_ns = into_.realtime_offset_ns;
+    placement.counts_from = fact.begin_realtime_ns;
+    placement.steps = false;  // the process declares its own
+    placement.first_device = kFirstDevice + kDevicesOfAProfile * number;
+    placement.flow_space = uint64_t{1} << 62 | static_cast<uint64_t>(number) << 40;
+    placement.python_lines = python_lines_;
+    placement.tracks = &tracks_[std::string(fact.source)];
+    XSpacePlanes planes(into_.builder, into_.process, placement);
+    const Status status = planes.Take(Message(*bytes));
+    into_.builder->process(into_.process)
+        .clocks.push_back(
+            {into_.builder->Text(std::string(fact.source) + ": its profile"), 1, fact.error_ns});
+    if (!status.ok()) return status;
+    const std::string left_out = planes.LeftOut();
+    return left_out.empty() ? Status() : Status::Corrupt(left_out);
+  }
+
+ private:
+  // TensorFlow forgives zeros behind the message, so hosts and plugins leave them there.
+  static std::string_view Message(std::string_view bytes) {
+    const size_t last = bytes.find_last_not_of('\0');
+    if (last == std::string_view::npos) return {};
+    // A message may itself end in zeros: cut them only where it cannot be read with them.
+    const auto count = [](const xspace::Plane&) { return Status(); };
+    if (xspace::ForEachPlane(bytes, count).ok()) return bytes;
+    return bytes.substr(0, last + 1);
+  }
+
+  const std::string& dir_;
+  CollectedInto into_;
+  std::map<int64_t, int64_t> python_lines_;
+  std::map<std::string, std::map<std::pair<int64_t, size_t>, trace::TrackBuilder*>> tracks_;
+};
+
+}  // namespace
+
+std::vector<std::string> TakeCollected(const std::string& dir, const NativeSession& session,
+                                       const CollectedInto& into) {
+  std::vector<std::string> problems;
+  Collected collected(dir, into, session);
+  int number = 0;
+  for (const auto& [key, value] : session.meta) {
+    if (!key.starts_with(kPrefix)) continue;
+    const Fact fact = Parse(value);
+    into.builder->process(into.process).profiled_beside = true;
+    const Status status = collected.Take(fact, number++);
+    if (status.ok()) continue;
+    problems.push_back("the profile that " + std::string(fact.source) +
+                       " collected could not be read whole: " + std::string(status.message()));
+  }
+  return problems;
+}
+
+}  // namespace crosscut::import

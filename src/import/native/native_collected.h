@@ -1,0 +1,24 @@
+// Profiles that sources of a recorded process collected by themselves: files of the run directory,
+// named by facts in the log.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "src/import/native/native_session.h"
+#include "src/trace/builder.h"
+
+namespace crosscut::import {
+
+struct CollectedInto {
+  trace::Builder* builder;
+  trace::ProcessId process;
+  int64_t realtime_offset_ns;  // CLOCK_REALTIME = trace time + this
+};
+
+// Puts what `dir` holds of them on the process's clock. Returns sentences about what could not be
+// read.
+std::vector<std::string> TakeCollected(const std::string& dir, const NativeSession& session,
+                                       const CollectedInto& into);
+
+}  // namespace crosscut::import

@@ -1,0 +1,54 @@
+#include "src/import/native/native_ranks.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "src/trace/text.h"
+
+namespace crosscut::import {
+namespace {
+
+using ::testing::ElementsAre;
+
+std::vector<std::string> Names(std::string_view text) {
+  auto trace = trace::ParseText(text);
+  EXPECT_TRUE(trace.ok()) << trace.status().message();
+  NameRanks(&*trace);
+  std::vector<std::string> out;
+  for (const trace::Process& process : trace->processes) {
+    out.emplace_back(trace->text(process.name));
+  }
+  return out;
+}
+
+TEST(NativeRanks, ProcessesThatStateARankAreNamedByIt) {
+  EXPECT_THAT(Names("process agent window=0..9 name=run.py\n"
+                    "process a parent=agent window=0..9 name=train.py\n"
+                    "meta rank 0\nmeta world_size 2\nmeta rank_from RANK\n"
+                    "process b parent=agent window=0..9 name=train.py\n"
+                    "meta rank 1\nmeta world_size 2\nmeta rank_from RANK\n"),
+              ElementsAre("run.py", "rank 0", "rank 1"));
+}
+
+TEST(NativeRanks, TheOnlyRankKeepsItsNameAsDoesOneThatNamedItself) {
+  EXPECT_THAT(Names("process a window=0..9 name=train.py\nmeta rank 0\nmeta world_size 1\n"
+                    "process b window=0..9 name=actor\n"
+                    "meta rank 0\nmeta world_size 2\nmeta process_name actor\n"),
+              ElementsAre("train.py", "actor"));
+}
+
+TEST(NativeRanks, ChildrenOfARankAndLaunchersAreNone) {
+  EXPECT_THAT(Names("process agent window=0..9 name=run.py\n"
+                    "meta rank 3\nmeta world_size 4\nmeta rank_from SLURM_PROCID\n"
+                    "process a parent=agent window=0..9 name=train.py\n"
+                    "meta rank 5\nmeta world_size 8\nmeta rank_from RANK\n"
+                    "process loader parent=a window=0..9 name=loader\n"
+                    "meta rank 5\nmeta world_size 8\nmeta rank_from RANK\n"),
+              ElementsAre("run.py", "rank 5", "loader"));
+}
+
+}  // namespace
+}  // namespace crosscut::import

@@ -1,0 +1,73 @@
+// Puts the samples that a process took of its threads where they belong: instants "[sample]" on the
+// sampled thread, at the moment they were taken, with the arguments
+//   Python stack   "train.py:41 main;model.py:12 forward", outermost first
+//   Library        file name of the native code that ran, and in it
+//   Function       as the symbols of that file on this machine tell; absent where they do not, and
+//                  where the file is another build than the one that ran (a gap counts them)
+//   Waits for      the system call that the thread was in, or what else it waited for
+//   covers_ns      how much of the thread's time the sample stands for: what ends with it
+// A sample of a thread that recorded nothing else stays on the sampling thread, with the argument
+// Thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "src/import/native/elf_symbols.h"
+#include "src/import/native/native_session.h"
+#include "src/trace/builder.h"
+
+namespace crosscut::import {
+
+class NativeSamples {
+ public:
+  // Both outlive this object.
+  NativeSamples(trace::Builder* builder, const NativeSession* session);
+
+  // Whether instants of that name id are samples.
+  bool Knows(uint64_t name) const { return name == sample_ && sample_ != 0; }
+  // A sample told by the thread of `teller` at `at`; what Take gets until the next is its own.
+  void Begin(trace::TrackBuilder* teller, int64_t at);
+  // An argument of name ids; `value` is one, too, where `is_name`.
+  void Take(uint64_t key, uint64_t value, bool is_name);
+
+  // The track of the thread with that id at that time; null where there is none.
+  using FindTrack = std::function<trace::TrackBuilder*(int64_t os_id, int64_t at)>;
+  // Gives all samples to their tracks. Once, before these are finished.
+  void Finish(const FindTrack& find);
+  // After Finish: samples in files that are other builds here than the program ran.
+  uint64_t in_changed_files() const { return in_changed_; }
+
+ private:
+  enum class Field { kNone, kThread, kAgo, kCovers, kFrame, kLibrary, kOffset, kWaits };
+  struct Sample {
+    trace::TrackBuilder* teller;
+    int64_t at = 0, thread = 0, covers = 0, offset = 0;
+    uint64_t library = 0, waits = 0;  // name ids
+    trace::StringId stack;
+  };
+  void Close();
+  trace::StringId FunctionAt(uint64_t library, int64_t offset);
+  void Tell(const Sample& sample, trace::TrackBuilder* track, bool found);
+
+  trace::Builder* builder_;
+  const NativeSession* session_;
+  uint64_t sample_ = 0;
+  trace::NameId silent_;  // of samples for which the thread was not interrupted: they cost nothing
+  std::unordered_map<uint64_t, Field> fields_;  // by name id
+  std::vector<Sample> samples_;
+  std::vector<uint64_t> frames_;  // of the last sample
+  std::map<std::vector<uint64_t>, trace::StringId> stacks_;
+  std::map<uint64_t, std::unique_ptr<ElfSymbols>> symbols_;  // by library; null: none
+  std::map<std::pair<uint64_t, int64_t>, trace::StringId> functions_;
+  std::set<uint64_t> changed_;  // libraries whose file is another build than the one that ran
+  uint64_t in_changed_ = 0;     // samples there
+};
+
+}  // namespace crosscut::import

@@ -1,0 +1,578 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include "src/format/ring.h"
+#include "src/import/importer.h"
+#include "src/import/native/native_test_run.h"
+#include "src/xspace/writer.h"
+
+namespace crosscut::import {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+namespace fs = std::filesystem;
+
+TEST_F(Native, ReadsNamesSpansAndFactsOfAProcess) {
+  Words session = Session();
+  session.Meta("pid", "77").Meta("script", "/somewhere/train.py").Meta("color", "blue");
+  session.Meta("source:pytorch:state", "on").Meta("source:pytorch:version", "2.13");
+  session.Name(0x100, "aten::mm", Attributes(format::kKindSpan, format::kLayerFramework, 0x102));
+  session.Name(0x101, "forward", Attributes(format::kKindOperation, format::kLayerNone));
+  session.Name(0x102, "op", Attributes(format::kKindText, format::kLayerNone));
+  session.At(0, format::kProbeCost, {0x102, 10, 20, 25, 35, 100});
+  session.At(900, format::kStop, {format::kStopExit});
+  Words main;
+  main.Thread(10, 1, format::kThreadIsMain | format::kLayerPython);
+  main.At(100, 0x101).At(200, 0x100).At(200, format::kArg, {0x102, 5});
+  main.At(300, format::kEnd).At(400, format::kEndNamed, {0x101});
+  Write("p77-1", session, {main});
+  const trace::Trace trace = Read();
+  ASSERT_EQ(trace.processes.size(), 1u);
+  const trace::Process& process = trace.processes[0];
+  EXPECT_EQ(trace.command, "python 'a b.py'");
+  EXPECT_EQ(process.pid, 77);
+  EXPECT_EQ(trace.text(process.name), "train.py");
+  EXPECT_TRUE(process.complete) << trace.text(process.why_incomplete);
+  EXPECT_EQ(process.start_ns, 0);
+  EXPECT_EQ(process.end_ns, 900);
+  ASSERT_EQ(process.sources.size(), 1u);
+  EXPECT_EQ(trace.text(process.sources[0].version), "2.13");
+  ASSERT_EQ(process.probes.size(), 1u);
+  EXPECT_EQ(process.probes[0].high_ps, 35);
+  ASSERT_EQ(trace.tracks.size(), 1u);
+  const trace::Track& track = trace.tracks[0];
+  EXPECT_TRUE(track.main);
+  EXPECT_EQ(track.os_id, 101);
+  EXPECT_THAT(track.spans.begin_ns, ElementsAre(100, 200));
+  EXPECT_THAT(track.spans.end_ns, ElementsAre(400, 300));
+  const trace::Name& op = trace.name(track.spans.name[1]);
+  EXPECT_EQ(op.layer, trace::Layer::kFramework);
+  EXPECT_EQ(trace.text(op.probe), "op");
+  ASSERT_EQ(track.args.size(), 1u);
+  EXPECT_EQ((*track.args.of(1).begin()).value, 5);
+  EXPECT_THAT(track.base, ElementsAre(trace::Layer::kPython));
+  EXPECT_EQ(process.lead.value, 0u);
+  EXPECT_FALSE(trace.damaged);
+  ASSERT_EQ(process.clocks.size(), 1u);
+  EXPECT_EQ(process.clocks[0].anchors, 2);
+  EXPECT_EQ(process.clocks[0].error_ns, 20);
+}
+
+TEST_F(Native, AProcessThatDiedBeforeItsSecondAnchorHasItsClocksRateAllTheSame) {
+  Words session;
+  session.At(0, format::kAnchor, {format::kClockMonotonic, kFrom, 0, 10});
+  session.Meta("ns_per_tick", "6/1");  // 3 ns
+  session.Name(0x100, "work", Attributes(format::kKindSpan, format::kLayerNative));
+  Words main;
+  main.Thread(10, 1, format::kThreadIsMain).At(20, 0x100).At(60, format::kEnd);
+  Write("p1-1", session, {main});
+  const trace::Trace trace = Read();
+  EXPECT_THAT(trace.tracks[0].spans.begin_ns, ElementsAre(30));
+  EXPECT_THAT(trace.tracks[0].spans.end_ns, ElementsAre(90));
+}
+
+// Begin and end of the spans of each asynchronous track.
+std::vector<std::vector<std::pair<int64_t, int64_t>>> Asynchronous(const trace::Trace& trace) {
+  std::vector<std::vector<std::pair<int64_t, int64_t>>> out;
+  for (const trace::Track& track : trace.tracks) {
+    if (track.kind != trace::TrackKind::kAsync) continue;
+    auto& spans = out.emplace_back();
+    for (size_t i = 0; i < track.spans.size(); ++i) {
+      spans.emplace_back(track.spans.begin_ns[i], track.spans.end_ns[i]);
+    }
+  }
+  return out;
+}
+
+TEST_F(Native, AsynchronousSpansLieBetweenTheirMarksOnTracksOfTheirOwn) {
+  Words session = Session();
+  format::NameAttributes async = Attributes(format::kKindSpan, format::kLayerComm);
+  async.flags = format::kFlagAsync;
+  session.Name(0x100, "all_reduce", async);
+  const char* const keys[] = {"async", "async end", "async end at"};
+  for (uint32_t i = 0; i < 3; ++i) {
+    session.Name(0x101 + i, keys[i], Attributes(format::kKindText, format::kLayerNone));
+  }
+  session.At(900, format::kStop, {format::kStopExit});
+  Words main, worker;
+  const auto mark = [](Words* words, uint64_t at, uint64_t key, uint64_t number) {
+    words->At(at, format::kInstant, {0x100}).At(at, format::kArg, {key, number});
+  };
+  main.Thread(10, 1, format::kThreadIsMain | format::kLayerPython);
+  mark(&main, 100, 0x101, 7);
+  mark(&main, 200, 0x101, 8);
+  mark(&main, 600, 0x101, 9);
+  worker.Thread(250, 2, format::kLayerIdle);
+  mark(&worker, 300, 0x102, 8);
+  mark(&worker, 400, 0x102, 7);
+  worker.At(400, format::kArg, {0x103, TickOf(350)});
+  mark(&worker, 420, 0x102, 66);  // began before the recording
+  Write("p1-1", session, {main, worker});
+  const trace::Trace trace = Read();
+  using Spans = std::vector<std::pair<int64_t, int64_t>>;
+  EXPECT_THAT(Asynchronous(trace), ElementsAre(Spans{{100, 350}, {600, 900}}, Spans{{200, 300}}));
+  EXPECT_TRUE(trace.tracks[0].instants.name.empty());
+  int64_t unbalanced = 0;
+  for (const trace::Track& track : trace.tracks) unbalanced += track.unbalanced;
+  EXPECT_EQ(unbalanced, 1) << "the end of what began before the recording";
+}
+
+TEST_F(Native, AnOperationThatAnotherThreadEndsIsAsynchronous) {
+  Words session = Session();
+  session.Name(0x100, "outer", Attributes(format::kKindOperation, format::kLayerNone));
+  session.Name(0x101, "scope", Attributes(format::kKindOperation, format::kLayerNone));
+  session.Name(0x102, "later", Attributes(format::kKindOperation, format::kLayerNone));
+  session.At(900, format::kStop, {format::kStopExit});
+  Words main, worker;
+  main.Thread(10, 1, format::kThreadIsMain | format::kLayerPython);
+  main.At(100, 0x100).At(200, 0x101).At(300, 0x102);
+  main.At(500, format::kEndNamed, {0x102}).At(600, format::kEndNamed, {0x100});
+  worker.Thread(250, 2, format::kLayerPython).At(400, format::kEndNamed, {0x101});
+  Write("p1-1", session, {main, worker});
+  const trace::Trace trace = Read();
+  using Spans = std::vector<std::pair<int64_t, int64_t>>;
+  EXPECT_THAT(Asynchronous(trace), ElementsAre(Spans{{200, 400}}));
+  const trace::Track& track = trace.tracks[0];
+  EXPECT_THAT(track.spans.begin_ns, ElementsAre(100, 300));
+  EXPECT_THAT(track.spans.end_ns, ElementsAre(600, 500));
+  EXPECT_THAT(track.spans.parent, ElementsAre(trace::kNoSpan, 0u));
+  EXPECT_EQ(trace.tracks[1].unbalanced, 0);
+}
+
+TEST_F(Native, TakesTheCallingLineOffANameThatSaysItHasOne) {
+  Words session = Session();
+  format::NameAttributes called = Attributes(format::kKindSpan, format::kLayerPython);
+  called.flags = format::kFlagCalledAt;
+  session.Name(0x100, "f (a.py:1)@41", called);
+  session.Name(0x101, "f (a.py:1)@42", called);
+  session.Name(0x102, "f (a.py:1)@43", Attributes(format::kKindSpan, format::kLayerPython));
+  for (const char* text : {"f@", "f@0", "f@4x", "f@-4", "f@99999999999", "f"}) {
+    session.Name(static_cast<uint32_t>(0x103 + session.words.size()), text, called);
+  }
+  Words main;
+  main.Thread(0, 1, 0);
+  for (uint64_t id = 0x100; id <= 0x102; ++id) main.At(10, id).At(20, format::kEnd);
+  Write("p1-1", session, {main});
+  const trace::Trace trace = Read();
+  std::vector<std::string> texts;
+  for (const trace::NameId id : trace.tracks[0].spans.name) {
+    const trace::Name& name = trace.name(id);
+    texts.push_back(std::string(trace.text(name.text)) + " " + std::to_string(name.called_at));
+  }
+  EXPECT_THAT(texts, ElementsAre("f (a.py:1) 41", "f (a.py:1) 42", "f (a.py:1)@43 0"));
+  for (const trace::Name& name : trace.names) {
+    if (name.called_at != 0) {
+      EXPECT_EQ(trace.text(name.text), "f (a.py:1)");
+    }
+  }
+}
+
+TEST_F(Native, TakesTheOverloadOffANameThatSaysItHasOne) {
+  Words session = Session();
+  format::NameAttributes overloaded = Attributes(format::kKindSpan, format::kLayerFramework);
+  overloaded.flags = format::kFlagOverloaded;
+  const char* const texts[] = {"aten::add.Tensor", "aten::add.a.b", "aten::add", "aten::add.",
+                               ".a"};
+  uint32_t id = 0x100;
+  for (const char* text : texts) session.Name(id++, text, overloaded);
+  session.Name(id++, "train.py", Attributes(format::kKindSpan, format::kLayerFramework));
+  Words main;
+  main.Thread(0, 1, 0);
+  for (uint64_t at = 0x100; at < id; ++at) main.At(10, at).At(20, format::kEnd);
+  Write("p1-1", session, {main});
+  const trace::Trace trace = Read();
+  std::vector<std::string> got;
+  for (const trace::NameId name : trace.tracks[0].spans.name) {
+    got.push_back(std::string(trace.text(trace.name(name).text)) + " " +
+                  std::string(trace.text(trace.name(name).overload)));
+  }
+  EXPECT_THAT(got, ElementsAre("aten::add Tensor", "aten::add a.b", "aten::add ", "aten::add ",
+                               ".a ", "train.py "));
+}
+
+TEST_F(Native, JoinsStepsAndKeepsThemOffTheStack) {
+  Words session = Session();
+  session.Name(0x100, "step", Attributes(format::kKindStep, format::kLayerNone));
+  session.Name(0x101, "f", Attributes(format::kKindSpan, format::kLayerNative));
+  session.At(900, format::kStop, {format::kStopExit});
+  Words main;
+  main.Thread(0, 1, format::kThreadIsMain);
+  main.At(100, 0x100).At(100, format::kStepLevel, {0, 3}).At(150, 0x101);
+  main.At(200, 0x100).At(200, format::kStepLevel, {1, format::kStepAfterSwitch});
+  main.At(300, format::kEnd).At(400, format::kEndNamed, {0x100});
+  Write("p1-1", session, {main});
+  const trace::Trace trace = Read();
+  const auto& steps = trace.processes[0].steps;
+  ASSERT_EQ(steps.size(), 2u);
+  EXPECT_EQ(steps[0].end_ns, 200);
+  EXPECT_EQ(steps[0].level, 3);
+  EXPECT_EQ(steps[1].level, 0);
+  EXPECT_TRUE(steps[1].after_switch);
+  EXPECT_EQ(steps[1].end_ns, 400);
+  EXPECT_THAT(trace.tracks[0].spans.end_ns, ElementsAre(300));
+}
+
+TEST_F(Native, LeavesOutTheFoundStepThatTheProgramsFirstOneCutsOff) {
+  Words session = Session();
+  format::NameAttributes found = Attributes(format::kKindStep, format::kLayerNone);
+  session.Name(0x101, "step", found);
+  found.flags = format::kFlagFound;
+  session.Name(0x100, "step", found);
+  session.At(900, format::kStop, {format::kStopExit});
+  Words main;
+  main.Thread(0, 1, format::kThreadIsMain);
+  for (const uint64_t at : {100, 200, 300}) main.At(at, 0x100);
+  for (const uint64_t at : {310, 400}) main.At(at, 0x101);
+  Write("p1-1", session, {main});
+  const trace::Trace trace = Read();
+  std::vector<int64_t> begins, ends;
+  for (const trace::Step& step : trace.processes[0].steps) {
+    begins.push_back(step.begin_ns);
+    ends.push_back(step.end_ns);
+  }
+  EXPECT_THAT(begins, ElementsAre(100, 200, 310, 400));
+  EXPECT_THAT(ends, ElementsAre(200, 300, 400, 400)) << "of the last one nothing is known";
+}
+
+TEST_F(Native, SpansEndWithTheirSessionThoughAnEventStandsBehindItsEnd) {
+  Words session = Session();
+  session.Name(0x100, "f", Attributes(format::kKindSpan, format::kLayerNative));
+  session.At(300, format::kStop, {format::kStopAsked});
+  session.At(400, format::kStart, {TickOf(400)}).At(500, format::kStop, {format::kStopAsked});
+  session.At(550, format::kStart, {TickOf(550)}).At(800, format::kStop, {format::kStopExit});
+  Words main;
+  main.Thread(0, 1, 0).At(50, 0x100).At(90, 0x100).At(306, format::kEnd);
+  main.Thread(420, 1, 0).At(430, 0x100);
+  main.Thread(600, 1, 0).At(650, 0x100).At(700, format::kEnd);
+  Words waits;  // and marks nothing any more
+  waits.Thread(0, 2, 0).At(60, 0x100);
+  Write("p1-1", session, {main, waits});
+  const trace::Trace trace = Read();
+  EXPECT_THAT(trace.tracks[0].spans.end_ns, ElementsAre(306, 306, 500, 700));
+  EXPECT_THAT(trace.tracks[1].spans.end_ns, ElementsAre(300));
+}
+
+TEST_F(Native, ASessionWhoseEndWasLostEndsWhereTheNextBegins) {
+  Words session = Session();
+  session.Name(0x100, "f", Attributes(format::kKindSpan, format::kLayerNative));
+  session.At(400, format::kStart, {TickOf(400)});
+  session.At(800, format::kStop, {format::kStopExit});
+  Words main;
+  main.Thread(20, 1, 0).At(50, 0x100);
+  main.Thread(600, 1, 0).At(650, 0x100).At(700, format::kEnd);
+  Write("p1-1", session, {main});
+  const trace::Trace trace = Read();
+  EXPECT_THAT(trace.tracks[0].spans.end_ns, ElementsAre(400, 700));
+  ASSERT_EQ(trace.processes[0].windows.size(), 2u);
+  EXPECT_FALSE(trace.processes[0].windows[0].complete);
+  EXPECT_EQ(trace.processes[0].windows[0].end_ns, 400);
+  EXPECT_TRUE(trace.processes[0].windows[1].complete);
+}
+
+TEST_F(Native, ExcludesPausesAndTheTimeBetweenSessions) {
+  Words session = Session();
+  session.Name(0x100, "f", Attributes(format::kKindSpan, format::kLayerNative));
+  session.At(100, format::kPause).At(200, format::kResume);
+  session.At(300, format::kStop, {format::kStopAsked});
+  session.At(500, format::kStart, {TickOf(500)}).At(800, format::kStop, {format::kStopExit});
+  Words main;
+  main.Thread(0, 1, 0).At(50, 0x100);
+  main.Thread(600, 1, 0).At(650, 0x100).At(700, format::kEnd).At(750, format::kEnd);
+  Write("p1-1", session, {main});
+  const trace::Trace trace = Read();
+  const trace::Process& process = trace.processes[0];
+  ASSERT_EQ(process.paused.size(), 2u);
+  EXPECT_EQ(process.paused[0].begin_ns, 100);
+  EXPECT_EQ(process.paused[0].end_ns, 200);
+  EXPECT_EQ(process.paused[1].begin_ns, 300);
+  EXPECT_EQ(process.paused[1].end_ns, 500);
+  EXPECT_EQ(process.end_ns, 800);
+  EXPECT_THAT(trace.tracks[0].spans.end_ns, ElementsAre(300, 700));
+  EXPECT_EQ(trace.tracks[0].unbalanced, 1);
+}
+
+TEST_F(Native, EndsAKilledProcessAtItsLastWordAndSaysSo) {
+  Words session = Session();
+  session.Name(0x100, "f", Attributes(format::kKindSpan, format::kLayerNative));
+  Words main;
+  main.Thread(0, 1, 0).At(1500, 0x100);
+  Words other;
+  other.Thread(10, 2, 0).At(2000, 0x100);
+  Write("p1-1", session, {main, other}, /*finish=*/false);
+  const trace::Trace trace = Read();
+  EXPECT_EQ(trace.processes[0].end_ns, 2000);
+  EXPECT_FALSE(trace.processes[0].complete);
+  EXPECT_THAT(std::string(trace.text(trace.processes[0].why_incomplete)), HasSubstr("killed"));
+  EXPECT_THAT(trace.tracks[0].spans.end_ns, ElementsAre(2000));
+  EXPECT_EQ(trace.tracks[0].unfinished, 1);
+}
+
+TEST_F(Native, SpansThatGoOnArePartsOfOne) {
+  Words session = Session();
+  auto attributes = Attributes(format::kKindOperation, format::kLayerNone);
+  session.Name(0x100, "serve", attributes);
+  attributes.flags |= format::kFlagGoesOn;
+  session.Name(0x101, "serve", attributes);
+  session.At(900, format::kStop, {format::kStopExit});
+  Words main;
+  main.Thread(10, 1, format::kThreadIsMain | format::kLayerPython);
+  main.At(100, 0x100).At(200, format::kEndNamed, {0x100});
+  main.At(300, 0x101).At(400, format::kEndNamed, {0x101});
+  Write("p1-1", session, {main});
+  const trace::Trace trace = Read();
+  const trace::Spans& spans = trace.tracks[0].spans;
+  ASSERT_EQ(spans.size(), 2u);
+  EXPECT_EQ(spans.name[0], spans.name[1]);
+  EXPECT_THAT(spans.continued, ElementsAre(1u));
+  EXPECT_EQ(trace.tracks[0].unbalanced, 0);
+  EXPECT_THAT(trace.gaps, ::testing::IsEmpty());
+}
+
+TEST_F(Native, LinksParentsFlowsCountersAndLosses) {
+  Words session = Session();
+  session.Meta("script", "a.py");
+  session.Name(0x100, "f", Attributes(format::kKindSpan, format::kLayerNative));
+  const uint64_t shared = uint64_t{1} << 63 | 9;
+  Words main;
+  main.Thread(0, 1, 0).At(100, 0x100).At(110, format::kFlowOut, {shared}).At(120, format::kEnd);
+  main.At(130, format::kCounter, {0x100, 42});
+  main.At(300, format::kDrop, {format::kDropFull, 7, TickOf(200), TickOf(280)});
+  Write("p1-1", session, {main});
+  Words child = Session();
+  child.Meta("parent_key", "p1-1").Meta("start_method", "fork");
+  child.Name(0x100, "g", Attributes(format::kKindSpan, format::kLayerNative));
+  Words thread;
+  thread.Thread(150, 1, 0).At(160, 0x100).At(170, format::kFlowIn, {shared}).At(180, format::kEnd);
+  thread.At(400, format::kThreadEnd);
+  Write("p2-2", child, {thread});
+  const trace::Trace trace = Read();
+  ASSERT_EQ(trace.processes.size(), 2u);
+  const size_t forked = trace.text(trace.processes[1].key) == "p2-2" ? 1 : 0;
+  EXPECT_EQ(trace.processes[forked].parent.value, 1 - forked);
+  EXPECT_EQ(trace.text(trace.processes[forked].name), "a.py");
+  ASSERT_EQ(trace.flows.size(), 1u);
+  EXPECT_NE(trace.flows[0].from_track, trace.flows[0].to_track);
+  EXPECT_EQ(trace.counters.at(0).value.at(0), 42);
+  for (const trace::Track& track : trace.tracks) {
+    const bool is_child = track.process.value == forked;
+    ASSERT_EQ(track.losses.size(), is_child ? 0u : 1u);
+    if (is_child) {
+      EXPECT_EQ(track.end_ns, 400);
+    } else {
+      EXPECT_EQ(track.losses[0].count, 7);
+    }
+  }
+}
+
+TEST_F(Native, SpansCalledAlikeHaveTheirOwnArgumentsAndThoseOfTheObject) {
+  Words session = Session();
+  session.Name(0x100, "op", Attributes(format::kKindSpan, format::kLayerFramework));
+  session.Name(0x101, "{}", Attributes(format::kKindText, format::kLayerNone));
+  session.Name(0x102, R"({"dims": [2, 3], "n": 4})",
+               Attributes(format::kKindText, format::kLayerNone));
+  session.Name(0x103, "bytes", Attributes(format::kKindText, format::kLayerNone));
+  std::vector<Words> threads(2);
+  for (uint64_t t = 0; t < 2; ++t) {
+    threads[t].Thread(0, t + 1, 0);
+    for (const uint64_t at : {100, 200, 300, 400}) {
+      threads[t].At(at, 0x100);
+      if (at == 300) threads[t].At(at, format::kArg, {0x103, 1});
+      threads[t].At(at, format::kArgName, {0x101, 0x102});
+      if (at == 200) threads[t].At(at, format::kArg, {0x103, 2});
+      threads[t].At(at + 50, format::kEnd);
+    }
+  }
+  Write("p1", session, threads);
+  const trace::Trace trace = Read();
+  ASSERT_EQ(trace.tracks.size(), 2u);
+  for (const trace::Track& track : trace.tracks) {
+    std::vector<std::string> found;
+    for (trace::SpanIndex i = 0; i < track.spans.size(); ++i) {
+      std::string& text = found.emplace_back();
+      for (const trace::Arg& arg : track.args.of(i)) {
+        text += std::string(trace.text(arg.key)) + "=" +
+                (arg.is_text ? std::string(trace.text(arg.text())) : std::to_string(arg.value)) +
+                " ";
+      }
+    }
+    EXPECT_THAT(found, ElementsAre("dims=[2, 3] n=4 ", "dims=[2, 3] n=4 bytes=2 ",
+                                   "bytes=1 dims=[2, 3] n=4 ", "dims=[2, 3] n=4 "));
+  }
+}
+
+TEST_F(Native, GoesOnBehindADamagedPlaceAndTells) {
+  Words session = Session();
+  session.Name(0x100, "f", Attributes(format::kKindSpan, format::kLayerNative));
+  std::vector<Words> threads(2);
+  threads[0].Thread(0, 1, 0);
+  threads[1].Thread(0, 2, 0);
+  for (uint64_t i = 0; i < 400; ++i) {
+    for (Words& words : threads) words.At(2 * i, 0x100).At(2 * i + 1, format::kEnd);
+  }
+  Write("p1-1", session, threads);
+  const fs::path log = dir_ / "p1-1.crosscut";
+  std::fstream file(log, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(static_cast<std::streamoff>(fs::file_size(log) / 2));
+  file.put('\x5a').put('\xa5');
+  file.close();
+  const trace::Trace trace = Read();
+  EXPECT_TRUE(trace.damaged);
+  ASSERT_FALSE(trace.gaps.empty());
+  EXPECT_THAT(trace.gaps[0], HasSubstr("p1-1"));
+}
+
+TEST_F(Native, SaysWhatIsNoRun) {
+  EXPECT_EQ(Import((dir_ / "nothing").string()).status().code(), Status::Code::kNotFound);
+  std::ofstream(dir_ / "x") << "hello";
+  EXPECT_EQ(Import((dir_ / "x").string()).status().code(), Status::Code::kInvalid);
+}
+
+// What plugins push stands on tracks of their devices, at times of the devices' clocks.
+TEST_F(Native, PutsPushedEventsOnTheirTracksByTheTracksClocks) {
+  Words session = Session();
+  session.Name(0x100, "launch", Attributes(format::kKindSpan, format::kLayerRuntime));
+  session.Name(0x101, "kernel", Attributes(format::kKindSpan, format::kLayerDevice));
+  session.Name(0x102, "bytes", Attributes(format::kKindText, format::kLayerNone));
+  session.Name(0x103, "Queue 7", Attributes(format::kKindText, format::kLayerNone));
+  session.Name(0x104, "CHIP", Attributes(format::kKindText, format::kLayerNone));
+  session.At(0, format::kTrack, {50, 3, 7, 16, 0x103, 0x104});
+  session.At(0, format::kTrack, {51, 3, 8, format::kClockMonotonic, 0x103, 0});
+  // The chip's clock runs at half speed from 1,000,000.
+  session.At(10, format::kAnchor, {16, 1'000'000, 0, 25});
+  session.At(900, format::kAnchor, {16, 1'000'500, 1000, 25});
+  session.Meta("clock:16", "chip: counter");
+  Words thread;
+  thread.Thread(0, 1, format::kThreadIsMain);
+  thread.At(100, 0x100).At(110, format::kFlowOut, {5}).At(120, format::kEnd);
+  thread.At(700, format::kSpanOn, {50, 0x101, 1'000'150, 1'000'250});
+  thread.At(700, format::kArgOn, {50, 0x102, 64}).At(700, format::kFlowOn, {50, 5});
+  thread.At(710, format::kSpanOn, {50, 0x101, 1'000'050, 1'000'100});  // told late
+  thread.At(720, format::kInstantOn, {51, 0x101, 640});
+  thread.At(720, format::kCounterOn, {51, 0x101, 650, 9});
+  thread.At(730, format::kDropOn, {50, 3, 1'000'300, 1'000'400});
+  thread.At(740, format::kDropOn, {0, 2, 500, 600});
+  thread.At(745, format::kDropOn, {0, UINT64_MAX, UINT64_MAX, 600});  // damaged
+  thread.At(750, format::kSpanOn, {99, 0x101, 1, 2});                 // nobody declared that track
+  Write("p1", session, {thread});
+  const trace::Trace trace = Read();
+  ASSERT_EQ(trace.tracks.size(), 3u);
+  const auto device = std::find_if(trace.tracks.begin(), trace.tracks.end(), [](const auto& t) {
+    return t.kind == trace::TrackKind::kDevice && t.os_id == 7;
+  });
+  ASSERT_NE(device, trace.tracks.end());
+  EXPECT_EQ(device->device, 3);
+  EXPECT_EQ(trace.text(device->name), "Queue 7");
+  EXPECT_EQ(trace.text(device->device_name), "CHIP");
+  EXPECT_EQ(device->spans.begin_ns, (trace::Column<int64_t>{100, 300}));
+  EXPECT_EQ(device->spans.end_ns, (trace::Column<int64_t>{200, 500}));
+  ASSERT_EQ(device->args.size(), 1u);
+  EXPECT_EQ((*device->args.of(1).begin()).value, 64);
+  ASSERT_EQ(device->losses.size(), 1u);
+  EXPECT_EQ(device->losses[0].count, 3);
+  EXPECT_EQ(device->losses[0].begin_ns, 600);
+  ASSERT_EQ(trace.flows.size(), 1u);
+  EXPECT_EQ(trace.flows[0].to, 1u);
+  EXPECT_EQ(trace.flows[0].to_ns, 300);
+  ASSERT_EQ(trace.counters.size(), 1u);
+  EXPECT_EQ(trace.counters[0].at_ns[0], 650);
+  const auto host = std::find_if(trace.tracks.begin(), trace.tracks.end(),
+                                 [](const auto& t) { return t.kind == trace::TrackKind::kThread; });
+  ASSERT_EQ(host->losses.size(), 2u);
+  EXPECT_EQ(host->losses[0].end_ns, 600);
+  EXPECT_GT(host->losses[1].count, 0);
+  EXPECT_GE(host->losses[1].end_ns, host->losses[1].begin_ns);
+  const trace::Clock& clock = trace.processes[0].clocks[0];
+  EXPECT_EQ(trace.text(clock.name), "chip: counter");
+  EXPECT_EQ(clock.anchors, 2);
+  EXPECT_EQ(clock.error_ns, 25);
+  EXPECT_TRUE(trace.damaged) << "the event on an undeclared track is told";
+}
+
+TEST_F(Native, TakesInTheProfilesThatSourcesCollected) {
+  constexpr int64_t kEpoch = 1'800'000'000'000'000'000;  // CLOCK_REALTIME at trace time 0
+  Words session = Session();
+  session.At(0, format::kAnchor, {format::kClockRealtime, TickOf(0), kEpoch, 40});
+  session.Meta("collected:0",
+               "xspace\tchip\tp1.chip-0.xplane.pb\t" + std::to_string(kEpoch + 100) + "\t55");
+  session.Meta("collected:1", "xspace\tgone\tp1.gone-1.xplane.pb\t0\t0");
+  session.Meta("collected:2", "xspace\tevil\t../../etc/passwd\t0\t0");
+  Words thread;
+  thread.Thread(0, 1, format::kThreadIsMain);
+  Write("p1", session, {thread});
+  xspace::SpaceWriter space;
+  xspace::PlaneWriter& plane = space.AddPlane(100, "/device:CUSTOM:chip");
+  const int64_t kernel = plane.EventName("kernel");
+  plane.AddLine(1, "Queue 1", kEpoch + 200).Event(kernel, 0, 50'000);
+  plane.AddLine(2, "Queue 2", 300).Event(kernel, 1'000, 7'000);  // from the profile's begin
+  std::ofstream(dir_ / "p1.chip-0.xplane.pb") << *space.Finish() << std::string(16, '\0');
+  const trace::Trace trace = Read();
+  std::vector<std::pair<int64_t, int64_t>> spans;
+  for (const trace::Track& track : trace.tracks) {
+    if (track.kind != trace::TrackKind::kDevice) continue;
+    for (size_t i = 0; i < track.spans.size(); ++i) {
+      spans.emplace_back(track.spans.begin_ns[i], track.spans.end_ns[i]);
+    }
+  }
+  EXPECT_THAT(spans, testing::UnorderedElementsAre(std::pair<int64_t, int64_t>{200, 250},
+                                                   std::pair<int64_t, int64_t>{401, 408}));
+  EXPECT_THAT(trace.gaps, testing::Contains(testing::HasSubstr("gone")));
+  EXPECT_THAT(trace.gaps, testing::Contains(testing::HasSubstr("evil")));
+  EXPECT_TRUE(trace.processes[0].profiled_beside);
+}
+
+// "<ns> <what> <bytes> of <total>" of every instant on the track.
+std::vector<std::string> MemoryOf(const trace::Trace& trace, const trace::Track& track) {
+  std::vector<std::string> out;
+  for (uint32_t i = 0; i < track.instants.at_ns.size(); ++i) {
+    std::map<std::string_view, int64_t> values;
+    for (const trace::Arg& arg : track.instant_args.of(i)) values[trace.text(arg.key)] = arg.value;
+    out.push_back(std::to_string(track.instants.at_ns[i]) + " " +
+                  std::string(trace.text(trace.name(track.instants.name[i]).text)) + " " +
+                  std::to_string(values["Device Type"]) + ":" +
+                  std::to_string(values["Device Id"]) + " " + std::to_string(values["Bytes"]) +
+                  " of " + std::to_string(values["Total Allocated"]) + "/" +
+                  std::to_string(values["Total Reserved"]));
+  }
+  return out;
+}
+
+TEST_F(Native, SizesAndTotalsOfMemoryComeFromAllThreads) {
+  Words session = Session();
+  session.Name(0x100, "mark", Attributes(format::kKindSpan, format::kLayerNone));
+  const uint64_t gpu = format::MemoryDevice(1, 3);
+  Words main;
+  main.Thread(0, 1, format::kThreadIsMain);
+  main.At(10, format::kAllocated, {0xa000, 100}).At(30, format::kAllocated, {0xb000, 50});
+  main.At(36, format::kInstant, {0x100});
+  main.At(60, format::kFreed, {0xc000});                // from before the recording
+  main.At(90, format::kFreedAt, {0xb000, TickOf(50)});  // told late
+  main.At(100, format::kAllocated, {0xd000, 7}).At(110, format::kAllocated, {0xd000, 8});
+  main.At(120, format::kNoMemory, {format::MemoryDevice(0, -1), 1000, 0, 0});
+  Words other;
+  other.Thread(20, 2, 0).At(40, format::kFreed, {0xa000});
+  other.At(70, format::kMemory, {gpu, 0xa000, 512, 4096, 8192});
+  other.At(80, format::kMemory, {gpu, 0xa000, static_cast<uint64_t>(-512), 3584, 8192});
+  Write("p1", session, {main, other});
+  const trace::Trace trace = Read();
+  EXPECT_THAT(MemoryOf(trace, trace.tracks[0]),
+              ElementsAre("10 [memory] 0:-1 100 of 100/0", "30 [memory] 0:-1 50 of 150/0",
+                          "36 mark 0:0 0 of 0/0", "50 [memory] 0:-1 -50 of 0/0",
+                          "100 [memory] 0:-1 7 of 7/0", "110 [memory] 0:-1 -7 of 0/0",
+                          "110 [memory] 0:-1 8 of 8/0", "120 [OutOfMemory] 0:-1 1000 of 8/0"));
+  EXPECT_THAT(MemoryOf(trace, trace.tracks[1]),
+              ElementsAre("40 [memory] 0:-1 -100 of 50/0", "70 [memory] 1:3 512 of 4096/8192",
+                          "80 [memory] 1:3 -512 of 3584/8192"));
+  ASSERT_EQ(trace.counters.size(), 2u);
+  EXPECT_EQ(trace.text(trace.name(trace.counters[0].name).text), "allocated bytes, cpu");
+  EXPECT_THAT(trace.counters[1].value, ElementsAre(4096, 3584));
+  EXPECT_THAT(trace.gaps, testing::Contains(HasSubstr("1 blocks of memory were freed unseen")));
+  EXPECT_FALSE(trace.damaged);
+}
+
+}  // namespace
+}  // namespace crosscut::import

@@ -1,0 +1,44 @@
+#include "src/import/native/run_facts.h"
+
+#include <simdjson.h>
+
+namespace crosscut::import {
+
+std::string ShellWord(std::string_view word) {
+  const std::string_view plain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%^";
+  if (!word.empty() && word.find_first_not_of(plain) == std::string_view::npos) {
+    return std::string(word);
+  }
+  std::string out = "'";
+  for (const char c : word) {
+    if (c == '\'')
+      out += "'\\''";
+    else
+      out += c;
+  }
+  return out + "'";
+}
+
+bool FillRun(const std::string& json, trace::Trace* trace) {
+  simdjson::dom::parser parser;
+  simdjson::dom::object run;
+  if (parser.parse(json).get(run) != simdjson::SUCCESS) return false;
+  int64_t started = 0;
+  if (run["started_realtime_ns"].get(started) == simdjson::SUCCESS) {
+    trace->started_realtime_ns = started;
+  }
+  simdjson::dom::array words;
+  std::string_view text;
+  if (run["command"].get(words) == simdjson::SUCCESS) {
+    for (simdjson::dom::element word : words) {
+      if (word.get(text) != simdjson::SUCCESS) continue;
+      trace->command += (trace->command.empty() ? "" : " ") + ShellWord(text);
+    }
+  } else if (run["command"].get(text) == simdjson::SUCCESS) {
+    trace->command = text;
+  }
+  return true;
+}
+
+}  // namespace crosscut::import

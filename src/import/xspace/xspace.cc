@@ -1,0 +1,92 @@
+// TensorFlow's, JAX's and XProf's traces: a serialised XSpace. docs/xspace.md says what of it
+// becomes what.
+#include <algorithm>
+#include <string>
+
+#include "src/base/file.h"
+#include "src/import/importer.h"
+#include "src/import/xspace/xspace_planes.h"
+
+namespace crosscut::import {
+namespace {
+
+class XSpaceImport {
+ public:
+  explicit XSpaceImport(std::string_view bytes)
+      : bytes_(bytes), process_(builder_.AddProcess("host")), planes_(&builder_, process_, {}) {}
+
+  Result<trace::Trace> Run(const std::string& path) {
+    const auto hosts = xspace::SpaceTexts(bytes_, xspace::Texts::kHostnames);
+    const bool named = hosts.ok() && !hosts->empty();
+    builder_.process(process_).name = builder_.Text(named ? hosts->front() : "host");
+    const Status status = planes_.Take(bytes_);
+    if (!status.ok()) {
+      if (builder_.tracks() == 0) return status.At(path);
+      builder_.trace().gaps.push_back("The file is damaged (" + std::string(status.message()) +
+                                      "); what stands before is here.");
+      builder_.trace().damaged = true;
+    }
+    if (const std::string left_out = planes_.LeftOut(); !left_out.empty()) {
+      builder_.trace().gaps.push_back("Of the file, " + left_out + ".");
+    }
+    TellTexts();
+    builder_.trace().kept.format = "xspace";
+    builder_.trace().kept.path = path;
+    return Finish();
+  }
+
+ private:
+  void TellTexts() {
+    for (const auto which : {xspace::Texts::kErrors, xspace::Texts::kWarnings}) {
+      const auto texts = xspace::SpaceTexts(bytes_, which);
+      if (!texts.ok()) continue;
+      for (const std::string_view text : *texts) {
+        builder_.trace().gaps.push_back("Its writer says: " + std::string(text));
+      }
+    }
+  }
+
+  // Times are those of the wall clock, or, where the writer has normalised them, count from the
+  // start of the profile.
+  trace::Trace Finish() {
+    trace::Process& process = builder_.process(process_);
+    const bool none = planes_.begin_ns() > planes_.end_ns();
+    const int64_t begin = none ? 0 : planes_.begin_ns(), end = none ? 0 : planes_.end_ns();
+    const int64_t start = planes_.start_ns();
+    const bool normalised = start > 0 && begin < start / 2;
+    const int64_t base = normalised ? start : 0;
+    process.start_ns = start > 0 ? std::min(start - base, begin) : begin;
+    process.end_ns = std::max(planes_.stop_ns() - base, end);
+    process.pid = planes_.pid();
+    trace::Trace& trace = builder_.trace();
+    trace.clock = normalised ? "profile" : "CLOCK_REALTIME";
+    trace.realtime_offset_ns = base;
+    trace.started_realtime_ns = process.start_ns + base;
+    trace::Trace whole = builder_.Finish();
+    if (const uint64_t repeated = builder_.RepeatedFlows(1); repeated > 0) {
+      whole.gaps.push_back(std::to_string(repeated) +
+                           " launches have the correlation of another launch of their process: "
+                           "work is given to the latest before it.");
+    }
+    return whole;
+  }
+
+  std::string_view bytes_;
+  trace::Builder builder_;
+  trace::ProcessId process_;
+  XSpacePlanes planes_;
+};
+
+}  // namespace
+
+bool SniffXSpace(const Input& input) {
+  return !input.directory && xspace::LooksLikeSpace(input.head);
+}
+
+Result<trace::Trace> MakeXSpace(const Input& input) {
+  const Result<std::string> bytes = base::ReadSmallFile(input.path, xspace::kMaxSpaceBytes);
+  if (!bytes.ok()) return bytes.status();
+  return XSpaceImport(*bytes).Run(input.path);
+}
+
+}  // namespace crosscut::import

@@ -1,0 +1,106 @@
+#include "src/import/xspace/xspace_layers.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+namespace crosscut::import {
+namespace {
+
+using trace::Layer;
+
+// Ids that XProf gives to lines of its own making.
+constexpr int64_t kFirstDerivedId = 0xdeadbeef, kLastDerivedId = kFirstDerivedId + 388;
+
+struct Prefix {
+  std::string_view text;
+  Layer layer;
+};
+// In this order. What begins otherwise is the framework's: the eager and graph executors,
+// compilation, and what PjRt runs on host threads where the host is the device.
+constexpr Prefix kPrefixes[] = {
+    {"Iterator", Layer::kData},  // tf.data
+    {"MakeIterator", Layer::kData},
+    {"PrefetchProduce", Layer::kData},
+    {"PrefetchConsume", Layer::kData},
+    {"tf_data", Layer::kData},
+    {"PrefetchedH2D", Layer::kData},
+    {"InfeedEnqueue", Layer::kData},
+    {"cuda", Layer::kRuntime},
+    {"hip", Layer::kRuntime},
+    {"hsa_", Layer::kRuntime},
+    {"AllReduce", Layer::kComm},
+    {"AllGather", Layer::kComm},
+    {"ReduceScatter", Layer::kComm},
+    {"Collective", Layer::kComm},  // TensorFlow's operators
+    {"Nccl", Layer::kComm},
+    {"nccl", Layer::kComm},
+};
+
+// Instructions of XLA: "all-reduce.3", "all-reduce-start". Its passes are called otherwise
+// ("all-reduce-promotion"), and are compilation.
+constexpr std::string_view kCollectives[] = {
+    "all-reduce",         "all-gather", "all-to-all", "reduce-scatter",
+    "collective-permute", "send",       "recv"};
+bool IsCollective(std::string_view name) {
+  for (const std::string_view collective : kCollectives) {
+    if (!name.starts_with(collective)) continue;
+    const std::string_view rest = name.substr(collective.size());
+    if (rest.empty() || rest[0] == '.' || rest.starts_with("-start") || rest.starts_with("-done")) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// The operator's type where `name` is TensorFlow's "model/dense/Relu:_FusedMatMul", else `name`.
+std::string_view OperatorType(std::string_view name) {
+  const size_t colon = name.rfind(':');
+  const bool typed = colon != std::string_view::npos && colon > 0 && colon + 1 < name.size() &&
+                     name[colon - 1] != ':' && name[colon + 1] != ' ';
+  return typed ? name.substr(colon + 1) : name;
+}
+
+// "cuLaunchKernel", "zeCommandListAppend": a prefix and a capital.
+bool IsCall(std::string_view name, std::string_view prefix) {
+  return name.size() > prefix.size() && name.starts_with(prefix) &&
+         std::isupper(static_cast<unsigned char>(name[prefix.size()])) != 0;
+}
+
+}  // namespace
+
+bool IsDevicePlane(std::string_view name) {
+  return name.starts_with("/device:") || name.starts_with("#Chip");
+}
+
+bool IsDerivedLine(const xspace::Line& line, bool has_streams) {
+  static constexpr std::array kDerived = {
+      std::string_view("Steps"),
+      std::string_view("XLA Modules"),
+      std::string_view("XLA TraceMe"),
+      std::string_view("Framework Ops"),
+      std::string_view("Framework Name Scope"),
+      std::string_view("Source code"),
+      std::string_view("Launch Stats"),
+      std::string_view("Host Offload Ops"),
+  };
+  if (line.id >= kFirstDerivedId && line.id <= kLastDerivedId) return true;
+  if (std::find(kDerived.begin(), kDerived.end(), line.name) != kDerived.end()) return true;
+  return has_streams && !line.name.starts_with("Stream #");
+}
+
+bool IsBookkeeping(std::string_view event) {
+  return event.starts_with("ThreadpoolListener::") || event.starts_with("end: ");
+}
+
+Layer HostLayer(std::string_view event) {
+  if (event.starts_with("$")) return Layer::kPython;
+  event = OperatorType(event);
+  if (IsCall(event, "cu") || IsCall(event, "ze") || IsCall(event, "cl")) return Layer::kRuntime;
+  for (const Prefix& prefix : kPrefixes) {
+    if (event.starts_with(prefix.text)) return prefix.layer;
+  }
+  return IsCollective(event) ? Layer::kComm : Layer::kFramework;
+}
+
+}  // namespace crosscut::import

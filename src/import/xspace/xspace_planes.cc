@@ -1,0 +1,223 @@
+#include "src/import/xspace/xspace_planes.h"
+
+#include <algorithm>
+#include <charconv>
+#include <string>
+
+namespace crosscut::import {
+namespace {
+
+using trace::Kind;
+using trace::Layer;
+using xspace::Event;
+using xspace::Line;
+using xspace::Plane;
+using xspace::Stat;
+
+constexpr int64_t kFarthest = int64_t{1} << 61;  // ps and ns: sums of three still fit
+constexpr size_t kMostLanes = 1024;
+
+int64_t ToNs(int64_t timestamp_ns, int64_t offset_ps) {
+  int64_t whole = offset_ps / 1000, rest = offset_ps % 1000;
+  if (rest < 0) rest += 1000, --whole;
+  return timestamp_ns + whole + (rest >= 500);
+}
+
+// Ordinal at the end of "/device:GPU:3" or "/device:GPU:0 (XLA)"; 0 where there is none.
+int64_t OrdinalOf(std::string_view plane) {
+  const size_t colon = plane.rfind(':');
+  int64_t ordinal = 0;
+  if (colon == std::string_view::npos) return 0;
+  std::from_chars(plane.data() + colon + 1, plane.data() + plane.size(), ordinal);
+  return ordinal;
+}
+
+}  // namespace
+
+Status XSpacePlanes::Take(std::string_view bytes) {
+  Status status = xspace::ForEachPlane(bytes, [&](const Plane& plane) { return TakePlane(plane); });
+  cut_steps_ = PutSteps(builder_, std::move(steps_));
+  return status;
+}
+
+std::string XSpacePlanes::LeftOut() const {
+  std::string words;
+  const auto say = [&words](bool any, const std::string& what) {
+    if (any) words += (words.empty() ? "" : "; ") + what;
+  };
+  say(far_lines_ > 0 || far_events_ > 0, std::to_string(far_lines_) + " lines and " +
+                                             std::to_string(far_events_) +
+                                             " events state times that no clock shows: left out");
+  say(sums_ > 0, std::to_string(sums_) + " events are sums without a time: left out");
+  say(cut_off_ > 0,
+      std::to_string(cut_off_) + " events overlap more others than there is room for: cut off");
+  say(cut_steps_ > 0,
+      std::to_string(cut_steps_) + " steps are not over where the next begins: they end there");
+  return words;
+}
+
+Status XSpacePlanes::TakePlane(const Plane& plane) {
+  Status status = plane.ForEachStat([&](const Stat& stat) {
+    const std::string_view name = plane.stat_name(stat.metadata_id);
+    if (name == "profile_start_time") start_ns_ = static_cast<int64_t>(stat.number);
+    if (name == "profile_stop_time") stop_ns_ = static_cast<int64_t>(stat.number);
+    if (name == "process_id") pid_ = static_cast<int64_t>(stat.number);
+    return Status();
+  });
+  if (!status.ok()) return status;
+  const bool device = IsDevicePlane(plane.name);
+  bool streams = false;
+  status = plane.ForEachLine([&](const Line& line) {
+    streams = streams || line.name.starts_with("Stream #");
+    return Status();
+  });
+  if (!status.ok()) return status;
+  return plane.ForEachLine([&](const Line& line) {
+    if (device && IsDerivedLine(line, streams)) return Status();
+    return TakeLine(plane, line, device);
+  });
+}
+
+Status XSpacePlanes::TakeLine(const Plane& plane, const Line& line, bool device) {
+  std::vector<Timed> events;
+  if (line.timestamp_ns <= -kFarthest || line.timestamp_ns >= kFarthest) {
+    ++far_lines_;
+    return Status();
+  }
+  const bool counts = line.timestamp_ns < placement_.counts_from / 2;
+  const int64_t base =
+      line.timestamp_ns + (counts ? placement_.counts_from : 0) - placement_.offset_ns;
+  Status status = xspace::ForEachEvent(line, [&](const Event& event) {
+    const bool timed = !event.aggregated && event.duration_ps >= 0 &&
+                       event.duration_ps < kFarthest && event.offset_ps > -kFarthest &&
+                       event.offset_ps < kFarthest;
+    if (!timed) {
+      ++(event.aggregated ? sums_ : far_events_);
+      return Status();
+    }
+    if (!device && IsBookkeeping(plane.event_metadata(event.metadata_id).name)) return Status();
+    events.push_back(
+        {ToNs(base, event.offset_ps), ToNs(base, event.offset_ps + event.duration_ps), event});
+    return Status();
+  });
+  std::stable_sort(events.begin(), events.end(), [](const Timed& a, const Timed& b) {
+    return a.begin_ns != b.begin_ns ? a.begin_ns < b.begin_ns : a.end_ns > b.end_ns;
+  });
+  // Events that overlap without nesting stand on lanes of their own.
+  std::vector<Lane> lanes;
+  for (const Timed& timed : events) {
+    Lane* lane = LaneFor(&lanes, timed, plane, line);
+    if (Status put = Put(plane, timed, device, lane); !put.ok()) return put;
+  }
+  for (Lane& lane : lanes) {
+    while (!lane.ends.empty()) EndInnermost(&lane);
+  }
+  return status;
+}
+
+void XSpacePlanes::EndInnermost(Lane* lane) {
+  lane->track->End(lane->ends.back());
+  lane->ends.pop_back();
+}
+
+XSpacePlanes::Lane* XSpacePlanes::LaneFor(std::vector<Lane>* lanes, const Timed& timed,
+                                          const Plane& plane, const Line& line) {
+  for (Lane& lane : *lanes) {
+    while (!lane.ends.empty() && lane.ends.back() <= timed.begin_ns) EndInnermost(&lane);
+    if (lane.ends.empty() || timed.end_ns <= lane.ends.back()) return &lane;
+  }
+  if (lanes->size() == kMostLanes) {  // no real queue is like this: cut what lies on the last
+    Lane& last = lanes->back();
+    cut_off_ += static_cast<int64_t>(last.ends.size());
+    for (int64_t& end : last.ends) end = std::min(end, timed.begin_ns);
+    while (!last.ends.empty()) EndInnermost(&last);
+    return &last;
+  }
+  trace::TrackBuilder* track = TrackFor(plane, line, lanes->size());
+  lanes->push_back({track, placement_.python_lines.contains(line.id), {}});
+  return &lanes->back();
+}
+
+trace::TrackBuilder* XSpacePlanes::TrackFor(const Plane& plane, const Line& line, size_t lane) {
+  const bool device = IsDevicePlane(plane.name);
+  trace::TrackBuilder* known = nullptr;
+  trace::TrackBuilder** slot = &known;
+  if (!device && placement_.tracks != nullptr) slot = &(*placement_.tracks)[{line.id, lane}];
+  if (*slot != nullptr) return *slot;
+  *slot =
+      &builder_->AddTrack(process_, device ? trace::TrackKind::kDevice : trace::TrackKind::kThread);
+  trace::Track& track = (*slot)->track();
+  std::string name(line.display_name.empty() ? line.name : line.display_name);
+  if (lane > 0) name += " (" + std::to_string(lane + 1) + ")";
+  track.name = builder_->Text(name);
+  track.os_id = line.display_id != 0 ? line.display_id : line.id;
+  const auto python = placement_.python_lines.find(line.id);
+  if (!device && python != placement_.python_lines.end()) track.os_id = python->second;
+  track.device = device ? placement_.first_device + OrdinalOf(plane.name) : -1;
+  return *slot;
+}
+
+Status XSpacePlanes::Put(const Plane& plane, const Timed& timed, bool device, Lane* lane) {
+  const xspace::EventMetadata metadata = plane.event_metadata(timed.event.metadata_id);
+  const bool shown = device && !metadata.display_name.empty();
+  const std::string_view text = shown ? metadata.display_name : metadata.name;
+  Layer layer = device ? Layer::kDevice : HostLayer(text);
+  if (!device && lane->python && layer == Layer::kFramework) layer = Layer::kNone;
+  lane->track->Begin(timed.begin_ns, builder_->AddName({builder_->Text(text), Kind::kSpan, layer,
+                                                        /*waits=*/false, trace::StringId()}));
+  lane->ends.push_back(timed.end_ns);
+  begin_ns_ = std::min(begin_ns_, timed.begin_ns);
+  end_ns_ = std::max(end_ns_, timed.end_ns);
+  Taken taken = {plane, timed, device, lane->track};
+  const auto take = [&](const Stat& stat) {
+    TakeStat(stat, &taken);
+    return Status();
+  };
+  Status status = xspace::ForEachMetadataStat(metadata.bytes, take);
+  if (status.ok()) status = xspace::ForEachEventStat(timed.event.bytes, take);
+  if (placement_.steps && taken.root && taken.step >= 0) {
+    const trace::NameId step =
+        builder_->AddName({builder_->Text(text), Kind::kStep, Layer::kNone, false, {}});
+    steps_.push_back({timed.begin_ns, timed.end_ns, taken.step, lane->track->id(), step});
+  }
+  return status;
+}
+
+template <class Number>
+trace::Arg XSpacePlanes::WrittenOut(trace::StringId key, Number number) {
+  char text[32];
+  const auto end = std::to_chars(text, text + sizeof text, number).ptr;
+  const trace::StringId id = builder_->Text({text, static_cast<size_t>(end - text)});
+  return {key, /*is_text=*/true, id.value, /*is_json=*/true};
+}
+
+void XSpacePlanes::TakeStat(const Stat& stat, Taken* taken) {
+  trace::TrackBuilder* track = taken->track;
+  const std::string_view key = taken->plane.stat_name(stat.metadata_id);
+  const trace::StringId id = builder_->Text(key);
+  const auto number = static_cast<int64_t>(stat.number);
+  switch (stat.type) {
+    case Stat::Type::kNone:
+    case Stat::Type::kBytes: return;  // HLO protos and the like: nobody reads them here
+    case Stat::Type::kText: return track->ArgText(id, builder_->Text(stat.text));
+    case Stat::Type::kRef:
+      return track->ArgText(id, builder_->Text(taken->plane.stat_name(number)));
+    case Stat::Type::kDouble: return track->Add(WrittenOut(id, stat.real));
+    case Stat::Type::kUint64:
+      if (number < 0) return track->Add(WrittenOut(id, stat.number));
+      [[fallthrough]];
+    default: track->Arg(id, number);
+  }
+  if (key == "_r") taken->root = number >= 1;
+  if (key == "step_num") taken->step = number;
+  if (key != "correlation_id" || number == 0) return;
+  // Of launches and what they launched; a space of their own.
+  const uint64_t flow = stat.number ^ placement_.flow_space;
+  if (taken->device) {
+    track->FlowIn(taken->timed.begin_ns, flow);
+  } else {
+    track->FlowOut(taken->timed.begin_ns, flow);
+  }
+}
+
+}  // namespace crosscut::import

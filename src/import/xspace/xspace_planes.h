@@ -1,0 +1,93 @@
+// The planes of an XSpace as tracks of one process.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "src/import/file_steps.h"
+#include "src/import/xspace/xspace_layers.h"
+#include "src/trace/builder.h"
+#include "src/xspace/reader.h"
+
+namespace crosscut::import {
+
+// Where a space's events come to lie.
+struct Placement {
+  int64_t offset_ns = 0;     // trace time = the space's - this
+  int64_t counts_from = 0;   // a line whose time is less than half of this counts from it; 0: none
+  bool steps = true;         // its step events are steps of the process
+  int64_t first_device = 0;  // its device 0
+  uint64_t flow_space = uint64_t{1} << 62;  // bits set in the ids of its arrows
+  // Lines of Python's threads, and the threads' ids: the process has recorded there where Python
+  // calls the framework, so the framework's own events get no layer there.
+  std::map<int64_t, int64_t> python_lines;
+  // Host tracks of the parts of one profile, by line and lane: the next part goes on with them.
+  std::map<std::pair<int64_t, size_t>, trace::TrackBuilder*>* tracks = nullptr;
+};
+
+class XSpacePlanes {
+ public:
+  XSpacePlanes(trace::Builder* builder, trace::ProcessId process, const Placement& placement)
+      : builder_(builder), process_(process), placement_(placement) {}
+
+  // Planes up to the first that cannot be read are in the builder whatever it returns. Once.
+  Status Take(std::string_view bytes);
+
+  // What the space says of its own time and process; 0 where it says nothing. As in the file.
+  int64_t start_ns() const { return start_ns_; }
+  int64_t stop_ns() const { return stop_ns_; }
+  int64_t pid() const { return pid_; }
+  // First begin and last end of its events, in trace time; first > last where there are none.
+  int64_t begin_ns() const { return begin_ns_; }
+  int64_t end_ns() const { return end_ns_; }
+  // Words about what could not be placed in time, or not in full; "" where all could.
+  std::string LeftOut() const;
+
+ private:
+  // An event of a line, cut out of the bytes.
+  struct Timed {
+    int64_t begin_ns, end_ns;
+    xspace::Event event;
+  };
+  struct Lane {
+    trace::TrackBuilder* track;
+    bool python;                // of one of placement_.python_lines
+    std::vector<int64_t> ends;  // of what is open, innermost last
+  };
+  // What an event's stats may tell of it.
+  struct Taken {
+    const xspace::Plane& plane;
+    const Timed& timed;
+    bool device;
+    trace::TrackBuilder* track;
+    bool root = false;  // of a step
+    int64_t step = -1;
+  };
+
+  Status TakePlane(const xspace::Plane& plane);
+  Status TakeLine(const xspace::Plane& plane, const xspace::Line& line, bool device);
+  static void EndInnermost(Lane* lane);
+  Lane* LaneFor(std::vector<Lane>* lanes, const Timed& timed, const xspace::Plane& plane,
+                const xspace::Line& line);
+  trace::TrackBuilder* TrackFor(const xspace::Plane& plane, const xspace::Line& line, size_t lane);
+  Status Put(const xspace::Plane& plane, const Timed& timed, bool device, Lane* lane);
+  // A number that is no integer of 64 bits with a sign.
+  template <class Number>
+  trace::Arg WrittenOut(trace::StringId key, Number number);
+  void TakeStat(const xspace::Stat& stat, Taken* taken);
+
+  trace::Builder* builder_;
+  trace::ProcessId process_;
+  Placement placement_;
+  int64_t start_ns_ = 0, stop_ns_ = 0, pid_ = 0;
+  int64_t begin_ns_ = INT64_MAX, end_ns_ = INT64_MIN;
+  std::vector<FileStep> steps_;
+  uint64_t cut_steps_ = 0;
+  int64_t far_lines_ = 0, far_events_ = 0, sums_ = 0, cut_off_ = 0;
+};
+
+}  // namespace crosscut::import
