@@ -66,5 +66,7 @@ with crosscut.operation("with files"):
         return (recorder.folder / "file2").read_text()
 
     plain = run()
-    assert run(COMMAND, "record", "-o", recorder.run_dir, "--") == plain
+    # Without sources: while the thread of a plugin loads it, as OpenCL's, the loader has the lowest
+    # number for a moment (docs/faults.md).
+    assert run(COMMAND, "record", "--sources=none", "-o", recorder.run_dir, "--") == plain
     assert "with files" in crosscut.read(recorder.run_dir).table("operations")["operation"]
