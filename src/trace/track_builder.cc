@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <iterator>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "src/trace/builder.h"
@@ -335,15 +336,19 @@ void TrackBuilder::Remap(const Column<SpanIndex>& opened, const Column<SpanIndex
   }
   closed_args_ = {};
   closed_.clear();
-  const OpenSpans open(track_.spans);
+  std::optional<OpenSpans> open;  // eight bytes a span, which most tracks need not have
   for (size_t i = 0; i < flows_.size(); ++i) {
     FlowEnd& end = flows_[i];
     if (std::exchange(end.closed, false)) {
       end.span = closed[end.span];
       continue;
     }
-    // An arrow may leave where a span ends.
-    end.span = end.span != kNoSpan ? opened[end.span] : open.InnermostTouching(end.at_ns);
+    if (end.span != kNoSpan) {
+      end.span = opened[end.span];
+      continue;
+    }
+    if (!open) open.emplace(track_.spans);
+    end.span = open->InnermostTouching(end.at_ns);  // an arrow may leave where a span ends
   }
 }
 

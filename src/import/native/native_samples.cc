@@ -78,7 +78,7 @@ trace::StringId NativeSamples::FunctionAt(uint64_t library, int64_t offset) {
   const auto [symbols, fresh] = symbols_.try_emplace(library);
   if (fresh) {
     const std::string_view name = builder_->trace().text(session_->name(library).text);
-    const size_t tab = std::min(name.find('\t'), name.size());
+    const size_t tab = std::min(name.rfind('\t'), name.size());  // a path may have one, too
     Result<ElfSymbols> opened = ElfSymbols::Open(std::string(name.substr(0, tab)));
     // Logs of before have no identity.
     const bool same =
@@ -102,7 +102,7 @@ void NativeSamples::Tell(const Sample& sample, trace::TrackBuilder* track, bool 
   }
   if (sample.library == 0) return;
   std::string_view path = builder_->trace().text(session_->name(sample.library).text);
-  path = path.substr(0, path.find('\t'));
+  path = path.substr(0, path.rfind('\t'));
   track->ArgText(builder_->Text("Library"), builder_->Text(path.substr(path.rfind('/') + 1)));
   const trace::StringId function = FunctionAt(sample.library, sample.offset);
   if (function.valid()) track->ArgText(builder_->Text("Function"), function);

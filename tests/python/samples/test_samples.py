@@ -253,7 +253,9 @@ crosscut.stop()
 
 def test_functions_of_a_library_that_was_built_anew_have_no_name(tmp_path):
     """Its symbols would be those of other code."""
-    source, library = tmp_path / "work.c", tmp_path / "libwork.so"
+    folder = tmp_path / "a \t b"
+    folder.mkdir()
+    source, library = folder / "work.c", folder / "libwork.so"
 
     def build(before, *flags):
         source.write_text(f"""{before}
