@@ -43,6 +43,7 @@ class NativeEvents {
   // Spans and other events for whose names there was no room.
   uint64_t unnamed() const { return unnamed_; }
   uint64_t samples_in_changed_files() const { return samples_.in_changed_files(); }
+  uint64_t unsure_samples() const { return samples_.unsure(); }
   uint64_t unknown_names() const { return unknown_names_ + devices_.unknown(); }
 
  private:

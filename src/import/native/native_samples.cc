@@ -102,11 +102,13 @@ void NativeSamples::Tell(const Sample& sample, trace::TrackBuilder* track, bool 
   }
   if (sample.library == 0) return;
   std::string_view path = builder_->trace().text(session_->name(sample.library).text);
+  const bool has_build = path.find('\t') != std::string_view::npos;
   path = path.substr(0, path.rfind('\t'));
   track->ArgText(builder_->Text("Library"), builder_->Text(path.substr(path.rfind('/') + 1)));
   const trace::StringId function = FunctionAt(sample.library, sample.offset);
   if (function.valid()) track->ArgText(builder_->Text("Function"), function);
   in_changed_ += changed_.contains(sample.library) ? 1 : 0;
+  unsure_ += function.valid() && !has_build ? 1 : 0;
 }
 
 void NativeSamples::Finish(const FindTrack& find) {

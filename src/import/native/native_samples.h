@@ -43,6 +43,8 @@ class NativeSamples {
   void Finish(const FindTrack& find);
   // After Finish: samples in files that are other builds here than the program ran.
   uint64_t in_changed_files() const { return in_changed_; }
+  // Samples with a function of a log that does not say which builds ran, as logs of before.
+  uint64_t unsure() const { return unsure_; }
 
  private:
   enum class Field { kNone, kThread, kAgo, kCovers, kFrame, kLibrary, kOffset, kWaits };
@@ -68,6 +70,7 @@ class NativeSamples {
   std::map<std::pair<uint64_t, int64_t>, trace::StringId> functions_;
   std::set<uint64_t> changed_;  // libraries whose file is another build than the one that ran
   uint64_t in_changed_ = 0;     // samples there
+  uint64_t unsure_ = 0;
 };
 
 }  // namespace crosscut::import
