@@ -33,38 +33,21 @@ constexpr CUpti_CallbackId kUninteresting[] = {
 // Of the driver's calls only those that give a device work or wait for it: the runtime makes many
 // of the others inside its own.
 constexpr CUpti_CallbackId kDriverCalls[] = {
-    CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel,
-    CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz,
-    CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx,
-    CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz,
-    CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel,
-    CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel_ptsz,
-    CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch,
-    CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz,
-    CUPTI_DRIVER_TRACE_CBID_cuMemcpyHtoD_v2,
-    CUPTI_DRIVER_TRACE_CBID_cuMemcpyDtoH_v2,
-    CUPTI_DRIVER_TRACE_CBID_cuMemcpyDtoD_v2,
-    CUPTI_DRIVER_TRACE_CBID_cuMemcpyHtoDAsync_v2,
-    CUPTI_DRIVER_TRACE_CBID_cuMemcpyDtoHAsync_v2,
-    CUPTI_DRIVER_TRACE_CBID_cuMemcpyDtoDAsync_v2,
-    CUPTI_DRIVER_TRACE_CBID_cuMemcpyAsync,
-    CUPTI_DRIVER_TRACE_CBID_cuMemcpyPeerAsync,
-    CUPTI_DRIVER_TRACE_CBID_cuMemsetD8Async,
-    CUPTI_DRIVER_TRACE_CBID_cuMemsetD32Async,
-    CUPTI_DRIVER_TRACE_CBID_cuMemPrefetchAsync,
-    CUPTI_DRIVER_TRACE_CBID_cuStreamSynchronize,
-    CUPTI_DRIVER_TRACE_CBID_cuStreamSynchronize_ptsz,
-    CUPTI_DRIVER_TRACE_CBID_cuEventSynchronize,
-    CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize,
+#include "driver_calls.inc"  // made by CMakeLists.txt
 };
 
-// Whether work with the call's correlation id may follow.
+bool Holds(const char* function, const char* part) {
+  return std::strstr(function, part) != nullptr;
+}
+
+// Whether work with the call's correlation id may follow. What builds or changes a graph gives no
+// work; a function of the host's has no record.
 bool GivesWork(const char* function) {
-  constexpr const char* kParts[] = {"Launch", "Memcpy", "Memset", "MemPrefetch"};
-  for (const char* part : kParts) {
-    if (std::strstr(function, part) != nullptr) return true;
-  }
-  return false;
+  if (Holds(function, "GraphLaunch")) return true;
+  if (Holds(function, "Graph") || Holds(function, "HostFunc")) return false;
+  constexpr const char* kParts[] = {"Launch", "Memcpy", "Memset", "Prefetch"};
+  return std::any_of(std::begin(kParts), std::end(kParts),
+                     [&](const char* part) { return Holds(function, part); });
 }
 
 // The call that a thread is in. What it calls in turn is not recorded, and told by its id.

@@ -38,6 +38,8 @@ class Clock {
     int64_t host_ns, cupti_ns, error_ns;
   };
   CUptiResult Take(Reading* best) const;
+  // With the error of CUPTI's conversion added to that of the reading.
+  void Tell(const Reading& reading) const;
 
   const crosscut_host* host_ = nullptr;
   const Api* api_ = nullptr;

@@ -1,6 +1,7 @@
 #include "library.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <glob.h>
 #include <unistd.h>
 
@@ -52,20 +53,51 @@ void* LoadFromWheels(const char* prefix) {
   return LoadBelow(prefix, "/lib/python3*/site-packages/nvidia/cu1?/lib/libcupti.so.1?");
 }
 
+// Two folders above the file: the prefix of a Python's bin/python. Shortens `path`.
+bool PrefixOf(char* path) {
+  for (int i = 0; i < 2; ++i) {
+    char* slash = std::strrchr(path, '/');
+    if (slash == nullptr) return false;
+    *slash = '\0';
+  }
+  return true;
+}
+
+// What the program was started as, which in a virtual environment is a link to another prefix's
+// Python. `path` holds PATH_MAX.
+bool StartedAs(char* path) {
+  const int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  char name[PATH_MAX] = "";
+  const ssize_t bytes = read(fd, name, sizeof name - 1);
+  close(fd);
+  if (bytes <= 0) return false;
+  if (std::strchr(name, '/') != nullptr) {
+    std::snprintf(path, PATH_MAX, "%s", name);
+    return true;
+  }
+  const char* folders = getenv("PATH");
+  while (folders != nullptr && *folders != '\0') {
+    const size_t length = std::strcspn(folders, ":");
+    const int needed =
+        std::snprintf(path, PATH_MAX, "%.*s/%s", static_cast<int>(length), folders, name);
+    if (needed < PATH_MAX && access(path, X_OK) == 0) return true;
+    folders += length + (folders[length] == ':' ? 1 : 0);
+  }
+  return false;
+}
+
 void* LoadFromOwnEnvironment() {
   if (void* handle = LoadFromWheels(getenv("VIRTUAL_ENV"))) return handle;
   if (void* handle = LoadFromWheels(getenv("CONDA_PREFIX"))) return handle;
-  // The interpreter's own prefix: two folders above the program.
   char path[PATH_MAX];
+  if (StartedAs(path) && PrefixOf(path)) {
+    if (void* handle = LoadFromWheels(path)) return handle;
+  }
   const ssize_t bytes = readlink("/proc/self/exe", path, sizeof path - 1);
   if (bytes <= 0) return nullptr;
   path[bytes] = '\0';
-  for (int i = 0; i < 2; ++i) {
-    char* slash = std::strrchr(path, '/');
-    if (slash == nullptr) return nullptr;
-    *slash = '\0';
-  }
-  return LoadFromWheels(path);
+  return PrefixOf(path) ? LoadFromWheels(path) : nullptr;
 }
 
 void* LoadFromToolkit(const char* root) {

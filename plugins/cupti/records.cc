@@ -22,6 +22,7 @@ void Records::Prepare(const crosscut_host* host, const CorrelationTable* launche
   host_ = host;
   launches_ = launches;
   externals_.Prepare(flows);
+  graph_runs_.Prepare();
   texts_.Prepare(host);
   tracks_.Prepare(host);
   items_ = static_cast<Item*>(std::malloc(kMostInBatch * sizeof(Item)));
@@ -31,6 +32,7 @@ void Records::Renew(const Api* api, uint32_t version, uint32_t clock) {
   api_ = api;
   layout_ = LayoutOf(*api, version);
   externals_.Clear();
+  graph_runs_.Clear();
   tracks_.Renew(clock);
   counts_ = Counts();
   count_ = 0;
@@ -132,7 +134,13 @@ uint64_t Records::SourceNode(const CUpti_Activity* record, size_t offset) const 
 }
 
 bool Records::PushWork(const Work& work, const Pauses& paused) {
-  const uint64_t launch = launches_->Find(work.correlation);
+  uint64_t launch = launches_->Find(work.correlation);
+  const bool in_loop = work.graph != 0 && work.correlation == 0;
+  if (in_loop) {
+    launch = graph_runs_.Find(work.graph, work.begin_ns);
+  } else if (work.graph != 0 && launch != 0) {
+    graph_runs_.Note(work.graph, work.begin_ns, launch);
+  }
   if (launch == 0 && paused.Contains(work.begin_ns)) {
     ++counts_.paused;
     return false;
@@ -148,6 +156,7 @@ bool Records::PushWork(const Work& work, const Pauses& paused) {
   ++counts_.pushed;
   if (launch != 0) {
     host_->flow_in(host_->host, launch);
+    counts_.by_graph += in_loop ? 1 : 0;
   } else {
     ++counts_.unlinked;
   }

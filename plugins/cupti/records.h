@@ -12,6 +12,7 @@
 
 #include "api.h"
 #include "correlation.h"
+#include "graph_runs.h"
 #include "layout.h"
 #include "pauses.h"
 #include "texts.h"
@@ -25,6 +26,7 @@ class Records {
   struct Counts {
     uint64_t pushed = 0;    // spans
     uint64_t unlinked = 0;  // among them, without an arrow from their launch
+    uint64_t by_graph = 0;  // with an arrow by what their graph did before (graph_runs.h)
     uint64_t paused = 0;    // left out: launched in control steps
     uint64_t lost = 0;      // without times, or without room for a track
     uint64_t damaged = 0;   // buffers that broke off
@@ -84,6 +86,7 @@ class Records {
   const Api* api_ = nullptr;
   const CorrelationTable* launches_ = nullptr;
   CorrelationTable externals_;
+  GraphRuns graph_runs_;
   Texts texts_;
   Tracks tracks_;
   Layout layout_;

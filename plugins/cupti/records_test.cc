@@ -1,5 +1,6 @@
 #include "records.h"
 
+#include <cupti_runtime_cbid.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -121,10 +122,18 @@ TEST_F(CuptiRecords, EveryStreamOfAContextHasATrackNamedByWhatCuptiKnows) {
   other.deviceId = 1;
   other.contextId = 2;
   cupti.Put(other);
+  other.deviceId = 0;
+  cupti.Put(other);
   Stop();
-  ASSERT_EQ(host.tracks.size(), 4u);
+  ASSERT_EQ(host.tracks.size(), 5u);
+  // CUDA's own numbers; a second context's on the same device are others.
+  std::multiset<std::pair<int64_t, uint64_t>> streams;
+  for (const auto& track : host.tracks) streams.insert({track.device, track.queue});
+  EXPECT_THAT(streams, ::testing::IsSupersetOf(std::vector<std::pair<int64_t, uint64_t>>{
+                           {0, 7}, {0, 13}, {0, 14}, {1, 7}}));
+  EXPECT_EQ(std::set(streams.begin(), streams.end()).size(), 5u);
   std::map<std::string, std::string> names;
-  for (const auto& track : host.tracks) names[track.name] = track.device_name;
+  for (const auto& track : host.tracks) names.emplace(track.name, track.device_name);
   const std::map<std::string, std::string> expected = {{"Stream 7 (default)", "NVIDIA H100"},
                                                        {"Stream 13", "NVIDIA H100"},
                                                        {"copies", "NVIDIA H100"},
@@ -191,6 +200,39 @@ TEST_F(CuptiRecords, WithoutARecordedLaunchHaveNoArrow) {
   Stop();
   EXPECT_EQ(host.events[0].flow_in, 0u);
   EXPECT_THAT(host.Last().message, HasSubstr("1 without their launch"));
+}
+
+// As an H200 gives them: kernels of a conditional node have the graph's id and no correlation, and
+// come in a buffer of their own, behind those of the graph's other nodes.
+TEST_F(CuptiRecords, OfALoopInAGraphBelongToTheGraphsLaunchBefore) {
+  Start();
+  constexpr uint32_t kGraph = 9;
+  uint32_t launches[2];
+  for (uint32_t& launch : launches) {
+    cupti.Call(CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaGraphLaunch_v10000,
+               "cudaGraphLaunch", [&](uint32_t id) { launch = id; });
+  }
+  const auto put = [&](uint32_t correlation, uint32_t graph, int64_t begin_ns, int thread) {
+    CUpti_ActivityKernel7 kernel =
+        FakeCupti::Kernel(correlation, now + begin_ns, now + begin_ns + 5);
+    kernel.graphId = graph;
+    cupti.Put(kernel, thread);
+  };
+  put(launches[0], kGraph, 1000, 0);
+  put(launches[0], kGraph, 1010, 0);
+  put(launches[1], kGraph, 2000, 0);
+  for (const int64_t at : {1020, 1030, 2010}) put(0, kGraph, at, 1);
+  put(0, kGraph, 900, 1);        // before all that is known of it
+  put(0, kGraph + 64, 2020, 1);  // a graph that is nothing but a loop
+  put(0, 0, 2030, 1);            // no graph's
+  Stop();
+  ASSERT_EQ(host.calls.size(), 2u);
+  const uint64_t first = host.calls[0].flow_out, second = host.calls[1].flow_out;
+  std::vector<uint64_t> arrows;
+  for (const auto& event : host.events) arrows.push_back(event.flow_in);
+  EXPECT_THAT(arrows, ::testing::ElementsAre(0, first, first, first, first, second, second, 0, 0));
+  EXPECT_THAT(host.Last().message, HasSubstr("9 spans of devices, 3 without their launch"));
+  EXPECT_THAT(host.Last().message, HasSubstr("3 in loops of graphs"));
 }
 
 TEST_F(CuptiRecords, FieldsThatCameLaterAreReadOnlyWhereTheRunningCuptiHasThem) {

@@ -414,6 +414,9 @@ void Session::TellOutcome() {
       static_cast<long long>(clock_.error_ns()));
   if (!is_attached()) add("; %llu spans of devices", number(counts.pushed));
   if (counts.unlinked != 0) add(", %llu without their launch", number(counts.unlinked));
+  if (counts.by_graph != 0) {
+    add(", %llu in loops of graphs, taken for the graph's launch before", number(counts.by_graph));
+  }
   if (counts.paused != 0) add(", %llu left out in control steps", number(counts.paused));
   if (drops_ != 0) add("; CUPTI dropped %llu records", number(drops_));
   if (refusals_ != 0) add("; no buffer was free %llu times (option buffers)", number(refusals_));

@@ -454,6 +454,25 @@ TEST_F(CuptiSession, MindsNoCallsThatAnOlderCuptiDoesNotKnowButThoseItRefuses) {
   Stop();
 }
 
+TEST_F(CuptiSession, OfTheDriverHearsOfCallsThatGiveWorkOrWait) {
+  Start();
+  const auto heard = [&](CUpti_CallbackId call) {
+    return cupti.CallsBack(CUPTI_CB_DOMAIN_DRIVER_API, call);
+  };
+  for (const CUpti_CallbackId call :
+       {CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, CUPTI_DRIVER_TRACE_CBID_cuMemcpy2D_v2,
+        CUPTI_DRIVER_TRACE_CBID_cuMemsetD2D8_v2, CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch,
+        CUPTI_DRIVER_TRACE_CBID_cuMemcpyPeerAsync_ptsz, CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize}) {
+    EXPECT_TRUE(heard(call)) << call;
+  }
+  for (const CUpti_CallbackId call :
+       {CUPTI_DRIVER_TRACE_CBID_cuCtxGetCurrent, CUPTI_DRIVER_TRACE_CBID_cuGraphAddMemcpyNode,
+        CUPTI_DRIVER_TRACE_CBID_cuLaunchHostFunc}) {
+    EXPECT_FALSE(heard(call)) << call;
+  }
+  Stop();
+}
+
 TEST_F(CuptiSession, NamesWhoKeepsKernelsFromBeingRecorded) {
   const std::pair<CUptiResult, const char*> cases[] = {
       {CUPTI_ERROR_NOT_COMPATIBLE, "conflict"},

@@ -101,6 +101,18 @@ void Tracks::LabelOf(const Stream& stream, uint32_t lane, char* text, size_t byt
   }
 }
 
+// The number by which streams are known is CUDA's own, as in other tools; of further contexts of a
+// device, and for further lanes, with what tells them apart above it.
+uint64_t Tracks::QueueOf(const Stream& stream, uint32_t lane) {
+  uint64_t context = stream.context;
+  if (stream.device < kDevices) {
+    uint32_t& first = first_contexts_[stream.device];
+    if (first == 0) first = stream.context;
+    if (first == stream.context) context = 0;
+  }
+  return context << (32 + kLaneBits) | uint64_t{lane} << 32 | stream.stream;
+}
+
 uint32_t Tracks::MakeTrack(const Stream& stream, uint32_t lane) {
   char name[112], device[64];
   LabelOf(stream, lane, name, sizeof name);
@@ -112,8 +124,7 @@ uint32_t Tracks::MakeTrack(const Stream& stream, uint32_t lane) {
   crosscut_track track = {};
   track.struct_size = sizeof track;
   track.device = stream.device;
-  // CUPTI numbers contexts from 1 up, so that the lane's bits are free.
-  track.queue = uint64_t{stream.context} << (32 + kLaneBits) | uint64_t{lane} << 32 | stream.stream;
+  track.queue = QueueOf(stream, lane);
   track.clock = clock_;
   track.name = name;
   track.device_name = device;

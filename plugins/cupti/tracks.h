@@ -67,6 +67,7 @@ class Tracks {
 
   Entry* Find(const Stream& stream);
   bool AddLane(Entry* entry);
+  uint64_t QueueOf(const Stream& stream, uint32_t lane);
   uint32_t MakeTrack(const Stream& stream, uint32_t lane);
   void LabelOf(const Stream& stream, uint32_t lane, char* text, size_t bytes) const;
 
@@ -76,6 +77,7 @@ class Tracks {
   Entry* entries_ = nullptr;  // kStreams, open addressing
   uint32_t used_ = 0;
   char devices_[kDevices][64] = {};
+  uint32_t first_contexts_[kDevices] = {};  // by device; CUPTI numbers contexts from 1 up
   Label labels_[kLabels] = {};
   uint32_t label_count_ = 0;
   Stream contexts_[kContexts] = {};  // with their default stream

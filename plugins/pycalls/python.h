@@ -5,6 +5,9 @@
 #include <Python.h>
 #include <frameobject.h>
 
+#include <cstring>
+#include <string>
+
 #if PY_VERSION_HEX < 0x030a0000 || PY_VERSION_HEX >= 0x030e0000
 #define CROSSCUT_REFUSED "CPython " PY_VERSION " is not supported (3.10 to 3.13 are)"
 #elif defined(Py_GIL_DISABLED)
@@ -12,6 +15,12 @@
 #endif
 
 namespace crosscut::pycalls {
+
+// "3.12.3": of the running interpreter, whose headers' patch level may be another.
+inline const char* RunningVersion() {
+  static const std::string version(Py_GetVersion(), std::strcspn(Py_GetVersion(), " "));
+  return version.c_str();
+}
 
 // Owns one reference. Use under the GIL only.
 class Ref {

@@ -48,7 +48,7 @@ void ReportState(const char* state, const std::string& message) {
   const std::string line = std::string(state) + message;
   if (line == *g_reported) return;
   *g_reported = line;
-  crosscut_source_state("pycalls", PY_VERSION, state, message.c_str());
+  crosscut_source_state("pycalls", RunningVersion(), state, message.c_str());
 }
 
 void NoticeSession() {
@@ -118,7 +118,7 @@ bool AddSource() {
   crosscut_source source = {};
   source.struct_size = sizeof source;
   source.name = "pycalls";
-  source.version = PY_VERSION;
+  source.version = RunningVersion();
   source.set_level = SetLevel;
   source.calibrate = Calibrate;
   handle = crosscut_source_add(&source);

@@ -12,6 +12,9 @@ PyMODINIT_FUNC PyInit__samples(void) {
 
 #else
 
+#include <cstring>
+#include <string>
+
 #include "crosscut/crosscut.h"
 #include "sampler.h"
 
@@ -21,6 +24,12 @@ namespace {
 Sampler* g_sampler = nullptr;  // never destroyed: its thread runs on
 bool g_allowed = false;        // start() was called, and stop() was not
 bool g_level = false;          // the recorder's level asks for samples
+
+// "3.12.3": of the running interpreter, whose headers' patch level may be another.
+const char* RunningVersion() {
+  static const std::string version(Py_GetVersion(), std::strcspn(Py_GetVersion(), " "));
+  return version.c_str();
+}
 
 void Follow() { g_sampler->Switch(g_allowed && g_level); }
 
@@ -36,7 +45,7 @@ bool AddSource() {
   crosscut_source source = {};
   source.struct_size = sizeof source;
   source.name = "samples";
-  source.version = PY_VERSION;
+  source.version = RunningVersion();
   source.set_level = SetLevel;
   source.calibrate = Calibrate;
   return crosscut_source_add(&source) > 0;
@@ -62,7 +71,7 @@ PyObject* Start(PyObject*, PyObject* args) {
       PyErr_SetString(PyExc_RuntimeError, crosscut_error());
       return nullptr;
     }
-    crosscut_source_state("samples", PY_VERSION, "on", sampler->refused().c_str());
+    crosscut_source_state("samples", RunningVersion(), "on", sampler->refused().c_str());
   }
   g_allowed = true;
   Follow();

@@ -26,7 +26,7 @@ uint32_t Text(const char* text) {
 void* Main(void* loop) {
   prctl(PR_SET_NAME, "crosscut-sample");
   static_cast<SamplingLoop*>(loop)->Run();
-  crosscut_source_state("samples", PY_VERSION, "failed", "epoll is refused");
+  crosscut_source_state("samples", nullptr, "failed", "epoll is refused");
   return nullptr;
 }
 

@@ -65,6 +65,27 @@ void TellSources(const trace::Trace& trace, const Context& context, std::vector<
   }
 }
 
+// Plugins that were recording when their process ended: what they had not handed over went with it.
+void TellHeld(const trace::Trace& trace, const Context& context, std::vector<std::string>& out) {
+  for (uint32_t p = 0; p < trace.processes.size(); ++p) {
+    const trace::Process& process = trace.processes[p];
+    int64_t last = process.start_ns;
+    for (const uint32_t t : context.tracks().of({p})) {
+      const trace::Track& track = trace.tracks[t];
+      if (track.kind != trace::TrackKind::kDevice) continue;
+      for (size_t i = 0; i < track.spans.size(); ++i) last = std::max(last, track.spans.end_ns[i]);
+    }
+    for (const trace::Source& source : process.sources) {
+      // One that has nothing to tell has met no device.
+      if (!source.holds || trace.text(source.message).empty()) continue;
+      out.push_back(
+          Named(trace, context, p) + " ended while " + std::string(trace.text(source.name)) +
+          " was recording (by _exit, a signal or exec): what its devices did in the " + "last " +
+          Seconds(std::max<int64_t>(0, process.end_ns - last)) + " may be missing.");
+    }
+  }
+}
+
 struct LossSum {
   int64_t count = 0, begin_ns = INT64_MAX, end_ns = INT64_MIN;
 };
@@ -242,6 +263,7 @@ std::vector<std::string> Gaps(const trace::Trace& trace, const Context& context)
   std::vector<std::string> out = trace.gaps;
   TellIncomplete(trace, context, out);
   TellSources(trace, context, out);
+  TellHeld(trace, context, out);
   TellLosses(trace, context, out);
   TellRanks(trace, out);
   TellLeads(trace, context, out);

@@ -168,6 +168,25 @@ TEST(Tables, DeviceTimeBelongsToTheOperationThatLaunchedIt) {
   EXPECT_EQ(SumBy(got, "launch_operations", "ns"), want);
 }
 
+// Autograd's thread launches the backward pass while the lead waits in it.
+TEST(Tables, AThreadWithoutOperationsLaunchesForWhatTheLeadIsIn) {
+  TestTrace t;
+  const auto p = t.Process("p", 0, 100);
+  const auto lead = t.Lead(p), autograd = t.Thread(p), loader = t.Thread(p);
+  t.Operation(lead, "backward", 10, 50);
+  t.Spans(autograd, Layer::kRuntime, {{5, 7}, {20, 22}});
+  t.Operation(loader, "load", 0, 100);
+  t.Spans(loader, Layer::kRuntime, {{25, 27}});
+  const auto a = t.DeviceSpans(p, {{10, 20}, {30, 37}});
+  const auto b = t.DeviceSpans(p, {{40, 45}});
+  trace::Trace& trace = t.Finish();
+  trace.flows.push_back({1, autograd, a, 0, 0, 5, 10});
+  trace.flows.push_back({2, autograd, a, 1, 1, 20, 30});
+  trace.flows.push_back({3, loader, b, 1, 0, 25, 40});
+  const std::map<std::string, int64_t> want = {{"(none)", 10}, {"backward", 7}, {"load", 5}};
+  EXPECT_EQ(SumBy(Compute(trace, "device_by_launch"), "launch_operations", "ns"), want);
+}
+
 TEST(Tables, FunctionsHaveSelfTimeAndPercentilesThatOccurred) {
   TestTrace t;
   const auto p = t.Process("p", 0, 1000);

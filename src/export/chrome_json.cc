@@ -261,7 +261,10 @@ void ChromeWriter::TrackRows(uint32_t index) {
              "\"labels\": \"GPU " + std::to_string(std::max<int64_t>(0, track.device)) + "\"");
     Metadata(pid, 0, "process_sort_index",
              "\"sort_index\": " + std::to_string(5'000'000 + std::max<int64_t>(0, track.device)));
-    Metadata(pid, tid, "thread_name", "\"name\": " + Quoted("stream " + number + " " + name));
+    // "Stream 7 (default)" has its number already.
+    const bool numbered = (name + " ").starts_with("Stream " + number + " ");
+    const std::string label = numbered ? "s" + name.substr(1) : "stream " + number + " " + name;
+    Metadata(pid, tid, "thread_name", "\"name\": " + Quoted(label));
   } else {
     Metadata(pid, tid, "thread_name",
              "\"name\": " + Quoted("thread " + number + (name.empty() ? "" : " (" + name + ")")));

@@ -10,6 +10,9 @@ namespace crosscut::host {
 struct Hooks {
   // A line of the table `sources`; null leaves what was told before.
   void (*tell)(const char* name, const char* version, const char* state, const char* message);
+  // Whether a plugin records now, and so holds what it has not handed over: a process that ends
+  // meanwhile, killed or by _exit(), takes it along.
+  void (*holds)(const char* name, bool holds);
   // Figures as in crosscut_probe_cost().
   void (*probe_cost)(uint32_t probe, const int64_t figures[5]);
   // Keeps a serialised XSpace of plugin `source`, whose session began at begin_realtime_ns. 0, or

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,7 @@ using Clock = std::chrono::steady_clock;
 
 std::mutex heard_mutex;
 std::vector<std::string> told, collected;
+std::set<std::string> holding;  // plugins
 
 std::string Last(const std::vector<std::string>& of) {
   const std::lock_guard lock(heard_mutex);
@@ -56,6 +58,7 @@ class HostTest : public testing::Test {
     const std::lock_guard lock(heard_mutex);
     told.clear();
     collected.clear();
+    holding.clear();
     static int count = 0;
     folder_ = testing::TempDir() + "crosscut-host-" + std::to_string(getpid()) + "-" +
               std::to_string(count++);
@@ -63,6 +66,14 @@ class HostTest : public testing::Test {
     around_.hooks.tell = [](const char* name, const char*, const char* state, const char* why) {
       const std::lock_guard lock(heard_mutex);
       told.push_back(std::string(name) + " " + state + ": " + (why == nullptr ? "" : why));
+    };
+    around_.hooks.holds = [](const char* name, bool holds) {
+      const std::lock_guard lock(heard_mutex);
+      if (holds) {
+        holding.insert(name);
+      } else {
+        holding.erase(name);
+      }
     };
     around_.hooks.probe_cost = [](uint32_t, const int64_t*) {};
     around_.hooks.collected = [](const char*, const void* bytes, size_t size,
@@ -84,7 +95,7 @@ class HostTest : public testing::Test {
   Plugin* LoadWith(const std::string& options) {
     const std::string file = folder_ + "/libscripted" + std::to_string(files_++) + ".so";
     std::filesystem::copy_file(SCRIPTED_PLUGIN, file);
-    auto* plugin = Kept(new Plugin((file + options).c_str(), 0, &around_));
+    auto* plugin = Kept(new Plugin((file + options).c_str(), &around_));
     EXPECT_TRUE(plugin->Begin());
     Settle(plugin);
     return plugin;
@@ -129,6 +140,25 @@ TEST_F(HostTest, CallsComeInOrderAndOnlyOnceASession) {
   Settle(plugin);
   EXPECT_THAT(Last(collected), StartsWith("start stop size bytes"));
   EXPECT_EQ(collected.size(), 3u);
+}
+
+TEST_F(HostTest, WhileItRecordsItHoldsWhatItHasNotHandedOver) {
+  const auto held = [] {
+    const std::lock_guard lock(heard_mutex);
+    return holding.size();
+  };
+  Plugin* plugin = Load("");
+  for (const bool keep : {true, false}) {
+    EXPECT_EQ(held(), 0u);
+    plugin->Start();
+    Settle(plugin);
+    EXPECT_EQ(held(), 1u);
+    plugin->Stop(keep);
+    Settle(plugin);
+  }
+  EXPECT_EQ(held(), 0u);
+  Round(Load("throw in stop"));
+  EXPECT_EQ(held(), 0u) << "it is told to have failed";
 }
 
 TEST_F(HostTest, SettingsOfAnyLengthReachThePlugin) {
@@ -201,7 +231,7 @@ TEST_F(HostTest, AFileThatIsNoPluginIsNamed) {
   FILE* text = fopen(file.c_str(), "w");
   fputs("not a library", text);
   fclose(text);
-  Plugin* plugin = Kept(new Plugin(file.c_str(), 0, &around_));
+  Plugin* plugin = Kept(new Plugin(file.c_str(), &around_));
   EXPECT_TRUE(plugin->Begin());
   Settle(plugin);
   EXPECT_THAT(Last(told), StartsWith("text failed: "));
@@ -212,7 +242,7 @@ class Hangs : public HostTest, public testing::WithParamInterface<const char*> {
 TEST_P(Hangs, CostTheCallerNothingAndEndInQuarantine) {
   const std::string file = folder_ + "/libhangs.so";
   std::filesystem::copy_file(SCRIPTED_PLUGIN, file);
-  auto* plugin = Kept(new Plugin((file + ",mode=hang in " + GetParam()).c_str(), 0, &around_));
+  auto* plugin = Kept(new Plugin((file + ",mode=hang in " + GetParam()).c_str(), &around_));
   const auto begin = Clock::now();
   ASSERT_TRUE(plugin->Begin());
   plugin->Start();
@@ -331,7 +361,7 @@ TEST_F(HostTest, ManySessionsOfTheDemoGrowNothing) {
   around_.limits = {};  // the demo's stop waits for its device
   const std::string file = folder_ + "/libdemo.so";
   std::filesystem::copy_file(DEMO_PLUGIN, file);
-  auto* plugin = Kept(new Plugin((file + ",period_us=20,busy_us=4").c_str(), 0, &around_));
+  auto* plugin = Kept(new Plugin((file + ",period_us=20,busy_us=4").c_str(), &around_));
   ASSERT_TRUE(plugin->Begin());
   Settle(plugin);
   long after_warm_up = 0;

@@ -50,8 +50,8 @@ bool Gate::Wants(const char* plugin_type) const {
   return device_type[0] == '\0' || strcasecmp(device_type, plugin_type) == 0;
 }
 
-Plugin::Plugin(const char* file, int index, const Surroundings* around)
-    : around_(around), pushes_(name_, index, OptionsOf(file), &around->hooks) {
+Plugin::Plugin(const char* file, const Surroundings* around)
+    : around_(around), pushes_(name_, OptionsOf(file), &around->hooks) {
   snprintf(file_, sizeof file_, "%.*s", static_cast<int>(strcspn(file, ",")), file);
   NameOf(file_, name_, sizeof name_);
 }
@@ -150,6 +150,7 @@ void Plugin::Quarantine(const char* state, const char* why) {
   if (!quarantined_.exchange(true)) {
     pushes_.Accept(false);
     around_->hooks.tell(name_, nullptr, state, why);
+    around_->hooks.holds(name_, false);  // that it failed says more
   }
   quarantining_.fetch_sub(1);
 }
@@ -308,6 +309,7 @@ void Plugin::DoStart() {
   };
   if (!Ask(kStartCall, around_->limits.start, start, &answer)) return;
   state_ = answer.code == TF_OK ? kStarted : kFailed;
+  if (state_ == kStarted) around_->hooks.holds(name_, true);
   if (answer.code != TF_OK) {
     pushes_.Accept(false);
     return Tell("failed", "start: %s: %s", CodeName(answer.code), answer.message);
@@ -344,6 +346,7 @@ void Plugin::DoStop(bool keep) {
     Collect();
   }
   pushes_.Accept(false);
+  if (!quarantined_.load()) around_->hooks.holds(name_, false);
 }
 
 // Asks for the size, then for the bytes; again where they became more. What TensorFlow forgives is

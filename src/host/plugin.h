@@ -23,7 +23,7 @@ namespace crosscut::host {
 class Plugin {
  public:
   // `file`: a path, then the plugin's options behind a ','.
-  Plugin(const char* file, int index, const Surroundings* around);
+  Plugin(const char* file, const Surroundings* around);
 
   // Starts the thread, which loads the file. False: no thread.
   bool Begin();

@@ -29,8 +29,10 @@ __thread uint32_t refused_begins __attribute__((tls_model("initial-exec"))) = 0;
 
 __thread bool calibrating __attribute__((tls_model("initial-exec"))) = false;
 
-// Devices of different plugins are different devices.
+// Devices of different plugins are different devices: they begin at different numbers, those of the
+// first plugin that has any at 0.
 constexpr int64_t kDevicesOfAPlugin = 1000;
+std::atomic<int64_t> next_devices{0};
 
 std::atomic<uint32_t> next_clock{format::kFirstPluginClock};
 
@@ -64,8 +66,8 @@ char Upper(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + '
 
 }  // namespace
 
-PushTable::PushTable(const char* name, int index, const char* options, const Hooks* hooks)
-    : name_(name), index_(index), hooks_(hooks) {
+PushTable::PushTable(const char* name, const char* options, const Hooks* hooks)
+    : name_(name), hooks_(hooks) {
   if (options_.Append(options, strlen(options) + 1)) {
     std::replace(options_.data(), options_.data() + options_.size(), ',', '\0');
   }
@@ -207,12 +209,13 @@ uint32_t PushTable::AddTrack(const crosscut_track& track) {
     }
   }
   if (track_count_ == kMostTracks) return 0;
+  if (track_count_ == 0) first_device_ = next_devices.fetch_add(kDevicesOfAPlugin);
   Track& added = tracks_[track_count_++];
   const uint32_t clock = track.clock == 0 ? uint32_t{CROSSCUT_CLOCK_MONOTONIC} : track.clock;
   added = {track.device,
            track.queue,
-           {Recorder::Get().NewTrack(), Bits(track.device + kDevicesOfAPlugin * index_),
-            track.queue, clock, Word(track.name), Word(track.device_name)}};
+           {Recorder::Get().NewTrack(), Bits(track.device + first_device_), track.queue, clock,
+            Word(track.name), Word(track.device_name)}};
   Publish(added);
   return static_cast<uint32_t>(added.words[0]);
 }

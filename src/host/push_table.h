@@ -19,7 +19,7 @@ class PushTable {
 
   // `name` and `hooks` outlive this; `index`: the plugin's number in the process, from 0.
   // `options`: "key=value,key=value", or "".
-  PushTable(const char* name, int index, const char* options, const Hooks* hooks);
+  PushTable(const char* name, const char* options, const Hooks* hooks);
 
   // What params->ext of the plugin points at.
   const crosscut_extension* extension() const { return &table_.head; }
@@ -71,7 +71,7 @@ class PushTable {
 
   crosscut_host table_ = {};
   const char* name_;
-  int index_;
+  int64_t first_device_ = 0;  // that of the plugin's device 0
   const Hooks* hooks_;
   std::atomic<bool> accepts_{false}, told_{false};
   // A NUL after each setting. Without memory for them there are none.

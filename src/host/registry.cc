@@ -57,7 +57,7 @@ void Registry::Load(const char* list, const Surroundings& around) {
       around_.hooks.tell(file, "", "failed", "not loaded: its path is too long, or 16 are here");
       continue;
     }
-    auto* plugin = new (std::nothrow) Plugin(file, count_, &around_);
+    auto* plugin = new (std::nothrow) Plugin(file, &around_);
     if (plugin == nullptr) continue;
     plugins_[count_] = plugin;
     ++count_;

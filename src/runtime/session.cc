@@ -415,6 +415,7 @@ int Session::Collected(const Profile& profile) {
 void Session::StartPlugins() {
   host::Hooks hooks = {};
   hooks.tell = &crosscut_source_state;
+  hooks.holds = &Sources::Holds;
   hooks.probe_cost = [](uint32_t probe, const int64_t figures[5]) {
     crosscut_probe_cost(probe, figures[0], figures[1], figures[2], figures[3], figures[4]);
   };

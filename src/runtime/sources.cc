@@ -119,6 +119,8 @@ void Sources::Tell(const char* name, const char* version, const char* state, con
   if (log_is_open) Write(now);
 }
 
+void Sources::Holds(const char* name, bool holds) { WriteField(name, "holds", holds ? "1" : ""); }
+
 void Sources::WriteWhatIsKnown() {
   for (const ProbeCost& cost : costs_) {
     if (cost.probe != 0) Write(cost);

@@ -48,6 +48,8 @@ class Sources {
   void Tell(const char* name, const char* version, const char* state, const char* message,
             bool log_is_open);
   void WriteWhatIsKnown();
+  // Whether a plugin has begun to record and not handed everything over. Into the log that is open.
+  static void Holds(const char* name, bool holds);
 
  private:
   static constexpr int kMostSources = 32;

@@ -190,6 +190,7 @@ struct ProbeCost {
 
 struct Source {
   StringId name, version, state, message;
+  bool holds = false;  // the process ended before it had handed everything over
 };
 struct Clock {
   StringId name;

@@ -8,7 +8,9 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PACKAGE = ROOT / "build" / "release" / "python"
+# The folder that holds the package: the build's, or an installed one's, to test that.
+PACKAGE = pathlib.Path(os.environ.get("CROSSCUT_TEST_PACKAGE",
+                                      ROOT / "build" / "release" / "python"))
 CROSSCUT = PACKAGE / "crosscut" / "bin" / "crosscut"
 
 

@@ -110,6 +110,37 @@ def test_drops_are_in_the_table(tmp_path):
     assert "CUPTI dropped 7 records" in source(tmp_path / "run")["message"]
 
 
+@pytest.mark.parametrize("leave", ["os._exit(5)", "os.kill(os.getpid(), 9)"])
+def test_what_a_device_did_before_a_sudden_end_is_a_gap(tmp_path, leave):
+    result = record_script(tmp_path / "run", PROGRAM + "import os\n" + WORK + leave, plugin())
+    assert result.returncode == (5 if "_exit" in leave else -9), result.stderr
+    gaps = [row["message"] for row in table(tmp_path / "run", "gaps")]
+    assert any("ended while cupti was recording" in gap for gap in gaps), gaps
+
+
+def test_an_ordinary_end_is_no_gap(run):
+    assert not [row for row in table(run, "gaps") if "was recording" in row["message"]]
+
+
+def test_the_cupti_of_the_virtual_environment_is_found(tmp_path):
+    """PyTorch loads that of its own environment; another version beside it may not go together."""
+    library = tmp_path / "lib" / "python3.11" / "site-packages" / "nvidia" / "cu13" / "lib"
+    library.mkdir(parents=True)
+    (library / "libcupti.so.13").symlink_to(FAKE)
+    (tmp_path / "libcuda.so.1").symlink_to(FAKE)  # a driver, as far as one looks for it
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "python").symlink_to(os.path.realpath(sys.executable))
+    env = {"LD_LIBRARY_PATH": str(tmp_path), "VIRTUAL_ENV": "", "CONDA_PREFIX": ""}
+    script = "import time, sys; time.sleep(0.5); print('done')"
+    for command, path in ((str(tmp_path / "bin" / "python"), ""), ("python", tmp_path / "bin")):
+        run = tmp_path / f"run-{bool(path)}"
+        env["PATH"] = f"{path}:{os.environ['PATH']}"
+        result = record(run, [command, "-S", "-c", script], f"--plugin={PLUGIN}", env=env)
+        assert result.stdout == "done\n", result.stderr
+        row = source(run)
+        assert (row["state"], row["version"]) == ("on", "13.5 (API 130500)"), row
+
+
 def test_another_subscriber_is_named_and_the_rest_is_recorded(tmp_path):
     program = f"""
 import ctypes

@@ -5,119 +5,263 @@ Exit status 1: a check failed.
 """
 
 import argparse
+import collections
 import ctypes
+import importlib.util
 import json
 import os
 import pathlib
+import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
+import time
+import traceback
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "endtoend"))
 
-from runs import PACKAGE, record, table  # noqa: E402
+from runs import PACKAGE, crosscut, record, table  # noqa: E402
 
 PLUGIN = PACKAGE / "crosscut" / "plugins" / "cupti" / "libcrosscut_cupti.so"
+LIMIT_S = 90
+# The same kernels in every run, and memory for others.
+JAX = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false", "XLA_FLAGS": "--xla_gpu_autotune_level=0"}
+TORCH = str(HERE / "torch_program.py")
 failures = []
 
 
 def check(what, holds, found=""):
-    print(f"{'ok  ' if holds else 'FAIL'} {what}{'' if holds else f': {found}'}")
+    print(f"{'ok  ' if holds else 'FAIL'} {what}{'' if holds else f': {found}'}", flush=True)
     if not holds:
         failures.append(what)
 
 
 def note(what):
-    print(f"     {what}")
+    print(f"     {what}", flush=True)
 
 
-def recorded(run, script, *arguments, options=""):
-    result = record(run, [sys.executable, str(HERE / script), *arguments],
-                    f"--plugin={PLUGIN}{options}")
-    check(f"{script} ends well under record", result.returncode == 0, result.stderr[-500:])
-    source = next((row for row in table(run, "sources") if row["name"] == "cupti"), {})
-    note(f"source: {source.get('state')}, {source.get('version')}: {source.get('message')}")
-    return result, source
+def python(script, *arguments):
+    return [sys.executable, str(HERE / script), *map(str, arguments)]
 
 
-def counts(run, prefix):
-    return sum(row["count"] for row in table(run, "functions")
-               if row["layer"] == "device" and row["name"].startswith(prefix))
+def source(run):
+    # Children that use no device may be told first.
+    row = max((row for row in table(run, "sources") if row["name"] == "cupti"),
+              key=lambda row: row["state"] == "on", default={})
+    note(f"source: {row.get('state')}, {row.get('version')}: {row.get('message')}")
+    return row
 
 
-def check_cuda_program(folder):
-    run = folder / "cuda"
-    result, source = recorded(run, "cuda_program.py")
-    if result.returncode != 0:
-        return
-    given = json.loads(result.stdout)
-    check("the source is on", source.get("state") == "on", source)
-    check("kernels are all there", counts(run, "spin(") == given["kernels"], counts(run, "spin("))
-    check("copies are all there", counts(run, "Memcpy HtoD") == given["copies"])
-    check("memory sets are all there", counts(run, "Memset") == given["sets"])
-    check("nothing was dropped", not table(run, "drops"), table(run, "drops"))
+def recorded(run, command, *flags, status=0, **options):
+    """Records without any flag about CUDA; its result, and whether it ended as it should."""
+    result = record(run, command, *flags, timeout=LIMIT_S, **options)
+    name = pathlib.Path(command[1] if command[0] == sys.executable else command[0]).name
+    check(f"{name} {' '.join(command[1:])[-20:]} ends as it does alone",
+          result.returncode == status, f"{result.returncode}: {result.stderr[-800:]}")
+    check("the source is on", source(run).get("state") == "on")
+    for row in table(run, "drops"):
+        note(f"drop: {row}")
+    for row in table(run, "gaps"):
+        note(f"gap: {row}")
+    return result
+
+
+def device_events(run, since_ns=0):
+    """ns of the spans on devices by name, of those that began after a time of CLOCK_MONOTONIC."""
+    found = collections.defaultdict(list)
+    for row in table(run, "device_events"):
+        if row["begin_ns"] >= since_ns:
+            found[row["name"]].append(row["end_ns"] - row["begin_ns"])
+    return found
+
+
+def check_launches(run, without=()):
+    """Every event has the call that launched it, but those in `without`, and none begins before."""
+    rows = table(run, "device_events")
+    lonely = collections.Counter(row["name"] for row in rows if row["launch"] == "")
+    check("every event has its launch", lonely == dict(without), lonely)
+    early = [row["launch_begin_ns"] - row["begin_ns"] for row in rows
+             if row["launch"] != "" and row["begin_ns"] < row["launch_begin_ns"]]
+    error = max((row["error_ns"] for row in table(run, "clocks")), default=0)
+    check("none begins before its launch by more than the clock's error",
+          not early or max(early) <= error, f"{len(early)} of {len(rows)}, {max(early, default=0)}")
+
+
+def check_counts(found, wanted):
+    counts = {name: len(ns) for name, ns in found.items()}
+    check("names and counts are those of the oracle", counts == wanted,
+          {name: (counts.get(name), wanted.get(name)) for name in counts.keys() | wanted.keys()
+           if counts.get(name) != wanted.get(name)})
+
+
+def check_durations(found, expected):
+    for name in sorted(expected.keys() & found.keys()):
+        ours, theirs = statistics.median(found[name]), statistics.median(expected[name])
+        if name.startswith("Memcpy"):  # the bus's time, and another in each process
+            note(f"median of {name}: {ours:.0f} ns, the oracle: {theirs:.0f} ns")
+            continue
+        check(f"median of {name[:70]}: {ours:.0f} ns",
+              abs(ours - theirs) <= max(0.05 * theirs, 1000), f"the oracle: {theirs:.0f} ns")
+
+
+def check_driver_api(folder):
+    run = folder / "driver"
+    given = json.loads(recorded(run, python("cuda_program.py")).stdout)
+    found = device_events(run)
+    check_counts({name.split("(")[0].strip(): ns for name, ns in found.items()},
+                 {"spin": given["kernels"], "Memcpy HtoD": given["copies"],
+                  "Memset": given["sets"]})
+    check_launches(run)
     rows = {row["launch_operations"]: row["ns"] for row in table(run, "device_by_launch")}
     check("device time belongs to operations", set(rows) == {"kernels", "copies", "graphs"}, rows)
     busy = sum(row["ns"] for row in table(run, "overlap") if row["device"] == 1)
     check("device time by launch is busy time", sum(rows.values()) == busy, (rows, busy))
-    for row in table(run, "clocks"):
-        note(f"clock {row['clock']}: {row['anchors']} anchors, error {row['error_ns']} ns")
-
-
-def check_visible_devices(folder):
-    result = record(folder / "hidden", [sys.executable, str(HERE / "cuda_program.py"), ""],
-                    f"--plugin={PLUGIN}")
+    result = record(folder / "hidden", python("cuda_program.py", ""), timeout=LIMIT_S)
     check("CUDA_VISIBLE_DEVICES set by the program counts",
           result.returncode != 0 and "CUDA error 100" in result.stderr, result.stdout)
 
 
-def check_torch(folder):
-    oracle = folder / "kineto.json"
-    subprocess.run([sys.executable, str(HERE / "torch_program.py"), "kineto", str(oracle)],
-                   check=True)
+def compiled(folder, name):
+    binary = folder / name
+    major, minor = device_capability()
+    subprocess.run(["nvcc", "-std=c++17", "-O2", f"-arch=sm_{major}{minor}", "-o", binary,
+                    HERE / f"{name}.cu"], check=True)
+    return binary
+
+
+def device_capability():
+    cuda, major, minor = ctypes.CDLL("libcuda.so.1"), ctypes.c_int(), ctypes.c_int()
+    cuda.cuInit(0)
+    cuda.cuDeviceGetAttribute(ctypes.byref(major), 75, 0)
+    cuda.cuDeviceGetAttribute(ctypes.byref(minor), 76, 0)
+    return major.value, minor.value
+
+
+def check_runtime_api(folder):
+    program = compiled(folder, "streams_program")
+    run = folder / "streams"
+    given = json.loads(recorded(run, [program]).stdout)
+    check_counts(device_events(run), given)
+    # CUPTI 13.0 gives no correlation id in the loop of a graph that is nothing else.
+    check_launches(run, {"spin(long long)": 6, "again(unsigned long long, int*)": 6})
+    for what, status in (("reset", 0), ("fault", 3), ("leave", 5)):
+        run = folder / what
+        recorded(run, [program, what], status=status)
+        note(f"{sum(map(len, device_events(run).values()))} events of devices")
+        told = any("was recording" in row["message"] for row in table(run, "gaps"))
+        check("what a sudden end took along is told", told == (what == "leave"), told)
+
+
+def check_clock(folder):
+    run = folder / "clock"
+    given = json.loads(recorded(run, [compiled(folder, "clock_program")]).stdout)
+    note(f"%globaltimer advances by {given['resolution_ns']} ns; known to +- {given['error_ns']} "
+         f"ns; it drifts by {given['drift_ppm']} ppm in {given['seconds']} s")
+    rows = [row for row in table(run, "device_events") if row["name"].startswith("stamped")]
+    check("every stamped kernel is there", len(rows) == len(given["kernels"]), len(rows))
+    rows.sort(key=lambda row: row["begin_ns"])
+    before = [begin - row["begin_ns"] for row, (begin, _) in zip(rows, given["kernels"])]
+    behind = [row["end_ns"] - end for row, (_, end) in zip(rows, given["kernels"])]
+    for what, values in (("begin before its first stamp", before), ("end after its last", behind)):
+        note(f"kernels {what} by: least {min(values)}, quartiles "
+             f"{statistics.quantiles(values, n=4)}, most {max(values)} ns")
+        for third in range(3):
+            part = values[third * 1000:(third + 1) * 1000]
+            note(f"  third {third}: median {statistics.median(part)} ns")
+    errors = [(a - b) / 2 for a, b in zip(before, behind)]
+    error = max(row["error_ns"] for row in table(run, "clocks"))
+    known = max(given["error_ns"]) + given["resolution_ns"]
+    note(f"clock error (half the difference of the two): median {statistics.median(errors)} ns, "
+         f"{min(errors)} to {max(errors)}; recorded error {error} ns, known to {known} ns")
+    (folder / "clock.json").write_text(json.dumps({"before": before, "behind": behind, **given}))
+
+
+def check_torch(folder, what):
+    oracle = folder / f"kineto-{what}.json"
+    subprocess.run(python("torch_program.py", "kineto", what, oracle), check=True, timeout=LIMIT_S)
     expected = json.loads(oracle.read_text())
-    run = folder / "torch"
-    recorded(run, "torch_program.py", "plain")
-    ours = {row["name"]: row for row in table(run, "functions") if row["layer"] == "device"}
-    # The program trains twice: Kineto saw the second time only.
-    wanted = {name: 2 * len(ns) for name, ns in expected.items()}
-    found = {name: row["count"] for name, row in ours.items()}
-    check("names and counts equal torch.profiler's", found == wanted,
-          {name: (found.get(name), wanted.get(name)) for name in found.keys() | wanted.keys()
-           if found.get(name) != wanted.get(name)})
-    for name in wanted.keys() & found.keys():
-        theirs = statistics.median(expected[name])
-        off = abs(ours[name]["p50_ns"] - theirs)
-        check(f"median of {name[:60]}", off <= max(0.05 * theirs, 1000),
-              f"{ours[name]['p50_ns']} and {theirs} ns")
+    run = folder / f"torch-{what}"
+    recorded(run, python("torch_program.py", "plain", what), "--control-steps=0")
+    found = device_events(run)
+    # The program does it twice: Kineto saw the second time only.
+    check_counts(found, {name: 2 * len(ns) for name, ns in expected.items()})
+    check_durations(found, expected)
+    check_launches(run)
+
+
+def check_defaults(folder):
+    """As people run it: no flag, no variable."""
+    for what in ("train", "loader"):
+        run = folder / f"default-{what}"
+        recorded(run, python("torch_program.py", "plain", what), env={"CROSSCUT_PLAN": ""})
+        (folder / f"default-{what}.txt").write_text(crosscut("report", run))
+
+
+def check_jax(folder):
+    oracle = folder / "jax-profile"
+    subprocess.run(python("jax_program.py", "profiler", oracle), check=True, timeout=LIMIT_S,
+                   env={**os.environ, **JAX})
+    profile = next(oracle.rglob("*.xplane.pb"))
+    expected = device_events(profile)
+    run = folder / "jax"
+    result = recorded(run, python("jax_program.py", "plain"), "--control-steps=0", env=JAX)
+    # JAX's profile has other names for copies.
+    found, expected = ({name: ns for name, ns in events.items() if not name.startswith("Mem")}
+                       for events in (device_events(run, int(result.stdout)), expected))
+    check_counts(found, {name: len(ns) for name, ns in expected.items()})
+    check_durations(found, expected)
+    check_launches(run)
+    shutil.copy(profile, folder / "jax.xplane.pb")
 
 
 def print_costs(folder, rounds):
-    program = str(HERE / "torch_program.py")
+    def alone(mode):
+        return lambda at: subprocess.run([sys.executable, TORCH, mode, "costs"],
+                                         capture_output=True, text=True, timeout=LIMIT_S)
+
+    def under(*flags, **options):
+        return lambda at: record(at, [sys.executable, TORCH, "plain", "costs"], *flags,
+                                 timeout=LIMIT_S, **options)
+
     variants = {
-        "no profiler": lambda at: subprocess.run([sys.executable, program, "launches"],
-                                                 capture_output=True, text=True),
-        "crosscut": lambda at: record(at, [sys.executable, program, "launches"],
-                                      "--sources=none", f"--plugin={PLUGIN}"),
-        "crosscut, records only": lambda at: record(at, [sys.executable, program, "launches"],
-                                                    "--sources=none",
-                                                    f"--plugin={PLUGIN},calls=off"),
-        "torch.profiler": lambda at: subprocess.run([sys.executable, program, "launches-kineto"],
-                                                    capture_output=True, text=True),
+        "no profiler": alone("plain"),
+        "no profiler, again": alone("plain"),
+        "crosscut, no flag": under(env={"CROSSCUT_PLAN": ""}),
+        "crosscut, every step whole": under(),
+        "crosscut, only cupti": under("--sources=none", f"--plugin={PLUGIN}"),
+        "crosscut, records only": under("--sources=none", f"--plugin={PLUGIN},calls=off"),
+        "torch.profiler": alone("kineto"),
     }
-    ns = {name: [] for name in variants}
+    found = {name: [] for name in variants}
     for i in range(rounds):
         for number, (name, run) in enumerate(variants.items()):
             result = run(folder / f"cost-{i}-{number}")
             if result.returncode == 0:
-                ns[name].append(float(result.stdout.splitlines()[-1]))
-    for name, values in ns.items():
+                found[name].append(json.loads(result.stdout.splitlines()[-1]))
+                note(f"round {i}, {name}: {found[name][-1]}")
+    for name, values in found.items():
         check(f"cost is measured: {name}", len(values) == rounds)
-        if values:
-            note(f"{name}: median {statistics.median(values):.0f} ns per launch, "
-                 f"{min(values):.0f} to {max(values):.0f}, {len(values)} runs")
+        for what in ("launch", "step") if values else ():
+            ns = [value[what] for value in values]
+            note(f"{name}: median {statistics.median(ns):.0f} ns per {what}, "
+                 f"{min(ns):.0f} to {max(ns):.0f}, {len(ns)} runs")
+
+
+def check_processes(folder):
+    """Two processes on one device: each has its own work."""
+    program = folder / "two.py"
+    program.write_text("""
+import subprocess, sys
+others = [subprocess.Popen([sys.executable, sys.argv[1], "plain", "train"]) for _ in range(2)]
+sys.exit(max(other.wait() for other in others))
+""")
+    run = folder / "two"
+    recorded(run, [sys.executable, str(program), TORCH], "--control-steps=0")
+    processes = collections.Counter(row["process"] for row in table(run, "device_events"))
+    check("both processes have the same work", len(set(processes.values())) == 1
+          and len(processes) == 2, processes)
 
 
 def check_conflicts(folder):
@@ -137,20 +281,48 @@ print("done")
 """)
     run = folder / "conflict"
     env = dict(os.environ, PYTHONPATH=str(PACKAGE), CROSSCUT_PLUGINS=str(PLUGIN), RUN=str(run))
-    result = subprocess.run([sys.executable, first], env=env, capture_output=True, text=True)
+    result = subprocess.run([sys.executable, first], env=env, capture_output=True, text=True,
+                            timeout=LIMIT_S)
     check("a torch.profiler that is first goes on", result.stdout.endswith("done\n"),
           result.stderr[-500:])
-    states = {row["name"]: row["state"] for row in table(run, "sources")}
-    check("and is a conflict", states.get("cupti") == "conflict", states)
-    result = record(folder / "later", [sys.executable, str(HERE / "torch_program.py"), "kineto",
-                                       str(folder / "later.json")], f"--plugin={PLUGIN}")
+    check("and is a conflict", source(run).get("state") == "conflict")
+    later = folder / "later.json"
+    result = record(folder / "later", python("torch_program.py", "kineto", "train", later),
+                    timeout=LIMIT_S)
     check("a torch.profiler that comes later does no harm", result.returncode == 0,
           result.stderr[-500:])
+    source(folder / "later")
+    note(f"it saw {len(json.loads(later.read_text())) if later.exists() else None} kernels")
+
+
+def checks(rounds):
+    """What there is to check on this machine: name, function of the folder."""
+    yield "driver", check_driver_api
+    if shutil.which("nvcc"):
+        yield "runtime", check_runtime_api
+        yield "clock", check_clock
+    else:
+        print("skipped: programs in CUDA C++, for there is no nvcc")
+    if importlib.util.find_spec("torch") is not None:
+        for what in ("train", "graphs"):
+            yield f"torch-{what}", lambda folder, what=what: check_torch(folder, what)
+        if importlib.util.find_spec("triton") is not None:
+            yield "torch-triton", lambda folder: check_torch(folder, "triton")
+        yield "defaults", check_defaults
+        yield "processes", check_processes
+        yield "conflicts", check_conflicts
+    else:
+        print("skipped: PyTorch, which this Python does not have")
+    if importlib.util.find_spec("jax") is not None:
+        yield "jax", check_jax
+    if importlib.util.find_spec("torch") is not None:
+        yield "costs", lambda folder: print_costs(folder, rounds)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--only", help="names of checks, with commas between")
     parser.add_argument("--keep", type=pathlib.Path)
     given = parser.parse_args()
     try:
@@ -161,23 +333,19 @@ def main():
     if not PLUGIN.exists():
         print(f"skipped: {PLUGIN} is not built (it needs CUPTI's headers)")
         return 0
+    began = time.monotonic()
     with tempfile.TemporaryDirectory() as scratch:
         folder = given.keep or pathlib.Path(scratch)
         folder.mkdir(parents=True, exist_ok=True)
-        check_cuda_program(folder)
-        check_visible_devices(folder)
-        try:
-            import torch
-            has_torch = torch.cuda.is_available()
-        except ImportError:
-            has_torch = False
-        if has_torch:
-            check_torch(folder)
-            print_costs(folder, given.rounds)
-            check_conflicts(folder)
-        else:
-            print("skipped: the rest, for this Python has no PyTorch with CUDA")
-    print(f"{len(failures)} checks failed" if failures else "all checks hold")
+        for name, run in checks(given.rounds):
+            if given.only and name not in given.only.split(","):
+                continue
+            print(f"-- {name} (after {time.monotonic() - began:.0f} s)", flush=True)
+            try:
+                run(folder)
+            except Exception:  # one check's end is not the end of all
+                check(f"{name} runs to its end", False, traceback.format_exc())
+    print(f"{len(failures)} checks failed: {failures}" if failures else "all checks hold")
     return 1 if failures else 0
 
 

@@ -28,12 +28,24 @@ std::unordered_map<uint32_t, Launches> FindLaunches(const trace::Trace& trace,
   trace::SpansAround operations(trace, [&](trace::TrackId track, trace::SpanIndex span) {
     return operation_of(track, span) != 0;
   });
+  trace::OpenSpansByTrack open(trace);
+  // A thread without an operation of its own works for what its process is doing: autograd's runs
+  // the backward pass while the lead waits for it.
+  const auto leads = [&](trace::TrackId launching, int64_t at) -> uint32_t {
+    const trace::ProcessId process = trace.tracks[launching.value].process;
+    const trace::TrackId lead =
+        process.valid() ? trace.processes[process.value].lead : trace::TrackId();
+    if (!lead.valid() || lead == launching) return 0;
+    const trace::SpanIndex around = operations.Of(lead, open.of(lead).InnermostAt(at));
+    return around == trace::kNoSpan ? 0 : operation_of(lead, around);
+  };
   std::unordered_map<uint32_t, Launches> out;
   for (const trace::Flow& flow : trace.flows) {
     if (!flow.to_track.valid() || !flow.from_track.valid() || flow.to == trace::kNoSpan) continue;
     if (trace.tracks[flow.to_track.value].kind != trace::TrackKind::kDevice) continue;
     const trace::SpanIndex around = operations.Of(flow.from_track, flow.from);
-    const uint32_t operation = around == trace::kNoSpan ? 0 : operation_of(flow.from_track, around);
+    const uint32_t operation = around == trace::kNoSpan ? leads(flow.from_track, flow.from_ns)
+                                                        : operation_of(flow.from_track, around);
     out[flow.to_track.value].emplace(flow.to, std::min(operation + kFirst, kMost));
   }
   return out;

@@ -30,11 +30,12 @@ void TakeSource(trace::Builder* builder, std::string_view key, std::string_view 
   const std::string_view field = key.substr(colon + 1);
   auto at = std::find_if(process->sources.begin(), process->sources.end(),
                          [&](const trace::Source& s) { return s.name == name; });
-  if (at == process->sources.end()) at = process->sources.insert(at, {name, {}, {}, {}});
+  if (at == process->sources.end()) at = process->sources.insert(at, {name, {}, {}, {}, false});
   const trace::StringId text = builder->Text(value);
   if (field == "version") at->version = text;
   if (field == "state") at->state = text;
   if (field == "message") at->message = text;
+  if (field == "holds") at->holds = value == "1";
 }
 
 constexpr const char* kUnexplained =
@@ -99,6 +100,9 @@ void FillProcess(trace::Builder* builder, const format::ProcessInfo& info,
       process->meta.emplace_back(id, text);
     else
       at->second = text;
+  }
+  if (info.liveness == base::Liveness::kAlive) {  // it will hand over what it holds
+    for (trace::Source& source : process->sources) source.holds = false;
   }
   for (const NativeSession::Cost& cost : session.costs) {
     const trace::StringId probe = session.name(cost.probe).text;
