@@ -366,7 +366,7 @@ TEST_F(RecorderTest, WhatBeganHidden_GoesOnWhereItWasOnFirstThoughTheThreadMarke
 
 TEST_F(RecorderTest, InAHiddenPhase_EndsMeetTheSpansThatTheyWouldMeetOtherwise) {
   const auto name = [](const char* text, format::NameAttributes attributes) {
-    return Recorder::Get().Intern(text, attributes.Pack());
+    return Recorder::Get().stream().Intern(text, attributes.Pack());
   };
   const uint32_t operation = name("op", {format::kKindOperation});
   const uint32_t probe = name("probe", {format::kKindText});
@@ -474,7 +474,7 @@ TEST_F(RecorderTest, ASilenceOfDaysBetweenSessions_IsNotTakenForAStepBack) {
       ASSERT_TRUE(Recorder::Get().BeginSession(ring, 4 << 20));
       const uint64_t tick = ClockNow();
       starts.push_back(tick);
-      (void)Recorder::Get().WriteSession(tick, format::kStart, &tick, 1);
+      (void)Recorder::Get().stream().Write(tick, format::kStart, &tick, 1);
       Recorder::Get().SetPhase(Phase::kOn, ClockNow());
       for (int i = 0; i < 5; ++i) {
         crosscut_begin(kName);

@@ -126,7 +126,7 @@ int Drain::Start(const DrainOptions& options, int log_fd) {
     return error;
   }
   running_.store(true, std::memory_order_release);
-  Recorder::Get().SetDrainRuns(true);
+  Recorder::Get().stream().SetDrainRuns(true);
   while (ready_.load(std::memory_order_acquire) == 0) FutexWait(&ready_, 0, -1);
   if (ready_.load() == 1) close(log_fd);  // 2: the table is shared, the drain uses this one
   if (options.mark >= 0) close(options.mark);
@@ -199,7 +199,7 @@ void Drain::End(Request request) {
   Ask(request);
   pthread_join(thread_, nullptr);
   running_.store(false);
-  Recorder::Get().SetDrainRuns(false);
+  Recorder::Get().stream().SetDrainRuns(false);
   const size_t chunks = options_.ring->chunk_count();
   UnmapPages(open_, chunks * (sizeof(uint32_t) + sizeof(Open)));
 }
@@ -323,12 +323,12 @@ void Drain::Pass(uint32_t requests) {
 void Drain::NameThread() {
   Recorder& recorder = Recorder::Get();
   const format::NameAttributes text{format::kKindText, format::kLayerNone, 0, 0};
-  const uint32_t probe = recorder.Intern("drain", text.Pack());
+  const uint32_t probe = recorder.stream().Intern("drain", text.Pack());
   const format::NameAttributes span{format::kKindSpan, format::kLayerOverhead, 0, probe};
-  span_name_ = recorder.Intern("drain", span.Pack());
+  span_name_ = recorder.stream().Intern("drain", span.Pack());
   const format::NameAttributes counter{format::kKindSpan, format::kLayerNone, 0, 0};
-  cpu_name_ = recorder.Intern("crosscut.cpu_ns", counter.Pack());
-  resident_name_ = recorder.Intern("crosscut.resident_bytes", counter.Pack());
+  cpu_name_ = recorder.stream().Intern("crosscut.cpu_ns", counter.Pack());
+  resident_name_ = recorder.stream().Intern("crosscut.resident_bytes", counter.Pack());
   next_usage_ns_ = 0;
   if (recorder.TrackOfThisThread() == 0) return;
   static_cast<ThreadState*>(crosscut_this_thread)->flags |= format::kThreadIsOurs;
@@ -373,7 +373,7 @@ void Drain::WriteAnchors(bool always) {
     const ClockReading reading = ClockRead(id);
     const uint64_t payload[4] = {id, reading.tick, static_cast<uint64_t>(reading.ns),
                                  static_cast<uint64_t>(reading.error_ns)};
-    (void)Recorder::Get().TryWriteSession(reading.tick, format::kAnchor, payload, 4);
+    (void)Recorder::Get().stream().TryWrite(reading.tick, format::kAnchor, payload, 4);
   }
 }
 
@@ -392,8 +392,8 @@ void Drain::WriteUsage() {
 
 // What the session stream holds so far must be in the log before the events that need it.
 void Drain::FlushSession() {
-  uint64_t* chunk = Recorder::Get().stream_chunk();
-  if (long_names_ < Recorder::Get().names().count()) WriteLongNames();
+  uint64_t* chunk = Recorder::Get().stream().chunk();
+  if (long_names_ < Recorder::Get().stream().names().count()) WriteLongNames();
   // Chunks of track 0 that are full come before this one.
   uint32_t left = 0;
   for (uint32_t i = 0; i < full_taken_; ++i) {
@@ -414,12 +414,12 @@ void Drain::FlushSession() {
 }
 
 void Drain::WriteLongNames() {
-  Recorder& recorder = Recorder::Get();
-  const uint32_t count = recorder.names().count();
+  SessionStream& stream = Recorder::Get().stream();
+  const uint32_t count = stream.names().count();
   for (; long_names_ < count; ++long_names_) {
     const uint32_t id = Names::kFirstId + long_names_;
-    const NameEntry& name = recorder.names().Get(id);
-    if (!Recorder::GoesByTheDrain(name) || log_ == nullptr) continue;
+    const NameEntry& name = stream.names().Get(id);
+    if (!SessionStream::GoesByTheDrain(name) || log_ == nullptr) continue;
     const size_t words = 4 + (name.bytes + 7) / 8;
     auto* event = static_cast<uint64_t*>(MapPages(words * 8));
     if (event == nullptr) return;
@@ -434,7 +434,7 @@ void Drain::WriteLongNames() {
     Check(log_->AppendSession(piece));
     UnmapPages(event, words * 8);
   }
-  recorder.SetLongNamesWritten(Names::kFirstId + count - 1);
+  stream.SetLongNamesWritten(Names::kFirstId + count - 1);
 }
 
 void Drain::AppendPart(uint64_t* chunk, uint32_t from, uint32_t end) {

@@ -38,7 +38,7 @@ inline void Event(uint64_t code, const uint64_t* payload, uint32_t n) {
 }
 
 uint32_t OrUnnamed(uint32_t name) {
-  return name >= Names::kFirstId ? name : Recorder::Get().unnamed();
+  return name >= Names::kFirstId ? name : Recorder::Get().stream().unnamed();
 }
 
 __attribute__((noinline)) void BeginRare(uint32_t name) {

@@ -6,7 +6,9 @@
 
 #include "src/base/fault_point.h"
 #include "src/collect/clock.h"
-#include "src/collect/memory.h"
+#include "src/collect/hidden_spans.h"
+#include "src/collect/losses.h"
+#include "src/collect/scratch.h"
 #include "src/collect/slow_path.h"
 #include "src/collect/words.h"
 
@@ -16,8 +18,6 @@ namespace {
 using format::kRingChunkBytes;
 using format::kRingChunkHeaderWords;
 
-constexpr uint32_t kDeepestHidden = 2000;  // so that the repair fits in a chunk
-constexpr size_t kScratchBytes = 2 * kRingChunkBytes + kPageBytes;
 constexpr int kLastEndRound = PTHREAD_DESTRUCTOR_ITERATIONS - 1;
 
 __thread uint8_t base_layer __attribute__((tls_model("initial-exec"))) = 0;
@@ -39,10 +39,6 @@ uint64_t* Put(uint64_t* at, uint64_t tick, uint64_t code, const uint64_t* payloa
 }
 
 bool EndsSpan(uint64_t code) { return code == format::kEnd || code == format::kEndNamed; }
-bool BeginsSpan(uint64_t code) {
-  return code >= format::kFirstNameCode || code == format::kBeginWide;
-}
-
 }  // namespace
 
 Recorder& Recorder::Get() { return the_recorder; }
@@ -50,8 +46,7 @@ Recorder& Recorder::Get() { return the_recorder; }
 void Recorder::Init() {
   WipeSharedStatesOnFork();
   has_key_ = pthread_key_create(&key_, &Recorder::ThreadEnds) == 0;
-  const format::NameAttributes none;
-  unnamed_.store(Intern(Names::kUnnamed, none.Pack()));
+  stream_.Init();
 }
 
 void Recorder::SetShared(uint32_t enabled) {
@@ -84,7 +79,7 @@ void Recorder::Mark(uint64_t code, const uint64_t* payload, uint32_t n) {
   if (s == nullptr) return;
   if (static_cast<Phase>(phase & 3) == Phase::kHidden) {
     if (s->hidden_depth > 0 && OnTick(s) != 0) ShowHidden(s, ClockNow(), 0);  // it was on meanwhile
-    if (Hide(s, code, payload)) return;
+    if (Hide(s, stream_, code, payload)) return;
   } else if (s->hidden_depth > 0) {
     ShowHidden(s, ClockNow(), n + 1);  // whatever phase it is by now: an end must meet its begin
   }
@@ -346,7 +341,7 @@ void Recorder::WriteHidden(ThreadState* s, uint64_t now) {
   if (tick == 0 && phase() == Phase::kOn) tick = switch_tick_.load(std::memory_order_relaxed);
   if (tick == 0 || tick > now || s->hidden_lost != 0) tick = now;
   for (uint32_t i = 0; i < s->hidden_depth; ++i) {
-    const uint64_t name = i < kHiddenNames ? s->hidden[i] : unnamed();
+    const uint64_t name = i < kHiddenNames ? s->hidden[i] : stream_.unnamed();
     s->position = name <= format::kLastNameCode
                       ? Put(s->position, tick, name, nullptr, 0)
                       : Put(s->position, tick, format::kBeginWide, &name, 1);
@@ -356,71 +351,11 @@ void Recorder::WriteHidden(ThreadState* s, uint64_t now) {
   s->hidden_lost = 0;
 }
 
-// A hidden phase: remembers a begin, forgets it at its end. False for an event that must be
-// written all the same: the end of a span begun before.
-bool Recorder::Hide(ThreadState* s, uint64_t code, const uint64_t* payload) {
-  if (BeginsSpan(code)) {
-    const auto name = static_cast<uint32_t>(code == format::kBeginWide ? payload[0] : code);
-    if (s->hidden_depth == 0) SetOnTick(s, 0);
-    if (s->hidden_depth < kHiddenNames) {
-      s->hidden[s->hidden_depth] = name;
-      s->hidden_lost &= ~(uint64_t{1} << s->hidden_depth);
-    }
-    if (++s->hidden_depth < kDeepestHidden) return true;
-    s->hidden_depth = 0;
-    s->stack_lost = true;
-    s->announce = true;
-    return true;
-  }
-  if (code == format::kEnd) return HideEnd(s);
-  return code == format::kEndNamed ? HideEndNamed(s, payload[0]) : code != format::kBase;
-}
-
-// The same rules as for readers: a plain end passes by what ends by name.
-bool Recorder::HideEnd(ThreadState* s) {
-  uint32_t i = s->hidden_depth;
-  if (i > kHiddenNames) {  // what lies so deep is not known
-    --s->hidden_depth;
-    return true;
-  }
-  while (i > 0 && format::EndsByName(KindOf(s->hidden[i - 1]))) --i;
-  if (i == 0) return false;
-  Forget(s, i - 1);
-  return true;
-}
-
-bool Recorder::HideEndNamed(ThreadState* s, uint64_t name) {
-  const format::NameAttributes ended = KindOf(name);
-  const auto ends = [&](uint32_t hidden) { return !format::GoesOnAbove(ended, KindOf(hidden)); };
-  if (s->hidden_depth > kHiddenNames) s->hidden_depth = kHiddenNames;
-  uint32_t found = s->hidden_depth;
-  while (found > 0 && s->hidden[found - 1] != name) --found;
-  // None of that name: it ends a span below all of these.
-  for (uint32_t i = s->hidden_depth; i-- > found;) {
-    if (ends(s->hidden[i])) Forget(s, i);
-  }
-  if (found == 0) return false;
-  Forget(s, found - 1);
-  return true;
-}
-
-format::NameAttributes Recorder::KindOf(uint64_t name) const {
-  if (name - Names::kFirstId >= names_.count()) return {};
-  return format::NameAttributes::Unpack(names_.Get(static_cast<uint32_t>(name)).attributes);
-}
-
-void Recorder::Forget(ThreadState* s, uint32_t i) {
-  for (uint32_t k = i + 1; k < s->hidden_depth; ++k) s->hidden[k - 1] = s->hidden[k];
-  const uint64_t below = (uint64_t{1} << i) - 1;
-  s->hidden_lost = (s->hidden_lost & below) | (s->hidden_lost >> 1 & ~below);
-  --s->hidden_depth;
-}
-
 // The ring is full: counts the event, and remembers what the stack needs.
 void Recorder::Lose(ThreadState* s, uint64_t tick, uint64_t code, const uint64_t* payload) {
   CountDrop(s, tick);
   const uint32_t depth = s->hidden_depth;
-  if (Hide(s, code, payload)) {
+  if (Hide(s, stream_, code, payload)) {
     if (BeginsSpan(code) && depth < kHiddenNames) s->hidden_lost |= uint64_t{1} << depth;
     return;
   }
@@ -472,7 +407,7 @@ void Recorder::Uncount(ThreadState* s) {
   format::RingStore(s->slot->count, s->slot->count - 1);
 }
 
-void Recorder::CountShared(uint8_t reason) {
+void CountShared(uint8_t reason) {
   ChunkRing* ring = the_recorder.ring();
   if (ring == nullptr || the_recorder.phase() == Phase::kOff) return;
   const uint64_t tick = ClockNow();
@@ -480,52 +415,6 @@ void Recorder::CountShared(uint8_t reason) {
                                                  static_cast<format::DropReason>(reason), tick);
   format::RingStore(slot->last_tick, tick);
   std::atomic_ref(slot->count).fetch_add(1);
-}
-
-// ---- Calibration --------------------------------------------------------------------------------
-
-bool Recorder::InScratch() {
-  crosscut_thread* thread = crosscut_this_thread;
-  return thread != OffState() && thread != EndedState() &&
-         static_cast<ThreadState*>(thread)->scratch;
-}
-
-ThreadState* Recorder::EnterScratch() {
-  if (InScratch()) return nullptr;
-  char* memory = static_cast<char*>(MapPages(kScratchBytes, /*wipe_on_fork=*/true));
-  if (memory == nullptr) return nullptr;
-  const uintptr_t aligned =
-      (reinterpret_cast<uintptr_t>(memory) + kRingChunkBytes - 1) & ~uintptr_t{kRingChunkBytes - 1};
-  // The state stands where the chunk does not: before or behind it.
-  char* at = aligned - reinterpret_cast<uintptr_t>(memory) >= sizeof(ThreadState)
-                 ? memory
-                 : reinterpret_cast<char*>(aligned + kRingChunkBytes);
-  auto* scratch = reinterpret_cast<ThreadState*>(at);
-  scratch->scratch = true;
-  scratch->chunk = reinterpret_cast<uint64_t*>(aligned);
-  scratch->next_free = reinterpret_cast<ThreadState*>(memory);
-  scratch->real = crosscut_this_thread;
-  ResetScratch(scratch);
-  SetEnabled(scratch, ClockIsInline() ? 1 : 2);
-  crosscut_this_thread = scratch;
-  return scratch;
-}
-
-crosscut_thread* Recorder::SuspendThisThread() {
-  crosscut_thread* real = crosscut_this_thread;
-  crosscut_this_thread = &suspended_state;
-  return real;
-}
-
-bool Recorder::ThisThreadIsSuspended() { return crosscut_this_thread == &suspended_state; }
-
-void Recorder::LeaveScratch(ThreadState* scratch) {
-  crosscut_this_thread = scratch->real;
-  UnmapPages(scratch->next_free, kScratchBytes);
-}
-
-void Recorder::ResetScratch(ThreadState* scratch) {
-  scratch->position = scratch->chunk + kRingChunkHeaderWords;
 }
 
 // ---- The end of threads -------------------------------------------------------------------------

@@ -4,7 +4,7 @@
 // of a chunk, control steps, pauses, a full ring. Nothing here locks or allocates after a thread's
 // first event, and nothing makes a system call but a claim that finds the drain too late with clean
 // chunks (ChunkRing::Claim). A thread's own stream is written by that thread alone. The session
-// stream (names, anchors, facts) is written under a lock.
+// stream (session_stream.h) is written under a lock.
 //
 // Phases. Off: every thread's `enabled` is 0. On: 1 (2 until the thread has its chunk). Hidden
 // (control steps and pauses): 2; begins are only remembered, ends of spans begun before are
@@ -24,10 +24,9 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
 
 #include "src/collect/chunk_ring.h"
-#include "src/collect/names.h"
+#include "src/collect/session_stream.h"
 #include "src/collect/thread_state.h"
 
 namespace crosscut::record {
@@ -41,7 +40,8 @@ class Recorder {
 
   // Once, when the library is loaded: the pages that forks wipe, the name for what has none.
   void Init();
-  uint32_t unnamed() const { return unnamed_.load(std::memory_order_relaxed); }
+  // Names, facts and the session's edges: any thread.
+  SessionStream& stream() { return stream_; }
 
   // ---- Marking: any thread ----
   void Mark(uint64_t code, const uint64_t* payload, uint32_t n);
@@ -63,20 +63,6 @@ class Recorder {
   // The calling thread's track, attaching it if need be; 0 if it has none.
   uint32_t TrackOfThisThread();
 
-  // ---- Names and the session stream: any thread ----
-  // The id under which (text, attributes) is published; 0 if there is no room.
-  uint32_t Intern(std::string_view text, uint64_t attributes);
-  // That under which a span of the name goes on (format::kFlagGoesOn); 0 if there is no room.
-  uint32_t GoesOn(uint32_t name);
-  // Its attributes; those of a plain span where there is no such name.
-  format::NameAttributes KindOf(uint64_t name) const;
-  bool WriteMeta(std::string_view key, std::string_view value);
-  // Try: false also where another thread writes just now; never waits.
-  bool TryWriteSession(uint64_t tick, uint64_t code, const uint64_t* payload, uint32_t n);
-  bool WriteSession(uint64_t tick, uint64_t code, const uint64_t* payload, uint32_t n);
-  // All names again, for a new log.
-  void PublishAllNames();
-
   // ---- Phases: one caller at a time (the session's lock) ----
   // A new session on `ring`, which may be the one of the session before. Phase stays off.
   // False: no memory.
@@ -95,7 +81,7 @@ class Recorder {
   // held).
   template <class Visit>
   void ForEachOpenChunk(Visit visit) {
-    if (uint64_t* at = stream_chunk_.load(std::memory_order_acquire)) visit(at);
+    if (uint64_t* at = stream_.chunk()) visit(at);
     pthread_mutex_lock(&threads_mutex_);
     states_.ForEach([&](ThreadState* s) {
       uint64_t* at = std::atomic_ref(s->chunk).load(std::memory_order_acquire);
@@ -104,24 +90,8 @@ class Recorder {
     for (uint32_t i = 0; i < parked_count_; ++i) visit(ChunkOf(parked_[i]));
     pthread_mutex_unlock(&threads_mutex_);
   }
-  uint64_t* stream_chunk() const { return stream_chunk_.load(std::memory_order_acquire); }
   // A track of our own (the drain's).
   uint32_t NewTrack() { return next_track_.fetch_add(1); }
-  const Names& names() const { return names_; }
-  // Names too long for a ring chunk are written by the drain: it says how far it got.
-  static bool GoesByTheDrain(const NameEntry& name);
-  void SetLongNamesWritten(uint32_t up_to) { long_names_written_.store(up_to); }
-  void SetDrainRuns(bool runs) { drain_runs_.store(runs); }
-
-  // ---- For calibration ----
-  // Until LeaveScratch the calling thread marks into a chunk of its own that nobody reads. Null:
-  // no memory, or the thread is already there.
-  ThreadState* EnterScratch();
-  void LeaveScratch(ThreadState* scratch);
-  static void ResetScratch(ThreadState* scratch);
-  // The calling thread records nothing until its pointer, which is returned, is put back.
-  static crosscut_thread* SuspendThisThread();
-  static bool ThisThreadIsSuspended();
 
   // ---- Fork ----
   // In the child: everything of the parent's session is forgotten; interned names stay. With
@@ -129,7 +99,6 @@ class Recorder {
   void AfterFork(void (*on_first_event)());
 
   size_t memory_bytes() const;
-  static void CountShared(uint8_t reason);
   static void ThreadEnds(void* state);  // pthread key destructor
 
  private:
@@ -139,7 +108,6 @@ class Recorder {
   }
   // The calling thread's state, in this session; null where it must not write.
   ThreadState* Prepared(uint64_t* phase, bool while_closing = false);
-  static bool InScratch();
   ThreadState* Attach();
   void Detach(ThreadState* s);
   void EnterSession(ThreadState* s);
@@ -153,17 +121,9 @@ class Recorder {
   void WriteOwed(ThreadState* s, uint64_t tick);
   void ShowHidden(ThreadState* s, uint64_t now, uint32_t more);
   void WriteHidden(ThreadState* s, uint64_t now);
-  bool Hide(ThreadState* s, uint64_t code, const uint64_t* payload);
-  bool HideEnd(ThreadState* s);
-  bool HideEndNamed(ThreadState* s, uint64_t name);
-  static void Forget(ThreadState* s, uint32_t hidden);
   void Lose(ThreadState* s, uint64_t tick, uint64_t code, const uint64_t* payload);
   void CountDrop(ThreadState* s, uint64_t tick);
   void Uncount(ThreadState* s);
-  uint64_t* StreamReserve(uint64_t tick, uint32_t words, bool wait);
-  void StreamCommit(uint64_t* at, uint64_t tick, uint64_t code, uint32_t words);
-  bool PublishName(uint32_t id);
-  void AwaitDrainedName(uint32_t id);
   static void SetShared(uint32_t enabled);  // of threads without a state
   void ForgetThisThread();
 
@@ -172,7 +132,6 @@ class Recorder {
   std::atomic<ChunkRing*> ring_{nullptr};  // BeginSession() -> ring()
   std::atomic<uint32_t> ring_number_{0};   // rings there were: their addresses come again
   std::atomic<uint32_t> session_{0};       // after ring_: who sees the session sees its ring
-  size_t names_cap_ = 4 << 20;
   size_t threads_cap_ = 4 << 20;
   std::atomic<uint32_t> next_track_{1};
   std::atomic<void (*)()> first_event_{nullptr};
@@ -185,13 +144,7 @@ class Recorder {
   pthread_key_t key_ = 0;
   bool has_key_ = false;
 
-  pthread_mutex_t stream_mutex_ = PTHREAD_MUTEX_INITIALIZER;
-  Names names_;
-  std::atomic<uint64_t*> stream_chunk_{nullptr};
-  uint64_t* stream_position_ = nullptr;
-  std::atomic<uint32_t> long_names_written_{0};
-  std::atomic<bool> drain_runs_{false};
-  std::atomic<uint32_t> unnamed_{0};
+  SessionStream stream_;
 };
 
 }  // namespace crosscut::record

@@ -10,6 +10,7 @@
 
 #include "src/base/time.h"
 #include "src/collect/recorder.h"
+#include "src/collect/scratch.h"
 #include "src/host/collect_buffer.h"
 #include "src/host/guarded_call.h"
 #include "src/host/hygiene.h"
@@ -290,12 +291,12 @@ void Plugin::Load() {
   }
   const crosscut_plugin_callbacks* callbacks = pushes_.callbacks();
   if (callbacks->calibrate == nullptr) return;
-  record::ThreadState* scratch = record::Recorder::Get().EnterScratch();
+  record::ThreadState* scratch = record::EnterScratch();
   if (scratch == nullptr) return;
   PushTable::Calibrate(true);
   (void)Invoke(kLoadCall, around_->limits.load, [&] { callbacks->calibrate(callbacks->self); });
   PushTable::Calibrate(false);
-  record::Recorder::Get().LeaveScratch(scratch);
+  record::LeaveScratch(scratch);
 }
 
 void Plugin::DoStart() {

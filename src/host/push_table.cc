@@ -38,8 +38,8 @@ std::atomic<uint32_t> next_clock{format::kFirstPluginClock};
 
 uint32_t Intern(const char* text, size_t bytes, const format::NameAttributes& attributes) {
   if (text == nullptr) return 0;
-  return Recorder::Get().Intern({text, bytes == SIZE_MAX ? strlen(text) : bytes},
-                                attributes.Pack());
+  return Recorder::Get().stream().Intern({text, bytes == SIZE_MAX ? strlen(text) : bytes},
+                                         attributes.Pack());
 }
 
 uint32_t Word(const char* text, size_t bytes = SIZE_MAX) {
@@ -248,19 +248,19 @@ void PushTable::Read(uint32_t clock, int64_t host_ns, int64_t device_ns, int64_t
 }
 
 void PushTable::Publish(const Track& track) {
-  (void)Recorder::Get().WriteSession(record::ClockNow(), format::kTrack, track.words, 6);
+  (void)Recorder::Get().stream().Write(record::ClockNow(), format::kTrack, track.words, 6);
 }
 
 void PushTable::Publish(const Clock& clock, bool name) {
   if (name) {
     char key[32];
     snprintf(key, sizeof key, "clock:%u", clock.id);
-    (void)Recorder::Get().WriteMeta(key, clock.name);
+    (void)Recorder::Get().stream().WriteMeta(key, clock.name);
   }
   if (!clock.read) return;
   const uint64_t payload[4] = {clock.id, Bits(clock.reading[0]), Bits(clock.reading[1]),
                                Bits(clock.reading[2])};
-  (void)Recorder::Get().WriteSession(record::ClockNow(), format::kAnchor, payload, 4);
+  (void)Recorder::Get().stream().Write(record::ClockNow(), format::kAnchor, payload, 4);
 }
 
 void PushTable::Republish() {

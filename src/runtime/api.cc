@@ -53,10 +53,10 @@ uint32_t crosscut_intern(const char* text, size_t bytes, enum crosscut_kind kind
   const format::NameAttributes attributes{static_cast<format::Kind>(kind),
                                           static_cast<format::Layer>(layer),
                                           static_cast<uint8_t>(flags), probe};
-  return Recorder::Get().Intern({text, bytes}, attributes.Pack());
+  return Recorder::Get().stream().Intern({text, bytes}, attributes.Pack());
 }
 
-uint32_t crosscut_goes_on(uint32_t name) { return Recorder::Get().GoesOn(name); }
+uint32_t crosscut_goes_on(uint32_t name) { return Recorder::Get().stream().GoesOn(name); }
 
 uint64_t crosscut_step(uint32_t kind) { return Session::Get().Step(kind); }
 void crosscut_step_end(void) { Session::Get().StepEnd(); }
@@ -72,7 +72,7 @@ void crosscut_process_name(const char* name) {
 
 void crosscut_meta(const char* key, const char* value) {
   if (key == nullptr || value == nullptr || Session::Get().state() == Session::kOff) return;
-  if (!Recorder::Get().WriteMeta(key, value)) crosscut_value_lost();
+  if (!Recorder::Get().stream().WriteMeta(key, value)) crosscut_value_lost();
 }
 
 int crosscut_start(const crosscut_options* options) { return Session::Get().Start(options); }
@@ -97,7 +97,7 @@ void crosscut_plugins_finish(void) { crosscut::record::FinishPlugins(); }
 void crosscut_frames(int in) {
   const uint64_t payload = in != 0;
   if (Session::Get().state() == Session::kOff) return;
-  (void)Recorder::Get().WriteSession(crosscut::record::ClockNow(), format::kFrames, &payload, 1);
+  (void)Recorder::Get().stream().Write(crosscut::record::ClockNow(), format::kFrames, &payload, 1);
 }
 uint32_t crosscut_sessions(void) { return Recorder::Get().session(); }
 int crosscut_in_control(void) { return Session::Get().in_control() ? 1 : 0; }

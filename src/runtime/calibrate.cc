@@ -4,6 +4,7 @@
 
 #include "src/collect/clock.h"
 #include "src/collect/recorder.h"
+#include "src/collect/scratch.h"
 
 namespace crosscut::record {
 namespace {
@@ -14,7 +15,7 @@ constexpr uint32_t kAnyName = format::kFirstNameCode;
 
 uint32_t Probe(const char* text) {
   const format::NameAttributes attributes{format::kKindText, format::kLayerNone, 0, 0};
-  return Recorder::Get().Intern(text, attributes.Pack());
+  return Recorder::Get().stream().Intern(text, attributes.Pack());
 }
 
 struct Samples {
@@ -72,7 +73,7 @@ __attribute__((noinline)) void StepEdges(int pairs) {
 void Measure(const char* name, void (*body)(int), ThreadState* scratch, double ps_per_tick) {
   Samples total, inside;
   for (int round = 0; round < kRounds; ++round) {
-    Recorder::ResetScratch(scratch);
+    ResetScratch(scratch);
     const uint64_t begin = ClockNow();
     body(kPairs);
     total.Add(static_cast<double>(ClockNow() - begin) / kPairs);
@@ -101,14 +102,14 @@ void Measure(const char* name, void (*body)(int), ThreadState* scratch, double p
 void CalibrateProbes() {
   static std::atomic<bool> done{false};
   if (!ClockIsInline() || done.exchange(true)) return;
-  ThreadState* scratch = Recorder::Get().EnterScratch();
+  ThreadState* scratch = EnterScratch();
   if (scratch == nullptr) return;
   const double ps_per_tick = ClockNsPerTick() * 1000;
   Measure("span", &SpanPairs, scratch, ps_per_tick);
   Measure("drain", &SpanPairs, scratch, ps_per_tick);
   Measure("operation", &OperationPairs, scratch, ps_per_tick);
   Measure("step", &StepEdges, scratch, ps_per_tick);
-  Recorder::Get().LeaveScratch(scratch);
+  LeaveScratch(scratch);
 }
 
 }  // namespace crosscut::record

@@ -72,8 +72,9 @@ int KeepProfile(const char* run_dir, const char* process_key, const Profile& pro
   snprintf(fact, sizeof fact, "%s\t%s\t%s\t%lld\t%lld", profile.format, word, name,
            static_cast<long long>(profile.time.begin_realtime_ns),
            static_cast<long long>(profile.time.error_ns));
-  return Recorder::Get().WriteMeta(key, fact) ? CROSSCUT_OK
-                                              : Fail(CROSSCUT_EIO, "the log takes no more facts");
+  return Recorder::Get().stream().WriteMeta(key, fact)
+             ? CROSSCUT_OK
+             : Fail(CROSSCUT_EIO, "the log takes no more facts");
 }
 
 }  // namespace crosscut::record

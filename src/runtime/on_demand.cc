@@ -244,7 +244,7 @@ void OnDemand::WindowBegins(uint64_t next_step) {
   if (limit_at_ns_.load() != 0) Wake(&header->request);  // our thread sleeps no longer than that
   char text[24];
   snprintf(text, sizeof text, "%llu", static_cast<unsigned long long>(number_));
-  (void)Recorder::Get().WriteMeta("window", text);
+  (void)Recorder::Get().stream().WriteMeta("window", text);
 }
 
 void OnDemand::WindowEnds(uint64_t next_step) {

@@ -141,7 +141,7 @@ int ProcessLog::StartDrain(const format::LogIdentity& identity, const base::Proc
     error = Fail(CROSSCUT_ENOMEM, "no memory for a session");
   } else {
     WriteFacts(self);
-    Recorder::Get().PublishAllNames();
+    Recorder::Get().stream().PublishAllNames();
     const int number = drain_.Start(options, log_fd_);
     if (number != 0) error = Fail(CROSSCUT_ENOMEM, "no thread: %s", strerror(number));
   }
@@ -253,24 +253,24 @@ void ProcessLog::FillHeader(const format::LogIdentity& log, const base::ProcessI
 }
 
 void ProcessLog::WriteFacts(const base::ProcessIdentity& self) {
-  Recorder& recorder = Recorder::Get();
+  SessionStream& stream = Recorder::Get().stream();
   char number[32];
   snprintf(number, sizeof number, "%lld", static_cast<long long>(self.pid));
-  recorder.WriteMeta("pid", number);
+  stream.WriteMeta("pid", number);
   snprintf(number, sizeof number, "%d", static_cast<int>(getppid()));
-  recorder.WriteMeta("parent_pid", number);
-  recorder.WriteMeta("ring", ring_path_);
-  recorder.WriteMeta("ticks", TicksName());
+  stream.WriteMeta("parent_pid", number);
+  stream.WriteMeta("ring", ring_path_);
+  stream.WriteMeta("ticks", TicksName());
   const format::RingHeader* header = this->header();
   char rate[48];  // the ring goes when its process does, maybe before there is a second anchor
   snprintf(rate, sizeof rate, "%llu/%u", static_cast<unsigned long long>(header->ns_mult),
            static_cast<unsigned>(header->ns_shift));
-  recorder.WriteMeta("ns_per_tick", rate);
+  stream.WriteMeta("ns_per_tick", rate);
   char executable[kPathBytes];
   const ssize_t n = readlink("/proc/self/exe", executable, sizeof executable);
-  if (n > 0) recorder.WriteMeta("executable", {executable, static_cast<size_t>(n)});
-  recorder.WriteMeta("argv0", program_invocation_name);
-  recorder.WriteMeta("process_key", key_);
+  if (n > 0) stream.WriteMeta("executable", {executable, static_cast<size_t>(n)});
+  stream.WriteMeta("argv0", program_invocation_name);
+  stream.WriteMeta("process_key", key_);
   WriteOrigin(self);
   WriteRank();
   WriteSettings();
@@ -278,12 +278,12 @@ void ProcessLog::WriteFacts(const base::ProcessIdentity& self) {
     const ClockReading reading = ClockRead(id);
     const uint64_t payload[4] = {id, reading.tick, static_cast<uint64_t>(reading.ns),
                                  static_cast<uint64_t>(reading.error_ns)};
-    recorder.WriteSession(reading.tick, format::kAnchor, payload, 4);
+    stream.Write(reading.tick, format::kAnchor, payload, 4);
   }
 }
 
 void ProcessLog::WriteOrigin(const base::ProcessIdentity& self) {
-  Recorder& recorder = Recorder::Get();
+  SessionStream& stream = Recorder::Get().stream();
   // A forked child knows its parent; others are told by the environment. An image that finds its
   // own pid in the parent's key came by exec.
   const char* parent = parent_key_[0] != '\0' ? parent_key_ : secure_getenv("CROSSCUT_PARENT");
@@ -296,29 +296,29 @@ void ProcessLog::WriteOrigin(const base::ProcessIdentity& self) {
              : secure_getenv("CROSSCUT_RUN") != nullptr ? "record"
                                                         : "api";
   }
-  if (told) recorder.WriteMeta("parent_key", parent);
-  recorder.WriteMeta("start_method", method);
-  if (process_name_[0] != '\0') recorder.WriteMeta("process_name", process_name_);
+  if (told) stream.WriteMeta("parent_key", parent);
+  stream.WriteMeta("start_method", method);
+  if (process_name_[0] != '\0') stream.WriteMeta("process_name", process_name_);
 }
 
 void ProcessLog::WriteSettings() {
-  Recorder& recorder = Recorder::Get();
+  SessionStream& stream = Recorder::Get().stream();
   char number[32];
   snprintf(number, sizeof number, "%zu", settings_.memory_bytes);
-  recorder.WriteMeta("memory_bytes", number);
-  recorder.WriteMeta("policy", settings_.flight_recorder ? "flight_recorder" : "drop_newest");
-  if (ring_note_[0] != '\0') recorder.WriteMeta("ring_note", ring_note_);
+  stream.WriteMeta("memory_bytes", number);
+  stream.WriteMeta("policy", settings_.flight_recorder ? "flight_recorder" : "drop_newest");
+  if (ring_note_[0] != '\0') stream.WriteMeta("ring_note", ring_note_);
   snprintf(number, sizeof number, "%g", settings_.shares.of[format::kLevelControl] / 10'000.0);
-  recorder.WriteMeta("control_percent", number);
+  stream.WriteMeta("control_percent", number);
   char plan[128];
   format::WriteStepShares(settings_.shares, plan, sizeof plan);
-  recorder.WriteMeta("plan", plan);
+  stream.WriteMeta("plan", plan);
   if (settings_.budget > 0) {
     snprintf(number, sizeof number, "%g", settings_.budget * 100);
-    recorder.WriteMeta("budget_percent", number);
+    stream.WriteMeta("budget_percent", number);
   }
   snprintf(number, sizeof number, "%llu", static_cast<unsigned long long>(settings_.seed));
-  recorder.WriteMeta("seed", number);
+  stream.WriteMeta("seed", number);
 }
 
 void ProcessLog::NameProcess(const char* name) {
@@ -328,9 +328,9 @@ void ProcessLog::NameProcess(const char* name) {
 void ProcessLog::MarkStop(uint64_t tick, format::StopReason reason, bool waits) {
   const uint64_t payload = reason;
   format::RingHeader* header = this->header();
-  Recorder& recorder = Recorder::Get();
-  (void)(waits ? recorder.WriteSession(tick, format::kStop, &payload, 1)
-               : recorder.TryWriteSession(tick, format::kStop, &payload, 1));
+  SessionStream& stream = Recorder::Get().stream();
+  (void)(waits ? stream.Write(tick, format::kStop, &payload, 1)
+               : stream.TryWrite(tick, format::kStop, &payload, 1));
   format::RingStore(header->stop_tick, tick);
   format::RingStore<uint32_t>(header->stop_reason, reason);
   format::RingStore<uint32_t>(header->state, format::kRingStopped);

@@ -33,11 +33,11 @@ void WriteRank() {
   for (const Variables& from : kVariables) {
     const long rank = NumberIn(from.rank), size = NumberIn(from.size);
     if (rank < 0 || rank >= size) continue;
-    Recorder& recorder = Recorder::Get();
-    recorder.WriteMeta("rank", secure_getenv(from.rank));
-    recorder.WriteMeta("world_size", secure_getenv(from.size));
-    if (NumberIn(from.local) >= 0) recorder.WriteMeta("local_rank", secure_getenv(from.local));
-    recorder.WriteMeta("rank_from", from.rank);
+    SessionStream& stream = Recorder::Get().stream();
+    stream.WriteMeta("rank", secure_getenv(from.rank));
+    stream.WriteMeta("world_size", secure_getenv(from.size));
+    if (NumberIn(from.local) >= 0) stream.WriteMeta("local_rank", secure_getenv(from.local));
+    stream.WriteMeta("rank_from", from.rank);
     return;
   }
 }

@@ -132,7 +132,7 @@ int Session::Arm(const crosscut_options* options) {
   steps_.SetPlan(settings);
   on_demand_.LimitFirst(NumberIn("CROSSCUT_STOP_AFTER_STEPS"),
                         static_cast<int64_t>(NumberIn("CROSSCUT_STOP_AT")));
-  (void)Recorder::Get().WriteMeta("armed", "1");
+  (void)Recorder::Get().stream().WriteMeta("armed", "1");
   sources_.WriteWhatIsKnown();
   format::RingHeader* header = log_.header();
   format::RingStore<uint32_t>(header->state, format::kRingDormant);
@@ -183,7 +183,7 @@ int Session::StartLocked(const Settings& settings) {
   format::RingStore(header->start_tick, tick);
   format::RingStore<uint64_t>(header->stop_tick, 0);
   format::RingStore<uint32_t>(header->stop_reason, 0);
-  (void)Recorder::Get().WriteSession(tick, format::kStart, &tick, 1);
+  (void)Recorder::Get().stream().Write(tick, format::kStart, &tick, 1);
   format::RingStore<uint32_t>(header->state, format::kRingRecording);
   sources_.Begin();
   state_.store(kRecording, std::memory_order_release);
@@ -233,7 +233,7 @@ int Session::Pause() {
   sources_.Set(CROSSCUT_LEVEL_CONTROL);
   const uint64_t tick = Now();
   Recorder::Get().SetPhase(Phase::kHidden, tick);
-  (void)Recorder::Get().WriteSession(tick, format::kPause, nullptr, 0);
+  (void)Recorder::Get().stream().Write(tick, format::kPause, nullptr, 0);
   format::RingStore<uint32_t>(log_.header()->state, format::kRingPaused);
   state_.store(kPaused, std::memory_order_release);
   return CROSSCUT_OK;
@@ -245,7 +245,7 @@ int Session::Resume() {
   if (state() == kOff) return Fail(CROSSCUT_ENOTRUNNING, "no session is open");
   if (state() == kRecording) return CROSSCUT_OK;
   const uint64_t tick = Now();
-  (void)Recorder::Get().WriteSession(tick, format::kResume, nullptr, 0);
+  (void)Recorder::Get().stream().Write(tick, format::kResume, nullptr, 0);
   format::RingStore<uint32_t>(log_.header()->state, format::kRingRecording);
   state_.store(kRecording, std::memory_order_release);
   if (in_control()) return CROSSCUT_OK;  // the step plan switches on at its next edge
@@ -440,7 +440,7 @@ void Session::OnPluginsIdle() {
 
 void Session::NameProcess(const char* name) {
   log_.NameProcess(name);
-  if (state() != kOff) (void)Recorder::Get().WriteMeta("process_name", name);
+  if (state() != kOff) (void)Recorder::Get().stream().WriteMeta("process_name", name);
 }
 
 // ---- The drain's calls --------------------------------------------------------------------------
@@ -453,7 +453,7 @@ void Session::OnDrainFailure(const char* error, int number) {
   // Not Stop(): that calls sources, which belong to the program's threads.
   const uint64_t tick = Now();
   Recorder::Get().SetPhase(Phase::kOff, tick);
-  Recorder::Get().SetDrainRuns(false);
+  Recorder::Get().stream().SetDrainRuns(false);
   log.MarkStop(tick, format::kStopDisk);
 }
 

@@ -5,6 +5,7 @@
 
 #include "src/collect/clock.h"
 #include "src/collect/recorder.h"
+#include "src/collect/scratch.h"
 #include "src/host/registry.h"
 #include "src/runtime/error.h"
 
@@ -15,7 +16,7 @@ namespace {
 void WriteField(const char* name, const char* field, const char* value) {
   char key[128];
   snprintf(key, sizeof key, "source:%s:%s", name, field);
-  (void)Recorder::Get().WriteMeta(key, value);
+  (void)Recorder::Get().stream().WriteMeta(key, value);
 }
 
 }  // namespace
@@ -23,7 +24,7 @@ void WriteField(const char* name, const char* field, const char* value) {
 void Sources::Write(const ProbeCost& cost) {
   uint64_t payload[6] = {cost.probe};
   memcpy(payload + 1, cost.figures, sizeof cost.figures);
-  (void)Recorder::Get().WriteSession(ClockNow(), format::kProbeCost, payload, 6);
+  (void)Recorder::Get().stream().Write(ClockNow(), format::kProbeCost, payload, 6);
 }
 
 void Sources::Write(const Known& known) {
@@ -138,7 +139,7 @@ void Sources::SetOne(Source* source, int level) {
   if (level != CROSSCUT_LEVEL_CONTROL && !source->calibrated && source->calibrate != nullptr) {
     // Once per process, and nothing that it marks is recorded.
     source->calibrated = true;
-    crosscut_thread* real = Recorder::SuspendThisThread();
+    crosscut_thread* real = SuspendThisThread();
     source->calibrate(source->self);
     crosscut_this_thread = real;
   }

@@ -13,8 +13,9 @@ namespace {
 uint32_t InternKind(const char* text, format::Kind kind) {
   const format::NameAttributes probe{format::kKindText, format::kLayerNone, 0, 0};
   format::NameAttributes attributes{kind, format::kLayerNone, format::kFlagNoLayer, 0};
-  if (kind == format::kKindStep) attributes.probe = Recorder::Get().Intern("step", probe.Pack());
-  return Recorder::Get().Intern(text, attributes.Pack());
+  if (kind == format::kKindStep)
+    attributes.probe = Recorder::Get().stream().Intern("step", probe.Pack());
+  return Recorder::Get().stream().Intern(text, attributes.Pack());
 }
 
 void Begin(uint64_t tick, uint32_t name) {
@@ -29,7 +30,7 @@ void Begin(uint64_t tick, uint32_t name) {
 uint32_t SwitchName() {
   static const uint32_t name = [] {
     const format::NameAttributes attributes{format::kKindSpan, format::kLayerOverhead, 0, 0};
-    return Recorder::Get().Intern("step plan: switch", attributes.Pack());
+    return Recorder::Get().stream().Intern("step plan: switch", attributes.Pack());
   }();
   return name;
 }
@@ -68,7 +69,7 @@ format::StepLevel Steps::Level(uint64_t step, uint64_t tick, int level_before, b
 }
 
 void Steps::MarkBegin(uint64_t tick, uint32_t kind) {
-  if (Recorder::Get().KindOf(kind).kind != format::kKindStep) {
+  if (Recorder::Get().stream().KindOf(kind).kind != format::kKindStep) {
     if (usual_name_ == 0) usual_name_ = InternKind("step", format::kKindStep);
     kind = usual_name_;
   }
@@ -125,14 +126,14 @@ void MarkLead() {
     *--at = static_cast<char>('0' + left % 10);
     left /= 10;
   } while (left != 0);
-  (void)Recorder::Get().WriteMeta("lead_track", at);
+  (void)Recorder::Get().stream().WriteMeta("lead_track", at);
 }
 
 void MarkProgress(double fraction) {
   if (!(fraction >= 0 && fraction <= 1)) return crosscut_value_lost();
   static const uint32_t name = [] {
     const format::NameAttributes attributes{format::kKindSpan, format::kLayerNone, 0, 0};
-    return Recorder::Get().Intern("crosscut.progress", attributes.Pack());
+    return Recorder::Get().stream().Intern("crosscut.progress", attributes.Pack());
   }();
   const uint64_t payload[2] = {name, static_cast<uint64_t>(llround(fraction * 1e9))};
   if (name != 0) (void)Recorder::Get().MarkAlways(0, format::kCounter, payload, 2);
