@@ -1,0 +1,83 @@
+"""Every time that a report shows is a cell of a table, or a sum of cells that share a key."""
+
+import itertools
+import json
+import re
+import subprocess
+
+import pytest
+from runs import CROSSCUT, ROOT
+
+INPUTS = [ROOT / "tests" / "golden" / "report_training" / "input.txt",
+          ROOT / "tests" / "golden" / "report_device" / "input.txt",
+          ROOT / "tests" / "gpu" / "h200" / "crosscut-train.json.gz"]
+
+
+def shown(ns):
+    """A time as reports show it: four digits (src/report, FormatNs)."""
+    for unit, name in ((1e9, "s"), (1e6, "ms"), (1e3, "µs")):
+        if abs(ns) < unit * 0.99995:
+            continue
+        whole = abs(ns) / unit
+        if whole >= 9999.5:
+            return f"{round(ns / unit):,} {name}"
+        decimals = 0 if whole >= 999.95 else 1 if whole >= 99.995 else 2 if whole >= 9.9995 else 3
+        return f"{ns / unit:.{decimals}f} {name}"
+    return f"{ns} ns"
+
+
+def numbers_of(table):
+    """The integers in a table, and the sums of its columns by each one or two of its keys."""
+    columns = {name: cells for name, cells in table["columns"].items() if cells}
+    keys = [name for name, cells in columns.items()
+            if isinstance(cells[0], str) or name == "device"]
+    for name, cells in columns.items():
+        if name in keys:
+            continue
+        known = [cell for cell in cells if isinstance(cell, int)]
+        yield from known
+        for group in itertools.chain.from_iterable(
+                itertools.combinations(keys, size) for size in range(3)):
+            sums = {}
+            for i, cell in enumerate(cells):
+                if isinstance(cell, int):
+                    key = tuple(columns[column][i] for column in group)
+                    sums[key] = sums.get(key, 0) + cell
+            yield from sums.values()
+
+
+def others_of(overlap):
+    """What the column "other" may hold: the sets of layers that took least, of a process."""
+    cells = [row for row in zip(*(overlap["columns"][name] for name in (
+        "process", "operation", "layers", "device", "ns")))]
+    for process in {row[0] for row in cells}:
+        sums = {}
+        for row in cells:
+            if row[0] == process:
+                sums[row[2:4]] = sums.get(row[2:4], 0) + row[4]
+        order = sorted(sums, key=lambda layers: -sums[layers])
+        for first in range(len(order)):
+            rest = set(order[first:])
+            of = {}
+            for row in cells:
+                if row[0] == process and row[2:4] in rest:
+                    of[row[1]] = of.get(row[1], 0) + row[4]
+            yield from [*of.values(), sum(of.values())]
+
+
+def report(source, *flags):
+    return subprocess.run([CROSSCUT, "report", source, *flags], capture_output=True, text=True,
+                          timeout=60).stdout
+
+
+@pytest.mark.parametrize("source", INPUTS, ids=lambda path: path.parent.name)
+def test_times_are_in_tables(source):
+    tables = json.loads(report(source, "--format=json"))["tables"]
+    known = {shown(n) for table in tables for n in numbers_of(table)}
+    known |= {shown(n) for table in tables if table["table"] == "overlap" for n in others_of(table)}
+    text = report(source)
+    # Gaps have sentences of their own, above everything.
+    text = text[re.search(r"^\S.*\n  (Command|Recorded|Run) ", text, re.M).start():]
+    times = [" ".join(found) for found in re.findall(r"(?<![\d-])([\d,]+(?:\.\d+)?) (ns|µs|ms|s)\b", text)]
+    assert len(times) > 20
+    assert not [time for time in times if time not in known]
