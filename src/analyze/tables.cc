@@ -68,7 +68,7 @@ Result<Table> ComputeTable(const trace::Trace& trace, const Context& context,
   for (const TableEntry& entry : TableList()) {
     known += known.empty() ? entry.name : std::string(", ") + entry.name;
   }
-  return Status::NotFound("no table " + std::string(name) + "; there are " + known);
+  return Status::NotFound("unknown table " + std::string(name) + "; the tables are " + known);
 }
 
 }  // namespace crosscut::analyze

@@ -17,7 +17,7 @@ using Action = ControlOptions::Action;
 
 std::string Describe(Action action, const ControlledProcess& process) {
   std::string line = process.key + " (pid " + std::to_string(process.pid) + "): ";
-  if (!process.followed) return line + "did not follow: " + process.words + "\n";
+  if (!process.followed) return line + "did not follow the request: " + process.words + "\n";
   if (!process.words.empty()) return line + process.words + "\n";
   if (action == Action::kSnapshot) return line + "written\n";
   line += "window " + std::to_string(process.window);
@@ -60,7 +60,7 @@ CLI::App* Add(CLI::App* app, Run* run, const std::shared_ptr<ControlOptions>& op
       ->required()
       ->option_text("PID|RUN");
   verb->add_option("--timeout", options->timeout,
-                   "how long to wait for processes that make no step (30)")
+                   "how long to wait for processes that begin no step (default 30)")
       ->check(CLI::Range(0.1, 1e6).description(""))
       ->option_text("SECONDS");
   verb->callback([=] { *run = [=] { return RunControl(*options); }; });
@@ -73,7 +73,7 @@ void AddSteps(CLI::App* verb, const std::shared_ptr<ControlOptions>& options) {
                                    "first that all of them can still reach")
                       ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 62).description(""))
                       ->option_text("N");
-  verb->add_flag("--now", options->at_once, "wait for no step")->excludes(at_step);
+  verb->add_flag("--now", options->at_once, "do not wait for a step")->excludes(at_step);
 }
 
 }  // namespace
@@ -84,10 +84,10 @@ void AddControl(CLI::App* app, Run* run) {
   CLI::App* start = Add(app, run, options, "start",
                         "Begin to record in processes that wait for it (record --dormant)");
   AddSteps(start, options);
-  auto* steps = start->add_option("--steps", options->steps, "end after so many steps, and wait")
+  auto* steps = start->add_option("--steps", options->steps, "end after K steps, and wait for that")
                     ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 40).description(""))
                     ->option_text("K");
-  start->add_option("--seconds", options->seconds, "end after so long, and wait")
+  start->add_option("--seconds", options->seconds, "end after S seconds, and wait for that")
       ->check(CLI::Range(0.001, 1e6).description(""))
       ->option_text("S")
       ->excludes(steps);

@@ -50,7 +50,7 @@ bool HasVerb(const CLI::App& app, std::string_view name) {
 
 int Main(int argc, char** argv) {
   CLI::App app{
-      "Crosscut tells where a machine-learning program's wall time goes.\n\n"
+      "Crosscut shows where a machine-learning program's wall time goes.\n\n"
       "  crosscut record -- python train.py     run it and record\n"
       "  crosscut report RUN                    see where the time went\n"};
   app.name("crosscut");
@@ -58,7 +58,7 @@ int Main(int argc, char** argv) {
   app.require_subcommand(1);
   app.get_formatter()->column_width(34);
   app.footer(
-      "record ends as its command ends. The others end with 0 if all is well, 1 for a finding,\n"
+      "record exits as its command does. The others exit with 0 if all is well, 1 for a finding,\n"
       "2 for a wrong command line, 3 for an input that is unreadable or incomplete.");
   Run run;
   char** const dashes = std::find_if(argv, argv + argc,
@@ -77,7 +77,7 @@ int Main(int argc, char** argv) {
   AddTensorFlow(&app, &run);
   AddValidate(&app, &run, {argv + std::min(argc, 1), argv + argc});
   if (argc > 1 && *argv[1] != '-' && !HasVerb(app, argv[1])) {
-    Talk(std::string("no verb ") + argv[1] + "; see crosscut --help");
+    Talk(std::string("unknown verb ") + argv[1] + "; see crosscut --help");
     return kUsage;
   }
   try {

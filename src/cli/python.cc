@@ -66,7 +66,7 @@ int RunPlot(const PlotArgs& args) {
 void AddDoctor(CLI::App* app, Run* run) {
   auto build = std::make_shared<bool>(false);
   auto clean = std::make_shared<bool>(false);
-  CLI::App* verb = app->add_subcommand("doctor", "Tell what of Crosscut works here");
+  CLI::App* verb = app->add_subcommand("doctor", "Check which parts of Crosscut work here");
   verb->add_flag("--build", *build, "build the PyTorch source for this torch");
   verb->add_flag("--clean", *clean, "remove what ended processes left in shared memory");
   verb->callback([=] {
@@ -97,20 +97,19 @@ void AddValidate(CLI::App* app, Run* run, std::vector<std::string> words) {
   CLI::App* verb = app->add_subcommand(
       "validate", "Run a command recorded and unrecorded: are corrected times true?");
   verb->allow_extras();
-  verb->add_option("--pairs", "runs of either sort, interleaved ABBA (default 10)")
-      ->option_text("N");
+  verb->add_option("--pairs", "runs of each sort, interleaved ABBA (default 10)")->option_text("N");
   verb->add_option("--within",
-                   "how far the corrected time may be off, beyond what unrecorded runs\n"
-                   "differ by (default 5)")
+                   "how far the corrected time may be off, beyond the differences between\n"
+                   "unrecorded runs (default 5)")
       ->option_text("PERCENT");
   verb->add_option("--times",
-                   "a file that the command writes, JSON with its own step_median_ns:\n"
-                   "compares steps, too")
+                   "a JSON file that the command writes, with its own step_median_ns: to\n"
+                   "compare steps, too")
       ->option_text("FILE");
   verb->add_option("--format", "text (default) or json")->option_text("FORMAT");
   verb->footer(
-      "validate [OPTIONS] [OPTIONS OF record] -- COMMAND...; what it says: "
-      "docs/validation.md.");
+      "validate [OPTIONS] [OPTIONS OF record] -- COMMAND...; docs/validation.md "
+      "explains the output.");
   verb->callback([=, words = std::move(words)] { *run = [=] { return RunPython(words); }; });
 }
 

@@ -39,7 +39,7 @@ CLI::Validator OneOf(const std::map<std::string, Format>& names) {
     }
     std::string known;
     for (const auto& [name, format] : names) known += (known.empty() ? "" : ", ") + name;
-    return "no format " + text + "; there are " + known;
+    return "unknown format " + text + "; the formats are " + known;
   };
   return {check, ""};
 }
@@ -104,7 +104,7 @@ int RunReport(const ReportArgs& args) {
 
 void AddReport(CLI::App* app, Run* run) {
   auto args = std::make_shared<ReportArgs>();
-  CLI::App* verb = app->add_subcommand("report", "Tell where the time went");
+  CLI::App* verb = app->add_subcommand("report", "Show where the time went");
   verb->add_option("INPUT", args->inputs, "run directory, as record makes it")
       ->required()
       ->option_text("...");
@@ -156,7 +156,7 @@ void AddExport(CLI::App* app, Run* run) {
   verb->add_option("--to", args->to, "format:\n" + verbs::ListFormats())
       ->required()
       ->option_text("FORMAT");
-  verb->add_option("-o", args->file, "the file; compressed where it ends in .gz")
+  verb->add_option("-o", args->file, "the file to write; compressed if its name ends in .gz")
       ->required()
       ->option_text("FILE");
   verb->callback([=] {
@@ -175,8 +175,9 @@ void AddImport(CLI::App* app, Run* run) {
     std::string run;
   };
   auto args = std::make_shared<Args>();
-  CLI::App* verb = app->add_subcommand("import", "Make a run of files that other tools wrote");
-  verb->add_option("FILE", args->files, "profiles; each reading command takes one as it is, too")
+  CLI::App* verb = app->add_subcommand("import", "Make a run from files that other tools wrote");
+  verb->add_option("FILE", args->files,
+                   "profiles; every command that reads a run takes one as it is, too")
       ->required()
       ->option_text("...");
   verb->add_option("-o", args->run, "run directory to make")->required()->option_text("RUN");
@@ -193,7 +194,7 @@ void AddImport(CLI::App* app, Run* run) {
 
 void AddInfo(CLI::App* app, Run* run) {
   auto input = std::make_shared<std::string>();
-  CLI::App* verb = app->add_subcommand("info", "Tell what an input is and holds");
+  CLI::App* verb = app->add_subcommand("info", "Show what an input is and what it holds");
   verb->add_option("INPUT", *input, "run directory, as record makes it")
       ->required()
       ->option_text(" ");

@@ -18,7 +18,7 @@ namespace {
 
 int RunRecord(verbs::RecordOptions options) {
   if (options.command.empty()) {
-    Talk("which command? crosscut record [OPTIONS] -- COMMAND...");
+    Talk("no command is given: crosscut record [OPTIONS] -- COMMAND...");
     return kUsage;
   }
   options.say = [](std::string_view line) { Talk(line); };
@@ -35,42 +35,42 @@ std::string WrapProblem(const std::string& text) {
   static constexpr std::string_view kLayers[] = {"python", "framework", "runtime", "simulator",
                                                  "data",   "comm",      "native",  "idle"};
   const size_t colon = std::min(text.find(':'), text.size());
-  if (colon == 0) return "no module in " + text;
+  if (colon == 0) return text + " names no module";
   if (colon == text.size()) return "";
   const std::string layer = text.substr(colon + 1, text.find(':', colon + 1) - colon - 1);
   if (std::find(std::begin(kLayers), std::end(kLayers), layer) != std::end(kLayers)) return "";
   std::string known;
   for (const std::string_view each : kLayers) known.append(known.empty() ? "" : ", ").append(each);
-  return "no layer " + layer + " in " + text + "; the layers are " + known;
+  return "unknown layer " + layer + " in " + text + "; the layers are " + known;
 }
 
 // What is recorded.
 void AddWhat(CLI::App* verb, verbs::RecordOptions* options) {
   verb->add_option("--sources", options->sources,
-                   "which sources of spans to record, by names joined with commas; default\n"
-                   "all. pytorch: operators and autograd. operations: data, forward, backward,\n"
-                   "optimizer and the steps, without an edit; they are part of any list.\n"
+                   "which sources of spans to record: names joined by commas; default all.\n"
+                   "pytorch: operators and autograd. operations: data, forward, backward,\n"
+                   "optimizer and the steps, without an edit; any list includes them.\n"
                    "opencl, cupti (NVIDIA): their calls, and kernels and copies on their devices.\n"
                    "none: only what the program marks (and Python: see --python)")
       ->option_text("LIST");
   verb->add_option("--python", options->python,
                    "off, boundary (default: where Python calls native code), samples (also what\n"
-                   "every thread does, Python and native, looked at now and then) or calls\n"
+                   "every thread does, Python and native, sampled now and then) or calls\n"
                    "(every Python function)")
       ->check(CLI::IsMember({"off", "boundary", "samples", "calls"}).description(""))
       ->option_text("LEVEL");
   verb->add_option("--sample-rate", options->sample_rate,
-                   "looks per second of --python=samples, 1 to 1000 (default 100)")
+                   "samples per second of --python=samples, 1 to 1000 (default 100)")
       ->check(CLI::Range(1, 1000).description(""))
       ->option_text("HZ");
   verb->add_flag("--shapes", options->shapes,
                  "record what operators are called with: shapes, types, strides, scalars");
   verb->add_flag("--allocations", options->allocations,
-                 "every allocation and free of PyTorch's tensors: tables memory, memory_peak,\n"
-                 "memory_operators, memory_leaks");
+                 "record every allocation and free of PyTorch's tensors: tables memory,\n"
+                 "memory_peak, memory_operators, memory_leaks");
   verb->add_option("--wrap", options->wrap,
-                   "record what Python calls of a further native module, or of a shared library\n"
-                   "that it loads (libsim.so), in LAYER (simulator, native, data, comm, ...);\n"
+                   "record what Python calls in one more native module, or in a shared library\n"
+                   "that it loads (libsim.so), as LAYER (simulator, native, data, comm, ...);\n"
                    "NAMES: only functions that this regular expression matches; may be repeated")
       ->option_text("MODULE:LAYER[:NAMES]")
       ->check(CLI::Validator(WrapProblem, ""))
@@ -82,16 +82,16 @@ void AddWhat(CLI::App* verb, verbs::RecordOptions* options) {
 void AddPlugins(CLI::App* verb, verbs::RecordOptions* options) {
   verb->add_option("--plugin", options->plugins,
                    "load a profiler plugin of a device (TensorFlow's C ABI), with settings for\n"
-                   "it behind commas: FILE.so,key=value; may be repeated. tensorflow-plugins:\n"
+                   "it after commas: FILE.so,key=value; may be repeated. tensorflow-plugins:\n"
                    "those that are installed for TensorFlow")
       ->option_text("FILE")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   verb->add_flag("--probe-plugins", options->probe_plugins,
                  "try each plugin in a process of its own first, and leave out one that crashes,\n"
-                 "hangs or fails there; answers are remembered until its file changes");
+                 "hangs or fails there; the result is remembered until its file changes");
   verb->add_option("--device-type", options->device_type,
-                   "only plugins of this device type; cpu, gpu and tpu are none's")
+                   "only plugins of this device type; no plugin has cpu, gpu or tpu")
       ->option_text("T");
   verb->add_option("--device-tracer-level", options->device_tracer_level,
                    "0: no plugin is started (default 1)")
@@ -105,15 +105,15 @@ void AddWhen(CLI::App* verb, verbs::RecordOptions* options) {
           "--plan", options->plan,
           "how much is recorded of each step. balanced (default): most at the boundary,\n"
           "some with operators, a few with everything. light: fewer of both. full (with\n"
-          "--dormant the default): all but control steps with everything. Or shares in per\n"
-          "cent of operators, everything, boundary, control: operators=10,everything=2\n"
+          "--dormant the default): all except control steps with everything. Or shares in\n"
+          "per cent of operators, everything, boundary, control: operators=10,everything=2\n"
           "(rest: boundary)")
       ->envname("CROSSCUT_PLAN")
       ->option_text("PLAN");
   verb->add_option(
           "--budget", options->budget,
-          "how much longer steps may take, in per cent: fewer are recorded where the plan\n"
-          "costs more; or off (default 2; off where a --plan is named)")
+          "how much longer steps may take, in per cent: if the plan costs more, fewer are\n"
+          "recorded; or off (default 2; off if a --plan is named)")
       ->envname("CROSSCUT_BUDGET")
       ->option_text("PERCENT");
   verb->add_option("--control-steps", options->control_percent,
@@ -149,10 +149,10 @@ void AddRecord(CLI::App* app, Run* run, std::vector<std::string> command) {
   AddWhat(verb, options.get());
   AddPlugins(verb, options.get());
   AddWhen(verb, options.get());
-  verb->add_option("--memory", options->memory_mib, "cap on our memory, per process")
+  verb->add_option("--memory", options->memory_mib, "cap on Crosscut's memory, per process")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 20).description(""))
       ->option_text("MiB");
-  verb->footer("What follows -- is the command; crosscut ends as it ends.");
+  verb->footer("What follows -- is the command; crosscut exits as it does.");
   verb->callback([=] { *run = [=] { return RunRecord(*options); }; });
 }
 

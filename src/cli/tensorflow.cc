@@ -46,15 +46,16 @@ void AddTensorFlow(CLI::App* app, Run* run) {
       {"install", "Put the plugin into a Python's TensorFlow", verbs::InstallTensorFlowPlugin,
        true},
       {"remove", "Take it out again", verbs::RemoveTensorFlowPlugin, false},
-      {"status", "Tell whether it is there; ends with 1 where it is not",
-       verbs::FindTensorFlowPlugin, true}};
+      {"status", "Show whether it is there; exits with 1 if it is not", verbs::FindTensorFlowPlugin,
+       true}};
   CLI::App* group =
       app->add_subcommand("tensorflow", "Show Crosscut's events in TensorFlow's own profiles");
   group->require_subcommand(1);
   for (const Action& action : kActions) {
     auto args = std::make_shared<Args>();
     CLI::App* verb = group->add_subcommand(action.name, action.description);
-    verb->add_option("--python", args->python, "whose TensorFlow; default python3")
+    verb->add_option("--python", args->python,
+                     "the Python whose TensorFlow is meant; default python3")
         ->option_text("PATH");
     verb->callback([=] { *run = [=] { return Do(action.verb, args->python, action.wanted); }; });
   }

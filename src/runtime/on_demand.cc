@@ -91,7 +91,7 @@ void OnDemand::RefuseNonsense(RingHeader* header) {
   const bool nonsense =
       word != request && request != claimed_ && request != RingLoad(header->answered);
   pthread_mutex_unlock(&claim_mutex_);
-  if (nonsense) Answer(header, request, CROSSCUT_EINVAL, "this is no request");
+  if (nonsense) Answer(header, request, CROSSCUT_EINVAL, "this is not a request");
 }
 
 bool OnDemand::NamesStep(const RingHeader& header) {
@@ -204,7 +204,7 @@ void OnDemand::Answer(RingHeader* header, uint32_t word, uint32_t answer, const 
 
 int OnDemand::Begin(RingHeader* header) {
   const RingControl& control = header->control;
-  if (calls_.records()) return Fail(CROSSCUT_ERUNNING, "it records already");
+  if (calls_.records()) return Fail(CROSSCUT_ERUNNING, "it is already recording");
   CallProgram(true);
   const auto limit = static_cast<int64_t>(std::min(RingLoad(control.limit_ns), kLongestNs));
   next_ = {RingLoad(control.window), RingLoad(control.step_count),

@@ -160,7 +160,7 @@ TEST_F(OnDemandTest, WhoMakesNoStepsIsStartedAndStoppedByTheLibrarysThread) {
     EXPECT_EQ(crosscut_active(), 1);
     Await(header, Ask(header, format::kRequestStart, kAtOnce));
     EXPECT_EQ(RingLoad(header->answer), static_cast<uint32_t>(CROSSCUT_ERUNNING));
-    EXPECT_STREQ(header->control.words, "it records already");
+    EXPECT_STREQ(header->control.words, "it is already recording");
     Await(header, Ask(header, format::kRequestSnapshot, kAtOnce));
     EXPECT_EQ(RingLoad(header->answer), 0u);
     Await(header, Ask(header, format::kRequestStop, kAtOnce));

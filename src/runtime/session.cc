@@ -137,7 +137,7 @@ int Session::Arm(const crosscut_options* options) {
   format::RingHeader* header = log_.header();
   format::RingStore<uint32_t>(header->state, format::kRingDormant);
   const int number = on_demand_.Arm(header);
-  if (number != 0) return Fail(CROSSCUT_ENOMEM, "no thread: %s", strerror(number));
+  if (number != 0) return Fail(CROSSCUT_ENOMEM, "cannot start a thread: %s", strerror(number));
   BeAskedAtExit();
   return CROSSCUT_OK;
 }
@@ -165,7 +165,7 @@ int Session::StartLocked(const Settings& settings) {
   if (log_.open() && (!log_.Fits(settings) || log_.Removed())) {
     log_.Close();
   } else if (log_.broken()) {
-    return Fail(CROSSCUT_EIO, "the log of this run directory can be written no more");
+    return Fail(CROSSCUT_EIO, "the log of this run directory can no longer be written");
   }
   const bool fresh = !log_.open();
   if (fresh) {
@@ -263,7 +263,9 @@ int Session::Flush() {
   Drain& drain = log_.drain();
   if (!drain.running()) return Fail(CROSSCUT_ENOTRUNNING, "this process has not recorded");
   drain.Ask(Drain::kFlush);
-  if (!drain.Await(kFlushWaitMs)) return Fail(CROSSCUT_EIO, "the drain does not answer");
+  if (!drain.Await(kFlushWaitMs)) {
+    return Fail(CROSSCUT_EIO, "the thread that writes the log does not answer");
+  }
   if (log_.broken()) return Fail(CROSSCUT_EIO, "the log could not be written");
   return CROSSCUT_OK;
 }
@@ -393,7 +395,7 @@ int Session::AddSource(const crosscut_source* source) {
   }
   const Transition transition(this);
   if (!transition) {
-    (void)Fail(CROSSCUT_ERUNNING, "a source cannot be added inside a switch");
+    (void)Fail(CROSSCUT_ERUNNING, "a source cannot be added while sources are switched");
     return 0;
   }
   return sources_.Add(*source,

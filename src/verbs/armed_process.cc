@@ -142,7 +142,7 @@ Result<std::vector<format::RunRing>> RingsOfRun(const std::string& run_dir) {
   if (!run.ok()) {
     return Status::NotFound(run_dir + " is neither a process id nor a run directory");
   }
-  if (run->run_json.empty()) return Status::NotFound(run_dir + " is no run: it has no run.json");
+  if (run->run_json.empty()) return Status::NotFound(run_dir + " is not a run: it has no run.json");
   return format::FindRings(*run).rings;
 }
 
@@ -204,7 +204,7 @@ Result<format::RunRing> RingOfProcess(int64_t pid) {
   ring.path = MappedRing(*maps);
   if (ring.path.empty()) {
     return Status::Invalid(name +
-                           " is not ready for this: start it by `crosscut record --dormant`, or "
+                           " is not ready for this: start it with `crosscut record --dormant`, or "
                            "let it call crosscut.arm()");
   }
   // The names of mappings are the process's to choose: in a mount namespace of its own a ring of
@@ -216,7 +216,7 @@ Result<format::RunRing> RingOfProcess(int64_t pid) {
   uint64_t chunks = 0;
   if (const Status read = file->ReadHeader(&ring.header, &chunks); !read.ok()) return read;
   if (ring.header.pid != facts.inner_pid) {
-    return Status::Invalid(name + " shows the ring of another process, " + ring.path);
+    return Status::Invalid(name + " has mapped the ring of another process, " + ring.path);
   }
   return ring;
 }

@@ -142,13 +142,13 @@ Status Controller::Judge() {
     window_ = std::max(window_, process.window_begun());
     if (process.HasWaiting() && options_.action == Action::kStop && process.Withdraw()) {
       target.told.followed = true;
-      target.told.words = "a start that still waited was taken back";
+      target.told.words = "a start that was still waiting was taken back";
     } else if (process.HasWaiting()) {
-      target.told.words = "an earlier request still waits; `crosscut stop` takes it back";
+      target.told.words = "an earlier request is still waiting; `crosscut stop` takes it back";
     } else if (process.recording() == start && (start || process.failure().empty())) {
       target.told.words =
-          start ? "it records already, window " + std::to_string(process.window_begun())
-                : "it records nothing now";
+          start ? "it is already recording, window " + std::to_string(process.window_begun())
+                : "it is not recording now";
     }
     any = any || target.told.words.empty() || target.told.followed;
     why = target.told.words;
@@ -207,7 +207,8 @@ Result<uint64_t> Controller::ChooseStep(double ahead_seconds) {
     if (left <= static_cast<double>(ahead) * 10 + 100 || left <= pace * options_.timeout) continue;
     return Status::Invalid("process " + std::to_string(targets_[i].told.pid) + " is at step " +
                            std::to_string(now) + ", another at step " + std::to_string(most) +
-                           ": they count different steps; --now starts and stops them without");
+                           ": they count different steps; --now starts and stops them without "
+                           "waiting for a step");
   }
   return step;
 }
@@ -290,7 +291,9 @@ Status Controller::AskAll(format::RingRequest kind, bool at_once) {
     if (options_.at_step != 0) {
       return Status::Invalid("step " + std::to_string(step) + " has begun already");
     }
-    if (attempt == kAttempts) return Status::Limit("the steps are too short to agree on one");
+    if (attempt == kAttempts) {
+      return Status::Limit("the steps are too short to agree on one; --now waits for none");
+    }
     if (kind == format::kRequestStart) ++window_;  // some may have begun the one before
   }
   request.window = window_;
@@ -311,7 +314,7 @@ bool Controller::Settle(Target& target) {
     return true;
   }
   if (target.process->alive()) return false;
-  target.told.words = "it has ended meanwhile";
+  target.told.words = "it has ended in the meantime";
   target.process.reset();
   return true;
 }
@@ -321,14 +324,14 @@ void Controller::GiveUp(Target& target, double timeout) {
     target.told.words = target.by_step ? "it began no step for " + Seconds(timeout) + " (" +
                                              std::to_string(target.process->steps()) + " so far)"
                                        : "it ran no Python for " + Seconds(timeout) +
-                                             ": a call that holds its lock";
+                                             ": a call holds the interpreter's lock";
     target.process.reset();
     return;
   }
   const double end = Now() + kFinishSeconds;
   while (!Settle(target) && Now() < end) target.process->AwaitAnswer(kPollMs);
   if (!target.asked || target.process == nullptr) return;
-  target.told.words = "it began to do so and does not come back";
+  target.told.words = "it began to carry out the request and has not finished";
   target.process.reset();
 }
 

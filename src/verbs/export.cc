@@ -10,7 +10,7 @@ namespace crosscut::verbs {
 Result<Exported> Export(const std::string& path, const std::string& to, const std::string& file) {
   const exporting::Exporter* exporter = exporting::FindExporter(to);
   if (exporter == nullptr) {
-    return Status::Unsupported("no format " + to + "; there are:\n" + ListFormats());
+    return Status::Unsupported("unknown format " + to + "; the formats are:\n" + ListFormats());
   }
   auto input = ReadInput(path, import::Purpose::kExport);
   if (!input.ok()) return input.status();

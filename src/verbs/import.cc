@@ -55,7 +55,7 @@ Result<Imported> ImportFiles(const std::vector<std::string>& files, const std::s
       return Status::Invalid(files[i] + ": a directory; name the files in it");
     }
     if (fs::exists(files[i], error) && !fs::is_regular_file(files[i], error)) {
-      return Status::Invalid(files[i] + ": a pipe or device; copy what it gives to a file");
+      return Status::Invalid(files[i] + ": a pipe or device; copy its output to a file");
     }
     const std::string name = std::to_string(i) + "-" + fs::path(files[i]).filename().string();
     fs::copy_file(files[i], fs::path(run_dir) / name, error);

@@ -114,8 +114,9 @@ CleanedRings CleanLeftovers() {
       if (!IsThere(ring)) {
         Add(ring, &cleaned.emptied);
       } else {
-        cleaned.problems.push_back(ring.path + ": " +
-                                   (run->second.empty() ? "it is not its run's" : run->second));
+        cleaned.problems.push_back(
+            ring.path + ": " +
+            (run->second.empty() ? "it does not belong to its run" : run->second));
       }
     } else if (!IsThere(ring)) {
       continue;

@@ -154,7 +154,7 @@ Status MoveAside(const std::string& dir, Talk& talk) {
     talk("the earlier run is now " + other);
     return {};
   }
-  return Status::Limit(dir + " and 9999 earlier runs are there");
+  return Status::Limit(dir + " and 9999 earlier runs exist: name another folder (-o)");
 }
 
 Status CheckPlan(const RecordOptions& options) {
@@ -262,7 +262,7 @@ void SayNotes(const std::string& dir, Talk& talk) {
   constexpr size_t kMost = 3;
   for (size_t i = 0; i < std::min(notes.size(), kMost); ++i) talk(notes[i]);
   if (notes.size() > kMost) {
-    talk(std::to_string(notes.size() - kMost) + " more such notes in " + dir);
+    talk(std::to_string(notes.size() - kMost) + " more such notes are in " + dir);
   }
 }
 
@@ -300,7 +300,7 @@ void Reap(const std::string& dir, Talk& talk) {
     if (alive == 0) return;
     SleepMs(wait);
   }
-  talk(std::to_string(alive) + " process(es) of the run still live and go on recording");
+  talk(std::to_string(alive) + " process(es) of the run are still alive and go on recording");
 }
 
 // Names without a folder may be those of our own plugins.
@@ -314,7 +314,8 @@ Status FindPlugins(const PackageLayout& package, std::vector<std::string>* plugi
       file = own;
     }
     if (access(file.c_str(), R_OK) == 0 && file.find(':') == std::string::npos) continue;
-    return Status::Invalid("--plugin " + file + ": no file that can be read and has no ':' in it");
+    return Status::Invalid("--plugin " + file +
+                           ": this file cannot be read, or its path has a ':'");
   }
   return Status();
 }
@@ -352,7 +353,7 @@ void SayResult(const RecordOptions& options, const std::string& obstacle, Talk& 
   } else if (options.dormant) {
     talk("nothing was recorded: nobody asked for it (crosscut start)");
   } else if (obstacle.empty()) {
-    talk("nothing was recorded: Crosscut got into no process of the command (run directory " +
+    talk("nothing was recorded: Crosscut got into none of the command's processes (run directory " +
          options.run_dir + ")");
   }
 }
@@ -362,7 +363,8 @@ void Finish(const CommandEnd& end, const std::string& obstacle, int folder, Reco
             Talk& talk) {
   if (end.exec_errno != 0) return talk(options->command[0] + ": " + strerror(end.exec_errno));
   if (RemoveRingsOfRemovedRun(folder)) {
-    return talk("nothing is left of the recording: " + options->run_dir + " was removed meanwhile");
+    return talk("nothing is left of the recording: " + options->run_dir +
+                " was removed in the meantime");
   }
   options->run_dir = PlaceOfRun(options->run_dir, folder);
   Reap(options->run_dir, talk);
@@ -407,7 +409,7 @@ Result<RecordOutcome> Record(const RecordOptions& given) {
     if (!FilesMayHaveNothing()) return written;
     unlink((options.run_dir + "/run.json").c_str());
     rmdir(options.run_dir.c_str());
-    talk("nothing is recorded: the limit of file sizes lets no run be written (ulimit -f)");
+    talk("nothing is recorded: the limit of file sizes (ulimit -f) is too low to write a run");
     return RunUnrecorded(options.command, variables, talk);
   }
   const char* path = getenv("PATH");

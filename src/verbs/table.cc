@@ -14,7 +14,7 @@ Result<bool> Table(const std::string& path, const std::string& name, TableFormat
     known += known.empty() ? entry.name : std::string(", ") + entry.name;
     found = found || name == entry.name;
   }
-  if (!found) return Status::Unsupported("no table " + name + "; there are " + known);
+  if (!found) return Status::Unsupported("unknown table " + name + "; the tables are " + known);
   auto input = ReadInput(path);
   if (!input.ok()) return input.status();
   const auto table = analyze::ComputeTable((*input)->trace, *(*input)->context, name);

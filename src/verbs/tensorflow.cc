@@ -71,7 +71,7 @@ void LookFor(const std::vector<std::string>& sites, const std::string& library,
     plugin->copies.push_back(copy);
     if (!real.insert(fs::weakly_canonical(copy, error).string()).second) {
       plugin->notes.push_back("TensorFlow finds " + copy +
-                              " by a second path and loads it twice; the second does nothing");
+                              " by a second path and loads it twice; the second copy does nothing");
     }
     if (!fs::exists(copy, error)) {
       plugin->notes.push_back(copy + " leads nowhere: import tensorflow fails until it is removed");

@@ -132,7 +132,7 @@ def test_the_run_is_removed_while_it_is_recorded(tmp_path):
     program.end()
     _, told = program.process.communicate(timeout=2 * A_MINUTE)
     assert program.process.returncode == 0
-    assert "was removed meanwhile" in told
+    assert "was removed in the meantime" in told
     nothing_is_left()
 
 

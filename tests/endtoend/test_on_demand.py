@@ -322,8 +322,8 @@ def test_requests_that_cannot_be_met_say_why(tmp_path):
     with program(tmp_path, STEPS) as job:
         run = job.run
         assert "has begun already" in ask("start", run, "--at-step", 1, code=3)
-        assert "it records nothing now" in ask("stop", run, code=3)
-        assert "it records nothing now" in ask("snapshot", run, code=3)
+        assert "it is not recording now" in ask("stop", run, code=3)
+        assert "it is not recording now" in ask("snapshot", run, code=3)
         assert "there is no process 99999999" in ask("start", 99999999, code=3)
         assert "is not ready for this" in ask("start", os.getpid(), code=3)
         assert "is no run" in ask("start", tmp_path, code=3)
@@ -336,10 +336,10 @@ def test_requests_that_cannot_be_met_say_why(tmp_path):
         assert "another crosscut command is at work" in ask("stop", run, code=3)
         waiting.kill()
         waiting.communicate()
-        assert "an earlier request still waits" in ask("start", run, code=3)
+        assert "an earlier request is still waiting" in ask("start", run, code=3)
         assert "was taken back" in ask("stop", run)
         ask("start", run)
-        assert "records already, window" in ask("start", run, code=3)
+        assert "is already recording, window" in ask("start", run, code=3)
         ask("stop", run)
         job.end()
         assert "no process of" in ask("start", run, code=3)
@@ -413,7 +413,7 @@ def test_a_disk_that_is_full_ends_the_window_and_nothing_else(tmp_path):
             assert time.monotonic() < deadline
             time.sleep(0.1)
         assert "its log could not be written" in ask("stop", job.run, code=1)
-        assert "can be written no more" in ask("start", job.run, code=1)
+        assert "can no longer be written" in ask("start", job.run, code=1)
         out, err = job.end()
     assert out == "True\n"
     assert "recording stopped: " in err

@@ -366,7 +366,7 @@ def test_a_ring_that_is_cut_while_root_asks_ends_nothing_of_roots(victim, tmp_pa
                 os.chmod(SHARED / name, 0o600)  # such as a ring of his own would be
             asked = root("start", pid, "--steps", "5", "--timeout", "10")
             assert asked.returncode == 1, (asked.returncode, asked.stderr)
-            assert "did not follow: it has ended meanwhile" in asked.stdout
+            assert "did not follow the request: it has ended in the meantime" in asked.stdout
         finally:
             remove(made)
 
@@ -384,7 +384,7 @@ def test_a_process_that_shows_anothers_ring_gets_it_no_requests(victim):
         assert shower.stdout.readline() == "1\n"
         asked = root("start", shower.pid, "--steps", "5", "--timeout", "10")
         assert asked.returncode != 0
-        assert "shows the ring of another process" in asked.stderr
+        assert "has mapped the ring of another process" in asked.stderr
     finally:
         shower.stdin.close()
         shower.wait()
