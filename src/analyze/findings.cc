@@ -49,11 +49,11 @@ bool Matters(int64_t part, int64_t whole) {
 
 void FindIdle(const Table& timeline, const Table& causes, std::vector<Finding>* out) {
   constexpr std::pair<const char*, const char*> kReasons[] = {
-      {"host_wait", "their work was launched too late: the host was the slower"},
+      {"host_wait", "the next work was launched too late: the host was slower"},
       {"kernel_wait", "one kernel followed another with a short gap"},
       {"other",
        "work was launched in time and did not begin: it waited for another stream or an event"},
-      {"unlinked", "work began that no launch is known of"}};
+      {"unlinked", "work began whose launch is not known"}};
   for (size_t row = 0; row < timeline.rows(); ++row) {
     const std::string& process = timeline.texts("process")[row];
     const int64_t total = timeline.integers("total_ns")[row];
@@ -73,8 +73,8 @@ void FindIdle(const Table& timeline, const Table& causes, std::vector<Finding>* 
     for (const auto& [cause, words] : kReasons) {
       if (!Matters(by_cause[cause], gaps)) continue;
       out->push_back({process, "idle_causes",
-                      "Of the gaps on its streams, " + Percent(by_cause[cause], gaps) + " (" +
-                          Time(by_cause[cause]) + ") were there because " + words + ".",
+                      Percent(by_cause[cause], gaps) + " of the gaps on its streams (" +
+                          Time(by_cause[cause]) + ") arose because " + words + ".",
                       std::min(by_cause[cause], idle)});
     }
   }
@@ -166,7 +166,7 @@ void FindFailures(const Table& failures, std::vector<Finding>* out) {
     out->push_back({failures.texts("process")[row], "memory_failures",
                     "Out of memory (" + failures.texts("device")[row] +
                         "): " + Bytes(failures.integers("asked_bytes")[row]) +
-                        (op.empty() ? "" : " for " + op) + " could not be had" +
+                        (op.empty() ? "" : " for " + op) + " could not be allocated" +
                         (held == kMissing ? "." : ", with " + Bytes(held) + " held."),
                     kMissing});
   }
@@ -202,10 +202,11 @@ void FindUnwrapped(const Table& samples, std::vector<Finding>* out) {
     const auto& [thread, name] = key;
     if (!Matters(library.ns, totals[thread])) continue;
     out->push_back({thread.first, "samples",
-                    "Of what thread " + thread.second + " seems to spend in Python, " +
-                        Time(library.ns) + " (" + Percent(library.ns, totals[thread]) +
-                        " of its time) is native code of " + name + ", called most from " +
-                        library.most_from + ": --wrap MODULE:LAYER records such calls.",
+                    "Thread " + thread.second + " seems to spend " + Time(library.ns) + " (" +
+                        Percent(library.ns, totals[thread]) +
+                        " of its time) in Python that is in fact native code of " + name +
+                        ", called most from " + library.most_from +
+                        ": --wrap MODULE:LAYER records such calls.",
                     library.ns});
   }
 }

@@ -78,10 +78,10 @@ void TellHeld(const trace::Trace& trace, const Context& context, std::vector<std
     for (const trace::Source& source : process.sources) {
       // One that has nothing to tell has met no device.
       if (!source.holds || trace.text(source.message).empty()) continue;
-      out.push_back(
-          Named(trace, context, p) + " ended while " + std::string(trace.text(source.name)) +
-          " was recording (by _exit, a signal or exec): what its devices did in the " + "last " +
-          Seconds(std::max<int64_t>(0, process.end_ns - last)) + " may be missing.");
+      out.push_back(Named(trace, context, p) + " ended (by _exit, a signal or exec) while " +
+                    std::string(trace.text(source.name)) +
+                    " was recording: what its devices did in the last " +
+                    Seconds(std::max<int64_t>(0, process.end_ns - last)) + " may be missing.");
     }
   }
 }
@@ -99,7 +99,7 @@ std::string Missing(int64_t count, std::string_view reason) {
 std::string Fate(int64_t count, std::string_view reason) {
   const std::string is = count == 1 ? " is" : " are";
   if (reason == "names") {
-    return " found no room (the memory cap; what is marked by them stands under \"(unnamed)\")";
+    return " found no room under the memory cap (what they mark stands under \"(unnamed)\")";
   }
   // Of the program's, not ours to lose.
   if (reason == "value") return is + " missing (not a number that can be kept)";
@@ -136,10 +136,10 @@ void TellLeads(const trace::Trace& trace, const Context& context, std::vector<st
     if (others == 0) continue;
     out.push_back(std::to_string(others) + " of " + std::to_string(process.steps.size()) +
                   " steps of " + Named(trace, context, p) +
-                  (others == 1 ? " was made by another thread than the lead ("
-                               : " were made by other threads than the lead (") +
-                  context.track_label(process.lead) + "), whose operations " +
-                  (others == 1 ? "its" : "their") + " time is told by.");
+                  (others == 1 ? " was made by a thread other than the lead ("
+                               : " were made by threads other than the lead (") +
+                  context.track_label(process.lead) + "); " + (others == 1 ? "its" : "their") +
+                  " time is split by the lead's operations.");
   }
 }
 
@@ -210,8 +210,8 @@ void TellOutside(const trace::Trace& trace, const Context& context, std::vector<
     out.push_back(
         std::to_string(count) + (count == 1 ? " span of " : " spans of ") +
         Named(trace, context, p) +
-        (count == 1 ? " reaches out of what was recorded (" : " reach out of what was recorded (") +
-        where + "): time outside counts nowhere.");
+        (count == 1 ? " reaches beyond what was recorded (" : " reach beyond what was recorded (") +
+        where + "): the time outside is not counted.");
   }
 }
 
@@ -240,9 +240,10 @@ void TellScopes(const trace::Trace& trace, const Context& context, std::vector<s
                            return ScopesCrossSteps(trace, trace.tracks[t], steps);
                          });
     if (!crossed) continue;
-    out.push_back("Scopes of PyTorch that last over several steps of " + Named(trace, context, p) +
-                  " are not seen where they began in a control step (" + std::to_string(control) +
-                  (control == 1 ? " of its steps is one)." : " of its steps are)."));
+    out.push_back(
+        "Scopes of PyTorch that last over several steps of " + Named(trace, context, p) +
+        " are not seen if they began in a control step (" + std::to_string(control) +
+        (control == 1 ? " of its steps is a control step)." : " of its steps are control steps)."));
   }
 }
 

@@ -369,8 +369,8 @@ step step 100 200
 step step 200 300
 )_");
   EXPECT_THAT(Gaps(trace, Context(trace)),
-              ElementsAre("1 of 3 steps of train (pid 7) was made by another thread than the lead "
-                          "(trainer), whose operations its time is told by."));
+              ElementsAre("1 of 3 steps of train (pid 7) was made by a thread other than the lead "
+                          "(trainer); its time is split by the lead's operations."));
 }
 
 TEST(Gaps, NameTheRanksOfAJobThatAreNotHere) {
@@ -403,9 +403,10 @@ step step 200 300 number=2 level=3
     return Gaps(trace, Context(trace));
   };
   EXPECT_THAT(of("epoch 210 290"), ElementsAre()) << "each lies in a step of its own";
-  EXPECT_THAT(of("epoch 50 250"),
-              ElementsAre("Scopes of PyTorch that last over several steps of train (pid 7) are not "
-                          "seen where they began in a control step (1 of its steps is one)."));
+  EXPECT_THAT(
+      of("epoch 50 250"),
+      ElementsAre("Scopes of PyTorch that last over several steps of train (pid 7) are not "
+                  "seen if they began in a control step (1 of its steps is a control step)."));
 }
 
 TEST(Gaps, TellOfValuesThatCouldNotBeKept) {
@@ -419,9 +420,8 @@ TEST(Gaps, TellOfValuesThatCouldNotBeKept) {
   const trace::Trace& trace = t.Finish();
   EXPECT_THAT(
       Gaps(trace, Context(trace)),
-      ElementsAre("70 new names of p1 found no room (the memory cap; what is marked by them "
-                  "stands under \"(unnamed)\"), between 1.000 s and 2.000 s after its "
-                  "start.",
+      ElementsAre("70 new names of p1 found no room under the memory cap (what they mark stands "
+                  "under \"(unnamed)\"), between 1.000 s and 2.000 s after its start.",
                   "3 values of p1 are missing (not a number that can be kept), between "
                   "2.000 s and 3.500 s after its start."));
 }

@@ -147,7 +147,8 @@ Section SectionOf(const ReportData& data, const ProcessTime& time, size_t row) {
   section.grid.rows.push_back(RowOf(time, total, has_rest));
   section.grid.last_is_total = true;
   if (time.excluded_ns > 0) {
-    section.after.push_back("Paused, and in no number here: " + FormatNs(time.excluded_ns) + ".");
+    section.after.push_back(
+        "Paused time, which no number here includes: " + FormatNs(time.excluded_ns) + ".");
   }
   return section;
 }

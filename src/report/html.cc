@@ -42,7 +42,7 @@ std::string GapsHtml(const std::vector<std::string>& gaps) {
     return "<p class=\"whole\">Nothing is known to be missing from this recording.</p>\n";
   }
   std::string out =
-      "<section class=\"gaps\" aria-label=\"What is missing\"><h2>Know this first</h2><ul>";
+      "<section class=\"gaps\" aria-label=\"What is missing\"><h2>Read this first</h2><ul>";
   constexpr size_t kShown = 6;  // the most serious stand first; the rest is folded
   const size_t shown = gaps.size() > kShown + 2 ? kShown : gaps.size();
   const size_t last = std::min(gaps.size(), size_t{500});
@@ -118,7 +118,7 @@ std::string RenderHtml(const ReportData& data) {
   out += ChartsHtml(data);
   out += TablesHtml(data);
   out +=
-      "</main>\n<footer><p>Made by Crosscut. This file asks no network for anything. "
+      "</main>\n<footer><p>Made by Crosscut. This file loads nothing from the network. "
       "Every number here stands in a table that <code>crosscut table</code> prints.</p>"
       "</footer>\n<script type=\"application/json\" id=\"data\">";
   out += PageJson(data);

@@ -217,12 +217,12 @@ std::string KeyOf(const Picture& picture) {
     for (const Strip& strip : kStrips) {
       out += (&strip == kStrips ? " " : ", ") + Swatch(strip.color, strip.name);
     }
-    out += ", as high as the most of all processes";
+    out += ", on one scale for all processes";
   }
   return out +
          ". CPU: any layer of the host was active; device: a device of the process was "
-         "busy. Both begin at the phase's begin and are as long as their sums. Arrows lead "
-         "from parents to where their children begin.</p>\n";
+         "busy. Both start where the phase starts and are as long as their sums. Arrows lead "
+         "from parents to where their children start.</p>\n";
 }
 
 }  // namespace

@@ -198,7 +198,7 @@ std::string TableHtml(const Table& table, const analyze::TableEntry& entry, int6
     out += "</tbody></table></div>";
   }
   if (rows.size() < table.rows()) {
-    out += "<p class=\"more\">Shown are the first " +
+    out += "<p class=\"more\">These are the first " +
            FormatCount(static_cast<int64_t>(rows.size())) + " of " +
            FormatCount(static_cast<int64_t>(table.rows())) +
            " rows. All of them: <code>crosscut table RUN " + EscapeHtml(table.name) + "</code></p>";

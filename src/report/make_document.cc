@@ -200,9 +200,9 @@ void AddOverhead(const ReportData& data, Document* out) {
           name + ": steps ran " + FormatPercent(ratio - 1, 1) + " longer than with the probes off" +
           " (95 %: " + FormatPercent(check.Real("inflation_low", row) - 1, 1) + " to " +
           FormatPercent(check.Real("inflation_high", row) - 1, 1) + "; " +
-          Plural(check.Int("control_steps", row), "control step") + "). With what calibration" +
-          " says, " + FormatPercent(check.Real("cost", row), 1) + " of a step is ours (" +
-          FormatPercent(check.Real("cost_low", row), 1) + " to " +
+          Plural(check.Int("control_steps", row), "control step") +
+          "). Combined with calibration, " + FormatPercent(check.Real("cost", row), 1) +
+          " of a step is Crosscut's (" + FormatPercent(check.Real("cost_low", row), 1) + " to " +
           FormatPercent(check.Real("cost_high", row), 1) + ").");
     } else if (check.Int("control_steps", row) > 0) {
       section.before.push_back(name + ": " + CleanText(check.Text("message", row)) + ".");

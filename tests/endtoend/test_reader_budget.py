@@ -169,7 +169,7 @@ def test_a_span_beyond_the_window_is_told(tmp_path):
                     "thread main tid=7 base=python\nspan work 10 20 framework\n"
                     f"device gpu device=0 stream=7\nspan kernel 30 {2**60} device\n")
     said = "\n".join(lines("report", path))
-    assert "1 span of p (pid 7) reaches out of what was recorded" in said
+    assert "1 span of p (pid 7) reaches beyond what was recorded" in said
     page = tmp_path / "page.html"
     lines("report", path, "--format=html", "-o", page)
     assert page.stat().st_size < 2 << 20

@@ -325,8 +325,8 @@ Inflation MeasureInflation(const std::vector<StepSample>& steps) {
   const int64_t fewest = std::min(out.control_blocks, out.profiled_blocks);
   if (fewest < kMinBlocks) {
     const bool control = out.control_blocks < kMinBlocks;
-    out.why_not = std::to_string(fewest) + " of " + std::to_string(kMinBlocks) + " blocks of " +
-                  (control ? "control" : "profiled") + " steps";
+    out.why_not = std::string("too few ") + (control ? "control" : "profiled") + " steps, " +
+                  std::to_string(fewest) + " of " + std::to_string(kMinBlocks) + " blocks";
     return out;
   }
   std::map<uint32_t, std::vector<uint32_t>> kinds;
@@ -341,7 +341,8 @@ Inflation MeasureInflation(const std::vector<StepSample>& steps) {
   }
   const Sums sums = SumOf(pairs);
   if (sums.weight == 0 || sums.total <= 0) {
-    out.why_not = "no kind of step has " + std::to_string(kMinSteps) + " steps of both arms";
+    out.why_not = "no kind of step has " + std::to_string(kMinSteps) +
+                  " control steps and as many profiled ones";
     return out;
   }
   out.checked = true;

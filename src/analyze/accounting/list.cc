@@ -20,8 +20,8 @@ constexpr TableEntry kTables[] = {
      .description = "profiled steps against control steps",
      .compute = OverheadCheckTable,
      .title = "Control steps",
-     .explanation = "The same steps with and without the probes: inflation is profiled by control "
-                    "steps, scale is what the calibrated costs are multiplied with."},
+     .explanation = "The same steps with and without the probes: inflation is profiled divided by "
+                    "control steps; scale is the factor on the calibrated costs."},
     {.name = "overhead_levels",
      .shows = Shows::kFacts,
      .description = "steps of each level of the plan against control steps",

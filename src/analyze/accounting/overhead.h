@@ -50,7 +50,7 @@ double StudentFactor(double freedom);
 // Profiled steps against control steps of the same kind.
 struct Inflation {
   bool checked = false;
-  std::string why_not;  // where not checked: "12 of 20 blocks of control steps"
+  std::string why_not;  // where not checked: "too few control steps, 12 of 20 blocks"
   int64_t control_steps = 0, control_blocks = 0;
   int64_t profiled_steps = 0, profiled_blocks = 0;
   // profiled / control, with its 95 % interval. 1 where not checked.

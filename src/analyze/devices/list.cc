@@ -78,7 +78,7 @@ constexpr TableEntry kTables[] = {
      .description = "calls that launched work: their time, its time, the delay between",
      .compute = LaunchesTable,
      .title = "Launches",
-     .explanation = "Calls that launched work. Delay is from the call's end to the work's begin; "
+     .explanation = "Calls that launched work. Delay is from the call's end to the work's start; "
                     "short: the work took less time than the call; slow: a call above 50 µs; "
                     "late: a delay above 100 µs.",
      .largest_by = "host_ns"},
@@ -107,8 +107,8 @@ constexpr TableEntry kTables[] = {
      .description = "which process the others wait for in collectives",
      .compute = StragglersTable,
      .title = "Stragglers",
-     .explanation = "Collectives end together, so who is in one for the shortest time came last; "
-                    "the rest of the others' time was waiting for it."},
+     .explanation = "Collectives end together, so the process that is in one for the shortest time "
+                    "came last; the others spent the rest of their time waiting for it."},
     {.name = "device_events",
      .shows = Shows::kBoundary,
      .description = "each event on a device, with the call that launched it",

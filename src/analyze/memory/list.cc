@@ -15,7 +15,7 @@ constexpr TableEntry kTables[] = {
      .explanation = "What was allocated and freed, and the most that was held at once."},
     {.name = "memory_peak",
      .shows = Shows::kEverything,
-     .description = "what was held at the peak, by whose work it was made",
+     .description = "what was held at the peak, by the work that allocated it",
      .compute = MemoryPeakTable,
      .title = "Memory: what was held at the peak",
      .explanation = "By the operation, operator and module that allocated it. The rows of a "
@@ -31,12 +31,12 @@ constexpr TableEntry kTables[] = {
      .largest_by = "allocated_bytes"},
     {.name = "memory_leaks",
      .shows = Shows::kEverything,
-     .description = "what was made in a step and still held two steps later",
+     .description = "what was allocated in a step and still held two steps later",
      .compute = MemoryLeaksTable,
      .title = "Memory: what stays",
      .explanation = "Blocks allocated in a step and still held at the end of the step after the "
-                    "next. What is made once, such as an optimizer's state, leaks in one step; "
-                    "what grows, in all of them.",
+                    "next. What is allocated once, such as an optimizer's state, leaks in one "
+                    "step; what grows leaks in all of them.",
      .largest_by = "bytes"},
     {.name = "memory_failures",
      .shows = Shows::kEverything,

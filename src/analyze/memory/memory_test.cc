@@ -117,7 +117,7 @@ TEST(Memory, FailuresTellWhatWasAskedFor) {
   EXPECT_THAT(Rows(trace, "memory"), ElementsAre("p cuda:0 0 0 0 0 0 0 ? 0 1"));
   EXPECT_THAT(Rows(trace, "findings"),
               ElementsAre(HasSubstr("Out of memory (cuda:0): 3 GiB for aten::empty could not be "
-                                    "had, with 1 KiB held.")));
+                                    "allocated, with 1 KiB held.")));
 }
 
 // What costs something to record is counted as a probe's, though it is no span.

@@ -27,8 +27,8 @@ constexpr TableEntry kTables[] = {
      .description = "steps by kind: how many, how long, how far apart",
      .compute = StepSummaryTable,
      .title = "Kinds of steps",
-     .explanation = "Steps of one kind together; control steps are counted and are in no time "
-                    "here."},
+     .explanation = "Steps of one kind together; control steps are counted, but no time here "
+                    "includes them."},
     {.name = "step_kinds",
      .shows = Shows::kFacts,
      .description = "steps that are alike, and at which levels they were recorded",

@@ -63,16 +63,16 @@ constexpr TableEntry kTables[] = {
      .description = "IML's metrics by operation: Python, framework, runtime, device",
      .compute = MetricsTable,
      .title = "Metrics",
-     .explanation = "Each instant in one class, the first that matches: a device is busy (GPU), "
-                    "its runtime is called (CUDA C++), other native code (framework C++), Python, "
-                    "other. docs/rl-metrics.md.",
+     .explanation = "Each instant counts in one class, the first that matches: a device is busy "
+                    "(GPU), its runtime is called (CUDA C++), other native code (framework C++), "
+                    "Python, other. See docs/rl-metrics.md.",
      .largest_by = "total_ns"},
     {.name = "corrected_metrics",
      .shows = Shows::kTime,
      .description = "the same without Crosscut's own cost",
      .compute = CorrectedMetricsTable,
      .title = "Metrics without Crosscut's own cost",
-     .explanation = "The same of the corrected times.",
+     .explanation = "The same for the corrected times.",
      .largest_by = "total_ns"},
     {.name = "step_metric_spread",
      .shows = Shows::kBoundary,
@@ -82,27 +82,27 @@ constexpr TableEntry kTables[] = {
      .explanation = "How each metric spreads over the recorded steps of a kind, in its own unit."},
     {.name = "venn",
      .shows = Shows::kTime,
-     .description = "time in exactly, and in at least, each set of layers; of host and device",
+     .description = "time in exactly, and in at least, each set: of layers, of host and device",
      .compute = VennTable,
      .title = "Sets that overlap in time",
-     .explanation = "Time in exactly these members, and in at least these; of layers, and of host "
+     .explanation = "Time in exactly these members, and in at least these: of layers, and of host "
                     "and device."},
     {.name = "critical_path",
      .shows = Shows::kTime,
-     .description = "what the end of each process hung on: sums to the window",
+     .description = "what determined when each process ended: sums to the window",
      .compute = CriticalPathTable,
      .title = "Critical path",
-     .explanation = "What the end of each process hung on, walked backwards from it: adds up to "
-                    "the window.",
+     .explanation = "What determined when each process ended, followed backwards from its end. "
+                    "The rows add up to the window.",
      .largest_by = "ns"},
     {.name = "samples",
      .shows = Shows::kBoundary,
      .description = "what threads were seen doing: Python lines, native functions, waits",
      .compute = SamplesTable,
      .title = "What threads were seen doing",
-     .explanation = "From looks at every thread now and then: the Python line that ran, the "
-                    "native function that it ran, or what the thread waited for. Each sample "
-                    "stands for the time since the one before.",
+     .explanation = "From samples of every thread: the Python line that ran, the native function "
+                    "that it ran, or what the thread waited for. Each sample stands for the time "
+                    "since the one before.",
      .largest_by = "ns",
      .unfolded = true},
     {.name = "step_metrics",
@@ -112,7 +112,7 @@ constexpr TableEntry kTables[] = {
      .long_one = true},
     {.name = "transitions",
      .shows = Shows::kTime,
-     .description = "changes of operation, layers and device: how often, and how long then",
+     .description = "changes of operation, layers and device: how often, and how long after",
      .compute = TransitionsTable,
      .long_one = true},
     {.name = "layer_entries",

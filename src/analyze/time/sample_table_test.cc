@@ -99,9 +99,9 @@ arg Library libpython3.11.so.1.0
   const Table findings = FindingsTable(*trace, context);
   ASSERT_EQ(findings.rows(), 1u);
   EXPECT_EQ(findings.texts("message")[0],
-            "Of what thread main seems to spend in Python, 10 ns (10.0 % of its time) is native "
-            "code of libcrypto.so.3, called most from train.py:9 <module>: --wrap MODULE:LAYER "
-            "records such calls.");
+            "Thread main seems to spend 10 ns (10.0 % of its time) in Python that is in fact "
+            "native code of libcrypto.so.3, called most from train.py:9 <module>: --wrap "
+            "MODULE:LAYER records such calls.");
 }
 
 TEST(SampleTable, IsEmptyWhereNobodyLooked) {
