@@ -121,7 +121,7 @@ class Damage:
         """Without that share of the file."""
         with self.trace.cut(int(self.trace.path.stat().st_size * missing)):
             spans, said = self.info()
-        expect("The file is not whole" in said, said)
+        expect("The file is incomplete" in said, said)
         left = spans / self.trace.spans
         expect(1 - missing - 0.01 < left < 1 - missing + 0.01, "cut off:", left, missing)
 
@@ -134,7 +134,7 @@ class Damage:
         with trace.changed(middle, bytes([bits])):
             spans, said = self.info()
             expect(spans > 0.48 * trace.spans, "flipped bit:", spans, trace.spans)
-            expect("The file is not whole" in said, said)
+            expect("The file is incomplete" in said, said)
         self.of_end(0.3)
 
 

@@ -128,7 +128,8 @@ Status LogReader::State::ReadLogHeader() {
   if (header.magic != kLogMagic) return Status::Corrupt("not a crosscut log");
   if (header.crc != HeaderCrc(header)) return Status::Corrupt("log header: checksum differs");
   if (header.version != kFormatVersion || header.header_bytes != kLogHeaderBytes) {
-    return Status::Unsupported("log of format version " + std::to_string(header.version));
+    return Status::Unsupported("this Crosscut does not read log format version " +
+                               std::to_string(header.version));
   }
   identity = {header.nonce,      header.pid,           header.pid_start,
               header.start_tick, header.pid_namespace, header.boot};
@@ -189,7 +190,7 @@ void LogReader::State::Walk() {
     at = AlignChunk(end);
     readable_end = std::min(at, size);
   }
-  if (at < size) AddDamage(at, size - at, "bytes behind the end chunk");
+  if (at < size) AddDamage(at, size - at, "bytes after the end chunk");
 }
 
 bool LogReader::State::ParseIndex(uint64_t position, const EndPayload& end) {

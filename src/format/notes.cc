@@ -19,7 +19,7 @@ std::string Sentence(const std::string& path, bool of_children) {
   const auto lines = std::count(text->begin(), text->end(), '\n');
   if (!of_children || lines < 2) return line;
   const char* const least = text->size() >= kLongest ? "at least " : "";
-  return line + " (nor are " + least + std::to_string(lines - 1) + " more of the kind)";
+  return line + " (nor are " + least + std::to_string(lines - 1) + " more like it)";
 }
 
 }  // namespace

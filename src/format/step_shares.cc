@@ -45,11 +45,11 @@ const char* ParsePart(const char* text, double (&percent)[kStepLevels], char* wh
   const double value = strtod(number, &end);
   const bool ends = *end == '\0' || *end == ',';
   if (text[length] != '=' || end == number || !ends || !(value >= 0 && value <= 100)) {
-    snprintf(why, size, "%s= wants a share of the steps, 0 to 100 per cent", kNames[level]);
+    snprintf(why, size, "%s= takes a share of the steps, 0 to 100 per cent", kNames[level]);
     return nullptr;
   }
   if (percent[level] >= 0) {
-    snprintf(why, size, "%s stands there twice", kNames[level]);
+    snprintf(why, size, "%s is given twice", kNames[level]);
     return nullptr;
   }
   percent[level] = value;
@@ -98,7 +98,7 @@ bool ParseStepShares(const char* text, double control_percent, StepShares* share
     left -= out.of[level];
   }
   if (left < -2) {  // rounding
-    snprintf(why, why_size, "the shares are more than 100 per cent");
+    snprintf(why, why_size, "the shares add up to more than 100 per cent");
     return false;
   }
   if (left > 0) out.of[rest] += static_cast<uint32_t>(left);

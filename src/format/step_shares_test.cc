@@ -50,12 +50,12 @@ TEST(StepShares, SumToTheWhole) {
 TEST(StepShares, RefuseWhatTheyCannotReadAndNameIt) {
   for (const auto& [text, named] : {std::pair{"heavy", "\"heavy\" is neither"},
                                     {"operators=10,boundry=3", "\"boundry=3\" is neither"},
-                                    {"operators", "operators= wants a share"},
-                                    {"operators=", "operators= wants a share"},
-                                    {"operators=ten", "operators= wants a share"},
-                                    {"operators=nan", "operators= wants a share"},
-                                    {"operators=101", "operators= wants a share"},
-                                    {"operators=1,operators=2", "operators stands there twice"},
+                                    {"operators", "operators= takes a share"},
+                                    {"operators=", "operators= takes a share"},
+                                    {"operators=ten", "operators= takes a share"},
+                                    {"operators=nan", "operators= takes a share"},
+                                    {"operators=101", "operators= takes a share"},
+                                    {"operators=1,operators=2", "operators is given twice"},
                                     {"operators=60,everything=50", "more than 100 per cent"},
                                     {"", "\"\" is neither"},
                                     {"full,", "\"full\" is neither"}}) {

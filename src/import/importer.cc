@@ -65,7 +65,7 @@ Result<trace::Trace> Import(const std::string& path, Purpose purpose) {
   // A pipe may wait for ever, and a device never ends.
   if (!input.directory && status.type() != fs::file_type::unknown && !fs::is_regular_file(status)) {
     return Status::Invalid(path + ": a " + KindOf(status.type()) +
-                           ", no file or directory; copy what it gives to a file and name that");
+                           ", not a file or directory; copy its output to a file and name that");
   }
   if (!input.directory) {
     std::ifstream file(path, std::ios::binary);
@@ -81,7 +81,7 @@ Result<trace::Trace> Import(const std::string& path, Purpose purpose) {
   for (const Importer& importer : kImporters) {
     known += std::string(known.empty() ? "" : "; ") + importer.name + ": " + importer.description;
   }
-  return Status::Invalid(path + ": not a format I know (" + known + ")");
+  return Status::Invalid(path + ": unknown format (known: " + known + ")");
 }
 
 }  // namespace crosscut::import

@@ -60,7 +60,8 @@ int KeepFile(const char* run_dir, const char* name, const void* bytes, size_t si
 int KeepProfile(const char* run_dir, const char* process_key, const Profile& profile) {
   static std::atomic<uint32_t> kept{0};
   if (strcmp(profile.format, "xspace") != 0) {
-    return Fail(CROSSCUT_EINVAL, "'%.32s' is no format of profiles: xspace", profile.format);
+    return Fail(CROSSCUT_EINVAL, "'%.32s' is not a format of profiles: the only one is xspace",
+                profile.format);
   }
   char word[64], name[192], fact[512], key[32];
   FileWord(profile.source, word, sizeof word);

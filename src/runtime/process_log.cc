@@ -143,7 +143,7 @@ int ProcessLog::StartDrain(const format::LogIdentity& identity, const base::Proc
     WriteFacts(self);
     Recorder::Get().stream().PublishAllNames();
     const int number = drain_.Start(options, log_fd_);
-    if (number != 0) error = Fail(CROSSCUT_ENOMEM, "no thread: %s", strerror(number));
+    if (number != 0) error = Fail(CROSSCUT_ENOMEM, "cannot start a thread: %s", strerror(number));
   }
   if (error == CROSSCUT_OK) return error;
   ring->Retire();
@@ -176,8 +176,8 @@ int ProcessLog::OpenRing(const format::RingHeader& header, int* mark) {
   snprintf(why, sizeof why, "%s", strerror(error));
   error = TryRing(settings_.run_dir, chunks, header, mark);
   if (error != 0) {
-    return Fail(CROSSCUT_EIO, "no ring: %.60s in /dev/shm, %.60s in the run directory", why,
-                strerror(error));
+    return Fail(CROSSCUT_EIO, "cannot make a ring: %.60s in /dev/shm, %.60s in the run directory",
+                why, strerror(error));
   }
   snprintf(ring_note_, sizeof ring_note_, "in the run directory: %.100s: %.60s",
            dir[0] == '\0' ? "/dev/shm" : dir, why);
@@ -199,7 +199,7 @@ int ProcessLog::TryRing(const char* dir, uint64_t wanted, const format::RingHead
   rlimit limit = {};
   if (getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
       limit.rlim_cur / format::kRingChunkBytes < chunks + kRingHeaderChunks) {
-    why = "takes files up to the limit of their size only";
+    why = "takes files only up to the limit of their size (ulimit -f)";
     chunks = limit.rlim_cur / format::kRingChunkBytes;
     if (chunks < kFewestChunks / 2 + kRingHeaderChunks) return EFBIG;
     chunks -= kRingHeaderChunks;

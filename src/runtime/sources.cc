@@ -37,7 +37,7 @@ int Sources::Add(const crosscut_source& source, int level) {
   int index = 0;
   while (index < kMostSources && sources_[index].handle != 0) ++index;
   if (index == kMostSources) {
-    (void)Fail(CROSSCUT_ENOMEM, "more than %d sources", kMostSources);
+    (void)Fail(CROSSCUT_ENOMEM, "there is no room for more than %d sources", kMostSources);
     return 0;
   }
   Source& slot = sources_[index];

@@ -8,7 +8,7 @@ SENTENCES = {
     "timeless": "events of the file state no time", "far": "events of the file state times far",
     "negative": "spans of the file state a negative", "endless": "begins of spans in the file",
     "lone_ends": "ends of spans in the file have no", "outlive": "spans of the file end later than",
-    "no_numbers": "values of counters in the file are no", "unsure": "pieces of device work fit",
+    "no_numbers": "values of counters in the file are not", "unsure": "pieces of device work fit",
     "rounded": "values of counters in the file have decimals",
     "clamped": "spans of the file end up to 2 us later",
     "cut_steps": "steps in the file are not over", "kinds": "events of the file are of kinds"}
@@ -193,7 +193,7 @@ def differences(path, text):
     excused = set()
     if "unsure" in ours["told"]:
         excused |= EXCUSES["unsure"]
-    if any("have the correlation of another launch" in gap for gap in run.gaps):
+    if any("share the correlation of another launch" in gap for gap in run.gaps):
         excused |= EXCUSES["same launch"]
     for words in ("cut off", "overlap too many"):
         if any(words in gap for gap in run.gaps):

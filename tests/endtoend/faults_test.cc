@@ -343,7 +343,7 @@ TEST_F(Faults, NoThreadForTheDrain_IsNoSessionAndLeavesNoFile) {
   NEEDS_FAULT_POINTS();
   const Outcome outcome = Run({"signals", run_}, {"CROSSCUT_FAULT=drain.thread:1:fail"});
   EXPECT_EQ(WEXITSTATUS(outcome.status), 1);
-  EXPECT_THAT(outcome.err, testing::HasSubstr("no thread"));
+  EXPECT_THAT(outcome.err, testing::HasSubstr("cannot start a thread"));
   EXPECT_TRUE(ReadRun(run_).processes.empty());
 }
 

@@ -10,7 +10,7 @@ SENTENCES = {"far lines": r"(\d+) lines and \d+ events state times that no clock
              "far events": r"lines and (\d+) events state times that no clock shows",
              "sums": r"(\d+) events are sums without a time",
              "cut steps": r"(\d+) steps are not over where the next begins"}
-SAME_LAUNCH = "launches have the correlation of another launch"
+SAME_LAUNCH = "launches share the correlation of another launch"
 
 
 def expected(space):

@@ -74,8 +74,8 @@ constexpr const char* kKineto = R"_({"schemaVersion": 1, "baseTimeNanoseconds": 
 
 TEST_F(ChromeJsonTest, AKinetoTraceHasItsThreadsStreamsStepsAndArrows) {
   const trace::Trace trace = OfText(kKineto);
-  EXPECT_THAT(trace.gaps, ElementsAre("1 values of counters in the file have decimals: rounded to "
-                                      "whole numbers."));
+  EXPECT_THAT(trace.gaps, ElementsAre("1 values of counters in the file have decimals: they are "
+                                      "rounded to whole numbers."));
   ASSERT_EQ(trace.processes.size(), 1U);
   const trace::Process& process = trace.processes[0];
   EXPECT_EQ(trace.text(process.key), "rank3");
@@ -188,10 +188,11 @@ TEST_F(ChromeJsonTest, BeginsAndEndsOfSpansPairAndLoneOnesAreTold) {
               ElementsAre("1000-4000 a native", "2000-3000 b native", "5000-5000 c native"));
   EXPECT_THAT(
       trace.gaps,
-      ElementsAre("1 begins of spans in the file have no other half: they last to the end.",
-                  "1 ends of spans in the file have no other half: left out.",
+      ElementsAre("1 begins of spans in the file have no end: those spans last to the end of the "
+                  "trace.",
+                  "1 ends of spans in the file have no begin: they are left out.",
                   "1 events of the file are of kinds that are not read (asynchronous, objects, "
-                  "samples): left out."));
+                  "samples): they are left out."));
 }
 
 TEST_F(ChromeJsonTest, RowsInSeveralRunsAreAsIfTheyWereInOrder) {
@@ -230,7 +231,8 @@ TEST_F(ChromeJsonTest, ArrowsWithoutTheirOtherEndAreCounted) {
       Of(span + arrow("s", 1, 2) + arrow("s", 1, 4) + arrow("f", 1, 9) + arrow("f", 2, 10));
   EXPECT_EQ(part.flows.size(), 1U);
   EXPECT_FALSE(part.damaged);
-  EXPECT_THAT(part.gaps, ElementsAre("2 ends of arrows in the file have no other half: left out."));
+  EXPECT_THAT(part.gaps,
+              ElementsAre("2 ends of arrows in the file have no other half: they are left out."));
 }
 
 TEST_F(ChromeJsonTest, AFileThatIsCutOffSaysSo) {
@@ -238,7 +240,7 @@ TEST_F(ChromeJsonTest, AFileThatIsCutOffSaysSo) {
   const trace::Trace trace = OfText(whole.substr(0, whole.find("MmBackward0")));
   EXPECT_TRUE(trace.damaged);
   ASSERT_FALSE(trace.gaps.empty());
-  EXPECT_THAT(trace.gaps[0], HasSubstr("not whole: the text ends inside the event at byte"));
+  EXPECT_THAT(trace.gaps[0], HasSubstr("incomplete: the text ends inside the event at byte"));
   EXPECT_EQ(trace.flows.size(), 1U);
 }
 
@@ -262,7 +264,7 @@ TEST_F(ChromeJsonTest, CompressedFilesAreReadWholeOrUpToTheirDamage) {
   const std::string packed = bytes.str();
   trace::Trace part = OfText(packed.substr(0, packed.size() / 2), "half.json.gz");
   EXPECT_TRUE(part.damaged);
-  EXPECT_THAT(part.gaps[0], HasSubstr("not whole"));
+  EXPECT_THAT(part.gaps[0], HasSubstr("incomplete"));
   EXPECT_GT(part.tracks[0].spans.size(), 5000U);
   EXPECT_LT(part.tracks[0].spans.size(), 20'000U);
 

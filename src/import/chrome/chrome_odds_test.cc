@@ -133,7 +133,7 @@ TEST_F(ChromeOddsTest, ALaunchThatRepeatsACorrelationOfItsProcessIsCounted) {
   const trace::Trace trace =
       Of(Launch("1", "5", "1") + Launch("1", "5", "8") + Kernel("a", "0", "5", "20") + kEnd);
   EXPECT_THAT(trace.gaps,
-              ElementsAre("1 launches have the correlation of another launch of their process: "
+              ElementsAre("1 launches share the correlation of another launch of their process: "
                           "work is given to the latest before it."));
 }
 
@@ -274,9 +274,10 @@ TEST_F(ChromeOddsTest, EndsWithNamesEndWhatIsCalledSo) {
                                 Edge("E", "b", "30") + Edge("E", "c", "31") + kEnd);
   EXPECT_THAT(Spans(trace), ElementsAre("0-10000 a", "5000-10000 b", "10000-30000 b"));
   EXPECT_THAT(trace.tracks[0].spans.continued, ElementsAre(2));
-  EXPECT_THAT(trace.gaps, ElementsAre("1 ends of spans in the file have no other half: left out.",
-                                      HasSubstr("1 spans of the file end later than the span that "
-                                                "they began in: they are cut in two there")));
+  EXPECT_THAT(trace.gaps,
+              ElementsAre("1 ends of spans in the file have no begin: they are left out.",
+                          HasSubstr("1 spans of the file end later than the span that "
+                                    "they began in: they are cut in two there")));
 }
 
 TEST_F(ChromeOddsTest, ArgumentsOfEndsAreTheSpans) {
@@ -381,7 +382,7 @@ TEST_F(ChromeOddsTest, TimesFarFromAllOthersAreLeftOut) {
     const trace::Trace trace = Of(kThere + Span("cpu_op", "far", {"1", "1"}, {ts, "7"}) + kEnd);
     EXPECT_EQ(trace.processes[0].end_ns - trace.processes[0].start_ns, 100'000) << ts;
     EXPECT_THAT(trace.gaps, ElementsAre("1 events of the file state times far from all others (0, "
-                                        "or years away): left out."))
+                                        "or years away): they are left out."))
         << ts;
   }
   const trace::Trace long_span = Of(
@@ -403,8 +404,8 @@ TEST_F(ChromeOddsTest, TimesThatCountFromZeroStay) {
 TEST_F(ChromeOddsTest, TimesThatNoClockShowsAreCounted) {
   for (const char* ts : {"1e18", "NaN", "-Infinity", "\"soon\"", "null"}) {
     EXPECT_THAT(Of(kThere + Span("cpu_op", "x", {"1", "1"}, {ts, "7"}) + kEnd).gaps,
-                ElementsAre("1 events of the file state no time, or none that a clock shows: left "
-                            "out."))
+                ElementsAre("1 events of the file state no time, or none that a clock shows: they "
+                            "are left out."))
         << ts;
   }
 }
@@ -427,10 +428,11 @@ TEST_F(ChromeOddsTest, ValuesOfCountersThatAreNoNumbersAreCounted) {
   ASSERT_EQ(trace.counters.size(), 3U);
   EXPECT_EQ(trace.text(trace.name(trace.counters[0].name).text), "c.e");
   EXPECT_EQ(trace.text(trace.name(trace.counters[2].name).text), "i 0x1");
-  EXPECT_THAT(trace.gaps,
-              ElementsAre("4 values of counters in the file are no numbers that fit: left out.",
-                          "1 values of counters in the file have decimals: rounded to whole "
-                          "numbers."));
+  EXPECT_THAT(
+      trace.gaps,
+      ElementsAre("4 values of counters in the file are not numbers that fit: they are left out.",
+                  "1 values of counters in the file have decimals: they are rounded to "
+                  "whole numbers."));
 }
 
 TEST_F(ChromeOddsTest, InstantsOfNoThreadStandOnTheFirstOfTheirProcess) {
@@ -453,7 +455,7 @@ TEST_F(ChromeOddsTest, ArrowsThatEndOnNoRowMakeNone) {
   EXPECT_EQ(trace.tracks.size(), 2U);
   EXPECT_THAT(Arrows(trace), UnorderedElementsAre("launch 9 > k", "launch 9 > k"));
   EXPECT_THAT(trace.gaps,
-              ElementsAre("1 ends of arrows in the file have no other half: left out."));
+              ElementsAre("1 ends of arrows in the file have no other half: they are left out."));
 }
 
 }  // namespace

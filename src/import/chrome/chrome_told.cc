@@ -14,15 +14,21 @@ std::vector<std::string> ChromeTold::Sentences() const {
   const auto say = [&](uint64_t count, const char* what) {
     if (count > 0) sentences.push_back(std::to_string(count) + what);
   };
-  say(timeless, " events of the file state no time, or none that a clock shows: left out.");
-  say(far, " events of the file state times far from all others (0, or years away): left out.");
+  say(timeless,
+      " events of the file state no time, or none that a clock shows: they are left out.");
+  say(far,
+      " events of the file state times far from all others (0, or years away): they are "
+      "left out.");
   say(negative, " spans of the file state a negative duration: they count as 0.");
-  say(endless, " begins of spans in the file have no other half: they last to the end.");
-  say(lone_ends, " ends of spans in the file have no other half: left out.");
-  say(lost_args, " ends of spans have arguments on another row than their begins: left out.");
+  say(endless,
+      " begins of spans in the file have no end: those spans last to the end of the trace.");
+  say(lone_ends, " ends of spans in the file have no begin: they are left out.");
+  say(lost_args,
+      " ends of spans have arguments on another row than their begins: those arguments "
+      "are left out.");
   say(outlive,
       " spans of the file end later than the span that they began in: they are cut in two there, "
-      "each half counts where it ran.");
+      "and each half counts where it ran.");
   say(beside,
       " spans of threads overlap too many others: they stand on further tracks, and self times "
       "count them beside the others.");
@@ -31,14 +37,14 @@ std::vector<std::string> ChromeTold::Sentences() const {
       " spans of the file end up to 2 us later than the span around them, as rounded times do: "
       "they end with it.");
   say(cut_steps, " steps in the file are not over where the next begins: they end there.");
-  say(no_numbers, " values of counters in the file are no numbers that fit: left out.");
-  say(rounded, " values of counters in the file have decimals: rounded to whole numbers.");
-  say(dangling, " ends of arrows in the file have no other half: left out.");
+  say(no_numbers, " values of counters in the file are not numbers that fit: they are left out.");
+  say(rounded, " values of counters in the file have decimals: they are rounded to whole numbers.");
+  say(dangling, " ends of arrows in the file have no other half: they are left out.");
   say(unsure,
       " pieces of device work fit launches of several processes: they are given to the one whose "
       "launches fit most of that device's work, or that stands before it in the file.");
   say(same_launch,
-      " launches have the correlation of another launch of their process: work is given to the "
+      " launches share the correlation of another launch of their process: work is given to the "
       "latest before it.");
   if (!strange.empty()) {
     sentences.push_back("Spans of categories that are not known, " + strange +
@@ -46,7 +52,7 @@ std::vector<std::string> ChromeTold::Sentences() const {
   }
   say(others,
       " events of the file are of kinds that are not read (asynchronous, objects, "
-      "samples): left out.");
+      "samples): they are left out.");
   return sentences;
 }
 

@@ -278,13 +278,13 @@ void ChromeEvents::TellReading(const JsonReading& reading, trace::Trace* trace) 
                        [&](const std::string& gap) { return words(gap) == words(sentence); });
   };
   if (!reading.cut_off.empty()) {
-    trace->gaps.push_back("The file is not whole: " + reading.cut_off +
-                          "; what stands before is here.");
+    trace->gaps.push_back("The file is incomplete: " + reading.cut_off +
+                          "; what comes before that is here.");
   }
   say(reading.damaged, " events of the file cannot be read and are left out, the first at byte " +
                            std::to_string(reading.first_damage_at) + ".");
   if (reading.beside_damaged) {
-    trace->gaps.emplace_back("What stands beside the events of the file is damaged or cut off.");
+    trace->gaps.emplace_back("The part of the file beside the events is damaged or cut off.");
   }
   told_.endless = edges_.endless();
   told_.lone_ends = edges_.lone_ends();

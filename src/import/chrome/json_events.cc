@@ -98,7 +98,7 @@ class Reader {
     if (array_ended_) {
       TakeTail();
     } else if (in_object_ && reading_.cut_off.empty()) {
-      reading_.cut_off = "the text ends among the events";
+      reading_.cut_off = "the text ends in the middle of the events";
     }
     if (!stream_error_.empty()) reading_.cut_off = stream_error_;
     return reading_;
@@ -236,7 +236,7 @@ class Reader {
   // A window holds less than two events.
   bool Grow() {
     if (size_ > kMostEvent) {
-      reading_.cut_off = "an event of more than " + std::to_string(kMostEvent >> 20) + " MiB";
+      reading_.cut_off = "an event is larger than " + std::to_string(kMostEvent >> 20) + " MiB";
       return false;
     }
     window_ = std::max(window_, size_) * 2;
@@ -327,7 +327,7 @@ class Reader {
     }
     reading_.cut_off = at_end_
                            ? "the text ends inside the event at byte " + std::to_string(dropped_)
-                           : "an event of more than " + std::to_string(kMostEvent >> 20) + " MiB";
+                           : "an event is larger than " + std::to_string(kMostEvent >> 20) + " MiB";
     return false;
   }
 

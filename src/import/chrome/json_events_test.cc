@@ -216,7 +216,7 @@ TEST(JsonEvents, AnArrayInAnObjectIsCutOffWhereItsEndIsMissing) {
     const Read read = ReadText(std::string(R"({"traceEvents": [{"ph": "B"}, {"ph": "E"})") + end);
     ASSERT_TRUE(read.reading.ok());
     EXPECT_EQ(read.reading->events, 2U);
-    EXPECT_EQ(read.reading->cut_off, "the text ends among the events");
+    EXPECT_EQ(read.reading->cut_off, "the text ends in the middle of the events");
   }
 }
 

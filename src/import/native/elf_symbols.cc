@@ -114,7 +114,7 @@ Result<ElfSymbols> ElfSymbols::Parse(const Source& file) {
   const auto heads = file.ReadAll<Elf64_Ehdr>(0, 1);
   if (heads.empty() || std::memcmp(heads[0].e_ident, ELFMAG, SELFMAG) != 0 ||
       heads[0].e_ident[EI_CLASS] != ELFCLASS64 || heads[0].e_ident[EI_DATA] != ELFDATA2LSB) {
-    return Status::Corrupt("no 64-bit little-endian ELF file");
+    return Status::Corrupt("not a 64-bit little-endian ELF file");
   }
   const Elf64_Ehdr& head = heads[0];
   ElfSymbols elf;

@@ -61,12 +61,13 @@ class NotKept {
       if (count > 0) gaps->push_back(std::to_string(count) + (count == 1 ? one : many));
     };
     say(events_,
-        " event of the files has no place where several are together, so that an export leaves it "
-        "out (metadata but names, asynchronous events, objects, marks of a whole trace).",
-        " events of the files have no place where several are together, so that an export leaves "
-        "them out (metadata but names, asynchronous events, objects, marks of a whole trace).");
-    say(facts_, " fact beside the events of later files is in no export: it has the first file's.",
-        " facts beside the events of later files are in no export: it has the first file's.");
+        " event of the files has no place in a run of several files, so an export leaves it "
+        "out (metadata except names, asynchronous events, objects, marks of a whole trace).",
+        " events of the files have no place in a run of several files, so an export leaves them "
+        "out (metadata except names, asynchronous events, objects, marks of a whole trace).");
+    say(facts_,
+        " fact beside the events of later files is in no export, which has the first file's.",
+        " facts beside the events of later files are in no export, which has the first file's.");
     say(spaces_, " profile is here without its programs (HLO) and the properties of its devices.",
         " profiles are here without their programs (HLO) and the properties of their devices.");
   }
@@ -107,14 +108,15 @@ bool SniffImported(const Input& input) {
 Result<trace::Trace> MakeImported(const Input& input) {
   std::vector<std::string> files;
   if (!Listed(input.path, &files) || files.empty()) {
-    return Status::Corrupt(input.path + "/run.json: lists no file");
+    return Status::Corrupt(input.path + "/run.json: it lists no file");
   }
   trace::Trace whole;
   NotKept not_kept;
   const Purpose purpose = files.size() > 1 ? Purpose::kExport : input.purpose;  // to count it
   for (size_t i = 0; i < files.size(); ++i) {
     if (files[i].empty() || files[i][0] == '.' || files[i].find('/') != std::string::npos) {
-      return Status::Corrupt(input.path + "/run.json: '" + files[i] + "' is no file of this run");
+      return Status::Corrupt(input.path + "/run.json: '" + files[i] +
+                             "' is not a file of this run");
     }
     auto trace = Import(input.path + "/" + files[i], purpose);
     if (!trace.ok()) return trace.status();

@@ -65,10 +65,10 @@ TEST_F(ImportedTest, WhatOnlyAnExportOfOneFileWritesAgainIsCounted) {
   EXPECT_THAT(
       Of({Rank(0, "5", base, kOnlyHere), Rank(1, "7", base, kOnlyHere)}).gaps,
       ElementsAre(
-          "4 events of the files have no place where several are together, so that an "
-          "export leaves them out (metadata but names, asynchronous events, objects, "
+          "4 events of the files have no place in a run of several files, so an export "
+          "leaves them out (metadata except names, asynchronous events, objects, "
           "marks of a whole trace).",
-          "1 fact beside the events of later files is in no export: it has the first file's."));
+          "1 fact beside the events of later files is in no export, which has the first file's."));
 }
 
 TEST_F(ImportedTest, FilesWithAndWithoutABaseStandOnTheClockOfTheDay) {

@@ -174,11 +174,11 @@ void NativeImport::TellDamage(const format::ProcessReader& reader, const NativeE
   gap(events.unnamed(),
       " events have lost their names, for which there was no room: they stand under (unnamed).");
   gap(events.samples_in_changed_files(),
-      " samples lie in libraries that are other builds here than the program ran, or of which that "
-      "is not known: their functions have no name.");
+      " samples lie in libraries that are other builds here than the program ran, or may be: their "
+      "functions have no name.");
   gap(events.unsure_samples(),
-      " samples have the functions of libraries as they are now: the log does not say which builds "
-      "the program ran.");
+      " samples take their functions from libraries as they are now: the log does not say which "
+      "builds the program ran.");
   gap(session.cut_names, " names were longer than 1 MiB and are cut.");
   gap(session.lost_names, " names could not be kept.");
   for (const std::string& what : found) {

@@ -108,7 +108,7 @@ std::vector<std::string> TakeCollected(const std::string& dir, const NativeSessi
     const Status status = collected.Take(fact, number++);
     if (status.ok()) continue;
     problems.push_back("the profile that " + std::string(fact.source) +
-                       " collected could not be read whole: " + std::string(status.message()));
+                       " collected could not be read completely: " + std::string(status.message()));
   }
   return problems;
 }

@@ -70,7 +70,7 @@ TEST_F(Native, TellsOfProcessesThatCouldNotBeRecorded) {
   session.At(900, format::kStop, {format::kStopExit});
   Write("p1-1", session, {});
   EXPECT_THAT(Read().gaps, ElementsAre("Process 12 is not recorded: Python 2.7.",
-                                       "A child is not recorded: p (nor are 2 more of the kind).",
+                                       "A child is not recorded: p (nor are 2 more like it).",
                                        "A child is not recorded: q."));
 }
 

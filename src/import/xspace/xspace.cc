@@ -23,7 +23,7 @@ class XSpaceImport {
     if (!status.ok()) {
       if (builder_.tracks() == 0) return status.At(path);
       builder_.trace().gaps.push_back("The file is damaged (" + std::string(status.message()) +
-                                      "); what stands before is here.");
+                                      "); what comes before that is here.");
       builder_.trace().damaged = true;
     }
     if (const std::string left_out = planes_.LeftOut(); !left_out.empty()) {
@@ -65,7 +65,7 @@ class XSpaceImport {
     trace::Trace whole = builder_.Finish();
     if (const uint64_t repeated = builder_.RepeatedFlows(1); repeated > 0) {
       whole.gaps.push_back(std::to_string(repeated) +
-                           " launches have the correlation of another launch of their process: "
+                           " launches share the correlation of another launch of their process: "
                            "work is given to the latest before it.");
     }
     return whole;

@@ -47,10 +47,11 @@ std::string XSpacePlanes::LeftOut() const {
   };
   say(far_lines_ > 0 || far_events_ > 0, std::to_string(far_lines_) + " lines and " +
                                              std::to_string(far_events_) +
-                                             " events state times that no clock shows: left out");
-  say(sums_ > 0, std::to_string(sums_) + " events are sums without a time: left out");
-  say(cut_off_ > 0,
-      std::to_string(cut_off_) + " events overlap more others than there is room for: cut off");
+                                             " events state times that no clock shows: they are "
+                                             "left out");
+  say(sums_ > 0, std::to_string(sums_) + " events are sums without a time: they are left out");
+  say(cut_off_ > 0, std::to_string(cut_off_) +
+                        " events overlap more others than there is room for: they are cut off");
   say(cut_steps_ > 0,
       std::to_string(cut_steps_) + " steps are not over where the next begins: they end there");
   return words;

@@ -165,7 +165,7 @@ TEST_F(XSpaceImportTest, TimesThatNoClockShowsAreCounted) {
   host.AddLine(2, "far", int64_t{1} << 62).Event(host.EventName("op"), 0, 1000);
   host.AddLine(3, "near", 0).Event(host.EventName("op"), int64_t{1} << 62, 1000);
   EXPECT_THAT(Imported().gaps, ElementsAre("Of the file, 1 lines and 1 events state times that no "
-                                           "clock shows: left out."));
+                                           "clock shows: they are left out."));
 }
 
 TEST_F(XSpaceImportTest, StepsThatOverlapEndWhereTheNextBeginsAndAreCounted) {
@@ -197,7 +197,9 @@ TEST_F(XSpaceImportTest, SumsWithoutATimeAreCounted) {
   const std::string line = Field(1, '\1') + Field(4, timed) + Field(4, sum) + Field(4, sum);
   const trace::Trace trace = OfBytes(Field(1, Field(2, "/host:CPU") + Field(3, line)));
   EXPECT_EQ(trace.tracks.at(0).spans.size(), 1U);
-  EXPECT_THAT(trace.gaps, ElementsAre("Of the file, 2 events are sums without a time: left out."));
+  EXPECT_THAT(trace.gaps,
+              ElementsAre("Of the file, 2 events are sums without a time: they are left "
+                          "out."));
 }
 
 TEST_F(XSpaceImportTest, WhatOverlapsMoreThanThereIsRoomForIsCutOffAndCounted) {
@@ -207,7 +209,7 @@ TEST_F(XSpaceImportTest, WhatOverlapsMoreThanThereIsRoomForIsCutOffAndCounted) {
   const trace::Trace trace = Imported();
   EXPECT_EQ(trace.tracks.size(), 1024U);
   EXPECT_THAT(trace.gaps, ElementsAre("Of the file, 3 events overlap more others than there is "
-                                      "room for: cut off."));
+                                      "room for: they are cut off."));
 }
 
 TEST(XSpaceLayers, AreKnownByName) {
