@@ -1,5 +1,5 @@
-"""`crosscut doctor [--build] [--clean]`: what of Crosscut is found for this Python, and what is
-missing; what ended processes left in shared memory, and its removal."""
+"""`crosscut doctor [--build] [--clean]`: checks which parts of Crosscut are there for this Python;
+shows, or removes, what ended processes left in shared memory."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ def _files() -> Iterator[Finding]:
     for path, purpose in (
         ("bin/crosscut", "the command line"),
         ("lib/libcrosscut.so.1", "the recorder"),
-        ("lib/libcrosscut_preload.so", "reaches isolated Pythons and programs that are none"),
+        ("lib/libcrosscut_preload.so", "reaches isolated Pythons and programs that are not Python"),
         ("inject/sitecustomize.py", "reaches Python programs"),
         ("include/crosscut/crosscut.h", "for programs in C and C++"),
         ("lib/libcrosscut_tensorflow.so", "Crosscut's events in TensorFlow's profiles"),
-        ("lib/libcrosscut_opencl.so", "OpenCL; built where its headers are"),
+        ("lib/libcrosscut_opencl.so", "OpenCL; built if its headers are there"),
     ):
         yield path, os.path.exists(os.path.join(root, path)), purpose
     cupti = "plugins/cupti/libcrosscut_cupti.so"
     there = os.path.exists(os.path.join(root, cupti))
     yield cupti, there or not _nvidia(), (
         "NVIDIA devices" if there else
-        "NVIDIA devices: left out; built where CUPTI's headers are (CUDA 13)")
+        "NVIDIA devices: left out; built if CUPTI's headers are there (CUDA 13)")
 
 
 def _torch(build: bool) -> Iterator[Finding]:
@@ -62,7 +62,7 @@ def _torch(build: bool) -> Iterator[Finding]:
         yield "torch shim", True, str(path)
     else:
         yield "torch shim", False, (
-            torch_build.refusal() or "not built for this torch: crosscut doctor --build")
+            torch_build.refusal() or "not built for this torch; run: crosscut doctor --build")
 
 
 def _rings(count: tuple[int, int]) -> str:
@@ -77,7 +77,7 @@ def _leftovers() -> str:
     except ImportError:
         return ""
     ended = _read.leftover_rings()["ended"]
-    return f"; ended processes left {_rings(ended)}: crosscut doctor --clean" if ended[0] else ""
+    return f"; ended processes left {_rings(ended)} (crosscut doctor --clean)" if ended[0] else ""
 
 
 def clean() -> Iterator[Finding]:
@@ -91,10 +91,10 @@ def clean() -> Iterator[Finding]:
     yield "emptied", True, f"{_rings(done['emptied'])}, into their runs"
     yield "removed", True, f"{_rings(done['removed'])}, whose run is not where it was recorded"
     if done["in_use"][0]:
-        yield "kept", True, f"{_rings(done['in_use'])}, of processes that live"
+        yield "kept", True, f"{_rings(done['in_use'])}, of processes that are alive"
     if done["unknown"][0]:
-        yield "kept", True, (f"{_rings(done['unknown'])}, of another pid namespace: whether their "
-                             "processes live is not known here")
+        yield "kept", True, (f"{_rings(done['unknown'])}, of another pid namespace: it is not "
+                             "known here whether their processes are alive")
     for problem in done["problems"]:
         yield "kept", False, problem
 
@@ -104,9 +104,9 @@ def _memory() -> Iterator[Finding]:
         facts = os.statvfs("/dev/shm")
         free = facts.f_bavail * facts.f_frsize >> 20
         yield "/dev/shm", free >= 64, (
-            f"{free} MiB free; rings fall back to the run directory{_leftovers()}")
+            f"{free} MiB free; without room, rings go to the run directory{_leftovers()}")
     except OSError as error:
-        yield "/dev/shm", False, f"{error.strerror}; rings stand in the run directory"
+        yield "/dev/shm", False, f"{error.strerror}; rings go to the run directory"
 
 
 def findings(build: bool) -> Iterator[Finding]:

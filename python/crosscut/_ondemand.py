@@ -34,7 +34,7 @@ def arm(
     """
     global _python
     if python not in (None, "off", "boundary", "samples", "calls"):
-        raise ValueError(f"arm(): python={python!r} is none of off, boundary, samples, calls")
+        raise ValueError(f"arm(): python={python!r} is not off, boundary, samples or calls")
     _python = python or os.environ.get("CROSSCUT_PYTHON") or "boundary"
     _options.update(
         run_dir=None if run_dir is None else os.path.abspath(os.fspath(run_dir)),

@@ -52,20 +52,20 @@ def _check(policy: Any, python: Any, plan: Any) -> None:
     if policy not in ("drop-newest", "flight-recorder"):
         raise ValueError(f"start(): policy {policy!r} is neither drop-newest nor flight-recorder")
     if python not in (None, "off", "boundary", "samples", "calls"):
-        raise ValueError(f"start(): python={python!r} is none of off, boundary, samples, calls")
+        raise ValueError(f"start(): python={python!r} is not off, boundary, samples or calls")
     if not (plan is None or isinstance(plan, (str, Schedule))):
-        raise TypeError(f"start(): plan={plan!r} is neither words nor a schedule")
+        raise TypeError(f"start(): plan={plan!r} is neither a string nor a schedule")
 
 
 def _numbers(memory_mib: int, keep_seconds: float, control_percent: float,
              seed: int) -> dict[str, Any]:
     memory_mib, seed = index(memory_mib), index(seed)
     if not 0 <= memory_mib < 1 << 32:
-        raise ValueError(f"start(): memory_mib={memory_mib} is none that a machine has")
+        raise ValueError(f"start(): memory_mib={memory_mib} is not an amount that a machine has")
     if not 0 <= keep_seconds < math.inf:
-        raise ValueError(f"start(): keep_seconds={keep_seconds} is no time")
+        raise ValueError(f"start(): keep_seconds={keep_seconds} is not a length of time")
     if not -math.inf < control_percent <= 100:
-        raise ValueError(f"start(): control_percent={control_percent} is no share of the steps")
+        raise ValueError(f"start(): control_percent={control_percent} is not a share of the steps")
     return {"memory_bytes": memory_mib << 20, "keep_seconds": keep_seconds,
             "control_percent": control_percent, "seed": seed}
 
@@ -107,7 +107,7 @@ def start(
     numbers = _numbers(memory_mib, keep_seconds, control_percent, seed)
     if budget is not None:
         if not 0 <= budget <= 1000:
-            raise ValueError(f"start(): budget={budget} is no share of the time, in per cent")
+            raise ValueError(f"start(): budget={budget} is not a share of the time in per cent")
         numbers["budget_percent"] = budget or -1.0
     if _record.run_dir() == "":
         _sources.set_extra("shapes", shapes)

@@ -40,7 +40,7 @@ class _Wrap:
             try:
                 matches = re.compile(names).fullmatch
             except re.error as error:
-                raise ValueError(f"wrap(): names {names!r} is no regular expression: {error}") \
+                raise ValueError(f"wrap(): names {names!r} is not a regular expression: {error}") \
                     from None
             self.names = lambda name: matches(name) is not None
 
@@ -82,7 +82,7 @@ def _boundary() -> Any:
 def wrap(thing: Any, layer: str, names: str | None) -> int:
     """See `crosscut.wrap`."""
     if layer not in LAYERS:
-        raise ValueError(f"wrap(): layer {layer!r} is none of {', '.join(LAYERS)}")
+        raise ValueError(f"wrap(): layer {layer!r} is not one of {', '.join(LAYERS)}")
     wrapped = _new(thing, layer, names)
     if isinstance(thing, str) and not is_library(thing):
         __import__(thing)
@@ -151,7 +151,7 @@ def follow(text: str) -> None:
         layer, _, names = rest.partition(":")
         try:
             if layer and layer not in LAYERS:
-                raise ValueError(f"layer {layer!r} is none of {', '.join(LAYERS)}")
+                raise ValueError(f"layer {layer!r} is not one of {', '.join(LAYERS)}")
             wrapped = _new(name, layer or "native", names or None)
         except ValueError as error:
             _problems[line] = f"{line}: {error}"

@@ -38,9 +38,9 @@ def tell_what_is_left(profile: Any) -> None:
     """Warns of each argument of a torch.profiler.profile that changes nothing. RuntimeError, as in
     torch.profiler, for kinds of events that there are none of."""
     for name in sorted(options(profile.experimental_config).keys() - _CARRIED_OUT):
-        _warn(f"experimental_config: {name} is not carried out")
+        _warn(f"experimental_config: {name} has no effect")
     if profile.with_modules:
-        _warn("with_modules: modules are recorded in any program, and stand in the tables "
+        _warn("with_modules: modules are recorded in any case, and are in the tables "
               "`modules` and `backward` of `run`, not in events")
     for activity, kinds in getattr(profile, "activity_filters", {}).items():
         for kind in sorted(kinds):
@@ -52,7 +52,7 @@ def tell_what_is_left(profile: Any) -> None:
     for activity in sorted(profile.activities - supported_activities(), key=str):
         _warn(f"activities: {activity}: PyTorch has no such device here")
     if ProfilerActivity.CPU not in profile.activities:
-        _warn("activities: without ProfilerActivity.CPU events and averages are those of devices; "
+        _warn("activities: without ProfilerActivity.CPU, events and averages are those of devices; "
               "traces and `run` have the host's calls, too")
 
 

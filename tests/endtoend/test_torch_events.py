@@ -174,11 +174,11 @@ told(experimental_config=_ExperimentalConfig(trace_only=True))
 def test_an_argument_that_changes_nothing_is_warned_of_by_name():
     assert run(ARGUMENTS, "crosscut.torch").splitlines() == [
         "True",
-        "   True experimental_config: enable_cuda_sync_events is not carried out",
-        "   True experimental_config: performance_events is not carried out",
+        "   True experimental_config: enable_cuda_sync_events has no effect",
+        "   True experimental_config: performance_events has no effect",
         "True",
         "True",
-        "   True with_modules: modules are recorded in any program, and stand in the tables "
+        "   True with_modules: modules are recorded in any case, and are in the tables "
         "`modules` and `backward` of `run`, not in events",
         "RuntimeError Unknown or non-member activity type name: 'NONE_SUCH'",
         "True",

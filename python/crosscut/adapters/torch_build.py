@@ -142,7 +142,9 @@ def refusal() -> str:
         words = danger(library) if library is not None and library.exists() else ""
     except (OSError, RuntimeError):
         return ""
-    return f"not loaded, for {words}; set XDG_CACHE_HOME to a folder of your own" if words else ""
+    if not words:
+        return ""
+    return f"not loaded, because {words}; set XDG_CACHE_HOME to a folder of your own"
 
 
 def find() -> pathlib.Path | None:

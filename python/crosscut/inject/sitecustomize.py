@@ -21,7 +21,8 @@ def _bring_in(folder):
             return
         if sys.version_info < (3, 10) or sys.implementation.name != "cpython":
             with open(os.path.join(run, "note-%d.txt" % os.getpid()), "a") as note:
-                note.write("process %d is not recorded: Python %d.%d (CPython 3.10 to 3.13 are)\n"
+                note.write("process %d is not recorded: Python %d.%d "
+                           "(only CPython 3.10 to 3.13 is)\n"
                            % (os.getpid(), sys.version_info[0], sys.version_info[1]))
             return
         import _frozen_importlib as bootstrap

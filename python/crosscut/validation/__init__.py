@@ -29,25 +29,25 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         prog="crosscut validate", allow_abbrev=False,
         usage="crosscut validate [OPTIONS] [OPTIONS OF record] -- COMMAND...",
         description="Run a command recorded and unrecorded in turn: are corrected times true? "
-                    "Ends with 1 where they are not.")
+                    "Exits with 1 if they are not.")
     parser.add_argument("--pairs", type=int, default=10, metavar="N",
-                        help="runs of either sort, interleaved ABBA (default 10)")
+                        help="runs of each sort, interleaved ABBA (default 10)")
     parser.add_argument("--within", type=float, default=5, metavar="PERCENT",
-                        help="how far the corrected time may be off, beyond what unrecorded runs "
-                             "differ by (default 5)")
+                        help="how far the corrected time may be off, beyond the differences "
+                             "between unrecorded runs (default 5)")
     parser.add_argument("--times", metavar="FILE",
-                        help="a file that the command writes, JSON with its own step_median_ns: "
-                             "compares steps, too")
+                        help="a JSON file that the command writes, with its own step_median_ns: "
+                             "to compare steps, too")
     parser.add_argument("--format", choices=("text", "json"), default="text")
     own, dashes, command = _split(arguments)
     options, options.record = parser.parse_known_args(own)
     options.command = command
     if not dashes or not command:
-        parser.error("which command? crosscut validate [OPTIONS] -- COMMAND...")
+        parser.error("no command is given: crosscut validate [OPTIONS] -- COMMAND...")
     if options.pairs < 1:
-        parser.error("--pairs: at least 1")
+        parser.error("--pairs must be at least 1")
     if not options.within >= 0:
-        parser.error("--within: at least 0")
+        parser.error("--within must be at least 0")
     return options
 
 

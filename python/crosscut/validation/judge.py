@@ -125,7 +125,7 @@ def misses(summary: Summary, pairs: int, within: float) -> list[str]:
     out = []
     band = summary.aa_band or 0.0
     if abs(summary.error) > within + band:
-        out.append(f"off by {summary.error:+.2%}, more than {within:.2%} and an A/A band of "
+        out.append(f"off by {summary.error:+.2%}, more than {within:.2%} plus the A/A band of "
                    f"{band:.2%}")
     if pairs >= FEWEST_RUNS_FOR_COVERAGE and summary.covered_with_spread < LEAST_COVERAGE:
         out.append(f"{summary.covered_with_spread:.0%} of the intervals hold the truth, "

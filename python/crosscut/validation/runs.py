@@ -136,8 +136,8 @@ def _recorded(command: Command, work: str, seed: int,
                                    "CROSSCUT_SEED": str(seed)}) as process:
             pid, life = _life_of_child(process)
     if process.returncode != 0:
-        raise Failed(f"recorded, not unrecorded, {_how_it_failed(process.returncode, work)}",
-                     FINDING)
+        raise Failed(_how_it_failed(process.returncode, work, " when recorded, but not when "
+                                    "unrecorded"), FINDING)
     if pid == 0:
         raise Failed("the command's process was not seen: it was too short to be measured")
     times = _times(command)
@@ -247,6 +247,6 @@ def _tail(work: str) -> str:
     return words[-MOST_WORDS:].strip()
 
 
-def _how_it_failed(code: int, work: str) -> str:
+def _how_it_failed(code: int, work: str, when: str = "") -> str:
     how = f"died by signal {-code}" if code < 0 else f"ended with {code}"
-    return f"the command {how}:\n{_tail(work)}"
+    return f"the command {how}{when}:\n{_tail(work)}"

@@ -415,7 +415,7 @@ def reading_from_a_pipe_is_idle_and_from_a_file_native():
 def what_the_command_line_asked_for_is_wrapped_when_it_is_imported():
     sys.modules.pop("_conventions")
     _wrap.follow("_conventions:simulator:one|fast\nlibforeign.so:data\nx:games\nnever:native")
-    assert said[-1][2] == "failed" and "x:games: layer 'games' is none of" in said[-1][3]
+    assert said[-1][2] == "failed" and "x:games: layer 'games' is not one of" in said[-1][3]
     import _conventions as again
 
     _begin()
