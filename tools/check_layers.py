@@ -62,6 +62,9 @@ UNCHECKED = ("tests/", "fuzz/", "bench/")
 FORBIDDEN_FOLDERS = {"common", "util", "utils", "helpers", "core", "misc", "internal"}
 # The recording half links libc, libstdc++ and zstd; these headers would bring more.
 RECORDING = ("src/base", "src/format", "src/collect", "src/host", "src/runtime")
+# Who takes events as words, and gives them meaning.
+WORDS = {"src/format/run_reader.h", "src/format/process_reader.h"}
+MEANING = ("src/format", "src/import/native")
 FOREIGN = re.compile(r"#include\s*<(fmt/|simdjson|protozero|google/protobuf|absl/|CLI/|nlohmann)")
 INCLUDE = re.compile(r'^\s*#\s*include\s*["<]((?:src|crosscut|python|plugins)/[^">]+)[">]', re.M)
 
@@ -138,6 +141,8 @@ def findings(files: list[str]) -> list[str]:
             target = target_room(include)
             if target is None or is_test(path):
                 continue
+            if include in WORDS and room not in MEANING:
+                found.append(f"{path}: includes {include}: only import/native interprets words")
             if path.startswith("src/") and include.startswith("src/"):
                 if unit_of(path) != unit_of(include):
                     includes.setdefault(unit_of(path), set()).add(unit_of(include))

@@ -448,7 +448,7 @@ TEST(Gaps, NameLossesIncompleteProcessesAndUncheckedCorrection) {
                           "after its start.",
                           "2 spans were still open when their threads' recording ended; they count "
                           "until then.",
-                          HasSubstr("not checked against control steps (0 of 20 blocks")));
+                          HasSubstr("not checked against control steps (too few control steps, 0 of 20 blocks")));
 }
 
 }  // namespace
