@@ -442,13 +442,15 @@ TEST(Gaps, NameLossesIncompleteProcessesAndUncheckedCorrection) {
   t.trace().gaps.push_back("The importer's own.");
   const trace::Trace& trace = t.Finish();
   const Context context(trace);
-  EXPECT_THAT(Gaps(trace, context),
-              ElementsAre("The importer's own.", "Process p1 is incomplete: killed.",
-                          "12 events of p1 are missing (full), between 2.000 s and 3.500 s "
-                          "after its start.",
-                          "2 spans were still open when their threads' recording ended; they count "
-                          "until then.",
-                          HasSubstr("not checked against control steps (too few control steps, 0 of 20 blocks")));
+  EXPECT_THAT(
+      Gaps(trace, context),
+      ElementsAre(
+          "The importer's own.", "Process p1 is incomplete: killed.",
+          "12 events of p1 are missing (full), between 2.000 s and 3.500 s "
+          "after its start.",
+          "2 spans were still open when their threads' recording ended; they count "
+          "until then.",
+          HasSubstr("not checked against control steps (too few control steps, 0 of 20 blocks")));
 }
 
 }  // namespace

@@ -3,16 +3,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
@@ -315,63 +309,6 @@ TEST_F(RecorderTest, AFlightRecorderWithoutADrain_KeepsTheNewestAndCountsTheRest
   }
   EXPECT_EQ(events + SlotCounts(*ring), marked.load());
   EXPECT_GT(events, 8 * kWordsInChunk);
-}
-
-// Seccomp's strict mode would forbid the clock, too.
-void ForbidAllCallsButExit() {
-  sock_filter rules[] = {
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit, 0, 1),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
-  };
-  const sock_fprog program = {sizeof rules / sizeof *rules, rules};
-  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
-      prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) {
-    _exit(2);
-  }
-}
-
-// The contract of the hot path. Chunks that the drain keeps clean are prepared: their pages are
-// there.
-TEST_F(RecorderTest, AfterItsFirstEvent_AThreadMarksWithoutASystemCallOrAPageFault) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "sanitizers have memory of their own for what is touched";
-#endif
-  constexpr size_t kSpans = 3 * kWordsInChunk / 2;  // into a fourth chunk
-  ChunkRing* ring = Record(16);
-  ring->Prepare(8);
-  long faults = -1;
-  const auto mark = [] {
-    for (size_t i = 0; i < kSpans; ++i) {
-      crosscut_begin(kName);
-      crosscut_end();
-    }
-  };
-  std::thread([&] {
-    crosscut_begin(kName);
-    crosscut_end();
-    rusage before, after;
-    getrusage(RUSAGE_THREAD, &before);
-    mark();
-    getrusage(RUSAGE_THREAD, &after);
-    faults = after.ru_minflt + after.ru_majflt - before.ru_minflt - before.ru_majflt;
-  }).join();
-  EXPECT_EQ(faults, 0);
-  uint64_t events = 0;
-  for (const auto& [track, found] : Read(*ring)) events += found.events;
-  EXPECT_EQ(events, 2 * (kSpans + 1));
-  // In a process of its own, which a call ends: the kernel is told to forbid all but the last.
-  GTEST_FLAG_SET(death_test_style, "threadsafe");
-  EXPECT_EXIT(
-      {
-        crosscut_begin(kName);
-        crosscut_end();
-        ForbidAllCallsButExit();
-        mark();
-        syscall(SYS_exit, 0);
-      },
-      testing::ExitedWithCode(0), "");
 }
 
 TEST_F(RecorderTest, SpansOverAHiddenPhase_StayBalanced) {

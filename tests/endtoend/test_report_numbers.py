@@ -78,6 +78,7 @@ def test_times_are_in_tables(source):
     text = report(source)
     # Gaps have sentences of their own, above everything.
     text = text[re.search(r"^\S.*\n  (Command|Recorded|Run) ", text, re.M).start():]
-    times = [" ".join(found) for found in re.findall(r"(?<![\d-])([\d,]+(?:\.\d+)?) (ns|µs|ms|s)\b", text)]
+    times = [" ".join(found) for found in
+             re.findall(r"(?<![\d-])([\d,]+(?:\.\d+)?) (ns|µs|ms|s)\b", text)]
     assert len(times) > 20
     assert not [time for time in times if time not in known]
