@@ -129,6 +129,32 @@ TEST(DeviceTables, ABlockingCallIsTiedToTheWorkItWaitedFor) {
                   "derived"));
 }
 
+// Devices number their streams alike: CUDA's default stream is 7 on each.
+TEST(DeviceTables, ARecordedWaitIsForItsOwnDevicesStream) {
+  const trace::Trace trace = Parse(R"(# crosscut trace
+process p pid=7 window=0..100000
+thread main tid=7 main lead
+span cudaLaunchKernel 1000 2000 runtime
+out 1 1000
+span cudaLaunchKernel 3000 4000 runtime
+out 2 3000
+span cudaStreamSynchronize 10000 60000 runtime
+arg correlation 5
+device stream7 device=0 stream=7
+span mine 5000 50000 device
+in 1 5000
+span Sync 10000 50000 idle
+arg correlation 5
+arg stream 7
+device other7 device=1 stream=7
+span others 6000 55000 device
+in 2 6000
+)");
+  EXPECT_THAT(
+      Rows(trace, "device_waits"),
+      ElementsAre("p main cudaStreamSynchronize 10000 60000 mine 0 7 50000 40000 recorded"));
+}
+
 TEST(DeviceTables, OperatorsAreGroupedByWhatTheyLaunch) {
   EXPECT_THAT(
       Rows(Parse(kTwoStreams), "sequences"),

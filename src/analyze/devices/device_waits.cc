@@ -61,11 +61,19 @@ class Waits {
   }
 
  private:
+  struct Stream {
+    int64_t device, number;
+    bool Has(const DeviceEvent& event) const {
+      return event.stream == number && event.device == device;
+    }
+  };
+
   static uint64_t Key(trace::TrackId track, trace::SpanIndex span) {
     return uint64_t{track.value} << 32 | span;
   }
 
-  // Records of waits have the correlation of the call that waits, and the stream.
+  // Records of waits stand on their device, with the correlation of the call that waits and the
+  // stream: devices number theirs alike.
   void NoteRecords() {
     correlation_ = trace_.strings.Find("correlation");
     const trace::StringId stream = trace_.strings.Find("stream");
@@ -75,19 +83,19 @@ class Waits {
       const trace::Track& track = trace_.tracks[event.track.value];
       const int64_t correlation = NumberArg(track, event.span, correlation_);
       const int64_t on = NumberArg(track, event.span, stream);
-      if (correlation != kMissing && on != kMissing) recorded_streams_[correlation] = on;
+      if (correlation != kMissing && on != kMissing) recorded_[correlation] = {track.device, on};
     }
   }
 
   void FindSync(trace::TrackId track, trace::SpanIndex span) {
     const trace::Interval call = IntervalOf(trace_, track, span);
-    int64_t stream = -1;
+    Stream on = {};
     bool recorded = false;
     if (correlation_.valid()) {
       const int64_t own = NumberArg(trace_.tracks[track.value], span, correlation_);
-      const auto record = recorded_streams_.find(own);
-      recorded = own != kMissing && record != recorded_streams_.end();
-      if (recorded) stream = record->second;
+      const auto record = recorded_.find(own);
+      recorded = own != kMissing && record != recorded_.end();
+      if (recorded) on = record->second;
     }
     auto at = std::upper_bound(
         by_end_.begin(), by_end_.end(), call.end_ns,
@@ -99,7 +107,7 @@ class Waits {
       const bool before =
           !event.launched() ||
           IntervalOf(trace_, event.launch_track, event.launch).begin_ns < call.begin_ns;
-      if (!before || (stream >= 0 && event.stream != stream)) continue;
+      if (!before || (recorded && on.number >= 0 && !on.Has(event))) continue;
       found_.push_back({track, span, index, recorded});
       return;
     }
@@ -122,7 +130,7 @@ class Waits {
   std::vector<Blocks> blocks_;    // by name
   std::vector<uint32_t> by_end_;  // events that work
   std::unordered_map<uint64_t, std::vector<uint32_t>> launched_;
-  std::unordered_map<int64_t, int64_t> recorded_streams_;  // by correlation
+  std::unordered_map<int64_t, Stream> recorded_;  // by correlation
   trace::StringId correlation_;
   std::vector<DeviceWait> found_;
 };
