@@ -19,14 +19,15 @@ Table MakeTable(std::string name, C&&... columns) {
   return table;
 }
 
+// Moves the cells out of `cells`, which is Integers, Reals or Texts.
 template <class Cells>
 Column MakeColumn(const char* name, Cells& cells) {
   return Column{name, std::move(cells)};
 }
 
-// A table that shows `rows`, column by column: TableOf("t", rows).Text("name", name).Integer("ns",
-// &Row::ns).Make(). What gives a cell is called with a row, or is a member of it. `rows` must live
-// until Make().
+// Makes a table that shows `rows`, column by column: TableOf("t", rows).Text("name",
+// name).Integer("ns", &Row::ns).Make(). The argument for a cell is a function of a row or a member
+// of it. `rows` must live until Make(), which is called once.
 template <class Rows>
 class TableOf {
  public:

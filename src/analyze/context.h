@@ -10,7 +10,8 @@
 
 namespace crosscut::analyze {
 
-// Refers to the trace, which must outlive it and must not change. Safe to use from several threads.
+// Refers to the trace, which must outlive it and must not change. May be used by several threads at
+// once.
 class Context {
  public:
   explicit Context(const trace::Trace& trace);
@@ -20,9 +21,10 @@ class Context {
 
   const trace::Trace& trace() const { return trace_; }
   const trace::TracksByProcess& tracks() const;
-  // Its counter of that name, the first of several; null where it has none.
+  // The process's counter of that name, the first if there are several; null where there is none.
   const trace::CounterSeries* counter(trace::ProcessId process, std::string_view name) const;
-  // Process and thread as tables name them: unique in the run, and in the process.
+  // The names of a process and a track in tables: unique in the run, and in the process. "" for an
+  // id that is none.
   const std::string& process_label(trace::ProcessId process) const;
   const std::string& track_label(trace::TrackId track) const;
 

@@ -1,4 +1,5 @@
-// What stands out, in sentences: table findings. Each tells a number and the table it comes from.
+// What stands out, in sentences: the table findings. Each sentence gives a number and the table
+// that it comes from.
 #pragma once
 
 #include "src/analyze/context.h"
@@ -6,7 +7,8 @@
 
 namespace crosscut::analyze {
 
-// The most weighty first, by the time that is at stake (value_ns).
+// process, message, table, value_ns (the time at stake). The largest value_ns stands first;
+// findings about memory have none and stand last.
 Table FindingsTable(const trace::Trace& trace, const Context& context);
 
 }  // namespace crosscut::analyze

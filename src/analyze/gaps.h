@@ -1,4 +1,4 @@
-// What a report must say before any number.
+// The sentences that a report must show above its numbers.
 #pragma once
 
 #include <string>
@@ -9,8 +9,9 @@
 
 namespace crosscut::analyze {
 
-// Most serious first: the trace's own gaps, then incomplete processes, losses by reason and time,
-// repairs, an unchecked correction.
+// Most serious first: the trace's own gaps, incomplete processes, sources that failed, what plugins
+// had not handed over, losses by reason and time, missing ranks, steps of threads other than the
+// lead, repairs, spans outside the window, scopes that control steps hide, an unchecked correction.
 std::vector<std::string> Gaps(const trace::Trace& trace, const Context& context);
 
 }  // namespace crosscut::analyze

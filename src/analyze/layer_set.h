@@ -8,9 +8,9 @@
 
 namespace crosscut::analyze {
 
-// One bit per trace::Layer. In the cells of the accounting: the host layers that are active
-// (python to native, overhead), or idle alone, or control alone, or nothing; and beside them
-// device when a device is busy.
+// One bit for each trace::Layer. In the cells of the accounting it holds the host layers that are
+// active (python to native, overhead), or idle alone, or control alone, or nothing. Except with
+// control, it also holds device while a device is busy.
 using LayerSet = uint16_t;
 
 inline constexpr LayerSet Bit(trace::Layer layer) {
@@ -22,13 +22,14 @@ inline constexpr LayerSet kControlBit = Bit(trace::Layer::kControl);
 // The layers that are work on the host.
 inline constexpr LayerSet kHostBits = 0xfe | Bit(trace::Layer::kOverhead);
 
-// The host part in words, sorted and joined by "+": "framework+python", "idle", "control", "".
+// The layers without device, sorted and joined by "+": "framework+python", "idle", "control", "".
 std::string LayersText(LayerSet set);
 inline bool DeviceBusy(LayerSet set) { return (set & kDeviceBit) != 0; }
 
-// Which of the six shares of an operation's wall time an instant with this set belongs to.
+// The six shares of an operation's wall time.
 enum class Share { kHost, kOverlap, kDevice, kIdle, kUnknown, kControl };
 inline constexpr int kShareCount = 6;
+// The share to which an instant with this set belongs.
 Share ShareOf(LayerSet set);
 
 }  // namespace crosscut::analyze

@@ -1,4 +1,4 @@
-// What the sweeps need to know of each name, packed: one load per span edge.
+// What the sweeps need to know of each name, packed so that a span edge costs one load.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// A table: named columns of equal length. What every analysis returns and every view shows.
+// A table: named columns of equal length. Every analysis returns tables and every view shows them.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace crosscut::analyze {
 
-// A column's cells. Integers carry their unit in the column's name (wall_ns, bytes). A cell that
-// is not known is kMissing (integers), NaN (reals) or "" (texts).
+// A column's cells. The column's name has the unit of integers (wall_ns, bytes). A cell that is not
+// known is kMissing (integers), NaN (reals) or "" (texts).
 inline constexpr int64_t kMissing = INT64_MIN;
 using Integers = std::vector<int64_t>;
 using Reals = std::vector<double>;
@@ -23,7 +23,7 @@ struct Column {
   size_t size() const {
     return std::visit([](const auto& v) { return v.size(); }, cells);
   }
-  // Tables live as long as a report and grew by doubling.
+  // Gives back the memory that growing left over: tables live as long as a report.
   void ShrinkToFit() {
     if (auto* texts = std::get_if<Texts>(&cells)) texts->ShrinkToFit();
     if (auto* integers = std::get_if<Integers>(&cells)) integers->shrink_to_fit();
@@ -38,6 +38,7 @@ struct Table {
   std::vector<std::string> notes;
 
   size_t rows() const { return columns.empty() ? 0 : columns.front().size(); }
+  // Null where there is no column of that name.
   const Column* Find(std::string_view column) const {
     for (const Column& c : columns) {
       if (c.name == column) return &c;

@@ -1,4 +1,4 @@
-// A row of the list of tables: how a table is made, and all that views need to show it.
+// An entry of the list of tables: how a table is made, and all that views need to show it.
 #pragma once
 
 #include "src/analyze/context.h"
@@ -13,16 +13,16 @@ struct TableEntry {
   Shows shows = Shows::kFacts;
   const char* description = nullptr;  // one line: `crosscut table` lists it
   Table (*compute)(const trace::Trace&, const Context&) = nullptr;
-  bool long_one = false;        // a row per event or stack: no part of reports, so no title either
-  const char* title = nullptr;  // of its section: "Operations"
+  bool long_one = false;              // a row per event or stack: reports leave it out; no title
+  const char* title = nullptr;        // of its section: "Operations"
   const char* explanation = nullptr;  // what a row is and how to read it, for a newcomer
-  // The column that views order its rows by, largest first, processes kept together; null: as the
-  // table is.
+  // Views order the rows by this column, largest first, and keep processes together; null: in the
+  // table's order.
   const char* largest_by = nullptr;
   bool unfolded = false;  // views that fold show it open at first
 
-  // With a note from how many steps it comes, where that is not all of them. `context` was made
-  // for `trace`.
+  // Computes the table and adds its notes, such as from how many steps it comes where that is not
+  // all of them. `context` was made for `trace`.
   Table Make(const trace::Trace& trace, const Context& context) const;
 };
 

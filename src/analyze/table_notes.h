@@ -1,4 +1,4 @@
-// What tables say of themselves, whatever they hold.
+// Sentences that tables carry as notes, whatever their rows hold.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +10,19 @@
 
 namespace crosscut::analyze {
 
-// Which steps' doings a table holds, where a step plan records some steps with less than others.
+// Which steps contribute to a table. It matters where a step plan records less of some steps than
+// of others.
 enum class Shows : uint8_t {
-  kFacts,       // no doings, or only lengths of steps, which are known of all
-  kTime,        // all time, that of control steps as such
-  kBoundary,    // what is recorded in every step but control steps
-  kOperators,   // what comes with operators
-  kEverything,  // what is recorded only with everything
+  kFacts,       // facts, or lengths of steps, which are known of all steps
+  kTime,        // all time; control steps stand under layer control
+  kBoundary,    // what is recorded in every step except control steps
+  kOperators,   // what steps with operators record
+  kEverything,  // what only steps with everything record
   kSpans,       // single spans of all these sorts
 };
 
-// From how many steps a table comes that shows this: a sentence for each process with steps of
-// which it does not show some.
+// From how many steps a table comes that shows this: a sentence for each process that has steps
+// which do not contribute.
 std::vector<std::string> StepNotes(const trace::Trace& trace, const Context& context, Shows shows);
 
 }  // namespace crosscut::analyze

@@ -1,8 +1,8 @@
 // The list of tables: what `crosscut table` prints and what every report is made of. Each room has
 // a list of its own (list.h); this is all of them.
 //
-// Texts in cells: operation "" = no operation, layers "" = nothing known, (unlinked) = device work
-// with no known launch. Views choose their own words for the empty ones.
+// Texts in cells: operation "" is no operation, layers "" is nothing known, "(unlinked)" is device
+// work without a known launch. Views choose their own words for the empty ones.
 #pragma once
 
 #include <span>
@@ -22,7 +22,7 @@ std::span<const TableEntry> TableList();
 // The entry of that name; null where there is none.
 const TableEntry* FindTable(std::string_view name);
 
-// The table called `name`; kNotFound with the list of names where there is none. `context` was
+// The table called `name`. kNotFound, with the list of names, where there is none. `context` was
 // made for `trace`.
 Result<Table> ComputeTable(const trace::Trace& trace, const Context& context,
                            std::string_view name);

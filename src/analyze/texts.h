@@ -1,5 +1,5 @@
-// The cells of a table's text column: a list of texts in which each distinct one is held once, so
-// that a row costs four bytes, however long the names are that its rows share.
+// The cells of a table's text column: a list of texts that holds each distinct text once. A row
+// therefore costs four bytes, however long the names are.
 #pragma once
 
 #include <cstddef>
@@ -27,11 +27,12 @@ class Texts {
   void push_back(std::string_view text);
   void emplace_back(std::string_view text = {}) { push_back(text); }
   void reserve(size_t rows) { codes_.reserve(rows); }
-  // Gives back what only growing needs. Texts may follow, the first of them at the price of all.
+  // Gives back the memory that only growing needs. Texts may still be added; the first of them
+  // costs as much as adding all distinct ones again.
   void ShrinkToFit();
   size_t size() const { return codes_.size(); }
   bool empty() const { return codes_.empty(); }
-  // Holds until the next push_back.
+  // Valid until the next push_back.
   const std::string& operator[](size_t row) const { return distinct_[codes_[row]]; }
   const std::string& back() const { return distinct_[codes_.back()]; }
 

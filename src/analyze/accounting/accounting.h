@@ -1,5 +1,5 @@
-// The accounting of a whole trace, computed once and shared by all tables: what every process's
-// window was made of, raw and without Crosscut's own cost.
+// The accounting of a whole trace, computed once and shared by all tables: what each process's
+// window was made of, both as recorded and without Crosscut's own cost.
 #pragma once
 
 #include <vector>
@@ -18,8 +18,8 @@ struct ProcessAccount {
   Scale scale;
   Estimates estimates;
   double wander = 0;              // wander.h
-  double spread = kLayoutSpread;  // of the pace of separate runs: layout and wander
-  // By cell of overlap.cells. `low` and `high` bound corrected_ns (low: the most is subtracted).
+  double spread = kLayoutSpread;  // of the pace of separate runs, relative: layout and wander
+  // By cell of overlap.cells. `low` and `high` bound corrected_ns; `low` subtracts the most.
   Correction correction, low, high;
 };
 
@@ -31,11 +31,11 @@ struct Accounting {
   std::vector<ProcessEvents> events;      // by process
   std::vector<ProcessAccount> processes;  // by process
 
-  // Spans of Crosscut's own threads, by probe number: how many and how long.
+  // The spans of Crosscut's own threads that one probe kind recorded: how many and how long.
   struct OwnWork {
     int64_t count = 0, ns = 0;
   };
-  std::vector<OwnWork> own;
+  std::vector<OwnWork> own;  // by NameCodes probe number; [0]: spans without a probe
 };
 
 }  // namespace crosscut::analyze

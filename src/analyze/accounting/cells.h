@@ -1,4 +1,5 @@
-// A small table of sums by (operation, layer set): open addressing, grown as cells appear.
+// A small table of sums by (operation, layer set): a hash table with open addressing that grows as
+// cells appear.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +14,8 @@ struct Cell {
   uint32_t operation = 0;  // NameCodes number
   LayerSet layers = 0;
   int64_t ns = 0;
-  int64_t probe_ps = 0;     // what the probes that fall into it should have cost, unscaled
-  int64_t switched_ns = 0;  // of ns, in first steps after a switch
+  int64_t probe_ps = 0;     // what its probes should have cost by calibration, unscaled
+  int64_t switched_ns = 0;  // the part of ns that lies in first steps after a switch
 };
 
 class Cells {

@@ -1,8 +1,8 @@
-// One track's changes of state, in order of time: the sources of the overlap sweep.
+// The changes of state of one track, in order of time: the sources of the overlap sweep.
 //
-// A state is one of a few resources: what the sweep counts. An edge costs O(1), because every open
-// span keeps the state that holds inside it. Children are clipped to their parents. Memory: the
-// open spans.
+// A state is one of a few resources, which the sweep counts. An edge costs O(1), because every open
+// span keeps the state that holds inside it. Children are clipped to their parents. The memory
+// needed is that of the open spans.
 #pragma once
 
 #include <cstdint>
@@ -19,17 +19,18 @@ namespace crosscut::analyze {
 inline constexpr int kActive = 8;
 
 using Resource = uint8_t;
-inline constexpr Resource kAbsent = 0;    // before and after the thread's life; a device at rest
+inline constexpr Resource kAbsent = 0;    // a thread before and after its life; a device at rest
 inline constexpr Resource kUnknown = 1;   // alive, in no known layer
 inline constexpr Resource kBlocked = 2;   // alive, innermost layer idle
-inline constexpr Resource kOwn = 3;       // + active layer
-inline constexpr Resource kWorking = 11;  // + active layer: not the lead, and in a span
+inline constexpr Resource kOwn = 3;       // + active layer: none of the next two
+inline constexpr Resource kWorking = 11;  // + active layer: a thread but the lead, in a span
 inline constexpr Resource kWaiting = 19;  // + active layer: the lead, in a span that waits
 inline constexpr Resource kBusy = 27;     // a device in a span
 inline constexpr int kResources = 32;
 
-// Lower half of a Record. Either a move of one track from a resource to another, perhaps at the
-// begin of a probe's span; or something of the process is set.
+// The lower half of a Record. With kSet it sets something of the process: SetChange. Without kSet
+// it moves one track from a resource to another, perhaps because a probe's event begins there:
+// MoveChange.
 inline constexpr uint32_t kSet = uint32_t{1} << 31;
 enum class What : uint32_t { kOperation = 0, kStep = 1, kPause = 2 };
 inline constexpr uint32_t kMaxValue = (1 << 29) - 1;
@@ -46,13 +47,16 @@ inline constexpr Resource MoveTo(uint32_t change) { return change >> 5 & 31; }
 inline constexpr uint8_t MoveProbe(uint32_t change) { return change >> 10 & 63; }
 inline constexpr bool MoveOfLead(uint32_t change) { return (change >> 16 & 1) != 0; }
 
+// The layer with that dense number, from 0 to kActive - 1.
 trace::Layer ActiveLayer(int active);
 
 enum class Role : uint8_t { kLead, kThread, kDevice, kAsync };
 
+// Peek and Emit are those of a Source of Sweep (sweep.h).
 class TrackCursor {
  public:
-  // What of the track's life lies in [begin_ns, end_ns). Both arguments outlive the cursor.
+  // Covers the part of the track's life that lies in `window`. `track` and `names` must outlive the
+  // cursor.
   TrackCursor(const trace::Track& track, const NameCodes& names, Role role, trace::Interval window);
 
   int64_t Peek(size_t quota) const;

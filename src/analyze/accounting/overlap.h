@@ -1,8 +1,9 @@
-// The overlap engine: one process's window cut into instants with one key each, and their measure.
+// The overlap engine: how long each key held in one process's window.
 //
 // Key = (the lead's innermost operation, the set of active host layers, device bit), as
-// docs/accounting.md defines it. Exact: the cells' sum is the window, to the nanosecond. O(edges)
-// time; beside the result, memory depends on tracks and depth only, not on the trace's length.
+// docs/accounting.md defines it. It is exact: the cells sum to the window without its pauses, to
+// the nanosecond. It takes O(edges) time; beside the result, its memory depends on the tracks and
+// their depth, not on the trace's length.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +22,12 @@ struct StepCell {
   uint32_t step;  // index into Process::steps
   LayerSet layers;
   int64_t ns;
-  int64_t probe_ps;
+  int64_t probe_ps;  // as Cell::probe_ps
 };
 
-// Events of one probe kind. Those on the critical path (the lead, or a thread that the lead waits
-// for) are in the cells; the others only here.
+// How many events of one probe kind there are: on the lead, on another thread while the lead waits,
+// and elsewhere. The first two are on the critical path, and their cost is in the cells; the third
+// are only counted here.
 struct ProbeCounts {
   int64_t lead = 0, waited = 0, other = 0;
 };
@@ -34,24 +36,26 @@ struct ProcessOverlap {
   int64_t window_ns = 0;    // sum of all cells
   int64_t excluded_ns = 0;  // paused
   std::vector<Cell> cells;
-  std::vector<StepCell> steps;      // by step
+  std::vector<StepCell> steps;      // step by step, in order of time
   std::vector<ProbeCounts> probes;  // by NameCodes number
 };
 
+// All arguments were made for `trace` and `process`.
 ProcessOverlap ComputeOverlap(const trace::Trace& trace, const NameCodes& names,
                               const ProcessTracks& tracks, const ProcessEvents& events,
                               trace::ProcessId process);
 
-// Venn size: the time in which every layer of `part` was active (kDeviceBit counts as one), with
-// whatever else.
+// The time in which every layer of `part` was active, alone or with others. kDeviceBit counts as a
+// layer.
 int64_t Inclusive(const std::vector<Cell>& cells, LayerSet part);
 
-// The time of one thread by its own innermost operation and layer; sums to the thread's observed
-// life inside the window, pauses excluded. Control steps of the process stand under `control`.
+// The time of one thread by its own innermost operation and layer. Control steps of the process
+// stand under layer control.
 struct ThreadTime {
-  int64_t life_ns = 0;
+  int64_t life_ns = 0;  // the sum of the cells: its observed life in the window, without pauses
   std::vector<Cell> cells;
 };
+// `events` are those of the track's process.
 ThreadTime ComputeThreadTime(const trace::Trace& trace, const NameCodes& names,
                              const ProcessEvents& events, uint32_t track);
 

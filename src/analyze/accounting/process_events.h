@@ -9,8 +9,9 @@
 
 namespace crosscut::analyze {
 
-// Sorted, disjoint, inside the window, none empty: a later one that overlaps begins where the
-// earlier one ends. `origins`, where given, gets the index of each one in the input.
+// Makes intervals sorted, disjoint, inside the window and not empty: where two overlap, the later
+// one begins where the earlier one ends. Appends to `origins`, unless it is null, the input's index
+// of each interval returned.
 std::vector<trace::Interval> Disjoint(const std::vector<trace::Interval>& intervals,
                                       trace::Interval window,
                                       std::vector<uint32_t>* origins = nullptr);
@@ -20,14 +21,15 @@ struct ProcessEvents {
 
   struct Event {
     int64_t at_ns;
-    // Index into Process::steps + 1, from here on; 0: outside every step; after_control().
+    // From here on: index into Process::steps + 1, or 0 outside every step, or after_control().
     uint32_t step;
     bool paused;
   };
-  // Probes that are off for a control step stay off until the next step begins or the session ends,
-  // whenever the program ends the step: that time is no step's, but nothing is known of it either.
+  // The value of Event::step between a control step and the next step. Probes that are off for a
+  // control step stay off until the next step begins or the session ends, even if the program ends
+  // the step earlier. That time belongs to no step, but nothing is known of it either.
   uint32_t after_control() const { return static_cast<uint32_t>(control.size()) - 1; }
-  // When the probes were off; sorted, disjoint.
+  // When the probes were off: sorted, disjoint.
   std::vector<trace::Interval> ControlTime() const;
 
   std::vector<Event> events;                   // by time
@@ -35,9 +37,10 @@ struct ProcessEvents {
   std::vector<trace::Interval> pauses;
 };
 
+// Peek and Emit are those of a Source of Sweep (sweep.h).
 class EventCursor {
  public:
-  // Outlived by `events`.
+  // Begins with what holds at `begin_ns`. `events` must outlive the cursor.
   EventCursor(const ProcessEvents& events, int64_t begin_ns);
   int64_t Peek(size_t quota) const;
   void Emit(int64_t from, int64_t until, Records& out);

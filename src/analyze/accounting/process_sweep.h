@@ -1,5 +1,5 @@
-// All changes of one process as one source of the sweep, and the layer set that they add up to:
-// what every fold over a process shares.
+// All changes of one process as one source of the sweep, and the layer set that they add up to.
+// Every fold over a process uses them.
 #pragma once
 
 #include <algorithm>
@@ -15,23 +15,26 @@
 
 namespace crosscut::analyze {
 
-// The tracks of one process.
+// The tracks of one process, as indices into Trace::tracks. `host` has the program's threads,
+// `ours` all tracks of Crosscut itself.
 struct ProcessTracks {
-  std::vector<uint32_t> host, device, async, ours;  // indices into Trace::tracks; host: threads
+  std::vector<uint32_t> host, device, async, ours;
 };
+// By process. Leaves out tracks without a process.
 std::vector<ProcessTracks> TracksByProcess(const trace::Trace& trace);
 
-// A layer set as an index: active layers by dense number, then blocked, then device.
+// A layer set as an index: a bit for each active layer by dense number, one for blocked, one for
+// device; kControlIndex stands for control alone.
 inline constexpr uint32_t kBlockedIndex = 1 << kActive;
 inline constexpr uint32_t kDeviceIndex = kBlockedIndex << 1;
 inline constexpr uint32_t kControlIndex = kDeviceIndex << 1;
 inline constexpr uint32_t kLayerIndices = kControlIndex + 1;
 extern const std::array<LayerSet, kLayerIndices> kLayerSets;  // by index
 
-// Which resources the tracks of a process are in: how many in each.
+// How many tracks of a process are in each resource.
 class Presence {
  public:
-  // Requires: no kSet bit.
+  // Requires: `change` has no kSet bit.
   void Move(uint32_t change) {
     const Resource from = MoveFrom(change), to = MoveTo(change);
     --counts_[from];
@@ -39,7 +42,7 @@ class Presence {
     present_ = (present_ & ~(uint32_t{1} << from)) | uint32_t{counts_[from] != 0} << from;
     present_ |= uint32_t{1} << to;
   }
-  // The layer set of now.
+  // The layer set that holds now, as an index.
   uint32_t Index() const {
     const uint32_t working = present_ >> kWorking & kMask;
     uint32_t index = (present_ >> kOwn & kMask) | working;
@@ -48,9 +51,9 @@ class Presence {
     if (index == 0 && blocked) index = kBlockedIndex;
     return (present_ >> kBusy & 1) ? index | kDeviceIndex : index;
   }
-  // The lead waits for others.
+  // Whether the lead is in a span that waits.
   bool Waits() const { return (present_ >> kWaiting & kMask) != 0; }
-  // Threads that are not the lead and work in a span.
+  // The number of threads, without the lead, that work in a span.
   int64_t Working() const {
     int64_t n = 0;
     for (int a = 0; a < kActive; ++a) n += counts_[kWorking + a];
@@ -63,6 +66,7 @@ class Presence {
   uint32_t present_ = 1;
 };
 
+// A Source of Sweep (sweep.h).
 struct ProcessSource {
   std::vector<TrackCursor> tracks;
   EventCursor events;
@@ -78,7 +82,7 @@ struct ProcessSource {
   }
 };
 
-// The program's tracks and the process's own events, in its window. All arguments outlive it.
+// The program's tracks and the process's events, in its window. All arguments must outlive it.
 ProcessSource SourceOf(const trace::Trace& trace, const NameCodes& names,
                        const ProcessTracks& tracks, const ProcessEvents& events,
                        trace::ProcessId process);

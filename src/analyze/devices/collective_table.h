@@ -1,4 +1,4 @@
-// Which process the others wait for in collectives: table stragglers.
+// For which process the others wait in collectives: the table stragglers.
 #pragma once
 
 #include "src/analyze/context.h"
@@ -6,11 +6,12 @@
 
 namespace crosscut::analyze {
 
-// The n-th communication of a name is the same one in every process (that has as many of them). All
-// leave a collective together, so who is in it for the shortest time came last, and what the others
-// were in it beyond that is waiting; no clock needs to be common. Processes: ranks that were
-// imported together. waited_ns: beyond the last to come; last_count: was that one itself;
-// made_wait_ns: what the others waited then.
+// process, collectives, waited_ns (the time beyond that of the last one to come), last_count (how
+// often this process came last), made_wait_ns (what the others waited then). Processes are ranks
+// that were imported together. The n-th communication of a name is taken for the same one in every
+// process that has the name, as far as all of them have that many. All leave a collective together.
+// So the one that is in it for the shortest time came last, and what the others were in it beyond
+// that is waiting. No common clock is needed.
 Table StragglersTable(const trace::Trace& trace, const Context& context);
 
 }  // namespace crosscut::analyze

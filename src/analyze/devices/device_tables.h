@@ -1,6 +1,7 @@
-// How devices spent their time, process by process: tables device_timeline, temporal_breakdown,
-// kernel_types, comm_overlap, kernels, copies, device_events. All times are those of the device's
-// own events; a process's devices and streams are taken together. docs/analyses.md defines each.
+// How devices spent their time, by process: the tables device_timeline, temporal_breakdown,
+// kernel_types, comm_overlap, kernels, copies, device_events. All times are those of the devices'
+// own events; a process's devices and streams are taken together. docs/analyses.md defines each
+// table.
 #pragma once
 
 #include "src/analyze/context.h"
@@ -14,7 +15,7 @@ Table KernelTypesTable(const trace::Trace& trace, const Context& context);
 Table CommOverlapTable(const trace::Trace& trace, const Context& context);
 Table KernelsTable(const trace::Trace& trace, const Context& context);
 Table CopiesTable(const trace::Trace& trace, const Context& context);
-// One row per event, for what no other table says.
+// A row for each event, for questions that no other table answers.
 Table DeviceEventsTable(const trace::Trace& trace, const Context& context);
 
 }  // namespace crosscut::analyze

@@ -1,4 +1,4 @@
-// The work on devices, process by process: what every table about devices is made of.
+// The work on devices, by process: every table about devices is made of it.
 #pragma once
 
 #include <array>
@@ -12,10 +12,10 @@
 namespace crosscut::analyze {
 
 enum class WorkType : uint8_t { kComputation, kCommunication, kCopy, kWait };
-inline constexpr int kWorkTypes = 3;  // kWait is no work: what a device's library says of waiting
+inline constexpr int kWorkTypes = 3;  // kWait is no work: a record of waiting by a device's library
 std::string_view NameOf(WorkType type);
-// By its name: collectives of NCCL and its like are communication, copies and memory sets are
-// copies, all else computes.
+// The type that a name tells: collectives of NCCL and its like are communication, copies and memory
+// sets are copies, all else is computation.
 WorkType TypeOfWork(std::string_view name);
 
 struct DeviceEvent {
@@ -24,7 +24,7 @@ struct DeviceEvent {
   trace::TrackId track;
   trace::SpanIndex span;
   WorkType type;
-  // The call that launched it; none where no arrow leads here.
+  // The call that launched it; none where no arrow leads to it.
   trace::TrackId launch_track;
   trace::SpanIndex launch = trace::kNoSpan;
   bool work() const { return type != WorkType::kWait; }
@@ -38,32 +38,33 @@ struct ProcessWork {
 
 struct DeviceWork {
   explicit DeviceWork(const trace::Trace& trace);
-  // Null where the process has no device tracks.
+  // Null where the process has no events on devices.
   const ProcessWork* of(trace::ProcessId process) const;
 
-  std::vector<ProcessWork> processes;  // that have device tracks, in the trace's order
+  std::vector<ProcessWork> processes;  // those with events on devices, in the trace's order
 };
 
-// By set of work types (bit 1 << type): the time in which just these were at work.
+// Nanoseconds by set of work types (bit 1 << type): the time in which exactly these were at work.
 using TypeSums = std::array<int64_t, 1 << kWorkTypes>;
 TypeSums SumTypes(std::span<const DeviceEvent> events);
 
-// First begin and last end of what works; begin > end where nothing does.
+// The first begin and last end of work; begin > end where there is none.
 trace::Interval ExtentOf(std::span<const DeviceEvent> events);
 
-// What of them lies in the window, joined where they touch. Requires: by begin.
+// The parts of the intervals that lie in the window, joined where they touch. Requires: they are
+// ordered by begin.
 std::vector<trace::Interval> UnionOf(const std::vector<trace::Interval>& intervals,
                                      trace::Interval window);
 // When any device of the process was at work in the window: disjoint, in order.
 std::vector<trace::Interval> BusyIntervals(const ProcessWork& work, trace::Interval window);
 
-// A number among a span's arguments; kMissing (table.h) where there is none of that key.
+// A number among a span's arguments; kMissing (table.h) where that key has none.
 int64_t NumberArg(const trace::Track& track, trace::SpanIndex span, trace::StringId key);
-// A text; "" where there is none of that key.
+// A text among a span's arguments; "" where that key has none.
 std::string_view TextArg(const trace::Trace& trace, const trace::Track& track,
                          trace::SpanIndex span, trace::StringId key);
 
-// The begin and end of a span, its own end where it was cut for its parent's sake.
+// A span's begin and end. The end is its own one even where the span was cut to fit its parent.
 trace::Interval IntervalOf(const trace::Trace& trace, trace::TrackId track, trace::SpanIndex span);
 
 }  // namespace crosscut::analyze

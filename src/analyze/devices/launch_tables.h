@@ -1,5 +1,5 @@
-// How work came to devices: tables idle_causes, launches, queue_length. docs/analyses.md defines
-// each.
+// How work came to devices: the tables idle_causes, launches, queue_length. docs/analyses.md
+// defines each.
 #pragma once
 
 #include "src/analyze/context.h"
@@ -7,11 +7,11 @@
 
 namespace crosscut::analyze {
 
-// Of every stream: gaps between its work, by why they were there.
+// By stream and cause: the gaps between its work.
 Table IdleCausesTable(const trace::Trace& trace, const Context& context);
-// By the call that launched.
+// By process and name of the launching call.
 Table LaunchesTable(const trace::Trace& trace, const Context& context);
-// How many launches waited for their stream.
+// By stream: how many launches waited for it.
 Table QueueLengthTable(const trace::Trace& trace, const Context& context);
 
 }  // namespace crosscut::analyze

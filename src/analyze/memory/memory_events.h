@@ -1,7 +1,7 @@
-// What happened to memory, by process and device: every allocation, free and failed allocation of
-// a trace in order of time, each free matched to its allocation. From instants called "[memory]"
-// and "[OutOfMemory]" (ours and PyTorch's), whose arguments are Addr, Bytes (negative: freed),
-// Device Type, Device Id, Total Allocated, Total Reserved.
+// What happened to memory, by process and device: every allocation, free and failed allocation of a
+// trace in order of time, each free matched to its allocation. They come from instants called
+// "[memory]" and "[OutOfMemory]" (Crosscut's and PyTorch's), whose arguments are Addr, Bytes
+// (negative: freed), Device Type, Device Id, Total Allocated, Total Reserved.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@
 
 namespace crosscut::analyze {
 
-// Whose work something was: the innermost spans around it on its thread. The operation is the
-// lead's where the thread has none. A module is a span called "nn.Module: ...".
+// Whose work something was: the innermost spans around it on its thread. Where the thread has no
+// operation, the lead's is taken. A module is a span called "nn.Module: ...".
 struct MemoryOwner {
   trace::NameId operation, op, module;
   friend bool operator==(const MemoryOwner&, const MemoryOwner&) = default;
@@ -25,14 +25,14 @@ struct MemoryOwner {
 
 struct MemoryChange {
   int64_t at_ns, bytes;  // bytes < 0: freed
-  int64_t total;         // kMissing where it is not told
-  int64_t address;       // 0 where it is not told
+  int64_t total;         // kMissing: not known
+  int64_t address;       // 0: not known
   trace::TrackId track;
   trace::SpanIndex span;  // innermost there; kNoSpan: none
 };
 
 struct MemoryBlock {
-  int64_t begin_ns, end_ns;  // end: INT64_MAX where it was never seen to be freed
+  int64_t begin_ns, end_ns;  // end: INT64_MAX where no free was seen
   int64_t bytes;
   MemoryOwner owner;
 };
@@ -51,16 +51,17 @@ struct DeviceMemory {
   std::vector<MemoryFailure> failures;
 
   std::string DeviceText() const { return trace::MemoryDeviceName(type, index); }
-  // Held before the first change, as far as totals tell.
+  // The bytes held before the first change, as far as totals tell; else 0.
   int64_t start_bytes() const;
   struct Peak {
     int64_t bytes, at_ns;
   };
+  // The first time at which most was held. at_ns is kMissing where nothing changed.
   Peak peak() const;
 };
 
-// Whether spans of that name are operators: of the framework, of communication, or a scope without
-// a layer that is neither the user's nor a module's (Optimizer.step#...).
+// Whether spans of that name are operators: of layer framework or comm, or without a layer and not
+// a module (Optimizer.step#...).
 bool IsOperator(const trace::Trace& trace, trace::NameId name);
 
 struct MemoryUse {

@@ -1,4 +1,4 @@
-// Who allocates, and what stays: memory by operator.
+// Memory by operator: who allocates, and what stays.
 #pragma once
 
 #include "src/analyze/context.h"
@@ -6,16 +6,17 @@
 
 namespace crosscut::analyze {
 
-// One row per process, device and operator. allocations, frees, allocated_bytes, freed_bytes: what
-// went on while it was the innermost operator of its thread; self_bytes = allocated - freed;
-// total_bytes the same of what it called, too (each change counts once for a name).
+// A row for each process, device and operator. allocations, frees, allocated_bytes, freed_bytes:
+// while it was the innermost operator of its thread; self_bytes = allocated - freed; total_bytes:
+// the same with the operators that it called (each change counts once for a name). The operator ""
+// has what happened outside all.
 Table MemoryOperatorsTable(const trace::Trace& trace, const Context& context);
 
-// Blocks that live longer than a step's work should: allocated in a step and still held
-// kLeakSteps steps after its end. By whose work they were made. steps: how many steps could be
-// looked at and allocated something; leaking_steps: in how many of them such blocks were made;
-// live_bytes: of them what was never seen to be freed.
 inline constexpr int64_t kLeakSteps = 2;
+// Blocks that live longer than a step's work should: they were allocated in a step and still held
+// kLeakSteps steps after its end. A row for each process, device and owner of blocks. steps: how
+// many steps could be judged and allocated something; leaking_steps: in how many of them such
+// blocks were made; live_bytes: of the blocks that were never seen to be freed.
 Table MemoryLeaksTable(const trace::Trace& trace, const Context& context);
 
 }  // namespace crosscut::analyze

@@ -6,24 +6,24 @@
 
 namespace crosscut::analyze {
 
-// One row per process and device. start_bytes: what was allocated before, as far as the allocator
-// tells; where it tells no totals all counts from 0.
+// A row for each process and device. start_bytes: what was allocated before, as far as the
+// allocator tells; if it tells no totals, everything counts from 0.
 Table MemoryTable(const trace::Trace& trace, const Context& context);
 
-// What was held when most was held, by whose work it was made. The rows of a process and device
-// add up to the peak: one of them, "(not recorded)", is what blocks unknown to the trace make up.
+// What was held when most was held, by whose work it was made. The rows of a process and device add
+// up to the peak: the row "(not recorded)" has the difference between it and the known blocks.
 Table MemoryPeakTable(const trace::Trace& trace, const Context& context);
 
-// Memory over time: each process's window in kMemoryBins parts, as far as something changed in
-// them or something is held.
 inline constexpr int64_t kMemoryBins = 200;
+// Memory over time: the window of each process in kMemoryBins parts or fewer. A part has a row
+// where something changed in it or something is held.
 Table MemoryTimelineTable(const trace::Trace& trace, const Context& context);
 
 // Each allocation that failed, with what was held then.
 Table MemoryFailuresTable(const trace::Trace& trace, const Context& context);
 
-// Each allocation and free in order of time. bytes < 0: freed. span: the innermost one that its
-// thread was in, as in the table `spans`. total_bytes: as the allocator tells it, else none.
+// Each allocation and free in order of time. bytes < 0: freed. span: the innermost one on its
+// thread, by its number in the table `spans`. total_bytes: as the allocator tells it, else missing.
 Table MemoryEventsTable(const trace::Trace& trace, const Context& context);
 
 }  // namespace crosscut::analyze

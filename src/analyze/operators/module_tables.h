@@ -11,18 +11,19 @@
 
 namespace crosscut::analyze {
 
-// process, module, count, total_ns, self_ns, device_ns, backward_ns, backward_device_ns: calls of
-// each module; total: an instant counts once per thread, also where it calls itself; self = less
-// the modules that it calls. device_ns: work launched in its calls and in no module inside.
-// backward_ns: frames whose forward operator ran in it and in no module inside; backward_device_ns:
-// work launched in them. The row "" has the frames that no module caused.
+// process, module, count, total_ns, self_ns, device_ns, backward_ns, backward_device_ns: the calls
+// of each module. total_ns counts an instant once per thread, also where a module calls itself;
+// self_ns is without the modules that it calls. device_ns: work launched in its calls and in no
+// module inside them. backward_ns: frames whose forward operator ran in it and in no module inside;
+// backward_device_ns: work launched in those frames. The row "" has the frames that no module
+// caused.
 Table ModulesTable(const trace::Trace& trace, const Context& context);
 
 // process, operation, module, operator, count, backward_ns, device_ns: frames by the forward
-// operator that caused them, the operation and the innermost module that it ran in. The row without
-// an operator has the frames to which no arrow leads (gradients that are added up). Frames inside
-// frames (a backward pass in a backward pass) count for themselves, not for those around them: the
-// column sums to the time in which threads were in frames.
+// operator that caused them, and by the operation and the innermost module in which it ran. The row
+// without an operator has the frames to which no arrow leads (gradients that are added up). A frame
+// inside a frame (a backward pass in a backward pass) counts for itself and not for the one around
+// it, so backward_ns sums to the time in which threads were in frames.
 Table BackwardTable(const trace::Trace& trace, const Context& context);
 
 }  // namespace crosscut::analyze

@@ -10,21 +10,22 @@
 
 namespace crosscut::analyze {
 
-// What each call of an operator did, so that the sum over all calls counts each multiplication
-// once. An operator that calls another with FLOPs has none of its own: under vmap an operator calls
-// one with the true shapes, a sparse one a dense one. Of convolutions that call one another, and of
-// namesakes, the outermost has them, as in torch.profiler.
+// The floating-point operations of each call of an operator, so that the sum over all calls counts
+// each multiplication once. An operator that calls another with FLOPs has none of its own: under
+// vmap an operator calls one with the true shapes, and a sparse one calls a dense one. Where
+// convolutions or operators of one name call one another, the outermost has the FLOPs, as in
+// torch.profiler.
 class SpanFlops {
  public:
-  // `trace` outlives it.
+  // `trace` must outlive it.
   explicit SpanFlops(const trace::Trace& trace);
 
-  // By span of the track: kMissing where there are none or they are not known. Empty where nobody
-  // recorded what operators are called with.
+  // By span of the track: kMissing where a call has none or they are not known. Empty where the
+  // trace has no inputs of operators.
   std::vector<int64_t> Of(const trace::Track& track);
 
  private:
-  struct Call {  // strings; none where they were not recorded
+  struct Call {  // none where they were not recorded
     trace::StringId dims, concrete;
     bool operator==(const Call&) const = default;
   };

@@ -1,4 +1,4 @@
-// What processes took of the machine over time, from the looks of Crosscut's drain thread.
+// What processes took of the machine over time, as Crosscut's drain thread sampled it.
 #pragma once
 
 #include "src/analyze/context.h"
@@ -7,16 +7,17 @@
 
 namespace crosscut::analyze {
 
-// The counters that the recorder writes: CPU time of the process so far, and resident memory.
+// The counters that the recorder writes: CPU time of the process so far in nanoseconds, and
+// resident memory in bytes.
 inline constexpr const char* kCpuCounter = "crosscut.cpu_ns";
 inline constexpr const char* kResidentCounter = "crosscut.resident_bytes";
 
-// A row from each look at a process to its next: process, begin_ns, end_ns, cpu_ns (of all its
+// A row from each sample of a process to its next: process, begin_ns, end_ns, cpu_ns (of all its
 // threads), cpu_percent (100 * cpu_ns / (end_ns - begin_ns): 100 is one core), resident_bytes (the
-// most of the looks in it; missing where they could not tell), device_busy_ns (any of its devices,
-// by their spans; missing where there are none), device_percent. Where a process was looked at more
-// than 600 times, equal numbers of looks make a row. No rows where nobody looked: imported traces,
-// and processes that recorded for less than half a second.
+// most of the samples in the row; missing where they do not tell), device_busy_ns (when any of its
+// devices had work; missing where it has none), device_percent. Where a process has more than 600
+// such rows, equal numbers of samples make a row. Imported traces and processes that recorded for
+// less than half a second have no samples and so no rows.
 Table UtilizationTable(const trace::Trace& trace, const Context& context);
 
 }  // namespace crosscut::analyze

@@ -1,4 +1,4 @@
-// Spans of one process summed by name, class of steps and block of steps.
+// The spans of one process, summed by name, class of steps and block of steps.
 #pragma once
 
 #include <cstdint>
@@ -22,15 +22,16 @@ struct StepCellBlock {
 struct SpanSum {
   uint32_t block;  // index into SpanSums::blocks
   int64_t count = 0, self_ns = 0;
-  int64_t ns = 0;  // inclusive: one inside another of its step adds nothing
+  int64_t ns = 0;  // inclusive: a span in another of its name and step adds nothing
 };
 
-// A name and layer; names that differ only in other attributes are one.
+// A name and layer. Names that differ only in other attributes are one; `probe` is that of the
+// first.
 struct SpanName {
   trace::StringId text;
   trace::Layer layer;
   trace::StringId probe;
-  std::vector<SpanSum> sums;  // blocks without a span of the name are not there
+  std::vector<SpanSum> sums;  // by block; blocks without such a span have none
 };
 
 struct SpanSums {
@@ -38,8 +39,9 @@ struct SpanSums {
   std::vector<SpanName> names;
 };
 
-// Over the steps that count (overhead.h) and have a class. At most 2,000 blocks of a level and
-// class: more are put together. A span belongs to the step in which it begins. Linear time.
+// Sums over the steps that count (overhead.h) and have a class. A level and class has at most 2,000
+// blocks; if there are more, several become one. A span belongs to the step in which it begins.
+// Takes linear time.
 SpanSums SumSpans(const trace::Trace& trace, const ProcessTracks& tracks,
                   const trace::Process& process, const std::vector<StepSample>& samples,
                   const StepClasses& classes);

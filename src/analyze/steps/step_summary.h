@@ -1,5 +1,5 @@
-// Steps in a line: how many, how long, how far apart. The one place that says which steps are
-// compared with each other, and which of them is the slowest.
+// Steps in a row for each kind: how many there are, how long they take, how far apart they lie. The
+// one place that says which steps are compared with each other, and which of them is the slowest.
 #pragma once
 
 #include <vector>
@@ -10,25 +10,27 @@
 
 namespace crosscut::analyze {
 
-// The steps of one kind of a process. A step is compared where it was recorded (no control step),
-// its end was told (Step::open is not set), not all of it was paused, and the probes were not
-// switched at its begin; where they were at all of a kind, those are compared.
+// The steps of one kind of a process. A step is compared if it is no control step, its end is known
+// (Step::open is not set), it is not entirely paused, and the probes were not switched at its
+// begin. If they were switched at the begin of every such step of the kind, these are compared.
 struct ComparedSteps {
   trace::StringId kind;
-  int64_t recorded = 0, control = 0;  // recorded: with their end
+  int64_t recorded = 0, control = 0;  // recorded: at other levels, with an end
   std::vector<uint32_t> steps;        // indices into Process::steps, the shortest first
-  std::vector<uint32_t> usual;        // those of the level that most of them have, likewise
+  std::vector<uint32_t> usual;        // those at the level that most of them have, likewise
 };
 
-// By kind, in order of their first step. `wall_ns` (by step) is without pauses.
+// The kinds in order of their first step. `wall_ns` (by step) is without pauses, as StepWalls gives
+// it.
 std::vector<ComparedSteps> CompareSteps(const trace::Process& process,
                                         const std::vector<int64_t>& wall_ns);
+// The length of each step without pauses, in nanoseconds.
 std::vector<int64_t> StepWalls(const trace::Process& process, const ProcessOverlap& overlap);
 
 // process, kind, steps, control_steps, median_ns, p10_ns, p90_ns, min_ns, max_ns, slowest_step: a
-// row for each process and kind of step. max_ns is the length of slowest_step, the longest of the
-// steps that are compared, at any level; the others are of those at the level that most of them
-// have, by nearest rank. kMissing where there are none.
+// row for each process and kind of step. slowest_step is the number of the longest step that is
+// compared, at any level, and max_ns its length. The other figures are of the compared steps at the
+// level that most of them have, by nearest rank. kMissing where there are none.
 Table StepSummaryTable(const trace::Trace& trace, const Context& context);
 
 }  // namespace crosscut::analyze

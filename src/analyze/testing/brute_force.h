@@ -1,5 +1,5 @@
-// The definition of docs/accounting.md, instant by instant: slow, and nothing shared with the
-// engine but the words. For property tests.
+// The definition of docs/accounting.md, instant by instant, for property tests: slow, and sharing
+// no more with the engine than its terms.
 #pragma once
 
 #include <cstdint>
@@ -18,17 +18,19 @@ struct ThreadInstant {
   trace::Layer layer = trace::Layer::kNone;
   std::string operation;
 };
+// What thread `t` does at that time.
 ThreadInstant ThreadAt(const trace::Trace& trace, const trace::Track& t, int64_t at);
 
-// Of the trace's first process, as if it had neither steps nor pauses.
 using InstantKey = std::pair<std::string, LayerSet>;  // operation, layers
+// The key of the trace's first process, as if it had neither steps nor pauses.
 InstantKey KeyAt(const trace::Trace& trace, int64_t at);
 
-// Since when the probes have been off for a control step, where they are off at `at`. Requires:
-// steps in order.
+// Since when the probes have been off for a control step, if they are off at `at`. Requires: steps
+// in order.
 std::optional<int64_t> ControlSince(const trace::Process& process, int64_t at);
 
-// With both: none while it is paused; control steps as such.
+// The key of the trace's first process with steps and pauses: none while it is paused; layer
+// control while the probes are off for a control step.
 std::optional<InstantKey> InstantAt(const trace::Trace& trace, int64_t at);
 
 // Every time at which a key of the first process may change.

@@ -1,4 +1,4 @@
-// Traces for tests: by hand, and at random; and their tables.
+// Traces for tests, made by hand or at random, and their tables.
 #pragma once
 
 #include <initializer_list>
@@ -30,7 +30,7 @@ class TestTrace {
     Span(track, begin, end, Name(name, trace::Kind::kOperation, trace::Layer::kNone));
   }
   void Spans(trace::TrackId track, trace::Layer layer, Pairs spans);
-  // A thread of its own for one category.
+  // Spans of one layer on a thread of their own.
   trace::TrackId Category(trace::ProcessId process, trace::Layer layer, Pairs spans);
   trace::TrackId DeviceSpans(trace::ProcessId process, Pairs spans);
   trace::TrackId Lead(trace::ProcessId process, std::string_view name = "lead");
@@ -47,16 +47,17 @@ class TestTrace {
   trace::Trace trace_;
 };
 
-// Small numbers, everything the engine knows: nested spans and operations, base layers, lives,
-// waits, idle, devices, pauses, steps of all levels, threads of Crosscut.
+// Small numbers, and everything that the engine knows: nested spans and operations, base layers,
+// lives, waits, idle, devices, pauses, steps of all levels, threads of Crosscut. Not finished.
 TestTrace RandomTrace(uint64_t seed);
 
-// A trace in the words of trace/text.h. A failed expectation where it is none.
+// The trace that `text` describes (trace/text.h). An expectation fails where it describes none.
 trace::Trace Parse(std::string_view text);
 
-// A table of a trace. A failed expectation where there is none of that name.
+// A table of a trace. An expectation fails where there is none of that name.
 Table Compute(const trace::Trace& trace, std::string_view name);
-// Its rows as words, texts and numbers alike; "-" where there is no text, "?" where no number.
+// The table's rows as words, texts and numbers alike; "-" for an empty text, "?" for a missing
+// integer.
 std::vector<std::string> Rows(const trace::Trace& trace, std::string_view name);
 
 }  // namespace crosscut::analyze::testing

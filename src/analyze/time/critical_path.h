@@ -1,13 +1,14 @@
-// What a process's end hung on, walked backwards from it: tables critical_path (by what) and
-// critical_path_segments (in order). The segments of a process cover its window without a gap and
-// without overlap, so they add up to it.
+// What the end of a process depended on, walked backwards from it: the tables critical_path (by
+// what) and critical_path_segments (in order). The segments of a process cover its window without a
+// gap and without overlap, so they add up to it.
 //
-// The walk: on a thread, the innermost span; where that is a call that waited for a device
-// (device_waits.h), on the device from the end of the work it waited for. On a device, the work;
-// before it, the work before it on its stream where that ended after the launch ("queued"), else
-// the launching call ("launch"). A thread that runs nothing hands over to the thread whose span
-// ended last. After CRISP (Zhang et al., ATC 2022), with launches and waits as HTA's graph has
-// them.
+// The walk: on a thread it follows the innermost span. Where that is a call that waited for a
+// device (device_waits.h), it goes to the device at the end of the work that the call waited for.
+// On a device it follows the work. Before the work, it goes to the work before it on its stream
+// where that ended after the launch ("queued"), else to the launching call ("launch"). A thread
+// that runs nothing hands over to the thread whose span ended last; of a process with more than 128
+// threads, only the busiest are looked at. After CRISP (Zhang et al., ATC 2022), with launches and
+// waits as in HTA's graph.
 #pragma once
 
 #include <vector>
@@ -22,7 +23,7 @@ struct PathSegment {
   int64_t begin_ns, end_ns;
   Kind kind;
   trace::TrackId track;                    // none: kUnknown
-  trace::SpanIndex span = trace::kNoSpan;  // of kHost and kDevice; of kLaunch and kQueued, the work
+  trace::SpanIndex span = trace::kNoSpan;  // of kLaunch and kQueued: the work
 };
 
 // In order of time. Empty for a process without threads.

@@ -7,10 +7,11 @@
 namespace crosscut::analyze {
 
 // layer, name, count, total_ns, self_ns, min_ns, p50_ns, p99_ns, max_ns: all spans of that layer
-// and name on host threads and devices of all processes, but no operations, steps and phases. The
-// most self time first. total = time in which at least one was open, by thread: one inside another
-// adds nothing. self = length less the length of its children; percentiles are lengths that
-// occurred (nearest rank). Linear time; holds one length per span.
+// and name on host threads and devices of all processes, without operations, steps and phases. The
+// row with the most self_ns stands first. total_ns: the time in which at least one was open, by
+// thread; one inside another adds nothing. self_ns: the length less that of the functions inside.
+// Percentiles are lengths that occurred (nearest rank). Takes linear time; holds one length per
+// span.
 Table FunctionsTable(const trace::Trace& trace, const Context& context);
 
 }  // namespace crosscut::analyze

@@ -1,6 +1,6 @@
-// The metrics of IML (later RL-Scope), from the cells of the accounting: each instant is of one
-// class, the first that matches, so that the classes sum to the total exactly. Definitions beside
-// IML's own words: docs/rl-metrics.md.
+// The metrics of IML (later RL-Scope), from the cells of the accounting. Each instant is of the
+// first class that matches, so the classes sum to the total exactly. docs/rl-metrics.md has the
+// definitions beside IML's own words.
 #pragma once
 
 #include <array>
@@ -16,29 +16,29 @@ namespace crosscut::analyze {
 enum class MetricClass : uint8_t { kGpu, kCudaCpp, kFrameworkCpp, kPython, kOther };
 inline constexpr int kMetricClasses = 5;
 
-// kGpu: a device is busy; kCudaCpp: runtime; kFrameworkCpp: framework, native, simulator, comm or
-// data; kPython: python; kOther: all else, control steps too.
+// In this order: kGpu: a device is busy; kCudaCpp: runtime; kFrameworkCpp: framework, native,
+// simulator, comm or data; kPython: python; kOther: everything else, also control steps.
 MetricClass ClassOf(LayerSet layers);
 
 // Nanoseconds by class, and what IML derives from them.
 struct Metrics {
   std::array<int64_t, kMetricClasses> ns{};
-  int64_t control_ns = 0;  // in kOther: control steps, of which nothing is known
+  int64_t control_ns = 0;  // the part of kOther in control steps, of which nothing is known
 
   void Add(LayerSet layers, int64_t length_ns);
   int64_t of(MetricClass c) const { return ns[static_cast<size_t>(c)]; }
   int64_t total_ns() const;
   int64_t cpp_ns() const { return of(MetricClass::kCudaCpp) + of(MetricClass::kFrameworkCpp); }
   int64_t cpp_and_gpu_ns() const { return cpp_ns() + of(MetricClass::kGpu); }
-  // 100 * part / time outside control steps; NaN where there is none.
+  // 100 * part / time outside control steps; NaN where there is no such time.
   double Percent(int64_t part_ns) const;
-  // (python + cpp_and_gpu) / cpp_and_gpu: how much faster without its Python; NaN without native
-  // time.
+  // (python + cpp_and_gpu) / cpp_and_gpu: how much faster without its Python. NaN where cpp_and_gpu
+  // is 0.
   double TheoreticalSpeedup() const;
   double PythonOverheadPercent() const;  // 100 * python / cpp_and_gpu; NaN likewise
 };
 
-// A metric as a column. Times are integers, the others reals (`integer` is null).
+// A metric as a column. Times are integers; for the others, which are reals, `integer` is null.
 struct MetricColumn {
   const char* name;
   int64_t (*integer)(const Metrics&);
@@ -47,18 +47,19 @@ struct MetricColumn {
 inline constexpr int kMetricColumns = 17;
 extern const std::array<MetricColumn, kMetricColumns> kMetrics;
 
-// process, operation ("(all)" first, then each one, the longest first), and the metrics' columns:
-// of what was recorded, and of what a run without Crosscut would have had.
+// process, operation ("(all)" first, then each operation, the longest first), and the metrics'
+// columns: of what was recorded.
 Table MetricsTable(const trace::Trace& trace, const Context& context);
+// The same of what a run without Crosscut would have had.
 Table CorrectedMetricsTable(const trace::Trace& trace, const Context& context);
 
-// A row per step: process, step, kind, level, after_switch, the metrics' columns.
+// A row for each step: process, step, kind, level, after_switch, the metrics' columns.
 Table StepMetricsTable(const trace::Trace& trace, const Context& context);
 
 // How the steps of a kind spread: process, kind, metric, steps, mean, std, min, p10, p50, p90, max,
-// in the metric's unit. Of steps at the level that most of the kind have, without control steps,
-// the first after a switch, and one that the process's end cut off. `std` is the sample's, NaN for
-// one step; percentiles are values that occurred.
+// in the metric's unit. Covers the compared steps at the level that most of them have
+// (ComparedSteps::usual), of the first 256 kinds. `steps` counts those whose value is known. `std`
+// is that of the sample, NaN for one step; percentiles are values that occurred.
 Table StepMetricSpreadTable(const trace::Trace& trace, const Context& context);
 
 }  // namespace crosscut::analyze

@@ -1,6 +1,6 @@
-// The spans of one track looked at backwards in time: what was innermost just before an instant,
-// and what had ended last, for instants that only ever get earlier. All looks together cost as much
-// as the track has spans, however deep they nest.
+// A walk over the spans of one track backwards in time: what was innermost just before an instant,
+// and what had ended last. Instants must only get earlier. All looks together cost as much as the
+// track has spans, however deep they nest.
 #pragma once
 
 #include <vector>
@@ -11,19 +11,19 @@ namespace crosscut::analyze {
 
 class NestingWalk {
  public:
-  // The track and its trace outlive it. Memory: 9 bytes a span.
+  // The trace and the spans must outlive it. It takes 10 bytes a span.
   NestingWalk(const trace::Trace& trace, const trace::Spans& spans);
 
-  // Just before `at`, which is no later than in the call before.
+  // Goes to just before `at_ns`, which is no later than in the call before.
   void GoTo(int64_t at_ns);
-  // The innermost span that began before `at` and did not end before it; kNoSpan: none.
+  // The innermost span that began before `at_ns` and did not end before it; kNoSpan: none.
   trace::SpanIndex innermost() const { return innermost_; }
-  // What lies in it directly and ended last before `at`; kNoSpan: nothing.
+  // The span directly in the innermost one that ended last before `at_ns`; kNoSpan: none.
   trace::SpanIndex ended() const { return ended_; }
 
-  // Whether anything but annotations is there: the span, or one around it.
+  // Whether the span, or one around it, is more than an annotation. False for kNoSpan.
   bool Runs(trace::SpanIndex span) const { return span != trace::kNoSpan && about_[span].runs; }
-  // The layer in force in a span of the host.
+  // The layer in force in a span of a host thread; kNone for kNoSpan.
   trace::Layer LayerIn(trace::SpanIndex span) const {
     return span == trace::kNoSpan ? trace::Layer::kNone : about_[span].layer;
   }

@@ -1,4 +1,4 @@
-// Every span of the trace's host threads, one row each.
+// Every span of the trace's host tracks, in a row of its own.
 #pragma once
 
 #include "src/analyze/context.h"
@@ -9,11 +9,12 @@ namespace crosscut::analyze {
 // process, thread, span, parent, kind, layer, name, overload, begin_ns, end_ns, sequence_number,
 // forward_thread, input_dims, flops, probe, step, input_types, input_strides, concrete_inputs,
 // thread_id, first, found, named_inputs: spans in order of begin, by thread. `span` counts from 0
-// on each thread, `parent` is that number of the span around it. kind: "span" or "operation". A
-// span that goes on beside what it began in has a row for each piece; first: that of the first one.
-// sequence_number and forward_thread: autograd's; inputs: JSON as in Kineto's traces; probe: what
-// recorded it; step: of a ProfilerStep#; thread_id: the system's; found: 1 of an operation that an
-// adapter found. What is not known is missing. Long: for programs rather than for views.
+// on each thread; `parent` is that number of the span around it. kind: "span" or "operation". A
+// span that was cut has a row for each part; `first` is the number of the first part.
+// sequence_number and forward_thread are autograd's; inputs are JSON as in Kineto's traces; probe:
+// what recorded it; step: of a ProfilerStep#; thread_id: the system's; found: 1 for an operation
+// that an adapter found. What is not known is missing. The table is long: for programs rather than
+// for views.
 Table SpansTable(const trace::Trace& trace, const Context& context);
 
 }  // namespace crosscut::analyze

@@ -1,4 +1,4 @@
-// How often the key of docs/accounting.md changes from what to what, and how long it then stays:
+// How often the key of docs/accounting.md changes from one to another, and how long it then stays:
 // RL-Scope's category transitions.
 #pragma once
 
@@ -9,13 +9,13 @@
 namespace crosscut::analyze {
 
 // process, from_operation, from_layers, from_device, to_operation, to_layers, to_device, count, ns:
-// the time spent in the second key after such changes, so that `ns` sums to the window, and by
-// second key to the table `overlap`. Where the window begins, or goes on after a pause, from_layers
-// is "(start)". The longest first.
+// the time spent in the second key after such changes. So `ns` sums to the window without pauses,
+// and by second key to the table `overlap`. Where the window begins or goes on after a pause,
+// from_layers is "(start)". The longest of a process first.
 Table TransitionsTable(const trace::Trace& trace, const Context& context);
 
-// process, operation, layer ("device" too), entries: how often the layer became active, alone or
-// with others, while the operation stayed what it was; ns: how long it was active in it.
+// process, operation, layer (also "device"), entries (how often the layer became active, alone or
+// with others, while the operation stayed the same), ns (how long it was active in the operation).
 Table LayerEntriesTable(const trace::Trace& trace, const Context& context);
 
 }  // namespace crosscut::analyze

@@ -1,5 +1,5 @@
-// Sets that overlap in time, both ways: the time in exactly these members (what the overlap engine
-// gives), and the time in at least these (what a Venn diagram draws).
+// Sets that overlap in time, both ways: the time in exactly these members, as the overlap engine
+// gives it, and the time in at least these, as a Venn diagram shows it.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,12 @@ namespace crosscut::analyze {
 // Nanoseconds by set; a set is a bit per member.
 using SetSizes = std::map<uint32_t, int64_t>;
 
-// inclusive[R] = the sum of exact[S] over all S that contain R, for every R for which there is such
+// inclusive[R] = the sum of exact[S] over all S that contain R, for every R, not empty, with such
 // an S: a complete diagram. (RL-Scope's files leave out what never occurs by itself.)
 SetSizes InclusiveSizes(const SetSizes& exact);
 
-// The other way: each set less all that contains it. Sets of no time are left out. Takes what
-// InclusiveSizes gives, and RL-Scope's incomplete files as well.
+// The inverse: each set less all that contain it. Sets of no time are left out. Takes the result of
+// InclusiveSizes, and RL-Scope's incomplete files as well.
 SetSizes ExactSizes(const SetSizes& inclusive);
 
 // process, sets ("resources": host and device; "layers": each layer and device), members (joined by

@@ -15,6 +15,8 @@ struct TimelineOptions {
   size_t max_detail_spans = 12000;  // in all details together
 };
 
+// The timeline of the whole run, empty for a trace without processes. `context` was made for
+// `trace`. Where there are too many tiles, the least busy tracks lose their finest levels.
 Timeline MakeTimeline(const trace::Trace& trace, const Context& context,
                       const TimelineOptions& options = {});
 

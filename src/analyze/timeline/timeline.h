@@ -20,8 +20,8 @@ struct TimelineTile {
   uint32_t name = kNoText;       // into Timeline::texts: the innermost span with the largest share
   uint32_t operation = kNoText;  // the innermost operation with the largest share
   uint64_t spans = 0;            // spans that begin in it
-  // Share of the tile by the thread's innermost layer, in 1/255 of the tile, by trace::Layer.
-  // Their sum is less than 255 where nothing is known or the thread did not live. [0] stays 0.
+  // Share of the tile by the thread's innermost layer, in 1/255 of the tile, by trace::Layer. The
+  // sum is less than 255 where nothing is known or the thread did not live. [0] stays 0.
   std::array<uint8_t, trace::kLayerCount> share{};
 };
 
@@ -35,7 +35,7 @@ struct TimelineTrack {
   std::string name;    // as in the table threads
   bool device = false, lead = false, ours = false;
   int64_t begin_ns = 0, end_ns = 0;
-  std::vector<TimelineLevel> levels;  // coarse to fine; each level's tile is 1/4 of the one before
+  std::vector<TimelineLevel> levels;  // coarse to fine; a tile is 1/4 as long at each
 };
 
 struct TimelineProcess {
@@ -58,11 +58,11 @@ struct TimelineSpan {
 struct TimelineDetailTrack {
   uint32_t track = 0;
   std::vector<TimelineSpan> spans;  // by begin, parents first
-  uint64_t omitted = 0;             // shortest ones, left out for size
+  uint64_t omitted = 0;             // so many of the shortest are left out
 };
 
-// A short window of one process with exact spans: a typical step, the slowest step, or the whole
-// run where it is small.
+// A short window of one process with exact spans: a typical step, the slowest step, the middle of a
+// run without steps, or the whole run where it is small.
 struct TimelineDetail {
   uint32_t process = 0;
   std::string title;  // "step 41, typical", "step 7, slowest"

@@ -10,8 +10,8 @@
 
 namespace crosscut::analyze {
 
-// `tracks`: by process, indices into Trace::tracks. `text` turns a NameId's value into a text's
-// index.
+// The windows with at most `max_spans` spans in all. `tracks`: by process, indices into
+// Trace::tracks. `text` maps a NameId's value to an index into Timeline::texts.
 std::vector<TimelineDetail> MakeDetails(const trace::Trace& trace, const Context& context,
                                         const std::vector<std::vector<uint32_t>>& tracks,
                                         size_t max_spans,

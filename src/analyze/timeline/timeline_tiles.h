@@ -1,4 +1,4 @@
-// Tiles of one track: how timeline.cc cuts time, and makes coarse tiles from fine ones.
+// Tiles of one track: how make_timeline.cc cuts time, and makes coarse tiles from fine ones.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace crosscut::analyze {
 
-// A tile with its exact times. Names are NameIds' values, kNoText where there is none.
+// A tile with its exact times. Names are NameId values, kNoText where there is none.
 struct RawTile {
   uint32_t index = 0;
   uint32_t name = kNoText, operation = kNoText;
@@ -21,16 +21,18 @@ struct RawTile {
   std::array<int64_t, trace::kLayerCount> layer_ns{};
 };
 
-// Fine tiles of the window, those with anything in them. In `control`, sorted and disjoint, a
-// thread of the program's is of that layer and has no names: its probes were off.
+// Cuts the window into tiles of `tile_ns`; returns those with anything in them. In `control`,
+// sorted and disjoint, a thread of the program has layer control and no names, because its probes
+// were off.
 std::vector<RawTile> CutTrack(const trace::Trace& trace, const trace::Track& track,
                               const std::vector<trace::Interval>& control, trace::Interval window,
                               int64_t tile_ns);
 
-// Four neighbours become one. A name's share is then a lower bound.
+// Makes one tile of four neighbours. A name's share is then a lower bound.
 std::vector<RawTile> Coarsen(const std::vector<RawTile>& fine);
 
-// Shares in 1/255, neighbours that look the same merged. `text` turns a name into a text's index.
+// Turns times into shares in 1/255 and merges neighbours that look the same. `text` is as for
+// MakeDetails.
 std::vector<TimelineTile> Pack(const std::vector<RawTile>& raw, int64_t tile_ns,
                                const std::function<uint32_t(uint32_t)>& text);
 
