@@ -1,8 +1,8 @@
 // The arguments of the spans, or of the instants, of one track.
 //
-// There are more of them than of anything else in a trace, so they are kept small: owners whose
-// arguments have the same keys in the same order and the same forms share a list of these, their
-// shape, and hold one 32-bit word for each value, two for a number that needs them. Owners that are
+// A trace has more of them than of anything else, so they are kept small. Owners whose arguments
+// have the same keys in the same order and the same forms share a list of these, their shape. Each
+// owner holds one 32-bit word for each value, two for a number that needs them. Owners that are
 // told to share hold the same words.
 #pragma once
 
@@ -59,8 +59,8 @@ class Args {
     bool repeats;  // a key stands there more than once
     Iterator begin() const { return first; }
     Iterator end() const { return last; }
-    // Whether the key of `at` stands further on, too: there its value counts, as for readers of
-    // JSON.
+    // Whether the key of `at` stands again further on. The last value counts then, as for readers
+    // of JSON.
     bool StandsLater(Iterator at) const {
       if (!repeats) return false;
       const Arg arg = *at;
@@ -71,14 +71,14 @@ class Args {
     }
   };
 
-  // Those of a span or an instant, in their order. Holds until something is added.
+  // The arguments of a span or an instant, in their order. Valid until something is added.
   Range of(uint32_t owner) const {
     const Entry entry = owner < entries_.size() ? entries_[owner] : Entry{};
     const Shape& shape = shapes_[entry.shape];
     const Field* const fields = fields_.data() + shape.first;
     return {{this, fields, entry.word}, {this, fields + shape.size, 0}, shape.repeats};
   }
-  // Of the owner's the first with that key; its key is none where there is none.
+  // The owner's first argument with that key; an Arg without a key where there is none.
   Arg Find(uint32_t owner, StringId key) const {
     for (const Arg& arg : of(owner)) {
       if (arg.key == key) return arg;
@@ -87,21 +87,22 @@ class Args {
   }
   size_t size() const { return size_; }  // of all owners
 
-  // What an owner has so far.
+  // Refers to the arguments that an owner has so far.
   class Shared {
     friend class Args;
     uint32_t word_ = 0, shape_ = 0;
   };
   Shared SharedOf(uint32_t owner) const;
-  // Gives it to `owner` as well, which has none yet.
+  // Gives them to `owner`, which has none yet.
   void Share(uint32_t owner, Shared shared);
 
-  // To those of `owner`: the owner of the last call, or one that has none yet.
+  // Adds to the arguments of `owner`: the owner of the last call, or one that has none yet.
   void Add(uint32_t owner, const Arg& arg);
-  // All that `from` has for `which`, once for each of them: `from` may forget them. This was made
-  // by `from`->LikeThese(), and nothing was added to `from` since.
+  // Adds to `owner` all that `from` has for `which`. Call it once for each `which`: `from` may
+  // forget them. Requires: this was made by `from`->LikeThese(), and nothing was added to `from`
+  // since.
   void Take(uint32_t owner, Args* from, uint32_t which);
-  // None, of the same shapes.
+  // Empty arguments with the same shapes.
   Args LikeThese() const;
 
   // Puts map(id) in the place of every string's id.
@@ -153,7 +154,8 @@ class Args {
     return entries_[owner];
   }
   uint32_t WordsOf(const Shape& shape) const;
-  // `count` words from `first` on, once more, at the end; where they stand then.
+  // Appends a copy of `count` words of `from`, the first of them `first`. Returns where the copy
+  // begins.
   uint32_t CopyWords(const Args& from, uint32_t first, uint32_t count);
   uint32_t ChildOf(uint32_t shape, Field field);
 

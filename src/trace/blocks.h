@@ -1,4 +1,5 @@
-// A sequence that grows without moving what it holds, and gives back what is not needed any more.
+// A sequence that grows without moving most of what it holds, and gives back what is no longer
+// needed.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +9,8 @@
 
 namespace crosscut::trace {
 
-// Blocks of 2^kBits elements. The first grows like a vector and is kept: most sequences are short.
-// Moves, but is not copied.
+// Blocks of 2^kBits elements. The first block grows like a vector and is never given back, because
+// most sequences are short. Moves, but is not copied.
 template <class T, int kBits>
 class Blocks {
  public:
@@ -27,7 +28,8 @@ class Blocks {
   const T& operator[](size_t i) const {
     return i < kBlock ? first_[i] : more_[i / kBlock - 1].elements[i % kBlock];
   }
-  // Nobody will ask for element i again; once for each. A block of such is given back.
+  // Element i will not be used again. Call it once for each i. A block of which all elements are
+  // forgotten is given back.
   void Forget(size_t i) {
     if (i < kBlock) return;
     Block& block = BlockOf(i);

@@ -1,5 +1,5 @@
-// Makes a Trace: importers and tests tell what happened on each track, in any interleaving of
-// tracks, and get properly nested spans, matched arrows and the repairs counted.
+// Makes a Trace: importers and tests report what happened on each track, in any interleaving of
+// tracks, and get properly nested spans, matched arrows and counted repairs.
 //
 // Times are nanoseconds on the trace's clock. A Builder is used by one thread.
 #pragma once
@@ -26,18 +26,18 @@ struct FlowEnd {
   TrackId track;
   SpanIndex span;
   bool out;
-  bool closed = false;  // `span` counts what was given to SpanAt
+  bool closed = false;  // `span` is the number of a call of SpanAt
 };
 
-// The spans of one track, fed in order of time (a time before the last one is set to the last one
-// and counted in Track::clamped), except SpanAt, which may come in any order.
+// Builds the spans of one track. Times come in order; a time before the last one is set to the last
+// one and counted in Track::clamped. SpanAt and Instant may come in any order.
 class TrackBuilder {
  public:
-  // `names` outlives the builder and may grow meanwhile.
+  // `names` must outlive the builder and may grow meanwhile.
   TrackBuilder(const std::vector<Name>* names, TrackId id) : names_(names), id_(id) {}
 
-  // Facts (process, name, ids, flags) are the caller's to fill in; spans and what hangs on them
-  // are the builder's.
+  // The caller fills in the facts (process, name, ids, flags). The builder makes the spans and all
+  // that belongs to them.
   Track& track() { return track_; }
   TrackId id() const { return id_; }
 
@@ -45,7 +45,7 @@ class TrackBuilder {
     Open(Advance(at), name);
     last_ = Target::kSpan;
   }
-  // A span that goes on with an earlier one of its name, which was ended before.
+  // Begins a span that goes on with an earlier one of its name, which was ended before.
   void GoOn(int64_t at, NameId name) {
     NoteContinued(kNoSpan);
     Begin(at, name);
@@ -60,73 +60,77 @@ class TrackBuilder {
     track_.spans.end_ns[open_.back()] = at;
     open_.pop_back();
   }
-  // Ends the innermost span that does not end by name; what is above it goes on.
+  // Ends the innermost open span that does not end by name; spans above it go on.
   void EndSpan(int64_t at) {
     if (open_.empty() || EndsByName(open_.back())) [[unlikely]]
       return EndBelow(at);
     End(at);
   }
-  // Ends the innermost open span of that name; unbalanced where there is none. What is open above
-  // ends too, but for what ends by itself: above an operation the spans that hooks record (their
-  // name has a probe), above another span what ends by name, above one that crosses everything.
+  // Ends the innermost open span of that name; counted as unbalanced where there is none. Spans
+  // above it end, too, except those that have an end of their own: above an operation, the spans
+  // that hooks record (their name has a probe); above another span, those that end by name; above
+  // one with Name::crosses, all.
   void EndNamed(int64_t at, NameId name);
-  // Ends the open span at that depth (0: the outermost); what is open above goes on. Requires:
-  // there is one.
+  // Ends the open span at that depth (0: the outermost); spans above it go on. Requires: there is
+  // one.
   void EndAt(int64_t at, size_t depth);
-  // Ends by name of what is open on no stack of this track: it may have begun on another.
+  // An end by name without an open span of that name on this track: the span may have begun on
+  // another.
   struct EndElsewhere {
     int64_t at;
     NameId name;
   };
   const std::vector<EndElsewhere>& ends_elsewhere() const { return ends_elsewhere_; }
-  // Spans that end by name and whose end was never told: they are open, or ended with what they
-  // began in. Before Finish, as are the next two.
+  // Spans that end by name and have had no end: they are open, or ended with the span around them.
+  // This and the next two are for the time before Finish.
   std::vector<SpanIndex> Unended() const;
-  // Where a span began, of which this may be a part that goes on with earlier ones.
+  // Where a span began, counting earlier parts with which it goes on.
   int64_t BeginOf(SpanIndex span) const { return track_.spans.begin_ns[FirstPart(span)]; }
-  // The spans, with their earlier parts, are none of this track's: what they hold is their
-  // parents'. Once.
+  // Removes the spans with their earlier parts from this track; what they hold goes to their
+  // parents. Call it once at most.
   void TakeOut(std::vector<SpanIndex> spans);
-  // One end less is unbalanced: its begin was found on another track.
+  // Counts one unbalanced end less: its begin was found on another track.
   void FoundElsewhere() { --track_.unbalanced; }
-  // A call that runs when a hook on calls goes in, or comes to this thread. `begun`: not one of its
-  // frames, but a native call that has begun its span already if it was recorded.
+  // A call that runs when a hook on calls is installed, or comes to this thread. `begun`: it is not
+  // one of the hook's frames, but a native call, which has begun its span already if it was
+  // recorded.
   struct Running {
     NameId name;
     bool begun;
   };
   using Frames = std::unordered_set<uint32_t>;  // names of the hook's spans, by NameId::value
-  // The hook is out: its frames end here, and what they called goes on. At the last time fed where
-  // that is later.
+  // The hook is removed: its frames end at `at`, or at the last time if that is later, and what
+  // they called goes on.
   void EndFrames(int64_t at, const Frames& frames);
-  // All calls that run, outermost first: other frames that are open end. One goes on with an
-  // earlier span of its name that EndFrames ended.
+  // All calls that run, outermost first; any other open frames end. A call goes on with an earlier
+  // span of its name that EndFrames ended.
   void Runs(int64_t at, std::span<const Running> running, const Frames& frames);
-  // Room for so many, where it is known: growing takes twice the memory.
+  // Makes room for so many spans, if the number is known: growing takes twice the memory.
   void Reserve(size_t spans);
-  // From now on the end of every span will be told: none ends with what it began in.
+  // From now on every span has an end of its own: none ends with the span around it.
   void TellsAllEnds() { tells_all_ends_ = true; }
-  // A closed span timed elsewhere; nested among the others at the end.
+  // A finished span from elsewhere; it is nested among the others in Finish.
   void SpanAt(int64_t begin, int64_t end, NameId name);
   void Instant(int64_t at, NameId name);
-  // Belong to what was last begun or marked; without effect where there is nothing.
+  // Arguments of the span or instant that came last; without effect where there is none.
   void Arg(StringId key, int64_t value) { Add({key, false, value}); }
   void ArgText(StringId key, StringId text) { Add({key, true, text.value}); }
   void Add(const trace::Arg& arg);
-  // The span last begun, where it has no arguments yet; else kNoSpan.
+  // The span that began last, if it was the last to come and has no arguments yet; else kNoSpan.
   SpanIndex LastWithoutArgs() const {
     if (last_ != Target::kSpan) return kNoSpan;
     const auto span = static_cast<SpanIndex>(track_.spans.size() - 1);
     return track_.args.of(span).begin() == track_.args.of(span).end() ? span : kNoSpan;
   }
-  // Args::SharedOf and Args::Share of a span of this track.
+  // Args::SharedOf and Args::Share for a span of this track.
   Args::Shared SharedArgs(SpanIndex span) const { return track_.args.SharedOf(span); }
   void ShareArgs(SpanIndex span, Args::Shared shared) { track_.args.Share(span, shared); }
-  // All of Args::Take; the track's arguments, or its instants', were set to from->LikeThese().
+  // Args::Take for the span or instant that came last. Requires: the track's arguments of that kind
+  // were set to from->LikeThese().
   void TakeArgs(Args* from, uint32_t which);
   void FlowOut(int64_t at, uint64_t id) { AddFlow(at, id, true); }
   void FlowIn(int64_t at, uint64_t id) { AddFlow(at, id, false); }
-  // Arrives at the span last given to SpanAt; without effect where there is none.
+  // An arrow that arrives at the span of the last SpanAt; without effect where there is none.
   void FlowIntoLast(uint64_t id) {
     if (closed_.empty()) return;
     const auto last = static_cast<SpanIndex>(closed_.size() - 1);
@@ -134,19 +138,21 @@ class TrackBuilder {
   }
   // The layer outside every span, from `at` on.
   void Base(int64_t at, Layer layer);
-  // Recording stops on this thread and goes on: no base layer between, open spans stay open.
+  // Recording stops on this thread and goes on. Between them there is no base layer, and open spans
+  // stay open.
   void Off(int64_t at);
   void On(int64_t at);
-  // Events are missing at loss.begin_ns to loss.end_ns.
+  // Events are missing from loss.begin_ns to loss.end_ns.
   void Lose(const Loss& loss) { track_.losses.push_back(loss); }
-  // From `at` on just the spans `open` are open, outermost first. Those that were open and are in
-  // it go on; the others ended at `ended` (at most `at`) or begin at `at`.
+  // From `at` on exactly the spans `open` are open, outermost first. Spans that are open already
+  // and match it from the outermost on go on. The other open ones end at `ended` (at most `at`);
+  // the other ones of `open` begin at `at`.
   void Restart(int64_t ended, int64_t at, std::span<const NameId> open);
 
-  // Ends what is open at `end` (counted as unfinished), nests, sorts. Once, at the end; the life
-  // of the track becomes [begin, end], widened to hold all its spans.
+  // Ends open spans at `end` (counted as unfinished), nests and sorts. Call it once, at the end.
+  // The life of the track becomes [begin, end], widened to hold all its spans.
   void Finish(int64_t begin, int64_t end);
-  int64_t last_ns() const { return last_ns_; }  // latest time fed in order
+  int64_t last_ns() const { return last_ns_; }  // the latest time that came in order
   bool empty() const { return track_.spans.size() == 0 && closed_.empty(); }
 
  private:
@@ -233,24 +239,28 @@ class Builder {
   TrackBuilder& track(TrackId id) { return tracks_[id.value]; }
   size_t tracks() const { return tracks_.size(); }
   // Steps and phases stand beside the tracks. A begin ends the process's running step or phase;
-  // `track` is where it was declared. Of several tracks these may come in any order.
+  // `track` is where it was declared. A step that an adapter found is dropped if the next step is
+  // one that the program declares. Those of several tracks may come in any order.
   void StepBegin(TrackId track, int64_t at, NameId name);
-  void StepLevel(TrackId track, int64_t number, uint8_t level, bool after_switch);  // of the last
+  // Number and level of the track's last step.
+  void StepLevel(TrackId track, int64_t number, uint8_t level, bool after_switch);
   void StepEnd(TrackId track, int64_t at);
   void PhaseBegin(TrackId track, int64_t at, NameId name);
   void PhaseEnd(TrackId track, int64_t at);
   void Count(ProcessId process, NameId name, int64_t at, int64_t value);
 
-  // Ends of arrows without the other, of those whose ids have these two top bits. After Finish.
+  // How many ends of arrows have no other end, of ids with these two top bits. After Finish.
   uint64_t DanglingFlows(unsigned top_bits) const { return dangling_[top_bits]; }
-  // Departures of those ids that have another of the same id between them and an arrival.
+  // How many departures have another one of the same id between them and an arrival, of ids with
+  // these two top bits. After Finish.
   uint64_t RepeatedFlows(unsigned top_bits) const { return repeated_[top_bits]; }
 
-  // Finishes every track that its owner did not finish (life: its process's window), matches
-  // arrows (inside a process; ids with the top bit set also across processes), joins steps and
-  // phases, ends steps that nobody ended (Step::open), chooses leads that were not set (the thread
-  // that began most steps, the earliest of several; where there are none, the first that declares
-  // an operation; else the main thread), sorts counters.
+  // Returns the trace and leaves the builder empty. Finishes every track that its owner did not
+  // finish (life: its process's window). Matches arrows inside a process; those whose ids have the
+  // top bit set, also across processes. Joins steps and phases, and ends open steps (Step::open).
+  // Chooses leads that were not set: the thread that began most steps (the first to have so many);
+  // without steps, the first that declares an operation; else the main thread; else the first
+  // thread. Sorts counters.
   Trace Finish();
 
  private:

@@ -1,9 +1,9 @@
 // The long columns of a trace: vectors whose memory the system can take back.
 //
-// Up to a limit they stand in ordinary memory. What is beyond goes to files without a name, which
-// are mapped: under pressure the kernel writes their pages out and reads them when they are asked
-// for, so a trace may be larger than the machine's memory. The files are in $TMPDIR, else in
-// /var/tmp; where neither can hold one (full, or itself in memory) the column stays in memory.
+// Up to a limit they stand in ordinary memory. What is beyond goes to mapped files without a name:
+// when memory is short, the kernel writes their pages out and reads them back on access, so a trace
+// may be larger than the machine's memory. The files are in $TMPDIR, else in /var/tmp. If neither
+// can hold one (full, or itself in memory), the column stays in memory.
 #pragma once
 
 #include <cstddef>
@@ -15,13 +15,14 @@ namespace crosscut::trace {
 // The limit in bytes for all columns of the process: a quarter of the machine's memory, or
 // CROSSCUT_READ_MEMORY mebibytes.
 size_t ColumnLimit();
-// Of all columns now: bytes in ordinary memory, and in files.
+// What all columns hold now, in bytes: in ordinary memory, and in files. Blocks below a mebibyte
+// are not counted.
 struct ColumnUse {
   size_t memory, files;
 };
 ColumnUse ColumnsInUse();
 
-// Throws std::bad_alloc. Thread-safe. `bytes` of FreeColumn are those that were asked for.
+// Throws std::bad_alloc. Thread-safe. FreeColumn needs the `bytes` that were requested.
 void* AllocateColumn(size_t bytes);
 void FreeColumn(void* at, size_t bytes) noexcept;
 

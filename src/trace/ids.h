@@ -1,4 +1,4 @@
-// Indices into the parts of a trace, which cannot be mixed up.
+// Indices into the parts of a trace. They have types of their own and cannot be mixed up.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace crosscut::trace {
 
-// None = absent.
+// None() stands for an absent part.
 template <class Tag>
 struct Id {
   uint32_t value = std::numeric_limits<uint32_t>::max();

@@ -1,6 +1,6 @@
 // For a walk over all spans of a track in their order: which of them lie inside an open one of the
-// same key (a name, a table's row). Only the outermost of a key adds to its inclusive time, so that
-// an instant counts once, however deep a function calls itself, directly or through others.
+// same key (a name, a table's row). Only the outermost of a key adds to its inclusive time. So an
+// instant counts once, however deep a function calls itself, directly or through others.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,12 @@ class Namesakes {
  public:
   static constexpr uint32_t kNoKey = UINT32_MAX;
 
-  // `spans` outlives it.
+  // `spans` must outlive it.
   explicit Namesakes(const Spans& spans) : spans_(spans) {}
 
-  // The innermost span of that key around `span`; kNoSpan: none, as for kNoKey. Requires: called
-  // for each span once, in their order; keys are small numbers. Amortised O(1); memory by depth and
-  // number of keys.
+  // The innermost span of that key around `span`; kNoSpan where there is none, and for kNoKey.
+  // Requires: it is called for each span once, in their order; keys are small numbers. Amortised
+  // O(1) time; memory depends on the depth and the largest key.
   SpanIndex Enter(SpanIndex span, uint32_t key) {
     while (!open_.empty() && open_.back().span != spans_.parent[span]) {
       if (open_.back().key != kNoKey) innermost_[open_.back().key] = open_.back().around;
@@ -35,9 +35,9 @@ class Namesakes {
     open_.push_back({span, key, around, key == kNoKey ? keyed_around_ : span});
     return around;
   }
-  // The innermost span of any key around the one that was entered last.
+  // The innermost span of any key around the one entered last.
   SpanIndex KeyedAround() const { return keyed_around_; }
-  // The innermost of that key around the one that was entered last, or that one itself.
+  // The innermost span of that key around the one entered last, or that one itself.
   SpanIndex Innermost(uint32_t key) const {
     return key < innermost_.size() ? innermost_[key] : kNoSpan;
   }

@@ -1,4 +1,4 @@
-// The ranks of a job that a trace holds: what launchers, Kineto and the program state of them.
+// The ranks of a job that a trace holds, as launchers, Kineto and the program state them.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,8 @@
 
 namespace crosscut::trace {
 
-// A process's place in its job, as it states it itself or its `distributedInfo` does.
+// A process's place in its job, as the process or its `distributedInfo` states it. Views refer to
+// the trace.
 struct Rank {
   int64_t rank = -1;       // -1: it states none
   int64_t world_size = 0;  // 0: likewise
@@ -19,11 +20,14 @@ struct Rank {
 };
 Rank RankOf(const Trace& trace, const Process& process);
 
-// The ranks of one job, of several that one launcher numbered.
+// The ranks of one job.
 struct Job {
   int64_t world_size = 0;
   std::set<int64_t> ranks;  // that are here
 };
+// One job for each launcher and world size. A process without a world size and a launcher's
+// variable is taken for one of the largest job without that variable. Processes without a valid
+// rank are in no job.
 std::vector<Job> JobsOf(const Trace& trace);
 
 }  // namespace crosscut::trace

@@ -1,4 +1,4 @@
-// What a "[sample]" instant says: where somebody who looked found a thread.
+// What a "[sample]" instant says: what a thread did when it was sampled.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,14 @@
 namespace crosscut::trace {
 
 struct Sample {
-  int64_t covers_ns = 0;       // since the sample of its thread before it
-  int64_t thread = 0;          // its id where it has no track of its own; 0: that of the instant
-  StringId stack;              // Python frames, outermost first, "file.py:41 name" each, by ";"
+  int64_t covers_ns = 0;       // since the sample before it of its thread
+  int64_t thread = 0;          // its id if it has no track of its own; 0: the instant's thread
+  StringId stack;              // Python frames "file.py:41 name", outermost first, joined by ";"
   StringId library, function;  // the native code that ran
   StringId waits;              // what it waited for
 };
 
-// Reads those of one trace. Const functions may be called by many threads.
+// Reads the samples of one trace. Several threads may call const functions at once.
 class SampleReader {
  public:
   explicit SampleReader(const Strings& strings)
@@ -29,7 +29,7 @@ class SampleReader {
 
   bool any() const { return name_.valid(); }  // whether the trace may have some
 
-  // Calls take(at_ns, sample) for each of the track, in order of time.
+  // Calls take(at_ns, sample) for each sample of the track, in order of time.
   template <class Taking>
   void ForEach(const Trace& trace, const Track& track, Taking take) const {
     for (uint32_t i = 0; i < track.instants.at_ns.size(); ++i) {

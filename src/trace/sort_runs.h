@@ -1,4 +1,4 @@
-// Sorting what is mostly in order.
+// Sorts what is mostly in order.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,8 @@
 
 namespace crosscut::trace {
 
-// Stable, and quick where there are few runs that are sorted already: the rows of most files.
+// A stable sort that is quick where few sorted runs follow one another, as in the rows of most
+// files.
 template <class T, class Before>
 void SortRuns(std::vector<T>* all, Before before) {
   std::vector<size_t> runs = {0};

@@ -1,6 +1,5 @@
-// Questions about what is around a span or open at an instant, as many as one likes about spans of
-// any depth: a track's answers are found in one pass over it, at the first question, so that deep
-// nesting does not cost a walk for each.
+// Questions about what is around a span or open at an instant. A track's answers are found in one
+// pass over it at the first question, so that deep nesting does not cost a walk for each question.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +11,17 @@
 
 namespace crosscut::trace {
 
-// The nearest span that counts: an operator, an operation, a module. Four bytes a span of the
-// tracks that are asked about. Not thread-safe.
+// The nearest span that counts, such as an operator, an operation or a module. Takes four bytes a
+// span of the tracks with questions. Not thread-safe.
 class SpansAround {
  public:
   enum class Which : uint8_t { kInnermost, kOutermost };
   using Counts = std::function<bool(TrackId track, SpanIndex span)>;
 
-  // `trace` and what `counts` refers to outlive it.
+  // `trace` and what `counts` refers to must outlive it.
   SpansAround(const Trace& trace, Counts counts, Which which = Which::kInnermost);
 
-  // `span` itself or one around it. kNoSpan where none counts, and for kNoSpan.
+  // `span` itself or one around it that counts; kNoSpan where none does, and for kNoSpan.
   SpanIndex Of(TrackId track, SpanIndex span);
 
  private:
@@ -34,15 +33,15 @@ class SpansAround {
   std::vector<std::vector<SpanIndex>> around_;  // by track, then span; empty: not asked yet
 };
 
-// What is open on a track at an instant. Eight bytes a span.
+// What is open on a track at an instant. Takes four bytes a span, and eight while it is made.
 class OpenSpans {
  public:
-  // `spans` outlives it and is not changed.
+  // `spans` must outlive it and must not change.
   explicit OpenSpans(const Spans& spans);
 
   // The innermost span with begin <= at < end; kNoSpan: none.
   SpanIndex InnermostAt(int64_t at) const { return FirstAround(at, at + 1); }
-  // Its end included: begin <= at <= end.
+  // The same with the end included: begin <= at <= end.
   SpanIndex InnermostTouching(int64_t at) const { return FirstAround(at, at); }
 
  private:
@@ -52,10 +51,10 @@ class OpenSpans {
   std::vector<SpanIndex> jump_;  // an ancestor, near or far
 };
 
-// The same for all tracks of a trace, each at its first question. Not thread-safe.
+// OpenSpans for all tracks of a trace, each made at its first use. Not thread-safe.
 class OpenSpansByTrack {
  public:
-  // `trace` outlives it.
+  // `trace` must outlive it.
   explicit OpenSpansByTrack(const Trace& trace) : trace_(trace), tracks_(trace.tracks.size()) {}
 
   const OpenSpans& of(TrackId track) {

@@ -1,5 +1,5 @@
-// Call stacks: what was open around a span, outermost first, as nodes of one tree that all tracks
-// share, so that equal stacks are one number.
+// Call stacks: what was open around a span, outermost first. They are nodes of one tree that all
+// tracks share, so that equal stacks are one number.
 #pragma once
 
 #include <cstdint>
@@ -17,20 +17,20 @@ class StackTree {
   using Node = uint32_t;
   static constexpr Node kRoot = 0;  // the empty stack
 
-  // `trace` outlives it.
+  // `trace` must outlive it.
   explicit StackTree(const Trace& trace);
 
-  // `parent` and in it a frame of `name`, which is at `line` (0: not known).
+  // The stack `parent` with a frame of `name` in it, which is at `line` (0: not known).
   Node Push(Node parent, NameId name, int32_t line = 0);
   Node parent(Node node) const { return nodes_[node].parent; }
-  // Never one of another name with the same text, layer and kind: those are one frame.
+  // Names with the same text, layer and kind are one frame; this is the first of them.
   NameId name(Node node) const { return nodes_[node].name; }
   int32_t line(Node node) const { return nodes_[node].line; }
   size_t size() const { return nodes_.size(); }
 
-  // A Python function at a known line reads "train.py:41 main", all else as its name.
+  // A Python function at a known line reads "train.py:41 main", any other frame as its name.
   std::string FrameText(Node node) const;
-  // How many bytes that is, or a few more.
+  // The length of FrameText in bytes, or a little more.
   size_t FrameBytes(Node node) const;
   // All frames, joined by ";". A ";" or line break in a name reads "_".
   std::string Text(Node node) const;
@@ -62,17 +62,17 @@ struct CodePlace {
 };
 bool ParseCodePlace(std::string_view text, CodePlace* place);
 
-// By span of `track`: itself and all that is around it. Steps and phases are no spans.
+// By span of `track`: the span itself and all that is around it. Steps and phases are no spans.
 std::vector<StackTree::Node> FullStacks(const Track& track, StackTree* tree);
 
-// By span: the Python functions around it, without itself; each at the line from which it called
-// towards the span, where that is known.
+// By span: the Python functions around it, without itself. Each is at the line from which it called
+// towards the span, if that is known.
 std::vector<StackTree::Node> PythonStacks(const Trace& trace, const Track& track, StackTree* tree);
 
-// By span: how long it lasted without the spans in it.
+// By span: its length in ns without the spans directly in it.
 std::vector<int64_t> SelfTimes(const Spans& spans);
-// The same as the table `functions` has it: an operation is none, so that it has 0, and what lies
-// in it counts against the span around it.
+// The same as in the table `functions`: an operation has 0, and what lies in it counts against the
+// function around it.
 std::vector<int64_t> FunctionSelfTimes(const Trace& trace, const Spans& spans);
 
 }  // namespace crosscut::trace

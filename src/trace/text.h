@@ -34,7 +34,7 @@
 
 namespace crosscut::trace {
 
-// kInvalid names the line.
+// kInvalid, with the number of the line, where a line is wrong.
 Result<Trace> ParseText(std::string_view text);
 
 }  // namespace crosscut::trace

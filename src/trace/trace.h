@@ -1,6 +1,6 @@
-// The trace in memory, whoever recorded it: processes, their tracks, and on each track properly
-// nested spans. Struct of arrays, integer nanoseconds, typed ids. Importers fill it through
-// Builder (builder.h); analyses and exporters only read it.
+// The trace in memory, whatever it came from: processes, their tracks, and on each track properly
+// nested spans. Struct of arrays, integer nanoseconds, typed ids. Importers fill it through Builder
+// (builder.h); analyses and exporters only read it.
 #pragma once
 
 #include <cstdint>
@@ -36,15 +36,16 @@ enum class Layer : uint8_t {  // numbers as in the native format: import/native/
 };
 inline constexpr int kLayerCount = 12;
 std::string_view LayerName(Layer layer);  // "python"; "" for kNone
-// The layer of that name; false where there is none. "" and "none" are kNone.
+// Sets `*layer` to the layer of that name. False where there is none. "" and "none" are kNone.
 bool ParseLayer(std::string_view name, Layer* layer);
 
-// A device that has memory, by PyTorch's number of its type (c10::DeviceType): "cpu", "cuda:2".
+// The name of a device that has memory, by PyTorch's number of its type (c10::DeviceType): "cpu",
+// "cuda:2".
 std::string MemoryDeviceName(int64_t type, int64_t index);
 
 enum class Kind : uint8_t { kSpan = 0, kOperation = 1, kStep = 2, kPhase = 3, kText = 4 };
 
-// Unique strings. Not thread-safe. Moves, but is not copied.
+// Unique strings. Not thread-safe. Moves, but is not copied. Views are valid as long as the object.
 class Strings {
  public:
   Strings() = default;
@@ -65,38 +66,39 @@ class Strings {
   std::vector<std::string_view> texts_;  // views of the map's keys, which do not move
 };
 
-// What all spans of one name share.
+// What all spans of one name have in common.
 struct Name {
   StringId text;
   Kind kind = Kind::kSpan;
   Layer layer = Layer::kNone;  // kNone: the layer below the span stays in force
-  bool waits = false;          // waits for another thread's work
-  StringId probe;              // probe kind that recorded it; none: not ours, or a user's
-  // The line of its Python caller from which such spans are called; 0: not known. Names that differ
-  // in it or in `overload` alone are one function.
+  bool waits = false;          // such a span waits for another thread's work
+  StringId probe;  // the probe kind that records it; none: not Crosscut's, or the user's
+  // The line of the Python caller from which such spans are called; 0: not known. Names that differ
+  // only in it or in `overload` are one function.
   int32_t called_at = 0;
-  bool found = false;      // of steps and operations: by an adapter, not declared by the program
-  bool crosses = false;    // may end across other spans of its track
-  StringId overload = {};  // of an operator: Tensor, of aten::add.Tensor; none: it has no name
-  // What the file calls such events, "" where it says nothing; none: no file of a format that has
-  // categories. Names that differ in it alone are one function.
+  bool found = false;    // a step or operation: an adapter found it, the program did not declare it
+  bool crosses = false;  // may end across other spans of its track
+  StringId overload = {};  // of an operator: "Tensor" of aten::add.Tensor; none: it has none
+  // What the file calls such events, "" where it says nothing; none: from no file of a format with
+  // categories. Names that differ only in it are one function.
   StringId category = {};
 };
 
-// Spans of one track in order of begin; a parent stands before its children. Half-open [begin,end).
+// The spans of one track in order of begin; a parent stands before its children. Half-open: [begin,
+// end).
 struct Spans {
   Column<int64_t> begin_ns, end_ns;  // on the trace's clock (Trace::clock)
   Column<NameId> name;
   Column<SpanIndex> parent;  // kNoSpan at top level
   // Sorted: spans that go on with an earlier one of their name. Operations and Python functions may
-  // end across each other; the one that outlives what it began in is cut in two, and counts once.
-  // So does an operation of a task that was suspended meanwhile.
+  // end across each other. The one that outlives the span in which it began is cut in two, and
+  // counts once. So is an operation of a task that was suspended meanwhile.
   std::vector<SpanIndex> continued;
-  std::vector<SpanIndex> parts_before;  // by `continued`: that earlier one; kNoSpan: not known
+  std::vector<SpanIndex> parts_before;  // by `continued`: the earlier one; kNoSpan: not known
   size_t size() const { return begin_ns.size(); }
 };
 
-// For a walk over all spans in their order: whether the next one goes on with an earlier one.
+// For a walk over all spans in their order: tells whether the next one goes on with an earlier one.
 class Continuations {
  public:
   explicit Continuations(const Spans& spans) : spans_(spans) {}
@@ -124,8 +126,8 @@ struct Loss {  // events missing here
                     // "plugin", "value"
 };
 
-// kAsync: what threads began and did not wait for. A process has as many such tracks as it takes
-// for spans to lie side by side.
+// kAsync: what threads began and did not wait for. A process has as many such tracks as its spans
+// need to lie side by side.
 enum class TrackKind : uint8_t { kThread, kDevice, kAsync };
 
 struct Track {
@@ -135,11 +137,11 @@ struct Track {
   int64_t os_id = 0;                 // thread id; stream id on a device
   int64_t device = -1;               // device id, -1 on the host
   StringId device_name;              // "MYCHIP 9000"; none: not known
-  StringId file_pid, file_tid;       // as Trace::kept's file has them, in JSON; none: no such file
-  uint32_t file_row = 0;             // which row of that file; several tracks may be of one
+  StringId file_pid, file_tid;       // as JSON in the file of Trace::kept; none: no such file
+  uint32_t file_row = 0;             // the row of that file; several tracks may be of one
   bool main = false, ours = false;   // main thread; a thread of Crosscut itself
   int64_t begin_ns = 0, end_ns = 0;  // observed life
-  // The layer outside every span, from base_at_ns[i] on; before the first: kNone.
+  // The layer outside every span, from base_at_ns[i] on; kNone before the first.
   std::vector<int64_t> base_at_ns;
   std::vector<Layer> base;
   Spans spans;
@@ -147,7 +149,8 @@ struct Track {
   Instants instants;
   Args instant_args;  // by instant
   std::vector<Loss> losses;
-  // Repairs made on reading, for the honest-about-gaps lines.
+  // How often reading repaired something: times out of order, ends without a begin, spans without
+  // an end. Reports show them as gaps.
   int64_t clamped = 0, unbalanced = 0, unfinished = 0;
 };
 
@@ -157,12 +160,12 @@ struct Step {
   int64_t begin_ns = 0, end_ns = 0;
   StringId kind;              // "step" unless the program says otherwise
   uint8_t level = 2;          // 0 control, 1 boundary, 2 operators, 3 everything
-  bool after_switch = false;  // counts in no comparison
-  // Nobody told its end: it ends with its work, the last operation that began in it on its thread,
-  // else the last span. What came later, the end of the program say, is no step's. It counts in no
-  // comparison either.
+  bool after_switch = false;  // the probes were switched at its begin; it counts in no comparison
+  // Its end is not known. It ends with its work: with the last operation that began in it on its
+  // thread, else with the last span. What comes later, such as the end of the program, is in no
+  // step. It counts in no comparison either.
   bool open = false;
-  TrackId track = {};  // that began it; none: not known
+  TrackId track = {};  // the one that began it; none: not known
 };
 
 // "control", "boundary", "operators", "everything".
@@ -204,7 +207,7 @@ struct Process {
   ProcessId parent;
   StringId start_method;             // "record", "fork", "spawn", "exec", "subprocess", ...
   int64_t start_ns = 0, end_ns = 0;  // the window, pauses still inside
-  int64_t starting_ns = 0;           // right before it: what bringing the recorder in took
+  int64_t starting_ns = 0;           // right before the window: what starting the recorder took
   std::vector<Interval> paused;
   std::vector<Window> windows;  // in order; those of imported traces are not known
   bool complete = true;         // false: killed, cut off or damaged
@@ -214,16 +217,15 @@ struct Process {
   std::vector<Phase> phases;
   std::vector<ProbeCost> probes;
   std::vector<Source> sources;
-  bool profiled_beside = false;  // another profiler ran in it, too, whose cost no probe tells
+  bool profiled_beside = false;  // another profiler ran in it, too; no probe has its cost
   std::vector<Clock> clocks;
   std::vector<std::pair<StringId, StringId>> meta;  // everything else that the log states
 };
 
-// Whether its steps were recorded at different levels.
+// Whether the process's steps were recorded at different levels.
 bool HasStepPlan(const Process& process);
 
-// The tracks of each process, in their order: what walks over processes takes no look at those of
-// others.
+// The tracks of each process, in their order, for walks over processes.
 class TracksByProcess {
  public:
   explicit TracksByProcess(const Trace& trace);
@@ -237,7 +239,7 @@ class TracksByProcess {
   std::vector<uint32_t> tracks_, first_;  // first_: by process, where its own begin
 };
 
-// One arrow: out of span `from` of track `from_track`, into span `to` of track `to_track`.
+// An arrow: out of span `from` of track `from_track`, into span `to` of track `to_track`.
 struct Flow {
   uint64_t id;
   TrackId from_track, to_track;
@@ -259,17 +261,17 @@ struct Trace {
   std::vector<Flow> flows;
   std::vector<CounterSeries> counters;
   std::vector<std::string> gaps;  // sentences for the top of every report, most serious first
-  std::string clock = "CLOCK_MONOTONIC";  // what it counts; "CLOCK_REALTIME", "not known", ...
+  std::string clock = "CLOCK_MONOTONIC";  // or "CLOCK_REALTIME", "not known", ...
   int64_t realtime_offset_ns = 0;         // CLOCK_REALTIME = trace clock + this
   std::string command;                    // of the run, as a shell would read it; "" not known
   int64_t started_realtime_ns = 0;        // 0 not known
-  bool damaged = false;                   // something of the input could not be read; gaps say what
-  Kept kept;                              // of the one file that all this comes from, else empty
+  bool damaged = false;                   // a part of the input could not be read; gaps say which
+  Kept kept;                              // of the one file from which the trace comes, else empty
 
   bool KnowsTimeOfDay() const { return realtime_offset_ns != 0 || clock == "CLOCK_REALTIME"; }
   const Name& name(NameId id) const { return names[id.value]; }
   std::string_view text(StringId id) const { return strings.Get(id); }
-  // Whether it is a number that is no integer of 64 bits, and which.
+  // Whether the argument is a number that is no 64-bit integer; sets `*real` to it.
   bool RealOf(const Arg& arg, double* real) const;
 };
 

@@ -1,4 +1,4 @@
-// Spans that were cut, whole again: for readers that count each once.
+// Joins the parts of spans that were cut, for readers that count each span once.
 #pragma once
 
 #include <unordered_map>
@@ -7,17 +7,18 @@
 
 namespace crosscut::trace {
 
-// Of one track; free where no span of it was cut. The spans outlive it and do not change.
+// The spans of one track, which must outlive it and not change. Costs nothing where no span was
+// cut. Parts with a gap between them, as of a task that was suspended, are not joined.
 class WholeSpans {
  public:
   explicit WholeSpans(const Spans& spans);
 
-  // The part with which the span begins: itself, unless it goes on with an earlier one.
+  // The part with which the span begins: `span` itself, unless it goes on with an earlier part.
   SpanIndex first(SpanIndex span) const {
     const auto at = firsts_.find(span);
     return at == firsts_.end() ? span : at->second;
   }
-  // Where the last part of a span ends. Requires: first(span) == span.
+  // Where the last part of the span ends. Requires: first(span) == span.
   int64_t end_ns(SpanIndex span) const {
     const auto at = ends_.find(span);
     return at == ends_.end() ? spans_.end_ns[span] : at->second;
