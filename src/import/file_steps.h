@@ -1,4 +1,4 @@
-// The steps of a process, as the events of a file tell them.
+// The steps of a process, as a file's events state them.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ struct FileStep {
   trace::NameId name;
 };
 
-// Those of one process, in any order; one that is not over where the next begins ends there.
-// Returns how many were so.
+// Puts the steps of one process, in any order, into the builder. A step that is not over when the
+// next begins ends there. Returns how many such steps there were.
 uint64_t PutSteps(trace::Builder* builder, std::vector<FileStep> steps);
 
 }  // namespace crosscut::import

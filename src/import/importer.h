@@ -1,5 +1,5 @@
-// Reads what others wrote into a Trace: recorded runs and files of other tools, told apart by
-// content. One entry per format in importer.cc.
+// Reads recorded runs and files of other tools into a Trace; their content tells the formats apart.
+// importer.cc has an entry for each format.
 #pragma once
 
 #include <cstdint>
@@ -11,33 +11,33 @@
 
 namespace crosscut::import {
 
-// For an export, what only the format that was read can hold is kept, too (trace::Kept).
+// For an export, the importer also keeps what only the format read can hold (trace::Kept).
 enum class Purpose : uint8_t { kAnalysis, kExport };
 
 struct Input {
   std::string path;
   Purpose purpose = Purpose::kAnalysis;
   bool directory = false;
-  std::string head;  // the first kHeadBytes of a file
+  std::string head;  // the first kHeadBytes of a file; "" of a directory
 };
 inline constexpr size_t kHeadBytes = 4096;
 
 struct Importer {
   const char* name;         // "native"
-  const char* extension;    // usual end of the file's name, "" for directories
+  const char* extension;    // the usual end of the file's name, "" for directories
   const char* description;  // one line
   bool (*sniff)(const Input&);
   Result<trace::Trace> (*make)(const Input&);
 };
 
-// Asked in this order.
+// All importers, in the order in which they are asked.
 std::span<const Importer> Importers();
 
 // The trace in `path`. kNotFound where there is nothing, kInvalid where no importer knows it; other
-// errors name the place. What could be read only in part is a trace whose `gaps` say so.
+// errors name the place. If a part could not be read, the trace's `gaps` say so.
 Result<trace::Trace> Import(const std::string& path, Purpose purpose = Purpose::kAnalysis);
 
-// importers
+// The functions of the importers.
 bool SniffChromeJson(const Input& input);
 Result<trace::Trace> MakeChromeJson(const Input& input);
 bool SniffImported(const Input& input);

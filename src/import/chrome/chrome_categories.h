@@ -1,4 +1,4 @@
-// What the categories of a Chrome trace are to us: Kineto's, and everybody else's.
+// What the categories of a Chrome trace mean: Kineto's, Crosscut's and VizTracer's.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ enum class Place : unsigned char {
   kThread,      // a span of a thread
   kDevice,      // work on a stream of a device
   kAnnotation,  // an annotation's shadow on a stream: no work
-  kSync,        // a wait that the device's library tells of: no work
+  kSync,        // a wait that the device's library recorded: no work
   kNowhere,     // about the trace itself
   kArrows,      // ends of arrows, of a row that is not known yet
 };
@@ -26,8 +26,8 @@ struct Category {
   bool launches = false;  // its correlation leads to work on a device
 };
 
-// In upper or lower case. Null where nothing is known of it: such categories are all alike,
-// Category().
+// The category of that name, in upper or lower case. Null where it is not known; use Category()
+// then.
 const Category* FindCategory(std::string_view name);
 
 }  // namespace crosscut::import

@@ -1,4 +1,4 @@
-// Begins and ends of spans (phases B and E), told one by one in any order.
+// Begins and ends of spans (phases B and E), which come one by one in any order.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +15,20 @@ namespace crosscut::import {
 
 class ChromeEdges {
  public:
-  // `text`: of the name. `pid` and `tid` as in the file; `row` outlives this.
+  // `text` is the span's name. `event` has pid and tid as in the file. `row` must outlive this.
   void Begin(const JsonEvent& event, ChromeRow* row, trace::StringId text, const ChromeSpan& span);
-  // `text`: none where the event has no name. `owner`: of the arguments of RowOf(event).
+  // `text`: none where the event has no name. `owner`: of the end's arguments in the row
+  // RowOf(event); UINT32_MAX: it has none.
   void End(const JsonEvent& event, trace::StringId text, uint32_t owner);
-  // The row whose arguments an end of that thread may have; null: none of it has begun a span.
+  // The row that may hold the arguments of an end of that thread; null where no span of the thread
+  // has begun.
   ChromeRow* RowOf(const JsonEvent& event);
 
-  // Puts the spans into their rows. An end belongs to the innermost open span, of its name where it
-  // has one. Once.
+  // Puts the spans into their rows. An end belongs to the innermost open span, or if it has a name,
+  // to the innermost of that name. Call it once.
   void Pair();
-  // Then: puts those that never end, as lasting until `last_ns`. How many of them begin at times
-  // that may not be: they are left out.
+  // Call it after Pair. Puts the spans without an end; they last until `last_ns`. Leaves out those
+  // that begin outside `times` and returns their number.
   uint64_t PutEndless(const ChromeTimes& times, int64_t last_ns);
   uint64_t endless() const { return endless_.size(); }  // begins without an end
   uint64_t lone_ends() const { return lone_ends_; }     // ends without a begin

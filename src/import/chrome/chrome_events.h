@@ -1,4 +1,4 @@
-// Events of a Chrome trace, in any order, as tracks of processes.
+// Turns the events of a Chrome trace, in any order, into tracks of processes.
 #pragma once
 
 #include <array>
@@ -24,12 +24,12 @@ namespace crosscut::import {
 
 class ChromeEvents : public JsonEvents {
  public:
-  // `keep`: also what an exporter of this format alone writes again.
+  // `keep`: also keep what only an exporter of this format writes again.
   explicit ChromeEvents(bool keep) : keep_(keep) {}
 
   void OnEvent(const JsonEvent& event) override;
   void OnFact(std::string_view key, const JsonValue& value) override;
-  // Once, at the end.
+  // The trace. Call it once, at the end.
   trace::Trace Finish(const JsonReading& reading);
 
  private:
@@ -60,7 +60,7 @@ class ChromeEvents : public JsonEvents {
   KnownCategory* KnownOf(std::string_view category);
   trace::NameId NameOf(KnownCategory* category, std::string_view text);
   trace::NameId& CachedName(KnownCategory* category, trace::StringId text, trace::NameId* uncached);
-  // Of a text as it stands in the file; `escapes`: where it has a backslash, that is one.
+  // The string of a text as it stands in the file. `escapes`: a backslash in it begins an escape.
   trace::StringId TextOf(std::string_view text, bool escapes = true);
   trace::StringId JsonOf(const JsonValue& value);
   void TakeSpan(const JsonEvent& event);
@@ -70,9 +70,9 @@ class ChromeEvents : public JsonEvents {
   void TakeCounter(const JsonEvent& event);
   void TakeMetadata(const JsonEvent& event);
   void TakeFlow(const JsonEvent& event);
-  // Of the row's args the owner of the event's.
+  // The owner of the event's arguments among the row's args.
   uint32_t TakeArgs(const JsonEvent& event, ChromeRow* row);
-  // For whoever writes the trace in this format again.
+  // Keeps the event for an exporter of this format.
   void Keep(const JsonEvent& event) {
     if (keep_) builder_.trace().kept.events.AddText(event.text);
   }

@@ -1,4 +1,4 @@
-// For tests: files in Chrome's format, written and imported.
+// For tests: writes and imports files in Chrome's format.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ class ChromeFileTest : public ::testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
-  // Of a bare array of these events.
+  // The trace of a bare array of these events.
   trace::Trace Of(const std::string& events) { return OfText("[" + events + "]"); }
   trace::Trace OfText(const std::string& text, const std::string& name = "trace.json") {
     std::ofstream(folder_ + "/" + name, std::ios::binary) << text;

@@ -1,11 +1,11 @@
-// Which process each row of a Chrome trace belongs to.
+// Finds the process to which each row of a Chrome trace belongs.
 //
-// A pid is a process or a device: Kineto writes the work of device N under pid N. Who merges the
-// traces of several ranks into one file renames pids ("[TP00] 0"), adds to them or leaves them as
-// they are; correlations repeat then. A device's process is the one that the file names: by the
-// text around the pid's number, by the rank among the arguments, by the process's name, or by being
-// the only one that launches. Else it is the one that launched most of what the device did, and
-// how much of that would fit others too is counted.
+// A pid is a process or a device: Kineto writes the work of device N under pid N. Tools that merge
+// the traces of several ranks into one file rename pids ("[TP00] 0"), add to them or leave them as
+// they are; correlations then repeat. A device's process is the one that the file names: by the
+// text around the pid's number, by the rank among the arguments, by the process's name, or because
+// only one process launches. Otherwise it is the process that launched most of the device's work;
+// how much of that work would also fit others is counted.
 #pragma once
 
 #include <cstdint>
@@ -21,16 +21,16 @@ namespace crosscut::import {
 
 struct ChromePid {
   std::string text;     // as the file writes it
-  int64_t number = -1;  // in it; -1: none
+  int64_t number = -1;  // the number in it; -1: none
   std::string label;    // what stands around the number
   int64_t rank = -1;    // among the arguments of its first event; -1: none
   trace::StringId name;
-  std::string kind;        // its label in the file: "GPU 0"; "CPU" where that says several things
-  bool two_names = false;  // the file gives it two: of several processes
-  bool host = false, device = false;                            // has rows of threads, of devices
-  uint64_t spans = 0, python = 0, operators = 0, launches = 0;  // of its threads, by layer
-  uint32_t owner = 0;  // index of the pid whose process it belongs to; its own: it is a process
-  bool told = true;    // the file tells the owner
+  std::string kind;                   // its label in the file: "GPU 0"; "CPU" where it has several
+  bool two_names = false;             // the file gives it two names: it is of several processes
+  bool host = false, device = false;  // has rows of threads, of devices
+  uint64_t spans = 0, python = 0, operators = 0, launches = 0;  // of its threads
+  uint32_t owner = 0;  // index of the pid that is its process; its own index: it is one
+  bool told = true;    // the file names the owner
   trace::ProcessId process;
 };
 
@@ -39,21 +39,21 @@ ChromePid MakeChromePid(std::string_view text);
 
 class ChromeProcesses {
  public:
-  // Both outlive this. Rows have all their spans.
+  // `pids` and `rows` must outlive this. The rows have all their spans.
   ChromeProcesses(std::vector<ChromePid>* pids, const std::pmr::deque<ChromeRow>& rows,
                   trace::StringId correlation);
 
-  // Fills in the owners.
+  // Fills in ChromePid::owner and `told` of all pids. The other functions need it.
   void Decide();
-  // Index of the pid that is the process with the most operators; UINT32_MAX: there is none.
+  // Index of the pid that is the process with the most operators; UINT32_MAX where there is none.
   uint32_t main() const { return main_; }
-  // Processes that launched work on devices.
+  // How many processes launched work on devices.
   size_t launching() const { return launching_; }
   // Whether work on the row may belong to several processes.
   bool Shared(const ChromeRow& row) const;
-  // Index of the pid whose process launched `span` of such a row.
+  // Index of the pid whose process launched `span` of such a shared row.
   uint32_t OwnerOf(const ChromeRow& row, const ChromeSpan& span) const;
-  // How much work on such a row fits several processes, or none.
+  // How much work on such a shared row fits several processes, or none.
   uint64_t Unsure(const ChromeRow& row) const;
 
  private:
@@ -67,7 +67,7 @@ class ChromeProcesses {
   bool IsDevices(const ChromePid& pid) const;
   void FindHosts();
   void FindOwner(uint32_t pid);
-  // Those of `hosts` that the file names for the device; empty: a process that has no rows here.
+  // The ones of `hosts` that the file names for the device; empty: a process that has no rows here.
   Hosts NamedFor(const ChromePid& device, Hosts hosts) const;
   void FindAny(uint32_t pid);
   uint32_t StrangersLike(uint32_t pid) const;

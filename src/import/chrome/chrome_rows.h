@@ -1,4 +1,4 @@
-// The rows of a Chrome trace, one per thread and per stream of a device, and how they become
+// The rows of a Chrome trace, one for each thread and each stream of a device, and how they become
 // tracks.
 #pragma once
 
@@ -18,8 +18,9 @@ namespace crosscut::import {
 // Kineto's steps: annotations of this name and a number.
 inline constexpr std::string_view kChromeStep = "ProfilerStep#";
 
-// The top bits of the ids of arrows: of those between launches and what they launched, by their
-// correlation, and of those that the file declares, inside a process and from one to another.
+// The top bits of the ids of arrows. kLaunchFlows: between launches and what they launched, by
+// correlation. kInnerFlows and kOuterFlows: arrows that the file declares, inside a process and
+// from one process to another.
 inline constexpr uint64_t kFlowBits = uint64_t{3} << 62;
 inline constexpr uint64_t kLaunchFlows = uint64_t{1} << 62;
 inline constexpr uint64_t kInnerFlows = 0;
@@ -37,22 +38,22 @@ struct ChromeFlow {
 };
 
 struct ChromeRow {
-  uint32_t pid = 0;  // whose: an index of the owner of the rows
+  uint32_t pid = 0;  // an index that the owner of the rows chooses
   Place place = Place::kThread;
-  std::string tid, event_tid;  // as the file writes it; `tid` of a device: its stream
-  int64_t os_id = 0;           // the number in it
+  std::string tid, event_tid;  // as the file writes them; `tid` of a device: its stream
+  int64_t os_id = 0;           // the number in tid
   int64_t device = -1;         // of a device: its number
   trace::StringId name;
   trace::StringId file_pid, file_tid;  // as trace::Track has them
   uint32_t file_row = 0;
-  // Of the row: category, whether of instants, and the number of that series in trace::Kept.
+  // The row's series in trace::Kept: category, whether of instants, and number.
   struct Series {
     trace::StringId category;
     bool instants;
     uint32_t number;
   };
   std::vector<Series> series;
-  // Each in any order.
+  // Spans, instants and flows are each in any order.
   trace::Blocks<ChromeSpan, 11> spans;
   std::vector<ChromeSpan> instants;  // their end_ns is their begin_ns
   std::vector<ChromeFlow> flows;
@@ -60,28 +61,29 @@ struct ChromeRow {
   uint32_t owners = 0;  // of args
 };
 
-// Whose a row is.
+// The process of a row.
 struct ChromeOwner {
   trace::ProcessId process;
   int64_t pid;  // of the process
-  // Of a span of a row that several processes share; null: the row is that process's.
+  // The process of a span of a row that several processes share; null: the row is of `process`.
   std::function<trace::ProcessId(const ChromeSpan&)> of_span;
 };
 
-// What was done to spans that do not nest.
+// What MakeTracksOf did to spans that do not nest.
 struct ChromeRepairs {
-  trace::TrackId track;  // the row's first
+  trace::TrackId track;  // the row's first track
   uint64_t beside = 0;   // spans of threads on further tracks
-  uint64_t outlive = 0;  // spans of threads that go on after the span around them
+  uint64_t outlive = 0;  // spans of threads that outlive the span around them
   uint64_t cut_off = 0;  // spans that overlap more others than there is room for
-  uint64_t rounded = 0;  // spans of threads that end as the span around them, by rounding
+  uint64_t rounded = 0;  // spans of threads moved to the end of the span around them
 };
 
-// A track for the row, and more where spans of a device overlap without nesting. On threads, a span
-// that outlives the one around it by no more than times are rounded by is cut, and has its own
-// duration as the argument unclamped_ns; one that outlives it by more goes on: the instants since
-// it began are its own, and it is cut in two where the span around it ends, as around annotations.
-// All that are cut have their own duration as the argument unclamped_ns. Empties the row.
+// Makes a track for the row, and more where spans of a device overlap without nesting, or spans of
+// a thread overlap too many others. On a thread, a span that outlives the one around it by no more
+// than the rounding of times (2 us) ends with it. If it outlives it by more, it goes on: the
+// instants since it began are its own, and it is cut in two where the span around it ends;
+// annotations are treated alike. Each span that is cut gets its own duration in ns as the argument
+// unclamped_ns. Empties the row.
 ChromeRepairs MakeTracksOf(trace::Builder* builder, const ChromeOwner& owner, ChromeRow* row);
 
 }  // namespace crosscut::import

@@ -1,5 +1,5 @@
-// What of a Chrome trace states a time that cannot be: 0 or less among times of day, years away
-// from all else. Such events would stretch the window over decades.
+// Finds events of a Chrome trace that state an impossible time: 0 or less among times of day, or
+// years away from all others. Such events would stretch the window over decades.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,18 @@
 
 namespace crosscut::import {
 
-// The times that may be, both included.
+// The times that are possible, both ends included.
 struct ChromeTimes {
   int64_t first_ns = INT64_MIN, last_ns = INT64_MAX;
   bool Has(int64_t at_ns) const { return at_ns >= first_ns && at_ns <= last_ns; }
 };
 
-// Around the middle of where the rows' spans and instants begin: within a week, those at or below 0
-// within an hour, and always within eight times what holds the middle half of them.
+// The range around the median begin of the rows' spans and instants: a week to either side, or more
+// if the middle half of the begins is spread wide (8 times its width). It leaves out 0 and less if
+// the median lies above an hour and above that spread.
 ChromeTimes TimesOf(const std::pmr::deque<ChromeRow>& rows);
 
-// Takes out of a row what is at other times; how much.
+// Takes what lies at other times out of a row; returns how much.
 uint64_t LeaveOutFar(const ChromeTimes& times, ChromeRow* row);
 
 }  // namespace crosscut::import

@@ -8,7 +8,7 @@
 
 namespace crosscut::import {
 
-// A value as it is written. Views hold until the callback returns.
+// A value as the file writes it. Views are valid until the callback returns.
 struct JsonValue {
   enum class Kind : uint8_t { kNothing, kNumber, kText, kRaw };  // kRaw: all else, as JSON
   Kind kind = Kind::kNothing;
@@ -24,9 +24,9 @@ struct JsonEvent {
   char ph = 0;  // 0: none
   std::string_view cat, name;
   JsonValue id, pid, tid;
-  int64_t ts_ns = kNoTime, dur_ns = kNoTime;  // written in microseconds with decimals
+  int64_t ts_ns = kNoTime, dur_ns = kNoTime;  // the file has microseconds with decimals
   std::vector<JsonArg> args;
-  std::vector<JsonArg> others;  // fields that have no place above, and id
+  std::vector<JsonArg> others;  // id, and fields that have no place above
   std::string_view text;        // the whole of it
 };
 
@@ -34,14 +34,15 @@ class JsonEvents {
  public:
   virtual ~JsonEvents() = default;
   virtual void OnEvent(const JsonEvent& event) = 0;
-  // What stands beside the events.
+  // A field that stands beside the events.
   virtual void OnFact(std::string_view key, const JsonValue& value) = 0;
 };
 
-// `text` of a JsonValue or a key without escapes; the input where it has none. `space` may hold it.
+// The `text` of a JsonValue, or a key, without escapes. Returns the input if it has none, else a
+// view of `space`.
 std::string_view WithoutEscapes(std::string_view text, std::string* space);
 
-// Microseconds with decimals to nanoseconds; kNoTime where it is no number or out of range.
+// Nanoseconds of a decimal number of microseconds; kNoTime where it is no number or out of range.
 int64_t MicrosecondsToNs(std::string_view number);
 
 }  // namespace crosscut::import

@@ -1,8 +1,8 @@
-// Cuts a trace in Chrome's JSON format into its events, without ever having the whole text.
+// Cuts a trace in Chrome's JSON format into its events, without holding the whole text.
 //
-// Two forms: {"traceEvents": [...], "other": ...} and a bare array, whose last bracket may be
-// missing. What is damaged is left out and counted: an event that is no JSON (unescaped quotes),
-// bytes that are no UTF-8, an end that was cut off.
+// There are two forms: {"traceEvents": [...], "other": ...} and a bare array, whose last bracket
+// may be missing. What is damaged is left out and counted: an event that is no JSON (unescaped
+// quotes), bytes that are no UTF-8, an end that was cut off.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +18,12 @@ struct JsonReading {
   uint64_t events = 0;
   uint64_t damaged = 0;          // events left out
   uint64_t first_damage_at = 0;  // byte of the text
-  std::string cut_off;           // why the end is missing, "" where it is there
-  bool beside_damaged = false;   // what stands beside the events is not there in full
+  std::string cut_off;           // why the end is missing; "" where it is not
+  bool beside_damaged = false;   // a part of what stands beside the events is lost
 };
 
-// kInvalid where there are no events at all in the text, and why. Takes about `window` bytes of
-// memory, more where an event is longer than that.
+// Passes all events to `events`. kInvalid, with the reason, where the text has no array of events.
+// Takes about `window` bytes of memory, more where an event is longer.
 Result<JsonReading> ReadJsonEvents(TextStream* text, JsonEvents* events,
                                    size_t window = size_t{1} << 20);
 

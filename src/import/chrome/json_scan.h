@@ -1,5 +1,5 @@
-// Reads the events in a piece of a trace's text, given where its tokens are. simdjson finds those
-// (its first stage) and checks that the bytes are UTF-8; this walks over them once.
+// Reads the events in a piece of a trace's text. simdjson's first stage finds the tokens and checks
+// that the bytes are UTF-8; this class then walks over the tokens once.
 #pragma once
 
 #include <simdjson.h>
@@ -19,20 +19,21 @@ class JsonScan {
  public:
   enum class Outcome : uint8_t {
     kAll,         // up to the last bracket
-    kArrayEnded,  // a bracket before that ends the array; `done` is behind it
+    kArrayEnded,  // an earlier bracket ends the array; `done` is behind it
     kDamaged,     // what begins at `done` is no event
-    kUnreadable   // texts or bytes are damaged: nothing can be said of any event
+    kUnreadable   // texts or bytes are damaged: no event can be read
   };
 
-  // `text`: '[', events with commas between, ']'; behind it lie a 0 and simdjson's padding.
-  // Tells the events to `events` unless that is null. `*done`: bytes of `text` behind its first
-  // that are dealt with.
+  // `text`: '[', events with commas between, ']'; behind it lie a 0 and simdjson's padding. Passes
+  // the events to `events` unless that is null. Sets `*done` to how many bytes behind the first one
+  // were dealt with.
   Outcome Events(std::string_view text, JsonEvents* events, size_t* done);
   // How many events the last call found.
   uint64_t found() const { return found_; }
 
-  // The fields of `text`, an object with the same behind it, up to the first that cannot be read.
-  // False where there is one, or something else behind the object.
+  // Passes the fields of `text`, an object with a 0 and padding behind it, to `events`, up to the
+  // first that cannot be read. False where there is such a field, or something else behind the
+  // object.
   bool Facts(std::string_view text, JsonEvents* events);
 
  private:

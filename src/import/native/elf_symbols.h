@@ -1,5 +1,5 @@
-// The functions of an ELF file: what lies at an offset of it. Reads .symtab and .dynsym of 64-bit
-// little-endian files; section and symbol tables that point outside the file are passed over.
+// The functions of an ELF file, by their offsets in it. Reads .symtab and .dynsym of 64-bit
+// little-endian files; skips section and symbol tables that point outside the file.
 #pragma once
 
 #include <cstddef>
@@ -15,18 +15,18 @@ namespace crosscut::import {
 
 class ElfSymbols {
  public:
-  // kIo, or kCorrupt where it is no such file; both name `path`.
+  // kIo where it cannot be read, kCorrupt where it is no such file; both name `path`.
   static Result<ElfSymbols> Open(const std::string& path);
-  // The same for a file's bytes, which are not kept.
+  // The same for the bytes of a file, which are not kept.
   static Result<ElfSymbols> Parse(std::span<const std::byte> file);
 
-  // Which build of it a recording may name (plugins/samples/file_identity.h): "build-id:" and the
-  // GNU build id; of a file without one "file:", its size and last change. Empty after Parse() of
-  // bytes without a build id.
+  // The build of the file, as a recording may name it (plugins/samples/file_identity.h):
+  // "build-id:" and the GNU build id. For a file without one: "file:", its size and last change.
+  // Empty after Parse() of bytes without a build id.
   const std::string& identity() const { return identity_; }
 
-  // The function that holds byte `offset` of the file, as a reader of C++ knows it, without its
-  // parameters; "" where no symbol tells.
+  // The function that holds byte `offset` of the file, demangled and without its parameters; ""
+  // where no symbol covers it.
   std::string Find(uint64_t offset) const;
 
  private:

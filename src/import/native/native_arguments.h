@@ -1,7 +1,7 @@
 // Arguments of spans whose value is an interned text.
 //
-// A value under the key "{}" is a JSON object: each member is an argument of its own. A recorder
-// tells in one word what belongs together that way, such as what an operator was called with.
+// A value under the key "{}" is a JSON object: each member is an argument of its own. That way a
+// recorder states in one word what belongs together, such as the inputs of an operator.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace crosscut::import {
 
 class NativeArguments {
  public:
-  // Both outlive this object.
+  // `builder` and `session` must outlive this object.
   NativeArguments(trace::Builder* builder, const NativeSession* session)
       : builder_(builder), session_(session) {}
 
@@ -25,7 +25,7 @@ class NativeArguments {
   void Add(uint64_t key, uint64_t value, trace::TrackBuilder* track);
 
  private:
-  // An object, and where a span of one track has its members and nothing else.
+  // An object, and a span of `track` that has its members and nothing else, if there is one.
   struct Object {
     std::vector<trace::Arg> members;
     trace::TrackId track;

@@ -1,5 +1,6 @@
-// Spans that end wherever and whenever their work does, such as collectives: told by two instants,
-// perhaps on two threads. They get tracks of their own, on which they lie side by side.
+// Spans that end wherever and whenever their work does, such as collectives. Two instants record
+// each of them, perhaps on two threads. They get tracks of their own, on which they lie side by
+// side.
 #pragma once
 
 #include <cstdint>
@@ -12,28 +13,30 @@ namespace crosscut::import {
 
 class NativeAsync {
  public:
-  // All outlive this object.
+  // `builder` and `session` must outlive this object.
   NativeAsync(trace::Builder* builder, trace::ProcessId process, const NativeSession* session);
 
-  // Whether instants of that name id are ends of such spans.
+  // Whether instants of that name id are begins or ends of such spans.
   bool Knows(uint64_t name) const { return session_->name(name).async; }
-  // One of them; a number for Take().
+  // Takes such an instant, at `at` in ns; returns its number for Take().
   size_t Mark(int64_t at, uint64_t name);
-  // An argument of a mark, under the name id `key`; a tick is already in ns.
+  // An argument of a mark, under the name id `key`. A tick is already converted to ns.
   void Take(size_t mark, uint64_t key, int64_t value);
+  // Whether the argument's value is a tick.
   bool IsTick(uint64_t key) const { return session_->name(key).text == late_key_; }
+  // Whether Take() uses the argument.
   bool KnowsKey(uint64_t key) const {
     const trace::StringId text = session_->name(key).text;
     return text == begin_key_ || text == end_key_ || text == late_key_;
   }
 
-  // A span whose ends are known.
+  // A span whose begin and end are known.
   void Add(int64_t begin, int64_t end, trace::NameId name);
 
-  // Makes the tracks. A span without an end lasts to the first of `session_ends` behind its begin,
+  // Makes the tracks. A span without an end lasts to the first of `session_ends` after its begin,
   // else to `process_end`; all in ns, ascending.
   void Finish(const std::vector<int64_t>& session_ends, int64_t process_end);
-  // Ends without a begin: of what began while nothing was recorded. After Finish.
+  // How many ends have no begin, because that was not recorded. After Finish.
   int64_t unbegun() const { return unbegun_; }
 
  private:

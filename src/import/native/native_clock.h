@@ -1,4 +1,5 @@
-// Ticks of a recording to nanoseconds: straight lines between the anchors that it holds.
+// Converts ticks of a recording to nanoseconds, by straight lines between the anchors that it
+// holds.
 #pragma once
 
 #include <cstddef>
@@ -10,24 +11,24 @@ namespace crosscut::import {
 struct Anchor {
   uint64_t tick;
   int64_t ns;
-  int64_t error_ns;  // how far apart tick and ns were read, at most
+  int64_t error_ns;  // the most by which the readings of tick and ns lie apart
 };
 
 class NativeClock {
  public:
-  // How the recorder mapped ticks at its start, for a log with fewer than two anchors: ns per tick
-  // = mult / 2^shift. mult 0: not known.
+  // How the recorder converted ticks at its start, for a log with fewer than two anchors: ns per
+  // tick = mult / 2^shift. mult 0: not known.
   struct Rate {
     uint64_t mult = 0;
     uint32_t shift = 0;
   };
 
-  // Anchors in any order; ones that run backward against the others are left out and counted. A
-  // clock without anchors maps ticks by `rate` from 0.
+  // Anchors may come in any order; those that run backward against the others are left out and
+  // counted. A clock without anchors converts ticks by `rate` from 0.
   NativeClock(std::vector<Anchor> anchors, Rate rate);
 
-  // Never falls as `tick` rises. `segment` is the caller's memory of where it was: begin with 0,
-  // keep one per stream.
+  // Never falls as `tick` rises. `segment` remembers where the caller was: it begins as 0, and each
+  // stream keeps one.
   int64_t ToNs(uint64_t tick, size_t* segment) const {
     const Segment& s = segments_[*segment];
     if (tick < s.begin || tick >= s.end) [[unlikely]]
@@ -41,14 +42,14 @@ class NativeClock {
 
   int64_t anchors() const { return anchors_; }
   int64_t backward() const { return backward_; }
-  // Bound of |stated - true|: of the readings, and of the clock's drift between them as the
-  // anchors themselves show it.
+  // A bound of |stated - true|: the error of the readings, and the drift of the clock between them
+  // as the anchors show it.
   int64_t error_ns() const { return error_ns_; }
 
  private:
   static constexpr int kShift = 40;
   struct Segment {
-    uint64_t begin, end;   // ticks for which it holds
+    uint64_t begin, end;   // the ticks for which it holds
     uint64_t tick;         // its anchor
     int64_t ns, limit_ns;  // at the anchor; never beyond (INT64_MAX: no limit)
     uint64_t mult;         // ns per tick, 2^-kShift

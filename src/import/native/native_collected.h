@@ -1,4 +1,4 @@
-// Profiles that sources of a recorded process collected by themselves: files of the run directory,
+// Profiles that sources of a recorded process collected themselves: files of the run directory,
 // named by facts in the log.
 #pragma once
 
@@ -16,7 +16,7 @@ struct CollectedInto {
   int64_t realtime_offset_ns;  // CLOCK_REALTIME = trace time + this
 };
 
-// Puts what `dir` holds of them on the process's clock. Returns sentences about what could not be
+// Puts the profiles in `dir` on the process's clock. Returns sentences about what could not be
 // read.
 std::vector<std::string> TakeCollected(const std::string& dir, const NativeSession& session,
                                        const CollectedInto& into);

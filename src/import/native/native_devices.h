@@ -1,4 +1,5 @@
-// The queues of devices that plugins declared in a recorded process, and what was pushed on them.
+// The queues of devices that plugins declared in a recorded process, and what the plugins pushed on
+// them.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +14,14 @@ namespace crosscut::import {
 
 class NativeDevices {
  public:
-  // All outlive this object. Adds the tracks and, to the process, the plugins' clocks.
+  // All arguments must outlive this object. Adds the tracks to the builder and the plugins' clocks
+  // to the process.
   NativeDevices(trace::Builder* builder, trace::ProcessId process, const NativeSession* session,
                 const NativeClock* clock);
 
   // The payload of an event of one of the codes from kSpanOn to kDropOn.
   void Take(uint16_t code, std::span<const uint64_t> payload);
-  // Events on tracks that nothing declared, or under names that nothing introduced.
+  // How many events are on tracks that nothing declared, or under names that nothing introduced.
   uint64_t unknown() const { return unknown_; }
 
  private:

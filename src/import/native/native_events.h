@@ -21,15 +21,16 @@ namespace crosscut::import {
 
 class NativeEvents {
  public:
-  // All outlive this object. `session_ends`: ticks of the session's stops, ascending.
+  // The pointers must outlive this object. `session_ends`: ticks of the session's stops, ascending.
   NativeEvents(trace::Builder* builder, trace::ProcessId process, const NativeSession* session,
                const NativeClock* clock, std::vector<uint64_t> session_ends);
 
+  // Takes the next words of one thread.
   Status Take(const format::WordBatch& batch);
-  // Ends every track: where its thread ended, else at `process_end`.
+  // Ends every track where its thread ended, else at `process_end_ns`.
   void Finish(int64_t process_end_ns);
 
-  // The trace's track for one of the process's; none: it recorded nothing.
+  // The trace's track for one of the process's; none where it recorded nothing.
   trace::TrackId TrackOf(uint32_t native_track) const {
     const auto at = threads_.find(native_track);
     return at == threads_.end() ? trace::TrackId::None() : at->second.track->id();
@@ -38,9 +39,9 @@ class NativeEvents {
   uint64_t first_tick() const { return first_tick_; }  // of all words; UINT64_MAX: none
   uint64_t last_tick() const { return last_tick_; }
   uint64_t unreadable_words() const { return unreadable_; }
-  // Blocks of memory whose free is missing.
+  // How many blocks of memory have no free, though their address was handed out again.
   uint64_t unseen_frees() const { return memory_.unseen_frees(); }
-  // Spans and other events for whose names there was no room.
+  // How many spans and other events have a name for which the recorder had no room.
   uint64_t unnamed() const { return unnamed_; }
   uint64_t samples_in_changed_files() const { return samples_.in_changed_files(); }
   uint64_t unsure_samples() const { return samples_.unsure(); }
@@ -57,9 +58,9 @@ class NativeEvents {
     bool in_sample = false;  // arguments belong to the last sample
     static constexpr size_t kNoMark = SIZE_MAX;
     size_t mark = kNoMark;  // arguments belong to this mark of an asynchronous span
-    uint64_t last_tick = 0, entered_tick = 0;  // the latter: its session, or its stack anew
-    // The next of the session's `frames` that it has to pass, and where the hook came in: calls
-    // that are told later run since then.
+    uint64_t last_tick = 0, entered_tick = 0;  // the latter: when it entered its session
+    // The next of the session's `frames` that the thread has to pass, and where the hook was
+    // installed: calls that are reported later run since then.
     size_t next_frames = 0;
     bool frames_in = false;
     int64_t frames_in_ns = INT64_MIN;
@@ -110,7 +111,7 @@ class NativeEvents {
            unnamed_ = 0;
 };
 
-// "full", "overwritten", ...: the reason of a loss.
+// The reason of a loss in words: "full", "overwritten", ...; "unknown" for other numbers.
 std::string_view DropReasonName(uint64_t reason);
 
 }  // namespace crosscut::import

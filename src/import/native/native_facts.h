@@ -1,4 +1,4 @@
-// What a recorded process states of itself, as the trace's Process.
+// Fills the trace's Process with what a recorded process states of itself.
 #pragma once
 
 #include "src/format/run_reader.h"
@@ -12,16 +12,18 @@ struct TickRange {
   uint64_t first, last;
 };
 
-// pid, name (none where it states none), start method, probes, sources, meta; complete, why not.
+// Fills pid, name (none if it states none), start method, probes, sources and meta, and whether it
+// is complete and why not.
 void FillProcess(trace::Builder* builder, const format::ProcessInfo& info,
                  const NativeSession& session, trace::Process* process);
 
-// Whether `process`, incomplete by FillProcess(), just ended without a word, perhaps while a plugin
-// was being called: what exec does, too.
+// Whether `process`, incomplete by FillProcess(), ended without stopping, perhaps inside a call of
+// a plugin. exec ends processes that way, too.
 bool EndedWithoutStopping(const trace::Trace& trace, const trace::Process& process);
 
-// The window: from the first session's start to the last one's stop, or to the last published word
-// where a session was not stopped; what lies between sessions and what the user paused is paused.
+// Fills the window: from the first session's start to the last one's stop, or to the last published
+// word if a session was not stopped. The time between sessions and what the user paused is paused.
+// `events` has the ticks of the first and last event.
 void FillWindow(const format::ProcessInfo& info, const NativeSession& session,
                 const NativeClock& clock, TickRange events, trace::Process* process);
 

@@ -1,10 +1,11 @@
-// Turns the memory words of a process's threads into instants as Kineto writes them: "[memory]"
-// with Addr, Bytes (< 0: freed), Device Type, Device Id, Total Allocated and Total Reserved, and
-// "[OutOfMemory]" with the Bytes that could not be had; and a counter for each device.
+// Turns the memory words of a process's threads into instants as Kineto writes them, and into a
+// counter for each device. The instants are "[memory]" with Addr, Bytes (< 0: freed), Device Type,
+// Device Id, Total Allocated and Total Reserved, and "[OutOfMemory]" with the Bytes that could not
+// be allocated.
 //
-// What the CPU's allocator hands out has its size where it is made only, and no totals: both are
-// found here, from the events of all threads in order of time. Total Allocated counts from the
-// first allocation that was recorded. A free of a block from before that is no event.
+// The CPU's allocator states sizes only where it allocates, and no totals. Both are computed here,
+// from the events of all threads in order of time. Total Allocated counts from the first allocation
+// that was recorded. A free of an earlier block is no event.
 #pragma once
 
 #include <cstdint>
@@ -19,18 +20,20 @@ namespace crosscut::import {
 
 class NativeMemory {
  public:
-  // Both outlive this object.
+  // `builder` and `clock` must outlive this object.
   NativeMemory(trace::Builder* builder, const NativeClock* clock)
       : builder_(builder), clock_(clock) {}
 
+  // Whether events of that code are memory words.
   static bool Knows(uint16_t code);
-  // Requires: Knows(code), its payload is whole, and `track` is the same until Finish.
+  // Requires: Knows(code), the payload is whole, and `track` stays valid until Finish. `at` is in
+  // ns.
   void Take(trace::TrackBuilder* track, int64_t at, uint16_t code,
             std::span<const uint64_t> payload);
-  // Gives all instants to their tracks. Once, before these are finished.
+  // Gives all instants to their tracks. Call it once, before the tracks are finished.
   void Finish();
 
-  // Blocks whose free is missing: they count as freed when their address was handed out again.
+  // How many blocks have no free: they count as freed when their address is handed out again.
   uint64_t unseen_frees() const { return unseen_frees_; }
 
  private:

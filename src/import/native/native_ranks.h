@@ -1,12 +1,13 @@
-// Processes that are ranks of a job.
+// Names processes that are ranks of a job.
 #pragma once
 
 #include "src/trace/trace.h"
 
 namespace crosscut::import {
 
-// Names each process "rank N" that states to be one of several and gave itself no name. Its
-// children, which inherit what it states, and its launcher keep theirs. Parents are linked.
+// Names a process "rank N" if it states that it is one of several ranks and has not set a name for
+// itself. Its children, which inherit what it states, and its launcher keep their names. Requires:
+// parents are linked.
 void NameRanks(trace::Trace* trace);
 
 }  // namespace crosscut::import

@@ -1,11 +1,12 @@
-// Puts the samples that a process took of its threads where they belong: instants "[sample]" on the
-// sampled thread, at the moment they were taken, with the arguments
+// Puts the samples that a process took of its threads where they belong: as instants "[sample]" on
+// the sampled thread, at the time of the sample, with the arguments
 //   Python stack   "train.py:41 main;model.py:12 forward", outermost first
-//   Library        file name of the native code that ran, and in it
-//   Function       as the symbols of that file on this machine tell; absent where they do not, and
-//                  where the file is another build than the one that ran (a gap counts them)
-//   Waits for      the system call that the thread was in, or what else it waited for
-//   covers_ns      how much of the thread's time the sample stands for: what ends with it
+//   Library        file name of the native code that ran
+//   Function       its function, by the symbols of that file on this machine; absent where they do
+//                  not tell, and where the file is another build than the one that ran (a gap
+//                  counts these)
+//   Waits for      the system call in which the thread was, or what else it waited for
+//   covers_ns      the time of the thread that the sample stands for: it ends with the sample
 // A sample of a thread that recorded nothing else stays on the sampling thread, with the argument
 // Thread.
 #pragma once
@@ -27,23 +28,25 @@ namespace crosscut::import {
 
 class NativeSamples {
  public:
-  // Both outlive this object.
+  // `builder` and `session` must outlive this object.
   NativeSamples(trace::Builder* builder, const NativeSession* session);
 
   // Whether instants of that name id are samples.
   bool Knows(uint64_t name) const { return name == sample_ && sample_ != 0; }
-  // A sample told by the thread of `teller` at `at`; what Take gets until the next is its own.
+  // A sample, taken at `at` in ns and recorded by the thread of `teller`. The arguments until the
+  // next Begin are its own.
   void Begin(trace::TrackBuilder* teller, int64_t at);
-  // An argument of name ids; `value` is one, too, where `is_name`.
+  // An argument of the sample: the name id `key`, and a value, which is a name id if `is_name`.
   void Take(uint64_t key, uint64_t value, bool is_name);
 
-  // The track of the thread with that id at that time; null where there is none.
+  // Finds the track of the thread with that id at that time; null where there is none.
   using FindTrack = std::function<trace::TrackBuilder*(int64_t os_id, int64_t at)>;
-  // Gives all samples to their tracks. Once, before these are finished.
+  // Gives all samples to their tracks. Call it once, before the tracks are finished.
   void Finish(const FindTrack& find);
-  // After Finish: samples in files that are other builds here than the program ran.
+  // How many samples are in files that are other builds here than those that ran. After Finish.
   uint64_t in_changed_files() const { return in_changed_; }
-  // Samples with a function of a log that does not say which builds ran, as logs of before.
+  // How many samples have a function although the log does not say which builds ran, as older logs
+  // do not.
   uint64_t unsure() const { return unsure_; }
 
  private:

@@ -1,4 +1,4 @@
-// Recorded runs for tests, word by word.
+// Recorded runs for tests, written word by word.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ namespace crosscut::import {
 
 inline constexpr uint64_t kFrom = 1000;  // tick 1000 = 0 ns; one tick is 2 ns
 
-// The words of one stream, written at ticks that are given in ns.
+// The words of one stream, at times that are given in ns.
 class Words {
  public:
   Words& At(uint64_t ns, uint64_t code, std::vector<uint64_t> payload = {}) {
@@ -62,7 +62,7 @@ class Native : public ::testing::Test {
   }
   ~Native() override { std::filesystem::remove_all(dir_); }
 
-  // Session words that every process writes: clock, start.
+  // Session words that every process writes: start and clock.
   Words Session() {
     Words session;
     session.At(0, format::kStart, {TickOf(0)});

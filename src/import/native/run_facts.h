@@ -1,4 +1,4 @@
-// What run.json says of the run as a whole.
+// What run.json says about the run as a whole.
 #pragma once
 
 #include <string>
@@ -7,10 +7,11 @@
 
 namespace crosscut::import {
 
-// Fills Trace::command and started_realtime_ns. False where `json` is no JSON object.
+// Fills Trace::command (one line that a shell would read as the same words) and
+// started_realtime_ns. False where `json` is no JSON object.
 bool FillRun(const std::string& json, trace::Trace* trace);
 
-// The command as one line that a shell would read as the same words.
+// The word as a shell would read it back: quoted where it needs to be.
 std::string ShellWord(std::string_view word);
 
 }  // namespace crosscut::import

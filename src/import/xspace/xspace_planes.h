@@ -15,36 +15,39 @@
 
 namespace crosscut::import {
 
-// Where a space's events come to lie.
+// Where the events of a space are placed in the trace.
 struct Placement {
-  int64_t offset_ns = 0;     // trace time = the space's - this
-  int64_t counts_from = 0;   // a line whose time is less than half of this counts from it; 0: none
-  bool steps = true;         // its step events are steps of the process
-  int64_t first_device = 0;  // its device 0
+  int64_t offset_ns = 0;     // trace time = the space's time - this
+  int64_t counts_from = 0;   // a line with a time below half of this counts from it; 0: none
+  bool steps = true;         // its step events become steps of the process
+  int64_t first_device = 0;  // the number of its device 0
   uint64_t flow_space = uint64_t{1} << 62;  // bits set in the ids of its arrows
-  // Lines of Python's threads, and the threads' ids: the process has recorded there where Python
-  // calls the framework, so the framework's own events get no layer there.
+  // Lines of Python's threads, and the threads' ids. The process has already recorded there where
+  // Python calls the framework, so the framework's own events get no layer there.
   std::map<int64_t, int64_t> python_lines;
-  // Host tracks of the parts of one profile, by line and lane: the next part goes on with them.
+  // Host tracks of the parts of one profile, by line and lane: the next part continues them. Null:
+  // none.
   std::map<std::pair<int64_t, size_t>, trace::TrackBuilder*>* tracks = nullptr;
 };
 
 class XSpacePlanes {
  public:
+  // `builder` must outlive this.
   XSpacePlanes(trace::Builder* builder, trace::ProcessId process, const Placement& placement)
       : builder_(builder), process_(process), placement_(placement) {}
 
-  // Planes up to the first that cannot be read are in the builder whatever it returns. Once.
+  // Puts the planes into the builder. After an error, the planes before the first unreadable one
+  // are in the builder. Call it once.
   Status Take(std::string_view bytes);
 
-  // What the space says of its own time and process; 0 where it says nothing. As in the file.
+  // What the space states of its own time and process, as in the file; 0 where it states nothing.
   int64_t start_ns() const { return start_ns_; }
   int64_t stop_ns() const { return stop_ns_; }
   int64_t pid() const { return pid_; }
-  // First begin and last end of its events, in trace time; first > last where there are none.
+  // First begin and last end of its events, in trace time; begin > end where there are none.
   int64_t begin_ns() const { return begin_ns_; }
   int64_t end_ns() const { return end_ns_; }
-  // Words about what could not be placed in time, or not in full; "" where all could.
+  // Words about what could not be placed in time, or only in part; "" where all could.
   std::string LeftOut() const;
 
  private:
