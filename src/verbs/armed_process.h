@@ -1,5 +1,5 @@
-// One process that takes requests, as another process sees it: its ring's header, mapped. Where
-// somebody cuts the ring off meanwhile, the process has ended, as far as can be told.
+// One process that takes requests, as another process sees it: its ring's header, mapped. If
+// somebody truncates the ring meanwhile, the process counts as ended.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,9 @@ namespace crosscut::verbs {
 
 class ArmedProcess {
  public:
-  // Takes the ring's lock, which another command may hold: kLimit. kInvalid where the process
-  // takes no requests, kNotFound where it has ended; the message says so of the process.
+  // Takes the ring's lock until this object ends. kLimit where another command holds it, kInvalid
+  // where the process takes no requests, kNotFound where it has ended; these messages name the
+  // process.
   static Result<std::unique_ptr<ArmedProcess>> Open(const format::RunRing& ring);
   ~ArmedProcess() = default;
   ArmedProcess(const ArmedProcess&) = delete;
@@ -25,12 +26,12 @@ class ArmedProcess {
   int64_t pid() const { return header()->pid; }
   std::string key() const;
   std::string run_dir() const;
-  // The run directory that its log lies in.
+  // Device and inode of the run directory in which its log lies.
   uint64_t run_device() const { return header()->run_device; }
   uint64_t run_inode() const { return header()->run_inode; }
   bool alive() const;
   bool recording() const;
-  // Why its log can be written no more; "" where it can.
+  // Why its log can no longer be written; "" where it can.
   std::string failure() const;
   bool counts_steps() const;
   uint64_t steps() const;  // begun so far: the next one's number
@@ -46,17 +47,18 @@ class ArmedProcess {
     uint64_t limit_ns = 0;
     uint64_t window = 0;
   };
-  // Whether a request of an earlier command still waits for its step. What waits for nothing has a
-  // tenth of a second to be carried out.
+  // Whether a request of an earlier command still waits for its step. A request that waits for no
+  // step has a tenth of a second to be carried out.
   bool HasWaiting() const;
+  // Writes the request and wakes the process.
   void Ask(const Request& request);
-  // True once the last request was answered; then answer() and words() tell how.
+  // True once the last request was answered; answer() and words() then have the answer.
   bool Answered() const;
   uint32_t answer() const;
   std::string words() const;
-  // Takes the request back. False where the process is at it already, or was.
+  // Takes the request back. False where the process has already taken it up.
   bool Withdraw();
-  // Sleeps until the process answers, at most `ms`.
+  // Sleeps until the process answers, `ms` milliseconds at most.
   void AwaitAnswer(int ms) const;
 
  private:
@@ -68,10 +70,11 @@ class ArmedProcess {
   uint32_t asked_ = 0;
 };
 
-// The rings of processes that record in `run_dir`, alive or not. Others' are left out.
+// The rings of processes that record in `run_dir`, alive or not. Leaves out other runs' rings.
+// kNotFound where `run_dir` is no run.
 Result<std::vector<format::RunRing>> RingsOfRun(const std::string& run_dir);
-// The ring of process `pid`: kNotFound where there is no such process, kInvalid where it has none,
-// belongs to another user, or shows a ring that is not its own.
+// The ring of process `pid`. kNotFound where there is no such process; kInvalid where it has no
+// ring, belongs to another user, or shows a ring that is not its own.
 Result<format::RunRing> RingOfProcess(int64_t pid);
 
 }  // namespace crosscut::verbs

@@ -1,4 +1,4 @@
-// Runs a command of our own and takes what it prints.
+// Runs a command and captures its output.
 #pragma once
 
 #include <string>
@@ -13,11 +13,11 @@ struct Captured {
   std::string text;     // stdout and stderr, in the order of writing
 };
 
-// Waits for the end. argv[0] is looked up in PATH; the environment is this process's. Fails where
-// the command cannot be started.
+// Waits for the end. argv[0] is looked up in PATH; the environment is this process's. kIo where the
+// command cannot be started.
 Result<Captured> RunAndCapture(const std::vector<std::string>& argv);
 
-// Of what a command printed, without its newline; "" where it printed nothing.
+// The last line of a command's output, without its newline; "" where there is none.
 std::string LastLine(std::string text);
 
 }  // namespace crosscut::verbs

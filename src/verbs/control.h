@@ -1,7 +1,7 @@
 // The verbs start, stop and snapshot: recording on demand in processes that wait for it.
 //
-// They write into the mapped header of the processes' rings and read the answers there; nothing
-// listens, no signal is sent. docs/on-demand.md says what is promised.
+// They write into the mapped header of the processes' rings and read the answers there. Nothing
+// listens, and no signal is sent. docs/on-demand.md states what is promised.
 #pragma once
 
 #include <cstdint>
@@ -18,15 +18,15 @@ struct ControlOptions {
   enum class Action { kStart, kStop, kSnapshot };
   Action action = Action::kStart;
   std::string target;    // a process id, or a run directory: all of its processes
-  bool at_once = false;  // wait for no step
-  uint64_t at_step = 0;  // 0: the next that all can still reach
-  uint64_t steps = 0;    // of a start: how many; 0: no such end
-  double seconds = 0;    // of a start: how long; 0: no such end
-  double timeout = 30;   // seconds in which no process makes a step that we wait for
+  bool at_once = false;  // do not wait for a step
+  uint64_t at_step = 0;  // 0: the next one that all can still reach
+  uint64_t steps = 0;    // of a start: end after so many; 0: no such end
+  double seconds = 0;    // of a start: end after so long; 0: no such end
+  double timeout = 30;   // gives up after so many seconds without a step
   std::function<void(std::string_view line)> say;  // may be empty
 };
 
-// What became of one process.
+// The result for one process.
 struct ControlledProcess {
   std::string key;  // as tables name it
   int64_t pid = 0;
@@ -39,13 +39,13 @@ struct ControlledProcess {
 };
 
 struct ControlOutcome {
-  std::string run_dir;  // "" where its path is too long to be told
+  std::string run_dir;  // "" where its path is too long for the ring
   std::vector<ControlledProcess> processes;
 };
 
-// Returns once every process has answered or could not: after a start with `steps` or `seconds`,
-// once the window has ended. Fails where there is nobody to be asked: kNotFound; kLimit where
-// another command is at work; kInvalid for what cannot be.
+// Returns once every process has answered or could not; after a start with `steps` or `seconds`,
+// once the window has ended. kNotFound where there is no process to ask, kLimit where another
+// command is at work, kInvalid where the request is not possible.
 Result<ControlOutcome> Control(const ControlOptions& options);
 
 }  // namespace crosscut::verbs

@@ -1,4 +1,4 @@
-// The verb `export`: an input in a format that other tools read.
+// The verb `export`: writes an input in a format that other tools read.
 #pragma once
 
 #include <string>
@@ -12,10 +12,11 @@ struct Exported {
   bool incomplete = false;  // as Output::incomplete
 };
 
-// kUnsupported where there is no format `to`. Nothing is left at `file` where it fails.
+// Writes the input at `path` to `file`. kUnsupported where there is no format `to`. Leaves nothing
+// at `file` where it fails.
 Result<Exported> Export(const std::string& path, const std::string& to, const std::string& file);
 
-// "name  description" a line.
+// A line "  name  description" for each format.
 std::string ListFormats();
 
 }  // namespace crosscut::verbs

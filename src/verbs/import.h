@@ -1,4 +1,4 @@
-// The verb `import`: a run directory out of files that other tools wrote.
+// The verb `import`: makes a run directory of files that other tools wrote.
 #pragma once
 
 #include <string>
@@ -13,9 +13,9 @@ struct Imported {
   bool incomplete = false;  // as Output::incomplete
 };
 
-// Copies `files` into the new directory `run_dir`, which then reads like a recorded run: all of
-// them together, on one clock where they know the time of day. Fails, and leaves nothing behind,
-// where a file cannot be read or nothing knows its format, or where `run_dir` is there already.
+// Copies `files` into the new directory `run_dir`, which then reads like a recorded run. It holds
+// all of them together, on one clock if they know the time of day. Fails, and leaves nothing
+// behind, where a file cannot be read or has no known format, or where `run_dir` exists already.
 Result<Imported> ImportFiles(const std::vector<std::string>& files, const std::string& run_dir);
 
 }  // namespace crosscut::verbs

@@ -1,4 +1,4 @@
-// The verb `info`: what an input is and holds, without analysing it.
+// The verb `info`: what an input is and holds, without analysis.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// An input of a reading verb, read and ready to be analysed.
+// The input of a reading verb, read and ready for analysis.
 #pragma once
 
 #include <functional>
@@ -19,17 +19,18 @@ struct Input {
   std::unique_ptr<analyze::Context> context;  // for `trace`
 };
 
-// Reads a run directory or any file that an importer knows.
+// Reads a run directory or any file that an importer knows. It first empties the rings of the run's
+// ended processes into their logs, if this user may write the run.
 Result<std::unique_ptr<Input>> ReadInput(const std::string& path,
                                          import::Purpose purpose = import::Purpose::kAnalysis);
 
-// What a view of `input` shows.
+// What a view of an input shows.
 enum class Scope {
-  kDocument,  // the tables that text and Markdown look at
-  kTables,    // every table but those with a row per event
-  kPage,      // and the timeline
+  kDocument,  // the tables that text and Markdown use
+  kTables,    // every table except those with a row per event or stack
+  kPage,      // these tables and the timeline
 };
-// The tables go to `take`, one after the other, where that is given.
+// If a function is given, it gets the tables one after another, and ReportData::tables stays empty.
 using TakeTable = std::function<void(const analyze::Table& table)>;
 report::ReportData MakeReportData(const Input& input, Scope scope, const TakeTable& take = {});
 
@@ -39,7 +40,7 @@ struct Output {
   bool incomplete = false;  // part of the input could not be read; its gaps say what
 };
 
-// Writes `text` to `path` by way of a temporary file beside it, so that no half file is seen.
+// Writes `text` to `path` by way of a temporary file beside it, so that nobody sees half a file.
 Status WriteWholeFile(const std::string& path, const std::string& text);
 
 }  // namespace crosscut::verbs

@@ -1,5 +1,5 @@
-// Rings in /dev/shm whose process has ended and that nobody has taken the rest out of: what a power
-// cut, or SIGKILL of everything at once, leaves. `crosscut doctor [--clean]`.
+// Rings in /dev/shm whose process has ended and that nobody has emptied, as a power cut leaves
+// them, or a SIGKILL of everything at once. `crosscut doctor [--clean]`.
 #pragma once
 
 #include <cstdint>
@@ -15,21 +15,22 @@ struct RingCount {
   uint64_t bytes = 0;  // of memory
 };
 
-// Of this user's rings; others' are not opened.
+// Counts this user's rings; others' are not opened.
 struct Leftovers {
-  RingCount ended;    // nobody needs them but the reader of their run
-  RingCount in_use;   // of processes that live, whatever their pid namespace
-  RingCount unknown;  // of another pid namespace, made by a version that leaves no mark
+  RingCount ended;    // only the reader of their run needs them
+  RingCount in_use;   // of processes that are alive, in whatever pid namespace
+  RingCount unknown;  // of another pid namespace, by a version that leaves no mark
 };
 Leftovers CountLeftovers();
 
 struct CleanedRings {
-  RingCount emptied;  // into the logs of their run, which was found
-  RingCount removed;  // their run was not found where it was recorded: removed or moved
+  RingCount emptied;                  // into the logs of their run
+  RingCount removed;                  // their run is no longer where it was recorded
   std::vector<std::string> problems;  // "path: why" of rings that stay
   Leftovers left;
 };
-// Removes `ended`. What another command takes meanwhile is not counted.
+// Empties or removes the rings counted as `ended`. Does not count what another command takes
+// meanwhile.
 CleanedRings CleanLeftovers();
 
 }  // namespace crosscut::verbs

@@ -1,4 +1,4 @@
-// What `record` is asked for.
+// The options of the verb `record`.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace crosscut::verbs {
 
-// As a plugin: every file in the program's site-packages/tensorflow-plugins.
+// As a plugin, it stands for every file in the program's site-packages/tensorflow-plugins.
 inline constexpr std::string_view kTensorFlowPlugins = "tensorflow-plugins";
 
 struct RecordOptions {
@@ -19,23 +19,23 @@ struct RecordOptions {
   std::string sources;               // CROSSCUT_SOURCES: names joined by ','; "": the default
   std::string python = "boundary";   // off, boundary, samples or calls
   int sample_rate = 0;               // per second; 0: the default
-  bool allocations = false;          // of tensors
+  bool allocations = false;          // records those of tensors
   int64_t memory_mib = 0;            // cap per process; 0: the recorder's default
   double control_percent = -1;       // share of steps that are control steps; < 0: the default
-  bool shapes = false;               // of operators' inputs, with types, strides and scalars
-  bool dormant = false;              // hooks nothing until the verb `start` asks
-  double keep_seconds = 0;           // > 0: a flight recorder, for the verb `snapshot`
-  // When recording ends and the command goes on; 0: with the command. Steps of each process that
-  // counts them; seconds from here on, for all processes. Not with `dormant`.
+  bool shapes = false;      // records operators' inputs: shapes, types, strides and scalars
+  bool dormant = false;     // hooks nothing until the verb `start` asks
+  double keep_seconds = 0;  // > 0: a flight recorder, for the verb `snapshot`
+  // When recording ends although the command goes on; 0: with the command. Steps are those of each
+  // process that counts them; seconds count from now, for all processes. Not with `dormant`.
   uint64_t stop_after_steps = 0;
   double stop_after_seconds = 0;
   // light, balanced, full or shares (src/format/step_shares.h); "": the default.
   std::string plan;
-  // What steps may cost more, in per cent, or off; "": 2 where no plan is named, else off.
+  // How much steps may cost more, in per cent, or off; "": 2 where no plan is named, else off.
   std::string budget;
-  // Of the step plan; 0: CROSSCUT_SEED, else chosen. Written to run.json.
+  // The seed of the step plan; 0: CROSSCUT_SEED, else chosen. It is written to run.json.
   uint64_t seed = 0;
-  std::vector<std::string> wrap;  // MODULE:LAYER[:NAMES], what else has its boundary recorded
+  std::vector<std::string> wrap;  // MODULE:LAYER[:NAMES]: more boundaries to record
   // Files, each with settings behind commas, or kTensorFlowPlugins.
   std::vector<std::string> plugins;
   bool probe_plugins = false;   // tries plugins in processes of their own beforehand
@@ -43,7 +43,7 @@ struct RecordOptions {
   int device_tracer_level = 1;  // 0: no plugin is started
   // More variables for the command ("CROSSCUT_..."), for options that only a source knows.
   std::vector<std::pair<std::string, std::string>> environment;
-  // Receives each line for the user, without a newline: at most ten in all. May be empty.
+  // Receives each line for the user, without a newline: ten at most. May be empty.
   std::function<void(std::string_view line)> say;
 };
 

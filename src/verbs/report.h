@@ -1,4 +1,4 @@
-// The verb `report`: where the time went, for people.
+// The verb `report`: shows people where the time went.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ enum class ReportFormat { kText, kMarkdown, kJson, kHtml };
 struct ReportOptions {
   ReportFormat format = ReportFormat::kText;
   int width = 100;     // columns of the terminal (text)
-  bool color = false;  // may the text hold ANSI colours
+  bool color = false;  // whether the text may hold ANSI colours
 };
 
 Result<Output> Report(const std::string& path, const ReportOptions& options);

@@ -1,5 +1,5 @@
-// A process of ours that stays where `crosscut record` is killed while its command runs, until the
-// processes of the run have ended and their rings are empty. Else nobody would look after them.
+// A process that stays behind if `crosscut record` is killed while its command runs, until the
+// command has ended and no ring of the run is left. Without it nobody would empty the rings.
 #pragma once
 
 #include <sys/types.h>
@@ -11,14 +11,14 @@ namespace crosscut::verbs {
 class RingGuard {
  public:
   RingGuard() = default;
-  // Ends the guard, which has done nothing: whoever gets here has seen to the rings.
+  // Ends the guard before it has done anything: the caller has emptied the rings by then.
   ~RingGuard();
   RingGuard(const RingGuard&) = delete;
   RingGuard& operator=(const RingGuard&) = delete;
 
-  // Forks, in a program with one thread. `folder`: the run directory `run_dir`, open and locked;
-  // the guard keeps that lock. It has no terminal and keeps no other descriptor open. `command`: a
-  // child of the caller. Where there can be no process, there is no guard.
+  // Forks; requires a program with one thread. `folder`: the run directory `run_dir`, open and
+  // locked; the guard keeps that lock. The guard has no terminal and keeps no other descriptor
+  // open. `command`: a child of the caller. If no process can be made, there is no guard.
   void Begin(const std::string& run_dir, int folder, pid_t command);
 
  private:

@@ -1,5 +1,5 @@
-// Keeps rings from filling the memory that they lie in: while the command runs, what ended
-// processes left is taken out of theirs; after its end, what a run that is gone has left goes.
+// Keeps rings from filling the memory in which they lie. While the command runs, the rings of ended
+// processes are emptied. After its end, rings of a removed run are removed.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,9 @@ class RingWatch {
  public:
   explicit RingWatch(std::string run_dir) : run_dir_(std::move(run_dir)) {}
 
-  // Reaps the run where one of its processes has ended since the last look and left a ring; else it
-  // costs two listings. Rings of living processes are left alone, and so are other runs'. Another
-  // user's run is not written, not even by root: it would own files there.
+  // Reaps the run if one of its processes has ended since the last call and left a ring; else it
+  // costs two listings. Leaves alone the rings of living processes and of other runs. Does not
+  // write another user's run, not even as root, because root would own files there.
   void Look();
 
  private:
@@ -23,12 +23,12 @@ class RingWatch {
   std::set<std::pair<uint64_t, uint64_t>> known_;  // rings by device and inode
 };
 
-// Where the run directory is now, which was `run_dir` and may have been moved since. `folder`: the
+// Where the run directory is now that was `run_dir` and may have been moved since. `folder`: the
 // directory, opened before.
 std::string PlaceOfRun(const std::string& run_dir, int folder);
 
-// Removes the rings of a run whose directory was removed: nobody can ever read them. `folder`: the
-// directory, opened before. False where it was not removed.
+// Removes the rings of a run whose directory was removed, because nobody can read them any more.
+// `folder`: the directory, opened before. False where the directory was not removed.
 bool RemoveRingsOfRemovedRun(int folder);
 
 }  // namespace crosscut::verbs

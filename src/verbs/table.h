@@ -1,4 +1,4 @@
-// The verb `table`: one table of one input, for other programs.
+// The verb `table`: gives one table of one input to other programs.
 #pragma once
 
 #include <string>
@@ -10,13 +10,13 @@ namespace crosscut::verbs {
 
 enum class TableFormat { kCsv, kJson };
 
-// Gives the table to `take`, and says whether it is complete: false where part of the input could
-// not be read. kUnsupported, with the names there are, where there is no table `name`; nothing is
-// given then.
+// Gives the table to `take` in parts. Returns whether it is complete: false where a part of the
+// input could not be read. kUnsupported, with the names of the tables, where there is no table
+// `name`; nothing is given then.
 Result<bool> Table(const std::string& path, const std::string& name, TableFormat format,
                    const report::TakeText& take);
 
-// "name  description" a line.
+// A line "name  description" for each table.
 std::string ListTables();
 
 }  // namespace crosscut::verbs

@@ -1,7 +1,8 @@
-// Crosscut's plugin in a Python's TensorFlow: put in, taken out, looked for.
+// Crosscut's plugin in the TensorFlow of a Python: finds, installs and removes it.
 //
-// What is put in is a copy, not a link: TensorFlow fails to import where a link in its folder leads
-// nowhere. Beside it a file names our package; where that is gone the copy does nothing.
+// It is installed as a copy, not a link, because TensorFlow fails to import where a link in its
+// folder leads nowhere. A file beside the copy names this package; if the package is gone, the copy
+// does nothing.
 #pragma once
 
 #include <string>
@@ -12,27 +13,27 @@
 namespace crosscut::verbs {
 
 struct TensorFlowPlugin {
-  std::string python;               // as asked for
+  std::string python;               // as it was given
   std::string tensorflow;           // its version
   std::string folder;               // where the plugin belongs: <site-packages>/tensorflow-plugins
-  std::vector<std::string> copies;  // of our library, by every path that TensorFlow loads it by
-  std::vector<std::string> notes;   // sentences: what is unusual
-  bool installed = false, current = false;  // the copy in `folder` is there, and this package's
+  std::vector<std::string> copies;  // of the library, by every path by which TensorFlow loads it
+  std::vector<std::string> notes;   // sentences about what is unusual
+  bool installed = false, current = false;  // a copy is in `folder`; it is this package's
 };
 
-// `library`: the plugin of this package, .../crosscut/lib/libcrosscut_tensorflow.so. `python` is
-// started, to ask it where its packages are; TensorFlow is not imported. kNotFound where it has no
+// `library`: the plugin of this package, .../crosscut/lib/libcrosscut_tensorflow.so. Starts
+// `python` to ask where its packages are, without importing TensorFlow. kNotFound where it has no
 // TensorFlow.
 Result<TensorFlowPlugin> FindTensorFlowPlugin(const std::string& python,
                                               const std::string& library);
-// Puts the copy in and tries, in a Python of its own, whether it can be loaded; if not, it is taken
-// out again and the error says why.
+// Installs the copy and tries, in a Python of its own, whether it can be loaded. If not, every copy
+// is removed and the error says why.
 Result<TensorFlowPlugin> InstallTensorFlowPlugin(const std::string& python,
                                                  const std::string& library);
-// Takes out every copy of ours; `folder` too where that leaves it empty.
+// Removes every copy, and their folders if they are then empty.
 Result<TensorFlowPlugin> RemoveTensorFlowPlugin(const std::string& python,
                                                 const std::string& library);
-// As the command line shows it.
+// Lines for the command line.
 std::string Describe(const TensorFlowPlugin& plugin);
 
 }  // namespace crosscut::verbs
