@@ -1,5 +1,5 @@
-// What the views of one run show: tables, and the sentences around them. Every number in a view
-// stands in one of these tables.
+// What the views of one run show: tables, and the sentences around them. Every number in a view is
+// in one of these tables.
 #pragma once
 
 #include <string>
@@ -14,12 +14,13 @@ namespace crosscut::report {
 
 struct ReportData {
   std::string title;  // what ran: "train.py"
-  // What else identifies the run, shown under the title in this order: {"Recorded", "..."}.
+  // What else identifies the run; views show it under the title in this order: {"Recorded", "..."}.
   std::vector<std::pair<std::string, std::string>> facts;
-  std::vector<std::string> gaps;       // Trace::gaps: the first lines of every view
+  std::vector<std::string> gaps;       // analyze::Gaps(): the first lines of every view
   std::vector<analyze::Table> tables;  // in the order in which views list them
   analyze::Timeline timeline;          // empty where a view needs none
 
+  // The table of that name; null where there is none.
   const analyze::Table* Find(std::string_view name) const {
     for (const analyze::Table& t : tables) {
       if (t.name == name) return &t;

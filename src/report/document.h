@@ -1,5 +1,5 @@
-// The report as headings, sentences and grids of ready text: what the terminal and Markdown views
-// lay out, each in its way. Every number in it is a cell of a table.
+// The report as headings, sentences and grids of ready text. The terminal and Markdown views lay it
+// out, each in its own way. Every number in it is a cell of a table.
 #pragma once
 
 #include <span>
@@ -15,7 +15,7 @@ namespace crosscut::report {
 struct Grid {
   struct Head {
     std::string text;
-    bool right = true;  // numbers stand right
+    bool right = true;  // aligned right, as numbers are
   };
   std::vector<Head> heads;
   std::vector<std::vector<std::string>> rows;
@@ -25,7 +25,7 @@ struct Grid {
 struct Section {
   std::string heading;
   std::vector<std::string> before;  // sentences above the grid
-  Grid grid;                        // no heads: none
+  Grid grid;                        // without heads: no grid
   std::vector<std::string> after;
 };
 
@@ -34,13 +34,13 @@ struct Document {
   std::vector<std::pair<std::string, std::string>> facts;
   std::vector<std::string> gaps;
   std::vector<Section> sections;
-  std::vector<std::pair<std::string, std::string>> next;  // command, what it shows
+  std::vector<std::pair<std::string, std::string>> next;  // a command, and what it shows
 };
 
 struct DocumentOptions {
-  size_t layer_columns = 4;  // of the grid "where the time went"
-  size_t operations = 12;    // rows a process; the rest is summed up
-  size_t processes = 3;      // with a grid of their own
+  size_t layer_columns = 4;  // in the grid "where the time went"
+  size_t operations = 12;    // rows for each process; the rest is summed up
+  size_t processes = 3;      // those with a grid of their own
   size_t functions = 6;
   size_t outliers = 3;
 };

@@ -9,16 +9,17 @@
 
 namespace crosscut::report {
 
+// Adds the sections to `out`.
 void AddTime(const ReportData& data, const DocumentOptions& options, Document* out);
 
-// Cells of a grid; "-" for what is not known (analyze::kMissing).
+// The text of a grid's cell; "-" for analyze::kMissing.
 std::string TimeText(int64_t ns);
 std::string CountText(int64_t count);
 
-// "train.py (pid 4711)" for the key of a process.
+// The name of the process with that key for people: "train.py (pid 4711)".
 std::string ProcessName(const ReportData& data, std::string_view key);
 
-// A set of layers as people read it: "python+framework", "device", "unknown".
+// A set of layers for people: "framework+python", "device", "unknown".
 std::string LayersText(std::string_view layers, bool device);
 
 }  // namespace crosscut::report

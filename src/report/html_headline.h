@@ -1,5 +1,5 @@
 // The first sentences of the page: what ran, how long, where most of the time went, and what
-// Crosscut itself cost. Taken from the tables; what a table does not say is left out.
+// Crosscut itself cost. They come from the tables; what no table has is left out.
 #pragma once
 
 #include <string>

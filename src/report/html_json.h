@@ -1,5 +1,5 @@
-// What the page's script draws from, as JSON that is safe inside <script type="application/json">.
-// src/report/page/data.ts is the reader; the two change together.
+// The data that the page's script draws, as JSON that is safe inside <script
+// type="application/json">. src/report/page/data.ts reads it; the two change together.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,12 @@
 
 namespace crosscut::report {
 
-// More steps than this are thinned: of every group of neighbours the slowest and the fastest stay.
+// If there are more steps, only the slowest and the fastest of each group of neighbours stay.
 inline constexpr size_t kMaxPageSteps = 6000;
-// More cells of `overlap` than this: the largest stay, the page says so.
+// If `overlap` has more cells, only the largest stay, and the page says so.
 inline constexpr size_t kMaxPageCells = 20000;
 
-// The zero of the page's times: begin of the run on the trace's clock.
+// The zero of the page's times: the begin of the run on the trace's clock, in ns.
 int64_t PageOrigin(const ReportData& data);
 std::string PageJson(const ReportData& data);
 

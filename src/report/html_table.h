@@ -1,4 +1,4 @@
-// Tables as HTML that reads without scripts; the script adds sorting and filtering.
+// Tables as HTML that is readable without scripts; the script adds sorting and filtering.
 #pragma once
 
 #include <cstddef>
@@ -10,18 +10,18 @@
 
 namespace crosscut::report {
 
-// Longer tables are cut; a line below says how to get the rest.
+// Longer tables are cut; a line below them says how to get the rest.
 inline constexpr size_t kMaxPageRows = 300;
 
-// One <details> element. `origin` is the zero of the page's times. What `entry` does not say: the
-// table's name is its title.
+// A <details> element. `origin` is the zero of the page's times. If `entry` has no title, the
+// table's name is the title.
 std::string TableHtml(const analyze::Table& table, const analyze::TableEntry& entry,
                       int64_t origin);
 
-// The words for one cell: units, yes and no, and the words for empty names.
+// The words for a cell: units, yes and no, and the words for empty names.
 std::string CellText(const analyze::Column& column, size_t row, int64_t origin);
 
-// "framework+python" as text with a colour key for each known layer.
+// "framework+python" as text, with a colour key for each known layer.
 std::string LayersHtml(const std::string& layers);
 
 }  // namespace crosscut::report

@@ -8,9 +8,10 @@
 namespace crosscut::report {
 
 std::string RenderReportJson(const ReportData& data);
-// The same of tables that were rendered one by one, so that no two of them are held at once: the
-// `data` has none, and `tables` is what AddTableJson made.
+// The same for tables that were rendered one by one, so that no two of them are held at once.
+// `data` then has none, and `tables` is what AddTableJson made.
 std::string RenderReportJson(const ReportData& data, std::string tables);
+// Appends a table to `tables`.
 void AddTableJson(const analyze::Table& table, std::string* tables);
 
 }  // namespace crosscut::report

@@ -1,4 +1,4 @@
-// Makes the document of a run: what the terminal and Markdown views show.
+// Makes the document of a run, which the terminal and Markdown views show.
 #pragma once
 
 #include <span>
@@ -9,10 +9,10 @@
 
 namespace crosscut::report {
 
-// The names of the tables that a document is made of: `data` needs no others.
+// The names of the tables that a document uses; `data` needs no others.
 std::span<const std::string_view> DocumentTables();
 
-// Names in the result are clean (CleanText) but not escaped for any markup.
+// Names in the result are clean (CleanText), but not escaped for any markup.
 Document MakeDocument(const ReportData& data, const DocumentOptions& options);
 
 }  // namespace crosscut::report

@@ -1,5 +1,5 @@
-// The page's script and style as src/report/page/bundle.mjs made them, and the hashes by which
-// the page's content security policy allows just these two.
+// The page's script and style as src/report/page/bundle.mjs made them, and the hashes by which the
+// page's content security policy allows these two and nothing else.
 #pragma once
 
 #include <string_view>

@@ -9,12 +9,12 @@
 
 namespace crosscut::report {
 
-// Takes the next part of a text. Parts are short, however long the table is.
+// Receives the next part of a text. Parts are short, however long the table is.
 using TakeText = std::function<void(std::string_view part)>;
 
 // RFC 4180, with a header line. Text cells that a spreadsheet would take for a formula (first
-// character = + - @, tab or carriage return) are quoted and begin with an apostrophe. Missing
-// cells are empty.
+// character = + - @, tab or carriage return) are quoted and begin with an apostrophe. Missing cells
+// are empty.
 void WriteCsv(const analyze::Table& table, const TakeText& take);
 
 // {"table": name, "rows": n, "notes": [...], "columns": {"name": [...], ...}}: integers exact,

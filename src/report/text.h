@@ -12,7 +12,7 @@ struct TextOptions {
   bool color = false;  // ANSI bold and dim
 };
 
-// UTF-8 without any control character but newlines and, with `color`, our own escapes.
+// UTF-8 without any control characters except newlines and, with `color`, escapes for bold and dim.
 std::string RenderText(const ReportData& data, const TextOptions& options);
 
 }  // namespace crosscut::report

@@ -1,5 +1,5 @@
-// A made-up run to render: a training program with two data workers, twelve threads, a device,
-// 400 steps. Deterministic; its partition tables add up.
+// A made-up run for tests of the views: a training program with two data workers, twelve threads, a
+// device and 400 steps. Deterministic; its partition tables add up.
 #pragma once
 
 #include <cstddef>
@@ -15,9 +15,9 @@ struct SampleOptions {
   size_t workers = 2;
   size_t finest_tiles = 2000;  // of each track's finest level
   size_t functions = 60;
-  size_t detail_spans = 90;  // about, of each thread in a detail
+  size_t detail_spans = 90;  // about so many of each thread in a detail
   bool device = true, gaps = true;
-  // Names to use instead of the program's own, in turn, in every field that holds a text.
+  // Names that replace the program's own, in turn, in every field that holds a text.
   std::vector<std::string> names;
 };
 

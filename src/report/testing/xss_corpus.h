@@ -1,4 +1,4 @@
-// Names that try to run as code or to break out of where they stand in a page.
+// Names that try to run as code, or to break out of their place in a page.
 #pragma once
 
 #include <string>
