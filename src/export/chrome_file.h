@@ -1,4 +1,4 @@
-// A trace that was read from a file in Chrome's JSON format, in that format again.
+// Writes a trace that was read from a file in Chrome's JSON format in that format again.
 #pragma once
 
 #include "src/base/status.h"
@@ -7,11 +7,12 @@
 
 namespace crosscut::exporting {
 
-// Whether the trace is of one such file: then it is written again as it stood there.
+// Whether the trace comes from one such file and keeps what that had.
 bool IsOfChromeFile(const trace::Trace& trace);
 
-// Every event and what stands beside them, with the file's own numbers, each key once. A begin and
-// its end become one complete event; the order is that of the tracks. Requires: IsOfChromeFile.
+// Writes every event and what stands beside the events, with the file's own numbers, each key once.
+// A begin and its end become one complete event; the order is that of the tracks. Requires:
+// IsOfChromeFile.
 Status WriteChromeFileAgain(const trace::Trace& trace, Sink* sink);
 
 }  // namespace crosscut::exporting

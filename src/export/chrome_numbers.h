@@ -1,5 +1,5 @@
-// The numbers by which readers of Kineto's files join what belongs together: calls and the work
-// that they launched, work and the operator that asked for it.
+// The numbers by which readers of Kineto's files join related events: calls and the work that they
+// launched, and work and the operator that caused it.
 #pragma once
 
 #include <cstdint>
@@ -14,35 +14,35 @@
 
 namespace crosscut::exporting {
 
-// A span that was cut has one number: any of its parts may be asked for.
+// A span that was cut has one number, which each of its parts gives.
 class ChromeNumbers {
  public:
   struct Launch {
     int64_t correlation = 0;
-    int64_t external = 0;  // the operator's; 0: none was open
+    int64_t external = 0;  // the operator's number; 0: none was open
     trace::NameId work;    // the first that was launched
   };
 
-  // `categories`: by name, as they are written. `trace` outlives it.
+  // `categories`: of each name, as they are written. `trace` must outlive this object.
   ChromeNumbers(const trace::Trace& trace, const std::vector<std::string_view>& categories);
 
   bool IsOperator(trace::NameId name) const { return roles_[name.value] == Role::kOperator; }
   bool IsPython(trace::NameId name) const { return roles_[name.value] == Role::kPython; }
   bool IsCall(trace::NameId name) const { return roles_[name.value] == Role::kCall; }
 
-  // From 1, unique in the trace.
+  // The span's number: from 1, unique in the trace.
   int64_t Of(uint32_t track, trace::SpanIndex span) const {
     return first_[track] + static_cast<int64_t>(wholes_[track].first(span));
   }
   const trace::WholeSpans& wholes(uint32_t track) const { return wholes_[track]; }
-  // Of a call that launched work and of that work; null: neither.
+  // The launch of a call that launched work, or of that work; null for other spans.
   const Launch* FindLaunch(uint32_t track, trace::SpanIndex span) const {
     if (launches_.empty()) return nullptr;
     const auto at = launches_.find(Key(track, span));
     return at == launches_.end() ? nullptr : &at->second;
   }
   int64_t launches() const { return correlations_; }  // the greatest correlation
-  // The innermost operator, or Python function, around a span; 0: none.
+  // The number of the innermost operator, or Python function, around a span; 0 where there is none.
   int64_t OperatorAround(uint32_t track, trace::SpanIndex span) {
     return Around(&operators_, track, span);
   }

@@ -18,7 +18,7 @@ namespace crosscut::exporting {
 
 class ChromeText {
  public:
-  // Both outlive it.
+  // `trace` and `sink` must outlive this object.
   ChromeText(const trace::Trace& trace, Sink* sink) : trace_(trace), sink_(sink) {}
 
   void Raw(std::string_view text) { buffer_ += text; }
@@ -27,28 +27,29 @@ class ChromeText {
     char text[24];
     buffer_.append(text, std::to_chars(text, text + sizeof text, value).ptr);
   }
-  // ns as microseconds with three decimals.
+  // Writes ns as microseconds with three decimals.
   void Us(int64_t ns);
-  // The same without decimals that say nothing.
+  // The same without zeros at the end.
   void ShortUs(int64_t ns);
-  // The next event begins: a comma, but before the first.
+  // Begins the next event: writes a comma, except before the first.
   void Begin() {
     if (any_) buffer_ += ",\n";
     any_ = true;
   }
   void Value(const trace::Arg& arg);
-  // "key": value
+  // Writes "key": value.
   void Field(const trace::Arg& arg) {
     String(trace_.text(arg.key));
     Raw(": ");
     Value(arg);
   }
-  // What is JSON but for words such as NaN, which become texts.
+  // Writes text that is JSON except for words such as NaN, which become texts.
   void Json(std::string_view text);
-  // `"key": [gap, ...]`
+  // Writes "crosscutGaps": [gap, ...].
   void Gaps();
 
-  // What is written so far goes out where it is long, or `all` of it; false after an error.
+  // Passes what is written so far to the sink if it is long, or in any case with `all`. False after
+  // an error, which status() then has.
   bool Flush(bool all = false);
   const Status& status() const { return status_; }
 

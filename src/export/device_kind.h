@@ -1,4 +1,4 @@
-// What kind of device a track is of, and what is known of the device.
+// The kind of device to which a track belongs, and the known properties of the device.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,8 @@
 
 namespace crosscut::exporting {
 
-// Work on a GPU: the file that it comes from calls it so, or the device's name is that of one.
+// Whether the track has work on a GPU: its first span has a category of GPU work, or is work on a
+// device with the name of a GPU.
 bool IsGpuWork(const trace::Trace& trace, const trace::Track& track);
 
 struct DeviceProperty {
@@ -17,7 +18,7 @@ struct DeviceProperty {
   std::string text;  // "": it is a number
   int64_t number = 0;
 };
-// Those that the process's fact deviceProperties, as Kineto writes it, tells of a device.
+// What the process's fact deviceProperties, as Kineto writes it, states about a device.
 std::vector<DeviceProperty> PropertiesOf(const trace::Trace& trace, const trace::Process& process,
                                          int64_t device);
 

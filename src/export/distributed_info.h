@@ -1,4 +1,4 @@
-// What a trace says of its place among the ranks of a job, in Kineto's words.
+// The place of a trace among the ranks of a job, in Kineto's words.
 #pragma once
 
 #include <string>
@@ -7,8 +7,9 @@
 
 namespace crosscut::exporting {
 
-// The JSON object "distributedInfo": of the lowest rank in the trace what it states itself, else
-// its number and how many there are; of a trace without ranks that it is the only one.
+// The JSON object "distributedInfo". For the lowest rank in the trace: the object that it states
+// itself, else its number and the number of ranks. For a trace without ranks: that it is the only
+// one.
 std::string DistributedInfo(const trace::Trace& trace);
 
 }  // namespace crosscut::exporting

@@ -1,4 +1,5 @@
-// Spans that were cut where others ended do not nest once they are whole: on which rows they do.
+// Spans that were cut where others ended do not nest once they are whole. This finds rows on which
+// they do.
 #pragma once
 
 #include <cstdint>
@@ -9,19 +10,20 @@
 
 namespace crosscut::exporting {
 
-// Of the whole spans of one track; free where none was cut. Row 0 is the track's own. Of two that
-// cross there, the operation (or what else may end across others, or is Crosscut's own work) moves
-// to a further row, else the one that was cut.
+// The rows of the whole spans of one track; costs nothing where none was cut. Row 0 is the track's
+// own. Of two spans that cross there, one moves to a further row: the operation (or another span
+// that may end across others, or is Crosscut's own work), else the one that was cut.
 class NestingRows {
  public:
-  // All of them outlive it.
+  // All arguments must outlive it.
   NestingRows(const trace::Trace& trace, const trace::Spans& spans,
               const trace::WholeSpans& wholes);
 
   uint32_t size() const { return size_; }
   // Requires: wholes.first(span) == span, here and below.
   uint32_t of(trace::SpanIndex span) const { return rows_.empty() ? 0 : rows_[span]; }
-  // Whether `around`, the innermost span of its row that is open so far, holds the next one of it.
+  // Whether `around`, the innermost span of its row that is still open, holds `span`, the next one
+  // of that row.
   bool Holds(trace::SpanIndex around, trace::SpanIndex span) const;
 
  private:

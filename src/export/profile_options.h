@@ -1,4 +1,4 @@
-// torch.profiler's options that change its traces, of a run that stands for one (crosscut.torch).
+// Options of torch.profiler that change its traces, for a run that stands for one (crosscut.torch).
 #pragma once
 
 #include <string>
@@ -13,15 +13,16 @@ namespace crosscut::exporting {
 struct ProfileOptions {
   explicit ProfileOptions(const trace::Trace& trace);
 
-  bool is_profile = false;      // of torch.profiler's kind: it has the number of a trace
-  bool with_overloads = false;  // operators are called with their overload
+  bool is_profile = false;      // like torch.profiler's: it has the id of a trace
+  bool with_overloads = false;  // names of operators include their overload
   bool adjusts_steps = false;   // a step begins with the first Python function in it
 
+  // The name as such a trace has it.
   std::string NameOf(const trace::Trace& trace, const trace::Name& name) const;
 };
 
-// What an operator got by name, a JSON object, as Kineto writes it: each with its JSON; None for
-// texts with quotes, of lists those of texts.
+// The named inputs of an operator, a JSON object, as Kineto writes them: pairs of a name and its
+// JSON. A text with quotes becomes "None"; of lists, only lists of texts are kept.
 std::vector<std::pair<std::string, std::string>> NamedInputs(std::string_view json);
 
 }  // namespace crosscut::exporting

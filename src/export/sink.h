@@ -1,4 +1,4 @@
-// Where an exporter writes: a file, compressed on the way or not. Buffered; one thread.
+// Where an exporter writes: a file, compressed or not, or memory. Used by one thread.
 #pragma once
 
 #include <memory>
@@ -13,17 +13,16 @@ class Sink {
  public:
   virtual ~Sink() = default;
   virtual Status Write(std::string_view bytes) = 0;
-  // All is on its way to the disk and in its place when this returns; without it nothing is left
-  // behind.
+  // Puts the file in its place. Without it nothing is left behind. Call it once.
   virtual Status Close() = 0;
 };
 
-// A new file at `path`, which appears there at Close, whole or not at all.
+// A new file at `path`. It appears there at Close, whole or not at all.
 Result<std::unique_ptr<Sink>> OpenFileSink(const std::string& path);
-// The same, by gzip where the name ends in ".gz".
+// The same, compressed by gzip if the name ends in ".gz".
 Result<std::unique_ptr<Sink>> OpenSink(const std::string& path);
 
-// Keeps what is written in `out`, which outlives it.
+// Appends to `out`, which must outlive it.
 std::unique_ptr<Sink> MemorySink(std::string* out);
 
 }  // namespace crosscut::exporting

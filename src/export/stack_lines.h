@@ -1,9 +1,8 @@
-// Time by call stack as lines of text, "main;step;aten::mm 1200": what flame graphs are made of.
+// Time by call stack as lines of text, "main;step;aten::mm 1200", from which flame graphs are made.
 //
-// A line repeats all frames of its stack, so that the lines of a deep tree are longer than all that
-// was recorded by the depth of the tree. They are kept in proportion to the tree: where they would
-// not be, what lies deeper than fits is one line per stack at that depth, which says how many
-// stacks it stands for.
+// A line repeats all frames of its stack, so the lines of a deep tree can be far longer than the
+// recording. They are kept in proportion to the tree. Where they would not be, stacks below the
+// depth that fits are joined: one line at that depth says for how many stacks it stands.
 #pragma once
 
 #include <cstdint>
@@ -20,16 +19,18 @@ class StackLines {
  public:
   using Node = trace::StackTree::Node;
 
-  // `tree` outlives it, and may grow between the calls.
+  // `tree` must outlive it and may grow between the calls.
   explicit StackLines(const trace::StackTree& tree) : tree_(tree) {}
 
+  // Adds time to the stack `node`.
   void Add(Node node, int64_t ns);
 
   struct Prefix {
-    std::string of_all;  // "p7;", "" for none
-    std::string of_one;  // of stacks of one frame; "" for none
+    std::string of_all;  // of each line: "p7;"; "": none
+    std::string of_one;  // also of stacks of one frame; "": none
   };
-  // The lines of all that was added since the last call, stacks before those in them, else by text.
+  // Writes the lines of all that was added since the last call. A stack comes before the stacks in
+  // it; others are ordered by their text.
   Status Write(const Prefix& prefix, Sink* sink);
 
  private:
