@@ -1,8 +1,8 @@
 // The constants of the native trace: what a word in a ring means, what a chunk in a log holds.
 //
 // One vocabulary serves both halves. A recording thread writes 64-bit words into its ring; the
-// drain packs the same words into log chunks; a reader gets the same words back. docs/format.md
-// is the grammar. Numbers here are never re-used for another meaning.
+// drain packs the same words into log chunks; a reader gets the same words back. docs/format.md is
+// the grammar. Numbers here are never reused for another meaning.
 #pragma once
 
 #include <cstddef>
@@ -27,47 +27,47 @@ enum Code : uint16_t {
                       //    alone (EndsByName); those above it go on.
   kBeginWide = 0x02,  // n: 1, name id. Begins a span.
   kEndNamed = 0x03,   // n: 1, name id. Ends the innermost open span of that name and whatever is
-                      //    open above it but for what ends by itself: above an operation the spans
-                      //    with a probe, above another span those that end by name, above one with
-                      //    kFlagCrosses all. Counted as unbalanced if none is open.
+                      //    open above it, except spans with an end of their own: above an operation
+                      //    those with a probe, above another span those that end by name, above one
+                      //    with kFlagCrosses all. Counted as unbalanced if none is open.
   kInstant = 0x04,    // n: 1, name id.
   kCounter = 0x05,    // n: 2, name id, value (int64).
-  kArg = 0x06,        // n: 2, key name id, value (int64). Of the last begun span or instant.
+  kArg = 0x06,        // n: 2, key name id, value (int64). Of the last span begun or instant.
   kArgName = 0x07,    // n: 2, key name id, value = a name id (an interned string).
   kFlowOut = 0x08,    // n: 1, flow id. An arrow leaves the innermost open span here.
   kFlowIn = 0x09,     // n: 1, flow id.
-  kSpanAt = 0x0a,     // n: 3, name id, begin tick, end tick. A closed span timed elsewhere.
+  kSpanAt = 0x0a,     // n: 3, name id, begin tick, end tick. A finished span from elsewhere.
   kStepLevel = 0x0b,  // n: 2, step number, level | kStepAfterSwitch. Follows the begin of a step.
                       // 0x0c was used before version 1.
-  // Memory. What the CPU's allocator hands out is told by address alone when it is freed; readers
-  // know its size and add up the totals.
+  // Memory. A free of the CPU's allocator has only an address; readers know the block's size
+  // and add up the totals.
   kAllocated = 0x0d,  // n: 2, address, bytes.
   kFreed = 0x0e,      // n: 1, address.
   kFreedAt = 0x0f,    // n: 2, address, tick. Freed earlier, while nothing was recorded.
 
-  kRunning = 0x1f,  // n: 1, name id | to come << 32 | kRunningBegun. Of the calls that run on this
-                    //    thread now, outermost first, one; so many follow.
+  kRunning = 0x1f,  // n: 1, name id | to come << 32 | kRunningBegun. One of the calls that run on
+                    //    this thread now, outermost first; "to come" says how many follow.
 
   kThread = 0x10,     // n: 4, track id, OS thread id, base layer | flags, full tick. First word of
-                      //    every ring chunk and wherever another thread goes on in the same chunk.
+                      //    every ring chunk, and where another thread continues in the same chunk.
   kThreadEnd = 0x11,  // n: 0. The thread has ended.
   kBase = 0x12,       // n: 1, layer. The thread's layer outside every span, from here on.
   kOff = 0x13,        // n: 1, reason. Recording stopped on this thread (spans stay open).
   kOn = 0x14,         // n: 0. Recording goes on.
   kMemory = 0x16,     // n: 5, device (MemoryDevice), address, bytes (int64, < 0: freed), bytes
                       //    allocated and reserved on the device from then on.
-  kNoMemory = 0x17,   // n: 4, device, bytes that could not be had, allocated and reserved then.
+  kNoMemory = 0x17,   // n: 4, device, bytes that could not be allocated, allocated, reserved then.
   kDrop = 0x15,       // n: 4, reason, count, first tick, last tick. Events lost just before here.
 
   // What a plugin pushed about a track that it declared (kTrack), in the stream of the thread that
   // pushed it, in any order of time. Times are ns of the track's clock.
-  kSpanOn = 0x18,     // n: 4, track id, name id, begin, end. A closed span.
+  kSpanOn = 0x18,     // n: 4, track id, name id, begin, end. A finished span.
   kInstantOn = 0x19,  // n: 3, track id, name id, time.
   kCounterOn = 0x1a,  // n: 4, track id, name id, time, value (int64).
   kArgOn = 0x1b,      // n: 3, track id, key name id, value (int64). Of the last span or instant
                       //    pushed on that track by this thread.
   kArgNameOn = 0x1c,  // n: 3, track id, key name id, value = a name id.
-  kFlowOn = 0x1d,     // n: 2, track id, flow id. An arrow arrives at the last span so pushed.
+  kFlowOn = 0x1d,     // n: 2, track id, flow id. An arrow arrives at the last span pushed so.
   kDropOn = 0x1e,     // n: 4, track id, count, begin, end. Events that the plugin lost.
 
   kName = 0x20,       // n: 3 + ceil(bytes / 8): id, attributes (NameAttributes), bytes, then text.
@@ -82,8 +82,8 @@ enum Code : uint16_t {
                       //    event; low and high bound inside + outside at 95 %.
   kStart = 0x27,      // n: 1, full tick. The session began.
   kTrack = 0x28,      // n: 6, track id, device, queue, clock id, name id, device's name id or 0: a
-                      //    device's queue. Ids are those of threads' tracks, never one's that is.
-  kFrames = 0x29,     // n: 1, 1: the hook on calls goes in; 0: it is out, and spans of names with
+                      //    device's queue. Track ids count with threads' and are never a thread's.
+  kFrames = 0x29,     // n: 1, 1: the hook on calls is installed; 0: it is removed, and spans with
                       //    kFlagFrame end here on all tracks.
 };
 
@@ -94,8 +94,8 @@ inline constexpr bool IsSessionCode(uint16_t code) { return code >= kName && cod
 inline constexpr uint64_t kRunningBegun = uint64_t{1} << 63;
 inline constexpr uint64_t RunningToCome(uint64_t payload) { return payload >> 32 & 0x7fffffff; }
 
-// Payload words of `code` behind its event word; a negative value -k means: k fixed words, and the
-// tail's length is computed by PayloadWords().
+// The payload words of `code` behind its event word. A negative value -k means: k fixed words, and
+// PayloadWords() computes the length of the tail. -100: the code is not known.
 inline constexpr int FixedPayloadWords(uint16_t code) {
   if (code >= kFirstNameCode) return 0;
   switch (code) {
@@ -144,7 +144,7 @@ inline constexpr int FixedPayloadWords(uint16_t code) {
 }
 
 // A device in kMemory and kNoMemory: its type in bits 63..32 (c10::DeviceType's numbers: 0 the CPU,
-// 1 CUDA, ...), its index, -1 where the type has but one, in bits 31..0.
+// 1 CUDA, ...), its index in bits 31..0, -1 where the type has only one.
 inline constexpr uint64_t MemoryDevice(uint32_t type, int32_t index) {
   return uint64_t{type} << 32 | static_cast<uint32_t>(index);
 }
@@ -152,7 +152,8 @@ inline constexpr uint64_t MemoryDevice(uint32_t type, int32_t index) {
 inline constexpr uint64_t kMaxTextBytes = uint64_t{1} << 20;  // a name or meta text
 
 // All payload words, given the fixed ones. `payload` holds at least -FixedPayloadWords(code) words
-// where that is negative. Returns UINT64_MAX when a length in it is out of bounds.
+// if that is negative. Returns UINT64_MAX where a length in it is out of bounds or the code is not
+// known.
 inline constexpr uint64_t PayloadWords(uint16_t code, const uint64_t* payload) {
   const int fixed = FixedPayloadWords(code);
   if (fixed >= 0) return static_cast<uint64_t>(fixed);
@@ -165,16 +166,16 @@ inline constexpr uint64_t PayloadWords(uint16_t code, const uint64_t* payload) {
   return UINT64_MAX;
 }
 
-// Flow ids: the top bit set for arrows between processes; 01 in the two top bits for autograd's,
-// from an operator to the node that it made, by PyTorch's number of the forward thread (22 bits)
-// and autograd's number on that thread; all others are the process's own.
+// Flow ids have the top bit set for arrows between processes. They have 01 in the two top bits for
+// autograd's arrows, from an operator to the node that it made: then come PyTorch's number of the
+// forward thread (22 bits) and autograd's number on that thread. All others are the process's own.
 inline constexpr int kAutogradFlowShift = 62;
 inline constexpr uint64_t kAutogradFlow = 1;
 inline constexpr int kAutogradSequenceBits = 40;
 
 // ---- What a name stands for -------------------------------------------------------------------
 // Values of the C enum crosscut_layer (include/crosscut/crosscut.h) and of reports.
-// Held together by src/collect/api_numbers.cc and src/import/native/native_numbers.cc.
+// src/collect/api_numbers.cc and src/import/native/native_numbers.cc check that they agree.
 enum Layer : uint8_t {
   kLayerNone = 0,
   kLayerPython = 1,
@@ -190,9 +191,9 @@ enum Layer : uint8_t {
   kLayerControl = 11,
 };
 
-// Steps and phases do not nest with the spans of their track: a begin of kind STEP ends the
-// process's running step and begins the next, kEndNamed of a STEP name ends the running step; the
-// same for PHASE. kEnd never ends them, and they leave every stack alone.
+// Steps and phases do not nest with the spans of their track. A begin of kind STEP ends the
+// process's running step and begins the next; kEndNamed of a STEP name ends the running step. PHASE
+// works alike. kEnd never ends them, and they leave every stack as it is.
 enum Kind : uint8_t {
   kKindSpan = 0,
   kKindOperation = 1,
@@ -207,11 +208,11 @@ enum NameFlags : uint8_t {
   kFlagCalledAt = 4,    // the text ends in "@" and the decimal line of the Python caller that calls
                         // it; the name is what stands before
   kFlagOverloaded = 8,  // the text's first "." parts an operator's name from its overload's
-  kFlagFound = 16,      // of steps and operations: found by an adapter, not declared by the program
-  kFlagFrame = 16,      // of spans: a call that a hook on calls records (kFrames)
+  kFlagFound = 16,      // a step or operation: an adapter found it, the program did not declare it
+  kFlagFrame = 16,      // a span: a call that a hook on calls records (kFrames)
   kFlagCrosses = 32,    // ends across other spans of its track
   kFlagAsync = 64,      // its spans lie between two instants: docs/format.md
-  kFlagGoesOn = 128,    // what begins under it goes on with an earlier span of the same name
+  kFlagGoesOn = 128,    // a span of it goes on with an earlier span of the same name
 };
 
 // Bits 7..0 kind, 15..8 layer, 23..16 NameFlags, 55..24 the name id of the probe kind that records
@@ -231,7 +232,7 @@ struct NameAttributes {
   }
 };
 
-// Ends by kEndNamed alone.
+// Whether only kEndNamed ends spans of the name.
 inline constexpr bool EndsByName(const NameAttributes& name) {
   return name.kind == kKindOperation || (name.flags & kFlagCrosses) != 0;
 }
@@ -242,20 +243,22 @@ inline constexpr bool GoesOnAbove(const NameAttributes& name, const NameAttribut
   return above.kind != kKindOperation && above.probe != 0;
 }
 
-// kThread's third payload word: base layer in bits 7..0, flags above. Without kThreadContinues the
-// track's stack is empty from here (a new thread, or the first word of a thread in a new session:
-// spans still open from the session before ended with that session's kStop).
+// The third payload word of kThread: base layer in bits 7..0, flags above. Without kThreadContinues
+// the track's stack is empty from here. That is so for a new thread, and for the first word of a
+// thread in a new session: spans still open from the session before ended with that session's
+// kStop.
 inline constexpr uint64_t kThreadIsMain = 1 << 8;
 inline constexpr uint64_t kThreadIsOurs = 1 << 9;      // the drain: its time is overhead
 inline constexpr uint64_t kThreadContinues = 1 << 10;  // seen before: spans may be open
 
 // Control steps and pauses: a thread writes nothing for a span that begins and ends inside one. The
-// end of a span begun before is written as it happens; a span begun inside and still open when
-// recording goes on is written then, its begin stamped at that switch (steps of the lead: at the
-// step's edge). So every track's stack is right again after the switch, and kOff / kOn need not be
-// there. A stamp may lie a little before its predecessor's: readers clamp it, it is no wrap.
+// end of a span that began earlier is written as it happens. A span that begins inside and is still
+// open when recording continues is written then; its begin is stamped at that switch (for steps of
+// the lead: at the step's edge). So every track's stack is right again after the switch, and kOff
+// and kOn may be absent. A stamp may lie a little before the one before it: readers clamp it, it is
+// no wrap.
 //
-// kStepLevel's second payload word.
+// The second payload word of kStepLevel.
 enum StepLevel : uint64_t {
   kLevelControl = 0,
   kLevelBoundary = 1,

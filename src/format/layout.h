@@ -1,4 +1,4 @@
-// The fixed structures of a log as they stand in the file: little endian, no padding.
+// The fixed structures of a log as the file has them: little endian, without padding.
 #pragma once
 
 #include <cstddef>
@@ -30,11 +30,11 @@ struct ChunkHeader {
   uint64_t length = 0;      // of the payload; the next chunk begins at the next multiple of 8
   uint32_t crc = 0;         // of the payload
   uint32_t header_crc = 0;  // of this header with header_crc = 0
-  uint64_t position = 0;    // where in the file this header stands: copies elsewhere are not it
+  uint64_t position = 0;    // where in the file this header stands: a copy elsewhere is not valid
 };
 static_assert(sizeof(ChunkHeader) == kChunkHeaderBytes);
 
-// First in a session chunk's payload; the words follow, as they are or as one zstd frame.
+// The start of a session chunk's payload. The words follow, as they are or as one zstd frame.
 struct SessionHead {
   uint64_t fill = 0;
   uint64_t base_tick = 0;
@@ -44,9 +44,10 @@ struct SessionHead {
 };
 static_assert(sizeof(SessionHead) == 32);
 
-// First in an event chunk's payload. Behind it, as varints: per piece {fill, first word, words,
-// zigzag of the base tick's distance from the piece's before (the first: from first_tick)}, then
-// the open names. Then the columns, then zero bytes where the ratio limit asks for them.
+// The start of an event chunk's payload. Behind it stand varints: for each piece {fill, first word,
+// words, zigzag of the distance of its base tick from that of the piece before (the first: from
+// first_tick)}, then the open names. Then come the columns, then zero bytes if the ratio limit
+// needs them.
 struct EventHead {
   uint32_t track = 0;
   uint32_t flags = 0;  // 0
@@ -74,7 +75,8 @@ static_assert(sizeof(EndPayload) == 32);
 inline constexpr uint64_t kMaxBatchWords = uint64_t{2} << 20;  // of one event or session chunk
 inline constexpr uint64_t kMaxOpenNames = 4096;
 inline constexpr uint64_t kMaxPieces = 1024;
-// Words * 8 never exceed payload bytes times this: what a hostile file can blow up to is bounded.
+// Words * 8 never exceed the payload's bytes times this. It bounds the memory that a hostile file
+// can demand.
 inline constexpr uint64_t kMaxRatio = 256;
 
 inline constexpr uint64_t AlignChunk(uint64_t position) { return (position + 7) & ~uint64_t{7}; }

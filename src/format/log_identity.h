@@ -1,4 +1,4 @@
-// What writers and readers of logs share: whose a log is, and how much a chunk of it holds.
+// What writers and readers of logs share: the identity of a log, and how much a chunk of it holds.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,8 @@ struct LogIdentity {
   int64_t pid = 0;
   uint64_t pid_start = 0;  // base::ProcessIdentity::start
   uint64_t start_tick = 0;
-  // Of base::ProcessIdentity; Create fills them in for the calling process where they are 0.
+  // Fields of base::ProcessIdentity; LogWriter::Create fills them in for the calling process where
+  // they are 0.
   uint64_t pid_namespace = 0;
   uint32_t boot = 0;  // the low half
 };

@@ -1,5 +1,5 @@
-// Reads a log that may be whole, still growing, cut off, damaged or hostile. What it yields was
-// written as it stands; what it cannot read it names. Memory: the directory of chunks plus one
+// Reads a log that may be whole, still growing, cut off, damaged or hostile. It yields only what
+// was written, and names what it cannot read. Its memory is that of the directory of chunks and one
 // chunk. One thread at a time.
 #pragma once
 
@@ -36,7 +36,7 @@ struct LogChunk {
 struct LogDamage {
   uint64_t offset = 0, bytes = 0;
   std::string reason;  // "checksum differs", "no chunk header", "cut off", ...
-  // Where the chunk's own head is intact (has_events), what is lost:
+  // What is lost, if the chunk's own head is intact (has_events):
   bool has_events = false;
   uint32_t track = 0;
   uint64_t words = 0;
@@ -45,7 +45,8 @@ struct LogDamage {
 
 class LogReader {
  public:
-  // Builds the directory by walking the chunk headers up to the file's size now.
+  // Builds the directory: from the index of a finished log, else from the chunk headers up to the
+  // file's present size. kCorrupt where it is no log, kUnsupported for another version.
   static Result<std::unique_ptr<LogReader>> Open(const std::string& path);
   static Result<std::unique_ptr<LogReader>> Open(std::unique_ptr<base::File> file);
   ~LogReader();
@@ -53,17 +54,17 @@ class LogReader {
   const LogIdentity& identity() const;
   // Session and event chunks in file order.
   const std::vector<LogChunk>& chunks() const;
-  // Unpacks a chunk into `batch` (its memory is re-used). An unreadable chunk is kCorrupt and is
-  // added to damage() once.
+  // Unpacks a chunk into `batch`, whose memory is reused. An unreadable chunk is kCorrupt and is
+  // added to damage() once. kLimit: there is no memory.
   Status Read(const LogChunk& chunk, LogBatch* batch);
-  // Gives back the descriptor and the memory for unpacking, until the next Read: a run may have
-  // more logs than a process may have descriptors. Nothing happens where no path is known.
+  // Gives back the descriptor and the memory for unpacking until the next Read, because a run may
+  // have more logs than a process may have descriptors. Without effect where the path is not known.
   void Rest();
-  // What Open and Read found broken so far, by offset.
+  // The damage that Open and Read have found so far, by offset.
   const std::vector<LogDamage>& damage() const;
-  bool complete() const;            // its end chunk is there
+  bool complete() const;            // it has its end chunk
   uint64_t unknown_chunks() const;  // of later versions, skipped
-  uint64_t readable_end() const;    // offset behind the last chunk of the directory
+  uint64_t readable_end() const;    // the offset behind the last chunk of the directory
   uint64_t size() const;
 
  private:

@@ -1,7 +1,7 @@
 // Writes one process's log: chunk after chunk at the end of a file, each readable on its own
-// (docs/format.md, "The log"). Used by the drain of a recording process and by the reaper. One
-// thread at a time. After Create or Repair it allocates nothing for batches of up to
-// kLogBatchWords words but table growth per new track, and never throws.
+// (docs/format.md, "The log"). The drain of a recording process and the reaper use it. One thread
+// at a time. After Create or Repair, batches of up to kLogBatchWords words need no allocation
+// except growth of tables for new tracks. It never throws.
 #pragma once
 
 #include <cstdint>
@@ -27,10 +27,10 @@ class LogWriter {
     uint64_t truncated_bytes = 0;  // a torn tail that was cut off
     uint64_t damaged_chunks = 0;   // left in place; readers skip them
   };
-  // Opens the log of a dead process to go on behind its last whole chunk: cuts a torn tail, reads
-  // which spans are open on each track. A file shorter than the log header (its process died
-  // while it wrote it) is begun anew with `identity`; a log whose header names another nonce is
-  // kInvalid.
+  // Opens the log of a dead process to continue behind its last whole chunk: cuts a torn tail and
+  // reads which spans are open on each track. A file shorter than the log header (its process died
+  // while writing it) is begun anew with `identity`. kInvalid where the log's header has another
+  // nonce.
   static Result<std::unique_ptr<LogWriter>> Repair(std::unique_ptr<base::File> file,
                                                    const LogIdentity& identity,
                                                    RepairReport* report);
@@ -38,11 +38,11 @@ class LogWriter {
   LogWriter(const LogWriter&) = delete;
   LogWriter& operator=(const LogWriter&) = delete;
 
-  // Session-stream words (track 0). They must be appended before the events that use their names.
+  // Appends session-stream words (track 0). They must come before the events that use their names.
   Status AppendSession(const Piece& piece);
 
-  // Words of one track, in stream order: every append of a track goes on where the last one ended.
-  // Pieces may hold kThread words, which switch the track inside; words before the first of them
+  // Appends words of one track in stream order: each append continues where the track's last one
+  // ended. Pieces may hold kThread words, which switch the track; words before the first of them
   // belong to `track`. Every piece must consist of whole events (see EventLength); otherwise
   // kInvalid and nothing is written.
   Status AppendEvents(uint32_t track, std::span<const Piece> pieces);
@@ -50,16 +50,16 @@ class LogWriter {
   // Writes index and end chunk and syncs. Appends are kInvalid afterwards.
   Status Finish();
 
-  // Chunks are handed to the kernel when an append returns: they survive the process. This makes
-  // them survive the machine.
+  // Chunks are handed to the kernel when an append returns, so they survive the process. Sync makes
+  // them survive a crash of the machine.
   Status Sync();
 
   uint64_t bytes() const;  // length of the log up to its last whole chunk
-  // Once writing failed (disk full, I/O error) the log ends behind its last whole chunk, at
-  // bytes(); every later call returns the first error, whose message names that byte.
+  // Once writing failed (disk full, I/O error), the log ends behind its last whole chunk, at
+  // bytes(). Every later call returns the first error, whose message names that byte.
   bool failed() const;
   const Status& error() const;
-  uint64_t memory_bytes() const;  // heap held now, the compressor's included
+  uint64_t memory_bytes() const;  // heap in use, including the compressor's
 
  private:
   struct State;

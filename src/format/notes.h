@@ -1,6 +1,7 @@
-// What processes left word of in a run directory that could not be recorded themselves: files
-// note-*.txt. note-PID.txt is of one process; note-children-REASON.txt tells in its first line of
-// one child that was started without us, and holds an end of line for each (plugins/preload).
+// Notes that processes left in a run directory because something could not be recorded: files
+// note-*.txt. note-PID.txt is from one process. note-children-REASON.txt describes in its first
+// line one child that was started without Crosscut, and has a line end for each such child
+// (plugins/preload).
 #pragma once
 
 #include <string>
@@ -8,7 +9,8 @@
 
 namespace crosscut::format {
 
-// A sentence each, without its point, in order of the files' names; empty files are left out.
+// A sentence for each file, without its full stop, in order of the files' names. Empty files are
+// left out.
 std::vector<std::string> ReadNotes(const std::string& run_dir);
 
 }  // namespace crosscut::format

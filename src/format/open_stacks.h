@@ -1,5 +1,5 @@
-// Which spans are open on each track, as the words of the log tell: what an event chunk names at
-// its start, so that a reader can begin there.
+// Follows which spans are open on each track, from the words of the log. An event chunk names them
+// at its start, so that a reader can begin there.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,13 @@ class OpenStacks {
   OpenStacks(const OpenStacks&) = delete;
   OpenStacks& operator=(const OpenStacks&) = delete;
 
-  // Learns from session words which names do not nest (steps, phases), are operations, cross, or
-  // have a probe.
+  // Learns from session words which names do not nest (steps, phases), are operations, cross, are
+  // frames, or have a probe.
   void LearnNames(std::span<const uint64_t> session_words);
-  // Follows whole events that begin on `*track` and go on from one call to the next; `*track`
-  // becomes the one that the last of them belongs to.
+  // Follows whole events that begin on `*track` and continue from one call to the next. `*track`
+  // becomes the track of the last of them.
   void Follow(uint32_t* track, std::span<const uint64_t> words);
-  // Name ids, outermost first; at most kMaxOpenNames.
+  // Name ids of the open spans, outermost first, kMaxOpenNames at most. Valid until the next call.
   std::span<const uint32_t> Open(uint32_t track);
   uint64_t memory_bytes() const { return bytes_; }
 

@@ -1,5 +1,5 @@
-// Event words as columns. What a log's event chunk holds behind its head: each column once, in the
-// order of Column, as {mode byte, varint raw bytes, varint stored bytes, data}. docs/format.md,
+// Event words as columns. A log's event chunk holds behind its head each column once, in the order
+// of Column, as {mode byte, varint raw bytes, varint stored bytes, data}. docs/format.md,
 // "Columns", says what each holds.
 #pragma once
 
@@ -24,10 +24,10 @@ enum Column {
   kColumnTick1,
   kColumnTick2,
   kColumnTickWide,  // residuals of 0xffffff and more, as varints
-  kColumnPayload0,  // first payload words, as varints
+  kColumnPayload0,  // the first payload words, as varints
   kColumnPayload1,
   kColumnPayload2,
-  kColumnPayloadRest,  // fourth and later fixed payload words
+  kColumnPayloadRest,  // the fourth and later fixed payload words
   kColumnTail,         // tails of names and blobs, as they are
   kColumnCount,
 };
@@ -40,7 +40,7 @@ enum ColumnMode : uint8_t {
 
 // A run of whole events as they stood in a ring chunk.
 struct Piece {
-  uint64_t fill = 0;        // the ring fill; 0: not out of a ring (then never a duplicate)
+  uint64_t fill = 0;        // the ring fill; 0: from no ring (then never a duplicate)
   uint32_t first_word = 0;  // index in the ring chunk of words[0]
   uint64_t base_tick = 0;   // full tick at or (a little) before the first word
   std::span<const uint64_t> words;
@@ -59,9 +59,9 @@ class Packer {
   static std::unique_ptr<Packer> Create();  // null where there is no memory
   ~Packer();
 
-  // Appends the columns of the pieces' words to `out`. kInvalid where a piece does not consist of
-  // whole events, kLimit where there is no memory. `last_tick` becomes the full tick of the last
-  // event.
+  // Appends the columns of the pieces' words to `out` and sets `*last_tick` to the full tick of the
+  // last event. kInvalid where a piece does not consist of whole events, kLimit where there is no
+  // memory.
   Status Pack(std::span<const Piece> pieces, base::PodVector<uint8_t>* out, uint64_t* last_tick);
   uint64_t events() const;  // of the last Pack
   uint64_t memory_bytes() const;
@@ -74,12 +74,13 @@ class Packer {
 
 class Unpacker {
  public:
+  // Null where there is no memory.
   static std::unique_ptr<Unpacker> Create();
   ~Unpacker();
 
-  // Restores the words of `events` events from `columns` into `words`, whose size says how many
-  // there must be. kCorrupt where the columns say something else. Allocates at most about
-  // 14 bytes per word.
+  // Restores the words of `events` events from `columns` into `words`, whose size is the number of
+  // words expected. kCorrupt where the columns do not agree with that. Allocates at most about 14
+  // bytes per word.
   Status Unpack(std::span<const uint8_t> columns, uint64_t events,
                 std::span<const PieceOrigin> pieces, std::span<uint64_t> words);
 

@@ -1,6 +1,6 @@
 // What packer and unpacker expect of the next word, learnt from the words before it in the same
-// chunk. Both run the same model over the same words, so only the difference is stored. Changing
-// anything here changes the format.
+// chunk. Both run the same model over the same words, so only the difference is stored. A change
+// here changes the format.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@
 
 namespace crosscut::format {
 
-// The time that passes before an event depends on what it is and on what stood before it: the end
-// of a leaf tells how long leaves of that name take, the end behind a child's end how long the
-// parent's tail is.
+// The time before an event depends on what it is and on what came before it. The end of a leaf
+// shows how long leaves of that name take; an end behind a child's end shows how long the parent's
+// tail is.
 class TickModel {
  public:
-  // What the next expectation depends on, apart from the tables: whoever walks keeps it in a local
-  // variable, where stores into columns cannot touch it.
+  // What the next expectation depends on, apart from the tables. The caller keeps it in a local
+  // variable, which stores into columns cannot change.
   struct Walk {
     uint32_t depth = 0;
     uint32_t context = 0;
@@ -27,13 +27,14 @@ class TickModel {
     memset(open_, 0, sizeof open_);
   }
 
-  // The place where the expectation for an event of `code` stands; valid until the next call.
+  // The place of the expectation for an event of `code`; valid until the next call.
   uint32_t* Find(Walk walk, uint16_t code) {
     const uint32_t key = (walk.context * 0x9e3779b1u) ^ (code * 0x85ebca6bu);
     return &expected_[key * 0xc2b2ae35u >> (32 - kTableBits)];
   }
 
-  // What the event of `code` that came `delta` ticks after its predecessor teaches.
+  // Learns from an event of `code` that came `delta` ticks after the one before it. `place` is from
+  // Find.
   void Learn(Walk* walk, uint32_t* place, uint16_t code, int64_t delta) {
     const int64_t seen = delta < 0 ? 0 : delta > kLongest ? kLongest : delta;
     const int64_t before = *place;
@@ -55,13 +56,13 @@ class TickModel {
   uint16_t open_[kDepthMask + 1] = {};
 };
 
-// Payload words near a value that is known already are stored as their distance from it.
+// Payload words near a value that is already known are stored as their distance from it.
 class PayloadModel {
  public:
   void Reset() { memset(last_, 0, sizeof last_); }
 
-  // True where word `slot` of an event at `tick` is stored as a distance from *near. `payload`:
-  // the event's payload; only words before `slot` are read.
+  // True where word `slot` of an event at `tick` is stored as a distance from *near. `payload`: the
+  // event's payload; only words before `slot` are read.
   bool Near(uint16_t code, int slot, const uint64_t* payload, uint64_t tick, uint64_t* near) const {
     switch (code) {
       case kFlowOut:

@@ -1,5 +1,5 @@
-// Yields what one process of a run recorded, from its log and from what still stands in its ring,
-// each event once. RunReader makes them.
+// Yields what one process of a run recorded, from its log and from its ring, each event once.
+// RunReader makes these readers.
 #pragma once
 
 #include <cstdint>
@@ -17,19 +17,19 @@
 
 namespace crosscut::format {
 
-// Consecutive whole events of one track. Views are valid during the callback only.
+// Consecutive whole events of one track. Views are valid only during the callback.
 struct WordBatch {
   uint32_t track = 0;      // 0: session stream
   uint64_t base_tick = 0;  // feed to TickReader, then every event word in order
   std::span<const uint64_t> words;
-  // Set where the batch begins a log chunk: the spans open before its first word. For checking,
-  // and for going on behind a damaged place.
+  // Set where the batch begins a log chunk: the spans that are open before its first word. They
+  // serve checks, and continuing behind a damaged place.
   bool has_open_names = false;
   std::span<const uint32_t> open_names;
   bool from_ring = false;
-  uint64_t fill = 0;  // where in the ring the words stood, or stand; 0: nowhere
+  uint64_t fill = 0;  // where in the ring the words are or were; 0: nowhere
   uint32_t first_word = 0;
-  bool after_damage = false;  // something unreadable stood between this track's last batch and here
+  bool after_damage = false;  // a part between the track's last batch and this is unreadable
 };
 
 struct ProcessInfo {
@@ -42,31 +42,33 @@ struct ProcessInfo {
   RingHeader ring;        // valid where has_ring; ticks, state, last plugin, ...
   bool finished = false;  // the log has its end chunk
   bool stopped = false;   // a kStop word or the ring's header says the session ended
-  // Read from what stands behind the session: 0 until both ForEach calls are done.
+  // How many words the ForEach calls have yielded from the log and from the ring, and left out as
+  // duplicates.
   uint64_t log_words = 0, ring_words = 0, duplicate_words = 0;
   std::string problem;  // why log or ring could not be read at all; "" otherwise
-  // It ended by its own will and nothing was cut off. A killed process whose ring was reaped is
-  // finished but not complete. Requires: ForEachSession was called.
+  // It ended by itself, and nothing was cut off. A killed process whose ring was reaped is finished
+  // but not complete. Requires: ForEachSession was called.
   bool complete() const { return stopped && problem.empty(); }
 };
 
 class ProcessReader {
  public:
+  // For this folder: process_state.h.
   struct State;  // process_state.h: for this folder
   ~ProcessReader();
   const ProcessInfo& info() const;
 
-  // All session words in order: from the log, then from the ring. May be called again.
+  // Visits all session words in order, from the log, then from the ring. May be called again.
   Status ForEachSession(const std::function<Status(const WordBatch&)>& visit);
-  // All words of threads. Every batch belongs to one track; the batches of one track come in the
-  // order of its time, those of different tracks in any order. Each begins either with a kThread
-  // word or goes on where the track's last batch ended. Losses that only the ring's drop slots
-  // know come last, as kDrop words. A visitor's error ends the walk and is returned; damage does
-  // not: see damage(). May be called again.
+  // Visits all words of threads. Each batch belongs to one track. The batches of a track come in
+  // the order of its time, those of different tracks in any order. A batch either begins with a
+  // kThread word or continues where the track's last batch ended. Losses that only the ring's drop
+  // slots count come last, as kDrop words. An error of `visit` ends the walk and is returned;
+  // damage does not: see damage(). May be called again.
   Status ForEachEvents(const std::function<Status(const WordBatch&)>& visit);
-  // Of the log, by offset; complete after both walks.
+  // The log's damage, by offset; complete after both walks.
   const std::vector<LogDamage>& damage() const;
-  // Ring chunks with unreadable words behind their readable ones.
+  // How many ring chunks have unreadable words behind their readable ones.
   uint64_t damaged_ring_chunks() const;
 
  private:

@@ -1,5 +1,5 @@
 // What run reader and reaper know of one process: its log, the copy of its ring, and which words of
-// the ring the log holds already.
+// the ring the log already holds.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 
 namespace crosscut::format {
 
-// Which words of which ring fills were seen: sorted, disjoint ranges per fill.
+// Which words of which ring fills were seen: sorted, disjoint ranges for each fill.
 class SeenWords {
  public:
   void Clear() { fills_.clear(); }
@@ -44,25 +44,25 @@ struct ProcessReader::State {
   void Judge();
 
   using Visit = std::function<Status(const WordBatch&)>;
-  // A piece that was not seen yet, whole or in parts.
+  // Receives a piece that was not seen yet, whole or in parts.
   using VisitPiece = std::function<Status(const Piece&, uint32_t track)>;
-  // What the log holds: batches of session or event chunks, each fill's words once.
+  // Visits what the log holds: batches of session or event chunks, each fill's words once.
   Status WalkLog(bool session, const Visit& visit);
   Status WalkChunks(bool session, const Visit& visit);
-  // What only the ring holds.
+  // Visits what only the ring holds.
   Status WalkRing(bool session, const VisitPiece& visit);
-  // kDrop words for losses that only the ring's slots know, given what the stream told.
   using DropTotals = std::map<std::pair<uint32_t, uint64_t>, uint64_t>;
+  // Visits kDrop words for losses that only the ring's slots count, given what the stream reported.
   Status WalkDrops(const DropTotals& told, const Visit& visit);
-  // Adds what the kDrop words of a batch tell.
+  // Adds the losses in the kDrop words of a batch.
   static void CountDrops(const WordBatch& batch, DropTotals* told);
-  // The log's damage, less the tail that a living process is writing.
+  // The log's damage without the tail that a living process is writing.
   std::vector<LogDamage> damage;
   void ListDamage();
 };
 
-// Cuts whole events at their kThread words: visits every stretch with the track it belongs to.
-// Returns the track that goes on behind them in *track.
+// Cuts whole events at their kThread words: visits every stretch with its track. Sets *track to the
+// track that continues behind them.
 Status SplitTracks(const WordBatch& batch, uint32_t* track,
                    const std::function<Status(const WordBatch&)>& visit);
 

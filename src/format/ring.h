@@ -1,25 +1,25 @@
-// The ring file: where the threads of one process publish their words, and what is found there by
-// whoever looks: the process's own drain, `crosscut start|stop|snapshot`, a reader of the run, or
-// the reaper after its death. docs/format.md, "The ring file".
+// The ring file: where the threads of one process publish their words. Its readers are the
+// process's own drain, `crosscut start|stop|snapshot`, a reader of the run, and the reaper after
+// the process's death. docs/format.md, "The ring file".
 //
 // Layout: RingHeader (page 0), RingDropSlot table (rest of the first kRingHeaderBytes), then
-// chunk_count chunks of kRingChunkBytes. All numbers little endian.
+// chunk_count chunks of kRingChunkBytes. All numbers are little endian.
 //
-// Rules between the writer (src/collect) and everybody else:
-//  1. The file gets its name when its header is whole: who is killed before leaves none. Where the
-//     file system knows no files without a name, `magic` is what is written last.
+// Rules between the writer (src/collect) and all readers:
+//  1. The file gets its name when its header is whole, so a process killed earlier leaves no file.
+//     Where the file system cannot make files without a name, `magic` is written last.
 //  2. A thread's event words are stored with release after their payload words. The first event
 //     word that is 0 ends what is published. A clean chunk is all zero behind its header.
 //  3. A claim stores kChunkBaseTick, kChunkTrack, kChunkDrained = 0 and last (release) kChunkState
 //     = fill << 8 | kChunkActive, with fill taken from next_fill. Fills of one track rise in time.
 //  4. Words are in the log before they leave the ring: a chunk's state becomes kChunkFree (release)
-//     only after the log holds them, and its words are cleared only after that. But a flight
-//     recorder's oldest chunks are freed unwritten, by any thread, when the drop slots count their
-//     events.
+//     only after the log holds them, and its words are cleared only after that. The exception is a
+//     flight recorder: any thread may free its oldest chunks unwritten, once the drop slots count
+//     their events.
 //  5. Names and other session words are published in a chunk of track 0 (or are in the log) before
 //     any thread's word uses them.
-// So a reader that copies the ring first and reads the log second misses nothing, and fill numbers
-// with word ranges tell it what it has twice.
+// So a reader that first copies the ring and then reads the log misses nothing. Fill numbers and
+// word ranges show it what it has twice.
 #pragma once
 
 #include <atomic>
@@ -51,35 +51,35 @@ enum RingRequest : uint32_t {
   kRequestSnapshot = 3,
 };
 
-// Part of `request` once the process has begun to carry it out: it can be withdrawn no more.
+// Part of `request` once the process has begun to carry it out: it can no longer be withdrawn.
 inline constexpr uint32_t kRequestTaken = 0x80;
 inline constexpr uint32_t RequestOf(uint32_t word) { return word & 0x7f; }
 
-// Values of `answer`: 0, one of enum crosscut_error_code, or this.
+// Values of `answer`: 0, one of enum crosscut_error_code, or this one.
 inline constexpr uint32_t kAnswerLate = 64;  // the step had begun already
 
 inline constexpr size_t kRingPageBytes = 4096;
 inline constexpr size_t kRingPluginBytes = 128;
 inline constexpr size_t kRingLogNameBytes = 256;
 
-// What `crosscut start|stop|snapshot` and an armed process tell each other: docs/on-demand.md. All
-// fields are atomic but the texts.
+// What `crosscut start|stop|snapshot` (the asker) and an armed process tell each other:
+// docs/on-demand.md. All fields except the texts are atomic.
 //
-//   who asks                              the process
+//   the asker                             the process
 //   at_step, ... ; request = word         claims: request == word ? word | kRequestTaken
 //                                         words, answer ; answered = word
 //   answered == word ; answer, words
 //
-// The compare-and-swap makes one thread of several carry a request out, or the asker take it back.
-// `request` and `steps` are seq_cst on both sides: a step that missed its request has been counted
-// when the asker looks (src/collect/litmus_test.cc, Requests).
+// By the compare-and-swap either one of several threads carries a request out, or the asker takes
+// it back. `request` and `steps` are seq_cst on both sides: a step that missed its request has been
+// counted when the asker looks (src/collect/litmus_test.cc, Requests).
 struct RingControl {
-  // By who asks, before `request`.
+  // The asker writes these before `request`.
   uint64_t at_step;     // carried out before this step begins; kAtOnce: without waiting for a step
   uint64_t step_count;  // of a start: the window ends by itself after so many steps; 0: never
   uint64_t limit_ns;    // of a start: the window ends by itself after so long; 0: never
   uint64_t window;      // of a start: the window's number, from 1
-  // By the process.
+  // The process writes these.
   uint32_t armed;         // 1: it takes requests
   uint32_t counts_steps;  // 1: it counts its steps while nothing records: numbers of the program
   uint64_t steps;         // steps begun since it was armed
@@ -92,8 +92,8 @@ struct RingControl {
 };
 inline constexpr uint64_t kAtOnce = UINT64_MAX;
 
-// Page 0. Fields marked (atomic) change while the session runs: access them by RingLoad and
-// RingStore. Only the owning process writes, except `request` and what belongs to it.
+// Page 0. Fields marked (atomic) change while the session runs: use RingLoad and RingStore. Only
+// the owning process writes, except for `request` and what belongs to it.
 struct RingHeader {
   uint64_t magic;         // kRingMagic (atomic: stored last)
   uint32_t version;       // kFormatVersion
@@ -105,7 +105,7 @@ struct RingHeader {
   uint64_t pid_start;
   uint64_t pid_namespace;
   uint64_t boot;
-  // The run directory as fstat tells it, so that a ring whose log is not there yet is found.
+  // The run directory as fstat shows it, so that a ring is found before it has a log.
   uint64_t run_device;
   uint64_t run_inode;
   // Clock: ns of CLOCK_MONOTONIC = anchor_ns + (tick - anchor_tick) * ns_mult / 2^ns_shift.
@@ -126,9 +126,9 @@ struct RingHeader {
   uint64_t log_bytes;       // the log's length after its last whole chunk (atomic)
   uint64_t failed_at_byte;  // where writing the log stopped for good; 0: it did not (atomic)
   uint32_t failed_errno;    // (atomic)
-  // Requests from outside: `request` = RingRequest | serial << 8, written by whoever asks and holds
-  // the lock (flock) of this file. The process adds kRequestTaken when it begins and stores the
-  // word without it in `answered` when it is done. Both are futexes that are shared.
+  // Requests from outside: `request` = RingRequest | serial << 8, written by the asker, which holds
+  // the lock (flock) of this file. The process adds kRequestTaken when it begins, and when it is
+  // done it stores the word without kRequestTaken in `answered`. Both are shared futexes.
   uint32_t request;                    // (atomic)
   uint32_t answered;                   // (atomic)
   uint32_t answer;                     // 0 or an error number (atomic, before `answered`)
@@ -142,9 +142,9 @@ static_assert(sizeof(RingHeader) <= kRingPageBytes);
 static_assert(std::is_trivially_copyable_v<RingHeader>);
 
 // Events that a track could not store, counted where a kill cannot lose the count. `count` is the
-// total since the slot was taken; kDrop words in the track's stream tell what of it was reported
-// there, so unreported = count - sum of the kDrop words of that track and reason, never below 0.
-// A slot is freed by count = 0, then track = 0.
+// total since the slot was taken. kDrop words in the track's stream report a part of it; unreported
+// = count - sum of the kDrop words of that track and reason, never below 0. A slot is freed by
+// count = 0, then track = 0.
 struct RingDropSlot {
   uint64_t track;       // track id + 1; 0 = free (atomic: taken by compare-and-swap)
   uint64_t reason;      // DropReason (atomic)
@@ -156,7 +156,7 @@ struct RingDropSlot {
 static_assert(sizeof(RingDropSlot) == 64);
 inline constexpr size_t kRingDropSlots =
     (kRingHeaderBytes - kRingPageBytes) / sizeof(RingDropSlot);  // 960
-// Losses of threads that found no slot are counted in the last one, under this track + 1.
+// Losses of threads that found no slot are counted in the last slot, whose track is this + 1.
 inline constexpr uint64_t kRingSharedDropTrack = UINT32_MAX;
 
 template <class T>
@@ -176,8 +176,9 @@ inline constexpr RingChunkState ChunkState(uint64_t state_word) {
   return static_cast<RingChunkState>(state_word & 0xff);
 }
 
-// The words of one event at words[at], whose first one is `word`: 1 + payload, or 0 where nothing
-// (more) is published there: a 0 word, an unknown code, or an event that does not fit in words.
+// The number of words of the event at words[at], whose first one is `word`: 1 + payload. 0 where
+// nothing more is published: at a 0 word, an unknown code, or an event that does not fit into
+// `words`.
 inline size_t EventLength(uint64_t word, std::span<const uint64_t> words, size_t at) {
   const uint16_t code = static_cast<uint16_t>(word & kCodeMask);
   if (word == 0) return 0;
@@ -192,13 +193,12 @@ inline size_t EventLength(std::span<const uint64_t> words, size_t at) {
   return EventLength(words[at], words, at);
 }
 
-// How many words from index kRingChunkHeaderWords on are published in a chunk that other threads
-// may still write (the event words are loaded with acquire). `words`: the whole chunk. Returns the
-// index behind the last whole event.
+// The index behind the last whole event that is published from index `from` on, in a chunk that
+// other threads may still write (event words are loaded with acquire). `words`: the whole chunk.
 size_t PublishedEnd(const uint64_t* words, size_t from = kRingChunkHeaderWords);
 
-// Restores full ticks from event words in stream order. A step back of up to 2^44 ticks is taken
-// as one (two hours); anything else is time going on, so a stream may be silent for a day.
+// Restores full ticks from event words in stream order. A step back of up to 2^44 ticks (two hours)
+// is taken as one; any other difference is time going on, so a stream may be silent for a day.
 class TickReader {
  public:
   explicit TickReader(uint64_t base_tick) : tick_(base_tick) {}
@@ -214,19 +214,20 @@ class TickReader {
   uint64_t tick_;
 };
 
-// Whose rings are taken. /dev/shm is everybody's: what stands there under a ring's name may be
+// Whose rings are accepted. /dev/shm is open to everybody: a file there under a ring's name may be
 // anyone's.
 struct RingTrust {
-  int64_t owner = -1;   // of the run directory, by uid; -1: none but the reader's own
+  int64_t owner = -1;   // uid of the run directory; -1: only the reader's own rings
   bool in_run = false;  // the ring lies in its run directory, whose mode keeps others out
 };
 
-// A ring file, opened and found to belong to the reader or to `trust.owner`, and to be written by
-// nobody else. Reads by pread: no mapping, so no SIGBUS where somebody cuts it. Move-only.
+// A ring file, opened and found to belong to the reader or to `trust.owner`, and to be writable by
+// nobody else. It is read with pread and not mapped, so that truncating it causes no SIGBUS.
+// Move-only.
 class RingFile {
  public:
-  // O_NOFOLLOW; what is checked is what was opened. kNotFound, kIo; kInvalid for a stranger's file
-  // and kCorrupt for one that is no ring.
+  // Opens with O_NOFOLLOW and checks the opened file. kNotFound, kIo; kInvalid where it belongs to
+  // others or they may write it, kCorrupt where it is no regular file.
   static Result<RingFile> Open(const std::string& path, const RingTrust& trust, bool writable);
   RingFile(RingFile&& other) noexcept;
   RingFile& operator=(RingFile&&) = delete;
@@ -239,10 +240,10 @@ class RingFile {
   uint64_t disk_bytes() const { return disk_bytes_; }  // as it was opened
   int64_t written_s() const { return written_s_; }     // time(2) when it was last written as a file
   bool Read(uint64_t offset, void* out, size_t bytes) const;
-  // The header, its texts NUL-terminated, and how many of its chunks the file has room for.
-  // kCorrupt names what is wrong with it.
+  // Reads the header, with its texts NUL-terminated, and how many of its chunks the file has room
+  // for. kCorrupt names what is wrong with the header.
   Status ReadHeader(RingHeader* header, uint64_t* chunks) const;
-  // Whether the process of this header still may write here.
+  // Whether the process of this header may still write here.
   base::Liveness Owner(const RingHeader& header) const;
 
  private:
@@ -264,10 +265,10 @@ struct RingChunkCopy {
   std::vector<uint64_t> words;  // whole events, from index kRingChunkHeaderWords on
 };
 
-// A consistent copy of a ring that may be in use or hostile; memory is bounded by the file's true
-// size.
+// A consistent copy of a ring that may be in use or hostile. The file's true size bounds the
+// memory.
 struct RingSnapshot {
-  // As RingFile::Open; kCorrupt also for a header that is none.
+  // As RingFile::Open and ReadHeader; kLimit where new sessions kept beginning meanwhile.
   static Result<RingSnapshot> Read(const std::string& path, const RingTrust& trust = {});
 
   std::string path;
@@ -277,11 +278,11 @@ struct RingSnapshot {
   std::vector<RingDropSlot> drops;                  // the slots in use
   std::vector<RingChunkCopy> chunks;  // of this session, ordered by fill; empty ones left out
   uint64_t changed = 0;               // chunks that were recycled while they were copied
-  uint64_t missing_chunks = 0;        // of chunk_count, behind the file's end: cut off by someone
+  uint64_t missing_chunks = 0;        // those of chunk_count behind the file's end: truncated
 };
 
 // Regular files in `dir` that are named like rings and belong to this user or to `owner`, as full
-// paths in order. Others' are not even opened.
+// paths in order. Others' files are not even opened.
 std::vector<std::string> ListRings(const std::string& dir, int64_t owner = -1);
 
 // "<dir>/crosscut-<uid>-<pid>-<nonce in hex>.ring"

@@ -1,4 +1,4 @@
-// A ring's first page in memory, for those who write `request`: src/verbs, never a recorded
+// A ring's first page in memory, for programs that write `request`: src/verbs, never a recorded
 // process.
 #pragma once
 
@@ -9,12 +9,12 @@
 
 namespace crosscut::format {
 
-// Move-only; unmaps at the end. Who may write the file may cut it, and the page is then gone: what
-// touches it next reads zeros and goes on (SIGBUS is handled here, while a mapping lives; a handler
-// that was there before keeps all other faults).
+// Move-only; unmaps at the end. A user who may write the file may truncate it, and then the page is
+// gone. The next access then reads zeros and continues: while a mapping exists, SIGBUS is handled
+// here; an earlier handler keeps all other faults.
 class RingMapping {
  public:
-  // As RingFile::Open and ReadHeader. `trust`: whose ring is taken.
+  // As RingFile::Open and ReadHeader; kLimit where too many rings are mapped.
   static Result<RingMapping> Open(const std::string& path, const RingTrust& trust = {});
   RingMapping(RingMapping&& other) noexcept;
   RingMapping& operator=(RingMapping&&) = delete;

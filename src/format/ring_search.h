@@ -1,5 +1,5 @@
-// Which rings belong to a run. They may lie in its own directory, where its run.json says
-// ("ring_dir"), and in /dev/shm, where anybody's lie.
+// Finds the rings that belong to a run. They may lie in its own directory, in the folder that its
+// run.json names ("ring_dir"), and in /dev/shm, where everybody's lie.
 #pragma once
 
 #include <cstdint>
@@ -24,19 +24,19 @@ struct RunFolder {
 
 struct RunRing {
   std::string path;
-  RingTrust trust;    // to open it by
+  RingTrust trust;    // for opening it
   RingHeader header;  // as it was found
   uint64_t device = 0, inode = 0;
 };
 
 struct RunRings {
   std::vector<RunRing> rings;        // by folder and name
-  std::vector<std::string> refused;  // "path: why": they name this run and are not taken
+  std::vector<std::string> refused;  // "path: why": they name this run but are not accepted
 };
 
-// The rings that name this run, that belong to its owner or to this user, that nobody else may
-// write, and whose file is named as its header says: by process and nonce. Strangers' files are not
-// opened. Where a process has ended is not looked at: RingFile::Owner.
+// The rings that name this run, belong to its owner or to this user, are writable by nobody else,
+// and have a file name that fits their header (process and nonce). Strangers' files are not opened.
+// Does not check whether a process has ended: RingFile::Owner.
 RunRings FindRings(const RunFolder& run);
 
 }  // namespace crosscut::format

@@ -6,9 +6,9 @@
 
 namespace crosscut::format {
 
-// The value of a top-level string member of a JSON object, "" if absent or malformed.
+// The value of a top-level string member of a JSON object; "" if absent or malformed.
 std::string JsonStringMember(const std::string& json, const std::string& key);
-// The same of an integer, 0 if absent or malformed.
+// The same for an integer; 0 if absent or malformed.
 int64_t JsonIntegerMember(const std::string& json, const std::string& key);
 
 }  // namespace crosscut::format

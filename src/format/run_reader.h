@@ -1,6 +1,6 @@
-// Opens a run directory and yields what every process recorded, from its log and from what still
-// stands in its ring, each event once. Works on finished runs, on runs whose processes were killed
-// and on runs that are still recording; changes nothing on disk.
+// Opens a run directory and yields what every process recorded, from its log and from its ring,
+// each event once. It works on finished runs, on runs whose processes were killed, and on runs that
+// are still recording. It changes nothing on disk.
 #pragma once
 
 #include <memory>
@@ -20,11 +20,11 @@ class RunReader {
 
   const std::string& dir() const;
   const std::string& run_json() const;  // its text; "" where the run has none
-  // "path: why" of rings that name this run and were not taken: whoever could write them may have
-  // made them up. See ring_search.h.
+  // "path: why" of rings that name this run but were not accepted, because others could have made
+  // them up. See ring_search.h.
   const std::vector<std::string>& refused_rings() const;
-  // Ordered by start tick, then key. A process whose files cannot be read at all is here too, with
-  // info().problem set.
+  // The processes by start tick, then key. A process whose files cannot be read at all is among
+  // them, with info().problem set.
   std::vector<ProcessReader*> processes();
 
  private:

@@ -1,5 +1,5 @@
-// Step plans in words: which share of the steps is recorded at which level. What `--plan`,
-// CROSSCUT_PLAN and crosscut_options.plan say.
+// Step plans in words: which share of the steps is recorded at which level, as in `--plan`,
+// CROSSCUT_PLAN and crosscut_options.plan.
 #pragma once
 
 #include <stddef.h>
@@ -20,18 +20,19 @@ struct StepShares {
 };
 inline constexpr uint32_t kWholeShare = 1'000'000;
 
-// "light", "balanced", "full", or shares in per cent ("operators=10,everything=2.5"): what they
-// leave of 100 goes to boundary. `control_percent` is the share of control steps where the text
-// names none; where it is negative, the plan's own. False, with the reason in `why`, where the text
-// is none of these; `shares` is untouched then. No allocation.
+// Reads "light", "balanced", "full", or shares in per cent ("operators=10,everything=2.5"); what
+// they leave of 100 goes to boundary. `control_percent` is the share of control steps if the text
+// names none; if it is negative, the plan's own share is taken. False, with the reason in `why`,
+// where the text is none of these or the shares exceed 100; `shares` is untouched then. Allocates
+// nothing.
 bool ParseStepShares(const char* text, double control_percent, StepShares* shares, char* why,
                      size_t why_size);
 
-// "control=5,boundary=88,operators=5,everything=2", as ParseStepShares() reads it.
+// Writes "control=5,boundary=88,operators=5,everything=2", which ParseStepShares() reads.
 void WriteStepShares(const StepShares& shares, char* text, size_t size);
 
-// A budget in per cent of the program's time, as "2" or "0.5"; "off" is -1: no limit. False where
-// `text` is neither, or not above 0.
+// Reads a budget in per cent of the program's time, such as "2" or "0.5"; "off" is -1: no limit.
+// False where `text` is neither, or not above 0, or above 1000.
 bool ParseBudget(const char* text, double* percent);
 
 }  // namespace crosscut::format

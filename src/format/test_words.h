@@ -1,5 +1,5 @@
-// For the tests and fuzz seeds of this folder: random but valid words, rings as a recorder leaves
-// them.
+// For the tests and fuzz seeds of this folder: random but valid words, and rings as a recorder
+// leaves them.
 #pragma once
 
 #include <cstdint>
@@ -56,7 +56,7 @@ inline std::vector<uint64_t> ThreadWords(uint32_t track, uint64_t tick, uint64_t
   return {Word(tick, kThread), track, 1000 + track, flags, tick};
 }
 
-// A ring file's bytes, filled chunk by chunk.
+// The bytes of a ring file, filled chunk by chunk.
 class RingBuilder {
  public:
   RingBuilder(uint64_t chunks, uint64_t nonce)
@@ -82,7 +82,7 @@ class RingBuilder {
   uint64_t* chunk(uint64_t i) {
     return reinterpret_cast<uint64_t*>(bytes_.data() + kRingHeaderBytes + i * kRingChunkBytes);
   }
-  // Returns the fill.
+  // Fills chunk `i`; returns the fill.
   uint64_t Fill(uint64_t i, uint32_t track, uint64_t tick, const std::vector<uint64_t>& words,
                 RingChunkState state = kChunkActive) {
     uint64_t* at = chunk(i);
