@@ -1,9 +1,9 @@
-// Named places where tests make this code die, wait or fail. Compiled to `false` unless
-// CROSSCUT_FAULT_POINTS is defined, so shipped builds carry nothing of it.
+// Named places where tests make this code die, wait or fail. CROSSCUT_FAULT compiles to `false`
+// unless CROSSCUT_FAULT_POINTS is defined, so shipped builds contain none of it.
 //
 //   if (CROSSCUT_FAULT("log.append.write")) return Status::Io("injected");
 //
-// Armed by the environment: CROSSCUT_FAULT=name:nth:action, where nth counts passes of that point
+// The environment arms them: CROSSCUT_FAULT=name:nth:action, where nth counts passes of that point
 // in this process from 1 (0 = every pass) and action is one of
 //   kill      SIGKILL to the own process
 //   abort     abort()

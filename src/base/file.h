@@ -1,5 +1,5 @@
-// Append-only files as the log writer sees them: the real one, one in memory and one that fails
-// on demand. No exceptions. One thread at a time per object.
+// Append-only files as the log writer sees them: a real one, one in memory and one that fails on
+// demand. No exceptions. One thread at a time per object.
 #pragma once
 
 #include <cstddef>
@@ -16,20 +16,20 @@ namespace crosscut::base {
 class File {
  public:
   virtual ~File() = default;
-  // Appends all of `bytes` at the end, or as many as the device takes before it fails: then the
-  // status says why and size() has grown by what was taken.
+  // Appends all of `bytes` at the end. If the device fails, the status says why, and size() has
+  // grown by what it took before.
   virtual Status Append(std::span<const std::byte> bytes) = 0;
-  // Makes the file `size` bytes long; only ever shorter than it is.
+  // Makes the file `size` bytes long; `size` is at most its present size.
   virtual Status Truncate(uint64_t size) = 0;
-  // On stable storage when it returns.
+  // Returns when the file is on stable storage.
   virtual Status Sync() = 0;
   // Reads exactly `bytes.size()` bytes from `offset`; kIo past the end.
   virtual Status ReadAt(uint64_t offset, std::span<std::byte> bytes) const = 0;
   virtual uint64_t size() const = 0;
 };
 
-// What a file is opened for. All modes: O_CLOEXEC | O_NOFOLLOW; only regular files unless
-// kAppendAnything; created with mode 0600.
+// What a file is opened for. In all modes: O_CLOEXEC | O_NOFOLLOW; only regular files except with
+// kAppendAnything; new files get mode 0600.
 enum class OpenMode {
   kRead,
   kCreateNew,       // fails where the name exists
@@ -37,27 +37,27 @@ enum class OpenMode {
   kAppendAnything,  // also a device (/dev/full): for tests
 };
 
-// The message names `path` and the system's error.
+// An error names `path` and the system's error.
 Result<std::unique_ptr<File>> OpenFile(const std::string& path, OpenMode mode);
 
-// Takes the descriptor, which must be open for reading and writing; closes it at the end.
+// Takes the descriptor, which must be open for reading and writing, and closes it at the end.
 std::unique_ptr<File> AdoptFile(int fd, std::string name);
 
-// A file in memory; `contents` outlives it and is what a test inspects.
+// A file in memory. `contents` must outlive it; tests look at it.
 std::unique_ptr<File> MemoryFile(std::vector<std::byte>* contents);
 
-// Passes through to `under`, and fails with kIo "injected" once `budget` bytes were appended in
-// all: the append that crosses the budget writes up to it. `fail_truncate` makes Truncate fail.
+// Passes calls to `under`, and fails with kIo "injected" once `budget` bytes were appended in all;
+// the append that crosses the budget writes up to it. `fail_truncate` makes Truncate fail.
 std::unique_ptr<File> FailingFile(std::unique_ptr<File> under, uint64_t budget,
                                   bool fail_truncate = false);
 
-// The whole of a small text file (at most `limit` bytes), /proc included.
+// The whole of a small file of at most `limit` bytes, also in /proc.
 Result<std::string> ReadSmallFile(const std::string& path, size_t limit);
 
-// Marks the file that `fd` opened for writing as in use. The kernel takes the mark away when the
-// last descriptor of this opening is closed, however its process ends, and shows it in every pid
-// namespace. A lock of an open file description, apart from FileLock's kind. False where the file
-// system knows none, or another opening has the mark.
+// Marks the file that `fd` opened for writing as in use. The kernel removes the mark when the last
+// descriptor of this opening is closed, however its process ends, and shows it in every pid
+// namespace. It is a lock of an open file description, of another kind than FileLock's. False where
+// the file system has no such locks, or another opening has the mark.
 bool MarkInUse(int fd);
 // Whether another opening of this file has the mark. `fd`: opened for anything.
 bool IsInUse(int fd);

@@ -11,6 +11,8 @@
 
 namespace crosscut::base {
 
+// A growing array of plain values. Functions that return bool return false, with nothing changed,
+// where there is no memory.
 template <class T>
 class PodVector {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -30,7 +32,6 @@ class PodVector {
     std::swap(capacity_, other.capacity_);
   }
 
-  // False, and nothing changed, where there is no memory.
   [[nodiscard]] bool Reserve(size_t capacity) {
     if (capacity <= capacity_) return true;
     if (capacity > SIZE_MAX / 2 / sizeof(T)) return false;

@@ -1,4 +1,4 @@
-// Which process is which, so that a pid that was used again is not taken for the old one.
+// Identifies processes, so that a reused pid is not taken for the old process.
 #pragma once
 
 #include <cstdint>
@@ -15,22 +15,22 @@ struct ProcessIdentity {
   uint64_t boot = 0;           // first half of the kernel's boot id; 0 unknown
 };
 
-// The calling process. Fields that /proc does not tell stay 0. Opens files: not for hot paths.
+// The calling process. Fields that /proc does not show stay 0. Opens files: not for hot paths.
 ProcessIdentity ThisProcess();
 
-// A process of this pid namespace: of one that is no more, `start` is 0.
+// A process of this pid namespace. If it no longer exists, `start` is 0.
 ProcessIdentity IdentityOf(int64_t pid);
 
 enum class Liveness {
   kDead,  // gone, a zombie, or its pid belongs to another process now
   kAlive,
-  kUnknown,  // another pid namespace, or no /proc: it may live
+  kUnknown,  // another pid namespace, or no /proc: it may be alive
 };
 Liveness LookUp(const ProcessIdentity& process);
 
-// Whether the process has a file of that name (the last part of its path) mapped: kDead after it
-// has replaced its image by exec. kUnknown where its maps may not be read. By name, because device
-// numbers in maps differ from stat's on some file systems.
+// Whether the process has a file of that name (the last part of its path) mapped: kAlive if so;
+// kDead if not, as after an exec; kUnknown where its maps cannot be read. It goes by the name,
+// because device numbers in maps differ from stat's on some file systems.
 Liveness HasMapped(int64_t pid, const std::string& file_name);
 
 }  // namespace crosscut::base

@@ -1,5 +1,5 @@
-// How errors travel: by value, with the place in the message ("p42.crosscut: chunk 17 at byte
-// 4096: checksum differs"). OK is one null pointer.
+// Errors are values and have the place in their message ("p42.crosscut: chunk 17 at byte 4096:
+// checksum differs"). OK is a null pointer.
 #pragma once
 
 #include <memory>
@@ -40,7 +40,7 @@ class [[nodiscard]] Status {
   std::shared_ptr<const State> state_;
 };
 
-// A value or the error that prevented it. Requires for value(): ok().
+// A value, or the error that prevented it. value() requires ok().
 template <class T>
 class [[nodiscard]] Result {
  public:

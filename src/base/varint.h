@@ -1,4 +1,5 @@
-// Variable-length integers: seven bits a byte, lowest first, the top bit set on all but the last.
+// Variable-length integers: seven bits a byte, lowest first; the top bit is set on all but the last
+// byte.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +9,7 @@ namespace crosscut::base {
 
 inline constexpr size_t kMaxVarintBytes = 10;
 
-// Writes `value` at `out` (room for kMaxVarintBytes) and returns the place behind it.
+// Writes `value` at `out`, which has room for kMaxVarintBytes, and returns the place behind it.
 inline uint8_t* PutVarint(uint8_t* out, uint64_t value) {
   while (value >= 0x80) {
     *out++ = static_cast<uint8_t>(value | 0x80);
@@ -18,8 +19,8 @@ inline uint8_t* PutVarint(uint8_t* out, uint64_t value) {
   return out;
 }
 
-// Reads one from [at, end) into `value`; returns the place behind it, or null when it is cut off or
-// does not fit 64 bits.
+// Reads a number from [at, end) into `value`; returns the place behind it, or null where it is cut
+// off or does not fit into 64 bits.
 inline const uint8_t* GetVarint(const uint8_t* at, const uint8_t* end, uint64_t* value) {
   uint64_t result = 0;
   for (int shift = 0; shift < 64 && at != end; shift += 7) {
@@ -34,7 +35,7 @@ inline const uint8_t* GetVarint(const uint8_t* at, const uint8_t* end, uint64_t*
   return nullptr;
 }
 
-// Signed numbers near 0 as unsigned numbers near 0.
+// Maps signed numbers near 0 to unsigned numbers near 0.
 inline constexpr uint64_t ZigZag(int64_t value) {
   return static_cast<uint64_t>(value) << 1 ^ static_cast<uint64_t>(value >> 63);
 }
