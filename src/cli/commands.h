@@ -1,5 +1,5 @@
 // The verbs of the command line: their arguments, and what becomes of their results. Results go to
-// stdout, talk to stderr.
+// stdout, messages to stderr.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,7 @@ namespace crosscut::cli {
 
 enum ExitCode { kGood = 0, kFinding = 1, kUsage = 2, kUnreadable = 3 };
 
-// Each adds one verb; when its arguments are parsed it stores in `*run` what is to be done, which
+// Each function adds one verb. When its arguments are parsed, it stores in `*run` the action, which
 // returns the exit code.
 using Run = std::function<int()>;
 void AddRecord(CLI::App* app, Run* run, std::vector<std::string> command);  // behind --
@@ -33,11 +33,12 @@ void AddPlot(CLI::App* app, Run* run);
 void AddTensorFlow(CLI::App* app, Run* run);
 void AddValidate(CLI::App* app, Run* run, std::vector<std::string> words);  // from the verb on
 
+// Writes "crosscut: " and the line to stderr.
 void Talk(std::string_view line);
-// Tells the error and returns its exit code.
+// Writes the error to stderr and returns its exit code.
 int Fail(const Status& status);
-// Writes to stdout; kGood, or kUnreadable where the input was incomplete. A reader that went away
-// (`| head`) is no error.
+// Writes to stdout. Returns kGood, or kUnreadable where the input was incomplete or stdout fails. A
+// reader that went away (`| head`) is no error.
 int Print(std::string_view text, bool incomplete);
 
 }  // namespace crosscut::cli
