@@ -1,10 +1,10 @@
-// Reads serialised XSpaces, the traces of TensorFlow, JAX and XProf: bytes in, views of them out.
+// Reads serialised XSpaces, the traces of TensorFlow, JAX and XProf: takes bytes and gives views of
+// them.
 //
-// Nothing is copied and nothing is believed: every length is checked against what holds it, ids may
-// be unresolved, and an error names the place ("plane 2 '/host:CPU', line 0: byte 4711: ...").
-// Memory is the caller's bytes and, per plane, 16 bytes for each entry of its two dictionaries.
-// Fields that this reader does not know are skipped; nesting is the schema's, so input cannot make
-// it deeper.
+// Nothing is copied and nothing is trusted: every length is checked against what contains it, ids
+// may be unresolved, and an error names the place ("plane 2 '/host:CPU', line 0: byte 4711: ...").
+// The memory is the caller's bytes and, per plane, 16 bytes for each entry of its two dictionaries.
+// Unknown fields are skipped. The schema fixes the nesting, so input cannot make it deeper.
 #pragma once
 
 #include <cstddef>
@@ -35,7 +35,7 @@ struct Event {
   int64_t duration_ps = 0;
   int64_t num_occurrences = 0;  // of an aggregated event, which has no offset
   bool aggregated = false;
-  std::string_view bytes;  // for ForEachStat
+  std::string_view bytes;  // for ForEachEventStat
 };
 
 struct Line {
@@ -48,10 +48,10 @@ struct Line {
 struct EventMetadata {
   int64_t id = 0;
   std::string_view name, display_name, metadata;
-  std::string_view bytes;  // for ForEachStat: these belong to all its events
+  std::string_view bytes;  // for ForEachMetadataStat: stats of all its events
 };
 
-// One plane, its dictionaries indexed. A view: the space's bytes outlive it.
+// A plane with its dictionaries indexed. It is a view: the space's bytes must outlive it.
 class Plane {
  public:
   int64_t id = 0;
@@ -60,7 +60,7 @@ class Plane {
   // Fails where the plane's own fields, a line's head or a dictionary entry cannot be read.
   static Result<Plane> Open(std::string_view bytes);
 
-  // What the dictionaries say of an id; with an id alone where they say nothing.
+  // What the dictionaries say of an id. Where they say nothing, there is only the id, or "".
   EventMetadata event_metadata(int64_t id) const;
   std::string_view stat_name(int64_t id) const;
 
@@ -79,22 +79,24 @@ class Plane {
   std::vector<Entry> events_, stats_;  // by id; of equal ids the last one counts, as in protobuf
 };
 
-// In the order of the file. An error of `visit` ends the walk and is returned.
+// Visits the planes in the order of the file. An error of `visit` ends the walk and is returned;
+// that holds for all ForEach functions.
 Status ForEachPlane(std::string_view space, const std::function<Status(const Plane&)>& visit);
-// How many bytes at its begin hold whole fields, all planes among them readable.
+// How many bytes at the begin of `space` are whole fields whose planes are all readable.
 size_t WholeBytes(std::string_view space);
-// The texts of field `errors`, `warnings` or `hostnames`.
 enum class Texts : uint8_t { kErrors = 2, kWarnings = 3, kHostnames = 4 };
+// The texts of the space's field `errors`, `warnings` or `hostnames`.
 Result<std::vector<std::string_view>> SpaceTexts(std::string_view space, Texts which);
 
 Status ForEachEvent(const Line& line, const std::function<Status(const Event&)>& visit);
-// Of an event (Event::bytes), of what all events of a name share (EventMetadata::bytes).
+// The stats of an event (Event::bytes), and those that all events of a name share
+// (EventMetadata::bytes).
 Status ForEachEventStat(std::string_view event_bytes,
                         const std::function<Status(const Stat&)>& visit);
 Status ForEachMetadataStat(std::string_view metadata_bytes,
                            const std::function<Status(const Stat&)>& visit);
 
-// Whether the bytes look like an XSpace at all: what an importer asks. Reads at most 64 KiB.
+// Whether the first bytes of a file look like an XSpace, for importers.
 bool LooksLikeSpace(std::string_view head);
 
 }  // namespace crosscut::xspace

@@ -1,6 +1,6 @@
-// Writes XSpaces that TensorFlow's and XProf's readers take: names interned once per plane, every
-// stat in the oneof arm that its readers ask for (correlation ids as uint64, step and group numbers
-// and sizes as int64), no id 0, the offset of every event stated.
+// Writes XSpaces that TensorFlow's and XProf's readers accept. Names are interned once per plane.
+// Every stat is in the oneof arm that the readers expect (correlation ids as uint64, step and group
+// numbers and sizes as int64). No id is 0, and every event states its offset.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace crosscut::xspace {
 
 class LineWriter {
  public:
-  // Begins an event; the stats that follow are its own.
+  // Begins an event; the stats that follow belong to it.
   void Event(int64_t metadata_id, int64_t offset_ps, int64_t duration_ps);
   void Int64Stat(int64_t stat_id, int64_t value);
   void Uint64Stat(int64_t stat_id, uint64_t value);
@@ -29,7 +29,7 @@ class LineWriter {
   LineWriter(int64_t id, std::string_view name, int64_t timestamp_ns);
   void EndEvent();
 
-  std::string bytes_;  // of the line, but for the event that is under way
+  std::string bytes_;  // of the line, without the event being written
   std::string event_;
 };
 
@@ -38,7 +38,7 @@ class PlaneWriter {
   // Ids of names, from 1; equal names give equal ids.
   int64_t EventName(std::string_view name);
   int64_t StatName(std::string_view name);
-  // Stays valid. Events lie at `timestamp_ns` + their offset.
+  // The reference stays valid. Events lie at `timestamp_ns` + their offset.
   LineWriter& AddLine(int64_t id, std::string_view name, int64_t timestamp_ns);
   void Int64Stat(int64_t stat_id, int64_t value);
   void TextStat(int64_t stat_id, std::string_view value);
@@ -56,11 +56,11 @@ class PlaneWriter {
 
 class SpaceWriter {
  public:
-  PlaneWriter& AddPlane(int64_t id, std::string_view name);  // stays valid
+  PlaneWriter& AddPlane(int64_t id, std::string_view name);  // the reference stays valid
   void AddHostname(std::string_view name);
   void AddError(std::string_view text);
   void AddWarning(std::string_view text);
-  // The serialised space; once. kLimit over 2 GiB: its readers could not take it.
+  // The serialised space. Call it once. kLimit over 2 GiB, which no reader accepts.
   Result<std::string> Finish();
 
  private:
