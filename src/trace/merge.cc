@@ -82,6 +82,7 @@ class Appending {
     Shift(&process->start_ns);
     Shift(&process->end_ns);
     for (Interval& pause : process->paused) Shift(&pause.begin_ns), Shift(&pause.end_ns);
+    for (Window& window : process->windows) Shift(&window.begin_ns), Shift(&window.end_ns);
     for (Step& step : process->steps) {
       Shift(&step.begin_ns);
       Shift(&step.end_ns);

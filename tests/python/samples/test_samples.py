@@ -26,7 +26,7 @@ from pycalls_support import INTERPRETERS, SERVED  # noqa: E402
 
 
 def run(*words, **options):
-    return subprocess.run(list(map(str, words)), capture_output=True, text=True, timeout=120,
+    return subprocess.run(list(map(str, words)), capture_output=True, text=True, timeout=600,
                           **options)
 
 
