@@ -1,11 +1,11 @@
 #include "src/analyze/devices/list.h"
 
 #include "src/analyze/devices/collective_table.h"
+#include "src/analyze/devices/device_by_launch.h"
 #include "src/analyze/devices/device_tables.h"
 #include "src/analyze/devices/device_utilization.h"
 #include "src/analyze/devices/device_waits.h"
 #include "src/analyze/devices/launch_tables.h"
-#include "src/analyze/devices/launches.h"
 #include "src/analyze/devices/sequence_table.h"
 
 namespace crosscut::analyze {

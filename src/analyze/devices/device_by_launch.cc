@@ -1,4 +1,4 @@
-#include "src/analyze/devices/launches.h"
+#include "src/analyze/devices/device_by_launch.h"
 
 #include <algorithm>
 #include <limits>
