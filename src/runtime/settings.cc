@@ -100,16 +100,56 @@ T Option(const crosscut_options* options, T crosscut_options::*member, T otherwi
   return options->*member;
 }
 
-void ChooseMemory(const crosscut_options* options, Settings* settings) {
+// Takes the number that an environment variable holds; one that is not set or empty leaves
+// *number. An error where it holds anything else than a number from `least` to `most`.
+int TakeNumber(const char* variable, double least, double most, const char* unit, double* number) {
+  const char* text = secure_getenv(variable);
+  if (text == nullptr || *text == '\0') return CROSSCUT_OK;
+  char* end = nullptr;
+  const double value = strtod(text, &end);
+  if (*end != '\0' || !(value >= least && value <= most)) {
+    return Fail(CROSSCUT_EINVAL, "%s is %.60s: not a number of %s from %g to %g", variable, text,
+                unit, least, most);
+  }
+  *number = value;
+  return CROSSCUT_OK;
+}
+
+int ChooseMemory(const crosscut_options* options, Settings* settings) {
   size_t bytes = Option(options, &crosscut_options::memory_bytes, size_t{0});
   if (bytes == 0) {
-    const char* text = secure_getenv("CROSSCUT_MEMORY");
-    const double mib = text != nullptr ? strtod(text, nullptr) : 0;
-    bytes = static_cast<size_t>((mib > 0 && mib < 1e6 ? mib : kDefaultMemoryMiB) * (1 << 20));
+    double mib = kDefaultMemoryMiB;
+    const int error = TakeNumber("CROSSCUT_MEMORY", 0, 1e6, "MiB", &mib);
+    if (error != CROSSCUT_OK) return error;
+    bytes = static_cast<size_t>((mib > 0 ? mib : kDefaultMemoryMiB) * (1 << 20));
   }
   if (bytes < kLeastMemory) bytes = kLeastMemory;
   if (bytes > kMostMemory) bytes = kMostMemory;
   settings->memory_bytes = bytes;
+  return CROSSCUT_OK;
+}
+
+int ChooseKept(const crosscut_options* options, Settings* settings) {
+  settings->flight_recorder =
+      Option(options, &crosscut_options::policy, CROSSCUT_DROP_NEWEST) == CROSSCUT_FLIGHT_RECORDER;
+  settings->keep_seconds = Option(options, &crosscut_options::keep_seconds, 0.0);
+  if (settings->flight_recorder) return CROSSCUT_OK;
+  double seconds = 0;
+  const int error = TakeNumber("CROSSCUT_KEEP", 0, 1e9, "seconds", &seconds);
+  if (error != CROSSCUT_OK || seconds == 0) return error;
+  settings->flight_recorder = true;
+  settings->keep_seconds = seconds;
+  return CROSSCUT_OK;
+}
+
+int ChooseSeed(const crosscut_options* options, Settings* settings) {
+  settings->seed = Option(options, &crosscut_options::seed, uint64_t{0});
+  const char* text = secure_getenv("CROSSCUT_SEED");
+  if (settings->seed != 0 || text == nullptr || *text == '\0') return CROSSCUT_OK;
+  char* end = nullptr;
+  settings->seed = strtoull(text, &end, 0);
+  if (*end == '\0') return CROSSCUT_OK;
+  return Fail(CROSSCUT_EINVAL, "CROSSCUT_SEED is %.60s: not a whole number", text);
 }
 
 const char* TextOr(const char* text, const char* variable, const char* otherwise) {
@@ -131,7 +171,10 @@ int ChooseBudget(const crosscut_options* options, bool usual, Settings* settings
 
 int ChoosePlan(const crosscut_options* options, const char* otherwise, Settings* settings) {
   double percent = Option(options, &crosscut_options::control_percent, -1.0);
-  if (percent < 0) percent = strtod(TextOr(nullptr, "CROSSCUT_CONTROL_STEPS", "-1"), nullptr);
+  if (percent < 0) {
+    const int error = TakeNumber("CROSSCUT_CONTROL_STEPS", 0, 100, "per cent", &percent);
+    if (error != CROSSCUT_OK) return error;
+  }
   if (!(percent >= 0 && percent <= 100)) percent = -1;
   const char* asked =
       TextOr(Option(options, &crosscut_options::plan, static_cast<const char*>(nullptr)),
@@ -161,23 +204,12 @@ int FillSettings(const crosscut_options* options, const char* plan, Settings* se
   if (n < 0 || static_cast<size_t>(n) >= kPathBytes - 512) {
     return Fail(CROSSCUT_EINVAL, "the run directory's path is too long");
   }
-  ChooseMemory(options, settings);
-  const int plan_error = ChoosePlan(options, plan, settings);
-  if (plan_error != CROSSCUT_OK) return plan_error;
-  const int error = MakeRunDirectory(chosen, settings);
+  int error = ChooseMemory(options, settings);
+  if (error == CROSSCUT_OK) error = ChoosePlan(options, plan, settings);
+  if (error == CROSSCUT_OK) error = ChooseKept(options, settings);
+  if (error == CROSSCUT_OK) error = ChooseSeed(options, settings);
+  if (error == CROSSCUT_OK) error = MakeRunDirectory(chosen, settings);
   if (error != CROSSCUT_OK) return error;
-
-  settings->flight_recorder =
-      Option(options, &crosscut_options::policy, CROSSCUT_DROP_NEWEST) == CROSSCUT_FLIGHT_RECORDER;
-  settings->keep_seconds = Option(options, &crosscut_options::keep_seconds, 0.0);
-  const char* keep = secure_getenv("CROSSCUT_KEEP");
-  if (!settings->flight_recorder && keep != nullptr && strtod(keep, nullptr) > 0) {
-    settings->flight_recorder = true;
-    settings->keep_seconds = strtod(keep, nullptr);
-  }
-  settings->seed = Option(options, &crosscut_options::seed, uint64_t{0});
-  const char* text = secure_getenv("CROSSCUT_SEED");
-  if (settings->seed == 0 && text != nullptr) settings->seed = strtoull(text, nullptr, 0);
   char json[4096];
   if (ReadRunJson(*settings, json, sizeof json) == 0) {
     if (settings->seed == 0) settings->seed = RandomNumber();

@@ -395,6 +395,14 @@ Result<RecordOutcome> Record(const RecordOptions& given) {
     talk(std::string("nothing is recorded: the limit of ") + tight + " leaves no room for it");
     return RunUnrecorded(options.command, variables, talk);
   }
+  const char* seed = getenv("CROSSCUT_SEED");
+  if (options.seed == 0 && seed != nullptr && *seed != '\0') {
+    char* end = nullptr;
+    options.seed = strtoull(seed, &end, 0);
+    if (*end != '\0') {
+      return Status::Invalid("CROSSCUT_SEED is " + std::string(seed) + ": not a whole number");
+    }
+  }
   Result<std::string> dir = MakeRunDir(options, talk);
   if (!dir.ok()) return dir.status();
   options.run_dir = *dir;
@@ -402,8 +410,6 @@ Result<RecordOutcome> Record(const RecordOptions& given) {
   if (!lock.Take(options.run_dir)) {
     return Status::Invalid(options.run_dir + " is being recorded right now: name another folder");
   }
-  const char* seed = getenv("CROSSCUT_SEED");
-  if (options.seed == 0 && seed != nullptr) options.seed = strtoull(seed, nullptr, 0);
   if (options.seed == 0) options.seed = std::random_device()() + uint64_t{1};
   if (const Status written = WriteRunJson(options); !written.ok()) {
     if (!FilesMayHaveNothing()) return written;

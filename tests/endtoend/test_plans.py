@@ -159,6 +159,34 @@ def test_a_plan_that_cannot_be_is_refused_before_the_program_starts(tmp_path, pl
     assert result.stdout == "" and not (tmp_path / "run").exists()
 
 
+@pytest.mark.parametrize("setting", ["MEMORY=lots", "CONTROL_STEPS=120", "SEED=x", "KEEP=long",
+                                     "BUDGET=much", "PYTHON=of", "SAMPLE_RATE=fast"])
+def test_a_setting_that_cannot_be_is_refused(tmp_path, setting):
+    name, value = setting.split("=")
+    env = {f"CROSSCUT_{name}": value, "CROSSCUT_PLAN": ""}
+    result = record(tmp_path / "run", [sys.executable, "-c", "print('done')"], env=env)
+    assert (result.returncode, result.stdout) == (2, ""), result.stderr
+    assert value in result.stderr and not (tmp_path / "run").exists()
+    if name in ("PYTHON", "SAMPLE_RATE"):  # of Python's part, which tells in the table `sources`
+        return
+    program = f"import crosscut; print(crosscut.start({str(tmp_path / 'own')!r}), crosscut.error())"
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
+                            env={**os.environ, "PYTHONPATH": str(PACKAGE), **env})
+    assert result.stdout.startswith("False ") and value in result.stdout, result.stderr
+
+
+def test_settings_of_the_environment_are_defaults_of_options(tmp_path):
+    env = {"CROSSCUT_MEMORY": "128", "CROSSCUT_CONTROL_STEPS": "50", "CROSSCUT_SEED": "99"}
+    for number, (flags, memory) in enumerate((((), 128), (("--memory=32",), 32))):
+        run = tmp_path / str(number)
+        result = record(run, [sys.executable, "-c", "print('done')"], *flags, env=env)
+        assert result.stdout == "done\n", result.stderr
+        crosscut("export", run, "--to=chrome", "-o", tmp_path / "out.json")
+        facts = (tmp_path / "out.json").read_text()
+        assert f'"memory_bytes": "{memory << 20}"' in facts
+        assert '"control_percent": "50"' in facts and '"seed": "99"' in facts
+
+
 def test_the_environment_and_the_api_take_plans_too(tmp_path):
     script = """
 import crosscut, sys
