@@ -5,7 +5,8 @@
 #include <vector>
 
 #include "src/report/cells.h"
-#include "src/report/html_text.h"
+#include "src/report/numbers.h"
+#include "src/report/shown_text.h"
 
 namespace crosscut::report {
 namespace {

@@ -8,8 +8,9 @@
 #include "src/report/html_memory.h"
 #include "src/report/html_processes.h"
 #include "src/report/html_table.h"
-#include "src/report/html_text.h"
+#include "src/report/numbers.h"
 #include "src/report/page_bundle.h"
+#include "src/report/shown_text.h"
 
 namespace crosscut::report {
 namespace {

@@ -6,7 +6,8 @@
 #include <optional>
 #include <string_view>
 
-#include "src/report/html_text.h"
+#include "src/report/numbers.h"
+#include "src/report/shown_text.h"
 
 namespace crosscut::report {
 namespace {

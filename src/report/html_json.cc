@@ -7,7 +7,7 @@
 #include <optional>
 #include <unordered_map>
 
-#include "src/report/html_text.h"
+#include "src/report/shown_text.h"
 
 namespace crosscut::report {
 namespace {

@@ -7,7 +7,8 @@
 #include <variant>
 #include <vector>
 
-#include "src/report/html_text.h"
+#include "src/report/numbers.h"
+#include "src/report/shown_text.h"
 
 namespace crosscut::report {
 namespace {

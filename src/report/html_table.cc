@@ -8,7 +8,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "src/report/html_text.h"
+#include "src/report/numbers.h"
+#include "src/report/shown_text.h"
 #include "src/trace/trace.h"
 
 namespace crosscut::report {

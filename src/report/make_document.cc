@@ -7,7 +7,8 @@
 
 #include "src/report/cells.h"
 #include "src/report/document_time.h"
-#include "src/report/html_text.h"
+#include "src/report/numbers.h"
+#include "src/report/shown_text.h"
 
 namespace crosscut::report {
 namespace {

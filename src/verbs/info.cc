@@ -1,6 +1,7 @@
 #include "src/verbs/info.h"
 
-#include "src/report/html_text.h"
+#include "src/report/numbers.h"
+#include "src/report/shown_text.h"
 #include "src/report/text.h"
 
 namespace crosscut::verbs {

@@ -1,4 +1,4 @@
-// Times, counts and shares as the tables write them (html_text.cc).
+// Times, counts and shares as the tables write them (numbers.cc).
 
 const units: [number, string][] = [[1e9, "s"], [1e6, "ms"], [1e3, "\u00b5s"]];
 

@@ -1,9 +1,8 @@
-// Text for a page: names come from the recorded program, so none of them is trusted. Also times and
-// counts for people.
+// Text to show, on a terminal, on a page or in JSON. Names come from the recorded program, so none
+// of them is trusted.
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -23,12 +22,5 @@ std::string EscapeHtml(std::string_view text, size_t max_bytes = kMaxPageText);
 
 // CleanText as a JSON string with its quotes, safe inside <script>: no < > & and no U+2028/9.
 std::string JsonString(std::string_view text);
-
-// "412 ns", "1.234 ms", "12.35 s": four significant digits, whole ns below 1 µs, whole seconds from
-// 10,000 s on.
-std::string FormatNs(int64_t ns);
-std::string FormatCount(int64_t count);  // "1,234,567"
-// "12.3 %"; "1.25 %" below 10 % unless `short_form`. "" where `whole` is 0 or one of them is NaN.
-std::string FormatPercent(double part, double whole, bool short_form = false);
 
 }  // namespace crosscut::report
