@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What the documentation lists is what there is: environment variables (docs/environment.md), pages
-(docs/README.md), files that Markdown links to. Prose wraps at 100 columns, names of columns keep
-to the words of ARCHITECTURE.md.
+"""What the documentation lists is what there is: environment variables (docs/environment.md),
+tables, exporters and verbs (any page), pages (docs/README.md), files that Markdown links to. Prose
+wraps at 100 columns, names of columns keep to the words of ARCHITECTURE.md.
 
 Prints what is missing or too much and exits 1; silent and 0 otherwise.
 """
@@ -19,6 +19,10 @@ LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)")
 OTHERS = {"CROSSCUT_ON_DEVICE", "CROSSCUT_ON_HOST_RUNTIME", "CROSSCUT_API", "CROSSCUT_PLUGIN"}
 
 
+# What a page must have by its name: kind, where it is listed, and how.
+THINGS = (("table", ("src/analyze/*/list.cc", "src/analyze/tables.cc"), r'\.name = "(\w+)"'),
+          ("exporter", ("src/export/exporter.cc",), r'\{"([\w-]+)", "\.'),
+          ("verb", ("src/cli/*.cc",), r'add_subcommand\("([\w-]+)"'))
 MOST_WORDS = 40
 WORDS = re.compile(r"^\| ([a-z]+(?:[ ,]+[a-z]+)*) \|", re.M)
 COLUMN = re.compile(r"(?:MakeColumn|\.Text|\.Integer)\(\s*\"([a-z0-9_]+)\"")
@@ -47,6 +51,19 @@ def variables() -> list[str]:
     return ([f"{used[name]}: {name} has no row in docs/environment.md"
              for name in sorted(used.keys() - page)] +
             [f"docs/environment.md: nothing reads {name}" for name in sorted(page - used.keys())])
+
+
+def things() -> list[str]:
+    """Tables, exporters and verbs that no page has by their names."""
+    pages = "\n".join((ROOT / path).read_text(encoding="utf-8")
+                      for path in listed("*.md") if path != "CHANGELOG.md")
+    found = []
+    for kind, paths, name_of in THINGS:
+        for path in listed(*paths):
+            for name in re.findall(name_of, (ROOT / path).read_text(encoding="utf-8")):
+                if not re.search(rf"`[^`\n]*(?<![\w-]){re.escape(name)}(?![\w-])[^`\n]*`", pages):
+                    found.append(f"{path}: no page has the {kind} {name}")
+    return found
 
 
 def links() -> list[str]:
@@ -95,6 +112,6 @@ def words() -> list[str]:
 
 
 if __name__ == "__main__":
-    problems = variables() + links() + wide() + words()
+    problems = variables() + things() + links() + wide() + words()
     print("\n".join(problems), end="\n" if problems else "")
     sys.exit(1 if problems else 0)

@@ -129,6 +129,10 @@ def circles(includes: dict[str, set[str]]) -> list[str]:
 
 def findings(files: list[str]) -> list[str]:
     found, used, includes = [], set(), {}
+    for folder in sorted({str(pathlib.PurePath(path).parent) for path in files}):
+        if re.fullmatch(r"src/(analyze|import)/\w+", folder) and folder not in ALLOWED:
+            if not folder.endswith("/testing"):
+                found.append(f"{folder}: a room without a row in ALLOWED (tools/check_layers.py)")
     for path in files:
         parts = set(pathlib.PurePath(path).parts[:-1])
         if parts & FORBIDDEN_FOLDERS:

@@ -129,7 +129,6 @@ void AddFunctions(const ReportData& data, const DocumentOptions& options, Docume
   out->sections.push_back(std::move(section));
 }
 
-// What the step plan as a whole cost, where it has several levels.
 // Where threads were when somebody looked, without those that waited.
 void AddSamples(const ReportData& data, const DocumentOptions& options, Document* out) {
   const Cells samples(data.Find("samples"));
@@ -173,6 +172,7 @@ std::string BudgetText(const ReportData& data, std::string_view process) {
   return "";
 }
 
+// What the step plan as a whole cost, where it has several levels.
 void AddMeanInflation(const ReportData& data, std::string_view process, Section& section) {
   const Cells levels(data.Find("overhead_levels"));
   if (!HasMixedSteps(data)) return;

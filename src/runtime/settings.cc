@@ -119,9 +119,9 @@ int ChooseMemory(const crosscut_options* options, Settings* settings) {
   size_t bytes = Option(options, &crosscut_options::memory_bytes, size_t{0});
   if (bytes == 0) {
     double mib = kDefaultMemoryMiB;
-    const int error = TakeNumber("CROSSCUT_MEMORY", 0, 1e6, "MiB", &mib);
+    const int error = TakeNumber("CROSSCUT_MEMORY", 1, 1 << 20, "MiB", &mib);
     if (error != CROSSCUT_OK) return error;
-    bytes = static_cast<size_t>((mib > 0 ? mib : kDefaultMemoryMiB) * (1 << 20));
+    bytes = static_cast<size_t>(mib * (1 << 20));
   }
   if (bytes < kLeastMemory) bytes = kLeastMemory;
   if (bytes > kMostMemory) bytes = kMostMemory;
@@ -135,7 +135,7 @@ int ChooseKept(const crosscut_options* options, Settings* settings) {
   settings->keep_seconds = Option(options, &crosscut_options::keep_seconds, 0.0);
   if (settings->flight_recorder) return CROSSCUT_OK;
   double seconds = 0;
-  const int error = TakeNumber("CROSSCUT_KEEP", 0, 1e9, "seconds", &seconds);
+  const int error = TakeNumber("CROSSCUT_KEEP", 0, 1e6, "seconds", &seconds);
   if (error != CROSSCUT_OK || seconds == 0) return error;
   settings->flight_recorder = true;
   settings->keep_seconds = seconds;
@@ -172,7 +172,7 @@ int ChooseBudget(const crosscut_options* options, bool usual, Settings* settings
 int ChoosePlan(const crosscut_options* options, const char* otherwise, Settings* settings) {
   double percent = Option(options, &crosscut_options::control_percent, -1.0);
   if (percent < 0) {
-    const int error = TakeNumber("CROSSCUT_CONTROL_STEPS", 0, 100, "per cent", &percent);
+    const int error = TakeNumber("CROSSCUT_CONTROL_STEPS", 0, 50, "per cent", &percent);
     if (error != CROSSCUT_OK) return error;
   }
   if (!(percent >= 0 && percent <= 100)) percent = -1;

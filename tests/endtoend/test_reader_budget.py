@@ -35,8 +35,10 @@ def listed(*command):
 
 
 TABLES = listed("table", "any")
-EXPORTS = ("chrome", "chrome-cuda", "perfetto", "speedscope", "collapsed", "collapsed-device",
-           "collapsed-samples", "xspace", "xspace-beside")
+# A wrong one is answered with a line for each that there is.
+EXPORTS = [line.split()[0] for line in subprocess.run(
+    [CROSSCUT, "export", "any", "--to=none", "-o", "none"], capture_output=True,
+    text=True).stderr.splitlines() if line.startswith("  ")]
 # Rows by event, which no report shows.
 LONG_TABLES = ("critical_path_segments", "device_events", "launches", "spans", "memory_events")
 

@@ -6,8 +6,9 @@ install    The function of a row is called with the module of that row, right af
            at once where it is imported already, and again where it is reloaded. It puts hooks in
            place and must leave the module's own behaviour, names, signatures and exceptions as they
            are. What it raises is told in the table `sources`, and never reaches the import.
-steps      Operations and steps that it finds are marked as found (operations.Operations), so that
-           what the program itself declares has precedence.
+steps      Operations and steps that it finds are marked as found (operations.Operations, which
+           needs operations.add_source() first), so that what the program itself declares has
+           precedence.
 withdraw   withdraw() takes back what was put in place, until `install` is called again. Called in
            the process that installed it, while nothing is recorded.
 threads    All of it is called under the GIL; time that it takes is layer `overhead`. What it puts
