@@ -29,7 +29,7 @@ struct ReapReport {
 // Reaps every dead process of the run. Idempotent: it may be killed at any instant and called
 // again. A lock file in `dir` serialises two calls at once. A process that cannot be finished (disk
 // full) does not keep others from it. kNotFound where `dir` is no directory, kIo where the lock
-// cannot be taken, kInvalid where it is no run.
+// cannot be taken, kInvalid where it is not a run.
 Result<ReapReport> ReapRun(const std::string& dir);
 
 }  // namespace crosscut::format

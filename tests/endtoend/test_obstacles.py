@@ -94,8 +94,8 @@ def test_children_of_a_kind_are_told_of_once_and_counted(programs, tmp_path):
     done = record(tmp_path / "run", ["sh", "-c", f"for i in 1 2 3 4 5; do {one}; done; exit 0"])
     assert done.returncode == 0 and done.stdout == "hello\n" * 5
     (line,) = [line for line in ours(done.stderr) if "a child" in line]
-    assert str(one) in line and "4 more of the kind" in line
-    assert "4 more of the kind" in " ".join(crosscut("report", tmp_path / "run").split())
+    assert str(one) in line and "4 more like it" in line
+    assert "4 more like it" in " ".join(crosscut("report", tmp_path / "run").split())
 
 
 def test_only_our_entry_is_taken_out_and_the_callers_own_variables_stay(programs, tmp_path):

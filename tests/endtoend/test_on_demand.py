@@ -326,7 +326,7 @@ def test_requests_that_cannot_be_met_say_why(tmp_path):
         assert "it is not recording now" in ask("snapshot", run, code=3)
         assert "there is no process 99999999" in ask("start", 99999999, code=3)
         assert "is not ready for this" in ask("start", os.getpid(), code=3)
-        assert "is no run" in ask("start", tmp_path, code=3)
+        assert "is not a run" in ask("start", tmp_path, code=3)
         assert "neither a process id nor a run directory" in ask("start", "nothing", code=3)
         assert "--at-step" in ask("start", run, "--at-step", "x", code=2)
         # A start that lies far ahead waits in the process, and can be taken back.

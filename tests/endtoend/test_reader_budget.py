@@ -138,7 +138,7 @@ def test_a_pipe_or_device_is_refused_at_once(tmp_path, verb):
                                 timeout=60)
         assert result.returncode == 3, result
         assert str(path) in result.stderr
-        assert "copy what it gives to a file" in result.stderr
+        assert "copy its output to a file" in result.stderr
 
 
 def test_a_pipe_or_device_is_not_imported(tmp_path):
