@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <cstring>
 
-#include "src/check/barrier.h"
-#include "src/check/exports.h"
-#include "src/check/guard.h"
-#include "src/check/options.h"
+#include "src/check/harness/barrier.h"
+#include "src/check/harness/exports.h"
+#include "src/check/harness/guard.h"
+#include "src/check/harness/options.h"
+#include "src/check/harness/tf_status.h"
 #include "src/check/tests.h"
-#include "src/check/tf_status.h"
 
 namespace crosscut::check {
 namespace {

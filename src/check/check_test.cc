@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "src/check/board.h"
-#include "src/check/exports.h"
-#include "src/check/push_host.h"
-#include "src/check/xspace_rules.h"
+#include "src/check/harness/board.h"
+#include "src/check/harness/exports.h"
+#include "src/check/harness/push_host.h"
+#include "src/check/harness/xspace_rules.h"
 #include "src/xspace/writer.h"
 
 namespace crosscut::check {

@@ -15,9 +15,9 @@
 #include <cstring>
 #include <filesystem>
 
-#include "src/check/guard.h"
-#include "src/check/options.h"
-#include "src/check/xspace_rules.h"
+#include "src/check/harness/guard.h"
+#include "src/check/harness/options.h"
+#include "src/check/harness/xspace_rules.h"
 
 extern char** environ;
 

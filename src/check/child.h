@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "src/check/board.h"
+#include "src/check/harness/board.h"
 #include "src/check/tests.h"
 
 namespace crosscut::check {

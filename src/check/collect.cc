@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "src/check/guard.h"
+#include "src/check/harness/guard.h"
+#include "src/check/harness/xspace_rules.h"
 #include "src/check/tests.h"
-#include "src/check/xspace_rules.h"
 
 namespace crosscut::check {
 namespace {

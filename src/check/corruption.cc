@@ -1,7 +1,7 @@
 // C13: sessions over an allocator that watches the edges of blocks (heap.c).
 #include <dlfcn.h>
 
-#include "src/check/barrier.h"
+#include "src/check/harness/barrier.h"
 #include "src/check/tests.h"
 
 namespace crosscut::check {

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <thread>
 
-#include "src/check/barrier.h"
+#include "src/check/harness/barrier.h"
 #include "src/check/tests.h"
 
 namespace crosscut::check {

@@ -6,12 +6,12 @@
 #include <cstdlib>
 #include <new>
 
-#include "src/check/barrier.h"
-#include "src/check/exports.h"
-#include "src/check/options.h"
+#include "src/check/harness/barrier.h"
+#include "src/check/harness/exports.h"
+#include "src/check/harness/options.h"
+#include "src/check/harness/tf_status.h"
 #include "src/check/resources.h"
 #include "src/check/tests.h"
-#include "src/check/tf_status.h"
 
 namespace {
 

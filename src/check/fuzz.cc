@@ -4,11 +4,11 @@
 #include <memory>
 #include <thread>
 
-#include "src/check/guard.h"
-#include "src/check/options.h"
+#include "src/check/harness/guard.h"
+#include "src/check/harness/options.h"
+#include "src/check/harness/xspace_rules.h"
 #include "src/check/resources.h"
 #include "src/check/tests.h"
-#include "src/check/xspace_rules.h"
 
 namespace crosscut::check {
 namespace {

@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "src/base/file.h"
-#include "src/check/options.h"
+#include "src/check/harness/options.h"
 #include "src/check/resources.h"
 #include "src/check/tests.h"
 

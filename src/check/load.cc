@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "src/check/options.h"
+#include "src/check/harness/options.h"
 #include "src/check/resources.h"
 #include "src/check/tests.h"
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "src/check/child.h"
-#include "src/check/options.h"
+#include "src/check/harness/options.h"
 #include "src/check/output.h"
 #include "src/check/schedule.h"
 

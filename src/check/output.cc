@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "src/base/json_text.h"
-#include "src/check/options.h"
+#include "src/check/harness/options.h"
 
 namespace crosscut::check {
 namespace {

@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "src/check/options.h"
+#include "src/check/harness/options.h"
 #include "src/check/tests.h"
 
 namespace crosscut::check {

@@ -12,9 +12,9 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "src/check/options.h"
+#include "src/check/harness/options.h"
+#include "src/check/harness/xspace_rules.h"
 #include "src/check/tests.h"
-#include "src/check/xspace_rules.h"
 
 namespace crosscut::check {
 namespace {

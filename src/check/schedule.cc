@@ -6,7 +6,7 @@
 #include <list>
 #include <sstream>
 
-#include "src/check/options.h"
+#include "src/check/harness/options.h"
 
 namespace crosscut::check {
 namespace {

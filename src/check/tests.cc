@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <cstdlib>
 
-#include "src/check/options.h"
+#include "src/check/harness/options.h"
 
 namespace crosscut::check {
 namespace {

@@ -7,8 +7,8 @@
 #include <span>
 #include <string>
 
-#include "src/check/board.h"
-#include "src/check/driver.h"
+#include "src/check/harness/board.h"
+#include "src/check/harness/driver.h"
 
 namespace crosscut::check {
 

@@ -12,11 +12,11 @@
 #include <thread>
 #include <vector>
 
-#include "src/check/barrier.h"
-#include "src/check/options.h"
+#include "src/check/harness/barrier.h"
+#include "src/check/harness/options.h"
+#include "src/check/harness/tf_status.h"
+#include "src/check/harness/xspace_rules.h"
 #include "src/check/tests.h"
-#include "src/check/tf_status.h"
-#include "src/check/xspace_rules.h"
 
 namespace crosscut::check {
 namespace {

@@ -1,9 +1,9 @@
 // C8: what comes out can be read by every reader, and lies in its session.
 #include <algorithm>
 
+#include "src/check/harness/xspace_rules.h"
 #include "src/check/resources.h"
 #include "src/check/tests.h"
-#include "src/check/xspace_rules.h"
 
 namespace crosscut::check {
 namespace {

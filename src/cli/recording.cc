@@ -11,7 +11,7 @@
 
 #include "src/cli/commands.h"
 #include "src/verbs/record.h"
-#include "src/verbs/record_process.h"
+#include "src/verbs/recording/record_process.h"
 
 namespace crosscut::cli {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "src/cli/commands.h"
-#include "src/verbs/record_environment.h"
+#include "src/verbs/recording/record_environment.h"
 
 namespace crosscut::cli {
 namespace {

@@ -10,7 +10,7 @@
 #include "src/export/sink.h"
 #include "src/import/importer.h"
 #include "src/report/make_document.h"
-#include "src/verbs/ring_watch.h"
+#include "src/verbs/recording/ring_watch.h"
 
 namespace crosscut::verbs {
 namespace {

@@ -24,10 +24,10 @@
 #include "src/format/step_shares.h"
 #include "src/verbs/check_plugin.h"
 #include "src/verbs/probe_plugins.h"
-#include "src/verbs/record_environment.h"
-#include "src/verbs/record_process.h"
-#include "src/verbs/ring_guard.h"
-#include "src/verbs/ring_watch.h"
+#include "src/verbs/recording/record_environment.h"
+#include "src/verbs/recording/record_process.h"
+#include "src/verbs/recording/ring_guard.h"
+#include "src/verbs/recording/ring_watch.h"
 
 extern char** environ;
 

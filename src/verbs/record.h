@@ -8,7 +8,7 @@
 #include <string>
 
 #include "src/base/status.h"
-#include "src/verbs/record_options.h"
+#include "src/verbs/recording/record_options.h"
 
 namespace crosscut::verbs {
 

@@ -14,8 +14,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "src/verbs/record_environment.h"
-#include "src/verbs/record_process.h"
+#include "src/verbs/recording/record_environment.h"
+#include "src/verbs/recording/record_process.h"
 
 namespace crosscut::verbs {
 namespace {

@@ -3,7 +3,7 @@
 // C17, and the process ends there: its state is unknown.
 #pragma once
 
-#include "src/check/board.h"
+#include "src/check/harness/board.h"
 
 namespace crosscut::check {
 

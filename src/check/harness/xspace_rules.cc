@@ -1,4 +1,4 @@
-#include "src/check/xspace_rules.h"
+#include "src/check/harness/xspace_rules.h"
 
 #include <algorithm>
 

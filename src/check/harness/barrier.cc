@@ -1,4 +1,4 @@
-#include "src/check/barrier.h"
+#include "src/check/harness/barrier.h"
 
 #include <alloca.h>
 #include <cxxabi.h>

@@ -1,4 +1,4 @@
-#include "src/check/board.h"
+#include "src/check/harness/board.h"
 
 #include <sys/mman.h>
 #include <time.h>

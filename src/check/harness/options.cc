@@ -1,4 +1,4 @@
-#include "src/check/options.h"
+#include "src/check/harness/options.h"
 
 namespace crosscut::check {
 

@@ -1,4 +1,4 @@
-#include "src/verbs/record_environment.h"
+#include "src/verbs/recording/record_environment.h"
 
 #include <elf.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "src/check/exports.h"
+#include "src/check/harness/exports.h"
 
 #include <elf.h>
 

@@ -1,8 +1,8 @@
-#include "src/check/tf_status.h"
+#include "src/check/harness/tf_status.h"
 
 #include <cstring>
 
-#include "src/check/barrier.h"
+#include "src/check/harness/barrier.h"
 
 #define EXPORTED extern "C" __attribute__((visibility("default"), used))
 

@@ -1,4 +1,4 @@
-#include "src/verbs/record_process.h"
+#include "src/verbs/recording/record_process.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "src/base/status.h"
-#include "src/verbs/record_options.h"
+#include "src/verbs/recording/record_options.h"
 
 namespace crosscut::verbs {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "crosscut/plugin.h"
-#include "src/check/push_host.h"
+#include "src/check/harness/push_host.h"
 
 namespace crosscut::check {
 

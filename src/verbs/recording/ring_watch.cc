@@ -1,4 +1,4 @@
-#include "src/verbs/ring_watch.h"
+#include "src/verbs/recording/ring_watch.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "src/check/guard.h"
+#include "src/check/harness/guard.h"
 
 #include <signal.h>
 #include <sys/mman.h>
@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "src/check/board.h"
+#include "src/check/harness/board.h"
 
 namespace crosscut::check {
 namespace {

@@ -1,4 +1,4 @@
-#include "src/verbs/ring_guard.h"
+#include "src/verbs/recording/ring_guard.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 #include "src/base/process.h"
 #include "src/format/reap.h"
 #include "src/format/ring_search.h"
-#include "src/verbs/ring_watch.h"
+#include "src/verbs/recording/ring_watch.h"
 
 namespace crosscut::verbs {
 namespace {

@@ -1,4 +1,4 @@
-#include "src/check/push_host.h"
+#include "src/check/harness/push_host.h"
 
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -12,8 +12,8 @@
 #include <tuple>
 
 #include "src/base/json_text.h"
-#include "src/check/barrier.h"
-#include "src/check/board.h"
+#include "src/check/harness/barrier.h"
+#include "src/check/harness/board.h"
 
 namespace crosscut::check {
 namespace {

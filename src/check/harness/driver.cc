@@ -1,4 +1,4 @@
-#include "src/check/driver.h"
+#include "src/check/harness/driver.h"
 
 #include <dlfcn.h>
 #include <time.h>
@@ -8,10 +8,10 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "src/check/barrier.h"
-#include "src/check/options.h"
-#include "src/check/tf_status.h"
-#include "src/check/xspace_rules.h"
+#include "src/check/harness/barrier.h"
+#include "src/check/harness/options.h"
+#include "src/check/harness/tf_status.h"
+#include "src/check/harness/xspace_rules.h"
 
 namespace crosscut::check {
 namespace {
