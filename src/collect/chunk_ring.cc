@@ -164,6 +164,7 @@ uint64_t* ChunkRing::Claim(uint32_t track, uint64_t tick, bool for_session) {
 
 // The chunk is the caller's, and all zero behind its header.
 uint64_t* ChunkRing::Begin(uint64_t* at, uint32_t track, uint64_t tick) {
+  // Each number once, whoever claims: the addition alone does that. The state below publishes it.
   const uint64_t fill = std::atomic_ref(header()->next_fill).fetch_add(1);
   claimed_.fetch_add(1, std::memory_order_relaxed);
   // Each a release: words.h.
@@ -211,12 +212,15 @@ format::RingDropSlot* ChunkRing::DropSlotFor(uint32_t track, format::DropReason 
   return shared;
 }
 
+// DropSlotFor(), Recorder::Detach() -> here.
 bool ChunkRing::HasLosses() const {
   const format::RingDropSlot* slots = drop_slots();  // the last one is the shared one
   return format::RingLoad(slots[0].track) != 0 ||
          format::RingLoad(slots[format::kRingDropSlots - 1].track) != 0;
 }
 
+// The state is of Begin(), PushFull() and Clear(), the drained end of Drain::AppendPart(); each is
+// a release, and so are the words (PublishedEnd).
 bool ChunkRing::Drained() const {
   for (uint32_t i = 0; i < prepared(); ++i) {
     const uint64_t* at = chunk(i);
@@ -232,6 +236,7 @@ bool ChunkRing::Drained() const {
 void ChunkRing::PushFull(uint64_t* at) {
   if (!Contains(at)) return;
   const uint32_t index = IndexOf(at);
+  // Of Begin(): this thread's own, or of who parked the chunk, under the threads lock.
   const uint64_t state = format::RingLoad(at[format::kChunkState]);
   if (format::ChunkState(state) != format::kChunkActive) return;  // in the list twice: a circle
   const uint64_t fill = format::ChunkFill(state);
@@ -306,7 +311,7 @@ void ChunkRing::CountOverwritten(uint32_t index) {
   auto track = static_cast<uint32_t>(at[format::kChunkTrack]);
   uint64_t events = 0, tick = 0;
   format::RingDropSlot* slot = nullptr;
-  const auto tell = [&] {
+  const auto tell = [&] {  // any thread, so not by load and store: format::RingDropSlot
     if (events == 0) return;
     format::RingStore(slot->last_tick, tick);
     std::atomic_ref(slot->count).fetch_add(events);

@@ -76,9 +76,17 @@ class ChunkRing {
   // Null when every chunk is in use, of a flight recorder by threads that write. `for_session` may
   // take the reserved ones. Leaves errno alone.
   uint64_t* Claim(uint32_t track, uint64_t tick, bool for_session);
-  // The track's slot for losses of this reason, taken if need be; the shared one if all are taken.
+  // The track's slot for losses of this reason; format::RingDropSlot says what holds for slots. Any
+  // thread, lock-free:
+  //
+  //   0   1   2  ...  958  959        from 0 on: the first that is the track's with this reason,
+  //   A   B   -   -    -   shared     or that is free and can be taken. 959 is for all who find
+  //                                   none: it bears the reason that was stored last.
+  //
+  // Two threads that look for one track and reason at once may take a slot each: readers add up.
   format::RingDropSlot* DropSlotFor(uint32_t track, format::DropReason reason, uint64_t tick);
-  // Whether a slot was ever taken.
+  // Whether slot 0 or the shared one is taken. Slots are taken in order, but a thread that ends may
+  // free slot 0 while later ones are in use (Recorder::Detach).
   bool HasLosses() const;
   // Whether the log holds every published word; while nobody writes.
   bool Drained() const;
@@ -136,6 +144,8 @@ class ChunkRing {
   bool keeps_newest_ = false;
   // By index: number of its push << 1 | held. PushFull(), Hold() -> TakeOldest().
   std::atomic<uint64_t>* waiting_ = nullptr;
+  // Numbers of pushes, each taken once. PushFull() -> Drain::Snapshot(), before waiting_ has it: a
+  // push that is counted and does not wait yet is left for the next snapshot.
   std::atomic<uint64_t> pushed_{0};
   std::atomic<uint32_t> clean_{0};     // MarkClean() -> TakeCount()
   std::atomic<uint32_t> next_{0};      // the next chunk to prepare: who gets it alone, so relaxed

@@ -21,7 +21,10 @@ namespace {
 constexpr int kBracketTries = 7;
 constexpr int64_t kShortestBaseNs = 200'000;
 
+// ClockInit() -> all. Relaxed where it is read: the library's constructor has decided it before
+// anybody can call, and it stands for itself.
 std::atomic<uint8_t> source{0};
+// ClockInjectForTest() -> ClockNow(). Relaxed: a function needs nothing else.
 std::atomic<uint64_t (*)()> injected{nullptr};
 ClockReading at_load;
 

@@ -70,6 +70,7 @@ uint32_t TrackAt(const uint64_t* chunk, uint32_t from) {
 
 format::Piece PieceOf(const uint64_t* chunk, uint32_t from, uint32_t end) {
   format::Piece piece;
+  // Of ChunkRing::Begin(), and the chunk is not recycled meanwhile: its fill stays.
   piece.fill = format::ChunkFill(format::RingLoad(chunk[format::kChunkState]));
   piece.first_word = from;
   piece.base_tick = chunk[format::kChunkBaseTick];
@@ -164,7 +165,7 @@ void Drain::OwnDescriptors() {
   FutexWake(&ready_);
 }
 
-// Before the mark goes while the ring is still written.
+// Before the mark goes while the ring is still written. -> format::RingFile::Owner().
 void Drain::Unmark() { format::RingStore(options_.ring->header()->marks_use, uint64_t{0}); }
 
 void Drain::Ask(uint32_t requests) {
@@ -443,6 +444,7 @@ void Drain::AppendPart(uint64_t* chunk, uint32_t from, uint32_t end) {
   const uint32_t track = TrackAt(chunk, from);
   Check(track == 0 ? log_->AppendSession(piece) : log_->AppendEvents(track, {&piece, 1}));
   if (CROSSCUT_FAULT("drain.appended")) return;
+  // Once the log has the words. -> ChunkRing::Drained(), CountOverwritten() (behind Release()).
   if (!failed_) format::RingStore<uint64_t>(chunk[format::kChunkDrained], end);
 }
 
@@ -499,6 +501,7 @@ void Drain::CollectOpen() {
   Recorder::Get().ForEachOpenChunk([&](uint64_t* chunk) {
     if (open_count_ == room) return;
     options_.ring->Hold(chunk);
+    // Of ChunkRing::Begin() or PushFull(): acquire, so that track and tick are of this fill.
     const uint64_t state = format::RingLoad(chunk[format::kChunkState]);
     if (format::ChunkState(state) != format::kChunkActive || chunk[format::kChunkTrack] == 0) {
       options_.ring->Release(chunk);

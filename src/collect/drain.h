@@ -88,13 +88,16 @@ class Drain {
   DrainOptions options_;
   int log_fd_ = -1;
   pthread_t thread_ = {};
-  std::atomic<bool> running_{false};
+  std::atomic<bool> running_{false};  // Start(), End() -> who would ask or wait
+  // OwnDescriptors() -> Start(), a futex: the thread has its table before Start() closes anything.
   std::atomic<uint32_t> ready_{0};
   std::atomic<uint32_t> wake_{0};  // futex: bumped by every Ask and by threads short of chunks
   uint32_t seen_ = 0;              // of it, when the last pass began
+  // Ask() -> Run(), requests_ before asked_ and read after it: a pass that has seen a count has
+  // what it counts. Run() -> Await(): answered_, a futex, with all that the pass did.
   std::atomic<uint32_t> requests_{0};
   std::atomic<uint32_t> asked_{0}, answered_{0};
-  std::atomic<uint64_t> log_bytes_{0};
+  std::atomic<uint64_t> log_bytes_{0};  // Pass() -> log_memory_bytes(): a number by itself, relaxed
   bool failed_ = false;
   bool idle_ = false;  // no session: sleeps until asked
 

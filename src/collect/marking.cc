@@ -10,6 +10,7 @@ namespace {
 
 constexpr uintptr_t kOffsetMask = format::kRingChunkBytes - 1;
 
+// SetEnabled() -> here. Relaxed: recorder.h, Phases.
 inline uint32_t Enabled(const crosscut_thread* thread) {
   return __atomic_load_n(&thread->enabled, __ATOMIC_RELAXED);
 }
@@ -112,7 +113,7 @@ void crosscut_arg_name(uint32_t key, uint32_t value_name) {
 }
 
 uint64_t crosscut_flow_id(void) {
-  static uint64_t last = 0;
+  static uint64_t last = 0;  // each number once, by the addition alone: relaxed
   return __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
 }
 

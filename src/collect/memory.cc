@@ -8,7 +8,7 @@
 
 namespace crosscut::record {
 namespace {
-std::atomic<size_t> mapped{0};
+std::atomic<size_t> mapped{0};  // a sum that publishes nothing, so relaxed: all -> MappedBytes()
 size_t RoundUp(size_t bytes) { return (bytes + kPageBytes - 1) & ~(kPageBytes - 1); }
 }  // namespace
 

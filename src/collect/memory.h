@@ -9,7 +9,9 @@ namespace crosscut::record {
 
 inline constexpr size_t kPageBytes = 4096;
 
-// Zeroed pages, or null. With `wipe_on_fork` they read 0 in forked and raw-cloned children.
+// Zeroed pages, or null. With `wipe_on_fork` they read 0 in forked and raw-cloned children, from
+// their first instruction on, and stay mapped there (slow_path.h, The fork page). Not where the
+// kernel cannot wipe, nor in a child that shares the parent's memory (vfork).
 void* MapPages(size_t bytes, bool wipe_on_fork = false);
 void UnmapPages(void* memory, size_t bytes);
 // Bytes mapped now by MapPages in this process.

@@ -81,7 +81,7 @@ uint32_t Names::Unnamed(uint64_t attributes) {
 
 // 0 without memory for another block of entries. The table has a free place.
 uint32_t Names::Put(const char* text, size_t bytes, uint32_t hash, uint64_t attributes) {
-  const uint32_t index = count_.load(std::memory_order_relaxed);
+  const uint32_t index = count_.load(std::memory_order_relaxed);  // the lock orders its stores
   NameEntry*& block = blocks_[index / kBlockEntries];
   if (block == nullptr) {
     block = static_cast<NameEntry*>(Pages(kBlockEntries * sizeof(NameEntry)));

@@ -58,6 +58,7 @@ class Names {
   void* Pages(size_t bytes);  // null beyond cap_bytes_
 
   NameEntry* blocks_[kBlocks] = {};
+  // Put() -> count(): entries below it are whole, and their blocks are there.
   std::atomic<uint32_t> count_{0};
   uint32_t* table_ = nullptr;  // ids, open addressing; size a power of two
   uint32_t table_size_ = 0;

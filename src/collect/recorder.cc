@@ -384,6 +384,8 @@ void Recorder::SetBase(uint8_t layer) {
 
 // ---- Losses -------------------------------------------------------------------------------------
 
+// The slot is counted by this thread alone, so by load and store; Detach() and readers of the ring
+// are the partners (format::RingDropSlot).
 void Recorder::CountDrop(ThreadState* s, uint64_t tick) {
   SetEnabled(s, 2);
   if (s->drops++ == 0) s->drop_first = tick;
@@ -407,6 +409,7 @@ void Recorder::Uncount(ThreadState* s) {
   format::RingStore(s->slot->count, s->slot->count - 1);
 }
 
+// Any thread counts here, so by fetch_add.
 void CountShared(uint8_t reason) {
   ChunkRing* ring = the_recorder.ring();
   if (ring == nullptr || the_recorder.phase() == Phase::kOff) return;
@@ -441,7 +444,8 @@ void Recorder::Detach(ThreadState* s) {
     WritePrologue(s, tick);
     s->position = Put(s->position, tick, format::kThreadEnd, nullptr, 0);
   }
-  // Otherwise the slot tells what the stream cannot.
+  // Otherwise the slot tells what the stream cannot. In this order: who takes it by its track finds
+  // its count 0.
   if (ours && s->slot != nullptr && s->drops == 0) {
     format::RingStore<uint64_t>(s->slot->count, 0);
     format::RingStore<uint64_t>(s->slot->track, 0);

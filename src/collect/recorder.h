@@ -83,6 +83,9 @@ class Recorder {
   void ForEachOpenChunk(Visit visit) {
     if (uint64_t* at = stream_.chunk()) visit(at);
     pthread_mutex_lock(&threads_mutex_);
+    // Adopt(), EnterSession() -> here. With the pointer come the claim's header words. A thread
+    // that enters a session stores chunk = null and then its session; this loads them in that
+    // order, too, so the two may be of different moments.
     states_.ForEach([&](ThreadState* s) {
       uint64_t* at = std::atomic_ref(s->chunk).load(std::memory_order_acquire);
       if (at != nullptr && std::atomic_ref(s->session).load() == session()) visit(at);
@@ -90,7 +93,7 @@ class Recorder {
     for (uint32_t i = 0; i < parked_count_; ++i) visit(ChunkOf(parked_[i]));
     pthread_mutex_unlock(&threads_mutex_);
   }
-  // A track of our own (the drain's).
+  // A track of our own (the drain's). Each number once, by the addition alone.
   uint32_t NewTrack() { return next_track_.fetch_add(1); }
 
   // ---- Fork ----
@@ -130,16 +133,17 @@ class Recorder {
   std::atomic<uint64_t> phase_{0};         // serial << 2 | Phase. SetPhase() -> Prepared(), Arm()
   std::atomic<uint64_t> switch_tick_{0};   // published by phase_
   std::atomic<ChunkRing*> ring_{nullptr};  // BeginSession() -> ring()
-  std::atomic<uint32_t> ring_number_{0};   // rings there were: their addresses come again
+  std::atomic<uint32_t> ring_number_{0};   // rings there were: their addresses come again. As ring_
   std::atomic<uint32_t> session_{0};       // after ring_: who sees the session sees its ring
   size_t threads_cap_ = 4 << 20;
-  std::atomic<uint32_t> next_track_{1};
-  std::atomic<void (*)()> first_event_{nullptr};
+  std::atomic<uint32_t> next_track_{1};           // NewTrack() takes, AfterFork() begins again
+  std::atomic<void (*)()> first_event_{nullptr};  // AfterFork() -> Prepared(), which calls it once
 
   pthread_mutex_t threads_mutex_ = PTHREAD_MUTEX_INITIALIZER;
   ThreadStates states_;
   uint64_t** parked_ = nullptr;            // positions in chunks that ended threads left
-  std::atomic<uint32_t> parked_count_{0};  // read without the lock, too
+  std::atomic<uint32_t> parked_count_{0};  // Detach() -> TakeParked(), which reads it without the
+                                           // lock, relaxed: a hint that it checks under the lock
   uint32_t parked_room_ = 0;
   pthread_key_t key_ = 0;
   bool has_key_ = false;

@@ -57,7 +57,7 @@ void SessionStream::AfterFork() {
 uint64_t* SessionStream::Reserve(uint64_t tick, uint32_t words, bool wait) {
   ChunkRing* ring = this->ring();
   if (ring == nullptr || words > kMostWordsInRing) return nullptr;
-  uint64_t* chunk = chunk_.load(std::memory_order_relaxed);
+  uint64_t* chunk = chunk_.load(std::memory_order_relaxed);  // the lock orders its stores
   const size_t used = chunk == nullptr ? 0 : static_cast<size_t>(position_ - chunk);
   if (chunk != nullptr && format::kRingChunkWords - used > words && !IsStale(chunk, tick)) {
     return position_;
@@ -68,7 +68,7 @@ uint64_t* SessionStream::Reserve(uint64_t tick, uint32_t words, bool wait) {
     fresh = ring->Claim(0, tick, true);
   }
   if (fresh == nullptr) return nullptr;
-  chunk_.store(fresh, std::memory_order_release);
+  chunk_.store(fresh, std::memory_order_release);  // with the claim's header words
   if (chunk != nullptr) ring->PushFull(chunk);
   position_ = fresh + kRingChunkHeaderWords;
   return position_;

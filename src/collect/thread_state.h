@@ -1,6 +1,7 @@
 // What the recorder knows of one thread. Lives in memory that forked children see as zero, so a
-// child's threads are switched off with no handler at all. Only its thread writes it, but for
-// `enabled`, which a switch of the session's phase also stores.
+// child's threads are switched off with no handler at all (slow_path.h, The fork page). Only its
+// thread writes it, but for `enabled` and `on_tick`, which a switch of the session's phase also
+// stores, and for `in_use` and `next_free`, which need the threads lock.
 #pragma once
 
 #include <atomic>
@@ -21,10 +22,12 @@ struct OwedEnd {
 };
 
 struct ThreadState : crosscut_thread {
-  uint64_t* chunk;  // the ring chunk being written, null: none
+  // The ring chunk being written, null: none. Atomic, release: Recorder::Adopt(), EnterSession() ->
+  // ForEachOpenChunk(), which needs the claim's header words with it.
+  uint64_t* chunk;
   uint64_t chunks;  // how many it has taken
   uint32_t track;
-  uint32_t session;  // the one its stream belongs to
+  uint32_t session;  // the one its stream belongs to; atomic, as `chunk`
   uint32_t ring;     // number of the ring that its chunk and its slot belong to
   int32_t os_id;
   uint8_t base;  // layer
@@ -53,6 +56,7 @@ struct ThreadState : crosscut_thread {
   crosscut_thread* real;   // scratch: the thread's own state
 };
 
+// SetPhase(), Hide() -> WriteHidden(). Relaxed: a tick by itself; who misses it takes switch_tick_.
 inline uint64_t OnTick(const ThreadState* s) {
   return __atomic_load_n(&s->on_tick, __ATOMIC_RELAXED);
 }
@@ -62,6 +66,8 @@ inline void SetOnTick(ThreadState* s, uint64_t tick) {
 }
 
 // Of the thread itself, towards its signal handlers: what they mark meanwhile is counted as lost.
+// Relaxed: to its own handlers a thread is in order once the compiler is, which the fences see to.
+// SomeThreadMarks() reads it from another thread, and may see it late.
 inline uint32_t Busy(const crosscut_thread* thread) {
   return __atomic_load_n(&thread->busy, __ATOMIC_RELAXED);
 }
@@ -71,6 +77,7 @@ inline void SetBusy(crosscut_thread* thread, uint32_t value) {
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
+// SetPhase(), Arm() and the slow path -> crosscut_mark_(), Event(). seq_cst: recorder.h, Phases.
 inline void SetEnabled(crosscut_thread* thread, uint32_t value) {
   __atomic_store_n(&thread->enabled, value, __ATOMIC_SEQ_CST);
 }
@@ -89,7 +96,8 @@ class ThreadStates {
       }
     }
   }
-  // In a forked child, where the slabs read zero.
+  // In a forked child, where the slabs read zero: no state is in use and the list of free ones is
+  // gone. Makes the list anew; where the slabs are is known from the parent.
   void AfterFork();
   size_t bytes() const { return slab_count_ * kSlabBytes; }
 
