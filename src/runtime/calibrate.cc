@@ -100,7 +100,7 @@ void Measure(const char* name, void (*body)(int), ThreadState* scratch, double p
 }  // namespace
 
 void CalibrateProbes() {
-  static std::atomic<bool> done{false};
+  static std::atomic<bool> done{false};  // the first to exchange it does the work
   if (!ClockIsInline() || done.exchange(true)) return;
   ThreadState* scratch = EnterScratch();
   if (scratch == nullptr) return;

@@ -58,7 +58,7 @@ int KeepFile(const char* run_dir, const char* name, const void* bytes, size_t si
 }  // namespace
 
 int KeepProfile(const char* run_dir, const char* process_key, const Profile& profile) {
-  static std::atomic<uint32_t> kept{0};
+  static std::atomic<uint32_t> kept{0};  // each number once, by the addition alone
   if (strcmp(profile.format, "xspace") != 0) {
     return Fail(CROSSCUT_EINVAL, "'%.32s' is not a format of profiles: the only one is xspace",
                 profile.format);

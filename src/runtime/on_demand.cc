@@ -68,6 +68,7 @@ void OnDemand::SetProgram(const crosscut_program* program) {
   has_program_.store(true, std::memory_order_release);
 }
 
+// The asker's store -> here, seq_cst as `steps` in AtStep(): format::RingControl.
 uint32_t OnDemand::Waiting(const RingHeader& header) {
   const uint32_t word = std::atomic_ref(const_cast<uint32_t&>(header.request)).load();
   const bool taken = (word & format::kRequestTaken) != 0;
@@ -77,6 +78,7 @@ uint32_t OnDemand::Waiting(const RingHeader& header) {
 bool OnDemand::Claim(RingHeader* header, uint32_t word) {
   pthread_mutex_lock(&claim_mutex_);
   uint32_t waiting = word;
+  // Against the asker's Withdraw() and other threads: one of them gets it.
   const bool claimed = std::atomic_ref(header->request)
                            .compare_exchange_strong(waiting, word | format::kRequestTaken);
   if (claimed) claimed_ = word;
@@ -94,6 +96,7 @@ void OnDemand::RefuseNonsense(RingHeader* header) {
   if (nonsense) Answer(header, request, CROSSCUT_EINVAL, "this is not a request");
 }
 
+// The asker stores it before the request, which was read with acquire, so it is the request's.
 bool OnDemand::NamesStep(const RingHeader& header) {
   return RingLoad(header.control.at_step) != format::kAtOnce;
 }
@@ -195,6 +198,7 @@ void OnDemand::CarryOut(RingHeader* header, uint32_t word, uint64_t step) {
   Answer(header, word, static_cast<uint32_t>(answer), answer == 0 ? "" : LastError());
 }
 
+// `answered` last, with release: who reads it with acquire has the words and the answer.
 void OnDemand::Answer(RingHeader* header, uint32_t word, uint32_t answer, const char* words) {
   snprintf(header->control.words, sizeof header->control.words, "%s", words);
   RingStore(header->answer, answer);
@@ -239,6 +243,7 @@ void OnDemand::WindowBegins(uint64_t next_step) {
   stop_step_.store(by_step ? next_step + next_.step_count : 0);
   limit_at_ns_.store(next_.limit_at_ns);
   next_ = {};
+  // The number last: who reads it has its first step. -> ArmedProcess::window_begun().
   RingStore(control.first_step, next_step);
   RingStore(control.window_begun, number_);
   if (limit_at_ns_.load() != 0) Wake(&header->request);  // our thread sleeps no longer than that
@@ -252,6 +257,7 @@ void OnDemand::WindowEnds(uint64_t next_step) {
   if (header == nullptr) return;
   stop_step_.store(0);
   limit_at_ns_.store(0);
+  // As in WindowBegins(). -> ArmedProcess::window_ended().
   RingStore(header->control.end_step, next_step);
   RingStore(header->control.window_ended, header->control.window_begun);
   RingStore<uint32_t>(header->state, format::kRingDormant);

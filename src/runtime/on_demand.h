@@ -58,6 +58,7 @@ class OnDemand {
 
  private:
   static void* Main(void* self);
+  // Arm(), Disarm() -> here. Relaxed: it points at a mapping whose fields are atomic themselves.
   format::RingHeader* header() const {
     return page_ == nullptr ? nullptr : __atomic_load_n(page_, __ATOMIC_RELAXED);
   }
@@ -79,10 +80,10 @@ class OnDemand {
   void ServeLimit();
 
   Calls calls_ = {};
-  format::RingHeader** page_ = nullptr;
-  std::atomic<bool> running_{false};
+  format::RingHeader** page_ = nullptr;  // on a page that forks wipe: src/collect/slow_path.h
+  std::atomic<bool> running_{false};     // Arm() -> threads(), of the drain and of forked children
   crosscut_program program_ = {};
-  std::atomic<bool> has_program_{false};
+  std::atomic<bool> has_program_{false};  // SetProgram() -> Call(), CallProgram(), with program_
   struct Window {
     uint64_t number = 0;      // 0: one more than the last
     uint64_t step_count = 0;  // how many steps it has; 0: no such end
@@ -92,10 +93,14 @@ class OnDemand {
   Window next_;   // being begun
   Window first_;  // see LimitFirst
   uint64_t number_ = 0;
-  std::atomic<uint64_t> stop_step_{0};  // ends before this step begins; 0: none
+  // Ends before this step begins; 0: none. WindowBegins(), WindowEnds() -> AtStep(). Relaxed there:
+  // a step that misses it leaves the window's end to the next one.
+  std::atomic<uint64_t> stop_step_{0};
+  // WindowBegins(), WindowEnds() -> Main(), and ServeLimit(), where one thread takes it by
+  // exchange.
   std::atomic<int64_t> limit_at_ns_{0};
   pthread_mutex_t claim_mutex_ = PTHREAD_MUTEX_INITIALIZER;
-  uint32_t claimed_ = 0;  // the request claimed last
+  uint32_t claimed_ = 0;  // the request claimed last; under the mutex
 };
 
 }  // namespace crosscut::record

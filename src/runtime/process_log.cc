@@ -331,6 +331,7 @@ void ProcessLog::MarkStop(uint64_t tick, format::StopReason reason, bool waits) 
   SessionStream& stream = Recorder::Get().stream();
   (void)(waits ? stream.Write(tick, format::kStop, &payload, 1)
                : stream.TryWrite(tick, format::kStop, &payload, 1));
+  // The state last: who reads in the ring that it was stopped has when and why.
   format::RingStore(header->stop_tick, tick);
   format::RingStore<uint32_t>(header->stop_reason, reason);
   format::RingStore<uint32_t>(header->state, format::kRingStopped);

@@ -80,7 +80,7 @@ class ProcessLog {
   int ring_index_ = 0;
   bool open_ = false;
   int owner_ = 0;
-  std::atomic<bool> broken_{false};
+  std::atomic<bool> broken_{false};  // Break(), by the drain as a rule -> Session
   Drain drain_;
   char key_[64] = {};
   char parent_key_[64] = {};

@@ -181,9 +181,10 @@ int Session::StartLocked(const Settings& settings) {
   const uint64_t tick = Now();
   format::RingHeader* header = log_.header();
   format::RingStore(header->start_tick, tick);
-  format::RingStore<uint64_t>(header->stop_tick, 0);
+  format::RingStore<uint64_t>(header->stop_tick, 0);  // of the session before
   format::RingStore<uint32_t>(header->stop_reason, 0);
   (void)Recorder::Get().stream().Write(tick, format::kStart, &tick, 1);
+  // Last: who reads in the ring that it records has when it began, and no reason of a stop.
   format::RingStore<uint32_t>(header->state, format::kRingRecording);
   sources_.Begin();
   state_.store(kRecording, std::memory_order_release);
@@ -286,6 +287,7 @@ void Session::OnUnderscoreExit() {
   if (log_.owner() != getpid()) return;
   if (state() == kOff) return LeaveNothing();
   const format::RingHeader* header = log_.header();
+  // ProcessLog::MarkStop() -> here: whether AtExit() has run by exit().
   if (format::RingLoad(header->stop_reason) == 0) AtExit(true);
 }
 
@@ -301,6 +303,7 @@ void Session::LeaveNothing() {
     return;
   }
   if (!on_demand_.armed()) return;
+  // OnDemand::WindowBegins() -> here.
   const bool never = format::RingLoad(log_.header()->control.window_begun) == 0;
   on_demand_.Disarm();
   if (!never || log_.Break()) return;

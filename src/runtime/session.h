@@ -95,9 +95,9 @@ class Session {
   bool busy_ = false;
   pthread_t busy_thread_ = {};
 
-  std::atomic<int> state_{kOff};
-  bool secure_ = false;  // raised privileges: never records
-  std::atomic<bool> follow_fork_{false};
+  std::atomic<int> state_{kOff};  // changes under a Transition -> state(), with what is open then
+  bool secure_ = false;           // raised privileges: never records
+  std::atomic<bool> follow_fork_{false};  // FollowFork() -> InForkedChild()
   bool asked_at_exit_ = false;
 
   ProcessLog log_;

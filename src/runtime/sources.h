@@ -76,12 +76,15 @@ class Sources {
 
   Source sources_[kMostSources] = {};
   int next_handle_ = 1;
+  // Both: the session's transition -> level(), in_control(). Each stands for itself: who reads them
+  // at a switch may have one of before and one of after.
   std::atomic<int> level_when_on_{CROSSCUT_LEVEL_EVERYTHING};
   std::atomic<bool> in_control_{false};
   pthread_mutex_t known_mutex_ = PTHREAD_MUTEX_INITIALIZER;
   Known known_[kMostSources] = {};
-  ProbeCost costs_[kMostCosts] = {};  // those with a probe other than 0
-  std::atomic<uint32_t> cost_count_{0};
+  ProbeCost costs_[kMostCosts] = {};     // those with a probe other than 0
+  std::atomic<uint32_t> cost_count_{0};  // ProbeCosts() takes a place, once by the addition alone;
+                                         // it does not publish what is put there
 };
 
 }  // namespace crosscut::record

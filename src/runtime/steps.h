@@ -49,14 +49,16 @@ class Steps {
  private:
   StepPlan plan_;
   StepBudget budget_;
-  // The step that runs: when it began (0: nothing to compare), what its thread had written.
+  // The step that runs: when it began (0: nothing to compare), what its thread had written. These,
+  // plan and budget belong to who has Enter()ed, and between sessions to SetPlan().
   uint64_t tick_ = 0, words_ = 0;
   bool switched_ = false;
-  std::atomic<uint64_t> next_{0};
+  std::atomic<uint64_t> next_{0};  // Count(), Stop() -> Enter(), next()
+  // A lock that nobody waits for: from Enter() to Skip() or MarkLevel().
   std::atomic<bool> beginning_{false};
-  std::atomic<uint32_t> usual_name_{0};  // of the kind "step"
-  std::atomic<uint32_t> running_{0};     // name of the step that runs
-  std::atomic<uint32_t> phase_{0};
+  std::atomic<uint32_t> usual_name_{0};  // of the kind "step": MarkBegin() alone, once found
+  std::atomic<uint32_t> running_{0};     // name of the step that runs. MarkBegin() -> End(), once
+  std::atomic<uint32_t> phase_{0};       // of the phase that does. BeginPhase() begins, ends once
 };
 
 // The calling thread leads: its steps are the process's.

@@ -6,13 +6,18 @@ namespace {
 
 using Local = int32_t* (*)();
 
+// crosscut_follow_tasks() -> crosscut_open_(), crosscut_close_(), crosscut_task_forget(): release
+// and acquire, so that what it points at is whole.
 std::atomic<const crosscut_tasks*> tasks{nullptr};
+// crosscut_task_local() -> crosscut_task_locals(). Filled from the front, each place once.
 std::atomic<Local> locals[CROSSCUT_TASK_LOCALS];
 
 }  // namespace
 
 extern "C" {
 
+// crosscut_follow_tasks() -> crosscut_open(), inline and relaxed: who sees it and no `tasks` yet
+// goes on without.
 uint32_t crosscut_tasks_followed_ = 0;
 
 void crosscut_follow_tasks(const crosscut_tasks* those) {
