@@ -89,7 +89,9 @@ class Plugin {
   pthread_cond_t posted_ = PTHREAD_COND_INITIALIZER;
   Command commands_[kCommands];
   int command_count_ = 0;
-  std::atomic<int> outstanding_{0};  // commands posted and not done, the load among them
+  // Commands posted and not done, the load among them. Begin(), Post() and Run() -> Busy(): at 0
+  // all that they pushed is there, by seq_cst as for all below.
+  std::atomic<int> outstanding_{0};
 
   // The thread's own.
   State state_ = kLoading;
@@ -98,10 +100,15 @@ class Plugin {
   int64_t began_realtime_ns_ = 0;
   bool told_hygiene_ = false, told_on_ = false;
 
-  std::atomic<uint8_t> call_{kNone};
-  std::atomic<int64_t> call_ends_ns_{0};  // CLOCK_MONOTONIC: by when the call must be back
+  std::atomic<uint8_t> call_{kNone};      // Invoke() -> Overdue(), Busy(), CallInFlight()
+  std::atomic<int64_t> call_ends_ns_{0};  // CLOCK_MONOTONIC: by when the call must be back. Stored
+                                          // before call_, read after it: never of a call before
+  // Quarantine(), AfterFork() -> whoever would ask or push; the first to exchange it tells why.
+  // has_thread_: Begin(), Main() -> who counts the program's threads.
   std::atomic<bool> quarantined_{false}, has_thread_{false};
-  std::atomic<int> quarantining_{0};  // threads in Quarantine(): its reason may not be told yet
+  // Threads in Quarantine(): its reason may not be told yet. Raised before quarantined_ -> Busy(),
+  // which reads it last.
+  std::atomic<int> quarantining_{0};
 };
 
 }  // namespace crosscut::host

@@ -32,9 +32,9 @@ __thread bool calibrating __attribute__((tls_model("initial-exec"))) = false;
 // Devices of different plugins are different devices: they begin at different numbers, those of the
 // first plugin that has any at 0.
 constexpr int64_t kDevicesOfAPlugin = 1000;
-std::atomic<int64_t> next_devices{0};
+std::atomic<int64_t> next_devices{0};  // AddTrack() takes, each once, by the addition alone
 
-std::atomic<uint32_t> next_clock{format::kFirstPluginClock};
+std::atomic<uint32_t> next_clock{format::kFirstPluginClock};  // AddClock(), likewise
 
 uint32_t Intern(const char* text, size_t bytes, const format::NameAttributes& attributes) {
   if (text == nullptr) return 0;

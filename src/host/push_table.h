@@ -73,11 +73,14 @@ class PushTable {
   const char* name_;
   int64_t first_device_ = 0;  // that of the plugin's device 0
   const Hooks* hooks_;
+  // Accept() -> Accepts(), on the plugin's threads; its tell() -> told(). Relaxed where they are
+  // read: flags by themselves, and a push at the edge may go either way.
   std::atomic<bool> accepts_{false}, told_{false};
   // A NUL after each setting. Without memory for them there are none.
   base::PodVector<char> options_;
   base::PodVector<char> environment_;  // CROSSCUT_PLUGIN_*, without that; never changed later
   crosscut_plugin_callbacks callback_copies_[2] = {};
+  // SetCallbacks() -> callbacks(): release and acquire, so that the copy is whole.
   std::atomic<const crosscut_plugin_callbacks*> callbacks_{&callback_copies_[0]};
   pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
   Track tracks_[kMostTracks];

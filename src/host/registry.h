@@ -46,7 +46,7 @@ class Registry {
 
   Surroundings around_ = {};
   Plugin* plugins_[kMostPlugins] = {};
-  std::atomic<int> count_{0};
+  std::atomic<int> count_{0};  // Load() -> all: the plugins below it are there
   bool loaded_ = false;
   pthread_mutex_t header_mutex_ = PTHREAD_MUTEX_INITIALIZER;
 };
