@@ -93,9 +93,12 @@ struct RingControl {
 inline constexpr uint64_t kAtOnce = UINT64_MAX;
 
 // Page 0. Fields marked (atomic) change while the session runs: use RingLoad and RingStore. Only
-// the owning process writes, except for `request` and what belongs to it.
+// the owning process writes, except for `request` and what belongs to it. Where no reader is named
+// it is another process that copies the page (RingFile::ReadHeader) or maps it (`crosscut start`
+// and its like). `state` is stored behind the ticks and the reason of a change: who loads it with
+// acquire has them.
 struct RingHeader {
-  uint64_t magic;         // kRingMagic (atomic: stored last)
+  uint64_t magic;         // kRingMagic (atomic: stored last, before the file is mapped)
   uint32_t version;       // kFormatVersion
   uint32_t header_bytes;  // kRingHeaderBytes
   uint64_t chunk_count;
@@ -116,16 +119,16 @@ struct RingHeader {
   int64_t anchor_ns;
   int64_t anchor_realtime_ns;
   // The session.
-  uint32_t state;           // RingState (atomic)
-  uint32_t stop_reason;     // StopReason, 0 while it records (atomic)
-  uint64_t start_tick;      // (atomic)
-  uint64_t stop_tick;       // 0 while it records (atomic)
-  uint64_t next_fill;       // the next claim's number, from 1 (atomic)
-  uint64_t first_fill;      // fills below it belong to an earlier session (atomic)
-  uint64_t drain_tick;      // when the drain last looked; 0 before its first pass (atomic)
-  uint64_t log_bytes;       // the log's length after its last whole chunk (atomic)
+  uint32_t state;        // RingState (atomic). Session, Drain::Run() ->
+  uint32_t stop_reason;  // StopReason, 0 while it records (atomic). ProcessLog::MarkStop() ->
+  uint64_t start_tick;   // (atomic). Session::StartLocked() ->
+  uint64_t stop_tick;    // 0 while it records (atomic). As stop_reason
+  uint64_t next_fill;    // the next claim's number, from 1 (atomic). ChunkRing::Begin() alone
+  uint64_t first_fill;   // fills below it belong to an earlier session (atomic). Create() ->
+  uint64_t drain_tick;   // when the drain last looked; 0: not yet (atomic). Drain::Pass() ->
+  uint64_t log_bytes;    // the log's length after its last whole chunk (atomic). Drain::Pass() ->
   uint64_t failed_at_byte;  // where writing the log stopped for good; 0: it did not (atomic)
-  uint32_t failed_errno;    // (atomic)
+  uint32_t failed_errno;    // (atomic). Both: Drain::Check() -> ArmedProcess::failure()
   // Requests from outside: `request` = RingRequest | serial << 8, written by the asker, which holds
   // the lock (flock) of this file. The process adds kRequestTaken when it begins, and when it is
   // done it stores the word without kRequestTaken in `answered`. Both are shared futexes.
@@ -134,7 +137,9 @@ struct RingHeader {
   uint32_t answer;                     // 0 or an error number (atomic, before `answered`)
   char log_name[kRingLogNameBytes];    // file name of the log inside the run directory
   char last_plugin[kRingPluginBytes];  // "name:function" while a plugin is called, "" otherwise
-  uint64_t marks_use;  // 1: the owner keeps this file marked (base::MarkInUse) while it may write
+  // 1: the owner keeps this file marked (base::MarkInUse) while it may write (atomic).
+  // Drain::Unmark() -> RingFile::Owner()
+  uint64_t marks_use;
   uint64_t reserved[31];  // 0
   RingControl control;
 };
@@ -145,20 +150,40 @@ static_assert(std::is_trivially_copyable_v<RingHeader>);
 // total since the slot was taken. kDrop words in the track's stream report a part of it; unreported
 // = count - sum of the kDrop words of that track and reason, never below 0. A slot is freed by
 // count = 0, then track = 0.
+//
+//            DropSlotFor()                  a loss
+//   free ------------------------> taken -----------------------> counted
+//    ^     track: 0 -> key, by       count is 0   last_tick, then     |  and again
+//    |     compare-and-swap; then                 count               |
+//    |     reason, first_tick                                         |
+//    +---------- Recorder::Detach(): count = 0, then track = 0 -------+
+//
+// What holds:
+// - A free slot's count is 0, and who takes the slot begins there: its compare-and-swap reads the
+//   track = 0 that was stored with release behind count = 0.
+// - Readers pass over a slot whose count is 0, and add up several of one track and reason.
+// - kDropFull of a thread's own track is counted by that thread alone, by load and store, and the
+//   slot is freed by it as it ends, if its stream has told everything. All other slots are counted
+//   by any thread, by fetch_add, and are never freed.
+// - Between the compare-and-swap and the store of `reason` a slot shows the reason of whoever had
+//   it before, or 0, and who looks for a slot of the same track goes by that.
 struct RingDropSlot {
   uint64_t track;       // track id + 1; 0 = free (atomic: taken by compare-and-swap)
-  uint64_t reason;      // DropReason (atomic)
-  uint64_t count;       // (atomic)
-  uint64_t first_tick;  // full ticks (atomic)
-  uint64_t last_tick;
+  uint64_t reason;      // DropReason (atomic). DropSlotFor() -> DropSlotFor(), readers
+  uint64_t count;       // (atomic). CountDrop(), CountShared(), CountOverwritten() -> readers
+  uint64_t first_tick;  // full ticks (atomic). DropSlotFor() -> readers
+  uint64_t last_tick;   // (atomic) as count, before it
   uint64_t reserved[3];
 };
 static_assert(sizeof(RingDropSlot) == 64);
 inline constexpr size_t kRingDropSlots =
     (kRingHeaderBytes - kRingPageBytes) / sizeof(RingDropSlot);  // 960
-// Losses of threads that found no slot are counted in the last slot, whose track is this + 1.
+// Losses of threads that found no slot are counted in the last slot, whose track is this + 1. Those
+// that no thread's stream can tell (CountShared) have slots of this track, too, by reason.
 inline constexpr uint64_t kRingSharedDropTrack = UINT32_MAX;
 
+// The two halves of a pair: who loads what was stored finds all that its writer stored before. What
+// takes more than that (`request`, `steps`, the drop slots) uses std::atomic_ref.
 template <class T>
 T RingLoad(const T& field) {
   return std::atomic_ref<T>(const_cast<T&>(field)).load(std::memory_order_acquire);
