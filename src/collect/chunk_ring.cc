@@ -214,9 +214,10 @@ format::RingDropSlot* ChunkRing::DropSlotFor(uint32_t track, format::DropReason 
 
 // DropSlotFor(), Recorder::Detach() -> here.
 bool ChunkRing::HasLosses() const {
-  const format::RingDropSlot* slots = drop_slots();  // the last one is the shared one
-  return format::RingLoad(slots[0].track) != 0 ||
-         format::RingLoad(slots[format::kRingDropSlots - 1].track) != 0;
+  const format::RingDropSlot* slots = drop_slots();
+  return std::any_of(slots, slots + format::kRingDropSlots, [](const format::RingDropSlot& slot) {
+    return format::RingLoad(slot.count) != 0;
+  });
 }
 
 // The state is of Begin(), PushFull() and Clear(), the drained end of Drain::AppendPart(); each is

@@ -85,8 +85,7 @@ class ChunkRing {
   //
   // Two threads that look for one track and reason at once may take a slot each: readers add up.
   format::RingDropSlot* DropSlotFor(uint32_t track, format::DropReason reason, uint64_t tick);
-  // Whether slot 0 or the shared one is taken. Slots are taken in order, but a thread that ends may
-  // free slot 0 while later ones are in use (Recorder::Detach).
+  // Whether some slot has counted a loss.
   bool HasLosses() const;
   // Whether the log holds every published word; while nobody writes.
   bool Drained() const;

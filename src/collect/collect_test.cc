@@ -311,6 +311,17 @@ TEST_F(RecorderTest, AFlightRecorderWithoutADrain_KeepsTheNewestAndCountsTheRest
   EXPECT_GT(events, 8 * kWordsInChunk);
 }
 
+TEST_F(ChunkRingTest, LossesOfAnySlotCount) {
+  ChunkRing* ring = NewRing(4);
+  EXPECT_FALSE(ring->HasLosses());
+  format::RingDropSlot* first = ring->DropSlotFor(7, format::kDropFull, 1);
+  format::RingDropSlot* second = ring->DropSlotFor(8, format::kDropFull, 1);
+  ASSERT_NE(first, second);
+  format::RingStore<uint64_t>(second->count, 3);
+  format::RingStore<uint64_t>(first->track, 0);  // its thread has told and ended
+  EXPECT_TRUE(ring->HasLosses());
+}
+
 TEST_F(RecorderTest, SpansOverAHiddenPhase_StayBalanced) {
   ChunkRing* ring = Record(16);
   std::thread([] {

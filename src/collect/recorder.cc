@@ -448,6 +448,7 @@ void Recorder::Detach(ThreadState* s) {
   // its count 0.
   if (ours && s->slot != nullptr && s->drops == 0) {
     format::RingStore<uint64_t>(s->slot->count, 0);
+    format::RingStore<uint64_t>(s->slot->reason, 0);  // none, until who takes it stores its own
     format::RingStore<uint64_t>(s->slot->track, 0);
   }
   pthread_mutex_lock(&threads_mutex_);

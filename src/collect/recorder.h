@@ -83,12 +83,12 @@ class Recorder {
   void ForEachOpenChunk(Visit visit) {
     if (uint64_t* at = stream_.chunk()) visit(at);
     pthread_mutex_lock(&threads_mutex_);
-    // Adopt(), EnterSession() -> here. With the pointer come the claim's header words. A thread
-    // that enters a session stores chunk = null and then its session; this loads them in that
-    // order, too, so the two may be of different moments.
+    // Adopt(), EnterSession() -> here. With the pointer come the claim's header words.
+    // A thread that enters a session stores chunk = null and then its session. This loads the
+    // session first: what it then sees of the chunk is of that session, and lies in its ring.
     states_.ForEach([&](ThreadState* s) {
-      uint64_t* at = std::atomic_ref(s->chunk).load(std::memory_order_acquire);
-      if (at != nullptr && std::atomic_ref(s->session).load() == session()) visit(at);
+      if (std::atomic_ref(s->session).load(std::memory_order_acquire) != session()) return;
+      if (uint64_t* at = std::atomic_ref(s->chunk).load(std::memory_order_acquire)) visit(at);
     });
     for (uint32_t i = 0; i < parked_count_; ++i) visit(ChunkOf(parked_[i]));
     pthread_mutex_unlock(&threads_mutex_);

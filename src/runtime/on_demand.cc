@@ -20,6 +20,8 @@
 namespace crosscut::record {
 namespace {
 
+__thread bool is_our_thread __attribute__((tls_model("initial-exec"))) = false;
+
 using format::RingControl;
 using format::RingHeader;
 using format::RingLoad;
@@ -105,6 +107,7 @@ bool OnDemand::NamesStep(const RingHeader& header) {
 
 void* OnDemand::Main(void* self) {
   prctl(PR_SET_NAME, "crosscut-control");
+  is_our_thread = true;
   auto* it = static_cast<OnDemand*>(self);
   Recorder::Get().MarkOurs();
   RingHeader* header = it->header();
@@ -118,6 +121,7 @@ void* OnDemand::Main(void* self) {
     }
     const int64_t now = base::MonotonicNs();
     const int64_t limit = it->limit_at_ns_.load();
+    it->planned_ns_.store(limit);
     const bool asked = Waiting(*header) != 0 && !NamesStep(*header);
     if (asked || (limit != 0 && limit <= now)) {
       if (since_ns == 0) since_ns = now;
@@ -233,6 +237,18 @@ void OnDemand::CallProgram(bool begins) {
 
 // ---- Windows ------------------------------------------------------------------------------------
 
+// Our thread sleeps no longer than to the limit. It may be between its look at the limit and its
+// sleep, where a wake does not reach it, so it is woken until it has seen the limit.
+void OnDemand::AwaitPlan(RingHeader* header) {
+  constexpr int kTries = 100;
+  const int64_t limit = limit_at_ns_.load();
+  for (int i = 0; i < kTries && limit != 0 && planned_ns_.load() != limit; ++i) {
+    if (is_our_thread || threads() == 0) return;
+    if (i > 0) usleep(100);
+    Wake(&header->request);
+  }
+}
+
 void OnDemand::WindowBegins(uint64_t next_step) {
   RingHeader* header = this->header();
   if (header == nullptr) return;
@@ -246,7 +262,7 @@ void OnDemand::WindowBegins(uint64_t next_step) {
   // The number last: who reads it has its first step. -> ArmedProcess::window_begun().
   RingStore(control.first_step, next_step);
   RingStore(control.window_begun, number_);
-  if (limit_at_ns_.load() != 0) Wake(&header->request);  // our thread sleeps no longer than that
+  AwaitPlan(header);
   char text[24];
   snprintf(text, sizeof text, "%llu", static_cast<unsigned long long>(number_));
   (void)Recorder::Get().stream().WriteMeta("window", text);

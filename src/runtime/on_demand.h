@@ -58,6 +58,7 @@ class OnDemand {
 
  private:
   static void* Main(void* self);
+  void AwaitPlan(format::RingHeader* header);
   // Arm(), Disarm() -> here. Relaxed: it points at a mapping whose fields are atomic themselves.
   format::RingHeader* header() const {
     return page_ == nullptr ? nullptr : __atomic_load_n(page_, __ATOMIC_RELAXED);
@@ -99,6 +100,8 @@ class OnDemand {
   // WindowBegins(), WindowEnds() -> Main(), and ServeLimit(), where one thread takes it by
   // exchange.
   std::atomic<int64_t> limit_at_ns_{0};
+  // The limit that our thread has seen. Main() -> WindowBegins(), which wakes it until it has.
+  std::atomic<int64_t> planned_ns_{0};
   pthread_mutex_t claim_mutex_ = PTHREAD_MUTEX_INITIALIZER;
   uint32_t claimed_ = 0;  // the request claimed last; under the mutex
 };
