@@ -9,6 +9,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "src/base/fault_point.h"
 #include "src/collect/memory.h"
 #include "src/collect/ring_making.h"
