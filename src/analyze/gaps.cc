@@ -65,19 +65,34 @@ void TellSources(const trace::Trace& trace, const Context& context, std::vector<
   }
 }
 
+// Whether the process has something of devices, or called what gives them work.
+bool UsesDevices(const trace::Trace& trace, const trace::Track& track) {
+  if (track.kind == trace::TrackKind::kDevice) return track.spans.size() != 0;
+  for (size_t i = 0; i < track.spans.size(); ++i) {
+    if (trace.name(track.spans.name[i]).layer == trace::Layer::kRuntime) return true;
+  }
+  return false;
+}
+
 // Plugins that were recording when their process ended: what they had not handed over went with it.
 void TellHeld(const trace::Trace& trace, const Context& context, std::vector<std::string>& out) {
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
     const trace::Process& process = trace.processes[p];
+    if (std::none_of(process.sources.begin(), process.sources.end(),
+                     [](const trace::Source& source) { return source.holds; })) {
+      continue;
+    }
     int64_t last = process.start_ns;
+    bool given = false;
     for (const uint32_t t : context.tracks().of({p})) {
       const trace::Track& track = trace.tracks[t];
+      given = given || UsesDevices(trace, track);
       if (track.kind != trace::TrackKind::kDevice) continue;
       for (size_t i = 0; i < track.spans.size(); ++i) last = std::max(last, track.spans.end_ns[i]);
     }
     for (const trace::Source& source : process.sources) {
-      // One that has nothing to tell has met no device.
-      if (!source.holds || trace.text(source.message).empty()) continue;
+      const bool on = trace.text(source.state) == "on" && !trace.text(source.message).empty();
+      if (!source.holds || !on || !given) continue;  // one with nothing to tell met no device
       out.push_back(Named(trace, context, p) + " ended (by _exit, a signal or exec) while " +
                     std::string(trace.text(source.name)) +
                     " was recording: what its devices did in the last " +

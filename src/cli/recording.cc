@@ -1,5 +1,7 @@
 // record.
 
+#include <stdlib.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdint>
@@ -44,6 +46,12 @@ std::string WrapProblem(const std::string& text) {
   return "unknown layer " + layer + " in " + text + "; the layers are " + known;
 }
 
+// The environment variable whose value is an option's default. None inside a recorded program: its
+// settings there are those of the outer recording.
+std::string Setting(const char* variable) {
+  return getenv("CROSSCUT_RUN") == nullptr ? variable : "";
+}
+
 // What is recorded.
 void AddWhat(CLI::App* verb, verbs::RecordOptions* options) {
   verb->add_option("--sources", options->sources,
@@ -52,28 +60,28 @@ void AddWhat(CLI::App* verb, verbs::RecordOptions* options) {
                    "optimizer and the steps, without an edit; any list includes them.\n"
                    "opencl, cupti (NVIDIA): their calls, and kernels and copies on their devices.\n"
                    "none: only what the program marks (and Python: see --python)")
-      ->envname("CROSSCUT_SOURCES")
+      ->envname(Setting("CROSSCUT_SOURCES"))
       ->option_text("LIST");
   verb->add_option("--python", options->python,
                    "off, boundary (default: where Python calls native code), samples (also what\n"
                    "every thread does, Python and native, sampled now and then) or calls\n"
                    "(every Python function)")
       ->check(CLI::IsMember({"off", "boundary", "samples", "calls"}).description(""))
-      ->envname("CROSSCUT_PYTHON")
+      ->envname(Setting("CROSSCUT_PYTHON"))
       ->option_text("LEVEL");
   verb->add_option("--sample-rate", options->sample_rate,
                    "samples per second of --python=samples, 1 to 1000 (default 100)")
       ->check(CLI::Range(1, 1000).description(""))
-      ->envname("CROSSCUT_SAMPLE_RATE")
+      ->envname(Setting("CROSSCUT_SAMPLE_RATE"))
       ->option_text("HZ");
   verb->add_flag("--shapes", options->shapes,
                  "record what operators are called with: shapes, types, strides, scalars")
-      ->envname("CROSSCUT_SHAPES")
+      ->envname(Setting("CROSSCUT_SHAPES"))
       ->option_text(" ");
   verb->add_flag("--allocations", options->allocations,
                  "record every allocation and free of PyTorch's tensors: tables memory,\n"
                  "memory_peak, memory_operators, memory_leaks")
-      ->envname("CROSSCUT_ALLOCATIONS")
+      ->envname(Setting("CROSSCUT_ALLOCATIONS"))
       ->option_text(" ");
   verb->add_option("--wrap", options->wrap,
                    "record what Python calls in one more native module, or in a shared library\n"
@@ -115,18 +123,18 @@ void AddWhen(CLI::App* verb, verbs::RecordOptions* options) {
           "--dormant the default): all except control steps with everything. Or shares in\n"
           "per cent of operators, everything, boundary, control: operators=10,everything=2\n"
           "(rest: boundary)")
-      ->envname("CROSSCUT_PLAN")
+      ->envname(Setting("CROSSCUT_PLAN"))
       ->option_text("PLAN");
   verb->add_option(
           "--budget", options->budget,
           "how much longer steps may take, in per cent: if the plan costs more, fewer are\n"
           "recorded; or off (default 2; off if a --plan is named)")
-      ->envname("CROSSCUT_BUDGET")
+      ->envname(Setting("CROSSCUT_BUDGET"))
       ->option_text("PERCENT");
   verb->add_option("--control-steps", options->control_percent,
                    "share of steps that run with the probes off, to check the correction")
       ->check(CLI::Range(0.0, 50.0).description(""))
-      ->envname("CROSSCUT_CONTROL_STEPS")
+      ->envname(Setting("CROSSCUT_CONTROL_STEPS"))
       ->option_text("PERCENT");
   CLI::Option* dormant =
       verb->add_flag("--dormant", options->dormant,
@@ -134,7 +142,7 @@ void AddWhen(CLI::App* verb, verbs::RecordOptions* options) {
   verb->add_option("--keep", options->keep_seconds,
                    "flight recorder: hold the newest SECONDS in memory, for `crosscut snapshot`")
       ->check(CLI::Range(0.001, 1e6).description(""))
-      ->envname("CROSSCUT_KEEP")
+      ->envname(Setting("CROSSCUT_KEEP"))
       ->option_text("SECONDS");
   verb->add_option("--stop-after-steps", options->stop_after_steps,
                    "end the recording of a process after N of its steps; the command goes on")
@@ -160,7 +168,7 @@ void AddRecord(CLI::App* app, Run* run, std::vector<std::string> command) {
   AddWhen(verb, options.get());
   verb->add_option("--memory", options->memory_mib, "cap on Crosscut's memory, per process")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 20).description(""))
-      ->envname("CROSSCUT_MEMORY")
+      ->envname(Setting("CROSSCUT_MEMORY"))
       ->option_text("MiB");
   verb->footer("What follows -- is the command; crosscut exits as it does.");
   verb->callback([=] { *run = [=] { return RunRecord(*options); }; });

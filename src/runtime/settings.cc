@@ -108,8 +108,8 @@ int TakeNumber(const char* variable, double least, double most, const char* unit
   char* end = nullptr;
   const double value = strtod(text, &end);
   if (*end != '\0' || !(value >= least && value <= most)) {
-    return Fail(CROSSCUT_EINVAL, "%s is %.60s: not a number of %s from %g to %g", variable, text,
-                unit, least, most);
+    return Fail(CROSSCUT_EINVAL, "%s is %.60s: not a number of %s from %.12g to %.12g", variable,
+                text, unit, least, most);
   }
   *number = value;
   return CROSSCUT_OK;

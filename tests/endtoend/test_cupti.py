@@ -118,6 +118,14 @@ def test_what_a_device_did_before_a_sudden_end_is_a_gap(tmp_path, leave):
     assert any("while cupti was recording" in gap for gap in gaps), gaps
 
 
+@pytest.mark.parametrize("options", ["", f",library={FAKE}"])
+def test_a_sudden_end_of_who_gave_a_device_nothing_is_no_gap(tmp_path, options):
+    result = record_script(tmp_path / "run", "import os, time; time.sleep(0.5); os._exit(5)",
+                           f"--plugin={PLUGIN}{options}")
+    assert result.returncode == 5, result.stderr
+    assert not [row for row in table(tmp_path / "run", "gaps") if "recording" in row["message"]]
+
+
 def test_an_ordinary_end_is_no_gap(run):
     assert not [row for row in table(run, "gaps") if "was recording" in row["message"]]
 

@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 import pytest
-from runs import PACKAGE, crosscut, record, record_script, table
+from runs import CROSSCUT, PACKAGE, crosscut, record, record_script, table
 
 LOOP = """
 import sys, torch, crosscut
@@ -185,6 +185,16 @@ def test_settings_of_the_environment_are_defaults_of_options(tmp_path):
         facts = (tmp_path / "out.json").read_text()
         assert f'"memory_bytes": "{memory << 20}"' in facts
         assert '"control_percent": "50"' in facts and '"seed": "99"' in facts
+
+
+def test_a_recording_inside_another_has_its_own_settings(tmp_path):
+    inner = tmp_path / "inner"
+    command = [CROSSCUT, "record", "-o", inner, "--", sys.executable, "-c", "print('done')"]
+    result = record(tmp_path / "outer", list(map(str, command)), "--keep=5", "--memory=32")
+    assert result.stdout == "done\n", result.stderr
+    crosscut("export", inner, "--to=chrome", "-o", tmp_path / "out.json")
+    facts = (tmp_path / "out.json").read_text()
+    assert '"policy": "drop_newest"' in facts and f'"memory_bytes": "{64 << 20}"' in facts
 
 
 def test_the_environment_and_the_api_take_plans_too(tmp_path):
