@@ -1,6 +1,7 @@
 """Writes the table of docs/pytorch.md that has crosscut.torch.profile beside torch.profiler over
-the programs of tests/endtoend/profile_programs.py: rows, calls, bytes and FLOPs of one pass, and
-the least self times of passes in turn (A, B, A): torch.profiler stands against itself, too.
+the programs of tests/endtoend/pytorch/profile_programs.py: rows, calls, bytes and FLOPs of one
+pass, and the least self times of passes in turn (A, B, A): torch.profiler stands against itself,
+too.
 
     python bench/torch_profile.py [--write docs/pytorch.md] [PROGRAM...]
 """
@@ -15,7 +16,7 @@ import sys
 import warnings
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "tests" / "endtoend"))
+sys.path.insert(0, str(ROOT / "tests" / "endtoend" / "pytorch"))
 
 BEGIN, END = "<!-- bench/torch_profile.py -->", "<!-- end -->"
 HEAD = ["program", "rows", "calls", "bytes", "FLOPs", "time", "time of theirs"]

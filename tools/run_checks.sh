@@ -21,7 +21,8 @@ sanitized() {  # preset, label
 
 killed() {
   CROSSCUT_TEST_KILLS=1000 \
-    build/release/tests/endtoend/faults_test --gtest_brief=1 --gtest_filter='*KilledAtRandom*'
+    build/release/tests/endtoend/faults/faults_test --gtest_brief=1 \
+      --gtest_filter='*KilledAtRandom*'
 }
 
 # The sanitizers' trees are built while other stages wait for a linker or a single slow test.

@@ -33,7 +33,7 @@ class Stage(NamedTuple):
 STAGES = {
     "kills": Stage(
         "10,000 programs killed at random, 2,500 of them flight recorders",
-        "CROSSCUT_TEST_KILLS=10000 build/release/tests/endtoend/faults_test --gtest_brief=1 "
+        "CROSSCUT_TEST_KILLS=10000 build/release/tests/endtoend/faults/faults_test --gtest_brief=1 "
         "--gtest_filter='*KilledAtRandom*'"),
     "levels": Stage(
         "50,000 random programs under changes of level, of each CPython version",
@@ -46,11 +46,12 @@ STAGES = {
         f"CROSSCUT_TEST_DEMAND=150 {PYTEST} tests/endtoend/test_on_demand.py -k again_and_again"),
     "import": Stage(
         "a trace of 5 GB (takes 6 GB of disk)",
-        f"CROSSCUT_TEST_LARGE=5 {PYTEST} tests/endtoend/test_import_large.py -k read_whole"),
+        "CROSSCUT_TEST_LARGE=5 "
+        f"{PYTEST} tests/endtoend/formats/test_import_large.py -k read_whole"),
     "readers": Stage(
         "280 hostile inputs to every verb and export: memory and time",
         "CROSSCUT_TEST_HOSTILE=30000 CROSSCUT_TEST_HOSTILE_INPUTS=280 "
-        f"{PYTEST} tests/endtoend/test_reader_budget.py"),
+        f"{PYTEST} tests/endtoend/formats/test_reader_budget.py"),
     "cycles": Stage(
         "10,000 sessions of a plugin",
         "CROSSCUT_TEST_CYCLES=10000 build/release/src/host/host_test --gtest_brief=1 "

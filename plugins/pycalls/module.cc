@@ -19,12 +19,12 @@ PyMODINIT_FUNC PyInit__pycalls(void) {
 #include "call_stack.h"
 #include "callbacks.h"
 #include "crosscut/crosscut.h"
-#include "find.h"
 #include "foreign.h"
 #include "identity.h"
 #include "jit.h"
-#include "known.h"
 #include "patches.h"
+#include "plugins/pycalls/search/find.h"
+#include "plugins/pycalls/search/known.h"
 #include "source.h"
 
 namespace crosscut::pycalls {

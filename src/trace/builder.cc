@@ -5,7 +5,7 @@
 #include <span>
 #include <utility>
 
-#include "src/trace/sort_runs.h"
+#include "src/base/sort_runs.h"
 
 namespace crosscut::trace {
 namespace {
@@ -142,7 +142,7 @@ void Builder::MatchFlows() {
 }
 
 void Builder::Match(std::vector<FlowEnd> ends) {
-  SortRuns(&ends, [](const FlowEnd& a, const FlowEnd& b) {
+  base::SortRuns(&ends, [](const FlowEnd& a, const FlowEnd& b) {
     if (a.id != b.id) return a.id < b.id;
     if (a.at_ns != b.at_ns) return a.at_ns < b.at_ns;
     if (a.out != b.out) return a.out;

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "src/base/sort_runs.h"
 #include "src/import/chrome/chrome_ids.h"
-#include "src/trace/sort_runs.h"
 
 namespace crosscut::import {
 namespace {
@@ -52,7 +52,7 @@ uint64_t ChromeEdges::PutEndless(const ChromeTimes& times, int64_t last_ns) {
 }
 
 void ChromeEdges::PairThread(std::vector<Edge>* edges) {
-  trace::SortRuns(edges, [](const Edge& a, const Edge& b) { return a.at_ns < b.at_ns; });
+  base::SortRuns(edges, [](const Edge& a, const Edge& b) { return a.at_ns < b.at_ns; });
   Open open;
   std::vector<size_t> early;
   for (size_t i = 0; i < edges->size(); ++i) {

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "src/trace/sort_runs.h"
+#include "src/base/sort_runs.h"
 
 namespace crosscut::import {
 namespace {
@@ -138,10 +138,10 @@ class RowTracks {
     const auto before = [](const ChromeSpan& a, const ChromeSpan& b) {
       return a.begin_ns != b.begin_ns ? a.begin_ns < b.begin_ns : a.end_ns > b.end_ns;
     };
-    trace::SortRuns(&spans, before);
-    trace::SortRuns(&row_->instants, before);
-    trace::SortRuns(&row_->flows,
-                    [](const ChromeFlow& a, const ChromeFlow& b) { return a.at_ns < b.at_ns; });
+    base::SortRuns(&spans, before);
+    base::SortRuns(&row_->instants, before);
+    base::SortRuns(&row_->flows,
+                   [](const ChromeFlow& a, const ChromeFlow& b) { return a.at_ns < b.at_ns; });
     return spans;
   }
 

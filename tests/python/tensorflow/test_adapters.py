@@ -2,10 +2,9 @@
 
 import pathlib
 import subprocess
-import sys
 
 import crosscut
-import pytest
+from frameworks import python_with
 
 PROGRAM = """
 import sys, types
@@ -52,20 +51,13 @@ def check(python, framework, head, use, flags="0"):
     assert done.stdout == "True [] [] True\n", done.stderr
 
 
-@pytest.fixture(scope="module")
-def python_with():
-    sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "endtoend"))
-    from frameworks import python_with
-    return python_with
-
-
-def test_tensorflow_is_as_it_was(python_with):
+def test_tensorflow_is_as_it_was():
     check(python_with("tensorflow"), "tensorflow",
           "import tensorflow as tf\ntf.keras.optimizers.SGD\n",
           "tf.function(lambda x: x + 1)(tf.ones(3))")
 
 
-def test_jax_is_as_it_was(python_with):
+def test_jax_is_as_it_was():
     check(python_with("jax"), "jax",
           "import jax, jax.numpy as jnp, jaxlib._jax\nimport crosscut._sources as s\n"
           "s.activate_boundary()\nf = jax.jit(lambda x: x + 1)\n",

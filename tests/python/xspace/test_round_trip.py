@@ -3,15 +3,12 @@
 import os
 import pathlib
 import subprocess
-import sys
 
 import pytest
+from frameworks import python_with
 
 HERE = pathlib.Path(__file__).parent
 ROOT = HERE.parents[2]
-sys.path.insert(0, str(ROOT / "tests" / "endtoend"))
-from frameworks import python_with  # noqa: E402
-
 TOOL = ROOT / "build" / "release" / "tests" / "python" / "xspace" / "xspace_tool"
 
 

@@ -1,11 +1,11 @@
-#include "find.h"
+#include "plugins/pycalls/search/find.h"
 
 #include <cstring>
 #include <string_view>
 
-#include "identity.h"
-#include "patches.h"
-#include "slots.h"
+#include "plugins/pycalls/identity.h"
+#include "plugins/pycalls/patches.h"
+#include "plugins/pycalls/slots.h"
 
 namespace crosscut::pycalls {
 namespace {

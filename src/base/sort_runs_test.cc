@@ -1,10 +1,10 @@
-#include "src/trace/sort_runs.h"
+#include "src/base/sort_runs.h"
 
 #include <gtest/gtest.h>
 
 #include <random>
 
-namespace crosscut::trace {
+namespace crosscut::base {
 namespace {
 
 TEST(SortRuns, SortsAsStableSortDoes) {
@@ -27,4 +27,4 @@ TEST(SortRuns, SortsAsStableSortDoes) {
 }
 
 }  // namespace
-}  // namespace crosscut::trace
+}  // namespace crosscut::base

@@ -15,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-#include "tests/endtoend/faults_program.h"
+#include "tests/endtoend/faults/faults_program.h"
 
 extern char** environ;
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace crosscut::trace {
+namespace crosscut::base {
 
 // A stable sort that is quick where few sorted runs follow one another, as in the rows of most
 // files.
@@ -34,4 +34,4 @@ void SortRuns(std::vector<T>* all, Before before) {
   }
 }
 
-}  // namespace crosscut::trace
+}  // namespace crosscut::base

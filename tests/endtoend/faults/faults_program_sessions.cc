@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "tests/endtoend/faults_program.h"
+#include "tests/endtoend/faults/faults_program.h"
 
 namespace crosscut::faults {
 namespace {

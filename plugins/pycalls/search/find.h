@@ -5,9 +5,9 @@
 #include <string>
 
 #include "crosscut/crosscut.h"
-#include "memory_map.h"
-#include "patches.h"
-#include "python.h"
+#include "plugins/pycalls/patches.h"
+#include "plugins/pycalls/python.h"
+#include "plugins/pycalls/search/memory_map.h"
 
 namespace crosscut::pycalls {
 

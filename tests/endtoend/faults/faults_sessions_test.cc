@@ -1,6 +1,6 @@
 // The edges of sessions: records before and after main(), exits in every state, stops while other
 // threads record.
-#include "tests/endtoend/faults_fixture.h"
+#include "tests/endtoend/faults/faults_fixture.h"
 
 namespace crosscut::faults {
 namespace {

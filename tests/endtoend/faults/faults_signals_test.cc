@@ -1,7 +1,7 @@
 // Marks out of signal handlers, and marks of a thread that was away for a run.
 #include <sstream>
 
-#include "tests/endtoend/faults_fixture.h"
+#include "tests/endtoend/faults/faults_fixture.h"
 
 namespace crosscut::faults {
 namespace {

@@ -5,7 +5,7 @@
 #include <fstream>
 
 #include "src/format/reap.h"
-#include "tests/endtoend/faults_fixture.h"
+#include "tests/endtoend/faults/faults_fixture.h"
 
 namespace crosscut::faults {
 namespace {

@@ -14,7 +14,7 @@
 #include <string>
 #include <thread>
 
-#include "tests/endtoend/faults_program.h"
+#include "tests/endtoend/faults/faults_program.h"
 
 namespace crosscut::faults {
 namespace {

@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/endtoend/faults_audit.h"
+#include "tests/endtoend/faults/faults_audit.h"
 
 namespace crosscut::faults {
 

@@ -1,4 +1,4 @@
-#include "memory_map.h"
+#include "plugins/pycalls/search/memory_map.h"
 
 #include <algorithm>
 #include <cstdio>

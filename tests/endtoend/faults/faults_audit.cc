@@ -1,4 +1,4 @@
-#include "tests/endtoend/faults_audit.h"
+#include "tests/endtoend/faults/faults_audit.h"
 
 #include <cstring>
 

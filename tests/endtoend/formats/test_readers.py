@@ -2,7 +2,7 @@
 HolisticTraceAnalysis of Kineto's files, XProf's tools of an XSpace. On our own recordings always,
 on real traces where CROSSCUT_TRACE_CORPUS names a folder of them.
 
-    python tests/endtoend/test_readers.py    the table of docs/round-trip.md"""
+    python tests/endtoend/formats/test_readers.py    the table of docs/round-trip.md"""
 
 import importlib.util
 import json

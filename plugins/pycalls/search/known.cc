@@ -1,4 +1,4 @@
-#include "known.h"
+#include "plugins/pycalls/search/known.h"
 
 #include <sys/stat.h>
 

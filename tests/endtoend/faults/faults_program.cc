@@ -1,7 +1,7 @@
 // A program without Python in which one thing goes wrong, chosen by its first argument. It tells
 // what it recorded on stdout or in a shared file; faults_test.cc compares that with what a reader
 // finds. Every event carries its number: counters named "seq", value = thread << 40 | number.
-#include "tests/endtoend/faults_program.h"
+#include "tests/endtoend/faults/faults_program.h"
 
 #include <fcntl.h>
 #include <pthread.h>

@@ -11,8 +11,8 @@ import subprocess
 
 import xspace_reader
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-WRITE_LOG = ROOT / "build" / "release" / "tests" / "endtoend" / "write_log"
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+WRITE_LOG = ROOT / "build" / "release" / "tests" / "endtoend" / "formats" / "write_log"
 
 CATEGORIES = {"span": "cpu_op", "operation": "user_annotation", "step": "user_annotation",
               "launch": "cuda_runtime", "kernel": "kernel"}

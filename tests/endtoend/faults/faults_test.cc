@@ -8,7 +8,7 @@
 #include <random>
 
 #include "src/format/format.h"
-#include "tests/endtoend/faults_fixture.h"
+#include "tests/endtoend/faults/faults_fixture.h"
 
 namespace crosscut::faults {
 namespace {

@@ -1,7 +1,7 @@
 // The modules that are patched without being asked for, and the layer of each: one table.
 #pragma once
 
-#include "find.h"
+#include "plugins/pycalls/search/find.h"
 
 namespace crosscut::pycalls {
 
