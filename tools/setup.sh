@@ -141,8 +141,8 @@ build() {
 }
 
 build_torch_shim() {
-  PYTHONPATH=build/release/python .venv/bin/python -m crosscut doctor --build \
-    >build/doctor.log 2>&1 || { cat build/doctor.log >&2; exit 1; }
+  PYTHONPATH=build/release/python .venv/bin/python -m crosscut.adapters.torch_build \
+    >build/shim.log 2>&1 || { cat build/shim.log >&2; exit 1; }
 }
 
 install_packages

@@ -14,9 +14,9 @@ def main() -> int:
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
     if len(sys.argv) > 1 and sys.argv[1] == "doctor":
-        from crosscut import _doctor
+        from crosscut import doctor
 
-        return _doctor.main(sys.argv[2:])
+        return doctor.main(sys.argv[2:])
     if len(sys.argv) > 1 and sys.argv[1] == "plot":
         from crosscut import plots
 

@@ -35,11 +35,12 @@ constexpr char kMain[] =
     "import sys; sys.path[0] = sys.argv.pop(1); "
     "from crosscut.__main__ import main; sys.exit(main())";
 
-int RunPython(const std::vector<std::string>& words) {
+// `python`: a path of one, or "".
+int RunPython(const std::vector<std::string>& words, std::string python = "") {
   char path[PATH_MAX];
   const ssize_t n = readlink("/proc/self/exe", path, sizeof path);
   const std::filesystem::path program(std::string(path, n > 0 ? static_cast<size_t>(n) : 0));
-  const std::string python = PythonOf(program);
+  if (python.empty()) python = PythonOf(program);
   const auto package = program.parent_path().parent_path();
   const std::string where = package.filename() == "crosscut" ? package.parent_path().string() : "";
   std::vector<const char*> argv = {python.c_str(), "-c", kMain, where.c_str()};
@@ -64,17 +65,27 @@ int RunPlot(const PlotArgs& args) {
 }  // namespace
 
 void AddDoctor(CLI::App* app, Run* run) {
-  auto build = std::make_shared<bool>(false);
-  auto clean = std::make_shared<bool>(false);
-  CLI::App* verb = app->add_subcommand("doctor", "Check which parts of Crosscut work here");
-  verb->add_flag("--build", *build, "build the PyTorch source for this torch");
-  verb->add_flag("--clean", *clean, "remove what ended processes left in shared memory");
+  struct Args {
+    bool build = false, clean = false, json = false;
+    std::string python;
+  };
+  auto args = std::make_shared<Args>();
+  CLI::App* verb =
+      app->add_subcommand("doctor", "Tell what is recorded on this machine, and why not");
+  verb->add_flag("--build", args->build, "build the PyTorch source for this torch");
+  verb->add_flag("--clean", args->clean,
+                 "empty the cache, and remove what ended processes left in shared memory");
+  verb->add_flag("--json", args->json, "print JSON");
+  verb->add_option("--python", args->python,
+                   "the Python to look at (default: that of Crosscut's environment, or python3)")
+      ->option_text("PATH");
   verb->callback([=] {
     *run = [=] {
       std::vector<std::string> words = {"doctor"};
-      if (*build) words.push_back("--build");
-      if (*clean) words.push_back("--clean");
-      return RunPython(words);
+      if (args->build) words.push_back("--build");
+      if (args->clean) words.push_back("--clean");
+      if (args->json) words.push_back("--json");
+      return RunPython(words, args->python);
     };
   });
 }

@@ -86,10 +86,15 @@ def _hash() -> str:
     return digest.hexdigest()
 
 
-def _cache() -> pathlib.Path:
+def cache_folder() -> pathlib.Path:
+    """This user's, of all that Crosscut keeps; it may not be there."""
     base = os.environ.get("XDG_CACHE_HOME") or ""
     root = pathlib.Path(base) if os.path.isabs(base) else pathlib.Path.home() / ".cache"
-    return root / "crosscut" / "pytorch"
+    return root / "crosscut"
+
+
+def _cache() -> pathlib.Path:
+    return cache_folder() / "pytorch"
 
 
 def path() -> pathlib.Path | None:
@@ -113,7 +118,7 @@ def danger(library: pathlib.Path) -> str:
     """Why nothing may be loaded from where `library` is or would be, in words; "" where it may.
     Every folder on the way counts: who may write one can put another in the next one's place. One
     for everybody is safe where it is sticky, as /tmp is; a group is trusted above our folders."""
-    users, ours = _trusted(), (_cache().parent, _cache().parent.resolve())
+    users, ours = _trusted(), (cache_folder(), cache_folder().resolve())
     real = library.resolve()
     for entry in dict.fromkeys((*reversed(library.parents), library,
                                 *reversed(real.parents), real)):
@@ -160,7 +165,7 @@ def find() -> pathlib.Path | None:
 def _make_folder(folder: pathlib.Path) -> None:
     """With modes of its own, whatever the umask. Those of our folders that are there already are
     taken back from group and others."""
-    ours = _cache().parent
+    ours = cache_folder()
     for entry in (*reversed(folder.parents), folder):
         mine = entry == ours or ours in entry.parents
         try:

@@ -121,7 +121,8 @@ def acknowledged(run):
 
 def doctor(*arguments):
     return subprocess.run([sys.executable, "-m", "crosscut", "doctor", *arguments],
-                          env=ENVIRONMENT, capture_output=True, text=True, timeout=2 * A_MINUTE)
+                          env=ENVIRONMENT | {"XDG_CACHE_HOME": "/nowhere"}, capture_output=True,
+                          text=True, timeout=2 * A_MINUTE)
 
 
 # ---- Nothing stays ------------------------------------------------------------------------------

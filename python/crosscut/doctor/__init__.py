@@ -1,0 +1,50 @@
+"""`crosscut doctor`: what a recording made on this machine would have, what not, and why."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+
+from crosscut.doctor import caches, frameworks, parts, trial
+from crosscut.doctor.finding import Finding, State
+
+MARKS = {State.OK: "ok     ", State.LESS: "less   ", State.ABSENT: "-      ",
+         State.MISSING: "MISSING"}
+
+
+def findings(build: bool) -> list[Finding]:
+    """Everything that is checked, in the order in which it matters."""
+    return [*parts.findings(), *frameworks.findings(build), *trial.findings(), *caches.findings()]
+
+
+def _text(found: list[Finding]) -> str:
+    lines = []
+    for what, state, words, following in found:
+        lines.append(f"{MARKS[state]}  {what}: {words}")
+        if following:
+            lines.append(f"           next: {following}")
+    return "\n".join(lines)
+
+
+def _json(found: list[Finding]) -> str:
+    return json.dumps({"python": sys.executable, "findings": [
+        {"what": what, "state": state.value, "words": words, "next": following}
+        for what, state, words, following in found]}, indent=1)
+
+
+def main(arguments: list[str]) -> int:
+    """Prints what is found; 1 where something is missing that this machine could have."""
+    parser = argparse.ArgumentParser(prog="crosscut doctor", description=__doc__)
+    parser.add_argument("--build", action="store_true",
+                        help="build the PyTorch part for the installed torch")
+    parser.add_argument("--clean", action="store_true",
+                        help="empty the cache, and remove what ended processes left in shared "
+                             "memory")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    options = parser.parse_args(arguments)
+    told = [*caches.clean()] if options.clean else []
+    if options.build or not options.clean:
+        told += findings(options.build)
+    print(_json(told) if options.json else _text(told))
+    return 1 if any(one.state is State.MISSING for one in told) else 0
