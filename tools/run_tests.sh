@@ -15,7 +15,11 @@ beside "Python and end to end" .venv/bin/python -m pytest -q -n "${WORKERS:-2}" 
 stage "unit tests" ctest --test-dir build/release -LE 'golden|page|zoo' --output-on-failure \
   -j "${WORKERS:-1}"
 stage "golden cases" tools/golden
-stage "report page" npm test --silent --prefix src/report/page
+if [ -d src/report/page/node_modules ] || [ -n "${CI:-}" ]; then
+  stage "report page" npm test --silent --prefix src/report/page
+else
+  printf '\n== report page: left out, the set-up has no node modules for it\n'
+fi
 stage "plugin zoo" ctest --test-dir build/release -L zoo --output-on-failure
 joined "Python and end to end"
 

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Makes a fresh machine ready (Debian 12 and 13): packages from tools/apt.txt, the Python
+# Makes a fresh machine ready (Debian 12, 13 and sid): packages from tools/apt.txt, the Python
 # environment .venv, and the release build with the PyTorch shim. Words say what else is wanted:
 # `tests` (also .venv-tensorflow, .venv-rl and the page's node modules), `checks`, `bench`.
-# Safe to run again; does only what is missing.
+# Safe to run again; does only what is missing. What is optional and cannot be had is named, and the
+# rest goes on without it, but in CI (CI is set) nothing is optional.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -26,18 +27,22 @@ wanted_packages() {
     wanted' tools/apt.txt
 }
 
+# Ends the set-up in CI; elsewhere it goes on.
+left_out() {  # words
+  say "$*"
+  [ -z "${CI:-}" ] || exit 1
+}
+
 installed() {  # package
   dpkg-query -W -f='${Status}' "$1" 2>/dev/null | grep -q '^install ok installed'
 }
 
-# The first of the names "a|b" that this release has.
+# The first of the names "a|b" that this release has; nothing where it has none.
 offered() {
   local name
   for name in ${1//|/ }; do
-    apt-cache show "$name" >/dev/null 2>&1 && { echo "$name"; return; }
+    apt-cache show "$name" 2>/dev/null | grep -q . && { echo "$name"; return; }
   done
-  say "this release has no package ${1//|/ or }"
-  exit 1
 }
 
 missing_packages() {
@@ -58,26 +63,39 @@ install_packages() {
   local root=()
   if [ "$(id -u)" -ne 0 ]; then
     sudo -n true 2>/dev/null || {
-      say "these packages are missing and need root: apt-get install ${missing[*]}"
+      say "these packages are missing and need root: apt-get install ${missing[*]%%|*}"
       exit 1
     }
     root=(sudo -n)
   fi
-  "${root[@]}" apt-get update -qq
+  "${root[@]}" apt-get update -qq || say "apt-get update failed; going on with what it knew"
   local found=() names name
   for names in "${missing[@]}"; do
-    name=$(offered "$names") || exit 1
-    found+=("$name")
+    name=$(offered "$names")
+    if [ -n "$name" ]; then
+      found+=("$name")
+    else
+      left_out "apt-get knows no package ${names//|/ or }; what needs it is left out"
+    fi
   done
+  [ ${#found[@]} -eq 0 ] && return
   say "installing Debian packages: ${found[*]}"
-  DEBIAN_FRONTEND=noninteractive "${root[@]}" apt-get install -y -qq \
-    --no-install-recommends "${found[@]}" >/dev/null
+  install_with_apt "${found[@]}" && return
+  for name in "${found[@]}"; do  # one that cannot be fetched must not keep out the others
+    install_with_apt "$name" || left_out "apt-get install $name failed; going on without it"
+  done
 }
 
-# 3.11 first, for which PyTorch's CPU build is most often at hand.
+install_with_apt() {  # packages
+  DEBIAN_FRONTEND=noninteractive "${root[@]}" apt-get install -y -qq --no-install-recommends \
+    "$@" >/dev/null
+}
+
+# 3.11 first, for which PyTorch's CPU build is most often at hand; 3.15 last, for which many
+# packages are not built yet.
 find_python() {
   local candidate
-  for candidate in python3.11 python3 python3.13 python3.12 python3.10; do
+  for candidate in python3.11 python3 python3.14 python3.13 python3.12 python3.10 python3.15; do
     if "$candidate" -c 'import ensurepip, os, sys, sysconfig, venv
 sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 13) or
          not os.path.exists(sysconfig.get_path("include") + "/Python.h"))' 2>/dev/null; then
@@ -85,18 +103,29 @@ sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 13) or
       return
     fi
   done
-  say "a CPython from 3.10 to 3.13 with its headers is needed, and none is here"
+  say "a CPython from 3.10 to 3.13 with its headers is needed, and none is here; Debian has them" \
+    "in python3, python3-dev and python3-venv"
   exit 1
 }
 
+# One line after another where not all can be had, as where an index lacks one for this Python.
+install_requirements() {  # folder, requirements
+  local pip=("$1/bin/python" -m pip install --quiet --disable-pip-version-check) line absent=()
+  "${pip[@]}" -r "$2" && { cp "$2" "$1/requirements.stamp"; return; }
+  while read -r line; do
+    "${pip[@]}" "$line" || absent+=("${line%%[=>;]*}")
+  done < <(grep '^[A-Za-z]' "$2")
+  [ ${#absent[@]} -eq 0 ] ||
+    left_out "pip cannot install ${absent[*]} for $("$1/bin/python" --version) into $1; what" \
+      "needs them is left out, and the next set-up tries again"
+}
+
 make_venv() {  # folder, requirements
-  local stamp=$1/requirements.stamp
-  cmp -s "$2" "$stamp" 2>/dev/null && return
+  "$1/bin/python" -c '' 2>/dev/null && cmp -s "$2" "$1/requirements.stamp" 2>/dev/null && return
   say "Python packages into $1"
-  [ -x "$1/bin/python" ] || "$(find_python)" -m venv "$1" || return
+  "$1/bin/python" -c '' 2>/dev/null || "$(find_python)" -m venv --clear "$1" || return
   "$1/bin/python" tools/announce_downloads.py "$2"
-  "$1/bin/python" -m pip install --quiet --disable-pip-version-check -r "$2" &&
-    cp "$2" "$stamp"
+  install_requirements "$1" "$2"
 }
 
 # Every CPython from 3.10 to 3.13 on the machine gets its recording modules.
@@ -118,7 +147,8 @@ install_page_tools() (
   stamp=$PWD/build/page.stamp
   cd src/report/page || exit
   [ -d node_modules ] && cmp -s package-lock.json "$stamp" && exit
-  npm ci --silent --no-fund --no-audit && cp package-lock.json "$stamp"
+  npm ci --silent --no-fund --no-audit && cp package-lock.json "$stamp" && exit
+  left_out "npm ci failed; the tests of the report page are left out"
 )
 
 # Tests and benchmarks are built only for who runs them, and from then on.
@@ -141,6 +171,8 @@ build() {
 }
 
 build_torch_shim() {
+  .venv/bin/python -c 'import importlib.util as u, sys; sys.exit(u.find_spec("torch") is None)' ||
+    { left_out "no PyTorch in .venv: its shim is not built, and its tests are left out"; return; }
   PYTHONPATH=build/release/python .venv/bin/python -m crosscut.adapters.torch_build \
     >build/shim.log 2>&1 || { cat build/shim.log >&2; exit 1; }
 }
