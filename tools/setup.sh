@@ -37,12 +37,13 @@ installed() {  # package
   dpkg-query -W -f='${Status}' "$1" 2>/dev/null | grep -q '^install ok installed'
 }
 
-# The first of the names "a|b" that this release has; nothing where it has none.
+# The first of the names "a|b" that this release has; prints nothing where it has none.
 offered() {
   local name
   for name in ${1//|/ }; do
-    apt-cache show "$name" 2>/dev/null | grep -q . && { echo "$name"; return; }
+    [ -n "$(apt-cache show "$name" 2>/dev/null)" ] && { echo "$name"; break; }
   done
+  return 0
 }
 
 missing_packages() {
