@@ -121,7 +121,7 @@ def acknowledged(run):
 
 def doctor(*arguments):
     return subprocess.run([sys.executable, "-m", "crosscut", "doctor", *arguments],
-                          env=ENVIRONMENT | {"XDG_CACHE_HOME": "/nowhere"}, capture_output=True,
+                          env=ENVIRONMENT | {"XDG_CACHE_HOME": "/dev/null"}, capture_output=True,
                           text=True, timeout=2 * A_MINUTE)
 
 
