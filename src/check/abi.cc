@@ -9,6 +9,7 @@
 #include "src/check/harness/exports.h"
 #include "src/check/harness/guard.h"
 #include "src/check/harness/options.h"
+#include "src/check/harness/tensorflow.h"
 #include "src/check/harness/tf_status.h"
 #include "src/check/tests.h"
 
@@ -27,8 +28,7 @@ void CheckExports() {
                     [&](const char* entry) { return name == entry; })) {
       continue;
     }
-    for (const char* foreign : {"6google8protobuf", "4absl", "3tsl", "10tensorflow"}) {
-      if (name.find(foreign) == std::string::npos) continue;
+    if (IsInTensorFlowsNamespace(name)) {
       Fail("C2.clash", "the library exports " + name.substr(0, 100) +
                            ": another copy of that library in the process would use it; link it "
                            "statically and hide it (-Wl,--exclude-libs,ALL or a version script)");
@@ -63,14 +63,14 @@ struct Registration {
   // Returns what the plugin set as status.
   TF_Code Init(void* handle) {
     const auto init = reinterpret_cast<InitFunction>(dlsym(handle, "TF_InitProfiler"));
-    TSL_Status status;
+    const HostStatus status;
     OnGuardTouched("C2.writes",
                    "TF_InitProfiler touches memory behind the structs it is given: fill the "
                    "members of plugin.h and nothing else");
-    Guarded(Call::kInit, [&] { init(params, &status); });
+    Guarded(Call::kInit, [&] { init(params, status.get()); });
     OnGuardTouched("", "");
-    message = status.message;
-    return status.code;
+    message = status.message();
+    return status.code();
   }
 
   GuardedBytes params_bytes, profiler_bytes, fns_bytes;
@@ -157,7 +157,7 @@ void CheckParams(const Registration& r, const TF_ProfilerRegistrationParams& bef
 void* OpenOrEnd() {
   std::string why;
   void* handle = Plugin::Open(options().plugin, RTLD_NOW | RTLD_LOCAL, &why);
-  if (handle == nullptr) FailFatally("C1.loads", why);
+  if (handle == nullptr) FailToLoad(why);
   return handle;
 }
 

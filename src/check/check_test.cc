@@ -1,12 +1,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
 #include "src/check/harness/board.h"
 #include "src/check/harness/exports.h"
 #include "src/check/harness/push_host.h"
+#include "src/check/harness/tensorflow.h"
 #include "src/check/harness/xspace_rules.h"
 #include "src/xspace/writer.h"
 
@@ -15,6 +20,7 @@ namespace {
 
 using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
@@ -191,6 +197,73 @@ TEST(Exports, ListsWhatALibraryOffersAndLeavesOutWhatItHides) {
   EXPECT_THAT(zoo.exported, ElementsAre("TF_InitProfiler"));
   EXPECT_THAT(zoo.needed, Contains("pthread_mutex_lock"));
   EXPECT_THAT(ReadSymbols("/dev/null").exported, IsEmpty());
+}
+
+TEST(TensorFlow, IsLackedWhereItsSymbolsOrLibrariesAreMissing) {
+  EXPECT_TRUE(LacksTensorFlow("/a/p.so: undefined symbol: TF_NewKernelBuilder"));
+  EXPECT_TRUE(LacksTensorFlow("/a/p.so: undefined symbol: TFE_NewContext, version tensorflow"));
+  EXPECT_TRUE(LacksTensorFlow("/a/p.so: undefined symbol: _ZN10tensorflow8profiler6XSpaceD1Ev"));
+  EXPECT_TRUE(LacksTensorFlow("/a/p.so: undefined symbol: _ZN6google8protobuf7Message5ClearEv"));
+  EXPECT_TRUE(LacksTensorFlow("libtensorflow_cc.so.2: cannot open shared object file: No such"));
+}
+
+TEST(TensorFlow, IsNotLackedWhereAnothersAre) {
+  EXPECT_FALSE(LacksTensorFlow("/tensorflow/TF_p.so: undefined symbol: chip_start"));
+  EXPECT_FALSE(LacksTensorFlow("/tensorflow/p.so: undefined symbol: _ZN4chip5startEv"));
+  EXPECT_FALSE(LacksTensorFlow("libchip.so.1: cannot open shared object file: No such file"));
+  EXPECT_FALSE(LacksTensorFlow("/a/libtensorflow_cc.so.2: invalid ELF header"));
+}
+
+// A program that says what a test wants stands in for the Python.
+class AskedPython : public ::testing::Test {
+ protected:
+  AskedPython() {
+    char name[] = "/tmp/crosscut-check-test-XXXXXX";
+    root_ = mkdtemp(name);
+    std::filesystem::create_directory(root_ + "/tensorflow");
+  }
+  ~AskedPython() override { std::filesystem::remove_all(root_); }
+
+  std::string Saying(const std::string& text) {
+    const std::string python = root_ + "/python";
+    std::ofstream(python) << "#!/bin/sh\n" << text;
+    chmod(python.c_str(), 0755);
+    return python;
+  }
+
+  std::string root_;
+};
+
+TEST_F(AskedPython, TellsItsTensorFlowAmongWhatElseItSays) {
+  std::ofstream(root_ + "/tensorflow/libtensorflow_framework.so.2");
+  const auto found = FindTensorFlow(
+      Saying("echo a warning >&2; echo tensorflow " + root_ + "/tensorflow; echo libpython /p.so"));
+  ASSERT_TRUE(found.ok()) << found.status().message();
+  EXPECT_EQ(found->folder, root_ + "/tensorflow");
+  EXPECT_EQ(found->libpython, "/p.so");
+}
+
+TEST_F(AskedPython, HasNoTensorFlowInAFolderWithoutItsLibrary) {
+  const auto found = FindTensorFlow(Saying("echo tensorflow " + root_ + "/tensorflow"));
+  EXPECT_EQ(found.status().code(), Status::Code::kNotFound);
+  EXPECT_THAT(std::string(found.status().message()), HasSubstr("--python"));
+}
+
+TEST_F(AskedPython, IsNamedWhereItCannotAnswer) {
+  for (const std::string& python : {Saying("echo it is broken >&2; exit 1"), root_ + "/none"}) {
+    const auto found = FindTensorFlow(python);
+    EXPECT_EQ(found.status().code(), Status::Code::kIo);
+    EXPECT_THAT(std::string(found.status().message()), HasSubstr(python));
+    EXPECT_THAT(std::string(found.status().message()), HasSubstr("--python"));
+  }
+}
+
+TEST_F(AskedPython, SaysWhichLibraryOfTensorFlowCannotBeLoaded) {
+  std::ofstream(root_ + "/tensorflow/libtensorflow_framework.so.2") << "not a library";
+  void* library = nullptr;
+  const Status status = LoadTensorFlow({root_ + "/tensorflow", ""}, &library);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("libtensorflow_framework.so.2"));
+  EXPECT_EQ(library, nullptr);
 }
 
 TEST(Board, TellsEachRuleOnceAndKeepsWhatFits) {

@@ -17,6 +17,8 @@
 
 #include "src/check/harness/guard.h"
 #include "src/check/harness/options.h"
+#include "src/check/harness/tensorflow.h"
+#include "src/check/harness/tf_status.h"
 #include "src/check/harness/xspace_rules.h"
 
 extern char** environ;
@@ -52,6 +54,27 @@ void Limit(decltype(RLIMIT_CORE) what, rlim_t value) {
   getrlimit(what, &limit);
   limit.rlim_cur = std::min(value, limit.rlim_max);
   setrlimit(what, &limit);
+}
+
+// TensorFlow's libraries where they are asked for, else the stand-in of that name.
+Status PrepareTensorFlow() {
+  if (options().tensorflow.folder.empty()) {
+    dlopen(BesideUs(CROSSCUT_CHECK_TENSORFLOW).c_str(), RTLD_NOW | RTLD_LOCAL);
+    return Status();
+  }
+  Phase("loading TensorFlow at " + options().tensorflow.folder);
+  void* library = nullptr;
+  Status status = LoadTensorFlow(options().tensorflow, &library);
+  if (!status.ok()) return status;
+  if (!UseStatusOf(library)) {
+    return Status::Unsupported(
+        "this TensorFlow lacks functions of the C API for TF_Status: name "
+        "the Python of a newer one (--python PATH)");
+  }
+  // What it said of itself is nothing that the plugin said.
+  if (ftruncate(STDERR_FILENO, 0) == 0) lseek(STDERR_FILENO, 0, SEEK_SET);
+  Phase("");
+  return status;
 }
 
 }  // namespace
@@ -229,9 +252,10 @@ void RunAsChild(const std::string& id) {
   if (test == nullptr || !MapBoard(kBoardFd)) _exit(kNotStarted);
   close(kBoardFd);
   WatchCrashes();
-  dlopen(BesideUs(CROSSCUT_CHECK_TENSORFLOW).c_str(), RTLD_NOW | RTLD_LOCAL);
   std::string why;
-  if (!OpenWorkLibrary(&why)) {
+  if (const Status status = PrepareTensorFlow(); !status.ok()) {
+    FailFatally("C1.tensorflow", std::string(status.message()));
+  } else if (!OpenWorkLibrary(&why)) {
     Skip(why);
     board().fatal.store(1);
   } else {

@@ -65,9 +65,9 @@ void RegisterFailing(int64_t number, int64_t* count) {
   params.patch_version = TP_PATCH;
   params.profiler = &profiler;
   params.profiler_fns = &fns;
-  TSL_Status status;
+  const HostStatus status;
   Arm(number);
-  Guarded(Call::kInit, [&] { init(&params, &status); });
+  Guarded(Call::kInit, [&] { init(&params, status.get()); });
   *count = made.load();
   Arm(-1);
 }

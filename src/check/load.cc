@@ -23,6 +23,12 @@ off_t Written() {
   return out.st_size + error.st_size;
 }
 
+// " beside TensorFlow 2.21.0", "" where it is not loaded.
+std::string BesideWhat() {
+  const auto version = reinterpret_cast<const char* (*)()>(dlsym(RTLD_DEFAULT, "TF_Version"));
+  return version == nullptr ? "" : std::string(" beside TensorFlow ") + version();
+}
+
 // From another folder and with nothing in the environment.
 void LoadOnce(int flags, int64_t* best_ns) {
   if (chdir("/") != 0 || clearenv() != 0) return;
@@ -31,9 +37,7 @@ void LoadOnce(int flags, int64_t* best_ns) {
   std::string why;
   void* handle = Plugin::Open(options().plugin, flags, &why);
   if (handle == nullptr) {
-    FailFatally("C1.loads", why +
-                                ": link every library that the plugin needs, and find them by "
-                                "$ORIGIN");
+    FailToLoad(why);
     return;
   }
   *best_ns = std::min(*best_ns, MonotonicNs() - before);
@@ -65,7 +69,7 @@ void RunLoad() {
     if (!ending.normal()) board().fatal.store(1);
     if (board().fatal.load() != 0) return;
   }
-  Note("loads in " + std::to_string(*best_ns / 1000) + " us");
+  Note("loads in " + std::to_string(*best_ns / 1000) + " us" + BesideWhat());
   if (*best_ns > kMostNs) {
     Fail("C1.time", "loading takes " + std::to_string(*best_ns / 1'000'000) +
                         " ms, more than 100: look for the device in the first start instead");

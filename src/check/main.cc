@@ -48,6 +48,10 @@ void AddOptions(CLI::App* app, Raw* raw) {
   app->add_option("--work", o.work,
                   "a library with int crosscut_work(uint64_t pieces), which makes the device work")
       ->option_text("LIB.so");
+  app->add_option("--python", o.python,
+                  "the Python whose TensorFlow is loaded before the plugin; default: that of "
+                  "python3, and only where the plugin needs it")
+      ->option_text("PATH");
   app->add_option("--env", raw->environment, "a variable for the plugin; may be repeated")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->option_text("NAME=VALUE");
@@ -82,6 +86,8 @@ void AddOptions(CLI::App* app, Raw* raw) {
       ->check(CLI::Range(1, 256).description(""))
       ->option_text("N");
   app->add_option("--child", raw->child)->group("");
+  app->add_option("--tensorflow", o.tensorflow.folder)->group("");
+  app->add_option("--libpython", o.tensorflow.libpython)->group("");
 }
 
 int Fail(int code, const std::string& text) {
@@ -157,11 +163,16 @@ int Main(int argc, char** argv) {
   const std::string plugin = options().plugin, work = options().work;
   if (const int code = Finish(raw); code != kGood) return code;
   if (!raw.child.empty()) RunAsChild(raw.child);
-  const std::vector<std::string> arguments = Arguments(argc, argv, plugin, work);
+  std::vector<std::string> arguments = Arguments(argc, argv, plugin, work);
+  if (!options().python.empty()) {
+    const Status status = GiveTensorFlow(&arguments);
+    if (!status.ok()) return Fail(kUsage, std::string(status.message()));
+  }
   if (options().probe) {
-    const std::string trouble = Probe(arguments);
-    printf("%s\n", trouble.empty() ? "good" : trouble.c_str());
-    return trouble.empty() ? kGood : kFinding;
+    const Result<std::string> trouble = Probe(arguments);
+    if (!trouble.ok()) return Fail(kUnreadable, std::string(trouble.status().message()));
+    printf("%s\n", trouble->empty() ? "good" : trouble->c_str());
+    return trouble->empty() ? kGood : kFinding;
   }
   const std::vector<TestResult> results = RunTests(arguments);
   if (const std::string why = NothingTried(results); !why.empty()) return Fail(kUnreadable, why);

@@ -80,6 +80,9 @@ std::string NothingTried(const std::vector<TestResult>& results) {
 
 std::string AsText(const std::vector<TestResult>& results) {
   std::string out;
+  if (const std::string& folder = options().tensorflow.folder; !folder.empty()) {
+    out = "TensorFlow at " + folder + " is loaded before the plugin\n";
+  }
   for (const TestResult& result : results) {
     char line[120];
     snprintf(line, sizeof line, "%-4s  %-3s  level %-2d  %s\n", NameOf(result.verdict),
@@ -102,6 +105,8 @@ std::string AsText(const std::vector<TestResult>& results) {
 std::string AsJson(const std::vector<TestResult>& results) {
   std::string out = "{";
   Member("plugin", options().plugin, &out);
+  out += ", ";
+  Member("tensorflow", options().tensorflow.folder, &out);
   out += ", \"level\": " + std::to_string(options().level) +
          ", \"seed\": " + std::to_string(options().seed) +
          ", \"failed\": " + std::to_string(CountOf(results, Verdict::kFail)) +

@@ -3,15 +3,34 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <list>
 #include <sstream>
 
 #include "src/check/harness/options.h"
+#include "src/check/harness/tensorflow.h"
 
 namespace crosscut::check {
 namespace {
 
 constexpr useconds_t kPollUs = 2000;
+
+// Whether the plugin was not tried for lack of a TensorFlow that can be loaded.
+bool Lacked(const Outcome& outcome) {
+  return !outcome.findings.empty() &&
+         outcome.findings.back().rule == std::string_view("C1.tensorflow");
+}
+
+// The same, and nobody has looked for one yet.
+bool WantsTensorFlow(const Outcome& outcome) {
+  return options().tensorflow.folder.empty() && Lacked(outcome);
+}
+
+Outcome RunAlone(const Test& test, const std::vector<std::string>& arguments) {
+  Child child(test, arguments);
+  while (!child.Poll()) usleep(kPollUs);
+  return child.Take();
+}
 
 class Schedule {
  public:
@@ -19,7 +38,8 @@ class Schedule {
 
   std::vector<TestResult> Run() {
     // Later tests only make sense where these found that there is something to test.
-    for (const char* gate : {"C1", "C2", "trial"}) {
+    Load();
+    for (const char* gate : {"C2", "trial"}) {
       const Test* test = FindTest(gate);
       if (stopped_.empty() && test->level <= options().level) RunBeside({test});
     }
@@ -35,6 +55,21 @@ class Schedule {
     const Options& o = options();
     if (o.skip.contains(test.id)) return false;
     return o.only.empty() ? test.level <= o.level : o.only.contains(test.id);
+  }
+
+  // The first test, and once more with TensorFlow where the plugin turns out to need it.
+  void Load() {
+    Outcome outcome = RunAlone(*FindTest("C1"), arguments_);
+    if (WantsTensorFlow(outcome)) {
+      if (const Status status = GiveTensorFlow(&arguments_); status.ok()) {
+        outcome = RunAlone(*FindTest("C1"), arguments_);
+      } else {
+        Finding& finding = outcome.findings.back();
+        const std::string text = finding.text + ("; " + std::string(status.message()));
+        snprintf(finding.text, sizeof finding.text, "%s", text.c_str());
+      }
+    }
+    Take(std::move(outcome));
   }
 
   void RunThose(const std::function<bool(const Test&)>& wanted) {
@@ -129,7 +164,7 @@ class Schedule {
     return results;
   }
 
-  const std::vector<std::string>& arguments_;
+  std::vector<std::string> arguments_;
   std::vector<Outcome> outcomes_;
   std::string stopped_;  // the rule whose breach makes the rest pointless
 };
@@ -146,11 +181,24 @@ const char* NameOf(Verdict verdict) {
   return "?";
 }
 
-std::string Probe(const std::vector<std::string>& arguments) {
-  Child child(*FindTest("trial"), arguments);
-  while (!child.Poll()) usleep(kPollUs);
-  const Outcome outcome = child.Take();
-  if (!outcome.fatal) return "";
+Status GiveTensorFlow(std::vector<std::string>* arguments) {
+  const std::string& named = options().python;
+  const auto found = FindTensorFlow(named.empty() ? "python3" : named);
+  if (!found.ok()) return found.status();
+  options().tensorflow = *found;
+  arguments->insert(arguments->end(),
+                    {"--tensorflow", found->folder, "--libpython", found->libpython});
+  return Status();
+}
+
+Result<std::string> Probe(std::vector<std::string> arguments) {
+  Outcome outcome = RunAlone(*FindTest("trial"), arguments);
+  if (WantsTensorFlow(outcome)) {
+    if (const Status status = GiveTensorFlow(&arguments); !status.ok()) return status;
+    outcome = RunAlone(*FindTest("trial"), arguments);
+  }
+  if (!outcome.fatal) return std::string();
+  if (Lacked(outcome)) return Status::NotFound(outcome.findings.back().text);
   std::string why = outcome.findings.empty() ? outcome.skip : outcome.findings.back().text;
   for (char& c : why) c = static_cast<unsigned char>(c) < 32 ? ' ' : c;
   return why;

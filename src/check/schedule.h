@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "src/base/status.h"
 #include "src/check/child.h"
 
 namespace crosscut::check {
@@ -24,6 +25,11 @@ struct TestResult {
 std::vector<TestResult> RunTests(const std::vector<std::string>& arguments);
 
 // The first sessions alone. What makes the plugin useless to any host, in a sentence; "": nothing.
-std::string Probe(const std::vector<std::string>& arguments);
+// An error where the plugin needs TensorFlow and there is none that can be loaded.
+Result<std::string> Probe(std::vector<std::string> arguments);
+
+// Finds the TensorFlow of options().python, or of python3, and has children load it that get
+// `arguments`. Both functions above do so where the plugin needs it.
+Status GiveTensorFlow(std::vector<std::string>* arguments);
 
 }  // namespace crosscut::check

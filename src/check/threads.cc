@@ -143,20 +143,21 @@ void WithAFork(Plugin* plugin) {
 // One of `calls`, on a copy of the struct and a status of this thread's own.
 void RawCall(const Plugin& plugin, uint64_t choice) {
   TP_Profiler profiler = plugin.profiler();
-  TSL_Status status;
+  const HostStatus status;
   const TP_ProfilerFns& fns = plugin.fns();
   switch (choice % 5) {
     case 0:
-    case 1: Guarded(Call::kStart, [&] { fns.start(&profiler, &status); }); break;
-    case 2: Guarded(Call::kStop, [&] { fns.stop(&profiler, &status); }); break;
+    case 1: Guarded(Call::kStart, [&] { fns.start(&profiler, status.get()); }); break;
+    case 2: Guarded(Call::kStop, [&] { fns.stop(&profiler, status.get()); }); break;
     case 3: WorkNow(2); break;
     default: {
       size_t size = 0;
-      Guarded(Call::kQuery, [&] { fns.collect_data_xspace(&profiler, nullptr, &size, &status); });
+      Guarded(Call::kQuery,
+              [&] { fns.collect_data_xspace(&profiler, nullptr, &size, status.get()); });
       if (size == 0 || size > kMaxSpaceBytes) break;
       std::vector<uint8_t> buffer(size + 4096);
       Guarded(Call::kFetch,
-              [&] { fns.collect_data_xspace(&profiler, buffer.data(), &size, &status); });
+              [&] { fns.collect_data_xspace(&profiler, buffer.data(), &size, status.get()); });
     }
   }
 }

@@ -15,7 +15,7 @@
 #include <map>
 #include <span>
 
-#include "src/verbs/capture.h"
+#include "src/base/capture.h"
 
 namespace crosscut::verbs {
 namespace {
@@ -159,16 +159,16 @@ ProbedPlugins ProbePlugins(const std::vector<std::string>& plugins, const Probe&
     const std::string key = KeyOf(plugin);
     auto known = answers.find(key);
     if (!key.empty() && known == answers.end()) {
-      const Result<Captured> ran = RunAndCapture(CommandFor(plugin, probe.checker));
+      const Result<base::Captured> ran = base::RunAndCapture(CommandFor(plugin, probe.checker));
       // 0 and 1 are answers; all else is trouble of the checker's own.
       const int code = ran.ok() && WIFEXITED(ran->wait_status) ? WEXITSTATUS(ran->wait_status) : -1;
       if (code == 0 || code == 1) {
-        known = answers.emplace(key, code == 0 ? kGood : LastLine(ran->text)).first;
+        known = answers.emplace(key, code == 0 ? kGood : base::LastLine(ran->text)).first;
         learned = true;
       } else {
         probed.sentences.push_back(
             "plugin " + plugin + " could not be tried beforehand (" +
-            (ran.ok() ? LastLine(ran->text) : std::string(ran.status().message())) +
+            (ran.ok() ? base::LastLine(ran->text) : std::string(ran.status().message())) +
             ") and is loaded all the same");
       }
     }

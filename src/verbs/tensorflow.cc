@@ -9,8 +9,8 @@
 #include <set>
 #include <sstream>
 
+#include "src/base/capture.h"
 #include "src/base/file.h"
-#include "src/verbs/capture.h"
 #include "src/verbs/input.h"
 
 namespace crosscut::verbs {
@@ -82,7 +82,7 @@ void LookFor(const std::vector<std::string>& sites, const std::string& library,
   const auto package = base::ReadSmallFile(plugin->folder + "/" + kPackageFile, 1 << 16);
   plugin->installed = fs::exists(ours, error);
   plugin->current = plugin->installed && SameBytes(ours, library) && package.ok() &&
-                    LastLine(*package) == PackageOf(library);
+                    base::LastLine(*package) == PackageOf(library);
   if (plugin->installed && !plugin->current) {
     plugin->notes.push_back("the copy is another version's: install again");
   }
@@ -113,9 +113,9 @@ void TakeOut(const TensorFlowPlugin& plugin) {
 
 Result<TensorFlowPlugin> FindTensorFlowPlugin(const std::string& python,
                                               const std::string& library) {
-  const Result<Captured> asked = RunAndCapture({python, "-c", kAsk});
+  const Result<base::Captured> asked = base::RunAndCapture({python, "-c", kAsk});
   if (!asked.ok()) return asked.status();
-  if (asked->wait_status != 0) return Status::NotFound(python + ": " + LastLine(asked->text));
+  if (asked->wait_status != 0) return Status::NotFound(python + ": " + base::LastLine(asked->text));
   TensorFlowPlugin plugin;
   plugin.python = python;
   std::vector<std::string> sites;
@@ -147,12 +147,12 @@ Result<TensorFlowPlugin> InstallTensorFlowPlugin(const std::string& python,
   auto before = FindTensorFlowPlugin(python, library);
   if (!before.ok()) return before.status();
   if (Status status = CopyInto(before->folder, library); !status.ok()) return status;
-  const auto tried = RunAndCapture({python, "-c", kTry, before->folder + "/" + kLibrary});
+  const auto tried = base::RunAndCapture({python, "-c", kTry, before->folder + "/" + kLibrary});
   auto after = FindTensorFlowPlugin(python, library);
   if (tried.ok() && tried->wait_status == 0) return after;
   if (after.ok()) TakeOut(*after);
   if (!tried.ok()) return tried.status();
-  return Status::NotFound("the plugin cannot be loaded: " + LastLine(tried->text));
+  return Status::NotFound("the plugin cannot be loaded: " + base::LastLine(tried->text));
 }
 
 Result<TensorFlowPlugin> RemoveTensorFlowPlugin(const std::string& python,

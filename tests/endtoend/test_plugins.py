@@ -202,8 +202,9 @@ void TF_InitProfiler(TF_ProfilerRegistrationParams* params, TF_Status* status) {
 """
 
 
-def test_a_third_partys_binary_goes_through_two_rounds_without_tensorflow_and_a_gpu(tmp_path):
-    """tensorflow-directml-plugin's own Linux wheel, as it lies on PyPI (27 MB, kept in build/)."""
+def directml(folder):
+    """The plugin of tensorflow-directml-plugin's own Linux wheel, as it lies on PyPI (27 MB, kept
+    in build/)."""
     wheels = ROOT / "build" / "wheels"
     if not list(wheels.glob("tensorflow_directml_plugin-*.whl")):
         subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps",
@@ -211,8 +212,12 @@ def test_a_third_partys_binary_goes_through_two_rounds_without_tensorflow_and_a_
                         "--disable-pip-version-check", "-d", wheels,
                         "tensorflow-directml-plugin==0.4.0.dev230202"], check=True)
     wheel, = wheels.glob("tensorflow_directml_plugin-*.whl")
-    zipfile.ZipFile(wheel).extractall(tmp_path / "wheel")
-    plugin = tmp_path / "wheel" / "tensorflow-plugins" / "libtfdml_plugin.so"
+    zipfile.ZipFile(wheel).extractall(folder)
+    return folder / "tensorflow-plugins" / "libtfdml_plugin.so"
+
+
+def test_a_third_partys_binary_goes_through_two_rounds_without_tensorflow_and_a_gpu(tmp_path):
+    plugin = directml(tmp_path / "wheel")
     run = tmp_path / "run"
     twice = PROGRAM.replace("print(", "crosscut.stop(); crosscut.start(); time.sleep(0.1)\nprint(")
     result = record_script(run, twice, "--plugin", plugin)

@@ -10,6 +10,7 @@
 
 #include "src/check/harness/barrier.h"
 #include "src/check/harness/options.h"
+#include "src/check/harness/tensorflow.h"
 #include "src/check/harness/tf_status.h"
 #include "src/check/harness/xspace_rules.h"
 
@@ -25,10 +26,10 @@ char mock_work[64] = "";
 
 template <class Function>
 TF_Code Called(Call call, std::string* message, Function function) {
-  TSL_Status status;
-  Guarded(call, [&] { function(&status); });
-  *message = status.message;
-  return status.code;
+  const HostStatus status;
+  Guarded(call, [&] { function(status.get()); });
+  *message = status.message();
+  return status.code();
 }
 
 }  // namespace
@@ -44,12 +45,30 @@ void* Plugin::Open(const std::string& path, int flags, std::string* why) {
   return handle;
 }
 
+void FailToLoad(const std::string& why) {
+  const TensorFlow& tensorflow = options().tensorflow;
+  if (!LacksTensorFlow(why)) {
+    FailFatally("C1.loads",
+                why + ": link every library that the plugin needs, and find them by $ORIGIN");
+  } else if (tensorflow.folder.empty()) {
+    FailFatally("C1.tensorflow", why + ": this is TensorFlow's");
+  } else if (tensorflow.libpython.empty() && why.starts_with("_pywrap_tensorflow_")) {
+    FailFatally("C1.loads", why +
+                                ": it needs Python's shared library, which this Python does not "
+                                "have: name one that has it (--python PATH)");
+  } else {
+    FailFatally("C1.loads", why + ": " + tensorflow.folder +
+                                " does not have it: name the Python whose TensorFlow the plugin "
+                                "is built for (--python PATH)");
+  }
+}
+
 std::unique_ptr<Plugin> Plugin::Make(bool with_push_table) {
   std::string why;
   auto plugin = std::make_unique<Plugin>();
   plugin->handle_ = Open(options().plugin, RTLD_NOW | RTLD_LOCAL, &why);
   if (plugin->handle_ == nullptr) {
-    FailFatally("C1.loads", why);
+    FailToLoad(why);
     return nullptr;
   }
   const auto init = reinterpret_cast<InitFunction>(dlsym(plugin->handle_, "TF_InitProfiler"));

@@ -53,6 +53,10 @@ class Plugin {
   std::string message_;  // of the last status
 };
 
+// The finding of a plugin that could not be opened: C1.loads, or C1.tensorflow where TensorFlow's
+// libraries are what it lacks and they are not loaded.
+void FailToLoad(const std::string& why);
+
 constexpr size_t kGarbageSize = 0x5A5A5A5A5A5A5A5A;
 
 // Makes the device do `pieces` pieces of work: by the work library, where the user named one.

@@ -7,13 +7,17 @@
 #include <utility>
 #include <vector>
 
+#include "src/check/harness/tensorflow.h"
+
 namespace crosscut::check {
 
 struct Options {
-  std::string plugin;  // absolute path
-  std::string work;    // library with crosscut_work(), or ""
-  int level = 5;       // tests above it are not run
-  uint64_t seed = 0;   // of every random choice
+  std::string plugin;     // absolute path
+  std::string work;       // library with crosscut_work(), or ""
+  std::string python;     // whose TensorFlow is loaded; "": python3's, where the plugin needs it
+  TensorFlow tensorflow;  // that children load before the plugin; none: a stand-in
+  int level = 5;          // tests above it are not run
+  uint64_t seed = 0;      // of every random choice
   bool json = false;
   bool probe = false;            // only the first sessions, in the whole environment
   int jobs = 2;                  // children at once; tests that measure run alone

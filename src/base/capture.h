@@ -6,7 +6,7 @@
 
 #include "src/base/status.h"
 
-namespace crosscut::verbs {
+namespace crosscut::base {
 
 struct Captured {
   int wait_status = 0;  // as from waitpid()
@@ -20,4 +20,4 @@ Result<Captured> RunAndCapture(const std::vector<std::string>& argv);
 // The last line of a command's output, without its newline; "" where there is none.
 std::string LastLine(std::string text);
 
-}  // namespace crosscut::verbs
+}  // namespace crosscut::base

@@ -1,4 +1,4 @@
-#include "src/verbs/capture.h"
+#include "src/base/capture.h"
 
 #include <fcntl.h>
 #include <spawn.h>
@@ -10,7 +10,7 @@
 
 extern char** environ;
 
-namespace crosscut::verbs {
+namespace crosscut::base {
 namespace {
 
 std::string ReadAll(int fd) {
@@ -55,4 +55,4 @@ std::string LastLine(std::string text) {
   return newline == std::string::npos ? text : text.substr(newline + 1);
 }
 
-}  // namespace crosscut::verbs
+}  // namespace crosscut::base
