@@ -246,7 +246,7 @@ TEST_F(AskedPython, TellsItsTensorFlowAmongWhatElseItSays) {
 TEST_F(AskedPython, HasNoTensorFlowInAFolderWithoutItsLibrary) {
   const auto found = FindTensorFlow(Saying("echo tensorflow " + root_ + "/tensorflow"));
   EXPECT_EQ(found.status().code(), Status::Code::kNotFound);
-  EXPECT_THAT(std::string(found.status().message()), HasSubstr("--python"));
+  EXPECT_THAT(std::string(found.status().message()), HasSubstr(root_ + "/python has no"));
 }
 
 TEST_F(AskedPython, IsNamedWhereItCannotAnswer) {
@@ -254,7 +254,6 @@ TEST_F(AskedPython, IsNamedWhereItCannotAnswer) {
     const auto found = FindTensorFlow(python);
     EXPECT_EQ(found.status().code(), Status::Code::kIo);
     EXPECT_THAT(std::string(found.status().message()), HasSubstr(python));
-    EXPECT_THAT(std::string(found.status().message()), HasSubstr("--python"));
   }
 }
 

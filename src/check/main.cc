@@ -170,7 +170,10 @@ int Main(int argc, char** argv) {
   }
   if (options().probe) {
     const Result<std::string> trouble = Probe(arguments);
-    if (!trouble.ok()) return Fail(kUnreadable, std::string(trouble.status().message()));
+    if (!trouble.ok()) {
+      printf("%s\n", std::string(trouble.status().message()).c_str());
+      return kUnreadable;
+    }
     printf("%s\n", trouble->empty() ? "good" : trouble->c_str());
     return trouble->empty() ? kGood : kFinding;
   }

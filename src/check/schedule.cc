@@ -184,7 +184,12 @@ const char* NameOf(Verdict verdict) {
 Status GiveTensorFlow(std::vector<std::string>* arguments) {
   const std::string& named = options().python;
   const auto found = FindTensorFlow(named.empty() ? "python3" : named);
-  if (!found.ok()) return found.status();
+  if (!found.ok()) {
+    // Who records knows nothing of our options.
+    const char* step = options().probe ? ": put a Python that has it first in PATH"
+                                       : ": name a Python that has it (--python PATH)";
+    return Status::NotFound(std::string(found.status().message()) + step);
+  }
   options().tensorflow = *found;
   arguments->insert(arguments->end(),
                     {"--tensorflow", found->folder, "--libpython", found->libpython});

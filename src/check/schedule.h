@@ -29,7 +29,7 @@ std::vector<TestResult> RunTests(const std::vector<std::string>& arguments);
 Result<std::string> Probe(std::vector<std::string> arguments);
 
 // Finds the TensorFlow of options().python, or of python3, and has children load it that get
-// `arguments`. Both functions above do so where the plugin needs it.
+// `arguments`. Both functions above do so where the plugin needs it. An error tells the next step.
 Status GiveTensorFlow(std::vector<std::string>* arguments);
 
 }  // namespace crosscut::check

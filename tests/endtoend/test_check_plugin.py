@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 from frameworks import python_with
-from runs import CROSSCUT
+from runs import CROSSCUT, record, table
 from test_plugins import directml
 
 SOURCE = pathlib.Path(__file__).with_name("tensorflow_plugin.cc")
@@ -87,9 +87,22 @@ def test_where_there_is_no_tensorflow_the_next_step_is_told(plugin, without):
     assert finding["rule"] == "C1.tensorflow"
     assert "undefined symbol" in finding["text"] and "--python PATH" in finding["text"]
     probed = check(plugin, "--probe", env=without)  # no answer about the plugin
-    assert (probed.returncode, probed.stdout) == (3, "") and "--python PATH" in probed.stderr
+    assert probed.returncode == 3 and "first in PATH" in probed.stdout
     asked = check(plugin, "--python", "python3", env=without)
     assert (asked.returncode, asked.stdout) == (2, "") and "--python PATH" in asked.stderr
+
+
+def test_a_recording_probes_it_beside_tensorflow_and_has_its_rows(plugin, python, tmp_path):
+    env = path_of_python3(tmp_path, f'exec {python} "$@"')
+    env |= {"CROSSCUT_PLUGIN_MOCK_WORK": "3", "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    run = tmp_path / "run"
+    done = record(run, [python, "-c", "import time; time.sleep(0.1)"], "--probe-plugins",
+                  "--plugin", plugin, env=env)
+    assert done.returncode == 0, done.stderr
+    known, = (tmp_path / "cache" / "crosscut" / "probed-plugins").read_text().splitlines()
+    assert known.endswith("\tgood")
+    kernel, = [row for row in table(run, "functions") if row["name"] == "chip_kernel"]
+    assert (kernel["count"], kernel["layer"]) == (3, "device")
 
 
 def test_a_plugin_for_another_version_of_tensorflow_is_told_so(python, folder, tmp_path):

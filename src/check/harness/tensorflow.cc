@@ -56,11 +56,8 @@ bool LacksTensorFlow(std::string_view error) {
 
 Result<TensorFlow> FindTensorFlow(const std::string& python) {
   const Result<base::Captured> asked = base::RunAndCapture({python, "-c", kAsk});
-  if (!asked.ok() || asked->wait_status != 0) {
-    return Status::Io((asked.ok() ? python + ": " + base::LastLine(asked->text)
-                                  : std::string(asked.status().message())) +
-                      ": name a Python that has TensorFlow (--python PATH)");
-  }
+  if (!asked.ok()) return asked.status();
+  if (asked->wait_status != 0) return Status::Io(python + ": " + base::LastLine(asked->text));
   TensorFlow found;
   std::istringstream lines(asked->text);
   for (std::string line; std::getline(lines, line);) {
@@ -68,9 +65,7 @@ Result<TensorFlow> FindTensorFlow(const std::string& python) {
     if (line.starts_with("libpython ")) found.libpython = line.substr(10);
   }
   if (!found.folder.empty() && Exists(found.folder + kFramework)) return found;
-  return Status::NotFound(python +
-                          " has no TensorFlow: name a Python that has it (--python PATH), or "
-                          "install it there");
+  return Status::NotFound(python + " has no TensorFlow");
 }
 
 Status LoadTensorFlow(const TensorFlow& tensorflow, void** library) {

@@ -25,8 +25,7 @@ bool IsInTensorFlowsNamespace(std::string_view name);
 bool LacksTensorFlow(std::string_view error);
 
 // Asks `python`, a path or a name in PATH, where its TensorFlow is. It does not import TensorFlow.
-// kNotFound where there is no TensorFlow, kIo where `python` cannot be run; the message tells the
-// next step.
+// kNotFound where there is no TensorFlow, kIo where `python` cannot be run or fails.
 Result<TensorFlow> FindTensorFlow(const std::string& python);
 
 // Loads the libraries that `import tensorflow` loads, globally as it does, and never unloads them.

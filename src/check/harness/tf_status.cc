@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <cstring>
+#include <type_traits>
 
 #include "src/check/harness/barrier.h"
 
