@@ -1,6 +1,6 @@
 // A plugin as TensorFlow's own headers lead to it: XSpace is a class of TensorFlow's library, with
-// its protobuf below it, and a status is set from absl::Status, which looks into TensorFlow's
-// TF_Status. Its device is pretended: CROSSCUT_PLUGIN_MOCK_WORK says how many kernels it runs.
+// its protobuf below it, and a status is set from absl::Status by TensorFlow's function. Its device
+// is pretended: CROSSCUT_PLUGIN_MOCK_WORK says how many kernels it runs.
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -66,8 +66,11 @@ std::string Serialise(const State& s) {
   return space.SerializeAsString();
 }
 
-void Set(TF_Status* status, const absl::Status& what) {
+// With a payload, which is where TensorFlow's code looks into its status.
+void Set(TF_Status* status, absl::Status what) {
+  if (!what.ok()) what.SetPayload("chip", absl::Cord("busy"));
   tsl::Set_TF_Status_from_Status(status, what);
+  if (tsl::StatusFromTF_Status(status) != what) abort();
 }
 
 void Start(const TP_Profiler*, TF_Status* status) {
