@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <initializer_list>
 
 #include "src/check/harness/options.h"
 

@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <initializer_list>
 
 #include "crosscut/crosscut.h"
 

@@ -8,6 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <initializer_list>
+
 #include "src/base/time.h"
 #include "src/collect/recorder.h"
 #include "src/collect/scratch.h"

@@ -4,6 +4,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include <initializer_list>
+
 #include "src/host/registry.h"
 #include "src/runtime/error.h"
 

@@ -7,6 +7,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <initializer_list>
 #include <mutex>
 #include <new>
 #include <unordered_set>
