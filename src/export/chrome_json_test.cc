@@ -364,18 +364,5 @@ TEST(ChromeJson, IsCompressedWhereTheNameSaysSo) {
   std::filesystem::remove(path);
 }
 
-TEST(Sink, LeavesNothingBehindWhereItIsNotClosed) {
-  const auto dir = std::filesystem::path(::testing::TempDir()) / "crosscut-sink";
-  std::filesystem::create_directories(dir);
-  {
-    auto sink = OpenSink((dir / "a.json").string());
-    ASSERT_TRUE(sink.ok());
-    ASSERT_TRUE((*sink)->Write("half").ok());
-  }
-  EXPECT_TRUE(std::filesystem::is_empty(dir));
-  EXPECT_FALSE(OpenSink((dir / "none" / "a.json").string()).ok());
-  std::filesystem::remove_all(dir);
-}
-
 }  // namespace
 }  // namespace crosscut::exporting

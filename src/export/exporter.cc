@@ -1,26 +1,29 @@
 #include "src/export/exporter.h"
 
+#include <sstream>
+#include <string>
+
 namespace crosscut::exporting {
 namespace {
 
 constexpr Exporter kExporters[] = {
     {"chrome", ".json", "JSON for Perfetto, chrome://tracing and HolisticTraceAnalysis",
      WriteChromeJson},
-    {"chrome-cuda", ".json",
-     "the same, launching calls named as CUDA's: for readers that know those",
+    {"chrome-cuda", "", "the same, launching calls named as CUDA's: for readers that know those",
      WriteChromeJsonForCuda},
-    {"perfetto", ".pftrace", "Perfetto's own format: exact, smaller, and opens faster",
-     WritePerfetto},
+    {"perfetto", ".pftrace .perfetto-trace .perfetto",
+     "Perfetto's own format: exact, smaller, and opens faster", WritePerfetto},
     {"speedscope", ".speedscope.json", "flame graphs of every thread, for speedscope.app",
      WriteSpeedscope},
-    {"collapsed", ".collapsed", "a line per stack with its own ns, for flamegraph.pl and its like",
-     WriteCollapsed},
-    {"collapsed-device", ".collapsed", "the same with the ns of the device work that it launched",
+    {"collapsed", ".collapsed .folded",
+     "a line per stack with its own ns, for flamegraph.pl and its like", WriteCollapsed},
+    {"collapsed-device", "", "the same with the ns of the device work that it launched",
      WriteCollapsedDevice},
-    {"collapsed-samples", ".collapsed", "the same from samples: Python lines and native functions",
+    {"collapsed-samples", "", "the same from samples: Python lines and native functions",
      WriteCollapsedSamples},
-    {"xspace", ".xplane.pb", "TensorFlow's profile format, for TensorBoard and XProf", WriteXSpace},
-    {"xspace-beside", ".xplane.pb", "the same, to be merged into a profile of TensorFlow's own",
+    {"xspace", ".xplane.pb .xspace.pb .pb",
+     "TensorFlow's profile format, for TensorBoard and XProf", WriteXSpace},
+    {"xspace-beside", "", "the same, to be merged into a profile of TensorFlow's own",
      WriteXSpaceBeside},
 };
 
@@ -33,6 +36,21 @@ const Exporter* FindExporter(std::string_view name) {
     if (name == exporter.name) return &exporter;
   }
   return nullptr;
+}
+
+const Exporter* ExporterOfFile(std::string_view path) {
+  if (path.ends_with(".gz")) path.remove_suffix(3);
+  const Exporter* found = nullptr;
+  size_t longest = 0;
+  for (const Exporter& exporter : kExporters) {
+    std::istringstream ends(exporter.extensions);
+    for (std::string end; ends >> end;) {
+      if (end.size() <= longest || !path.ends_with(end)) continue;
+      found = &exporter;
+      longest = end.size();
+    }
+  }
+  return found;
 }
 
 }  // namespace crosscut::exporting

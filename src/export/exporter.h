@@ -11,8 +11,10 @@
 namespace crosscut::exporting {
 
 struct Exporter {
-  const char* name;         // the name for --to=
-  const char* extension;    // the usual end of the file's name
+  const char* name;  // the name for --to=
+  // The ends of its files' names, the usual one first, with spaces between them. They choose the
+  // format where --to= is not given; "": nothing chooses this one.
+  const char* extensions;
   const char* description;  // one line
   // Writes all of the trace but does not close the sink.
   Status (*write)(const trace::Trace& trace, Sink* sink);
@@ -20,6 +22,8 @@ struct Exporter {
 
 std::span<const Exporter> Exporters();
 const Exporter* FindExporter(std::string_view name);  // null: none
+// The exporter whose files are called like `path` (by the longest end, ".gz" aside); null: none.
+const Exporter* ExporterOfFile(std::string_view path);
 
 // The functions of the exporters.
 //

@@ -11,8 +11,12 @@
 
 namespace crosscut::import {
 
-// For an export, the importer also keeps what only the format read can hold (trace::Kept).
-enum class Purpose : uint8_t { kAnalysis, kExport };
+enum class Purpose : uint8_t {
+  kAnalysis,
+  kExport,  // the importer also keeps what only the format read can hold (trace::Kept)
+  kFacts,   // of a recorded run, only what it states of itself and its processes; their tracks are
+            // incomplete
+};
 
 struct Input {
   std::string path;

@@ -2,21 +2,11 @@
 
 #include <stdlib.h>
 
+#include "src/base/launcher.h"
 #include "src/collect/recorder.h"
 
 namespace crosscut::record {
 namespace {
-
-struct Variables {
-  const char *rank, *size, *local;
-};
-// The first that tell both: torchrun may itself run under the others.
-constexpr Variables kVariables[] = {
-    {"RANK", "WORLD_SIZE", "LOCAL_RANK"},
-    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"},
-    {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"},
-    {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"},
-};
 
 // A whole number from 0 on; -1: none.
 long NumberIn(const char* variable) {
@@ -30,7 +20,7 @@ long NumberIn(const char* variable) {
 }  // namespace
 
 void WriteRank() {
-  for (const Variables& from : kVariables) {
+  for (const base::RankVariables& from : base::kRankVariables) {
     const long rank = NumberIn(from.rank), size = NumberIn(from.size);
     if (rank < 0 || rank >= size) continue;
     SessionStream& stream = Recorder::Get().stream();

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "src/base/descriptors.h"
+#include "src/base/quantity.h"
 #include "src/collect/clock.h"
 #include "src/runtime/error.h"
 
@@ -100,16 +101,28 @@ T Option(const crosscut_options* options, T crosscut_options::*member, T otherwi
   return options->*member;
 }
 
+// Numbers from `least` to `most`, and how they are written.
+struct Numbers {
+  double least, most;
+  const char* unit;
+  bool (*parse)(const char* text, double* number);
+};
+
+bool ParsePlain(const char* text, double* number) {
+  char* end = nullptr;
+  *number = strtod(text, &end);
+  return *end == '\0';
+}
+
 // Takes the number that an environment variable holds; one that is not set or empty leaves
-// *number. An error where it holds anything else than a number from `least` to `most`.
-int TakeNumber(const char* variable, double least, double most, const char* unit, double* number) {
+// *number. An error where it holds anything else.
+int TakeNumber(const char* variable, const Numbers& numbers, double* number) {
   const char* text = secure_getenv(variable);
   if (text == nullptr || *text == '\0') return CROSSCUT_OK;
-  char* end = nullptr;
-  const double value = strtod(text, &end);
-  if (*end != '\0' || !(value >= least && value <= most)) {
+  double value = 0;
+  if (!numbers.parse(text, &value) || !(value >= numbers.least && value <= numbers.most)) {
     return Fail(CROSSCUT_EINVAL, "%s is %.60s: not a number of %s from %.12g to %.12g", variable,
-                text, unit, least, most);
+                text, numbers.unit, numbers.least, numbers.most);
   }
   *number = value;
   return CROSSCUT_OK;
@@ -119,7 +132,8 @@ int ChooseMemory(const crosscut_options* options, Settings* settings) {
   size_t bytes = Option(options, &crosscut_options::memory_bytes, size_t{0});
   if (bytes == 0) {
     double mib = kDefaultMemoryMiB;
-    const int error = TakeNumber("CROSSCUT_MEMORY", 1, 1 << 20, "MiB", &mib);
+    const int error =
+        TakeNumber("CROSSCUT_MEMORY", {1, 1 << 20, "MiB", base::ParseMebibytes}, &mib);
     if (error != CROSSCUT_OK) return error;
     bytes = static_cast<size_t>(mib * (1 << 20));
   }
@@ -135,7 +149,7 @@ int ChooseKept(const crosscut_options* options, Settings* settings) {
   settings->keep_seconds = Option(options, &crosscut_options::keep_seconds, 0.0);
   if (settings->flight_recorder) return CROSSCUT_OK;
   double seconds = 0;
-  const int error = TakeNumber("CROSSCUT_KEEP", 0, 1e6, "seconds", &seconds);
+  const int error = TakeNumber("CROSSCUT_KEEP", {0, 1e6, "seconds", base::ParseSeconds}, &seconds);
   if (error != CROSSCUT_OK || seconds == 0) return error;
   settings->flight_recorder = true;
   settings->keep_seconds = seconds;
@@ -172,7 +186,8 @@ int ChooseBudget(const crosscut_options* options, bool usual, Settings* settings
 int ChoosePlan(const crosscut_options* options, const char* otherwise, Settings* settings) {
   double percent = Option(options, &crosscut_options::control_percent, -1.0);
   if (percent < 0) {
-    const int error = TakeNumber("CROSSCUT_CONTROL_STEPS", 0, 50, "per cent", &percent);
+    const int error =
+        TakeNumber("CROSSCUT_CONTROL_STEPS", {0, 50, "per cent", ParsePlain}, &percent);
     if (error != CROSSCUT_OK) return error;
   }
   if (!(percent >= 0 && percent <= 100)) percent = -1;

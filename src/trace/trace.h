@@ -211,6 +211,7 @@ struct Process {
   std::vector<Interval> paused;
   std::vector<Window> windows;  // in order; those of imported traces are not known
   bool complete = true;         // false: killed, cut off or damaged
+  bool alive = false;           // when it was read; it may go on recording
   StringId why_incomplete;
   TrackId lead;  // none: no thread was seen
   std::vector<Step> steps;

@@ -32,7 +32,7 @@ namespace fs = std::filesystem;
 
 class NativeImport {
  public:
-  explicit NativeImport(std::string dir) : dir_(std::move(dir)) {}
+  explicit NativeImport(const Input& input) : dir_(input.path), purpose_(input.purpose) {}
   Status TakeProcess(format::ProcessReader* reader);
   void TellRefused(const std::vector<std::string>& rings);
   Result<trace::Trace> Finish(const format::RunReader& run);
@@ -48,6 +48,7 @@ class NativeImport {
   void TellNotes();
 
   std::string dir_;
+  Purpose purpose_;
   trace::Builder builder_;
   std::map<std::string, trace::ProcessId, std::less<>> by_key_;
   std::vector<std::pair<trace::ProcessId, std::string>> parent_keys_;
@@ -92,9 +93,13 @@ Status NativeImport::TakeProcess(format::ProcessReader* reader) {
     if (edge.code == format::kStop) stops.push_back(edge.tick);
   }
   NativeEvents events(&builder_, id, &session, &clock, std::move(stops));
-  const Status status =
-      reader->ForEachEvents([&](const format::WordBatch& batch) { return events.Take(batch); });
-  if (!status.ok()) return status;
+  // Of a process that was killed, its last event is the only sign of when.
+  const bool told = info.complete() || info.liveness == base::Liveness::kAlive;
+  if (purpose_ != Purpose::kFacts || !told) {
+    const Status status =
+        reader->ForEachEvents([&](const format::WordBatch& batch) { return events.Take(batch); });
+    if (!status.ok()) return status;
+  }
 
   trace::Process& process = builder_.process(id);
   FillProcess(&builder_, info, session, &process);
@@ -112,7 +117,7 @@ Status NativeImport::TakeProcess(format::ProcessReader* reader) {
     process.lead = events.TrackOf(track);
   }
   events.Finish(process.end_ns);
-  TakeProfiles(session, clock, id);
+  if (purpose_ != Purpose::kFacts) TakeProfiles(session, clock, id);
   parent_keys_.emplace_back(id, session.Meta("parent_key"));
   TellDamage(*reader, events, session);
   if (!has_realtime_ && !session.realtime.empty()) {
@@ -274,7 +279,7 @@ bool SniffNative(const Input& input) {
 Result<trace::Trace> MakeNative(const Input& input) {
   auto run = format::RunReader::Open(input.path);
   if (!run.ok()) return run.status();
-  NativeImport import(input.path);
+  NativeImport import(input);
   import.TellRefused((*run)->refused_rings());
   for (format::ProcessReader* reader : (*run)->processes()) {
     if (Status status = import.TakeProcess(reader); !status.ok()) {

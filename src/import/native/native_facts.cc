@@ -87,6 +87,7 @@ void FillProcess(trace::Builder* builder, const format::ProcessInfo& info,
   if (!name.empty()) process->name = builder->Text(name);
   const std::string why = WhyIncomplete(info, session);
   process->complete = why.empty();
+  process->alive = info.liveness == base::Liveness::kAlive && !info.finished;
   process->why_incomplete = builder->Text(why);
   for (const auto& [key, value] : session.meta) {
     if (key.starts_with(kSourcePrefix)) {

@@ -2,23 +2,9 @@
 
 #include <simdjson.h>
 
-namespace crosscut::import {
+#include "src/base/shell_word.h"
 
-std::string ShellWord(std::string_view word) {
-  const std::string_view plain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%^";
-  if (!word.empty() && word.find_first_not_of(plain) == std::string_view::npos) {
-    return std::string(word);
-  }
-  std::string out = "'";
-  for (const char c : word) {
-    if (c == '\'')
-      out += "'\\''";
-    else
-      out += c;
-  }
-  return out + "'";
-}
+namespace crosscut::import {
 
 bool FillRun(const std::string& json, trace::Trace* trace) {
   simdjson::dom::parser parser;
@@ -33,7 +19,7 @@ bool FillRun(const std::string& json, trace::Trace* trace) {
   if (run["command"].get(words) == simdjson::SUCCESS) {
     for (simdjson::dom::element word : words) {
       if (word.get(text) != simdjson::SUCCESS) continue;
-      trace->command += (trace->command.empty() ? "" : " ") + ShellWord(text);
+      trace->command += (trace->command.empty() ? "" : " ") + base::ShellWord(text);
     }
   } else if (run["command"].get(text) == simdjson::SUCCESS) {
     trace->command = text;

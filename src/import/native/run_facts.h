@@ -11,7 +11,4 @@ namespace crosscut::import {
 // started_realtime_ns. False where `json` is no JSON object.
 bool FillRun(const std::string& json, trace::Trace* trace);
 
-// The word as a shell would read it back: quoted where it needs to be.
-std::string ShellWord(std::string_view word);
-
 }  // namespace crosscut::import
