@@ -20,9 +20,12 @@ enum ExitCode { kGood = 0, kFinding = 1, kUsage = 2, kUnreadable = 3 };
 // Each function adds one verb. When its arguments are parsed, it stores in `*run` the action, which
 // returns the exit code.
 using Run = std::function<int()>;
-void AddRecord(CLI::App* app, Run* run, std::vector<std::string> command);  // behind --
-void AddControl(CLI::App* app, Run* run);                                   // start, stop, snapshot
+struct CommandWords;  // filled in before the action runs
+void AddRecord(CLI::App* app, Run* run, const CommandWords* words);
+void AddControl(CLI::App* app, Run* run);  // start, stop, snapshot
 void AddReport(CLI::App* app, Run* run);
+void AddOpen(CLI::App* app, Run* run);
+void AddRuns(CLI::App* app, Run* run);
 void AddTable(CLI::App* app, Run* run);
 void AddExport(CLI::App* app, Run* run);
 void AddImport(CLI::App* app, Run* run);
@@ -31,7 +34,9 @@ void AddCheckPlugin(CLI::App* app, Run* run);
 void AddDoctor(CLI::App* app, Run* run);
 void AddPlot(CLI::App* app, Run* run);
 void AddTensorFlow(CLI::App* app, Run* run);
-void AddValidate(CLI::App* app, Run* run, std::vector<std::string> words);  // from the verb on
+void AddValidate(CLI::App* app, Run* run, const CommandWords* words);
+void AddCompletion(CLI::App* app, Run* run);
+void AddHelp(CLI::App* app, Run* run);  // after the others
 
 // Writes "crosscut: " and the line to stderr.
 void Talk(std::string_view line);

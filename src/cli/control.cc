@@ -6,7 +6,9 @@
 #include <memory>
 #include <string>
 
+#include "src/base/shell_word.h"
 #include "src/cli/commands.h"
+#include "src/cli/values.h"
 
 namespace crosscut::cli {
 namespace {
@@ -46,7 +48,7 @@ int RunControl(const ControlOptions& options) {
   const bool readable =
       options.action != Action::kStart || options.steps > 0 || options.seconds > 0;
   if (readable && !outcome->run_dir.empty()) {
-    Talk("next: crosscut report " + outcome->run_dir);
+    Talk("next: crosscut report " + base::ShellWord(outcome->run_dir));
   }
   const int printed = Print(text, false);
   return printed != kGood ? printed : all ? kGood : kFinding;
@@ -60,9 +62,9 @@ CLI::App* Add(CLI::App* app, Run* run, const std::shared_ptr<ControlOptions>& op
       ->required()
       ->option_text("PID|RUN");
   verb->add_option("--timeout", options->timeout,
-                   "how long to wait for processes that begin no step (default 30)")
-      ->check(CLI::Range(0.1, 1e6).description(""))
-      ->option_text("SECONDS");
+                   "how long to wait for processes that begin no step (default 30s)")
+      ->transform(Seconds(0.1, 1e6))
+      ->option_text("TIME");
   verb->callback([=] { *run = [=] { return RunControl(*options); }; });
   return verb;
 }
@@ -81,15 +83,17 @@ void AddSteps(CLI::App* verb, const std::shared_ptr<ControlOptions>& options) {
 void AddControl(CLI::App* app, Run* run) {
   auto options = std::make_shared<ControlOptions>();
   options->action = Action::kStart;
-  CLI::App* start = Add(app, run, options, "start",
-                        "Begin to record in processes that wait for it (record --dormant)");
+  CLI::App* start =
+      Add(app, run, options, "start", "Record in processes that wait for it (record --dormant)");
   AddSteps(start, options);
   auto* steps = start->add_option("--steps", options->steps, "end after K steps, and wait for that")
                     ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 40).description(""))
                     ->option_text("K");
-  start->add_option("--seconds", options->seconds, "end after S seconds, and wait for that")
-      ->check(CLI::Range(0.001, 1e6).description(""))
-      ->option_text("S")
+  start
+      ->add_option("--seconds", options->seconds,
+                   "end after that time, and wait for it: 10, 10s, 2m")
+      ->transform(Seconds(0.001, 1e6))
+      ->option_text("TIME")
       ->excludes(steps);
   start->footer("Without --steps and --seconds the window lasts until `crosscut stop`.");
 
@@ -99,8 +103,7 @@ void AddControl(CLI::App* app, Run* run) {
 
   options = std::make_shared<ControlOptions>();
   options->action = Action::kSnapshot;
-  Add(app, run, options, "snapshot",
-      "Write what a flight recorder holds (record --keep SECONDS): what happened just before");
+  Add(app, run, options, "snapshot", "Write what a flight recorder holds (record --keep TIME)");
 }
 
 }  // namespace crosscut::cli

@@ -7,10 +7,15 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "src/base/descriptors.h"
+#include "src/cli/command_start.h"
 #include "src/cli/commands.h"
+#include "src/cli/overview.h"
 
 namespace crosscut::cli {
 
@@ -40,10 +45,37 @@ int Print(std::string_view text, bool incomplete) {
 
 namespace {
 
-bool HasVerb(const CLI::App& app, std::string_view name) {
-  const auto verbs = app.get_subcommands([](const CLI::App*) { return true; });
-  return std::any_of(verbs.begin(), verbs.end(),
-                     [&](const CLI::App* verb) { return verb->get_name() == name; });
+void AddVerbs(CLI::App* app, Run* run, const CommandWords* words) {
+  AddRecord(app, run, words);
+  AddControl(app, run);
+  AddReport(app, run);
+  AddOpen(app, run);
+  AddRuns(app, run);
+  AddTable(app, run);
+  AddInfo(app, run);
+  AddPlot(app, run);
+  AddExport(app, run);
+  AddImport(app, run);
+  AddDoctor(app, run);
+  AddValidate(app, run, words);
+  AddCheckPlugin(app, run);
+  AddTensorFlow(app, run);
+  AddCompletion(app, run);
+  AddHelp(app, run);
+  PlaceVerbs(app);
+}
+
+// What is to be parsed of the words behind "crosscut". Behind a verb that runs a command, `words`
+// gets that and the options in front of it.
+std::vector<std::string> Line(CLI::App* app, std::span<char* const> given, CommandWords* words) {
+  const std::string_view verb = given.front();
+  if (verb != "record" && verb != "validate") return {given.begin(), given.end()};
+  std::vector<CLI::App*> tables = {FindVerb(app, verb)};
+  if (verb != "record") tables.push_back(FindVerb(app, "record"));  // it passes them on
+  *words = SplitAtCommand(tables, given.subspan(1));
+  std::vector<std::string> line = {std::string(verb)};
+  line.insert(line.end(), words->options.begin(), words->options.end());
+  return line;
 }
 
 }  // namespace
@@ -51,8 +83,8 @@ bool HasVerb(const CLI::App& app, std::string_view name) {
 int Main(int argc, char** argv) {
   CLI::App app{
       "Crosscut shows where a machine-learning program's wall time goes.\n\n"
-      "  crosscut record -- python train.py     run it and record\n"
-      "  crosscut report RUN                    see where the time went\n"};
+      "  crosscut record python train.py     run it and record\n"
+      "  crosscut report                     see where the time went\n"};
   app.name("crosscut");
   app.set_version_flag("--version", CROSSCUT_VERSION);
   app.require_subcommand(1);
@@ -61,27 +93,20 @@ int Main(int argc, char** argv) {
       "record exits as its command does. The others exit with 0 if all is well, 1 for a finding,\n"
       "2 for a wrong command line, 3 for an input that is unreadable or incomplete.");
   Run run;
-  char** const dashes = std::find_if(argv, argv + argc,
-                                     [](const char* word) { return std::strcmp(word, "--") == 0; });
-  const bool has_command = dashes != argv + argc;
-  AddRecord(&app, &run, {dashes + has_command, argv + argc});
-  AddControl(&app, &run);
-  AddReport(&app, &run);
-  AddTable(&app, &run);
-  AddExport(&app, &run);
-  AddImport(&app, &run);
-  AddInfo(&app, &run);
-  AddCheckPlugin(&app, &run);
-  AddDoctor(&app, &run);
-  AddPlot(&app, &run);
-  AddTensorFlow(&app, &run);
-  AddValidate(&app, &run, {argv + std::min(argc, 1), argv + argc});
-  if (argc > 1 && *argv[1] != '-' && !HasVerb(app, argv[1])) {
+  CommandWords words;
+  AddVerbs(&app, &run, &words);
+  if (argc < 2) {
+    (void)Print(Overview(&app), false);
+    return kUsage;
+  }
+  if (*argv[1] != '-' && FindVerb(&app, argv[1]) == nullptr) {
     Talk(std::string("unknown verb ") + argv[1] + "; see crosscut --help");
     return kUsage;
   }
+  std::vector<std::string> line = Line(&app, {argv + 1, argv + argc}, &words);
   try {
-    app.parse(static_cast<int>(dashes - argv), argv);
+    std::reverse(line.begin(), line.end());  // as CLI11 wants them
+    app.parse(std::move(line));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
     Talk(error.what());

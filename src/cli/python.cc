@@ -11,7 +11,10 @@
 #include <string>
 #include <vector>
 
+#include "src/cli/command_start.h"
 #include "src/cli/commands.h"
+#include "src/cli/newest.h"
+#include "src/cli/values.h"
 
 namespace crosscut::cli {
 namespace {
@@ -56,7 +59,8 @@ struct PlotArgs {
   std::string folder;
 };
 
-int RunPlot(const PlotArgs& args) {
+int RunPlot(PlotArgs args) {
+  if (const int code = TakeNewest(&args.runs); code != kGood) return code;
   std::vector<std::string> words = {"plot", "-o", args.folder, "--"};
   words.insert(words.end(), args.runs.begin(), args.runs.end());
   return RunPython(words);
@@ -94,8 +98,8 @@ void AddPlot(CLI::App* app, Run* run) {
   auto args = std::make_shared<PlotArgs>();
   CLI::App* verb = app->add_subcommand("plot", "Draw metrics, overlaps and processes of runs");
   verb->add_option("runs", args->runs,
-                   "runs to draw side by side, each as RUN or LABEL=RUN; needs Matplotlib")
-      ->required()
+                   "runs to draw side by side, each as RUN or LABEL=RUN; default the newest.\n"
+                   "Needs Matplotlib")
       ->option_text("RUN...");
   verb->add_option("-o", args->folder, "where to write the plots; made if absent")
       ->required()
@@ -104,10 +108,11 @@ void AddPlot(CLI::App* app, Run* run) {
 }
 
 // Its options are read in Python, where unknown ones go on to `record`; here they are for --help.
-void AddValidate(CLI::App* app, Run* run, std::vector<std::string> words) {
+void AddValidate(CLI::App* app, Run* run, const CommandWords* words) {
   CLI::App* verb = app->add_subcommand(
       "validate", "Run a command recorded and unrecorded: are corrected times true?");
   verb->allow_extras();
+  verb->add_option("COMMAND", "what to run, recorded and unrecorded")->option_text("...");
   verb->add_option("--pairs", "runs of each sort, interleaved ABBA (default 10)")->option_text("N");
   verb->add_option("--within",
                    "how far the corrected time may be off, beyond the differences between\n"
@@ -117,11 +122,19 @@ void AddValidate(CLI::App* app, Run* run, std::vector<std::string> words) {
                    "a JSON file that the command writes, with its own step_median_ns: to\n"
                    "compare steps, too")
       ->option_text("FILE");
-  verb->add_option("--format", "text (default) or json")->option_text("FORMAT");
-  verb->footer(
-      "validate [OPTIONS] [OPTIONS OF record] -- COMMAND...; docs/validation.md "
-      "explains the output.");
-  verb->callback([=, words = std::move(words)] { *run = [=] { return RunPython(words); }; });
+  verb->add_option("--format", "text (default) or json")
+      ->check(OneOf({"text", "json"}))
+      ->option_text("FORMAT");
+  verb->footer("Options of record may be among them; docs/validation.md explains the output.");
+  verb->callback([=] {
+    *run = [=] {
+      std::vector<std::string> line = {"validate"};
+      line.insert(line.end(), words->options.begin(), words->options.end());
+      line.push_back("--");
+      line.insert(line.end(), words->command.begin(), words->command.end());
+      return RunPython(line);
+    };
+  });
 }
 
 }  // namespace crosscut::cli

@@ -1,24 +1,35 @@
-// report, table, export, info.
+// report, open, runs, table, export, import, info.
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "src/base/shell_word.h"
 #include "src/cli/commands.h"
+#include "src/cli/newest.h"
+#include "src/cli/values.h"
+#include "src/verbs/browser.h"
 #include "src/verbs/export.h"
 #include "src/verbs/import.h"
 #include "src/verbs/info.h"
 #include "src/verbs/report.h"
+#include "src/verbs/runs.h"
 #include "src/verbs/table.h"
 
 namespace crosscut::cli {
 namespace {
+
+constexpr const char* kInputs =
+    "run directory, as record makes it, or another tool's trace; default the newest run";
 
 const std::map<std::string, verbs::ReportFormat> kReportFormats = {
     {"text", verbs::ReportFormat::kText},
@@ -41,7 +52,9 @@ CLI::Validator OneOf(const std::map<std::string, Format>& names) {
     for (const auto& [name, format] : names) known += (known.empty() ? "" : ", ") + name;
     return "unknown format " + text + "; the formats are " + known;
   };
-  return {check, ""};
+  std::vector<std::string> words;
+  for (const auto& [name, format] : names) words.push_back(name);
+  return {check, WordLines(words), kWords};
 }
 
 // A reader that goes away must not end us by a signal.
@@ -64,21 +77,34 @@ int TerminalWidth() {
 
 struct ReportArgs {
   std::vector<std::string> inputs;
-  verbs::ReportFormat format = verbs::ReportFormat::kText;
+  std::optional<verbs::ReportFormat> format;
   std::string file;
 };
 
-int RunReport(const ReportArgs& args) {
+std::string KibiBytes(uint64_t bytes) { return std::to_string((bytes + 1023) / 1024) + " KiB"; }
+
+// Writes where -o says, and says so.
+int WriteOutput(const std::string& file, const std::string& text, bool incomplete) {
+  const auto bytes = verbs::WriteOutput(file, text);
+  if (!bytes.ok()) return Fail(bytes.status());
+  Talk("wrote " + file + " (" + KibiBytes(*bytes) + ")");
+  return incomplete ? kUnreadable : kGood;
+}
+
+int RunReport(ReportArgs args) {
   IgnorePipes();
+  if (const int code = TakeNewest(&args.inputs); code != kGood) return code;
   using verbs::ReportFormat;
-  const bool one = args.format == ReportFormat::kHtml || args.format == ReportFormat::kJson;
+  const ReportFormat format = args.format.value_or(verbs::ReportFormatOf(args.file));
+  const bool one = format == ReportFormat::kHtml || format == ReportFormat::kJson;
   if (one && args.inputs.size() > 1) {
     Talk("html and json take one input at a time");
     return kUsage;
   }
   verbs::ReportOptions options;
-  options.format = args.format;
-  if (args.file.empty()) {
+  options.format = format;
+  const bool to_stdout = args.file.empty() || verbs::IsStandardOutput(args.file);
+  if (to_stdout) {
     options.width = TerminalWidth();
     options.color = ColorWanted();
   }
@@ -94,10 +120,40 @@ int RunReport(const ReportArgs& args) {
     }
     incomplete = incomplete || output->incomplete;
   }
-  if (args.file.empty()) return Print(text, incomplete);
-  if (Status status = verbs::WriteWholeFile(args.file, text); !status.ok()) return Fail(status);
-  Talk("wrote " + args.file + " (" + std::to_string((text.size() + 1023) / 1024) + " KiB)");
-  return incomplete ? kUnreadable : kGood;
+  return to_stdout ? Print(text, incomplete) : WriteOutput(args.file, text, incomplete);
+}
+
+struct OpenArgs {
+  std::vector<std::string> input;
+  std::string file;
+};
+
+int RunOpen(OpenArgs args) {
+  IgnorePipes();
+  if (const int code = TakeNewest(&args.input); code != kGood) return code;
+  verbs::ReportOptions options;
+  options.format = verbs::ReportFormat::kHtml;
+  const auto page = verbs::Report(args.input[0], options);
+  if (!page.ok()) return Fail(page.status());
+  if (args.file.empty()) args.file = verbs::PageOf(args.input[0]);
+  const auto bytes = verbs::WriteOutput(args.file, page->text);
+  if (!bytes.ok()) return Fail(bytes.status().At("the page (-o FILE puts it elsewhere)"));
+  const std::string path = std::filesystem::absolute(args.file).string();
+  const std::string browser = verbs::ShowPage(path);
+  Talk("wrote " + args.file + " (" + KibiBytes(*bytes) + ")" +
+       (browser.empty() ? "; no browser can be started here, so open it in one"
+                        : ", shown by " + browser));
+  const int code = page->incomplete ? kUnreadable : kGood;
+  if (!browser.empty()) return code;
+  return Print(path + "\n" + verbs::FileUrl(path) + "\n", page->incomplete);
+}
+
+// What a verb can read, whatever it is called.
+bool IsInput(const std::string& path) {
+  std::error_code error;
+  const auto kind = std::filesystem::status(path, error).type();
+  if (kind == std::filesystem::file_type::directory) return verbs::IsRun(path);
+  return kind != std::filesystem::file_type::not_found;
 }
 
 }  // namespace
@@ -105,14 +161,43 @@ int RunReport(const ReportArgs& args) {
 void AddReport(CLI::App* app, Run* run) {
   auto args = std::make_shared<ReportArgs>();
   CLI::App* verb = app->add_subcommand("report", "Show where the time went");
-  verb->add_option("INPUT", args->inputs, "run directory, as record makes it")
-      ->required()
-      ->option_text("...");
-  verb->add_option("--format", args->format, "text (default), markdown, json or html")
+  verb->add_option("INPUT", args->inputs, kInputs)->option_text("...");
+  verb->add_option("--format", args->format,
+                   "text, markdown, json or html; default what the name of -o ends with\n"
+                   "(.txt, .md, .json, .html), else text")
       ->transform(OneOf(kReportFormats))
       ->option_text("FORMAT");
-  verb->add_option("-o", args->file, "write to this file instead of stdout")->option_text("FILE");
+  verb->add_option("-o", args->file,
+                   "write to this file instead of stdout; compressed if its name ends in .gz")
+      ->option_text("FILE");
   verb->callback([=] { *run = [=] { return RunReport(*args); }; });
+}
+
+void AddOpen(CLI::App* app, Run* run) {
+  auto args = std::make_shared<OpenArgs>();
+  CLI::App* verb = app->add_subcommand("open", "Show the report as a page with a timeline");
+  verb->add_option("INPUT", args->input, kInputs)->expected(0, 1)->option_text(" ");
+  verb->add_option("-o", args->file, "the page to write; default report.html in the run directory")
+      ->option_text("FILE");
+  verb->footer(
+      "Shown by $BROWSER, else by xdg-open where there is a display; else its path is printed.");
+  verb->callback([=] { *run = [=] { return RunOpen(*args); }; });
+}
+
+void AddRuns(CLI::App* app, Run* run) {
+  auto folder = std::make_shared<std::string>(".");
+  CLI::App* verb = app->add_subcommand("runs", "List the runs that are here, the newest first");
+  verb->add_option("DIR", *folder, "where to look, and in its crosscut-runs; default here")
+      ->option_text(" ");
+  verb->callback([=] {
+    *run = [=]() -> int {
+      IgnorePipes();
+      const auto output = verbs::Runs(*folder, isatty(STDOUT_FILENO) != 0 ? TerminalWidth() : 0);
+      if (!output.ok()) return Fail(output.status());
+      if (output->text.empty()) Talk("there is no run in " + *folder);
+      return Print(output->text, false);
+    };
+  });
 }
 
 void AddTable(CLI::App* app, Run* run) {
@@ -122,16 +207,25 @@ void AddTable(CLI::App* app, Run* run) {
   };
   auto args = std::make_shared<Args>();
   CLI::App* verb = app->add_subcommand("table", "Print one table; without NAME, list them");
-  verb->add_option("INPUT", args->input, "run directory, as record makes it")
-      ->required()
+  verb->add_option("INPUT", args->input,
+                   "run directory, as record makes it, or another tool's trace; where there is\n"
+                   "none, a table of the newest run")
+      ->check(Suggest(verbs::TableNames()))
       ->option_text(" ");
-  verb->add_option("NAME", args->name, "which table")->option_text(" ");
+  verb->add_option("NAME", args->name, "which table")
+      ->check(Suggest(verbs::TableNames()))
+      ->option_text(" ");
   verb->add_option("--format", args->format, "csv (default) or json")
       ->transform(OneOf(kTableFormats))
       ->option_text("FORMAT");
   verb->callback([=] {
     *run = [=]() -> int {
       IgnorePipes();
+      if (args->name.empty() && verbs::IsTable(args->input) && !IsInput(args->input)) {
+        std::vector<std::string> newest;
+        if (const int code = TakeNewest(&newest); code != kGood) return code;
+        args->name = std::exchange(args->input, newest[0]);
+      }
       if (args->name.empty()) return Print(verbs::ListTables(), false);
       int printed = kGood;
       const auto print = [&printed](std::string_view part) {
@@ -146,24 +240,27 @@ void AddTable(CLI::App* app, Run* run) {
 
 void AddExport(CLI::App* app, Run* run) {
   struct Args {
-    std::string input, to, file;
+    std::vector<std::string> input;
+    std::string to, file;
   };
   auto args = std::make_shared<Args>();
   CLI::App* verb = app->add_subcommand("export", "Write a file for another tool");
-  verb->add_option("INPUT", args->input, "run directory, as record makes it")
-      ->required()
-      ->option_text(" ");
-  verb->add_option("--to", args->to, "format:\n" + verbs::ListFormats())
-      ->required()
+  verb->add_option("INPUT", args->input, kInputs)->expected(0, 1)->option_text(" ");
+  verb->add_option("--to", args->to,
+                   "format; default what the name of -o ends with:\n" + verbs::ListFormats())
+      ->check(Suggest(verbs::FormatNames()))
       ->option_text("FORMAT");
-  verb->add_option("-o", args->file, "the file to write; compressed if its name ends in .gz")
+  verb->add_option("-o", args->file,
+                   "the file to write, - for stdout; compressed if its name ends in .gz")
       ->required()
       ->option_text("FILE");
   verb->callback([=] {
     *run = [=]() -> int {
-      const auto done = verbs::Export(args->input, args->to, args->file);
+      IgnorePipes();
+      if (const int code = TakeNewest(&args->input); code != kGood) return code;
+      const auto done = verbs::Export(args->input[0], args->to, args->file);
       if (!done.ok()) return Fail(done.status());
-      Talk("wrote " + args->file + " (" + std::to_string((done->bytes + 1023) / 1024) + " KiB)");
+      Talk("wrote " + args->file + " (" + done->format + ", " + KibiBytes(done->bytes) + ")");
       return done->incomplete ? kUnreadable : kGood;
     };
   });
@@ -186,22 +283,21 @@ void AddImport(CLI::App* app, Run* run) {
       const auto done = verbs::ImportFiles(args->files, args->run);
       if (!done.ok()) return Fail(done.status());
       Talk(std::to_string(done->spans) + " spans on " + std::to_string(done->tracks) +
-           " tracks in " + args->run + "; next: crosscut report " + args->run);
+           " tracks in " + args->run + "; next: crosscut report " + base::ShellWord(args->run));
       return done->incomplete ? kUnreadable : kGood;
     };
   });
 }
 
 void AddInfo(CLI::App* app, Run* run) {
-  auto input = std::make_shared<std::string>();
+  auto input = std::make_shared<std::vector<std::string>>();
   CLI::App* verb = app->add_subcommand("info", "Show what an input is and what it holds");
-  verb->add_option("INPUT", *input, "run directory, as record makes it")
-      ->required()
-      ->option_text(" ");
+  verb->add_option("INPUT", *input, kInputs)->expected(0, 1)->option_text(" ");
   verb->callback([=] {
     *run = [=]() -> int {
       IgnorePipes();
-      const auto output = verbs::Info(*input);
+      if (const int code = TakeNewest(input.get()); code != kGood) return code;
+      const auto output = verbs::Info((*input)[0]);
       if (!output.ok()) return Fail(output.status());
       return Print(output->text, output->incomplete);
     };

@@ -11,7 +11,9 @@
 #include <string_view>
 #include <vector>
 
+#include "src/cli/command_start.h"
 #include "src/cli/commands.h"
+#include "src/cli/values.h"
 #include "src/verbs/record.h"
 #include "src/verbs/recording/record_process.h"
 
@@ -20,7 +22,8 @@ namespace {
 
 int RunRecord(verbs::RecordOptions options) {
   if (options.command.empty()) {
-    Talk("no command is given: crosscut record [OPTIONS] -- COMMAND...");
+    Talk("no command is given: crosscut record [OPTIONS] COMMAND..., as in");
+    Talk("crosscut record python train.py");
     return kUsage;
   }
   options.say = [](std::string_view line) { Talk(line); };
@@ -60,13 +63,14 @@ void AddWhat(CLI::App* verb, verbs::RecordOptions* options) {
                    "optimizer and the steps, without an edit; any list includes them.\n"
                    "opencl, cupti (NVIDIA): their calls, and kernels and copies on their devices.\n"
                    "none: only what the program marks (and Python: see --python)")
+      ->check(Suggest({"none", "operations", "pytorch", "opencl", "cupti"}))
       ->envname(Setting("CROSSCUT_SOURCES"))
       ->option_text("LIST");
   verb->add_option("--python", options->python,
                    "off, boundary (default: where Python calls native code), samples (also what\n"
                    "every thread does, Python and native, sampled now and then) or calls\n"
                    "(every Python function)")
-      ->check(CLI::IsMember({"off", "boundary", "samples", "calls"}).description(""))
+      ->check(OneOf({"off", "boundary", "samples", "calls"}))
       ->envname(Setting("CROSSCUT_PYTHON"))
       ->option_text("LEVEL");
   verb->add_option("--sample-rate", options->sample_rate,
@@ -123,6 +127,7 @@ void AddWhen(CLI::App* verb, verbs::RecordOptions* options) {
           "--dormant the default): all except control steps with everything. Or shares in\n"
           "per cent of operators, everything, boundary, control: operators=10,everything=2\n"
           "(rest: boundary)")
+      ->check(Suggest({"light", "balanced", "full"}))
       ->envname(Setting("CROSSCUT_PLAN"))
       ->option_text("PLAN");
   verb->add_option(
@@ -140,38 +145,51 @@ void AddWhen(CLI::App* verb, verbs::RecordOptions* options) {
       verb->add_flag("--dormant", options->dormant,
                      "hook nothing until `crosscut start` asks for it, from outside");
   verb->add_option("--keep", options->keep_seconds,
-                   "flight recorder: hold the newest SECONDS in memory, for `crosscut snapshot`")
-      ->check(CLI::Range(0.001, 1e6).description(""))
+                   "flight recorder: hold the newest TIME in memory, for `crosscut snapshot`")
+      ->transform(Seconds(0.001, 1e6))
       ->envname(Setting("CROSSCUT_KEEP"))
-      ->option_text("SECONDS");
+      ->option_text("TIME");
   verb->add_option("--stop-after-steps", options->stop_after_steps,
                    "end the recording of a process after N of its steps; the command goes on")
       ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 60).description(""))
       ->option_text("N")
       ->excludes(dormant);
   verb->add_option("--stop-after-seconds", options->stop_after_seconds,
-                   "end the recording S seconds from now, in all processes; the command goes on")
-      ->check(CLI::Range(0.001, 1e9).description(""))
-      ->option_text("S")
+                   "end the recording so long from now, in all processes; the command goes on.\n"
+                   "A plain number is seconds; units are ms, s, m, h, d, here and for --keep")
+      ->transform(Seconds(0.001, 1e9))
+      ->option_text("TIME")
       ->excludes(dormant);
 }
 
 }  // namespace
 
-void AddRecord(CLI::App* app, Run* run, std::vector<std::string> command) {
+void AddRecord(CLI::App* app, Run* run, const CommandWords* words) {
   auto options = std::make_shared<verbs::RecordOptions>();
-  options->command = std::move(command);
-  CLI::App* verb = app->add_subcommand("record", "Run a command and record it: record -- COMMAND");
-  verb->add_option("-o", options->run_dir, "run directory to make")->option_text("DIR");
+  CLI::App* verb = app->add_subcommand("record", "Run a command and record it");
+  verb->add_option("COMMAND", options->command,
+                   "what to run: the first word that is no option of record, and all behind it")
+      ->option_text("...");
+  verb->add_option("-o", options->run_dir,
+                   "run directory to make; default crosscut-runs/PROGRAM-DATE-TIME-PID.\n"
+                   "%p stands for the process id, %h for the host, %r for the rank, %j for the\n"
+                   "batch job, %q{NAME} for an environment variable, %% for %")
+      ->option_text("DIR");
   AddWhat(verb, options.get());
   AddPlugins(verb, options.get());
   AddWhen(verb, options.get());
-  verb->add_option("--memory", options->memory_mib, "cap on Crosscut's memory, per process")
-      ->check(CLI::Range(int64_t{1}, int64_t{1} << 20).description(""))
+  verb->add_option("--memory", options->memory_mib,
+                   "cap on Crosscut's memory, per process; a plain number is MiB")
+      ->transform(Mebibytes(1, 1 << 20))
       ->envname(Setting("CROSSCUT_MEMORY"))
-      ->option_text("MiB");
-  verb->footer("What follows -- is the command; crosscut exits as it does.");
-  verb->callback([=] { *run = [=] { return RunRecord(*options); }; });
+      ->option_text("SIZE");
+  verb->footer("-- may stand in front of the command. Crosscut exits as the command does.");
+  verb->callback([=] {
+    *run = [=] {
+      options->command = words->command;
+      return RunRecord(*options);
+    };
+  });
 }
 
 }  // namespace crosscut::cli

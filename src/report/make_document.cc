@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <map>
 
+#include "src/base/shell_word.h"
 #include "src/report/cells.h"
 #include "src/report/document_time.h"
 #include "src/report/numbers.h"
@@ -251,12 +252,12 @@ void AddSources(const ReportData& data, Document* out) {
 void AddNext(const ReportData& data, Document* out) {
   std::string run = "RUN";
   for (const auto& [key, value] : data.facts) {
-    if (key == "Run") run = CleanText(value);
+    if (key == "Run") run = base::ShellWord(CleanText(value));
   }
   out->next = {
-      {"crosscut report " + run + " --format=html -o report.html", "with a timeline"},
+      {"crosscut open " + run, "with a timeline"},
       {"crosscut table " + run, "the tables behind it"},
-      {"crosscut export " + run + " --to=chrome -o trace.json.gz", "for Perfetto, HTA"},
+      {"crosscut export " + run + " -o trace.json.gz", "for Perfetto, HTA"},
   };
 }
 

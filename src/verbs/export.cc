@@ -1,14 +1,17 @@
 #include "src/verbs/export.h"
 
-#include <filesystem>
-
 #include "src/export/exporter.h"
 #include "src/verbs/input.h"
 
 namespace crosscut::verbs {
 
 Result<Exported> Export(const std::string& path, const std::string& to, const std::string& file) {
-  const exporting::Exporter* exporter = exporting::FindExporter(to);
+  const exporting::Exporter* exporter =
+      to.empty() ? exporting::ExporterOfFile(file) : exporting::FindExporter(to);
+  if (exporter == nullptr && to.empty()) {
+    return Status::Unsupported(file + ": its name ends with no format's; add --to=FORMAT:\n" +
+                               ListFormats());
+  }
   if (exporter == nullptr) {
     return Status::Unsupported("unknown format " + to + "; the formats are:\n" + ListFormats());
   }
@@ -18,15 +21,23 @@ Result<Exported> Export(const std::string& path, const std::string& to, const st
   if (!sink.ok()) return sink.status();
   if (Status status = exporter->write((*input)->trace, sink->get()); !status.ok()) return status;
   if (Status status = (*sink)->Close(); !status.ok()) return status;
-  std::error_code error;
-  const auto bytes = std::filesystem::file_size(file, error);
-  return Exported{error ? 0 : static_cast<uint64_t>(bytes), (*input)->trace.damaged};
+  return Exported{exporter->name, (*sink)->bytes(), (*input)->trace.damaged};
+}
+
+std::vector<std::string> FormatNames() {
+  std::vector<std::string> names;
+  for (const exporting::Exporter& exporter : exporting::Exporters()) {
+    names.emplace_back(exporter.name);
+  }
+  return names;
 }
 
 std::string ListFormats() {
   std::string out;
   for (const exporting::Exporter& exporter : exporting::Exporters()) {
-    out += std::string("  ") + exporter.name + "  " + exporter.description + "\n";
+    const std::string ends = exporter.extensions;
+    out += std::string("  ") + exporter.name + "  " + exporter.description +
+           (ends.empty() ? "" : " (" + ends + ")") + "\n";
   }
   return out;
 }

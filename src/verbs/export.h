@@ -1,22 +1,27 @@
 // The verb `export`: writes an input in a format that other tools read.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "src/base/status.h"
 
 namespace crosscut::verbs {
 
 struct Exported {
+  std::string format;       // its name
   uint64_t bytes = 0;       // of the file
   bool incomplete = false;  // as Output::incomplete
 };
 
-// Writes the input at `path` to `file`. kUnsupported where there is no format `to`. Leaves nothing
-// at `file` where it fails.
+// Writes the input at `path` to `file` (exporting::OpenSink: "-" is stdout), in the format `to` or,
+// where that is "", in the one that the file's name ends with. kUnsupported where that is none.
+// Leaves no new file where it fails.
 Result<Exported> Export(const std::string& path, const std::string& to, const std::string& file);
 
-// A line "  name  description" for each format.
+std::vector<std::string> FormatNames();
+// A line "  name  description" for each format, with what a file's name then ends with.
 std::string ListFormats();
 
 }  // namespace crosscut::verbs

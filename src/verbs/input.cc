@@ -87,4 +87,14 @@ Status WriteWholeFile(const std::string& path, const std::string& text) {
   return status.ok() ? (*file)->Close() : status;
 }
 
+Result<uint64_t> WriteOutput(const std::string& path, const std::string& text) {
+  auto sink = exporting::OpenSink(path);
+  if (!sink.ok()) return sink.status();
+  if (Status status = (*sink)->Write(text); !status.ok()) return status;
+  if (Status status = (*sink)->Close(); !status.ok()) return status;
+  return (*sink)->bytes();
+}
+
+bool IsStandardOutput(const std::string& path) { return exporting::IsStandardOutput(path); }
+
 }  // namespace crosscut::verbs

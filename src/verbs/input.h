@@ -42,5 +42,9 @@ struct Output {
 
 // Writes `text` to `path` by way of a temporary file beside it, so that nobody sees half a file.
 Status WriteWholeFile(const std::string& path, const std::string& text);
+// Writes `text` where a user wants it (exporting::OpenSink); the bytes that it took.
+Result<uint64_t> WriteOutput(const std::string& path, const std::string& text);
+// Whether that is this process's stdout.
+bool IsStandardOutput(const std::string& path);
 
 }  // namespace crosscut::verbs

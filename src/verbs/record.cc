@@ -19,6 +19,7 @@
 #include "src/base/descriptors.h"
 #include "src/base/file.h"
 #include "src/base/limits.h"
+#include "src/base/shell_word.h"
 #include "src/format/notes.h"
 #include "src/format/reap.h"
 #include "src/format/step_shares.h"
@@ -28,6 +29,8 @@
 #include "src/verbs/recording/record_process.h"
 #include "src/verbs/recording/ring_guard.h"
 #include "src/verbs/recording/ring_watch.h"
+#include "src/verbs/recording/run_name.h"
+#include "src/verbs/recording/start_problem.h"
 
 extern char** environ;
 
@@ -173,9 +176,37 @@ Status CheckPlan(const RecordOptions& options) {
   return Status::Invalid("--plan: " + std::string(why));
 }
 
+// Where a link leads, so that what is made and moved lies there and the link stays.
+std::string BehindLinks(std::string path) {
+  char target[4096];
+  for (int links = 0; links < 40; ++links) {
+    const ssize_t length = readlink(path.c_str(), target, sizeof target);
+    if (length <= 0) break;
+    const std::string found(target, static_cast<size_t>(length));
+    path = found[0] == '/' ? found : path.substr(0, path.rfind('/') + 1) + found;
+  }
+  return path;
+}
+
+// From the environment, where no option names one.
+Status TakeSeed(RecordOptions* options) {
+  const char* seed = getenv("CROSSCUT_SEED");
+  if (options->seed != 0 || seed == nullptr || *seed == '\0') return {};
+  char* end = nullptr;
+  options->seed = strtoull(seed, &end, 0);
+  if (*end == '\0') return {};
+  return Status::Invalid("CROSSCUT_SEED is " + std::string(seed) + ": not a whole number");
+}
+
 Result<std::string> MakeRunDir(const RecordOptions& options, Talk& talk) {
-  std::string dir = options.run_dir.empty() ? DefaultRunDir(options.command) : options.run_dir;
+  std::string dir = DefaultRunDir(options.command);
+  if (!options.run_dir.empty()) {
+    Result<std::string> named = ExpandRunName(options.run_dir);
+    if (!named.ok()) return named.status();
+    dir = *named;
+  }
   while (dir.size() > 1 && dir.ends_with("/")) dir.pop_back();
+  dir = BehindLinks(dir);
   struct stat facts;
   if (stat(dir.c_str(), &facts) == 0) {
     if (const Status free = CheckIsNotInUse(dir, facts); !free.ok()) return free;
@@ -349,7 +380,7 @@ void SayResult(const RecordOptions& options, const std::string& obstacle, Talk& 
   const int logs = CountLogs(options.run_dir);
   if (logs > 0) {
     talk(std::to_string(logs) + (logs == 1 ? " process" : " processes") + " recorded in " +
-         options.run_dir + "; next: crosscut report " + options.run_dir);
+         options.run_dir + "; next: crosscut report " + base::ShellWord(options.run_dir));
   } else if (options.dormant) {
     talk("nothing was recorded: nobody asked for it (crosscut start)");
   } else if (obstacle.empty()) {
@@ -358,10 +389,19 @@ void SayResult(const RecordOptions& options, const std::string& obstacle, Talk& 
   }
 }
 
+// A run that nothing was recorded into.
+void RemoveEmptyRun(const std::string& dir) {
+  unlink((dir + "/run.json").c_str());
+  rmdir(dir.c_str());
+}
+
 // When the command has ended. `folder`: its run directory, which may have been moved or removed.
 void Finish(const CommandEnd& end, const std::string& obstacle, int folder, RecordOptions* options,
             Talk& talk) {
-  if (end.exec_errno != 0) return talk(options->command[0] + ": " + strerror(end.exec_errno));
+  if (end.exec_errno != 0) {
+    RemoveEmptyRun(options->run_dir);
+    return talk(StartProblem(options->command, end.exec_errno));
+  }
   if (RemoveRingsOfRemovedRun(folder)) {
     return talk("nothing is left of the recording: " + options->run_dir +
                 " was removed in the meantime");
@@ -388,6 +428,12 @@ Result<RecordOutcome> Record(const RecordOptions& given) {
   if (const Status found = FindPlugins(package, &options.plugins); !found.ok()) return found;
   if (const Status plan = CheckPlan(given); !plan.ok()) return plan;
   Talk talk(given.say);
+  const char* path = getenv("PATH");
+  const std::string folders = path == nullptr ? "/bin:/usr/bin" : path;
+  if (const int error = StartError(options.command[0], folders); error != 0) {
+    talk(StartProblem(options.command, error));
+    return RecordOutcome{"", StatusWhereNotStarted(error)};
+  }
   std::vector<std::string> variables;
   for (char** variable = environ; *variable != nullptr; ++variable) variables.push_back(*variable);
   char tight[64];
@@ -395,14 +441,7 @@ Result<RecordOutcome> Record(const RecordOptions& given) {
     talk(std::string("nothing is recorded: the limit of ") + tight + " leaves no room for it");
     return RunUnrecorded(options.command, variables, talk);
   }
-  const char* seed = getenv("CROSSCUT_SEED");
-  if (options.seed == 0 && seed != nullptr && *seed != '\0') {
-    char* end = nullptr;
-    options.seed = strtoull(seed, &end, 0);
-    if (*end != '\0') {
-      return Status::Invalid("CROSSCUT_SEED is " + std::string(seed) + ": not a whole number");
-    }
-  }
+  if (const Status seed = TakeSeed(&options); !seed.ok()) return seed;
   Result<std::string> dir = MakeRunDir(options, talk);
   if (!dir.ok()) return dir.status();
   options.run_dir = *dir;
@@ -413,13 +452,11 @@ Result<RecordOutcome> Record(const RecordOptions& given) {
   if (options.seed == 0) options.seed = std::random_device()() + uint64_t{1};
   if (const Status written = WriteRunJson(options); !written.ok()) {
     if (!FilesMayHaveNothing()) return written;
-    unlink((options.run_dir + "/run.json").c_str());
-    rmdir(options.run_dir.c_str());
+    RemoveEmptyRun(options.run_dir);
     talk("nothing is recorded: the limit of file sizes (ulimit -f) is too low to write a run");
     return RunUnrecorded(options.command, variables, talk);
   }
-  const char* path = getenv("PATH");
-  const std::string file = FindInPath(options.command[0], path ? path : "/bin:/usr/bin");
+  const std::string file = FindInPath(options.command[0], folders);
   const std::string obstacle = ObstacleOf(file);
   PreparedEnvironment prepared = PrepareEnvironment(variables, options, package, obstacle);
   if (options.probe_plugins) LeaveOutBadPlugins(self, package, &prepared.variables, talk);
@@ -428,7 +465,7 @@ Result<RecordOutcome> Record(const RecordOptions& given) {
     talk(file + " " + obstacle + ": Crosscut cannot get into it and records only its children");
   }
 
-  if (options.dormant) talk("ready: crosscut start " + options.run_dir);
+  if (options.dormant) talk("ready: crosscut start " + base::ShellWord(options.run_dir));
   RingWatch rings(options.run_dir);
   RingGuard guard;
   Result<CommandEnd> end = RunCommand(

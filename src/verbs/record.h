@@ -13,7 +13,8 @@
 namespace crosscut::verbs {
 
 struct RecordOutcome {
-  std::string run_dir;  // absolute; "" where the limits in force leave no room for a recording
+  std::string run_dir;  // absolute; "" where the command, or for lack of room the recording, cannot
+                        // be started
   int wait_status = 0;  // as from waitpid(); 127 << 8 and 126 << 8 where the command could not run
 };
 

@@ -20,6 +20,13 @@ Scope ScopeOf(ReportFormat format) {
 
 }  // namespace
 
+ReportFormat ReportFormatOf(std::string_view file) {
+  if (file.ends_with(".gz")) file.remove_suffix(3);
+  if (file.ends_with(".html") || file.ends_with(".htm")) return ReportFormat::kHtml;
+  if (file.ends_with(".md") || file.ends_with(".markdown")) return ReportFormat::kMarkdown;
+  return file.ends_with(".json") ? ReportFormat::kJson : ReportFormat::kText;
+}
+
 Result<Output> Report(const std::string& path, const ReportOptions& options) {
   auto input = ReadInput(path);
   if (!input.ok()) return input.status();

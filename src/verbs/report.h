@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "src/base/status.h"
 #include "src/verbs/input.h"
@@ -9,6 +10,9 @@
 namespace crosscut::verbs {
 
 enum class ReportFormat { kText, kMarkdown, kJson, kHtml };
+
+// The format that a file's name ends with: .html, .htm, .md, .markdown, .json; text for others.
+ReportFormat ReportFormatOf(std::string_view file);
 
 struct ReportOptions {
   ReportFormat format = ReportFormat::kText;

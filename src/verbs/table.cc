@@ -23,6 +23,18 @@ Result<bool> Table(const std::string& path, const std::string& name, TableFormat
   return !(*input)->trace.damaged;
 }
 
+bool IsTable(const std::string& name) {
+  const auto& tables = analyze::TableList();
+  return std::any_of(tables.begin(), tables.end(),
+                     [&](const analyze::TableEntry& entry) { return name == entry.name; });
+}
+
+std::vector<std::string> TableNames() {
+  std::vector<std::string> names;
+  for (const analyze::TableEntry& entry : analyze::TableList()) names.emplace_back(entry.name);
+  return names;
+}
+
 std::string ListTables() {
   size_t width = 0;
   for (const auto& entry : analyze::TableList()) {

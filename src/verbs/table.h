@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "src/base/status.h"
 #include "src/report/table_text.h"
@@ -16,6 +17,8 @@ enum class TableFormat { kCsv, kJson };
 Result<bool> Table(const std::string& path, const std::string& name, TableFormat format,
                    const report::TakeText& take);
 
+bool IsTable(const std::string& name);
+std::vector<std::string> TableNames();
 // A line "name  description" for each table.
 std::string ListTables();
 

@@ -15,7 +15,8 @@ inline constexpr std::string_view kTensorFlowPlugins = "tensorflow-plugins";
 
 struct RecordOptions {
   std::vector<std::string> command;  // argv; [0] is looked up in PATH like a shell does
-  std::string run_dir;               // "": crosscut-runs/<program>-<date>-<pid> under the cwd
+  std::string run_dir;               // a template (run_name.h); "": crosscut-runs/<program>-<date>-
+                                     // <time>-<pid> under the cwd
   std::string sources;               // CROSSCUT_SOURCES: names joined by ','; "": the default
   std::string python = "boundary";   // off, boundary, samples or calls
   int sample_rate = 0;               // per second; 0: the default

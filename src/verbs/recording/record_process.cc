@@ -50,7 +50,7 @@ SignalState BlockSignals() {
   const int error = errno;
   while (write(report, &error, sizeof error) < 0 && errno == EINTR) {
   }
-  _exit(error == ENOENT ? 127 : 126);
+  _exit(WEXITSTATUS(StatusWhereNotStarted(error)));
 }
 
 // A child that stopped for job control must look stopped to our parent too: a shell waits for us,
@@ -145,7 +145,7 @@ CommandEnd BecomeCommand(const std::vector<std::string>& argv,
   execvpe(argv[0].c_str(), Pointers(argv).data(), Pointers(environment).data());
   CommandEnd end;
   end.exec_errno = errno;
-  end.wait_status = (end.exec_errno == ENOENT ? 127 : 126) << 8;
+  end.wait_status = StatusWhereNotStarted(end.exec_errno);
   return end;
 }
 

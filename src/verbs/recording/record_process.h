@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <cerrno>
 #include <functional>
 #include <string>
 #include <vector>
@@ -17,6 +18,9 @@ struct CommandEnd {
   int exec_errno = 0;  // not 0: the command could not be executed, wait_status is a shell's answer
   pid_t pid = 0;
 };
+
+// A shell's answer to a command that could not be executed for that errno.
+inline int StatusWhereNotStarted(int error) { return (error == ENOENT ? 127 : 126) << 8; }
 
 // Starts `argv` with exactly `environment` ("NAME=value") and waits for its end. Signals of the
 // terminal reach the command directly; signals that a process sends to this process alone are

@@ -1,0 +1,304 @@
+#include "src/cli/completion.h"
+
+#include <functional>
+#include <string_view>
+
+namespace crosscut::cli {
+namespace {
+
+using Visit = std::function<void(const Verb&)>;
+
+void ForEachVerb(const std::vector<Verb>& verbs, const Visit& visit) {
+  for (const Verb& verb : verbs) {
+    visit(verb);
+    ForEachVerb(verb.verbs, visit);
+  }
+}
+
+std::string Joined(const std::vector<std::string>& words, const char* between = " ") {
+  std::string out;
+  for (const std::string& word : words) out += (out.empty() ? "" : between) + word;
+  return out;
+}
+
+std::vector<std::string> Names(const Argument& option) {
+  std::vector<std::string> out;
+  if (!option.short_name.empty()) out.push_back(option.short_name);
+  if (!option.long_name.empty()) out.push_back(option.long_name);
+  return out;
+}
+
+std::vector<std::string> Names(const std::vector<Verb>& verbs) {
+  std::vector<std::string> out;
+  for (const Verb& verb : verbs) out.push_back(verb.name.substr(verb.name.rfind(' ') + 1));
+  return out;
+}
+
+std::string Replaced(std::string text, std::string_view what, std::string_view by) {
+  for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + by.size())) {
+    text.replace(at, what.size(), by);
+  }
+  return text;
+}
+
+// In single quotes, for every shell.
+std::string Quoted(const std::string& text) { return "'" + Replaced(text, "'", "’") + "'"; }
+
+// The lines of a bash `case` on VERB:WHAT; what stands for an option, or a positional's number.
+class BashCases {
+ public:
+  void Add(const std::string& verb, const std::vector<std::string>& whats,
+           const std::string& body) {
+    std::string pattern;
+    for (const std::string& what : whats) {
+      pattern += std::string(pattern.empty() ? "" : "|") + "'" + verb + "':" + what;
+    }
+    text_ += "    " + pattern + ") " + body + " ;;\n";
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+constexpr std::string_view kBash =
+    R"sh(# bash completion for crosscut: eval "$(crosscut completion bash)"
+
+# Prints what a value may be: that of an option, or of the word of that number.
+_crosscut_words() { # VERB WHAT
+  case $1:$2 in
+@WORDS@  esac
+}
+
+_crosscut_takes_value() { # VERB OPTION
+  case $1:$2 in
+@TAKES@  esac
+  return 1
+}
+
+_crosscut_options() { # VERB
+  case $1 in
+@OPTIONS@  esac
+}
+
+_crosscut_runs_command() { # VERB
+  case $1 in
+  @COMMANDS@) return 0 ;;
+  esac
+  return 1
+}
+
+_crosscut() {
+  local cur=${COMP_WORDS[COMP_CWORD]} verb=${COMP_WORDS[1]} at=2 number=1 command=0
+  local word option=
+  COMPREPLY=()
+  if ((COMP_CWORD == 1)); then
+    COMPREPLY=($(compgen -W '@VERBS@ --help --version' -- "$cur"))
+    return
+  fi
+  case $verb in
+@INNER@  esac
+  while ((at < COMP_CWORD)); do
+    word=${COMP_WORDS[at]} option=
+    ((at++))
+    case $word in
+    -?*)
+      if [[ $word == -- ]]; then
+        _crosscut_runs_command "$verb" && command=$at && break
+      elif [[ ${COMP_WORDS[at]} == = ]]; then # bash takes --name=value apart
+        option=$word
+        ((at == COMP_CWORD)) && cur=
+        ((at += 2))
+      elif _crosscut_takes_value "$verb" "$word"; then
+        option=$word
+        ((at++))
+      fi
+      ;;
+    *)
+      _crosscut_runs_command "$verb" && command=$((at - 1)) && break
+      ((number++))
+      ;;
+    esac
+  done
+  if ((command == 0 && at > COMP_CWORD)); then
+    COMPREPLY=($(compgen -W "$(_crosscut_words "$verb" "$option")" -- "$cur"))
+  elif ((command == 0)) && [[ $cur == -* ]]; then
+    COMPREPLY=($(compgen -W "$(_crosscut_options "$verb")" -- "$cur"))
+  elif _crosscut_runs_command "$verb"; then
+    ((command == 0)) && command=$COMP_CWORD
+    if declare -F _command_offset >/dev/null; then
+      _command_offset "$command"
+    elif ((command == COMP_CWORD)); then
+      COMPREPLY=($(compgen -c -- "$cur"))
+    fi
+  else
+    COMPREPLY=($(compgen -W "$(_crosscut_words "$verb" "$number")" -- "$cur"))
+  fi
+}
+
+complete -o bashdefault -o default -F _crosscut crosscut
+)sh";
+
+constexpr std::string_view kZsh = R"sh(#compdef crosscut
+# zsh completion for crosscut: a file _crosscut in a folder of $fpath
+
+_crosscut() {
+  local context state line curcontext=$curcontext
+  local -a verbs
+  verbs=(
+@VERBS@  )
+  _arguments -C '(- *)--help[explain all verbs]' '(- *)--version[print the version]' \
+    '1:verb:->verb' '*::argument:->arguments'
+  case $state in
+  verb) _describe -t verbs verb verbs ;;
+  arguments)
+    case $words[1] in
+@CASES@    esac
+    ;;
+  esac
+}
+
+if [[ $funcstack[1] == _crosscut ]]; then
+  _crosscut "$@"
+else
+  compdef _crosscut crosscut
+fi
+)sh";
+
+// What may end or begin a part of a specification of _arguments.
+std::string ZshText(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '[' || c == ']' || c == ':' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+std::string ZshAction(const Argument& argument) {
+  if (!argument.words.empty() && argument.is_file) {
+    return "{_alternative \"words:word:(" + Joined(argument.words) + ")\" \"files:file:_files\"}";
+  }
+  if (!argument.words.empty()) return "(" + Joined(argument.words) + ")";
+  return argument.is_file ? "_files" : " ";
+}
+
+std::string ZshVerb(const Verb& verb, const std::string& indent) {
+  std::string out = indent + "_arguments -s -S";
+  const auto add = [&](const std::string& spec) { out += " \\\n" + indent + "  " + Quoted(spec); };
+  for (const Argument& option : verb.options) {
+    for (const std::string& name : Names(option)) {
+      std::string spec = name;
+      if (option.takes_value()) spec += name.starts_with("--") ? "=" : "+";
+      spec += "[" + ZshText(Brief(option.description)) + "]";
+      if (option.takes_value()) spec += ":" + ZshText(option.value) + ":" + ZshAction(option);
+      add("*" + spec);
+    }
+  }
+  if (verb.runs_command) {
+    add("(-)1:command:_command_names -e");
+    add("*::argument:_normal");
+    return out + "\n";
+  }
+  if (!verb.verbs.empty()) add("1:verb:(" + Joined(Names(verb.verbs)) + ")");
+  for (size_t i = 0; i < verb.positionals.size(); ++i) {
+    const Argument& positional = verb.positionals[i];
+    add((positional.repeated ? "*" : std::to_string(i + 1)) + ":" + ZshText(positional.value) +
+        ":" + ZshAction(positional));
+  }
+  if (verb.verbs.empty() && verb.positionals.empty() && verb.options.empty()) add("*:file:_files");
+  return out + "\n";
+}
+
+constexpr std::string_view kFish =
+    R"sh(# fish completion for crosscut: crosscut completion fish | source
+
+complete -c crosscut -n __fish_use_subcommand -f -l help -d 'explain all verbs'
+complete -c crosscut -n __fish_use_subcommand -f -l version -d 'print the version'
+)sh";
+
+std::string FishVerb(const Verb& verb) {
+  const size_t space = verb.name.find(' ');
+  std::string when = "__fish_seen_subcommand_from " + verb.name.substr(0, space);
+  if (space != std::string::npos)
+    when += "; and __fish_seen_subcommand_from " + verb.name.substr(space + 1);
+  const std::string begin = "complete -c crosscut -n " + Quoted(when);
+  std::string out;
+  for (const Argument& option : verb.options) {
+    out += begin;
+    if (!option.short_name.empty()) out += " -s " + option.short_name.substr(1);
+    if (!option.long_name.empty()) out += " -l " + option.long_name.substr(2);
+    if (option.takes_value()) out += option.is_file || option.words.empty() ? " -r" : " -x";
+    if (!option.words.empty()) out += " -a " + Quoted(Joined(option.words));
+    out += " -d " + Quoted(Brief(option.description)) + "\n";
+  }
+  if (verb.runs_command) out += begin + " -x -a '(__fish_complete_subcommand --fcs-skip=2)'\n";
+  if (!verb.verbs.empty()) out += begin + " -f -a " + Quoted(Joined(Names(verb.verbs))) + "\n";
+  for (const Argument& positional : verb.positionals) {
+    if (positional.words.empty()) continue;
+    out += begin + (positional.is_file ? "" : " -f") + " -a " + Quoted(Joined(positional.words)) +
+           "\n";
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string BashCompletion(const CommandTable& table) {
+  BashCases words, takes;
+  std::string options, inner;
+  std::vector<std::string> commands;
+  ForEachVerb(table.verbs, [&](const Verb& verb) {
+    std::vector<std::string> all, valued;
+    for (const Argument& option : verb.options) {
+      const auto names = Names(option);
+      all.insert(all.end(), names.begin(), names.end());
+      if (option.takes_value()) valued.insert(valued.end(), names.begin(), names.end());
+      if (!option.words.empty()) words.Add(verb.name, names, "echo '" + Joined(option.words) + "'");
+    }
+    for (size_t i = 0; i < verb.positionals.size(); ++i) {
+      const Argument& positional = verb.positionals[i];
+      if (positional.words.empty()) continue;
+      const std::string number = positional.repeated ? "*" : std::to_string(i + 1);
+      words.Add(verb.name, {number}, "echo '" + Joined(positional.words) + "'");
+    }
+    if (!valued.empty()) takes.Add(verb.name, valued, "return 0");
+    options += "    '" + verb.name + "') echo '" + Joined(all) + "' ;;\n";
+    if (verb.runs_command) commands.push_back(verb.name);
+    if (verb.verbs.empty()) return;
+    inner +=
+        "  " + verb.name + ")\n    if ((COMP_CWORD == 2)); then\n      COMPREPLY=($(compgen -W '" +
+        Joined(Names(verb.verbs)) +
+        "' -- \"$cur\"))\n      return\n    fi\n    verb+=\" ${COMP_WORDS[2]}\" at=3\n    ;;\n";
+  });
+  std::string out(kBash);
+  out = Replaced(out, "@WORDS@", words.text());
+  out = Replaced(out, "@TAKES@", takes.text());
+  out = Replaced(out, "@OPTIONS@", options);
+  out = Replaced(out, "@INNER@", inner);
+  out = Replaced(out, "@COMMANDS@", Joined(commands, " | "));
+  return Replaced(out, "@VERBS@", Joined(Names(table.verbs)));
+}
+
+std::string ZshCompletion(const CommandTable& table) {
+  std::string verbs, cases;
+  for (const Verb& verb : table.verbs) {
+    verbs += "    " + Quoted(verb.name + ":" + verb.description) + "\n";
+    cases += "      " + verb.name + ")\n" + ZshVerb(verb, "        ") + "        ;;\n";
+  }
+  std::string out(kZsh);
+  out = Replaced(out, "@VERBS@", verbs);
+  return Replaced(out, "@CASES@", cases);
+}
+
+std::string FishCompletion(const CommandTable& table) {
+  std::string out(kFish);
+  for (const Verb& verb : table.verbs) {
+    out += "complete -c crosscut -n __fish_use_subcommand -f -a " + verb.name + " -d " +
+           Quoted(verb.description) + "\n";
+  }
+  ForEachVerb(table.verbs, [&](const Verb& verb) { out += FishVerb(verb); });
+  return out;
+}
+
+}  // namespace crosscut::cli

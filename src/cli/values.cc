@@ -1,0 +1,66 @@
+#include "src/cli/values.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "src/base/quantity.h"
+
+namespace crosscut::cli {
+namespace {
+
+std::string Plain(double number) {
+  char text[40];
+  snprintf(text, sizeof text, "%.15g", number);
+  return text;
+}
+
+std::string Joined(const std::vector<std::string>& words, const char* between) {
+  std::string out;
+  for (const std::string& word : words) out += (out.empty() ? "" : between) + word;
+  return out;
+}
+
+}  // namespace
+
+std::string WordLines(const std::vector<std::string>& words) { return Joined(words, "\n"); }
+
+CLI::Validator OneOf(std::vector<std::string> words) {
+  const auto check = [words](std::string& text) -> std::string {
+    if (std::find(words.begin(), words.end(), text) != words.end()) return "";
+    return text + " is none of " + Joined(words, ", ");
+  };
+  return {check, WordLines(words), kWords};
+}
+
+CLI::Validator Suggest(const std::vector<std::string>& words) {
+  return {[](std::string&) { return std::string(); }, WordLines(words), kWords};
+}
+
+CLI::Validator Seconds(double least, double most) {
+  const auto check = [=](std::string& text) -> std::string {
+    double seconds = 0;
+    if (!base::ParseSeconds(text.c_str(), &seconds) || !(seconds >= least && seconds <= most)) {
+      return text + " is no time from " + Plain(least) + " to " + Plain(most) +
+             " seconds; write 10, 10s, 500ms, 2m, 1h or 1d";
+    }
+    text = Plain(seconds);
+    return "";
+  };
+  return {check, ""};
+}
+
+CLI::Validator Mebibytes(double least, double most) {
+  const auto check = [=](std::string& text) -> std::string {
+    double mib = 0;
+    if (!base::ParseMebibytes(text.c_str(), &mib) || !(mib >= least && mib <= most)) {
+      return text + " is no size from " + Plain(least) + " to " + Plain(most) +
+             " MiB; write 64, 64M or 2G";
+    }
+    text = Plain(std::floor(mib));
+    return "";
+  };
+  return {check, ""};
+}
+
+}  // namespace crosscut::cli

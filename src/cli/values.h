@@ -1,0 +1,24 @@
+// What values of options may be: for the check when they are parsed, and for what is generated from
+// the argument tables.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+namespace crosscut::cli {
+
+// The validators of this name have as their description the words that a value may be, one a line.
+inline constexpr const char* kWords = "words";
+std::string WordLines(const std::vector<std::string>& words);
+// Takes one of the words.
+CLI::Validator OneOf(std::vector<std::string> words);
+// Takes everything; the words are those that people mostly want.
+CLI::Validator Suggest(const std::vector<std::string>& words);
+
+// Take a number with or without a unit (src/base/quantity.h), in that range, and leave it as a
+// plain number of seconds or as whole MiB.
+CLI::Validator Seconds(double least, double most);
+CLI::Validator Mebibytes(double least, double most);
+
+}  // namespace crosscut::cli

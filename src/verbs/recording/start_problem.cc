@@ -1,0 +1,98 @@
+#include "src/verbs/recording/start_problem.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <string_view>
+
+#include "src/base/shell_word.h"
+#include "src/verbs/recording/record_environment.h"
+
+namespace crosscut::verbs {
+namespace {
+
+bool IsFile(const std::string& path) {
+  struct stat facts;
+  return stat(path.c_str(), &facts) == 0 && S_ISREG(facts.st_mode);
+}
+
+// "crosscut record FIRST COMMAND..."
+std::string Line(const std::string& first, const std::vector<std::string>& command) {
+  std::string line = "crosscut record";
+  if (!first.empty()) line += " " + first;
+  for (const std::string& word : command) line += " " + base::ShellWord(word);
+  return line;
+}
+
+// What the file's first line names behind "#!", without folders and env: "bash"; "" for none.
+std::string Interpreter(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string line(256, '\0');
+  file.read(line.data(), static_cast<std::streamsize>(line.size()));
+  line.resize(static_cast<size_t>(file.gcount()));
+  line.resize(std::min(line.find('\n'), line.size()));
+  if (!line.starts_with("#!")) return "";
+  std::string found;
+  for (size_t at = 2; at < line.size() && (found.empty() || found == "env" || found[0] == '-');) {
+    at = line.find_first_not_of(" \t\r", at);
+    if (at == std::string::npos) break;
+    const size_t end = std::min(line.find_first_of(" \t\r", at), line.size());
+    found = line.substr(at, end - at);
+    found = found.substr(found.rfind('/') + 1);
+    at = end;
+  }
+  return found;
+}
+
+// The interpreter to put in front of a script; "" for what is none.
+std::string RunnerOf(const std::string& path, const std::string& folders) {
+  if (path.ends_with(".py")) return FindInPath("python", folders).empty() ? "python3" : "python";
+  return path.ends_with(".sh") ? "sh" : Interpreter(path);
+}
+
+}  // namespace
+
+int StartError(const std::string& name, const std::string& path) {
+  struct stat facts;
+  if (name.find('/') != std::string::npos) {
+    if (stat(name.c_str(), &facts) != 0) return errno;
+    return S_ISDIR(facts.st_mode) || access(name.c_str(), X_OK) != 0 ? EACCES : 0;
+  }
+  if (!FindInPath(name, path).empty()) return 0;
+  for (size_t at = 0; at <= path.size();) {
+    const size_t end = std::min(path.find(':', at), path.size());
+    const std::string folder = end == at ? "." : path.substr(at, end - at);
+    if (!name.empty() && stat((folder + "/" + name).c_str(), &facts) == 0) return EACCES;
+    at = end + 1;
+  }
+  return ENOENT;
+}
+
+std::string StartProblem(const std::vector<std::string>& command, int error) {
+  const std::string& name = command[0];
+  const std::string plain = name + ": " + std::strerror(error);
+  if (!IsFile(name)) return plain;
+  const bool executable = access(name.c_str(), X_OK) == 0;
+  const char* path = std::getenv("PATH");
+  const std::string runner = RunnerOf(name, path == nullptr ? "/bin:/usr/bin" : path);
+  if (executable && name.find('/') == std::string::npos) {
+    std::vector<std::string> here = command;
+    here[0].insert(0, "./");
+    return name + " lies in this folder, not in PATH; type: " + Line("", here);
+  }
+  if (executable) {
+    return error == ENOENT && !runner.empty() ? plain + " (its interpreter, " + runner + ")"
+                                              : plain;
+  }
+  if (!runner.empty()) {
+    return name + " is a script that is not executable; type: " + Line(runner, command);
+  }
+  return name + " is not executable; to make it so: chmod +x " + base::ShellWord(name);
+}
+
+}  // namespace crosscut::verbs
