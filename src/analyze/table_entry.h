@@ -20,9 +20,13 @@ struct TableEntry {
   // table's order.
   const char* largest_by = nullptr;
   bool unfolded = false;  // views that fold show it open at first
+  // How what the rows show comes into a recording, a sentence for who finds none; null: a recording
+  // has it without being asked.
+  const char* recorded_by = nullptr;
 
   // Computes the table and adds its notes, such as from how many steps it comes where that is not
-  // all of them. `context` was made for `trace`.
+  // all of them, or how its rows would be recorded where there are none. `context` was made for
+  // `trace`.
   Table Make(const trace::Trace& trace, const Context& context) const;
 };
 

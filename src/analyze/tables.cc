@@ -14,6 +14,7 @@
 #include "src/analyze/processes/list.h"
 #include "src/analyze/steps/list.h"
 #include "src/analyze/time/list.h"
+#include "src/base/nearest.h"
 
 namespace crosscut::analyze {
 namespace {
@@ -54,6 +55,12 @@ std::span<const TableEntry> TableList() {
   return all;
 }
 
+std::vector<std::string> TableNames() {
+  std::vector<std::string> names;
+  for (const TableEntry& entry : TableList()) names.emplace_back(entry.name);
+  return names;
+}
+
 const TableEntry* FindTable(std::string_view name) {
   const std::span<const TableEntry> all = TableList();
   const auto found =
@@ -64,11 +71,7 @@ const TableEntry* FindTable(std::string_view name) {
 Result<Table> ComputeTable(const trace::Trace& trace, const Context& context,
                            std::string_view name) {
   if (const TableEntry* entry = FindTable(name)) return entry->Make(trace, context);
-  std::string known;
-  for (const TableEntry& entry : TableList()) {
-    known += known.empty() ? entry.name : std::string(", ") + entry.name;
-  }
-  return Status::NotFound("unknown table " + std::string(name) + "; the tables are " + known);
+  return Status::NotFound(base::UnknownName("table", name, TableNames()));
 }
 
 }  // namespace crosscut::analyze

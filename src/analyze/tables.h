@@ -6,7 +6,9 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "src/analyze/context.h"
 #include "src/analyze/table.h"
@@ -19,10 +21,14 @@ namespace crosscut::analyze {
 // In the order in which `crosscut table` lists them and views show them.
 std::span<const TableEntry> TableList();
 
+// Their names, in the same order.
+std::vector<std::string> TableNames();
+
 // The entry of that name; null where there is none.
 const TableEntry* FindTable(std::string_view name);
 
-// The table called `name`. kNotFound, with the list of names, where there is none. `context` was
+// The table called `name`. kNotFound, with the names that are near, where there is
+// none. `context` was
 // made for `trace`.
 Result<Table> ComputeTable(const trace::Trace& trace, const Context& context,
                            std::string_view name);

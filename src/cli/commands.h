@@ -38,7 +38,8 @@ void AddValidate(CLI::App* app, Run* run, const CommandWords* words);
 void AddCompletion(CLI::App* app, Run* run);
 void AddHelp(CLI::App* app, Run* run);  // after the others
 
-// Writes "crosscut: " and the line to stderr.
+// Writes "crosscut: " and the line to stderr. What it holds may come from anywhere: control
+// characters, newlines among them, are shown as their pictures.
 void Talk(std::string_view line);
 // Writes the error to stderr and returns its exit code.
 int Fail(const Status& status);

@@ -57,7 +57,7 @@ void AddCompletion(CLI::App* app, Run* run) {
       app->add_subcommand("completion", "Print what makes a shell complete this command");
   verb->add_option("SHELL", *shell, "bash, zsh or fish")
       ->required()
-      ->check(OneOf({"bash", "zsh", "fish"}))
+      ->check(OneOf("shell", {"bash", "zsh", "fish"}))
       ->option_text(" ");
   verb->footer(
       "bash: eval \"$(crosscut completion bash)\" in ~/.bashrc\n"

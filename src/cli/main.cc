@@ -13,14 +13,16 @@
 #include <vector>
 
 #include "src/base/descriptors.h"
+#include "src/base/shown_text.h"
 #include "src/cli/command_start.h"
 #include "src/cli/commands.h"
 #include "src/cli/overview.h"
+#include "src/cli/usage.h"
 
 namespace crosscut::cli {
 
 void Talk(std::string_view line) {
-  const std::string text = "crosscut: " + std::string(line) + "\n";
+  const std::string text = "crosscut: " + base::ShownText(line) + "\n";
   const base::NoSignal no_signal(SIGPIPE);
   fwrite(text.data(), 1, text.size(), stderr);
 }
@@ -100,7 +102,8 @@ int Main(int argc, char** argv) {
     return kUsage;
   }
   if (*argv[1] != '-' && FindVerb(&app, argv[1]) == nullptr) {
-    Talk(std::string("unknown verb ") + argv[1] + "; see crosscut --help");
+    Talk(UnknownVerb(app, argv[1]));
+    Talk("see crosscut --help");
     return kUsage;
   }
   std::vector<std::string> line = Line(&app, {argv + 1, argv + argc}, &words);
@@ -109,9 +112,7 @@ int Main(int argc, char** argv) {
     app.parse(std::move(line));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
-    Talk(error.what());
-    Talk("see crosscut --help, or crosscut VERB --help");
-    return kUsage;
+    return FailUsage(app, error);
   }
   return run ? run() : static_cast<int>(kUsage);
 }

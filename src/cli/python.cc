@@ -123,7 +123,7 @@ void AddValidate(CLI::App* app, Run* run, const CommandWords* words) {
                    "compare steps, too")
       ->option_text("FILE");
   verb->add_option("--format", "text (default) or json")
-      ->check(OneOf({"text", "json"}))
+      ->check(OneOf("format", {"text", "json"}))
       ->option_text("FORMAT");
   verb->footer("Options of record may be among them; docs/validation.md explains the output.");
   verb->callback([=] {

@@ -16,6 +16,7 @@
 #include "src/base/shell_word.h"
 #include "src/cli/commands.h"
 #include "src/cli/newest.h"
+#include "src/cli/usage.h"
 #include "src/cli/values.h"
 #include "src/verbs/browser.h"
 #include "src/verbs/export.h"
@@ -39,22 +40,18 @@ const std::map<std::string, verbs::ReportFormat> kReportFormats = {
 const std::map<std::string, verbs::TableFormat> kTableFormats = {
     {"csv", verbs::TableFormat::kCsv}, {"json", verbs::TableFormat::kJson}};
 
-// Takes one of the names and says which there are where it is none of them.
+// Makes the format's number of its name.
 template <class Format>
-CLI::Validator OneOf(const std::map<std::string, Format>& names) {
-  const auto check = [&names](std::string& text) -> std::string {
-    const auto found = names.find(text);
-    if (found != names.end()) {
-      text = std::to_string(static_cast<int>(found->second));
-      return "";
-    }
-    std::string known;
-    for (const auto& [name, format] : names) known += (known.empty() ? "" : ", ") + name;
-    return "unknown format " + text + "; the formats are " + known;
+CLI::Validator FormatOf(const std::map<std::string, Format>& formats) {
+  std::vector<std::string> names;
+  for (const auto& [name, format] : formats) names.push_back(name);
+  const CLI::Validator known = OneOf("format", names);
+  const auto take = [&formats, known](std::string& text) -> std::string {
+    std::string problem = known(text);
+    if (problem.empty()) text = std::to_string(static_cast<int>(formats.at(text)));
+    return problem;
   };
-  std::vector<std::string> words;
-  for (const auto& [name, format] : names) words.push_back(name);
-  return {check, WordLines(words), kWords};
+  return {take, WordLines(names), kWords};
 }
 
 // A reader that goes away must not end us by a signal.
@@ -161,11 +158,11 @@ bool IsInput(const std::string& path) {
 void AddReport(CLI::App* app, Run* run) {
   auto args = std::make_shared<ReportArgs>();
   CLI::App* verb = app->add_subcommand("report", "Show where the time went");
-  verb->add_option("INPUT", args->inputs, kInputs)->option_text("...");
-  verb->add_option("--format", args->format,
-                   "text, markdown, json or html; default what the name of -o ends with\n"
-                   "(.txt, .md, .json, .html), else text")
-      ->transform(OneOf(kReportFormats))
+  verb->add_option("INPUT", args->inputs, "run directory, as record makes it")
+      ->required()
+      ->option_text("...");
+  verb->add_option("--format", args->format, "text (default), markdown, json or html")
+      ->transform(FormatOf(kReportFormats))
       ->option_text("FORMAT");
   verb->add_option("-o", args->file,
                    "write to this file instead of stdout; compressed if its name ends in .gz")
@@ -216,7 +213,7 @@ void AddTable(CLI::App* app, Run* run) {
       ->check(Suggest(verbs::TableNames()))
       ->option_text(" ");
   verb->add_option("--format", args->format, "csv (default) or json")
-      ->transform(OneOf(kTableFormats))
+      ->transform(FormatOf(kTableFormats))
       ->option_text("FORMAT");
   verb->callback([=] {
     *run = [=]() -> int {
@@ -231,9 +228,14 @@ void AddTable(CLI::App* app, Run* run) {
       const auto print = [&printed](std::string_view part) {
         if (printed == kGood) printed = Print(part, false);
       };
-      const auto complete = verbs::Table(args->input, args->name, args->format, print);
-      if (!complete.ok()) return Fail(complete.status());
-      return *complete ? printed : kUnreadable;
+      const auto output = verbs::Table(args->input, args->name, args->format, print);
+      if (!output.ok()) {
+        const int code = Fail(output.status());
+        if (code == kUsage) TalkNames("the tables are", verbs::TableNames());
+        return code;
+      }
+      if (!output->remark.empty()) Talk(output->remark);
+      return output->incomplete ? kUnreadable : printed;
     };
   });
 }

@@ -5,12 +5,12 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdint>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "src/base/nearest.h"
 #include "src/cli/command_start.h"
 #include "src/cli/commands.h"
 #include "src/cli/values.h"
@@ -37,16 +37,14 @@ int RunRecord(verbs::RecordOptions options) {
 
 // Why --wrap cannot be carried out; "" where it can.
 std::string WrapProblem(const std::string& text) {
-  static constexpr std::string_view kLayers[] = {"python", "framework", "runtime", "simulator",
-                                                 "data",   "comm",      "native",  "idle"};
+  static const std::vector<std::string> kLayers = {"python", "framework", "runtime", "simulator",
+                                                   "data",   "comm",      "native",  "idle"};
   const size_t colon = std::min(text.find(':'), text.size());
-  if (colon == 0) return text + " names no module";
+  if (colon == 0) return text + " names no module: it is MODULE:LAYER[:NAMES]";
   if (colon == text.size()) return "";
   const std::string layer = text.substr(colon + 1, text.find(':', colon + 1) - colon - 1);
-  if (std::find(std::begin(kLayers), std::end(kLayers), layer) != std::end(kLayers)) return "";
-  std::string known;
-  for (const std::string_view each : kLayers) known.append(known.empty() ? "" : ", ").append(each);
-  return "unknown layer " + layer + " in " + text + "; the layers are " + known;
+  if (std::find(kLayers.begin(), kLayers.end(), layer) != kLayers.end()) return "";
+  return text + ": " + base::UnknownName("layer", layer, kLayers);
 }
 
 // The environment variable whose value is an option's default. None inside a recorded program: its
@@ -70,7 +68,7 @@ void AddWhat(CLI::App* verb, verbs::RecordOptions* options) {
                    "off, boundary (default: where Python calls native code), samples (also what\n"
                    "every thread does, Python and native, sampled now and then) or calls\n"
                    "(every Python function)")
-      ->check(OneOf({"off", "boundary", "samples", "calls"}))
+      ->check(OneOf("level", {"off", "boundary", "samples", "calls"}))
       ->envname(Setting("CROSSCUT_PYTHON"))
       ->option_text("LEVEL");
   verb->add_option("--sample-rate", options->sample_rate,

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "src/base/nearest.h"
 #include "src/base/quantity.h"
 
 namespace crosscut::cli {
@@ -15,22 +16,21 @@ std::string Plain(double number) {
   return text;
 }
 
-std::string Joined(const std::vector<std::string>& words, const char* between) {
+}  // namespace
+
+std::string WordLines(const std::vector<std::string>& words) {
   std::string out;
-  for (const std::string& word : words) out += (out.empty() ? "" : between) + word;
+  for (const std::string& word : words) out += (out.empty() ? "" : "\n") + word;
   return out;
 }
 
-}  // namespace
-
-std::string WordLines(const std::vector<std::string>& words) { return Joined(words, "\n"); }
-
-CLI::Validator OneOf(std::vector<std::string> words) {
-  const auto check = [words](std::string& text) -> std::string {
-    if (std::find(words.begin(), words.end(), text) != words.end()) return "";
-    return text + " is none of " + Joined(words, ", ");
+CLI::Validator OneOf(std::string what, std::vector<std::string> words) {
+  const std::string lines = WordLines(words);
+  const auto check = [what = std::move(what), words = std::move(words)](const std::string& text) {
+    const bool known = std::find(words.begin(), words.end(), text) != words.end();
+    return known ? std::string() : base::UnknownName(what, text, words);
   };
-  return {check, WordLines(words), kWords};
+  return {check, lines, kWords};
 }
 
 CLI::Validator Suggest(const std::vector<std::string>& words) {

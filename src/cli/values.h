@@ -11,8 +11,8 @@ namespace crosscut::cli {
 // The validators of this name have as their description the words that a value may be, one a line.
 inline constexpr const char* kWords = "words";
 std::string WordLines(const std::vector<std::string>& words);
-// Takes one of the words.
-CLI::Validator OneOf(std::vector<std::string> words);
+// Takes one of `words`, and says which it may be where it is none of them. `what`: "format".
+CLI::Validator OneOf(std::string what, std::vector<std::string> words);
 // Takes everything; the words are those that people mostly want.
 CLI::Validator Suggest(const std::vector<std::string>& words);
 

@@ -8,6 +8,7 @@
 #include "src/base/varint.h"
 #include "src/format/layout.h"
 #include "src/format/ring.h"
+#include "src/format/run_json.h"
 
 namespace crosscut::format {
 namespace {
@@ -128,8 +129,7 @@ Status LogReader::State::ReadLogHeader() {
   if (header.magic != kLogMagic) return Status::Corrupt("not a crosscut log");
   if (header.crc != HeaderCrc(header)) return Status::Corrupt("log header: checksum differs");
   if (header.version != kFormatVersion || header.header_bytes != kLogHeaderBytes) {
-    return Status::Unsupported("this Crosscut does not read log format version " +
-                               std::to_string(header.version));
+    return Status::Unsupported(NewerFormat(header.version));
   }
   identity = {header.nonce,      header.pid,           header.pid_start,
               header.start_tick, header.pid_namespace, header.boot};

@@ -3,6 +3,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "src/format/format.h"
+
 namespace crosscut::format {
 namespace {
 
@@ -83,6 +85,16 @@ std::string JsonStringMember(const std::string& json, const std::string& key) {
 int64_t JsonIntegerMember(const std::string& json, const std::string& key) {
   const size_t at = MemberValue(json, key);
   return at == std::string::npos ? 0 : strtoll(json.c_str() + at, nullptr, 10);
+}
+
+std::string NewerFormat(int64_t format) {
+  return "a newer Crosscut wrote it (format " + std::to_string(format) + ", this one reads " +
+         std::to_string(kFormatVersion) + "): pip install --upgrade crosscut";
+}
+
+std::string ProblemOfRun(const std::string& run_json) {
+  const int64_t format = JsonIntegerMember(run_json, "format");
+  return format > kFormatVersion ? NewerFormat(format) : "";
 }
 
 }  // namespace crosscut::format

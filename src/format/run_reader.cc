@@ -80,6 +80,9 @@ RunReader::~RunReader() = default;
 Result<std::unique_ptr<RunReader>> RunReader::Open(const std::string& dir) {
   Result<RunFolder> folder = RunFolder::Of(dir);
   if (!folder.ok()) return folder.status();
+  if (const std::string problem = ProblemOfRun(folder->run_json); !problem.empty()) {
+    return Status::Invalid(dir + "/run.json: " + problem);
+  }
   auto state = std::make_unique<State>();
   state->folder = std::move(*folder);
   RunRings found = FindRings(state->folder);

@@ -5,6 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "src/base/nearest.h"
+
 namespace crosscut::format {
 namespace {
 
@@ -34,10 +41,13 @@ const char* ParsePart(const char* text, double (&percent)[kStepLevels], char* wh
   const size_t length = strcspn(text, "=,");
   const int level = LevelOf(text, length);
   if (level < 0) {
+    const std::string_view name(text, length);
+    std::vector<std::string> known(std::begin(kNames), std::end(kNames));
+    for (const NamedPlan& plan : kPlans) known.emplace_back(plan.name);
     snprintf(why, size,
              "\"%.*s\" is neither light, balanced or full nor a level "
-             "(control, boundary, operators, everything)",
-             static_cast<int>(strcspn(text, ",")), text);
+             "(control, boundary, operators, everything)%s",
+             static_cast<int>(strcspn(text, ",")), text, base::DidYouMean(name, known).c_str());
     return nullptr;
   }
   char* end = nullptr;

@@ -23,8 +23,7 @@ inline constexpr uint32_t kWholeShare = 1'000'000;
 // Reads "light", "balanced", "full", or shares in per cent ("operators=10,everything=2.5"); what
 // they leave of 100 goes to boundary. `control_percent` is the share of control steps if the text
 // names none; if it is negative, the plan's own share is taken. False, with the reason in `why`,
-// where the text is none of these or the shares exceed 100; `shares` is untouched then. Allocates
-// nothing.
+// where the text is none of these or the shares exceed 100; `shares` is untouched then.
 bool ParseStepShares(const char* text, double control_percent, StepShares* shares, char* why,
                      size_t why_size);
 

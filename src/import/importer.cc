@@ -1,5 +1,9 @@
 #include "src/import/importer.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -7,6 +11,7 @@
 #include <sstream>
 #include <system_error>
 
+#include "src/import/foreign.h"
 #include "src/trace/text.h"
 
 namespace crosscut::import {
@@ -21,7 +26,7 @@ constexpr Importer kImporters[] = {
      MakeXSpace},
     {"chrome_json", ".json", "a trace in Chrome's JSON format, as PyTorch (Kineto) writes it",
      SniffChromeJson, MakeChromeJson},
-    {"text", ".txt", "a few lines that make a trace (src/trace/text.h)", SniffText, MakeText},
+    {"text", ".txt", "the text form of a trace, as Crosscut's tests write it", SniffText, MakeText},
 };
 
 constexpr std::string_view kTextHead = "# crosscut trace";
@@ -34,6 +39,18 @@ const char* KindOf(fs::file_type type) {
     case fs::file_type::character: return "device";
     default: return "special file";
   }
+}
+
+// An errno where the system refuses.
+int ReadHead(Input* input) {
+  const int fd = open(input->path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return errno;
+  input->head.resize(input->directory ? 0 : kHeadBytes);
+  const ssize_t got = input->directory ? 0 : read(fd, input->head.data(), input->head.size());
+  const int error = got < 0 ? errno : 0;
+  close(fd);
+  input->head.resize(static_cast<size_t>(std::max<ssize_t>(got, 0)));
+  return error;
 }
 
 }  // namespace
@@ -52,36 +69,39 @@ Result<trace::Trace> MakeText(const Input& input) {
   return trace;
 }
 
-Result<trace::Trace> Import(const std::string& path, Purpose purpose) {
-  Input input;
-  input.purpose = purpose;
+Result<Recognized> Recognize(const std::string& path) {
+  Recognized found;
+  Input& input = found.input;
   input.path = path;
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
-  if (status.type() == fs::file_type::not_found) {
-    return Status::NotFound(path + ": no such file or directory");
-  }
+  if (status.type() == fs::file_type::not_found) return Missing(path);
   input.directory = fs::is_directory(status);
   // A pipe may wait for ever, and a device never ends.
-  if (!input.directory && status.type() != fs::file_type::unknown && !fs::is_regular_file(status)) {
+  if (!input.directory && status.type() != fs::file_type::unknown && error.value() == 0 &&
+      !fs::is_regular_file(status)) {
     return Status::Invalid(path + ": a " + KindOf(status.type()) +
                            ", not a file or directory; copy its output to a file and name that");
   }
-  if (!input.directory) {
-    std::ifstream file(path, std::ios::binary);
-    if (!file) return Status::Io(path + ": " + std::strerror(errno));
-    input.head.resize(kHeadBytes);
-    file.read(input.head.data(), static_cast<std::streamsize>(input.head.size()));
-    input.head.resize(static_cast<size_t>(file.gcount()));
-  }
+  if (const int failed = ReadHead(&input); failed != 0) return Unreadable(path, failed);
   for (const Importer& importer : kImporters) {
-    if (importer.sniff(input)) return importer.make(input);
+    if (IsPartOfRun(path) || !importer.sniff(input)) continue;
+    found.importer = &importer;
+    return found;
   }
-  std::string known;
+  if (input.directory) return ForeignFolder(path);
+  std::string known = "the folder of a run";
   for (const Importer& importer : kImporters) {
-    known += std::string(known.empty() ? "" : "; ") + importer.name + ": " + importer.description;
+    if (*importer.extension != '\0') known += std::string("; ") + importer.description;
   }
-  return Status::Invalid(path + ": unknown format (known: " + known + ")");
+  return ForeignFile(path, input.head, known);
+}
+
+Result<trace::Trace> Import(const std::string& path, Purpose purpose) {
+  Result<Recognized> found = Recognize(path);
+  if (!found.ok()) return found.status();
+  found->input.purpose = purpose;
+  return found->importer->make(found->input);
 }
 
 }  // namespace crosscut::import

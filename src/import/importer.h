@@ -37,8 +37,17 @@ struct Importer {
 // All importers, in the order in which they are asked.
 std::span<const Importer> Importers();
 
-// The trace in `path`. kNotFound where there is nothing, kInvalid where no importer knows it; other
-// errors name the place. If a part could not be read, the trace's `gaps` say so.
+// What `path` is, and the importer that knows it.
+struct Recognized {
+  Input input;
+  const Importer* importer = nullptr;
+};
+// Reads no more than the head of a file. Errors as of Import().
+Result<Recognized> Recognize(const std::string& path);
+
+// The trace in `path`. kNotFound where there is nothing, kInvalid where no importer knows it, with
+// what it is and what to do (foreign.h); other errors name the place. If a part could not be read,
+// the trace's `gaps` say so.
 Result<trace::Trace> Import(const std::string& path, Purpose purpose = Purpose::kAnalysis);
 
 // The functions of the importers.

@@ -9,7 +9,7 @@
 namespace crosscut::record {
 namespace {
 
-__thread char last_error[192];
+__thread char last_error[320];
 
 }  // namespace
 

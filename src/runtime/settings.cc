@@ -10,9 +10,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <string>
+#include <string_view>
+#include <utility>
+
 #include "src/base/descriptors.h"
 #include "src/base/quantity.h"
 #include "src/collect/clock.h"
+#include "src/format/setting_names.h"
 #include "src/runtime/error.h"
 
 namespace crosscut::record {
@@ -166,6 +171,20 @@ int ChooseSeed(const crosscut_options* options, Settings* settings) {
   return Fail(CROSSCUT_EINVAL, "CROSSCUT_SEED is %.60s: not a whole number", text);
 }
 
+// Which sources there are and what of Python is recorded is up to those who bring them in; whether
+// the environment names them right is said here, where a session begins.
+int CheckNames() {
+  using Check = std::string (*)(std::string_view);
+  constexpr std::pair<const char*, Check> kChecked[] = {
+      {"CROSSCUT_SOURCES", format::ProblemOfSources}, {"CROSSCUT_PYTHON", format::ProblemOfPython}};
+  for (const auto& [variable, check] : kChecked) {
+    const char* text = secure_getenv(variable);
+    const std::string problem = text == nullptr ? "" : check(text);
+    if (!problem.empty()) return Fail(CROSSCUT_EINVAL, "%s: %.280s", variable, problem.c_str());
+  }
+  return CROSSCUT_OK;
+}
+
 const char* TextOr(const char* text, const char* variable, const char* otherwise) {
   if (text == nullptr || *text == '\0') text = secure_getenv(variable);
   return text != nullptr && *text != '\0' ? text : otherwise;
@@ -195,7 +214,7 @@ int ChoosePlan(const crosscut_options* options, const char* otherwise, Settings*
       TextOr(Option(options, &crosscut_options::plan, static_cast<const char*>(nullptr)),
              "CROSSCUT_PLAN", nullptr);
   const char* plan = asked != nullptr ? asked : otherwise;
-  char why[160];
+  char why[240];
   if (format::ParseStepShares(plan, percent, &settings->shares, why, sizeof why)) {
     return ChooseBudget(options, asked == nullptr && otherwise == kPlanOfRuns && percent != 0,
                         settings);
@@ -219,7 +238,8 @@ int FillSettings(const crosscut_options* options, const char* plan, Settings* se
   if (n < 0 || static_cast<size_t>(n) >= kPathBytes - 512) {
     return Fail(CROSSCUT_EINVAL, "the run directory's path is too long");
   }
-  int error = ChooseMemory(options, settings);
+  int error = CheckNames();
+  if (error == CROSSCUT_OK) error = ChooseMemory(options, settings);
   if (error == CROSSCUT_OK) error = ChoosePlan(options, plan, settings);
   if (error == CROSSCUT_OK) error = ChooseKept(options, settings);
   if (error == CROSSCUT_OK) error = ChooseSeed(options, settings);

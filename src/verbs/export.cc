@@ -1,5 +1,8 @@
 #include "src/verbs/export.h"
 
+#include <filesystem>
+
+#include "src/base/nearest.h"
 #include "src/export/exporter.h"
 #include "src/verbs/input.h"
 
@@ -13,7 +16,9 @@ Result<Exported> Export(const std::string& path, const std::string& to, const st
                                ListFormats());
   }
   if (exporter == nullptr) {
-    return Status::Unsupported("unknown format " + to + "; the formats are:\n" + ListFormats());
+    std::vector<std::string> names;
+    for (const exporting::Exporter& known : exporting::Exporters()) names.emplace_back(known.name);
+    return Status::Unsupported(base::UnknownName("format", to, names));
   }
   auto input = ReadInput(path, import::Purpose::kExport);
   if (!input.ok()) return input.status();

@@ -24,7 +24,11 @@ class NewDirectory {
     if (made_ && !kept_) fs::remove_all(path_, error);
   }
   Status Make() {
-    if (mkdir(path_.c_str(), 0700) != 0) return Status::Io(path_ + ": " + std::strerror(errno));
+    if (mkdir(path_.c_str(), 0700) != 0) {
+      const bool there = errno == EEXIST;
+      return Status::Io(path_ + ": " + std::strerror(errno) +
+                        (there ? "; name a folder that is not there yet (-o)" : ""));
+    }
     made_ = true;
     return {};
   }
@@ -42,31 +46,45 @@ void Count(const trace::Trace& trace, Imported* counts) {
   counts->incomplete = trace.damaged;
 }
 
+// The copies in the run are gone when the message is read: it names what was copied.
+Status WithNamesOf(const Status& status, const std::string& run_dir,
+                   const std::vector<std::string>& names, const std::vector<std::string>& files) {
+  for (size_t i = 0; i < files.size(); ++i) {
+    const std::string copy = run_dir + "/" + names[i];
+    if (status.message().starts_with(copy)) {
+      return Status::Corrupt(files[i] + std::string(status.message().substr(copy.size())));
+    }
+  }
+  return status;
+}
+
 }  // namespace
 
 Result<Imported> ImportFiles(const std::vector<std::string>& files, const std::string& run_dir) {
   if (files.empty()) return Status::Invalid("no file to import");
+  for (const std::string& file : files) {
+    const auto found = import::Recognize(file);
+    if (!found.ok()) return found.status();
+    if (found->input.directory) {
+      return Status::Invalid(file + ": a run already; every verb reads it as it is");
+    }
+  }
   NewDirectory directory(run_dir);
   if (Status status = directory.Make(); !status.ok()) return status;
   std::string list;
-  for (size_t i = 0; i < files.size(); ++i) {
+  std::vector<std::string> names;
+  for (const std::string& file : files) {
+    names.push_back(std::to_string(names.size()) + "-" + fs::path(file).filename().string());
     std::error_code error;
-    if (fs::is_directory(files[i], error)) {
-      return Status::Invalid(files[i] + ": a directory; name the files in it");
-    }
-    if (fs::exists(files[i], error) && !fs::is_regular_file(files[i], error)) {
-      return Status::Invalid(files[i] + ": a pipe or device; copy its output to a file");
-    }
-    const std::string name = std::to_string(i) + "-" + fs::path(files[i]).filename().string();
-    fs::copy_file(files[i], fs::path(run_dir) / name, error);
-    if (error) return Status::Io(files[i] + ": " + error.message());
+    fs::copy_file(file, fs::path(run_dir) / names.back(), error);
+    if (error) return Status::Io(file + ": " + error.message());
     list += list.empty() ? "" : ", ";
-    base::AppendJsonString(name, &list);
+    base::AppendJsonString(names.back(), &list);
   }
   const std::string run_json = "{\"format\": 1,\n \"imported\": [" + list + "]}\n";
   if (Status status = WriteWholeFile(run_dir + "/run.json", run_json); !status.ok()) return status;
   const auto trace = import::Import(run_dir);
-  if (!trace.ok()) return trace.status();
+  if (!trace.ok()) return WithNamesOf(trace.status(), run_dir, names, files);
   directory.Keep();
   Imported counts;
   Count(*trace, &counts);

@@ -19,9 +19,11 @@
 #include "src/base/descriptors.h"
 #include "src/base/file.h"
 #include "src/base/limits.h"
+#include "src/base/nearest.h"
 #include "src/base/shell_word.h"
 #include "src/format/notes.h"
 #include "src/format/reap.h"
+#include "src/format/setting_names.h"
 #include "src/format/step_shares.h"
 #include "src/verbs/check_plugin.h"
 #include "src/verbs/probe_plugins.h"
@@ -160,6 +162,13 @@ Status MoveAside(const std::string& dir, Talk& talk) {
   return Status::Limit(dir + " and 9999 earlier runs exist: name another folder (-o)");
 }
 
+Status CheckNames(const RecordOptions& options) {
+  std::string problem = format::ProblemOfSources(options.sources);
+  if (!problem.empty()) return Status::Invalid("--sources: " + problem);
+  problem = format::ProblemOfPython(options.python);
+  return problem.empty() ? Status() : Status::Invalid("--python: " + problem);
+}
+
 Status CheckPlan(const RecordOptions& options) {
   double budget = 0;
   if (!options.budget.empty() && !format::ParseBudget(options.budget.c_str(), &budget)) {
@@ -168,7 +177,7 @@ Status CheckPlan(const RecordOptions& options) {
   }
   if (options.plan.empty()) return {};
   format::StepShares shares;
-  char why[160];
+  char why[240];
   if (format::ParseStepShares(options.plan.c_str(), options.control_percent, &shares, why,
                               sizeof why)) {
     return {};
@@ -288,6 +297,11 @@ bool FilesMayHaveNothing() {
   return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < kSmallestRun;
 }
 
+std::string SearchPath() {
+  const char* path = getenv("PATH");
+  return path != nullptr ? path : "/bin:/usr/bin";
+}
+
 void SayNotes(const std::string& dir, Talk& talk) {
   const std::vector<std::string> notes = format::ReadNotes(dir);
   constexpr size_t kMost = 3;
@@ -334,6 +348,25 @@ void Reap(const std::string& dir, Talk& talk) {
   talk(std::to_string(alive) + " process(es) of the run are still alive and go on recording");
 }
 
+// Why a plugin cannot be loaded from `file`; "" where it may.
+std::string ProblemOfPlugin(const PackageLayout& package, const std::string& file) {
+  if (file.find(':') != std::string::npos) {
+    return file + ": plugins are listed with ':' between them, so no path may have one";
+  }
+  if (access(file.c_str(), R_OK) == 0) return "";
+  const std::string problem = file + ": " + strerror(errno);
+  if (errno != ENOENT) return problem;
+  if (file == BaseName(package.cupti)) {
+    return file + ": this Crosscut was built without it, where CUPTI's headers were missing";
+  }
+  std::vector<std::string> known = {std::string(kTensorFlowPlugins)};
+  for (const std::string& own : {package.cupti, package.opencl}) {
+    if (!OwnPlugin(package, BaseName(own)).empty()) known.push_back(BaseName(own));
+  }
+  const std::string near = base::DidYouMean(file, known);
+  return problem + (near.empty() ? base::DidYouMeanFile(file) : near);
+}
+
 // Names without a folder may be those of our own plugins.
 Status FindPlugins(const PackageLayout& package, std::vector<std::string>* plugins) {
   for (std::string& plugin : *plugins) {
@@ -344,9 +377,8 @@ Status FindPlugins(const PackageLayout& package, std::vector<std::string>* plugi
       plugin.replace(0, file.size(), own);
       file = own;
     }
-    if (access(file.c_str(), R_OK) == 0 && file.find(':') == std::string::npos) continue;
-    return Status::Invalid("--plugin " + file +
-                           ": this file cannot be read, or its path has a ':'");
+    const std::string problem = ProblemOfPlugin(package, file);
+    if (!problem.empty()) return Status::Invalid("--plugin: " + problem);
   }
   return Status();
 }
@@ -389,7 +421,7 @@ void SayResult(const RecordOptions& options, const std::string& obstacle, Talk& 
   }
 }
 
-// A run that nothing was recorded into.
+// A run that nothing was recorded into. What else may be there stays.
 void RemoveEmptyRun(const std::string& dir) {
   unlink((dir + "/run.json").c_str());
   rmdir(dir.c_str());
@@ -400,7 +432,7 @@ void Finish(const CommandEnd& end, const std::string& obstacle, int folder, Reco
             Talk& talk) {
   if (end.exec_errno != 0) {
     RemoveEmptyRun(options->run_dir);
-    return talk(StartProblem(options->command, end.exec_errno));
+    return talk(StartProblem(options->command, end.exec_errno, SearchPath()));
   }
   if (RemoveRingsOfRemovedRun(folder)) {
     return talk("nothing is left of the recording: " + options->run_dir +
@@ -414,7 +446,7 @@ void Finish(const CommandEnd& end, const std::string& obstacle, int folder, Reco
 RecordOutcome RunUnrecorded(const std::vector<std::string>& command,
                             const std::vector<std::string>& variables, Talk& talk) {
   const CommandEnd end = BecomeCommand(command, variables);
-  talk(command[0] + ": " + strerror(end.exec_errno));
+  talk(StartProblem(command, end.exec_errno, SearchPath()));
   return {"", end.wait_status};
 }
 
@@ -426,12 +458,13 @@ Result<RecordOutcome> Record(const RecordOptions& given) {
   const PackageLayout package = FindPackage(self);
   RecordOptions options = given;
   if (const Status found = FindPlugins(package, &options.plugins); !found.ok()) return found;
+  if (const Status names = CheckNames(given); !names.ok()) return names;
   if (const Status plan = CheckPlan(given); !plan.ok()) return plan;
+  std::erase(options.sources, ' ');
   Talk talk(given.say);
-  const char* path = getenv("PATH");
-  const std::string folders = path == nullptr ? "/bin:/usr/bin" : path;
+  const std::string folders = SearchPath();
   if (const int error = StartError(options.command[0], folders); error != 0) {
-    talk(StartProblem(options.command, error));
+    talk(StartProblem(options.command, error, folders));
     return RecordOutcome{"", StatusWhereNotStarted(error)};
   }
   std::vector<std::string> variables;

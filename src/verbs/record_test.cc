@@ -107,7 +107,7 @@ TEST(Record, AnswersLikeAShellWhereTheCommandCannotRun) {
   options.run_dir = folder / "run";
   options.command = {folder / "missing"};
   EXPECT_EQ(RecordHere(options)->wait_status, 127 << 8);
-  EXPECT_THAT(lines, Contains(HasSubstr("No such file")));
+  EXPECT_THAT(lines, Contains(HasSubstr("no such file")));
 
   Write(folder / "plain", "no program");
   options.run_dir = folder / "run2";
@@ -364,6 +364,25 @@ TEST(PrepareEnvironment, NamesThePluginForNvidiaWhereItsDriverIs) {
   EXPECT_EQ(plugins(true, "pytorch,cupti"), package.cupti);
   EXPECT_EQ(plugins(true, "pytorch"), "");
   EXPECT_EQ(plugins(false, ""), "");
+}
+
+TEST(PrepareEnvironment, SaysWhichNamedSourcesCannotBeHad) {
+  RecordOptions options;
+  PackageLayout package;
+  package.root = package.inject = "/p";
+  package.opencl = "/p/lib/libcrosscut_opencl.so";
+  const auto problems = [&](bool nvidia, const std::string& sources) {
+    package.nvidia = nvidia;
+    options.sources = sources;
+    return PrepareEnvironment({}, options, package, "").problems;
+  };
+  EXPECT_TRUE(problems(false, "").empty());  // nobody asked
+  EXPECT_TRUE(problems(true, "cupti,opencl").empty());
+  ASSERT_EQ(problems(false, "pytorch,cupti").size(), 1U);
+  EXPECT_NE(problems(false, "cupti").front().find("no NVIDIA driver"), std::string::npos);
+  package.opencl = "";
+  ASSERT_EQ(problems(true, "opencl").size(), 1U);
+  EXPECT_NE(problems(true, "opencl").front().find("built without it"), std::string::npos);
 }
 
 TEST(ObstacleOf, NamesWhatKeepsUsOut) {

@@ -2,25 +2,27 @@
 
 #include <algorithm>
 
+#include "src/base/nearest.h"
 #include "src/verbs/input.h"
 
 namespace crosscut::verbs {
 
-Result<bool> Table(const std::string& path, const std::string& name, TableFormat format,
-                   const report::TakeText& take) {
-  std::string known;
-  bool found = false;
-  for (const auto& entry : analyze::TableList()) {
-    known += known.empty() ? entry.name : std::string(", ") + entry.name;
-    found = found || name == entry.name;
+Result<TableOutput> Table(const std::string& path, const std::string& name, TableFormat format,
+                          const report::TakeText& take) {
+  if (analyze::FindTable(name) == nullptr) {
+    return Status::Unsupported(base::UnknownName("table", name, TableNames()));
   }
-  if (!found) return Status::Unsupported("unknown table " + name + "; the tables are " + known);
   auto input = ReadInput(path);
   if (!input.ok()) return input.status();
   const auto table = analyze::ComputeTable((*input)->trace, *(*input)->context, name);
   if (!table.ok()) return table.status();
   (format == TableFormat::kJson ? report::WriteJson : report::WriteCsv)(*table, take);
-  return !(*input)->trace.damaged;
+  TableOutput output;
+  output.incomplete = (*input)->trace.damaged;
+  if (table->rows() > 0) return output;
+  output.remark = "table " + name + " has no rows";
+  for (const std::string& note : table->notes) output.remark += "; " + note;
+  return output;
 }
 
 bool IsTable(const std::string& name) {

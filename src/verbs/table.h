@@ -11,11 +11,17 @@ namespace crosscut::verbs {
 
 enum class TableFormat { kCsv, kJson };
 
-// Gives the table to `take` in parts. Returns whether it is complete: false where a part of the
-// input could not be read. kUnsupported, with the names of the tables, where there is no table
-// `name`; nothing is given then.
-Result<bool> Table(const std::string& path, const std::string& name, TableFormat format,
-                   const report::TakeText& take);
+struct TableOutput {
+  bool incomplete = false;  // as Output::incomplete
+  std::string remark;       // where the table has no rows: how it would have some
+};
+
+// Gives the table to `take` in parts. kUnsupported, with the names that are near, where there is no
+// table `name`; nothing is given then.
+Result<TableOutput> Table(const std::string& path, const std::string& name, TableFormat format,
+                          const report::TakeText& take);
+
+std::vector<std::string> TableNames();
 
 bool IsTable(const std::string& name);
 std::vector<std::string> TableNames();

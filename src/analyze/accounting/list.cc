@@ -1,6 +1,7 @@
 #include "src/analyze/accounting/list.h"
 
 #include "src/analyze/accounting/overhead_tables.h"
+#include "src/analyze/recorded_by.h"
 
 namespace crosscut::analyze {
 namespace {
@@ -21,14 +22,16 @@ constexpr TableEntry kTables[] = {
      .compute = OverheadCheckTable,
      .title = "Control steps",
      .explanation = "The same steps with and without the probes: inflation is profiled divided by "
-                    "control steps; scale is the factor on the calibrated costs."},
+                    "control steps; scale is the factor on the calibrated costs.",
+     .recorded_by = kBySteps},
     {.name = "overhead_levels",
      .shows = Shows::kFacts,
      .description = "steps of each level of the plan against control steps",
      .compute = OverheadLevelsTable,
      .title = "Levels of the step plan",
      .explanation = "Steps of each level against control steps; all: what recording cost the "
-                    "steps on average."},
+                    "steps on average.",
+     .recorded_by = kBySteps},
 };
 
 }  // namespace

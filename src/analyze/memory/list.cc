@@ -2,6 +2,7 @@
 
 #include "src/analyze/memory/memory_operators.h"
 #include "src/analyze/memory/memory_table.h"
+#include "src/analyze/recorded_by.h"
 
 namespace crosscut::analyze {
 namespace {
@@ -12,7 +13,8 @@ constexpr TableEntry kTables[] = {
      .description = "what was allocated and freed, by device, and the peak",
      .compute = MemoryTable,
      .title = "Memory",
-     .explanation = "What was allocated and freed, and the most that was held at once."},
+     .explanation = "What was allocated and freed, and the most that was held at once.",
+     .recorded_by = kByAllocations},
     {.name = "memory_peak",
      .shows = Shows::kEverything,
      .description = "what was held at the peak, by the work that allocated it",
@@ -20,7 +22,8 @@ constexpr TableEntry kTables[] = {
      .title = "Memory: what was held at the peak",
      .explanation = "By the operation, operator and module that allocated it. The rows of a "
                     "process and device add up to the peak.",
-     .largest_by = "bytes"},
+     .largest_by = "bytes",
+     .recorded_by = kByAllocations},
     {.name = "memory_operators",
      .shows = Shows::kEverything,
      .description = "allocations and frees by operator",
@@ -28,7 +31,8 @@ constexpr TableEntry kTables[] = {
      .title = "Memory by operator",
      .explanation = "Self is what the operator allocated itself less what it freed; total "
                     "includes what it called.",
-     .largest_by = "allocated_bytes"},
+     .largest_by = "allocated_bytes",
+     .recorded_by = kByAllocations},
     {.name = "memory_leaks",
      .shows = Shows::kEverything,
      .description = "what was allocated in a step and still held two steps later",
@@ -37,24 +41,28 @@ constexpr TableEntry kTables[] = {
      .explanation = "Blocks allocated in a step and still held at the end of the step after the "
                     "next. What is allocated once, such as an optimizer's state, leaks in one "
                     "step; what grows leaks in all of them.",
-     .largest_by = "bytes"},
+     .largest_by = "bytes",
+     .recorded_by = kByAllocations},
     {.name = "memory_failures",
      .shows = Shows::kEverything,
      .description = "allocations that failed",
      .compute = MemoryFailuresTable,
      .title = "Memory: out of memory",
-     .explanation = "Allocations that failed, with what was held."},
+     .explanation = "Allocations that failed, with what was held.",
+     .recorded_by = kByAllocations},
     {.name = "memory_timeline",
      .shows = Shows::kEverything,
      .description = "memory over time",
      .compute = MemoryTimelineTable,
      .title = "Memory over time",
-     .explanation = "What was held, in equal parts of each window."},
+     .explanation = "What was held, in equal parts of each window.",
+     .recorded_by = kByAllocations},
     {.name = "memory_events",
      .shows = Shows::kEverything,
      .description = "each allocation and free",
      .compute = MemoryEventsTable,
-     .long_one = true},
+     .long_one = true,
+     .recorded_by = kByAllocations},
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "src/analyze/operators/module_tables.h"
 #include "src/analyze/operators/operator_stacks.h"
 #include "src/analyze/operators/operator_table.h"
+#include "src/analyze/recorded_by.h"
 
 namespace crosscut::analyze {
 namespace {
@@ -16,7 +17,8 @@ constexpr TableEntry kTables[] = {
      .explanation = "Shapes where they were recorded (--shapes); FLOPs of all calls, by the "
                     "formulas that the documentation states.",
      .largest_by = "self_ns",
-     .unfolded = true},
+     .unfolded = true,
+     .recorded_by = kByFrameworks},
     {.name = "modules",
      .shows = Shows::kOperators,
      .description = "modules of a network: their calls, and the backward time that they caused",
@@ -25,7 +27,8 @@ constexpr TableEntry kTables[] = {
      .explanation = "Calls of each module of a network, less those of the modules that it calls "
                     "(self), and the backward time that its operators caused.",
      .largest_by = "self_ns",
-     .unfolded = true},
+     .unfolded = true,
+     .recorded_by = kByFrameworks},
     {.name = "backward",
      .shows = Shows::kOperators,
      .description = "backward time by the forward operator, module and operation that caused it",
@@ -34,12 +37,14 @@ constexpr TableEntry kTables[] = {
      .explanation = "Time in autograd's nodes by the forward operator that made them, and where "
                     "that ran. Without an operator: gradients that are added up.",
      .largest_by = "backward_ns",
-     .unfolded = true},
+     .unfolded = true,
+     .recorded_by = kByFrameworks},
     {.name = "operator_stacks",
      .shows = Shows::kSpans,
      .description = "operators by the Python lines that called them, and what they launched",
      .compute = OperatorStacksTable,
-     .long_one = true},
+     .long_one = true,
+     .recorded_by = kByFrameworks},
 };
 
 }  // namespace

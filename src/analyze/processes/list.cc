@@ -5,6 +5,7 @@
 #include "src/analyze/processes/process_tables.h"
 #include "src/analyze/processes/thread_tables.h"
 #include "src/analyze/processes/utilization.h"
+#include "src/analyze/recorded_by.h"
 
 namespace crosscut::analyze {
 namespace {
@@ -37,7 +38,8 @@ constexpr TableEntry kTables[] = {
      .description = "what the whole program would take, judged by how far it came",
      .compute = ProgressTable,
      .title = "The whole program",
-     .explanation = "What it would take to its end, judged by the progress that it reported."},
+     .explanation = "What it would take to its end, judged by the progress that it reported.",
+     .recorded_by = kByProgress},
     {.name = "threads",
      .shows = Shows::kTime,
      .description = "each thread's life by its own operation and layer",

@@ -1,5 +1,6 @@
 #include "src/analyze/steps/list.h"
 
+#include "src/analyze/recorded_by.h"
 #include "src/analyze/steps/step_operators.h"
 #include "src/analyze/steps/step_summary.h"
 #include "src/analyze/steps/step_tables.h"
@@ -15,20 +16,23 @@ constexpr TableEntry kTables[] = {
      .title = "Slow steps",
      .explanation = "Steps that took unusually long, against the median of their kind, and the "
                     "set of layers that grew most against its own median.",
-     .largest_by = "wall_ns"},
+     .largest_by = "wall_ns",
+     .recorded_by = kBySteps},
     {.name = "steps",
      .shows = Shows::kFacts,
      .description = "each step and what it was made of",
      .compute = StepsTable,
      .title = "Steps",
-     .explanation = "One pass of the main loop each. In control steps the probes are off."},
+     .explanation = "One pass of the main loop each. In control steps the probes are off.",
+     .recorded_by = kBySteps},
     {.name = "step_summary",
      .shows = Shows::kFacts,
      .description = "steps by kind: how many, how long, how far apart",
      .compute = StepSummaryTable,
      .title = "Kinds of steps",
      .explanation = "Steps of one kind together; control steps are counted, but no time here "
-                    "includes them."},
+                    "includes them.",
+     .recorded_by = kBySteps},
     {.name = "step_kinds",
      .shows = Shows::kFacts,
      .description = "steps that are alike, and at which levels they were recorded",
@@ -36,7 +40,8 @@ constexpr TableEntry kTables[] = {
      .title = "Steps that are alike",
      .explanation = "Steps of one kind may hold different work: the first ones warm up, some are "
                     "longer. How many of each there were, and how many at each level of the step "
-                    "plan."},
+                    "plan.",
+     .recorded_by = kBySteps},
     {.name = "step_operators",
      .shows = Shows::kSpans,
      .description = "operators and functions per step, scaled from the steps that show them",
@@ -44,13 +49,15 @@ constexpr TableEntry kTables[] = {
      .title = "What a step is made of",
      .explanation = "Per step, from the steps that were recorded at a level which shows the name; "
                     "low to high is where a complete recording's time per step would lie (95 %).",
-     .largest_by = "self_per_step_ns"},
+     .largest_by = "self_per_step_ns",
+     .recorded_by = kBySteps},
     {.name = "step_layers",
      .shows = Shows::kTime,
      .description = "each step by set of layers",
      .compute = StepLayersTable,
      .title = "Steps by layer",
-     .explanation = "What each step was made of, by set of layers."},
+     .explanation = "What each step was made of, by set of layers.",
+     .recorded_by = kBySteps},
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "src/analyze/time/list.h"
 
+#include "src/analyze/recorded_by.h"
 #include "src/analyze/time/critical_path.h"
 #include "src/analyze/time/functions.h"
 #include "src/analyze/time/metrics.h"
@@ -79,7 +80,8 @@ constexpr TableEntry kTables[] = {
      .description = "how each metric spreads over the steps of a kind",
      .compute = StepMetricSpreadTable,
      .title = "Metrics per step",
-     .explanation = "How each metric spreads over the recorded steps of a kind, in its own unit."},
+     .explanation = "How each metric spreads over the recorded steps of a kind, in its own unit.",
+     .recorded_by = kBySteps},
     {.name = "venn",
      .shows = Shows::kTime,
      .description = "time in exactly, and in at least, each set: of layers, of host and device",
@@ -104,12 +106,14 @@ constexpr TableEntry kTables[] = {
                     "that it ran, or what the thread waited for. Each sample stands for the time "
                     "since the one before.",
      .largest_by = "ns",
-     .unfolded = true},
+     .unfolded = true,
+     .recorded_by = kBySamples},
     {.name = "step_metrics",
      .shows = Shows::kTime,
      .description = "the same by step",
      .compute = StepMetricsTable,
-     .long_one = true},
+     .long_one = true,
+     .recorded_by = kBySteps},
     {.name = "transitions",
      .shows = Shows::kTime,
      .description = "changes of operation, layers and device: how often, and how long after",

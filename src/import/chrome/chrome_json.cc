@@ -38,7 +38,9 @@ Result<trace::Trace> MakeChromeJson(const Input& input) {
   const Result<JsonReading> reading = ReadJsonEvents(text->get(), &events);
   if (!reading.ok()) return reading.status().At(input.path);
   if (reading->events == 0 && (reading->damaged > 0 || !reading->cut_off.empty())) {
-    return Status::Corrupt(input.path + ": none of its events can be read");
+    return Status::Corrupt(input.path + ": none of its events can be read" +
+                           (reading->cut_off.empty() ? "" : ": " + reading->cut_off) +
+                           "; was it written to its end?");
   }
   return events.Finish(*reading);
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "src/base/file.h"
+#include "src/format/run_json.h"
 #include "src/import/chrome/chrome_rows.h"
 #include "src/import/importer.h"
 #include "src/trace/merge.h"
@@ -107,6 +108,9 @@ bool SniffImported(const Input& input) {
 
 Result<trace::Trace> MakeImported(const Input& input) {
   std::vector<std::string> files;
+  const auto json = base::ReadSmallFile(input.path + "/run.json", kMostBytes);
+  const std::string problem = json.ok() ? format::ProblemOfRun(*json) : "";
+  if (!problem.empty()) return Status::Invalid(input.path + "/run.json: " + problem);
   if (!Listed(input.path, &files) || files.empty()) {
     return Status::Corrupt(input.path + "/run.json: it lists no file");
   }

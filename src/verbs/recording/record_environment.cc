@@ -259,6 +259,22 @@ void SetOptions(const RecordOptions& options, Variables& variables) {
   for (const auto& [name, value] : options.environment) variables.Set(name, value);
 }
 
+// Sources that the user names and that cannot be had. Those of frameworks are known only when the
+// program imports one.
+void TellMissing(const RecordOptions& options, const PackageLayout& package,
+                 std::vector<std::string>* problems) {
+  if (options.sources.empty()) return;
+  if (Wanted(options.sources, "cupti") && !package.nvidia) {
+    problems->push_back(
+        "source cupti: this machine has no NVIDIA driver (/dev/nvidiactl), so nothing of it is "
+        "recorded");
+  }
+  if (Wanted(options.sources, "opencl") && package.opencl.empty()) {
+    problems->push_back(
+        "source opencl: this Crosscut was built without it, so nothing of it is recorded");
+  }
+}
+
 }  // namespace
 
 std::string ThisProgram() {
@@ -311,6 +327,7 @@ PreparedEnvironment PrepareEnvironment(const std::vector<std::string>& current,
   SetOptions(options, variables);
   SetOpenCl(options, package.opencl, variables);
   SetCupti(options, package, variables);
+  TellMissing(options, package, &out.problems);
   for (const std::string& plugin : package.installed) {
     variables.Set("CROSSCUT_PLUGINS", With(variables.Get("CROSSCUT_PLUGINS"), plugin, false));
   }

@@ -1,15 +1,17 @@
 #include "src/verbs/recording/start_problem.h"
 
+#include <dirent.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <set>
 #include <string_view>
 
+#include "src/base/nearest.h"
 #include "src/base/shell_word.h"
 #include "src/verbs/recording/record_environment.h"
 
@@ -55,6 +57,31 @@ std::string RunnerOf(const std::string& path, const std::string& folders) {
   return path.ends_with(".sh") ? "sh" : Interpreter(path);
 }
 
+// Names in the folders of PATH. Whether they can be started is asked only of the nearest.
+std::vector<std::string> NamesIn(const std::string& path) {
+  std::set<std::string> names;
+  for (size_t at = 0; at < path.size();) {
+    const size_t end = std::min(path.find(':', at), path.size());
+    DIR* folder = opendir(path.substr(at, end - at).c_str());
+    while (const dirent* entry = folder == nullptr ? nullptr : readdir(folder)) {
+      names.insert(entry->d_name);
+    }
+    if (folder != nullptr) closedir(folder);
+    at = end + 1;
+  }
+  return {names.begin(), names.end()};
+}
+
+std::string NotAFile(const std::string& name, bool bare, int error, const std::string& path) {
+  struct stat facts;
+  if (stat(name.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode)) return name + " is a folder";
+  if (error == ENOENT && bare) {
+    return name + ": no such command" + base::DidYouMean(name, NamesIn(path));
+  }
+  if (error == ENOENT) return name + ": no such file" + base::DidYouMeanFile(name);
+  return name + ": " + std::strerror(error);
+}
+
 }  // namespace
 
 int StartError(const std::string& name, const std::string& path) {
@@ -73,26 +100,28 @@ int StartError(const std::string& name, const std::string& path) {
   return ENOENT;
 }
 
-std::string StartProblem(const std::vector<std::string>& command, int error) {
+std::string StartProblem(const std::vector<std::string>& command, int error,
+                         const std::string& path) {
   const std::string& name = command[0];
-  const std::string plain = name + ": " + std::strerror(error);
-  if (!IsFile(name)) return plain;
-  const bool executable = access(name.c_str(), X_OK) == 0;
-  const char* path = std::getenv("PATH");
-  const std::string runner = RunnerOf(name, path == nullptr ? "/bin:/usr/bin" : path);
-  if (executable && name.find('/') == std::string::npos) {
+  const bool bare = name.find('/') == std::string::npos;
+  if (!IsFile(name)) return NotAFile(name, bare, error, path);
+  const std::string runner = RunnerOf(name, path);
+  if (access(name.c_str(), X_OK) != 0) {
+    if (runner.empty()) {
+      return name + " is not executable; to make it so: chmod +x " + base::ShellWord(name);
+    }
+    return name + " is a script that is not executable; type: " + Line(runner, command);
+  }
+  if (bare) {
     std::vector<std::string> here = command;
     here[0].insert(0, "./");
     return name + " lies in this folder, not in PATH; type: " + Line("", here);
   }
-  if (executable) {
-    return error == ENOENT && !runner.empty() ? plain + " (its interpreter, " + runner + ")"
-                                              : plain;
-  }
-  if (!runner.empty()) {
-    return name + " is a script that is not executable; type: " + Line(runner, command);
-  }
-  return name + " is not executable; to make it so: chmod +x " + base::ShellWord(name);
+  const std::string plain = name + ": " + std::strerror(error);
+  if (error != ENOENT) return plain;
+  return name + ": " +
+         (runner.empty() ? "the loader that it names" : "its interpreter, " + runner + ",") +
+         " is not there";
 }
 
 }  // namespace crosscut::verbs

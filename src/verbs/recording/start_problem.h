@@ -10,8 +10,9 @@ namespace crosscut::verbs {
 // where they do not. `path`: the folders of PATH.
 int StartError(const std::string& name, const std::string& path);
 
-// One sentence for a command that could not be executed for that errno; with the line to type where
-// one is near, as for a script that is not executable.
-std::string StartProblem(const std::vector<std::string>& command, int error);
+// One sentence for a command that could not be executed for that errno: the nearest name, or the
+// line to type where one is near, as for a script that is not executable.
+std::string StartProblem(const std::vector<std::string>& command, int error,
+                         const std::string& path);
 
 }  // namespace crosscut::verbs

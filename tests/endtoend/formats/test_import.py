@@ -93,7 +93,7 @@ def test_a_file_that_nothing_knows_leaves_nothing_behind(tmp_path):
     strange = tmp_path / "strange.bin"
     strange.write_bytes(b"\x01\x02 no profile at all")
     result = run_import(strange, "-o", tmp_path / "run")
-    assert result.returncode == 3 and "unknown format" in result.stderr
+    assert result.returncode == 3 and "no format that Crosscut reads" in result.stderr
     assert not (tmp_path / "run").exists()
     assert run_import(tmp_path / "nowhere", "-o", tmp_path / "run").returncode == 3
     assert not (tmp_path / "run").exists()

@@ -1,0 +1,23 @@
+// How what tables show comes into a recording: TableEntry::recorded_by.
+#pragma once
+
+namespace crosscut::analyze {
+
+inline constexpr const char* kBySamples =
+    "samples are taken with: crosscut record --python=samples";
+inline constexpr const char* kByAllocations =
+    "allocations of PyTorch's tensors are recorded with: crosscut record --allocations";
+inline constexpr const char* kByDevices =
+    "work on devices is recorded by the sources cupti (NVIDIA), opencl and those of --plugin: "
+    "table "
+    "sources says which were there";
+inline constexpr const char* kByFrameworks =
+    "operators come from the source of a framework, such as pytorch: table sources says which were "
+    "there";
+inline constexpr const char* kBySteps =
+    "steps are found in loops of PyTorch, Keras and Stable-Baselines3; crosscut.step() marks those "
+    "of other programs";
+inline constexpr const char* kByProgress =
+    "a program tells how far it came with crosscut.progress()";
+
+}  // namespace crosscut::analyze
