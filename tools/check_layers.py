@@ -54,7 +54,7 @@ ALLOWED = {
     "src/check/harness": {"include/crosscut", "src/base", "src/xspace"},
     "src/check": {"src/base", "src/check/harness"},
     "src/cli": {"src/base", "src/verbs"},
-    "python/ext/read": {"src/verbs", "src/analyze"},
+    "python/ext/read": {"src/base", "src/verbs", "src/analyze"},
     "python/ext/record": {"include/crosscut"},
     "plugins": {"include/crosscut"},
     "examples": {"include/crosscut"},

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 import crosscut
+from crosscut._names import did_you_mean, keywords_named
 
 TYPE_CHECKING = False  # this runs at the start of every armed process: typing is too slow
 if TYPE_CHECKING:
@@ -15,6 +16,16 @@ _options: dict[str, Any] = {}  # of arm(), for forked children
 _python = "boundary"
 
 
+def check_python(function: str, python: Any) -> None:
+    """Raises ValueError where `python`, an argument of `function`, is no level of Python."""
+    levels = ("off", "boundary", "samples", "calls")
+    if python is not None and python not in levels:
+        near = did_you_mean(str(python), levels)
+        raise ValueError(
+            f"{function}(): python={python!r} is not off, boundary, samples or calls{near}")
+
+
+@keywords_named
 def arm(
     run_dir: str | os.PathLike[str] | None = None,
     *,
@@ -33,8 +44,7 @@ def arm(
     `error`, where not.
     """
     global _python
-    if python not in (None, "off", "boundary", "samples", "calls"):
-        raise ValueError(f"arm(): python={python!r} is not off, boundary, samples or calls")
+    check_python("arm", python)
     _python = python or os.environ.get("CROSSCUT_PYTHON") or "boundary"
     _options.update(
         run_dir=None if run_dir is None else os.path.abspath(os.fspath(run_dir)),

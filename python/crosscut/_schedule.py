@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from operator import index
 from typing import Literal
 
+from crosscut._names import keywords_named
+
 Action = Literal["skip", "warmup", "record", "done"]
 
 
@@ -32,6 +34,7 @@ class Schedule:
         return "warmup" if place < self.wait + self.warmup else "record"
 
 
+@keywords_named
 def schedule(*, skip_first: int = 0, wait: int = 0, warmup: int = 0, active: int = 1,
              repeat: int = 0) -> Schedule:
     """A plan of steps for `start` or `session`, in numbers of steps.

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import os
+from functools import partial
 from operator import index
 from types import TracebackType
 from typing import Any, Literal
 
 import crosscut
 from crosscut import _forks, _ondemand, _sources, _wrap
+from crosscut._names import did_you_mean, keywords_named
 from crosscut._schedule import Schedule
 
 _record = crosscut._record
@@ -49,10 +51,11 @@ class _Follower:
 
 
 def _check(policy: Any, python: Any, plan: Any) -> None:
-    if policy not in ("drop-newest", "flight-recorder"):
-        raise ValueError(f"start(): policy {policy!r} is neither drop-newest nor flight-recorder")
-    if python not in (None, "off", "boundary", "samples", "calls"):
-        raise ValueError(f"start(): python={python!r} is not off, boundary, samples or calls")
+    policies = ("drop-newest", "flight-recorder")
+    if policy not in policies:
+        raise ValueError(f"start(): policy {policy!r} is neither drop-newest nor flight-recorder"
+                         f"{did_you_mean(str(policy), policies)}")
+    _ondemand.check_python("start", python)
     if not (plan is None or isinstance(plan, (str, Schedule))):
         raise TypeError(f"start(): plan={plan!r} is neither a string nor a schedule")
 
@@ -70,6 +73,7 @@ def _numbers(memory_mib: int, keep_seconds: float, control_percent: float,
             "control_percent": control_percent, "seed": seed}
 
 
+@keywords_named
 def start(
     run_dir: str | os.PathLike[str] | None = None,
     *,
@@ -169,9 +173,26 @@ class session:
     """A session as a context manager: `with crosscut.session("run"): ...`. Takes what `start`
     takes. Where a session runs already (`crosscut record`), that one goes on and is left alone."""
 
-    def __init__(self, run_dir: str | os.PathLike[str] | None = None, **options: Any) -> None:
-        self._run_dir = run_dir
-        self._options = options
+    @keywords_named
+    def __init__(
+        self,
+        run_dir: str | os.PathLike[str] | None = None,
+        *,
+        memory_mib: int = 0,
+        policy: Policy = "drop-newest",
+        keep_seconds: float = 0.0,
+        control_percent: float = -1.0,
+        seed: int = 0,
+        python: Literal["off", "boundary", "samples", "calls"] | None = None,
+        shapes: bool | None = None,
+        allocations: bool | None = None,
+        plan: Schedule | str | None = None,
+        budget: float | None = None,
+    ) -> None:
+        self._start = partial(
+            start, run_dir, memory_mib=memory_mib, policy=policy, keep_seconds=keep_seconds,
+            control_percent=control_percent, seed=seed, python=python, shapes=shapes,
+            allocations=allocations, plan=plan, budget=budget)
         self.started = False
 
     @property
@@ -180,7 +201,7 @@ class session:
         return _record.run_dir()
 
     def __enter__(self) -> session:
-        self.started = start(self._run_dir, **self._options)
+        self.started = self._start()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
@@ -191,6 +212,7 @@ class session:
         return False
 
 
+@keywords_named
 def wrap(thing: Any, *, layer: str = "native", names: str | None = None) -> int:
     """Records calls from Python into native code as spans of `layer` (framework, runtime,
     simulator, data, comm, native, idle; python is one, too).

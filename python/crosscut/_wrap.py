@@ -13,6 +13,7 @@ from importlib.machinery import EXTENSION_SUFFIXES
 
 import crosscut
 from crosscut import _hooks
+from crosscut._names import did_you_mean
 
 TYPE_CHECKING = False  # this runs at the start of recorded processes: typing is too slow
 if TYPE_CHECKING:
@@ -82,7 +83,8 @@ def _boundary() -> Any:
 def wrap(thing: Any, layer: str, names: str | None) -> int:
     """See `crosscut.wrap`."""
     if layer not in LAYERS:
-        raise ValueError(f"wrap(): layer {layer!r} is not one of {', '.join(LAYERS)}")
+        near = did_you_mean(layer, LAYERS)
+        raise ValueError(f"wrap(): layer {layer!r} is not one of {', '.join(LAYERS)}{near}")
     wrapped = _new(thing, layer, names)
     if isinstance(thing, str) and not is_library(thing):
         __import__(thing)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 from collections.abc import Iterator
 from typing import Any
@@ -55,19 +56,27 @@ class Table:
 
     def to_pandas(self) -> Any:
         """As a pandas.DataFrame: int64 (Int64 where numbers are missing), float64, str."""
-        import pandas
-
+        pandas = _needed("pandas", "to_pandas()")
         return pandas.DataFrame({name: _series(pandas, self._table.column(name))
                                  for name in self.columns})
 
     def to_polars(self) -> Any:
         """As a polars.DataFrame."""
-        import polars
-
-        return polars.DataFrame(self)
+        return _needed("polars", "to_polars()").DataFrame(self)
 
     def __repr__(self) -> str:
         return f"<table {self.name}: {len(self)} rows of {', '.join(self.columns)}>"
+
+
+def _needed(module: str, function: str) -> Any:
+    """The module, which an extra of this package brings."""
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as missing:
+        if missing.name != module:
+            raise
+        raise ModuleNotFoundError(f"{function} needs {module}: pip install 'crosscut[{module}]'",
+                                  name=module) from None
 
 
 def _series(pandas: Any, cells: list[Any]) -> Any:

@@ -2,6 +2,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
 #include <cmath>
@@ -12,6 +13,8 @@
 #include "python/ext/read_arrow.h"
 #include "src/analyze/gaps.h"
 #include "src/analyze/tables.h"
+#include "src/base/nearest.h"
+#include "src/base/shown_text.h"
 #include "src/verbs/input.h"
 #include "src/verbs/leftovers.h"
 
@@ -52,7 +55,9 @@ class Table {
   nb::list column(const std::string& name) const {
     const analyze::Column* column = table_->Find(name);
     if (column == nullptr) {
-      Raise(Status::NotFound(table_->name + " has no column " + name), true);
+      Raise(Status::NotFound("table " + table_->name + " has no column " + name +
+                             base::DidYouMean(name, columns())),
+            true);
     }
     nb::list cells;
     if (const auto* integers = std::get_if<analyze::Integers>(&column->cells)) {
@@ -120,7 +125,12 @@ class Run {
       nb::gil_scoped_release without_gil;
       return analyze::ComputeTable(input_->trace, *input_->context, name);
     }();
-    if (!table.ok()) Raise(table.status(), true);
+    if (!table.ok()) {
+      const std::string problem(table.status().message());
+      Raise(Status::NotFound(problem + (problem.ends_with('?') ? " " : "; ") +
+                             "tables() lists them all"),
+            true);
+    }
     return std::make_shared<Table>(std::move(*table));
   }
 
@@ -179,6 +189,9 @@ NB_MODULE(_read, module) {
   nb::class_<Run>(module, "Run").def("table", &Run::table).def_prop_ro("gaps", &Run::gaps);
   module.def("open", &Run::Open);
   module.def("tables", &crosscut::read::TableNames);
+  module.def("did_you_mean", &crosscut::base::DidYouMean);
+  module.def("unknown_name", &crosscut::base::UnknownName);
+  module.def("shown_text", [](const std::string& text) { return crosscut::base::ShownText(text); });
   module.def("leftover_rings",
              [] { return crosscut::read::Leftovers(crosscut::verbs::CountLeftovers()); });
   module.def("clean_leftover_rings", &crosscut::read::CleanLeftovers);

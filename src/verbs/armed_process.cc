@@ -16,6 +16,7 @@
 #include <cstdlib>
 
 #include "src/base/file.h"
+#include "src/base/nearest.h"
 #include "src/base/process.h"
 
 namespace crosscut::verbs {
@@ -140,7 +141,8 @@ void ArmedProcess::AwaitAnswer(int ms) const {
 Result<std::vector<format::RunRing>> RingsOfRun(const std::string& run_dir) {
   const Result<format::RunFolder> run = format::RunFolder::Of(run_dir);
   if (!run.ok()) {
-    return Status::NotFound(run_dir + " is neither a process id nor a run directory");
+    return Status::NotFound(run_dir + " is neither a process id nor a run directory" +
+                            base::DidYouMeanFile(run_dir));
   }
   if (run->run_json.empty()) return Status::NotFound(run_dir + " is not a run: it has no run.json");
   return format::FindRings(*run).rings;

@@ -119,7 +119,8 @@ Status Controller::Find() {
       if (added.code() == Status::Code::kLimit) return added;
     }
     if (targets_.empty()) {
-      return Status::NotFound("no process of " + options_.target + " is alive");
+      return Status::NotFound("no process of " + options_.target +
+                              " is alive: only what still runs can be asked");
     }
   }
   for (const Target& target : targets_) {

@@ -162,11 +162,20 @@ Status MoveAside(const std::string& dir, Talk& talk) {
   return Status::Limit(dir + " and 9999 earlier runs exist: name another folder (-o)");
 }
 
+// `option`, or the variable where it is what holds the value.
+std::string Origin(const char* option, const char* variable, const std::string& value) {
+  const char* held = getenv(variable);
+  return held != nullptr && held == value ? variable : option;
+}
+
 Status CheckNames(const RecordOptions& options) {
   std::string problem = format::ProblemOfSources(options.sources);
-  if (!problem.empty()) return Status::Invalid("--sources: " + problem);
+  if (!problem.empty()) {
+    return Status::Invalid(problem).At(Origin("--sources", "CROSSCUT_SOURCES", options.sources));
+  }
   problem = format::ProblemOfPython(options.python);
-  return problem.empty() ? Status() : Status::Invalid("--python: " + problem);
+  if (problem.empty()) return {};
+  return Status::Invalid(problem).At(Origin("--python", "CROSSCUT_PYTHON", options.python));
 }
 
 Status CheckPlan(const RecordOptions& options) {

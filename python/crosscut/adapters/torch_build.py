@@ -260,7 +260,9 @@ def main() -> int:
     try:
         print(build(force="--force" in sys.argv[1:]))
     except BuildError as error:
-        print(f"crosscut: {error}", file=sys.stderr)
+        from crosscut._command import say
+
+        say(str(error))
         return 1
     return 0
 

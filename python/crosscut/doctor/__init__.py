@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 
+from crosscut._command import Parser
 from crosscut.doctor import caches, frameworks, parts, trial
 from crosscut.doctor.finding import Finding, State
 
@@ -35,7 +35,7 @@ def _json(found: list[Finding]) -> str:
 
 def main(arguments: list[str]) -> int:
     """Prints what is found; 1 where something is missing that this machine could have."""
-    parser = argparse.ArgumentParser(prog="crosscut doctor", description=__doc__)
+    parser = Parser(prog="crosscut doctor", description=__doc__)
     parser.add_argument("--build", action="store_true",
                         help="build the PyTorch part for the installed torch")
     parser.add_argument("--clean", action="store_true",

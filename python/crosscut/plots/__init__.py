@@ -11,12 +11,14 @@ import os
 import sys
 from collections.abc import Sequence
 
+from crosscut._command import Parser, say
+
 GOOD, USAGE, UNREADABLE = 0, 2, 3
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """The command line; exits with 2 where it is wrong."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="crosscut plot", allow_abbrev=False,
         description="Draw a run's metrics, or those of several runs side by side.")
     parser.add_argument("runs", nargs="+", metavar="[LABEL=]RUN",
@@ -49,7 +51,8 @@ def main(arguments: Sequence[str]) -> int:
     try:
         from crosscut.plots import figures, sheets
     except ImportError as missing:
-        print(f"crosscut: plot needs Matplotlib: {missing}", file=sys.stderr)
+        say(f"plot needs Matplotlib, and {sys.executable} has none that it can import ({missing}): "
+            "pip install 'crosscut[plot]'")
         return USAGE
     try:
         runs = [sheets.Source(label, path) for label, path in labelled(options.runs)]
@@ -58,7 +61,7 @@ def main(arguments: Sequence[str]) -> int:
         for sheet in made:
             figures.write(sheet, options.output)
     except (OSError, ValueError) as error:
-        print(f"crosscut: {error}", file=sys.stderr)
+        say(str(error))
         return UNREADABLE
     print(f"{len(made)} plots in {options.output}")
     return GOOD

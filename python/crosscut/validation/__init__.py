@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from crosscut._command import Parser, one_of, say
 from crosscut.validation import judge, runs
 from crosscut.validation.runs import FINDING
 
@@ -25,7 +26,7 @@ INTERRUPTED = 130
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """The command line, with `command` and, as `record`, the options that are not ours; exits with
     2 where it is wrong."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="crosscut validate", allow_abbrev=False,
         usage="crosscut validate [OPTIONS] [OPTIONS OF record] -- COMMAND...",
         description="Run a command recorded and unrecorded in turn: are corrected times true? "
@@ -38,7 +39,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--times", metavar="FILE",
                         help="a JSON file that the command writes, with its own step_median_ns: "
                              "to compare steps, too")
-    parser.add_argument("--format", choices=("text", "json"), default="text")
+    parser.add_argument("--format", type=one_of("format", ("text", "json")), default="text",
+                        metavar="FORMAT", help="text (default) or json")
     own, dashes, command = _split(arguments)
     options, options.record = parser.parse_known_args(own)
     options.command = command
@@ -117,15 +119,15 @@ def main(arguments: Sequence[str]) -> int:
     """Measures and prints; an exit code of the command."""
     options = parse(arguments)
 
-    def say(line: str) -> None:
+    def tell(line: str) -> None:
         if sys.stderr.isatty():
-            print(f"crosscut: {line}", file=sys.stderr, flush=True)
+            say(line)
 
     command = runs.Command(options.command, options.record, options.times)
     try:
-        result = result_of(runs.measure(command, options.pairs, say=say), options.within / 100)
+        result = result_of(runs.measure(command, options.pairs, say=tell), options.within / 100)
     except runs.Failed as failure:
-        print(f"crosscut: {failure}", file=sys.stderr)
+        say(str(failure))
         return failure.code
     except KeyboardInterrupt:
         return INTERRUPTED

@@ -1,0 +1,52 @@
+"""What the verbs that are written in Python share: how they speak, and how they read arguments."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+from crosscut import _names
+
+USAGE = 2
+
+
+def say(text: str) -> None:
+    """Writes `text` to stderr, each of its lines behind "crosscut: ". What it holds may come from
+    anywhere: control characters are shown as their pictures, as the command shows them."""
+    try:
+        from crosscut._read import shown_text
+    except ImportError:
+        shown_text = ascii
+    for line in text.split("\n"):
+        print("crosscut:", shown_text(line.removeprefix("crosscut: ")), file=sys.stderr, flush=True)
+
+
+def one_of(what: str, names: Sequence[str]) -> Callable[[str], str]:
+    """The type of an argument that takes one of `names`."""
+    def take(text: str) -> str:
+        if text in names:
+            return text
+        raise argparse.ArgumentTypeError(_names.unknown(what, text, names))
+
+    return take
+
+
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong as the command does, with the nearest option, and exits with USAGE."""
+
+    def parse_args(self, *given: Any, **more: Any) -> Any:
+        options, unknown = self.parse_known_args(*given, **more)
+        if unknown:
+            word = unknown[0].partition("=")[0]
+            known = [name for action in self._actions for name in action.option_strings]
+            if word.startswith("-"):
+                self.error(f"unknown option {word}{_names.did_you_mean(word, known)}")
+            self.error(f"unexpected argument {word}")
+        return options
+
+    def error(self, message: str) -> NoReturn:
+        say(message.removeprefix("argument "))
+        say(f"see {self.prog} --help")
+        sys.exit(USAGE)
