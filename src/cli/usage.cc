@@ -61,7 +61,13 @@ std::string Explain(const CLI::App& verb, const CLI::App& app, const CLI::ParseE
     return Unexpected(verb, extra.front());
   }
   if (is(CLI::ExitCodes::RequiredError)) return "no " + (verbs ? "verb" : about) + " is given";
-  if (is(CLI::ExitCodes::ArgumentMismatch)) return about + ": its value is missing";
+  if (is(CLI::ExitCodes::ArgumentMismatch)) {
+    const CLI::Option* option = verb.get_option_no_throw(about);
+    const bool many =
+        option != nullptr && static_cast<int>(option->count()) > option->get_expected_max();
+    return many ? "unexpected argument " + option->results().back()
+                : about + ": its value is missing";
+  }
   return words;
 }
 

@@ -12,13 +12,12 @@ Result<Exported> Export(const std::string& path, const std::string& to, const st
   const exporting::Exporter* exporter =
       to.empty() ? exporting::ExporterOfFile(file) : exporting::FindExporter(to);
   if (exporter == nullptr && to.empty()) {
-    return Status::Unsupported(file + ": its name ends with no format's; add --to=FORMAT:\n" +
-                               ListFormats());
+    std::string names;
+    for (const std::string& name : FormatNames()) names += (names.empty() ? "" : ", ") + name;
+    return Status::Unsupported(file + ": no format's files end so; add --to= and one of " + names);
   }
   if (exporter == nullptr) {
-    std::vector<std::string> names;
-    for (const exporting::Exporter& known : exporting::Exporters()) names.emplace_back(known.name);
-    return Status::Unsupported(base::UnknownName("format", to, names));
+    return Status::Unsupported(base::UnknownName("format", to, FormatNames()));
   }
   auto input = ReadInput(path, import::Purpose::kExport);
   if (!input.ok()) return input.status();

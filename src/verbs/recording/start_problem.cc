@@ -8,7 +8,9 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 #include <set>
+#include <sstream>
 #include <string_view>
 
 #include "src/base/nearest.h"
@@ -31,24 +33,25 @@ std::string Line(const std::string& first, const std::vector<std::string>& comma
   return line;
 }
 
-// What the file's first line names behind "#!", without folders and env: "bash"; "" for none.
-std::string Interpreter(const std::string& path) {
+// The words of the file's first line behind "#!"; none where it has none.
+std::vector<std::string> FirstLine(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::string line(256, '\0');
   file.read(line.data(), static_cast<std::streamsize>(line.size()));
   line.resize(static_cast<size_t>(file.gcount()));
   line.resize(std::min(line.find('\n'), line.size()));
-  if (!line.starts_with("#!")) return "";
-  std::string found;
-  for (size_t at = 2; at < line.size() && (found.empty() || found == "env" || found[0] == '-');) {
-    at = line.find_first_not_of(" \t\r", at);
-    if (at == std::string::npos) break;
-    const size_t end = std::min(line.find_first_of(" \t\r", at), line.size());
-    found = line.substr(at, end - at);
-    found = found.substr(found.rfind('/') + 1);
-    at = end;
+  if (!line.starts_with("#!")) return {};
+  std::istringstream words(line.substr(2));
+  return {std::istream_iterator<std::string>(words), {}};
+}
+
+// What runs the script, without folders and env: "bash"; "" for none.
+std::string Interpreter(const std::string& path) {
+  for (const std::string& word : FirstLine(path)) {
+    const std::string name = word.substr(word.rfind('/') + 1);
+    if (name != "env" && !name.starts_with('-')) return name;
   }
-  return found;
+  return "";
 }
 
 // The interpreter to put in front of a script; "" for what is none.
@@ -119,9 +122,9 @@ std::string StartProblem(const std::vector<std::string>& command, int error,
   }
   const std::string plain = name + ": " + std::strerror(error);
   if (error != ENOENT) return plain;
-  return name + ": " +
-         (runner.empty() ? "the loader that it names" : "its interpreter, " + runner + ",") +
-         " is not there";
+  const std::vector<std::string> line = FirstLine(name);
+  if (line.empty()) return name + ": the loader that it names is not there";
+  return name + ": " + line.front() + ", which its first line names, is not there";
 }
 
 }  // namespace crosscut::verbs
