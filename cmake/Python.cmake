@@ -10,12 +10,13 @@ function(crosscut_place_module target name suffix)
   install(TARGETS ${target} LIBRARY DESTINATION crosscut COMPONENT wheel)
 endfunction()
 
-# crosscut_python_facts(python): sets include, suffix and version ("311") of an interpreter.
+# crosscut_python_facts(python): sets include, suffix and version of an interpreter: "311"; "314t" is
+# one without a GIL.
 function(crosscut_python_facts python)
   execute_process(
     COMMAND ${python} -c "import sys, sysconfig; \
 print(sysconfig.get_path('include'), sysconfig.get_config_var('EXT_SUFFIX'), \
-'%d%d' % sys.version_info[:2], sep=';')"
+'%d%d%s' % (*sys.version_info[:2], sys.abiflags), sep=';')"
     OUTPUT_VARIABLE facts OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
   list(GET facts 0 include)
   list(GET facts 1 suffix)
@@ -25,15 +26,16 @@ print(sysconfig.get_path('include'), sysconfig.get_config_var('EXT_SUFFIX'), \
   set(version ${version} PARENT_SCOPE)
 endfunction()
 
-# crosscut_recording_module(name SOURCES ... OPTIONS ...): crosscut.<name> for every interpreter of
-# Python_EXECUTABLE and CROSSCUT_PYTHONS; each includes its own interpreter's headers. Targets are
-# crosscut<name>_<version>; an interpreter of a version that was there already is left out.
+# crosscut_recording_module(name SOURCES ... OPTIONS ... [NEEDS_GIL]): crosscut.<name> for every
+# interpreter of Python_EXECUTABLE and CROSSCUT_PYTHONS; each includes its own interpreter's headers.
+# Targets are crosscut<name>_<version>; an interpreter of a version that was there already is left
+# out, and with NEEDS_GIL one that has no GIL.
 function(crosscut_recording_module name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;OPTIONS" ${ARGN})
+  cmake_parse_arguments(ARG "NEEDS_GIL" "" "SOURCES;OPTIONS" ${ARGN})
   foreach(python ${Python_EXECUTABLE} ${CROSSCUT_PYTHONS})
     crosscut_python_facts(${python})
     set(target crosscut${name}_${version})
-    if(TARGET ${target})
+    if(TARGET ${target} OR (ARG_NEEDS_GIL AND version MATCHES "t"))
       continue()
     endif()
     add_library(${target} MODULE ${ARG_SOURCES})

@@ -63,7 +63,7 @@ void SetFrame(size_t i) {
   InnerFrame* frame = FrameAt(i);
   InnerFrame* outer = i + 1 < kFrames ? FrameAt(i + 1) : nullptr;
 #if PY_VERSION_HEX >= 0x030b0000
-  frame->code = Code();
+  frame->executable = reinterpret_cast<uintptr_t>(Code()) | kExecutableTag;
   frame->instruction = reinterpret_cast<char*>(Code()) + offsetof(PyCodeObject, co_code_adaptive);
   frame->previous = outer;
 #else
@@ -159,7 +159,6 @@ void CheckLines(std::string_view table, int first_line) {
 }  // namespace crosscut::samples
 
 PyThreadState* PyThreadState_Get() { return crosscut::samples::Main(); }
-PyThreadState* PyThreadState_Next(PyThreadState*) { return nullptr; }
 PyInterpreterState* PyThreadState_GetInterpreter(PyThreadState* thread) { return thread->interp; }
 
 uint32_t crosscut_intern(const char* text, size_t bytes, enum crosscut_kind, enum crosscut_layer,

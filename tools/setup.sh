@@ -98,13 +98,13 @@ find_python() {
   local candidate
   for candidate in python3.11 python3 python3.14 python3.13 python3.12 python3.10 python3.15; do
     if "$candidate" -c 'import ensurepip, os, sys, sysconfig, venv
-sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 13) or
+sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 15) or
          not os.path.exists(sysconfig.get_path("include") + "/Python.h"))' 2>/dev/null; then
       command -v "$candidate"
       return
     fi
   done
-  say "a CPython from 3.10 to 3.13 with its headers is needed, and none is here; Debian has them" \
+  say "a CPython from 3.10 to 3.15 with its headers is needed, and none is here; Debian has them" \
     "in python3, python3-dev and python3-venv"
   exit 1
 }
@@ -129,10 +129,10 @@ make_venv() {  # folder, requirements
   install_requirements "$1" "$2"
 }
 
-# Every CPython from 3.10 to 3.13 on the machine gets its recording modules.
+# Every CPython from 3.10 to 3.15 on the machine gets its recording modules.
 other_pythons() {
   local minor found candidate
-  for minor in 10 11 12 13; do
+  for minor in 10 11 12 13 14 15; do
     for candidate in "python3.$minor" "$HOME"/.pyenv/versions/3."$minor".*/bin/python3; do
       found=$("$candidate" -c \
         'import sys, sysconfig, os

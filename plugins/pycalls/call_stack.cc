@@ -161,7 +161,7 @@ __attribute__((noinline)) CodeId NameCode(PyCodeObject* code) {
   return id;
 }
 
-// What co_extra points at: the same from 3.8 to 3.13, and no public type.
+// What co_extra points at: the same from 3.8 to 3.15, and no public type.
 struct CodeExtras {
   Py_ssize_t size;
   void* values[1];

@@ -4,9 +4,9 @@
 
 #if PY_VERSION_HEX >= 0x030c0000
 
-// The first members of CPython's own, the same in 3.12 and 3.13: its header is no public one.
+// The first members of CPython's own, the same from 3.12 to 3.15: its header is no public one.
 struct _PyInterpreterFrame {
-  PyCodeObject* code;  // in 3.13 no code object where native code calls Python
+  uintptr_t executable;  // from 3.13 on no code object where native code calls Python
   _PyInterpreterFrame* previous;
   PyObject *function, *globals, *builtins, *locals, *object;
   const char* instruction;
@@ -53,9 +53,14 @@ Frame* Top() {
 const void* KeyOf(Frame* frame) { return frame; }
 Frame* TopOf(const void* key) { return static_cast<Frame*>(key); }
 Frame* Below(Frame* frame) { return frame->previous; }
+const PyCodeObject* CodeIn(Frame* frame) {
+  // From 3.14 on the lowest bit says whether the frame owns a reference (_PyStackRef).
+  constexpr uintptr_t kTag = PY_VERSION_HEX >= 0x030e0000 ? 1 : 0;
+  return reinterpret_cast<const PyCodeObject*>(frame->executable & ~kTag);
+}
 // As PyUnstable_InterpreterFrame_GetLasti() has it, which stands behind a call.
 int InstructionOf(Frame* frame) {
-  return static_cast<int>(frame->instruction - frame->code->co_code_adaptive);
+  return static_cast<int>(frame->instruction - CodeIn(frame)->co_code_adaptive);
 }
 
 #elif PY_VERSION_HEX >= 0x030b0000
@@ -66,7 +71,7 @@ using Frame = const _PyInterpreterFrame;
 Frame* Top() { return PyThreadState_Get()->cframe->current_frame; }
 const void* KeyOf(Frame* frame) { return frame->object; }
 Frame* TopOf(const void* key) { return static_cast<const PyFrameObject*>(key)->inner; }
-PyCodeObject* CodeIn(const PyFrameObject* frame) { return frame->inner->code; }
+PyCodeObject* CodeIn(Frame* frame) { return frame->code; }
 Frame* Below(Frame* frame) { return frame->previous; }
 int InstructionOf(Frame* frame) {
   return static_cast<int>(frame->instruction - frame->code->co_code_adaptive);
@@ -113,7 +118,7 @@ bool Runs(const void* frame) {
 }
 
 #if PY_VERSION_HEX < 0x030c0000
-PyCodeObject* CodeOf(const PyFrameObject* frame) { return CodeIn(frame); }
+PyCodeObject* CodeOf(const PyFrameObject* frame) { return CodeIn(TopOf(frame)); }
 #endif
 
 int CallerInstruction(const void* top, const void* caller) {
@@ -130,7 +135,7 @@ std::vector<LiveFrame> LiveFrames(bool skip_top) {
     PyCodeObject* code = PyFrame_GetCode(frame);
 #if PY_VERSION_HEX >= 0x030b0000
     // PyFrame_GetBack() passes over the interpreter's own frames.
-    while (inner != nullptr && static_cast<const void*>(inner->code) != code) inner = Below(inner);
+    while (inner != nullptr && CodeIn(inner) != code) inner = Below(inner);
 #endif
     if (inner != nullptr && !skip_top) {
       live.push_back({KeyOf(inner), inner, code, InstructionOf(inner)});

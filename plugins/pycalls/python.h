@@ -8,8 +8,8 @@
 #include <cstring>
 #include <string>
 
-#if PY_VERSION_HEX < 0x030a0000 || PY_VERSION_HEX >= 0x030e0000
-#define CROSSCUT_REFUSED "CPython " PY_VERSION " is not supported (3.10 to 3.13 are)"
+#if PY_VERSION_HEX < 0x030a0000 || PY_VERSION_HEX >= 0x03100000
+#define CROSSCUT_REFUSED "CPython " PY_VERSION " is not supported (3.10 to 3.15 are)"
 #elif defined(Py_GIL_DISABLED)
 #define CROSSCUT_REFUSED "free-threaded builds of CPython are not supported"
 #endif
@@ -20,6 +20,17 @@ namespace crosscut::pycalls {
 inline const char* RunningVersion() {
   static const std::string version(Py_GetVersion(), std::strcspn(Py_GetVersion(), " "));
   return version.c_str();
+}
+
+// Whether Python can be called. Py_IsInitialized() says so from 3.15 on only when `site` has run,
+// which brings us in.
+inline bool PythonRuns() {
+#if PY_VERSION_HEX >= 0x030d0000
+  const bool ends = Py_IsFinalizing() != 0;
+#else
+  const bool ends = _Py_IsFinalizing() != 0;
+#endif
+  return PyInterpreterState_Main() != nullptr && !ends;
 }
 
 // Owns one reference. Use under the GIL only.

@@ -34,14 +34,6 @@ class Gil {
   PyGILState_STATE state_;
 };
 
-bool Finalizing() {
-#if PY_VERSION_HEX >= 0x030d0000
-  return Py_IsFinalizing() != 0;
-#else
-  return _Py_IsFinalizing() != 0;
-#endif
-}
-
 // Only when it changes: this may run at every switch of the step plan.
 void ReportState(const char* state, const std::string& message) {
   if (g_reported == nullptr) g_reported = new std::string;
@@ -87,7 +79,7 @@ void SwitchCalls(bool in) {
 }
 
 int SetLevel(void*, crosscut_level level) {
-  if (!Py_IsInitialized() || Finalizing()) return CROSSCUT_OK;
+  if (!PythonRuns()) return CROSSCUT_OK;
   const Gil gil;
   PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
   PyErr_Fetch(&type, &value, &traceback);
@@ -99,7 +91,7 @@ int SetLevel(void*, crosscut_level level) {
 }
 
 void Calibrate(void*) {
-  if (!Py_IsInitialized() || Finalizing()) return;
+  if (!PythonRuns()) return;
   const Gil gil;
   PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
   PyErr_Fetch(&type, &value, &traceback);

@@ -2,11 +2,11 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
-#if PY_VERSION_HEX < 0x030a0000 || PY_VERSION_HEX >= 0x030e0000 || defined(Py_GIL_DISABLED)
+#if PY_VERSION_HEX < 0x030a0000 || PY_VERSION_HEX >= 0x03100000
 
 PyMODINIT_FUNC PyInit__samples(void);
 PyMODINIT_FUNC PyInit__samples(void) {
-  PyErr_SetString(PyExc_ImportError, "crosscut: samples need CPython 3.10 to 3.13 with the GIL");
+  PyErr_SetString(PyExc_ImportError, "crosscut: samples need CPython 3.10 to 3.15");
   return nullptr;
 }
 
@@ -31,11 +31,25 @@ const char* RunningVersion() {
   return version.c_str();
 }
 
-void Follow() { g_sampler->Switch(g_allowed && g_level); }
+// Levels come on any thread, which the GIL does not keep from the others where there is none.
+#ifdef Py_GIL_DISABLED
+PyMutex g_switching = {};
+void Lock() { PyMutex_Lock(&g_switching); }
+void Unlock() { PyMutex_Unlock(&g_switching); }
+#else
+void Lock() {}
+void Unlock() {}
+#endif
+
+void Set(bool* what, bool on) {
+  Lock();
+  *what = on;
+  if (g_sampler != nullptr) g_sampler->Switch(g_allowed && g_level);
+  Unlock();
+}
 
 int SetLevel(void*, crosscut_level level) {
-  g_level = level >= CROSSCUT_LEVEL_BOUNDARY;
-  Follow();
+  Set(&g_level, level >= CROSSCUT_LEVEL_BOUNDARY);
   return CROSSCUT_OK;
 }
 
@@ -67,20 +81,22 @@ PyObject* Start(PyObject*, PyObject* args) {
       return nullptr;
     }
     g_sampler = sampler;
-    if (!AddSource()) {
+    bool added;
+    Py_BEGIN_ALLOW_THREADS;
+    added = AddSource();
+    Py_END_ALLOW_THREADS;
+    if (!added) {
       PyErr_SetString(PyExc_RuntimeError, crosscut_error());
       return nullptr;
     }
     crosscut_source_state("samples", RunningVersion(), "on", sampler->refused().c_str());
   }
-  g_allowed = true;
-  Follow();
+  Set(&g_allowed, true);
   Py_RETURN_NONE;
 }
 
 PyObject* Stop(PyObject*, PyObject*) {
-  g_allowed = false;
-  if (g_sampler != nullptr) Follow();
+  Set(&g_allowed, false);
   Py_RETURN_NONE;
 }
 
@@ -106,6 +122,9 @@ PyModuleDef_Slot g_slots[] = {
     {Py_mod_exec, reinterpret_cast<void*>(Exec)},
 #if PY_VERSION_HEX >= 0x030c0000
     {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
+#endif
+#ifdef Py_GIL_DISABLED
+    {Py_mod_gil, Py_MOD_GIL_NOT_USED},
 #endif
     {0, nullptr},
 };

@@ -53,11 +53,26 @@ class FrameReader {
   char bytes_[kBytes];
 };
 
-// Of an instruction in its code object, whose address may be anything.
-int32_t OffsetIn(const void* code, const void* instruction) {
-  const uintptr_t offset = reinterpret_cast<uintptr_t>(instruction) -
-                           reinterpret_cast<uintptr_t>(code) -
-                           offsetof(PyCodeObject, co_code_adaptive);
+// Where the instructions begin that the frame runs. The frame may hold anything.
+uintptr_t InstructionsOf(const InnerFrame& frame) {
+  const auto code = reinterpret_cast<uintptr_t>(CodeOf(frame));
+#ifdef CROSSCUT_INSTRUCTION_COPIES
+  if (frame.copy > 0) {
+    const auto read = [](uintptr_t at) {
+      uintptr_t value = 0;
+      return ReadObject(reinterpret_cast<const void*>(at), &value) ? value : 0;
+    };
+    const uintptr_t copies = read(code + offsetof(PyCodeObject, co_tlbc));
+    return read(copies + offsetof(_PyCodeArray, entries) +
+                sizeof(char*) * static_cast<size_t>(frame.copy));
+  }
+#endif
+  return code + offsetof(PyCodeObject, co_code_adaptive);
+}
+
+// Byte of its code that runs; 0 where that is not known.
+int32_t OffsetOf(const InnerFrame& frame) {
+  const uintptr_t offset = reinterpret_cast<uintptr_t>(frame.instruction) - InstructionsOf(frame);
   return offset > INT32_MAX ? 0 : static_cast<int32_t>(offset);
 }
 
@@ -66,9 +81,9 @@ const void* ReadFrame(const void* at, FrameReader* reader, Frame* frame) {
   InnerFrame inner;
   if (!reader->Read(at, &inner)) return nullptr;
 #if PY_VERSION_HEX >= 0x030c0000
-  if (inner.owner == kOwnedByInterpreter) return inner.previous;
+  if (inner.owner >= kOwnedByInterpreter) return inner.previous;
 #endif
-  *frame = {inner.code, OffsetIn(inner.code, inner.instruction)};
+  *frame = {CodeOf(inner), OffsetOf(inner)};
   return inner.previous;
 }
 
@@ -117,16 +132,17 @@ int TidOf(const PyThreadState& thread, long tid_at) {
 }  // namespace
 
 bool PythonStacks::Init(const char** problem) {
-  PyThreadState* thread = PyThreadState_Get();
-  interpreter_ = PyThreadState_GetInterpreter(thread);
-  // New states are put in front: the one behind all others is the main thread's.
-  for (; thread != nullptr; thread = PyThreadState_Next(thread)) oldest_ = thread;
   PyThreadState state;
-  if (!ReadObject(oldest_, &state) || state.interp != interpreter_) {
-    *problem = "the kernel does not let a process read its own memory (process_vm_readv)";
-    return false;
+  interpreter_ = PyThreadState_GetInterpreter(PyThreadState_Get());
+  // New states are put in front: the one behind all others is the main thread's.
+  const void* at = PyThreadState_Get();
+  while (at != nullptr && ReadObject(at, &state) && state.interp == interpreter_) {
+    oldest_ = at;
+    at = state.next;
   }
-  return true;
+  if (at == nullptr) return true;
+  *problem = "the kernel does not let a process read its own memory (process_vm_readv)";
+  return false;
 }
 
 std::vector<PythonThread> PythonStacks::Threads() {

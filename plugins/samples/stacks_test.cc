@@ -26,7 +26,6 @@ std::vector<std::string> g_names;
 }  // namespace
 
 PyThreadState* PyThreadState_Get() { return &g_thread; }
-PyThreadState* PyThreadState_Next(PyThreadState*) { return nullptr; }
 PyInterpreterState* PyThreadState_GetInterpreter(PyThreadState* thread) { return thread->interp; }
 
 uint32_t crosscut_intern(const char* text, size_t bytes, enum crosscut_kind, enum crosscut_layer,
@@ -93,7 +92,7 @@ void SetLink(InnerFrame* frame, const void* outer) {
 
 void SetCode(InnerFrame* frame, const void* code) {
 #if PY_VERSION_HEX >= 0x030b0000
-  frame->code = code;
+  frame->executable = reinterpret_cast<uintptr_t>(code) | kExecutableTag;
   frame->instruction = static_cast<const char*>(code) + offsetof(PyCodeObject, co_code_adaptive);
 #else
   Py_SET_TYPE(frame, &PyFrame_Type);

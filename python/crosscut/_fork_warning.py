@@ -43,8 +43,14 @@ def leave_out() -> None:
     import _warnings
 
     item = ("ignore", _OursAlone(), DeprecationWarning, None, 0)
-    _warnings.filters.insert(0, item)  # the list of the module warnings, which may not be there yet
-    mutated = getattr(_warnings, "_filters_mutated", None)
-    mutated = mutated or getattr(_warnings, "_filters_mutated_lock_held", None)
-    if mutated is not None:
-        mutated()
+    # The list of the module warnings, which may not be there yet.
+    if hasattr(_warnings, "_acquire_lock"):  # 3.14
+        _warnings._acquire_lock()
+        try:
+            _warnings.filters.insert(0, item)
+            _warnings._filters_mutated_lock_held()
+        finally:
+            _warnings._release_lock()
+    else:
+        _warnings.filters.insert(0, item)
+        _warnings._filters_mutated()

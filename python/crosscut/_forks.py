@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import os
 import sys
 
@@ -13,20 +14,23 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _record = crosscut._record
-_watching = False
+turn = _thread.RLock()  # one thread at a time brings sources in, or withdraws them
+_watched = _thread.allocate_lock()  # held from the first watch() on
 _method = "fork"
 _recording = False  # when fork() was called
 _armed = False  # the same
 _arm_child: Callable[[bool], bool] | None = None
 
 
-def leave_note(message: str) -> None:
-    """Leaves word for `crosscut record` where there is no session to state it in."""
+def leave_note(message: str, recorded: bool = False) -> None:
+    """Leaves word for `crosscut record`, which says it: why this process is not recorded, or not
+    whole."""
     try:
         path = os.path.join(os.environ["CROSSCUT_RUN"], f"note-{os.getpid()}.txt")
         with open(path, "a", encoding="utf-8") as note:
             version = ".".join(map(str, sys.version_info[:3]))
-            note.write(f"process {os.getpid()} (Python {version}) is not recorded: {message}\n")
+            what = "" if recorded else " is not recorded"
+            note.write(f"process {os.getpid()} (Python {version}){what}: {message}\n")
     except (OSError, KeyError):
         pass
 
@@ -47,11 +51,10 @@ def tell_children() -> None:
 def watch(arm_child: Callable[[bool], bool] | None = None) -> None:
     """Follows os.fork() and what stands on it, from now on; once. `arm_child`: how an armed
     process arms its child, told whether it recorded itself; whether that was done."""
-    global _watching, _arm_child
+    global _arm_child
     _arm_child = arm_child or _arm_child
     _record.follow_fork(True)
-    if not _watching:
-        _watching = True
+    if _watched.acquire(blocking=False):
         _fork_warning.leave_out()
         unseen = _record.unseen
         os.register_at_fork(before=unseen(_before), after_in_child=unseen(_in_child),
@@ -66,6 +69,7 @@ def _before() -> None:
 
 
 def _in_child() -> None:
+    turn._at_fork_reinit()  # the thread that had it may be missing
     _record.after_fork_in_child()
     if not _recording and not _armed:
         return

@@ -5,13 +5,21 @@ adapters, which `_sources` brings in.
 from __future__ import annotations
 
 import os
+import sys
 
 import crosscut
+
+TYPE_CHECKING = False  # this runs at the start of every recorded process: typing is too slow
+if TYPE_CHECKING:
+    from typing import Any
 
 _record = crosscut._record
 # What costs extra and is recorded only where asked for: operators' inputs, tensors' memory.
 _extras: dict[str, bool] = {}
 _boundary = False
+FREE_THREADED = "t" in sys.abiflags
+NO_BOUNDARY = ("this Python has no GIL: neither calls of native code nor Python functions are "
+               "recorded; operations, operators, devices and samples are")
 
 
 def report_missing(name: str, message: str) -> None:
@@ -48,6 +56,15 @@ def set_extra(name: str, on: bool | None) -> bool:
 
 for _name in ("shapes", "allocations"):
     set_extra(_name, None)
+
+
+def boundary() -> Any:
+    """crosscut._pycalls. ImportError, with words for the table `sources`, where there is none."""
+    if FREE_THREADED:
+        raise ImportError(NO_BOUNDARY)
+    from crosscut import _pycalls
+
+    return _pycalls
 
 
 def set_records_boundary() -> None:

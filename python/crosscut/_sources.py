@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 
-from crosscut import _hooks, _record, _source_state, adapters
+from crosscut import _forks, _hooks, _record, _source_state, adapters
 from crosscut._source_state import report_failure, report_missing, wanted
 
 TYPE_CHECKING = False  # this runs at the start of every recorded process: typing is too slow
@@ -35,7 +35,8 @@ def activate(python: str) -> None:
     """Registers all sources of this process, once. `python`: off, boundary, samples or calls;
     samples are taken, and Python functions recorded, in sessions that ask for them. The time that
     this takes is layer `overhead`, as is that of what is done after an import."""
-    _record.ours(_activate, python)
+    with _forks.turn:
+        _record.ours(_activate, python)
 
 
 def _activate(python: str) -> None:
@@ -66,6 +67,11 @@ def _activate(python: str) -> None:
 def withdraw() -> None:
     """Puts back what the sources of this process changed, until `activate` is called again. They
     stay registered; their hooks are out already, since nothing records."""
+    with _forks.turn:
+        _withdraw()
+
+
+def _withdraw() -> None:
     global _active
     if not _active:
         return
@@ -98,9 +104,11 @@ def activate_boundary() -> None:
 def _activate_boundary() -> None:
     global _pycalls
     try:
-        from crosscut import _pycalls as pycalls
+        pycalls = _source_state.boundary()
     except ImportError as error:
         report_missing("pycalls", str(error))
+        if _source_state.FREE_THREADED:
+            _forks.leave_note(str(error), recorded=True)
         return
     _pycalls = pycalls
     _source_state.set_records_boundary()

@@ -12,7 +12,7 @@ import sys
 from importlib.machinery import EXTENSION_SUFFIXES
 
 import crosscut
-from crosscut import _hooks
+from crosscut import _hooks, _source_state
 from crosscut._names import did_you_mean
 
 TYPE_CHECKING = False  # this runs at the start of recorded processes: typing is too slow
@@ -73,11 +73,10 @@ def _words(thing: Any) -> str:
 def _boundary() -> Any:
     """crosscut._pycalls, or None where it cannot be had; that is a line in the table `sources`."""
     try:
-        from crosscut import _pycalls
+        return _source_state.boundary()
     except ImportError as error:
         crosscut._record.source_state("wrap", "", "missing", str(error))
         return None
-    return _pycalls
 
 
 def wrap(thing: Any, layer: str, names: str | None) -> int:

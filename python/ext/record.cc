@@ -1,5 +1,6 @@
 // The module crosscut._record: annotations and the session, over the C API. Everything that is
 // not on the hot path stands in Python, in the package.
+#include <atomic>
 #include <cstdint>
 
 #include "crosscut/crosscut.h"
@@ -10,6 +11,7 @@
 #include "python/ext/record_on_demand.h"
 #include "python/ext/record_operation.h"
 #include "python/ext/record_options.h"
+#include "python/ext/record_shared.h"
 #include "python/ext/record_shortfall.h"
 #include "python/ext/record_sources.h"
 #include "python/ext/record_unseen.h"
@@ -17,19 +19,20 @@
 namespace crosscut::python {
 namespace {
 
-PyObject* step_hook = nullptr;          // called with the number of each step that begins
-bool program_steps = false;             // step() was called, and not for an adapter
-PyObject* ids[2] = {nullptr, nullptr};  // text -> id of instants and counters; of kinds of steps
+SharedRef step_hook;                     // called with the number of each step that begins
+std::atomic<bool> program_steps{false};  // step() was called, and not for an adapter
+PyObject* ids[2] = {nullptr, nullptr};   // text -> id of instants and counters; of kinds of steps
 
 // The id of `name` through the cache `ids[which]`; 0 where there is no room, and with an exception
 // as NameId() has it.
 uint32_t CachedId(int which, PyObject* name, int kind) {
   PyObject* text = AsText(name);
   if (text == nullptr) return 0;
-  PyObject* known = PyDict_GetItemWithError(ids[which], text);
-  if (known != nullptr) {
+  if (PyObject* known = Lookup(ids[which], text)) {
     Py_DECREF(text);
-    return static_cast<uint32_t>(PyLong_AsUnsignedLong(known));
+    const auto id = static_cast<uint32_t>(PyLong_AsUnsignedLong(known));
+    Py_DECREF(known);
+    return id;
   }
   const uint32_t id = NameId(text, kind, CROSSCUT_LAYER_NONE);
   if (id == 0) {
@@ -109,14 +112,21 @@ PyObject* Start(PyObject*, PyObject* args, PyObject* keywords) {
   return PyLong_FromLong(code);
 }
 
+// What changes the recorder's state. Where there is no GIL, others may wait for this thread.
+template <class Change>
+auto Apart(Change change) {
+  const Detached detached;
+  return change();
+}
+
 PyObject* Stop(PyObject*, PyObject*) {
-  const int code = crosscut_stop();
+  const int code = Apart(crosscut_stop);
   if (code == CROSSCUT_OK) ForgetOpenOperations();
   return PyLong_FromLong(code);
 }
 
-PyObject* Pause(PyObject*, PyObject*) { return PyLong_FromLong(crosscut_pause()); }
-PyObject* Resume(PyObject*, PyObject*) { return PyLong_FromLong(crosscut_resume()); }
+PyObject* Pause(PyObject*, PyObject*) { return PyLong_FromLong(Apart(crosscut_pause)); }
+PyObject* Resume(PyObject*, PyObject*) { return PyLong_FromLong(Apart(crosscut_resume)); }
 
 PyObject* FinishPlugins(PyObject*, PyObject*) {
   Py_BEGIN_ALLOW_THREADS;
@@ -160,15 +170,14 @@ PyObject* FollowFork(PyObject*, PyObject* on) {
 
 PyObject* BeginStepOf(uint32_t kind) {
   ThisThreadRunsPython();
-  PyObject* number = PyLong_FromUnsignedLongLong(crosscut_step(kind));
-  if (step_hook != nullptr && number != nullptr) {
-    PyObject* hook = step_hook;
-    Py_INCREF(hook);
+  PyObject* number = PyLong_FromUnsignedLongLong(Apart([kind] { return crosscut_step(kind); }));
+  PyObject* hook = number == nullptr ? nullptr : step_hook.Get();
+  if (hook != nullptr) {
     const Unseen unseen;
     PyObject* result = PyObject_CallFunctionObjArgs(hook, number, nullptr);
-    Py_DECREF(hook);
     Py_XDECREF(result);
     if (result == nullptr) PyErr_WriteUnraisable(hook);
+    Py_DECREF(hook);
   }
   return number;
 }
@@ -206,15 +215,14 @@ PyObject* FoundRolloutStep(PyObject*, PyObject*) {
 }
 
 PyObject* SetStepHook(PyObject*, PyObject* hook) {
-  PyObject* old = step_hook;
-  step_hook = hook == Py_None ? nullptr : hook;
-  Py_XINCREF(step_hook);
-  Py_XDECREF(old);
+  Py_INCREF(hook);
+  if (hook == Py_None) Py_CLEAR(hook);
+  step_hook.Set(hook);
   Py_RETURN_NONE;
 }
 
 PyObject* StepEnd(PyObject*, PyObject*) {
-  crosscut_step_end();
+  Apart(crosscut_step_end);
   Py_RETURN_NONE;
 }
 
@@ -457,7 +465,8 @@ PyMODINIT_FUNC PyInit__record() {
   }
   PyObject* module = PyModule_Create(&definition);
   if (module == nullptr) return nullptr;
-  if (AddOperationType(module) != 0 || AddAroundType(module) != 0 || AddUnseenType(module) != 0) {
+  if (NeedsNoGil(module) != 0 || AddOperationType(module) != 0 || AddAroundType(module) != 0 ||
+      AddUnseenType(module) != 0) {
     Py_DECREF(module);
     return nullptr;
   }

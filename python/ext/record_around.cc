@@ -7,6 +7,7 @@
 
 #include "crosscut/crosscut.h"
 #include "python/ext/record_operation.h"
+#include "python/ext/record_shared.h"
 #include "python/ext/record_unseen.h"
 
 namespace crosscut::python {
@@ -387,19 +388,18 @@ PyTypeObject around_type = MakeType();
 // ---- A method of C ----
 
 const PyMethodDef* diverted = nullptr;  // its function may change at any time
-PyObject* diverted_by = nullptr;        // an Around, or null
+SharedRef diverted_by;                  // an Around, or none
 
 PyObject* Diverted(PyObject* object, PyObject* args, PyObject* keywords) {
   const auto function =
       reinterpret_cast<PyCFunctionWithKeywords>(reinterpret_cast<void (*)()>(diverted->ml_meth));
   const auto call = [&] { return function(object, args, keywords); };
-  auto* around = reinterpret_cast<Around*>(diverted_by);
-  if (around == nullptr || !Concerns(around)) return call();
+  auto* around = reinterpret_cast<Around*>(diverted_by.Get());
+  if (around == nullptr) return call();
   const auto ask = [&](PyObject* before) {
     return PyObject_CallFunctionObjArgs(before, object, nullptr);
   };
-  Py_INCREF(around);
-  PyObject* result = Surround(around, object, ask, call);
+  PyObject* result = Concerns(around) ? Surround(around, object, ask, call) : call();
   Py_DECREF(around);
   return result;
 }
@@ -429,7 +429,7 @@ PyObject* Divert(PyObject*, PyObject* args) {
       !Lead(reinterpret_cast<PyMethodDescrObject*>(descriptor))) {
     Py_RETURN_FALSE;
   }
-  Py_XSETREF(diverted_by, Callable(around));
+  diverted_by.Set(Callable(around));
   Py_RETURN_TRUE;
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "python/ext/record_shared.h"
 #include "python/ext/record_unseen.h"
 
 namespace crosscut::python {
@@ -20,8 +21,11 @@ PyObject* Behind(PyObject* owner, PyObject* cls, const char* name) {
 }
 
 PyObject* Told(Which which, PyObject* owner, PyObject* cls, PyObject* result) {
-  PyObject* follower = result == nullptr ? nullptr : PyDict_GetItem(followers[which], owner);
-  return follower == nullptr ? result : TellUnseen(follower, cls, result);
+  PyObject* follower = result == nullptr ? nullptr : Lookup(followers[which], owner);
+  if (follower == nullptr) return result;
+  result = TellUnseen(follower, cls, result);
+  Py_DECREF(follower);
+  return result;
 }
 
 // A class whose first base has a __new__ takes arguments without an __init__ for them, unless we

@@ -1,12 +1,13 @@
 #include "python/ext/record_imports.h"
 
+#include "python/ext/record_shared.h"
 #include "python/ext/record_unseen.h"
 
 namespace crosscut::python {
 namespace {
 
-PyObject* watched = nullptr;  // dict, or null
-PyObject* told = nullptr;
+SharedRef watched;  // a dict, or none
+SharedRef told;
 
 // The name of the module in whose dictionary exec() runs its code, a new reference; null: none.
 PyObject* OfNames(PyObject* code, PyObject* names) {
@@ -34,14 +35,14 @@ PyObject* OfModule(PyObject* module) {
   return nullptr;
 }
 
-bool IsWatched(PyObject* name) {
-  if (PyDict_Contains(watched, name) > 0) return true;
+bool IsWatched(PyObject* watched_names, PyObject* name) {
+  if (PyDict_Contains(watched_names, name) > 0) return true;
   const Py_ssize_t length = PyUnicode_GET_LENGTH(name);
   for (Py_ssize_t at = 0; at < length; ++at) {
     at = PyUnicode_FindChar(name, '.', at, length, 1);
     if (at < 0) break;
     PyObject* package = PyUnicode_Substring(name, 0, at + 1);
-    const bool found = package != nullptr && PyDict_Contains(watched, package) > 0;
+    const bool found = package != nullptr && PyDict_Contains(watched_names, package) > 0;
     Py_XDECREF(package);
     if (found) return true;
   }
@@ -65,15 +66,23 @@ PyObject* ModuleOf(const Runner& runner, PyObject* const* args, Py_ssize_t count
   return count == 2 ? OfNames(args[0], args[1]) : nullptr;
 }
 
+// The name of the module, if its import is to be told of; a new reference, or null.
+PyObject* WatchedName(const Runner& runner, PyObject* const* args, Py_ssize_t count) {
+  PyObject* names = watched.Get();
+  PyObject* name = names == nullptr ? nullptr : ModuleOf(runner, args, count);
+  if (name != nullptr && !IsWatched(names, name)) Py_CLEAR(name);
+  Py_XDECREF(names);
+  return name;
+}
+
 template <int kWhich>
 PyObject* Run(PyObject* callable, PyObject* const* args, size_t flags, PyObject* keywords) {
   const Runner& runner = runners[kWhich];
-  PyObject* name = watched == nullptr ? nullptr : ModuleOf(runner, args, PyVectorcall_NARGS(flags));
-  if (name != nullptr && !IsWatched(name)) Py_CLEAR(name);
+  PyObject* name = WatchedName(runner, args, PyVectorcall_NARGS(flags));
   PyObject* result = runner.before(callable, args, flags, keywords);
-  if (name != nullptr && result != nullptr && watched != nullptr && told != nullptr) {
-    result = TellUnseen(told, name, result);
-  }
+  PyObject* const tell = name != nullptr && result != nullptr ? told.Get() : nullptr;
+  if (tell != nullptr) result = TellUnseen(tell, name, result);
+  Py_XDECREF(tell);
   Py_XDECREF(name);
   return result;
 }
@@ -108,8 +117,8 @@ PyObject* FollowImports(PyObject*, PyObject* args) {
     Py_INCREF(names);
     Py_INCREF(callable);
   }
-  Py_XSETREF(watched, wanted ? names : nullptr);
-  Py_XSETREF(told, wanted ? callable : nullptr);
+  watched.Set(wanted ? names : nullptr);
+  told.Set(wanted ? callable : nullptr);
   if (!wanted) Py_RETURN_TRUE;
   const bool all[] = {Lead(&runners[0], Run<0>), Lead(&runners[1], Run<1>),
                       Lead(&runners[2], Run<2>)};

@@ -5,25 +5,27 @@
 #include "crosscut/crosscut.h"
 #include "python/ext/record_operation.h"
 #include "python/ext/record_options.h"
+#include "python/ext/record_shared.h"
 #include "python/ext/record_unseen.h"
 
 namespace crosscut::python {
 namespace {
 
-PyObject* window_function = nullptr;
+SharedRef window_function;
 std::atomic<bool> pending{
     false};  // the interpreter has room for few calls, and may not get to them
 
 int OnMainThread(void*) {
   pending.store(false);
   ThisThreadRunsPython();
+  const Detached detached;
   crosscut_serve();
   return 0;
 }
 
 // On the library's own thread, without the GIL.
 int Call(void*) {
-  if (!Py_IsInitialized()) return -1;
+  if (!PythonRuns()) return -1;
   if (pending.exchange(true)) return 0;
   const int error = Py_AddPendingCall(&OnMainThread, nullptr);
   if (error != 0) pending.store(false);
@@ -32,9 +34,11 @@ int Call(void*) {
 
 void CallWindow(PyObject* begins) {
   const Unseen unseen;
-  PyObject* result = PyObject_CallFunctionObjArgs(window_function, begins, nullptr);
-  if (result == nullptr) PyErr_WriteUnraisable(window_function);
+  PyObject* const window = window_function.Get();
+  PyObject* result = PyObject_CallFunctionObjArgs(window, begins, nullptr);
+  if (result == nullptr) PyErr_WriteUnraisable(window);
   Py_XDECREF(result);
+  Py_DECREF(window);
 }
 
 void Window(void*, int begins) {
@@ -56,7 +60,7 @@ PyObject* Arm(PyObject*, PyObject* args, PyObject* keywords) {
     return nullptr;
   }
   Py_INCREF(window);
-  Py_XSETREF(window_function, window);
+  window_function.Set(window);
   crosscut_program program = {};
   program.struct_size = sizeof program;
   program.call = Call;

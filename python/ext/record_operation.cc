@@ -2,7 +2,10 @@
 
 #include <structmember.h>
 
+#include <new>
+
 #include "crosscut/crosscut.h"
+#include "python/ext/record_shared.h"
 
 namespace crosscut::python {
 namespace {
@@ -14,11 +17,11 @@ constexpr Py_ssize_t kSharedOperations = 4096;
 struct Operation {
   PyObject_HEAD PyObject* name;
   uint32_t id;
-  uint32_t unseen;  // blocks entered while nothing was recorded, and not left yet
+  Tally unseen;  // blocks entered while nothing was recorded, and not left yet
 };
 
 PyObject* shared = nullptr;  // str -> Operation
-PyObject* decorator = nullptr;
+SharedRef decorator;
 
 PyObject* MakeUnshared(PyTypeObject* type, PyObject* name, uint32_t id) {
   if (id == 0 && PyErr_Occurred()) return nullptr;
@@ -27,7 +30,7 @@ PyObject* MakeUnshared(PyTypeObject* type, PyObject* name, uint32_t id) {
   Py_INCREF(name);
   self->name = name;
   self->id = id;
-  self->unseen = 0;
+  new (&self->unseen) Tally;
   return reinterpret_cast<PyObject*>(self);
 }
 
@@ -42,11 +45,14 @@ PyObject* NewOperation(PyTypeObject* type, PyObject* name) {
 }
 
 PyObject* Decorate(PyObject* self, PyObject* function) {
-  if (decorator == nullptr) {
+  PyObject* decorate = decorator.Get();
+  if (decorate == nullptr) {
     PyErr_SetString(PyExc_RuntimeError, "crosscut._record is used without the package crosscut");
     return nullptr;
   }
-  return PyObject_CallFunctionObjArgs(decorator, self, function, nullptr);
+  PyObject* decorated = PyObject_CallFunctionObjArgs(decorate, self, function, nullptr);
+  Py_DECREF(decorate);
+  return decorated;
 }
 
 // `@operation` without a name: the function's own qualified name, or its type's.
@@ -75,11 +81,7 @@ PyObject* OperationFor(PyTypeObject* type, PyObject* name) {
     Py_DECREF(plain);
     return result;
   }
-  PyObject* known = PyDict_GetItemWithError(shared, name);
-  if (known != nullptr) {
-    Py_INCREF(known);
-    return known;
-  }
+  if (PyObject* known = Lookup(shared, name)) return known;
   return PyErr_Occurred() ? nullptr : NewOperation(type, name);
 }
 
@@ -109,7 +111,7 @@ void OperationDealloc(Operation* self) {
 }
 
 PyObject* Enter(Operation* self, PyObject*) {
-  if (!EnterOperation(self->id)) ++self->unseen;
+  if (!EnterOperation(self->id)) self->unseen.Add();
   Py_INCREF(self);
   return reinterpret_cast<PyObject*>(self);
 }
@@ -204,8 +206,7 @@ uint32_t NameIdOf(PyObject* operation) {
 
 void SetDecorator(PyObject* callable) {
   Py_INCREF(callable);
-  Py_XDECREF(decorator);
-  decorator = callable;
+  decorator.Set(callable);
 }
 
 uint32_t OperationProbe() {

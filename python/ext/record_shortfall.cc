@@ -1,5 +1,6 @@
 #include "python/ext/record_shortfall.h"
 
+#include <mutex>
 #include <string>
 
 #include "crosscut/crosscut.h"
@@ -8,6 +9,7 @@ namespace crosscut::python {
 
 void Shortfall::Add() {
   constexpr uint64_t kFew = 100;
+  const std::lock_guard lock(mutex_);
   if (session_ != crosscut_sessions()) count_ = 0;
   session_ = crosscut_sessions();
   if (++count_ > kFew && count_ % kFew != 0) return;

@@ -4,10 +4,12 @@
 
 #include <cstdint>
 
+#include "python/ext/record_shared.h"
+
 namespace crosscut::python {
 
 // Each is told while they are few, since the program can be killed at any time, then every
-// hundredth. Used under the GIL.
+// hundredth. Under the GIL, where there is one.
 class Shortfall {
  public:
   // The source's name, and what is told behind the number of one and of several. All stay.
@@ -18,6 +20,7 @@ class Shortfall {
 
  private:
   const char *const source_, *const one_, *const several_;
+  StateMutex mutex_;
   uint32_t session_ = 0;  // that they are counted in
   uint64_t count_ = 0;
 };

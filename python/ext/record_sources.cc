@@ -4,6 +4,7 @@
 #include <string>
 
 #include "crosscut/crosscut.h"
+#include "python/ext/record_shared.h"
 #include "python/ext/record_unseen.h"
 
 // A recorder of before this function still serves: the profile is refused then.
@@ -17,14 +18,6 @@ struct Source {
   uint32_t span;  // "<name>: switch", layer overhead
 };
 
-bool Finalizing() {
-#if PY_VERSION_HEX >= 0x030d0000
-  return Py_IsFinalizing() != 0;
-#else
-  return _Py_IsFinalizing() != 0;
-#endif
-}
-
 void Call(const Source& source, crosscut_level level) {
   PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
   PyErr_Fetch(&type, &value, &traceback);
@@ -36,7 +29,7 @@ void Call(const Source& source, crosscut_level level) {
 }
 
 int SetLevel(void* self, crosscut_level level) {
-  if (!Py_IsInitialized() || Finalizing()) return CROSSCUT_OK;
+  if (!PythonRuns()) return CROSSCUT_OK;
   const auto* source = static_cast<const Source*>(self);
   const PyGILState_STATE state = PyGILState_Ensure();
   crosscut_begin_inline(source->span);
@@ -68,13 +61,21 @@ PyObject* AddSource(PyObject*, PyObject* args) {
   it.version = version;
   it.self = source;
   it.set_level = SetLevel;
-  return PyLong_FromLong(crosscut_source_add(&it));
+  int added;
+  {
+    const Detached detached;
+    added = crosscut_source_add(&it);
+  }
+  return PyLong_FromLong(added);
 }
 
 PyObject* RemoveSource(PyObject*, PyObject* handle) {
   const long number = PyLong_AsLong(handle);
   if (number == -1 && PyErr_Occurred()) return nullptr;
-  if (number > 0) crosscut_source_remove(static_cast<int>(number));
+  if (number > 0) {
+    const Detached detached;
+    crosscut_source_remove(static_cast<int>(number));
+  }
   Py_RETURN_NONE;
 }
 

@@ -41,7 +41,8 @@ struct OpenStack {
   uint32_t depth = 0;
   uint32_t capacity = 0;
   uint32_t left = 0;        // by other threads
-  bool runs_tasks = false;  // then Threads::mutex guards it, too
+  bool runs_tasks = false;  // then it is used without the GIL, too
+  StateMutex mutex;         // where there is no GIL: of everything but `next`
   uint32_t generation = 0;
   Open* open = nullptr;
   uint32_t void_count = 0;    // of `voids`
@@ -54,7 +55,7 @@ __thread OpenStack* this_stack __attribute__((tls_model("initial-exec"))) = null
 std::atomic<uint32_t> generation{1};  // changes when everything open becomes void
 
 struct Threads {
-  std::mutex mutex;
+  Mutex mutex;  // before a stack's own
   OpenStack* first = nullptr;
 };
 Threads& AllThreads() {
@@ -65,17 +66,20 @@ Threads& AllThreads() {
 // Keeps other threads out of a stack that is used without the GIL.
 class Guard {
  public:
-  explicit Guard(const OpenStack* stack) : held_(stack != nullptr && stack->runs_tasks) {
-    if (held_) AllThreads().mutex.lock();
+  explicit Guard(OpenStack* stack) : stack_(stack), all_(kHasGil && stack->runs_tasks) {
+    if (all_) AllThreads().mutex.lock();
+    stack->mutex.lock();
   }
   ~Guard() {
-    if (held_) AllThreads().mutex.unlock();
+    stack_->mutex.unlock();
+    if (all_) AllThreads().mutex.unlock();
   }
   Guard(const Guard&) = delete;
   Guard& operator=(const Guard&) = delete;
 
  private:
-  const bool held_;
+  OpenStack* const stack_;
+  const bool all_;
 };
 
 void Remove(OpenStack* stack) {
@@ -224,7 +228,8 @@ bool LeaveElsewhere(uint32_t name, Left left, bool gil) {
   Threads& threads = AllThreads();
   std::lock_guard lock(threads.mutex);
   for (OpenStack* stack = threads.first; stack != nullptr; stack = stack->next) {
-    if (stack == this_stack || !(gil || stack->runs_tasks)) continue;
+    if (stack == this_stack || !(gil || !kHasGil || stack->runs_tasks)) continue;
+    const std::lock_guard own(stack->mutex);
     if (stack->generation != generation) continue;
     for (uint32_t i = stack->depth; i > 0; --i) {
       Open& open = stack->open[i - 1];
@@ -284,16 +289,9 @@ Shortfall ends_elsewhere("ends of operations",
                          "operations were ended by other threads than those that began them: they "
                          "last until that thread next begins or ends one");
 
-void CloseSlow(uint32_t name, uint32_t* unseen) {
-  OpenStack* stack = this_stack;
-  if (stack != nullptr) {
-    const Guard guard(stack);
-    if (CloseHere(stack, name)) return;
-  }
-  if (unseen != nullptr && *unseen != 0) {
-    --*unseen;
-    return;
-  }
+// Of no operation that is open on this thread.
+void CloseElsewhere(uint32_t name, Tally* unseen) {
+  if (unseen != nullptr && unseen->Take()) return;
   if (LeaveElsewhere(name, Left::kOpen, /*gil=*/true)) ends_elsewhere.Add();
 }
 
@@ -370,7 +368,7 @@ OpenStack* StackOfTasks() {
     if (crosscut_this_thread->enabled == 0 || (stack = MakeStack(true)) == nullptr) return nullptr;
   }
   if (!stack->runs_tasks) {
-    std::lock_guard lock(AllThreads().mutex);
+    const std::lock_guard lock(AllThreads().mutex);
     stack->runs_tasks = true;
     crosscut_follow_tasks(&kTasks);
   }
@@ -389,18 +387,20 @@ void OpenOperation(uint32_t name) {
   Push(stack, name);
 }
 
-void CloseOperation(uint32_t name, uint32_t* unseen) {
-  OpenStack* stack = this_stack;
-  if (stack != nullptr && stack->depth != 0 && !stack->runs_tasks && stack->left == 0 &&
-      stack->generation == generation) {
-    const Open& innermost = stack->open[stack->depth - 1];
-    if (innermost.name == name && innermost.task == stack->task) {
-      --stack->depth;
-      crosscut_end_named(innermost.begun);
-      return;
+void CloseOperation(uint32_t name, Tally* unseen) {
+  if (OpenStack* stack = this_stack) {
+    const Guard guard(stack);
+    if (stack->depth != 0 && stack->left == 0 && stack->generation == generation) {
+      const Open& innermost = stack->open[stack->depth - 1];
+      if (innermost.name == name && innermost.task == stack->task) {
+        --stack->depth;
+        crosscut_end_named(innermost.begun);
+        return;
+      }
     }
+    if (CloseHere(stack, name)) return;
   }
-  CloseSlow(name, unseen);
+  CloseElsewhere(name, unseen);
 }
 
 bool EnterOperation(uint32_t name) {
@@ -409,20 +409,22 @@ bool EnterOperation(uint32_t name) {
   return true;
 }
 
-void ExitOperation(uint32_t name, uint32_t* unseen) {
+void ExitOperation(uint32_t name, Tally* unseen) {
   const OpenStack* stack = this_stack;
   const bool here = stack != nullptr &&
                     (stack->depth != 0 || stack->suspended != nullptr || stack->void_count != 0);
   if (here || crosscut_this_thread->enabled != 0) {
     CloseOperation(name, unseen);
-  } else if (unseen != nullptr && *unseen != 0) {
-    --*unseen;
+  } else if (unseen != nullptr) {
+    unseen->Take();
   }
 }
 
 bool IsOpen(uint32_t name) {
-  const OpenStack* stack = this_stack;
-  return stack != nullptr && stack->generation == generation && Find(stack, name) != 0;
+  OpenStack* stack = this_stack;
+  if (stack == nullptr) return false;
+  const Guard guard(stack);
+  return stack->generation == generation && Find(stack, name) != 0;
 }
 
 uint32_t OpenDepth() {

@@ -4,11 +4,13 @@
 // a generator's, a task's or a finaliser's. One that ends under others leaves those open. What a
 // task (of asyncio, a greenlet) has open ends while the task is suspended and goes on where it
 // does, so the innermost one open is the innermost of what runs. Parts of one count once
-// (crosscut_goes_on). Name ids as from crosscut_intern(); all functions need the GIL, but on
-// threads that run tasks crosscut_open() and crosscut_close() come here without it.
+// (crosscut_goes_on). Name ids as from crosscut_intern(); all functions need the GIL, where there
+// is one, but on threads that run tasks crosscut_open() and crosscut_close() come here without it.
 #pragma once
 
 #include <cstdint>
+
+#include "python/ext/record_shared.h"
 
 namespace crosscut::python {
 
@@ -18,12 +20,12 @@ namespace crosscut::python {
 // session ends nothing, nor does one of `*unseen`: blocks that were entered while nothing was
 // recorded and are not left yet, of which it takes one off.
 void OpenOperation(uint32_t name);
-void CloseOperation(uint32_t name, uint32_t* unseen = nullptr);
+void CloseOperation(uint32_t name, Tally* unseen = nullptr);
 
 // The same for a block of code: opens where this thread records, and tells whether it did, in which
 // case the end of the block is ExitOperation(). Names of MakeSpan() too.
 bool EnterOperation(uint32_t name);
-void ExitOperation(uint32_t name, uint32_t* unseen = nullptr);
+void ExitOperation(uint32_t name, Tally* unseen = nullptr);
 // Whether one of that name is open on this thread, in the task that runs or around it.
 bool IsOpen(uint32_t name);
 

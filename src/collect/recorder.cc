@@ -1,5 +1,6 @@
 #include "src/collect/recorder.h"
 
+#include <limits.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>

@@ -45,7 +45,7 @@ uint32_t Waiting(const char* name) {
   return crosscut_intern(name, SIZE_MAX, CROSSCUT_SPAN, CROSSCUT_IDLE, 0, BoundaryProbe());
 }
 
-// os.read's arguments come in an array from 3.10 to 3.13.
+// os.read's arguments come in an array from 3.10 to 3.15.
 uint32_t ChooseRead(uint32_t name, const uint64_t (&arguments)[3]) {
   static const uint32_t waiting = Waiting("os.read");
   auto* const* values = reinterpret_cast<PyObject* const*>(arguments[1]);

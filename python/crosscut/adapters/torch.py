@@ -26,7 +26,8 @@ from typing import Any
 from crosscut import _record, _source_state
 from crosscut.adapters import operations, torch_build, torch_modules
 
-_CALL_SLOT = 128  # offset of tp_call in CPython's PyTypeObject, 3.10 to 3.13
+_HEAD = object.__basicsize__  # bytes; without a GIL there are more
+_CALL_SLOT = _HEAD + 112  # offset of tp_call in CPython's PyTypeObject, 3.10 to 3.15
 _BUILD_HINT = "run: crosscut doctor --build"
 
 
@@ -209,7 +210,7 @@ def _add_operators(version: str) -> None:
     set_extra("allocations", extras["allocations"])
 
 
-_METHOD = 40  # offset of d_method in CPython's PyMethodDescrObject, 3.10 to 3.13
+_METHOD = _HEAD + 24  # offset of d_method in CPython's PyMethodDescrObject, 3.10 to 3.15
 
 
 def _lead_fast_scopes(shim: ctypes.CDLL) -> None:

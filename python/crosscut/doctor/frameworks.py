@@ -10,14 +10,17 @@ import shutil
 import sys
 from collections.abc import Iterator
 
+from crosscut import _source_state
 from crosscut.doctor.finding import Finding, State
 
-OLDEST, NEWEST = (3, 10), (3, 13)
+OLDEST, NEWEST = (3, 10), (3, 15)
 
 
 def _python() -> Finding:
     version = ".".join(map(str, sys.version_info[:3]))
     words = f"{version}, {sys.executable}"
+    if _source_state.FREE_THREADED:
+        return Finding("Python", State.LESS, f"{words}: {_source_state.NO_BOUNDARY}")
     if OLDEST <= sys.version_info[:2] <= NEWEST:
         return Finding("Python", State.OK, words)
     return Finding("Python", State.MISSING, f"{words}: it is not recorded",

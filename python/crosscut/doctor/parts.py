@@ -6,6 +6,7 @@ import importlib
 import os
 from collections.abc import Iterator
 
+from crosscut import _source_state
 from crosscut.doctor.finding import Finding, State
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -36,6 +37,8 @@ def findings() -> Iterator[Finding]:
     missing = [Finding(path, State.MISSING, purpose, REINSTALL)
                for path, purpose in FILES if not has(path)]
     for name, purpose in MODULES:
+        if name == "crosscut._pycalls" and _source_state.FREE_THREADED:
+            continue  # there is none for such a Python
         try:
             importlib.import_module(name)
         except Exception as error:

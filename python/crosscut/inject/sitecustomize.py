@@ -22,7 +22,7 @@ def _bring_in(folder):
         if sys.version_info < (3, 10) or sys.implementation.name != "cpython":
             with open(os.path.join(run, "note-%d.txt" % os.getpid()), "a") as note:
                 note.write("process %d is not recorded: Python %d.%d "
-                           "(only CPython 3.10 to 3.13 is)\n"
+                           "(only CPython 3.10 to 3.15 is)\n"
                            % (os.getpid(), sys.version_info[0], sys.version_info[1]))
             return
         import _frozen_importlib as bootstrap

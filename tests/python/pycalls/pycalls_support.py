@@ -10,7 +10,7 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 FACTS = (
-    "import sys, sysconfig; print('%d.%d' % sys.version_info[:2],"
+    "import sys, sysconfig; print('%d.%d%s' % (*sys.version_info[:2], sys.abiflags),"
     " sysconfig.get_config_var('EXT_SUFFIX'), sysconfig.get_path('include'), sep='|')"
 )
 
@@ -30,16 +30,15 @@ def _package_dir():
 def _candidates():
     yield sys.executable
     yield from filter(None, os.environ.get("CROSSCUT_PYTHONS", "").replace(";", ":").split(":"))
-    for minor in range(8, 15):
-        found = shutil.which(f"python3.{minor}")
-        if found:
-            yield found
+    for minor in range(8, 17):
+        yield from filter(None, (shutil.which(f"python3.{minor}{flag}") for flag in ("", "t")))
     pyenv = pathlib.Path(os.environ.get("PYENV_ROOT", pathlib.Path.home() / ".pyenv"))
     yield from map(str, sorted(pyenv.glob("versions/*/bin/python3")))
 
 
 def _interpreters():
-    """{version: (executable, extension suffix, include folder)}, the first of each version."""
+    """{version: (executable, extension suffix, include folder)}, the first of each version; that of
+    one without a GIL ends in "t"."""
     found = {}
     for candidate in _candidates():
         done = subprocess.run([candidate, "-c", FACTS], capture_output=True, text=True)
@@ -53,6 +52,8 @@ INTERPRETERS = _interpreters()
 PACKAGE_DIR = _package_dir()
 SERVED = [v for v, (_, suffix, _) in INTERPRETERS.items()
           if (PACKAGE_DIR / f"_pycalls{suffix}").exists()]
+FREE_THREADED = [v for v, (_, suffix, _) in INTERPRETERS.items()
+                 if v.endswith("t") and (PACKAGE_DIR / f"_record{suffix}").exists()]
 
 
 def compile_c(source, output, *flags):

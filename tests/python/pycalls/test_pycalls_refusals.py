@@ -12,7 +12,8 @@ TRY = (
     "except ImportError as error:\n"
     "    print(error)\n"
 )
-OTHERS = [v for v in INTERPRETERS if not (3, 10) <= tuple(map(int, v.split("."))) <= (3, 13)]
+OTHERS = [v for v in INTERPRETERS if not v.endswith("t") and
+          not (3, 10) <= tuple(map(int, v.split("."))) <= (3, 15)]
 
 
 def _import_module(version, folder, *flags):
