@@ -32,6 +32,13 @@ if(CROSSCUT_SANITIZE)
   endif()
   add_link_options(-fsanitize=${CROSSCUT_SANITIZE})
 endif()
+option(CROSSCUT_STATIC "Link libraries statically, but those of the C and C++ compilers: for wheels"
+  OFF)
+if(CROSSCUT_STATIC)
+  set(CMAKE_FIND_LIBRARY_SUFFIXES .a)
+  # Hidden: other copies in the process stay what they are.
+  add_link_options(LINKER:--exclude-libs,libzstd.a:libz.a:libisal.a:libsimdjson.a)
+endif()
 find_program(CCACHE ccache)
 if(CCACHE)
   # Independent of where the checkout lies, so that a new clone builds from the old one's cache.

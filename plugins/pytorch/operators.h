@@ -49,8 +49,8 @@ bool IsRecordingInputs();
 // Whether anything but control is recorded.
 bool IsRecording();
 
-// Must have been called once before the first Begin; learns from torch how to tell names by
-// address and watches for operators that go away.
+// Must have been called before the first Begin; learns from torch how to tell names by address and
+// watches for operators that go away. A second call changes nothing.
 void PrepareNames();
 
 }  // namespace crosscut::pytorch

@@ -1,4 +1,4 @@
-// The shim's two entry points, called through ctypes by crosscut/adapters/torch.py: PyTorch's
+// The shim's entry points, called through ctypes by crosscut/adapters/torch.py: PyTorch's
 // operators as the source "pytorch" of a session.
 
 #include <exception>
@@ -81,8 +81,7 @@ Registration source = {"pytorch", &SetLevel, &MeasureCost};
 extern "C" CROSSCUT_API int crosscut_pytorch_add(const char* version) {
   using namespace crosscut::pytorch;
   try {
-    static const bool prepared = (PrepareNames(), true);
-    (void)prepared;
+    PrepareNames();
   } catch (const std::exception&) {
     return CROSSCUT_EOFF;
   }

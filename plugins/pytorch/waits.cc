@@ -63,9 +63,10 @@ class Wait {
 
 using Lock = std::unique_lock<std::mutex>;
 
+// As libstdc++ does it, whose function has another version in each of its releases.
 void ConditionWait(std::condition_variable* condition, Lock& lock) {
   const Wait wait;
-  condition->wait(lock);
+  pthread_cond_wait(condition->native_handle(), lock.mutex()->native_handle());
 }
 
 int TimedWait(pthread_cond_t* condition, pthread_mutex_t* mutex, const timespec* until) {

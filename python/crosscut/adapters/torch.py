@@ -1,7 +1,7 @@
 """Brings a PyTorch program into the run without an edit of it.
 
 install() is called right after `torch` was imported in a recorded process. It loads the operator
-shim (torch_build), and from then on these operations are recorded:
+shim (torch_build), and builds one where none fits. From then on these operations are recorded:
 
     data       DataLoader: making an iterator, and its __next__
     fetch      in DataLoader workers: loading one batch
@@ -15,8 +15,10 @@ what counts as what. uninstall() puts everything back.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
+import pathlib
 import sys
 import threading
 from collections.abc import Callable
@@ -189,15 +191,21 @@ _shim: ctypes.CDLL | None = None
 
 
 def _add_operators(version: str) -> None:
+    """Loads the first shim that passes its test: the one that came with the package, the one that
+    was built here, or one that is built now."""
     global _shim
-    library = torch_build.find()
-    if library is None:
-        _record.source_state("pytorch", version, "missing", torch_build.refusal() or _BUILD_HINT)
-        return
-    try:
-        shim = ctypes.CDLL(str(library))
-    except OSError as error:
-        _record.source_state("pytorch", version, "failed", f"{error}; {_BUILD_HINT}")
+    problems: list[str] = []
+    for find in (torch_build.carried, torch_build.built, _build):
+        try:
+            library = find()
+            shim = _load(library) if library is not None else None
+        except (OSError, torch_build.BuildError) as error:
+            problems.append(str(error))
+            continue
+        if shim is not None:
+            break
+    else:
+        _tell_no_operators(version, problems)
         return
     extras = _source_state.extras()
     shim.crosscut_pytorch_inputs(int(extras["shapes"]))
@@ -208,6 +216,36 @@ def _add_operators(version: str) -> None:
     _lead_fast_scopes(shim)
     _record.source_state("pytorch", version, "on", "")
     set_extra("allocations", extras["allocations"])
+
+
+def _load(library: pathlib.Path) -> ctypes.CDLL:
+    """Raises OSError where it cannot be loaded or fails its test."""
+    shim = ctypes.CDLL(str(library))
+    shim.crosscut_pytorch_test.restype = ctypes.c_char_p
+    if problem := shim.crosscut_pytorch_test().decode():
+        raise OSError(f"{library} does not fit this PyTorch: {problem}")
+    return shim
+
+
+def _build() -> pathlib.Path:
+    if words := torch_build.refusal():
+        raise torch_build.BuildError(words)
+    return torch_build.build(tell=_say)
+
+
+def _say(words: str) -> None:
+    with contextlib.suppress(OSError, ValueError, AttributeError):  # a program may close it
+        print(f"crosscut: {words}", file=sys.stderr, flush=True)
+
+
+def _tell_no_operators(version: str, problems: list[str]) -> None:
+    """In the report, and on stderr once for a program and those that it starts."""
+    why = "; ".join(dict.fromkeys(problem.splitlines()[0] for problem in problems))
+    words = f"no operators of PyTorch are recorded: {why}; {_BUILD_HINT}"
+    _record.source_state("pytorch", version, "missing", words)
+    if not os.environ.get("CROSSCUT_TOLD"):
+        os.putenv("CROSSCUT_TOLD", "operators")  # for children; the program's os.environ stays
+        _say(words)
 
 
 _METHOD = _HEAD + 24  # offset of d_method in CPython's PyMethodDescrObject, 3.10 to 3.15

@@ -1,13 +1,14 @@
-"""Compiles the operator shim against the PyTorch that is installed.
+"""Finds the operator shim that fits the installed PyTorch, or compiles it.
 
-PyTorch's C++ headers change with every version, so the package carries the shim's source and this
-module makes a library of it, once per PyTorch version and source, in the user's cache:
+PyTorch's C++ classes change with every version. Wheels carry shims for several (lib/pytorch, made
+by tools/build_shims.py); one fits where PyTorch's release and the headers that the shim includes
+are those that it was built with. For any other PyTorch the package carries the shim's source, and
+this module makes a library of it, once per PyTorch version and source, in the user's cache:
 ${XDG_CACHE_HOME:-~/.cache}/crosscut/pytorch/<torch version>-<hash>/libcrosscut_pytorch.so
 """
 
 from __future__ import annotations
 
-import concurrent.futures
 import contextlib
 import fcntl
 import hashlib
@@ -21,15 +22,27 @@ import stat
 import subprocess
 import sys
 import tempfile
+import time
+from collections.abc import Callable
 
 SOURCES = ("names.cc", "operators.cc", "inputs.cc", "calibrate.cc", "source.cc", "memory.cc",
            "import_slots.cc", "reports.cc", "waits.cc", "memory_source.cc",
-           "fast_scopes.cc")
+           "fast_scopes.cc", "self_test.cc")
+# What the sources include of PyTorch, and what their classes are made of.
+HEADERS = ("ATen/core/Tensor.h", "ATen/core/TensorBody.h", "ATen/core/dispatch/Dispatcher.h",
+           "ATen/core/grad_mode.h", "ATen/core/ivalue.h", "ATen/ops/empty.h",
+           "ATen/ops/is_same_size.h", "ATen/record_function.h", "c10/core/Allocator.h",
+           "c10/core/CPUAllocator.h", "c10/util/ThreadLocalDebugInfo.h",
+           "torch/csrc/distributed/c10d/ParamCommsUtils.hpp",
+           "torch/csrc/profiler/orchestration/observer.h",
+           "c10/core/StorageImpl.h", "c10/core/TensorImpl.h", "c10/util/intrusive_ptr.h")
 LIBRARY = "libcrosscut_pytorch.so"
 # NDEBUG as PyTorch itself was compiled: its headers' classes have members that depend on it.
 FLAGS = ("-std=c++20", "-O2", "-DNDEBUG", "-g1", "-fPIC", "-fvisibility=hidden",
          "-fno-omit-frame-pointer", "-fstack-protector-strong")
 LINK_FLAGS = ("-shared", "-Wl,-z,relro,-z,now,-z,noexecstack,-z,defs")
+
+_PATIENCE_S = 300  # for one compiler: a hung one must not hold the program up for ever
 
 _PACKAGE = pathlib.Path(os.path.abspath(__file__)).parent.parent
 
@@ -76,7 +89,7 @@ def _recorder() -> pathlib.Path:
     return _PACKAGE / "lib" / "libcrosscut.so.1"
 
 
-def _hash() -> str:
+def sources_hash() -> str:
     """Changes with whatever goes into the library, PyTorch apart."""
     digest = hashlib.blake2b(digest_size=8)
     digest.update(" ".join(FLAGS + LINK_FLAGS).encode())
@@ -97,11 +110,33 @@ def _cache() -> pathlib.Path:
     return cache_folder() / "pytorch"
 
 
+def carried_name(folder: pathlib.Path) -> str:
+    """The file of a shim that was built with this PyTorch's release and headers; "" where it does
+    not say which those are."""
+    release = re.match(r"\d+\.\d+", torch_version(folder))
+    digest = hashlib.blake2b(digest_size=8)
+    try:
+        for name in HEADERS:
+            digest.update((folder / "include" / name).read_bytes())
+    except OSError:
+        return ""
+    return f"libcrosscut_pytorch-{release[0]}-{digest.hexdigest()}.so" if release else ""
+
+
+def carried() -> pathlib.Path | None:
+    """The shim for the installed PyTorch that came with the package. Takes about 2 ms."""
+    folder = torch_folder()
+    name = carried_name(folder) if folder is not None else ""
+    library = _PACKAGE / "lib" / "pytorch" / name
+    return library if name and library.is_file() else None
+
+
 def path() -> pathlib.Path | None:
-    """Where the shim for the installed PyTorch is or would be; None without PyTorch."""
+    """Where a shim that is built here for the installed PyTorch is or would be; None without
+    PyTorch."""
     folder = torch_folder()
     version = torch_version(folder) if folder is not None else ""
-    return _cache() / f"{version}-{_hash()}" / LIBRARY if version else None
+    return _cache() / f"{version}-{sources_hash()}" / LIBRARY if version else None
 
 
 def _trusted() -> set[int]:
@@ -152,8 +187,8 @@ def refusal() -> str:
     return f"not loaded, because {words}; set XDG_CACHE_HOME to a folder of your own"
 
 
-def find() -> pathlib.Path | None:
-    """The built shim, or None. Takes about a millisecond and never raises."""
+def built() -> pathlib.Path | None:
+    """The shim that was built here, or None. Takes about a millisecond and never raises."""
     try:
         library = path()
         # It is going to be loaded: nobody else may have written it.
@@ -186,18 +221,42 @@ def _compiler() -> list[str]:
         "no C++ compiler was found: install g++ (Debian, Ubuntu: apt install g++) or set CXX")
 
 
-def _run(command: list[str]) -> None:
-    environment = dict(os.environ, LC_ALL="C")
+def _run(commands: list[list[str]], folder: pathlib.Path) -> None:
+    """Runs them in `folder`, side by side, until the last has ended. Raises BuildError."""
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("CROSSCUT_")}
+    environment["LC_ALL"] = "C"
     environment.pop("LD_PRELOAD", None)
-    done = subprocess.run(command, capture_output=True, text=True, env=environment)
-    if done.returncode != 0:
-        lines = [line for line in done.stderr.splitlines() if "error" in line] or \
-            done.stderr.splitlines()
-        raise BuildError("\n".join([f"{shlex.join(command)} failed:", *lines[:10]]))
+    deadline = time.monotonic() + _PATIENCE_S
+    started = []
+    try:
+        for number, command in enumerate(commands):
+            output = open(folder / f"output-{number}", "w+", errors="replace")
+            started.append((command, output, subprocess.Popen(
+                command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=output,
+                stderr=output)))
+        for command, output, process in started:
+            try:
+                status = process.wait(max(0, deadline - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                raise BuildError(f"{shlex.join(command)} was stopped: it took longer than "
+                                 f"{_PATIENCE_S} s") from None
+            if status != 0:
+                output.seek(0)
+                lines = output.read().splitlines()
+                errors = [line for line in lines if "error" in line] or lines
+                raise BuildError("\n".join([f"{shlex.join(command)} failed:", *errors[:10]]))
+    finally:
+        for _, output, process in started:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+            output.close()
 
 
 def _abi(folder: pathlib.Path) -> int:
     """Which of libstdc++'s two ABIs this PyTorch was built with."""
+    if "torch" in sys.modules:
+        return int(sys.modules["torch"]._C._GLIBCXX_USE_CXX11_ABI)
     program = "import torch; print(int(torch._C._GLIBCXX_USE_CXX11_ABI))"
     environment = {k: v for k, v in os.environ.items() if not k.startswith("CROSSCUT_")}
     environment.pop("LD_PRELOAD", None)
@@ -209,35 +268,41 @@ def _abi(folder: pathlib.Path) -> int:
     return int(done.stdout)
 
 
-def _compile(folder: pathlib.Path, work: pathlib.Path) -> pathlib.Path:
+def compile_shim(folder: pathlib.Path, work: pathlib.Path, abi: int) -> pathlib.Path:
+    """The library, made in the folder `work` for the PyTorch in `folder` and its ABI of libstdc++.
+    Raises BuildError."""
     compiler = _compiler()
     headers = folder / "include"
     if not (headers / "ATen" / "record_function.h").is_file():
         raise BuildError(f"this PyTorch has no C++ headers ({headers})")
     if not _recorder().is_file():
         raise BuildError(f"Crosscut's own library is missing: {_recorder()}")
-    flags = [*FLAGS, f"-D_GLIBCXX_USE_CXX11_ABI={_abi(folder)}", f"-I{_include()}",
+    flags = [*FLAGS, f"-D_GLIBCXX_USE_CXX11_ABI={abi}", f"-I{_include()}",
              "-isystem", str(headers),
              "-isystem", str(headers / "torch" / "csrc" / "api" / "include")]
-    objects = [work / f"{name}.o" for name in SOURCES]
-    with concurrent.futures.ThreadPoolExecutor(min(2, os.cpu_count() or 1)) as pool:
-        list(pool.map(_run, ([*compiler, *flags, "-c", str(_sources() / name), "-o", str(target)]
-                             for name, target in zip(SOURCES, objects))))
-    library = work / LIBRARY
-    _run([*compiler, *LINK_FLAGS, *map(str, objects), str(_recorder()),
-          f"-L{folder / 'lib'}", "-ltorch_cpu", "-lc10", "-o", str(library)])
-    return library
+    shares = min(4, len(os.sched_getaffinity(0)))
+    _run([[*compiler, *flags, "-c", *(str(_sources() / name) for name in SOURCES[share::shares])]
+          for share in range(shares)], work)
+    objects = [str(work / name.replace(".cc", ".o")) for name in SOURCES]
+    _run([[*compiler, *LINK_FLAGS, *objects, str(_recorder()), f"-L{folder / 'lib'}",
+           "-ltorch_cpu", "-lc10", "-o", LIBRARY]], work)
+    return work / LIBRARY
 
 
-def build(force: bool = False) -> pathlib.Path:
-    """Compiles the shim unless it is there already (about 10 s); its path. Raises BuildError.
+def build(force: bool = False, tell: Callable[[str], None] | None = None) -> pathlib.Path:
+    """Compiles the shim unless it is there already; its path. Raises BuildError, and for what
+    failed before again without trying, unless forced. `tell` gets a sentence before it compiles.
 
     Several processes may build at once: the first compiles, the others wait for it.
     """
-    target = path()
+    try:
+        target = path()
+    except (OSError, RuntimeError) as error:
+        raise BuildError(f"there is no folder to keep the shim in: {error}") from error
     folder = torch_folder()
     if target is None or folder is None:
         raise BuildError(f"PyTorch is not installed for {sys.executable}")
+    failure = target.parent / "failure"
     try:
         _make_folder(target.parent)
         if words := danger(target):
@@ -245,12 +310,22 @@ def build(force: bool = False) -> pathlib.Path:
                              "of your own")
         with open(target.parent / "lock", "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            if not force and find() is not None:
+            if not force and built() is not None:
                 return target
-            with tempfile.TemporaryDirectory(prefix="build-", dir=target.parent) as work:
-                library = _compile(folder, pathlib.Path(work))
-                library.chmod(0o755)
-                os.replace(library, target)
+            if not force and failure.exists():
+                raise BuildError(failure.read_text())
+            _compiler()
+            if tell is not None:
+                tell(f"builds its part for PyTorch {torch_version(folder)}, once (about 20 s)")
+            try:
+                with tempfile.TemporaryDirectory(prefix="build-", dir=target.parent) as work:
+                    library = compile_shim(folder, pathlib.Path(work), _abi(folder))
+                    library.chmod(0o755)
+                    os.replace(library, target)
+            except BuildError as error:
+                failure.write_text(str(error))
+                raise
+            failure.unlink(missing_ok=True)
     except OSError as error:
         raise BuildError(f"the shim cannot be built in {target.parent}: {error}") from error
     return target

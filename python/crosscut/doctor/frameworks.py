@@ -53,16 +53,19 @@ def _torch(build: bool) -> Finding:
     if folder is None:
         return Finding("PyTorch", State.ABSENT, "not installed for this Python")
     what = f"PyTorch {torch_build.torch_version(folder)}".rstrip()
+    if path := torch_build.carried():
+        return Finding(what, State.OK, f"operators, autograd and memory, by {path} (carried)")
     try:
-        path = torch_build.build() if build else torch_build.find()
+        path = torch_build.built() or (torch_build.build(force=True) if build else None)
     except torch_build.BuildError as error:
         return Finding(what, State.MISSING, f"operators are not recorded: {error}")
     if path is not None:
-        return Finding(what, State.OK, f"operators, autograd and memory, by {path}")
+        return Finding(what, State.OK, f"operators, autograd and memory, by {path} (built here)")
     if words := torch_build.refusal():
         return Finding(what, State.MISSING, f"operators are not recorded: the shim is {words}")
-    return Finding(what, State.MISSING, "operators are not recorded: no shim for this torch",
-                   "crosscut doctor --build")
+    return Finding(what, State.MISSING,
+                   "no shim is carried for this torch, and none is built: the first record builds "
+                   "it", "crosscut doctor --build")
 
 
 def _tensorflow() -> Finding:

@@ -35,7 +35,7 @@ ProcessAccount Account(const trace::Trace& trace, const Accounting& a, uint32_t 
   const std::vector<StepSample> steps = SampleSteps(p, a.events[process], out.overlap);
   out.inflation = MeasureInflation(steps);
   out.wander = Wander(steps);
-  out.spread = std::hypot(kLayoutSpread, out.wander);
+  out.spread = Combined(kLayoutSpread, out.wander);
   out.scale = ScaleOf(out.inflation, Calibrated(p, a.names, out.overlap));
   out.estimates = EstimatesOf(out.inflation, out.scale, p, out.overlap);
   out.correction = Correct(out.overlap.cells, out.estimates.value);

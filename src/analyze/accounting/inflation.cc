@@ -268,7 +268,7 @@ void Count(const std::vector<StepSample>& steps, const std::vector<uint32_t>& bl
 // Half of the 95 % interval on a log scale, where the smaller arm has `fewest` blocks.
 double HalfWidth(const std::vector<Pair>& pairs, const Sums& sums, int64_t fewest) {
   const double t = StudentFactor(static_cast<double>(fewest - 1));
-  return std::hypot(t * StandardError(pairs, sums.total), kControlResidual);
+  return Combined(t * StandardError(pairs, sums.total), kControlResidual);
 }
 
 // The pairs of one level; nothing where it has too few blocks.

@@ -110,7 +110,7 @@ std::vector<int64_t> WholeNumbers(const std::vector<double>& exact, int64_t tota
 
 Scale ScaleOf(const Inflation& inflation, const Calibration& calibration) {
   const double calibrated = std::log(calibration.high / calibration.low) / kWidth95;
-  const double spread = std::hypot(kUsualSpread, calibrated);
+  const double spread = Combined(kUsualSpread, calibrated);
   if (!inflation.checked || inflation.estimated_ns <= 0) {
     // Once for all processes without probes, of which a trace may have very many.
     static const Scale kUsual = Posterior(true, kUsualSpread, {});
@@ -151,7 +151,7 @@ Bounds OfUnrecordedRun(int64_t corrected, Bounds of_scale, double spread) {
 Bounds OfSeparateRun(int64_t corrected, Bounds of_scale, double spread) {
   const auto middle = static_cast<double>(corrected);
   const auto away = [&](int64_t bound) {
-    return std::hypot(static_cast<double>(bound) - middle, kQuantile95 * spread * middle);
+    return Combined(static_cast<double>(bound) - middle, kQuantile95 * spread * middle);
   };
   return {std::max<int64_t>(0, std::llround(middle - away(of_scale.low))),
           std::llround(middle + away(of_scale.high))};

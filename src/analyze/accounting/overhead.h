@@ -2,6 +2,7 @@
 // the correction subtracts it. docs/accounting.md has the formulas and the reasons.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -46,6 +47,10 @@ inline constexpr double kLayoutSpread = 0.01;
 // The factor that makes a standard error with `freedom` degrees of freedom half of a 95 % interval:
 // about Student's t, with an addition for what a bootstrap of so few blocks lacks.
 double StudentFactor(double freedom);
+
+// The error of a sum or product of what has these two and is independent. Not std::hypot: glibc's
+// asks for glibc 2.35 since it no longer sets errno.
+inline double Combined(double one, double other) { return std::sqrt(one * one + other * other); }
 
 // Profiled steps against control steps of the same kind.
 struct Inflation {

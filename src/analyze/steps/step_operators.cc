@@ -115,7 +115,7 @@ struct Estimate {
     const double mean = static_cast<double>(ns) / n;
     const double residual = squares - 2 * mean * products + mean * mean * base.squares;
     const double error = std::sqrt(std::max(0.0, residual)) / n;
-    return std::hypot(StudentFactor(b - 1) * error, kOperatorRunToRun * mean);
+    return Combined(StudentFactor(b - 1) * error, kOperatorRunToRun * mean);
   }
 };
 

@@ -25,12 +25,12 @@ if len(sys.argv) > 1:
     torch_build._make_folder(library.parent)
     library.write_bytes(b"")
     library.chmod(0o755)
-print(json.dumps([str(torch_build.find() or ""), torch_build.refusal(), str(library)]))
+print(json.dumps([str(torch_build.built() or ""), torch_build.refusal(), str(library)]))
 """
 
 
 def ask(home, *words):
-    """find(), refusal() and path() of a cache below `home`; with a word the library is put there,
+    """built(), refusal() and path() of a cache below `home`; with a word the library is put there,
     under umask 0."""
     done = subprocess.run([sys.executable, "-c", ASK, *words], capture_output=True, text=True,
                           env={**os.environ, "PYTHONPATH": str(PACKAGE),

@@ -285,6 +285,7 @@ for _ in range(3):
 def test_without_the_shim_the_operations_remain_and_the_table_says_so(record, tmp_path,
                                                                       monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "empty"))
+    monkeypatch.setenv("CXX", "no-such-compiler")
     script = tmp_path / "plain.py"
     script.write_text(PROGRAM + "net(x).sum().backward()\n")
     run = record(script)

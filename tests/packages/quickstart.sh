@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# quickstart.sh WHEEL TORCH: what docs/install.md promises, in an empty folder of a machine that has
+# a Python and nothing else. Called by tools/check_wheel.sh.
+set -euo pipefail
+seconds() { date +%s.%N; }
+took() { python3 -c "print('$1: %.1f s' % ($(seconds) - $2))"; }
+
+for compiler in cc gcc g++ c++ clang; do
+  ! command -v "$compiler" || { echo "a compiler is here: this shows nothing"; exit 1; }
+done
+
+python3 -m venv venv
+begin=$(seconds)
+venv/bin/pip install --quiet --disable-pip-version-check "./$1"
+took "pip install" "$begin"
+export PATH=$PWD/venv/bin:$PATH
+
+# From no package to an answer about a script of one's own.
+begin=$(seconds)
+cat >script.py <<'PY'
+import time
+import crosscut
+for _ in range(20):
+    crosscut.step()
+    with crosscut.operation("rest"):
+        time.sleep(0.01)
+    with crosscut.operation("work"):
+        sum(n * n for n in range(50_000))
+PY
+crosscut --version
+crosscut record -o run -- python script.py
+crosscut report run | tee report.txt
+grep -q '^Nothing is missing' report.txt
+grep -Eq '^ +rest ' report.txt
+crosscut report run --format=html -o report.html
+grep -q '</html>' report.html
+python - <<'PY'
+import crosscut
+table = crosscut.read("run").table("operations")
+calls = dict(zip(table["operation"], table["calls"]))
+assert calls["rest"] == calls["work"] == 20, calls
+print("as tables:", calls)
+PY
+took "from a script to its report" "$begin"
+
+venv/bin/pip install --quiet --disable-pip-version-check "$2"
+cat >train.py <<'PY'
+import torch
+for _ in range(50):
+    torch.add(torch.ones(3), 1)
+PY
+crosscut record --plan=full -o torch-run -- python train.py
+crosscut report torch-run | head -1 | grep '^Nothing is missing'
+calls=$(crosscut table torch-run functions | awk -F, '$2 == "aten::add" { print $3 }')
+[ "$calls" = 50 ] || { echo "aten::add: $calls of 50 calls"; exit 1; }
+[ ! -e ~/.cache/crosscut/pytorch ] || { echo "a shim was built"; exit 1; }
+crosscut doctor
+echo "quick start: passed"

@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# check_wheel.sh SUITE WHEEL: does a wheel work where there is nothing? Makes an empty root of a
+# Debian release (bookworm, trixie, sid) with debootstrap, in which nothing is but Python, its venv
+# and the certificates: no compiler, no library of ours. Installs the wheel and PyTorch there, runs
+# the quick start as a user without rights, and counts PyTorch's operators. The wheel must be for
+# that release's Python.
+# Needs root, the network and 2 GB under CROSSCUT_FRESH (default /tmp/crosscut-fresh), where the
+# root stays for the next call with CROSSCUT_KEEP=1 and goes otherwise.
+set -euo pipefail
+suite=${1:?usage: check_wheel.sh SUITE WHEEL}
+wheel=${2:?usage: check_wheel.sh SUITE WHEEL}
+root=${CROSSCUT_FRESH:-/tmp/crosscut-fresh}/empty-$suite
+here=$(cd "$(dirname "$0")/.." && pwd)
+
+clean_up() { [ -n "${CROSSCUT_KEEP:-}" ] || rm -rf --one-file-system "$root"; }
+trap clean_up EXIT
+
+if [ ! -e "$root/etc/crosscut-fresh" ]; then
+  mkdir -p "$root"
+  debootstrap --variant=minbase --include=ca-certificates,python3,python3-venv "$suite" "$root"
+  chroot "$root" useradd --create-home user
+  touch "$root/etc/crosscut-fresh"
+fi
+# How this machine reaches the network.
+cp -L /etc/resolv.conf "$root/etc/resolv.conf"
+cp -L /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/ca-certificates.crt"
+rm -rf "$root/home/user/"*
+cp "$wheel" "$here/tests/packages/quickstart.sh" "$root/home/user/"
+torch=$(grep '^torch==' "$here/tools/requirements.txt")
+
+# Wheels of this machine's own, if pip is told to look for them (PIP_FIND_LINKS, a folder).
+wheels=${PIP_FIND_LINKS:-}
+[ -d "$wheels" ] && mkdir -p "$root/$wheels" || wheels=
+
+# Mounts of a name space of their own are gone with it.
+export root wheels
+unshare --mount --pid --fork bash -ec '
+  mount -t proc proc "$root/proc"
+  mount --rbind /dev "$root/dev"
+  [ -z "$wheels" ] || mount --bind "$wheels" "$root/$wheels"
+  exec chroot --userspec=user:user "$root" env -i ${wheels:+PIP_FIND_LINKS="$wheels"} \
+    HOME=/home/user PATH=/usr/bin:/bin LANG=C.UTF-8 \
+    nice -n 10 bash -ec "cd && bash quickstart.sh \"\$@\"" fresh "$@"' fresh \
+  "$(basename "$wheel")" "$torch"
