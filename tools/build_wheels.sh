@@ -111,10 +111,12 @@ finish() {  # raw wheel
   fi
   copy_licenses "$(echo "$tree"/*.dist-info)/licenses/third-party"
   split_symbols "$tree" "$folder/symbols"
+  mkdir "$folder/packed"
   "$tools/wheel" pack --dest-dir "$folder/packed" "$tree" >/dev/null
-  # Nothing is grafted: what is not here is PyTorch's, which is there when a shim is loaded.
-  "$tools/auditwheel" -q repair --exclude libtorch_cpu.so --exclude libc10.so \
-    --zip-compression-level 9 --wheel-dir "$folder/repaired" "$folder"/packed/*.whl >&2
+  # Nothing is grafted: what a shim needs, of PyTorch and of ours, is loaded before it.
+  PATH=$tools:$PATH auditwheel repair --exclude libtorch_cpu.so --exclude libc10.so \
+    --exclude libcrosscut.so.1 --zip-compression-level 9 --wheel-dir "$folder/repaired" \
+    "$folder"/packed/*.whl >"$folder/repair.log" 2>&1 || { cat "$folder/repair.log" >&2; exit 1; }
   repaired=$(ls "$folder"/repaired/*.whl)
   [ "$(stat -c %s "$repaired")" -le $most ] || { say "$repaired has more than 8 MiB"; exit 1; }
   mv "$repaired" dist/

@@ -42,13 +42,17 @@ FLAGS = ("-std=c++20", "-O2", "-DNDEBUG", "-g1", "-fPIC", "-fvisibility=hidden",
          "-fno-omit-frame-pointer", "-fstack-protector-strong")
 LINK_FLAGS = ("-shared", "-Wl,-z,relro,-z,now,-z,noexecstack,-z,defs")
 
-_PATIENCE_S = 300  # for one compiler: a hung one must not hold the program up for ever
+_PATIENCE_S = 600  # for one compiler: a hung one must not hold the program up for ever
 
 _PACKAGE = pathlib.Path(os.path.abspath(__file__)).parent.parent
 
 
 class BuildError(Exception):
     """Why there is no shim, in words for the user."""
+
+
+class CompileError(BuildError):
+    """What would fail again."""
 
 
 def torch_folder() -> pathlib.Path | None:
@@ -238,13 +242,14 @@ def _run(commands: list[list[str]], folder: pathlib.Path) -> None:
             try:
                 status = process.wait(max(0, deadline - time.monotonic()))
             except subprocess.TimeoutExpired:
-                raise BuildError(f"{shlex.join(command)} was stopped: it took longer than "
-                                 f"{_PATIENCE_S} s") from None
+                raise CompileError(f"{shlex.join(command)} was stopped: it took longer than "
+                                   f"{_PATIENCE_S} s") from None
             if status != 0:
                 output.seek(0)
                 lines = output.read().splitlines()
                 errors = [line for line in lines if "error" in line] or lines
-                raise BuildError("\n".join([f"{shlex.join(command)} failed:", *errors[:10]]))
+                words = "\n".join([f"{shlex.join(command)} failed:", *errors[:10]])
+                raise (CompileError if status > 0 else BuildError)(words)  # < 0: by a signal
     finally:
         for _, output, process in started:
             if process.poll() is None:
@@ -316,13 +321,14 @@ def build(force: bool = False, tell: Callable[[str], None] | None = None) -> pat
                 raise BuildError(failure.read_text())
             _compiler()
             if tell is not None:
-                tell(f"builds its part for PyTorch {torch_version(folder)}, once (about 20 s)")
+                tell(f"builds its part for PyTorch {torch_version(folder)}, once: about a minute "
+                     "of a processor")
             try:
                 with tempfile.TemporaryDirectory(prefix="build-", dir=target.parent) as work:
                     library = compile_shim(folder, pathlib.Path(work), _abi(folder))
                     library.chmod(0o755)
                     os.replace(library, target)
-            except BuildError as error:
+            except CompileError as error:
                 failure.write_text(str(error))
                 raise
             failure.unlink(missing_ok=True)
