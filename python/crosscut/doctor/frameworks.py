@@ -63,9 +63,12 @@ def _torch(build: bool) -> Finding:
         return Finding(what, State.OK, f"operators, autograd and memory, by {path} (built here)")
     if words := torch_build.refusal():
         return Finding(what, State.MISSING, f"operators are not recorded: the shim is {words}")
-    return Finding(what, State.MISSING,
-                   "no shim is carried for this torch, and none is built: the first record builds "
-                   "it", "crosscut doctor --build")
+    words = "operators are not recorded: no shim is carried for this torch, and none is built"
+    if _compiler().state is State.ABSENT:
+        return Finding(what, State.MISSING, f"{words}, since there is no C++ compiler",
+                       "apt install g++ (Debian, Ubuntu), or name one in CXX")
+    return Finding(what, State.MISSING, f"{words} yet; the first record builds it",
+                   "crosscut doctor --build")
 
 
 def _tensorflow() -> Finding:

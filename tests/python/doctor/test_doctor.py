@@ -74,9 +74,12 @@ def test_a_torch_without_a_shim_is_missing_with_the_next_step(doctor, tmp_path):
     assert done.returncode == 1
     assert found(done)["PyTorch"] == {
         "what": "PyTorch 99.0", "state": "missing", "next": "crosscut doctor --build",
-        "words": "no shim is carried for this torch, and none is built: the first record builds it"}
+        "words": "operators are not recorded: no shim is carried for this torch, and none is "
+                 "built yet; the first record builds it"}
     nothing = doctor("--json", "--build", package=both, PATH="/nowhere", CXX="")
     assert "no C++ compiler was found" in found(nothing)["PyTorch"]["words"]
+    nothing = doctor("--json", package=both, PATH="/nowhere", CXX="")
+    assert "apt install g++" in found(nothing)["PyTorch"]["next"]
     assert found(nothing)["C++"]["state"] == "absent"
 
 
