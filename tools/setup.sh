@@ -3,7 +3,7 @@
 # environment .venv, and the release build with the PyTorch shim. Words say what else is wanted:
 # `tests` (also .venv-tensorflow, .venv-rl and the page's node modules), `checks`, `bench`.
 # Safe to run again; does only what is missing. What is optional and cannot be had is named, and the
-# rest goes on without it, but in CI (CI is set) nothing is optional.
+# rest goes on without it; in CI (CI is set) nothing is optional, and warnings are errors.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -166,7 +166,8 @@ build() {
   pythons=$(other_pythons)
   cmake --preset release -DPython_EXECUTABLE="$PWD/.venv/bin/python" \
     -DCROSSCUT_PYTHONS="${pythons%;}" "$(built_from_now_on tests CROSSCUT_TESTS)" \
-    "$(built_from_now_on bench CROSSCUT_BENCH)" >build/configure.log 2>&1 ||
+    "$(built_from_now_on bench CROSSCUT_BENCH)" \
+    -DCROSSCUT_WERROR="$([ -n "${CI:-}" ] && echo ON || echo OFF)" >build/configure.log 2>&1 ||
     { cat build/configure.log >&2; exit 1; }
   cmake --build build/release
 }

@@ -144,7 +144,7 @@ class CallsTest : public LayerTest {
       ASSERT_EQ(host->calls().size(), 1u);
       EXPECT_EQ(host->calls()[0].name, it.call);
       const std::vector<StubHost::Span> spans = host->spans();
-      const StubHost::Span& span = Only(spans, it.name);
+      const StubHost::Span span = Only(spans, it.name);
       EXPECT_EQ(span.flow, host->calls()[0].flow);
       EXPECT_EQ(span.args.count("bytes"), it.bytes != 0 ? 1u : 0u);
       if (it.bytes != 0) {

@@ -25,7 +25,7 @@ TEST_F(LayerTest, RecordsAKernelFromTheCallToTheDevice) {
   const StubHost::Call call = host->calls()[0];
   EXPECT_EQ(call.name, "clEnqueueNDRangeKernel");
   const std::vector<StubHost::Span> spans = host->spans();
-  const StubHost::Span& span = Only(spans, "saxpy");
+  const StubHost::Span span = Only(spans, "saxpy");
   EXPECT_EQ(span.begin_ns, event.begin);
   EXPECT_EQ(span.end_ns, event.end);
   EXPECT_NE(span.flow, 0u);

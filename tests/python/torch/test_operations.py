@@ -264,7 +264,7 @@ net(x).sum().backward(); optimizer.step()
 
 
 @pytest.mark.parametrize(("sources", "operators", "automatic"), [
-    ("operations", False, True), ("other", False, True), ("pytorch", True, True),
+    ("operations", False, True), ("opencl", False, True), ("pytorch", True, True),
     ("none", False, False)])
 def test_a_list_of_sources_leaves_operators_out_but_operations_only_with_none(
         record, tmp_path, sources, operators, automatic):
