@@ -1,4 +1,5 @@
-"""`python -m crosscut ...` and the installed command: hands over to the program crosscut/bin."""
+"""`python -m crosscut ...` and the installed command: hands over to the program crosscut/bin, which
+comes back here for the verbs whose work is done in Python."""
 
 from __future__ import annotations
 
@@ -7,28 +8,38 @@ import signal
 import sys
 
 
+def run_verb(arguments: list[str]) -> int | None:
+    """Runs `doctor`, `plot` or `validate` in this Python; an exit code. None for other verbs."""
+    verb, *rest = arguments or [""]
+    if verb == "doctor":
+        from crosscut import doctor
+
+        return doctor.main(rest)
+    if verb == "plot":
+        from crosscut import plots
+
+        return plots.main(rest)
+    if verb == "validate":
+        from crosscut import validation
+
+        return validation.main(rest)
+    return None
+
+
 def main() -> int:
-    """Becomes bin/crosscut with the same arguments; runs `doctor`, `plot` and `validate` here,
-    where Python is needed."""
+    """Becomes bin/crosscut with the same arguments. Without that program, the verbs that need
+    Python work all the same."""
     # Python ignores these two, and what ignores a signal hands that on to the recorded program.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
-    if len(sys.argv) > 1 and sys.argv[1] == "doctor":
-        from crosscut import doctor
-
-        return doctor.main(sys.argv[2:])
-    if len(sys.argv) > 1 and sys.argv[1] == "plot":
-        from crosscut import plots
-
-        return plots.main(sys.argv[2:])
-    if len(sys.argv) > 1 and sys.argv[1] == "validate":
-        from crosscut import validation
-
-        return validation.main(sys.argv[2:])
     program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin", "crosscut")
     try:
-        os.execv(program, [program, *sys.argv[1:]])
+        os.execve(program, [program, *sys.argv[1:]],
+                  os.environ | {"CROSSCUT_INTERPRETER": sys.executable})
     except OSError as error:
+        code = run_verb(sys.argv[1:])
+        if code is not None:
+            return code
         print(f"crosscut: {program}: {error.strerror}", file=sys.stderr)
         return 2
 

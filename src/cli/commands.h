@@ -38,6 +38,10 @@ void AddValidate(CLI::App* app, Run* run, const CommandWords* words);
 void AddCompletion(CLI::App* app, Run* run);
 void AddHelp(CLI::App* app, Run* run);  // after the others
 
+// Takes note of the Python that started this program, and removes it from the environment: commands
+// that are run find theirs as it was. Call it first.
+void TakeInterpreter();
+
 // Writes "crosscut: " and the line to stderr. What it holds may come from anywhere: control
 // characters, newlines among them, are shown as their pictures.
 void Talk(std::string_view line);

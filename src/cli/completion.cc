@@ -1,6 +1,8 @@
 #include "src/cli/completion.h"
 
 #include <functional>
+#include <set>
+#include <string>
 #include <string_view>
 
 namespace crosscut::cli {
@@ -183,18 +185,25 @@ std::string ZshAction(const Argument& argument) {
   return argument.is_file ? "_files" : " ";
 }
 
+// The specification of one of the option's names; it may be repeated.
+std::string ZshOption(const std::string& name, const Argument& option) {
+  const std::string text = "[" + ZshText(Brief(option.description)) + "]";
+  if (!option.takes_value()) return "*" + name + text;
+  return "*" + name + (name.starts_with("--") ? "=" : "+") + text + ":" + ZshText(option.value) +
+         ":" + ZshAction(option);
+}
+
 std::string ZshVerb(const Verb& verb, const std::string& indent) {
   std::string out = indent + "_arguments -s -S";
   const auto add = [&](const std::string& spec) { out += " \\\n" + indent + "  " + Quoted(spec); };
-  for (const Argument& option : verb.options) {
-    for (const std::string& name : Names(option)) {
-      std::string spec = name;
-      if (option.takes_value()) spec += name.starts_with("--") ? "=" : "+";
-      spec += "[" + ZshText(Brief(option.description)) + "]";
-      if (option.takes_value()) spec += ":" + ZshText(option.value) + ":" + ZshAction(option);
-      add("*" + spec);
+  std::set<std::string> options;  // those of the verbs in it are taken behind it, too
+  ForEachVerb({verb}, [&](const Verb& each) {
+    for (const Argument& option : each.options) {
+      for (const std::string& name : Names(option)) {
+        if (options.insert(name).second) add(ZshOption(name, option));
+      }
     }
-  }
+  });
   if (verb.runs_command) {
     add("(-)1:command:_command_names -e");
     add("*::argument:_normal");
@@ -213,26 +222,65 @@ std::string ZshVerb(const Verb& verb, const std::string& indent) {
 constexpr std::string_view kFish =
     R"sh(# fish completion for crosscut: crosscut completion fish | source
 
+# Whether the line has that verb, or that verb in a verb.
+function __crosscut_verb
+    set -l words (commandline -opc)
+    set -l last (math 1 + (count $argv))
+    test (count $words) -ge $last; and test "$words[2..$last]" = "$argv"
+end
+
+# Which word begins the command that a verb runs; 0 where none does yet.
+function __crosscut_command
+    set -l words (commandline -opc)
+    set -l at 3
+    while test $at -le (count $words)
+        switch $words[$at]
+            case '--'
+                math $at + 1
+                return
+            case @VALUED@
+                set at (math $at + 2)
+            case '-*'
+                set at (math $at + 1)
+            case '*'
+                echo $at
+                return
+        end
+    end
+    echo 0
+end
+
+function __crosscut_complete_command
+    set -l words (commandline -opc)
+    set -l at (__crosscut_command)
+    set -l line (commandline -ct)
+    if test $at -gt 0 -a $at -le (count $words)
+        set line (string join ' ' -- (string escape -- $words[$at..-1]) $line)
+    end
+    complete "--do-complete=$line"
+end
+
 complete -c crosscut -n __fish_use_subcommand -f -l help -d 'explain all verbs'
 complete -c crosscut -n __fish_use_subcommand -f -l version -d 'print the version'
 )sh";
 
 std::string FishVerb(const Verb& verb) {
-  const size_t space = verb.name.find(' ');
-  std::string when = "__fish_seen_subcommand_from " + verb.name.substr(0, space);
-  if (space != std::string::npos)
-    when += "; and __fish_seen_subcommand_from " + verb.name.substr(space + 1);
-  const std::string begin = "complete -c crosscut -n " + Quoted(when);
+  const std::string here = "__crosscut_verb " + verb.name;
+  const std::string begin = "complete -c crosscut -n " + Quoted(here);
+  const std::string options =
+      verb.runs_command
+          ? "complete -c crosscut -n " + Quoted(here + "; and test (__crosscut_command) = 0")
+          : begin;
   std::string out;
   for (const Argument& option : verb.options) {
-    out += begin;
+    out += options;
     if (!option.short_name.empty()) out += " -s " + option.short_name.substr(1);
     if (!option.long_name.empty()) out += " -l " + option.long_name.substr(2);
     if (option.takes_value()) out += option.is_file || option.words.empty() ? " -r" : " -x";
     if (!option.words.empty()) out += " -a " + Quoted(Joined(option.words));
     out += " -d " + Quoted(Brief(option.description)) + "\n";
   }
-  if (verb.runs_command) out += begin + " -x -a '(__fish_complete_subcommand --fcs-skip=2)'\n";
+  if (verb.runs_command) out += begin + " -x -a '(__crosscut_complete_command)'\n";
   if (!verb.verbs.empty()) out += begin + " -f -a " + Quoted(Joined(Names(verb.verbs))) + "\n";
   for (const Argument& positional : verb.positionals) {
     if (positional.words.empty()) continue;
@@ -292,7 +340,16 @@ std::string ZshCompletion(const CommandTable& table) {
 }
 
 std::string FishCompletion(const CommandTable& table) {
-  std::string out(kFish);
+  std::set<std::string> valued;  // of those that run a command
+  for (const Verb& verb : table.verbs) {
+    if (!verb.runs_command) continue;
+    for (const Argument& option : verb.options) {
+      if (option.takes_value())
+        for (const std::string& name : Names(option)) valued.insert(name);
+    }
+  }
+  std::string out =
+      Replaced(std::string(kFish), "@VALUED@", Joined({valued.begin(), valued.end()}));
   for (const Verb& verb : table.verbs) {
     out += "complete -c crosscut -n __fish_use_subcommand -f -a " + verb.name + " -d " +
            Quoted(verb.description) + "\n";

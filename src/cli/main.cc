@@ -91,12 +91,12 @@ int Main(int argc, char** argv) {
   app.set_version_flag("--version", CROSSCUT_VERSION);
   app.require_subcommand(1);
   app.get_formatter()->column_width(34);
-  app.footer(
-      "record exits as its command does. The others exit with 0 if all is well, 1 for a finding,\n"
-      "2 for a wrong command line, 3 for an input that is unreadable or incomplete.");
   Run run;
   CommandWords words;
   AddVerbs(&app, &run, &words);
+  app.footer(
+      "record exits as its command does. The others exit with 0 if all is well, 1 for a finding,\n"
+      "2 for a wrong command line, 3 for an input that is unreadable or incomplete.");
   if (argc < 2) {
     (void)Print(Overview(&app), false);
     return kUsage;
@@ -121,6 +121,7 @@ int Main(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   crosscut::base::HoldStandardDescriptors();
+  crosscut::cli::TakeInterpreter();
   try {
     return crosscut::cli::Main(argc, argv);
   } catch (const std::bad_alloc&) {

@@ -26,6 +26,10 @@ std::string Escaped(std::string_view text) {
 std::string Bold(const std::string& text) { return "\\fB" + Escaped(text) + "\\fR"; }
 std::string Italic(const std::string& text) { return "\\fI" + Escaped(text) + "\\fR"; }
 
+std::string Sentence(const std::string& text) {
+  return Escaped(text) + (text.ends_with('?') ? "" : ".");
+}
+
 // Text as it is, with its line breaks.
 std::string Lines(const std::string& text) { return ".nf\n" + Escaped(text) + "\n.fi\n"; }
 
@@ -56,11 +60,11 @@ void AddArgument(const Argument& argument, std::string* out) {
 }
 
 void AddVerb(const Verb& verb, std::string* out) {
-  *out += ".SS " + Bold(verb.name) + "\n" + Escaped(verb.description) + ".\n.PP\n" +
+  *out += ".SS " + Bold(verb.name) + "\n" + Sentence(verb.description) + "\n.PP\n" +
           Synopsis(verb) + "\n";
   for (const Argument& positional : verb.positionals) AddArgument(positional, out);
   for (const Argument& option : verb.options) AddArgument(option, out);
-  if (!verb.notes.empty()) *out += ".PP\n" + Escaped(OneLine(verb.notes)) + "\n";
+  if (!verb.notes.empty()) *out += ".PP\n" + Lines(verb.notes);
   for (const Verb& inner : verb.verbs) AddVerb(inner, out);
 }
 
@@ -74,7 +78,7 @@ std::string ManPage(const CommandTable& table) {
   out += ".SH EXAMPLES\n";
   for (const Verb& verb : table.verbs) {
     if (!verb.example.empty()) {
-      out += ".TP\n" + Bold(verb.example) + "\n" + Escaped(verb.description) + ".\n";
+      out += ".TP\n" + Bold(verb.example) + "\n" + Sentence(verb.description) + "\n";
     }
   }
   std::string group;

@@ -19,9 +19,17 @@
 namespace crosscut::cli {
 namespace {
 
-// The Python of the environment that this program belongs to (<env>/lib/python*/site-packages/
-// crosscut/bin), else the first one in PATH.
+constexpr const char* kInterpreter = "CROSSCUT_INTERPRETER";
+
+std::string& Interpreter() {
+  static std::string path;
+  return path;
+}
+
+// The Python that started this program, else that of the environment which it belongs to
+// (<env>/lib/python*/site-packages/crosscut/bin), else the first one in PATH.
 std::string PythonOf(const std::filesystem::path& program) {
+  if (!Interpreter().empty()) return Interpreter();
   std::error_code error;
   for (auto at = program.parent_path(); at.has_relative_path(); at = at.parent_path()) {
     const auto python = at / "bin" / "python3";
@@ -36,7 +44,7 @@ std::string PythonOf(const std::filesystem::path& program) {
 // look, and not by the environment, which the commands that `validate` runs must find as it was.
 constexpr char kMain[] =
     "import sys; sys.path[0] = sys.argv.pop(1); "
-    "from crosscut.__main__ import main; sys.exit(main())";
+    "from crosscut.__main__ import run_verb; sys.exit(run_verb(sys.argv[1:]))";
 
 // `python`: a path of one, or "".
 int RunPython(const std::vector<std::string>& words, std::string python = "") {
@@ -67,6 +75,12 @@ int RunPlot(PlotArgs args) {
 }
 
 }  // namespace
+
+void TakeInterpreter() {
+  const char* named = std::getenv(kInterpreter);
+  Interpreter() = named == nullptr ? "" : named;
+  unsetenv(kInterpreter);
+}
 
 void AddDoctor(CLI::App* app, Run* run) {
   struct Args {
@@ -109,8 +123,8 @@ void AddPlot(CLI::App* app, Run* run) {
 
 // Its options are read in Python, where unknown ones go on to `record`; here they are for --help.
 void AddValidate(CLI::App* app, Run* run, const CommandWords* words) {
-  CLI::App* verb = app->add_subcommand(
-      "validate", "Run a command recorded and unrecorded: are corrected times true?");
+  CLI::App* verb =
+      app->add_subcommand("validate", "Run a command recorded and not: are corrected times true?");
   verb->allow_extras();
   verb->add_option("COMMAND", "what to run, recorded and unrecorded")->option_text("...");
   verb->add_option("--pairs", "runs of each sort, interleaved ABBA (default 10)")->option_text("N");

@@ -145,6 +145,11 @@ int RunOpen(OpenArgs args) {
   return Print(path + "\n" + verbs::FileUrl(path) + "\n", page->incomplete);
 }
 
+bool IsThere(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::exists(path, error);
+}
+
 // What a verb can read, whatever it is called.
 bool IsInput(const std::string& path) {
   std::error_code error;
@@ -222,6 +227,9 @@ void AddTable(CLI::App* app, Run* run) {
         std::vector<std::string> newest;
         if (const int code = TakeNewest(&newest); code != kGood) return code;
         args->name = std::exchange(args->input, newest[0]);
+      }
+      if (args->name.empty() && !args->input.empty() && !IsThere(args->input)) {
+        return Fail(Status::NotFound(args->input + ": there is no such input, and no such table"));
       }
       if (args->name.empty()) return Print(verbs::ListTables(), false);
       int printed = kGood;

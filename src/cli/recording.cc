@@ -64,10 +64,11 @@ void AddWhat(CLI::App* verb, verbs::RecordOptions* options) {
       ->check(Suggest({"none", "operations", "pytorch", "opencl", "cupti"}))
       ->envname(Setting("CROSSCUT_SOURCES"))
       ->option_text("LIST");
-  verb->add_option("--python", options->python,
-                   "off, boundary (default: where Python calls native code), samples (also what\n"
-                   "every thread does, Python and native, sampled now and then) or calls\n"
-                   "(every Python function)")
+  verb->add_option(
+          "--python", options->python,
+          "how much of Python: off, boundary (default: where it calls native code), samples\n"
+          "(also what every thread does, Python and native, sampled now and then) or\n"
+          "calls (every Python function)")
       ->check(OneOf("level", {"off", "boundary", "samples", "calls"}))
       ->envname(Setting("CROSSCUT_PYTHON"))
       ->option_text("LEVEL");
