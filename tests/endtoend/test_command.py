@@ -83,19 +83,18 @@ def test_an_unknown_option_starts_nothing(run, tmp_path):
     assert not (tmp_path / "crosscut-runs").exists()
 
 
-@pytest.mark.parametrize("name, text, mode, code, words", [
-    ("s.py", SLEEPER, 0o644, 127, "crosscut record python"),
-    ("./s.py", SLEEPER, 0o644, 126, "crosscut record python"),
-    ("./s", "#!/usr/bin/env -S bash -e\n", 0o644, 126, "type: crosscut record bash ./s 1 'a b'"),
-    ("./data", "no script", 0o644, 126, "chmod +x ./data"),
-    ("s", "#!/bin/sh\n", 0o755, 127, "not in PATH; type: crosscut record ./s 1 'a b'"),
-    ("./s", "#!/no/such/perl\n", 0o755, 127, "its interpreter, perl"),
+@pytest.mark.parametrize("script, code, words", [
+    (("s.py", 0o644, SLEEPER), 127, "crosscut record python"),
+    (("./s.py", 0o644, SLEEPER), 126, "crosscut record python"),
+    (("./s", 0o644, "#!/usr/bin/env -S bash -e\n"), 126, "type: crosscut record bash ./s 1 'a b'"),
+    (("./data", 0o644, "no script"), 126, "chmod +x ./data"),
+    (("s", 0o755, "#!/bin/sh\n"), 127, "not in PATH; type: crosscut record ./s 1 'a b'"),
+    (("./s", 0o755, "#!/no/such/perl\n"), 127, "its interpreter, perl"),
 ])
-def test_a_script_that_cannot_be_executed_gets_the_line_to_type(run, tmp_path, name, text, mode,
-                                                                code, words):
-    script = tmp_path / name
-    script.write_text(text)
-    script.chmod(mode)
+def test_a_script_that_cannot_be_executed_gets_the_line_to_type(run, tmp_path, script, code, words):
+    name, mode, text = script
+    (tmp_path / name).write_text(text)
+    (tmp_path / name).chmod(mode)
     done = run("record", "-o", "here", name, "1", "a b", check=False)
     assert done.returncode == code and words in done.stderr
     assert not (tmp_path / "here").exists()
@@ -172,7 +171,8 @@ def test_placeholders_in_the_name_of_a_run(run, tmp_path, template, env, path):
 
 
 @pytest.mark.parametrize("template, words", [
-    ("x-%r", "OMPI_COMM_WORLD_RANK"), ("x-%j", "SLURM_JOB_ID"), ("%q{NOT_SET}", "NOT_SET is not set"),
+    ("x-%r", "OMPI_COMM_WORLD_RANK"), ("x-%j", "SLURM_JOB_ID"),
+    ("%q{NOT_SET}", "NOT_SET is not set"),
     ("%z", "%q{NAME}"), ("50%", "%q{NAME}"), ("%q{X", "%q{NAME}"),
 ])
 def test_a_placeholder_that_stands_for_nothing_starts_nothing(run, tmp_path, template, words):
