@@ -101,6 +101,9 @@ PyObject* Stop(PyObject*, PyObject*) {
 }
 
 PyObject* AfterFork(PyObject*, PyObject*) {
+#ifdef Py_GIL_DISABLED
+  g_switching = {};  // whoever held it may be missing
+#endif
   if (g_sampler != nullptr) g_sampler->AfterFork();
   Py_RETURN_NONE;
 }

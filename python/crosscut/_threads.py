@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 import crosscut
+from crosscut import _source_state
 
 TYPE_CHECKING = False  # this runs at the start of every recorded process: typing is too slow
 if TYPE_CHECKING:
@@ -25,7 +26,11 @@ def _tell(thread: Any, *_: Any) -> None:
 
 
 def _started(thread: Any, *_: Any) -> None:
-    _tell(thread)
+    if _source_state.FREE_THREADED:  # else its first call of native code shows it
+        _record.runs_python()
+        _record.ours(_tell, thread)
+    else:
+        _tell(thread)
     tasks = sys.modules.get("crosscut._tasks")
     if tasks is not None:
         tasks.follow_greenlets()

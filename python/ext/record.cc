@@ -21,14 +21,14 @@ namespace {
 
 SharedRef step_hook;                     // called with the number of each step that begins
 std::atomic<bool> program_steps{false};  // step() was called, and not for an adapter
-PyObject* ids[2] = {nullptr, nullptr};   // text -> id of instants and counters; of kinds of steps
+SharedDict ids[2];                       // text -> id of instants and counters; of kinds of steps
 
 // The id of `name` through the cache `ids[which]`; 0 where there is no room, and with an exception
 // as NameId() has it.
 uint32_t CachedId(int which, PyObject* name, int kind) {
   PyObject* text = AsText(name);
   if (text == nullptr) return 0;
-  if (PyObject* known = Lookup(ids[which], text)) {
+  if (PyObject* known = ids[which].Get(text)) {
     Py_DECREF(text);
     const auto id = static_cast<uint32_t>(PyLong_AsUnsignedLong(known));
     Py_DECREF(known);
@@ -40,7 +40,7 @@ uint32_t CachedId(int which, PyObject* name, int kind) {
     return 0;
   }
   PyObject* number = PyLong_FromUnsignedLong(id);
-  if (number == nullptr || PyDict_SetItem(ids[which], text, number) != 0) PyErr_Clear();
+  if (number == nullptr || !ids[which].Set(text, number)) PyErr_Clear();
   Py_XDECREF(number);
   Py_DECREF(text);
   return id;
@@ -363,6 +363,11 @@ PyObject* RunsTasks(PyObject*, PyObject*) {
   Py_RETURN_NONE;
 }
 
+PyObject* RunsPython(PyObject*, PyObject*) {
+  if (crosscut_active()) ThisThreadRunsPython();
+  Py_RETURN_NONE;
+}
+
 PyObject* OpenDepthFunction(PyObject*, PyObject*) { return PyLong_FromUnsignedLong(OpenDepth()); }
 
 PyObject* Now(PyObject*, PyObject*) { return PyLong_FromUnsignedLongLong(crosscut_now()); }
@@ -441,6 +446,7 @@ PyMethodDef functions[] = {
     {"switched", Function(SwitchedFunction), METH_FASTCALL,
      "event, (from, to): what greenlet.settrace() calls."},
     {"runs_tasks", RunsTasks, METH_NOARGS, "Tells that this thread runs tasks, or may."},
+    {"runs_python", RunsPython, METH_NOARGS, "Tells that this thread runs Python, before a mark."},
     {"open_depth", OpenDepthFunction, METH_NOARGS, "Operations open on this thread."},
     {nullptr, nullptr, 0, nullptr}};
 
@@ -459,9 +465,8 @@ PyModuleDef definition = {PyModuleDef_HEAD_INIT,
 
 PyMODINIT_FUNC PyInit__record() {
   using namespace crosscut::python;
-  for (PyObject*& cache : ids) {
-    if (cache == nullptr) cache = PyDict_New();
-    if (cache == nullptr) return nullptr;
+  for (SharedDict& cache : ids) {
+    if (!cache.Make()) return nullptr;
   }
   PyObject* module = PyModule_Create(&definition);
   if (module == nullptr) return nullptr;

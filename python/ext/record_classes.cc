@@ -10,7 +10,7 @@ namespace {
 
 enum Which { kNew, kInitSubclass };
 
-PyObject* followers[2];  // class -> callable, for each of Which
+SharedDict followers[2];  // class -> callable, for each of Which
 
 PyObject* Behind(PyObject* owner, PyObject* cls, const char* name) {
   PyObject* super =
@@ -21,7 +21,7 @@ PyObject* Behind(PyObject* owner, PyObject* cls, const char* name) {
 }
 
 PyObject* Told(Which which, PyObject* owner, PyObject* cls, PyObject* result) {
-  PyObject* follower = result == nullptr ? nullptr : Lookup(followers[which], owner);
+  PyObject* follower = result == nullptr ? nullptr : followers[which].Get(owner);
   if (follower == nullptr) return result;
   result = TellUnseen(follower, cls, result);
   Py_DECREF(follower);
@@ -91,13 +91,13 @@ PyObject* FollowClass(PyObject*, PyObject* args) {
     return nullptr;
   }
   const Which which = std::strcmp(name, "__new__") == 0 ? kNew : kInitSubclass;
-  PyObject*& known = followers[which];
-  if (known == nullptr && (known = PyDict_New()) == nullptr) return nullptr;
+  SharedDict& known = followers[which];
+  if (!known.Make()) return nullptr;
   if (follower == Py_None) {
-    if (PyDict_DelItem(known, owner) != 0) PyErr_Clear();
+    known.Remove(owner);
     Py_RETURN_NONE;
   }
-  if (PyDict_SetItem(known, owner, follower) != 0) return nullptr;
+  if (!known.Set(owner, follower)) return nullptr;
   return PyCFunction_New(&definitions[which], owner);
 }
 

@@ -20,7 +20,7 @@ struct Operation {
   Tally unseen;  // blocks entered while nothing was recorded, and not left yet
 };
 
-PyObject* shared = nullptr;  // str -> Operation
+SharedDict shared;  // str -> Operation
 SharedRef decorator;
 
 PyObject* MakeUnshared(PyTypeObject* type, PyObject* name, uint32_t id) {
@@ -36,8 +36,7 @@ PyObject* MakeUnshared(PyTypeObject* type, PyObject* name, uint32_t id) {
 
 PyObject* NewOperation(PyTypeObject* type, PyObject* name) {
   PyObject* self = MakeUnshared(type, name, NameId(name, CROSSCUT_OPERATION, CROSSCUT_LAYER_NONE));
-  if (self != nullptr && PyDict_GET_SIZE(shared) < kSharedOperations &&
-      PyDict_SetItem(shared, name, self) != 0) {
+  if (self != nullptr && shared.size() < kSharedOperations && !shared.Set(name, self)) {
     Py_DECREF(self);
     return nullptr;
   }
@@ -81,7 +80,7 @@ PyObject* OperationFor(PyTypeObject* type, PyObject* name) {
     Py_DECREF(plain);
     return result;
   }
-  if (PyObject* known = Lookup(shared, name)) return known;
+  if (PyObject* known = shared.Get(name)) return known;
   return PyErr_Occurred() ? nullptr : NewOperation(type, name);
 }
 
@@ -182,8 +181,7 @@ PyTypeObject operation_type = MakeType();
 }  // namespace
 
 int AddOperationType(PyObject* module) {
-  shared = PyDict_New();
-  if (shared == nullptr || PyType_Ready(&operation_type) != 0) return -1;
+  if (!shared.Make() || PyType_Ready(&operation_type) != 0) return -1;
   Py_INCREF(&operation_type);
   return PyModule_AddObject(module, "operation", reinterpret_cast<PyObject*>(&operation_type));
 }

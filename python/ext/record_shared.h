@@ -25,7 +25,11 @@ class Mutex {
  private:
   PyMutex mutex_ = {};
 };
-using StateMutex = Mutex;
+class StateMutex : public Mutex {
+ public:
+  // In a forked child, where nobody works under it.
+  void ForgetHolder() { *this = {}; }
+};
 
 // As long as it lives this thread may wait for others that run Python.
 class Detached {
@@ -46,6 +50,7 @@ using Mutex = std::mutex;  // threads without the GIL take it, too
 struct StateMutex {
   void lock() {}
   void unlock() {}
+  void ForgetHolder() {}
 };
 struct Detached {
   Detached() {}
@@ -53,27 +58,66 @@ struct Detached {
 
 #endif
 
+// Of what the module itself shares, for moments in which no thread can be stopped. A forked child
+// never sees another thread give a lock back: it forgets who got this one. Nobody waits for the
+// lock of a dictionary that this one guards.
+inline StateMutex shared_mutex;
+
 // An object that any thread may ask for and replace.
 class SharedRef {
  public:
   // A new reference; null where there is none.
-  PyObject* Get() {
-    const std::lock_guard lock(mutex_);
+  PyObject* Get() const {
+    const std::lock_guard lock(shared_mutex);
     Py_XINCREF(object_);
     return object_;
   }
   // Takes over a reference, or null.
   void Set(PyObject* object) {
-    mutex_.lock();
+    shared_mutex.lock();
     PyObject* const before = object_;
     object_ = object;
-    mutex_.unlock();
+    shared_mutex.unlock();
     Py_XDECREF(before);
   }
 
  private:
-  StateMutex mutex_;
   PyObject* object_ = nullptr;
+};
+
+// A dictionary of the module's own, whose keys compare without Python.
+class SharedDict {
+ public:
+  // Makes it; false with an exception.
+  bool Make() {
+    if (dict_ == nullptr) dict_ = PyDict_New();
+    return dict_ != nullptr;
+  }
+  // What it has under `key`, a new reference; null where it has nothing, or with an exception.
+  PyObject* Get(PyObject* key) const {
+    const std::lock_guard lock(shared_mutex);
+#if PY_VERSION_HEX >= 0x030d0000
+    PyObject* found = nullptr;
+    PyDict_GetItemRef(dict_, key, &found);
+#else
+    PyObject* found = PyDict_GetItemWithError(dict_, key);
+    Py_XINCREF(found);
+#endif
+    return found;
+  }
+  // False with an exception.
+  bool Set(PyObject* key, PyObject* value) {
+    const std::lock_guard lock(shared_mutex);
+    return PyDict_SetItem(dict_, key, value) == 0;
+  }
+  void Remove(PyObject* key) {
+    const std::lock_guard lock(shared_mutex);
+    if (PyDict_DelItem(dict_, key) != 0) PyErr_Clear();
+  }
+  Py_ssize_t size() const { return PyDict_GET_SIZE(dict_); }
+
+ private:
+  PyObject* dict_ = nullptr;
 };
 
 // How often something is to be undone.
@@ -97,18 +141,6 @@ class Tally {
  private:
   std::atomic<uint32_t> count_{0};
 };
-
-// What `dict` has under `key`, a new reference; null where it has nothing, or with an exception.
-inline PyObject* Lookup(PyObject* dict, PyObject* key) {
-#if PY_VERSION_HEX >= 0x030d0000
-  PyObject* found = nullptr;
-  PyDict_GetItemRef(dict, key, &found);
-#else
-  PyObject* found = PyDict_GetItemWithError(dict, key);
-  Py_XINCREF(found);
-#endif
-  return found;
-}
 
 // Whether Python can be called. Py_IsInitialized() says so from 3.15 on only when `site` has run,
 // which brings us in.

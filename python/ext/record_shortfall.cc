@@ -9,7 +9,7 @@ namespace crosscut::python {
 
 void Shortfall::Add() {
   constexpr uint64_t kFew = 100;
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(shared_mutex);
   if (session_ != crosscut_sessions()) count_ = 0;
   session_ = crosscut_sessions();
   if (++count_ > kFew && count_ % kFew != 0) return;

@@ -20,7 +20,6 @@ class Shortfall {
 
  private:
   const char *const source_, *const one_, *const several_;
-  StateMutex mutex_;
   uint32_t session_ = 0;  // that they are counted in
   uint64_t count_ = 0;
 };

@@ -484,6 +484,7 @@ void AfterForkInChild() {
   threads.first = this_stack;
   if (this_stack != nullptr) this_stack->next = nullptr;
   threads.mutex.unlock();
+  shared_mutex.ForgetHolder();
   ForgetOpenOperations();
   // The child's first event: where the recorder follows forks, it opens the child's own log.
   if (crosscut_recording()) {
