@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "src/base/quantity.h"
 #include "src/check/child.h"
 #include "src/check/harness/options.h"
 #include "src/check/output.h"
@@ -33,6 +34,21 @@ bool Split(const std::vector<std::string>& words,
     out->emplace_back(word.substr(0, at), word.substr(at + 1));
   }
   return true;
+}
+
+// Takes a time with or without a unit, and leaves it as a number of seconds.
+CLI::Validator Seconds() {
+  const auto check = [](std::string& text) -> std::string {
+    double seconds = 0;
+    if (!base::ParseSeconds(text.c_str(), &seconds)) {
+      return text + " is no time; write 10, 10s, 500ms, 2m, 1h or 1d";
+    }
+    char plain[40];
+    snprintf(plain, sizeof plain, "%.15g", seconds);
+    text = plain;
+    return "";
+  };
+  return {check, ""};
 }
 
 void AddOptions(CLI::App* app, Raw* raw) {
@@ -73,15 +89,21 @@ void AddOptions(CLI::App* app, Raw* raw) {
       ->option_text("N");
   app->add_option("--events", o.events, "pieces of work in C10; default 10000000")
       ->option_text("N");
-  app->add_option("--deadline", o.deadline, "seconds until a call counts as hung; default 5")
+  app->add_option("--deadline", o.deadline, "after how long a call counts as hung; default 5s")
+      ->transform(Seconds())
       ->check(CLI::Range(0.1, 3600.0).description(""))
-      ->option_text("S");
+      ->option_text("TIME");
   app->add_option("--budget", o.budget,
-                  "seconds in which a slow plugin's sessions are repeated, per test; default 20")
+                  "how long a slow plugin's sessions are repeated, per test; default 20s")
+      ->transform(Seconds())
       ->check(CLI::Range(0.1, 3600.0).description(""))
-      ->option_text("S");
-  app->add_option("--fuzz-seconds", o.fuzz_seconds, "of C18; default 600")->option_text("S");
-  app->add_option("--soak-seconds", o.soak_seconds, "of C19; default 7200")->option_text("S");
+      ->option_text("TIME");
+  app->add_option("--fuzz-seconds", o.fuzz_seconds, "of C18; default 10m")
+      ->transform(Seconds())
+      ->option_text("TIME");
+  app->add_option("--soak-seconds", o.soak_seconds, "of C19; default 2h")
+      ->transform(Seconds())
+      ->option_text("TIME");
   app->add_option("--jobs", o.jobs, "tests at once, where they do not measure; default 2")
       ->check(CLI::Range(1, 256).description(""))
       ->option_text("N");

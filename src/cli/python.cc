@@ -126,7 +126,8 @@ void AddValidate(CLI::App* app, Run* run, const CommandWords* words) {
   CLI::App* verb =
       app->add_subcommand("validate", "Run a command recorded and not: are corrected times true?");
   verb->allow_extras();
-  verb->add_option("COMMAND", "what to run, recorded and unrecorded")->option_text("...");
+  auto command = std::make_shared<std::vector<std::string>>();  // for --help: it is in `words`
+  verb->add_option("COMMAND", *command, "what to run, recorded and unrecorded")->option_text("...");
   verb->add_option("--pairs", "runs of each sort, interleaved ABBA (default 10)")->option_text("N");
   verb->add_option("--within",
                    "how far the corrected time may be off, beyond the differences between\n"
@@ -141,7 +142,7 @@ void AddValidate(CLI::App* app, Run* run, const CommandWords* words) {
       ->option_text("FORMAT");
   verb->footer("Options of record may be among them; docs/validation.md explains the output.");
   verb->callback([=] {
-    *run = [=] {
+    *run = [=, keep = command] {
       std::vector<std::string> line = {"validate"};
       line.insert(line.end(), words->options.begin(), words->options.end());
       line.push_back("--");

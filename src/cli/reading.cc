@@ -30,7 +30,7 @@ namespace crosscut::cli {
 namespace {
 
 constexpr const char* kInputs =
-    "run directory, as record makes it, or another tool's trace; default the newest run";
+    "run directory, as record makes it, or another tool's trace;\ndefault the newest run";
 
 const std::map<std::string, verbs::ReportFormat> kReportFormats = {
     {"text", verbs::ReportFormat::kText},

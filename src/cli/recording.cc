@@ -22,8 +22,7 @@ namespace {
 
 int RunRecord(verbs::RecordOptions options) {
   if (options.command.empty()) {
-    Talk("no command is given: crosscut record [OPTIONS] COMMAND..., as in");
-    Talk("crosscut record python train.py");
+    Talk("no command is given; type for example: crosscut record python train.py");
     return kUsage;
   }
   options.say = [](std::string_view line) { Talk(line); };

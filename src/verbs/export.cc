@@ -41,7 +41,7 @@ std::string ListFormats() {
   for (const exporting::Exporter& exporter : exporting::Exporters()) {
     const std::string ends = exporter.extensions;
     out += std::string("  ") + exporter.name + "  " + exporter.description +
-           (ends.empty() ? "" : " (" + ends + ")") + "\n";
+           (ends.empty() ? "" : "\n    " + ends) + "\n";
   }
   return out;
 }
