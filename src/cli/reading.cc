@@ -127,17 +127,26 @@ struct OpenArgs {
 
 int RunOpen(OpenArgs args) {
   IgnorePipes();
+  if (verbs::IsStandardOutput(args.file)) {
+    Talk("open needs a file to show; crosscut report --format=html prints the page");
+    return kUsage;
+  }
   if (const int code = TakeNewest(&args.input); code != kGood) return code;
   verbs::ReportOptions options;
   options.format = verbs::ReportFormat::kHtml;
   const auto page = verbs::Report(args.input[0], options);
   if (!page.ok()) return Fail(page.status());
-  if (args.file.empty()) args.file = verbs::PageOf(args.input[0]);
-  const auto bytes = verbs::WriteOutput(args.file, page->text);
-  if (!bytes.ok()) return Fail(bytes.status().At("the page (-o FILE puts it elsewhere)"));
+  if (args.file.empty()) {
+    args.file = verbs::PageOf(args.input[0]);
+    // The run may be another's: what lies there by that name is replaced, not followed.
+    const Status written = verbs::WriteWholeFile(args.file, page->text);
+    if (!written.ok()) return Fail(written.At("the page (-o FILE puts it elsewhere)"));
+  } else if (const auto written = verbs::WriteOutput(args.file, page->text); !written.ok()) {
+    return Fail(written.status());
+  }
   const std::string path = std::filesystem::absolute(args.file).string();
   const std::string browser = verbs::ShowPage(path);
-  Talk("wrote " + args.file + " (" + KibiBytes(*bytes) + ")" +
+  Talk("wrote " + args.file + " (" + KibiBytes(page->text.size()) + ")" +
        (browser.empty() ? "; no browser can be started here, so open it in one"
                         : ", shown by " + browser));
   const int code = page->incomplete ? kUnreadable : kGood;

@@ -194,10 +194,13 @@ Status CheckPlan(const RecordOptions& options) {
   return Status::Invalid("--plan: " + std::string(why));
 }
 
-// Where a link leads, so that what is made and moved lies there and the link stays.
+// Where a link leads, so that what is made and moved lies there and the link stays. A stranger's
+// link, as one may lie in /tmp, is not followed.
 std::string BehindLinks(std::string path) {
   char target[4096];
+  struct stat link;
   for (int links = 0; links < 40; ++links) {
+    if (lstat(path.c_str(), &link) != 0 || (link.st_uid != geteuid() && link.st_uid != 0)) break;
     const ssize_t length = readlink(path.c_str(), target, sizeof target);
     if (length <= 0) break;
     const std::string found(target, static_cast<size_t>(length));

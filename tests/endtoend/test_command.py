@@ -252,7 +252,10 @@ def test_open_writes_the_page_and_shows_it_where_it_can(run, tmp_path):
         assert (tmp_path / "shown").read_text() == f"file://{tmp_path}/a%20b/report.html\n"
         (tmp_path / "shown").unlink()
     (tmp_path / "t.json").write_text(json.dumps(TRACE))
+    (tmp_path / "own").write_text("kept")
+    (tmp_path / "t.json.html").symlink_to("own")
     run("open", "t.json")
+    assert (tmp_path / "own").read_text() == "kept"
     assert (tmp_path / "t.json.html").exists()
     run("open", "t.json", "-o", "other.html")
     assert (tmp_path / "other.html").read_bytes() == (tmp_path / "t.json.html").read_bytes()
