@@ -26,6 +26,8 @@ class Context {
   // The names of a process and a track in tables: unique in the run, and in the process. "" for an
   // id that is none.
   const std::string& process_label(trace::ProcessId process) const;
+  // A process in a sentence, as people know it: "train.py (pid 4711)".
+  std::string process_title(trace::ProcessId process) const;
   const std::string& track_label(trace::TrackId track) const;
 
   // A result that is expensive: T(trace), made at the first call and kept. Context knows none of

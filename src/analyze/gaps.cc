@@ -18,20 +18,12 @@ std::string Seconds(int64_t ns) {
   return std::to_string((ns + 500'000) / 1'000'000'000) + "." + ms.substr(1) + " s";
 }
 
-// "train.py (pid 4711)", as views name a process.
-std::string Named(const trace::Trace& trace, const Context& context, uint32_t process) {
-  const trace::Process& p = trace.processes[process];
-  const std::string_view name = trace.text(p.name);
-  std::string out = name.empty() ? context.process_label({process}) : std::string(name);
-  return p.pid > 0 ? out + " (pid " + std::to_string(p.pid) + ")" : out;
-}
-
 void TellIncomplete(const trace::Trace& trace, const Context& context,
                     std::vector<std::string>& out) {
   for (uint32_t i = 0; i < trace.processes.size(); ++i) {
     const trace::Process& p = trace.processes[i];
     if (p.complete) continue;
-    std::string text = "Process " + Named(trace, context, i) + " is incomplete";
+    std::string text = "Process " + context.process_title({i}) + " is incomplete";
     if (const std::string_view why = trace.text(p.why_incomplete); !why.empty()) {
       text += ": " + std::string(why);
     }
@@ -58,7 +50,7 @@ void TellSources(const trace::Trace& trace, const Context& context, std::vector<
   }
   for (const auto& [key, told] : sentences) {
     const size_t bar = key.find('|');
-    const std::string where = told.processes == 1 ? Named(trace, context, told.first)
+    const std::string where = told.processes == 1 ? context.process_title({told.first})
                                                   : std::to_string(told.processes) + " processes";
     const std::string why = key.substr(bar + 1);
     out.push_back("Source " + key.substr(0, bar) + where + (why.empty() ? "." : ": " + why + "."));
@@ -93,7 +85,7 @@ void TellHeld(const trace::Trace& trace, const Context& context, std::vector<std
     for (const trace::Source& source : process.sources) {
       const bool on = trace.text(source.state) == "on" && !trace.text(source.message).empty();
       if (!source.holds || !on || !given) continue;  // one with nothing to tell met no device
-      out.push_back(Named(trace, context, p) + " ended (by _exit, a signal or exec) while " +
+      out.push_back(context.process_title({p}) + " ended (by _exit, a signal or exec) while " +
                     std::string(trace.text(source.name)) +
                     " was recording: what its devices did in the last " +
                     Seconds(std::max<int64_t>(0, process.end_ns - last)) + " may be missing.");
@@ -135,7 +127,7 @@ void TellLosses(const trace::Trace& trace, const Context& context, std::vector<s
     const auto& [process, reason] = key;
     if (process >= trace.processes.size()) continue;
     const int64_t start = trace.processes[process].start_ns;
-    out.push_back(Missing(s.count, reason) + " of " + Named(trace, context, process) +
+    out.push_back(Missing(s.count, reason) + " of " + context.process_title({process}) +
                   Fate(s.count, reason) + ", between " +
                   Seconds(std::max<int64_t>(0, s.begin_ns - start)) + " and " +
                   Seconds(std::max<int64_t>(0, s.end_ns - start)) + " after its start.");
@@ -150,7 +142,7 @@ void TellLeads(const trace::Trace& trace, const Context& context, std::vector<st
         [&](const trace::Step& step) { return step.track.valid() && step.track != process.lead; });
     if (others == 0) continue;
     out.push_back(std::to_string(others) + " of " + std::to_string(process.steps.size()) +
-                  " steps of " + Named(trace, context, p) +
+                  " steps of " + context.process_title({p}) +
                   (others == 1 ? " was made by a thread other than the lead ("
                                : " were made by threads other than the lead (") +
                   context.track_label(process.lead) + "); " + (others == 1 ? "its" : "their") +
@@ -224,7 +216,7 @@ void TellOutside(const trace::Trace& trace, const Context& context, std::vector<
       where += (where.empty() ? "up to " : ", up to ") + Seconds(after) + " after it ended";
     out.push_back(
         std::to_string(count) + (count == 1 ? " span of " : " spans of ") +
-        Named(trace, context, p) +
+        context.process_title({p}) +
         (count == 1 ? " reaches beyond what was recorded (" : " reach beyond what was recorded (") +
         where + "): the time outside is not counted.");
   }
@@ -256,7 +248,7 @@ void TellScopes(const trace::Trace& trace, const Context& context, std::vector<s
                          });
     if (!crossed) continue;
     out.push_back(
-        "Scopes of PyTorch that last over several steps of " + Named(trace, context, p) +
+        "Scopes of PyTorch that last over several steps of " + context.process_title({p}) +
         " are not seen if they began in a control step (" + std::to_string(control) +
         (control == 1 ? " of its steps is a control step)." : " of its steps are control steps)."));
   }
@@ -268,7 +260,7 @@ void TellCorrection(const trace::Trace& trace, const Context& context,
     if (trace.processes[i].steps.empty() || trace.processes[i].probes.empty()) continue;
     const Inflation& inflation = context.Shared<Accounting>().processes[i].inflation;
     if (inflation.checked) continue;
-    out.push_back("What recording cost " + Named(trace, context, i) +
+    out.push_back("What recording cost " + context.process_title({i}) +
                   " is estimated, not checked against control steps (" + inflation.why_not + ").");
   }
 }

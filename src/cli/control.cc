@@ -7,6 +7,7 @@
 #include <string>
 
 #include "src/base/shell_word.h"
+#include "src/base/shown_text.h"
 #include "src/cli/commands.h"
 #include "src/cli/values.h"
 
@@ -18,7 +19,7 @@ using verbs::ControlOptions;
 using Action = ControlOptions::Action;
 
 std::string Describe(Action action, const ControlledProcess& process) {
-  std::string line = process.key + " (pid " + std::to_string(process.pid) + "): ";
+  std::string line = base::ShownText(process.title) + ": ";
   if (!process.followed) return line + "did not follow the request: " + process.words + "\n";
   if (!process.words.empty()) return line + process.words + "\n";
   if (action == Action::kSnapshot) return line + "written\n";

@@ -104,6 +104,7 @@ int RunReport(ReportArgs args) {
   if (to_stdout) {
     options.width = TerminalWidth();
     options.color = ColorWanted();
+    options.whole = isatty(STDOUT_FILENO) == 0;
   }
   std::string text;
   bool incomplete = false;

@@ -2,6 +2,7 @@
 // out, each in its own way. Every number in it is a cell of a table.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -43,6 +44,7 @@ struct DocumentOptions {
   size_t processes = 3;      // those with a grid of their own
   size_t functions = 6;
   size_t outliers = 3;
+  size_t sentence_bytes = SIZE_MAX;  // of a fact or gap; names are whole
 };
 
 }  // namespace crosscut::report

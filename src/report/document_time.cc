@@ -4,14 +4,14 @@
 #include <map>
 #include <vector>
 
+#include "src/base/shown_text.h"
 #include "src/report/cells.h"
 #include "src/report/numbers.h"
+#include "src/report/process_titles.h"
 #include "src/report/shown_text.h"
 
 namespace crosscut::report {
 namespace {
-
-constexpr size_t kNameBytes = 60;
 
 struct Operation {
   std::string name;
@@ -81,8 +81,7 @@ ProcessTime TimeOf(const ReportData& data, size_t process_row, const DocumentOpt
     const std::string_view name = overlap.Text("operation", row);
     const auto [at, added] = known.try_emplace(name, out.operations.size());
     if (added) {
-      out.operations.emplace_back().name =
-          name.empty() ? "(no operation)" : CleanText(name, kNameBytes);
+      out.operations.emplace_back().name = name.empty() ? "(no operation)" : base::ShownText(name);
     }
     Operation& operation = out.operations[at->second];
     AddKnown(overlap.Int("ns", row), &operation.wall_ns);
@@ -119,7 +118,7 @@ std::string HowStarted(const ReportData& data, size_t process_row) {
   const std::string_view parent = processes.Text("parent", process_row);
   for (size_t row = 0; row < processes.rows() && !parent.empty(); ++row) {
     if (processes.Text("process", row) != parent) continue;
-    const std::string how = CleanText(processes.Text("start_method", process_row), kNameBytes);
+    const std::string how = base::ShownText(processes.Text("start_method", process_row));
     return ", started by pid " + std::to_string(processes.Int("pid", row)) +
            (how.empty() ? "" : " (" + how + ")");
   }
@@ -164,7 +163,7 @@ Section OthersSection(const ReportData& data, const std::vector<size_t>& rows) {
   for (size_t i = 0; i < std::min(rows.size(), kMost); ++i) {
     const size_t row = rows[i];
     section.grid.rows.push_back({ProcessName(data, processes.Text("process", row)),
-                                 CleanText(processes.Text("start_method", row), kNameBytes),
+                                 base::ShownText(processes.Text("start_method", row)),
                                  TimeText(processes.Int("wall_ns", row)),
                                  TimeText(processes.Int("corrected_ns", row))});
   }
@@ -184,15 +183,7 @@ std::string CountText(int64_t count) {
 }
 
 std::string ProcessName(const ReportData& data, std::string_view key) {
-  const Cells processes(data.Find("processes"));
-  for (size_t row = 0; row < processes.rows(); ++row) {
-    if (processes.Text("process", row) != key) continue;
-    std::string name = CleanText(processes.Text("name", row), kNameBytes);
-    if (name.empty()) name = CleanText(key, kNameBytes);
-    const int64_t pid = processes.Int("pid", row);
-    return pid > 0 ? name + " (pid " + std::to_string(pid) + ")" : name;
-  }
-  return CleanText(key, kNameBytes);
+  return base::ShownText(ProcessTitles(data).Of(key));
 }
 
 std::string LayersText(std::string_view layers, bool device) {

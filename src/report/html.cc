@@ -10,6 +10,7 @@
 #include "src/report/html_table.h"
 #include "src/report/numbers.h"
 #include "src/report/page_bundle.h"
+#include "src/report/process_titles.h"
 #include "src/report/shown_text.h"
 
 namespace crosscut::report {
@@ -99,11 +100,12 @@ std::string ChartsHtml(const ReportData& data) {
 
 std::string TablesHtml(const ReportData& data) {
   const int64_t origin = PageOrigin(data);
+  const ProcessTitles titles(data);
   std::string out = "<section id=\"tables\"><h2>Tables</h2>\n<div class=\"cards\">\n";
   for (const Table& table : data.tables) {
     if (table.name == kGapsTable) continue;
     const analyze::TableEntry* entry = analyze::FindTable(table.name);
-    out += TableHtml(table, entry == nullptr ? analyze::TableEntry() : *entry, origin);
+    out += TableHtml(table, entry == nullptr ? analyze::TableEntry() : *entry, origin, titles);
   }
   return out + "</div></section>\n";
 }

@@ -119,6 +119,21 @@ std::string HeadHtml(const Table& table, const TableEntry& entry) {
   return out + "</tr></thead>";
 }
 
+// Whether its cells are keys of processes.
+bool IsProcess(const Column& column) {
+  const std::string_view name = column.name;
+  return std::holds_alternative<Texts>(column.cells) &&
+         (name == "process" || name == "parent" || Ends(name, "_processes"));
+}
+
+// The key itself is what a table on the command line has: it shows when pointed at.
+std::string ProcessHtml(const Column& column, size_t row, const ProcessTitles& titles) {
+  const std::string& key = std::get<Texts>(column.cells)[row];
+  const std::string title = titles.OfAll(key);
+  if (key.empty() || title == key) return "<td>" + EscapeHtml(key) + "</td>";
+  return "<td title=\"" + EscapeHtml(key) + "\">" + EscapeHtml(title) + "</td>";
+}
+
 std::string CellHtml(const Column& column, size_t row, int64_t origin) {
   const std::string text = CellText(column, row, origin);
   if (const auto* texts = std::get_if<Texts>(&column.cells)) {
@@ -172,7 +187,8 @@ std::string LayersHtml(const std::string& layers) {
   return out;
 }
 
-std::string TableHtml(const Table& table, const analyze::TableEntry& entry, int64_t origin) {
+std::string TableHtml(const Table& table, const analyze::TableEntry& entry, int64_t origin,
+                      const ProcessTitles& titles) {
   const std::vector<size_t> rows = ShownRows(table, entry);
   const std::string title = entry.title == nullptr ? table.name : entry.title;
   std::string out = "<details class=\"table\" id=\"table-" + EscapeHtml(table.name) + "\"" +
@@ -193,7 +209,10 @@ std::string TableHtml(const Table& table, const analyze::TableEntry& entry, int6
            HeadHtml(table, entry) + "<tbody>";
     for (const size_t row : rows) {
       out += "<tr>";
-      for (const Column& column : table.columns) out += CellHtml(column, row, origin);
+      for (const Column& column : table.columns) {
+        const bool titled = table.name != "processes" && IsProcess(column);
+        out += titled ? ProcessHtml(column, row, titles) : CellHtml(column, row, origin);
+      }
       out += "</tr>\n";
     }
     out += "</tbody></table></div>";

@@ -7,6 +7,7 @@
 
 #include "src/analyze/table.h"
 #include "src/analyze/table_entry.h"
+#include "src/report/process_titles.h"
 
 namespace crosscut::report {
 
@@ -14,9 +15,10 @@ namespace crosscut::report {
 inline constexpr size_t kMaxPageRows = 300;
 
 // A <details> element. `origin` is the zero of the page's times. If `entry` has no title, the
-// table's name is the title.
-std::string TableHtml(const analyze::Table& table, const analyze::TableEntry& entry,
-                      int64_t origin);
+// table's name is the title. Processes are named by `titles`, but for the table `processes`, which
+// has their keys.
+std::string TableHtml(const analyze::Table& table, const analyze::TableEntry& entry, int64_t origin,
+                      const ProcessTitles& titles = {});
 
 // The words for a cell: units, yes and no, and the words for empty names.
 std::string CellText(const analyze::Column& column, size_t row, int64_t origin);

@@ -22,6 +22,7 @@
 #include "src/report/make_document.h"
 #include "src/report/numbers.h"
 #include "src/report/page_bundle.h"
+#include "src/report/process_titles.h"
 #include "src/report/shown_text.h"
 #include "src/report/testing/sample_report.h"
 #include "src/report/testing/xss_corpus.h"
@@ -225,6 +226,24 @@ TEST(HtmlTable, KeepsTheRowsOfAProcessTogether) {
   const std::string html = TableHtml(table, {.largest_by = "wall_ns"}, 0);
   EXPECT_LT(html.find("much"), html.find("little"));
   EXPECT_LT(html.find("little"), html.find("idle"));
+}
+
+TEST(HtmlTable, NamesProcessesAsPeopleKnowThem) {
+  ReportData data;
+  data.tables = {{"processes",
+                  {{"process", Texts{"p7-a", "p8-b", "p8-c", "p9-d"}},
+                   {"name", Texts{"train.py", "worker", "worker", ""}},
+                   {"pid", Integers{7, 8, 8, 9}}},
+                  {}}};
+  const ProcessTitles titles(data);
+  EXPECT_EQ(titles.Of("p7-a"), "train.py (pid 7)");
+  EXPECT_EQ(titles.Of("p8-c"), "worker (pid 8) p8-c");  // another machine's has that pid, too
+  EXPECT_EQ(titles.Of("p9-d"), "p9-d (pid 9)");
+  EXPECT_EQ(titles.Of("other"), "other");
+  const Table table{"concurrency", {{"host_processes", Texts{"p7-a+p9-d", ""}}}, {}};
+  const std::string html = TableHtml(table, {}, 0, titles);
+  EXPECT_THAT(html, HasSubstr("<td title=\"p7-a+p9-d\">train.py (pid 7) + p9-d (pid 9)</td>"));
+  EXPECT_THAT(TableHtml(data.tables[0], {}, 0, titles), HasSubstr("<td>p7-a</td>"));  // its keys
 }
 
 TEST(HtmlTable, SaysWhatItLeftOut) {

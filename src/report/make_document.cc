@@ -6,6 +6,7 @@
 #include <map>
 
 #include "src/base/shell_word.h"
+#include "src/base/shown_text.h"
 #include "src/report/cells.h"
 #include "src/report/document_time.h"
 #include "src/report/numbers.h"
@@ -13,8 +14,6 @@
 
 namespace crosscut::report {
 namespace {
-
-constexpr size_t kNameBytes = 100;
 
 std::string Plural(int64_t count, const char* word) {
   return FormatCount(count) + " " + word + (count == 1 ? "" : "s");
@@ -34,7 +33,7 @@ void AddSteps(const ReportData& data, const DocumentOptions& options, Document* 
   for (size_t row = 0; row < summary.rows(); ++row) {
     section.grid.rows.push_back(
         {ProcessName(data, summary.Text("process", row)),
-         CleanText(summary.Text("kind", row), kNameBytes), CountText(summary.Int("steps", row)),
+         base::ShownText(summary.Text("kind", row)), CountText(summary.Int("steps", row)),
          CountText(summary.Int("control_steps", row)), TimeText(summary.Int("median_ns", row)),
          TimeText(summary.Int("p10_ns", row)), TimeText(summary.Int("p90_ns", row)),
          TimeText(summary.Int("max_ns", row))});
@@ -92,8 +91,8 @@ void AddStepOperators(const ReportData& data, const DocumentOptions& options, Do
     char calls[32];
     snprintf(calls, sizeof calls, "%.3g", rows.Real("count_per_step", row));
     section.grid.rows.push_back(
-        {CleanText(rows.Text("name", row), kNameBytes), std::string(rows.Text("layer", row)),
-         CleanText(rows.Text("kind", row), kNameBytes), CountText(rows.Int("steps", row)), calls,
+        {base::ShownText(rows.Text("name", row)), std::string(rows.Text("layer", row)),
+         base::ShownText(rows.Text("kind", row)), CountText(rows.Int("steps", row)), calls,
          TimeText(rows.Int("self_per_step_ns", row)), TimeText(rows.Int("per_step_ns", row)),
          TimeText(rows.Int("low_ns", row)), TimeText(rows.Int("high_ns", row))});
   }
@@ -122,10 +121,10 @@ void AddFunctions(const ReportData& data, const DocumentOptions& options, Docume
   for (size_t i = 0; i < std::min(order.size(), options.functions); ++i) {
     const size_t row = order[i];
     section.grid.rows.push_back(
-        {CleanText(functions.Text("name", row), kNameBytes),
-         std::string(functions.Text("layer", row)), CountText(functions.Int("count", row)),
-         TimeText(functions.Int("self_ns", row)), TimeText(functions.Int("total_ns", row)),
-         TimeText(functions.Int("p50_ns", row)), TimeText(functions.Int("p99_ns", row))});
+        {base::ShownText(functions.Text("name", row)), std::string(functions.Text("layer", row)),
+         CountText(functions.Int("count", row)), TimeText(functions.Int("self_ns", row)),
+         TimeText(functions.Int("total_ns", row)), TimeText(functions.Int("p50_ns", row)),
+         TimeText(functions.Int("p99_ns", row))});
   }
   out->sections.push_back(std::move(section));
 }
@@ -147,10 +146,10 @@ void AddSamples(const ReportData& data, const DocumentOptions& options, Document
     if (!samples.Text("waits_for", row).empty()) continue;
     const std::string library(samples.Text("library", row));
     const std::string function(samples.Text("function", row));
-    section.grid.rows.push_back({CleanText(samples.Text("line", row), kNameBytes),
-                                 CleanText(function.empty() ? library : function, kNameBytes),
-                                 CleanText(samples.Text("operation", row), kNameBytes),
-                                 CleanText(samples.Text("span", row), kNameBytes),
+    section.grid.rows.push_back({base::ShownText(samples.Text("line", row)),
+                                 base::ShownText(function.empty() ? library : function),
+                                 base::ShownText(samples.Text("operation", row)),
+                                 base::ShownText(samples.Text("span", row)),
                                  CountText(samples.Int("count", row)),
                                  TimeText(samples.Int("ns", row))});
   }
@@ -219,7 +218,7 @@ void AddOverhead(const ReportData& data, Document* out) {
   for (size_t row = 0; row < overhead.rows(); ++row) {
     if (overhead.Int("total_ns", row) == 0) continue;
     section.grid.rows.push_back(
-        {CleanText(overhead.Text("probe", row), kNameBytes), CountText(overhead.Int("count", row)),
+        {base::ShownText(overhead.Text("probe", row)), CountText(overhead.Int("count", row)),
          TimeText(overhead.Int("total_ns", row)), TimeText(overhead.Int("low_ns", row)),
          TimeText(overhead.Int("high_ns", row)), TimeText(overhead.Int("subtracted_ns", row))});
   }
@@ -229,9 +228,9 @@ void AddOverhead(const ReportData& data, Document* out) {
 
 // "pytorch 2.13.0+cpu"; what is not simply on gets its state and message behind it.
 std::string SourceText(const Cells& sources, size_t row) {
-  std::string out = CleanText(sources.Text("name", row), kNameBytes);
-  const std::string version = CleanText(sources.Text("version", row), kNameBytes);
-  const std::string state = CleanText(sources.Text("state", row), kNameBytes);
+  std::string out = base::ShownText(sources.Text("name", row));
+  const std::string version = base::ShownText(sources.Text("version", row));
+  const std::string state = base::ShownText(sources.Text("state", row));
   const std::string message = CleanText(sources.Text("message", row));
   if (!version.empty()) out += " " + version;
   std::string how = state == "on" ? "" : state;
@@ -272,11 +271,12 @@ std::span<const std::string_view> DocumentTables() {
 
 Document MakeDocument(const ReportData& data, const DocumentOptions& options) {
   Document out;
-  out.title = CleanText(data.title);
+  out.title = base::ShownText(data.title);
   for (const auto& [key, value] : data.facts) {
-    out.facts.emplace_back(CleanText(key), CleanText(value, kMaxPageSentence));
+    out.facts.emplace_back(CleanText(key), CleanText(value, options.sentence_bytes));
   }
-  for (const std::string& gap : data.gaps) out.gaps.push_back(CleanText(gap, kMaxPageSentence));
+  for (const std::string& gap : data.gaps)
+    out.gaps.push_back(CleanText(gap, options.sentence_bytes));
   AddTime(data, options, &out);
   AddSteps(data, options, &out);
   AddFunctions(data, options, &out);

@@ -5,6 +5,7 @@
 
 #include "src/base/json_text.h"
 #include "src/report/make_document.h"
+#include "src/report/shown_text.h"
 
 namespace crosscut::report {
 namespace {
@@ -60,7 +61,9 @@ std::vector<std::string> HeadLines(const std::string& text) {
 class TextReport {
  public:
   explicit TextReport(const TextOptions& options)
-      : width_(static_cast<size_t>(std::max(80, options.width))), color_(options.color) {}
+      : width_(static_cast<size_t>(std::max(80, options.width))),
+        color_(options.color),
+        whole_(options.whole) {}
 
   std::string Render(const Document& document);
 
@@ -74,6 +77,7 @@ class TextReport {
 
   size_t width_;
   bool color_;
+  bool whole_;
   std::string out_;
 };
 
@@ -107,7 +111,7 @@ std::vector<size_t> TextReport::Widths(const Grid& grid) const {
   // The widest left-aligned column gives way until all fit.
   size_t all = 2 * widths.size();
   for (size_t width : widths) all += width;
-  while (all > width_) {
+  while (!whole_ && all > width_) {
     size_t widest = widths.size();
     for (size_t c = 0; c < widths.size(); ++c) {
       if (grid.heads[c].right || widths[c] <= 12) continue;
@@ -180,6 +184,7 @@ std::string TextReport::Render(const Document& document) {
 std::string RenderText(const ReportData& data, const TextOptions& options) {
   DocumentOptions document;
   document.layer_columns = static_cast<size_t>(std::clamp((options.width - 56) / 12, 2, 7));
+  if (!options.whole) document.sentence_bytes = kMaxPageSentence;
   return TextReport(options).Render(MakeDocument(data, document));
 }
 

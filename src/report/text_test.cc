@@ -72,6 +72,15 @@ TEST(Text, FitsTheTerminalAndHoldsNothingThatATerminalObeys) {
   }
 }
 
+TEST(Text, CutsNamesOnlyAtATerminal) {
+  const std::string name = "aten::_scaled_dot_product_" + std::string(200, 'x') + "_for_cpu";
+  EXPECT_EQ(RenderText(Sample(name), {.width = 100}).find(name + "  "), std::string::npos);
+  const std::string whole = RenderText(Sample(name), {.width = 100, .whole = true});
+  EXPECT_NE(whole.find("\n  " + name + " "), std::string::npos) << whole;
+  EXPECT_EQ(whole.find("…"), std::string::npos);
+  EXPECT_NE(RenderMarkdown(Sample(name)).find("x\\_for\\_cpu | 80.0 %"), std::string::npos);
+}
+
 TEST(Text, SaysFirstWhatIsMissing) {
   ReportData data = Sample("train.py");
   EXPECT_EQ(RenderText(data, {}).substr(0, 23), "! Something is missing ");

@@ -40,6 +40,12 @@ bool ParseLayer(std::string_view name, Layer* layer) {
   return false;
 }
 
+std::string Trace::title(ProcessId process) const {
+  const Process& p = processes[process.value];
+  const std::string out(text(text(p.name).empty() ? p.key : p.name));
+  return p.pid > 0 ? out + " (pid " + std::to_string(p.pid) + ")" : out;
+}
+
 bool Trace::RealOf(const Arg& arg, double* real) const {
   if (!arg.is_json) return false;
   const std::string_view number = text(arg.text());

@@ -272,6 +272,8 @@ struct Trace {
   bool KnowsTimeOfDay() const { return realtime_offset_ns != 0 || clock == "CLOCK_REALTIME"; }
   const Name& name(NameId id) const { return names[id.value]; }
   std::string_view text(StringId id) const { return strings.Get(id); }
+  // A process as people know it, "train.py (pid 4711)"; by its key where its program is not known.
+  std::string title(ProcessId process) const;
   // Whether the argument is a number that is no 64-bit integer; sets `*real` to it.
   bool RealOf(const Arg& arg, double* real) const;
 };

@@ -18,6 +18,7 @@
 #include "src/base/file.h"
 #include "src/base/nearest.h"
 #include "src/base/process.h"
+#include "src/verbs/recording/program_name.h"
 
 namespace crosscut::verbs {
 namespace {
@@ -28,15 +29,13 @@ using format::RingStore;
 constexpr size_t kMaxMapsBytes = 64 << 20;
 constexpr int kMoments = 10;
 
-std::string NameOf(int64_t pid) { return "process " + std::to_string(pid); }
-
 }  // namespace
 
 Result<std::unique_ptr<ArmedProcess>> ArmedProcess::Open(const format::RunRing& ring) {
   Result<format::RingMapping> mapping = format::RingMapping::Open(ring.path, ring.trust);
   if (!mapping.ok()) return mapping.status();
   std::unique_ptr<ArmedProcess> it(new ArmedProcess(std::move(*mapping)));
-  const std::string name = NameOf(it->pid());
+  const std::string name = ProcessTitle(it->pid());
   if (!it->alive()) return Status::NotFound(name + " has ended");
   if (RingLoad(it->header()->control.armed) == 0) {
     return Status::Invalid(name +
@@ -190,7 +189,7 @@ std::string MappedRing(const std::string& maps) {
 }  // namespace
 
 Result<format::RunRing> RingOfProcess(int64_t pid) {
-  const std::string name = NameOf(pid);
+  const std::string name = ProcessTitle(pid);
   if (pid <= 0 || (kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH)) {
     return Status::NotFound("there is no " + name);
   }

@@ -10,6 +10,7 @@
 
 #include "src/base/time.h"
 #include "src/verbs/armed_process.h"
+#include "src/verbs/recording/program_name.h"
 
 namespace crosscut::verbs {
 namespace {
@@ -92,6 +93,7 @@ Status Controller::Add(const format::RunRing& ring) {
     Target target;
     target.told.key = (*process)->key();
     target.told.pid = (*process)->pid();
+    target.told.title = ProcessTitle(target.told.pid);
     target.process = std::move(*process);
     targets_.push_back(std::move(target));
     return {};
@@ -99,6 +101,7 @@ Status Controller::Add(const format::RunRing& ring) {
   if (process.status().code() != Status::Code::kInvalid) return process.status();
   Target target;
   target.told.pid = ring.header.pid;
+  target.told.title = ProcessTitle(ring.header.pid);
   target.told.key = ring.header.log_name;
   target.told.words = process.status().message();
   targets_.push_back(std::move(target));
@@ -156,7 +159,7 @@ Status Controller::Judge() {
     if (!target.told.words.empty()) target.process.reset();
   }
   if (!any) {
-    return Status::Invalid("process " + std::to_string(targets_.front().told.pid) + ": " + why);
+    return Status::Invalid(why).At(targets_.front().told.title);
   }
   if (!start || run_dir_.empty()) {
     window_ += start ? 1 : 0;
@@ -206,8 +209,8 @@ Result<uint64_t> Controller::ChooseStep(double ahead_seconds) {
     const double pace = static_cast<double>(now - before[i]) / elapsed;
     const double left = now < step ? static_cast<double>(step - now) : 0;
     if (left <= static_cast<double>(ahead) * 10 + 100 || left <= pace * options_.timeout) continue;
-    return Status::Invalid("process " + std::to_string(targets_[i].told.pid) + " is at step " +
-                           std::to_string(now) + ", another at step " + std::to_string(most) +
+    return Status::Invalid(targets_[i].told.title + " is at step " + std::to_string(now) +
+                           ", another at step " + std::to_string(most) +
                            ": they count different steps; --now starts and stops them without "
                            "waiting for a step");
   }

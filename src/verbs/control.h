@@ -28,7 +28,8 @@ struct ControlOptions {
 
 // The result for one process.
 struct ControlledProcess {
-  std::string key;  // as tables name it
+  std::string key;    // as tables name it
+  std::string title;  // as people know it: "train.py (pid 4711)"
   int64_t pid = 0;
   bool followed = false;
   std::string words;  // why it did not follow

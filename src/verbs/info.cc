@@ -1,5 +1,6 @@
 #include "src/verbs/info.h"
 
+#include "src/base/shown_text.h"
 #include "src/report/numbers.h"
 #include "src/report/shown_text.h"
 #include "src/report/text.h"
@@ -9,9 +10,9 @@ namespace {
 
 using report::FormatCount;
 
-std::string Clean(const trace::Trace& trace, trace::StringId id) {
-  return report::CleanText(trace.text(id));
-}
+std::string Shown(std::string_view text) { return base::ShownText(text); }
+
+std::string Clean(const trace::Trace& trace, trace::StringId id) { return Shown(trace.text(id)); }
 
 int64_t Length(const trace::Process& process) { return process.end_ns - process.start_ns; }
 
@@ -27,11 +28,8 @@ std::string ProcessLines(const trace::Trace& trace, const trace::TracksByProcess
       if (trace.text(loss.reason) != "names") losses += loss.count;  // which lose no events
     }
   }
-  std::string out = Clean(trace, process.key) + "\n  program   " + Clean(trace, process.name) +
-                    ", pid " + std::to_string(process.pid);
-  if (process.parent.valid()) {
-    out += ", child of " + Clean(trace, trace.processes[process.parent.value].key);
-  }
+  std::string out = Shown(trace.title({index})) + "\n  key       " + Clean(trace, process.key);
+  if (process.parent.valid()) out += ", child of " + Shown(trace.title(process.parent));
   if (const auto method = Clean(trace, process.start_method); !method.empty()) {
     out += " (" + method + ")";
   }

@@ -27,6 +27,7 @@
 #include "src/format/step_shares.h"
 #include "src/verbs/check_plugin.h"
 #include "src/verbs/probe_plugins.h"
+#include "src/verbs/recording/program_name.h"
 #include "src/verbs/recording/record_environment.h"
 #include "src/verbs/recording/record_process.h"
 #include "src/verbs/recording/ring_guard.h"
@@ -57,20 +58,8 @@ class Talk {
 
 std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-// "train" for `python -u train.py`, "python" for `python -c ...`, else the program's own name.
-std::string ProgramName(const std::vector<std::string>& command) {
-  const std::string program = BaseName(command[0]);
-  if (!program.starts_with("python")) return program;
-  for (size_t i = 1; i < command.size(); ++i) {
-    const std::string& word = command[i];
-    if (word == "-m" && i + 1 < command.size()) return command[i + 1];
-    if (word == "-c" || word == "-") return program;
-    if (word == "-W" || word == "-X") ++i;
-    if (word.starts_with("-")) continue;
-    const std::string script = BaseName(word);
-    return script.ends_with(".py") ? script.substr(0, script.size() - 3) : script;
-  }
-  return program;
+std::string WithoutPy(const std::string& script) {
+  return script.ends_with(".py") ? script.substr(0, script.size() - 3) : script;
 }
 
 std::string SafeFileName(std::string text) {
@@ -88,7 +77,7 @@ std::string DefaultRunDir(const std::vector<std::string>& command) {
   localtime_r(&now, &local);
   char date[32];
   strftime(date, sizeof date, "%Y%m%d-%H%M%S", &local);
-  return "crosscut-runs/" + SafeFileName(ProgramName(command)) + "-" + date + "-" +
+  return "crosscut-runs/" + SafeFileName(WithoutPy(ProgramName(command))) + "-" + date + "-" +
          std::to_string(getpid());
 }
 

@@ -41,7 +41,7 @@ Result<Output> Report(const std::string& path, const ReportOptions& options) {
   input->reset();  // the data have all of it that views show: a page needs the room
   switch (options.format) {
     case ReportFormat::kText:
-      output.text = report::RenderText(data, {options.width, options.color});
+      output.text = report::RenderText(data, {options.width, options.color, options.whole});
       break;
     case ReportFormat::kMarkdown: output.text = report::RenderMarkdown(data); break;
     case ReportFormat::kJson:

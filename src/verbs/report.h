@@ -18,6 +18,7 @@ struct ReportOptions {
   ReportFormat format = ReportFormat::kText;
   int width = 100;     // columns of the terminal (text)
   bool color = false;  // whether the text may hold ANSI colours
+  bool whole = true;   // whether the text has names whole, however wide its lines get
 };
 
 Result<Output> Report(const std::string& path, const ReportOptions& options);

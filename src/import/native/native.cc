@@ -39,7 +39,7 @@ class NativeImport {
 
  private:
   void TellDamage(const format::ProcessReader& reader, const NativeEvents& events,
-                  const NativeSession& session);
+                  const NativeSession& session, trace::ProcessId process);
   void TakeProfiles(const NativeSession& session, const NativeClock& clock,
                     trace::ProcessId process);
   void LinkParents();
@@ -52,7 +52,13 @@ class NativeImport {
   trace::Builder builder_;
   std::map<std::string, trace::ProcessId, std::less<>> by_key_;
   std::vector<std::pair<trace::ProcessId, std::string>> parent_keys_;
-  std::vector<std::string> gaps_;
+  // A sentence; one about a process ("...: its log is damaged") is put behind what people know it
+  // by, when all are read.
+  struct Gap {
+    std::string text, key;
+    trace::ProcessId process = trace::ProcessId::None();
+  };
+  std::vector<Gap> gaps_;
   bool has_realtime_ = false;
   int64_t realtime_offset_ns_ = 0;
   bool damaged_ = false;
@@ -79,13 +85,14 @@ NativeClock ClockOf(const NativeSession& session, const format::ProcessInfo& inf
 Status NativeImport::TakeProcess(format::ProcessReader* reader) {
   const format::ProcessInfo& info = reader->info();
   if (!info.problem.empty()) {
-    gaps_.push_back("Process " + info.key + " could not be read: " + info.problem + ".");
+    gaps_.push_back({" could not be read: " + info.problem + ".", info.key});
     damaged_ = true;
     if (info.log_path.empty() && !info.has_ring) return {};
   }
   NativeSession session;
   if (Status status = ReadSession(reader, &builder_, &session); !status.ok()) return status;
   const trace::ProcessId id = builder_.AddProcess(info.key);
+  if (!info.problem.empty()) gaps_.back().process = id;
   by_key_[info.key] = id;
   const NativeClock clock = ClockOf(session, info);
   std::vector<uint64_t> stops;
@@ -108,8 +115,9 @@ Status NativeImport::TakeProcess(format::ProcessReader* reader) {
   process.clocks.push_back(
       {builder_.Text(ticks.empty() ? "ticks" : ticks), clock.anchors(), clock.error_ns()});
   if (clock.backward() != 0) {
-    gaps_.push_back("Process " + info.key + ": " + std::to_string(clock.backward()) +
-                    " readings of its clock ran backward and were left out.");
+    gaps_.push_back({": " + std::to_string(clock.backward()) +
+                         " readings of its clock ran backward and were left out.",
+                     info.key, id});
   }
   if (const std::string_view lead = session.Meta("lead_track"); !lead.empty()) {
     uint32_t track = 0;
@@ -119,7 +127,7 @@ Status NativeImport::TakeProcess(format::ProcessReader* reader) {
   events.Finish(process.end_ns);
   if (purpose_ != Purpose::kFacts) TakeProfiles(session, clock, id);
   parent_keys_.emplace_back(id, session.Meta("parent_key"));
-  TellDamage(*reader, events, session);
+  TellDamage(*reader, events, session, id);
   if (!has_realtime_ && !session.realtime.empty()) {
     const Anchor& anchor = session.realtime.front();
     realtime_offset_ns_ = anchor.ns - clock.ToNs(anchor.tick);
@@ -130,9 +138,10 @@ Status NativeImport::TakeProcess(format::ProcessReader* reader) {
 
 void NativeImport::TellRefused(const std::vector<std::string>& rings) {
   if (rings.empty()) return;
-  gaps_.push_back(std::to_string(rings.size()) + (rings.size() == 1 ? " ring" : " rings") +
-                  " of this run cannot be trusted and were not read: " + rings.front() +
-                  (rings.size() == 1 ? "." : ", ..."));
+  gaps_.push_back({std::to_string(rings.size()) + (rings.size() == 1 ? " ring" : " rings") +
+                       " of this run cannot be trusted and were not read: " + rings.front() +
+                       (rings.size() == 1 ? "." : ", ..."),
+                   ""});
   damaged_ = true;
 }
 
@@ -143,14 +152,14 @@ void NativeImport::TakeProfiles(const NativeSession& session, const NativeClock&
     offset = session.realtime.front().ns - clock.ToNs(session.realtime.front().tick);
   }
   for (const std::string& problem : TakeCollected(dir_, session, {&builder_, process, offset})) {
-    gaps_.push_back("Process " + std::string(builder_.trace().text(builder_.process(process).key)) +
-                    ": " + problem + ".");
+    const auto key = builder_.trace().text(builder_.process(process).key);
+    gaps_.push_back({": " + problem + ".", std::string(key), process});
     damaged_ = true;
   }
 }
 
 void NativeImport::TellDamage(const format::ProcessReader& reader, const NativeEvents& events,
-                              const NativeSession& session) {
+                              const NativeSession& session, trace::ProcessId process) {
   std::vector<std::string> found;
   for (const format::LogDamage& damage : reader.damage()) {
     std::string what = "its log is damaged at byte " + std::to_string(damage.offset) + " (" +
@@ -171,7 +180,7 @@ void NativeImport::TellDamage(const format::ProcessReader& reader, const NativeE
   }
   const auto gap = [&](uint64_t count, const char* what) {
     if (count == 0) return;
-    gaps_.push_back("Process " + reader.info().key + ": " + std::to_string(count) + what);
+    gaps_.push_back({": " + std::to_string(count) + what, reader.info().key, process});
   };
   gap(events.unseen_frees(),
       " blocks of memory were freed unseen: they count as freed when their address was handed out "
@@ -187,7 +196,7 @@ void NativeImport::TellDamage(const format::ProcessReader& reader, const NativeE
   gap(session.cut_names, " names were longer than 1 MiB and are cut.");
   gap(session.lost_names, " names could not be kept.");
   for (const std::string& what : found) {
-    gaps_.push_back("Process " + reader.info().key + ": " + what + ".");
+    gaps_.push_back({": " + what + ".", reader.info().key, process});
     damaged_ = true;
   }
 }
@@ -200,9 +209,8 @@ void NativeImport::LinkParents() {
       // A child that states no name of its own runs its parent's program.
       if (!process.name.valid()) process.name = builder_.process(found->second).name;
     } else if (!key.empty() && !IsArmed(builder_.trace(), process)) {
-      gaps_.push_back("Process " + key + ", the parent of " +
-                      std::string(builder_.trace().text(process.key)) +
-                      ", left no log in this run.");
+      const std::string own(builder_.trace().text(process.key));
+      gaps_.push_back({": its parent " + key + " left no log in this run.", own, child});
     }
   }
 }
@@ -238,7 +246,7 @@ void NativeImport::NameTheRest() {
 void NativeImport::TellNotes() {
   for (std::string& note : format::ReadNotes(dir_)) {
     note[0] = static_cast<char>(toupper(static_cast<unsigned char>(note[0])));
-    gaps_.push_back(note + ".");
+    gaps_.push_back({note + ".", ""});
   }
 }
 
@@ -247,11 +255,15 @@ Result<trace::Trace> NativeImport::Finish(const format::RunReader& run) {
   FindReplaced();
   NameTheRest();
   TellNotes();
-  if (run.run_json().empty()) gaps_.push_back("run.json is missing: the command is not known.");
+  if (run.run_json().empty())
+    gaps_.push_back({"run.json is missing: the command is not known.", ""});
   trace::Trace trace = builder_.Finish();
   TellFoundApart(&trace);
   NameRanks(&trace);
-  trace.gaps = std::move(gaps_);
+  for (const Gap& gap : gaps_) {
+    const std::string who = gap.process.valid() ? trace.title(gap.process) : gap.key;
+    trace.gaps.push_back((who.empty() ? "" : "Process " + who) + gap.text);
+  }
   trace.damaged = damaged_;
   trace.realtime_offset_ns = realtime_offset_ns_;
   if (!run.run_json().empty() && !FillRun(run.run_json(), &trace)) {

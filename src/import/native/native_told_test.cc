@@ -54,11 +54,13 @@ TEST_F(Native, TellsOfNamesThatWereCutOrForWhichThereWasNoRoom) {
   main.Thread(10, 1, format::kThreadIsMain | format::kLayerPython);
   for (const uint64_t at : {100, 300}) main.At(at, 0x101).At(at + 50, format::kEnd);
   Write("p1-1", session, {main});
-  EXPECT_THAT(Read().gaps,
-              ElementsAre("Process p1-1: 2 events have lost their names, for which there was no "
-                          "room: they stand under (unnamed).",
-                          "Process p1-1: 1 names were longer than 1 MiB and are cut.",
-                          "Process p1-1: 1 names could not be kept."));
+  EXPECT_THAT(
+      Read().gaps,
+      ElementsAre(
+          "Process p1-1 (pid 4000001): 2 events have lost their names, for which there was no "
+          "room: they stand under (unnamed).",
+          "Process p1-1 (pid 4000001): 1 names were longer than 1 MiB and are cut.",
+          "Process p1-1 (pid 4000001): 1 names could not be kept."));
 }
 
 TEST_F(Native, TellsOfProcessesThatCouldNotBeRecorded) {

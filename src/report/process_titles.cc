@@ -1,0 +1,43 @@
+#include "src/report/process_titles.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "src/report/cells.h"
+
+namespace crosscut::report {
+
+ProcessTitles::ProcessTitles(const ReportData& data) {
+  const Cells processes(data.Find("processes"));
+  std::map<std::string, int> called;
+  std::vector<std::string> titles;
+  for (size_t row = 0; row < processes.rows(); ++row) {
+    std::string title(processes.Text("name", row));
+    const int64_t pid = processes.Int("pid", row);
+    if (title.empty()) title = processes.Text("process", row);
+    if (pid > 0) title += " (pid " + std::to_string(pid) + ")";
+    ++called[title];
+    titles.push_back(std::move(title));
+  }
+  for (size_t row = 0; row < titles.size(); ++row) {
+    const std::string key(processes.Text("process", row));
+    titles_[key] = titles[row] + (called[titles[row]] > 1 ? " " + key : "");
+  }
+}
+
+std::string ProcessTitles::Of(std::string_view key) const {
+  const auto at = titles_.find(key);
+  return at == titles_.end() ? std::string(key) : at->second;
+}
+
+std::string ProcessTitles::OfAll(std::string_view keys) const {
+  std::string out;
+  for (size_t at = 0; at < keys.size();) {
+    const size_t end = std::min(keys.find('+', at), keys.size());
+    out += (out.empty() ? "" : " + ") + Of(keys.substr(at, end - at));
+    at = end + 1;
+  }
+  return out;
+}
+
+}  // namespace crosscut::report
