@@ -173,10 +173,10 @@ bool IsInput(const std::string& path) {
 void AddReport(CLI::App* app, Run* run) {
   auto args = std::make_shared<ReportArgs>();
   CLI::App* verb = app->add_subcommand("report", "Show where the time went");
-  verb->add_option("INPUT", args->inputs, "run directory, as record makes it")
-      ->required()
-      ->option_text("...");
-  verb->add_option("--format", args->format, "text (default), markdown, json or html")
+  verb->add_option("INPUT", args->inputs, kInputs)->option_text("...");
+  verb->add_option("--format", args->format,
+                   "text, markdown, json or html; default what the name of -o ends with\n"
+                   "(.txt, .md, .json, .html), else text")
       ->transform(FormatOf(kReportFormats))
       ->option_text("FORMAT");
   verb->add_option("-o", args->file,
