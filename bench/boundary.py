@@ -1,19 +1,17 @@
 """What the Python / native boundary adds to a native call and to a training step.
 
 Run under `crosscut record --sources=pycalls --control-steps=0`. Prints one JSON line per variant.
-Usage: boundary.py ROUNDS [samples]; samples: a step under --python=samples, and nothing else.
+Usage: boundary.py ROUNDS [samples | calls]; samples: a step under --python=samples, and nothing
+else; calls: NumPy's calls alone, by the version of this Python, which needs no PyTorch.
 """
 
 import sys
 
 import numpy
-import torch
 
 import crosscut
 import harness
-from torch_ops import mlp_step, steps
 
-torch.set_num_threads(1)
 # Short loops, many of them: a busy machine changes its speed within a second.
 CALLS = 2_000
 ROUNDS_OF_CALLS = 10  # for each one of steps
@@ -52,18 +50,31 @@ def all_of(body, count):
     return measure
 
 
+def compare_calls(group, calls, rounds):
+    for name, call in calls.items():
+        comparison(f"{group}: {name}", repeat(call), rounds * ROUNDS_OF_CALLS)
+
+
 def main():
     crosscut.pause()
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 31
+    array = numpy.ones(3)
+    calls = {"ndarray.item": lambda: array.item(0), "ndarray + ndarray": lambda: array + array}
+    if "calls" in sys.argv:
+        compare_calls("boundary call, %d.%d" % sys.version_info[:2], calls, rounds)
+        crosscut.resume()
+        return
+    import torch
+    from torch_ops import mlp_step, steps
+
+    torch.set_num_threads(1)
     if "samples" in sys.argv:
         comparison("samples: MLP step", all_of(mlp_step(), 400), rounds)
         crosscut.resume()
         return
-    array, tensor = numpy.ones(3), torch.ones(3)
-    calls = {"ndarray.item": lambda: array.item(0), "Tensor.dim": tensor.dim,
-             "ndarray + ndarray": lambda: array + array, "torch.relu": lambda: torch.relu(tensor)}
-    for name, call in calls.items():
-        comparison(f"boundary call: {name}", repeat(call), rounds * ROUNDS_OF_CALLS)
+    tensor = torch.ones(3)
+    calls.update({"Tensor.dim": tensor.dim, "torch.relu": lambda: torch.relu(tensor)})
+    compare_calls("boundary call", calls, rounds)
     comparison("boundary: MLP step", steps(mlp_step(), 41), rounds)
     crosscut.resume()
 

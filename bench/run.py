@@ -45,7 +45,7 @@ BOUNDS = [
     ("plan, agreement", "transformer: agree with a full recording", "value", None, -85.0),
     ("op, with stacks:", "crosscut", "added_ns", "torch.profiler", 0.5),
     ("step, with stacks:", "crosscut", "added_ns", "torch.profiler", 0.40),
-    ("boundary call:", "crosscut", "added_ns", None, 35.0),
+    ("boundary call", "crosscut", "added_ns", None, 35.0),
     ("boundary: MLP", "crosscut", "ratio", None, 1.03),
     ("operation scope", "crosscut.operation, recording", "ns",
      "record_function, nothing records", 0.05),
@@ -53,10 +53,14 @@ BOUNDS = [
     ("Python call, 3.11", "crosscut", "added_ns", "cProfile", 0.7),
     ("Python call, 3.12", "crosscut", "added_ns", "cProfile", 0.5),
     ("Python call, 3.13", "crosscut", "added_ns", "cProfile", 0.5),
+    ("Python call, 3.14", "crosscut", "added_ns", "cProfile", 0.5),
+    ("Python call, 3.15", "crosscut", "added_ns", "cProfile", 0.5),
     ("Python call, 3.10", "crosscut", "added_ns", "VizTracer (no C calls)", 0.7),
     ("Python call, 3.11", "crosscut", "added_ns", "VizTracer (no C calls)", 0.7),
     ("Python call, 3.12", "crosscut", "added_ns", "VizTracer (no C calls)", 0.5),
     ("Python call, 3.13", "crosscut", "added_ns", "VizTracer (no C calls)", 0.5),
+    ("Python call, 3.14", "crosscut", "added_ns", "VizTracer (no C calls)", 0.5),
+    ("Python call, 3.15", "crosscut", "added_ns", "VizTracer (no C calls)", 0.5),
     ("dormant: ", "dormant", "upper", None, 1.01),
     (rl_overhead.GROUP, "crosscut", "ratio", None, rl_overhead.RLSCOPE_INFLATION[0]),
     (rl_overhead.GROUP, "crosscut", "added_ns", "cProfile", 1.0),
@@ -126,30 +130,35 @@ def other_pythons():
     return []
 
 
-def with_viztracer(python):
-    """An environment of that interpreter's own with VizTracer, the version a fresh machine gets.
+def with_packages(python):
+    """An environment of that interpreter's own with VizTracer and NumPy, the versions that a fresh
+    machine gets.
 
-    Made once and kept; without a way to install it the interpreter itself, and no VizTracer line.
+    Made once and kept; without a way to install them the interpreter itself, and fewer lines.
     """
     version = subprocess.run([python, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"],
                              capture_output=True, text=True, check=True).stdout.strip()
     home = ROOT / "build" / f"bench-venv-{version}"
     inside = home / "bin" / "python"
-    ready = home / "ready"
+    ready = home / "viztracer and numpy"
     if ready.exists():
         return inside
     shutil.rmtree(home, ignore_errors=True)
     home.parent.mkdir(exist_ok=True)
     for command in ([python, "-m", "venv", home],
                     [inside, "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
-                     "viztracer"]):
+                     "viztracer", "numpy"]):
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode != 0:
-            print(f"bench: no VizTracer for Python {version}: {done.stderr[-500:]}",
+            print(f"bench: no VizTracer and NumPy for Python {version}: {done.stderr[-500:]}",
                   file=sys.stderr)
             return python
     ready.touch()
     return inside
+
+
+def has_numpy(python):
+    return subprocess.run([python, "-c", "import numpy"], capture_output=True).returncode == 0
 
 
 def suite_native(rounds):
@@ -243,9 +252,12 @@ def suite_plans(rounds):
 
 
 def suite_boundary(rounds):
-    return (recorded("boundary.py", ["--sources=pycalls"], [rounds]) +
-            recorded("boundary.py", ["--sources=pycalls", "--python=samples"],
-                     [rounds, "samples"]))
+    lines = (recorded("boundary.py", ["--sources=pycalls"], [rounds]) +
+             recorded("boundary.py", ["--sources=pycalls", "--python=samples"],
+                      [rounds, "samples"]))
+    for python in filter(has_numpy, map(with_packages, other_pythons())):
+        lines += recorded("boundary.py", ["--sources=pycalls"], [rounds, "calls"], python)
+    return lines
 
 
 def suite_operation(rounds):
@@ -254,7 +266,7 @@ def suite_operation(rounds):
 
 def suite_pycalls(rounds):
     lines = []
-    for python in [sys.executable, *map(with_viztracer, other_pythons())]:
+    for python in [sys.executable, *map(with_packages, other_pythons())]:
         lines += recorded("pycalls.py", ["--python=calls"], [rounds], python)
     return lines
 
@@ -313,7 +325,7 @@ def suite_rl(rounds):
     if not python.exists():
         print(f"bench: {python} is not there", file=sys.stderr)
         return []
-    viztracer = subprocess.run([with_viztracer(python), "-c",
+    viztracer = subprocess.run([with_packages(python), "-c",
                                 "import sysconfig; print(sysconfig.get_path('platlib'))"],
                                check=True, capture_output=True, text=True).stdout.strip()
     env = dict(os.environ, PYTHONPATH=f"{PACKAGE}:{ROOT / 'bench'}:{viztracer}")
