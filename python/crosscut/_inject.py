@@ -75,6 +75,7 @@ def start_method(argv: list[str], parent: str, pid: int) -> str:
 def helper_name(argv: list[str]) -> str:
     """The name of one of multiprocessing's own processes, "" for the program's."""
     code = argv[argv.index("-c") + 1] if "-c" in argv[:-1] else ""
+    code = code.removeprefix("import sys; ")  # a forkserver's begins so from 3.14 on
     for helper in ("forkserver", "resource_tracker", "semaphore_tracker"):
         if code.startswith(f"from multiprocessing.{helper} import main"):
             return helper
