@@ -22,17 +22,6 @@ inline const char* RunningVersion() {
   return version.c_str();
 }
 
-// Whether Python can be called. Py_IsInitialized() says so from 3.15 on only when `site` has run,
-// which brings us in.
-inline bool PythonRuns() {
-#if PY_VERSION_HEX >= 0x030d0000
-  const bool ends = Py_IsFinalizing() != 0;
-#else
-  const bool ends = _Py_IsFinalizing() != 0;
-#endif
-  return PyInterpreterState_Main() != nullptr && !ends;
-}
-
 // Owns one reference. Use under the GIL only.
 class Ref {
  public:

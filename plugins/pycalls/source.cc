@@ -34,6 +34,17 @@ class Gil {
   PyGILState_STATE state_;
 };
 
+// Whether Python can be called. Py_IsInitialized() says so from 3.15 on only when `site` has run,
+// which brings us in.
+bool PythonRuns() {
+#if PY_VERSION_HEX >= 0x030d0000
+  const bool ends = Py_IsFinalizing() != 0;
+#else
+  const bool ends = _Py_IsFinalizing() != 0;
+#endif
+  return PyInterpreterState_Main() != nullptr && !ends;
+}
+
 // Only when it changes: this may run at every switch of the step plan.
 void ReportState(const char* state, const std::string& message) {
   if (g_reported == nullptr) g_reported = new std::string;

@@ -10,7 +10,7 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 FACTS = (
-    "import sys, sysconfig; print('%d.%d%s' % (*sys.version_info[:2], sys.abiflags),"
+    "import sys, sysconfig; print('%d.%d' % sys.version_info[:2] + 't' * ('t' in sys.abiflags),"
     " sysconfig.get_config_var('EXT_SUFFIX'), sysconfig.get_path('include'), sep='|')"
 )
 
