@@ -27,7 +27,11 @@ def install(begun_ns: int = 0) -> None:
     _installed = True
     try:
         if _record.__name__ != "crosscut._record":
-            _forks.leave_note(crosscut.error() or "crosscut._record is missing")
+            reason = crosscut.error() or "crosscut._record is missing"
+            if "subinterpreter" in reason:
+                _forks.leave_note("its sub-interpreters are not recorded", recorded=True)
+            else:
+                _forks.leave_note(reason)
             return
         if not _open():
             _forks.leave_note(_record.error() or "the session did not open")
