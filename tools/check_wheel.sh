@@ -40,5 +40,5 @@ unshare --mount --pid --fork bash -ec '
   [ -z "$wheels" ] || mount --bind "$wheels" "$root/$wheels"
   exec chroot --userspec=user:user "$root" env -i ${wheels:+PIP_FIND_LINKS="$wheels"} \
     HOME=/home/user PATH=/usr/bin:/bin LANG=C.UTF-8 \
-    nice -n 10 bash -ec "cd && bash quickstart.sh \"\$@\"" fresh "$@"' fresh \
+    bash -ec "cd && bash quickstart.sh \"\$@\"" fresh "$@"' fresh \
   "$(basename "$wheel")" "$torch"

@@ -156,11 +156,10 @@ class Recorder:
             self._events = self._made_events()
         return self._events
 
-    def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0,
-                     group_by_overload_name: bool = False) -> EventList:
-        """Rows by name and what else is asked for."""
-        rows = self.function_events.key_averages(group_by_input_shape, group_by_stack_n,
-                                                 group_by_overload_name)
+    def key_averages(self, group_by_input_shape: bool = False, *grouping: Any,
+                     **named: Any) -> EventList:
+        """Rows by name and what else is asked for; what can be depends on PyTorch's version."""
+        rows = self.function_events.key_averages(group_by_input_shape, *grouping, **named)
         for row in rows if group_by_input_shape else ():
             row.input_shapes = torch_events.Shapes(row.input_shapes)
         return rows
