@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <limits>
@@ -17,6 +18,7 @@
 #include "line_table.h"
 #include "memory.h"
 #include "python_stacks.h"
+#include "src/base/testing/emulator.h"
 
 PyTypeObject PyCode_Type, PyUnicode_Type, PyBytes_Type, PyFrame_Type;
 
@@ -41,7 +43,16 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-constexpr size_t kPage = 4096;
+// All tests here read this process's memory so.
+class NeedsReading : public testing::Environment {
+ public:
+  void SetUp() override {
+    if (base::UnderEmulator()) GTEST_SKIP() << "qemu has no process_vm_readv";
+  }
+};
+const auto* const kNeedsReading = testing::AddGlobalTestEnvironment(new NeedsReading);
+
+const size_t kPage = static_cast<size_t>(sysconf(_SC_PAGESIZE));
 
 // Pages that may be read, each between two that may not.
 class Islands {

@@ -50,6 +50,15 @@ std::string ProcPath(int64_t pid, const char* rest) {
   return path;
 }
 
+// By its main thread, whose start is the process's: qemu's user mode makes up a /proc/<pid>/stat
+// for the process itself, with a start that no other process sees.
+ProcStat ReadStatOf(int64_t pid) {
+  char path[96];
+  snprintf(path, sizeof path, "/proc/%lld/task/%lld/stat", static_cast<long long>(pid),
+           static_cast<long long>(pid));
+  return ReadStat(path);
+}
+
 uint64_t InodeOf(const char* path) {
   struct stat info;
   return stat(path, &info) == 0 ? info.st_ino : 0;
@@ -93,14 +102,14 @@ bool AnyThreadLives(int64_t pid) {
 ProcessIdentity ThisProcess() {
   ProcessIdentity self;
   self.pid = getpid();
-  self.start = ReadStat("/proc/self/stat").start;
+  self.start = ReadStatOf(self.pid).start;
   self.pid_namespace = InodeOf("/proc/self/ns/pid");
   self.boot = BootId();
   return self;
 }
 
 ProcessIdentity IdentityOf(int64_t pid) {
-  return {pid, ReadStat(ProcPath(pid, "stat")).start, InodeOf("/proc/self/ns/pid"), BootId()};
+  return {pid, ReadStatOf(pid).start, InodeOf("/proc/self/ns/pid"), BootId()};
 }
 
 Liveness LookUp(const ProcessIdentity& process) {
@@ -113,7 +122,7 @@ Liveness LookUp(const ProcessIdentity& process) {
   if (process.pid_namespace != 0 && ours != 0 && process.pid_namespace != ours) {
     return Liveness::kUnknown;
   }
-  const ProcStat stat = ReadStat(ProcPath(process.pid, "stat"));
+  const ProcStat stat = ReadStatOf(process.pid);
   if (!stat.found) {
     if (kill(static_cast<pid_t>(process.pid), 0) != 0 && errno == ESRCH) return Liveness::kDead;
     return Liveness::kUnknown;

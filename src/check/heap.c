@@ -149,7 +149,7 @@ void* aligned_alloc(size_t alignment, size_t size) {
   return allocate(size, alignment < 16 ? 16 : alignment);
 }
 void* memalign(size_t alignment, size_t size) { return aligned_alloc(alignment, size); }
-void* valloc(size_t size) { return allocate(size, 4096); }
+void* valloc(size_t size) { return allocate(size, (size_t)sysconf(_SC_PAGESIZE)); }
 size_t malloc_usable_size(void* block) { return block == NULL ? 0 : head_of(block)->size; }
 
 __attribute__((visibility("default"))) void crosscut_heap_check(void) {

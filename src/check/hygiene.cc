@@ -8,7 +8,6 @@
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <xmmintrin.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -25,6 +24,10 @@
 #include "src/check/harness/options.h"
 #include "src/check/resources.h"
 #include "src/check/tests.h"
+
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
 
 extern char** environ;
 
@@ -76,13 +79,26 @@ struct State {
   std::vector<void*> handlers;
   std::string mask, locale, environment, folder;
   int rounding = 0;
-  unsigned float_control = 0;
+  uint64_t float_control = 0;
   mode_t umask_bits = 0;
   bool timers = false;
   std::set<std::string> shared_memory, temporary;
   off_t written = 0;
   bool children = false;
 };
+
+// What rules this thread's arithmetic (flush to zero, traps), without the sticky flags.
+uint64_t FloatControl() {
+#if defined(__x86_64__)
+  return _mm_getcsr() & ~0x3fu;
+#elif defined(__aarch64__)
+  uint64_t control;
+  __asm__ volatile("mrs %0, fpcr" : "=r"(control));
+  return control;
+#else
+  return 0;
+#endif
+}
 
 State Look() {
   State s;
@@ -101,9 +117,7 @@ State Look() {
   char folder[PATH_MAX];
   s.folder = getcwd(folder, sizeof folder) != nullptr ? folder : "";
   s.rounding = fegetround();
-#ifdef __x86_64__
-  s.float_control = _mm_getcsr() & ~0x3fu;  // without the sticky flags
-#endif
+  s.float_control = FloatControl();
   s.umask_bits = umask(0);
   umask(s.umask_bits);
   for (const auto which : {ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF}) {

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cmath>
 #include <cstdlib>
 #include <initializer_list>
 
@@ -35,6 +36,13 @@ int64_t KernelNs(clockid_t id) {
   return int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
 }
 
+// Whether reading the counter would kill this process. Kernels for arm64 can forbid it, too, from
+// Linux 6.12 on.
+[[maybe_unused]] bool CounterForbidden() {
+  int mode = 0;
+  return prctl(PR_GET_TSC, &mode, 0, 0, 0) == 0 && mode == PR_TSC_SIGSEGV;
+}
+
 #if defined(__x86_64__)
 // False only where the kernel watched the TSC and gave it up.
 bool KernelTrustsTsc() {
@@ -54,8 +62,6 @@ bool KernelTrustsTsc() {
 bool TscUsable() {
   unsigned a, b, c, d;
   if (!__get_cpuid(0x80000007, &a, &b, &c, &d) || (d & (1u << 8)) == 0) return false;
-  int mode = 0;
-  if (prctl(PR_GET_TSC, &mode, 0, 0, 0) == 0 && mode == PR_TSC_SIGSEGV) return false;
   return KernelTrustsTsc();
 }
 #endif
@@ -64,9 +70,9 @@ format::TickSource Decide(bool secure) {
   const char* asked = secure ? nullptr : secure_getenv("CROSSCUT_CLOCK");
   if (asked != nullptr && strcmp(asked, "monotonic") == 0) return format::kTicksMonotonicNs;
 #if defined(__x86_64__)
-  return TscUsable() ? format::kTicksTsc : format::kTicksMonotonicNs;
+  return TscUsable() && !CounterForbidden() ? format::kTicksTsc : format::kTicksMonotonicNs;
 #elif defined(__aarch64__)
-  return format::kTicksCntvct;
+  return CounterForbidden() ? format::kTicksMonotonicNs : format::kTicksCntvct;
 #else
   return format::kTicksMonotonicNs;
 #endif
@@ -102,6 +108,11 @@ double ClockNsPerTick() {
   return static_cast<double>(now.ns - at_load.ns) / static_cast<double>(now.tick - at_load.tick);
 }
 
+int64_t ReadingErrorNs(uint64_t width, double ns_per_tick) {
+  const auto ticks = static_cast<double>((width + 1) / 2 + 1);
+  return static_cast<int64_t>(std::ceil(ticks * ns_per_tick)) + 1;  // the ns are rounded, too
+}
+
 ClockReading ClockRead(format::ClockId clock_id) {
   const clockid_t id = clock_id == format::kClockRealtime ? CLOCK_REALTIME : CLOCK_MONOTONIC;
   uint64_t tightest = UINT64_MAX;
@@ -114,14 +125,12 @@ ClockReading ClockRead(format::ClockId clock_id) {
     tightest = width;
     best = {before + width / 2, ns, 0};
   }
-  // Half the bracket, in ns; one ns for the rounding. The ratio at load is good enough for a bound.
-  double ns_per_tick = 1.0;
+  double ns_per_tick = 1.0;  // since the library's load: good enough for a bound
   if (ClockIsInline() && at_load.tick != 0 && best.tick > at_load.tick) {
     const int64_t since = KernelNs(CLOCK_MONOTONIC) - at_load.ns;
     if (since > 1000) ns_per_tick = static_cast<double>(since) / (best.tick - at_load.tick);
   }
-  if (ns_per_tick > 100 || ns_per_tick <= 0) ns_per_tick = 1.0;
-  best.error_ns = static_cast<int64_t>(static_cast<double>(tightest) * ns_per_tick / 2) + 1;
+  best.error_ns = ReadingErrorNs(tightest, ns_per_tick);
   return best;
 }
 

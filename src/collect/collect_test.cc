@@ -18,6 +18,7 @@
 
 #include "crosscut/crosscut.h"
 #include "src/base/process.h"
+#include "src/base/testing/emulator.h"
 #include "src/collect/clock.h"
 #include "src/collect/drain.h"
 #include "src/collect/recorder.h"
@@ -434,6 +435,7 @@ TEST_F(RecorderTest, WithNoSession_NothingIsWritten) {
 }
 
 TEST_F(RecorderTest, AForkedChild_IsOffWithNoHandlerAtAll) {
+  if (base::UnderEmulator()) GTEST_SKIP() << "qemu takes MADV_WIPEONFORK and does nothing";
   Record(16);
   crosscut_begin(kName);
   EXPECT_TRUE(crosscut_recording());
@@ -516,18 +518,6 @@ TEST_F(RecorderTest, ASilenceOfDaysBetweenSessions_IsNotTakenForAStepBack) {
   }
   std::sort(found.begin(), found.end());
   EXPECT_EQ(found, starts);
-}
-
-TEST(Clock, ReadingsLieBetweenTheReadingsAroundThem) {
-  InitOnce();
-  const double ns_per_tick = ClockNsPerTick();
-  EXPECT_GT(ns_per_tick, 0);
-  const uint64_t before = ClockNow();
-  const ClockReading reading = ClockRead(format::kClockMonotonic);
-  const uint64_t after = ClockNow();
-  EXPECT_GE(reading.tick, before);
-  EXPECT_LE(reading.tick, after);
-  EXPECT_GT(reading.error_ns, 0);
 }
 
 using DrainTest = CollectTest;

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "crosscut/crosscut.h"
+#include "src/base/testing/emulator.h"
 #include "src/collect/clock.h"
 #include "src/collect/recorder.h"
 
@@ -42,6 +43,8 @@ TEST(HotPath, AfterItsFirstEvent_AThreadMarksWithoutASystemCallOrAPageFault) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "sanitizers have memory of their own for what is touched";
 #endif
+  if (base::UnderEmulator())
+    GTEST_SKIP() << "it has page faults and system calls of its own, and no seccomp";
   constexpr size_t kSpans = 3 * kWordsInChunk / 2;  // into a fourth chunk
   ClockInit(false);
   Recorder::Get().Init();

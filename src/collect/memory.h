@@ -7,7 +7,13 @@
 
 namespace crosscut::record {
 
-inline constexpr size_t kPageBytes = 4096;
+// No less than a page of any kernel for this processor: what is to be wiped in children begins and
+// ends with one. Kernels for arm64 have pages of 4, 16 or 64 KiB.
+#if defined(__x86_64__)
+inline constexpr size_t kPageBytes = 4 << 10;
+#else
+inline constexpr size_t kPageBytes = 64 << 10;
+#endif
 
 // Zeroed pages, or null. With `wipe_on_fork` they read 0 in forked and raw-cloned children, from
 // their first instruction on, and stay mapped there (slow_path.h, The fork page). Not where the

@@ -52,7 +52,8 @@ Status CheckHeader(const std::string& path, const RingHeader& header, uint64_t b
 std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 // Copies chunks out of an open ring. Two copies are taken: a word that the first has is published,
-// and what it needs stands in the second, however the kernel orders its copying.
+// and what it needs stands in the second, however the kernel orders its copying. It orders one copy
+// behind the other on every processor: each takes and gives back the page by ordered atomics.
 class ChunkCopier {
  public:
   ChunkCopier(const RingFile& file, RingSnapshot* out)

@@ -20,7 +20,7 @@ char guard_rule[24], guard_text[400];
 size_t PageSize() { return static_cast<size_t>(sysconf(_SC_PAGESIZE)); }
 
 bool OnGuard(uintptr_t address) {
-  const uintptr_t page = address & ~(uintptr_t{4096} - 1);
+  const uintptr_t page = address & ~(PageSize() - 1);
   return std::any_of(std::begin(guard_pages), std::end(guard_pages),
                      [page](uintptr_t guard) { return guard != 0 && guard == page; });
 }

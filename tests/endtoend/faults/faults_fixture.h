@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "src/base/testing/emulator.h"
 #include "tests/endtoend/faults/faults_audit.h"
 
 namespace crosscut::faults {
@@ -121,7 +122,9 @@ inline constexpr bool kSanitized = true;
 inline constexpr bool kSanitized = false;
 #endif
 
-// How often something is done: in full, or under a sanitizer.
-inline uint64_t Count(uint64_t full, uint64_t sanitized) { return kSanitized ? sanitized : full; }
+// How often something is done: in full, or where that takes too long.
+inline uint64_t Count(uint64_t full, uint64_t slow) {
+  return kSanitized || base::UnderEmulator() ? slow : full;
+}
 
 }  // namespace crosscut::faults

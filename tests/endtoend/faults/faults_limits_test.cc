@@ -43,7 +43,9 @@ class Capped : public Faults, public testing::WithParamInterface<bool> {};
 TEST_P(Capped, SixtyFourThreads_StayWithinTheCapAndFivePercent) {
   const bool held = GetParam();
   if (held) NEEDS_FAULT_POINTS();
-  if (kSanitized) GTEST_SKIP() << "sanitizers take memory of their own";
+  if (kSanitized || base::UnderEmulator()) {
+    GTEST_SKIP() << "sanitizers and emulators take memory of their own";
+  }
   const Outcome outcome = Run({"cap", run_, "16", "20000"}, {held ? kHeld : "CROSSCUT_FAULT="});
   ASSERT_EQ(outcome.status, 0) << outcome.err;
   const long peak_kib = std::stol(outcome.out);
@@ -170,6 +172,7 @@ TEST_F(Faults, TheMonotonicClock_RecordsAllAndNeverGoesBack) {
 }
 
 TEST_F(Faults, AProgramWithRaisedPrivileges_IsNotRecordedAndRunsOn) {
+  if (base::UnderEmulator()) GTEST_SKIP() << "an emulated program has the emulator's privileges";
   const std::string program = dir_ + "/raised";
   fs::copy_file(FAULTS_PROGRAM, program);
   if (chown(program.c_str(), static_cast<uid_t>(-1), 65534) != 0) {

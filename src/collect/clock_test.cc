@@ -1,0 +1,49 @@
+#include "src/collect/clock.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace crosscut::record {
+namespace {
+
+TEST(Clock, ReadingsLieBetweenTheReadingsAroundThem) {
+  ClockInit(false);
+  const double ns_per_tick = ClockNsPerTick();
+  EXPECT_GT(ns_per_tick, 0);
+  const uint64_t before = ClockNow();
+  const ClockReading reading = ClockRead(format::kClockMonotonic);
+  const uint64_t after = ClockNow();
+  EXPECT_GE(reading.tick, before);
+  EXPECT_LE(reading.tick, after);
+  EXPECT_GT(reading.error_ns, 0);
+}
+
+// A counter that tells only which of its ticks it is in, read before and after the clock and later
+// at an event: whatever their places in their ticks, the event's time is true within the error.
+TEST(Clock, AReadingsErrorHoldsForEveryEventHoweverCoarseTheCounter) {
+  for (const double ns_per_tick : {1 / 3.0, 1.0, 16.0, 125 / 3.0, 1000.0}) {
+    const auto tick_at = [=](double ns) { return std::floor(ns / ns_per_tick); };
+    for (double before = 0; before < 2; before += 0.19) {
+      for (double width = 0; width < 4; width += 0.31) {
+        for (double place = 0; place <= 1; place += 0.25) {
+          const double first = tick_at((7 + before) * ns_per_tick);
+          const double ns = (7 + before + place * width) * ns_per_tick;
+          const double last = tick_at((7 + before + width) * ns_per_tick);
+          const auto between = static_cast<uint64_t>(last - first);
+          const double stated_tick = first + static_cast<double>(between / 2);
+          for (double event = 20; event < 21; event += 0.07) {
+            const double is = event * ns_per_tick;
+            const double stated = std::floor(ns) + (tick_at(is) - stated_tick) * ns_per_tick;
+            ASSERT_LE(std::fabs(stated - is), ReadingErrorNs(between, ns_per_tick))
+                << ns_per_tick << " ns a tick, " << before << " " << width << " " << place;
+          }
+        }
+      }
+    }
+  }
+  EXPECT_EQ(ReadingErrorNs(0, 125 / 3.0), 43);  // a tick, and the ns that are rounded
+}
+
+}  // namespace
+}  // namespace crosscut::record
