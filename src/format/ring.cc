@@ -105,7 +105,26 @@ class ChunkCopier {
   std::vector<uint64_t> first_, second_;
 };
 
+struct Session {
+  base::Liveness owner = base::Liveness::kUnknown;
+  uint64_t nonce = 0;
+};
+
+Result<Session> SessionOf(const std::string& path, const RingTrust& trust) {
+  const Result<RingFile> file = RingFile::Open(path, trust, /*writable=*/false);
+  if (!file.ok()) return file.status();
+  RingHeader header;
+  uint64_t count = 0;
+  if (Status status = file->ReadHeader(&header, &count); !status.ok()) return status;
+  return Session{file->Owner(header), header.nonce};
+}
+
+// Whether the owner lives is asked first, and everything read anew behind that: what a process
+// wrote before it was found dead is all here then. A header from before may lack its last chunks
+// and how it ended.
 Result<RingSnapshot> ReadOnce(const std::string& path, const RingTrust& trust) {
+  const Result<Session> session = SessionOf(path, trust);
+  if (!session.ok()) return session.status();
   const Result<RingFile> file = RingFile::Open(path, trust, /*writable=*/false);
   if (!file.ok()) return file.status();
   RingSnapshot snapshot;
@@ -115,8 +134,9 @@ Result<RingSnapshot> ReadOnce(const std::string& path, const RingTrust& trust) {
   RingHeader& header = snapshot.header;
   uint64_t count = 0;
   if (Status status = file->ReadHeader(&header, &count); !status.ok()) return status;
+  if (header.nonce != session->nonce) return Status::Limit(path + ": another session began");
+  snapshot.owner = session->owner;
   snapshot.missing_chunks = header.chunk_count - count;
-  snapshot.owner = file->Owner(header);
   ChunkCopier copier(*file, &snapshot);
   for (uint64_t i = 0; i < count; ++i) copier.Copy(i, false);
   // Session chunks last: whatever name an event above uses was published before it.

@@ -50,6 +50,31 @@ std::vector<RingSnapshot> ReadRings(const RunRings& found) {
   return rings;
 }
 
+// The process of a log, with its ring if that is among `rings`, from which it is taken.
+std::unique_ptr<ProcessReader::State> OfLog(const std::string& dir, const std::string& name,
+                                            std::vector<RingSnapshot>* rings) {
+  auto process = std::make_unique<ProcessReader::State>();
+  process->info.key = name.substr(0, name.size() - kLogSuffix.size());
+  process->info.log_path = dir + "/" + name;
+  process->OpenLog();
+  const auto ring = std::find_if(rings->begin(), rings->end(), [&](const RingSnapshot& one) {
+    return process->Matches(one, name);
+  });
+  if (ring != rings->end()) {
+    std::swap(*ring, rings->back());
+    process->TakeRing(std::move(rings->back()));
+    rings->pop_back();
+  }
+  process->Judge();
+  return process;
+}
+
+// A process that began behind the look at the rings and is dead by now: it left one.
+bool DiedUnseen(const std::unique_ptr<ProcessReader::State>& process) {
+  const ProcessInfo& info = process->info;
+  return !info.finished && !info.has_ring && info.liveness == base::Liveness::kDead;
+}
+
 // When the directory was made, as far as run.json and the file system tell; 0: neither does.
 int64_t RealtimeOfRun(const std::string& dir, const std::string& run_json) {
   struct statx info;
@@ -92,26 +117,22 @@ Result<std::unique_ptr<RunReader>> RunReader::Open(const std::string& dir) {
   if (state->folder.run_json.empty() && logs.empty() && rings.empty()) {
     return Status::Invalid(dir + ": not a run directory");
   }
-  std::vector<bool> used(rings.size(), false);
-  for (const std::string& name : logs) {
-    auto process = std::make_unique<ProcessReader::State>();
-    process->info.key = name.substr(0, name.size() - kLogSuffix.size());
-    process->info.log_path = dir + "/" + name;
-    process->OpenLog();
-    for (size_t i = 0; i < rings.size(); ++i) {
-      if (used[i] || !process->Matches(rings[i], name)) continue;
-      used[i] = true;
-      process->TakeRing(std::move(rings[i]));
-      break;
+  std::vector<std::unique_ptr<ProcessReader::State>> of_logs;
+  for (const std::string& name : logs) of_logs.push_back(OfLog(dir, name, &rings));
+  if (std::any_of(of_logs.begin(), of_logs.end(), DiedUnseen)) {
+    std::vector<RingSnapshot> later = ReadRings(FindRings(state->folder));
+    for (size_t i = 0; i < logs.size(); ++i) {
+      if (DiedUnseen(of_logs[i])) of_logs[i] = OfLog(dir, logs[i], &later);
     }
-    process->Judge();
+  }
+  for (auto& process : of_logs) {
     state->processes.emplace_back(new ProcessReader(std::move(process)));
   }
   const int64_t run_began = RealtimeOfRun(dir, state->folder.run_json);
-  for (size_t i = 0; i < rings.size(); ++i) {
-    if (used[i] || IsStale(rings[i], dir, run_began)) continue;
+  for (RingSnapshot& ring : rings) {
+    if (IsStale(ring, dir, run_began)) continue;
     auto process = std::make_unique<ProcessReader::State>();
-    process->TakeRing(std::move(rings[i]));
+    process->TakeRing(std::move(ring));
     process->Judge();
     state->processes.emplace_back(new ProcessReader(std::move(process)));
   }
