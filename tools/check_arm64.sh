@@ -48,7 +48,8 @@ fi
 if [ ! -e "$root/etc/crosscut-arm64" ]; then
   debootstrap --arch=arm64 --variant=minbase --include="ca-certificates,cmake,libstdc++-12-dev,\
 libzstd-dev,libsimdjson-dev,libprotozero-dev,libdeflate-dev,libisal-dev,zlib1g-dev,libcli11-dev,\
-libfmt-dev,libgtest-dev,libgmock-dev,python3-dev,python3-numpy,python3-pytest" bookworm "$root"
+libfmt-dev,libgtest-dev,libgmock-dev,nodejs,python3-dev,python3-numpy,python3-pytest" \
+    bookworm "$root"
   ${PYTHON:-.venv/bin/python} -m pip install --quiet --disable-pip-version-check \
     --target "$root/usr/lib/python3/dist-packages" "$(grep '^nanobind==' tools/requirements.txt)"
   touch "$root/etc/crosscut-arm64"
@@ -56,6 +57,7 @@ fi
 
 cmake -S . -B build/arm64 -G Ninja --toolchain cmake/arm64.cmake -DCMAKE_BUILD_TYPE=Release \
   -DCROSSCUT_TESTS=ON -DCROSSCUT_WERROR=ON -DCROSSCUT_DQN=OFF \
+  -DCMAKE_DISABLE_FIND_PACKAGE_OpenCL=ON \
   -DPython_EXECUTABLE="$root/usr/bin/$python" \
   -DPython_INCLUDE_DIR="$root/usr/include/$python" >/dev/null
 targets=(unit_tests quickstart crosscut_cli crosscut_preload
