@@ -95,10 +95,10 @@ TEST(Tables, HaveAllThatViewsShow) {
   }
 }
 
-TEST(Tables, AnUnknownNameIsRefusedWithTheList) {
+TEST(Tables, AnUnknownNameIsRefusedWithTheNearest) {
   const trace::Trace trace;
   const Context context(trace);
-  const Result<Table> table = ComputeTable(trace, context, "nonsense");
+  const Result<Table> table = ComputeTable(trace, context, "operatoins");
   ASSERT_FALSE(table.ok());
   EXPECT_EQ(table.status().code(), Status::Code::kNotFound);
   EXPECT_THAT(std::string(table.status().message()), HasSubstr("operations"));
