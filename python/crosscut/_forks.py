@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _record = crosscut._record
 turn = _thread.RLock()  # one thread at a time brings sources in, or withdraws them
+_watching = False
 _watched = _thread.allocate_lock()  # held from the first watch() on
 _method = "fork"
 _recording = False  # when fork() was called
@@ -51,10 +52,12 @@ def tell_children() -> None:
 def watch(arm_child: Callable[[bool], bool] | None = None) -> None:
     """Follows os.fork() and what stands on it, from now on; once. `arm_child`: how an armed
     process arms its child, told whether it recorded itself; whether that was done."""
-    global _arm_child
+    global _watching, _arm_child
     _arm_child = arm_child or _arm_child
     _record.follow_fork(True)
-    if _watched.acquire(blocking=False):
+    # No call but the first time: calls of native code may be followed by now.
+    if not _watching and _watched.acquire(blocking=False):
+        _watching = True
         _fork_warning.leave_out()
         unseen = _record.unseen
         os.register_at_fork(before=unseen(_before), after_in_child=unseen(_in_child),

@@ -35,15 +35,19 @@ def activate(python: str) -> None:
     """Registers all sources of this process, once. `python`: off, boundary, samples or calls;
     samples are taken, and Python functions recorded, in sessions that ask for them. The time that
     this takes is layer `overhead`, as is that of what is done after an import."""
-    with _forks.turn:
-        _record.ours(_activate, python)
+    _record.ours(_activate, python)
 
 
 def _activate(python: str) -> None:
+    with _forks.turn:
+        _follow_samples(python == "samples")
+        _register(python)
+    _follow_calls(python == "calls")  # the last: what we do is not what the program calls
+
+
+def _register(python: str) -> None:
     global _active
-    _follow_samples(python == "samples")
     if _active:
-        _follow_calls(python == "calls")
         distributed = sys.modules.get("crosscut.adapters.torch_distributed")
         if distributed is not None:
             distributed.tell()  # each session's log says it
@@ -59,7 +63,6 @@ def _activate(python: str) -> None:
         if wanted("operations"):
             _follow_adapters()
         _wrap_named(os.environ.get("CROSSCUT_WRAP", ""))
-        _follow_calls(python == "calls")  # the last: what we do is not what the program calls
     except Exception as error:
         report_failure("python", error)
 

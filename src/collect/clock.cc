@@ -109,7 +109,8 @@ double ClockNsPerTick() {
 }
 
 int64_t ReadingErrorNs(uint64_t width, double ns_per_tick) {
-  const auto ticks = static_cast<double>((width + 1) / 2 + 1);
+  const uint64_t half = (width + 1) / 2;
+  const auto ticks = static_cast<double>(half + 1);
   return static_cast<int64_t>(std::ceil(ticks * ns_per_tick)) + 1;  // the ns are rounded, too
 }
 

@@ -176,7 +176,7 @@ def test_what_recording_lengthens_uncorrected_is_a_finding(tmp_path):
 
 @pytest.mark.parametrize("words,code,said", [
     (["--", sys.executable, "-c", "import sys; print('its words'); sys.exit(7)"], 3,
-     "crosscut: the command ended with 7:\nits words"),
+     "crosscut: the command ended with 7:\ncrosscut: its words"),
     (["--", sys.executable, "-c", "import os; os.kill(os.getpid(), 9)"], 3, "died by signal 9"),
     (["--", sys.executable, "-c", "import os; os._exit(4 * ('CROSSCUT_RUN' in os.environ))"], 1,
      "the command ended with 4 when recorded, but not when unrecorded"),

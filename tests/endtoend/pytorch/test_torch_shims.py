@@ -121,7 +121,7 @@ def test_a_carried_shim_needs_no_compiler(package, shim, tmp_path):
     said, count = record(package, tmp_path / "cache", tmp_path / "run")
     assert count == 50 and "operators" not in said
     assert not (tmp_path / "cache" / "crosscut" / "pytorch").exists()
-    assert f"torch shim: carried: {carried}" in call(package, tmp_path / "cache", "doctor").stdout
+    assert f"by {carried} (carried)" in call(package, tmp_path / "cache", "doctor").stdout
 
 
 def test_the_first_record_builds_a_shim_and_says_so(package, shim, tmp_path):
@@ -131,7 +131,7 @@ def test_the_first_record_builds_a_shim_and_says_so(package, shim, tmp_path):
     calls = (tmp_path / "calls").read_text()
     said, count = record(package, tmp_path / "cache", tmp_path / "again", cxx=cxx)
     assert count == 50 and "its part" not in said and (tmp_path / "calls").read_text() == calls
-    assert "torch shim: built: " in call(package, tmp_path / "cache", "doctor").stdout
+    assert "(built here)" in call(package, tmp_path / "cache", "doctor").stdout
 
 
 def test_a_carried_shim_that_fails_its_test_gives_way_to_one_that_is_built(package, shim, tmp_path):
