@@ -89,7 +89,7 @@ def test_an_unknown_option_starts_nothing(run, tmp_path):
     (("./s", 0o644, "#!/usr/bin/env -S bash -e\n"), 126, "type: crosscut record bash ./s 1 'a b'"),
     (("./data", 0o644, "no script"), 126, "chmod +x ./data"),
     (("s", 0o755, "#!/bin/sh\n"), 127, "not in PATH; type: crosscut record ./s 1 'a b'"),
-    (("./s", 0o755, "#!/no/such/perl\n"), 127, "/no/such/perl, which its first line names, is not there"),
+    (("./s", 0o755, "#!/no/such/perl\n"), 127, "/no/such/perl, which its first line"),
 ])
 def test_a_script_that_cannot_be_executed_gets_the_line_to_type(run, tmp_path, script, code, words):
     name, mode, text = script
