@@ -218,7 +218,7 @@ test("bars add up to what the table says", () =>
     await page.getByRole("button", { name: "Raw" }).click();
     const shown = await page.locator(".row.process .value b").first().innerText();
     const sum = await page.$$eval("#table-overlap tbody tr", (rows) => rows
-      .filter((row) => row.cells[0].textContent.startsWith("train.py ("))
+      .filter((row) => row.cells[0].title === "train.py")
       .reduce((all, row) => all + Number(row.cells[4].dataset.v), 0));
     assert.equal(shown, `${(sum / 1e9).toFixed(2)} s`);
   }));
