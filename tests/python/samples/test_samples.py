@@ -90,11 +90,7 @@ def test_stacks_are_those_of_the_program(tmp_path, version, case):
               for place in expected["frames"]]
     ns = sum(ns for frames, _, ns in stacks(out, tmp_path)
              if any(frames[i:i + len(wanted)] == wanted for i in range(len(frames))))
-    # What the rest of a busy machine took of its time is no stack's.
-    waited = sum(ns for _, native, ns in stacks(out, tmp_path)
-                 if native.startswith("(waits for a processor"))
-    assert ns > 0.6 * (STAY * 1e9 - waited), stacks(out, tmp_path)
-    assert ns > 0.1 * STAY * 1e9, stacks(out, tmp_path)
+    assert ns > 0.6 * STAY * 1e9, stacks(out, tmp_path)
     assert expected["thread"] in {row["thread"] for row in table(out, "samples")}
 
 
