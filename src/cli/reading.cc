@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/base/nearest.h"
 #include "src/base/shell_word.h"
 #include "src/cli/commands.h"
 #include "src/cli/newest.h"
@@ -239,7 +240,9 @@ void AddTable(CLI::App* app, Run* run) {
         args->name = std::exchange(args->input, newest[0]);
       }
       if (args->name.empty() && !args->input.empty() && !IsThere(args->input)) {
-        return Fail(Status::NotFound(args->input + ": there is no such input, and no such table"));
+        const std::string near = base::DidYouMean(args->input, verbs::TableNames());
+        return Fail(Status::NotFound(args->input + ": there is no such input, and no such table" +
+                                     (near.empty() ? "; crosscut table lists the tables" : near)));
       }
       if (args->name.empty()) return Print(verbs::ListTables(), false);
       int printed = kGood;

@@ -45,6 +45,8 @@ COMMAND_LINES = [
 NAMES = [
     Case("table-misspelt", "crosscut table run operation"),
     Case("table-unknown", "crosscut table run zebra"),
+    Case("table-of-the-newest-run-misspelt", "crosscut table overlp"),
+    Case("table-of-the-newest-run-unknown", "crosscut table zebra"),
     Case("source-misspelt", "crosscut record --sources=pytroch -- true"),
     Case("source-unknown", "crosscut record --sources=pytorch,zebra -- true"),
     Case("source-misspelt-in-the-environment", "crosscut record -- true",
