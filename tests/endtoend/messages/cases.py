@@ -15,6 +15,7 @@ class Case:
     env: dict[str, str] = field(default_factory=dict)
     nobody: bool = False  # where root runs the tests, who may read everything: as nobody
     stdout: bool = False  # behind stderr stands what the command prints
+    folder: str = ""  # of the scene: where it runs, where not in the scene itself
 
 
 def python(name, code, **options):
@@ -37,7 +38,7 @@ COMMAND_LINES = [
     Case("flag-of-validate-misspelt", "crosscut validate --pars=3 -- true"),
     Case("flags-that-exclude-each-other", "crosscut start {pid} --now --at-step=3"),
     Case("argument-too-many", "crosscut info run runs"),
-    Case("argument-missing", "crosscut info"),
+    Case("argument-missing", "crosscut info", folder="elsewhere"),
     Case("control-characters-in-a-setting", "crosscut record '--sources=a\x1b[31mb' -- true"),
     Case("a-newline-in-a-name", "crosscut info 'a\ncrosscut: b'"),
 ]
@@ -158,7 +159,7 @@ PYTHONS = [
            env={"PYTHONPATH": "{scene}/absent:{package}"}),
     Case("plot-without-matplotlib", "python -m crosscut plot run -o plots",
          {"PYTHONPATH": "{scene}/absent:{package}"}),
-    Case("plot-without-a-run", "python -m crosscut plot -o plots"),
+    Case("plot-without-a-run", "python -m crosscut plot -o plots", folder="elsewhere"),
     python("session-option-unknown", "crosscut.session(unknown=3)"),
     python("session-option-misspelt", 'crosscut.session("r", plann="full")'),
     python("start-option-misspelt", "crosscut.start(memory_mb=64)"),

@@ -54,8 +54,9 @@ def run_beside(scene, case, pid):
              for word in shlex.split(case.command)]
     program = {"crosscut": str(CROSSCUT), "python": sys.executable}[words[0]]
     user = {"user": NOBODY, "group": NOBODY} if case.nobody and os.geteuid() == 0 else {}
-    done = subprocess.run([program, *words[1:]], cwd=scene, env=environment(scene, case),
-                          stdin=subprocess.DEVNULL, capture_output=True, timeout=300, **user)
+    done = subprocess.run([program, *words[1:]], cwd=scene / case.folder,
+                          env=environment(scene, case), stdin=subprocess.DEVNULL,
+                          capture_output=True, timeout=300, **user)
     text = done.stderr.decode("utf-8", "replace")
     if case.stdout:
         text += done.stdout.decode("utf-8", "replace")
@@ -78,6 +79,8 @@ def block(case, status, text):
     """A case as messages.txt has it."""
     settings = "".join(f"{key}={shlex.quote(value)} " for key, value in case.env.items())
     command = case.command.encode("unicode_escape").decode()
+    if case.folder:
+        settings = f"cd {case.folder}; {settings}"
     return f"== {case.name}\n$ {settings}{command}\n[{status}]\n{text}"
 
 

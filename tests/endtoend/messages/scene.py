@@ -95,6 +95,7 @@ def make_others(scene):
 def make_pythons(scene):
     """Modules that are not there, and what an older Python would do at its start."""
     (scene / "absent").mkdir()
+    (scene / "elsewhere").mkdir()
     for name in ("pandas", "polars", "matplotlib"):
         words = f"No module named '{name}'"
         (scene / "absent" / f"{name}.py").write_text(
