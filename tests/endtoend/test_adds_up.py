@@ -84,6 +84,10 @@ def check_sums(run):
     for row in operations:
         parts = ("host_ns", "overlap_ns", "device_ns", "idle_ns", "unknown_ns", "control_ns")
         assert row["wall_ns"] == sum(row[part] for part in parts)
+    parts = table(run, "window_parts")
+    assert sums(parts, "wall_ns") == windows
+    steps = {row["process"]: row["wall_ns"] for row in parts if row["part"] == "steps"}
+    assert sums(table(run, "step_overlap"), "ns") == steps
     for row in table(run, "overlap"):
         assert 0 <= row["corrected_ns"] <= row["ns"] or row["operation"] == "unplaced"
     return processes

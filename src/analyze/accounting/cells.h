@@ -1,7 +1,8 @@
-// A small table of sums by (operation, layer set): a hash table with open addressing that grows as
-// cells appear.
+// A small table of sums by (operation, layer set, part of the window): a hash table with open
+// addressing that grows as cells appear.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -10,55 +11,66 @@
 
 namespace crosscut::analyze {
 
+// What a process's window is cut into by its steps. kWhole: it has no steps, so nothing cuts it.
+enum class WindowPart : uint8_t { kWhole, kStartUp, kSteps, kControl, kBetween, kShutdown };
+inline constexpr int kWindowParts = 6;
+
 struct Cell {
   uint32_t operation = 0;  // NameCodes number
   LayerSet layers = 0;
   int64_t ns = 0;
   int64_t probe_ps = 0;     // what its probes should have cost by calibration, unscaled
   int64_t switched_ns = 0;  // the part of ns that lies in first steps after a switch
+  WindowPart part = WindowPart::kWhole;
 };
 
 class Cells {
  public:
   Cells() : slots_(64, kFree) {}
-  void Add(uint32_t operation, LayerSet layers, int64_t ns, int64_t probe_ps,
-           int64_t switched_ns = 0) {
-    Cell& cell = At(operation, layers);
-    cell.ns += ns;
-    cell.probe_ps += probe_ps;
-    cell.switched_ns += switched_ns;
+  void Add(uint32_t operation, LayerSet layers, int64_t ns, int64_t probe_ps) {
+    Add(Cell{operation, layers, ns, probe_ps});
+  }
+  // Adds the sums of `more` to the cell with its operation, layers and part.
+  void Add(const Cell& more) {
+    Cell& cell = At(more);
+    cell.ns += more.ns;
+    cell.probe_ps += more.probe_ps;
+    cell.switched_ns += more.switched_ns;
+  }
+  void Clear() {
+    std::fill(slots_.begin(), slots_.end(), kFree);
+    cells_.clear();
   }
   // In order of first appearance.
   const std::vector<Cell>& all() const { return cells_; }
 
  private:
   static constexpr uint32_t kFree = UINT32_MAX;
-  static size_t Hash(uint32_t operation, LayerSet layers) {
-    return (uint64_t{operation} << 16 | layers) * 0x9e3779b97f4a7c15u >> 20;
+  static bool Alike(const Cell& a, const Cell& b) {
+    return a.operation == b.operation && a.layers == b.layers && a.part == b.part;
   }
-  Cell& At(uint32_t operation, LayerSet layers) {
-    for (size_t i = Hash(operation, layers);; ++i) {
-      uint32_t& slot = slots_[i & (slots_.size() - 1)];
-      if (slot == kFree) {
-        if (cells_.size() * 2 >= slots_.size()) {
-          Grow();
-          return At(operation, layers);
-        }
-        slot = static_cast<uint32_t>(cells_.size());
-        cells_.push_back({operation, layers, 0, 0});
-        return cells_.back();
-      }
-      Cell& cell = cells_[slot];
-      if (cell.operation == operation && cell.layers == layers) return cell;
+  // Where a cell like that stands, or the free slot where it would.
+  size_t SlotOf(const Cell& like) const {
+    const uint64_t key =
+        uint64_t{like.operation} << 16 | like.layers | static_cast<uint64_t>(like.part) << 60;
+    const size_t mask = slots_.size() - 1;
+    size_t i = (key * 0x9e3779b97f4a7c15u >> 20) & mask;
+    while (slots_[i] != kFree && !Alike(cells_[slots_[i]], like)) i = (i + 1) & mask;
+    return i;
+  }
+  Cell& At(const Cell& like) {
+    uint32_t& slot = slots_[SlotOf(like)];
+    if (slot != kFree) return cells_[slot];
+    if (cells_.size() * 2 >= slots_.size()) {
+      Grow();
+      return At(like);
     }
+    slot = static_cast<uint32_t>(cells_.size());
+    return cells_.emplace_back(Cell{like.operation, like.layers, 0, 0, 0, like.part});
   }
   void Grow() {
     slots_.assign(slots_.size() * 2, kFree);
-    for (uint32_t c = 0; c < cells_.size(); ++c) {
-      size_t i = Hash(cells_[c].operation, cells_[c].layers);
-      while (slots_[i & (slots_.size() - 1)] != kFree) ++i;
-      slots_[i & (slots_.size() - 1)] = c;
-    }
+    for (uint32_t c = 0; c < cells_.size(); ++c) slots_[SlotOf(cells_[c])] = c;
   }
 
   std::vector<uint32_t> slots_;  // a power of two

@@ -47,7 +47,9 @@ class OverlapFold {
         after_switch_(events.after_switch),
         after_control_(events.after_control()),
         costs_(costs),
-        out_(out) {}
+        out_(out),
+        has_steps_(std::any_of(events.events.begin(), events.events.end(),
+                               [](const auto& event) { return event.step != 0; })) {}
 
   void Apply(uint32_t change) {
     if (change & kSet) {
@@ -73,6 +75,7 @@ class OverlapFold {
     if (pending_ps_ != 0) sums_.Add(index_, 0, pending_ps_);
     Flush();
     EndStep();
+    PlaceAfterStep(WindowPart::kShutdown);
     out_->cells = cells_.all();
     for (const Cell& c : out_->cells) out_->window_ns += c.ns;
   }
@@ -86,6 +89,8 @@ class OverlapFold {
       Flush();
       EndStep();
       step_ = value == after_control_ ? 0 : value;
+      if (step_ != 0) PlaceAfterStep(WindowPart::kBetween);
+      steps_begun_ |= step_ != 0;
       control_now_ = control_[value] != 0;
       control_begins_ = control_now_;
     } else {
@@ -129,16 +134,37 @@ class OverlapFold {
 
   void Flush() {
     sums_.Drain([this](uint32_t index, int64_t ns, int64_t ps) {
-      const uint32_t operation = index == kControlIndex ? control_operation_ : operation_;
-      cells_.Add(operation, kLayerSets[index], ns, ps, after_switch_[step_] != 0 ? ns : 0);
-      if (step_ != 0) step_sums_.Add(index, ns, ps);
+      Cell cell = {index == kControlIndex ? control_operation_ : operation_, kLayerSets[index], ns,
+                   ps, after_switch_[step_] != 0 ? ns : 0};
+      if (step_ != 0) {
+        cell.part = control_[step_] != 0 ? WindowPart::kControl : WindowPart::kSteps;
+        step_cells_.Add(cell);
+      } else if (steps_begun_) {
+        after_step_.Add(cell);
+        return;
+      } else if (has_steps_) {
+        cell.part = WindowPart::kStartUp;
+      }
+      cells_.Add(cell);
     });
   }
 
   void EndStep() {
-    step_sums_.Drain([this](uint32_t index, int64_t ns, int64_t ps) {
-      out_->steps.push_back({step_ - 1, kLayerSets[index], ns, ps});
-    });
+    if (step_ == 0) return;
+    for (const Cell& cell : step_cells_.all()) {
+      out_->steps.push_back({step_ - 1, cell.operation, cell.layers, cell.ns, cell.probe_ps});
+    }
+    step_cells_.Clear();
+  }
+
+  // What came after the last step lies between steps if another one begins, else in the shutdown.
+  void PlaceAfterStep(WindowPart part) {
+    for (Cell cell : after_step_.all()) {
+      const bool off = part == WindowPart::kBetween && cell.layers == kControlBit;
+      cell.part = off ? WindowPart::kControl : part;
+      cells_.Add(cell);
+    }
+    after_step_.Clear();
   }
 
   const std::vector<uint8_t>&control_, &after_switch_;
@@ -150,8 +176,10 @@ class OverlapFold {
   uint32_t operation_ = 0, control_operation_ = 0, step_ = 0;
   bool special_ = false, control_now_ = false, control_begins_ = false, paused_ = false;
   int64_t pending_ps_ = 0;
-  Sums sums_, step_sums_;
-  Cells cells_;
+  const bool has_steps_;  // in the window
+  bool steps_begun_ = false;
+  Sums sums_;
+  Cells cells_, step_cells_, after_step_;
 };
 
 // One thread alone: its own operation and layer.

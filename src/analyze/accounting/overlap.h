@@ -1,9 +1,9 @@
 // The overlap engine: how long each key held in one process's window.
 //
 // Key = (the lead's innermost operation, the set of active host layers, device bit), as
-// docs/accounting.md defines it. It is exact: the cells sum to the window without its pauses, to
-// the nanosecond. It takes O(edges) time; beside the result, its memory depends on the tracks and
-// their depth, not on the trace's length.
+// docs/accounting.md defines it. Steps cut the window into parts; a cell lies in one of them. It is
+// exact: the cells sum to the window without its pauses, to the nanosecond. It takes O(edges) time;
+// beside the result, its memory depends on the tracks and their depth, not on the trace's length.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +17,10 @@
 
 namespace crosscut::analyze {
 
-// A part of a step: `ns` of it had this layer set.
+// A part of a step: `ns` of it had this operation and layer set.
 struct StepCell {
-  uint32_t step;  // index into Process::steps
+  uint32_t step;       // index into Process::steps
+  uint32_t operation;  // as Cell::operation
   LayerSet layers;
   int64_t ns;
   int64_t probe_ps;  // as Cell::probe_ps
@@ -36,7 +37,7 @@ struct ProcessOverlap {
   int64_t window_ns = 0;    // sum of all cells
   int64_t excluded_ns = 0;  // paused
   std::vector<Cell> cells;
-  std::vector<StepCell> steps;      // step by step, in order of time
+  std::vector<StepCell> steps;      // step by step, in order of time; a cell for each key of a step
   std::vector<ProbeCounts> probes;  // by NameCodes number
 };
 

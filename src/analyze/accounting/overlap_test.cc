@@ -41,9 +41,27 @@ Measures MeasuresOf(const trace::Trace& trace, const std::vector<Cell>& cells) {
   return out;
 }
 
+// Which part of the window that instant lies in, by the steps that have time in the window.
+WindowPart PartAt(const trace::Process& p, int64_t at) {
+  bool any = false, before = false, after = false;
+  for (const trace::Step& s : p.steps) {
+    const int64_t begin = std::max(s.begin_ns, p.start_ns), end = std::min(s.end_ns, p.end_ns);
+    if (begin >= end) continue;
+    any = true;
+    if (begin <= at && at < end) return s.level == 0 ? WindowPart::kControl : WindowPart::kSteps;
+    before |= end <= at;
+    after |= begin > at;
+  }
+  if (!any) return WindowPart::kWhole;
+  if (!before) return WindowPart::kStartUp;
+  if (!after) return WindowPart::kShutdown;
+  return ControlSince(p, at) ? WindowPart::kControl : WindowPart::kBetween;
+}
+
 struct BruteForce {
   Measures cells;
-  std::map<std::pair<uint32_t, LayerSet>, int64_t> steps;
+  std::map<std::pair<uint32_t, InstantKey>, int64_t> steps;
+  std::map<std::pair<WindowPart, InstantKey>, int64_t> parts;
   int64_t excluded_ns = 0;
 
   explicit BruteForce(const trace::Trace& trace) {
@@ -61,8 +79,9 @@ struct BruteForce {
       return;
     }
     for (uint32_t s = 0; s < p.steps.size(); ++s) {
-      if (p.steps[s].begin_ns <= at && at < p.steps[s].end_ns) steps[{s, key->second}] += ns;
+      if (p.steps[s].begin_ns <= at && at < p.steps[s].end_ns) steps[{s, *key}] += ns;
     }
+    parts[{PartAt(p, at), *key}] += ns;
     cells[*key] += ns;
   }
 };
@@ -79,11 +98,20 @@ TEST(Overlap, EqualsABruteForceOverElementaryIntervalsOnTenThousandTraces) {
     ASSERT_EQ(got.excluded_ns, want.excluded_ns) << "seed " << seed;
     const trace::Process& p = trace.processes[0];
     ASSERT_EQ(got.window_ns + got.excluded_ns, p.end_ns - p.start_ns) << "seed " << seed;
-    std::map<std::pair<uint32_t, LayerSet>, int64_t> steps;
+    const NameCodes names(trace);
+    const auto key = [&](uint32_t operation, LayerSet layers) {
+      return InstantKey(trace.text(names.operations[operation]), layers);
+    };
+    std::map<std::pair<uint32_t, InstantKey>, int64_t> steps;
     for (const StepCell& c : got.steps) {
-      if (c.ns != 0) steps[{c.step, c.layers}] += c.ns;
+      if (c.ns != 0) steps[{c.step, key(c.operation, c.layers)}] += c.ns;
     }
     ASSERT_EQ(steps, want.steps) << "seed " << seed;
+    std::map<std::pair<WindowPart, InstantKey>, int64_t> parts;
+    for (const Cell& c : got.cells) {
+      if (c.ns != 0) parts[{c.part, key(c.operation, c.layers)}] += c.ns;
+    }
+    ASSERT_EQ(parts, want.parts) << "seed " << seed;
     for (const auto& [key, ns] : want.cells) seen.insert(key.second);
     cells += want.cells.size();
   }

@@ -4,11 +4,27 @@
 #include "src/analyze/steps/step_operators.h"
 #include "src/analyze/steps/step_summary.h"
 #include "src/analyze/steps/step_tables.h"
+#include "src/analyze/steps/window_parts.h"
 
 namespace crosscut::analyze {
 namespace {
 
 constexpr TableEntry kTables[] = {
+    {.name = "window_parts",
+     .shows = Shows::kTime,
+     .description = "start-up, steps, what lies between them, shutdown: sums to the window",
+     .compute = WindowPartsTable,
+     .title = "Start-up, steps, shutdown",
+     .explanation = "Steps cut a process's window into parts, which add up to it. Start-up is all "
+                    "before the first step, shutdown all after the last one."},
+    {.name = "step_overlap",
+     .shows = Shows::kTime,
+     .description = "the steps by operation, set of layers and device: sums to the steps",
+     .compute = StepOverlapTable,
+     .title = "What the steps were made of",
+     .explanation = "The time of the steps alone, control steps aside, by operation and by the "
+                    "layers that worked at that moment.",
+     .recorded_by = kBySteps},
     {.name = "outliers",
      .shows = Shows::kFacts,
      .description = "steps that took unusually long, and in what",

@@ -21,20 +21,32 @@ int64_t Median(std::vector<int64_t> v) {
   return *mid;
 }
 
-// The cells of each step: [first[i], first[i + 1]) of overlap.steps.
-std::vector<size_t> FirstCells(const trace::Process& process, const ProcessOverlap& overlap) {
+// Where the cells of each step stand: [first[i], first[i + 1]) of `cells`.
+std::vector<size_t> FirstCells(const trace::Process& process, const std::vector<StepCell>& cells) {
   std::vector<size_t> first(process.steps.size() + 1);
-  for (const StepCell& cell : overlap.steps) ++first[cell.step + 1];
+  for (const StepCell& cell : cells) ++first[cell.step + 1];
   for (size_t i = 1; i < first.size(); ++i) first[i] += first[i - 1];
   return first;
 }
 
-// Cells by step: they come in order of time, and steps of one process may stand in any order.
+// A cell for each step and layer set, all operations together, by step: steps of one process may
+// stand in any order of time.
 std::vector<StepCell> ByStep(const ProcessOverlap& overlap) {
   std::vector<StepCell> cells = overlap.steps;
   std::stable_sort(cells.begin(), cells.end(),
                    [](const StepCell& a, const StepCell& b) { return a.step < b.step; });
-  return cells;
+  std::vector<StepCell> out;
+  std::map<LayerSet, size_t> places;  // of the step's cells in `out`
+  for (const StepCell& cell : cells) {
+    if (!out.empty() && out.back().step != cell.step) places.clear();
+    const auto [place, fresh] = places.try_emplace(cell.layers, out.size());
+    if (fresh) {
+      out.push_back({cell.step, 0, cell.layers, 0, 0});
+    }
+    out[place->second].ns += cell.ns;
+    out[place->second].probe_ps += cell.probe_ps;
+  }
+  return out;
 }
 
 struct StepWalls {
@@ -44,7 +56,9 @@ struct StepWalls {
 };
 
 StepWalls WallsOf(const trace::Process& process, const ProcessOverlap& overlap) {
-  StepWalls out = {ByStep(overlap), FirstCells(process, overlap), {}};
+  StepWalls out;
+  out.cells = ByStep(overlap);
+  out.first = FirstCells(process, out.cells);
   out.wall_ns.resize(process.steps.size());
   for (const StepCell& cell : out.cells) out.wall_ns[cell.step] += cell.ns;
   return out;

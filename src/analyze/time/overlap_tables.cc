@@ -96,6 +96,18 @@ std::vector<uint32_t> CellOrder(const std::vector<Cell>& cells,
   return order;
 }
 
+// The cells of all parts of the window together, by `operation_of(cell)` and layers; their probe_ps
+// holds the corrected time.
+template <class OperationOf>
+Cells WholeWindow(const ProcessAccount& account, OperationOf operation_of) {
+  Cells sums;
+  for (size_t i = 0; i < account.overlap.cells.size(); ++i) {
+    const Cell& cell = account.overlap.cells[i];
+    sums.Add(operation_of(cell), cell.layers, cell.ns, account.correction.corrected_ns[i]);
+  }
+  return sums;
+}
+
 }  // namespace
 
 Table OverlapTable(const trace::Trace& trace, const Context& context) {
@@ -103,15 +115,15 @@ Table OverlapTable(const trace::Trace& trace, const Context& context) {
   Texts process, operation, layers;
   Integers device, ns, corrected;
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
-    const ProcessAccount& account = a.processes[p];
-    const std::vector<Cell>& cells = account.overlap.cells;
-    for (const uint32_t i : CellOrder(cells, Ranked(SumOperations(trace, a, p)))) {
+    const Cells sums = WholeWindow(a.processes[p], [](const Cell& cell) { return cell.operation; });
+    for (const uint32_t i : CellOrder(sums.all(), Ranked(SumOperations(trace, a, p)))) {
+      const Cell& cell = sums.all()[i];
       process.push_back(context.process_label({p}));
-      operation.push_back(OperationText(trace, a, cells[i].operation));
-      layers.push_back(LayersText(cells[i].layers));
-      device.push_back(DeviceBusy(cells[i].layers));
-      ns.push_back(cells[i].ns);
-      corrected.push_back(account.correction.corrected_ns[i]);
+      operation.push_back(OperationText(trace, a, cell.operation));
+      layers.push_back(LayersText(cell.layers));
+      device.push_back(DeviceBusy(cell.layers));
+      ns.push_back(cell.ns);
+      corrected.push_back(cell.probe_ps);
     }
   }
   return MakeTable("overlap", MakeColumn("process", process), MakeColumn("operation", operation),
@@ -165,12 +177,7 @@ Table LayersTable(const trace::Trace& trace, const Context& context) {
   Texts process, layers;
   Integers device, ns, corrected;
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
-    const ProcessAccount& account = a.processes[p];
-    Cells sums;  // the second sum holds the corrected time
-    for (size_t i = 0; i < account.overlap.cells.size(); ++i) {
-      const Cell& cell = account.overlap.cells[i];
-      sums.Add(0, cell.layers, cell.ns, account.correction.corrected_ns[i]);
-    }
+    const Cells sums = WholeWindow(a.processes[p], [](const Cell&) { return 0; });
     for (const uint32_t i : CellOrder(sums.all(), {0})) {
       const Cell& cell = sums.all()[i];
       process.push_back(context.process_label({p}));
