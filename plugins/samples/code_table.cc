@@ -66,6 +66,14 @@ bool ReadBytes(const void* object, std::string* out) {
                     out->data(), out->size());
 }
 
+// "train.py:41 main".
+uint32_t Intern(std::string_view file, int32_t line, std::string_view function) {
+  std::string text(file);
+  text += ':' + std::to_string(line) + ' ';
+  text += function;
+  return crosscut_intern(text.data(), text.size(), CROSSCUT_TEXT, CROSSCUT_LAYER_NONE, 0, 0);
+}
+
 }  // namespace
 
 CodeTable::Identity CodeTable::IdentityOf(const void* head) {
@@ -78,32 +86,30 @@ CodeTable::Identity CodeTable::IdentityOf(const void* head) {
   return {Py_TYPE(code), code->co_filename, name, code->co_linetable, code->co_firstlineno};
 }
 
-bool CodeTable::Describe(const Identity& identity, Function* function) {
-  std::string path, lines;
+bool CodeTable::Describe(const Identity& identity, Function* function) const {
+  std::string lines;
   *function = {};
-  if (!ReadText(identity.filename, &path) || !ReadText(identity.name, &function->name)) {
+  if (!ReadText(identity.filename, &function->path) || !ReadText(identity.name, &function->name)) {
     return false;
   }
   function->identity = identity;
-  function->file = path.substr(path.rfind('/') + 1);
-  if (ReadBytes(identity.lines, &lines)) function->lines = DecodeLines(lines, identity.first_line);
+  function->owner = own_.OwnerOf(function->path);
+  if (ReadBytes(identity.lines, &lines)) function->ranges = DecodeLines(lines, identity.first_line);
   return true;
 }
 
-uint32_t CodeTable::NameAt(Function* function, int32_t instruction) {
-  int32_t line = LineAt(function->lines, instruction);
-  if (line <= 0) line = function->identity.first_line;
-  for (const auto& [known, name] : function->names) {
-    if (known == line) return name;
+CodeTable::Line& CodeTable::LineOf(Function* function, int32_t instruction) {
+  int32_t number = LineAt(function->ranges, instruction);
+  if (number <= 0) number = function->identity.first_line;
+  for (Line& line : function->lines) {
+    if (line.number == number) return line;
   }
-  const std::string text = function->file + ":" + std::to_string(line) + " " + function->name;
-  const uint32_t name =
-      crosscut_intern(text.data(), text.size(), CROSSCUT_TEXT, CROSSCUT_LAYER_NONE, 0, 0);
-  function->names.emplace_back(line, name);
-  return name;
+  const std::string_view file = function->path;
+  const std::string_view shown = file.substr(file.rfind('/') + 1);
+  return function->lines.emplace_back(Line{number, Intern(shown, number, function->name), 0});
 }
 
-void CodeTable::Name(std::span<const Frame> frames, std::vector<uint32_t>* names) {
+void CodeTable::Name(std::span<const Frame> frames, Stack* stack) {
   heads_.assign(frames.size() * kHead, '\0');
   std::vector<Piece> pieces;
   for (size_t i = 0; i < frames.size(); ++i) {
@@ -113,6 +119,7 @@ void CodeTable::Name(std::span<const Frame> frames, std::vector<uint32_t>* names
   for (size_t done = 0; done < pieces.size();) {
     done += ReadPieces(std::span(pieces).subspan(done)) + 1;
   }
+  Owner owner = Owner::kOther;  // of the own line
   for (size_t i = 0; i < frames.size(); ++i) {
     alignas(PyCodeObject) char head[sizeof(PyCodeObject)];
     std::copy_n(heads_.data() + i * kHead, kHead, head);
@@ -120,7 +127,15 @@ void CodeTable::Name(std::span<const Frame> frames, std::vector<uint32_t>* names
     if (identity.type != &PyCode_Type) continue;
     Function& function = functions_[frames[i].code];
     if (function.identity != identity && !Describe(identity, &function)) continue;
-    if (const uint32_t name = NameAt(&function, frames[i].instruction)) names->push_back(name);
+    Line& line = LineOf(&function, frames[i].instruction);
+    if (line.name == 0) continue;
+    stack->frames.push_back(line.name);
+    if (function.owner <= owner) continue;
+    owner = function.owner;
+    if (line.own_name == 0) {
+      line.own_name = Intern(own_.Shown(function.path), line.number, function.name);
+    }
+    stack->own_line = line.own_name;
   }
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "line_table.h"
+#include "own_code.h"
 
 namespace crosscut::samples {
 
@@ -17,11 +18,18 @@ struct Frame {
   int32_t instruction;  // byte of its code that runs
 };
 
+// Names' ids, as crosscut_intern() gives them.
+struct Stack {
+  std::vector<uint32_t> frames;  // innermost first
+  uint32_t own_line = 0;         // the innermost line of the program's own code; 0: none
+};
+
 class CodeTable {
  public:
-  // Appends the names' ids, as crosscut_intern() gives them; frames that run no code object, or
-  // one that cannot be read, are left out.
-  void Name(std::span<const Frame> frames, std::vector<uint32_t>* names);
+  explicit CodeTable(OwnCode own = {}) : own_(std::move(own)) {}
+  // Names the frames, innermost first; those that run no code object, or one that cannot be read,
+  // are left out.
+  void Name(std::span<const Frame> frames, Stack* stack);
 
  private:
   // What tells one code object from another at its address.
@@ -30,16 +38,22 @@ class CodeTable {
     int first_line;
     bool operator==(const Identity&) const = default;
   };
+  struct Line {
+    int32_t number;
+    uint32_t name, own_name;  // 0: not asked for yet
+  };
   struct Function {
     Identity identity;
-    std::string file, name;
-    std::vector<LineRange> lines;
-    std::vector<std::pair<int32_t, uint32_t>> names;  // by line
+    std::string path, name;
+    Owner owner = Owner::kOther;
+    std::vector<LineRange> ranges;
+    std::vector<Line> lines;  // those that were met
   };
   static Identity IdentityOf(const void* head);
-  static bool Describe(const Identity& identity, Function* function);
-  static uint32_t NameAt(Function* function, int32_t instruction);
+  bool Describe(const Identity& identity, Function* function) const;
+  static Line& LineOf(Function* function, int32_t instruction);
 
+  OwnCode own_;
   std::unordered_map<const void*, Function> functions_;
   std::vector<char> heads_;
 };

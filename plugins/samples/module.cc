@@ -65,15 +65,34 @@ bool AddSource() {
   return crosscut_source_add(&source) > 0;
 }
 
+// UTF-8, as it stands in the interpreter's strings of file names.
+bool TakeText(PyObject* object, std::string* out) {
+  Py_ssize_t bytes = 0;
+  const char* text = PyUnicode_AsUTF8AndSize(object, &bytes);
+  if (text != nullptr) out->assign(text, static_cast<size_t>(bytes));
+  return text != nullptr;
+}
+
+bool ParseStart(PyObject* args, int* rate, OwnCode* own) {
+  PyObject *folder, *others;
+  if (!PyArg_ParseTuple(args, "iUO!", rate, &folder, &PyTuple_Type, &others)) return false;
+  if (!TakeText(folder, &own->folder)) return false;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(others); ++i) {
+    if (!TakeText(PyTuple_GET_ITEM(others, i), &own->others.emplace_back())) return false;
+  }
+  return true;
+}
+
 PyObject* Start(PyObject*, PyObject* args) {
   int rate = 0;
-  if (!PyArg_ParseTuple(args, "i", &rate)) return nullptr;
+  OwnCode own;
+  if (!ParseStart(args, &rate, &own)) return nullptr;
   if (rate < 1 || rate > 1000) {
     PyErr_Format(PyExc_ValueError, "samples per second: 1 to 1000, not %d", rate);
     return nullptr;
   }
   if (g_sampler == nullptr) {
-    auto* sampler = new Sampler;
+    auto* sampler = new Sampler(std::move(own));
     const char* problem = "";
     if (!sampler->Init(INT64_C(1'000'000'000) / rate, &problem)) {
       delete sampler;
@@ -109,7 +128,9 @@ PyObject* AfterFork(PyObject*, PyObject*) {
 }
 
 PyMethodDef g_methods[] = {
-    {"start", Start, METH_VARARGS, "start(samples_per_second): in sessions, from now on"},
+    {"start", Start, METH_VARARGS,
+     "start(samples_per_second, folder, others): in sessions, from now on; own_code.h has the "
+     "rest"},
     {"stop", Stop, METH_NOARGS, "stop()"},
     {"after_fork", AfterFork, METH_NOARGS, "after_fork(): in the child"},
     {nullptr, nullptr, 0, nullptr},

@@ -165,11 +165,12 @@ std::vector<PythonThread> PythonStacks::Threads() {
   return threads;
 }
 
-const std::vector<uint32_t>& PythonStacks::Read(const PythonThread& thread) {
+const Stack& PythonStacks::Read(const PythonThread& thread) {
   frames_.clear();
-  names_.clear();
+  stack_.frames.clear();
+  stack_.own_line = 0;
   PyThreadState state;
-  if (!ReadObject(thread.state, &state) || state.interp != interpreter_) return names_;
+  if (!ReadObject(thread.state, &state) || state.interp != interpreter_) return stack_;
   FrameReader reader;
   const void* at = TopFrame(state);
   for (size_t i = 0; at != nullptr && i < kMostFrames; ++i) {
@@ -177,8 +178,8 @@ const std::vector<uint32_t>& PythonStacks::Read(const PythonThread& thread) {
     at = ReadFrame(at, &reader, &frame);
     if (frame.code != nullptr) frames_.push_back(frame);
   }
-  codes_.Name(frames_, &names_);
-  return names_;
+  codes_.Name(frames_, &stack_);
+  return stack_;
 }
 
 }  // namespace crosscut::samples

@@ -19,16 +19,17 @@ struct PythonThread {
 
 class PythonStacks {
  public:
+  explicit PythonStacks(OwnCode own = {}) : codes_(std::move(own)) {}
   // Under the GIL. False where this interpreter cannot be read: `problem` says why.
   bool Init(const char** problem);
 
   // From here on without the GIL, on one thread that is not the main one.
   // Threads that have a state of the main interpreter.
   std::vector<PythonThread> Threads();
-  // The thread's functions, innermost first, as ids of names; at most kMostFrames. Empty where the
-  // thread runs no Python, or has ended.
+  // The thread's functions, at most kMostFrames. Empty where the thread runs no Python, or has
+  // ended.
   static constexpr size_t kMostFrames = 256;
-  const std::vector<uint32_t>& Read(const PythonThread& thread);
+  const Stack& Read(const PythonThread& thread);
 
  private:
   const void* oldest_ = nullptr;  // thread state: it is the main thread's, and stays
@@ -38,7 +39,7 @@ class PythonStacks {
 #endif
   CodeTable codes_;
   std::vector<Frame> frames_;
-  std::vector<uint32_t> names_;
+  Stack stack_;
 };
 
 }  // namespace crosscut::samples

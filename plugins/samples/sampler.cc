@@ -61,6 +61,7 @@ bool Sampler::Init(int64_t period_ns, const char** problem) {
   names.ago = Text("ago_ns");
   names.covers = Text("covers_ns");
   names.frame = Text("frame");
+  names.own_line = Text("own_line");
   names.library = Text("library");
   names.offset = Text("offset");
   names.waits = Text("waits");

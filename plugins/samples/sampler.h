@@ -3,8 +3,9 @@
 //
 // A sample is an instant "[sample]" on this thread, with the sampled thread's id, how long ago the
 // sample was taken, how much of that thread's time it stands for (since the sample before it), the
-// functions of Python outermost first, and where native code was: a library and an offset in its
-// file, or the system call that the thread waits in.
+// functions of Python outermost first, the line of the program's own code among them, and where
+// native code was: a library and an offset in its file, or the system call that the thread waits
+// in.
 #pragma once
 
 #include <atomic>
@@ -17,6 +18,7 @@ namespace crosscut::samples {
 
 class Sampler {
  public:
+  explicit Sampler(OwnCode own) : stacks_(std::move(own)) {}
   // Under the GIL, once. False, and why, where samples cannot be had at all.
   bool Init(int64_t period_ns, const char** problem);
   // What the kernel refuses of native code, in words; "" where nothing.

@@ -171,8 +171,8 @@ void SamplingLoop::SampleWaiting(int tid, Thread* thread) {
 void SamplingLoop::Emit(int tid, Thread* thread, int64_t at_ns, const Native& native) {
   const int64_t covers = at_ns - std::max(thread->last_ns, since_ns_);
   thread->last_ns = std::max(thread->last_ns, at_ns);
-  const std::vector<uint32_t>* frames = nullptr;
-  if (thread->state != nullptr) frames = &stacks_.Read({thread->state, tid});
+  const Stack* stack = nullptr;
+  if (thread->state != nullptr) stack = &stacks_.Read({thread->state, tid});
   if (covers <= 0) return;
   crosscut_instant(names_.sample);
   crosscut_arg(names_.thread, tid);
@@ -183,8 +183,9 @@ void SamplingLoop::Emit(int tid, Thread* thread, int64_t at_ns, const Native& na
     crosscut_arg_name(names_.library, native.place.library);
     crosscut_arg(names_.offset, native.place.offset);
   }
-  if (frames == nullptr) return;
-  for (auto frame = frames->rbegin(); frame != frames->rend(); ++frame) {
+  if (stack == nullptr) return;
+  if (stack->own_line != 0) crosscut_arg_name(names_.own_line, stack->own_line);
+  for (auto frame = stack->frames.rbegin(); frame != stack->frames.rend(); ++frame) {
     crosscut_arg_name(names_.frame, *frame);
   }
 }

@@ -15,7 +15,7 @@
 namespace crosscut::samples {
 
 struct SampleNames {  // ids
-  uint32_t sample, thread, ago, covers, frame, library, offset, waits;
+  uint32_t sample, thread, ago, covers, frame, own_line, library, offset, waits;
   uint32_t runs;  // value of `waits` for a thread that waits in no call; 0: not told
 };
 struct LoopSettings {

@@ -132,6 +132,9 @@ class Stacks : public testing::Test {
     ASSERT_TRUE(stacks_.Init(&problem)) << problem;
   }
 
+  // Of what was read last.
+  std::string OwnLine() { return own_line_ == 0 ? "" : g_names[own_line_ - 1]; }
+
   std::vector<std::string> Read(const void* innermost) {
 #if PY_VERSION_HEX >= 0x030d0000
     g_thread.current_frame = static_cast<_PyInterpreterFrame*>(const_cast<void*>(innermost));
@@ -143,7 +146,9 @@ class Stacks : public testing::Test {
     g_thread.frame = static_cast<PyFrameObject*>(const_cast<void*>(innermost));
 #endif
     std::vector<std::string> texts;
-    for (const uint32_t name : stacks_.Read({&g_thread, 1})) texts.push_back(g_names[name - 1]);
+    const Stack& stack = stacks_.Read({&g_thread, 1});
+    for (const uint32_t name : stack.frames) texts.push_back(g_names[name - 1]);
+    own_line_ = stack.own_line;
     return texts;
   }
 
@@ -157,12 +162,35 @@ class Stacks : public testing::Test {
   Text file_ = {}, function_ = {};
   Lines lines_ = {};
   PyCodeObject code_ = {};
-  PythonStacks stacks_;
+  uint32_t own_line_ = 0;
+  PythonStacks stacks_{OwnCode{{"/lib"}, "/home"}};
 };
 
 TEST_F(Stacks, AreReadFromTheInnermostFunctionOn) {
   InnerFrame outer = Frame(nullptr), inner = Frame(&outer);
   EXPECT_THAT(Read(&inner), ElementsAre("train.py:41 main", "train.py:41 main"));
+}
+
+TEST_F(Stacks, HaveTheInnermostLineOfTheProgramsOwnCode) {
+  Text files[3];
+  PyCodeObject codes[3];
+  InnerFrame frames[3];  // innermost first
+  const char* const kPaths[] = {"/lib/json.py", "<string>", "/home/nets/net.py"};
+  for (int i = 0; i < 3; ++i) {
+    SetText(&files[i], kPaths[i]);
+    std::memcpy(static_cast<void*>(&codes[i]), &code_, sizeof code_);
+    codes[i].co_filename = reinterpret_cast<PyObject*>(&files[i]);
+    frames[i] = Frame(i < 2 ? &frames[i + 1] : nullptr);
+    SetCode(&frames[i], &codes[i]);
+  }
+  EXPECT_THAT(Read(frames), ElementsAre("json.py:41 main", "<string>:41 main", "net.py:41 main"));
+  EXPECT_EQ(OwnLine(), "nets/net.py:41 main");
+  SetLink(&frames[1], nullptr);
+  Read(frames);
+  EXPECT_EQ(OwnLine(), "<string>:41 main");
+  SetLink(&frames[0], nullptr);
+  Read(frames);
+  EXPECT_EQ(OwnLine(), "");
 }
 
 TEST_F(Stacks, EndWhereALinkLeadsOutOfMemory) {

@@ -11,6 +11,7 @@ struct Sample {
   int64_t covers_ns = 0;       // since the sample before it of its thread
   int64_t thread = 0;          // its id if it has no track of its own; 0: the instant's thread
   StringId stack;              // Python frames "file.py:41 name", outermost first, joined by ";"
+  StringId own_line;           // the innermost of them in the program's own code
   StringId library, function;  // the native code that ran
   StringId waits;              // what it waited for
 };
@@ -23,6 +24,7 @@ class SampleReader {
         covers_(strings.Find("covers_ns")),
         thread_(strings.Find("Thread")),
         stack_(strings.Find("Python stack")),
+        own_line_(strings.Find("Own line")),
         library_(strings.Find("Library")),
         function_(strings.Find("Function")),
         waits_(strings.Find("Waits for")) {}
@@ -45,6 +47,7 @@ class SampleReader {
       if (arg.key == covers_) sample.covers_ns = arg.value;
       if (arg.key == thread_) sample.thread = arg.value;
       if (arg.key == stack_) sample.stack = arg.text();
+      if (arg.key == own_line_) sample.own_line = arg.text();
       if (arg.key == library_) sample.library = arg.text();
       if (arg.key == function_) sample.function = arg.text();
       if (arg.key == waits_) sample.waits = arg.text();
@@ -52,7 +55,7 @@ class SampleReader {
     return sample;
   }
 
-  StringId name_, covers_, thread_, stack_, library_, function_, waits_;
+  StringId name_, covers_, thread_, stack_, own_line_, library_, function_, waits_;
 };
 
 }  // namespace crosscut::trace

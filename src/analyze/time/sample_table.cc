@@ -21,10 +21,10 @@ struct Place {
   trace::NameId operation, span;
   trace::Layer layer = trace::Layer::kNone;
   std::string_view line;
-  StringId library, function, waits;
+  StringId own_line, library, function, waits;
   auto Tie() const {
     return std::tuple(process, std::string_view(thread), operation.value, span.value, layer, line,
-                      library.value, function.value, waits.value);
+                      own_line.value, library.value, function.value, waits.value);
   }
   bool operator<(const Place& other) const { return Tie() < other.Tie(); }
 };
@@ -59,6 +59,7 @@ class Samples {
       place.process = track.process.value;
       if (!track.ours) FindSpans(id, at, &place);
       if (sample.thread != 0) place.thread = "thread " + std::to_string(sample.thread);
+      place.own_line = sample.own_line;
       place.library = sample.library;
       place.function = sample.function;
       place.waits = sample.waits;
@@ -113,7 +114,7 @@ Table Samples::Make() const {
   const auto name = [&](trace::NameId id) {
     return id.valid() ? trace_.text(trace_.name(id).text) : std::string_view();
   };
-  Texts process, thread, operation, layer, span, line, library, function, waits;
+  Texts process, thread, operation, layer, span, line, own_line, library, function, waits;
   Integers count, ns;
   for (const auto* row : order) {
     const auto& [place, sums] = *row;
@@ -123,17 +124,19 @@ Table Samples::Make() const {
     layer.emplace_back(trace::LayerName(place.layer));
     span.emplace_back(name(place.span));
     line.emplace_back(place.line);
+    own_line.emplace_back(trace_.text(place.own_line));
     library.emplace_back(trace_.text(place.library));
     function.emplace_back(trace_.text(place.function));
     waits.emplace_back(trace_.text(place.waits));
     count.push_back(sums.count);
     ns.push_back(sums.ns);
   }
-  return MakeTable(
-      "samples", MakeColumn("process", process), MakeColumn("thread", thread),
-      MakeColumn("operation", operation), MakeColumn("layer", layer), MakeColumn("span", span),
-      MakeColumn("line", line), MakeColumn("library", library), MakeColumn("function", function),
-      MakeColumn("waits_for", waits), MakeColumn("count", count), MakeColumn("ns", ns));
+  return MakeTable("samples", MakeColumn("process", process), MakeColumn("thread", thread),
+                   MakeColumn("operation", operation), MakeColumn("layer", layer),
+                   MakeColumn("span", span), MakeColumn("line", line),
+                   MakeColumn("own_line", own_line), MakeColumn("library", library),
+                   MakeColumn("function", function), MakeColumn("waits_for", waits),
+                   MakeColumn("count", count), MakeColumn("ns", ns));
 }
 
 }  // namespace

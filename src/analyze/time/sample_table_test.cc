@@ -39,11 +39,13 @@ span aten::mm 10 30 framework
 instant [sample] 15
 arg covers_ns 10
 arg "Python stack" "train.py:9 <module>;train.py:4 main"
+arg "Own line" "nets/train.py:4 main"
 arg Library libmkl.so
 arg Function gemm
 instant [sample] 25
 arg covers_ns 11
 arg "Python stack" "train.py:9 <module>;train.py:4 main"
+arg "Own line" "nets/train.py:4 main"
 arg Library libmkl.so
 arg Function gemm
 instant [sample] 30
@@ -56,9 +58,11 @@ instant [sample] 60
 arg covers_ns 30
 )");
   ASSERT_EQ(rows.size(), 3u);
-  EXPECT_EQ(rows[0], "main||python||||||1|30");
-  EXPECT_EQ(rows[1], "main|forward|framework|aten::mm|train.py:4 main|libmkl.so|gemm||2|21");
-  EXPECT_EQ(rows[2], "main|forward|python|forward|train.py:9 <module>|||futex|1|5");
+  EXPECT_EQ(rows[0], "main||python|||||||1|30");
+  EXPECT_EQ(rows[1],
+            "main|forward|framework|aten::mm|train.py:4 main|nets/train.py:4 main|"
+            "libmkl.so|gemm||2|21");
+  EXPECT_EQ(rows[2], "main|forward|python|forward|train.py:9 <module>||||futex|1|5");
 }
 
 TEST(SampleTable, ThreadsWithoutAnOperationHaveTheLeads) {
@@ -77,9 +81,9 @@ arg Thread 12
 arg Library libgomp.so.1
 )");
   ASSERT_EQ(rows.size(), 3u);
-  EXPECT_EQ(rows[0], "worker|backward|||||||1|10");
-  EXPECT_EQ(rows[1], "worker||||||||1|9");
-  EXPECT_EQ(rows[2], "thread 12|||||libgomp.so.1|||1|8");
+  EXPECT_EQ(rows[0], "worker|backward||||||||1|10");
+  EXPECT_EQ(rows[1], "worker|||||||||1|9");
+  EXPECT_EQ(rows[2], "thread 12||||||libgomp.so.1|||1|8");
 }
 
 TEST(SampleTable, FindsNativeCodeThatNoSpanShows) {

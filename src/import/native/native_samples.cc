@@ -17,9 +17,9 @@ NativeSamples::NativeSamples(trace::Builder* builder, const NativeSession* sessi
   silent.text = session->name(sample_).text;
   silent_ = builder->AddName(silent);
   const std::pair<const char*, Field> kFields[] = {
-      {"thread", Field::kThread}, {"ago_ns", Field::kAgo},      {"covers_ns", Field::kCovers},
-      {"frame", Field::kFrame},   {"library", Field::kLibrary}, {"offset", Field::kOffset},
-      {"waits", Field::kWaits}};
+      {"thread", Field::kThread}, {"ago_ns", Field::kAgo},       {"covers_ns", Field::kCovers},
+      {"frame", Field::kFrame},   {"own_line", Field::kOwnLine}, {"library", Field::kLibrary},
+      {"offset", Field::kOffset}, {"waits", Field::kWaits}};
   for (uint64_t id = 0; id < session->names.size(); ++id) {
     const NativeName& name = session->names[id];
     if (name.kind != trace::Kind::kText) continue;
@@ -32,7 +32,7 @@ NativeSamples::NativeSamples(trace::Builder* builder, const NativeSession* sessi
 void NativeSamples::Begin(trace::TrackBuilder* teller, int64_t at) {
   Close();
   teller->track().ours = true;
-  samples_.push_back({teller, at, 0, 0, 0, 0, 0, {}});
+  samples_.push_back({teller, at, 0, 0, 0, 0, 0, 0, {}});
 }
 
 void NativeSamples::Take(uint64_t key, uint64_t value, bool is_name) {
@@ -48,6 +48,7 @@ void NativeSamples::Take(uint64_t key, uint64_t value, bool is_name) {
     case Field::kFrame:
       if (is_name) frames_.push_back(value);
       break;
+    case Field::kOwnLine: sample.own_line = is_name ? value : 0; break;
     case Field::kLibrary: sample.library = is_name ? value : 0; break;
     case Field::kWaits: sample.waits = is_name ? value : 0; break;
     case Field::kNone: break;
@@ -97,6 +98,9 @@ void NativeSamples::Tell(const Sample& sample, trace::TrackBuilder* track, bool 
   track->Arg(builder_->Text("covers_ns"), sample.covers);
   if (!found) track->Arg(builder_->Text("Thread"), sample.thread);
   if (sample.stack.valid()) track->ArgText(builder_->Text("Python stack"), sample.stack);
+  if (sample.own_line != 0) {
+    track->ArgText(builder_->Text("Own line"), session_->name(sample.own_line).text);
+  }
   if (sample.waits != 0) {
     track->ArgText(builder_->Text("Waits for"), session_->name(sample.waits).text);
   }

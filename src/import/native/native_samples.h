@@ -1,6 +1,7 @@
 // Puts the samples that a process took of its threads where they belong: as instants "[sample]" on
 // the sampled thread, at the time of the sample, with the arguments
 //   Python stack   "train.py:41 main;model.py:12 forward", outermost first
+//   Own line       the innermost of these in the program's own code: "models/net.py:12 forward"
 //   Library        file name of the native code that ran
 //   Function       its function, by the symbols of that file on this machine; absent where they do
 //                  not tell, and where the file is another build than the one that ran (a gap
@@ -50,11 +51,11 @@ class NativeSamples {
   uint64_t unsure() const { return unsure_; }
 
  private:
-  enum class Field { kNone, kThread, kAgo, kCovers, kFrame, kLibrary, kOffset, kWaits };
+  enum class Field { kNone, kThread, kAgo, kCovers, kFrame, kOwnLine, kLibrary, kOffset, kWaits };
   struct Sample {
     trace::TrackBuilder* teller;
     int64_t at = 0, thread = 0, covers = 0, offset = 0;
-    uint64_t library = 0, waits = 0;  // name ids
+    uint64_t own_line = 0, library = 0, waits = 0;  // name ids
     trace::StringId stack;
   };
   void Close();

@@ -106,6 +106,47 @@ def test_the_samples_of_a_thread_cover_its_work(tmp_path):
     assert 0.6 * STAY * 1e9 <= seen["worker"] <= wall
 
 
+def test_a_sample_has_the_line_of_the_programs_own_code(tmp_path):
+    """Beside the line that ran, which may be in a library."""
+    folder = tmp_path / "project"
+    (folder / "nets").mkdir(parents=True)
+    packages = folder / ".venv/lib/site-packages"
+    packages.mkdir(parents=True)
+    (packages / "package.py").write_text("""
+import json
+def work(call):
+    for _ in range(200):
+        json.dumps(list(range(2000)), indent=1)  # Python of the standard library
+    call()
+""")
+    (folder / "nets/net.py").write_text("""
+import time
+def forward():
+    time.sleep(0.3)
+""")
+    (folder / "train.py").write_text("""
+import sys
+sys.path += ["nets", ".venv/lib/site-packages"]
+import package
+from nets import net
+package.work(net.forward)  # its own line
+""")
+    out = folder / "run"
+    done = run("crosscut", "record", "-o", out, "--python=samples", "--", sys.executable,
+               "train.py", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    rows = [row for row in table(out, "samples") if row["thread"] == "main"]
+    slept = [row for row in rows if row["own_line"] == "nets/net.py:4 forward"]
+    assert sum(int(row["ns"]) for row in slept) > 0.15e9
+    assert {row["line"] for row in slept} == {"net.py:4 forward"}
+    packed = [row for row in rows if row["line"].startswith("encoder.py:")]
+    assert packed and {row["own_line"] for row in packed} == {"train.py:6 <module>"}
+    done = run("crosscut", "record", "-o", out, "--python=samples", "--", sys.executable, "-c",
+               "import time; time.sleep(0.3)", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "<string>:1 <module>" in {row["own_line"] for row in table(out, "samples")}
+
+
 HASHES = """
 import hashlib, time
 digest = hashlib.sha256()

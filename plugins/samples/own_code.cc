@@ -1,0 +1,41 @@
+#include "own_code.h"
+
+namespace crosscut::samples {
+namespace {
+
+// Whether `path` lies in `folder`. One without a name holds nothing.
+bool LiesIn(std::string_view path, std::string_view folder) {
+  if (folder.empty() || !path.starts_with(folder)) return false;
+  return folder.ends_with('/') || path.substr(folder.size()).starts_with('/');
+}
+
+// Installed packages, wherever the folder is. Files that PyTorch's and TensorFlow's compilers
+// write: the line that called them says more.
+constexpr std::string_view kOthers[] = {"/site-packages/", "/dist-packages/", "/torchinductor_",
+                                        "/__autograph_generated_file"};
+
+}  // namespace
+
+Owner OwnCode::OwnerOf(std::string_view path) const {
+  if (path == "<string>" || path == "<stdin>") return Owner::kUnnamed;
+  if (path.starts_with("<ipython-input")) return Owner::kProgram;
+  if (path.empty() || path.starts_with('<')) return Owner::kOther;
+  for (const std::string_view part : kOthers) {
+    if (path.find(part) != std::string_view::npos) return Owner::kOther;
+  }
+  for (const std::string& other : others) {
+    if (LiesIn(path, other)) return Owner::kOther;
+  }
+  return Owner::kProgram;
+}
+
+std::string_view OwnCode::Shown(std::string_view path) const {
+  if (path.starts_with("./")) path.remove_prefix(2);
+  if (!path.starts_with('/')) return path;
+  if (!LiesIn(path, folder)) return path.substr(path.rfind('/') + 1);
+  path.remove_prefix(folder.size());
+  if (path.starts_with('/')) path.remove_prefix(1);
+  return path;
+}
+
+}  // namespace crosscut::samples
