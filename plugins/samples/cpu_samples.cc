@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <climits>
 #include <cstring>
 
 namespace crosscut::samples {
@@ -30,9 +31,8 @@ void CopyOut(const char* data, uint64_t at, void* to, size_t bytes) {
   std::memcpy(static_cast<char*>(to) + whole, data, bytes - whole);
 }
 
-}  // namespace
-
-int CpuSamples::Open(int tid, int64_t period_ns) {
+// A descriptor, or -1 and errno.
+int OpenEvent(int tid, int64_t period_ns, int group) {
   perf_event_attr attr = {};
   attr.size = sizeof attr;
   attr.type = PERF_TYPE_SOFTWARE;
@@ -44,9 +44,23 @@ int CpuSamples::Open(int tid, int64_t period_ns) {
   attr.use_clockid = 1;
   attr.clockid = CLOCK_MONOTONIC;
   attr.wakeup_events = 1;
-  const long fd = syscall(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
-  if (fd < 0) return errno;
-  fd_ = static_cast<int>(fd);
+  return static_cast<int>(
+      syscall(SYS_perf_event_open, &attr, tid, -1, group, PERF_FLAG_FD_CLOEXEC));
+}
+
+}  // namespace
+
+int CpuSamples::Refusal() {
+  constexpr int kNoGroup = INT_MAX;  // looked up behind the rights, before anything is made
+  constexpr int64_t kAnyPeriodNs = 1'000'000'000;
+  OpenEvent(0, kAnyPeriodNs, kNoGroup);
+  // Without a free descriptor here: the sampling thread has some.
+  return errno == EBADF || errno == EMFILE ? 0 : errno;
+}
+
+int CpuSamples::Open(int tid, int64_t period_ns) {
+  fd_ = OpenEvent(tid, period_ns, -1);
+  if (fd_ < 0) return errno;
   void* pages = mmap(nullptr, 2 * PageBytes(), PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
   if (pages == MAP_FAILED) {
     const int error = errno;

@@ -21,6 +21,8 @@ class CpuSamples {
   CpuSamples(const CpuSamples&) = delete;
   CpuSamples& operator=(const CpuSamples&) = delete;
 
+  // An errno where the kernel does not let this process do it, else 0. Makes no event.
+  static int Refusal();
   // Samples the thread each `period_ns` of its processor time, from now on; 0 or an errno.
   int Open(int tid, int64_t period_ns);
   void Close();

@@ -13,6 +13,7 @@ PyMODINIT_FUNC PyInit__samples(void) {
 #else
 
 #include <cstring>
+#include <memory>
 #include <string>
 
 #include "crosscut/crosscut.h"
@@ -20,6 +21,8 @@ PyMODINIT_FUNC PyInit__samples(void) {
 
 namespace crosscut::samples {
 namespace {
+
+constexpr int64_t kSecondNs = 1'000'000'000;
 
 Sampler* g_sampler = nullptr;  // never destroyed: its thread runs on
 bool g_allowed = false;        // start() was called, and stop() was not
@@ -53,15 +56,12 @@ int SetLevel(void*, crosscut_level level) {
   return CROSSCUT_OK;
 }
 
-void Calibrate(void*) { g_sampler->Calibrate(); }
-
 bool AddSource() {
   crosscut_source source = {};
   source.struct_size = sizeof source;
   source.name = "samples";
   source.version = RunningVersion();
   source.set_level = SetLevel;
-  source.calibrate = Calibrate;
   return crosscut_source_add(&source) > 0;
 }
 
@@ -73,43 +73,55 @@ bool TakeText(PyObject* object, std::string* out) {
   return text != nullptr;
 }
 
-bool ParseStart(PyObject* args, int* rate, OwnCode* own) {
+struct StartArguments {
+  int rate = 0;
+  bool asked = false;
+  OwnCode own;
+};
+
+bool Parse(PyObject* args, StartArguments* out) {
+  int asked = 0;
   PyObject *folder, *others;
-  if (!PyArg_ParseTuple(args, "iUO!", rate, &folder, &PyTuple_Type, &others)) return false;
-  if (!TakeText(folder, &own->folder)) return false;
+  if (!PyArg_ParseTuple(args, "ipUO!", &out->rate, &asked, &folder, &PyTuple_Type, &others)) {
+    return false;
+  }
+  if (out->rate < 1 || out->rate > 1000) {
+    PyErr_Format(PyExc_ValueError, "samples per second: 1 to 1000, not %d", out->rate);
+    return false;
+  }
+  out->asked = asked != 0;
+  if (!TakeText(folder, &out->own.folder)) return false;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(others); ++i) {
-    if (!TakeText(PyTuple_GET_ITEM(others, i), &own->others.emplace_back())) return false;
+    if (!TakeText(PyTuple_GET_ITEM(others, i), &out->own.others.emplace_back())) return false;
   }
   return true;
 }
 
+bool Bring(StartArguments* arguments) {
+  auto sampler = std::make_unique<Sampler>(std::move(arguments->own));
+  const char* problem = "";
+  if (!sampler->Init(&problem)) {
+    PyErr_SetString(PyExc_RuntimeError, problem);
+    return false;
+  }
+  g_sampler = sampler.release();
+  bool added;
+  Py_BEGIN_ALLOW_THREADS;
+  added = AddSource();
+  Py_END_ALLOW_THREADS;
+  if (!added) {
+    PyErr_SetString(PyExc_RuntimeError, crosscut_error());
+    return false;
+  }
+  crosscut_source_state("samples", RunningVersion(), "on", "");
+  return true;
+}
+
 PyObject* Start(PyObject*, PyObject* args) {
-  int rate = 0;
-  OwnCode own;
-  if (!ParseStart(args, &rate, &own)) return nullptr;
-  if (rate < 1 || rate > 1000) {
-    PyErr_Format(PyExc_ValueError, "samples per second: 1 to 1000, not %d", rate);
-    return nullptr;
-  }
-  if (g_sampler == nullptr) {
-    auto* sampler = new Sampler(std::move(own));
-    const char* problem = "";
-    if (!sampler->Init(INT64_C(1'000'000'000) / rate, &problem)) {
-      delete sampler;
-      PyErr_SetString(PyExc_RuntimeError, problem);
-      return nullptr;
-    }
-    g_sampler = sampler;
-    bool added;
-    Py_BEGIN_ALLOW_THREADS;
-    added = AddSource();
-    Py_END_ALLOW_THREADS;
-    if (!added) {
-      PyErr_SetString(PyExc_RuntimeError, crosscut_error());
-      return nullptr;
-    }
-    crosscut_source_state("samples", RunningVersion(), "on", sampler->refused().c_str());
-  }
+  StartArguments arguments;
+  if (!Parse(args, &arguments)) return nullptr;
+  if (g_sampler == nullptr && !Bring(&arguments)) return nullptr;
+  g_sampler->SetKind(kSecondNs / arguments.rate, arguments.asked);
   Set(&g_allowed, true);
   Py_RETURN_NONE;
 }
@@ -155,7 +167,7 @@ PyModuleDef_Slot g_slots[] = {
 
 PyModuleDef g_module = {PyModuleDef_HEAD_INIT,
                         "crosscut._samples",
-                        "What threads do, looked at a hundred times a second.",
+                        "What threads do, looked at so many times a second.",
                         0,
                         g_methods,
                         g_slots,

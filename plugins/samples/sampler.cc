@@ -1,15 +1,21 @@
 #include "sampler.h"
 
-#include <fcntl.h>
+#include <dirent.h>
+#include <linux/close_range.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
-#include <sys/eventfd.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cstdlib>
 #include <cstring>
+#include <iterator>
+#include <memory>
+#include <vector>
 
 #include "clock.h"
 #include "crosscut/crosscut.h"
@@ -23,40 +29,65 @@ uint32_t Text(const char* text) {
   return crosscut_intern(text, SIZE_MAX, CROSSCUT_TEXT, CROSSCUT_LAYER_NONE, 0, 0);
 }
 
-void* Main(void* loop) {
-  prctl(PR_SET_NAME, "crosscut-sample");
-  static_cast<SamplingLoop*>(loop)->Run();
-  crosscut_source_state("samples", nullptr, "failed", "epoll is refused");
-  return nullptr;
+// Processor time of a loop. Not inlined: two copies of it may differ in speed by half, depending on
+// where they lie.
+__attribute__((noinline)) int64_t Count() {
+  const int64_t begin = ThreadNs();
+  for (int i = 0; i < 500'000; ++i) __asm__ volatile("" : : "r"(i));
+  return ThreadNs() - begin;
 }
 
-// Where no program expects one: what it opens next has the number that it would have without us.
-int HighEventDescriptor() {
-  constexpr rlim_t kHigh = 1 << 16;
-  rlimit limit = {};
-  getrlimit(RLIMIT_NOFILE, &limit);
-  const int low = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (low < 0) return -1;
-  const int high =
-      fcntl(low, F_DUPFD_CLOEXEC, static_cast<int>(std::min(limit.rlim_cur / 2, kHigh)));
-  close(low);
-  return high;
+// What a sample adds to the processor time of a thread that counts. Kernel and program share the
+// caches, which a loop leaves alone: between half and twice as much elsewhere. Once per process.
+void Calibrate(uint32_t probe) {
+  constexpr int kRounds = 9;
+  constexpr int64_t kPeriodNs = 50'000;
+  static std::atomic<bool> done{false};
+  if (done.load()) return;
+  int64_t of_one[kRounds], samples = 0;  // ps
+  for (int64_t& cost : of_one) {
+    CpuSamples cpu;
+    CpuSample newest;
+    const int64_t without = Count();
+    if (cpu.Open(0, kPeriodNs) != 0) return;
+    const int64_t with = Count();
+    cpu.Enable(false);
+    const int count = std::max(cpu.Take(&newest), 1);
+    cost = std::max<int64_t>(with - without, 0) * 1000 / count;
+    samples += count;
+  }
+  std::sort(std::begin(of_one), std::end(of_one));
+  const int64_t middle = of_one[kRounds / 2];
+  crosscut_probe_cost(probe, 0, middle, middle / 2, 2 * middle, samples);
+  done.store(true);
+}
+
+// A table of this thread's own, with nothing in it: what the program closes and opens has the
+// numbers that it would have, and ours do not count against its limit.
+bool OwnDescriptors() {
+  if (syscall(SYS_close_range, 0, ~0U, CLOSE_RANGE_UNSHARE) == 0) return true;
+  if (unshare(CLONE_FILES) != 0) return false;
+  DIR* table = opendir("/proc/thread-self/fd");  // before Linux 5.9
+  if (table == nullptr) return false;
+  std::vector<int> open;
+  while (const dirent* entry = readdir(table)) {
+    if (entry->d_name[0] != '.' && std::atoi(entry->d_name) != dirfd(table)) {
+      open.push_back(std::atoi(entry->d_name));
+    }
+  }
+  closedir(table);
+  for (const int fd : open) close(fd);
+  return true;
 }
 
 }  // namespace
 
-bool Sampler::Init(int64_t period_ns, const char** problem) {
+bool Sampler::Init(const char** problem) {
   if (!stacks_.Init(problem)) return false;
-  CpuSamples trial;
-  const int error = trial.Open(0, period_ns);
-  if (error != 0) {
-    refused_ = std::string("Python alone, no native code: perf_event_open: ") + strerror(error) +
-               " (kernel.perf_event_paranoid must be 2 or less)";
-  }
-  probe_ = Text("sample");
   SampleNames names = {};
+  names.probe = Text("sample");
   names.sample = crosscut_intern("[sample]", SIZE_MAX, CROSSCUT_SPAN, CROSSCUT_LAYER_NONE,
-                                 CROSSCUT_NO_LAYER, probe_);
+                                 CROSSCUT_NO_LAYER, names.probe);
   names.thread = Text("thread");
   names.ago = Text("ago_ns");
   names.covers = Text("covers_ns");
@@ -65,23 +96,37 @@ bool Sampler::Init(int64_t period_ns, const char** problem) {
   names.library = Text("library");
   names.offset = Text("offset");
   names.waits = Text("waits");
-  names.runs = error == 0 ? Text("a processor, or in the kernel") : 0;
-  settings_ = {period_ns, error == 0, names, &wanted_, -1};
+  names.runs = Text("a processor, or in the kernel");
+  settings_ = {names, &wanted_, Calibrate};
   return true;
 }
 
-void Sampler::Switch(bool on) {
-  wanted_.store(on);
-  if (on && loop_ == nullptr && !StartThread()) {
-    crosscut_source_state("samples", "", "failed", "no thread could be started");
+void Sampler::SetKind(int64_t period_ns, bool asked) {
+  const int error = asked ? CpuSamples::Refusal() : 0;
+  asked_.store(asked);
+  wanted_.SetKind(period_ns, asked && error == 0);
+  std::string told;
+  if (!asked) told = "Python alone; --python=samples adds native code";
+  if (error != 0) {
+    told = std::string("Python alone, no native code: perf_event_open: ") + strerror(error) +
+           " (kernel.perf_event_paranoid must be 2 or less)";
   }
-  if (loop_ != nullptr) eventfd_write(settings_.wake, 1);
+  if (!failed_.load()) crosscut_source_state("samples", nullptr, "on", told.c_str());
+}
+
+void Sampler::Fail(const char* why) {
+  failed_.store(true);
+  crosscut_source_state("samples", nullptr, asked_.load() ? "failed" : "off", why);
+}
+
+void Sampler::Switch(bool on) {
+  wanted_.Set(on);
+  if (!on || has_thread_) return;
+  has_thread_ = StartThread();
+  if (!has_thread_) Fail("no thread could be started");
 }
 
 bool Sampler::StartThread() {
-  settings_.wake = HighEventDescriptor();
-  if (settings_.wake < 0) return false;
-  loop_ = new SamplingLoop(settings_, stacks_);
   pthread_attr_t attr;
   pthread_attr_init(&attr);
   pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
@@ -90,51 +135,29 @@ bool Sampler::StartThread() {
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   pthread_t thread;
-  const bool started = pthread_create(&thread, &attr, Main, loop_) == 0;
+  const auto main = [](void* self) -> void* {
+    static_cast<Sampler*>(self)->Main();
+    return nullptr;
+  };
+  const bool started = pthread_create(&thread, &attr, main, this) == 0;
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   pthread_attr_destroy(&attr);
-  if (!started) {
-    close(settings_.wake);
-    delete loop_;
-    loop_ = nullptr;
-  }
   return started;
 }
 
-void Sampler::AfterFork() {
-  if (loop_ == nullptr) return;
-  loop_ = nullptr;  // its thread may have been at work in it: it is left as it is
-  close(settings_.wake);
-  const char* problem = "";
-  if (stacks_.Init(&problem)) Switch(wanted_.load());
+void Sampler::Main() {
+  prctl(PR_SET_NAME, "crosscut-sample");
+  if (!OwnDescriptors()) return Fail("the kernel refuses a thread its own table of descriptors");
+  auto loop = std::make_unique<SamplingLoop>(settings_, stacks_);
+  const char* refused = loop->Run();
+  if (refused != nullptr) Fail(refused);
 }
 
-// The least processor time that a thread which counts needs with a sample each 50 us, and without.
-void Sampler::Calibrate() {
-  constexpr int kRounds = 8;
-  constexpr int64_t kPeriodNs = 50'000;
-  if (!settings_.native) return;
-  const auto count = [] {
-    const int64_t begin = ThreadNs();
-    for (int i = 0; i < 2'000'000; ++i) __asm__ volatile("" : : "r"(i));
-    return ThreadNs() - begin;
-  };
-  int64_t without = INT64_MAX, with = INT64_MAX, worst = 0, samples = 0;
-  for (int round = 0; round < kRounds; ++round) {
-    CpuSamples cpu;
-    CpuSample newest;
-    without = std::min(without, count());
-    if (cpu.Open(0, kPeriodNs) != 0) return;
-    const int64_t took = count();
-    cpu.Enable(false);
-    samples += std::max(cpu.Take(&newest), 1);
-    with = std::min(with, took);
-    worst = std::max(worst, took);
-  }
-  const auto of_one = [&](int64_t ns) {
-    return std::max<int64_t>((ns - without) * 1000 * kRounds / samples, 0);
-  };
-  crosscut_probe_cost(probe_, 0, of_one(with), of_one(with) / 2, of_one(worst), samples);
+void Sampler::AfterFork() {
+  if (!has_thread_) return;
+  has_thread_ = false;  // what that thread had in hand is left as it is
+  const char* problem = "";
+  if (stacks_.Init(&problem)) Switch(wanted_.on());
 }
 
 }  // namespace crosscut::samples

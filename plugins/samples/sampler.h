@@ -1,4 +1,4 @@
-// The source "samples": a thread that looks, a hundred times a second, at what every thread of the
+// The source "samples": a thread that looks, so many times a second, at what every thread of the
 // process is doing. It sends no signal, stops nobody and never holds the GIL.
 //
 // A sample is an instant "[sample]" on this thread, with the sampled thread's id, how long ago the
@@ -20,27 +20,27 @@ class Sampler {
  public:
   explicit Sampler(OwnCode own) : stacks_(std::move(own)) {}
   // Under the GIL, once. False, and why, where samples cannot be had at all.
-  bool Init(int64_t period_ns, const char** problem);
-  // What the kernel refuses of native code, in words; "" where nothing.
-  const std::string& refused() const { return refused_; }
+  bool Init(const char** problem);
 
+  // How far apart samples of a thread are. `asked`: the user wants them, native code, too, and must
+  // hear of it where there are none. Else nothing is done to any thread that is sampled.
+  void SetKind(int64_t period_ns, bool asked);
   // Begins or ends to sample; starts the thread where there is none. Not concurrently.
   void Switch(bool on);
   // In a forked child, where that thread is missing: a new one, if samples were taken. Under the
   // GIL.
   void AfterFork();
-  // What a sample of native code costs the thread that is sampled, as a probe.
-  void Calibrate();
 
  private:
   bool StartThread();
+  void Main();
+  void Fail(const char* why);
 
   LoopSettings settings_ = {};
   PythonStacks stacks_;
-  std::string refused_;
-  uint32_t probe_ = 0;
-  std::atomic<bool> wanted_{false};
-  SamplingLoop* loop_ = nullptr;  // owned by its thread
+  Wanted wanted_;
+  bool has_thread_ = false;
+  std::atomic<bool> asked_{false}, failed_{false};
 };
 
 }  // namespace crosscut::samples

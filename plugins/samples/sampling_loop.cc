@@ -1,10 +1,7 @@
 #include "sampling_loop.h"
 
 #include <dirent.h>
-#include <linux/close_range.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,9 +17,9 @@
 namespace crosscut::samples {
 namespace {
 
-constexpr int kLookForThreadsEvery = 16;  // ticks
-constexpr size_t kMostCpuSampled = 512;   // threads: each takes a descriptor and two pages
-constexpr size_t kMostWaiting = 64;       // stacks in a tick: the rest have their turn later
+constexpr int64_t kLookForThreadsNs = 200'000'000;
+constexpr size_t kMostCpuSampled = 512;  // threads: each takes a descriptor and two pages
+constexpr size_t kMostWaiting = 64;      // stacks in a tick: the rest have their turn later
 
 bool IsOurs(int tid) {
   char path[64], name[16] = "";
@@ -37,52 +34,81 @@ bool IsOurs(int tid) {
 
 }  // namespace
 
-// A table of our own with the eventfd alone in it: whatever the program closes and opens is not
-// ours, and our descriptors do not count against its limit.
-void SamplingLoop::OwnDescriptors() {
-  const auto wake = static_cast<unsigned>(settings_.wake);
-  if (syscall(SYS_close_range, wake + 1, ~0U, CLOSE_RANGE_UNSHARE) != 0) return;
-  if (wake > 0) syscall(SYS_close_range, 0, wake - 1, 0);
-}
-
-void SamplingLoop::Run() {
-  OwnDescriptors();
+const char* SamplingLoop::Run() {
   epoll_ = epoll_create1(EPOLL_CLOEXEC);
-  epoll_event event = {};
-  event.events = EPOLLIN;
-  if (epoll_ctl(epoll_, EPOLL_CTL_ADD, settings_.wake, &event) != 0) return;
-  bool on = false;
-  int64_t next_ns = 0;
+  if (epoll_ < 0) return "epoll is refused";
+  FindThreads();
+  int64_t next_ns = NextTick();
   for (;;) {
-    if (const bool wanted = settings_.wanted->load(); wanted != on) {
-      on = wanted;
-      SwitchThreads(on);
-      next_ns = since_ns_;
+    if (!wanted_.on()) {
+      if (!Rest()) return nullptr;
+      next_ns = NextTick();
     }
-    if (!Wait(on ? next_ns : -1)) return;
-    if (!on || NowNs() < next_ns) continue;
+    if (!Wait(next_ns)) return "epoll is refused";
+    if (!wanted_.on() || NowNs() < next_ns) continue;
+    if (NowNs() - looked_ns_ >= kLookForThreadsNs) {
+      if (MainEnded()) return nullptr;
+      FindThreads();
+    }
+    if (wanted_.period_ns() != period_ns_ || wanted_.native() != native_) FollowKind();
     Tick();
-    // Not in step with anything that the program does: 3/4 to 5/4 of the period.
-    random_ ^= random_ << 13, random_ ^= random_ >> 7, random_ ^= random_ << 17;
-    const auto part =
-        static_cast<int64_t>(random_ % static_cast<uint64_t>(settings_.period_ns / 2));
-    next_ns = NowNs() + settings_.period_ns * 3 / 4 + part;
+    next_ns = NextTick();
   }
 }
 
-// Takes the samples of threads that run, until `until_ns` (-1: for ever) or until it is woken.
+// By a bare exit call, of which no handler is told. It has no executable any more.
+bool SamplingLoop::MainEnded() const {
+  char name[1];
+  return readlink("/proc/self/exe", name, sizeof name) < 0 && errno == ENOENT;
+}
+
+// Until samples are wanted again; false where that is never. A pause that ends before the next look
+// is not noticed: it costs no thread anything.
+bool SamplingLoop::Rest() {
+  for (auto& [tid, thread] : threads_) thread->cpu.Enable(false);
+  while (!wanted_.on()) {
+    if (MainEnded()) return false;
+    wanted_.Await();
+  }
+  FindThreads();
+  for (auto& [tid, thread] : threads_) {
+    CpuSample ignored;
+    thread->cpu.Enable(true);
+    thread->cpu.Take(&ignored);
+  }
+  return true;
+}
+
+// Not before the first tick: the first event on a machine waits for all its processors, and the
+// process cannot end meanwhile.
+void SamplingLoop::FollowKind() {
+  period_ns_ = wanted_.period_ns();
+  native_ = wanted_.native();
+  if (native_) settings_.calibrate(names_.probe);
+  for (auto& [tid, thread] : threads_) {
+    thread->cpu.Close();
+    if (native_) SampleNative(tid, thread.get());
+  }
+}
+
+// Not in step with anything that the program does: 3/4 to 5/4 of the period.
+int64_t SamplingLoop::NextTick() {
+  random_ ^= random_ << 13, random_ ^= random_ >> 7, random_ ^= random_ << 17;
+  const int64_t period = wanted_.period_ns();
+  return NowNs() + period * 3 / 4 +
+         static_cast<int64_t>(random_ % static_cast<uint64_t>(period / 2));
+}
+
+// Takes the samples of threads that run, until `until_ns`.
 bool SamplingLoop::Wait(int64_t until_ns) {
   constexpr int64_t kMs = 1'000'000;
   const int64_t left = std::max<int64_t>(until_ns - NowNs() + kMs - 1, 0) / kMs;
   epoll_event ready[32];
-  const int count = epoll_wait(epoll_, ready, 32, until_ns < 0 ? -1 : static_cast<int>(left));
+  const int count = epoll_wait(epoll_, ready, 32, static_cast<int>(left));
   if (count < 0 && errno != EINTR) return false;
   for (int i = 0; i < count; ++i) {
     const int tid = ready[i].data.fd;
-    eventfd_t ignored;
-    if (tid == 0) {
-      eventfd_read(settings_.wake, &ignored);
-    } else if ((ready[i].events & EPOLLIN) != 0) {
+    if ((ready[i].events & EPOLLIN) != 0) {
       SampleRunning(tid);
     } else {
       threads_.erase(tid);  // it ended
@@ -91,32 +117,28 @@ bool SamplingLoop::Wait(int64_t until_ns) {
   return true;
 }
 
-void SamplingLoop::SwitchThreads(bool on) {
-  since_ns_ = NowNs();
-  if (on) FindThreads();
-  for (auto& [tid, thread] : threads_) {
-    CpuSample ignored;
-    thread->cpu.Enable(on);
-    thread->cpu.Take(&ignored);
-  }
-}
-
 SamplingLoop::Thread& SamplingLoop::Add(int tid) {
   std::unique_ptr<Thread>& thread = threads_[tid];
   if (thread != nullptr) return *thread;
   thread = std::make_unique<Thread>();
   thread->ours = IsOurs(tid);
   thread->last_ns = NowNs();
-  if (thread->ours || !settings_.native || threads_.size() > kMostCpuSampled) return *thread;
-  if (thread->cpu.Open(tid, settings_.period_ns) != 0) return *thread;
+  thread->unwanted_ns = wanted_.unwanted_ns();
+  if (native_) SampleNative(tid, thread.get());
+  return *thread;
+}
+
+void SamplingLoop::SampleNative(int tid, Thread* thread) {
+  if (thread->ours || threads_.size() > kMostCpuSampled) return;
+  if (thread->cpu.Open(tid, period_ns_) != 0) return;
   epoll_event event = {};
   event.events = EPOLLIN;
   event.data.fd = tid;
   epoll_ctl(epoll_, EPOLL_CTL_ADD, thread->cpu.fd(), &event);
-  return *thread;
 }
 
 void SamplingLoop::FindThreads() {
+  looked_ns_ = NowNs();
   DIR* tasks = opendir("/proc/self/task");
   if (tasks == nullptr) return;
   for (auto& [tid, thread] : threads_) thread->seen = false;
@@ -133,7 +155,6 @@ void SamplingLoop::FindPythonThreads() {
 }
 
 void SamplingLoop::Tick() {
-  if (++ticks_ % kLookForThreadsEvery == 0) FindThreads();
   FindPythonThreads();
   const int64_t now = NowNs();
   std::vector<std::pair<int64_t, int>> due;  // last sample, thread
@@ -144,7 +165,7 @@ void SamplingLoop::Tick() {
   std::sort(due.begin(), due.end());
   if (due.size() > kMostWaiting) due.resize(kMostWaiting);
   for (const auto& [last, tid] : due) {
-    if (now - last >= settings_.period_ns / 2) SampleWaiting(tid, threads_[tid].get());
+    if (Elapsed(*threads_[tid], now) >= period_ns_ / 2) SampleWaiting(tid, threads_[tid].get());
   }
 }
 
@@ -153,27 +174,34 @@ void SamplingLoop::SampleRunning(int tid) {
   if (found == threads_.end()) return;
   CpuSample sample;
   Thread* thread = found->second.get();
-  if (thread->cpu.Take(&sample) == 0 || sample.at_ns < since_ns_) return;
+  if (thread->cpu.Take(&sample) == 0 || sample.at_ns < wanted_.since_ns()) return;
   Emit(tid, thread, sample.at_ns, {libraries_.Find(sample.address), 0});
 }
 
 void SamplingLoop::SampleWaiting(int tid, Thread* thread) {
-  uint32_t waits = names_.runs;
+  uint32_t waits = native_ ? names_.runs : 0;
   const Waits::State state = waits_.Look(tid, &waits);
   const int64_t now = NowNs();
   if (state == Waits::kUnknown) return;
   // A thread that runs tells by itself where.
   const bool tells = thread->cpu.fd() >= 0;
-  if (state == Waits::kRuns && tells && now - thread->last_ns < 2 * settings_.period_ns) return;
+  if (state == Waits::kRuns && tells && Elapsed(*thread, now) < 2 * period_ns_) return;
   Emit(tid, thread, now, {{0, 0}, waits});
 }
 
+// Since its last sample, without the time in which none was wanted.
+int64_t SamplingLoop::Elapsed(const Thread& thread, int64_t at_ns) const {
+  return at_ns - thread.last_ns - (wanted_.unwanted_ns() - thread.unwanted_ns);
+}
+
 void SamplingLoop::Emit(int tid, Thread* thread, int64_t at_ns, const Native& native) {
-  const int64_t covers = at_ns - std::max(thread->last_ns, since_ns_);
-  thread->last_ns = std::max(thread->last_ns, at_ns);
+  if (!wanted_.on()) return;
+  const int64_t covers = Elapsed(*thread, at_ns);
+  if (covers <= 0) return;
+  thread->last_ns = at_ns;
+  thread->unwanted_ns = wanted_.unwanted_ns();
   const Stack* stack = nullptr;
   if (thread->state != nullptr) stack = &stacks_.Read({thread->state, tid});
-  if (covers <= 0) return;
   crosscut_instant(names_.sample);
   crosscut_arg(names_.thread, tid);
   crosscut_arg(names_.ago, NowNs() - at_ns);

@@ -2,7 +2,6 @@
 // child, where the thread is missing, its loop is left as it is and never touched again.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <unordered_map>
@@ -11,59 +10,68 @@
 #include "libraries.h"
 #include "python_stacks.h"
 #include "waits.h"
+#include "wanted.h"
 
 namespace crosscut::samples {
 
 struct SampleNames {  // ids
   uint32_t sample, thread, ago, covers, frame, own_line, library, offset, waits;
-  uint32_t runs;  // value of `waits` for a thread that waits in no call; 0: not told
+  uint32_t runs;  // value of `waits` for a thread that waits in no call and runs no native code
+  uint32_t probe;
 };
 struct LoopSettings {
-  int64_t period_ns;
-  bool native;  // perf_event_open is allowed
   SampleNames names;
-  const std::atomic<bool>* wanted;
-  int wake;  // eventfd: look at *wanted
+  Wanted* wanted;
+  void (*calibrate)(uint32_t probe);  // before native code is sampled
 };
 
 class SamplingLoop {
  public:
   SamplingLoop(const LoopSettings& settings, const PythonStacks& stacks)
-      : settings_(settings), names_(settings.names), stacks_(stacks) {}
-  // Returns only where the kernel refuses what it needs.
-  void Run();
+      : settings_(settings), names_(settings.names), wanted_(*settings.wanted), stacks_(stacks) {}
+  // Samples while that is wanted. Returns where the kernel refuses what it needs, with words; null
+  // where the main thread has ended: this thread must not keep the process. The calling thread has
+  // a table of descriptors of its own.
+  const char* Run();
 
  private:
   struct Thread {
     CpuSamples cpu;
     const void* state = nullptr;  // of Python; null: native
     int64_t last_ns = 0;          // its last sample
+    int64_t unwanted_ns = 0;      // as it was then
     bool ours = false, seen = false;
   };
-  void OwnDescriptors();
+  bool MainEnded() const;
+  bool Rest();
+  void FollowKind();
   bool Wait(int64_t until_ns);
-  void SwitchThreads(bool on);
+  int64_t NextTick();
   void Tick();
   void FindThreads();
   void FindPythonThreads();
   Thread& Add(int tid);
+  void SampleNative(int tid, Thread* thread);
   void SampleRunning(int tid);
   void SampleWaiting(int tid, Thread* thread);
   struct Native {
     Libraries::Place place;
     uint32_t waits;  // name id; 0: it runs
   };
+  int64_t Elapsed(const Thread& thread, int64_t at_ns) const;
   void Emit(int tid, Thread* thread, int64_t at_ns, const Native& native);
 
   const LoopSettings settings_;
   const SampleNames& names_;
+  Wanted& wanted_;
+  int64_t period_ns_ = 0;
+  bool native_ = false;
   int epoll_ = -1;
   PythonStacks stacks_;
   Libraries libraries_;
   Waits waits_;
   std::unordered_map<int, std::unique_ptr<Thread>> threads_;
-  int64_t since_ns_ = 0;  // samples have been taken since then
-  uint64_t ticks_ = 0;
+  int64_t looked_ns_ = 0;  // for threads
   uint64_t random_ = 0x9e3779b97f4a7c15;
 };
 

@@ -47,7 +47,6 @@ def install(begun_ns: int = 0) -> None:
 
 def _open() -> bool:
     """Begins to record, or is ready for those who ask for it later."""
-    python = os.environ.get("CROSSCUT_PYTHON") or "boundary"
     if os.environ.get("CROSSCUT_DORMANT"):
         from crosscut import _ondemand
 
@@ -57,7 +56,7 @@ def _open() -> bool:
     if _record.start() != 0 and not _record.active():
         return False
     _forks.watch()
-    _sources.activate(python)
+    _sources.activate(None)
     return True
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 _record = crosscut._record
 _options: dict[str, Any] = {}  # of arm(), for forked children
-_python = "boundary"
+_python: Any = None  # the level of Python that arm() named
 
 
 def check_python(function: str, python: Any) -> None:
@@ -45,7 +45,7 @@ def arm(
     """
     global _python
     check_python("arm", python)
-    _python = python or os.environ.get("CROSSCUT_PYTHON") or "boundary"
+    _python = python
     _options.update(
         run_dir=None if run_dir is None else os.path.abspath(os.fspath(run_dir)),
         memory_bytes=memory_mib << 20, flight_recorder=keep_seconds > 0, keep_seconds=keep_seconds,

@@ -94,10 +94,10 @@ def start(
     everything Crosscut holds in this process (0: 64). With the policy "flight-recorder" the newest
     `keep_seconds` are kept and `snapshot` writes them. `control_percent`: the share of steps that
     run without probes, to measure Crosscut's own cost (< 0: the plan's). `python`: what is recorded
-    of Python, by default the boundary between Python and native code. `shapes`: whether operators
-    tell what they are called with, `allocations`: every allocation and free of PyTorch's (None: as
-    CROSSCUT_SHAPES and CROSSCUT_ALLOCATIONS say, else not). `plan`: how much is recorded of each
-    step, "light", "balanced" (default), "full" or shares in per cent, like
+    of Python, by default samples beside the boundary between Python and native code. `shapes`:
+    whether operators tell what they are called with, `allocations`: every allocation and free of
+    PyTorch's (None: as CROSSCUT_SHAPES and CROSSCUT_ALLOCATIONS say, else not). `plan`: how much is
+    recorded of each step, "light", "balanced" (default), "full" or shares in per cent, like
     "operators=10,everything=2"; or a `Schedule`, which says when to record at all (and then in
     full). `budget`: how much longer the steps may take, in per cent of the program's own time;
     where the plan costs more, fewer steps are recorded (None: CROSSCUT_BUDGET, else 2 where no plan
@@ -125,7 +125,7 @@ def start(
     if code != 0:
         return False
     _forks.watch()
-    _sources.activate(python or os.environ.get("CROSSCUT_PYTHON") or "boundary")
+    _sources.activate(python)
     return _follow(plan)
 
 

@@ -32,16 +32,21 @@ def set_extra(name: str, on: bool | None) -> None:
         adapter.set_extra(name, on)
 
 
-def activate(python: str) -> None:
-    """Registers all sources of this process, once. `python`: off, boundary, samples or calls;
-    samples are taken, and Python functions recorded, in sessions that ask for them. The time that
-    this takes is layer `overhead`, as is that of what is done after an import."""
-    _record.ours(_activate, python)
+def activate(python: str | None) -> None:
+    """Registers all sources of this process, once. `python`: off, boundary, samples or calls; None:
+    as the environment says, else samples, so few that they cost little. Samples are taken, and
+    Python functions recorded, in sessions that ask for them. The time that this takes is layer
+    `overhead`, as is that of what is done after an import."""
+    _record.ours(_activate, python or os.environ.get("CROSSCUT_PYTHON"))
 
 
-def _activate(python: str) -> None:
+def _activate(asked: str | None) -> None:
+    python = asked or "samples"
     with _forks.turn:
-        _follow_samples(python == "samples")
+        if python == "samples":
+            _sample(bool(asked))
+        elif _samples is not None:
+            _samples.stop()
         _register(python)
     _follow_calls(python == "calls")  # the last: what we do is not what the program calls
 
@@ -138,20 +143,23 @@ def _follow_calls(wanted_now: bool) -> None:
         report_failure("pycalls", error)
 
 
-def _follow_samples(wanted_now: bool) -> None:
+def _sample(asked: bool) -> None:
+    """`asked`: by the user, who gets more of them, and hears of it where there are none."""
     global _samples
+    rate = os.environ.get("CROSSCUT_SAMPLE_RATE")
+    asked = asked or bool(rate)
     try:
-        if _samples is None and wanted_now:
+        if _samples is None:
             from crosscut import _samples as samples
 
             _samples = samples
             os.register_at_fork(after_in_child=samples.after_fork)
-        if wanted_now:
-            _samples.start(int(os.environ.get("CROSSCUT_SAMPLE_RATE") or 100), *_own_code())
-        elif _samples is not None:
-            _samples.stop()
+        _samples.start(int(rate or (100 if asked else 20)), asked, *_own_code())
     except Exception as error:
-        report_failure("samples", error)
+        if asked:
+            report_failure("samples", error)
+        else:
+            _record.source_state("samples", "", "off", str(error))
 
 
 def _own_code() -> tuple[str, tuple[str, ...]]:

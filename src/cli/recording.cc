@@ -65,14 +65,14 @@ void AddWhat(CLI::App* verb, verbs::RecordOptions* options) {
       ->option_text("LIST");
   verb->add_option(
           "--python", options->python,
-          "how much of Python: off, boundary (default: where it calls native code), samples\n"
-          "(also what every thread does, Python and native, sampled now and then) or\n"
+          "how much of Python: off, boundary (where it calls native code), samples (default;\n"
+          "also what every thread does, Python and native, sampled now and then) or\n"
           "calls (every Python function)")
       ->check(OneOf("level", {"off", "boundary", "samples", "calls"}))
       ->envname(Setting("CROSSCUT_PYTHON"))
       ->option_text("LEVEL");
   verb->add_option("--sample-rate", options->sample_rate,
-                   "samples per second of --python=samples, 1 to 1000 (default 100)")
+                   "samples per second, 1 to 1000 (default 20; 100 with --python=samples)")
       ->check(CLI::Range(1, 1000).description(""))
       ->envname(Setting("CROSSCUT_SAMPLE_RATE"))
       ->option_text("HZ");

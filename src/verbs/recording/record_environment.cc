@@ -228,7 +228,7 @@ void HoldPlaces(Variables& variables) {
 void SetOptions(const RecordOptions& options, Variables& variables) {
   variables.RemoveOurs();
   variables.Set("CROSSCUT_RUN", options.run_dir);
-  variables.Set("CROSSCUT_PYTHON", options.python);
+  if (!options.python.empty()) variables.Set("CROSSCUT_PYTHON", options.python);
   if (options.sample_rate > 0) {
     variables.Set("CROSSCUT_SAMPLE_RATE", std::to_string(options.sample_rate));
   }

@@ -18,7 +18,7 @@ struct RecordOptions {
   std::string run_dir;               // a template (run_name.h); "": crosscut-runs/<program>-<date>-
                                      // <time>-<pid> under the cwd
   std::string sources;               // CROSSCUT_SOURCES: names joined by ','; "": the default
-  std::string python = "boundary";   // off, boundary, samples or calls
+  std::string python;                // off, boundary, samples or calls; "": the default
   int sample_rate = 0;               // per second; 0: the default
   bool allocations = false;          // records those of tensors
   int64_t memory_mib = 0;            // cap per process; 0: the recorder's default

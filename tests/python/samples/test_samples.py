@@ -261,6 +261,83 @@ print(first, [os.fstat(f).st_rdev == os.stat("/dev/null").st_rdev for f in files
     assert sum(int(row["ns"]) for row in rows) > 0.15e9
 
 
+DEFAULT = """
+import os, time
+print(len(os.listdir("/proc/self/fd")), os.open("/dev/null", os.O_RDONLY))
+end = time.thread_time() + 0.3
+while time.thread_time() < end:
+    pass  # burns
+time.sleep(0.3)
+"""
+
+
+def test_by_default_samples_are_python_alone_and_touch_no_thread(tmp_path):
+    script = tmp_path / "plain.py"
+    script.write_text(DEFAULT)
+    seen = {}
+    for name in ("boundary", "default"):
+        flags = ["--python=boundary"] if name == "boundary" else []
+        done = run("crosscut", "record", "-o", tmp_path / name, *flags, sys.executable, script)
+        assert done.returncode == 0, done.stderr
+        seen[name] = done.stdout
+    assert seen["default"] == seen["boundary"]  # the descriptors that the program has and gets
+    assert not table(tmp_path / "boundary", "samples")
+    rows = table(tmp_path / "default", "samples")
+    assert {row["library"] for row in rows} == {""}
+    for lines, waits in ((("plain.py:5 <module>", "plain.py:6 <module>"), ""),
+                         (("plain.py:7 <module>",), "clock_nanosleep")):
+        told = [row for row in rows if row["own_line"] in lines and row["waits_for"] == waits]
+        assert sum(int(row["ns"]) for row in told) > 0.1e9, rows
+    probes = {row["probe"]: int(row["count"]) for row in table(tmp_path / "default", "overhead")}
+    assert probes.get("sample", 0) == 0
+    assert not [row for row in table(tmp_path / "default", "gaps") if "samples" in row["message"]]
+
+
+REFUSES = r"""
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#define REFUSE(call) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 1), \
+                     BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM)
+int main(int count, char** words) {
+  struct sock_filter filter[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+      REFUSES BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+  struct sock_fprog program = {sizeof filter / sizeof *filter, filter};
+  prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  if (count < 2 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) return 4;
+  return execv(words[1], words + 1);
+}
+"""
+
+
+@pytest.mark.parametrize("calls, has_samples", [
+    (["process_vm_readv"], False), (["close_range", "unshare"], False), (["close_range"], True),
+    (["perf_event_open"], True)])
+def test_what_a_container_refuses_is_a_gap_only_where_samples_were_asked_for(tmp_path, calls,
+                                                                             has_samples):
+    program = tmp_path / "refuses"
+    refuses = "".join(f"REFUSE({call}), " for call in calls)
+    subprocess.run(["cc", "-xc", "-", "-o", program], check=True, text=True,
+                   input=REFUSES.replace("REFUSES ", refuses))
+    script = "import time; time.sleep(0.5); print('ran')"
+    for flags in ([], ["--python=samples"]):
+        out = tmp_path / f"run{len(flags)}"
+        done = run("crosscut", "record", "-o", out, *flags, "--", program, sys.executable, "-c",
+                   script)
+        assert (done.returncode, done.stdout) == (0, "ran\n"), done.stderr
+        source, = [row for row in table(out, "sources") if row["name"] == "samples"]
+        assert bool(table(out, "samples")) == has_samples
+        assert source["state"] == ("on" if has_samples else "failed" if flags else "off")
+        assert source["message"] or has_samples
+        gaps = [row for row in table(out, "gaps") if "samples" in row["message"]]
+        assert bool(gaps) == (bool(flags) and not has_samples), gaps
+
+
 def test_a_rate_out_of_range_is_refused(tmp_path):
     done = run("crosscut", "record", "-o", tmp_path / "run", "--python=samples",
                "--sample-rate=5000", "--", "true")
@@ -268,7 +345,8 @@ def test_a_rate_out_of_range_is_refused(tmp_path):
 
 
 def test_a_run_without_samples_says_how_to_get_them(tmp_path):
-    done = run("crosscut", "record", "-o", tmp_path / "run", "--", sys.executable, "-c", "")
+    done = run("crosscut", "record", "-o", tmp_path / "run", "--python=boundary", "--",
+               sys.executable, "-c", "")
     assert done.returncode == 0
     done = run("crosscut", "export", tmp_path / "run", "--to=collapsed-samples", "-o",
                tmp_path / "out")
