@@ -22,6 +22,7 @@ ANALYSIS_ROOMS = {
     "timeline": {"accounting", "steps"},
     "time": {"accounting", "devices", "operators", "steps"},
     "processes": {"accounting", "devices", "time"},
+    "verdict": {"accounting", "devices", "steps"},
 }
 ANALYSES = "src/analyze/{findings,gaps,tables}"
 

@@ -64,13 +64,13 @@ Context::Context(const trace::Trace& trace) : trace_(trace), state_(std::make_un
 Context::~Context() = default;
 
 const void* Context::SharedOf(const void* key,
-                              std::shared_ptr<const void> (*make)(const trace::Trace&)) const {
+                              std::shared_ptr<const void> (*make)(const Context&)) const {
   State::Slot* slot;
   {
     const std::lock_guard lock(state_->mutex);
     slot = &state_->slots[key];  // a map's elements do not move
   }
-  std::call_once(slot->made, [&] { slot->result = make(trace_); });
+  std::call_once(slot->made, [&] { slot->result = make(*this); });
   return slot->result.get();
 }
 

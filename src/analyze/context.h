@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include "src/trace/trace.h"
 
@@ -30,12 +31,17 @@ class Context {
   std::string process_title(trace::ProcessId process) const;
   const std::string& track_label(trace::TrackId track) const;
 
-  // A result that is expensive: T(trace), made at the first call and kept. Context knows none of
-  // these types, so each room has its own: Accounting, DeviceWork, MemoryUse.
+  // A result that is expensive: T(trace), or T(context) if it builds on other such results, made at
+  // the first call and kept. Context knows none of these types, so each room has its own:
+  // Accounting, DeviceWork, MemoryUse.
   template <class T>
   const T& Shared() const {
-    return *static_cast<const T*>(SharedOf(&kKeyOf<T>, [](const trace::Trace& trace) {
-      return std::shared_ptr<const void>(std::make_shared<const T>(trace));
+    return *static_cast<const T*>(SharedOf(&kKeyOf<T>, [](const Context& context) {
+      if constexpr (std::is_constructible_v<T, const Context&>) {
+        return std::shared_ptr<const void>(std::make_shared<const T>(context));
+      } else {
+        return std::shared_ptr<const void>(std::make_shared<const T>(context.trace()));
+      }
     }));
   }
 
@@ -43,8 +49,7 @@ class Context {
   struct State;
   template <class T>
   static constexpr char kKeyOf = 0;  // its address is T's
-  const void* SharedOf(const void* key,
-                       std::shared_ptr<const void> (*make)(const trace::Trace&)) const;
+  const void* SharedOf(const void* key, std::shared_ptr<const void> (*make)(const Context&)) const;
 
   const trace::Trace& trace_;
   std::unique_ptr<State> state_;

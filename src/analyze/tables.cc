@@ -14,6 +14,7 @@
 #include "src/analyze/processes/list.h"
 #include "src/analyze/steps/list.h"
 #include "src/analyze/time/list.h"
+#include "src/analyze/verdict/list.h"
 #include "src/base/nearest.h"
 
 namespace crosscut::analyze {
@@ -41,8 +42,8 @@ constexpr TableEntry kWhole[] = {
 std::vector<TableEntry> AllTables() {
   std::vector<TableEntry> all;
   for (const std::span<const TableEntry> room :
-       {std::span<const TableEntry>(kWhole), TimeTables(), ProcessTables(), DeviceTables(),
-        OperatorTables(), MemoryTables(), StepTables(), AccountingTables()}) {
+       {std::span<const TableEntry>(kWhole), VerdictTables(), TimeTables(), ProcessTables(),
+        DeviceTables(), OperatorTables(), MemoryTables(), StepTables(), AccountingTables()}) {
     all.insert(all.end(), room.begin(), room.end());
   }
   return all;

@@ -34,6 +34,7 @@ struct Document {
   std::string title;
   std::vector<std::pair<std::string, std::string>> facts;
   std::vector<std::string> gaps;
+  Section verdict;  // right below the title; without a heading: there is none
   std::vector<Section> sections;
   std::vector<std::pair<std::string, std::string>> next;  // a command, and what it shows
 };

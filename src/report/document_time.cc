@@ -21,6 +21,7 @@ struct Operation {
 
 struct ProcessTime {
   std::string key;
+  bool steps = false;  // of its steps; else of its whole window
   int64_t wall_ns = 0, excluded_ns = 0;
   std::vector<Operation> operations;       // longest first
   std::vector<std::string> layer_columns;  // longest first
@@ -69,27 +70,37 @@ void FoldSmall(std::vector<Operation>* operations, size_t most) {
   operations->push_back(std::move(rest));
 }
 
+// Whether the process has steps that were observed: shares are then shares of these.
+bool HasSteps(const ReportData& data, std::string_view process) {
+  const Cells parts(data.Find("window_parts"));
+  for (size_t row = 0; row < parts.rows(); ++row) {
+    if (parts.Text("process", row) == process && parts.Text("part", row) == "steps") return true;
+  }
+  return false;
+}
+
 ProcessTime TimeOf(const ReportData& data, size_t process_row, const DocumentOptions& options) {
-  const Cells processes(data.Find("processes")), overlap(data.Find("overlap"));
+  const Cells processes(data.Find("processes")), work(data.Find("part_work"));
   ProcessTime out;
   out.key = processes.Text("process", process_row);
-  out.wall_ns = processes.Int("wall_ns", process_row);
+  out.steps = HasSteps(data, out.key);
   out.excluded_ns = processes.Int("excluded_ns", process_row);
-  std::map<std::string_view, size_t> known;
-  for (size_t row = 0; row < overlap.rows(); ++row) {
-    if (overlap.Text("process", row) != out.key) continue;
-    const std::string_view name = overlap.Text("operation", row);
-    const auto [at, added] = known.try_emplace(name, out.operations.size());
+  std::map<std::string, size_t, std::less<>> known;
+  for (size_t row = 0; row < work.rows(); ++row) {
+    if (work.Text("process", row) != out.key) continue;
+    if (out.steps && work.Text("part", row) != "steps") continue;
+    const std::string_view name = work.Text("work", row);
+    const auto [at, added] = known.try_emplace(
+        std::string(work.Text("what", row)) + " " + std::string(name), out.operations.size());
     if (added) {
       out.operations.emplace_back().name = name.empty() ? "(no operation)" : base::ShownText(name);
     }
     Operation& operation = out.operations[at->second];
-    AddKnown(overlap.Int("ns", row), &operation.wall_ns);
-    AddKnown(overlap.Int("corrected_ns", row), &operation.corrected_ns);
-    AddKnown(
-        overlap.Int("ns", row),
-        &operation
-             .layers[LayersText(overlap.Text("layers", row), overlap.Int("device", row) == 1)]);
+    AddKnown(work.Int("ns", row), &operation.wall_ns);
+    AddKnown(work.Int("corrected_ns", row), &operation.corrected_ns);
+    AddKnown(work.Int("ns", row),
+             &operation.layers[LayersText(work.Text("layers", row), work.Int("device", row) == 1)]);
+    AddKnown(work.Int("ns", row), &out.wall_ns);
   }
   FoldSmall(&out.operations, options.operations);
   out.layer_columns = LongestLayers(out.operations, options.layer_columns);
@@ -127,7 +138,8 @@ std::string HowStarted(const ReportData& data, size_t process_row) {
 
 Section SectionOf(const ReportData& data, const ProcessTime& time, size_t row) {
   Section section;
-  section.heading = "Where the time went: " + ProcessName(data, time.key) + HowStarted(data, row);
+  section.heading = (time.steps ? "Where the steps' time went: " : "Where the time went: ") +
+                    ProcessName(data, time.key) + HowStarted(data, row);
   Operation total;
   total.name = "in all";
   size_t shown = 0;
@@ -138,7 +150,7 @@ Section SectionOf(const ReportData& data, const ProcessTime& time, size_t row) {
   }
   for (const auto& [layers, ns] : total.layers) shown += ns > 0;
   const bool has_rest = shown > time.layer_columns.size();
-  section.grid.heads = {{"operation", false}, {"share"}, {"wall time"}, {"corrected"}};
+  section.grid.heads = {{"what", false}, {"share"}, {"wall time"}, {"corrected"}};
   for (const std::string& layers : time.layer_columns) section.grid.heads.push_back({layers});
   if (has_rest) section.grid.heads.push_back({"other"});
   for (const Operation& operation : time.operations) {
@@ -203,9 +215,10 @@ void AddTime(const ReportData& data, const DocumentOptions& options, Document* o
     out->sections.push_back(SectionOf(data, TimeOf(data, order[i], options), order[i]));
     if (i == 0) {
       out->sections.back().before = {
-          "A row is what the process was doing, a column which layers worked at that moment (a+b: "
-          "both at once). Every instant counts once, so rows and columns add up. Corrected: "
-          "without what recording itself cost."};
+          "A row is an operation, or outside of them the line that samples saw (an estimate). A "
+          "column is the layers that worked at that moment (a+b: both at once). Every instant "
+          "counts once, so rows and columns add up. Corrected: without what recording itself "
+          "cost."};
     }
   }
   if (full < order.size()) {

@@ -3,21 +3,18 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <map>
+#include <limits>
 
 #include "src/base/shell_word.h"
 #include "src/base/shown_text.h"
 #include "src/report/cells.h"
 #include "src/report/document_time.h"
+#include "src/report/document_verdict.h"
 #include "src/report/numbers.h"
 #include "src/report/shown_text.h"
 
 namespace crosscut::report {
 namespace {
-
-std::string Plural(int64_t count, const char* word) {
-  return FormatCount(count) + " " + word + (count == 1 ? "" : "s");
-}
 
 void AddSteps(const ReportData& data, const DocumentOptions& options, Document* out) {
   const Cells summary(data.Find("step_summary"));
@@ -129,100 +126,62 @@ void AddFunctions(const ReportData& data, const DocumentOptions& options, Docume
   out->sections.push_back(std::move(section));
 }
 
-// Where threads were when somebody looked, without those that waited.
-void AddSamples(const ReportData& data, const DocumentOptions& options, Document* out) {
-  const Cells samples(data.Find("samples"));
-  Section section;
-  section.heading = "What threads were seen doing";
-  section.before = {"From samples (--python=samples), without those of threads that waited."};
-  section.grid.heads = {{"Python line", false},
-                        {"native code", false},
-                        {"operation", false},
-                        {"in span", false},
-                        {"samples"},
-                        {"time"}};
-  for (size_t row = 0; row < samples.rows(); ++row) {
-    if (section.grid.rows.size() == options.functions) break;
-    if (!samples.Text("waits_for", row).empty()) continue;
-    const std::string library(samples.Text("library", row));
-    const std::string function(samples.Text("function", row));
-    section.grid.rows.push_back({base::ShownText(samples.Text("line", row)),
-                                 base::ShownText(function.empty() ? library : function),
-                                 base::ShownText(samples.Text("operation", row)),
-                                 base::ShownText(samples.Text("span", row)),
-                                 CountText(samples.Int("count", row)),
-                                 TimeText(samples.Int("ns", row))});
-  }
-  if (section.grid.rows.empty()) return;
-  section.after.emplace_back("All of them, waits too: table samples.");
-  out->sections.push_back(std::move(section));
+// ", of a budget of 2.00 %", or nothing.
+std::string BudgetText(const Cells& check, size_t row) {
+  const double budget = check.Real("budget", row);
+  return std::isfinite(budget) ? ", of a budget of " + FormatPercent(budget, 1) : "";
 }
 
-// ", of a budget of 2.00 %; 812 of 2,000 compared steps were control steps", or nothing.
-std::string BudgetText(const ReportData& data, std::string_view process) {
-  const Cells check(data.Find("overhead_check"));
-  for (size_t row = 0; row < check.rows(); ++row) {
-    const double budget = check.Real("budget", row);
-    if (check.Text("process", row) != process || !std::isfinite(budget)) continue;
-    const int64_t control = check.Int("control_steps", row);
-    return ", of a budget of " + FormatPercent(budget, 1) + "; " + CountText(control) + " of " +
-           CountText(control + check.Int("profiled_steps", row)) +
-           " compared steps were control steps";
-  }
-  return "";
-}
-
-// What the step plan as a whole cost, where it has several levels.
-void AddMeanInflation(const ReportData& data, std::string_view process, Section& section) {
+// What the step plan as a whole cost, where it has several levels; else NaN.
+double MeanCost(const ReportData& data, std::string_view process) {
   const Cells levels(data.Find("overhead_levels"));
-  if (!HasMixedSteps(data)) return;
-  for (size_t row = 0; row < levels.rows(); ++row) {
+  for (size_t row = 0; row < levels.rows() && HasMixedSteps(data); ++row) {
     if (levels.Text("process", row) != process || levels.Text("level", row) != "all") continue;
-    section.before.push_back(ProcessName(data, process) + ": over all steps, recording cost " +
-                             FormatPercent(levels.Real("inflation", row) - 1, 1) + " (95 %: " +
-                             FormatPercent(levels.Real("inflation_low", row) - 1, 1) + " to " +
-                             FormatPercent(levels.Real("inflation_high", row) - 1, 1) + ")" +
-                             BudgetText(data, process) + "; by level: table overhead_levels.");
+    return levels.Real("inflation", row) - 1;
   }
+  return std::numeric_limits<double>::quiet_NaN();
+}
+
+// One sentence for each process whose steps were compared with control steps.
+std::string CostText(const ReportData& data, const Cells& check, size_t row) {
+  const double cost = check.Real("cost", row), low = check.Real("cost_low", row),
+               high = check.Real("cost_high", row);
+  const std::string name = ProcessName(data, check.Text("process", row));
+  if (check.Int("checked", row) != 1 || !std::isfinite(cost)) {
+    return name + ": " + CleanText(check.Text("message", row)) +
+           "; what is subtracted was calibrated when recording started.";
+  }
+  const double mean = MeanCost(data, check.Text("process", row));
+  if (std::isfinite(mean)) {
+    return name + ": recording cost about " + FormatPercent(mean, 1) + " over all steps" +
+           BudgetText(check, row) + "; by level of the step plan: table overhead_levels.";
+  }
+  std::string out = name + ": recording cost about " + FormatPercent(cost, 1) +
+                    " of a step (95 %: " + FormatPercent(low, 1) + " to " + FormatPercent(high, 1) +
+                    ")" + BudgetText(check, row);
+  // The comparison alone says whether the machine's noise hides it.
+  const bool hidden =
+      check.Real("inflation_low", row) <= 1 && check.Real("inflation_high", row) >= 1;
+  return out + (hidden ? "; too little to tell from noise here." : ".");
 }
 
 void AddOverhead(const ReportData& data, Document* out) {
-  const Cells overhead(data.Find("overhead"));
-  const Cells check(data.Find("overhead_check"));
-  if (overhead.rows() == 0 && check.rows() == 0) return;
+  const Cells check(data.Find("overhead_check")), overhead(data.Find("overhead"));
+  if (check.rows() == 0 && overhead.rows() == 0) return;
   Section section;
   section.heading = "What recording itself cost";
   for (size_t row = 0; row < check.rows(); ++row) {
-    const double ratio = check.Real("inflation", row);
-    const std::string name = ProcessName(data, check.Text("process", row));
-    AddMeanInflation(data, check.Text("process", row), section);
-    if (check.Int("checked", row) == 1 && std::isfinite(ratio)) {
-      section.before.push_back(
-          name + ": steps ran " + FormatPercent(ratio - 1, 1) + " longer than with the probes off" +
-          " (95 %: " + FormatPercent(check.Real("inflation_low", row) - 1, 1) + " to " +
-          FormatPercent(check.Real("inflation_high", row) - 1, 1) + "; " +
-          Plural(check.Int("control_steps", row), "control step") +
-          "). Combined with calibration, " + FormatPercent(check.Real("cost", row), 1) +
-          " of a step is Crosscut's (" + FormatPercent(check.Real("cost_low", row), 1) + " to " +
-          FormatPercent(check.Real("cost_high", row), 1) + ").");
-    } else if (check.Int("control_steps", row) > 0) {
-      section.before.push_back(name + ": " + CleanText(check.Text("message", row)) + ".");
-    }
+    if (check.Int("control_steps", row) > 0) section.before.push_back(CostText(data, check, row));
   }
-  section.before.push_back(
-      "An event's cost is calibrated when recording starts, then scaled (table overhead_check). "
-      "\"Corrected\" "
-      "times lack what is subtracted: the part that the main thread bore or waited for.");
-  section.grid.heads = {{"kind of event", false}, {"events"},  {"cost"},
-                        {"95 %: at least"},       {"at most"}, {"subtracted"}};
+  int64_t subtracted = 0;
   for (size_t row = 0; row < overhead.rows(); ++row) {
-    if (overhead.Int("total_ns", row) == 0) continue;
-    section.grid.rows.push_back(
-        {base::ShownText(overhead.Text("probe", row)), CountText(overhead.Int("count", row)),
-         TimeText(overhead.Int("total_ns", row)), TimeText(overhead.Int("low_ns", row)),
-         TimeText(overhead.Int("high_ns", row)), TimeText(overhead.Int("subtracted_ns", row))});
+    const int64_t ns = overhead.Int("subtracted_ns", row);
+    if (ns != analyze::kMissing) subtracted += ns;
   }
-  if (section.grid.rows.empty()) return;
+  if (section.before.empty() && subtracted == 0) return;
+  section.before.push_back(FormatNs(subtracted) +
+                           " are subtracted in all, and \"corrected\" times lack them; by kind of "
+                           "event: table overhead.");
   out->sections.push_back(std::move(section));
 }
 
@@ -264,8 +223,9 @@ void AddNext(const ReportData& data, Document* out) {
 
 std::span<const std::string_view> DocumentTables() {
   static constexpr std::string_view kTables[] = {
-      "processes", "overlap", "step_summary",   "step_kinds",      "outliers", "step_operators",
-      "functions", "samples", "overhead_check", "overhead_levels", "overhead", "sources"};
+      "verdict",        "processes",       "window_parts",   "part_work", "step_summary",
+      "step_kinds",     "outliers",        "step_operators", "functions", "samples",
+      "overhead_check", "overhead_levels", "overhead",       "sources"};
   return kTables;
 }
 
@@ -277,10 +237,10 @@ Document MakeDocument(const ReportData& data, const DocumentOptions& options) {
   }
   for (const std::string& gap : data.gaps)
     out.gaps.push_back(CleanText(gap, options.sentence_bytes));
+  AddVerdict(data, &out);
   AddTime(data, options, &out);
   AddSteps(data, options, &out);
   AddFunctions(data, options, &out);
-  AddSamples(data, options, &out);
   AddOverhead(data, &out);
   AddSources(data, &out);
   AddNext(data, &out);

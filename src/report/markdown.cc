@@ -45,6 +45,7 @@ std::string RenderMarkdown(const ReportData& data) {
   std::string out = "# " + Plain(document.title) + "\n\n";
   for (const std::string& gap : document.gaps) out += "> **Note:** " + Plain(gap) + "\n>\n";
   if (!document.gaps.empty()) out += '\n';
+  for (const std::string& line : document.verdict.before) out += Plain(line) + "\n\n";
   for (const auto& [key, value] : document.facts) {
     out += "- " + Plain(key) + ": " + Plain(value) + "\n";
   }

@@ -159,6 +159,8 @@ std::string TextReport::Render(const Document& document) {
   for (const std::string& gap : document.gaps) Wrap(gap, Paint(kYellow, "!") + " ", "  ");
   if (document.gaps.empty()) out_ += "Nothing is missing: every recorded event is here.\n";
   out_ += "\n" + Paint(kBold, document.title) + "\n";
+  for (const std::string& text : document.verdict.before) Wrap(text, "  ", "    ");
+  if (!document.verdict.before.empty()) out_ += "\n";
   size_t key_width = 0;
   for (const auto& fact : document.facts) key_width = std::max(key_width, Columns(fact.first));
   for (const auto& [key, value] : document.facts) {

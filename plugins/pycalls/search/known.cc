@@ -202,6 +202,7 @@ constexpr Rule kRules[] = {
     {"posix", kFunctions, "posix", "os", kNative,
      "write pread pwrite readv writev preadv pwritev fsync fdatasync sendfile "
      "copy_file_range splice posix_spawn posix_spawnp"},
+    {"_io", kFunctions, "_io", "io", kNative, "open"},
     {"_io", kMethods, "_io.FileIO", "io.FileIO", kNative, "read", 0, ChooseFileRead<kFileRead>},
     {"_io", kMethods, "_io.FileIO", "io.FileIO", kNative, "readall", 0,
      ChooseFileRead<kFileReadAll>},

@@ -1,0 +1,472 @@
+#include "src/analyze/verdict/causes.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <string_view>
+
+#include "src/analyze/accounting/accounting.h"
+#include "src/analyze/accounting/key_intervals.h"
+#include "src/analyze/columns.h"
+#include "src/analyze/devices/device_work.h"
+#include "src/analyze/verdict/lead_states.h"
+#include "src/trace/samples.h"
+
+namespace crosscut::analyze {
+namespace {
+
+using trace::Layer;
+
+enum class Purpose : uint8_t { kOther, kInput, kSimulation };
+
+// Operations that adapters find, or that programs name so, and that say what they are for.
+Purpose PurposeOf(std::string_view operation) {
+  for (const std::string_view name :
+       {"data", "fetch", "data_loading", "dataloader", "load_batch"}) {
+    if (operation == name) return Purpose::kInput;
+  }
+  return operation == "simulate" ? Purpose::kSimulation : Purpose::kOther;
+}
+
+// What the lead waits for where others work: the first of these layers that one of them is in.
+Cause CauseOfOthers(LayerSet work) {
+  constexpr std::pair<Layer, Cause> kOrder[] = {
+      {Layer::kComm, Cause::kCommunication},  {Layer::kSimulator, Cause::kSimulator},
+      {Layer::kFramework, Cause::kFramework}, {Layer::kData, Cause::kInput},
+      {Layer::kRuntime, Cause::kLaunches},    {Layer::kNative, Cause::kNative},
+      {Layer::kPython, Cause::kPython}};
+  for (const auto& [layer, cause] : kOrder) {
+    if (work & Bit(layer)) return cause;
+  }
+  return Cause::kRecording;
+}
+
+// While the lead works itself.
+Cause CauseOfWork(Layer layer, Doing doing) {
+  switch (layer) {
+    case Layer::kPython: return Cause::kPython;
+    case Layer::kFramework: return Cause::kFramework;
+    case Layer::kSimulator: return Cause::kSimulator;
+    case Layer::kData: return Cause::kInput;
+    case Layer::kComm: return Cause::kCommunication;
+    case Layer::kNative: return doing == Doing::kFiles ? Cause::kDisk : Cause::kNative;
+    case Layer::kRuntime:
+      if (doing == Doing::kAwaitingDevice) return Cause::kSynchronisation;
+      return doing == Doing::kAllocating ? Cause::kAllocation : Cause::kLaunches;
+    case Layer::kOverhead: return Cause::kRecording;
+    default: return Cause::kUnknown;
+  }
+}
+
+// While no device works.
+Cause CauseOnHost(LayerSet layers, const LeadStretch& lead, Purpose purpose) {
+  if (lead.doing == Doing::kCollecting) return Cause::kGc;
+  if (lead.doing == Doing::kCompiling) return Cause::kCompilation;
+  if (layers == Bit(Layer::kOverhead)) return Cause::kRecording;
+  if (purpose == Purpose::kInput) return Cause::kInput;
+  if (purpose == Purpose::kSimulation) return Cause::kSimulator;
+  const LayerSet work = layers & kHostBits;
+  const bool works = lead.layer != Layer::kNone && (work & Bit(lead.layer)) != 0;
+  if (works) return CauseOfWork(lead.layer, lead.doing);
+  if (lead.doing == Doing::kSleeping) return Cause::kWaiting;
+  if (lead.doing == Doing::kLocking) return Cause::kLock;
+  if (lead.doing == Doing::kAwaitingProcess) return Cause::kOtherProcess;
+  if (work != 0) return CauseOfOthers(work);
+  return layers & kIdleBit ? Cause::kWaiting : Cause::kUnknown;
+}
+
+// When a process's devices were at one type of work: disjoint, in order.
+class BusyCursor {
+ public:
+  BusyCursor(const ProcessWork* work, WorkType type, trace::Interval window) {
+    std::vector<trace::Interval> of_type;
+    for (const DeviceEvent& event : work == nullptr ? std::vector<DeviceEvent>() : work->events) {
+      if (event.type == type) of_type.push_back({event.begin_ns, event.end_ns});
+    }
+    busy_ = UnionOf(of_type, window);
+  }
+  // Requires: `at_ns` is not smaller than in the call before.
+  bool At(int64_t at_ns) {
+    while (next_ < busy_.size() && busy_[next_].end_ns <= at_ns) ++next_;
+    return next_ < busy_.size() && busy_[next_].begin_ns <= at_ns;
+  }
+  // The next change after the instant of the last At().
+  int64_t Until(int64_t at_ns) const {
+    if (next_ == busy_.size()) return INT64_MAX;
+    return busy_[next_].begin_ns > at_ns ? busy_[next_].begin_ns : busy_[next_].end_ns;
+  }
+
+ private:
+  std::vector<trace::Interval> busy_;
+  size_t next_ = 0;
+};
+
+// What a thread that seems to work was seen waiting for.
+enum class SeenWait : uint8_t { kNone, kLock, kProcessor };
+constexpr size_t kSeenWaits = 3;
+
+struct LeadSample {
+  int64_t at_ns, covers_ns;
+  trace::StringId line;
+  SeenWait wait;
+};
+
+// Files of frameworks whose code, on a thread of its own, prepares data for the lead.
+bool Feeds(std::string_view stack) {
+  for (const std::string_view file :
+       {"from_generator_op.py:", "py_dataset_adapter.py:", "dataloader.py:", "fetch.py:"}) {
+    if (stack.find(file) != std::string_view::npos) return true;
+  }
+  return false;
+}
+
+// Under so many samples of a cause, or below this part of them, samples split nothing.
+constexpr int64_t kFewestSamples = 20;
+constexpr double kLeastPart = 0.1;
+
+double Share(int64_t part, int64_t whole) {
+  return whole <= 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+void AddLine(trace::StringId line, const Blamed& more, BlamedLines& lines) {
+  if (!line.valid()) return;
+  Blamed& sum = lines[line];
+  sum.ns += more.ns;
+  sum.samples += more.samples;
+}
+
+class Walk {
+ public:
+  Walk(const Context& context, uint32_t process, const std::vector<Doing>& doing,
+       ProcessCauses* out);
+  void Run();
+
+ private:
+  struct Moment {  // what holds from begin_ns to end_ns
+    int64_t begin_ns, end_ns;
+    Cause cause;
+    bool told;  // in the part that is told apart
+    WindowPart part;
+    const KeyInterval* key;
+    const LeadStretch* lead;
+  };
+  void Visit(const KeyInterval& key);
+  // Which step holds at that time: index + 1; 0: none. Moves on.
+  uint32_t StepAt(int64_t at_ns);
+  int64_t NextEvent() const {
+    return next_event_ < events_.events.size() ? events_.events[next_event_].at_ns : INT64_MAX;
+  }
+  WindowPart PartNow(uint32_t step, int64_t at_ns) const;
+  void Add(const Moment& now, uint32_t step);
+  void AddSamples(const Moment& now);
+  void AddFeeding(const Moment& now);
+  void TakeSamples();
+  void SplitBySamples();
+  static double PartOf(int64_t count, int64_t samples);
+  void MovePart(double part, int64_t samples, const BlamedLines& lines, CauseSum* from,
+                CauseSum* to);
+
+  const trace::Trace& trace_;
+  const Accounting& accounting_;
+  const uint32_t process_;
+  const trace::Process& owner_;
+  const ProcessEvents& events_;
+  ProcessCauses* out_;
+  std::vector<Purpose> purposes_;  // by operation
+  LeadCursor lead_;
+  BusyCursor computing_, communicating_;
+  size_t next_event_ = 0;
+  uint32_t step_now_ = 0, last_step_ = 0;
+  int64_t first_step_ns_ = INT64_MAX, last_step_ns_ = INT64_MIN;
+  std::vector<LeadSample> samples_;
+  size_t next_sample_ = 0;
+  // Samples of each cause in which the lead was seen waiting, by what for.
+  std::array<std::array<std::pair<int64_t, BlamedLines>, kSeenWaits>, kCauses> waits_;
+  int64_t others_in_python_ = 0;  // samples of other threads that ran Python
+  // Samples of other threads that prepared data; those during work of the framework, by line.
+  std::vector<LeadSample> feeding_;
+  size_t next_feeding_ = 0;
+  int64_t fed_ = 0;
+  BlamedLines feeders_;
+};
+
+trace::Interval WindowOf(const trace::Process& process) {
+  return {process.start_ns, process.end_ns};
+}
+
+Walk::Walk(const Context& context, uint32_t process, const std::vector<Doing>& doing,
+           ProcessCauses* out)
+    : trace_(context.trace()),
+      accounting_(context.Shared<Accounting>()),
+      process_(process),
+      owner_(trace_.processes[process]),
+      events_(accounting_.events[process]),
+      out_(out),
+      lead_(trace_, owner_.lead, doing, WindowOf(owner_)),
+      computing_(context.Shared<DeviceWork>().of({process}), WorkType::kComputation,
+                 WindowOf(owner_)),
+      communicating_(context.Shared<DeviceWork>().of({process}), WorkType::kCommunication,
+                     WindowOf(owner_)) {
+  for (const trace::StringId operation : accounting_.names.operations) {
+    purposes_.push_back(PurposeOf(trace_.text(operation)));
+  }
+  bool steps = false;
+  for (const ProcessEvents::Event& event : events_.events) {
+    const bool step = event.step != 0 && event.step != events_.after_control();
+    if (step && !steps) first_step_ns_ = event.at_ns;
+    if (step) last_step_ns_ = event.at_ns;
+    steps |= step;
+  }
+  out_->part = steps ? WindowPart::kSteps : WindowPart::kWhole;
+  TakeSamples();
+}
+
+// Of all threads of the process.
+void Walk::TakeSamples() {
+  const trace::SampleReader reader(trace_.strings);
+  if (!reader.any()) return;
+  for (const uint32_t track : accounting_.tracks[process_].host) {
+    const bool lead = track == owner_.lead.value;
+    reader.ForEach(trace_, trace_.tracks[track], [&](int64_t at_ns, const trace::Sample& sample) {
+      if (sample.thread != 0) return;
+      const std::string_view waits = trace_.text(sample.waits);
+      if (!lead) {
+        others_in_python_ += waits.empty() && sample.stack.valid();
+        if (sample.own_line.valid() && Feeds(trace_.text(sample.stack))) {
+          feeding_.push_back({at_ns, sample.covers_ns, sample.own_line, SeenWait::kNone});
+        }
+        return;
+      }
+      const SeenWait wait = waits == "futex"                   ? SeenWait::kLock
+                            : waits.starts_with("a processor") ? SeenWait::kProcessor
+                                                               : SeenWait::kNone;
+      samples_.push_back({at_ns, sample.covers_ns, sample.own_line, wait});
+    });
+  }
+  std::sort(feeding_.begin(), feeding_.end(),
+            [](const LeadSample& a, const LeadSample& b) { return a.at_ns < b.at_ns; });
+}
+
+void Walk::AddFeeding(const Moment& now) {
+  for (; next_feeding_ < feeding_.size() && feeding_[next_feeding_].at_ns < now.end_ns;
+       ++next_feeding_) {
+    const LeadSample& sample = feeding_[next_feeding_];
+    if (sample.at_ns < now.begin_ns || !now.told || now.cause != Cause::kFramework) continue;
+    ++fed_;
+    AddLine(sample.line, {sample.covers_ns, 1}, feeders_);
+  }
+}
+
+uint32_t Walk::StepAt(int64_t at_ns) {
+  while (next_event_ < events_.events.size() && events_.events[next_event_].at_ns <= at_ns) {
+    step_now_ = events_.events[next_event_++].step;
+  }
+  return step_now_;
+}
+
+WindowPart Walk::PartNow(uint32_t step, int64_t at_ns) const {
+  if (out_->part == WindowPart::kWhole) return WindowPart::kWhole;
+  if (at_ns < first_step_ns_) return WindowPart::kStartUp;
+  if (step == 0) return at_ns > last_step_ns_ ? WindowPart::kShutdown : WindowPart::kBetween;
+  if (step == events_.after_control()) {
+    return at_ns > last_step_ns_ ? WindowPart::kShutdown : WindowPart::kControl;
+  }
+  return events_.control[step] != 0 ? WindowPart::kControl : WindowPart::kSteps;
+}
+
+void Walk::Visit(const KeyInterval& key) {
+  for (int64_t at = key.begin_ns; at < key.end_ns;) {
+    const uint32_t step = StepAt(at);
+    const LeadStretch& lead = lead_.At(at);
+    const bool computes = computing_.At(at), communicates = communicating_.At(at);
+    Moment now = {at,
+                  std::min({key.end_ns, lead.end_ns, NextEvent()}),
+                  Cause::kUnknown,
+                  false,
+                  PartNow(step, at),
+                  &key,
+                  &lead};
+    if (DeviceBusy(key.layers)) {
+      now.end_ns = std::min({now.end_ns, computing_.Until(at), communicating_.Until(at)});
+      now.cause = computes ? Cause::kDevice : communicates ? Cause::kCommunication : Cause::kCopies;
+    } else {
+      now.cause = CauseOnHost(key.layers, lead, purposes_[key.operation]);
+    }
+    now.told = now.part == out_->part;
+    Add(now, step);
+    at = now.end_ns;
+  }
+}
+
+void Walk::Add(const Moment& now, uint32_t step) {
+  const int64_t ns = now.end_ns - now.begin_ns;
+  if (now.told) {
+    CauseSum& sum = out_->causes[static_cast<size_t>(now.cause)];
+    const bool hidden = DeviceBusy(now.key->layers) && (now.key->layers & kHostBits) != 0 &&
+                        now.lead->doing != Doing::kAwaitingDevice;
+    sum.ns += ns;
+    if (!hidden) sum.alone_ns += ns;
+    sum.operations[now.key->operation] += ns;
+    if (now.lead->name.valid()) sum.names[now.lead->name.value] += ns;
+    out_->total_ns += ns;
+    if (step != 0) {
+      if (step != last_step_) out_->steps.emplace_back();
+      last_step_ = step;
+      out_->steps.back()[static_cast<size_t>(now.cause)] += ns;
+    }
+  }
+  AddSamples(now);
+  AddFeeding(now);
+}
+
+void Walk::AddSamples(const Moment& now) {
+  while (next_sample_ < samples_.size() && samples_[next_sample_].at_ns < now.begin_ns) {
+    ++next_sample_;
+  }
+  for (; next_sample_ < samples_.size() && samples_[next_sample_].at_ns < now.end_ns;
+       ++next_sample_) {
+    const LeadSample& sample = samples_[next_sample_];
+    const Blamed blamed = {sample.covers_ns, 1};
+    if (now.key->operation == 0) {
+      AddLine(sample.line, blamed, out_->unnamed[static_cast<size_t>(now.part)][now.lead->layer]);
+    }
+    if (!now.told) continue;
+    CauseSum& sum = out_->causes[static_cast<size_t>(now.cause)];
+    ++sum.samples;
+    AddLine(sample.line, blamed, sum.lines);
+    auto& [count, lines] = waits_[static_cast<size_t>(now.cause)][static_cast<size_t>(sample.wait)];
+    ++count;
+    AddLine(sample.line, blamed, lines);
+  }
+}
+
+// Spans say that the lead was in Python, or in a call that may hand the GIL over. Where samples saw
+// it wait for a lock there while other threads ran Python as often, that part of the time is put
+// down to the GIL; where it waited inside the framework while threads prepared data for that, to
+// input. Waiting for a processor is told beside the causes: it makes all of them longer
+// and is none of its own.
+void Walk::SplitBySamples() {
+  auto& causes = out_->causes;
+  int64_t locked = 0;
+  for (const auto& waits : waits_) locked += waits[static_cast<size_t>(SeenWait::kLock)].first;
+  for (const Cause cause : {Cause::kPython, Cause::kFramework, Cause::kNative}) {
+    CauseSum& source = causes[static_cast<size_t>(cause)];
+    const auto& waits = waits_[static_cast<size_t>(cause)];
+    const auto& [in_queue, of_queue] = waits[static_cast<size_t>(SeenWait::kProcessor)];
+    CauseSum& queue = causes[static_cast<size_t>(Cause::kPreemption)];
+    queue.ns +=
+        static_cast<int64_t>(PartOf(in_queue, source.samples) * static_cast<double>(source.ns));
+    queue.samples += in_queue;
+    for (const auto& [line, blamed] : of_queue) AddLine(line, blamed, queue.lines);
+    const auto& [count, lines] = waits[static_cast<size_t>(SeenWait::kLock)];
+    if (cause == Cause::kFramework && 2 * fed_ >= count) {
+      CauseSum& input = causes[static_cast<size_t>(Cause::kInput)];
+      MovePart(PartOf(count, source.samples), count, {}, &source, &input);
+      for (const auto& [line, blamed] : feeders_) AddLine(line, blamed, input.lines);
+      continue;
+    }
+    if (others_in_python_ < locked) continue;
+    MovePart(PartOf(count, source.samples), count, lines, &source,
+             &causes[static_cast<size_t>(Cause::kLock)]);
+  }
+}
+
+// 0 where samples are too few, or too few of them saw it.
+double Walk::PartOf(int64_t count, int64_t samples) {
+  const double part = Share(count, samples);
+  return samples < kFewestSamples || part < kLeastPart ? 0 : part;
+}
+
+void Walk::MovePart(double part, int64_t samples, const BlamedLines& lines, CauseSum* from,
+                    CauseSum* to) {
+  if (part == 0) return;
+  const auto share = [part](int64_t ns) {
+    return static_cast<int64_t>(part * static_cast<double>(ns));
+  };
+  const int64_t ns = share(from->ns);
+  from->ns -= ns;
+  from->alone_ns = from->ns;
+  to->ns += ns;
+  to->alone_ns += ns;
+  from->samples -= samples;
+  to->samples += samples;
+  for (const auto& [line, blamed] : lines) {
+    AddLine(line, blamed, to->lines);
+    AddLine(line, {-blamed.ns, -blamed.samples}, from->lines);
+  }
+  for (auto& step : out_->steps) {
+    int64_t& of_step = step[static_cast<size_t>(from - out_->causes.data())];
+    const int64_t moved = share(of_step);
+    of_step -= moved;
+    step[static_cast<size_t>(to - out_->causes.data())] += moved;
+  }
+}
+
+void Walk::Run() {
+  VisitKeyIntervals(trace_, accounting_, {process_},
+                    [this](const KeyInterval& key) { Visit(key); });
+  SplitBySamples();
+}
+
+struct CauseRow {
+  uint32_t process;
+  Cause cause;
+  const CauseSum* sum;
+};
+
+}  // namespace
+
+const char* CauseName(Cause cause) {
+  constexpr std::array<const char*, kCauses> kNames = {"input",
+                                                       "python",
+                                                       "framework",
+                                                       "native",
+                                                       "launches",
+                                                       "device",
+                                                       "copies",
+                                                       "communication",
+                                                       "synchronisation",
+                                                       "simulator",
+                                                       "other-process",
+                                                       "compilation",
+                                                       "allocation",
+                                                       "gc",
+                                                       "lock",
+                                                       "waiting",
+                                                       "disk",
+                                                       "preemption",
+                                                       "recording",
+                                                       "unknown"};
+  return kNames[static_cast<size_t>(cause)];
+}
+
+Causes::Causes(const Context& context) : processes(context.trace().processes.size()) {
+  const std::vector<Doing> doing = DoingByName(context.trace());
+  for (uint32_t p = 0; p < processes.size(); ++p) {
+    Walk(context, p, doing, &processes[p]).Run();
+  }
+}
+
+Table StepCausesTable(const trace::Trace& trace, const Context& context) {
+  std::vector<CauseRow> rows;
+  const Causes& causes = context.Shared<Causes>();
+  for (uint32_t p = 0; p < trace.processes.size(); ++p) {
+    const auto first = static_cast<ptrdiff_t>(rows.size());
+    for (size_t c = 0; c < kCauses; ++c) {
+      const CauseSum& sum = causes.processes[p].causes[c];
+      if (sum.ns > 0 && static_cast<Cause>(c) != Cause::kPreemption)
+        rows.push_back({p, static_cast<Cause>(c), &sum});
+    }
+    std::stable_sort(rows.begin() + first, rows.end(),
+                     [](const CauseRow& a, const CauseRow& b) { return a.sum->ns > b.sum->ns; });
+  }
+  return TableOf("step_causes", rows)
+      .Text("process", [&](const CauseRow& r) { return context.process_label({r.process}); })
+      .Text("cause", [](const CauseRow& r) { return CauseName(r.cause); })
+      .Integer("ns", [](const CauseRow& r) { return r.sum->ns; })
+      .Integer("alone_ns", [](const CauseRow& r) { return r.sum->alone_ns; })
+      .Integer("samples", [](const CauseRow& r) { return r.sum->samples; })
+      .Make();
+}
+
+}  // namespace crosscut::analyze

@@ -1,0 +1,85 @@
+// What the steps of each process are spent on, by cause: a partition, so causes add up and none is
+// counted twice. docs/verdict.md has the definition. What spans cannot tell apart is told by
+// samples: Python that in fact waits for the GIL, and work that in fact waits for a processor.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "src/analyze/accounting/cells.h"
+#include "src/analyze/context.h"
+#include "src/analyze/table.h"
+#include "src/trace/trace.h"
+
+namespace crosscut::analyze {
+
+enum class Cause : uint8_t {
+  kInput,
+  kPython,
+  kFramework,
+  kNative,
+  kLaunches,
+  kDevice,
+  kCopies,
+  kCommunication,
+  kSynchronisation,
+  kSimulator,
+  kOtherProcess,
+  kCompilation,
+  kAllocation,
+  kGc,
+  kLock,
+  kWaiting,
+  kDisk,
+  kPreemption,
+  kRecording,
+  kUnknown,
+};
+inline constexpr size_t kCauses = 20;
+// "input", "python", ..., "other-process", ..., "unknown".
+const char* CauseName(Cause cause);
+
+struct ById {
+  bool operator()(trace::StringId a, trace::StringId b) const { return a.value < b.value; }
+};
+// What samples put down to a line.
+struct Blamed {
+  int64_t ns = 0, samples = 0;
+};
+
+using BlamedLines = std::map<trace::StringId, Blamed, ById>;
+
+struct CauseSum {
+  int64_t ns = 0;
+  int64_t alone_ns = 0;  // device: while the host did nothing else; else equal to ns
+  std::map<uint32_t, int64_t> operations;  // by NameCodes number
+  std::map<uint32_t, int64_t> names;       // by NameId of the lead's innermost span
+  int64_t samples = 0;                     // of the lead in it
+  BlamedLines lines;                       // the program's own lines in these samples
+};
+
+struct ProcessCauses {
+  // The part of the window that is told apart: steps, or the whole window where there are none.
+  WindowPart part = WindowPart::kSteps;
+  int64_t total_ns = 0;  // the sum over all causes but kPreemption, whose time is in others, too
+  std::array<CauseSum, kCauses> causes;
+  // By step that is observed, in order of time, then cause: nanoseconds. Empty without steps.
+  std::vector<std::array<int64_t, kCauses>> steps;
+  // The lines of the program that samples of the lead saw outside of every operation, by part of
+  // the window and the lead's layer.
+  std::array<std::map<trace::Layer, BlamedLines>, kWindowParts> unnamed;
+};
+
+// Of all processes, computed once and shared by the tables that show it.
+struct Causes {
+  explicit Causes(const Context& context);
+  std::vector<ProcessCauses> processes;  // by process
+};
+
+// process, cause, ns, alone_ns, samples: a row for each cause that has time. ns sums to the
+// process's part `steps` of window_parts, or to its window where it has no steps.
+Table StepCausesTable(const trace::Trace& trace, const Context& context);
+
+}  // namespace crosscut::analyze

@@ -1,0 +1,140 @@
+#include "src/analyze/verdict/lead_states.h"
+
+#include <algorithm>
+
+namespace crosscut::analyze {
+namespace {
+
+using trace::Layer;
+
+struct Rule {
+  Doing doing;
+  Layer layer;  // kNone: any
+  std::string_view text;
+  enum Where : uint8_t { kWhole, kBegin, kAnywhere } where = kBegin;
+};
+
+// The first that fits holds. The boundary's names are those of Python's modules; a runtime's are
+// those of CUDA, HIP and OpenCL.
+constexpr Rule kRules[] = {
+    {Doing::kCollecting, Layer::kNone, "garbage collection"},
+    {Doing::kCompiling, Layer::kNone, "compile_fx"},
+    {Doing::kCompiling, Layer::kNone, "jax.Client.compile"},
+    {Doing::kCompiling, Layer::kNone, "backend_compile"},
+    {Doing::kCompiling, Layer::kNone, "clBuildProgram"},
+    {Doing::kSleeping, Layer::kIdle, "time.sleep", Rule::kWhole},
+    {Doing::kLocking, Layer::kIdle, "threading."},
+    {Doing::kLocking, Layer::kIdle, "queue."},
+    {Doing::kLocking, Layer::kIdle, "fcntl."},
+    {Doing::kAwaitingProcess, Layer::kIdle, "multiprocessing."},
+    {Doing::kAwaitingProcess, Layer::kIdle, "select."},
+    {Doing::kAwaitingProcess, Layer::kIdle, "socket."},
+    {Doing::kAwaitingProcess, Layer::kIdle, "ssl."},
+    {Doing::kAwaitingProcess, Layer::kIdle, "os."},
+    {Doing::kAwaitingProcess, Layer::kIdle, "io.FileIO."},
+    {Doing::kFiles, Layer::kNative, "io."},
+    {Doing::kFiles, Layer::kNative, "os."},
+    {Doing::kFiles, Layer::kNative, "mmap."},
+    {Doing::kAwaitingDevice, Layer::kRuntime, "ynchronize", Rule::kAnywhere},
+    {Doing::kAwaitingDevice, Layer::kRuntime, "clFinish"},
+    {Doing::kAwaitingDevice, Layer::kRuntime, "clWaitForEvents"},
+    {Doing::kAwaitingDevice, Layer::kRuntime, "cudaMemcpy", Rule::kWhole},
+    {Doing::kAllocating, Layer::kRuntime, "Malloc", Rule::kAnywhere},
+    {Doing::kAllocating, Layer::kRuntime, "MemAlloc", Rule::kAnywhere},
+    {Doing::kAllocating, Layer::kRuntime, "MemFree", Rule::kAnywhere},
+    {Doing::kAllocating, Layer::kRuntime, "cudaFree"},
+    {Doing::kAllocating, Layer::kRuntime, "hipFree"},
+    {Doing::kAllocating, Layer::kRuntime, "clCreateBuffer"},
+    {Doing::kAllocating, Layer::kRuntime, "clReleaseMemObject"},
+};
+
+bool Fits(const Rule& rule, std::string_view name, Layer layer) {
+  if (rule.layer != Layer::kNone && rule.layer != layer) return false;
+  if (rule.where == Rule::kWhole) return name == rule.text;
+  if (rule.where == Rule::kBegin) return name.starts_with(rule.text);
+  return name.find(rule.text) != std::string_view::npos;
+}
+
+// What the spans inside of such a one belong to, whatever they are.
+bool Covers(Doing doing) { return doing == Doing::kCollecting || doing == Doing::kCompiling; }
+
+}  // namespace
+
+Doing DoingOf(std::string_view name, Layer layer) {
+  for (const Rule& rule : kRules) {
+    if (Fits(rule, name, layer)) return rule.doing;
+  }
+  return Doing::kNothing;
+}
+
+std::vector<Doing> DoingByName(const trace::Trace& trace) {
+  std::vector<Doing> out;
+  out.reserve(trace.names.size());
+  for (const trace::Name& name : trace.names) {
+    const bool compiles =
+        name.kind == trace::Kind::kOperation && trace.text(name.text) == "compile";
+    const bool span = name.kind == trace::Kind::kSpan;
+    out.push_back(compiles ? Doing::kCompiling
+                  : span   ? DoingOf(trace.text(name.text), name.layer)
+                           : Doing::kNothing);
+  }
+  return out;
+}
+
+LeadCursor::LeadCursor(const trace::Trace& trace, trace::TrackId track,
+                       const std::vector<Doing>& doing, trace::Interval window)
+    : trace_(trace),
+      track_(track.value < trace.tracks.size() ? &trace.tracks[track.value] : nullptr),
+      doing_(doing),
+      end_ns_(window.end_ns) {
+  now_.begin_ns = now_.end_ns = window.begin_ns;
+  if (track_ == nullptr) now_.end_ns = end_ns_;
+}
+
+const LeadStretch& LeadCursor::At(int64_t at_ns) {
+  while (now_.end_ns <= at_ns && now_.end_ns < end_ns_) Advance();
+  return now_;
+}
+
+void LeadCursor::Enter(trace::SpanIndex span) {
+  const trace::NameId id = track_->spans.name[span];
+  const trace::Name& name = trace_.name(id);
+  Open open = {track_->spans.end_ns[span], base_, Doing::kNothing, {}};
+  if (!open_.empty()) {
+    open.layer = open_.back().layer;
+    open.doing = open_.back().doing;
+    open.name = open_.back().name;
+  }
+  if (name.kind == trace::Kind::kSpan && name.layer != Layer::kNone) {
+    open.layer = name.layer;
+    open.name = id;
+    if (!Covers(open.doing)) open.doing = doing_[id.value];
+  } else if (doing_[id.value] != Doing::kNothing && !Covers(open.doing)) {
+    open.doing = doing_[id.value];
+  }
+  open_.push_back(open);
+}
+
+void LeadCursor::Advance() {
+  const int64_t from = now_.end_ns;
+  while (next_base_ < track_->base.size() && track_->base_at_ns[next_base_] <= from) {
+    base_ = track_->base[next_base_++];
+  }
+  const trace::Spans& spans = track_->spans;
+  while (!open_.empty() && open_.back().end_ns <= from) open_.pop_back();
+  while (next_span_ < spans.size() && spans.begin_ns[next_span_] <= from) {
+    const auto span = static_cast<trace::SpanIndex>(next_span_++);
+    if (spans.end_ns[span] > from) Enter(span);
+  }
+  int64_t until = end_ns_;
+  if (!open_.empty()) until = std::min(until, open_.back().end_ns);
+  if (next_span_ < spans.size()) until = std::min(until, spans.begin_ns[next_span_]);
+  if (next_base_ < track_->base.size()) until = std::min(until, track_->base_at_ns[next_base_]);
+  now_ = {from, until, base_, Doing::kNothing, {}};
+  if (open_.empty()) return;
+  now_.layer = open_.back().layer;
+  now_.doing = open_.back().doing;
+  now_.name = open_.back().name;
+}
+
+}  // namespace crosscut::analyze

@@ -1,0 +1,72 @@
+// What a process's lead thread does from moment to moment: the layer that it is in, and what kind
+// of call it is that it waits in or works on.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "src/trace/trace.h"
+
+namespace crosscut::analyze {
+
+// What a span says beyond its layer, told by its name.
+enum class Doing : uint8_t {
+  kNothing,
+  kCollecting,       // garbage
+  kCompiling,        // a graph, a kernel
+  kSleeping,         // because the program asked for it
+  kLocking,          // waits for a lock or another thread
+  kAwaitingProcess,  // waits for what another process sends, or for its end
+  kFiles,            // reads or writes them
+  kAwaitingDevice,   // waits for a device's work
+  kAllocating,       // memory of a device
+};
+
+// What a span of that name and layer does.
+Doing DoingOf(std::string_view name, trace::Layer layer);
+
+// From `begin_ns` to `end_ns` the track is in one state.
+struct LeadStretch {
+  int64_t begin_ns = 0, end_ns = 0;
+  trace::Layer layer = trace::Layer::kNone;  // of the innermost span that has one, or of the base
+  Doing doing = Doing::kNothing;
+  trace::NameId name;  // of the innermost span with a layer; none outside of them
+};
+
+// The stretches of one track in order of time. They cover [begin_ns, end_ns) without a hole. Memory
+// depends on the depth of the spans alone.
+class LeadCursor {
+ public:
+  // `trace` and `doing` must outlive it. `doing` is by NameId. Without a track, nothing is known at
+  // any time.
+  LeadCursor(const trace::Trace& trace, trace::TrackId track, const std::vector<Doing>& doing,
+             trace::Interval window);
+  // The stretch that `at_ns` lies in. Requires: `at_ns` is in the window and not smaller than in
+  // the call before.
+  const LeadStretch& At(int64_t at_ns);
+
+ private:
+  struct Open {
+    int64_t end_ns;
+    trace::Layer layer;
+    Doing doing;
+    trace::NameId name;
+  };
+  void Enter(trace::SpanIndex span);
+  void Advance();
+
+  const trace::Trace& trace_;
+  const trace::Track* track_;  // null: none
+  const std::vector<Doing>& doing_;
+  const int64_t end_ns_;
+  size_t next_span_ = 0, next_base_ = 0;
+  trace::Layer base_ = trace::Layer::kNone;
+  std::vector<Open> open_;
+  LeadStretch now_;
+};
+
+// DoingOf each of the trace's names.
+std::vector<Doing> DoingByName(const trace::Trace& trace);
+
+}  // namespace crosscut::analyze

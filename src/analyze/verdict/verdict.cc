@@ -1,0 +1,338 @@
+#include "src/analyze/verdict/verdict.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "src/analyze/accounting/accounting.h"
+#include "src/analyze/columns.h"
+#include "src/analyze/devices/device_work.h"
+#include "src/analyze/verdict/causes.h"
+#include "src/analyze/verdict/rules.h"
+
+namespace crosscut::analyze {
+namespace {
+
+constexpr size_t kMostRows = 3;      // of a process
+constexpr size_t kFewestSteps = 10;  // for an interval
+constexpr int kResamples = 400;
+
+struct Row {
+  uint32_t process;
+  int64_t rank;
+  const char* cause;
+  std::string headline;
+  double share, gain, low, high;
+  std::string blame, evidence;
+  const char *table, *action;
+};
+
+std::string Percent(double share) {
+  char text[32];
+  snprintf(text, sizeof text, share < 0.0995 ? "%.1f %%" : "%.0f %%", 100 * share);
+  return text;
+}
+
+std::string Time(double ns) {
+  constexpr std::pair<double, const char*> kUnits[] = {{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}};
+  for (const auto& [unit, name] : kUnits) {
+    if (ns < unit) continue;
+    char text[32];
+    snprintf(text, sizeof text, "%.3g %s", ns / unit, name);
+    return text;
+  }
+  return std::to_string(std::llround(ns)) + " ns";
+}
+
+double Share(int64_t part, int64_t whole) {
+  return whole <= 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+std::string Fill(std::string text, double share, const char* of) {
+  for (const auto& [mark, value] :
+       {std::pair<std::string, std::string>("{share}", Percent(share)), {"{of}", of}}) {
+    for (size_t at; (at = text.find(mark)) != std::string::npos;) {
+      text.replace(at, mark.size(), value);
+    }
+  }
+  text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
+  return text;
+}
+
+// 95 % bounds of the share of `cause`: resamples blocks of consecutive steps, because neighbours
+// are alike. The number of a block's steps is the square root of all, the usual compromise.
+std::pair<double, double> BoundsOf(const ProcessCauses& causes, size_t cause) {
+  const size_t n = causes.steps.size();
+  constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+  if (n < kFewestSteps) return {kUnknown, kUnknown};
+  std::vector<std::pair<double, double>> sums(n + 1);  // of the cause, of all; before each step
+  for (size_t i = 0; i < n; ++i) {
+    int64_t all = 0;
+    for (const int64_t ns : causes.steps[i]) all += ns;
+    sums[i + 1] = {sums[i].first + static_cast<double>(causes.steps[i][cause]),
+                   sums[i].second + static_cast<double>(all)};
+  }
+  const auto length = static_cast<size_t>(std::sqrt(static_cast<double>(n)));
+  std::mt19937 random(12345);  // the same run has the same bounds
+  std::vector<double> shares;
+  for (int r = 0; r < kResamples; ++r) {
+    double part = 0, whole = 0;
+    for (size_t taken = 0; taken < n; taken += length) {
+      const size_t first = random() % (n - length + 1);
+      part += sums[first + length].first - sums[first].first;
+      whole += sums[first + length].second - sums[first].second;
+    }
+    if (whole > 0) shares.push_back(part / whole);
+  }
+  if (shares.empty()) return {kUnknown, kUnknown};
+  std::sort(shares.begin(), shares.end());
+  return {shares[shares.size() / 40], shares[shares.size() - 1 - shares.size() / 40]};
+}
+
+class Verdicts {
+ public:
+  explicit Verdicts(const Context& context)
+      : trace_(context.trace()), context_(context), causes_(context.Shared<Causes>()) {}
+  std::vector<Row> Make();
+
+ private:
+  // The causes of a process that are told, the first first.
+  std::vector<Cause> Chosen(const ProcessCauses& causes) const;
+  Row RowOf(uint32_t process, Cause cause, int64_t rank) const;
+  Row NothingStandsOut(uint32_t process) const;
+  void Blame(uint32_t process, Cause cause, Row* row) const;
+  BlamedLines LinesOf(uint32_t process, Cause cause) const;
+  std::string TopName(uint32_t process, const CauseSum& sum, Cause cause) const;
+
+  const trace::Trace& trace_;
+  const Context& context_;
+  const Causes& causes_;
+};
+
+std::vector<Cause> Verdicts::Chosen(const ProcessCauses& causes) const {
+  const auto share = [&](const VerdictRule& rule) {
+    return Share(causes.causes[static_cast<size_t>(rule.cause)].ns, causes.total_ns);
+  };
+  std::vector<const VerdictRule*> order;
+  for (const VerdictRule& rule : VerdictRules()) {
+    if (rule.first_from < 1 && share(rule) >= kWorthSaying) order.push_back(&rule);
+  }
+  double purpose = 0;  // the largest
+  for (const auto* rule : order) purpose = std::max(purpose, rule->purpose ? share(*rule) : 0);
+  const auto is_burden = [&](const VerdictRule& rule) {
+    return !rule.purpose && share(rule) >= std::max(rule.first_from, kBurdenToPurpose * purpose);
+  };
+  // A burden that may stand first goes before the program's purpose; then the largest.
+  std::stable_sort(order.begin(), order.end(), [&](const auto* a, const auto* b) {
+    return is_burden(*a) != is_burden(*b) ? is_burden(*a) : share(*a) > share(*b);
+  });
+  if (order.empty() || share(*order[0]) < order[0]->first_from) return {};
+  std::vector<Cause> out;
+  for (const VerdictRule* rule : order) out.push_back(rule->cause);
+  if (out.size() > kMostRows) out.resize(kMostRows);
+  if (share(VerdictRules()[static_cast<size_t>(Cause::kPreemption)]) >= kPreemptionFrom) {
+    out.push_back(Cause::kPreemption);
+  }
+  return out;
+}
+
+// Where samples saw the lead; for what another process does for it, where they saw that process.
+BlamedLines Verdicts::LinesOf(uint32_t process, Cause cause) const {
+  const BlamedLines& own = causes_.processes[process].causes[static_cast<size_t>(cause)].lines;
+  if (cause != Cause::kInput && cause != Cause::kOtherProcess) return own;
+  BlamedLines others;
+  for (uint32_t p = 0; p < trace_.processes.size(); ++p) {
+    if (p == process) continue;
+    for (size_t c = 0; c < kCauses; ++c) {
+      const auto other = static_cast<Cause>(c);
+      const bool works = other != Cause::kWaiting && other != Cause::kOtherProcess &&
+                         other != Cause::kLock && other != Cause::kUnknown;
+      if (cause == Cause::kInput ? other != Cause::kInput : !works) continue;
+      for (const auto& [line, blamed] : causes_.processes[p].causes[c].lines) {
+        others[line].ns += blamed.ns;
+        others[line].samples += blamed.samples;
+      }
+    }
+  }
+  int64_t of_own = 0, of_others = 0;
+  for (const auto& [line, blamed] : own) of_own += blamed.samples;
+  for (const auto& [line, blamed] : others) of_others += blamed.samples;
+  return 2 * of_others > of_own ? others : own;
+}
+
+std::string Verdicts::TopName(uint32_t process, const CauseSum& sum, Cause cause) const {
+  if (cause == Cause::kDevice || cause == Cause::kCopies) {
+    std::map<uint32_t, int64_t> kernels;
+    const ProcessWork* work = context_.Shared<DeviceWork>().of({process});
+    const WorkType type = cause == Cause::kDevice ? WorkType::kComputation : WorkType::kCopy;
+    for (const DeviceEvent& event : work == nullptr ? std::vector<DeviceEvent>() : work->events) {
+      if (event.type != type) continue;
+      const trace::NameId name = trace_.tracks[event.track.value].spans.name[event.span];
+      kernels[name.value] += event.end_ns - event.begin_ns;
+    }
+    const auto top = std::max_element(kernels.begin(), kernels.end(),
+                                      [](auto& a, auto& b) { return a.second < b.second; });
+    return top == kernels.end() ? "" : std::string(trace_.text(trace_.name({top->first}).text));
+  }
+  const auto top = std::max_element(sum.names.begin(), sum.names.end(),
+                                    [](auto& a, auto& b) { return a.second < b.second; });
+  return top == sum.names.end() ? "" : std::string(trace_.text(trace_.name({top->first}).text));
+}
+
+void Verdicts::Blame(uint32_t process, Cause cause, Row* row) const {
+  const CauseSum& sum = causes_.processes[process].causes[static_cast<size_t>(cause)];
+  const Accounting& a = context_.Shared<Accounting>();
+  const BlamedLines lines = LinesOf(process, cause);
+  int64_t samples = 0;
+  trace::StringId top;
+  for (const auto& [line, blamed] : lines) {
+    samples += blamed.samples;
+    if (blamed.samples > 0 && (!top.valid() || blamed.samples > lines.at(top).samples)) top = line;
+  }
+  const std::string name = TopName(process, sum, cause);
+  if (top.valid()) {
+    row->blame = trace_.text(top);
+    row->evidence += "; samples saw this line in " + std::to_string(lines.at(top).samples) +
+                     " of " + std::to_string(samples);
+    if (!name.empty()) row->evidence += ", most of it in " + name;
+  } else if (!name.empty()) {
+    row->blame = name;
+  }
+  const auto operation = std::max_element(sum.operations.begin(), sum.operations.end(),
+                                          [](auto& x, auto& y) { return x.second < y.second; });
+  if (operation == sum.operations.end() || operation->first == 0) return;
+  if (2 * operation->second < sum.ns) return;
+  const std::string text(trace_.text(a.names.operations[operation->first]));
+  if (row->blame.empty()) row->blame = text;
+  row->evidence += "; operation " + text;
+}
+
+Row Verdicts::RowOf(uint32_t process, Cause cause, int64_t rank) const {
+  const ProcessCauses& causes = causes_.processes[process];
+  const CauseSum& sum = causes.causes[static_cast<size_t>(cause)];
+  const VerdictRule& rule = VerdictRules()[static_cast<size_t>(cause)];
+  const bool steps = causes.part == WindowPart::kSteps;
+  Row row = {process, rank, CauseName(cause), "",         Share(sum.ns, causes.total_ns), 0, 0, 0,
+             "",      "",   rule.table,       rule.action};
+  row.headline =
+      Fill(rank == 1 ? rule.headline : rule.also, row.share, steps ? "the steps" : "the window");
+  if (rank > 1) row.headline += steps ? " of the steps." : " of the window.";
+  row.gain = Share(sum.alone_ns, causes.total_ns);
+  const auto [low, high] = BoundsOf(causes, static_cast<size_t>(cause));
+  const double alone = Share(sum.alone_ns, sum.ns);  // of the cause
+  row.low = low * alone;
+  row.high = high * alone;
+  if (cause == Cause::kPreemption) {  // its time is not told by step
+    row.gain = row.share;
+    row.low = row.high = std::numeric_limits<double>::quiet_NaN();
+  }
+  row.evidence =
+      Time(static_cast<double>(sum.ns)) + " of " + Time(static_cast<double>(causes.total_ns));
+  if (!causes.steps.empty()) {
+    row.evidence += ", " +
+                    Time(static_cast<double>(sum.ns) / static_cast<double>(causes.steps.size())) +
+                    " a step";
+  } else {
+    row.evidence += ": no steps were found";
+  }
+  Blame(process, cause, &row);
+  return row;
+}
+
+Row Verdicts::NothingStandsOut(uint32_t process) const {
+  const ProcessCauses& causes = causes_.processes[process];
+  const char* of = causes.part == WindowPart::kSteps ? "the steps" : "the window";
+  size_t largest = 0;
+  for (size_t c = 0; c < kCauses; ++c) {
+    if (static_cast<Cause>(c) == Cause::kPreemption) continue;
+    if (causes.causes[c].ns > causes.causes[largest].ns) largest = c;
+  }
+  const double share = Share(causes.causes[largest].ns, causes.total_ns);
+  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  Row row = {process, 1,     "none", "", share,         0,
+             kNone,   kNone, "",     "", "step_causes", "look at where the time went, below"};
+  row.headline = Fill("Nothing stands out in {of}.", share, of);
+  const std::string name = CauseName(static_cast<Cause>(largest));
+  row.evidence = "the largest cause, " + name + ", takes " + Percent(share);
+  return row;
+}
+
+std::vector<Row> Verdicts::Make() {
+  struct Candidate {
+    uint32_t process;
+    std::vector<Cause> causes;
+    int weight;  // 2: a burden of its own, 1: it waits for another process, 0: neither
+    double share;
+  };
+  std::vector<Candidate> candidates;
+  bool any_steps = false;
+  for (const ProcessCauses& c : causes_.processes) any_steps |= c.part == WindowPart::kSteps;
+  int64_t longest = 0;
+  for (const ProcessCauses& c : causes_.processes) longest = std::max(longest, c.total_ns);
+  for (uint32_t p = 0; p < causes_.processes.size(); ++p) {
+    const ProcessCauses& causes = causes_.processes[p];
+    // Helpers of the processes that make the steps are told through them; without steps, the
+    // longest process speaks.
+    const bool speaks = any_steps ? causes.part == WindowPart::kSteps && !causes.steps.empty()
+                                  : causes.total_ns == longest && longest > 0;
+    if (!speaks) continue;
+    Candidate candidate = {p, Chosen(causes), 0, 0};
+    if (!candidate.causes.empty()) {
+      const auto first = static_cast<size_t>(candidate.causes[0]);
+      const bool waits = candidate.causes[0] == Cause::kCommunication ||
+                         candidate.causes[0] == Cause::kOtherProcess;
+      candidate.weight = VerdictRules()[first].purpose ? 0 : waits ? 1 : 2;
+      candidate.share = Share(causes.causes[first].ns, causes.total_ns);
+    }
+    candidates.push_back(std::move(candidate));
+    if (!any_steps) break;
+  }
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [](const Candidate& a, const Candidate& b) {
+                     return a.weight != b.weight ? a.weight > b.weight : a.share > b.share;
+                   });
+  std::vector<Row> rows;
+  for (const Candidate& candidate : candidates) {
+    if (candidate.causes.empty()) rows.push_back(NothingStandsOut(candidate.process));
+    int64_t rank = 1;
+    for (const Cause cause : candidate.causes) {
+      rows.push_back(RowOf(candidate.process, cause, rank++));
+    }
+  }
+  return rows;
+}
+
+}  // namespace
+
+Table VerdictTable(const trace::Trace&, const Context& context) {
+  const std::vector<Row> rows = Verdicts(context).Make();
+  Texts process, cause, headline, blame, evidence, table, action;
+  Integers rank;
+  Reals share, gain, low, high;
+  for (const Row& row : rows) {
+    process.push_back(context.process_label({row.process}));
+    rank.push_back(row.rank);
+    cause.emplace_back(row.cause);
+    headline.push_back(row.headline);
+    share.push_back(row.share);
+    gain.push_back(row.gain);
+    low.push_back(row.low);
+    high.push_back(row.high);
+    blame.push_back(row.blame);
+    evidence.push_back(row.evidence);
+    table.emplace_back(row.table);
+    action.emplace_back(row.action);
+  }
+  return MakeTable("verdict", MakeColumn("process", process), MakeColumn("rank", rank),
+                   MakeColumn("cause", cause), MakeColumn("headline", headline),
+                   MakeColumn("share", share), MakeColumn("gain_share", gain),
+                   MakeColumn("gain_low_share", low), MakeColumn("gain_high_share", high),
+                   MakeColumn("blame", blame), MakeColumn("evidence", evidence),
+                   MakeColumn("table", table), MakeColumn("action", action));
+}
+
+}  // namespace crosscut::analyze

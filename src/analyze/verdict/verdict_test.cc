@@ -1,0 +1,178 @@
+#include "src/analyze/verdict/verdict.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+#include "src/analyze/testing/test_trace.h"
+#include "src/analyze/verdict/causes.h"
+#include "src/analyze/verdict/lead_states.h"
+#include "src/analyze/verdict/rules.h"
+
+namespace crosscut::analyze {
+namespace {
+
+using testing::Compute;
+using testing::Parse;
+using testing::RandomTrace;
+using testing::TestTrace;
+
+// By process: the sum of `column` over the rows whose `part`, if there is such a column, is that.
+std::map<std::string, int64_t> Sums(const Table& table, const char* column,
+                                    const std::string& part = "") {
+  std::map<std::string, int64_t> out;
+  for (size_t row = 0; row < table.rows(); ++row) {
+    if (!part.empty() && table.texts("part")[row] != part) continue;
+    out[table.texts("process")[row]] += table.integers(column)[row];
+  }
+  return out;
+}
+
+TEST(StepCauses, AddUpToTheStepsOnTwoThousandTraces) {
+  size_t rows = 0;
+  for (uint64_t seed = 0; seed < 2000; ++seed) {
+    TestTrace random = RandomTrace(seed);
+    const trace::Trace& trace = random.Finish();
+    const Table parts = Compute(trace, "window_parts"), causes = Compute(trace, "step_causes");
+    auto want = Sums(parts, "wall_ns", "steps");
+    for (const auto& [process, ns] : Sums(parts, "wall_ns", "whole window")) want[process] = ns;
+    std::erase_if(want, [](const auto& entry) { return entry.second == 0; });
+    ASSERT_EQ(Sums(causes, "ns"), want) << "seed " << seed;
+    for (size_t row = 0; row < causes.rows(); ++row) {
+      ASSERT_LE(causes.integers("alone_ns")[row], causes.integers("ns")[row]) << "seed " << seed;
+    }
+    rows += causes.rows();
+  }
+  EXPECT_GT(rows, 3000u);  // the traces are rich enough to mean something
+}
+
+TEST(PartWork, AddsUpToTheWindowAndToItsLayersOnTwoThousandTraces) {
+  using Key = std::pair<std::string, int64_t>;
+  for (uint64_t seed = 0; seed < 2000; ++seed) {
+    TestTrace random = RandomTrace(seed);
+    const trace::Trace& trace = random.Finish();
+    const Table work = Compute(trace, "part_work"), overlap = Compute(trace, "overlap");
+    std::map<Key, int64_t> got, want;
+    for (size_t row = 0; row < work.rows(); ++row) {
+      const Key key = {work.texts("layers")[row], work.integers("device")[row]};
+      got[key] += work.integers("ns")[row];
+    }
+    for (size_t row = 0; row < overlap.rows(); ++row) {
+      const int64_t ns = overlap.integers("ns")[row];
+      if (ns != 0) want[{overlap.texts("layers")[row], overlap.integers("device")[row]}] += ns;
+    }
+    ASSERT_EQ(got, want) << "seed " << seed;
+    for (const char* part : {"start-up", "steps", "control steps", "between steps", "shutdown"}) {
+      auto expected = Sums(Compute(trace, "window_parts"), "wall_ns", part);
+      std::erase_if(expected, [](const auto& entry) { return entry.second == 0; });
+      ASSERT_EQ(Sums(work, "ns", part), expected) << "seed " << seed << " " << part;
+    }
+  }
+}
+
+TEST(PartWork, SharesTimeOutsideOperationsOutAmongTheLinesThatSamplesSaw) {
+  const Table work = Compute(Parse(R"(process train pid=7 window=0..100
+thread main tid=7 base=python main lead
+op forward 0 40
+instant [sample] 50
+arg covers_ns 10
+arg "Own line" "train.py:4 main"
+instant [sample] 60
+arg covers_ns 10
+arg "Own line" "train.py:4 main"
+instant [sample] 70
+arg covers_ns 10
+arg "Own line" "train.py:9 main"
+)"),
+                             "part_work");
+  ASSERT_EQ(work.rows(), 3u);
+  EXPECT_EQ(work.texts("work"), (Texts{"train.py:4 main", "forward", "train.py:9 main"}));
+  EXPECT_EQ(work.texts("what"), (Texts{"line", "operation", "line"}));
+  EXPECT_EQ(work.integers("ns"), (Integers{40, 40, 20}));
+  EXPECT_EQ(work.integers("samples"), (Integers{2, kMissing, 1}));
+}
+
+// A process whose window is split by `body`; the cause and blame of the first verdict.
+std::pair<std::string, std::string> FirstOf(const std::string& body) {
+  const Table table = Compute(Parse("process train pid=7 window=0..1000\n"
+                                    "thread main tid=7 base=python main lead\n" +
+                                    body),
+                              "verdict");
+  if (table.rows() == 0) return {"", ""};
+  return {table.texts("cause")[0], table.texts("blame")[0]};
+}
+
+using Told = std::pair<std::string, std::string>;
+
+TEST(Verdict, ABurdenOfAQuarterStandsBeforeThePurpose) {
+  EXPECT_EQ(FirstOf("op data 0 300\nspan aten::mm 300 800 framework\n"), Told("input", "data"));
+  EXPECT_EQ(FirstOf("op data 0 200\nspan aten::mm 200 900 framework\n"),
+            Told("framework", "aten::mm"));
+  // Not where the purpose takes more than twice as much.
+  EXPECT_EQ(FirstOf("op data 0 260\nspan aten::mm 260 1000 framework\n"),
+            Told("framework", "aten::mm"));
+}
+
+TEST(Verdict, EachWaitHasItsCause) {
+  const auto cause = [](const std::string& body) { return FirstOf(body).first; };
+  EXPECT_EQ(cause("span time.sleep 0 900 idle\n"), "waiting");
+  EXPECT_EQ(cause("span threading.Lock.acquire 0 900 idle\n"), "lock");
+  EXPECT_EQ(cause("span os.waitpid 0 900 idle\n"), "other-process");
+  EXPECT_EQ(cause("span io.FileIO.write 0 900 native\n"), "disk");
+  EXPECT_EQ(cause("span numpy.sort 0 900 native\n"), "native");
+  EXPECT_EQ(cause("span \"garbage collection, generation 2\" 0 900 python\n"), "gc");
+  EXPECT_EQ(cause("span all_reduce 0 900 comm\n"), "communication");
+  EXPECT_EQ(cause("span env.step 0 900 simulator\n"), "simulator");
+  EXPECT_EQ(cause("span cudaLaunchKernel 0 900 runtime\n"), "launches");
+  EXPECT_EQ(cause("span cudaDeviceSynchronize 0 900 runtime\n"), "synchronisation");
+  EXPECT_EQ(cause("span cudaMalloc 0 900 runtime\n"), "allocation");
+  EXPECT_EQ(cause("op compile 0 900\n"), "compilation");
+  EXPECT_EQ(cause(""), "python");
+}
+
+TEST(Verdict, WhatGarbageCollectionAndCompilersCallIsTheirs) {
+  EXPECT_EQ(FirstOf("op compile 0 900\nspan aten::mm 100 800 framework\n").first, "compilation");
+  EXPECT_EQ(FirstOf("span \"garbage collection, generation 2\" 0 900 python\n"
+                    "span io.FileIO.write 100 800 native\n")
+                .first,
+            "gc");
+}
+
+TEST(Verdict, ADeviceBoundsWhereverItWorksAndGainsOnlyWhatTheHostDoesNotHide) {
+  const Table table = Compute(Parse(R"(process train pid=7 window=0..1000
+thread main tid=7 main lead
+span aten::mm 0 600 framework
+span cudaDeviceSynchronize 600 900 runtime
+device 0 stream=7
+span gemm 100 900 device
+)"),
+                              "verdict");
+  ASSERT_GE(table.rows(), 1u);
+  EXPECT_EQ(table.texts("cause")[0], "device");
+  EXPECT_EQ(table.texts("blame")[0], "gemm");
+  EXPECT_DOUBLE_EQ(std::get<Reals>(table.Find("share")->cells)[0], 0.8);
+  EXPECT_DOUBLE_EQ(std::get<Reals>(table.Find("gain_share")->cells)[0], 0.3);
+}
+
+TEST(Verdict, SaysSoWhereNothingStandsOut) {
+  EXPECT_EQ(FirstOf("span time.sleep 0 200 idle\nspan numpy.sort 200 400 native\n"
+                    "span all_reduce 400 600 comm\nspan env.step 600 800 simulator\n")
+                .first,
+            "none");
+}
+
+TEST(VerdictRules, StandInTheOrderOfTheirCausesAndSayWhatToDo) {
+  for (size_t i = 0; i < VerdictRules().size(); ++i) {
+    const VerdictRule& rule = VerdictRules()[i];
+    EXPECT_EQ(static_cast<size_t>(rule.cause), i);
+    if (rule.first_from > 1) continue;
+    EXPECT_NE(std::string(rule.headline).find("{share}"), std::string::npos);
+    EXPECT_NE(std::string(rule.headline).find("{of}"), std::string::npos);
+    EXPECT_NE(std::string(rule.also).find("{share}"), std::string::npos);
+    EXPECT_FALSE(std::string(rule.action).empty());
+  }
+}
+
+}  // namespace
+}  // namespace crosscut::analyze

@@ -1,0 +1,91 @@
+"""A training loop with one planted fault, by name: sys.argv[1]."""
+import gc
+import os
+import sys
+import threading
+import time
+
+import numpy
+import torch
+
+PLANTED = os.environ["PLANTED"] == "1"
+FAULT = sys.argv[1]
+BYTES = bytes(2_000_000)
+DATA = numpy.random.default_rng(1).random(400_000)
+FILE = os.path.join(os.environ.get("TMPDIR", "/tmp"), f"verdict-{os.getpid()}.bin")
+
+
+def python():
+    total = 0
+    for i in range(200_000):
+        total += i * i  # HERE
+    return total
+
+
+def native():
+    return numpy.sort(DATA)  # HERE
+
+
+def sleep():
+    time.sleep(0.02)  # HERE
+
+
+def collect():
+    kept = [[i] for i in range(150_000)]
+    gc.collect()  # HERE
+    return kept
+
+
+def disk():
+    with open(FILE, "wb", buffering=0) as file:  # HERE
+        for _ in range(40):
+            file.write(BYTES)  # HERE
+
+
+def framework():
+    return torch.linalg.svd(torch.ones(160, 160))  # HERE
+
+
+LOCK = threading.Lock()
+
+
+def hold():
+    while True:
+        with LOCK:
+            time.sleep(0.02)
+
+
+def lock():
+    with LOCK:  # HERE
+        pass
+    time.sleep(0)
+
+
+def spin():
+    total = 0
+    while True:
+        total += 1
+
+
+def gil():
+    return [str(i) for i in range(2000)]  # HERE
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)  # so that the loop itself stays short on a busy machine
+    if PLANTED and FAULT == "lock":
+        threading.Thread(target=hold, daemon=True).start()
+    if PLANTED and FAULT == "gil":
+        sys.setswitchinterval(0.02)
+        threading.Thread(target=spin, daemon=True).start()
+    model = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.Linear(64, 10))
+    optimizer = torch.optim.Adam(model.parameters())
+    x, y = torch.randn(32, 64), torch.randint(10, (32,))
+    for _ in range(100):
+        optimizer.zero_grad()
+        torch.nn.functional.cross_entropy(model(x), y).backward()
+        optimizer.step()
+        if PLANTED:
+            globals()[FAULT]()
+    if os.path.exists(FILE):
+        os.remove(FILE)

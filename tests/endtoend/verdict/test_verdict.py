@@ -1,0 +1,37 @@
+"""The verdict names a planted fault, and does not name it in the twin without it. The short ones of
+planted.py; all of them, often: docs/verdict.md."""
+
+import pytest
+from planted import CASES
+from runs import crosscut, table
+
+
+@pytest.mark.parametrize("name", ["input", "python", "gc", "disk", "process", "opencl-copies",
+                                  "engine"])
+def test_the_verdict_names_the_fault_and_its_line(name, tmp_path):
+    case = CASES[name]
+    assert case.wrong(case.run(tmp_path / "planted", True), True) == ""
+    assert case.wrong(case.run(tmp_path / "twin", False), False) == ""
+
+
+def test_a_report_opens_with_the_verdict_and_its_evidence(tmp_path):
+    run = tmp_path / "run"
+    rows = CASES["sleep"].run(run, True)
+    lines = crosscut("report", run).splitlines()
+    title = next(i for i, line in enumerate(lines) if line.startswith("train.py"))
+    block = lines[title + 1:lines.index("", title)]
+    assert block[0].strip() == rows[0]["headline"]
+    assert len(block) <= 12
+    assert rows[0]["blame"] in " ".join(line.strip() for line in block)
+    assert "The whole window: start-up" in " ".join(line.strip() for line in block)
+    assert float(rows[0]["gain_low_share"]) <= float(rows[0]["share"])
+
+
+def test_time_outside_operations_has_the_programs_lines(tmp_path):
+    run = tmp_path / "run"
+    CASES["python"].run(run, True)
+    work = [row for row in table(run, "part_work") if row["part"] == "steps"]
+    whole = sum(row["ns"] for row in work)
+    unnamed = sum(row["ns"] for row in work if row["what"] == "none")
+    assert unnamed <= 0.05 * whole
+    assert any(row["what"] == "line" and "train.py:" in row["work"] for row in work)
