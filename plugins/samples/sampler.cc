@@ -126,6 +126,8 @@ void Sampler::Switch(bool on) {
   if (!has_thread_) Fail("no thread could be started");
 }
 
+// The thread has its name from its first moment on, as it takes over ours: where the program forks
+// before it ran, its name says whose it is (python/crosscut/_fork_warning.py).
 bool Sampler::StartThread() {
   pthread_attr_t attr;
   pthread_attr_init(&attr);
@@ -139,14 +141,20 @@ bool Sampler::StartThread() {
     static_cast<Sampler*>(self)->Main();
     return nullptr;
   };
+  named_.store(false);
+  char name[16] = "";
+  prctl(PR_GET_NAME, name);
+  prctl(PR_SET_NAME, "crosscut-sample");
   const bool started = pthread_create(&thread, &attr, main, this) == 0;
+  prctl(PR_SET_NAME, name);
+  named_.store(true);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   pthread_attr_destroy(&attr);
   return started;
 }
 
 void Sampler::Main() {
-  prctl(PR_SET_NAME, "crosscut-sample");
+  while (!named_.load()) usleep(100);  // until then the starting thread passes for one of ours
   if (!OwnDescriptors()) return Fail("the kernel refuses a thread its own table of descriptors");
   auto loop = std::make_unique<SamplingLoop>(settings_, stacks_);
   const char* refused = loop->Run();

@@ -41,6 +41,7 @@ class Sampler {
   Wanted wanted_;
   bool has_thread_ = false;
   std::atomic<bool> asked_{false}, failed_{false};
+  std::atomic<bool> named_{false};  // the thread that started ours has its own name again
 };
 
 }  // namespace crosscut::samples

@@ -288,9 +288,29 @@ def test_by_default_samples_are_python_alone_and_touch_no_thread(tmp_path):
                          (("plain.py:7 <module>",), "clock_nanosleep")):
         told = [row for row in rows if row["own_line"] in lines and row["waits_for"] == waits]
         assert sum(int(row["ns"]) for row in told) > 0.1e9, rows
-    probes = {row["probe"]: int(row["count"]) for row in table(tmp_path / "default", "overhead")}
+    probes = {row["probe"]: int(row["count"] or 0)
+              for row in table(tmp_path / "default", "overhead")}
     assert probes.get("sample", 0) == 0
     assert not [row for row in table(tmp_path / "default", "gaps") if "samples" in row["message"]]
+
+
+@pytest.mark.parametrize("version", SERVED)
+def test_a_program_that_forks_at_once_is_not_warned_of_our_thread(tmp_path, version):
+    script = tmp_path / "forks.py"
+    script.write_text("""
+import os, warnings
+warnings.simplefilter("error")
+child = os.fork()
+if child == 0:
+    child = os.fork()
+    os._exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) if child else 7)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), open("/proc/self/comm").read())
+""")
+    python = INTERPRETERS[version][0]
+    plain = run(python, script)
+    for _ in range(3):
+        done = run("crosscut", "record", "-o", tmp_path / "run", python, script)
+        assert (done.returncode, done.stdout) == (0, plain.stdout), done.stderr
 
 
 REFUSES = r"""
