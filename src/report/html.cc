@@ -3,11 +3,13 @@
 #include <algorithm>
 
 #include "src/analyze/tables.h"
+#include "src/report/html_contents.h"
 #include "src/report/html_headline.h"
 #include "src/report/html_json.h"
 #include "src/report/html_memory.h"
 #include "src/report/html_processes.h"
 #include "src/report/html_table.h"
+#include "src/report/html_verdict.h"
 #include "src/report/numbers.h"
 #include "src/report/page_bundle.h"
 #include "src/report/process_titles.h"
@@ -39,12 +41,13 @@ std::string HeadHtml(const ReportData& data) {
   return out + "</style></head>\n";
 }
 
-std::string GapsHtml(const std::vector<std::string>& gaps) {
+std::string GapsHtml(const std::vector<std::string>& gaps, bool first) {
   if (gaps.empty()) {
     return "<p class=\"whole\">Nothing is known to be missing from this recording.</p>\n";
   }
-  std::string out =
-      "<section class=\"gaps\" aria-label=\"What is missing\"><h2>Read this first</h2><ul>";
+  std::string out = "<section id=\"gaps\" class=\"gaps\" aria-label=\"What is missing\"><h2>" +
+                    std::string(first ? "Read this first" : "What is missing or uncertain") +
+                    "</h2><ul>";
   constexpr size_t kShown = 6;  // the most serious stand first; the rest is folded
   const size_t shown = gaps.size() > kShown + 2 ? kShown : gaps.size();
   const size_t last = std::min(gaps.size(), size_t{500});
@@ -83,7 +86,7 @@ std::string CellsLeftOut(const ReportData& data) {
          " cells; <code>crosscut table RUN overlap</code> has all of them.</p>";
 }
 
-std::string ChartsHtml(const ReportData& data) {
+std::string ChartsHtml(const ReportData& data, const ProcessTitles& titles) {
   std::string out =
       "<noscript><p class=\"note\">The charts need scripts; every number stands in the tables "
       "below.</p></noscript>\n<section id=\"time\" class=\"chart\" hidden>"
@@ -92,34 +95,60 @@ std::string ChartsHtml(const ReportData& data) {
   if (!data.timeline.processes.empty()) {
     out += "<section id=\"timeline\" class=\"chart\" hidden><h2>Timeline</h2></section>\n";
   }
+  out += "<section id=\"pace\" class=\"chart\" hidden><h2>Steps over time</h2></section>\n";
   out += ProcessesHtml({data.Find("phases"), data.Find("processes"), data.Find("utilization")},
                        PageOrigin(data));
-  out += MemoryHtml(data.Find("memory_timeline"), PageOrigin(data));
-  return out + "<section id=\"pace\" class=\"chart\" hidden><h2>Steps over time</h2></section>\n";
+  return out + MemoryHtml(data.Find("memory_timeline"), PageOrigin(data), titles);
 }
 
-std::string TablesHtml(const ReportData& data) {
+std::string TablesHtml(const ReportData& data, const ProcessTitles& titles) {
   const int64_t origin = PageOrigin(data);
-  const ProcessTitles titles(data);
-  std::string out = "<section id=\"tables\"><h2>Tables</h2>\n<div class=\"cards\">\n";
+  std::string out = "<section id=\"tables\"><h2>Tables</h2>\n" + TableListHtml(data, kGapsTable) +
+                    "<div class=\"cards\">\n";
   for (const Table& table : data.tables) {
-    if (table.name == kGapsTable) continue;
+    if (table.name == kGapsTable || table.rows() == 0) continue;
     const analyze::TableEntry* entry = analyze::FindTable(table.name);
     out += TableHtml(table, entry == nullptr ? analyze::TableEntry() : *entry, origin, titles);
   }
   return out + "</div></section>\n";
 }
 
+// What else shows the run. The commands name it as the page's facts do.
+std::string ElsewhereHtml(const ReportData& data) {
+  std::string run = "RUN";
+  for (const auto& [name, value] : data.facts) {
+    if (name == "Run") run = EscapeHtml(value);
+  }
+  return "<section id=\"elsewhere\" class=\"chart\"><h2>Other tools</h2><ul>"
+         "<li>Perfetto, with every span of the run: <code>crosscut export " +
+         run +
+         " -o run.pftrace</code>, then open the file at <code>ui.perfetto.dev</code>. The viewer "
+         "reads the file inside the browser and sends it nowhere. Without a network, the viewer "
+         "works in a browser that showed it before.</li>"
+         "<li>Chromium's own viewer, which needs no network: <code>crosscut export " +
+         run +
+         " -o run.json.gz</code>, then load the file in <code>chrome://tracing</code>.</li>"
+         "<li>Every row of a table: <code>crosscut table " +
+         run +
+         " NAME</code>; "
+         "<code>crosscut table</code> lists the names.</li></ul></section>\n";
+}
+
 }  // namespace
 
 std::string RenderHtml(const ReportData& data) {
+  const ProcessTitles titles(data);
   std::string out = HeadHtml(data);
   out += "<body><a class=\"skip\" href=\"#tables\">Skip to the tables</a>\n<main>\n";
   out += TitleHtml(data);
-  out += GapsHtml(data.gaps);
+  const std::string verdict = VerdictHtml(data.Find("verdict"), data.gaps.size(), titles);
+  out += verdict;
+  out += GapsHtml(data.gaps, verdict.empty());
   out += HeadlineHtml(data);
-  out += ChartsHtml(data);
-  out += TablesHtml(data);
+  out += ContentsHtml(data);
+  out += ChartsHtml(data, titles);
+  out += TablesHtml(data, titles);
+  out += ElsewhereHtml(data);
   out +=
       "</main>\n<footer><p>Made by Crosscut. This file loads nothing from the network. "
       "Every number here stands in a table that <code>crosscut table</code> prints.</p>"

@@ -58,8 +58,9 @@ std::string Path(const Table& table, const Series& series) {
   return path + "V" + std::to_string(kHeight) + "Z";
 }
 
-std::string ChartOf(const Table& table, const Series& series, int64_t origin) {
-  const std::string title = EscapeHtml(table.texts("process")[series.first]) + ", " +
+std::string ChartOf(const Table& table, const Series& series, int64_t origin,
+                    const ProcessTitles& titles) {
+  const std::string title = EscapeHtml(titles.Of(table.texts("process")[series.first])) + ", " +
                             EscapeHtml(table.texts("device")[series.first]);
   return "<figure><figcaption>" + title + ": at most " + BytesText(series.peak) + ", from " +
          FormatNs(table.integers("begin_ns")[series.first] - origin) + " to " +
@@ -72,7 +73,7 @@ std::string ChartOf(const Table& table, const Series& series, int64_t origin) {
 
 }  // namespace
 
-std::string MemoryHtml(const Table* timeline, int64_t origin) {
+std::string MemoryHtml(const Table* timeline, int64_t origin, const ProcessTitles& titles) {
   if (timeline == nullptr || timeline->rows() == 0) return "";
   std::vector<Series> all = SeriesOf(*timeline);
   std::stable_sort(all.begin(), all.end(),
@@ -86,7 +87,7 @@ std::string MemoryHtml(const Table* timeline, int64_t origin) {
            "; <code>crosscut table RUN memory_timeline</code> has all of them.</p>";
     all.resize(kMaxMemoryCharts);
   }
-  for (const Series& series : all) out += ChartOf(*timeline, series, origin);
+  for (const Series& series : all) out += ChartOf(*timeline, series, origin, titles);
   return out + "</section>\n";
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "src/analyze/table.h"
+#include "src/report/process_titles.h"
 
 namespace crosscut::report {
 
@@ -13,6 +14,7 @@ inline constexpr size_t kMaxMemoryCharts = 8;
 
 // A section with a chart for each process and device; "" where nothing was recorded. `origin` is
 // the zero of the page's times.
-std::string MemoryHtml(const analyze::Table* timeline, int64_t origin);
+std::string MemoryHtml(const analyze::Table* timeline, int64_t origin,
+                       const ProcessTitles& titles = {});
 
 }  // namespace crosscut::report

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "src/report/numbers.h"
+#include "src/report/process_titles.h"
 #include "src/report/shown_text.h"
 
 namespace crosscut::report {
@@ -21,10 +22,10 @@ constexpr size_t kLabelBytes = 28;
 struct Bar {
   const char* name;
   const char* column;  // nullptr: from the phase's begin to its end
-  const char* color;   // readable on light and dark pages
+  const char* color;   // readable on light and dark pages; none of a layer but device
 };
 constexpr Bar kBars[] = {{"total", nullptr, "#8d99ae"},
-                         {"CPU", "any_host_ns", "#3776c8"},
+                         {"CPU", "any_host_ns", "#7d8b1f"},
                          {"device", "any_device_ns", "#8153ee"}};
 
 // What a process took over time, from one look to the next. The most of all processes, or
@@ -36,8 +37,8 @@ struct Strip {
   double least_top;
   const char* color;
 };
-constexpr Strip kStrips[] = {{"CPU", "cpu_percent", " % of a core", 100, "#3776c8"},
-                             {"memory", "resident_bytes", " bytes", 1, "#5c8a4d"},
+constexpr Strip kStrips[] = {{"CPU", "cpu_percent", " % of a core", 100, "#7d8b1f"},
+                             {"memory", "resident_bytes", " bytes", 1, "#6d7f8f"},
                              {"device", "device_percent", " % of the time", 100, "#8153ee"}};
 
 // NaN where the cell is missing.
@@ -59,13 +60,9 @@ std::string Shortened(const std::string& text) {
 class Picture {
  public:
   explicit Picture(const ProcessTables& tables)
-      : phases_(*tables.phases), utilization_(tables.utilization) {
+      : phases_(*tables.phases), utilization_(tables.utilization), titles_(tables.processes) {
     TakePhases();
     TakeUtilization();
-    const Table* processes = tables.processes;
-    for (size_t row = 0; processes != nullptr && row < processes->rows(); ++row) {
-      names_[processes->texts("process")[row]] = processes->texts("name")[row];
-    }
   }
 
   size_t drawn() const { return rows_.size(); }
@@ -123,14 +120,10 @@ class Picture {
   int64_t X(int64_t at) const { return kLeft + Length(at - from_); }
 
   std::string Label(const std::string& process, int64_t lane) const {
-    const auto name = names_.find(process);
-    const auto text = [&](int64_t y, const std::string& words) {
-      return "<text x=\"0\" y=\"" + std::to_string(lane * Lane() + y) +
-             "\" font-size=\"12\" fill=\"currentColor\">" + EscapeHtml(Shortened(words)) +
-             "<title>" + EscapeHtml(words) + "</title></text>";
-    };
-    if (name == names_.end() || name->second.empty()) return text(20, process);
-    return text(16, name->second) + text(32, process);
+    const std::string title = titles_.Of(process);
+    return "<text x=\"0\" y=\"" + std::to_string(lane * Lane() + 20) +
+           "\" font-size=\"12\" fill=\"currentColor\">" + EscapeHtml(Shortened(title)) + "<title>" +
+           EscapeHtml(title == process ? title : title + ", " + process) + "</title></text>";
   }
 
   std::string Phase(size_t row, int64_t origin) const {
@@ -194,7 +187,7 @@ class Picture {
   const Table& phases_;
   const Table* utilization_;
   std::map<std::string, int64_t> lanes_;  // by process, from the top
-  std::map<std::string, std::string> names_;
+  ProcessTitles titles_;
   std::vector<size_t> rows_;
   std::map<std::string, std::vector<size_t>> looks_;  // rows of utilization, by process
   std::vector<double> tops_;                          // by strip

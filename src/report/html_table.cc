@@ -123,7 +123,8 @@ std::string HeadHtml(const Table& table, const TableEntry& entry) {
 bool IsProcess(const Column& column) {
   const std::string_view name = column.name;
   return std::holds_alternative<Texts>(column.cells) &&
-         (name == "process" || name == "parent" || Ends(name, "_processes"));
+         (name == "process" || name == "processes" || name == "parent" || Ends(name, "_process") ||
+          Ends(name, "_processes"));
 }
 
 // The key itself is what a table on the command line has: it shows when pointed at.
@@ -131,7 +132,7 @@ std::string ProcessHtml(const Column& column, size_t row, const ProcessTitles& t
   const std::string& key = std::get<Texts>(column.cells)[row];
   const std::string title = titles.OfAll(key);
   if (key.empty() || title == key) return "<td>" + EscapeHtml(key) + "</td>";
-  return "<td title=\"" + EscapeHtml(key) + "\">" + EscapeHtml(title) + "</td>";
+  return "<td class=\"who\" title=\"" + EscapeHtml(key) + "\">" + EscapeHtml(title) + "</td>";
 }
 
 std::string CellHtml(const Column& column, size_t row, int64_t origin) {
@@ -210,7 +211,8 @@ std::string TableHtml(const Table& table, const analyze::TableEntry& entry, int6
     for (const size_t row : rows) {
       out += "<tr>";
       for (const Column& column : table.columns) {
-        const bool titled = table.name != "processes" && IsProcess(column);
+        const bool own_keys = table.name == "processes" && column.name == "process";
+        const bool titled = !own_keys && IsProcess(column);
         out += titled ? ProcessHtml(column, row, titles) : CellHtml(column, row, origin);
       }
       out += "</tr>\n";

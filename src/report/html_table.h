@@ -15,8 +15,8 @@ namespace crosscut::report {
 inline constexpr size_t kMaxPageRows = 300;
 
 // A <details> element. `origin` is the zero of the page's times. If `entry` has no title, the
-// table's name is the title. Processes are named by `titles`, but for the table `processes`, which
-// has their keys.
+// table's name is the title. Processes are named by `titles`, but for the first column of the table
+// `processes`, which has their keys.
 std::string TableHtml(const analyze::Table& table, const analyze::TableEntry& entry, int64_t origin,
                       const ProcessTitles& titles = {});
 

@@ -242,7 +242,9 @@ TEST(HtmlTable, NamesProcessesAsPeopleKnowThem) {
   EXPECT_EQ(titles.Of("other"), "other");
   const Table table{"concurrency", {{"host_processes", Texts{"p7-a+p9-d", ""}}}, {}};
   const std::string html = TableHtml(table, {}, 0, titles);
-  EXPECT_THAT(html, HasSubstr("<td title=\"p7-a+p9-d\">train.py (pid 7) + p9-d (pid 9)</td>"));
+  EXPECT_THAT(
+      html,
+      HasSubstr("<td class=\"who\" title=\"p7-a+p9-d\">train.py (pid 7) + p9-d (pid 9)</td>"));
   EXPECT_THAT(TableHtml(data.tables[0], {}, 0, titles), HasSubstr("<td>p7-a</td>"));  // its keys
 }
 
@@ -285,6 +287,31 @@ TEST(Html, ShowsGapsBeforeAnyNumber) {
   SampleOptions whole;
   whole.gaps = false;
   EXPECT_THAT(RenderHtml(SampleReport(whole)), HasSubstr("Nothing is known to be missing"));
+}
+
+TEST(Html, TheVerdictStandsOnTopAndItsFirstCauseInFull) {
+  const std::string page = RenderHtml(SampleReport());
+  const size_t first = page.find("<p class=\"answer\">The steps wait for input");
+  ASSERT_NE(first, std::string::npos);
+  EXPECT_LT(first, page.find("class=\"gaps\""));
+  EXPECT_LT(first, page.find("Garbage collection takes"));  // by rank, whatever the table's order
+  EXPECT_THAT(page, HasSubstr("<a href=\"#table-operations\">Table operations</a>"));
+  EXPECT_EQ(Count(page, "id=\"table-verdict\""), 1u);
+  EXPECT_THAT(RenderHtml({}), Not(HasSubstr("id=\"verdict\"")));
+}
+
+TEST(Html, TablesWithoutRowsAreNamedOnceWithWhatWouldRecordThem) {
+  ReportData data;
+  for (const char* name : {"samples", "kernels", "launches", "drops"}) {
+    data.tables.push_back({name, {{"x", Texts()}}, {}});
+  }
+  data.tables.push_back({"sources", {{"name", Texts{"pytorch"}}}, {}});
+  const std::string page = RenderHtml(data);
+  EXPECT_EQ(Count(page, "<details class=\"table\""), 1u);
+  EXPECT_THAT(page, HasSubstr("4 tables have no rows"));
+  EXPECT_EQ(Count(page, "crosscut record --python=samples"), 1u);
+  EXPECT_EQ(Count(page, "work on devices is recorded by"), 1u) << "two tables, one sentence";
+  EXPECT_THAT(page, HasSubstr("nothing of this kind happened"));
 }
 
 TEST(Html, FoldsGapsAfterTheMostSerious) {

@@ -7,8 +7,8 @@
 
 namespace crosscut::report {
 
-ProcessTitles::ProcessTitles(const ReportData& data) {
-  const Cells processes(data.Find("processes"));
+ProcessTitles::ProcessTitles(const analyze::Table* table) {
+  const Cells processes(table);
   std::map<std::string, int> called;
   std::vector<std::string> titles;
   for (size_t row = 0; row < processes.rows(); ++row) {

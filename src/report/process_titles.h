@@ -12,7 +12,8 @@ namespace crosscut::report {
 class ProcessTitles {
  public:
   ProcessTitles() = default;  // knows none
-  explicit ProcessTitles(const ReportData& data);
+  explicit ProcessTitles(const ReportData& data) : ProcessTitles(data.Find("processes")) {}
+  explicit ProcessTitles(const analyze::Table* processes);  // the table of that name, or null
   // "train.py (pid 4711)", with its key behind it where another process is called so, too; the key
   // alone where the program is not known. Not cleaned.
   std::string Of(std::string_view key) const;

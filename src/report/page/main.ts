@@ -7,6 +7,22 @@ import { addTables } from "./tables";
 import { TimelineChart } from "./timeline";
 import { addTooltip } from "./tooltip";
 
+// The contents list what there is: a section that nothing was drawn in stays hidden.
+function showContents(): void {
+  for (const link of document.querySelectorAll<HTMLAnchorElement>(".contents a")) {
+    const section = document.getElementById(link.hash.slice(1));
+    if (link.parentElement) link.parentElement.hidden = !section || section.hidden;
+  }
+}
+
+// A link to a table unfolds it.
+function unfold(): void {
+  const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  const fold = target?.closest("details");
+  if (fold) fold.open = true;
+  target?.scrollIntoView();
+}
+
 function start(): void {
   const data = readData();
   addTooltip();
@@ -21,6 +37,9 @@ function start(): void {
     new StepsChart(pace, data, timeline ? (begin, end) => timeline.reveal(begin, end) : null);
   }
   addTables();
+  showContents();
+  window.addEventListener("hashchange", unfold);
+  if (location.hash) unfold();
   document.documentElement.dataset.ready = "yes";
 }
 

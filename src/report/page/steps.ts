@@ -24,6 +24,15 @@ function medianOf(data: PageData, process: string): number {
   return median;
 }
 
+// How far an axis reaches that a few huge steps must not flatten: to the longest step, or where
+// that is far above what nearly all steps took, a little above these.
+export function axisTop(sizes: number[]): number {
+  const sorted = [...sizes].sort((a, b) => a - b);
+  const most = Math.max(1, sorted[sorted.length - 1] ?? 1);
+  const usual = sorted[Math.max(0, Math.ceil(sorted.length * 0.95) - 1)] ?? most;
+  return sorted.length >= 5 && most > 2.5 * usual && usual > 0 ? 1.4 * usual : most * 1.05;
+}
+
 export class StepsChart {
   private readonly canvas = el("canvas", {
     class: "steps", tabindex: 0, role: "img",
@@ -36,6 +45,9 @@ export class StepsChart {
   private median = 0;
   private chosen = -1;
   private log = false;
+  private cut = true;  // the axis ends above the usual steps
+  private top = 1;     // where the axis ends, ns
+  private readonly higher = el("p", { class: "note", hidden: true });
 
   constructor(
     section: HTMLElement, private data: PageData,
@@ -47,7 +59,8 @@ export class StepsChart {
     section.hidden = false;
     const sizes = (name: string) => this.byProcess.get(name)?.length ?? 0;
     const first = processes.reduce((a, b) => (sizes(b) > sizes(a) ? b : a));
-    section.append(this.controls(processes, first), this.canvas, this.key(), this.summary);
+    section.append(this.controls(processes, first), this.canvas, this.higher, this.key(),
+      this.summary);
     this.listen();
     new ResizeObserver(() => this.draw()).observe(this.canvas);
     onThemeChange(() => this.draw());
@@ -64,8 +77,13 @@ export class StepsChart {
       list.addEventListener("change", () => this.choose(processes[list.selectedIndex]));
       bar.append(list);
     }
-    bar.append(choice("Scale", [["linear", "Linear"], ["log", "Logarithmic"]], "linear",
-      (value) => { this.log = value === "log"; this.draw(); }));
+    const scales: [string, string][] =
+      [["linear", "Linear"], ["whole", "Linear, all steps"], ["log", "Logarithmic"]];
+    bar.append(choice("Scale", scales, "linear", (value) => {
+      this.log = value === "log";
+      this.cut = value === "linear";
+      this.rescale();
+    }));
     return bar;
   }
 
@@ -73,6 +91,7 @@ export class StepsChart {
     return el("ul", { class: "legend" },
       el("li", {}, el("i", { class: "key dot" }), "step"),
       el("li", {}, el("i", { class: "key dot slow" }), "unusually slow"),
+      el("li", {}, el("i", { class: "key high" }), "longer than the axis"),
       el("li", {}, el("i", { class: "key dot control" }), "control step, probes off"),
       el("li", {}, el("i", { class: "key line" }), "median step"));
   }
@@ -93,6 +112,18 @@ export class StepsChart {
     }
     if (this.reveal) parts.push("Click a dot to see the step in the timeline.");
     this.summary.textContent = parts.join(" ");
+    this.rescale();
+  }
+
+  private rescale(): void {
+    const sizes = this.marks.map(lengthOf);
+    const most = sizes.reduce((a, b) => Math.max(a, b), 1);
+    this.top = this.cut ? axisTop(sizes) : most * 1.05;
+    const above = sizes.filter((size) => size > this.top).length;
+    this.higher.hidden = above === 0;
+    this.higher.textContent = `${formatCount(above)} ${above === 1 ? "step is" : "steps are"} ` +
+      `longer than this axis (up to ${formatNs(most)}) and ${above === 1 ? "stands" : "stand"} ` +
+      "at its top as triangles.";
     this.draw();
   }
 
@@ -108,13 +139,13 @@ export class StepsChart {
 
   private scale(height: number): (ns: number) => number {
     const sizes = this.marks.map(lengthOf);
-    const most = sizes.reduce((a, b) => Math.max(a, b), 1) * 1.05;
+    const most = this.top;
     const low = this.log ? Math.max(1, sizes.reduce((a, b) => Math.min(a, b), most)) * 0.8 : 0;
     const room = height - margin.top - margin.bottom;
     const part = this.log
       ? (ns: number) => Math.log(Math.max(ns, 1) / low) / Math.log(most / low)
       : (ns: number) => ns / most;
-    return (ns) => margin.top + room * (1 - part(ns));
+    return (ns) => margin.top + room * (1 - Math.min(1, part(ns)));
   }
 
   private draw(): void {
@@ -132,7 +163,7 @@ export class StepsChart {
 
   private drawAxes(context: CanvasRenderingContext2D, width: number, height: number): void {
     const y = this.scale(height);
-    const most = this.marks.reduce((a, m) => Math.max(a, lengthOf(m)), 1);
+    const most = this.top / 1.05;
     const least = this.marks.reduce((a, m) => Math.min(a, lengthOf(m)), most);
     const ticks: [number, number][] = [];
     if (this.log) {
@@ -184,7 +215,13 @@ export class StepsChart {
     context: CanvasRenderingContext2D, mark: StepMark, [x, y]: [number, number], index: number,
   ): void {
     context.beginPath();
-    if (mark.control) {
+    if (lengthOf(mark) > this.top) {
+      context.moveTo(x, y - 6);
+      context.lineTo(x + 6, y + 4);
+      context.lineTo(x - 6, y + 4);
+      context.fillStyle = cssColour("slow");
+      context.fill();
+    } else if (mark.control) {
       context.rect(x - 3, y - 3, 6, 6);
       context.strokeStyle = cssColour("soft");
       context.lineWidth = 1.5;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <initializer_list>
 #include <utility>
 
@@ -50,8 +51,13 @@ class Sample {
                         "the last word it wrote."),
                    "1,204 events were dropped on thread pool-3 between 4.1 s and 4.3 s: full."};
     }
-    data.tables = {Operations(), Overlap(),  Functions(),     Threads(), Steps(),   Outliers(),
-                   Processes(),  Overhead(), OverheadCheck(), Drops(),   Sources(), Clocks()};
+    data.tables = {Operations(),    Overlap(),
+                   Functions(),     Threads(),
+                   Steps(),         Outliers(),
+                   Processes(),     Overhead(),
+                   OverheadCheck(), Drops(),
+                   Sources(),       Clocks(),
+                   Verdict(),       {"samples", {{"line", Texts()}}, {}}};
     data.timeline = MakeTimeline();
     return data;
   }
@@ -79,6 +85,7 @@ class Sample {
       if (i == 0) length *= 6;
       if (random_.Below(60) == 0)
         length = length * 2 + static_cast<int64_t>(random_.Below(30'000'000));
+      if (options_.huge_last && i + 1 == options_.steps) length *= 80;
       const bool control = i % 60 >= 30 && i % 60 < 33;
       steps_.push_back({at, at + (control ? length * 96 / 100 : length), control});
       at = steps_.back().end + 150'000;
@@ -344,6 +351,24 @@ class Sample {
              {"version", Texts{Name("2.13.0"), Name("0.1.0")}},
              {"state", Texts{"on", "on"}},
              {"message", Texts{Name(""), Name("boundary of torch, numpy")}}},
+            {}};
+  }
+  Table Verdict() {
+    const double unknown = std::nan("");
+    return {"verdict",
+            {{"process", Texts{ProcessName(0), ProcessName(0)}},
+             {"rank", Integers{2, 1}},
+             {"cause", Texts{Name("gc"), Name("input")}},
+             {"headline", Texts{Name("Garbage collection takes 4 % of the steps."),
+                                Name("The steps wait for input: 46 % of their time.")}},
+             {"share", analyze::Reals{0.04, 0.46}},
+             {"gain_share", analyze::Reals{unknown, 0.42}},
+             {"gain_low_share", analyze::Reals{unknown, 0.4}},
+             {"gain_high_share", analyze::Reals{unknown, 0.44}},
+             {"blame", Texts{"", Name("train.py:33")}},
+             {"evidence", Texts{"", Name("The lead waited 210 times in DataLoader.__next__.")}},
+             {"table", Texts{"functions", "operations"}},
+             {"action", Texts{"", Name("Give the DataLoader more workers.")}}},
             {}};
   }
   Table Clocks() {

@@ -17,6 +17,7 @@ struct SampleOptions {
   size_t functions = 60;
   size_t detail_spans = 90;  // about so many of each thread in a detail
   bool device = true, gaps = true;
+  bool huge_last = false;  // the last step takes 80 times as long
   // Names that replace the program's own, in turn, in every field that holds a text.
   std::vector<std::string> names;
 };

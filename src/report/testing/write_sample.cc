@@ -23,6 +23,7 @@ int main(int argc, char** argv) {
   small.workers = 0;
   small.device = false;
   small.gaps = false;
+  small.huge_last = true;
   SampleOptions large;  // as much as a run of any length can bring
   large.steps = 100'000;
   large.workers = 20;
