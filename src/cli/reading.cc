@@ -124,6 +124,7 @@ int RunReport(ReportArgs args) {
 
 struct OpenArgs {
   std::vector<std::string> input;
+  std::vector<int64_t> steps;
   std::string file;
 };
 
@@ -136,6 +137,7 @@ int RunOpen(OpenArgs args) {
   if (const int code = TakeNewest(&args.input); code != kGood) return code;
   verbs::ReportOptions options;
   options.format = verbs::ReportFormat::kHtml;
+  options.steps = std::move(args.steps);
   const auto page = verbs::Report(args.input[0], options);
   if (!page.ok()) return Fail(page.status());
   if (args.file.empty()) {
@@ -192,6 +194,10 @@ void AddOpen(CLI::App* app, Run* run) {
   verb->add_option("INPUT", args->input, kInputs)->expected(0, 1)->option_text(" ");
   verb->add_option("-o", args->file, "the page to write; default report.html in the run directory")
       ->option_text("FILE");
+  verb->add_option("--steps", args->steps,
+                   "steps whose spans are on the page, by number: 17,42; there is room for a few")
+      ->delimiter(',')
+      ->option_text("N,...");
   verb->footer(
       "Shown by $BROWSER, else by xdg-open where there is a display; else its path is printed.");
   verb->callback([=] { *run = [=] { return RunOpen(*args); }; });

@@ -229,39 +229,71 @@ void AppendProcess(const analyze::TimelineProcess& process, const Writer& writer
   *out += "]}";
 }
 
+// A column of spans, left out where it says nothing of any.
+template <class Get>
+void AppendOptional(const char* key, const std::vector<analyze::TimelineSpan>& spans, int64_t none,
+                    Get get, std::string* out) {
+  const bool said = std::any_of(spans.begin(), spans.end(),
+                                [&](const analyze::TimelineSpan& s) { return get(s) != none; });
+  if (said) AppendNumbers(key, spans, get, out);
+}
+
 // Spans as columns; begins as steps from the begin before, in nanoseconds.
-void AppendDetail(const analyze::TimelineDetail& detail, const Writer& writer, std::string* out) {
+void AppendSpans(const analyze::TimelineDetailTrack& track, int64_t begin_ns, std::string* out) {
   using Span = analyze::TimelineSpan;
+  *out +=
+      "{\"id\":" + std::to_string(track.track) + ",\"omitted\":" + std::to_string(track.omitted);
+  int64_t last = begin_ns;
+  AppendNumbers(
+      "at", track.spans,
+      [&](const Span& s) {
+        const int64_t step = s.begin_ns - last;
+        last = s.begin_ns;
+        return step;
+      },
+      out);
+  const auto add = [&](const char* key, auto get) { AppendNumbers(key, track.spans, get, out); };
+  add("ns", [](const Span& s) { return s.end_ns - s.begin_ns; });
+  add("name", [](const Span& s) { return TextIndex(s.name); });
+  add("depth", [](const Span& s) { return int{s.depth}; });
+  add("layer", [](const Span& s) { return static_cast<int>(s.layer); });
+  add("kind", [](const Span& s) { return static_cast<int>(s.kind); });
+  const auto args = [](const Span& s) {
+    return s.args == analyze::kArgsLeftOut ? int64_t{-2} : TextIndex(s.args);
+  };
+  AppendOptional("args", track.spans, -1, args, out);
+  AppendOptional(
+      "line", track.spans, 0, [](const Span& s) { return int64_t{s.called_at}; }, out);
+  *out += '}';
+}
+
+void AppendDetail(const analyze::TimelineDetail& detail, const Writer& writer, std::string* out) {
   *out += "{\"process\":" + std::to_string(detail.process) +
           ",\"title\":" + JsonString(detail.title) + ",\"begin\":" + writer.Time(detail.begin_ns) +
           ",\"end\":" + writer.Time(detail.end_ns) + ",\"tracks\":[";
   for (size_t i = 0; i < detail.tracks.size(); ++i) {
-    const analyze::TimelineDetailTrack& track = detail.tracks[i];
     if (i > 0) *out += ',';
-    *out +=
-        "{\"id\":" + std::to_string(track.track) + ",\"omitted\":" + std::to_string(track.omitted);
-    int64_t last = detail.begin_ns;
-    AppendNumbers(
-        "at", track.spans,
-        [&](const Span& s) {
-          const int64_t step = s.begin_ns - last;
-          last = s.begin_ns;
-          return step;
-        },
-        out);
-    AppendNumbers(
-        "ns", track.spans, [](const Span& s) { return s.end_ns - s.begin_ns; }, out);
-    AppendNumbers(
-        "name", track.spans, [](const Span& s) { return TextIndex(s.name); }, out);
-    AppendNumbers(
-        "depth", track.spans, [](const Span& s) { return int{s.depth}; }, out);
-    AppendNumbers(
-        "layer", track.spans, [](const Span& s) { return static_cast<int>(s.layer); }, out);
-    AppendNumbers(
-        "kind", track.spans, [](const Span& s) { return static_cast<int>(s.kind); }, out);
-    *out += '}';
+    AppendSpans(detail.tracks[i], detail.begin_ns, out);
   }
   *out += "]}";
+}
+
+// The spans' arguments, and the arrows between spans.
+void AppendBeside(const analyze::Timeline& timeline, std::string* out) {
+  *out += ",\"args\":[";
+  for (size_t i = 0; i < timeline.args.size(); ++i) {
+    *out += i > 0 ? ",[" : "[";
+    for (size_t k = 0; k < timeline.args[i].size(); ++k) {
+      *out += (k > 0 ? "," : "") + std::to_string(timeline.args[i][k]);
+    }
+    *out += ']';
+  }
+  *out += "],\"omitted_flows\":" + std::to_string(timeline.omitted_flows);
+  using Flow = analyze::TimelineFlow;
+  AppendNumbers(
+      "from", timeline.flows, [](const Flow& f) { return TextIndex(f.from); }, out);
+  AppendNumbers(
+      "to", timeline.flows, [](const Flow& f) { return TextIndex(f.to); }, out);
 }
 
 std::string TimelineJson(const analyze::Timeline& timeline, const Writer& writer) {
@@ -279,7 +311,9 @@ std::string TimelineJson(const analyze::Timeline& timeline, const Writer& writer
     if (i > 0) out += ',';
     AppendDetail(timeline.details[i], writer, &out);
   }
-  return out + "]}";
+  out += ']';
+  AppendBeside(timeline, &out);
+  return out + '}';
 }
 
 }  // namespace
@@ -318,6 +352,11 @@ std::string PageJson(const ReportData& data) {
   add("outliers", {"process", "step", "kind", "median_ns", "layers", "grew_ns"}, AllRows);
   const Table* steps = data.Find("steps");
   out += ",\"all_steps\":" + std::to_string(steps == nullptr ? 0 : steps->rows());
+  std::string run = "RUN";
+  for (const auto& [name, value] : data.facts) {
+    if (name == "Run") run = value;
+  }
+  out += ",\"run\":" + JsonString(run);
   if (!data.timeline.processes.empty()) {
     out += ",\"timeline\":" + TimelineJson(data.timeline, writer);
   }

@@ -457,7 +457,7 @@ TEST(Html, StaysSmallForALongRun) {
   options.detail_spans = 2'000;
   const std::string page = RenderHtml(SampleReport(options));
   EXPECT_LT(page.size(), 5u << 20);
-  EXPECT_LT(kPageScript.size() + kPageStyle.size(), 60u << 10);
+  EXPECT_LT(kPageScript.size() + kPageStyle.size(), 100u << 10);
 }
 
 TEST(HtmlJson, ThinsStepsToTheSlowestAndFastestOfEachGroup) {

@@ -51,7 +51,8 @@ Result<std::unique_ptr<Input>> ReadInput(const std::string& path, import::Purpos
   return input;
 }
 
-report::ReportData MakeReportData(const Input& input, Scope scope, const TakeTable& take) {
+report::ReportData MakeReportData(const Input& input, Scope scope, const TakeTable& take,
+                                  const std::vector<int64_t>& steps) {
   const trace::Trace& trace = input.trace;
   report::ReportData data;
   const trace::Process* first = First(trace);
@@ -76,7 +77,11 @@ report::ReportData MakeReportData(const Input& input, Scope scope, const TakeTab
       data.tables.push_back(std::move(table));
     }
   }
-  if (scope == Scope::kPage) data.timeline = analyze::MakeTimeline(trace, *input.context);
+  if (scope == Scope::kPage) {
+    analyze::TimelineOptions options;
+    options.steps = steps;
+    data.timeline = analyze::MakeTimeline(trace, *input.context, options);
+  }
   return data;
 }
 

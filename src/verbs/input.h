@@ -1,9 +1,11 @@
 // The input of a reading verb, read and ready for analysis.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "src/analyze/tables.h"
 #include "src/base/status.h"
@@ -31,8 +33,10 @@ enum class Scope {
   kPage,      // these tables and the timeline
 };
 // If a function is given, it gets the tables one after another, and ReportData::tables stays empty.
+// `steps`: numbers of steps whose spans a page keeps before those of others.
 using TakeTable = std::function<void(const analyze::Table& table)>;
-report::ReportData MakeReportData(const Input& input, Scope scope, const TakeTable& take = {});
+report::ReportData MakeReportData(const Input& input, Scope scope, const TakeTable& take = {},
+                                  const std::vector<int64_t>& steps = {});
 
 // What a verb hands to the command line.
 struct Output {

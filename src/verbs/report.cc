@@ -35,7 +35,8 @@ Result<Output> Report(const std::string& path, const ReportOptions& options) {
   if (options.format == ReportFormat::kJson) {
     take = [&](const analyze::Table& table) { report::AddTableJson(table, &tables); };
   }
-  const report::ReportData data = MakeReportData(**input, ScopeOf(options.format), take);
+  const report::ReportData data =
+      MakeReportData(**input, ScopeOf(options.format), take, options.steps);
   Output output;
   output.incomplete = (*input)->trace.damaged;
   input->reset();  // the data have all of it that views show: a page needs the room

@@ -1,8 +1,10 @@
 // The verb `report`: shows people where the time went.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "src/base/status.h"
 #include "src/verbs/input.h"
@@ -16,9 +18,10 @@ ReportFormat ReportFormatOf(std::string_view file);
 
 struct ReportOptions {
   ReportFormat format = ReportFormat::kText;
-  int width = 100;     // columns of the terminal (text)
-  bool color = false;  // whether the text may hold ANSI colours
-  bool whole = true;   // whether the text has names whole, however wide its lines get
+  int width = 100;             // columns of the terminal (text)
+  bool color = false;          // whether the text may hold ANSI colours
+  bool whole = true;           // whether the text has names whole, however wide its lines get
+  std::vector<int64_t> steps;  // their spans are on the page before those of others (html)
 };
 
 Result<Output> Report(const std::string& path, const ReportOptions& options);

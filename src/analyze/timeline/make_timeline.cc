@@ -3,42 +3,17 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
-#include <unordered_map>
 
 #include "src/analyze/accounting/accounting.h"
 #include "src/analyze/accounting/process_events.h"
 #include "src/analyze/timeline/timeline_details.h"
+#include "src/analyze/timeline/timeline_texts.h"
 #include "src/analyze/timeline/timeline_tiles.h"
 
 namespace crosscut::analyze {
 namespace {
 
 constexpr int64_t kFinest = 4096, kCoarsest = 256;  // tiles of the whole run
-
-// Names as indices into Timeline::texts.
-class TextIndex {
- public:
-  TextIndex(const trace::Trace& trace, std::vector<std::string>& texts)
-      : trace_(trace), texts_(texts), of_name_(trace.names.size(), kNoText) {}
-
-  uint32_t operator()(uint32_t name) {
-    if (name == kNoText) return kNoText;
-    uint32_t& index = of_name_[name];
-    if (index == kNoText) {
-      const trace::StringId text = trace_.names[name].text;
-      const auto fresh = static_cast<uint32_t>(texts_.size());
-      index = of_text_.emplace(text.value, fresh).first->second;
-      if (index == fresh) texts_.emplace_back(trace_.text(text));
-    }
-    return index;
-  }
-
- private:
-  const trace::Trace& trace_;
-  std::vector<std::string>& texts_;
-  std::vector<uint32_t> of_name_;
-  std::unordered_map<uint32_t, uint32_t> of_text_;
-};
 
 bool IsLead(const trace::Trace& trace, uint32_t t) {
   const trace::ProcessId p = trace.tracks[t].process;
@@ -68,11 +43,11 @@ std::vector<std::vector<uint32_t>> ChooseTracks(const trace::Trace& trace, size_
 }
 
 void MakeLevels(const trace::Trace& trace, const Timeline& timeline,
-                const std::vector<trace::Interval>& control, TextIndex& texts,
+                const std::vector<trace::Interval>& control, TimelineTexts& texts,
                 TimelineTrack& track) {
   const int64_t length = std::max<int64_t>(1, timeline.end_ns - timeline.begin_ns);
   int64_t tile_ns = (length - 1) / kFinest + 1;
-  const auto text = [&](uint32_t name) { return texts(name); };
+  const auto text = [&](uint32_t name) { return texts.OfName(name); };
   std::vector<RawTile> raw = CutTrack(trace, trace.tracks[track.track], control,
                                       {timeline.begin_ns, timeline.end_ns}, tile_ns);
   for (int64_t tiles = kFinest; tiles >= kCoarsest; tiles /= 4) {
@@ -119,7 +94,7 @@ Timeline MakeTimeline(const trace::Trace& trace, const Context& context,
     out.end_ns = std::max(out.end_ns, p.end_ns);
   }
   const auto tracks = ChooseTracks(trace, options.max_tracks);
-  TextIndex texts(trace, out.texts);
+  TimelineTexts texts(trace, out, options.max_arg_bytes);
   size_t shown = 0;
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
     const trace::Process& process = trace.processes[p];
@@ -148,8 +123,7 @@ Timeline MakeTimeline(const trace::Trace& trace, const Context& context,
   }
   out.omitted_tracks = trace.tracks.size() - shown;
   Fit(trace, options.max_tiles, out);
-  out.details = MakeDetails(trace, context, tracks, options.max_detail_spans,
-                            [&](uint32_t name) { return texts(name); });
+  AddDetails(context, tracks, options, texts, out);
   return out;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 namespace crosscut::analyze {
 
 inline constexpr uint32_t kNoText = UINT32_MAX;
+inline constexpr uint32_t kArgsLeftOut = UINT32_MAX - 1;
 
 // `count` neighbouring tiles that look the same. Tiles with nothing in them are left out.
 struct TimelineTile {
@@ -53,6 +55,9 @@ struct TimelineSpan {
   uint16_t depth = 0;
   trace::Layer layer = trace::Layer::kNone;  // the layer in force inside it
   trace::Kind kind = trace::Kind::kSpan;
+  uint32_t args =
+      kNoText;            // into Timeline::args; kArgsLeftOut: the span has some, which had no room
+  int32_t called_at = 0;  // as in trace::Name
 };
 
 struct TimelineDetailTrack {
@@ -61,8 +66,8 @@ struct TimelineDetailTrack {
   uint64_t omitted = 0;             // so many of the shortest are left out
 };
 
-// A short window of one process with exact spans: a typical step, the slowest step, the middle of a
-// run without steps, or the whole run where it is small.
+// A window of one process with exact spans: a step, the middle of a run without steps, or the whole
+// run where it is small.
 struct TimelineDetail {
   uint32_t process = 0;
   std::string title;  // "step 41, typical", "step 7, slowest"
@@ -70,12 +75,31 @@ struct TimelineDetail {
   std::vector<TimelineDetailTrack> tracks;
 };
 
+// An arrow between kept spans, as from a launch to its kernel. A span is given by its number,
+// counted through the details, their tracks and the spans of these; kNoText: it is not kept.
+struct TimelineFlow {
+  uint32_t from, to;
+};
+
 struct Timeline {
   int64_t begin_ns = 0, end_ns = 0;  // of the run; all times are on the trace's clock
   std::vector<std::string> texts;
   std::vector<TimelineProcess> processes;
   std::vector<TimelineDetail> details;
+  std::vector<std::vector<uint32_t>> args;  // key, value, key, value, ...: indices into texts
+  std::vector<TimelineFlow> flows;
   uint64_t omitted_tracks = 0;
+  uint64_t omitted_flows = 0;  // of kept spans, over the limit
+};
+
+// Bounds of a timeline's size, however long the run.
+struct TimelineOptions {
+  size_t max_tiles = 40000;         // in all levels and tracks together
+  size_t max_tracks = 256;          // the busiest ones; the rest is counted in omitted_tracks
+  size_t max_detail_spans = 30000;  // in all details together
+  size_t max_arg_bytes = 700'000;   // of the spans' arguments
+  size_t max_flows = 20000;
+  std::vector<int64_t> steps;  // numbers of steps whose spans are kept before those of others
 };
 
 }  // namespace crosscut::analyze

@@ -2,16 +2,20 @@
 
 #include <algorithm>
 #include <numeric>
+#include <string>
+#include <unordered_map>
+#include <utility>
 
-#include "src/analyze/accounting/accounting.h"
-#include "src/analyze/steps/step_summary.h"
+#include "src/analyze/timeline/timeline_steps.h"
 
 namespace crosscut::analyze {
 namespace {
 
 using trace::Layer;
-using Text = std::function<uint32_t(uint32_t)>;
+using Tracks = std::vector<std::vector<uint32_t>>;
 constexpr size_t kMaxProcesses = 4;  // with details of their steps
+constexpr size_t kMaxSteps = 40;
+constexpr size_t kStepShare = 5;  // a step has at most this part of all kept spans
 
 // The spans that are open at `begin`, outermost first, and the index of the first that begins then.
 std::vector<trace::SpanIndex> OpenAt(const trace::Spans& spans, int64_t begin, size_t* first) {
@@ -36,8 +40,8 @@ Layer BaseAt(const trace::Track& track, int64_t at) {
 
 class Excerpt {
  public:
-  Excerpt(const trace::Trace& trace, uint32_t track, trace::Interval window, const Text& text)
-      : trace_(trace), track_(trace.tracks[track]), window_(window), text_(text) {
+  Excerpt(const trace::Trace& trace, uint32_t track, trace::Interval window, TimelineTexts& texts)
+      : trace_(trace), track_(trace.tracks[track]), window_(window), texts_(texts) {
     out_.track = track;
   }
 
@@ -47,8 +51,13 @@ class Excerpt {
     for (const trace::SpanIndex s : OpenAt(spans, window_.begin_ns, &next)) Add(s);
     for (; next < spans.size() && spans.begin_ns[next] < window_.end_ns; ++next) Add(next);
     Shorten(max_spans);
+    for (size_t i = 0; i < sources_.size(); ++i) {
+      out_.spans[i].args = texts_.ArgsOf(track_, sources_[i]);
+    }
     return std::move(out_);
   }
+  // Of the spans that Make() returned: their indices in the track.
+  const std::vector<trace::SpanIndex>& sources() const { return sources_; }
 
  private:
   void Add(size_t s) {
@@ -59,8 +68,10 @@ class Excerpt {
     if (layer == Layer::kNone) layer = open_.empty() ? BaseAt(track_, begin) : open_.back().layer;
     const int64_t end = track_.spans.end_ns[s];
     out_.spans.push_back({std::max(begin, window_.begin_ns), std::min(end, window_.end_ns),
-                          text_(track_.spans.name[s].value), static_cast<uint16_t>(open_.size()),
-                          layer, name.kind});
+                          texts_.OfName(track_.spans.name[s].value),
+                          static_cast<uint16_t>(open_.size()), layer, name.kind, kNoText,
+                          name.called_at});
+    sources_.push_back(static_cast<trace::SpanIndex>(s));
     open_.push_back({end, layer});
   }
 
@@ -79,8 +90,13 @@ class Excerpt {
     order.resize(max_spans);
     std::sort(order.begin(), order.end());
     std::vector<TimelineSpan> kept;
-    for (const uint32_t i : order) kept.push_back(spans[i]);
+    std::vector<trace::SpanIndex> sources;
+    for (const uint32_t i : order) {
+      kept.push_back(spans[i]);
+      sources.push_back(sources_[i]);
+    }
     spans = std::move(kept);
+    sources_ = std::move(sources);
   }
 
   struct Open {
@@ -90,39 +106,60 @@ class Excerpt {
   const trace::Trace& trace_;
   const trace::Track& track_;
   trace::Interval window_;
-  const Text& text_;
+  TimelineTexts& texts_;
   std::vector<Open> open_;
+  std::vector<trace::SpanIndex> sources_;
   TimelineDetailTrack out_;
 };
 
-// Of the kind with most steps: the one of median length among those that were recorded with most,
-// and the slowest, as `step_summary` has it.
-void AddSteps(const Context& context, uint32_t index, std::vector<TimelineDetail>& out) {
-  const trace::Process& process = context.trace().processes[index];
-  const std::vector<ComparedSteps> kinds = CompareSteps(
-      process, StepWalls(process, context.Shared<Accounting>().processes[index].overlap));
-  const auto kind = std::max_element(kinds.begin(), kinds.end(), [](const auto& a, const auto& b) {
-    return a.steps.size() < b.steps.size();
-  });
-  if (kind == kinds.end() || kind->steps.empty()) return;
-  uint8_t most = 1;
-  for (const uint32_t s : kind->steps) most = std::max(most, process.steps[s].level);
-  std::vector<uint32_t> shown;  // the shortest first
-  for (const uint32_t s : kind->steps) {
-    if (process.steps[s].level == most) shown.push_back(s);
+struct Window {
+  TimelineDetail detail;
+  size_t max_spans;
+};
+
+size_t SpansIn(const trace::Trace& trace, const std::vector<uint32_t>& tracks,
+               trace::Interval window) {
+  size_t spans = 0;
+  for (const uint32_t t : tracks) {
+    const auto& begin = trace.tracks[t].spans.begin_ns;
+    const auto first = std::lower_bound(begin.begin(), begin.end(), window.begin_ns);
+    spans += static_cast<size_t>(std::lower_bound(first, begin.end(), window.end_ns) - first);
   }
-  const uint32_t typical = shown[shown.size() / 2], slowest = kind->steps.back();
-  const auto add = [&](const trace::Step& s, const char* what) {
-    out.push_back(
-        {index, "step " + std::to_string(s.number) + ", " + what, s.begin_ns, s.end_ns, {}});
-  };
-  add(process.steps[typical], "typical");
-  if (slowest != typical) add(process.steps[slowest], "slowest");
+  return spans;
+}
+
+// The steps that are worth most, in turn of each process, as long as there is room. Those that were
+// asked for may fill it; the first few are cut to their share; the others need room for all spans.
+std::vector<Window> ChooseSteps(const Context& context, const Tracks& tracks,
+                                const TimelineOptions& options) {
+  const trace::Trace& trace = context.trace();
+  std::vector<std::pair<uint32_t, std::vector<KeptStep>>> ranked;
+  size_t longest = 0;
+  for (uint32_t p = 0; p < tracks.size() && ranked.size() < kMaxProcesses; ++p) {
+    if (tracks[p].empty() || trace.processes[p].steps.empty()) continue;
+    ranked.emplace_back(p, RankSteps(context, p, options.steps));
+    longest = std::max(longest, ranked.back().second.size());
+  }
+  std::vector<Window> out;
+  size_t left = options.max_detail_spans;
+  for (size_t rank = 0; rank < longest; ++rank) {
+    for (const auto& [p, steps] : ranked) {
+      if (rank >= steps.size() || out.size() >= kMaxSteps) continue;
+      const KeptStep& kept = steps[rank];
+      const trace::Step& s = trace.processes[p].steps[kept.step];
+      const size_t spans = SpansIn(trace, tracks[p], {s.begin_ns, s.end_ns});
+      const size_t most = std::min(left, kept.asked ? left : options.max_detail_spans / kStepShare);
+      if (most == 0 || (spans > most && !kept.asked && out.size() >= kStepShare)) continue;
+      out.push_back({{p, kept.title, s.begin_ns, s.end_ns, {}}, most});
+      left -= std::min(left, std::min(spans, most));
+    }
+  }
+  return out;
 }
 
 // A short window in the middle of the lead's spans, for processes without steps.
 void AddMiddle(const trace::Trace& trace, uint32_t index, size_t max_spans,
-               std::vector<TimelineDetail>& out) {
+               std::vector<Window>& out) {
   const trace::TrackId lead = trace.processes[index].lead;
   if (lead.value >= trace.tracks.size()) return;
   const trace::Spans& spans = trace.tracks[lead.value].spans;
@@ -130,51 +167,71 @@ void AddMiddle(const trace::Trace& trace, uint32_t index, size_t max_spans,
   const size_t half = std::min(spans.size(), max_spans) / 2, mid = spans.size() / 2;
   const int64_t begin = spans.begin_ns[mid - std::min(mid, half)];
   const int64_t end = spans.begin_ns[std::min(mid + half, spans.size() - 1)];
-  if (begin < end) out.push_back({index, "middle of the run", begin, end, {}});
+  if (begin < end) out.push_back({{index, "middle of the run", begin, end, {}}, max_spans});
 }
 
-std::vector<TimelineDetail> ChooseWindows(const trace::Trace& trace, const Context& context,
-                                          const std::vector<std::vector<uint32_t>>& tracks,
-                                          size_t max_spans) {
-  std::vector<TimelineDetail> out;
+std::vector<Window> ChooseWindows(const Context& context, const Tracks& tracks,
+                                  const TimelineOptions& options) {
+  const trace::Trace& trace = context.trace();
+  std::vector<Window> out;
   size_t spans = 0;
   for (const auto& of_process : tracks) {
     for (const uint32_t t : of_process) spans += trace.tracks[t].spans.size();
   }
-  for (uint32_t p = 0; p < tracks.size() && out.size() < 2 * kMaxProcesses; ++p) {
+  if (spans > options.max_detail_spans) out = ChooseSteps(context, tracks, options);
+  for (uint32_t p = 0; p < tracks.size() && spans <= options.max_detail_spans; ++p) {
     const trace::Process& process = trace.processes[p];
     if (tracks[p].empty() || process.start_ns >= process.end_ns) continue;
-    if (spans <= max_spans) {
-      out.push_back({p, "whole run", process.start_ns, process.end_ns, {}});
-    } else if (!process.steps.empty()) {
-      AddSteps(context, p, out);
-    }
+    out.push_back({{p, "whole run", process.start_ns, process.end_ns, {}}, spans + tracks.size()});
   }
   for (uint32_t p = 0; out.empty() && p < tracks.size(); ++p) {
-    AddMiddle(trace, p, max_spans / 4, out);
+    AddMiddle(trace, p, options.max_detail_spans / 4, out);
   }
   return out;
 }
 
-}  // namespace
+// Kept spans by track and index.
+using Kept = std::unordered_map<uint64_t, uint32_t>;
 
-std::vector<TimelineDetail> MakeDetails(const trace::Trace& trace, const Context& context,
-                                        const std::vector<std::vector<uint32_t>>& tracks,
-                                        size_t max_spans, const Text& text) {
-  std::vector<TimelineDetail> details = ChooseWindows(trace, context, tracks, max_spans);
-  size_t left = max_spans;
-  for (size_t d = 0; d < details.size(); ++d) {
-    TimelineDetail& detail = details[d];
-    const trace::Interval window = {detail.begin_ns, detail.end_ns};
-    size_t share = left / (details.size() - d);
-    for (const uint32_t t : tracks[detail.process]) {
-      TimelineDetailTrack track = Excerpt(trace, t, window, text).Make(share);
-      share -= track.spans.size();
-      left -= track.spans.size();
-      if (!track.spans.empty() || track.omitted > 0) detail.tracks.push_back(std::move(track));
+uint64_t KeyOf(uint32_t track, trace::SpanIndex span) { return uint64_t{track} << 32 | span; }
+
+void AddFlows(const trace::Trace& trace, const Kept& kept, size_t max_flows, Timeline& timeline) {
+  const auto number = [&](trace::TrackId track, trace::SpanIndex span) {
+    const auto at = kept.find(KeyOf(track.value, span));
+    return at == kept.end() ? kNoText : at->second;
+  };
+  for (const trace::Flow& flow : trace.flows) {
+    const TimelineFlow arrow = {number(flow.from_track, flow.from), number(flow.to_track, flow.to)};
+    if (arrow.from == kNoText && arrow.to == kNoText) continue;
+    if (timeline.flows.size() < max_flows) {
+      timeline.flows.push_back(arrow);
+    } else {
+      ++timeline.omitted_flows;
     }
   }
-  return details;
+}
+
+}  // namespace
+
+void AddDetails(const Context& context, const Tracks& tracks, const TimelineOptions& options,
+                TimelineTexts& texts, Timeline& timeline) {
+  const trace::Trace& trace = context.trace();
+  Kept kept;
+  uint32_t number = 0;
+  for (Window& window : ChooseWindows(context, tracks, options)) {
+    TimelineDetail& detail = window.detail;
+    size_t left = std::min<size_t>(window.max_spans, options.max_detail_spans - number);
+    for (const uint32_t t : tracks[detail.process]) {
+      Excerpt excerpt(trace, t, {detail.begin_ns, detail.end_ns}, texts);
+      TimelineDetailTrack track = excerpt.Make(left);
+      if (track.spans.empty() && track.omitted == 0) continue;
+      left -= track.spans.size();
+      for (const trace::SpanIndex s : excerpt.sources()) kept.emplace(KeyOf(t, s), number++);
+      detail.tracks.push_back(std::move(track));
+    }
+    timeline.details.push_back(std::move(detail));
+  }
+  AddFlows(trace, kept, options.max_flows, timeline);
 }
 
 }  // namespace crosscut::analyze

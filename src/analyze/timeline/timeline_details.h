@@ -2,19 +2,17 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 #include "src/analyze/context.h"
 #include "src/analyze/timeline/timeline.h"
+#include "src/analyze/timeline/timeline_texts.h"
 
 namespace crosscut::analyze {
 
-// The windows with at most `max_spans` spans in all. `tracks`: by process, indices into
-// Trace::tracks. `text` maps a NameId's value to an index into Timeline::texts.
-std::vector<TimelineDetail> MakeDetails(const trace::Trace& trace, const Context& context,
-                                        const std::vector<std::vector<uint32_t>>& tracks,
-                                        size_t max_spans,
-                                        const std::function<uint32_t(uint32_t)>& text);
+// Fills `timeline`.details and .flows within the limits of `options`. `tracks`: by process, indices
+// into Trace::tracks. `texts` is that of `timeline`.
+void AddDetails(const Context& context, const std::vector<std::vector<uint32_t>>& tracks,
+                const TimelineOptions& options, TimelineTexts& texts, Timeline& timeline);
 
 }  // namespace crosscut::analyze

@@ -1,7 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <numeric>
+#include <set>
 
 #include "src/analyze/testing/test_trace.h"
 #include "src/analyze/timeline/make_timeline.h"
@@ -148,7 +150,8 @@ TEST(Timeline, StaysWithinItsLimitsHoweverLongTheRunAndHoweverManyTracks) {
   }
   for (int64_t i = 0; i < 100; ++i) t.Step(p, i * 500'000, (i + 1) * 500'000, 3);
   const trace::Trace& trace = t.Finish();
-  const Timeline got = Make(trace, {.max_tiles = 5000, .max_tracks = 50, .max_detail_spans = 700});
+  const Timeline got =
+      Make(trace, {.max_tiles = 5000, .max_tracks = 50, .max_detail_spans = 700, .steps = {}});
   EXPECT_LE(Tiles(got), 5000u);
   EXPECT_GT(Tiles(got), 500u);
   EXPECT_EQ(got.omitted_tracks, 10u);
@@ -166,7 +169,7 @@ TEST(Timeline, StaysWithinItsLimitsHoweverLongTheRunAndHoweverManyTracks) {
   EXPECT_GT(omitted, 0u);
 }
 
-TEST(Timeline, DetailsShowATypicalAndTheSlowestStepWithExactSpans) {
+TEST(Timeline, DetailsBeginWithATypicalAndTheSlowestStepWithExactSpans) {
   TestTrace t;
   const auto p = t.Process("p", 0, 100'000);
   const auto lead = t.Lead(p);
@@ -176,8 +179,9 @@ TEST(Timeline, DetailsShowATypicalAndTheSlowestStepWithExactSpans) {
     t.Step(p, at, at + (i == 7 ? 990 : 500 + i), 3);
     for (int64_t k = at; k < at + 450; k += 90) t.Spans(lead, Layer::kFramework, {{k, k + 50}});
   }
-  const Timeline got = Make(t.Finish(), {.max_detail_spans = 60});
-  ASSERT_EQ(got.details.size(), 2u);
+  const Timeline got = Make(t.Finish(), {.max_detail_spans = 60, .steps = {}});
+  ASSERT_GT(got.details.size(), 2u);
+  EXPECT_THAT(got.details[0].title, ::testing::EndsWith(", typical"));
   EXPECT_EQ(got.details[1].title, "step 7, slowest");
   EXPECT_EQ(got.details[1].begin_ns, 7000);
   ASSERT_EQ(got.details[1].tracks.size(), 1u);
@@ -189,6 +193,99 @@ TEST(Timeline, DetailsShowATypicalAndTheSlowestStepWithExactSpans) {
   EXPECT_EQ(spans[3].begin_ns, 7180);
   EXPECT_EQ(spans[3].depth, 1);
   EXPECT_EQ(spans[3].layer, Layer::kFramework);
+}
+
+// 400 steps of 50 spans, in blocks of 100 of the levels 3, 2, 1, 3; step 350 is slow.
+trace::Trace& ManySteps(TestTrace& t) {
+  const auto p = t.Process("p", 0, 400'000);
+  const auto lead = t.Lead(p);
+  const auto name = t.Name("op", Kind::kSpan, Layer::kFramework);
+  for (int64_t i = 0; i < 400; ++i) {
+    const int64_t at = i * 1000;
+    t.Step(p, at, at + (i == 350 ? 990 : 600 + i % 7), std::array<uint8_t, 4>{3, 2, 1, 3}[i / 100]);
+    for (int64_t k = 0; k < 50; ++k) t.Span(lead, at + k * 10, at + k * 10 + 5, name);
+  }
+  return t.Finish();
+}
+
+std::vector<int64_t> StepsOf(const trace::Trace& trace, const Timeline& timeline) {
+  std::vector<int64_t> numbers;
+  for (const TimelineDetail& d : timeline.details) {
+    for (const trace::Step& s : trace.processes[0].steps) {
+      if (s.begin_ns == d.begin_ns && s.end_ns == d.end_ns) numbers.push_back(s.number);
+    }
+  }
+  return numbers;
+}
+
+TEST(Timeline, KeptStepsCoverLevelsAndTheSlowestWithinTheBudget) {
+  TestTrace t;
+  const trace::Trace& trace = ManySteps(t);
+  const Timeline got = Make(trace, {.max_detail_spans = 600, .steps = {}});
+  const std::vector<int64_t> steps = StepsOf(trace, got);
+  EXPECT_EQ(steps.size(), got.details.size());
+  EXPECT_EQ(steps.size(), 12u) << "600 spans, 50 in each";
+  EXPECT_EQ(std::set(steps.begin(), steps.end()).size(), steps.size()) << "each once";
+  EXPECT_EQ(steps[1], 350);
+  std::set<uint8_t> levels;
+  for (const int64_t s : steps) {
+    levels.insert(trace.processes[0].steps[static_cast<size_t>(s)].level);
+  }
+  EXPECT_THAT(levels, ElementsAre(1, 2, 3));
+  for (const TimelineDetail& d : got.details) {
+    for (const TimelineDetailTrack& track : d.tracks) EXPECT_EQ(track.omitted, 0u);
+  }
+}
+
+TEST(Timeline, StepsThatAreAskedForComeFirst) {
+  TestTrace t;
+  const trace::Trace& trace = ManySteps(t);
+  const Timeline got = Make(trace, {.max_detail_spans = 600, .steps = {7, 222, 100000}});
+  const std::vector<int64_t> steps = StepsOf(trace, got);
+  ASSERT_GT(steps.size(), 4u);
+  EXPECT_EQ(steps[0], 7);
+  EXPECT_EQ(steps[1], 222);
+  EXPECT_EQ(got.details[0].title, "step 7, asked for");
+}
+
+constexpr const char* kLaunch = R"(
+process p window=0..1000
+thread main tid=1 base=python main
+span launch 10 20 runtime
+arg "Input Dims" "[[2, 3]]"
+arg size 12
+span launch 30 40 runtime
+arg "Input Dims" "[[2, 3]]"
+arg size 12
+span plain 50 60 framework at=17
+device gpu0 device=0 stream=7
+span kernel 100 200 device
+)";
+
+TEST(Timeline, SpansKeepTheirArgumentsAndTheirCallersLine) {
+  const trace::Trace trace = testing::Parse(kLaunch);
+  const Timeline got = Make(trace);
+  const auto& spans = got.details[0].tracks[0].spans;
+  ASSERT_EQ(spans.size(), 3u);
+  ASSERT_EQ(got.args.size(), 1u) << "equal arguments are kept once";
+  std::vector<std::string> words;
+  for (const uint32_t text : got.args[spans[0].args]) words.push_back(got.texts[text]);
+  EXPECT_THAT(words, ElementsAre("Input Dims", "[[2, 3]]", "size", "12"));
+  EXPECT_EQ(spans[1].args, spans[0].args);
+  EXPECT_EQ(spans[2].args, kNoText);
+  EXPECT_EQ(spans[2].called_at, 17);
+  const Timeline poor = Make(trace, {.max_arg_bytes = 0, .steps = {}});
+  EXPECT_EQ(poor.details[0].tracks[0].spans[0].args, kArgsLeftOut);
+}
+
+TEST(Timeline, FlowsLeadFromKeptSpanToKeptSpan) {
+  trace::Trace trace = testing::Parse(kLaunch);
+  trace.flows.push_back({1, {0}, {1}, 1, 0, 30, 100});
+  const Timeline got = Make(trace);
+  ASSERT_EQ(got.flows.size(), 1u);
+  EXPECT_EQ(got.flows[0].from, 1u);
+  EXPECT_EQ(got.flows[0].to, 3u) << "counted through the tracks";
+  EXPECT_EQ(Make(trace, {.max_flows = 0, .steps = {}}).omitted_flows, 1u);
 }
 
 TEST(Timeline, ASmallRunIsShownWhole) {

@@ -31,8 +31,8 @@ std::vector<RawTile> CutTrack(const trace::Trace& trace, const trace::Track& tra
 // Makes one tile of four neighbours. A name's share is then a lower bound.
 std::vector<RawTile> Coarsen(const std::vector<RawTile>& fine);
 
-// Turns times into shares in 1/255 and merges neighbours that look the same. `text` is as for
-// MakeDetails.
+// Turns times into shares in 1/255 and merges neighbours that look the same. `text` maps a NameId's
+// value to an index into Timeline::texts.
 std::vector<TimelineTile> Pack(const std::vector<RawTile>& raw, int64_t tile_ns,
                                const std::function<uint32_t(uint32_t)>& text);
 

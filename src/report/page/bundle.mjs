@@ -8,7 +8,7 @@ import { build, transform } from "esbuild";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const target = join(here, "..", "page_bundle.cc");
-const limit = 60 * 1024;
+const limit = 100 * 1024;
 
 async function bundledScript() {
   const result = await build({

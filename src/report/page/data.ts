@@ -92,6 +92,8 @@ export interface DetailTrack {
   depth: number[];
   layer: number[];
   kind: number[];
+  args?: number[];  // into Timeline.args; -1: none, -2: some, which had no room
+  line?: number[];  // from which line of the Python function around it was called; 0: not known
 }
 
 export interface Detail {
@@ -109,12 +111,18 @@ export interface Timeline {
   texts: string[];
   processes: TimelineProcess[];
   details: Detail[];
+  args: number[][];  // key, value, key, value, ... in texts
+  // Arrows: spans by their number, counted through details, their tracks and spans; -1: not kept.
+  from: number[];
+  to: number[];
+  omitted_flows: number;
 }
 
 export interface PageData {
   version: number;
   texts: string[];
   all_steps: number;
+  run: string;  // as commands name it
   processes?: Processes;
   overlap?: Overlap;
   steps?: Steps;

@@ -1,6 +1,10 @@
-// Brings the page to life: charts from the data in it, sorting and filtering for its tables.
+// Brings the page to life: charts from the data in it, search, and sorting and filtering for its
+// tables.
 import { addBars } from "./bars";
-import { readData } from "./data";
+import { PageData, readData } from "./data";
+import { Panel } from "./pin";
+import { RangeTable } from "./range";
+import { Search } from "./search";
 import { StepsChart } from "./steps";
 import { addPatterns } from "./stripes";
 import { addTables } from "./tables";
@@ -23,19 +27,36 @@ function unfold(): void {
   target?.scrollIntoView();
 }
 
+function addTimeline(data: PageData): TimelineChart | null {
+  const section = document.getElementById("timeline");
+  return section && data.timeline ? new TimelineChart(section, data, data.timeline) : null;
+}
+
+// What hears of the timeline: the panel, the table of a range.
+function attend(chart: TimelineChart, data: PageData, search: Search): void {
+  const panel = new Panel(chart, data, (name) => search.lookUp(name));
+  const range = new RangeTable(chart);
+  chart.pane.after(panel.element, range.element);
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && !event.defaultPrevented) chart.unpin();
+  });
+  chart.listeners = {
+    pinned: (found) => panel.show(found), chosen: (chosen) => range.show(chosen),
+  };
+}
+
 function start(): void {
   const data = readData();
   addTooltip();
   addPatterns();
   const time = document.getElementById("time");
   if (time) addBars(time, data);
-  const section = document.getElementById("timeline");
-  const timeline = section && data.timeline
-    ? new TimelineChart(section, data, data.timeline) : null;
+  const chart = addTimeline(data);
+  const search = new Search(chart);
+  document.querySelector(".contents")?.append(search.element);
+  if (chart) attend(chart, data, search);
   const pace = document.getElementById("pace");
-  if (pace) {
-    new StepsChart(pace, data, timeline ? (begin, end) => timeline.reveal(begin, end) : null);
-  }
+  if (pace) new StepsChart(pace, data, chart);
   addTables();
   showContents();
   window.addEventListener("hashchange", unfold);

@@ -3,6 +3,7 @@ import { PageData, titleOf } from "./data";
 import { choice, el, fitCanvas } from "./dom";
 import { formatCount, formatMark, formatNs, formatPercent, roundStep } from "./format";
 import { cssColour, onThemeChange } from "./layers";
+import { TimelineChart } from "./timeline";
 import { isMixed, recordedAt, StepMark, stepsByProcess } from "./timeline_model";
 import { hideTip, Lines, say, showTip } from "./tooltip";
 
@@ -45,13 +46,14 @@ export class StepsChart {
   private median = 0;
   private chosen = -1;
   private log = false;
+  private kept = new Set<StepMark>();
   private cut = true;  // the axis ends above the usual steps
   private top = 1;     // where the axis ends, ns
   private readonly higher = el("p", { class: "note", hidden: true });
 
   constructor(
     section: HTMLElement, private data: PageData,
-    private reveal: ((begin: number, end: number) => void) | null,
+    private chart: TimelineChart | null,
   ) {
     this.byProcess = stepsByProcess(data);
     const processes = [...this.byProcess.keys()];
@@ -93,6 +95,7 @@ export class StepsChart {
       el("li", {}, el("i", { class: "key dot slow" }), "unusually slow"),
       el("li", {}, el("i", { class: "key high" }), "longer than the axis"),
       el("li", {}, el("i", { class: "key dot control" }), "control step, probes off"),
+      el("li", {}, el("i", { class: "key dot ring" }), "with spans"),
       el("li", {}, el("i", { class: "key line" }), "median step"));
   }
 
@@ -110,9 +113,29 @@ export class StepsChart {
         `${formatCount(this.data.steps.rows)} are drawn: the slowest and ` +
         "the fastest of every group of neighbours.");
     }
-    if (this.reveal) parts.push("Click a dot to see the step in the timeline.");
+    if (this.chart) parts.push(this.keptSentence(process));
     this.summary.textContent = parts.join(" ");
     this.rescale();
+  }
+
+  private laneOf(process: string): number {
+    return this.chart?.model.lanes.findIndex((lane) => lane.process.name === process) ?? -1;
+  }
+
+  // Of which steps the page has spans, and how to get those of others.
+  private keptSentence(process: string): string {
+    const lane = this.laneOf(process);
+    const isKept = (mark: StepMark) => lane >= 0 && this.chart?.isStepKept(lane, mark) === true;
+    this.kept = new Set(this.marks.filter(isKept));
+    const count = this.kept.size;
+    const click = "Click a dot to see the step in the timeline.";
+    if (count === this.marks.length) {
+      return `${click} The page keeps the spans of every step drawn.`;
+    }
+    const example = this.marks.find((mark) => !this.kept.has(mark))?.step ?? 0;
+    return `${click} The page keeps the spans of ${formatCount(count)} of them (ringed): ` +
+      "typical, slow and a few others. For those of others, name them: " +
+      `crosscut open ${this.data.run} --steps ${example}`;
   }
 
   private rescale(): void {
@@ -232,6 +255,13 @@ export class StepsChart {
       context.fillStyle = cssColour(far ? "slow" : "dot");
       context.fill();
     }
+    if (this.kept.has(mark) && this.kept.size < this.marks.length) {
+      context.beginPath();
+      context.arc(x, y, 5.5, 0, 2 * Math.PI);
+      context.strokeStyle = cssColour("accent");
+      context.lineWidth = 1.25;
+      context.stroke();
+    }
     if (index !== this.chosen) return;
     context.beginPath();
     context.arc(x, y, 7, 0, 2 * Math.PI);
@@ -303,8 +333,8 @@ export class StepsChart {
 
   private open(index: number): void {
     const mark = this.marks[index];
-    if (!mark || !this.reveal) return;
+    if (!mark || !this.chart) return;
     hideTip();
-    this.reveal(mark.begin, mark.end);
+    this.chart.revealStep(mark);
   }
 }

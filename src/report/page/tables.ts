@@ -79,3 +79,44 @@ export function addTables(): void {
     addSizes(table);
   }
 }
+
+export interface TableHit { title: string; row: HTMLTableRowElement }
+
+interface RowText { title: string; row: HTMLTableRowElement; texts: string[] }
+
+let index: RowText[] | null = null;
+
+// The rows of all tables with the texts in their cells; made when they are first asked for.
+function rowTexts(): RowText[] {
+  if (index) return index;
+  index = [];
+  for (const fold of document.querySelectorAll<HTMLDetailsElement>("details.table")) {
+    const title = fold.querySelector("h3")?.textContent ?? "";
+    for (const row of fold.querySelector("table")?.tBodies[0].rows ?? []) {
+      const texts = [...row.cells].filter((cell) => !cell.classList.contains("n"))
+        .map((cell) => cell.textContent ?? "");
+      index.push({ title, row, texts });
+    }
+  }
+  return index;
+}
+
+// The rows with a cell that is `name`.
+export function rowsNamed(name: string): TableHit[] {
+  return rowTexts().filter(({ texts }) => texts.includes(name));
+}
+
+// The rows with a cell that has `part` in it, in lower case.
+export function rowsWith(part: string): TableHit[] {
+  return rowTexts().filter(({ texts }) => texts.some((text) => text.toLowerCase().includes(part)));
+}
+
+// Unfolds a row's table and brings the row into view, marked.
+export function showRow(row: HTMLTableRowElement): void {
+  const fold = row.closest("details");
+  if (fold) fold.open = true;
+  for (const other of document.querySelectorAll("tr.found")) other.classList.remove("found");
+  row.classList.add("found");
+  row.hidden = false;
+  row.scrollIntoView({ block: "center" });
+}

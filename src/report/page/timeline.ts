@@ -1,54 +1,135 @@
-// The timeline of processes and threads: puts its parts together and hears mouse and keyboard.
-import { PageData, Timeline } from "./data";
+// The timeline of processes and threads: puts its parts together and knows what is seen, pinned
+// and chosen.
+import { Detail, PageData, Timeline } from "./data";
 import { button, el, fitCanvas } from "./dom";
 import { formatCount, formatNs } from "./format";
 import { onThemeChange } from "./layers";
 import { Overview } from "./overview";
 import { drawTimeline, Frame, rulerHeight } from "./timeline_draw";
 import { find, Found } from "./timeline_hover";
-import { isMixed, modelOf } from "./timeline_model";
+import { Input, InputTarget } from "./timeline_input";
+import { isMixed, laneOf, modelOf, Model, Span, StepMark, windowOfStep } from "./timeline_model";
 import { forgetColours } from "./timeline_paint";
-import { View } from "./timeline_view";
+import { rowUnder, View } from "./timeline_view";
 import { hideTip, say, showTip } from "./tooltip";
 
-const help = "Scroll to zoom, drag to move, double-click a span to fill the width with it. " +
-  "Keys: + and \u2212 zoom, arrows move, N and P go to the next and the previous step, " +
-  "0 shows the whole run.";
+const help = "Ctrl and the wheel zoom, or two fingers; drag to move; click a span to pin it, " +
+  "double-click to fill the width with it; Shift and drag to sum up a range. Keys: + and \u2212 " +
+  "zoom, arrows move, N and P go to the next and the previous step, Enter pins a span, Escape " +
+  "lets go, 0 shows the whole run.";
 
-export class TimelineChart {
-  private readonly view: View;
-  private readonly canvas = el("canvas", { class: "rows" });
+export interface Chosen { begin: number; end: number; lane: number; track: number }
+
+// What hears of the chart.
+export interface Listeners {
+  pinned(found: Found | null): void;
+  chosen(range: Chosen | null): void;
+}
+
+// "all 2,597 spans", "6,000 of 15,571 spans".
+function spansOf({ tracks }: Detail): string {
+  const kept = tracks.reduce((sum, track) => sum + track.at.length, 0);
+  const cut = tracks.reduce((sum, track) => sum + track.omitted, 0);
+  return cut ? `the longest ${formatCount(kept)} of ${formatCount(kept + cut)} spans`
+    : `all ${formatCount(kept)} spans`;
+}
+
+const buttonsShown = 2;  // details with a button of their own; the others are in a list
+
+export class TimelineChart implements InputTarget {
+  readonly model: Model;
+  readonly view: View;
+  readonly canvas = el("canvas", { class: "rows" });
+  choosing = false;
+  listeners: Listeners = { pinned: () => undefined, chosen: () => undefined };
   private readonly content = el("div", { class: "content" }, this.canvas);
-  private readonly pane = el("div", {
+  readonly pane = el("div", {
     class: "pane", tabindex: 0, role: "application",
     "aria-label": `Timeline of processes and threads. ${help}`,
   }, this.content);
   private readonly overview: Overview;
   private readonly range = el("p", { class: "range" });
-  private readonly hint =
-    el("p", { class: "hint" }, "Click first, or hold Ctrl, to zoom by scrolling");
-  private found: Found | null = null;
+  private hovered: Found | null = null;
+  private pinned: Found | null = null;
+  private selected: Chosen | null = null;
   private waiting = false;
 
   constructor(private section: HTMLElement, data: PageData, timeline: Timeline) {
-    this.view = new View(modelOf(data, timeline));
-    this.overview = new Overview(this.view, () => this.gutter(), () => this.changed());
-    this.hint.hidden = true;
+    this.model = modelOf(data, timeline);
+    this.view = new View(this.model);
+    this.overview = new Overview(this.view, () => this.gutter(), () => this.moved());
     section.hidden = false;
-    section.append(this.controls(), this.overview.canvas, this.pane, this.hint, this.legend());
-    this.listen();
-    new ResizeObserver(() => this.changed()).observe(this.pane);
-    onThemeChange(() => { forgetColours(); this.changed(); });
-    this.changed();
+    section.append(this.controls(), this.overview.canvas, this.pane, this.legend());
+    new Input(this);
+    this.pane.addEventListener("scroll", () => this.moved(), { passive: true });
+    new ResizeObserver(() => this.moved()).observe(this.pane);
+    onThemeChange(() => { forgetColours(); this.moved(); });
+    this.moved();
   }
 
   // Brings a time into view, with some room around it, and the timeline onto the screen.
   reveal(begin: number, end: number): void {
     const room = (end - begin) * 0.15;
     this.view.show(begin - room, end + room);
-    this.changed();
+    this.moved();
     this.section.scrollIntoView({ block: "start" });
     this.pane.focus({ preventScroll: true });
+  }
+
+  // Shows and pins a step, with its spans or with the words that say where they are.
+  revealStep(step: StepMark): void {
+    this.reveal(step.begin, step.end);
+    const found = this.view.rows.find((row) => row.track < 0 && row.lane.steps.some(
+      (s) => s.begin === step.begin && s.step === step.step));
+    const title = `${step.kind} ${step.step}`;
+    const lines: [string, string][] =
+      [["took", formatNs(step.wall)], ["from", formatNs(step.begin)]];
+    const { begin, end } = step;
+    if (found) this.keep({ row: found, begin, end, depth: -1, title, lines, step });
+  }
+
+  // Shows a span in its surroundings and pins it.
+  revealSpan(span: Span, move = true): void {
+    const { detail } = span.window;
+    const lane = laneOf(this.model, detail.process);
+    if (!lane) return;
+    if (this.view.folded.has(lane)) this.view.toggle(lane);
+    const length = Math.max(span.end - span.begin, (detail.end - detail.begin) / 200);
+    if (move) this.view.show(span.begin - 2 * length, span.end + 2 * length);
+    this.view.favour(span.window);
+    const row = this.view.rows.find((r) =>
+      r.lane === lane && r.track >= 0 && lane.tracks[r.track].track.id === span.track);
+    if (!row) return;
+    const room = this.pane.clientHeight - rulerHeight - 60;
+    const y = row.top + 24 + span.depth * 15;
+    const { scrollTop } = this.pane;
+    if (y < scrollTop || y > scrollTop + room) this.pane.scrollTop = y - room / 2;
+    const title = this.model.timeline.texts[span.name] ?? "";
+    const { begin, end, depth } = span;
+    this.keep({ row, begin, end, depth, title, lines: [], span });
+    const { top, bottom } = this.pane.getBoundingClientRect();
+    if (top < 0 || bottom > window.innerHeight) this.section.scrollIntoView({ block: "start" });
+  }
+
+  unpin(): void {
+    if (this.pinned) this.keep(null);
+    else this.chooseRange(null);
+  }
+
+  isStepKept(lane: number, step: StepMark): boolean {
+    return windowOfStep(this.model, this.model.lanes[lane], step) !== undefined;
+  }
+
+  chooseRange(range: Chosen | null): void {
+    this.selected = range;
+    this.listeners.chosen(range);
+    this.moved();
+  }
+
+  private keep(found: Found | null): void {
+    this.pinned = found;
+    this.listeners.pinned(found);
+    this.moved();
   }
 
   private gutter(): number {
@@ -57,25 +138,50 @@ export class TimelineChart {
 
   private controls(): HTMLElement {
     const bar = el("div", { class: "controls" });
-    const go = (begin: number, end: number) => { this.view.show(begin, end); this.changed(); };
-    const { timeline, lanes } = this.view.model;
-    bar.append(
-      button("Whole run", () => go(timeline.begin, timeline.end)),
-      button("+", () => this.zoomMiddle(0.5), { "aria-label": "Zoom in" }),
-      button("\u2212", () => this.zoomMiddle(2), { "aria-label": "Zoom out" }));
-    for (const detail of timeline.details) {
-      const lane = lanes.find(({ process }) => process.id === detail.process);
-      const title = lanes.length > 1 && lane
-        ? `${detail.title} of ${lane.title}: every span` : `${detail.title}: every span`;
-      const show = () => go(detail.begin, detail.end);
-      bar.append(button(detail.title, show, { class: "detail", title }));
-    }
+    const go = (begin: number, end: number) => { this.view.show(begin, end); this.moved(); };
+    const zoom = (factor: number) => {
+      this.view.zoom(factor, (this.view.begin + this.view.end) / 2);
+      this.moved();
+    };
+    const { timeline } = this.model;
+    const choose = button("Sum up a range", () => {
+      this.choosing = !this.choosing;
+      choose.setAttribute("aria-pressed", String(this.choosing));
+      this.canvas.classList.toggle("choosing", this.choosing);
+    }, { "aria-pressed": "false", title: "Then drag over the timeline, or press Shift and drag" });
+    bar.append(button("Whole run", () => go(timeline.begin, timeline.end)),
+      button("+", () => zoom(0.5), { "aria-label": "Zoom in" }),
+      button("\u2212", () => zoom(2), { "aria-label": "Zoom out" }), choose);
+    timeline.details.slice(0, buttonsShown).forEach((detail) => {
+      bar.append(button(detail.title, () => go(detail.begin, detail.end),
+        { class: "detail", title: `${this.titleOf(detail)}: ${spansOf(detail)}` }));
+    });
+    if (timeline.details.length > buttonsShown) bar.append(this.detailList(go));
     bar.append(this.range);
     return bar;
   }
 
+  private titleOf(detail: Detail): string {
+    const lane = laneOf(this.model, detail.process);
+    return this.model.lanes.length > 1 && lane ? `${detail.title} of ${lane.title}` : detail.title;
+  }
+
+  private detailList(go: (begin: number, end: number) => void): HTMLElement {
+    const { details } = this.model.timeline;
+    const list = el("select", { "aria-label": "Parts of the run with spans" },
+      el("option", {}, `${details.length} parts with spans`));
+    for (const detail of details) {
+      list.append(el("option", {}, `${this.titleOf(detail)}: ${spansOf(detail)}`));
+    }
+    list.addEventListener("change", () => {
+      const detail = details[list.selectedIndex - 1];
+      if (detail) go(detail.begin, detail.end);
+    });
+    return list;
+  }
+
   private legend(): HTMLElement {
-    const { timeline, lanes } = this.view.model;
+    const { timeline, lanes } = this.model;
     const notes = [help, "\u2605 marks the lead thread, whose operations name the time; the " +
       "height of a colour is its share of that moment; colours are those of the bars above."];
     if (lanes.some(({ steps }) => isMixed(steps))) {
@@ -88,7 +194,7 @@ export class TimelineChart {
     return el("p", { class: "explain" }, notes.join(" "));
   }
 
-  private changed(): void {
+  moved(): void {
     if (this.waiting) return;
     this.waiting = true;
     requestAnimationFrame(() => {
@@ -106,124 +212,94 @@ export class TimelineChart {
     const { width, height } = fitCanvas(this.canvas);
     const context = this.canvas.getContext("2d");
     if (!context || width < 40) return;
+    const pinned = this.pinned && { ...this.pinned, row: this.view.sameRow(this.pinned.row) };
     const frame: Frame = {
-      context, width, height, gutter: this.gutter(), scroll: this.pane.scrollTop, hover: this.found,
+      context, width, height, gutter: this.gutter(), scroll: this.pane.scrollTop, zero: 0,
+      hover: this.hovered, pinned, chosen: this.selected,
     };
     drawTimeline(frame, this.view);
     this.overview.draw();
     const from = this.view.begin ? formatNs(this.view.begin) : "0";
     this.range.textContent = `${from} to ${formatNs(this.view.end)}, ` +
-      `${formatNs(this.view.span)} wide`;
+      `${formatNs(this.view.span)} wide${this.cutWords()}`;
     this.canvas.dataset.begin = String(this.view.begin);
     this.canvas.dataset.end = String(this.view.end);
   }
 
-  private timeAt(event: MouseEvent): number {
-    const { left, width } = this.canvas.getBoundingClientRect();
-    const gutter = this.gutter();
-    return this.view.begin + ((event.clientX - left - gutter) / (width - gutter)) * this.view.span;
+  // What the spans in view lack.
+  private cutWords(): string {
+    const windows = new Set(this.view.rows.map((row) => row.window));
+    let cut = 0;
+    for (const window of windows) for (const count of window?.omitted.values() ?? []) cut += count;
+    return cut ? `; ${formatCount(cut)} of the shortest spans here are left out` : "";
   }
 
-  private perPixel(): number {
+  timeAt(x: number): number {
+    const { left, width } = this.canvas.getBoundingClientRect();
+    const gutter = this.gutter();
+    return this.view.begin + ((x - left - gutter) / (width - gutter)) * this.view.span;
+  }
+
+  perPixel(): number {
     return this.view.span / Math.max(1, this.canvas.clientWidth - this.gutter());
   }
 
-  private rowsY(event: MouseEvent): number {
-    return event.clientY - this.canvas.getBoundingClientRect().top - rulerHeight +
-      this.pane.scrollTop;
+  rowsY(y: number): number {
+    return y - this.canvas.getBoundingClientRect().top - rulerHeight + this.pane.scrollTop;
   }
 
-  private inLabels(event: MouseEvent): boolean {
-    return event.clientX - this.canvas.getBoundingClientRect().left < this.gutter();
+  inLabels(x: number): boolean {
+    return x - this.canvas.getBoundingClientRect().left < this.gutter();
   }
 
-  private listen(): void {
-    this.pane.addEventListener("scroll", () => this.changed(), { passive: true });
-    this.canvas.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
-    this.canvas.addEventListener("pointerdown", (event) => this.press(event));
-    this.canvas.addEventListener("pointermove", (event) => this.hover(event));
-    this.canvas.addEventListener("pointerleave", () => this.leave());
-    this.canvas.addEventListener("dblclick", (event) => this.fill(event));
-    this.pane.addEventListener("keydown", (event) => this.key(event));
+  private at(x: number, y: number, reach = 2): Found | null {
+    return this.inLabels(x)
+      ? null : find(this.view, this.timeAt(x), this.rowsY(y), this.perPixel() * reach);
   }
 
-  private wheel(event: WheelEvent): void {
-    if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
-      event.preventDefault();
-      this.view.pan((event.deltaX || event.deltaY) * this.perPixel());
-    } else if (event.ctrlKey || event.metaKey || document.activeElement === this.pane) {
-      event.preventDefault();
-      const lines = event.deltaMode === 1 ? 33 : 1;
-      this.view.zoom(Math.exp(Math.max(-300, Math.min(300, event.deltaY * lines)) / 400),
-        this.timeAt(event));
-    } else {
-      this.hint.hidden = false;
-      return;
-    }
-    this.hint.hidden = true;
-    this.found = null;
-    hideTip();
-    this.changed();
-  }
-
-  private press(event: PointerEvent): void {
-    if (event.button !== 0) return;
-    this.pane.focus({ preventScroll: true });
-    this.hint.hidden = true;
-    if (this.inLabels(event)) {
-      const y = this.rowsY(event);
-      const row = this.view.rows.find((r) => r.track < 0 && y >= r.top && y < r.top + r.height);
-      if (row) this.view.toggle(row.lane);
-      this.changed();
-      return;
-    }
-    let last = event;
-    this.canvas.setPointerCapture(event.pointerId);
-    const moved = (next: PointerEvent) => {
-      this.view.pan((last.clientX - next.clientX) * this.perPixel());
-      this.pane.scrollTop += last.clientY - next.clientY;
-      last = next;
-      this.canvas.classList.add("dragging");
-      this.changed();
-    };
-    const done = () => {
-      this.canvas.classList.remove("dragging");
-      this.canvas.removeEventListener("pointermove", moved);
-      for (const end of ["pointerup", "pointercancel"]) this.canvas.removeEventListener(end, done);
-    };
-    this.canvas.addEventListener("pointermove", moved);
-    for (const end of ["pointerup", "pointercancel"]) this.canvas.addEventListener(end, done);
-  }
-
-  private hover(event: PointerEvent): void {
-    const dragging = this.canvas.classList.contains("dragging");
-    this.found = dragging || this.inLabels(event)
-      ? null : find(this.view, this.timeAt(event), this.rowsY(event), this.perPixel() * 2);
-    if (this.found) showTip(this.found.title, this.found.lines, event.clientX, event.clientY);
+  point(x: number, y: number): void {
+    this.hovered = this.at(x, y);
+    if (this.hovered) showTip(this.hovered.title, this.hovered.lines, x, y);
     else hideTip();
-    this.changed();
+    this.moved();
   }
 
-  private leave(): void {
-    this.found = null;
+  leave(): void {
+    this.hovered = null;
     hideTip();
-    this.changed();
+    this.moved();
   }
 
-  private fill(event: MouseEvent): void {
-    const found = find(this.view, this.timeAt(event), this.rowsY(event), this.perPixel() * 2);
+  pin(x: number, y: number): void {
+    hideTip();
+    this.keep(this.at(x, y, 6));
+  }
+
+  fold(y: number): void {
+    const row = rowUnder(this.view, this.rowsY(y));
+    if (row && row.track < 0) this.view.toggle(row.lane);
+    this.moved();
+  }
+
+  fill(x: number, y: number): void {
+    const found = this.at(x, y);
     if (!found) return;
     this.view.show(found.begin, found.end);
-    this.changed();
+    this.moved();
   }
 
-  private zoomMiddle(factor: number): void {
-    this.view.zoom(factor, (this.view.begin + this.view.end) / 2);
-    this.changed();
+  choose(begin: number, end: number, y: number): void {
+    const row = rowUnder(this.view, y) ?? this.view.rows[0];
+    if (!row) return;
+    const lane = this.model.lanes.indexOf(row.lane);
+    this.chooseRange({
+      begin: Math.max(begin, this.view.begin), end: Math.min(end, this.view.end), lane,
+      track: Math.max(0, row.track),
+    });
   }
 
   private goStep(forward: boolean): void {
-    const lane = this.view.model.lanes.find((l) => l.steps.length > 0);
+    const lane = this.model.lanes.find((l) => l.steps.length > 0);
     if (!lane) return;
     const middle = (this.view.begin + this.view.end) / 2;
     const whole = this.view.isWhole();
@@ -236,28 +312,31 @@ export class TimelineChart {
       (next.control ? ", control" : ""));
   }
 
-  private key(event: KeyboardEvent): void {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
+  // The longest span that the middle of the view lies in, else the longest in view.
+  private pinMiddle(): void {
+    const { begin, end } = this.view;
+    const middle = (begin + end) / 2;
+    let best: Span | null = null;
+    const worth = (span: Span) => (span.kind === 0 ? span.end - span.begin : 0) +
+      (span.begin <= middle && middle < span.end ? end - begin : 0);
+    for (const row of this.view.rows) {
+      if (row.track < 0 || !row.window) continue;
+      for (const span of row.window.spans.get(row.lane.tracks[row.track].track.id) ?? []) {
+        if (span.end <= begin || span.begin >= end) continue;
+        if (!best || worth(span) > worth(best)) best = span;
+      }
+      if (best) break;
+    }
+    if (best) this.revealSpan(best, false);
+    else say("No span is kept here: zoom into a step with spans first.");
+  }
+
+  key(name: string): boolean {
     const actions: Record<string, () => void> = {
-      "+": () => this.zoomMiddle(0.6), "=": () => this.zoomMiddle(0.6),
-      w: () => this.zoomMiddle(0.6),
-      "-": () => this.zoomMiddle(1 / 0.6), s: () => this.zoomMiddle(1 / 0.6),
-      ArrowLeft: () => this.view.pan(-this.view.span / 8),
-      a: () => this.view.pan(-this.view.span / 8),
-      ArrowRight: () => this.view.pan(this.view.span / 8),
-      d: () => this.view.pan(this.view.span / 8),
-      ArrowUp: () => { this.pane.scrollTop -= 48; },
-      ArrowDown: () => { this.pane.scrollTop += 48; },
-      0: () => this.view.whole(), Home: () => this.view.whole(),
-      n: () => this.goStep(true), p: () => this.goStep(false),
-      Escape: () => { this.leave(); this.pane.blur(); },
+      n: () => this.goStep(true), p: () => this.goStep(false), Enter: () => this.pinMiddle(),
+      Escape: () => this.unpin(),
     };
-    const action = actions[event.key.length === 1 ? event.key.toLowerCase() : event.key];
-    if (!action) return;
-    event.preventDefault();
-    action();
-    this.found = null;
-    hideTip();
-    this.changed();
+    actions[name]?.();
+    return name in actions;
   }
 }

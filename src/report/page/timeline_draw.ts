@@ -13,8 +13,13 @@ export interface Frame {
   height: number;
   gutter: number;   // width of the labels
   scroll: number;   // rows above are scrolled away
-  hover: { row: Row; begin: number; end: number; depth: number } | null;
+  zero: number;     // the ruler counts from this time on
+  hover: Place | null;
+  pinned: Place | null;
+  chosen: { begin: number; end: number } | null;
 }
+
+export interface Place { row: Row; begin: number; end: number; depth: number }
 
 const stacked = stackOrder.map((name) => layerNames.indexOf(name)).filter((layer) => layer > 0);
 
@@ -44,13 +49,16 @@ export function drawTimeline(frame: Frame, view: View): void {
     drawLabel(frame, row, view, top);
   }
   context.restore();
-  drawHover(frame, x);
+  drawChosen(frame, x);
+  drawPlace(frame, frame.pinned, x, "accent", 2.5);
+  drawPlace(frame, frame.hover, x, "ink", 1.5);
   drawRuler(frame, view, x);
 }
 
 function marks(frame: Frame, view: View): { step: number; first: number } {
   const step = roundStep((view.span * 150) / (frame.width - frame.gutter));
-  return { step, first: Math.ceil(view.begin / step) * step };
+  const { zero } = frame;
+  return { step, first: zero + Math.ceil((view.begin - zero) / step) * step };
 }
 
 function drawGrid(frame: Frame, view: View, x: (ns: number) => number): void {
@@ -71,7 +79,7 @@ function drawRuler(frame: Frame, view: View, x: (ns: number) => number): void {
   context.fillStyle = cssColour("soft");
   const { step, first } = marks(frame, view);
   for (let at = first; at <= view.end; at += step) {
-    const text = formatMark(at, step, Math.max(view.span, at));
+    const text = formatMark(at - frame.zero, step, Math.max(view.span, at - frame.zero));
     const place = Math.round(x(at));
     context.fillRect(place, rulerHeight - 6, 1, 5);
     if (place + context.measureText(text).width + 6 < width) {
@@ -244,17 +252,33 @@ function drawSpans(
   }
 }
 
-function drawHover(frame: Frame, x: (ns: number) => number): void {
-  const { context, hover, gutter, width } = frame;
-  if (!hover) return;
-  const left = Math.max(x(hover.begin), gutter);
-  const right = Math.min(x(hover.end), width);
-  const top = hover.row.top - frame.scroll + rulerHeight;
-  const high = hover.row.track < 0 ? processHeight : trackHeight;
-  context.strokeStyle = cssColour("ink");
-  context.lineWidth = 1.5;
-  if (hover.depth >= 0) {
-    context.strokeRect(left, top + trackHeight + hover.depth * spanHeight,
+function drawChosen({ context, chosen, gutter, width, height }: Frame, x: (ns: number) => number) {
+  if (!chosen) return;
+  const left = Math.max(x(chosen.begin), gutter);
+  const right = Math.min(x(chosen.end), width);
+  if (right <= left) return;
+  context.globalAlpha = 0.16;
+  context.fillStyle = cssColour("accent");
+  context.fillRect(left, rulerHeight, right - left, height);
+  context.globalAlpha = 1;
+  context.fillRect(left, rulerHeight, 1.5, height);
+  context.fillRect(right - 1.5, rulerHeight, 1.5, height);
+}
+
+function drawPlace(
+  frame: Frame, place: Place | null, x: (ns: number) => number, colour: string, line: number,
+): void {
+  const { context, gutter, width } = frame;
+  if (!place) return;
+  const left = Math.max(x(place.begin), gutter);
+  const right = Math.min(x(place.end), width);
+  if (right < gutter || left > width) return;
+  const top = place.row.top - frame.scroll + rulerHeight;
+  const high = place.row.track < 0 ? processHeight : trackHeight;
+  context.strokeStyle = cssColour(colour);
+  context.lineWidth = line;
+  if (place.depth >= 0) {
+    context.strokeRect(left, top + trackHeight + place.depth * spanHeight,
       Math.max(2, right - left - 0.6), spanHeight - 1);
   } else {
     context.strokeRect(left, top + 2, Math.max(2, right - left), high - 4);

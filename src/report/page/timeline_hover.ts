@@ -1,8 +1,8 @@
 // What lies under a point of the timeline, in words.
 import { formatCount, formatNs, formatPercent } from "./format";
 import { layerNames } from "./layers";
-import { isMixed, levelFor, recordedAt, runAt, Span, Tiles } from "./timeline_model";
-import { Row, spanHeight, trackHeight, View } from "./timeline_view";
+import { isMixed, levelFor, recordedAt, runAt, Span, StepMark, Tiles } from "./timeline_model";
+import { Row, rowUnder, spanHeight, trackHeight, View } from "./timeline_view";
 import { Lines } from "./tooltip";
 
 export interface Found {
@@ -12,15 +12,13 @@ export interface Found {
   depth: number;  // of an exact span; -1: tiles or a step
   title: string;
   lines: Lines;
-}
-
-function rowAt(view: View, y: number): Row | undefined {
-  return view.rows.find((row) => y >= row.top && y < row.top + row.height);
+  span?: Span;
+  step?: StepMark;
 }
 
 // `y` from the top of all rows, `tolerance` in ns.
 export function find(view: View, at: number, y: number, tolerance: number): Found | null {
-  const row = rowAt(view, y);
+  const row = rowUnder(view, y);
   if (!row) return null;
   if (row.track < 0) return findStep(row, at, tolerance);
   const inside = y - row.top - trackHeight;
@@ -40,7 +38,8 @@ function findStep(row: Row, at: number, tolerance: number): Found | null {
     ];
     if (step.control) lines.push(["", "control step: the probes were off"]);
     else if (isMixed(steps)) lines.push(["recorded", recordedAt(step.level)]);
-    return { row, ...step, depth: -1, title: `${step.kind} ${step.step}`, lines };
+    const { begin, end } = step;
+    return { row, begin, end, depth: -1, title: `${step.kind} ${step.step}`, lines, step };
   }
   const pause = process.paused.find(([begin, end]) => begin <= at && at < end);
   if (pause) {
@@ -82,7 +81,7 @@ function findSpan(
   if (best.layer === 0) lines.splice(1, 1);
   if (kinds[best.kind]) lines.unshift(["", kinds[best.kind]]);
   const title = view.model.timeline.texts[best.name] ?? "";
-  return { row, begin: best.begin, end: best.end, depth, title, lines };
+  return { row, begin: best.begin, end: best.end, depth, title, lines, span: best };
 }
 
 function findTile(view: View, row: Row, at: number, tolerance: number): Found | null {

@@ -1,5 +1,7 @@
 // The timeline's data, unpacked for drawing and looking up by time.
-import { Detail, Level, PageData, Timeline, TimelineProcess, titleOf, Track } from "./data";
+import {
+  Detail, DetailTrack, Level, PageData, Timeline, TimelineProcess, titleOf, Track,
+} from "./data";
 import { layerNames } from "./layers";
 
 export interface Tiles {
@@ -11,6 +13,13 @@ export interface Tiles {
 }
 
 export interface Span {
+  id: number;  // its index in Model.spans
+  track: number;  // its id
+  window: Window;
+  parent: Span | null;
+  self: number;  // without the kept spans inside it
+  args: number;
+  line: number;
   begin: number;
   end: number;
   name: number;
@@ -23,6 +32,7 @@ export interface Window {
   detail: Detail;
   spans: Map<number, Span[]>;  // by track id
   depth: Map<number, number>;  // rows that the track needs
+  omitted: Map<number, number>;  // so many of a track's shortest spans are left out
 }
 
 export interface StepMark {
@@ -48,6 +58,9 @@ export interface Model {
   timeline: Timeline;
   lanes: Lane[];
   windows: Window[];
+  spans: Span[];
+  leadsTo: Map<number, number[]>;     // by a span's id: where its arrows end; -1: not kept
+  comesFrom: Map<number, number[]>;
 }
 
 function unpackShares(text: string, runs: number): Uint8Array {
@@ -78,23 +91,45 @@ function unpackLevel(level: Level): Tiles {
   return { tile: level.tile, first, count, level, share: unpackShares(level.share, first.length) };
 }
 
-function unpackWindow(detail: Detail): Window {
-  const spans = new Map<number, Span[]>();
-  const depth = new Map<number, number>();
-  for (const track of detail.tracks) {
-    let at = detail.begin;
-    let deepest = -1;
-    spans.set(track.id, track.at.map((step, i) => {
-      at += step;
-      deepest = Math.max(deepest, track.depth[i]);
-      return {
-        begin: at, end: at + track.ns[i], name: track.name[i], depth: track.depth[i],
-        layer: track.layer[i], kind: track.kind[i],
-      };
-    }));
-    depth.set(track.id, deepest + 1);
-  }
-  return { detail, spans, depth };
+function unpackTrack(track: DetailTrack, window: Window, all: Span[]): void {
+  let at = window.detail.begin;
+  let deepest = -1;
+  const open: Span[] = [];
+  const spans = track.at.map((step, i) => {
+    at += step;
+    const end = at + track.ns[i];
+    deepest = Math.max(deepest, track.depth[i]);
+    while (open.length && (open[open.length - 1].depth >= track.depth[i] ||
+        open[open.length - 1].end < end)) open.pop();
+    const span: Span = {
+      id: all.length, track: track.id, window, parent: open[open.length - 1] ?? null, begin: at,
+      end, self: track.ns[i], name: track.name[i], depth: track.depth[i], layer: track.layer[i],
+      kind: track.kind[i], args: track.args?.[i] ?? -1, line: track.line?.[i] ?? 0,
+    };
+    if (span.parent) span.parent.self -= track.ns[i];
+    open.push(span);
+    all.push(span);
+    return span;
+  });
+  window.spans.set(track.id, spans);
+  window.depth.set(track.id, deepest + 1);
+  window.omitted.set(track.id, track.omitted);
+}
+
+function unpackWindow(detail: Detail, all: Span[]): Window {
+  const window: Window = { detail, spans: new Map(), depth: new Map(), omitted: new Map() };
+  for (const track of detail.tracks) unpackTrack(track, window, all);
+  return window;
+}
+
+function arrows(starts: number[], ends: number[]): Map<number, number[]> {
+  const all = new Map<number, number[]>();
+  starts.forEach((start, i) => {
+    const list = all.get(start) ?? [];
+    list.push(ends[i]);
+    all.set(start, list);
+  });
+  return all;
 }
 
 function markOutliers(data: PageData, marks: Map<string, StepMark[]>): void {
@@ -155,7 +190,21 @@ export function modelOf(data: PageData, timeline: Timeline): Model {
     steps: steps.get(process.name) ?? [],
     tracks: process.tracks.map((track) => ({ track, levels: track.levels.map(unpackLevel) })),
   }));
-  return { timeline, lanes, windows: timeline.details.map(unpackWindow) };
+  const spans: Span[] = [];
+  const windows = timeline.details.map((detail) => unpackWindow(detail, spans));
+  return {
+    timeline, lanes, windows, spans,
+    leadsTo: arrows(timeline.from, timeline.to), comesFrom: arrows(timeline.to, timeline.from),
+  };
+}
+
+export const laneOf = (model: Model, process: number): Lane | undefined =>
+  model.lanes.find((lane) => lane.process.id === process);
+
+// The window that holds the spans of a step, if the page keeps them.
+export function windowOfStep(model: Model, lane: Lane, step: StepMark): Window | undefined {
+  return model.windows.find(({ detail }) => detail.process === lane.process.id &&
+    detail.begin <= step.begin && step.end <= detail.end);
 }
 
 // The coarsest level whose tiles are at most `wanted` ns, else the finest.

@@ -20,6 +20,7 @@ export class View {
   rows: Row[] = [];
   height = 0;
   readonly folded = new Set<Lane>();
+  private favoured: Window | null = null;
 
   constructor(readonly model: Model) {
     this.begin = model.timeline.begin;
@@ -65,8 +66,24 @@ export class View {
     this.layout();
   }
 
+  // Draws the spans of this window while it is in view, however little of it.
+  favour(window: Window): void {
+    this.favoured = window;
+    this.layout();
+  }
+
+  // The row that `row` of an earlier layout is now.
+  sameRow(row: Row): Row {
+    return this.rows.find((r) => r.lane === row.lane && r.track === row.track) ?? row;
+  }
+
   // The detail window of a process that fills a good part of the view.
   private windowOf(lane: Lane): Window | null {
+    const favoured = this.favoured?.detail;
+    if (favoured?.process === lane.process.id && favoured.begin < this.end &&
+      favoured.end > this.begin && favoured.end - favoured.begin > this.span * 0.05) {
+      return this.favoured;
+    }
     let best: Window | null = null;
     let covered = this.span * 0.3;
     for (const window of this.model.windows) {
@@ -99,4 +116,9 @@ export class View {
     }
     this.height = top;
   }
+}
+
+// The row at `y` from the top of all rows.
+export function rowUnder(view: View, y: number): Row | undefined {
+  return view.rows.find((row) => y >= row.top && y < row.top + row.height);
 }

@@ -509,8 +509,10 @@ class Sample {
       if (operation != nullptr) out->spans[open].end_ns = at + size;
       if (part.layer == Layer::kNone || part.name == nullptr) continue;
       const auto depth = static_cast<uint16_t>(base + (operation != nullptr ? 1 : 0));
+      const bool framework = part.layer == Layer::kFramework;
       out->spans.push_back({at, at + size - size / 9, Text(Fixed(part.name)), depth, part.layer,
-                            trace::Kind::kSpan});
+                            trace::Kind::kSpan, framework ? 0 : analyze::kNoText,
+                            framework ? 34 : 0});
       if (random_.Below(3) != 0) continue;
       out->spans.push_back({at + size / 8, at + size / 2, Text(Fixed("aten::empty")),
                             static_cast<uint16_t>(depth + 1), Layer::kFramework,
@@ -539,8 +541,29 @@ class Sample {
         MakeDetail(Name("step 41, typical"), steps_[41]),
         MakeDetail(Name("step " + std::to_string(slowest - steps_.begin()) + ", slowest"),
                    *slowest)};
+    for (const size_t step : {0u, 7u, 19u}) {
+      timeline_.details.push_back(
+          MakeDetail(Name("step " + std::to_string(step) + ", one of many"), steps_[step]));
+    }
+    timeline_.args = {{Text(Fixed("Input Dims")), Text(Fixed("[[64, 512], [512, 128]]"))}};
+    if (options_.device) AddFlows();
     timeline_.omitted_tracks = 3;
     return std::move(timeline_);
+  }
+
+  // From the first operator of the first detail to its first kernel and to one that is not kept.
+  void AddFlows() {
+    uint32_t number = 0, from = analyze::kNoText;
+    for (const analyze::TimelineDetailTrack& track : timeline_.details[0].tracks) {
+      for (const analyze::TimelineSpan& span : track.spans) {
+        if (from == analyze::kNoText && span.layer == Layer::kFramework) from = number;
+        if (span.layer == Layer::kDevice) {
+          timeline_.flows = {{from, number}, {from, analyze::kNoText}};
+          return;
+        }
+        ++number;
+      }
+    }
   }
 
   const SampleOptions& options_;
