@@ -1,6 +1,7 @@
 #include "src/report/html.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "src/analyze/tables.h"
 #include "src/report/html_contents.h"
@@ -95,7 +96,12 @@ std::string ChartsHtml(const ReportData& data, const ProcessTitles& titles) {
   if (!data.timeline.processes.empty()) {
     out += "<section id=\"timeline\" class=\"chart\" hidden><h2>Timeline</h2></section>\n";
   }
-  out += "<section id=\"pace\" class=\"chart\" hidden><h2>Steps over time</h2></section>\n";
+  for (const auto& [id, title] :
+       {std::pair("pace", "Steps over time"), std::pair("compare", "Step against step"),
+        std::pair("flame", "Flame graph of steps")}) {
+    out += "<section id=\"" + std::string(id) + "\" class=\"chart\" hidden><h2>" + title +
+           "</h2></section>\n";
+  }
   out += ProcessesHtml({data.Find("phases"), data.Find("processes"), data.Find("utilization")},
                        PageOrigin(data));
   return out + MemoryHtml(data.Find("memory_timeline"), PageOrigin(data), titles);

@@ -68,9 +68,11 @@ std::string ContentsHtml(const ReportData& data) {
   if (HasRows(data, "verdict")) out += Item("verdict", "Verdict", false);
   out += Item("time", "Where the time went", true);
   out += Item("timeline", "Timeline", true);
+  out += Item("pace", "Steps", true);
+  out += Item("compare", "Step against step", true);
+  out += Item("flame", "Flame graph", true);
   out += Item("phases", "Processes", true);
   out += Item("memory", "Memory", true);
-  out += Item("pace", "Steps", true);
   out += Item("tables", "Tables", false);
   return out + Item("elsewhere", "Other tools", false) + "</ul></nav>\n";
 }

@@ -10,7 +10,7 @@ for (const colorScheme of ["light", "dark"]) {
     withPage("sample.html", { colorScheme }, async (page) => {
       assert.ok((await page.locator(".bars .row.process").count()) === 3);
       assert.ok((await page.locator(".bars .bar rect").count()) > 30);
-      assert.ok((await coloursOf(page, "canvas.rows", 200)) > 8);
+      assert.ok((await coloursOf(page, "#timeline canvas.rows", 200)) > 8);
       assert.ok((await coloursOf(page, "canvas.overview", 200)) > 3);
       assert.ok((await coloursOf(page, "canvas.steps")) > 4);
       assert.ok((await page.locator("#table-functions tbody tr").count()) === 60);
@@ -37,13 +37,13 @@ test("Ctrl and the wheel zoom at the pointer; the plain wheel is the page's", ()
     const [begin, end] = await rangeOf(page);
     // The rows scroll first where they are more than fit.
     const scrolled = () => page.evaluate(() =>
-      window.scrollY + document.querySelector(".pane").scrollTop);
+      window.scrollY + document.querySelector("#timeline .pane").scrollTop);
     const at = await scrolled();
     await page.mouse.wheel(0, 40);
     await page.waitForFunction((before) =>
-      window.scrollY + document.querySelector(".pane").scrollTop > before, at);
+      window.scrollY + document.querySelector("#timeline .pane").scrollTop > before, at);
     assert.deepEqual(await rangeOf(page), [begin, end], "even when the timeline has the focus");
-    const picture = await pictureOf(page, "canvas.rows");
+    const picture = await pictureOf(page, "#timeline canvas.rows");
     const part = (x - box.x - 200) / (box.width - 200);
     const under = begin + part * (end - begin);
     await page.keyboard.down("Control");
@@ -54,7 +54,7 @@ test("Ctrl and the wheel zoom at the pointer; the plain wheel is the page's", ()
     assert.ok(nearEnd - nearBegin < (end - begin) * 0.5);
     assert.ok(Math.abs(nearBegin + part * (nearEnd - nearBegin) - under) < (end - begin) * 0.01,
       "the time under the pointer stays there");
-    assert.notEqual(await pictureOf(page, "canvas.rows"), picture);
+    assert.notEqual(await pictureOf(page, "#timeline canvas.rows"), picture);
   }));
 
 test("dragging moves the timeline and stops at the run's ends", () =>
@@ -79,7 +79,7 @@ test("dragging moves the timeline and stops at the run's ends", () =>
 
 test("the keyboard alone reaches every part of the timeline", () =>
   withPage("sample.html", {}, async (page) => {
-    await page.locator(".pane").focus();
+    await page.locator("#timeline .pane").focus();
     const whole = await widthOf(page);
     await page.keyboard.press("n");
     await settle(page);
@@ -98,7 +98,7 @@ test("pointing at the timeline tells name, time and layer", () =>
   withPage("sample.html", {}, async (page) => {
     await page.locator("#timeline button.detail").first().click();
     await settle(page);
-    const box = await page.locator("canvas.rows").boundingBox();
+    const box = await page.locator("#timeline canvas.rows").boundingBox();
     const seen = [];
     for (let y = box.y + 34; y < box.y + 140; y += 6) {
       await page.mouse.move(box.x + 700, y);
@@ -143,8 +143,8 @@ test("the strip above the timeline selects a part of the run", () =>
 test("a click on a process folds its threads", () =>
   withPage("sample.html", {}, async (page) => {
     const before = await page.$eval(".content", (e) => e.offsetHeight);
-    await page.locator("canvas.rows").scrollIntoViewIfNeeded();
-    const box = await page.locator("canvas.rows").boundingBox();
+    await page.locator("#timeline canvas.rows").scrollIntoViewIfNeeded();
+    const box = await page.locator("#timeline canvas.rows").boundingBox();
     await page.mouse.click(box.x + 40, box.y + 40);
     await settle(page);
     assert.ok((await page.$eval(".content", (e) => e.offsetHeight)) < before - 200);
@@ -217,7 +217,7 @@ test("names that try to run as code stay text", async () => {
     for (const choice of await page.locator(".choice button, .fold, #timeline button").all()) {
       await choice.click({ timeout: 2000 }).catch(() => {});
     }
-    const box = await page.locator("canvas.rows").boundingBox();
+    const box = await page.locator("#timeline canvas.rows").boundingBox();
     for (let y = 30; y < box.height; y += 25) {
       await page.mouse.move(box.x + 600, box.y + y);
       await settle(page);
@@ -258,7 +258,7 @@ test("the longest run stays below 5 MB, its code below 100 KB, and is drawn", as
   const style = text.slice(text.indexOf("<style>"), text.indexOf("</style>"));
   assert.ok(script.length + style.length < 100 * 1024);
   await withPage("large.html", {}, async (page) => {
-    assert.ok((await coloursOf(page, "canvas.rows", 200)) > 8);
+    assert.ok((await coloursOf(page, "#timeline canvas.rows", 200)) > 8);
     assert.match(await page.locator("#pace").innerText(), /Of 100,000 steps/);
   });
 });

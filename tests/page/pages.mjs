@@ -44,7 +44,7 @@ export const coloursOf = (page, selector, from = 0) => page.$eval(selector, (can
 // A mark for everything a canvas shows.
 export const pictureOf = (page, selector) => page.$eval(selector, (canvas) => canvas.toDataURL());
 
-export const rangeOf = (page) => page.$eval("canvas.rows", (canvas) =>
+export const rangeOf = (page) => page.$eval("#timeline canvas.rows", (canvas) =>
   [Number(canvas.dataset.begin), Number(canvas.dataset.end)]);
 
 export const widthOf = async (page) => {
@@ -53,8 +53,8 @@ export const widthOf = async (page) => {
 };
 
 export async function middleOfTimeline(page) {
-  await page.locator("canvas.rows").scrollIntoViewIfNeeded();
-  const box = await page.locator("canvas.rows").boundingBox();
+  await page.locator("#timeline canvas.rows").scrollIntoViewIfNeeded();
+  const box = await page.locator("#timeline canvas.rows").boundingBox();
   return { x: box.x + box.width * 0.6, y: box.y + 70, box };
 }
 

@@ -11,7 +11,7 @@ const panel = (page) => page.locator(".panel");
 async function pinOperator(page) {
   await page.locator("#timeline button.detail").first().click();
   await settle(page);
-  const box = await page.locator("canvas.rows").boundingBox();
+  const box = await page.locator("#timeline canvas.rows").boundingBox();
   await page.mouse.click(box.x + 200 + 0.3 * (box.width - 200), box.y + 26 + 30 + 24 + 2 * 15 + 7);
   await settle(page);
   return panel(page).innerText();
@@ -121,11 +121,11 @@ test("arrows lead from a launch to its kernel and back, and say what is not kept
 
 test("the keyboard pins spans, walks them and lets go", () =>
   withPage("sample.html", {}, async (page) => {
-    await page.locator(".pane").focus();
+    await page.locator("#timeline .pane").focus();
     await page.keyboard.press("Enter");
     assert.match(await page.locator(".spoken").innerText(), /No span is kept here/);
     await page.locator("#timeline button.detail").first().click();
-    await page.locator(".pane").focus();
+    await page.locator("#timeline .pane").focus();
     await page.keyboard.press("Enter");
     await settle(page);
     assert.ok(await panel(page).isVisible());
@@ -247,5 +247,5 @@ test("a step without spans says how to get them", () =>
     await page.keyboard.press("Enter");
     await settle(page);
     assert.match(await panel(page).innerText(), /no spans of this step[\s\S]*--steps 2/);
-    assert.ok((await coloursOf(page, "canvas.rows", 200)) > 3);
+    assert.ok((await coloursOf(page, "#timeline canvas.rows", 200)) > 3);
   }));

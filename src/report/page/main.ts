@@ -1,7 +1,9 @@
 // Brings the page to life: charts from the data in it, search, and sorting and filtering for its
 // tables.
 import { addBars } from "./bars";
+import { addComparison } from "./compare";
 import { PageData, readData } from "./data";
+import { FlameGraph } from "./flame";
 import { Panel } from "./pin";
 import { RangeTable } from "./range";
 import { Search } from "./search";
@@ -57,6 +59,10 @@ function start(): void {
   if (chart) attend(chart, data, search);
   const pace = document.getElementById("pace");
   if (pace) new StepsChart(pace, data, chart);
+  const compare = document.getElementById("compare");
+  if (compare && chart) addComparison(compare, [{ title: "", model: chart.model }]);
+  const flame = document.getElementById("flame");
+  if (flame && chart) new FlameGraph(flame, chart.model, (name) => search.lookUp(name));
   addTables();
   showContents();
   window.addEventListener("hashchange", unfold);

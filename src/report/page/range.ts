@@ -20,11 +20,11 @@ export function sureness(sums: Sums): string {
   const parts: string[] = [];
   if (sums.estimated <= sums.wall * 1e-9) parts.push("All of it comes from exact spans.");
   else if (sums.estimated >= sums.wall * 0.9999) {
-    parts.push("This is an estimate: the page keeps no spans here, only what took most of each " +
-      "short time.");
+    parts.push("This is an estimate: the page keeps no spans here, only sums of short times, " +
+      "each under the name that took most of it.");
   } else {
     parts.push(`${formatPercent(sums.wall - sums.estimated, sums.wall)} of it comes from exact ` +
-      "spans; the rest is an estimate from what took most of each short time.");
+      "spans; the rest is an estimate from sums of short times.");
   }
   if (sums.omitted > 0) {
     parts.push(`${formatCount(sums.omitted)} of the shortest spans are left out; their time ` +

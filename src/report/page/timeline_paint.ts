@@ -35,15 +35,25 @@ export function paintOf(context: CanvasRenderingContext2D, layer: string): Canva
   return paint;
 }
 
+// The relative luminance of a colour as six hexadecimal digits, as WCAG defines it.
+function lightness(hex: string): number {
+  const part = (at: number) => {
+    const value = parseInt(hex.slice(at, at + 2), 16) / 255;
+    return value <= 0.04045 ? value / 12.92 : Math.pow((value + 0.055) / 1.055, 2.4);
+  };
+  return 0.2126 * part(0) + 0.7152 * part(2) + 0.0722 * part(4);
+}
+
 // Black or white, whichever reads better on the layer's colour.
 let inks = new Map<string, string>();
 export function inkOn(layer: string): string {
   let ink = inks.get(layer);
   if (ink === undefined) {
     const hex = layerColour(layer).replace("#", "");
-    const part = (at: number) => Math.pow(parseInt(hex.slice(at, at + 2), 16) / 255, 2.2);
-    const light = 0.2126 * part(0) + 0.7152 * part(2) + 0.0722 * part(4);
-    ink = light > 0.2 ? "#0c0e12" : "#ffffff";
+    const light = lightness(hex);
+    const [dark, bright] = [lightness("0c0e12"), 1];
+    const onDark = (light + 0.05) / (dark + 0.05);
+    ink = onDark > (bright + 0.05) / (light + 0.05) ? "#0c0e12" : "#ffffff";
     inks.set(layer, ink);
   }
   return ink;
