@@ -197,6 +197,7 @@ void AddOpen(CLI::App* app, Run* run) {
   verb->add_option("--steps", args->steps,
                    "steps whose spans are on the page, by number: 17,42; there is room for a few")
       ->delimiter(',')
+      ->check(StepNumber())
       ->option_text("N,...");
   verb->footer(
       "Shown by $BROWSER, else by xdg-open where there is a display; else its path is printed.");

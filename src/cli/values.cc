@@ -50,6 +50,15 @@ CLI::Validator Seconds(double least, double most) {
   return {check, ""};
 }
 
+CLI::Validator StepNumber() {
+  return {[](const std::string& value) -> std::string {
+            const bool digits = !value.empty() && value.size() < 19 &&
+                                value.find_first_not_of("0123456789") == std::string::npos;
+            return digits ? "" : value + " is no number of a step; write 17 or 17,42";
+          },
+          ""};
+}
+
 CLI::Validator Mebibytes(double least, double most) {
   const auto check = [=](std::string& text) -> std::string {
     double mib = 0;

@@ -21,4 +21,7 @@ CLI::Validator Suggest(const std::vector<std::string>& words);
 CLI::Validator Seconds(double least, double most);
 CLI::Validator Mebibytes(double least, double most);
 
+// Takes the number of a step.
+CLI::Validator StepNumber();
+
 }  // namespace crosscut::cli

@@ -261,6 +261,34 @@ def test_open_writes_the_page_and_shows_it_where_it_can(run, tmp_path):
     assert (tmp_path / "other.html").read_bytes() == (tmp_path / "t.json.html").read_bytes()
 
 
+def test_open_keeps_the_spans_of_steps_that_are_named(run, tmp_path):
+    steps, spans = 60, 500  # more than a page keeps
+    events = []
+    for i in range(steps):
+        events.append({"ph": "X", "name": f"ProfilerStep#{i}", "cat": "user_annotation", "pid": 1,
+                       "tid": 1, "ts": 1000 * i, "dur": 900})
+        events += [{"ph": "X", "name": "aten::mm", "cat": "cpu_op", "pid": 1, "tid": 1,
+                    "ts": 1000 * i + k, "dur": 0.5, "args": {"Input Dims": [[i, k]]}}
+                   for k in range(1, spans + 1)]
+    (tmp_path / "t.json").write_text(json.dumps({"traceEvents": events}))
+    run("open", "t.json", "-o", "page.html", "--steps", "17,3", "--steps", "41")
+    page = (tmp_path / "page.html").read_text()
+    assert len(page) < 5 << 20
+    data = json.loads(re.search(r'id="data">(.*?)</script>', page, re.S)[1])
+    assert data["run"] == "t.json"
+    titles = [detail["title"] for detail in data["timeline"]["details"]]
+    assert [title for title in titles if title.endswith("asked for")] == titles[:3]
+    assert sorted(re.findall(r"\d+", " ".join(titles[:3]))) == ["17", "3", "41"]
+    assert len(titles) > 10, "there is room for others, too"
+    texts, args = data["timeline"]["texts"], data["timeline"]["args"]
+    track = data["timeline"]["details"][0]["tracks"][0]
+    assert len(track["at"]) == spans
+    number = re.search(r"\d+", titles[0])[0]
+    assert [texts[i] for i in args[track["args"][0]]] == ["Input Dims", f"[[{number}, 1]]"]
+    done = run("open", "t.json", "--steps", "x", check=False)
+    assert done.returncode == 2 and "x is no number of a step; write 17 or 17,42" in done.stderr
+
+
 def test_times_and_sizes_have_units(run):
     script = "import os; print(os.environ['CROSSCUT_MEMORY'], os.environ['CROSSCUT_KEEP'])"
     done = run("record", "--memory", "1.5G", "--keep=2m", sys.executable, "-c", script)

@@ -96,9 +96,9 @@ struct Timeline {
 struct TimelineOptions {
   size_t max_tiles = 40000;         // in all levels and tracks together
   size_t max_tracks = 256;          // the busiest ones; the rest is counted in omitted_tracks
-  size_t max_detail_spans = 30000;  // in all details together
-  size_t max_arg_bytes = 700'000;   // of the spans' arguments
-  size_t max_flows = 20000;
+  size_t max_detail_spans = 25000;  // in all details together
+  size_t max_arg_bytes = 400'000;   // of the spans' arguments
+  size_t max_flows = 12000;
   std::vector<int64_t> steps;  // numbers of steps whose spans are kept before those of others
 };
 

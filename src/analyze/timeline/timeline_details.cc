@@ -149,7 +149,7 @@ std::vector<Window> ChooseSteps(const Context& context, const Tracks& tracks,
       const trace::Step& s = trace.processes[p].steps[kept.step];
       const size_t spans = SpansIn(trace, tracks[p], {s.begin_ns, s.end_ns});
       const size_t most = std::min(left, kept.asked ? left : options.max_detail_spans / kStepShare);
-      if (most == 0 || (spans > most && !kept.asked && out.size() >= kStepShare)) continue;
+      if (spans > most && !kept.asked && out.size() >= kStepShare) continue;
       out.push_back({{p, kept.title, s.begin_ns, s.end_ns, {}}, most});
       left -= std::min(left, std::min(spans, most));
     }
