@@ -5,7 +5,9 @@
 #include <cstdio>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <unordered_map>
+#include <utility>
 
 #include "src/report/shown_text.h"
 
@@ -116,8 +118,8 @@ Rows LargestRows(const Table& table, std::string_view by, size_t limit) {
   return rows;
 }
 
-// Real rows only: of every group the slowest and the fastest step.
-Rows ThinnedSteps(const Table& table) {
+// Real rows only: of every group the slowest and the fastest step, and the steps with spans.
+Rows ThinnedSteps(const Table& table, const analyze::Timeline& timeline) {
   const Rows all = AllRows(table);
   const Integers* begin = FindIntegers(table, "begin_ns");
   const Integers* end = FindIntegers(table, "end_ns");
@@ -135,6 +137,13 @@ Rows ThinnedSteps(const Table& table) {
     rows.push_back(std::min(slowest, fastest));
     if (slowest != fastest) rows.push_back(std::max(slowest, fastest));
   }
+  std::set<std::pair<int64_t, int64_t>> kept;
+  for (const analyze::TimelineDetail& d : timeline.details) kept.emplace(d.begin_ns, d.end_ns);
+  for (const size_t row : all) {
+    if (kept.contains({(*begin)[row], (*end)[row]})) rows.push_back(row);
+  }
+  std::sort(rows.begin(), rows.end());
+  rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
   return rows;
 }
 
@@ -347,7 +356,7 @@ std::string PageJson(const ReportData& data) {
       [](const Table& t) { return LargestRows(t, "ns", kMaxPageCells); });
   add("steps",
       {"process", "step", "kind", "begin_ns", "end_ns", "wall_ns", "control", "level", "open"},
-      ThinnedSteps);
+      [&](const Table& t) { return ThinnedSteps(t, data.timeline); });
   add("step_summary", {"process", "kind", "steps", "median_ns"}, AllRows);
   add("outliers", {"process", "step", "kind", "median_ns", "layers", "grew_ns"}, AllRows);
   const Table* steps = data.Find("steps");

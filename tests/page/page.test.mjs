@@ -222,6 +222,15 @@ test("names that try to run as code stay text", async () => {
       await page.mouse.move(box.x + 600, box.y + y);
       await settle(page);
     }
+    await page.locator("#timeline button.detail").first().click();
+    await page.locator("#timeline .pane").focus();
+    await page.keyboard.press("Enter");
+    assert.ok(await page.locator(".panel").isVisible());
+    await page.keyboard.press("/");
+    await page.keyboard.type("a");
+    for (let i = 0; i < 5; ++i) await page.keyboard.press("Enter");
+    assert.ok((await page.locator(".hits li").count()) > 10);
+    await page.locator("#flame .flame button").nth(1).click();
     assert.equal(await elements(), 0);
     assert.equal(await page.evaluate(() => window.pwned), undefined);
     assert.equal(await page.evaluate(() => [...document.querySelectorAll("*")]
@@ -260,5 +269,7 @@ test("the longest run stays below 5 MB, its code below 100 KB, and is drawn", as
   await withPage("large.html", {}, async (page) => {
     assert.ok((await coloursOf(page, "#timeline canvas.rows", 200)) > 8);
     assert.match(await page.locator("#pace").innerText(), /Of 100,000 steps/);
+    const steps = await page.getByLabel("First: steps with spans").locator("option").allInnerTexts();
+    assert.ok(steps.some((text) => text.startsWith("step 41, typical")), "whatever was thinned out");
   });
 });

@@ -105,7 +105,8 @@ export class Search {
     const places = this.hits.reduce((all, hit) => all + hit.places, 0);
     const shown = this.hits.slice(0, hitsShown);
     this.count.textContent = this.hits.length === 0
-      ? "Nothing on this page has that in its name. Spans that it does not keep are not searched."
+      ? "Nothing on this page has that in its name. It has the spans of some steps and the first " +
+        "rows of each table; more is not searched."
       : `${formatCount(places)} hits under ${formatCount(this.hits.length)} entries` +
         (shown.length < this.hits.length ? `; the first ${hitsShown} are listed` : "") +
         ". Enter goes to the next one.";

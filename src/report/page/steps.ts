@@ -111,7 +111,7 @@ export class StepsChart {
     if (this.data.steps && this.data.steps.rows < this.data.all_steps) {
       parts.push(`Of ${formatCount(this.data.all_steps)} steps ` +
         `${formatCount(this.data.steps.rows)} are drawn: the slowest and ` +
-        "the fastest of every group of neighbours.");
+        "the fastest of every group of neighbours, and those with spans.");
     }
     if (this.chart) parts.push(this.keptSentence(process));
     this.summary.textContent = parts.join(" ");
