@@ -1,7 +1,6 @@
 #include "src/report/html.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "src/analyze/tables.h"
 #include "src/report/html_contents.h"
@@ -87,6 +86,12 @@ std::string CellsLeftOut(const ReportData& data) {
          " cells; <code>crosscut table RUN overlap</code> has all of them.</p>";
 }
 
+// A section that the script fills, and shows where there is something to show.
+std::string SectionHtml(const char* id, const char* title) {
+  return "<section id=\"" + std::string(id) + "\" class=\"chart\" hidden><h2>" + title +
+         "</h2></section>\n";
+}
+
 std::string ChartsHtml(const ReportData& data, const ProcessTitles& titles) {
   std::string out =
       "<noscript><p class=\"note\">The charts need scripts; every number stands in the tables "
@@ -94,14 +99,10 @@ std::string ChartsHtml(const ReportData& data, const ProcessTitles& titles) {
       "<h2>Where the time went</h2>" +
       CellsLeftOut(data) + "</section>\n";
   if (!data.timeline.processes.empty()) {
-    out += "<section id=\"timeline\" class=\"chart\" hidden><h2>Timeline</h2></section>\n";
+    out += SectionHtml("timeline", "Timeline");
   }
-  for (const auto& [id, title] :
-       {std::pair("pace", "Steps over time"), std::pair("compare", "Step against step"),
-        std::pair("flame", "Flame graph of steps")}) {
-    out += "<section id=\"" + std::string(id) + "\" class=\"chart\" hidden><h2>" + title +
-           "</h2></section>\n";
-  }
+  out += SectionHtml("pace", "Steps over time") + SectionHtml("compare", "Step against step") +
+         SectionHtml("flame", "Flame graph of steps");
   out += ProcessesHtml({data.Find("phases"), data.Find("processes"), data.Find("utilization")},
                        PageOrigin(data));
   return out + MemoryHtml(data.Find("memory_timeline"), PageOrigin(data), titles);
@@ -140,9 +141,8 @@ std::string ElsewhereHtml(const ReportData& data) {
          "<code>crosscut table</code> lists the names.</li></ul></section>\n";
 }
 
-}  // namespace
-
-std::string RenderHtml(const ReportData& data) {
+// The page around its sections. `json`: the elements that hold its data.
+std::string PageHtml(const ReportData& data, const std::string& sections, const std::string& json) {
   const ProcessTitles titles(data);
   std::string out = HeadHtml(data);
   out += "<body><a class=\"skip\" href=\"#tables\">Skip to the tables</a>\n<main>\n";
@@ -150,20 +150,37 @@ std::string RenderHtml(const ReportData& data) {
   const std::string verdict = VerdictHtml(data.Find("verdict"), data.gaps.size(), titles);
   out += verdict;
   out += GapsHtml(data.gaps, verdict.empty());
-  out += HeadlineHtml(data);
-  out += ContentsHtml(data);
-  out += ChartsHtml(data, titles);
+  out += sections;
   out += TablesHtml(data, titles);
   out += ElsewhereHtml(data);
   out +=
       "</main>\n<footer><p>Made by Crosscut. This file loads nothing from the network. "
       "Every number here stands in a table that <code>crosscut table</code> prints.</p>"
-      "</footer>\n<script type=\"application/json\" id=\"data\">";
-  out += PageJson(data);
-  out += "</script>\n<script>";
+      "</footer>\n";
+  out += json;
+  out += "<script>";
   out += kPageScript;
   out += "</script></body></html>\n";
   return out;
+}
+
+std::string DataHtml(const char* id, const ReportData& data) {
+  return "<script type=\"application/json\" id=\"" + std::string(id) + "\">" + PageJson(data) +
+         "</script>";
+}
+
+}  // namespace
+
+std::string RenderHtml(const ReportData& data) {
+  return PageHtml(data,
+                  HeadlineHtml(data) + ContentsHtml(data) + ChartsHtml(data, ProcessTitles(data)),
+                  DataHtml("data", data));
+}
+
+std::string RenderComparisonHtml(const ReportData& data, const ReportData& base,
+                                 const ReportData& run) {
+  return PageHtml(data, ContentsHtml(data) + SectionHtml("compare", "Step against step"),
+                  DataHtml("data", base) + DataHtml("data-other", run));
 }
 
 }  // namespace crosscut::report

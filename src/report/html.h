@@ -12,4 +12,10 @@ namespace crosscut::report {
 // that it does not know.
 std::string RenderHtml(const ReportData& data);
 
+// A page that compares two runs: it lays steps of `base` and `run` under each other, with the
+// timelines and the tables `processes` and `steps` of these two; `data` has everything else that it
+// shows, such as the tables of differences. Its size is that of both timelines.
+std::string RenderComparisonHtml(const ReportData& data, const ReportData& base,
+                                 const ReportData& run);
+
 }  // namespace crosscut::report

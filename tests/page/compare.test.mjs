@@ -68,6 +68,26 @@ test("any step can be chosen by its number; one without spans is called an estim
     assert.match(await page.locator("#compare .note").innerText(), /no step of that number/);
   }));
 
+test("steps of two runs stand under each other", () =>
+  withPage("compared.html", {}, async (page) => {
+    const text = await page.locator("#compare").innerText();
+    assert.match(text, /before[\s\S]*after/);
+    const heads = await page.locator("#compare h3").allInnerTexts();
+    assert.match(heads[0], /^before, step 41: /);
+    assert.match(heads[1], /^after, step 41: /);
+    const [a, b] = await rangesOf(page);
+    assert.deepEqual(a, b);
+    const rows = await rowsOf(page);
+    const total = rows.pop();
+    for (const column of [1, 2]) {
+      const sum = rows.reduce((all, row) => all + ns(row[column]), 0);
+      assert.ok(Math.abs(sum - ns(total[column])) < ns(total[column]) * 0.002);
+    }
+    assert.equal(await page.locator("#timeline").count(), 0);
+    assert.ok(await page.locator("#table-operations table").isVisible());
+    assert.deepEqual(await violationsOf(page), []);
+  }));
+
 test("the flame graph merges the kept steps, fills the width, and tells times", () =>
   withPage("sample.html", {}, async (page) => {
     const flame = page.locator("#flame .flame");

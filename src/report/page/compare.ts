@@ -12,7 +12,7 @@ import { Lane, Model, StepMark, Window, windowOfStep } from "./timeline_model";
 import { View } from "./timeline_view";
 import { hideTip, showTip } from "./tooltip";
 
-// A run that steps are taken from.
+// A run that steps are taken from. The title tells two runs apart; "" where there is only one.
 export interface Run { title: string; model: Model }
 
 export interface Side {
@@ -27,10 +27,10 @@ export interface Side {
 type Grouping = "operations" | "layers" | "names";
 const rowsShown = 20;
 
-export function sideOf({ model }: Run, lane: Lane, step: StepMark): Side {
+export function sideOf({ title, model }: Run, lane: Lane, step: StepMark): Side {
   return {
-    title: `${step.kind} ${step.step}`, model, lane, begin: step.begin, end: step.end,
-    window: windowOfStep(model, lane, step),
+    title: `${title ? `${title}, ` : ""}${step.kind} ${step.step}`, model, lane,
+    begin: step.begin, end: step.end, window: windowOfStep(model, lane, step),
   };
 }
 

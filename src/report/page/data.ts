@@ -141,7 +141,9 @@ export function titleOf(data: PageData, key: string): string {
   return pid > 0 ? `${name} (pid ${pid})` : name;
 }
 
-export function readData(): PageData {
-  const element = document.getElementById("data");
-  return JSON.parse(element?.textContent ?? "{}") as PageData;
+// "data": the run that the page shows; "data-other": the run that it is compared with, where a page
+// compares two. Null where the page has none.
+export function readData(id: "data" | "data-other"): PageData | null {
+  const text = document.getElementById(id)?.textContent;
+  return text ? JSON.parse(text) as PageData : null;
 }

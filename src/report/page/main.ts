@@ -1,7 +1,7 @@
 // Brings the page to life: charts from the data in it, search, and sorting and filtering for its
 // tables.
 import { addBars } from "./bars";
-import { addComparison } from "./compare";
+import { addComparison, Run } from "./compare";
 import { PageData, readData } from "./data";
 import { FlameGraph } from "./flame";
 import { Panel } from "./pin";
@@ -11,6 +11,7 @@ import { StepsChart } from "./steps";
 import { addPatterns } from "./stripes";
 import { addTables } from "./tables";
 import { TimelineChart } from "./timeline";
+import { modelOf } from "./timeline_model";
 import { addTooltip } from "./tooltip";
 
 // The contents list what there is: a section that nothing was drawn in stays hidden.
@@ -47,8 +48,18 @@ function attend(chart: TimelineChart, data: PageData, search: Search): void {
   };
 }
 
+// Two steps of the run, or one of each of two runs.
+function compare(data: PageData, chart: TimelineChart | null, other: PageData | null): void {
+  const section = document.getElementById("compare");
+  const runOf = (of: PageData): Run[] =>
+    of.timeline ? [{ title: of.run, model: modelOf(of, of.timeline) }] : [];
+  if (section && other) addComparison(section, [...runOf(data), ...runOf(other)]);
+  else if (section && chart) addComparison(section, [{ title: "", model: chart.model }]);
+}
+
 function start(): void {
-  const data = readData();
+  const data = readData("data");
+  if (!data) return;
   addTooltip();
   addPatterns();
   const time = document.getElementById("time");
@@ -59,8 +70,7 @@ function start(): void {
   if (chart) attend(chart, data, search);
   const pace = document.getElementById("pace");
   if (pace) new StepsChart(pace, data, chart);
-  const compare = document.getElementById("compare");
-  if (compare && chart) addComparison(compare, [{ title: "", model: chart.model }]);
+  compare(data, chart, readData("data-other"));
   const flame = document.getElementById("flame");
   if (flame && chart) new FlameGraph(flame, chart.model, (name) => search.lookUp(name));
   addTables();

@@ -30,8 +30,21 @@ int main(int argc, char** argv) {
   large.functions = 20'000;
   large.finest_tiles = 2'200;
   large.detail_spans = 2'000;
-  const bool good = write("sample.html", {}) && write("hostile.html", hostile) &&
-                    write("small.html", small) && write("large.html", large);
+  const auto compare = [&](const SampleOptions& base, const SampleOptions& run) {
+    crosscut::report::ReportData one = crosscut::report::SampleReport(base);
+    crosscut::report::ReportData two = crosscut::report::SampleReport(run);
+    one.facts.emplace_back("Run", "before");
+    two.facts.emplace_back("Run", "after");
+    crosscut::report::ReportData difference;
+    difference.title = "after against before";
+    difference.tables.push_back(*one.Find("operations"));
+    std::ofstream out(folder + "/compared.html", std::ios::binary);
+    out << crosscut::report::RenderComparisonHtml(difference, one, two);
+    return out.good();
+  };
+  const bool good = compare({}, small) && write("sample.html", {}) &&
+                    write("hostile.html", hostile) && write("small.html", small) &&
+                    write("large.html", large);
   if (!good) std::cerr << "cannot write to " << folder << "\n";
   return good ? 0 : 1;
 }
