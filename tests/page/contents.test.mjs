@@ -78,11 +78,11 @@ test("one huge step does not flatten the plot of steps", () =>
       }
       return Math.max(...seen) - Math.min(...seen);
     });
-    await page.getByRole("button", { name: "Linear, all steps" }).click();
+    await page.getByRole("button", { name: "All steps" }).click();
     await settle(page);
     const flat = await spread();
     assert.equal(await note.isVisible(), false);
-    await page.getByRole("button", { name: "Linear", exact: true }).click();
+    await page.getByRole("button", { name: "Usual steps" }).click();
     await settle(page);
     assert.ok((await spread()) > flat * 4, `${await spread()}, ${flat} before`);
   }));

@@ -80,7 +80,7 @@ export class StepsChart {
       bar.append(list);
     }
     const scales: [string, string][] =
-      [["linear", "Linear"], ["whole", "Linear, all steps"], ["log", "Logarithmic"]];
+      [["linear", "Usual steps"], ["whole", "All steps"], ["log", "Logarithmic"]];
     bar.append(choice("Scale", scales, "linear", (value) => {
       this.log = value === "log";
       this.cut = value === "linear";
