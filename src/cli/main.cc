@@ -54,6 +54,7 @@ void AddVerbs(CLI::App* app, Run* run, const CommandWords* words) {
   AddOpen(app, run);
   AddRuns(app, run);
   AddTable(app, run);
+  AddDiff(app, run);
   AddInfo(app, run);
   AddPlot(app, run);
   AddExport(app, run);

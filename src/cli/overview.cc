@@ -17,6 +17,7 @@ constexpr Place kPlaces[] = {
     {"open", "Look", "crosscut open"},
     {"runs", "Look", "crosscut runs"},
     {"table", "Look", "crosscut table operators"},
+    {"diff", "Look", "crosscut diff OLD_RUN NEW_RUN"},
     {"info", "Look", "crosscut info"},
     {"plot", "Look", "crosscut plot -o plots"},
     {"export", "Exchange", "crosscut export -o trace.json.gz"},

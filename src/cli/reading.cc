@@ -1,10 +1,7 @@
 // report, open, runs, table, export, import, info.
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <csignal>
-#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -17,6 +14,7 @@
 #include "src/base/shell_word.h"
 #include "src/cli/commands.h"
 #include "src/cli/newest.h"
+#include "src/cli/output.h"
 #include "src/cli/usage.h"
 #include "src/cli/values.h"
 #include "src/verbs/browser.h"
@@ -41,53 +39,11 @@ const std::map<std::string, verbs::ReportFormat> kReportFormats = {
 const std::map<std::string, verbs::TableFormat> kTableFormats = {
     {"csv", verbs::TableFormat::kCsv}, {"json", verbs::TableFormat::kJson}};
 
-// Makes the format's number of its name.
-template <class Format>
-CLI::Validator FormatOf(const std::map<std::string, Format>& formats) {
-  std::vector<std::string> names;
-  for (const auto& [name, format] : formats) names.push_back(name);
-  const CLI::Validator known = OneOf("format", names);
-  const auto take = [&formats, known](std::string& text) -> std::string {
-    std::string problem = known(text);
-    if (problem.empty()) text = std::to_string(static_cast<int>(formats.at(text)));
-    return problem;
-  };
-  return {take, WordLines(names), kWords};
-}
-
-// A reader that goes away must not end us by a signal.
-void IgnorePipes() { std::signal(SIGPIPE, SIG_IGN); }
-
-bool ColorWanted() {
-  const char* no_color = std::getenv("NO_COLOR");
-  const char* term = std::getenv("TERM");
-  return isatty(STDOUT_FILENO) != 0 && (no_color == nullptr || *no_color == '\0') &&
-         (term == nullptr || std::string_view(term) != "dumb");
-}
-
-int TerminalWidth() {
-  winsize size{};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
-  const char* columns = std::getenv("COLUMNS");
-  const int width = columns == nullptr ? 0 : std::atoi(columns);
-  return width > 0 ? width : 100;
-}
-
 struct ReportArgs {
   std::vector<std::string> inputs;
   std::optional<verbs::ReportFormat> format;
   std::string file;
 };
-
-std::string KibiBytes(uint64_t bytes) { return std::to_string((bytes + 1023) / 1024) + " KiB"; }
-
-// Writes where -o says, and says so.
-int WriteOutput(const std::string& file, const std::string& text, bool incomplete) {
-  const auto bytes = verbs::WriteOutput(file, text);
-  if (!bytes.ok()) return Fail(bytes.status());
-  Talk("wrote " + file + " (" + KibiBytes(*bytes) + ")");
-  return incomplete ? kUnreadable : kGood;
-}
 
 int RunReport(ReportArgs args) {
   IgnorePipes();

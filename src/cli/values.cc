@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
+#include <string_view>
 
 #include "src/base/nearest.h"
 #include "src/base/quantity.h"
@@ -67,6 +69,21 @@ CLI::Validator Mebibytes(double least, double most) {
              " MiB; write 64, 64M or 2G";
     }
     text = Plain(std::floor(mib));
+    return "";
+  };
+  return {check, ""};
+}
+
+CLI::Validator Percent() {
+  const auto check = [](std::string& text) -> std::string {
+    char* end = nullptr;
+    const double percent = std::strtod(text.c_str(), &end);
+    const std::string_view unit = end;
+    const bool number = end != text.c_str() && std::isfinite(percent) && percent >= 0;
+    if (!number || !(unit.empty() || unit == "%" || unit == " %")) {
+      return text + " is no percentage from 0 up; write 5% or 2.5%";
+    }
+    text = Plain(percent);
     return "";
   };
   return {check, ""};

@@ -24,4 +24,7 @@ CLI::Validator Mebibytes(double least, double most);
 // Takes the number of a step.
 CLI::Validator StepNumber();
 
+// Takes a number of percent of at least 0, with or without the sign, and leaves the plain number.
+CLI::Validator Percent();
+
 }  // namespace crosscut::cli

@@ -31,6 +31,8 @@ struct Section {
 };
 
 struct Document {
+  // The answer, where the document has one: views put it before all else.
+  std::vector<std::string> headline;
   std::string title;
   std::vector<std::pair<std::string, std::string>> facts;
   std::vector<std::string> gaps;

@@ -41,8 +41,12 @@ void AddGrid(const Grid& grid, std::string* out) {
 }  // namespace
 
 std::string RenderMarkdown(const ReportData& data) {
-  const Document document = MakeDocument(data, {});
+  return RenderMarkdown(MakeDocument(data, {}));
+}
+
+std::string RenderMarkdown(const Document& document) {
   std::string out = "# " + Plain(document.title) + "\n\n";
+  for (const std::string& answer : document.headline) out += "**" + Plain(answer) + "**\n\n";
   for (const std::string& gap : document.gaps) out += "> **Note:** " + Plain(gap) + "\n>\n";
   if (!document.gaps.empty()) out += '\n';
   for (const std::string& line : document.verdict.before) out += Plain(line) + "\n\n";

@@ -156,8 +156,10 @@ void TextReport::AddGrid(const Grid& grid) {
 }
 
 std::string TextReport::Render(const Document& document) {
+  for (const std::string& answer : document.headline) Wrap(answer, "", "");
   for (const std::string& gap : document.gaps) Wrap(gap, Paint(kYellow, "!") + " ", "  ");
-  if (document.gaps.empty()) out_ += "Nothing is missing: every recorded event is here.\n";
+  if (document.gaps.empty() && document.headline.empty())
+    out_ += "Nothing is missing: every recorded event is here.\n";
   out_ += "\n" + Paint(kBold, document.title) + "\n";
   for (const std::string& text : document.verdict.before) Wrap(text, "  ", "    ");
   if (!document.verdict.before.empty()) out_ += "\n";
@@ -187,7 +189,11 @@ std::string RenderText(const ReportData& data, const TextOptions& options) {
   DocumentOptions document;
   document.layer_columns = static_cast<size_t>(std::clamp((options.width - 56) / 12, 2, 7));
   if (!options.whole) document.sentence_bytes = kMaxPageSentence;
-  return TextReport(options).Render(MakeDocument(data, document));
+  return RenderText(MakeDocument(data, document), options);
+}
+
+std::string RenderText(const Document& document, const TextOptions& options) {
+  return TextReport(options).Render(document);
 }
 
 }  // namespace crosscut::report

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "src/report/data.h"
+#include "src/report/document.h"
 
 namespace crosscut::report {
 
@@ -15,5 +16,6 @@ struct TextOptions {
 
 // UTF-8 without any control characters except newlines and, with `color`, escapes for bold and dim.
 std::string RenderText(const ReportData& data, const TextOptions& options);
+std::string RenderText(const Document& document, const TextOptions& options);
 
 }  // namespace crosscut::report

@@ -61,6 +61,14 @@ std::vector<ComparedSteps> CompareSteps(const trace::Process& process,
   return out;
 }
 
+double CorrectedNs(const trace::Step& step, const StepCell& cell, const Estimate& estimate) {
+  if (cell.layers == Bit(trace::Layer::kOverhead)) return 0;
+  const bool control = cell.layers == kControlBit;
+  const double switched = control ? estimate.to_control : estimate.after_switch;
+  const double left = (step.after_switch ? 1 - switched : 1) * static_cast<double>(cell.ns);
+  return control ? left : left - estimate.scale * static_cast<double>(cell.probe_ps) / 1000;
+}
+
 Table StepSummaryTable(const trace::Trace& trace, const Context& context) {
   Texts process, kind;
   Integers count, control, median, p10, p90, min, max, slowest;

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "src/analyze/accounting/overhead.h"
 #include "src/analyze/accounting/overlap.h"
 #include "src/analyze/context.h"
 #include "src/analyze/table.h"
@@ -26,6 +27,10 @@ std::vector<ComparedSteps> CompareSteps(const trace::Process& process,
                                         const std::vector<int64_t>& wall_ns);
 // The length of each step without pauses, in nanoseconds.
 std::vector<int64_t> StepWalls(const trace::Process& process, const ProcessOverlap& overlap);
+
+// A cell of that step without Crosscut's own cost, in nanoseconds. Below 0 where the probes should
+// have cost more than the cell has.
+double CorrectedNs(const trace::Step& step, const StepCell& cell, const Estimate& estimate);
 
 // process, kind, steps, control_steps, median_ns, p10_ns, p90_ns, min_ns, max_ns, slowest_step: a
 // row for each process and kind of step. slowest_step is the number of the longest step that is

@@ -136,12 +136,7 @@ Integers CorrectedSteps(const trace::Process& process, const ProcessOverlap& ove
                         const Estimate& estimate) {
   std::vector<double> left(process.steps.size());
   for (const StepCell& cell : overlap.steps) {
-    if (cell.layers == Bit(trace::Layer::kOverhead)) continue;
-    const bool control = cell.layers == kControlBit;
-    double part = control ? estimate.to_control : estimate.after_switch;
-    if (!process.steps[cell.step].after_switch) part = 0;
-    left[cell.step] += (1 - part) * static_cast<double>(cell.ns);
-    if (!control) left[cell.step] -= estimate.scale * static_cast<double>(cell.probe_ps) / 1000;
+    left[cell.step] += CorrectedNs(process.steps[cell.step], cell, estimate);
   }
   Integers out;
   for (const double ns : left) out.push_back(std::llround(std::max(0.0, ns)));

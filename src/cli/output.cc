@@ -1,0 +1,41 @@
+#include "src/cli/output.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <string_view>
+
+#include "src/cli/commands.h"
+#include "src/verbs/input.h"
+
+namespace crosscut::cli {
+
+void IgnorePipes() { std::signal(SIGPIPE, SIG_IGN); }
+
+bool ColorWanted() {
+  const char* no_color = std::getenv("NO_COLOR");
+  const char* term = std::getenv("TERM");
+  return isatty(STDOUT_FILENO) != 0 && (no_color == nullptr || *no_color == '\0') &&
+         (term == nullptr || std::string_view(term) != "dumb");
+}
+
+int TerminalWidth() {
+  winsize size{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  const char* columns = std::getenv("COLUMNS");
+  const int width = columns == nullptr ? 0 : std::atoi(columns);
+  return width > 0 ? width : 100;
+}
+
+std::string KibiBytes(uint64_t bytes) { return std::to_string((bytes + 1023) / 1024) + " KiB"; }
+
+int WriteOutput(const std::string& file, const std::string& text, bool incomplete) {
+  const auto bytes = verbs::WriteOutput(file, text);
+  if (!bytes.ok()) return Fail(bytes.status());
+  Talk("wrote " + file + " (" + KibiBytes(*bytes) + ")");
+  return incomplete ? kUnreadable : kGood;
+}
+
+}  // namespace crosscut::cli

@@ -1,0 +1,115 @@
+#include "src/compare/answer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <vector>
+
+#include "src/report/numbers.h"
+
+namespace crosscut::compare {
+namespace {
+
+// "+3.100 ms", "-412 ns"
+std::string Signed(double ns) {
+  const int64_t whole = std::llround(ns);
+  return (whole < 0 ? "-" : "+") + report::FormatNs(std::abs(whole));
+}
+
+std::string Percent(double share, bool sign) {
+  char text[40];
+  snprintf(text, sizeof text, sign ? "%+.1f %%" : "%.1f %%", 100 * share);
+  return text;
+}
+
+std::string Interval(const Answer& c) {
+  return "(95 %: " + Percent(c.low, true) + " to " + Percent(c.high, true) + ")";
+}
+
+std::string NameOf(const OperationChange& o) {
+  return o.operation.empty() ? "no operation" : o.operation;
+}
+
+// Those that stand out, the largest change first.
+std::vector<const OperationChange*> StandOut(const StepChange& change) {
+  std::vector<const OperationChange*> out;
+  for (const OperationChange& o : change.operations) {
+    if (o.stands_out) out.push_back(&o);
+  }
+  std::stable_sort(out.begin(), out.end(), [](const auto* x, const auto* y) {
+    return std::abs(x->own.ns()) > std::abs(y->own.ns());
+  });
+  return out;
+}
+
+// "data: +3.1 ms a step (95 %: +2.9 ms to +3.3 ms)", the first two of them.
+std::string OperationsText(const std::vector<const OperationChange*>& operations) {
+  std::string out;
+  for (size_t i = 0; i < std::min<size_t>(2, operations.size()); ++i) {
+    const OperationChange& o = *operations[i];
+    out += (i == 0 ? "" : ", ") + NameOf(o) + ": " + Signed(o.own.ns()) +
+           " a step (95 %: " + Signed(o.own.low) + " to " + Signed(o.own.high) + ")";
+  }
+  return out;
+}
+
+std::string OfSlower(const Answer& c, const StepChange& change) {
+  const std::string way = c.result == Answer::Result::kSlower ? "slower" : "faster";
+  std::string out = "A step of B is " + Percent(std::abs(c.change), false) + " " + way + " " +
+                    Interval(c) + ", " + Signed(change.step.ns());
+  std::vector<const OperationChange*> operations = StandOut(change);
+  std::erase_if(operations,
+                [&](const OperationChange* o) { return o->change.ns() * change.step.ns() < 0; });
+  if (operations.empty()) return out + ", spread over its operations.";
+  const OperationChange& first = *operations.front();
+  const bool most = first.change.ns() / change.step.ns() > 0.5;
+  return out + (most ? ", most of it in " : ", partly in ") + NameOf(first) + ": " +
+         Signed(first.change.ns()) + ".";
+}
+
+std::string OfSame(const Answer& c, const RoleSteps& steps) {
+  const std::string step =
+      "No difference of a whole step can be told: " + Percent(c.change, true) + " " + Interval(c);
+  const auto operations = StandOut(steps.change);
+  if (!operations.empty()) return "B differs in " + OperationsText(operations) + ". " + step + ".";
+  const bool one_run = std::min(steps.runs.a.size(), steps.runs.b.size()) < 2;
+  if (!one_run || std::abs(c.change) < kLeastOfStep) return step + ".";
+  return step +
+         ". One run a side does not tell another pace of the machine from a slower program; "
+         "several do (--base A1 A2 -- B1 B2).";
+}
+
+}  // namespace
+
+Answer NotCompared(const std::string& why_not) {
+  Answer out;
+  out.why_not = why_not;
+  out.headline = "The steps cannot be compared: " + why_not + ".";
+  return out;
+}
+
+Answer AnswerOf(const RoleSteps& steps, const std::string& why_not) {
+  if (!why_not.empty()) return NotCompared(why_not);
+  const StepChange& change = steps.change;
+  Answer out;
+  out.change = change.step.ns() / change.step.a;
+  out.low = change.step.low / change.step.a;
+  out.high = change.step.high / change.step.a;
+  out.result = out.low > 0    ? Answer::Result::kSlower
+               : out.high < 0 ? Answer::Result::kFaster
+                              : Answer::Result::kSame;
+  out.headline = out.result == Answer::Result::kSame ? OfSame(out, steps) : OfSlower(out, change);
+  return out;
+}
+
+const char* NameOf(Answer::Result result) {
+  switch (result) {
+    case Answer::Result::kSlower: return "slower";
+    case Answer::Result::kFaster: return "faster";
+    case Answer::Result::kSame: return "same";
+    case Answer::Result::kNotCompared: break;
+  }
+  return "not compared";
+}
+
+}  // namespace crosscut::compare

@@ -1,0 +1,27 @@
+// The answer of a comparison.
+#pragma once
+
+#include <string>
+
+#include "src/compare/step_tables.h"
+
+namespace crosscut::compare {
+
+struct Answer {
+  // kSame: no difference can be told. kNotCompared: `why_not` says why.
+  enum class Result { kSlower, kFaster, kSame, kNotCompared };
+
+  Result result = Result::kNotCompared;
+  std::string headline;                  // one or two sentences
+  std::string why_not;                   // a sentence without a full stop; "" where compared
+  double change = 0, low = 0, high = 0;  // of a step, relative to A, with its 95 % interval
+};
+
+// `steps`: the main role's, which are compared where `why_not` is "".
+Answer AnswerOf(const RoleSteps& steps, const std::string& why_not);
+Answer NotCompared(const std::string& why_not);
+
+// "slower", "faster", "same", "not compared".
+const char* NameOf(Answer::Result result);
+
+}  // namespace crosscut::compare

@@ -1,0 +1,122 @@
+#include "src/compare/comparable.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "src/compare/undisturbed.h"
+
+namespace crosscut::compare {
+namespace {
+
+std::string Joined(const std::set<std::string>& texts) {
+  std::string out;
+  for (const std::string& text : texts) out += (out.empty() ? "" : ", ") + text;
+  return out.empty() ? "none" : out;
+}
+
+// The first problem of one side; "" where there is none.
+std::string ShortOf(const std::vector<RunSteps>& runs, const std::string& side) {
+  for (size_t r = 0; r < runs.size(); ++r) {
+    const size_t steps = runs[r].steps.size();
+    const std::string which = runs.size() > 1 ? side + "'s run " + std::to_string(r + 1) : side;
+    if (steps == 0) {
+      return which +
+             " has no steps to compare; crosscut.step() at the begin of each pass of the main "
+             "loop marks them";
+    }
+    if (steps < kFewestSteps) {
+      return which + " has " + std::to_string(steps) + " steps that can be compared and needs " +
+             std::to_string(kFewestSteps) + "; record more steps";
+    }
+  }
+  return "";
+}
+
+std::set<std::string> DevicesOf(std::span<const Run> runs) {
+  std::set<std::string> out;
+  for (const Run& run : runs) {
+    for (const trace::Track& track : run.trace->tracks) {
+      if (track.device_name.valid()) out.emplace(run.trace->text(track.device_name));
+    }
+  }
+  return out;
+}
+
+size_t CountWithSteps(const Run& run) {
+  const auto& processes = run.trace->processes;
+  return static_cast<size_t>(std::count_if(processes.begin(), processes.end(),
+                                           [](const auto& p) { return !p.steps.empty(); }));
+}
+
+std::set<std::string> CountsWithSteps(std::span<const Run> runs) {
+  std::set<std::string> out;
+  for (const Run& run : runs) out.insert(std::to_string(CountWithSteps(run)));
+  return out;
+}
+
+// What the processes of one side state, by what it is.
+std::map<std::string, std::set<std::string>> StatedBy(
+    std::span<const Run> runs, const std::vector<trace::ProcessId>& processes) {
+  std::map<std::string, std::set<std::string>> out;
+  for (size_t r = 0; r < runs.size(); ++r) {
+    if (!processes[r].valid()) continue;
+    const trace::Trace& trace = *runs[r].trace;
+    const trace::Process& process = trace.processes[processes[r].value];
+    for (const trace::Source& source : process.sources) {
+      if (trace.text(source.state) == "off") continue;
+      out[std::string(trace.text(source.name))].insert(std::string(trace.text(source.version)) +
+                                                       " " + std::string(trace.text(source.state)));
+    }
+    for (const auto& [key, value] : process.meta) {
+      const std::string_view name = trace.text(key);
+      if (name == "python" || name == "plan" || name == "memory_bytes" || name == "policy") {
+        out[std::string(name)].insert(std::string(trace.text(value)));
+      }
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string WhyNotCompared(const Both<std::vector<RunSteps>>& runs) {
+  if (std::string why = ShortOf(runs.a, "A"); !why.empty()) return why;
+  if (std::string why = ShortOf(runs.b, "B"); !why.empty()) return why;
+  const auto levels = [](const std::vector<RunSteps>& side) {
+    std::set<std::string> out;
+    for (const RunSteps& run : side) out.emplace(trace::StepLevelName(run.level));
+    return out;
+  };
+  const std::set<std::string> a = levels(runs.a), b = levels(runs.b);
+  if (a.size() == 1 && a == b) return "";
+  return "most of A's steps were recorded at level " + Joined(a) + " and most of B's at " +
+         Joined(b) + "; record all runs with the same --plan";
+}
+
+std::string WhyNotCompared(const Sides& sides) {
+  const auto a = DevicesOf(sides.a), b = DevicesOf(sides.b);
+  if (a != b) {
+    return "A ran on another device (" + Joined(a) + ") than B (" + Joined(b) +
+           "); compare runs of one machine";
+  }
+  const auto steps_a = CountsWithSteps(sides.a), steps_b = CountsWithSteps(sides.b);
+  if (steps_a.size() == 1 && steps_a == steps_b) return "";
+  return "A has " + Joined(steps_a) + " processes with steps and B " + Joined(steps_b) +
+         "; compare runs with equally many";
+}
+
+std::vector<std::string> Differences(const Sides& sides, const Role& role) {
+  const auto a = StatedBy(sides.a, role.processes.a), b = StatedBy(sides.b, role.processes.b);
+  std::map<std::string, Both<std::set<std::string>>> all;
+  for (const auto& [what, values] : a) all[what].a = values;
+  for (const auto& [what, values] : b) all[what].b = values;
+  std::vector<std::string> out;
+  for (const auto& [what, values] : all) {
+    if (values.a == values.b) continue;
+    out.push_back(what + ": A " + Joined(values.a) + ", B " + Joined(values.b));
+  }
+  return out;
+}
+
+}  // namespace crosscut::compare

@@ -1,0 +1,103 @@
+#include "src/compare/comparison.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "src/analyze/columns.h"
+#include "src/compare/comparable.h"
+#include "src/compare/roles.h"
+#include "src/compare/step_tables.h"
+#include "src/compare/window_tables.h"
+
+namespace crosscut::compare {
+namespace {
+
+RoleSteps CompareRole(const Sides& sides, const Role& role) {
+  RoleSteps out;
+  out.process = role.label;
+  out.kind = MainKind(sides, role);
+  if (out.kind.empty()) {
+    out.why_not = "A and B have no kind of step in common";
+    return out;
+  }
+  out.runs = CompareSteps(sides, role, out.kind);
+  out.why_not = WhyNotCompared(out.runs);
+  if (!out.why_not.empty()) return out;
+  for (const RunSteps& run : out.runs.a) out.undisturbed.a.push_back(MeasureUndisturbed(run));
+  for (const RunSteps& run : out.runs.b) out.undisturbed.b.push_back(MeasureUndisturbed(run));
+  out.change = CompareSteps(out.undisturbed.a, out.undisturbed.b);
+  return out;
+}
+
+int64_t TimeOf(const RoleSteps& role) {
+  int64_t sum = 0;
+  for (const auto* runs : {&role.runs.a, &role.runs.b}) {
+    for (const RunSteps& run : *runs) {
+      for (const ComparedStep& step : run.steps) sum += step.ns;
+    }
+  }
+  return sum;
+}
+
+bool HasSteps(const Sides& sides, const Role& role) {
+  const auto any = [](std::span<const Run> runs, const std::vector<trace::ProcessId>& processes) {
+    for (size_t r = 0; r < runs.size(); ++r) {
+      const bool there = processes[r].valid();
+      if (there && !runs[r].trace->processes[processes[r].value].steps.empty()) return true;
+    }
+    return false;
+  };
+  return any(sides.a, role.processes.a) || any(sides.b, role.processes.b);
+}
+
+analyze::Table VerdictTable(const Answer& c) {
+  const bool compared = c.result != Answer::Result::kNotCompared;
+  const auto share = [&](double value) { return analyze::Reals{compared ? value : NAN}; };
+  analyze::Texts result = {NameOf(c.result)}, headline = {c.headline}, why_not = {c.why_not};
+  analyze::Reals change = share(c.change), low = share(c.low), high = share(c.high);
+  return analyze::MakeTable(
+      "diff_verdict", analyze::MakeColumn("result", result),
+      analyze::MakeColumn("headline", headline), analyze::MakeColumn("change_share", change),
+      analyze::MakeColumn("low_share", low), analyze::MakeColumn("high_share", high),
+      analyze::MakeColumn("why_not", why_not));
+}
+
+}  // namespace
+
+const analyze::Table* Comparison::Find(std::string_view name) const {
+  const auto at = std::find_if(tables.begin(), tables.end(),
+                               [&](const analyze::Table& table) { return table.name == name; });
+  return at == tables.end() ? nullptr : &*at;
+}
+
+Comparison Compare(const Sides& sides) {
+  Comparison out;
+  const std::vector<Role> roles = MatchRoles(sides);
+  std::vector<RoleSteps> steps;
+  for (const Role& role : roles) {
+    if (HasSteps(sides, role)) steps.push_back(CompareRole(sides, role));
+  }
+  std::stable_sort(steps.begin(), steps.end(),
+                   [](const RoleSteps& x, const RoleSteps& y) { return TimeOf(x) > TimeOf(y); });
+  if (!roles.empty()) {
+    out.title = roles.front().label;
+    out.differences = Differences(sides, roles.front());
+  }
+  if (steps.empty()) {
+    out.answer = NotCompared(
+        "neither A nor B has steps; crosscut.step() at the begin of each pass of the main loop "
+        "marks them");
+  } else {
+    const std::string why_not = WhyNotCompared(sides);
+    out.answer = AnswerOf(steps.front(), why_not.empty() ? steps.front().why_not : why_not);
+  }
+  out.tables.push_back(VerdictTable(out.answer));
+  out.tables.push_back(StepsTable(steps));
+  out.tables.push_back(StepOperationsTable(steps));
+  out.tables.push_back(StepOverlapTable(steps));
+  out.tables.push_back(ProcessesTable(sides, roles));
+  out.tables.push_back(WindowTable(sides, roles));
+  return out;
+}
+
+}  // namespace crosscut::compare

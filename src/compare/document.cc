@@ -1,0 +1,176 @@
+#include "src/compare/document.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <numeric>
+
+#include "src/base/shown_text.h"
+#include "src/report/cells.h"
+#include "src/report/numbers.h"
+#include "src/report/shown_text.h"
+
+namespace crosscut::compare {
+namespace {
+
+using analyze::kMissing;
+using report::Cells;
+using report::Section;
+
+std::string Time(int64_t ns) { return ns == kMissing ? "-" : report::FormatNs(ns); }
+
+std::string Signed(int64_t ns) {
+  if (ns == kMissing) return "-";
+  return (ns < 0 ? "-" : ns > 0 ? "+" : "") + report::FormatNs(std::abs(ns));
+}
+
+std::string Operation(std::string_view name) {
+  return name.empty() ? "(no operation)" : base::ShownText(name);
+}
+
+constexpr const char* kTimes[] = {"a_ns", "b_ns", "change_ns", "change_undisturbed_ns"};
+
+// The cells of a row of times behind its name.
+std::vector<std::string> TimeRow(const std::string& name, const Cells& table, size_t row) {
+  std::vector<std::string> out = {name, Time(table.Int("a_ns", row)), Time(table.Int("b_ns", row)),
+                                  Signed(table.Int("change_ns", row))};
+  if (table.Has("low_ns")) {
+    for (const char* column : {"change_undisturbed_ns", "low_ns", "high_ns"}) {
+      out.push_back(Signed(table.Int(column, row)));
+    }
+  }
+  return out;
+}
+
+// Rows of the first process: those that stand out, then those with the largest change.
+std::vector<size_t> ByChange(const Cells& operations, std::string_view process) {
+  std::vector<size_t> order;
+  for (size_t row = 0; row < operations.rows(); ++row) {
+    if (operations.Text("process", row) == process) order.push_back(row);
+  }
+  const bool compared = !order.empty() && operations.Int("low_ns", order[0]) != kMissing;
+  const char* by = compared ? "change_undisturbed_ns" : "change_ns";
+  std::stable_sort(order.begin(), order.end(), [&](size_t x, size_t y) {
+    const auto key = [&](size_t row) {
+      return std::pair(operations.Int("stands_out", row), std::abs(operations.Int(by, row)));
+    };
+    return key(x) > key(y);
+  });
+  return order;
+}
+
+void AddSteps(const Comparison& c, const DocumentSize& size, report::Document* out) {
+  const Cells steps(c.Find("diff_steps")), operations(c.Find("diff_step_operations"));
+  if (steps.rows() == 0 || operations.rows() == 0) return;
+  const std::string_view process = steps.Text("process", 0);
+  Section section;
+  section.heading = "A step of " + base::ShownText(process);
+  section.before = {
+      "Change: of the mean step, as recorded; it adds up. Undisturbed: of the fastest tenth of "
+      "each "
+      "operation, without Crosscut's own cost, with the interval that the answer rests on."};
+  section.grid.heads = {{"operation", false}, {"A"},      {"B"}, {"change"}, {"undisturbed"},
+                        {"95 %: at least"},   {"at most"}};
+  const std::vector<size_t> order = ByChange(operations, process);
+  const size_t shown = order.size() > size.operations ? size.operations - 1 : order.size();
+  for (size_t i = 0; i < shown; ++i) {
+    const std::string name = Operation(operations.Text("operation", order[i]));
+    section.grid.rows.push_back(TimeRow(name, operations, order[i]));
+  }
+  if (shown < order.size()) {
+    std::vector<std::string> others = {std::to_string(order.size() - shown) + " others"};
+    for (const char* column : kTimes) {
+      int64_t sum = 0;
+      for (size_t i = shown; i < order.size(); ++i) {
+        const int64_t ns = operations.Int(column, order[i]);
+        sum = ns == kMissing || sum == kMissing ? kMissing : sum + ns;
+      }
+      others.push_back(others.size() < 3 ? Time(sum) : Signed(sum));
+    }
+    others.resize(section.grid.heads.size(), "-");
+    section.grid.rows.push_back(std::move(others));
+  }
+  section.grid.rows.push_back(TimeRow("in all", steps, 0));
+  section.grid.last_is_total = true;
+  out->sections.push_back(std::move(section));
+}
+
+void AddOtherProcesses(const Comparison& c, const DocumentSize& size, report::Document* out) {
+  const Cells steps(c.Find("diff_steps"));
+  Section section;
+  section.heading = "Steps of other processes";
+  section.grid.heads = {{"process", false}, {"A"},      {"B"}, {"change"}, {"undisturbed"},
+                        {"95 %: at least"}, {"at most"}};
+  for (size_t row = 1; row < std::min(steps.rows(), size.processes + 1); ++row) {
+    section.grid.rows.push_back(TimeRow(base::ShownText(steps.Text("process", row)), steps, row));
+  }
+  if (section.grid.rows.empty()) return;
+  if (steps.rows() > size.processes + 1) section.after = {"All of them: table diff_steps."};
+  out->sections.push_back(std::move(section));
+}
+
+// The window of the main process by part.
+void AddWindow(const Comparison& c, report::Document* out) {
+  const Cells parts(c.Find("diff_window")), steps(c.Find("diff_steps"));
+  if (parts.rows() == 0) return;
+  const std::string_view process =
+      steps.rows() > 0 ? steps.Text("process", 0) : parts.Text("process", 0);
+  std::vector<std::pair<std::string, Both<int64_t>>> sums;
+  Both<int64_t> all;
+  for (size_t row = 0; row < parts.rows(); ++row) {
+    if (parts.Text("process", row) != process) continue;
+    const std::string part(parts.Text("part", row));
+    if (sums.empty() || sums.back().first != part) sums.push_back({part, {}});
+    for (Both<int64_t>* sum : {&sums.back().second, &all}) {
+      sum->a += parts.Int("a_ns", row);
+      sum->b += parts.Int("b_ns", row);
+    }
+  }
+  sums.push_back({"in all", all});
+  Section section;
+  section.heading = "The whole window of " + base::ShownText(process);
+  section.grid.heads = {{"part", false}, {"A"}, {"B"}, {"change"}};
+  for (const auto& [part, ns] : sums) {
+    section.grid.rows.push_back({part, Time(ns.a), Time(ns.b), Signed(ns.b - ns.a)});
+  }
+  section.grid.last_is_total = true;
+  out->sections.push_back(std::move(section));
+}
+
+// Processes that one side lacks.
+void AddUnmatched(const Comparison& c, const DocumentSize& size, report::Document* out) {
+  const Cells processes(c.Find("diff_processes"));
+  Section section;
+  section.heading = "Processes that one side lacks";
+  section.grid.heads = {{"process", false}, {"A"}, {"B"}};
+  size_t lacking = 0;
+  for (size_t row = 0; row < processes.rows(); ++row) {
+    const bool a = processes.Int("a_runs", row) > 0, b = processes.Int("b_runs", row) > 0;
+    if (a && b) continue;
+    if (++lacking > size.processes) continue;
+    section.grid.rows.push_back({base::ShownText(processes.Text("process", row)),
+                                 a ? Time(processes.Int("a_window_ns", row)) : "-",
+                                 b ? Time(processes.Int("b_window_ns", row)) : "-"});
+  }
+  if (lacking == 0) return;
+  if (lacking > size.processes) section.after = {"All of them: table diff_processes."};
+  out->sections.push_back(std::move(section));
+}
+
+}  // namespace
+
+report::Document MakeDocument(const Comparison& comparison, const DocumentSize& size) {
+  report::Document out;
+  out.headline = {report::CleanText(comparison.answer.headline, report::kMaxPageSentence)};
+  out.title = base::ShownText(comparison.title);
+  for (const std::string& difference : comparison.differences) {
+    out.facts.emplace_back("Differs", report::CleanText(difference, report::kMaxPageSentence));
+  }
+  AddSteps(comparison, size, &out);
+  AddOtherProcesses(comparison, size, &out);
+  AddWindow(comparison, &out);
+  AddUnmatched(comparison, size, &out);
+  return out;
+}
+
+}  // namespace crosscut::compare

@@ -1,0 +1,17 @@
+// A comparison as a document, for the terminal and Markdown.
+#pragma once
+
+#include "src/compare/comparison.h"
+#include "src/report/document.h"
+
+namespace crosscut::compare {
+
+// How many rows its grids have: the text is a screen.
+struct DocumentSize {
+  size_t operations = 10, names = 6, processes = 4;
+};
+
+// Names in it are clean (CleanText). `next` and the facts that name the inputs are the caller's.
+report::Document MakeDocument(const Comparison& comparison, const DocumentSize& size);
+
+}  // namespace crosscut::compare

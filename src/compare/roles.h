@@ -1,0 +1,26 @@
+// Which processes of the runs do the same: they are matched by what they are, not by their pid.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "src/compare/run.h"
+
+namespace crosscut::compare {
+
+struct Role {
+  std::string label;  // "train.py", "train.py, child 2"; unique
+  // By run of the side; an invalid id where that run has no such process.
+  Both<std::vector<trace::ProcessId>> processes;
+
+  bool Has(const std::vector<trace::ProcessId>& side) const;
+  bool on_both() const { return Has(processes.a) && Has(processes.b); }
+};
+
+// A process is what it is by its parent's role, by its program (or that it is its parent's), and by
+// its order among those that are alike. The first process of each run is the same role, whatever
+// its program is called. Roles stand in the order of A's first run; those that only others have
+// follow. A process of a run has one role.
+std::vector<Role> MatchRoles(const Sides& sides);
+
+}  // namespace crosscut::compare

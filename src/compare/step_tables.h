@@ -1,0 +1,38 @@
+// The difference of a step, split so that it adds up.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "src/analyze/table.h"
+#include "src/compare/steps.h"
+#include "src/compare/undisturbed.h"
+#include "src/compare/verdict.h"
+
+namespace crosscut::compare {
+
+// The steps of one role on both sides.
+struct RoleSteps {
+  std::string process, kind;
+  Both<std::vector<RunSteps>> runs;
+  Both<std::vector<Undisturbed>> undisturbed;  // by run; empty where the steps are not compared
+  StepChange change;
+  std::string why_not;  // why no change is told of them; "" where one is
+};
+
+// process, kind, a_steps, b_steps, a_ns, b_ns, change_ns, a_corrected_ns, b_corrected_ns,
+// change_corrected_ns, a_undisturbed_ns, b_undisturbed_ns, change_undisturbed_ns, low_ns, high_ns,
+// why_not: a row for each role. Nanoseconds per step: the mean as recorded, the mean without
+// Crosscut's own cost, what it takes undisturbed (undisturbed.h) and the 95 % interval of that
+// change. The last ones are kMissing where `why_not` says why.
+analyze::Table StepsTable(const std::vector<RoleSteps>& roles);
+
+// process, operation, a_ns, ..., high_ns as above, stands_out: a row for each operation. The rows
+// of a process sum to its row of diff_steps, to the nanosecond, except low_ns and high_ns.
+analyze::Table StepOperationsTable(const std::vector<RoleSteps>& roles);
+
+// process, operation, layers, device, a_ns, ..., change_undisturbed_ns: a row for each operation
+// and set of layers. The rows sum to those of diff_step_operations.
+analyze::Table StepOverlapTable(const std::vector<RoleSteps>& roles);
+
+}  // namespace crosscut::compare

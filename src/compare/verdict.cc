@@ -1,0 +1,212 @@
+#include "src/compare/verdict.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "src/analyze/accounting/overhead.h"
+
+namespace crosscut::compare {
+namespace {
+
+using analyze::Combined;
+using analyze::kLayoutSpread;
+
+using Figures = std::vector<Figure>;  // by run
+
+double MeanOf(const Figures& figures) {
+  double sum = 0;
+  for (const Figure& f : figures) sum += f.ns;
+  return sum / static_cast<double>(figures.size());
+}
+
+double FreedomOf(const Both<Figures>& f) {
+  return kKnownBefore + static_cast<double>(f.a.size() + f.b.size()) - 2;
+}
+
+// Sums of squares over the runs of a side: of their distances to its mean, and of the standard
+// deviations that are known of each before.
+struct Squares {
+  Squares(const Figures& figures, double spread) {
+    const double mean = MeanOf(figures);
+    for (const Figure& f : figures) {
+      known += std::pow(spread * f.ns, 2) + f.error * f.error;
+      seen += (f.ns - mean) * (f.ns - mean);
+    }
+  }
+  double known = 0, seen = 0;
+};
+
+void SetHalf(double half, Change* change) {
+  change->low = change->ns() - half;
+  change->high = change->ns() + half;
+}
+
+// The change with an interval from what is known of the spread of runs and from what is seen of it.
+Change CompareFigures(const Both<Figures>& figures, double spread) {
+  const Squares a(figures.a, spread), b(figures.b, spread);
+  const auto runs_a = static_cast<double>(figures.a.size());
+  const auto runs_b = static_cast<double>(figures.b.size());
+  const double freedom = FreedomOf(figures), seen = a.seen + b.seen;
+  const double variance = (kKnownBefore * a.known / runs_a + seen) / freedom / runs_a +
+                          (kKnownBefore * b.known / runs_b + seen) / freedom / runs_b;
+  const double half = analyze::StudentFactor(freedom) * std::sqrt(variance);
+  Change out{MeanOf(figures.a), MeanOf(figures.b)};
+  SetHalf(half, &out);
+  return out;
+}
+
+double HalfOf(const Change& change) { return (change.high - change.low) / 2; }
+
+double MedianOf(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const size_t middle = values.size() / 2;
+  return values.size() % 2 != 0 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+struct Operation {
+  std::string name;
+  Both<Figures> figures;
+};
+
+std::vector<Operation> OperationsOf(const std::vector<Undisturbed>& a,
+                                    const std::vector<Undisturbed>& b) {
+  std::set<std::string> names;
+  for (const auto* runs : {&a, &b}) {
+    for (const Undisturbed& run : *runs) {
+      for (const auto& [name, figure] : run.operations) names.insert(name);
+    }
+  }
+  const auto of_side = [](const std::vector<Undisturbed>& runs, const std::string& name) {
+    Figures out;
+    for (const Undisturbed& run : runs) {
+      const auto at = run.operations.find(name);
+      out.push_back(at == run.operations.end() ? Figure{} : at->second);
+    }
+    return out;
+  };
+  std::vector<Operation> out;
+  for (const std::string& name : names) out.push_back({name, {of_side(a, name), of_side(b, name)}});
+  return out;
+}
+
+Both<Figures> StepFigures(const std::vector<Undisturbed>& a, const std::vector<Undisturbed>& b) {
+  Both<Figures> out;
+  for (const Undisturbed& run : a) out.a.push_back(run.step);
+  for (const Undisturbed& run : b) out.b.push_back(run.step);
+  return out;
+}
+
+// How much longer than on average over the sides the operation in the middle takes, by run; its
+// logarithm. Empty where too few operations tell.
+Both<std::vector<double>> PacesOf(const std::vector<Operation>& operations, const Change& step) {
+  std::vector<const Operation*> tell;
+  for (const Operation& o : operations) {
+    const auto long_enough = [](const Figures& figures, double of_step) {
+      return std::all_of(figures.begin(), figures.end(),
+                         [&](const Figure& f) { return f.ns > kLeastOfPace * of_step; });
+    };
+    if (long_enough(o.figures.a, step.a) && long_enough(o.figures.b, step.b)) tell.push_back(&o);
+  }
+  Both<std::vector<double>> out;
+  if (tell.size() < kFewestOfPace) return out;
+  const auto paces = [&](Figures Both<Figures>::*side) {
+    std::vector<double> paces;
+    for (size_t r = 0; r < (tell.front()->figures.*side).size(); ++r) {
+      std::vector<double> logs;
+      for (const Operation* o : tell) {
+        const double usual = std::log(MeanOf(o->figures.a)) + std::log(MeanOf(o->figures.b));
+        logs.push_back(std::log((o->figures.*side)[r].ns) - usual / 2);
+      }
+      paces.push_back(MedianOf(std::move(logs)));
+    }
+    return paces;
+  };
+  out.a = paces(&Both<Figures>::a);
+  out.b = paces(&Both<Figures>::b);
+  return out;
+}
+
+// Half of the 95 % interval of the pace's change, relative.
+struct Pace {
+  double ratio = 1;
+  double half = 0;
+};
+
+Pace ComparePaces(const Both<std::vector<double>>& paces) {
+  const auto mean = [](const std::vector<double>& side) {
+    double sum = 0;
+    for (const double pace : side) sum += pace;
+    return sum / static_cast<double>(side.size());
+  };
+  const auto seen = [&](const std::vector<double>& side) {
+    double squares = 0;
+    for (const double pace : side) squares += std::pow(pace - mean(side), 2);
+    return squares;
+  };
+  const auto runs_a = static_cast<double>(paces.a.size());
+  const auto runs_b = static_cast<double>(paces.b.size());
+  const double change = mean(paces.b) - mean(paces.a);
+  const double freedom = kKnownBefore + runs_a + runs_b - 2;
+  double variance =
+      (kKnownBefore * kLayoutSpread * kLayoutSpread + seen(paces.a) + seen(paces.b)) / freedom;
+  // A single run may have had a pace of its own: then the change is all that is known of the
+  // spread.
+  if (std::min(runs_a, runs_b) < 2) variance = change * change / 2;
+  const double error = std::sqrt(variance * (1 / runs_a + 1 / runs_b));
+  return {std::exp(change), analyze::StudentFactor(freedom) * error};
+}
+
+// The figures at the pace that A has on average.
+Figures AtPace(Figures figures, const std::vector<double>& paces, double of_a) {
+  for (size_t r = 0; r < figures.size() && r < paces.size(); ++r) {
+    const double factor = std::exp(of_a - paces[r]);
+    figures[r].ns *= factor;
+    figures[r].error *= factor;
+  }
+  return figures;
+}
+
+bool StandsOut(const OperationChange& o, const Pace& pace, const Change& step) {
+  const double least = kLeastOfStep * std::min(step.a, step.b);
+  const bool pace_told = std::abs(std::log(pace.ratio)) > pace.half;
+  const bool contradicted = pace_told && o.change.ns() * o.own.ns() <= 0;
+  return o.own.told() && std::abs(o.own.ns()) > least && !contradicted;
+}
+
+}  // namespace
+
+StepChange CompareSteps(const std::vector<Undisturbed>& a, const std::vector<Undisturbed>& b) {
+  StepChange out;
+  const Both<Figures> steps = StepFigures(a, b);
+  const std::vector<Operation> operations = OperationsOf(a, b);
+  out.step = CompareFigures(steps, kPaceSpread);
+  const Both<std::vector<double>> paces = PacesOf(operations, out.step);
+  out.pace_known = !paces.a.empty();
+  Pace pace;
+  double of_a = 0;
+  if (out.pace_known) {
+    pace = ComparePaces(paces);
+    for (const double p : paces.a) of_a += p / static_cast<double>(paces.a.size());
+  }
+  out.pace = pace.ratio;
+  const double spread = out.pace_known ? kLayoutSpread : kPaceSpread;
+  double squares = 0;
+  for (const Operation& o : operations) {
+    OperationChange change{o.name, CompareFigures(o.figures, spread), {}};
+    change.own = CompareFigures(
+        {AtPace(o.figures.a, paces.a, of_a), AtPace(o.figures.b, paces.b, of_a)}, spread);
+    if (out.pace_known) {
+      SetHalf(Combined(HalfOf(change.own), pace.half * change.change.a), &change.change);
+    }
+    squares += std::pow(HalfOf(change.own), 2);
+    out.operations.push_back(change);
+  }
+  if (out.pace_known) {
+    SetHalf(Combined(std::sqrt(squares), pace.half * out.step.a), &out.step);
+  }
+  for (OperationChange& o : out.operations) o.stands_out = StandsOut(o, pace, out.step);
+  return out;
+}
+
+}  // namespace crosscut::compare

@@ -1,0 +1,56 @@
+// Whether a step became slower, with an interval that allows for runs of one program differing.
+//
+// Runs differ in two ways. In some, the whole program runs at another pace: of 80 runs of one loop
+// on a shared machine one in seven was 6 to 40 % slower than the others in each of its operations,
+// from its begin to its end. And each operation differs by itself, by about 1 % (kLayoutSpread).
+// The operation in the middle tells the pace. If one operation became slower and the others did
+// not, that is told from one run of each side; if all became slower alike, it takes several.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "src/compare/run.h"
+#include "src/compare/undisturbed.h"
+
+namespace crosscut::compare {
+
+// Nanoseconds per step: of the side's runs on average, and the 95 % interval of B - A.
+struct Change {
+  double a = 0, b = 0, low = 0, high = 0;
+  double ns() const { return b - a; }
+  bool told() const { return low > 0 || high < 0; }  // the interval does not hold 0
+};
+
+struct OperationChange {
+  std::string operation;
+  Change change;
+  Change own;  // the same at A's pace: what it changed by itself
+  // `own` is told and is kLeastOfStep of the step at least, and `change` does not contradict it.
+  bool stands_out = false;
+};
+inline constexpr double kLeastOfStep = 0.02;
+
+struct StepChange {
+  Change step;
+  // B's pace / A's: below 1 B is faster in all that it does. 1 where too few operations tell.
+  double pace = 1;
+  bool pace_known = false;
+  std::vector<OperationChange> operations;  // by name
+};
+
+// By run of either side. Requires: each side has a run.
+StepChange CompareSteps(const std::vector<Undisturbed>& a, const std::vector<Undisturbed>& b);
+
+// How far an operation of one run lies from that of another is known from experience to be about
+// kLayoutSpread, but with now and then one that differs by much more: so this counts as little as
+// an estimate from kKnownBefore + 1 runs would.
+inline constexpr double kKnownBefore = 2;
+// The same of a whole step where nothing tells the pace.
+inline constexpr double kPaceSpread = 0.04;
+// Operations of this part of a step tell the pace, if there are so many.
+inline constexpr double kLeastOfPace = 0.02;
+inline constexpr size_t kFewestOfPace = 3;
+
+}  // namespace crosscut::compare

@@ -1,0 +1,171 @@
+// The decision, on simulated runs of a machine that others use.
+#include "src/compare/verdict.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+namespace crosscut::compare {
+namespace {
+
+constexpr const char* kOperations[] = {"data", "model", "update"};
+constexpr double kUsual[] = {1e6, 3e6, 1e6};  // ns
+
+// What one run is like.
+struct Program {
+  double factor[3] = {1, 1, 1};  // planted
+  double pace = 1;               // of this run
+  size_t steps = 300;
+  double busy = 0.6;  // probability that a stretch of work is preempted
+};
+
+class Simulation {
+ public:
+  explicit Simulation(uint64_t seed) : random_(seed) {}
+
+  // Autocorrelated noise of 1 %, a drift of 1 %, each operation's own 0.5 % in this run, and work
+  // that takes up to five times as long while others have the processor.
+  Undisturbed Run(const Program& program) {
+    std::normal_distribution<double> normal;
+    std::uniform_real_distribution<double> uniform;
+    RunSteps run;
+    double own[3], noise = 0;
+    for (uint32_t k = 0; k < 3; ++k) {
+      run.keys.push_back({kOperations[k], 0});
+      own[k] = std::exp(0.005 * normal(random_));
+    }
+    for (uint32_t s = 0; s < program.steps; ++s) {
+      run.steps.push_back({s});
+      noise = 0.8 * noise + 0.6 * normal(random_);
+      const double drift = 0.01 * s / static_cast<double>(program.steps);
+      for (uint32_t k = 0; k < 3; ++k) {
+        double ns = kUsual[k] * own[k] * program.factor[k] * program.pace;
+        ns *= std::exp(0.01 * noise + drift);
+        if (uniform(random_) < program.busy) ns *= 1 + 4 * uniform(random_);
+        run.parts.push_back({s, k, std::llround(ns), ns});
+        run.steps.back().ns += std::llround(ns);
+      }
+    }
+    return MeasureUndisturbed(run);
+  }
+
+  // One in seven runs has a pace of its own, 6 to 40 % slower.
+  double Pace() {
+    std::uniform_real_distribution<double> uniform;
+    return uniform(random_) < 1.0 / 7 ? 1.06 + 0.34 * uniform(random_) : 1;
+  }
+
+  std::vector<Undisturbed> Runs(Program program, size_t count) {
+    std::vector<Undisturbed> out;
+    for (size_t i = 0; i < count; ++i) {
+      program.pace = Pace();
+      out.push_back(Run(program));
+    }
+    return out;
+  }
+
+ private:
+  std::mt19937_64 random_;
+};
+
+const OperationChange& Find(const StepChange& change, std::string_view operation) {
+  for (const OperationChange& o : change.operations) {
+    if (o.operation == operation) return o;
+  }
+  ADD_FAILURE() << "no operation " << operation;
+  return change.operations.front();
+}
+
+struct Counts {
+  int told = 0, above_5 = 0, data = 0, others = 0;
+};
+
+Counts Compare(const Program& a, const Program& b, size_t runs, int pairs) {
+  Simulation simulation(7);
+  Counts out;
+  for (int i = 0; i < pairs; ++i) {
+    const StepChange change = CompareSteps(simulation.Runs(a, runs), simulation.Runs(b, runs));
+    out.told += change.step.told();
+    out.above_5 += change.step.low > 0.05 * change.step.a;
+    out.data += Find(change, "data").stands_out && Find(change, "data").own.ns() > 0;
+    out.others += Find(change, "model").stands_out || Find(change, "update").stands_out;
+  }
+  return out;
+}
+
+TEST(Verdict, OfOneProgramTellsNoDifference) {
+  for (const size_t runs : {1, 2, 5}) {
+    const Counts counts = Compare({}, {}, runs, 200);
+    EXPECT_LE(counts.told, 10) << runs << " runs a side";
+    EXPECT_LE(counts.above_5, 2) << runs << " runs a side";
+    EXPECT_LE(counts.data + counts.others, 4) << runs << " runs a side";
+  }
+}
+
+TEST(Verdict, FindsTheOperationThatBecameSlower) {
+  Program slower;
+  slower.factor[0] = 1.25;  // of a fifth of the step: 5 % of it
+  const Counts one = Compare({}, slower, 1, 200);
+  EXPECT_GE(one.data, 196);
+  EXPECT_LE(one.others, 2);
+  const Counts five = Compare({}, slower, 5, 100);
+  EXPECT_GE(five.data, 98);
+  EXPECT_LE(five.others, 1);
+}
+
+TEST(Verdict, TellsThatAllBecameSlowerAlikeFromSeveralRunsOnly) {
+  Program slower;
+  for (double& factor : slower.factor) factor = 1.3;
+  Simulation simulation(3);
+  int one = 0, several = 0;
+  for (int i = 0; i < 50; ++i) {
+    const std::vector<Undisturbed> a = {simulation.Run({})}, b = {simulation.Run(slower)};
+    one += CompareSteps(a, b).step.told();
+    std::vector<Undisturbed> more_a = a, more_b = b;
+    for (int r = 0; r < 4; ++r) {
+      more_a.push_back(simulation.Run({}));
+      more_b.push_back(simulation.Run(slower));
+    }
+    several += CompareSteps(more_a, more_b).step.told();
+  }
+  EXPECT_EQ(one, 0);
+  EXPECT_EQ(several, 50);
+}
+
+TEST(Verdict, IsTheOppositeTheOtherWayRound) {
+  Simulation simulation(5);
+  Program slower;
+  slower.factor[1] = 1.1;
+  const std::vector<Undisturbed> a = simulation.Runs({}, 2), b = simulation.Runs(slower, 3);
+  const StepChange forth = CompareSteps(a, b), back = CompareSteps(b, a);
+  EXPECT_DOUBLE_EQ(forth.step.ns(), -back.step.ns());
+  const StepChange none = CompareSteps(a, a);
+  EXPECT_EQ(none.step.ns(), 0);
+  EXPECT_FALSE(none.step.told());
+}
+
+TEST(Undisturbed, HardlyDependsOnHowBusyTheMachineIs) {
+  Simulation simulation(11);
+  Program quiet, busy;
+  quiet.busy = 0;
+  busy.busy = 0.8;
+  EXPECT_NEAR(simulation.Run(busy).step.ns / simulation.Run(quiet).step.ns, 1, 0.03);
+}
+
+TEST(Undisturbed, CountsARareOperationByHowOftenItOccurs) {
+  RunSteps run;
+  run.keys = {{"evaluate", 0}, {"train", 0}};
+  for (uint32_t s = 0; s < 100; ++s) {
+    run.steps.push_back({s});
+    if (s % 10 == 0) run.parts.push_back({s, 0, 500, 500});
+    run.parts.push_back({s, 1, 100, 100});
+  }
+  const Undisturbed u = MeasureUndisturbed(run);
+  EXPECT_DOUBLE_EQ(u.operations.at("evaluate").ns, 50);
+  EXPECT_DOUBLE_EQ(u.step.ns, 150);
+  EXPECT_DOUBLE_EQ(u.by_key[0] + u.by_key[1], u.step.ns);
+}
+
+}  // namespace
+}  // namespace crosscut::compare

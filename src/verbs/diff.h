@@ -1,0 +1,31 @@
+// The verb `diff`: whether one set of runs is slower than another, and where.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "src/base/status.h"
+#include "src/verbs/input.h"
+
+namespace crosscut::verbs {
+
+enum class DiffFormat { kText, kMarkdown, kJson };
+
+struct DiffOptions {
+  std::vector<std::string> a, b;  // runs or files of either side, at least one each
+  DiffFormat format = DiffFormat::kText;
+  int width = 100;  // as ReportOptions
+  bool color = false;
+  bool whole = true;
+};
+
+struct DiffOutput {
+  Output output;
+  // Why no change of a step can be told, a sentence without a full stop; "" where one can.
+  std::string why_not;
+  double low = 0;  // end of the 95 % interval of the change of a step, relative to A: 0.05 is 5 %
+};
+
+Result<DiffOutput> Diff(const DiffOptions& options);
+
+}  // namespace crosscut::verbs
