@@ -88,8 +88,7 @@ Answer NotCompared(const std::string& why_not) {
   return out;
 }
 
-Answer AnswerOf(const RoleSteps& steps, const std::string& why_not) {
-  if (!why_not.empty()) return NotCompared(why_not);
+Answer AnswerOf(const RoleSteps& steps) {
   const StepChange& change = steps.change;
   Answer out;
   out.change = change.step.ns() / change.step.a;

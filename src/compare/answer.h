@@ -17,8 +17,8 @@ struct Answer {
   double change = 0, low = 0, high = 0;  // of a step, relative to A, with its 95 % interval
 };
 
-// `steps`: the main role's, which are compared where `why_not` is "".
-Answer AnswerOf(const RoleSteps& steps, const std::string& why_not);
+// Of the main role's steps. Requires: they are compared.
+Answer AnswerOf(const RoleSteps& steps);
 Answer NotCompared(const std::string& why_not);
 
 // "slower", "faster", "same", "not compared".

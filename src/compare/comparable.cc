@@ -26,8 +26,9 @@ std::string ShortOf(const std::vector<RunSteps>& runs, const std::string& side) 
              "loop marks them";
     }
     if (steps < kFewestSteps) {
-      return which + " has " + std::to_string(steps) + " steps that can be compared and needs " +
-             std::to_string(kFewestSteps) + "; record more steps";
+      return which + " has " + std::to_string(steps) + (steps == 1 ? " step" : " steps") +
+             " that can be compared and needs " + std::to_string(kFewestSteps) +
+             "; record more steps";
     }
   }
   return "";
@@ -104,6 +105,42 @@ std::string WhyNotCompared(const Sides& sides) {
   if (steps_a.size() == 1 && steps_a == steps_b) return "";
   return "A has " + Joined(steps_a) + " processes with steps and B " + Joined(steps_b) +
          "; compare runs with equally many";
+}
+
+std::string WhyNotCompared(const analyze::Table& inputs) {
+  struct Calls {
+    int64_t all = 0, alike = 0;
+    std::string odd;  // what most of those that are not alike were called with
+    int64_t odd_count = 0;
+  };
+  std::map<std::string, Both<Calls>> names;
+  for (size_t row = 0; row < inputs.rows(); ++row) {
+    const std::string& dims = inputs.texts("input_dims")[row];
+    if (dims.empty()) continue;
+    const bool alike = inputs.texts("found")[row] == "both";
+    auto& of = names[inputs.texts("name")[row]];
+    const auto add = [&](Calls& calls, int64_t count) {
+      calls.all += count;
+      if (alike) calls.alike += count;
+      if (!alike && count > calls.odd_count) calls.odd = dims, calls.odd_count = count;
+    };
+    add(of.a, inputs.integers("a_count")[row]);
+    add(of.b, inputs.integers("b_count")[row]);
+  }
+  Both<Calls> sums;
+  std::string most;
+  for (const auto& [name, calls] : names) {
+    if (calls.a.all == 0 || calls.b.all == 0)
+      continue;  // an operator of one side is no other shape
+    sums.a.all += calls.a.all, sums.a.alike += calls.a.alike;
+    sums.b.all += calls.b.all, sums.b.alike += calls.b.alike;
+    const bool odd = calls.a.odd_count > 0 && calls.b.odd_count > 0;
+    if (!odd || std::min(calls.a.odd_count, calls.b.odd_count) <= sums.a.odd_count) continue;
+    sums.a.odd_count = std::min(calls.a.odd_count, calls.b.odd_count);
+    most = name + ": " + calls.a.odd + " in A, " + calls.b.odd + " in B";
+  }
+  if (2 * sums.a.alike >= sums.a.all || 2 * sums.b.alike >= sums.b.all || most.empty()) return "";
+  return "most operators have other input shapes (" + most + "); compare runs of the same work";
 }
 
 std::vector<std::string> Differences(const Sides& sides, const Role& role) {

@@ -5,7 +5,9 @@
 
 #include "src/analyze/columns.h"
 #include "src/compare/comparable.h"
+#include "src/compare/keyed_tables.h"
 #include "src/compare/roles.h"
+#include "src/compare/step_counts.h"
 #include "src/compare/step_tables.h"
 #include "src/compare/window_tables.h"
 
@@ -50,6 +52,28 @@ bool HasSteps(const Sides& sides, const Role& role) {
   return any(sides.a, role.processes.a) || any(sides.b, role.processes.b);
 }
 
+// The processes that have steps, the one with most time first.
+std::vector<RoleSteps> CompareRoles(const Sides& sides, const std::vector<Role>& roles) {
+  std::vector<RoleSteps> out;
+  for (const Role& role : roles) {
+    if (HasSteps(sides, role)) out.push_back(CompareRole(sides, role));
+  }
+  std::stable_sort(out.begin(), out.end(),
+                   [](const RoleSteps& x, const RoleSteps& y) { return TimeOf(x) > TimeOf(y); });
+  return out;
+}
+
+std::string WhyNot(const Sides& sides, const std::vector<RoleSteps>& steps,
+                   const analyze::Table& inputs) {
+  if (steps.empty()) {
+    return "neither A nor B has steps; crosscut.step() at the begin of each pass of the main loop "
+           "marks them";
+  }
+  if (const std::string why = WhyNotCompared(sides); !why.empty()) return why;
+  if (!steps.front().why_not.empty()) return steps.front().why_not;
+  return WhyNotCompared(inputs);
+}
+
 analyze::Table VerdictTable(const Answer& c) {
   const bool compared = c.result != Answer::Result::kNotCompared;
   const auto share = [&](double value) { return analyze::Reals{compared ? value : NAN}; };
@@ -73,30 +97,22 @@ const analyze::Table* Comparison::Find(std::string_view name) const {
 Comparison Compare(const Sides& sides) {
   Comparison out;
   const std::vector<Role> roles = MatchRoles(sides);
-  std::vector<RoleSteps> steps;
-  for (const Role& role : roles) {
-    if (HasSteps(sides, role)) steps.push_back(CompareRole(sides, role));
-  }
-  std::stable_sort(steps.begin(), steps.end(),
-                   [](const RoleSteps& x, const RoleSteps& y) { return TimeOf(x) > TimeOf(y); });
+  const std::vector<RoleSteps> steps = CompareRoles(sides, roles);
   if (!roles.empty()) {
     out.title = roles.front().label;
     out.differences = Differences(sides, roles.front());
   }
-  if (steps.empty()) {
-    out.answer = NotCompared(
-        "neither A nor B has steps; crosscut.step() at the begin of each pass of the main loop "
-        "marks them");
-  } else {
-    const std::string why_not = WhyNotCompared(sides);
-    out.answer = AnswerOf(steps.front(), why_not.empty() ? steps.front().why_not : why_not);
-  }
-  out.tables.push_back(VerdictTable(out.answer));
-  out.tables.push_back(StepsTable(steps));
-  out.tables.push_back(StepOperationsTable(steps));
-  out.tables.push_back(StepOverlapTable(steps));
-  out.tables.push_back(ProcessesTable(sides, roles));
-  out.tables.push_back(WindowTable(sides, roles));
+  out.tables = {StepsTable(steps),
+                StepOperationsTable(steps),
+                StepOverlapTable(steps),
+                ProcessesTable(sides, roles),
+                WindowTable(sides, roles),
+                StepCountsTable(sides, roles, steps),
+                StepNamesTable(sides, roles, steps)};
+  for (analyze::Table& table : KeyedTables(sides)) out.tables.push_back(std::move(table));
+  const std::string why_not = WhyNot(sides, steps, *out.Find("diff_inputs"));
+  out.answer = why_not.empty() ? AnswerOf(steps.front()) : NotCompared(why_not);
+  out.tables.insert(out.tables.begin(), VerdictTable(out.answer));
   return out;
 }
 

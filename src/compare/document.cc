@@ -1,6 +1,7 @@
 #include "src/compare/document.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <numeric>
@@ -30,16 +31,45 @@ std::string Operation(std::string_view name) {
 
 constexpr const char* kTimes[] = {"a_ns", "b_ns", "change_ns", "change_undisturbed_ns"};
 
-// The cells of a row of times behind its name.
+constexpr const char* kStepTitles[] = {
+    "A", "B", "change", "undisturbed", "by itself", "95 %: at least", "at most"};
+
+// The cells of a row of a step's times behind its name. An operation's interval is that of what it
+// changed by itself.
 std::vector<std::string> TimeRow(const std::string& name, const Cells& table, size_t row) {
-  std::vector<std::string> out = {name, Time(table.Int("a_ns", row)), Time(table.Int("b_ns", row)),
-                                  Signed(table.Int("change_ns", row))};
-  if (table.Has("low_ns")) {
-    for (const char* column : {"change_undisturbed_ns", "low_ns", "high_ns"}) {
-      out.push_back(Signed(table.Int(column, row)));
-    }
+  const bool operation = table.Has("own_ns");
+  std::vector<std::string> out = {name, Time(table.Int("a_ns", row)), Time(table.Int("b_ns", row))};
+  for (const char* column :
+       {"change_ns", "change_undisturbed_ns", "own_ns", operation ? "own_low_ns" : "low_ns",
+        operation ? "own_high_ns" : "high_ns"}) {
+    out.push_back(Signed(table.Int(column, row)));
   }
   return out;
+}
+
+report::Grid StepGrid(const char* rows) {
+  report::Grid grid;
+  grid.heads = {{rows, false}};
+  for (const char* title : kStepTitles) grid.heads.push_back({title});
+  return grid;
+}
+
+// Where steps took much longer than undisturbed ones: why their means say little.
+std::string BusyText(const Cells& steps) {
+  char text[200];
+  const auto ratio = [&](const char* mean, const char* undisturbed) {
+    return static_cast<double>(steps.Int(mean, 0)) / static_cast<double>(steps.Int(undisturbed, 0));
+  };
+  if (steps.Int("low_ns", 0) == kMissing) return "";
+  const double a = ratio("a_corrected_ns", "a_undisturbed_ns");
+  const double b = ratio("b_corrected_ns", "b_undisturbed_ns");
+  constexpr double kMuch = 1.25;
+  if (!(std::max(a, b) > kMuch)) return "";
+  snprintf(text, sizeof text,
+           "The mean step took %.2f (A) and %.2f times (B) what it takes undisturbed: the machine "
+           "was busy, or steps differ. The answer does not rest on the means.",
+           a, b);
+  return text;
 }
 
 // Rows of the first process: those that stand out, then those with the largest change.
@@ -66,11 +96,12 @@ void AddSteps(const Comparison& c, const DocumentSize& size, report::Document* o
   Section section;
   section.heading = "A step of " + base::ShownText(process);
   section.before = {
-      "Change: of the mean step, as recorded; it adds up. Undisturbed: of the fastest tenth of "
-      "each "
-      "operation, without Crosscut's own cost, with the interval that the answer rests on."};
-  section.grid.heads = {{"operation", false}, {"A"},      {"B"}, {"change"}, {"undisturbed"},
-                        {"95 %: at least"},   {"at most"}};
+      "A, B, change: the mean step, as recorded; it adds up. Undisturbed: the change of the "
+      "fastest "
+      "tenth of each operation, without Crosscut's own cost. By itself: that at equal pace, with "
+      "its "
+      "interval."};
+  section.grid = StepGrid("operation");
   const std::vector<size_t> order = ByChange(operations, process);
   const size_t shown = order.size() > size.operations ? size.operations - 1 : order.size();
   for (size_t i = 0; i < shown; ++i) {
@@ -92,6 +123,7 @@ void AddSteps(const Comparison& c, const DocumentSize& size, report::Document* o
   }
   section.grid.rows.push_back(TimeRow("in all", steps, 0));
   section.grid.last_is_total = true;
+  if (std::string busy = BusyText(steps); !busy.empty()) section.after = {std::move(busy)};
   out->sections.push_back(std::move(section));
 }
 
@@ -99,13 +131,51 @@ void AddOtherProcesses(const Comparison& c, const DocumentSize& size, report::Do
   const Cells steps(c.Find("diff_steps"));
   Section section;
   section.heading = "Steps of other processes";
-  section.grid.heads = {{"process", false}, {"A"},      {"B"}, {"change"}, {"undisturbed"},
-                        {"95 %: at least"}, {"at most"}};
+  section.grid = StepGrid("process");
   for (size_t row = 1; row < std::min(steps.rows(), size.processes + 1); ++row) {
     section.grid.rows.push_back(TimeRow(base::ShownText(steps.Text("process", row)), steps, row));
   }
   if (section.grid.rows.empty()) return;
   if (steps.rows() > size.processes + 1) section.after = {"All of them: table diff_steps."};
+  out->sections.push_back(std::move(section));
+}
+
+// "5", or "3 to 7" where steps differ.
+std::string PerStep(const Cells& counts, size_t row, const char* low, const char* high) {
+  const int64_t least = counts.Int(low, row), most = counts.Int(high, row);
+  const std::string text = report::FormatCount(least);
+  return least == most ? text : text + " to " + report::FormatCount(most);
+}
+
+// What happens more or less often than before, which is a fact.
+void AddCounts(const Comparison& c, const DocumentSize& size, report::Document* out) {
+  const Cells things(c.Find("diff_step_counts")), names(c.Find("diff_step_names"));
+  Section section;
+  section.heading = "Counts per step that changed";
+  section.grid.heads = {{"what", false}, {"A"}, {"B"}, {"change of time"}};
+  const auto add = [&](const Cells& counts, const char* what, size_t most) {
+    size_t changed = 0;
+    for (size_t row = 0; row < counts.rows(); ++row) {
+      if (counts.Int("changed", row) != 1 || ++changed > most) continue;
+      section.grid.rows.push_back(
+          {base::ShownText(counts.Text(what, row)), PerStep(counts, row, "a_low", "a_high"),
+           PerStep(counts, row, "b_low", "b_high"), Signed(counts.Int("change_ns", row))});
+    }
+    return changed;
+  };
+  add(things, "what", things.rows());
+  const size_t changed = add(names, "name", size.names);
+  if (changed > size.names) {
+    section.after.push_back(std::to_string(changed - size.names) +
+                            " more names: table diff_step_names.");
+  }
+  if (section.grid.rows.empty()) {
+    if (names.rows() == 0) return;
+    section.heading = "Counts per step";
+    section.grid = {};
+    section.before = {
+        "None changed: of no operator, launch, kernel, allocation or function that was recorded."};
+  }
   out->sections.push_back(std::move(section));
 }
 
@@ -168,6 +238,7 @@ report::Document MakeDocument(const Comparison& comparison, const DocumentSize& 
   }
   AddSteps(comparison, size, &out);
   AddOtherProcesses(comparison, size, &out);
+  AddCounts(comparison, size, &out);
   AddWindow(comparison, &out);
   AddUnmatched(comparison, size, &out);
   return out;

@@ -8,7 +8,7 @@ namespace crosscut::compare {
 
 // How many rows its grids have: the text is a screen.
 struct DocumentSize {
-  size_t operations = 10, names = 6, processes = 4;
+  size_t operations = 8, names = 5, processes = 3;
 };
 
 // Names in it are clean (CleanText). `next` and the facts that name the inputs are the caller's.

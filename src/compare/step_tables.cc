@@ -134,17 +134,22 @@ void AddTimes(Table& table) {
   add("undisturbed_ns", &PerStep::undisturbed_ns, true);
 }
 
-template <class Table>
-void AddInterval(Table& table) {
-  const auto bound = [](double Change::*end) {
-    return [end](const Row& row) -> int64_t {
-      if (!row.compared()) return kMissing;
-      const Change& change =
-          row.operation == nullptr ? row.role->change.step : row.operation->change;
-      return std::llround(change.*end);
-    };
+// A figure of the change of the row's step or operation; kMissing where it is not compared.
+auto FigureOf(const std::function<double(const Change&)>& figure) {
+  return [figure](const Row& row) -> int64_t {
+    if (!row.compared()) return kMissing;
+    return std::llround(
+        figure(row.operation == nullptr ? row.role->change.step : row.operation->change));
   };
-  table.Integer("low_ns", bound(&Change::low)).Integer("high_ns", bound(&Change::high));
+}
+int64_t LowOf(const Row& row) { return FigureOf(&Change::low)(row); }
+int64_t HighOf(const Row& row) { return FigureOf(&Change::high)(row); }
+
+// The same of what the operation changed by itself.
+auto OwnFigureOf(const std::function<double(const Change&)>& figure) {
+  return [figure](const Row& row) -> int64_t {
+    return row.operation == nullptr ? kMissing : std::llround(figure(row.operation->own));
+  };
 }
 
 const std::string& ProcessOf(const Row& row) { return row.role->process; }
@@ -161,7 +166,7 @@ analyze::Table StepsTable(const std::vector<RoleSteps>& roles) {
       .Integer("a_steps", [](const Row& row) { return CountSteps(row.role->runs.a); })
       .Integer("b_steps", [](const Row& row) { return CountSteps(row.role->runs.b); });
   AddTimes(table);
-  AddInterval(table);
+  table.Integer("low_ns", LowOf).Integer("high_ns", HighOf);
   return table.Text("why_not", [](const Row& row) { return row.role->why_not; }).Make();
 }
 
@@ -177,8 +182,11 @@ analyze::Table StepOperationsTable(const std::vector<RoleSteps>& roles) {
   auto table = analyze::TableOf("diff_step_operations", rows);
   table.Text("process", ProcessOf).Text("operation", OperationOf);
   AddTimes(table);
-  AddInterval(table);
-  return table
+  return table.Integer("low_ns", LowOf)
+      .Integer("high_ns", HighOf)
+      .Integer("own_ns", OwnFigureOf(&Change::ns))
+      .Integer("own_low_ns", OwnFigureOf(&Change::low))
+      .Integer("own_high_ns", OwnFigureOf(&Change::high))
       .Integer("stands_out",
                [](const Row& row) -> int64_t {
                  return row.operation != nullptr && row.operation->stands_out;

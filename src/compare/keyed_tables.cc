@@ -1,0 +1,130 @@
+#include "src/compare/keyed_tables.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <span>
+#include <string>
+
+#include "src/analyze/columns.h"
+#include "src/analyze/tables.h"
+#include "src/compare/divide.h"
+
+namespace crosscut::compare {
+namespace {
+
+using Names = std::vector<const char*>;
+
+struct Keyed {
+  const char *name, *source;
+  Names keys, figures;
+};
+
+const std::vector<Keyed>& AllKeyed() {
+  static const std::vector<Keyed> all = {
+      {"diff_functions", "functions", {"layer", "name"}, {"count", "self_ns", "total_ns"}},
+      {"diff_kernels", "kernels", {"name", "type"}, {"count", "total_ns"}},
+      {"diff_launches", "launches", {"launch"}, {"count", "device_ns", "host_ns"}},
+      {"diff_copies", "copies", {"kind"}, {"count", "bytes", "total_ns"}},
+      {"diff_inputs",
+       "operators",
+       {"layer", "name", "overload", "input_dims"},
+       {"count", "self_ns"}},
+      {"diff_modules", "modules", {"module"}, {"count", "self_ns", "device_ns", "total_ns"}},
+      {"diff_samples", "samples", {"line", "library", "function"}, {"count", "ns"}},
+      {"diff_memory",
+       "memory",
+       {"device"},
+       {"allocations", "frees", "peak_bytes", "allocated_bytes"}},
+  };
+  return all;
+}
+
+using Key = std::vector<std::string>;
+using Figures = std::vector<int64_t>;
+
+void AddRun(const Run& run, const Keyed& keyed, std::map<Key, Figures>* sums) {
+  const auto table = analyze::ComputeTable(*run.trace, *run.context, keyed.source);
+  if (!table.ok()) return;
+  for (size_t row = 0; row < table->rows(); ++row) {
+    Key key;
+    for (const char* column : keyed.keys) key.push_back(table->texts(column)[row]);
+    Figures& figures = (*sums)[key];
+    figures.resize(keyed.figures.size());
+    for (size_t f = 0; f < keyed.figures.size(); ++f) {
+      const int64_t cell = table->integers(keyed.figures[f])[row];
+      if (cell != analyze::kMissing) figures[f] += cell;
+    }
+  }
+}
+
+std::map<Key, Figures> SideOf(std::span<const Run> runs, const Keyed& keyed) {
+  std::map<Key, Figures> sums;
+  for (const Run& run : runs) AddRun(run, keyed, &sums);
+  if (runs.size() == 1) return sums;
+  for (auto& [key, figures] : sums) {
+    for (int64_t& figure : figures) {
+      figure = DivideExactly({figure}, static_cast<int64_t>(runs.size())).front();
+    }
+  }
+  return sums;
+}
+
+struct Row {
+  Key key;
+  Both<bool> there;
+  Both<Figures> figures;
+};
+
+std::vector<Row> RowsOf(const Sides& sides, const Keyed& keyed) {
+  std::map<Key, Row> rows;
+  for (const auto& [key, figures] : SideOf(sides.a, keyed)) {
+    rows[key].there.a = true;
+    rows[key].figures.a = figures;
+  }
+  for (const auto& [key, figures] : SideOf(sides.b, keyed)) {
+    rows[key].there.b = true;
+    rows[key].figures.b = figures;
+  }
+  std::vector<Row> out;
+  for (auto& [key, row] : rows) {
+    row.key = key;
+    row.figures.a.resize(keyed.figures.size());
+    row.figures.b.resize(keyed.figures.size());
+    out.push_back(std::move(row));
+  }
+  std::stable_sort(out.begin(), out.end(), [](const Row& x, const Row& y) {
+    return std::abs(x.figures.b.back() - x.figures.a.back()) >
+           std::abs(y.figures.b.back() - y.figures.a.back());
+  });
+  return out;
+}
+
+analyze::Table MakeKeyed(const Sides& sides, const Keyed& keyed) {
+  const std::vector<Row> rows = RowsOf(sides, keyed);
+  auto table = analyze::TableOf(keyed.name, rows);
+  for (size_t k = 0; k < keyed.keys.size(); ++k) {
+    table.Text(keyed.keys[k], [k](const Row& row) { return row.key[k]; });
+  }
+  table.Text("found", [](const Row& row) {
+    return row.there.a && row.there.b ? "both" : row.there.a ? "A" : "B";
+  });
+  for (size_t f = 0; f < keyed.figures.size(); ++f) {
+    const std::string name = keyed.figures[f];
+    table.Integer(("a_" + name).c_str(), [f](const Row& row) { return row.figures.a[f]; })
+        .Integer(("b_" + name).c_str(), [f](const Row& row) { return row.figures.b[f]; })
+        .Integer(("change_" + name).c_str(),
+                 [f](const Row& row) { return row.figures.b[f] - row.figures.a[f]; });
+  }
+  return table.Make();
+}
+
+}  // namespace
+
+std::vector<analyze::Table> KeyedTables(const Sides& sides) {
+  std::vector<analyze::Table> out;
+  for (const Keyed& keyed : AllKeyed()) out.push_back(MakeKeyed(sides, keyed));
+  return out;
+}
+
+}  // namespace crosscut::compare
