@@ -28,6 +28,7 @@ void AddOpen(CLI::App* app, Run* run);
 void AddRuns(CLI::App* app, Run* run);
 void AddTable(CLI::App* app, Run* run);
 void AddDiff(CLI::App* app, Run* run);
+void AddBaseline(CLI::App* app, Run* run);
 void AddExport(CLI::App* app, Run* run);
 void AddImport(CLI::App* app, Run* run);
 void AddInfo(CLI::App* app, Run* run);

@@ -1,4 +1,4 @@
-// diff.
+// diff and baseline.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -12,6 +12,7 @@
 #include "src/cli/newest.h"
 #include "src/cli/output.h"
 #include "src/cli/values.h"
+#include "src/verbs/baseline.h"
 #include "src/verbs/diff.h"
 #include "src/verbs/report.h"
 
@@ -89,8 +90,8 @@ void AddDiff(CLI::App* app, Run* run) {
   auto args = std::make_shared<DiffArgs>();
   CLI::App* verb = app->add_subcommand("diff", "Compare runs: is B slower than A, and where");
   verb->add_option("INPUT", args->inputs,
-                   "A and B: run directories, as record makes them, or other tools' traces; B is\n"
-                   "the newest run if only A is named")
+                   "A and B: run directories, as record makes them, other tools' traces, or names\n"
+                   "of baselines; B is the newest run if only A is named")
       ->option_text("...");
   verb->add_option("--base", args->base,
                    "the runs of A, if there are several; -- and the runs of B follow")
@@ -106,6 +107,52 @@ void AddDiff(CLI::App* app, Run* run) {
       ->option_text("FORMAT");
   verb->add_option("-o", args->file, "write to this file instead of stdout")->option_text("FILE");
   verb->callback([=] { *run = [=] { return RunDiff(*args); }; });
+}
+
+void AddBaseline(CLI::App* app, Run* run) {
+  struct Args {
+    std::string name;
+    std::vector<std::string> inputs;
+  };
+  CLI::App* group = app->add_subcommand("baseline", "Keep runs under a name that diff takes");
+  group->require_subcommand(1);
+  auto args = std::make_shared<Args>();
+  const auto add_name = [&](CLI::App* verb) {
+    verb->add_option("NAME", args->name, "the baseline's name")
+        ->required()
+        ->check(Suggest(verbs::BaselineNames()))
+        ->option_text(" ");
+  };
+  CLI::App* save = group->add_subcommand("save", "Copy runs into .crosscut/baselines/NAME");
+  add_name(save);
+  save->add_option("INPUT", args->inputs, "runs or traces; default the newest run")
+      ->option_text("...");
+  save->callback([=] {
+    *run = [=]() -> int {
+      if (const int code = TakeNewest(&args->inputs); code != kGood) return code;
+      const auto saved = verbs::SaveBaseline(args->name, args->inputs);
+      if (!saved.ok()) return Fail(saved.status());
+      Talk((saved->replaced ? "replaced " : "wrote ") + saved->path + " (" +
+           KibiBytes(saved->bytes) + "); next: crosscut diff " + args->name + " RUN");
+      return kGood;
+    };
+  });
+  group->add_subcommand("list", "List the baselines of this folder")->callback([=] {
+    *run = [=]() -> int {
+      const auto output = verbs::ListBaselines();
+      if (!output.ok()) return Fail(output.status());
+      if (output->text.empty()) Talk("there is no baseline here; crosscut baseline save NAME RUN");
+      return Print(output->text, false);
+    };
+  });
+  CLI::App* remove = group->add_subcommand("rm", "Remove a baseline");
+  add_name(remove);
+  remove->callback([=] {
+    *run = [=]() -> int {
+      const Status removed = verbs::RemoveBaseline(args->name);
+      return removed.ok() ? static_cast<int>(kGood) : Fail(removed);
+    };
+  });
 }
 
 }  // namespace crosscut::cli

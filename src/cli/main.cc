@@ -55,6 +55,7 @@ void AddVerbs(CLI::App* app, Run* run, const CommandWords* words) {
   AddRuns(app, run);
   AddTable(app, run);
   AddDiff(app, run);
+  AddBaseline(app, run);
   AddInfo(app, run);
   AddPlot(app, run);
   AddExport(app, run);

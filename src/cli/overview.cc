@@ -18,6 +18,7 @@ constexpr Place kPlaces[] = {
     {"runs", "Look", "crosscut runs"},
     {"table", "Look", "crosscut table operators"},
     {"diff", "Look", "crosscut diff OLD_RUN NEW_RUN"},
+    {"baseline", "Look", "crosscut baseline save main"},
     {"info", "Look", "crosscut info"},
     {"plot", "Look", "crosscut plot -o plots"},
     {"export", "Exchange", "crosscut export -o trace.json.gz"},

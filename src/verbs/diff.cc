@@ -9,6 +9,7 @@
 #include "src/report/markdown.h"
 #include "src/report/shown_text.h"
 #include "src/report/text.h"
+#include "src/verbs/baseline.h"
 
 namespace crosscut::verbs {
 namespace {
@@ -18,13 +19,17 @@ struct Side {
   std::vector<compare::Run> runs;
 };
 
-Result<Side> ReadSide(const std::vector<std::string>& paths) {
+Result<Side> ReadSide(const std::vector<std::string>& inputs) {
   Side side;
-  for (const std::string& path : paths) {
-    auto input = ReadInput(path);
-    if (!input.ok()) return input.status();
-    side.runs.push_back({&(*input)->trace, (*input)->context.get()});
-    side.inputs.push_back(std::move(*input));
+  for (const std::string& named : inputs) {
+    const auto paths = ExpandBaseline(named);
+    if (!paths.ok()) return paths.status();
+    for (const std::string& path : *paths) {
+      auto input = ReadInput(path);
+      if (!input.ok()) return input.status();
+      side.runs.push_back({&(*input)->trace, (*input)->context.get()});
+      side.inputs.push_back(std::move(*input));
+    }
   }
   return side;
 }

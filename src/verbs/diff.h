@@ -12,7 +12,7 @@ namespace crosscut::verbs {
 enum class DiffFormat { kText, kMarkdown, kJson };
 
 struct DiffOptions {
-  std::vector<std::string> a, b;  // runs or files of either side, at least one each
+  std::vector<std::string> a, b;  // runs, files or baselines of either side, at least one each
   DiffFormat format = DiffFormat::kText;
   int width = 100;  // as ReportOptions
   bool color = false;

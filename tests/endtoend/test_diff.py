@@ -1,0 +1,166 @@
+"""Runs compared: the recipe for CI as it stands in docs/ci.md, planted slow-downs, baselines."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from runs import CROSSCUT, PACKAGE, ROOT
+
+PYTHON = os.path.dirname(sys.executable)
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(PACKAGE),
+               "PATH": f"{CROSSCUT.parent}:{PYTHON}:{os.environ['PATH']}"}
+LOOP = """
+import sys, time, crosscut
+def burn(n):
+    for _ in range(n):
+        pass
+data, sleep, steps = int(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3])
+for _ in range(steps):
+    crosscut.step()
+    with crosscut.operation("data"):
+        burn(data)
+        time.sleep(sleep)
+    with crosscut.operation("model"):
+        burn(60000)
+    with crosscut.operation("update"):
+        burn(20000)
+    with crosscut.operation("log"):
+        burn(10000)
+"""
+
+
+def blocks(page, kind):
+    text = (ROOT / "docs" / page).read_text()
+    return re.findall(rf"```{kind}\n(.*?)```", text, re.S)
+
+
+def tables(done):
+    return {table["table"]: table["columns"] for table in json.loads(done.stdout)["tables"]}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Runs of a loop: plain ones, some whose data takes longer, one with few steps."""
+    path = tmp_path_factory.mktemp("diff")
+    (path / "loop.py").write_text(LOOP)
+    for name, data, sleep, steps in (("a1", 20000, 0, 150), ("b1", 20000, 0, 150),
+                                     ("slow1", 20000, 0.002, 150), ("a2", 20000, 0, 150),
+                                     ("slow2", 20000, 0.002, 150), ("busy", 45000, 0, 150),
+                                     ("short", 20000, 0, 12)):
+        command = [CROSSCUT, "record", "-o", name, "--plan=full", "--", sys.executable, "loop.py",
+                   str(data), str(sleep), str(steps)]
+        subprocess.run(command, cwd=path, env=ENVIRONMENT, check=True, capture_output=True,
+                       timeout=600)
+    return path
+
+
+@pytest.fixture
+def diff(folder):
+    def call(*words, code=0):
+        done = subprocess.run([CROSSCUT, "diff", *words], cwd=folder, env=ENVIRONMENT, text=True,
+                              capture_output=True, timeout=300)
+        assert done.returncode == code, done.stdout + done.stderr
+        return done
+    return call
+
+
+@pytest.mark.parametrize("planted", ["slow1", "busy"])
+def test_the_operation_that_became_slower_stands_out(diff, planted):
+    found = tables(diff("a1", planted, "--format=json"))
+    operations = found["diff_step_operations"]
+    out = [name for name, stands in zip(operations["operation"], operations["stands_out"])
+           if stands]
+    assert out == ["data"]
+    assert "data" in found["diff_verdict"]["headline"][0]
+
+
+def test_it_adds_up_to_the_nanosecond(diff):
+    found = tables(diff("a1", "slow1", "--format=json"))
+    for column in ("a_ns", "b_ns", "change_ns", "change_corrected_ns", "change_undisturbed_ns"):
+        step = sum(found["diff_steps"][column])
+        assert sum(found["diff_step_operations"][column]) == step
+        assert sum(found["diff_step_overlap"][column]) == step
+    assert sum(found["diff_window"]["change_ns"]) == sum(found["diff_processes"]["change_ns"])
+    back = tables(diff("slow1", "a1", "--format=json"))
+    assert back["diff_steps"]["change_ns"] == [-ns for ns in found["diff_steps"]["change_ns"]]
+
+
+def test_a_run_does_not_differ_from_itself(diff):
+    found = tables(diff("a1", "a1", "--format=json", "--fail-above=0%"))
+    assert found["diff_verdict"]["result"] == ["same"]
+    assert set(found["diff_step_overlap"]["change_ns"]) == {0}
+
+
+def test_several_runs_a_side_fail_the_job(diff):
+    sides = ("--base", "a1", "a2", "--", "slow1", "slow2")
+    text = diff(*sides).stdout
+    assert len(text.splitlines()) <= 40
+    assert "slower" in text.splitlines()[0]
+    diff("--fail-above=3%", *sides, code=1)
+    diff("--fail-above=500%", *sides)
+
+
+def test_markdown_has_the_answer_first(diff, folder):
+    diff("a1", "slow1", "-o", "out.md")
+    lines = (folder / "out.md").read_text().splitlines()
+    assert lines[0] == "# loop.py" and lines[2].startswith("**")
+    assert any(line.startswith("| data |") for line in lines)
+
+
+def test_too_few_steps_are_not_compared(diff):
+    done = diff("a1", "short", "--fail-above=5%", code=3)
+    assert re.search(r"B has \d+ steps that can be compared and needs 20; record more steps",
+                     done.stderr)
+    assert "The steps cannot be compared" in diff("a1", "short").stdout
+
+
+def test_a_baseline_is_kept_and_compared(diff, folder):
+    def baseline(*words, code=0):
+        done = subprocess.run([CROSSCUT, "baseline", *words], cwd=folder, env=ENVIRONMENT,
+                              text=True, capture_output=True, timeout=300)
+        assert done.returncode == code, done.stderr
+        return done
+
+    baseline("save", "main", "a1", "a2")
+    assert re.fullmatch(r"main +\S+ \S+  2 runs  \d+ KiB\n", baseline("list").stdout)
+    assert diff("baseline:main", "slow1").stdout.replace("baseline:main", "main") == \
+        diff("main", "slow1").stdout
+    assert "replaced" in baseline("save", "main", "b1").stderr
+    assert "1 run " in baseline("list").stdout
+    assert "did you mean main?" in diff("baseline:mian", "a1", code=2).stderr
+    baseline("save", "../main", "a1", code=2)
+    baseline("rm", "main")
+    baseline("rm", "main", code=2)
+    assert not list((folder / ".crosscut" / "baselines").iterdir())
+
+
+def test_the_recipe_for_ci_finds_a_planted_slow_down(tmp_path):
+    """The first block of docs/ci.md on an example of ours that searches more positions a step."""
+    text = (ROOT / "examples" / "heavy_python.py").read_text()
+    planted = text.replace("POSITIONS = 8 ", "POSITIONS = 16 ")
+    assert planted != text
+    for side, program in (("old", text), ("new", planted)):
+        (tmp_path / side).mkdir()
+        (tmp_path / side / "train.py").write_text(program)
+        shutil.copy(ROOT / "examples" / "stopwatch.py", tmp_path / side)
+    recipe = blocks("ci.md", "sh")[0]
+    assert "--fail-above=5%" in recipe
+    done = subprocess.run(["sh", "-c", recipe], cwd=tmp_path, env=ENVIRONMENT, text=True,
+                          capture_output=True, timeout=1200)
+    assert done.returncode == 1, done.stdout + done.stderr
+    comment = (tmp_path / "diff.md").read_text()
+    assert "slower" in comment and "most of it in no operation" in comment
+    assert "| torch" not in comment  # PyTorch is called as often as before
+
+
+def test_the_snippet_for_github_has_the_recipe():
+    """What is run above is what the workflow runs."""
+    snippet = blocks("ci.md", "yaml")[0]
+    lines = [line.strip() for line in snippet.splitlines()]
+    for line in blocks("ci.md", "sh")[0].splitlines()[1:]:
+        assert line.strip() in lines
