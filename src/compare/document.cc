@@ -54,6 +54,13 @@ report::Grid StepGrid(const char* rows) {
   return grid;
 }
 
+// Leaves what is recorded of a step, where nothing else is known.
+void KeepRecorded(report::Grid* grid) {
+  constexpr size_t kRecorded = 4;  // name, A, B, change
+  grid->heads.resize(kRecorded);
+  for (std::vector<std::string>& row : grid->rows) row.resize(kRecorded);
+}
+
 // Where steps took much longer than undisturbed ones: why their means say little.
 std::string BusyText(const Cells& steps) {
   char text[200];
@@ -123,6 +130,10 @@ void AddSteps(const Comparison& c, const DocumentSize& size, report::Document* o
   }
   section.grid.rows.push_back(TimeRow("in all", steps, 0));
   section.grid.last_is_total = true;
+  if (steps.Int("low_ns", 0) == kMissing) {
+    section.before = {"The mean step, as recorded."};
+    KeepRecorded(&section.grid);
+  }
   if (std::string busy = BusyText(steps); !busy.empty()) section.after = {std::move(busy)};
   out->sections.push_back(std::move(section));
 }
@@ -147,6 +158,27 @@ std::string PerStep(const Cells& counts, size_t row, const char* low, const char
   return least == most ? text : text + " to " + report::FormatCount(most);
 }
 
+// The same of whole runs, where there are no steps.
+void AddWholeCounts(const Comparison& c, const DocumentSize& size, report::Document* out) {
+  const Cells functions(c.Find("diff_functions"));
+  Section section;
+  section.heading = "Counts of the whole run that changed";
+  section.grid.heads = {{"what", false}, {"A"}, {"B"}, {"change of time"}};
+  size_t changed = 0;
+  for (size_t row = 0; row < functions.rows(); ++row) {
+    if (functions.Int("change_count", row) == 0 || ++changed > size.names) continue;
+    section.grid.rows.push_back({base::ShownText(functions.Text("name", row)),
+                                 report::FormatCount(functions.Int("a_count", row)),
+                                 report::FormatCount(functions.Int("b_count", row)),
+                                 Signed(functions.Int("change_total_ns", row))});
+  }
+  if (changed == 0) return;
+  if (changed > size.names) {
+    section.after = {std::to_string(changed - size.names) + " more names: table diff_functions."};
+  }
+  out->sections.push_back(std::move(section));
+}
+
 // What happens more or less often than before, which is a fact.
 void AddCounts(const Comparison& c, const DocumentSize& size, report::Document* out) {
   const Cells things(c.Find("diff_step_counts")), names(c.Find("diff_step_names"));
@@ -169,8 +201,8 @@ void AddCounts(const Comparison& c, const DocumentSize& size, report::Document* 
     section.after.push_back(std::to_string(changed - size.names) +
                             " more names: table diff_step_names.");
   }
+  if (names.rows() == 0) return AddWholeCounts(c, size, out);
   if (section.grid.rows.empty()) {
-    if (names.rows() == 0) return;
     section.heading = "Counts per step";
     section.grid = {};
     section.before = {

@@ -1,5 +1,6 @@
 """HolisticTraceAnalysis' TraceDiff counts the same operators and kernels as `crosscut diff`: of
-traces that are made here always, of real ones where CROSSCUT_TRACE_CORPUS names a folder of them."""
+traces that are made here always, of real ones where CROSSCUT_TRACE_CORPUS names a folder of
+them."""
 
 import gzip
 import importlib.util
