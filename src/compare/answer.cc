@@ -43,12 +43,15 @@ std::vector<const OperationChange*> StandOut(const StepChange& change) {
 }
 
 // "data: +3.1 ms a step (95 %: +2.9 ms to +3.3 ms)", the first two of them.
-std::string OperationsText(const std::vector<const OperationChange*>& operations) {
+std::string OperationsText(const std::vector<const OperationChange*>& operations, double pace) {
+  constexpr double kOtherPace = 0.02;
+  const bool other = std::abs(std::log(pace)) > kOtherPace;
   std::string out;
   for (size_t i = 0; i < std::min<size_t>(2, operations.size()); ++i) {
     const OperationChange& o = *operations[i];
     out += (i == 0 ? "" : ", ") + NameOf(o) + ": " + Signed(o.own.ns()) +
-           " a step (95 %: " + Signed(o.own.low) + " to " + Signed(o.own.high) + ")";
+           (other ? " a step at equal pace (95 %: " : " a step (95 %: ") + Signed(o.own.low) +
+           " to " + Signed(o.own.high) + ")";
   }
   return out;
 }
@@ -71,7 +74,8 @@ std::string OfSame(const Answer& c, const RoleSteps& steps) {
   const std::string step =
       "No difference of a whole step can be told: " + Percent(c.change, true) + " " + Interval(c);
   const auto operations = StandOut(steps.change);
-  if (!operations.empty()) return "B differs in " + OperationsText(operations) + ". " + step + ".";
+  if (!operations.empty())
+    return "B differs in " + OperationsText(operations, steps.change.pace) + ". " + step + ".";
   const bool one_run = std::min(steps.runs.a.size(), steps.runs.b.size()) < 2;
   if (!one_run || std::abs(c.change) < kLeastOfStep) return step + ".";
   return step +

@@ -115,14 +115,18 @@ Undisturbed MeasureUndisturbed(const RunSteps& run) {
       without[s] = stretches.Without(all[o], s);
       step_without[s] += without[s];
     }
-    out.operations[operations.names[o]] = {share * Mean(fastest), JackknifeError(without)};
+    out.operations[operations.names[o]] = {share * Mean(fastest), JackknifeError(without), 0};
     out.step.ns += share * Mean(fastest);
   }
   out.step.error = JackknifeError(step_without);
   for (const StepPart& part : run.parts) {
     const auto& of_operation = weights[operations.of_key[part.key]];
     const auto at = of_operation.find(part.step);
-    if (at != of_operation.end()) out.by_key[part.key] += at->second * part.corrected_ns;
+    if (at == of_operation.end()) continue;
+    const double ns = at->second * part.corrected_ns;
+    out.by_key[part.key] += ns;
+    const bool works = (run.keys[part.key].layers & analyze::kHostBits) != 0;
+    if (!works) out.operations[run.keys[part.key].operation].waits_ns += ns;
   }
   return out;
 }

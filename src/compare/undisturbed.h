@@ -22,7 +22,9 @@ inline constexpr size_t kFewestSteps = 20;
 
 struct Figure {
   double ns = 0;
-  double error = 0;  // standard error of ns, from the run itself
+  double error = 0;     // standard error of ns, from the run itself
+  double waits_ns = 0;  // the part of ns in which no thread of the host worked
+  double works_ns() const { return ns - waits_ns; }
 };
 
 // Nanoseconds per step of one run, without Crosscut's own cost. An operation that does not occur in

@@ -20,6 +20,12 @@ double MeanOf(const Figures& figures) {
   return sum / static_cast<double>(figures.size());
 }
 
+double WorksOf(const Figures& figures) {
+  double sum = 0;
+  for (const Figure& f : figures) sum += f.works_ns();
+  return sum / static_cast<double>(figures.size());
+}
+
 double FreedomOf(const Both<Figures>& f) {
   return kKnownBefore + static_cast<double>(f.a.size() + f.b.size()) - 2;
 }
@@ -97,7 +103,7 @@ Both<Figures> StepFigures(const std::vector<Undisturbed>& a, const std::vector<U
   return out;
 }
 
-// How much longer than on average over the sides the operation in the middle takes, by run; its
+// How much longer than on average over the sides the operation in the middle works, by run; its
 // logarithm. Empty where too few operations tell.
 Both<std::vector<double>> PacesOf(const std::vector<Operation>& operations, const Change& step) {
   std::vector<const Operation*> tell;
@@ -115,8 +121,8 @@ Both<std::vector<double>> PacesOf(const std::vector<Operation>& operations, cons
     for (size_t r = 0; r < (tell.front()->figures.*side).size(); ++r) {
       std::vector<double> logs;
       for (const Operation* o : tell) {
-        const double usual = std::log(MeanOf(o->figures.a)) + std::log(MeanOf(o->figures.b));
-        logs.push_back(std::log((o->figures.*side)[r].ns) - usual / 2);
+        const double usual = std::log(WorksOf(o->figures.a)) + std::log(WorksOf(o->figures.b));
+        logs.push_back(std::log((o->figures.*side)[r].works_ns()) - usual / 2);
       }
       paces.push_back(MedianOf(std::move(logs)));
     }
@@ -157,11 +163,11 @@ Pace ComparePaces(const Both<std::vector<double>>& paces) {
   return {std::exp(change), analyze::StudentFactor(freedom) * error};
 }
 
-// The figures at the pace that A has on average.
+// The figures at the pace that A has on average. Work follows the pace, waiting does not.
 Figures AtPace(Figures figures, const std::vector<double>& paces, double of_a) {
   for (size_t r = 0; r < figures.size() && r < paces.size(); ++r) {
     const double factor = std::exp(of_a - paces[r]);
-    figures[r].ns *= factor;
+    figures[r].ns = figures[r].waits_ns + factor * figures[r].works_ns();
     figures[r].error *= factor;
   }
   return figures;

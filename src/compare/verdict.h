@@ -27,7 +27,7 @@ struct OperationChange {
   std::string operation;
   Change change;
   Change own;  // the same at A's pace: what it changed by itself
-  // `own` is told and is kLeastOfStep of the step at least, and `change` does not contradict it.
+  // `own` is told and is kLeastOfStep of the step at least, and `change` goes the same way.
   bool stands_out = false;
 };
 inline constexpr double kLeastOfStep = 0.02;

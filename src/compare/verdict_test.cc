@@ -32,7 +32,7 @@ class Simulation {
     RunSteps run;
     double own[3], noise = 0;
     for (uint32_t k = 0; k < 3; ++k) {
-      run.keys.push_back({kOperations[k], 0});
+      run.keys.push_back({kOperations[k], analyze::Bit(trace::Layer::kPython)});
       own[k] = std::exp(0.005 * normal(random_));
     }
     for (uint32_t s = 0; s < program.steps; ++s) {
@@ -131,6 +131,26 @@ TEST(Verdict, TellsThatAllBecameSlowerAlikeFromSeveralRunsOnly) {
   }
   EXPECT_EQ(one, 0);
   EXPECT_EQ(several, 50);
+}
+
+TEST(Verdict, TakesNoPaceOffWaiting) {
+  const auto run = [](double pace) {
+    RunSteps run;
+    for (const char* operation : kOperations) {
+      run.keys.push_back({operation, analyze::Bit(trace::Layer::kPython)});
+    }
+    run.keys.push_back({"data", analyze::kIdleBit});
+    for (uint32_t s = 0; s < 100; ++s) {
+      run.steps.push_back({s});
+      for (uint32_t k = 0; k < 3; ++k) run.parts.push_back({s, k, 0, pace * kUsual[k]});
+      run.parts.push_back({s, 3, 0, 2e6});
+    }
+    return MeasureUndisturbed(run);
+  };
+  const StepChange change = CompareSteps({run(1)}, {run(1.3)});
+  EXPECT_NEAR(change.pace, 1.3, 1e-9);
+  EXPECT_NEAR(Find(change, "data").own.ns(), 0, 1);
+  EXPECT_FALSE(Find(change, "data").stands_out);
 }
 
 TEST(Verdict, IsTheOppositeTheOtherWayRound) {

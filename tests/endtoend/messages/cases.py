@@ -43,6 +43,19 @@ COMMAND_LINES = [
     Case("a-newline-in-a-name", "crosscut info 'a\ncrosscut: b'"),
 ]
 
+COMPARISONS = [
+    Case("diff-of-nothing", "crosscut diff"),
+    Case("diff-of-three", "crosscut diff run run run"),
+    Case("diff-without-steps-to-compare", "crosscut diff trace.json trace.json --fail-above=5%"),
+    Case("diff-above-no-number", "crosscut diff run run --fail-above=much"),
+    Case("diff-with-a-baseline-that-is-not-there", "crosscut diff baseline:main run"),
+    Case("baseline-with-a-path-for-a-name", "crosscut baseline save ../main run"),
+    Case("baseline-to-remove-that-is-not-there", "crosscut baseline rm main"),
+    Case("baseline-of-what-is-no-run", "crosscut baseline save main train.py"),
+    Case("baseline-of-a-broken-run", "crosscut baseline save main half"),
+    Case("baselines-where-none-are", "crosscut baseline list"),
+]
+
 NAMES = [
     Case("table-misspelt", "crosscut table run operation"),
     Case("table-unknown", "crosscut table run zebra"),
@@ -181,4 +194,4 @@ PYTHONS = [
          {"PYTHONPATH": "{scene}/site:{package}", "CXX": "g++-99"}),
 ]
 
-CASES = COMMAND_LINES + NAMES + INPUTS + COMMANDS + NOT_RECORDED + PYTHONS
+CASES = COMMAND_LINES + COMPARISONS + NAMES + INPUTS + COMMANDS + NOT_RECORDED + PYTHONS
