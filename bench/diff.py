@@ -3,8 +3,8 @@
 Usage: diff.py loop|network [--pairs 40] [--percent 3,5,10] [--sides 1] [--work FOLDER]
 
 Records two runs of bench/diff_program.py for each pair, and one for each planted slow-down, all in
-turn, so that whatever else runs on the machine meets all alike. Runs that are in FOLDER already are taken
-as they are, so an experiment can go on. Prints of how many pairs of one program a
+turn, so that whatever else runs on the machine meets all alike. Runs that are in FOLDER already are
+taken as they are, so an experiment can go on. Prints of how many pairs of one program a
 difference was told (none should be), and of how many planted slow-downs the operation stands out
 and the step is told to be slower. --sides compares several runs a side.
 """
@@ -25,8 +25,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 def record(run, program, slower):
     if (run / "run.json").exists():
         return
-    subprocess.run(["crosscut", "record", "-o", run, "--", sys.executable,
-                    HERE / "diff_program.py", program, "--slower", slower], check=True, capture_output=True)
+    command = [sys.executable, HERE / "diff_program.py", program, "--slower", slower]
+    subprocess.run(["crosscut", "record", "-o", run, "--", *command], check=True,
+                   capture_output=True)
 
 
 def diff(a, b):

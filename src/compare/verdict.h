@@ -1,8 +1,8 @@
 // Whether a step became slower, with an interval that allows for runs of one program differing.
 //
 // Runs differ in two ways. In some, the whole program runs at another pace: of 80 runs of one loop
-// on a shared machine one in seven was 6 to 40 % slower than the others in each of its operations,
-// from its begin to its end. And each operation differs by itself, by about 1 % (kLayoutSpread).
+// on a shared machine seven were 6 to 134 % slower than the others in each of their operations. And
+// each operation differs by itself, by about 1 % (kLayoutSpread).
 // The operation in the middle tells the pace. If one operation became slower and the others did
 // not, that is told from one run of each side; if all became slower alike, it takes several.
 #pragma once
