@@ -61,22 +61,41 @@ void KeepRecorded(report::Grid* grid) {
   for (std::vector<std::string>& row : grid->rows) row.resize(kRecorded);
 }
 
-// Where steps took much longer than undisturbed ones: why their means say little.
-std::string BusyText(const Cells& steps) {
-  char text[200];
+// What a mean step has beyond an undisturbed one, without Crosscut's cost, on either side.
+Both<int64_t> Beyond(const Cells& times, size_t row) {
+  return {times.Int("a_corrected_ns", row) - times.Int("a_undisturbed_ns", row),
+          times.Int("b_corrected_ns", row) - times.Int("b_undisturbed_ns", row)};
+}
+
+// Where steps took much longer than undisturbed ones: why their means say little, and where it is.
+std::string BusyText(const Cells& steps, const Cells& operations) {
+  constexpr double kMuch = 1.25;
+  if (steps.Int("low_ns", 0) == kMissing) return "";
   const auto ratio = [&](const char* mean, const char* undisturbed) {
     return static_cast<double>(steps.Int(mean, 0)) / static_cast<double>(steps.Int(undisturbed, 0));
   };
-  if (steps.Int("low_ns", 0) == kMissing) return "";
   const double a = ratio("a_corrected_ns", "a_undisturbed_ns");
   const double b = ratio("b_corrected_ns", "b_undisturbed_ns");
-  constexpr double kMuch = 1.25;
   if (!(std::max(a, b) > kMuch)) return "";
+  char text[200];
   snprintf(text, sizeof text,
            "The mean step took %.2f (A) and %.2f times (B) what it takes undisturbed: the machine "
-           "was busy, or steps differ. The answer does not rest on the means.",
+           "was busy, or some steps do more. The answer does not rest on the means.",
            a, b);
-  return text;
+  const Both<int64_t> whole = Beyond(steps, 0);
+  size_t most = 0;
+  int64_t grew = 0;
+  for (size_t row = 0; row < operations.rows(); ++row) {
+    if (operations.Text("process", row) != steps.Text("process", 0)) continue;
+    const Both<int64_t> beyond = Beyond(operations, row);
+    if (std::abs(beyond.b - beyond.a) > std::abs(grew)) grew = beyond.b - beyond.a, most = row;
+  }
+  const int64_t all = whole.b - whole.a;
+  const bool same_way = (all > 0) == (grew > 0);
+  if (!same_way || 3 * std::abs(grew) < 2 * std::abs(all)) return text;
+  return text + (" Of what B has " + std::string(all > 0 ? "more" : "less") +
+                 " beyond undisturbed steps (" + Signed(all) + "), " + Signed(grew) + " is in " +
+                 Operation(operations.Text("operation", most)) + ".");
 }
 
 // Rows of the first process: those that stand out, then those with the largest change.
@@ -134,7 +153,8 @@ void AddSteps(const Comparison& c, const DocumentSize& size, report::Document* o
     section.before = {"The mean step, as recorded."};
     KeepRecorded(&section.grid);
   }
-  if (std::string busy = BusyText(steps); !busy.empty()) section.after = {std::move(busy)};
+  if (std::string busy = BusyText(steps, operations); !busy.empty())
+    section.after = {std::move(busy)};
   out->sections.push_back(std::move(section));
 }
 

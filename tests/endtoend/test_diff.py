@@ -20,11 +20,12 @@ def burn(n):
     for _ in range(n):
         pass
 data, sleep, steps = int(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3])
-for _ in range(steps):
+seldom = float(sys.argv[4]) if len(sys.argv) > 4 else 0  # in every tenth step
+for number in range(steps):
     crosscut.step()
     with crosscut.operation("data"):
         burn(data)
-        time.sleep(sleep)
+        time.sleep(sleep + (seldom if number % 10 == 9 else 0))
     with crosscut.operation("model"):
         burn(60000)
     with crosscut.operation("update"):
@@ -45,15 +46,15 @@ def tables(done):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Runs of a loop: plain ones, some whose data takes longer, one with few steps."""
+    """Runs of a loop: plain ones, some whose data takes longer, always or seldom, a short one."""
     path = tmp_path_factory.mktemp("diff")
     (path / "loop.py").write_text(LOOP)
-    for name, data, sleep, steps in (("a1", 20000, 0, 150), ("b1", 20000, 0, 150),
+    for name, data, sleep, *steps in (("a1", 20000, 0, 150), ("b1", 20000, 0, 150),
                                      ("slow1", 20000, 0.002, 150), ("a2", 20000, 0, 150),
                                      ("slow2", 20000, 0.002, 150), ("busy", 45000, 0, 150),
-                                     ("short", 20000, 0, 12)):
+                                     ("short", 20000, 0, 12), ("seldom", 20000, 0, 150, 0.2)):
         command = [CROSSCUT, "record", "-o", name, "--plan=full", "--", sys.executable, "loop.py",
-                   str(data), str(sleep), str(steps)]
+                   *map(str, (data, sleep, *steps))]
         subprocess.run(command, cwd=path, env=ENVIRONMENT, check=True, capture_output=True,
                        timeout=600)
     return path
@@ -94,6 +95,11 @@ def test_a_run_does_not_differ_from_itself(diff):
     found = tables(diff("a1", "a1", "--format=json", "--fail-above=0%"))
     assert found["diff_verdict"]["result"] == ["same"]
     assert set(found["diff_step_overlap"]["change_ns"]) == {0}
+
+
+def test_what_only_some_steps_do_is_in_the_means(diff):
+    text = " ".join(diff("a1", "seldom").stdout.split())
+    assert re.search(r"Of what B has more beyond undisturbed steps .*, \+\S+ ms is in data\.", text)
 
 
 def test_several_runs_a_side_fail_the_job(diff):
