@@ -92,7 +92,7 @@ Answer NotCompared(const std::string& why_not) {
   return out;
 }
 
-Answer AnswerOf(const RoleSteps& steps) {
+Answer AnswerOf(const RoleSteps& steps, bool others) {
   const StepChange& change = steps.change;
   Answer out;
   out.change = change.step.ns() / change.step.a;
@@ -102,6 +102,7 @@ Answer AnswerOf(const RoleSteps& steps) {
                : out.high < 0 ? Answer::Result::kFaster
                               : Answer::Result::kSame;
   out.headline = out.result == Answer::Result::kSame ? OfSame(out, steps) : OfSlower(out, change);
+  if (others) out.headline = steps.process + ": " + out.headline;
   return out;
 }
 

@@ -17,8 +17,9 @@ struct Answer {
   double change = 0, low = 0, high = 0;  // of a step, relative to A, with its 95 % interval
 };
 
-// Of the main role's steps. Requires: they are compared.
-Answer AnswerOf(const RoleSteps& steps);
+// Of the main role's steps. Requires: they are compared. `others`: other roles have steps, too, so
+// the answer names the role.
+Answer AnswerOf(const RoleSteps& steps, bool others);
 Answer NotCompared(const std::string& why_not);
 
 // "slower", "faster", "same", "not compared".

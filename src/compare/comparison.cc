@@ -52,14 +52,37 @@ bool HasSteps(const Sides& sides, const Role& role) {
   return any(sides.a, role.processes.a) || any(sides.b, role.processes.b);
 }
 
-// The processes that have steps, the one with most time first.
+// What the order of roles goes by. Ranks take about the same time, and any of them may be the one
+// that became slower: among those that take most time, the one with most to tell is first.
+struct Weight {
+  bool long_one;    // takes half of the time of the longest at least
+  bool told;        // the change of its step, else
+  bool stands_out;  // that of an operation
+  double change;    // relative, of what is told
+  friend auto operator<=>(const Weight&, const Weight&) = default;
+};
+
+Weight WeightOf(const RoleSteps& role, int64_t longest_ns) {
+  Weight out = {2 * TimeOf(role) >= longest_ns, false, false, 0};
+  if (!role.why_not.empty()) return out;
+  const StepChange& change = role.change;
+  out.told = change.step.told();
+  for (const OperationChange& o : change.operations) out.stands_out |= o.stands_out;
+  if (out.told) out.change = std::abs(std::log(change.step.b / change.step.a));
+  return out;
+}
+
+// The processes that have steps, the main one first.
 std::vector<RoleSteps> CompareRoles(const Sides& sides, const std::vector<Role>& roles) {
   std::vector<RoleSteps> out;
+  int64_t longest_ns = 0;
   for (const Role& role : roles) {
     if (HasSteps(sides, role)) out.push_back(CompareRole(sides, role));
   }
-  std::stable_sort(out.begin(), out.end(),
-                   [](const RoleSteps& x, const RoleSteps& y) { return TimeOf(x) > TimeOf(y); });
+  for (const RoleSteps& role : out) longest_ns = std::max(longest_ns, TimeOf(role));
+  std::stable_sort(out.begin(), out.end(), [&](const RoleSteps& x, const RoleSteps& y) {
+    return WeightOf(x, longest_ns) > WeightOf(y, longest_ns);
+  });
   return out;
 }
 
@@ -111,7 +134,7 @@ Comparison Compare(const Sides& sides) {
                 StepNamesTable(sides, roles, steps)};
   for (analyze::Table& table : KeyedTables(sides)) out.tables.push_back(std::move(table));
   const std::string why_not = WhyNot(sides, steps, *out.Find("diff_inputs"));
-  out.answer = why_not.empty() ? AnswerOf(steps.front()) : NotCompared(why_not);
+  out.answer = why_not.empty() ? AnswerOf(steps.front(), steps.size() > 1) : NotCompared(why_not);
   out.tables.insert(out.tables.begin(), VerdictTable(out.answer));
   return out;
 }

@@ -139,6 +139,38 @@ TEST(Roles, AreMatchedByWhatProcessesAre) {
   EXPECT_FALSE(roles[3].on_both());
 }
 
+// Two ranks with three operations each, in which rank `slower` learns for half as long again.
+TestTrace Ranks(int slower) {
+  TestTrace t;
+  for (int rank = 0; rank < 2; ++rank) {
+    const trace::ProcessId process = t.Process("rank" + std::to_string(rank), 0, 40'000'000);
+    t.process(process).name = t.trace().strings.Intern("rank" + std::to_string(rank));
+    const trace::TrackId thread = t.Thread(process);
+    t.process(process).lead = thread;
+    for (int64_t s = 0; s < 30; ++s) {
+      const int64_t begin = 1'000'000 * s, learn = rank == slower ? 300'000 : 200'000;
+      t.Operation(thread, "act", begin, begin + 200'000);
+      t.Operation(thread, "learn", begin + 200'000, begin + 200'000 + learn);
+      t.Operation(thread, "log", begin + 600'000, begin + 800'000);
+      t.Span(thread, begin, begin + 999'000,
+             t.Name("work", trace::Kind::kSpan, trace::Layer::kPython));
+      t.Step(process, begin, begin + 800'000, 3);
+    }
+  }
+  return t;
+}
+
+TEST(Comparison, IsAboutTheRankThatBecameSlower) {
+  for (const int slower : {0, 1}) {
+    Recording a(Ranks(-1)), b(Ranks(slower));
+    const Comparison c = CompareTwo(a, b);
+    const std::string rank = "rank" + std::to_string(slower);
+    EXPECT_EQ(c.Find("diff_steps")->texts("process")[0], rank);
+    EXPECT_TRUE(c.answer.headline.starts_with(rank + ": ")) << c.answer.headline;
+    EXPECT_NE(c.answer.headline.find("learn"), std::string::npos) << c.answer.headline;
+  }
+}
+
 TEST(Comparison, SaysWhyStepsCannotBeCompared) {
   Recording none(Family("train.py", 0, 1));
   EXPECT_NE(CompareTwo(none, none).answer.headline.find("crosscut.step()"), std::string::npos);

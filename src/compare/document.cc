@@ -221,7 +221,7 @@ void AddCounts(const Comparison& c, const DocumentSize& size, report::Document* 
     section.after.push_back(std::to_string(changed - size.names) +
                             " more names: table diff_step_names.");
   }
-  if (names.rows() == 0) return AddWholeCounts(c, size, out);
+  if (names.rows() == 0) return;
   if (section.grid.rows.empty()) {
     section.heading = "Counts per step";
     section.grid = {};
@@ -290,7 +290,8 @@ report::Document MakeDocument(const Comparison& comparison, const DocumentSize& 
   }
   AddSteps(comparison, size, &out);
   AddOtherProcesses(comparison, size, &out);
-  AddCounts(comparison, size, &out);
+  const bool steps = comparison.Find("diff_steps")->rows() > 0;
+  (steps ? AddCounts : AddWholeCounts)(comparison, size, &out);
   AddWindow(comparison, &out);
   AddUnmatched(comparison, size, &out);
   return out;
