@@ -9,14 +9,15 @@ This module marks what only the program knows, and controls a recording from ins
     crosscut.step()                         # a pass of the main loop begins
 
 Everything may be called from any thread, with or without a session; without one, a mark costs some
-nanoseconds. Nothing prints. A mark raises for no value: a name that is no str reads as str() of it,
-and a counter's value that is no number, not finite or too large is left out and counted (table
-`drops`, reason "value"); counters are whole numbers, and fractions that are cut off are counted,
-too. Only another number of arguments raises TypeError. What sets up a recording (`start`,
-`session`, `schedule`, `wrap`) raises where it is called wrongly, before it changes anything:
-TypeError for a setting of another type, ValueError for one that cannot be meant. What goes wrong on
-the machine (a full disk, no memory) returns False and is told by :func:`error`, so that measuring
-never stops the program. Reading a run: :func:`read`.
+nanoseconds. Nothing prints, but :class:`session` warns where it takes another name for its run. A
+mark raises for no value: a name that is no str reads as str() of it, and a counter's value that is
+no number, not finite or too large is left out and counted (table `drops`, reason "value"); counters
+are whole numbers, and fractions that are cut off are counted, too. Only another number of arguments
+raises TypeError. What sets up a recording (`start`, `session`, `schedule`, `wrap`) raises where it
+is called wrongly, before it changes anything: TypeError for a setting of another type, ValueError
+for one that cannot be meant. What goes wrong on the machine (a full disk, no memory) returns False
+and is told by :func:`error`, so that measuring never stops the program. Reading a run:
+:func:`read`.
 """
 
 from __future__ import annotations
@@ -47,7 +48,6 @@ active = _record.active
 run_dir = _record.run_dir
 
 
-
 def _decorate_function(operation: Any, function: Any) -> Any:
     from crosscut import _decorate
 
@@ -64,7 +64,9 @@ _LATER = {
     "snapshot": "_session", "flush": "_session", "session": "_session",
     "wrap": "_session", "unwrap": "_session",
     "schedule": "_schedule", "read": "reading",
+    "load_ipython_extension": "_notebook", "unload_ipython_extension": "_notebook",
 }
+_MODULES = ("hand_over",)  # at their first use, too
 __all__ = [
     "active", "arm", "counter", "error", "flush", "instant", "lead", "meta", "operation", "pause",
     "phase", "process_name", "progress", "read", "resume", "run_dir", "schedule", "session",
@@ -73,15 +75,16 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    module_name = _LATER.get(name)
-    if module_name is None:
+    if name not in _LATER and name not in _MODULES:
         raise AttributeError(f"module 'crosscut' has no attribute {name!r}")
     from importlib import import_module
 
-    value = getattr(import_module(f"crosscut.{module_name}"), name)
+    if name in _MODULES:
+        return import_module(f"crosscut.{name}")
+    value = getattr(import_module(f"crosscut.{_LATER[name]}"), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted(set(globals()) | set(_LATER))
+    return sorted({*__all__, *_MODULES, "__doc__", "__file__", "__name__", "__path__"})

@@ -1,8 +1,8 @@
-import os
 from collections.abc import Callable
-from types import ModuleType, TracebackType
-from typing import Any, Literal, TypeVar, overload
+from types import TracebackType
+from typing import Literal, ParamSpec, TypeVar, overload
 
+from crosscut import hand_over as hand_over
 from crosscut._ondemand import arm as arm
 from crosscut._schedule import Schedule as Schedule
 from crosscut._schedule import schedule as schedule
@@ -19,7 +19,8 @@ from crosscut.reading import read as read
 
 __version__: str
 
-_F = TypeVar("_F", bound=Callable[..., Any])
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 class operation:
     """A named part of the program: a row of the report. Context manager and decorator."""
@@ -27,7 +28,7 @@ class operation:
     @overload
     def __new__(cls, name: str) -> operation: ...
     @overload
-    def __new__(cls, name: _F) -> _F: ...
+    def __new__(cls, name: Callable[_P, _R]) -> Callable[_P, _R]: ...
     @property
     def name(self) -> str: ...
     def __enter__(self) -> operation: ...
@@ -38,7 +39,7 @@ class operation:
         trace: TracebackType | None,
         /,
     ) -> Literal[False]: ...
-    def __call__(self, function: _F, /) -> _F: ...
+    def __call__(self, function: Callable[_P, _R], /) -> Callable[_P, _R]: ...
 
 def step(kind: str | None = None, /) -> int:
     """Ends the current step of the process, if any, and begins the next; returns its number, from

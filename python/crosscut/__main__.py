@@ -9,7 +9,8 @@ import sys
 
 
 def run_verb(arguments: list[str]) -> int | None:
-    """Runs `doctor`, `plot` or `validate` in this Python; an exit code. None for other verbs."""
+    """Runs `doctor`, `plot`, `validate` or `table` (for Parquet) in this Python; an exit code. None
+    for other verbs."""
     verb, *rest = arguments or [""]
     if verb == "doctor":
         from crosscut import doctor
@@ -19,6 +20,10 @@ def run_verb(arguments: list[str]) -> int | None:
         from crosscut import plots
 
         return plots.main(rest)
+    if verb == "table":
+        from crosscut import _parquet
+
+        return _parquet.main(rest)
     if verb == "validate":
         from crosscut import validation
 

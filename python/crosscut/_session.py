@@ -4,19 +4,44 @@ from __future__ import annotations
 
 import math
 import os
-from functools import partial
+import warnings
+from functools import cached_property
 from operator import index
 from types import TracebackType
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal, TypedDict
 
 import crosscut
-from crosscut import _forks, _ondemand, _sources, _wrap
+from crosscut import _forks, _ondemand, _run_folder, _sources, _wrap
 from crosscut._names import did_you_mean, keywords_named
 from crosscut._schedule import Schedule
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from typing_extensions import Unpack
+
+    from crosscut.reading import Run
 
 _record = crosscut._record
 
 Policy = Literal["drop-newest", "flight-recorder"]
+PythonLevel = Literal["off", "boundary", "samples", "calls"]
+
+
+class Options(TypedDict, total=False):
+    """What `start` and `session` take by name."""
+
+    memory_mib: int
+    policy: Policy
+    keep_seconds: float
+    control_percent: float
+    seed: int
+    python: PythonLevel | None
+    shapes: bool | None
+    allocations: bool | None
+    plan: Schedule | str | None
+    budget: float | None
 
 
 class _Follower:
@@ -50,54 +75,49 @@ class _Follower:
             _record.phase(name)
 
 
-def _check(policy: Any, python: Any, plan: Any) -> None:
+def _check(function: str, options: Options) -> None:
+    """Raises what fits where the options of `function` cannot be meant."""
+    for name in options:
+        if name not in Options.__annotations__:
+            raise TypeError(f"{function}() got an unexpected keyword argument {name!r}"
+                            f"{did_you_mean(name, sorted({*Options.__annotations__, 'run_dir'}))}")
     policies = ("drop-newest", "flight-recorder")
+    policy = options.get("policy", "drop-newest")
     if policy not in policies:
-        raise ValueError(f"start(): policy {policy!r} is neither drop-newest nor flight-recorder"
-                         f"{did_you_mean(str(policy), policies)}")
-    _ondemand.check_python("start", python)
+        raise ValueError(f"{function}(): policy {policy!r} is neither drop-newest nor "
+                         f"flight-recorder{did_you_mean(str(policy), policies)}")
+    _ondemand.check_python(function, options.get("python"))
+    plan = options.get("plan")
     if not (plan is None or isinstance(plan, (str, Schedule))):
-        raise TypeError(f"start(): plan={plan!r} is neither a string nor a schedule")
+        raise TypeError(f"{function}(): plan={plan!r} is neither a string nor a schedule")
+    given: dict[str, object] = {**options}
+    limits: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
+        ("memory_mib", lambda mib: 0 <= index(mib) < 1 << 32, "an amount that a machine has"),
+        ("keep_seconds", lambda seconds: 0 <= seconds < math.inf, "a length of time"),
+        ("control_percent", lambda percent: -math.inf < percent <= 100, "a share of the steps"),
+        ("seed", lambda seed: index(seed) == seed, "a whole number"),
+        ("budget", lambda percent: percent is None or 0 <= percent <= 1000,
+         "a share of the time in per cent"))
+    for name, fits, what in limits:
+        if name in given and not fits(given[name]):
+            raise ValueError(f"{function}(): {name}={given[name]} is not {what}")
 
 
-def _numbers(memory_mib: int, keep_seconds: float, control_percent: float,
-             seed: int) -> dict[str, Any]:
-    memory_mib, seed = index(memory_mib), index(seed)
-    if not 0 <= memory_mib < 1 << 32:
-        raise ValueError(f"start(): memory_mib={memory_mib} is not an amount that a machine has")
-    if not 0 <= keep_seconds < math.inf:
-        raise ValueError(f"start(): keep_seconds={keep_seconds} is not a length of time")
-    if not -math.inf < control_percent <= 100:
-        raise ValueError(f"start(): control_percent={control_percent} is not a share of the steps")
-    return {"memory_bytes": memory_mib << 20, "keep_seconds": keep_seconds,
-            "control_percent": control_percent, "seed": seed}
-
-
-@keywords_named
-def start(
-    run_dir: str | os.PathLike[str] | None = None,
-    *,
-    memory_mib: int = 0,
-    policy: Policy = "drop-newest",
-    keep_seconds: float = 0.0,
-    control_percent: float = -1.0,
-    seed: int = 0,
-    python: Literal["off", "boundary", "samples", "calls"] | None = None,
-    shapes: bool | None = None,
-    allocations: bool | None = None,
-    plan: Schedule | str | None = None,
-    budget: float | None = None,
-) -> bool:
+def start(run_dir: str | os.PathLike[str] | None = None, **options: Unpack[Options]) -> bool:
     """Begins to record this process and the children it forks; returns whether it does.
 
-    `run_dir` is made where absent (default: CROSSCUT_RUN, else ./crosscut-<pid>). `memory_mib` caps
-    everything Crosscut holds in this process (0: 64). With the policy "flight-recorder" the newest
-    `keep_seconds` are kept and `snapshot` writes them. `control_percent`: the share of steps that
-    run without probes, to measure Crosscut's own cost (< 0: the plan's). `python`: what is recorded
-    of Python, by default samples beside the boundary between Python and native code. `shapes`:
-    whether operators tell what they are called with, `allocations`: every allocation and free of
-    PyTorch's (None: as CROSSCUT_SHAPES and CROSSCUT_ALLOCATIONS say, else not). `plan`: how much is
-    recorded of each step, "light", "balanced" (default), "full" or shares in per cent, like
+    `run_dir` is made where absent; what is recorded already in a folder of that name stays, and
+    this process becomes one more of that run (default: CROSSCUT_RUN, else a name of its own in
+    ./crosscut-runs, the same one for every start in this process). The options:
+
+    `memory_mib` caps everything Crosscut holds in this process (0: 64). With the `policy`
+    "flight-recorder" the newest `keep_seconds` are kept and `snapshot` writes them.
+    `control_percent`: the share of steps that run without probes, to measure Crosscut's own cost (<
+    0: the plan's); `seed`: of their choice. `python`: what is recorded of Python, by default
+    samples beside the boundary between Python and native code. `shapes`: whether operators tell
+    what they are called with, `allocations`: every allocation and free of PyTorch's (None: as
+    CROSSCUT_SHAPES and CROSSCUT_ALLOCATIONS say, else not). `plan`: how much is recorded of each
+    step, "light", "balanced" (default), "full" or shares in per cent, like
     "operators=10,everything=2"; or a `Schedule`, which says when to record at all (and then in
     full). `budget`: how much longer the steps may take, in per cent of the program's own time;
     where the plan costs more, fewer steps are recorded (None: CROSSCUT_BUDGET, else 2 where no plan
@@ -105,27 +125,35 @@ def start(
 
     False, with the words in `crosscut.error()`, where the session of `crosscut record` runs
     already, where it cannot be had, or where `plan` is no step plan. Takes about a millisecond.
-    ValueError or TypeError for other settings that cannot be meant.
+    TypeError for an option that there is not, ValueError or TypeError for values that cannot be
+    meant.
     """
-    _check(policy, python, plan)
-    numbers = _numbers(memory_mib, keep_seconds, control_percent, seed)
-    if budget is not None:
-        if not 0 <= budget <= 1000:
-            raise ValueError(f"start(): budget={budget} is not a share of the time in per cent")
-        numbers["budget_percent"] = budget or -1.0
+    _check("start", options)
+    return _begin(run_dir, options)
+
+
+def _begin(run_dir: str | os.PathLike[str] | None, options: Options) -> bool:
+    """start(), its options checked."""
+    plan, budget = options.get("plan"), options.get("budget")
     if _record.run_dir() == "":
-        _sources.set_extra("shapes", shapes)
-        _sources.set_extra("allocations", allocations)
+        _sources.set_extra("shapes", options.get("shapes"))
+        _sources.set_extra("allocations", options.get("allocations"))
     if _record.armed() and run_dir is None and _ondemand.begin() == 0:
         return _follow(plan)
-    path = None if run_dir is None else os.path.abspath(os.fspath(run_dir))
+    if run_dir is None and not _run_folder.is_given():
+        run_dir = _run_folder.of_process()
+    limit = {} if budget is None else {"budget_percent": budget or -1.0}
     code = _record.start(
-        run_dir=path, flight_recorder=policy == "flight-recorder", **numbers,
-        plan="full" if isinstance(plan, Schedule) else plan)
+        run_dir=None if run_dir is None else os.path.abspath(os.fspath(run_dir)),
+        memory_bytes=index(options.get("memory_mib", 0)) << 20,
+        flight_recorder=options.get("policy") == "flight-recorder",
+        keep_seconds=options.get("keep_seconds", 0.0),
+        control_percent=options.get("control_percent", -1.0), seed=index(options.get("seed", 0)),
+        plan="full" if isinstance(plan, Schedule) else plan, **limit)
     if code != 0:
         return False
     _forks.watch()
-    _sources.activate(python)
+    _sources.activate(options.get("python"))
     return _follow(plan)
 
 
@@ -170,29 +198,22 @@ def flush() -> bool:
 
 
 class session:
-    """A session as a context manager: `with crosscut.session("run"): ...`. Takes what `start`
-    takes. Where a session runs already (`crosscut record`), that one goes on and is left alone."""
+    """A session as a context manager, and then its run: `with crosscut.session("run") as s: ...`,
+    `s.run.verdict()`. A notebook shows it as the run's report.
 
-    @keywords_named
-    def __init__(
-        self,
-        run_dir: str | os.PathLike[str] | None = None,
-        *,
-        memory_mib: int = 0,
-        policy: Policy = "drop-newest",
-        keep_seconds: float = 0.0,
-        control_percent: float = -1.0,
-        seed: int = 0,
-        python: Literal["off", "boundary", "samples", "calls"] | None = None,
-        shapes: bool | None = None,
-        allocations: bool | None = None,
-        plan: Schedule | str | None = None,
-        budget: float | None = None,
-    ) -> None:
-        self._start = partial(
-            start, run_dir, memory_mib=memory_mib, policy=policy, keep_seconds=keep_seconds,
-            control_percent=control_percent, seed=seed, python=python, shapes=shapes,
-            allocations=allocations, plan=plan, budget=budget)
+    Takes what `start` takes. Each `with` makes a new run: where the folder `run` holds one, this
+    one goes to `run-2`, and a warning says so (several processes that `start` in one folder are one
+    run). Without a name it is a folder in ./crosscut-runs, as `crosscut record` makes them. Where a
+    session runs already (`crosscut record`), that one goes on and is left alone.
+    """
+
+    def __init__(self, run_dir: str | os.PathLike[str] | None = None,
+                 **options: Unpack[Options]) -> None:
+        _check("session", options)
+        self._wanted = None if run_dir is None else os.fspath(run_dir)
+        self._options = options
+        self._path = ""
+        self._problem = "it has not begun (with crosscut.session() as s: ...)"
         self.started = False
 
     @property
@@ -200,8 +221,37 @@ class session:
         """Where this process records; "" when it does not."""
         return _record.run_dir()
 
+    @property
+    def path(self) -> str:
+        """The folder of the run; "" before it begins, and where nothing is recorded."""
+        return self._path
+
+    @cached_property
+    def _ended_run(self) -> Run:
+        return crosscut.read(self._path)
+
+    @property
+    def run(self) -> Run:
+        """The recording: after the end all of it, before that what there is by now. RuntimeError
+        where there is none."""
+        if not self._path:
+            raise RuntimeError(f"this session has no run: {self._problem}")
+        return crosscut.read(self._path) if self.started else self._ended_run
+
     def __enter__(self) -> session:
-        self.started = self._start()
+        self.__dict__.pop("_ended_run", None)
+        if _record.active() or (self._wanted is None and _run_folder.is_given()):
+            self.started = _begin(self._wanted, self._options)
+            taken = ""
+        else:
+            wanted = self._wanted or _run_folder.new_name()
+            with _run_folder.claimed(wanted) as taken:
+                self.started = _begin(taken, self._options)
+            if self.started and self._wanted and taken != self._wanted:
+                warnings.warn(f"{self._wanted} holds a recording already; this one goes to {taken}",
+                              stacklevel=2)
+        self._path = (taken if self.started else "") or _record.run_dir()
+        self._problem = "" if self._path else _record.error()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
@@ -211,9 +261,17 @@ class session:
             stop()
         return False
 
+    def __repr__(self) -> str:
+        if not self._path:
+            return f"<crosscut session without a run: {self._problem}>"
+        return f"<crosscut session {self._path}{', recording' if self.started else ''}>"
+
+    def _repr_html_(self) -> str | None:
+        return self.run._repr_html_() if self._path and not self.started else None
+
 
 @keywords_named
-def wrap(thing: Any, *, layer: str = "native", names: str | None = None) -> int:
+def wrap(thing: object, *, layer: str = "native", names: str | None = None) -> int:
     """Records calls from Python into native code as spans of `layer` (framework, runtime,
     simulator, data, comm, native, idle; python is one, too).
 
@@ -233,7 +291,7 @@ def wrap(thing: Any, *, layer: str = "native", names: str | None = None) -> int:
     return _wrap.wrap(thing, layer, names)
 
 
-def unwrap(thing: Any = None) -> int:
+def unwrap(thing: object = None) -> int:
     """Takes back every `wrap` of `thing` (a module or its name are the same), or of everything:
     what was replaced is as it was before. Returns how many functions that are."""
     return _wrap.unwrap(thing)

@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+import html
 import importlib
 import os
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TypeAlias, TypeVar
 
 from crosscut import _read
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
+
+Cell: TypeAlias = "int | float | str | None"
+Format = Literal["text", "markdown", "json", "html", "summary"]
+_T = TypeVar("_T", int, float, str)
+
+SHOWN_ROWS = 20  # of a table in a notebook
+_INLINE_PAGE = 1 << 20  # bytes; a larger page is a file beside the notebook
+_EVERY_ROW = (1 << 63) - 1
 
 
 class Table:
@@ -17,8 +31,9 @@ class Table:
     `pyarrow.table(table)`). A cell that is not known is None.
     """
 
-    def __init__(self, table: Any) -> None:
+    def __init__(self, table: _read.Table, origin: int = 0) -> None:
         self._table = table
+        self._origin = origin
 
     @property
     def name(self) -> str:
@@ -38,44 +53,91 @@ class Table:
     def __len__(self) -> int:
         return len(self._table)
 
-    def __getitem__(self, column: str) -> list[Any]:
+    def __getitem__(self, column: str) -> list[Cell]:
         """The cells of a column. KeyError where there is none of that name."""
         return self._table.column(column)
 
-    def rows(self) -> Iterator[dict[str, Any]]:
+    def column(self, name: str, kind: type[_T]) -> list[_T]:
+        """The cells of a column, all known and of that type: `table.column("wall_ns", int)`.
+        TypeError where one is of another, or not known."""
+        cells = self._table.column(name)
+        for row, cell in enumerate(cells):
+            if not isinstance(cell, kind):
+                raise TypeError(f"{self.name}.{name}, row {row}: {cell!r} is no {kind.__name__}; "
+                                f"table[{name!r}] has the cells as they are")
+        return cells
+
+    def rows(self) -> Iterator[dict[str, Cell]]:
         """Its rows, one after the other, as dictionaries."""
         columns = self.columns
         for cells in zip(*(self._table.column(name) for name in columns)):
             yield dict(zip(columns, cells))
 
-    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self._table.__arrow_c_stream__(requested_schema)
 
-    def __arrow_c_schema__(self) -> Any:
+    def __arrow_c_schema__(self) -> object:
         return self._table.__arrow_c_schema__()
 
-    def to_pandas(self) -> Any:
+    def to_pandas(self) -> pandas.DataFrame:
         """As a pandas.DataFrame: int64 (Int64 where numbers are missing), float64, str."""
-        pandas = _needed("pandas", "to_pandas()")
-        return pandas.DataFrame({name: _series(pandas, self._table.column(name))
+        module = _needed("pandas", "to_pandas()", "pandas")
+        return module.DataFrame({name: _series(module, self._table.column(name))
                                  for name in self.columns})
 
-    def to_polars(self) -> Any:
+    def to_polars(self) -> polars.DataFrame:
         """As a polars.DataFrame."""
-        return _needed("polars", "to_polars()").DataFrame(self)
+        return _needed("polars", "to_polars()", "polars").DataFrame(self)
+
+    def to_arrow(self) -> pyarrow.Table:
+        """As a pyarrow.Table."""
+        return _needed("pyarrow", "to_arrow()", "arrow").table(self)
+
+    def to_parquet(self, file: str | os.PathLike[str] | BinaryIO) -> None:
+        """Writes a Parquet file, whose metadata have the table's name and notes."""
+        _needed("pyarrow", "to_parquet()", "arrow")
+        parquet = importlib.import_module("pyarrow.parquet")
+        notes = "\n".join(self.notes)
+        parquet.write_table(self.to_arrow().replace_schema_metadata(
+            {"crosscut.table": self.name, "crosscut.notes": notes}), file)
 
     def __repr__(self) -> str:
         return f"<table {self.name}: {len(self)} rows of {', '.join(self.columns)}>"
 
+    def _repr_html_(self) -> str:
+        shown = min(len(self), SHOWN_ROWS)
+        numbers = self._table.numbers
+        head = "".join(
+            f'<th scope="col" style="text-align:{_side(number)}">{html.escape(name)}</th>'
+            for name, number in zip(self.columns, numbers))
+        body = "".join(
+            "<tr>" + "".join(f'<td style="text-align:{_side(number)}">{html.escape(cell)}</td>'
+                             for cell, number in zip(self._table.shown(row, self._origin), numbers))
+            + "</tr>\n" for row in range(shown))
+        below = list(self.notes)
+        if shown < len(self):
+            below.append(f"{len(self) - shown:,} more rows: table.to_pandas() has all of them")
+        return (f"<table><caption>{html.escape(self.name)}</caption>\n"
+                f"<thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table>\n"
+                + "".join(map(_paragraph, below)))
 
-def _needed(module: str, function: str) -> Any:
+
+def _side(number: bool) -> str:
+    return "right" if number else "left"
+
+
+def _paragraph(text: str) -> str:
+    return f"<p>{html.escape(text)}</p>\n"
+
+
+def _needed(module: str, function: str, extra: str) -> Any:
     """The module, which an extra of this package brings."""
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as missing:
         if missing.name != module:
             raise
-        raise ModuleNotFoundError(f"{function} needs {module}: pip install 'crosscut[{module}]'",
+        raise ModuleNotFoundError(f"{function} needs {module}: pip install 'crosscut[{extra}]'",
                                   name=module) from None
 
 
@@ -85,7 +147,7 @@ def _series(pandas: Any, cells: list[Any]) -> Any:
 
 
 class Run:
-    """One recording, or any file that an importer knows."""
+    """One recording, or any file that an importer knows. A notebook shows it as a report."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._run = _read.open(os.fspath(path))
@@ -100,12 +162,61 @@ class Run:
         """The names of all tables, with what each of them holds."""
         return _read.tables()
 
-    def table(self, name: str) -> Table:
-        """Computes a table. KeyError, with the names there are, for an unknown one."""
-        return Table(self._run.table(name))
+    def table(self, name: str, *, where: str | Iterable[str] = (), sort: str = "",
+              limit: int | None = None) -> Table:
+        """Computes a table. KeyError, with the names there are, for an unknown one.
+
+        `where`: conditions that all rows must meet, such as "wall_ns > 1ms" or "name ~ conv" (=,
+        !=, <, <=, >, >=, and ~ for "contains"). `sort`: a column, with "-" in front the largest
+        first. `limit`: only the first so many rows. ValueError where one of them cannot be meant.
+        """
+        conditions = [where] if isinstance(where, str) else list(where)
+        rows = _EVERY_ROW if limit is None else limit
+        if rows < 0:
+            raise ValueError(f"table(): limit={limit} is no number of rows")
+        return Table(self._run.table(name, conditions, sort, rows), self._run.origin)
+
+    def verdict(self) -> Table:
+        """What bounds the steps, the first row first: the table `verdict`."""
+        return self.table("verdict")
+
+    def report(self, format: Format = "text", *, width: int = 100) -> str:
+        """The report of the command `crosscut report`, as text, Markdown, JSON or a page (html), or
+        the summary for other programs (JSON of at most 8 KB). `width`: columns of the text."""
+        return self._run.report(format, width)
+
+    def page(self) -> str:
+        """The report as one page of HTML, with a timeline, that needs no network."""
+        return self.report("html")
 
     def __repr__(self) -> str:
         return f"<crosscut run {self.path}>"
+
+    def _repr_html_(self) -> str:
+        parts = [_paragraph(f"Crosscut: {self.path}")]
+        parts += map(_paragraph, self.gaps[:3])
+        if len(self.gaps) > 3:
+            parts.append(_paragraph(f"{len(self.gaps) - 3} more: run.gaps"))
+        if "verdict" in self.tables():
+            parts.append(self.verdict()._repr_html_())
+        return "".join(parts) + framed(self.page(), self.path)
+
+
+def framed(page: str, path: str, most: int = _INLINE_PAGE) -> str:
+    """The page inside another one: in a frame of its own where it has at most `most` bytes, else a
+    link to a file, which `crosscut open` would write for the run at `path`, too."""
+    size = len(page.encode())
+    if size <= most:
+        return ('<iframe title="Crosscut report" sandbox="allow-scripts allow-downloads" '
+                'style="width:100%;height:640px;border:1px solid #8888" '
+                f'srcdoc="{html.escape(page)}"></iframe>\n')
+    try:
+        file = _read.write_page(path, page)
+    except OSError as error:
+        return _paragraph(f"The page has {size >> 10} KiB and cannot be written beside the run "
+                          f"({error}): crosscut open -o FILE puts it elsewhere.")
+    name = html.escape(os.path.relpath(file))
+    return (f'<p>The page has {size >> 10} KiB: <a href="{name}" target="_blank">{name}</a></p>\n')
 
 
 def read(path: str | os.PathLike[str]) -> Run:

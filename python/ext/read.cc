@@ -6,17 +6,23 @@
 #include <nanobind/stl/vector.h>
 
 #include <cmath>
+#include <map>
 #include <memory>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "python/ext/read_arrow.h"
 #include "src/analyze/gaps.h"
 #include "src/analyze/tables.h"
 #include "src/base/nearest.h"
 #include "src/base/shown_text.h"
+#include "src/verbs/browser.h"
 #include "src/verbs/input.h"
 #include "src/verbs/leftovers.h"
+#include "src/verbs/report.h"
+#include "src/verbs/runs.h"
+#include "src/verbs/table.h"
 
 namespace nb = nanobind;
 
@@ -79,6 +85,20 @@ class Table {
     return cells;
   }
 
+  // The words that a page shows for the cells of a row; times since `origin`.
+  std::vector<std::string> shown(size_t row, int64_t origin) const {
+    return verbs::ShownCells(*table_, row, origin);
+  }
+
+  // By column, whether its cells are numbers.
+  std::vector<bool> numbers() const {
+    std::vector<bool> out;
+    for (const analyze::Column& column : table_->columns) {
+      out.push_back(!std::holds_alternative<analyze::Texts>(column.cells));
+    }
+    return out;
+  }
+
   nb::object stream(const nb::object&) const {
     auto* stream = new ArrowArrayStream;
     ExportStream(table_, stream);
@@ -120,7 +140,8 @@ class Run {
     return std::make_shared<Run>(std::move(*input));
   }
 
-  std::shared_ptr<Table> table(const std::string& name) const {
+  std::shared_ptr<Table> table(const std::string& name, const std::vector<std::string>& where,
+                               const std::string& sort, size_t limit) const {
     Result<analyze::Table> table = [&] {
       nb::gil_scoped_release without_gil;
       return analyze::ComputeTable(input_->trace, *input_->context, name);
@@ -131,7 +152,52 @@ class Run {
                              "tables() lists them all"),
             true);
     }
-    return std::make_shared<Table>(std::move(*table));
+    const verbs::TableQuery query{where, sort, limit};
+    if (query.all()) return std::make_shared<Table>(std::move(*table));
+    Result<analyze::Table> chosen = verbs::Select(*table, query);
+    if (!chosen.ok()) {
+      // The options of the command are arguments here, by the same names.
+      std::string_view problem = chosen.status().message();
+      if (problem.starts_with("--")) problem.remove_prefix(2);
+      Raise(Status::Invalid(std::string(problem)), false);
+    }
+    return std::make_shared<Table>(std::move(*chosen));
+  }
+
+  // ValueError where there is no such format.
+  nb::object report(const std::string& format, int width) const {
+    static const std::map<std::string, verbs::ReportFormat> formats = {
+        {"text", verbs::ReportFormat::kText},
+        {"markdown", verbs::ReportFormat::kMarkdown},
+        {"json", verbs::ReportFormat::kJson},
+        {"html", verbs::ReportFormat::kHtml},
+        {"summary", verbs::ReportFormat::kSummary}};
+    const auto found = formats.find(format);
+    if (found == formats.end()) {
+      std::vector<std::string> names;
+      for (const auto& [name, value] : formats) names.push_back(name);
+      Raise(Status::Invalid(base::UnknownName("format", format, names)), false);
+    }
+    verbs::ReportOptions options;
+    options.format = found->second;
+    options.width = width;
+    const std::string text = [&] {
+      nb::gil_scoped_release without_gil;
+      return verbs::ReportOf(*input_, options);
+    }();
+    PyObject* out =
+        PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace");
+    if (out == nullptr) throw nb::python_error();
+    return nb::steal(out);
+  }
+
+  // When the first process began: the zero of a page's times.
+  int64_t origin() const {
+    int64_t first = 0;
+    for (const trace::Process& process : input_->trace.processes) {
+      if (first == 0 || process.start_ns < first) first = process.start_ns;
+    }
+    return first;
   }
 
   std::vector<std::string> gaps() const {
@@ -149,6 +215,27 @@ nb::dict TableNames() {
     names[entry.name] = entry.description;
   }
   return names;
+}
+
+// The text of the verb `runs`, and the newest run's path; "" where there is none.
+std::string RunsText(const std::string& folder) {
+  const Result<verbs::Output> runs = verbs::Runs(folder, 0);
+  if (!runs.ok()) Raise(runs.status(), false);
+  return runs->text;
+}
+
+std::string NewestRun(const std::string& folder) {
+  const auto runs = verbs::FindRuns(folder);
+  if (!runs.ok()) Raise(runs.status(), false);
+  return runs->empty() ? "" : runs->front().path;
+}
+
+// Writes the page of the input at `path` to where `crosscut open` does; that file.
+std::string WritePage(const std::string& path, const std::string& page) {
+  std::string file = verbs::PageOf(path);
+  const Status written = verbs::WriteWholeFile(file, page);
+  if (!written.ok()) Raise(written, false);
+  return file;
 }
 
 nb::tuple Pair(const verbs::RingCount& count) { return nb::make_tuple(count.rings, count.bytes); }
@@ -184,11 +271,20 @@ NB_MODULE(_read, module) {
       .def_prop_ro("columns", &Table::columns)
       .def("__len__", &Table::size)
       .def("column", &Table::column)
+      .def("shown", &Table::shown)
+      .def_prop_ro("numbers", &Table::numbers)
       .def("__arrow_c_stream__", &Table::stream, nb::arg("requested_schema") = nb::none())
       .def("__arrow_c_schema__", &Table::schema);
-  nb::class_<Run>(module, "Run").def("table", &Run::table).def_prop_ro("gaps", &Run::gaps);
+  nb::class_<Run>(module, "Run")
+      .def("table", &Run::table)
+      .def("report", &Run::report)
+      .def_prop_ro("origin", &Run::origin)
+      .def_prop_ro("gaps", &Run::gaps);
   module.def("open", &Run::Open);
   module.def("tables", &crosscut::read::TableNames);
+  module.def("runs", &crosscut::read::RunsText);
+  module.def("newest_run", &crosscut::read::NewestRun);
+  module.def("write_page", &crosscut::read::WritePage);
   module.def("did_you_mean", &crosscut::base::DidYouMean);
   module.def("unknown_name", &crosscut::base::UnknownName);
   module.def("shown_text", [](const std::string& text) { return crosscut::base::ShownText(text); });

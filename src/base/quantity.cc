@@ -13,8 +13,8 @@ struct Unit {
   const char* name;
   double size;
 };
-constexpr Unit kTimes[] = {{"ms", 1e-3}, {"s", 1},    {"sec", 1},  {"m", 60},
-                           {"min", 60},  {"h", 3600}, {"d", 86400}};
+constexpr Unit kTimes[] = {{"ns", 1e-9}, {"us", 1e-6}, {"µs", 1e-6}, {"ms", 1e-3}, {"s", 1},
+                           {"sec", 1},   {"m", 60},    {"min", 60},  {"h", 3600},  {"d", 86400}};
 constexpr Unit kSizes[] = {{"k", 1.0 / 1024}, {"m", 1}, {"g", 1024}, {"t", 1024 * 1024}};
 
 // A number in front of `*unit`, where its unit begins. False for hexadecimal, inf and nan.

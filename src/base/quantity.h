@@ -3,8 +3,8 @@
 
 namespace crosscut::base {
 
-// "10", "10s", "2m", "1.5h", "500ms", "1d": sets *seconds, which a plain number is. False where the
-// text is none of these; *seconds is unchanged then.
+// "10", "10s", "2m", "1.5h", "500ms", "20us", "1d": sets *seconds, which a plain number is. False
+// where the text is none of these; *seconds is unchanged then.
 bool ParseSeconds(const char* text, double* seconds);
 
 // "64", "512K", "2G", "1.5GiB": sets *mib, the mebibytes that a plain number is. K, M, G and T are

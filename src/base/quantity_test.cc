@@ -19,6 +19,9 @@ TEST(Quantity, ReadsTimesInSecondsAndTheirUnits) {
   EXPECT_EQ(Seconds("0.5"), 0.5);
   EXPECT_EQ(Seconds("10s"), 10);
   EXPECT_EQ(Seconds("500ms"), 0.5);
+  EXPECT_DOUBLE_EQ(Seconds("20us"), 20e-6);
+  EXPECT_DOUBLE_EQ(Seconds("20µs"), 20e-6);
+  EXPECT_DOUBLE_EQ(Seconds("7ns"), 7e-9);
   EXPECT_EQ(Seconds("2m"), 120);
   EXPECT_EQ(Seconds("2min"), 120);
   EXPECT_EQ(Seconds("1.5h"), 5400);

@@ -1,4 +1,6 @@
 // doctor, plot and validate: their work is done in Python, where what they need is.
+#include "src/cli/python.h"
+
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -46,22 +48,6 @@ constexpr char kMain[] =
     "import sys; sys.path[0] = sys.argv.pop(1); "
     "from crosscut.__main__ import run_verb; sys.exit(run_verb(sys.argv[1:]))";
 
-// `python`: a path of one, or "".
-int RunPython(const std::vector<std::string>& words, std::string python = "") {
-  char path[PATH_MAX];
-  const ssize_t n = readlink("/proc/self/exe", path, sizeof path);
-  const std::filesystem::path program(std::string(path, n > 0 ? static_cast<size_t>(n) : 0));
-  if (python.empty()) python = PythonOf(program);
-  const auto package = program.parent_path().parent_path();
-  const std::string where = package.filename() == "crosscut" ? package.parent_path().string() : "";
-  std::vector<const char*> argv = {python.c_str(), "-c", kMain, where.c_str()};
-  for (const std::string& word : words) argv.push_back(word.c_str());
-  argv.push_back(nullptr);
-  execvp(python.c_str(), const_cast<char* const*>(argv.data()));
-  Talk(python + ": " + std::strerror(errno));
-  return kFinding;
-}
-
 struct PlotArgs {
   std::vector<std::string> runs;
   std::string folder;
@@ -75,6 +61,21 @@ int RunPlot(PlotArgs args) {
 }
 
 }  // namespace
+
+int RunPython(const std::vector<std::string>& words, std::string python) {
+  char path[PATH_MAX];
+  const ssize_t n = readlink("/proc/self/exe", path, sizeof path);
+  const std::filesystem::path program(std::string(path, n > 0 ? static_cast<size_t>(n) : 0));
+  if (python.empty()) python = PythonOf(program);
+  const auto package = program.parent_path().parent_path();
+  const std::string where = package.filename() == "crosscut" ? package.parent_path().string() : "";
+  std::vector<const char*> argv = {python.c_str(), "-c", kMain, where.c_str()};
+  for (const std::string& word : words) argv.push_back(word.c_str());
+  argv.push_back(nullptr);
+  execvp(python.c_str(), const_cast<char* const*>(argv.data()));
+  Talk(python + ": " + std::strerror(errno));
+  return kFinding;
+}
 
 void TakeInterpreter() {
   const char* named = std::getenv(kInterpreter);

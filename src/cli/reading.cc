@@ -1,4 +1,4 @@
-// report, open, runs, table, export, import, info.
+// report, open, runs, export, import, info.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "src/base/nearest.h"
 #include "src/base/shell_word.h"
 #include "src/cli/commands.h"
 #include "src/cli/newest.h"
@@ -23,7 +22,6 @@
 #include "src/verbs/info.h"
 #include "src/verbs/report.h"
 #include "src/verbs/runs.h"
-#include "src/verbs/table.h"
 
 namespace crosscut::cli {
 namespace {
@@ -36,21 +34,26 @@ const std::map<std::string, verbs::ReportFormat> kReportFormats = {
     {"markdown", verbs::ReportFormat::kMarkdown},
     {"json", verbs::ReportFormat::kJson},
     {"html", verbs::ReportFormat::kHtml}};
-const std::map<std::string, verbs::TableFormat> kTableFormats = {
-    {"csv", verbs::TableFormat::kCsv}, {"json", verbs::TableFormat::kJson}};
 
 struct ReportArgs {
   std::vector<std::string> inputs;
   std::optional<verbs::ReportFormat> format;
   std::string file;
+  bool summary = false;
 };
 
 int RunReport(ReportArgs args) {
   IgnorePipes();
   if (const int code = TakeNewest(&args.inputs); code != kGood) return code;
   using verbs::ReportFormat;
-  const ReportFormat format = args.format.value_or(verbs::ReportFormatOf(args.file));
-  const bool one = format == ReportFormat::kHtml || format == ReportFormat::kJson;
+  ReportFormat format = args.format.value_or(
+      args.summary && args.file.empty() ? ReportFormat::kJson : verbs::ReportFormatOf(args.file));
+  if (args.summary && format != ReportFormat::kJson) {
+    Talk("--summary is JSON: leave out the other format");
+    return kUsage;
+  }
+  if (args.summary) format = ReportFormat::kSummary;
+  const bool one = format != ReportFormat::kText && format != ReportFormat::kMarkdown;
   if (one && args.inputs.size() > 1) {
     Talk("html and json take one input at a time");
     return kUsage;
@@ -114,19 +117,6 @@ int RunOpen(OpenArgs args) {
   return Print(path + "\n" + verbs::FileUrl(path) + "\n", page->incomplete);
 }
 
-bool IsThere(const std::string& path) {
-  std::error_code error;
-  return std::filesystem::exists(path, error);
-}
-
-// What a verb can read, whatever it is called.
-bool IsInput(const std::string& path) {
-  std::error_code error;
-  const auto kind = std::filesystem::status(path, error).type();
-  if (kind == std::filesystem::file_type::directory) return verbs::IsRun(path);
-  return kind != std::filesystem::file_type::not_found;
-}
-
 }  // namespace
 
 void AddReport(CLI::App* app, Run* run) {
@@ -141,6 +131,8 @@ void AddReport(CLI::App* app, Run* run) {
   verb->add_option("-o", args->file,
                    "write to this file instead of stdout; compressed if its name ends in .gz")
       ->option_text("FILE");
+  verb->add_flag("--summary", args->summary,
+                 "at most 8 KB of JSON: what ran, what bounds it, what to ask next");
   verb->callback([=] { *run = [=] { return RunReport(*args); }; });
 }
 
@@ -172,54 +164,6 @@ void AddRuns(CLI::App* app, Run* run) {
       if (!output.ok()) return Fail(output.status());
       if (output->text.empty()) Talk("there is no run in " + *folder);
       return Print(output->text, false);
-    };
-  });
-}
-
-void AddTable(CLI::App* app, Run* run) {
-  struct Args {
-    std::string input, name;
-    verbs::TableFormat format = verbs::TableFormat::kCsv;
-  };
-  auto args = std::make_shared<Args>();
-  CLI::App* verb = app->add_subcommand("table", "Print one table; without NAME, list them");
-  verb->add_option("INPUT", args->input,
-                   "run directory, as record makes it, or another tool's trace; where there is\n"
-                   "none, a table of the newest run")
-      ->check(Suggest(verbs::TableNames()))
-      ->option_text(" ");
-  verb->add_option("NAME", args->name, "which table")
-      ->check(Suggest(verbs::TableNames()))
-      ->option_text(" ");
-  verb->add_option("--format", args->format, "csv (default) or json")
-      ->transform(FormatOf(kTableFormats))
-      ->option_text("FORMAT");
-  verb->callback([=] {
-    *run = [=]() -> int {
-      IgnorePipes();
-      if (args->name.empty() && verbs::IsTable(args->input) && !IsInput(args->input)) {
-        std::vector<std::string> newest;
-        if (const int code = TakeNewest(&newest); code != kGood) return code;
-        args->name = std::exchange(args->input, newest[0]);
-      }
-      if (args->name.empty() && !args->input.empty() && !IsThere(args->input)) {
-        const std::string near = base::DidYouMean(args->input, verbs::TableNames());
-        return Fail(Status::NotFound(args->input + ": there is no such input, and no such table" +
-                                     (near.empty() ? "; crosscut table lists the tables" : near)));
-      }
-      if (args->name.empty()) return Print(verbs::ListTables(), false);
-      int printed = kGood;
-      const auto print = [&printed](std::string_view part) {
-        if (printed == kGood) printed = Print(part, false);
-      };
-      const auto output = verbs::Table(args->input, args->name, args->format, print);
-      if (!output.ok()) {
-        const int code = Fail(output.status());
-        if (code == kUsage) TalkNames("the tables are", verbs::TableNames());
-        return code;
-      }
-      if (!output->remark.empty()) Talk(output->remark);
-      return output->incomplete ? kUnreadable : printed;
     };
   });
 }

@@ -9,6 +9,7 @@
 #include "src/analyze/timeline/make_timeline.h"
 #include "src/export/sink.h"
 #include "src/import/importer.h"
+#include "src/report/json_summary.h"
 #include "src/report/make_document.h"
 #include "src/verbs/recording/ring_watch.h"
 
@@ -35,6 +36,12 @@ const trace::Process* First(const trace::Trace& trace) {
     if (!process.parent.valid()) return &process;
   }
   return trace.processes.empty() ? nullptr : &trace.processes.front();
+}
+
+bool Shows(Scope scope, std::string_view table) {
+  if (scope == Scope::kTables || scope == Scope::kPage) return true;
+  const auto shown = scope == Scope::kSummary ? report::SummaryTables() : report::DocumentTables();
+  return std::find(shown.begin(), shown.end(), table) != shown.end();
 }
 
 }  // namespace
@@ -66,10 +73,8 @@ report::ReportData MakeReportData(const Input& input, Scope scope, const TakeTab
   if (started != 0) data.facts.emplace_back("Recorded", UtcTime(started));
   data.facts.emplace_back("Run", input.path);
   data.gaps = analyze::Gaps(trace, *input.context);
-  const auto shown = report::DocumentTables();
   for (const analyze::TableEntry& entry : analyze::TableList()) {
-    const bool in_document = std::find(shown.begin(), shown.end(), entry.name) != shown.end();
-    if (entry.long_one || (scope == Scope::kDocument && !in_document)) continue;
+    if (entry.long_one || !Shows(scope, entry.name)) continue;
     analyze::Table table = entry.Make(trace, *input.context);
     if (take) {
       take(table);

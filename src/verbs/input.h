@@ -29,6 +29,7 @@ Result<std::unique_ptr<Input>> ReadInput(const std::string& path,
 // What a view of an input shows.
 enum class Scope {
   kDocument,  // the tables that text and Markdown use
+  kSummary,   // those of the short JSON
   kTables,    // every table except those with a row per event or stack
   kPage,      // these tables and the timeline
 };

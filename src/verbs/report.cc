@@ -1,7 +1,10 @@
 #include "src/verbs/report.h"
 
+#include <utility>
+
 #include "src/report/html.h"
 #include "src/report/json.h"
+#include "src/report/json_summary.h"
 #include "src/report/markdown.h"
 #include "src/report/text.h"
 
@@ -14,8 +17,37 @@ Scope ScopeOf(ReportFormat format) {
     case ReportFormat::kMarkdown: return Scope::kDocument;
     case ReportFormat::kJson: return Scope::kTables;
     case ReportFormat::kHtml: return Scope::kPage;
+    case ReportFormat::kSummary: return Scope::kSummary;
   }
   return Scope::kTables;
+}
+
+// What a report is made of, without the input.
+struct Parts {
+  report::ReportData data;
+  std::string tables;  // of JSON, instead of data.tables: made one after the other
+};
+
+Parts PartsOf(const Input& input, const ReportOptions& options) {
+  Parts parts;
+  TakeTable take;
+  if (options.format == ReportFormat::kJson) {
+    take = [&](const analyze::Table& table) { report::AddTableJson(table, &parts.tables); };
+  }
+  parts.data = MakeReportData(input, ScopeOf(options.format), take, options.steps);
+  return parts;
+}
+
+std::string Render(Parts parts, const ReportOptions& options) {
+  switch (options.format) {
+    case ReportFormat::kText:
+      return report::RenderText(parts.data, {options.width, options.color, options.whole});
+    case ReportFormat::kMarkdown: return report::RenderMarkdown(parts.data);
+    case ReportFormat::kJson: return report::RenderReportJson(parts.data, std::move(parts.tables));
+    case ReportFormat::kHtml: return report::RenderHtml(parts.data);
+    case ReportFormat::kSummary: return report::RenderSummaryJson(parts.data);
+  }
+  return "";
 }
 
 }  // namespace
@@ -30,27 +62,16 @@ ReportFormat ReportFormatOf(std::string_view file) {
 Result<Output> Report(const std::string& path, const ReportOptions& options) {
   auto input = ReadInput(path);
   if (!input.ok()) return input.status();
-  std::string tables;
-  TakeTable take;
-  if (options.format == ReportFormat::kJson) {
-    take = [&](const analyze::Table& table) { report::AddTableJson(table, &tables); };
-  }
-  const report::ReportData data =
-      MakeReportData(**input, ScopeOf(options.format), take, options.steps);
+  Parts parts = PartsOf(**input, options);
   Output output;
   output.incomplete = (*input)->trace.damaged;
-  input->reset();  // the data have all of it that views show: a page needs the room
-  switch (options.format) {
-    case ReportFormat::kText:
-      output.text = report::RenderText(data, {options.width, options.color, options.whole});
-      break;
-    case ReportFormat::kMarkdown: output.text = report::RenderMarkdown(data); break;
-    case ReportFormat::kJson:
-      output.text = report::RenderReportJson(data, std::move(tables));
-      break;
-    case ReportFormat::kHtml: output.text = report::RenderHtml(data); break;
-  }
+  input->reset();  // the parts have all of it that views show: a page needs the room
+  output.text = Render(std::move(parts), options);
   return output;
+}
+
+std::string ReportOf(const Input& input, const ReportOptions& options) {
+  return Render(PartsOf(input, options), options);
 }
 
 }  // namespace crosscut::verbs

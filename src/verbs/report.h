@@ -11,7 +11,7 @@
 
 namespace crosscut::verbs {
 
-enum class ReportFormat { kText, kMarkdown, kJson, kHtml };
+enum class ReportFormat { kText, kMarkdown, kJson, kHtml, kSummary };
 
 // The format that a file's name ends with: .html, .htm, .md, .markdown, .json; text for others.
 ReportFormat ReportFormatOf(std::string_view file);
@@ -25,5 +25,7 @@ struct ReportOptions {
 };
 
 Result<Output> Report(const std::string& path, const ReportOptions& options);
+// The same of an input that stays open.
+std::string ReportOf(const Input& input, const ReportOptions& options);
 
 }  // namespace crosscut::verbs

@@ -1,28 +1,83 @@
 #include "src/verbs/table.h"
 
 #include <algorithm>
+#include <memory>
+#include <utility>
 
 #include "src/base/nearest.h"
+#include "src/export/sink.h"
+#include "src/report/html_table.h"
 #include "src/verbs/input.h"
 
 namespace crosscut::verbs {
+namespace {
 
-Result<TableOutput> Table(const std::string& path, const std::string& name, TableFormat format,
-                          const report::TakeText& take) {
+// "table steps has no rows; ...": with the notes of the table from the one of that number on.
+std::string Remark(const analyze::Table& table, size_t first_note) {
+  std::string out = "table " + table.name;
+  std::string separator = ": ";
+  if (table.rows() == 0) {
+    out += " has no rows";
+    separator = "; ";
+  }
+  for (size_t i = first_note; i < table.notes.size(); ++i) {
+    out += separator + table.notes[i];
+    separator = "; ";
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<TableOutput> Table(const std::string& path, const std::string& name,
+                          const TableOptions& options, const report::TakeText& take) {
   if (analyze::FindTable(name) == nullptr) {
     return Status::Unsupported(base::UnknownName("table", name, TableNames()));
   }
   auto input = ReadInput(path);
   if (!input.ok()) return input.status();
-  const auto table = analyze::ComputeTable((*input)->trace, *(*input)->context, name);
-  if (!table.ok()) return table.status();
-  (format == TableFormat::kJson ? report::WriteJson : report::WriteCsv)(*table, take);
+  const auto whole = analyze::ComputeTable((*input)->trace, *(*input)->context, name);
+  if (!whole.ok()) return whole.status();
   TableOutput output;
   output.incomplete = (*input)->trace.damaged;
-  if (table->rows() > 0) return output;
-  output.remark = "table " + name + " has no rows";
-  for (const std::string& note : table->notes) output.remark += "; " + note;
+  const auto write = options.format == TableFormat::kJson ? report::WriteJson : report::WriteCsv;
+  if (options.query.all()) {
+    write(*whole, take);
+    if (whole->rows() == 0) output.remark = Remark(*whole, 0);
+    return output;
+  }
+  const auto chosen = Select(*whole, options.query);
+  if (!chosen.ok()) return chosen.status();
+  write(*chosen, take);
+  if (chosen->rows() < whole->rows()) output.remark = Remark(*chosen, whole->notes.size());
+  if (whole->rows() == 0) output.remark = Remark(*whole, 0);
   return output;
+}
+
+Result<TableOutput> TableToFile(const std::string& path, const std::string& name,
+                                const TableOptions& options, const std::string& file) {
+  std::unique_ptr<exporting::Sink> sink;  // opened with the first part: a wrong name leaves no file
+  Status written;
+  const auto write = [&](std::string_view part) {
+    if (sink == nullptr && written.ok()) {
+      auto opened = exporting::OpenSink(file);
+      if (opened.ok()) sink = std::move(*opened);
+      written = opened.status();
+    }
+    if (written.ok()) written = sink->Write(part);
+  };
+  auto output = Table(path, name, options, write);
+  if (!output.ok()) return output;
+  if (written.ok()) written = sink->Close();
+  return written.ok() ? std::move(output) : written;
+}
+
+std::vector<std::string> ShownCells(const analyze::Table& table, size_t row, int64_t origin) {
+  std::vector<std::string> cells;
+  for (const analyze::Column& column : table.columns) {
+    cells.push_back(report::CellText(column, row, origin));
+  }
+  return cells;
 }
 
 bool IsTable(const std::string& name) {

@@ -96,7 +96,7 @@ def make_pythons(scene):
     """Modules that are not there, and what an older Python would do at its start."""
     (scene / "absent").mkdir()
     (scene / "elsewhere").mkdir()
-    for name in ("pandas", "polars", "matplotlib"):
+    for name in ("pandas", "polars", "pyarrow", "matplotlib"):
         words = f"No module named '{name}'"
         (scene / "absent" / f"{name}.py").write_text(
             f"raise ModuleNotFoundError({words!r}, name={name!r})\n")

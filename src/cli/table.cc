@@ -1,0 +1,137 @@
+// table.
+#include "src/verbs/table.h"
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "src/base/nearest.h"
+#include "src/cli/commands.h"
+#include "src/cli/newest.h"
+#include "src/cli/python.h"
+#include "src/cli/usage.h"
+#include "src/cli/values.h"
+#include "src/verbs/runs.h"
+
+namespace crosscut::cli {
+namespace {
+
+struct TableArgs {
+  std::string input, name, format, file;
+  verbs::TableQuery query;
+};
+
+bool IsThere(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::exists(path, error);
+}
+
+// What a verb can read, whatever it is called.
+bool IsInput(const std::string& path) {
+  std::error_code error;
+  const auto kind = std::filesystem::status(path, error).type();
+  if (kind == std::filesystem::file_type::directory) return verbs::IsRun(path);
+  return kind != std::filesystem::file_type::not_found;
+}
+
+std::string FormatOf(std::string_view file) {
+  if (file.ends_with(".parquet")) return "parquet";
+  if (file.ends_with(".gz")) file.remove_suffix(3);
+  return file.ends_with(".json") ? "json" : "csv";
+}
+
+// Python writes it, where pyarrow is.
+int WriteParquet(const TableArgs& args) {
+  if (args.file.empty() && isatty(STDOUT_FILENO) != 0) {
+    Talk("Parquet is no text for a terminal: name a file with -o");
+    return kUsage;
+  }
+  std::vector<std::string> words = {"table", "-o", args.file.empty() ? "-" : args.file};
+  for (const std::string& condition : args.query.where) words.push_back("--where=" + condition);
+  if (!args.query.sort.empty()) words.push_back("--sort=" + args.query.sort);
+  if (args.query.limit != SIZE_MAX) {
+    words.push_back("--limit=" + std::to_string(args.query.limit));
+  }
+  words.insert(words.end(), {"--", args.input, args.name});
+  return RunPython(words);
+}
+
+int FailTable(const Status& status, const std::string& name) {
+  const int code = Fail(status);
+  if (code == kUsage && !verbs::IsTable(name)) {
+    TalkNames("the tables are", verbs::TableNames());
+  }
+  return code;
+}
+
+int RunTable(TableArgs args) {
+  IgnorePipes();
+  if (args.name.empty() && verbs::IsTable(args.input) && !IsInput(args.input)) {
+    std::vector<std::string> newest;
+    if (const int code = TakeNewest(&newest); code != kGood) return code;
+    args.name = std::exchange(args.input, newest[0]);
+  }
+  if (args.name.empty() && !args.input.empty() && !IsThere(args.input)) {
+    const std::string near = base::DidYouMean(args.input, verbs::TableNames());
+    return Fail(Status::NotFound(args.input + ": there is no such input, and no such table" +
+                                 (near.empty() ? "; crosscut table lists the tables" : near)));
+  }
+  if (args.name.empty()) return Print(verbs::ListTables(), false);
+  if (args.format.empty()) args.format = FormatOf(args.file);
+  if (args.format == "parquet") return WriteParquet(args);
+  verbs::TableOptions options;
+  options.query = args.query;
+  if (args.format == "json") options.format = verbs::TableFormat::kJson;
+  int printed = kGood;
+  const auto print = [&printed](std::string_view part) {
+    if (printed == kGood) printed = Print(part, false);
+  };
+  const auto output = args.file.empty()
+                          ? verbs::Table(args.input, args.name, options, print)
+                          : verbs::TableToFile(args.input, args.name, options, args.file);
+  if (!output.ok()) return FailTable(output.status(), args.name);
+  if (!output->remark.empty()) Talk(output->remark);
+  return output->incomplete ? kUnreadable : printed;
+}
+
+}  // namespace
+
+void AddTable(CLI::App* app, Run* run) {
+  auto args = std::make_shared<TableArgs>();
+  CLI::App* verb = app->add_subcommand("table", "Print one table; without NAME, list them");
+  verb->add_option("INPUT", args->input,
+                   "run directory, as record makes it, or another tool's trace; where there is\n"
+                   "none, a table of the newest run")
+      ->check(Suggest(verbs::TableNames()))
+      ->option_text(" ");
+  verb->add_option("NAME", args->name, "which table")
+      ->check(Suggest(verbs::TableNames()))
+      ->option_text(" ");
+  verb->add_option("--where", args->query.where,
+                   "only rows that meet this, as in --where='wall_ns > 1ms': COLUMN OP VALUE\n"
+                   "with = != < <= > >= or ~ (contains); may be given several times")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->option_text("CONDITION");
+  verb->add_option("--sort", args->query.sort,
+                   "order the rows by this column; --sort=-COLUMN: largest first")
+      ->option_text("COLUMN");
+  verb->add_option("--limit", args->query.limit, "only the first N rows")
+      ->check(CLI::Range(uint64_t{0}, uint64_t{1} << 60).description(""))
+      ->option_text("N");
+  verb->add_option("--format", args->format,
+                   "csv, json or parquet (needs pyarrow); default what the name of -o ends\n"
+                   "with, else csv")
+      ->check(OneOf("format", {"csv", "json", "parquet"}))
+      ->option_text("FORMAT");
+  verb->add_option("-o", args->file, "write to this file instead of stdout")->option_text("FILE");
+  verb->callback([=] { *run = [=] { return RunTable(*args); }; });
+}
+
+}  // namespace crosscut::cli

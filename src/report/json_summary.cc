@@ -1,0 +1,204 @@
+#include "src/report/json_summary.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <numeric>
+#include <vector>
+
+#include "src/analyze/tables.h"
+#include "src/base/shell_word.h"
+#include "src/report/shown_text.h"
+#include "src/report/table_text.h"
+
+namespace crosscut::report {
+namespace {
+
+using analyze::Column;
+using analyze::Integers;
+using analyze::Reals;
+using analyze::Table;
+using analyze::Texts;
+
+// What a summary says, in this order. Of tables for the same thing the first that has rows is
+// taken.
+struct Part {
+  const char* key;
+  std::vector<std::string_view> tables;
+};
+const std::vector<Part>& PartsOfSummary() {
+  static const std::vector<Part> parts = {
+      {"processes", {"processes"}},
+      {"window", {"window_parts"}},
+      {"verdict", {"verdict"}},
+      {"steps", {"step_summary"}},
+      {"operations", {"step_overlap", "overlap"}},
+      {"work", {"step_work"}},
+      {"findings", {"findings"}},
+  };
+  return parts;
+}
+
+// What to look at next, where there are rows.
+struct Question {
+  std::string_view table;
+  const char* answers;
+};
+constexpr Question kQuestions[] = {
+    {"step_operators", "which operators and functions a step is made of"},
+    {"functions", "which functions took the time, over the whole run"},
+    {"outliers", "which steps were slow, and in what"},
+    {"kernels", "which device work took the time"},
+    {"samples", "which Python lines and native functions ran"},
+    {"drops", "what was lost while recording"},
+};
+
+// How much a summary may hold; the first that fits is taken.
+struct Size {
+  size_t rows, text_bytes;
+};
+constexpr Size kSizes[] = {{8, 300}, {8, 160}, {5, 160}, {4, 100}, {3, 80}, {2, 60}, {1, 40}};
+constexpr size_t kLongestPath = 200;  // in a command; else it says RUN
+
+std::string Text(std::string_view text, const Size& size) {
+  return JsonText(CleanText(text, size.text_bytes));
+}
+
+std::string CellJson(const Column& column, size_t row, const Size& size) {
+  if (const auto* texts = std::get_if<Texts>(&column.cells)) return Text((*texts)[row], size);
+  if (const auto* integers = std::get_if<Integers>(&column.cells)) {
+    return (*integers)[row] == analyze::kMissing ? "null" : std::to_string((*integers)[row]);
+  }
+  const double real = std::get<Reals>(column.cells)[row];
+  if (!std::isfinite(real)) return "null";
+  char text[40];
+  snprintf(text, sizeof text, "%.9g", real);
+  return text;
+}
+
+// The column that views order the table by; null: they keep its order.
+const Column* LargestBy(const Table& table) {
+  const analyze::TableEntry* entry = analyze::FindTable(table.name);
+  return entry == nullptr || entry->largest_by == nullptr ? nullptr : table.Find(entry->largest_by);
+}
+
+std::vector<size_t> Order(const Table& table) {
+  std::vector<size_t> rows(table.rows());
+  std::iota(rows.begin(), rows.end(), size_t{0});
+  const Column* by = LargestBy(table);
+  if (const auto* amounts = by == nullptr ? nullptr : std::get_if<Integers>(&by->cells)) {
+    std::stable_sort(rows.begin(), rows.end(),
+                     [amounts](size_t a, size_t b) { return (*amounts)[a] > (*amounts)[b]; });
+  }
+  return rows;
+}
+
+std::string TableJson(const Table& table, const Size& size) {
+  std::string out = "{\"table\": " + JsonText(table.name) +
+                    ", \"rows_in_all\": " + std::to_string(table.rows()) + ", \"rows\": [";
+  std::vector<size_t> rows = Order(table);
+  if (rows.size() > size.rows) rows.resize(size.rows);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    out += i == 0 ? "\n  {" : ",\n  {";
+    for (size_t c = 0; c < table.columns.size(); ++c) {
+      const Column& column = table.columns[c];
+      out += (c == 0 ? "" : ", ") + JsonText(column.name) + ": " + CellJson(column, rows[i], size);
+    }
+    out += "}";
+  }
+  return out + "]}";
+}
+
+const Table* FirstWithRows(const ReportData& data, const std::vector<std::string_view>& names) {
+  for (const std::string_view name : names) {
+    const Table* table = data.Find(name);
+    if (table != nullptr && table->rows() > 0) return table;
+  }
+  return nullptr;
+}
+
+// The run as a word of a command.
+std::string RunWord(const ReportData& data) {
+  for (const auto& [name, value] : data.facts) {
+    if (name == "Run" && value.size() <= kLongestPath) return base::ShellWord(value);
+  }
+  return "RUN";
+}
+
+// The table that a verdict's first row rests on, and what else has rows.
+std::vector<std::pair<std::string, std::string>> Questions(const ReportData& data) {
+  std::vector<std::pair<std::string, std::string>> out;
+  const std::string run = RunWord(data);
+  const auto ask = [&](std::string_view name, const std::string& answers) {
+    const analyze::TableEntry* entry = analyze::FindTable(name);
+    std::string command = "crosscut table " + run + " " + std::string(name);
+    if (entry != nullptr && entry->largest_by != nullptr) {
+      command += " --sort=-" + std::string(entry->largest_by);
+    }
+    out.emplace_back(command + " --limit=20", answers);
+  };
+  const Table* verdict = data.Find("verdict");
+  const Column* evidence = verdict == nullptr ? nullptr : verdict->Find("table");
+  if (const auto* texts = evidence == nullptr ? nullptr : std::get_if<Texts>(&evidence->cells)) {
+    if (texts->size() > 0 && analyze::FindTable((*texts)[0]) != nullptr) {
+      ask((*texts)[0], "the evidence of the verdict");
+    }
+  }
+  for (const Question& question : kQuestions) {
+    const Table* table = data.Find(question.table);
+    if (table != nullptr && table->rows() > 0) ask(question.table, question.answers);
+  }
+  out.emplace_back("crosscut report " + run, "all of this in words, with every gap");
+  out.emplace_back("crosscut table", "which tables there are");
+  return out;
+}
+
+std::string Render(const ReportData& data, const Size& size) {
+  std::string out = "{\"title\": " + Text(data.title, size) + ",\n\"facts\": {";
+  for (size_t i = 0; i < data.facts.size(); ++i) {
+    out += (i == 0 ? "" : ", ") + Text(data.facts[i].first, size) + ": " +
+           Text(data.facts[i].second, size);
+  }
+  out += "}";
+  for (const Part& part : PartsOfSummary()) {
+    const Table* table = FirstWithRows(data, part.tables);
+    if (table == nullptr) continue;
+    out += ",\n" + JsonText(part.key) + ": " + TableJson(*table, size);
+  }
+  out += ",\n\"gaps\": {\"count\": " + std::to_string(data.gaps.size()) + ", \"first\": [";
+  for (size_t i = 0; i < std::min(data.gaps.size(), size.rows); ++i) {
+    out += (i == 0 ? "" : ", ") + Text(data.gaps[i], size);
+  }
+  out += "]},\n\"ask_next\": [";
+  const auto questions = Questions(data);
+  for (size_t i = 0; i < questions.size(); ++i) {
+    out += (i == 0 ? "\n  {\"command\": " : ",\n  {\"command\": ") + JsonText(questions[i].first) +
+           ", \"answers\": " + JsonText(questions[i].second) + "}";
+  }
+  return out + "]}\n";
+}
+
+}  // namespace
+
+std::span<const std::string_view> SummaryTables() {
+  static const std::vector<std::string_view> names = [] {
+    std::vector<std::string_view> all;
+    for (const Part& part : PartsOfSummary()) {
+      all.insert(all.end(), part.tables.begin(), part.tables.end());
+    }
+    for (const Question& question : kQuestions) all.push_back(question.table);
+    return all;
+  }();
+  return names;
+}
+
+std::string RenderSummaryJson(const ReportData& data) {
+  std::string out;
+  for (const Size& size : kSizes) {
+    out = Render(data, size);
+    if (out.size() <= kMaxSummary) break;
+  }
+  return out;
+}
+
+}  // namespace crosscut::report

@@ -1,0 +1,200 @@
+#include "src/verbs/table_query.h"
+
+#include <algorithm>
+#include <cmath>
+#include <compare>
+#include <cstdlib>
+#include <numeric>
+#include <string_view>
+
+#include "src/base/nearest.h"
+#include "src/base/quantity.h"
+
+namespace crosscut::verbs {
+namespace {
+
+using analyze::Column;
+using analyze::Integers;
+using analyze::Reals;
+using analyze::Table;
+using analyze::Texts;
+using Rows = std::vector<size_t>;
+using Number = long double;  // holds each int64 exactly
+
+std::string_view Trim(std::string_view text) {
+  while (text.starts_with(' ')) text.remove_prefix(1);
+  while (text.ends_with(' ')) text.remove_suffix(1);
+  return text;
+}
+
+Result<const Column*> FindColumn(const Table& table, std::string_view name) {
+  if (const Column* column = table.Find(name)) return column;
+  std::vector<std::string> names;
+  for (const Column& column : table.columns) names.push_back(column.name);
+  std::string list;
+  for (const std::string& known : names) list += (list.empty() ? "" : ", ") + known;
+  const std::string near = base::DidYouMean(name, names);
+  return Status::Unsupported("table " + table.name + " has no column " + std::string(name) + near +
+                             (near.empty() ? "; its" : " Its") + " columns are " + list);
+}
+
+bool HasUnit(std::string_view column, std::string_view unit) {
+  return column == unit || column.ends_with("_" + std::string(unit));
+}
+
+// False where `text` is no number in the column's unit.
+bool ParseNumber(const std::string& column, const std::string& text, Number* number) {
+  char* end = nullptr;
+  *number = std::strtold(text.c_str(), &end);
+  if (!text.empty() && *end == '\0') return std::isfinite(*number);
+  double value = 0;
+  if (HasUnit(column, "ns") && base::ParseSeconds(text.c_str(), &value)) {
+    *number = std::round(Number{value} * 1e9L);
+    return true;
+  }
+  if (HasUnit(column, "bytes") && base::ParseMebibytes(text.c_str(), &value)) {
+    *number = Number{value} * (1 << 20);
+    return true;
+  }
+  return false;
+}
+
+// False where the cell is not known.
+bool NumberAt(const Column& column, size_t row, Number* number) {
+  if (const auto* integers = std::get_if<Integers>(&column.cells)) {
+    *number = static_cast<Number>((*integers)[row]);
+    return (*integers)[row] != analyze::kMissing;
+  }
+  *number = std::get<Reals>(column.cells)[row];
+  return !std::isnan(*number);
+}
+
+struct Condition {
+  const Column* column = nullptr;
+  std::string op;
+  std::string text;  // of texts
+  Number number = 0;
+};
+
+bool IsText(const Column& column) { return std::holds_alternative<Texts>(column.cells); }
+
+constexpr std::string_view kOperators[] = {"==", "!=", "<=", ">=", "=", "<", ">", "~"};
+
+Result<Condition> Parse(const Table& table, std::string_view text) {
+  const auto wrong = [&](const std::string& why) {
+    return Status::Unsupported("\"" + std::string(text) + "\": " + why);
+  };
+  const size_t at = text.find_first_of("=!<>~");
+  Condition condition;
+  for (const std::string_view op : kOperators) {
+    if (at == std::string_view::npos || !text.substr(at).starts_with(op)) continue;
+    condition.op = op == "==" ? "=" : op;
+    condition.text = Trim(text.substr(at + op.size()));
+    break;
+  }
+  if (condition.op.empty()) {
+    return wrong("a condition is COLUMN OP VALUE, where OP is = != < <= > >= or ~ (contains)");
+  }
+  auto column = FindColumn(table, Trim(text.substr(0, at)));
+  if (!column.ok()) return column.status();
+  condition.column = *column;
+  const std::string& name = condition.column->name;
+  if (IsText(*condition.column)) {
+    if (condition.op[0] != '<' && condition.op[0] != '>') return condition;
+    return wrong(name + " holds texts, which are compared by = != or ~ (contains)");
+  }
+  if (condition.op == "~") return wrong(name + " holds numbers, which contain nothing");
+  if (ParseNumber(name, condition.text, &condition.number)) return condition;
+  return wrong(condition.text + " is no number" +
+               (HasUnit(name, "ns")      ? "; write 1500, 1.5us, 2ms or 1s"
+                : HasUnit(name, "bytes") ? "; write 4096, 64K or 2M"
+                                         : ""));
+}
+
+bool Compare(std::partial_ordering order, const std::string& op) {
+  if (op == "=") return order == 0;
+  if (op == "!=") return order != 0;
+  if (op == "<") return order < 0;
+  if (op == "<=") return order <= 0;
+  return op == ">" ? order > 0 : order >= 0;
+}
+
+bool Meets(const Condition& condition, size_t row) {
+  if (const auto* texts = std::get_if<Texts>(&condition.column->cells)) {
+    const std::string& cell = (*texts)[row];
+    if (condition.op == "~") return cell.find(condition.text) != std::string::npos;
+    return (cell == condition.text) == (condition.op == "=");
+  }
+  Number number = 0;
+  return NumberAt(*condition.column, row, &number) &&
+         Compare(number <=> condition.number, condition.op);
+}
+
+void Sort(const Column& column, bool descending, Rows* rows) {
+  if (const auto* texts = std::get_if<Texts>(&column.cells)) {
+    std::stable_sort(rows->begin(), rows->end(), [&](size_t a, size_t b) {
+      return descending ? (*texts)[b] < (*texts)[a] : (*texts)[a] < (*texts)[b];
+    });
+    return;
+  }
+  std::stable_sort(rows->begin(), rows->end(), [&](size_t a, size_t b) {
+    Number of_a = 0, of_b = 0;
+    const bool has_a = NumberAt(column, a, &of_a), has_b = NumberAt(column, b, &of_b);
+    if (!has_a || !has_b) return has_a && !has_b;
+    return descending ? of_b < of_a : of_a < of_b;
+  });
+}
+
+Column Taken(const Column& column, const Rows& rows) {
+  Column out{column.name, {}};
+  std::visit(
+      [&](const auto& cells) {
+        std::decay_t<decltype(cells)> taken;
+        taken.reserve(rows.size());
+        for (const size_t row : rows) taken.push_back(cells[row]);
+        out.cells = std::move(taken);
+      },
+      column.cells);
+  return out;
+}
+
+std::string CountOfRows(size_t count) {
+  return std::to_string(count) + (count == 1 ? " row" : " rows");
+}
+
+}  // namespace
+
+Result<Table> Select(const Table& table, const TableQuery& query) {
+  std::vector<Condition> conditions;
+  for (const std::string& text : query.where) {
+    auto condition = Parse(table, text);
+    if (!condition.ok()) return condition.status().At("--where");
+    conditions.push_back(std::move(*condition));
+  }
+  Rows rows(table.rows());
+  std::iota(rows.begin(), rows.end(), size_t{0});
+  std::erase_if(rows, [&](size_t row) {
+    return !std::all_of(conditions.begin(), conditions.end(),
+                        [row](const Condition& condition) { return Meets(condition, row); });
+  });
+  if (!query.sort.empty()) {
+    const bool descending = query.sort.starts_with('-');
+    const auto column = FindColumn(table, std::string_view(query.sort).substr(descending ? 1 : 0));
+    if (!column.ok()) return column.status().At("--sort");
+    Sort(**column, descending, &rows);
+  }
+  Table out{table.name, {}, table.notes};
+  const size_t met = rows.size();
+  if (met < table.rows()) {
+    out.notes.push_back(CountOfRows(met) + " of " + std::to_string(table.rows()) +
+                        " meet the conditions");
+  }
+  if (query.limit < met) {
+    rows.resize(query.limit);
+    out.notes.push_back("the first " + CountOfRows(query.limit) + " of " + std::to_string(met));
+  }
+  for (const Column& column : table.columns) out.columns.push_back(Taken(column, rows));
+  return out;
+}
+
+}  // namespace crosscut::verbs

@@ -1,0 +1,127 @@
+"""A notebook that records its cells, executed by Jupyter's own kernel and written as HTML."""
+
+import html
+import re
+
+import pytest
+
+nbclient = pytest.importorskip("nbclient")
+nbformat = pytest.importorskip("nbformat")
+nbconvert = pytest.importorskip("nbconvert")
+pytest.importorskip("ipykernel")
+
+WORK = """
+import time
+def work():
+    for _ in range(3):
+        crosscut.step()
+        with crosscut.operation('solve'):
+            time.sleep(0.01)
+    crosscut.step_end()
+    return 'worked'
+"""
+
+
+def execute(folder, *cells, **options):
+    """The notebook of these cells, executed in `folder`."""
+    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+    nbclient.NotebookClient(book, timeout=300, kernel_name="python3",
+                            resources={"metadata": {"path": str(folder)}}, **options).execute()
+    return book
+
+
+def texts(cell, kind):
+    return ["".join(output["data"][kind]) for output in cell.outputs
+            if output.output_type in ("display_data", "execute_result") and kind in output["data"]]
+
+
+def printed(cell, stream="stdout"):
+    return "".join(output.text for output in cell.outputs
+                   if output.output_type == "stream" and output.name == stream)
+
+
+@pytest.fixture(scope="module")
+def book(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("notebook")
+    cells = ["%load_ext crosscut\nimport crosscut", WORK,
+             "%%crosscut -o first --plan=control=0,everything=100\nwork()",
+             "%%crosscut -o first --plan=control=0,everything=100\nwork();",
+             "with crosscut.session(plan='control=0,everything=100') as s:\n    work()\ns",
+             "s.run.table('operations')",
+             "%crosscut runs", "%crosscut report first", "%crosscut open first-2"]
+    return folder, execute(folder, *cells)
+
+
+def test_a_cell_is_recorded_and_shows_its_value_and_its_report(book):
+    folder, notebook = book
+    cell = notebook.cells[2]
+    assert texts(cell, "text/plain")[0] == "'worked'"
+    page = texts(cell, "text/html")[-1]
+    inner = html.unescape(re.search(r'srcdoc="([^"]*)"', page).group(1))
+    assert inner.lower().startswith("<!doctype html>") and "solve" in inner
+    assert "solve" in texts(cell, "text/plain")[-1]
+    assert "recorded first\n" in printed(cell, "stderr")
+
+
+def test_a_cell_that_runs_again_makes_a_new_run_and_says_its_name(book):
+    import crosscut
+
+    folder, notebook = book
+    cell = notebook.cells[3]
+    assert "first holds a recording already; this one goes to first-2" in printed(cell, "stderr")
+    assert "'worked'" not in texts(cell, "text/plain")  # the cell ends in ";"
+    for name in ("first", "first-2"):
+        rows = crosscut.read(folder / name).table("operations", where="operation = solve").rows()
+        assert [row["count"] for row in rows] == [3]
+
+
+def test_a_session_and_a_table_show_themselves(book):
+    folder, notebook = book
+    assert "srcdoc" in texts(notebook.cells[4], "text/html")[0]
+    table = texts(notebook.cells[5], "text/html")[0]
+    assert re.search(r'<th scope="col"[^>]*>wall_ns</th>', table)
+    assert re.search(r">solve</td>", table) and re.search(r">[\d.]+ ms</td>", table)
+
+
+def test_runs_and_reports_are_lines_of_magic(book):
+    folder, notebook = book
+    listed = printed(notebook.cells[6])
+    assert "first-2" in listed and "crosscut-runs/" in listed
+    assert "Where the time went" in printed(notebook.cells[7])
+    assert "srcdoc" in texts(notebook.cells[8], "text/html")[0]
+
+
+def test_nbconvert_writes_the_reports_into_html(book):
+    body, _ = nbconvert.HTMLExporter().from_notebook_node(book[1])
+    assert body.count("srcdoc=") == 4 and "first-2" in body
+
+
+@pytest.mark.parametrize("cell, words", [
+    ("%%crosscut --plam=full\nx = 1", "unknown option --plam; did you mean --plan?"),
+    ("%%crosscut --budget=2000\nx = 1", "budget=2000.0 is not a share of the time"),
+    ("%crosscut reprt", "reprt"),
+    ("%crosscut report", "there is no run here; record one with %%crosscut")])
+def test_what_cannot_be_meant_is_an_error_of_the_cell(tmp_path, cell, words):
+    with pytest.raises(nbclient.exceptions.CellExecutionError) as error:
+        execute(tmp_path, "%load_ext crosscut", cell)
+    assert words in str(error.value)
+    assert not (tmp_path / "crosscut-runs").exists()
+
+
+def test_a_cell_that_fails_fails_and_leaves_what_it_recorded(tmp_path):
+    import crosscut
+
+    book = execute(tmp_path, "%load_ext crosscut\nimport crosscut", WORK,
+                   "%%crosscut -o run --plan=control=0,everything=100\nwork()\n1 / 0",
+                   "crosscut.active()", allow_errors=True)
+    assert book.cells[2].outputs[-1].ename == "ZeroDivisionError"
+    traceback = "\n".join(book.cells[2].outputs[-1].traceback)
+    assert "----> 2 1 / 0" in re.sub(r"\x1b\[[\d;]*m", "", traceback)
+    assert texts(book.cells[3], "text/plain") == ["False"]
+    assert "solve" in crosscut.read(tmp_path / "run").table("operations")["operation"]
+
+
+def test_help_is_printed_and_nothing_is_recorded(tmp_path):
+    book = execute(tmp_path, "%load_ext crosscut", "%%crosscut --help\nx = 1", "'x' in globals()")
+    assert "--allocations" in printed(book.cells[1])
+    assert texts(book.cells[2], "text/plain") == ["False"]
