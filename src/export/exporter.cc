@@ -21,6 +21,8 @@ constexpr Exporter kExporters[] = {
      WriteCollapsedDevice},
     {"collapsed-samples", "", "the same from samples: Python lines and native functions",
      WriteCollapsedSamples},
+    {"pprof", ".pprof .pprof.pb",
+     "samples, or call paths of spans, for pprof and what reads its format", WritePprof},
     {"xspace", ".xplane.pb .xspace.pb .pb",
      "TensorFlow's profile format, for TensorBoard and XProf", WriteXSpace},
     {"xspace-beside", "", "the same, to be merged into a profile of TensorFlow's own",

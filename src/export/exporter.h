@@ -50,6 +50,10 @@ Status WriteCollapsedDevice(const trace::Trace& trace, Sink* sink);
 // thread waited for, and the ns that the samples of the stack stand for. kNotFound where the trace
 // has no samples.
 Status WriteCollapsedSamples(const trace::Trace& trace, Sink* sink);
+// pprof's profile.proto: the samples, with "samples" and "time"; of a trace without samples the
+// spans' call paths, with "calls" and the "time" of the innermost frame alone. Labels: process,
+// thread.
+Status WritePprof(const trace::Trace& trace, Sink* sink);
 // An XSpace: a host plane for each process, a plane for each device. docs/xspace.md.
 Status WriteXSpace(const trace::Trace& trace, Sink* sink);
 // The same for a profile that TensorFlow takes itself, with names and ids that do not collide with
