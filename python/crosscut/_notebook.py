@@ -8,8 +8,9 @@ import os
 import shlex
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import CodeType
 from typing import NoReturn
 
 import crosscut
@@ -43,8 +44,8 @@ def _cell_parser() -> _Parser:
     parser.add_argument("-o", dest="run_dir", metavar="RUN",
                         help="where to record; where that is a run already, RUN-2 and so on. By "
                              "default a folder in crosscut-runs")
-    parser.add_argument("--python", choices=("off", "boundary", "samples", "calls"),
-                        help="what is recorded of Python")
+    parser.add_argument("--python", metavar="LEVEL",
+                        help="what is recorded of Python: off, boundary, samples or calls")
     parser.add_argument("--plan", help="how much is recorded of each step: light, balanced, full")
     parser.add_argument("--budget", type=float, metavar="PERCENT",
                         help="how much longer the steps may take; 0: no limit")
@@ -59,14 +60,13 @@ def _cell_parser() -> _Parser:
 
 
 def _line_parser() -> _Parser:
-    parser = _Parser(prog="%crosscut", description="Looks at runs; without one at the newest.")
-    verbs = parser.add_subparsers(dest="verb", required=True, metavar="open|report|runs",
-                                  parser_class=_Parser)
-    for verb, text in (("open", "show a run as a page with a timeline"),
-                       ("report", "show where the time went, as text")):
-        verbs.add_parser(verb, help=text, description=text).add_argument("run", nargs="?")
-    runs = verbs.add_parser("runs", help="list the runs that are here", description="list runs")
-    runs.add_argument("folder", nargs="?", default=".")
+    parser = _Parser(prog="%crosscut", description="Looks at runs.", allow_abbrev=False)
+    verbs = ("open", "report", "runs")
+    parser.add_argument("verb", type=_command.one_of("verb", verbs), metavar="|".join(verbs),
+                        help="open: the page with a timeline; report: where the time went, as "
+                             "text; runs: the list of runs")
+    parser.add_argument("place", nargs="?", metavar="RUN|DIR",
+                        help="which run, by default the newest; of runs, the folder to look in")
     return parser
 
 
@@ -118,7 +118,7 @@ def _record_cell(shell: InteractiveShell, options: argparse.Namespace, cell: str
         _show(session.path, options.quiet)
 
 
-def _compiled(shell: InteractiveShell, cell: str) -> tuple:
+def _compiled(shell: InteractiveShell, cell: str) -> tuple[CodeType, CodeType | None]:
     """The cell as code, and its last expression, whose value a cell shows; None: it has none."""
     source = shell.transform_cell(cell)
     name = shell.compile.cache(source, shell.execution_count, raw_code=cell)  # for tracebacks
@@ -132,9 +132,10 @@ def _compiled(shell: InteractiveShell, cell: str) -> tuple:
 
 def _look(options: argparse.Namespace) -> None:
     if options.verb == "runs":
-        print(_read.runs(options.folder) or f"there is no run in {options.folder}", end="")
+        folder = options.place or "."
+        print(_read.runs(folder) or f"there is no run in {folder}", end="")
         return
-    path = options.run or _read.newest_run(".")
+    path = options.place or _read.newest_run(".")
     if not path:
         raise UsageError("%crosscut: there is no run here; record one with %%crosscut")
     with _progress(path) as note:
@@ -165,7 +166,7 @@ def _display(html: str, text: str) -> None:
 
 
 @contextmanager
-def _progress(path: str) -> Iterator:
+def _progress(path: str) -> Iterator[Callable[[str], None]]:
     """A line that says what is going on with a large run, and for how long; a function that
     changes what it is."""
     size = _size(path)

@@ -99,7 +99,9 @@ def test_nbconvert_writes_the_reports_into_html(book):
 @pytest.mark.parametrize("cell, words", [
     ("%%crosscut --plam=full\nx = 1", "unknown option --plam; did you mean --plan?"),
     ("%%crosscut --budget=2000\nx = 1", "budget=2000.0 is not a share of the time"),
-    ("%crosscut reprt", "reprt"),
+    ("%%crosscut --python=boundry\nx = 1", "did you mean boundary?"),
+    ("%crosscut reprt", "unknown verb reprt; did you mean report?"),
+    ("%crosscut report absent", "absent"),
     ("%crosscut report", "there is no run here; record one with %%crosscut")])
 def test_what_cannot_be_meant_is_an_error_of_the_cell(tmp_path, cell, words):
     with pytest.raises(nbclient.exceptions.CellExecutionError) as error:
@@ -119,6 +121,22 @@ def test_a_cell_that_fails_fails_and_leaves_what_it_recorded(tmp_path):
     assert "----> 2 1 / 0" in re.sub(r"\x1b\[[\d;]*m", "", traceback)
     assert texts(book.cells[3], "text/plain") == ["False"]
     assert "solve" in crosscut.read(tmp_path / "run").table("operations")["operation"]
+
+
+def test_a_large_run_says_what_goes_on_and_how_long_it_took(tmp_path):
+    book = execute(tmp_path, "%load_ext crosscut\nimport crosscut._notebook\n"
+                   "crosscut._notebook._NOTED = 0", WORK,
+                   "%%crosscut -o run\nimport crosscut\nwork()", "%crosscut report")
+    for cell in book.cells[2:]:
+        (note,) = [text for text in texts(cell, "text/plain") if text.startswith("Crosscut: ")]
+        assert re.fullmatch(r"Crosscut: read run \(\d+ MiB\) in \d+ s", note)
+
+
+def test_the_extension_can_be_taken_back(tmp_path):
+    book = execute(tmp_path, "%load_ext crosscut", "%crosscut runs", "%unload_ext crosscut",
+                   "%crosscut runs", allow_errors=True)
+    assert printed(book.cells[1]) == "there is no run in ."
+    assert "`%crosscut` not found" in printed(book.cells[3], "stderr")
 
 
 def test_help_is_printed_and_nothing_is_recorded(tmp_path):
