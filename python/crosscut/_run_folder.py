@@ -19,18 +19,23 @@ def is_given() -> bool:
     return bool(os.environ.get("CROSSCUT_RUN")) or bool(crosscut._record.armed())
 
 
-def _program() -> str:
+def is_notebook() -> bool:
+    """Whether this process runs the cells of one."""
+    return "ipykernel" in sys.modules and "IPython" in sys.modules
+
+
+def program() -> str:
     """What runs: the script, the module, or the notebook."""
-    notebook = os.environ.get("JPY_SESSION_NAME", "")  # Jupyter's servers tell its path
-    if "ipykernel" in sys.modules:
-        return os.path.splitext(os.path.basename(notebook))[0] or "notebook"
+    if is_notebook():
+        path = os.environ.get("JPY_SESSION_NAME", "")  # Jupyter's servers tell it
+        return os.path.splitext(os.path.basename(path))[0] or "notebook"
     script = os.path.basename(sys.argv[0] if sys.argv else "")
     return "python" if script in ("", "-", "-c", "-m") else script.removesuffix(".py")
 
 
 def new_name() -> str:
     """crosscut-runs/PROGRAM-DATE-TIME-PID, as `crosscut record` names runs."""
-    name = re.sub(r"[^A-Za-z0-9._-]", "_", _program()).lstrip(".-")[:64] or "run"
+    name = re.sub(r"[^A-Za-z0-9._-]", "_", program()).lstrip(".-")[:64] or "run"
     return os.path.join("crosscut-runs",
                         f"{name}-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}")
 

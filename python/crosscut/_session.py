@@ -152,6 +152,8 @@ def _begin(run_dir: str | os.PathLike[str] | None, options: Options) -> bool:
         plan="full" if isinstance(plan, Schedule) else plan, **limit)
     if code != 0:
         return False
+    if _run_folder.is_notebook():  # its command is that of the kernel
+        _record.process_name(_run_folder.program())
     _forks.watch()
     _sources.activate(options.get("python"))
     return _follow(plan)

@@ -20,6 +20,7 @@ Format = Literal["text", "markdown", "json", "html", "summary"]
 _T = TypeVar("_T", int, float, str)
 
 SHOWN_ROWS = 20  # of a table in a notebook
+_SHOWN_CAUSES = 3  # of a verdict
 _INLINE_PAGE = 1 << 20  # bytes; a larger page is a file beside the notebook
 _EVERY_ROW = (1 << 63) - 1
 
@@ -197,9 +198,22 @@ class Run:
         parts += map(_paragraph, self.gaps[:3])
         if len(self.gaps) > 3:
             parts.append(_paragraph(f"{len(self.gaps) - 3} more: run.gaps"))
-        if "verdict" in self.tables():
-            parts.append(self.verdict()._repr_html_())
+        parts.append(_verdict_html(self.verdict()))
         return "".join(parts) + framed(self.page(), self.path)
+
+
+def _verdict_html(verdict: Table) -> str:
+    """Its first rows in sentences: a page in a frame is not shown everywhere."""
+    rows = list(verdict.rows())
+    items = "".join(
+        f"<li><b>{html.escape(str(row['headline']))}</b> "
+        + html.escape(f"{row['blame']} ({row['evidence']}). " if row["blame"] else
+                      f"{row['evidence']}. " if row["evidence"] else "")
+        + html.escape(f"Try: {row['action']}." if row["action"] else "")
+        + "</li>\n" for row in rows[:_SHOWN_CAUSES])
+    more = len(rows) - _SHOWN_CAUSES
+    return (f"<ol>\n{items}</ol>\n"
+            + (_paragraph(f"{more} more: run.verdict()") if more > 0 else ""))
 
 
 def framed(page: str, path: str, most: int = _INLINE_PAGE) -> str:

@@ -28,12 +28,9 @@ struct Part {
 };
 const std::vector<Part>& PartsOfSummary() {
   static const std::vector<Part> parts = {
-      {"processes", {"processes"}},
-      {"window", {"window_parts"}},
-      {"verdict", {"verdict"}},
-      {"steps", {"step_summary"}},
-      {"operations", {"step_overlap", "overlap"}},
-      {"work", {"step_work"}},
+      {"processes", {"processes"}}, {"window", {"window_parts"}},
+      {"verdict", {"verdict"}},     {"steps", {"step_summary"}},
+      {"causes", {"step_causes"}},  {"operations", {"step_overlap", "overlap"}},
       {"findings", {"findings"}},
   };
   return parts;
@@ -45,6 +42,7 @@ struct Question {
   const char* answers;
 };
 constexpr Question kQuestions[] = {
+    {"part_work", "what each part of the window was spent on, by operation and line"},
     {"step_operators", "which operators and functions a step is made of"},
     {"functions", "which functions took the time, over the whole run"},
     {"outliers", "which steps were slow, and in what"},
@@ -76,10 +74,11 @@ std::string CellJson(const Column& column, size_t row, const Size& size) {
   return text;
 }
 
-// The column that views order the table by; null: they keep its order.
+// The column whose largest cells matter most; null: the table's own order does.
 const Column* LargestBy(const Table& table) {
   const analyze::TableEntry* entry = analyze::FindTable(table.name);
-  return entry == nullptr || entry->largest_by == nullptr ? nullptr : table.Find(entry->largest_by);
+  const bool named = entry != nullptr && entry->largest_by != nullptr;
+  return table.Find(named ? entry->largest_by : "ns");
 }
 
 std::vector<size_t> Order(const Table& table) {
@@ -125,28 +124,29 @@ std::string RunWord(const ReportData& data) {
   return "RUN";
 }
 
-// The table that a verdict's first row rests on, and what else has rows.
+// The table that a verdict's first row rests on; null: none.
+const Table* Evidence(const ReportData& data) {
+  const Table* verdict = data.Find("verdict");
+  const Column* column = verdict == nullptr ? nullptr : verdict->Find("table");
+  const auto* names = column == nullptr ? nullptr : std::get_if<Texts>(&column->cells);
+  return names == nullptr || names->empty() ? nullptr : data.Find((*names)[0]);
+}
+
+// Commands, and what each answers: the evidence first, then what else has rows.
 std::vector<std::pair<std::string, std::string>> Questions(const ReportData& data) {
   std::vector<std::pair<std::string, std::string>> out;
   const std::string run = RunWord(data);
-  const auto ask = [&](std::string_view name, const std::string& answers) {
-    const analyze::TableEntry* entry = analyze::FindTable(name);
-    std::string command = "crosscut table " + run + " " + std::string(name);
-    if (entry != nullptr && entry->largest_by != nullptr) {
-      command += " --sort=-" + std::string(entry->largest_by);
-    }
-    out.emplace_back(command + " --limit=20", answers);
+  const auto ask = [&](const Table& table, const std::string& answers) {
+    const Column* by = LargestBy(table);
+    out.emplace_back("crosscut table " + run + " " + table.name +
+                         (by == nullptr ? "" : " --sort=-" + by->name) + " --limit=20",
+                     answers);
   };
-  const Table* verdict = data.Find("verdict");
-  const Column* evidence = verdict == nullptr ? nullptr : verdict->Find("table");
-  if (const auto* texts = evidence == nullptr ? nullptr : std::get_if<Texts>(&evidence->cells)) {
-    if (texts->size() > 0 && analyze::FindTable((*texts)[0]) != nullptr) {
-      ask((*texts)[0], "the evidence of the verdict");
-    }
-  }
+  const Table* evidence = Evidence(data);
+  if (evidence != nullptr) ask(*evidence, "the evidence of the verdict");
   for (const Question& question : kQuestions) {
     const Table* table = data.Find(question.table);
-    if (table != nullptr && table->rows() > 0) ask(question.table, question.answers);
+    if (table != nullptr && table != evidence && table->rows() > 0) ask(*table, question.answers);
   }
   out.emplace_back("crosscut report " + run, "all of this in words, with every gap");
   out.emplace_back("crosscut table", "which tables there are");

@@ -39,6 +39,15 @@ TEST(JsonSummary, HasTheLargestRowsWithExactCellsAndSaysHowManyThereAre) {
   EXPECT_TRUE(Has(text, "\"gaps\": {\"count\": 1, \"first\": [\"Something is missing"));
 }
 
+TEST(JsonSummary, AsksForTheEvidenceOfTheVerdictFirstAndOnce) {
+  ReportData data = Sample("train.py", 3);
+  data.tables.push_back({"verdict", {{"table", Texts{"functions", "kernels"}}}, {}});
+  const std::string text = RenderSummaryJson(data);
+  const size_t first = text.find("functions --sort=-self_ns");
+  EXPECT_NE(text.find("the evidence of the verdict", first), std::string::npos) << text;
+  EXPECT_EQ(text.find("functions --sort=-self_ns", first + 1), std::string::npos) << text;
+}
+
 TEST(JsonSummary, AsksOnlyForTablesThatHaveRowsInWordsThatAShellTakes) {
   const std::string text = RenderSummaryJson(Sample("train.py", 3));
   EXPECT_TRUE(

@@ -64,21 +64,25 @@ using Row = std::array<std::string, kColumns>;
 void AddProcesses(const FoundRun& run, const trace::Trace& trace, Row* row) {
   int64_t begin = INT64_MAX, end = INT64_MIN;
   size_t killed = 0;
-  bool alive = false;
+  bool alive = false, recording = false;
   for (const trace::Process& process : trace.processes) {
     begin = std::min(begin, process.start_ns);
     end = std::max(end, process.end_ns);
     alive = alive || process.alive;
+    // A session that was stopped may be over for good, or the next window may begin.
+    const bool stopped = !process.windows.empty() && process.windows.back().complete;
+    recording = recording || (process.alive && !stopped);
     if (!process.alive && import::EndedWithoutStopping(trace, process)) ++killed;
   }
   const size_t count = trace.processes.size();
-  if (alive) {
+  if (recording) {
     (*row)[1] = report::FormatNs(std::max(int64_t{0}, base::RealtimeNs() - run.started_ns));
   } else if (count > 0) {
     (*row)[1] = report::FormatNs(end - begin);
   }
   (*row)[2] = std::to_string(count);
-  (*row)[3] = alive            ? "recording"
+  (*row)[3] = recording        ? "recording"
+              : alive          ? "stopped"
               : count == 0     ? "empty"
               : killed == 0    ? "ended"
               : killed < count ? "ended, " + std::to_string(killed) + " killed"

@@ -127,6 +127,21 @@ def test_runs_says_of_a_run_that_it_is_recording(run, tmp_path):
     assert runs_listed(run("runs")) == {"live": "ended"}
 
 
+def test_runs_says_of_a_session_that_it_is_over_while_its_program_goes_on(run, tmp_path):
+    code = ("import crosscut\nfor _ in range(2):\n"
+            "    crosscut.start('own'); print('on', flush=True); input()\n"
+            "    crosscut.stop(); print('off', flush=True); input()\n")
+    with subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path, text=True,
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          env={**os.environ, "PYTHONPATH": str(PACKAGE)}) as process:
+        for state in ("recording", "stopped", "recording", "stopped"):
+            process.stdout.readline()
+            assert runs_listed(run("runs")) == {"own": state}
+            process.stdin.write("\n")
+            process.stdin.flush()
+    assert runs_listed(run("runs")) == {"own": "ended"}
+
+
 def test_what_reads_takes_the_newest_run_and_says_which(run, tmp_path):
     done = run("report", check=False)
     assert done.returncode == 2 and "crosscut record" in done.stderr

@@ -87,7 +87,8 @@ def test_runs_and_reports_are_lines_of_magic(book):
     folder, notebook = book
     listed = printed(notebook.cells[6])
     assert "first-2" in listed and "crosscut-runs/" in listed
-    assert "Where the time went" in printed(notebook.cells[7])
+    report = printed(notebook.cells[7])
+    assert "solve" in report and "notebook (pid " in report
     assert "srcdoc" in texts(notebook.cells[8], "text/html")[0]
 
 
