@@ -43,26 +43,38 @@ class StepValues:
 def steps(run: AnyRun) -> Iterator[StepValues]:
     """The observed steps of a run, in order of time, with what the other functions hand over."""
     run = run if isinstance(run, Run) else read(run)
-    observed = [row for row in run.table("steps", sort="begin_ns").rows()
-                if not row["control"] and not row["open"] and row["wall_ns"]]
-    parts: defaultdict[tuple, dict[str, int]] = defaultdict(dict)
-    for row in run.table("step_layers").rows():
-        layers = "+".join(filter(None, (row["layers"], "device" if row["device"] else "")))
-        parts[row["process"], row["step"]][layers or "unknown"] = row["ns"]
-    names = {row["process"]: f"{row['name']} (pid {row['pid']})"
-             for row in run.table("processes").rows()}
-    kinds = {row["kind"] for row in observed}
-    processes = {row["process"] for row in observed}
-    every = sorted({layers for row in observed for layers in parts[row["process"], row["step"]]})
-    for row in observed:
-        front = "crosscut/"
-        front += f"{names[row['process']]}/" if len(processes) > 1 else ""
-        front += f"{row['kind']}/" if len(kinds) > 1 else ""
-        of_step = parts[row["process"], row["step"]]
-        yield StepValues(row["step"], {
-            f"{front}step_ms": row["wall_ns"] / 1e6,
-            **{f"{front}share/{layers}": of_step.get(layers, 0) / row["wall_ns"]
-               for layers in every}})
+    observed = run.table("steps", where=("control = 0", "open = 0", "wall_ns > 0"), sort="begin_ns")
+    numbers, walls = observed.column("step", int), observed.column("wall_ns", int)
+    owners, kinds = observed.column("process", str), observed.column("kind", str)
+    parts = _parts(run)
+    every = sorted({layers for step in zip(owners, numbers) for layers in parts[step]})
+    titles = _titles(run) if len(set(owners)) > 1 else {}
+    for owner, number, kind, wall in zip(owners, numbers, kinds, walls):
+        front = "/".join(filter(None, ("crosscut", titles.get(owner),
+                                       kind if len(set(kinds)) > 1 else "")))
+        of_step = parts[owner, number]
+        yield StepValues(number, {
+            f"{front}/step_ms": wall / 1e6,
+            **{f"{front}/share/{layers}": of_step.get(layers, 0) / wall for layers in every}})
+
+
+def _parts(run: Run) -> defaultdict[tuple[str, int], dict[str, int]]:
+    """ns by set of layers, of each step."""
+    table = run.table("step_layers")
+    parts: defaultdict[tuple[str, int], dict[str, int]] = defaultdict(dict)
+    for owner, number, layers, device, ns in zip(
+            table.column("process", str), table.column("step", int), table.column("layers", str),
+            table.column("device", int), table.column("ns", int)):
+        name = "+".join(filter(None, (layers, "device" if device else "")))
+        parts[owner, number][name or "unknown"] = ns
+    return parts
+
+
+def _titles(run: Run) -> dict[str, str]:
+    """What the processes are called."""
+    table = run.table("processes")
+    return {key: f"{name} (pid {pid})" for key, name, pid in zip(
+        table.column("process", str), table.column("name", str), table.column("pid", int))}
 
 
 def tensorboard(run: AnyRun, logdir: str | os.PathLike[str]) -> int:

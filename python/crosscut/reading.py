@@ -61,11 +61,12 @@ class Table:
     def column(self, name: str, kind: type[_T]) -> list[_T]:
         """The cells of a column, all known and of that type: `table.column("wall_ns", int)`.
         TypeError where one is of another, or not known."""
-        cells = self._table.column(name)
-        for row, cell in enumerate(cells):
+        cells: list[_T] = []
+        for row, cell in enumerate(self._table.column(name)):
             if not isinstance(cell, kind):
                 raise TypeError(f"{self.name}.{name}, row {row}: {cell!r} is no {kind.__name__}; "
                                 f"table[{name!r}] has the cells as they are")
+            cells.append(cell)
         return cells
 
     def rows(self) -> Iterator[dict[str, Cell]]:

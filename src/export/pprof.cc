@@ -2,6 +2,8 @@
 // Where the trace has samples, each of its stacks with the samples and the time that they stand
 // for; else the call paths of the spans of all threads, with the calls and the time of the
 // innermost frame alone. Field numbers: github.com/google/pprof/proto/profile.proto.
+#include <simdjson.h>
+
 #include <algorithm>
 #include <charconv>
 #include <map>
@@ -12,6 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "src/base/json_text.h"
 #include "src/export/exporter.h"
 #include "src/trace/samples.h"
 #include "src/trace/stacks.h"
@@ -52,13 +55,26 @@ struct Values {
   int64_t count = 0, ns = 0;
 };
 
+// Texts of proto3 must be UTF-8: one that is not makes readers refuse the file.
+std::string Utf8(std::string_view text) {
+  if (simdjson::validate_utf8(text.data(), text.size())) return std::string(text);
+  std::string out;
+  while (!text.empty()) {
+    size_t skip = 0;
+    const size_t length = base::Utf8Length(text, &skip);
+    out += length == 0 ? std::string_view("\xef\xbf\xbd") : text.substr(0, length);
+    text.remove_prefix(length == 0 ? skip : length);
+  }
+  return out;
+}
+
 // The tables of a profile, written at the end, and its samples, written as they come.
 class PprofFile {
  public:
   explicit PprofFile(Sink* sink) : sink_(sink) { Text(""); }  // the text of number 0 is ""
 
   int64_t Text(std::string_view text) {
-    const auto [at, fresh] = texts_.emplace(text, static_cast<int64_t>(texts_.size()));
+    const auto [at, fresh] = texts_.emplace(Utf8(text), static_cast<int64_t>(texts_.size()));
     if (fresh) Builder<Profile>(tables_).add_string(Profile::kString, at->first);
     return at->second;
   }
@@ -163,18 +179,14 @@ class PprofFile {
   std::map<int64_t, uint64_t> mappings_;
 };
 
-// "train.py:41 main" in parts; what is not of that form is a name.
+// "train.py:41 main" in parts; what is not of that form is a name. A path may hold anything.
 Frame PythonFrame(std::string_view text) {
-  const size_t space = text.find(' ');
-  const size_t colon = space == std::string_view::npos ? space : text.rfind(':', space);
-  Frame frame{text};
-  if (colon == std::string_view::npos) return frame;
+  const size_t colon = text.rfind(':'), space = text.find(' ', std::min(colon, text.size()));
+  if (space == std::string_view::npos) return {text};
+  Frame frame{text.substr(space + 1), text.substr(0, colon)};
   const char* const end = text.data() + space;
   const auto parsed = std::from_chars(text.data() + colon + 1, end, frame.line);
-  if (parsed.ec != std::errc() || parsed.ptr != end) return {text};
-  frame.file = text.substr(0, colon);
-  frame.name = text.substr(space + 1);
-  return frame;
+  return parsed.ec == std::errc() && parsed.ptr == end ? frame : Frame{text};
 }
 
 class PprofWriter {
