@@ -109,13 +109,21 @@ def _record_cell(shell: InteractiveShell, options: argparse.Namespace, cell: str
         if not session.started:
             print(f"crosscut: not recorded: {crosscut.error() or 'a session runs already'}",
                   file=sys.stderr)
-        exec(body, shell.user_ns)
-        if value is not None:
-            shown = eval(value, shell.user_ns)
+        try:
+            exec(body, shell.user_ns)
+            if value is not None:
+                shown = eval(value, shell.user_ns)
+        except BaseException as error:
+            if session.path:
+                print(f"crosscut: recorded until the {type(error).__name__} in "
+                      f"{os.path.relpath(session.path)}", file=sys.stderr)
+            raise
     if shown is not None:
         shell.displayhook(shown)
-    if session.path:
-        _show(session.path, options.quiet)
+    if session.path and options.quiet:
+        print(f"crosscut: recorded in {os.path.relpath(session.path)}")
+    elif session.path:
+        _show(session.path)
 
 
 def _compiled(shell: InteractiveShell, cell: str) -> tuple[CodeType, CodeType | None]:
@@ -149,10 +157,7 @@ def _look(options: argparse.Namespace) -> None:
         _display(reading.framed(page, path, _LARGEST_PAGE), text)
 
 
-def _show(path: str, quiet: bool) -> None:
-    print(f"crosscut: recorded {os.path.relpath(path)}", file=sys.stderr)
-    if quiet:
-        return
+def _show(path: str) -> None:
     with _progress(path) as note:
         run = crosscut.read(path)
         note("making the report of")

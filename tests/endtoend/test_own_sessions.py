@@ -8,6 +8,7 @@ import sys
 import pytest
 
 import crosscut
+from crosscut import reading
 from runs import PACKAGE, record_script
 
 
@@ -83,6 +84,29 @@ with s:
 print(s.run.path)
 """)
     assert out.splitlines() == ["2 True <crosscut session run> True", "run-2"]
+
+
+def test_a_large_page_lies_beside_the_run_and_is_linked(tmp_path, monkeypatch):
+    run_python(tmp_path, ONE + "one('run')")
+    monkeypatch.chdir(tmp_path)
+    run = crosscut.read("run")
+    assert 'href="run/report.html"' in reading.framed(run.page(), run.path, most=0)
+    assert (tmp_path / "run" / "report.html").read_text() == run.page()
+    assert "crosscut open -o FILE" in reading.framed(run.page(), "absent/run", most=0)
+
+
+def test_a_table_shows_units_what_is_left_out_and_no_markup_of_others(tmp_path):
+    run_python(tmp_path, """
+with crosscut.session("run", plan="full"):
+    for i in range(30):
+        with crosscut.operation(f"<b>{i}"): pass
+""")
+    table = crosscut.read(tmp_path / "run").table("operations", sort="-wall_ns")
+    shown = table._repr_html_()
+    assert shown.count("<tr>") == 1 + reading.SHOWN_ROWS and "&lt;b&gt;" in shown
+    assert "<b>" not in shown and "<caption>operations</caption>" in shown
+    assert f"{len(table) - reading.SHOWN_ROWS} more rows" in shown
+    assert re.search(r">[\d.]+ µs</td>", shown)
 
 
 def test_what_cannot_be_recorded_leaves_no_folder_and_says_why(tmp_path):

@@ -60,7 +60,7 @@ def test_a_cell_is_recorded_and_shows_its_value_and_its_report(book):
     inner = html.unescape(re.search(r'srcdoc="([^"]*)"', page).group(1))
     assert inner.lower().startswith("<!doctype html>") and "solve" in inner
     assert "solve" in texts(cell, "text/plain")[-1]
-    assert "recorded first\n" in printed(cell, "stderr")
+    assert printed(cell, "stderr") == ""
 
 
 def test_a_cell_that_runs_again_makes_a_new_run_and_says_its_name(book):
@@ -120,6 +120,7 @@ def test_a_cell_that_fails_fails_and_leaves_what_it_recorded(tmp_path):
     assert book.cells[2].outputs[-1].ename == "ZeroDivisionError"
     traceback = "\n".join(book.cells[2].outputs[-1].traceback)
     assert "----> 2 1 / 0" in re.sub(r"\x1b\[[\d;]*m", "", traceback)
+    assert "recorded until the ZeroDivisionError in run\n" in printed(book.cells[2], "stderr")
     assert texts(book.cells[3], "text/plain") == ["False"]
     assert "solve" in crosscut.read(tmp_path / "run").table("operations")["operation"]
 
@@ -138,6 +139,12 @@ def test_the_extension_can_be_taken_back(tmp_path):
                    "%crosscut runs", allow_errors=True)
     assert printed(book.cells[1]) == "there is no run in ."
     assert "`%crosscut` not found" in printed(book.cells[3], "stderr")
+
+
+def test_a_quiet_cell_shows_only_where_it_was_recorded(tmp_path):
+    book = execute(tmp_path, "%load_ext crosscut", "%%crosscut --quiet -o run\nx = 1")
+    assert [output.output_type for output in book.cells[1].outputs] == ["stream"]
+    assert printed(book.cells[1]) == "crosscut: recorded in run\n"
 
 
 def test_help_is_printed_and_nothing_is_recorded(tmp_path):
