@@ -112,11 +112,11 @@ Result<Condition> Parse(const Table& table, std::string_view text) {
 }
 
 bool Compare(std::partial_ordering order, const std::string& op) {
-  if (op == "=") return order == 0;
-  if (op == "!=") return order != 0;
-  if (op == "<") return order < 0;
-  if (op == "<=") return order <= 0;
-  return op == ">" ? order > 0 : order >= 0;
+  if (op == "=") return std::is_eq(order);
+  if (op == "!=") return std::is_neq(order);
+  if (op == "<") return std::is_lt(order);
+  if (op == "<=") return std::is_lteq(order);
+  return op == ">" ? std::is_gt(order) : std::is_gteq(order);
 }
 
 bool Meets(const Condition& condition, size_t row) {
