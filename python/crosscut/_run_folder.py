@@ -43,23 +43,35 @@ def new_name() -> str:
 @cache
 def of_process() -> str:
     """The same, one for this process: its sessions without a name are windows of one run."""
-    path = os.path.abspath(new_name())
-    _make_folder_for(path)
-    return path
+    return os.path.abspath(new_name())
 
 
-def _make_folder_for(path: str) -> None:
+@contextmanager
+def folders_above(path: str) -> Iterator[None]:
+    """Makes the folders that `path` shall lie in; those that stay empty are removed. Where one
+    cannot be made, the recorder's own attempt says what is wrong, and where."""
+    missing, made = [], []
+    above = os.path.dirname(os.path.abspath(path))
+    while not os.path.isdir(above):
+        missing.append(above)
+        above = os.path.dirname(above)
     try:
-        os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+        for folder in reversed(missing):
+            os.mkdir(folder, 0o755)  # whatever the umask: nobody may put another run in its place
+            made.append(folder)
     except OSError:
-        pass  # the recorder's own attempt says what is wrong, and where
+        pass
+    try:
+        yield
+    finally:
+        for folder in reversed(made):
+            _remove_empty(folder)
 
 
 @contextmanager
 def claimed(wanted: str) -> Iterator[str]:
     """The first of `wanted`, `wanted-2`, ... that holds no run; nobody else claims it meanwhile. A
     folder that was made for it and stays empty is removed."""
-    _make_folder_for(wanted)
     number = 1
     while True:
         path = wanted if number == 1 else f"{wanted.rstrip('/')}-{number}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import warnings
+from contextlib import nullcontext
 from functools import cached_property
 from operator import index
 from types import TracebackType
@@ -143,13 +144,15 @@ def _begin(run_dir: str | os.PathLike[str] | None, options: Options) -> bool:
     if run_dir is None and not _run_folder.is_given():
         run_dir = _run_folder.of_process()
     limit = {} if budget is None else {"budget_percent": budget or -1.0}
-    code = _record.start(
-        run_dir=None if run_dir is None else os.path.abspath(os.fspath(run_dir)),
-        memory_bytes=index(options.get("memory_mib", 0)) << 20,
-        flight_recorder=options.get("policy") == "flight-recorder",
-        keep_seconds=options.get("keep_seconds", 0.0),
-        control_percent=options.get("control_percent", -1.0), seed=index(options.get("seed", 0)),
-        plan="full" if isinstance(plan, Schedule) else plan, **limit)
+    path = None if run_dir is None else os.path.abspath(os.fspath(run_dir))
+    with nullcontext() if path is None else _run_folder.folders_above(path):
+        code = _record.start(
+            run_dir=path, memory_bytes=index(options.get("memory_mib", 0)) << 20,
+            flight_recorder=options.get("policy") == "flight-recorder",
+            keep_seconds=options.get("keep_seconds", 0.0),
+            control_percent=options.get("control_percent", -1.0),
+            seed=index(options.get("seed", 0)),
+            plan="full" if isinstance(plan, Schedule) else plan, **limit)
     if code != 0:
         return False
     if _run_folder.is_notebook():  # its command is that of the kernel
@@ -247,7 +250,7 @@ class session:
             taken = ""
         else:
             wanted = self._wanted or _run_folder.new_name()
-            with _run_folder.claimed(wanted) as taken:
+            with _run_folder.folders_above(wanted), _run_folder.claimed(wanted) as taken:
                 self.started = _begin(taken, self._options)
             if self.started and self._wanted and taken != self._wanted:
                 warnings.warn(f"{self._wanted} holds a recording already; this one goes to {taken}",

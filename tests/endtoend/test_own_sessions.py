@@ -68,6 +68,13 @@ def test_without_a_name_runs_lie_where_record_puts_them(tmp_path):
     assert "crosscut-runs/python-" in run_python(tmp_path, code)[0]
 
 
+def test_the_folders_above_a_run_are_made(tmp_path):
+    out, _ = run_python(tmp_path, ONE + "one('deep/er/run')\nprint(*paths)\n"
+                        "assert crosscut.start('deeper/run')")
+    assert out.split() == ["deep/er/run"] and operations(tmp_path / "deep/er/run") == {"work0"}
+    assert (tmp_path / "deeper" / "run" / "run.json").exists()
+
+
 def test_a_folder_without_a_run_is_used_as_it_is(tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "notes.txt").write_text("keep")
@@ -116,7 +123,9 @@ with crosscut.session("file/run") as s: pass
 print(s)
 try: s.run
 except RuntimeError as error: print(error)
-with crosscut.session("refused", plan="balancd") as s: pass
+for name in ("refused", "deep/er/refused", None):
+    with crosscut.session(name, plan="balancd") as s: pass
+    assert not crosscut.start(name, plan="balancd")
 print(s)
 """)
     assert out.count("run directory") == 2 and "did you mean balanced?" in out
