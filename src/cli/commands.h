@@ -49,8 +49,6 @@ void TakeInterpreter();
 void Talk(std::string_view line);
 // Writes the error to stderr and returns its exit code.
 int Fail(const Status& status);
-// A reader of our output that goes away must not end us by a signal.
-void IgnorePipes();
 // Writes to stdout. Returns kGood, or kUnreadable where the input was incomplete or stdout fails. A
 // reader that went away (`| head`) is no error.
 int Print(std::string_view text, bool incomplete);

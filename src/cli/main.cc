@@ -33,8 +33,6 @@ int Fail(const Status& status) {
   return usage ? kUsage : kUnreadable;
 }
 
-void IgnorePipes() { std::signal(SIGPIPE, SIG_IGN); }
-
 int Print(std::string_view text, bool incomplete) {
   while (!text.empty()) {
     const ssize_t n = write(STDOUT_FILENO, text.data(), text.size());

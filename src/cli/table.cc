@@ -14,6 +14,7 @@
 #include "src/base/nearest.h"
 #include "src/cli/commands.h"
 #include "src/cli/newest.h"
+#include "src/cli/output.h"
 #include "src/cli/python.h"
 #include "src/cli/usage.h"
 #include "src/cli/values.h"
