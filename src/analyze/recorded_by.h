@@ -4,7 +4,7 @@
 namespace crosscut::analyze {
 
 inline constexpr const char* kBySamples =
-    "samples are taken with: crosscut record --python=samples";
+    "Python lines are sampled by default, native code, too, with: crosscut record --python=samples";
 inline constexpr const char* kByAllocations =
     "allocations of PyTorch's tensors are recorded with: crosscut record --allocations";
 inline constexpr const char* kByDevices =

@@ -16,6 +16,32 @@
 namespace crosscut::report {
 namespace {
 
+// A sentence for each group of periodic slow steps. Returns the outliers that belong to none.
+std::vector<size_t> AddPeriodic(const ReportData& data, const Cells& outliers, Section* section) {
+  const Cells periodic(data.Find("periodic_steps"));
+  std::vector<size_t> others;
+  for (size_t row = 0; row < outliers.rows(); ++row) {
+    bool told = false;
+    for (size_t p = 0; p < periodic.rows(); ++p) {
+      const int64_t since = outliers.Int("step", row) - periodic.Int("first_step", p);
+      told |= outliers.Text("process", row) == periodic.Text("process", p) &&
+              outliers.Text("kind", row) == periodic.Text("kind", p) && since >= 0 &&
+              since % periodic.Int("period", p) == 0;
+    }
+    if (!told) others.push_back(row);
+  }
+  for (size_t row = 0; row < periodic.rows(); ++row) {
+    const std::string work = base::ShownText(periodic.Text("work", row));
+    section->after.push_back("Periodic: of every " + CountText(periodic.Int("period", row)) +
+                             " steps one takes " + TimeText(periodic.Int("extra_ns", row)) +
+                             " more (" + CountText(periodic.Int("count", row)) +
+                             " of them, from step " +
+                             std::to_string(periodic.Int("first_step", row)) + " on)" +
+                             (work.empty() ? "." : ", most of it in " + work + "."));
+  }
+  return others;
+}
+
 void AddSteps(const ReportData& data, const DocumentOptions& options, Document* out) {
   const Cells summary(data.Find("step_summary"));
   const Cells outliers(data.Find("outliers"));
@@ -35,7 +61,9 @@ void AddSteps(const ReportData& data, const DocumentOptions& options, Document* 
          TimeText(summary.Int("p10_ns", row)), TimeText(summary.Int("p90_ns", row)),
          TimeText(summary.Int("max_ns", row))});
   }
-  for (size_t row = 0; row < std::min(outliers.rows(), options.outliers); ++row) {
+  const std::vector<size_t> unusual = AddPeriodic(data, outliers, &section);
+  for (size_t i = 0; i < std::min(unusual.size(), options.outliers); ++i) {
+    const size_t row = unusual[i];
     std::string line = "Unusual: step " + std::to_string(outliers.Int("step", row)) + " took " +
                        TimeText(outliers.Int("wall_ns", row)) + " (median " +
                        TimeText(outliers.Int("median_ns", row)) + ")";
@@ -45,7 +73,7 @@ void AddSteps(const ReportData& data, const DocumentOptions& options, Document* 
     if (grew > 0) line += ", " + TimeText(grew) + " more than usual in " + layers;
     section.after.push_back(line + ".");
   }
-  if (outliers.rows() > options.outliers) {
+  if (unusual.size() > options.outliers) {
     section.after.push_back("More unusual steps: table outliers.");
   }
   out->sections.push_back(std::move(section));

@@ -32,9 +32,11 @@ ReportData Sample(const std::string& name) {
                           {"wall_ns", Integers{1000}},
                           {"excluded_ns", Integers{0}}},
                          {}});
-  data.tables.push_back({"overlap",
+  data.tables.push_back({"part_work",
                          {{"process", Texts{"p1", "p1", "p1"}},
-                          {"operation", Texts{name, name, ""}},
+                          {"part", Texts{"whole window", "whole window", "whole window"}},
+                          {"work", Texts{name, name, ""}},
+                          {"what", Texts{"operation", "operation", "none"}},
                           {"layers", Texts{"python", "framework+python", ""}},
                           {"device", Integers{0, 1, 0}},
                           {"ns", Integers{500, 300, 200}},
@@ -94,6 +96,57 @@ TEST(Text, ShowsNumbersOfTheTables) {
                            "in all", "1.000 µs"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
   }
+}
+
+TEST(Text, SharesAreThoseOfTheStepsWhereThereAreSome) {
+  ReportData data = Sample("train.py");
+  data.tables.back() = {"part_work",
+                        {{"process", Texts{"p1", "p1", "p1"}},
+                         {"part", Texts{"start-up", "steps", "steps"}},
+                         {"work", Texts{"load", "forward", "train.py:4 main"}},
+                         {"what", Texts{"operation", "operation", "line"}},
+                         {"layers", Texts{"python", "framework", "python"}},
+                         {"device", Integers{0, 0, 0}},
+                         {"ns", Integers{800, 150, 50}},
+                         {"corrected_ns", Integers{800, 150, 50}}},
+                        {}};
+  data.tables.push_back({"window_parts",
+                         {{"process", Texts{"p1", "p1"}},
+                          {"part", Texts{"start-up", "steps"}},
+                          {"count", Integers{analyze::kMissing, 2}},
+                          {"wall_ns", Integers{800, 200}}},
+                         {}});
+  const std::string text = RenderText(data, {});
+  EXPECT_NE(text.find("75.0 %"), std::string::npos) << text;
+  EXPECT_NE(text.find("train.py:4 main"), std::string::npos) << text;
+  EXPECT_EQ(text.find("load"), std::string::npos) << text;
+}
+
+TEST(Text, OpensWithTheVerdict) {
+  ReportData data = Sample("train.py");
+  data.tables.push_back({"verdict",
+                         {{"process", Texts{"p1", "p1"}},
+                          {"rank", Integers{1, 2}},
+                          {"cause", Texts{"input", "python"}},
+                          {"headline", Texts{"Input-bound: it waits.", "Python code takes 20 %."}},
+                          {"share", Reals{0.7, 0.2}},
+                          {"gain_share", Reals{0.7, 0.2}},
+                          {"gain_low_share", Reals{0.6, 0.1}},
+                          {"gain_high_share", Reals{0.8, 0.3}},
+                          {"blame", Texts{"train.py:9 load", ""}},
+                          {"evidence", Texts{"7 of 10 ms", "2 of 10 ms"}},
+                          {"table", Texts{"step_causes", "part_work"}},
+                          {"action", Texts{"load in parallel", "do it once"}}},
+                         {}});
+  data.gaps.clear();
+  const std::string text = RenderText(data, {});
+  const size_t title = text.find("train.py\n");
+  ASSERT_NE(title, std::string::npos);
+  EXPECT_EQ(text.substr(title + 9, 25), "  Input-bound: it waits.\n") << text;
+  EXPECT_NE(text.find("train.py:9 load (7 of 10 ms)."), std::string::npos) << text;
+  EXPECT_NE(text.find("70.0 % at most (95 %: 60.0 % to 80.0 %)"), std::string::npos) << text;
+  EXPECT_NE(text.find("Also: Python code takes 20 %."), std::string::npos) << text;
+  EXPECT_LT(text.find("Input-bound"), text.find("Command"));
 }
 
 TEST(Text, HasColoursOnlyWhereTheyAreWanted) {

@@ -1,7 +1,9 @@
 #include "src/analyze/verdict/list.h"
 
+#include "src/analyze/recorded_by.h"
 #include "src/analyze/verdict/causes.h"
 #include "src/analyze/verdict/part_work.h"
+#include "src/analyze/verdict/periodic_steps.h"
 #include "src/analyze/verdict/verdict.h"
 
 namespace crosscut::analyze {
@@ -30,6 +32,14 @@ constexpr TableEntry kTables[] = {
      .title = "What each part was spent on",
      .explanation = "Operations by name; the time outside of them by the line of the program that "
                     "samples saw, which is an estimate. The rows of a part add up to it."},
+    {.name = "periodic_steps",
+     .shows = Shows::kFacts,
+     .description = "steps that are slow at equal distances, and what they do more",
+     .compute = PeriodicStepsTable,
+     .title = "Periodic slow steps",
+     .explanation = "Every so many steps one takes longer: evaluation, checkpoints, logging. Work "
+                    "is the operation or line that these steps have most more of.",
+     .recorded_by = kBySteps},
 };
 
 }  // namespace

@@ -1,0 +1,68 @@
+#include "src/analyze/verdict/periodic_steps.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <set>
+#include <string>
+
+#include "src/analyze/testing/test_trace.h"
+
+namespace crosscut::analyze {
+namespace {
+
+TEST(FindPeriod, FindsWhatIsSlowAtEqualDistances) {
+  const Period found = FindPeriod({79, 159, 239, 319}, 399);
+  EXPECT_EQ(found.period, 80);
+  EXPECT_EQ(found.first, 79);
+  EXPECT_EQ(found.count, 4);
+  EXPECT_EQ(found.missed, 1);  // 399
+}
+
+TEST(FindPeriod, BearsAFewOthers) {
+  EXPECT_EQ(FindPeriod({10, 13, 20, 30, 40, 50}, 55).period, 10);
+  EXPECT_EQ(FindPeriod({3, 10, 13, 20, 27, 30}, 35).period, 0);  // half of them do not fit
+}
+
+TEST(FindPeriod, FindsNoneInFewOrInNeighbours) {
+  EXPECT_EQ(FindPeriod({}, 100).period, 0);
+  EXPECT_EQ(FindPeriod({10, 20}, 30).period, 0);
+  EXPECT_EQ(FindPeriod({5, 6, 7, 8}, 100).period, 0);
+}
+
+TEST(FindPeriod, IsRightForRandomPeriodsAndRarelyFindsOneInChance) {
+  std::mt19937 random(7);
+  for (int i = 0; i < 2000; ++i) {
+    const auto period = static_cast<int64_t>(2 + random() % 90);
+    const auto first = static_cast<int64_t>(random() % static_cast<uint64_t>(period));
+    std::vector<int64_t> slow;
+    for (int64_t n = first; n < first + 6 * period; n += period) slow.push_back(n);
+    ASSERT_EQ(FindPeriod(slow, slow.back()).period, period) << "period " << period;
+  }
+  int found = 0;
+  for (int i = 0; i < 2000; ++i) {
+    std::set<int64_t> slow;
+    while (slow.size() < 12) slow.insert(static_cast<int64_t>(random() % 1000));
+    found += FindPeriod({slow.begin(), slow.end()}, 999).period != 0;
+  }
+  EXPECT_LE(found, 2);
+}
+
+TEST(PeriodicSteps, NamesTheOperationThatTheyHaveMore) {
+  std::string text = "process train pid=7 window=0..100000\nthread main tid=7 main lead\n";
+  int64_t at = 0;
+  for (int step = 0; step < 60; ++step) {
+    const int64_t length = step % 10 == 9 ? 700 : 100;
+    const auto time = [&](int64_t ns) { return " " + std::to_string(at + ns); };
+    text += "step step" + time(0) + time(length) + " number=" + std::to_string(step) + "\n";
+    text += "op forward" + time(10) + time(50 + step % 3) + "\n";
+    if (length == 700) text += "op evaluate" + time(60) + time(650) + "\n";
+    at += length;
+  }
+  const trace::Trace trace = testing::Parse(text);
+  EXPECT_EQ(testing::Rows(trace, "periodic_steps"),
+            (std::vector<std::string>{"train step 10 9 6 0 100 700 600 evaluate operation"}));
+}
+
+}  // namespace
+}  // namespace crosscut::analyze
