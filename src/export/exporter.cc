@@ -23,6 +23,7 @@ constexpr Exporter kExporters[] = {
      WriteCollapsedSamples},
     {"pprof", ".pprof .pprof.pb",
      "samples, or call paths of spans, for pprof and what reads its format", WritePprof},
+    {"pprof-spans", "", "the same of spans, whether there are samples or not", WritePprofSpans},
     {"xspace", ".xplane.pb .xspace.pb .pb",
      "TensorFlow's profile format, for TensorBoard and XProf", WriteXSpace},
     {"xspace-beside", "", "the same, to be merged into a profile of TensorFlow's own",

@@ -54,6 +54,8 @@ Status WriteCollapsedSamples(const trace::Trace& trace, Sink* sink);
 // spans' call paths, with "calls" and the "time" of the innermost frame alone. Labels: process,
 // thread.
 Status WritePprof(const trace::Trace& trace, Sink* sink);
+// The spans, whether there are samples or not.
+Status WritePprofSpans(const trace::Trace& trace, Sink* sink);
 // An XSpace: a host plane for each process, a plane for each device. docs/xspace.md.
 Status WriteXSpace(const trace::Trace& trace, Sink* sink);
 // The same for a profile that TensorFlow takes itself, with names and ids that do not collide with

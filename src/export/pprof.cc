@@ -194,8 +194,8 @@ class PprofWriter {
   PprofWriter(const trace::Trace& trace, Sink* sink)
       : trace_(trace), samples_(trace.strings), tree_(trace), file_(sink) {}
 
-  Status Write() {
-    const bool sampled = HasSamples();
+  Status Write(bool spans_only) {
+    const bool sampled = !spans_only && HasSamples();
     const trace::TracksByProcess tracks(trace_);
     for (uint32_t p = 0; p < trace_.processes.size(); ++p) {
       for (const uint32_t t : tracks.of({p})) {
@@ -318,7 +318,11 @@ class PprofWriter {
 }  // namespace
 
 Status WritePprof(const trace::Trace& trace, Sink* sink) {
-  return PprofWriter(trace, sink).Write();
+  return PprofWriter(trace, sink).Write(false);
+}
+
+Status WritePprofSpans(const trace::Trace& trace, Sink* sink) {
+  return PprofWriter(trace, sink).Write(true);
 }
 
 }  // namespace crosscut::exporting

@@ -71,11 +71,11 @@ std::vector<std::string> Samples(const std::string& file) {
   return out;
 }
 
-std::string Written(std::string_view text) {
+std::string Written(std::string_view text, std::string_view format = "pprof") {
   const auto trace = trace::ParseText(text);
   EXPECT_TRUE(trace.ok()) << trace.status().message();
   std::string out;
-  EXPECT_TRUE(FindExporter("pprof")->write(*trace, MemorySink(&out).get()).ok());
+  EXPECT_TRUE(FindExporter(format)->write(*trace, MemorySink(&out).get()).ok());
   return out;
 }
 
@@ -96,7 +96,7 @@ span gemm 1250 1500 device
 }
 
 TEST(Pprof, PrefersSamples) {
-  EXPECT_THAT(Samples(Written(R"text(# crosscut trace
+  constexpr std::string_view kBoth = R"text(# crosscut trace
 process p pid=7 window=0..100
 thread main tid=7 base=python main lead
 span work 10 90 framework
@@ -114,9 +114,11 @@ instant [sample] 30
 arg covers_ns 5
 arg "Python stack" "my files/a.py:3 f;no frame at all"
 arg "Waits for" futex
-)text")),
+)text";
+  EXPECT_THAT(Samples(Written(kBoth)),
               UnorderedElementsAre("<module>;main;gemm [main] 2 21",
                                    "f;no frame at all;(waits for futex) [main] 1 5"));
+  EXPECT_THAT(Samples(Written(kBoth, "pprof-spans")), ElementsAre("work [main] 1 80"));
 }
 
 TEST(Pprof, HasOnlyTextsThatProto3Allows) {
