@@ -1,7 +1,9 @@
 """Step shares in TensorBoard, Weights & Biases and MLflow, read back by their own readers."""
 
 import json
+import sys
 import time
+import types
 
 import pytest
 
@@ -76,7 +78,9 @@ def test_processes_and_kinds_stand_in_front_where_there_are_several(tmp_path):
     assert {front.rsplit("/", 1)[1] for front in fronts} == {"even", "odd"}
 
 
-def test_tensorboard_reads_what_it_is_given(run, tmp_path):
+def test_tensorboard_reads_what_it_is_given(run, tmp_path, monkeypatch):
+    # TensorBoard's own switch for "without TensorFlow": tests/python/tensorflow looks like it.
+    monkeypatch.setitem(sys.modules, "tensorboard.compat.notf", types.ModuleType("notf"))
     accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
     from tensorboard.util import tensor_util
 
