@@ -56,6 +56,10 @@ struct Size {
   size_t rows, text_bytes;
 };
 constexpr Size kSizes[] = {{8, 300}, {8, 160}, {5, 160}, {4, 100}, {3, 80}, {2, 60}, {1, 40}};
+// Its sentences are what the rest is evidence for.
+Size SizeOfVerdict(const Size& size) {
+  return {std::min<size_t>(size.rows, 3), std::max<size_t>(size.text_bytes, 240)};
+}
 constexpr size_t kLongestPath = 200;  // in a command; else it says RUN
 
 std::string Text(std::string_view text, const Size& size) {
@@ -163,7 +167,8 @@ std::string Render(const ReportData& data, const Size& size) {
   for (const Part& part : PartsOfSummary()) {
     const Table* table = FirstWithRows(data, part.tables);
     if (table == nullptr) continue;
-    out += ",\n" + JsonText(part.key) + ": " + TableJson(*table, size);
+    out += ",\n" + JsonText(part.key) + ": " +
+           TableJson(*table, table->name == "verdict" ? SizeOfVerdict(size) : size);
   }
   out += ",\n\"gaps\": {\"count\": " + std::to_string(data.gaps.size()) + ", \"first\": [";
   for (size_t i = 0; i < std::min(data.gaps.size(), size.rows); ++i) {

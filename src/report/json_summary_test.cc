@@ -59,7 +59,9 @@ TEST(JsonSummary, AsksOnlyForTablesThatHaveRowsInWordsThatAShellTakes) {
 TEST(JsonSummary, StaysWithinItsBytesWhateverTheNames) {
   for (const std::string& name : {std::string(20'000, 'x'), std::string(5'000, '"'),
                                   std::string("\x1b\xff") + std::string(3'000, '\n')}) {
-    const std::string text = RenderSummaryJson(Sample(name, 500));
+    ReportData data = Sample(name, 500);
+    data.tables.push_back({"verdict", {{"headline", Texts{name}}, {"blame", Texts{name}}}, {}});
+    const std::string text = RenderSummaryJson(data);
     EXPECT_LE(text.size(), kMaxSummary);
     EXPECT_TRUE(Has(text, "\"rows_in_all\": 500"));
     EXPECT_TRUE(Has(text, "\"crosscut report RUN\""));
