@@ -338,6 +338,22 @@ TEST(Html, AllowsItsOwnScriptAndStyleAndNothingElse) {
   EXPECT_EQ(Count(page, " src="), 0u);
 }
 
+TEST(Html, APageThatComparesRunsHasTheDataOfBothAndTheTablesOfTheDifference) {
+  ReportData data;
+  data.title = "after against before";
+  data.tables.push_back({"difference", {{"ns", Integers{7}}}, {}});
+  ReportData base = SampleReport(), run = SampleReport();
+  base.facts.emplace_back("Run", "before");
+  run.facts.emplace_back("Run", "after");
+  const std::string page = RenderComparisonHtml(data, base, run);
+  EXPECT_EQ(Count(page, "<script"), 3u);
+  EXPECT_LT(page.find("\"run\":\"before\""), page.find("id=\"data-other\""));
+  EXPECT_GT(page.find("\"run\":\"after\""), page.find("id=\"data-other\""));
+  EXPECT_EQ(Count(page, "<details class=\"table\""), 1u);
+  EXPECT_THAT(page, HasSubstr("id=\"table-difference\""));
+  EXPECT_THAT(page, Not(HasSubstr("class=\"headline\"")));
+}
+
 TEST(Html, ItsScriptNeverTurnsTextIntoMarkupOrCode) {
   for (const char* word : {"innerHTML", "outerHTML", "insertAdjacentHTML", "document.write",
                            "eval(", "Function(", "createContextualFragment", "DOMParser", "fetch(",

@@ -72,9 +72,9 @@ export class RangeTable {
       el("div", { class: "controls" }, threads,
         button("Fill the view", () => this.chart.reveal(range.begin, range.end)),
         button("Let go", () => this.chart.chooseRange(null))),
-      el("p", { class: "explain" }, sureness(sums)),
+      el("p", { class: "explain" }, `${sureness(sums)} What ran stands without what it called.`),
       el("div", { class: "parts" }, partTable("layer", sums.layers, sums.wall),
         partTable("operation", sums.operations, sums.wall),
-        partTable("what ran, without what it called", sums.names, sums.wall)));
+        partTable("what ran", sums.names, sums.wall)));
   }
 }

@@ -542,8 +542,9 @@ class Sample {
         MakeDetail(Name("step " + std::to_string(slowest - steps_.begin()) + ", slowest"),
                    *slowest)};
     for (const size_t step : {0u, 7u, 19u}) {
-      timeline_.details.push_back(
-          MakeDetail(Name("step " + std::to_string(step) + ", one of many"), steps_[step]));
+      timeline_.details.push_back(MakeDetail(
+          Name("step " + std::to_string(step) + ", typical of those with the boundary only"),
+          steps_[step]));
     }
     timeline_.args = {{Text(Fixed("Input Dims")), Text(Fixed("[[64, 512], [512, 128]]"))}};
     if (options_.device) AddFlows();
