@@ -13,11 +13,6 @@ namespace {
 using analyze::Table;
 using analyze::TableEntry;
 
-std::string TitleOf(const Table& table) {
-  const TableEntry* entry = analyze::FindTable(table.name);
-  return entry == nullptr || entry->title == nullptr ? table.name : entry->title;
-}
-
 std::string Item(const std::string& section, const std::string& text, bool drawn_by_script) {
   return std::string(drawn_by_script ? "<li hidden>" : "<li>") + "<a href=\"#" + section + "\">" +
          text + "</a></li>";
@@ -37,7 +32,8 @@ void AddEmpty(const Table& table, ByRemedy* all) {
   const std::string remedy =
       entry == nullptr || entry->recorded_by == nullptr ? "" : entry->recorded_by;
   const std::string title = "<span id=\"table-" + EscapeHtml(table.name) + "\" title=\"" +
-                            EscapeHtml(table.name) + "\">" + EscapeHtml(TitleOf(table)) + "</span>";
+                            EscapeHtml(table.name) + "\">" + EscapeHtml(TableTitle(table.name)) +
+                            "</span>";
   for (auto& [sentence, titles] : *all) {
     if (sentence != remedy) continue;
     titles += ", " + title;
@@ -62,6 +58,11 @@ std::string EmptyHtml(const ByRemedy& all, int64_t count) {
 }
 
 }  // namespace
+
+std::string TableTitle(const std::string& table) {
+  const TableEntry* entry = analyze::FindTable(table);
+  return entry == nullptr || entry->title == nullptr ? table : entry->title;
+}
 
 std::string ContentsHtml(const ReportData& data) {
   std::string out = "<nav class=\"contents\" aria-label=\"Contents\"><ul>";
@@ -88,9 +89,9 @@ std::string TableListHtml(const ReportData& data, std::string_view skipped) {
       ++count;
       continue;
     }
-    out += "<li><a href=\"#table-" + EscapeHtml(table.name) + "\">" + EscapeHtml(TitleOf(table)) +
-           "</a> <span class=\"count\">" + FormatCount(static_cast<int64_t>(table.rows())) +
-           "</span></li>";
+    out += "<li><a href=\"#table-" + EscapeHtml(table.name) + "\">" +
+           EscapeHtml(TableTitle(table.name)) + "</a> <span class=\"count\">" +
+           FormatCount(static_cast<int64_t>(table.rows())) + "</span></li>";
   }
   if (!out.empty()) out = "<ul class=\"tables\">" + out + "</ul>\n";
   return out + EmptyHtml(empty, count);

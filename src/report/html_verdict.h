@@ -8,9 +8,9 @@
 
 namespace crosscut::report {
 
-// `verdict` is the table of that name; "" where it is null or has no rows. The first cause of each
-// process stands in full, the others in a line each. `gaps`: how many sentences say what is missing
-// from the recording; the block begins with that.
+// `verdict` is the table of that name; "" where it is null or has no rows. The first process's
+// first cause stands in full; its other causes and the first cause of other processes in a line.
+// `gaps`: how many sentences say what is missing from the recording; the block begins with that.
 std::string VerdictHtml(const analyze::Table* verdict, size_t gaps, const ProcessTitles& titles);
 
 }  // namespace crosscut::report

@@ -24,12 +24,12 @@ test("the verdict stands first, says what is missing, and leads to its evidence"
     assert.match(text, /^Verdict\s+2 things are missing/);
     assert.ok(text.indexOf("wait for input") < text.indexOf("Garbage collection"), "by rank");
     assert.match(text, /train\.py:33/);
-    assert.match(text, /at most 42\.0 % of the steps \(40\.0 % to 44\.0 %\): an upper bound/);
+    assert.match(text, /at most 42\.0 % of the time \(95 %: 40\.0 % to 44\.0 %\): an upper bound/);
     const top = async (selector) => (await page.locator(selector).first().boundingBox()).y;
     assert.ok((await top("#verdict")) < (await top(".gaps")));
     assert.ok((await top(".gaps")) < (await top(".headline")));
     await page.locator("#table-functions summary").click();
-    await verdict.getByRole("link", { name: "Table functions" }).click();
+    await verdict.getByRole("link", { name: "Table: Functions" }).click();
     await settle(page);
     assert.ok(await page.locator("#table-functions table").isVisible(), "a link unfolds");
   }));
