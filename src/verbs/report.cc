@@ -1,5 +1,6 @@
 #include "src/verbs/report.h"
 
+#include <set>
 #include <utility>
 
 #include "src/report/html.h"
@@ -50,6 +51,23 @@ std::string Render(Parts parts, const ReportOptions& options) {
   return "";
 }
 
+// Whether each of the numbers is that of a step of some process.
+Status CheckSteps(const trace::Trace& trace, const std::vector<int64_t>& wanted) {
+  std::set<int64_t> numbers;
+  for (const trace::Process& process : trace.processes) {
+    for (const trace::Step& step : process.steps) numbers.insert(step.number);
+  }
+  for (const int64_t number : wanted) {
+    if (numbers.contains(number)) continue;
+    const std::string what = "no step has the number " + std::to_string(number);
+    return Status::NotFound(numbers.empty()
+                                ? what + ": the run has no steps"
+                                : what + "; the first one is " + std::to_string(*numbers.begin()) +
+                                      ", the last one " + std::to_string(*numbers.rbegin()));
+  }
+  return {};
+}
+
 }  // namespace
 
 ReportFormat ReportFormatOf(std::string_view file) {
@@ -62,6 +80,7 @@ ReportFormat ReportFormatOf(std::string_view file) {
 Result<Output> Report(const std::string& path, const ReportOptions& options) {
   auto input = ReadInput(path);
   if (!input.ok()) return input.status();
+  if (Status known = CheckSteps((*input)->trace, options.steps); !known.ok()) return known;
   Parts parts = PartsOf(**input, options);
   Output output;
   output.incomplete = (*input)->trace.damaged;

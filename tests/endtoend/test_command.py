@@ -300,6 +300,9 @@ def test_open_keeps_the_spans_of_steps_that_are_named(run, tmp_path):
     assert len(track["at"]) == spans
     number = re.search(r"\d+", titles[0])[0]
     assert [texts[i] for i in args[track["args"][0]]] == ["Input Dims", f"[[{number}, 1]]"]
+    done = run("open", "t.json", "-o", "none.html", "--steps", "17,60", check=False)
+    assert done.returncode == 3 and not (tmp_path / "none.html").exists()
+    assert "no step has the number 60; the first one is 0, the last one 59" in done.stderr
     done = run("open", "t.json", "--steps", "x", check=False)
     assert done.returncode == 2 and "x is no number of a step; write 17 or 17,42" in done.stderr
 
