@@ -97,7 +97,7 @@ std::string WhyNotCompared(const Both<std::vector<RunSteps>>& runs) {
 
 std::string WhyNotCompared(const Sides& sides) {
   const auto a = DevicesOf(sides.a), b = DevicesOf(sides.b);
-  if (a != b) {
+  if (!a.empty() && !b.empty() && a != b) {
     return "A ran on another device (" + Joined(a) + ") than B (" + Joined(b) +
            "); compare runs of one machine";
   }

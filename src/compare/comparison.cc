@@ -28,6 +28,7 @@ RoleSteps CompareRole(const Sides& sides, const Role& role) {
   for (const RunSteps& run : out.runs.a) out.undisturbed.a.push_back(MeasureUndisturbed(run));
   for (const RunSteps& run : out.runs.b) out.undisturbed.b.push_back(MeasureUndisturbed(run));
   out.change = CompareSteps(out.undisturbed.a, out.undisturbed.b);
+  if (out.change.step.a <= 0) out.why_not = "A's steps take no time";
   return out;
 }
 

@@ -1,5 +1,6 @@
 #include "src/verbs/diff.h"
 
+#include <algorithm>
 #include <memory>
 
 #include "src/base/shell_word.h"
@@ -17,6 +18,18 @@ namespace {
 struct Side {
   std::vector<std::unique_ptr<Input>> inputs;
   std::vector<compare::Run> runs;
+
+  bool damaged() const {
+    return std::any_of(inputs.begin(), inputs.end(),
+                       [](const auto& input) { return input->trace.damaged; });
+  }
+  // What is missing of its inputs, with the side's name.
+  void AddGaps(const std::string& name, std::vector<std::string>* gaps) const {
+    for (const auto& input : inputs) {
+      const std::string which = inputs.size() > 1 ? name + ", " + input->path : name;
+      for (const std::string& gap : input->trace.gaps) gaps->push_back(which + ": " + gap);
+    }
+  }
 };
 
 Result<Side> ReadSide(const std::vector<std::string>& inputs) {
@@ -48,8 +61,17 @@ std::string CommandOf(const DiffOptions& options) {
              : "--base " + Joined(options.a) + " -- " + Joined(options.b);
 }
 
-report::Document DocumentOf(const compare::Comparison& comparison, const DiffOptions& options) {
+report::Document DocumentOf(const compare::Comparison& comparison, const DiffOptions& options,
+                            const std::vector<std::string>& gaps) {
+  constexpr size_t kMostGaps = 4;
   report::Document document = compare::MakeDocument(comparison, {});
+  for (size_t i = 0; i < std::min(gaps.size(), kMostGaps); ++i) {
+    document.gaps.push_back(report::CleanText(gaps[i], report::kMaxPageSentence));
+  }
+  if (gaps.size() > kMostGaps) {
+    document.gaps.push_back(std::to_string(gaps.size() - kMostGaps) +
+                            " more gaps: crosscut info shows those of an input.");
+  }
   document.facts.insert(document.facts.begin(),
                         {{"A", Joined(options.a)}, {"B", Joined(options.b)}});
   document.next = {{"crosscut diff " + CommandOf(options) + " --format=json", "all tables"},
@@ -57,18 +79,25 @@ report::Document DocumentOf(const compare::Comparison& comparison, const DiffOpt
   return document;
 }
 
-std::string Render(compare::Comparison comparison, const DiffOptions& options) {
+std::string Render(compare::Comparison comparison, const DiffOptions& options,
+                   std::vector<std::string> gaps) {
   switch (options.format) {
     case DiffFormat::kText:
-      return report::RenderText(DocumentOf(comparison, options),
+      return report::RenderText(DocumentOf(comparison, options, gaps),
                                 {options.width, options.color, options.whole});
-    case DiffFormat::kMarkdown: return report::RenderMarkdown(DocumentOf(comparison, options));
+    case DiffFormat::kMarkdown:
+      return report::RenderMarkdown(DocumentOf(comparison, options, gaps));
     case DiffFormat::kJson: break;
   }
   report::ReportData data;
   data.title = comparison.title;
   data.facts = {{"A", Joined(options.a)}, {"B", Joined(options.b)}};
-  data.gaps = comparison.differences;
+  std::string differences;
+  for (const std::string& difference : comparison.differences) {
+    differences += (differences.empty() ? "" : "; ") + difference;
+  }
+  if (!differences.empty()) data.facts.emplace_back("Differs", std::move(differences));
+  data.gaps = std::move(gaps);
   data.tables = std::move(comparison.tables);
   return report::RenderReportJson(data);
 }
@@ -81,15 +110,14 @@ Result<DiffOutput> Diff(const DiffOptions& options) {
   const auto b = ReadSide(options.b);
   if (!b.ok()) return b.status();
   DiffOutput out;
-  for (const Side* side : {&*a, &*b}) {
-    for (const auto& input : side->inputs) {
-      out.output.incomplete = out.output.incomplete || input->trace.damaged;
-    }
-  }
+  out.output.incomplete = a->damaged() || b->damaged();
+  std::vector<std::string> gaps;
+  a->AddGaps("A", &gaps);
+  b->AddGaps("B", &gaps);
   compare::Comparison comparison = compare::Compare({a->runs, b->runs});
   out.why_not = comparison.answer.why_not;
   out.low = comparison.answer.low;
-  out.output.text = Render(std::move(comparison), options);
+  out.output.text = Render(std::move(comparison), options, std::move(gaps));
   return out;
 }
 
