@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "src/analyze/columns.h"
 #include "src/compare/comparable.h"
@@ -54,23 +55,16 @@ bool HasSteps(const Sides& sides, const Role& role) {
 }
 
 // What the order of roles goes by. Ranks take about the same time, and any of them may be the one
-// that became slower: among those that take most time, the one with most to tell is first.
-struct Weight {
-  bool long_one;    // takes half of the time of the longest at least
-  bool told;        // the change of its step, else
-  bool stands_out;  // that of an operation
-  double change;    // relative, of what is told
-  friend auto operator<=>(const Weight&, const Weight&) = default;
-};
-
-Weight WeightOf(const RoleSteps& role, int64_t longest_ns) {
-  Weight out = {2 * TimeOf(role) >= longest_ns, false, false, 0};
-  if (!role.why_not.empty()) return out;
-  const StepChange& change = role.change;
-  out.told = change.step.told();
-  for (const OperationChange& o : change.operations) out.stands_out |= o.stands_out;
-  if (out.told) out.change = std::abs(std::log(change.step.b / change.step.a));
-  return out;
+// that became slower: among those that take half of the longest time at least, the one with most to
+// tell is first: of its step, else of an operation.
+std::tuple<bool, double, bool> WeightOf(const RoleSteps& role, int64_t longest_ns) {
+  const bool long_one = 2 * TimeOf(role) >= longest_ns;
+  if (!role.why_not.empty()) return {long_one, 0, false};
+  const Change& step = role.change.step;
+  const auto& operations = role.change.operations;
+  const bool stands_out =
+      std::any_of(operations.begin(), operations.end(), [](const auto& o) { return o.stands_out; });
+  return {long_one, step.told() ? std::abs(std::log(step.b / step.a)) : 0, stands_out};
 }
 
 // The processes that have steps, the main one first.

@@ -1,9 +1,9 @@
 // The steps that are compared, of one process and its counterparts in the other runs.
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "src/analyze/layer_set.h"
@@ -16,7 +16,9 @@ namespace crosscut::compare {
 struct StepKey {
   std::string operation;  // "": none
   analyze::LayerSet layers = 0;
-  friend auto operator<=>(const StepKey&, const StepKey&) = default;
+  friend bool operator<(const StepKey& x, const StepKey& y) {
+    return std::tie(x.operation, x.layers) < std::tie(y.operation, y.layers);
+  }
 };
 
 // A part of a step.
