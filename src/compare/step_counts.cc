@@ -175,8 +175,10 @@ class ThingCounter {
   void CountOperators() {
     const trace::Trace& trace = *counted_.run->trace;
     std::vector<bool> is_operator;
-    for (uint32_t n = 0; n < trace.names.size(); ++n) {
-      is_operator.push_back(analyze::IsOperator(trace, {n}));
+    for (const trace::Name& name : trace.names) {  // as the table operators has them
+      is_operator.push_back(
+          name.kind == trace::Kind::kSpan && trace.text(name.probe) != "boundary" &&
+          (name.layer == trace::Layer::kFramework || name.layer == trace::Layer::kComm));
     }
     const auto& tracks = counted_.run->context->Shared<Accounting>().tracks[counted_.process];
     for (const uint32_t t : tracks.host) {
