@@ -22,7 +22,8 @@ namespace {
 const std::map<std::string, verbs::DiffFormat> kDiffFormats = {
     {"text", verbs::DiffFormat::kText},
     {"markdown", verbs::DiffFormat::kMarkdown},
-    {"json", verbs::DiffFormat::kJson}};
+    {"json", verbs::DiffFormat::kJson},
+    {"html", verbs::DiffFormat::kHtml}};
 
 struct DiffArgs {
   std::vector<std::string> inputs, base;
@@ -36,6 +37,7 @@ verbs::DiffFormat FormatOfFile(const std::string& file) {
   switch (verbs::ReportFormatOf(file)) {
     case verbs::ReportFormat::kMarkdown: return verbs::DiffFormat::kMarkdown;
     case verbs::ReportFormat::kJson: return verbs::DiffFormat::kJson;
+    case verbs::ReportFormat::kHtml: return verbs::DiffFormat::kHtml;
     default: return verbs::DiffFormat::kText;
   }
 }
@@ -101,8 +103,10 @@ void AddDiff(CLI::App* app, Run* run) {
                    "if the whole 95 % interval is above; with 3 if the runs cannot be compared")
       ->transform(Percent())
       ->option_text("PERCENT");
-  verb->add_option("--format", args->format,
-                   "text, markdown or json; default what the name of -o ends with, else text")
+  verb->add_option(
+          "--format", args->format,
+          "text, markdown, json or html, a page with steps of both laid under each other;\n"
+          "default what the name of -o ends with, else text")
       ->transform(FormatOf(kDiffFormats))
       ->option_text("FORMAT");
   verb->add_option("-o", args->file, "write to this file instead of stdout")->option_text("FILE");

@@ -41,13 +41,10 @@ std::string HeadHtml(const ReportData& data) {
   return out + "</style></head>\n";
 }
 
-std::string GapsHtml(const std::vector<std::string>& gaps, bool first) {
-  if (gaps.empty()) {
-    return "<p class=\"whole\">Nothing is known to be missing from this recording.</p>\n";
-  }
+std::string GapsHtml(const std::vector<std::string>& gaps, const char* heading) {
+  if (gaps.empty()) return "";
   std::string out = "<section id=\"gaps\" class=\"gaps\" aria-label=\"What is missing\"><h2>" +
-                    std::string(first ? "Read this first" : "What is missing or uncertain") +
-                    "</h2><ul>";
+                    std::string(heading) + "</h2><ul>";
   constexpr size_t kShown = 6;  // the most serious stand first; the rest is folded
   const size_t shown = gaps.size() > kShown + 2 ? kShown : gaps.size();
   const size_t last = std::min(gaps.size(), size_t{500});
@@ -135,27 +132,24 @@ std::string ElsewhereHtml(const ReportData& data) {
          "<li>Chromium's own viewer, which needs no network: <code>crosscut export " +
          run +
          " -o run.json.gz</code>, then load the file in <code>chrome://tracing</code>.</li>"
-         "<li>Every row of a table: <code>crosscut table " +
+         "<li>Every number of this page stands in a table. All rows of one: <code>crosscut table " +
          run +
          " NAME</code>; "
          "<code>crosscut table</code> lists the names.</li></ul></section>\n";
 }
 
-// The page around its sections. `json`: the elements that hold its data.
-std::string PageHtml(const ReportData& data, const std::string& sections, const std::string& json) {
-  const ProcessTitles titles(data);
+// The page around its sections; `last` stands below the tables. `json`: the elements that hold its
+// data.
+std::string PageHtml(const ReportData& data, const std::string& sections, const std::string& last,
+                     const std::string& json) {
   std::string out = HeadHtml(data);
   out += "<body><a class=\"skip\" href=\"#tables\">Skip to the tables</a>\n<main>\n";
   out += TitleHtml(data);
-  const std::string verdict = VerdictHtml(data.Find("verdict"), data.gaps.size(), titles);
-  out += verdict;
-  out += GapsHtml(data.gaps, verdict.empty());
   out += sections;
-  out += TablesHtml(data, titles);
-  out += ElsewhereHtml(data);
+  out += TablesHtml(data, ProcessTitles(data));
+  out += last;
   out +=
-      "</main>\n<footer><p>Made by Crosscut. This file loads nothing from the network. "
-      "Every number here stands in a table that <code>crosscut table</code> prints.</p>"
+      "</main>\n<footer><p>Made by Crosscut. This file loads nothing from the network.</p>"
       "</footer>\n";
   out += json;
   out += "<script>";
@@ -172,14 +166,27 @@ std::string DataHtml(const char* id, const ReportData& data) {
 }  // namespace
 
 std::string RenderHtml(const ReportData& data) {
-  return PageHtml(data,
-                  HeadlineHtml(data) + ContentsHtml(data) + ChartsHtml(data, ProcessTitles(data)),
+  const ProcessTitles titles(data);
+  std::string top = VerdictHtml(data.Find("verdict"), data.gaps.size(), titles);
+  top += GapsHtml(data.gaps, top.empty() ? "Read this first" : "What is missing or uncertain");
+  if (data.gaps.empty()) {
+    top += "<p class=\"whole\">Nothing is known to be missing from this recording.</p>\n";
+  }
+  top += HeadlineHtml(data) + ContentsHtml(data);
+  return PageHtml(data, top + ChartsHtml(data, titles), ElsewhereHtml(data),
                   DataHtml("data", data));
 }
 
-std::string RenderComparisonHtml(const ReportData& data, const ReportData& base,
-                                 const ReportData& run) {
-  return PageHtml(data, ContentsHtml(data) + SectionHtml("compare", "Step against step"),
+std::string RenderComparisonHtml(const ReportData& data, const std::string& answer,
+                                 const ReportData& base, const ReportData& run) {
+  std::string top =
+      "<section id=\"verdict\" class=\"verdict\"><h2>Verdict</h2><p class=\"answer\">" +
+      EscapeHtml(answer, kMaxPageSentence) + "</p></section>\n";
+  std::vector<std::string> gaps = data.gaps;
+  for (const std::string& gap : base.gaps) gaps.push_back("A: " + gap);
+  for (const std::string& gap : run.gaps) gaps.push_back("B: " + gap);
+  top += GapsHtml(gaps, "What differs or is missing") + ContentsHtml(data);
+  return PageHtml(data, top + SectionHtml("compare", "Step against step"), "",
                   DataHtml("data", base) + DataHtml("data-other", run));
 }
 

@@ -12,10 +12,10 @@ namespace crosscut::report {
 // that it does not know.
 std::string RenderHtml(const ReportData& data);
 
-// A page that compares two runs: it lays steps of `base` and `run` under each other, with the
-// timelines and the tables `processes` and `steps` of these two; `data` has everything else that it
-// shows, such as the tables of differences. Its size is that of both timelines.
-std::string RenderComparisonHtml(const ReportData& data, const ReportData& base,
-                                 const ReportData& run);
+// A page that compares two runs, A and B: `answer` in a sentence, the tables of `data` and its
+// gaps, and steps of `base` (A) and `run` (B) laid under each other. Of these two it needs the
+// timelines, the tables `processes` and `steps`, and the gaps. Its size is that of both timelines.
+std::string RenderComparisonHtml(const ReportData& data, const std::string& answer,
+                                 const ReportData& base, const ReportData& run);
 
 }  // namespace crosscut::report

@@ -345,12 +345,14 @@ TEST(Html, APageThatComparesRunsHasTheDataOfBothAndTheTablesOfTheDifference) {
   ReportData base = SampleReport(), run = SampleReport();
   base.facts.emplace_back("Run", "before");
   run.facts.emplace_back("Run", "after");
-  const std::string page = RenderComparisonHtml(data, base, run);
+  const std::string page = RenderComparisonHtml(data, "B is <slower>.", base, run);
   EXPECT_EQ(Count(page, "<script"), 3u);
   EXPECT_LT(page.find("\"run\":\"before\""), page.find("id=\"data-other\""));
   EXPECT_GT(page.find("\"run\":\"after\""), page.find("id=\"data-other\""));
   EXPECT_EQ(Count(page, "<details class=\"table\""), 1u);
   EXPECT_THAT(page, HasSubstr("id=\"table-difference\""));
+  EXPECT_THAT(page, HasSubstr("<p class=\"answer\">B is &lt;slower&gt;.</p>"));
+  EXPECT_THAT(page, HasSubstr("<li>B: 1,204 events were dropped"));
   EXPECT_THAT(page, Not(HasSubstr("class=\"headline\"")));
 }
 

@@ -3,9 +3,13 @@
 #include <algorithm>
 #include <memory>
 
+#include "src/analyze/gaps.h"
+#include "src/analyze/tables.h"
+#include "src/analyze/timeline/make_timeline.h"
 #include "src/base/shell_word.h"
 #include "src/compare/comparison.h"
 #include "src/compare/document.h"
+#include "src/report/html.h"
 #include "src/report/json.h"
 #include "src/report/markdown.h"
 #include "src/report/shown_text.h"
@@ -79,15 +83,31 @@ report::Document DocumentOf(const compare::Comparison& comparison, const DiffOpt
   return document;
 }
 
+// What a page shows of the first run of a side, in half of a page's room.
+report::ReportData StepsOf(const Input& input) {
+  report::ReportData data;
+  data.facts = {{"Run", base::ShellWord(report::CleanText(input.path))}};
+  data.gaps = analyze::Gaps(input.trace, *input.context);
+  for (const char* name : {"processes", "steps"}) {
+    data.tables.push_back(analyze::FindTable(name)->Make(input.trace, *input.context));
+  }
+  analyze::TimelineOptions options;
+  options.max_tiles /= 2;
+  options.max_detail_spans /= 2;
+  options.max_arg_bytes = 0;  // the page does not show them
+  options.max_flows = 0;
+  data.timeline = analyze::MakeTimeline(input.trace, *input.context, options);
+  return data;
+}
+
 std::string Render(compare::Comparison comparison, const DiffOptions& options,
-                   std::vector<std::string> gaps) {
-  switch (options.format) {
-    case DiffFormat::kText:
-      return report::RenderText(DocumentOf(comparison, options, gaps),
-                                {options.width, options.color, options.whole});
-    case DiffFormat::kMarkdown:
-      return report::RenderMarkdown(DocumentOf(comparison, options, gaps));
-    case DiffFormat::kJson: break;
+                   std::vector<std::string> gaps, const Input& first_a, const Input& first_b) {
+  if (options.format == DiffFormat::kText) {
+    return report::RenderText(DocumentOf(comparison, options, gaps),
+                              {options.width, options.color, options.whole});
+  }
+  if (options.format == DiffFormat::kMarkdown) {
+    return report::RenderMarkdown(DocumentOf(comparison, options, gaps));
   }
   report::ReportData data;
   data.title = comparison.title;
@@ -99,7 +119,9 @@ std::string Render(compare::Comparison comparison, const DiffOptions& options,
   if (!differences.empty()) data.facts.emplace_back("Differs", std::move(differences));
   data.gaps = std::move(gaps);
   data.tables = std::move(comparison.tables);
-  return report::RenderReportJson(data);
+  if (options.format == DiffFormat::kJson) return report::RenderReportJson(data);
+  return report::RenderComparisonHtml(data, comparison.answer.headline, StepsOf(first_a),
+                                      StepsOf(first_b));
 }
 
 }  // namespace
@@ -117,7 +139,8 @@ Result<DiffOutput> Diff(const DiffOptions& options) {
   compare::Comparison comparison = compare::Compare({a->runs, b->runs});
   out.why_not = comparison.answer.why_not;
   out.low = comparison.answer.low;
-  out.output.text = Render(std::move(comparison), options, std::move(gaps));
+  out.output.text = Render(std::move(comparison), options, std::move(gaps), *a->inputs.front(),
+                           *b->inputs.front());
   return out;
 }
 

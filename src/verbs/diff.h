@@ -9,7 +9,7 @@
 
 namespace crosscut::verbs {
 
-enum class DiffFormat { kText, kMarkdown, kJson };
+enum class DiffFormat { kText, kMarkdown, kJson, kHtml };
 
 struct DiffOptions {
   std::vector<std::string> a, b;  // runs, files or baselines of either side, at least one each

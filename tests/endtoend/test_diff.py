@@ -1,5 +1,6 @@
 """Runs compared: the recipe for CI as it stands in docs/ci.md, planted slow-downs, baselines."""
 
+import html
 import json
 import os
 import re
@@ -116,6 +117,18 @@ def test_markdown_has_the_answer_first(diff, folder):
     lines = (folder / "out.md").read_text().splitlines()
     assert lines[0] == "# loop.py" and lines[2].startswith("**")
     assert any(line.startswith("| data |") for line in lines)
+
+
+def test_the_page_has_the_answer_and_steps_of_both(diff, folder):
+    diff("a1", "slow1", "-o", "out.html")
+    page = (folder / "out.html").read_text()
+    headline = tables(diff("a1", "slow1", "--format=json"))["diff_verdict"]["headline"][0]
+    assert html.escape(headline) in page and len(page) < 5 << 20
+    found = dict(re.findall(r'id="(data|data-other)">(.*?)</script>', page, re.S))
+    for name, run in (("data", "a1"), ("data-other", "slow1")):
+        data = json.loads(found[name])
+        assert data["run"] == run and data["all_steps"] == 150
+        assert data["timeline"]["details"]
 
 
 def test_too_few_steps_are_not_compared(diff):

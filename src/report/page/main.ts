@@ -51,9 +51,10 @@ function attend(chart: TimelineChart, data: PageData, search: Search): void {
 // Two steps of the run, or one of each of two runs.
 function compare(data: PageData, chart: TimelineChart | null, other: PageData | null): void {
   const section = document.getElementById("compare");
-  const runOf = (of: PageData): Run[] =>
-    of.timeline ? [{ title: of.run, model: modelOf(of, of.timeline) }] : [];
-  if (section && other) addComparison(section, [...runOf(data), ...runOf(other)]);
+  const runOf = (title: string, of: PageData): Run[] =>
+    of.timeline ? [{ title, model: modelOf(of, of.timeline) }] : [];
+  const runs = other ? [...runOf("A", data), ...runOf("B", other)] : [];
+  if (section && runs.length === 2) addComparison(section, runs);
   else if (section && chart) addComparison(section, [{ title: "", model: chart.model }]);
 }
 

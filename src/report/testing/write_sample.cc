@@ -39,7 +39,7 @@ int main(int argc, char** argv) {
     difference.title = "after against before";
     difference.tables.push_back(*one.Find("operations"));
     std::ofstream out(folder + "/compared.html", std::ios::binary);
-    out << crosscut::report::RenderComparisonHtml(difference, one, two);
+    out << crosscut::report::RenderComparisonHtml(difference, "No change is certain.", one, two);
     return out.good();
   };
   const bool good = compare({}, small) && write("sample.html", {}) &&
