@@ -44,6 +44,22 @@ std::set<std::string> DevicesOf(std::span<const Run> runs) {
   return out;
 }
 
+std::set<std::string> MachinesOf(std::span<const Run> runs) {
+  std::set<std::string> out;
+  for (const Run& run : runs) {
+    if (!run.trace->machine.empty()) out.insert(run.trace->machine);
+  }
+  return out;
+}
+
+// "A ran on another device (x) than B (y)", where both are known and differ.
+std::string Elsewhere(const char* what, const std::set<std::string>& a,
+                      const std::set<std::string>& b) {
+  if (a.empty() || b.empty() || a == b) return "";
+  return std::string("A ran on another ") + what + " (" + Joined(a) + ") than B (" + Joined(b) +
+         "); compare runs of one machine";
+}
+
 size_t CountWithSteps(const Run& run) {
   const auto& processes = run.trace->processes;
   return static_cast<size_t>(std::count_if(processes.begin(), processes.end(),
@@ -96,10 +112,9 @@ std::string WhyNotCompared(const Both<std::vector<RunSteps>>& runs) {
 }
 
 std::string WhyNotCompared(const Sides& sides) {
-  const auto a = DevicesOf(sides.a), b = DevicesOf(sides.b);
-  if (!a.empty() && !b.empty() && a != b) {
-    return "A ran on another device (" + Joined(a) + ") than B (" + Joined(b) +
-           "); compare runs of one machine";
+  for (const std::string& why : {Elsewhere("processor", MachinesOf(sides.a), MachinesOf(sides.b)),
+                                 Elsewhere("device", DevicesOf(sides.a), DevicesOf(sides.b))}) {
+    if (!why.empty()) return why;
   }
   const auto steps_a = CountsWithSteps(sides.a), steps_b = CountsWithSteps(sides.b);
   if (steps_a.size() == 1 && steps_a == steps_b) return "";

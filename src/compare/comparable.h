@@ -12,7 +12,7 @@ namespace crosscut::compare {
 
 // Sentences without a full stop, with the next step. "" where they can be compared.
 std::string WhyNotCompared(const Both<std::vector<RunSteps>>& runs);
-// The same of what concerns whole runs: their devices, and how many of their processes have steps.
+// The same of what concerns whole runs: machines, devices, how many of their processes have steps.
 std::string WhyNotCompared(const Sides& sides);
 
 // The same of the inputs that the operators of layer framework and comm were called with, where

@@ -189,6 +189,14 @@ TEST(Comparison, SaysWhyStepsCannotBeCompared) {
       "most of A's steps were recorded at level operators and most of B's at boundary; record "
       "all runs with the same --plan");
   EXPECT_EQ(CompareTwo(many, many).answer.result, Answer::Result::kSame);
+  Recording here(with_steps(40, 2)), there(with_steps(40, 2));
+  here.test.trace().machine = "x, 2 processors";
+  EXPECT_EQ(CompareTwo(here, there).answer.why_not, "");
+  there.test.trace().machine = "y, 2 processors";
+  EXPECT_EQ(
+      CompareTwo(here, there).answer.why_not,
+      "A ran on another processor (x, 2 processors) than B (y, 2 processors); compare runs of "
+      "one machine");
 }
 
 }  // namespace

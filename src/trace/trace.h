@@ -266,6 +266,7 @@ struct Trace {
   int64_t realtime_offset_ns = 0;         // CLOCK_REALTIME = trace clock + this
   std::string command;                    // of the run, as a shell would read it; "" not known
   int64_t started_realtime_ns = 0;        // 0 not known
+  std::string machine;                    // its processors; "" not known
   bool damaged = false;                   // a part of the input could not be read; gaps say which
   Kept kept;                              // of the one file from which the trace comes, else empty
 

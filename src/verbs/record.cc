@@ -27,6 +27,7 @@
 #include "src/format/step_shares.h"
 #include "src/verbs/check_plugin.h"
 #include "src/verbs/probe_plugins.h"
+#include "src/verbs/recording/machine.h"
 #include "src/verbs/recording/program_name.h"
 #include "src/verbs/recording/record_environment.h"
 #include "src/verbs/recording/record_process.h"
@@ -279,6 +280,7 @@ Status WriteRunJson(const RecordOptions& options) {
   const int64_t ns = int64_t{now.tv_sec} * 1000000000 + now.tv_nsec;
   const std::string text = "{\"format\": 1,\n \"seed\": " + std::to_string(options.seed) +
                            ",\n \"started_realtime_ns\": " + std::to_string(ns) +
+                           ",\n \"machine\": " + JsonText(DescribeMachine()) +
                            ",\n \"command\": [" + command + "]}\n";
   const std::string path = options.run_dir + "/run.json";
   const base::NoSignal no_signal(SIGXFSZ);

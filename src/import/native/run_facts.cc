@@ -16,6 +16,7 @@ bool FillRun(const std::string& json, trace::Trace* trace) {
   }
   simdjson::dom::array words;
   std::string_view text;
+  if (run["machine"].get(text) == simdjson::SUCCESS) trace->machine = text;
   if (run["command"].get(words) == simdjson::SUCCESS) {
     for (simdjson::dom::element word : words) {
       if (word.get(text) != simdjson::SUCCESS) continue;

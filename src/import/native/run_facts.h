@@ -7,8 +7,8 @@
 
 namespace crosscut::import {
 
-// Fills Trace::command (one line that a shell would read as the same words) and
-// started_realtime_ns. False where `json` is no JSON object.
+// Fills Trace::command (one line that a shell would read as the same words), started_realtime_ns
+// and machine. False where `json` is no JSON object.
 bool FillRun(const std::string& json, trace::Trace* trace);
 
 }  // namespace crosscut::import
