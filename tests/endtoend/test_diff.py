@@ -138,6 +138,17 @@ def test_too_few_steps_are_not_compared(diff):
     assert "The steps cannot be compared" in diff("a1", "short").stdout
 
 
+def test_runs_of_other_processors_are_not_compared(diff, folder):
+    shutil.copytree(folder / "a1", folder / "elsewhere")
+    path = folder / "elsewhere" / "run.json"
+    run = json.loads(path.read_text())
+    assert re.fullmatch(r".+, \d+ processors?", run["machine"])
+    path.write_text(json.dumps({**run, "machine": "another, 1 processor"}))
+    done = diff("a1", "elsewhere", "--fail-above=5%", code=3)
+    assert "A ran on another processor" in done.stderr
+    shutil.rmtree(folder / "elsewhere")
+
+
 def test_a_baseline_is_kept_and_compared(diff, folder):
     def baseline(*words, code=0):
         done = subprocess.run([CROSSCUT, "baseline", *words], cwd=folder, env=ENVIRONMENT,
