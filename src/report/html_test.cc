@@ -439,9 +439,9 @@ span aten::mm 3000 20001000 framework probe=op
 step step 41001000 60001000 number=2 level=0 switch
 step step 60001000 70001000 number=3 level=1 switch
 step step 70001000 90001000 number=4 level=2 switch
-instant [sample] 50001000
+instant [sample] 35001000
 arg covers_ns 10000
-arg "Python stack" "train.py:3 main"
+arg "Own line" "train.py:3 main"
 )");
   ASSERT_TRUE(trace.ok()) << trace.status().message();
   const analyze::Context context(*trace);
