@@ -39,6 +39,8 @@ constexpr Rule kRules[] = {
     {Doing::kAwaitingDevice, Layer::kRuntime, "clFinish"},
     {Doing::kAwaitingDevice, Layer::kRuntime, "clWaitForEvents"},
     {Doing::kAwaitingDevice, Layer::kRuntime, "cudaMemcpy", Rule::kWhole},
+    {Doing::kAwaitingDevice, Layer::kRuntime, "hipMemcpy", Rule::kWhole},
+    {Doing::kAwaitingDevice, Layer::kRuntime, "hipMemcpyWithStream", Rule::kWhole},
     {Doing::kAllocating, Layer::kRuntime, "Malloc", Rule::kAnywhere},
     {Doing::kAllocating, Layer::kRuntime, "MemAlloc", Rule::kAnywhere},
     {Doing::kAllocating, Layer::kRuntime, "MemFree", Rule::kAnywhere},

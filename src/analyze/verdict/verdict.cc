@@ -255,7 +255,10 @@ Row Verdicts::NothingStandsOut(uint32_t process) const {
   constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
   Row row = {process, 1,     "none", "", share,         0,
              kNone,   kNone, "",     "", "step_causes", "look at where the time went, below"};
-  row.headline = Fill("Nothing stands out in {of}.", share, of);
+  const bool unknown = static_cast<Cause>(largest) == Cause::kUnknown && share > 0.5;
+  row.headline =
+      Fill(unknown ? "Nothing was recorded of {share} of {of}." : "Nothing stands out in {of}.",
+           share, of);
   const std::string name = CauseName(static_cast<Cause>(largest));
   row.evidence = "the largest cause, " + name + ", takes " + Percent(share);
   return row;

@@ -126,6 +126,7 @@ TEST(Verdict, EachWaitHasItsCause) {
   EXPECT_EQ(cause("span env.step 0 900 simulator\n"), "simulator");
   EXPECT_EQ(cause("span cudaLaunchKernel 0 900 runtime\n"), "launches");
   EXPECT_EQ(cause("span cudaDeviceSynchronize 0 900 runtime\n"), "synchronisation");
+  EXPECT_EQ(cause("span hipMemcpyWithStream 0 900 runtime\n"), "synchronisation");
   EXPECT_EQ(cause("span cudaMalloc 0 900 runtime\n"), "allocation");
   EXPECT_EQ(cause("op compile 0 900\n"), "compilation");
   EXPECT_EQ(cause(""), "python");

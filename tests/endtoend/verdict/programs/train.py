@@ -17,7 +17,7 @@ FILE = os.path.join(os.environ.get("TMPDIR", "/tmp"), f"verdict-{os.getpid()}.bi
 
 def python():
     total = 0
-    for i in range(200_000):
+    for i in range(200_000):  # HERE
         total += i * i  # HERE
     return total
 
