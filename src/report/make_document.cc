@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <limits>
+#include <optional>
 
 #include "src/base/shell_word.h"
 #include "src/base/shown_text.h"
@@ -160,37 +160,45 @@ std::string BudgetText(const Cells& check, size_t row) {
   return std::isfinite(budget) ? ", of a budget of " + FormatPercent(budget, 1) : "";
 }
 
-// What the step plan as a whole cost, where it has several levels; else NaN.
-double MeanCost(const ReportData& data, std::string_view process) {
+// "about 0.79 % of a step (95 %: 0.61 % to 0.98 %)". Where zero is among what it may be, only the
+// most that it may be says something.
+std::string CostWords(double cost, double low, double high, const char* of) {
+  if (low <= 0) {
+    return "too little to tell from noise here (95 %: at most " +
+           FormatPercent(std::max(0.0, high), 1) + " of " + of + ")";
+  }
+  return "about " + FormatPercent(cost, 1) + " of " + of + " (95 %: " + FormatPercent(low, 1) +
+         " to " + FormatPercent(high, 1) + ")";
+}
+
+// The row of overhead_levels for the step plan as a whole, where it has several levels; else none.
+std::optional<size_t> MeanCostRow(const ReportData& data, std::string_view process) {
   const Cells levels(data.Find("overhead_levels"));
   for (size_t row = 0; row < levels.rows() && HasMixedSteps(data); ++row) {
-    if (levels.Text("process", row) != process || levels.Text("level", row) != "all") continue;
-    return levels.Real("inflation", row) - 1;
+    const bool whole = levels.Text("level", row) == "all";
+    if (whole && levels.Text("process", row) == process) return row;
   }
-  return std::numeric_limits<double>::quiet_NaN();
+  return std::nullopt;
 }
 
 // One sentence for each process whose steps were compared with control steps.
 std::string CostText(const ReportData& data, const Cells& check, size_t row) {
-  const double cost = check.Real("cost", row), low = check.Real("cost_low", row),
-               high = check.Real("cost_high", row);
   const std::string name = ProcessName(data, check.Text("process", row));
+  const double cost = check.Real("cost", row);
   if (check.Int("checked", row) != 1 || !std::isfinite(cost)) {
     return name + ": " + CleanText(check.Text("message", row)) +
            "; what is subtracted was calibrated when recording started.";
   }
-  const double mean = MeanCost(data, check.Text("process", row));
-  if (std::isfinite(mean)) {
-    return name + ": recording cost about " + FormatPercent(mean, 1) + " over all steps" +
-           BudgetText(check, row) + "; by level of the step plan: table overhead_levels.";
+  if (const auto mean = MeanCostRow(data, check.Text("process", row))) {
+    const Cells levels(data.Find("overhead_levels"));
+    return name + ": recording cost " +
+           CostWords(levels.Real("inflation", *mean) - 1, levels.Real("inflation_low", *mean) - 1,
+                     levels.Real("inflation_high", *mean) - 1, "all steps") +
+           BudgetText(check, row) + ".";
   }
-  std::string out = name + ": recording cost about " + FormatPercent(cost, 1) +
-                    " of a step (95 %: " + FormatPercent(low, 1) + " to " + FormatPercent(high, 1) +
-                    ")" + BudgetText(check, row);
-  // The comparison alone says whether the machine's noise hides it.
-  const bool hidden =
-      check.Real("inflation_low", row) <= 1 && check.Real("inflation_high", row) >= 1;
-  return out + (hidden ? "; too little to tell from noise here." : ".");
+  return name + ": recording cost " +
+         CostWords(cost, check.Real("cost_low", row), check.Real("cost_high", row), "a step") +
+         BudgetText(check, row) + ".";
 }
 
 void AddOverhead(const ReportData& data, Document* out) {
@@ -251,9 +259,9 @@ void AddNext(const ReportData& data, Document* out) {
 
 std::span<const std::string_view> DocumentTables() {
   static constexpr std::string_view kTables[] = {
-      "verdict",        "processes",       "window_parts",   "part_work", "step_summary",
-      "step_kinds",     "outliers",        "step_operators", "functions", "samples",
-      "overhead_check", "overhead_levels", "overhead",       "sources"};
+      "verdict",        "processes",       "window_parts", "part_work",      "step_summary",
+      "step_kinds",     "periodic_steps",  "outliers",     "step_operators", "functions",
+      "overhead_check", "overhead_levels", "overhead",     "sources"};
   return kTables;
 }
 

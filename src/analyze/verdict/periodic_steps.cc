@@ -1,6 +1,7 @@
 #include "src/analyze/verdict/periodic_steps.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -68,29 +69,39 @@ class KindOfSteps {
 
 bool KindOfSteps::Find(Row* row) {
   if (compared_.steps.size() < kFewestSteps) return false;
-  std::vector<int64_t> lengths, numbers;
+  std::vector<int64_t> lengths, longest, numbers;
   for (const uint32_t step : compared_.steps) lengths.push_back(walls_[step]);
   const int64_t median = Median(lengths);
   for (int64_t& length : lengths) length = std::abs(length - median);
   // As the table outliers has it.
   const int64_t limit = median + std::max(5 * Median(lengths), median / 10);
+  // Control steps and those at another level are slow or not all the same.
+  std::vector<uint32_t> all;
+  for (uint32_t step = 0; step < owner_.steps.size(); ++step) {
+    const bool counts = owner_.steps[step].kind == compared_.kind && !owner_.steps[step].open;
+    if (!counts || walls_[step] == 0) continue;
+    all.push_back(step);
+    longest.push_back(walls_[step]);
+  }
+  // What the slow ones have in common is half as long as the third longest at least: noise that is
+  // slow, too, is shorter, and two single ones may be longer.
+  if (longest.size() < kFewestSteps) return false;
+  std::nth_element(longest.begin(), longest.begin() + 2, longest.end(), std::greater<>());
+  const int64_t from = std::max(limit, median + (longest[2] - median) / 2);
   int64_t last = 0;
-  for (const uint32_t step : compared_.steps) {
+  for (const uint32_t step : all) {
     last = std::max(last, owner_.steps[step].number);
-    if (walls_[step] > limit) numbers.push_back(owner_.steps[step].number);
+    if (walls_[step] > from) numbers.push_back(owner_.steps[step].number);
   }
   std::sort(numbers.begin(), numbers.end());
   period_ = FindPeriod(numbers, last);
   if (period_.period == 0) return false;
   std::vector<int64_t> usual, periodic;
-  for (const uint32_t step : compared_.steps) {
-    if (!IsPeriodic(step)) {
-      usual.push_back(walls_[step]);
-      usual_.insert(step);
-    } else if (walls_[step] > limit) {
-      periodic.push_back(walls_[step]);
-      slow_.insert(step);
-    }
+  for (const uint32_t step : all) {
+    const bool slow = IsPeriodic(step) && walls_[step] > from;
+    if (!slow && IsPeriodic(step)) continue;
+    (slow ? periodic : usual).push_back(walls_[step]);
+    if (owner_.steps[step].level != 0) (slow ? slow_ : usual_).insert(step);
   }
   *row = {process_, compared_.kind, period_, Median(usual), Median(periodic), ""};
   FindWork(row);
@@ -115,7 +126,8 @@ std::pair<std::string, double> KindOfSteps::TopOperation() const {
 std::pair<std::string, double> KindOfSteps::TopLine() const {
   const trace::SampleReader reader(trace_.strings);
   if (!reader.any() || owner_.lead.value >= trace_.tracks.size()) return {"", 0};
-  std::vector<uint32_t> order(compared_.steps);
+  std::vector<uint32_t> order(slow_.begin(), slow_.end());
+  order.insert(order.end(), usual_.begin(), usual_.end());
   std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
     return owner_.steps[a].begin_ns < owner_.steps[b].begin_ns;
   });
