@@ -89,7 +89,8 @@ CASES = {
     "gil": Case("train.py", "gil", causes=("lock",), line=False),
     "process": Case("process.py", causes=("other-process",)),
     "opencl-device": Case("opencl.py", "device", causes=("device",)),
-    "opencl-launches": Case("opencl.py", "launches", causes=("launches", "device")),
+    # PyOpenCL launches by way of Python code of its own.
+    "opencl-launches": Case("opencl.py", "launches", causes=("launches", "device", "python")),
     "opencl-copies": Case("opencl.py", "copies", causes=("copies",)),
     "jax": Case("jax_loop.py", causes=("compilation",), python=TENSORFLOW),
     "keras": Case("keras_fit.py", causes=("input",), python=TENSORFLOW),

@@ -32,7 +32,7 @@ def device():
 
 
 def launches():
-    for _ in range(300):
+    for _ in range(1500):
         heavy(queue, (1,), None, buffer, numpy.int32(1))  # HERE
     queue.finish()
 
