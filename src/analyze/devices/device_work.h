@@ -40,6 +40,11 @@ struct DeviceWork {
   explicit DeviceWork(const trace::Trace& trace);
   // Null where the process has no events on devices.
   const ProcessWork* of(trace::ProcessId process) const;
+  // The process's events by begin; none where it has none.
+  std::span<const DeviceEvent> events(trace::ProcessId process) const {
+    const ProcessWork* const work = of(process);
+    return work == nullptr ? std::span<const DeviceEvent>() : work->events;
+  }
 
   std::vector<ProcessWork> processes;  // those with events on devices, in the trace's order
 };

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <map>
+#include <utility>
 
 #include "src/analyze/accounting/accounting.h"
 #include "src/analyze/columns.h"
@@ -29,6 +31,19 @@ std::vector<uint32_t> AtUsualLevel(const trace::Process& process,
 }
 
 }  // namespace
+
+int64_t Median(std::vector<int64_t> values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+UsualLength UsualLengthOf(std::vector<int64_t> lengths_ns) {
+  const int64_t median = Median(lengths_ns);
+  for (int64_t& length : lengths_ns) length = std::abs(length - median);
+  return {median, median + std::max(5 * Median(std::move(lengths_ns)), median / 10)};
+}
 
 std::vector<int64_t> StepWalls(const trace::Process& process, const ProcessOverlap& overlap) {
   std::vector<int64_t> out(process.steps.size());

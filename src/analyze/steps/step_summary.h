@@ -28,6 +28,15 @@ std::vector<ComparedSteps> CompareSteps(const trace::Process& process,
 // The length of each step without pauses, in nanoseconds.
 std::vector<int64_t> StepWalls(const trace::Process& process, const ProcessOverlap& overlap);
 
+// The upper of two middle ones; 0 of none.
+int64_t Median(std::vector<int64_t> values);
+// What a usual one of these lengths is, and the limit above which one is unusually long: five
+// median absolute deviations and 10 % above the median.
+struct UsualLength {
+  int64_t median_ns = 0, limit_ns = 0;
+};
+UsualLength UsualLengthOf(std::vector<int64_t> lengths_ns);
+
 // A cell of that step without Crosscut's own cost, in nanoseconds. Below 0 where the probes should
 // have cost more than the cell has.
 double CorrectedNs(const trace::Step& step, const StepCell& cell, const Estimate& estimate);

@@ -14,13 +14,6 @@ namespace {
 
 constexpr size_t kMaxOutliers = 50;
 
-int64_t Median(std::vector<int64_t> v) {
-  if (v.empty()) return 0;
-  const auto mid = v.begin() + static_cast<ptrdiff_t>(v.size() / 2);
-  std::nth_element(v.begin(), mid, v.end());
-  return *mid;
-}
-
 // Where the cells of each step stand: [first[i], first[i + 1]) of `cells`.
 std::vector<size_t> FirstCells(const trace::Process& process, const std::vector<StepCell>& cells) {
   std::vector<size_t> first(process.steps.size() + 1);
@@ -100,9 +93,7 @@ void FindOutliers(const StepWalls& walls, const std::vector<uint32_t>& steps,
                   std::vector<Outlier>& out) {
   std::vector<int64_t> values;
   for (const uint32_t s : steps) values.push_back(walls.wall_ns[s]);
-  const int64_t median = Median(values);
-  for (int64_t& v : values) v = std::abs(v - median);
-  const int64_t limit = median + std::max(5 * Median(values), median / 10);
+  const auto [median, limit] = UsualLengthOf(std::move(values));
   const size_t before = out.size();
   for (const uint32_t s : steps) {
     if (walls.wall_ns[s] > limit) out.push_back({s, walls.wall_ns[s], median});

@@ -1,7 +1,7 @@
 #include "src/analyze/verdict/causes.h"
 
 #include <algorithm>
-#include <cmath>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -78,9 +78,9 @@ Cause CauseOnHost(LayerSet layers, const LeadStretch& lead, Purpose purpose) {
 // When a process's devices were at one type of work: disjoint, in order.
 class BusyCursor {
  public:
-  BusyCursor(const ProcessWork* work, WorkType type, trace::Interval window) {
+  BusyCursor(std::span<const DeviceEvent> events, WorkType type, trace::Interval window) {
     std::vector<trace::Interval> of_type;
-    for (const DeviceEvent& event : work == nullptr ? std::vector<DeviceEvent>() : work->events) {
+    for (const DeviceEvent& event : events) {
       if (event.type == type) of_type.push_back({event.begin_ns, event.end_ns});
     }
     busy_ = UnionOf(of_type, window);
@@ -123,10 +123,6 @@ bool Feeds(std::string_view stack) {
 // Under so many samples of a cause, or below this part of them, samples split nothing.
 constexpr int64_t kFewestSamples = 20;
 constexpr double kLeastPart = 0.1;
-
-double Share(int64_t part, int64_t whole) {
-  return whole <= 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
-}
 
 void AddLine(trace::StringId line, const Blamed& more, BlamedLines& lines) {
   if (!line.valid()) return;
@@ -203,9 +199,9 @@ Walk::Walk(const Context& context, uint32_t process, const std::vector<Doing>& d
       events_(accounting_.events[process]),
       out_(out),
       lead_(trace_, owner_.lead, doing, WindowOf(owner_)),
-      computing_(context.Shared<DeviceWork>().of({process}), WorkType::kComputation,
+      computing_(context.Shared<DeviceWork>().events({process}), WorkType::kComputation,
                  WindowOf(owner_)),
-      communicating_(context.Shared<DeviceWork>().of({process}), WorkType::kCommunication,
+      communicating_(context.Shared<DeviceWork>().events({process}), WorkType::kCommunication,
                      WindowOf(owner_)) {
   for (const trace::StringId operation : accounting_.names.operations) {
     purposes_.push_back(PurposeOf(trace_.text(operation)));
@@ -415,6 +411,10 @@ struct CauseRow {
 };
 
 }  // namespace
+
+double Share(int64_t part, int64_t whole) {
+  return whole <= 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
+}
 
 const char* CauseName(Cause cause) {
   constexpr std::array<const char*, kCauses> kNames = {"input",

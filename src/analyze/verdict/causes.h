@@ -38,6 +38,8 @@ enum class Cause : uint8_t {
   kUnknown,
 };
 inline constexpr size_t kCauses = 20;
+// part / whole; 0 where there is no whole.
+double Share(int64_t part, int64_t whole);
 // "input", "python", ..., "other-process", ..., "unknown".
 const char* CauseName(Cause cause);
 

@@ -17,13 +17,6 @@ namespace {
 constexpr size_t kFewestSlow = 3;
 constexpr size_t kFewestSteps = 10;
 
-int64_t Median(std::vector<int64_t> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 struct Row {
   uint32_t process;
   trace::StringId kind;
@@ -71,10 +64,7 @@ bool KindOfSteps::Find(Row* row) {
   if (compared_.steps.size() < kFewestSteps) return false;
   std::vector<int64_t> lengths, longest, numbers;
   for (const uint32_t step : compared_.steps) lengths.push_back(walls_[step]);
-  const int64_t median = Median(lengths);
-  for (int64_t& length : lengths) length = std::abs(length - median);
-  // As the table outliers has it.
-  const int64_t limit = median + std::max(5 * Median(lengths), median / 10);
+  const auto [median, limit] = UsualLengthOf(std::move(lengths));
   // Control steps and those at another level are slow or not all the same.
   std::vector<uint32_t> all;
   for (uint32_t step = 0; step < owner_.steps.size(); ++step) {

@@ -48,10 +48,6 @@ std::string Time(double ns) {
   return std::to_string(std::llround(ns)) + " ns";
 }
 
-double Share(int64_t part, int64_t whole) {
-  return whole <= 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
-}
-
 std::string Fill(std::string text, double share, const char* of) {
   for (const auto& [mark, value] :
        {std::pair<std::string, std::string>("{share}", Percent(share)), {"{of}", of}}) {
@@ -167,9 +163,8 @@ BlamedLines Verdicts::LinesOf(uint32_t process, Cause cause) const {
 std::string Verdicts::TopName(uint32_t process, const CauseSum& sum, Cause cause) const {
   if (cause == Cause::kDevice || cause == Cause::kCopies) {
     std::map<uint32_t, int64_t> kernels;
-    const ProcessWork* work = context_.Shared<DeviceWork>().of({process});
     const WorkType type = cause == Cause::kDevice ? WorkType::kComputation : WorkType::kCopy;
-    for (const DeviceEvent& event : work == nullptr ? std::vector<DeviceEvent>() : work->events) {
+    for (const DeviceEvent& event : context_.Shared<DeviceWork>().events({process})) {
       if (event.type != type) continue;
       const trace::NameId name = trace_.tracks[event.track.value].spans.name[event.span];
       kernels[name.value] += event.end_ns - event.begin_ns;
