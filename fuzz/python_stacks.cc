@@ -183,11 +183,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::vector<PythonThread> threads = stacks.Threads();
   if (threads.size() > 2) threads.resize(2);
   for (const PythonThread& thread : threads) {
-    if (stacks.Read(thread).size() > PythonStacks::kMostFrames) abort();
+    if (stacks.Read(thread).frames.size() > PythonStacks::kMostFrames) abort();
   }
   for (const void* state : {static_cast<void*>(Main()), static_cast<void*>(Other())}) {
     for (int again = 0; again < 2; ++again) {
-      if (stacks.Read({state, 1}).size() > PythonStacks::kMostFrames) abort();
+      if (stacks.Read({state, 1}).frames.size() > PythonStacks::kMostFrames) abort();
     }
   }
   return 0;
