@@ -17,12 +17,13 @@ ANALYSIS_ROOMS = {
     "accounting": set(),
     "memory": set(),
     "devices": {"accounting"},
+    "collectives": {"devices"},
     "operators": {"devices", "memory"},
     "steps": {"accounting"},
     "timeline": {"accounting", "steps"},
     "time": {"accounting", "devices", "operators", "steps"},
     "processes": {"accounting", "devices", "time"},
-    "verdict": {"accounting", "devices", "steps"},
+    "verdict": {"accounting", "collectives", "devices", "steps"},
 }
 ANALYSES = "src/analyze/{findings,gaps,tables}"
 

@@ -335,34 +335,52 @@ uint32_t FindCollective() {
   const auto* info = dynamic_cast<const torch::ParamCommsDebugInfo*>(
       c10::ThreadLocalDebugInfo::get(c10::DebugInfoKind::PARAM_COMMS_INFO));
   if (info == nullptr) return 0;
+  CollectiveCall call;
+  call.name = info->getCollectiveName();
+  call.type = info->getDType();
+  call.in_elements = info->getInMessageNelems();
+  call.out_elements = info->getOutMessageNelems();
+  call.in_split = &info->getInputSplitSizes();
+  call.out_split = &info->getOutputSplitSizes();
+  call.ranks = &info->getGroupRanks();
+  call.group_size = info->getWorldSize();
+  call.rank = info->getRank();
+  call.group = info->getProcessGroupName();
+  call.group_description = info->getProcessGroupDesc();
+  return CollectiveText(call);
+#else
+  return 0;
+#endif
+}
+
+uint32_t CollectiveText(const CollectiveCall& call) {
   std::string text = "{\"Collective name\": ";
-  AppendString(info->getCollectiveName(), &text);
+  AppendString(call.name, &text);
   const auto string = [&text](const char* key, const std::string& value) {
     text += std::string(", \"") + key + "\": ";
     AppendString(value, &text);
   };
   const auto number = [&text](const char* key, int64_t value) {
-    text += std::string(", \"") + key + "\": " + std::to_string(value);
+    if (value >= 0) text += std::string(", \"") + key + "\": " + std::to_string(value);
   };
-  const auto numbers = [&text](const char* key, c10::IntArrayRef value) {
+  const auto numbers = [&text](const char* key, const std::vector<int64_t>* value) {
+    if (value == nullptr) return;
     text += std::string(", \"") + key + "\": ";
-    AppendNumbers(value, &text);
+    AppendNumbers(*value, &text);
   };
-  string("dtype", c10::toString(info->getDType()));
-  number("In msg nelems", info->getInMessageNelems());
-  number("Out msg nelems", info->getOutMessageNelems());
-  numbers("In split size", info->getInputSplitSizes());
-  numbers("Out split size", info->getOutputSplitSizes());
-  number("Group size", info->getWorldSize());
-  number("Rank", info->getRank());
-  string("Process Group Name", info->getProcessGroupName());
-  string("Process Group Description", info->getProcessGroupDesc());
-  numbers("Process Group Ranks", info->getGroupRanks());
+  string("dtype", c10::toString(call.type));
+  number("In msg nelems", call.in_elements);
+  number("Out msg nelems", call.out_elements);
+  numbers("In split size", call.in_split);
+  numbers("Out split size", call.out_split);
+  number("Group size", call.group_size);
+  number("Rank", call.rank);
+  number("Peer", call.peer);
+  string("Process Group Name", call.group);
+  string("Process Group Description", call.group_description);
+  numbers("Process Group Ranks", call.ranks);
   text += '}';
   return InternText(text);
-#else
-  return 0;
-#endif
 }
 
 }  // namespace crosscut::pytorch

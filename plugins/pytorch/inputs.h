@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 namespace crosscut::pytorch {
 
@@ -32,5 +33,18 @@ uint32_t FindInputs(c10::ArrayRef<const c10::IValue> inputs, const Named& named)
 // What torch.distributed tells of the collective that this thread is about to start, as such a
 // text; 0 where it tells nothing. Allocates.
 uint32_t FindCollective();
+
+// A collective in Kineto's words. What is null or below 0 is not told.
+struct CollectiveCall {
+  std::string name;  // "allreduce"
+  at::ScalarType type = at::ScalarType::Undefined;
+  int64_t in_elements = 0, out_elements = 0;
+  const std::vector<int64_t>*in_split = nullptr, *out_split = nullptr, *ranks = nullptr;
+  int64_t group_size = 0, rank = 0;  // the rank in the group
+  std::string group, group_description;
+  int64_t peer = -1;  // the rank in the group that is sent to or received from
+};
+// As such a text. Allocates.
+uint32_t CollectiveText(const CollectiveCall& call);
 
 }  // namespace crosscut::pytorch

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <string>
 
+#include "collectives.h"
 #include "inputs.h"
 #include "names.h"
 #include "waits.h"
@@ -266,7 +267,8 @@ int MayRunTasks() {
 void BeginUserScope(const at::RecordFunction& function) {
   if (function.isAsync()) {
     static const uint32_t key = Key("async");
-    return MarkAsync(FindAsyncName(function.name()), key, NumberOf(function));
+    MarkAsync(FindAsyncName(function.name()), key, NumberOf(function));
+    return TellArguments(CollectiveOfWork());
   }
   const UserName name = FindUserName(function.name());
   crosscut_open(name.id);
@@ -389,6 +391,7 @@ void SetRecordingScopes(bool on) {
 }
 void SetRecordingInputs(bool on) { recording_inputs.store(on, std::memory_order_relaxed); }
 bool IsRecordingInputs() { return recording_inputs.load(std::memory_order_relaxed); }
+bool IsRecordingOperators() { return recording.load(std::memory_order_relaxed); }
 bool IsRecording() { return recording_scopes.load(std::memory_order_relaxed); }
 
 void PrepareNames() {

@@ -46,8 +46,9 @@ void SetRecordingScopes(bool on);
 // Whether Callbacks(true) are the ones in place.
 void SetRecordingInputs(bool on);
 bool IsRecordingInputs();
-// Whether anything but control is recorded.
+// Whether anything but control is recorded; whether operators are.
 bool IsRecording();
+bool IsRecordingOperators();
 
 // Must have been called before the first Begin; learns from torch how to tell names by address and
 // watches for operators that go away. A second call changes nothing.

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "calibrate.h"
+#include "collectives.h"
 #include "operators.h"
 #include "registration.h"
 #include "waits.h"
@@ -93,6 +94,16 @@ extern "C" CROSSCUT_API void crosscut_pytorch_inputs(int on) {
   using namespace crosscut::pytorch;
   std::lock_guard<std::mutex> lock(state().mutex);
   state().wants_inputs = on != 0;
+}
+
+// Tells the groups and ordinals of collectives from now on (collectives.h). Returns 0 or a
+// CROSSCUT_E* code.
+extern "C" CROSSCUT_API int crosscut_pytorch_collectives(int before_groups) {
+  try {
+    return crosscut::pytorch::FollowCollectives(before_groups != 0);
+  } catch (const std::exception&) {
+    return CROSSCUT_EOFF;
+  }
 }
 
 // Takes the callbacks out and forgets the source. The library must stay loaded.

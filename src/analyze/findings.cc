@@ -4,8 +4,8 @@
 #include <cstdio>
 #include <map>
 
+#include "src/analyze/collectives/tables.h"
 #include "src/analyze/columns.h"
-#include "src/analyze/devices/collective_table.h"
 #include "src/analyze/devices/device_tables.h"
 #include "src/analyze/devices/launch_tables.h"
 #include "src/analyze/memory/memory_operators.h"

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "src/analyze/accounting/accounting.h"
+#include "src/analyze/collectives/matches.h"
 #include "src/analyze/columns.h"
 #include "src/analyze/context.h"
 #include "src/trace/ranks.h"
@@ -169,6 +171,30 @@ void TellRanks(const trace::Trace& trace, std::vector<std::string>& out) {
   }
 }
 
+// Nobody expects a rank that is alone to be compared, nor a send with a collective.
+void TellUnmatched(const Context& context, std::vector<std::string>& out) {
+  std::map<NotMatched, int64_t> counts;
+  std::set<uint32_t> processes;
+  int64_t all = 0;
+  for (const Unmatched& u : context.Shared<Collectives>().unmatched) {
+    if (u.why == NotMatched::kPair) continue;
+    counts[u.why] += u.count;
+    all += u.count;
+  }
+  for (const CollectiveCall& call : context.Shared<CollectiveCalls>().calls) {
+    processes.insert(call.process.value);
+  }
+  if (all == 0 || processes.size() < 2) return;
+  std::string reasons;
+  for (const auto& [why, count] : counts) {
+    reasons += (reasons.empty() ? "" : ", ") + std::string(NotMatchedName(why)) + " (" +
+               std::to_string(count) + ")";
+  }
+  out.push_back(std::to_string(all) + (all == 1 ? " call" : " calls") +
+                " of collectives could not be compared between ranks: " + reasons +
+                ". What was waited in them is not told (table unmatched_collectives).");
+}
+
 void TellRepairs(const trace::Trace& trace, std::vector<std::string>& out) {
   int64_t clamped = 0, unbalanced = 0, unfinished = 0;
   for (const trace::Track& track : trace.tracks) {
@@ -274,6 +300,7 @@ std::vector<std::string> Gaps(const trace::Trace& trace, const Context& context)
   TellHeld(trace, context, out);
   TellLosses(trace, context, out);
   TellRanks(trace, out);
+  TellUnmatched(context, out);
   TellLeads(trace, context, out);
   TellRepairs(trace, out);
   TellOutside(trace, context, out);

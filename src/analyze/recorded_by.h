@@ -11,6 +11,9 @@ inline constexpr const char* kByDevices =
     "work on devices is recorded by the sources cupti (NVIDIA), opencl and those of --plugin: "
     "table "
     "sources says which were there";
+inline constexpr const char* kByCollectives =
+    "collectives are recorded of torch.distributed on the host (gloo), and of devices as work "
+    "there; who waited for whom is told where all ranks are in one input";
 inline constexpr const char* kByFrameworks =
     "operators come from the source of a framework, such as pytorch: table sources says which were "
     "there";

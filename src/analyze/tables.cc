@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "src/analyze/accounting/list.h"
+#include "src/analyze/collectives/list.h"
 #include "src/analyze/columns.h"
 #include "src/analyze/devices/list.h"
 #include "src/analyze/findings.h"
@@ -43,7 +44,8 @@ std::vector<TableEntry> AllTables() {
   std::vector<TableEntry> all;
   for (const std::span<const TableEntry> room :
        {std::span<const TableEntry>(kWhole), VerdictTables(), TimeTables(), ProcessTables(),
-        DeviceTables(), OperatorTables(), MemoryTables(), StepTables(), AccountingTables()}) {
+        DeviceTables(), CollectiveTables(), OperatorTables(), MemoryTables(), StepTables(),
+        AccountingTables()}) {
     all.insert(all.end(), room.begin(), room.end());
   }
   return all;

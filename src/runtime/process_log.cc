@@ -271,6 +271,7 @@ void ProcessLog::WriteFacts(const base::ProcessIdentity& self) {
   if (n > 0) stream.WriteMeta("executable", {executable, static_cast<size_t>(n)});
   stream.WriteMeta("argv0", program_invocation_name);
   stream.WriteMeta("process_key", key_);
+  WriteHost(self);
   WriteOrigin(self);
   WriteRank();
   WriteSettings();
@@ -280,6 +281,16 @@ void ProcessLog::WriteFacts(const base::ProcessIdentity& self) {
                                  static_cast<uint64_t>(reading.error_ns)};
     stream.Write(reading.tick, format::kAnchor, payload, 4);
   }
+}
+
+// Times of different boots cannot be compared: readers refuse to mix them.
+void ProcessLog::WriteHost(const base::ProcessIdentity& self) {
+  SessionStream& stream = Recorder::Get().stream();
+  char text[256] = "";
+  if (gethostname(text, sizeof text - 1) == 0) stream.WriteMeta("host", text);
+  if (self.boot == 0) return;
+  snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(self.boot));
+  stream.WriteMeta("boot_id", text);
 }
 
 void ProcessLog::WriteOrigin(const base::ProcessIdentity& self) {

@@ -72,6 +72,7 @@ class ProcessLog {
   void FillHeader(const format::LogIdentity& log, const base::ProcessIdentity& self,
                   format::RingHeader* header);
   void WriteFacts(const base::ProcessIdentity& self);
+  void WriteHost(const base::ProcessIdentity& self);
   void WriteOrigin(const base::ProcessIdentity& self);
   void WriteSettings();
 

@@ -17,6 +17,28 @@ long NumberIn(const char* variable) {
   return *end == '\0' ? value : -1;
 }
 
+// What torchrun and Slurm say beside: the node, the role, and how often the job was restarted.
+void WriteMore() {
+  constexpr struct {
+    const char *fact, *variables[2];
+    bool number;
+  } kFacts[] = {
+      {"node_rank", {"GROUP_RANK", "SLURM_NODEID"}, true},
+      {"restart", {"TORCHELASTIC_RESTART_COUNT", "SLURM_RESTART_COUNT"}, true},
+      {"role", {"ROLE_NAME", nullptr}, false},
+      {"job", {"TORCHELASTIC_RUN_ID", "SLURM_JOB_ID"}, false},
+  };
+  SessionStream& stream = Recorder::Get().stream();
+  for (const auto& fact : kFacts) {
+    for (const char* const variable : fact.variables) {
+      const char* const text = variable == nullptr ? nullptr : secure_getenv(variable);
+      if (text == nullptr || *text == '\0' || (fact.number && NumberIn(variable) < 0)) continue;
+      stream.WriteMeta(fact.fact, text);
+      break;
+    }
+  }
+}
+
 }  // namespace
 
 void WriteRank() {
@@ -28,6 +50,7 @@ void WriteRank() {
     stream.WriteMeta("world_size", secure_getenv(from.size));
     if (NumberIn(from.local) >= 0) stream.WriteMeta("local_rank", secure_getenv(from.local));
     stream.WriteMeta("rank_from", from.rank);
+    WriteMore();
     return;
   }
 }

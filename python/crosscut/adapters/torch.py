@@ -261,6 +261,14 @@ def _lead_fast_scopes(shim: ctypes.CDLL) -> None:
             for method in methods))
 
 
+def follow_collectives(before_groups: bool) -> None:
+    """Collectives tell their process group and their ordinal in it from now on. `before_groups`:
+    no group was made yet."""
+    if _shim is not None and _shim.crosscut_pytorch_collectives(int(before_groups)) != 0:
+        _record.source_state("collectives", "", "missing",
+                             "this PyTorch does not tell the groups of collectives")
+
+
 def set_extra(name: str, on: bool) -> None:
     """Whether "shapes" or "allocations" are recorded, from the next session on."""
     if _shim is None or "torch" not in sys.modules:

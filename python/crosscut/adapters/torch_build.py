@@ -25,15 +25,16 @@ import tempfile
 import time
 from collections.abc import Callable
 
-SOURCES = ("names.cc", "operators.cc", "inputs.cc", "calibrate.cc", "source.cc", "memory.cc",
-           "import_slots.cc", "reports.cc", "waits.cc", "memory_source.cc",
-           "fast_scopes.cc", "self_test.cc")
+SOURCES = ("collectives.cc", "names.cc", "operators.cc", "inputs.cc", "calibrate.cc",
+           "source.cc", "memory.cc", "import_slots.cc", "reports.cc", "waits.cc",
+           "memory_source.cc", "fast_scopes.cc", "self_test.cc")
 # What the sources include of PyTorch, and what their classes are made of.
 HEADERS = ("ATen/core/Tensor.h", "ATen/core/TensorBody.h", "ATen/core/dispatch/Dispatcher.h",
            "ATen/core/grad_mode.h", "ATen/core/ivalue.h", "ATen/ops/empty.h",
            "ATen/ops/is_same_size.h", "ATen/record_function.h", "c10/core/Allocator.h",
            "c10/core/CPUAllocator.h", "c10/util/ThreadLocalDebugInfo.h",
            "torch/csrc/distributed/c10d/ParamCommsUtils.hpp",
+           "torch/csrc/distributed/c10d/ProcessGroup.hpp", "torch/library.h",
            "torch/csrc/profiler/orchestration/observer.h",
            "c10/core/StorageImpl.h", "c10/core/TensorImpl.h", "c10/util/intrusive_ptr.h")
 LIBRARY = "libcrosscut_pytorch.so"

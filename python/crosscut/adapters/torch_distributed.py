@@ -8,6 +8,7 @@ from types import ModuleType
 from typing import Any
 
 from crosscut import _record, _source_state
+from crosscut.adapters import torch
 
 _MODULE = "torch.distributed.distributed_c10d"
 _replaced: list[tuple[ModuleType, str, Any]] = []
@@ -19,13 +20,16 @@ def install(module: ModuleType) -> None:
     if not _replaced:
         for name in ("init_process_group", "new_group"):
             _follow(module, name)
+    if module.is_initialized():
+        follow()
     tell()
 
 
 def _follow(module: ModuleType, name: str) -> None:
     function = getattr(module, name)
 
-    told = _record.around(function, after=lambda _, __, failed: None if failed else tell())
+    told = _record.around(function, before=lambda *_, **__: follow(),
+                          after=lambda _, __, failed: None if failed else tell())
     for owner in (module, sys.modules.get("torch.distributed")):
         if owner is not None and vars(owner).get(name) is function:
             _replaced.append((owner, name, function))
@@ -37,6 +41,16 @@ def withdraw() -> None:
     while _replaced:
         owner, name, function = _replaced.pop()
         setattr(owner, name, function)
+
+
+def follow() -> bool:
+    """Has collectives tell their group, where that is not so yet."""
+    try:
+        module = sys.modules.get(_MODULE)
+        torch.follow_collectives(before_groups=module is None or not module.is_initialized())
+    except Exception as error:
+        _source_state.report_failure("torch.distributed", error)
+    return True
 
 
 def tell() -> None:

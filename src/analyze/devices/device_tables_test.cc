@@ -207,21 +207,6 @@ in 2 72
   EXPECT_THAT(Rows(trace, "critical_path"), ::testing::Contains("p device computation k1 1 40"));
 }
 
-TEST(Stragglers, TheRankThatIsShortestInACollectiveCameLast) {
-  const trace::Trace trace = Parse(R"(# crosscut trace
-process rank0 window=0..100
-device s device=0 stream=1
-span nccl_a 0 30 device
-span nccl_a 40 50 device
-process rank1 window=0..100
-device s device=0 stream=1
-span nccl_a 20 30 device
-span nccl_a 35 50 device
-span nccl_b 60 70 device
-)");
-  EXPECT_THAT(Rows(trace, "stragglers"), ElementsAre("rank0 2 20 1 5", "rank1 2 5 1 20"));
-}
-
 TEST(Memory, PeaksFollowTheAllocatorsOwnTotals) {
   const trace::Trace trace = Parse(R"(# crosscut trace
 process p window=0..100

@@ -1,6 +1,5 @@
 #include "src/analyze/devices/list.h"
 
-#include "src/analyze/devices/collective_table.h"
 #include "src/analyze/devices/device_by_launch.h"
 #include "src/analyze/devices/device_tables.h"
 #include "src/analyze/devices/device_utilization.h"
@@ -114,14 +113,6 @@ constexpr TableEntry kTables[] = {
      .title = "Sequences of kernels",
      .explanation = "Operators that launch three pieces of work or more, by what they launch.",
      .largest_by = "device_ns",
-     .recorded_by = kByDevices},
-    {.name = "stragglers",
-     .shows = Shows::kBoundary,
-     .description = "which process the others wait for in collectives",
-     .compute = StragglersTable,
-     .title = "Stragglers",
-     .explanation = "Collectives end together, so the process that is in one for the shortest time "
-                    "came last; the others spent the rest of their time waiting for it.",
      .recorded_by = kByDevices},
     {.name = "device_events",
      .shows = Shows::kBoundary,

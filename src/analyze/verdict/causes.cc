@@ -4,12 +4,15 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "src/analyze/accounting/accounting.h"
 #include "src/analyze/accounting/key_intervals.h"
+#include "src/analyze/collectives/matches.h"
 #include "src/analyze/columns.h"
 #include "src/analyze/devices/device_work.h"
 #include "src/analyze/verdict/lead_states.h"
+#include "src/analyze/verdict/rank_lines.h"
 #include "src/trace/samples.h"
 
 namespace crosscut::analyze {
@@ -101,6 +104,27 @@ class BusyCursor {
   size_t next_ = 0;
 };
 
+// When a process waited in collectives for another rank to come.
+class RankWaitCursor {
+ public:
+  explicit RankWaitCursor(const std::vector<RankWait>& waits) : waits_(waits) {}
+  // The wait at that time, or null. Requires: `at_ns` is not smaller than in the call before.
+  const RankWait* At(int64_t at_ns) {
+    while (next_ < waits_.size() && waits_[next_].end_ns <= at_ns) ++next_;
+    const bool waits = next_ < waits_.size() && waits_[next_].begin_ns <= at_ns;
+    return waits ? &waits_[next_] : nullptr;
+  }
+  // The next change after the instant of the last At().
+  int64_t Until(int64_t at_ns) const {
+    if (next_ == waits_.size()) return INT64_MAX;
+    return waits_[next_].begin_ns > at_ns ? waits_[next_].begin_ns : waits_[next_].end_ns;
+  }
+
+ private:
+  const std::vector<RankWait>& waits_;
+  size_t next_ = 0;
+};
+
 // What a thread that seems to work was seen waiting for.
 enum class SeenWait : uint8_t { kNone, kLock, kProcessor };
 constexpr size_t kSeenWaits = 3;
@@ -134,7 +158,7 @@ void AddLine(trace::StringId line, const Blamed& more, BlamedLines& lines) {
 class Walk {
  public:
   Walk(const Context& context, uint32_t process, const std::vector<Doing>& doing,
-       ProcessCauses* out);
+       const std::vector<RankWait>& rank_waits, ProcessCauses* out);
   void Run();
 
  private:
@@ -145,6 +169,7 @@ class Walk {
     WindowPart part;
     const KeyInterval* key;
     const LeadStretch* lead;
+    const RankWait* rank_wait;  // null: none
   };
   void Visit(const KeyInterval& key);
   // Which step holds at that time: index + 1; 0: none. Moves on.
@@ -171,6 +196,7 @@ class Walk {
   std::vector<Purpose> purposes_;  // by operation
   LeadCursor lead_;
   BusyCursor computing_, communicating_;
+  RankWaitCursor rank_waits_;
   size_t next_event_ = 0;
   uint32_t step_now_ = 0, last_step_ = 0;
   int64_t first_step_ns_ = INT64_MAX, last_step_ns_ = INT64_MIN;
@@ -191,7 +217,7 @@ trace::Interval WindowOf(const trace::Process& process) {
 }
 
 Walk::Walk(const Context& context, uint32_t process, const std::vector<Doing>& doing,
-           ProcessCauses* out)
+           const std::vector<RankWait>& rank_waits, ProcessCauses* out)
     : trace_(context.trace()),
       accounting_(context.Shared<Accounting>()),
       process_(process),
@@ -202,7 +228,8 @@ Walk::Walk(const Context& context, uint32_t process, const std::vector<Doing>& d
       computing_(context.Shared<DeviceWork>().events({process}), WorkType::kComputation,
                  WindowOf(owner_)),
       communicating_(context.Shared<DeviceWork>().events({process}), WorkType::kCommunication,
-                     WindowOf(owner_)) {
+                     WindowOf(owner_)),
+      rank_waits_(rank_waits) {
   for (const trace::StringId operation : accounting_.names.operations) {
     purposes_.push_back(PurposeOf(trace_.text(operation)));
   }
@@ -281,12 +308,17 @@ void Walk::Visit(const KeyInterval& key) {
                   false,
                   PartNow(step, at),
                   &key,
-                  &lead};
+                  &lead,
+                  rank_waits_.At(at)};
     if (DeviceBusy(key.layers)) {
       now.end_ns = std::min({now.end_ns, computing_.Until(at), communicating_.Until(at)});
       now.cause = computes ? Cause::kDevice : communicates ? Cause::kCommunication : Cause::kCopies;
     } else {
       now.cause = CauseOnHost(key.layers, lead, purposes_[key.operation]);
+    }
+    if (now.cause == Cause::kCommunication) {
+      now.end_ns = std::min(now.end_ns, rank_waits_.Until(at));
+      if (now.rank_wait != nullptr) now.cause = Cause::kOtherRank;
     }
     now.told = now.part == out_->part;
     Add(now, step);
@@ -301,7 +333,12 @@ void Walk::Add(const Moment& now, uint32_t step) {
     const bool hidden = DeviceBusy(now.key->layers) && (now.key->layers & kHostBits) != 0 &&
                         now.lead->doing != Doing::kAwaitingDevice;
     sum.ns += ns;
-    if (!hidden) sum.alone_ns += ns;
+    if (now.cause == Cause::kOtherRank) {
+      if (now.rank_wait->saved) sum.alone_ns += ns;
+      out_->ranks[now.rank_wait->last.value] += ns;
+    } else if (!hidden) {
+      sum.alone_ns += ns;
+    }
     sum.operations[now.key->operation] += ns;
     if (now.lead->name.valid()) sum.names[now.lead->name.value] += ns;
     out_->total_ns += ns;
@@ -404,6 +441,28 @@ void Walk::Run() {
   SplitBySamples();
 }
 
+// For waiting, what the rank does that is waited for longest.
+void BlameLateRank(const Context& context, uint32_t p, const std::vector<RankWait>& waits,
+                   const std::vector<Doing>& doing, ProcessCauses* causes) {
+  const auto late = std::max_element(causes->ranks.begin(), causes->ranks.end(),
+                                     [](auto& a, auto& b) { return a.second < b.second; });
+  const trace::Process& process = context.trace().processes[p];
+  trace::Interval of = WindowOf(process);
+  if (causes->part == WindowPart::kSteps) {
+    of = {process.steps.front().begin_ns, process.steps.back().end_ns};
+  }
+  std::vector<trace::Interval> times;
+  for (const RankWait& wait : waits) {
+    const trace::Interval time = {std::max(wait.begin_ns, of.begin_ns),
+                                  std::min(wait.end_ns, of.end_ns)};
+    if (wait.last.value == late->first && time.begin_ns < time.end_ns) times.push_back(time);
+  }
+  LeadWork work = LeadWorkIn(context, {late->first}, times, doing);
+  CauseSum& sum = causes->causes[static_cast<size_t>(Cause::kOtherRank)];
+  sum.names = std::move(work.names);
+  sum.lines = std::move(work.lines);
+}
+
 struct CauseRow {
   uint32_t process;
   Cause cause;
@@ -417,33 +476,24 @@ double Share(int64_t part, int64_t whole) {
 }
 
 const char* CauseName(Cause cause) {
-  constexpr std::array<const char*, kCauses> kNames = {"input",
-                                                       "python",
-                                                       "framework",
-                                                       "native",
-                                                       "launches",
-                                                       "device",
-                                                       "copies",
-                                                       "communication",
-                                                       "synchronisation",
-                                                       "simulator",
-                                                       "other-process",
-                                                       "compilation",
-                                                       "allocation",
-                                                       "gc",
-                                                       "lock",
-                                                       "waiting",
-                                                       "disk",
-                                                       "preemption",
-                                                       "recording",
-                                                       "unknown"};
+  constexpr std::array<const char*, kCauses> kNames = {
+      "input",         "python",     "framework",     "native",          "launches",
+      "device",        "copies",     "communication", "synchronisation", "simulator",
+      "other-process", "other-rank", "compilation",   "allocation",      "gc",
+      "lock",          "waiting",    "disk",          "preemption",      "recording",
+      "unknown"};
   return kNames[static_cast<size_t>(cause)];
 }
 
 Causes::Causes(const Context& context) : processes(context.trace().processes.size()) {
   const std::vector<Doing> doing = DoingByName(context.trace());
+  const std::vector<std::vector<RankWait>> rank_waits = RankWaits(context);
   for (uint32_t p = 0; p < processes.size(); ++p) {
-    Walk(context, p, doing, &processes[p]).Run();
+    ProcessCauses& causes = processes[p];
+    Walk(context, p, doing, rank_waits[p], &causes).Run();
+    if (!causes.ranks.empty() && SharesClock(context.trace())) {
+      BlameLateRank(context, p, rank_waits[p], doing, &causes);
+    }
   }
 }
 

@@ -11,6 +11,7 @@
 #include "src/analyze/accounting/cells.h"
 #include "src/analyze/context.h"
 #include "src/analyze/table.h"
+#include "src/analyze/verdict/blamed_lines.h"
 #include "src/trace/trace.h"
 
 namespace crosscut::analyze {
@@ -27,6 +28,7 @@ enum class Cause : uint8_t {
   kSynchronisation,
   kSimulator,
   kOtherProcess,
+  kOtherRank,
   kCompilation,
   kAllocation,
   kGc,
@@ -37,25 +39,17 @@ enum class Cause : uint8_t {
   kRecording,
   kUnknown,
 };
-inline constexpr size_t kCauses = 20;
+inline constexpr size_t kCauses = 21;
 // part / whole; 0 where there is no whole.
 double Share(int64_t part, int64_t whole);
-// "input", "python", ..., "other-process", ..., "unknown".
+// "input", "python", ..., "other-process", "other-rank", ..., "unknown".
 const char* CauseName(Cause cause);
-
-struct ById {
-  bool operator()(trace::StringId a, trace::StringId b) const { return a.value < b.value; }
-};
-// What samples put down to a line.
-struct Blamed {
-  int64_t ns = 0, samples = 0;
-};
-
-using BlamedLines = std::map<trace::StringId, Blamed, ById>;
 
 struct CauseSum {
   int64_t ns = 0;
-  int64_t alone_ns = 0;  // device: while the host did nothing else; else equal to ns
+  // Device: while the host did nothing else. Another rank: when all others had come. Else equal to
+  // ns.
+  int64_t alone_ns = 0;
   std::map<uint32_t, int64_t> operations;  // by NameCodes number
   std::map<uint32_t, int64_t> names;       // by NameId of the lead's innermost span
   int64_t samples = 0;                     // of the lead in it
@@ -67,6 +61,8 @@ struct ProcessCauses {
   WindowPart part = WindowPart::kSteps;
   int64_t total_ns = 0;  // the sum over all causes but kPreemption, whose time is in others, too
   std::array<CauseSum, kCauses> causes;
+  // For whom it waited in collectives, and how long; by process.
+  std::map<uint32_t, int64_t> ranks;
   // By step that is observed, in order of time, then cause: nanoseconds. Empty without steps.
   std::vector<std::array<int64_t, kCauses>> steps;
   // The lines of the program that samples of the lead saw outside of every operation, by part of

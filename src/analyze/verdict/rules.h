@@ -12,7 +12,8 @@ struct VerdictRule {
   // The work that the program is there for: it bounds the steps only where nothing else does.
   bool purpose = false;
   double first_from;  // the share of the steps from which on it may stand first
-  // As the first, and as a further one: "{share}" and "{of}" stand for "78 %" and "the steps".
+  // As the first, and as a further one: "{share}", "{of}" and "{who}" stand for "78 %", "the steps"
+  // and the rank that comes last.
   const char *headline = "", *also = "";
   const char* action = "";  // one thing to do
   const char* table;        // where to look next

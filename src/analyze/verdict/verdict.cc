@@ -48,9 +48,10 @@ std::string Time(double ns) {
   return std::to_string(std::llround(ns)) + " ns";
 }
 
-std::string Fill(std::string text, double share, const char* of) {
-  for (const auto& [mark, value] :
-       {std::pair<std::string, std::string>("{share}", Percent(share)), {"{of}", of}}) {
+std::string Fill(std::string text, double share, const char* of, const std::string& who = "") {
+  for (const auto& [mark, value] : {std::pair<std::string, std::string>("{share}", Percent(share)),
+                                    {"{of}", of},
+                                    {"{who}", who}}) {
     for (size_t at; (at = text.find(mark)) != std::string::npos;) {
       text.replace(at, mark.size(), value);
     }
@@ -101,6 +102,8 @@ class Verdicts {
   Row RowOf(uint32_t process, Cause cause, int64_t rank) const;
   Row NothingStandsOut(uint32_t process) const;
   void Blame(uint32_t process, Cause cause, Row* row) const;
+  // The process for which this one waits longest in collectives; "": it does not.
+  std::string LateRank(const ProcessCauses& causes) const;
   BlamedLines LinesOf(uint32_t process, Cause cause) const;
   std::string TopName(uint32_t process, const CauseSum& sum, Cause cause) const;
 
@@ -136,6 +139,12 @@ std::vector<Cause> Verdicts::Chosen(const ProcessCauses& causes) const {
   return out;
 }
 
+std::string Verdicts::LateRank(const ProcessCauses& causes) const {
+  const auto late = std::max_element(causes.ranks.begin(), causes.ranks.end(),
+                                     [](auto& a, auto& b) { return a.second < b.second; });
+  return late == causes.ranks.end() ? "" : context_.process_title({late->first});
+}
+
 // Where samples saw the lead; for what another process does for it, where they saw that process.
 BlamedLines Verdicts::LinesOf(uint32_t process, Cause cause) const {
   const BlamedLines& own = causes_.processes[process].causes[static_cast<size_t>(cause)].lines;
@@ -146,7 +155,8 @@ BlamedLines Verdicts::LinesOf(uint32_t process, Cause cause) const {
     for (size_t c = 0; c < kCauses; ++c) {
       const auto other = static_cast<Cause>(c);
       const bool works = other != Cause::kWaiting && other != Cause::kOtherProcess &&
-                         other != Cause::kLock && other != Cause::kUnknown;
+                         other != Cause::kOtherRank && other != Cause::kLock &&
+                         other != Cause::kUnknown;
       if (cause == Cause::kInput ? other != Cause::kInput : !works) continue;
       for (const auto& [line, blamed] : causes_.processes[p].causes[c].lines) {
         others[line].ns += blamed.ns;
@@ -213,8 +223,8 @@ Row Verdicts::RowOf(uint32_t process, Cause cause, int64_t rank) const {
   const bool steps = causes.part == WindowPart::kSteps;
   Row row = {process, rank, CauseName(cause), "",         Share(sum.ns, causes.total_ns), 0, 0, 0,
              "",      "",   rule.table,       rule.action};
-  row.headline =
-      Fill(rank == 1 ? rule.headline : rule.also, row.share, steps ? "the steps" : "the window");
+  row.headline = Fill(rank == 1 ? rule.headline : rule.also, row.share,
+                      steps ? "the steps" : "the window", LateRank(causes));
   if (rank > 1) row.headline += steps ? " of the steps." : " of the window.";
   row.gain = Share(sum.alone_ns, causes.total_ns);
   const auto [low, high] = BoundsOf(causes, static_cast<size_t>(cause));
@@ -282,7 +292,8 @@ std::vector<Row> Verdicts::Make() {
     if (!candidate.causes.empty()) {
       const auto first = static_cast<size_t>(candidate.causes[0]);
       const bool waits = candidate.causes[0] == Cause::kCommunication ||
-                         candidate.causes[0] == Cause::kOtherProcess;
+                         candidate.causes[0] == Cause::kOtherProcess ||
+                         candidate.causes[0] == Cause::kOtherRank;
       candidate.weight = VerdictRules()[first].purpose ? 0 : waits ? 1 : 2;
       candidate.share = Share(causes.causes[first].ns, causes.total_ns);
     }

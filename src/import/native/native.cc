@@ -34,6 +34,7 @@ class NativeImport {
  public:
   explicit NativeImport(const Input& input) : dir_(input.path), purpose_(input.purpose) {}
   Status TakeProcess(format::ProcessReader* reader);
+  Status CheckHost(const std::string& key, const NativeSession& session);
   void TellRefused(const std::vector<std::string>& rings);
   Result<trace::Trace> Finish(const format::RunReader& run);
 
@@ -59,6 +60,7 @@ class NativeImport {
     trace::ProcessId process = trace::ProcessId::None();
   };
   std::vector<Gap> gaps_;
+  std::string boot_id_, host_;  // of the first process that states them
   bool has_realtime_ = false;
   int64_t realtime_offset_ns_ = 0;
   bool damaged_ = false;
@@ -91,6 +93,7 @@ Status NativeImport::TakeProcess(format::ProcessReader* reader) {
   }
   NativeSession session;
   if (Status status = ReadSession(reader, &builder_, &session); !status.ok()) return status;
+  if (Status status = CheckHost(info.key, session); !status.ok()) return status;
   const trace::ProcessId id = builder_.AddProcess(info.key);
   if (!info.problem.empty()) gaps_.back().process = id;
   by_key_[info.key] = id;
@@ -134,6 +137,21 @@ Status NativeImport::TakeProcess(format::ProcessReader* reader) {
     has_realtime_ = true;
   }
   return {};
+}
+
+// Of two boots neither the clocks nor the process ids can be compared.
+Status NativeImport::CheckHost(const std::string& key, const NativeSession& session) {
+  const std::string boot(session.Meta("boot_id")), host(session.Meta("host"));
+  if (boot.empty()) return {};
+  if (boot_id_.empty()) {
+    boot_id_ = boot;
+    host_ = host;
+  }
+  if (boot == boot_id_) return {};
+  return Status::Invalid(dir_ + " holds the logs of two hosts, or of two boots of one (" + host_ +
+                         ", and " + host + " with " + key +
+                         "), whose clocks cannot be compared: record each host into a folder of " +
+                         "its own, such as with -o 'RUN/%h'");
 }
 
 void NativeImport::TellRefused(const std::vector<std::string>& rings) {

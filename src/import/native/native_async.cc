@@ -12,16 +12,17 @@ constexpr int64_t kFirstId = 1'000'000'001;  // no thread has it: pid_max is bel
 }  // namespace
 
 NativeAsync::NativeAsync(trace::Builder* builder, trace::ProcessId process,
-                         const NativeSession* session)
+                         const NativeSession* session, NativeArguments* arguments)
     : builder_(builder),
       process_(process),
       session_(session),
+      arguments_(arguments),
       begin_key_(builder->Text("async")),
       end_key_(builder->Text("async end")),
       late_key_(builder->Text("async end at")) {}
 
 size_t NativeAsync::Mark(int64_t at, uint64_t name) {
-  marks_.push_back({at, session_->name(name).name});
+  marks_.push_back({at, session_->name(name).name, static_cast<uint32_t>(marks_.size())});
   return marks_.size() - 1;
 }
 
@@ -31,6 +32,23 @@ void NativeAsync::Take(size_t mark, uint64_t key, int64_t value) {
   if (text == late_key_) it.at = std::min(it.at, value);
   if (text == begin_key_ || text == end_key_) it.scope = value;
   if (text == end_key_) it.ends = true;
+}
+
+void NativeAsync::TakeForSpan(size_t mark, uint64_t key, uint64_t value, bool is_name) {
+  of_spans_.push_back({static_cast<uint32_t>(mark), is_name, key, value});
+}
+
+void NativeAsync::AddArguments(uint32_t mark, trace::TrackBuilder* track) {
+  if (mark == kNoMark) return;
+  const auto before = [](const Argument& argument, uint32_t of) { return argument.mark < of; };
+  auto at = std::lower_bound(of_spans_.begin(), of_spans_.end(), mark, before);
+  for (; at != of_spans_.end() && at->mark == mark; ++at) {
+    if (at->is_name) {
+      arguments_->Add(at->key, at->value, track);
+    } else {
+      track->Arg(session_->name(at->key).text, static_cast<int64_t>(at->value));
+    }
+  }
 }
 
 void NativeAsync::Add(int64_t begin, int64_t end, trace::NameId name) {
@@ -52,13 +70,14 @@ void NativeAsync::Pair(const std::vector<int64_t>& session_ends, int64_t process
       ++unbegun_;
       continue;
     }
-    Add(begun->second->at, mark.at, begun->second->name);
+    const Mark_& begin = *begun->second;
+    spans_.push_back({begin.at, std::max(begin.at, mark.at), begin.name, true, begin.number});
     open.erase(begun);
   }
   for (const auto& [scope, mark] : open) {
     const auto stop = std::lower_bound(session_ends.begin(), session_ends.end(), mark->at);
     const int64_t end = stop == session_ends.end() ? process_end : *stop;
-    spans_.push_back({mark->at, std::max(mark->at, end), mark->name, false});
+    spans_.push_back({mark->at, std::max(mark->at, end), mark->name, false, mark->number});
   }
 }
 
@@ -72,6 +91,8 @@ trace::NameId NativeAsync::AsSpan(trace::NameId id) {
 
 void NativeAsync::Finish(const std::vector<int64_t>& session_ends, int64_t process_end) {
   Pair(session_ends, process_end);
+  std::stable_sort(of_spans_.begin(), of_spans_.end(),
+                   [](const Argument& a, const Argument& b) { return a.mark < b.mark; });
   std::sort(spans_.begin(), spans_.end(), [](const Span& a, const Span& b) {
     return a.begin != b.begin ? a.begin < b.begin
                               : std::pair(a.end, a.name.value) < std::pair(b.end, b.name.value);
@@ -88,6 +109,7 @@ void NativeAsync::Finish(const std::vector<int64_t>& session_ends, int64_t proce
     }
     lane->first = span.end;
     lane->second->SpanAt(span.begin, span.end, AsSpan(span.name));
+    AddArguments(span.mark, lane->second);
     if (!span.ended) ++lane->second->track().unfinished;
   }
   for (const auto& [end, track] : lanes) track->Finish(process_end, process_end);

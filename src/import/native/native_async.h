@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "src/import/native/native_arguments.h"
 #include "src/import/native/native_session.h"
 #include "src/trace/builder.h"
 
@@ -13,15 +14,20 @@ namespace crosscut::import {
 
 class NativeAsync {
  public:
-  // `builder` and `session` must outlive this object.
-  NativeAsync(trace::Builder* builder, trace::ProcessId process, const NativeSession* session);
+  // The pointers must outlive this object.
+  NativeAsync(trace::Builder* builder, trace::ProcessId process, const NativeSession* session,
+              NativeArguments* arguments);
 
   // Whether instants of that name id are begins or ends of such spans.
   bool Knows(uint64_t name) const { return session_->name(name).async; }
   // Takes such an instant, at `at` in ns; returns its number for Take().
   size_t Mark(int64_t at, uint64_t name);
-  // An argument of a mark, under the name id `key`. A tick is already converted to ns.
+  // An argument of a mark, under the name id `key`, for which KnowsKey(). A tick is already
+  // converted to ns.
   void Take(size_t mark, uint64_t key, int64_t value);
+  // Any other argument of a mark: one of the span that begins with it. `value` is a name id where
+  // `is_name`.
+  void TakeForSpan(size_t mark, uint64_t key, uint64_t value, bool is_name);
   // Whether the argument's value is a tick.
   bool IsTick(uint64_t key) const { return session_->name(key).text == late_key_; }
   // Whether Take() uses the argument.
@@ -43,22 +49,33 @@ class NativeAsync {
   struct Mark_ {
     int64_t at;
     trace::NameId name;
+    uint32_t number;  // in order of Mark()
     int64_t scope = 0;
     bool ends = false;
   };
+  struct Argument {
+    uint32_t mark;
+    bool is_name;
+    uint64_t key, value;
+  };
+  static constexpr uint32_t kNoMark = UINT32_MAX;
   struct Span {
     int64_t begin, end;
     trace::NameId name;
     bool ended;
+    uint32_t mark = kNoMark;  // that it begins with
   };
   trace::NameId AsSpan(trace::NameId id);
+  void AddArguments(uint32_t mark, trace::TrackBuilder* track);
   void Pair(const std::vector<int64_t>& session_ends, int64_t process_end);
 
   trace::Builder* builder_;
   trace::ProcessId process_;
   const NativeSession* session_;
+  NativeArguments* arguments_;
   trace::StringId begin_key_, end_key_, late_key_;
   std::vector<Mark_> marks_;
+  std::vector<Argument> of_spans_;  // by mark, once Finish() has sorted them
   std::vector<Span> spans_;
   int64_t unbegun_ = 0;
 };

@@ -38,7 +38,7 @@ NativeEvents::NativeEvents(trace::Builder* builder, trace::ProcessId process,
       arguments_(builder, session),
       memory_(builder, clock),
       samples_(builder, session),
-      async_(builder, process, session),
+      async_(builder, process, session, &arguments_),
       session_ends_(std::move(session_ends)),
       sequence_(builder->Text("Sequence number")),
       forward_thread_(builder->Text("Fwd thread id")),
@@ -162,6 +162,7 @@ void NativeEvents::TakeEvent(Thread* thread, uint64_t tick, uint16_t code, Words
     case format::kFlowOut:
     case format::kFlowIn: return TakeFlow(thread, at, code, payload[0]);
     case format::kSpanAt:
+      thread->mark = Thread::kNoMark;
       return track.SpanAt(clock_->ToNs(payload[1], &thread->clock_segment),
                           clock_->ToNs(payload[2], &thread->clock_segment), NameOf(payload[0]));
     case format::kStepLevel:
@@ -196,7 +197,10 @@ void NativeEvents::TakeRare(Thread* thread, int64_t at, uint16_t code, Words pay
 
 void NativeEvents::TakeInstant(Thread* thread, int64_t at, uint64_t name) {
   thread->mark = async_.Knows(name) ? async_.Mark(at, name) : Thread::kNoMark;
-  if (thread->mark != Thread::kNoMark) return;
+  if (thread->mark != Thread::kNoMark) {
+    thread->spans_at_mark = thread->track->track().spans.size();
+    return;
+  }
   thread->in_sample = samples_.Knows(name);
   if (thread->in_sample) return samples_.Begin(thread->track, at);
   thread->track->Instant(at, NameOf(name));
@@ -204,11 +208,15 @@ void NativeEvents::TakeInstant(Thread* thread, int64_t at, uint64_t name) {
 
 void NativeEvents::TakeArgument(Thread* thread, uint16_t code, Words payload) {
   const bool is_name = code == format::kArgName;
+  if (thread->track->track().spans.size() != thread->spans_at_mark) thread->mark = Thread::kNoMark;
   if (thread->mark != Thread::kNoMark && async_.KnowsKey(payload[0])) {
     const int64_t value = async_.IsTick(payload[0])
                               ? clock_->ToNs(payload[1], &thread->clock_segment)
                               : static_cast<int64_t>(payload[1]);
     return async_.Take(thread->mark, payload[0], value);
+  }
+  if (thread->mark != Thread::kNoMark) {
+    return async_.TakeForSpan(thread->mark, payload[0], payload[1], is_name);
   }
   if (thread->in_sample) return samples_.Take(payload[0], payload[1], is_name);
   if (is_name) return arguments_.Add(payload[0], payload[1], thread->track);

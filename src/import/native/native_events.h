@@ -57,7 +57,8 @@ class NativeEvents {
     bool ended = false;
     bool in_sample = false;  // arguments belong to the last sample
     static constexpr size_t kNoMark = SIZE_MAX;
-    size_t mark = kNoMark;  // arguments belong to this mark of an asynchronous span
+    size_t mark = kNoMark;     // arguments belong to this mark of an asynchronous span, as long as
+    size_t spans_at_mark = 0;  // the thread has no more spans than these
     uint64_t last_tick = 0, entered_tick = 0;  // the latter: when it entered its session
     // The next of the session's `frames` that the thread has to pass, and where the hook was
     // installed: calls that are reported later run since then.

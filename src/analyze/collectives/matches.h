@@ -1,0 +1,69 @@
+// Which calls of the ranks are one collective, and who waited in it for whom.
+//
+// Calls are matched by process group, restart of the job, and ordinal in the group; without
+// ordinals by step, name and ordinal in the step, else by name and ordinal, where all ranks have as
+// many. What does not match is counted and never guessed.
+//
+// A rank waits in a collective until the last one comes. Where the ranks share a clock, begins say
+// who came last, and until when the others waited. Elsewhere all leave together, so the one with
+// the shortest stay came last, and what the others stayed beyond that is waiting. That does not
+// hold for collectives with a root, such as broadcast.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "src/analyze/collectives/calls.h"
+#include "src/analyze/context.h"
+
+namespace crosscut::analyze {
+
+// Whether the stamps of all processes are of one clock: a recording of one host.
+bool SharesClock(const trace::Trace& trace);
+
+struct Collective {
+  std::vector<uint32_t> calls;     // into CollectiveCalls::calls: one of each rank, by process
+  std::vector<int64_t> waited_ns;  // by `calls`: for the last one to come
+  std::vector<int64_t> saved_ns;   // by `calls`: the part of it after all others had come
+  uint32_t last = 0;               // into `calls`: who came last
+  int64_t transfer_ns = 0;         // from then on to the first end
+  bool waits_known = false;        // else the three above say nothing
+};
+
+enum class NotMatched : uint8_t {
+  kPair,         // a send or receive
+  kRankMissing,  // not all ranks of the group have it
+  kCountsDiffer,
+  kNamesDiffer,
+  kApart,      // on a common clock, they were not in it at the same time
+  kAmbiguous,  // several ranks of the trace have the same number
+};
+inline constexpr size_t kNotMatched = 6;
+const char* NotMatchedName(NotMatched why);
+
+struct Unmatched {
+  trace::ProcessId process;
+  trace::StringId group, name;
+  NotMatched why;
+  int64_t count;
+};
+
+// Of all processes, computed once and shared by the tables that show it.
+struct Collectives {
+  explicit Collectives(const Context& context);
+  static constexpr uint32_t kNone = UINT32_MAX;
+
+  std::vector<Collective> matched;   // by the begin of the first of its calls
+  std::vector<Unmatched> unmatched;  // by process, group, name, reason
+  std::vector<uint32_t> of_call;     // by call: into `matched`; kNone: it is not matched
+};
+
+// Where a process waited for another rank: disjoint, in order of time.
+struct RankWait {
+  int64_t begin_ns, end_ns;
+  trace::ProcessId last;  // for whom
+  bool saved;             // all others had come
+};
+std::vector<std::vector<RankWait>> RankWaits(const Context& context);  // by process
+
+}  // namespace crosscut::analyze

@@ -1,0 +1,250 @@
+#include "src/analyze/collectives/matches.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "src/analyze/testing/test_trace.h"
+
+namespace crosscut::analyze {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using testing::Parse;
+using testing::Rows;
+
+struct Kind {
+  int size = 2;  // of the group
+  std::string name = "gloo:all_reduce";
+};
+
+std::string Call(int64_t begin, int64_t end, const std::string& group, int64_t seq,
+                 const Kind& kind = {}) {
+  std::string text = "span " + kind.name + " " + std::to_string(begin) + " " + std::to_string(end) +
+                     " comm\narg \"Collective name\" allreduce\narg \"Process Group Name\" " +
+                     group + "\narg \"Group size\" " + std::to_string(kind.size) + "\n";
+  if (seq >= 0) text += "arg Seq " + std::to_string(seq) + "\n";
+  return text + "arg dtype Float\narg \"In msg nelems\" 10\n";
+}
+
+std::string Rank(int rank, int64_t end) {
+  return "process rank" + std::to_string(rank) + " window=0.." + std::to_string(end) +
+         "\nmeta rank " + std::to_string(rank) + "\nmeta world_size 4\nasync collectives\n";
+}
+
+constexpr const char* kTrace = "# crosscut trace\n";
+
+TEST(Collectives, OneGroupIsNotBlamedForTheWaitsOfAnother) {
+  const trace::Trace trace =
+      Parse(kTrace + Rank(0, 900) + Call(0, 100, "a", 0) + Rank(1, 900) + Call(90, 100, "a", 0) +
+            Rank(2, 900) + Call(300, 400, "b", 0) + Rank(3, 900) + Call(380, 400, "b", 0));
+  EXPECT_THAT(Rows(trace, "stragglers"), ElementsAre("rank0 a 1 90 0 0 0", "rank1 a 1 0 1 90 0",
+                                                     "rank2 b 1 80 0 0 0", "rank3 b 1 0 1 80 0"));
+  EXPECT_THAT(Rows(trace, "collectives"),
+              ElementsAre("a gloo:all_reduce 1 2 40 10 90 90 rank1 1 4000000000.000000",
+                          "b gloo:all_reduce 1 2 40 20 80 80 rank3 1 2000000000.000000"));
+}
+
+TEST(Collectives, ARankWhoseRecordingStartsLateIsNotBlamedForWhatWasBefore) {
+  const trace::Trace trace = Parse(kTrace + Rank(0, 900) + Call(0, 100, "a", 0) +
+                                   Call(200, 300, "a", 1) + Rank(1, 900) + Call(270, 300, "a", 1));
+  EXPECT_THAT(Rows(trace, "stragglers"), ElementsAre("rank0 a 1 70 0 0 1", "rank1 a 1 0 1 70 0"));
+  EXPECT_THAT(Rows(trace, "unmatched_collectives"),
+              ElementsAre("rank0 a gloo:all_reduce rank missing 1"));
+}
+
+TEST(Collectives, WithoutOrdinalsOnlyEqualCountsAreCompared) {
+  const trace::Trace trace =
+      Parse(kTrace + Rank(0, 900) + Call(0, 100, "a", -1) + Call(200, 300, "a", -1) + Rank(1, 900) +
+            Call(270, 300, "a", -1));
+  EXPECT_THAT(Rows(trace, "stragglers"), IsEmpty());
+  EXPECT_THAT(Rows(trace, "unmatched_collectives"),
+              ElementsAre("rank0 a gloo:all_reduce counts differ 2",
+                          "rank1 a gloo:all_reduce counts differ 1"));
+}
+
+TEST(Collectives, ARankOfTheGroupThatIsNotHereIsNotGuessed) {
+  const trace::Trace trace = Parse(kTrace + Rank(0, 900) + Call(0, 100, "a", 0, {3}) +
+                                   Rank(1, 900) + Call(90, 100, "a", 0, {3}));
+  EXPECT_THAT(Rows(trace, "collectives"), IsEmpty());
+  EXPECT_THAT(Rows(trace, "unmatched_collectives"),
+              ElementsAre("rank0 a gloo:all_reduce rank missing 1",
+                          "rank1 a gloo:all_reduce rank missing 1"));
+}
+
+TEST(Collectives, ARestartedJobIsNotComparedWithWhatItWasBefore) {
+  std::string text = kTrace;
+  for (int restart = 0; restart < 2; ++restart) {
+    for (int rank = 0; rank < 2; ++rank) {
+      const int64_t from = 1000 * restart;
+      text += "process p" + std::to_string(restart) + std::to_string(rank) +
+              " window=0..2000\nmeta rank " + std::to_string(rank) + "\nmeta restart " +
+              std::to_string(restart) + "\nasync collectives\n" +
+              Call(from + 30 * rank, from + 100, "a", 0);
+    }
+  }
+  EXPECT_THAT(Rows(Parse(text), "stragglers"), ElementsAre("p00 a 1 30 0 0 0", "p01 a 1 0 1 30 0",
+                                                           "p10 a 1 30 0 0 0", "p11 a 1 0 1 30 0"));
+}
+
+TEST(Collectives, SendsAndReceivesAreToldApart) {
+  const trace::Trace trace = Parse(kTrace + Rank(0, 900) + Call(0, 50, "a", -1, {2, "gloo:send"}) +
+                                   Rank(1, 900) + Call(0, 50, "a", -1, {2, "gloo:recv"}));
+  EXPECT_THAT(Rows(trace, "unmatched_collectives"),
+              ElementsAre("rank0 a gloo:send between two ranks 1",
+                          "rank1 a gloo:recv between two ranks 1"));
+}
+
+TEST(Collectives, WhoSendsABroadcastIsNotTakenForLateWhereNoClockSays) {
+  const std::string text = kTrace + Rank(0, 900) + Call(0, 10, "a", 0, {2, "gloo:broadcast"}) +
+                           Rank(1, 900) + Call(5, 100, "a", 0, {2, "gloo:broadcast"});
+  trace::Trace trace = Parse(text);
+  EXPECT_THAT(Rows(trace, "stragglers"), ElementsAre("rank0 a 1 5 0 0 0", "rank1 a 1 0 1 5 0"));
+  trace.clock = "not known";
+  EXPECT_THAT(Rows(trace, "stragglers"), IsEmpty());
+}
+
+TEST(Collectives, OfKernelsThatStateNoGroupThoseOfANameAreCompared) {
+  const trace::Trace trace = Parse(R"(# crosscut trace
+process rank0 window=0..100
+device s device=0 stream=1
+span nccl_a 0 30 device
+span nccl_a 40 50 device
+process rank1 window=0..100
+device s device=0 stream=1
+span nccl_a 20 30 device
+span nccl_a 35 50 device
+span nccl_b 60 70 device
+)");
+  EXPECT_THAT(Rows(trace, "stragglers"), ElementsAre("rank0 - 2 20 1 5 0", "rank1 - 2 5 1 20 1"));
+}
+
+// A job of four ranks: collectives of all of them, and of two groups of two. Each rank comes when
+// it comes; all leave when the last has come. Some recordings start late, some ranks are not here.
+class Job {
+ public:
+  explicit Job(uint64_t seed) : random_(seed) {
+    with_ordinals_ = random_() % 3 != 0;
+    one_clock_ = random_() % 2 == 0;
+    const int64_t absent = random_() % 4 == 0 ? static_cast<int64_t>(random_() % 4) : -1;
+    for (int rank = 0; rank < 4; ++rank) {
+      recorded_from_[rank] = rank == absent ? INT64_MAX : random_() % 3 == 0 ? 2000 : 0;
+    }
+    for (int i = 0; i < 20; ++i) Collect();
+  }
+
+  struct Part {
+    int rank;
+    int64_t begin, end;
+  };
+  struct Truth {
+    std::string group;
+    int64_t ordinal;
+    std::vector<Part> parts;
+  };
+
+  trace::Trace Trace() const {
+    std::string text = kTrace;
+    for (int rank = 0; rank < 4; ++rank) {
+      if (recorded_from_[rank] == INT64_MAX) continue;
+      text += Rank(rank, 1 << 20);
+      for (const Truth& truth : truths_) {
+        for (const Part& part : truth.parts) {
+          if (part.rank != rank || !Recorded(part)) continue;
+          text += Call(part.begin, part.end, truth.group, with_ordinals_ ? truth.ordinal : -1,
+                       {static_cast<int>(truth.parts.size())});
+        }
+      }
+    }
+    trace::Trace trace = Parse(text);
+    if (!one_clock_) trace.clock = "not known";
+    return trace;
+  }
+  bool Recorded(const Part& part) const { return part.begin >= recorded_from_[part.rank]; }
+  bool Whole(const Truth& truth) const {
+    return std::all_of(truth.parts.begin(), truth.parts.end(),
+                       [&](const Part& part) { return Recorded(part); });
+  }
+  const std::vector<Truth>& truths() const { return truths_; }
+  bool with_ordinals() const { return with_ordinals_; }
+
+ private:
+  void Collect() {
+    const auto which = random_() % 3;
+    const std::vector<int> ranks = which == 0   ? std::vector<int>{0, 1, 2, 3}
+                                   : which == 1 ? std::vector<int>{0, 1}
+                                                : std::vector<int>{2, 3};
+    Truth truth = {which == 0 ? "world" : which == 1 ? "low" : "high", ordinals_[which]++, {}};
+    int64_t last = 0;
+    for (const int rank : ranks) {
+      now_[rank] += 1 + static_cast<int64_t>(random_() % 400);
+      truth.parts.push_back({rank, now_[rank], 0});
+      last = std::max(last, now_[rank]);
+    }
+    const int64_t end = last + 5 + static_cast<int64_t>(random_() % 20);
+    for (Part& part : truth.parts) part.end = now_[part.rank] = end;
+    truths_.push_back(std::move(truth));
+  }
+
+  std::mt19937_64 random_;
+  bool with_ordinals_, one_clock_;
+  int64_t recorded_from_[4] = {};
+  int64_t now_[4] = {};
+  std::map<uint64_t, int64_t> ordinals_;
+  std::vector<Truth> truths_;
+};
+
+TEST(Collectives, AgreeWithTheTruthOfRandomJobs) {
+  size_t told = 0;
+  for (uint64_t seed = 0; seed < 500; ++seed) {
+    const Job job(seed);
+    const trace::Trace trace = job.Trace();
+    const Context context(trace);
+    const auto& calls = context.Shared<CollectiveCalls>().calls;
+    const Collectives& found = context.Shared<Collectives>();
+    std::map<std::pair<std::string, int64_t>, int64_t> waits;  // by rank, begin: of the truth
+    size_t whole = 0, recorded = 0;
+    for (const Job::Truth& truth : job.truths()) {
+      int64_t last = 0;
+      for (const Job::Part& part : truth.parts) {
+        last = std::max(last, part.begin);
+        recorded += job.Recorded(part);
+      }
+      if (!job.Whole(truth)) continue;
+      ++whole;
+      for (const Job::Part& part : truth.parts) {
+        waits[{"rank" + std::to_string(part.rank), part.begin}] = last - part.begin;
+      }
+    }
+    for (const Collective& collective : found.matched) {
+      for (size_t i = 0; i < collective.calls.size(); ++i) {
+        const CollectiveCall& call = calls[collective.calls[i]];
+        const auto truth = waits.find({context.process_label(call.process), call.begin_ns});
+        ASSERT_NE(truth, waits.end()) << "seed " << seed;
+        EXPECT_EQ(collective.waited_ns[i], truth->second) << "seed " << seed;
+      }
+    }
+    EXPECT_LE(found.matched.size(), whole) << "seed " << seed;
+    if (job.with_ordinals()) {
+      EXPECT_EQ(found.matched.size(), whole) << "seed " << seed;
+    }
+    size_t counted = 0;
+    for (const Collective& collective : found.matched) counted += collective.calls.size();
+    for (const Unmatched& unmatched : found.unmatched) {
+      counted += static_cast<size_t>(unmatched.count);
+    }
+    EXPECT_EQ(counted, recorded) << "seed " << seed;  // every call is compared or counted
+    told += found.matched.size();
+  }
+  EXPECT_GT(told, 2000u);
+}
+
+}  // namespace
+}  // namespace crosscut::analyze
