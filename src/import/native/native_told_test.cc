@@ -44,6 +44,21 @@ TEST_F(NativeTold, TheCommandIsNotKnown) {
                           "run.json cannot be read: the command is not known."));
 }
 
+TEST_F(Native, LogsOfTwoHostsAreRefused) {
+  for (const char* host : {"alpha", "beta"}) {
+    Words session = Session();
+    session.Meta("host", host).Meta("boot_id", host == std::string("alpha") ? "1f" : "2e");
+    session.At(900, format::kStop, {format::kStopExit});
+    Write(host == std::string("alpha") ? "p1-1" : "p2-2", session, {});
+  }
+  const auto trace = Import(dir_.string());
+  ASSERT_FALSE(trace.ok());
+  EXPECT_THAT(
+      trace.status().message(),
+      ::testing::HasSubstr("holds the logs of two hosts, or of two boots of one (alpha, and "
+                           "beta with p2-2)"));
+}
+
 TEST_F(Native, TellsOfNamesThatWereCutOrForWhichThereWasNoRoom) {
   Words session = Session();
   session.Name(0x100, std::string(format::kMaxTextBytes - 9, 'x') + "...[cut]");
