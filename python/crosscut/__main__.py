@@ -9,8 +9,8 @@ import sys
 
 
 def run_verb(arguments: list[str]) -> int | None:
-    """Runs `doctor`, `plot`, `validate` or `table` (for Parquet) in this Python; an exit code. None
-    for other verbs."""
+    """Runs `doctor`, `plot`, `validate`, `map`, `reduce`, `table` (for Parquet), or a verb that
+    reads a cluster folder, in this Python; an exit code. None for other verbs."""
     verb, *rest = arguments or [""]
     if verb == "doctor":
         from crosscut import doctor
@@ -20,6 +20,11 @@ def run_verb(arguments: list[str]) -> int | None:
         from crosscut import plots
 
         return plots.main(rest)
+    if verb in ("map", "reduce", "report", "info", "table"):
+        from crosscut import cluster
+
+        if verb in ("map", "reduce") or any(map(cluster.is_cluster, rest)):
+            return cluster.main(verb, rest)
     if verb == "table":
         from crosscut import _parquet
 

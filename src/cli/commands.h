@@ -35,6 +35,8 @@ void AddInfo(CLI::App* app, Run* run);
 void AddCheckPlugin(CLI::App* app, Run* run);
 void AddDoctor(CLI::App* app, Run* run);
 void AddPlot(CLI::App* app, Run* run);
+void AddMap(CLI::App* app, Run* run);
+void AddReduce(CLI::App* app, Run* run);
 void AddTensorFlow(CLI::App* app, Run* run);
 void AddValidate(CLI::App* app, Run* run, const CommandWords* words);
 void AddCompletion(CLI::App* app, Run* run);

@@ -58,6 +58,8 @@ void AddVerbs(CLI::App* app, Run* run, const CommandWords* words) {
   AddBaseline(app, run);
   AddInfo(app, run);
   AddPlot(app, run);
+  AddMap(app, run);
+  AddReduce(app, run);
   AddExport(app, run);
   AddImport(app, run);
   AddDoctor(app, run);

@@ -21,6 +21,8 @@ constexpr Place kPlaces[] = {
     {"baseline", "Look", "crosscut baseline save main"},
     {"info", "Look", "crosscut info"},
     {"plot", "Look", "crosscut plot -o plots"},
+    {"map", "Many ranks", "crosscut map RUN -o PARTS"},
+    {"reduce", "Many ranks", "crosscut reduce PARTS -o CLUSTER"},
     {"export", "Exchange", "crosscut export -o trace.json.gz"},
     {"import", "Exchange", "crosscut import trace.json -o RUN"},
     {"doctor", "Check", "crosscut doctor"},

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "src/base/shell_word.h"
+#include "src/cli/cluster.h"
 #include "src/cli/commands.h"
 #include "src/cli/newest.h"
 #include "src/cli/output.h"
@@ -42,9 +43,23 @@ struct ReportArgs {
   bool summary = false;
 };
 
+int ReportCluster(const ReportArgs& args) {
+  const auto format = args.format.value_or(verbs::ReportFormatOf(args.file));
+  if (args.summary ||
+      (format != verbs::ReportFormat::kText && format != verbs::ReportFormat::kJson)) {
+    Talk("the report of a cluster is text or json");
+    return kUsage;
+  }
+  std::vector<std::string> options;
+  if (format == verbs::ReportFormat::kJson) options.push_back("--format=json");
+  if (!args.file.empty()) options.push_back("--output=" + args.file);
+  return RunOnCluster("report", options, args.inputs);
+}
+
 int RunReport(ReportArgs args) {
   IgnorePipes();
   if (const int code = TakeNewest(&args.inputs); code != kGood) return code;
+  if (IsCluster(args.inputs[0])) return ReportCluster(args);
   using verbs::ReportFormat;
   ReportFormat format = args.format.value_or(
       args.summary && args.file.empty() ? ReportFormat::kJson : verbs::ReportFormatOf(args.file));
@@ -227,6 +242,7 @@ void AddInfo(CLI::App* app, Run* run) {
     *run = [=]() -> int {
       IgnorePipes();
       if (const int code = TakeNewest(input.get()); code != kGood) return code;
+      if (IsCluster((*input)[0])) return RunOnCluster("info", {}, *input);
       const auto output = verbs::Info((*input)[0]);
       if (!output.ok()) return Fail(output.status());
       return Print(output->text, output->incomplete);

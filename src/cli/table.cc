@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "src/base/nearest.h"
+#include "src/cli/cluster.h"
 #include "src/cli/commands.h"
 #include "src/cli/newest.h"
 #include "src/cli/output.h"
@@ -47,20 +48,38 @@ std::string FormatOf(std::string_view file) {
   return file.ends_with(".json") ? "json" : "csv";
 }
 
+std::vector<std::string> QueryOptions(const verbs::TableQuery& query) {
+  std::vector<std::string> words;
+  for (const std::string& condition : query.where) words.push_back("--where=" + condition);
+  if (!query.sort.empty()) words.push_back("--sort=" + query.sort);
+  if (query.limit != SIZE_MAX) words.push_back("--limit=" + std::to_string(query.limit));
+  return words;
+}
+
+bool IsShownAsBytes(const TableArgs& args) {
+  if (args.format != "parquet" || !args.file.empty() || isatty(STDOUT_FILENO) == 0) return false;
+  Talk("Parquet is no text for a terminal: name a file with -o");
+  return true;
+}
+
 // Python writes it, where pyarrow is.
 int WriteParquet(const TableArgs& args) {
-  if (args.file.empty() && isatty(STDOUT_FILENO) != 0) {
-    Talk("Parquet is no text for a terminal: name a file with -o");
-    return kUsage;
-  }
+  if (IsShownAsBytes(args)) return kUsage;
   std::vector<std::string> words = {"table", "-o", args.file.empty() ? "-" : args.file};
-  for (const std::string& condition : args.query.where) words.push_back("--where=" + condition);
-  if (!args.query.sort.empty()) words.push_back("--sort=" + args.query.sort);
-  if (args.query.limit != SIZE_MAX) {
-    words.push_back("--limit=" + std::to_string(args.query.limit));
-  }
+  for (std::string& option : QueryOptions(args.query)) words.push_back(std::move(option));
   words.insert(words.end(), {"--", args.input, args.name});
   return RunPython(words);
+}
+
+int TableOfCluster(TableArgs args) {
+  if (args.format.empty()) args.format = FormatOf(args.file);
+  if (IsShownAsBytes(args)) return kUsage;
+  std::vector<std::string> options = QueryOptions(args.query);
+  options.push_back("--format=" + args.format);
+  if (!args.file.empty()) options.push_back("-o" + args.file);
+  std::vector<std::string> inputs = {args.input};
+  if (!args.name.empty()) inputs.push_back(args.name);
+  return RunOnCluster("table", options, inputs);
 }
 
 int FailTable(const Status& status, const std::string& name) {
@@ -73,6 +92,7 @@ int FailTable(const Status& status, const std::string& name) {
 
 int RunTable(TableArgs args) {
   IgnorePipes();
+  if (IsCluster(args.input)) return TableOfCluster(std::move(args));
   if (args.name.empty() && verbs::IsTable(args.input) && !IsInput(args.input)) {
     std::vector<std::string> newest;
     if (const int code = TakeNewest(&newest); code != kGood) return code;

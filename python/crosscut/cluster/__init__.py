@@ -1,0 +1,36 @@
+"""Many ranks and hosts: `crosscut map` keeps what is bounded of each run as a partial,
+`crosscut reduce` merges partials into a folder of tables. docs/cluster.md describes both.
+
+What it needs, the extra `crosscut[cluster]` brings. Nothing here is loaded by a recorded program.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from crosscut._command import USAGE, say
+
+_NEEDED = ("pyarrow", "duckdb", "fsspec", "numpy")
+
+
+def is_cluster(path: str) -> bool:
+    """Whether it is a folder that `reduce` made."""
+    return os.path.isfile(os.path.join(path, "cluster.json"))
+
+
+def main(verb: str, arguments: Sequence[str]) -> int:
+    """`map`, `reduce`, or a verb that reads a cluster folder; an exit code of the command."""
+    try:
+        from crosscut.cluster import command, reading
+    except ModuleNotFoundError as missing:
+        if missing.name not in _NEEDED:
+            raise
+        say(f"{verb} of many ranks needs {missing.name}, and {sys.executable} has none: "
+            "pip install 'crosscut[cluster]'")
+        return USAGE
+    verbs = {"map": command.main_map, "reduce": command.main_reduce,
+             "report": reading.main_report, "table": reading.main_table,
+             "info": reading.main_info}
+    return verbs[verb](arguments)

@@ -1,0 +1,150 @@
+"""The command line of `map` and `reduce`."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from crosscut._command import Parser, one_of, say
+from crosscut.cluster import dataset, merging, partial, report, sources, spec, store, workers
+from crosscut.cluster.finish import finish
+from crosscut.cluster.partial import Partial, Unusable
+from crosscut.cluster.shards import Shard, file_name
+
+GOOD, UNREADABLE = 0, 3
+
+
+def name_of(part: Partial) -> str:
+    """What the file of a partial is called."""
+    host = part.hosts[0] if len(part.hosts) == 1 else f"{len(part.hosts)}-hosts"
+    return file_name(part.job or "unnamed", host, spec.digest()[:8]) + partial.SUFFIX
+
+
+def main_map(arguments: Sequence[str]) -> int:
+    """`crosscut map`: a partial for each job and host; an exit code of the command."""
+    parser = Parser(prog="crosscut map", allow_abbrev=False)
+    parser.add_argument("inputs", nargs="+", metavar="RUN|FILE")
+    parser.add_argument("-o", "--output", required=True, metavar="DIR|URI")
+    parser.add_argument("--job", default="", metavar="ID")
+    parser.add_argument("--workers", type=int, default=0, metavar="N")
+    options = parser.parse_args(arguments)
+    try:
+        inputs = sources.inputs_of(options.inputs)
+        mapped = workers.map_all(inputs, options.job, options.workers)
+        with _alone_in(options.output):
+            for part in _by_host([m.partial for m in mapped if m.partial is not None]):
+                path = store.join(options.output, name_of(part))
+                part = _with_earlier(part, path)
+                content = partial.to_bytes(part)
+                store.write(path, content)
+                say(f"wrote {path} ({len(part.shards)} processes, {len(content) >> 10} KiB)")
+    except (OSError, ValueError, OverflowError) as error:
+        say(str(error))
+        return UNREADABLE
+    gaps = [m.gap for m in mapped if m.gap is not None]
+    for gap in gaps:
+        say(f"{gap.where}: {gap.what}")
+    return UNREADABLE if gaps else GOOD
+
+
+def _by_host(parts: list[Partial]) -> list[Partial]:
+    """One for each job and host."""
+    groups: dict[tuple[str, str], list[Partial]] = {}
+    for part in parts:
+        groups.setdefault((part.job, ",".join(part.hosts)), []).append(part)
+    return [merging.merge(group) for _, group in sorted(groups.items())]
+
+
+def _with_earlier(part: Partial, path: str) -> Partial:
+    """The partial with what an earlier `map` wrote there of other runs."""
+    if not store.exists(path):
+        return part
+    try:
+        earlier = partial.from_bytes(store.read(path), path)
+    except Unusable as error:
+        say(f"{error}; it is replaced, and what else it held has to be mapped again")
+        return part
+    if {shard.id for shard in earlier.shards} <= {shard.id for shard in part.shards}:
+        return part
+    return merging.merge([part, earlier])
+
+
+@contextmanager
+def _alone_in(folder: str) -> Iterator[None]:
+    """Keeps other `map`s out of a folder on this host, where the file system has locks."""
+    lock = -1
+    if not store.is_uri(folder):
+        os.makedirs(folder, exist_ok=True)
+        lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        except OSError:
+            pass
+    try:
+        yield
+    finally:
+        if lock >= 0:
+            os.close(lock)
+
+
+def main_reduce(arguments: Sequence[str]) -> int:
+    """`crosscut reduce`: partials, and what has to be mapped first, into a cluster folder."""
+    parser = Parser(prog="crosscut reduce", allow_abbrev=False)
+    parser.add_argument("sources", nargs="+", metavar="SRC")
+    parser.add_argument("-o", "--output", required=True, metavar="CLUSTER")
+    parser.add_argument("--on", default="local", type=one_of("engine", ["local"]))
+    parser.add_argument("--job", default="", metavar="ID")
+    parser.add_argument("--workers", type=int, default=0, metavar="N")
+    parser.add_argument("--memory", default="2GB", metavar="SIZE")
+    options = parser.parse_args(arguments)
+    try:
+        found = sources.find(options.sources)
+        _map_the_rest(found, options.output, options.job, options.workers)
+        whole = merging.merge(found.partials)
+        if not whole.shards:
+            for gap, _ in found.unread:
+                say(f"{gap.where}: {gap.what}")
+            say("nothing is left to reduce")
+            return UNREADABLE
+        here = {shard.id for shard in whole.shards}
+        unread = [gap for gap, lost in found.unread
+                  if lost is None or any(shard.id not in here for shard in lost)]
+        done = finish(whole, options.memory)
+        done.gaps = sorted({*done.gaps, *unread})
+        done.incomplete = bool(done.missing or unread)
+        facts = dataset.write(options.output, whole, done)
+    except (OSError, ValueError, OverflowError) as error:
+        say(str(error))
+        return UNREADABLE
+    print(report.summary(options.output, facts))
+    return UNREADABLE if done.incomplete else GOOD
+
+
+def _map_the_rest(found: sources.Sources, output: str, job: str, at_once: int) -> None:
+    """Maps the runs that no partial holds. Each result is kept in the cluster folder, where a later
+    `reduce` finds it."""
+    keep = os.path.join(output, dataset.PARTIALS)
+    earlier = sources.find([keep]).partials if store.partials_in(keep) else []
+    known: list[Shard] = [shard for part in found.partials for shard in part.shards]
+    by_unit = {part.shards[0].unit: part for part in earlier if part.shards}
+    wanted = []
+    for path in found.unmapped:
+        if sources.is_mapped(path, known):
+            continue
+        again = next((part for part in by_unit.values() if part.job == (job or part.job)
+                      and sources.is_mapped(path, part.shards)), None)
+        if again is None:
+            wanted.append(path)
+        else:
+            found.partials.append(again)
+    for mapped in workers.map_all(wanted, job, at_once):
+        if mapped.partial is None:
+            assert mapped.gap is not None
+            found.unread.append((mapped.gap, None))
+            continue
+        name = mapped.partial.shards[0].unit + partial.SUFFIX
+        store.write(store.join(keep, name), partial.to_bytes(mapped.partial))
+        found.partials.append(mapped.partial)
+

@@ -1,0 +1,244 @@
+"""From a merged partial to the tables that are about ranks and hosts. All numbers are integers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from crosscut.cluster import ledger, peers, spec
+from crosscut.cluster.partial import Gap, Partial
+from crosscut.cluster.shards import Shard
+
+_UNKNOWN_NUMBERS = ("rank", "local_rank", "world", "node_rank")
+
+
+@dataclass
+class Finished:
+    """What a cluster folder holds: tables, and what is missing of the job."""
+
+    tables: dict[str, pa.Table] = field(default_factory=dict)
+    gaps: list[Gap] = field(default_factory=list)
+    missing: list[int] = field(default_factory=list)  # ranks, each once
+    incomplete: bool = False  # ranks or sources are missing
+
+
+def shard_table(shards: list[Shard]) -> pa.Table:
+    """The shards by number. A rank that is not known is missing here, not -1."""
+    rows: dict[str, list[Any]] = {"shard": list(range(len(shards)))}
+    for name in ("rank", "host", "restart", "process", "leads", "local_rank", "world", "node_rank",
+                 "role", "actor", "seed", "boot", "complete", "log_bytes"):
+        cells = [getattr(shard, name) for shard in shards]
+        rows[name] = [None if name in _UNKNOWN_NUMBERS and cell < 0 else cell for cell in cells]
+    types = {"shard": pa.int32(), "leads": pa.bool_(), "complete": pa.bool_()}
+    texts = ("host", "process", "role", "actor", "seed", "boot")
+    return pa.table({name: pa.array(cells, types.get(
+        name, pa.string() if name in texts else pa.int64())) for name, cells in rows.items()})
+
+
+def missing_ranks(shards: list[Shard]) -> list[tuple[int, int, int]]:
+    """(restart, rank, world) of each rank that the job has and that is not here. Where no rank
+    states how many there are, those below the highest one that is here."""
+    out = []
+    for restart in sorted({shard.restart for shard in shards}):
+        ranks = {s.rank for s in shards if s.leads and s.restart == restart}
+        stated = [s.world for s in shards if s.restart == restart and s.world > 0]
+        world = max([*stated, max(ranks, default=-1) + 1])
+        if ranks:
+            out += [(restart, rank, world) for rank in range(world) if rank not in ranks]
+    return out
+
+
+def finish(partial: Partial, memory: str = "2GB") -> Finished:
+    """The finished tables of a merged partial. `memory`: what the database may use, beyond which it
+    goes on in files."""
+    done = Finished()
+    database = duckdb.connect()
+    database.execute(f"SET memory_limit='{memory}'")
+    database.register("shards", shard_table(partial.shards))
+    for name in (spec.STEPS, "operations", "processes"):
+        database.register(name, partial.tables[name])
+    ledger.prepare(database, partial.tables.get(spec.LEDGER))
+
+    def query(text: str) -> pa.Table:
+        return database.sql(text).to_arrow_table()
+
+    done.tables["collectives"] = query(ledger.COLLECTIVES)
+    done.tables["unmatched"] = query(ledger.UNMATCHED)
+    done.tables["straggler_steps"] = query(ledger.STRAGGLER_STEPS)
+    done.tables["operation_spread"] = query(_SPREAD)
+    database.execute(_COMPARED)
+    compared = list(peers.excesses(_figures(database)))
+    done.tables["rank_outliers"] = _outlier_table(peers.outliers(compared), partial.shards)
+    database.register("grew", _grew_table(compared))
+    done.tables["ranks"] = query(_RANKS)
+    done.tables["stragglers"] = query(_STRAGGLERS)
+    absent = missing_ranks(partial.shards)
+    done.missing = sorted({rank for _, rank, _ in absent})
+    done.tables["missing"] = pa.table({
+        "rank": pa.array([rank for _, rank, _ in absent], pa.int64()),
+        "restart": pa.array([restart for restart, _, _ in absent], pa.int64()),
+        "world": pa.array([world for _, _, world in absent], pa.int64())})
+    done.gaps = sorted({*partial.gaps, *_own_gaps(partial, query)})
+    return done
+
+
+# Of the ranks themselves, what each operation took; the worst one of equal ones is the lowest rank.
+_SPREAD = """
+WITH by_rank AS (
+  SELECT s.restart, s.rank, s.host, o.operation, sum(o.count)::BIGINT AS count,
+    sum(o.wall_ns)::BIGINT AS wall_ns
+  FROM operations o JOIN shards s USING (shard) WHERE s.leads GROUP BY ALL),
+together AS (
+  SELECT restart, operation, count(*)::BIGINT AS ranks, sum(count)::BIGINT AS count,
+    sum(wall_ns)::BIGINT AS total_ns, list_sort(list(wall_ns)) AS sorted,
+    min(struct_pack(w := -wall_ns, r := rank, h := host)) AS worst
+  FROM by_rank GROUP BY restart, operation)
+SELECT restart, operation, ranks, count, total_ns, sorted[1] AS min_ns,
+  sorted[ranks // 2 + 1] AS p50_ns, sorted[(ranks * 99 + 99) // 100] AS p99_ns,
+  -worst.w AS max_ns, worst.r AS worst_rank, worst.h AS worst_host
+FROM together ORDER BY total_ns DESC, restart, operation"""
+
+# Steps that all ranks of a role have, at one level that is no control: `after_switch` ones only
+# where there are no others.
+_COMPARED = """
+CREATE TEMP TABLE lead_steps AS
+SELECT s.restart, s.role, s.rank, s.host, st.* EXCLUDE (shard)
+FROM steps st JOIN shards s USING (shard) WHERE s.leads;
+CREATE TEMP TABLE common AS
+SELECT restart, role, step, kind, bool_or(after_switch != 0) AS after_switch
+FROM lead_steps l JOIN (SELECT restart, role, count(DISTINCT rank) AS ranks FROM shards
+  WHERE leads GROUP BY restart, role) r USING (restart, role)
+GROUP BY restart, role, step, kind
+HAVING count(*) = any_value(ranks) AND min(level) = max(level) AND min(level) > 0
+  AND max(open) = 0;
+CREATE TEMP TABLE compared AS
+SELECT l.* FROM lead_steps l JOIN common c USING (restart, role, step, kind)
+WHERE NOT c.after_switch OR NOT EXISTS (SELECT 1 FROM common o WHERE o.restart = c.restart
+  AND o.role = c.role AND NOT o.after_switch)"""
+
+_RANKS = f"""
+WITH own AS (
+  SELECT restart, rank, count(*)::BIGINT AS steps, sum(wall_ns)::BIGINT AS steps_ns,
+    {", ".join(f"sum({name})::BIGINT AS {name}" for name, _ in spec.STEP_CLASSES)}
+  FROM lead_steps GROUP BY restart, rank),
+common_steps AS (
+  SELECT restart, rank, count(*)::BIGINT AS compared_steps, sum(wall_ns)::BIGINT AS compared_ns
+  FROM compared GROUP BY restart, rank),
+wait AS (
+  SELECT restart, rank, sum(collectives)::BIGINT AS collectives, sum(waited_ns)::BIGINT AS waited_ns
+  FROM waits GROUP BY restart, rank),
+blamed AS (
+  SELECT restart, rank, sum(made_wait_ns)::BIGINT AS made_wait_ns FROM made GROUP BY restart, rank)
+SELECT s.rank, s.restart, s.host, s.process, s.local_rank, s.world, s.node_rank, s.role, s.actor,
+  p.pid, p.name, p.wall_ns, p.corrected_ns, s.complete, own.steps, own.steps_ns,
+  {", ".join(f"own.{name}" for name, _ in spec.STEP_CLASSES)}, common_steps.compared_steps,
+  common_steps.compared_ns, wait.collectives, wait.waited_ns,
+  CASE WHEN wait.collectives IS NOT NULL THEN coalesce(blamed.made_wait_ns, 0) END AS made_wait_ns
+FROM shards s JOIN processes p USING (shard) LEFT JOIN own USING (restart, rank)
+  LEFT JOIN common_steps USING (restart, rank) LEFT JOIN wait USING (restart, rank)
+  LEFT JOIN blamed USING (restart, rank)
+WHERE s.leads ORDER BY s.restart, s.rank, s.host, s.process"""
+
+_STRAGGLERS = """
+WITH wait AS (
+  SELECT restart, rank, sum(collectives)::BIGINT AS collectives, sum(waited_ns)::BIGINT AS waited_ns
+  FROM waits GROUP BY restart, rank),
+blamed AS (
+  SELECT restart, rank, sum(last_count)::BIGINT AS last_count,
+    sum(made_wait_ns)::BIGINT AS made_wait_ns
+  FROM made GROUP BY restart, rank),
+everything AS (SELECT restart, sum(waited_ns)::BIGINT AS all_ns FROM waits GROUP BY restart),
+names AS (SELECT restart, rank, min(struct_pack(h := host, r := role)) AS n FROM shards
+  WHERE leads GROUP BY restart, rank)
+SELECT w.rank, w.restart, n.h AS host, n.r AS role, w.collectives, w.waited_ns,
+  coalesce(b.last_count, 0) AS last_count, coalesce(b.made_wait_ns, 0) AS made_wait_ns,
+  CASE WHEN e.all_ns > 0 THEN (coalesce(b.made_wait_ns, 0)::HUGEINT * 1000000 // e.all_ns)::BIGINT
+    ELSE 0 END AS share_ppm,
+  g.class AS grew_class, g.class_ns AS grew_class_ns, g.operation AS grew_operation,
+  g.operation_ns AS grew_operation_ns
+FROM wait w LEFT JOIN blamed b USING (restart, rank) JOIN everything e USING (restart)
+  LEFT JOIN names USING (restart, rank) LEFT JOIN grew g USING (restart, rank)
+ORDER BY made_wait_ns DESC, w.restart, w.rank"""
+
+
+def _figures(database: duckdb.DuckDBPyConnection) -> list[peers.Figure]:
+    """What ranks are compared by: their compared steps' wall time and its classes, and what their
+    operations took in the whole window."""
+    names = ["wall_ns", *(name for name, _ in spec.STEP_CLASSES)]
+    rows = database.execute(
+        f"SELECT restart, role, rank, {', '.join(f'sum({n})::BIGINT' for n in names)} "
+        "FROM compared GROUP BY restart, role, rank").fetchall()
+    out = []
+    for restart, role, rank, *values in rows:
+        for name, value in zip(names, values):
+            kind = "wall" if name == "wall_ns" else "class"
+            if value is not None:
+                out.append(peers.Figure(restart, role, rank, kind, name.removesuffix("_ns"), value))
+    rows = database.execute(
+        "SELECT s.restart, s.role, s.rank, o.operation, sum(o.wall_ns)::BIGINT FROM operations o "
+        "JOIN shards s USING (shard) WHERE s.leads AND o.operation != '' GROUP BY ALL").fetchall()
+    out += [peers.Figure(restart, role, rank, "operation", operation, ns)
+            for restart, role, rank, operation, ns in rows]
+    return out
+
+
+def _outlier_table(found: list[peers.Excess], shards: list[Shard]) -> pa.Table:
+    hosts = {(s.restart, s.rank): s.host for s in reversed(shards) if s.leads}
+    keys = [(e.figure.restart, e.figure.rank) for e in found]
+    return pa.table({
+        "rank": pa.array([rank for _, rank in keys], pa.int64()),
+        "restart": pa.array([restart for restart, _ in keys], pa.int64()),
+        "host": pa.array([hosts[key] for key in keys], pa.string()),
+        "kind": pa.array([e.figure.kind for e in found], pa.string()),
+        "name": pa.array([e.figure.name for e in found], pa.string()),
+        "ns": pa.array([e.figure.ns for e in found], pa.int64()),
+        "median_ns": pa.array([e.median_ns for e in found], pa.int64()),
+        "more_ns": pa.array([e.more_ns for e in found], pa.int64())})
+
+
+def _grew_table(compared: list[peers.Excess]) -> pa.Table:
+    classes = peers.grew_most(compared, "class")
+    operations = peers.grew_most(compared, "operation")
+    keys = sorted({*classes, *operations})
+
+    def column(of: dict[tuple[int, int], peers.Excess], name: bool) -> list[Any]:
+        return [None if key not in of else of[key].figure.name if name else of[key].more_ns
+                for key in keys]
+
+    return pa.table({
+        "restart": pa.array([restart for restart, _ in keys], pa.int64()),
+        "rank": pa.array([rank for _, rank in keys], pa.int64()),
+        "class": pa.array(column(classes, True), pa.string()),
+        "class_ns": pa.array(column(classes, False), pa.int64()),
+        "operation": pa.array(column(operations, True), pa.string()),
+        "operation_ns": pa.array(column(operations, False), pa.int64())})
+
+
+def _own_gaps(partial: Partial, query: Any) -> list[Gap]:
+    """What only shows when all ranks are together."""
+    gaps = []
+    leads = [shard for shard in partial.shards if shard.leads]
+    if partial.shards and not leads:
+        gaps.append(Gap("", "no process states a rank: nothing is compared"))
+    twice = sorted({(a.restart, a.rank) for a, b in zip(leads, leads[1:])
+                    if (a.restart, a.rank) == (b.restart, b.rank)})
+    gaps += [Gap(f"rank {rank}", f"several processes state it (restart {restart})")
+             for restart, rank in twice]
+    seeds = {shard.seed for shard in leads}
+    if len(seeds) > 1:
+        gaps.append(Gap("", f"the ranks have {len(seeds)} seeds, so levels of steps differ between "
+                        "them; steps are compared where they agree"))
+    gaps += [Gap(f"rank {shard.rank}" if shard.leads else f"process {shard.process}",
+                 f"it did not end by itself (host {shard.host}): mapped to its last word")
+             for shard in partial.shards if not shard.complete]
+    counts = query("SELECT restart, role, min(n) AS least, max(n) AS most, max(c) AS common FROM ("
+                   "SELECT restart, role, rank, count(*) AS n FROM lead_steps GROUP BY ALL) "
+                   "LEFT JOIN (SELECT restart, role, count(DISTINCT step) AS c FROM compared "
+                   "GROUP BY ALL) USING (restart, role) GROUP BY ALL ORDER BY ALL").to_pylist()
+    gaps += [Gap("", f"ranks{' of ' + row['role'] if row['role'] else ''} have {row['least']} to "
+                 f"{row['most']} steps; the {row['common'] or 0} that all have are compared")
+             for row in counts if row["least"] != row["most"]]
+    return gaps

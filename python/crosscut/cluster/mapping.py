@@ -1,0 +1,131 @@
+"""A run, or a file of another tool, into a partial: everything comes from `crosscut table`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+import crosscut
+from crosscut.cluster import ledger, merging, spec
+from crosscut.cluster.partial import SHARD, Gap, Partial
+from crosscut.cluster.shards import (
+    first_stated,
+    of_one_unit,
+    run_facts,
+    shard_of_process,
+    with_leads,
+)
+from crosscut.cluster.step_classes import classes_of_steps
+from crosscut.reading import Run
+
+PROCESS = "process"
+
+
+def map_input(path: str, job: str = "") -> Partial:
+    """The partial of one run or file. `job`: its name, where the run states none.
+
+    FileNotFoundError, ValueError and OSError as `crosscut.read` raises them; ValueError, too, where
+    there is no process in it.
+    """
+    run = crosscut.read(path)
+    processes = pa.table(run.table("processes"))
+    if not processes.num_rows:
+        raise ValueError(f"{path}: there is no process in it")
+    stated = _facts_by_process(run)
+    of_run = run_facts(path)
+    rows = processes.to_pylist()
+    shards = of_one_unit(with_leads(
+        {row[PROCESS]: shard_of_process(path, of_run, row, stated.get(row[PROCESS], {}))
+         for row in rows},
+        {row[PROCESS]: row["parent"] for row in rows}))
+    partial = Partial(job or str(first_stated(of_run, "job", "job_id") or ""))
+    partial.shards = sorted(shards.values(), key=lambda shard: shard.order)
+    numbers = {shard.id: number for number, shard in enumerate(partial.shards)}
+    place = {process: numbers[shard.id] for process, shard in shards.items()}
+    _add_unions(run, place, partial)
+    _add_steps(run, place, partial)
+    _add_sums(run, partial)
+    _add_ledger(run, place, partial)
+    partial.tables[spec.NOTES] = _notes(run)
+    return partial
+
+
+def _facts_by_process(run: Run) -> dict[str, dict[str, Any]]:
+    """What processes state about themselves, where the run has the table `facts`."""
+    if "facts" not in run.tables():
+        return {}
+    out: dict[str, dict[str, Any]] = {}
+    for row in run.table("facts").rows():
+        out.setdefault(str(row[PROCESS]), {})[str(row["name"])] = row["value"]
+    return out
+
+
+def numbered(table: pa.Table, place: Mapping[str, int]) -> pa.Table:
+    """The rows in the order of their shards, whose numbers stand for the processes. Rows of none,
+    such as those for all processes together, are left out: `reduce` has more of them."""
+    keys = pa.array(list(place), pa.string())
+    numbers = pa.array(list(place.values()), pa.int32())
+    at = pc.index_in(table.column(PROCESS).cast(pa.string()), value_set=keys)
+    shard = pc.take(numbers, at)
+    kept = [column for column in table.column_names if column != PROCESS]
+    out = pa.table([shard, *(table.column(column) for column in kept)], names=[SHARD, *kept])
+    return by_shard(out.filter(pc.is_valid(out.column(SHARD))))
+
+
+def by_shard(table: pa.Table) -> pa.Table:
+    """The rows sorted by shard; those of one keep their order."""
+    shard = table.column(SHARD).to_numpy()
+    if len(shard) and np.any(shard[1:] < shard[:-1]):
+        return table.take(pa.array(np.argsort(shard, kind="stable")))
+    return table
+
+
+def _add_unions(run: Run, place: Mapping[str, int], partial: Partial) -> None:
+    for name in spec.UNION:
+        partial.tables[name] = numbered(pa.table(run.table(name)), place)
+    for name in spec.OF_RUN:
+        table = pa.table(run.table(name))
+        first = pa.array(np.zeros(table.num_rows, np.int32))
+        partial.tables[name] = table.add_column(0, pa.field(SHARD, pa.int32()), first)
+
+
+def _add_steps(run: Run, place: Mapping[str, int], partial: Partial) -> None:
+    steps = pa.table(run.table("steps"))
+    classes, unclear = classes_of_steps(steps, pa.table(run.table("step_layers")))
+    wide = steps.select([PROCESS, *spec.STEP_COLUMNS])
+    for (name, _), column in zip(spec.STEP_CLASSES, classes):
+        wide = wide.append_column(name, column)
+    partial.tables[spec.STEPS] = numbered(wide, place)
+    if unclear:
+        partial.gaps.append(Gap(partial.shards[0].host, f"{unclear} steps share their number with "
+                                "another step of their process: their time is not split"))
+
+
+def _add_sums(run: Run, partial: Partial) -> None:
+    there = run.tables()
+    for name, sums in spec.SUMS.items():
+        if name not in there:
+            continue
+        table = pa.table(run.table(name)).select([*sums.key, *sums.add, *sums.least, *sums.most])
+        partial.tables[name] = merging.add_up([table], sums, name)
+
+
+def _add_ledger(run: Run, place: Mapping[str, int], partial: Partial) -> None:
+    if spec.LEDGER not in run.tables():
+        partial.gaps.append(Gap(partial.shards[0].host, "no table of collectives: who waited for "
+                                "whom is not known"))
+        return
+    table = pa.table(run.table(spec.LEDGER))
+    partial.tables[spec.LEDGER] = ledger.packed(numbered(table, place))
+
+
+def _notes(run: Run) -> pa.Table:
+    """The sentences under the tables of the run, each once."""
+    rows = sorted({(name, note) for name in spec.UNION for note in run.table(name).notes})
+    return pa.table({SHARD: pa.array([0] * len(rows), pa.int32()),
+                     "table": pa.array([table for table, _ in rows], pa.string()),
+                     "note": pa.array([note for _, note in rows], pa.string())})

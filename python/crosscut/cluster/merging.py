@@ -1,0 +1,128 @@
+"""Partials into one: union, sums of integers, least and most. The result is a partial, and does not
+depend on the order or the grouping of what was merged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from crosscut.cluster import spec
+from crosscut.cluster.partial import SHARD, Conflict, Partial
+from crosscut.cluster.shards import Shard
+
+_MOST = (1 << 63) - 1
+
+
+def merge(partials: Sequence[Partial]) -> Partial:
+    """One partial of all. What is in several of them counts once.
+
+    Conflict where they are of several jobs, where one process has two different logs, where tables
+    have different columns, or where two of them share runs and each has others, too: sums cannot
+    be taken apart.
+    """
+    kept = _distinct(partials)
+    jobs = sorted({partial.job for partial in kept})
+    if len(jobs) > 1:
+        raise Conflict("these are runs of several jobs: " + ", ".join(job or "(unnamed)"
+                                                                      for job in jobs))
+    merged = Partial(jobs[0] if jobs else "")
+    merged.gaps = sorted({gap for partial in partials for gap in partial.gaps})
+    merged.shards = sorted((shard for partial in kept for shard in partial.shards),
+                           key=lambda shard: shard.order)
+    place = {shard.id: at for at, shard in enumerate(merged.shards)}
+    for name in sorted({name for partial in kept for name in partial.tables}):
+        having = [partial for partial in kept if name in partial.tables]
+        _same_columns(name, [partial.tables[name] for partial in having])
+        if name in spec.SUMS:
+            merged.tables[name] = add_up([p.tables[name] for p in having], spec.SUMS[name], name)
+        else:
+            merged.tables[name] = _united(name, having, place)
+    return merged
+
+
+def _distinct(partials: Sequence[Partial]) -> list[Partial]:
+    """The partials without those that others contain."""
+    logs: dict[tuple[Any, ...], Shard] = {}
+    for partial in partials:
+        for shard in partial.shards:
+            other = logs.setdefault(shard.id, shard)
+            if other != shard:
+                raise Conflict(_differs(shard, other))
+    kept: list[Partial] = []
+    taken: set[str] = set()
+    largest_first = sorted(partials, key=lambda p: (-len(p.shards), [s.order for s in p.shards]))
+    for partial in largest_first:
+        units = {shard.unit for shard in partial.shards}
+        if units and units <= taken:
+            continue
+        if units & taken:
+            shared = next(s for s in partial.shards if s.unit in taken)
+            raise Conflict(f"{_title(shared)} is in two partials that each hold other runs, too: "
+                           "take one of them away, or map the runs again")
+        taken |= units
+        kept.append(partial)
+    return kept
+
+
+def _title(shard: Shard) -> str:
+    rank = f"rank {shard.rank}, " if shard.leads else ""
+    return f"{rank}process {shard.process} of host {shard.host}"
+
+
+def _differs(one: Shard, other: Shard) -> str:
+    if (one.log_bytes, one.log_crc32) != (other.log_bytes, other.log_crc32):
+        return (f"{_title(one)} was mapped twice from different logs ({other.log_bytes} and "
+                f"{one.log_bytes} bytes): map its run again, and remove the older partial")
+    return f"{_title(one)} was mapped twice with different identities: map its run again"
+
+
+def _same_columns(name: str, tables: Sequence[pa.Table]) -> None:
+    for table in tables[1:]:
+        if table.schema != tables[0].schema:
+            raise Conflict(f"{name} has other columns in some partials, which another version of "
+                           "Crosscut made: map their runs again")
+
+
+def _united(name: str, partials: Sequence[Partial], place: dict[tuple[Any, ...], int]) -> pa.Table:
+    """The rows of all, in the order of the merged shards; those of one shard keep theirs."""
+    parts = []
+    for partial in partials:
+        table = partial.tables[name]
+        where = np.array([place[shard.id] for shard in partial.shards], np.int32)
+        old = table.column(SHARD).to_numpy()
+        parts.append(table.set_column(0, pa.field(SHARD, pa.int32()),
+                                      pa.array(where[old] if len(old) else old, pa.int32())))
+    whole = pa.concat_tables(parts)
+    shard = whole.column(SHARD).to_numpy()
+    if len(shard) and np.any(shard[1:] < shard[:-1]):
+        whole = whole.take(pa.array(np.argsort(shard, kind="stable")))
+    return whole
+
+
+def add_up(tables: Sequence[pa.Table], sums: spec.Sums, name: str) -> pa.Table:
+    """A row for each key, sorted by key. OverflowError where a sum needs more than 63 bits."""
+    whole = pa.concat_tables(tables)
+    for column in sums.add:
+        _check_sums(whole.column(column), f"{name}.{column}")
+    wanted = ([(column, "sum") for column in sums.add] + [(c, "min") for c in sums.least]
+              + [(c, "max") for c in sums.most])
+    grouped = whole.group_by(list(sums.key), use_threads=False).aggregate(wanted)
+    names = {f"{column}_{how}": column for column, how in wanted}
+    grouped = grouped.rename_columns([names.get(c, c) for c in grouped.column_names])
+    grouped = grouped.select([*sums.key, *sums.add, *sums.least, *sums.most])
+    return grouped.sort_by([(column, "ascending") for column in sums.key])
+
+
+def _check_sums(column: pa.ChunkedArray, name: str) -> None:
+    """Whether no sum of these cells can overflow; where the quick bound does not tell, exactly."""
+    bounds = pc.min_max(column).as_py()
+    if bounds["min"] is None:
+        return
+    if max(abs(bounds["min"]), abs(bounds["max"])) * len(column) <= _MOST:
+        return
+    if sum(abs(cell) for cell in column.to_pylist() if cell is not None) > _MOST:
+        raise OverflowError(f"{name}: its sum needs more than 63 bits")

@@ -1,0 +1,112 @@
+"""`report`, `table` and `info` of a cluster folder."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Sequence
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+
+from crosscut import _names
+from crosscut._command import USAGE, Parser, one_of, say
+from crosscut.cluster import conditions, dataset, report
+from crosscut.cluster.dataset import Cluster
+
+GOOD, UNREADABLE = 0, 3
+# In a report as JSON: tables with a row for each rank or fewer.
+_REPORTED = ("ranks", "stragglers", "rank_outliers", "collectives", "unmatched",
+             "operation_spread", "missing")
+
+
+def _answer(path: str, answer: Callable[[Cluster], None]) -> int:
+    """Gives the answer; the exit code says whether the cluster is complete."""
+    try:
+        cluster = dataset.open_cluster(path)
+        answer(cluster)
+    except BrokenPipeError:
+        return GOOD
+    except (OSError, pa.ArrowException) as error:
+        say(str(error))
+        return UNREADABLE
+    except (KeyError, ValueError) as error:
+        say(str(error.args[0]))
+        return USAGE
+    return UNREADABLE if cluster.facts["incomplete"] else GOOD
+
+
+def _write(text: str, file: str) -> None:
+    if file in ("", "-"):
+        sys.stdout.write(text)
+        sys.stdout.flush()
+        return
+    with open(file, "w", encoding="utf-8", errors="surrogateescape") as out:
+        out.write(text)
+
+
+def main_report(arguments: Sequence[str]) -> int:
+    """`crosscut report CLUSTER`; an exit code of the command."""
+    parser = Parser(prog="crosscut report", allow_abbrev=False)
+    parser.add_argument("cluster", nargs="+")
+    parser.add_argument("--format", default="text", type=one_of("format", ["text", "json"]))
+    parser.add_argument("-o", "--output", default="")
+    options = parser.parse_args(arguments)
+    if len(options.cluster) > 1:
+        say("a cluster is reported alone: one input at a time")
+        return USAGE
+
+    def answer(cluster: Cluster) -> None:
+        if options.format == "text":
+            return _write(report.text(cluster), options.output)
+        stated = {name: cluster.table(name).to_pylist() for name in _REPORTED}
+        whole = {**cluster.facts, "tables": stated}
+        return _write(json.dumps(whole, ensure_ascii=False) + "\n", options.output)
+
+    return _answer(options.cluster[0], answer)
+
+
+def main_info(arguments: Sequence[str]) -> int:
+    """`crosscut info CLUSTER`; an exit code of the command."""
+    parser = Parser(prog="crosscut info", allow_abbrev=False)
+    parser.add_argument("cluster")
+    options = parser.parse_args(arguments)
+    return _answer(options.cluster, lambda cluster: _write(report.information(cluster), ""))
+
+
+def main_table(arguments: Sequence[str]) -> int:
+    """`crosscut table CLUSTER [NAME]`; an exit code of the command."""
+    parser = Parser(prog="crosscut table", allow_abbrev=False)
+    for option in ("--where", "--sort", "--limit", "-o", "--format"):
+        parser.add_argument(option, action="append" if option == "--where" else "store")
+    parser.add_argument("cluster")
+    parser.add_argument("name", nargs="?", default="")
+    options = parser.parse_args(arguments)
+
+    def answer(cluster: Cluster) -> None:
+        stated = cluster.facts["tables"]
+        if not options.name:
+            return _write("".join(f"{name:<20} {of['rows']:>12,} rows\n"
+                                  for name, of in stated.items()), "")
+        if options.name not in stated:
+            raise KeyError(_names.unknown("table", options.name, cluster.tables))
+        limit = None if options.limit is None else int(options.limit)
+        table = conditions.select(cluster.table(options.name), options.where or (),
+                                  options.sort or "", limit)
+        return _print(table, options.format or "csv", options.o or "")
+
+    return _answer(options.cluster, answer)
+
+
+def _print(table: pa.Table, form: str, file: str) -> None:
+    if form == "json":
+        return _write(json.dumps(table.to_pylist(), ensure_ascii=False) + "\n", file)
+    sink = sys.stdout.buffer if file in ("", "-") else file
+    if form == "parquet":
+        pq.write_table(table, sink)
+    else:
+        quoted = pyarrow.csv.WriteOptions(quoting_style="needed")
+        pyarrow.csv.write_csv(table, sink, quoted)
+    sys.stdout.flush()
+    return None

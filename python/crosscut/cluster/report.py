@@ -1,0 +1,186 @@
+"""A cluster folder in words: at most 60 lines of text, however many ranks there are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import pyarrow.compute as pc
+
+from crosscut.cluster.dataset import Cluster
+
+MOST_LINES = 60
+_WIDTH = 100
+_GAPS, _ROWS, _FEW_ROWS = 6, 8, 5  # shown of what there may be more of
+
+
+def summary(path: str, facts: dict[str, Any]) -> str:
+    """What `reduce` says when it is done."""
+    return (f"{_count(facts['ranks'], 'rank')} on {_count(len(facts['hosts']), 'host')} in {path}; "
+            f"next: crosscut report {path}")
+
+
+def text(cluster: Cluster) -> str:
+    """The report. OSError, ValueError where a table cannot be read."""
+    lines = [*_head(cluster), *_missing(cluster), *_verdict(cluster), *_stragglers(cluster),
+             *_outliers(cluster), *_collectives(cluster), *_spread(cluster)]
+    lines += ["", f"More: crosscut table {cluster.path}; SQL: docs/cluster.md"]
+    return "\n".join(line[:_WIDTH] for line in lines[:MOST_LINES]) + "\n"
+
+
+def duration(ns: int | None) -> str:
+    """A time as people read it: "1.23 ms"."""
+    if ns is None:
+        return "-"
+    for unit, size in (("s", 10**9), ("ms", 10**6), ("µs", 10**3)):
+        if abs(ns) >= size:
+            value = ns / size
+            return f"{value:,.3g} {unit}" if abs(value) < 1000 else f"{value:,.0f} {unit}"
+    return f"{ns} ns"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def ranges(numbers: Sequence[int], most: int = 6) -> str:
+    """Sorted numbers in few words: "3, 8 to 15 and 2 more"."""
+    spans: list[tuple[int, int]] = []
+    for number in numbers:
+        if spans and number == spans[-1][1] + 1:
+            spans[-1] = (spans[-1][0], number)
+        else:
+            spans.append((number, number))
+    shown = [str(a) if a == b else f"{a} to {b}" for a, b in spans[:most]]
+    left = sum(b - a + 1 for a, b in spans[most:])
+    return ", ".join(shown) + (f" and {left:,} more" if left else "")
+
+
+def _head(cluster: Cluster) -> list[str]:
+    facts = cluster.facts
+    job = f"Job {facts['job']}" if facts["job"] else "A job without a name"
+    steps = cluster.table("ranks").column("steps")
+    most = pc.max(steps).as_py()
+    words = (f"{job}: {_count(facts['ranks'], 'rank')} on {_count(len(facts['hosts']), 'host')}, "
+             f"{_count(facts['processes'], 'process').replace('processs', 'processes')}")
+    return [words + (f", {most:,} steps" if most else "")]
+
+
+def _missing(cluster: Cluster) -> list[str]:
+    facts = cluster.facts
+    lines = []
+    if facts["missing"]:
+        few = len(facts["missing"]) == 1
+        world = max(cluster.table("missing").column("world").to_pylist())
+        lines.append(f"! rank{'' if few else 's'} {ranges(facts['missing'])} of {world:,} "
+                     f"{'is' if few else 'are'} missing: their collectives are incomplete")
+    seen: dict[str, list[str]] = {}
+    for where, what in facts["gaps"]:
+        seen.setdefault(what, []).append(where)
+    lines += [f"! {_places(where)}{what}" for what, where in list(seen.items())[:_GAPS]]
+    if len(seen) > _GAPS:
+        lines.append(f"! {len(seen) - _GAPS} more: crosscut info {cluster.path}")
+    single = cluster.facts["tables"]["gaps"]["rows"]
+    if single:
+        lines.append(f"! {_count(single, 'sentence')} about what single runs lack: crosscut table "
+                     f"{cluster.path} gaps")
+    return lines if lines else ["Nothing is missing."]
+
+
+def _places(where: Sequence[str]) -> str:
+    if where == [""]:
+        return ""
+    return ", ".join(where[:3]) + (f" and {len(where) - 3:,} more" if len(where) > 3 else "") + ": "
+
+
+def _verdict(cluster: Cluster) -> list[str]:
+    """What the waiting in collectives comes from, in a sentence or two."""
+    rows = cluster.table("stragglers")
+    if not rows.num_rows:
+        return ["", "Who waited for whom is not known: no collective was matched."]
+    first = rows.slice(0, 1).to_pylist()[0]
+    waited = pc.sum(rows.column("waited_ns")).as_py()
+    ranks = cluster.table("ranks")
+    spent = pc.sum(ranks.column("steps_ns")).as_py()
+    if not first["made_wait_ns"]:
+        return ["", "No rank waited for another in a collective."]
+    line = (f"Rank {first['rank']} (host {first['host']}) made the others wait "
+            f"{duration(first['made_wait_ns'])}: {first['share_ppm'] / 10**4:.0f} % of all waiting "
+            "in collectives.")
+    out = ["", line]
+    if first["grew_class"]:
+        operation = (f"; of its operations, {first['grew_operation']} grew most "
+                     f"({duration(first['grew_operation_ns'])})" if first["grew_operation"] else "")
+        out.append(f"In the compared steps it has {duration(first['grew_class_ns'])} more "
+                   f"{first['grew_class']} than its peers{operation}.")
+    if spent:
+        out.append(f"All ranks together waited {duration(waited)} of {duration(spent)} in their "
+                   f"steps ({100 * waited / spent:.0f} %).")
+    return out
+
+
+def _table(title: str, head: Sequence[str], rows: Iterable[Sequence[str]], total: int) -> list[str]:
+    cells = [list(head), *map(list, rows)]
+    if len(cells) == 1:
+        return []
+    widths = [min(34, max(len(row[at]) for row in cells)) for at in range(len(head))]
+    more = f" ({len(cells) - 1} of {total:,})" if total > len(cells) - 1 else ""
+    lines = ["  ".join(cell[:width].ljust(width) if at == 0 else cell[:width].rjust(width)
+                       for at, (cell, width) in enumerate(zip(row, widths))) for row in cells]
+    return ["", title + more, *(f"  {line}".rstrip() for line in lines)]
+
+
+def _stragglers(cluster: Cluster) -> list[str]:
+    table = cluster.table("stragglers")
+    rows = table.slice(0, _ROWS).to_pylist()
+    head = ("rank", "host", "last in", "made wait", "share", "waited", "grew")
+    return _table("Stragglers", head, (
+        (str(r["rank"]), r["host"] or "", f"{r['last_count']:,}", duration(r["made_wait_ns"]),
+         f"{r['share_ppm'] / 10**4:.1f} %", duration(r["waited_ns"]), r["grew_class"] or "-")
+        for r in rows), table.num_rows)
+
+
+def _outliers(cluster: Cluster) -> list[str]:
+    table = cluster.table("rank_outliers")
+    return _table("Ranks unlike their peers", ("rank", "host", "what", "time", "peers", "more"), (
+        (str(r["rank"]), r["host"], f"{r['kind']} {r['name']}" if r["kind"] != "wall" else "steps",
+         duration(r["ns"]), duration(r["median_ns"]), duration(r["more_ns"]))
+        for r in table.slice(0, _FEW_ROWS).to_pylist()), table.num_rows)
+
+
+def _collectives(cluster: Cluster) -> list[str]:
+    table = cluster.table("collectives")
+    head = ("name", "group", "ranks", "count", "transfer", "waited", "last")
+    lines = _table("Collectives", head, (
+        (r["name"], r["group"], f"{r['ranks']:,}", f"{r['count']:,}", duration(r["transfer_ns"]),
+         duration(r["waited_ns"]), "-" if r["last_rank"] is None else f"rank {r['last_rank']}")
+        for r in table.slice(0, _FEW_ROWS).to_pylist()), table.num_rows)
+    unmatched = cluster.table("unmatched")
+    if unmatched.num_rows:
+        calls = pc.sum(unmatched.column("calls")).as_py()
+        reasons = sorted(set(unmatched.column("reason").to_pylist()))
+        lines.append(f"  {_count(calls, 'call')} not compared: {'; '.join(reasons[:3])}")
+    return lines
+
+
+def _spread(cluster: Cluster) -> list[str]:
+    table = cluster.table("operation_spread")
+    return _table("Operations over ranks", ("operation", "ranks", "p50", "p99", "most", "worst"), (
+        (r["operation"] or "(none)", f"{r['ranks']:,}", duration(r["p50_ns"]),
+         duration(r["p99_ns"]), duration(r["max_ns"]), f"rank {r['worst_rank']}")
+        for r in table.slice(0, _FEW_ROWS).to_pylist()), table.num_rows)
+
+
+def information(cluster: Cluster) -> str:
+    """What `crosscut info` says: hosts, every gap, the tables."""
+    facts = cluster.facts
+    lines = [*_head(cluster), f"specification {facts['spec'][:8]}"]
+    if facts["missing"]:
+        lines.append(f"missing ranks: {ranges(facts['missing'], 1 << 30)}")
+    lines += [f"! {where + ': ' if where else ''}{what}" for where, what in facts["gaps"]]
+    for host, stated in facts["hosts"].items():
+        lines.append(f"host {host}: {_count(stated['ranks'], 'rank')}, "
+                     f"{stated['processes']} processes")
+    lines += [f"table {name}: {_count(stated['rows'], 'row')}"
+              for name, stated in facts["tables"].items()]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,184 @@
+"""Which process of which host, run and rank the rows of a partial are about."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import zlib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any
+
+UNKNOWN = "unknown"  # a host that the run does not state
+
+_BLOCK = 1 << 20
+
+
+@dataclass(frozen=True)
+class Shard:
+    """A process whose log was mapped, and what it is in its job. Numbers that the run does not
+    state are -1, texts are "" (the host's: "unknown").
+
+    `unit` tells the mapped run or file from others: its processes come and go together.
+    `leads`: the process is the rank itself, not a child of it, such as a loader.
+    """
+
+    host: str = UNKNOWN
+    boot: str = ""
+    unit: str = ""
+    process: str = ""
+    restart: int = 0
+    rank: int = -1
+    leads: bool = False
+    local_rank: int = -1
+    world: int = -1
+    node_rank: int = -1
+    role: str = ""
+    actor: str = ""
+    seed: str = ""
+    complete: bool = True
+    log_bytes: int = 0
+    log_crc32: int = 0
+
+    @property
+    def id(self) -> tuple[str, str, str, int]:
+        """What makes it the same process wherever it was mapped."""
+        return self.host, self.boot, self.process, self.restart
+
+    @property
+    def order(self) -> tuple[Any, ...]:
+        """The one order of shards: by rank, those without one last."""
+        return (self.restart, self.rank < 0, self.rank, not self.leads, self.host, self.boot,
+                self.process)
+
+    def as_json(self) -> dict[str, Any]:
+        """For a manifest."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, stated: Mapping[str, Any]) -> Shard:
+        """The inverse. ValueError where something is missing or of another type."""
+        try:
+            shard = cls(**stated)
+        except TypeError as error:
+            raise ValueError(f"a shard of the manifest is not understood: {error}") from None
+        for field in fields(cls):
+            if type(getattr(shard, field.name)) is not type(field.default):
+                raise ValueError(f"{field.name} of a shard of the manifest has the wrong type")
+        return shard
+
+
+def crc32_of(path: str) -> int:
+    """The checksum of a file's bytes. OSError where it cannot be read."""
+    crc = 0
+    with open(path, "rb") as file:
+        while block := file.read(_BLOCK):
+            crc = zlib.crc32(block, crc)
+    return crc
+
+
+def run_facts(path: str) -> dict[str, Any]:
+    """What a run directory says about itself in run.json; empty for a file of another tool."""
+    try:
+        with open(os.path.join(path, "run.json"), encoding="utf-8") as file:
+            facts = json.load(file)
+    except (OSError, ValueError):
+        return {}
+    return facts if isinstance(facts, dict) else {}
+
+
+def first_stated(facts: Mapping[str, Any], *names: str) -> Any:
+    """The first of these facts that is stated, else None."""
+    for name in names:
+        if facts.get(name) not in (None, ""):
+            return facts[name]
+    return None
+
+
+def host_of(run: Mapping[str, Any]) -> str:
+    """The name of the host that a run states."""
+    return str(first_stated(run, "host_name", "hostname", "host") or UNKNOWN)
+
+
+def boot_of(run: Mapping[str, Any]) -> str:
+    """The boot of that host: two hosts of one name differ in it."""
+    return str(first_stated(run, "boot_id", "boot") or "")
+
+
+def number(value: Any) -> int:
+    """A stated number; -1 where it is none."""
+    try:
+        return int(value)
+    except (TypeError, ValueError):
+        return -1
+
+
+def file_name(*parts: str) -> str:
+    """The parts joined by dots, with no character in them that a file name must not have."""
+    return ".".join(re.sub(r"[^A-Za-z0-9_-]", "_", part) or "_" for part in parts)
+
+
+def shard_of_process(path: str, run: Mapping[str, Any], row: Mapping[str, Any],
+                     stated: Mapping[str, Any]) -> Shard:
+    """The shard of a row of the table `processes`. `stated`: more facts of that process."""
+    process = str(row["process"])
+    facts = {**row, **stated}
+    rank = number(first_stated(facts, "rank"))
+    named = re.fullmatch(r"rank (\d+)", str(row.get("name") or ""))
+    if rank < 0 and named:
+        rank = int(named[1])
+    log = os.path.join(path, process + ".crosscut")
+    is_run = os.path.isdir(path)
+    if not is_run:
+        log = path
+    there = os.path.isfile(log)
+    crc = crc32_of(log) if there else 0
+    return Shard(
+        host=host_of(run), boot=boot_of(run),
+        # Files of other tools state no host: their bytes tell them apart.
+        process=process if is_run else f"{process}@{crc:08x}",
+        restart=max(0, number(first_stated(facts, "restart", "restart_count"))),
+        rank=rank, local_rank=number(first_stated(facts, "local_rank")),
+        world=number(first_stated(facts, "world_size", "world")),
+        node_rank=number(first_stated(facts, "node_rank", "group_rank")),
+        role=str(first_stated(facts, "role") or ""), actor=str(first_stated(facts, "actor") or ""),
+        seed=str(first_stated(facts, "seed") or first_stated(run, "seed") or ""),
+        complete=bool(row.get("complete")), log_bytes=os.path.getsize(log) if there else 0,
+        log_crc32=crc)
+
+
+def with_leads(shards: Mapping[str, Shard], parents: Mapping[str, str]) -> dict[str, Shard]:
+    """Says which of a run's processes are ranks themselves; the others get the rank that they work
+    for. Both mappings are by process, as tables call it."""
+    out = {}
+    for process, shard in shards.items():
+        above = _ranked_above(process, shards, parents)
+        if shard.rank < 0 and above is not None:
+            shard = replace(shard, rank=above.rank, world=above.world, restart=above.restart)
+        leads = shard.rank >= 0 and (above is None or above.rank != shard.rank)
+        out[process] = replace(shard, leads=leads)
+    return out
+
+
+def _ranked_above(process: str, shards: Mapping[str, Shard],
+                  parents: Mapping[str, str]) -> Shard | None:
+    """The nearest ancestor that states a rank; None where there is none."""
+    seen = {process}
+    at = parents.get(process, "")
+    while at in shards and at not in seen:
+        if shards[at].rank >= 0:
+            return shards[at]
+        seen.add(at)
+        at = parents.get(at, "")
+    return None
+
+
+def of_one_unit(shards: Mapping[str, Shard]) -> dict[str, Shard]:
+    """The processes of one run or file, with the name of that: it changes with any of their
+    logs."""
+    text = json.dumps(sorted([*shard.id, shard.log_bytes, shard.log_crc32]
+                             for shard in shards.values()))
+    unit = hashlib.sha256(text.encode()).hexdigest()[:16]
+    return {process: replace(shard, unit=unit) for process, shard in shards.items()}

@@ -1,0 +1,108 @@
+"""What `map` and `reduce` are given: runs, files of other tools, partials, folders of those."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from crosscut.cluster import is_cluster, partial, shards, store
+from crosscut.cluster.partial import Damaged, Gap, OtherVersion, Partial
+from crosscut.cluster.shards import Shard
+
+_DEPTH = 4  # of folders below a source in which runs are looked for
+_LOG = ".crosscut"
+
+
+@dataclass
+class Sources:
+    """What is to be reduced: partials that could be read, paths that have to be mapped, and what
+    could not be read, with the shards that are missing for it (None: not known)."""
+
+    partials: list[Partial] = field(default_factory=list)
+    unmapped: list[str] = field(default_factory=list)
+    unread: list[tuple[Gap, list[Shard] | None]] = field(default_factory=list)
+
+
+def is_run(path: str) -> bool:
+    """Whether it is a run directory."""
+    return os.path.isfile(os.path.join(path, "run.json"))
+
+
+def runs_below(folder: str, depth: int = _DEPTH) -> list[str]:
+    """The run directories in a folder, sorted; the folder itself where it is one."""
+    if is_run(folder):
+        return [folder]
+    if depth == 0 or is_cluster(folder):
+        return []
+    with os.scandir(folder) as entries:
+        inside = sorted(e.path for e in entries if e.is_dir(follow_symlinks=False))
+    return [run for path in inside for run in runs_below(path, depth - 1)]
+
+
+def inputs_of(paths: Iterable[str]) -> list[str]:
+    """The runs and files that these paths mean, each once. FileNotFoundError for a path that is
+    not there, ValueError for a folder without a run."""
+    out: dict[str, None] = {}
+    for path in paths:
+        if not os.path.exists(path):
+            raise FileNotFoundError(f"{path}: there is no such run or file")
+        found = runs_below(path) if os.path.isdir(path) else [path]
+        if not found:
+            raise ValueError(f"{path}: there is no run in it")
+        out.update(dict.fromkeys(found))
+    return list(out)
+
+
+def find(paths: Iterable[str]) -> Sources:
+    """Reads the partials among the sources. What is not there or torn becomes `unread`. ValueError
+    for a folder that holds neither runs nor partials."""
+    out = Sources()
+    for path in dict.fromkeys(paths):
+        if path.endswith(partial.SUFFIX):
+            _read(path, out)
+            continue
+        inside = store.partials_in(path)
+        for file in inside:
+            _read(file, out)
+        if store.is_uri(path):
+            if not inside:
+                raise ValueError(f"{path}: there is no partial (*{partial.SUFFIX}) in it")
+        elif not os.path.exists(path):
+            out.unread.append((Gap(path, "it is not there"), None))
+        elif not os.path.isdir(path):
+            out.unmapped.append(path)
+        else:
+            runs = runs_below(path)
+            if not runs and not inside:
+                raise ValueError(f"{path}: there is neither a run nor a partial in it")
+            out.unmapped += runs
+    return out
+
+
+def _read(path: str, out: Sources) -> None:
+    try:
+        out.partials.append(partial.from_bytes(store.read(path), path))
+    except (Damaged, OtherVersion) as error:
+        out.unread.append((Gap(os.path.basename(path), str(error)), error.shards))
+    except OSError as error:
+        out.unread.append((Gap(os.path.basename(path), f"it cannot be read: {error}"), None))
+
+
+def is_mapped(path: str, known: Iterable[Shard]) -> bool:
+    """Whether these shards are of all the logs of that run, as they are now, or of that file."""
+    if not os.path.isdir(path):
+        crc = shards.crc32_of(path)
+        return any(s.log_crc32 == crc and s.process.endswith(f"@{crc:08x}") for s in known)
+    run = shards.run_facts(path)
+    host, boot = shards.host_of(run), shards.boot_of(run)
+    logs = {s.process: s for s in known if (s.host, s.boot) == (host, boot)}
+    names = [name.removesuffix(_LOG) for name in os.listdir(path) if name.endswith(_LOG)]
+    for name in names:
+        log = os.path.join(path, name + _LOG)
+        shard = logs.get(name)
+        if shard is None or shard.log_bytes != os.path.getsize(log):
+            return False
+        if shard.log_crc32 != shards.crc32_of(log):
+            return False
+    return bool(names)

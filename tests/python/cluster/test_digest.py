@@ -1,0 +1,93 @@
+"""The result of a reduce does not depend on how the work was cut or put together."""
+
+import hashlib
+import pathlib
+import random
+
+import pyarrow as pa
+import pytest
+import synthetic
+from crosscut.cluster import dataset, merging, partial, spec
+from crosscut.cluster.finish import finish
+
+
+def digest(folder):
+    """Of all files of a cluster folder, with their names."""
+    root, out = pathlib.Path(folder), hashlib.sha256()
+    for file in sorted(root.rglob("*")):
+        if file.is_file() and dataset.PARTIALS not in file.parts:
+            out.update(f"{file.relative_to(root)} {file.stat().st_size}\n".encode())
+            out.update(file.read_bytes())
+    return out.hexdigest()
+
+
+def reduced(parts, folder):
+    whole = merging.merge(parts)
+    dataset.write(str(folder), whole, finish(whole))
+    return digest(folder)
+
+
+def tree(parts, chance):
+    """Merged by a random tree: random order, random fan-in, some nodes by way of a file."""
+    parts = list(parts)
+    chance.shuffle(parts)
+    while len(parts) > 1:
+        fan_in = chance.randint(2, min(8, len(parts)))
+        merged = merging.merge([parts.pop(chance.randrange(len(parts))) for _ in range(fan_in)])
+        if chance.random() < 0.5:
+            merged = partial.from_bytes(partial.to_bytes(merged), "a file")
+        parts.append(merged)
+    return parts[0]
+
+
+JOB = synthetic.Job(ranks=16, per_host=4, steps=6)
+
+
+def test_a_hundred_random_shardings_give_the_same_bytes():
+    parts = synthetic.partials_of(JOB)
+    expected = hashlib.sha256(partial.to_bytes(merging.merge(parts))).hexdigest()
+    for seed in range(100):
+        merged = tree(parts, random.Random(seed))
+        found = hashlib.sha256(partial.to_bytes(merged)).hexdigest()
+        assert found == expected, f"sharding {seed}"
+
+
+def test_the_cluster_folder_has_the_same_bytes_for_any_sharding(tmp_path):
+    parts = synthetic.partials_of(JOB)
+    expected = reduced(parts, tmp_path / "all")
+    for seed in range(5):
+        assert reduced([tree(parts, random.Random(seed))], tmp_path / str(seed)) == expected
+    assert reduced(parts[::-1], tmp_path / "all") == expected, "written over an earlier one"
+
+
+def test_what_is_there_twice_counts_once():
+    parts = synthetic.partials_of(JOB)
+    once = partial.to_bytes(merging.merge(parts))
+    host = merging.merge(parts[:4])
+    assert partial.to_bytes(merging.merge([host, *parts, parts[2], host])) == once
+
+
+def test_other_bytes_of_the_same_process_are_refused():
+    parts = synthetic.partials_of(JOB)
+    grown = synthetic.partial_of(JOB, 3, log_bytes=9999)
+    with pytest.raises(partial.Conflict, match="rank 3, .* was mapped twice from different logs"):
+        merging.merge([*parts, grown])
+
+
+def test_partials_that_cannot_be_told_apart_are_refused():
+    parts = synthetic.partials_of(JOB)
+    one, other = merging.merge(parts[:3]), merging.merge(parts[2:5])
+    with pytest.raises(partial.Conflict, match="is in two partials that each hold other runs"):
+        merging.merge([one, other])
+
+
+def test_a_sum_that_does_not_fit_is_an_error():
+    sums = spec.SUMS["functions"]
+    row = {"layer": ["python"], "name": ["f"], "count": [1], "total_ns": [1 << 62],
+           "self_ns": [0], "min_ns": [0], "max_ns": [0]}
+    tables = [pa.table(row), pa.table(row)]
+    with pytest.raises(OverflowError, match="functions.total_ns"):
+        merging.add_up(tables, sums, "functions")
+    below = pa.table({**row, "total_ns": [(1 << 62) - 1]})
+    together = merging.add_up([tables[0], below], sums, "functions")
+    assert together.column("total_ns").to_pylist() == [(1 << 63) - 1]
