@@ -91,7 +91,7 @@ def by_step(table: pa.Table) -> pa.Table:
 
 def _tables(partial: Partial, done: Finished) -> Iterator[tuple[str, pa.Table]]:
     shards = shard_table(partial.shards)
-    for name in sorted(partial.tables):
+    for name in sorted(set(partial.tables) - set(done.tables)):
         rows = partial.tables[name]
         if SHARD in rows.column_names:
             rows = with_front(rows, shards, name)

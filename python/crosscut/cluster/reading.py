@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import sys
 from collections.abc import Callable, Sequence
 
 import pyarrow as pa
-import pyarrow.csv
 import pyarrow.parquet as pq
 
 from crosscut import _names
@@ -102,11 +103,11 @@ def main_table(arguments: Sequence[str]) -> int:
 def _print(table: pa.Table, form: str, file: str) -> None:
     if form == "json":
         return _write(json.dumps(table.to_pylist(), ensure_ascii=False) + "\n", file)
-    sink = sys.stdout.buffer if file in ("", "-") else file
     if form == "parquet":
-        pq.write_table(table, sink)
-    else:
-        quoted = pyarrow.csv.WriteOptions(quoting_style="needed")
-        pyarrow.csv.write_csv(table, sink, quoted)
-    sys.stdout.flush()
-    return None
+        pq.write_table(table, sys.stdout.buffer if file in ("", "-") else file)
+        return None
+    lines = io.StringIO()
+    rows = csv.writer(lines, lineterminator="\n")
+    rows.writerow(table.column_names)
+    rows.writerows(zip(*(column.to_pylist() for column in table.columns)))
+    return _write(lines.getvalue(), file)

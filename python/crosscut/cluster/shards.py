@@ -124,7 +124,7 @@ def shard_of_process(path: str, run: Mapping[str, Any], row: Mapping[str, Any],
                      stated: Mapping[str, Any]) -> Shard:
     """The shard of a row of the table `processes`. `stated`: more facts of that process."""
     process = str(row["process"])
-    facts = {**row, **stated}
+    facts = {**_distributed_info(stated), **row, **stated}
     rank = number(first_stated(facts, "rank"))
     named = re.fullmatch(r"rank (\d+)", str(row.get("name") or ""))
     if rank < 0 and named:
@@ -147,6 +147,16 @@ def shard_of_process(path: str, run: Mapping[str, Any], row: Mapping[str, Any],
         seed=str(first_stated(facts, "seed") or first_stated(run, "seed") or ""),
         complete=bool(row.get("complete")), log_bytes=os.path.getsize(log) if there else 0,
         log_crc32=crc)
+
+
+def _distributed_info(stated: Mapping[str, Any]) -> dict[str, Any]:
+    """What PyTorch's own profile says of the rank it is of."""
+    try:
+        info = json.loads(str(stated.get("distributedInfo", "")))
+    except ValueError:
+        return {}
+    return {name: info[name] for name in ("rank", "world_size") if name in info} if isinstance(
+        info, dict) else {}
 
 
 def with_leads(shards: Mapping[str, Shard], parents: Mapping[str, str]) -> dict[str, Shard]:

@@ -46,7 +46,7 @@ NOTES = "notes"  # sentences under the tables of a run: process, table, note
 SUMS: dict[str, Sums] = {
     "functions": Sums(("layer", "name"), ("count", "total_ns", "self_ns"), ("min_ns",),
                       ("max_ns",)),
-    "function_lengths": Sums(("layer", "name", "bucket"), ("count",)),
+    "function_lengths": Sums(("layer", "name", "from_ns", "below_ns"), ("count",)),
     "kernels": Sums(("name", "type"), ("count", "total_ns"), ("min_ns",), ("max_ns",)),
     "operators": Sums(("layer", "name", "overload", "input_dims", "input_types"),
                       ("count", "total_ns", "self_ns", "self_device_ns", "flops",

@@ -55,6 +55,19 @@ Table ProcessesTable(const trace::Trace& trace, const Context& context) {
                    MakeColumn("corrected_high_ns", high), MakeColumn("starting_ns", starting));
 }
 
+Table FactsTable(const trace::Trace& trace, const Context& context) {
+  Texts process, name, value;
+  for (uint32_t i = 0; i < trace.processes.size(); ++i) {
+    for (const auto& [key, stated] : trace.processes[i].meta) {
+      process.push_back(context.process_label({i}));
+      name.emplace_back(trace.text(key));
+      value.emplace_back(trace.text(stated));
+    }
+  }
+  return MakeTable("facts", MakeColumn("process", process), MakeColumn("name", name),
+                   MakeColumn("value", value));
+}
+
 Table WindowsTable(const trace::Trace& trace, const Context& context) {
   Texts process;
   Integers window, begin, end, wall, first_step, steps, complete;

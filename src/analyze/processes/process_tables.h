@@ -12,6 +12,8 @@ namespace crosscut::analyze {
 // corrected_ns where nothing was subtracted), starting_ns (right before the window: what starting
 // the recorder took).
 Table ProcessesTable(const trace::Trace& trace, const Context& context);
+// process, name, value: what each process states of itself, such as its rank, in its order.
+Table FactsTable(const trace::Trace& trace, const Context& context);
 // process, window (its number), begin_ns, end_ns, wall_ns, first_step (its number; -1: no step
 // begins in the window), steps (that begin in it), complete: a row for each session.
 Table WindowsTable(const trace::Trace& trace, const Context& context);

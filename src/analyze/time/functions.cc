@@ -1,7 +1,9 @@
 #include "src/analyze/time/functions.h"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
+#include <span>
 #include <unordered_map>
 #include <utility>
 
@@ -68,6 +70,9 @@ class Functions {
     std::nth_element(begin, begin + rank, begin + f.count);
     return begin[rank];
   }
+  std::span<const int64_t> Lengths(const Function& f) const {
+    return {lengths_.data() + f.first, static_cast<size_t>(f.count)};
+  }
   std::pair<int64_t, int64_t> Extremes(const Function& f) const {
     const auto begin = lengths_.begin() + static_cast<ptrdiff_t>(f.first);
     const auto [low, high] = std::minmax_element(begin, begin + f.count);
@@ -129,7 +134,55 @@ class Functions {
   trace::Column<int64_t> lengths_;  // of all spans, by function
 };
 
+// Ranges of lengths, in a row: 128 per power of two.
+constexpr int kRangeBits = 7;
+int ShiftOf(uint64_t length) {
+  return std::max(0, static_cast<int>(std::bit_width(length)) - kRangeBits - 1);
+}
+size_t RangeOf(int64_t length) {
+  const auto value = static_cast<uint64_t>(std::max(int64_t{0}, length));
+  const int shift = ShiftOf(value);
+  return (static_cast<size_t>(shift) << kRangeBits) + (value >> shift);
+}
+constexpr size_t kRanges = size_t{64 - kRangeBits} << kRangeBits;
+
+// The first length of a range. That of the range behind the last one is the most there is.
+int64_t FirstOf(size_t range) {
+  const size_t step = range >> kRangeBits;
+  if (step <= 1) return static_cast<int64_t>(range);
+  const size_t place = range - ((step - 1) << kRangeBits);
+  const auto first = static_cast<uint64_t>(place) << (step - 1);
+  return static_cast<int64_t>(std::min<uint64_t>(first, INT64_MAX));
+}
+
 }  // namespace
+
+Table FunctionLengthsTable(const trace::Trace& trace, const Context&) {
+  Functions functions(trace);
+  Texts layer, name;
+  Integers from, below, count;
+  std::vector<int64_t> counts(kRanges);
+  for (const Function& f : functions.all()) {
+    size_t least = kRanges, most = 0;
+    for (const int64_t length : functions.Lengths(f)) {
+      const size_t range = RangeOf(length);
+      ++counts[range];
+      least = std::min(least, range);
+      most = std::max(most, range);
+    }
+    for (size_t range = least; range <= most && least < kRanges; ++range) {
+      if (counts[range] == 0) continue;
+      layer.emplace_back(trace::LayerName(f.layer));
+      name.emplace_back(trace.text(f.text));
+      from.push_back(FirstOf(range));
+      below.push_back(FirstOf(range + 1));
+      count.push_back(std::exchange(counts[range], 0));
+    }
+  }
+  return MakeTable("function_lengths", MakeColumn("layer", layer), MakeColumn("name", name),
+                   MakeColumn("from_ns", from), MakeColumn("below_ns", below),
+                   MakeColumn("count", count));
+}
 
 Table FunctionsTable(const trace::Trace& trace, const Context&) {
   Functions functions(trace);

@@ -13,5 +13,9 @@ namespace crosscut::analyze {
 // Percentiles are lengths that occurred (nearest rank). Takes linear time; holds one length per
 // span.
 Table FunctionsTable(const trace::Trace& trace, const Context& context);
+// layer, name, from_ns, below_ns, count: how many spans of each function had a length in that
+// range. Ranges are 128 per power of two (1 ns wide below 256 ns), the same for all functions and
+// runs, so that counts of several runs add up. Functions stand in the order in which they occur.
+Table FunctionLengthsTable(const trace::Trace& trace, const Context& context);
 
 }  // namespace crosscut::analyze

@@ -58,7 +58,7 @@ def partial_of(job, rank, **more):
         "findings": _rows(message=[f"finding of {rank}"], value_ns=[rank]),
         spec.STEPS: steps_of(job, rank, steps, late),
         spec.LEDGER: calls_of(job, rank, steps),
-        "functions": functions_of(job, rank),
+        "functions": functions_of(job, rank), "function_lengths": lengths_of(job, rank),
     }
     return partial
 
@@ -108,6 +108,20 @@ def functions_of(job, rank):
         "total_ns": [1_000 * (rank + 1)] * len(names), "self_ns": [500 * (rank + 1)] * len(names),
         "min_ns": [10 + rank] * len(names), "max_ns": [900 + rank] * len(names)})
     return merging.add_up([table], spec.SUMS["functions"], "functions")
+
+
+def lengths_of(job, rank):
+    """Each of those functions: one span of the least length, the others of the most."""
+    table = functions_of(job, rank)
+    both = pa.concat_tables([table, table])
+    names = both.num_rows // 2
+    start = np.concatenate([both.column("min_ns").to_numpy()[:names],
+                            both.column("max_ns").to_numpy()[:names] // 4 * 4])
+    count = np.concatenate([np.ones(names, np.int64), np.full(names, rank)])
+    table = pa.table({"layer": both.column("layer"), "name": both.column("name"),
+                      "from_ns": start, "below_ns": start + np.repeat([1, 4], names),
+                      "count": count})
+    return merging.add_up([table], spec.SUMS["function_lengths"], "function_lengths")
 
 
 def partials_of(job):
