@@ -58,6 +58,13 @@ def finish(partial: Partial, memory: str = "2GB") -> Finished:
     database = duckdb.connect()
     database.execute(f"SET memory_limit='{memory}'")
     database.register("shards", shard_table(partial.shards))
+    absent = missing_ranks(partial.shards)
+    done.missing = sorted({rank for _, rank, _ in absent})
+    done.tables["missing"] = pa.table({
+        "rank": pa.array([rank for _, rank, _ in absent], pa.int64()),
+        "restart": pa.array([restart for restart, _, _ in absent], pa.int64()),
+        "world": pa.array([world for _, _, world in absent], pa.int64())})
+    database.register("missing", done.tables["missing"])
     for name in (spec.STEPS, "operations", "processes"):
         database.register(name, partial.tables[name])
     ledger.prepare(database, partial.tables.get(spec.LEDGER))
@@ -79,12 +86,6 @@ def finish(partial: Partial, memory: str = "2GB") -> Finished:
     database.register("grew", _grew_table(compared))
     done.tables["ranks"] = query(_RANKS)
     done.tables["stragglers"] = query(_STRAGGLERS)
-    absent = missing_ranks(partial.shards)
-    done.missing = sorted({rank for _, rank, _ in absent})
-    done.tables["missing"] = pa.table({
-        "rank": pa.array([rank for _, rank, _ in absent], pa.int64()),
-        "restart": pa.array([restart for restart, _, _ in absent], pa.int64()),
-        "world": pa.array([world for _, _, world in absent], pa.int64())})
     done.gaps = sorted({*partial.gaps, *_own_gaps(partial, query)})
     return done
 

@@ -10,21 +10,8 @@ from __future__ import annotations
 import duckdb
 import pyarrow as pa
 
+from crosscut.cluster import spec
 from crosscut.cluster.partial import SHARD
-
-# Texts as numbers into a sorted dictionary: there are few of them, and many rows.
-TEXTS = ("group", "name", "operation", "where")
-COLUMNS = ("group", "name", "where", "step", "ordinal", "seq", "operation", "begin_ns",
-           "duration_ns", "bytes", "peer")
-
-
-def packed(table: pa.Table) -> pa.Table:
-    """The ledger's columns of numbered rows of `collective_calls`."""
-    arrays = [table.column(SHARD)]
-    for name in COLUMNS:
-        column = table.column(name)
-        arrays.append(column.cast(pa.string()) if name in TEXTS else column.cast(pa.int64()))
-    return pa.table(arrays, names=[SHARD, *COLUMNS])
 
 # Collectives in which ranks may move different numbers of bytes.
 _UNEVEN = "gather|scatter|all_to_all|alltoall|send|recv"
@@ -76,7 +63,8 @@ FROM judged WHERE unmatched = '' AND last_rank IS NOT NULL GROUP BY restart, las
 
 _EMPTY = pa.table({
     SHARD: pa.array([], pa.int32()),
-    **{name: pa.array([], pa.string() if name in TEXTS else pa.int64()) for name in COLUMNS}})
+    **{name: pa.array([], pa.string() if name in spec.LEDGER_TEXTS else pa.int64())
+       for name in spec.LEDGER_COLUMNS}})
 
 COLLECTIVES = """
 WITH first AS (
@@ -92,7 +80,8 @@ least AS (
   SELECT restart, "group", "where", name, min(struct_pack(n := -l.n, r := l.rank)) AS l
   FROM last l GROUP BY ALL)
 SELECT j.restart, j."group", j."where", j.name, count(*)::BIGINT AS count, max(j.size) AS ranks,
-  count(*) FILTER (j.ranks < j.size)::BIGINT AS incomplete_count,
+  CASE WHEN any_value(missing.n) IS NULL THEN count(*) FILTER (j.ranks < j.size)::BIGINT END
+    AS incomplete_count,
   sum(j.bytes)::BIGINT AS bytes, sum(j.shortest_ns)::BIGINT AS transfer_ns,
   sum(j.longest_ns - j.shortest_ns)::BIGINT AS skew_ns,
   max(j.longest_ns - j.shortest_ns) AS max_skew_ns,
@@ -102,6 +91,7 @@ SELECT j.restart, j."group", j."where", j.name, count(*)::BIGINT AS count, max(j
   (sum(j.bytes)::HUGEINT * 1000000000 // nullif(sum(j.shortest_ns), 0))::BIGINT AS bytes_per_s
 FROM judged j LEFT JOIN most USING (restart, "group", "where", name)
   LEFT JOIN least USING (restart, "group", "where", name)
+  LEFT JOIN (SELECT restart, count(*) AS n FROM missing GROUP BY restart) missing USING (restart)
 WHERE j.unmatched = '' GROUP BY j.restart, j."group", j."where", j.name
 ORDER BY waited_ns DESC, j.restart, j."group", j."where", j.name"""
 
@@ -127,7 +117,7 @@ WHERE step IS NOT NULL AND most.m.w < 0 ORDER BY step, restart"""
 
 def prepare(database: duckdb.DuckDBPyConnection, rows: pa.Table | None) -> None:
     """Makes the tables `calls`, `judged`, `waits` and `made` for the queries above. The database
-    has the table `shards`. `rows`: of the merged ledger; None where no partial has one."""
+    has the tables `shards` and `missing`. `rows`: the merged ledger; None where there is none."""
     database.register("ledger", _EMPTY if rows is None else rows)
     database.execute("CREATE TEMP VIEW calls AS SELECT s.restart, s.rank, l.* FROM ledger l "
                      "JOIN shards s USING (shard) WHERE s.rank >= 0")

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 import crosscut
-from crosscut.cluster import ledger, merging, spec
+from crosscut.cluster import merging, spec
 from crosscut.cluster.partial import SHARD, Gap, Partial
 from crosscut.cluster.shards import (
     first_stated,
@@ -120,7 +120,7 @@ def _add_ledger(run: Run, place: Mapping[str, int], partial: Partial) -> None:
                                 "whom is not known"))
         return
     table = pa.table(run.table(spec.LEDGER))
-    partial.tables[spec.LEDGER] = ledger.packed(numbered(table, place))
+    partial.tables[spec.LEDGER] = numbered(table, place).select([SHARD, *spec.LEDGER_COLUMNS])
 
 
 def _notes(run: Run) -> pa.Table:

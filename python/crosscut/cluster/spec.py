@@ -40,6 +40,9 @@ OF_RUN = ("concurrency", "gaps")
 
 # What the ledger of collectives is made of: the table `collective_calls`, without its process.
 LEDGER = "collective_calls"
+LEDGER_TEXTS = ("group", "name", "where", "operation")
+LEDGER_COLUMNS = ("group", "name", "where", "step", "ordinal", "seq", "operation", "begin_ns",
+                  "duration_ns", "bytes", "peer")
 STEPS = "steps"
 NOTES = "notes"  # sentences under the tables of a run: process, table, note
 
@@ -78,6 +81,7 @@ def text() -> str:
     return json.dumps({
         "version": VERSION, "batch_rows": BATCH_ROWS, "union": sorted(UNION),
         "of_run": sorted(OF_RUN), "ledger": LEDGER,
+        "ledger_columns": LEDGER_COLUMNS,
         "sums": {name: asdict(sums) for name, sums in SUMS.items()},
         "step_classes": STEP_CLASSES, "step_columns": STEP_COLUMNS,
     }, sort_keys=True, separators=(",", ":"))

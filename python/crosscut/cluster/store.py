@@ -7,8 +7,6 @@ import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-import fsspec
-
 from crosscut.cluster.partial import SUFFIX
 
 _TRIES = 4  # of an operation on a store that is not this machine's
@@ -34,6 +32,8 @@ def _patiently(action: Callable[[], _T]) -> _T:
 
 
 def _opened(uri: str) -> tuple[Any, str]:
+    import fsspec  # takes long to import, and most partials are files
+
     try:
         return fsspec.core.url_to_fs(uri)
     except ImportError as missing:

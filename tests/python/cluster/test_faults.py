@@ -1,0 +1,303 @@
+"""Every row of the fault matrix of docs/cluster.md: what goes wrong, and what becomes of it."""
+
+import os
+import pathlib
+
+import pytest
+import ranks
+import synthetic
+from crosscut.cluster import command, dataset, merging, partial, sources, spec, store, workers
+
+JOB = synthetic.Job(ranks=8, per_host=2, steps=5)
+
+
+def test_a_missing_rank_is_named_and_its_collectives_are_incomplete(tmp_path, capsys):
+    parts = synthetic.partials_of(JOB)
+    del parts[5]
+    code, cluster = ranks.reduce(tmp_path / "cluster", *ranks.written(tmp_path / "parts", parts))
+    assert code == 3 and cluster.facts["missing"] == [5] and cluster.facts["incomplete"]
+    assert cluster.table("missing").to_pylist() == [{"rank": 5, "restart": 0, "world": 8}]
+    [row] = cluster.table("collectives").to_pylist()
+    assert row["count"] == 15 and row["incomplete_count"] is None, "its groups are not known"
+    capsys.readouterr()
+    assert command_report(cluster, capsys).startswith("3\n")
+    assert "! rank 5 of 8 is missing" in command_report(cluster, capsys)
+
+
+def command_report(cluster, capsys):
+    from crosscut.cluster import reading
+
+    code = reading.main_report([cluster.path])
+    return f"{code}\n{capsys.readouterr().out}"
+
+
+def test_a_rank_that_lacks_some_collectives_makes_them_incomplete(tmp_path):
+    parts = synthetic.partials_of(JOB)
+    parts[3].tables[spec.LEDGER] = parts[3].tables[spec.LEDGER].slice(3)  # not its first step
+    code, cluster = ranks.reduce(tmp_path / "cluster", *ranks.written(tmp_path / "parts", parts))
+    [row] = cluster.table("collectives").to_pylist()
+    assert code == 0 and row["incomplete_count"] == 3 and row["count"] == 15
+    waited = sum(cluster.table("stragglers").column("waited_ns").to_pylist())
+    assert waited == 5 * 7 * JOB.late_ns - JOB.late_ns, "rank 3 counts in four of five steps"
+
+
+def test_a_killed_process_is_mapped_to_its_last_word_and_named(tmp_path):
+    parts = synthetic.partials_of(JOB)
+    parts[2] = synthetic.partial_of(JOB, 2, complete=False)
+    code, cluster = ranks.reduce(tmp_path / "cluster", *ranks.written(tmp_path / "parts", parts))
+    assert code == 0
+    assert ranks.gaps_of(cluster) == [
+        "rank 2: it did not end by itself (host host00001): mapped to its last word"]
+    [row] = [r for r in cluster.table("ranks").to_pylist() if r["rank"] == 2]
+    assert row["complete"] is False
+
+
+_DIES = "import os, sys; os.kill(os.getpid(), 9)"
+
+
+def test_a_worker_that_is_always_killed_becomes_a_gap(tmp_path, monkeypatch):
+    monkeypatch.setattr(workers, "_MAIN", _DIES)
+    [mapped] = workers.map_all([ranks.trace_of(tmp_path, 0)])
+    assert mapped.partial is None
+    assert mapped.gap.what == "it could not be mapped: SIGKILL ended the worker 4 times"
+
+
+def test_a_worker_that_is_killed_is_started_again(tmp_path, monkeypatch):
+    count = tmp_path / "count"
+    dies_twice = (f"open({str(count)!r}, 'a').write('x')\n"
+                  f"if len(open({str(count)!r}).read()) <= 2:\n    {_DIES}\n" + workers._MAIN)
+    monkeypatch.setattr(workers, "_MAIN", dies_twice)
+    [mapped] = workers.map_all([ranks.trace_of(tmp_path, 0)])
+    assert mapped.gap is None and mapped.partial.shards[0].rank == 0
+    assert count.read_text() == "xxx"
+
+
+def test_an_input_that_cannot_be_read_is_a_gap_and_is_not_tried_again(tmp_path):
+    (tmp_path / "rank9.json").write_text("no trace at all")
+    good = [ranks.trace_of(tmp_path, rank, world=2) for rank in range(2)]
+    code, cluster = ranks.reduce(tmp_path / "cluster", *good, tmp_path / "rank9.json")
+    assert code == 3 and cluster.facts["ranks"] == 2 and not cluster.facts["missing"]
+    assert any("rank9.json: " in gap for gap in ranks.gaps_of(cluster))
+
+
+def test_the_same_run_in_two_partials_counts_once(tmp_path):
+    parts = synthetic.partials_of(JOB)
+    paths = ranks.written(tmp_path / "parts", parts)
+    code, cluster = ranks.reduce(tmp_path / "cluster", *paths, paths[0],
+                                 *ranks.written(tmp_path / "more", parts[2:4]))
+    assert code == 0 and cluster.facts["processes"] == 8
+
+
+def test_the_same_process_with_other_bytes_is_an_error_that_names_it(tmp_path, capsys):
+    parts = [*synthetic.partials_of(JOB), synthetic.partial_of(JOB, 3, log_bytes=77)]
+    code, cluster = ranks.reduce(tmp_path / "cluster", *ranks.written(tmp_path / "parts", parts))
+    assert code == 3 and cluster is None
+    error = capsys.readouterr().err
+    assert "rank 3, process 1003-0 of host host00001 was mapped twice from different logs" in error
+
+
+def torn(path, at=None):
+    """Cuts a partial off, or changes a byte of it."""
+    content = bytearray(pathlib.Path(path).read_bytes())
+    if at is None:
+        del content[len(content) // 2:]
+    else:
+        content[at] ^= 1
+    pathlib.Path(path).write_bytes(content)
+
+
+@pytest.mark.parametrize("where", ["cut", "changed", "empty"])
+def test_a_torn_partial_becomes_a_gap(tmp_path, where):
+    parts = ranks.host_partials(JOB, synthetic.partials_of(JOB))
+    paths = ranks.written(tmp_path / "parts", parts)
+    if where == "empty":
+        pathlib.Path(paths[1]).write_bytes(b"")
+    else:
+        torn(paths[1], None if where == "cut" else -20_000)
+    code, cluster = ranks.reduce(tmp_path / "cluster", tmp_path / "parts")
+    assert code == 3 and cluster.facts["missing"] == [2, 3]
+    [gap] = ranks.gaps_of(cluster)
+    assert gap.startswith(f"{os.path.basename(paths[1])}: ")
+
+
+def test_every_changed_byte_of_a_partial_is_noticed(tmp_path):
+    part = synthetic.partial_of(JOB, 0)
+    content = partial.to_bytes(part)
+    changed = 0
+    for at in range(0, len(content), 97):
+        wrong = bytearray(content)
+        wrong[at] ^= 0x10
+        try:
+            other = partial.from_bytes(bytes(wrong), "it")
+        except partial.Unusable:
+            changed += 1
+            continue
+        # Padding of the archive, or a field of its headers that says nothing.
+        assert partial.to_bytes(other) == content, at
+    assert changed > 100
+
+
+def test_a_torn_partial_whose_run_is_a_source_is_mapped_again(tmp_path, capsys):
+    runs = [ranks.trace_of(tmp_path, rank, world=2) for rank in range(2)]
+    assert command.main_map([*runs, "-o", str(tmp_path / "parts")]) == 0
+    [file] = store.partials_in(str(tmp_path / "parts"))
+    torn(file, -20_000)
+    code, _ = ranks.reduce(tmp_path / "gone", tmp_path / "parts")
+    assert code == 3
+    assert "nothing is left to reduce" in capsys.readouterr().err
+    code, cluster = ranks.reduce(tmp_path / "cluster", tmp_path / "parts", *runs)
+    assert code == 0 and cluster.facts["ranks"] == 2 and not ranks.partial_gaps(cluster)
+
+
+def test_a_partial_of_another_specification_is_not_mixed_in(tmp_path, monkeypatch):
+    parts = synthetic.partials_of(JOB)
+    with monkeypatch.context() as patch:
+        patch.setattr(spec, "VERSION", spec.VERSION + 1)
+        [other] = ranks.written(tmp_path / "other", parts[:1])
+    code, cluster = ranks.reduce(tmp_path / "cluster", other,
+                                 *ranks.written(tmp_path / "parts", parts[1:]))
+    assert code == 3 and cluster.facts["missing"] == [0]
+    assert "version 2, specification" in ranks.gaps_of(cluster)[0]
+
+
+def test_a_source_that_is_gone_is_named(tmp_path):
+    paths = ranks.written(tmp_path / "parts", synthetic.partials_of(JOB))
+    code, cluster = ranks.reduce(tmp_path / "cluster", *paths, "/nfs/prof/job7/node-17",
+                                 tmp_path / "host9.ccp")
+    assert code == 3
+    assert "/nfs/prof/job7/node-17: it is not there" in ranks.gaps_of(cluster)
+    assert any(gap.startswith("host9.ccp: it cannot be read") for gap in ranks.gaps_of(cluster))
+
+
+def test_a_reduce_that_died_goes_on_with_what_was_mapped(tmp_path, monkeypatch):
+    runs = [ranks.trace_of(tmp_path, rank, world=2) for rank in range(2)]
+    output = tmp_path / "cluster"
+    with monkeypatch.context() as patch:
+        def dies(*_):
+            raise KeyboardInterrupt
+
+        patch.setattr(dataset, "_write_table", dies)
+        with pytest.raises(KeyboardInterrupt):
+            ranks.reduce(output, *runs)
+    assert not (output / dataset.FACTS).exists()
+    mapped = []
+    monkeypatch.setattr(workers, "map_all", lambda paths, *_: mapped.extend(paths) or [])
+    code, cluster = ranks.reduce(output, *runs)
+    assert code == 0 and cluster.facts["ranks"] == 2 and mapped == []
+
+
+def test_a_run_that_changed_since_it_was_mapped_is_mapped_again(tmp_path):
+    runs = [ranks.trace_of(tmp_path, rank, world=2) for rank in range(2)]
+    assert ranks.reduce(tmp_path / "cluster", *runs)[0] == 0
+    ranks.trace_of(tmp_path, 1, world=2, steps=4)
+    code, cluster = ranks.reduce(tmp_path / "cluster", *runs)
+    assert code == 0 and cluster.table("steps").num_rows == 3 + 4
+
+
+def test_restarts_of_an_elastic_job_are_apart(tmp_path):
+    parts = synthetic.partials_of(JOB)
+    again = [synthetic.partial_of(JOB, rank, restart=1) for rank in range(JOB.ranks)]
+    code, cluster = ranks.reduce(tmp_path / "cluster",
+                                 *ranks.written(tmp_path / "parts", [*parts, *again]))
+    assert code == 0
+    assert [(row["restart"], row["count"], row["ranks"])
+            for row in cluster.table("collectives").to_pylist()] == [(0, 15, 8), (1, 15, 8)]
+    assert cluster.table("unmatched").num_rows == 0
+    assert {row["restart"] for row in cluster.table("stragglers").to_pylist()} == {0, 1}
+
+
+def test_unequal_steps_and_seeds_are_told_and_common_steps_compared(tmp_path):
+    parts = [synthetic.partial_of(JOB, rank) for rank in range(JOB.ranks - 1)]
+    longer = synthetic.Job(ranks=8, per_host=2, steps=9)
+    parts.append(synthetic.partial_of(longer, 7, seed="8"))
+    code, cluster = ranks.reduce(tmp_path / "cluster", *ranks.written(tmp_path / "parts", parts))
+    assert code == 0
+    assert ranks.gaps_of(cluster) == [
+        "ranks have 5 to 9 steps; the 5 that all have are compared",
+        "the ranks have 2 seeds, so levels of steps differ between them; steps are compared where "
+        "they agree"]
+    rows = cluster.table("ranks").to_pylist()
+    assert {row["compared_steps"] for row in rows} == {5} and rows[7]["steps"] == 9
+    unmatched = cluster.table("unmatched").to_pylist()
+    assert [(row["reason"], row["calls"]) for row in unmatched] == [
+        ("no other rank of the group has it", 4 * JOB.collectives)]
+
+
+def test_two_processes_that_state_one_rank_are_told(tmp_path):
+    parts = [*synthetic.partials_of(JOB), synthetic.partial_of(JOB, 3, host="other", process="9-9")]
+    _, cluster = ranks.reduce(tmp_path / "cluster", *ranks.written(tmp_path / "parts", parts))
+    assert "rank 3: several processes state it (restart 0)" in ranks.gaps_of(cluster)
+
+
+def test_an_error_of_a_store_is_tried_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(store, "_FIRST_WAIT", 0.001)
+    tries = []
+
+    def flaky():
+        tries.append(1)
+        if len(tries) < 3:
+            raise OSError("503 slow down")
+        return "there"
+
+    assert store._patiently(flaky) == "there" and len(tries) == 3
+    tries.clear()
+    with pytest.raises(OSError, match="always"):
+        store._patiently(lambda: tries.append(1) or (_ for _ in ()).throw(OSError("always")))
+    assert len(tries) == 4
+
+
+def test_partials_go_to_a_store_and_come_from_it(tmp_path):
+    uri = "memory://bucket/parts"
+    runs = [ranks.trace_of(tmp_path, rank, world=2) for rank in range(2)]
+    assert command.main_map([*runs, "-o", uri]) == 0
+    code, cluster = ranks.reduce(tmp_path / "cluster", uri)
+    assert code == 0 and cluster.facts["ranks"] == 2
+
+
+def test_a_write_that_fails_leaves_what_was_there(tmp_path, monkeypatch):
+    file = tmp_path / "x.ccp"
+    file.write_bytes(b"before")
+
+    def full(_):
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="no space left"):
+        store.write(str(file), b"after")
+    assert file.read_bytes() == b"before" and os.listdir(tmp_path) == ["x.ccp"]
+
+
+def test_another_map_on_the_host_adds_to_its_partial(tmp_path):
+    one, two = (ranks.trace_of(tmp_path, rank, world=2) for rank in range(2))
+    for run in (one, two, two):
+        assert command.main_map([run, "-o", str(tmp_path / "parts")]) == 0
+    together = store.partials_in(str(tmp_path / "parts"))
+    assert command.main_map([two, one, "-o", str(tmp_path / "other")]) == 0
+    [other] = store.partials_in(str(tmp_path / "other"))
+    assert [os.path.basename(path) for path in together] == [os.path.basename(other)]
+    assert store.read(together[0]) == store.read(other)
+
+
+def test_two_jobs_are_not_put_together(tmp_path, capsys):
+    parts = synthetic.partials_of(JOB)
+    parts[0].job = "job8"
+    code, cluster = ranks.reduce(tmp_path / "cluster", *ranks.written(tmp_path / "parts", parts))
+    assert code == 3 and cluster is None
+    assert "several jobs: job7, job8" in capsys.readouterr().err
+
+
+def test_a_folder_without_runs_and_partials_is_refused(tmp_path, capsys):
+    (tmp_path / "empty").mkdir()
+    assert ranks.reduce(tmp_path / "cluster", tmp_path / "empty") == (3, None)
+    assert "there is neither a run nor a partial in it" in capsys.readouterr().err
+    with pytest.raises(FileNotFoundError, match="there is no such run"):
+        sources.inputs_of([str(tmp_path / "nothing")])
+
+
+def test_merging_is_refused_where_columns_differ():
+    parts = synthetic.partials_of(JOB)[:2]
+    parts[1].tables["findings"] = parts[1].tables["findings"].drop_columns(["value_ns"])
+    with pytest.raises(partial.Conflict, match="findings has other columns in some partials"):
+        merging.merge(parts)
+
+

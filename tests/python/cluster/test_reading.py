@@ -1,0 +1,228 @@
+"""What people and programs read of a cluster folder."""
+
+import json
+import os
+import pathlib
+import re
+
+import crosscut
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import ranks
+import synthetic
+from crosscut.cluster import conditions, dataset, merging, partial, peers, reading, report, spec
+from crosscut.cluster.finish import finish
+from crosscut.cluster.mapping import map_input
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+PAGE = (ROOT / "docs/cluster.md").read_text(encoding="utf-8")
+JOB = synthetic.Job(ranks=64, per_host=8, steps=30, late=33)
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    path = str(tmp_path_factory.mktemp("job") / "cluster")
+    whole = merging.merge(synthetic.partials_of(JOB))
+    dataset.write(path, whole, finish(whole))
+    return dataset.open_cluster(path)
+
+
+def test_the_report_names_the_straggler_and_what_it_does_more(cluster):
+    text = report.text(cluster)
+    assert text.startswith("Job job7: 64 ranks on 8 hosts, 64 processes, 30 steps\n"
+                           "Nothing is missing.\n")
+    assert "Rank 33 (host host00004) made the others wait 56.7 s: 100 % of all waiting" in text
+    assert "In the compared steps it has 900 ms more python than its peers" in text
+
+
+def test_the_report_has_sixty_lines_at_most(tmp_path):
+    """With as much to say as there can be: gaps, missing ranks, outliers, groups, operations."""
+    parts = synthetic.partials_of(JOB)
+    for number, part in enumerate(parts[:50]):
+        part.gaps = [partial.Gap(f"host{n}", f"sentence {n % 13} " + "long " * 60)
+                     for n in range(number, number + 30)]
+        part.tables[spec.LEDGER] = pa.concat_tables([
+            part.tables[spec.LEDGER],
+            part.tables[spec.LEDGER].set_column(
+                1, "group", pa.array([f"group {number // 2}"] * 90))])
+    whole = merging.merge(parts[:60])
+    dataset.write(str(tmp_path / "c"), whole, finish(whole))
+    text = report.text(dataset.open_cluster(str(tmp_path / "c")))
+    assert 40 <= text.count("\n") <= report.MOST_LINES
+    assert max(map(len, text.split("\n"))) <= 100
+    assert "! ranks 60 to 63 of 64 are missing" in text
+    assert "! 7 more: crosscut info" in text and "5 of 26" in text
+
+
+def test_every_query_of_the_page_runs_and_says_what_it_should(cluster, monkeypatch):
+    queries = re.findall(r"```sql\n(.*?)```", PAGE, re.DOTALL)
+    assert len(queries) >= 6
+    monkeypatch.chdir(cluster.path)
+    results = [duckdb.sql(query).fetchall() for query in queries]
+    assert all(results), "each of them has rows"
+    slowest, hosts, steps, classes, operations, functions = results[:6]
+    assert slowest[0][0] == JOB.late or len(slowest) == 10
+    assert hosts[0][:2] == ("host00004", 8)
+    assert [(step, rank) for step, rank, _ in steps] == [(n, 33) for n in range(JOB.steps)]
+    assert [row[0] for row in classes] == list(range(JOB.steps))
+    assert operations[0][0] == "load" and operations[0][4] == JOB.late
+    assert len(functions) == 20
+
+
+def test_the_schema_is_the_published_one(cluster):
+    for name, stated in cluster.facts["tables"].items():
+        table = cluster.table(name)
+        assert table.num_rows == stated["rows"]
+        assert {f.name: str(f.type) for f in table.schema} == stated["columns"], name
+        if name in ("steps", "collective_calls", "functions", "function_lengths"):
+            [line] = [line for line in PAGE.split("\n") if line.startswith(f"| `{name}` |")]
+            told = re.findall(r"`(\w+)`", line)[1:]
+            front = [c for c in table.column_names if c not in ("step", *dataset.FRONT)]
+            expected = front if name != "steps" else front[:len(front) - len(spec.STEP_CLASSES)]
+            assert told[:len(expected)] == expected, name
+    for name in ("ranks", "stragglers", "straggler_steps", "collectives", "unmatched",
+                 "operation_spread", "rank_outliers", "missing"):
+        assert f"| `{name}` |" in PAGE
+
+
+def test_steps_and_calls_are_sorted_by_step_and_rank(cluster):
+    for name in (spec.STEPS, spec.LEDGER):
+        table = cluster.table(name)
+        keys = list(zip(*(table.column(c).to_pylist() for c in ("step", "restart", "rank"))))
+        assert keys == sorted(keys) and len(keys) > 1000
+
+
+def test_classes_of_steps_add_up_to_their_length(cluster):
+    for row in cluster.table(spec.STEPS).slice(0, 200).to_pylist():
+        assert sum(row[name] for name, _ in spec.STEP_CLASSES) == row["wall_ns"]
+
+
+def test_percentiles_of_merged_functions_are_within_their_ranges(cluster):
+    rows = cluster.table("functions").to_pylist()
+    lengths = {}
+    for rank in range(JOB.ranks):
+        for name in synthetic.functions_of(JOB, rank).column("name").to_pylist():
+            lengths.setdefault(name, []).extend([10 + rank] + [900 + rank] * rank)
+    for row in rows:
+        of_name = sorted(lengths[row["name"]])
+        for column, place in (("p50_ns", (len(of_name) + 1) // 2 - 1),
+                              ("p99_ns", (len(of_name) * 99 + 99) // 100 - 1)):
+            assert abs(row[column] - of_name[place]) <= 3, (row, of_name[place])
+
+
+def run(verb, arguments, capsys):
+    code = {"table": reading.main_table, "report": reading.main_report,
+            "info": reading.main_info}[verb](arguments)
+    return code, capsys.readouterr().out
+
+
+def test_tables_are_printed_in_each_format(cluster, capsys, tmp_path):
+    code, text = run("table", [cluster.path], capsys)
+    assert code == 0 and re.search(r"^steps +1,920 rows$", text, re.MULTILINE)
+    code, text = run("table", [cluster.path, "stragglers", "--limit", "1"], capsys)
+    assert text.split("\n")[1].startswith("33,0,host00004,")
+    _, text = run("table", [cluster.path, "ranks", "--format=json", "--where", "rank <= 2",
+                            "--sort=-rank"], capsys)
+    assert [row["rank"] for row in json.loads(text)] == [2, 1, 0]
+    file = str(tmp_path / "t.parquet")
+    run("table", [cluster.path, "ranks", "--format=parquet", "-o", file], capsys)
+    assert pq.read_table(file).num_rows == 64
+    code = reading.main_table([cluster.path, "strugglers"])
+    assert code == 2 and "stragglers" in capsys.readouterr().err
+
+
+def test_a_report_as_json_has_the_numbers_of_the_text(cluster, capsys):
+    _, text = run("report", [cluster.path, "--format=json"], capsys)
+    whole = json.loads(text)
+    assert whole["tables"]["stragglers"][0]["rank"] == 33 and whole["ranks"] == 64
+    code, text = run("info", [cluster.path], capsys)
+    assert code == 0 and "host host00007: 8 ranks, 8 processes\n" in text
+
+
+@pytest.mark.parametrize("condition,same", [
+    ("wall_ns > 40.5ms", "wall_ns > 40500000"), ("rank = 3", "rank = 3"),
+    ("host ~ 0007", "contains(host, '0007')"), ("host != host00007", "host != 'host00007'"),
+    ("step < 2", "step < 2"), ("rank >= 62.5", "rank >= 62.5")])
+def test_conditions_select_the_rows_that_sql_selects(cluster, condition, same):
+    steps = cluster.table(spec.STEPS)
+    got = conditions.select(steps, [condition], "-rank", None)
+    expected = duckdb.sql(f"SELECT * FROM steps WHERE {same}").to_arrow_table()
+    assert got.num_rows == expected.num_rows > 0
+    assert got.column("rank").to_pylist() == sorted(expected.column("rank").to_pylist(),
+                                                    reverse=True)
+
+
+@pytest.mark.parametrize("condition", ["rank", "rank = many", "nothing = 3", "host < a",
+                                       "rank = 3ms"])
+def test_what_is_no_condition_is_refused(cluster, condition):
+    with pytest.raises(ValueError):
+        conditions.select(cluster.table(spec.STEPS), [condition], "", None)
+
+
+def test_the_specification_names_tables_and_columns_that_there_are(tmp_path):
+    run = crosscut.read(ranks.trace_of(tmp_path, 0))
+    there = run.tables()
+    for name in (*spec.UNION, *spec.OF_RUN):
+        assert name in there, name
+        assert ("process" in run.table(name).columns) == (name in spec.UNION), name
+    for name, sums in spec.SUMS.items():
+        columns = run.table(name).columns
+        assert "process" not in columns, name
+        assert {*sums.key, *sums.add, *sums.least, *sums.most} <= set(columns), name
+    assert set(spec.STEP_COLUMNS) <= set(run.table("steps").columns)
+    elsewhere = {"steps", "spans", "device_events", "device_waits", "critical_path_segments",
+                 "samples", "operator_stacks", "memory_events", "memory_timeline", "utilization",
+                 "step_metrics", "step_operators", "step_layers", "transitions", "windows",
+                 "stragglers", "facts", spec.LEDGER}
+    known = {*spec.UNION, *spec.OF_RUN, *spec.SUMS, *elsewhere}
+    assert set(there) <= known, "say in spec.py whether a new table is bounded"
+
+
+def test_mapping_takes_all_rows_of_a_process_as_they_are(tmp_path):
+    path = ranks.trace_of(tmp_path, 3)
+    part, run = map_input(path), crosscut.read(path)
+    [shard] = part.shards
+    assert (shard.rank, shard.world, shard.leads, shard.host) == (3, 4, True, "unknown")
+    for name in ("operations", "overlap", "processes", "step_summary"):
+        rows = [{k: v for k, v in row.items() if k != "process"} for row in run.table(name).rows()]
+        got = [{k: v for k, v in row.items() if k != partial.SHARD}
+               for row in part.tables[name].to_pylist()]
+        assert got == rows and rows, name
+    steps = part.tables[spec.STEPS].to_pylist()
+    assert [(row["framework_ns"], row["other_ns"], row["wall_ns"]) for row in steps] == [
+        (300, 600, 900)] * 3
+
+
+def test_children_of_a_rank_have_its_rank_and_do_not_lead(tmp_path):
+    path = ranks.trace_of(tmp_path, 2, more="process loader pid=9 parent=r2 window=0..50\n"
+                                            "process other pid=10 window=0..50\n")
+    shards = {shard.process.split("@")[0]: shard for shard in map_input(path).shards}
+    assert (shards["loader"].rank, shards["loader"].leads) == (2, False)
+    assert (shards["other"].rank, shards["other"].leads) == (-1, False)
+    _, cluster = ranks.reduce(tmp_path / "c", path)
+    processes = {row["process"].split("@")[0]: row["rank"]
+                 for row in cluster.table("processes").to_pylist()}
+    assert processes == {"r2": 2, "loader": 2, "other": None}
+    assert cluster.facts["missing"] == [0, 1, 3]
+
+
+def test_outliers_and_what_grew_are_beside_the_other_ranks():
+    def figure(rank, ns):
+        return peers.Figure(0, "", rank, "class", "python", ns)
+
+    two = {e.figure.rank: e for e in peers.excesses([figure(0, 100), figure(1, 170)])}
+    assert (two[1].median_ns, two[1].more_ns, two[1].unusual) == (100, 70, False)
+    assert (two[0].median_ns, two[0].more_ns) == (170, -70)
+    many = list(peers.excesses([figure(rank, 100 + rank % 3) for rank in range(20)]
+                               + [figure(20, 500)]))
+    assert [e.figure.rank for e in peers.outliers(many)] == [20]
+    assert peers.grew_most(many, "class")[0, 20].more_ns == 399
+    assert list(peers.excesses([figure(0, 5)])) == []
+
+
+def test_ranges_of_ranks_are_told_in_few_words():
+    assert report.ranges([1, 2, 3, 7, 9, 10]) == "1 to 3, 7, 9 to 10"
+    assert report.ranges(list(range(0, 40, 2))) == "0, 2, 4, 6, 8, 10 and 14 more"
+    assert os.path.basename(dataset.file_of("c", "steps")) == "steps.parquet"
