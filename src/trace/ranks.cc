@@ -22,6 +22,7 @@ void TakeInfo(Rank* rank) {
   if (parser.parse(rank->info).get(info)) return;
   int64_t number = 0;
   if (rank->rank < 0 && !info["rank"].get(number)) rank->rank = number;
+  if (!info["pg_count"].get(number)) rank->groups = number;
   if (rank->world_size <= 0 && !info["world_size"].get(number)) rank->world_size = number;
 }
 

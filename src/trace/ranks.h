@@ -15,6 +15,7 @@ namespace crosscut::trace {
 struct Rank {
   int64_t rank = -1;       // -1: it states none
   int64_t world_size = 0;  // 0: likewise
+  int64_t groups = 0;      // process groups of torch.distributed; 0: it states none
   std::string_view from;   // the launcher's variable; "": not known
   std::string_view info;   // distributedInfo, a JSON object; "": none
 };

@@ -70,6 +70,14 @@ uint32_t ChooseFileRead(uint32_t name, const uint64_t (&arguments)[3]) {
   return ReadsWait(descriptor) ? waiting : name;
 }
 
+// Those that communicate. Upper case: of buffers; lower case: of pickled objects.
+constexpr char kMpiCalls[] =
+    "Barrier Bcast Gather Gatherv Scatter Scatterv Allgather Allgatherv Alltoall Alltoallv "
+    "Alltoallw Reduce Allreduce Reduce_scatter Reduce_scatter_block Scan Exscan barrier bcast "
+    "gather scatter allgather alltoall reduce allreduce scan exscan Send Recv Sendrecv Ssend Rsend "
+    "Bsend Isend Irecv Probe Mprobe send recv sendrecv ssend bsend isend irecv probe mprobe "
+    "Ibarrier Ibcast Iallreduce Iallgather Ireduce Split Dup Create";
+
 constexpr crosscut_layer kIdle = CROSSCUT_IDLE;
 constexpr crosscut_layer kNative = CROSSCUT_NATIVE;
 constexpr crosscut_layer kFramework = CROSSCUT_FRAMEWORK;
@@ -174,6 +182,12 @@ constexpr Rule kRules[] = {
      "compile compile_and_load buffer_from_pyval deserialize_executable"},
     {"jaxlib._jax", kMethods, "jaxlib._jax.LoadedExecutable", "jax.LoadedExecutable", kFramework,
      "execute_sharded"},
+
+    {"mpi4py.MPI", kMethods, "mpi4py.MPI.Comm", "mpi4py.Comm", CROSSCUT_COMM, kMpiCalls},
+    {"mpi4py.MPI", kMethods, "mpi4py.MPI.Intracomm", "mpi4py.Comm", CROSSCUT_COMM, kMpiCalls},
+    {"mpi4py.MPI", kMethods, "mpi4py.MPI.Request", "mpi4py.Request", CROSSCUT_COMM,
+     "Wait Waitall Waitany Waitsome wait waitall waitany waitsome"},
+    {"mpi4py.MPI", kFunctions, "mpi4py.MPI", "mpi4py", CROSSCUT_COMM, "Init Init_thread Finalize"},
 
     {"time", kFunctions, "time", "time", kIdle, "sleep"},
     {"_thread", kMethods, "_thread.allocate_lock()", "threading.Lock", kIdle,

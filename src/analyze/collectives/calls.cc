@@ -24,11 +24,13 @@ bool IsPair(std::string_view name) {
 }
 
 bool IsRooted(std::string_view name) {
+  for (const std::string_view word : {"educe_scatter", "educeScatter"}) {
+    if (name.find(word) != std::string_view::npos) return false;
+  }
   for (const std::string_view word :
-       {"broadcast", "Broadcast", ":reduce", "_Reduce_", ":gather", ":scatter"}) {
-    if (name.find(word) == std::string_view::npos) continue;
-    return name.find("educe_scatter") == std::string_view::npos &&
-           name.find("educeScatter") == std::string_view::npos;
+       {"broadcast", "Broadcast", "Bcast", "bcast", ":reduce", "_Reduce_", ".Reduce", ".reduce",
+        ":gather", ".gather", ".Gather", ":scatter", ".scatter", ".Scatter"}) {
+    if (name.find(word) != std::string_view::npos) return true;
   }
   return false;
 }
@@ -192,6 +194,14 @@ class Calls {
 bool IsHostCollective(std::string_view name) {
   for (const std::string_view backend : {"gloo:", "mpi:", "ucc:"}) {
     if (name.starts_with(backend)) return true;
+  }
+  constexpr std::string_view kMpi = "mpi4py.Comm.";
+  if (!name.starts_with(kMpi)) return false;
+  for (const std::string_view call :
+       {"arrier", "cast", "ather", "atherv", "catter", "catterv", "lltoall", "lltoallv", "educe",
+        "llreduce", "educe_scatter", "educe_scatter_block"}) {
+    const std::string_view rest = name.substr(kMpi.size());
+    if (rest.ends_with(call) && rest[0] != 'I') return true;  // "I": only begins it
   }
   return false;
 }

@@ -44,6 +44,8 @@ class Matching {
   std::map<GroupKey, Members> Groups();
   void SplitJobs(const GroupKey& key, Members members, std::map<GroupKey, Members>* out);
   void MatchGroup(const Members& members);
+  // Whether the calls state their group, or the processes that they have only one.
+  bool StateOneGroup(const Members& members) const;
   void MatchBySequence(const Members& members);
   void MatchByPlace(const Members& members);
   // All calls of `row` are one collective, if they are as many as the group has ranks.
@@ -131,6 +133,12 @@ void Matching::MatchGroup(const Members& members) {
     }
     return;
   }
+  if (members.size() > 2 && !StateOneGroup(members)) {
+    for (const auto& [process, calls] : members) {
+      for (const uint32_t call : calls) Reject(call, NotMatched::kGroupNotStated);
+    }
+    return;
+  }
   bool sequences = true;
   for (const auto& [process, calls] : members) {
     for (const uint32_t call : calls) sequences &= calls_[call].sequence >= 0;
@@ -140,6 +148,13 @@ void Matching::MatchGroup(const Members& members) {
   } else {
     MatchByPlace(members);
   }
+}
+
+bool Matching::StateOneGroup(const Members& members) const {
+  if (calls_[members.begin()->second.front()].group.valid()) return true;
+  return std::all_of(members.begin(), members.end(), [&](const auto& member) {
+    return trace::RankOf(trace_, trace_.processes[member.first]).groups == 1;
+  });
 }
 
 void Matching::MatchBySequence(const Members& members) {
@@ -275,6 +290,7 @@ bool SharesClock(const trace::Trace& trace) { return trace.clock == "CLOCK_MONOT
 const char* NotMatchedName(NotMatched why) {
   switch (why) {
     case NotMatched::kPair: return "between two ranks";
+    case NotMatched::kGroupNotStated: return "group not stated";
     case NotMatched::kRankMissing: return "rank missing";
     case NotMatched::kCountsDiffer: return "counts differ";
     case NotMatched::kNamesDiffer: return "names differ";

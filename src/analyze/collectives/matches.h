@@ -31,14 +31,15 @@ struct Collective {
 };
 
 enum class NotMatched : uint8_t {
-  kPair,         // a send or receive
-  kRankMissing,  // not all ranks of the group have it
+  kPair,            // a send or receive
+  kGroupNotStated,  // three processes or more have calls of the name, perhaps of several groups
+  kRankMissing,     // not all ranks of the group have it
   kCountsDiffer,
   kNamesDiffer,
   kApart,      // on a common clock, they were not in it at the same time
   kAmbiguous,  // several ranks of the trace have the same number
 };
-inline constexpr size_t kNotMatched = 6;
+inline constexpr size_t kNotMatched = 7;
 const char* NotMatchedName(NotMatched why);
 
 struct Unmatched {

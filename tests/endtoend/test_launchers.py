@@ -1,0 +1,117 @@
+"""Ranks are told whatever starts them: mpirun with mpi4py, torchrun with accelerate, Slurm."""
+
+import os
+import shutil
+
+import pytest
+from runs import record, table
+from test_rl import python  # noqa: F401  (a fixture: .venv-rl)
+
+MPI = """
+import time
+import crosscut
+import numpy as np
+from mpi4py import MPI
+world = MPI.COMM_WORLD
+ours, sums = np.ones(1000), np.empty(1000)
+for step in range(40):
+    crosscut.step()
+    if world.Get_rank() == 1:
+        time.sleep(0.02)  # HERE
+    world.Allreduce(ours, sums)
+print("rank", world.Get_rank(), sums[0])
+"""
+
+
+def named(run):
+    return {row["name"]: row for row in table(run, "processes")}
+
+
+@pytest.mark.skipif(shutil.which("mpirun") is None, reason="mpirun is not there")
+def test_ranks_of_mpirun_wait_for_the_late_one(python, tmp_path):  # noqa: F811
+    script = tmp_path / "mpi.py"
+    script.write_text(MPI)
+    run = tmp_path / "run"
+    done = record(run, ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "2", python,
+                        script], "--control-steps=0")
+    assert done.returncode == 0, done.stderr
+    assert sorted(done.stdout.splitlines()) == ["rank 0 2.0", "rank 1 2.0"]
+    processes = named(run)
+    assert {"rank 0", "rank 1"} <= processes.keys()
+    assert all(row["complete"] == 1 for row in processes.values())
+    waits = {row["process"]: row for row in table(run, "stragglers")}
+    late, waiting = (waits[processes[f"rank {n}"]["process"]] for n in (1, 0))
+    assert late["collectives"] == 40 and late["unmatched"] == 0
+    assert waiting["waited_ns"] == late["made_wait_ns"] > 0.8 * 40 * 0.02e9
+    told = [row for row in table(run, "verdict") if row["process"] == waiting["process"]]
+    assert told[0]["cause"] == "other-rank"
+    line = MPI.splitlines().index("        time.sleep(0.02)  # HERE") + 1
+    assert told[0]["blame"].startswith(f"mpi.py:{line} ")
+
+
+MPI_GROUPS = """
+import numpy as np
+from mpi4py import MPI
+world = MPI.COMM_WORLD
+pair = world.Split(world.Get_rank() // 2)
+for _ in range(5):
+    pair.Allreduce(np.ones(10), np.empty(10))
+"""
+
+
+@pytest.mark.skipif(shutil.which("mpirun") is None, reason="mpirun is not there")
+def test_communicators_that_mpi_does_not_name_are_not_compared(python, tmp_path):  # noqa: F811
+    script = tmp_path / "mpi.py"
+    script.write_text(MPI_GROUPS)
+    run = tmp_path / "run"
+    done = record(run, ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "4", python,
+                        script])
+    assert done.returncode == 0, done.stderr
+    assert not table(run, "stragglers")
+    rows = [row for row in table(run, "unmatched_collectives")
+            if row["name"] == "mpi4py.Comm.Allreduce"]
+    assert [(row["reason"], row["count"]) for row in rows] == [("group not stated", 5)] * 4
+
+
+ACCELERATE = """
+import torch
+from accelerate import Accelerator
+accelerator = Accelerator(cpu=True)
+model, optimizer = torch.nn.Linear(8, 8), None
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+model, optimizer = accelerator.prepare(model, optimizer)
+for _ in range(10):
+    accelerator.backward(model(torch.ones(4, 8)).sum())
+    optimizer.step()
+    optimizer.zero_grad()
+print("rank", accelerator.process_index, "of", accelerator.num_processes)
+accelerator.end_training()
+"""
+
+
+def test_ranks_of_accelerate(python, tmp_path):  # noqa: F811
+    script = tmp_path / "train.py"
+    script.write_text(ACCELERATE)
+    run = tmp_path / "run"
+    env = {"ACCELERATE_USE_CPU": "true", "HF_HOME": str(tmp_path / "hf")}
+    done = record(run, [python, "-m", "torch.distributed.run", "--standalone",
+                        "--nproc-per-node=2", script], env=env)
+    assert done.returncode == 0, done.stderr
+    assert sorted(done.stdout.split("\n"))[-2:] == ["rank 0 of 2", "rank 1 of 2"]
+    assert {"rank 0", "rank 1"} <= named(run).keys()
+    waits = table(run, "stragglers")
+    assert len({row["process"] for row in waits}) == 2
+    assert all(row["collectives"] > 0 for row in waits)
+
+
+def test_ranks_of_slurm_state_their_node_and_job(tmp_path):
+    run = tmp_path / "run"
+    script = tmp_path / "ranks.sh"
+    script.write_text("for rank in 0 1; do SLURM_PROCID=$rank SLURM_NTASKS=2 SLURM_LOCALID=$rank "
+                      "SLURM_NODEID=0 SLURM_JOB_ID=77 SLURM_RESTART_COUNT=1 python -c pass; done\n")
+    done = record(run, ["bash", script])
+    assert done.returncode == 0, done.stderr
+    assert {"rank 0", "rank 1"} <= named(run).keys()
+    facts = {row["name"]: row["value"] for row in table(run, "facts") if row["name"] in
+             ("node_rank", "job", "restart", "host")}
+    assert facts == {"node_rank": 0, "job": 77, "restart": 1, "host": os.uname().nodename}
