@@ -154,7 +154,8 @@ wait AS (
   SELECT restart, rank, sum(collectives)::BIGINT AS collectives, sum(waited_ns)::BIGINT AS waited_ns
   FROM waits GROUP BY restart, rank),
 blamed AS (
-  SELECT restart, rank, sum(made_wait_ns)::BIGINT AS made_wait_ns FROM made GROUP BY restart, rank)
+  SELECT restart, last_rank AS rank, sum(waited_ns)::BIGINT AS made_wait_ns
+  FROM waits GROUP BY restart, last_rank)
 SELECT s.rank, s.restart, s.host, s.process, s.local_rank, s.world, s.node_rank, s.role, s.actor,
   p.pid, p.name, p.wall_ns, p.corrected_ns, s.complete, own.steps, own.steps_ns,
   {", ".join(f"own.{name}" for name, _ in spec.STEP_CLASSES)}, common_steps.compared_steps,
@@ -170,19 +171,22 @@ WITH wait AS (
   SELECT restart, rank, sum(collectives)::BIGINT AS collectives, sum(waited_ns)::BIGINT AS waited_ns
   FROM waits GROUP BY restart, rank),
 blamed AS (
-  SELECT restart, rank, sum(last_count)::BIGINT AS last_count,
-    sum(made_wait_ns)::BIGINT AS made_wait_ns
-  FROM made GROUP BY restart, rank),
+  SELECT restart, last_rank AS rank, sum(waited_ns)::BIGINT AS made_wait_ns
+  FROM waits GROUP BY restart, last_rank),
+lasts AS (
+  SELECT restart, last_rank AS rank, count(*)::BIGINT AS last_count FROM judged
+  WHERE unmatched = '' GROUP BY restart, last_rank),
 everything AS (SELECT restart, sum(waited_ns)::BIGINT AS all_ns FROM waits GROUP BY restart),
 names AS (SELECT restart, rank, min(struct_pack(h := host, r := role)) AS n FROM shards
   WHERE leads GROUP BY restart, rank)
 SELECT w.rank, w.restart, n.h AS host, n.r AS role, w.collectives, w.waited_ns,
-  coalesce(b.last_count, 0) AS last_count, coalesce(b.made_wait_ns, 0) AS made_wait_ns,
+  coalesce(l.last_count, 0) AS last_count, coalesce(b.made_wait_ns, 0) AS made_wait_ns,
   CASE WHEN e.all_ns > 0 THEN (coalesce(b.made_wait_ns, 0)::HUGEINT * 1000000 // e.all_ns)::BIGINT
     ELSE 0 END AS share_ppm,
   g.class AS grew_class, g.class_ns AS grew_class_ns, g.operation AS grew_operation,
   g.operation_ns AS grew_operation_ns
-FROM wait w LEFT JOIN blamed b USING (restart, rank) JOIN everything e USING (restart)
+FROM wait w LEFT JOIN blamed b USING (restart, rank) LEFT JOIN lasts l USING (restart, rank)
+  JOIN everything e USING (restart)
   LEFT JOIN names USING (restart, rank) LEFT JOIN grew g USING (restart, rank)
 ORDER BY made_wait_ns DESC, w.restart, w.rank"""
 

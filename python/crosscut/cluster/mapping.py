@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,7 +14,6 @@ import crosscut
 from crosscut.cluster import merging, spec
 from crosscut.cluster.partial import SHARD, Gap, Partial
 from crosscut.cluster.shards import (
-    first_stated,
     of_one_unit,
     run_facts,
     shard_of_process,
@@ -42,7 +42,8 @@ def map_input(path: str, job: str = "") -> Partial:
         {row[PROCESS]: shard_of_process(path, of_run, row, stated.get(row[PROCESS], {}))
          for row in rows},
         {row[PROCESS]: row["parent"] for row in rows}))
-    partial = Partial(job or str(first_stated(of_run, "job", "job_id") or ""))
+    jobs = [str(of["job"]) for of in (*stated.values(), of_run) if of.get("job")]
+    partial = Partial(job or min(jobs, default=""))
     partial.shards = sorted(shards.values(), key=lambda shard: shard.order)
     numbers = {shard.id: number for number, shard in enumerate(partial.shards)}
     place = {process: numbers[shard.id] for process, shard in shards.items()}
@@ -119,8 +120,25 @@ def _add_ledger(run: Run, place: Mapping[str, int], partial: Partial) -> None:
         partial.gaps.append(Gap(partial.shards[0].host, "no table of collectives: who waited for "
                                 "whom is not known"))
         return
-    table = pa.table(run.table(spec.LEDGER))
-    partial.tables[spec.LEDGER] = numbered(table, place).select([SHARD, *spec.LEDGER_COLUMNS])
+    table = with_ordinals(numbered(pa.table(run.table(spec.LEDGER)), place))
+    partial.tables[spec.LEDGER] = table.select([SHARD, *spec.LEDGER_COLUMNS])
+
+
+def with_ordinals(calls: pa.Table) -> pa.Table:
+    """Calls, in order of time, with `ordinal` and `among`: the which it is of how many calls of its
+    process with the same group, place and `seq`, or where that is not stated, step and name."""
+    columns = [calls.column(name).to_pylist() for name in (SHARD, "group", "place", "seq", "step",
+                                                           "name")]
+    keys = [(shard, group, place, seq, *((None, None) if seq is not None else (step, name)))
+            for shard, group, place, seq, step, name in zip(*columns)]
+    among = Counter(keys)
+    seen: Counter[tuple[Any, ...]] = Counter()
+    ordinals = []
+    for key in keys:
+        ordinals.append(seen[key])
+        seen[key] += 1
+    return (calls.append_column("ordinal", pa.array(ordinals, pa.int64()))
+            .append_column("among", pa.array([among[key] for key in keys], pa.int64())))
 
 
 def _notes(run: Run) -> pa.Table:

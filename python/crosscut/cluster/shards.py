@@ -97,16 +97,6 @@ def first_stated(facts: Mapping[str, Any], *names: str) -> Any:
     return None
 
 
-def host_of(run: Mapping[str, Any]) -> str:
-    """The name of the host that a run states."""
-    return str(first_stated(run, "host_name", "hostname", "host") or UNKNOWN)
-
-
-def boot_of(run: Mapping[str, Any]) -> str:
-    """The boot of that host: two hosts of one name differ in it."""
-    return str(first_stated(run, "boot_id", "boot") or "")
-
-
 def number(value: Any) -> int:
     """A stated number; -1 where it is none."""
     try:
@@ -136,7 +126,8 @@ def shard_of_process(path: str, run: Mapping[str, Any], row: Mapping[str, Any],
     there = os.path.isfile(log)
     crc = crc32_of(log) if there else 0
     return Shard(
-        host=host_of(run), boot=boot_of(run),
+        host=str(first_stated({**run, **stated}, "host", "host_name") or UNKNOWN),
+        boot=str(first_stated({**run, **stated}, "boot_id") or ""),
         # Files of other tools state no host: their bytes tell them apart.
         process=process if is_run else f"{process}@{crc:08x}",
         restart=max(0, number(first_stated(facts, "restart", "restart_count"))),

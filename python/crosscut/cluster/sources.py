@@ -94,15 +94,10 @@ def is_mapped(path: str, known: Iterable[Shard]) -> bool:
     if not os.path.isdir(path):
         crc = shards.crc32_of(path)
         return any(s.log_crc32 == crc and s.process.endswith(f"@{crc:08x}") for s in known)
-    run = shards.run_facts(path)
-    host, boot = shards.host_of(run), shards.boot_of(run)
-    logs = {s.process: s for s in known if (s.host, s.boot) == (host, boot)}
-    names = [name.removesuffix(_LOG) for name in os.listdir(path) if name.endswith(_LOG)]
+    logs = {(s.process, s.log_bytes, s.log_crc32) for s in known}
+    names = [name for name in os.listdir(path) if name.endswith(_LOG)]
     for name in names:
-        log = os.path.join(path, name + _LOG)
-        shard = logs.get(name)
-        if shard is None or shard.log_bytes != os.path.getsize(log):
-            return False
-        if shard.log_crc32 != shards.crc32_of(log):
+        log = os.path.join(path, name)
+        if (name.removesuffix(_LOG), os.path.getsize(log), shards.crc32_of(log)) not in logs:
             return False
     return bool(names)

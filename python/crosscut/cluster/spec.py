@@ -40,9 +40,10 @@ OF_RUN = ("concurrency", "gaps")
 
 # What the ledger of collectives is made of: the table `collective_calls`, without its process.
 LEDGER = "collective_calls"
-LEDGER_TEXTS = ("group", "name", "where", "operation")
-LEDGER_COLUMNS = ("group", "name", "where", "step", "ordinal", "seq", "operation", "begin_ns",
-                  "duration_ns", "bytes", "peer")
+LEDGER_TEXTS = ("group", "name", "place", "operation")
+LEDGER_COLUMNS = ("group", "name", "place", "seq", "step", "ordinal", "among", "operation",
+                  "begin_ns", "ns", "bytes", "peer", "group_size")
+CLOCK_ERROR_NS = 100_000  # that stamps of two processes of one host may be apart
 STEPS = "steps"
 NOTES = "notes"  # sentences under the tables of a run: process, table, note
 

@@ -97,6 +97,7 @@ Table CollectiveCallsTable(const trace::Trace& trace, const Context& context) {
       .Text("last", [&](const CallRow& r) { return context.process_label(r.last); })
       .Integer("bytes", [](const CallRow& r) { return OrMissing(r.call->bytes); })
       .Integer("peer", [](const CallRow& r) { return OrMissing(r.call->peer); })
+      .Integer("group_size", [](const CallRow& r) { return OrMissing(r.call->group_size); })
       .Make();
 }
 

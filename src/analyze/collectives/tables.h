@@ -11,7 +11,8 @@ namespace crosscut::analyze {
 // begins; missing: in none), operation (the lead's, then), place ("host" or "device"), begin_ns,
 // ns (its length), waited_ns (of it, for the last rank to come; missing: not known), last (the
 // process that came last; "": not known), bytes (that this rank hands over; missing: not stated),
-// peer (the rank in the group that a send or receive is with). A row for each call.
+// peer (the rank in the group that a send or receive is with), group_size (missing: not stated). A
+// row for each call.
 Table CollectiveCallsTable(const trace::Trace& trace, const Context& context);
 
 // group, name, count, ranks, bytes (of one rank, summed), transfer_ns (from the last to come to the

@@ -90,14 +90,17 @@ def calls_of(job, rank, steps):
     ordinal = np.tile(np.arange(job.collectives), len(steps))
     wait = 0 if rank == job.late else job.late_ns
     count = len(step)
+    stay = TRANSFER_NS + np.where(ordinal == 0, wait, 0)
+    leave = step * 4 * STEP_NS + 20_000_000 + ordinal * 10_000 + job.late_ns
     return pa.table({
         SHARD: pa.array(np.zeros(count, np.int32)), "group": pa.array(["world"] * count),
-        "name": pa.array(["all_reduce"] * count), "where": pa.array(["host"] * count),
-        "step": step, "ordinal": ordinal, "seq": np.arange(count),
+        "name": pa.array(["all_reduce"] * count), "place": pa.array(["host"] * count),
+        "seq": np.arange(count), "step": step, "ordinal": np.zeros(count, np.int64),
+        "among": np.ones(count, np.int64),
         "operation": pa.array(["train"] * count),
-        "begin_ns": step * 4 * STEP_NS + 20_000_000 + ordinal * 10_000,
-        "duration_ns": TRANSFER_NS + np.where(ordinal == 0, wait, 0),
-        "bytes": np.full(count, 4096), "peer": pa.array([None] * count, pa.int64())})
+        "begin_ns": leave - stay, "ns": stay,
+        "bytes": np.full(count, 4096), "peer": pa.array([None] * count, pa.int64()),
+        "group_size": np.full(count, job.ranks)})
 
 
 def functions_of(job, rank):

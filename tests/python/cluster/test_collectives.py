@@ -6,132 +6,195 @@ import pyarrow as pa
 import synthetic
 from crosscut.cluster import merging, spec
 from crosscut.cluster.finish import finish
+from crosscut.cluster.mapping import with_ordinals
 from crosscut.cluster.partial import SHARD
 
-JOB = synthetic.Job(ranks=6, per_host=3, steps=4)
+
+def call(name="gloo:all_reduce", group="world", stay=100, leave=10_000, **more):
+    """A row of `collective_calls`: a rank that leaves a collective at that time."""
+    return {"group": group, "name": name, "place": "host", "seq": 0, "step": 0,
+            "operation": "train", "begin_ns": leave - stay, "ns": stay, "bytes": 4, "peer": None,
+            "group_size": None, **more}
 
 
 def ledger_of(rows):
-    """The ledger of one rank from rows (group, name, step, ordinal, seq, duration, bytes, peer)."""
-    names = ("group", "name", "step", "ordinal", "seq", "duration_ns", "bytes", "peer")
-    columns = dict(zip(names, zip(*rows))) if rows else {name: () for name in names}
-    count = len(rows)
-    return pa.table({SHARD: pa.array([0] * count, pa.int32()), **{
-        name: pa.array({"where": ["host"] * count, "operation": ["train"] * count,
-                        "begin_ns": [0] * count, **columns}[name],
+    """The ledger of one rank."""
+    rows = sorted(rows, key=lambda row: row["begin_ns"])
+    stated = call()
+    table = pa.table({SHARD: pa.array([0] * len(rows), pa.int32()), **{
+        name: pa.array([row[name] for row in rows],
                        pa.string() if name in spec.LEDGER_TEXTS else pa.int64())
-        for name in spec.LEDGER_COLUMNS}})
+        for name in stated}})
+    return with_ordinals(table).select([SHARD, *spec.LEDGER_COLUMNS])
 
 
-def finished(ledgers):
+def finished(ledgers, per_host=1):
     """The tables of a job whose rank r has the ledger ledgers[r]."""
-    parts = synthetic.partials_of(synthetic.Job(ranks=len(ledgers), per_host=3, steps=4))
+    parts = synthetic.partials_of(synthetic.Job(ranks=len(ledgers), per_host=per_host, steps=4))
     for part, rows in zip(parts, ledgers):
         part.tables[spec.LEDGER] = ledger_of(rows)
     return finish(merging.merge(parts)).tables
 
 
+def waits_of(tables):
+    """By rank: what it waited, and what the others waited for it."""
+    return {row["rank"]: (row["waited_ns"], row["made_wait_ns"])
+            for row in tables["stragglers"].to_pylist()}
+
+
 class Program:
-    """A program of six ranks in groups of its own, in which ranks are late by known times; some of
-    its records are lost, as by a full ring, some are disturbed."""
+    """A program of six ranks on two hosts, with groups of its own, in which ranks are late by known
+    times; some of its records are lost, as by a full ring, some are disturbed. Each host has a
+    clock of its own. With `seqs`, ordinals in the group are stated."""
 
     GROUPS = {"world": range(6), "left": (0, 1, 2), "right": (3, 4, 5), "pairs": (1, 4)}
 
-    def __init__(self, seed):
+    def __init__(self, seed, seqs):
         self.chance = random.Random(seed)
+        self.seqs = seqs
         self.ledgers = [[] for _ in range(6)]
-        self.waited, self.made, self.unmatched = [0] * 6, [0] * 6, 0
-        for group, members in self.GROUPS.items():
-            seq = 0
-            for step in range(4):
-                for ordinal in range(self.chance.randint(0, 3)):
-                    self.meet(group, members, (step, ordinal, seq))
-                    seq += 1
+        self.waited, self.made, self.unmatched, self.now = [0] * 6, [0] * 6, 0, 0
+        for step in range(4):
+            for number in range(self.chance.randint(0, 3)):
+                for group, members in self.GROUPS.items():
+                    self.meet(group, members, step, 4 * step + number)
 
-    def meet(self, group, members, key):
-        """One collective of the group."""
-        step, ordinal, seq = key
+    def meet(self, group, members, step, seq):
+        """One collective of the group. Without stated ordinals nothing is lost inside a step: what
+        is would be matched with something else, or not at all."""
+        self.now += 10_000_000
         transfer = self.chance.randint(1, 1000)
         late = {rank: self.chance.choice([0, 0, self.chance.randint(1, 10**6)]) for rank in members}
         latest = max(late.values())
         stays = {rank: transfer + latest - late[rank] for rank in members}
-        fate = self.chance.choice(["whole", "whole", "whole", "lost", "size", "seq", "twice"])
-        odd = self.chance.choice(list(members))
+        fates = ["whole"] * 3 + ["size"] + ["lost", "twice", "name"] * self.seqs
+        fate, odd = self.chance.choice(fates), self.chance.choice(list(members))
         if fate == "lost":
             del stays[odd]
         for rank, stay in stays.items():
-            size = 8 if fate == "size" and rank == odd else 4
-            number = seq + 100 if fate == "seq" and rank == odd else seq
-            row = (group, "all_reduce", step, ordinal, number, stay, size, None)
-            self.ledgers[rank] += [row, row] if fate == "twice" and rank == odd else [row]
-        if fate in ("size", "seq", "twice") or len(stays) < 2:
+            changed = rank == odd
+            row = call("gloo:broadcast" if fate == "name" and changed else "gloo:all_reduce", group,
+                       stay, self.now + (rank // 3) * 77_000_000_000, step=step,
+                       seq=seq if self.seqs else None,
+                       bytes=8 if fate == "size" and changed else 4, group_size=len(members))
+            self.ledgers[rank] += [row, row] if fate == "twice" and changed else [row]
+        if fate in ("size", "name", "twice") or len(stays) < 2:
             self.unmatched += len(stays) + (fate == "twice")
             return
         shortest = min(stays.values())
+        last = min(stays, key=lambda rank: (stays[rank], rank))
         for rank, stay in stays.items():
             self.waited[rank] += stay - shortest
-        if max(stays.values()) > shortest:
-            self.made[min(stays, key=lambda rank: (stays[rank], rank))] += sum(
-                stay - shortest for stay in stays.values())
+            self.made[last] += stay - shortest
 
 
 def test_waiting_is_told_exactly_and_what_does_not_match_is_counted():
     for seed in range(50):
-        program = Program(seed)
-        tables = finished(program.ledgers)
-        rows = {row["rank"]: row for row in tables["stragglers"].to_pylist()}
+        program = Program(seed, seqs=seed % 2 == 0)
+        tables = finished(program.ledgers, per_host=3)
+        told = waits_of(tables)
         for rank in range(6):
-            row = rows.get(rank, {"waited_ns": 0, "made_wait_ns": 0})
-            assert (row["waited_ns"], row["made_wait_ns"]) == (
-                program.waited[rank], program.made[rank]), (seed, rank)
+            expected = program.waited[rank], program.made[rank]
+            assert told.get(rank, (0, 0)) == expected, (seed, rank)
         unmatched = sum(tables["unmatched"].column("calls").to_pylist())
-        # A group all of whose other records were lost has one rank here.
         assert unmatched == program.unmatched, seed
         assert sum(program.waited) == sum(program.made)
         assert sum(tables["collectives"].column("waited_ns").to_pylist()) == sum(program.waited)
-        assert sum(tables["straggler_steps"].column("waited_ns").to_pylist()) <= sum(program.waited)
+        steps = tables["straggler_steps"].column("waited_ns").to_pylist()
+        assert sum(steps) == sum(program.waited)
 
 
 def test_the_groups_of_a_rank_do_not_blame_each_other():
     """Rank 2 is late in its own group only; the other group's ranks wait for nobody."""
-    late = [[("left", "all_reduce", 0, 0, 0, stay, 4, None)] for stay in (900, 900, 100)]
-    prompt = [[("right", "all_reduce", 0, 0, 0, 40, 4, None)] for _ in range(3)]
-    rows = finished([*late, *prompt])["stragglers"].to_pylist()
-    assert {row["rank"]: (row["waited_ns"], row["made_wait_ns"]) for row in rows} == {
-        0: (800, 0), 1: (800, 0), 2: (0, 1600), 3: (0, 0), 4: (0, 0), 5: (0, 0)}
-    assert rows[0]["rank"] == 2 and rows[0]["share_ppm"] == 1_000_000
+    late = [[call(group="left", stay=stay)] for stay in (900, 900, 100)]
+    prompt = [[call(group="right", stay=40)] for _ in range(3)]
+    tables = finished([*late, *prompt])
+    assert waits_of(tables) == {0: (800, 0), 1: (800, 0), 2: (0, 1600), 3: (0, 0), 4: (0, 0),
+                                5: (0, 0)}
+    first = tables["stragglers"].to_pylist()[0]
+    assert first["rank"] == 2 and first["share_ppm"] == 1_000_000
 
 
 def test_a_rank_that_starts_late_is_not_blamed_for_what_it_was_not_in():
-    early = [("world", "all_reduce", step, 0, step, 50, 4, None) for step in range(4)]
+    early = [call(step=step, seq=step, stay=50, leave=1000 * step + 1000) for step in range(4)]
     tables = finished([early, early, early[2:]])
     [row] = tables["collectives"].to_pylist()
     assert (row["count"], row["incomplete_count"], row["waited_ns"]) == (4, 2, 0)
 
 
-def test_sends_are_counted_and_not_compared():
-    rows = [("world", "send", 0, 0, 0, 500, 4, 1)], [("world", "recv", 0, 0, 0, 20, 4, 0)]
-    tables = finished(rows)
+def test_a_group_that_states_its_size_knows_that_a_rank_is_missing():
+    tables = finished([[call(group_size=5)], [call(group_size=5)]])
+    [row] = tables["collectives"].to_pylist()
+    assert (row["ranks"], row["group_size"], row["incomplete_count"]) == (2, 5, 1)
+    part = merging.merge([synthetic.partial_of(synthetic.Job(ranks=4), rank) for rank in range(3)])
+    calls = part.tables[spec.LEDGER]
+    at = calls.column_names.index("group_size")
+    part.tables[spec.LEDGER] = calls.set_column(at, "group_size", pa.nulls(len(calls), pa.int64()))
+    [row] = finish(part).tables["collectives"].to_pylist()
+    assert row["incomplete_count"] is None, "rank 3 is missing; whether it belongs is not known"
+
+
+def test_waits_that_overlap_count_once():
+    """Two collectives in flight at once, as buckets of gradients are: the second one's wait lies in
+    the first one's but for its end."""
+    waits = [call(seq=0, stay=1000, leave=2000), call(seq=1, stay=900, leave=2100)]
+    late = [call(seq=0, stay=10, leave=2000), call(seq=1, stay=10, leave=2100)]
+    assert waits_of(finished([waits, late])) == {0: (1090, 0), 1: (0, 1090)}
+
+
+def test_on_one_host_begins_say_who_came_last():
+    """Rank 1 came last, though rank 0, which left early, was in it for a shorter time."""
+    tables = finished([[call(stay=300, leave=1000)], [call(stay=310, leave=1290)]], per_host=2)
+    assert waits_of(tables) == {0: (280, 0), 1: (0, 280)}
+    apart = finished([[call(leave=1000)], [call(leave=900_000)]], per_host=2)
+    assert apart["unmatched"].to_pylist()[0]["reason"] == (
+        "the ranks were not in it at the same time")
+
+
+def test_of_a_root_nothing_is_told_across_hosts():
+    rows = [[call("gloo:broadcast", stay=stay, leave=5000)] for stay in (400, 100)]
+    assert finished(rows)["unmatched"].to_pylist()[0]["reason"] == (
+        "it has a root, the ranks no common clock")
+    assert waits_of(finished(rows, per_host=2)) == {0: (300, 0), 1: (0, 300)}
+
+
+def test_without_ordinals_different_numbers_in_a_step_match_nothing():
+    def rows(count):
+        return [call(seq=None, leave=1000 * n + 1000) for n in range(count)]
+
+    tables = finished([rows(3), rows(2)])
+    assert tables["collectives"].num_rows == 0
+    assert sum(tables["unmatched"].column("calls").to_pylist()) == 5
+
+
+def test_several_kernels_of_one_collective_are_matched_in_order():
+    parts = [call("ncclKernel", seq=4, stay=stay, leave=leave) for stay, leave in
+             ((500, 1000), (90, 2000))]
+    late = [call("ncclKernel", seq=4, stay=50, leave=leave) for leave in (1000, 2000)]
+    tables = finished([parts, late])
+    assert tables["collectives"].to_pylist()[0]["count"] == 2
+    assert waits_of(tables) == {0: (490, 0), 1: (0, 490)}
+
+
+def test_transfers_between_two_ranks_are_counted_and_not_compared():
+    tables = finished([[call("gloo:send", peer=1)], [call("gloo:recv", peer=0)]])
     assert tables["collectives"].num_rows == 0
     assert [(row["name"], row["calls"], row["reason"]) for row in
-            tables["unmatched"].to_pylist()] == [
-        ("recv", 1, "from rank to rank: not compared"),
-        ("send", 1, "from rank to rank: not compared")]
+            tables["unmatched"].to_pylist()] == [("gloo:recv", 1, "between two ranks"),
+                                                 ("gloo:send", 1, "between two ranks")]
 
 
 def test_gathers_may_differ_in_size_and_reductions_may_not():
     def two(name):
-        return [[("world", name, 0, 0, 0, 500, 4, None)], [("world", name, 0, 0, 0, 20, 8, None)]]
+        return [[call(name, bytes=4)], [call(name, bytes=8)]]
 
-    assert finished(two("all_gather"))["collectives"].num_rows == 1
-    assert finished(two("all_reduce"))["collectives"].num_rows == 0
-    assert finished(two("all_reduce"))["unmatched"].to_pylist()[0]["reason"] == "the sizes differ"
+    assert finished(two("gloo:all_gather"))["collectives"].num_rows == 1
+    assert finished(two("gloo:all_reduce"))["collectives"].num_rows == 0
+    reason = finished(two("gloo:all_reduce"))["unmatched"].to_pylist()[0]["reason"]
+    assert reason == "the sizes differ"
 
 
 def test_calls_outside_of_steps_match_each_other():
-    def row(stay):
-        return ("world", "broadcast", None, 0, 0, stay, 4, None)
-
-    tables = finished([[row(70)], [row(30)]])
+    tables = finished([[call(step=None, seq=None, stay=70)], [call(step=None, seq=None, stay=30)]])
     assert tables["collectives"].to_pylist()[0]["waited_ns"] == 40
     assert tables["straggler_steps"].num_rows == 0
