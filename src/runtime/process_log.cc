@@ -283,13 +283,22 @@ void ProcessLog::WriteFacts(const base::ProcessIdentity& self) {
   }
 }
 
-// Times of different boots cannot be compared: readers refuse to mix them.
+// Times of different boots cannot be compared, nor those of time namespaces, which have clocks of
+// their own: readers refuse to mix them.
 void ProcessLog::WriteHost(const base::ProcessIdentity& self) {
   SessionStream& stream = Recorder::Get().stream();
   char text[256] = "";
   if (gethostname(text, sizeof text - 1) == 0) stream.WriteMeta("host", text);
   if (self.boot == 0) return;
-  snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(self.boot));
+  constexpr unsigned kFirstTimeNamespace = 0xeffffffa;
+  unsigned space = kFirstTimeNamespace;
+  char link[64] = "";
+  if (readlink("/proc/self/ns/time", link, sizeof link - 1) > 0) sscanf(link, "time:[%u]", &space);
+  const int used =
+      snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(self.boot));
+  if (space != kFirstTimeNamespace) {
+    snprintf(text + used, sizeof text - static_cast<size_t>(used), "-%u", space);
+  }
   stream.WriteMeta("boot_id", text);
 }
 

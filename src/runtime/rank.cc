@@ -1,6 +1,7 @@
 #include "src/runtime/rank.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "src/base/launcher.h"
 #include "src/collect/recorder.h"
@@ -32,7 +33,8 @@ void WriteMore() {
   for (const auto& fact : kFacts) {
     for (const char* const variable : fact.variables) {
       const char* const text = variable == nullptr ? nullptr : secure_getenv(variable);
-      if (text == nullptr || *text == '\0' || (fact.number && NumberIn(variable) < 0)) continue;
+      const bool told = text != nullptr && *text != '\0' && strcmp(text, "none") != 0;
+      if (!told || (fact.number && NumberIn(variable) < 0)) continue;
       stream.WriteMeta(fact.fact, text);
       break;
     }

@@ -8,7 +8,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from crosscut.cluster import ledger, peers, spec
+from crosscut.cluster import clocks, ledger, path, peers, spec
 from crosscut.cluster.partial import Gap, Partial
 from crosscut.cluster.shards import Shard
 
@@ -68,6 +68,7 @@ def finish(partial: Partial, memory: str = "2GB") -> Finished:
     for name in (spec.STEPS, "operations", "processes"):
         database.register(name, partial.tables[name])
     ledger.prepare(database, partial.tables.get(spec.LEDGER))
+    path.prepare(database)
 
     def query(text: str) -> pa.Table:
         return database.sql(text).to_arrow_table()
@@ -80,6 +81,8 @@ def finish(partial: Partial, memory: str = "2GB") -> Finished:
     done.tables["unmatched"] = query(ledger.UNMATCHED)
     done.tables["straggler_steps"] = query(ledger.STRAGGLER_STEPS)
     done.tables["operation_spread"] = query(_SPREAD)
+    done.tables["cluster_path"] = path.cluster_path(database)
+    done.tables["host_clocks"] = clocks.host_clocks(database)
     database.execute(_COMPARED)
     compared = list(peers.excesses(_figures(database)))
     done.tables["rank_outliers"] = _outlier_table(peers.outliers(compared), partial.shards)
@@ -181,12 +184,13 @@ names AS (SELECT restart, rank, min(struct_pack(h := host, r := role)) AS n FROM
   WHERE leads GROUP BY restart, rank)
 SELECT w.rank, w.restart, n.h AS host, n.r AS role, w.collectives, w.waited_ns,
   coalesce(l.last_count, 0) AS last_count, coalesce(b.made_wait_ns, 0) AS made_wait_ns,
+  coalesce(v.saved_ns, 0) AS saved_ns, coalesce(v.saved_in_steps_ns, 0) AS saved_in_steps_ns,
   CASE WHEN e.all_ns > 0 THEN (coalesce(b.made_wait_ns, 0)::HUGEINT * 1000000 // e.all_ns)::BIGINT
     ELSE 0 END AS share_ppm,
   g.class AS grew_class, g.class_ns AS grew_class_ns, g.operation AS grew_operation,
   g.operation_ns AS grew_operation_ns
 FROM wait w LEFT JOIN blamed b USING (restart, rank) LEFT JOIN lasts l USING (restart, rank)
-  JOIN everything e USING (restart)
+  LEFT JOIN saved v USING (restart, rank) JOIN everything e USING (restart)
   LEFT JOIN names USING (restart, rank) LEFT JOIN grew g USING (restart, rank)
 ORDER BY made_wait_ns DESC, w.restart, w.rank"""
 

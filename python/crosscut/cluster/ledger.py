@@ -29,7 +29,7 @@ CREATE TEMP VIEW calls AS
 SELECT s.restart, s.rank, s.boot_number, l.grp, l.place, l.name, l.step, l.seq,
   CASE WHEN l.seq IS NULL THEN l.step END AS key_step,
   CASE WHEN l.seq IS NULL THEN l.name END AS key_name,
-  l.ordinal, l.among, l.begin_ns, l.ns, l.bytes, l.group_size,
+  l.operation, l.ordinal, l.among, l.begin_ns, l.ns, l.bytes, l.group_size,
   coalesce(l.peer >= 0, false) OR regexp_matches(l.name, '{_PAIR}') AS pair
 FROM (SELECT * RENAME ("group" AS grp) FROM ledger) l JOIN (
   SELECT *, CASE WHEN boot != '' THEN dense_rank() OVER (ORDER BY boot) END AS boot_number
@@ -42,6 +42,7 @@ CREATE TEMP TABLE meetings AS
 SELECT {_KEY}, min(name) AS name, min(step) AS step, count(*)::BIGINT AS calls,
   count(DISTINCT rank)::BIGINT AS ranks, max(bytes) AS bytes, max(group_size) AS group_size,
   min(ns) AS shortest_ns, min(begin_ns + ns) AS first_end_ns, max(begin_ns) AS last_begin_ns,
+  min(ns, 2)[2] AS second_ns, max(begin_ns, 2)[2] AS second_begin_ns,
   min(boot_number) = max(boot_number) AND count(boot_number) = count(*) AS one_clock,
   min(struct_pack(ns := ns, rank := rank)).rank AS shortest_rank,
   max(struct_pack(ns := ns, rank := -rank)).rank * -1 AS longest_rank,
@@ -57,6 +58,8 @@ FROM calls WHERE NOT pair GROUP BY {_KEY}"""
 _JUDGED = f"""
 CREATE TEMP TABLE judged AS
 SELECT {_KEY}, m.name, step, calls, ranks, m.bytes, shortest_ns, first_end_ns, last_begin_ns,
+  coalesce(CASE WHEN one_clock THEN last_begin_ns - second_begin_ns
+    ELSE second_ns - shortest_ns END, 0) AS saved_ns,
   coalesce(m.group_size, size) AS size, m.group_size IS NOT NULL AS size_stated,
   coalesce(one_clock, false) AS one_clock,
   CASE WHEN one_clock THEN CASE WHEN begins_differ THEN last_rank END
