@@ -56,7 +56,7 @@ def finish(partial: Partial, memory: str = "2GB") -> Finished:
     goes on in files."""
     done = Finished()
     database = duckdb.connect()
-    database.execute(f"SET memory_limit='{memory}'")
+    database.execute(f"SET memory_limit='{memory}'; SET enable_progress_bar=false")
     database.register("shards", shard_table(partial.shards))
     absent = missing_ranks(partial.shards)
     done.missing = sorted({rank for _, rank, _ in absent})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -11,6 +12,10 @@ from crosscut.cluster.dataset import Cluster
 
 MOST_LINES = 60
 _WIDTH = 100
+_CLASSES = {"device": "device work", "comm": "communication", "runtime": "device runtime",
+            "data": "data loading and simulation", "framework": "framework time",
+            "python": "Python", "idle": "idle time",
+            "other": "time in which nothing is seen to run"}
 _GAPS, _ROWS, _FEW_ROWS = 6, 8, 5  # shown of what there may be more of
 
 
@@ -25,7 +30,7 @@ def text(cluster: Cluster) -> str:
     lines = [*_head(cluster), *_missing(cluster), *_verdict(cluster), *_stragglers(cluster),
              *_outliers(cluster), *_collectives(cluster), *_spread(cluster)]
     lines += ["", f"More: crosscut table {cluster.path}; SQL: docs/cluster.md"]
-    return "\n".join(line[:_WIDTH] for line in lines[:MOST_LINES]) + "\n"
+    return "\n".join(lines) + "\n"
 
 
 def duration(ns: int | None) -> str:
@@ -77,7 +82,8 @@ def _missing(cluster: Cluster) -> list[str]:
     seen: dict[str, list[str]] = {}
     for where, what in facts["gaps"]:
         seen.setdefault(what, []).append(where)
-    lines += [f"! {_places(where)}{what}" for what, where in list(seen.items())[:_GAPS]]
+    lines += [_in_one_line(f"! {_places(where)}{what}")
+              for what, where in list(seen.items())[:_GAPS]]
     if len(seen) > _GAPS:
         lines.append(f"! {len(seen) - _GAPS} more: crosscut info {cluster.path}")
     single = cluster.facts["tables"]["gaps"]["rows"]
@@ -85,6 +91,10 @@ def _missing(cluster: Cluster) -> list[str]:
         lines.append(f"! {_count(single, 'sentence')} about what single runs lack: crosscut table "
                      f"{cluster.path} gaps")
     return lines if lines else ["Nothing is missing."]
+
+
+def _in_one_line(sentence: str) -> str:
+    return sentence if len(sentence) <= _WIDTH else sentence[:_WIDTH - 3] + "..."
 
 
 def _places(where: Sequence[str]) -> str:
@@ -95,28 +105,27 @@ def _places(where: Sequence[str]) -> str:
 
 def _verdict(cluster: Cluster) -> list[str]:
     """What the waiting in collectives comes from, in a sentence or two."""
-    rows = cluster.table("stragglers")
-    if not rows.num_rows:
+    rows = cluster.table("stragglers").slice(0, 1).to_pylist()
+    if not rows:
         return ["", "Who waited for whom is not known: no collective was matched."]
-    first = rows.slice(0, 1).to_pylist()[0]
-    waited = pc.sum(rows.column("waited_ns")).as_py()
-    ranks = cluster.table("ranks")
-    spent = pc.sum(ranks.column("steps_ns")).as_py()
+    [first] = rows
     if not first["made_wait_ns"]:
         return ["", "No rank waited for another in a collective."]
-    line = (f"Rank {first['rank']} (host {first['host']}) made the others wait "
-            f"{duration(first['made_wait_ns'])}: {first['share_ppm'] / 10**4:.0f} % of all waiting "
-            "in collectives.")
-    out = ["", line]
+    out = [f"Rank {first['rank']} (host {first['host']}) made the others wait "
+           f"{duration(first['made_wait_ns'])}: {first['share_ppm'] / 10**4:.0f} % of all waiting "
+           "in collectives."]
     if first["grew_class"]:
-        operation = (f"; of its operations, {first['grew_operation']} grew most "
-                     f"({duration(first['grew_operation_ns'])})" if first["grew_operation"] else "")
         out.append(f"In the compared steps it has {duration(first['grew_class_ns'])} more "
-                   f"{first['grew_class']} than its peers{operation}.")
-    if spent:
-        out.append(f"All ranks together waited {duration(waited)} of {duration(spent)} in their "
-                   f"steps ({100 * waited / spent:.0f} %).")
-    return out
+                   f"{_CLASSES[first['grew_class']]} than its peers.")
+    if first["grew_operation"]:
+        out.append(f"Of its operations {first['grew_operation']} grew most: "
+                   f"{duration(first['grew_operation_ns'])} more than its peers.")
+    waited = pc.sum(cluster.table("straggler_steps").column("waited_ns")).as_py()
+    spent = pc.sum(cluster.table("ranks").column("steps_ns")).as_py()
+    if waited and spent:
+        out.append(f"All ranks together waited {duration(waited)} of the {duration(spent)} of "
+                   f"their steps ({100 * waited / spent:.0f} %).")
+    return ["", *textwrap.wrap(" ".join(out), _WIDTH)]
 
 
 def _table(title: str, head: Sequence[str], rows: Iterable[Sequence[str]], total: int) -> list[str]:

@@ -33,8 +33,10 @@ def test_the_report_names_the_straggler_and_what_it_does_more(cluster):
     text = report.text(cluster)
     assert text.startswith("Job job7: 64 ranks on 8 hosts, 64 processes, 30 steps\n"
                            "Nothing is missing.\n")
+    text = " ".join(text.split())
     assert "Rank 33 (host host00004) made the others wait 56.7 s: 100 % of all waiting" in text
-    assert "In the compared steps it has 900 ms more python than its peers" in text
+    assert "In the compared steps it has 900 ms more Python than its peers." in text
+    assert "All ranks together waited 56.7 s of the 78.7 s of their steps (72 %)." in text
 
 
 def test_the_report_has_sixty_lines_at_most(tmp_path):
