@@ -148,6 +148,8 @@ WHERE NOT c.after_switch OR NOT EXISTS (SELECT 1 FROM common o WHERE o.restart =
 _RANKS = f"""
 WITH own AS (
   SELECT restart, rank, count(*)::BIGINT AS steps, sum(wall_ns)::BIGINT AS steps_ns,
+    count(*) FILTER (level > 0)::BIGINT AS observed_steps,
+    sum(wall_ns) FILTER (level > 0)::BIGINT AS observed_steps_ns,
     {", ".join(f"sum({name})::BIGINT AS {name}" for name, _ in spec.STEP_CLASSES)}
   FROM lead_steps GROUP BY restart, rank),
 common_steps AS (
@@ -161,6 +163,7 @@ blamed AS (
   FROM waits GROUP BY restart, last_rank)
 SELECT s.rank, s.restart, s.host, s.process, s.local_rank, s.world, s.node_rank, s.role, s.actor,
   p.pid, p.name, p.wall_ns, p.corrected_ns, s.complete, own.steps, own.steps_ns,
+  own.observed_steps, own.observed_steps_ns,
   {", ".join(f"own.{name}" for name, _ in spec.STEP_CLASSES)}, common_steps.compared_steps,
   common_steps.compared_ns, wait.collectives, wait.waited_ns,
   CASE WHEN wait.collectives IS NOT NULL THEN coalesce(blamed.made_wait_ns, 0) END AS made_wait_ns
@@ -169,30 +172,38 @@ FROM shards s JOIN processes p USING (shard) LEFT JOIN own USING (restart, rank)
   LEFT JOIN blamed USING (restart, rank)
 WHERE s.leads ORDER BY s.restart, s.rank, s.host, s.process"""
 
+# Ranks start at different times, so what they waited outside of steps tells little of the job.
 _STRAGGLERS = """
 WITH wait AS (
-  SELECT restart, rank, sum(collectives)::BIGINT AS collectives, sum(waited_ns)::BIGINT AS waited_ns
+  SELECT restart, rank, sum(collectives)::BIGINT AS collectives, sum(waited_ns)::BIGINT AS waited_ns,
+    coalesce(sum(waited_ns) FILTER (step IS NOT NULL), 0)::BIGINT AS waited_in_steps_ns
   FROM waits GROUP BY restart, rank),
 blamed AS (
-  SELECT restart, last_rank AS rank, sum(waited_ns)::BIGINT AS made_wait_ns
+  SELECT restart, last_rank AS rank, sum(waited_ns)::BIGINT AS made_wait_ns,
+    coalesce(sum(waited_ns) FILTER (step IS NOT NULL), 0)::BIGINT AS made_wait_in_steps_ns
   FROM waits GROUP BY restart, last_rank),
 lasts AS (
   SELECT restart, last_rank AS rank, count(*)::BIGINT AS last_count FROM judged
   WHERE unmatched = '' GROUP BY restart, last_rank),
-everything AS (SELECT restart, sum(waited_ns)::BIGINT AS all_ns FROM waits GROUP BY restart),
+everything AS (
+  SELECT restart, coalesce(nullif(sum(waited_ns) FILTER (step IS NOT NULL), 0), sum(waited_ns))
+    ::BIGINT AS all_ns, sum(waited_ns) FILTER (step IS NOT NULL) > 0 AS in_steps
+  FROM waits GROUP BY restart),
 names AS (SELECT restart, rank, min(struct_pack(h := host, r := role)) AS n FROM shards
   WHERE leads GROUP BY restart, rank)
 SELECT w.rank, w.restart, n.h AS host, n.r AS role, w.collectives, w.waited_ns,
+  w.waited_in_steps_ns,
   coalesce(l.last_count, 0) AS last_count, coalesce(b.made_wait_ns, 0) AS made_wait_ns,
+  coalesce(b.made_wait_in_steps_ns, 0) AS made_wait_in_steps_ns,
   coalesce(v.saved_ns, 0) AS saved_ns, coalesce(v.saved_in_steps_ns, 0) AS saved_in_steps_ns,
-  CASE WHEN e.all_ns > 0 THEN (coalesce(b.made_wait_ns, 0)::HUGEINT * 1000000 // e.all_ns)::BIGINT
-    ELSE 0 END AS share_ppm,
+  CASE WHEN e.all_ns > 0 THEN (coalesce(CASE WHEN e.in_steps THEN b.made_wait_in_steps_ns
+    ELSE b.made_wait_ns END, 0)::HUGEINT * 1000000 // e.all_ns)::BIGINT ELSE 0 END AS share_ppm,
   g.class AS grew_class, g.class_ns AS grew_class_ns, g.operation AS grew_operation,
   g.operation_ns AS grew_operation_ns
 FROM wait w LEFT JOIN blamed b USING (restart, rank) LEFT JOIN lasts l USING (restart, rank)
   LEFT JOIN saved v USING (restart, rank) JOIN everything e USING (restart)
   LEFT JOIN names USING (restart, rank) LEFT JOIN grew g USING (restart, rank)
-ORDER BY made_wait_ns DESC, w.restart, w.rank"""
+ORDER BY made_wait_in_steps_ns DESC, made_wait_ns DESC, w.restart, w.rank"""
 
 
 def _figures(database: duckdb.DuckDBPyConnection) -> list[peers.Figure]:

@@ -111,9 +111,11 @@ def _verdict(cluster: Cluster) -> list[str]:
     [first] = rows
     if not first["made_wait_ns"]:
         return ["", "No rank waited for another in a collective."]
+    in_steps = first["made_wait_in_steps_ns"]
     out = [f"Rank {first['rank']} (host {first['host']}) made the others wait "
-           f"{duration(first['made_wait_ns'])}: {first['share_ppm'] / 10**4:.0f} % of all waiting "
-           "in collectives."]
+           f"{duration(in_steps or first['made_wait_ns'])}"
+           f"{' in the steps' if in_steps else ''}: {first['share_ppm'] / 10**4:.0f} % of all "
+           "waiting in collectives.", *_bound(cluster, first)]
     if first["grew_class"]:
         out.append(f"In the compared steps it has {duration(first['grew_class_ns'])} more "
                    f"{_CLASSES[first['grew_class']]} than its peers.")
@@ -126,6 +128,19 @@ def _verdict(cluster: Cluster) -> list[str]:
         out.append(f"All ranks together waited {duration(waited)} of the {duration(spent)} of "
                    f"their steps ({100 * waited / spent:.0f} %).")
     return ["", *textwrap.wrap(" ".join(out), _WIDTH)]
+
+
+def _bound(cluster: Cluster, straggler: dict[str, Any]) -> list[str]:
+    """What a step would take without the time in which only this rank was missing."""
+    rows = cluster.table("ranks").to_pylist()
+    of_rank = [r for r in rows if (r["restart"], r["rank"]) == (straggler["restart"],
+                                                               straggler["rank"])]
+    saved = straggler["saved_in_steps_ns"]
+    if not saved or not of_rank or not of_rank[0]["observed_steps"]:
+        return []
+    steps, ns = of_rank[0]["observed_steps"], of_rank[0]["observed_steps_ns"]
+    return [f"If it were like its peers, a step would take {duration((ns - saved) // steps)} "
+            f"instead of {duration(ns // steps)}, at best."]
 
 
 def _table(title: str, head: Sequence[str], rows: Iterable[Sequence[str]], total: int) -> list[str]:
@@ -144,8 +159,9 @@ def _stragglers(cluster: Cluster) -> list[str]:
     rows = table.slice(0, _ROWS).to_pylist()
     head = ("rank", "host", "last in", "made wait", "share", "waited", "grew")
     return _table("Stragglers", head, (
-        (str(r["rank"]), r["host"] or "", f"{r['last_count']:,}", duration(r["made_wait_ns"]),
-         f"{r['share_ppm'] / 10**4:.1f} %", duration(r["waited_ns"]), r["grew_class"] or "-")
+        (str(r["rank"]), r["host"] or "", f"{r['last_count']:,}",
+         duration(r["made_wait_in_steps_ns"]), f"{r['share_ppm'] / 10**4:.1f} %",
+         duration(r["waited_in_steps_ns"]), r["grew_class"] or "-")
         for r in rows), table.num_rows)
 
 
