@@ -45,13 +45,13 @@ struct ReportArgs {
 
 int ReportCluster(const ReportArgs& args) {
   const auto format = args.format.value_or(verbs::ReportFormatOf(args.file));
-  if (args.summary ||
-      (format != verbs::ReportFormat::kText && format != verbs::ReportFormat::kJson)) {
-    Talk("the report of a cluster is text or json");
+  if (args.summary || format == verbs::ReportFormat::kMarkdown) {
+    Talk("the report of a cluster is text, json or html");
     return kUsage;
   }
   std::vector<std::string> options;
   if (format == verbs::ReportFormat::kJson) options.push_back("--format=json");
+  if (format == verbs::ReportFormat::kHtml) options.push_back("--format=html");
   if (!args.file.empty()) options.push_back("--output=" + args.file);
   return RunOnCluster("report", options, args.inputs);
 }

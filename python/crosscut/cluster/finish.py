@@ -175,7 +175,8 @@ WHERE s.leads ORDER BY s.restart, s.rank, s.host, s.process"""
 # Ranks start at different times, so what they waited outside of steps tells little of the job.
 _STRAGGLERS = """
 WITH wait AS (
-  SELECT restart, rank, sum(collectives)::BIGINT AS collectives, sum(waited_ns)::BIGINT AS waited_ns,
+  SELECT restart, rank, sum(collectives)::BIGINT AS collectives,
+    sum(waited_ns)::BIGINT AS waited_ns,
     coalesce(sum(waited_ns) FILTER (step IS NOT NULL), 0)::BIGINT AS waited_in_steps_ns
   FROM waits GROUP BY restart, rank),
 blamed AS (

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from crosscut import _names
 from crosscut._command import USAGE, Parser, one_of, say
-from crosscut.cluster import conditions, dataset, report
+from crosscut.cluster import conditions, dataset, page, report
 from crosscut.cluster.dataset import Cluster
 
 GOOD, UNREADABLE = 0, 3
@@ -51,7 +51,7 @@ def main_report(arguments: Sequence[str]) -> int:
     """`crosscut report CLUSTER`; an exit code of the command."""
     parser = Parser(prog="crosscut report", allow_abbrev=False)
     parser.add_argument("cluster", nargs="+")
-    parser.add_argument("--format", default="text", type=one_of("format", ["text", "json"]))
+    parser.add_argument("--format", default="text", type=one_of("format", ["text", "json", "html"]))
     parser.add_argument("-o", "--output", default="")
     options = parser.parse_args(arguments)
     if len(options.cluster) > 1:
@@ -61,6 +61,8 @@ def main_report(arguments: Sequence[str]) -> int:
     def answer(cluster: Cluster) -> None:
         if options.format == "text":
             return _write(report.text(cluster), options.output)
+        if options.format == "html":
+            return _write(page.render(cluster), options.output)
         stated = {name: cluster.table(name).to_pylist() for name in _REPORTED}
         whole = {**cluster.facts, "tables": stated}
         return _write(json.dumps(whole, ensure_ascii=False) + "\n", options.output)

@@ -27,7 +27,8 @@ def summary(path: str, facts: dict[str, Any]) -> str:
 
 def text(cluster: Cluster) -> str:
     """The report. OSError, ValueError where a table cannot be read."""
-    lines = [*_head(cluster), *_missing(cluster), *_verdict(cluster), *_stragglers(cluster),
+    lines = [head(cluster), *_missing(cluster), "",
+             *textwrap.wrap(" ".join(verdict(cluster)), _WIDTH), *_stragglers(cluster),
              *_outliers(cluster), *_collectives(cluster), *_spread(cluster)]
     lines += ["", f"More: crosscut table {cluster.path}; SQL: docs/cluster.md"]
     return "\n".join(lines) + "\n"
@@ -61,14 +62,15 @@ def ranges(numbers: Sequence[int], most: int = 6) -> str:
     return ", ".join(shown) + (f" and {left:,} more" if left else "")
 
 
-def _head(cluster: Cluster) -> list[str]:
+def head(cluster: Cluster) -> str:
+    """The job and its size, in a line."""
     facts = cluster.facts
     job = f"Job {facts['job']}" if facts["job"] else "A job without a name"
     steps = cluster.table("ranks").column("steps")
     most = pc.max(steps).as_py()
     words = (f"{job}: {_count(facts['ranks'], 'rank')} on {_count(len(facts['hosts']), 'host')}, "
              f"{_count(facts['processes'], 'process').replace('processs', 'processes')}")
-    return [words + (f", {most:,} steps" if most else "")]
+    return words + (f", {most:,} steps" if most else "")
 
 
 def _missing(cluster: Cluster) -> list[str]:
@@ -103,14 +105,14 @@ def _places(where: Sequence[str]) -> str:
     return ", ".join(where[:3]) + (f" and {len(where) - 3:,} more" if len(where) > 3 else "") + ": "
 
 
-def _verdict(cluster: Cluster) -> list[str]:
-    """What the waiting in collectives comes from, in a sentence or two."""
+def verdict(cluster: Cluster) -> list[str]:
+    """What the waiting in collectives comes from, in sentences."""
     rows = cluster.table("stragglers").slice(0, 1).to_pylist()
     if not rows:
-        return ["", "Who waited for whom is not known: no collective was matched."]
+        return ["Who waited for whom is not known: no collective was matched."]
     [first] = rows
     if not first["made_wait_ns"]:
-        return ["", "No rank waited for another in a collective."]
+        return ["No rank waited for another in a collective."]
     in_steps = first["made_wait_in_steps_ns"]
     out = [f"Rank {first['rank']} (host {first['host']}) made the others wait "
            f"{duration(in_steps or first['made_wait_ns'])}"
@@ -127,7 +129,7 @@ def _verdict(cluster: Cluster) -> list[str]:
     if waited and spent:
         out.append(f"All ranks together waited {duration(waited)} of the {duration(spent)} of "
                    f"their steps ({100 * waited / spent:.0f} %).")
-    return ["", *textwrap.wrap(" ".join(out), _WIDTH)]
+    return out
 
 
 def _bound(cluster: Cluster, straggler: dict[str, Any]) -> list[str]:
@@ -199,7 +201,7 @@ def _spread(cluster: Cluster) -> list[str]:
 def information(cluster: Cluster) -> str:
     """What `crosscut info` says: hosts, every gap, the tables."""
     facts = cluster.facts
-    lines = [*_head(cluster), f"specification {facts['spec'][:8]}"]
+    lines = [head(cluster), f"specification {facts['spec'][:8]}"]
     if facts["missing"]:
         lines.append(f"missing ranks: {ranges(facts['missing'], 1 << 30)}")
     lines += [f"! {where + ': ' if where else ''}{what}" for where, what in facts["gaps"]]
