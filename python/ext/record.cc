@@ -5,9 +5,11 @@
 
 #include "crosscut/crosscut.h"
 #include "python/ext/record_around.h"
+#include "python/ext/record_awaiting.h"
 #include "python/ext/record_calibrate.h"
 #include "python/ext/record_classes.h"
 #include "python/ext/record_imports.h"
+#include "python/ext/record_marks.h"
 #include "python/ext/record_on_demand.h"
 #include "python/ext/record_operation.h"
 #include "python/ext/record_options.h"
@@ -442,6 +444,12 @@ PyMethodDef functions[] = {
      "class, __new__ or __init_subclass__, callable: a function that passes on, then tells."},
     {"divert", Divert, METH_VARARGS,
      "method descriptor, around(): leads its calls through that; False where that cannot be."},
+    {"follow_await", FollowAwait, METH_VARARGS,
+     "class, callable: told of each `await` of one of its objects; False where that cannot be."},
+    {"flow_out", FlowOutFunction, METH_O, "An arrow leaves the innermost open span; its key."},
+    {"flow_in", FlowInFunction, METH_O, "An arrow arrives at the innermost open span; its key."},
+    {"arg", Function(ArgFunction), METH_FASTCALL, "key, value: of the span last begun here."},
+    {"base", BaseFunction, METH_O, "The layer of this thread outside of all spans."},
     {"collected", Collected, METH_VARARGS,
      "source, format, bytes, begin_realtime_ns, error_ns; a CROSSCUT_E* code."},
     {"now", Now, METH_NOARGS, "The recorder's clock, in ticks."},
@@ -481,7 +489,7 @@ PyMODINIT_FUNC PyInit__record() {
   PyObject* module = PyModule_Create(&definition);
   if (module == nullptr) return nullptr;
   if (NeedsNoGil(module) != 0 || AddOperationType(module) != 0 || AddAroundType(module) != 0 ||
-      AddUnseenType(module) != 0) {
+      AddAwaitingType(module) != 0 || AddUnseenType(module) != 0) {
     Py_DECREF(module);
     return nullptr;
   }
