@@ -188,6 +188,17 @@ constexpr Rule kRules[] = {
     {"mpi4py.MPI", kMethods, "mpi4py.MPI.Request", "mpi4py.Request", CROSSCUT_COMM,
      "Wait Waitall Waitany Waitsome wait waitall waitany waitsome"},
     {"mpi4py.MPI", kFunctions, "mpi4py.MPI", "mpi4py", CROSSCUT_COMM, "Init Init_thread Finalize"},
+    // What adapters/ray.py does not see: calls of Ray's control service, and the threads of a
+    // driver that wait for its messages.
+    {"ray._raylet", kMethods, "ray._raylet.GlobalStateAccessor", "ray.GlobalStateAccessor",
+     CROSSCUT_COMM, "-__init__"},
+    {"ray._raylet", kMethods, "ray._raylet.CoreWorker", "ray.CoreWorker", CROSSCUT_COMM,
+     "cancel_task create_placement_group get_named_actor_handle kill_actor remove_placement_group "
+     "wait_placement_group_ready"},
+    {"ray._raylet", kMethods, "ray._raylet.GcsErrorSubscriber", "ray.GcsErrorSubscriber", kIdle,
+     "poll"},
+    {"ray._raylet", kMethods, "ray._raylet.GcsLogSubscriber", "ray.GcsLogSubscriber", kIdle,
+     "poll"},
 
     {"time", kFunctions, "time", "time", kIdle, "sleep"},
     {"_thread", kMethods, "_thread.allocate_lock()", "threading.Lock", kIdle,

@@ -278,6 +278,7 @@ Result<trace::Trace> NativeImport::Finish(const format::RunReader& run) {
   trace::Trace trace = builder_.Finish();
   TellFoundApart(&trace);
   NameRanks(&trace);
+  if (std::string told = ExplainWorkers(&trace); !told.empty()) trace.gaps.push_back(told);
   for (const Gap& gap : gaps_) {
     const std::string who = gap.process.valid() ? trace.title(gap.process) : gap.key;
     trace.gaps.push_back((who.empty() ? "" : "Process " + who) + gap.text);

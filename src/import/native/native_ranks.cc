@@ -1,7 +1,10 @@
 #include "src/import/native/native_ranks.h"
 
+#include <algorithm>
 #include <string>
 #include <string_view>
+
+#include "src/import/native/native_facts.h"
 
 namespace crosscut::import {
 namespace {
@@ -41,14 +44,51 @@ bool IsRank(const trace::Trace& trace, trace::ProcessId id) {
   return !Launches(trace, id);
 }
 
+// The name of an actor of Ray that has none of its own but states a rank; "" for all others.
+std::string ActorName(const trace::Trace& trace, const trace::Process& process) {
+  const std::string_view rank = RankOf(trace, process);
+  if (rank.empty() || Fact(trace, process, "role") != "actor") return "";
+  if (!Fact(trace, process, "actor_name").empty()) return "";
+  return std::string(Fact(trace, process, "actor_class")) + " (rank " + std::string(rank) + ")";
+}
+
+// Ray ends its workers when nobody needs them any more, in their sleep.
+bool SleptAtItsEnd(const trace::Trace& trace, trace::ProcessId id) {
+  const trace::Process& process = trace.processes[id.value];
+  const std::string_view role = Fact(trace, process, "role");
+  if ((role != "actor" && role != "worker") || Fact(trace, process, "ray_version").empty() ||
+      !EndedWithoutStopping(trace, process)) {
+    return false;
+  }
+  return std::none_of(trace.tracks.begin(), trace.tracks.end(), [id](const trace::Track& track) {
+    return track.process == id && track.unfinished != 0;
+  });
+}
+
 }  // namespace
 
 void NameRanks(trace::Trace* trace) {
   for (uint32_t i = 0; i < trace->processes.size(); ++i) {
-    if (!IsRank(*trace, trace::ProcessId{i})) continue;
     trace::Process& process = trace->processes[i];
-    process.name = trace->strings.Intern("rank " + std::string(RankOf(*trace, process)));
+    if (const std::string name = ActorName(*trace, process); !name.empty()) {
+      process.name = trace->strings.Intern(name);
+    } else if (IsRank(*trace, trace::ProcessId{i})) {
+      process.name = trace->strings.Intern("rank " + std::string(RankOf(*trace, process)));
+    }
   }
+}
+
+std::string ExplainWorkers(trace::Trace* trace) {
+  int count = 0;
+  for (uint32_t i = 0; i < trace->processes.size(); ++i) {
+    if (!SleptAtItsEnd(*trace, trace::ProcessId{i})) continue;
+    trace->processes[i].complete = true;
+    trace->processes[i].why_incomplete = trace->strings.Intern("");
+    ++count;
+  }
+  if (count == 0) return "";
+  return "Ray ended " + std::to_string(count) + (count == 1 ? " worker" : " workers") +
+         " without a word, none of them at work: all that was recorded is here.";
 }
 
 }  // namespace crosscut::import

@@ -1,13 +1,19 @@
-// Names processes that are ranks of a job.
+// What the processes of a job are: ranks, and Ray's actors and workers.
 #pragma once
+
+#include <string>
 
 #include "src/trace/trace.h"
 
 namespace crosscut::import {
 
 // Names a process "rank N" if it states that it is one of several ranks and has not set a name for
-// itself. Its children, which inherit what it states, and its launcher keep their names. Requires:
-// parents are linked.
+// itself. Its children, which inherit what it states, and its launcher keep their names. An actor
+// of Ray that the program gave no name is "CLASS (rank N)". Requires: parents are linked.
 void NameRanks(trace::Trace* trace);
+
+// Workers of Ray that ended without stopping, but with nothing open, count as complete. Returns the
+// gap that tells how many those are, "" where there are none. Requires: tracks are finished.
+std::string ExplainWorkers(trace::Trace* trace);
 
 }  // namespace crosscut::import

@@ -50,5 +50,40 @@ TEST(NativeRanks, ChildrenOfARankAndLaunchersAreNone) {
               ElementsAre("run.py", "rank 5", "loader"));
 }
 
+TEST(NativeRanks, ActorsWithoutANameAreNamedByTheirRank) {
+  EXPECT_THAT(Names("process a window=0..9 name=Trainer\n"
+                    "meta role actor\nmeta actor_class Trainer\nmeta process_name Trainer\n"
+                    "meta rank 1\nmeta world_size 2\n"
+                    "process b window=0..9 name=Trainer\n"
+                    "meta role actor\nmeta actor_class Trainer\nmeta process_name Trainer\n"
+                    "meta actor_name chief\nmeta rank 0\nmeta world_size 2\n"),
+              ElementsAre("Trainer (rank 1)", "Trainer"));
+}
+
+// Ended as by SIGKILL: at work in one worker, in its sleep in another; and one that is not Ray's.
+TEST(NativeRanks, WorkersOfRayThatEndInTheirSleepAreComplete) {
+  auto trace = trace::ParseText(
+      "process a window=0..9 name=a\nmeta role worker\nmeta ray_version 2.60.0\n"
+      "process b window=0..9 name=b\nmeta role actor\nmeta ray_version 2.60.0\n"
+      "process c window=0..9 name=c\n");
+  ASSERT_TRUE(trace.ok()) << trace.status().message();
+  for (trace::Process& process : trace->processes) {
+    process.complete = false;
+    process.why_incomplete =
+        trace->strings.Intern("it ended without stopping (killed, aborted, or replaced by exec)");
+  }
+  trace->tracks.resize(2);
+  trace->tracks[0].process = {0};
+  trace->tracks[1].process = {1};
+  trace->tracks[1].unfinished = 1;
+  EXPECT_EQ(ExplainWorkers(&*trace),
+            "Ray ended 1 worker without a word, none of them at work: all that was recorded is "
+            "here.");
+  EXPECT_TRUE(trace->processes[0].complete);
+  EXPECT_FALSE(trace->processes[1].complete);
+  EXPECT_FALSE(trace->processes[2].complete);
+  EXPECT_EQ(ExplainWorkers(&*trace), "");
+}
+
 }  // namespace
 }  // namespace crosscut::import
