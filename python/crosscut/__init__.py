@@ -66,7 +66,7 @@ _LATER = {
     "schedule": "_schedule", "read": "reading",
     "load_ipython_extension": "_notebook", "unload_ipython_extension": "_notebook",
 }
-_MODULES = ("hand_over",)  # at their first use, too
+_MODULES = ("hand_over", "ray")  # at their first use, too
 __all__ = [
     "active", "arm", "counter", "error", "flush", "instant", "lead", "meta", "operation", "pause",
     "phase", "process_name", "progress", "read", "resume", "run_dir", "schedule", "session",

@@ -3,6 +3,7 @@ from types import TracebackType
 from typing import Literal, ParamSpec, TypeVar, overload
 
 from crosscut import hand_over as hand_over
+from crosscut import ray as ray
 from crosscut._ondemand import arm as arm
 from crosscut._schedule import Schedule as Schedule
 from crosscut._schedule import schedule as schedule

@@ -21,6 +21,7 @@ _method = "fork"
 _recording = False  # when fork() was called
 _armed = False  # the same
 _arm_child: Callable[[bool], bool] | None = None
+_left_out: set[int] = set()  # threads that fork what is none of the program's
 
 
 def leave_note(message: str, recorded: bool = False) -> None:
@@ -49,6 +50,16 @@ def tell_children() -> None:
         os.environ["CROSSCUT_PARENT"] = key
 
 
+def leave_out_children(on: bool) -> None:
+    """Whether what this thread forks is left out of the run from now on: a library's daemons, which
+    a forked child becomes."""
+    if on:
+        _left_out.add(_thread.get_ident())
+    else:
+        _left_out.discard(_thread.get_ident())
+        _record.follow_fork(True)
+
+
 def watch(arm_child: Callable[[bool], bool] | None = None) -> None:
     """Follows os.fork() and what stands on it, from now on; once. `arm_child`: how an armed
     process arms its child, told whether it recorded itself; whether that was done."""
@@ -66,8 +77,11 @@ def watch(arm_child: Callable[[bool], bool] | None = None) -> None:
 
 def _before() -> None:
     global _recording, _armed
-    _recording = _record.active()
-    _armed = _record.armed()
+    followed = _thread.get_ident() not in _left_out
+    _recording = followed and _record.active()
+    _armed = followed and _record.armed()
+    if _left_out:
+        _record.follow_fork(followed)
     _record.before_fork()
 
 

@@ -25,6 +25,26 @@ def install(begun_ns: int = 0) -> None:
     if _installed or not os.environ.get("CROSSCUT_RUN"):
         return
     _installed = True
+    kind = _ray_kind()
+    if kind == "worker" and os.environ.get("CROSSCUT_DORMANT") != "1":
+        from crosscut import _ray_processes
+
+        _ray_processes.at_first_task(lambda: _install(time.monotonic_ns()))
+    elif kind != "daemon":
+        _install(begun_ns)
+
+
+def _ray_kind() -> str:
+    """What this process is to Ray, "" for all that is none of its own."""
+    script = script_of(list(getattr(sys, "orig_argv", ())))
+    if "/ray/" not in script and not script.startswith("ray."):
+        return ""
+    from crosscut import _ray_processes
+
+    return _ray_processes.kind_of(script)
+
+
+def _install(begun_ns: int) -> None:
     try:
         if _record.__name__ != "crosscut._record":
             reason = crosscut.error() or "crosscut._record is missing"

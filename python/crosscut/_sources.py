@@ -54,9 +54,10 @@ def _activate(asked: str | None) -> None:
 def _register(python: str) -> None:
     global _active
     if _active:
-        distributed = sys.modules.get("crosscut.adapters.torch_distributed")
-        if distributed is not None:
-            distributed.tell()  # each session's log says it
+        for name in ("torch_distributed", "ray"):
+            adapter = sys.modules.get(f"crosscut.adapters.{name}")
+            if adapter is not None:
+                adapter.tell()  # each session's log says it
         return
     _active = True
     try:

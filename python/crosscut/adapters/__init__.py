@@ -41,6 +41,15 @@ ADAPTERS = {
     "stable_baselines3.common.base_class": ("stable_baselines3", "install_algorithms"),
     "stable_baselines3.common.policies": ("stable_baselines3", "install_policies"),
     "stable_baselines3.common.vec_env.base_vec_env": ("stable_baselines3", "install_vectors"),
+    "trl.trainer.grpo_trainer": ("trl", "install_grpo"),
+    "trl.trainer.rloo_trainer": ("trl", "install_rloo"),
+    "trl.generation.vllm_generation": ("trl", "install_vllm"),
     "multiprocessing.process": ("processes", "install"),
+    "ray._private.services": ("ray", "install_services"),
+    "ray._private.function_manager": ("ray", "install_manager"),
+    "ray._private.worker": ("ray", "install_worker"),
+    "ray._private.object_ref_generator": ("ray", "install_generators"),
+    "ray.remote_function": ("ray", "install_functions"),
+    "ray.actor": ("ray", "install_actors"),
 }
 NAMES = tuple(dict.fromkeys(adapter for adapter, _ in ADAPTERS.values()))

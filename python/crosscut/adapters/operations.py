@@ -132,6 +132,10 @@ class Operations:
         for undo in reversed(changes):
             undo()
 
+    def on_undo(self, undo: Callable[[], None]) -> None:
+        """Has undo() call it."""
+        self._undo.append(undo)
+
     def replace(self, owner: Any, name: str, value: Any) -> None:
         """Sets owner.name to `value`, to be set back by undo()."""
         own = vars(owner)
@@ -152,6 +156,20 @@ class Operations:
                 after: Callable[..., None] | None = None) -> Any:
         """`function` as an operation that calls in it belong to; `after` is told of its end."""
         return self.around(function, operation, inside=self.inside, nests=True, after=after)
+
+    def inferring(self) -> dict[str, Any]:
+        """What makes around() take the calls of modules in a function for `inference`, not for
+        `forward`."""
+        forward_as = self.library.crosscut_operations_forward_as
+
+        def before(*_: Any, **__: Any) -> bool:
+            forward_as(b"inference")
+            return True
+
+        def after(*_: Any) -> None:
+            forward_as(None)
+
+        return {"before": before, "after": after}
 
     def simulation(self, name: str, function: Callable[..., Any], span: Any = None) -> Any:
         """The method `name` of an environment. Its outermost call is the operation; an outermost

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from crosscut.adapters import gymnasium, operations
+from crosscut.adapters import gymnasium
 
 _PARTS = {"collect_rollouts": "rollout", "train": "update"}
 
@@ -27,7 +27,7 @@ def install_algorithms(module: ModuleType) -> None:
     ops = gymnasium.shared()
 
     def make(cls: type, name: str, function: Callable[..., Any]) -> Any:
-        inference = _inference(ops) if name == "collect_rollouts" else {}
+        inference = ops.inferring() if name == "collect_rollouts" else {}
         return ops.around(function, _PARTS[name], hides=True, **inference)
 
     ops.follow(module.BaseAlgorithm, tuple(_PARTS), make)
@@ -48,20 +48,6 @@ def install_vectors(module: ModuleType) -> None:
     ops = gymnasium.shared()
     ops.follow(module.VecEnv, gymnasium.METHODS,
                lambda cls, name, function: ops.simulation(name, function))
-
-
-def _inference(ops: operations.Operations) -> dict[str, Any]:
-    """Calls of modules in a function are the policy's: inference, not `forward`."""
-    forward_as = ops.library.crosscut_operations_forward_as
-
-    def before(*_: Any, **__: Any) -> bool:
-        forward_as(b"inference")
-        return True
-
-    def after(*_: Any) -> None:
-        forward_as(None)
-
-    return {"before": before, "after": after}
 
 
 def _rename_backward(name: str) -> None:

@@ -1,0 +1,282 @@
+"""What a process of Ray executes: tasks, methods of an actor, and what comes before and after.
+
+Each execution is an operation under its own name (`Rollout.sample`). Around it lie the spans
+`ray.arguments`, until its arguments are here and read, and `ray.results`, until what it returned is
+stored. Outside of both a thread that executes tasks is idle: it waits for the next one.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import threading
+import time
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+from crosscut import _record, _wrap
+
+_COMM, _IDLE, _PYTHON = (_wrap.LAYERS.index(layer) + 1 for layer in ("comm", "idle", "python"))
+# What both ends of an arrow know it by begins with one of these.
+CALL, RESULT, PUT = b"call:", b"result:", b"put:"
+# The number of an object among its task's, its last four bytes: those of ray.put() begin here.
+_FIRST_PUT = 100_000_000
+_MOST_NAMES = 100  # of tasks; a program that numbers them gets the function's name from then on
+
+
+def _python_threads() -> Any:
+    """Those that Python started, by their number."""
+    return getattr(sys.modules.get("threading"), "_active", ())
+
+
+def reference(one: Any) -> Any:
+    """The reference of a reference, or of a generator of them."""
+    return getattr(one, "_generator_ref", one)
+
+
+def key_of(ref: Any) -> bytes:
+    """What both ends of an arrow know a result, or what was put, by."""
+    binary: bytes = ref.binary()
+    if int.from_bytes(binary[-4:], "little") >= _FIRST_PUT:
+        return PUT + binary
+    return RESULT + binary[:-4]
+
+
+def task_of(result: Any) -> bytes | None:
+    """The task that a call by .remote() has made; None where it returns nothing that tells."""
+    actor = getattr(result, "_ray_actor_id", None)
+    if actor is not None:
+        ray = sys.modules["ray"]
+        created: bytes = ray.TaskID.for_actor_creation_task(actor).binary()
+        return created
+    first = result[0] if isinstance(result, list) and result else result
+    binary = getattr(reference(first), "binary", None)
+    return None if binary is None else binary()[:-4]
+
+
+class Tasks:
+    """What this process executes. All of it under the GIL, on the threads that Ray has."""
+
+    def __init__(self) -> None:
+        self._named: dict[str, Any] = {}  # operations, by name
+        self._arguments = _record.span("ray.arguments", _COMM)
+        self._results = _record.span("ray.results", _COMM)
+        self._here = threading.local()
+        self._lock = threading.Lock()
+        self._seconds: dict[str, float] = {}  # of tasks that are no actor's
+        self._mostly = ""
+        self._actor: dict[str, str] = {}  # facts
+        self._worker: Any = None
+
+    def install(self, module: ModuleType, replace: Callable[..., None]) -> None:
+        """`module`: ray._private.worker."""
+        self._worker = module.global_worker
+        replace(module, "_changeproctitle", always=True, after=lambda _, title, failed:
+                None if failed else self._around(title))
+        replace(module.Worker, "record_task_log_start", always=True,
+                before=lambda _, task, *__: self._executes(task.binary()))
+        replace(module.Worker, "record_task_log_end", always=True,
+                before=lambda _, task, *__: self._executed(task.binary()))
+        replace(module.Worker, "deserialize_objects", self._reads)
+        manager = getattr(self._worker, "function_actor_manager", None)
+        if manager is not None and self._is_async():  # a session that begins late
+            self._follow_methods(manager)
+
+    # ---- Who this is ----
+
+    def tell(self) -> None:
+        """States the facts of this process, in each session anew."""
+        worker = self._worker
+        ray = sys.modules["ray"]
+        if worker is None or not worker.connected:
+            return
+        facts = {"ray_version": str(ray.__version__), "ray_job": worker.current_job_id.hex(),
+                 "node_id": worker.current_node_id.hex()}
+        if worker.mode == ray.WORKER_MODE:
+            actor = worker.actors.get(worker.actor_id)
+            if actor is not None and not self._actor:  # a session that begins late
+                self._actor = self._facts_of(type(actor))
+            facts |= {"role": "worker", "ray_worker": worker.worker_id.hex()} | self._actor
+            _record.process_name(self._name_of_process())
+        else:
+            facts["role"] = "driver"
+        for key, value in facts.items():
+            _record.meta(key, value)
+
+    def _name_of_process(self) -> str:
+        if self._actor:
+            return f"{self._actor['actor_class']} ({self._actor['actor']})"
+        return f"ray worker ({self._mostly})" if self._mostly else "ray worker"
+
+    def actor_loaded(self, manager: Any, cls: Any, failed: bool) -> None:
+        """Its class was loaded, as before the first of its methods."""
+        if failed or self._worker is None or self._worker.actor_id.is_nil():
+            return
+        if not self._actor:
+            self._actor = self._facts_of(cls)
+            self.tell()
+        if self._is_async():
+            self._follow_methods(manager)
+
+    def _facts_of(self, cls: type) -> dict[str, str]:
+        """Of the actor that this process is."""
+        actor, name = self._worker.actor_id.hex(), str(self._worker.actor_name or "")
+        return {"role": "actor", "actor": name or actor[:8], "actor_id": actor,
+                "actor_class": cls.__name__, "actor_name": name}
+
+    def _is_async(self) -> bool:
+        core = getattr(self._worker, "core_worker", None)
+        return core is not None and bool(core.current_actor_is_asyncio())
+
+    # ---- Threads that execute one task at a time ----
+
+    def _around(self, title: Any) -> Any:
+        if not self._is_async():
+            return _Title(self, title)
+        _record.base(_IDLE)  # this thread only hands over to the loop's, and waits for it
+        return None
+
+    def begins(self) -> None:
+        """A task is here; its arguments may not be."""
+        _record.base(_PYTHON)
+        self._here.references = []
+        self._here.span = self._arguments
+        self._arguments.__enter__()
+
+    def ends(self) -> None:
+        """All of it is done, and its result stored."""
+        span, self._here.span = vars(self._here).get("span"), None
+        if span is not None:
+            span.__exit__(None, None, None)
+        _record.base(_IDLE)
+
+    def _reads(self, _: Any, __: Any, references: Any, *___: Any, **____: Any) -> bool:
+        """Objects are read: where a task waits for its arguments, they are those."""
+        here = vars(self._here)
+        if here.get("span") is self._arguments:
+            here["references"] = list(references)
+        elif "rests" not in here:
+            here["rests"] = threading.get_ident() not in _python_threads()
+            if here["rests"]:  # a thread of Ray's own, which now and then calls Python
+                with self._lock:  # its first call of native code makes it one of Python's
+                    pass
+                _record.base(_IDLE)
+        return True
+
+    def _executes(self, task: bytes) -> bool:
+        if self._is_async():
+            return True
+        here = vars(self._here)
+        span, here["span"] = here.get("span"), None
+        if span is not None:
+            span.__exit__(None, None, None)
+        name = self._name()
+        if name is None:
+            return True
+        here["operation"], here["began"] = (name, self._operation(name)), time.monotonic()
+        here["operation"][1].__enter__()
+        _record.flow_in(CALL + task)
+        for one in here.get("references", ()):
+            _record.flow_in(key_of(one))
+        return True
+
+    def _executed(self, task: bytes) -> bool:
+        here = vars(self._here)
+        name, operation = here.pop("operation", (None, None))
+        if operation is None:
+            return True
+        _record.flow_out(RESULT + task)
+        operation.__exit__(None, None, None)
+        here["span"] = self._results
+        self._results.__enter__()
+        if not self._actor:
+            self._count(name, time.monotonic() - here["began"])
+        return True
+
+    def _count(self, name: str, seconds: float) -> None:
+        """The worker is known by what it mostly did."""
+        if name in self._seconds or len(self._seconds) < _MOST_NAMES:
+            self._seconds[name] = self._seconds.get(name, 0.0) + seconds
+        mostly = max(self._seconds, key=self._seconds.__getitem__)
+        if mostly != self._mostly:
+            self._mostly = mostly
+            _record.process_name(self._name_of_process())
+
+    def _name(self) -> str | None:
+        """What the task that runs is called; None for Ray's own."""
+        name = str(self._worker.current_task_name or "")
+        if ".__ray_terminate__" in name:
+            return None
+        init = f"{self._actor.get('actor_class', '')}.__init__"
+        if self._actor and name.endswith(init):
+            return init  # Ray puts the actor's name before it
+        if name not in self._named and len(self._named) >= _MOST_NAMES:
+            return str(self._worker.current_task_function_name or "task")
+        return name or "task"
+
+    def _operation(self, name: str) -> Any:
+        operation = self._named.get(name)
+        if operation is None:
+            operation = self._named[name] = _record.found_operation(name)
+        return operation
+
+    # ---- Loops that run many at once ----
+
+    def _follow_methods(self, manager: Any) -> None:
+        """A coroutine's operation is open while it runs, not while it is suspended."""
+        for known in (manager._function_execution_info, manager.execution_infos):
+            for key, info in list(known.items()):
+                if not isinstance(info.function, _record.around):
+                    known[key] = info._replace(function=self._followed(info.function))
+
+    def _followed(self, executor: Any) -> Any:
+        method = getattr(executor, "method", executor)
+        if inspect.isasyncgenfunction(method):
+            return executor
+        if inspect.iscoroutinefunction(method):
+            return _record.around(executor, after=self._awaits)
+        return _record.around(executor, before=self._calls, after=self._called)
+
+    def _awaits(self, _: Any, coroutine: Any, failed: bool) -> Any:
+        name = self._name()
+        if failed or name is None:
+            return None
+        return _record.awaiting(coroutine, self._operation(name), self._task(),
+                                lambda task, *_: _record.flow_in(CALL + task),
+                                lambda task, *_: _record.flow_out(RESULT + task))
+
+    def _task(self) -> bytes:
+        task: bytes = self._worker.current_task_id.binary()
+        return task
+
+    def _calls(self, *_: Any, **__: Any) -> bool:
+        name = self._name()
+        self._here.method = None if name is None else self._operation(name)
+        if name is not None:
+            self._here.method.__enter__()
+            _record.flow_in(CALL + self._task())
+        return True
+
+    def _called(self, *_: Any) -> None:
+        operation, self._here.method = self._here.method, None
+        if operation is not None:
+            _record.flow_out(RESULT + self._task())
+            operation.__exit__(None, None, None)
+
+
+class _Title:
+    """In the place of what Ray has around a task to set the process's title."""
+
+    def __init__(self, tasks: Tasks, title: Any) -> None:
+        self._tasks, self._title = tasks, title
+
+    def __enter__(self) -> Any:
+        self._tasks.begins()
+        return self._title.__enter__()
+
+    def __exit__(self, *error: Any) -> Any:
+        try:
+            return self._title.__exit__(*error)
+        finally:
+            self._tasks.ends()
