@@ -65,6 +65,9 @@ STAGES = {
         "the C++ agent plays Pong on the emulator",
         "examples/dqn/get_ale.sh && cmake --preset release && "
         f"cmake --build build/release --target dqn && {PYTEST} tests/endtoend/test_dqn.py"),
+    "ray": Stage(
+        "RLlib's PPO and TRL's GRPO on Ray",
+        f"CROSSCUT_TEST_RAY=1 {PYTEST} tests/endtoend/on_ray"),
     "fuzz": Stage("every fuzzer for half an hour", "tools/fuzz.sh 1800"),
     "lint": Stage("clang-tidy over all sources", "tools/lint.sh --all"),
     "bench": Stage("every benchmark builds", "tools/setup.sh tests bench"),
