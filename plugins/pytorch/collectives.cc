@@ -29,6 +29,8 @@ namespace {
 
 const auto kKind = c10::DebugInfoKind::PARAM_COMMS_INFO;
 
+thread_local bool asks = false;  // this thread is inside of a call for a collective
+
 // PyTorch carries it along to the threads that carry the collective out.
 struct AskedForInfo final : torch::ParamCommsDebugInfo {
   explicit AskedForInfo(Collective asked) : collective(asked) {}
@@ -155,7 +157,8 @@ uint32_t SpanOf(const c10::OperatorHandle& op) {
 // do.
 class Asking {
  public:
-  Asking(const c10::OperatorHandle& op, const torch::jit::Stack& stack) {
+  Asking(const c10::OperatorHandle& op, const torch::jit::Stack& stack) : asked_before_(asks) {
+    asks = true;
     try {
       const Collective asked = AskedFor(op, stack);
       if (asked.told == 0) return;
@@ -168,11 +171,13 @@ class Asking {
   }
   ~Asking() {
     if (begun_) crosscut_end();
+    asks = asked_before_;
   }
   Asking(const Asking&) = delete;
   Asking& operator=(const Asking&) = delete;
 
  private:
+  const bool asked_before_;
   std::optional<c10::DebugInfoGuard> info_;
   bool begun_ = false;
 };
@@ -220,6 +225,8 @@ Collective CollectiveOfWork() {
   return info == nullptr ? Collective() : info->collective;
 }
 
+bool CarriesOut() { return !asks && CollectiveOfWork().told != 0; }
+
 void TellArguments(const Collective& collective) {
   static const uint32_t sequence =
       crosscut_intern("Seq", SIZE_MAX, CROSSCUT_TEXT, CROSSCUT_LAYER_NONE, 0, 0);
@@ -234,6 +241,7 @@ void TellArguments(const Collective& collective) {
 namespace crosscut::pytorch {
 int FollowCollectives(bool) { return CROSSCUT_EOFF; }
 Collective CollectiveOfWork() { return {}; }
+bool CarriesOut() { return false; }
 void TellArguments(const Collective&) {}
 }  // namespace crosscut::pytorch
 

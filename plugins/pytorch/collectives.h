@@ -23,6 +23,8 @@ struct Collective {
 };
 // The collective that this thread asks for or carries out.
 Collective CollectiveOfWork();
+// Whether this thread is one of PyTorch's that carries out what another one asked for.
+bool CarriesOut();
 // As arguments of what this thread recorded last.
 void TellArguments(const Collective& collective);
 

@@ -267,6 +267,7 @@ int MayRunTasks() {
 void BeginUserScope(const at::RecordFunction& function) {
   if (function.isAsync()) {
     static const uint32_t key = Key("async");
+    if (CarriesOut()) RestWithoutSpans();
     MarkAsync(FindAsyncName(function.name()), key, NumberOf(function));
     return TellArguments(CollectiveOfWork());
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "src/base/shown_text.h"
@@ -205,11 +206,21 @@ std::string LayersText(std::string_view layers, bool device) {
 
 void AddTime(const ReportData& data, const DocumentOptions& options, Document* out) {
   const Cells processes(data.Find("processes"));
+  // As in the verdict; what it does not speak of, such as a launcher of ranks, comes behind.
+  const Cells verdict(data.Find("verdict"));
+  std::map<std::string_view, size_t> spoken;
+  for (size_t row = 0; row < verdict.rows(); ++row) {
+    spoken.emplace(verdict.Text("process", row), row);
+  }
+  std::vector<std::pair<size_t, int64_t>> place;  // by row: in the verdict, then the longest
   std::vector<size_t> order(processes.rows());
-  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return processes.Int("wall_ns", a) > processes.Int("wall_ns", b);
-  });
+  for (size_t i = 0; i < order.size(); ++i) {
+    order[i] = i;
+    const auto at = spoken.find(processes.Text("process", i));
+    place.emplace_back(at == spoken.end() ? SIZE_MAX : at->second, -processes.Int("wall_ns", i));
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return place[a] < place[b]; });
   const size_t full = std::min(order.size(), options.processes);
   for (size_t i = 0; i < full; ++i) {
     out->sections.push_back(SectionOf(data, TimeOf(data, order[i], options), order[i]));

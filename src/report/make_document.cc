@@ -111,6 +111,10 @@ void AddStepOperators(const ReportData& data, const DocumentOptions& options, Do
   section.grid.heads = {{"name", false}, {"layer", false},   {"steps", false},
                         {"from"},        {"calls"},          {"self time"},
                         {"time"},        {"95 %: at least"}, {"at most"}};
+  const bool several = std::any_of(order.begin(), order.end(), [&](size_t row) {
+    return rows.Text("process", row) != rows.Text("process", order[0]);
+  });
+  if (several) section.grid.heads.insert(section.grid.heads.begin(), {"process", false});
   for (size_t i = 0; i < std::min(order.size(), options.functions); ++i) {
     const size_t row = order[i];
     char calls[32];
@@ -120,6 +124,10 @@ void AddStepOperators(const ReportData& data, const DocumentOptions& options, Do
          base::ShownText(rows.Text("kind", row)), CountText(rows.Int("steps", row)), calls,
          TimeText(rows.Int("self_per_step_ns", row)), TimeText(rows.Int("per_step_ns", row)),
          TimeText(rows.Int("low_ns", row)), TimeText(rows.Int("high_ns", row))});
+    if (several) {
+      auto& cells = section.grid.rows.back();
+      cells.insert(cells.begin(), ProcessName(data, rows.Text("process", row)));
+    }
   }
   if (section.grid.rows.empty()) return;
   section.after.emplace_back("Every name and kind of step: table step_operators.");
@@ -181,22 +189,21 @@ std::optional<size_t> MeanCostRow(const ReportData& data, std::string_view proce
   return std::nullopt;
 }
 
-// One sentence for each process whose steps were compared with control steps.
+// What is said of a process whose steps were compared with control steps.
 std::string CostText(const ReportData& data, const Cells& check, size_t row) {
-  const std::string name = ProcessName(data, check.Text("process", row));
   const double cost = check.Real("cost", row);
   if (check.Int("checked", row) != 1 || !std::isfinite(cost)) {
-    return name + ": " + CleanText(check.Text("message", row)) +
+    return CleanText(check.Text("message", row)) +
            "; what is subtracted was calibrated when recording started.";
   }
   if (const auto mean = MeanCostRow(data, check.Text("process", row))) {
     const Cells levels(data.Find("overhead_levels"));
-    return name + ": recording cost " +
+    return "recording cost " +
            CostWords(levels.Real("inflation", *mean) - 1, levels.Real("inflation_low", *mean) - 1,
                      levels.Real("inflation_high", *mean) - 1, "all steps") +
            BudgetText(check, row) + ".";
   }
-  return name + ": recording cost " +
+  return "recording cost " +
          CostWords(cost, check.Real("cost_low", row), check.Real("cost_high", row), "a step") +
          BudgetText(check, row) + ".";
 }
@@ -206,8 +213,19 @@ void AddOverhead(const ReportData& data, Document* out) {
   if (check.rows() == 0 && overhead.rows() == 0) return;
   Section section;
   section.heading = "What recording itself cost";
+  std::vector<std::pair<std::string, std::vector<std::string>>> costs;  // and whose they are
   for (size_t row = 0; row < check.rows(); ++row) {
-    if (check.Int("control_steps", row) > 0) section.before.push_back(CostText(data, check, row));
+    if (check.Int("control_steps", row) <= 0) continue;
+    const std::string text = CostText(data, check, row);
+    auto at = std::find_if(costs.begin(), costs.end(), [&](auto& c) { return c.first == text; });
+    if (at == costs.end()) at = costs.insert(at, {text, {}});
+    at->second.push_back(ProcessName(data, check.Text("process", row)));
+  }
+  for (const auto& [text, names] : costs) {
+    const std::string who = names.size() == 1
+                                ? names[0]
+                                : std::to_string(names.size()) + " processes, such as " + names[0];
+    section.before.push_back(who + ": " + text);
   }
   int64_t subtracted = 0;
   for (size_t row = 0; row < overhead.rows(); ++row) {

@@ -76,6 +76,12 @@ def test_a_late_rank_is_told_as_torch_profiler_has_it(tmp_path, plan):
     assert told["cause"] == "other-rank" and "wait for rank 1" in told["headline"]
     line = DDP.splitlines().index(f"            time.sleep({LATE_S})  # HERE") + 1
     assert told["blame"].startswith(f"ddp.py:{line} ")
+    # While the late rank sleeps, the library's threads rest: its time is idle, not unknown.
+    work = [row for row in table(run, "part_work")
+            if row["process"] == late["process"] and row["part"] == "steps"]
+    (slept,) = [row for row in work if row["work"].startswith(f"ddp.py:{line} ")
+                and row["layers"] == "idle"]
+    assert slept["ns"] > 0.5 * sum(row["ns"] for row in work)
 
 
 def test_groups_and_ordinals_hold_through_control_steps(tmp_path):
