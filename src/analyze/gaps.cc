@@ -261,9 +261,40 @@ bool ScopesCrossSteps(const trace::Trace& trace, const trace::Track& track,
   return false;
 }
 
+// Sentences that differ only in their process become one, with the number of processes.
+class ByProcess {
+ public:
+  explicit ByProcess(const Context& context) : context_(context) {}
+  // `before` and `after` the process that the sentence is about. `after` begins with a space.
+  void Add(uint32_t process, const std::string& before, const std::string& after) {
+    const auto same = std::find_if(sentences_.begin(), sentences_.end(), [&](const Sentence& s) {
+      return s.before == before && s.after == after;
+    });
+    if (same != sentences_.end()) ++same->processes;
+    if (same == sentences_.end()) sentences_.push_back({before, after, process, 1});
+  }
+  void Tell(std::vector<std::string>& out) const {
+    for (const Sentence& s : sentences_) {
+      const std::string title = context_.process_title({s.first});
+      const std::string many = std::to_string(s.processes) + " processes, such as " + title + ",";
+      out.push_back(s.before + (s.processes == 1 ? title : many) + s.after);
+    }
+  }
+
+ private:
+  struct Sentence {
+    std::string before, after;
+    uint32_t first;
+    int64_t processes;
+  };
+  const Context& context_;
+  std::vector<Sentence> sentences_;
+};
+
 // In control steps nothing sees a scope begin. That hides none but those steps' own, unless scopes
 // last over steps.
 void TellScopes(const trace::Trace& trace, const Context& context, std::vector<std::string>& out) {
+  ByProcess sentences(context);
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
     const std::vector<trace::Step>& steps = trace.processes[p].steps;
     const auto control = std::count_if(steps.begin(), steps.end(),
@@ -273,22 +304,24 @@ void TellScopes(const trace::Trace& trace, const Context& context, std::vector<s
                            return ScopesCrossSteps(trace, trace.tracks[t], steps);
                          });
     if (!crossed) continue;
-    out.push_back(
-        "Scopes of PyTorch that last over several steps of " + context.process_title({p}) +
-        " are not seen if they began in a control step (" + std::to_string(control) +
-        (control == 1 ? " of its steps is a control step)." : " of its steps are control steps)."));
+    sentences.Add(p, "Scopes of PyTorch that last over several steps of ",
+                  " are not seen if they began in a control step (" + std::to_string(control) +
+                      (control == 1 ? " step is a control step)." : " steps are control steps)."));
   }
+  sentences.Tell(out);
 }
 
 void TellCorrection(const trace::Trace& trace, const Context& context,
                     std::vector<std::string>& out) {
+  ByProcess sentences(context);
   for (uint32_t i = 0; i < trace.processes.size(); ++i) {
     if (trace.processes[i].steps.empty() || trace.processes[i].probes.empty()) continue;
     const Inflation& inflation = context.Shared<Accounting>().processes[i].inflation;
     if (inflation.checked) continue;
-    out.push_back("What recording cost " + context.process_title({i}) +
+    sentences.Add(i, "What recording cost ",
                   " is estimated, not checked against control steps (" + inflation.why_not + ").");
   }
+  sentences.Tell(out);
 }
 
 }  // namespace

@@ -403,10 +403,29 @@ step step 200 300 number=2 level=3
     return Gaps(trace, Context(trace));
   };
   EXPECT_THAT(of("epoch 210 290"), ElementsAre()) << "each lies in a step of its own";
-  EXPECT_THAT(
-      of("epoch 50 250"),
-      ElementsAre("Scopes of PyTorch that last over several steps of train (pid 7) are not "
-                  "seen if they began in a control step (1 of its steps is a control step)."));
+  EXPECT_THAT(of("epoch 50 250"),
+              ElementsAre("Scopes of PyTorch that last over several steps of train (pid 7) are not "
+                          "seen if they began in a control step (1 step is a control step)."));
+}
+
+TEST(Gaps, SentencesThatDifferOnlyInTheProcessAreOne) {
+  const auto process = [](const std::string& name, const std::string& pid, int control) {
+    std::string text = "process " + name + " pid=" + pid +
+                       " window=0..1000\nthread main tid=" + pid + " main\nstep step 0 100\n";
+    for (int i = 1; i <= control; ++i) {
+      text += "step step " + std::to_string(100 * i) + " " + std::to_string(100 * i + 100) +
+              " number=" + std::to_string(i) + " level=0\n";
+    }
+    return text + "span epoch 50 350 probe=scope\n";
+  };
+  const trace::Trace trace = testing::Parse("# crosscut trace\n" + process("a", "7", 2) +
+                                            process("b", "8", 1) + process("c", "9", 2));
+  EXPECT_THAT(Gaps(trace, Context(trace)),
+              ElementsAre("Scopes of PyTorch that last over several steps of 2 processes, such as "
+                          "a (pid 7), are not seen if they began in a control step (2 steps are "
+                          "control steps).",
+                          "Scopes of PyTorch that last over several steps of b (pid 8) are not "
+                          "seen if they began in a control step (1 step is a control step)."));
 }
 
 TEST(Gaps, TellOfValuesThatCouldNotBeKept) {
