@@ -8,6 +8,7 @@
 #include "src/analyze/columns.h"
 #include "src/analyze/devices/device_tables.h"
 #include "src/analyze/devices/launch_tables.h"
+#include "src/analyze/figures.h"
 #include "src/analyze/memory/memory_operators.h"
 #include "src/analyze/memory/memory_table.h"
 #include "src/analyze/time/sample_table.h"
@@ -23,24 +24,7 @@ struct Finding {
 };
 
 std::string Percent(int64_t part, int64_t whole) {
-  char text[32];
-  snprintf(text, sizeof text, "%.1f %%",
-           100.0 * static_cast<double>(part) / static_cast<double>(whole));
-  return text;
-}
-
-std::string Time(int64_t ns) {
-  constexpr struct {
-    double unit;
-    const char* name;
-  } kUnits[] = {{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}};
-  for (const auto& [unit, name] : kUnits) {
-    if (static_cast<double>(ns) < unit) continue;
-    char text[32];
-    snprintf(text, sizeof text, "%.4g %s", static_cast<double>(ns) / unit, name);
-    return text;
-  }
-  return std::to_string(ns) + " ns";
+  return ShareText(static_cast<double>(part) / static_cast<double>(whole));
 }
 
 bool Matters(int64_t part, int64_t whole) {
@@ -61,7 +45,7 @@ void FindIdle(const Table& timeline, const Table& causes, std::vector<Finding>* 
     if (!Matters(idle, total)) continue;
     out->push_back({process, "device_timeline",
                     "The devices did nothing for " + Percent(idle, total) +
-                        " of the time between their first and last work (" + Time(idle) + ").",
+                        " of the time between their first and last work (" + TimeText(idle) + ").",
                     idle});
     std::map<std::string, int64_t> by_cause;
     int64_t gaps = 0;
@@ -74,7 +58,7 @@ void FindIdle(const Table& timeline, const Table& causes, std::vector<Finding>* 
       if (!Matters(by_cause[cause], gaps)) continue;
       out->push_back({process, "idle_causes",
                       Percent(by_cause[cause], gaps) + " of the gaps on its streams (" +
-                          Time(by_cause[cause]) + ") arose because " + words + ".",
+                          TimeText(by_cause[cause]) + ") arose because " + words + ".",
                       std::min(by_cause[cause], idle)});
     }
   }
@@ -89,8 +73,8 @@ void FindExposed(const Table& timeline, std::vector<Finding>* out) {
       const int64_t exposed = timeline.integers(column)[row];
       if (!Matters(exposed, total)) continue;
       out->push_back({process, "device_timeline",
-                      std::string(words) + " that no computation hid took " + Time(exposed) + ", " +
-                          Percent(exposed, total) + " of the devices' time.",
+                      std::string(words) + " that no computation hid took " + TimeText(exposed) +
+                          ", " + Percent(exposed, total) + " of the devices' time.",
                       exposed});
     }
   }
@@ -110,7 +94,7 @@ void FindLaunches(const Table& launches, const Table& timeline, std::vector<Find
     out->push_back({process, "launches",
                     std::to_string(brief) + " of " + std::to_string(count) + " calls of " +
                         launches.texts("launch")[row] +
-                        " took longer than the work that they launched (" + Time(host) +
+                        " took longer than the work that they launched (" + TimeText(host) +
                         " on the host): fuse kernels, or launch them as a graph.",
                     host});
   }
@@ -123,7 +107,7 @@ void FindStragglers(const Table& stragglers, std::vector<Finding>* out) {
     const int64_t all = stragglers.integers("collectives")[row];
     if (made == 0 || 2 * last <= all) continue;
     out->push_back({stragglers.texts("process")[row], "stragglers",
-                    "The other processes waited " + Time(made) +
+                    "The other processes waited " + TimeText(made) +
                         " for this one in collectives; it came last in " + std::to_string(last) +
                         " of " + std::to_string(all) + ".",
                     made});
@@ -202,7 +186,7 @@ void FindUnwrapped(const Table& samples, std::vector<Finding>* out) {
     const auto& [thread, name] = key;
     if (!Matters(library.ns, totals[thread])) continue;
     out->push_back({thread.first, "samples",
-                    "Thread " + thread.second + " seems to spend " + Time(library.ns) + " (" +
+                    "Thread " + thread.second + " seems to spend " + TimeText(library.ns) + " (" +
                         Percent(library.ns, totals[thread]) +
                         " of its time) in Python that is in fact native code of " + name +
                         ", called most from " + library.most_from +

@@ -234,11 +234,11 @@ TEST(Findings, TellTheNumberAndTheTable) {
   const std::vector<std::string> rows = Rows(Parse(kTwoStreams), "findings");
   ASSERT_FALSE(rows.empty());
   EXPECT_THAT(rows, ::testing::Contains(HasSubstr(
-                        "did nothing for 50.0 % of the time between their first and last work "
-                        "(400 us). device_timeline 400000")));
+                        "did nothing for 50 % of the time between their first and last work "
+                        "(400 µs). device_timeline 400000")));
   EXPECT_THAT(rows, ::testing::Contains(HasSubstr("launched too late")));
   EXPECT_THAT(rows,
-              ::testing::Contains(HasSubstr("Communication that no computation hid took 100 us")));
+              ::testing::Contains(HasSubstr("Communication that no computation hid took 100 µs")));
   EXPECT_THAT(Rows(Parse("# crosscut trace\nprocess p window=0..9\n"), "findings"), IsEmpty());
 }
 

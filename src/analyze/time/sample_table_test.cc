@@ -103,7 +103,7 @@ arg Library libpython3.11.so.1.0
   const Table findings = FindingsTable(*trace, context);
   ASSERT_EQ(findings.rows(), 1u);
   EXPECT_EQ(findings.texts("message")[0],
-            "Thread main seems to spend 10 ns (10.0 % of its time) in Python that is in fact "
+            "Thread main seems to spend 10 ns (10 % of its time) in Python that is in fact "
             "native code of libcrypto.so.3, called most from train.py:9 <module>: --wrap "
             "MODULE:LAYER records such calls.");
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 #include <random>
 #include <string>
@@ -11,6 +10,7 @@
 #include "src/analyze/accounting/accounting.h"
 #include "src/analyze/columns.h"
 #include "src/analyze/devices/device_work.h"
+#include "src/analyze/figures.h"
 #include "src/analyze/verdict/causes.h"
 #include "src/analyze/verdict/rules.h"
 
@@ -20,6 +20,8 @@ namespace {
 constexpr size_t kMostRows = 3;      // of a process
 constexpr size_t kFewestSteps = 10;  // for an interval
 constexpr int kResamples = 400;
+// Below, a line is known to a third of its time at best, and another may well take as much.
+constexpr int64_t kFewSamples = 10;
 
 struct Row {
   uint32_t process;
@@ -31,27 +33,11 @@ struct Row {
   const char *table, *action;
 };
 
-std::string Percent(double share) {
-  char text[32];
-  snprintf(text, sizeof text, share < 0.0995 ? "%.1f %%" : "%.0f %%", 100 * share);
-  return text;
-}
-
-std::string Time(double ns) {
-  constexpr std::pair<double, const char*> kUnits[] = {{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}};
-  for (const auto& [unit, name] : kUnits) {
-    if (ns < unit) continue;
-    char text[32];
-    snprintf(text, sizeof text, "%.3g %s", ns / unit, name);
-    return text;
-  }
-  return std::to_string(std::llround(ns)) + " ns";
-}
-
 std::string Fill(std::string text, double share, const char* of, const std::string& who = "") {
-  for (const auto& [mark, value] : {std::pair<std::string, std::string>("{share}", Percent(share)),
-                                    {"{of}", of},
-                                    {"{who}", who}}) {
+  for (const auto& [mark, value] :
+       {std::pair<std::string, std::string>("{share}", ShareText(share)),
+        {"{of}", of},
+        {"{who}", who}}) {
     for (size_t at; (at = text.find(mark)) != std::string::npos;) {
       text.replace(at, mark.size(), value);
     }
@@ -203,6 +189,7 @@ void Verdicts::Blame(uint32_t process, Cause cause, Row* row) const {
     row->blame = trace_.text(top);
     row->evidence += "; samples saw this line in " + std::to_string(lines.at(top).samples) +
                      " of " + std::to_string(samples);
+    if (lines.at(top).samples < kFewSamples) row->evidence += ", too few to be sure of it";
     if (!name.empty()) row->evidence += ", most of it in " + name;
   } else if (!name.empty()) {
     row->blame = name;
@@ -235,12 +222,9 @@ Row Verdicts::RowOf(uint32_t process, Cause cause, int64_t rank) const {
     row.gain = row.share;
     row.low = row.high = std::numeric_limits<double>::quiet_NaN();
   }
-  row.evidence =
-      Time(static_cast<double>(sum.ns)) + " of " + Time(static_cast<double>(causes.total_ns));
+  row.evidence = TimeText(sum.ns) + " of " + TimeText(causes.total_ns);
   if (!causes.steps.empty()) {
-    row.evidence += ", " +
-                    Time(static_cast<double>(sum.ns) / static_cast<double>(causes.steps.size())) +
-                    " a step";
+    row.evidence += ", " + TimeText(sum.ns / static_cast<int64_t>(causes.steps.size())) + " a step";
   } else {
     row.evidence += ": no steps were found";
   }
@@ -265,7 +249,7 @@ Row Verdicts::NothingStandsOut(uint32_t process) const {
       Fill(unknown ? "Nothing was recorded of {share} of {of}." : "Nothing stands out in {of}.",
            share, of);
   const std::string name = CauseName(static_cast<Cause>(largest));
-  row.evidence = "the largest cause, " + name + ", takes " + Percent(share);
+  row.evidence = "the largest cause, " + name + ", takes " + ShareText(share);
   return row;
 }
 

@@ -163,6 +163,26 @@ TEST(Verdict, SaysSoWhereNothingStandsOut) {
             "none");
 }
 
+TEST(Verdict, SaysWhereFewSamplesSawTheLineToBlame) {
+  const auto evidence = [](int samples) {
+    std::string body;
+    for (int i = 0; i < samples; ++i) {
+      body += "instant [sample] " + std::to_string(10 + i) +
+              "\narg covers_ns 1\narg \"Own line\" \"train.py:4 main\"\n";
+    }
+    const Table table = Compute(Parse("process train pid=7 window=0..1000\n"
+                                      "thread main tid=7 base=python main lead\n" +
+                                      body),
+                                "verdict");
+    return table.texts("evidence")[0];
+  };
+  EXPECT_EQ(evidence(9),
+            "1.00 µs of 1.00 µs: no steps were found; samples saw this line in 9 of 9, too few to "
+            "be sure of it");
+  EXPECT_EQ(evidence(10),
+            "1.00 µs of 1.00 µs: no steps were found; samples saw this line in 10 of 10");
+}
+
 TEST(VerdictRules, StandInTheOrderOfTheirCausesAndSayWhatToDo) {
   for (size_t i = 0; i < VerdictRules().size(); ++i) {
     const VerdictRule& rule = VerdictRules()[i];

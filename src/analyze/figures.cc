@@ -1,0 +1,30 @@
+#include "src/analyze/figures.h"
+
+#include <cmath>
+#include <cstdio>
+
+namespace crosscut::analyze {
+
+std::string TimeText(int64_t ns) {
+  constexpr struct {
+    double ns;
+    const char* name;
+  } kUnits[] = {{1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}};
+  for (const auto& unit : kUnits) {
+    const double value = static_cast<double>(ns) / unit.ns;
+    if (value < 0.9995) continue;  // what rounds up to 1 has that unit
+    const int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
+    char text[48];
+    snprintf(text, sizeof text, "%.*f %s", decimals, value, unit.name);
+    return text;
+  }
+  return std::to_string(ns) + " ns";
+}
+
+std::string ShareText(double share) {
+  char text[48];
+  snprintf(text, sizeof text, share < 0.0995 ? "%.1f %%" : "%.0f %%", 100 * share);
+  return text;
+}
+
+}  // namespace crosscut::analyze

@@ -1,0 +1,14 @@
+// Times and shares as the sentences of verdicts and findings have them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace crosscut::analyze {
+
+// "412 ns", "1.23 ms", "117 s": three digits that count, whole ns below 1 µs.
+std::string TimeText(int64_t ns);
+// Of a share, which is 1 for the whole: "78 %"; below 10 % with a decimal: "9.5 %".
+std::string ShareText(double share);
+
+}  // namespace crosscut::analyze
