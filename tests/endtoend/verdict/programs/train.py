@@ -31,7 +31,7 @@ def sleep():
 
 
 def collect():
-    kept = [[i] for i in range(150_000)]
+    kept = [[i] for i in range(50_000)]
     gc.collect()  # HERE
     return kept
 
@@ -68,19 +68,21 @@ def spin():
 
 
 def gil():
-    return [str(i) for i in range(2000)]  # HERE
+    total = 0
+    for i in range(400_000):  # HERE
+        total += i  # HERE
+    return total
 
 
 if __name__ == "__main__":
     torch.set_num_threads(1)  # so that the loop itself stays short on a busy machine
-    if PLANTED and FAULT == "lock":
-        threading.Thread(target=hold, daemon=True).start()
-    if PLANTED and FAULT == "gil":
-        sys.setswitchinterval(0.02)
-        threading.Thread(target=spin, daemon=True).start()
     model = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.Linear(64, 10))
     optimizer = torch.optim.Adam(model.parameters())
     x, y = torch.randn(32, 64), torch.randint(10, (32,))
+    # Only now: while another thread holds the GIL, importing takes minutes.
+    others = {"lock": [hold], "gil": [spin, spin]}.get(FAULT, [])
+    for work in others if PLANTED else []:
+        threading.Thread(target=work, daemon=True).start()
     for _ in range(100):
         optimizer.zero_grad()
         torch.nn.functional.cross_entropy(model(x), y).backward()
