@@ -35,6 +35,7 @@ wheels=${PIP_FIND_LINKS:-}
 export root wheels
 unshare --mount --pid --fork bash -ec '
   mount -t proc proc "$root/proc"
+  mount --rbind /sys "$root/sys"  # OpenCL on the processor looks there for memory and cores
   mount --rbind /dev "$root/dev"
   [ -z "$wheels" ] || mount --bind "$wheels" "$root/$wheels"
   exec chroot "$root" env -i ${wheels:+PIP_FIND_LINKS="$wheels"} \
