@@ -2,7 +2,8 @@
 # check_wheel.sh SUITE WHEEL: does a wheel work where there is nothing? Makes an empty root of a
 # Debian release (bookworm, trixie, sid) with debootstrap, in which nothing is but Python, its venv
 # and the certificates: no compiler, no library of ours. Installs the wheel and PyTorch there, runs
-# the quick start as a user without rights, and counts PyTorch's operators. The wheel must be for
+# the quick start as a user without rights, counts PyTorch's operators, and times the way from `pip
+# install` to a verdict on a loop of PyTorch, beside PyTorch's own install. The wheel must be for
 # that release's Python.
 # Needs root, the network and 2 GB under CROSSCUT_FRESH (default /tmp/crosscut-fresh), where the
 # root stays for the next call with CROSSCUT_KEEP=1 and goes otherwise.

@@ -3,7 +3,7 @@
 # a Python and nothing else. Called by tools/check_wheel.sh.
 set -euo pipefail
 seconds() { date +%s.%N; }
-took() { python3 -c "print('$1: %.1f s' % ($(seconds) - $2))"; }
+took() { python3 -c "print('$1: %.1f s' % ($(seconds) - ($2)))"; }
 
 nothing_missing() {  # report; so few steps do not check what recording cost
   if grep '^!' "$1" | grep -v '^! What recording cost'; then exit 1; fi
@@ -17,6 +17,7 @@ python3 -m venv venv
 begin=$(seconds)
 venv/bin/pip install --quiet --disable-pip-version-check "./$1"
 took "pip install" "$begin"
+installing=$(python3 -c "print($(seconds) - $begin)")
 export PATH=$PWD/venv/bin:$PATH
 
 # From no package to an answer about a script of one's own.
@@ -60,4 +61,33 @@ calls=$(crosscut table torch-run functions | awk -F, '$2 == "aten::add" { print 
 [ "$calls" = 50 ] || { echo "aten::add: $calls of 50 calls"; exit 1; }
 [ ! -e ~/.cache/crosscut/pytorch ] || { echo "a shim was built"; exit 1; }
 crosscut doctor
+
+# The first minute of who has PyTorch: their own loop, unchanged, whose batches are slow.
+cat >loop.py <<'PY'
+import torch
+
+words = [str(number) for number in range(200_000)]
+
+def batch():
+    lengths = [len(word) for word in sorted(words)]  # the line to blame
+    return torch.tensor(lengths[:64 * 32], dtype=torch.float32).view(64, 32)
+
+model = torch.nn.Sequential(torch.nn.Linear(32, 32), torch.nn.ReLU(), torch.nn.Linear(32, 1))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+for _ in range(100):
+    loss = model(batch()).square().mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+PY
+begin=$(seconds)
+crosscut record python loop.py
+crosscut report >verdict.txt
+took "from pip install to a verdict, beside that of PyTorch" "$begin - $installing" >minute.txt
+head -12 verdict.txt
+cat minute.txt
+blamed=$(grep -n 'the line to blame' loop.py)
+head -12 verdict.txt | grep -q "loop.py:${blamed%%:*} batch" ||
+  { echo "the verdict does not name line ${blamed%%:*} of loop.py"; exit 1; }
+awk '{ exit ($(NF - 1) > 60) }' minute.txt || { echo "that is more than a minute"; exit 1; }
 echo "quick start: passed"
