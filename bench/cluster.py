@@ -53,10 +53,11 @@ def reduce(folder, cluster):
 def check(cluster, job):
     """The late rank made all others wait in each step, exactly that long."""
     import duckdb
+    import synthetic
 
     [(rank, made)] = duckdb.sql("SELECT rank, made_wait_ns FROM "
                                 f"'{cluster}/stragglers/*.parquet' LIMIT 1").fetchall()
-    expected = job.steps * (job.ranks - 1) * job.late_ns
+    expected = sum(int(synthetic.waits_of(job, rank).sum()) for rank in range(job.ranks))
     [(calls,)] = duckdb.sql(
         f"SELECT count(*) FROM '{cluster}/collective_calls/*.parquet'").fetchall()
     return {"straggler": rank, "told_ns": made, "true_ns": expected, "calls": calls,
@@ -74,7 +75,7 @@ def main():
     import synthetic
 
     job = synthetic.Job(options.ranks, options.per_host, options.steps, options.collectives,
-                        late=options.ranks // 2 + 1)
+                        late=options.ranks // 2 + 1, jitter_ns=20_000)
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(options.out or temporary)
         parts, cluster = folder / "parts", folder / "cluster"

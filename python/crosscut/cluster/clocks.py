@@ -18,8 +18,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from crosscut.cluster.path import MATCH
-
 Numbers = npt.NDArray[np.float64]
 
 BUCKET_NS = 1_000_000_000  # of each, the closest bounds count
@@ -30,18 +28,17 @@ MOST_DRIFT = 500e-6  # that NTP gives a clock at most
 # (second's clock - first's), and how many collectives gave them. `lower` <= difference <= `upper`.
 _BOUNDS = f"""
 CREATE TEMP TABLE clock_bounds AS
-WITH stays AS (
-  SELECT j.meeting, c.boot_number AS boot, max(c.begin_ns) AS come_ns,
-    min(c.begin_ns + c.ns) AS gone_ns
-  FROM calls c JOIN numbered j ON {MATCH}
-  WHERE NOT c.pair AND NOT j.one_clock AND c.boot_number IS NOT NULL GROUP BY ALL)
-SELECT a.boot AS first, b.boot AS second, a.gone_ns // {BUCKET_NS} AS bucket,
-  max(b.come_ns - a.gone_ns) AS lower, min(b.gone_ns - a.come_ns) AS upper,
-  arg_max(a.gone_ns, b.come_ns - a.gone_ns) AS lower_at,
-  arg_min(a.come_ns, b.gone_ns - a.come_ns) AS upper_at, count(*)::BIGINT AS collectives
-FROM stays a JOIN stays b ON a.meeting = b.meeting AND a.boot < b.boot
-WHERE a.boot = (SELECT min(boot) FROM stays s WHERE s.meeting = a.meeting)
-GROUP BY first, second, bucket"""
+WITH firsts AS (SELECT meeting, min(boot) AS boot FROM stays GROUP BY meeting),
+pairs AS (
+  SELECT a.boot AS first, b.boot AS second, a.gone_ns // {BUCKET_NS} AS bucket,
+    max(struct_pack(ns := b.come_ns - a.gone_ns, at := a.gone_ns)) AS low,
+    min(struct_pack(ns := b.gone_ns - a.come_ns, at := a.come_ns)) AS high,
+    count(*)::BIGINT AS collectives
+  FROM firsts JOIN stays a USING (meeting, boot) JOIN stays b ON a.meeting = b.meeting
+    AND a.boot < b.boot
+  GROUP BY first, second, bucket)
+SELECT first, second, bucket, low.ns AS lower, high.ns AS upper, low.at AS lower_at,
+  high.at AS upper_at, collectives FROM pairs"""
 
 
 @dataclass(frozen=True)
@@ -163,9 +160,10 @@ def segments_of(bounds: Bounds) -> list[Segment]:
     return out
 
 
-def host_clocks(database: duckdb.DuckDBPyConnection) -> pa.Table:
-    """The clock of each host beside the one of the host that it meets, by segment. The database has
-    the tables of path.prepare(). Empty for one host."""
+def host_clocks(database: duckdb.DuckDBPyConnection, stays: pa.Table) -> pa.Table:
+    """The clock of each host beside the one of the host that it meets, by segment. `stays`: of
+    ledger.Folded. Empty for one host."""
+    database.register("stays", stays)
     database.execute(_BOUNDS)
     hosts = dict(database.execute(
         "SELECT dense_rank() OVER (ORDER BY boot), host FROM shards WHERE boot != ''").fetchall())

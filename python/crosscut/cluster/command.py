@@ -101,6 +101,7 @@ def main_reduce(arguments: Sequence[str]) -> int:
     options = parser.parse_args(arguments)
     try:
         found = sources.find(options.sources)
+        dataset.claim(options.output)
         _map_the_rest(found, options.output, options.job, options.workers)
         whole = merging.merge(found.partials)
         if not whole.shards:

@@ -1,12 +1,12 @@
-"""The cluster folder: cluster.json, and a Parquet file for each table. docs/cluster.md has the
-schema. Equal partials give equal bytes."""
+"""The cluster folder: cluster.json, and a folder of Parquet files for each table. docs/cluster.md
+has the schema. Equal partials give equal bytes."""
 
 from __future__ import annotations
 
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,13 +15,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from crosscut.cluster import spec, store
+from crosscut.cluster import is_cluster, spec, store
 from crosscut.cluster.finish import Finished, shard_table
 from crosscut.cluster.partial import SHARD, Partial, canonical
 
 FACTS = "cluster.json"
 FRONT = ("rank", "restart", "host", "process")  # of each row that is about a process
 _GROUP_ROWS = 1 << 18  # of a Parquet row group
+# Tables with many rows have a file for so many processes: together they would not fit.
+_FILE_SHARDS = 1024
+_LONG = (spec.STEPS, spec.LEDGER)
 # Files of `reduce` itself beside the dataset.
 PARTIALS = "partials"
 
@@ -40,7 +43,7 @@ class Cluster:
 
     def table(self, name: str) -> pa.Table:
         """A table of it. OSError, ValueError where it cannot be read."""
-        return pq.read_table(file_of(self.path, name))
+        return pq.read_table(os.path.join(self.path, name))
 
 
 def open_cluster(path: str) -> Cluster:
@@ -52,11 +55,6 @@ def open_cluster(path: str) -> Cluster:
         raise ValueError(f"{path}: {FACTS} has version {version}; this Crosscut reads "
                          f"{spec.VERSION}: reduce the partials again")
     return Cluster(path, facts)
-
-
-def file_of(path: str, table: str) -> str:
-    """Where a table lies."""
-    return os.path.join(path, table, f"{table}.parquet")
 
 
 def with_front(rows: pa.Table, shards: pa.Table, name: str) -> pa.Table:
@@ -83,40 +81,83 @@ def with_front(rows: pa.Table, shards: pa.Table, name: str) -> pa.Table:
 
 def by_step(table: pa.Table) -> pa.Table:
     """Rows in the order of shards, by step instead, which comes first; those without one first."""
+    table = canonical(table.select(["step", *(c for c in table.column_names if c != "step")]))
     steps = table.column("step").fill_null(-1).to_numpy()
-    if np.any(steps[1:] < steps[:-1]):
-        table = table.take(pa.array(np.argsort(steps, kind="stable")))
-    return table.select(["step", *(c for c in table.column_names if c != "step")])
+    if not np.any(steps[1:] < steps[:-1]):
+        return table
+    order = np.argsort(steps, kind="stable")
+    return pa.table([_taken(column.chunk(0), order) for column in table.columns],
+                    names=table.column_names)
 
 
-def _tables(partial: Partial, done: Finished) -> Iterator[tuple[str, pa.Table]]:
+def _taken(cells: pa.Array, order: Any) -> pa.Array:
+    """The cells in that order. NumPy does it faster where it can."""
+    if pa.types.is_dictionary(cells.type):
+        codes = pa.array(cells.indices.to_numpy()[order])
+        return pa.DictionaryArray.from_arrays(codes, cells.dictionary)
+    if cells.null_count or not pa.types.is_integer(cells.type):
+        return cells.take(pa.array(order))
+    return pa.array(cells.to_numpy()[order], cells.type)
+
+
+def _tables(partial: Partial, done: Finished) -> Iterator[tuple[str, Iterable[pa.Table]]]:
+    """Each table, as the files that it is written into."""
     shards = shard_table(partial.shards)
     for name in sorted(set(partial.tables) - set(done.tables)):
         rows = partial.tables[name]
-        if SHARD in rows.column_names:
-            rows = with_front(rows, shards, name)
-        yield name, by_step(rows) if name in (spec.STEPS, spec.LEDGER) else rows
-    yield from sorted(done.tables.items())
+        if name in _LONG:
+            yield name, _files(rows, shards, name)
+        else:
+            yield name, [with_front(rows, shards, name) if SHARD in rows.column_names else rows]
+    for name, table in sorted(done.tables.items()):
+        yield name, [table]
+
+
+def _files(rows: pa.Table, shards: pa.Table, name: str) -> Iterator[pa.Table]:
+    starts = list(range(0, max(1, len(shards)), _FILE_SHARDS))
+    cuts = np.searchsorted(rows.column(SHARD).to_numpy(), [*starts[1:], len(shards)])
+    begin = 0
+    for end in cuts.tolist():
+        yield by_step(with_front(rows.slice(begin, end - begin), shards, name))
+        begin = end
+
+
+def claim(path: str) -> None:
+    """Makes the folder a cluster folder. FileExistsError where it is one of something else."""
+    keep = os.path.join(path, PARTIALS)  # a sign, too, until cluster.json is there
+    used = os.path.isdir(path) and os.listdir(path)
+    if used and not is_cluster(path) and not os.path.isdir(keep):
+        raise FileExistsError(f"{path} holds something else than a cluster: name another folder")
+    os.makedirs(keep, exist_ok=True)
+
+
+def _tables_there(path: str) -> set[str]:
+    """The tables of an earlier result."""
+    try:
+        return set(open_cluster(path).tables)
+    except (OSError, ValueError):
+        return set()
 
 
 def write(path: str, partial: Partial, done: Finished) -> dict[str, Any]:
     """Writes the folder, which may hold an earlier result. Returns what cluster.json says, which
     comes last: without it there is no result. OSError where it cannot be written."""
-    os.makedirs(path, exist_ok=True)
+    claim(path)
     facts_file = os.path.join(path, FACTS)
-    before: list[str] = []
+    before = _tables_there(path)
     if os.path.exists(facts_file):
-        try:
-            before = open_cluster(path).tables
-        except ValueError:
-            pass
         os.unlink(facts_file)
     stated = {}
-    for name, table in _tables(partial, done):
-        _write_table(file_of(path, name), table)
-        stated[name] = {"rows": table.num_rows,
-                        "columns": {field.name: _type_name(field.type) for field in table.schema}}
-    for gone in set(before) - set(stated):
+    for name, files in _tables(partial, done):
+        shutil.rmtree(os.path.join(path, name), ignore_errors=True)
+        os.makedirs(os.path.join(path, name))
+        rows = 0
+        for number, table in enumerate(files):
+            _write_file(os.path.join(path, name, f"{number:05d}.parquet"), table)
+            rows += table.num_rows
+        stated[name] = {"rows": rows, "columns": {field.name: _type_name(field.type)
+                                                  for field in table.schema}}
+    for gone in before - set(stated):
         shutil.rmtree(os.path.join(path, gone), ignore_errors=True)
     facts = _facts(partial, done, stated)
     text = json.dumps(facts, sort_keys=True, indent=1, ensure_ascii=False) + "\n"
@@ -124,12 +165,9 @@ def write(path: str, partial: Partial, done: Finished) -> dict[str, Any]:
     return facts
 
 
-def _write_table(file: str, table: pa.Table) -> None:
-    os.makedirs(os.path.dirname(file), exist_ok=True)
-    temporary = f"{file}.tmp"
-    pq.write_table(canonical(table), temporary, row_group_size=_GROUP_ROWS, compression="zstd",
+def _write_file(file: str, table: pa.Table) -> None:
+    pq.write_table(canonical(table), file, row_group_size=_GROUP_ROWS, compression="zstd",
                    store_schema=False)
-    os.replace(temporary, file)
 
 
 def _type_name(kind: pa.DataType) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from crosscut.cluster import clocks, ledger, path, peers, spec
+from crosscut.cluster import clocks, collectives, ledger, path, peers, spec
 from crosscut.cluster.partial import Gap, Partial
 from crosscut.cluster.shards import Shard
 
@@ -67,8 +67,11 @@ def finish(partial: Partial, memory: str = "2GB") -> Finished:
     database.register("missing", done.tables["missing"])
     for name in (spec.STEPS, "operations", "processes"):
         database.register(name, partial.tables[name])
-    ledger.prepare(database, partial.tables.get(spec.LEDGER))
-    path.prepare(database)
+    folded = ledger.fold(partial.tables.get(spec.LEDGER), partial.shards)
+    database.register("meetings", folded.meetings)
+    database.register("waits_of_shards", folded.waits)
+    database.execute(_WAITS)
+    path.prepare(database, folded)
 
     def query(text: str) -> pa.Table:
         return database.sql(text).to_arrow_table()
@@ -77,12 +80,12 @@ def finish(partial: Partial, memory: str = "2GB") -> Finished:
         database.register("functions", partial.tables["functions"])
         database.register("function_lengths", partial.tables["function_lengths"])
         done.tables["functions"] = query(_FUNCTIONS)
-    done.tables["collectives"] = query(ledger.COLLECTIVES)
-    done.tables["unmatched"] = query(ledger.UNMATCHED)
-    done.tables["straggler_steps"] = query(ledger.STRAGGLER_STEPS)
+    done.tables["collectives"] = query(collectives.COLLECTIVES)
+    done.tables["unmatched"] = query(collectives.UNMATCHED)
+    done.tables["straggler_steps"] = query(collectives.STRAGGLER_STEPS)
     done.tables["operation_spread"] = query(_SPREAD)
     done.tables["cluster_path"] = path.cluster_path(database)
-    done.tables["host_clocks"] = clocks.host_clocks(database)
+    done.tables["host_clocks"] = clocks.host_clocks(database, folded.stays)
     database.execute(_COMPARED)
     compared = list(peers.excesses(_figures(database)))
     done.tables["rank_outliers"] = _outlier_table(peers.outliers(compared), partial.shards)
@@ -145,6 +148,19 @@ SELECT l.* FROM lead_steps l JOIN common c USING (restart, role, step, kind)
 WHERE NOT c.after_switch OR NOT EXISTS (SELECT 1 FROM common o WHERE o.restart = c.restart
   AND o.role = c.role AND NOT o.after_switch)"""
 
+# By restart and rank: what it waited, and what the others waited for it.
+_WAITS = """
+CREATE TEMP TABLE waits AS
+SELECT s.restart, s.rank, sum(w.collectives)::BIGINT AS collectives,
+  sum(w.waited_ns)::BIGINT AS waited_ns,
+  sum(w.waited_in_steps_ns)::BIGINT AS waited_in_steps_ns
+FROM waits_of_shards w JOIN shards s USING (shard) GROUP BY s.restart, s.rank;
+CREATE TEMP TABLE made AS
+SELECT restart, last_rank AS rank, count(*)::BIGINT AS last_count,
+  sum(waited_ns)::BIGINT AS made_wait_ns,
+  coalesce(sum(waited_ns) FILTER (step IS NOT NULL), 0)::BIGINT AS made_wait_in_steps_ns
+FROM meetings WHERE unmatched = '' AND last_rank IS NOT NULL GROUP BY restart, last_rank"""
+
 _RANKS = f"""
 WITH own AS (
   SELECT restart, rank, count(*)::BIGINT AS steps, sum(wall_ns)::BIGINT AS steps_ns,
@@ -154,13 +170,7 @@ WITH own AS (
   FROM lead_steps GROUP BY restart, rank),
 common_steps AS (
   SELECT restart, rank, count(*)::BIGINT AS compared_steps, sum(wall_ns)::BIGINT AS compared_ns
-  FROM compared GROUP BY restart, rank),
-wait AS (
-  SELECT restart, rank, sum(collectives)::BIGINT AS collectives, sum(waited_ns)::BIGINT AS waited_ns
-  FROM waits GROUP BY restart, rank),
-blamed AS (
-  SELECT restart, last_rank AS rank, sum(waited_ns)::BIGINT AS made_wait_ns
-  FROM waits GROUP BY restart, last_rank)
+  FROM compared GROUP BY restart, rank)
 SELECT s.rank, s.restart, s.host, s.process, s.local_rank, s.world, s.node_rank, s.role, s.actor,
   p.pid, p.name, p.wall_ns, p.corrected_ns, s.complete, own.steps, own.steps_ns,
   own.observed_steps, own.observed_steps_ns,
@@ -168,41 +178,29 @@ SELECT s.rank, s.restart, s.host, s.process, s.local_rank, s.world, s.node_rank,
   common_steps.compared_ns, wait.collectives, wait.waited_ns,
   CASE WHEN wait.collectives IS NOT NULL THEN coalesce(blamed.made_wait_ns, 0) END AS made_wait_ns
 FROM shards s JOIN processes p USING (shard) LEFT JOIN own USING (restart, rank)
-  LEFT JOIN common_steps USING (restart, rank) LEFT JOIN wait USING (restart, rank)
-  LEFT JOIN blamed USING (restart, rank)
+  LEFT JOIN common_steps USING (restart, rank) LEFT JOIN waits wait USING (restart, rank)
+  LEFT JOIN made blamed USING (restart, rank)
 WHERE s.leads ORDER BY s.restart, s.rank, s.host, s.process"""
 
 # Ranks start at different times, so what they waited outside of steps tells little of the job.
 _STRAGGLERS = """
-WITH wait AS (
-  SELECT restart, rank, sum(collectives)::BIGINT AS collectives,
-    sum(waited_ns)::BIGINT AS waited_ns,
-    coalesce(sum(waited_ns) FILTER (step IS NOT NULL), 0)::BIGINT AS waited_in_steps_ns
-  FROM waits GROUP BY restart, rank),
-blamed AS (
-  SELECT restart, last_rank AS rank, sum(waited_ns)::BIGINT AS made_wait_ns,
-    coalesce(sum(waited_ns) FILTER (step IS NOT NULL), 0)::BIGINT AS made_wait_in_steps_ns
-  FROM waits GROUP BY restart, last_rank),
-lasts AS (
-  SELECT restart, last_rank AS rank, count(*)::BIGINT AS last_count FROM judged
-  WHERE unmatched = '' GROUP BY restart, last_rank),
-everything AS (
-  SELECT restart, coalesce(nullif(sum(waited_ns) FILTER (step IS NOT NULL), 0), sum(waited_ns))
-    ::BIGINT AS all_ns, sum(waited_ns) FILTER (step IS NOT NULL) > 0 AS in_steps
+WITH everything AS (
+  SELECT restart, coalesce(nullif(sum(waited_in_steps_ns), 0), sum(waited_ns))::BIGINT AS all_ns,
+    sum(waited_in_steps_ns) > 0 AS in_steps
   FROM waits GROUP BY restart),
 names AS (SELECT restart, rank, min(struct_pack(h := host, r := role)) AS n FROM shards
   WHERE leads GROUP BY restart, rank)
 SELECT w.rank, w.restart, n.h AS host, n.r AS role, w.collectives, w.waited_ns,
   w.waited_in_steps_ns,
-  coalesce(l.last_count, 0) AS last_count, coalesce(b.made_wait_ns, 0) AS made_wait_ns,
+  coalesce(b.last_count, 0) AS last_count, coalesce(b.made_wait_ns, 0) AS made_wait_ns,
   coalesce(b.made_wait_in_steps_ns, 0) AS made_wait_in_steps_ns,
   coalesce(v.saved_ns, 0) AS saved_ns, coalesce(v.saved_in_steps_ns, 0) AS saved_in_steps_ns,
   CASE WHEN e.all_ns > 0 THEN (coalesce(CASE WHEN e.in_steps THEN b.made_wait_in_steps_ns
     ELSE b.made_wait_ns END, 0)::HUGEINT * 1000000 // e.all_ns)::BIGINT ELSE 0 END AS share_ppm,
   g.class AS grew_class, g.class_ns AS grew_class_ns, g.operation AS grew_operation,
   g.operation_ns AS grew_operation_ns
-FROM wait w LEFT JOIN blamed b USING (restart, rank) LEFT JOIN lasts l USING (restart, rank)
-  LEFT JOIN saved v USING (restart, rank) JOIN everything e USING (restart)
+FROM waits w LEFT JOIN made b USING (restart, rank) LEFT JOIN saved v USING (restart, rank)
+  JOIN everything e USING (restart)
   LEFT JOIN names USING (restart, rank) LEFT JOIN grew g USING (restart, rank)
 ORDER BY made_wait_in_steps_ns DESC, made_wait_ns DESC, w.restart, w.rank"""
 

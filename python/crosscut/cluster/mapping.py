@@ -121,7 +121,7 @@ def _add_ledger(run: Run, place: Mapping[str, int], partial: Partial) -> None:
                                 "whom is not known"))
         return
     table = with_ordinals(numbered(pa.table(run.table(spec.LEDGER)), place))
-    partial.tables[spec.LEDGER] = table.select([SHARD, *spec.LEDGER_COLUMNS])
+    partial.tables[spec.LEDGER] = spec.narrow_ledger(table)
 
 
 def with_ordinals(calls: pa.Table) -> pa.Table:

@@ -13,6 +13,7 @@ import zlib
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import ipc
@@ -76,6 +77,10 @@ def canonical(table: pa.Table) -> pa.Table:
         column = table.column(name)
         if pa.types.is_large_string(column.type):
             column = column.cast(pa.string())
+        if pa.types.is_dictionary(column.type):
+            columns.append(_sorted_codes(column))
+            types.append(pa.field(name, columns[-1].type))
+            continue
         whole = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
         if whole.null_count and pa.types.is_primitive(whole.type):
             known = whole.fill_null(0).to_numpy(zero_copy_only=False)
@@ -84,6 +89,19 @@ def canonical(table: pa.Table) -> pa.Table:
         columns.append(whole)
         types.append(pa.field(name, whole.type))
     return pa.Table.from_arrays(columns, schema=pa.schema(types))
+
+
+def _sorted_codes(column: pa.ChunkedArray) -> pa.Array:
+    """Texts as codes into those that occur, sorted."""
+    unified = column.unify_dictionaries()
+    whole = unified.combine_chunks() if unified.num_chunks != 1 else unified.chunk(0)
+    used = pc.unique(whole.indices).drop_null()
+    texts = pc.take(whole.dictionary, used)
+    order = pc.array_sort_indices(texts)
+    place = np.zeros(len(whole.dictionary), np.int32)
+    place[used.take(order).to_numpy()] = np.arange(len(used), dtype=np.int32)
+    return pa.DictionaryArray.from_arrays(pa.array(place[whole.indices.to_numpy()]),
+                                          texts.take(order))
 
 
 def _encode(table: pa.Table) -> bytes:

@@ -14,39 +14,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-MATCH = """c.restart = j.restart AND c.grp = j.grp AND c.place = j.place
-    AND c.ordinal = j.ordinal AND c.seq IS NOT DISTINCT FROM j.seq
-    AND c.key_step IS NOT DISTINCT FROM j.key_step
-    AND c.key_name IS NOT DISTINCT FROM j.key_name"""
-
-_NUMBERED = """
-CREATE TEMP TABLE numbered AS
-SELECT *, row_number() OVER (ORDER BY restart, grp, place, seq, key_step, key_name, ordinal) - 1
-  AS meeting FROM judged WHERE unmatched = '' AND ranks > 1"""
-
-# A row for each matched collective: where its last rank came from. A collective that began while
-# the one before it on that rank went on has no work before it.
-_HOPS = f"""
-CREATE TEMP TABLE hops AS
-WITH mine AS (
-  SELECT c.restart, c.rank, c.begin_ns, c.begin_ns + c.ns AS end_ns, c.operation, j.meeting,
-    j.last_rank, j.step, j.saved_ns,
-    CASE WHEN j.one_clock AND j.first_end_ns > j.last_begin_ns
-      THEN least(j.shortest_ns, j.first_end_ns - j.last_begin_ns) ELSE j.shortest_ns END
-      AS transfer_ns
-  FROM calls c JOIN numbered j ON {MATCH} WHERE NOT c.pair),
-behind AS (
-  SELECT *, lag(meeting) OVER line AS before, lag(end_ns) OVER line AS before_end_ns FROM mine
-  WINDOW line AS (PARTITION BY restart, rank ORDER BY end_ns, begin_ns, meeting))
-SELECT restart, meeting, rank, operation, step, transfer_ns, saved_ns, begin_ns, before,
-  greatest(begin_ns - before_end_ns, 0) AS work_ns
-FROM behind WHERE rank = coalesce(last_rank, rank)
-QUALIFY row_number() OVER (PARTITION BY meeting ORDER BY rank) = 1"""
-
-_LAST = f"""
-SELECT max(struct_pack(at := c.begin_ns + c.ns, meeting := j.meeting)).meeting
-FROM calls c JOIN numbered j ON {MATCH}
-WHERE c.restart = $1 AND NOT c.pair AND c.rank = (SELECT min(rank) FROM hops WHERE restart = $1)"""
+from crosscut.cluster.ledger import Folded
 
 # What each rank costs: the time in which only it was missing, each instant once, on its own clock.
 _SAVED = """
@@ -63,10 +31,11 @@ SELECT restart, rank,
 FROM apart GROUP BY restart, rank"""
 
 
-def prepare(database: duckdb.DuckDBPyConnection) -> None:
-    """Makes the tables `hops` and `saved`. The database has those of ledger.prepare()."""
-    for statement in (_NUMBERED, _HOPS, _SAVED):
-        database.execute(statement)
+def prepare(database: duckdb.DuckDBPyConnection, folded: Folded) -> None:
+    """Makes the tables `hops`, `ends` and `saved`."""
+    database.register("hops", folded.hops)
+    database.register("ends", folded.ends)
+    database.execute(_SAVED)
 
 
 def cluster_path(database: duckdb.DuckDBPyConnection) -> pa.Table:
@@ -105,8 +74,9 @@ def _walk(database: duckdb.DuckDBPyConnection, restart: int,
         return
     before = np.ma.filled(hops["before"], -1)
     place = np.searchsorted(meeting, before)
-    (last,) = database.execute(_LAST, [restart]).fetchone() or (None,)
-    at = int(np.searchsorted(meeting, meeting[-1] if last is None else last))
+    [(last,)] = database.execute("SELECT meeting FROM ends WHERE restart = ?",
+                                 [restart]).fetchall()
+    at = int(np.searchsorted(meeting, last))
 
     def add(kind: str, operation: Any, ns: int) -> None:
         row = rows.setdefault((restart, int(hops["rank"][at]), kind, str(operation or "")), [0, 0])

@@ -6,6 +6,8 @@ import hashlib
 import json
 from dataclasses import asdict, dataclass
 
+import pyarrow as pa
+
 VERSION = 1  # of the partial; another one is mapped again, never mixed
 
 BATCH_ROWS = 1 << 16  # of a member's record batches: it must not depend on what was merged
@@ -43,6 +45,11 @@ LEDGER = "collective_calls"
 LEDGER_TEXTS = ("group", "name", "place", "operation")
 LEDGER_COLUMNS = ("group", "name", "place", "seq", "step", "ordinal", "among", "operation",
                   "begin_ns", "ns", "bytes", "peer", "group_size")
+# Codes of texts and small numbers take less room: there are many rows.
+LEDGER_TYPES = {
+    **{name: pa.int64() for name in LEDGER_COLUMNS},
+    **{name: pa.int32() for name in ("step", "ordinal", "among", "peer", "group_size")},
+    **{name: pa.dictionary(pa.int32(), pa.string()) for name in LEDGER_TEXTS}}
 CLOCK_ERROR_NS = 100_000  # that stamps of two processes of one host may be apart
 STEPS = "steps"
 NOTES = "notes"  # sentences under the tables of a run: process, table, note
@@ -75,6 +82,15 @@ STEP_CLASSES: tuple[tuple[str, tuple[str, ...]], ...] = (
 )
 STEP_COLUMNS = ("step", "kind", "level", "begin_ns", "wall_ns", "corrected_ns", "corrected_low_ns",
                 "corrected_high_ns", "after_switch", "open")
+
+
+def narrow_ledger(table: pa.Table) -> pa.Table:
+    """The ledger's columns, in their types. ArrowInvalid where a number does not fit."""
+    columns = [table.column("shard")]
+    for name, kind in LEDGER_TYPES.items():
+        column = table.column(name)
+        columns.append(column.dictionary_encode() if name in LEDGER_TEXTS else column.cast(kind))
+    return pa.table(columns, names=["shard", *LEDGER_TYPES])
 
 
 def text() -> str:

@@ -22,7 +22,8 @@ CLASSES = [name for name, _ in spec.STEP_CLASSES]
 @dataclasses.dataclass(frozen=True)
 class Job:
     """A job of `ranks` ranks, `per_host` of them on each host, which all take `steps` steps with
-    `collectives` in each. Rank `late` takes `late_ns` longer in every step."""
+    `collectives` in each. Rank `late` takes `late_ns` longer in every step;
+    each of the others comes up to `jitter_ns` earlier than it has to, at random."""
 
     ranks: int = 4
     per_host: int = 2
@@ -31,6 +32,7 @@ class Job:
     late: int = 1
     late_ns: int = 30_000_000
     functions: int = 12
+    jitter_ns: int = 0
 
 
 def shard_of(job, rank, **more):
@@ -74,7 +76,7 @@ def steps_of(job, rank, steps, late):
     """Each step: framework, then Python (longer where the rank is late), then communication."""
     wait = 0 if rank == job.late else job.late_ns
     sums = {name: np.zeros(len(steps), np.int64) for name in CLASSES}
-    sums["framework_ns"] += STEP_NS + rank % 7
+    sums["framework_ns"] += STEP_NS + rank % 7 + chance(job, rank, len(steps))
     sums["python_ns"] += 1_000_000 + late
     sums["comm_ns"] += job.collectives * TRANSFER_NS + wait
     wall = sum(sums.values())
@@ -84,15 +86,31 @@ def steps_of(job, rank, steps, late):
                  open=steps * 0, **sums)
 
 
+def chance(job, rank, count):
+    """Random numbers up to the jitter, the same ones for each rank in every process."""
+    if not job.jitter_ns:
+        return np.zeros(count, np.int64)
+    return np.random.default_rng([7, rank]).integers(1, job.jitter_ns, count)
+
+
+def waits_of(job, rank):
+    """What the rank waits in each of its collectives."""
+    count = job.steps * job.collectives
+    if rank == job.late:
+        return np.zeros(count, np.int64)
+    first = np.arange(count) % job.collectives == 0
+    return np.where(first, job.late_ns, 0) + chance(job, rank, count)
+
+
 def calls_of(job, rank, steps):
     """The first collective of a step is where the others wait for the late rank."""
     step = np.repeat(steps, job.collectives)
     ordinal = np.tile(np.arange(job.collectives), len(steps))
-    wait = 0 if rank == job.late else job.late_ns
     count = len(step)
-    stay = TRANSFER_NS + np.where(ordinal == 0, wait, 0)
-    leave = step * 4 * STEP_NS + 20_000_000 + ordinal * 10_000 + job.late_ns
-    return pa.table({
+    stay = TRANSFER_NS + waits_of(job, rank)
+    apart = 10_000 + 2 * job.jitter_ns
+    leave = step * 4 * STEP_NS + 20_000_000 + ordinal * apart + job.late_ns
+    return spec.narrow_ledger(pa.table({
         SHARD: pa.array(np.zeros(count, np.int32)), "group": pa.array(["world"] * count),
         "name": pa.array(["all_reduce"] * count), "place": pa.array(["host"] * count),
         "seq": np.arange(count), "step": step, "ordinal": np.zeros(count, np.int64),
@@ -100,7 +118,7 @@ def calls_of(job, rank, steps):
         "operation": pa.array(["train"] * count),
         "begin_ns": leave - stay, "ns": stay,
         "bytes": np.full(count, 4096), "peer": pa.array([None] * count, pa.int64()),
-        "group_size": np.full(count, job.ranks)})
+        "group_size": np.full(count, job.ranks)}))
 
 
 def functions_of(job, rank):

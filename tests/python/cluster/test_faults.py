@@ -177,7 +177,7 @@ def test_a_reduce_that_died_goes_on_with_what_was_mapped(tmp_path, monkeypatch):
         def dies(*_):
             raise KeyboardInterrupt
 
-        patch.setattr(dataset, "_write_table", dies)
+        patch.setattr(dataset, "_write_file", dies)
         with pytest.raises(KeyboardInterrupt):
             ranks.reduce(output, *runs)
     assert not (output / dataset.FACTS).exists()

@@ -1,0 +1,128 @@
+"""Columns of many rows, folded into groups: integers and codes of texts, one column at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+Integers = np.ndarray[Any, np.dtype[Any]]
+Flags = np.ndarray[Any, np.dtype[np.bool_]]
+
+ABSENT = -(1 << 62)  # for a cell that is not known
+MOST = (1 << 63) - 1
+
+
+class Rows:
+    """Rows of a table. Each column becomes an array when it is asked for: all of them together
+    would be large."""
+
+    def __init__(self, table: pa.Table, kept: Flags | None = None) -> None:
+        self._table = table.unify_dictionaries() if kept is None else table
+        self._kept = kept
+
+    def only(self, kept: Flags) -> Rows:
+        """Those for which `kept` is true. Requires: all rows are there."""
+        return Rows(self._table, kept)
+
+    def __len__(self) -> int:
+        return self._table.num_rows if self._kept is None else int(self._kept.sum())
+
+    def numbers(self, name: str) -> Integers:
+        """A column of integers, ABSENT for those that are not known."""
+        column = self._table.column(name)
+        if column.null_count:
+            column = column.cast(pa.int64()).fill_null(ABSENT)
+        cells = column.to_numpy()
+        return cells if self._kept is None else cells[self._kept]
+
+    def codes(self, name: str) -> Integers:
+        """A column of texts, as places in `texts(name)`."""
+        chunks = [chunk.indices.to_numpy() for chunk in self._table.column(name).chunks]
+        cells = np.concatenate(chunks) if chunks else np.zeros(0, np.int32)
+        return cells if self._kept is None else cells[self._kept]
+
+    def texts(self, name: str) -> list[str]:
+        """The texts that occur in a column."""
+        column = self._table.column(name)
+        return column.chunk(0).dictionary.to_pylist() if column.num_chunks else []
+
+
+def dense(keys: Integers) -> tuple[Integers, int]:
+    """The keys as numbers from 0, in the order in which they occur first; how many there are."""
+    encoded = pa.array(keys).dictionary_encode()
+    return encoded.indices.to_numpy(), len(encoded.dictionary)
+
+
+def together(columns: Sequence[Integers]) -> tuple[Integers, int]:
+    """One number for the rows that agree in all columns, dense; how many there are."""
+    key, size = np.zeros(len(columns[0]), np.int64), 1
+    if not len(key):
+        return key, 0
+    for cells in columns:
+        least, most = int(cells.min()), int(cells.max())
+        if most - least >= 1 << 31:
+            cells, count = dense(cells)
+            least, most = 0, count - 1
+        if size * (most - least + 1) > 1 << 62:
+            codes, size = dense(key)
+            key = codes.astype(np.int64)
+        key *= most - least + 1
+        key += cells
+        key -= least
+        size *= most - least + 1
+    return dense(key)
+
+
+class Groups:
+    """Rows by group: `ids` has the number of each row's group, of `count`."""
+
+    def __init__(self, ids: Integers, count: int) -> None:
+        self.ids, self.count = ids, count
+
+    def first(self) -> Integers:
+        """The first row of each group."""
+        out = np.empty(self.count, np.int64)
+        out[self.ids[::-1]] = np.arange(len(self.ids))[::-1]
+        return out
+
+    def sizes(self) -> Integers:
+        """How many rows each group has."""
+        return np.bincount(self.ids, minlength=self.count)
+
+    def least(self, cells: Integers, of: Flags | None = None) -> Integers:
+        """The least cell of each group; MOST where it has none. `of`: the rows that count."""
+        out = np.full(self.count, MOST, np.int64)
+        ids, cells = (self.ids, cells) if of is None else (self.ids[of], cells[of])
+        np.minimum.at(out, ids, cells.astype(np.int64, copy=False))  # of other types it is slow
+        return out
+
+    def most(self, cells: Integers) -> Integers:
+        """The largest cell of each group; -MOST where it has none."""
+        out = np.full(self.count, -MOST, np.int64)
+        np.maximum.at(out, self.ids, cells.astype(np.int64, copy=False))
+        return out
+
+    def differ(self, cells: Integers) -> Flags:
+        """Whether the cells of each group differ."""
+        return self.least(cells) != self.most(cells)
+
+    def sums(self, cells: Integers) -> Integers:
+        """The sum of each group. OverflowError where one might not fit."""
+        if float(np.abs(cells).sum(dtype=np.float64)) > 2.0**62:
+            raise OverflowError("a sum of nanoseconds needs more than 63 bits")
+        out = np.zeros(self.count, np.int64)
+        np.add.at(out, self.ids, cells.astype(np.int64, copy=False))
+        return out
+
+
+def column_of(cells: Integers, absent: int = ABSENT) -> pa.Array:
+    """A column in which `absent` is not known."""
+    return pa.array(cells, pa.int64(), mask=cells == absent)
+
+
+def text_column(texts: Sequence[str], codes: Integers) -> pa.Array:
+    """A column of texts from their codes."""
+    return pa.array(texts, pa.string()).take(pa.array(codes))
