@@ -16,11 +16,11 @@ MOST = (1 << 63) - 1
 
 
 class Rows:
-    """Rows of a table. Each column becomes an array when it is asked for: all of them together
-    would be large."""
+    """Rows of a table whose chunks share their dictionaries. Each column becomes an array when it
+    is asked for: all of them together would be large."""
 
     def __init__(self, table: pa.Table, kept: Flags | None = None) -> None:
-        self._table = table.unify_dictionaries() if kept is None else table
+        self._table = table
         self._kept = kept
 
     def only(self, kept: Flags) -> Rows:
@@ -92,30 +92,34 @@ class Groups:
         """How many rows each group has."""
         return np.bincount(self.ids, minlength=self.count)
 
-    def least(self, cells: Integers, of: Flags | None = None) -> Integers:
-        """The least cell of each group; MOST where it has none. `of`: the rows that count."""
+    def least(self, cells: Integers) -> Integers:
+        """The least cell of each group; MOST where it has none."""
         out = np.full(self.count, MOST, np.int64)
-        ids, cells = (self.ids, cells) if of is None else (self.ids[of], cells[of])
-        np.minimum.at(out, ids, cells.astype(np.int64, copy=False))  # of other types it is slow
+        add_least(out, self.ids, cells)
         return out
 
     def most(self, cells: Integers) -> Integers:
         """The largest cell of each group; -MOST where it has none."""
         out = np.full(self.count, -MOST, np.int64)
-        np.maximum.at(out, self.ids, cells.astype(np.int64, copy=False))
+        add_most(out, self.ids, cells)
         return out
 
-    def differ(self, cells: Integers) -> Flags:
-        """Whether the cells of each group differ."""
-        return self.least(cells) != self.most(cells)
 
-    def sums(self, cells: Integers) -> Integers:
-        """The sum of each group. OverflowError where one might not fit."""
-        if float(np.abs(cells).sum(dtype=np.float64)) > 2.0**62:
-            raise OverflowError("a sum of nanoseconds needs more than 63 bits")
-        out = np.zeros(self.count, np.int64)
-        np.add.at(out, self.ids, cells.astype(np.int64, copy=False))
-        return out
+def add_least(out: Integers, ids: Integers, cells: Integers) -> None:
+    """Makes out[id] the least of it and of the cells of that id."""
+    np.minimum.at(out, ids, cells.astype(np.int64, copy=False))  # of other types it is slow
+
+
+def add_most(out: Integers, ids: Integers, cells: Integers) -> None:
+    """Makes out[id] the largest of it and of the cells of that id."""
+    np.maximum.at(out, ids, cells.astype(np.int64, copy=False))
+
+
+def add_sums(out: Integers, ids: Integers, cells: Integers) -> None:
+    """Adds the cells of each id to out[id]. OverflowError where one might not fit."""
+    if float(np.abs(cells).sum(dtype=np.float64)) + float(np.abs(out).max(initial=0)) > 2.0**62:
+        raise OverflowError("a sum of nanoseconds needs more than 63 bits")
+    np.add.at(out, ids, cells.astype(np.int64, copy=False))
 
 
 def column_of(cells: Integers, absent: int = ABSENT) -> pa.Array:

@@ -28,6 +28,9 @@ from crosscut.cluster.columns import (
     Groups,
     Integers,
     Rows,
+    add_least,
+    add_most,
+    add_sums,
     column_of,
     text_column,
     together,
@@ -41,6 +44,8 @@ _UNEVEN = re.compile("gather|scatter|all_to_all|alltoall")
 _PAIR = re.compile(":send|:recv|SendRecv|isend|irecv|^send|^recv")
 _ROOTED = re.compile("broadcast|Broadcast|:reduce|_Reduce_|:gather|:scatter")
 _NOT_ROOTED = re.compile("educe_scatter|educeScatter")
+
+_BLOCK_SHARDS = 1024  # are looked at at once
 
 _BETWEEN_TWO, _STATED_TWICE = "between two ranks", "several processes state the rank"
 
@@ -87,16 +92,88 @@ class _Shards:
     boot: Integers
 
 
-@dataclass
-class _Calls:
-    """Calls that may match: of each, its shard, its stay, its meeting."""
+class _Block:
+    """Calls of some shards, all of them, that may match. `ids`: the meeting of each."""
 
-    rows: Rows
-    shard: Integers
-    begin: Integers
-    ns: Integers
-    groups: Groups  # the meetings
-    of: _Shards
+    def __init__(self, rows: Rows, of: _Shards) -> None:
+        self.rows, self.of = rows, of
+        self.shard = rows.numbers(SHARD)
+        self.ids: Integers = np.zeros(0, np.int32)
+
+    @property
+    def begin(self) -> Integers:
+        return self.rows.numbers("begin_ns")
+
+    @property
+    def ns(self) -> Integers:
+        return self.rows.numbers("ns")
+
+    @property
+    def rank(self) -> Integers:
+        return self.of.rank[self.shard]
+
+    @property
+    def boot(self) -> Integers:
+        return self.of.boot[self.shard]
+
+
+class _Meetings:
+    """The meetings of the calls of all blocks. Of each: its restart, and codes of its group, place
+    and name. A figure is made of one for each call, by `get`, block by block."""
+
+    def __init__(self, blocks: list[_Block]) -> None:
+        self.blocks = blocks
+        local, keys = [], []
+        for block in blocks:
+            rows, seq = block.rows, block.rows.numbers("seq")
+            stated, name = seq != ABSENT, rows.codes("name")
+            restart, group, place = (block.of.restart[block.shard], rows.codes("group"),
+                                     rows.codes("place"))
+            groups = Groups(*together([
+                restart, group, place, np.where(stated, -1, name),
+                np.where(stated, seq, rows.numbers("step")), rows.numbers("ordinal")]))
+            first = groups.first()
+            local.append(groups)
+            keys.append([cells[first] for cells in (
+                restart, group, place, np.where(stated, -1, name),
+                np.where(stated, seq, rows.numbers("step")), rows.numbers("ordinal"), name)])
+        columns = [np.concatenate(cells) for cells in zip(*keys)]
+        every = Groups(*together(columns[:-1]))
+        first, self.count = every.first(), every.count
+        self.restart, self.group, self.place = (cells[first] for cells in columns[:3])
+        self.name = columns[-1][first]
+        at = 0
+        for block, groups in zip(blocks, local):
+            block.ids = every.ids[at:at + groups.count][groups.ids]
+            at += groups.count
+        self.calls = self.counts(lambda block: np.ones(len(block.ids), bool))
+
+    def least(self, get: Callable[[_Block], Integers]) -> Integers:
+        out = np.full(self.count, MOST, np.int64)
+        for block in self.blocks:
+            add_least(out, block.ids, get(block))
+        return out
+
+    def most(self, get: Callable[[_Block], Integers]) -> Integers:
+        out = np.full(self.count, -MOST, np.int64)
+        for block in self.blocks:
+            add_most(out, block.ids, get(block))
+        return out
+
+    def differ(self, get: Callable[[_Block], Integers]) -> Flags:
+        """Whether the calls of a meeting differ in it."""
+        return self.least(get) != self.most(get)
+
+    def counts(self, get: Callable[[_Block], Flags]) -> Integers:
+        """How many calls of it are so."""
+        out = np.zeros(self.count, np.int64)
+        for block in self.blocks:
+            out += np.bincount(block.ids[get(block)], minlength=self.count)
+        return out
+
+    def texts(self, name: str) -> list[str]:
+        """The texts behind the codes of a column."""
+        return self.blocks[0].rows.texts(name)
 
 
 def fold(table: pa.Table | None, shards: list[Shard]) -> Folded:
@@ -107,29 +184,48 @@ def fold(table: pa.Table | None, shards: list[Shard]) -> Folded:
     boots = {boot: number for number, boot in enumerate(sorted({s.boot for s in shards if s.boot}))}
     of = _Shards(np.array([s.rank for s in shards]), np.array([s.restart for s in shards]),
                  np.array([boots.get(s.boot, -1) for s in shards]))
-    rows = Rows(table)
-    shard = rows.numbers(SHARD)
-    ranked = of.rank[shard] >= 0
-    twice = _stated_twice(shard, of)[shard] & ranked
-    pair = _named(rows, lambda name: bool(_PAIR.search(name)))[rows.codes("name")]
-    pair = (pair | (rows.numbers("peer") >= 0)) & ranked & ~twice
-    aside = [_set_aside(rows.only(flags), of, reason)
-             for flags, reason in ((pair, _BETWEEN_TWO), (twice, _STATED_TWICE)) if flags.any()]
-    kept = ranked & ~twice & ~pair
-    del shard, ranked, twice, pair
-    if kept.any():
-        _fold(_calls_of(rows if kept.all() else rows.only(kept), of), done)
+    table = table.unify_dictionaries()
+    shard = table.column(SHARD).to_numpy()
+    twice = _stated_twice(shard, of)
+    starts = np.searchsorted(shard, np.arange(0, len(shards), _BLOCK_SHARDS))
+    blocks, aside = [], []
+    for begin, end in zip(starts.tolist(), [*starts[1:].tolist(), len(shard)]):
+        if begin == end:
+            continue
+        rows = Rows(table.slice(begin, end - begin))
+        kept = _split(rows, of, twice, aside)
+        if kept.any():
+            blocks.append(_Block(rows if kept.all() else rows.only(kept), of))
+    if blocks:
+        _fold(_Meetings(blocks), of, done)
     done.meetings = pa.concat_tables([done.meetings, *aside])
     return done
+
+
+def _split(rows: Rows, of: _Shards, twice: Flags, aside: list[pa.Table]) -> Flags:
+    """Which calls may match; the others of ranks are counted in `aside`."""
+    shard = rows.numbers(SHARD)
+    ranked = of.rank[shard] >= 0
+    stated_twice = twice[shard] & ranked
+    pair = _named(rows.texts("name"), lambda name: bool(_PAIR.search(name)))[rows.codes("name")]
+    pair = (pair | (rows.numbers("peer") >= 0)) & ranked & ~stated_twice
+    for flags, reason in ((pair, _BETWEEN_TWO), (stated_twice, _STATED_TWICE)):
+        if flags.any():
+            aside.append(_set_aside(rows.only(flags), of, reason))
+    return ranked & ~stated_twice & ~pair
 
 
 def _empty(types: dict[str, pa.DataType]) -> pa.Table:
     return pa.schema(list(types.items())).empty_table()
 
 
-def _named(rows: Rows, test: Callable[[str], bool]) -> Flags:
+def _table(types: dict[str, pa.DataType], columns: dict[str, Any]) -> pa.Table:
+    return pa.table({name: pa.array(columns[name], kind) for name, kind in types.items()})
+
+
+def _named(texts: list[str], test: Callable[[str], bool]) -> Flags:
     """By code of a name: whether it passes the test."""
-    return np.array([test(name) for name in rows.texts("name")], bool)
+    return np.array([test(name) for name in texts], bool)
 
 
 def _stated_twice(shard: Integers, of: _Shards) -> Flags:
@@ -158,193 +254,221 @@ def _set_aside(rows: Rows, of: _Shards, reason: str) -> pa.Table:
                      for name, kind in _MEETING.items()})
 
 
-def _calls_of(rows: Rows, of: _Shards) -> _Calls:
-    shard, seq = rows.numbers(SHARD), rows.numbers("seq")
-    stated = seq != ABSENT
-    groups = Groups(*together([
-        of.restart[shard], rows.codes("group"), rows.codes("place"),
-        np.where(stated, -1, rows.codes("name")), np.where(stated, seq, rows.numbers("step")),
-        rows.numbers("ordinal")]))
-    return _Calls(rows, shard, rows.numbers("begin_ns"), rows.numbers("ns"), groups, of)
-
-
-def _group_sizes(calls: _Calls) -> tuple[Integers, Flags]:
+def _group_sizes(meetings: _Meetings) -> tuple[Integers, Flags]:
     """By meeting: how many ranks its group has, and whether they state it: else those that are
     here."""
-    groups, of = calls.groups, calls.of
-    stated = groups.most(calls.rows.numbers("group_size"))
-    code, count = together([of.restart[calls.shard], calls.rows.codes("group"),
-                            calls.rows.codes("place")])
-    pairs = np.unique(code.astype(np.int64) * len(of.rank) + calls.shard)
-    here = np.bincount(pairs // len(of.rank), minlength=count)[code[groups.first()]]
-    return np.where(stated > 0, stated, here), stated > 0
+    stated = meetings.most(lambda block: block.rows.numbers("group_size"))
+    code, count = together([meetings.restart, meetings.group, meetings.place])
+    here = np.zeros(count, np.int64)
+    for block in meetings.blocks:
+        shards = len(block.of.rank)
+        pairs = np.unique(code[block.ids].astype(np.int64) * shards + block.shard)
+        here += np.bincount(pairs // shards, minlength=count)
+    return np.where(stated > 0, stated, here[code]), stated > 0
 
 
 @dataclass
 class _Judged:
-    """Of each meeting: whether its ranks share a clock; whether it is compared; who came last and
-    first (ABSENT: nobody); since when only the last one was missing; what came after it."""
+    """Of each meeting: whether its ranks share a clock; whether it is compared; the shortest stay,
+    the last begin; who came last and first (ABSENT: nobody); how long only the last one was
+    missing; what came after it."""
 
     one_clock: Flags
     matched: Flags
+    shortest: Integers
+    last_begin: Integers
     last: Integers
     first: Integers
     saved: Integers
     transfer: Integers
 
 
-def _fold(calls: _Calls, done: Folded) -> None:
-    groups, rows, ids = calls.groups, calls.rows, calls.groups.ids
-    first = groups.first()
-    shortest, last_begin = groups.least(calls.ns), groups.most(calls.begin)
-    first_end = groups.least(calls.begin + calls.ns)
-    boot = calls.of.boot[calls.shard]
-    one_clock = (groups.least(boot) >= 0) & ~groups.differ(boot)
-    size, size_stated = _group_sizes(calls)
-    unmatched = _reasons(calls, size, one_clock, last_begin > first_end + spec.CLOCK_ERROR_NS)
-    transfer = np.where(one_clock, np.clip(first_end - last_begin, 0, shortest), shortest)
-    judged = _judge(calls, one_clock, unmatched == "", transfer)
-    until = calls.begin + np.where(one_clock[ids], np.clip(last_begin[ids] - calls.begin, 0,
-                                                           calls.ns), calls.ns - shortest[ids])
-    waited = _each_instant_once(calls, np.where(judged.matched[ids], until, calls.begin))
-    del until
-    step = rows.numbers("step")
-    texts = {name: text_column(rows.texts(name), rows.codes(name)[first])
-             for name in ("group", "place", "name")}
-    steps = column_of(groups.least(np.where(step == ABSENT, MOST, step)), MOST)
+def _fold(meetings: _Meetings, of: _Shards, done: Folded) -> None:
+    size, size_stated = _group_sizes(meetings)
+    judged, unmatched = _judge(meetings, size)
+    waited_of, waits = np.zeros(meetings.count, np.int64), np.zeros((3, len(of.rank)), np.int64)
+    for block in meetings.blocks:
+        _add_waits(block, judged, waited_of, waits)
+    done.waits = _table(_WAITS, {
+        SHARD: np.arange(len(of.rank)), "collectives": waits[0], "waited_ns": waits[1],
+        "waited_in_steps_ns": waits[2]}).filter(waits[0] > 0)
+    step = meetings.least(lambda block: _or(block.rows.numbers("step"), ABSENT, MOST))
+    codes = {"group": meetings.group, "place": meetings.place, "name": meetings.name}
     done.meetings = _table(_MEETING, {
-        "restart": calls.of.restart[calls.shard[first]], **texts, "step": steps,
-        "calls": groups.sizes(), "ranks": groups.sizes(), "group_size": size,
-        "size_stated": size_stated, "bytes": column_of(groups.most(rows.numbers("bytes"))),
-        "transfer_ns": transfer, "waited_ns": groups.sums(waited),
+        "restart": meetings.restart, "step": column_of(step, MOST), "calls": meetings.calls,
+        **{name: text_column(meetings.texts(name), code) for name, code in codes.items()},
+        "ranks": meetings.calls, "group_size": size, "size_stated": size_stated,
+        "bytes": column_of(meetings.most(lambda block: block.rows.numbers("bytes"))),
+        "transfer_ns": judged.transfer, "waited_ns": waited_of,
         "first_rank": column_of(judged.first), "last_rank": column_of(judged.last),
         "unmatched": unmatched})
-    of_shards = Groups(calls.shard, len(calls.of.rank))
-    collectives = np.bincount(calls.shard[judged.matched[ids]], minlength=of_shards.count)
-    done.waits = _table(_WAITS, {
-        SHARD: np.arange(of_shards.count), "collectives": collectives,
-        "waited_ns": of_shards.sums(waited),
-        "waited_in_steps_ns": of_shards.sums(np.where(step == ABSENT, 0, waited)),
-    }).filter(collectives > 0)
-    del waited, step
-    done.hops, done.ends = _hops_of(calls, judged, steps)
-    done.stays = _stays_of(calls, judged)
+    met = judged.matched & (meetings.calls > 1)
+    whose = np.where(judged.last == ABSENT, meetings.least(lambda block: block.rank), judged.last)
+    hops = [_hops_of(block, met, whose) for block in meetings.blocks]
+    done.hops, done.ends = _path_tables(pa.concat_tables(hops), judged, step)
+    done.stays = _stays_of(meetings, met & ~judged.one_clock)
 
 
-def _table(types: dict[str, pa.DataType], columns: dict[str, Any]) -> pa.Table:
-    return pa.table({name: pa.array(columns[name], kind) for name, kind in types.items()})
+def _or(cells: Integers, absent: int, instead: int) -> Integers:
+    return np.where(cells == absent, instead, cells)
 
 
-def _judge(calls: _Calls, one_clock: Flags, matched: Flags, transfer: Integers) -> _Judged:
-    groups, rank = calls.groups, calls.of.rank[calls.shard]
-    came = np.where(one_clock[groups.ids], calls.begin, -calls.ns)  # later: larger
-    latest, earliest = groups.most(came), groups.least(came)
-    is_latest = came == latest[groups.ids]
-    last = groups.least(rank, is_latest)
-    first = groups.least(rank, came == earliest[groups.ids])
+def _judge(meetings: _Meetings, size: Integers) -> tuple[_Judged, Integers]:
+    """And why each meeting is compared with nothing, "" where it is compared."""
+    shortest = meetings.least(lambda block: block.ns)
+    last_begin = meetings.most(lambda block: block.begin)
+    first_end = meetings.least(lambda block: block.begin + block.ns)
+    one_clock = (meetings.least(lambda block: block.boot) >= 0) & ~meetings.differ(
+        lambda block: block.boot)
+    unmatched = _reasons(meetings, size, one_clock, last_begin > first_end + spec.CLOCK_ERROR_NS)
+    transfer = np.where(one_clock, np.clip(first_end - last_begin, 0, shortest), shortest)
+
+    def came(block: _Block) -> Integers:  # later: larger
+        return np.where(one_clock[block.ids], block.begin, -block.ns)
+
+    latest, earliest = meetings.most(came), meetings.least(came)
+    last = meetings.least(
+        lambda block: np.where(came(block) == latest[block.ids], block.rank, MOST))
+    first = meetings.least(
+        lambda block: np.where(came(block) == earliest[block.ids], block.rank, MOST))
     last[latest == earliest] = first[latest == earliest] = ABSENT
-    alone = np.bincount(groups.ids[is_latest], minlength=groups.count) == 1
-    before = groups.most(np.where(is_latest, -MOST, came))
-    saved = np.where(alone & (before > -MOST), latest - np.maximum(before, -MOST // 2), 0)
-    return _Judged(one_clock, matched, last, first, saved, transfer)
+    alone = meetings.counts(lambda block: came(block) == latest[block.ids]) == 1
+    before = meetings.most(
+        lambda block: np.where(came(block) == latest[block.ids], -MOST, came(block)))
+    there = before > -MOST
+    saved = np.where(alone & there, latest - np.where(there, before, latest), 0)
+    return _Judged(one_clock, unmatched == "", shortest, last_begin, last, first, saved,
+                   transfer), unmatched
 
 
-def _hops_of(calls: _Calls, judged: _Judged, steps: pa.Array) -> tuple[pa.Table, pa.Table]:
-    groups, rank = calls.groups, calls.of.rank[calls.shard]
-    met = judged.matched & (groups.sizes() > 1)
-    kept = np.nonzero(met[groups.ids])[0]
-    end = calls.begin[kept] + calls.ns[kept]
-    order = _by_end(calls, kept, end)
-    before = np.full(len(rank), -1)
-    same = calls.shard[kept[order][1:]] == calls.shard[kept[order][:-1]]
-    before[kept[order][1:][same]] = kept[order][:-1][same]
-    whose = np.where(judged.last == ABSENT, groups.least(rank), judged.last)
-    row = groups.least(np.arange(len(rank)), rank == whose[groups.ids])
-    meeting = np.nonzero(met)[0]
-    row = row[meeting]
-    ahead = before[row]
-    gap = np.maximum(calls.begin[row] - (calls.begin + calls.ns)[ahead], 0)
-    restart = calls.of.restart[calls.shard]
-    hops = _table(_HOPS, {
-        "restart": restart[row], "meeting": meeting, "rank": rank[row],
-        "operation": text_column(calls.rows.texts("operation"), calls.rows.codes("operation")[row]),
-        "step": steps.take(pa.array(meeting)), "transfer_ns": judged.transfer[meeting],
-        "saved_ns": judged.saved[meeting], "begin_ns": calls.begin[row],
-        "before": column_of(np.where(ahead < 0, ABSENT, groups.ids[ahead])),
-        "work_ns": column_of(np.where(ahead < 0, ABSENT, gap))})
-    ends = {}
-    for number in np.unique(restart[row]).tolist():
-        lowest = rank[row][restart[row] == number].min()
-        mine = (restart[kept] == number) & (rank[kept] == lowest)
-        ends[number] = int(groups.ids[kept[mine]][end[mine] == end[mine].max()].max())
-    return hops, _table(_ENDS, {"restart": list(ends), "meeting": list(ends.values())})
-
-
-def _by_end(calls: _Calls, kept: Integers, end: Integers) -> Integers:
-    """The order of the rows `kept` by shard and end; ties by begin and meeting."""
-    shard, order = calls.shard[kept], np.arange(len(kept))
-    cuts = [0, *(np.nonzero(shard[1:] != shard[:-1])[0] + 1).tolist(), len(kept)]
-    falls = np.zeros(len(kept), bool)
-    falls[1:] = end[1:] <= end[:-1]
-    for begin, stop in zip(cuts, cuts[1:]):
-        if falls[begin + 1:stop].any():
-            part = kept[begin:stop]
-            order[begin:stop] = begin + np.lexsort((calls.groups.ids[part], calls.begin[part],
-                                                    end[begin:stop]))
-    return order
-
-
-def _stays_of(calls: _Calls, judged: _Judged) -> pa.Table:
-    met = judged.matched & ~judged.one_clock & (calls.groups.sizes() > 1)
-    boot = calls.of.boot[calls.shard]
-    kept = met[calls.groups.ids] & (boot >= 0)
-    if not kept.any():
-        return _empty(_STAYS)
-    of_boots = Groups(*together([calls.groups.ids[kept], boot[kept]]))
-    first = of_boots.first()
-    return _table(_STAYS, {
-        "meeting": calls.groups.ids[kept][first], "boot": boot[kept][first] + 1,
-        "come_ns": of_boots.most(calls.begin[kept]),
-        "gone_ns": of_boots.least(calls.begin[kept] + calls.ns[kept])})
-
-
-def _reasons(calls: _Calls, size: Integers, one_clock: Flags, apart: Flags) -> Integers:
+def _reasons(meetings: _Meetings, size: Integers, one_clock: Flags, apart: Flags) -> Integers:
     """Why each meeting is compared with nothing: the first reason that holds; "" where none does.
     `apart`: no two of its calls overlap by the stamps of one clock."""
-    groups, rows = calls.groups, calls.rows
-    name = rows.codes("name")
-    uneven = _named(rows, lambda n: bool(_UNEVEN.search(n)))[name[groups.first()]]
-    rooted = _named(rows, lambda n: bool(_ROOTED.search(n)) and not _NOT_ROOTED.search(n))
-    rooted = rooted[name[groups.first()]]
+    names = meetings.texts("name")
+    uneven = _named(names, lambda n: bool(_UNEVEN.search(n)))[meetings.name]
+    rooted = _named(names, lambda n: bool(_ROOTED.search(n)) and not _NOT_ROOTED.search(n))
+    rooted = rooted[meetings.name]
     reasons = [
         (size == 1, "the group has one rank"),
-        (groups.sizes() == 1, "no other rank of the group has it"),
-        (groups.differ(name), "the names differ"),
-        (groups.differ(rows.numbers("among")), "the ranks have different numbers of it"),
-        (groups.differ(rows.numbers("bytes")) & ~uneven, "the sizes differ"),
+        (meetings.calls == 1, "no other rank of the group has it"),
+        (meetings.differ(lambda block: block.rows.codes("name")), "the names differ"),
+        (meetings.differ(lambda block: block.rows.numbers("among")),
+         "the ranks have different numbers of it"),
+        (meetings.differ(lambda block: block.rows.numbers("bytes")) & ~uneven, "the sizes differ"),
         (one_clock & ~rooted & apart, "the ranks were not in it at the same time"),
         (rooted & ~one_clock, "it has a root, the ranks no common clock")]
     return np.select([holds for holds, _ in reasons], [reason for _, reason in reasons], "")
 
 
-def _each_instant_once(calls: _Calls, until: Integers) -> Integers:
-    """What each call adds to the waiting of its shard, which lasts from its begin until then: of
-    waits that overlap, the earlier call counts."""
+def _add_waits(block: _Block, judged: _Judged, of_meetings: Integers, of_shards: Integers) -> None:
+    """Adds what the calls of a block waited, to their meetings and shards (collectives, waited,
+    waited in steps)."""
+    ids, begin, ns = block.ids, block.begin, block.ns
+    matched, step = judged.matched[ids], block.rows.numbers("step")
+    until = begin + np.where(judged.one_clock[ids], np.clip(judged.last_begin[ids] - begin, 0, ns),
+                             ns - judged.shortest[ids])
+    waited = each_instant_once(block.shard, begin, np.where(matched, until, begin))
+    add_sums(of_meetings, ids, waited)
+    of_shards[0] += np.bincount(block.shard[matched], minlength=of_shards.shape[1])
+    add_sums(of_shards[1], block.shard, waited)
+    add_sums(of_shards[2], block.shard, np.where(step == ABSENT, 0, waited))
+
+
+def _hops_of(block: _Block, met: Flags, whose: Integers) -> pa.Table:
+    """Of the calls of a block in meetings that `met`: those of the ranks `whose` (`hop`), and the
+    last one of each shard, with what lay before them on their rank."""
+    kept = np.nonzero(met[block.ids])[0]
+    begin, shard, ids = block.begin[kept], block.shard[kept], block.ids[kept]
+    end, rank = begin + block.ns[kept], block.rank[kept]
+    order = _by_end(shard, end, begin, ids)
+    before = np.full(len(kept), -1)
+    same = shard[order][1:] == shard[order][:-1]
+    before[order[1:][same]] = order[:-1][same]
+    wanted = rank == whose[ids]
+    wanted[order[np.append(~same, True)[:len(order)]]] = True  # the last one of each shard
+    rows = np.nonzero(wanted)[0]
+    ahead = before[rows]
+    none = ahead < 0
+    codes = block.rows.codes("operation")[kept][rows]
+    return pa.table({
+        "restart": block.of.restart[shard[rows]], "meeting": ids[rows].astype(np.int64),
+        "rank": rank[rows], "operation": text_column(block.rows.texts("operation"), codes),
+        "begin_ns": begin[rows], "end_ns": end[rows],
+        "before": column_of(np.where(none, ABSENT, ids[ahead])),
+        "work_ns": column_of(np.where(none, ABSENT, np.maximum(begin[rows] - end[ahead], 0))),
+        "hop": rank[rows] == whose[ids[rows]]})
+
+
+def _path_tables(calls: pa.Table, judged: _Judged, step: Integers) -> tuple[pa.Table, pa.Table]:
+    """`hops` and `ends` from the rows of _hops_of()."""
+    hops = calls.filter(calls.column("hop"))
+    hops = hops.take(pa.array(np.argsort(hops.column("meeting").to_numpy(), kind="stable")))
+    meeting = hops.column("meeting").to_numpy()
+    columns = {name: hops.column(name) for name in hops.column_names}
+    columns |= {"step": column_of(step[meeting], MOST),
+                "transfer_ns": pa.array(judged.transfer[meeting]),
+                "saved_ns": pa.array(judged.saved[meeting])}
+    ends: dict[int, tuple[int, int, int]] = {}  # by restart: -rank, end, meeting: the largest
+    by_rank = hops.sort_by([("rank", "descending")])
+    lowest = dict(zip(by_rank.column("restart").to_pylist(), by_rank.column("rank").to_pylist()))
+    for restart, rank, end, number in zip(*(calls.column(c).to_pylist() for c in (
+            "restart", "rank", "end_ns", "meeting"))):
+        if rank == lowest.get(restart):
+            ends[restart] = max(ends.get(restart, (-rank, -MOST, -1)), (-rank, end, number))
+    table = pa.table({name: columns[name].cast(kind) for name, kind in _HOPS.items()})
+    return table, _table(_ENDS, {"restart": list(ends), "meeting": [e[2] for e in ends.values()]})
+
+
+def _by_end(shard: Integers, end: Integers, begin: Integers, ids: Integers) -> Integers:
+    """The order of rows by shard and end; ties by begin and meeting. Requires: by shard."""
+    order = np.arange(len(shard))
+    cuts = [0, *(np.nonzero(shard[1:] != shard[:-1])[0] + 1).tolist(), len(shard)]
+    falls = np.zeros(len(shard), bool)
+    falls[1:] = end[1:] <= end[:-1]
+    for first, stop in zip(cuts, cuts[1:]):
+        if falls[first + 1:stop].any():
+            order[first:stop] = first + np.lexsort((ids[first:stop], begin[first:stop],
+                                                    end[first:stop]))
+    return order
+
+
+def _stays_of(meetings: _Meetings, met: Flags) -> pa.Table:
+    parts = []
+    for block in meetings.blocks:
+        kept = met[block.ids] & (block.boot >= 0)
+        if kept.any():
+            begin = block.begin[kept]
+            parts.append((block.ids[kept], block.boot[kept], begin, begin + block.ns[kept]))
+            parts[-1] = _closest(*parts[-1])
+    if not parts:
+        return _empty(_STAYS)
+    meeting, boot, come, gone = _closest(*(np.concatenate(cells) for cells in zip(*parts)))
+    return _table(_STAYS, {"meeting": meeting, "boot": boot + 1, "come_ns": come, "gone_ns": gone})
+
+
+def _closest(meeting: Integers, boot: Integers, come: Integers,
+             gone: Integers) -> tuple[Integers, ...]:
+    """One row for each meeting and boot: the last to come, the first to leave."""
+    groups = Groups(*together([meeting, boot]))
+    first = groups.first()
+    return meeting[first], boot[first], groups.most(come), groups.least(gone)
+
+
+def each_instant_once(shard: Integers, begin: Integers, until: Integers) -> Integers:
+    """What each wait, from its begin until then, adds to the waiting of its shard: of waits that
+    overlap, the earlier one counts. Requires: rows are by shard."""
     order = None
-    behind = calls.begin[1:] < calls.begin[:-1]
-    if np.any(behind & (calls.shard[1:] == calls.shard[:-1])):  # not in order of time
-        order = np.lexsort((until, calls.begin, calls.shard))
-    begin, ends, shard = calls.begin, until, calls.shard
-    if order is not None:
-        begin, ends, shard = begin[order], ends[order], shard[order]
-    covered = ends.copy()
+    if np.any((begin[1:] < begin[:-1]) & (shard[1:] == shard[:-1])):  # not in order of time
+        order = np.lexsort((until, begin, shard))
+        begin, until, shard = begin[order], until[order], shard[order]
+    covered = until.copy()
     cuts = np.nonzero(shard[1:] != shard[:-1])[0] + 1
     for part in np.split(covered, cuts):  # views
         np.maximum.accumulate(part, out=part)
     before = np.empty_like(covered)
     before[1:] = covered[:-1]
     before[np.concatenate([[0], cuts])] = -MOST
-    waited = np.clip(ends - np.maximum(begin, before), 0, None)
+    waited = np.clip(until - np.maximum(begin, before), 0, None)
     if order is None:
         return waited
     out = np.empty_like(waited)
