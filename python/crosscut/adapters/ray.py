@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable
 from types import ModuleType
 from typing import Any
 
-from crosscut import _forks, _record, _source_state, _wrap
+from crosscut import _forks, _record, _wrap
 from crosscut.adapters import operations, ray_tasks
 
 _COMM = _wrap.LAYERS.index("comm") + 1
@@ -50,7 +50,8 @@ class _Calls:
             raise RuntimeError(f"this Ray has no {owner.__name__}.{name}")
         if not isinstance(function, _record.around):
             around = _record.around if always else self.operations.around
-            self.operations.replace(owner, name, around(function, before=before, after=after))
+            self.operations.replace(owner, name, around(
+                function, before=ray_tasks.guarded(before), after=ray_tasks.guarded(after)))
 
     def begin(self, name: str, asked: Any = None) -> bool:
         """Opens a span of layer comm, for end()."""
@@ -101,8 +102,9 @@ class _Calls:
         def begins(*args: Any, **kwargs: Any) -> bool:
             references = asked(*args, **kwargs)
             # What is no list is the program's mistake, and Ray says so.
-            self.begin(name, references if isinstance(references, list) else [])
-            self._say(self.asked)
+            asked_for = references if isinstance(references, list) else []
+            self.begin(name, asked_for)
+            ray_tasks.quietly(self._say, asked_for)
             return True
 
         return begins
@@ -155,7 +157,7 @@ class _Calls:
             if not failed:
                 arrive([reference])
 
-        if _record.follow_await(references, awaited):
+        if _record.follow_await(references, ray_tasks.guarded(awaited)):
             self.operations.on_undo(lambda: _record.follow_await(references, None))
 
     # ---- Ray itself ----
@@ -257,10 +259,7 @@ def install_actors(module: ModuleType) -> None:
 def tell() -> None:
     """States what this process is to Ray, if it is anything yet."""
     if _tasks is not None:
-        try:
-            _tasks.tell()
-        except Exception as error:  # the program's call has succeeded
-            _source_state.report_failure("ray", error)
+        ray_tasks.quietly(_tasks.tell)
 
 
 def withdraw() -> None:

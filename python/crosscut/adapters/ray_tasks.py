@@ -12,17 +12,36 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from types import ModuleType
 from typing import Any
 
-from crosscut import _record, _wrap
+from crosscut import _record, _source_state, _wrap
 
 _COMM, _IDLE, _PYTHON = (_wrap.LAYERS.index(layer) + 1 for layer in ("comm", "idle", "python"))
 # What both ends of an arrow know it by begins with one of these.
 CALL, RESULT, PUT = b"call:", b"result:", b"put:"
 # The number of an object among its task's, its last four bytes: those of ray.put() begin here.
 _FIRST_PUT = 100_000_000
+_told: set[str] = set()
 _MOST_NAMES = 100  # of tasks; a program that numbers them gets the function's name from then on
+
+
+def quietly(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Calls it; what it raises, in a Ray that we do not know, is told once and goes no further."""
+    try:
+        return function(*args, **kwargs)
+    except Exception as error:
+        text = f"{type(error).__name__}: {error}"
+        if text not in _told and len(_told) < 10:
+            _told.add(text)
+            _source_state.report_failure("ray", error)
+        return None
+
+
+def guarded(function: Callable[..., Any] | None) -> Callable[..., Any] | None:
+    """The function, quietly."""
+    return None if function is None else partial(quietly, function)
 
 
 def _python_threads() -> Any:
@@ -72,8 +91,8 @@ class Tasks:
     def install(self, module: ModuleType, replace: Callable[..., None]) -> None:
         """`module`: ray._private.worker."""
         self._worker = module.global_worker
-        replace(module, "_changeproctitle", always=True, after=lambda _, title, failed:
-                None if failed else self._around(title))
+        replace(module, "_changeproctitle", always=True, after=lambda title, around, failed:
+                None if failed else self._around(title, around))
         replace(module.Worker, "record_task_log_start", always=True,
                 before=lambda _, task, *__: self._executes(task.binary()))
         replace(module.Worker, "record_task_log_end", always=True,
@@ -131,15 +150,16 @@ class Tasks:
 
     # ---- Threads that execute one task at a time ----
 
-    def _around(self, title: Any) -> Any:
+    def _around(self, title: str, around: Any) -> Any:
         if not self._is_async():
-            return _Title(self, title)
+            return _Title(self, title, around)
         _record.base(_IDLE)  # this thread only hands over to the loop's, and waits for it
         return None
 
-    def begins(self) -> None:
-        """A task is here; its arguments may not be."""
+    def begins(self, title: str) -> None:
+        """A task is here; its arguments may not be. `title`: "ray::" and what it is called."""
         _record.base(_PYTHON)
+        self._here.title = title.removeprefix("ray::").removesuffix("()")
         self._here.references = []
         self._here.span = self._arguments
         self._arguments.__enter__()
@@ -171,7 +191,7 @@ class Tasks:
         span, here["span"] = here.get("span"), None
         if span is not None:
             span.__exit__(None, None, None)
-        name = self._name()
+        name = self._name(here.pop("title", ""))
         if name is None:
             return True
         here["operation"], here["began"] = (name, self._operation(name)), time.monotonic()
@@ -203,17 +223,16 @@ class Tasks:
             self._mostly = mostly
             _record.process_name(self._name_of_process())
 
-    def _name(self) -> str | None:
-        """What the task that runs is called; None for Ray's own."""
-        name = str(self._worker.current_task_name or "")
-        if ".__ray_terminate__" in name:
+    def _name(self, called: str) -> str | None:
+        """What a task that is `called` so is known as; None for Ray's own."""
+        if ".__ray_terminate__" in called:
             return None
         init = f"{self._actor.get('actor_class', '')}.__init__"
-        if self._actor and name.endswith(init):
+        if self._actor and called.endswith(init):
             return init  # Ray puts the actor's name before it
-        if name not in self._named and len(self._named) >= _MOST_NAMES:
-            return str(self._worker.current_task_function_name or "task")
-        return name or "task"
+        if called not in self._named and len(self._named) >= _MOST_NAMES:
+            called = str(getattr(self._worker, "current_task_function_name", ""))
+        return called or "task"
 
     def _operation(self, name: str) -> Any:
         operation = self._named.get(name)
@@ -231,16 +250,22 @@ class Tasks:
                     known[key] = info._replace(function=self._followed(info.function))
 
     def _followed(self, executor: Any) -> Any:
-        method = getattr(executor, "method", executor)
+        method, name = getattr(executor, "method", executor), getattr(executor, "name", "")
         if inspect.isasyncgenfunction(method):
             return executor
-        if inspect.iscoroutinefunction(method):
-            return _record.around(executor, after=self._awaits)
-        return _record.around(executor, before=self._calls, after=self._called)
 
-    def _awaits(self, _: Any, coroutine: Any, failed: bool) -> Any:
-        name = self._name()
-        if failed or name is None:
+        def called() -> str | None:
+            return self._name(str(getattr(self._worker, "current_task_name", "") or
+                                  f"{self._actor.get('actor_class', '')}.{name}"))
+
+        if inspect.iscoroutinefunction(method):
+            return _record.around(executor, after=guarded(
+                lambda _, it, failed: None if failed else self._awaits(it, called())))
+        return _record.around(executor, before=guarded(lambda *_, **__: self._calls(called())),
+                              after=guarded(self._called))
+
+    def _awaits(self, coroutine: Any, name: str | None) -> Any:
+        if name is None:
             return None
         return _record.awaiting(coroutine, self._operation(name), self._task(),
                                 lambda task, *_: _record.flow_in(CALL + task),
@@ -250,8 +275,7 @@ class Tasks:
         task: bytes = self._worker.current_task_id.binary()
         return task
 
-    def _calls(self, *_: Any, **__: Any) -> bool:
-        name = self._name()
+    def _calls(self, name: str | None) -> bool:
         self._here.method = None if name is None else self._operation(name)
         if name is not None:
             self._here.method.__enter__()
@@ -268,15 +292,15 @@ class Tasks:
 class _Title:
     """In the place of what Ray has around a task to set the process's title."""
 
-    def __init__(self, tasks: Tasks, title: Any) -> None:
-        self._tasks, self._title = tasks, title
+    def __init__(self, tasks: Tasks, title: str, around: Any) -> None:
+        self._tasks, self._title, self._around = tasks, title, around
 
     def __enter__(self) -> Any:
-        self._tasks.begins()
-        return self._title.__enter__()
+        quietly(self._tasks.begins, self._title)
+        return self._around.__enter__()
 
     def __exit__(self, *error: Any) -> Any:
         try:
-            return self._title.__exit__(*error)
+            return self._around.__exit__(*error)
         finally:
-            self._tasks.ends()
+            quietly(self._tasks.ends)
