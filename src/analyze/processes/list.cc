@@ -3,6 +3,7 @@
 #include "src/analyze/processes/concurrency.h"
 #include "src/analyze/processes/phases.h"
 #include "src/analyze/processes/process_tables.h"
+#include "src/analyze/processes/process_waits.h"
 #include "src/analyze/processes/thread_tables.h"
 #include "src/analyze/processes/utilization.h"
 #include "src/analyze/recorded_by.h"
@@ -19,6 +20,15 @@ constexpr TableEntry kTables[] = {
      .explanation = "How long each set of processes was busy at the same instant, on host and "
                     "devices.",
      .largest_by = "ns"},
+    {.name = "process_waits",
+     .shows = Shows::kTime,
+     .description = "which process waited for what in another, and for how long",
+     .compute = ProcessWaitsTable,
+     .title = "Who waits for whom",
+     .explanation = "Calls that waited for work of another process, such as ray.get, with the work "
+                    "that ended last: before it began, while it ran and after its end.",
+     .largest_by = "wait_ns",
+     .recorded_by = kByArrows},
     {.name = "phases",
      .shows = Shows::kTime,
      .description = "each phase of a process, split into host, device, idle",
