@@ -155,6 +155,26 @@ def test_a_get_is_communication_and_says_what_it_waits_for(learned):
     assert main["comm"] >= total - 1000
 
 
+def test_a_table_says_who_waits_for_whom(learned):
+    keys = {row["process"]: short(row["name"]) for row in learned.processes}
+    rows = [row | {"for": keys[row["for_process"]]} for row in table(learned.run, "process_waits")
+            if keys[row["process"]] == "actor_learner.py"]
+    for row in rows:
+        assert row["wait_ns"] == row["before_ns"] + row["running_ns"] + row["after_ns"]
+    slow = next(row for row in rows if row["for"] == "Rollout (slow)")
+    assert (slow["name"], slow["for_name"]) == ("ray.get", "Rollout.sample")
+    # As the program saw it, where the slow one ended last: not in a round in which it began first.
+    rounds = [(wait, wait["result"][1]) for wait in learned.stamps["sample"]
+              if wait["result"][1]["end"] > wait["result"][0]["end"]]
+    seen = sum(min(wait["end"], one["end"]) - max(wait["begin"], one["begin"])
+               for wait, one in rounds)
+    assert slow["count"] == len(rounds) >= 2
+    assert abs(slow["running_ns"] - seen) <= 0.05e9 * len(rounds)
+    counts = {(row["name"], row["for"]): row["count"] for row in rows}
+    assert counts["ray.wait", "ray worker (preprocess)"] == 3
+    assert counts["ray.get", "Threaded"] == 3
+
+
 def test_an_actor_that_waits_is_idle_and_ray_s_own_threads_do_not_count(learned):
     """But for its start: what the slow actor does is sleep, and wait to be called."""
     slow = next(row["process"] for row in learned.processes if row["name"] == "Rollout (slow)")
@@ -406,7 +426,8 @@ def test_a_grpo_step_of_trl_by_its_parts(tmp_path):
              if row["process"] == names["trl_grpo.py"] and row["layer"] == "comm" and
              row["thread"] == "main"}
     assert waits["rl.reward"] >= 2 * 0.05e9 and waits["rl.sync"] > 0
-    arrows = Spans(run, tmp_path).arrow_names()
-    assert arrows["Judge (judge): Judge.score", "trl_grpo.py: ray.get"] == 2
+    waits = {(row["operation"], row["for_name"]): row["count"]
+             for row in table(run, "process_waits")}
+    assert waits == {("rl.reward", "Judge.score"): 2, ("rl.sync", "Evaluator.take"): 2}
 
 
