@@ -30,7 +30,7 @@ class Sums:
 UNION = (
     "processes", "operations", "overlap", "layers", "layer_totals", "metrics", "corrected_metrics",
     "step_metric_spread", "venn", "critical_path", "layer_entries", "phases", "progress",
-    "threads", "thread_lives", "drops", "clocks", "verdict", "step_causes", "part_work",
+    "threads", "thread_lives", "process_waits", "drops", "clocks", "verdict", "step_causes", "part_work",
     "periodic_steps", "findings", "window_parts", "step_overlap", "outliers", "step_summary",
     "step_kinds", "overhead_check", "overhead_levels", "device_by_launch", "device_timeline",
     "temporal_breakdown", "device_utilization", "kernel_types", "comm_overlap", "idle_causes",
