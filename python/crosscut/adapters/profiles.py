@@ -27,6 +27,7 @@ EXIT_SECONDS = 2.0       # the program's exit waits for us no longer
 _PART_SECONDS = 0.25     # what the collecting of one part may take
 _FIRST_PART = 0.25       # how long the first part lasts: what collecting takes is not known yet
 _SHORTEST, _LONGEST = 0.1, 4.0
+_PR_SET_NAME = 15
 _TICK_US = 50_000
 _ERROR_NS = 1_000        # they read CLOCK_REALTIME, as we do: a reading's own time
 _DEFAULT_MIB = 512
@@ -219,7 +220,9 @@ class Profile:
     def _rounds(self) -> None:
         """A thread: ends parts that have lasted long enough, and starts what could not start."""
         # Not time.sleep, which is recorded: this thread is none of the program's.
-        sleep = ctypes.CDLL(None).usleep
+        libc = ctypes.CDLL(None)
+        libc.prctl(_PR_SET_NAME, b"crosscut-parts")  # nor is it sampled
+        sleep = libc.usleep
         while not self._closed:
             sleep(_TICK_US)
             now = time.monotonic()

@@ -12,6 +12,7 @@ from crosscut.cluster.shards import Shard
 
 _DEPTH = 4  # of folders below a source in which runs are looked for
 _LOG = ".crosscut"
+_TRACES = (".json", ".json.gz", ".xplane.pb")
 
 
 @dataclass
@@ -40,6 +41,12 @@ def runs_below(folder: str, depth: int = _DEPTH) -> list[str]:
     return [run for path in inside for run in runs_below(path, depth - 1)]
 
 
+def traces_in(folder: str) -> list[str]:
+    """The traces of other tools in a folder, by their names: JSON of PyTorch, XSpaces. Sorted."""
+    with os.scandir(folder) as entries:
+        return sorted(e.path for e in entries if e.is_file() and e.name.endswith(_TRACES))
+
+
 def inputs_of(paths: Iterable[str]) -> list[str]:
     """The runs and files that these paths mean, each once. FileNotFoundError for a path that is
     not there, ValueError for a folder without a run."""
@@ -47,9 +54,10 @@ def inputs_of(paths: Iterable[str]) -> list[str]:
     for path in paths:
         if not os.path.exists(path):
             raise FileNotFoundError(f"{path}: there is no such run or file")
-        found = runs_below(path) if os.path.isdir(path) else [path]
+        found = (runs_below(path) or traces_in(path)) if os.path.isdir(path) else [path]
         if not found:
-            raise ValueError(f"{path}: there is no run in it")
+            raise ValueError(f"{path}: there is no run in it, and no trace (*.json, *.json.gz, "
+                             "*.xplane.pb)")
         out.update(dict.fromkeys(found))
     return list(out)
 
@@ -73,9 +81,10 @@ def find(paths: Iterable[str]) -> Sources:
         elif not os.path.isdir(path):
             out.unmapped.append(path)
         else:
-            runs = runs_below(path)
+            runs = runs_below(path) or ([] if inside else traces_in(path))
             if not runs and not inside:
-                raise ValueError(f"{path}: there is neither a run nor a partial in it")
+                raise ValueError(f"{path}: there is no run in it, no partial (*{partial.SUFFIX}) "
+                                 "and no trace (*.json, *.json.gz, *.xplane.pb)")
             out.unmapped += runs
     return out
 

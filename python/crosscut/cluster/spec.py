@@ -28,14 +28,15 @@ class Sums:
 # memory_events, memory_timeline, utilization, step_metrics, step_operators, step_layers (`steps`
 # has its sums), transitions, windows.
 UNION = (
-    "processes", "operations", "overlap", "layers", "layer_totals", "metrics", "corrected_metrics",
-    "step_metric_spread", "venn", "critical_path", "layer_entries", "phases", "progress",
-    "threads", "thread_lives", "process_waits", "drops", "clocks", "verdict", "step_causes", "part_work",
-    "periodic_steps", "findings", "window_parts", "step_overlap", "outliers", "step_summary",
-    "step_kinds", "overhead_check", "overhead_levels", "device_by_launch", "device_timeline",
-    "temporal_breakdown", "device_utilization", "kernel_types", "comm_overlap", "idle_causes",
-    "launches", "queue_length", "copies", "memory", "memory_peak", "memory_operators",
-    "memory_leaks", "memory_failures", "modules", "backward")
+    "processes", "operations", "overlap", "layers", "layer_totals", "metrics",
+    "corrected_metrics", "step_metric_spread", "venn", "critical_path", "layer_entries",
+    "phases", "progress", "threads", "thread_lives", "process_waits", "drops", "clocks",
+    "verdict", "step_causes", "part_work", "periodic_steps", "findings", "window_parts",
+    "step_overlap", "outliers", "step_summary", "step_kinds", "overhead_check",
+    "overhead_levels", "device_by_launch", "device_timeline", "temporal_breakdown",
+    "device_utilization", "kernel_types", "comm_overlap", "idle_causes", "launches",
+    "queue_length", "copies", "memory", "memory_peak", "memory_operators", "memory_leaks",
+    "memory_failures", "modules", "backward")
 
 # Rows about all processes of a run at once: they stand with its first process.
 OF_RUN = ("concurrency", "gaps")

@@ -1,8 +1,11 @@
-"""Maps inputs in processes of this machine, some at once. One that is killed is started again."""
+"""Maps inputs in processes of this machine, some at once. A process maps one input after another:
+it costs more to start than to map a small trace. One that is killed is started again."""
 
 from __future__ import annotations
 
+import json
 import os
+import queue
 import signal
 import subprocess
 import sys
@@ -17,7 +20,7 @@ from crosscut.cluster.partial import Gap, Partial
 
 TRIES = 4  # of a worker that is killed: the first one, and three more
 _MAIN = ("import sys; sys.path.insert(0, sys.argv.pop(1)); "
-         "from crosscut.cluster.workers import main; sys.exit(main(*sys.argv[1:]))")
+         "from crosscut.cluster.workers import main; sys.exit(main())")
 
 
 @dataclass
@@ -34,40 +37,97 @@ def processors() -> int:
     return len(os.sched_getaffinity(0))
 
 
+class _Worker:
+    """A process that maps what it is told, one input at a time. Used by one thread at a time."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def map(self, path: str, file: str, job: str) -> Mapped:
+        """Writes the partial of `path` to `file` and reads it."""
+        code = 0
+        for _ in range(TRIES):
+            problem = self._ask(path, file, job)
+            if problem == "":
+                return Mapped(path, partial.from_bytes(store.read(file), path))
+            if problem is not None:
+                return Mapped(path, gap=Gap(path, problem))
+            code = self.end()
+            if code >= 0:
+                return Mapped(path, gap=Gap(path, "it could not be mapped"))
+        name = signal.Signals(-code).name
+        return Mapped(path, gap=Gap(path, f"it could not be mapped: {name} ended the worker "
+                                          f"{TRIES} times"))
+
+    def _ask(self, *words: str) -> str | None:
+        """What is wrong with the input, "" for nothing; None where the process ended."""
+        if self._process is None:
+            package = os.path.dirname(os.path.dirname(os.path.abspath(crosscut.__file__)))
+            self._process = subprocess.Popen([sys.executable, "-c", _MAIN, package],
+                                             stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        assert self._process.stdin is not None and self._process.stdout is not None
+        try:
+            self._process.stdin.write(json.dumps(words).encode() + b"\n")
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            return None
+        answer = self._process.stdout.readline()
+        return str(json.loads(answer)) if answer.endswith(b"\n") else None
+
+    def end(self) -> int:
+        """Ends the process; its exit code."""
+        process, self._process = self._process, None
+        if process is None:
+            return 0
+        assert process.stdin is not None and process.stdout is not None
+        try:
+            process.stdin.close()
+        except BrokenPipeError:
+            pass
+        process.stdout.close()
+        return process.wait()
+
+
 def map_all(paths: Sequence[str], job: str = "", at_once: int = 0) -> list[Mapped]:
     """The outcome for each input, in their order. `at_once`: processes, 0 for one per processor.
     No exception for what is wrong with an input: that is its gap."""
-    with (tempfile.TemporaryDirectory(prefix="crosscut-map-") as folder,
-          ThreadPoolExecutor(at_once or processors()) as threads):
-        files = [os.path.join(folder, f"{number}{partial.SUFFIX}") for number in range(len(paths))]
-        return list(threads.map(lambda path, file: _map_one(path, file, job), paths, files))
+    count = min(at_once or processors(), max(len(paths), 1))
+    free: queue.SimpleQueue[_Worker] = queue.SimpleQueue()
+    workers = [_Worker() for _ in range(count)]
+    for worker in workers:
+        free.put(worker)
 
-
-def _map_one(path: str, file: str, job: str) -> Mapped:
-    package = os.path.dirname(os.path.dirname(os.path.abspath(crosscut.__file__)))
-    for _ in range(TRIES):
-        done = subprocess.run([sys.executable, "-c", _MAIN, package, path, file, job],
-                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=False)
-        if done.returncode >= 0:
-            break
-    what = ""
-    if done.returncode < 0:
-        what = (f"it could not be mapped: {signal.Signals(-done.returncode).name} ended the worker "
-                f"{TRIES} times")
-    elif done.returncode > 0:
-        what = done.stdout.decode(errors="replace").strip() or "it could not be mapped"
-    if what:
-        return Mapped(path, gap=Gap(path, what))
-    return Mapped(path, partial.from_bytes(store.read(file), path))
-
-
-def main(path: str, file: str, job: str) -> int:
-    """A worker: writes the partial of an input. What is wrong with that goes to stdout, with 1."""
-    from crosscut.cluster.mapping import map_input
+    def map_one(path: str, file: str) -> Mapped:
+        worker = free.get()
+        try:
+            return worker.map(path, file, job)
+        finally:
+            free.put(worker)
 
     try:
-        store.write(file, partial.to_bytes(map_input(path, job)))
-    except (OSError, ValueError, MemoryError) as error:
-        print(error or type(error).__name__)
-        return 1
+        with (tempfile.TemporaryDirectory(prefix="crosscut-map-") as folder,
+              ThreadPoolExecutor(count) as threads):
+            files = [os.path.join(folder, f"{number}{partial.SUFFIX}")
+                     for number in range(len(paths))]
+            return list(threads.map(map_one, paths, files))
+    finally:
+        for worker in workers:
+            worker.end()
+
+
+def main() -> int:
+    """A worker: for each line [path, file, job] on stdin it writes the partial of the path to the
+    file, and what is wrong with that to stdout, as a line of JSON."""
+    from crosscut.cluster.mapping import map_input
+
+    answers = os.fdopen(os.dup(1), "wb", buffering=0)
+    os.dup2(2, 1)  # what else is printed must not be taken for an answer
+    for line in sys.stdin.buffer:
+        path, file, job = json.loads(line)
+        problem = ""
+        try:
+            store.write(file, partial.to_bytes(map_input(path, job)))
+        except (OSError, ValueError, MemoryError) as error:
+            problem = str(error) or type(error).__name__
+        answers.write(json.dumps(problem).encode() + b"\n")
     return 0

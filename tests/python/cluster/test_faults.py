@@ -290,7 +290,7 @@ def test_two_jobs_are_not_put_together(tmp_path, capsys):
 def test_a_folder_without_runs_and_partials_is_refused(tmp_path, capsys):
     (tmp_path / "empty").mkdir()
     assert ranks.reduce(tmp_path / "cluster", tmp_path / "empty") == (3, None)
-    assert "there is neither a run nor a partial in it" in capsys.readouterr().err
+    assert "there is no run in it, no partial (*.ccp) and no trace" in capsys.readouterr().err
     with pytest.raises(FileNotFoundError, match="there is no such run"):
         sources.inputs_of([str(tmp_path / "nothing")])
 
