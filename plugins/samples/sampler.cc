@@ -91,6 +91,7 @@ bool Sampler::Init(const char** problem) {
   names.thread = Text("thread");
   names.ago = Text("ago_ns");
   names.covers = Text("covers_ns");
+  names.run_delay = Text("run_delay_ns");
   names.frame = Text("frame");
   names.own_line = Text("own_line");
   names.library = Text("library");

@@ -194,10 +194,20 @@ int64_t SamplingLoop::Elapsed(const Thread& thread, int64_t at_ns) const {
   return at_ns - thread.last_ns - (wanted_.unwanted_ns() - thread.unwanted_ns);
 }
 
+// Since its last sample; -1 where that is not known. In a time in which no sample was wanted it may
+// have waited, too, so nothing is told across one.
+int64_t SamplingLoop::RunDelay(int tid, Thread* thread) const {
+  const int64_t before = thread->run_delay_ns, now = RunDelayNs(tid);
+  thread->run_delay_ns = now;
+  const bool known = before >= 0 && now >= before;
+  return known && thread->unwanted_ns == wanted_.unwanted_ns() ? now - before : -1;
+}
+
 void SamplingLoop::Emit(int tid, Thread* thread, int64_t at_ns, const Native& native) {
   if (!wanted_.on()) return;
   const int64_t covers = Elapsed(*thread, at_ns);
   if (covers <= 0) return;
+  const int64_t run_delay = RunDelay(tid, thread);
   thread->last_ns = at_ns;
   thread->unwanted_ns = wanted_.unwanted_ns();
   const Stack* stack = nullptr;
@@ -206,6 +216,7 @@ void SamplingLoop::Emit(int tid, Thread* thread, int64_t at_ns, const Native& na
   crosscut_arg(names_.thread, tid);
   crosscut_arg(names_.ago, NowNs() - at_ns);
   crosscut_arg(names_.covers, covers);
+  if (run_delay >= 0) crosscut_arg(names_.run_delay, run_delay);
   if (native.waits != 0) crosscut_arg_name(names_.waits, native.waits);
   if (native.place.library != 0) {
     crosscut_arg_name(names_.library, native.place.library);

@@ -15,7 +15,7 @@
 namespace crosscut::samples {
 
 struct SampleNames {  // ids
-  uint32_t sample, thread, ago, covers, frame, own_line, library, offset, waits;
+  uint32_t sample, thread, ago, covers, run_delay, frame, own_line, library, offset, waits;
   uint32_t runs;  // value of `waits` for a thread that waits in no call and runs no native code
   uint32_t probe;
 };
@@ -40,6 +40,7 @@ class SamplingLoop {
     const void* state = nullptr;  // of Python; null: native
     int64_t last_ns = 0;          // its last sample
     int64_t unwanted_ns = 0;      // as it was then
+    int64_t run_delay_ns = -1;    // as it was then; -1: not known
     bool ours = false, seen = false;
   };
   bool MainEnded() const;
@@ -59,6 +60,7 @@ class SamplingLoop {
     uint32_t waits;  // name id; 0: it runs
   };
   int64_t Elapsed(const Thread& thread, int64_t at_ns) const;
+  int64_t RunDelay(int tid, Thread* thread) const;
   void Emit(int tid, Thread* thread, int64_t at_ns, const Native& native);
 
   const LoopSettings settings_;

@@ -66,16 +66,23 @@ std::string NameOf(long number) {
   return "system call " + std::to_string(number);
 }
 
+// The first bytes of /proc/self/task/TID/FILE, with a 0 behind them; false where there are none.
+bool ReadOf(int tid, const char* file, char* text, size_t size) {
+  char path[64];
+  std::snprintf(path, sizeof path, "/proc/self/task/%d/%s", tid, file);
+  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  const ssize_t bytes = read(fd, text, size - 1);
+  close(fd);
+  if (bytes > 0) text[bytes] = 0;
+  return bytes > 0;
+}
+
 }  // namespace
 
 Waits::State Waits::Look(int tid, uint32_t* call) {
-  char path[64], text[32] = "";
-  std::snprintf(path, sizeof path, "/proc/self/task/%d/syscall", tid);
-  const int fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return kUnknown;
-  const ssize_t bytes = read(fd, text, sizeof text - 1);
-  close(fd);
-  if (bytes <= 0) return kUnknown;
+  char text[32] = "";
+  if (!ReadOf(tid, "syscall", text, sizeof text)) return kUnknown;
   if (std::strncmp(text, "running", 7) == 0) return kRuns;
   const long number = std::strtol(text, nullptr, 10);
   if (number < 0) return kRuns;  // it waits, but in no call: for a page, or to be continued
@@ -86,6 +93,15 @@ Waits::State Waits::Look(int tid, uint32_t* call) {
   }
   *call = id;
   return kWaits;
+}
+
+// "time on processors, time ready without one, turns": all 0 where no account is kept.
+int64_t RunDelayNs(int tid) {
+  char text[64] = "";
+  if (!ReadOf(tid, "schedstat", text, sizeof text)) return -1;
+  long long ran = 0, delayed = 0, turns = 0;
+  const int read = std::sscanf(text, "%lld %lld %lld", &ran, &delayed, &turns);
+  return read == 3 && turns > 0 ? delayed : -1;
 }
 
 }  // namespace crosscut::samples

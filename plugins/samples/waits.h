@@ -1,4 +1,5 @@
-// Whether a thread waits in the kernel, and in which call: /proc/self/task/TID/syscall.
+// What the kernel tells of a thread of this process: whether it waits, and in which call
+// (/proc/self/task/TID/syscall), and how long it was ready without a processor (.../schedstat).
 #pragma once
 
 #include <cstdint>
@@ -16,5 +17,9 @@ class Waits {
  private:
   std::unordered_map<long, uint32_t> calls_;  // by number
 };
+
+// For how long, in all its life, the thread was ready to run and had no processor. -1 where the
+// kernel does not tell: it keeps no such account, or the thread is gone.
+int64_t RunDelayNs(int tid);
 
 }  // namespace crosscut::samples

@@ -29,7 +29,8 @@ std::string BlameText(const Cells& verdict, size_t row) {
 // What it can gain, and what to try.
 std::string GainText(const Cells& verdict, size_t row) {
   const double gain = verdict.Real("gain_share", row), low = verdict.Real("gain_low_share", row);
-  std::string out = "Without it the time would be shorter by " + Share(gain) + " at most";
+  std::string out =
+      "If all of this cost nothing, the time would be shorter by " + Share(gain) + " at most";
   if (std::isfinite(low)) {
     out += " (95 %: " + Share(low) + " to " + Share(verdict.Real("gain_high_share", row)) + ")";
   }

@@ -9,6 +9,8 @@ namespace crosscut::trace {
 
 struct Sample {
   int64_t covers_ns = 0;       // since the sample before it of its thread
+  int64_t run_delay_ns = -1;   // for how long of it the thread was ready without a processor; -1:
+                               // not known
   int64_t thread = 0;          // its id if it has no track of its own; 0: the instant's thread
   StringId stack;              // Python frames "file.py:41 name", outermost first, joined by ";"
   StringId own_line;           // the innermost of them in the program's own code
@@ -22,6 +24,7 @@ class SampleReader {
   explicit SampleReader(const Strings& strings)
       : name_(strings.Find("[sample]")),
         covers_(strings.Find("covers_ns")),
+        run_delay_(strings.Find("run_delay_ns")),
         thread_(strings.Find("Thread")),
         stack_(strings.Find("Python stack")),
         own_line_(strings.Find("Own line")),
@@ -45,6 +48,7 @@ class SampleReader {
     Sample sample;
     for (const Arg& arg : args.of(instant)) {
       if (arg.key == covers_) sample.covers_ns = arg.value;
+      if (arg.key == run_delay_) sample.run_delay_ns = arg.value;
       if (arg.key == thread_) sample.thread = arg.value;
       if (arg.key == stack_) sample.stack = arg.text();
       if (arg.key == own_line_) sample.own_line = arg.text();
@@ -55,7 +59,7 @@ class SampleReader {
     return sample;
   }
 
-  StringId name_, covers_, thread_, stack_, own_line_, library_, function_, waits_;
+  StringId name_, covers_, run_delay_, thread_, stack_, own_line_, library_, function_, waits_;
 };
 
 }  // namespace crosscut::trace

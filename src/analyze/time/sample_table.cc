@@ -30,6 +30,7 @@ struct Place {
 };
 struct Sums {
   int64_t count = 0, ns = 0;
+  int64_t run_delay_ns = kMissing;
 };
 
 class Samples {
@@ -68,6 +69,8 @@ class Samples {
       Sums& sums = rows_[place];
       ++sums.count;
       sums.ns += sample.covers_ns;
+      if (sample.run_delay_ns < 0) return;
+      sums.run_delay_ns = std::max<int64_t>(sums.run_delay_ns, 0) + sample.run_delay_ns;
     });
   }
 
@@ -115,7 +118,7 @@ Table Samples::Make() const {
     return id.valid() ? trace_.text(trace_.name(id).text) : std::string_view();
   };
   Texts process, thread, operation, layer, span, line, own_line, library, function, waits;
-  Integers count, ns;
+  Integers count, ns, run_delay;
   for (const auto* row : order) {
     const auto& [place, sums] = *row;
     process.push_back(context_.process_label({place.process}));
@@ -130,13 +133,14 @@ Table Samples::Make() const {
     waits.emplace_back(trace_.text(place.waits));
     count.push_back(sums.count);
     ns.push_back(sums.ns);
+    run_delay.push_back(sums.run_delay_ns);
   }
-  return MakeTable("samples", MakeColumn("process", process), MakeColumn("thread", thread),
-                   MakeColumn("operation", operation), MakeColumn("layer", layer),
-                   MakeColumn("span", span), MakeColumn("line", line),
-                   MakeColumn("own_line", own_line), MakeColumn("library", library),
-                   MakeColumn("function", function), MakeColumn("waits_for", waits),
-                   MakeColumn("count", count), MakeColumn("ns", ns));
+  return MakeTable(
+      "samples", MakeColumn("process", process), MakeColumn("thread", thread),
+      MakeColumn("operation", operation), MakeColumn("layer", layer), MakeColumn("span", span),
+      MakeColumn("line", line), MakeColumn("own_line", own_line), MakeColumn("library", library),
+      MakeColumn("function", function), MakeColumn("waits_for", waits), MakeColumn("count", count),
+      MakeColumn("ns", ns), MakeColumn("run_delay_ns", run_delay));
 }
 
 }  // namespace

@@ -24,7 +24,8 @@ std::vector<std::string> Rows(const char* text) {
       if (const auto* texts = std::get_if<Texts>(&column.cells)) {
         rows[i] += (*texts)[i];
       } else {
-        rows[i] += std::to_string(std::get<Integers>(column.cells)[i]);
+        const int64_t cell = std::get<Integers>(column.cells)[i];
+        rows[i] += cell == kMissing ? "-" : std::to_string(cell);
       }
     }
   }
@@ -42,8 +43,10 @@ arg "Python stack" "train.py:9 <module>;train.py:4 main"
 arg "Own line" "nets/train.py:4 main"
 arg Library libmkl.so
 arg Function gemm
+arg run_delay_ns 3
 instant [sample] 25
 arg covers_ns 11
+arg run_delay_ns 4
 arg "Python stack" "train.py:9 <module>;train.py:4 main"
 arg "Own line" "nets/train.py:4 main"
 arg Library libmkl.so
@@ -58,11 +61,11 @@ instant [sample] 60
 arg covers_ns 30
 )");
   ASSERT_EQ(rows.size(), 3u);
-  EXPECT_EQ(rows[0], "main||python|||||||1|30");
+  EXPECT_EQ(rows[0], "main||python|||||||1|30|-");
   EXPECT_EQ(rows[1],
             "main|forward|framework|aten::mm|train.py:4 main|nets/train.py:4 main|"
-            "libmkl.so|gemm||2|21");
-  EXPECT_EQ(rows[2], "main|forward|python|forward|train.py:9 <module>||||futex|1|5");
+            "libmkl.so|gemm||2|21|7");
+  EXPECT_EQ(rows[2], "main|forward|python|forward|train.py:9 <module>||||futex|1|5|-");
 }
 
 TEST(SampleTable, ThreadsWithoutAnOperationHaveTheLeads) {
@@ -81,9 +84,9 @@ arg Thread 12
 arg Library libgomp.so.1
 )");
   ASSERT_EQ(rows.size(), 3u);
-  EXPECT_EQ(rows[0], "worker|backward||||||||1|10");
-  EXPECT_EQ(rows[1], "worker|||||||||1|9");
-  EXPECT_EQ(rows[2], "thread 12||||||libgomp.so.1|||1|8");
+  EXPECT_EQ(rows[0], "worker|backward||||||||1|10|-");
+  EXPECT_EQ(rows[1], "worker|||||||||1|9|-");
+  EXPECT_EQ(rows[2], "thread 12||||||libgomp.so.1|||1|8|-");
 }
 
 TEST(SampleTable, FindsNativeCodeThatNoSpanShows) {

@@ -125,14 +125,10 @@ class RankWaitCursor {
   size_t next_ = 0;
 };
 
-// What a thread that seems to work was seen waiting for.
-enum class SeenWait : uint8_t { kNone, kLock, kProcessor };
-constexpr size_t kSeenWaits = 3;
-
 struct LeadSample {
-  int64_t at_ns, covers_ns;
+  int64_t at_ns, covers_ns, run_delay_ns;
   trace::StringId line;
-  SeenWait wait;
+  bool locked;  // it was seen waiting for a lock
 };
 
 // Files of frameworks whose code, on a thread of its own, prepares data for the lead.
@@ -181,6 +177,7 @@ class Walk {
   void Add(const Moment& now, uint32_t step);
   void AddSamples(const Moment& now);
   void AddFeeding(const Moment& now);
+  void AddOthers(const Moment& now);
   void TakeSamples();
   void SplitBySamples();
   static double PartOf(int64_t count, int64_t samples);
@@ -202,9 +199,14 @@ class Walk {
   int64_t first_step_ns_ = INT64_MAX, last_step_ns_ = INT64_MIN;
   std::vector<LeadSample> samples_;
   size_t next_sample_ = 0;
-  // Samples of each cause in which the lead was seen waiting, by what for.
-  std::array<std::array<std::pair<int64_t, BlamedLines>, kSeenWaits>, kCauses> waits_;
-  int64_t others_in_python_ = 0;  // samples of other threads that ran Python
+  // Samples of each cause in which the lead was seen waiting for a lock.
+  std::array<std::pair<int64_t, BlamedLines>, kCauses> locked_;
+  // Of samples that know it: for how long the lead was ready without a processor, of how long.
+  int64_t run_delay_ns_ = 0, run_delay_of_ns_ = 0, run_delay_samples_ = 0;
+  // When samples saw another thread run Python; how many of them in the part that is told.
+  std::vector<int64_t> others_;
+  size_t next_other_ = 0;
+  int64_t others_in_python_ = 0;
   // Samples of other threads that prepared data; those during work of the framework, by line.
   std::vector<LeadSample> feeding_;
   size_t next_feeding_ = 0;
@@ -254,20 +256,25 @@ void Walk::TakeSamples() {
       if (sample.thread != 0) return;
       const std::string_view waits = trace_.text(sample.waits);
       if (!lead) {
-        others_in_python_ += waits.empty() && sample.stack.valid();
+        if (waits.empty() && sample.stack.valid()) others_.push_back(at_ns);
         if (sample.own_line.valid() && Feeds(trace_.text(sample.stack))) {
-          feeding_.push_back({at_ns, sample.covers_ns, sample.own_line, SeenWait::kNone});
+          feeding_.push_back({at_ns, sample.covers_ns, -1, sample.own_line, false});
         }
         return;
       }
-      const SeenWait wait = waits == "futex"                   ? SeenWait::kLock
-                            : waits.starts_with("a processor") ? SeenWait::kProcessor
-                                                               : SeenWait::kNone;
-      samples_.push_back({at_ns, sample.covers_ns, sample.own_line, wait});
+      samples_.push_back(
+          {at_ns, sample.covers_ns, sample.run_delay_ns, sample.own_line, waits == "futex"});
     });
   }
+  std::sort(others_.begin(), others_.end());
   std::sort(feeding_.begin(), feeding_.end(),
             [](const LeadSample& a, const LeadSample& b) { return a.at_ns < b.at_ns; });
+}
+
+void Walk::AddOthers(const Moment& now) {
+  for (; next_other_ < others_.size() && others_[next_other_] < now.end_ns; ++next_other_) {
+    others_in_python_ += now.told && others_[next_other_] >= now.begin_ns;
+  }
 }
 
 void Walk::AddFeeding(const Moment& now) {
@@ -350,6 +357,7 @@ void Walk::Add(const Moment& now, uint32_t step) {
   }
   AddSamples(now);
   AddFeeding(now);
+  AddOthers(now);
 }
 
 void Walk::AddSamples(const Moment& now) {
@@ -367,38 +375,42 @@ void Walk::AddSamples(const Moment& now) {
     CauseSum& sum = out_->causes[static_cast<size_t>(now.cause)];
     ++sum.samples;
     AddLine(sample.line, blamed, sum.lines);
-    auto& [count, lines] = waits_[static_cast<size_t>(now.cause)][static_cast<size_t>(sample.wait)];
+    if (sample.run_delay_ns >= 0) {
+      run_delay_ns_ += std::min(sample.run_delay_ns, sample.covers_ns);
+      run_delay_of_ns_ += sample.covers_ns;
+      ++run_delay_samples_;
+    }
+    if (!sample.locked) continue;
+    auto& [count, lines] = locked_[static_cast<size_t>(now.cause)];
     ++count;
     AddLine(sample.line, blamed, lines);
   }
 }
 
 // Spans say that the lead was in Python, or in a call that may hand the GIL over. Where samples saw
-// it wait for a lock there while other threads ran Python as often, that part of the time is put
-// down to the GIL; where it waited inside the framework while threads prepared data for that, to
-// input. Waiting for a processor is told beside the causes: it makes all of them longer
-// and is none of its own.
+// it wait for a lock there while other threads ran Python half as often, that part of the time is
+// put down to the GIL (while it waits for that, one of them runs; they are not sampled at one
+// moment); where it waited inside the framework while threads prepared data for that, to input.
+// Waiting for a processor is told beside the causes: it makes all of them longer and is none of its
+// own.
 void Walk::SplitBySamples() {
   auto& causes = out_->causes;
   int64_t locked = 0;
-  for (const auto& waits : waits_) locked += waits[static_cast<size_t>(SeenWait::kLock)].first;
+  for (const auto& [count, lines] : locked_) locked += count;
+  CauseSum& queue = causes[static_cast<size_t>(Cause::kPreemption)];
+  queue.samples = run_delay_samples_;
+  queue.ns = static_cast<int64_t>(Share(run_delay_ns_, run_delay_of_ns_) *
+                                  static_cast<double>(out_->total_ns));
   for (const Cause cause : {Cause::kPython, Cause::kFramework, Cause::kNative}) {
     CauseSum& source = causes[static_cast<size_t>(cause)];
-    const auto& waits = waits_[static_cast<size_t>(cause)];
-    const auto& [in_queue, of_queue] = waits[static_cast<size_t>(SeenWait::kProcessor)];
-    CauseSum& queue = causes[static_cast<size_t>(Cause::kPreemption)];
-    queue.ns +=
-        static_cast<int64_t>(PartOf(in_queue, source.samples) * static_cast<double>(source.ns));
-    queue.samples += in_queue;
-    for (const auto& [line, blamed] : of_queue) AddLine(line, blamed, queue.lines);
-    const auto& [count, lines] = waits[static_cast<size_t>(SeenWait::kLock)];
+    const auto& [count, lines] = locked_[static_cast<size_t>(cause)];
     if (cause == Cause::kFramework && 2 * fed_ >= count) {
       CauseSum& input = causes[static_cast<size_t>(Cause::kInput)];
       MovePart(PartOf(count, source.samples), count, {}, &source, &input);
       for (const auto& [line, blamed] : feeders_) AddLine(line, blamed, input.lines);
       continue;
     }
-    if (others_in_python_ < locked) continue;
+    if (2 * others_in_python_ < locked) continue;
     MovePart(PartOf(count, source.samples), count, lines, &source,
              &causes[static_cast<size_t>(Cause::kLock)]);
   }

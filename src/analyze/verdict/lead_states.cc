@@ -32,6 +32,8 @@ constexpr Rule kRules[] = {
     {Doing::kAwaitingProcess, Layer::kIdle, "ssl."},
     {Doing::kAwaitingProcess, Layer::kIdle, "os."},
     {Doing::kAwaitingProcess, Layer::kIdle, "io.FileIO."},
+    // Programs write files by io; this writes to the pipes of multiprocessing and subprocess.
+    {Doing::kNothing, Layer::kNative, "os.write", Rule::kWhole},
     {Doing::kFiles, Layer::kNative, "io."},
     {Doing::kFiles, Layer::kNative, "os."},
     {Doing::kFiles, Layer::kNative, "mmap."},

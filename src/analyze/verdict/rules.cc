@@ -124,7 +124,7 @@ constexpr VerdictRule kRules[] = {
      .table = "functions"},
     {.cause = Cause::kPreemption,
      .first_from = kNever,
-     .also = "threads wait for a processor, or work in the kernel, in {share}",
+     .also = "the thread that makes the steps is ready, but has no processor, in {share}",
      .action = "use fewer threads than processors, or a machine with less other work",
      .table = "samples"},
     {.cause = Cause::kRecording, .first_from = kNever, .table = "overhead"},

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -76,6 +77,13 @@ std::pair<double, double> BoundsOf(const ProcessCauses& causes, size_t cause) {
   return {shares[shares.size() / 40], shares[shares.size() - 1 - shares.size() / 40]};
 }
 
+// Whether more than a few steps have it, as far as that is known. A first step that compiles may
+// take half of a short run, and says nothing of the others.
+bool Lasts(const ProcessCauses& causes, Cause cause) {
+  if (cause == Cause::kPreemption) return true;  // its time is not told by step
+  return !(BoundsOf(causes, static_cast<size_t>(cause)).first < kWorthSaying);
+}
+
 class Verdicts {
  public:
   explicit Verdicts(const Context& context)
@@ -111,11 +119,18 @@ std::vector<Cause> Verdicts::Chosen(const ProcessCauses& causes) const {
   const auto is_burden = [&](const VerdictRule& rule) {
     return !rule.purpose && share(rule) >= std::max(rule.first_from, kBurdenToPurpose * purpose);
   };
+  std::set<Cause> lasting;
+  for (const auto* rule : order) {
+    if (Lasts(causes, rule->cause)) lasting.insert(rule->cause);
+  }
   // A burden that may stand first goes before the program's purpose; then the largest.
   std::stable_sort(order.begin(), order.end(), [&](const auto* a, const auto* b) {
+    const bool a_lasts = lasting.contains(a->cause), b_lasts = lasting.contains(b->cause);
+    if (a_lasts != b_lasts) return a_lasts;
     return is_burden(*a) != is_burden(*b) ? is_burden(*a) : share(*a) > share(*b);
   });
-  if (order.empty() || share(*order[0]) < order[0]->first_from) return {};
+  if (order.empty() || !lasting.contains(order[0]->cause)) return {};
+  if (share(*order[0]) < order[0]->first_from) return {};
   std::vector<Cause> out;
   for (const VerdictRule* rule : order) out.push_back(rule->cause);
   if (out.size() > kMostRows) out.resize(kMostRows);
@@ -212,7 +227,10 @@ Row Verdicts::RowOf(uint32_t process, Cause cause, int64_t rank) const {
              "",      "",   rule.table,       rule.action};
   row.headline = Fill(rank == 1 ? rule.headline : rule.also, row.share,
                       steps ? "the steps" : "the window", LateRank(causes));
-  if (rank > 1) row.headline += steps ? " of the steps." : " of the window.";
+  if (rank > 1) {
+    row.headline += steps ? " of the steps" : " of the window";
+    row.headline += Lasts(causes, cause) ? "." : ", most of it in a few steps.";
+  }
   row.gain = Share(sum.alone_ns, causes.total_ns);
   const auto [low, high] = BoundsOf(causes, static_cast<size_t>(cause));
   const double alone = Share(sum.alone_ns, sum.ns);  // of the cause
@@ -250,6 +268,7 @@ Row Verdicts::NothingStandsOut(uint32_t process) const {
            share, of);
   const std::string name = CauseName(static_cast<Cause>(largest));
   row.evidence = "the largest cause, " + name + ", takes " + ShareText(share);
+  if (!Lasts(causes, static_cast<Cause>(largest))) row.evidence += ", most of it in a few steps";
   return row;
 }
 

@@ -120,6 +120,8 @@ TEST(Verdict, EachWaitHasItsCause) {
   EXPECT_EQ(cause("span threading.Lock.acquire 0 900 idle\n"), "lock");
   EXPECT_EQ(cause("span os.waitpid 0 900 idle\n"), "other-process");
   EXPECT_EQ(cause("span io.FileIO.write 0 900 native\n"), "disk");
+  EXPECT_EQ(cause("span os.read 0 900 native\n"), "disk");
+  EXPECT_EQ(cause("span os.write 0 900 native\n"), "native") << "it may be a pipe";
   EXPECT_EQ(cause("span numpy.sort 0 900 native\n"), "native");
   EXPECT_EQ(cause("span \"garbage collection, generation 2\" 0 900 python\n"), "gc");
   EXPECT_EQ(cause("span all_reduce 0 900 comm\n"), "communication");
@@ -156,11 +158,61 @@ span gemm 100 900 device
   EXPECT_DOUBLE_EQ(std::get<Reals>(table.Find("gain_share")->cells)[0], 0.3);
 }
 
+TEST(Verdict, WhatOnlyAFewStepsHaveDoesNotStandFirst) {
+  // The first of 11 steps compiles in 600 of 1,000 ns, or each step does in its part of them.
+  const auto steps = [](bool first_alone, const std::string& work) {
+    std::string body;
+    for (int64_t i = 0, at = 0; i < 11; ++i) {
+      const int64_t compiles = first_alone ? (i == 0 ? 600 : 0) : 54;
+      const int64_t end = i == 10 ? 1000 : at + compiles + (i == 0 ? 0 : 40);
+      const auto text = [](int64_t begin, int64_t until) {
+        return std::to_string(begin) + " " + std::to_string(until);
+      };
+      body += "step step " + text(at, end) + " number=" + std::to_string(i) + "\n";
+      if (compiles > 0) body += "op compile " + text(at, at + compiles) + "\n";
+      if (i > 0) body += "span " + work + " " + text(at + compiles, end) + " native\n";
+      at = end;
+    }
+    return body;
+  };
+  EXPECT_EQ(FirstOf(steps(false, "numpy.sort")).first, "compilation");
+  EXPECT_EQ(FirstOf(steps(true, "numpy.sort")).first, "native");
+  const Table table = Compute(Parse("process train pid=7 window=0..1000\n"
+                                    "thread main tid=7 base=python main lead\n" +
+                                    steps(true, "numpy.sort")),
+                              "verdict");
+  ASSERT_EQ(table.rows(), 2u);
+  EXPECT_EQ(table.texts("headline")[1],
+            "Compilation takes 60 % of the steps, most of it in a few steps.");
+}
+
 TEST(Verdict, SaysSoWhereNothingStandsOut) {
   EXPECT_EQ(FirstOf("span time.sleep 0 200 idle\nspan numpy.sort 200 400 native\n"
                     "span all_reduce 400 600 comm\nspan env.step 600 800 simulator\n")
                 .first,
             "none");
+}
+
+TEST(Verdict, TellsWaitingForAProcessorFromAQuarterOnBehindTheCauses) {
+  const auto causes = [](const char* delays) {
+    const Table table = Compute(Parse(std::string("process train pid=7 window=0..1000\n"
+                                                  "thread main tid=7 base=python main lead\n"
+                                                  "instant [sample] 100\narg covers_ns 100\n") +
+                                      delays),
+                                "verdict");
+    std::string out;
+    for (size_t row = 0; row < table.rows(); ++row) {
+      out += table.texts("cause")[row] + "; " + table.texts("evidence")[row] + "\n";
+    }
+    return out;
+  };
+  const std::string python = "python; 1.00 µs of 1.00 µs: no steps were found\n";
+  // The first sample does not know it, so it counts on neither side.
+  EXPECT_EQ(causes("instant [sample] 500\narg covers_ns 400\narg run_delay_ns 100\n"
+                   "instant [sample] 900\narg covers_ns 400\narg run_delay_ns 300\n"),
+            python + "preemption; 500 ns of 1.00 µs: no steps were found\n");
+  EXPECT_EQ(causes("instant [sample] 500\narg covers_ns 400\narg run_delay_ns 99\n"), python);
+  EXPECT_EQ(causes(""), python);
 }
 
 TEST(Verdict, SaysWhereFewSamplesSawTheLineToBlame) {

@@ -19,7 +19,7 @@ NativeSamples::NativeSamples(trace::Builder* builder, const NativeSession* sessi
   const std::pair<const char*, Field> kFields[] = {
       {"thread", Field::kThread}, {"ago_ns", Field::kAgo},       {"covers_ns", Field::kCovers},
       {"frame", Field::kFrame},   {"own_line", Field::kOwnLine}, {"library", Field::kLibrary},
-      {"offset", Field::kOffset}, {"waits", Field::kWaits}};
+      {"offset", Field::kOffset}, {"waits", Field::kWaits},      {"run_delay_ns", Field::kDelay}};
   for (uint64_t id = 0; id < session->names.size(); ++id) {
     const NativeName& name = session->names[id];
     if (name.kind != trace::Kind::kText) continue;
@@ -32,7 +32,8 @@ NativeSamples::NativeSamples(trace::Builder* builder, const NativeSession* sessi
 void NativeSamples::Begin(trace::TrackBuilder* teller, int64_t at) {
   Close();
   teller->track().ours = true;
-  samples_.push_back({teller, at, 0, 0, 0, 0, 0, 0, {}});
+  samples_.emplace_back().teller = teller;
+  samples_.back().at = at;
 }
 
 void NativeSamples::Take(uint64_t key, uint64_t value, bool is_name) {
@@ -44,6 +45,7 @@ void NativeSamples::Take(uint64_t key, uint64_t value, bool is_name) {
     case Field::kThread: sample.thread = number; break;
     case Field::kAgo: sample.at -= std::min(number, sample.at); break;
     case Field::kCovers: sample.covers = number; break;
+    case Field::kDelay: sample.run_delay = number; break;
     case Field::kOffset: sample.offset = number; break;
     case Field::kFrame:
       if (is_name) frames_.push_back(value);
@@ -96,6 +98,7 @@ trace::StringId NativeSamples::FunctionAt(uint64_t library, int64_t offset) {
 void NativeSamples::Tell(const Sample& sample, trace::TrackBuilder* track, bool found) {
   track->Instant(sample.at, sample.library != 0 ? session_->name(sample_).name : silent_);
   track->Arg(builder_->Text("covers_ns"), sample.covers);
+  if (sample.run_delay >= 0) track->Arg(builder_->Text("run_delay_ns"), sample.run_delay);
   if (!found) track->Arg(builder_->Text("Thread"), sample.thread);
   if (sample.stack.valid()) track->ArgText(builder_->Text("Python stack"), sample.stack);
   if (sample.own_line != 0) {

@@ -8,6 +8,7 @@
 //                  counts these)
 //   Waits for      the system call in which the thread was, or what else it waited for
 //   covers_ns      the time of the thread that the sample stands for: it ends with the sample
+//   run_delay_ns   for how long of it the thread was ready without a processor; absent: not known
 // A sample of a thread that recorded nothing else stays on the sampling thread, with the argument
 // Thread.
 #pragma once
@@ -51,10 +52,21 @@ class NativeSamples {
   uint64_t unsure() const { return unsure_; }
 
  private:
-  enum class Field { kNone, kThread, kAgo, kCovers, kFrame, kOwnLine, kLibrary, kOffset, kWaits };
+  enum class Field {
+    kNone,
+    kThread,
+    kAgo,
+    kCovers,
+    kDelay,
+    kFrame,
+    kOwnLine,
+    kLibrary,
+    kOffset,
+    kWaits
+  };
   struct Sample {
-    trace::TrackBuilder* teller;
-    int64_t at = 0, thread = 0, covers = 0, offset = 0;
+    trace::TrackBuilder* teller = nullptr;
+    int64_t at = 0, thread = 0, covers = 0, run_delay = -1, offset = 0;
     uint64_t own_line = 0, library = 0, waits = 0;  // name ids
     trace::StringId stack;
   };

@@ -294,6 +294,41 @@ def test_by_default_samples_are_python_alone_and_touch_no_thread(tmp_path):
     assert not [row for row in table(tmp_path / "default", "gaps") if "samples" in row["message"]]
 
 
+# One processor for itself and three others that count, too.
+CROWDED = """
+import os, time
+def delay():
+    return int(open("/proc/thread-self/schedstat").read().split()[1])
+def count(end):
+    while time.monotonic() < end:
+        sum(range(1000))
+os.sched_setaffinity(0, list(os.sched_getaffinity(0))[:1])
+begin, end = delay(), time.monotonic() + 2
+children = [os.fork() for _ in range(3)]
+if 0 in children:
+    count(end)
+    os._exit(0)
+count(end)
+print(os.getpid(), begin, delay())
+"""
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/schedstat"), reason="the kernel does not tell")
+def test_samples_know_how_long_a_thread_had_no_processor(tmp_path):
+    script = tmp_path / "crowded.py"
+    script.write_text(CROWDED)
+    done = run("crosscut", "record", "-o", tmp_path / "run", sys.executable, script)
+    assert done.returncode == 0, done.stderr
+    pid, begin, end = map(int, done.stdout.split())
+    rows = [row for row in table(tmp_path / "run", "samples")
+            if row["thread"] == "main" and row["process"].startswith(f"p{pid}-")]
+    delays = [(int(row["run_delay_ns"]), int(row["ns"])) for row in rows if row["run_delay_ns"]]
+    told = sum(delay for delay, _ in delays)
+    # Seen from outside, samples lack what came before the first, and have what came after the end.
+    assert 0.5 * (end - begin) < told < end + 2e9
+    assert all(0 <= delay <= 1.1 * ns + 20e6 for delay, ns in delays)
+
+
 @pytest.mark.parametrize("version", SERVED)
 def test_a_program_that_forks_at_once_is_not_warned_of_our_thread(tmp_path, version):
     script = tmp_path / "forks.py"
