@@ -27,12 +27,12 @@ buffer = cl.Buffer(context, cl.mem_flags.READ_WRITE, large.nbytes)
 
 
 def device():
-    heavy(queue, (1 << 15,), None, buffer, numpy.int32(20_000))
+    heavy(queue, (1 << 15,), None, buffer, numpy.int32(4_000))
     queue.finish()  # HERE
 
 
 def launches():
-    for _ in range(1500):
+    for _ in range(500):
         heavy(queue, (1,), None, buffer, numpy.int32(1))  # HERE
     queue.finish()
 
