@@ -1,6 +1,6 @@
 """Is `crosscut diff` right? Pairs of runs of one program, and of versions with planted slow-downs.
 
-Usage: diff.py loop|network [--pairs 40] [--percent 3,5,10] [--sides 1] [--work FOLDER]
+Usage: diff.py loop|network|device [--pairs 40] [--percent 3,5,10] [--sides 1] [--work FOLDER]
 
 Records two runs of bench/diff_program.py for each pair, and one for each planted slow-down, all in
 turn, so that whatever else runs on the machine meets all alike. Runs that are in FOLDER already are

@@ -1,10 +1,11 @@
 """The programs of bench/diff.py, with slow-downs planted in them.
 
-Usage: diff_program.py loop|network [--steps N] [--slower OPERATION:PERCENT]
+Usage: diff_program.py loop|network|device [--steps N] [--slower OPERATION:PERCENT]
 
 loop: pure Python, operations data, model, update, some 4 ms a step undisturbed. network: PyTorch,
-some 6 ms a step. PERCENT is of a step: in the network's "data" it sleeps longer, in "forward" it
-calls more operators, everywhere else it is more Python.
+some 6 ms a step. device: OpenCL, some 6 ms a step, of which a kernel takes 2 ms on one processor.
+PERCENT is of a step: in the network's "data" it sleeps longer, in "forward" it calls more
+operators, in "kernel" the device computes longer, everywhere else it is more Python.
 """
 
 import argparse
@@ -62,8 +63,40 @@ def network(steps, slower):
             burn(10_000 + LOOPS_PER_MS * slower_ms.get("update", 0))
 
 
+KERNEL = """
+__kernel void heavy(__global float *a, int n) {
+  float x = a[get_global_id(0)];
+  for (int i = 0; i < n; ++i) x = x * 1.0001f + 0.5f;
+  a[get_global_id(0)] = x;
+}
+"""
+DEVICE_MS = 6.0
+KERNEL_LOOPS_PER_MS = 14_200
+
+
+def device(steps, slower):
+    import numpy
+    import pyopencl
+    context = pyopencl.Context(pyopencl.get_platforms()[0].get_devices())
+    queue = pyopencl.CommandQueue(context)
+    heavy = pyopencl.Kernel(pyopencl.Program(context, KERNEL).build(), "heavy")
+    buffer = pyopencl.Buffer(context, pyopencl.mem_flags.READ_WRITE, 4096)
+    slower_ms = {operation: DEVICE_MS * share for operation, share in slower.items()}
+    kernel_loops = numpy.int32(KERNEL_LOOPS_PER_MS * (2 + slower_ms.get("kernel", 0)))
+    for _ in range(steps):
+        crosscut.step()
+        with crosscut.operation("data"):
+            burn(LOOPS_PER_MS * (2 + slower_ms.get("data", 0)))
+        with crosscut.operation("kernel"):
+            heavy(queue, (64,), (64,), buffer, kernel_loops)  # one work-group: one processor
+            queue.finish()
+        with crosscut.operation("update"):
+            burn(LOOPS_PER_MS * (2 + slower_ms.get("update", 0)))
+
+
 PROGRAMS = {"loop": (loop, 400, ("data", "model")),
-            "network": (network, 300, ("data", "forward", "update"))}
+            "network": (network, 300, ("data", "forward", "update")),
+            "device": (device, 300, ("kernel",))}
 
 
 def main():
