@@ -95,7 +95,8 @@ CASES = {
     "jax": Case("jax_loop.py", causes=("compilation",), python=TENSORFLOW),
     "keras": Case("keras_fit.py", causes=("input",), python=TENSORFLOW),
     "agent": Case("agent.py", causes=("simulator",), python=RL),
-    "ranks": Case("ranks.py", "29511", causes=("waiting",)),
+    # The rank that sleeps waits, the other waits for it: the one that waits longer speaks first.
+    "ranks": Case("ranks.py", "29511", causes=("waiting", "other-rank")),
     "engine": Case("engine.cc", causes=("simulator",), line=False),
 }
 

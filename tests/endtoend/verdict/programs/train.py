@@ -69,7 +69,7 @@ def spin():
 
 def gil():
     total = 0
-    for i in range(400_000):  # HERE
+    for i in range(100_000):  # HERE
         total += i  # HERE
     return total
 
@@ -80,7 +80,7 @@ if __name__ == "__main__":
     optimizer = torch.optim.Adam(model.parameters())
     x, y = torch.randn(32, 64), torch.randint(10, (32,))
     # Only now: while another thread holds the GIL, importing takes minutes.
-    others = {"lock": [hold], "gil": [spin, spin]}.get(FAULT, [])
+    others = {"lock": [hold], "gil": [spin] * 6}.get(FAULT, [])
     for work in others if PLANTED else []:
         threading.Thread(target=work, daemon=True).start()
     for _ in range(100):
