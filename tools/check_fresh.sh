@@ -31,13 +31,18 @@ git ls-files -co --exclude-standard -z | xargs -0 tar -cf - --ignore-failed-read
 wheels=${PIP_FIND_LINKS:-}
 [ -d "$wheels" ] && mkdir -p "$root/$wheels" || wheels=
 
-# Mounts of a name space of their own are gone with it.
+# Mounts of a name space of their own are gone with it. Its root is the fresh one, as it is on a
+# machine: a process in a chroot that enters a name space, as tests do, would be back on this one.
 export root wheels
 unshare --mount --pid --fork bash -ec '
+  mount --bind "$root" "$root"
   mount -t proc proc "$root/proc"
   mount --rbind /sys "$root/sys"  # OpenCL on the processor looks there for memory and cores
   mount --rbind /dev "$root/dev"
   [ -z "$wheels" ] || mount --bind "$wheels" "$root/$wheels"
-  exec chroot "$root" env -i ${wheels:+PIP_FIND_LINKS="$wheels"} \
+  cd "$root"
+  pivot_root . .
+  umount -l .
+  exec env -i ${wheels:+PIP_FIND_LINKS="$wheels"} \
     HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 \
     nice -n 10 bash -ec "cd /crosscut && \"\$@\"" fresh "$@"' fresh "$@"
