@@ -35,7 +35,9 @@ OURS = re.compile(r"CROSSCUT_|XDG_|CXX$|COLUMNS$|PYTHON|LC_|LANG")
 def environment(scene, case):
     env = {key: value for key, value in os.environ.items() if not OURS.match(key)}
     env.update({"PYTHONPATH": str(PACKAGE), "LC_ALL": "C.UTF-8",
-                "XDG_CACHE_HOME": f"{scene}/cache"})
+                "XDG_CACHE_HOME": f"{scene}/cache",
+                # Messages advise `python`, which is on a machine's own PATH or not.
+                "PATH": f"{os.path.dirname(sys.executable)}:{os.environ['PATH']}"})
     return {**env, **{key: value.format(scene=scene, package=PACKAGE)
                       for key, value in case.env.items()}}
 
