@@ -74,7 +74,7 @@ void AddSteps(CLI::App* verb, const std::shared_ptr<ControlOptions>& options) {
   auto* at_step = verb->add_option("--at-step", options->at_step,
                                    "before this step begins, in every process; default: the\n"
                                    "first that all of them can still reach")
-                      ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 62).description(""))
+                      ->check(WholeNumber(1, uint64_t{1} << 62))
                       ->option_text("N");
   verb->add_flag("--now", options->at_once, "do not wait for a step")->excludes(at_step);
 }
@@ -88,7 +88,7 @@ void AddControl(CLI::App* app, Run* run) {
       Add(app, run, options, "start", "Record in processes that wait for it (record --dormant)");
   AddSteps(start, options);
   auto* steps = start->add_option("--steps", options->steps, "end after K steps, and wait for that")
-                    ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 40).description(""))
+                    ->check(WholeNumber(1, uint64_t{1} << 40))
                     ->option_text("K");
   start
       ->add_option("--seconds", options->seconds,

@@ -73,7 +73,7 @@ void AddWhat(CLI::App* verb, verbs::RecordOptions* options) {
       ->option_text("LEVEL");
   verb->add_option("--sample-rate", options->sample_rate,
                    "samples per second, 1 to 1000 (default 20; 100 with --python=samples)")
-      ->check(CLI::Range(1, 1000).description(""))
+      ->check(WholeNumber(1, 1000))
       ->envname(Setting("CROSSCUT_SAMPLE_RATE"))
       ->option_text("HZ");
   verb->add_flag("--shapes", options->shapes,
@@ -112,7 +112,7 @@ void AddPlugins(CLI::App* verb, verbs::RecordOptions* options) {
       ->option_text("T");
   verb->add_option("--device-tracer-level", options->device_tracer_level,
                    "0: no plugin is started (default 1)")
-      ->check(CLI::Range(0, 3).description(""))
+      ->check(WholeNumber(0, 3))
       ->option_text("N");
 }
 
@@ -149,7 +149,7 @@ void AddWhen(CLI::App* verb, verbs::RecordOptions* options) {
       ->option_text("TIME");
   verb->add_option("--stop-after-steps", options->stop_after_steps,
                    "end the recording of a process after N of its steps; the command goes on")
-      ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 60).description(""))
+      ->check(WholeNumber(1, uint64_t{1} << 60))
       ->option_text("N")
       ->excludes(dormant);
   verb->add_option("--stop-after-seconds", options->stop_after_seconds,
@@ -183,6 +183,7 @@ void AddRecord(CLI::App* app, Run* run, const CommandWords* words) {
       ->option_text("SIZE");
   verb->footer("-- may stand in front of the command. Crosscut exits as the command does.");
   verb->callback([=] {
+    RefuseWrongSettings(verb);
     *run = [=] {
       options->command = words->command;
       return RunRecord(*options);

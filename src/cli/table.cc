@@ -144,7 +144,7 @@ void AddTable(CLI::App* app, Run* run) {
                    "order the rows by this column; --sort=-COLUMN: largest first")
       ->option_text("COLUMN");
   verb->add_option("--limit", args->query.limit, "only the first N rows")
-      ->check(CLI::Range(uint64_t{0}, uint64_t{1} << 60).description(""))
+      ->check(WholeNumber(0, uint64_t{1} << 60))
       ->option_text("N");
   verb->add_option("--format", args->format,
                    "csv, json or parquet (needs pyarrow); default what the name of -o ends\n"

@@ -1,10 +1,14 @@
 #include "src/cli/values.h"
 
+#include <stdlib.h>
+
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
+#include <system_error>
 
 #include "src/base/nearest.h"
 #include "src/base/quantity.h"
@@ -52,6 +56,18 @@ CLI::Validator Seconds(double least, double most) {
   return {check, ""};
 }
 
+CLI::Validator WholeNumber(uint64_t least, uint64_t most) {
+  const auto check = [=](const std::string& text) -> std::string {
+    uint64_t number = 0;
+    const char* end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, number);
+    if (error == std::errc() && stop == end && number >= least && number <= most) return "";
+    return text + " is no whole number from " + std::to_string(least) + " to " +
+           std::to_string(most);
+  };
+  return {check, ""};
+}
+
 CLI::Validator StepNumber() {
   return {[](const std::string& value) -> std::string {
             const bool digits = !value.empty() && value.size() < 19 &&
@@ -87,6 +103,16 @@ CLI::Validator Percent() {
     return "";
   };
   return {check, ""};
+}
+
+void RefuseWrongSettings(CLI::App* verb) {
+  for (CLI::Option* option : verb->get_options()) {
+    const std::string variable = option->get_envname();
+    const char* value = variable.empty() ? nullptr : getenv(variable.c_str());
+    if (value == nullptr || *value == 0 || option->count() > 0) continue;
+    option->add_result(value);
+    option->run_callback();
+  }
 }
 
 }  // namespace crosscut::cli

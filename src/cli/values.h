@@ -3,6 +3,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -21,10 +22,18 @@ CLI::Validator Suggest(const std::vector<std::string>& words);
 CLI::Validator Seconds(double least, double most);
 CLI::Validator Mebibytes(double least, double most);
 
+// Takes a whole number in that range.
+CLI::Validator WholeNumber(uint64_t least, uint64_t most);
+
 // Takes the number of a step.
 CLI::Validator StepNumber();
 
 // Takes a number of percent of at least 0, with or without the sign, and leaves the plain number.
 CLI::Validator Percent();
+
+// CLI11 up to 2.3 refuses what is wrong in an environment variable as it does in an argument; later
+// ones leave the variable out and say nothing. Throws what the former throw; call it in the verb's
+// callback.
+void RefuseWrongSettings(CLI::App* verb);
 
 }  // namespace crosscut::cli
