@@ -66,7 +66,7 @@ STAGES = {
         "examples/dqn/get_ale.sh && cmake --preset release && "
         f"cmake --build build/release --target dqn && {PYTEST} tests/endtoend/test_dqn.py"),
     "ray": Stage(
-        "RLlib's PPO and TRL's GRPO on Ray",
+        "RLlib's PPO, TRL's GRPO and Ray Train",
         f"CROSSCUT_TEST_RAY=1 {PYTEST} tests/endtoend/on_ray"),
     "fuzz": Stage("every fuzzer for half an hour", "tools/fuzz.sh 1800"),
     "lint": Stage("clang-tidy over all sources", "tools/lint.sh --all"),

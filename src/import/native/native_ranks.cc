@@ -52,6 +52,16 @@ std::string ActorName(const trace::Trace& trace, const trace::Process& process) 
   return std::string(Fact(trace, process, "actor_class")) + " (rank " + std::string(rank) + ")";
 }
 
+// Whether the track ends inside an operation that nothing ended.
+bool EndsAtWork(const trace::Trace& trace, const trace::Track& track, int64_t end_ns) {
+  if (track.unfinished == 0) return false;
+  for (size_t i = 0; i < track.spans.size(); ++i) {
+    const bool operation = trace.name(track.spans.name[i]).kind == trace::Kind::kOperation;
+    if (operation && track.spans.end_ns[i] >= end_ns) return true;
+  }
+  return false;
+}
+
 // Ray ends its workers when nobody needs them any more, in their sleep.
 bool SleptAtItsEnd(const trace::Trace& trace, trace::ProcessId id) {
   const trace::Process& process = trace.processes[id.value];
@@ -60,8 +70,8 @@ bool SleptAtItsEnd(const trace::Trace& trace, trace::ProcessId id) {
       !EndedWithoutStopping(trace, process)) {
     return false;
   }
-  return std::none_of(trace.tracks.begin(), trace.tracks.end(), [id](const trace::Track& track) {
-    return track.process == id && track.unfinished != 0;
+  return std::none_of(trace.tracks.begin(), trace.tracks.end(), [&](const trace::Track& track) {
+    return track.process == id && EndsAtWork(trace, track, process.end_ns);
   });
 }
 

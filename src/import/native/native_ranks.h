@@ -12,7 +12,7 @@ namespace crosscut::import {
 // of Ray that the program gave no name is "CLASS (rank N)". Requires: parents are linked.
 void NameRanks(trace::Trace* trace);
 
-// Workers of Ray that ended without stopping, but with nothing open, count as complete. Returns the
+// Workers of Ray that ended without stopping, but in no operation, count as complete. Returns the
 // gap that tells how many those are, "" where there are none. Requires: tracks are finished.
 std::string ExplainWorkers(trace::Trace* trace);
 

@@ -60,11 +60,13 @@ TEST(NativeRanks, ActorsWithoutANameAreNamedByTheirRank) {
               ElementsAre("Trainer (rank 1)", "Trainer"));
 }
 
-// Ended as by SIGKILL: at work in one worker, in its sleep in another; and one that is not Ray's.
+// Ended as by SIGKILL: while a thread of its own slept, at work, and one that is not Ray's.
 TEST(NativeRanks, WorkersOfRayThatEndInTheirSleepAreComplete) {
   auto trace = trace::ParseText(
       "process a window=0..9 name=a\nmeta role worker\nmeta ray_version 2.60.0\n"
+      "thread main tid=1\nop sample 2 5\nthread other tid=2\nspan sleep 6 9 idle\n"
       "process b window=0..9 name=b\nmeta role actor\nmeta ray_version 2.60.0\n"
+      "thread main tid=3\nop sample 2 9\n"
       "process c window=0..9 name=c\n");
   ASSERT_TRUE(trace.ok()) << trace.status().message();
   for (trace::Process& process : trace->processes) {
@@ -72,10 +74,8 @@ TEST(NativeRanks, WorkersOfRayThatEndInTheirSleepAreComplete) {
     process.why_incomplete =
         trace->strings.Intern("it ended without stopping (killed, aborted, or replaced by exec)");
   }
-  trace->tracks.resize(2);
-  trace->tracks[0].process = {0};
-  trace->tracks[1].process = {1};
-  trace->tracks[1].unfinished = 1;
+  ASSERT_EQ(trace->tracks.size(), 3u);
+  trace->tracks[1].unfinished = trace->tracks[2].unfinished = 1;
   EXPECT_EQ(ExplainWorkers(&*trace),
             "Ray ended 1 worker without a word, none of them at work: all that was recorded is "
             "here.");

@@ -8,6 +8,7 @@ import sys
 import time
 
 import ray
+from ray import get, wait
 
 ray.init("local", num_cpus=4, include_dashboard=False, log_to_driver=False)
 
@@ -84,6 +85,12 @@ def counted(i):
     return i
 
 
+@ray.remote
+def waits():
+    ready, rest = wait([ray.put(1), ray.put(2)], num_returns=2)
+    return get(ready), rest
+
+
 def told(error):
     """Its text, without what differs from run to run."""
     text = re.sub(r"\x1b\[\d+m", "", str(error))
@@ -105,7 +112,7 @@ attempt(lambda: ray.get(Unmakeable.remote().get.remote()) and None)
 print([ray.get(ref) for ref in sync.streams.options(num_returns="streaming").remote(3)])
 print([ray.get(ref) for ref in other.streams.options(num_returns="streaming").remote(3)])
 print(ray.get(three.remote()), nothing.remote(), ray.get(other.plain.remote()))
-print(ray.get(nested.remote(2)))
+print(ray.get(nested.remote(2)), ray.get(waits.remote()))
 print(sum(ray.get([counted.options(name=f"number {i}").remote(i) for i in range(40)])))
 attempt(lambda: ray.get(stuck.sleeps.remote(), timeout=0.2))
 waiting = counted.options(resources={"none of these": 1}).remote(1)

@@ -163,7 +163,7 @@ def test_a_table_says_who_waits_for_whom(learned):
         assert row["wait_ns"] == row["before_ns"] + row["running_ns"] + row["after_ns"]
     slow = next(row for row in rows if row["for"] == "Rollout (slow)")
     assert (slow["name"], slow["for_name"]) == ("ray.get", "Rollout.sample")
-    # As the program saw it, where the slow one ended last: not in a round in which it began first.
+    # As the program saw it. In the first round the quick one may begin late, and end last.
     rounds = [(wait, wait["result"][1]) for wait in learned.stamps["sample"]
               if wait["result"][1]["end"] > wait["result"][0]["end"]]
     seen = sum(min(wait["end"], one["end"]) - max(wait["begin"], one["begin"])
@@ -431,3 +431,16 @@ def test_a_grpo_step_of_trl_by_its_parts(tmp_path):
     assert waits == {("rl.reward", "Judge.score"): 2, ("rl.sync", "Evaluator.take"): 2}
 
 
+@whole
+def test_the_workers_of_ray_train_are_named_by_their_ranks(tmp_path):
+    python, run = python_of("ray.train", "pyarrow", "pandas", "torch"), tmp_path / "run"
+    done = run_recorded(run, python, "torch_trainer.py", tmp_path / "results", flags=WHOLE)
+    assert done.stdout.endswith("trained None\n")
+    check_sums(run)
+    names = {row["process"]: row["name"] for row in table(run, "processes")}
+    ranks = {key for key, name in names.items() if name.startswith("RayTrainWorker")}
+    assert {names[key] for key in ranks} == {"RayTrainWorker (rank 0)", "RayTrainWorker (rank 1)"}
+    counts = [row["count"] for row in table(run, "operations")
+              if row["process"] in ranks and row["operation"] == "optimizer"]
+    assert counts == [20, 20]
+    assert all(row["complete"] for row in table(run, "processes"))
