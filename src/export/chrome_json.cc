@@ -78,7 +78,7 @@ class ChromeWriter : public ChromeText {
   std::string_view CudaNameOf(uint32_t track, SpanIndex span) const;
   void InstantRows(uint32_t track);
   void FlowRows();
-  void FlowRow(bool start, int64_t id, bool device, uint32_t track, int64_t at);
+  void FlowRow(bool start, int64_t id, const char* kind, uint32_t track, int64_t at);
   int64_t TimeInside(uint32_t track, SpanIndex span, int64_t at);
   void CounterRows();
   void WindowRows();
@@ -472,19 +472,23 @@ void ChromeWriter::FlowRows() {
     int64_t arrives = TimeInside(to, flow.to, flow.to_ns);
     const bool late = arrives < leaves && open_.of({to}).InnermostAt(leaves) == flow.to;
     if (late) arrives = leaves;
-    FlowRow(true, id, device, from, leaves);
-    FlowRow(false, id, device, to, arrives);
+    const bool remote = trace_.tracks[from].process != trace_.tracks[to].process;
+    const char* kind = device ? "ac2g" : remote ? "remote" : "fwdbwd";
+    FlowRow(true, id, kind, from, leaves);
+    FlowRow(false, id, kind, to, arrives);
     if (!Flush()) return;
   }
 }
 
-void ChromeWriter::FlowRow(bool start, int64_t id, bool device, uint32_t track, int64_t at) {
+void ChromeWriter::FlowRow(bool start, int64_t id, const char* kind, uint32_t track, int64_t at) {
   Begin();
   Raw(start ? "{\"ph\": \"s\", \"id\": " : "{\"ph\": \"f\", \"bp\": \"e\", \"id\": ");
   Number(id);
-  Raw(device ? ", \"cat\": \"ac2g\", \"name\": \"ac2g\""
-             : ", \"cat\": \"fwdbwd\", \"name\": \"fwdbwd\"");
-  Raw(", \"ts\": ");
+  Raw(", \"cat\": \"");
+  Raw(kind);
+  Raw("\", \"name\": \"");
+  Raw(kind);
+  Raw("\", \"ts\": ");
   Us(at - base_ns_);
   Place(places_[track].first, places_[track].second);
   Raw("}");

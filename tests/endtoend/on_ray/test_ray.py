@@ -136,6 +136,7 @@ def test_arrows_are_where_the_program_saw_calls_and_results(learned):
     assert names["ray worker (preprocess)", "preprocess", "actor_learner.py", "ray.wait"] == 3
     assert names["Store", "Rollout.sample.remote", "Rollout (quick)", "Rollout.sample"] == 1
     assert names["Rollout (quick)", "Rollout.sample", "Store", "Store.fetch"] == 1  # by an await
+    assert {event["cat"] for event in learned.spans.events if event["ph"] in "sf"} == {"remote"}
 
 
 def test_a_get_is_communication_and_says_what_it_waits_for(learned):
