@@ -446,3 +446,37 @@ def test_the_workers_of_ray_train_are_named_by_their_ranks(tmp_path):
               if row["process"] in ranks and row["operation"] == "optimizer"]
     assert counts == [20, 20]
     assert all(row["complete"] for row in table(run, "processes"))
+
+
+RANKS = """
+import ray, time
+ray.init("local", num_cpus=2, include_dashboard=False, log_to_driver=False)
+
+@ray.remote
+class Trainer:
+    def join(self, rank):
+        import torch.distributed as dist
+        dist.init_process_group("gloo", init_method="file://STORE", rank=rank, world_size=2)
+
+    def train(self):
+        import torch, torch.distributed as dist
+        for _ in range(5):
+            time.sleep(0.1 * dist.get_rank())
+            dist.all_reduce(torch.ones(4))
+
+trainers = [Trainer.remote() for _ in range(2)]
+ray.get([trainer.join.remote(rank) for rank, trainer in enumerate(trainers)])
+ray.get([trainer.train.remote() for trainer in trainers])
+"""
+
+
+@whole
+def test_actors_that_are_ranks_wait_for_the_late_one_in_their_collectives(tmp_path):
+    python, run, script = python_of("ray", "torch"), tmp_path / "run", tmp_path / "ranks.py"
+    script.write_text(RANKS.replace("STORE", str(tmp_path / "store")))
+    run_recorded(run, python, script, flags=WHOLE)
+    names = {row["process"]: row["name"] for row in table(run, "processes")}
+    rows = {names[row["process"]]: row for row in table(run, "stragglers")}
+    assert set(rows) == {"Trainer (rank 0)", "Trainer (rank 1)"}
+    assert rows["Trainer (rank 0)"]["waited_ns"] >= 0.8 * 5 * 0.1e9
+    assert rows["Trainer (rank 1)"]["last_count"] == rows["Trainer (rank 1)"]["collectives"] == 5
