@@ -55,6 +55,7 @@ Cause CauseOfWork(Layer layer, Doing doing) {
     case Layer::kNative: return doing == Doing::kFiles ? Cause::kDisk : Cause::kNative;
     case Layer::kRuntime:
       if (doing == Doing::kAwaitingDevice) return Cause::kSynchronisation;
+      if (doing == Doing::kCopying) return Cause::kCopies;
       return doing == Doing::kAllocating ? Cause::kAllocation : Cause::kLaunches;
     case Layer::kOverhead: return Cause::kRecording;
     default: return Cause::kUnknown;
@@ -338,7 +339,8 @@ void Walk::Add(const Moment& now, uint32_t step) {
   if (now.told) {
     CauseSum& sum = out_->causes[static_cast<size_t>(now.cause)];
     const bool hidden = DeviceBusy(now.key->layers) && (now.key->layers & kHostBits) != 0 &&
-                        now.lead->doing != Doing::kAwaitingDevice;
+                        now.lead->doing != Doing::kAwaitingDevice &&
+                        now.lead->doing != Doing::kCopying;
     sum.ns += ns;
     if (now.cause == Cause::kOtherRank) {
       if (now.rank_wait->saved) sum.alone_ns += ns;

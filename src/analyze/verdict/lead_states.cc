@@ -43,6 +43,8 @@ constexpr Rule kRules[] = {
     {Doing::kAwaitingDevice, Layer::kRuntime, "cudaMemcpy", Rule::kWhole},
     {Doing::kAwaitingDevice, Layer::kRuntime, "hipMemcpy", Rule::kWhole},
     {Doing::kAwaitingDevice, Layer::kRuntime, "hipMemcpyWithStream", Rule::kWhole},
+    {Doing::kCopying, Layer::kRuntime, "clEnqueueRead"},
+    {Doing::kCopying, Layer::kRuntime, "clEnqueueWrite"},
     {Doing::kAllocating, Layer::kRuntime, "Malloc", Rule::kAnywhere},
     {Doing::kAllocating, Layer::kRuntime, "MemAlloc", Rule::kAnywhere},
     {Doing::kAllocating, Layer::kRuntime, "MemFree", Rule::kAnywhere},

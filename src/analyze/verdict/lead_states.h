@@ -20,6 +20,7 @@ enum class Doing : uint8_t {
   kAwaitingProcess,  // waits for what another process sends, or for its end
   kFiles,            // reads or writes them
   kAwaitingDevice,   // waits for a device's work
+  kCopying,          // asks for a copy to or from a device and waits for it
   kAllocating,       // memory of a device
 };
 

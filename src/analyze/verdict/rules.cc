@@ -37,7 +37,7 @@ constexpr VerdictRule kRules[] = {
      .first_from = kBurdenFrom,
      .headline =
          "Launch-bound: calls into the device runtime take {share} of {of} while no device works.",
-     .also = "calls into the device runtime take {share} while no device works",
+     .also = "while no device works, calls into its runtime take {share}",
      .action = "fuse kernels, launch them as a graph, or use larger batches",
      .table = "launches"},
     {.cause = Cause::kDevice,
@@ -49,8 +49,9 @@ constexpr VerdictRule kRules[] = {
      .table = "kernels"},
     {.cause = Cause::kCopies,
      .first_from = kBurdenFrom,
-     .headline = "Copy-bound: devices do nothing but copy in {share} of {of}.",
-     .also = "devices do nothing but copy in {share}",
+     .headline =
+         "Copy-bound: copies to and from devices take {share} of {of}, and no work hides it.",
+     .also = "copies to and from devices that no work hides take {share}",
      .action = "copy less, from pinned memory, or while the device computes",
      .table = "copies"},
     {.cause = Cause::kCommunication,

@@ -129,6 +129,8 @@ TEST(Verdict, EachWaitHasItsCause) {
   EXPECT_EQ(cause("span cudaLaunchKernel 0 900 runtime\n"), "launches");
   EXPECT_EQ(cause("span cudaDeviceSynchronize 0 900 runtime\n"), "synchronisation");
   EXPECT_EQ(cause("span hipMemcpyWithStream 0 900 runtime\n"), "synchronisation");
+  EXPECT_EQ(cause("span clEnqueueWriteBuffer 0 900 runtime\n"), "copies");
+  EXPECT_EQ(cause("span clEnqueueNDRangeKernel 0 900 runtime\n"), "launches");
   EXPECT_EQ(cause("span cudaMalloc 0 900 runtime\n"), "allocation");
   EXPECT_EQ(cause("op compile 0 900\n"), "compilation");
   EXPECT_EQ(cause(""), "python");
@@ -156,6 +158,19 @@ span gemm 100 900 device
   EXPECT_EQ(table.texts("blame")[0], "gemm");
   EXPECT_DOUBLE_EQ(std::get<Reals>(table.Find("share")->cells)[0], 0.8);
   EXPECT_DOUBLE_EQ(std::get<Reals>(table.Find("gain_share")->cells)[0], 0.3);
+}
+
+TEST(Verdict, ACallThatWaitsForItsCopyDoesNotHideIt) {
+  const Table table = Compute(Parse(R"(process train pid=7 window=0..1000
+thread main tid=7 main lead
+span clEnqueueReadBuffer 0 1000 runtime
+device 0 stream=7
+span clEnqueueReadBuffer 400 900 device
+)"),
+                              "verdict");
+  ASSERT_EQ(table.rows(), 1u);
+  EXPECT_EQ(table.texts("cause")[0], "copies");
+  EXPECT_DOUBLE_EQ(std::get<Reals>(table.Find("gain_share")->cells)[0], 1);
 }
 
 TEST(Verdict, WhatOnlyAFewStepsHaveDoesNotStandFirst) {

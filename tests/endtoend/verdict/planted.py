@@ -89,8 +89,10 @@ CASES = {
     "gil": Case("train.py", "gil", causes=("lock",), line=False),
     "process": Case("process.py", causes=("other-process",)),
     "opencl-device": Case("opencl.py", "device", causes=("device",)),
-    # PyOpenCL launches by way of Python code of its own.
-    "opencl-launches": Case("opencl.py", "launches", causes=("launches", "device", "python")),
+    # PyOpenCL launches by way of Python code of its own; and where PoCL's thread has no processor,
+    # most is waited for behind the launches.
+    "opencl-launches": Case("opencl.py", "launches",
+                            causes=("launches", "device", "python", "synchronisation")),
     "opencl-copies": Case("opencl.py", "copies", causes=("copies",)),
     "jax": Case("jax_loop.py", causes=("compilation",), python=TENSORFLOW),
     "keras": Case("keras_fit.py", causes=("input",), python=TENSORFLOW),

@@ -34,7 +34,7 @@ def device():
 def launches():
     for _ in range(500):
         heavy(queue, (1,), None, buffer, numpy.int32(1))  # HERE
-    queue.finish()
+    queue.finish()  # HERE
 
 
 def copies():
