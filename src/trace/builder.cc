@@ -239,8 +239,10 @@ void Builder::JoinEdges(Process* process, std::vector<Edge>* edges) {
   if (in_step) process->steps.back().open = true;
 }
 
-// Those that are running when the process or one of its sessions ends.
+// Those that are running when the process or one of its sessions ends. One without operations where
+// the step before it has some is none: an adapter tells a step by the end of the one before.
 void Builder::EndOpenSteps(Process* process) const {
+  const Step* before = nullptr;
   for (Step& step : process->steps) {
     for (const Window& window : process->windows) {
       if (step.begin_ns >= window.end_ns || step.end_ns <= window.end_ns) continue;
@@ -248,11 +250,17 @@ void Builder::EndOpenSteps(Process* process) const {
       step.open = true;
       break;
     }
-    if (step.open) step.end_ns = EndOfWork(tracks_[step.track.value].track_.spans, step);
+    if (step.open) {
+      const Work work = WorkIn(step);
+      const bool had = before != nullptr && WorkIn(*before).has_operations;
+      step.end_ns = had && !work.has_operations ? step.begin_ns : work.end_ns;
+    }
+    before = &step;
   }
 }
 
-int64_t Builder::EndOfWork(const Spans& spans, const Step& step) const {
+Builder::Work Builder::WorkIn(const Step& step) const {
+  const Spans& spans = tracks_[step.track.value].track_.spans;
   int64_t of_operations = step.begin_ns, of_spans = step.begin_ns;
   const auto from = std::lower_bound(spans.begin_ns.begin(), spans.begin_ns.end(), step.begin_ns);
   for (auto s = static_cast<size_t>(from - spans.begin_ns.begin());
@@ -261,7 +269,8 @@ int64_t Builder::EndOfWork(const Spans& spans, const Step& step) const {
     int64_t& last = operation ? of_operations : of_spans;
     last = std::max(last, std::min(spans.end_ns[s], step.end_ns));
   }
-  return of_operations > step.begin_ns ? of_operations : of_spans;
+  const bool has_operations = of_operations > step.begin_ns;
+  return {has_operations ? of_operations : of_spans, has_operations};
 }
 
 void Builder::ChooseLead(Process* process, const std::vector<size_t>& tracks) const {

@@ -281,7 +281,11 @@ class Builder {
                                        std::vector<FlowEnd>* shared);
   void JoinEdges(Process* process, std::vector<Edge>* edges);
   void EndOpenSteps(Process* process) const;
-  int64_t EndOfWork(const Spans& spans, const Step& step) const;
+  struct Work {
+    int64_t end_ns;  // of its last operation; of its last span, where there is none
+    bool has_operations;
+  };
+  Work WorkIn(const Step& step) const;
   void ChooseLead(Process* process, const std::vector<size_t>& tracks) const;
 
   Trace trace_;

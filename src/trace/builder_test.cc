@@ -381,6 +381,19 @@ TEST(Builder, AStepThatNobodyEndsEndsWithItsLastOperationElseWithItsLastSpan) {
   }
 }
 
+TEST(Builder, AStepThatNobodyEndsIsNoneIfItLacksTheOperationsOfTheOneBefore) {
+  Fixture f;
+  const NameId step = f.Name("step", Kind::kStep);
+  f.builder.StepBegin(f.track->id(), 10, step);
+  f.track->SpanAt(10, 15, f.Name("forward", Kind::kOperation));
+  f.builder.StepBegin(f.track->id(), 20, step);
+  f.track->SpanAt(70, 80, f.Name("exit handlers", Kind::kSpan));
+  const Trace trace = f.builder.Finish();
+  ASSERT_EQ(trace.processes[0].steps.size(), 2u);
+  EXPECT_EQ(trace.processes[0].steps[0].end_ns, 20);
+  EXPECT_EQ(trace.processes[0].steps[1].end_ns, 20);
+}
+
 TEST(Builder, AStepOfWhichNothingIsKnownEndsWhereItBegins) {
   Fixture f;
   f.builder.StepBegin(f.track->id(), 10, f.Name("step", Kind::kStep));
