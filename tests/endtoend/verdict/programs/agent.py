@@ -4,6 +4,7 @@ import time
 
 import gymnasium
 import numpy
+import torch
 from stable_baselines3 import PPO
 
 PLANTED = os.environ["PLANTED"] == "1"
@@ -29,4 +30,5 @@ class World(gymnasium.Env):
         return numpy.zeros(4, numpy.float32), 1.0, self.count >= 50, False, {}
 
 
+torch.set_num_threads(1)  # on a busy machine two wait for each other longer than they compute
 PPO("MlpPolicy", World(), n_steps=128, batch_size=64, n_epochs=4, device="cpu").learn(128 * 12)
