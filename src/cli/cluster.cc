@@ -77,8 +77,10 @@ void AddReduce(CLI::App* app, Run* run) {
   verb->add_option("-o", args->output, "the cluster folder to write; made if absent")
       ->required()
       ->option_text("CLUSTER");
-  verb->add_option("--on", args->engine, "where runs are mapped: local (default)")
-      ->check(OneOf("engine", {"local"}))
+  verb->add_option("--on", args->engine,
+                   "where runs are mapped: local (default), or ray: by the nodes of a\nRay "
+                   "cluster, where their files lie")
+      ->check(OneOf("engine", {"local", "ray"}))
       ->option_text("ENGINE");
   verb->add_option("--memory", args->memory,
                    "what the database may hold, beyond which it uses files; default 2GB")

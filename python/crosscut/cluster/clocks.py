@@ -10,7 +10,7 @@ Where no line fits, a clock was set: the bounds are split there.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import duckdb
@@ -70,73 +70,107 @@ class Segment:
     drift_ppb: int
 
 
-def _best(function: Callable[[float], float], low: float, high: float) -> float:
-    """Where a concave function is greatest."""
-    for _ in range(100):
+class _Many:
+    """Bounds of many differences at once, a row for each; rows of fewer bounds are filled up."""
+
+    def __init__(self, rows: Sequence[Bounds]) -> None:
+        most = max(len(row.lower) for row in rows)
+
+        def filled(name: str, nothing: float) -> Numbers:
+            out = np.full((len(rows), most), nothing)
+            for number, row in enumerate(rows):
+                cells = getattr(row, name)
+                out[number, :len(cells)] = cells
+            return out
+
+        self.begin = np.array([min(row.lower_at[0], row.upper_at[0]) for row in rows])
+        self.end = np.array([max(row.lower_at[-1], row.upper_at[-1]) for row in rows])
+        # Stamps are large; what is left behind the middle of each row is exact enough.
+        self.middle = (self.begin + self.end) / 2
+        self._lower, self._upper = filled("lower", -np.inf), filled("upper", np.inf)
+        self._lower_at = filled("lower_at", 0.0) - self.middle[:, None]
+        self._upper_at = filled("upper_at", 0.0) - self.middle[:, None]
+
+    def lowest(self, drift: Numbers, at: Numbers) -> Numbers:
+        """What a line of that drift is at least at `at`, from the middle on."""
+        lines: Numbers = self._lower - drift[:, None] * (self._lower_at - at[:, None])
+        return lines.max(axis=1)
+
+    def highest(self, drift: Numbers, at: Numbers) -> Numbers:
+        """And at most."""
+        lines: Numbers = self._upper - drift[:, None] * (self._upper_at - at[:, None])
+        return lines.min(axis=1)
+
+    def room(self, drift: Numbers) -> Numbers:
+        """How far apart these two are in the middle; below 0 where no such line fits."""
+        nowhere = np.zeros(len(drift))
+        return self.highest(drift, nowhere) - self.lowest(drift, nowhere)
+
+    def drift(self) -> Numbers:
+        """The drift with the most room."""
+        most = np.full(len(self.middle), MOST_DRIFT)
+        return _best(self.room, -most, most)
+
+
+def _best(function: Callable[[Numbers], Numbers], low: Numbers, high: Numbers) -> Numbers:
+    """Where concave functions are greatest."""
+    for _ in range(60):
         third = (high - low) / 3
-        if function(low + third) < function(high - third):
-            low += third
-        else:
-            high -= third
+        rises = function(low + third) < function(high - third)
+        low, high = np.where(rises, low + third, low), np.where(rises, high, high - third)
     return (low + high) / 2
 
 
-def _edge(function: Callable[[float], float], inside: float, outside: float) -> float:
-    """Where a function that is not negative at `inside` becomes negative on the way out."""
-    if function(outside) >= 0:
-        return outside
+def _edge(function: Callable[[Numbers], Numbers], inside: Numbers, outside: Numbers) -> Numbers:
+    """Where functions that are not negative at `inside` become negative on the way out."""
+    everywhere = function(outside) >= 0
+    inside, end = np.where(everywhere, outside, inside), outside
     for _ in range(60):
-        middle = (inside + outside) / 2
-        if function(middle) >= 0:
-            inside = middle
-        else:
-            outside = middle
+        middle = (inside + end) / 2
+        fine = function(middle) >= 0
+        inside, end = np.where(fine, middle, inside), np.where(fine, end, middle)
     return inside
-
-
-def _lowest(bounds: Bounds, drift: float, at: float) -> float:
-    """What a line of that drift is at least at `at`."""
-    return float(np.max(bounds.lower - drift * (bounds.lower_at - at)))
-
-
-def _highest(bounds: Bounds, drift: float, at: float) -> float:
-    return float(np.min(bounds.upper - drift * (bounds.upper_at - at)))
-
-
-def _room(bounds: Bounds, drift: float, at: float) -> float:
-    return _highest(bounds, drift, at) - _lowest(bounds, drift, at)
 
 
 def fits(bounds: Bounds) -> bool:
     """Whether a line lies between all of them."""
-    at = float(bounds.lower_at[0])
-    drift = _best(lambda d: _room(bounds, d, at), -MOST_DRIFT, MOST_DRIFT)
-    return _room(bounds, drift, at) >= 0
+    many = _Many([bounds])
+    return bool(many.room(many.drift())[0] >= 0)
 
 
-def segment_of(bounds: Bounds) -> Segment:
-    """Requires: fits(bounds)."""
-    begin = float(min(bounds.lower_at[0], bounds.upper_at[0]))
-    end = float(max(bounds.lower_at[-1], bounds.upper_at[-1]))
-    middle = (begin + end) / 2
-    drift = _best(lambda d: _room(bounds, d, middle), -MOST_DRIFT, MOST_DRIFT)
-    slow = _edge(lambda d: _room(bounds, d, middle), drift, -MOST_DRIFT)
-    fast = _edge(lambda d: _room(bounds, d, middle), drift, MOST_DRIFT)
+def _segments(many: _Many) -> list[Segment]:
+    """One for each row. Requires: a line fits."""
+    drift = many.drift()
+    most = np.full(len(drift), MOST_DRIFT)
+    slow, fast = _edge(many.room, drift, -most), _edge(many.room, drift, most)
 
-    def interval(at: float) -> tuple[float, float]:
-        low = _best(lambda d: -_lowest(bounds, d, at), slow, fast)
-        high = _best(lambda d: _highest(bounds, d, at), slow, fast)
-        return _lowest(bounds, low, at), _highest(bounds, high, at)
+    def interval(at: Numbers) -> tuple[Numbers, Numbers]:
+        low = _best(lambda d: -many.lowest(d, at), slow, fast)
+        high = _best(lambda d: many.highest(d, at), slow, fast)
+        return many.lowest(low, at), many.highest(high, at)
 
-    low, high = interval(middle)
+    low, high = interval(np.zeros(len(drift)))
     offset = (low + high) / 2
-    error = max(high - offset, offset - low)
-    for at in (begin, end):  # the interval is widest at the ends of the segment, or in its middle
+    error = np.maximum(high - offset, offset - low)
+    for end in (many.begin, many.end):  # the interval is widest at an end, or in the middle
+        at = end - many.middle
         low, high = interval(at)
-        line = offset + drift * (at - middle)
-        error = max(error, high - line, line - low)
-    return Segment(int(begin), int(end), round(offset), int(np.ceil(error)) + 1,
-                   round(drift * 1e9))
+        line = offset + drift * at
+        error = np.maximum(error, np.maximum(high - line, line - low))
+    return [Segment(int(begin), int(end), round(ahead), int(np.ceil(off)) + 1, round(slope * 1e9))
+            for begin, end, ahead, off, slope in zip(many.begin, many.end, offset.tolist(), error,
+                                                     drift.tolist())]
+
+
+def all_segments(rows: Sequence[Bounds]) -> list[list[Segment]]:
+    """segments_of() each, most of them at once."""
+    if not rows:
+        return []
+    many = _Many(rows)
+    whole = (many.room(many.drift()) >= 0) & (many.end - many.begin <= LONGEST_NS)
+    at_once = [row for row, one in zip(rows, whole) if one]
+    segments = iter(_segments(_Many(at_once)) if at_once else [])
+    return [[next(segments)] if one else segments_of(row) for row, one in zip(rows, whole)]
 
 
 def segments_of(bounds: Bounds) -> list[Segment]:
@@ -155,7 +189,7 @@ def segments_of(bounds: Bounds) -> list[Segment]:
                 end = middle - 1
         part = bounds.slice(first, low)
         if fits(part):
-            out.append(segment_of(part))
+            out += _segments(_Many([part]))
         first = low
     return out
 
@@ -167,16 +201,18 @@ def host_clocks(database: duckdb.DuckDBPyConnection, stays: pa.Table) -> pa.Tabl
     database.execute(_BOUNDS)
     hosts = dict(database.execute(
         "SELECT dense_rank() OVER (ORDER BY boot), host FROM shards WHERE boot != ''").fetchall())
+    columns = database.execute(
+        "SELECT first, second, collectives, lower_at, lower, upper_at, upper FROM clock_bounds "
+        "ORDER BY first, second, bucket").fetchnumpy()
+    key = np.stack([columns["first"], columns["second"]])
+    cuts = np.nonzero(np.any(key[:, 1:] != key[:, :-1], axis=0))[0] + 1
+    parts = [part for part in np.split(np.arange(key.shape[1]), cuts) if len(part)]
+    bounds = [Bounds(*(np.asarray(columns[name], np.float64)[part]
+                       for name in ("lower_at", "lower", "upper_at", "upper"))) for part in parts]
     rows = []
-    pairs = database.execute("SELECT first, second, sum(collectives)::BIGINT FROM clock_bounds "
-                             "GROUP BY ALL ORDER BY ALL").fetchall()
-    for first, second, collectives in pairs:
-        columns = database.execute(
-            "SELECT lower_at, lower, upper_at, upper FROM clock_bounds WHERE first = ? AND "
-            "second = ? ORDER BY bucket", [first, second]).fetchnumpy()
-        bounds = Bounds(*(np.asarray(columns[name], np.float64)
-                          for name in ("lower_at", "lower", "upper_at", "upper")))
-        segments = segments_of(bounds)
+    for part, segments in zip(parts, all_segments(bounds)):
+        first, second = key[:, part[0]].tolist()
+        collectives = int(columns["collectives"][part].sum())
         rows += [(hosts[second], hosts[first], segment, collectives, len(segments) - 1)
                  for segment in segments]
     return pa.table({

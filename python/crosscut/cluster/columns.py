@@ -124,7 +124,8 @@ def add_sums(out: Integers, ids: Integers, cells: Integers) -> None:
 
 def column_of(cells: Integers, absent: int = ABSENT) -> pa.Array:
     """A column in which `absent` is not known."""
-    return pa.array(cells, pa.int64(), mask=cells == absent)
+    unknown = cells == absent
+    return pa.array(cells, pa.int64(), mask=unknown if unknown.any() else None)
 
 
 def text_column(texts: Sequence[str], codes: Integers) -> pa.Array:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import argparse
 import fcntl
+import hashlib
 import os
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from crosscut._command import Parser, one_of, say
+from crosscut._command import USAGE, Parser, one_of, say
 from crosscut.cluster import dataset, merging, partial, report, sources, spec, store, workers
 from crosscut.cluster.finish import finish
-from crosscut.cluster.partial import Partial, Unusable
+from crosscut.cluster.partial import Gap, Partial, Unusable
 from crosscut.cluster.shards import Shard, file_name
+from crosscut.cluster.spool import Spool
 
 GOOD, UNREADABLE = 0, 3
 
@@ -94,15 +98,16 @@ def main_reduce(arguments: Sequence[str]) -> int:
     parser = Parser(prog="crosscut reduce", allow_abbrev=False)
     parser.add_argument("sources", nargs="+", metavar="SRC")
     parser.add_argument("-o", "--output", required=True, metavar="CLUSTER")
-    parser.add_argument("--on", default="local", type=one_of("engine", ["local"]))
+    parser.add_argument("--on", default="local", type=one_of("engine", ["local", "ray"]))
     parser.add_argument("--job", default="", metavar="ID")
     parser.add_argument("--workers", type=int, default=0, metavar="N")
     parser.add_argument("--memory", default="2GB", metavar="SIZE")
     options = parser.parse_args(arguments)
     try:
-        found = sources.find(options.sources)
         dataset.claim(options.output)
-        _map_the_rest(found, options.output, options.job, options.workers)
+        spool = Spool(options.output)
+        found = sources.find(options.sources, spool)
+        _map_the_rest(found, options, spool)
         whole = merging.merge(found.partials)
         if not whole.shards:
             for gap, _ in found.unread:
@@ -116,6 +121,11 @@ def main_reduce(arguments: Sequence[str]) -> int:
         done.gaps = sorted({*done.gaps, *unread})
         done.incomplete = bool(done.missing or unread)
         facts = dataset.write(options.output, whole, done)
+    except ModuleNotFoundError as missing:
+        if missing.name != "ray":
+            raise
+        say(f"--on=ray needs ray, and {sys.executable} has none: pip install 'crosscut[ray]'")
+        return USAGE
     except (OSError, ValueError, OverflowError) as error:
         say(str(error))
         return UNREADABLE
@@ -123,29 +133,39 @@ def main_reduce(arguments: Sequence[str]) -> int:
     return UNREADABLE if done.incomplete else GOOD
 
 
-def _map_the_rest(found: sources.Sources, output: str, job: str, at_once: int) -> None:
+def _map_the_rest(found: sources.Sources, options: argparse.Namespace, spool: Spool) -> None:
     """Maps the runs that no partial holds. Each result is kept in the cluster folder, where a later
     `reduce` finds it."""
-    keep = os.path.join(output, dataset.PARTIALS)
-    earlier = sources.find([keep]).partials if store.partials_in(keep) else []
+    keep = os.path.join(options.output, dataset.PARTIALS)
+    earlier = sources.find([keep], spool).partials if store.partials_in(keep) else []
     known: list[Shard] = [shard for part in found.partials for shard in part.shards]
-    by_unit = {part.shards[0].unit: part for part in earlier if part.shards}
     wanted = []
     for path in found.unmapped:
         if sources.is_mapped(path, known):
             continue
-        again = next((part for part in by_unit.values() if part.job == (job or part.job)
+        again = next((part for part in earlier if part.job == (options.job or part.job)
                       and sources.is_mapped(path, part.shards)), None)
         if again is None:
             wanted.append(path)
-        else:
+        elif all(again is not part for part in found.partials):
             found.partials.append(again)
-    for mapped in workers.map_all(wanted, job, at_once):
-        if mapped.partial is None:
-            assert mapped.gap is not None
-            found.unread.append((mapped.gap, None))
-            continue
-        name = mapped.partial.shards[0].unit + partial.SUFFIX
-        store.write(store.join(keep, name), partial.to_bytes(mapped.partial))
-        found.partials.append(mapped.partial)
+    parts, gaps = _mapped(wanted, found.absent, options)
+    found.unread += [(gap, None) for gap in gaps]
+    for part in parts:
+        units = " ".join(sorted({shard.unit for shard in part.shards}))
+        name = hashlib.sha256(units.encode()).hexdigest()[:16] + partial.SUFFIX
+        store.write(store.join(keep, name), partial.to_bytes(part))
+        found.partials.append(sources.spooled(part, spool))
 
+
+def _mapped(paths: list[str], absent: list[str],
+            options: argparse.Namespace) -> tuple[list[Partial], list[Gap]]:
+    """The partials of paths, by the engine that was chosen, and what is missing."""
+    if options.on == "ray" and (paths or absent):
+        from crosscut.cluster import on_ray
+
+        return on_ray.map_all([*paths, *absent], options.job, options.workers)
+    mapped = workers.map_all(paths, options.job, options.workers)
+    return ([one.partial for one in mapped if one.partial is not None],
+            [one.gap for one in mapped if one.gap is not None]
+            + [Gap(path, "it is not there") for path in absent])

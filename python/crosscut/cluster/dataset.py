@@ -18,12 +18,13 @@ import pyarrow.parquet as pq
 from crosscut.cluster import is_cluster, spec, store
 from crosscut.cluster.finish import Finished, shard_table
 from crosscut.cluster.partial import SHARD, Partial, canonical
+from crosscut.cluster.spool import InMemory
 
 FACTS = "cluster.json"
 FRONT = ("rank", "restart", "host", "process")  # of each row that is about a process
 _GROUP_ROWS = 1 << 18  # of a Parquet row group
 # Tables with many rows have a file for so many processes: together they would not fit.
-_FILE_SHARDS = 1024
+_FILE_SHARDS = 256
 _LONG = (spec.STEPS, spec.LEDGER)
 # Files of `reduce` itself beside the dataset.
 PARTIALS = "partials"
@@ -81,7 +82,7 @@ def with_front(rows: pa.Table, shards: pa.Table, name: str) -> pa.Table:
 
 def by_step(table: pa.Table) -> pa.Table:
     """Rows in the order of shards, by step instead, which comes first; those without one first."""
-    table = canonical(table.select(["step", *(c for c in table.column_names if c != "step")]))
+    table = table.select(["step", *(c for c in table.column_names if c != "step")]).combine_chunks()
     steps = table.column("step").fill_null(-1).to_numpy()
     if not np.any(steps[1:] < steps[:-1]):
         return table
@@ -113,13 +114,11 @@ def _tables(partial: Partial, done: Finished) -> Iterator[tuple[str, Iterable[pa
         yield name, [table]
 
 
-def _files(rows: pa.Table, shards: pa.Table, name: str) -> Iterator[pa.Table]:
-    starts = list(range(0, max(1, len(shards)), _FILE_SHARDS))
-    cuts = np.searchsorted(rows.column(SHARD).to_numpy(), [*starts[1:], len(shards)])
-    begin = 0
-    for end in cuts.tolist():
-        yield by_step(with_front(rows.slice(begin, end - begin), shards, name))
-        begin = end
+def _files(rows: Any, shards: pa.Table, name: str) -> Iterator[pa.Table]:
+    of_shards = InMemory(rows) if isinstance(rows, pa.Table) else rows
+    for first in range(0, max(1, len(shards)), _FILE_SHARDS):
+        part = of_shards.table(first, min(first + _FILE_SHARDS, len(shards)))
+        yield by_step(with_front(part, shards, name))
 
 
 def claim(path: str) -> None:

@@ -11,6 +11,7 @@ import pyarrow as pa
 from crosscut.cluster import clocks, collectives, ledger, path, peers, spec
 from crosscut.cluster.partial import Gap, Partial
 from crosscut.cluster.shards import Shard
+from crosscut.cluster.spool import InMemory, Spooled
 
 _UNKNOWN_NUMBERS = ("rank", "local_rank", "world", "node_rank")
 
@@ -36,6 +37,12 @@ def shard_table(shards: list[Shard]) -> pa.Table:
     texts = ("host", "process", "role", "actor", "seed", "boot")
     return pa.table({name: pa.array(cells, types.get(
         name, pa.string() if name in texts else pa.int64())) for name, cells in rows.items()})
+
+
+def calls_of(partial: Partial) -> InMemory | Spooled | None:
+    """The ledger of a partial; None where it has none."""
+    table = partial.tables.get(spec.LEDGER)
+    return InMemory(table) if isinstance(table, pa.Table) else table
 
 
 def missing_ranks(shards: list[Shard]) -> list[tuple[int, int, int]]:
@@ -67,7 +74,7 @@ def finish(partial: Partial, memory: str = "2GB") -> Finished:
     database.register("missing", done.tables["missing"])
     for name in (spec.STEPS, "operations", "processes"):
         database.register(name, partial.tables[name])
-    folded = ledger.fold(partial.tables.get(spec.LEDGER), partial.shards)
+    folded = ledger.fold(calls_of(partial), partial.shards)
     database.register("meetings", folded.meetings)
     database.register("waits_of_shards", folded.waits)
     database.execute(_WAITS)

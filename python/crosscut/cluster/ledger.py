@@ -37,6 +37,7 @@ from crosscut.cluster.columns import (
 )
 from crosscut.cluster.partial import SHARD
 from crosscut.cluster.shards import Shard
+from crosscut.cluster.spool import InMemory, Spooled, SpooledRows
 
 # Names by which ranks may move different numbers of bytes; of transfers between two ranks; of
 # collectives with a root, which not all leave together.
@@ -45,7 +46,9 @@ _PAIR = re.compile(":send|:recv|SendRecv|isend|irecv|^send|^recv")
 _ROOTED = re.compile("broadcast|Broadcast|:reduce|_Reduce_|:gather|:scatter")
 _NOT_ROOTED = re.compile("educe_scatter|educeScatter")
 
-_BLOCK_SHARDS = 1024  # are looked at at once
+LEAST, MOST_OF = add_least, add_most
+
+_BLOCK_SHARDS = 256  # are looked at at once
 
 _BETWEEN_TWO, _STATED_TWICE = "between two ranks", "several processes state the rank"
 
@@ -93,20 +96,38 @@ class _Shards:
 
 
 class _Block:
-    """Calls of some shards, all of them, that may match. `ids`: the meeting of each."""
+    """Calls of some shards, all of them, that may match. `ids`: the meeting of each. Columns that
+    were read stay until forget()."""
 
-    def __init__(self, rows: Rows, of: _Shards) -> None:
+    def __init__(self, rows: Rows | SpooledRows, of: _Shards) -> None:
         self.rows, self.of = rows, of
         self.shard = rows.numbers(SHARD)
         self.ids: Integers = np.zeros(0, np.int32)
+        self._read: dict[str, Integers] = {}
+
+    def numbers(self, name: str) -> Integers:
+        """A column of integers, ABSENT for those that are not known."""
+        if name not in self._read:
+            self._read[name] = self.rows.numbers(name)
+        return self._read[name]
+
+    def codes(self, name: str) -> Integers:
+        """A column of texts, as codes."""
+        if name not in self._read:
+            self._read[name] = self.rows.codes(name)
+        return self._read[name]
+
+    def forget(self) -> None:
+        """Gives back the memory of the columns."""
+        self._read.clear()
 
     @property
     def begin(self) -> Integers:
-        return self.rows.numbers("begin_ns")
+        return self.numbers("begin_ns")
 
     @property
     def ns(self) -> Integers:
-        return self.rows.numbers("ns")
+        return self.numbers("ns")
 
     @property
     def rank(self) -> Integers:
@@ -125,18 +146,15 @@ class _Meetings:
         self.blocks = blocks
         local, keys = [], []
         for block in blocks:
-            rows, seq = block.rows, block.rows.numbers("seq")
-            stated, name = seq != ABSENT, rows.codes("name")
-            restart, group, place = (block.of.restart[block.shard], rows.codes("group"),
-                                     rows.codes("place"))
-            groups = Groups(*together([
-                restart, group, place, np.where(stated, -1, name),
-                np.where(stated, seq, rows.numbers("step")), rows.numbers("ordinal")]))
-            first = groups.first()
-            local.append(groups)
-            keys.append([cells[first] for cells in (
-                restart, group, place, np.where(stated, -1, name),
-                np.where(stated, seq, rows.numbers("step")), rows.numbers("ordinal"), name)])
+            stated, name = block.numbers("seq") != ABSENT, block.codes("name")
+            columns = [block.of.restart[block.shard], block.codes("group"), block.codes("place"),
+                       np.where(stated, -1, name),
+                       np.where(stated, block.numbers("seq"), block.numbers("step")),
+                       block.numbers("ordinal")]
+            local.append(Groups(*together(columns)))
+            first = local[-1].first()
+            keys.append([cells[first] for cells in (*columns, name)])
+            block.forget()
         columns = [np.concatenate(cells) for cells in zip(*keys)]
         every = Groups(*together(columns[:-1]))
         first, self.count = every.first(), every.count
@@ -146,29 +164,20 @@ class _Meetings:
         for block, groups in zip(blocks, local):
             block.ids = every.ids[at:at + groups.count][groups.ids]
             at += groups.count
-        self.calls = self.counts(lambda block: np.ones(len(block.ids), bool))
+        self.calls = np.zeros(self.count, np.int64)
+        for block in blocks:
+            self.calls += np.bincount(block.ids, minlength=self.count)
 
-    def least(self, get: Callable[[_Block], Integers]) -> Integers:
-        out = np.full(self.count, MOST, np.int64)
+    def figures(self, **wanted: tuple[Callable[..., None], Callable[[_Block], Integers]],
+                ) -> dict[str, Integers]:
+        """By name: what LEAST or MOST makes of a figure of each call. All of them are made of a
+        block before the next one is read."""
+        out = {name: np.full(self.count, MOST if how is LEAST else -MOST, np.int64)
+               for name, (how, _) in wanted.items()}
         for block in self.blocks:
-            add_least(out, block.ids, get(block))
-        return out
-
-    def most(self, get: Callable[[_Block], Integers]) -> Integers:
-        out = np.full(self.count, -MOST, np.int64)
-        for block in self.blocks:
-            add_most(out, block.ids, get(block))
-        return out
-
-    def differ(self, get: Callable[[_Block], Integers]) -> Flags:
-        """Whether the calls of a meeting differ in it."""
-        return self.least(get) != self.most(get)
-
-    def counts(self, get: Callable[[_Block], Flags]) -> Integers:
-        """How many calls of it are so."""
-        out = np.zeros(self.count, np.int64)
-        for block in self.blocks:
-            out += np.bincount(block.ids[get(block)], minlength=self.count)
+            for name, (how, get) in wanted.items():
+                how(out[name], block.ids, get(block))
+            block.forget()
         return out
 
     def texts(self, name: str) -> list[str]:
@@ -176,23 +185,21 @@ class _Meetings:
         return self.blocks[0].rows.texts(name)
 
 
-def fold(table: pa.Table | None, shards: list[Shard]) -> Folded:
+def fold(calls: InMemory | Spooled | None, shards: list[Shard]) -> Folded:
     """Folds the merged ledger; None where there is none. OverflowError where a sum does not fit."""
     done = Folded()
-    if table is None or not table.num_rows:
+    if calls is None or not calls.num_rows:
         return done
     boots = {boot: number for number, boot in enumerate(sorted({s.boot for s in shards if s.boot}))}
     of = _Shards(np.array([s.rank for s in shards]), np.array([s.restart for s in shards]),
                  np.array([boots.get(s.boot, -1) for s in shards]))
-    table = table.unify_dictionaries()
-    shard = table.column(SHARD).to_numpy()
-    twice = _stated_twice(shard, of)
-    starts = np.searchsorted(shard, np.arange(0, len(shards), _BLOCK_SHARDS))
-    blocks, aside = [], []
-    for begin, end in zip(starts.tolist(), [*starts[1:].tolist(), len(shard)]):
-        if begin == end:
+    twice = _stated_twice(calls, of)
+    blocks: list[_Block] = []
+    aside: list[pa.Table] = []
+    for first in range(0, len(shards), _BLOCK_SHARDS):
+        rows = calls.block(first, min(first + _BLOCK_SHARDS, len(shards)))
+        if rows is None:
             continue
-        rows = Rows(table.slice(begin, end - begin))
         kept = _split(rows, of, twice, aside)
         if kept.any():
             blocks.append(_Block(rows if kept.all() else rows.only(kept), of))
@@ -202,7 +209,7 @@ def fold(table: pa.Table | None, shards: list[Shard]) -> Folded:
     return done
 
 
-def _split(rows: Rows, of: _Shards, twice: Flags, aside: list[pa.Table]) -> Flags:
+def _split(rows: Rows | SpooledRows, of: _Shards, twice: Flags, aside: list[pa.Table]) -> Flags:
     """Which calls may match; the others of ranks are counted in `aside`."""
     shard = rows.numbers(SHARD)
     ranked = of.rank[shard] >= 0
@@ -228,20 +235,21 @@ def _named(texts: list[str], test: Callable[[str], bool]) -> Flags:
     return np.array([test(name) for name in texts], bool)
 
 
-def _stated_twice(shard: Integers, of: _Shards) -> Flags:
+def _stated_twice(calls: InMemory | Spooled, of: _Shards) -> Flags:
     """By shard: whether another one that was in collectives states the same rank."""
-    present = np.zeros(len(of.rank), bool)
-    present[shard] = True
-    seen: dict[tuple[int, int], int] = {}
+    ranked = np.nonzero(of.rank >= 0)[0].tolist()
+    named: dict[tuple[int, int], list[int]] = {}
+    for number in ranked:
+        named.setdefault((int(of.restart[number]), int(of.rank[number])), []).append(number)
     twice = np.zeros(len(of.rank), bool)
-    for number in np.nonzero(present & (of.rank >= 0))[0]:
-        other = seen.setdefault((int(of.restart[number]), int(of.rank[number])), int(number))
-        if other != number:
-            twice[[other, int(number)]] = True
+    for numbers in named.values():
+        if len(numbers) > 1:
+            there = [number for number in numbers if calls.block(number, number + 1) is not None]
+            twice[there] = len(there) > 1
     return twice
 
 
-def _set_aside(rows: Rows, of: _Shards, reason: str) -> pa.Table:
+def _set_aside(rows: Rows | SpooledRows, of: _Shards, reason: str) -> pa.Table:
     """Calls that are in no meeting, counted by restart, group, place and name."""
     restart = of.restart[rows.numbers(SHARD)]
     codes = {name: rows.codes(name) for name in ("group", "place", "name")}
@@ -254,17 +262,15 @@ def _set_aside(rows: Rows, of: _Shards, reason: str) -> pa.Table:
                      for name, kind in _MEETING.items()})
 
 
-def _group_sizes(meetings: _Meetings) -> tuple[Integers, Flags]:
-    """By meeting: how many ranks its group has, and whether they state it: else those that are
-    here."""
-    stated = meetings.most(lambda block: block.rows.numbers("group_size"))
+def _group_sizes(meetings: _Meetings, stated: Integers) -> Integers:
+    """By meeting: how many ranks its group has: what they state, else those that are here."""
     code, count = together([meetings.restart, meetings.group, meetings.place])
     here = np.zeros(count, np.int64)
     for block in meetings.blocks:
         shards = len(block.of.rank)
         pairs = np.unique(code[block.ids].astype(np.int64) * shards + block.shard)
         here += np.bincount(pairs // shards, minlength=count)
-    return np.where(stated > 0, stated, here[code]), stated > 0
+    return np.where(stated > 0, stated, here[code])
 
 
 @dataclass
@@ -284,28 +290,41 @@ class _Judged:
 
 
 def _fold(meetings: _Meetings, of: _Shards, done: Folded) -> None:
-    size, size_stated = _group_sizes(meetings)
-    judged, unmatched = _judge(meetings, size)
+    seen = meetings.figures(
+        shortest=(LEAST, lambda b: b.ns), last_begin=(MOST_OF, lambda b: b.begin),
+        first_end=(LEAST, lambda b: b.begin + b.ns), boot=(LEAST, lambda b: b.boot),
+        last_boot=(MOST_OF, lambda b: b.boot), name=(LEAST, lambda b: b.codes("name")),
+        last_name=(MOST_OF, lambda b: b.codes("name")),
+        among=(LEAST, lambda b: b.numbers("among")),
+        most_among=(MOST_OF, lambda b: b.numbers("among")),
+        least_bytes=(LEAST, lambda b: b.numbers("bytes")),
+        bytes=(MOST_OF, lambda b: b.numbers("bytes")),
+        group_size=(MOST_OF, lambda b: b.numbers("group_size")),
+        step=(LEAST, lambda b: _or(b.numbers("step"), ABSENT, MOST)),
+        lowest=(LEAST, lambda b: b.rank))
+    size = _group_sizes(meetings, seen["group_size"])
+    judged, unmatched = _judge(meetings, seen, size)
     waited_of, waits = np.zeros(meetings.count, np.int64), np.zeros((3, len(of.rank)), np.int64)
+    met = judged.matched & (meetings.calls > 1)
+    whose = np.where(judged.last == ABSENT, seen["lowest"], judged.last)
+    hops = []
     for block in meetings.blocks:
         _add_waits(block, judged, waited_of, waits)
+        hops.append(_hops_of(block, met, whose))
+        block.forget()
     done.waits = _table(_WAITS, {
         SHARD: np.arange(len(of.rank)), "collectives": waits[0], "waited_ns": waits[1],
         "waited_in_steps_ns": waits[2]}).filter(waits[0] > 0)
-    step = meetings.least(lambda block: _or(block.rows.numbers("step"), ABSENT, MOST))
     codes = {"group": meetings.group, "place": meetings.place, "name": meetings.name}
     done.meetings = _table(_MEETING, {
-        "restart": meetings.restart, "step": column_of(step, MOST), "calls": meetings.calls,
+        "restart": meetings.restart, "step": column_of(seen["step"], MOST),
+        "calls": meetings.calls, "ranks": meetings.calls, "group_size": size,
         **{name: text_column(meetings.texts(name), code) for name, code in codes.items()},
-        "ranks": meetings.calls, "group_size": size, "size_stated": size_stated,
-        "bytes": column_of(meetings.most(lambda block: block.rows.numbers("bytes"))),
+        "size_stated": seen["group_size"] > 0, "bytes": column_of(seen["bytes"]),
         "transfer_ns": judged.transfer, "waited_ns": waited_of,
         "first_rank": column_of(judged.first), "last_rank": column_of(judged.last),
         "unmatched": unmatched})
-    met = judged.matched & (meetings.calls > 1)
-    whose = np.where(judged.last == ABSENT, meetings.least(lambda block: block.rank), judged.last)
-    hops = [_hops_of(block, met, whose) for block in meetings.blocks]
-    done.hops, done.ends = _path_tables(pa.concat_tables(hops), judged, step)
+    done.hops, done.ends = _path_tables(pa.concat_tables(hops), judged, seen["step"])
     done.stays = _stays_of(meetings, met & ~judged.one_clock)
 
 
@@ -313,48 +332,52 @@ def _or(cells: Integers, absent: int, instead: int) -> Integers:
     return np.where(cells == absent, instead, cells)
 
 
-def _judge(meetings: _Meetings, size: Integers) -> tuple[_Judged, Integers]:
+def _judge(meetings: _Meetings, seen: dict[str, Integers],
+           size: Integers) -> tuple[_Judged, Integers]:
     """And why each meeting is compared with nothing, "" where it is compared."""
-    shortest = meetings.least(lambda block: block.ns)
-    last_begin = meetings.most(lambda block: block.begin)
-    first_end = meetings.least(lambda block: block.begin + block.ns)
-    one_clock = (meetings.least(lambda block: block.boot) >= 0) & ~meetings.differ(
-        lambda block: block.boot)
-    unmatched = _reasons(meetings, size, one_clock, last_begin > first_end + spec.CLOCK_ERROR_NS)
+    shortest, last_begin, first_end = (seen[n] for n in ("shortest", "last_begin", "first_end"))
+    one_clock = (seen["boot"] >= 0) & (seen["boot"] == seen["last_boot"])
+    unmatched = _reasons(meetings, seen, size, one_clock)
     transfer = np.where(one_clock, np.clip(first_end - last_begin, 0, shortest), shortest)
 
     def came(block: _Block) -> Integers:  # later: larger
         return np.where(one_clock[block.ids], block.begin, -block.ns)
 
-    latest, earliest = meetings.most(came), meetings.least(came)
-    last = meetings.least(
-        lambda block: np.where(came(block) == latest[block.ids], block.rank, MOST))
-    first = meetings.least(
-        lambda block: np.where(came(block) == earliest[block.ids], block.rank, MOST))
+    ends = meetings.figures(latest=(MOST_OF, came), earliest=(LEAST, came))
+    latest, earliest = ends["latest"], ends["earliest"]
+    last, first = np.full((2, meetings.count), MOST, np.int64)
+    before = np.full(meetings.count, -MOST, np.int64)
+    lasts = np.zeros(meetings.count, np.int64)
+    for block in meetings.blocks:
+        of_block, ids, rank = came(block), block.ids, block.rank
+        is_last, is_first = of_block == latest[ids], of_block == earliest[ids]
+        LEAST(last, ids[is_last], rank[is_last])
+        LEAST(first, ids[is_first], rank[is_first])
+        MOST_OF(before, ids[~is_last], of_block[~is_last])
+        lasts += np.bincount(ids[is_last], minlength=meetings.count)
+        block.forget()
     last[latest == earliest] = first[latest == earliest] = ABSENT
-    alone = meetings.counts(lambda block: came(block) == latest[block.ids]) == 1
-    before = meetings.most(
-        lambda block: np.where(came(block) == latest[block.ids], -MOST, came(block)))
-    there = before > -MOST
-    saved = np.where(alone & there, latest - np.where(there, before, latest), 0)
+    alone = (lasts == 1) & (before > -MOST)
+    saved = np.where(alone, latest - np.where(alone, before, latest), 0)
     return _Judged(one_clock, unmatched == "", shortest, last_begin, last, first, saved,
                    transfer), unmatched
 
 
-def _reasons(meetings: _Meetings, size: Integers, one_clock: Flags, apart: Flags) -> Integers:
-    """Why each meeting is compared with nothing: the first reason that holds; "" where none does.
-    `apart`: no two of its calls overlap by the stamps of one clock."""
+def _reasons(meetings: _Meetings, seen: dict[str, Integers], size: Integers,
+             one_clock: Flags) -> Integers:
+    """Why each meeting is compared with nothing: the first reason that holds; "" where none
+    does."""
     names = meetings.texts("name")
     uneven = _named(names, lambda n: bool(_UNEVEN.search(n)))[meetings.name]
     rooted = _named(names, lambda n: bool(_ROOTED.search(n)) and not _NOT_ROOTED.search(n))
     rooted = rooted[meetings.name]
+    apart = seen["last_begin"] > seen["first_end"] + spec.CLOCK_ERROR_NS
     reasons = [
         (size == 1, "the group has one rank"),
         (meetings.calls == 1, "no other rank of the group has it"),
-        (meetings.differ(lambda block: block.rows.codes("name")), "the names differ"),
-        (meetings.differ(lambda block: block.rows.numbers("among")),
-         "the ranks have different numbers of it"),
-        (meetings.differ(lambda block: block.rows.numbers("bytes")) & ~uneven, "the sizes differ"),
+        (seen["name"] != seen["last_name"], "the names differ"),
+        (seen["among"] != seen["most_among"], "the ranks have different numbers of it"),
+        ((seen["least_bytes"] != seen["bytes"]) & ~uneven, "the sizes differ"),
         (one_clock & ~rooted & apart, "the ranks were not in it at the same time"),
         (rooted & ~one_clock, "it has a root, the ranks no common clock")]
     return np.select([holds for holds, _ in reasons], [reason for _, reason in reasons], "")
@@ -364,7 +387,7 @@ def _add_waits(block: _Block, judged: _Judged, of_meetings: Integers, of_shards:
     """Adds what the calls of a block waited, to their meetings and shards (collectives, waited,
     waited in steps)."""
     ids, begin, ns = block.ids, block.begin, block.ns
-    matched, step = judged.matched[ids], block.rows.numbers("step")
+    matched, step = judged.matched[ids], block.numbers("step")
     until = begin + np.where(judged.one_clock[ids], np.clip(judged.last_begin[ids] - begin, 0, ns),
                              ns - judged.shortest[ids])
     waited = each_instant_once(block.shard, begin, np.where(matched, until, begin))
@@ -389,7 +412,7 @@ def _hops_of(block: _Block, met: Flags, whose: Integers) -> pa.Table:
     rows = np.nonzero(wanted)[0]
     ahead = before[rows]
     none = ahead < 0
-    codes = block.rows.codes("operation")[kept][rows]
+    codes = block.codes("operation")[kept][rows]
     return pa.table({
         "restart": block.of.restart[shard[rows]], "meeting": ids[rows].astype(np.int64),
         "rank": rank[rows], "operation": text_column(block.rows.texts("operation"), codes),
@@ -440,6 +463,7 @@ def _stays_of(meetings: _Meetings, met: Flags) -> pa.Table:
             begin = block.begin[kept]
             parts.append((block.ids[kept], block.boot[kept], begin, begin + block.ns[kept]))
             parts[-1] = _closest(*parts[-1])
+        block.forget()
     if not parts:
         return _empty(_STAYS)
     meeting, boot, come, gone = _closest(*(np.concatenate(cells) for cells in zip(*parts)))

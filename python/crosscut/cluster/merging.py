@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from crosscut.cluster import spec
 from crosscut.cluster.partial import SHARD, Conflict, Partial
 from crosscut.cluster.shards import Shard
+from crosscut.cluster.spool import Piece, Spooled
 
 _MOST = (1 << 63) - 1
 
@@ -36,6 +37,9 @@ def merge(partials: Sequence[Partial]) -> Partial:
     place = {shard.id: at for at, shard in enumerate(merged.shards)}
     for name in sorted({name for partial in kept for name in partial.tables}):
         having = [partial for partial in kept if name in partial.tables]
+        if isinstance(having[0].tables[name], Piece):
+            merged.tables[name] = _spooled(name, having, place)
+            continue
         _same_columns(name, [partial.tables[name] for partial in having])
         if name in spec.SUMS:
             merged.tables[name] = add_up([p.tables[name] for p in having], spec.SUMS[name], name)
@@ -85,6 +89,16 @@ def _same_columns(name: str, tables: Sequence[pa.Table]) -> None:
         if table.schema != tables[0].schema:
             raise Conflict(f"{name} has other columns in some partials, which another version of "
                            "Crosscut made: map their runs again")
+
+
+def _spooled(name: str, partials: Sequence[Partial],
+             place: dict[tuple[Any, ...], int]) -> Spooled:
+    """The same of pieces of a spool."""
+    owners: list[tuple[Piece, int] | None] = [None] * len(place)
+    for partial in partials:
+        for number, shard in enumerate(partial.shards):
+            owners[place[shard.id]] = partial.tables[name], number
+    return Spooled(owners)
 
 
 def _united(name: str, partials: Sequence[Partial], place: dict[tuple[Any, ...], int]) -> pa.Table:

@@ -60,7 +60,7 @@ class Partial:
 
     job: str = ""
     shards: list[Shard] = field(default_factory=list)
-    tables: dict[str, pa.Table] = field(default_factory=dict)
+    tables: dict[str, Any] = field(default_factory=dict)  # the ledger may lie in a spool
     gaps: list[Gap] = field(default_factory=list)
 
     @property

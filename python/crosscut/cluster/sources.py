@@ -6,9 +6,10 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from crosscut.cluster import is_cluster, partial, shards, store
+from crosscut.cluster import is_cluster, partial, shards, spec, store
 from crosscut.cluster.partial import Damaged, Gap, OtherVersion, Partial
 from crosscut.cluster.shards import Shard
+from crosscut.cluster.spool import Spool
 
 _DEPTH = 4  # of folders below a source in which runs are looked for
 _LOG = ".crosscut"
@@ -17,11 +18,13 @@ _TRACES = (".json", ".json.gz", ".xplane.pb")
 
 @dataclass
 class Sources:
-    """What is to be reduced: partials that could be read, paths that have to be mapped, and what
-    could not be read, with the shards that are missing for it (None: not known)."""
+    """What is to be reduced: partials that could be read, paths that have to be mapped, paths that
+    are not there, and what could not be read, with the shards that are missing for it (None: not
+    known)."""
 
     partials: list[Partial] = field(default_factory=list)
     unmapped: list[str] = field(default_factory=list)
+    absent: list[str] = field(default_factory=list)
     unread: list[tuple[Gap, list[Shard] | None]] = field(default_factory=list)
 
 
@@ -62,22 +65,29 @@ def inputs_of(paths: Iterable[str]) -> list[str]:
     return list(out)
 
 
-def find(paths: Iterable[str]) -> Sources:
-    """Reads the partials among the sources. What is not there or torn becomes `unread`. ValueError
-    for a folder that holds neither runs nor partials."""
+def spooled(part: Partial, spool: Spool) -> Partial:
+    """The partial with its ledger in the spool: together they would not fit into memory."""
+    if spec.LEDGER in part.tables:
+        part.tables[spec.LEDGER] = spool.add(part.tables[spec.LEDGER], len(part.shards))
+    return part
+
+
+def find(paths: Iterable[str], spool: Spool) -> Sources:
+    """Reads the partials among the sources, their ledgers into the spool. ValueError for a folder
+    that holds neither runs nor partials."""
     out = Sources()
     for path in dict.fromkeys(paths):
         if path.endswith(partial.SUFFIX):
-            _read(path, out)
+            _read(path, spool, out)
             continue
         inside = store.partials_in(path)
         for file in inside:
-            _read(file, out)
+            _read(file, spool, out)
         if store.is_uri(path):
             if not inside:
                 raise ValueError(f"{path}: there is no partial (*{partial.SUFFIX}) in it")
         elif not os.path.exists(path):
-            out.unread.append((Gap(path, "it is not there"), None))
+            out.absent.append(path)
         elif not os.path.isdir(path):
             out.unmapped.append(path)
         else:
@@ -89,9 +99,9 @@ def find(paths: Iterable[str]) -> Sources:
     return out
 
 
-def _read(path: str, out: Sources) -> None:
+def _read(path: str, spool: Spool, out: Sources) -> None:
     try:
-        out.partials.append(partial.from_bytes(store.read(path), path))
+        out.partials.append(spooled(partial.from_bytes(store.read(path), path), spool))
     except (Damaged, OtherVersion) as error:
         out.unread.append((Gap(os.path.basename(path), str(error)), error.shards))
     except OSError as error:

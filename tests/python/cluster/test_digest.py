@@ -7,8 +7,9 @@ import random
 import pyarrow as pa
 import pytest
 import synthetic
-from crosscut.cluster import dataset, merging, partial, spec
+from crosscut.cluster import dataset, merging, partial, sources, spec
 from crosscut.cluster.finish import finish
+from crosscut.cluster.spool import Spool
 
 
 def digest(folder):
@@ -91,3 +92,21 @@ def test_a_sum_that_does_not_fit_is_an_error():
     below = pa.table({**row, "total_ns": [(1 << 62) - 1]})
     together = merging.add_up([tables[0], below], sums, "functions")
     assert together.column("total_ns").to_pylist() == [(1 << 63) - 1]
+
+
+def test_a_ledger_in_a_file_gives_the_same_bytes_as_one_in_memory(tmp_path):
+    """As `reduce` has it; the ranks of a host need not be neighbours."""
+    parts = [merging.merge(synthetic.partials_of(JOB)[first::4]) for first in range(4)]
+    expected = reduced(parts, tmp_path / "memory")
+    spool = Spool(str(tmp_path))
+    parts = [sources.spooled(partial.from_bytes(partial.to_bytes(part), "it"), spool)
+             for part in parts]
+    assert reduced(parts, tmp_path / "file") == expected
+    assert not list(tmp_path.glob("tmp*")), "the file has no name"
+
+
+def test_a_ledger_of_another_version_is_refused(tmp_path):
+    part = synthetic.partial_of(JOB, 0)
+    part.tables[spec.LEDGER] = part.tables[spec.LEDGER].drop_columns(["peer"])
+    with pytest.raises(partial.Conflict, match="collective_calls has other columns"):
+        sources.spooled(part, Spool(str(tmp_path)))

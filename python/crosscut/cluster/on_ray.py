@@ -1,0 +1,103 @@
+"""`reduce --on=ray`: runs are mapped where they lie, one task for each node of a Ray cluster.
+
+A source that this machine sees is shared out among the nodes. One that it does not see is asked of
+every node: a path of local disks, which each node has its own runs in. A task maps its runs by
+processes of its node and sends one partial for each job and host. Ray starts a task again three
+times; what a node cannot do after that, or a node that is gone, is a gap of that name.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from crosscut.cluster import merging, partial, sources, workers
+from crosscut.cluster.partial import Gap, Partial
+
+RETRIES = 3
+# Ray's raylet gives up when it does not register in time, as on a busy machine.
+_PATIENCE = {"RAY_agent_register_timeout_ms": "300000"}
+
+
+def map_here(paths: Sequence[str], job: str, at_once: int,
+             must_be_there: bool) -> tuple[list[bytes], list[tuple[str, str]]]:
+    """What a task does: the partials of these paths, as bytes, and its gaps. Paths that are not
+    there are none where others may have them."""
+    there = [path for path in paths if must_be_there or os.path.exists(path)]
+    gaps: list[tuple[str, str]] = []
+    inputs: list[str] = []
+    for path in there:
+        try:
+            inputs += sources.inputs_of([path])
+        except (OSError, ValueError) as error:
+            if must_be_there:
+                gaps.append((path, str(error)))
+    mapped = workers.map_all(inputs, job, at_once)
+    gaps += [(m.gap.where, m.gap.what) for m in mapped if m.gap is not None]
+    groups: dict[tuple[str, str], list[Partial]] = {}
+    for one in mapped:
+        if one.partial is not None:
+            key = one.partial.job, ",".join(one.partial.hosts)
+            groups.setdefault(key, []).append(one.partial)
+    return [partial.to_bytes(merging.merge(group)) for _, group in sorted(groups.items())], gaps
+
+
+def map_all(paths: Sequence[str], job: str = "", at_once: int = 0,
+            address: str = "") -> tuple[list[Partial], list[Gap]]:
+    """The partials of these paths, mapped by the nodes of the Ray cluster at `address` (by default
+    $RAY_ADDRESS, else one of this machine), and what is missing. ModuleNotFoundError without Ray,
+    ConnectionError where there is no such cluster."""
+    os.environ.update({name: value for name, value in _PATIENCE.items()
+                       if name not in os.environ})
+    import ray
+
+    started = not ray.is_initialized()
+    if started:
+        ray.init(address=address or os.environ.get("RAY_ADDRESS"), log_to_driver=False,
+                 configure_logging=False, include_dashboard=False,
+                 runtime_env={"env_vars": {"PYTHONPATH": os.pathsep.join(sys.path)}})
+    try:
+        return _on_nodes(ray, paths, job, at_once)
+    finally:
+        if started:
+            ray.shutdown()
+
+
+def _on_nodes(ray: Any, paths: Sequence[str], job: str,
+              at_once: int) -> tuple[list[Partial], list[Gap]]:
+    nodes = sorted(((node["NodeManagerHostname"], node["NodeID"]) for node in ray.nodes()
+                    if node["Alive"]))
+    seen = [path for path in paths if os.path.exists(path)]
+    elsewhere = [path for path in paths if not os.path.exists(path)]
+    shared = sources.inputs_of(seen) if seen else []
+    tasks = []
+    for number, (host, node) in enumerate(nodes):
+        mine = shared[number::len(nodes)]
+        for given, must in ((mine, True), (elsewhere, False)):
+            if given:
+                tasks.append((host, given, must, _task(ray, node, not must).remote(
+                    given, job, at_once, must)))
+    parts, gaps = [], []
+    found: set[str] = set()
+    for host, given, must, task in tasks:
+        try:
+            contents, missing = ray.get(task)
+        except ray.exceptions.RayError as error:
+            what = str(error).strip().split("\n")[-1]
+            gaps.append(Gap(host, f"it could not map {', '.join(given)}: {what}"))
+            continue
+        parts += [partial.from_bytes(content, host) for content in contents]
+        gaps += [Gap(where, what) for where, what in missing]
+        found |= set(given) if contents and not must else set()
+    gaps += [Gap(path, "no node has it") for path in elsewhere if path not in found]
+    return parts, gaps
+
+
+def _task(ray: Any, node: str, bound: bool) -> Any:
+    """map_here() on a node; on another one if it dies, unless it is `bound` to it by its disk."""
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+    where = NodeAffinitySchedulingStrategy(node_id=node, soft=not bound)
+    return ray.remote(map_here).options(num_cpus=1, max_retries=RETRIES, scheduling_strategy=where)
