@@ -9,16 +9,18 @@ times; what a node cannot do after that, or a node that is gone, is a gap of tha
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Sequence
 from typing import Any
 
+import crosscut
 from crosscut.cluster import merging, partial, sources, workers
 from crosscut.cluster.partial import Gap, Partial
 
 RETRIES = 3
-# Ray's raylet gives up when it does not register in time, as on a busy machine.
-_PATIENCE = {"RAY_agent_register_timeout_ms": "300000"}
+# Of a cluster that is started here: its parts take long on a busy machine, and nothing is told to
+# the network.
+_SETTINGS = {"RAY_agent_register_timeout_ms": "300000", "RAY_raylet_start_wait_time_s": "300",
+             "RAY_USAGE_STATS_ENABLED": "0"}
 
 
 def map_here(paths: Sequence[str], job: str, at_once: int,
@@ -44,20 +46,20 @@ def map_here(paths: Sequence[str], job: str, at_once: int,
     return [partial.to_bytes(merging.merge(group)) for _, group in sorted(groups.items())], gaps
 
 
-def map_all(paths: Sequence[str], job: str = "", at_once: int = 0,
-            address: str = "") -> tuple[list[Partial], list[Gap]]:
-    """The partials of these paths, mapped by the nodes of the Ray cluster at `address` (by default
-    $RAY_ADDRESS, else one of this machine), and what is missing. ModuleNotFoundError without Ray,
-    ConnectionError where there is no such cluster."""
-    os.environ.update({name: value for name, value in _PATIENCE.items()
-                       if name not in os.environ})
+def map_all(paths: Sequence[str], job: str = "",
+            at_once: int = 0) -> tuple[list[Partial], list[Gap]]:
+    """The partials of these paths, mapped by the nodes of the Ray cluster that this process is
+    connected to, else that $RAY_ADDRESS names, else of one that is started here; and what is
+    missing. ModuleNotFoundError without Ray, ConnectionError where there is no such cluster."""
+    for name, value in _SETTINGS.items():
+        os.environ.setdefault(name, value)
     import ray
 
     started = not ray.is_initialized()
     if started:
-        ray.init(address=address or os.environ.get("RAY_ADDRESS"), log_to_driver=False,
-                 configure_logging=False, include_dashboard=False,
-                 runtime_env={"env_vars": {"PYTHONPATH": os.pathsep.join(sys.path)}})
+        package = os.path.dirname(os.path.dirname(os.path.abspath(crosscut.__file__)))
+        here = {} if os.environ.get("RAY_ADDRESS") else {"include_dashboard": False}
+        ray.init(log_to_driver=False, runtime_env={"env_vars": {"PYTHONPATH": package}}, **here)
     try:
         return _on_nodes(ray, paths, job, at_once)
     finally:
