@@ -46,13 +46,15 @@ def test_ray_gives_the_bytes_that_local_processes_give(inputs, tmp_path):
     assert digest(tmp_path / "ray") == digest(tmp_path / "local")
 
 
-def test_tasks_that_are_killed_are_started_again(inputs, tmp_path):
+@pytest.mark.parametrize("victim,kills", [("task", 2), ("node", 1)])
+def test_what_is_killed_is_mapped_again(inputs, tmp_path, victim, kills):
     from crosscut.cluster import merging, partial, workers
 
     python = python_of("ray", "duckdb")
     (tmp_path / "kills").mkdir()
-    said = run(python, HERE / "two_nodes.py", tmp_path / "kills", tmp_path / "merged", *inputs)
+    said = run(python, HERE / "two_nodes.py", victim, tmp_path / "kills", tmp_path / "merged",
+               *inputs)
     assert "2 nodes, 2 partials, gaps: []" in said
-    assert len(list((tmp_path / "kills").iterdir())) == 2, "one task was killed on each node"
+    assert len(list((tmp_path / "kills").iterdir())) == kills, "a task of each node, or the node"
     here = merging.merge([mapped.partial for mapped in workers.map_all(inputs)])
     assert (tmp_path / "merged").read_bytes() == partial.to_bytes(here)
