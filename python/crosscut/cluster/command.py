@@ -15,7 +15,7 @@ from crosscut.cluster import dataset, merging, partial, report, sources, spec, s
 from crosscut.cluster.finish import finish
 from crosscut.cluster.partial import Gap, Partial, Unusable
 from crosscut.cluster.shards import Shard, file_name
-from crosscut.cluster.spool import Spool
+from crosscut.cluster.spool import Spool, keep_pages
 
 GOOD, UNREADABLE = 0, 3
 
@@ -104,6 +104,7 @@ def main_reduce(arguments: Sequence[str]) -> int:
     parser.add_argument("--memory", default="2GB", metavar="SIZE")
     options = parser.parse_args(arguments)
     try:
+        keep_pages()
         dataset.claim(options.output)
         spool = Spool(options.output)
         found = sources.find(options.sources, spool)

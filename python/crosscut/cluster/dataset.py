@@ -152,7 +152,7 @@ def write(path: str, partial: Partial, done: Finished) -> dict[str, Any]:
         os.makedirs(os.path.join(path, name))
         rows = 0
         for number, table in enumerate(files):
-            _write_file(os.path.join(path, name, f"{number:05d}.parquet"), table)
+            _write_file(os.path.join(path, name, f"{number:05d}.parquet"), table, name in _LONG)
             rows += table.num_rows
         stated[name] = {"rows": rows, "columns": {field.name: _type_name(field.type)
                                                   for field in table.schema}}
@@ -164,9 +164,12 @@ def write(path: str, partial: Partial, done: Finished) -> dict[str, Any]:
     return facts
 
 
-def _write_file(file: str, table: pa.Table) -> None:
+def _write_file(file: str, table: pa.Table, long: bool) -> None:
+    # Times hardly repeat. Of long tables, steps and ranks are what readers select by.
+    codes = [name for name in table.column_names if name != "ns" and not name.endswith("_ns")]
     pq.write_table(canonical(table), file, row_group_size=_GROUP_ROWS, compression="zstd",
-                   store_schema=False)
+                   store_schema=False, use_dictionary=codes or False,
+                   write_statistics=["step", "rank"] if long else True)
 
 
 def _type_name(kind: pa.DataType) -> str:

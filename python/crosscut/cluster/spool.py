@@ -3,6 +3,7 @@ memory. 16,384 ranks have some 35 million calls of 70 bytes."""
 
 from __future__ import annotations
 
+import ctypes
 import os
 import tempfile
 from collections.abc import Sequence
@@ -15,9 +16,21 @@ from crosscut.cluster import spec
 from crosscut.cluster.columns import ABSENT, Flags, Integers, Rows, column_of
 from crosscut.cluster.partial import SHARD, Conflict
 
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # of mallopt(3)
 _ABSENT_32 = -(1 << 31)  # in the file, for ABSENT in columns of 32 bits
 _WIDTH = {name: np.int64 if kind == pa.int64() else np.int32
           for name, kind in spec.LEDGER_TYPES.items()}
+
+
+def keep_pages() -> None:
+    """Has the allocator keep what it is given back: arrays of some megabytes come and go by the
+    thousand. For this process, from now on; only glibc knows how."""
+    try:
+        libc = ctypes.CDLL(None)
+        for option in (_MMAP_THRESHOLD, _TRIM_THRESHOLD):
+            libc.mallopt(option, 1 << 30)
+    except (OSError, AttributeError):
+        pass
 
 
 class Spool:
