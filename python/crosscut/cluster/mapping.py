@@ -51,7 +51,6 @@ def map_input(path: str, job: str = "") -> Partial:
     _add_steps(run, place, partial)
     _add_sums(run, partial)
     _add_ledger(run, place, partial)
-    partial.tables[spec.NOTES] = _notes(run)
     return partial
 
 
@@ -86,8 +85,16 @@ def by_shard(table: pa.Table) -> pa.Table:
 
 
 def _add_unions(run: Run, place: Mapping[str, int], partial: Partial) -> None:
+    notes = set()  # the sentences under the tables, each once
     for name in spec.UNION:
-        partial.tables[name] = numbered(pa.table(run.table(name)), place)
+        table = run.table(name)
+        partial.tables[name] = numbered(pa.table(table), place)
+        notes |= {(name, note) for note in table.notes}
+    rows = sorted(notes)
+    partial.tables[spec.NOTES] = pa.table({
+        SHARD: pa.array([0] * len(rows), pa.int32()),
+        "table": pa.array([name for name, _ in rows], pa.string()),
+        "note": pa.array([note for _, note in rows], pa.string())})
     for name in spec.OF_RUN:
         table = pa.table(run.table(name))
         first = pa.array(np.zeros(table.num_rows, np.int32))
@@ -139,11 +146,3 @@ def with_ordinals(calls: pa.Table) -> pa.Table:
         seen[key] += 1
     return (calls.append_column("ordinal", pa.array(ordinals, pa.int64()))
             .append_column("among", pa.array([among[key] for key in keys], pa.int64())))
-
-
-def _notes(run: Run) -> pa.Table:
-    """The sentences under the tables of the run, each once."""
-    rows = sorted({(name, note) for name in spec.UNION for note in run.table(name).notes})
-    return pa.table({SHARD: pa.array([0] * len(rows), pa.int32()),
-                     "table": pa.array([table for table, _ in rows], pa.string()),
-                     "note": pa.array([note for _, note in rows], pa.string())})
