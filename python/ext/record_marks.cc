@@ -20,22 +20,33 @@ uint64_t Hash(const char* bytes, Py_ssize_t size) {
   return hash ^ hash >> 32;
 }
 
-// With the top bit set it may lead to another process.
-PyObject* Mark(PyObject* key, void (*mark)(uint64_t)) {
+// With the top bit set it may lead to another process. The lowest bit is the part.
+PyObject* Mark(PyObject* const* args, Py_ssize_t count, void (*mark)(uint64_t)) {
   char* bytes = nullptr;
   Py_ssize_t size = 0;
-  if (PyBytes_AsStringAndSize(key, &bytes, &size) != 0) return nullptr;
+  if (count < 1 || count > 2) {
+    PyErr_SetString(PyExc_TypeError, "an arrow is a key and its part");
+    return nullptr;
+  }
+  if (PyBytes_AsStringAndSize(args[0], &bytes, &size) != 0) return nullptr;
+  const int part = count > 1 ? PyObject_IsTrue(args[1]) : 0;
+  if (part < 0) return nullptr;
   if (crosscut_recording()) {
     ThisThreadRunsPython();
-    mark(Hash(bytes, size) | uint64_t{1} << 63);
+    const uint64_t id = Hash(bytes, size) & ~uint64_t{1};
+    mark(id | static_cast<uint64_t>(part) | uint64_t{1} << 63);
   }
   Py_RETURN_NONE;
 }
 
 }  // namespace
 
-PyObject* FlowOutFunction(PyObject*, PyObject* key) { return Mark(key, crosscut_flow_out); }
-PyObject* FlowInFunction(PyObject*, PyObject* key) { return Mark(key, crosscut_flow_in); }
+PyObject* FlowOutFunction(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  return Mark(args, count, crosscut_flow_out);
+}
+PyObject* FlowInFunction(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  return Mark(args, count, crosscut_flow_in);
+}
 
 PyObject* ArgFunction(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (count != 2) {

@@ -7,10 +7,11 @@
 
 namespace crosscut::python {
 
-// flow_out(key), flow_in(key): an arrow leaves, or arrives at, the innermost open span. Both ends
-// name it by the same bytes, in whatever process they are.
-PyObject* FlowOutFunction(PyObject*, PyObject* key);
-PyObject* FlowInFunction(PyObject*, PyObject* key);
+// flow_out(key, part=0), flow_in(key, part=0): an arrow leaves, or arrives at, the innermost open
+// span. Both ends name it by the same bytes and part, in whatever process they are. Part 0 is a
+// call's arrow, part 1 with the same key that of its result.
+PyObject* FlowOutFunction(PyObject*, PyObject* const* args, Py_ssize_t count);
+PyObject* FlowInFunction(PyObject*, PyObject* const* args, Py_ssize_t count);
 
 // arg(key, value): of the span that was last begun on this thread; an int as a number, everything
 // else as text.

@@ -11,6 +11,7 @@
 #include "src/analyze/figures.h"
 #include "src/analyze/memory/memory_operators.h"
 #include "src/analyze/memory/memory_table.h"
+#include "src/analyze/processes/process_waits.h"
 #include "src/analyze/time/sample_table.h"
 
 namespace crosscut::analyze {
@@ -114,6 +115,41 @@ void FindStragglers(const Table& stragglers, std::vector<Finding>* out) {
   }
 }
 
+struct NamedProcess {
+  std::string title;
+  int64_t window_ns = 0;
+};
+
+// What each process waited for most: those of its rows that matter, three at most.
+void FindWaits(const Table& waits, const Context& context, std::vector<Finding>* out) {
+  std::map<std::string, NamedProcess> processes;
+  for (uint32_t i = 0; i < context.trace().processes.size(); ++i) {
+    const trace::Process& it = context.trace().processes[i];
+    processes[context.process_label({i})] = {context.process_title({i}), it.end_ns - it.start_ns};
+  }
+  std::map<std::string, int> told;
+  for (size_t row = 0; row < waits.rows(); ++row) {
+    const std::string& process = waits.texts("process")[row];
+    const int64_t wait = waits.integers("wait_ns")[row];
+    const int64_t count = waits.integers("count")[row];
+    const std::string& operation = waits.texts("operation")[row];
+    if (!Matters(wait, processes[process].window_ns) || ++told[process] > 3) continue;
+    const int64_t before = waits.integers("before_ns")[row];
+    std::string parts = count == 1 ? ", once: " : ", " + std::to_string(count) + " times: ";
+    if (before != kMissing) {
+      parts += TimeText(before) + " before that began, " +
+               TimeText(waits.integers("running_ns")[row]) + " while it ran, ";
+    }
+    out->push_back({process, "process_waits",
+                    (operation.empty() ? "It waited " : operation + " waited ") + TimeText(wait) +
+                        " (" + Percent(wait, processes[process].window_ns) + " of the window) in " +
+                        waits.texts("name")[row] + " for " + waits.texts("for_name")[row] + " of " +
+                        processes[waits.texts("for_process")[row]].title + parts +
+                        TimeText(waits.integers("after_ns")[row]) + " after its end.",
+                    wait});
+  }
+}
+
 std::string Bytes(int64_t bytes) {
   constexpr std::pair<int, const char*> kUnits[] = {
       {40, "TiB"}, {30, "GiB"}, {20, "MiB"}, {10, "KiB"}};
@@ -204,6 +240,7 @@ Table FindingsTable(const trace::Trace& trace, const Context& context) {
   FindExposed(timeline, &findings);
   FindLaunches(LaunchesTable(trace, context), timeline, &findings);
   FindStragglers(StragglersTable(trace, context), &findings);
+  FindWaits(ProcessWaitsTable(trace, context), context, &findings);
   FindLeaks(MemoryLeaksTable(trace, context), &findings);
   FindFailures(MemoryFailuresTable(trace, context), &findings);
   FindUnwrapped(SamplesTable(trace, context), &findings);

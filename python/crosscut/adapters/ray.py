@@ -88,7 +88,7 @@ class _Calls:
         try:
             task = None if failed else ray_tasks.task_of(result)
             if task is not None:
-                _record.flow_out(ray_tasks.CALL + task)
+                _record.flow_out(task)
                 if len(self._names) >= _KNOWN:
                     del self._names[next(iter(self._names))]
                 self._names[task] = self.asked
@@ -139,7 +139,7 @@ class _Calls:
     def stored(self, _: Any, reference: Any, failed: bool) -> None:
         try:
             if not failed:
-                _record.flow_out(ray_tasks.key_of(reference))
+                _record.flow_out(ray_tasks.key_of(reference), ray_tasks.RESULT)
         finally:
             self.end()
 
@@ -178,7 +178,7 @@ def arrive(references: Iterable[Any]) -> None:
     for number, one in enumerate(references):
         if number == _MOST:
             break
-        _record.flow_in(ray_tasks.key_of(ray_tasks.reference(one)))
+        _record.flow_in(ray_tasks.key_of(ray_tasks.reference(one)), ray_tasks.RESULT)
 
 
 _calls: _Calls | None = None

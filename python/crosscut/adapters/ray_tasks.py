@@ -19,8 +19,7 @@ from typing import Any
 from crosscut import _record, _source_state, _wrap
 
 _COMM, _IDLE, _PYTHON = (_wrap.LAYERS.index(layer) + 1 for layer in ("comm", "idle", "python"))
-# What both ends of an arrow know it by begins with one of these.
-CALL, RESULT, PUT = b"call:", b"result:", b"put:"
+RESULT = 1  # the part of an arrow from a result, or what was put; a call's has part 0
 # The number of an object among its task's, its last four bytes: those of ray.put() begin here.
 _FIRST_PUT = 100_000_000
 _told: set[str] = set()
@@ -57,9 +56,8 @@ def reference(one: Any) -> Any:
 def key_of(ref: Any) -> bytes:
     """What both ends of an arrow know a result, or what was put, by."""
     binary: bytes = ref.binary()
-    if int.from_bytes(binary[-4:], "little") >= _FIRST_PUT:
-        return PUT + binary
-    return RESULT + binary[:-4]
+    put = int.from_bytes(binary[-4:], "little") >= _FIRST_PUT
+    return binary if put else binary[:-4]
 
 
 def task_of(result: Any) -> bytes | None:
@@ -196,9 +194,9 @@ class Tasks:
             return True
         here["operation"], here["began"] = (name, self._operation(name)), time.monotonic()
         here["operation"][1].__enter__()
-        _record.flow_in(CALL + task)
+        _record.flow_in(task)
         for one in here.get("references", ()):
-            _record.flow_in(key_of(one))
+            _record.flow_in(key_of(one), RESULT)
         return True
 
     def _executed(self, task: bytes) -> bool:
@@ -206,7 +204,7 @@ class Tasks:
         name, operation = here.pop("operation", (None, None))
         if operation is None:
             return True
-        _record.flow_out(RESULT + task)
+        _record.flow_out(task, RESULT)
         operation.__exit__(None, None, None)
         here["span"] = self._results
         self._results.__enter__()
@@ -268,8 +266,8 @@ class Tasks:
         if name is None:
             return None
         return _record.awaiting(coroutine, self._operation(name), self._task(),
-                                lambda task, *_: _record.flow_in(CALL + task),
-                                lambda task, *_: _record.flow_out(RESULT + task))
+                                lambda task, *_: _record.flow_in(task),
+                                lambda task, *_: _record.flow_out(task, RESULT))
 
     def _task(self) -> bytes:
         task: bytes = self._worker.current_task_id.binary()
@@ -279,13 +277,13 @@ class Tasks:
         self._here.method = None if name is None else self._operation(name)
         if name is not None:
             self._here.method.__enter__()
-            _record.flow_in(CALL + self._task())
+            _record.flow_in(self._task())
         return True
 
     def _called(self, *_: Any) -> None:
         operation, self._here.method = self._here.method, None
         if operation is not None:
-            _record.flow_out(RESULT + self._task())
+            _record.flow_out(self._task(), RESULT)
             operation.__exit__(None, None, None)
 
 

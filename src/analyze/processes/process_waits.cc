@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -30,16 +31,52 @@ bool IsWait(const trace::Trace& trace, const trace::Flow& flow) {
          trace.name(to.spans.name[flow.to]).layer == trace::Layer::kComm;
 }
 
+// What a span waited for: the part of it that an arrow left, the last one of a coroutine's, and
+// when it began as a whole; kMissing: not known.
+struct Work {
+  Place last;
+  int64_t begin_ns = kMissing;
+};
+
+// The arrow of a call has the id of its result's but for the lowest bit, which is 0.
+class Calls {
+ public:
+  explicit Calls(const trace::Trace& trace) : trace_(trace) {
+    for (const trace::Flow& flow : trace.flows) {
+      if (flow.to != kNoSpan && (flow.id & 1) == 0) calls_.emplace(flow.id, &flow);
+    }
+  }
+  // When that began which the arrow of a result leaves.
+  int64_t BeginOf(const trace::Flow& result) const {
+    const trace::Track& track = trace_.tracks[result.from_track.value];
+    const trace::Name& name = trace_.name(track.spans.name[result.from]);
+    const auto call = calls_.find(result.id & ~uint64_t{1});
+    if (call == calls_.end()) {  // what nobody called is whole
+      return name.kind == trace::Kind::kOperation ? kMissing : track.spans.begin_ns[result.from];
+    }
+    const trace::Flow& to = *call->second;
+    const trace::Track& called = trace_.tracks[to.to_track.value];
+    if (called.process != track.process) return kMissing;
+    if (called.spans.name[to.to] != track.spans.name[result.from]) return kMissing;
+    return called.spans.begin_ns[to.to];
+  }
+
+ private:
+  const trace::Trace& trace_;
+  std::unordered_map<uint64_t, const trace::Flow*> calls_;
+};
+
 // Each span that waited, with what it waited for: what ended last.
-std::map<Place, Place> Waits(const trace::Trace& trace) {
-  std::map<Place, Place> waits;
+std::map<Place, Work> Waits(const trace::Trace& trace) {
+  std::map<Place, Work> waits;
+  const Calls calls(trace);
   for (const trace::Flow& flow : trace.flows) {
     if (!IsWait(trace, flow)) continue;
     const Place from{flow.from_track.value, flow.from};
-    const auto [at, made] = waits.try_emplace({flow.to_track.value, flow.to}, from);
-    const bool later =
-        std::pair(EndOf(trace, from), from) > std::pair(EndOf(trace, at->second), at->second);
-    if (!made && later) at->second = from;
+    Work& work = waits.try_emplace({flow.to_track.value, flow.to}, Work{from}).first->second;
+    const auto order = [&](Place at) { return std::pair(EndOf(trace, at), at); };
+    if (order(from) < order(work.last)) continue;
+    work = {from, calls.BeginOf(flow)};
   }
   return waits;
 }
@@ -56,24 +93,29 @@ std::string_view OperationAround(const trace::Trace& trace, Place at) {
 struct Row {
   uint32_t process, for_process;
   std::string_view operation, name, for_name;
-  int64_t count = 0, wait_ns = 0, before_ns = 0, running_ns = 0, after_ns = 0;
+  int64_t count = 0, wait_ns = 0, before_ns = 0, after_ns = 0;  // before_ns: kMissing, not known
+
+  int64_t running_ns() const {
+    return before_ns == kMissing ? kMissing : wait_ns - before_ns - after_ns;
+  }
 };
 
 std::string_view NameOf(const trace::Trace& trace, Place at) {
   return trace.text(trace.name(trace.tracks[at.first].spans.name[at.second]).text);
 }
 
-void Add(const trace::Trace& trace, Place wait, Place work, Row* row) {
-  const trace::Spans& waiting = trace.tracks[wait.first].spans;
-  const trace::Spans& working = trace.tracks[work.first].spans;
-  const int64_t begin = waiting.begin_ns[wait.second], end = waiting.end_ns[wait.second];
-  const int64_t from = std::clamp(working.begin_ns[work.second], begin, end);
-  const int64_t to = std::clamp(working.end_ns[work.second], begin, end);
+void Add(const trace::Trace& trace, Place wait, const Work& work, Row* row) {
+  const trace::Spans& spans = trace.tracks[wait.first].spans;
+  const int64_t begin = spans.begin_ns[wait.second], end = spans.end_ns[wait.second];
   ++row->count;
   row->wait_ns += end - begin;
-  row->before_ns += from - begin;
-  row->running_ns += to - from;
-  row->after_ns += end - to;
+  row->after_ns += end - std::clamp(EndOf(trace, work.last), begin, end);
+  if (row->before_ns == kMissing) return;
+  if (work.begin_ns == kMissing) {
+    row->before_ns = kMissing;
+  } else {
+    row->before_ns += std::clamp(work.begin_ns, begin, end) - begin;
+  }
 }
 
 std::vector<Row> RowsOf(const trace::Trace& trace) {
@@ -81,9 +123,9 @@ std::vector<Row> RowsOf(const trace::Trace& trace) {
   std::map<Key, Row> rows;
   for (const auto& [wait, work] : Waits(trace)) {
     const uint32_t process = trace.tracks[wait.first].process.value;
-    const uint32_t for_process = trace.tracks[work.first].process.value;
+    const uint32_t for_process = trace.tracks[work.last.first].process.value;
     const std::string_view operation = OperationAround(trace, wait);
-    const std::string_view name = NameOf(trace, wait), for_name = NameOf(trace, work);
+    const std::string_view name = NameOf(trace, wait), for_name = NameOf(trace, work.last);
     const Key key{process, operation, name, for_process, for_name};
     const auto at = rows.try_emplace(key, Row{process, for_process, operation, name, for_name});
     Add(trace, wait, work, &at.first->second);

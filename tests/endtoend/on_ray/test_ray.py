@@ -172,6 +172,9 @@ def test_a_table_says_who_waits_for_whom(learned):
                for wait, one in rounds)
     assert slow["count"] == len(rounds) >= 2
     assert abs(slow["running_ns"] - seen) <= 0.1e9 * len(rounds)
+    # A coroutine began with the first of its slices: its sleep is time in which it ran.
+    kept = next(row for row in rows if row["for_name"] == "Store.keep")
+    assert kept["count"] == 3 and kept["running_ns"] + kept["after_ns"] >= 0.9 * 3 * 0.02e9
     counts = {(row["name"], row["for"]): row["count"] for row in rows}
     assert counts["ray.wait", "ray worker (preprocess)"] == 3
     assert counts["ray.get", "Threaded"] == 3
