@@ -491,7 +491,7 @@ PyMODINIT_FUNC PyInit__record() {
   PyObject* module = PyModule_Create(&definition);
   if (module == nullptr) return nullptr;
   if (NeedsNoGil(module) != 0 || AddOperationType(module) != 0 || AddAroundType(module) != 0 ||
-      AddAwaitingType(module) != 0 || AddUnseenType(module) != 0) {
+      AddAwaitingTypes(module) != 0 || AddUnseenType(module) != 0) {
     Py_DECREF(module);
     return nullptr;
   }

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "crosscut/crosscut.h"
 #include "python/ext/record_operation.h"
@@ -242,6 +243,132 @@ PyTypeObject MakeType() {
 }
 PyTypeObject awaiting_type = MakeType();
 
+// ---- Asynchronous generators ----
+
+// In the place of one: each of its items is awaited as above.
+struct Each {
+  PyObject_HEAD PyObject* inner;
+  PyObject* begins;  // null once it was handed on, and where there is none
+  PyObject* ends;
+  uint32_t operation;
+};
+
+// `awaitable`, a reference that it takes over, as one of ours; null where that is null.
+PyObject* AsOurs(Each* self, PyObject* awaitable) {
+  if (awaitable == nullptr) return nullptr;
+  PyObject* inner = PyObject_CallMethod(awaitable, "__await__", nullptr);
+  Py_DECREF(awaitable);
+  if (inner == nullptr) return nullptr;
+  PyObject* begins = self->begins;
+  self->begins = nullptr;
+  PyObject* made = New(inner, Py_None, begins == nullptr ? Py_None : begins,
+                       self->ends == nullptr ? Py_None : self->ends, self->operation);
+  Py_XDECREF(begins);
+  Py_DECREF(inner);
+  return made;
+}
+
+PyObject* EachNext(PyObject* object) {
+  auto* self = reinterpret_cast<Each*>(object);
+  return AsOurs(self, PyObject_CallMethod(self->inner, "__anext__", nullptr));
+}
+
+// Sends, throws or closes, by that method of the generator.
+template <const char* kName>
+PyObject* EachCall(PyObject* object, PyObject* args) {
+  auto* self = reinterpret_cast<Each*>(object);
+  PyObject* method = PyObject_GetAttrString(self->inner, kName);
+  PyObject* awaitable = method == nullptr ? nullptr : PyObject_CallObject(method, args);
+  Py_XDECREF(method);
+  return AsOurs(self, awaitable);
+}
+
+// What is asked of it otherwise is the generator's to answer, its class included.
+PyObject* EachAttribute(PyObject* object, PyObject* name) {
+  static const char* const ours[] = {"__aiter__", "__anext__", "asend", "athrow", "aclose"};
+  for (const char* text : ours) {
+    if (PyUnicode_CompareWithASCIIString(name, text) == 0) {
+      return PyObject_GenericGetAttr(object, name);
+    }
+  }
+  return PyObject_GetAttr(reinterpret_cast<Each*>(object)->inner, name);
+}
+
+int EachTraverse(PyObject* object, visitproc visit, void* arg) {
+  auto* self = reinterpret_cast<Each*>(object);
+  Py_VISIT(self->inner);
+  Py_VISIT(self->begins);
+  Py_VISIT(self->ends);
+  return 0;
+}
+
+int EachClear(PyObject* object) {
+  auto* self = reinterpret_cast<Each*>(object);
+  Py_CLEAR(self->begins);
+  Py_CLEAR(self->ends);
+  return 0;
+}
+
+void EachDealloc(PyObject* object) {
+  PyObject_GC_UnTrack(object);
+  EachClear(object);
+  Py_CLEAR(reinterpret_cast<Each*>(object)->inner);
+  PyObject_GC_Del(object);
+}
+
+PyObject* EachNew(PyTypeObject* type, PyObject* args, PyObject* keywords) {
+  static const char* const names[] = {"generator", "operation", "begins", "ends", nullptr};
+  PyObject *generator, *operation, *begins = Py_None, *ends = Py_None;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "OO|OO:awaiting_each", const_cast<char**>(names),
+                                   &generator, &operation, &begins, &ends)) {
+    return nullptr;
+  }
+  const uint32_t name = NameIdOf(operation);
+  if (name == 0) return nullptr;
+  auto* self = PyObject_GC_New(Each, type);
+  if (self == nullptr) return nullptr;
+  Py_INCREF(generator);
+  self->inner = generator;
+  self->begins = begins == Py_None ? nullptr : begins;
+  self->ends = ends == Py_None ? nullptr : ends;
+  Py_XINCREF(self->begins);
+  Py_XINCREF(self->ends);
+  self->operation = name;
+  PyObject_GC_Track(self);
+  return reinterpret_cast<PyObject*>(self);
+}
+
+const char kSend[] = "asend", kThrow[] = "athrow", kClose[] = "aclose";
+PyMethodDef each_methods[] = {{kSend, EachCall<kSend>, METH_VARARGS, nullptr},
+                              {kThrow, EachCall<kThrow>, METH_VARARGS, nullptr},
+                              {kClose, EachCall<kClose>, METH_VARARGS, nullptr},
+                              {nullptr, nullptr, 0, nullptr}};
+
+const char kEachDoc[] =
+    "awaiting_each(generator, operation, begins=None, ends=None)\n--\n\n"
+    "Stands for an asynchronous generator. `operation` is open while it runs; inside of it\n"
+    "begins(None, None, False) is called before its first slice, and ends(None, item, failed)\n"
+    "whenever it has given an item, or ended.";
+
+PyAsyncMethods each_async = {nullptr, Itself, EachNext, nullptr};
+
+PyTypeObject MakeEachType() {
+  PyTypeObject type = {PyVarObject_HEAD_INIT(nullptr, 0)};
+  type.tp_name = "crosscut._record.awaiting_each";
+  type.tp_basicsize = sizeof(Each);
+  type.tp_dealloc = EachDealloc;
+  type.tp_as_async = &each_async;
+  type.tp_getattro = EachAttribute;
+  type.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC;
+  type.tp_doc = kEachDoc;
+  type.tp_traverse = EachTraverse;
+  type.tp_clear = EachClear;
+  type.tp_methods = each_methods;
+  type.tp_new = EachNew;
+  return type;
+}
+PyTypeObject each_type = MakeEachType();
+
 // ---- Awaits of a class's objects ----
 
 PyTypeObject* followed = nullptr;  // under the GIL, as is all that changes it
@@ -265,10 +392,13 @@ PyObject* Await(PyObject* object) {
 
 }  // namespace
 
-int AddAwaitingType(PyObject* module) {
-  if (PyType_Ready(&awaiting_type) != 0) return -1;
-  Py_INCREF(&awaiting_type);
-  return PyModule_AddObject(module, "awaiting", reinterpret_cast<PyObject*>(&awaiting_type));
+int AddAwaitingTypes(PyObject* module) {
+  for (auto [name, type] : {std::pair("awaiting", &awaiting_type), {"awaiting_each", &each_type}}) {
+    if (PyType_Ready(type) != 0) return -1;
+    Py_INCREF(type);
+    if (PyModule_AddObject(module, name, reinterpret_cast<PyObject*>(type)) != 0) return -1;
+  }
+  return 0;
 }
 
 PyObject* FollowAwait(PyObject*, PyObject* args) {

@@ -7,8 +7,9 @@
 
 namespace crosscut::python {
 
-// Readies the type and adds it to `module` as "awaiting". -1 with an exception on failure.
-int AddAwaitingType(PyObject* module);
+// Readies the types and adds them to `module` as "awaiting" and "awaiting_each". -1 with an
+// exception on failure.
+int AddAwaitingTypes(PyObject* module);
 
 // follow_await(cls, callable): from now on callable(object, result, failed) is told, unseen, where
 // an `await object` of a C type `cls` ends while this thread records; None: nobody is. Of one class

@@ -249,13 +249,14 @@ class Tasks:
 
     def _followed(self, executor: Any) -> Any:
         method, name = getattr(executor, "method", executor), getattr(executor, "name", "")
-        if inspect.isasyncgenfunction(method):
-            return executor
 
         def called() -> str | None:
             return self._name(str(getattr(self._worker, "current_task_name", "") or
                                   f"{self._actor.get('actor_class', '')}.{name}"))
 
+        if inspect.isasyncgenfunction(method):
+            return _record.around(executor, after=guarded(
+                lambda _, it, failed: None if failed else self._awaits_each(it, name)))
         if inspect.iscoroutinefunction(method):
             return _record.around(executor, after=guarded(
                 lambda _, it, failed: None if failed else self._awaits(it, called())))
@@ -268,6 +269,14 @@ class Tasks:
         return _record.awaiting(coroutine, self._operation(name), self._task(),
                                 lambda task, *_: _record.flow_in(task),
                                 lambda task, *_: _record.flow_out(task, RESULT))
+
+    def _awaits_each(self, generator: Any, method: str) -> Any:
+        """Its items are results, each from where it was given. It is made on a thread that does not
+        know which task it is, and runs where that is known."""
+        operation = self._operation(f"{self._actor.get('actor_class', '')}.{method}")
+        return _record.awaiting_each(
+            generator, operation, guarded(lambda *_: _record.flow_in(self._task())),
+            guarded(lambda *_: _record.flow_out(self._task(), RESULT)))
 
     def _task(self) -> bytes:
         task: bytes = self._worker.current_task_id.binary()

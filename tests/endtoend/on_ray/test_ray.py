@@ -219,8 +219,9 @@ def test_failures_generators_and_odd_calls_are_what_they_are_without(python, tmp
         counts[row["operation"]] = counts.get(row["operation"], 0) + row["count"]
     assert [counts[name] for name in ("Sync.streams", "nested", "nothing", "number 7")] == [
         1, 3, 1, 1]
+    assert counts["Async.streams"] == 7  # slices: three items, a sleep before each, and the end
     names = Spans(run, tmp_path).arrow_names()
-    assert sum(count for (_, target), count in names.items() if target == "odds.py: ray.next") == 3
+    assert sum(count for (_, target), count in names.items() if target == "odds.py: ray.next") == 6
     assert sum(count for (source, target), count in names.items()
                if source.endswith(": nested") and target.endswith(": ray.get")) == 3
 

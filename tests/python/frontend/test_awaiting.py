@@ -1,6 +1,7 @@
 """What adapters mark between processes, and where they look into awaits."""
 
 import asyncio
+import inspect
 import json
 import subprocess
 import traceback
@@ -102,6 +103,42 @@ def test_its_operation_is_open_only_while_it_runs(tmp_path):
         "                           for n in 'ab'))\n"
         "asyncio.run(main())\n"))
     assert counts == {"in a": 2, "in b": 2, "a": 2, "b": 2}
+
+
+async def counts(to):
+    for i in range(to):
+        await asyncio.sleep(0)
+        got = yield i
+        if got is not None:
+            yield got
+
+
+def test_an_asynchronous_generator_gives_what_it_gives(tmp_path):
+    told = []
+
+    async def main():
+        make = lambda: _record.awaiting_each(  # noqa: E731
+            counts(3), _record.operation("x"), lambda *args: told.append("begins"),
+            lambda about, item, failed: told.append((item, failed)))
+        assert inspect.isasyncgen(make()) and make().__name__ == "counts"
+        assert [item async for item in make()] == [0, 1, 2]
+        some = make()
+        assert (await anext(some), await some.asend("sent"), await anext(some)) == (0, "sent", 1)
+        with pytest.raises(KeyError):
+            await some.athrow(KeyError("thrown"))
+        await make().aclose()
+
+    asyncio.run(main())
+    assert told[:5] == ["begins", (0, False), (1, False), (2, False), (None, True)]
+    assert operations(tmp_path, (
+        "async def g():\n"
+        "    for i in range(2):\n"
+        "        await asyncio.sleep(0)\n"
+        "        yield i\n"
+        "async def main():\n"
+        "    async for _ in _record.awaiting_each(g(), operation('each')):\n"
+        "        with operation('between'): pass\n"
+        "asyncio.run(main())\n")) == {"each": 5, "between": 2}
 
 
 class Thing:
