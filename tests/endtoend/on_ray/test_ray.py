@@ -11,6 +11,7 @@ import re
 import signal
 import socket
 import subprocess
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -38,6 +39,17 @@ def short(name):
     return re.sub(r" \([0-9a-f]{8}\)$", "", name)
 
 
+def ended_processes(run):
+    """The table, once a cluster that goes on has ended the workers of this program."""
+    until = time.monotonic() + 120
+    while True:
+        rows = table(run, "processes")
+        if time.monotonic() > until or "it is still running" not in {
+                row["why_incomplete"] for row in rows}:
+            return rows
+        time.sleep(0.5)
+
+
 class Recorded:
     """A recording of actor_learner.py."""
 
@@ -46,7 +58,7 @@ class Recorded:
         stamps = folder / "stamps.json"
         self.done = run_recorded(self.run, python, "actor_learner.py", stamps, address, **settings)
         self.stamps = json.loads(stamps.read_text())
-        self.processes = table(self.run, "processes")
+        self.processes = ended_processes(self.run)
         self.spans = Spans(self.run, folder)
         # The export counts from another moment than the program's clock.
         first = min(row["begin_ns"] for row in table(self.run, "spans") if row["name"] == "ray.get")
@@ -345,8 +357,8 @@ def test_steps_of_an_actor_change_levels_in_the_middle_of_its_tasks(
     done = run_recorded(run, python, script, cluster.address, flags=["--budget=off"],
                         CROSSCUT_PLAN="control=30,operators=30")
     assert done.stdout == "200\n"
+    learner = next(row["process"] for row in ended_processes(run) if "Learner" in row["name"])
     check_sums(run)
-    learner = next(row["process"] for row in table(run, "processes") if "Learner" in row["name"])
     counts = {row["operation"]: row["count"] for row in table(run, "operations")
               if row["process"] == learner}
     assert counts["Learner.update"] == 200
@@ -387,10 +399,10 @@ def test_a_worker_killed_in_its_sleep_is_explained_and_one_at_work_is_incomplete
     script, run = tmp_path / "killed.py", tmp_path / "run"
     script.write_text(KILLED)
     assert "died\n" in run_recorded(run, python, script, cluster.address).stdout
+    rows = ended_processes(run)
     told = [row["message"] for row in table(run, "gaps")]
     assert [gap for gap in told if gap.startswith("Ray ended 1 worker without a word")], told
-    assert [short(row["name"]) for row in table(run, "processes") if not row["complete"]] == [
-        "Actor (dies)"]
+    assert [short(row["name"]) for row in rows if not row["complete"]] == ["Actor (dies)"]
 
 
 # ---- Whole libraries ----
