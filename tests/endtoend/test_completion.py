@@ -19,7 +19,7 @@ def printed(*words):
 
 # The words of a line as they are typed, and what completes the last of them.
 LINES = [
-    (["re"], {"record", "report"}),
+    (["re"], {"record", "reduce", "report"}),
     (["record", "--pl"], {"--plan", "--plugin"}),
     (["record", "--plan", "l"], {"light"}),
     (["record", "--shapes", "-o", "x", "--python", ""], {"off", "boundary", "samples", "calls"}),

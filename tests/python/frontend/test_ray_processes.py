@@ -1,5 +1,6 @@
 """Which of Ray's processes are the program's, and what crosscut.ray gives to its workers."""
 
+import os
 import pathlib
 
 import crosscut.ray
@@ -61,6 +62,8 @@ def test_without_a_run_the_environment_stays_as_it_is(monkeypatch):
 
 
 def test_workers_get_the_run_and_its_settings_and_the_users_have_precedence(monkeypatch, tmp_path):
+    for name in [name for name in os.environ if name.startswith("CROSSCUT_")]:
+        monkeypatch.delenv(name)
     monkeypatch.setenv("CROSSCUT_SEED", "7")
     monkeypatch.setenv("CROSSCUT_PLAN", "full")
     monkeypatch.setenv("CROSSCUT_PLUGINS", "/a.so")

@@ -95,6 +95,7 @@ uint32_t crosscut_intern(const char* text, size_t bytes, crosscut_kind kind, cro
 
 void crosscut_mark_slow_(uint64_t code, uint32_t) { Put(code, {}); }
 void crosscut_begin(uint32_t name) { Put(name, {}); }
+void crosscut_end(void) { Put(1, {}); }
 void crosscut_end_named(uint32_t name) { Put(3, {name}); }
 void crosscut_instant(uint32_t name) { Put(4, {name}); }
 void crosscut_arg(uint32_t key, int64_t value) { Put(6, {key, static_cast<uint64_t>(value)}); }
