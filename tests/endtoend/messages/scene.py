@@ -35,7 +35,9 @@ def of_version(log, version):
 
 def make_runs(scene):
     env = {**os.environ, "PYTHONPATH": str(PACKAGE)}
-    record = [CROSSCUT, "record", "-o", scene / "run", "--", sys.executable, scene / "train.py"]
+    # Whether a sample falls into so short a program is chance.
+    record = [CROSSCUT, "record", "--python=boundary", "-o", scene / "run", "--", sys.executable,
+              scene / "train.py"]
     subprocess.run(record, check=True, capture_output=True, env=env, cwd=scene, timeout=300)
     (log,) = (scene / "run").glob("*.crosscut")
     shutil.copytree(scene / "run", scene / "runs" / "first")
