@@ -295,9 +295,11 @@ def compile_shim(folder: pathlib.Path, work: pathlib.Path, abi: int) -> pathlib.
     return work / LIBRARY
 
 
-def build(force: bool = False, tell: Callable[[str], None] | None = None) -> pathlib.Path:
+def build(force: bool = False, tell: Callable[[str], None] | None = None,
+          again: bool = False) -> pathlib.Path:
     """Compiles the shim unless it is there already; its path. Raises BuildError, and for what
-    failed before again without trying, unless forced. `tell` gets a sentence before it compiles.
+    failed before again without trying, unless forced or `again`. `tell` gets a sentence before it
+    compiles.
 
     Several processes may build at once: the first compiles, the others wait for it.
     """
@@ -318,7 +320,7 @@ def build(force: bool = False, tell: Callable[[str], None] | None = None) -> pat
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not force and built() is not None:
                 return target
-            if not force and failure.exists():
+            if not force and not again and failure.exists():
                 raise BuildError(failure.read_text())
             _compiler()
             if tell is not None:
@@ -340,7 +342,7 @@ def build(force: bool = False, tell: Callable[[str], None] | None = None) -> pat
 
 def main() -> int:
     try:
-        print(build(force="--force" in sys.argv[1:]))
+        print(build(force="--force" in sys.argv[1:], again=True))  # who calls this asks for it
     except BuildError as error:
         from crosscut._command import say
 

@@ -166,5 +166,18 @@ def test_what_did_not_compile_is_tried_again_only_when_asked_to(package, shim, t
     assert record(package, tmp_path / "cache", tmp_path / "third")[1] == 50
 
 
+def test_the_set_up_tries_again_what_did_not_compile(tmp_path):
+    cxx = compiler(tmp_path, "nothing", "echo 'x.cc:1: error: no such thing' >&2; exit 1")
+    env = {**os.environ, "PYTHONPATH": str(PACKAGE), "XDG_CACHE_HOME": str(tmp_path / "cache"),
+           "CXX": str(cxx)}
+    calls = [""]
+    for _ in range(2):
+        done = subprocess.run([sys.executable, "-m", "crosscut.adapters.torch_build"], env=env,
+                              capture_output=True, text=True, timeout=600)
+        assert done.returncode == 1 and "error: no such thing" in done.stderr
+        calls.append((tmp_path / "calls").read_text())
+        assert len(calls[-1]) > len(calls[-2])
+
+
 if __name__ == "__main__":
     sys.exit(pytest.main([__file__]))
