@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 . tools/stages.sh
 
 export PYTHONPATH=$PWD/build/release/python
-export PATH=$PWD/build/release/python/crosscut/bin:$PATH
+export PATH=$PWD/build/release/python/crosscut/bin:$PWD/.venv/bin:$PATH
 # Files of tests go to workers as these become free; the rest runs beside them. Two keep two quiet
 # cores busy; beside other work more of them get their share.
 beside "Python and end to end" .venv/bin/python -m pytest -q -n "${WORKERS:-2}" --dist loadfile \
