@@ -59,7 +59,8 @@ def map_all(paths: Sequence[str], job: str = "",
     if started:
         package = os.path.dirname(os.path.dirname(os.path.abspath(crosscut.__file__)))
         here = {} if os.environ.get("RAY_ADDRESS") else {"include_dashboard": False}
-        ray.init(log_to_driver=False, runtime_env={"env_vars": {"PYTHONPATH": package}}, **here)
+        ray.init(address=os.environ.get("RAY_ADDRESS") or "local", log_to_driver=False,
+                 runtime_env={"env_vars": {"PYTHONPATH": package}}, **here)
     try:
         return _on_nodes(ray, paths, job, at_once)
     finally:

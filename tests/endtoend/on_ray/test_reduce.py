@@ -13,6 +13,11 @@ from runs import PACKAGE, ROOT
 sys.path.append(str(ROOT / "tests/python/cluster"))
 
 
+# Whoever runs `ray stop` beside them ends their clusters.
+pytestmark = pytest.mark.skipif(not os.environ.get("CROSSCUT_TEST_RAY"),
+                                reason="CROSSCUT_TEST_RAY=1 runs it: it needs Ray for itself")
+
+
 @pytest.fixture(scope="module")
 def inputs(tmp_path_factory):
     """Traces of four ranks."""
