@@ -39,12 +39,8 @@ from crosscut.cluster.partial import SHARD
 from crosscut.cluster.shards import Shard
 from crosscut.cluster.spool import InMemory, Spooled, SpooledRows
 
-# Names by which ranks may move different numbers of bytes; of transfers between two ranks; of
-# collectives with a root, which not all leave together.
+# Names by which ranks may move different numbers of bytes.
 _UNEVEN = re.compile("gather|scatter|all_to_all|alltoall")
-_PAIR = re.compile(":send|:recv|SendRecv|isend|irecv|^send|^recv")
-_ROOTED = re.compile("broadcast|Broadcast|:reduce|_Reduce_|:gather|:scatter")
-_NOT_ROOTED = re.compile("educe_scatter|educeScatter")
 
 LEAST, MOST_OF = add_least, add_most
 
@@ -214,7 +210,7 @@ def _split(rows: Rows | SpooledRows, of: _Shards, twice: Flags, aside: list[pa.T
     shard = rows.numbers(SHARD)
     ranked = of.rank[shard] >= 0
     stated_twice = twice[shard] & ranked
-    pair = _named(rows.texts("name"), lambda name: bool(_PAIR.search(name)))[rows.codes("name")]
+    pair = _named(rows.texts("kind"), lambda kind: kind == "pair")[rows.codes("kind")]
     pair = (pair | (rows.numbers("peer") >= 0)) & ranked & ~stated_twice
     for flags, reason in ((pair, _BETWEEN_TWO), (stated_twice, _STATED_TWICE)):
         if flags.any():
@@ -295,6 +291,7 @@ def _fold(meetings: _Meetings, of: _Shards, done: Folded) -> None:
         first_end=(LEAST, lambda b: b.begin + b.ns), boot=(LEAST, lambda b: b.boot),
         last_boot=(MOST_OF, lambda b: b.boot), name=(LEAST, lambda b: b.codes("name")),
         last_name=(MOST_OF, lambda b: b.codes("name")),
+        kind=(LEAST, lambda b: b.codes("kind")),
         among=(LEAST, lambda b: b.numbers("among")),
         most_among=(MOST_OF, lambda b: b.numbers("among")),
         least_bytes=(LEAST, lambda b: b.numbers("bytes")),
@@ -369,10 +366,11 @@ def _reasons(meetings: _Meetings, seen: dict[str, Integers], size: Integers,
     does."""
     names = meetings.texts("name")
     uneven = _named(names, lambda n: bool(_UNEVEN.search(n)))[meetings.name]
-    rooted = _named(names, lambda n: bool(_ROOTED.search(n)) and not _NOT_ROOTED.search(n))
-    rooted = rooted[meetings.name]
+    rooted = _named(meetings.texts("kind"), lambda kind: kind == "rooted")[seen["kind"]]
+    nameless = _named(meetings.texts("group"), lambda group: not group)[meetings.group]
     apart = seen["last_begin"] > seen["first_end"] + spec.CLOCK_ERROR_NS
     reasons = [
+        (nameless & (seen["group_size"] <= 0) & (size > 2), "group not stated"),
         (size == 1, "the group has one rank"),
         (meetings.calls == 1, "no other rank of the group has it"),
         (seen["name"] != seen["last_name"], "the names differ"),

@@ -43,9 +43,9 @@ OF_RUN = ("concurrency", "gaps")
 
 # What the ledger of collectives is made of: the table `collective_calls`, without its process.
 LEDGER = "collective_calls"
-LEDGER_TEXTS = ("group", "name", "place", "operation")
-LEDGER_COLUMNS = ("group", "name", "place", "seq", "step", "ordinal", "among", "operation",
-                  "begin_ns", "ns", "bytes", "peer", "group_size")
+LEDGER_TEXTS = ("group", "name", "kind", "place", "operation")
+LEDGER_COLUMNS = ("group", "name", "kind", "place", "seq", "step", "ordinal", "among",
+                  "operation", "begin_ns", "ns", "bytes", "peer", "group_size")
 # Codes of texts and small numbers take less room: there are many rows.
 LEDGER_TYPES = {
     **{name: pa.int64() for name in LEDGER_COLUMNS},

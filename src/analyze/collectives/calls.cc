@@ -6,6 +6,7 @@
 
 #include "src/analyze/devices/device_work.h"
 #include "src/analyze/table.h"
+#include "src/trace/ranks.h"
 
 namespace crosscut::analyze {
 namespace {
@@ -107,6 +108,7 @@ class Calls {
       const auto of_process = out_->begin() + static_cast<ptrdiff_t>(first);
       std::stable_sort(of_process, out_->end(),
                        [](const auto& a, const auto& b) { return a.begin_ns < b.begin_ns; });
+      AddOnlyGroup(trace_.processes[p], first);
       AddPlaces(trace_.processes[p], first);
     }
   }
@@ -154,6 +156,16 @@ class Calls {
     for (int i = 0; i < kFarthestParent && span != trace::kNoSpan; ++i) {
       if (stated_.Has(launching, span)) return stated_.Take(launching, span, call);
       span = launching.spans.parent[span];
+    }
+  }
+  // A process that states that it has one group alone says by that which one its calls are of.
+  void AddOnlyGroup(const trace::Process& process, size_t first) {
+    if (first == out_->size()) return;
+    const trace::Rank rank = trace::RankOf(trace_, process);
+    if (rank.groups != 1 || rank.world_size <= 0) return;
+    for (size_t i = first; i < out_->size(); ++i) {
+      CollectiveCall& call = (*out_)[i];
+      if (!call.group.valid() && call.group_size < 0) call.group_size = rank.world_size;
     }
   }
   // The step and the lead's operation in which each call of the process begins. Calls are in order.

@@ -44,8 +44,6 @@ class Matching {
   std::map<GroupKey, Members> Groups();
   void SplitJobs(const GroupKey& key, Members members, std::map<GroupKey, Members>* out);
   void MatchGroup(const Members& members);
-  // Whether the calls state their group, or the processes that they have only one.
-  bool StateOneGroup(const Members& members) const;
   void MatchBySequence(const Members& members);
   void MatchByPlace(const Members& members);
   // All calls of `row` are one collective, if they are as many as the group has ranks.
@@ -133,7 +131,8 @@ void Matching::MatchGroup(const Members& members) {
     }
     return;
   }
-  if (members.size() > 2 && !StateOneGroup(members)) {
+  const CollectiveCall& first = calls_[members.begin()->second.front()];
+  if (members.size() > 2 && !first.group.valid() && first.group_size < 0) {
     for (const auto& [process, calls] : members) {
       for (const uint32_t call : calls) Reject(call, NotMatched::kGroupNotStated);
     }
@@ -148,13 +147,6 @@ void Matching::MatchGroup(const Members& members) {
   } else {
     MatchByPlace(members);
   }
-}
-
-bool Matching::StateOneGroup(const Members& members) const {
-  if (calls_[members.begin()->second.front()].group.valid()) return true;
-  return std::all_of(members.begin(), members.end(), [&](const auto& member) {
-    return trace::RankOf(trace_, trace_.processes[member.first]).groups == 1;
-  });
 }
 
 void Matching::MatchBySequence(const Members& members) {

@@ -79,6 +79,22 @@ TEST(Collectives, ARankOfTheGroupThatIsNotHereIsNotGuessed) {
                           "rank1 a gloo:all_reduce rank missing 1"));
 }
 
+TEST(Collectives, OfThreeProcessesThatStateNoGroupOnlyThoseWithOneAreCompared) {
+  const auto rows = [](const std::string& info) {
+    std::string text = kTrace;
+    for (int rank = 0; rank < 3; ++rank) {
+      text += "process rank" + std::to_string(rank) + " window=0..900\nmeta rank " +
+              std::to_string(rank) + "\n" + info + "async collectives\nspan gloo:all_reduce " +
+              std::to_string(30 * rank) + " 100 comm\n";
+    }
+    return Rows(Parse(text), "stragglers");
+  };
+  EXPECT_THAT(rows(""), IsEmpty());
+  EXPECT_THAT(rows("meta distributedInfo {\"world_size\": 3, \"pg_count\": 2}\n"), IsEmpty());
+  EXPECT_THAT(rows("meta distributedInfo {\"world_size\": 3, \"pg_count\": 1}\n"),
+              ElementsAre("rank0 - 1 60 0 0 0", "rank1 - 1 30 0 0 0", "rank2 - 1 0 1 90 0"));
+}
+
 TEST(Collectives, ARestartedJobIsNotComparedWithWhatItWasBefore) {
   std::string text = kTrace;
   for (int restart = 0; restart < 2; ++restart) {

@@ -53,6 +53,10 @@ Interval WaitOf(const CollectiveCall& call, int64_t waited) {
   return {call.begin_ns, call.begin_ns + waited};
 }
 
+const char* KindOf(const CollectiveCall& call) {
+  return call.pair ? "pair" : call.rooted ? "rooted" : "all";
+}
+
 struct CallRow {
   const CollectiveCall* call;
   int64_t rank, waited;
@@ -87,6 +91,7 @@ Table CollectiveCallsTable(const trace::Trace& trace, const Context& context) {
       .Integer("rank", [](const CallRow& r) { return OrMissing(r.rank); })
       .Text("group", [&](const CallRow& r) { return text(r.call->group); })
       .Text("name", [&](const CallRow& r) { return text(r.call->name); })
+      .Text("kind", [](const CallRow& r) { return KindOf(*r.call); })
       .Integer("seq", [](const CallRow& r) { return OrMissing(r.call->sequence); })
       .Integer("step", [](const CallRow& r) { return OrMissing(r.call->step); })
       .Text("operation", [&](const CallRow& r) { return text(r.call->operation); })

@@ -7,6 +7,7 @@
 namespace crosscut::analyze {
 
 // process, rank (as the process states it; missing: it states none), group ("": not stated), name,
+// kind ("pair": a send or receive; "rooted": one rank sends or receives all; "all": else),
 // seq (the ordinal in the group; missing: not stated), step (the number of the step in which it
 // begins; missing: in none), operation (the lead's, then), place ("host" or "device"), begin_ns,
 // ns (its length), waited_ns (of it, for the last rank to come; missing: not known), last (the

@@ -112,7 +112,8 @@ def calls_of(job, rank, steps):
     leave = step * 4 * STEP_NS + 20_000_000 + ordinal * apart + job.late_ns
     return spec.narrow_ledger(pa.table({
         SHARD: pa.array(np.zeros(count, np.int32)), "group": pa.array(["world"] * count),
-        "name": pa.array(["all_reduce"] * count), "place": pa.array(["host"] * count),
+        "name": pa.array(["all_reduce"] * count), "kind": pa.array(["all"] * count),
+        "place": pa.array(["host"] * count),
         "seq": np.arange(count), "step": step, "ordinal": np.zeros(count, np.int64),
         "among": np.ones(count, np.int64),
         "operation": pa.array(["train"] * count),

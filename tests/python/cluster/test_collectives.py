@@ -10,9 +10,9 @@ from crosscut.cluster.mapping import with_ordinals
 from crosscut.cluster.partial import SHARD
 
 
-def call(name="gloo:all_reduce", group="world", stay=100, leave=10_000, **more):
+def call(name="gloo:all_reduce", group="world", stay=100, leave=10_000, kind="all", **more):
     """A row of `collective_calls`: a rank that leaves a collective at that time."""
-    return {"group": group, "name": name, "place": "host", "seq": 0, "step": 0,
+    return {"group": group, "name": name, "kind": kind, "place": "host", "seq": 0, "step": 0,
             "operation": "train", "begin_ns": leave - stay, "ns": stay, "bytes": 4, "peer": None,
             "group_size": None, **more}
 
@@ -153,7 +153,8 @@ def test_on_one_host_begins_say_who_came_last():
 
 
 def test_of_a_root_nothing_is_told_across_hosts():
-    rows = [[call("gloo:broadcast", stay=stay, leave=5000)] for stay in (400, 100)]
+    rows = [[call("mpi4py.Comm.bcast", kind="rooted", stay=stay, leave=5000)]
+            for stay in (400, 100)]
     assert finished(rows)["unmatched"].to_pylist()[0]["reason"] == (
         "it has a root, the ranks no common clock")
     assert waits_of(finished(rows, per_host=2)) == {0: (300, 0), 1: (0, 300)}
@@ -178,7 +179,8 @@ def test_several_kernels_of_one_collective_are_matched_in_order():
 
 
 def test_transfers_between_two_ranks_are_counted_and_not_compared():
-    tables = finished([[call("gloo:send", peer=1)], [call("gloo:recv", peer=0)]])
+    tables = finished([[call("gloo:send", kind="pair", peer=1)],
+                       [call("gloo:recv", kind="pair", peer=0)]])
     assert tables["collectives"].num_rows == 0
     assert [(row["name"], row["calls"], row["reason"]) for row in
             tables["unmatched"].to_pylist()] == [("gloo:recv", 1, "between two ranks"),
@@ -199,3 +201,14 @@ def test_calls_outside_of_steps_match_each_other():
     tables = finished([[call(step=None, seq=None, stay=70)], [call(step=None, seq=None, stay=30)]])
     assert tables["collectives"].to_pylist()[0]["waited_ns"] == 40
     assert tables["straggler_steps"].num_rows == 0
+
+
+def test_calls_that_state_no_group_are_compared_only_where_it_cannot_be_another():
+    for size, compared in ((None, False), (3, True)):
+        tables = finished([[call(group="", stay=stay, group_size=size)]
+                           for stay in (300, 200, 100)])
+        assert bool(tables["stragglers"].num_rows) == compared
+        reasons = [row["reason"] for row in tables["unmatched"].to_pylist()]
+        assert reasons == ([] if compared else ["group not stated"])
+    two = finished([[call(group="", stay=stay)] for stay in (300, 100)])
+    assert waits_of(two) == {0: (200, 0), 1: (0, 200)}
