@@ -271,11 +271,12 @@ def _group_sizes(meetings: _Meetings, stated: Integers) -> Integers:
 
 @dataclass
 class _Judged:
-    """Of each meeting: whether its ranks share a clock; whether it is compared; the shortest stay,
-    the last begin; who came last and first (ABSENT: nobody); how long only the last one was
-    missing; what came after it."""
+    """Of each meeting: whether its ranks share a clock; whether it has a root; whether it is
+    compared; the shortest stay, the last begin; who came last and first (ABSENT: nobody); for how
+    long others waited while only the last one was missing; what came after it."""
 
     one_clock: Flags
+    rooted: Flags
     matched: Flags
     shortest: Integers
     last_begin: Integers
@@ -334,7 +335,8 @@ def _judge(meetings: _Meetings, seen: dict[str, Integers],
     """And why each meeting is compared with nothing, "" where it is compared."""
     shortest, last_begin, first_end = (seen[n] for n in ("shortest", "last_begin", "first_end"))
     one_clock = (seen["boot"] >= 0) & (seen["boot"] == seen["last_boot"])
-    unmatched = _reasons(meetings, seen, size, one_clock)
+    rooted = _named(meetings.texts("kind"), lambda kind: kind == "rooted")[seen["kind"]]
+    unmatched = _reasons(meetings, seen, size, one_clock, rooted)
     transfer = np.where(one_clock, np.clip(first_end - last_begin, 0, shortest), shortest)
 
     def came(block: _Block) -> Integers:  # later: larger
@@ -356,17 +358,30 @@ def _judge(meetings: _Meetings, seen: dict[str, Integers],
     last[latest == earliest] = first[latest == earliest] = ABSENT
     alone = (lasts == 1) & (before > -MOST)
     saved = np.where(alone, latest - np.where(alone, before, latest), 0)
-    return _Judged(one_clock, unmatched == "", shortest, last_begin, last, first, saved,
-                   transfer), unmatched
+    judged = _Judged(one_clock, rooted, unmatched == "", shortest, last_begin, last, first, saved,
+                     transfer)
+    # Nothing is saved while nobody waits.
+    most = meetings.figures(waited=(MOST_OF, lambda b: _waited(b, judged)))["waited"]
+    judged.saved = np.minimum(saved, most)
+    return judged, unmatched
 
 
-def _reasons(meetings: _Meetings, seen: dict[str, Integers], size: Integers,
-             one_clock: Flags) -> Integers:
+def _waited(block: _Block, judged: _Judged) -> Integers:
+    """For how long each call of a block waited. Who sends or is served at once, in a collective
+    with a root, leaves without the last one, and did not wait for it."""
+    ids, begin, ns = block.ids, block.begin, block.ns
+    last_begin = judged.last_begin[ids]
+    left = judged.rooted[ids] & (begin + ns < last_begin)
+    by_clock = np.where(left, 0, np.clip(last_begin - begin, 0, ns))
+    return np.where(judged.one_clock[ids], by_clock, ns - judged.shortest[ids])
+
+
+def _reasons(meetings: _Meetings, seen: dict[str, Integers], size: Integers, one_clock: Flags,
+             rooted: Flags) -> Integers:
     """Why each meeting is compared with nothing: the first reason that holds; "" where none
     does."""
     names = meetings.texts("name")
     uneven = _named(names, lambda n: bool(_UNEVEN.search(n)))[meetings.name]
-    rooted = _named(meetings.texts("kind"), lambda kind: kind == "rooted")[seen["kind"]]
     nameless = _named(meetings.texts("group"), lambda group: not group)[meetings.group]
     apart = seen["last_begin"] > seen["first_end"] + spec.CLOCK_ERROR_NS
     reasons = [
@@ -384,10 +399,9 @@ def _reasons(meetings: _Meetings, seen: dict[str, Integers], size: Integers,
 def _add_waits(block: _Block, judged: _Judged, of_meetings: Integers, of_shards: Integers) -> None:
     """Adds what the calls of a block waited, to their meetings and shards (collectives, waited,
     waited in steps)."""
-    ids, begin, ns = block.ids, block.begin, block.ns
+    ids, begin = block.ids, block.begin
     matched, step = judged.matched[ids], block.numbers("step")
-    until = begin + np.where(judged.one_clock[ids], np.clip(judged.last_begin[ids] - begin, 0, ns),
-                             ns - judged.shortest[ids])
+    until = begin + _waited(block, judged)
     waited = each_instant_once(block.shard, begin, np.where(matched, until, begin))
     add_sums(of_meetings, ids, waited)
     of_shards[0] += np.bincount(block.shard[matched], minlength=of_shards.shape[1])

@@ -253,7 +253,10 @@ void Matching::FindWaits(Collective* collective) const {
   collective->last = static_cast<uint32_t>(last);
   collective->transfer_ns = INT64_MAX;
   for (size_t i = 0; i < n; ++i) {
-    const int64_t waited = std::clamp<int64_t>(late(last) - late(i), 0, call(i).duration());
+    // Who sends or is served at once leaves without the last one, and did not wait for it.
+    const bool left = call(0).rooted && call(i).end_ns < call(last).begin_ns;
+    const int64_t waited =
+        left ? 0 : std::clamp<int64_t>(late(last) - late(i), 0, call(i).duration());
     collective->waited_ns[i] = waited;
     collective->saved_ns[i] = std::min(waited, late(last) - before);
     collective->transfer_ns = std::min(collective->transfer_ns, call(i).duration() - waited);

@@ -79,6 +79,13 @@ TEST(Collectives, ARankOfTheGroupThatIsNotHereIsNotGuessed) {
                           "rank1 a gloo:all_reduce rank missing 1"));
 }
 
+TEST(Collectives, WhoLeavesABroadcastBeforeTheLastComesDidNotWaitForIt) {
+  const Kind broadcast = {2, "gloo:broadcast"};
+  const trace::Trace trace = Parse(kTrace + Rank(0, 900) + Call(0, 10, "a", 0, broadcast) +
+                                   Rank(1, 900) + Call(500, 520, "a", 0, broadcast));
+  EXPECT_THAT(Rows(trace, "stragglers"), ElementsAre("rank0 a 1 0 0 0 0", "rank1 a 1 0 1 0 0"));
+}
+
 TEST(Collectives, OfThreeProcessesThatStateNoGroupOnlyThoseWithOneAreCompared) {
   const auto rows = [](const std::string& info) {
     std::string text = kTrace;

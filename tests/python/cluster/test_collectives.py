@@ -212,3 +212,10 @@ def test_calls_that_state_no_group_are_compared_only_where_it_cannot_be_another(
         assert reasons == ([] if compared else ["group not stated"])
     two = finished([[call(group="", stay=stay)] for stay in (300, 100)])
     assert waits_of(two) == {0: (200, 0), 1: (0, 200)}
+
+
+def test_who_leaves_a_broadcast_before_the_last_comes_did_not_wait_for_it():
+    rows = [[call("gloo:broadcast", kind="rooted", stay=10, leave=leave)] for leave in (500, 9000)]
+    tables = finished(rows, per_host=2)
+    assert waits_of(tables) == {0: (0, 0), 1: (0, 0)}
+    assert all(row["saved_ns"] == 0 for row in tables["stragglers"].to_pylist())
