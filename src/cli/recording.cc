@@ -173,6 +173,10 @@ void AddRecord(CLI::App* app, Run* run, const CommandWords* words) {
                    "%p stands for the process id, %h for the host, %r for the rank, %j for the\n"
                    "batch job, %q{NAME} for an environment variable, %% for %")
       ->option_text("DIR");
+  verb->add_option("--job", options->job,
+                   "what the job is called of which this is a part, on this host or others: its\n"
+                   "parts have control steps at once; default the batch job's id")
+      ->option_text("ID");
   AddWhat(verb, options.get());
   AddPlugins(verb, options.get());
   AddWhen(verb, options.get());

@@ -199,6 +199,15 @@ std::string BehindLinks(std::string path) {
   return path;
 }
 
+// FNV-1a; never 0.
+uint64_t SeedOf(const std::string& job) {
+  uint64_t hash = 0xcbf29ce484222325u;
+  for (const char letter : job) {
+    hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3u;
+  }
+  return hash == 0 ? 1 : hash;
+}
+
 // From the environment, where no option names one.
 Status TakeSeed(RecordOptions* options) {
   const char* seed = getenv("CROSSCUT_SEED");
@@ -279,6 +288,7 @@ Status WriteRunJson(const RecordOptions& options) {
   }
   const int64_t ns = int64_t{now.tv_sec} * 1000000000 + now.tv_nsec;
   const std::string text = "{\"format\": 1,\n \"seed\": " + std::to_string(options.seed) +
+                           (options.job.empty() ? "" : ",\n \"job\": " + JsonText(options.job)) +
                            ",\n \"started_realtime_ns\": " + std::to_string(ns) +
                            ",\n \"machine\": " + JsonText(DescribeMachine()) +
                            ",\n \"command\": [" + command + "]}\n";
@@ -485,6 +495,8 @@ Result<RecordOutcome> Record(const RecordOptions& given) {
   if (!lock.Take(options.run_dir)) {
     return Status::Invalid(options.run_dir + " is being recorded right now: name another folder");
   }
+  if (options.job.empty()) options.job = BatchJob();
+  if (options.seed == 0 && !options.job.empty()) options.seed = SeedOf(options.job);
   if (options.seed == 0) options.seed = std::random_device()() + uint64_t{1};
   if (const Status written = WriteRunJson(options); !written.ok()) {
     if (!FilesMayHaveNothing()) return written;

@@ -1,5 +1,6 @@
 """Ranks are told whatever starts them: mpirun with mpi4py, torchrun with accelerate, Slurm."""
 
+import json
 import os
 import shutil
 
@@ -97,7 +98,7 @@ def test_ranks_of_accelerate(python, tmp_path):  # noqa: F811
     done = record(run, [python, "-m", "torch.distributed.run", "--standalone",
                         "--nproc-per-node=2", script], env=env)
     assert done.returncode == 0, done.stderr
-    assert sorted(done.stdout.split("\n"))[-2:] == ["rank 0 of 2", "rank 1 of 2"]
+    assert sorted(done.stdout.split()[-8:]) == ["0", "1", "2", "2", "of", "of", "rank", "rank"]
     assert {"rank 0", "rank 1"} <= named(run).keys()
     waits = table(run, "stragglers")
     assert len({row["process"] for row in waits}) == 2
@@ -115,3 +116,15 @@ def test_ranks_of_slurm_state_their_node_and_job(tmp_path):
     facts = {row["name"]: row["value"] for row in table(run, "facts") if row["name"] in
              ("node_rank", "job", "restart", "host")}
     assert facts == {"node_rank": 0, "job": 77, "restart": 1, "host": os.uname().nodename}
+
+
+def test_parts_of_a_job_have_control_steps_at_once(tmp_path):
+    told = []
+    for number, flags in enumerate((["--job=a \"b"], ["--job=a \"b"], ["--job=other"])):
+        done = record(tmp_path / str(number), ["true"], *flags)
+        assert done.returncode == 0, done.stderr
+        told.append(json.loads((tmp_path / str(number) / "run.json").read_text()))
+    assert [run["job"] for run in told] == ['a "b', 'a "b', "other"]
+    assert told[0]["seed"] == told[1]["seed"] != told[2]["seed"]
+    record(tmp_path / "batch", ["true"], env={"SLURM_JOB_ID": "other"})
+    assert json.loads((tmp_path / "batch" / "run.json").read_text())["seed"] == told[2]["seed"]

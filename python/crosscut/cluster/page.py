@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from crosscut._read import shown_text
 from crosscut.cluster import report, spec
 from crosscut.cluster.dataset import Cluster
 
@@ -126,7 +127,7 @@ def _cell(name: str, value: Any) -> str:
         return "-"
     if name.endswith("_ns") or name == "ns":
         return report.duration(value)
-    return f"{value:,}" if isinstance(value, int) else str(value)
+    return f"{value:,}" if isinstance(value, int) else shown_text(str(value))
 
 
 def _table_of(head: Sequence[str], rows: Iterable[Sequence[Any]], names: Sequence[str]) -> str:

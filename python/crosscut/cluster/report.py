@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow.compute as pc
 
+from crosscut._read import shown_text
 from crosscut.cluster.dataset import Cluster
 
 MOST_LINES = 60
@@ -31,7 +32,12 @@ def text(cluster: Cluster) -> str:
              *textwrap.wrap(" ".join(verdict(cluster)), _WIDTH), *_stragglers(cluster),
              *_outliers(cluster), *_collectives(cluster), *_spread(cluster)]
     lines += ["", f"More: crosscut table {cluster.path}; SQL: docs/cluster.md"]
-    return "\n".join(lines) + "\n"
+    return shown(lines)
+
+
+def shown(lines: Iterable[str]) -> str:
+    """Lines as text, with pictures of control characters: names may hold anything."""
+    return "".join(shown_text(line) + "\n" for line in lines)
 
 
 def duration(ns: int | None) -> str:
@@ -210,4 +216,4 @@ def information(cluster: Cluster) -> str:
                      f"{stated['processes']} processes")
     lines += [f"table {name}: {_count(stated['rows'], 'row')}"
               for name, stated in facts["tables"].items()]
-    return "\n".join(lines) + "\n"
+    return shown(lines)

@@ -34,7 +34,11 @@ struct RecordOptions {
   std::string plan;
   // How much steps may cost more, in per cent, or off; "": 2 where no plan is named, else off.
   std::string budget;
-  // The seed of the step plan; 0: CROSSCUT_SEED, else chosen. It is written to run.json.
+  // What the job is called of which this is a part, perhaps one of many on other hosts; "": as the
+  // batch scheduler calls it, else nothing. It is written to run.json.
+  std::string job;
+  // The seed of the step plan; 0: CROSSCUT_SEED, else made of the job, so that all its parts have
+  // control steps at once, else chosen. It is written to run.json.
   uint64_t seed = 0;
   std::vector<std::string> wrap;  // MODULE:LAYER[:NAMES]: more boundaries to record
   // Files, each with settings behind commas, or kTensorFlowPlugins.

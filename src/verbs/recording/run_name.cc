@@ -43,9 +43,9 @@ Result<std::string> Rank() {
 }
 
 Result<std::string> Job() {
+  if (std::string job = BatchJob(); !job.empty()) return job;
   std::string names;
   for (const char* variable : kJobs) {
-    if (std::string job = Value(variable); !job.empty()) return job;
     names += std::string(names.empty() ? "" : ", ") + variable;
   }
   return Status::Invalid("no scheduler has set a job's id here (" + names + ")");
@@ -96,6 +96,13 @@ Result<std::string> ExpandRunName(const std::string& name) {
     out += *replacement;
   }
   return out;
+}
+
+std::string BatchJob() {
+  for (const char* variable : kJobs) {
+    if (std::string job = Value(variable); !job.empty()) return job;
+  }
+  return "";
 }
 
 }  // namespace crosscut::verbs

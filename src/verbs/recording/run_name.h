@@ -12,4 +12,7 @@ namespace crosscut::verbs {
 // for another letter, and for what is not set here.
 Result<std::string> ExpandRunName(const std::string& name);
 
+// The batch job's id that the environment tells, as for %j; "": none.
+std::string BatchJob();
+
 }  // namespace crosscut::verbs

@@ -227,3 +227,16 @@ def test_outliers_and_what_grew_are_beside_the_other_ranks():
 def test_ranges_of_ranks_are_told_in_few_words():
     assert report.ranges([1, 2, 3, 7, 9, 10]) == "1 to 3, 7, 9 to 10"
     assert report.ranges(list(range(0, 40, 2))) == "0, 2, 4, 6, 8, 10 and 14 more"
+
+
+def test_control_characters_of_names_do_not_reach_the_terminal(tmp_path):
+    partials = synthetic.partials_of(synthetic.Job(ranks=2, steps=4))
+    for part in partials:
+        operations = part.tables["operations"]
+        at = operations.column_names.index("operation")
+        part.tables["operations"] = operations.set_column(
+            at, "operation", pa.array(["a\x1b[31m\nb"] * operations.num_rows))
+    whole = merging.merge(partials)
+    dataset.write(tmp_path, whole, finish(whole))
+    text = report.text(dataset.open_cluster(tmp_path))
+    assert "\x1b" not in text and "\u241b[31m\u240ab" in text
