@@ -268,10 +268,6 @@ void Matching::Make() {
   std::stable_sort(out_->matched.begin(), out_->matched.end(), [&](const auto& a, const auto& b) {
     return calls_[a.calls[0]].begin_ns < calls_[b.calls[0]].begin_ns;
   });
-  out_->of_call.assign(calls_.size(), Collectives::kNone);
-  for (uint32_t i = 0; i < out_->matched.size(); ++i) {
-    for (const uint32_t call : out_->matched[i].calls) out_->of_call[call] = i;
-  }
   for (const auto& [key, count] : rejected_) {
     const auto& [process, group, name, why] = key;
     out_->unmatched.push_back({{process}, {group}, {name}, why, count});

@@ -52,11 +52,8 @@ struct Unmatched {
 // Of all processes, computed once and shared by the tables that show it.
 struct Collectives {
   explicit Collectives(const Context& context);
-  static constexpr uint32_t kNone = UINT32_MAX;
-
   std::vector<Collective> matched;   // by the begin of the first of its calls
   std::vector<Unmatched> unmatched;  // by process, group, name, reason
-  std::vector<uint32_t> of_call;     // by call: into `matched`; kNone: it is not matched
 };
 
 // Where a process waited for another rank: disjoint, in order of time.

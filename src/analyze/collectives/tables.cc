@@ -67,24 +67,20 @@ struct CallRow {
 
 Table CollectiveCallsTable(const trace::Trace& trace, const Context& context) {
   const auto& calls = context.Shared<CollectiveCalls>().calls;
-  const Collectives& all = context.Shared<Collectives>();
   std::vector<int64_t> ranks;
   for (const trace::Process& process : trace.processes) {
     ranks.push_back(trace::RankOf(trace, process).rank);
   }
   std::vector<CallRow> rows;
-  for (uint32_t i = 0; i < calls.size(); ++i) {
-    CallRow row = {&calls[i], ranks[calls[i].process.value], kMissing, {}};
-    if (const uint32_t at = all.of_call[i]; at != Collectives::kNone) {
-      const Collective& c = all.matched[at];
-      const auto mine = std::find(c.calls.begin(), c.calls.end(), i) - c.calls.begin();
-      if (c.waits_known) {
-        row.waited = c.waited_ns[static_cast<size_t>(mine)];
-        row.last = calls[c.calls[c.last]].process;
-      }
-    }
-    rows.push_back(row);
+  for (const CollectiveCall& call : calls) {
+    rows.push_back({&call, ranks[call.process.value], kMissing, {}});
   }
+  ForEachKnown(context, [&](const Collective& c, const std::vector<CollectiveCall>&) {
+    for (size_t i = 0; i < c.calls.size(); ++i) {
+      rows[c.calls[i]].waited = c.waited_ns[i];
+      rows[c.calls[i]].last = calls[c.calls[c.last]].process;
+    }
+  });
   const auto text = [&](StringId id) { return std::string(trace.text(id)); };
   return TableOf("collective_calls", rows)
       .Text("process", [&](const CallRow& r) { return context.process_label(r.call->process); })
