@@ -52,7 +52,11 @@ def judge(checker: str, folder: pathlib.Path, animal: tuple[str, str, list[str]]
     level = GOOD_LEVEL if rule == "good" else BAD_LEVEL
     if any(flag.startswith("--only") for flag in own):
         level = []
-    code, found = check(checker, folder, name, [*level, *SHORT, *own, f"--seed={run}"])
+    for _ in range(3):
+        code, found = check(checker, folder, name, [*level, *SHORT, *own, f"--seed={run}"])
+        late = {f for f in found if f.endswith(".time!")} - {rule + "!"}
+        if not late:  # else the machine was too busy for a test to end
+            break
     if rule == "good":
         return f"{name}: a false alarm, {sorted(found)}" if found or code != 0 else ""
     failed = code == (0 if found == {rule + "!"} else 1)
