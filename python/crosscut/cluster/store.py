@@ -68,7 +68,7 @@ def write(path: str, content: bytes) -> None:
     except BaseException as error:
         if os.path.exists(temporary):
             os.unlink(temporary)
-        if isinstance(error, OSError) and error.filename is None:
+        if isinstance(error, OSError) and error.errno is not None and error.filename is None:
             error.filename = path  # a full disk does not say where
         raise
 
