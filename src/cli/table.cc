@@ -92,6 +92,8 @@ int FailTable(const Status& status, const std::string& name) {
 
 int RunTable(TableArgs args) {
   IgnorePipes();
+  const bool swapped = verbs::IsTable(args.input) && !IsInput(args.input) && IsInput(args.name);
+  if (swapped) std::swap(args.input, args.name);  // either order is clear
   if (IsCluster(args.input)) return TableOfCluster(std::move(args));
   if (args.name.empty() && verbs::IsTable(args.input) && !IsInput(args.input)) {
     std::vector<std::string> newest;
