@@ -109,7 +109,7 @@ CodeTable::Line& CodeTable::LineOf(Function* function, int32_t instruction) {
   return function->lines.emplace_back(Line{number, Intern(shown, number, function->name), 0});
 }
 
-void CodeTable::Name(std::span<const Frame> frames, Stack* stack) {
+bool CodeTable::Name(std::span<const Frame> frames, Stack* stack) {
   heads_.assign(frames.size() * kHead, '\0');
   std::vector<Piece> pieces;
   for (size_t i = 0; i < frames.size(); ++i) {
@@ -137,6 +137,7 @@ void CodeTable::Name(std::span<const Frame> frames, Stack* stack) {
     }
     stack->own_line = line.own_name;
   }
+  return stack->frames.size() == frames.size();
 }
 
 }  // namespace crosscut::samples

@@ -16,20 +16,29 @@ namespace crosscut::samples {
 struct Frame {
   const void* code;     // a code object, or what stood in its place
   int32_t instruction;  // byte of its code that runs
+  bool operator==(const Frame&) const = default;
+};
+
+// How much of a thread's stack is there. The values stand in logs.
+enum class Part : uint8_t {
+  kWhole,
+  kInner,    // it is deeper
+  kChanged,  // it changed while it was read: frames are missing
 };
 
 // Names' ids, as crosscut_intern() gives them.
 struct Stack {
   std::vector<uint32_t> frames;  // innermost first
   uint32_t own_line = 0;         // the innermost line of the program's own code; 0: none
+  Part part = Part::kWhole;
 };
 
 class CodeTable {
  public:
   explicit CodeTable(OwnCode own = {}) : own_(std::move(own)) {}
   // Names the frames, innermost first; those that run no code object, or one that cannot be read,
-  // are left out.
-  void Name(std::span<const Frame> frames, Stack* stack);
+  // are left out: false then.
+  bool Name(std::span<const Frame> frames, Stack* stack);
 
  private:
   // What tells one code object from another at its address.

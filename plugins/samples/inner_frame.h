@@ -40,12 +40,16 @@ struct InnerFrame {
   const void* object;
   const InnerFrame* previous;
   const char* instruction;
+  int stack_top;
+  bool is_entry;
+  char owner;
 };
 #else
 using InnerFrame = PyFrameObject;
 #endif
 
 #if PY_VERSION_HEX >= 0x030b0000
+constexpr char kOwnedByGenerator = 1;
 // From 3.14 on the lowest bit says whether the frame owns a reference (_PyStackRef).
 constexpr uintptr_t kExecutableTag = PY_VERSION_HEX >= 0x030e0000 ? 1 : 0;
 inline const void* CodeOf(const InnerFrame& frame) {

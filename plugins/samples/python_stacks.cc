@@ -12,16 +12,23 @@
 namespace crosscut::samples {
 namespace {
 
+// What is read of a frame.
+struct Link {
+  Frame frame;        // no code: it is no function's
+  const void* outer;  // the frame around it; null at the outermost
+  bool generator;     // it has nothing around it, either, while its generator rests
+};
+
 #if PY_VERSION_HEX >= 0x030b0000
 
-const void* TopFrame(const PyThreadState& thread) {
+bool ReadTop(const PyThreadState& thread, const void** top) {
 #if PY_VERSION_HEX >= 0x030d0000
-  return thread.current_frame;
+  *top = thread.current_frame;
+  return true;
 #else
-  const void* top = nullptr;
   const uintptr_t at =
       reinterpret_cast<uintptr_t>(thread.cframe) + offsetof(_PyCFrame, current_frame);
-  return ReadObject(reinterpret_cast<const void*>(at), &top) ? top : nullptr;
+  return ReadObject(reinterpret_cast<const void*>(at), top);
 #endif
 }
 
@@ -76,31 +83,37 @@ int32_t OffsetOf(const InnerFrame& frame) {
   return offset > INT32_MAX ? 0 : static_cast<int32_t>(offset);
 }
 
-// The frame around it; null at the outermost.
-const void* ReadFrame(const void* at, FrameReader* reader, Frame* frame) {
+bool ReadFrame(const void* at, FrameReader* reader, Link* link) {
   InnerFrame inner;
-  if (!reader->Read(at, &inner)) return nullptr;
+  if (!reader->Read(at, &inner)) return false;
+  link->outer = inner.previous;
+  link->generator = inner.owner == kOwnedByGenerator;
+  link->frame = {CodeOf(inner), OffsetOf(inner)};
 #if PY_VERSION_HEX >= 0x030c0000
-  if (inner.owner >= kOwnedByInterpreter) return inner.previous;
+  if (inner.owner >= kOwnedByInterpreter) link->frame = {nullptr, 0};
 #endif
-  *frame = {CodeOf(inner), OffsetOf(inner)};
-  return inner.previous;
+  return true;
 }
 
 #else
 
-const void* TopFrame(const PyThreadState& thread) { return thread.frame; }
+bool ReadTop(const PyThreadState& thread, const void** top) {
+  *top = thread.frame;
+  return true;
+}
 
 struct FrameReader {};
 
-const void* ReadFrame(const void* at, FrameReader*, Frame* frame) {
+bool ReadFrame(const void* at, FrameReader*, Link* link) {
   constexpr int kUnit = 2;  // bytes
   PyFrameObject object;
   const bool read = ReadMemory(at, &object, offsetof(PyFrameObject, f_localsplus));
-  if (!read || Py_TYPE(&object) != &PyFrame_Type) return nullptr;
+  if (!read || Py_TYPE(&object) != &PyFrame_Type) return false;
   const bool known = object.f_lasti >= 0 && object.f_lasti <= INT32_MAX / kUnit;
-  *frame = {object.f_code, known ? object.f_lasti * kUnit : 0};
-  return object.f_back;
+  link->frame = {object.f_code, known ? object.f_lasti * kUnit : 0};
+  link->outer = object.f_back;
+  link->generator = object.f_gen != nullptr;
+  return true;
 }
 
 // Where the C library keeps a thread's id: where this thread's is, if what stands there has the
@@ -166,20 +179,40 @@ std::vector<PythonThread> PythonStacks::Threads() {
 }
 
 const Stack& PythonStacks::Read(const PythonThread& thread) {
-  frames_.clear();
-  stack_.frames.clear();
-  stack_.own_line = 0;
-  PyThreadState state;
-  if (!ReadObject(thread.state, &state) || state.interp != interpreter_) return stack_;
-  FrameReader reader;
-  const void* at = TopFrame(state);
-  for (size_t i = 0; at != nullptr && i < kMostFrames; ++i) {
-    Frame frame = {nullptr, 0};
-    at = ReadFrame(at, &reader, &frame);
-    if (frame.code != nullptr) frames_.push_back(frame);
+  // Each takes microseconds, in which a generator in a loop may come and go a few times.
+  constexpr int kMostReads = 10;
+  bool same = true;  // whatever is read, each time
+  for (int reads = 0; reads < kMostReads; ++reads) {
+    stack_ = {};
+    PyThreadState state;
+    if (!ReadObject(thread.state, &state) || state.interp != interpreter_) return stack_;
+    before_.swap(frames_);
+    const Ending ending = Walk(state);
+    const bool again = reads > 0 && frames_ == before_;
+    same = same && (reads == 0 || again);
+    const bool all_named = codes_.Name(frames_, &stack_);
+    if (ending == Ending::kDeeper) stack_.part = Part::kInner;
+    if (!all_named || ending == Ending::kChanged) stack_.part = Part::kChanged;
+    if (ending == Ending::kGenerator) {
+      // Native code may call a generator with no Python around it; that one stays.
+      stack_.part = same && reads + 1 == kMostReads ? Part::kWhole : Part::kChanged;
+    }
+    if (stack_.part != Part::kChanged || (ending == Ending::kOutermost && again)) break;
   }
-  codes_.Name(frames_, &stack_);
   return stack_;
+}
+
+PythonStacks::Ending PythonStacks::Walk(const PyThreadState& state) {
+  frames_.clear();
+  FrameReader reader;
+  Link link = {};
+  if (!ReadTop(state, &link.outer)) return Ending::kChanged;
+  for (size_t i = 0; link.outer != nullptr; ++i) {
+    if (i == kMostFrames) return Ending::kDeeper;
+    if (!ReadFrame(link.outer, &reader, &link)) return Ending::kChanged;
+    if (link.frame.code != nullptr) frames_.push_back(link.frame);
+  }
+  return link.generator ? Ending::kGenerator : Ending::kOutermost;
 }
 
 }  // namespace crosscut::samples

@@ -1,6 +1,7 @@
 // What Python's threads run, read by another thread that has no GIL and stops nobody. A stack that
-// changes while it is read can be a mixture of two moments a microsecond apart; what is no code
-// object is left out.
+// changes while it is read is read again where that can be seen: a link leads nowhere, a frame runs
+// no code object, the outermost is a generator that meanwhile rests. Else it can be a mixture of
+// two moments a microsecond apart.
 #pragma once
 
 #include <Python.h>
@@ -26,19 +27,22 @@ class PythonStacks {
   // From here on without the GIL, on one thread that is not the main one.
   // Threads that have a state of the main interpreter.
   std::vector<PythonThread> Threads();
-  // The thread's functions, at most kMostFrames. Empty where the thread runs no Python, or has
-  // ended.
+  // The thread's functions, the innermost kMostFrames. Empty where the thread runs no Python, or
+  // has ended.
   static constexpr size_t kMostFrames = 256;
   const Stack& Read(const PythonThread& thread);
 
  private:
+  enum class Ending { kOutermost, kDeeper, kGenerator, kChanged };
+  Ending Walk(const PyThreadState& state);  // into frames_
+
   const void* oldest_ = nullptr;  // thread state: it is the main thread's, and stays
   const void* interpreter_ = nullptr;
 #if PY_VERSION_HEX < 0x030b0000
   long tid_at_ = 0;  // where a pthread_t has its thread's id; 0: not looked for, < 0: not found
 #endif
   CodeTable codes_;
-  std::vector<Frame> frames_;
+  std::vector<Frame> frames_, before_;
   Stack stack_;
 };
 

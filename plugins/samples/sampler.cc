@@ -94,6 +94,7 @@ bool Sampler::Init(const char** problem) {
   names.run_delay = Text("run_delay_ns");
   names.frame = Text("frame");
   names.own_line = Text("own_line");
+  names.part = Text("part");
   names.library = Text("library");
   names.offset = Text("offset");
   names.waits = Text("waits");

@@ -224,6 +224,7 @@ void SamplingLoop::Emit(int tid, Thread* thread, int64_t at_ns, const Native& na
   }
   if (stack == nullptr) return;
   if (stack->own_line != 0) crosscut_arg_name(names_.own_line, stack->own_line);
+  if (stack->part != Part::kWhole) crosscut_arg(names_.part, static_cast<uint64_t>(stack->part));
   for (auto frame = stack->frames.rbegin(); frame != stack->frames.rend(); ++frame) {
     crosscut_arg_name(names_.frame, *frame);
   }

@@ -6,10 +6,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstring>
 #include <limits>
 #include <random>
 #include <string>
+#include <thread>
 #include <unordered_map>
 #include <vector>
 
@@ -101,6 +104,14 @@ void SetLink(InnerFrame* frame, const void* outer) {
 #endif
 }
 
+void SetGenerator(InnerFrame* frame) {
+#if PY_VERSION_HEX >= 0x030b0000
+  frame->owner = kOwnedByGenerator;
+#else
+  frame->f_gen = reinterpret_cast<PyObject*>(frame);
+#endif
+}
+
 void SetCode(InnerFrame* frame, const void* code) {
 #if PY_VERSION_HEX >= 0x030b0000
   frame->executable = reinterpret_cast<uintptr_t>(code) | kExecutableTag;
@@ -135,20 +146,28 @@ class Stacks : public testing::Test {
   // Of what was read last.
   std::string OwnLine() { return own_line_ == 0 ? "" : g_names[own_line_ - 1]; }
 
-  std::vector<std::string> Read(const void* innermost) {
+  void SetInnermost(const void* frame) {
 #if PY_VERSION_HEX >= 0x030d0000
-    g_thread.current_frame = static_cast<_PyInterpreterFrame*>(const_cast<void*>(innermost));
+    g_thread.current_frame = static_cast<_PyInterpreterFrame*>(const_cast<void*>(frame));
 #elif PY_VERSION_HEX >= 0x030b0000
-    _PyCFrame top = {};
-    top.current_frame = static_cast<_PyInterpreterFrame*>(const_cast<void*>(innermost));
-    g_thread.cframe = &top;
+    top_.current_frame = static_cast<_PyInterpreterFrame*>(const_cast<void*>(frame));
+    g_thread.cframe = &top_;
 #else
-    g_thread.frame = static_cast<PyFrameObject*>(const_cast<void*>(innermost));
+    g_thread.frame = static_cast<PyFrameObject*>(const_cast<void*>(frame));
 #endif
+  }
+
+  std::vector<std::string> Read(const void* innermost) {
+    SetInnermost(innermost);
+    return Read();
+  }
+
+  std::vector<std::string> Read() {
     std::vector<std::string> texts;
     const Stack& stack = stacks_.Read({&g_thread, 1});
     for (const uint32_t name : stack.frames) texts.push_back(g_names[name - 1]);
     own_line_ = stack.own_line;
+    part_ = stack.part;
     return texts;
   }
 
@@ -162,13 +181,64 @@ class Stacks : public testing::Test {
   Text file_ = {}, function_ = {};
   Lines lines_ = {};
   PyCodeObject code_ = {};
+#if PY_VERSION_HEX >= 0x030b0000 && PY_VERSION_HEX < 0x030d0000
+  _PyCFrame top_ = {};
+#endif
   uint32_t own_line_ = 0;
+  Part part_ = Part::kWhole;
   PythonStacks stacks_{OwnCode{{"/lib"}, "/home"}};
 };
 
 TEST_F(Stacks, AreReadFromTheInnermostFunctionOn) {
   InnerFrame outer = Frame(nullptr), inner = Frame(&outer);
   EXPECT_THAT(Read(&inner), ElementsAre("train.py:41 main", "train.py:41 main"));
+  EXPECT_EQ(part_, Part::kWhole);
+  EXPECT_THAT(Read(nullptr), IsEmpty());
+  EXPECT_EQ(part_, Part::kWhole);
+}
+
+// Native code calls it.
+TEST_F(Stacks, MayEndWithAGenerator) {
+  InnerFrame generator = Frame(nullptr);
+  SetGenerator(&generator);
+  EXPECT_THAT(Read(&generator), ElementsAre("train.py:41 main"));
+  EXPECT_EQ(part_, Part::kWhole);
+}
+
+TEST_F(Stacks, AreWholeOrSayThatTheyAreNotWhileAGeneratorComesAndGoes) {
+  Text file;
+  SetText(&file, "encoder.py");
+  PyCodeObject code;
+  std::memcpy(static_cast<void*>(&code), &code_, sizeof code);
+  code.co_filename = reinterpret_cast<PyObject*>(&file);
+  InnerFrame outer = Frame(nullptr), generator = Frame(&outer);
+  SetCode(&generator, &code);
+  SetGenerator(&generator);
+  SetInnermost(&outer);
+  std::atomic<bool> done = false;
+  std::thread program([&] {  // in the order in which CPython writes
+    const auto a_while = [] { std::this_thread::sleep_for(std::chrono::nanoseconds(1)); };
+    for (int i = 0; !done; ++i) {
+      SetLink(&generator, &outer);
+      std::atomic_thread_fence(std::memory_order_seq_cst);
+      SetInnermost(&generator);
+      if (i % 1000 == 0) a_while();
+      SetInnermost(&outer);
+      std::atomic_thread_fence(std::memory_order_seq_cst);
+      SetLink(&generator, nullptr);
+      if (i % 1000 == 500) a_while();
+    }
+  });
+  int in_generator = 0;
+  for (int i = 0; i < 20000; ++i) {
+    const auto frames = Read();
+    if (part_ != Part::kWhole) continue;
+    EXPECT_THAT(frames, testing::Contains("train.py:41 main")) << i;
+    in_generator += frames.size() == 2 ? 1 : 0;
+  }
+  done = true;
+  program.join();
+  EXPECT_GT(in_generator, 0);
 }
 
 TEST_F(Stacks, HaveTheInnermostLineOfTheProgramsOwnCode) {
@@ -199,7 +269,9 @@ TEST_F(Stacks, EndWhereALinkLeadsOutOfMemory) {
                                kTop - sizeof(InnerFrame), kTop - kPage, kTop / 2}) {
     InnerFrame frame = Frame(reinterpret_cast<const void*>(link));
     EXPECT_THAT(Read(&frame), ElementsAre("train.py:41 main")) << link;
+    EXPECT_EQ(part_, Part::kChanged) << link;
     EXPECT_THAT(Read(reinterpret_cast<const void*>(link)), IsEmpty()) << link;
+    EXPECT_EQ(part_, Part::kChanged) << link;
   }
 }
 
@@ -207,6 +279,7 @@ TEST_F(Stacks, EndAfterTheMostFramesWhereTheyGoRound) {
   InnerFrame one = Frame(nullptr), other = Frame(&one);
   SetLink(&one, &other);
   EXPECT_THAT(Read(&one), SizeIs(PythonStacks::kMostFrames));
+  EXPECT_EQ(part_, Part::kInner);
 }
 
 TEST_F(Stacks, OfThreadStatesThatGoRoundAreLookedAtOnceAround) {
@@ -288,6 +361,7 @@ TEST_F(Stacks, OfDamagedCodeKeepTheFramesThatAreWhole) {
         damaged == text ? sizeof *text / 8 : offsetof(PyCodeObject, co_firstlineno) / 8;
     std::memcpy(static_cast<char*>(damaged) + random() % words * 8, &word, sizeof word);
     const auto names = Read(&inner);
+    ASSERT_EQ(part_ == Part::kChanged, names.size() < 2);
     ASSERT_THAT(names, testing::Contains("train.py:41 main"));
     ASSERT_LE(names.size(), 2u);
   }

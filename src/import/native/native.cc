@@ -205,10 +205,15 @@ void NativeImport::TellDamage(const format::ProcessReader& reader, const NativeE
       "again.");
   gap(events.unnamed(),
       " events have lost their names, for which there was no room: they stand under (unnamed).");
-  gap(events.samples_in_changed_files(),
+  gap(events.samples().in_changed_files(),
       " samples lie in libraries that are other builds here than the program ran, or may be: their "
       "functions have no name.");
-  gap(events.unsure_samples(),
+  gap(events.samples().deeper(),
+      " samples have only the inner part of their Python stack: it was deeper than is read.");
+  gap(events.samples().changed_stacks(),
+      " samples miss frames of their Python stack, perhaps the program's own line: it changed each "
+      "time that it was read.");
+  gap(events.samples().unsure(),
       " samples take their functions from libraries as they are now: the log does not say which "
       "builds the program ran.");
   gap(session.cut_names, " names were longer than 1 MiB and are cut.");

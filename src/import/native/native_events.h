@@ -43,8 +43,7 @@ class NativeEvents {
   uint64_t unseen_frees() const { return memory_.unseen_frees(); }
   // How many spans and other events have a name for which the recorder had no room.
   uint64_t unnamed() const { return unnamed_; }
-  uint64_t samples_in_changed_files() const { return samples_.in_changed_files(); }
-  uint64_t unsure_samples() const { return samples_.unsure(); }
+  const NativeSamples& samples() const { return samples_; }
   uint64_t unknown_names() const { return unknown_names_ + devices_.unknown(); }
 
  private:

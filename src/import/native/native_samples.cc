@@ -19,7 +19,8 @@ NativeSamples::NativeSamples(trace::Builder* builder, const NativeSession* sessi
   const std::pair<const char*, Field> kFields[] = {
       {"thread", Field::kThread}, {"ago_ns", Field::kAgo},       {"covers_ns", Field::kCovers},
       {"frame", Field::kFrame},   {"own_line", Field::kOwnLine}, {"library", Field::kLibrary},
-      {"offset", Field::kOffset}, {"waits", Field::kWaits},      {"run_delay_ns", Field::kDelay}};
+      {"offset", Field::kOffset}, {"waits", Field::kWaits},      {"run_delay_ns", Field::kDelay},
+      {"part", Field::kPart}};
   for (uint64_t id = 0; id < session->names.size(); ++id) {
     const NativeName& name = session->names[id];
     if (name.kind != trace::Kind::kText) continue;
@@ -47,6 +48,10 @@ void NativeSamples::Take(uint64_t key, uint64_t value, bool is_name) {
     case Field::kCovers: sample.covers = number; break;
     case Field::kDelay: sample.run_delay = number; break;
     case Field::kOffset: sample.offset = number; break;
+    case Field::kPart:
+      deeper_ += number == 1 ? 1 : 0;
+      changed_stacks_ += number == 2 ? 1 : 0;
+      break;
     case Field::kFrame:
       if (is_name) frames_.push_back(value);
       break;

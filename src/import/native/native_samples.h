@@ -50,6 +50,10 @@ class NativeSamples {
   // How many samples have a function although the log does not say which builds ran, as older logs
   // do not.
   uint64_t unsure() const { return unsure_; }
+  // How many have not their whole Python stack: it is deeper than what was read, or changed under
+  // the reading (plugins/samples/code_table.h: Part).
+  uint64_t deeper() const { return deeper_; }
+  uint64_t changed_stacks() const { return changed_stacks_; }
 
  private:
   enum class Field {
@@ -60,6 +64,7 @@ class NativeSamples {
     kDelay,
     kFrame,
     kOwnLine,
+    kPart,
     kLibrary,
     kOffset,
     kWaits
@@ -86,7 +91,7 @@ class NativeSamples {
   std::map<std::pair<uint64_t, int64_t>, trace::StringId> functions_;
   std::set<uint64_t> changed_;  // libraries whose file is another build than the one that ran
   uint64_t in_changed_ = 0;     // samples there
-  uint64_t unsure_ = 0;
+  uint64_t unsure_ = 0, deeper_ = 0, changed_stacks_ = 0;
 };
 
 }  // namespace crosscut::import

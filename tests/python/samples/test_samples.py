@@ -147,6 +147,27 @@ package.work(net.forward)  # its own line
     assert "<string>:1 <module>" in {row["own_line"] for row in table(out, "samples")}
 
 
+DEEP = """
+import time
+def down(levels):
+    if levels:
+        return down(levels - 1)
+    time.sleep(0.5)
+down(400)
+"""
+
+
+def test_stacks_deeper_than_what_is_read_are_counted(tmp_path):
+    out, done = record(tmp_path, sys.executable, "-c", DEEP)
+    assert done.returncode == 0, done.stderr
+    slept = [row for row in table(out, "samples") if row["line"] == "<string>:6 down"]
+    count = sum(int(row["count"]) for row in slept)
+    assert count > 0 and {row["own_line"] for row in slept} == {"<string>:6 down"}
+    [gap] = [row["message"] for row in table(out, "gaps") if "deeper" in row["message"]]
+    assert f" {count} samples have only the inner part of their Python stack" in gap
+
+
+
 HASHES = """
 import hashlib, time
 digest = hashlib.sha256()
