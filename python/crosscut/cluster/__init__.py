@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from typing import Any, cast
 
 from crosscut._command import USAGE, say
 
@@ -20,8 +21,23 @@ def is_cluster(path: str) -> bool:
     return os.path.isfile(os.path.join(path, "cluster.json"))
 
 
+class _NoPandas:
+    @staticmethod
+    def find_spec(name: str, path: object = None, target: object = None) -> None:
+        if name == "pandas":
+            raise ModuleNotFoundError("no pandas in this process", name=name)
+
+
+def without_pandas() -> None:
+    """From now on this process has none. pyarrow would import it, for 0.3 s, to see whether what
+    it is given is a data frame: nothing here is."""
+    sys.meta_path.insert(0, cast(Any, _NoPandas))
+
+
 def main(verb: str, arguments: Sequence[str]) -> int:
-    """`map`, `reduce`, or a verb that reads a cluster folder; an exit code of the command."""
+    """`map`, `reduce`, or a verb that reads a cluster folder; an exit code of the command. This
+    process is the command's own."""
+    without_pandas()
     try:
         from crosscut.cluster import command, reading
     except ModuleNotFoundError as missing:

@@ -7,6 +7,7 @@ import fcntl
 import hashlib
 import os
 import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -14,7 +15,7 @@ from crosscut._command import USAGE, Parser, one_of, say
 from crosscut.cluster import dataset, merging, partial, report, sources, spec, store, workers
 from crosscut.cluster.finish import finish
 from crosscut.cluster.partial import Gap, Partial, Unusable
-from crosscut.cluster.shards import Shard, file_name
+from crosscut.cluster.shards import file_name
 from crosscut.cluster.spool import Spool, keep_pages
 
 GOOD, UNREADABLE = 0, 3
@@ -36,9 +37,11 @@ def main_map(arguments: Sequence[str]) -> int:
     options = parser.parse_args(arguments)
     try:
         inputs = sources.inputs_of(options.inputs)
-        mapped = workers.map_all(inputs, options.job, options.workers)
+        with tempfile.TemporaryDirectory(prefix="crosscut-map-") as folder:
+            parts, gaps = workers.by_host(
+                workers.map_all(inputs, folder, options.job, options.workers))
         with _alone_in(options.output):
-            for part in _by_host([m.partial for m in mapped if m.partial is not None]):
+            for part in parts:
                 path = store.join(options.output, name_of(part))
                 part = _with_earlier(part, path)
                 content = partial.to_bytes(part)
@@ -47,18 +50,9 @@ def main_map(arguments: Sequence[str]) -> int:
     except (OSError, ValueError, OverflowError) as error:
         say(str(error))
         return UNREADABLE
-    gaps = [m.gap for m in mapped if m.gap is not None]
     for gap in gaps:
         say(f"{gap.where}: {gap.what}")
     return UNREADABLE if gaps else GOOD
-
-
-def _by_host(parts: list[Partial]) -> list[Partial]:
-    """One for each job and host."""
-    groups: dict[tuple[str, str], list[Partial]] = {}
-    for part in parts:
-        groups.setdefault((part.job, ",".join(part.hosts)), []).append(part)
-    return [merging.merge(group) for _, group in sorted(groups.items())]
 
 
 def _with_earlier(part: Partial, path: str) -> Partial:
@@ -138,35 +132,38 @@ def _map_the_rest(found: sources.Sources, options: argparse.Namespace, spool: Sp
     """Maps the runs that no partial holds. Each result is kept in the cluster folder, where a later
     `reduce` finds it."""
     keep = os.path.join(options.output, dataset.PARTIALS)
-    earlier = sources.find([keep], spool).partials if store.partials_in(keep) else []
-    known: list[Shard] = [shard for part in found.partials for shard in part.shards]
-    wanted = []
-    for path in found.unmapped:
-        if sources.is_mapped(path, known):
-            continue
-        again = next((part for part in earlier if part.job == (options.job or part.job)
-                      and sources.is_mapped(path, part.shards)), None)
-        if again is None:
-            wanted.append(path)
-        elif all(again is not part for part in found.partials):
-            found.partials.append(again)
-    parts, gaps = _mapped(wanted, found.absent, options)
-    found.unread += [(gap, None) for gap in gaps]
-    for part in parts:
-        units = " ".join(sorted({shard.unit for shard in part.shards}))
-        name = hashlib.sha256(units.encode()).hexdigest()[:16] + partial.SUFFIX
-        store.write(store.join(keep, name), partial.to_bytes(part))
-        found.partials.append(sources.spooled(part, spool))
-
-
-def _mapped(paths: list[str], absent: list[str],
-            options: argparse.Namespace) -> tuple[list[Partial], list[Gap]]:
-    """The partials of paths, by the engine that was chosen, and what is missing."""
-    if options.on == "ray" and (paths or absent):
+    logs = {path: sources.logs_of(path) for path in found.unmapped}
+    asked: set[sources.Log] = set().union(*logs.values())
+    known = {sources.log_of(shard) for part in found.partials for shard in part.shards}
+    for part in sources.find([keep], spool).partials if store.partials_in(keep) else []:
+        its = {sources.log_of(shard) for shard in part.shards}
+        if part.job == (options.job or part.job) and its <= asked and not its <= known:
+            found.partials.append(part)
+            known |= its
+    paths = [path for path, its in logs.items() if not its or not its <= known]
+    if options.on == "ray" and (paths or found.absent):
         from crosscut.cluster import on_ray
 
-        return on_ray.map_all([*paths, *absent], options.job, options.workers)
-    mapped = workers.map_all(paths, options.job, options.workers)
-    return ([one.partial for one in mapped if one.partial is not None],
-            [one.gap for one in mapped if one.gap is not None]
-            + [Gap(path, "it is not there") for path in absent])
+        parts, gaps = on_ray.map_all([*paths, *found.absent], options.job, options.workers)
+        for part in parts:
+            store.write(store.join(keep, _name_of_units(part)), partial.to_bytes(part))
+            found.partials.append(sources.spooled(part, spool))
+        found.unread += [(gap, None) for gap in gaps]
+        return
+    found.unread += [(Gap(path, "it is not there"), None) for path in found.absent]
+    if not paths:
+        return
+    os.makedirs(keep, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".", dir=keep) as folder:
+        for one in workers.map_all(paths, folder, options.job, options.workers):
+            if one.gap is not None:
+                found.unread.append((one.gap, None))
+            if one.file is not None:
+                part = partial.from_bytes(store.read(one.file), one.path)
+                os.replace(one.file, os.path.join(keep, _name_of_units(part)))
+                found.partials.append(sources.spooled(part, spool))
+
+
+def _name_of_units(part: Partial) -> str:
+    units = " ".join(sorted({shard.unit for shard in part.shards}))
+    return hashlib.sha256(units.encode()).hexdigest()[:16] + partial.SUFFIX

@@ -67,11 +67,14 @@ def _facts_by_process(run: Run) -> dict[str, dict[str, Any]]:
 def numbered(table: pa.Table, place: Mapping[str, int]) -> pa.Table:
     """The rows in the order of their shards, whose numbers stand for the processes. Rows of none,
     such as those for all processes together, are left out: `reduce` has more of them."""
+    kept = [column for column in table.column_names if column != PROCESS]
+    if not table.num_rows:
+        none = pa.array([], pa.int32())
+        return table.select(kept).add_column(0, pa.field(SHARD, pa.int32()), none)
     keys = pa.array(list(place), pa.string())
     numbers = pa.array(list(place.values()), pa.int32())
     at = pc.index_in(table.column(PROCESS).cast(pa.string()), value_set=keys)
     shard = pc.take(numbers, at)
-    kept = [column for column in table.column_names if column != PROCESS]
     out = pa.table([shard, *(table.column(column) for column in kept)], names=[SHARD, *kept])
     return by_shard(out.filter(pc.is_valid(out.column(SHARD))))
 

@@ -9,11 +9,12 @@ times; what a node cannot do after that, or a node that is gone, is a gap of tha
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Sequence
 from typing import Any
 
 import crosscut
-from crosscut.cluster import merging, partial, sources, workers
+from crosscut.cluster import partial, sources, workers
 from crosscut.cluster.partial import Gap, Partial
 
 RETRIES = 3
@@ -36,14 +37,10 @@ def map_here(paths: Sequence[str], job: str, at_once: int,
         except (OSError, ValueError) as error:
             if must_be_there:
                 gaps.append((path, str(error)))
-    mapped = workers.map_all(inputs, job, at_once)
-    gaps += [(m.gap.where, m.gap.what) for m in mapped if m.gap is not None]
-    groups: dict[tuple[str, str], list[Partial]] = {}
-    for one in mapped:
-        if one.partial is not None:
-            key = one.partial.job, ",".join(one.partial.hosts)
-            groups.setdefault(key, []).append(one.partial)
-    return [partial.to_bytes(merging.merge(group)) for _, group in sorted(groups.items())], gaps
+    with tempfile.TemporaryDirectory(prefix="crosscut-map-") as folder:
+        parts, missing = workers.by_host(workers.map_all(inputs, folder, job, at_once))
+    gaps += [(gap.where, gap.what) for gap in missing]
+    return [partial.to_bytes(part) for part in parts], gaps
 
 
 def map_all(paths: Sequence[str], job: str = "",

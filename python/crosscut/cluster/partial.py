@@ -6,6 +6,7 @@ batches are cut at fixed places.
 
 from __future__ import annotations
 
+import functools
 import io
 import json
 import tarfile
@@ -105,6 +106,22 @@ def _sorted_codes(column: pa.ChunkedArray) -> pa.Array:
 
 
 def _encode(table: pa.Table) -> bytes:
+    if table.num_rows:
+        return _encode_rows(table)
+    return _encode_schema(table.schema)
+
+
+@functools.cache  # most tables of most runs are empty
+def _encode_schema(schema: pa.Schema) -> bytes:
+    return _encode_rows(schema.empty_table())
+
+
+@functools.cache
+def _decode_schema(content: bytes) -> pa.Table:
+    return ipc.open_stream(content).read_all()
+
+
+def _encode_rows(table: pa.Table) -> bytes:
     sink = io.BytesIO()
     options = ipc.IpcWriteOptions(compression="zstd", use_threads=False)
     whole = canonical(table)
@@ -181,7 +198,8 @@ def _tables_of(stated_members: dict[str, Any], members: dict[str, bytes]) -> dic
         content = members[member]
         if (len(content), zlib.crc32(content)) != (stated["bytes"], stated["crc32"]):
             raise ValueError(f"{member} is torn: its checksum differs")
-        table = ipc.open_stream(content).read_all()
+        empty = stated["rows"] == 0  # equal ones share their table
+        table = _decode_schema(content) if empty else ipc.open_stream(content).read_all()
         if table.num_rows != stated["rows"]:
             raise ValueError(f"{member} has {table.num_rows} rows, not {stated['rows']}")
         tables[member.removesuffix(".arrow")] = table

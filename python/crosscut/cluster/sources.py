@@ -108,15 +108,22 @@ def _read(path: str, spool: Spool, out: Sources) -> None:
         out.unread.append((Gap(os.path.basename(path), f"it cannot be read: {error}"), None))
 
 
-def is_mapped(path: str, known: Iterable[Shard]) -> bool:
-    """Whether these shards are of all the logs of that run, as they are now, or of that file."""
+Log = tuple[str, int, int]  # its process ("" for a file of another tool), bytes, checksum
+
+
+def log_of(shard: Shard) -> Log:
+    """The log of which the shard was made."""
+    crc = shard.log_crc32
+    process = "" if shard.process.endswith(f"@{crc:08x}") else shard.process
+    return process, shard.log_bytes, crc
+
+
+def logs_of(path: str) -> set[Log]:
+    """All the logs of a run as they are now, or the one that a file is. OSError where they cannot
+    be read."""
     if not os.path.isdir(path):
-        crc = shards.crc32_of(path)
-        return any(s.log_crc32 == crc and s.process.endswith(f"@{crc:08x}") for s in known)
-    logs = {(s.process, s.log_bytes, s.log_crc32) for s in known}
+        return {("", os.path.getsize(path), shards.crc32_of(path))}
     names = [name for name in os.listdir(path) if name.endswith(_LOG)]
-    for name in names:
-        log = os.path.join(path, name)
-        if (name.removesuffix(_LOG), os.path.getsize(log), shards.crc32_of(log)) not in logs:
-            return False
-    return bool(names)
+    logs = {name: os.path.join(path, name) for name in names}
+    return {(name.removesuffix(_LOG), os.path.getsize(log), shards.crc32_of(log))
+            for name, log in logs.items()}

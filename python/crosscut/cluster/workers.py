@@ -9,13 +9,12 @@ import queue
 import signal
 import subprocess
 import sys
-import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import crosscut
-from crosscut.cluster import partial, store
+from crosscut.cluster import merging, partial, store, without_pandas
 from crosscut.cluster.partial import Gap, Partial
 
 TRIES = 4  # of a worker that is killed: the first one, and three more
@@ -25,16 +24,30 @@ _MAIN = ("import sys; sys.path.insert(0, sys.argv.pop(1)); "
 
 @dataclass
 class Mapped:
-    """What became of an input: its partial, or why there is none."""
+    """What became of an input: the file of its partial, or why there is none."""
 
     path: str
-    partial: Partial | None = None
+    file: str | None = None
     gap: Gap | None = None
 
 
 def processors() -> int:
     """How many this process may use."""
     return len(os.sched_getaffinity(0))
+
+
+def by_host(mapped: Iterable[Mapped]) -> tuple[list[Partial], list[Gap]]:
+    """One partial for each job and host, and what is missing. OSError where a file cannot be read.
+    """
+    groups: dict[tuple[str, str], list[Partial]] = {}
+    gaps = []
+    for one in mapped:
+        if one.file is not None:
+            part = partial.from_bytes(store.read(one.file), one.path)
+            groups.setdefault((part.job, ",".join(part.hosts)), []).append(part)
+        if one.gap is not None:
+            gaps.append(one.gap)
+    return [merging.merge(group) for _, group in sorted(groups.items())], gaps
 
 
 class _Worker:
@@ -44,12 +57,12 @@ class _Worker:
         self._process: subprocess.Popen[bytes] | None = None
 
     def map(self, path: str, file: str, job: str) -> Mapped:
-        """Writes the partial of `path` to `file` and reads it."""
+        """Writes the partial of `path` to `file`."""
         code = 0
         for _ in range(TRIES):
             problem = self._ask(path, file, job)
             if problem == "":
-                return Mapped(path, partial.from_bytes(store.read(file), path))
+                return Mapped(path, file)
             if problem is not None:
                 return Mapped(path, gap=Gap(path, problem))
             code = self.end()
@@ -88,9 +101,11 @@ class _Worker:
         return process.wait()
 
 
-def map_all(paths: Sequence[str], job: str = "", at_once: int = 0) -> list[Mapped]:
-    """The outcome for each input, in their order. `at_once`: processes, 0 for one per processor.
-    No exception for what is wrong with an input: that is its gap."""
+def map_all(paths: Sequence[str], folder: str, job: str = "",
+            at_once: int = 0) -> Iterator[Mapped]:
+    """The outcome for each input, in their order, as soon as it is known. The partials are files in
+    `folder`, named by the input's place. `at_once`: processes, 0 for one per processor. What is
+    wrong with an input is its gap, and no exception."""
     count = min(at_once or processors(), max(len(paths), 1))
     free: queue.SimpleQueue[_Worker] = queue.SimpleQueue()
     workers = [_Worker() for _ in range(count)]
@@ -105,11 +120,10 @@ def map_all(paths: Sequence[str], job: str = "", at_once: int = 0) -> list[Mappe
             free.put(worker)
 
     try:
-        with (tempfile.TemporaryDirectory(prefix="crosscut-map-") as folder,
-              ThreadPoolExecutor(count) as threads):
+        with ThreadPoolExecutor(count) as threads:
             files = [os.path.join(folder, f"{number}{partial.SUFFIX}")
                      for number in range(len(paths))]
-            return list(threads.map(map_one, paths, files))
+            yield from threads.map(map_one, paths, files)
     finally:
         for worker in workers:
             worker.end()
@@ -118,6 +132,7 @@ def map_all(paths: Sequence[str], job: str = "", at_once: int = 0) -> list[Mappe
 def main() -> int:
     """A worker: for each line [path, file, job] on stdin it writes the partial of the path to the
     file, and what is wrong with that to stdout, as a line of JSON."""
+    without_pandas()
     from crosscut.cluster.mapping import map_input
 
     answers = os.fdopen(os.dup(1), "wb", buffering=0)

@@ -58,8 +58,8 @@ _DIES = "import os, sys; os.kill(os.getpid(), 9)"
 
 def test_a_worker_that_is_always_killed_becomes_a_gap(tmp_path, monkeypatch):
     monkeypatch.setattr(workers, "_MAIN", _DIES)
-    [mapped] = workers.map_all([ranks.trace_of(tmp_path, 0)])
-    assert mapped.partial is None
+    [mapped] = workers.map_all([ranks.trace_of(tmp_path, 0)], tmp_path)
+    assert mapped.file is None
     assert mapped.gap.what == "it could not be mapped: SIGKILL ended the worker 4 times"
 
 
@@ -68,8 +68,8 @@ def test_a_worker_that_is_killed_is_started_again(tmp_path, monkeypatch):
     dies_twice = (f"open({str(count)!r}, 'a').write('x')\n"
                   f"if len(open({str(count)!r}).read()) <= 2:\n    {_DIES}\n" + workers._MAIN)
     monkeypatch.setattr(workers, "_MAIN", dies_twice)
-    [mapped] = workers.map_all([ranks.trace_of(tmp_path, 0)])
-    assert mapped.gap is None and mapped.partial.shards[0].rank == 0
+    [part], gaps = workers.by_host(workers.map_all([ranks.trace_of(tmp_path, 0)], tmp_path))
+    assert not gaps and part.shards[0].rank == 0
     assert count.read_text() == "xxx"
 
 
@@ -186,6 +186,17 @@ def test_a_reduce_that_died_goes_on_with_what_was_mapped(tmp_path, monkeypatch):
     monkeypatch.setattr(workers, "map_all", lambda paths, *_: mapped.extend(paths) or [])
     code, cluster = ranks.reduce(output, *runs)
     assert code == 0 and cluster.facts["ranks"] == 2 and mapped == []
+
+
+def test_a_partial_of_more_runs_than_are_asked_for_is_not_taken(tmp_path):
+    """As `--on=ray` keeps one for each host."""
+    runs = [ranks.trace_of(tmp_path, rank, world=2) for rank in range(2)]
+    parts, _ = workers.by_host(workers.map_all(runs, tmp_path))
+    kept = tmp_path / "cluster" / dataset.PARTIALS / f"both{partial.SUFFIX}"
+    store.write(os.fspath(kept), partial.to_bytes(merging.merge(parts)))
+    assert ranks.reduce(tmp_path / "cluster", *runs)[1].facts["ranks"] == 2
+    code, cluster = ranks.reduce(tmp_path / "cluster", runs[1])
+    assert code == 3 and cluster.facts["missing"] == [0]
 
 
 def test_a_run_that_changed_since_it_was_mapped_is_mapped_again(tmp_path):
