@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <unordered_map>
 
 #include "src/analyze/columns.h"
 #include "src/analyze/devices/device_waits.h"
+#include "src/analyze/recent.h"
 #include "src/analyze/time/nesting_walk.h"
 
 namespace crosscut::analyze {
@@ -52,6 +54,7 @@ class Walk {
         process_(trace.processes[process.value]),
         work_(context.Shared<DeviceWork>().of(process)),
         threads_(ThreadsOf(trace, context, process, &left_out_)),
+        walks_(trace.tracks.size()),
         take_(std::move(take)) {
     if (work_ == nullptr) return;
     for (const DeviceWait& wait : FindDeviceWaits(trace, context, *work_)) {
@@ -100,10 +103,12 @@ class Walk {
 
   // Just before at_, which only ever gets earlier.
   const NestingWalk& At(TrackId thread) {
-    const trace::Spans& spans = trace_.tracks[thread.value].spans;
-    NestingWalk& walk = walks_.try_emplace(thread.value, trace_, spans).first->second;
-    walk.GoTo(at_);
-    return walk;
+    std::unique_ptr<NestingWalk>& walk = walks_[thread.value];
+    if (walk == nullptr) {
+      walk = std::make_unique<NestingWalk>(trace_, trace_.tracks[thread.value].spans);
+    }
+    walk->GoTo(at_);
+    return *walk;
   }
 
   // The last end of a span in the innermost one before at_; `otherwise` where there is none.
@@ -117,9 +122,9 @@ class Walk {
     to = std::max(to, process_.start_ns);
     if (to >= at_) return;
     const bool host = kind == PathSegment::kHost && track.valid();
-    const auto walk = host ? walks_.find(track.value) : walks_.end();
+    const NestingWalk* walk = host ? walks_[track.value].get() : nullptr;
     take_(PathSegment{to, at_, kind, track, span},
-          walk == walks_.end() ? trace::Layer::kNone : walk->second.LayerIn(span));
+          walk == nullptr ? trace::Layer::kNone : walk->LayerIn(span));
     at_ = to;
   }
 
@@ -128,7 +133,7 @@ class Walk {
     const NestingWalk& walk = At(track_);
     const SpanIndex span = walk.innermost();
     if (!walk.Runs(span)) return StepOverNothing(span);
-    const auto wait = waits_.find(Key(track_, span));
+    const auto wait = waits_.empty() ? waits_.end() : waits_.find(Key(track_, span));
     if (wait != waits_.end() && may_move()) {
       const DeviceEvent& event = work_->events[wait->second];
       if (event.end_ns <= at_ && event.end_ns > spans.begin_ns[span]) {
@@ -191,7 +196,7 @@ class Walk {
   std::vector<TrackId> threads_;
   std::unordered_map<uint64_t, uint32_t> waits_;     // call to event
   std::vector<uint32_t> before_;                     // by event
-  std::unordered_map<uint32_t, NestingWalk> walks_;  // by track
+  std::vector<std::unique_ptr<NestingWalk>> walks_;  // by track; null: not looked at
   int64_t at_ = 0;
   TrackId track_;
   uint32_t event_ = kNoEvent;
@@ -244,13 +249,14 @@ Table CriticalPathTable(const trace::Trace& trace, const Context& context) {
       int64_t count = 0, ns = 0;
     };
     std::unordered_map<uint64_t, Sum> sums;  // by kind, layer and text
+    Recent<decltype(sums)> recent;
     const auto add = [&](const PathSegment& segment, trace::Layer in_force) {
       uint64_t key = uint64_t{segment.kind} << 48 | static_cast<uint64_t>(in_force) << 40;
       if (segment.track.valid() && segment.span != kNoSpan) {
         const trace::Spans& spans = trace.tracks[segment.track.value].spans;
         key |= trace.name(spans.name[segment.span]).text.value;
       }
-      Sum& sum = sums[key];
+      Sum& sum = recent.In(&sums, key);
       sum.first = segment;
       sum.layer = in_force;
       ++sum.count;

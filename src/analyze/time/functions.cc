@@ -4,6 +4,7 @@
 #include <bit>
 #include <numeric>
 #include <span>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 
@@ -45,7 +46,7 @@ class PartPlaces {
 
 class Functions {
  public:
-  explicit Functions(const trace::Trace& trace) {
+  explicit Functions(const trace::Trace& trace) : trace_(trace) {
     std::unordered_map<uint64_t, uint32_t> index;
     for (const trace::Name& name : trace.names) {
       const uint64_t key = uint64_t{name.text.value} << 8 | static_cast<uint64_t>(name.layer);
@@ -63,7 +64,9 @@ class Functions {
     for (const trace::Track& track : trace.tracks) Measure(track.spans);
   }
 
-  std::vector<Function>& all() { return functions_; }
+  const std::vector<Function>& all() const { return functions_; }
+  std::string_view LayerText(const Function& f) const { return trace::LayerName(f.layer); }
+  std::string_view NameText(const Function& f) const { return trace_.text(f.text); }
   // Rank from 0 of the sorted lengths; reorders them.
   int64_t Rank(const Function& f, int64_t rank) {
     const auto begin = lengths_.begin() + static_cast<ptrdiff_t>(f.first);
@@ -127,6 +130,7 @@ class Functions {
     return functions_[f].first + filled_[f]++;
   }
 
+  const trace::Trace& trace_;
   std::vector<Function> functions_;
   std::vector<uint32_t> function_;  // by NameId
   std::vector<int64_t> name_counts_;
@@ -155,10 +159,7 @@ int64_t FirstOf(size_t range) {
   return static_cast<int64_t>(std::min<uint64_t>(first, INT64_MAX));
 }
 
-}  // namespace
-
-Table FunctionLengthsTable(const trace::Trace& trace, const Context&) {
-  Functions functions(trace);
+Table LengthsTable(const Functions& functions) {
   Texts layer, name;
   Integers from, below, count;
   std::vector<int64_t> counts(kRanges);
@@ -172,8 +173,8 @@ Table FunctionLengthsTable(const trace::Trace& trace, const Context&) {
     }
     for (size_t range = least; range <= most && least < kRanges; ++range) {
       if (counts[range] == 0) continue;
-      layer.emplace_back(trace::LayerName(f.layer));
-      name.emplace_back(trace.text(f.text));
+      layer.emplace_back(functions.LayerText(f));
+      name.emplace_back(functions.NameText(f));
       from.push_back(FirstOf(range));
       below.push_back(FirstOf(range + 1));
       count.push_back(std::exchange(counts[range], 0));
@@ -184,10 +185,10 @@ Table FunctionLengthsTable(const trace::Trace& trace, const Context&) {
                    MakeColumn("count", count));
 }
 
-Table FunctionsTable(const trace::Trace& trace, const Context&) {
-  Functions functions(trace);
+// Reorders the lengths of each function.
+Table SumsTable(Functions* functions) {
   std::vector<Function> all;
-  for (const Function& f : functions.all()) {
+  for (const Function& f : functions->all()) {
     if (f.count > 0) all.push_back(f);
   }
   std::stable_sort(all.begin(), all.end(),
@@ -195,14 +196,14 @@ Table FunctionsTable(const trace::Trace& trace, const Context&) {
   Texts layer, name;
   Integers count, total, self, min, p50, p99, max;
   for (const Function& f : all) {
-    layer.emplace_back(trace::LayerName(f.layer));
-    name.emplace_back(trace.text(f.text));
+    layer.emplace_back(functions->LayerText(f));
+    name.emplace_back(functions->NameText(f));
     count.push_back(f.count);
     total.push_back(f.total_ns);
     self.push_back(f.self_ns);
-    p50.push_back(functions.Rank(f, (f.count - 1) / 2));
-    p99.push_back(functions.Rank(f, (f.count * 99 + 99) / 100 - 1));
-    const auto [low, high] = functions.Extremes(f);
+    p50.push_back(functions->Rank(f, (f.count - 1) / 2));
+    p99.push_back(functions->Rank(f, (f.count * 99 + 99) / 100 - 1));
+    const auto [low, high] = functions->Extremes(f);
     min.push_back(low);
     max.push_back(high);
   }
@@ -210,6 +211,26 @@ Table FunctionsTable(const trace::Trace& trace, const Context&) {
                    MakeColumn("count", count), MakeColumn("total_ns", total),
                    MakeColumn("self_ns", self), MakeColumn("min_ns", min),
                    MakeColumn("p50_ns", p50), MakeColumn("p99_ns", p99), MakeColumn("max_ns", max));
+}
+
+// Both tables come from the lengths of all spans, which are too many to be kept.
+struct FunctionTables {
+  explicit FunctionTables(const Context& context) {
+    Functions functions(context.trace());
+    lengths = LengthsTable(functions);
+    sums = SumsTable(&functions);
+  }
+  Table sums, lengths;
+};
+
+}  // namespace
+
+Table FunctionLengthsTable(const trace::Trace&, const Context& context) {
+  return context.Shared<FunctionTables>().lengths;
+}
+
+Table FunctionsTable(const trace::Trace&, const Context& context) {
+  return context.Shared<FunctionTables>().sums;
 }
 
 }  // namespace crosscut::analyze

@@ -11,6 +11,7 @@
 #include "src/analyze/collectives/matches.h"
 #include "src/analyze/columns.h"
 #include "src/analyze/devices/device_work.h"
+#include "src/analyze/recent.h"
 #include "src/analyze/verdict/lead_states.h"
 #include "src/analyze/verdict/rank_lines.h"
 #include "src/trace/samples.h"
@@ -198,6 +199,10 @@ class Walk {
   size_t next_event_ = 0;
   uint32_t step_now_ = 0, last_step_ = 0;
   int64_t first_step_ns_ = INT64_MAX, last_step_ns_ = INT64_MIN;
+  // By cause: what was added to last of its operations and names.
+  std::array<std::pair<Recent<std::map<uint32_t, int64_t>>, Recent<std::map<uint32_t, int64_t>>>,
+             kCauses>
+      recent_;
   std::vector<LeadSample> samples_;
   size_t next_sample_ = 0;
   // Samples of each cause in which the lead was seen waiting for a lock.
@@ -348,8 +353,9 @@ void Walk::Add(const Moment& now, uint32_t step) {
     } else if (!hidden) {
       sum.alone_ns += ns;
     }
-    sum.operations[now.key->operation] += ns;
-    if (now.lead->name.valid()) sum.names[now.lead->name.value] += ns;
+    auto& [operations, names] = recent_[static_cast<size_t>(now.cause)];
+    operations.In(&sum.operations, now.key->operation) += ns;
+    if (now.lead->name.valid()) names.In(&sum.names, now.lead->name.value) += ns;
     out_->total_ns += ns;
     if (step != 0) {
       if (step != last_step_) out_->steps.emplace_back();
