@@ -52,8 +52,17 @@ class Rows:
 
 def dense(keys: Integers) -> tuple[Integers, int]:
     """The keys as numbers from 0, in the order in which they occur first; how many there are."""
-    encoded = pa.array(keys).dictionary_encode()
-    return encoded.indices.to_numpy(), len(encoded.dictionary)
+    least, most = (int(keys.min()), int(keys.max())) if len(keys) else (0, 0)
+    if most - least >= len(keys):
+        encoded = pa.array(keys).dictionary_encode()
+        return encoded.indices.to_numpy(), len(encoded.dictionary)
+    places = keys - least
+    first = np.full(most - least + 1, -1, np.int64)
+    first[places[::-1]] = np.arange(len(keys))[::-1]
+    there = np.flatnonzero(first >= 0)
+    code = np.zeros(len(first), np.int32)
+    code[there[np.argsort(first[there])]] = np.arange(len(there), dtype=np.int32)
+    return code[places], len(there)
 
 
 def together(columns: Sequence[Integers]) -> tuple[Integers, int]:
