@@ -20,6 +20,8 @@ if [ ! -e "$root/etc/crosscut-fresh" ]; then
     --include=ca-certificates,g++,git,make,python3,python3-venv "$suite" "$root"
   touch "$root/etc/crosscut-fresh"
 fi
+# A machine knows its own name: Debian's installer writes it. Ranks of one host meet under it.
+printf '127.0.0.1 localhost\n127.0.1.1 %s\n' "$(hostname)" > "$root/etc/hosts"
 # How this machine reaches the network.
 cp -L /etc/resolv.conf "$root/etc/resolv.conf"
 cp -L /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/ca-certificates.crt"
