@@ -3,6 +3,7 @@ time namespaces whose clocks are minutes apart."""
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 
@@ -34,6 +35,8 @@ def ip(*words):
 @pytest.fixture
 def hosts():
     """Names of two network namespaces, 10.77.0.1 and 10.77.0.2, with interfaces `wire`."""
+    if shutil.which("ip") is None:
+        pytest.skip("no ip: tools/apt.txt has iproute2")
     names = [f"crosscut-{os.getpid()}-{n}" for n in (1, 2)]
     try:
         for name in names:
