@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Checks who may include whom: the floor plan of the design, as a table.
 
-Prints every include that crosses a wall, every permission that nobody uses and every circle of
-includes, and exits 1; silent and 0 otherwise.
+Prints every include that crosses a wall, every permission that nobody uses, every circle of
+includes and every header that lacks the one for its integers, and exits 1; silent and 0 otherwise.
 """
 
 import pathlib
@@ -172,10 +172,29 @@ def findings(files: list[str]) -> list[str]:
     return found + circles(includes)
 
 
+INTEGERS = re.compile(r"\bu?int(8|16|32|64|ptr)_t\b")
+THEIR_HEADERS = re.compile(r"#include <(cstdint|stdint\.h)>")
+
+
+def without_integers(files: list[str]) -> list[str]:
+    """Headers that get these types by another header: which one has them differs between versions
+    of a compiler's library."""
+    found = []
+    for path in files:
+        if not path.endswith(".h"):
+            continue
+        text = (ROOT / path).read_text()
+        code = re.sub(r"//[^\n]*|/\*.*?\*/", "", text, flags=re.DOTALL)
+        if INTEGERS.search(code) and not THEIR_HEADERS.search(text):
+            found.append(f"{path}: it uses integers of <cstdint> and does not include that")
+    return found
+
+
 def main() -> int:
     listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, check=True,
                             capture_output=True, text=True).stdout.split("\n")
-    found = findings([f for f in listed if f and (ROOT / f).is_file()])
+    files = [f for f in listed if f and (ROOT / f).is_file()]
+    found = findings(files) + without_integers(files)
     print("\n".join(found), end="\n" if found else "")
     return 1 if found else 0
 

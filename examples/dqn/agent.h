@@ -3,6 +3,7 @@
 #define DQN_AGENT_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>

@@ -3,6 +3,7 @@
 #define DQN_CARTPOLE_H_
 
 #include <array>
+#include <cstdint>
 
 #include "environment.h"
 

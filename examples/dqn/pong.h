@@ -2,6 +2,7 @@
 #ifndef DQN_PONG_H_
 #define DQN_PONG_H_
 
+#include <cstdint>
 #include <string>
 
 #include "ale/ale_interface.hpp"

@@ -24,6 +24,7 @@
 #define _GNU_SOURCE 1
 #endif
 #include <dlfcn.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <unistd.h>
 

@@ -14,6 +14,7 @@
 // GIL. A pointer that somebody else has changed meanwhile is left as it is.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "crosscut/crosscut.h"

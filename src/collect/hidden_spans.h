@@ -3,6 +3,8 @@
 // meets its begin. Of the thread itself alone.
 #pragma once
 
+#include <cstdint>
+
 #include "src/collect/session_stream.h"
 #include "src/collect/thread_state.h"
 

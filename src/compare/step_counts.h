@@ -1,6 +1,7 @@
 // How often things happen in a step. Counts are exact: one that changed is a fact and not noise.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "src/analyze/table.h"

@@ -1,6 +1,7 @@
 // The first and largest part of the report: each process's time by operation and layer.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 

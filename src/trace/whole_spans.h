@@ -1,6 +1,7 @@
 // Joins the parts of spans that were cut, for readers that count each span once.
 #pragma once
 
+#include <cstdint>
 #include <unordered_map>
 
 #include "src/trace/trace.h"

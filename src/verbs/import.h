@@ -1,6 +1,7 @@
 // The verb `import`: makes a run directory of files that other tools wrote.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 

@@ -1,6 +1,7 @@
 // The verb `table`: gives one table of one input to other programs.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 

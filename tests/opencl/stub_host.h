@@ -3,6 +3,7 @@
 
 #include <crosscut/plugin.h>
 
+#include <cstdint>
 #include <map>
 #include <mutex>
 #include <string>

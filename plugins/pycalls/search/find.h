@@ -2,6 +2,7 @@
 // vectorcall pointers. Under the GIL. Nothing found raises no error.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "crosscut/crosscut.h"

@@ -2,6 +2,7 @@
 // window was made of, both as recorded and without Crosscut's own cost.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "src/analyze/accounting/overhead.h"

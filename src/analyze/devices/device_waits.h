@@ -1,6 +1,7 @@
 // Calls in which a thread waits for a device, and for which work: the table device_waits.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "src/analyze/context.h"

@@ -1,6 +1,8 @@
 // Memory by operator: who allocates, and what stays.
 #pragma once
 
+#include <cstdint>
+
 #include "src/analyze/context.h"
 #include "src/analyze/table.h"
 

@@ -1,6 +1,8 @@
 // What was allocated, by process and device.
 #pragma once
 
+#include <cstdint>
+
 #include "src/analyze/context.h"
 #include "src/analyze/table.h"
 

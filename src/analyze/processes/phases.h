@@ -1,6 +1,8 @@
 // Parts of a process's life: its phases, and how far it had come when the recording ended.
 #pragma once
 
+#include <cstdint>
+
 #include "src/analyze/context.h"
 #include "src/analyze/table.h"
 #include "src/trace/trace.h"

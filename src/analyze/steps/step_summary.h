@@ -2,6 +2,7 @@
 // one place that says which steps are compared with each other, and which of them is the slowest.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "src/analyze/accounting/overhead.h"

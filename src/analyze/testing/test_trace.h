@@ -1,6 +1,7 @@
 // Traces for tests, made by hand or at random, and their tables.
 #pragma once
 
+#include <cstdint>
 #include <initializer_list>
 #include <random>
 #include <string>

@@ -11,6 +11,7 @@
 // waits as in HTA's graph.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "src/analyze/context.h"

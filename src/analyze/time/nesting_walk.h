@@ -3,6 +3,7 @@
 // track has spans, however deep they nest.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "src/trace/trace.h"

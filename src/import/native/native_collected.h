@@ -2,6 +2,7 @@
 // named by facts in the log.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 

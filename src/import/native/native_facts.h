@@ -1,6 +1,8 @@
 // Fills the trace's Process with what a recorded process states of itself.
 #pragma once
 
+#include <cstdint>
+
 #include "src/format/run_reader.h"
 #include "src/import/native/native_clock.h"
 #include "src/import/native/native_session.h"
