@@ -101,8 +101,9 @@ def main_reduce(arguments: Sequence[str]) -> int:
         keep_pages()
         dataset.claim(options.output)
         spool = Spool(options.output)
-        found = sources.find(options.sources, spool)
-        _map_the_rest(found, options, spool)
+        found = sources.find(options.sources, spool, elsewhere=options.on == "ray")
+        map_the_rest = _map_on_ray if options.on == "ray" else _map_here
+        map_the_rest(found, options, spool)
         whole = merging.merge(found.partials)
         if not whole.shards:
             for gap, _ in found.unread:
@@ -128,32 +129,13 @@ def main_reduce(arguments: Sequence[str]) -> int:
     return UNREADABLE if done.incomplete else GOOD
 
 
-def _map_the_rest(found: sources.Sources, options: argparse.Namespace, spool: Spool) -> None:
+def _map_here(found: sources.Sources, options: argparse.Namespace, spool: Spool) -> None:
     """Maps the runs that no partial holds. Each result is kept in the cluster folder, where a later
     `reduce` finds it."""
-    keep = os.path.join(options.output, dataset.PARTIALS)
-    logs = {path: sources.logs_of(path) for path in found.unmapped}
-    asked: set[sources.Log] = set().union(*logs.values())
-    known = {sources.log_of(shard) for part in found.partials for shard in part.shards}
-    for part in sources.find([keep], spool).partials if store.partials_in(keep) else []:
-        its = {sources.log_of(shard) for shard in part.shards}
-        if part.job == (options.job or part.job) and its <= asked and not its <= known:
-            found.partials.append(part)
-            known |= its
-    paths = [path for path, its in logs.items() if not its or not its <= known]
-    if options.on == "ray" and (paths or found.absent):
-        from crosscut.cluster import on_ray
-
-        parts, gaps = on_ray.map_all([*paths, *found.absent], options.job, options.workers)
-        for part in parts:
-            store.write(store.join(keep, _name_of_units(part)), partial.to_bytes(part))
-            found.partials.append(sources.spooled(part, spool))
-        found.unread += [(gap, None) for gap in gaps]
-        return
     found.unread += [(Gap(path, "it is not there"), None) for path in found.absent]
-    if not paths:
-        return
-    os.makedirs(keep, exist_ok=True)
+    inputs = [sources.Input(path, sources.logs_of(path)) for path in found.unmapped]
+    paths = [one.path for one in _unmapped(inputs, found, options, spool)]
+    keep = os.path.join(options.output, dataset.PARTIALS)
     with tempfile.TemporaryDirectory(prefix=".", dir=keep) as folder:
         for one in workers.map_all(paths, folder, options.job, options.workers):
             if one.gap is not None:
@@ -162,6 +144,37 @@ def _map_the_rest(found: sources.Sources, options: argparse.Namespace, spool: Sp
                 part = partial.from_bytes(store.read(one.file), one.path)
                 os.replace(one.file, os.path.join(keep, _name_of_units(part)))
                 found.partials.append(sources.spooled(part, spool))
+
+
+def _map_on_ray(found: sources.Sources, options: argparse.Namespace, spool: Spool) -> None:
+    """The same by the nodes of a Ray cluster."""
+    if not found.given:
+        return
+    from crosscut.cluster import on_ray
+
+    with on_ray.connected() as nodes:
+        inputs, missing = nodes.find(found.given)
+        parts, gaps = nodes.map(_unmapped(inputs, found, options, spool), options.job,
+                                options.workers)
+    for part in parts:
+        store.write(store.join(options.output, f"{dataset.PARTIALS}/{_name_of_units(part)}"),
+                    partial.to_bytes(part))
+        found.partials.append(sources.spooled(part, spool))
+    found.unread += [(gap, None) for gap in (*missing, *gaps)]
+
+
+def _unmapped(inputs: Sequence[sources.Input], found: sources.Sources, options: argparse.Namespace,
+              spool: Spool) -> list[sources.Input]:
+    """The inputs that no partial holds. Takes those that an earlier `reduce` kept."""
+    keep = os.path.join(options.output, dataset.PARTIALS)
+    asked: set[sources.Log] = set().union(*(one.logs for one in inputs))
+    known = {sources.log_of(shard) for part in found.partials for shard in part.shards}
+    for part in sources.find([keep], spool).partials if store.partials_in(keep) else []:
+        its = {sources.log_of(shard) for shard in part.shards}
+        if part.job == (options.job or part.job) and its <= asked and not its <= known:
+            found.partials.append(part)
+            known |= its
+    return [one for one in inputs if not one.logs or not one.logs <= known]
 
 
 def _name_of_units(part: Partial) -> str:

@@ -16,12 +16,25 @@ _LOG = ".crosscut"
 _TRACES = (".json", ".json.gz", ".xplane.pb")
 
 
+Log = tuple[str, int, int]  # its process ("" for a file of another tool), bytes, checksum
+
+
+@dataclass(frozen=True)
+class Input:
+    """What has to be mapped. `nodes`: of Ray, those that see it; none: this machine does."""
+
+    path: str
+    logs: frozenset[Log]  # empty for a run without any
+    nodes: tuple[str, ...] = ()
+
+
 @dataclass
 class Sources:
     """What is to be reduced: partials that could be read, paths that have to be mapped, paths that
     are not there, and what could not be read, with the shards that are missing for it (None: not
-    known)."""
+    known). `given`: the paths as they were given, but for those of partials."""
 
+    given: list[str] = field(default_factory=list)
     partials: list[Partial] = field(default_factory=list)
     unmapped: list[str] = field(default_factory=list)
     absent: list[str] = field(default_factory=list)
@@ -72,9 +85,9 @@ def spooled(part: Partial, spool: Spool) -> Partial:
     return part
 
 
-def find(paths: Iterable[str], spool: Spool) -> Sources:
+def find(paths: Iterable[str], spool: Spool, elsewhere: bool = False) -> Sources:
     """Reads the partials among the sources, their ledgers into the spool. ValueError for a folder
-    that holds neither runs nor partials."""
+    that holds neither runs nor partials, unless other machines may see some in it (`elsewhere`)."""
     out = Sources()
     for path in dict.fromkeys(paths):
         if path.endswith(partial.SUFFIX):
@@ -86,13 +99,17 @@ def find(paths: Iterable[str], spool: Spool) -> Sources:
         if store.is_uri(path):
             if not inside:
                 raise ValueError(f"{path}: there is no partial (*{partial.SUFFIX}) in it")
-        elif not os.path.exists(path):
+            continue
+        if inside and not runs_below(path):
+            continue
+        out.given.append(path)
+        if not os.path.exists(path):
             out.absent.append(path)
         elif not os.path.isdir(path):
             out.unmapped.append(path)
         else:
-            runs = runs_below(path) or ([] if inside else traces_in(path))
-            if not runs and not inside:
+            runs = runs_below(path) or traces_in(path)
+            if not runs and not elsewhere:
                 raise ValueError(f"{path}: there is no run in it, no partial (*{partial.SUFFIX}) "
                                  "and no trace (*.json, *.json.gz, *.xplane.pb)")
             out.unmapped += runs
@@ -108,9 +125,6 @@ def _read(path: str, spool: Spool, out: Sources) -> None:
         out.unread.append((Gap(os.path.basename(path), f"it cannot be read: {error}"), None))
 
 
-Log = tuple[str, int, int]  # its process ("" for a file of another tool), bytes, checksum
-
-
 def log_of(shard: Shard) -> Log:
     """The log of which the shard was made."""
     crc = shard.log_crc32
@@ -118,12 +132,12 @@ def log_of(shard: Shard) -> Log:
     return process, shard.log_bytes, crc
 
 
-def logs_of(path: str) -> set[Log]:
+def logs_of(path: str) -> frozenset[Log]:
     """All the logs of a run as they are now, or the one that a file is. OSError where they cannot
     be read."""
     if not os.path.isdir(path):
-        return {("", os.path.getsize(path), shards.crc32_of(path))}
+        return frozenset([("", os.path.getsize(path), shards.crc32_of(path))])
     names = [name for name in os.listdir(path) if name.endswith(_LOG)]
     logs = {name: os.path.join(path, name) for name in names}
-    return {(name.removesuffix(_LOG), os.path.getsize(log), shards.crc32_of(log))
-            for name, log in logs.items()}
+    return frozenset((name.removesuffix(_LOG), os.path.getsize(log), shards.crc32_of(log))
+                     for name, log in logs.items())

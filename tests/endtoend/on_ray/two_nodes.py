@@ -17,21 +17,21 @@ from ray.cluster_utils import Cluster
 
 
 def killed_once(kills):
-    def map_here(paths, job, at_once, must_be_there):
+    def map_here(paths, job, at_once):
         from crosscut.cluster import on_ray as real
 
         kill = os.path.join(kills, ray.get_runtime_context().get_node_id())
         if not os.path.exists(kill):
             open(kill, "w").close()
             os.kill(os.getpid(), 9)
-        return real.map_here(paths, job, at_once, must_be_there)
+        return real.map_here(paths, job, at_once)
 
     return map_here
 
 
 def with_its_node(node, kills):
     """The task of that node tells that it began, and waits to be killed with the node."""
-    def map_here(paths, job, at_once, must_be_there):
+    def map_here(paths, job, at_once):
         import time
 
         from crosscut.cluster import on_ray as real
@@ -39,7 +39,7 @@ def with_its_node(node, kills):
         if ray.get_runtime_context().get_node_id() == node:
             open(os.path.join(kills, node), "w").close()
             time.sleep(600)
-        return real.map_here(paths, job, at_once, must_be_there)
+        return real.map_here(paths, job, at_once)
 
     return map_here
 
@@ -61,6 +61,8 @@ if __name__ == "__main__":
         on_ray.map_here = with_its_node(node.node_id, kills)
         threading.Thread(target=remove_when_it_works, args=(cluster, node, kills),
                          daemon=True).start()
-    parts, gaps = on_ray.map_all(paths)
+    with on_ray.connected() as nodes:
+        inputs, missing = nodes.find(paths)
+        parts, gaps = nodes.map(inputs)
     pathlib.Path(out).write_bytes(partial.to_bytes(merging.merge(parts)))
-    print(len(ray.nodes()), "nodes,", len(parts), "partials, gaps:", gaps)
+    print(len(ray.nodes()), "nodes,", len(parts), "partials, gaps:", missing + gaps)
