@@ -46,7 +46,9 @@ def main_map(arguments: Sequence[str]) -> int:
                 part = _with_earlier(part, path)
                 content = partial.to_bytes(part)
                 store.write(path, content)
-                say(f"wrote {path} ({len(part.shards)} processes, {len(content) >> 10} KiB)")
+                count = len(part.shards)
+                say(f"wrote {path} ({count} process{'es' if count != 1 else ''}, "
+                    f"{len(content) >> 10} KiB)")
     except (OSError, ValueError, OverflowError) as error:
         say(str(error))
         return UNREADABLE

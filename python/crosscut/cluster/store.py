@@ -19,16 +19,19 @@ def is_uri(path: str) -> bool:
     return "://" in path
 
 
-def _patiently(action: Callable[[], _T]) -> _T:
-    """What `action` returns; an OSError of it is tried again, a few times, ever later."""
-    for last in range(_TRIES - 1):
+def _patiently(uri: str, action: Callable[[], _T]) -> _T:
+    """What `action` returns; what it fails with is tried again, a few times, ever later. OSError
+    where it fails for good, whatever exceptions the store's library has of its own."""
+    for last in range(_TRIES):
         try:
             return action()
         except FileNotFoundError:
             raise
-        except OSError:
+        except Exception as error:
+            if last == _TRIES - 1:
+                raise OSError(f"{uri}: {error}") from error
             time.sleep(_FIRST_WAIT * 2 ** last)
-    return action()
+    raise AssertionError("it was tried at least once")
 
 
 def _opened(uri: str) -> tuple[Any, str]:
@@ -46,7 +49,7 @@ def read(path: str) -> bytes:
         with open(path, "rb") as file:
             return file.read()
     files, inside = _opened(path)
-    content: bytes = _patiently(lambda: files.cat_file(inside))
+    content: bytes = _patiently(path, lambda: files.cat_file(inside))
     return content
 
 
@@ -54,8 +57,8 @@ def write(path: str, content: bytes) -> None:
     """Writes a whole file, or leaves what was there. Folders are made. OSError where it fails."""
     if is_uri(path):
         files, inside = _opened(path)
-        _patiently(lambda: files.makedirs(os.path.dirname(inside), exist_ok=True))
-        _patiently(lambda: files.pipe_file(inside, content))
+        _patiently(path, lambda: files.makedirs(os.path.dirname(inside), exist_ok=True))
+        _patiently(path, lambda: files.pipe_file(inside, content))
         return
     os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
     temporary = f"{path}.{os.getpid()}.tmp"
@@ -83,7 +86,7 @@ def exists(path: str) -> bool:
     if not is_uri(path):
         return os.path.isfile(path)
     files, inside = _opened(path)
-    return bool(_patiently(lambda: files.exists(inside)))
+    return bool(_patiently(path, lambda: files.exists(inside)))
 
 
 def partials_in(folder: str) -> list[str]:
@@ -94,7 +97,7 @@ def partials_in(folder: str) -> list[str]:
         return sorted(join(folder, name) for name in os.listdir(folder) if name.endswith(SUFFIX))
     files, inside = _opened(folder)
     try:
-        names = _patiently(lambda: files.ls(inside, detail=False))
+        names = _patiently(folder, lambda: files.ls(inside, detail=False))
     except FileNotFoundError:
         return []
     return sorted(files.unstrip_protocol(name) for name in names if name.endswith(SUFFIX))
