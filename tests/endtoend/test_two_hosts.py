@@ -98,7 +98,10 @@ def test_clocks_and_waits_of_two_hosts(hosts, tmp_path):
     rows = json.loads(cluster_table(cluster, "stragglers"))
     stragglers = {row["rank"]: row for row in rows}
     assert stragglers[1]["made_wait_in_steps_ns"] > 0.7 * 0.02e9 * 40
-    assert rows[0]["rank"] == 1 and rows[0]["share_ppm"] > 800_000
+    # Outside of the steps, who starts later makes the other one wait: either of them.
+    assert rows[0]["rank"] == 1
+    assert (stragglers[1]["made_wait_in_steps_ns"]
+            > 2 * (stragglers[0]["made_wait_in_steps_ns"] or 0))
 
 
 def cluster_table(cluster, name):
