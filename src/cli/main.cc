@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,6 +17,7 @@
 #include "src/base/shown_text.h"
 #include "src/cli/command_start.h"
 #include "src/cli/commands.h"
+#include "src/cli/help_format.h"
 #include "src/cli/overview.h"
 #include "src/cli/usage.h"
 
@@ -94,7 +96,7 @@ int Main(int argc, char** argv) {
   app.name("crosscut");
   app.set_version_flag("--version", CROSSCUT_VERSION);
   app.require_subcommand(1);
-  app.get_formatter()->column_width(34);
+  app.formatter(std::make_shared<HelpFormat>());
   Run run;
   CommandWords words;
   AddVerbs(&app, &run, &words);
