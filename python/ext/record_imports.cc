@@ -75,11 +75,39 @@ PyObject* WatchedName(const Runner& runner, PyObject* const* args, Py_ssize_t co
   return name;
 }
 
+// The modules whose code this thread runs. Not on the stack: a greenlet leaves in the middle.
+constexpr int kMostRunning = 64;
+thread_local PyObject* running[kMostRunning];
+thread_local int running_count = 0;
+
+// A module's own code may run more code in its dictionary before it is done itself.
+bool IsRunning(PyObject* name) {
+  for (int i = 0; i < running_count; ++i) {
+    if (PyUnicode_Compare(running[i], name) == 0) return true;
+  }
+  return false;
+}
+
+void Enter(PyObject* name) {
+  if (name != nullptr && running_count < kMostRunning) running[running_count++] = name;
+}
+
+void Leave(PyObject* name) {
+  for (int i = running_count - 1; name != nullptr && i >= 0; --i) {
+    if (running[i] != name) continue;
+    for (--running_count; i < running_count; ++i) running[i] = running[i + 1];
+    return;
+  }
+}
+
 template <int kWhich>
 PyObject* Run(PyObject* callable, PyObject* const* args, size_t flags, PyObject* keywords) {
   const Runner& runner = runners[kWhich];
   PyObject* name = WatchedName(runner, args, PyVectorcall_NARGS(flags));
+  if (name != nullptr && IsRunning(name)) Py_CLEAR(name);
+  Enter(name);
   PyObject* result = runner.before(callable, args, flags, keywords);
+  Leave(name);
   PyObject* const tell = name != nullptr && result != nullptr ? told.Get() : nullptr;
   if (tell != nullptr) result = TellUnseen(tell, name, result);
   Py_XDECREF(tell);

@@ -1,5 +1,6 @@
 #include "src/cli/help_format.h"
 
+#include <algorithm>
 #include <sstream>
 #include <string_view>
 #include <utility>
@@ -27,7 +28,6 @@ std::string Heading(std::string line) {
 HelpFormat::HelpFormat() {
   column_width(34);
 #if CLI11_VERSION_MAJOR > 2 || CLI11_VERSION_MINOR >= 5
-  long_option_alignment_ratio(0);
   enable_description_formatting(false);
   enable_footer_formatting(false);
 #endif
@@ -36,6 +36,28 @@ HelpFormat::HelpFormat() {
 std::string HelpFormat::make_usage(const CLI::App* app, std::string name) const {
   const std::string usage = Stripped(Formatter::make_usage(app, std::move(name)));
   return (usage.starts_with(kUsage) ? "" : std::string(kUsage)) + usage + '\n';
+}
+
+std::string HelpFormat::Row(const std::string& name, const std::string& text) const {
+  const std::string indent(column_width_, ' ');
+  std::string row = "  " + name;
+  if (!text.empty() && row.size() >= column_width_) row += '\n';
+  if (!text.empty()) row.append(column_width_ - std::min(column_width_, row.size()), ' ');
+  if (row.ends_with('\n')) row += indent;
+  for (const char c : text) {
+    row += c;
+    if (c == '\n') row += indent;
+  }
+  return row + '\n';
+}
+
+std::string HelpFormat::make_option(const CLI::Option* option, bool is_positional) const {
+  return Row(make_option_name(option, is_positional) + make_option_opts(option),
+             make_option_desc(option));
+}
+
+std::string HelpFormat::make_subcommand(const CLI::App* verb) const {
+  return Row(verb->get_display_name(true), verb->get_description());
 }
 
 std::string HelpFormat::make_help(const CLI::App* app, std::string name,

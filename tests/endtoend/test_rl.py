@@ -173,7 +173,9 @@ def test_gymnasium_environments_are_operations_and_a_layer(tmp_path, python):
     assert functions["Walk.step"]["layer"] == functions["CartPoleEnv.step"]["layer"] == "simulator"
     assert functions["Walk.step"]["count"] == 8
     workers = {key: row for key, row in processes.items() if "AsyncVectorEnv" in row["name"]}
-    assert len(workers) == 2 and {row["parent"] for row in workers.values()} == {main}
+    (parent,) = {row["parent"] for row in workers.values()}
+    assert len(workers) == 2  # from Python 3.14 on a fork server starts them
+    assert parent == main or processes[parent]["parent"] == main
     for key in workers:
         assert operations_of(run, key)["simulate"] >= 21
 

@@ -379,7 +379,8 @@ class Numbers(Dataset):
     def __getitem__(self, index):
         return torch.full((1000,), float(index))
 
-print(sum(float(batch.sum()) for batch in DataLoader(Numbers(), batch_size=8, num_workers=2)))
+loader = DataLoader(Numbers(), batch_size=8, num_workers=2, multiprocessing_context="fork")
+print(sum(float(batch.sum()) for batch in loader))
 """, "--allocations")
     assert (result.returncode, result.stdout) == (0, "2016000.0\n")
     # Each worker makes half of the samples, and a byte or two for each batch.

@@ -223,3 +223,16 @@ def test_modules_are_looked_for_where_they_would_be_without_us(recorder, path):
     env = environment(PYTHONPATH=path)
     plain = recorder.plain(sys.executable, script, env=env).stdout
     assert recorder.record(sys.executable, script, env=env).stdout == plain
+
+
+def test_a_module_that_runs_code_in_itself_is_told_of_when_it_is_whole(recorder, tmp_path):
+    (tmp_path / "itself.py").write_text(
+        "exec(compile('early = 1', '<string>', 'exec'), globals())\nclass Whole:\n    pass\n")
+    done = recorder.record(sys.executable, "-c", (
+        "import importlib, sys\n"
+        f"sys.path.insert(0, {os.fspath(tmp_path)!r})\n"
+        "from crosscut import _hooks\n"
+        "_hooks.after_import('itself', lambda module: print(module.Whole.__name__, end=' '))\n"
+        "import itself\n"
+        "importlib.reload(itself)\n"))
+    assert done.stdout == "Whole Whole "

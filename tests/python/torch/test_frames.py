@@ -126,7 +126,8 @@ class Data(torch.utils.data.Dataset):
         return torch.ones(1)
 for workers in (0, 1):
     try:
-        list(DataLoader(Data(), num_workers=workers))
+        list(DataLoader(Data(), num_workers=workers,
+                        multiprocessing_context="fork" if workers else None))
     except ValueError:
         print(traceback.format_exc())
 try:
