@@ -73,7 +73,8 @@ class _Operations(operations.Operations):
         self.replace(owner, name, self._apply(getattr(owner, name)))
 
     def patch_trainer(self, module: ModuleType) -> None:
-        owner = module.TensorFlowTrainer
+        # Keras after 3.15 calls it Trainer.
+        owner = getattr(module, "TensorFlowTrainer", None) or module.Trainer
         for make, kind in (("train", "train_step"), ("test", "evaluate"), ("predict", "predict")):
             self._name_function(owner, make, kind)
 
