@@ -171,6 +171,9 @@ int Main(int argc, char** argv) {
   CLI::App app{"Checks whether a plugin keeps the rules of the plugin ABI (docs/check-plugin.md)."};
   app.name("crosscut check-plugin");
   app.get_formatter()->column_width(34);
+#if CLI11_VERSION_MAJOR > 2 || CLI11_VERSION_MINOR >= 5  // it has the name alone
+  app.usage("Usage: crosscut check-plugin [OPTIONS] FILE");
+#endif
   app.footer(
       "Ends with 0 where no test failed, 1 where one did, 2 for a wrong command line, 3 for\n"
       "a file that cannot be read.");

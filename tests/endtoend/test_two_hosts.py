@@ -101,7 +101,7 @@ def test_clocks_and_waits_of_two_hosts(hosts, tmp_path):
     # Outside of the steps, who starts later makes the other one wait: either of them.
     assert rows[0]["rank"] == 1
     assert (stragglers[1]["made_wait_in_steps_ns"]
-            > 2 * (stragglers[0]["made_wait_in_steps_ns"] or 0))
+            > 4 * (stragglers[0]["made_wait_in_steps_ns"] or 0))
 
 
 def cluster_table(cluster, name):

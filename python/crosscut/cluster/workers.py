@@ -143,6 +143,7 @@ def main() -> int:
         try:
             store.write(file, partial.to_bytes(map_input(path, job)))
         except (OSError, ValueError, MemoryError) as error:
-            problem = str(error) or type(error).__name__
+            # Whoever tells the gap names the path.
+            problem = str(error).removeprefix(f"{path}: ") or type(error).__name__
         answers.write(json.dumps(problem).encode() + b"\n")
     return 0
