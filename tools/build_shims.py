@@ -21,15 +21,14 @@ import zipfile
 from crosscut.adapters import torch_build
 
 WANTED = ("torch/include/", "torch/lib/libtorch_cpu.so", "torch/lib/libc10.so", "torch/version.py")
-ROOM = 25 << 30  # bytes of disk that stay free
-STEP = 4 << 30  # what one wheel needs for a while
+ROOM = 4 << 30  # bytes of disk that one wheel and what is unpacked of it need for a while
 ABI = 1  # of libstdc++, in every wheel since PyTorch 2.7; the linker finds no symbols otherwise
 
 
 def download(release: str, work: pathlib.Path) -> pathlib.Path:
     """PyTorch's wheel for that release; which Python it is for does not matter."""
-    if shutil.disk_usage(work).free < ROOM + STEP:
-        sys.exit(f"build_shims: {work} must have {(ROOM + STEP) >> 30} GiB free")
+    if shutil.disk_usage(work).free < ROOM:
+        sys.exit(f"build_shims: {work} must have {ROOM >> 30} GiB free")
     subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps",
                     "--no-cache-dir", "--only-binary=:all:", "--python-version=3.12",
                     "--platform=manylinux_2_28_x86_64", f"--dest={work}", f"torch=={release}.*"],

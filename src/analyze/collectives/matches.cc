@@ -24,8 +24,8 @@ struct GroupKey {
   StringId group, name;  // name: only where the group is not stated
   bool device;
   int64_t restart;
-  uint32_t parent;  // of its processes, where several jobs have the same ranks
-  auto Tie() const { return std::tuple(group.value, name.value, device, restart, parent); }
+  ProcessId job;  // the parent of its processes, where several jobs have the same ranks; else none
+  auto Tie() const { return std::tuple(group.value, name.value, device, restart, job.value); }
   bool operator<(const GroupKey& other) const { return Tie() < other.Tie(); }
 };
 using Members = std::map<uint32_t, std::vector<uint32_t>>;  // calls by process, in order
@@ -43,7 +43,7 @@ class Matching {
   int64_t RestartOf(ProcessId process) const;
   std::map<GroupKey, Members> Groups();
   void SplitJobs(const GroupKey& key, Members members, std::map<GroupKey, Members>* out);
-  void MatchGroup(const Members& members);
+  void MatchGroup(const GroupKey& key, const Members& members);
   void MatchBySequence(const Members& members);
   void MatchByPlace(const Members& members);
   // All calls of `row` are one collective, if they are as many as the group has ranks.
@@ -59,6 +59,7 @@ class Matching {
   const std::vector<CollectiveCall>& calls_;
   const bool one_clock_;
   Collectives* out_;
+  ProcessId job_;  // of the group that is being matched
   std::map<std::tuple<uint32_t, uint32_t, uint32_t, NotMatched>, int64_t> rejected_;
 };
 
@@ -85,7 +86,7 @@ std::map<GroupKey, Members> Matching::Groups() {
       continue;
     }
     const StringId name = call.group.valid() ? StringId{} : call.name;
-    whole[{call.group, name, call.device, RestartOf(call.process), 0}][call.process.value]
+    whole[{call.group, name, call.device, RestartOf(call.process), {}}][call.process.value]
         .push_back(i);
   }
   for (auto& [key, members] : whole) SplitJobs(key, std::move(members), &out);
@@ -113,7 +114,7 @@ void Matching::SplitJobs(const GroupKey& key, Members members, std::map<GroupKey
   }
   for (auto& [parent, job] : jobs) {
     GroupKey of_job = key;
-    of_job.parent = parent + 1;
+    of_job.job = {parent};
     if (!twice(job)) {
       (*out)[of_job] = std::move(job);
       continue;
@@ -122,7 +123,8 @@ void Matching::SplitJobs(const GroupKey& key, Members members, std::map<GroupKey
   }
 }
 
-void Matching::MatchGroup(const Members& members) {
+void Matching::MatchGroup(const GroupKey& key, const Members& members) {
+  job_ = key.job;
   if (members.size() < 2) {
     for (const auto& [process, calls] : members) {
       for (const uint32_t call : calls) {
@@ -218,6 +220,7 @@ void Matching::TakeRow(std::vector<uint32_t> row, size_t ranks) {
   if (!Together(row)) return Reject(row, NotMatched::kApart);
   Collective collective;
   collective.calls = std::move(row);
+  collective.job = job_;
   FindWaits(&collective);
   out_->matched.push_back(std::move(collective));
 }
@@ -264,7 +267,7 @@ void Matching::FindWaits(Collective* collective) const {
 }
 
 void Matching::Make() {
-  for (const auto& [key, members] : Groups()) MatchGroup(members);
+  for (const auto& [key, members] : Groups()) MatchGroup(key, members);
   std::stable_sort(out_->matched.begin(), out_->matched.end(), [&](const auto& a, const auto& b) {
     return calls_[a.calls[0]].begin_ns < calls_[b.calls[0]].begin_ns;
   });

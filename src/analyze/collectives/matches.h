@@ -28,6 +28,7 @@ struct Collective {
   uint32_t last = 0;               // into `calls`: who came last
   int64_t transfer_ns = 0;         // from then on to the first end
   bool waits_known = false;        // else the three above say nothing
+  trace::ProcessId job = {};       // who started its ranks; none: all of its group are of one job
 };
 
 enum class NotMatched : uint8_t {

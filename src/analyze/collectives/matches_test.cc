@@ -48,8 +48,8 @@ TEST(Collectives, OneGroupIsNotBlamedForTheWaitsOfAnother) {
   EXPECT_THAT(Rows(trace, "stragglers"), ElementsAre("rank0 a 1 90 0 0 0", "rank1 a 1 0 1 90 0",
                                                      "rank2 b 1 80 0 0 0", "rank3 b 1 0 1 80 0"));
   EXPECT_THAT(Rows(trace, "collectives"),
-              ElementsAre("a gloo:all_reduce 1 2 40 10 90 90 rank1 1 4000000000.000000",
-                          "b gloo:all_reduce 1 2 40 20 80 80 rank3 1 2000000000.000000"));
+              ElementsAre("a gloo:all_reduce 1 2 40 10 90 90 rank1 1 4000000000.000000 -",
+                          "b gloo:all_reduce 1 2 40 20 80 80 rank3 1 2000000000.000000 -"));
 }
 
 TEST(Collectives, ARankWhoseRecordingStartsLateIsNotBlamedForWhatWasBefore) {
@@ -115,6 +115,26 @@ TEST(Collectives, ARestartedJobIsNotComparedWithWhatItWasBefore) {
   }
   EXPECT_THAT(Rows(Parse(text), "stragglers"), ElementsAre("p00 a 1 30 0 0 0", "p01 a 1 0 1 30 0",
                                                            "p10 a 1 30 0 0 0", "p11 a 1 0 1 30 0"));
+}
+
+TEST(Collectives, JobsBesideEachOtherAreNotAddedUp) {
+  std::string text = kTrace;
+  for (int job = 0; job < 2; ++job) {
+    const std::string launcher = "launcher" + std::to_string(job);
+    text += "process " + launcher + " window=0..2000\n";
+    for (int rank = 0; rank < 2; ++rank) {
+      text += "process p" + std::to_string(job) + std::to_string(rank) + " parent=" + launcher +
+              " window=0..2000\nmeta rank " + std::to_string(rank) + "\nasync collectives\n" +
+              Call(30 * rank * (job + 1), 100, "a", 0) +
+              "thread main lead\nstep train 0 200 number=7 level=3\n";
+    }
+  }
+  const trace::Trace trace = Parse(text);
+  EXPECT_THAT(Rows(trace, "straggler_steps"),
+              ElementsAre("7 p01 30 30 1 1 launcher0", "7 p11 60 60 1 1 launcher1"));
+  EXPECT_THAT(Rows(trace, "collectives"),
+              ElementsAre("a gloo:all_reduce 1 2 40 70 30 30 p01 1 571428571.428571 launcher0",
+                          "a gloo:all_reduce 1 2 40 40 60 60 p11 1 1000000000.000000 launcher1"));
 }
 
 TEST(Collectives, SendsAndReceivesAreToldApart) {

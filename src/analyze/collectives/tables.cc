@@ -107,10 +107,10 @@ Table CollectivesTable(const trace::Trace& trace, const Context& context) {
     int64_t count = 0, ranks = 0, bytes = 0, transfer = 0, skew = 0, waited = 0;
     std::map<uint32_t, int64_t> last;  // by process
   };
-  std::map<std::pair<uint32_t, uint32_t>, Row> by_name;
+  std::map<std::tuple<uint32_t, uint32_t, uint32_t>, Row> by_name;  // group, name, job
   ForEachKnown(context, [&](const Collective& c, const std::vector<CollectiveCall>& calls) {
     const CollectiveCall& first = calls[c.calls[0]];
-    Row& row = by_name[{first.group.value, first.name.value}];
+    Row& row = by_name[{first.group.value, first.name.value, c.job.value}];
     ++row.count;
     row.ranks = std::max(row.ranks, static_cast<int64_t>(c.calls.size()));
     row.bytes += std::max<int64_t>(first.bytes, 0);
@@ -119,14 +119,16 @@ Table CollectivesTable(const trace::Trace& trace, const Context& context) {
     for (const int64_t ns : c.waited_ns) row.waited += ns;
     ++row.last[calls[c.calls[c.last]].process.value];
   });
-  Texts group, name, last;
+  Texts group, name, last, job;
   Integers count, ranks, bytes, transfer, skew, waited, last_count;
   Reals rate;
   for (const auto& [key, row] : by_name) {
     const auto top = std::max_element(row.last.begin(), row.last.end(),
                                       [](auto& a, auto& b) { return a.second < b.second; });
-    group.emplace_back(trace.text({key.first}));
-    name.emplace_back(trace.text({key.second}));
+    const auto& [in_group, of_name, of_job] = key;
+    group.emplace_back(trace.text({in_group}));
+    name.emplace_back(trace.text({of_name}));
+    job.push_back(context.process_label({of_job}));
     count.push_back(row.count);
     ranks.push_back(row.ranks);
     bytes.push_back(row.bytes);
@@ -144,7 +146,7 @@ Table CollectivesTable(const trace::Trace& trace, const Context& context) {
                    MakeColumn("bytes", bytes), MakeColumn("transfer_ns", transfer),
                    MakeColumn("skew_ns", skew), MakeColumn("waited_ns", waited),
                    MakeColumn("last", last), MakeColumn("last_count", last_count),
-                   MakeColumn("bytes_per_s", rate));
+                   MakeColumn("bytes_per_s", rate), MakeColumn("job", job));
 }
 
 Table StragglersTable(const trace::Trace& trace, const Context& context) {
@@ -192,11 +194,11 @@ Table StragglerStepsTable(const trace::Trace&, const Context& context) {
     std::map<uint32_t, std::map<uint32_t, std::vector<Interval>>> made;  // by for whom, who
     std::map<uint32_t, int64_t> last;
   };
-  std::map<int64_t, Step> steps;
+  std::map<std::pair<int64_t, uint32_t>, Step> steps;  // number, job
   ForEachKnown(context, [&](const Collective& c, const std::vector<CollectiveCall>& calls) {
     const CollectiveCall& last = calls[c.calls[c.last]];
     if (last.step < 0) return;
-    Step& step = steps[last.step];
+    Step& step = steps[{last.step, c.job.value}];
     ++step.collectives;
     ++step.last[last.process.value];
     for (size_t i = 0; i < c.calls.size(); ++i) {
@@ -207,9 +209,9 @@ Table StragglerStepsTable(const trace::Trace&, const Context& context) {
       step.made[last.process.value][who].push_back(wait);
     }
   });
-  Texts process;
+  Texts process, job;
   Integers number, made_wait, waited, collectives, last_count;
-  for (auto& [step, it] : steps) {
+  for (auto& [key, it] : steps) {
     int64_t most = 0, all = 0;
     uint32_t who = 0;
     for (auto& [last, waiters] : it.made) {
@@ -219,7 +221,8 @@ Table StragglerStepsTable(const trace::Trace&, const Context& context) {
     }
     if (most == 0) continue;
     for (auto& [waiter, intervals] : it.waited) all += UnionLength(intervals);
-    number.push_back(step);
+    number.push_back(key.first);
+    job.push_back(context.process_label({key.second}));
     process.push_back(context.process_label({who}));
     made_wait.push_back(most);
     waited.push_back(all);
@@ -228,7 +231,8 @@ Table StragglerStepsTable(const trace::Trace&, const Context& context) {
   }
   return MakeTable("straggler_steps", MakeColumn("step", number), MakeColumn("process", process),
                    MakeColumn("made_wait_ns", made_wait), MakeColumn("waited_ns", waited),
-                   MakeColumn("collectives", collectives), MakeColumn("last_count", last_count));
+                   MakeColumn("collectives", collectives), MakeColumn("last_count", last_count),
+                   MakeColumn("job", job));
 }
 
 Table UnmatchedCollectivesTable(const trace::Trace& trace, const Context& context) {

@@ -19,7 +19,9 @@ Table CollectiveCallsTable(const trace::Trace& trace, const Context& context);
 // group, name, count, ranks, bytes (of one rank, summed), transfer_ns (from the last to come to the
 // first to leave, summed), skew_ns (from the first to come to the last, summed), waited_ns (summed
 // over ranks), last (the process that came last most often), last_count, bytes_per_s (bytes over
-// transfer_ns). Collectives of which all ranks are here.
+// transfer_ns), job (who started the ranks, where jobs beside each other call their groups the
+// same;
+// "": else). Collectives of which all ranks are here.
 Table CollectivesTable(const trace::Trace& trace, const Context& context);
 
 // process, group, collectives, waited_ns (in which it waited for another rank), last_count (how
@@ -28,7 +30,8 @@ Table CollectivesTable(const trace::Trace& trace, const Context& context);
 Table StragglersTable(const trace::Trace& trace, const Context& context);
 
 // step (number), process (for which the others waited longest in it), made_wait_ns (for it),
-// waited_ns (for all), collectives, last_count. A row for each step in which somebody waited.
+// waited_ns (for all), collectives, last_count, job (as in `collectives`). A row for each step of a
+// job in which somebody waited.
 Table StragglerStepsTable(const trace::Trace& trace, const Context& context);
 
 // process, group, name, reason, count: calls that were compared with nothing.
