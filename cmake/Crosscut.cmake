@@ -38,6 +38,9 @@ if(CROSSCUT_STATIC)
   set(CMAKE_FIND_LIBRARY_SUFFIXES .a)
   # Hidden: other copies in the process stay what they are.
   add_link_options(LINKER:--exclude-libs,libzstd.a:libz.a:libisal.a:libsimdjson.a)
+  # Functions that nobody calls are left out.
+  add_compile_options(-ffunction-sections -fdata-sections)
+  add_link_options(LINKER:--gc-sections)
 endif()
 find_program(CCACHE ccache)
 if(CCACHE)

@@ -20,7 +20,7 @@ model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(64, 64))
 optimizer = torch.optim.SGD(model.parameters(), 0.01)
 for _ in range(60):
     if dist.get_rank() == 1:
-        time.sleep(0.02)
+        time.sleep(0.06)
     model(torch.randn(8, 64)).sum().backward()
     optimizer.step()
     optimizer.zero_grad()
@@ -97,11 +97,11 @@ def test_clocks_and_waits_of_two_hosts(hosts, tmp_path):
     assert clock["error_ns"] < 50_000_000
     rows = json.loads(cluster_table(cluster, "stragglers"))
     stragglers = {row["rank"]: row for row in rows}
-    assert stragglers[1]["made_wait_in_steps_ns"] > 0.7 * 0.02e9 * 40
+    assert stragglers[1]["made_wait_in_steps_ns"] > 0.7 * 0.06e9 * 40
     # Outside of the steps, who starts later makes the other one wait: either of them.
     assert rows[0]["rank"] == 1
     assert (stragglers[1]["made_wait_in_steps_ns"]
-            > 4 * (stragglers[0]["made_wait_in_steps_ns"] or 0))
+            > 2 * (stragglers[0]["made_wait_in_steps_ns"] or 0))
 
 
 def cluster_table(cluster, name):

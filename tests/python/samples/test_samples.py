@@ -347,7 +347,10 @@ def test_samples_know_how_long_a_thread_had_no_processor(tmp_path):
     told = sum(delay for delay, _ in delays)
     # Seen from outside, samples lack what came before the first, and have what came after the end.
     assert 0.5 * (end - begin) < told < end + 2e9
-    assert all(0 <= delay <= 1.1 * ns + 20e6 for delay, ns in delays)
+    # The thread that looks may be preempted between the clock and the kernel's account, which then
+    # has more than the sample's time; the next sample has that much less.
+    assert min(delay for delay, _ in delays) >= 0
+    assert told <= 1.1 * sum(ns for _, ns in delays) + 0.2e9
 
 
 @pytest.mark.parametrize("version", SERVED)
