@@ -40,7 +40,8 @@ if [ -d "$python" ]; then
   mkdir -p "$root/opt/python"
   ln -s /opt/python/bin/python3 "$root/opt/bin/python3"
 elif [ -n "$python" ]; then
-  chroot "$root" bash -ec "apt-get update -qq && apt-get install -y -qq $python-venv >/dev/null"
+  chroot "$root" bash -ec "apt-get -o Acquire::Check-Valid-Until=false update -qq
+    apt-get install -y -qq $python-venv >/dev/null"  # a mirror may be some weeks behind
   ln -s "/usr/bin/$python" "$root/opt/bin/python3"
 fi
 
