@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # check_fresh.sh SUITE [COMMAND...]: does a fresh machine get there? Makes a clean root of a Debian
 # release (bookworm, trixie, sid) with debootstrap, in which nothing is but git, make, a compiler
-# and the release's own Python, copies this tree into it and runs `make demo` there, or COMMAND. With
-# CROSSCUT_AS=user a user who may use sudo runs it, else root does.
-# Needs root, the network and some GB under CROSSCUT_FRESH (default /tmp/crosscut-fresh), where the
-# root stays for the next call with CROSSCUT_KEEP=1 and goes otherwise.
+# and the release's own Python, copies this tree into it and runs `make demo` there, or COMMAND.
+# With CROSSCUT_AS=user a user who may use sudo runs it, else root does. Needs root, the network and
+# some GB under CROSSCUT_FRESH (default /tmp/crosscut-fresh), where the root stays for the next call
+# with CROSSCUT_KEEP=1 and goes otherwise.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 suite=${1:?usage: check_fresh.sh SUITE [COMMAND...]}

@@ -5,7 +5,8 @@
 # runs the quick start as a user without rights, counts PyTorch's operators, and times the way from
 # `pip install` to a verdict on a loop of PyTorch, beside PyTorch's own install. The wheel is for
 # that release's Python, or for PYTHON: another one that the release has (python3.15), or the folder
-# of one that was built on this machine (with bin/python3 in it). CROSSCUT_TORCH= leaves PyTorch out.
+# of one that was built on this machine (with bin/python3 in it). CROSSCUT_TORCH= leaves out
+# PyTorch.
 # Needs root, the network and 2 GB under CROSSCUT_FRESH (default /tmp/crosscut-fresh), where the
 # root stays for the next call with CROSSCUT_KEEP=1 and goes otherwise.
 set -euo pipefail
@@ -57,6 +58,7 @@ unshare --mount --pid --fork bash -ec '
   [ -z "$wheels" ] || mount --bind "$wheels" "$root/$wheels"
   [ -z "$built" ] || mount --bind "$built" "$root/opt/python"
   exec chroot --userspec=user:user "$root" env -i ${wheels:+PIP_FIND_LINKS="$wheels"} \
-    PIP_CERT=/etc/ssl/certs/ca-certificates.crt HOME=/home/user PATH=/opt/bin:/usr/bin:/bin LANG=C.UTF-8 \
+    PIP_CERT=/etc/ssl/certs/ca-certificates.crt \
+    HOME=/home/user PATH=/opt/bin:/usr/bin:/bin LANG=C.UTF-8 \
     bash -ec "cd && bash quickstart.sh \"\$@\"" fresh "$@"' fresh \
   "$(basename "$wheel")" "$torch"

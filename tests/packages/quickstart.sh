@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# quickstart.sh WHEEL [TORCH]: what docs/install.md promises, in an empty folder of a machine that has
-# a Python and nothing else; without TORCH, what needs no PyTorch. Called by tools/check_wheel.sh.
+# quickstart.sh WHEEL [TORCH]: what docs/install.md promises, in an empty folder of a machine that
+# has a Python and nothing else; without TORCH, what needs no PyTorch. Called by
+# tools/check_wheel.sh.
 set -euo pipefail
 seconds() { date +%s.%N; }
 took() { python3 -c "print('$1: %.1f s' % ($(seconds) - ($2)))"; }
