@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import fcntl
+import glob
 import hashlib
 import os
+import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -19,6 +22,7 @@ from crosscut.cluster.shards import file_name
 from crosscut.cluster.spool import Spool, keep_pages
 
 GOOD, UNREADABLE = 0, 3
+_SCRATCH, _LOCK = ".map-", "lock"
 
 
 def name_of(part: Partial) -> str:
@@ -89,6 +93,23 @@ def _alone_in(folder: str) -> Iterator[None]:
             os.close(lock)
 
 
+@contextmanager
+def _scratch(keep: str) -> Iterator[str]:
+    """A folder in `keep` that is gone afterwards, and with it those of processes that were killed:
+    the kernel takes a process's lock away with it."""
+    for old in glob.glob(os.path.join(glob.escape(keep), f"{_SCRATCH}*", _LOCK)):
+        with contextlib.suppress(OSError), open(old, "rb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(os.path.dirname(old), ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix=_SCRATCH, dir=keep) as folder:
+        new = os.path.join(folder, "new")
+        with open(new, "wb") as lock:
+            with contextlib.suppress(OSError):  # a file system without locks
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                os.rename(new, os.path.join(folder, _LOCK))  # it is not there without its lock
+            yield folder
+
+
 def main_reduce(arguments: Sequence[str]) -> int:
     """`crosscut reduce`: partials, and what has to be mapped first, into a cluster folder."""
     parser = Parser(prog="crosscut reduce", allow_abbrev=False)
@@ -138,7 +159,7 @@ def _map_here(found: sources.Sources, options: argparse.Namespace, spool: Spool)
     inputs = [sources.Input(path, sources.logs_of(path)) for path in found.unmapped]
     paths = [one.path for one in _unmapped(inputs, found, options, spool)]
     keep = os.path.join(options.output, dataset.PARTIALS)
-    with tempfile.TemporaryDirectory(prefix=".", dir=keep) as folder:
+    with _scratch(keep) as folder:
         for one in workers.map_all(paths, folder, options.job, options.workers):
             if one.gap is not None:
                 found.unread.append((one.gap, None))

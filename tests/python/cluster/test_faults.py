@@ -3,6 +3,9 @@
 import errno
 import os
 import pathlib
+import signal
+import subprocess
+import sys
 
 import pytest
 import ranks
@@ -61,6 +64,27 @@ def test_a_worker_that_is_always_killed_becomes_a_gap(tmp_path, monkeypatch):
     [mapped] = workers.map_all([ranks.trace_of(tmp_path, 0)], tmp_path)
     assert mapped.file is None
     assert mapped.gap.what == "it could not be mapped: SIGKILL ended the worker 4 times"
+
+
+_DIES_IN_REDUCE = """
+import os, sys
+from crosscut.cluster import command, workers
+workers._MAIN = "import os; os.kill(os.getppid(), 9)"
+command.main_reduce(sys.argv[1:])
+"""
+
+
+def test_what_a_killed_reduce_leaves_goes_with_the_next_one(tmp_path):
+    trace, cluster = ranks.trace_of(tmp_path, 0), tmp_path / "cluster"
+    done = subprocess.run([sys.executable, "-c", _DIES_IN_REDUCE, trace, "-o", cluster])
+    assert done.returncode == -signal.SIGKILL
+    keep = cluster / dataset.PARTIALS
+    [left] = keep.glob(".*")
+    with command._scratch(str(keep)) as one, command._scratch(str(keep)) as other:
+        assert not left.exists()
+        assert os.path.isdir(one) and os.path.isdir(other), "a living one's stays"
+    ranks.reduce(cluster, trace)
+    assert not list(keep.glob(".*")) and len(list(keep.iterdir())) == 1
 
 
 def test_a_worker_that_is_killed_is_started_again(tmp_path, monkeypatch):
