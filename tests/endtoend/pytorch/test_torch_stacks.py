@@ -171,7 +171,7 @@ for event in prof.events():
         rows[f"{plain(event.name).rpartition('): ')[2]} in {parent}"] += 1
 counts = {row.key: row.count for row in prof.key_averages() if row.key in (
     "<built-in function sorted>", "<built-in function len>", "<built-in function isinstance>")}
-print(json.dumps([rows, counts["<built-in function sorted>"]]))
+print(json.dumps([rows, counts.get("<built-in function sorted>")]))
 """
 
 
@@ -179,7 +179,8 @@ def test_builtin_functions_are_rows_below_the_functions_that_call_them():
     ours, theirs = both(BUILTINS)
     assert ours == theirs
     rows, sorts = ours
-    assert sorts == 1 and rows["len in work"] == rows["isinstance in work"] == 20, rows
+    # From PyTorch 2.14 on averages leave Python functions out.
+    assert sorts in (1, None) and rows["len in work"] == rows["isinstance in work"] == 20, rows
     assert rows["key in sorted"] == rows["abs in key"] == 2 and rows["next in work"] == 1, rows
 
 
