@@ -12,6 +12,8 @@
 #include "src/analyze/columns.h"
 #include "src/analyze/devices/device_work.h"
 #include "src/analyze/recent.h"
+#include "src/analyze/verdict/awaited_threads.h"
+#include "src/analyze/verdict/host_causes.h"
 #include "src/analyze/verdict/lead_states.h"
 #include "src/analyze/verdict/rank_lines.h"
 #include "src/trace/samples.h"
@@ -20,65 +22,6 @@ namespace crosscut::analyze {
 namespace {
 
 using trace::Layer;
-
-enum class Purpose : uint8_t { kOther, kInput, kSimulation };
-
-// Operations that adapters find, or that programs name so, and that say what they are for.
-Purpose PurposeOf(std::string_view operation) {
-  for (const std::string_view name :
-       {"data", "fetch", "data_loading", "dataloader", "load_batch"}) {
-    if (operation == name) return Purpose::kInput;
-  }
-  return operation == "simulate" ? Purpose::kSimulation : Purpose::kOther;
-}
-
-// What the lead waits for where others work: the first of these layers that one of them is in.
-Cause CauseOfOthers(LayerSet work) {
-  constexpr std::pair<Layer, Cause> kOrder[] = {
-      {Layer::kComm, Cause::kCommunication},  {Layer::kSimulator, Cause::kSimulator},
-      {Layer::kFramework, Cause::kFramework}, {Layer::kData, Cause::kInput},
-      {Layer::kRuntime, Cause::kLaunches},    {Layer::kNative, Cause::kNative},
-      {Layer::kPython, Cause::kPython}};
-  for (const auto& [layer, cause] : kOrder) {
-    if (work & Bit(layer)) return cause;
-  }
-  return Cause::kRecording;
-}
-
-// While the lead works itself.
-Cause CauseOfWork(Layer layer, Doing doing) {
-  switch (layer) {
-    case Layer::kPython: return Cause::kPython;
-    case Layer::kFramework: return Cause::kFramework;
-    case Layer::kSimulator: return Cause::kSimulator;
-    case Layer::kData: return Cause::kInput;
-    case Layer::kComm: return Cause::kCommunication;
-    case Layer::kNative: return doing == Doing::kFiles ? Cause::kDisk : Cause::kNative;
-    case Layer::kRuntime:
-      if (doing == Doing::kAwaitingDevice) return Cause::kSynchronisation;
-      if (doing == Doing::kCopying) return Cause::kCopies;
-      return doing == Doing::kAllocating ? Cause::kAllocation : Cause::kLaunches;
-    case Layer::kOverhead: return Cause::kRecording;
-    default: return Cause::kUnknown;
-  }
-}
-
-// While no device works.
-Cause CauseOnHost(LayerSet layers, const LeadStretch& lead, Purpose purpose) {
-  if (lead.doing == Doing::kCollecting) return Cause::kGc;
-  if (lead.doing == Doing::kCompiling) return Cause::kCompilation;
-  if (layers == Bit(Layer::kOverhead)) return Cause::kRecording;
-  if (purpose == Purpose::kInput) return Cause::kInput;
-  if (purpose == Purpose::kSimulation) return Cause::kSimulator;
-  const LayerSet work = layers & kHostBits;
-  const bool works = lead.layer != Layer::kNone && (work & Bit(lead.layer)) != 0;
-  if (works) return CauseOfWork(lead.layer, lead.doing);
-  if (lead.doing == Doing::kSleeping) return Cause::kWaiting;
-  if (lead.doing == Doing::kLocking) return Cause::kLock;
-  if (lead.doing == Doing::kAwaitingProcess) return Cause::kOtherProcess;
-  if (work != 0) return CauseOfOthers(work);
-  return layers & kIdleBit ? Cause::kWaiting : Cause::kUnknown;
-}
 
 // When a process's devices were at one type of work: disjoint, in order.
 class BusyCursor {
@@ -131,6 +74,13 @@ struct LeadSample {
   int64_t at_ns, covers_ns, run_delay_ns;
   trace::StringId line;
   bool locked;  // it was seen waiting for a lock
+  bool awaits;  // AwaitsThread
+};
+
+struct OtherSample {  // of a thread that is not the lead
+  int64_t at_ns, covers_ns;
+  trace::StringId line;
+  bool runs, awaits_process;
 };
 
 // Files of frameworks whose code, on a thread of its own, prepares data for the lead.
@@ -182,6 +132,7 @@ class Walk {
   void AddOthers(const Moment& now);
   void TakeSamples();
   void SplitBySamples();
+  void SplitLocks();
   static double PartOf(int64_t count, int64_t samples);
   void MovePart(double part, int64_t samples, const BlamedLines& lines, CauseSum* from,
                 CauseSum* to);
@@ -209,10 +160,12 @@ class Walk {
   std::array<std::pair<int64_t, BlamedLines>, kCauses> locked_;
   // Of samples that know it: for how long the lead was ready without a processor, of how long.
   int64_t run_delay_ns_ = 0, run_delay_of_ns_ = 0, run_delay_samples_ = 0;
-  // When samples saw another thread run Python; how many of them in the part that is told.
-  std::vector<int64_t> others_;
+  // Of other threads; how many ran Python in the part that is told.
+  std::vector<OtherSample> others_;
   size_t next_other_ = 0;
   int64_t others_in_python_ = 0;
+  AwaitedThreads awaited_;
+  bool has_children_ = false;
   // Samples of other threads that prepared data; those during work of the framework, by line.
   std::vector<LeadSample> feeding_;
   size_t next_feeding_ = 0;
@@ -238,6 +191,9 @@ Walk::Walk(const Context& context, uint32_t process, const std::vector<Doing>& d
       communicating_(context.Shared<DeviceWork>().events({process}), WorkType::kCommunication,
                      WindowOf(owner_)),
       rank_waits_(rank_waits) {
+  for (const trace::Process& process : trace_.processes) {
+    has_children_ |= process.parent.value == process_;
+  }
   for (const trace::StringId operation : accounting_.names.operations) {
     purposes_.push_back(PurposeOf(trace_.text(operation)));
   }
@@ -262,24 +218,33 @@ void Walk::TakeSamples() {
       if (sample.thread != 0) return;
       const std::string_view waits = trace_.text(sample.waits);
       if (!lead) {
-        if (waits.empty() && sample.stack.valid()) others_.push_back(at_ns);
+        if (sample.stack.valid()) {
+          others_.push_back(
+              {at_ns, sample.covers_ns, sample.own_line, waits.empty(), AwaitsProcess(waits)});
+        }
         if (sample.own_line.valid() && Feeds(trace_.text(sample.stack))) {
-          feeding_.push_back({at_ns, sample.covers_ns, -1, sample.own_line, false});
+          feeding_.push_back({at_ns, sample.covers_ns, -1, sample.own_line, false, false});
         }
         return;
       }
-      samples_.push_back(
-          {at_ns, sample.covers_ns, sample.run_delay_ns, sample.own_line, waits == "futex"});
+      samples_.push_back({at_ns, sample.covers_ns, sample.run_delay_ns, sample.own_line,
+                          waits == "futex", AwaitsThread(trace_.text(sample.stack))});
     });
   }
-  std::sort(others_.begin(), others_.end());
+  std::sort(others_.begin(), others_.end(),
+            [](const OtherSample& a, const OtherSample& b) { return a.at_ns < b.at_ns; });
   std::sort(feeding_.begin(), feeding_.end(),
             [](const LeadSample& a, const LeadSample& b) { return a.at_ns < b.at_ns; });
 }
 
 void Walk::AddOthers(const Moment& now) {
-  for (; next_other_ < others_.size() && others_[next_other_] < now.end_ns; ++next_other_) {
-    others_in_python_ += now.told && others_[next_other_] >= now.begin_ns;
+  for (; next_other_ < others_.size() && others_[next_other_].at_ns < now.end_ns; ++next_other_) {
+    const OtherSample& other = others_[next_other_];
+    if (!now.told || other.at_ns < now.begin_ns) continue;
+    others_in_python_ += other.runs;
+    if (now.cause != Cause::kLock) continue;
+    awaited_.AddOther(BehindLead(now.key->layers), other.runs, other.awaits_process, other.line,
+                      {other.covers_ns, 1});
   }
 }
 
@@ -327,7 +292,7 @@ void Walk::Visit(const KeyInterval& key) {
       now.end_ns = std::min({now.end_ns, computing_.Until(at), communicating_.Until(at)});
       now.cause = computes ? Cause::kDevice : communicates ? Cause::kCommunication : Cause::kCopies;
     } else {
-      now.cause = CauseOnHost(key.layers, lead, purposes_[key.operation]);
+      now.cause = CauseOnHost(key.layers, lead, purposes_[key.operation], has_children_);
     }
     if (now.cause == Cause::kCommunication) {
       now.end_ns = std::min(now.end_ns, rank_waits_.Until(at));
@@ -357,6 +322,7 @@ void Walk::Add(const Moment& now, uint32_t step) {
     operations.In(&sum.operations, now.key->operation) += ns;
     if (now.lead->name.valid()) names.In(&sum.names, now.lead->name.value) += ns;
     out_->total_ns += ns;
+    if (now.cause == Cause::kLock) awaited_.AddTime(BehindLead(now.key->layers), ns);
     if (step != 0) {
       if (step != last_step_) out_->steps.emplace_back();
       last_step_ = step;
@@ -383,6 +349,13 @@ void Walk::AddSamples(const Moment& now) {
     CauseSum& sum = out_->causes[static_cast<size_t>(now.cause)];
     ++sum.samples;
     AddLine(sample.line, blamed, sum.lines);
+    if (now.cause == Cause::kLock) {
+      const std::string_view call =
+          now.lead->name.valid() ? trace_.text(trace_.name(now.lead->name).text) : "";
+      awaited_.AddLead(BehindLead(now.key->layers),
+                       sample.awaits || call.starts_with("queue.") || call.starts_with("select."),
+                       sample.line, blamed);
+    }
     if (sample.run_delay_ns >= 0) {
       run_delay_ns_ += std::min(sample.run_delay_ns, sample.covers_ns);
       run_delay_of_ns_ += sample.covers_ns;
@@ -424,6 +397,22 @@ void Walk::SplitBySamples() {
   }
 }
 
+// What the lead waited for as if for a lock, and was another thread's work.
+void Walk::SplitLocks() {
+  CauseSum& locks = out_->causes[static_cast<size_t>(Cause::kLock)];
+  for (size_t behind = 0; behind < kCauses; ++behind) {
+    const auto moved = awaited_.Move(static_cast<Cause>(behind), has_children_);
+    if (moved.to == Cause::kLock) continue;
+    CauseSum& to = out_->causes[static_cast<size_t>(moved.to)];
+    MovePart(Share(moved.ns, locks.ns), moved.samples, {}, &locks, &to);
+    for (const auto& [line, blamed] : moved.from_lines) {
+      AddLine(line, {-blamed.ns, -blamed.samples}, locks.lines);
+    }
+    for (const auto& [line, blamed] : moved.to_lines) AddLine(line, blamed, to.lines);
+    if (2 * moved.ns > to.ns) to.names.clear();  // the lead was in none of what took most of it
+  }
+}
+
 // 0 where samples are too few, or too few of them saw it.
 double Walk::PartOf(int64_t count, int64_t samples) {
   const double part = Share(count, samples);
@@ -458,6 +447,7 @@ void Walk::MovePart(double part, int64_t samples, const BlamedLines& lines, Caus
 void Walk::Run() {
   VisitKeyIntervals(trace_, accounting_, {process_},
                     [this](const KeyInterval& key) { Visit(key); });
+  SplitLocks();
   SplitBySamples();
 }
 

@@ -12,34 +12,11 @@
 #include "src/analyze/context.h"
 #include "src/analyze/table.h"
 #include "src/analyze/verdict/blamed_lines.h"
+#include "src/analyze/verdict/cause.h"
 #include "src/trace/trace.h"
 
 namespace crosscut::analyze {
 
-enum class Cause : uint8_t {
-  kInput,
-  kPython,
-  kFramework,
-  kNative,
-  kLaunches,
-  kDevice,
-  kCopies,
-  kCommunication,
-  kSynchronisation,
-  kSimulator,
-  kOtherProcess,
-  kOtherRank,
-  kCompilation,
-  kAllocation,
-  kGc,
-  kLock,
-  kWaiting,
-  kDisk,
-  kPreemption,
-  kRecording,
-  kUnknown,
-};
-inline constexpr size_t kCauses = 21;
 // part / whole; 0 where there is no whole.
 double Share(int64_t part, int64_t whole);
 // "input", "python", ..., "other-process", "other-rank", ..., "unknown".

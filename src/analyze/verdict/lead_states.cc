@@ -27,7 +27,7 @@ constexpr Rule kRules[] = {
     {Doing::kLocking, Layer::kIdle, "queue."},
     {Doing::kLocking, Layer::kIdle, "fcntl."},
     {Doing::kAwaitingProcess, Layer::kIdle, "multiprocessing."},
-    {Doing::kAwaitingProcess, Layer::kIdle, "select."},
+    {Doing::kSelecting, Layer::kIdle, "select."},
     {Doing::kAwaitingProcess, Layer::kIdle, "socket."},
     {Doing::kAwaitingProcess, Layer::kIdle, "ssl."},
     {Doing::kAwaitingProcess, Layer::kIdle, "os."},

@@ -18,6 +18,7 @@ enum class Doing : uint8_t {
   kSleeping,         // because the program asked for it
   kLocking,          // waits for a lock or another thread
   kAwaitingProcess,  // waits for what another process sends, or for its end
+  kSelecting,        // waits for any of several files, or for its own threads to wake it by one
   kFiles,            // reads or writes them
   kAwaitingDevice,   // waits for a device's work
   kCopying,          // asks for a copy to or from a device and waits for it

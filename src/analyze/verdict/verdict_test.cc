@@ -6,6 +6,7 @@
 #include <string>
 
 #include "src/analyze/testing/test_trace.h"
+#include "src/analyze/verdict/awaited_threads.h"
 #include "src/analyze/verdict/causes.h"
 #include "src/analyze/verdict/lead_states.h"
 #include "src/analyze/verdict/rules.h"
@@ -134,6 +135,74 @@ TEST(Verdict, EachWaitHasItsCause) {
   EXPECT_EQ(cause("span cudaMalloc 0 900 runtime\n"), "allocation");
   EXPECT_EQ(cause("op compile 0 900\n"), "compilation");
   EXPECT_EQ(cause(""), "python");
+}
+
+TEST(Verdict, StacksTellWhoWaitsForAThreadFromWhoWaitsForALock) {
+  EXPECT_TRUE(AwaitsThread("a.py:1 main;threading.py:327 Condition.wait"));
+  EXPECT_TRUE(AwaitsThread("a.py:1 main;queue.py:171 Queue.get;threading.py:320 wait"));
+  EXPECT_TRUE(AwaitsThread("a.py:1 main;threading.py:1092 Thread.join"));
+  EXPECT_FALSE(AwaitsThread("a.py:1 main"));
+  EXPECT_FALSE(
+      AwaitsThread("a.py:1 main;threading.py:9 Semaphore.acquire;"
+                   "threading.py:327 Condition.wait"));
+  EXPECT_FALSE(AwaitsThread("a.py:1 main;mine.py:3 wait"));
+  EXPECT_FALSE(AwaitsThread(""));
+  EXPECT_FALSE(AwaitsThread("threading.py"));
+}
+
+// A lead that waits in `call` from 100 to 900 while `others` go on, with samples of `stack`.
+std::pair<std::string, std::string> WhileWaiting(
+    const std::string& stack, const std::string& others,
+    const std::string& call = "threading.Lock.acquire") {
+  std::string body = "span " + call + " 100 900 idle\n";
+  for (int at = 150; at < 900; at += 100) {
+    body += "instant [sample] " + std::to_string(at) +
+            "\narg covers_ns 100\narg \"Python stack\" \"" + stack +
+            "\"\narg \"Own line\" \"a.py:1 main\"\narg \"Waits for\" futex\n";
+  }
+  return FirstOf(body + others);
+}
+
+// A thread that is in `layer` from 100 to 900, with samples.
+std::string OtherThread(const std::string& layer, const std::string& line,
+                        const std::string& waits = "") {
+  std::string body = "thread worker tid=8\nspan work 100 900 " + layer + "\n";
+  for (int at = 160; at < 900; at += 100) {
+    body += "instant [sample] " + std::to_string(at) +
+            "\narg covers_ns 100\narg \"Python stack\" \"" + line + "\"\narg \"Own line\" \"" +
+            line + "\"\n";
+    if (!waits.empty()) body += "arg \"Waits for\" " + waits + "\n";
+  }
+  return body;
+}
+
+TEST(Verdict, AWaitForAThreadIsWhatThatThreadDoes) {
+  const std::string join = "a.py:1 main;threading.py:327 Condition.wait";
+  EXPECT_EQ(WhileWaiting(join, OtherThread("native", "a.py:7 work")),
+            Told("native", "a.py:7 work"));
+  EXPECT_EQ(WhileWaiting(join, OtherThread("python", "a.py:8 work")),
+            Told("python", "a.py:8 work"));
+  EXPECT_EQ(WhileWaiting(join, ""), Told("waiting", "a.py:1 main"));
+  // A thread of a pool in which nothing works reads what its processes send.
+  const std::string reader = OtherThread("idle", "pool.py:5 read", "read");
+  EXPECT_EQ(WhileWaiting(join, reader).first, "waiting");
+  EXPECT_EQ(WhileWaiting(join, reader + "process child parent=train window=0..1000\n").first,
+            "other-process");
+  // An event loop waits for its threads as for anything else.
+  EXPECT_EQ(WhileWaiting("a.py:1 main;selectors.py:468 select",
+                         OtherThread("native", "a.py:7 work"), "select.epoll.poll"),
+            Told("native", "a.py:7 work"));
+  EXPECT_EQ(WhileWaiting("a.py:1 main;selectors.py:468 select",
+                         OtherThread("native", "a.py:7 work") +
+                             "process child parent=train window=0..1000\n",
+                         "select.epoll.poll")
+                .first,
+            "other-process");
+  EXPECT_EQ(WhileWaiting("a.py:1 main;selectors.py:468 select", "", "select.epoll.poll").first,
+            "other-process");
+  // Who waits at a lock of its own is bound by that, whatever holds it.
+  EXPECT_EQ(WhileWaiting("a.py:1 main", OtherThread("native", "a.py:7 work")),
+            Told("lock", "a.py:1 main"));
 }
 
 TEST(Verdict, WhatGarbageCollectionAndCompilersCallIsTheirs) {

@@ -39,10 +39,12 @@ class Case:
                 if line.rstrip().endswith("HERE") and self._concerns(text, number)]
 
     def _concerns(self, text, number):
-        """Whether the mark lies in the function that the first argument names, if one does."""
+        """Whether the mark lies in the function that the first argument names, if one does, or in
+        what that has others do, `def NAME_part(...)`."""
         around = [line for line in text[:number] if line.startswith(("def ", "class "))]
         named = [a for a in self.arguments if f"def {a}():" in text]
-        return not named or (around and around[-1] == f"def {named[0]}():")
+        return not named or (around and around[-1].startswith((f"def {named[0]}():",
+                                                               f"def {named[0]}_part(")))
 
     def run(self, folder, planted):
         """Records it; the rows of its verdict."""
@@ -87,6 +89,8 @@ CASES = {
     "framework": Case("train.py", "framework", causes=("framework",)),
     "lock": Case("train.py", "lock", causes=("lock",)),
     "gil": Case("train.py", "gil", causes=("lock",), line=False),
+    "threads": Case("train.py", "threads", causes=("native",)),
+    "workers": Case("train.py", "workers", causes=("other-process",)),
     "process": Case("process.py", causes=("other-process",)),
     "opencl-device": Case("opencl.py", "device", causes=("device",)),
     # PyOpenCL launches by way of Python code of its own; and where PoCL's thread has no processor,

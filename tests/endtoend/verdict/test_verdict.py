@@ -6,8 +6,8 @@ from planted import CASES
 from runs import crosscut, table
 
 
-@pytest.mark.parametrize("name", ["input", "python", "gc", "disk", "process", "opencl-copies",
-                                  "engine"])
+@pytest.mark.parametrize("name", ["input", "python", "gc", "disk", "process", "threads", "workers",
+                                  "opencl-copies", "engine"])
 def test_the_verdict_names_the_fault_and_its_line(name, tmp_path):
     case = CASES[name]
     assert case.wrong(case.run(tmp_path / "planted", True), True) == ""

@@ -1,5 +1,7 @@
 """A training loop with one planted fault, by name: sys.argv[1]."""
+import concurrent.futures
 import gc
+import multiprocessing
 import os
 import sys
 import threading
@@ -74,7 +76,30 @@ def gil():
     return total
 
 
+def threads_part(_):
+    return numpy.sort(DATA)  # HERE
+
+
+def threads():
+    list(pool.map(threads_part, range(2)))
+
+
+def workers_part(numbers):
+    total = 0
+    for i in range(numbers):  # HERE
+        total += i * i  # HERE
+    return total
+
+
+def workers():
+    pool.map(workers_part, [300_000] * 2)
+
+
 if __name__ == "__main__":
+    if PLANTED and FAULT == "threads":
+        pool = concurrent.futures.ThreadPoolExecutor(2)
+    if PLANTED and FAULT == "workers":
+        pool = multiprocessing.get_context("fork").Pool(2)
     torch.set_num_threads(1)  # so that the loop itself stays short on a busy machine
     model = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.Linear(64, 10))
     optimizer = torch.optim.Adam(model.parameters())

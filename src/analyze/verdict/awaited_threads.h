@@ -1,0 +1,57 @@
+// When the lead waits for what another thread does (a result, an item of a queue, its end), its
+// span says that it waits for a lock: that is how Python waits for anything. The stack of a sample
+// tells the two apart, and what worked meanwhile is what the lead waited for.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "src/analyze/verdict/blamed_lines.h"
+#include "src/analyze/verdict/cause.h"
+
+namespace crosscut::analyze {
+
+// Whether a thread with that stack ("threading.py:320 Condition.wait" innermost, behind the last
+// ";") waits for another thread to do something, rather than for one to leave a lock or a
+// semaphore.
+bool AwaitsThread(std::string_view stack);
+
+// Whether a thread that waits in that system call waits for another process: in a pipe, a socket,
+// or for a child's end.
+bool AwaitsProcess(std::string_view call);
+
+// The lead's waits for locks in one process, by what worked meanwhile: the cause that it would be
+// if the lead did it itself; kWaiting where nothing did.
+class AwaitedThreads {
+ public:
+  // While `behind` went on, the lead waited for a lock for so long.
+  void AddTime(Cause behind, int64_t ns) { of(behind).ns += ns; }
+  // A sample of the lead then. `awaits`: AwaitsThread.
+  void AddLead(Cause behind, bool awaits, trace::StringId line, const Blamed& blamed);
+  // A sample of another thread then. `awaits_process`: AwaitsProcess.
+  void AddOther(Cause behind, bool runs, bool awaits_process, trace::StringId line,
+                const Blamed& blamed);
+
+  struct Moved {
+    Cause to = Cause::kLock;  // kLock: nothing
+    int64_t ns = 0, samples = 0;
+    BlamedLines from_lines;  // of the lead
+    BlamedLines to_lines;    // of who worked; the lead's where nobody did
+  };
+  // What of the time in which `behind` went on was no wait for a lock. `has_children`: the process
+  // started others, so that a thread that waits for a process waits for one of them.
+  Moved Move(Cause behind, bool has_children) const;
+
+ private:
+  struct Behind {
+    int64_t ns = 0;
+    int64_t samples = 0, awaiting = 0, others_awaiting_process = 0;
+    BlamedLines lead, others;  // of the samples that await; of the others that ran
+  };
+  Behind& of(Cause behind) { return behind_[static_cast<size_t>(behind)]; }
+
+  std::array<Behind, kCauses> behind_;
+};
+
+}  // namespace crosscut::analyze

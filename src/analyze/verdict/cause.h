@@ -1,0 +1,34 @@
+// What an instant of a step is spent on: docs/verdict.md defines each.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace crosscut::analyze {
+
+enum class Cause : uint8_t {
+  kInput,
+  kPython,
+  kFramework,
+  kNative,
+  kLaunches,
+  kDevice,
+  kCopies,
+  kCommunication,
+  kSynchronisation,
+  kSimulator,
+  kOtherProcess,
+  kOtherRank,
+  kCompilation,
+  kAllocation,
+  kGc,
+  kLock,
+  kWaiting,
+  kDisk,
+  kPreemption,
+  kRecording,
+  kUnknown,
+};
+inline constexpr size_t kCauses = 21;
+
+}  // namespace crosscut::analyze
