@@ -21,8 +21,6 @@
 namespace crosscut::analyze {
 namespace {
 
-using trace::Layer;
-
 // When a process's devices were at one type of work: disjoint, in order.
 class BusyCursor {
  public:
