@@ -25,12 +25,6 @@ Frame TakeInnermost(std::string_view* stack) {
   return {frame.substr(0, colon), name.substr(name.rfind('.') + 1)};
 }
 
-void AddLine(trace::StringId line, const Blamed& more, BlamedLines& lines) {
-  if (!line.valid()) return;
-  lines[line].ns += more.ns;
-  lines[line].samples += more.samples;
-}
-
 }  // namespace
 
 bool AwaitsThread(std::string_view stack) {
@@ -58,14 +52,14 @@ void AwaitedThreads::AddLead(Cause behind, bool awaits, trace::StringId line,
   AddLine(line, blamed, sum.lead);
 }
 
-void AwaitedThreads::AddOther(Cause behind, bool runs, bool awaits_process, trace::StringId line,
+void AwaitedThreads::AddOther(Cause behind, bool runs, bool awaits_child, trace::StringId line,
                               const Blamed& blamed) {
   Behind& sum = of(behind);
-  sum.others_awaiting_process += awaits_process;
+  sum.others_awaiting_child += awaits_child;
   if (runs) AddLine(line, blamed, sum.others);
 }
 
-AwaitedThreads::Moved AwaitedThreads::Move(Cause behind, bool has_children) const {
+AwaitedThreads::Moved AwaitedThreads::Move(Cause behind) const {
   const Behind& sum = behind_[static_cast<size_t>(behind)];
   if (sum.awaiting < kFewest) return {};
   const double part = static_cast<double>(sum.awaiting) / static_cast<double>(sum.samples);
@@ -74,9 +68,7 @@ AwaitedThreads::Moved AwaitedThreads::Move(Cause behind, bool has_children) cons
                sum.lead, sum.others};
   if (behind != Cause::kWaiting) return out;
   out.to_lines = sum.lead;
-  if (has_children && 2 * sum.others_awaiting_process >= sum.awaiting) {
-    out.to = Cause::kOtherProcess;
-  }
+  if (2 * sum.others_awaiting_child >= sum.awaiting) out.to = Cause::kOtherProcess;
   return out;
 }
 

@@ -29,8 +29,9 @@ class AwaitedThreads {
   void AddTime(Cause behind, int64_t ns) { of(behind).ns += ns; }
   // A sample of the lead then. `awaits`: AwaitsThread.
   void AddLead(Cause behind, bool awaits, trace::StringId line, const Blamed& blamed);
-  // A sample of another thread then. `awaits_process`: AwaitsProcess.
-  void AddOther(Cause behind, bool runs, bool awaits_process, trace::StringId line,
+  // A sample of another thread then. `awaits_child`: it waits for a process (AwaitsProcess), and
+  // one that this process started lives.
+  void AddOther(Cause behind, bool runs, bool awaits_child, trace::StringId line,
                 const Blamed& blamed);
 
   struct Moved {
@@ -39,14 +40,13 @@ class AwaitedThreads {
     BlamedLines from_lines;  // of the lead
     BlamedLines to_lines;    // of who worked; the lead's where nobody did
   };
-  // What of the time in which `behind` went on was no wait for a lock. `has_children`: the process
-  // started others, so that a thread that waits for a process waits for one of them.
-  Moved Move(Cause behind, bool has_children) const;
+  // What of the time in which `behind` went on was no wait for a lock.
+  Moved Move(Cause behind) const;
 
  private:
   struct Behind {
     int64_t ns = 0;
-    int64_t samples = 0, awaiting = 0, others_awaiting_process = 0;
+    int64_t samples = 0, awaiting = 0, others_awaiting_child = 0;
     BlamedLines lead, others;  // of the samples that await; of the others that ran
   };
   Behind& of(Cause behind) { return behind_[static_cast<size_t>(behind)]; }

@@ -18,4 +18,12 @@ struct Blamed {
 
 using BlamedLines = std::map<trace::StringId, Blamed, ById>;
 
+// Puts it down to the line, if there is one.
+inline void AddLine(trace::StringId line, const Blamed& more, BlamedLines& lines) {
+  if (!line.valid()) return;
+  Blamed& sum = lines[line];
+  sum.ns += more.ns;
+  sum.samples += more.samples;
+}
+
 }  // namespace crosscut::analyze

@@ -21,16 +21,32 @@
 namespace crosscut::analyze {
 namespace {
 
-// When a process's devices were at one type of work: disjoint, in order.
+// When a process's devices were at one type of work.
+std::vector<trace::Interval> TimesOf(std::span<const DeviceEvent> events, WorkType type) {
+  std::vector<trace::Interval> times;
+  for (const DeviceEvent& event : events) {
+    if (event.type == type) times.push_back({event.begin_ns, event.end_ns});
+  }
+  return times;
+}
+
+// When a recorded process lived that this one started.
+std::vector<trace::Interval> LivesOfChildren(const trace::Trace& trace, uint32_t process) {
+  std::vector<trace::Interval> lives;
+  for (const trace::Process& child : trace.processes) {
+    if (child.parent.value == process) lives.push_back({child.start_ns, child.end_ns});
+  }
+  std::sort(lives.begin(), lives.end(), [](const trace::Interval& a, const trace::Interval& b) {
+    return a.begin_ns < b.begin_ns;
+  });
+  return lives;
+}
+
+// Whether any of some intervals, ordered by begin, holds at an instant of the window.
 class BusyCursor {
  public:
-  BusyCursor(std::span<const DeviceEvent> events, WorkType type, trace::Interval window) {
-    std::vector<trace::Interval> of_type;
-    for (const DeviceEvent& event : events) {
-      if (event.type == type) of_type.push_back({event.begin_ns, event.end_ns});
-    }
-    busy_ = UnionOf(of_type, window);
-  }
+  BusyCursor(const std::vector<trace::Interval>& intervals, trace::Interval window)
+      : busy_(UnionOf(intervals, window)) {}
   // Requires: `at_ns` is not smaller than in the call before.
   bool At(int64_t at_ns) {
     while (next_ < busy_.size() && busy_[next_].end_ns <= at_ns) ++next_;
@@ -94,13 +110,6 @@ bool Feeds(std::string_view stack) {
 constexpr int64_t kFewestSamples = 20;
 constexpr double kLeastPart = 0.1;
 
-void AddLine(trace::StringId line, const Blamed& more, BlamedLines& lines) {
-  if (!line.valid()) return;
-  Blamed& sum = lines[line];
-  sum.ns += more.ns;
-  sum.samples += more.samples;
-}
-
 class Walk {
  public:
   Walk(const Context& context, uint32_t process, const std::vector<Doing>& doing,
@@ -116,6 +125,7 @@ class Walk {
     const KeyInterval* key;
     const LeadStretch* lead;
     const RankWait* rank_wait;  // null: none
+    bool has_child;             // a process that this one started lives
   };
   void Visit(const KeyInterval& key);
   // Which step holds at that time: index + 1; 0: none. Moves on.
@@ -143,7 +153,7 @@ class Walk {
   ProcessCauses* out_;
   std::vector<Purpose> purposes_;  // by operation
   LeadCursor lead_;
-  BusyCursor computing_, communicating_;
+  BusyCursor computing_, communicating_, children_;
   RankWaitCursor rank_waits_;
   size_t next_event_ = 0;
   uint32_t step_now_ = 0, last_step_ = 0;
@@ -163,7 +173,6 @@ class Walk {
   size_t next_other_ = 0;
   int64_t others_in_python_ = 0;
   AwaitedThreads awaited_;
-  bool has_children_ = false;
   // Samples of other threads that prepared data; those during work of the framework, by line.
   std::vector<LeadSample> feeding_;
   size_t next_feeding_ = 0;
@@ -184,14 +193,13 @@ Walk::Walk(const Context& context, uint32_t process, const std::vector<Doing>& d
       events_(accounting_.events[process]),
       out_(out),
       lead_(trace_, owner_.lead, doing, WindowOf(owner_)),
-      computing_(context.Shared<DeviceWork>().events({process}), WorkType::kComputation,
+      computing_(TimesOf(context.Shared<DeviceWork>().events({process}), WorkType::kComputation),
                  WindowOf(owner_)),
-      communicating_(context.Shared<DeviceWork>().events({process}), WorkType::kCommunication,
-                     WindowOf(owner_)),
+      communicating_(
+          TimesOf(context.Shared<DeviceWork>().events({process}), WorkType::kCommunication),
+          WindowOf(owner_)),
+      children_(LivesOfChildren(trace_, process), WindowOf(owner_)),
       rank_waits_(rank_waits) {
-  for (const trace::Process& process : trace_.processes) {
-    has_children_ |= process.parent.value == process_;
-  }
   for (const trace::StringId operation : accounting_.names.operations) {
     purposes_.push_back(PurposeOf(trace_.text(operation)));
   }
@@ -241,8 +249,8 @@ void Walk::AddOthers(const Moment& now) {
     if (!now.told || other.at_ns < now.begin_ns) continue;
     others_in_python_ += other.runs;
     if (now.cause != Cause::kLock) continue;
-    awaited_.AddOther(BehindLead(now.key->layers), other.runs, other.awaits_process, other.line,
-                      {other.covers_ns, 1});
+    awaited_.AddOther(BehindLead(now.key->layers), other.runs,
+                      other.awaits_process && now.has_child, other.line, {other.covers_ns, 1});
   }
 }
 
@@ -285,12 +293,14 @@ void Walk::Visit(const KeyInterval& key) {
                   PartNow(step, at),
                   &key,
                   &lead,
-                  rank_waits_.At(at)};
+                  rank_waits_.At(at),
+                  children_.At(at)};
+    now.end_ns = std::min(now.end_ns, children_.Until(at));
     if (DeviceBusy(key.layers)) {
       now.end_ns = std::min({now.end_ns, computing_.Until(at), communicating_.Until(at)});
       now.cause = computes ? Cause::kDevice : communicates ? Cause::kCommunication : Cause::kCopies;
     } else {
-      now.cause = CauseOnHost(key.layers, lead, purposes_[key.operation], has_children_);
+      now.cause = CauseOnHost(key.layers, lead, purposes_[key.operation], now.has_child);
     }
     if (now.cause == Cause::kCommunication) {
       now.end_ns = std::min(now.end_ns, rank_waits_.Until(at));
@@ -348,11 +358,11 @@ void Walk::AddSamples(const Moment& now) {
     ++sum.samples;
     AddLine(sample.line, blamed, sum.lines);
     if (now.cause == Cause::kLock) {
-      const std::string_view call =
-          now.lead->name.valid() ? trace_.text(trace_.name(now.lead->name).text) : "";
-      awaited_.AddLead(BehindLead(now.key->layers),
-                       sample.awaits || call.starts_with("queue.") || call.starts_with("select."),
-                       sample.line, blamed);
+      const Doing doing = now.lead->doing;
+      awaited_.AddLead(
+          BehindLead(now.key->layers),
+          sample.awaits || doing == Doing::kAwaitingThread || doing == Doing::kSelecting,
+          sample.line, blamed);
     }
     if (sample.run_delay_ns >= 0) {
       run_delay_ns_ += std::min(sample.run_delay_ns, sample.covers_ns);
@@ -399,7 +409,7 @@ void Walk::SplitBySamples() {
 void Walk::SplitLocks() {
   CauseSum& locks = out_->causes[static_cast<size_t>(Cause::kLock)];
   for (size_t behind = 0; behind < kCauses; ++behind) {
-    const auto moved = awaited_.Move(static_cast<Cause>(behind), has_children_);
+    const auto moved = awaited_.Move(static_cast<Cause>(behind));
     if (moved.to == Cause::kLock) continue;
     CauseSum& to = out_->causes[static_cast<size_t>(moved.to)];
     MovePart(Share(moved.ns, locks.ns), moved.samples, {}, &locks, &to);
@@ -445,8 +455,8 @@ void Walk::MovePart(double part, int64_t samples, const BlamedLines& lines, Caus
 void Walk::Run() {
   VisitKeyIntervals(trace_, accounting_, {process_},
                     [this](const KeyInterval& key) { Visit(key); });
-  SplitLocks();
   SplitBySamples();
+  SplitLocks();
 }
 
 // For waiting, what the rank does that is waited for longest.

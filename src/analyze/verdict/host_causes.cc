@@ -48,7 +48,7 @@ Purpose PurposeOf(std::string_view operation) {
   return operation == "simulate" ? Purpose::kSimulation : Purpose::kOther;
 }
 
-Cause CauseOnHost(LayerSet layers, const LeadStretch& lead, Purpose purpose, bool has_children) {
+Cause CauseOnHost(LayerSet layers, const LeadStretch& lead, Purpose purpose, bool has_child) {
   if (lead.doing == Doing::kCollecting) return Cause::kGc;
   if (lead.doing == Doing::kCompiling) return Cause::kCompilation;
   if (layers == Bit(Layer::kOverhead)) return Cause::kRecording;
@@ -58,10 +58,10 @@ Cause CauseOnHost(LayerSet layers, const LeadStretch& lead, Purpose purpose, boo
   const bool works = lead.layer != Layer::kNone && (work & Bit(lead.layer)) != 0;
   if (works) return CauseOfWork(lead.layer, lead.doing);
   if (lead.doing == Doing::kSleeping) return Cause::kWaiting;
-  if (lead.doing == Doing::kLocking) return Cause::kLock;
+  if (lead.doing == Doing::kLocking || lead.doing == Doing::kAwaitingThread) return Cause::kLock;
   if (lead.doing == Doing::kAwaitingProcess) return Cause::kOtherProcess;
   if (lead.doing == Doing::kSelecting) {
-    return work != 0 && !has_children ? Cause::kLock : Cause::kOtherProcess;
+    return work != 0 && !has_child ? Cause::kLock : Cause::kOtherProcess;
   }
   if (work != 0) return CauseOfOthers(work);
   return layers & kIdleBit ? Cause::kWaiting : Cause::kUnknown;

@@ -24,7 +24,7 @@ constexpr Rule kRules[] = {
     {Doing::kCompiling, Layer::kNone, "clBuildProgram"},
     {Doing::kSleeping, Layer::kIdle, "time.sleep", Rule::kWhole},
     {Doing::kLocking, Layer::kIdle, "threading."},
-    {Doing::kLocking, Layer::kIdle, "queue."},
+    {Doing::kAwaitingThread, Layer::kIdle, "queue."},
     {Doing::kLocking, Layer::kIdle, "fcntl."},
     {Doing::kAwaitingProcess, Layer::kIdle, "multiprocessing."},
     {Doing::kSelecting, Layer::kIdle, "select."},

@@ -16,7 +16,8 @@ enum class Doing : uint8_t {
   kCollecting,       // garbage
   kCompiling,        // a graph, a kernel
   kSleeping,         // because the program asked for it
-  kLocking,          // waits for a lock or another thread
+  kLocking,          // waits for a lock, which is how Python waits for threads, too
+  kAwaitingThread,   // waits for what another thread puts into a queue
   kAwaitingProcess,  // waits for what another process sends, or for its end
   kSelecting,        // waits for any of several files, or for its own threads to wake it by one
   kFiles,            // reads or writes them

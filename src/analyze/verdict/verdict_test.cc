@@ -160,6 +160,17 @@ std::pair<std::string, std::string> WhileWaiting(
             "\narg covers_ns 100\narg \"Python stack\" \"" + stack +
             "\"\narg \"Own line\" \"a.py:1 main\"\narg \"Waits for\" futex\n";
   }
+  const Table causes = Compute(Parse("process train pid=7 window=0..1000\n"
+                                     "thread main tid=7 base=python main lead\n" +
+                                     body + others),
+                               "step_causes");
+  int64_t sum = 0;
+  for (size_t row = 0; row < causes.rows(); ++row) {
+    if (causes.texts("process")[row] == "train" && causes.texts("cause")[row] != "preemption") {
+      sum += causes.integers("ns")[row];
+    }
+  }
+  EXPECT_EQ(sum, 1000) << "what is moved stays in the sum";
   return FirstOf(body + others);
 }
 
@@ -188,6 +199,8 @@ TEST(Verdict, AWaitForAThreadIsWhatThatThreadDoes) {
   EXPECT_EQ(WhileWaiting(join, reader).first, "waiting");
   EXPECT_EQ(WhileWaiting(join, reader + "process child parent=train window=0..1000\n").first,
             "other-process");
+  EXPECT_EQ(WhileWaiting(join, reader + "process child parent=train window=0..90\n").first,
+            "waiting");
   // An event loop waits for its threads as for anything else.
   EXPECT_EQ(WhileWaiting("a.py:1 main;selectors.py:468 select",
                          OtherThread("native", "a.py:7 work"), "select.epoll.poll"),
@@ -198,8 +211,18 @@ TEST(Verdict, AWaitForAThreadIsWhatThatThreadDoes) {
                          "select.epoll.poll")
                 .first,
             "other-process");
+  EXPECT_EQ(WhileWaiting(
+                "a.py:1 main;selectors.py:468 select",
+                OtherThread("native", "a.py:7 work") + "process child parent=train window=0..90\n",
+                "select.epoll.poll")
+                .first,
+            "native")
+      << "that process has ended";
   EXPECT_EQ(WhileWaiting("a.py:1 main;selectors.py:468 select", "", "select.epoll.poll").first,
             "other-process");
+  EXPECT_EQ(
+      WhileWaiting("a.py:1 main", OtherThread("native", "a.py:7 work"), "queue.SimpleQueue.get"),
+      Told("native", "a.py:7 work"));
   // Who waits at a lock of its own is bound by that, whatever holds it.
   EXPECT_EQ(WhileWaiting("a.py:1 main", OtherThread("native", "a.py:7 work")),
             Told("lock", "a.py:1 main"));
