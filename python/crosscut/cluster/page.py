@@ -6,6 +6,7 @@ from __future__ import annotations
 import base64
 import html
 import json
+import shlex
 from collections.abc import Iterable, Sequence
 from importlib import resources
 from typing import Any
@@ -164,8 +165,8 @@ def _tables(cluster: Cluster) -> str:
         if "restart" in columns and not pc.any(pc.greater(table.column("restart"), 0)).as_py():
             columns = {key: text for key, text in columns.items() if key != "restart"}
         rows = table.slice(0, _SHOWN).select(list(columns))
-        more = (f"The first {_SHOWN} of {table.num_rows:,}: crosscut table {cluster.path} {name}."
-                if table.num_rows > _SHOWN else "")
+        more = (f"The first {_SHOWN} of {table.num_rows:,}: crosscut table "
+                f"{shlex.quote(cluster.path)} {name}." if table.num_rows > _SHOWN else "")
         body = _table_of(list(columns.values()), zip(*(c.to_pylist() for c in rows.columns)),
                          list(columns))
         out.append(_section(title, f"{words} {more}".strip(), body))

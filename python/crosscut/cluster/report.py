@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -22,8 +23,8 @@ _GAPS, _ROWS, _FEW_ROWS = 6, 8, 5  # shown of what there may be more of
 
 def summary(path: str, facts: dict[str, Any]) -> str:
     """What `reduce` says when it is done."""
-    return (f"{_count(facts['ranks'], 'rank')} on {_count(len(facts['hosts']), 'host')} in {path}; "
-            f"next: crosscut report {path}")
+    ranks, hosts = _count(facts["ranks"], "rank"), _count(len(facts["hosts"]), "host")
+    return shown_text(f"{ranks} on {hosts} in {path}; next: crosscut report {shlex.quote(path)}")
 
 
 def text(cluster: Cluster) -> str:
@@ -31,7 +32,7 @@ def text(cluster: Cluster) -> str:
     lines = [head(cluster), *_missing(cluster), "",
              *textwrap.wrap(" ".join(verdict(cluster)), _WIDTH), *_stragglers(cluster),
              *_outliers(cluster), *_collectives(cluster), *_spread(cluster)]
-    lines += ["", f"More: crosscut table {cluster.path}; SQL: docs/cluster.md"]
+    lines += ["", f"More: crosscut table {shlex.quote(cluster.path)}; SQL: docs/cluster.md"]
     return shown(lines)
 
 
@@ -93,11 +94,11 @@ def _missing(cluster: Cluster) -> list[str]:
     lines += [_in_one_line(f"! {_places(where)}{what}")
               for what, where in list(seen.items())[:_GAPS]]
     if len(seen) > _GAPS:
-        lines.append(f"! {len(seen) - _GAPS} more: crosscut info {cluster.path}")
+        lines.append(f"! {len(seen) - _GAPS} more: crosscut info {shlex.quote(cluster.path)}")
     single = cluster.facts["tables"]["gaps"]["rows"]
     if single:
         lines.append(f"! {_count(single, 'sentence')} about what single runs lack: crosscut table "
-                     f"{cluster.path} gaps")
+                     f"{shlex.quote(cluster.path)} gaps")
     return lines if lines else ["Nothing is missing."]
 
 

@@ -3,6 +3,7 @@
 import json
 import pathlib
 import re
+import shlex
 
 import crosscut
 import duckdb
@@ -26,6 +27,18 @@ def cluster(tmp_path_factory):
     whole = merging.merge(synthetic.partials_of(JOB))
     dataset.write(path, whole, finish(whole))
     return dataset.open_cluster(path)
+
+
+def test_commands_that_are_shown_can_be_pasted(tmp_path, capsys):
+    path = tmp_path / "we'ird *[x] \x1b[31m$HOME"
+    [part] = ranks.written(tmp_path / "parts", synthetic.partials_of(JOB)[:1])
+    ranks.reduce(path, part)
+    done = capsys.readouterr().out
+    assert "\x1b" not in done and "␛" in done
+    pasted = shlex.split(done.strip().partition("; next: ")[2].replace("␛", "\x1b"))
+    assert pasted == ["crosscut", "report", str(path)]
+    more = report.text(dataset.open_cluster(str(path)))
+    assert f"More: crosscut table {shlex.quote(str(path))};".replace("\x1b", "␛") in more
 
 
 def test_the_report_names_the_straggler_and_what_it_does_more(cluster):
@@ -237,6 +250,6 @@ def test_control_characters_of_names_do_not_reach_the_terminal(tmp_path):
         part.tables["operations"] = operations.set_column(
             at, "operation", pa.array(["a\x1b[31m\nb"] * operations.num_rows))
     whole = merging.merge(partials)
-    dataset.write(tmp_path, whole, finish(whole))
-    text = report.text(dataset.open_cluster(tmp_path))
+    dataset.write(str(tmp_path), whole, finish(whole))
+    text = report.text(dataset.open_cluster(str(tmp_path)))
     assert "\x1b" not in text and "\u241b[31m\u240ab" in text
