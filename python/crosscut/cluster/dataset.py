@@ -47,7 +47,7 @@ class Cluster:
         return pq.read_table(os.path.join(self.path, name))
 
 
-def open_cluster(path: str) -> Cluster:
+def open_cluster(path: str | os.PathLike[str]) -> Cluster:
     """The folder at `path`. OSError, ValueError where it is none that this version reads."""
     with open(os.path.join(path, FACTS), encoding="utf-8") as file:
         facts = json.load(file)
@@ -55,7 +55,7 @@ def open_cluster(path: str) -> Cluster:
     if version != spec.VERSION:
         raise ValueError(f"{path}: {FACTS} has version {version}; this Crosscut reads "
                          f"{spec.VERSION}: reduce the partials again")
-    return Cluster(path, facts)
+    return Cluster(os.fspath(path), facts)
 
 
 def with_front(rows: pa.Table, shards: pa.Table, name: str) -> pa.Table:

@@ -250,6 +250,6 @@ def test_control_characters_of_names_do_not_reach_the_terminal(tmp_path):
         part.tables["operations"] = operations.set_column(
             at, "operation", pa.array(["a\x1b[31m\nb"] * operations.num_rows))
     whole = merging.merge(partials)
-    dataset.write(str(tmp_path), whole, finish(whole))
-    text = report.text(dataset.open_cluster(str(tmp_path)))
+    dataset.write(tmp_path, whole, finish(whole))
+    text = report.text(dataset.open_cluster(tmp_path))
     assert "\x1b" not in text and "\u241b[31m\u240ab" in text
