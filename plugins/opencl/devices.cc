@@ -1,5 +1,7 @@
 #include "devices.h"
 
+#include <crosscut/fork_safe_mutex.h>
+
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
@@ -11,7 +13,7 @@ namespace {
 
 constexpr int64_t kMaxDevices = 64;
 
-constinit std::mutex mutex;  // of making devices
+ForkSafeMutex mutex;  // of making devices
 constinit std::atomic<Device*> devices[kMaxDevices] = {};
 
 Device* Make(int64_t index, cl_context context, cl_device_id id) {
@@ -35,7 +37,7 @@ Device* DeviceAt(int64_t index) {
 }
 
 Device* DeviceOf(cl_context context, cl_device_id id) {
-  const std::lock_guard<std::mutex> lock(mutex);
+  const std::lock_guard<ForkSafeMutex> lock(mutex);
   int64_t index = 0;
   for (; Device* device = DeviceAt(index); ++index) {
     if (device->id == id) return device;

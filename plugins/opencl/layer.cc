@@ -1,5 +1,6 @@
 // The OpenCL layer: the ICD loader calls these two once, before the application's first call.
 #include <crosscut/crosscut.h>
+#include <crosscut/fork_safe_mutex.h>
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <time.h>
@@ -24,7 +25,7 @@ constexpr char kLayerName[] = "Crosscut";
 constexpr cl_uint kEntries = sizeof(cl_icd_dispatch) / sizeof(void*);
 constexpr int kMaxLoaders = 4;
 
-constinit std::mutex mutex;
+ForkSafeMutex mutex;
 // By loader: a program may bring its own beside the system's. Wrapped calls go on through the first
 // one's table, since every handle knows its driver.
 constinit cl_icd_dispatch targets[kMaxLoaders] = {};
@@ -60,7 +61,7 @@ void OpenSession() {
 }
 
 const cl_icd_dispatch* AddLoader(cl_uint entries, const cl_icd_dispatch* target) {
-  const std::lock_guard<std::mutex> lock(mutex);
+  const std::lock_guard<ForkSafeMutex> lock(mutex);
   if (loaders == kMaxLoaders) return nullptr;
   Copy(&targets[loaders], target, entries);
   cl_icd_dispatch& table = ours[loaders];
@@ -80,7 +81,7 @@ const cl_icd_dispatch* AddLoader(cl_uint entries, const cl_icd_dispatch* target)
 }  // namespace
 
 bool LayerIsIn() {
-  const std::lock_guard<std::mutex> lock(mutex);
+  const std::lock_guard<ForkSafeMutex> lock(mutex);
   return loaders > 0;
 }
 

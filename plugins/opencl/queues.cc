@@ -1,5 +1,7 @@
 #include "queues.h"
 
+#include <crosscut/fork_safe_mutex.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <new>
@@ -13,7 +15,7 @@ namespace {
 constexpr uint32_t kMaxQueues = 4096;
 constexpr uint64_t kLaneStride = kMaxQueues;
 
-constinit std::mutex mutex;  // of `queues`, free records and the making of new ones
+ForkSafeMutex mutex;  // of `queues`, free records and the making of new ones
 constinit Queue* queues[kMaxQueues] = {};
 constinit uint32_t made = 0;
 constinit HandleCache cache;
@@ -92,7 +94,7 @@ Queue* EnterFound(cl_command_queue handle) {
   driver.clGetCommandQueueInfo(handle, CL_QUEUE_REFERENCE_COUNT, sizeof references, &references,
                                nullptr);
   Device* known = DeviceOf(context, device);
-  const std::lock_guard<std::mutex> lock(mutex);
+  const std::lock_guard<ForkSafeMutex> lock(mutex);
   Queue* queue = LiveRecord(handle);
   if (queue == nullptr) {
     queue = Enter(handle, known);
@@ -147,7 +149,7 @@ void Queue::MoveTo(Device* owner) {
 
 void AddQueue(cl_command_queue handle, const QueueFacts& facts) {
   Device* known = DeviceOf(facts.context, facts.device);
-  const std::lock_guard<std::mutex> lock(mutex);
+  const std::lock_guard<ForkSafeMutex> lock(mutex);
   Queue* queue = Enter(handle, known);
   if (queue == nullptr) return;
   queue->profiled = facts.profiled;
@@ -164,7 +166,7 @@ Queue* KnownQueue(cl_command_queue handle) {
   const uint32_t number = cache.Get(handle);
   if (number != 0) return queues[number - 1];
   if (handle == nullptr) return nullptr;
-  const std::lock_guard<std::mutex> lock(mutex);
+  const std::lock_guard<ForkSafeMutex> lock(mutex);
   Queue* queue = LiveRecord(handle);
   if (queue != nullptr) cache.Put(handle, queue->number);
   return queue;
@@ -179,7 +181,7 @@ void RetainQueue(Queue* queue) { queue->references.fetch_add(1); }
 
 void ReleaseQueue(Queue* queue) {
   if (queue->references.fetch_sub(1) != 1) return;
-  const std::lock_guard<std::mutex> lock(mutex);
+  const std::lock_guard<ForkSafeMutex> lock(mutex);
   if (queue->references.load() == 0 && queue->handle != nullptr) Forget(queue);
 }
 

@@ -1,5 +1,7 @@
 #include "session.h"
 
+#include <crosscut/fork_safe_mutex.h>
+
 #include <mutex>
 
 namespace crosscut::opencl {
@@ -10,7 +12,7 @@ namespace {
 
 constinit std::atomic<const crosscut_host*> the_host{nullptr};
 constinit std::atomic<uint32_t> session{0};
-constinit std::mutex mutex;  // of what follows
+ForkSafeMutex mutex;  // of what follows
 constinit uint32_t last_session = 0;
 constinit uint32_t level = 3;
 
@@ -47,13 +49,13 @@ const crosscut_host* Host() { return the_host.load(std::memory_order_acquire); }
 void SetHost(const crosscut_host* host) { the_host.store(host, std::memory_order_release); }
 
 void BeginSession() {
-  const std::lock_guard<std::mutex> lock(mutex);
+  const std::lock_guard<ForkSafeMutex> lock(mutex);
   session.store(++last_session, std::memory_order_release);
   Publish();
 }
 
 void EndSession() {
-  const std::lock_guard<std::mutex> lock(mutex);
+  const std::lock_guard<ForkSafeMutex> lock(mutex);
   session.store(0, std::memory_order_release);
   Publish();
 }
@@ -65,7 +67,7 @@ void ForgetSession() {
 }
 
 void SetLevel(uint32_t wanted) {
-  const std::lock_guard<std::mutex> lock(mutex);
+  const std::lock_guard<ForkSafeMutex> lock(mutex);
   level = wanted;
   Publish();
 }

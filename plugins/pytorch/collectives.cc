@@ -4,7 +4,10 @@
 #include <ATen/record_function.h>
 #include <c10/util/ThreadLocalDebugInfo.h>
 #include <crosscut/crosscut.h>
+#include <crosscut/fork_safe_mutex.h>
+#include <pthread.h>
 
+#include <atomic>
 #include <exception>
 #include <memory>
 #include <mutex>
@@ -68,9 +71,19 @@ class Ordinals {
   std::unordered_map<std::string, Group> groups_;
 };
 
+// Never destroyed: calls come while the process exits.
+std::atomic<Ordinals*> all_ordinals{nullptr};
+
+// Groups do not survive a fork, and another thread may have stopped within the map.
+void ForgetOrdinals() { all_ordinals.store(new Ordinals); }
+
 Ordinals& ordinals() {
-  static auto* const it = new Ordinals;  // never destroyed: calls come while the process exits
-  return *it;
+  static const int made = [] {
+    ForgetOrdinals();
+    return pthread_atfork(nullptr, nullptr, &ForgetOrdinals);
+  }();
+  (void)made;
+  return *all_ordinals.load(std::memory_order_acquire);
 }
 bool groups_are_new = false;  // written before the kernel is in place
 
@@ -200,8 +213,8 @@ bool TakesGroup(const c10::FunctionSchema& schema) {
 
 int FollowCollectives(bool before_groups) {
   static torch::Library* library = nullptr;
-  static std::mutex mutex;
-  std::lock_guard<std::mutex> lock(mutex);
+  static ForkSafeMutex mutex;
+  std::lock_guard<ForkSafeMutex> lock(mutex);
   if (library != nullptr) return CROSSCUT_OK;
   groups_are_new = before_groups;
   auto* const made = new torch::Library(torch::Library::IMPL, "c10d",

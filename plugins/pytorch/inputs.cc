@@ -3,6 +3,7 @@
 #include <ATen/core/Tensor.h>
 #include <c10/util/ThreadLocalDebugInfo.h>
 #include <crosscut/crosscut.h>
+#include <crosscut/fork_safe_mutex.h>
 
 #include <atomic>
 #include <bit>
@@ -46,6 +47,8 @@ class Signature {
   uint64_t low_ = 0x243f6a8885a308d3u, high_ = 0x13198a2e03707344u;
 };
 
+ForkSafeMutex insertion;  // of the only cache, whose memory is zero until it is used
+
 class SignatureCache {
  public:
   uint32_t Find(const Signature& signature) const {
@@ -61,7 +64,7 @@ class SignatureCache {
   }
   // Interns `text` and keeps its id; 0 where there is no room.
   uint32_t Insert(const Signature& signature, const std::string& text) {
-    std::lock_guard<std::mutex> lock(mutex_);
+    std::lock_guard<ForkSafeMutex> lock(insertion);
     if (const uint32_t known = Find(signature); known != 0) return known;
     if (!HasRoom(/*values=*/false)) return 0;
     const uint32_t id =
@@ -93,7 +96,6 @@ class SignatureCache {
   Slot slots_[kSlots] = {};
   size_t used_ = 0, text_bytes_ = 0;
   std::atomic<int> room_{kForValues};
-  std::mutex mutex_;  // of Insert
 };
 SignatureCache signatures;
 

@@ -1,5 +1,7 @@
 // The source "allocations", called through ctypes by crosscut/adapters/torch.py.
 
+#include <crosscut/fork_safe_mutex.h>
+
 #include <exception>
 #include <mutex>
 
@@ -10,13 +12,13 @@
 namespace crosscut::pytorch {
 namespace {
 
-std::mutex& Mutex() {
-  static auto* const mutex = new std::mutex;
+ForkSafeMutex& Mutex() {
+  static auto* const mutex = new ForkSafeMutex;
   return *mutex;
 }
 
 int SetLevel(void*, crosscut_level level) {
-  std::lock_guard<std::mutex> lock(Mutex());
+  std::lock_guard<ForkSafeMutex> lock(Mutex());
   const bool on = level > CROSSCUT_LEVEL_OPERATORS;
   try {
     if (!RecordCpuMemory(on)) {
@@ -32,7 +34,7 @@ int SetLevel(void*, crosscut_level level) {
 }
 
 void MeasureCost(void*) {
-  std::lock_guard<std::mutex> lock(Mutex());
+  std::lock_guard<ForkSafeMutex> lock(Mutex());
   if (RecordsMemory()) return;
   try {
     CalibrateMemory();

@@ -1,15 +1,19 @@
 #include "names.h"
 
 #include <crosscut/crosscut.h>
+#include <crosscut/fork_safe_mutex.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <new>
 #include <string_view>
 
 namespace crosscut::pytorch {
 namespace {
+
+ForkSafeMutex insertion;  // of all caches, whose memory is zero until it is used
 
 constexpr std::string_view kProfilerStep = "ProfilerStep#";
 
@@ -98,7 +102,7 @@ uint32_t Intern(const char* name, size_t bytes, Scope scope) {
 
 uint32_t AddressCache::Insert(const char* name, const char* overload) {
   const uint32_t id = InternOverload(name, overload);
-  std::lock_guard<std::mutex> lock(mutex_);
+  std::lock_guard<ForkSafeMutex> lock(insertion);
   if (id == 0 || used_ >= kMostUsed) return id;
   for (size_t at = Home(name);; at = (at + 1) & kMask) {
     const char* key = slots_[at].name.load(std::memory_order_relaxed);
@@ -112,7 +116,7 @@ uint32_t AddressCache::Insert(const char* name, const char* overload) {
 }
 
 void AddressCache::Forget(const char* name) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  std::lock_guard<ForkSafeMutex> lock(insertion);
   for (size_t at = Home(name);; at = (at + 1) & kMask) {
     const char* key = slots_[at].name.load(std::memory_order_relaxed);
     if (key == nullptr) return;
@@ -153,7 +157,7 @@ uint32_t TextCache::Find(const char* name) {
 
 uint32_t TextCache::Insert(const char* name, size_t bytes, uint64_t hash) {
   const uint32_t id = Intern(name, bytes, scope_);
-  std::lock_guard<std::mutex> lock(mutex_);
+  std::lock_guard<ForkSafeMutex> lock(insertion);
   if (id == 0 || used_ >= kMostUsed) return id;
   void* memory = malloc(sizeof(Entry) + bytes);
   if (memory == nullptr) return id;

@@ -12,7 +12,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 
 namespace crosscut::pytorch {
 
@@ -59,7 +58,6 @@ class AddressCache {
 
   Slot slots_[kSlots] = {};
   size_t used_ = 0;
-  std::mutex mutex_;  // of Insert and Forget
 };
 
 // Names that are equal when their texts are.
@@ -87,7 +85,6 @@ class TextCache {
   const Scope scope_;
   std::atomic<const Entry*> slots_[kSlots] = {};
   size_t used_ = 0;
-  std::mutex mutex_;  // of Insert
 };
 
 // The name ids of the probe kinds that record operators, and user scopes, for the accounting of

@@ -2,6 +2,7 @@
 
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <crosscut/crosscut.h>
+#include <crosscut/fork_safe_mutex.h>
 #include <dlfcn.h>
 
 #include <atomic>
@@ -194,7 +195,7 @@ class LateEnds {
  public:
   // `number` 0: of a scope that began like any other.
   void Add(uint32_t name, int64_t number) {
-    std::lock_guard<std::mutex> lock(mutex_);
+    std::lock_guard<ForkSafeMutex> lock(mutex_);
     if (count_ == kMost) {
       // Nobody may tell later: the program can end in a control step.
       if (++lost_ - told_lost_ < kFew || lost_ % kFew == 0) TellLost();
@@ -204,7 +205,7 @@ class LateEnds {
   }
   void Tell() {
     static const uint32_t at_key = Key("async end at");
-    std::lock_guard<std::mutex> lock(mutex_);
+    std::lock_guard<ForkSafeMutex> lock(mutex_);
     if (lost_ != told_lost_) TellLost();
     told_lost_ = lost_;
     for (size_t i = 0; i < count_; ++i) {
@@ -234,7 +235,7 @@ class LateEnds {
     crosscut_source_state("ends of scopes", "", "missing", message.c_str());
   }
 
-  std::mutex mutex_;
+  ForkSafeMutex mutex_;
   size_t count_ = 0;
   uint64_t lost_ = 0, told_lost_ = 0;
   End ends_[kMost];

@@ -1,6 +1,8 @@
 // The shim's entry points, called through ctypes by crosscut/adapters/torch.py: PyTorch's
 // operators as the source "pytorch" of a session.
 
+#include <crosscut/fork_safe_mutex.h>
+
 #include <exception>
 #include <mutex>
 
@@ -15,7 +17,7 @@ namespace {
 
 // Never destroyed: callbacks and the recorder may come here while the process exits.
 struct State {
-  std::mutex mutex;                                            // of the fields
+  ForkSafeMutex mutex;                                         // of the fields
   at::CallbackHandle callbacks = at::INVALID_CALLBACK_HANDLE;  // of operators
   at::CallbackHandle scopes = at::INVALID_CALLBACK_HANDLE;
   bool with_inputs = false;   // what is in place
@@ -49,7 +51,7 @@ void SetOperators(bool on, bool inputs) {
 }
 
 int SetLevel(void*, crosscut_level level) {
-  std::lock_guard<std::mutex> lock(state().mutex);
+  std::lock_guard<ForkSafeMutex> lock(state().mutex);
   const bool inputs = state().wants_inputs && level >= CROSSCUT_LEVEL_EVERYTHING;
   try {
     SetScopes(level >= CROSSCUT_LEVEL_BOUNDARY);
@@ -63,7 +65,7 @@ int SetLevel(void*, crosscut_level level) {
 }
 
 void MeasureCost(void*) {
-  std::lock_guard<std::mutex> lock(state().mutex);
+  std::lock_guard<ForkSafeMutex> lock(state().mutex);
   if (state().callbacks != at::INVALID_CALLBACK_HANDLE) return;
   try {
     Calibrate(state().wants_inputs);
@@ -92,7 +94,7 @@ extern "C" CROSSCUT_API int crosscut_pytorch_add(const char* version) {
 // Whether operators tell their inputs (1) or not (0), from the next change of level on.
 extern "C" CROSSCUT_API void crosscut_pytorch_inputs(int on) {
   using namespace crosscut::pytorch;
-  std::lock_guard<std::mutex> lock(state().mutex);
+  std::lock_guard<crosscut::ForkSafeMutex> lock(state().mutex);
   state().wants_inputs = on != 0;
 }
 

@@ -2,6 +2,7 @@
 
 #include <ATen/record_function.h>
 #include <crosscut/crosscut.h>
+#include <crosscut/fork_safe_mutex.h>
 #include <pthread.h>
 
 #include <atomic>
@@ -101,8 +102,8 @@ ImportSlots& Slots() {
 std::atomic<bool> any_began{false};  // programs without collectives are left alone
 bool told = false;                   // by Mutex()
 
-std::mutex& Mutex() {
-  static auto* const mutex = new std::mutex;
+ForkSafeMutex& Mutex() {
+  static auto* const mutex = new ForkSafeMutex;
   return *mutex;
 }
 
@@ -118,14 +119,14 @@ void Lead() {
 void CollectiveBegan(uint64_t thread) {
   Of(thread).began.fetch_add(1, std::memory_order_relaxed);
   if (any_began.load(std::memory_order_relaxed) || any_began.exchange(true)) return;
-  std::lock_guard<std::mutex> lock(Mutex());
+  std::lock_guard<ForkSafeMutex> lock(Mutex());
   Lead();
 }
 
 void CollectiveEnded(uint64_t thread) { Of(thread).ended.fetch_add(1, std::memory_order_relaxed); }
 
 void RecordWaits(bool on) {
-  std::lock_guard<std::mutex> lock(Mutex());
+  std::lock_guard<ForkSafeMutex> lock(Mutex());
   told = on;
   if (any_began.load()) Lead();
 }

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -241,20 +242,23 @@ TEST_F(HostTest, AFileThatIsNoPluginIsNamed) {
 class Hangs : public HostTest, public testing::WithParamInterface<const char*> {};
 
 TEST_P(Hangs, CostTheCallerNothingAndEndInQuarantine) {
-  const std::string file = folder_ + "/libhangs.so";
-  std::filesystem::copy_file(SCRIPTED_PLUGIN, file);
-  auto* plugin = Kept(new Plugin((file + ",mode=hang in " + GetParam()).c_str(), &around_));
-  const auto begin = Clock::now();
-  ASSERT_TRUE(plugin->Begin());
-  plugin->Start();
-  plugin->Stop(true);
-  const auto asked = Clock::now() - begin;
-  EXPECT_LT(asked, std::chrono::milliseconds(50));
-  Settle(plugin);
-  EXPECT_THAT(Last(told), HasSubstr("did not return in time"));
-  EXPECT_TRUE(collected.empty());
-  plugin->Start();
-  EXPECT_FALSE(plugin->Busy());
+  auto least = Clock::duration::max();  // of three: a busy machine makes any one of them long
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    const std::string file = folder_ + "/libhangs" + std::to_string(attempt) + ".so";
+    std::filesystem::copy_file(SCRIPTED_PLUGIN, file);
+    auto* plugin = Kept(new Plugin((file + ",mode=hang in " + GetParam()).c_str(), &around_));
+    const auto begin = Clock::now();
+    ASSERT_TRUE(plugin->Begin());
+    plugin->Start();
+    plugin->Stop(true);
+    least = std::min(least, Clock::now() - begin);
+    Settle(plugin);
+    EXPECT_THAT(Last(told), HasSubstr("did not return in time"));
+    EXPECT_TRUE(collected.empty());
+    plugin->Start();
+    EXPECT_FALSE(plugin->Busy());
+  }
+  EXPECT_LT(least, std::chrono::milliseconds(50));  // a caller that waits, waits for 100
 }
 INSTANTIATE_TEST_SUITE_P(Each, Hangs, testing::Values("init", "start", "stop", "size", "bytes"));
 

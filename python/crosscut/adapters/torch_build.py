@@ -87,7 +87,8 @@ def _include() -> pathlib.Path:
 
 
 def _headers() -> list[pathlib.Path]:
-    return [_include() / "crosscut" / name for name in ("crosscut.h", "calibrate.h")]
+    return [_include() / "crosscut" / name for name in ("crosscut.h", "calibrate.h",
+                                                    "fork_safe_mutex.h")]
 
 
 def _recorder() -> pathlib.Path:
@@ -249,7 +250,9 @@ def _run(commands: list[list[str]], folder: pathlib.Path) -> None:
                 output.seek(0)
                 lines = output.read().splitlines()
                 errors = [line for line in lines if "error" in line] or lines
-                words = "\n".join([f"{shlex.join(command)} failed:", *errors[:10]])
+                first = errors[0] if errors else f"it ended with status {status}"
+                words = "\n".join([f"the compiler failed: {first}", *errors[1:10],
+                                   f"the command was: {shlex.join(command)}"])
                 raise (CompileError if status > 0 else BuildError)(words)  # < 0: by a signal
     finally:
         for _, output, process in started:
@@ -270,7 +273,8 @@ def _abi(folder: pathlib.Path) -> int:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
                           env=environment)
     if done.returncode != 0:
-        raise BuildError(f"PyTorch cannot be imported:\n{done.stderr.strip()}")
+        lines = done.stderr.strip().splitlines() or [f"it ended with status {done.returncode}"]
+        raise BuildError("\n".join([f"PyTorch cannot be imported: {lines[-1]}", *lines]))
     return int(done.stdout)
 
 
