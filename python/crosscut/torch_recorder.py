@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import logging
+import multiprocessing.util
 import os
 import shutil
 import subprocess
@@ -12,7 +13,6 @@ import threading
 import time
 import uuid
 import warnings
-import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -81,7 +81,9 @@ class Recorder:
         self.trace_id = (self.settings.trace_id or _trace_id)()
         folder = tempfile.mkdtemp(prefix="crosscut-profile-")
         run = os.path.join(folder, "run")
-        weakref.finalize(self, _remove, folder, os.getpid())
+        # Also at the end of a process that multiprocessing forked, which runs no exit handlers
+        # before CPython 3.13; never in a child of this one.
+        multiprocessing.util.Finalize(self, shutil.rmtree, (folder, True), exitpriority=0)
         self._look_around()
         settings = self.settings
         _sources.builtins = settings.stacks
@@ -252,8 +254,3 @@ def _us_since(began: int) -> int:
 
 def _trace_id() -> str:
     return f"{uuid.uuid4().int:032X}"
-
-
-def _remove(folder: str, owner: int) -> None:
-    if os.getpid() == owner:  # a forked child that ends is not the last to need it
-        shutil.rmtree(folder, ignore_errors=True)

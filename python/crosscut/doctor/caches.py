@@ -1,5 +1,5 @@
-"""What Crosscut keeps on this machine beside runs: shims and answers in the user's cache, and rings
-of ended processes in shared memory."""
+"""What Crosscut keeps on this machine beside runs: shims and answers in the user's cache, rings of
+ended processes in shared memory, and temporary folders of processes that were killed."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import shutil
 from collections.abc import Iterator
 
 from crosscut.adapters import torch_build
+from crosscut.doctor import temporary
 from crosscut.doctor.finding import Finding, State
 
 
@@ -57,10 +58,27 @@ def _cache() -> Finding:
         return Finding("cache", State.LESS, f"{error.filename}: {error.strerror}")
 
 
+def _count(folders: int, size: int) -> str:
+    return f"{folders} folder{'' if folders == 1 else 's'}, {_mib(size)}"
+
+
+def _temporary() -> Iterator[Finding]:
+    """Nothing where nothing is left."""
+    try:
+        sizes = [_size(folder) for folder in temporary.left()]
+    except OSError:  # no folder for temporary files, or one that is being emptied
+        return
+    if sizes:
+        yield Finding("temporary files", State.OK,
+                      f"ended processes left {_count(len(sizes), sum(sizes))}",
+                      "crosscut doctor --clean")
+
+
 def findings() -> Iterator[Finding]:
-    """Room for rings, and what lies there and in the cache."""
+    """Room for rings, and what lies there, in the cache and among temporary files."""
     yield _shared_memory()
     yield _cache()
+    yield from _temporary()
 
 
 def _clean_rings() -> Iterator[Finding]:
@@ -110,7 +128,21 @@ def _clean_cache() -> Iterator[Finding]:
     yield Finding("cache", State.OK, f"{_mib(removed)} removed from {folder}")
 
 
+def _clean_temporary() -> Iterator[Finding]:
+    count = removed = 0
+    try:
+        for folder in temporary.left():
+            size = _size(folder)
+            shutil.rmtree(folder)
+            count, removed = count + 1, removed + size
+    except OSError as error:
+        yield Finding("kept", State.MISSING, f"{error.filename}: {error.strerror}")
+    yield Finding("temporary files", State.OK, f"{_count(count, removed)} removed")
+
+
 def clean() -> Iterator[Finding]:
-    """Saves or removes this user's rings that no process holds any more, and empties the cache."""
+    """Saves or removes this user's rings that no process holds any more, empties the cache, and
+    removes temporary folders that killed processes left a day ago or earlier."""
     yield from _clean_rings()
     yield from _clean_cache()
+    yield from _clean_temporary()

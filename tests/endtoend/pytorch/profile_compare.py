@@ -3,6 +3,7 @@ rows of each, {key: [count, CPU bytes, own CPU bytes, FLOPs]}. Arguments: the pr
 
 import gc
 import json
+import multiprocessing.util
 import os
 import sys
 import tempfile
@@ -55,6 +56,7 @@ def in_a_child(name):
                 file.flush()
                 status = 0
             finally:
+                multiprocessing.util._exit_function()  # as at the end of its children
                 os._exit(status)
         if os.waitpid(child, 0)[1] != 0:
             raise RuntimeError(name)

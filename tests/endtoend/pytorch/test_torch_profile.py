@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 
+import pytest
 from runs import ROOT, crosscut, record_script
 
 from crosscut import read
@@ -223,6 +224,34 @@ os.wait()
 print(any(row.key == "aten::addmm" for row in prof.key_averages()))
 """, "crosscut.torch")
     assert done.stdout == "True\n"
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_children_of_multiprocessing_leave_no_recording(method, tmp_path):
+    (tmp_path / "temporary").mkdir()
+    script = tmp_path / "program.py"
+    script.write_text(HEAD.replace("{module}", "crosscut.torch") + f"""
+import multiprocessing
+held = []
+def child():
+    held.append(profile())
+    with held[0]:
+        train()
+    print(any(row.key == "aten::addmm" for row in held[0].key_averages()), flush=True)
+if __name__ == "__main__":
+    with profile() as mine:
+        train()
+    process = multiprocessing.get_context("{method}").Process(target=child)
+    process.start()
+    process.join()
+    print(process.exitcode, any(row.key == "aten::addmm" for row in mine.key_averages()))
+""")
+    # OpenMP's threads do not survive a fork: whoever wants them in the child waits for ever.
+    environment = os.environ | {"TMPDIR": str(tmp_path / "temporary"), "OMP_NUM_THREADS": "1"}
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True,
+                          env=environment, timeout=300)
+    assert done.stdout == "True\n0 True\n", done
+    assert not list((tmp_path / "temporary").glob("crosscut-*"))
 
 
 def test_under_crosscut_record_the_outer_recording_goes_on(tmp_path):

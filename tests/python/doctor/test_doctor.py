@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 
 import crosscut
 import pytest
@@ -158,6 +159,30 @@ def test_cleaning_empties_the_cache_but_for_what_is_being_built(doctor, tmp_path
     assert (tmp_path / "elsewhere" / "mine").read_text() == "y"
     assert doctor("--clean").returncode == 0
     assert not cache.exists()
+
+
+def test_cleaning_removes_what_killed_processes_left_a_day_ago(doctor, tmp_path):
+    def folder(name, log="", days=2):
+        made = tmp_path / "temporary" / name
+        (made / "run").mkdir(parents=True)
+        (made / "run" / f"p{log}-5770ed2efafe.crosscut").write_bytes(bytes(1 << 20))
+        for path in (*made.rglob("*"), made):
+            os.utime(path, (time.time() - days * 86_400,) * 2)
+        return made
+
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    left = folder("crosscut-profile-abc_ef12", ended.pid)
+    used = [folder("crosscut-profile-abc_ef13", os.getpid()),
+            folder("crosscut-map-abc_ef12", ended.pid, days=0.9),
+            folder("crosscut-data", ended.pid), folder("profile-abc_ef12", ended.pid)]
+    (tmp_path / "temporary" / "crosscut-map-abc_ef14").symlink_to(used[-1])
+    told = doctor(TMPDIR=str(tmp_path / "temporary")).stdout
+    assert "temporary files: ended processes left 1 folder, 1.0 MiB" in told
+    done = doctor("--clean", TMPDIR=str(tmp_path / "temporary"))
+    assert "temporary files: 1 folder, 1.0 MiB removed" in done.stdout, done
+    assert not left.exists() and all(path.exists() for path in used)
+    assert "temporary files" not in doctor(TMPDIR=str(tmp_path / "temporary")).stdout
 
 
 def test_nothing_stays_on_the_machine_after_it_looked(doctor, tmp_path):
