@@ -1,4 +1,5 @@
-"""Rings of programs that a test killed, or whose run nobody read, go when the test ends."""
+"""What a test leaves outside of its folder goes when it ends: rings of programs that it killed, or
+whose run nobody read, and folders of the libraries that its programs use."""
 
 import os
 import pathlib
@@ -22,6 +23,11 @@ def remove_rings(folder):
                 ring.unlink()
         except (OSError, struct.error):  # it went meanwhile, or belongs to somebody else
             continue
+
+
+@pytest.fixture(scope="session", autouse=True)
+def stable_baselines3_logs_among_the_tests_files(tmp_path_factory):
+    os.environ["SB3_LOGDIR"] = str(tmp_path_factory.mktemp("stable-baselines3"))
 
 
 @pytest.fixture(autouse=True)

@@ -6,6 +6,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 
 . tools/stages.sh
+room 3072 build
 
 formatted() {
   git ls-files '*.cc' '*.h' '*.c' | grep -v page_bundle |

@@ -5,6 +5,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 
 . tools/stages.sh
+room 2048 "${TMPDIR:-/tmp}" build
 
 export PYTHONPATH=$PWD/build/release/python
 export PATH=$PWD/build/release/python/crosscut/bin:$PWD/.venv/bin:$PATH

@@ -5,6 +5,21 @@ stages=0
 logs=build/stages
 mkdir -p "$logs"
 
+free_mib() { df --output=avail -BM "$1" | tail -n 1 | tr -dc 0-9; }
+
+# On a full disk tests fail by the hundred, each in words of its own.
+room() {  # how many MiB the stages write, folder...
+  local need=$1 folder
+  shift
+  for folder; do
+    if [ "$(free_mib "$folder")" -lt "$need" ]; then
+      echo "$0: $folder has $(free_mib "$folder") MiB free, and the tests write up to $need MiB;" \
+        "make room there, or set TMPDIR to another folder for temporary files" >&2
+      exit 1
+    fi
+  done
+}
+
 # Runs a command in a shell of its own, and leaves how it ended, when, and what it used.
 measured() {  # name, command...
   local name=$1 status ticks
@@ -29,7 +44,8 @@ ended() {  # name, when it began
   # Killed, or a full disk: nothing says how it ended.
   { read -r status end used <"$logs/$1.end"; } 2>/dev/null || status=1 end=$SECONDS used=0
   if [ "$status" -ne 0 ]; then
-    printf '== %s: FAILED\n' "$1"
+    printf '== %s: FAILED; %s has %s MiB free\n' "$1" "${TMPDIR:-/tmp}" \
+      "$(free_mib "${TMPDIR:-/tmp}")"
     failed+=("$1")
   fi
   printf '== %s: %d s, %d s of processor\n' "$1" $((end - $2)) "$used"

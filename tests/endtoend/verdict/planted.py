@@ -49,7 +49,8 @@ class Case:
     def run(self, folder, planted):
         """Records it; the rows of its verdict."""
         shutil.rmtree(folder, ignore_errors=True)
-        env = {"PLANTED": str(int(planted)), "TF_CPP_MIN_LOG_LEVEL": "3", **self.env}
+        env = {"PLANTED": str(int(planted)), "TF_CPP_MIN_LOG_LEVEL": "3",
+               "SB3_LOGDIR": str(folder) + "-logs", **self.env}
         command = [self.python, self.program, *self.arguments]
         if self.program.suffix == ".cc":
             command = [compiled(self.program, folder.parent)]
