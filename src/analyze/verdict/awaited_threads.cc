@@ -36,6 +36,10 @@ bool AwaitsThread(std::string_view stack) {
   return caller.file != "threading.py" || caller.function != "acquire";
 }
 
+bool IsInLibrary(std::string_view stack, std::string_view own_line) {
+  return !own_line.ends_with(stack.substr(stack.rfind(';') + 1));  // whole where there is none
+}
+
 bool AwaitsProcess(std::string_view call) {
   constexpr std::string_view kCalls[] = {"read",        "poll",     "ppoll",   "select",
                                          "pselect6",    "recvfrom", "recvmsg", "epoll_wait",

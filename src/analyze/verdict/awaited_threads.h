@@ -17,6 +17,10 @@ namespace crosscut::analyze {
 // semaphore.
 bool AwaitsThread(std::string_view stack);
 
+// Whether the innermost frame of that stack is none of the program's own, whose innermost line is
+// `own_line` ("models/net.py:41 forward").
+bool IsInLibrary(std::string_view stack, std::string_view own_line);
+
 // Whether a thread that waits in that system call waits for another process: in a pipe, a socket,
 // or for a child's end.
 bool AwaitsProcess(std::string_view call);

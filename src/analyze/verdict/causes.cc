@@ -15,6 +15,7 @@
 #include "src/analyze/verdict/awaited_threads.h"
 #include "src/analyze/verdict/host_causes.h"
 #include "src/analyze/verdict/lead_states.h"
+#include "src/analyze/verdict/native_code.h"
 #include "src/analyze/verdict/rank_lines.h"
 #include "src/trace/samples.h"
 
@@ -87,8 +88,10 @@ class RankWaitCursor {
 struct LeadSample {
   int64_t at_ns, covers_ns, run_delay_ns;
   trace::StringId line;
-  bool locked;  // it was seen waiting for a lock
-  bool awaits;  // AwaitsThread
+  bool locked;   // it was seen waiting for a lock
+  bool awaits;   // AwaitsThread
+  bool library;  // IsInLibrary
+  Code code;     // that ran
 };
 
 struct OtherSample {  // of a thread that is not the lead
@@ -140,6 +143,8 @@ class Walk {
   void AddOthers(const Moment& now);
   void TakeSamples();
   void SplitBySamples();
+  void SplitPython();
+  void SplitWaiting();
   void SplitLocks();
   static double PartOf(int64_t count, int64_t samples);
   void MovePart(double part, int64_t samples, const BlamedLines& lines, CauseSum* from,
@@ -166,6 +171,12 @@ class Walk {
   size_t next_sample_ = 0;
   // Samples of each cause in which the lead was seen waiting for a lock.
   std::array<std::pair<int64_t, BlamedLines>, kCauses> locked_;
+  // Of samples of Python: how many saw the interpreter, and native code; the latter's lines.
+  int64_t in_interpreter_ = 0, in_native_ = 0;
+  BlamedLines native_lines_;
+  // Samples of sleeps in which a library polls other processes, and their lines.
+  int64_t polls_ = 0;
+  BlamedLines polling_lines_;
   // Of samples that know it: for how long the lead was ready without a processor, of how long.
   int64_t run_delay_ns_ = 0, run_delay_of_ns_ = 0, run_delay_samples_ = 0;
   // Of other threads; how many ran Python in the part that is told.
@@ -229,12 +240,16 @@ void Walk::TakeSamples() {
               {at_ns, sample.covers_ns, sample.own_line, waits.empty(), AwaitsProcess(waits)});
         }
         if (sample.own_line.valid() && Feeds(trace_.text(sample.stack))) {
-          feeding_.push_back({at_ns, sample.covers_ns, -1, sample.own_line, false, false});
+          feeding_.push_back(
+              {at_ns, sample.covers_ns, -1, sample.own_line, false, false, false, Code::kUnknown});
         }
         return;
       }
       samples_.push_back({at_ns, sample.covers_ns, sample.run_delay_ns, sample.own_line,
-                          waits == "futex", AwaitsThread(trace_.text(sample.stack))});
+                          waits == "futex", AwaitsThread(trace_.text(sample.stack)),
+                          sample.own_line.valid() &&
+                              IsInLibrary(trace_.text(sample.stack), trace_.text(sample.own_line)),
+                          CodeOf(trace_.text(sample.library))});
     });
   }
   std::sort(others_.begin(), others_.end(),
@@ -369,6 +384,16 @@ void Walk::AddSamples(const Moment& now) {
       run_delay_of_ns_ += sample.covers_ns;
       ++run_delay_samples_;
     }
+    if (now.lead->doing == Doing::kSleeping && now.cause == Cause::kWaiting && now.has_child &&
+        sample.library) {
+      ++polls_;
+      AddLine(sample.line, blamed, polling_lines_);
+    }
+    if (now.cause == Cause::kPython) {
+      in_interpreter_ += sample.code == Code::kInterpreter;
+      in_native_ += sample.code == Code::kNative;
+      if (sample.code == Code::kNative) AddLine(sample.line, blamed, native_lines_);
+    }
     if (!sample.locked) continue;
     auto& [count, lines] = locked_[static_cast<size_t>(now.cause)];
     ++count;
@@ -380,6 +405,8 @@ void Walk::AddSamples(const Moment& now) {
 // it wait for a lock there while other threads ran Python half as often, that part of the time is
 // put down to the GIL (while it waits for that, one of them runs; they are not sampled at one
 // moment); where it waited inside the framework while threads prepared data for that, to input.
+// Python itself waits for nothing else without a span: where no other thread runs it, native code
+// that nothing wraps waits, for threads of its own.
 // Waiting for a processor is told beside the causes: it makes all of them longer and is none of its
 // own.
 void Walk::SplitBySamples() {
@@ -399,10 +426,31 @@ void Walk::SplitBySamples() {
       for (const auto& [line, blamed] : feeders_) AddLine(line, blamed, input.lines);
       continue;
     }
-    if (2 * others_in_python_ < locked) continue;
-    MovePart(PartOf(count, source.samples), count, lines, &source,
-             &causes[static_cast<size_t>(Cause::kLock)]);
+    if (2 * others_in_python_ >= locked) {
+      MovePart(PartOf(count, source.samples), count, lines, &source,
+               &causes[static_cast<size_t>(Cause::kLock)]);
+    } else if (cause == Cause::kPython) {
+      MovePart(PartOf(count, source.samples), count, lines, &source,
+               &causes[static_cast<size_t>(Cause::kNative)]);
+    }
   }
+}
+
+// A library that sleeps, while a process lives that this one started, looks in between whether that
+// has a result. Who sleeps in a line of the program's own means to.
+void Walk::SplitWaiting() {
+  CauseSum& waiting = out_->causes[static_cast<size_t>(Cause::kWaiting)];
+  MovePart(PartOf(polls_, waiting.samples), polls_, polling_lines_, &waiting,
+           &out_->causes[static_cast<size_t>(Cause::kOtherProcess)]);
+}
+
+// Of what seems to be Python, the part that was native code which nothing wraps. What no sample saw
+// (in the kernel, in the C library) is divided as what they saw is.
+void Walk::SplitPython() {
+  out_->knows_native = in_interpreter_ + in_native_ > 0;
+  MovePart(PartOf(in_native_, in_interpreter_ + in_native_), in_native_, native_lines_,
+           &out_->causes[static_cast<size_t>(Cause::kPython)],
+           &out_->causes[static_cast<size_t>(Cause::kNative)]);
 }
 
 // What the lead waited for as if for a lock, and was another thread's work.
@@ -417,7 +465,6 @@ void Walk::SplitLocks() {
       AddLine(line, {-blamed.ns, -blamed.samples}, locks.lines);
     }
     for (const auto& [line, blamed] : moved.to_lines) AddLine(line, blamed, to.lines);
-    if (2 * moved.ns > to.ns) to.names.clear();  // the lead was in none of what took most of it
   }
 }
 
@@ -438,6 +485,7 @@ void Walk::MovePart(double part, int64_t samples, const BlamedLines& lines, Caus
   from->alone_ns = from->ns;
   to->ns += ns;
   to->alone_ns += ns;
+  if (2 * ns > to->ns) to->names.clear();  // the lead was in none of what took most of it
   from->samples -= samples;
   to->samples += samples;
   for (const auto& [line, blamed] : lines) {
@@ -456,6 +504,8 @@ void Walk::Run() {
   VisitKeyIntervals(trace_, accounting_, {process_},
                     [this](const KeyInterval& key) { Visit(key); });
   SplitBySamples();
+  SplitPython();
+  SplitWaiting();
   SplitLocks();
 }
 

@@ -1,6 +1,7 @@
 // What the steps of each process are spent on, by cause: a partition, so causes add up and none is
 // counted twice. docs/verdict.md has the definition. What spans cannot tell apart is told by
-// samples: Python that in fact waits for the GIL, and work that in fact waits for a processor.
+// samples: Python that in fact waits for the GIL or is native code that nothing wraps, and work
+// that in fact waits for a processor.
 #pragma once
 
 #include <array>
@@ -38,6 +39,7 @@ struct ProcessCauses {
   WindowPart part = WindowPart::kSteps;
   int64_t total_ns = 0;  // the sum over all causes but kPreemption, whose time is in others, too
   std::array<CauseSum, kCauses> causes;
+  bool knows_native = false;  // samples of the lead tell Python and unwrapped native code apart
   // For whom it waited in collectives, and how long; by process.
   std::map<uint32_t, int64_t> ranks;
   // By step that is observed, in order of time, then cause: nanoseconds. Empty without steps.

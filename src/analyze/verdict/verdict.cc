@@ -24,6 +24,10 @@ constexpr int kResamples = 400;
 // Below, a line is known to a third of its time at best, and another may well take as much.
 constexpr int64_t kFewSamples = 10;
 
+constexpr char kWherePythonAloneIsSampled[] =
+    "do this work once, in native code, or outside the loop. Native code that nothing wraps counts "
+    "as Python here: --python=samples tells them apart";
+
 struct Row {
   uint32_t process;
   int64_t rank;
@@ -236,6 +240,9 @@ Row Verdicts::RowOf(uint32_t process, Cause cause, int64_t rank) const {
   const double alone = Share(sum.alone_ns, sum.ns);  // of the cause
   row.low = low * alone;
   row.high = high * alone;
+  if (cause == Cause::kPython && sum.samples > 0 && !causes.knows_native) {
+    row.action = kWherePythonAloneIsSampled;
+  }
   if (cause == Cause::kPreemption) {  // its time is not told by step
     row.gain = row.share;
     row.low = row.high = std::numeric_limits<double>::quiet_NaN();

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <map>
 #include <string>
 
@@ -226,6 +227,68 @@ TEST(Verdict, AWaitForAThreadIsWhatThatThreadDoes) {
   // Who waits at a lock of its own is bound by that, whatever holds it.
   EXPECT_EQ(WhileWaiting("a.py:1 main", OtherThread("native", "a.py:7 work")),
             Told("lock", "a.py:1 main"));
+}
+
+// The causes with their shares, and the first one's line to blame, of a program without spans and
+// 40 samples of its lead: in so many of four that library runs, or the lead waits in that call.
+std::pair<std::string, std::string> WithoutSpans(int of_four, const std::string& library,
+                                                 const std::string& waits,
+                                                 const std::string& others = "") {
+  std::string samples;
+  for (int i = 0; i < 40; ++i) {
+    samples += "instant [sample] " + std::to_string(10 + 20 * i) + "\narg covers_ns 20\n";
+    if (i % 4 >= of_four) {
+      samples += "arg \"Own line\" \"a.py:1 loop\"\narg Library \"libpython3.11.so.1.0\"\n";
+      continue;
+    }
+    samples += "arg \"Own line\" \"a.py:2 call\"\n";
+    if (!library.empty()) samples += "arg Library \"" + library + "\"\n";
+    if (!waits.empty()) samples += "arg \"Waits for\" \"" + waits + "\"\n";
+  }
+  const Table table = Compute(Parse("process train pid=7 window=0..1000\n"
+                                    "thread main tid=7 base=python main lead\n" +
+                                    samples + others),
+                              "verdict");
+  std::string told;
+  for (size_t row = 0; row < table.rows(); ++row) {
+    const auto percent = std::lround(100 * table.reals("share")[row]);
+    told += table.texts("cause")[row] + " " + std::to_string(percent) + " ";
+  }
+  return {told, table.texts("blame")[0]};
+}
+
+TEST(Verdict, NativeCodeThatNothingWrapsIsNoPython) {
+  EXPECT_EQ(WithoutSpans(3, "libxgboost.so", ""), Told("native 75 python 25 ", "a.py:2 call"));
+  EXPECT_EQ(WithoutSpans(1, "libxgboost.so", ""), Told("python 75 native 25 ", "a.py:1 loop"));
+  EXPECT_EQ(WithoutSpans(3, "", "futex"), Told("native 75 python 25 ", "a.py:2 call"));
+  // Who waits for the GIL while another thread runs Python waits for that.
+  EXPECT_EQ(WithoutSpans(1, "", "futex", OtherThread("python", "a.py:7 work")),
+            Told("python 75 lock 25 ", "a.py:1 loop"));
+  for (const char* library : {"python3.13", "libpython3.11.so.1.0", "libtorch_python.so"}) {
+    EXPECT_EQ(WithoutSpans(3, library, "").first, "python 100 ") << library;
+  }
+  // What both call divides nothing.
+  for (const char* library : {"libc.so.6", "ld-linux-x86-64.so.2", "[generated]", ""}) {
+    EXPECT_EQ(WithoutSpans(3, library, "").first, "python 100 ") << library;
+  }
+}
+
+TEST(Verdict, ALibraryThatSleepsWhileAChildLivesPollsIt) {
+  const auto sleeping = [](const std::string& stack, const std::string& more = "") {
+    std::string body = "span time.sleep 100 900 idle\n";
+    for (int i = 0; i < 40; ++i) {
+      body += "instant [sample] " + std::to_string(110 + 19 * i) +
+              "\narg covers_ns 19\narg \"Own line\" \"a/b.py:1 main\"\narg \"Python stack\" \"" +
+              stack + "\"\n";
+    }
+    return FirstOf(body + more);
+  };
+  const std::string child = "process child parent=train window=0..1000\n";
+  const std::string library = "b.py:1 main;parallel.py:1783 Parallel._retrieve";
+  EXPECT_EQ(sleeping(library, child), Told("other-process", "a/b.py:1 main"));
+  EXPECT_EQ(sleeping(library), Told("waiting", "a/b.py:1 main"));
+  EXPECT_EQ(sleeping("b.py:1 main", child), Told("waiting", "a/b.py:1 main"));
+  EXPECT_EQ(sleeping("run.py:7 <module>;b.py:1 main", child), Told("waiting", "a/b.py:1 main"));
 }
 
 TEST(Verdict, WhatGarbageCollectionAndCompilersCallIsTheirs) {

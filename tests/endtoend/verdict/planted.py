@@ -25,12 +25,13 @@ RL = ROOT / ".venv-rl" / "bin" / "python"
 
 class Case:
     """`causes`: those that are right. `line`: whether samples must name the line marked HERE.
-    `python`: the interpreter that has what the program imports."""
+    `python`: the interpreter that has what the program imports. `flags`: of `record`."""
 
-    def __init__(self, program, *arguments, causes, line=True, python=sys.executable, env=None):
+    def __init__(self, program, *arguments, causes, line=True, python=sys.executable, env=None,
+                 flags=()):
         self.program = PROGRAMS / program
         self.arguments, self.causes, self.python = arguments, causes, pathlib.Path(python)
-        self.line, self.env = line, env or {}
+        self.line, self.env, self.flags = line, env or {}, flags
 
     def lines(self):
         """The places marked HERE in the program: "/train.py:31"."""
@@ -54,7 +55,7 @@ class Case:
         command = [self.python, self.program, *self.arguments]
         if self.program.suffix == ".cc":
             command = [compiled(self.program, folder.parent)]
-        result = record(folder, command, "--plan=full", env=env)
+        result = record(folder, command, "--plan=full", *self.flags, env=env)
         assert result.returncode == 0, result.stderr
         return table(folder, "verdict")
 
@@ -84,6 +85,7 @@ CASES = {
     "input-workers": Case("input.py", causes=("input",), env={"WORKERS": "1"}),
     "python": Case("train.py", "python", causes=("python",)),
     "native": Case("train.py", "native", causes=("native",)),
+    "unwrapped": Case("train.py", "unwrapped", causes=("native",), flags=("--python=samples",)),
     "sleep": Case("train.py", "sleep", causes=("waiting",)),
     "gc": Case("train.py", "collect", causes=("gc",), line=False),
     "disk": Case("train.py", "disk", causes=("disk",)),

@@ -3,7 +3,7 @@ planted.py; all of them, often: docs/verdict.md."""
 
 import pytest
 from planted import CASES
-from runs import crosscut, table
+from runs import crosscut, sees_native, table
 
 
 @pytest.mark.parametrize("name", ["input", "python", "gc", "disk", "process", "threads", "workers",
@@ -12,6 +12,15 @@ def test_the_verdict_names_the_fault_and_its_line(name, tmp_path):
     case = CASES[name]
     assert case.wrong(case.run(tmp_path / "planted", True), True) == ""
     assert case.wrong(case.run(tmp_path / "twin", False), False) == ""
+
+
+@pytest.mark.skipif(not sees_native(), reason="perf_event_open is refused")
+def test_native_code_that_nothing_wraps_is_told_by_samples_of_it(tmp_path):
+    case = CASES["unwrapped"]
+    assert case.wrong(case.run(tmp_path / "planted", True), True) == ""
+    case.flags = ()
+    rows = case.run(tmp_path / "without", True)
+    assert rows[0]["cause"] == "python" and "--python=samples tells them apart" in rows[0]["action"]
 
 
 def test_a_report_opens_with_the_verdict_and_its_evidence(tmp_path):

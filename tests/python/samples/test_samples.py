@@ -13,6 +13,7 @@ import sys
 import time
 
 import pytest
+from runs import sees_native
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
@@ -60,14 +61,6 @@ def stacks(out, folder):
                 leaf = frame
         found.append((frames, leaf, int(ns)))
     return found
-
-
-def sees_native():
-    try:
-        level = int(pathlib.Path("/proc/sys/kernel/perf_event_paranoid").read_text())
-    except (OSError, ValueError):
-        return False
-    return level <= 2 or os.geteuid() == 0
 
 
 def case_names():

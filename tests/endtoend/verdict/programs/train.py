@@ -1,5 +1,6 @@
 """A training loop with one planted fault, by name: sys.argv[1]."""
 import concurrent.futures
+import ctypes
 import gc
 import multiprocessing
 import os
@@ -26,6 +27,11 @@ def python():
 
 def native():
     return numpy.sort(DATA)  # HERE
+
+
+def unwrapped():
+    for _ in range(10):
+        ZLIB.crc32(0, BYTES, len(BYTES))  # HERE
 
 
 def sleep():
@@ -96,6 +102,8 @@ def workers():
 
 
 if __name__ == "__main__":
+    if PLANTED and FAULT == "unwrapped":
+        ZLIB = ctypes.CDLL("libz.so.1")
     if PLANTED and FAULT == "threads":
         pool = concurrent.futures.ThreadPoolExecutor(2)
     if PLANTED and FAULT == "workers":
