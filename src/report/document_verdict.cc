@@ -23,7 +23,7 @@ std::string BlameText(const Cells& verdict, size_t row) {
   const std::string blame = base::ShownText(verdict.Text("blame", row));
   const std::string evidence = base::ShownText(verdict.Text("evidence", row));
   return blame.empty() ? "Evidence: " + evidence + "."
-                       : "Most of it: " + blame + " (" + evidence + ").";
+                       : "Largest part: " + blame + " (" + evidence + ").";
 }
 
 // What it can gain, and what to try.
@@ -92,10 +92,11 @@ void AddVerdict(const ReportData& data, Document* out) {
       if (!also.starts_with("Python")) {
         also[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(also[0])));
       }
-      section.before.push_back("Also: " + also + (blame.empty() ? "" : " Most: " + blame + "."));
+      section.before.push_back("Also: " + also +
+                               (blame.empty() ? "" : " Largest part: " + blame + "."));
     } else if (verdict.Int("rank", row) == 1 && processes++ < kMostProcesses) {
       section.before.push_back(ProcessName(data, verdict.Text("process", row)) + ": " + headline +
-                               (blame.empty() ? "" : " Most: " + blame + "."));
+                               (blame.empty() ? "" : " Largest part: " + blame + "."));
     }
   }
   if (processes > kMostProcesses) {

@@ -37,7 +37,7 @@ std::vector<size_t> AddPeriodic(const ReportData& data, const Cells& outliers, S
                              " more (" + CountText(periodic.Int("count", row)) +
                              " of them, from step " +
                              std::to_string(periodic.Int("first_step", row)) + " on)" +
-                             (work.empty() ? "." : ", most of it in " + work + "."));
+                             (work.empty() ? "." : ", the largest part of it in " + work + "."));
   }
   return others;
 }

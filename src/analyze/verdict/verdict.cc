@@ -103,7 +103,12 @@ class Verdicts {
   // The process for which this one waits longest in collectives; "": it does not.
   std::string LateRank(const ProcessCauses& causes) const;
   BlamedLines LinesOf(uint32_t process, Cause cause) const;
-  std::string TopName(uint32_t process, const CauseSum& sum, Cause cause) const;
+  // The name that has most of a cause's time; "": none has any.
+  struct Top {
+    std::string name;
+    bool half = false;  // and that is half of it at least
+  };
+  Top TopName(uint32_t process, const CauseSum& sum, Cause cause) const;
 
   const trace::Trace& trace_;
   const Context& context_;
@@ -175,22 +180,26 @@ BlamedLines Verdicts::LinesOf(uint32_t process, Cause cause) const {
   return 2 * of_others > of_own ? others : own;
 }
 
-std::string Verdicts::TopName(uint32_t process, const CauseSum& sum, Cause cause) const {
+Verdicts::Top Verdicts::TopName(uint32_t process, const CauseSum& sum, Cause cause) const {
+  const auto of = [this](const std::map<uint32_t, int64_t>& names, int64_t all) -> Top {
+    const auto top = std::max_element(names.begin(), names.end(),
+                                      [](auto& a, auto& b) { return a.second < b.second; });
+    if (top == names.end()) return {};
+    return {std::string(trace_.text(trace_.name({top->first}).text)), 2 * top->second >= all};
+  };
   if (cause == Cause::kDevice || cause == Cause::kCopies) {
     std::map<uint32_t, int64_t> kernels;
+    int64_t all = 0;
     const WorkType type = cause == Cause::kDevice ? WorkType::kComputation : WorkType::kCopy;
     for (const DeviceEvent& event : context_.Shared<DeviceWork>().events({process})) {
       if (event.type != type) continue;
       const trace::NameId name = trace_.tracks[event.track.value].spans.name[event.span];
       kernels[name.value] += event.end_ns - event.begin_ns;
+      all += event.end_ns - event.begin_ns;
     }
-    const auto top = std::max_element(kernels.begin(), kernels.end(),
-                                      [](auto& a, auto& b) { return a.second < b.second; });
-    return top == kernels.end() ? "" : std::string(trace_.text(trace_.name({top->first}).text));
+    return of(kernels, all);
   }
-  const auto top = std::max_element(sum.names.begin(), sum.names.end(),
-                                    [](auto& a, auto& b) { return a.second < b.second; });
-  return top == sum.names.end() ? "" : std::string(trace_.text(trace_.name({top->first}).text));
+  return of(sum.names, sum.ns);
 }
 
 void Verdicts::Blame(uint32_t process, Cause cause, Row* row) const {
@@ -203,13 +212,15 @@ void Verdicts::Blame(uint32_t process, Cause cause, Row* row) const {
     samples += blamed.samples;
     if (blamed.samples > 0 && (!top.valid() || blamed.samples > lines.at(top).samples)) top = line;
   }
-  const std::string name = TopName(process, sum, cause);
+  const auto [name, most] = TopName(process, sum, cause);
   if (top.valid()) {
     row->blame = trace_.text(top);
     row->evidence += "; samples saw this line in " + std::to_string(lines.at(top).samples) +
                      " of " + std::to_string(samples);
     if (lines.at(top).samples < kFewSamples) row->evidence += ", too few to be sure of it";
-    if (!name.empty()) row->evidence += ", most of it in " + name;
+    if (!name.empty()) {
+      row->evidence += (most ? ", most of it in " : ", the largest part of it in ") + name;
+    }
   } else if (!name.empty()) {
     row->blame = name;
   }

@@ -291,6 +291,23 @@ TEST(Verdict, ALibraryThatSleepsWhileAChildLivesPollsIt) {
   EXPECT_EQ(sleeping("run.py:7 <module>;b.py:1 main", child), Told("waiting", "a/b.py:1 main"));
 }
 
+TEST(Verdict, OnlyHalfOfTheTimeIsMostOfIt) {
+  const auto evidence = [](const std::string& spans) {
+    const Table table = Compute(Parse("process train pid=7 window=0..1000\n"
+                                      "thread main tid=7 base=python main lead\n" +
+                                      spans +
+                                      "instant [sample] 10\narg covers_ns 10\n"
+                                      "arg \"Own line\" \"a.py:1 main\"\n"),
+                                "verdict");
+    return table.texts("evidence")[0];
+  };
+  EXPECT_TRUE(evidence("span aten::mm 0 500 framework\nspan aten::bmm 500 900 framework\n")
+                  .ends_with(", most of it in aten::mm"));
+  EXPECT_TRUE(evidence("span aten::mm 0 400 framework\nspan aten::bmm 400 700 framework\n"
+                       "span aten::add 700 1000 framework\n")
+                  .ends_with(", the largest part of it in aten::mm"));
+}
+
 TEST(Verdict, WhatGarbageCollectionAndCompilersCallIsTheirs) {
   EXPECT_EQ(FirstOf("op compile 0 900\nspan aten::mm 100 800 framework\n").first, "compilation");
   EXPECT_EQ(FirstOf("span \"garbage collection, generation 2\" 0 900 python\n"
