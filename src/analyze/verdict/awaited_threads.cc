@@ -56,11 +56,13 @@ void AwaitedThreads::AddLead(Cause behind, bool awaits, trace::StringId line,
   AddLine(line, blamed, sum.lead);
 }
 
-void AwaitedThreads::AddOther(Cause behind, bool runs, bool awaits_child, trace::StringId line,
+void AwaitedThreads::AddOther(Cause behind, const Other& other, trace::StringId line,
                               const Blamed& blamed) {
   Behind& sum = of(behind);
-  sum.others_awaiting_child += awaits_child;
-  if (runs) AddLine(line, blamed, sum.others);
+  sum.others_awaiting_child += other.awaits_child;
+  sum.others_in_native += other.code == Code::kNative;
+  sum.others_in_interpreter += other.code == Code::kInterpreter;
+  if (other.runs) AddLine(line, blamed, sum.others);
 }
 
 AwaitedThreads::Moved AwaitedThreads::Move(Cause behind) const {
@@ -70,6 +72,9 @@ AwaitedThreads::Moved AwaitedThreads::Move(Cause behind) const {
   if (part < kLeastPart) return {};
   Moved out = {behind, static_cast<int64_t>(part * static_cast<double>(sum.ns)), sum.awaiting,
                sum.lead, sum.others};
+  if (behind == Cause::kPython && sum.others_in_native > sum.others_in_interpreter) {
+    out.to = Cause::kNative;  // that nothing wraps
+  }
   if (behind != Cause::kWaiting) return out;
   out.to_lines = sum.lead;
   if (2 * sum.others_awaiting_child >= sum.awaiting) out.to = Cause::kOtherProcess;

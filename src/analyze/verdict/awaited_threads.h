@@ -9,6 +9,7 @@
 
 #include "src/analyze/verdict/blamed_lines.h"
 #include "src/analyze/verdict/cause.h"
+#include "src/analyze/verdict/native_code.h"
 
 namespace crosscut::analyze {
 
@@ -33,10 +34,12 @@ class AwaitedThreads {
   void AddTime(Cause behind, int64_t ns) { of(behind).ns += ns; }
   // A sample of the lead then. `awaits`: AwaitsThread.
   void AddLead(Cause behind, bool awaits, trace::StringId line, const Blamed& blamed);
-  // A sample of another thread then. `awaits_child`: it waits for a process (AwaitsProcess), and
-  // one that this process started lives.
-  void AddOther(Cause behind, bool runs, bool awaits_child, trace::StringId line,
-                const Blamed& blamed);
+  // A sample of another thread then.
+  struct Other {
+    bool runs, awaits_child;  // it waits for a process that this one started (AwaitsProcess)
+    Code code;
+  };
+  void AddOther(Cause behind, const Other& other, trace::StringId line, const Blamed& blamed);
 
   struct Moved {
     Cause to = Cause::kLock;  // kLock: nothing
@@ -51,6 +54,7 @@ class AwaitedThreads {
   struct Behind {
     int64_t ns = 0;
     int64_t samples = 0, awaiting = 0, others_awaiting_child = 0;
+    int64_t others_in_native = 0, others_in_interpreter = 0;
     BlamedLines lead, others;  // of the samples that await; of the others that ran
   };
   Behind& of(Cause behind) { return behind_[static_cast<size_t>(behind)]; }

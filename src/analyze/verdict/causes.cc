@@ -98,6 +98,7 @@ struct OtherSample {  // of a thread that is not the lead
   int64_t at_ns, covers_ns;
   trace::StringId line;
   bool runs, awaits_process;
+  Code code;
 };
 
 // Files of frameworks whose code, on a thread of its own, prepares data for the lead.
@@ -232,12 +233,13 @@ void Walk::TakeSamples() {
   for (const uint32_t track : accounting_.tracks[process_].host) {
     const bool lead = track == owner_.lead.value;
     reader.ForEach(trace_, trace_.tracks[track], [&](int64_t at_ns, const trace::Sample& sample) {
+      out_->knows_native |= sample.library.valid();
       if (sample.thread != 0) return;
       const std::string_view waits = trace_.text(sample.waits);
       if (!lead) {
         if (sample.stack.valid()) {
-          others_.push_back(
-              {at_ns, sample.covers_ns, sample.own_line, waits.empty(), AwaitsProcess(waits)});
+          others_.push_back({at_ns, sample.covers_ns, sample.own_line, waits.empty(),
+                             AwaitsProcess(waits), CodeOf(trace_.text(sample.library))});
         }
         if (sample.own_line.valid() && Feeds(trace_.text(sample.stack))) {
           feeding_.push_back(
@@ -264,8 +266,9 @@ void Walk::AddOthers(const Moment& now) {
     if (!now.told || other.at_ns < now.begin_ns) continue;
     others_in_python_ += other.runs;
     if (now.cause != Cause::kLock) continue;
-    awaited_.AddOther(BehindLead(now.key->layers), other.runs,
-                      other.awaits_process && now.has_child, other.line, {other.covers_ns, 1});
+    awaited_.AddOther(BehindLead(now.key->layers),
+                      {other.runs, other.awaits_process && now.has_child, other.code}, other.line,
+                      {other.covers_ns, 1});
   }
 }
 
@@ -447,7 +450,6 @@ void Walk::SplitWaiting() {
 // Of what seems to be Python, the part that was native code which nothing wraps. What no sample saw
 // (in the kernel, in the C library) is divided as what they saw is.
 void Walk::SplitPython() {
-  out_->knows_native = in_interpreter_ + in_native_ > 0;
   MovePart(PartOf(in_native_, in_interpreter_ + in_native_), in_native_, native_lines_,
            &out_->causes[static_cast<size_t>(Cause::kPython)],
            &out_->causes[static_cast<size_t>(Cause::kNative)]);

@@ -39,7 +39,7 @@ struct ProcessCauses {
   WindowPart part = WindowPart::kSteps;
   int64_t total_ns = 0;  // the sum over all causes but kPreemption, whose time is in others, too
   std::array<CauseSum, kCauses> causes;
-  bool knows_native = false;  // samples of the lead tell Python and unwrapped native code apart
+  bool knows_native = false;  // samples tell Python and native code that nothing wraps apart
   // For whom it waited in collectives, and how long; by process.
   std::map<uint32_t, int64_t> ranks;
   // By step that is observed, in order of time, then cause: nanoseconds. Empty without steps.

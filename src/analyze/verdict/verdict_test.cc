@@ -177,13 +177,14 @@ std::pair<std::string, std::string> WhileWaiting(
 
 // A thread that is in `layer` from 100 to 900, with samples.
 std::string OtherThread(const std::string& layer, const std::string& line,
-                        const std::string& waits = "") {
+                        const std::string& waits = "", const std::string& library = "") {
   std::string body = "thread worker tid=8\nspan work 100 900 " + layer + "\n";
   for (int at = 160; at < 900; at += 100) {
     body += "instant [sample] " + std::to_string(at) +
             "\narg covers_ns 100\narg \"Python stack\" \"" + line + "\"\narg \"Own line\" \"" +
             line + "\"\n";
     if (!waits.empty()) body += "arg \"Waits for\" " + waits + "\n";
+    if (!library.empty()) body += "arg Library \"" + library + "\"\n";
   }
   return body;
 }
@@ -193,6 +194,10 @@ TEST(Verdict, AWaitForAThreadIsWhatThatThreadDoes) {
   EXPECT_EQ(WhileWaiting(join, OtherThread("native", "a.py:7 work")),
             Told("native", "a.py:7 work"));
   EXPECT_EQ(WhileWaiting(join, OtherThread("python", "a.py:8 work")),
+            Told("python", "a.py:8 work"));
+  EXPECT_EQ(WhileWaiting(join, OtherThread("python", "a.py:8 work", "", "libcrypto.so.3")),
+            Told("native", "a.py:8 work"));
+  EXPECT_EQ(WhileWaiting(join, OtherThread("python", "a.py:8 work", "", "python3.13")),
             Told("python", "a.py:8 work"));
   EXPECT_EQ(WhileWaiting(join, ""), Told("waiting", "a.py:1 main"));
   // A thread of a pool in which nothing works reads what its processes send.
