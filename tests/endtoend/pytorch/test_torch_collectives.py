@@ -73,7 +73,7 @@ def test_a_late_rank_is_told_as_torch_profiler_has_it(tmp_path, plan):
     assert late["unmatched"] == waiting["unmatched"] == 0
     first = {row["process"]: row for row in reversed(table(run, "verdict"))}
     told = first[waiting["process"]]
-    assert told["cause"] == "other-rank" and "wait for rank 1" in told["headline"]
+    assert told["cause"] == "other-rank" and "waiting for rank 1" in told["headline"]
     line = DDP.splitlines().index(f"            time.sleep({LATE_S})  # HERE") + 1
     assert told["blame"].startswith(f"ddp.py:{line} ")
     # While the late rank sleeps, the library's threads rest: its time is idle, not unknown.
