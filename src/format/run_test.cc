@@ -303,6 +303,22 @@ TEST_F(RunTest, WordsOfAnEarlierSessionAreNotRead) {
   EXPECT_EQ(ReadStream()[7], Spans(7, 2000, 20));
 }
 
+TEST_F(RunTest, AThreadThatWentOnInAnOlderChunkIsReadInTheOrderOfItsEvents) {
+  RingBuilder ring(3, kNonce);
+  auto older = Spans(7, 1000, 10);
+  const auto last = Spans(8, 3000, 10);
+  Add(&older, last);
+  ring.Fill(0, 7, 1000, older, kChunkFull);
+  auto expected = Spans(8, 2000, 10);
+  ring.Fill(1, 8, 2000, expected, kChunkFull);
+  WriteRing(&ring);
+  Add(&expected, last);
+  EXPECT_EQ(ReadStream()[8], expected);
+  EXPECT_EQ(ReadStream()[7], Spans(7, 1000, 10));
+  ASSERT_TRUE(ReapRun(dir_).ok());
+  EXPECT_EQ(ReadStream()[8], expected) << "in the log";
+}
+
 TEST_F(RunTest, DropsAlreadyToldAreNotToldTwice) {
   RingBuilder ring(1, kNonce);
   auto words = Spans(7, 1000, 1);
