@@ -22,8 +22,12 @@ TEST_F(Faults, MarksInSignalHandlers_AreRecordedWholeOrCountedAndTakeNothingFrom
   const Audit audit = ReadRun(run_);
   ASSERT_EQ(audit.error, "");
   const ProcessAudit& found = audit.processes.at(0);
-  EXPECT_EQ(found.unbalanced, 0u);
-  EXPECT_EQ(found.left_open, 0);
+  // Where the drain had no processor for seconds the ring was full, and an end may be among what
+  // was lost and counted.
+  if (found.full == 0) {
+    EXPECT_EQ(found.unbalanced, 0u);
+    EXPECT_EQ(found.left_open, 0);
+  }
   EXPECT_EQ(found.unknown_names, 0u);
   uint64_t in_handlers = 0;
   for (const auto& [thread, numbers] : found.numbers) {
