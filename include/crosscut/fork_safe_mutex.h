@@ -33,9 +33,9 @@ class __attribute__((visibility("hidden"))) ForkSafeMutex {
  private:
   // In the child, whose one thread holds none of them.
   static void ForgetHolders() {
-    const pthread_mutex_t free = PTHREAD_MUTEX_INITIALIZER;
+    const pthread_mutex_t unlocked = PTHREAD_MUTEX_INITIALIZER;
     for (ForkSafeMutex* it = newest.load(); it != nullptr; it = it->next_) {
-      memcpy(&it->mutex_, &free, sizeof free);
+      memcpy(&it->mutex_, &unlocked, sizeof unlocked);
     }
   }
 

@@ -58,39 +58,6 @@ bool CutPiece(const Piece& piece, uint32_t from, uint32_t to, Piece* part) {
   return true;
 }
 
-// What one thread wrote into a chunk in one go.
-struct RingPart {
-  Piece piece;
-  uint32_t track;
-  uint64_t tick;  // of its first event
-};
-
-// Cuts a piece, which begins as that track's, where another thread goes on in it.
-void AddParts(const Piece& piece, uint32_t track, std::vector<RingPart>* out) {
-  TickReader clock(piece.base_tick);
-  RingPart part = {piece, track, piece.base_tick};
-  size_t begin = 0, at = 0;
-  const auto end_part = [&] {
-    part.piece.words = piece.words.subspan(begin, at - begin);
-    if (at != begin) out->push_back(part);
-  };
-  while (at < piece.words.size()) {
-    const size_t length = EventLength(piece.words, at);
-    if (length == 0) break;
-    if ((piece.words[at] & kCodeMask) == kThread) {
-      end_part();
-      begin = at;
-      part.track = static_cast<uint32_t>(piece.words[at + 1]);
-      part.piece.first_word = piece.first_word + static_cast<uint32_t>(at);
-      part.piece.base_tick = clock.tick();
-    }
-    const uint64_t tick = clock.Next(piece.words[at]);
-    if (at == begin) part.tick = tick;
-    at += length;
-  }
-  end_part();
-}
-
 WordBatch FromRing(const Piece& piece) {
   WordBatch out;
   out.fill = piece.fill;
@@ -214,7 +181,17 @@ Status ProcessReader::State::WalkChunks(bool session, const Visit& visit) {
 
 Status ProcessReader::State::WalkRing(bool session, const VisitPiece& visit) {
   if (!has_ring) return {};
-  std::vector<RingPart> parts;
+  struct Part {  // what one thread wrote into a chunk in one go
+    Piece piece;
+    uint32_t track;
+    uint64_t tick;  // of its first event
+  };
+  std::vector<Part> parts;
+  const auto add = [&parts](const WordBatch& of) {
+    const uint64_t tick = TickReader(of.base_tick).Next(of.words[0]);
+    parts.push_back({{of.fill, of.first_word, of.base_tick, of.words}, of.track, tick});
+    return Status();
+  };
   for (const RingChunkCopy& chunk : ring.chunks) {
     if ((chunk.track == 0) != session) continue;
     const uint32_t end = static_cast<uint32_t>(kRingChunkHeaderWords + chunk.words.size());
@@ -229,7 +206,7 @@ Status ProcessReader::State::WalkRing(bool session, const VisitPiece& visit) {
       for (size_t at = 0; at < before.size(); at += EventLength(before, at)) {
         if ((before[at] & kCodeMask) == kThread) track = static_cast<uint32_t>(before[at + 1]);
       }
-      AddParts(part, track, &parts);
+      if (Status status = SplitTracks(FromRing(part), &track, add); !status.ok()) return status;
     }
     info.ring_words += fresh;
     info.duplicate_words += whole.words.size() - fresh;
@@ -238,9 +215,9 @@ Status ProcessReader::State::WalkRing(bool session, const VisitPiece& visit) {
   // been claimed before the thread's last one: fills do not tell the order of its parts.
   if (!session) {
     std::stable_sort(parts.begin(), parts.end(),
-                     [](const RingPart& a, const RingPart& b) { return a.tick < b.tick; });
+                     [](const Part& a, const Part& b) { return a.tick < b.tick; });
   }
-  for (const RingPart& part : parts) {
+  for (const Part& part : parts) {
     if (Status status = visit(part.piece, part.track); !status.ok()) return status;
   }
   return {};
