@@ -57,11 +57,24 @@ class Stretches {
   size_t steps_;
 };
 
-double JackknifeError(const std::array<double, kStretches>& without) {
+using Without = std::array<double, kStretches>;  // a figure without each stretch in turn
+
+double JackknifeError(const Without& without) {
   double mean = 0, squares = 0;
   for (const double x : without) mean += x / kStretches;
   for (const double x : without) squares += (x - mean) * (x - mean);
   return std::sqrt(squares * (kStretches - 1) / kStretches);
+}
+
+Figure MakeFigure(double ns, const Without& without) {
+  Figure out;
+  out.ns = ns;
+  out.error = JackknifeError(without);
+  if (ns <= 0 || *std::min_element(without.begin(), without.end()) <= 0) return out;
+  Without logs = without;
+  for (double& x : logs) x = std::log(x);
+  out.log_error = JackknifeError(logs);
+  return out;
 }
 
 // The run's operations by number, and the operation of each key.
@@ -101,7 +114,8 @@ Undisturbed MeasureUndisturbed(const RunSteps& run) {
   const Operations operations(run);
   const std::vector<Lengths> all = LengthsOf(run, operations);
   const Stretches stretches(run.steps.size());
-  std::array<double, kStretches> step_without{};
+  Without step_without{};
+  double step_ns = 0;
   std::vector<std::map<uint32_t, double>> weights(all.size());  // by step: how much it counts
   for (size_t o = 0; o < all.size(); ++o) {
     const auto fastest = all[o].Fastest([](const Lengths::One&) { return true; });
@@ -110,15 +124,15 @@ Undisturbed MeasureUndisturbed(const RunSteps& run) {
     for (const Lengths::One& one : fastest) {
       weights[o][one.step] = share / static_cast<double>(fastest.size());
     }
-    std::array<double, kStretches> without{};
+    Without without{};
     for (size_t s = 0; s < kStretches; ++s) {
       without[s] = stretches.Without(all[o], s);
       step_without[s] += without[s];
     }
-    out.operations[operations.names[o]] = {share * Mean(fastest), JackknifeError(without), 0};
-    out.step.ns += share * Mean(fastest);
+    out.operations[operations.names[o]] = MakeFigure(share * Mean(fastest), without);
+    step_ns += share * Mean(fastest);
   }
-  out.step.error = JackknifeError(step_without);
+  out.step = MakeFigure(step_ns, step_without);
   for (const StepPart& part : run.parts) {
     const auto& of_operation = weights[operations.of_key[part.key]];
     const auto at = of_operation.find(part.step);

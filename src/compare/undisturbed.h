@@ -6,6 +6,7 @@
 // often left alone than a whole step.
 #pragma once
 
+#include <limits>
 #include <map>
 #include <string>
 #include <vector>
@@ -22,7 +23,9 @@ inline constexpr size_t kFewestSteps = 20;
 
 struct Figure {
   double ns = 0;
-  double error = 0;     // standard error of ns, from the run itself
+  double error = 0;  // standard error of ns, from the run itself
+  // That of log(ns); infinite where ns is 0 or less in the run or in most of it.
+  double log_error = std::numeric_limits<double>::infinity();
   double waits_ns = 0;  // the part of ns in which no thread of the host worked
   double works_ns() const { return ns - waits_ns; }
 };

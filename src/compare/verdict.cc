@@ -30,39 +30,76 @@ double FreedomOf(const Both<Figures>& f) {
   return kKnownBefore + static_cast<double>(f.a.size() + f.b.size()) - 2;
 }
 
+// What a side's figures are in: nanoseconds, or the logarithm of them.
+enum class Scale { kLinear, kLog };
+
+// The logarithm, wherever it exists. A machine that others use makes work longer by factors: twice
+// as long in most of a run does not make seven times as long unsure.
+Scale ScaleOf(const Both<Figures>& figures) {
+  const auto all = [](const Figures& side) {
+    return std::all_of(side.begin(), side.end(),
+                       [](const Figure& f) { return f.ns > 0 && std::isfinite(f.log_error); });
+  };
+  return all(figures.a) && all(figures.b) ? Scale::kLog : Scale::kLinear;
+}
+
 // Sums of squares over the runs of a side: of their distances to its mean, and of the standard
 // deviations that are known of each before.
 struct Squares {
-  Squares(const Figures& figures, double spread) {
+  Squares(const Figures& figures, double spread, Scale scale) {
     const double mean = MeanOf(figures);
     for (const Figure& f : figures) {
-      known += std::pow(spread * f.ns, 2) + f.error * f.error;
-      seen += (f.ns - mean) * (f.ns - mean);
+      const double error = scale == Scale::kLog ? f.log_error : f.error;
+      const double known_spread = scale == Scale::kLog ? spread : spread * f.ns;
+      const double distance = scale == Scale::kLog ? std::log(f.ns / mean) : f.ns - mean;
+      known += known_spread * known_spread + error * error;
+      seen += distance * distance;
     }
   }
   double known = 0, seen = 0;
 };
 
-void SetHalf(double half, Change* change) {
-  change->low = change->ns() - half;
-  change->high = change->ns() + half;
+// How far an interval reaches below a figure and above it.
+struct Reach {
+  double below = 0, above = 0;
+};
+
+Reach ReachOf(double ns, double half, Scale scale) {
+  if (scale == Scale::kLinear) return {half, half};
+  const double factor = std::exp(std::min(half, kMostLog));
+  return {ns - ns / factor, ns * factor - ns};
 }
 
-// The change with an interval from what is known of the spread of runs and from what is seen of it.
+void SetReach(const Reach& reach, Change* change) {
+  change->low = change->ns() - reach.below;
+  change->high = change->ns() + reach.above;
+}
+
+Reach ReachOf(const Change& change) {
+  return {change.ns() - change.low, change.high - change.ns()};
+}
+
+Reach Combine(const Reach& one, const Reach& other) {
+  return {Combined(one.below, other.below), Combined(one.above, other.above)};
+}
+
+// The change with an interval from what is known of the spread of runs and from what is seen of it:
+// the interval of each side, then that of their difference ("MOVER": G. Y. Zou, A. Donner,
+// Construction of confidence limits about effect measures, Statistics in Medicine 27, 2008).
 Change CompareFigures(const Both<Figures>& figures, double spread) {
-  const Squares a(figures.a, spread), b(figures.b, spread);
-  const auto runs_a = static_cast<double>(figures.a.size());
-  const auto runs_b = static_cast<double>(figures.b.size());
+  const Scale scale = ScaleOf(figures);
+  const Squares a(figures.a, spread, scale), b(figures.b, spread, scale);
   const double freedom = FreedomOf(figures), seen = a.seen + b.seen;
-  const double variance = (kKnownBefore * a.known / runs_a + seen) / freedom / runs_a +
-                          (kKnownBefore * b.known / runs_b + seen) / freedom / runs_b;
-  const double half = analyze::StudentFactor(freedom) * std::sqrt(variance);
+  const auto reach = [&](const Figures& side, const Squares& squares) {
+    const auto runs = static_cast<double>(side.size());
+    const double variance = (kKnownBefore * squares.known / runs + seen) / freedom / runs;
+    return ReachOf(MeanOf(side), analyze::StudentFactor(freedom) * std::sqrt(variance), scale);
+  };
+  const Reach of_a = reach(figures.a, a), of_b = reach(figures.b, b);
   Change out{MeanOf(figures.a), MeanOf(figures.b)};
-  SetHalf(half, &out);
+  SetReach(Combine(of_b, {of_a.above, of_a.below}), &out);
   return out;
 }
-
-double HalfOf(const Change& change) { return (change.high - change.low) / 2; }
 
 double MedianOf(std::vector<double> values) {
   std::sort(values.begin(), values.end());
@@ -197,19 +234,21 @@ StepChange CompareSteps(const std::vector<Undisturbed>& a, const std::vector<Und
   }
   out.pace = pace.ratio;
   const double spread = out.pace_known ? kLayoutSpread : kPaceSpread;
-  double squares = 0;
+  Reach reach;
   for (const Operation& o : operations) {
     OperationChange change{o.name, CompareFigures(o.figures, spread), {}};
     change.own = CompareFigures(
         {AtPace(o.figures.a, paces.a, of_a), AtPace(o.figures.b, paces.b, of_a)}, spread);
     if (out.pace_known) {
-      SetHalf(Combined(HalfOf(change.own), pace.half * change.change.a), &change.change);
+      const double of_pace = pace.half * change.change.a;
+      SetReach(Combine(ReachOf(change.own), {of_pace, of_pace}), &change.change);
     }
-    squares += std::pow(HalfOf(change.own), 2);
+    reach = Combine(reach, ReachOf(change.own));
     out.operations.push_back(change);
   }
   if (out.pace_known) {
-    SetHalf(Combined(std::sqrt(squares), pace.half * out.step.a), &out.step);
+    const double of_pace = pace.half * out.step.a;
+    SetReach(Combine(reach, {of_pace, of_pace}), &out.step);
   }
   for (OperationChange& o : out.operations) o.stands_out = StandsOut(o, pace, out.step);
   return out;

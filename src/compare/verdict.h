@@ -52,5 +52,7 @@ inline constexpr double kPaceSpread = 0.04;
 // Operations of this part of a step tell the pace, if there are so many.
 inline constexpr double kLeastOfPace = 0.02;
 inline constexpr size_t kFewestOfPace = 3;
+// An interval reaches at most to e^kMostLog times a figure (a million): it would not fit a number.
+inline constexpr double kMostLog = 13.8;
 
 }  // namespace crosscut::compare

@@ -114,6 +114,40 @@ TEST(Verdict, FindsTheOperationThatBecameSlower) {
   EXPECT_LE(five.others, 1);
 }
 
+// Others leave the processor alone in the first eighth of the run only, and an operation that is
+// longer than a slice of the scheduler never ends in its own.
+TEST(Verdict, FindsWhatBecameManyTimesSlowerOnAMachineThatIsBusyInMostOfARun) {
+  const auto run = [](double data, double disturbed, uint64_t seed) {
+    std::mt19937_64 random(seed);
+    std::normal_distribution<double> normal;
+    RunSteps run;
+    for (const char* operation : kOperations) {
+      run.keys.push_back({operation, analyze::Bit(trace::Layer::kPython)});
+    }
+    for (uint32_t s = 0; s < 160; ++s) {
+      run.steps.push_back({s});
+      for (uint32_t k = 0; k < 3; ++k) {
+        double ns = kUsual[k] * std::exp(0.01 * normal(random));
+        if (k == 0) ns *= data * (s < 20 ? 1 : disturbed);
+        run.parts.push_back({s, k, std::llround(ns), ns});
+      }
+    }
+    return MeasureUndisturbed(run);
+  };
+  std::mt19937_64 random(13);
+  std::uniform_real_distribution<double> uniform;
+  for (uint64_t pair = 0; pair < 200; ++pair) {
+    const double disturbed = 1.2 + 0.5 * uniform(random);
+    const StepChange slower = CompareSteps({run(1, 1, pair)}, {run(8, disturbed, pair + 1000)});
+    EXPECT_TRUE(Find(slower, "data").stands_out) << disturbed << " times as long";
+    EXPECT_GT(Find(slower, "data").own.low, 0);
+    EXPECT_FALSE(Find(slower, "model").stands_out);
+    const StepChange same = CompareSteps({run(1, 1, pair)}, {run(1, disturbed, pair + 2000)});
+    EXPECT_FALSE(Find(same, "data").stands_out) << disturbed << " times as long";
+    EXPECT_FALSE(same.step.told());
+  }
+}
+
 TEST(Verdict, TellsThatAllBecameSlowerAlikeFromSeveralRunsOnly) {
   Program slower;
   for (double& factor : slower.factor) factor = 1.3;
