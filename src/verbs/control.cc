@@ -64,6 +64,7 @@ class Controller {
   void Publish(Request request, uint64_t step);
   bool SomeLate(uint64_t step);
   void TakeBack();
+  bool SomeBegan() const;
   void AwaitAnswers(double timeout);
   bool Settle(Target& target);
   void GiveUp(Target& target, double timeout);
@@ -250,6 +251,13 @@ bool Controller::SomeLate(uint64_t step) {
   return late;
 }
 
+// Whether any process began the window that is asked for.
+bool Controller::SomeBegan() const {
+  return std::any_of(targets_.begin(), targets_.end(), [this](const Target& target) {
+    return target.process != nullptr && target.process->window_begun() >= window_;
+  });
+}
+
 // The requests that named a step; where a window has begun all the same, it ends.
 void Controller::TakeBack() {
   for (Target& target : targets_) {
@@ -298,7 +306,8 @@ Status Controller::AskAll(format::RingRequest kind, bool at_once) {
     if (attempt == kAttempts) {
       return Status::Limit("the steps are too short to agree on one; --now waits for none");
     }
-    if (kind == format::kRequestStart) ++window_;  // some may have begun the one before
+    // What some have begun has that number for good.
+    if (kind == format::kRequestStart && SomeBegan()) ++window_;
   }
   request.window = window_;
   Publish(request, kAtOnce);
