@@ -129,6 +129,10 @@ CROSSCUT_API void crosscut_end(void);
  * what ends by itself: above an operation the spans of sources, above another span the
  * operations and those that cross. One that crosses ends alone. */
 CROSSCUT_API void crosscut_end_named(uint32_t name);
+/* The same, and a begin, at `tick` in place of now: for several edges of one instant. `tick` is
+ * what crosscut_now() said on this thread after its last event, or that of its last event. */
+CROSSCUT_API void crosscut_end_named_at(uint32_t name, uint64_t tick);
+CROSSCUT_API void crosscut_begin_at(uint32_t name, uint64_t tick);
 CROSSCUT_API void crosscut_instant(uint32_t name);
 CROSSCUT_API void crosscut_counter(uint32_t name, int64_t value);
 /* Here the program had a value that cannot be kept (no number, not finite, too large): counted as

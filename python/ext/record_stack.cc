@@ -18,6 +18,7 @@ enum class Left : uint8_t { kNo, kOpen, kEnded };  // open by another thread, wh
 struct Open {
   uint32_t name;
   uint32_t begun;    // the id of its last part
+  uint32_t part;     // the id under which it goes on; 0: not known yet
   const void* task;  // that opened it; null: none
   Left left;         // goes when this thread looks
 };
@@ -181,21 +182,43 @@ bool Grow(OpenStack* stack) {
   return true;
 }
 
-void BeginAgain(Open* open) {
-  if (const uint32_t part = crosscut_goes_on(open->name)) open->begun = part;
-  crosscut_begin_inline(open->begun);
+// Before an instant at which it may be cut. A name's first part is interned and written, which
+// takes microseconds or waits for room.
+void PrepareToGoOn(Open* open) {
+  if (open->part == 0) open->part = crosscut_goes_on(open->name);
 }
 
-// Ends open[at] and takes it out; those above it are cut and go on.
-Open TakeOut(OpenStack* stack, uint32_t at) {
-  const Open taken = stack->open[at];
-  for (uint32_t i = stack->depth; i-- > at;) crosscut_end_named(stack->open[i].begun);
-  --stack->depth;
-  for (uint32_t i = at; i < stack->depth; ++i) {
-    stack->open[i] = stack->open[i + 1];
-    BeginAgain(&stack->open[i]);
+void BeginAgain(Open* open, uint64_t tick) {
+  if (open->part != 0) open->begun = open->part;
+  crosscut_begin_at(open->begun, tick);
+}
+
+// From place `from` on: ends those of which `goes(open)` and gives them to `take(open)`. The others
+// are cut and go on. All at one instant, because whatever a thread waits for in between would count
+// for what is around them.
+template <class Goes, class Take>
+void Cut(OpenStack* stack, uint32_t from, const Goes& goes, const Take& take) {
+  for (uint32_t i = from; i < stack->depth; ++i) PrepareToGoOn(&stack->open[i]);
+  const uint64_t tick = crosscut_now();
+  for (uint32_t i = stack->depth; i-- > from;) crosscut_end_named_at(stack->open[i].begun, tick);
+  uint32_t kept = from;
+  for (uint32_t i = from; i < stack->depth; ++i) {
+    const Open& open = stack->open[i];
+    if (goes(open)) {
+      take(open);
+      continue;
+    }
+    stack->open[kept] = open;
+    BeginAgain(&stack->open[kept++], tick);
   }
-  return taken;
+  stack->depth = kept;
+}
+
+// Ends open[at] and takes it out.
+void TakeOut(OpenStack* stack, uint32_t at) {
+  const Open* const gone = &stack->open[at];
+  Cut(
+      stack, at, [gone](const Open& open) { return &open == gone; }, [](const Open&) {});
 }
 
 // One that ended elsewhere: its end is told there.
@@ -297,17 +320,17 @@ void CloseElsewhere(uint32_t name, Tally* unseen) {
 
 // Without memory the task's are closed for good.
 void Suspend(OpenStack* stack, const Locals& locals) {
-  uint32_t count = 0;
-  for (uint32_t i = 0; i < stack->depth; ++i) count += stack->open[i].task == stack->task;
+  const auto of_task = [stack](const Open& open) { return open.task == stack->task; };
+  const Open *const begin = stack->open, *const end = stack->open + stack->depth;
+  const auto count = static_cast<uint32_t>(std::count_if(begin, end, of_task));
   if (count == 0 && locals == Locals{}) return;
   auto* of = static_cast<Suspended*>(malloc(sizeof(Suspended) + count * sizeof(Open)));
-  if (of != nullptr) of->open = reinterpret_cast<Open*>(of + 1);
-  uint32_t left = count;
-  for (uint32_t i = stack->depth; i-- > 0 && left > 0;) {
-    if (stack->open[i].task != stack->task) continue;
-    const Open open = TakeOut(stack, i);
-    if (of != nullptr) of->open[--left] = open;
-  }
+  Open* at = of == nullptr ? nullptr : reinterpret_cast<Open*>(of + 1);
+  if (of != nullptr) of->open = at;
+  const auto first = static_cast<uint32_t>(std::find_if(begin, end, of_task) - begin);
+  Cut(stack, first, of_task, [&at](const Open& open) {
+    if (at != nullptr) *at++ = open;
+  });
   if (of == nullptr) return;
   of->task = stack->task;
   of->count = count;
@@ -323,10 +346,12 @@ Locals Resume(OpenStack* stack) {
     Suspended* of = *at;
     if (of->task != stack->task) continue;
     *at = of->next;
+    for (uint32_t i = 0; i < of->count; ++i) PrepareToGoOn(&of->open[i]);
+    const uint64_t tick = crosscut_now();
     for (uint32_t i = 0; i < of->count; ++i) {
       if (stack->depth == stack->capacity && !Grow(stack)) break;
       stack->open[stack->depth] = of->open[i];
-      BeginAgain(&stack->open[stack->depth++]);
+      BeginAgain(&stack->open[stack->depth++], tick);
     }
     locals = of->locals;
     free(of);
@@ -336,7 +361,7 @@ Locals Resume(OpenStack* stack) {
 }
 
 void Push(OpenStack* stack, uint32_t name) {
-  stack->open[stack->depth++] = {name, name, stack->task, Left::kNo};
+  stack->open[stack->depth++] = {name, name, 0, stack->task, Left::kNo};
   crosscut_begin_inline(name);
 }
 

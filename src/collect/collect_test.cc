@@ -423,6 +423,24 @@ TEST_F(RecorderTest, InAHiddenPhase_EndsMeetTheSpansThatTheyWouldMeetOtherwise) 
   EXPECT_EQ(depths, (std::vector<int64_t>{1, 2, 2, 2}));
 }
 
+TEST_F(RecorderTest, EdgesOfOneInstant_HaveItsTickAcrossTheEndsOfChunks) {
+  ChunkRing* ring = Record(16);
+  std::vector<uint64_t> begun;
+  std::thread([&] {
+    for (uint32_t i = 0; begun.size() < 2 * kWordsInChunk; ++i) {
+      const uint64_t tick = crosscut_now();
+      const uint32_t edges = 1 + i % 7;
+      for (uint32_t k = 0; k < edges; ++k) crosscut_begin_at(kName, tick);
+      for (uint32_t k = 0; k < edges; ++k) crosscut_end_named_at(kName, tick);
+      begun.insert(begun.end(), edges, tick);
+    }
+  }).join();
+  const std::map<uint32_t, Found> found = Read(*ring);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found.begin()->second.ticks, begun);  // of ends by name Read() keeps none
+  EXPECT_EQ(found.begin()->second.dropped, 0u);
+}
+
 TEST_F(RecorderTest, WithNoSession_NothingIsWritten) {
   ChunkRing* ring = Record(16);
   Recorder::Get().SetPhase(Phase::kOff, ClockNow());

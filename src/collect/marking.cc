@@ -15,12 +15,12 @@ inline uint32_t Enabled(const crosscut_thread* thread) {
   return __atomic_load_n(&thread->enabled, __ATOMIC_RELAXED);
 }
 
-// An event with n payload words, which n > 0 keeps off a chunk's last words.
-inline void Event(uint64_t code, const uint64_t* payload, uint32_t n) {
+// An event with n payload words. It keeps off a chunk's last word. `at_tick`: 0 is now.
+inline void EventAt(uint64_t at_tick, uint64_t code, const uint64_t* payload, uint32_t n) {
   crosscut_thread* thread = crosscut_this_thread;
   const uint32_t enabled = Enabled(thread);
   if (__builtin_expect(((enabled ^ 1) | Busy(thread)) != 0, 0)) {
-    if (enabled != 0) Recorder::Get().Mark(code, payload, n);
+    if (enabled != 0) Recorder::Get().Mark(code, payload, n, at_tick);
     return;
   }
   SetBusy(thread, 1);
@@ -29,13 +29,18 @@ inline void Event(uint64_t code, const uint64_t* payload, uint32_t n) {
   const size_t left = (format::kRingChunkBytes - used) / 8;
   if (__builtin_expect(left <= n + 1, 0)) {
     SetBusy(thread, 0);
-    Recorder::Get().Mark(code, payload, n);
+    Recorder::Get().Mark(code, payload, n, at_tick);
     return;
   }
   StoreWords(at + 1, payload, n);
-  StoreWord(at, crosscut_ticks_() << format::kCodeBits | code);
+  const uint64_t tick = at_tick != 0 ? at_tick : crosscut_ticks_();
+  StoreWord(at, tick << format::kCodeBits | code);
   thread->position = at + n + 1;
   SetBusy(thread, 0);
+}
+
+inline void Event(uint64_t code, const uint64_t* payload, uint32_t n) {
+  EventAt(0, code, payload, n);
 }
 
 uint32_t OrUnnamed(uint32_t name) {
@@ -56,6 +61,7 @@ __attribute__((noinline)) void BeginRare(uint32_t name) {
 }  // namespace crosscut::record
 
 using crosscut::record::Event;
+using crosscut::record::EventAt;
 namespace format = crosscut::format;
 
 extern "C" {
@@ -83,6 +89,20 @@ __attribute__((aligned(64))) void crosscut_end(void) {
 void crosscut_end_named(uint32_t name) {
   const uint64_t payload = crosscut::record::OrUnnamed(name);
   Event(format::kEndNamed, &payload, 1);
+}
+
+void crosscut_end_named_at(uint32_t name, uint64_t tick) {
+  const uint64_t payload = crosscut::record::OrUnnamed(name);
+  EventAt(tick, format::kEndNamed, &payload, 1);
+}
+
+void crosscut_begin_at(uint32_t name, uint64_t tick) {
+  const uint64_t payload = crosscut::record::OrUnnamed(name);
+  if (payload <= format::kLastNameCode) {
+    EventAt(tick, payload, nullptr, 0);
+  } else {
+    EventAt(tick, format::kBeginWide, &payload, 1);
+  }
 }
 
 void crosscut_instant(uint32_t name) {

@@ -63,7 +63,8 @@ void Recorder::ForgetThisThread() {
 
 // ---- Marking ------------------------------------------------------------------------------------
 
-void Recorder::Mark(uint64_t code, const uint64_t* payload, uint32_t n) {
+void Recorder::Mark(uint64_t code, const uint64_t* payload, uint32_t n, uint64_t at) {
+  const auto now = [at] { return at != 0 ? at : ClockNow(); };
   if (Interrupts()) {
     CountShared(format::kDropMemory);
     return;
@@ -72,19 +73,19 @@ void Recorder::Mark(uint64_t code, const uint64_t* payload, uint32_t n) {
   if (InScratch()) {
     auto* scratch = static_cast<ThreadState*>(crosscut_this_thread);
     ResetScratch(scratch);
-    scratch->position = Put(scratch->position, ClockNow(), code, payload, n);
+    scratch->position = Put(scratch->position, now(), code, payload, n);
     return;
   }
   uint64_t phase;
   ThreadState* s = Prepared(&phase);
   if (s == nullptr) return;
   if (static_cast<Phase>(phase & 3) == Phase::kHidden) {
-    if (s->hidden_depth > 0 && OnTick(s) != 0) ShowHidden(s, ClockNow(), 0);  // it was on meanwhile
+    if (s->hidden_depth > 0 && OnTick(s) != 0) ShowHidden(s, now(), 0);  // it was on meanwhile
     if (Hide(s, stream_, code, payload)) return;
   } else if (s->hidden_depth > 0) {
-    ShowHidden(s, ClockNow(), n + 1);  // whatever phase it is by now: an end must meet its begin
+    ShowHidden(s, now(), n + 1);  // whatever phase it is by now: an end must meet its begin
   }
-  const uint64_t tick = ClockNow();
+  const uint64_t tick = now();
   if (!Emit(s, tick, code, payload, n)) Lose(s, tick, code, payload);
   Arm(s, phase);
 }

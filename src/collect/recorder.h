@@ -44,7 +44,8 @@ class Recorder {
   SessionStream& stream() { return stream_; }
 
   // ---- Marking: any thread ----
-  void Mark(uint64_t code, const uint64_t* payload, uint32_t n);
+  // `at`: the event's tick, not before that of the thread's last event; 0: now.
+  void Mark(uint64_t code, const uint64_t* payload, uint32_t n, uint64_t at = 0);
   void ChunkEnd(ThreadState* thread);
   void SetBase(uint8_t layer);
   // Writes an event of the calling thread in every phase but off, behind the begins it has hidden:

@@ -15,7 +15,7 @@ async def work(me):
         busy()
         action = draw.random()
         if action < 0.4:
-            own.append(draw.choice("abc"))
+            own.append(draw.choice("abc") + str(draw.randrange(10)))
             enter(own[-1], me)
         elif action < 0.6 and own:
             name = own.pop(draw.randrange(len(own)))
@@ -205,7 +205,7 @@ def work(me):
         busy()
         action = draw.random()
         if action < 0.4:
-            own.append(draw.choice("abc"))
+            own.append(draw.choice("abc") + str(draw.randrange(10)))
             enter(own[-1], me)
         elif action < 0.6 and own:
             leave(own.pop(draw.randrange(len(own))), me)
