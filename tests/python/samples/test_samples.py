@@ -468,7 +468,8 @@ void work_of_ours(double seconds) {{
                            f"{str(library)!r}); w.work_of_ours(ctypes.c_double(0.5))", rate=500)
         assert done.returncode == 0, done.stderr
         rows = [row for row in table(out, "samples") if row["library"] == "libwork.so"]
-        assert {row["function"] for row in rows} == {"work_of_ours"}, rows
+        named = {row["function"] for row in rows}
+        assert "work_of_ours" in named and named <= {"work_of_ours", "now"}, rows
         build("#include <time.h>\nint another(int a) { return a * 3 + 1; }\n", *flags)
         rows = [row for row in table(out, "samples") if row["library"] == "libwork.so"]
         assert {row["function"] for row in rows} == {""}, rows
