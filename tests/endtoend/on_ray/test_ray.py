@@ -87,9 +87,19 @@ def check_processes(recorded):
     assert pids["Store"] == recorded.stamps["keep"][0]["result"][0]["pid"]
 
 
+def check_gaps(run):
+    """None but what Ray and a busy machine do: Ray tells idle workers to end, and kills those that
+    have not when its daemon ends; and a stack may change while it is read."""
+    for gap in (row["message"] for row in table(run, "gaps")):
+        assert re.fullmatch(
+            r"Ray ended \d workers? without a word, none of them at work: all that was recorded is "
+            r"here\.|Process .*: \d samples miss frames of their Python stack, .*",
+            gap), gap
+
+
 def test_every_worker_has_its_name_and_daemons_are_left_out(learned):
     check_processes(learned)
-    assert table(learned.run, "gaps") == []
+    check_gaps(learned.run)
 
 
 def test_every_process_sums_to_its_wall(learned):
@@ -287,8 +297,7 @@ def cluster(python):
 def test_workers_of_a_cluster_that_exists_record_into_the_run(cluster, python, tmp_path):
     recorded = Recorded(tmp_path, python, cluster.address)
     check_processes(recorded)
-    told = [row["message"] for row in table(recorded.run, "gaps")]
-    assert all(re.match(r"Ray ended \d workers? without a word", gap) for gap in told), told
+    check_gaps(recorded.run)
     check_sums(recorded.run)
     check_executions(recorded)
     check_arrows(recorded)
