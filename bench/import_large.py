@@ -99,7 +99,7 @@ class Damage:
         with trace.changed(name, b'"'):
             spans, said = self.info()
             expect(spans == trace.spans - 1, "unescaped quote:", spans, trace.spans)
-            expect("1 events of the file cannot be read" in said, said)
+            expect("1 event of the file cannot be read" in said, said)
             byte = int(re.search(r"first at byte (\d+)", said)[1])
             expect(name - 200 < byte < name, byte, name)
         # A forward call's arrow that never arrives: what is one of Kineto's else.
@@ -110,7 +110,7 @@ class Damage:
         with trace.changed(cat, b'"fwbw"'):
             spans, said = self.info(0)
             expect(spans == trace.spans, "dangling arrow:", spans, trace.spans)
-            expect("1 ends of arrows in the file have no other half" in said, said)
+            expect("1 end of an arrow in the file has no other half" in said, said)
         with trace.changed(trace.path.stat().st_size - 3, b'x'):
             spans, said = self.info()
             expect(spans == trace.spans, "behind the events:", spans, trace.spans)

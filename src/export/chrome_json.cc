@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 
+#include "src/base/counted.h"
 #include "src/base/json_text.h"
 #include "src/export/chrome_file.h"
 #include "src/export/chrome_numbers.h"
@@ -438,7 +439,7 @@ void ChromeWriter::InstantRows(uint32_t index) {
   }
   for (const trace::Loss& loss : track.losses) {
     instant(loss.begin_ns,
-            std::to_string(loss.count) + " events missing (" +
+            base::Counted(static_cast<uint64_t>(loss.count), "{event|events} missing (") +
                 std::string(trace_.text(loss.reason)) + ")",
             trace::kNoSpan);
   }

@@ -38,7 +38,9 @@ std::string ProcessLines(const trace::Trace& trace, const trace::TracksByProcess
   const auto steps = static_cast<int64_t>(process.steps.size());
   out += "\n  holds     " + FormatCount(spans) + " spans, " + FormatCount(tracks) +
          (tracks == 1 ? " track, " : " tracks, ") + FormatCount(steps) + " steps";
-  if (losses > 0) out += "; " + FormatCount(losses) + " events are missing";
+  if (losses > 0) {
+    out += "; " + FormatCount(losses) + (losses == 1 ? " event is missing" : " events are missing");
+  }
   for (const auto& [key, value] : process.meta) {
     out += "\n  " + Clean(trace, key) + " = " + Clean(trace, value);
   }

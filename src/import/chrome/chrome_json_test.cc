@@ -74,8 +74,9 @@ constexpr const char* kKineto = R"_({"schemaVersion": 1, "baseTimeNanoseconds": 
 
 TEST_F(ChromeJsonTest, AKinetoTraceHasItsThreadsStreamsStepsAndArrows) {
   const trace::Trace trace = OfText(kKineto);
-  EXPECT_THAT(trace.gaps, ElementsAre("1 values of counters in the file have decimals: they are "
-                                      "rounded to whole numbers."));
+  EXPECT_THAT(trace.gaps,
+              ElementsAre("1 value of a counter in the file has decimals: it is rounded "
+                          "to a whole number."));
   ASSERT_EQ(trace.processes.size(), 1U);
   const trace::Process& process = trace.processes[0];
   EXPECT_EQ(trace.text(process.key), "rank3");
@@ -163,8 +164,8 @@ TEST_F(ChromeJsonTest, TimesThatWereRoundedApartStillNestAndKeepTheirLength) {
   const trace::Arg arg = *trace.tracks[0].args.of(1).begin();
   EXPECT_EQ(trace.text(arg.key), "unclamped_ns");
   EXPECT_EQ(arg.value, 2000);
-  EXPECT_THAT(trace.gaps, ElementsAre("1 spans of the file end up to 2 us later than the span "
-                                      "around them, as rounded times do: they end with it."));
+  EXPECT_THAT(trace.gaps, ElementsAre("1 span of the file ends up to 2 us later than the span "
+                                      "around it, as rounded times do: it ends with that one."));
 }
 
 TEST_F(ChromeJsonTest, AnAnnotationMayOutliveTheFunctionItBeganIn) {
@@ -188,11 +189,11 @@ TEST_F(ChromeJsonTest, BeginsAndEndsOfSpansPairAndLoneOnesAreTold) {
               ElementsAre("1000-4000 a native", "2000-3000 b native", "5000-5000 c native"));
   EXPECT_THAT(
       trace.gaps,
-      ElementsAre("1 begins of spans in the file have no end: those spans last to the end of the "
+      ElementsAre("1 begin of a span in the file has no end: that span lasts to the end of the "
                   "trace.",
-                  "1 ends of spans in the file have no begin: they are left out.",
-                  "1 events of the file are of kinds that are not read (asynchronous, objects, "
-                  "samples): they are left out."));
+                  "1 end of a span in the file has no begin: it is left out.",
+                  "1 event of the file is of a kind that is not read (asynchronous, objects, "
+                  "samples): it is left out."));
 }
 
 TEST_F(ChromeJsonTest, RowsInSeveralRunsAreAsIfTheyWereInOrder) {
@@ -279,7 +280,8 @@ TEST_F(ChromeJsonTest, CompressedFilesAreReadWholeOrUpToTheirDamage) {
 
   trace::Trace twice = OfText(packed + packed, "twice.json.gz");  // members are joined
   EXPECT_EQ(twice.tracks[0].spans.size(), 39'999U);               // "[{" inside an array is damage
-  EXPECT_THAT(twice.gaps, ElementsAre(HasSubstr("1 events of the file cannot be read")));
+  EXPECT_THAT(twice.gaps,
+              ElementsAre(HasSubstr("1 event of the file cannot be read and is left out")));
 }
 
 }  // namespace

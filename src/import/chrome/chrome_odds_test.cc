@@ -133,7 +133,7 @@ TEST_F(ChromeOddsTest, ALaunchThatRepeatsACorrelationOfItsProcessIsCounted) {
   const trace::Trace trace =
       Of(Launch("1", "5", "1") + Launch("1", "5", "8") + Kernel("a", "0", "5", "20") + kEnd);
   EXPECT_THAT(trace.gaps,
-              ElementsAre("1 launches share the correlation of another launch of their process: "
+              ElementsAre("1 launch shares the correlation of another launch of its process: "
                           "work is given to the latest before it."));
 }
 
@@ -274,10 +274,9 @@ TEST_F(ChromeOddsTest, EndsWithNamesEndWhatIsCalledSo) {
                                 Edge("E", "b", "30") + Edge("E", "c", "31") + kEnd);
   EXPECT_THAT(Spans(trace), ElementsAre("0-10000 a", "5000-10000 b", "10000-30000 b"));
   EXPECT_THAT(trace.tracks[0].spans.continued, ElementsAre(2));
-  EXPECT_THAT(trace.gaps,
-              ElementsAre("1 ends of spans in the file have no begin: they are left out.",
-                          HasSubstr("1 spans of the file end later than the span that "
-                                    "they began in: they are cut in two there")));
+  EXPECT_THAT(trace.gaps, ElementsAre("1 end of a span in the file has no begin: it is left out.",
+                                      HasSubstr("1 span of the file ends later than the span that "
+                                                "it began in: it is cut in two there")));
 }
 
 TEST_F(ChromeOddsTest, ArgumentsOfEndsAreTheSpans) {
@@ -320,9 +319,19 @@ TEST_F(ChromeOddsTest, StepsThatOverlapEndWhereTheNextBegins) {
                     std::to_string(one.end_ns));
   }
   EXPECT_THAT(steps, ElementsAre("1 0-20000", "2 20000-40000", "3 40000-70000"));
-  EXPECT_THAT(
-      trace.gaps,
-      ElementsAre("1 steps in the file are not over where the next begins: they end there."));
+  EXPECT_THAT(trace.gaps,
+              ElementsAre("1 step in the file is not over where the next begins: it ends there."));
+}
+
+// Crosscut wrote how many there were; what it repaired then, it finds in part again.
+TEST_F(ChromeOddsTest, WhatCrosscutSaidOfItsOwnFileIsSaidOnce) {
+  for (const char* said : {"1 span of the file states a negative duration: it counts as 0.",
+                           "3 spans of the file state a negative duration: they count as 0."}) {
+    const trace::Trace trace =
+        OfText(R"({"crosscutGaps":[")" + std::string(said) + R"("],"traceEvents":[)" +
+               Span("cpu_op", "a", {"1", "1"}, {"5", "-2"}) + "]}");
+    EXPECT_THAT(trace.gaps, ElementsAre(said));
+  }
 }
 
 TEST_F(ChromeOddsTest, AHundredKernelsAtOnceKeepTheirTimes) {
@@ -381,15 +390,15 @@ TEST_F(ChromeOddsTest, TimesFarFromAllOthersAreLeftOut) {
   for (const char* ts : {"0", "-5", "1000", "3615207264505000"}) {
     const trace::Trace trace = Of(kThere + Span("cpu_op", "far", {"1", "1"}, {ts, "7"}) + kEnd);
     EXPECT_EQ(trace.processes[0].end_ns - trace.processes[0].start_ns, 100'000) << ts;
-    EXPECT_THAT(trace.gaps, ElementsAre("1 events of the file state times far from all others (0, "
-                                        "or years away): they are left out."))
+    EXPECT_THAT(trace.gaps, ElementsAre("1 event of the file states a time far from all others "
+                                        "(0, or years away): it is left out."))
         << ts;
   }
   const trace::Trace long_span = Of(
       kThere + Span("cpu_op", "far", {"1", "1"}, {"1615207264505050", "900000000000000"}) + kEnd);
   EXPECT_EQ(long_span.processes[0].end_ns - long_span.processes[0].start_ns, 100'000);
   EXPECT_THAT(Of(kThere + Edge("B", "far", "0") + kEnd).gaps,
-              ElementsAre(HasSubstr("1 events of the file state times far"),
+              ElementsAre(HasSubstr("1 event of the file states a time far"),
                           HasSubstr("1 (none 1), count as native work")));
 }
 
@@ -404,8 +413,8 @@ TEST_F(ChromeOddsTest, TimesThatCountFromZeroStay) {
 TEST_F(ChromeOddsTest, TimesThatNoClockShowsAreCounted) {
   for (const char* ts : {"1e18", "NaN", "-Infinity", "\"soon\"", "null"}) {
     EXPECT_THAT(Of(kThere + Span("cpu_op", "x", {"1", "1"}, {ts, "7"}) + kEnd).gaps,
-                ElementsAre("1 events of the file state no time, or none that a clock shows: they "
-                            "are left out."))
+                ElementsAre("1 event of the file states no time, or none that a clock shows: it "
+                            "is left out."))
         << ts;
   }
 }
@@ -414,7 +423,7 @@ TEST_F(ChromeOddsTest, NegativeDurationsAreNothingAndTold) {
   const trace::Trace trace = Of(Span("cpu_op", "a", {"1", "1"}, {"10", "-3"}) + kEnd);
   EXPECT_THAT(Spans(trace), ElementsAre("10000-10000 a"));
   EXPECT_THAT(trace.gaps,
-              ElementsAre("1 spans of the file state a negative duration: they count as 0."));
+              ElementsAre("1 span of the file states a negative duration: it counts as 0."));
 }
 
 // ---- counters, instants
@@ -431,8 +440,8 @@ TEST_F(ChromeOddsTest, ValuesOfCountersThatAreNoNumbersAreCounted) {
   EXPECT_THAT(
       trace.gaps,
       ElementsAre("4 values of counters in the file are not numbers that fit: they are left out.",
-                  "1 values of counters in the file have decimals: they are rounded to "
-                  "whole numbers."));
+                  "1 value of a counter in the file has decimals: it is rounded to a "
+                  "whole number."));
 }
 
 TEST_F(ChromeOddsTest, InstantsOfNoThreadStandOnTheFirstOfTheirProcess) {
@@ -455,7 +464,7 @@ TEST_F(ChromeOddsTest, ArrowsThatEndOnNoRowMakeNone) {
   EXPECT_EQ(trace.tracks.size(), 2U);
   EXPECT_THAT(Arrows(trace), UnorderedElementsAre("launch 9 > k", "launch 9 > k"));
   EXPECT_THAT(trace.gaps,
-              ElementsAre("1 ends of arrows in the file have no other half: they are left out."));
+              ElementsAre("1 end of an arrow in the file has no other half: it is left out."));
 }
 
 }  // namespace

@@ -7,52 +7,72 @@ namespace {
 
 constexpr size_t kMostCounted = 1000, kMostNamed = 4;
 
+constexpr struct {
+  uint64_t ChromeTold::*count;
+  const char* words;
+} kSentences[] = {
+    {&ChromeTold::timeless,
+     "{event|events} of the file {states|state} no time, or none that a clock shows: {it is|they "
+     "are} left out."},
+    {&ChromeTold::far,
+     "{event|events} of the file {states a time|state times} far from all others (0, or years "
+     "away): {it is|they are} left out."},
+    {&ChromeTold::negative,
+     "{span|spans} of the file {states|state} a negative duration: {it counts|they count} as 0."},
+    {&ChromeTold::endless,
+     "{begin of a span|begins of spans} in the file {has|have} no end: {that span lasts|those "
+     "spans last} to the end of the trace."},
+    {&ChromeTold::lone_ends,
+     "{end of a span|ends of spans} in the file {has|have} no begin: {it is|they are} left out."},
+    {&ChromeTold::lost_args,
+     "{end of a span has|ends of spans have} arguments on another row than {its begin|their "
+     "begins}: those arguments are left out."},
+    {&ChromeTold::outlive,
+     "{span|spans} of the file {ends|end} later than the span that {it|they} began in: {it is|they "
+     "are} cut in two there, and each half counts where it ran."},
+    {&ChromeTold::beside,
+     "{span of a thread overlaps|spans of threads overlap} too many others: {it stands|they stand} "
+     "on further tracks, and self times count {it|them} beside the others."},
+    {&ChromeTold::cut_off,
+     "{span|spans} of the file {overlaps|overlap} more others than there is room for: {it is|they "
+     "are} cut off."},
+    {&ChromeTold::end_rounded,
+     "{span|spans} of the file {ends|end} up to 2 us later than the span around {it|them}, as "
+     "rounded times do: {it ends with that one|they end with it}."},
+    {&ChromeTold::cut_steps,
+     "{step|steps} in the file {is|are} not over where the next begins: {it ends|they end} there."},
+    {&ChromeTold::no_numbers,
+     "{value of a counter|values of counters} in the file {is no number that fits|are not numbers "
+     "that fit}: {it is|they are} left out."},
+    {&ChromeTold::rounded,
+     "{value of a counter|values of counters} in the file {has decimals: it is rounded to a whole "
+     "number|have decimals: they are rounded to whole numbers}."},
+    {&ChromeTold::dangling,
+     "{end of an arrow|ends of arrows} in the file {has|have} no other half: {it is|they are} left "
+     "out."},
+    {&ChromeTold::unsure,
+     "{piece|pieces} of device work {fits|fit} launches of several processes: {it is|they are} "
+     "given to the one whose launches fit most of that device's work, or that stands before it in "
+     "the file."},
+    {&ChromeTold::same_launch,
+     "{launch shares|launches share} the correlation of another launch of {its|their} process: "
+     "work is given to the latest before it."},
+    {&ChromeTold::others,
+     "{event|events} of the file {is of a kind that is|are of kinds that are} not read "
+     "(asynchronous, objects, samples): {it is|they are} left out."},
+};
+
 }  // namespace
 
-std::vector<std::string> ChromeTold::Sentences() const {
-  std::vector<std::string> sentences;
-  const auto say = [&](uint64_t count, const char* what) {
-    if (count > 0) sentences.push_back(std::to_string(count) + what);
-  };
-  say(timeless,
-      " events of the file state no time, or none that a clock shows: they are left out.");
-  say(far,
-      " events of the file state times far from all others (0, or years away): they are "
-      "left out.");
-  say(negative, " spans of the file state a negative duration: they count as 0.");
-  say(endless,
-      " begins of spans in the file have no end: those spans last to the end of the trace.");
-  say(lone_ends, " ends of spans in the file have no begin: they are left out.");
-  say(lost_args,
-      " ends of spans have arguments on another row than their begins: those arguments "
-      "are left out.");
-  say(outlive,
-      " spans of the file end later than the span that they began in: they are cut in two there, "
-      "and each half counts where it ran.");
-  say(beside,
-      " spans of threads overlap too many others: they stand on further tracks, and self times "
-      "count them beside the others.");
-  say(cut_off, " spans of the file overlap more others than there is room for: they are cut off.");
-  say(end_rounded,
-      " spans of the file end up to 2 us later than the span around them, as rounded times do: "
-      "they end with it.");
-  say(cut_steps, " steps in the file are not over where the next begins: they end there.");
-  say(no_numbers, " values of counters in the file are not numbers that fit: they are left out.");
-  say(rounded, " values of counters in the file have decimals: they are rounded to whole numbers.");
-  say(dangling, " ends of arrows in the file have no other half: they are left out.");
-  say(unsure,
-      " pieces of device work fit launches of several processes: they are given to the one whose "
-      "launches fit most of that device's work, or that stands before it in the file.");
-  say(same_launch,
-      " launches share the correlation of another launch of their process: work is given to the "
-      "latest before it.");
-  if (!strange.empty()) {
-    sentences.push_back("Spans of categories that are not known, " + strange +
-                        ", count as native work of the host, whatever they were.");
+std::vector<ChromeTold::Sentence> ChromeTold::Sentences() const {
+  std::vector<Sentence> sentences;
+  for (const auto& [count, words] : kSentences) {
+    if (this->*count > 0) sentences.push_back({this->*count, words});
   }
-  say(others,
-      " events of the file are of kinds that are not read (asynchronous, objects, "
-      "samples): they are left out.");
+  if (!strange.empty()) {
+    sentences.push_back({0, "Spans of categories that are not known, " + strange +
+                                ", count as native work of the host, whatever they were."});
+  }
   return sentences;
 }
 

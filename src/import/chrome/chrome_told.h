@@ -29,7 +29,13 @@ struct ChromeTold {
   uint64_t others = 0;       // events of phases that are not read
   std::string strange;       // categories that are not known, with their counts
 
-  std::vector<std::string> Sentences() const;
+  // What to say, the counts first. `words` are as base::Counted() takes them; a sentence without a
+  // count has 0 and is said as it is.
+  struct Sentence {
+    uint64_t count;
+    std::string words;
+  };
+  std::vector<Sentence> Sentences() const;
 };
 
 // Categories that are not known: how many spans each has.

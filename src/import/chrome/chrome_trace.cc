@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "src/base/counted.h"
 #include "src/import/chrome/chrome_events.h"
 #include "src/import/chrome/chrome_times.h"
 
@@ -266,23 +267,27 @@ void ChromeEvents::NameDevices() {
 
 void ChromeEvents::TellReading(const JsonReading& reading, trace::Trace* trace) {
   const auto say = [trace](uint64_t count, const std::string& what) {
-    if (count > 0) trace->gaps.push_back(std::to_string(count) + what);
+    if (count > 0) trace->gaps.push_back(base::Counted(count, what));
   };
   // From when Crosscut wrote the file; counts may differ, as what was repaired is not repaired
   // twice.
-  const auto known = [trace](const std::string& sentence) {
+  const auto known = [gaps = trace->gaps](const ChromeTold::Sentence& sentence) {
     const auto words = [](std::string_view text) {
-      return text.substr(std::min(text.size(), text.find_first_not_of("0123456789")));
+      return std::string(text.substr(std::min(text.size(), text.find_first_not_of("0123456789"))));
     };
-    return std::any_of(trace->gaps.begin(), trace->gaps.end(),
-                       [&](const std::string& gap) { return words(gap) == words(sentence); });
+    const std::string one = words(base::Counted(1, sentence.words)),
+                      many = words(base::Counted(2, sentence.words));
+    return std::any_of(gaps.begin(), gaps.end(), [&](const std::string& gap) {
+      return gap == sentence.words || words(gap) == one || words(gap) == many;
+    });
   };
   if (!reading.cut_off.empty()) {
     trace->gaps.push_back("The file is incomplete: " + reading.cut_off +
                           "; what comes before that is here.");
   }
-  say(reading.damaged, " events of the file cannot be read and are left out, the first at byte " +
-                           std::to_string(reading.first_damage_at) + ".");
+  say(reading.damaged,
+      "{event|events} of the file cannot be read and {is|are} left out, the first at byte " +
+          std::to_string(reading.first_damage_at) + ".");
   if (reading.beside_damaged) {
     trace->gaps.emplace_back("The part of the file beside the events is damaged or cut off.");
   }
@@ -294,8 +299,10 @@ void ChromeEvents::TellReading(const JsonReading& reading, trace::Trace* trace) 
   const bool any_known = std::any_of(categories_.begin(), categories_.end(),
                                      [](const KnownCategory& known) { return known.known; });
   told_.strange = strange_.Text(/*bare=*/any_known);
-  for (std::string& sentence : told_.Sentences()) {
-    if (!known(sentence)) trace->gaps.push_back(std::move(sentence));
+  for (const ChromeTold::Sentence& sentence : told_.Sentences()) {
+    if (known(sentence)) continue;
+    trace->gaps.push_back(sentence.count == 0 ? sentence.words
+                                              : base::Counted(sentence.count, sentence.words));
   }
   trace->damaged = reading.damaged > 0 || !reading.cut_off.empty() || reading.beside_damaged;
 }

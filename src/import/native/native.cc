@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 
+#include "src/base/counted.h"
 #include "src/base/file.h"
 #include "src/format/notes.h"
 #include "src/format/run_reader.h"
@@ -118,9 +119,11 @@ Status NativeImport::TakeProcess(format::ProcessReader* reader) {
   process.clocks.push_back(
       {builder_.Text(ticks.empty() ? "ticks" : ticks), clock.anchors(), clock.error_ns()});
   if (clock.backward() != 0) {
-    gaps_.push_back({": " + std::to_string(clock.backward()) +
-                         " readings of its clock ran backward and were left out.",
-                     info.key, id});
+    gaps_.push_back(
+        {": " +
+             base::Counted(clock.backward(),
+                           "{reading|readings} of its clock ran backward and {was|were} left out."),
+         info.key, id});
   }
   if (const std::string_view lead = session.Meta("lead_track"); !lead.empty()) {
     uint32_t track = 0;
@@ -156,10 +159,11 @@ Status NativeImport::CheckHost(const std::string& key, const NativeSession& sess
 
 void NativeImport::TellRefused(const std::vector<std::string>& rings) {
   if (rings.empty()) return;
-  gaps_.push_back({std::to_string(rings.size()) + (rings.size() == 1 ? " ring" : " rings") +
-                       " of this run cannot be trusted and were not read: " + rings.front() +
-                       (rings.size() == 1 ? "." : ", ..."),
-                   ""});
+  gaps_.push_back(
+      {base::Counted(rings.size(),
+                     "{ring|rings} of this run cannot be trusted and {was|were} not read: ") +
+           rings.front() + (rings.size() == 1 ? "." : ", ..."),
+       ""});
   damaged_ = true;
 }
 
@@ -182,42 +186,45 @@ void NativeImport::TellDamage(const format::ProcessReader& reader, const NativeE
   for (const format::LogDamage& damage : reader.damage()) {
     std::string what = "its log is damaged at byte " + std::to_string(damage.offset) + " (" +
                        std::to_string(damage.bytes) + " bytes: " + damage.reason + ")";
-    if (damage.has_events) what += "; " + std::to_string(damage.words) + " words are lost";
+    if (damage.has_events) what += "; " + base::Counted(damage.words, "{word is|words are} lost");
     found.push_back(what);
   }
   if (const uint64_t chunks = reader.damaged_ring_chunks(); chunks != 0) {
-    found.push_back(std::to_string(chunks) +
-                    " chunks of its ring end in words that cannot be read");
+    found.push_back(base::Counted(
+        chunks, "{chunk of its ring ends|chunks of its ring end} in words that cannot be read"));
   }
   if (const uint64_t words = events.unreadable_words() + session.damaged_words; words != 0) {
-    found.push_back(std::to_string(words) + " words could not be understood");
+    found.push_back(base::Counted(words, "{word|words} could not be understood"));
   }
   if (events.unknown_names() != 0) {
-    found.push_back(std::to_string(events.unknown_names()) +
-                    " events name something that was never introduced");
+    found.push_back(base::Counted(events.unknown_names(),
+                                  "{event names|events name} something that was never introduced"));
   }
   const auto gap = [&](uint64_t count, const char* what) {
     if (count == 0) return;
-    gaps_.push_back({": " + std::to_string(count) + what, reader.info().key, process});
+    gaps_.push_back({": " + base::Counted(count, what), reader.info().key, process});
   };
   gap(events.unseen_frees(),
-      " blocks of memory were freed unseen: they count as freed when their address was handed out "
-      "again.");
+      "{block of memory was|blocks of memory were} freed unseen: {it counts|they count} as freed "
+      "when {its|their} address was handed out again.");
   gap(events.unnamed(),
-      " events have lost their names, for which there was no room: they stand under (unnamed).");
+      "{event has lost its name|events have lost their names}, for which there was no room: {it "
+      "stands|they stand} under (unnamed).");
   gap(events.samples().in_changed_files(),
-      " samples lie in libraries that are other builds here than the program ran, or may be: their "
-      "functions have no name.");
+      "{sample lies in a library that is another build|samples lie in libraries that are other "
+      "builds} here than the program ran, or may be: {its function has|their functions have} no "
+      "name.");
   gap(events.samples().deeper(),
-      " samples have only the inner part of their Python stack: it was deeper than is read.");
+      "{sample has|samples have} only the inner part of {its|their} Python stack: it was deeper "
+      "than is read.");
   gap(events.samples().changed_stacks(),
-      " samples miss frames of their Python stack, perhaps the program's own line: it changed each "
-      "time that it was read.");
+      "{sample misses|samples miss} frames of {its|their} Python stack, perhaps the program's own "
+      "line: it changed each time that it was read.");
   gap(events.samples().unsure(),
-      " samples take their functions from libraries as they are now: the log does not say which "
-      "builds the program ran.");
-  gap(session.cut_names, " names were longer than 1 MiB and are cut.");
-  gap(session.lost_names, " names could not be kept.");
+      "{sample takes its function|samples take their functions} from libraries as they are now: "
+      "the log does not say which builds the program ran.");
+  gap(session.cut_names, "{name was|names were} longer than 1 MiB and {is|are} cut.");
+  gap(session.lost_names, "{name|names} could not be kept.");
   for (const std::string& what : found) {
     gaps_.push_back({": " + what + ".", reader.info().key, process});
     damaged_ = true;

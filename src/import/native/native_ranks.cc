@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "src/base/counted.h"
 #include "src/import/native/native_facts.h"
 
 namespace crosscut::import {
@@ -97,7 +98,7 @@ std::string ExplainWorkers(trace::Trace* trace) {
     ++count;
   }
   if (count == 0) return "";
-  return "Ray ended " + std::to_string(count) + (count == 1 ? " worker" : " workers") +
+  return "Ray ended " + base::Counted(static_cast<uint64_t>(count), "{worker|workers}") +
          " without a word, none of them at work: all that was recorded is here.";
 }
 

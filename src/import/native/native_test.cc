@@ -502,7 +502,8 @@ TEST_F(Native, SizesAndTotalsOfMemoryComeFromAllThreads) {
   ASSERT_EQ(trace.counters.size(), 2u);
   EXPECT_EQ(trace.text(trace.name(trace.counters[0].name).text), "allocated bytes, cpu");
   EXPECT_THAT(trace.counters[1].value, ElementsAre(4096, 3584));
-  EXPECT_THAT(trace.gaps, testing::Contains(HasSubstr("1 blocks of memory were freed unseen")));
+  EXPECT_THAT(trace.gaps,
+              testing::Contains(HasSubstr("1 block of memory was freed unseen: it counts")));
   EXPECT_FALSE(trace.damaged);
 }
 

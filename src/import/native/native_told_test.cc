@@ -74,8 +74,8 @@ TEST_F(Native, TellsOfNamesThatWereCutOrForWhichThereWasNoRoom) {
       ElementsAre(
           "Process p1-1 (pid 4000001): 2 events have lost their names, for which there was no "
           "room: they stand under (unnamed).",
-          "Process p1-1 (pid 4000001): 1 names were longer than 1 MiB and are cut.",
-          "Process p1-1 (pid 4000001): 1 names could not be kept."));
+          "Process p1-1 (pid 4000001): 1 name was longer than 1 MiB and is cut.",
+          "Process p1-1 (pid 4000001): 1 name could not be kept."));
 }
 
 TEST_F(Native, TellsOfProcessesThatCouldNotBeRecorded) {

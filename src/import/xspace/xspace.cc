@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "src/base/counted.h"
 #include "src/base/file.h"
 #include "src/import/importer.h"
 #include "src/import/xspace/xspace_planes.h"
@@ -64,9 +65,10 @@ class XSpaceImport {
     trace.started_realtime_ns = process.start_ns + base;
     trace::Trace whole = builder_.Finish();
     if (const uint64_t repeated = builder_.RepeatedFlows(1); repeated > 0) {
-      whole.gaps.push_back(std::to_string(repeated) +
-                           " launches share the correlation of another launch of their process: "
-                           "work is given to the latest before it.");
+      whole.gaps.push_back(
+          base::Counted(repeated,
+                        "{launch shares|launches share} the correlation of another launch of "
+                        "{its|their} process: work is given to the latest before it."));
     }
     return whole;
   }

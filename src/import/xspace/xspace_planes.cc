@@ -4,6 +4,8 @@
 #include <charconv>
 #include <string>
 
+#include "src/base/counted.h"
+
 namespace crosscut::import {
 namespace {
 
@@ -42,18 +44,22 @@ Status XSpacePlanes::Take(std::string_view bytes) {
 
 std::string XSpacePlanes::LeftOut() const {
   std::string words;
-  const auto say = [&words](bool any, const std::string& what) {
-    if (any) words += (words.empty() ? "" : "; ") + what;
+  const auto say = [&words](const std::string& what) {
+    words += (words.empty() ? "" : "; ") + what;
   };
-  say(far_lines_ > 0 || far_events_ > 0, std::to_string(far_lines_) + " lines and " +
-                                             std::to_string(far_events_) +
-                                             " events state times that no clock shows: they are "
-                                             "left out");
-  say(sums_ > 0, std::to_string(sums_) + " events are sums without a time: they are left out");
-  say(cut_off_ > 0, std::to_string(cut_off_) +
-                        " events overlap more others than there is room for: they are cut off");
-  say(cut_steps_ > 0,
-      std::to_string(cut_steps_) + " steps are not over where the next begins: they end there");
+  const auto count = [&](uint64_t number, const char* what) {
+    if (number > 0) say(base::Counted(number, what));
+  };
+  if (far_lines_ > 0 || far_events_ > 0) {
+    say(base::Counted(far_lines_, "{line|lines} and ") +
+        base::Counted(far_events_,
+                      "{event|events} state times that no clock shows: they are left out"));
+  }
+  count(sums_, "{event is a sum|events are sums} without a time: {it is|they are} left out");
+  count(cut_off_,
+        "{event overlaps|events overlap} more others than there is room for: {it is|they are} cut "
+        "off");
+  count(cut_steps_, "{step is|steps are} not over where the next begins: {it ends|they end} there");
   return words;
 }
 

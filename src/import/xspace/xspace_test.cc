@@ -164,7 +164,7 @@ TEST_F(XSpaceImportTest, TimesThatNoClockShowsAreCounted) {
   host.AddLine(1, "python", 0).Event(host.EventName("op"), 0, 1000);
   host.AddLine(2, "far", int64_t{1} << 62).Event(host.EventName("op"), 0, 1000);
   host.AddLine(3, "near", 0).Event(host.EventName("op"), int64_t{1} << 62, 1000);
-  EXPECT_THAT(Imported().gaps, ElementsAre("Of the file, 1 lines and 1 events state times that no "
+  EXPECT_THAT(Imported().gaps, ElementsAre("Of the file, 1 line and 1 event state times that no "
                                            "clock shows: they are left out."));
 }
 
@@ -181,8 +181,8 @@ TEST_F(XSpaceImportTest, StepsThatOverlapEndWhereTheNextBeginsAndAreCounted) {
   ASSERT_EQ(steps.size(), 2u);
   EXPECT_EQ(steps[0].end_ns, 10);
   EXPECT_EQ(steps[1].end_ns, 17);
-  EXPECT_THAT(trace.gaps, ElementsAre("Of the file, 1 steps are not over where the next begins: "
-                                      "they end there."));
+  EXPECT_THAT(trace.gaps, ElementsAre("Of the file, 1 step is not over where the next begins: "
+                                      "it ends there."));
 }
 
 // A field of a message whose value is a message or a text; all lengths are below 128.

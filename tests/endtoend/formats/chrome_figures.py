@@ -1,17 +1,23 @@
 """Figures of tables, once from the other reader of Chrome traces, once from Crosscut's."""
 
 import collections
+import re
 
 import chrome_reader
 
 SENTENCES = {
-    "timeless": "events of the file state no time", "far": "events of the file state times far",
-    "negative": "spans of the file state a negative", "endless": "begins of spans in the file",
-    "lone_ends": "ends of spans in the file have no", "outlive": "spans of the file end later than",
-    "no_numbers": "values of counters in the file are not", "unsure": "pieces of device work fit",
-    "rounded": "values of counters in the file have decimals",
-    "clamped": "spans of the file end up to 2 us later",
-    "cut_steps": "steps in the file are not over", "kinds": "events of the file are of kinds"}
+    "timeless": r"events? of the file states? no time",
+    "far": r"events? of the file states? (a time|times) far",
+    "negative": r"spans? of the file states? a negative",
+    "endless": r"(begin of a span|begins of spans) in the file",
+    "lone_ends": r"(end of a span|ends of spans) in the file ha(s|ve) no",
+    "outlive": r"spans? of the file ends? later than",
+    "no_numbers": r"(value of a counter|values of counters) in the file (is no|are not)",
+    "unsure": r"pieces? of device work fits? launches",
+    "rounded": r"(value of a counter|values of counters) in the file ha(s|ve) decimals",
+    "clamped": r"spans? of the file ends? up to 2 us later",
+    "cut_steps": r"steps? in the file (is|are) not over",
+    "kinds": r"events? of the file (is of a kind|are of kinds)"}
 
 
 def length(intervals):
@@ -170,7 +176,7 @@ def told_of(gaps):
         if gap.startswith("Spans of categories that are not known, "):
             strange = int(gap.split(", ")[1].split()[0])
         for key, words in SENTENCES.items():
-            if words in gap:
+            if re.match(rf"\d+ {words}", gap):
                 told[key] = int(gap.split()[0])
     return told, strange
 
@@ -193,10 +199,10 @@ def differences(path, text):
     excused = set()
     if "unsure" in ours["told"]:
         excused |= EXCUSES["unsure"]
-    if any("share the correlation of another launch" in gap for gap in run.gaps):
+    if any("the correlation of another launch" in gap for gap in run.gaps):
         excused |= EXCUSES["same launch"]
-    for words in ("cut off", "overlap too many"):
-        if any(words in gap for gap in run.gaps):
-            excused |= EXCUSES[words]
+    for words, key in (("cut off", "cut off"), ("overlaps? too many", "overlap too many")):
+        if any(re.search(words, gap) for gap in run.gaps):
+            excused |= EXCUSES[key]
     return {key: (ours[key], theirs[key]) for key in theirs
             if key not in excused and ours[key] != theirs[key]}

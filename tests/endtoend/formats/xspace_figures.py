@@ -6,11 +6,11 @@ import re
 from chrome_figures import length
 from xspace_reader import Space
 
-SENTENCES = {"far lines": r"(\d+) lines and \d+ events state times that no clock shows",
-             "far events": r"lines and (\d+) events state times that no clock shows",
-             "sums": r"(\d+) events are sums without a time",
-             "cut steps": r"(\d+) steps are not over where the next begins"}
-SAME_LAUNCH = "launches share the correlation of another launch"
+SENTENCES = {"far lines": r"(\d+) lines? and \d+ events? state times that no clock shows",
+             "far events": r"lines? and (\d+) events? state times that no clock shows",
+             "sums": r"(\d+) events? (?:is a sum|are sums) without a time",
+             "cut steps": r"(\d+) steps? (?:is|are) not over where the next begins"}
+SAME_LAUNCH = "the correlation of another launch"
 
 
 def expected(space):

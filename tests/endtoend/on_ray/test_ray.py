@@ -93,7 +93,7 @@ def check_gaps(run):
     for gap in (row["message"] for row in table(run, "gaps")):
         assert re.fullmatch(
             r"Ray ended \d workers? without a word, none of them at work: all that was recorded is "
-            r"here\.|Process .*: \d samples miss frames of their Python stack, .*",
+            r"here\.|Process .*: \d samples? miss(es)? frames of (its|their) Python stack, .*",
             gap), gap
 
 

@@ -1,0 +1,14 @@
+// Sentences about a count of things, for messages.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace crosscut::base {
+
+// "1 event is lost", "2 events are lost": the count and `words`, "{event|events} {is|are} lost".
+// Each pair of braces holds the words for one thing and those for none or several.
+std::string Counted(uint64_t count, std::string_view words);
+
+}  // namespace crosscut::base
