@@ -9,6 +9,7 @@
 #include "src/analyze/collectives/matches.h"
 #include "src/analyze/columns.h"
 #include "src/analyze/context.h"
+#include "src/base/counted.h"
 #include "src/trace/ranks.h"
 
 namespace crosscut::analyze {
@@ -205,15 +206,16 @@ void TellRepairs(const trace::Trace& trace, std::vector<std::string>& out) {
                        track.end_ns >= trace.processes[track.process.value].end_ns;
     if (!whole) unfinished += track.unfinished;
   }
-  const auto tell = [&](int64_t n, const char* one, const char* many) {
-    if (n > 0) out.push_back(std::to_string(n) + (n == 1 ? one : many));
+  const auto tell = [&](int64_t n, const char* words) {
+    if (n > 0) out.push_back(base::Counted(static_cast<uint64_t>(n), words));
   };
-  tell(clamped, " time stamp was out of order and moved to the one before it.",
-       " time stamps were out of order and moved to the ones before them.");
-  tell(unbalanced, " span had an end but no begin and is left out.",
-       " spans had an end but no begin and are left out.");
-  tell(unfinished, " span was still open when its thread's recording ended; it counts until then.",
-       " spans were still open when their threads' recording ended; they count until then.");
+  tell(clamped,
+       "{time stamp was|time stamps were} out of order and moved to the {one before it|ones before "
+       "them}.");
+  tell(unbalanced, "{span|spans} had an end but no begin and {is|are} left out.");
+  tell(unfinished,
+       "{span was still open when its thread's|spans were still open when their threads'} "
+       "recording ended; {it counts|they count} until then.");
 }
 
 // Tables of time count what lies in the window of a process: clocks differ by less than kNear, and

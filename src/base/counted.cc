@@ -7,8 +7,8 @@ std::string Counted(uint64_t count, std::string_view words) {
   while (!words.empty()) {
     const size_t open = words.find('{');
     const size_t bar = words.find('|', open), close = words.find('}', bar);
+    if (close == std::string_view::npos) return out.append(words);
     out += words.substr(0, open);
-    if (close == std::string_view::npos) break;
     out += count == 1 ? words.substr(open + 1, bar - open - 1)
                       : words.substr(bar + 1, close - bar - 1);
     words.remove_prefix(close + 1);

@@ -8,7 +8,8 @@
 namespace crosscut::base {
 
 // "1 event is lost", "2 events are lost": the count and `words`, "{event|events} {is|are} lost".
-// Each pair of braces holds the words for one thing and those for none or several.
+// Each pair of braces holds the words for one thing and those for none or several. No other braces
+// stand in `words`: a program's names go behind the result, not into it.
 std::string Counted(uint64_t count, std::string_view words);
 
 }  // namespace crosscut::base

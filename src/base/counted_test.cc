@@ -17,6 +17,8 @@ TEST(Counted, TakesTheWordsForOneThingOrForSeveral) {
 TEST(Counted, LeavesWordsWithoutPairsAsTheyAre) {
   EXPECT_EQ(Counted(1, "left out"), "1 left out");
   EXPECT_EQ(Counted(1, ""), "1 ");
+  EXPECT_EQ(Counted(2, "{event|events}, {open"), "2 events, {open");
+  EXPECT_EQ(Counted(2, "{event|events}, {open|bar"), "2 events, {open|bar");
 }
 
 }  // namespace

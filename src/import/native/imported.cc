@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "src/base/counted.h"
 #include "src/base/file.h"
 #include "src/format/run_json.h"
 #include "src/import/chrome/chrome_rows.h"
@@ -58,19 +59,19 @@ class NotKept {
     first_ = false;
   }
   void Tell(std::vector<std::string>* gaps) const {
-    const auto say = [gaps](uint64_t count, const char* one, const char* many) {
-      if (count > 0) gaps->push_back(std::to_string(count) + (count == 1 ? one : many));
+    const auto say = [gaps](uint64_t count, const char* words) {
+      if (count > 0) gaps->push_back(base::Counted(count, words));
     };
     say(events_,
-        " event of the files has no place in a run of several files, so an export leaves it "
-        "out (metadata except names, asynchronous events, objects, marks of a whole trace).",
-        " events of the files have no place in a run of several files, so an export leaves them "
-        "out (metadata except names, asynchronous events, objects, marks of a whole trace).");
+        "{event|events} of the files {has|have} no place in a run of several files, so an export "
+        "leaves {it|them} out (metadata except names, asynchronous events, objects, marks of a "
+        "whole trace).");
     say(facts_,
-        " fact beside the events of later files is in no export, which has the first file's.",
-        " facts beside the events of later files are in no export, which has the first file's.");
-    say(spaces_, " profile is here without its programs (HLO) and the properties of its devices.",
-        " profiles are here without their programs (HLO) and the properties of their devices.");
+        "{fact|facts} beside the events of later files {is|are} in no export, which has the first "
+        "file's.");
+    say(spaces_,
+        "{profile is|profiles are} here without {its|their} programs (HLO) and the properties of "
+        "{its|their} devices.");
   }
 
  private:
