@@ -1,3 +1,4 @@
+# make setup  set up and build, without tests
 # make demo   record a real PyTorch program and show where its time went
 # make test   set up and run the tests
 # make unit   the inner loop: FOLDER=analyze T=Overlap builds and runs the tests of one folder
@@ -17,7 +18,8 @@ setup:
 setup-tests:
 	@tools/setup.sh tests
 
-demo: setup
+demo:
+	@tools/setup.sh demo
 	@rm -rf $(RUN)
 	@build/release/python/crosscut/bin/crosscut record -o $(RUN) -- \
 	  $(VENV)/python examples/train.py --augment

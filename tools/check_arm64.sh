@@ -48,7 +48,7 @@ fi
 if [ ! -e "$root/etc/crosscut-arm64" ]; then
   debootstrap --arch=arm64 --variant=minbase --include="ca-certificates,cmake,libstdc++-12-dev,\
 libzstd-dev,libsimdjson-dev,libprotozero-dev,libdeflate-dev,libisal-dev,zlib1g-dev,libcli11-dev,\
-libfmt-dev,libgtest-dev,libgmock-dev,nodejs,python3-dev,python3-numpy,python3-pytest" \
+libfmt-dev,libgtest-dev,libgmock-dev,relacy-dev,nodejs,python3-dev,python3-numpy,python3-pytest" \
     bookworm "$root"
   ${PYTHON:-.venv/bin/python} -m pip install --quiet --disable-pip-version-check \
     --target "$root/usr/lib/python3/dist-packages" "$(grep '^nanobind==' tools/requirements.txt)"

@@ -22,7 +22,8 @@ OTHERS = {"CROSSCUT_ON_DEVICE", "CROSSCUT_ON_HOST_RUNTIME", "CROSSCUT_API", "CRO
 # What a page must have by its name: kind, where it is listed, and how.
 THINGS = (("table", ("src/analyze/*/list.cc", "src/analyze/tables.cc"), r'\.name = "(\w+)"'),
           ("exporter", ("src/export/exporter.cc",), r'\{"([\w-]+)", "'),
-          ("verb", ("src/cli/*.cc",), r'add_subcommand\("([\w-]+)"'))
+          ("verb", ("src/cli/*.cc",),
+           r'(?:Verb verb|Controlling|Changing)\([^"{]*"(?:[a-z]+ )?([a-z-]+)"'))
 MOST_WORDS = 40
 WORDS = re.compile(r"^\| ([a-z]+(?:[ ,]+[a-z]+)*) \|", re.M)
 COLUMN = re.compile(r"(?:MakeColumn|\.Text|\.Integer)\(\s*\"([a-z0-9_]+)\"")

@@ -2,7 +2,8 @@
 """Checks who may include whom: the floor plan of the design, as a table.
 
 Prints every include that crosses a wall, every permission that nobody uses, every circle of
-includes and every header that lacks the one for its integers, and exits 1; silent and 0 otherwise.
+includes, every header that lacks the one for its integers and whoever takes the GIL by another way
+than the one that there is, and exits 1; silent and 0 otherwise.
 """
 
 import pathlib
@@ -172,6 +173,19 @@ def findings(files: list[str]) -> list[str]:
     return found + circles(includes)
 
 
+# The way into Python, which asks whether Python runs: nobody else takes the GIL.
+DOOR = "include/crosscut/in_python.h"
+BESIDE_THE_DOOR = {"plugins/tensorflow/recorder.cc"}  # is linked to no Python
+
+
+def past_the_door(files: list[str]) -> list[str]:
+    """Sources that enter Python by themselves."""
+    return [f"{path}: takes the GIL by itself; use {DOOR}" for path in files
+            if path.endswith((".h", ".cc", ".c")) and not path.startswith(UNCHECKED)
+            and path not in {DOOR, *BESIDE_THE_DOOR}
+            and re.search(r"\bPyGILState_Ensure\b", (ROOT / path).read_text(errors="replace"))]
+
+
 INTEGERS = re.compile(r"\bu?int(8|16|32|64|ptr)_t\b")
 THEIR_HEADERS = re.compile(r"#include <(cstdint|stdint\.h)>")
 
@@ -194,7 +208,7 @@ def main() -> int:
     listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, check=True,
                             capture_output=True, text=True).stdout.split("\n")
     files = [f for f in listed if f and (ROOT / f).is_file()]
-    found = findings(files) + without_integers(files)
+    found = findings(files) + without_integers(files) + past_the_door(files)
     print("\n".join(found), end="\n" if found else "")
     return 1 if found else 0
 

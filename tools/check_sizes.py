@@ -36,6 +36,7 @@ EXCEPTIONS: dict[str, str] = {
     "tests/python/pycalls/recorder_stub.c:crosscut_probe_cost": C_COST,
     "tests/python/torch/recorder_stub.cc:crosscut_probe_cost": C_COST,
     "src/check/harness/push_host.cc:ProbeCost": C_COST,
+    "tests/stress/disk.cc:__wrap_mmap": C_SPAWN,
 }
 
 

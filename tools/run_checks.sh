@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # make check: what is too slow for make test. Layers, sizes, fault matrix, format, lint of what
 # changed, packages, unit tests under sanitizers, 20 s of each fuzzer, 1,000 kills. What takes
-# longer: make soak.
+# longer, tests/stress among it: make soak.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 

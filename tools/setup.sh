@@ -1,7 +1,10 @@
 #!/usr/bin/env bash
 # Makes a fresh machine ready (Debian 12, 13 and sid): packages from tools/apt.txt, the Python
 # environment .venv, and the release build with the PyTorch shim. Words say what else is wanted:
-# `tests` (also .venv-tensorflow, .venv-rl and the page's node modules), `checks`, `bench`.
+# `tests` (also .venv-tensorflow, .venv-rl and the page's node modules), `checks`, `bench`; `demo`
+# leaves out what the demo does not run.
+# The recording modules are built for the Python of .venv, and for those that CROSSCUT_PYTHONS names
+# (paths with a : between them, or `all`: every one that is found, as in CI), from then on.
 # Safe to run again; does only what is missing. What is optional and cannot be had is named, and the
 # rest goes on without it; in CI (CI is set) nothing is optional, and warnings are errors.
 set -euo pipefail
@@ -11,10 +14,14 @@ wants=" $* "
 wanted() { [[ $wants == *" $1 "* ]]; }
 
 say() { printf '%s\n' "setup: $*" >&2; }
+# Says what took so long that somebody waited for it.
+took() {  # begin, what
+  [ $((SECONDS - $1)) -lt 2 ] || say "$2: $((SECONDS - $1)) s"
+}
 
 for word in "$@"; do
-  [[ $word =~ ^(tests|checks|bench)$ ]] || {
-    say "'$word' is none of: tests, checks, bench"
+  [[ $word =~ ^(demo|tests|checks|bench)$ ]] || {
+    say "'$word' is none of: demo, tests, checks, bench"
     exit 2
   }
 done
@@ -69,6 +76,7 @@ install_packages() {
     }
     root=(sudo -n)
   fi
+  local begin=$SECONDS
   "${root[@]}" apt-get update -qq || say "apt-get update failed; going on with what it knew"
   local found=() names name
   for names in "${missing[@]}"; do
@@ -81,7 +89,7 @@ install_packages() {
   done
   [ ${#found[@]} -eq 0 ] && return
   say "installing Debian packages: ${found[*]}"
-  install_with_apt "${found[@]}" && return
+  install_with_apt "${found[@]}" && took "$begin" "Debian packages" && return
   for name in "${found[@]}"; do  # one that cannot be fetched must not keep out the others
     install_with_apt "$name" || left_out "apt-get install $name failed; going on without it"
   done
@@ -97,9 +105,7 @@ install_with_apt() {  # packages
 find_python() {
   local candidate
   for candidate in python3.11 python3 python3.14 python3.13 python3.12 python3.10 python3.15; do
-    if "$candidate" -c 'import ensurepip, os, sys, sysconfig, venv
-sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 15) or
-         not os.path.exists(sysconfig.get_path("include") + "/Python.h"))' 2>/dev/null; then
+    if has_headers "$candidate" && "$candidate" -c 'import ensurepip, venv' 2>/dev/null; then
       command -v "$candidate"
       return
     fi
@@ -110,9 +116,12 @@ sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 15) or
 }
 
 # One line after another where not all can be had, as where an index lacks one for this Python.
-install_requirements() {  # folder, requirements
-  local pip=("$1/bin/python" -m pip install --quiet --disable-pip-version-check) line absent=()
-  "${pip[@]}" -r "$2" && { cp "$2" "$1/requirements.stamp"; return; }
+# Modules are compiled when they are imported: most never are.
+install_requirements() {  # folder, requirements, stamp
+  local line absent=()
+  local pip=("$1/bin/python" -m pip install --quiet --disable-pip-version-check --no-compile)
+  [ "$1" != .venv ] || pip+=(-c tools/requirements.txt)  # what others bring is pinned there, too
+  "${pip[@]}" -r "$2" && { cp "$2" "$3"; return; }
   while read -r line; do
     "${pip[@]}" "$line" || absent+=("${line%%[=>;]*}")
   done < <(grep '^[A-Za-z]' "$2")
@@ -122,14 +131,35 @@ install_requirements() {  # folder, requirements
 }
 
 make_venv() {  # folder, requirements
-  "$1/bin/python" -c '' 2>/dev/null && cmp -s "$2" "$1/requirements.stamp" 2>/dev/null && return
-  say "Python packages into $1"
-  "$1/bin/python" -c '' 2>/dev/null || "$(find_python)" -m venv --clear "$1" || return
+  local stamp python begin=$SECONDS
+  stamp=$1/$(basename "$2" .txt).stamp
+  if ! "$1/bin/python" -m pip --version >/dev/null 2>&1; then  # none, or one that was cut short
+    python=$(find_python) || return
+    "$python" -m venv --clear "$1" || return
+  fi
+  cmp -s "$2" "$stamp" 2>/dev/null && return
   "$1/bin/python" tools/announce_downloads.py "$2"
-  install_requirements "$1" "$2"
+  install_requirements "$1" "$2" "$stamp"
+  took "$begin" "Python packages of $2 into $1"
 }
 
-# Every CPython from 3.10 to 3.15 on the machine gets its recording modules.
+# Of tools/requirements.txt, for .venv: what is under the headings "# build", "# demo", "# tests".
+install_sections() {  # headings
+  local heading
+  for heading in "$@"; do
+    awk -v wanted="$heading" '/^# [a-z]+$/ { on = $2 == wanted; next } on' \
+      tools/requirements.txt >"build/requirements-$heading.txt"
+    make_venv .venv "build/requirements-$heading.txt"
+  done
+}
+
+has_headers() {  # python
+  "$1" -c 'import os, sys, sysconfig
+sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 15) or
+         not os.path.exists(sysconfig.get_path("include") + "/Python.h"))' 2>/dev/null
+}
+
+# Every CPython from 3.10 to 3.15 on the machine.
 other_pythons() {
   local minor found candidate
   for minor in 10 11 12 13 14 15; do
@@ -144,17 +174,38 @@ print(os.path.realpath(sys.executable) if ok else "")' "$minor" 2>/dev/null) || 
   done
 }
 
+# What CMake builds recording modules for, beside the Python of .venv. None: as the last time.
+wanted_pythons() {
+  local python
+  case ${CROSSCUT_PYTHONS:-${CI:+all}} in
+    all) other_pythons ;;
+    '') sed -n 's/^CROSSCUT_PYTHONS:[A-Z]*=//p' build/release/CMakeCache.txt 2>/dev/null || true ;;
+    *)
+      for python in ${CROSSCUT_PYTHONS//:/ }; do
+        has_headers "$python" || {
+          say "CROSSCUT_PYTHONS: $python is no CPython from 3.10 to 3.15 with its headers"
+          return 2
+        }
+      done
+      printf '%s' "${CROSSCUT_PYTHONS//:/;}"
+      ;;
+  esac
+}
+
 install_page_tools() (
+  begin=$SECONDS
   stamp=$PWD/build/page.stamp
   cd src/report/page || exit
   [ -d node_modules ] && cmp -s package-lock.json "$stamp" && exit
-  npm ci --silent --no-fund --no-audit && cp package-lock.json "$stamp" && exit
+  npm ci --silent --no-fund --no-audit && cp package-lock.json "$stamp" &&
+    took "$begin" "node modules of the report page" && exit
   left_out "npm ci failed; the tests of the report page are left out"
 )
 
-# Tests and benchmarks are built only for who runs them, and from then on.
+# Parts are built only for who wants them, and from then on.
 built_from_now_on() {  # word, option
-  if wanted "$1" || grep -qs "^$2:[A-Z]*=ON" build/release/CMakeCache.txt; then
+  if wanted "$1" || { [ "$1" = all ] && ! wanted demo; } ||
+    grep -qs "^$2:[A-Z]*=ON" build/release/CMakeCache.txt; then
     echo "-D$2=ON"
   else
     echo "-D$2=OFF"
@@ -162,14 +213,15 @@ built_from_now_on() {  # word, option
 }
 
 build() {
-  local pythons
-  pythons=$(other_pythons)
+  local pythons begin=$SECONDS
+  pythons=$(wanted_pythons) || exit
   cmake --preset release -DPython_EXECUTABLE="$PWD/.venv/bin/python" \
-    -DCROSSCUT_PYTHONS="${pythons%;}" "$(built_from_now_on tests CROSSCUT_TESTS)" \
-    "$(built_from_now_on bench CROSSCUT_BENCH)" \
+    -DCROSSCUT_PYTHONS="${pythons%;}" "$tests" \
+    "$(built_from_now_on bench CROSSCUT_BENCH)" "$(built_from_now_on all CROSSCUT_CHECK)" \
     -DCROSSCUT_WERROR="$([ -n "${CI:-}" ] && echo ON || echo OFF)" >build/configure.log 2>&1 ||
     { cat build/configure.log >&2; exit 1; }
   cmake --build build/release
+  took "$begin" "the build"
 }
 
 build_torch_shim() {
@@ -180,17 +232,24 @@ build_torch_shim() {
 }
 
 install_packages
-make_venv .venv tools/requirements.txt
 mkdir -p build
+exec 9>build/setup.lock  # with it go on what it starts: two at once would spoil an environment
+flock -n 9 || { say "another set-up of this checkout runs: this one waits for it"; flock 9; }
+install_sections build
 installing=()
-trap wait EXIT  # two at once would spoil an environment
+trap wait EXIT
+tests=$(built_from_now_on tests CROSSCUT_TESTS)
+[ "$tests" != -DCROSSCUT_TESTS=ON ] || install_sections demo  # CMake looks for LibTorch
 if wanted tests; then
+  install_sections tests & installing+=($!)
   make_venv .venv-tensorflow tools/requirements-tensorflow.txt & installing+=($!)
   make_venv .venv-rl tools/requirements-rl.txt & installing+=($!)
   install_page_tools & installing+=($!)
+else
+  install_sections demo & installing+=($!)
 fi
 build
-build_torch_shim
-for process in ${installing[@]+"${installing[@]}"}; do
-  wait "$process" || { say "what the tests need could not be installed"; exit 1; }
+for process in "${installing[@]}"; do
+  wait "$process" || { say "what is needed could not be installed"; exit 1; }
 done
+build_torch_shim

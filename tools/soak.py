@@ -35,6 +35,13 @@ STAGES = {
         "10,000 programs killed at random, 2,500 of them flight recorders",
         "CROSSCUT_TEST_KILLS=10000 build/release/tests/endtoend/faults/faults_test --gtest_brief=1 "
         "--gtest_filter='*KilledAtRandom*'"),
+    "stress": Stage(
+        "the recording half under everything at once, an hour of each build and of Python",
+        " && ".join([f"cmake --preset {preset} && cmake --build build/{preset} --target stress && "
+                    f"python3 tests/stress/run.py --build {build} --minutes 60 --load 2"
+                    for build, preset in (("plain", "release"), ("preempt", "preempt"),
+                                          ("tsan", "tsan"), ("asan", "asan-ubsan"))] +
+                    [".venv/bin/python tests/stress/run.py --build python --minutes 60"])),
     "levels": Stage(
         "50,000 random programs under changes of level, of each CPython version",
         f"CROSSCUT_PROGRAMS=50000 CROSSCUT_PROGRAMS_SEED=1000000 {PYTEST} tests/python/levels"),

@@ -389,23 +389,51 @@ static inline uint64_t crosscut_ticks_(void) {
 #endif
 }
 
-/* Writes one event word. Its single store is also its publication (words are never 0). */
-static inline void crosscut_mark_(uint64_t code) {
+/* Whether this thread's events can be written inline: it records and is inside no mark. */
+static inline int crosscut_inline_(const crosscut_thread* thread, uint32_t enabled) {
+  return __builtin_expect(((enabled ^ 1) | __atomic_load_n(&thread->busy, __ATOMIC_RELAXED)) == 0,
+                          1);
+}
+
+/* The one writer of events into a thread's chunk, where crosscut_inline_(): the event `code` at
+ * `tick` (0: now) and the `n` words behind it; bit i of `heads` says that words[i] is the code of a
+ * further event, of the same instant. The store of the first word publishes them all, and is the
+ * only one where n is 0 (words are never 0). Returns 0 where it takes more than stores: mark out of
+ * line then. */
+static inline int crosscut_write_(uint64_t tick, uint64_t code, const uint64_t* words, unsigned n,
+                                  unsigned heads) {
   crosscut_thread* thread = crosscut_this_thread;
-  uint32_t enabled = __atomic_load_n(&thread->enabled, __ATOMIC_RELAXED);
-  uint32_t busy = __atomic_load_n(&thread->busy, __ATOMIC_RELAXED);
-  if (__builtin_expect(((enabled ^ 1) | busy) != 0, 0)) {
-    if (enabled != 0) crosscut_mark_slow_(code, 0);
-    return;
-  }
   __atomic_store_n(&thread->busy, 1, __ATOMIC_RELAXED);
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   uint64_t* at = thread->position;
-  __atomic_store_n(at, (crosscut_ticks_() << 16) | code, __ATOMIC_RELEASE);
-  thread->position = ++at;
-  if (__builtin_expect(((uintptr_t)at & 0xffff) == 0, 0)) crosscut_chunk_end_(thread);
+  /* Once more: whoever switched recording off and sees no `busy` may take the ring away. Several
+   * words keep off a chunk's last one. */
+  int written = __atomic_load_n(&thread->enabled, __ATOMIC_RELAXED) == 1 &&
+                (n == 0 || (0x10000 - ((uintptr_t)at & 0xffff)) / 8 > n + 1);
+  if (__builtin_expect(written, 1)) {
+    tick = (tick != 0 ? tick : crosscut_ticks_()) << 16;
+    for (unsigned i = 0; i < n; ++i) {
+      __atomic_store_n(at + 1 + i, (heads >> i & 1) != 0 ? tick | words[i] : words[i],
+                       __ATOMIC_RELEASE);
+    }
+    __atomic_store_n(at, tick | code, __ATOMIC_RELEASE);
+    thread->position = at += n + 1;
+    if (__builtin_expect(((uintptr_t)at & 0xffff) == 0, 0)) crosscut_chunk_end_(thread);
+  }
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
-  __atomic_store_n(&thread->busy, 0, __ATOMIC_RELAXED);
+  /* Who sees it has the words, too. */
+  __atomic_store_n(&thread->busy, 0, __ATOMIC_RELEASE);
+  return written;
+}
+
+static inline void crosscut_mark_(uint64_t code) {
+  crosscut_thread* thread = crosscut_this_thread;
+  uint32_t enabled = __atomic_load_n(&thread->enabled, __ATOMIC_RELAXED);
+  if (!crosscut_inline_(thread, enabled)) {
+    if (enabled != 0) crosscut_mark_slow_(code, 0);
+  } else if (__builtin_expect(!crosscut_write_(0, code, &code, 0, 0), 0)) {
+    crosscut_mark_slow_(code, 0);
+  }
 }
 
 /* Ids up to 65535 cost one word, larger ones three. */
@@ -437,14 +465,24 @@ static inline void crosscut_close(uint32_t name, int opened) {
 #ifdef __cplusplus
 }  // extern "C"
 
+#if __cplusplus >= 201703L
 #include <string_view>
+#else
+#include <string>
+#endif
 
 namespace crosscut {
+
+#if __cplusplus >= 201703L
+typedef std::string_view Text;
+#else
+typedef const std::string& Text;
+#endif
 
 // Interns once, at the first pass: static crosscut::Name kStep("physics", CROSSCUT_SIMULATOR);
 class Name {
  public:
-  explicit Name(std::string_view text, crosscut_layer layer = CROSSCUT_NATIVE,
+  explicit Name(Text text, crosscut_layer layer = CROSSCUT_NATIVE,
                 crosscut_kind kind = CROSSCUT_SPAN)
       : id_(crosscut_intern(text.data(), text.size(), kind, layer, 0, 0)) {}
   uint32_t id() const { return id_; }
@@ -466,8 +504,7 @@ class Span {
 // a lock); keep a Name of kind CROSSCUT_OPERATION where that matters.
 class Operation {
  public:
-  explicit Operation(std::string_view name)
-      : Operation(Name(name, CROSSCUT_LAYER_NONE, CROSSCUT_OPERATION)) {}
+  explicit Operation(Text name) : Operation(Name(name, CROSSCUT_LAYER_NONE, CROSSCUT_OPERATION)) {}
   explicit Operation(const Name& name) : id_(name.id()), opened_(crosscut_open(id_)) {}
   ~Operation() { crosscut_close(id_, opened_); }
   Operation(const Operation&) = delete;

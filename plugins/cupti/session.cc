@@ -11,6 +11,12 @@
 namespace crosscut::cupti {
 namespace {
 
+int64_t MonotonicNs() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
 std::atomic<Session*> buffer_owner{nullptr};
 
 // Records that the plugin asks for, the indispensable first.
@@ -57,10 +63,11 @@ void Session::Start() {
     return Tell("failed", "CUPTI has not answered since the last session began");
   }
   started_ = true;
-  pthread_mutex_lock(&attach_mutex_);
-  attaching_ = true;
-  abandoned_ = false;
-  pthread_mutex_unlock(&attach_mutex_);
+  {
+    const std::lock_guard lock(attach_mutex_);
+    attaching_ = true;
+    abandoned_ = false;
+  }
   pthread_t thread;
   if (pthread_create(&thread, nullptr, &AttachMain, this) != 0) {
     AttachMain(this);
@@ -73,31 +80,25 @@ void Session::Start() {
 void* Session::AttachMain(void* self) {
   auto* session = static_cast<Session*>(self);
   if (session->has_api_ || session->FindLibrary(Search::kEverywhere)) session->Attach();
-  pthread_mutex_lock(&session->attach_mutex_);
+  std::unique_lock lock(session->attach_mutex_);
   if (session->abandoned_) {
-    pthread_mutex_unlock(&session->attach_mutex_);
+    lock.unlock();
     session->Detach();
-    pthread_mutex_lock(&session->attach_mutex_);
+    lock.lock();
   }
   session->attaching_ = false;
-  pthread_cond_broadcast(&session->attach_done_);
-  pthread_mutex_unlock(&session->attach_mutex_);
+  session->attach_done_.NotifyAll();
   return nullptr;
 }
 
 bool Session::AwaitAttachment(bool abandon) {
-  timespec until;
-  clock_gettime(CLOCK_REALTIME, &until);
-  until.tv_nsec += kPatienceNs;
-  until.tv_sec += until.tv_nsec / 1'000'000'000;
-  until.tv_nsec %= 1'000'000'000;
-  pthread_mutex_lock(&attach_mutex_);
-  while (attaching_ && pthread_cond_timedwait(&attach_done_, &attach_mutex_, &until) == 0) {
+  const int64_t end = MonotonicNs() + kPatienceNs;
+  const std::lock_guard lock(attach_mutex_);
+  for (int64_t left = kPatienceNs; attaching_ && left > 0; left = end - MonotonicNs()) {
+    attach_done_.Wait(&attach_mutex_, left);
   }
-  const bool done = !attaching_;
-  if (!done && abandon) abandoned_ = true;
-  pthread_mutex_unlock(&attach_mutex_);
-  return done;
+  if (attaching_ && abandon) abandoned_ = true;
+  return !attaching_;
 }
 
 void Session::Stop() {
@@ -266,9 +267,10 @@ bool Session::EnableKinds() {
 }
 
 void Session::EnableCalls() {
-  pthread_mutex_lock(&attach_mutex_);
-  calls_.Record(!abandoned_ && level_.load(std::memory_order_relaxed) != 0);
-  pthread_mutex_unlock(&attach_mutex_);
+  {
+    const std::lock_guard lock(attach_mutex_);
+    calls_.Record(!abandoned_ && level_.load(std::memory_order_relaxed) != 0);
+  }
   const CUptiResult result = calls_.Enable(api_, subscriber_);
   if (result != CUPTI_SUCCESS) NoteWithout("some CUDA calls", result);
 }
@@ -378,10 +380,9 @@ void Session::Tell(const char* state, const char* message) {
     std::snprintf(text, sizeof text, "API %u", version);
   }
   host_->tell(host_->host, text, state, message);
-  pthread_mutex_lock(&attach_mutex_);
+  const std::lock_guard lock(attach_mutex_);
   told_state_ = state;
   if (message != told_) std::snprintf(told_, sizeof told_, "%s", message);
-  pthread_mutex_unlock(&attach_mutex_);
 }
 
 void Session::TellAgain() {

@@ -7,6 +7,7 @@
 // CUPTI's callbacks from any.
 #pragma once
 
+#include <crosscut/fork_safe_mutex.h>
 #include <crosscut/plugin.h>
 #include <pthread.h>
 
@@ -87,8 +88,8 @@ class Session {
   Options options_;
   char complaint_[160];
   Api api_;
-  pthread_mutex_t attach_mutex_ = PTHREAD_MUTEX_INITIALIZER;  // of the next five
-  pthread_cond_t attach_done_ = PTHREAD_COND_INITIALIZER;
+  ForkSafeMutex attach_mutex_;  // of the next five
+  ForkSafeCondition attach_done_;
   bool attaching_ = false, abandoned_ = false;
   const char* told_state_ = nullptr;
   char told_[512] = {};

@@ -10,7 +10,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "obstacle.h"
@@ -22,6 +24,8 @@ typedef int (*Spawn)(pid_t*, const char*, const posix_spawn_file_actions_t*,
                      const posix_spawnattr_t*, Words, Words);
 
 static char library[PATH_MAX], run_dir[PATH_MAX];
+static unsigned long long run_device, run_inode;
+static int run_is_known; /* by these numbers */
 static const char kPreload[] = "LD_PRELOAD=";
 
 /* The C library's function of that name. A library that is loaded later has stood before it: what
@@ -35,12 +39,36 @@ static void* Next(void** known, const char* name) {
   return next;
 }
 
-static struct { void *execve, *fexecve, *execveat, *posix_spawn, *posix_spawnp; } next;
+static struct { void *execve, *execvpe, *fexecve, *execveat, *posix_spawn, *posix_spawnp; } next;
+
+/* CROSSCUT_RUN_ID: src/runtime/run_folder.cc. */
+static int KnowsRun(const char* run) {
+  const char* id = getenv("CROSSCUT_RUN_ID");
+  unsigned long long boot, here = 0;
+  char text[64];
+  int end = 0;
+  if (id == NULL || sscanf(id, "%llx:%llx:%llx:%n", &boot, &run_device, &run_inode, &end) != 3 ||
+      end == 0 || strcmp(id + end, run) != 0) {
+    return 0;
+  }
+  const int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+  const ssize_t bytes = fd < 0 ? 0 : read(fd, text, sizeof text);
+  if (fd >= 0) close(fd);
+  for (int at = 0, digits = 0; at < bytes && digits < 16; ++at) {
+    const char* found = text[at] == '\0' ? NULL : strchr("0123456789abcdef", text[at]);
+    if (found == NULL) continue;
+    here = here << 4 | (unsigned long long)(found - "0123456789abcdef");
+    ++digits;
+  }
+  return here == boot;
+}
 
 void WatchChildren(const char* path, const char* run) {
   snprintf(run_dir, sizeof run_dir, "%s", run);
+  run_is_known = KnowsRun(run);
   /* All now: a child of vfork() must not search. */
   Next(&next.execve, "execve");
+  Next(&next.execvpe, "execvpe");
   Next(&next.fexecve, "fexecve");
   Next(&next.execveat, "execveat");
   Next(&next.posix_spawn, "posix_spawn");
@@ -96,20 +124,39 @@ static int WithoutUs(const char* variable, char* to) {
   return to[sizeof kPreload - 1] != '\0';
 }
 
-/* ---- Telling ----------------------------------------------------------------------------------
- * A file for each obstacle: a line about the first child, and the end of a line for each other. */
+/* ---- Telling ----------------------------------------------------------------------------------*/
+
+/* Not where another folder has taken the run's place, perhaps by somebody else's link. */
+int OpenInRun(const char* name, int flags) {
+  const int folder = open(run_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+  struct stat facts;
+  int fd = -1;
+  if (folder >= 0 && (!run_is_known || (fstat(folder, &facts) == 0 && facts.st_dev == run_device &&
+                                        facts.st_ino == run_inode))) {
+    fd = openat(folder, name, flags | O_CLOEXEC | O_NOFOLLOW, 0600);
+  }
+  if (folder >= 0) close(folder);
+  return fd;
+}
+
+/* A file for each obstacle: a line about the first child, and the end of a line for each other. */
 void TellObstacle(enum Obstacle obstacle, const char* program, const char* who) {
-  char path[PATH_MAX + 64], line[PATH_MAX + 160];
+  const char* const words[] = {
+      "a ", who, " is not recorded: ", program, " ", ObstacleText(obstacle), "\n"};
+  enum { kWords = sizeof words / sizeof *words };
+  struct iovec line[kWords];
+  char name[64];
   const int saved = errno;
-  snprintf(path, sizeof path, "%s/note-children-%s.txt", run_dir, ObstacleKey(obstacle));
-  const int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  stpcpy(stpcpy(stpcpy(name, "note-children-"), ObstacleKey(obstacle)), ".txt");
+  for (int i = 0; i < kWords; ++i) {
+    line[i].iov_base = (char*)words[i];
+    line[i].iov_len = strnlen(words[i], PATH_MAX);
+  }
+  const int fd = OpenInRun(name, O_WRONLY | O_APPEND | O_CREAT);
   struct stat facts;
   if (fd >= 0 && fstat(fd, &facts) == 0) {
-    const int bytes = facts.st_size == 0
-                          ? snprintf(line, sizeof line, "a %s is not recorded: %s %s\n", who,
-                                     program, ObstacleText(obstacle))
-                          : snprintf(line, sizeof line, "\n");
-    if (write(fd, line, (size_t)bytes) < 0) errno = 0;
+    const int told = facts.st_size == 0 ? 0 : kWords - 1; /* then the end of a line is enough */
+    if (writev(fd, line + told, kWords - told) < 0) errno = 0;
   }
   if (fd >= 0) close(fd);
   errno = saved;
@@ -119,7 +166,7 @@ void TellObstacle(enum Obstacle obstacle, const char* program, const char* who) 
 
 /* One call to be made with the environment that the program can have. */
 struct Start {
-  enum { kExec, kExecFile, kExecAt, kSpawn, kSpawnPath } how;
+  enum { kExec, kExecPath, kExecFile, kExecAt, kSpawn, kSpawnPath } how;
   const char* path;
   int fd, flags;
   Words arguments;
@@ -134,6 +181,10 @@ static int Call(const struct Start* start, Words variables) {
     case kExec: {
       int (*execve_)(const char*, Words, Words) = Next(&next.execve, "execve");
       return execve_(path, start->arguments, variables);
+    }
+    case kExecPath: {
+      int (*execvpe_)(const char*, Words, Words) = Next(&next.execvpe, "execvpe");
+      return execvpe_(path, start->arguments, variables);
     }
     case kExecFile: {
       int (*fexecve_)(int, Words, Words) = Next(&next.fexecve, "fexecve");
@@ -154,18 +205,58 @@ static int Call(const struct Start* start, Words variables) {
   }
 }
 
+/* What a call needs room for. The stack may have 16 KiB in all, and a child of vfork() must not
+ * call malloc(): so this is a mapping of its own. */
+enum { kMostVariables = 16384, kMostBytes = 65536 };
+struct Scratch {
+  struct Scratch* next;
+  const char* owner;
+  char found[PATH_MAX];
+  char preload[kMostBytes];
+  char* copy[kMostVariables + 1];
+};
+
+/* What was in use at an exec: after that of a child of vfork() the parent has it, so it stays its
+ * thread's, or that of a later one in the same place. */
+static struct Scratch* kept;
+static __thread const char this_thread __attribute__((tls_model("initial-exec")));
+
+static struct Scratch* Borrow(void) {
+  struct Scratch* one = __atomic_load_n(&kept, __ATOMIC_ACQUIRE);
+  while (one != NULL && one->owner != &this_thread) one = one->next;
+  if (one != NULL) return one;
+  one = mmap(NULL, sizeof *one, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+             -1, 0);
+  return one == MAP_FAILED ? NULL : one;
+}
+static void Keep(struct Scratch* one) {
+  if (one->owner != NULL) return;
+  one->owner = &this_thread;
+  one->next = __atomic_load_n(&kept, __ATOMIC_RELAXED);
+  while (
+      !__atomic_compare_exchange_n(&kept, &one->next, one, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
+  }
+}
+static void Return(struct Scratch* one) {
+  if (one->owner == NULL) munmap(one, sizeof *one);
+}
+
 /* The file that a search along PATH finds, in `found`; `name` where it does not. */
 static const char* Search(const char* name, char* found) {
-  if (strchr(name, '/') != NULL) return name;
+  if (name == NULL || strchr(name, '/') != NULL) return name;
   const char* path = getenv("PATH");
   if (path == NULL) path = "/bin:/usr/bin";
+  const size_t length = strlen(name);
   for (const char* at = path;; ++at) {
     const size_t bytes = strcspn(at, ":");
     struct stat facts;
-    const int fits = snprintf(found, PATH_MAX, "%.*s%s%s", (int)bytes, at, bytes == 0 ? "" : "/",
-                              name) < PATH_MAX;
-    if (fits && stat(found, &facts) == 0 && S_ISREG(facts.st_mode) && access(found, X_OK) == 0) {
-      return found;
+    if (bytes + length + 2 <= PATH_MAX) {
+      memcpy(found, at, bytes);
+      if (bytes != 0) found[bytes] = '/';
+      memcpy(found + bytes + (bytes != 0), name, length + 1);
+      if (stat(found, &facts) == 0 && S_ISREG(facts.st_mode) && access(found, X_OK) == 0) {
+        return found;
+      }
     }
     at += bytes;
     if (*at == '\0') return name;
@@ -175,7 +266,7 @@ static const char* Search(const char* name, char* found) {
 static enum Obstacle ObstacleOf(const struct Start* start, const char* path) {
   if (start->how == kExecFile) return ObstacleOfDescriptor(start->fd, library);
   if (start->how != kExecAt) return ObstacleOfFile(path, library);
-  const int empty = *path == '\0' && (start->flags & AT_EMPTY_PATH) != 0;
+  const int empty = path != NULL && *path == '\0' && (start->flags & AT_EMPTY_PATH) != 0;
   if (empty) return ObstacleOfDescriptor(start->fd, library);
   const int fd = openat(start->fd, path, O_RDONLY | O_CLOEXEC);
   const enum Obstacle found = ObstacleOfDescriptor(fd, library);
@@ -183,51 +274,52 @@ static enum Obstacle ObstacleOf(const struct Start* start, const char* path) {
   return found;
 }
 
-/* In a child of vfork() too: everything is on the stack. */
+/* The environment with what WithoutUs() leaves of the variable `at`. */
+static Words CopyWithoutUs(Words variables, size_t count, size_t at, struct Scratch* to) {
+  size_t n = 0;
+  for (size_t i = 0; i < count; ++i) {
+    if (i != at) {
+      to->copy[n++] = variables[i];
+    } else if (WithoutUs(variables[i], to->preload)) {
+      to->copy[n++] = to->preload;
+    }
+  }
+  to->copy[n] = NULL;
+  return to->copy;
+}
+
+/* In a child of vfork(), and on a small stack, too. Without room the call is made as it came. */
 static int Make(const struct Start* start, Words variables) {
-  enum { kMostVariables = 16384, kMostBytes = 65536 };
   size_t count = 0;
   const long at = *library == '\0' || variables == NULL ? -1 : PreloadIn(variables, &count);
   if (at < 0 || count > kMostVariables || strlen(variables[at]) >= kMostBytes) {
     return Call(start, variables);
   }
-  char found[PATH_MAX];
-  const int searches = start->how == kSpawnPath;
-  const char* path = searches ? Search(start->path, found) : start->path;
+  struct Scratch* scratch = Borrow();
+  if (scratch == NULL) return Call(start, variables);
+  const int spawns = start->how == kSpawn || start->how == kSpawnPath;
+  const int searches = start->how == kExecPath || start->how == kSpawnPath;
+  const char* path = searches ? Search(start->path, scratch->found) : start->path;
   const enum Obstacle obstacle = ObstacleOf(start, path);
-  if (obstacle == kNone) return Call(start, variables);
-  TellObstacle(obstacle, path == NULL ? "a program" : path, "child");
-  char* copy[count + 1];
-  char preload[strlen(variables[at]) + 1];
-  size_t n = 0;
-  for (size_t i = 0; i < count; ++i) {
-    if (i != (size_t)at) {
-      copy[n++] = variables[i];
-    } else if (WithoutUs(variables[i], preload)) {
-      copy[n++] = preload;
-    }
+  if (obstacle == kNone) {
+    Return(scratch);
+    return Call(start, variables);
   }
-  copy[n] = NULL;
-  return Call(start, copy);
+  TellObstacle(obstacle, path == NULL ? "a program" : path, "child");
+  Words copy = CopyWithoutUs(variables, count, (size_t)at, scratch);
+  if (!spawns) Keep(scratch);
+  const int result = Call(start, copy);
+  Return(scratch);
+  return result;
 }
 
 static int Exec(const char* path, Words arguments, Words variables) {
   const struct Start start = {.how = kExec, .path = path, .arguments = arguments};
   return Make(&start, variables);
 }
-
-/* As the C library: what the search finds is tried, a file of no known format as a shell's script.
- */
 static int ExecPath(const char* file, Words arguments, Words variables) {
-  char found[PATH_MAX];
-  static void* known;
-  size_t count = 0;
-  if (*library == '\0' || file == NULL || PreloadIn(variables, &count) < 0 ||
-      ObstacleOfFile(Search(file, found), library) == kNone) {
-    int (*execvpe_)(const char*, Words, Words) = Next(&known, "execvpe");
-    return execvpe_(file, arguments, variables);
-  }
-  return Exec(Search(file, found), arguments, variables);
+  const struct Start start = {.how = kExecPath, .path = file, .arguments = arguments};
+  return Make(&start, variables);
 }
 
 /* ---- What is interposed -----------------------------------------------------------------------*/

@@ -9,6 +9,10 @@
  * `library` is its path, `run` the run directory: both are copied. */
 void WatchChildren(const char* library, const char* run);
 
+/* Opens a file of the run directory for a word of ours; -1 where it cannot, or where another folder
+ * has taken the directory's place. */
+int OpenInRun(const char* name, int flags);
+
 /* Leaves word in the run directory that a program is not recorded; `who` is "child" or "process".
  */
 void TellObstacle(enum Obstacle obstacle, const char* program, const char* who);

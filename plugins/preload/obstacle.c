@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -53,24 +54,27 @@ static const struct Name kWantsOneThread[] = {
     {"\0unshare", 9, kOneThread}, {"\0setns", 7, kOneThread}, {NULL, 0, 0}};
 
 static enum Obstacle NameIn(int fd, uint64_t at, uint64_t size, const struct Name* wanted) {
-  enum { kBlock = 8192, kOverlap = 12 };
+  enum { kBytes = 16384, kOverlap = 12, kBlock = kBytes - kOverlap };
   const uint64_t most = 64 << 20;
-  char block[kBlock + kOverlap];
-  if (size > most) size = most;
+  enum Obstacle found = kNone;
   size_t kept = 0;
-  for (uint64_t done = 0; done < size;) {
+  char* block = mmap(NULL, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (block == MAP_FAILED) return kNone;
+  if (size > most) size = most;
+  for (uint64_t done = 0; done < size && found == kNone;) {
     const uint64_t left = size - done;
     const ssize_t got = pread(fd, block + kept, left < kBlock ? left : kBlock, (off_t)(at + done));
     if (got <= 0) break;
     done += (uint64_t)got;
     const size_t have = kept + (size_t)got;
-    for (const struct Name* name = wanted; name->text != NULL; ++name) {
-      if (memmem(block, have, name->text, name->bytes) != NULL) return name->tells;
+    for (const struct Name* name = wanted; name->text != NULL && found == kNone; ++name) {
+      if (memmem(block, have, name->text, name->bytes) != NULL) found = name->tells;
     }
     kept = have < kOverlap ? have : kOverlap;
     memmove(block, block + have - kept, kept);
   }
-  return kNone;
+  munmap(block, kBytes);
+  return found;
 }
 
 static int Segment(int fd, const Elf64_Ehdr* header, int i, Elf64_Phdr* segment) {
@@ -142,29 +146,29 @@ static int CanBeRead(const char* path) {
   return 1;
 }
 
-static enum Obstacle ObstacleOfOpen(int fd, int depth) {
+/* Closes each interpreter that it opens. */
+static enum Obstacle ObstacleOfOpen(int fd) {
   enum { kMostScripts = 4 }; /* as the kernel */
   union {
     Elf64_Ehdr header;
     char line[256];
   } begin;
-  memset(&begin, 0, sizeof begin);
-  if (pread(fd, &begin, sizeof begin - 1, 0) < (ssize_t)4) return kNone;
-  if (memcmp(begin.header.e_ident, ELFMAG, SELFMAG) == 0) {
-    return ObstacleOfElf(fd, &begin.header, kSanitizers);
+  for (int depth = 0, at = fd; at >= 0; ++depth) {
+    memset(&begin, 0, sizeof begin);
+    const int is_program = pread(at, &begin, sizeof begin - 1, 0) >= (ssize_t)4;
+    const int is_elf = is_program && memcmp(begin.header.e_ident, ELFMAG, SELFMAG) == 0;
+    const enum Obstacle found = is_elf ? ObstacleOfElf(at, &begin.header, kSanitizers) : kNone;
+    if (at != fd) close(at);
+    const char* interpreter = is_program && !is_elf ? InterpreterIn(begin.line) : NULL;
+    if (interpreter == NULL || depth == kMostScripts) return found;
+    at = open(interpreter, O_RDONLY | O_CLOEXEC);
   }
-  const char* interpreter = InterpreterIn(begin.line);
-  if (interpreter == NULL || depth == kMostScripts) return kNone;
-  const int other = open(interpreter, O_RDONLY | O_CLOEXEC);
-  if (other < 0) return kNone;
-  const enum Obstacle found = ObstacleOfOpen(other, depth + 1);
-  close(other);
-  return found;
+  return kNone;
 }
 
 enum Obstacle ObstacleOfDescriptor(int fd, const char* library) {
   const int saved = errno;
-  const enum Obstacle found = CanBeRead(library) ? ObstacleOfOpen(fd, 0) : kLibraryOutOfReach;
+  const enum Obstacle found = CanBeRead(library) ? ObstacleOfOpen(fd) : kLibraryOutOfReach;
   errno = saved;
   return found;
 }

@@ -22,7 +22,8 @@ const char* ObstacleKey(enum Obstacle obstacle);
 const char* ObstacleText(enum Obstacle obstacle);
 
 /* Of the file at `path`, or of what its first line (#!) names. kNone where it cannot be read:
- * whoever runs it will say so. Safe in a child of vfork(): no memory, no lock, errno as it was. */
+ * whoever runs it will say so. Safe in a child of vfork() and on a stack of 16 KiB: no
+ * malloc(), no lock, errno as it was. */
 enum Obstacle ObstacleOfFile(const char* path, const char* library);
 /* The same of an open file, which is read by position. */
 enum Obstacle ObstacleOfDescriptor(int fd, const char* library);

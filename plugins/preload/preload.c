@@ -7,7 +7,9 @@
  *    process appears in the report.
  *  - a process that leaves by _exit (os._exit, a child of multiprocessing) tells its session;
  *  - a program that a process starts is started without this library where it cannot be loaded
- *    before it (children.h).
+ *    before it (children.h);
+ *  - a program that shuts all its threads in a filter of system calls has none of ours in it
+ *    (sandbox.h).
  * Prints nothing, changes no variable but CROSSCUT_PARENT. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -22,6 +24,7 @@
 
 #include "children.h"
 #include "obstacle.h"
+#include "sandbox.h"
 
 /* ---- Python ------------------------------------------------------------------------------------
  * Only functions whose signatures have not changed from 3.8 on, found by name. */
@@ -236,6 +239,7 @@ static int FindPackage(const char* run) {
   if (length >= sizeof package_dir) return 0;
   memcpy(package_dir, info.dli_fname, length + 1);
   WatchChildren(info.dli_fname, run);
+  WatchSandboxes();
   for (int up = 0; up < 2; ++up) {
     char* slash = strrchr(package_dir, '/');
     if (slash == NULL) return 0;

@@ -8,6 +8,7 @@
 
 #include "call_stack.h"
 #include "crosscut/crosscut.h"
+#include "crosscut/in_python.h"
 #include "entries.h"
 
 namespace crosscut::pycalls {
@@ -69,8 +70,7 @@ bool IsLeftAlone(const std::string& home) {
 }
 
 __attribute__((noinline)) uint32_t Name(PyObject* builtin, const PyMethodDef* definition) {
-  PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
-  PyErr_Fetch(&type, &value, &traceback);
+  const PendingException kept;
   const std::string home = HomeOf(builtin);
   uint32_t name = 0;
   if (!IsLeftAlone(home) && !IsOurs(definition->ml_meth)) {
@@ -78,7 +78,6 @@ __attribute__((noinline)) uint32_t Name(PyObject* builtin, const PyMethodDef* de
     name = crosscut_intern(text.data(), text.size(), CROSSCUT_SPAN, CROSSCUT_PYTHON, CROSSCUT_FRAME,
                            PycallProbe());
   }
-  PyErr_Restore(type, value, traceback);
   return name;
 }
 

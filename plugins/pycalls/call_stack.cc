@@ -12,6 +12,7 @@
 #include "call_sites.h"
 #include "compilers.h"
 #include "crosscut/crosscut.h"
+#include "crosscut/in_python.h"
 #include "entries.h"
 #include "frames.h"
 #include "patches.h"
@@ -123,18 +124,6 @@ Callee PythonCallee(PyCodeObject* code, bool compiles) {
   return {compiles ? kCompilation : NameText(code), CROSSCUT_PYTHON, CROSSCUT_FRAME, PycallProbe()};
 }
 
-// The pending exception, which calls into CPython could touch, is what it was.
-class KeepError {
- public:
-  KeepError() { PyErr_Fetch(&type_, &value_, &traceback_); }
-  ~KeepError() { PyErr_Restore(type_, value_, traceback_); }
-  KeepError(const KeepError&) = delete;
-  KeepError& operator=(const KeepError&) = delete;
-
- private:
-  PyObject *type_ = nullptr, *value_ = nullptr, *traceback_ = nullptr;
-};
-
 void NoteFile(const std::string& name, const char* file) {
   const auto [at, added] = g_files->emplace(name, file);
   if (!added && at->second != file) at->second.clear();
@@ -142,7 +131,7 @@ void NoteFile(const std::string& name, const char* file) {
 
 __attribute__((noinline)) CodeId NameCode(PyCodeObject* code) {
   static uint32_t last_number = 0;
-  const KeepError keep;
+  const PendingException kept;
   const char* file = Text(code->co_filename);
   CodeId id = {kOurs, 0};
   if (g_package_dir->empty() ||
@@ -185,7 +174,7 @@ uint32_t NameSite(const Open& top, int at, PyCodeObject* code, CodeId id) {
   const CallSite site = {top.number, at, id.name};
   const uint32_t known = FindSite(site);
   if (__builtin_expect(known != 0, 1)) return known;
-  const KeepError keep;
+  const PendingException kept;
   return AddSite(site, top.code, PythonCallee(code, (id.number & CodeId::kCompiles) != 0));
 }
 
@@ -243,7 +232,7 @@ class Meeting {
 
 // The stack as the thread's frames are, without the topmost where `skip_top`.
 __attribute__((noinline)) void Meet(Stack* stack, bool skip_top) {
-  const KeepError keep;
+  const PendingException kept;
   stack->generation = g_generation;
   stack->depth = 0;
   const std::vector<LiveFrame> live = LiveFrames(skip_top);
@@ -384,7 +373,7 @@ uint32_t NameNative(const Stack* stack, uint32_t index) {
   const CallSite site = {top.number, at, plain};
   const uint32_t known = FindSite(site);
   if (__builtin_expect(known != 0, 1)) return known;
-  const KeepError keep;
+  const PendingException kept;
   const Label& label = LabelOf(index);
   return AddSite(site, top.code, {label.name, label.layer, label.flags, BoundaryProbe()});
 }

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <string>
 
+#include "call_stack.h"
 #include "crosscut/crosscut.h"
 
 namespace crosscut::pycalls {
@@ -11,8 +12,10 @@ namespace {
 constexpr int kGenerations = 3;
 
 // A collection runs on one thread, under the GIL and never inside another.
+bool g_wanted = false;
 bool g_open = false;
 unsigned long g_open_thread = 0;
+uint32_t g_open_session = 0;
 
 uint32_t SpanName(long generation) {
   static uint32_t names[kGenerations];
@@ -26,17 +29,20 @@ uint32_t SpanName(long generation) {
   return name;
 }
 
+bool IsOpen() { return g_open && StillIn(g_open_session); }
+
 PyObject* OnCollection(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (count < 2 || !PyDict_Check(args[1])) Py_RETURN_NONE;
   const bool start = std::strcmp(Text(args[0]), "start") == 0;
-  if (start && !g_open && crosscut_recording()) {
+  if (start && g_wanted && !IsOpen() && crosscut_recording()) {
     PyObject* generation = PyDict_GetItemString(args[1], "generation");
     const bool known = generation != nullptr && PyLong_Check(generation);
     crosscut_begin_inline(SpanName(known ? PyLong_AsLong(generation) : -1));
     g_open = true;
     g_open_thread = PyThread_get_thread_ident();
-  } else if (!start && g_open) {
-    crosscut_end_inline();
+    g_open_session = g_session;
+  } else if (!start) {
+    if (IsOpen()) crosscut_end_inline();
     g_open = false;
   }
   Py_RETURN_NONE;
@@ -67,6 +73,7 @@ uint32_t CollectionProbe() {
 }
 
 void HookCollections() {
+  g_wanted = true;
   const Ref list = Callbacks();
   PyObject* callback = CollectionCallback();
   if (!list || callback == nullptr) return;
@@ -76,13 +83,16 @@ void HookCollections() {
 }
 
 void UnhookCollections() {
+  g_wanted = false;
+  // Another thread collects, in a finaliser that gave up the GIL: it ends its span by the callback.
+  if (IsOpen() && g_open_thread != PyThread_get_thread_ident()) return;
+  if (IsOpen()) crosscut_end_inline();
+  g_open = false;
   const Ref list = Callbacks();
   for (Py_ssize_t i = list ? PyList_GET_SIZE(list.get()) : 0; i-- > 0;) {
     if (PyList_GET_ITEM(list.get(), i) != CollectionCallback()) continue;
     if (PyList_SetSlice(list.get(), i, i + 1, nullptr) < 0) PyErr_Clear();
   }
-  if (g_open && g_open_thread == PyThread_get_thread_ident()) crosscut_end_inline();
-  g_open = false;
 }
 
 }  // namespace crosscut::pycalls

@@ -3,6 +3,7 @@
 #include "call_stack.h"
 #include "callbacks.h"
 #include "crosscut/crosscut.h"
+#include "interpreters.h"
 #include "patches.h"
 
 namespace crosscut::pycalls {
@@ -92,10 +93,12 @@ __attribute__((visibility("hidden"), used)) uint64_t CrosscutPycallsCall(Pair ab
   const Entry* entry = &crosscut::pycalls::g_entries[index];
   const auto original = reinterpret_cast<AnyFunction>(entry->original);
   const uint32_t enabled = crosscut_this_thread->enabled;
-  if (__builtin_expect(enabled != 1, 0)) {
-    if (enabled == 0) return original(ab, cd, e);
-    crosscut::pycalls::FirstCall();
+  if (enabled == 0) return original(ab, cd, e);
+  if (__builtin_expect(!crosscut::pycalls::IsMainsCall(), 0)) {
+    crosscut::pycalls::TellOfOtherInterpreters();
+    return original(ab, cd, e);
   }
+  if (__builtin_expect(enabled != 1, 0)) crosscut::pycalls::FirstCall();
   uint32_t name = entry->name;
   const Flight flight;
   if (__builtin_expect(flight.followed(), 0)) {

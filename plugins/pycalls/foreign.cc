@@ -18,7 +18,8 @@ struct Function {
 };
 
 PyObject* g_namer = nullptr;
-bool g_naming = false;
+// While this thread runs the namer, whose own calls have no names.
+thread_local bool g_naming __attribute__((tls_model("initial-exec"))) = false;
 std::unordered_map<PyObject*, Function>& Functions() {
   static auto* functions = new std::unordered_map<PyObject*, Function>;
   return *functions;
@@ -37,7 +38,8 @@ void Sweep() {
 }
 
 uint32_t Ask(PyObject* self) {
-  Ref answer(PyObject_CallOneArg(g_namer, self));
+  const Ref namer = Ref::Borrow(g_namer);  // another thread may replace it meanwhile
+  Ref answer(PyObject_CallOneArg(namer.get(), self));
   const char* text = nullptr;
   Py_ssize_t bytes = 0;
   int layer = 0;

@@ -1,6 +1,7 @@
 #include "identity.h"
 
 #include <initializer_list>
+#include <utility>
 
 #include "entries.h"
 #include "python.h"
@@ -8,6 +9,8 @@
 namespace crosscut::pycalls {
 namespace {
 
+bool g_guarded = false;
+// Once known they stay: another interpreter may be on its way through ours.
 hashfunc g_hash = nullptr;
 richcmpfunc g_compare = nullptr;
 
@@ -61,16 +64,14 @@ void Exchange(hashfunc hash_from, hashfunc hash_to, richcmpfunc from, richcmpfun
 }  // namespace
 
 void GuardIdentity() {
-  if (g_hash != nullptr) return;
+  if (std::exchange(g_guarded, true)) return;
   g_hash = PyCFunction_Type.tp_hash;
   g_compare = PyCFunction_Type.tp_richcompare;
   Exchange(g_hash, Hash, g_compare, Compare);
 }
 
 void UnguardIdentity() {
-  if (g_hash == nullptr) return;
-  Exchange(Hash, g_hash, Compare, g_compare);
-  g_hash = nullptr;
+  if (std::exchange(g_guarded, false)) Exchange(Hash, g_hash, Compare, g_compare);
 }
 
 }  // namespace crosscut::pycalls

@@ -25,6 +25,7 @@ bool g_on = false;
 std::unordered_map<PyObject*, Function>* g_functions = nullptr;
 const Function* g_most = nullptr;  // called most often
 unsigned long g_thread = 0;        // whose calls may end steps; 0: none yet
+uint64_t g_forgotten = 0;          // how often all functions were: calls may be under way then
 __thread int32_t t_inside __attribute__((tls_model("initial-exec")));
 int32_t* Inside() { return &t_inside; }
 
@@ -96,9 +97,9 @@ uint32_t OperationOf(const Function& function, bool most) {
 // The call was one of the function that makes the steps.
 void Stepped() {
   if (g_stepped == nullptr || g_thread != PyThread_get_thread_ident()) return;
-  PyObject* result = PyObject_CallNoArgs(g_stepped);
-  if (result == nullptr) PyErr_WriteUnraisable(g_stepped);
-  Py_XDECREF(result);
+  const Ref stepped = Ref::Borrow(g_stepped);  // it may end the recording, and be given up
+  const Ref result(PyObject_CallNoArgs(stepped.get()));
+  if (!result) PyErr_WriteUnraisable(stepped.get());
 }
 
 PyObject* Marked(Function* function, bool most, PyObject* const* call) {
@@ -116,12 +117,13 @@ PyObject* Call(PyObject* self, PyObject* args, PyObject* keywords) {
   Function* function = t_inside != 0 ? nullptr : Find(self);
   if (function == nullptr) return g_original(self, args, keywords);
   t_inside = 1;
+  const uint64_t forgotten = g_forgotten;
   const bool users = function->operation != 0;
   const bool most = users && CalledMost(*function);
   PyObject* const call[] = {self, args, keywords};
   PyObject* result = g_on ? Marked(function, most, call) : g_original(self, args, keywords);
   t_inside = 0;
-  if (result == nullptr) return nullptr;
+  if (result == nullptr || forgotten != g_forgotten) return result;
   ++function->calls;
   if (!users) return result;
   if (g_thread == 0) g_thread = PyThread_get_thread_ident();
@@ -166,6 +168,7 @@ void UnpatchJit() {
   g_thread = 0;
   for (const auto& [object, function] : *g_functions) Py_DECREF(function.weak);
   g_functions->clear();
+  ++g_forgotten;
 }
 
 void SwitchJit(bool on) { g_on = on; }

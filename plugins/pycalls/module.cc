@@ -19,6 +19,7 @@ PyMODINIT_FUNC PyInit__pycalls(void) {
 #include "call_stack.h"
 #include "callbacks.h"
 #include "crosscut/crosscut.h"
+#include "crosscut/in_python.h"
 #include "foreign.h"
 #include "identity.h"
 #include "jit.h"
@@ -321,7 +322,8 @@ std::string PackageDir(PyObject* module) {
   return slash == std::string::npos ? "" : path.substr(0, slash + 1);
 }
 
-// Originals are put back before the interpreter takes its modules apart.
+// Originals are put back before the interpreter takes its modules apart, and behind a closed door,
+// so that no other thread puts thunks in again.
 bool RegisterAtExit(PyObject* module) {
   static bool done = false;
   if (done) return true;
@@ -330,7 +332,7 @@ bool RegisterAtExit(PyObject* module) {
   Ref registered(atexit && unpatch
                      ? PyObject_CallMethod(atexit.get(), "register", "O", unpatch.get())
                      : nullptr);
-  return done = static_cast<bool>(registered);
+  return done = registered && PythonRuns::CloseAtExit();
 }
 
 int Exec(PyObject* module) {

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "crosscut/in_python.h"
 #include "entries.h"
 #include "slots.h"
 
@@ -126,15 +127,13 @@ void SwitchSubclasses(PyTypeObject* type, const std::vector<SlotUse>& uses, bool
 template <class Which>
 void SwitchAllSubclasses(bool in, Which which) {
   if (TheState().roots.empty()) return;
-  PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
-  PyErr_Fetch(&type, &value, &traceback);
+  const PendingException kept;
   for (const SlotRoot& root : TheState().roots) {
     std::vector<SlotUse> uses;
     std::copy_if(root.uses.begin(), root.uses.end(), std::back_inserter(uses),
                  [&](const SlotUse& use) { return which(use.index); });
     if (!uses.empty()) SwitchSubclasses(root.type, uses, in);
   }
-  PyErr_Restore(type, value, traceback);
 }
 
 bool All(uint32_t) { return true; }

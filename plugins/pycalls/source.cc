@@ -8,6 +8,7 @@
 #include "calls.h"
 #include "collections.h"
 #include "crosscut/crosscut.h"
+#include "crosscut/in_python.h"
 #include "entries.h"
 #include "foreign.h"
 #include "identity.h"
@@ -21,29 +22,6 @@ bool g_want_calls = false;   // asked for by StartCalls()
 bool g_allow_calls = false;  // by the current level
 bool g_calls_in = false;
 std::string* g_reported = nullptr;
-
-// The recorder may call on a thread that has no Python state or does not hold the GIL.
-class Gil {
- public:
-  Gil() : state_(PyGILState_Ensure()) {}
-  ~Gil() { PyGILState_Release(state_); }
-  Gil(const Gil&) = delete;
-  Gil& operator=(const Gil&) = delete;
-
- private:
-  PyGILState_STATE state_;
-};
-
-// Whether Python can be called. Py_IsInitialized() says so from 3.15 on only when `site` has run,
-// which brings us in.
-bool PythonRuns() {
-#if PY_VERSION_HEX >= 0x030d0000
-  const bool ends = Py_IsFinalizing() != 0;
-#else
-  const bool ends = _Py_IsFinalizing() != 0;
-#endif
-  return PyInterpreterState_Main() != nullptr && !ends;
-}
 
 // Only when it changes: this may run at every switch of the step plan.
 void ReportState(const char* state, const std::string& message) {
@@ -90,27 +68,21 @@ void SwitchCalls(bool in) {
 }
 
 int SetLevel(void*, crosscut_level level) {
-  if (!PythonRuns()) return CROSSCUT_OK;
-  const Gil gil;
-  PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
-  PyErr_Fetch(&type, &value, &traceback);
+  const InPython python;
+  if (!python) return CROSSCUT_OK;
   const bool boundary = level >= CROSSCUT_LEVEL_BOUNDARY;
   const Thunks without = crosscut_in_control() ? Thunks::kIdle : Thunks::kOut;
   SetSwitches(boundary ? Thunks::kIn : without, level >= CROSSCUT_LEVEL_EVERYTHING);
-  PyErr_Restore(type, value, traceback);
   return CROSSCUT_OK;
 }
 
 void Calibrate(void*) {
-  if (!PythonRuns()) return;
-  const Gil gil;
-  PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
-  PyErr_Fetch(&type, &value, &traceback);
+  const InPython python;
+  if (!python) return;
   NextSession();
   CalibrateBoundary();
   CalibrateCollections();
   if (g_want_calls && !g_calls_in) CalibrateCalls();
-  PyErr_Restore(type, value, traceback);
 }
 
 }  // namespace
@@ -124,7 +96,9 @@ bool AddSource() {
   source.version = RunningVersion();
   source.set_level = SetLevel;
   source.calibrate = Calibrate;
+  Py_BEGIN_ALLOW_THREADS;  // it may wait for a start of another thread, which may need the GIL
   handle = crosscut_source_add(&source);
+  Py_END_ALLOW_THREADS;
   return handle > 0;
 }
 

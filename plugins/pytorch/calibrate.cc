@@ -76,7 +76,7 @@ void Measure(PrivateChunk& chunk, const Probe& probe, const Work& work) {
 
 }  // namespace
 
-void Calibrate(bool inputs) {
+void Calibrate(Inputs inputs) {
   if (crosscut_this_thread->enabled == 1) return;
   at::RecordFunctionGuard enable(true);
   at::NoGradGuard no_grad;

@@ -44,7 +44,7 @@ const std::shared_ptr<c10::DebugInfoBase>& ThatIsOn() {
   static const auto* const both = new std::shared_ptr<c10::DebugInfoBase>[2] {
     std::make_shared<Profiler>(false), std::make_shared<Profiler>(true)
   };
-  return both[IsRecordingInputs()];
+  return both[RecordingInputs() != Inputs::kNone];
 }
 
 MethodDef *enter_def = nullptr, *exit_def = nullptr;

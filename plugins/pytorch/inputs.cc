@@ -99,7 +99,7 @@ class SignatureCache {
 };
 SignatureCache signatures;
 
-enum class Tag : uint64_t { kNothing = 1, kTensor, kTensors, kScalar, kScalars };
+enum class Tag : uint64_t { kNothing = 1, kTensor, kTensors, kScalar, kScalars, kUntoldScalars };
 
 bool IsKnown(const at::Tensor& tensor) {
   return tensor.defined() && !tensor.is_nested() &&
@@ -153,8 +153,8 @@ inline void AddValue(const c10::IValue& value, bool values, Signature* to) {
     for (const c10::IValue& each : list) AddTensor(each.toTensor(), to);
   } else if (IsScalarList(value)) {
     const auto list = value.toListRef();
-    to->Add(static_cast<uint64_t>(Tag::kScalars) | list.size() << 8);
-    for (const c10::IValue& each : list) AddScalar(each, to);
+    to->Add(static_cast<uint64_t>(values ? Tag::kScalars : Tag::kUntoldScalars) | list.size() << 8);
+    for (size_t i = 0; values && i < list.size(); ++i) AddScalar(list[i], to);
   } else {
     to->Add(static_cast<uint64_t>(Tag::kNothing));
   }
@@ -225,7 +225,7 @@ class Text {
       dims_ += "[]";
       strides_ += "[]";
       types_ += value.isScalar() ? "\"Scalar\"" : list ? "\"ScalarList\"" : "\"\"";
-      if (list || (values && value.isScalar())) {
+      if (values && (list || value.isScalar())) {
         std::ostringstream out;
         out << value;
         return AppendString(out.str(), &concrete_);
@@ -295,6 +295,10 @@ uint32_t FindInputs(c10::ArrayRef<const c10::IValue> inputs, bool values) {
   return Insert(inputs, values, signature);
 }
 
+bool IsConvolution(std::string_view name) {
+  return name.starts_with("aten::conv") || name.starts_with("aten::_convolution");
+}
+
 uint32_t InternText(const std::string& text) {
   Signature signature;
   for (const char c : text) signature.Add(static_cast<unsigned char>(c));
@@ -309,10 +313,10 @@ uint32_t InputsKey() {
   return key;
 }
 
-uint32_t FindInputs(c10::ArrayRef<const c10::IValue> inputs) {
+uint32_t FindInputs(const char* name, c10::ArrayRef<const c10::IValue> inputs, bool scalars) {
   if (inputs.empty()) return 0;
   try {
-    const uint32_t id = FindInputs(inputs, /*values=*/true);
+    const uint32_t id = scalars || IsConvolution(name) ? FindInputs(inputs, /*values=*/true) : 0;
     return id != 0 ? id : FindInputs(inputs, /*values=*/false);
   } catch (const std::exception&) {  // a tensor that cannot say its sizes
     return 0;
@@ -320,7 +324,6 @@ uint32_t FindInputs(c10::ArrayRef<const c10::IValue> inputs) {
 }
 
 uint32_t FindInputs(c10::ArrayRef<const c10::IValue> inputs, const Named& named) {
-  if (named.empty()) return FindInputs(inputs);
   try {
     Text text;
     for (const c10::IValue& value : inputs) text.Add(value, /*values=*/true);

@@ -1,5 +1,5 @@
-// What an operator was called with: shapes, types and strides of its tensors, values of its
-// scalars.
+// What an operator was called with: shapes, types and strides of its tensors, and where that is
+// asked for the values of its scalars.
 //
 // A call is told by one argument word: the id of an interned JSON object with the members that
 // Kineto's traces have ("Input Dims", "Input type", "Input Strides", "Concrete Inputs"). Calls that
@@ -22,11 +22,13 @@ namespace crosscut::pytorch {
 // The key of the argument: its value's members are arguments of their own (docs/format.md).
 uint32_t InputsKey();
 
-// The id of the text that tells `inputs`; 0 where there is nothing to tell or no room for another
-// text: 8,192 different ones with the values of scalars, then 24,576 without them, 8 MiB in all.
-uint32_t FindInputs(c10::ArrayRef<const c10::IValue> inputs);
+// The id of the text that tells `inputs` of the operator `name`; 0 where there is nothing to tell
+// or no room for another text: 8,192 different ones with the values of scalars, then 24,576 without
+// them, 8 MiB in all. Without `scalars` it has no values but those of convolutions, which are no
+// data: stride, padding, dilation, groups, whether transposed.
+uint32_t FindInputs(const char* name, c10::ArrayRef<const c10::IValue> inputs, bool scalars);
 
-// The same with what the call got by name, as a member "kwinputs". Allocates.
+// The same, with scalars, and with what the call got by name, as a member "kwinputs". Allocates.
 using Named = std::unordered_map<std::string, c10::IValue>;
 uint32_t FindInputs(c10::ArrayRef<const c10::IValue> inputs, const Named& named);
 

@@ -8,6 +8,7 @@
 #include <array>
 #include <atomic>
 #include <cstring>
+#include <string>
 
 namespace crosscut::pytorch {
 namespace {
@@ -24,14 +25,27 @@ struct Noted {
   uint64_t tick;  // valid once `block` is set
 };
 Noted noted[kMostNoted];
-std::atomic<uint32_t> noted_count{0};
+constexpr uint32_t kMostCounted = 1u << 31;
+std::atomic<uint32_t> noted_count{0};  // those beyond kMostNoted, too
 
 __attribute__((noinline, cold)) void Note(void* block) {
-  if (noted_count.load(std::memory_order_relaxed) >= kMostNoted) return;
+  if (noted_count.load(std::memory_order_relaxed) >= kMostCounted) return;
   const uint32_t at = noted_count.fetch_add(1, std::memory_order_acq_rel);
   if (at >= kMostNoted) return;
   noted[at].tick = crosscut_now();
   noted[at].block.store(block, std::memory_order_release);
+}
+
+void TellForgotten(uint32_t more) {
+  static uint32_t session = 0;
+  static uint64_t count = 0;
+  const uint32_t now = crosscut_sessions();
+  count = more + (session == now ? count : 0);
+  session = now;
+  const std::string message = std::to_string(count) +
+                              " frees in pauses and control steps, for which there was no room: "
+                              "their blocks count as still there";
+  crosscut_source_state("frees of memory", "", "missing", message.c_str());
 }
 
 // Their place in the stream says nothing.
@@ -47,6 +61,7 @@ void TellNoted() {
       if (block != nullptr) crosscut_freed_at(block, noted[told].tick);
     }
   } while (!noted_count.compare_exchange_strong(count, 0, std::memory_order_acq_rel));
+  if (count > kMostNoted) TellForgotten(count - kMostNoted);
 }
 
 // Before the block goes back, so that no other thread has it again by then.

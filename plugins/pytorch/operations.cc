@@ -116,9 +116,11 @@ CROSSCUT_API const void* crosscut_operations_on(void) { return &on; }
 CROSSCUT_API int32_t* crosscut_operations_inside(void) { return &inside; }
 
 // What the outermost module calls of this thread are called from now on; null: "forward". Interns:
-// not for each call.
-CROSSCUT_API void crosscut_operations_forward_as(const char* operation) {
+// not for each call. 1 if they were called something else before.
+CROSSCUT_API int crosscut_operations_forward_as(const char* operation) {
+  const int32_t before = forward_as;
   forward_as = operation == nullptr ? 0 : static_cast<int32_t>(Operation(operation));
+  return forward_as != before ? 1 : 0;
 }
 
 // What this thread runs outside every span is loading of data: DataLoader workers.

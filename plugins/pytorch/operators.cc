@@ -22,10 +22,10 @@ constexpr uint64_t kEnd = 0x01;
 constexpr uint64_t kArgName = 0x07;
 constexpr uint64_t kFlowOut = 0x08;
 constexpr uint64_t kFlowIn = 0x09;
-constexpr uintptr_t kChunkMask = 0xffff;
 
 // Of operators and autograd's nodes; of user scopes.
-std::atomic<bool> recording{false}, recording_scopes{false}, recording_inputs{false};
+std::atomic<bool> recording{false}, recording_scopes{false};
+std::atomic<Inputs> recording_inputs{Inputs::kNone};
 
 // What overload_name() returns for names that are no schema's.
 const char* no_schema = nullptr;
@@ -76,78 +76,37 @@ inline uint32_t Enabled(const crosscut_thread* thread) {
   return __atomic_load_n(&thread->enabled, __ATOMIC_RELAXED);
 }
 
-inline void SetBusy(crosscut_thread* thread, uint32_t value) {
-  __atomic_signal_fence(__ATOMIC_SEQ_CST);
-  __atomic_store_n(&thread->busy, value, __ATOMIC_RELAXED);
-  __atomic_signal_fence(__ATOMIC_SEQ_CST);
-}
-
-// Makes this thread busy where it has room to write `words` words inline.
-inline bool Enter(crosscut_thread* thread, unsigned words) {
-  if (Enabled(thread) != 1 || __atomic_load_n(&thread->busy, __ATOMIC_RELAXED) != 0) return false;
-  SetBusy(thread, 1);
-  const uintptr_t at = reinterpret_cast<uintptr_t>(thread->position) & kChunkMask;
-  const bool room = at + words * 8 <= kChunkMask + 1;
-  if (!room) SetBusy(thread, 0);
-  return room;
-}
-
-inline void Advance(crosscut_thread* thread, uint64_t* position) {
-  thread->position = position;
-  if (__builtin_expect((reinterpret_cast<uintptr_t>(position) & kChunkMask) == 0, 0)) {
-    crosscut_chunk_end_(thread);
-  }
-  SetBusy(thread, 0);
-}
-
-// A span's begin with what is said of it, as words of one event.
-class Words {
- public:
-  Words(crosscut_thread* thread, uint32_t name)
-      : thread_(thread), name_(name), ticks_(crosscut_ticks_() << 16) {}
-
-  void Flow(uint64_t code, uint64_t flow) {
-    flow_code_ = code;
-    flow_ = flow;
-  }
-  void Inputs(uint32_t id) { inputs_ = id; }
-
-  // Published by the store of the first word.
-  void Write() {
-    const unsigned words = 1 + (flow_code_ != 0 ? 2 : 0) + (inputs_ != 0 ? 3 : 0);
-    if (__builtin_expect(name_ - 0x100u > 0xfeffu || !Enter(thread_, words), 0))
-      return WriteSlowly();
-    uint64_t* const first = thread_->position;
-    uint64_t* at = first + 1;
-    if (flow_code_ != 0) {
-      at[1] = flow_;
-      __atomic_store_n(at, ticks_ | flow_code_, __ATOMIC_RELAXED);
-      at += 2;
-    }
-    if (inputs_ != 0) {
-      at[1] = InputsKey();
-      at[2] = inputs_;
-      __atomic_store_n(at, ticks_ | kArgName, __ATOMIC_RELAXED);
-      at += 3;
-    }
-    __atomic_store_n(first, ticks_ | name_, __ATOMIC_RELEASE);
-    Advance(thread_, at);
-  }
-
- private:
-  __attribute__((noinline, cold)) void WriteSlowly() {
-    crosscut_begin(name_);
-    if (flow_code_ == kFlowOut) crosscut_flow_out(flow_);
-    if (flow_code_ == kFlowIn) crosscut_flow_in(flow_);
-    if (inputs_ != 0) crosscut_arg_name(InputsKey(), inputs_);
-  }
-
-  crosscut_thread* const thread_;
-  const uint32_t name_;
-  const uint64_t ticks_;
-  uint64_t flow_code_ = 0, flow_ = 0;
-  uint32_t inputs_ = 0;
+// An arrow out of or into a span; code 0: none.
+struct Arrow {
+  uint64_t code = 0, flow = 0;
 };
+
+// Begins a span with what is said of it, published as one.
+inline void BeginWith(crosscut_thread* thread, uint32_t name, Arrow arrow, uint32_t inputs) {
+  uint64_t words[5];
+  unsigned n = 0, heads = 0;
+  const uint32_t key = inputs == 0 ? 0 : InputsKey();
+  if (arrow.code != 0) {
+    heads |= 1u << n;
+    words[n++] = arrow.code;
+    words[n++] = arrow.flow;
+  }
+  if (inputs != 0) {
+    heads |= 1u << n;
+    words[n++] = kArgName;
+    words[n++] = key;
+    words[n++] = inputs;
+  }
+  if (__builtin_expect(name - 0x100u <= 0xfeffu && crosscut_inline_(thread, Enabled(thread)) &&
+                           crosscut_write_(0, name, words, n, heads),
+                       1)) {
+    return;
+  }
+  crosscut_begin(name);
+  if (arrow.code == kFlowOut) crosscut_flow_out(arrow.flow);
+  if (arrow.code == kFlowIn) crosscut_flow_in(arrow.flow);
+  if (inputs != 0) crosscut_arg_name(key, inputs);
+}
 
 // Asks the dearer question, whether a name belongs to a schema, once for each of them.
 template <class Function>
@@ -165,13 +124,15 @@ inline uint32_t OperatorName(const Function& function) {
 
 // Only fast record functions, which have no schema, get inputs by name (PyTorch 2.4 or newer).
 template <class Function>
-inline uint32_t Inputs(const Function& function) {
+inline uint32_t InputsOf(const Function& function) {
+  const bool scalars = RecordingInputs() == Inputs::kScalars;
   if constexpr (requires { function.kwinputs(), function.overload_name(); }) {
-    if (__builtin_expect(function.overload_name() == no_schema, 0)) {
+    if (__builtin_expect(function.overload_name() == no_schema && scalars, 0) &&
+        !function.kwinputs().empty()) {
       return FindInputs(function.inputs(), function.kwinputs());
     }
   }
-  return FindInputs(function.inputs());
+  return FindInputs(function.name(), function.inputs(), scalars);
 }
 
 uint32_t Key(const char* text) {
@@ -330,20 +291,19 @@ std::unique_ptr<at::ObserverContext> BeginOperator(const at::RecordFunction& fun
   crosscut_thread* thread = crosscut_this_thread;
   if (!Records(thread, function, recording)) return nullptr;
   uint32_t inputs = 0;
-  if constexpr (kWithInputs) inputs = Inputs(function);
+  if constexpr (kWithInputs) inputs = InputsOf(function);
   const uint32_t name = OperatorName(function);
   const int64_t sequence = function.seqNr();
   if (!kWithInputs && sequence < 0) {
     crosscut_begin_inline(name);
   } else {
-    Words words(thread, name);
+    Arrow arrow;
     if (const uint64_t forward = function.forwardThreadId(); sequence >= 0 && forward > 0) {
-      words.Flow(kFlowIn, FlowId(forward, sequence));
+      arrow = {kFlowIn, FlowId(forward, sequence)};
     } else if (sequence >= 0) {
-      words.Flow(kFlowOut, FlowId(function.threadId(), sequence));
+      arrow = {kFlowOut, FlowId(function.threadId(), sequence)};
     }
-    words.Inputs(inputs);
-    words.Write();
+    BeginWith(thread, name, arrow, inputs);
   }
   if (__builtin_expect(function.isNcclMeta(), 0)) TellCollective();
   return nullptr;
@@ -375,9 +335,10 @@ void EndScope(const at::RecordFunction& function, at::ObserverContext*) {
   EndUserScope(function);
 }
 
-at::RecordFunctionCallback Callbacks(bool inputs) {
-  return at::RecordFunctionCallback(inputs ? &BeginWithInputs : &Begin, &End)
-      .needsInputs(inputs)
+at::RecordFunctionCallback Callbacks(Inputs inputs) {
+  const bool with = inputs != Inputs::kNone;
+  return at::RecordFunctionCallback(with ? &BeginWithInputs : &Begin, &End)
+      .needsInputs(with)
       .scopes({at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION,
                at::RecordScope::TORCHSCRIPT_FUNCTION});
 }
@@ -391,8 +352,10 @@ void SetRecordingScopes(bool on) {
   recording_scopes.store(on, std::memory_order_relaxed);
   if (on) late_ends().Tell();
 }
-void SetRecordingInputs(bool on) { recording_inputs.store(on, std::memory_order_relaxed); }
-bool IsRecordingInputs() { return recording_inputs.load(std::memory_order_relaxed); }
+void SetRecordingInputs(Inputs inputs) {
+  recording_inputs.store(inputs, std::memory_order_relaxed);
+}
+Inputs RecordingInputs() { return recording_inputs.load(std::memory_order_relaxed); }
 bool IsRecordingOperators() { return recording.load(std::memory_order_relaxed); }
 bool IsRecording() { return recording_scopes.load(std::memory_order_relaxed); }
 

@@ -35,17 +35,18 @@ std::unique_ptr<at::ObserverContext> BeginScope(const at::RecordFunction& functi
 void EndScope(const at::RecordFunction& function, at::ObserverContext* context);
 
 // Callbacks of Begin, or BeginWithInputs, and End: operators, autograd's nodes, functions of
-// TorchScript.
-at::RecordFunctionCallback Callbacks(bool inputs);
+// TorchScript, and what they tell of their inputs.
+enum class Inputs { kNone, kShapes, kScalars /* with shapes */ };
+at::RecordFunctionCallback Callbacks(Inputs inputs);
 at::RecordFunctionCallback ScopeCallbacks();
 
 // Whether Begin and BeginScope record. Guards that torch prepared before the callbacks' removal
 // still call them.
 void SetRecording(bool on);
 void SetRecordingScopes(bool on);
-// Whether Callbacks(true) are the ones in place.
-void SetRecordingInputs(bool on);
-bool IsRecordingInputs();
+// Of which inputs the callbacks are that are in place.
+void SetRecordingInputs(Inputs inputs);
+Inputs RecordingInputs();
 // Whether anything but control is recorded; whether operators are.
 bool IsRecording();
 bool IsRecordingOperators();

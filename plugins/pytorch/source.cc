@@ -20,8 +20,8 @@ struct State {
   ForkSafeMutex mutex;                                         // of the fields
   at::CallbackHandle callbacks = at::INVALID_CALLBACK_HANDLE;  // of operators
   at::CallbackHandle scopes = at::INVALID_CALLBACK_HANDLE;
-  bool with_inputs = false;   // what is in place
-  bool wants_inputs = false;  // at the level that records everything
+  Inputs with_inputs = Inputs::kNone;   // what is in place
+  Inputs wants_inputs = Inputs::kNone;  // at the level that records everything
 };
 State& state() {
   static State* const it = new State;
@@ -39,20 +39,20 @@ void SetScopes(bool on) {
   handle = on ? at::addGlobalCallback(ScopeCallbacks()) : at::INVALID_CALLBACK_HANDLE;
 }
 
-void SetOperators(bool on, bool inputs) {
+void SetOperators(bool on, Inputs inputs) {
   at::CallbackHandle& handle = state().callbacks;
   SetRecording(on);
+  SetRecordingInputs(on ? inputs : Inputs::kNone);
   const bool in_place = handle != at::INVALID_CALLBACK_HANDLE;
   if (on == in_place && (!on || inputs == state().with_inputs)) return;
   if (in_place) at::removeCallback(handle);
   handle = on ? at::addGlobalCallback(Callbacks(inputs)) : at::INVALID_CALLBACK_HANDLE;
   state().with_inputs = inputs;
-  SetRecordingInputs(on && inputs);
 }
 
 int SetLevel(void*, crosscut_level level) {
   std::lock_guard<ForkSafeMutex> lock(state().mutex);
-  const bool inputs = state().wants_inputs && level >= CROSSCUT_LEVEL_EVERYTHING;
+  const Inputs inputs = level >= CROSSCUT_LEVEL_EVERYTHING ? state().wants_inputs : Inputs::kNone;
   try {
     SetScopes(level >= CROSSCUT_LEVEL_BOUNDARY);
     SetOperators(level >= CROSSCUT_LEVEL_OPERATORS, inputs);
@@ -91,11 +91,11 @@ extern "C" CROSSCUT_API int crosscut_pytorch_add(const char* version) {
   return source.Add(version);
 }
 
-// Whether operators tell their inputs (1) or not (0), from the next change of level on.
-extern "C" CROSSCUT_API void crosscut_pytorch_inputs(int on) {
+// What operators tell of their inputs, from the next change of level on: an Inputs.
+extern "C" CROSSCUT_API void crosscut_pytorch_inputs(int inputs) {
   using namespace crosscut::pytorch;
   std::lock_guard<crosscut::ForkSafeMutex> lock(state().mutex);
-  state().wants_inputs = on != 0;
+  state().wants_inputs = static_cast<Inputs>(inputs);
 }
 
 // Tells the groups and ordinals of collectives from now on (collectives.h). Returns 0 or a

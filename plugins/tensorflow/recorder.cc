@@ -86,19 +86,30 @@ void Recorder::Stop() const { stop_(); }
 void Recorder::FinishPlugins() const { plugins_finish_(); }
 bool Recorder::Active() const { return active_() != 0; }
 
+// As crosscut/in_python.h, of which this library, linked to no Python, can use nothing.
 void ActivatePython() {
   int (*initialized)() = nullptr;
+  int (*ends)() = nullptr;
   int (*ensure)() = nullptr;
   void (*release)(int) = nullptr;
   int (*run)(const char*, void*) = nullptr;
+  void (*fetch)(void**, void**, void**) = nullptr;
+  void (*restore)(void*, void*, void*) = nullptr;
   if (!Look(RTLD_DEFAULT, "Py_IsInitialized", &initialized) || initialized() == 0) return;
-  if (!Look(RTLD_DEFAULT, "PyGILState_Ensure", &ensure) ||
+  if (!(Look(RTLD_DEFAULT, "Py_IsFinalizing", &ends) ||
+        Look(RTLD_DEFAULT, "_Py_IsFinalizing", &ends)) ||
+      ends() != 0 || !Look(RTLD_DEFAULT, "PyGILState_Ensure", &ensure) ||
       !Look(RTLD_DEFAULT, "PyGILState_Release", &release) ||
+      !Look(RTLD_DEFAULT, "PyErr_Fetch", &fetch) ||
+      !Look(RTLD_DEFAULT, "PyErr_Restore", &restore) ||
       !Look(RTLD_DEFAULT, "PyRun_SimpleStringFlags", &run)) {
     return;
   }
   const int state = ensure();
+  void *type = nullptr, *value = nullptr, *traceback = nullptr;
+  fetch(&type, &value, &traceback);
   run(kActivate, nullptr);
+  restore(type, value, traceback);
   release(state);
 }
 

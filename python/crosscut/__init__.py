@@ -31,7 +31,7 @@ try:
 except ImportError as missing:  # a Python this package has no recorder for: marks do nothing
     from crosscut import _norecord as _record  # type: ignore[no-redef]
 
-    _record.set_reason(str(missing))
+    _record.set_reason(missing)
 
 operation = _record.operation
 step = _record.step

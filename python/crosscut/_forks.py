@@ -7,7 +7,7 @@ import os
 import sys
 
 import crosscut
-from crosscut import _fork_warning
+from crosscut import _fork_warning, _note
 
 TYPE_CHECKING = False  # this runs at the start of recorded processes: typing is too slow
 if TYPE_CHECKING:
@@ -27,12 +27,10 @@ _left_out: set[int] = set()  # threads that fork what is none of the program's
 def leave_note(message: str, recorded: bool = False) -> None:
     """Leaves word for `crosscut record`, which says it: why this process is not recorded, or not
     whole."""
+    version = ".".join(map(str, sys.version_info[:3]))
+    what = "" if recorded else " is not recorded"
     try:
-        path = os.path.join(os.environ["CROSSCUT_RUN"], f"note-{os.getpid()}.txt")
-        with open(path, "a", encoding="utf-8") as note:
-            version = ".".join(map(str, sys.version_info[:3]))
-            what = "" if recorded else " is not recorded"
-            note.write(f"process {os.getpid()} (Python {version}){what}: {message}\n")
+        _note.leave(f"process {os.getpid()} (Python {version}){what}: {message}\n")
     except (OSError, KeyError):
         pass
 
@@ -71,8 +69,7 @@ def watch(arm_child: Callable[[bool], bool] | None = None) -> None:
         _watching = True
         _fork_warning.leave_out()
         unseen = _record.unseen
-        os.register_at_fork(before=unseen(_before), after_in_child=unseen(_in_child),
-                            after_in_parent=_record.after_fork_in_parent)
+        os.register_at_fork(before=unseen(_before), after_in_child=unseen(_in_child))
 
 
 def _before() -> None:
@@ -82,7 +79,6 @@ def _before() -> None:
     _armed = followed and _record.armed()
     if _left_out:
         _record.follow_fork(followed)
-    _record.before_fork()
 
 
 def _in_child() -> None:

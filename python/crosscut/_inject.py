@@ -62,7 +62,7 @@ def _install(begun_ns: int) -> None:
             _record.meta("brought_in_ns", str(begun_ns))
         _state_identity()
     except Exception as error:
-        _forks.leave_note(f"{type(error).__name__}: {error}")
+        _forks.leave_note(f"{type(error).__name__}: {error}", recorded=_record.active())
 
 
 def _open() -> bool:

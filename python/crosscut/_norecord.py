@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
+_FIRST, _LAST = (3, 10), (3, 15)  # that a recorder can be built for
 _reason = "no recorder for this Python"
 _decorator: Any = None
 _NOT_RUNNING, _OFF = 3, 6
 
 
-def set_reason(reason: str) -> None:
+def set_reason(missing: ImportError) -> None:
+    """Why there is no recorder: `missing` came of importing it."""
     global _reason
-    _reason = reason
+    _reason = str(missing)
+    version = sys.version_info[:2]
+    if "cannot import name" in _reason and _FIRST <= version <= _LAST:
+        _reason = (f"this package has no recorder for Python {version[0]}.{version[1]}; in a "
+                   f"checkout, this builds one: CROSSCUT_PYTHONS={sys.executable} tools/setup.sh")
 
 
 def set_decorator(decorator: Any) -> None:
@@ -60,6 +67,10 @@ def start(**options: Any) -> int:
     return _OFF
 
 
+def process_key() -> str:
+    return ""
+
+
 def _refuse() -> int:
     return _NOT_RUNNING
 
@@ -73,13 +84,6 @@ def arm(window: Any, **options: Any) -> int:
 
 def armed() -> bool:
     return False
-
-
-def found_step() -> None:
-    return None
-
-
-found_rollout_step = found_step
 
 
 def add_source(name: str, version: str, set_level: Any) -> int:
@@ -104,4 +108,4 @@ def _ignore(*args: Any) -> None:
 
 step_end = lead = phase = progress = process_name = meta = instant = counter = _ignore
 source_state = follow_fork = set_step_hook = remove_source = _ignore
-before_fork = after_fork_in_parent = after_fork_in_child = _ignore
+after_fork_in_child = _ignore

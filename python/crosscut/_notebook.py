@@ -52,7 +52,9 @@ def _cell_parser() -> _Parser:
     parser.add_argument("--memory", type=int, dest="memory_mib", metavar="MIB",
                         help="what Crosscut may hold in this process")
     parser.add_argument("--shapes", action="store_true", default=None,
-                        help="what operators are called with")
+                        help="what operators are called with: shapes, types, strides")
+    parser.add_argument("--scalars", action="store_true", default=None,
+                        help="the same, and the values of numbers among it")
     parser.add_argument("--allocations", action="store_true", default=None,
                         help="every allocation and free of PyTorch's")
     parser.add_argument("--quiet", action="store_true", help="record, and show only the path")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Sequence
 
 import crosscut
+from crosscut import _outputs
 from crosscut._command import USAGE, Parser, say
 
 GOOD, UNREADABLE = 0, 3
@@ -23,7 +25,9 @@ def main(arguments: Sequence[str]) -> int:
         table = crosscut.read(options.run).table(
             options.name, where=options.where or (), sort=options.sort or "",
             limit=None if options.limit is None else int(options.limit))
-        table.to_parquet(sys.stdout.buffer if options.o == "-" else options.o)
+        content = io.BytesIO()
+        table.to_parquet(content)
+        _outputs.write(options.o, [options.run], content.getvalue())
     except ModuleNotFoundError as missing:
         say(f"--format=parquet needs {missing.name}, and {sys.executable} has none: "
             "pip install 'crosscut[arrow]'")

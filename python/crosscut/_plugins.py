@@ -18,10 +18,15 @@ TENSORFLOW = "tensorflow-plugins"
 
 
 def find() -> None:
-    """Before the host of plugins first looks for them: at the start, or before the first window."""
-    for problem in complete():
+    """Before the host of plugins first looks for them: at the start, or before the first window.
+    Whatever other packages have there, the process is recorded."""
+    try:
+        problems = complete()
+        _find_tensorflow()
+    except Exception as error:
+        problems = [f"{type(error).__name__}: {error}"]
+    for problem in problems:
         crosscut._record.source_state("plugins", "", "failed", problem)
-    _find_tensorflow()
 
 
 def complete() -> list[str]:
@@ -37,7 +42,7 @@ def complete() -> list[str]:
     for name, reference in _offers():
         try:
             files.extend(_paths(reference))
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             problems.append(f"entry point {name} = {reference}: {type(error).__name__}: {error}")
     # The C library reads the environment; what the program sees as os.environ stays as it was.
     if files != named:
@@ -51,33 +56,43 @@ def _find_tensorflow() -> None:
     the one that the program may import later, not a stand-in of the same name."""
     if not os.environ.get("CROSSCUT_PLUGINS") or os.environ.get("CROSSCUT_TENSORFLOW"):
         return
-    for folder in sys.path:
+    for folder in _folders():
         candidate = os.path.join(folder, "tensorflow")
         if os.path.exists(os.path.join(candidate, "libtensorflow_framework.so.2")):
             os.putenv("CROSSCUT_TENSORFLOW", candidate)
             return
 
 
+def _names_in(folder: str) -> list[str]:
+    try:
+        return sorted(os.listdir(folder))
+    except OSError:
+        return []
+
+
 def _of_tensorflow() -> list[str]:
-    return [os.path.join(folder, TENSORFLOW, name)
-            for folder in sys.path if os.path.isdir(os.path.join(folder, TENSORFLOW))
-            for name in sorted(os.listdir(os.path.join(folder, TENSORFLOW)))
+    folders = [os.path.join(folder, TENSORFLOW) for folder in _folders()]
+    return [os.path.join(folder, name) for folder in folders for name in _names_in(folder)
             if name.endswith(".so")]
+
+
+def _folders() -> list[str]:
+    """Of sys.path, in which a program may have put anything."""
+    return list(dict.fromkeys(entry for entry in sys.path if isinstance(entry, str) and
+                              "\0" not in entry))
 
 
 def _offers() -> list[tuple[str, str]]:
     """Name and reference of every entry point of the group. Reads the files itself: to import
     importlib.metadata takes longer than all of this."""
     found = []
-    for folder in dict.fromkeys(sys.path):
-        try:
-            entries = [entry.path for entry in os.scandir(folder)
-                       if entry.name.endswith((".dist-info", ".egg-info"))]
-        except OSError:
-            continue
-        for entry in entries:
+    for folder in _folders():
+        for name in _names_in(folder):
+            if not name.endswith((".dist-info", ".egg-info")):
+                continue
             try:
-                with open(os.path.join(entry, "entry_points.txt"), encoding="utf-8") as file:
+                with open(os.path.join(folder, name, "entry_points.txt"), encoding="utf-8",
+                          errors="replace") as file:
                     text = file.read()
             except OSError:
                 continue
@@ -104,6 +119,6 @@ def _paths(reference: str) -> list[str]:
         value = getattr(value, part)
     if callable(value):
         value = value()
-    if isinstance(value, (str, os.PathLike)):
+    if isinstance(value, (str, bytes, os.PathLike)):
         value = [value]
-    return [os.fspath(path) for path in value]
+    return [os.fsdecode(path) for path in value]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from crosscut import _hooks, _record
+from crosscut import _hooks, _patches, _record
 
 TYPE_CHECKING = False  # this runs at the start of recorded processes: typing is too slow
 if TYPE_CHECKING:
@@ -41,13 +41,12 @@ def kind_of(script: str) -> str:
 def at_first_task(begin: Callable[[], None]) -> None:
     """Calls begin(), once, in the worker that this process is, when it gets a task. Ray starts
     workers ahead of need: one that never gets any is none of the program's processes."""
-    own: list[tuple[Any, str, Any]] = []
+    ours = _patches.Patches()
     begun = False
 
     def first(*_: Any, **__: Any) -> None:
         nonlocal begun
-        while own:
-            setattr(*own.pop())
+        ours.undo()
         if not begun:
             begun = True
             begin()
@@ -58,9 +57,8 @@ def at_first_task(begin: Callable[[], None]) -> None:
         for function in () if begun else functions:
             known = vars(owner).get(function)
             if known is not None:
-                own.append((owner, function, known))
-                setattr(owner, function, _record.around(known, before=first))
-        if not own and module.__name__ == _LAST:
+                ours.replace(owner, function, _record.around(known, before=first))
+        if not ours and module.__name__ == _LAST:
             first()  # a Ray that we do not know: better too much than nothing
 
     for module in _FIRST:

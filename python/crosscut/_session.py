@@ -40,6 +40,7 @@ class Options(TypedDict, total=False):
     seed: int
     python: PythonLevel | None
     shapes: bool | None
+    scalars: bool | None
     allocations: bool | None
     plan: Schedule | str | None
     budget: float | None
@@ -116,8 +117,9 @@ def start(run_dir: str | os.PathLike[str] | None = None, **options: Unpack[Optio
     `control_percent`: the share of steps that run without probes, to measure Crosscut's own cost (<
     0: the plan's); `seed`: of their choice. `python`: what is recorded of Python, by default
     samples beside the boundary between Python and native code. `shapes`: whether operators tell
-    what they are called with, `allocations`: every allocation and free of PyTorch's (None: as
-    CROSSCUT_SHAPES and CROSSCUT_ALLOCATIONS say, else not). `plan`: how much is recorded of each
+    what they are called with, `scalars`: with the values of numbers among it, `allocations`: every
+    allocation and free of PyTorch's (None: as CROSSCUT_SHAPES, CROSSCUT_SCALARS and
+    CROSSCUT_ALLOCATIONS say, else not). `plan`: how much is recorded of each
     step, "light", "balanced" (default), "full" or shares in per cent, like
     "operators=10,everything=2"; or a `Schedule`, which says when to record at all (and then in
     full). `budget`: how much longer the steps may take, in per cent of the program's own time;
@@ -138,6 +140,7 @@ def _begin(run_dir: str | os.PathLike[str] | None, options: Options) -> bool:
     plan, budget = options.get("plan"), options.get("budget")
     if _record.run_dir() == "":
         _sources.set_extra("shapes", options.get("shapes"))
+        _sources.set_extra("scalars", options.get("scalars"))
         _sources.set_extra("allocations", options.get("allocations"))
     if _record.armed() and run_dir is None and _ondemand.begin() == 0:
         return _follow(plan)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _record = crosscut._record
-# What costs extra and is recorded only where asked for: operators' inputs, tensors' memory.
+# What is recorded only where asked for: operators' inputs, tensors' memory.
 _extras: dict[str, bool] = {}
 _boundary = False
 FREE_THREADED = "t" in sys.abiflags
@@ -42,8 +42,8 @@ def wanted(name: str) -> bool:
 
 
 def extras() -> dict[str, bool]:
-    """Whether "shapes" (what operators are called with) and "allocations" (the memory of tensors)
-    are recorded."""
+    """Whether "shapes" (what operators are called with), "scalars" (with the values of numbers
+    among it) and "allocations" (the memory of tensors) are recorded."""
     return dict(_extras)
 
 
@@ -54,7 +54,7 @@ def set_extra(name: str, on: bool | None) -> bool:
     return _extras[name]
 
 
-for _name in ("shapes", "allocations"):
+for _name in ("shapes", "scalars", "allocations"):
     set_extra(_name, None)
 
 

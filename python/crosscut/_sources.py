@@ -24,12 +24,12 @@ _active = False
 
 
 def set_extra(name: str, on: bool | None) -> None:
-    """Whether "shapes" or "allocations" are recorded in the session that starts next; None: as the
-    environment says, which has the flags of `crosscut record`."""
-    on = _source_state.set_extra(name, on)
+    """Whether one of _source_state.extras() is recorded in the session that starts next; None: as
+    the environment says, which has the flags of `crosscut record`."""
+    _source_state.set_extra(name, on)
     adapter = sys.modules.get("crosscut.adapters.torch")
     if adapter is not None:
-        adapter.set_extra(name, on)
+        adapter.set_extra(name)
 
 
 def activate(python: str | None) -> None:
@@ -64,6 +64,7 @@ def _register(python: str) -> None:
         _hooks.on_failure = report_failure
         _hooks.after_import("threading", _name_threads)
         _hooks.after_import("asyncio.events", _follow_tasks)
+        _hooks.after_import("asyncio.base_events", _follow_eager_tasks)
         _hooks.after_import("greenlet", _follow_greenlets)
         if python != "off":
             _activate_boundary()
@@ -183,6 +184,12 @@ def _follow_tasks(module: ModuleType) -> None:
     from crosscut import _tasks
 
     _tasks.adapt_asyncio(module)
+
+
+def _follow_eager_tasks(module: ModuleType) -> None:
+    from crosscut import _tasks
+
+    _tasks.adapt_eager_tasks(module)
 
 
 def _follow_greenlets(module: ModuleType) -> None:

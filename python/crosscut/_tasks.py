@@ -3,7 +3,10 @@ open counts only while it runs."""
 
 from __future__ import annotations
 
+import sys
+
 import crosscut
+from crosscut import _patches
 
 TYPE_CHECKING = False  # this runs at the start of every recorded process: typing is too slow
 if TYPE_CHECKING:
@@ -11,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _record = crosscut._record
-_before: tuple[Any, Any] | None = None  # asyncio's class of callbacks, and its own method
+_ours = _patches.Patches()
 _greenlet: Any = None
 
 
@@ -19,14 +22,27 @@ def adapt_asyncio(events: ModuleType) -> None:
     """Called with the module `asyncio.events` after its import. A loop runs each slice of a task as
     a callback whose function is bound to the task. Loops that are not written in Python (uvloop)
     have callbacks of their own: there an operation counts while it is the innermost one open."""
-    global _before
-    cls = events.Handle
-    run = vars(cls).get("_run")
-    if run is None or not hasattr(_record, "around"):
-        return
-    if _before is None:
-        _before = (cls, run)
-    cls._run = _record.around(run, slice=True)
+    run = vars(events.Handle).get("_run")
+    if run is not None and hasattr(_record, "around"):
+        _ours.replace(events.Handle, "_run", _record.around(run, slice=True))
+        _enter_running_task(events)
+
+
+def adapt_eager_tasks(base_events: ModuleType) -> None:
+    """Called with the module `asyncio.base_events` after its import. An eager task runs while it is
+    made, up to where it first waits."""
+    make = vars(base_events.BaseEventLoop).get("create_task")
+    if make is not None and sys.version_info >= (3, 12) and hasattr(_record, "around"):
+        _ours.replace(base_events.BaseEventLoop, "create_task", _record.around(make, makes=True))
+
+
+def _enter_running_task(events: ModuleType) -> None:
+    """The slice that this thread runs began before us: the next one of its loop ends it, or the one
+    that is added here, before the loop waits."""
+    loop, tasks = events._get_running_loop(), sys.modules.get("asyncio.tasks")
+    task = None if loop is None or tasks is None else tasks.current_task(loop)
+    if task is not None and isinstance(loop.call_soon(task.done), events.Handle):
+        _record.starts_in(task)
 
 
 def adapt_greenlet(greenlet: ModuleType) -> None:
@@ -56,8 +72,6 @@ def follow_greenlets() -> None:
 def withdraw() -> None:
     """Puts back what this module changed; greenlets are followed until their threads end, at no
     more than the cost of a call."""
-    global _before, _greenlet
+    global _greenlet
     _greenlet = None
-    if _before is not None:
-        _before[0]._run = _before[1]
-        _before = None
+    _ours.undo()

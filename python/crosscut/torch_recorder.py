@@ -13,6 +13,7 @@ import threading
 import time
 import uuid
 import warnings
+import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -20,7 +21,7 @@ import torch.autograd.profiler as autograd_profiler
 from torch.autograd.profiler_util import EventList, FunctionEventAvg
 
 import crosscut
-from crosscut import _sources, torch_events, torch_kineto
+from crosscut import _read, _sources, torch_events, torch_kineto
 from crosscut.adapters import torch as adapter
 from crosscut.reading import Run
 
@@ -46,9 +47,15 @@ class Settings:
     trace_id: Callable[[], str] | None = None
 
 
+_recorder: weakref.ref[Recorder] | None = None  # that began the last cycle of this process
+
+
 class Recorder:
     """Records cycle after cycle, each as a run of its own, and tells of the last one: of all where
-    it accumulates. Its methods are torch.autograd.profiler.profile's. The runs go with it."""
+    it accumulates. Its methods are torch.autograd.profiler.profile's. The runs go with it.
+
+    A process has one open cycle at most. One that is open when another begins is given up, and one
+    whose recorder is gone ends."""
 
     def __init__(self, settings: Settings) -> None:
         if settings.timeout_s is not None and settings.timeout_s < 0:
@@ -74,23 +81,31 @@ class Recorder:
 
     def _prepare_trace(self, pause: bool = False) -> None:
         """Begins a cycle; `pause`: records nothing before `_start_trace`."""
+        global _recorder
         began = time.perf_counter_ns()
+        before, _recorder = _recorder and _recorder(), weakref.ref(self)
+        if before is not None:
+            before._give_up()
         if not self.settings.accumulates:
             self.runs = []
         self._events = self._results = None
         self.trace_id = (self.settings.trace_id or _trace_id)()
+        # What processes left that ended without the finalizer below, by os._exit() or a signal.
+        prefix = os.path.join(os.path.realpath(tempfile.gettempdir()), "crosscut-profile-")
+        _read.remove_runs_of_ended(prefix)
         folder = tempfile.mkdtemp(prefix="crosscut-profile-")
         run = os.path.join(folder, "run")
         # Also at the end of a process that multiprocessing forked, which runs no exit handlers
         # before CPython 3.13; never in a child of this one.
-        multiprocessing.util.Finalize(self, shutil.rmtree, (folder, True), exitpriority=0)
+        multiprocessing.util.Finalize(self, _end, (run, folder), exitpriority=0)
         self._look_around()
         settings = self.settings
         _sources.builtins = settings.stacks
         self._open = crosscut.start(
             run, control_percent=0, plan="full",
             python="calls" if settings.stacks else "off",
-            shapes=settings.shapes or settings.flops, allocations=settings.memory)
+            shapes=settings.shapes or settings.flops, scalars=settings.shapes,
+            allocations=settings.memory)
         _sources.builtins = False
         if not self._open:
             warnings.warn(f"nothing is recorded by this profile: {crosscut.error()}", stacklevel=6)
@@ -115,6 +130,15 @@ class Recorder:
         autograd_profiler._run_on_profiler_start()
         self._stats.profiler_enable_call_duration_us = _us_since(self._began)
 
+    def _give_up(self) -> None:
+        """Of a cycle that is still open nothing is kept, as torch.profiler keeps nothing of it."""
+        if self._open:
+            self._open = self._paused = False
+            _end(self.runs.pop())
+            if self.pid == os.getpid():
+                warnings.warn("a profile that was not stopped is given up: another begins",
+                              stacklevel=7)
+
     def _look_around(self) -> None:
         """While nothing is recorded."""
         self.thread = threading.get_native_id()
@@ -124,7 +148,7 @@ class Recorder:
         began = time.perf_counter_ns()
         if self._open:
             self._open = self._paused = False
-            crosscut.stop()
+            _end(self.runs[-1])
         autograd_profiler._run_on_profiler_stop()
         self._stats.profiler_disable_call_duration_us = _us_since(began)
         self._stats.profiling_window_duration_sec = (began - self._began) / 1e9
@@ -236,6 +260,18 @@ class Recorder:
         settings = self.settings
         return EventList(rows, use_device=settings.device, profile_memory=settings.memory,
                          with_flops=settings.flops)
+
+
+def _end(run: str, folder: str | None = None) -> None:
+    """Ends the session that records into `run`, if it is still open, and removes `folder`. The ring
+    goes, too, where it is still that of the run: it would stay if os._exit() comes next."""
+    if crosscut.run_dir() == run:
+        crosscut.stop()
+    if folder is None:
+        return
+    shutil.rmtree(folder, ignore_errors=True)
+    if not crosscut.active():
+        crosscut.flush()
 
 
 def export(run: Run, form: str, path: str | os.PathLike[str]) -> None:

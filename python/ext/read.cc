@@ -20,6 +20,7 @@
 #include "src/verbs/browser.h"
 #include "src/verbs/input.h"
 #include "src/verbs/leftovers.h"
+#include "src/verbs/output.h"
 #include "src/verbs/report.h"
 #include "src/verbs/runs.h"
 #include "src/verbs/table.h"
@@ -238,6 +239,24 @@ std::string WritePage(const std::string& path, const std::string& page) {
   return file;
 }
 
+// Paths are bytes, as the system has them.
+std::string Text(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
+
+void WriteOutput(const nb::bytes& file, const std::vector<nb::bytes>& inputs,
+                 const nb::bytes& content) {
+  std::vector<std::string> paths;
+  for (const nb::bytes& input : inputs) paths.push_back(Text(input));
+  const auto written =
+      verbs::WriteOutput(Text(file), paths, std::string_view(content.c_str(), content.size()));
+  if (!written.ok()) Raise(written.status(), false);
+}
+
+void WriteFile(const nb::bytes& file, const nb::bytes& content) {
+  const Status written = verbs::WriteWholeFile(
+      Text(file), std::string_view(content.c_str(), content.size()), /*durable=*/true);
+  if (!written.ok()) Raise(written, false);
+}
+
 nb::tuple Pair(const verbs::RingCount& count) { return nb::make_tuple(count.rings, count.bytes); }
 
 // Each a pair: rings, bytes.
@@ -285,10 +304,13 @@ NB_MODULE(_read, module) {
   module.def("runs", &crosscut::read::RunsText);
   module.def("newest_run", &crosscut::read::NewestRun);
   module.def("write_page", &crosscut::read::WritePage);
+  module.def("write_output", &crosscut::read::WriteOutput);
+  module.def("write_file", &crosscut::read::WriteFile);
   module.def("did_you_mean", &crosscut::base::DidYouMean);
   module.def("unknown_name", &crosscut::base::UnknownName);
   module.def("shown_text", [](const std::string& text) { return crosscut::base::ShownText(text); });
   module.def("leftover_rings",
              [] { return crosscut::read::Leftovers(crosscut::verbs::CountLeftovers()); });
   module.def("clean_leftover_rings", &crosscut::read::CleanLeftovers);
+  module.def("remove_runs_of_ended", &crosscut::verbs::RemoveRunsOfEnded);
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "crosscut/crosscut.h"
+#include "crosscut/in_python.h"
 #include "python/ext/record_around.h"
 #include "python/ext/record_awaiting.h"
 #include "python/ext/record_calibrate.h"
@@ -16,14 +17,14 @@
 #include "python/ext/record_shared.h"
 #include "python/ext/record_shortfall.h"
 #include "python/ext/record_sources.h"
+#include "python/ext/record_steps.h"
+#include "python/ext/record_tasks.h"
 #include "python/ext/record_unseen.h"
 
 namespace crosscut::python {
 namespace {
 
-SharedRef step_hook;                     // called with the number of each step that begins
-std::atomic<bool> program_steps{false};  // step() was called, and not for an adapter
-SharedDict ids[2];                       // text -> id of instants and counters; of kinds of steps
+SharedDict ids[2];  // text -> id of instants and counters; of kinds of steps
 
 // The id of `name` through the cache `ids[which]`; 0 where there is no room, and with an exception
 // as NameId() has it.
@@ -101,24 +102,14 @@ PyObject* Bool(bool value) { return PyBool_FromLong(value); }
 PyObject* Start(PyObject*, PyObject* args, PyObject* keywords) {
   crosscut_options options;
   if (!PyArg_ParseTuple(args, ":start") || !ParseOptions(keywords, &options)) return nullptr;
-  int code;
-  // The recorder may wait for its drain, which may wait for the GIL to calibrate.
-  Py_BEGIN_ALLOW_THREADS;
-  code = crosscut_start(&options);
-  Py_END_ALLOW_THREADS;
+  // Before: other threads may open some once it records.
+  if (crosscut_active() == 0) ForgetOpenOperations();
+  const int code = Apart([&] { return crosscut_start(&options); });
   if (code == CROSSCUT_OK) {
-    ForgetOpenOperations();
     ThisThreadRunsPython();
     crosscut_base(CROSSCUT_PYTHON);
   }
   return PyLong_FromLong(code);
-}
-
-// What changes the recorder's state. Where there is no GIL, others may wait for this thread.
-template <class Change>
-auto Apart(Change change) {
-  const Detached detached;
-  return change();
 }
 
 PyObject* Stop(PyObject*, PyObject*) {
@@ -127,30 +118,14 @@ PyObject* Stop(PyObject*, PyObject*) {
   return PyLong_FromLong(code);
 }
 
-PyObject* Pause(PyObject*, PyObject*) { return PyLong_FromLong(Apart(crosscut_pause)); }
-PyObject* Resume(PyObject*, PyObject*) { return PyLong_FromLong(Apart(crosscut_resume)); }
+template <int (*kChange)()>
+PyObject* Changed(PyObject*, PyObject*) {
+  return PyLong_FromLong(Apart(kChange));
+}
 
 PyObject* FinishPlugins(PyObject*, PyObject*) {
-  Py_BEGIN_ALLOW_THREADS;
-  crosscut_plugins_finish();
-  Py_END_ALLOW_THREADS;
+  Apart(crosscut_plugins_finish);
   Py_RETURN_NONE;
-}
-
-PyObject* Snapshot(PyObject*, PyObject*) {
-  int code;
-  Py_BEGIN_ALLOW_THREADS;
-  code = crosscut_snapshot();
-  Py_END_ALLOW_THREADS;
-  return PyLong_FromLong(code);
-}
-
-PyObject* Flush(PyObject*, PyObject*) {
-  int code;
-  Py_BEGIN_ALLOW_THREADS;
-  code = crosscut_flush();
-  Py_END_ALLOW_THREADS;
-  return PyLong_FromLong(code);
 }
 
 PyObject* Armed(PyObject*, PyObject*) { return Bool(crosscut_armed() != 0); }
@@ -170,22 +145,7 @@ PyObject* FollowFork(PyObject*, PyObject* on) {
   Py_RETURN_NONE;
 }
 
-PyObject* BeginStepOf(uint32_t kind) {
-  ThisThreadRunsPython();
-  PyObject* number = PyLong_FromUnsignedLongLong(Apart([kind] { return crosscut_step(kind); }));
-  PyObject* hook = number == nullptr ? nullptr : step_hook.Get();
-  if (hook != nullptr) {
-    const Unseen unseen;
-    PyObject* result = PyObject_CallFunctionObjArgs(hook, number, nullptr);
-    Py_XDECREF(result);
-    if (result == nullptr) PyErr_WriteUnraisable(hook);
-    Py_DECREF(hook);
-  }
-  return number;
-}
-
 PyObject* Step(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  program_steps = true;
   if (count > 1) {
     PyErr_SetString(PyExc_TypeError, "step() takes at most one argument: the kind of step");
     return nullptr;
@@ -195,36 +155,11 @@ PyObject* Step(PyObject*, PyObject* const* args, Py_ssize_t count) {
     kind = CachedId(1, args[0], CROSSCUT_STEP);
     if (kind == 0 && PyErr_Occurred()) return nullptr;
   }
-  return BeginStepOf(kind);
-}
-
-uint32_t FoundKind(const char* name) {
-  return crosscut_intern(name, SIZE_MAX, CROSSCUT_STEP, CROSSCUT_LAYER_NONE,
-                         CROSSCUT_NO_LAYER | CROSSCUT_FOUND,
-                         crosscut_intern("step", 4, CROSSCUT_TEXT, CROSSCUT_LAYER_NONE, 0, 0));
-}
-
-PyObject* FoundStep(PyObject*, PyObject*) {
-  if (program_steps) Py_RETURN_NONE;
-  static const uint32_t kind = FoundKind("step");
-  return BeginStepOf(kind);
-}
-
-PyObject* FoundRolloutStep(PyObject*, PyObject*) {
-  if (program_steps) Py_RETURN_NONE;
-  static const uint32_t kind = FoundKind("rollout step");
-  return BeginStepOf(kind);
-}
-
-PyObject* SetStepHook(PyObject*, PyObject* hook) {
-  Py_INCREF(hook);
-  if (hook == Py_None) Py_CLEAR(hook);
-  step_hook.Set(hook);
-  Py_RETURN_NONE;
+  return BeginDeclaredStep(kind);
 }
 
 PyObject* StepEnd(PyObject*, PyObject*) {
-  Apart(crosscut_step_end);
+  EndStep();
   Py_RETURN_NONE;
 }
 
@@ -235,12 +170,12 @@ PyObject* Lead(PyObject*, PyObject*) {
 
 PyObject* Phase(PyObject*, PyObject* name) {
   if (name == Py_None) {
-    crosscut_phase(nullptr);
+    Apart([] { crosscut_phase(nullptr); });
     Py_RETURN_NONE;
   }
   PyObject* text = AsUtf8(name);
   if (text == nullptr) return nullptr;
-  crosscut_phase(PyBytes_AS_STRING(text));
+  Apart([&] { crosscut_phase(PyBytes_AS_STRING(text)); });
   Py_DECREF(text);
   Py_RETURN_NONE;
 }
@@ -257,7 +192,7 @@ PyObject* Progress(PyObject*, PyObject* number) {
 PyObject* ProcessName(PyObject*, PyObject* name) {
   PyObject* text = AsUtf8(name);
   if (text == nullptr) return nullptr;
-  crosscut_process_name(PyBytes_AS_STRING(text));
+  Apart([&] { crosscut_process_name(PyBytes_AS_STRING(text)); });
   Py_DECREF(text);
   Py_RETURN_NONE;
 }
@@ -268,7 +203,7 @@ PyObject* Meta(PyObject*, PyObject* args) {
   PyObject* const key_text = AsUtf8(key);
   PyObject* const value_text = key_text == nullptr ? nullptr : AsUtf8(value);
   if (value_text != nullptr) {
-    crosscut_meta(PyBytes_AS_STRING(key_text), PyBytes_AS_STRING(value_text));
+    Apart([&] { crosscut_meta(PyBytes_AS_STRING(key_text), PyBytes_AS_STRING(value_text)); });
   }
   Py_XDECREF(key_text);
   Py_XDECREF(value_text);
@@ -314,8 +249,10 @@ PyObject* SourceState(PyObject*, PyObject* args) {
   bool good = true;
   for (int i = 0; i < 4 && good; ++i) good = (texts[i] = AsUtf8(given[i])) != nullptr;
   if (good) {
-    crosscut_source_state(PyBytes_AS_STRING(texts[0]), PyBytes_AS_STRING(texts[1]),
-                          PyBytes_AS_STRING(texts[2]), PyBytes_AS_STRING(texts[3]));
+    Apart([&] {
+      crosscut_source_state(PyBytes_AS_STRING(texts[0]), PyBytes_AS_STRING(texts[1]),
+                            PyBytes_AS_STRING(texts[2]), PyBytes_AS_STRING(texts[3]));
+    });
   }
   for (PyObject* text : texts) Py_XDECREF(text);
   if (!good) return nullptr;
@@ -327,41 +264,26 @@ PyObject* SetDecoratorFunction(PyObject*, PyObject* callable) {
   Py_RETURN_NONE;
 }
 
-PyObject* BeforeForkFunction(PyObject*, PyObject*) {
-  BeforeFork();
-  Py_RETURN_NONE;
-}
-PyObject* AfterForkInParentFunction(PyObject*, PyObject*) {
-  AfterForkInParent();
-  Py_RETURN_NONE;
-}
 PyObject* AfterForkInChildFunction(PyObject*, PyObject*) {
-  AfterForkInChild();
-  Py_RETURN_NONE;
-}
-
-// The address of a task stands for it; that of None for none.
-const void* AddressOf(PyObject* task) { return task == Py_None ? nullptr : task; }
-
-PyObject* EnterTaskFunction(PyObject*, PyObject* task) {
-  return PyLong_FromVoidPtr(const_cast<void*>(EnterTask(AddressOf(task))));
-}
-
-PyObject* LeaveTaskFunction(PyObject*, PyObject* before) {
-  LeaveTask(PyLong_AsVoidPtr(before));
-  if (PyErr_Occurred()) return nullptr;
+  ForgetLearner();
+  MarkForked();
   Py_RETURN_NONE;
 }
 
 PyObject* SwitchedFunction(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (count == 2 && PyTuple_Check(args[1]) && PyTuple_GET_SIZE(args[1]) == 2) {
-    SwitchTask(AddressOf(PyTuple_GET_ITEM(args[1], 0)), AddressOf(PyTuple_GET_ITEM(args[1], 1)));
+    SwitchTask(PyTuple_GET_ITEM(args[1], 0), PyTuple_GET_ITEM(args[1], 1));
   }
   Py_RETURN_NONE;
 }
 
 PyObject* RunsTasks(PyObject*, PyObject*) {
   ThisThreadRunsTasks();
+  Py_RETURN_NONE;
+}
+
+PyObject* StartsIn(PyObject*, PyObject* task) {
+  StartInTask(task);
   Py_RETURN_NONE;
 }
 
@@ -375,11 +297,6 @@ PyObject* OpenDepthFunction(PyObject*, PyObject*) { return PyLong_FromUnsignedLo
 PyObject* Now(PyObject*, PyObject*) { return PyLong_FromUnsignedLongLong(crosscut_now()); }
 
 PyObject* NsPerTick(PyObject*, PyObject*) { return PyFloat_FromDouble(crosscut_ns_per_tick()); }
-
-template <class F>
-constexpr PyCFunction Function(F* function) {
-  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
-}
 
 PyObject* Span(PyObject*, PyObject* args) {
   PyObject* name = nullptr;
@@ -395,10 +312,10 @@ PyMethodDef functions[] = {
     {"arm", Function(Arm), METH_VARARGS | METH_KEYWORDS, "Returns a CROSSCUT_E* code."},
     {"armed", Armed, METH_NOARGS, "True after arm()."},
     {"stop", Stop, METH_NOARGS, "Returns a CROSSCUT_E* code."},
-    {"pause", Pause, METH_NOARGS, "Returns a CROSSCUT_E* code."},
-    {"resume", Resume, METH_NOARGS, "Returns a CROSSCUT_E* code."},
-    {"snapshot", Snapshot, METH_NOARGS, "Returns a CROSSCUT_E* code."},
-    {"flush", Flush, METH_NOARGS, "Returns a CROSSCUT_E* code."},
+    {"pause", Changed<crosscut_pause>, METH_NOARGS, "Returns a CROSSCUT_E* code."},
+    {"resume", Changed<crosscut_resume>, METH_NOARGS, "Returns a CROSSCUT_E* code."},
+    {"snapshot", Changed<crosscut_snapshot>, METH_NOARGS, "Returns a CROSSCUT_E* code."},
+    {"flush", Changed<crosscut_flush>, METH_NOARGS, "Returns a CROSSCUT_E* code."},
     {"finish_plugins", FinishPlugins, METH_NOARGS, "Waits for what the plugins hand over."},
     {"active", Active, METH_NOARGS, "active($module, /)\n--\n\nTrue between start and stop."},
     {"error", Error, METH_NOARGS, "error($module, /)\n--\n\nWords about this thread's last error."},
@@ -409,10 +326,6 @@ PyMethodDef functions[] = {
     {"step", Function(Step), METH_FASTCALL,
      "step($module, kind=None, /)\n--\n\n"
      "Ends the current step of the process, if any, and begins the next; returns its number."},
-    {"found_step", FoundStep, METH_NOARGS,
-     "step() for adapters: None, and no step, where the program declares its steps itself."},
-    {"found_rollout_step", FoundRolloutStep, METH_NOARGS,
-     "The same for a step in which experience is gathered: a kind of its own."},
     {"step_end", StepEnd, METH_NOARGS,
      "step_end($module, /)\n--\n\nEnds the current step without beginning another."},
     {"lead", Lead, METH_NOARGS,
@@ -458,24 +371,55 @@ PyMethodDef functions[] = {
     {"ns_per_tick", NsPerTick, METH_NOARGS, "Nanoseconds per tick."},
     {"set_step_hook", SetStepHook, METH_O, "Called with the number of each step; None: nobody."},
     {"set_decorator", SetDecoratorFunction, METH_O, "What wraps decorated functions."},
-    {"before_fork", BeforeForkFunction, METH_NOARGS, nullptr},
-    {"after_fork_in_parent", AfterForkInParentFunction, METH_NOARGS, nullptr},
-    {"after_fork_in_child", AfterForkInChildFunction, METH_NOARGS, nullptr},
-    {"enter_task", EnterTaskFunction, METH_O, "This thread runs the task; what it ran before."},
-    {"leave_task", LeaveTaskFunction, METH_O, "It runs again what enter_task() returned."},
+    {"after_fork_in_child", AfterForkInChildFunction, METH_NOARGS, "The child's first event."},
     {"switched", Function(SwitchedFunction), METH_FASTCALL,
      "event, (from, to): what greenlet.settrace() calls."},
     {"runs_tasks", RunsTasks, METH_NOARGS, "Tells that this thread runs tasks, or may."},
+    {"starts_in", StartsIn, METH_O, "Tells that this thread runs that task of its loop already."},
     {"runs_python", RunsPython, METH_NOARGS, "Tells that this thread runs Python, before a mark."},
     {"open_depth", OpenDepthFunction, METH_NOARGS, "Operations open on this thread."},
     {nullptr, nullptr, 0, nullptr}};
 
+int Exec(PyObject* module) {
+  // As CPython says it from 3.12 on: python/crosscut/_inject.py looks for the word.
+  if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
+    PyErr_SetString(PyExc_ImportError,
+                    "module crosscut._record does not support loading in subinterpreters");
+    return -1;
+  }
+  for (SharedDict& cache : ids) {
+    if (!cache.Make()) return -1;
+  }
+  if (!FollowForks()) {
+    PyErr_NoMemory();
+    return -1;
+  }
+  if (AddOperationType(module) != 0 || AddAroundType(module) != 0 ||
+      AddAwaitingTypes(module) != 0 || AddUnseenType(module) != 0 || AddStepTypes(module) != 0 ||
+      !PythonRuns::CloseAtExit()) {
+    return -1;
+  }
+  AddAnnotationSource();
+  return 0;
+}
+
+PyModuleDef_Slot slots[] = {
+    {Py_mod_exec, reinterpret_cast<void*>(Exec)},
+#if PY_VERSION_HEX >= 0x030c0000
+    {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
+#endif
+#ifdef Py_GIL_DISABLED
+    {Py_mod_gil, Py_MOD_GIL_NOT_USED},
+#endif
+    {0, nullptr},
+};
+
 PyModuleDef definition = {PyModuleDef_HEAD_INIT,
                           "crosscut._record",
                           "Annotations and session control, over libcrosscut.",
-                          -1,
+                          0,
                           functions,
-                          nullptr,
+                          slots,
                           nullptr,
                           nullptr,
                           nullptr};
@@ -483,18 +427,4 @@ PyModuleDef definition = {PyModuleDef_HEAD_INIT,
 }  // namespace
 }  // namespace crosscut::python
 
-PyMODINIT_FUNC PyInit__record() {
-  using namespace crosscut::python;
-  for (SharedDict& cache : ids) {
-    if (!cache.Make()) return nullptr;
-  }
-  PyObject* module = PyModule_Create(&definition);
-  if (module == nullptr) return nullptr;
-  if (NeedsNoGil(module) != 0 || AddOperationType(module) != 0 || AddAroundType(module) != 0 ||
-      AddAwaitingTypes(module) != 0 || AddUnseenType(module) != 0) {
-    Py_DECREF(module);
-    return nullptr;
-  }
-  AddAnnotationSource();
-  return module;
-}
+PyMODINIT_FUNC PyInit__record() { return PyModuleDef_Init(&crosscut::python::definition); }

@@ -6,8 +6,10 @@
 #include <cstdint>
 
 #include "crosscut/crosscut.h"
+#include "crosscut/in_python.h"
 #include "python/ext/record_operation.h"
 #include "python/ext/record_shared.h"
+#include "python/ext/record_tasks.h"
 #include "python/ext/record_unseen.h"
 
 namespace crosscut::python {
@@ -28,7 +30,9 @@ struct Around {
   int always;
   int outermost;
   int slice;
+  int makes;
   int hides;
+  int retired;  // for good: a call is just a call
   vectorcallfunc vectorcall;
 };
 
@@ -70,22 +74,22 @@ class Slice {
   explicit Slice(PyObject* handle) {
     if (handle == nullptr) return;
     PyObject* callback = PyObject_GetAttrString(handle, "_callback");
-    PyObject* task = callback == nullptr ? nullptr : PyObject_GetAttrString(callback, "__self__");
-    PyErr_Clear();
-    entered_ = task != nullptr && task != Py_None;
-    if (entered_) before_ = EnterTask(task);
-    Py_XDECREF(task);  // an address: the handle keeps it
+    task_ = callback == nullptr ? nullptr : PyObject_GetAttrString(callback, "__self__");
     Py_XDECREF(callback);
+    PyErr_Clear();
+    if (task_ == Py_None) Py_CLEAR(task_);
+    if (task_ != nullptr) before_ = EnterTask(task_);
   }
   ~Slice() {
-    if (entered_) LeaveTask(before_);
+    if (task_ != nullptr) LeaveTask(task_, before_);
+    Py_XDECREF(task_);  // behind it: the call may have let go of the handle
   }
   Slice(const Slice&) = delete;
   Slice& operator=(const Slice&) = delete;
 
  private:
-  bool entered_ = false;
-  const void* before_ = nullptr;
+  PyObject* task_ = nullptr;
+  uint64_t before_ = 0;
 };
 
 // Calls open on this thread, in the task that it runs, of which only the outermost is told of.
@@ -98,6 +102,7 @@ bool IsOn(const Around* self) {
 
 // Whether a call is more than a call of the function.
 bool Concerns(const Around* self) {
+  if (__atomic_load_n(&self->retired, __ATOMIC_RELAXED) != 0) return false;
   const bool wanted = IsOn(self) || self->always != 0 || (self->outermost != 0 && told_of == 0);
   return wanted && (self->inside == nullptr || *self->inside() == 0);
 }
@@ -150,6 +155,16 @@ PyObject* Tell(PyObject* after, PyObject* first, PyObject* result) {
   return answer;
 }
 
+// A call that makes a task and may run that already, up to where it first waits.
+template <class Call>
+PyObject* InNewTask(Call call) {
+  const uint64_t before = EnterNewTask();
+  PyObject* task = call();
+  const PendingException kept;
+  LeaveTask(task != nullptr ? task : Py_None, before);
+  return task;
+}
+
 template <class Call>
 PyObject* InScopes(Around* self, PyObject* chosen, PyObject* first, Call call) {
   const bool on = IsOn(self);
@@ -159,7 +174,7 @@ PyObject* InScopes(Around* self, PyObject* chosen, PyObject* first, Call call) {
   const Slice slice(self->slice != 0 ? first : nullptr);
   const Scope operation(name, on && name != 0 && (self->nests != 0 || !IsOpen(name)));
   const Scope span(self->span, on && self->span != 0);
-  return call();
+  return self->makes != 0 ? InNewTask(call) : call();
 }
 
 // A call that Concerns() us, of which `first` is the first argument.
@@ -214,16 +229,16 @@ PyObject* Callable(PyObject* callable) {
 }
 
 PyObject* AroundNew(PyTypeObject* type, PyObject* args, PyObject* keywords) {
-  static const char* const names[] = {"function", "operation", "on",     "span",   "before",
-                                      "after",    "inside",    "nests",  "always", "outermost",
-                                      "slice",    "hides",     "prefix", nullptr};
+  static const char* const names[] = {"function", "operation", "on",    "span",   "before",
+                                      "after",    "inside",    "nests", "always", "outermost",
+                                      "slice",    "makes",     "hides", "prefix", nullptr};
   PyObject *function, *operation = Py_None, *span = Py_None, *before = Py_None, *after = Py_None;
   unsigned long long on = 0, inside = 0;
   Around made = {};
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|OKOOOKpppppU:around",
-                                   const_cast<char**>(names), &function, &operation, &on, &span,
-                                   &before, &after, &inside, &made.nests, &made.always,
-                                   &made.outermost, &made.slice, &made.hides, &made.prefix) ||
+  if (!PyArg_ParseTupleAndKeywords(
+          args, keywords, "O|OKOOOKppppppU:around", const_cast<char**>(names), &function,
+          &operation, &on, &span, &before, &after, &inside, &made.nests, &made.always,
+          &made.outermost, &made.slice, &made.makes, &made.hides, &made.prefix) ||
       !NameOf(operation, &made.operation) || !NameOf(span, &made.span)) {
     return nullptr;
   }
@@ -289,6 +304,11 @@ PyObject* Reduce(Around* self, PyObject*) {
   return copy == nullptr ? nullptr : Py_BuildValue("N(O)", copy, function);
 }
 
+PyObject* Retire(Around* self, PyObject*) {
+  __atomic_store_n(&self->retired, 1, __ATOMIC_RELAXED);
+  Py_RETURN_NONE;
+}
+
 // A function of Python that torch.compile may read ours as. Its guards read what others have by the
 // layout of a function.
 bool IsPlain(PyObject* function) {
@@ -327,6 +347,7 @@ PyObject* Repr(PyObject* object) {
 
 PyMethodDef methods[] = {
     {"__reduce__", reinterpret_cast<PyCFunction>(Reduce), METH_NOARGS, nullptr},
+    {"retire", reinterpret_cast<PyCFunction>(Retire), METH_NOARGS, nullptr},
     {nullptr, nullptr, 0, nullptr}};
 
 PyMemberDef members[] = {
@@ -358,7 +379,8 @@ const char kDoc[] =
     "prefix     else a call is just a call where `name` of the first argument begins otherwise.\n"
     "\n"
     "Both are called unseen. Who asks this object for something is answered by `function`, which\n"
-    "around.function.__get__(object) gives.";
+    "around.function.__get__(object) gives. around.retire(object): its calls are just calls from\n"
+    "then on, but for those that have begun.";
 
 PyTypeObject MakeType() {
   PyTypeObject type = {PyVarObject_HEAD_INIT(nullptr, 0)};

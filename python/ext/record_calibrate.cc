@@ -5,7 +5,9 @@
 #include <cmath>
 
 #include "crosscut/calibrate.h"
+#include "crosscut/in_python.h"
 #include "python/ext/record_operation.h"
+#include "python/ext/record_shared.h"
 
 namespace crosscut::python {
 namespace {
@@ -72,7 +74,8 @@ void Report(const std::array<Round, kRounds>& rounds) {
 }
 
 void Calibrate(void*) {
-  const PyGILState_STATE gil = PyGILState_Ensure();
+  const InPython python;
+  if (!python) return;
   ThisThreadIsOurs();
   PyObject* names = PyDict_New();
   PyObject* module = PyImport_ImportModule("crosscut._record");
@@ -99,7 +102,6 @@ void Calibrate(void*) {
   Py_XDECREF(type);
   Py_XDECREF(module);
   Py_XDECREF(names);
-  PyGILState_Release(gil);
 }
 
 // Annotations are the user's own: no level takes them out. What the recorder hides in control
@@ -117,7 +119,7 @@ void AddAnnotationSource() {
   source.version = crosscut_version();
   source.set_level = KeepLevel;
   source.calibrate = Calibrate;
-  added = crosscut_source_add(&source) != 0;
+  added = Apart([&] { return crosscut_source_add(&source); }) != 0;
 }
 
 }  // namespace crosscut::python

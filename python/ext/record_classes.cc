@@ -73,11 +73,6 @@ PyObject* InitSubclass(PyObject* owner, PyObject* const* args, Py_ssize_t count,
   return Told(kInitSubclass, owner, args[0], result);
 }
 
-template <class F>
-constexpr PyCFunction Function(F* function) {
-  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
-}
-
 PyMethodDef definitions[] = {
     {"__new__", Function(New), METH_FASTCALL | METH_KEYWORDS, nullptr},
     {"__init_subclass__", Function(InitSubclass), METH_FASTCALL | METH_KEYWORDS, nullptr}};

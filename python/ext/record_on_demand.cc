@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "crosscut/crosscut.h"
+#include "crosscut/in_python.h"
 #include "python/ext/record_operation.h"
 #include "python/ext/record_options.h"
 #include "python/ext/record_shared.h"
@@ -25,7 +26,8 @@ int OnMainThread(void*) {
 
 // On the library's own thread, without the GIL.
 int Call(void*) {
-  if (!PythonRuns()) return -1;
+  const PythonRuns runs;
+  if (!runs) return -1;
   if (pending.exchange(true)) return 0;
   const int error = Py_AddPendingCall(&OnMainThread, nullptr);
   if (error != 0) pending.store(false);
@@ -42,13 +44,10 @@ void CallWindow(PyObject* begins) {
 }
 
 void Window(void*, int begins) {
-  const PyGILState_STATE state = PyGILState_Ensure();
-  PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
-  PyErr_Fetch(&type, &value, &traceback);
+  const InPython python;
+  if (!python) return;
   if (begins) ForgetOpenOperations();
   CallWindow(begins ? Py_True : Py_False);
-  PyErr_Restore(type, value, traceback);
-  PyGILState_Release(state);
 }
 
 }  // namespace
@@ -66,11 +65,7 @@ PyObject* Arm(PyObject*, PyObject* args, PyObject* keywords) {
   program.call = Call;
   program.window = Window;
   (void)crosscut_on_demand(&program);
-  int code;
-  Py_BEGIN_ALLOW_THREADS;
-  code = crosscut_arm(&options);
-  Py_END_ALLOW_THREADS;
-  return PyLong_FromLong(code);
+  return PyLong_FromLong(Apart([&] { return crosscut_arm(&options); }));
 }
 
 }  // namespace crosscut::python

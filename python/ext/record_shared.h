@@ -17,19 +17,33 @@ inline constexpr bool kHasGil = false;
 
 // Whoever waits for it lets all threads be stopped (for a collection, for fork()), which may be
 // what its holder waits for. With or without a thread state.
-class Mutex {
+class StateMutex {
  public:
   void lock() { PyMutex_Lock(&mutex_); }
   void unlock() { PyMutex_Unlock(&mutex_); }
+  // In a forked child, where nobody works under it.
+  void ForgetHolder() { mutex_ = {}; }
 
  private:
   PyMutex mutex_ = {};
 };
-class StateMutex : public Mutex {
- public:
-  // In a forked child, where nobody works under it.
-  void ForgetHolder() { *this = {}; }
+
+#else
+
+inline constexpr bool kHasGil = true;
+struct StateMutex {
+  void lock() {}
+  void unlock() {}
+  void ForgetHolder() {}
 };
+
+#endif
+
+// A function of any of the kinds that a PyMethodDef takes.
+template <class F>
+constexpr PyCFunction Function(F* function) {
+  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
+}
 
 // As long as it lives this thread may wait for others that run Python.
 class Detached {
@@ -40,23 +54,15 @@ class Detached {
   Detached& operator=(const Detached&) = delete;
 
  private:
-  PyThreadState* state_;
+  PyThreadState* const state_;
 };
 
-#else
-
-inline constexpr bool kHasGil = true;
-using Mutex = std::mutex;  // threads without the GIL take it, too
-struct StateMutex {
-  void lock() {}
-  void unlock() {}
-  void ForgetHolder() {}
-};
-struct Detached {
-  Detached() {}
-};
-
-#endif
+// What may wait, for another thread or a disk: others run Python meanwhile.
+template <class Call>
+auto Apart(Call call) {
+  const Detached detached;
+  return call();
+}
 
 // Of what the module itself shares, for moments in which no thread can be stopped. A forked child
 // never sees another thread give a lock back: it forgets who got this one. Nobody waits for the
@@ -141,25 +147,5 @@ class Tally {
  private:
   std::atomic<uint32_t> count_{0};
 };
-
-// Whether Python can be called. Py_IsInitialized() says so from 3.15 on only when `site` has run,
-// which brings us in.
-inline bool PythonRuns() {
-#if PY_VERSION_HEX >= 0x030d0000
-  const bool ends = Py_IsFinalizing() != 0;
-#else
-  const bool ends = _Py_IsFinalizing() != 0;
-#endif
-  return PyInterpreterState_Main() != nullptr && !ends;
-}
-
-// Tells the interpreter that the module needs no GIL: else importing it would bring it back.
-inline int NeedsNoGil([[maybe_unused]] PyObject* module) {
-#ifdef Py_GIL_DISABLED
-  return PyUnstable_Module_SetGIL(module, Py_MOD_GIL_NOT_USED);
-#else
-  return 0;
-#endif
-}
 
 }  // namespace crosscut::python

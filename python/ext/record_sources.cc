@@ -4,6 +4,7 @@
 #include <string>
 
 #include "crosscut/crosscut.h"
+#include "crosscut/in_python.h"
 #include "python/ext/record_shared.h"
 #include "python/ext/record_unseen.h"
 
@@ -19,23 +20,19 @@ struct Source {
 };
 
 void Call(const Source& source, crosscut_level level) {
-  PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
-  PyErr_Fetch(&type, &value, &traceback);
   const Unseen unseen;
   PyObject* result = PyObject_CallFunction(source.set_level, "i", static_cast<int>(level));
   if (result == nullptr) PyErr_WriteUnraisable(source.set_level);
   Py_XDECREF(result);
-  PyErr_Restore(type, value, traceback);
 }
 
 int SetLevel(void* self, crosscut_level level) {
-  if (!PythonRuns()) return CROSSCUT_OK;
+  const InPython python;
+  if (!python) return CROSSCUT_OK;
   const auto* source = static_cast<const Source*>(self);
-  const PyGILState_STATE state = PyGILState_Ensure();
   crosscut_begin_inline(source->span);
   Call(*source, level);
   crosscut_end_named(source->span);
-  PyGILState_Release(state);
   return CROSSCUT_OK;
 }
 
@@ -61,21 +58,13 @@ PyObject* AddSource(PyObject*, PyObject* args) {
   it.version = version;
   it.self = source;
   it.set_level = SetLevel;
-  int added;
-  {
-    const Detached detached;
-    added = crosscut_source_add(&it);
-  }
-  return PyLong_FromLong(added);
+  return PyLong_FromLong(Apart([&] { return crosscut_source_add(&it); }));
 }
 
 PyObject* RemoveSource(PyObject*, PyObject* handle) {
   const long number = PyLong_AsLong(handle);
   if (number == -1 && PyErr_Occurred()) return nullptr;
-  if (number > 0) {
-    const Detached detached;
-    crosscut_source_remove(static_cast<int>(number));
-  }
+  if (number > 0) Apart([&] { crosscut_source_remove(static_cast<int>(number)); });
   Py_RETURN_NONE;
 }
 
@@ -114,10 +103,9 @@ PyObject* Collected(PyObject*, PyObject* args) {
   }
   int code = CROSSCUT_EOFF;
   if (crosscut_collected != nullptr) {
-    Py_BEGIN_ALLOW_THREADS;
+    const Detached detached;
     code =
         crosscut_collected(source, format, bytes.buf, static_cast<size_t>(bytes.len), begin, error);
-    Py_END_ALLOW_THREADS;
   }
   PyBuffer_Release(&bytes);
   return PyLong_FromLong(code);

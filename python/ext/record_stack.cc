@@ -1,54 +1,18 @@
 #include "python/ext/record_stack.h"
 
 #include <algorithm>
-#include <array>
-#include <atomic>
 #include <cstdlib>
 #include <mutex>
 #include <new>
+#include <utility>
 
 #include "crosscut/crosscut.h"
+#include "crosscut/fork_safe_mutex.h"
+#include "python/ext/record_open.h"
 #include "python/ext/record_shortfall.h"
 
 namespace crosscut::python {
 namespace {
-
-enum class Left : uint8_t { kNo, kOpen, kEnded };  // open by another thread, which ended it
-
-struct Open {
-  uint32_t name;
-  uint32_t begun;    // the id of its last part
-  uint32_t part;     // the id under which it goes on; 0: not known yet
-  const void* task;  // that opened it; null: none
-  Left left;         // goes when this thread looks
-};
-
-// The variables of a task: crosscut_task_locals().
-using Locals = std::array<int32_t, CROSSCUT_TASK_LOCALS>;
-
-// What a suspended task has open, in order, and its variables.
-struct Suspended {
-  Suspended* next;
-  const void* task;
-  uint32_t count;
-  Open* open;  // in the same block
-  Locals locals;
-};
-
-struct OpenStack {
-  OpenStack* next = nullptr;
-  const void* task = nullptr;  // that runs
-  Suspended* suspended = nullptr;
-  uint32_t depth = 0;
-  uint32_t capacity = 0;
-  uint32_t left = 0;        // by other threads
-  bool runs_tasks = false;  // then it is used without the GIL, too
-  StateMutex mutex;         // where there is no GIL: of everything but `next`
-  uint32_t generation = 0;
-  Open* open = nullptr;
-  uint32_t void_count = 0;    // of `voids`
-  uint32_t* voids = nullptr;  // names that were open when another session began: they end unseen
-};
 
 // A pointer only: small enough for the static TLS block that dlopen may use.
 __thread OpenStack* this_stack __attribute__((tls_model("initial-exec"))) = nullptr;
@@ -56,36 +20,19 @@ __thread OpenStack* this_stack __attribute__((tls_model("initial-exec"))) = null
 std::atomic<uint32_t> generation{1};  // changes when everything open becomes void
 
 struct Threads {
-  Mutex mutex;  // before a stack's own
+  ForkSafeMutex mutex;
   OpenStack* first = nullptr;
 };
-Threads& AllThreads() {
-  static Threads* threads = new Threads;  // outlives every thread
-  return *threads;
+Threads threads;  // of all that have a stack
+using Lock = std::lock_guard<ForkSafeMutex>;
+
+uint32_t DepthOf(const OpenStack* stack) { return stack->depth.load(std::memory_order_relaxed); }
+bool IsOfNow(const OpenStack* stack) {
+  return stack->generation.load(std::memory_order_relaxed) == generation.load();
 }
 
-// Keeps other threads out of a stack that is used without the GIL.
-class Guard {
- public:
-  explicit Guard(OpenStack* stack) : stack_(stack), all_(kHasGil && stack->runs_tasks) {
-    if (all_) AllThreads().mutex.lock();
-    stack->mutex.lock();
-  }
-  ~Guard() {
-    stack_->mutex.unlock();
-    if (all_) AllThreads().mutex.unlock();
-  }
-  Guard(const Guard&) = delete;
-  Guard& operator=(const Guard&) = delete;
-
- private:
-  OpenStack* const stack_;
-  const bool all_;
-};
-
 void Remove(OpenStack* stack) {
-  Threads& threads = AllThreads();
-  std::lock_guard lock(threads.mutex);
+  const Lock lock(threads.mutex);
   for (OpenStack** at = &threads.first; *at != nullptr; at = &(*at)->next) {
     if (*at == stack) {
       *at = stack->next;
@@ -94,53 +41,12 @@ void Remove(OpenStack* stack) {
   }
 }
 
-bool HasLocals(const Suspended* of) {
-  return std::any_of(of->locals.begin(), of->locals.end(),
-                     [](int32_t value) { return value != 0; });
-}
-
-void FreeSuspended(OpenStack* stack) {
-  while (Suspended* gone = stack->suspended) {
-    stack->suspended = gone->next;
-    free(gone);
-  }
-}
-
-// The end of what an earlier session knew is to end nothing in this one, on no thread. Without
-// memory it is not remembered.
-void MakeVoid(OpenStack* stack, const Open* open, uint32_t count) {
-  if (count == 0) return;
-  const size_t bytes = (size_t{stack->void_count} + count) * sizeof(uint32_t);
-  auto* voids = static_cast<uint32_t*>(realloc(stack->voids, bytes));
-  if (voids == nullptr) return;
-  stack->voids = voids;
-  for (uint32_t i = 0; i < count; ++i) {
-    if (open[i].left == Left::kNo) voids[stack->void_count++] = open[i].name;
-  }
-}
-
 bool EndVoid(OpenStack* stack, uint32_t name) {
-  uint32_t* const end = stack->voids + stack->void_count;
-  uint32_t* const found = std::find(stack->voids, end, name);
-  if (found == end) return false;
-  *found = *(end - 1);
-  --stack->void_count;
+  const auto found = std::find(stack->voids.begin(), stack->voids.end(), name);
+  if (found == stack->voids.end()) return false;
+  *found = stack->voids.back();
+  stack->voids.pop_back();
   return true;
-}
-
-// A new session: none has anything open, but calls that are under way go on.
-void ForgetSuspended(OpenStack* stack) {
-  for (Suspended** at = &stack->suspended; *at != nullptr;) {
-    Suspended* of = *at;
-    MakeVoid(stack, of->open, of->count);
-    of->count = 0;
-    if (HasLocals(of)) {
-      at = &of->next;
-    } else {
-      *at = of->next;
-      free(of);
-    }
-  }
 }
 
 // Frees the thread's stack when the thread ends (without the GIL).
@@ -150,42 +56,31 @@ struct ThreadEnd {
     if (stack == nullptr) return;
     Remove(stack);
     this_stack = nullptr;
-    FreeSuspended(stack);
+    LeaveSuspended(stack->suspended);
     free(stack->open);
-    free(stack->voids);
     delete stack;
   }
 };
 thread_local ThreadEnd thread_end;
 
-// `python`: the thread runs the program's Python.
-OpenStack* MakeStack(bool python) {
-  auto* stack = new (std::nothrow) OpenStack;
-  if (stack == nullptr) return nullptr;
-  stack->generation = generation;
-  thread_end.stack = stack;
-  this_stack = stack;
-  Threads& threads = AllThreads();
-  std::lock_guard lock(threads.mutex);
-  stack->next = threads.first;
-  threads.first = stack;
-  if (python) crosscut_base(CROSSCUT_PYTHON);
-  return stack;
-}
-
 bool Grow(OpenStack* stack) {
   const uint32_t capacity = stack->capacity == 0 ? 32 : stack->capacity * 2;
-  auto* open = static_cast<Open*>(realloc(stack->open, capacity * sizeof(Open)));
+  auto* open = static_cast<Open*>(malloc(capacity * sizeof(Open)));
   if (open == nullptr) return false;
-  stack->open = open;
+  {
+    const Lock lock(threads.mutex);
+    std::copy(stack->open, stack->open + DepthOf(stack), open);
+    std::swap(stack->open, open);
+  }
   stack->capacity = capacity;
+  free(open);
   return true;
 }
 
 // Before an instant at which it may be cut. A name's first part is interned and written, which
 // takes microseconds or waits for room.
 void PrepareToGoOn(Open* open) {
-  if (open->part == 0) open->part = crosscut_goes_on(open->name);
+  if (open->part == 0) open->part = crosscut_goes_on(NameOf(*open));
 }
 
 void BeginAgain(Open* open, uint64_t tick) {
@@ -193,116 +88,36 @@ void BeginAgain(Open* open, uint64_t tick) {
   crosscut_begin_at(open->begun, tick);
 }
 
-// From place `from` on: ends those of which `goes(open)` and gives them to `take(open)`. The others
-// are cut and go on. All at one instant, because whatever a thread waits for in between would count
-// for what is around them.
-template <class Goes, class Take>
-void Cut(OpenStack* stack, uint32_t from, const Goes& goes, const Take& take) {
-  for (uint32_t i = from; i < stack->depth; ++i) PrepareToGoOn(&stack->open[i]);
-  const uint64_t tick = crosscut_now();
-  for (uint32_t i = stack->depth; i-- > from;) crosscut_end_named_at(stack->open[i].begun, tick);
-  uint32_t kept = from;
-  for (uint32_t i = from; i < stack->depth; ++i) {
-    const Open& open = stack->open[i];
-    if (goes(open)) {
-      take(open);
-      continue;
-    }
-    stack->open[kept] = open;
-    BeginAgain(&stack->open[kept++], tick);
-  }
-  stack->depth = kept;
+// Takes out those that are to go, from place `from` on.
+void CloseUp(OpenStack* stack, uint32_t from) {
+  const Lock lock(threads.mutex);
+  Open* const begin = stack->open + from;
+  Open* const end = std::remove_if(begin, stack->open + DepthOf(stack),
+                                   [](const Open& open) { return open.goes != 0; });
+  stack->depth.store(static_cast<uint32_t>(end - stack->open));
 }
 
-// Ends open[at] and takes it out.
+// Ends open[at] and takes it out. One that ended elsewhere: its end is told there.
 void TakeOut(OpenStack* stack, uint32_t at) {
-  const Open* const gone = &stack->open[at];
-  Cut(
-      stack, at, [gone](const Open& open) { return &open == gone; }, [](const Open&) {});
-}
-
-// One that ended elsewhere: its end is told there.
-void Forget(OpenStack* stack, uint32_t at) {
-  --stack->depth;
-  std::copy(stack->open + at + 1, stack->open + stack->depth + 1, stack->open + at);
-}
-
-// Makes the stack fit for the fast path: nothing of an earlier session, nothing that others left,
-// room for one more. False without memory.
-bool Settle(OpenStack* stack) {
-  if (stack->generation != generation) {
-    stack->generation = generation;
-    MakeVoid(stack, stack->open, stack->depth);
-    stack->depth = stack->left = 0;
-    ForgetSuspended(stack);
+  stack->open[at].goes = 1;
+  if (LeftOf(stack->open[at]) == Left::kEnded) {
+    CloseUp(stack, at);
+  } else {
+    Cut(stack, at, nullptr);
   }
-  for (uint32_t i = stack->depth; i-- > 0 && stack->left > 0;) {
-    const Left left = stack->open[i].left;
-    if (left == Left::kOpen) TakeOut(stack, i);
-    if (left == Left::kEnded) Forget(stack, i);
-    if (left != Left::kNo) --stack->left;
-  }
-  return stack->depth < stack->capacity || Grow(stack);
-}
-
-// Ends one of that name that another thread has open: false where there is none. Without the GIL
-// only of threads that run tasks.
-bool LeaveElsewhere(uint32_t name, Left left, bool gil) {
-  Threads& threads = AllThreads();
-  std::lock_guard lock(threads.mutex);
-  for (OpenStack* stack = threads.first; stack != nullptr; stack = stack->next) {
-    if (stack == this_stack || !(gil || !kHasGil || stack->runs_tasks)) continue;
-    const std::lock_guard own(stack->mutex);
-    if (stack->generation != generation) continue;
-    for (uint32_t i = stack->depth; i > 0; --i) {
-      Open& open = stack->open[i - 1];
-      if (open.name != name || open.left != Left::kNo) continue;
-      open.left = left;
-      ++stack->left;
-      return true;
-    }
-  }
-  return false;
 }
 
 // The innermost open one of that name, rather of the task that runs than around it: its place + 1;
 // 0: none.
 uint32_t Find(const OpenStack* stack, uint32_t name) {
   uint32_t found = 0;
-  for (uint32_t i = stack->depth; i > 0; --i) {
+  for (uint32_t i = DepthOf(stack); i > 0; --i) {
     const Open& open = stack->open[i - 1];
-    if (open.name != name || open.left != Left::kNo) continue;
-    if (open.task == stack->task) return i;
+    if (WordOf(open) != WordOf(name, Left::kNo)) continue;
+    if (open.slice == stack->slice) return i;
     if (found == 0) found = i;
   }
   return found;
-}
-
-// One of a task that is suspended, and ended already: a task that is thrown away.
-bool CloseSuspended(OpenStack* stack, uint32_t name) {
-  for (Suspended** at = &stack->suspended; *at != nullptr; at = &(*at)->next) {
-    Suspended* of = *at;
-    for (uint32_t i = of->count; i > 0; --i) {
-      if (of->open[i - 1].name != name) continue;
-      for (; i < of->count; ++i) of->open[i - 1] = of->open[i];
-      if (--of->count == 0 && !HasLocals(of)) {
-        *at = of->next;
-        free(of);
-      }
-      return true;
-    }
-  }
-  return false;
-}
-
-// On this thread. Not innermost, or something to settle first.
-bool CloseHere(OpenStack* stack, uint32_t name) {
-  Settle(stack);
-  if (const uint32_t place = Find(stack, name)) {
-    TakeOut(stack, place - 1);
-    return true;
-  }
-  return CloseSuspended(stack, name) || EndVoid(stack, name);
 }
 
 // Lasting until that thread looks.
@@ -315,98 +130,139 @@ Shortfall ends_elsewhere("ends of operations",
 // Of no operation that is open on this thread.
 void CloseElsewhere(uint32_t name, Tally* unseen) {
   if (unseen != nullptr && unseen->Take()) return;
-  if (LeaveElsewhere(name, Left::kOpen, /*gil=*/true)) ends_elsewhere.Add();
+  if (LeaveElsewhere(name, Left::kOpen, /*only_tasks=*/false)) ends_elsewhere.Add();
 }
 
-// Without memory the task's are closed for good.
-void Suspend(OpenStack* stack, const Locals& locals) {
-  const auto of_task = [stack](const Open& open) { return open.task == stack->task; };
-  const Open *const begin = stack->open, *const end = stack->open + stack->depth;
-  const auto count = static_cast<uint32_t>(std::count_if(begin, end, of_task));
-  if (count == 0 && locals == Locals{}) return;
-  auto* of = static_cast<Suspended*>(malloc(sizeof(Suspended) + count * sizeof(Open)));
-  Open* at = of == nullptr ? nullptr : reinterpret_cast<Open*>(of + 1);
-  if (of != nullptr) of->open = at;
-  const auto first = static_cast<uint32_t>(std::find_if(begin, end, of_task) - begin);
-  Cut(stack, first, of_task, [&at](const Open& open) {
-    if (at != nullptr) *at++ = open;
-  });
-  if (of == nullptr) return;
-  of->task = stack->task;
-  of->count = count;
-  of->locals = locals;
-  of->next = stack->suspended;
-  stack->suspended = of;
-}
-
-// Returns the task's variables.
-Locals Resume(OpenStack* stack) {
-  Locals locals{};
-  for (Suspended** at = &stack->suspended; *at != nullptr; at = &(*at)->next) {
-    Suspended* of = *at;
-    if (of->task != stack->task) continue;
-    *at = of->next;
-    for (uint32_t i = 0; i < of->count; ++i) PrepareToGoOn(&of->open[i]);
-    const uint64_t tick = crosscut_now();
-    for (uint32_t i = 0; i < of->count; ++i) {
-      if (stack->depth == stack->capacity && !Grow(stack)) break;
-      stack->open[stack->depth] = of->open[i];
-      BeginAgain(&stack->open[stack->depth++], tick);
-    }
-    locals = of->locals;
-    free(of);
-    break;
-  }
-  return locals;
-}
-
-void Push(OpenStack* stack, uint32_t name) {
-  stack->open[stack->depth++] = {name, name, 0, stack->task, Left::kNo};
-  crosscut_begin_inline(name);
-}
-
-// ---- What crosscut_open() and crosscut_close() lead to: no GIL ----
-
-int OpenInTask(uint32_t name) {
-  OpenStack* stack = this_stack;
-  if (stack == nullptr || !stack->runs_tasks) return 0;
-  const Guard guard(stack);
-  if (Settle(stack)) Push(stack, name);
-  return 1;
-}
-
-int CloseInTask(uint32_t name) {
-  OpenStack* stack = this_stack;
-  if (stack == nullptr || !stack->runs_tasks) return 0;
-  const Guard guard(stack);
-  return CloseHere(stack, name) ? 1 : 0;
-}
-
-void ForgetInTask(uint32_t name) { LeaveElsewhere(name, Left::kEnded, /*gil=*/false); }
-
-const crosscut_tasks kTasks = {sizeof kTasks, OpenInTask, CloseInTask, ForgetInTask};
-
-// The stack of this thread as one that runs tasks; null where there is none, and nothing to record.
-OpenStack* StackOfTasks() {
-  OpenStack* stack = this_stack;
-  if (stack == nullptr) {
-    if (crosscut_this_thread->enabled == 0 || (stack = MakeStack(true)) == nullptr) return nullptr;
-  }
-  if (!stack->runs_tasks) {
-    const std::lock_guard lock(AllThreads().mutex);
-    stack->runs_tasks = true;
-    crosscut_follow_tasks(&kTasks);
-  }
-  return stack;
+// In a forked child, which has this thread alone; whatever it or another was doing is done here.
+void ForgetParent() {
+  threads.first = this_stack;
+  if (this_stack != nullptr) this_stack->next = nullptr;
+  shared_mutex.ForgetHolder();
+  ForgetOpenOperations();
 }
 
 }  // namespace
 
+// ---- record_open.h ----
+
+OpenStack* ThisStack() { return this_stack; }
+
+OpenStack* MakeStack(bool python) {
+  auto* stack = new (std::nothrow) OpenStack;
+  if (stack == nullptr) return nullptr;
+  stack->generation = generation.load();
+  thread_end.stack = stack;
+  this_stack = stack;
+  {
+    const Lock lock(threads.mutex);
+    stack->next = threads.first;
+    threads.first = stack;
+  }
+  if (python) crosscut_base(CROSSCUT_PYTHON);
+  return stack;
+}
+
+void MakeVoid(OpenStack* stack, const Open* open, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    if (LeftOf(open[i]) == Left::kNo) stack->voids.push_back(NameOf(open[i]));
+  }
+}
+
+// All at one instant, because whatever a thread waits for in between would count for what is around
+// them.
+void Cut(OpenStack* stack, uint32_t from, std::vector<Open>* taken) {
+  const uint32_t depth = DepthOf(stack);
+  for (uint32_t i = from; i < depth; ++i) PrepareToGoOn(&stack->open[i]);
+  const uint64_t tick = crosscut_now();
+  for (uint32_t i = depth; i-- > from;) crosscut_end_named_at(stack->open[i].begun, tick);
+  for (uint32_t i = from; i < depth; ++i) {
+    Open& open = stack->open[i];
+    if (open.goes == 0) {
+      BeginAgain(&open, tick);
+    } else if (taken != nullptr) {
+      taken->push_back(open);
+    }
+  }
+  CloseUp(stack, from);
+}
+
+void PutBack(OpenStack* stack, std::vector<Open>* taken) {
+  for (Open& open : *taken) PrepareToGoOn(&open);
+  const uint64_t tick = crosscut_now();
+  for (Open& open : *taken) {
+    const uint32_t depth = DepthOf(stack);
+    if (depth == stack->capacity && !Grow(stack)) break;
+    open.goes = 0;
+    open.slice = stack->slice;
+    stack->open[depth] = open;
+    BeginAgain(&stack->open[depth], tick);
+    stack->depth.store(depth + 1, std::memory_order_release);
+  }
+}
+
+bool Settle(OpenStack* stack) {
+  if (!IsOfNow(stack)) {
+    MakeVoid(stack, stack->open, DepthOf(stack));
+    {
+      const Lock lock(threads.mutex);
+      stack->generation = generation.load();
+      stack->depth = 0;
+      stack->has_left = false;
+    }
+    ForgetSuspended(stack);
+  }
+  if (stack->has_left.load() && stack->has_left.exchange(false)) {
+    for (uint32_t i = DepthOf(stack); i-- > 0;) {
+      if (LeftOf(stack->open[i]) != Left::kNo) TakeOut(stack, i);
+    }
+  }
+  return DepthOf(stack) < stack->capacity || Grow(stack);
+}
+
+void Push(OpenStack* stack, uint32_t name) {
+  const uint32_t depth = DepthOf(stack);
+  Open& open = stack->open[depth];
+  __atomic_store_n(&open.word, WordOf(name, Left::kNo), __ATOMIC_RELAXED);
+  open.begun = name;
+  open.part = 0;
+  open.slice = stack->slice;
+  open.goes = 0;
+  stack->depth.store(depth + 1, std::memory_order_release);
+  crosscut_begin_inline(name);
+}
+
+bool CloseHere(OpenStack* stack, uint32_t name, bool gil) {
+  Settle(stack);
+  if (const uint32_t place = Find(stack, name)) {
+    TakeOut(stack, place - 1);
+    return true;
+  }
+  return CloseSuspended(stack->suspended, name, gil) || EndVoid(stack, name);
+}
+
+bool LeaveElsewhere(uint32_t name, Left left, bool only_tasks) {
+  const Lock lock(threads.mutex);
+  for (OpenStack* stack = threads.first; stack != nullptr; stack = stack->next) {
+    if (stack == this_stack || !IsOfNow(stack) || (only_tasks && !stack->runs_tasks)) continue;
+    for (uint32_t i = stack->depth.load(std::memory_order_acquire); i > 0; --i) {
+      uint64_t word = WordOf(name, Left::kNo);
+      if (!__atomic_compare_exchange_n(&stack->open[i - 1].word, &word, WordOf(name, left), false,
+                                       __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+        continue;
+      }
+      stack->has_left = true;
+      return true;
+    }
+  }
+  return false;
+}
+
+// ---- record_stack.h ----
+
 void OpenOperation(uint32_t name) {
   OpenStack* stack = this_stack;
   if (stack == nullptr && (stack = MakeStack(true)) == nullptr) return;
-  const Guard guard(stack);
-  if (stack->generation != generation || stack->left != 0 || stack->depth == stack->capacity) {
+  if (!IsOfNow(stack) || stack->has_left || DepthOf(stack) == stack->capacity) {
     if (!Settle(stack)) return;
   }
   Push(stack, name);
@@ -414,16 +270,17 @@ void OpenOperation(uint32_t name) {
 
 void CloseOperation(uint32_t name, Tally* unseen) {
   if (OpenStack* stack = this_stack) {
-    const Guard guard(stack);
-    if (stack->depth != 0 && stack->left == 0 && stack->generation == generation) {
-      const Open& innermost = stack->open[stack->depth - 1];
-      if (innermost.name == name && innermost.task == stack->task) {
-        --stack->depth;
-        crosscut_end_named(innermost.begun);
+    const uint32_t depth = DepthOf(stack);
+    if (depth != 0 && !stack->has_left && IsOfNow(stack)) {
+      const Open& innermost = stack->open[depth - 1];
+      if (WordOf(innermost) == WordOf(name, Left::kNo) && innermost.slice == stack->slice) {
+        const uint32_t begun = innermost.begun;
+        stack->depth.store(depth - 1, std::memory_order_relaxed);
+        crosscut_end_named(begun);
         return;
       }
     }
-    if (CloseHere(stack, name)) return;
+    if (CloseHere(stack, name, /*gil=*/true)) return;
   }
   CloseElsewhere(name, unseen);
 }
@@ -437,7 +294,7 @@ bool EnterOperation(uint32_t name) {
 void ExitOperation(uint32_t name, Tally* unseen) {
   const OpenStack* stack = this_stack;
   const bool here = stack != nullptr &&
-                    (stack->depth != 0 || stack->suspended != nullptr || stack->void_count != 0);
+                    (DepthOf(stack) != 0 || stack->suspended != nullptr || !stack->voids.empty());
   if (here || crosscut_this_thread->enabled != 0) {
     CloseOperation(name, unseen);
   } else if (unseen != nullptr) {
@@ -446,76 +303,26 @@ void ExitOperation(uint32_t name, Tally* unseen) {
 }
 
 bool IsOpen(uint32_t name) {
-  OpenStack* stack = this_stack;
-  if (stack == nullptr) return false;
-  const Guard guard(stack);
-  return stack->generation == generation && Find(stack, name) != 0;
+  const OpenStack* stack = this_stack;
+  return stack != nullptr && IsOfNow(stack) && Find(stack, name) != 0;
 }
 
 uint32_t OpenDepth() {
   const OpenStack* stack = this_stack;
-  return stack != nullptr && stack->generation == generation ? stack->depth : 0;
-}
-
-void ThisThreadRunsTasks() {
-  ThisThreadRunsPython();
-  StackOfTasks();
-}
-
-const void* EnterTask(const void* task) {
-  OpenStack* stack = StackOfTasks();
-  if (stack == nullptr) return nullptr;
-  const Guard guard(stack);
-  const void* const before = stack->task;
-  stack->task = task;
-  if (stack->suspended != nullptr && Settle(stack)) Resume(stack);
-  return before;
-}
-
-void LeaveTask(const void* before) {
-  OpenStack* stack = this_stack;
-  if (stack == nullptr || stack->task == before) return;
-  const Guard guard(stack);
-  if (stack->depth > 0 && Settle(stack)) Suspend(stack, {});
-  stack->task = before;
-}
-
-void SwitchTask(const void* from, const void* to) {
-  OpenStack* stack = StackOfTasks();
-  if (stack == nullptr) return;
-  const Guard guard(stack);
-  if (!Settle(stack)) return;
-  if (stack->task == nullptr) {
-    for (uint32_t i = 0; i < stack->depth; ++i) stack->open[i].task = from;
-    stack->task = from;
-  }
-  int32_t* addresses[CROSSCUT_TASK_LOCALS];
-  const auto count = static_cast<size_t>(crosscut_task_locals(addresses));
-  Locals locals{};
-  for (size_t i = 0; i < count; ++i) locals[i] = *addresses[i];
-  Suspend(stack, locals);
-  stack->task = to;
-  locals = Resume(stack);
-  for (size_t i = 0; i < count; ++i) *addresses[i] = locals[i];
+  return stack != nullptr && IsOfNow(stack) ? DepthOf(stack) : 0;
 }
 
 void ForgetOpenOperations() { ++generation; }
 
-void BeforeFork() { AllThreads().mutex.lock(); }
-void AfterForkInParent() { AllThreads().mutex.unlock(); }
+bool FollowForks() {
+  static const bool followed = pthread_atfork(nullptr, nullptr, &ForgetParent) == 0;
+  return followed;
+}
 
-void AfterForkInChild() {
-  Threads& threads = AllThreads();
-  threads.first = this_stack;
-  if (this_stack != nullptr) this_stack->next = nullptr;
-  threads.mutex.unlock();
-  shared_mutex.ForgetHolder();
-  ForgetOpenOperations();
-  // The child's first event: where the recorder follows forks, it opens the child's own log.
-  if (crosscut_recording()) {
-    crosscut_instant(crosscut_intern("forked", SIZE_MAX, CROSSCUT_SPAN, CROSSCUT_LAYER_NONE, 0, 0));
-    crosscut_base(CROSSCUT_PYTHON);
-  }
+void MarkForked() {
+  if (!crosscut_recording()) return;
+  crosscut_instant(crosscut_intern("forked", SIZE_MAX, CROSSCUT_SPAN, CROSSCUT_LAYER_NONE, 0, 0));
+  crosscut_base(CROSSCUT_PYTHON);
 }
 
 void ThisThreadRunsPython() {

@@ -2,10 +2,9 @@
 //
 // They need not end in the order in which they began: the code between a `with` and its end may be
 // a generator's, a task's or a finaliser's. One that ends under others leaves those open. What a
-// task (of asyncio, a greenlet) has open ends while the task is suspended and goes on where it
-// does, so the innermost one open is the innermost of what runs. Parts of one count once
+// task has open while it is suspended is in record_tasks.h. Parts of one count once
 // (crosscut_goes_on). Name ids as from crosscut_intern(); all functions need the GIL, where there
-// is one, but on threads that run tasks crosscut_open() and crosscut_close() come here without it.
+// is one.
 #pragma once
 
 #include <cstdint>
@@ -32,24 +31,14 @@ bool IsOpen(uint32_t name);
 // Open on this thread, for tests; without those of suspended tasks.
 uint32_t OpenDepth();
 
-// This thread runs tasks, or may: from now on crosscut_open() of this thread opens here.
-void ThisThreadRunsTasks();
-// From now on this thread runs `task` (any address of its own while it has something open; null:
-// none) inside what it runs already, and opens again what that had open. Returns what ran before,
-// for LeaveTask(), which suspends what the task that runs has open.
-const void* EnterTask(const void* task);
-void LeaveTask(const void* before);
-// The thread goes from one task to another, which is not inside it, in the middle of a call: each
-// has variables of its own (crosscut_task_local). What was opened before any switch is `from`'s.
-void SwitchTask(const void* from, const void* to);
-
 // What is open belongs to an earlier session (or to the parent process): forget it, everywhere.
 void ForgetOpenOperations();
 
-// Around fork(), so that the child finds the list of threads unlocked and only itself in it.
-void BeforeFork();
-void AfterForkInParent();
-void AfterForkInChild();
+// From now on a forked child forgets what was open, and all threads but its own. No lock of ours is
+// held while others' handlers of fork() run. Once; false without memory.
+bool FollowForks();
+// The child's first event: where the recorder follows forks, it opens the child's own log.
+void MarkForked();
 
 // Marks this thread as one that runs Python, once.
 void ThisThreadRunsPython();

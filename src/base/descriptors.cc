@@ -1,13 +1,15 @@
 #include "src/base/descriptors.h"
 
 #include <errno.h>
-#include <fcntl.h>
+#include <linux/close_range.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+#include <algorithm>
 
 namespace crosscut::base {
 namespace {
@@ -49,8 +51,8 @@ int MainThreadsStandardError() {
 
 }  // namespace
 
-int OpenHigh(const char* path, int flags, mode_t mode) {
-  const int fd = open(path, flags, mode);
+int OpenHigh(const char* path, int flags, mode_t mode, int folder) {
+  const int fd = openat(folder, path, flags, mode);
   if (fd < 0 || fd > STDERR_FILENO) return fd;
   const int high = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   const int error = errno;
@@ -86,6 +88,17 @@ void HoldStandardDescriptors() {
     const int mode = fd == STDIN_FILENO ? O_WRONLY : O_RDONLY;
     if (fcntl(fd, F_GETFD) < 0) (void)open("/dev/null", mode | O_CLOEXEC);
   }
+}
+
+void CloseAllBut(int one, int other) {
+  unsigned from = 0;
+  for (const int kept : {std::min(one, other), std::max(one, other)}) {
+    if (kept < 0) continue;
+    const auto number = static_cast<unsigned>(kept);
+    if (number > from) syscall(SYS_close_range, from, number - 1, 0);
+    from = number + 1;
+  }
+  syscall(SYS_close_range, from, ~0U, 0);
 }
 
 void DescriptorsAreOurs() { ours = true; }

@@ -2,6 +2,7 @@
 // they are open or not: the file at 2 may later be one of its data.
 #pragma once
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/types.h>
 
@@ -9,12 +10,15 @@
 
 namespace crosscut::base {
 
-// open(2) that never returns 0, 1 or 2. -1 and errno on failure.
-int OpenHigh(const char* path, int flags, mode_t mode = 0);
+// openat(2) that never returns 0, 1 or 2. -1 and errno on failure.
+int OpenHigh(const char* path, int flags, mode_t mode = 0, int folder = AT_FDCWD);
 
 // Opens /dev/null at those of 0, 1 and 2 that are closed, until exec. For Crosscut's own programs,
 // so that no message ends up in a file.
 void HoldStandardDescriptors();
+
+// Closes all of the calling process's descriptors but these; -1 is none.
+void CloseAllBut(int one, int other = -1);
 
 // Declares that the calling thread's table of descriptors is its own and has none of the program's.
 void DescriptorsAreOurs();

@@ -19,6 +19,11 @@ std::string ErrnoText(const std::string& name, const char* what, int error) {
   return name + ": " + what + ": " + text;
 }
 
+int OpenIn(int folder, const std::string& path, int flags) {
+  if (folder < 0) return open(path.c_str(), flags, 0600);
+  return openat(folder, path.c_str() + path.rfind('/') + 1, flags, 0600);
+}
+
 class PosixFile : public File {
  public:
   PosixFile(int fd, uint64_t size, std::string name)
@@ -140,8 +145,8 @@ int OpenFlags(OpenMode mode) {
 
 }  // namespace
 
-Result<std::unique_ptr<File>> OpenFile(const std::string& path, OpenMode mode) {
-  const int fd = open(path.c_str(), OpenFlags(mode), 0600);
+Result<std::unique_ptr<File>> OpenFile(const std::string& path, OpenMode mode, int folder) {
+  const int fd = OpenIn(folder, path, OpenFlags(mode));
   if (fd < 0) {
     const int error = errno;
     const std::string text = ErrnoText(path, "open", error);
@@ -210,8 +215,8 @@ bool IsInUse(int fd) {
   return fcntl(fd, F_OFD_GETLK, &first_byte) == 0 && first_byte.l_type != F_UNLCK;
 }
 
-Result<FileLock> FileLock::Take(const std::string& path, int wait_ms) {
-  const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+Result<FileLock> FileLock::Take(const std::string& path, int wait_ms, int folder) {
+  const int fd = OpenIn(folder, path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW);
   if (fd < 0) return Status::Io(ErrnoText(path, "open", errno));
   for (int waited = 0;; waited += 5) {
     if (flock(fd, LOCK_EX | LOCK_NB) == 0) return FileLock(fd);

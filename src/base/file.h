@@ -37,8 +37,9 @@ enum class OpenMode {
   kAppendAnything,  // also a device (/dev/full): for tests
 };
 
-// An error names `path` and the system's error.
-Result<std::unique_ptr<File>> OpenFile(const std::string& path, OpenMode mode);
+// An error names `path` and the system's error. `folder`: the folder of `path`, open, for who must
+// not write into another that has taken its place; -1: whatever `path` leads to.
+Result<std::unique_ptr<File>> OpenFile(const std::string& path, OpenMode mode, int folder = -1);
 
 // Takes the descriptor, which must be open for reading and writing, and closes it at the end.
 std::unique_ptr<File> AdoptFile(int fd, std::string name);
@@ -66,8 +67,8 @@ bool IsInUse(int fd);
 // drops it when the process dies.
 class FileLock {
  public:
-  // Waits at most `wait_ms` for another holder; kLimit then.
-  static Result<FileLock> Take(const std::string& path, int wait_ms);
+  // Waits at most `wait_ms` for another holder; kLimit then. `folder`: as for OpenFile.
+  static Result<FileLock> Take(const std::string& path, int wait_ms, int folder = -1);
   FileLock(FileLock&& other) noexcept : fd_(other.fd_) { other.fd_ = -1; }
   FileLock& operator=(FileLock&&) = delete;
   ~FileLock();

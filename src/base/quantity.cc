@@ -1,10 +1,11 @@
 #include "src/base/quantity.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include <charconv>
 #include <span>
+#include <system_error>
 
 namespace crosscut::base {
 namespace {
@@ -19,11 +20,8 @@ constexpr Unit kSizes[] = {{"k", 1.0 / 1024}, {"m", 1}, {"g", 1024}, {"t", 1024 
 
 // A number in front of `*unit`, where its unit begins. False for hexadecimal, inf and nan.
 bool TakeNumber(const char* text, double* number, const char** unit) {
-  const size_t decimal = strspn(text, "+-.0123456789");
-  char* end = nullptr;
-  *number = strtod(text, &end);
-  *unit = end;
-  return decimal > 0 && end != text && text[decimal] != 'x' && text[decimal] != 'X';
+  *number = ReadNumber(text, unit);
+  return *unit != text && **unit != 'x' && **unit != 'X';
 }
 
 bool TakeUnit(std::span<const Unit> units, const char* name, double number, double* value) {
@@ -36,6 +34,22 @@ bool TakeUnit(std::span<const Unit> units, const char* name, double number, doub
 }
 
 }  // namespace
+
+double ReadNumber(const char* text, const char** end) {
+  const char* begin = text + strspn(text, " \t");
+  if (*begin == '+') ++begin;
+  double number = 0;
+  const size_t length = strspn(begin, "-.0123456789eE+");  // neither "inf" nor "nan"
+  const auto [at, error] = std::from_chars(begin, begin + length, number);
+  *end = error == std::errc() ? at : text;
+  return error == std::errc() ? number : 0;
+}
+
+void WriteNumber(double number, char* text, size_t size) {
+  const auto [end, error] =
+      std::to_chars(text, text + size - 1, number, std::chars_format::general, 6);
+  *(error == std::errc() ? end : text) = '\0';
+}
 
 bool ParseSeconds(const char* text, double* seconds) {
   double number = 0;

@@ -1,5 +1,4 @@
 // check-plugin: its arguments are the checker's own.
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "src/cli/commands.h"
@@ -7,12 +6,14 @@
 
 namespace crosscut::cli {
 
-void AddCheckPlugin(CLI::App* app, Run* run) {
-  CLI::App* verb = app->add_subcommand("check-plugin", "Check a plugin against the ABI's rules");
-  verb->set_help_flag();
-  verb->prefix_command();
-  verb->callback(
-      [=] { *run = [=]() -> int { return Fail(verbs::CheckPlugin(verb->remaining())); }; });
+Verb CheckPluginVerb() {
+  const auto words = std::make_shared<std::vector<std::string>>();
+  Verb verb("check-plugin", "Check", "crosscut check-plugin libmychip.so",
+            "Check a plugin against the ABI's rules");
+  verb.options.clear();
+  verb.words = words.get();
+  verb.run = [=]() -> int { return Fail(verbs::CheckPlugin(*words)); };
+  return verb;
 }
 
 }  // namespace crosscut::cli

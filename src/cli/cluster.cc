@@ -1,14 +1,12 @@
 // map, reduce.
 #include "src/cli/cluster.h"
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
 #include <utility>
 
 #include "src/cli/commands.h"
 #include "src/cli/python.h"
-#include "src/cli/values.h"
 
 namespace crosscut::cli {
 namespace {
@@ -27,12 +25,10 @@ std::vector<std::string> OptionsOf(const ClusterArgs& args) {
 }
 
 // What both verbs take.
-void AddShared(CLI::App* verb, ClusterArgs* args) {
-  verb->add_option("--job", args->job, "what the job is called, where its runs do not say it")
-      ->option_text("ID");
-  verb->add_option("--workers", args->workers, "processes at once; default one per processor")
-      ->check(CLI::Range(1u, 4096u).description(""))
-      ->option_text("N");
+std::vector<Argument> Shared(ClusterArgs* args) {
+  return {{"--job ID", &args->job, "what the job is called, where its runs do not say it"},
+          {"--workers N", &args->workers, "processes at once; default one per processor",
+           Rules{.least = 1, .most = 4096}}};
 }
 
 }  // namespace
@@ -50,50 +46,49 @@ int RunOnCluster(std::string verb, std::vector<std::string> options,
   return RunPython(options);
 }
 
-void AddMap(CLI::App* app, Run* run) {
-  auto args = std::make_shared<ClusterArgs>();
-  CLI::App* verb = app->add_subcommand("map", "Keep what is bounded of a host's runs: a partial");
-  verb->add_option("RUN", args->sources,
-                   "run directories, folders with runs in them, or other tools' traces.\n"
-                   "Needs the extra crosscut[cluster]")
-      ->required()
-      ->option_text("...");
-  verb->add_option("-o", args->output, "where to write the partials: a folder, or a URI of a store")
-      ->required()
-      ->option_text("DIR");
-  AddShared(verb, args.get());
-  verb->callback(
-      [=] { *run = [=] { return RunOnCluster("map", OptionsOf(*args), args->sources); }; });
+Verb MapVerb() {
+  const auto args = std::make_shared<ClusterArgs>();
+  Verb verb("map", "Many ranks", "crosscut map RUN -o PARTS",
+            "Keep what is bounded of a host's runs: a partial");
+  verb.Take({
+      {"RUN ...", &args->sources,
+       "run directories, folders with runs in them, or other tools' traces.\n"
+       "Needs the extra crosscut[cluster]",
+       Rules{.required = true}},
+      {"-o DIR", &args->output, "where to write the partials: a folder, or a URI of a store",
+       Rules{.required = true}},
+  });
+  verb.Take(Shared(args.get()));
+  verb.run = [=] { return RunOnCluster("map", OptionsOf(*args), args->sources); };
+  return verb;
 }
 
-void AddReduce(CLI::App* app, Run* run) {
-  auto args = std::make_shared<ClusterArgs>();
-  CLI::App* verb = app->add_subcommand("reduce", "Put the ranks of a job together: a cluster");
-  verb->add_option("SRC", args->sources,
-                   "partials, folders or stores of partials, and runs, which are mapped first.\n"
-                   "Needs the extra crosscut[cluster]")
-      ->required()
-      ->option_text("...");
-  verb->add_option("-o", args->output, "the cluster folder to write; made if absent")
-      ->required()
-      ->option_text("CLUSTER");
-  verb->add_option("--on", args->engine,
-                   "where runs are mapped: local (default), or ray: by the nodes of a\nRay "
-                   "cluster, where their files lie")
-      ->check(OneOf("engine", {"local", "ray"}))
-      ->option_text("ENGINE");
-  verb->add_option("--memory", args->memory,
-                   "what the database may hold, beyond which it uses files; default 2GB")
-      ->option_text("SIZE");
-  AddShared(verb, args.get());
-  verb->callback([=] {
-    *run = [=] {
-      auto words = OptionsOf(*args);
-      words.push_back("--on=" + args->engine);
-      words.push_back("--memory=" + args->memory);
-      return RunOnCluster("reduce", words, args->sources);
-    };
+Verb ReduceVerb() {
+  const auto args = std::make_shared<ClusterArgs>();
+  Verb verb("reduce", "Many ranks", "crosscut reduce PARTS -o CLUSTER",
+            "Put the ranks of a job together: a cluster");
+  verb.Take({
+      {"SRC ...", &args->sources,
+       "partials, folders or stores of partials, and runs, which are mapped first.\n"
+       "Needs the extra crosscut[cluster]",
+       Rules{.required = true}},
+      {"-o CLUSTER", &args->output, "the cluster folder to write; made if absent",
+       Rules{.required = true}},
+      {"--on ENGINE", &args->engine,
+       "where runs are mapped: local (default), or ray: by the nodes of a\n"
+       "Ray cluster, where their files lie",
+       Rules{.words = {"local", "ray"}, .only = "engine"}},
+      {"--memory SIZE", &args->memory,
+       "what the database may hold, beyond which it uses files; default 2GB"},
   });
+  verb.Take(Shared(args.get()));
+  verb.run = [=] {
+    auto words = OptionsOf(*args);
+    words.push_back("--on=" + args->engine);
+    words.push_back("--memory=" + args->memory);
+    return RunOnCluster("reduce", words, args->sources);
+  };
+  return verb;
 }
 
 }  // namespace crosscut::cli

@@ -1,25 +1,27 @@
 #include "src/cli/command_start.h"
 
+#include <algorithm>
 #include <string_view>
 
 namespace crosscut::cli {
 namespace {
 
 // Whether `word` is an option whose value is the next word.
-bool TakesNext(std::span<CLI::App* const> verbs, std::string_view word) {
+bool TakesNext(std::span<const Verb* const> verbs, std::string_view word) {
   const bool has_value =
       word.starts_with("--") ? word.find('=') != std::string_view::npos : word.size() > 2;
   if (has_value) return false;
-  for (CLI::App* verb : verbs) {
-    const CLI::Option* option = verb->get_option_no_throw(std::string(word));
-    if (option != nullptr) return option->get_items_expected_min() > 0;
+  for (const Verb* verb : verbs) {
+    for (const Argument& option : verb->options) {
+      if (word == option.short_name || word == option.long_name) return option.takes_value();
+    }
   }
   return false;
 }
 
 }  // namespace
 
-CommandWords SplitAtCommand(std::span<CLI::App* const> verbs, std::span<char* const> words) {
+CommandWords SplitAtCommand(std::span<const Verb* const> verbs, std::span<char* const> words) {
   CommandWords out;
   size_t at = 0;
   while (at < words.size()) {

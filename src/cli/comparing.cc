@@ -1,7 +1,6 @@
 // diff and baseline.
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <map>
 #include <memory>
 #include <optional>
@@ -71,7 +70,7 @@ int RunDiff(const DiffArgs& args) {
   verbs::DiffOptions options;
   if (const int code = TakeSides(args, &options); code != kGood) return code;
   options.format = args.format.value_or(FormatOfFile(args.file));
-  const bool to_stdout = args.file.empty() || args.file == "-";
+  const bool to_stdout = args.file.empty() || verbs::IsStandardOutput(args.file);
   if (to_stdout) {
     options.width = TerminalWidth();
     options.color = ColorWanted();
@@ -81,82 +80,89 @@ int RunDiff(const DiffArgs& args) {
   if (!done.ok()) return Fail(done.status());
   const auto& [text, incomplete] = done->output;
   const int written =
-      to_stdout ? Print(text, incomplete) : WriteOutput(args.file, text, incomplete);
+      to_stdout ? Print(text, incomplete) : WriteOutput(args.file, done->inputs, text, incomplete);
   if (written != kGood || !args.fail_above) return written;
   return Judge(*done, *args.fail_above);
 }
 
-}  // namespace
-
-void AddDiff(CLI::App* app, Run* run) {
-  auto args = std::make_shared<DiffArgs>();
-  CLI::App* verb = app->add_subcommand("diff", "Compare runs: is B slower than A, and where");
-  verb->add_option("INPUT", args->inputs,
-                   "A and B: run directories, as record makes them, other tools' traces, or names\n"
-                   "of baselines; B is the newest run if only A is named")
-      ->option_text("...");
-  verb->add_option("--base", args->base,
-                   "the runs of A, if there are several; -- and the runs of B follow")
-      ->option_text("INPUT ...");
-  verb->add_option("--fail-above", args->fail_above,
-                   "exit with 1 if a step of B is certainly slower by more than so many percent:\n"
-                   "if the whole 95 % interval is above; with 3 if the runs cannot be compared")
-      ->transform(Percent())
-      ->option_text("PERCENT");
-  verb->add_option(
-          "--format", args->format,
-          "text, markdown, json or html, a page with steps of both laid under each other;\n"
-          "default what the name of -o ends with, else text")
-      ->transform(FormatOf(kDiffFormats))
-      ->option_text("FORMAT");
-  verb->add_option("-o", args->file, "write to this file instead of stdout")->option_text("FILE");
-  verb->callback([=] { *run = [=] { return RunDiff(*args); }; });
+Argument NameArgument(std::string* to) {
+  return {"NAME", to, "the baseline's name", Rules{.required = true}};
 }
 
-void AddBaseline(CLI::App* app, Run* run) {
-  struct Args {
-    std::string name;
-    std::vector<std::string> inputs;
+int SaveBaseline(const std::string& name, std::vector<std::string> inputs) {
+  if (const int code = TakeNewest(&inputs); code != kGood) return code;
+  const auto saved = verbs::SaveBaseline(name, inputs);
+  if (!saved.ok()) return Fail(saved.status());
+  Talk((saved->replaced ? "replaced " : "wrote ") + saved->path + " (" + KibiBytes(saved->bytes) +
+       "); next: crosscut diff " + name + " RUN");
+  return kGood;
+}
+
+Verb SaveVerb() {
+  const auto name = std::make_shared<std::string>();
+  const auto inputs = std::make_shared<std::vector<std::string>>();
+  Verb verb("baseline save", "", "", "Copy runs into .crosscut/baselines/NAME");
+  verb.Take({
+      NameArgument(name.get()),
+      {"INPUT ...", inputs.get(), "runs or traces; default the newest run"},
+  });
+  verb.run = [=] { return SaveBaseline(*name, *inputs); };
+  return verb;
+}
+
+Verb ListVerb() {
+  Verb verb("baseline list", "", "", "List the baselines of this folder");
+  verb.run = [] {
+    const auto output = verbs::ListBaselines();
+    if (!output.ok()) return Fail(output.status());
+    if (output->text.empty()) Talk("there is no baseline here; crosscut baseline save NAME RUN");
+    return Print(output->text, false);
   };
-  CLI::App* group = app->add_subcommand("baseline", "Keep runs under a name that diff takes");
-  group->require_subcommand(1);
-  auto args = std::make_shared<Args>();
-  const auto add_name = [&](CLI::App* verb) {
-    verb->add_option("NAME", args->name, "the baseline's name")
-        ->required()
-        ->check(Suggest(verbs::BaselineNames()))
-        ->option_text(" ");
+  return verb;
+}
+
+Verb RemoveVerb() {
+  const auto name = std::make_shared<std::string>();
+  Verb verb("baseline rm", "", "", "Remove a baseline");
+  verb.Take({NameArgument(name.get())});
+  verb.run = [=] {
+    const Status removed = verbs::RemoveBaseline(*name);
+    return removed.ok() ? static_cast<int>(kGood) : Fail(removed);
   };
-  CLI::App* save = group->add_subcommand("save", "Copy runs into .crosscut/baselines/NAME");
-  add_name(save);
-  save->add_option("INPUT", args->inputs, "runs or traces; default the newest run")
-      ->option_text("...");
-  save->callback([=] {
-    *run = [=]() -> int {
-      if (const int code = TakeNewest(&args->inputs); code != kGood) return code;
-      const auto saved = verbs::SaveBaseline(args->name, args->inputs);
-      if (!saved.ok()) return Fail(saved.status());
-      Talk((saved->replaced ? "replaced " : "wrote ") + saved->path + " (" +
-           KibiBytes(saved->bytes) + "); next: crosscut diff " + args->name + " RUN");
-      return kGood;
-    };
+  return verb;
+}
+
+}  // namespace
+
+Verb DiffVerb() {
+  const auto args = std::make_shared<DiffArgs>();
+  Verb verb("diff", "Look", "crosscut diff OLD_RUN NEW_RUN",
+            "Compare runs: is B slower than A, and where");
+  verb.Take({
+      {"INPUT ...", &args->inputs,
+       "A and B: run directories, as record makes them, other tools' traces, or names\n"
+       "of baselines; B is the newest run if only A is named"},
+      {"--base INPUT ...", &args->base,
+       "the runs of A, if there are several; -- and the runs of B follow"},
+      {"--fail-above PERCENT", &args->fail_above,
+       "exit with 1 if a step of B is certainly slower by more than so many percent:\n"
+       "if the whole 95 % interval is above; with 3 if the runs cannot be compared",
+       Rules{.check = Percent()}},
+      FormatOption(
+          &args->format, kDiffFormats,
+          "text, markdown, json or html, a page with steps of both laid under each other;\n"
+          "default what the name of -o ends with, else text"),
+      {"-o FILE", &args->file, "write to this file instead of stdout"},
   });
-  group->add_subcommand("list", "List the baselines of this folder")->callback([=] {
-    *run = [=]() -> int {
-      const auto output = verbs::ListBaselines();
-      if (!output.ok()) return Fail(output.status());
-      if (output->text.empty()) Talk("there is no baseline here; crosscut baseline save NAME RUN");
-      return Print(output->text, false);
-    };
-  });
-  CLI::App* remove = group->add_subcommand("rm", "Remove a baseline");
-  add_name(remove);
-  remove->callback([=] {
-    *run = [=]() -> int {
-      const Status removed = verbs::RemoveBaseline(args->name);
-      return removed.ok() ? static_cast<int>(kGood) : Fail(removed);
-    };
-  });
+  verb.run = [=] { return RunDiff(*args); };
+  return verb;
+}
+
+Verb BaselineVerb() {
+  Verb verb("baseline", "Look", "crosscut baseline save main",
+            "Keep runs under a name that diff takes");
+  verb.verbs = {SaveVerb(), ListVerb(), RemoveVerb()};
+  return verb;
 }
 
 }  // namespace crosscut::cli

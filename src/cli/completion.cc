@@ -30,12 +30,6 @@ std::vector<std::string> Names(const Argument& option) {
   return out;
 }
 
-std::vector<std::string> Names(const std::vector<Verb>& verbs) {
-  std::vector<std::string> out;
-  for (const Verb& verb : verbs) out.push_back(verb.name.substr(verb.name.rfind(' ') + 1));
-  return out;
-}
-
 std::string Replaced(std::string text, std::string_view what, std::string_view by) {
   for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + by.size())) {
     text.replace(at, what.size(), by);
@@ -178,10 +172,11 @@ std::string ZshText(const std::string& text) {
 }
 
 std::string ZshAction(const Argument& argument) {
-  if (!argument.words.empty() && argument.is_file) {
-    return "{_alternative \"words:word:(" + Joined(argument.words) + ")\" \"files:file:_files\"}";
+  if (!argument.rules.words.empty() && argument.is_file) {
+    return "{_alternative \"words:word:(" + Joined(argument.rules.words) +
+           ")\" \"files:file:_files\"}";
   }
-  if (!argument.words.empty()) return "(" + Joined(argument.words) + ")";
+  if (!argument.rules.words.empty()) return "(" + Joined(argument.rules.words) + ")";
   return argument.is_file ? "_files" : " ";
 }
 
@@ -204,12 +199,12 @@ std::string ZshVerb(const Verb& verb, const std::string& indent) {
       }
     }
   });
-  if (verb.runs_command) {
+  if (verb.runs_command()) {
     add("(-)1:command:_command_names -e");
     add("*::argument:_normal");
     return out + "\n";
   }
-  if (!verb.verbs.empty()) add("1:verb:(" + Joined(Names(verb.verbs)) + ")");
+  if (!verb.verbs.empty()) add("1:verb:(" + Joined(VerbNames(verb)) + ")");
   for (size_t i = 0; i < verb.positionals.size(); ++i) {
     const Argument& positional = verb.positionals[i];
     add((positional.repeated ? "*" : std::to_string(i + 1)) + ":" + ZshText(positional.value) +
@@ -268,7 +263,7 @@ std::string FishVerb(const Verb& verb) {
   const std::string here = "__crosscut_verb " + verb.name;
   const std::string begin = "complete -c crosscut -n " + Quoted(here);
   const std::string options =
-      verb.runs_command
+      verb.runs_command()
           ? "complete -c crosscut -n " + Quoted(here + "; and test (__crosscut_command) = 0")
           : begin;
   std::string out;
@@ -276,47 +271,51 @@ std::string FishVerb(const Verb& verb) {
     out += options;
     if (!option.short_name.empty()) out += " -s " + option.short_name.substr(1);
     if (!option.long_name.empty()) out += " -l " + option.long_name.substr(2);
-    if (option.takes_value()) out += option.is_file || option.words.empty() ? " -r" : " -x";
-    if (!option.words.empty()) out += " -a " + Quoted(Joined(option.words));
+    if (option.takes_value()) out += option.is_file || option.rules.words.empty() ? " -r" : " -x";
+    if (!option.rules.words.empty()) out += " -a " + Quoted(Joined(option.rules.words));
     out += " -d " + Quoted(Brief(option.description)) + "\n";
   }
-  if (verb.runs_command) out += begin + " -x -a '(__crosscut_complete_command)'\n";
-  if (!verb.verbs.empty()) out += begin + " -f -a " + Quoted(Joined(Names(verb.verbs))) + "\n";
+  if (verb.runs_command()) out += begin + " -x -a '(__crosscut_complete_command)'\n";
+  if (!verb.verbs.empty()) out += begin + " -f -a " + Quoted(Joined(VerbNames(verb))) + "\n";
   for (const Argument& positional : verb.positionals) {
-    if (positional.words.empty()) continue;
-    out += begin + (positional.is_file ? "" : " -f") + " -a " + Quoted(Joined(positional.words)) +
-           "\n";
+    if (positional.rules.words.empty()) continue;
+    out += begin + (positional.is_file ? "" : " -f") + " -a " +
+           Quoted(Joined(positional.rules.words)) + "\n";
   }
   return out;
 }
 
 }  // namespace
 
-std::string BashCompletion(const CommandTable& table) {
+std::string BashCompletion(const Verb& program) {
   BashCases words, takes;
   std::string options, inner;
   std::vector<std::string> commands;
-  ForEachVerb(table.verbs, [&](const Verb& verb) {
+  ForEachVerb(program.verbs, [&](const Verb& verb) {
     std::vector<std::string> all, valued;
-    for (const Argument& option : verb.options) {
+    std::vector<Argument> taken = verb.options;
+    const Verb* other = FindVerb(program, verb.options_of);
+    if (other != nullptr) taken.insert(taken.end(), other->options.begin(), other->options.end());
+    for (const Argument& option : taken) {
       const auto names = Names(option);
       all.insert(all.end(), names.begin(), names.end());
       if (option.takes_value()) valued.insert(valued.end(), names.begin(), names.end());
-      if (!option.words.empty()) words.Add(verb.name, names, "echo '" + Joined(option.words) + "'");
+      if (!option.rules.words.empty())
+        words.Add(verb.name, names, "echo '" + Joined(option.rules.words) + "'");
     }
     for (size_t i = 0; i < verb.positionals.size(); ++i) {
       const Argument& positional = verb.positionals[i];
-      if (positional.words.empty()) continue;
+      if (positional.rules.words.empty()) continue;
       const std::string number = positional.repeated ? "*" : std::to_string(i + 1);
-      words.Add(verb.name, {number}, "echo '" + Joined(positional.words) + "'");
+      words.Add(verb.name, {number}, "echo '" + Joined(positional.rules.words) + "'");
     }
     if (!valued.empty()) takes.Add(verb.name, valued, "return 0");
     options += "    '" + verb.name + "') echo '" + Joined(all) + "' ;;\n";
-    if (verb.runs_command) commands.push_back(verb.name);
+    if (verb.runs_command()) commands.push_back(verb.name);
     if (verb.verbs.empty()) return;
     inner +=
         "  " + verb.name + ")\n    if ((COMP_CWORD == 2)); then\n      COMPREPLY=($(compgen -W '" +
-        Joined(Names(verb.verbs)) +
+        Joined(VerbNames(verb)) +
         "' -- \"$cur\"))\n      return\n    fi\n    verb+=\" ${COMP_WORDS[2]}\" at=3\n    ;;\n";
   });
   std::string out(kBash);
@@ -325,12 +324,12 @@ std::string BashCompletion(const CommandTable& table) {
   out = Replaced(out, "@OPTIONS@", options);
   out = Replaced(out, "@INNER@", inner);
   out = Replaced(out, "@COMMANDS@", Joined(commands, " | "));
-  return Replaced(out, "@VERBS@", Joined(Names(table.verbs)));
+  return Replaced(out, "@VERBS@", Joined(VerbNames(program)));
 }
 
-std::string ZshCompletion(const CommandTable& table) {
+std::string ZshCompletion(const Verb& program) {
   std::string verbs, cases;
-  for (const Verb& verb : table.verbs) {
+  for (const Verb& verb : program.verbs) {
     verbs += "    " + Quoted(verb.name + ":" + verb.description) + "\n";
     cases += "      " + verb.name + ")\n" + ZshVerb(verb, "        ") + "        ;;\n";
   }
@@ -339,10 +338,10 @@ std::string ZshCompletion(const CommandTable& table) {
   return Replaced(out, "@CASES@", cases);
 }
 
-std::string FishCompletion(const CommandTable& table) {
+std::string FishCompletion(const Verb& program) {
   std::set<std::string> valued;  // of those that run a command
-  for (const Verb& verb : table.verbs) {
-    if (!verb.runs_command) continue;
+  for (const Verb& verb : program.verbs) {
+    if (!verb.runs_command()) continue;
     for (const Argument& option : verb.options) {
       if (option.takes_value())
         for (const std::string& name : Names(option)) valued.insert(name);
@@ -350,11 +349,11 @@ std::string FishCompletion(const CommandTable& table) {
   }
   std::string out =
       Replaced(std::string(kFish), "@VALUED@", Joined({valued.begin(), valued.end()}));
-  for (const Verb& verb : table.verbs) {
+  for (const Verb& verb : program.verbs) {
     out += "complete -c crosscut -n __fish_use_subcommand -f -a " + verb.name + " -d " +
            Quoted(verb.description) + "\n";
   }
-  ForEachVerb(table.verbs, [&](const Verb& verb) { out += FishVerb(verb); });
+  ForEachVerb(program.verbs, [&](const Verb& verb) { out += FishVerb(verb); });
   return out;
 }
 

@@ -3,15 +3,15 @@
 
 #include <string>
 
-#include "src/cli/command_table.h"
+#include "src/cli/arguments.h"
 
 namespace crosscut::cli {
 
-std::string BashCompletion(const CommandTable& table);
-std::string ZshCompletion(const CommandTable& table);
-std::string FishCompletion(const CommandTable& table);
+std::string BashCompletion(const Verb& program);
+std::string ZshCompletion(const Verb& program);
+std::string FishCompletion(const Verb& program);
 
 // For man(1), section 1.
-std::string ManPage(const CommandTable& table);
+std::string ManPage(const Verb& program);
 
 }  // namespace crosscut::cli

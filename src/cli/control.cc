@@ -1,7 +1,6 @@
 // start, stop and snapshot.
 #include "src/verbs/control.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -55,56 +54,60 @@ int RunControl(const ControlOptions& options) {
   return printed != kGood ? printed : all ? kGood : kFinding;
 }
 
-CLI::App* Add(CLI::App* app, Run* run, const std::shared_ptr<ControlOptions>& options,
-              const char* name, const char* description) {
-  CLI::App* verb = app->add_subcommand(name, description);
-  verb->add_option("target", options->target,
-                   "a process id, or a run directory: all of its processes")
-      ->required()
-      ->option_text("PID|RUN");
-  verb->add_option("--timeout", options->timeout,
-                   "how long to wait for processes that begin no step (default 30s)")
-      ->transform(Seconds(0.1, 1e6))
-      ->option_text("TIME");
-  verb->callback([=] { *run = [=] { return RunControl(*options); }; });
+Verb Controlling(const std::shared_ptr<ControlOptions>& options, Action action, const char* name,
+                 const char* example, const char* description) {
+  options->action = action;
+  Verb verb(name, "Record", example, description);
+  verb.Take({
+      {"target PID|RUN", &options->target, "a process id, or a run directory: all of its processes",
+       Rules{.required = true}},
+      {"--timeout TIME", &options->timeout,
+       "how long to wait for processes that begin no step (default 30s)",
+       Rules{.check = Seconds(0.1, 1e6)}},
+  });
+  verb.run = [=] { return RunControl(*options); };
   return verb;
 }
 
-void AddSteps(CLI::App* verb, const std::shared_ptr<ControlOptions>& options) {
-  auto* at_step = verb->add_option("--at-step", options->at_step,
-                                   "before this step begins, in every process; default: the\n"
-                                   "first that all of them can still reach")
-                      ->check(WholeNumber(1, uint64_t{1} << 62))
-                      ->option_text("N");
-  verb->add_flag("--now", options->at_once, "do not wait for a step")->excludes(at_step);
+std::vector<Argument> Steps(ControlOptions* options) {
+  return {
+      {"--at-step N", &options->at_step,
+       "before this step begins, in every process; default: the\n"
+       "first that all of them can still reach",
+       Rules{.check = WholeNumber(1, uint64_t{1} << 62)}},
+      {"--now", &options->at_once, "do not wait for a step", Rules{.excludes = "--at-step"}},
+  };
 }
 
 }  // namespace
 
-void AddControl(CLI::App* app, Run* run) {
-  auto options = std::make_shared<ControlOptions>();
-  options->action = Action::kStart;
-  CLI::App* start =
-      Add(app, run, options, "start", "Record in processes that wait for it (record --dormant)");
-  AddSteps(start, options);
-  auto* steps = start->add_option("--steps", options->steps, "end after K steps, and wait for that")
-                    ->check(WholeNumber(1, uint64_t{1} << 40))
-                    ->option_text("K");
-  start
-      ->add_option("--seconds", options->seconds,
-                   "end after that time, and wait for it: 10, 10s, 2m")
-      ->transform(Seconds(0.001, 1e6))
-      ->option_text("TIME")
-      ->excludes(steps);
-  start->footer("Without --steps and --seconds the window lasts until `crosscut stop`.");
+Verb StartVerb() {
+  const auto options = std::make_shared<ControlOptions>();
+  Verb verb = Controlling(options, Action::kStart, "start", "crosscut start RUN --steps 50",
+                          "Record in processes that wait for it (record --dormant)");
+  verb.Take(Steps(options.get()));
+  verb.Take({
+      {"--steps K", &options->steps, "end after K steps, and wait for that",
+       Rules{.check = WholeNumber(1, uint64_t{1} << 40)}},
+      {"--seconds TIME", &options->seconds, "end after that time, and wait for it: 10, 10s, 2m",
+       Rules{.check = Seconds(0.001, 1e6), .excludes = "--steps"}},
+  });
+  verb.notes = "Without --steps and --seconds the window lasts until `crosscut stop`.";
+  return verb;
+}
 
-  options = std::make_shared<ControlOptions>();
-  options->action = Action::kStop;
-  AddSteps(Add(app, run, options, "stop", "End what start began"), options);
+Verb StopVerb() {
+  const auto options = std::make_shared<ControlOptions>();
+  Verb verb =
+      Controlling(options, Action::kStop, "stop", "crosscut stop RUN", "End what start began");
+  verb.Take(Steps(options.get()));
+  return verb;
+}
 
-  options = std::make_shared<ControlOptions>();
-  options->action = Action::kSnapshot;
-  Add(app, run, options, "snapshot", "Write what a flight recorder holds (record --keep TIME)");
+Verb SnapshotVerb() {
+  return Controlling(std::make_shared<ControlOptions>(), Action::kSnapshot, "snapshot",
+                     "crosscut snapshot RUN",
+                     "Write what a flight recorder holds (record --keep TIME)");
 }
 
 }  // namespace crosscut::cli

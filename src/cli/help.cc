@@ -1,77 +1,66 @@
 // help and completion: what is said of the other verbs.
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "src/cli/commands.h"
 #include "src/cli/completion.h"
-#include "src/cli/overview.h"
-#include "src/cli/values.h"
-#include "src/verbs/check_plugin.h"
+#include "src/cli/help_text.h"
+#include "src/cli/usage.h"
 
 namespace crosscut::cli {
 namespace {
 
 // `words`: a verb, or a verb in a verb.
-int RunHelp(CLI::App* app, const std::vector<std::string>& words) {
-  if (words.empty()) {
-    const auto mode = CLI::AppFormatMode::Normal;
-    return Print(app->get_formatter()->make_help(app, app->get_name(), mode), false);
-  }
-  CLI::App* verb = app;
-  std::string above;
+int RunHelp(const Verb& program, const std::vector<std::string>& words) {
+  const Verb* verb = &program;
   for (const std::string& word : words) {
-    above += (above.empty() ? "" : " ") + verb->get_name();
-    verb = FindVerb(verb, word);
-    if (verb != nullptr) continue;
-    Talk("unknown verb " + word + "; see crosscut --help");
-    return kUsage;
+    const Verb* inner = FindVerb(*verb, word);
+    if (inner == nullptr) return FailUsage(*verb, UnknownVerb(*verb, word));
+    verb = inner;
   }
-  if (verb->get_help_ptr() == nullptr) return Fail(verbs::CheckPlugin({"--help"}));  // its own
-  return Print(verb->help(above), false);
+  if (!verb->passes_all_on()) return Print(HelpText(*verb), false);
+  *verb->words = {"--help"};  // the help is its own
+  return verb->run();
+}
+
+std::string Completion(const std::string& shell, const Verb& program) {
+  if (shell == "bash") return BashCompletion(program);
+  return shell == "zsh" ? ZshCompletion(program) : FishCompletion(program);
 }
 
 }  // namespace
 
-void AddHelp(CLI::App* app, Run* run) {
-  auto words = std::make_shared<std::vector<std::string>>();
-  auto man = std::make_shared<bool>(false);
-  CLI::App* verb = app->add_subcommand("help", "Explain a verb");
-  std::vector<std::string> names;
-  for (const CLI::App* other : app->get_subcommands([](CLI::App*) { return true; })) {
-    names.push_back(other->get_name());
-  }
-  verb->add_option("VERB", *words, "which; without it, a list of all")
-      ->check(Suggest(names))
-      ->option_text("...");
-  verb->add_flag("--man", *man, "print the manual page, for man -l")->excludes("VERB");
-  verb->callback([=] {
-    *run = [=] { return *man ? Print(ManPage(TableOf(app)), false) : RunHelp(app, *words); };
+Verb HelpVerb(const Verb* program) {
+  const auto words = std::make_shared<std::vector<std::string>>();
+  const auto man = std::make_shared<bool>(false);
+  std::vector<std::string> names = VerbNames(*program);
+  names.emplace_back("help");
+  Verb verb("help", "Set up", "crosscut help record", "Explain a verb");
+  verb.Take({
+      {"VERB ...", words.get(), "which; without it, a list of all",
+       Rules{.words = std::move(names)}},
+      {"--man", man.get(), "print the manual page, for man -l", Rules{.excludes = "VERB"}},
   });
+  verb.run = [=] { return *man ? Print(ManPage(*program), false) : RunHelp(*program, *words); };
+  return verb;
 }
 
-void AddCompletion(CLI::App* app, Run* run) {
-  auto shell = std::make_shared<std::string>();
-  CLI::App* verb =
-      app->add_subcommand("completion", "Print what makes a shell complete this command");
-  verb->add_option("SHELL", *shell, "bash, zsh or fish")
-      ->required()
-      ->check(OneOf("shell", {"bash", "zsh", "fish"}))
-      ->option_text(" ");
-  verb->footer(
+Verb CompletionVerb(const Verb* program) {
+  const auto shell = std::make_shared<std::string>();
+  Verb verb("completion", "Set up", "crosscut completion bash",
+            "Print what makes a shell complete this command");
+  verb.Take({
+      {"SHELL", shell.get(), "bash, zsh or fish",
+       Rules{.required = true, .words = {"bash", "zsh", "fish"}, .only = "shell"}},
+  });
+  verb.notes =
       "bash: eval \"$(crosscut completion bash)\" in ~/.bashrc\n"
       "zsh:  crosscut completion zsh > DIR/_crosscut, with a DIR of $fpath\n"
-      "fish: crosscut completion fish > ~/.config/fish/completions/crosscut.fish");
-  verb->callback([=] {
-    *run = [=] {
-      const CommandTable table = TableOf(app);
-      return Print(*shell == "bash"  ? BashCompletion(table)
-                   : *shell == "zsh" ? ZshCompletion(table)
-                                     : FishCompletion(table),
-                   false);
-    };
-  });
+      "fish: crosscut completion fish > ~/.config/fish/completions/crosscut.fish";
+  verb.run = [=] { return Print(Completion(*shell, *program), false); };
+  return verb;
 }
 
 }  // namespace crosscut::cli

@@ -34,7 +34,7 @@ std::string Sentence(const std::string& text) {
 std::string Lines(const std::string& text) { return ".nf\n" + Escaped(text) + "\n.fi\n"; }
 
 std::string Synopsis(const Verb& verb) {
-  std::string out = Bold("crosscut " + verb.name);
+  std::string out = Bold(verb.called());
   if (!verb.options.empty()) out += " [\\fIoptions\\fR]";
   for (const Argument& positional : verb.positionals) {
     out += " [" + Italic(positional.value) + (positional.repeated ? "...]" : "]");
@@ -64,29 +64,29 @@ void AddVerb(const Verb& verb, std::string* out) {
           Synopsis(verb) + "\n";
   for (const Argument& positional : verb.positionals) AddArgument(positional, out);
   for (const Argument& option : verb.options) AddArgument(option, out);
-  if (!verb.notes.empty()) *out += ".PP\n" + Lines(verb.notes);
+  if (const auto footer = verb.footer(); !footer.empty()) *out += ".PP\n" + Lines(footer);
   for (const Verb& inner : verb.verbs) AddVerb(inner, out);
 }
 
 }  // namespace
 
-std::string ManPage(const CommandTable& table) {
-  std::string out = ".TH CROSSCUT 1 \"\" \"crosscut " + table.version + "\" \"User Commands\"\n";
+std::string ManPage(const Verb& program) {
+  std::string out = ".TH CROSSCUT 1 \"\" \"crosscut " CROSSCUT_VERSION "\" \"User Commands\"\n";
   out += ".SH NAME\ncrosscut \\- show where a machine\\-learning program's wall time goes\n";
   out += ".SH SYNOPSIS\n\\fBcrosscut\\fR \\fIVERB\\fR [\\fIoptions\\fR] [\\fIarguments\\fR]\n";
-  out += ".SH DESCRIPTION\n" + Lines(table.description);
+  out += ".SH DESCRIPTION\n" + Lines(program.description);
   out += ".SH EXAMPLES\n";
-  for (const Verb& verb : table.verbs) {
+  for (const Verb& verb : program.verbs) {
     if (!verb.example.empty()) {
       out += ".TP\n" + Bold(verb.example) + "\n" + Sentence(verb.description) + "\n";
     }
   }
   std::string group;
-  for (const Verb& verb : table.verbs) {
+  for (const Verb& verb : program.verbs) {
     if (verb.group != group) out += ".SH " + Escaped((group = verb.group)) + "\n";
     AddVerb(verb, &out);
   }
-  out += ".SH EXIT STATUS\n" + Escaped(OneLine(table.notes)) + "\n";
+  out += ".SH EXIT STATUS\n" + Escaped(OneLine(program.notes)) + "\n";
   out +=
       ".SH FILES\n.TP\n\\fIcrosscut\\-runs/\\fR\nwhere \\fBrecord\\fR puts runs that \\fB\\-o\\fR "
       "does not name, and where verbs look for the newest run\n";

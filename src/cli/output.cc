@@ -31,8 +31,9 @@ int TerminalWidth() {
 
 std::string KibiBytes(uint64_t bytes) { return std::to_string((bytes + 1023) / 1024) + " KiB"; }
 
-int WriteOutput(const std::string& file, const std::string& text, bool incomplete) {
-  const auto bytes = verbs::WriteOutput(file, text);
+int WriteOutput(const std::string& file, const std::vector<std::string>& inputs,
+                const std::string& text, bool incomplete) {
+  const auto bytes = verbs::WriteOutput(file, inputs, text);
   if (!bytes.ok()) return Fail(bytes.status());
   Talk("wrote " + file + " (" + KibiBytes(*bytes) + ")");
   return incomplete ? kUnreadable : kGood;

@@ -3,25 +3,23 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "src/cli/values.h"
+#include "src/cli/arguments.h"
 
 namespace crosscut::cli {
 
-// Makes the format's number of its name.
+// The option --format: one of the names.
 template <class Format>
-CLI::Validator FormatOf(const std::map<std::string, Format>& formats) {
-  std::vector<std::string> names;
-  for (const auto& [name, format] : formats) names.push_back(name);
-  const CLI::Validator known = OneOf("format", names);
-  const auto take = [&formats, known](std::string& text) -> std::string {
-    std::string problem = known(text);
-    if (problem.empty()) text = std::to_string(static_cast<int>(formats.at(text)));
-    return problem;
-  };
-  return {take, WordLines(names), kWords};
+Argument FormatOption(std::optional<Format>* to, const std::map<std::string, Format>& formats,
+                      std::string description) {
+  Rules rules{.only = "format"};
+  for (const auto& [name, format] : formats) rules.words.push_back(name);
+  const auto take = [to, &formats](const std::string& name) { *to = formats.at(name); };
+  return {"--format FORMAT", take, std::move(description), std::move(rules)};
 }
 
 // A reader that goes away must not end us by a signal.
@@ -31,7 +29,8 @@ int TerminalWidth();
 
 std::string KibiBytes(uint64_t bytes);
 
-// Writes where -o says, and says so. Returns the exit code.
-int WriteOutput(const std::string& file, const std::string& text, bool incomplete);
+// Writes what is made of `inputs` where -o says, and says so. Returns the exit code.
+int WriteOutput(const std::string& file, const std::vector<std::string>& inputs,
+                const std::string& text, bool incomplete);
 
 }  // namespace crosscut::cli

@@ -3,7 +3,6 @@
 
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
@@ -13,10 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "src/cli/command_start.h"
 #include "src/cli/commands.h"
 #include "src/cli/newest.h"
-#include "src/cli/values.h"
 
 namespace crosscut::cli {
 namespace {
@@ -83,74 +80,76 @@ void TakeInterpreter() {
   unsetenv(kInterpreter);
 }
 
-void AddDoctor(CLI::App* app, Run* run) {
+Verb DoctorVerb() {
   struct Args {
     bool build = false, clean = false, json = false;
     std::string python;
   };
-  auto args = std::make_shared<Args>();
-  CLI::App* verb =
-      app->add_subcommand("doctor", "Tell what is recorded on this machine, and why not");
-  verb->add_flag("--build", args->build, "build the PyTorch source for this torch");
-  verb->add_flag("--clean", args->clean,
-                 "empty the cache, and remove what ended processes left in shared memory");
-  verb->add_flag("--json", args->json, "print JSON");
-  verb->add_option("--python", args->python,
-                   "the Python to look at (default: that of Crosscut's environment, or python3)")
-      ->option_text("PATH");
-  verb->callback([=] {
-    *run = [=] {
-      std::vector<std::string> words = {"doctor"};
-      if (args->build) words.push_back("--build");
-      if (args->clean) words.push_back("--clean");
-      if (args->json) words.push_back("--json");
-      return RunPython(words, args->python);
-    };
+  const auto args = std::make_shared<Args>();
+  Verb verb("doctor", "Check", "crosscut doctor",
+            "Tell what is recorded on this machine, and why not");
+  verb.Take({
+      {"--build", &args->build, "build the PyTorch source for this torch"},
+      {"--clean", &args->clean,
+       "empty the cache, and remove what ended processes left in shared memory"},
+      {"--json", &args->json, "print JSON"},
+      {"--python PATH", &args->python,
+       "the Python to look at (default: that of Crosscut's environment, or python3)"},
   });
+  verb.run = [=] {
+    std::vector<std::string> words = {"doctor"};
+    if (args->build) words.push_back("--build");
+    if (args->clean) words.push_back("--clean");
+    if (args->json) words.push_back("--json");
+    return RunPython(words, args->python);
+  };
+  return verb;
 }
 
-void AddPlot(CLI::App* app, Run* run) {
-  auto args = std::make_shared<PlotArgs>();
-  CLI::App* verb = app->add_subcommand("plot", "Draw metrics, overlaps and processes of runs");
-  verb->add_option("runs", args->runs,
-                   "runs to draw side by side, each as RUN or LABEL=RUN; default the newest.\n"
-                   "Needs Matplotlib")
-      ->option_text("RUN...");
-  verb->add_option("-o", args->folder, "where to write the plots; made if absent")
-      ->required()
-      ->option_text("DIR");
-  verb->callback([=] { *run = [=] { return RunPlot(*args); }; });
+Verb PlotVerb() {
+  const auto args = std::make_shared<PlotArgs>();
+  Verb verb("plot", "Look", "crosscut plot -o plots",
+            "Draw metrics, overlaps and processes of runs");
+  verb.Take({
+      {"runs RUN...", &args->runs,
+       "runs to draw side by side, each as RUN or LABEL=RUN; default the newest.\n"
+       "Needs Matplotlib"},
+      {"-o DIR", &args->folder, "where to write the plots; made if absent",
+       Rules{.required = true}},
+  });
+  verb.run = [=] { return RunPlot(*args); };
+  return verb;
 }
 
 // Its options are read in Python, where unknown ones go on to `record`; here they are for --help.
-void AddValidate(CLI::App* app, Run* run, const CommandWords* words) {
-  CLI::App* verb =
-      app->add_subcommand("validate", "Run a command recorded and not: are corrected times true?");
-  verb->allow_extras();
-  auto command = std::make_shared<std::vector<std::string>>();  // for --help: it is in `words`
-  verb->add_option("COMMAND", *command, "what to run, recorded and unrecorded")->option_text("...");
-  verb->add_option("--pairs", "runs of each sort, interleaved ABBA (default 10)")->option_text("N");
-  verb->add_option("--within",
-                   "how far the corrected time may be off, beyond the differences between\n"
-                   "unrecorded runs (default 5)")
-      ->option_text("PERCENT");
-  verb->add_option("--times",
-                   "a JSON file that the command writes, with its own step_median_ns: to\n"
-                   "compare steps, too")
-      ->option_text("FILE");
-  verb->add_option("--format", "text (default) or json")
-      ->check(OneOf("format", {"text", "json"}))
-      ->option_text("FORMAT");
-  verb->footer("Options of record may be among them; docs/validation.md explains the output.");
-  verb->callback([=] {
-    *run = [=, keep = command] {
-      std::vector<std::string> line = {"validate"};
-      line.insert(line.end(), words->options.begin(), words->options.end());
-      line.push_back("--");
-      line.insert(line.end(), words->command.begin(), words->command.end());
-      return RunPython(line);
-    };
+Verb ValidateVerb() {
+  const auto words = std::make_shared<std::vector<std::string>>();
+  const auto command = std::make_shared<std::vector<std::string>>();
+  Verb verb("validate", "Check", "crosscut validate python train.py",
+            "Run a command recorded and not: are corrected times true?");
+  verb.Take({
+      {"COMMAND ...", command.get(), "what to run, recorded and unrecorded"},
+      {"--pairs N", kNowhere, "runs of each sort, interleaved ABBA (default 10)"},
+      {"--within PERCENT", kNowhere,
+       "how far the corrected time may be off, beyond the differences between\n"
+       "unrecorded runs (default 5)"},
+      {"--times FILE", kNowhere,
+       "a JSON file that the command writes, with its own step_median_ns: to\n"
+       "compare steps, too"},
+      {"--format FORMAT", kNowhere, "text (default) or json",
+       Rules{.words = {"text", "json"}, .only = "format"}},
   });
+  verb.notes = "Options of record may be among them; docs/validation.md explains the output.";
+  verb.words = words.get();
+  verb.options_of = "record";
+  verb.run = [=] {
+    std::vector<std::string> line = {"validate"};
+    line.insert(line.end(), words->begin(), words->end());
+    line.push_back("--");
+    line.insert(line.end(), command->begin(), command->end());
+    return RunPython(line);
+  };
+  return verb;
 }
 
 }  // namespace crosscut::cli

@@ -1,7 +1,6 @@
 // report, open, runs, export, import, info.
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -93,7 +92,8 @@ int RunReport(ReportArgs args) {
     }
     incomplete = incomplete || output->incomplete;
   }
-  return to_stdout ? Print(text, incomplete) : WriteOutput(args.file, text, incomplete);
+  return to_stdout ? Print(text, incomplete)
+                   : WriteOutput(args.file, args.inputs, text, incomplete);
 }
 
 struct OpenArgs {
@@ -119,7 +119,8 @@ int RunOpen(OpenArgs args) {
     // The run may be another's: what lies there by that name is replaced, not followed.
     const Status written = verbs::WriteWholeFile(args.file, page->text);
     if (!written.ok()) return Fail(written.At("the page (-o FILE puts it elsewhere)"));
-  } else if (const auto written = verbs::WriteOutput(args.file, page->text); !written.ok()) {
+  } else if (const auto written = verbs::WriteOutput(args.file, args.input, page->text);
+             !written.ok()) {
     return Fail(written.status());
   }
   const std::string path = std::filesystem::absolute(args.file).string();
@@ -132,122 +133,129 @@ int RunOpen(OpenArgs args) {
   return Print(path + "\n" + verbs::FileUrl(path) + "\n", page->incomplete);
 }
 
+int RunRuns(const std::string& folder) {
+  IgnorePipes();
+  const auto output = verbs::Runs(folder, isatty(STDOUT_FILENO) != 0 ? TerminalWidth() : 0);
+  if (!output.ok()) return Fail(output.status());
+  if (output->text.empty()) Talk("there is no run in " + folder);
+  return Print(output->text, false);
+}
+
+struct ExportArgs {
+  std::vector<std::string> input;
+  std::string to, file;
+};
+
+int RunExport(ExportArgs args) {
+  IgnorePipes();
+  if (const int code = TakeNewest(&args.input); code != kGood) return code;
+  const auto done = verbs::Export(args.input[0], args.to, args.file);
+  if (!done.ok()) return Fail(done.status());
+  Talk("wrote " + args.file + " (" + done->format + ", " + KibiBytes(done->bytes) + ")");
+  return done->incomplete ? kUnreadable : kGood;
+}
+
+struct ImportArgs {
+  std::vector<std::string> files;
+  std::string run;
+};
+
+int RunImport(const ImportArgs& args) {
+  const auto done = verbs::ImportFiles(args.files, args.run);
+  if (!done.ok()) return Fail(done.status());
+  Talk(std::to_string(done->spans) + " spans on " + std::to_string(done->tracks) + " tracks in " +
+       args.run + "; next: crosscut report " + base::ShellWord(args.run));
+  return done->incomplete ? kUnreadable : kGood;
+}
+
+int RunInfo(std::vector<std::string> input) {
+  IgnorePipes();
+  if (const int code = TakeNewest(&input); code != kGood) return code;
+  if (IsCluster(input[0])) return RunOnCluster("info", {}, input);
+  const auto output = verbs::Info(input[0]);
+  if (!output.ok()) return Fail(output.status());
+  return Print(output->text, output->incomplete);
+}
+
 }  // namespace
 
-void AddReport(CLI::App* app, Run* run) {
-  auto args = std::make_shared<ReportArgs>();
-  CLI::App* verb = app->add_subcommand("report", "Show where the time went");
-  verb->add_option("INPUT", args->inputs, kInputs)->option_text("...");
-  verb->add_option("--format", args->format,
+Verb ReportVerb() {
+  const auto args = std::make_shared<ReportArgs>();
+  Verb verb("report", "Look", "crosscut report", "Show where the time went");
+  verb.Take({
+      {"INPUT ...", &args->inputs, kInputs},
+      FormatOption(&args->format, kReportFormats,
                    "text, markdown, json or html; default what the name of -o ends with\n"
-                   "(.txt, .md, .json, .html), else text")
-      ->transform(FormatOf(kReportFormats))
-      ->option_text("FORMAT");
-  verb->add_option("-o", args->file,
-                   "write to this file instead of stdout; compressed if its name ends in .gz")
-      ->option_text("FILE");
-  verb->add_flag("--summary", args->summary,
-                 "at most 8 KB of JSON: what ran, what bounds it, what to ask next");
-  verb->callback([=] { *run = [=] { return RunReport(*args); }; });
-}
-
-void AddOpen(CLI::App* app, Run* run) {
-  auto args = std::make_shared<OpenArgs>();
-  CLI::App* verb = app->add_subcommand("open", "Show the report as a page with a timeline");
-  verb->add_option("INPUT", args->input, kInputs)->expected(0, 1)->option_text(" ");
-  verb->add_option("-o", args->file, "the page to write; default report.html in the run directory")
-      ->option_text("FILE");
-  verb->add_option("--steps", args->steps,
-                   "steps whose spans are on the page, by number: 17,42; there is room for a few")
-      ->delimiter(',')
-      ->check(StepNumber())
-      ->option_text("N,...");
-  verb->footer(
-      "Shown by $BROWSER, else by xdg-open where there is a display; else its path is printed.");
-  verb->callback([=] { *run = [=] { return RunOpen(*args); }; });
-}
-
-void AddRuns(CLI::App* app, Run* run) {
-  auto folder = std::make_shared<std::string>(".");
-  CLI::App* verb = app->add_subcommand("runs", "List the runs that are here, the newest first");
-  verb->add_option("DIR", *folder, "where to look, and in its crosscut-runs; default here")
-      ->option_text(" ");
-  verb->callback([=] {
-    *run = [=]() -> int {
-      IgnorePipes();
-      const auto output = verbs::Runs(*folder, isatty(STDOUT_FILENO) != 0 ? TerminalWidth() : 0);
-      if (!output.ok()) return Fail(output.status());
-      if (output->text.empty()) Talk("there is no run in " + *folder);
-      return Print(output->text, false);
-    };
+                   "(.txt, .md, .json, .html), else text"),
+      {"-o FILE", &args->file,
+       "write to this file instead of stdout; compressed if its name ends in .gz"},
+      {"--summary", &args->summary,
+       "at most 8 KB of JSON: what ran, what bounds it, what to ask next"},
   });
+  verb.run = [=] { return RunReport(*args); };
+  return verb;
 }
 
-void AddExport(CLI::App* app, Run* run) {
-  struct Args {
-    std::vector<std::string> input;
-    std::string to, file;
-  };
-  auto args = std::make_shared<Args>();
-  CLI::App* verb = app->add_subcommand("export", "Write a file for another tool");
-  verb->add_option("INPUT", args->input, kInputs)->expected(0, 1)->option_text(" ");
-  verb->add_option("--to", args->to,
-                   "format; default what the name of -o ends with:\n" + verbs::ListFormats())
-      ->check(Suggest(verbs::FormatNames()))
-      ->option_text("FORMAT");
-  verb->add_option("-o", args->file,
-                   "the file to write, - for stdout; compressed if its name ends in .gz")
-      ->required()
-      ->option_text("FILE");
-  verb->callback([=] {
-    *run = [=]() -> int {
-      IgnorePipes();
-      if (const int code = TakeNewest(&args->input); code != kGood) return code;
-      const auto done = verbs::Export(args->input[0], args->to, args->file);
-      if (!done.ok()) return Fail(done.status());
-      Talk("wrote " + args->file + " (" + done->format + ", " + KibiBytes(done->bytes) + ")");
-      return done->incomplete ? kUnreadable : kGood;
-    };
+Verb OpenVerb() {
+  const auto args = std::make_shared<OpenArgs>();
+  Verb verb("open", "Look", "crosscut open", "Show the report as a page with a timeline");
+  verb.Take({
+      {"INPUT", &args->input, kInputs},
+      {"-o FILE", &args->file, "the page to write; default report.html in the run directory"},
+      {"--steps N,...", &args->steps,
+       "steps whose spans are on the page, by number: 17,42; there is room for a few",
+       Rules{.check = StepNumber()}},
   });
+  verb.notes =
+      "Shown by $BROWSER, else by xdg-open where there is a display; else its path is printed.";
+  verb.run = [=] { return RunOpen(*args); };
+  return verb;
 }
 
-void AddImport(CLI::App* app, Run* run) {
-  struct Args {
-    std::vector<std::string> files;
-    std::string run;
-  };
-  auto args = std::make_shared<Args>();
-  CLI::App* verb = app->add_subcommand("import", "Make a run from files that other tools wrote");
-  verb->add_option("FILE", args->files,
-                   "profiles; every command that reads a run takes one as it is, too")
-      ->required()
-      ->option_text("...");
-  verb->add_option("-o", args->run, "run directory to make")->required()->option_text("RUN");
-  verb->callback([=] {
-    *run = [=]() -> int {
-      const auto done = verbs::ImportFiles(args->files, args->run);
-      if (!done.ok()) return Fail(done.status());
-      Talk(std::to_string(done->spans) + " spans on " + std::to_string(done->tracks) +
-           " tracks in " + args->run + "; next: crosscut report " + base::ShellWord(args->run));
-      return done->incomplete ? kUnreadable : kGood;
-    };
-  });
+Verb RunsVerb() {
+  const auto folder = std::make_shared<std::string>(".");
+  Verb verb("runs", "Look", "crosscut runs", "List the runs that are here, the newest first");
+  verb.Take({{"DIR", folder.get(), "where to look, and in its crosscut-runs; default here"}});
+  verb.run = [=] { return RunRuns(*folder); };
+  return verb;
 }
 
-void AddInfo(CLI::App* app, Run* run) {
-  auto input = std::make_shared<std::vector<std::string>>();
-  CLI::App* verb = app->add_subcommand("info", "Show what an input is and what it holds");
-  verb->add_option("INPUT", *input, kInputs)->expected(0, 1)->option_text(" ");
-  verb->callback([=] {
-    *run = [=]() -> int {
-      IgnorePipes();
-      if (const int code = TakeNewest(input.get()); code != kGood) return code;
-      if (IsCluster((*input)[0])) return RunOnCluster("info", {}, *input);
-      const auto output = verbs::Info((*input)[0]);
-      if (!output.ok()) return Fail(output.status());
-      return Print(output->text, output->incomplete);
-    };
+Verb ExportVerb() {
+  const auto args = std::make_shared<ExportArgs>();
+  Verb verb("export", "Exchange", "crosscut export -o trace.json.gz",
+            "Write a file for another tool");
+  verb.Take({
+      {"INPUT", &args->input, kInputs},
+      {"--to FORMAT", &args->to,
+       "format; default what the name of -o ends with:\n" + verbs::ListFormats(),
+       Rules{.words = verbs::FormatNames()}},
+      {"-o FILE", &args->file,
+       "the file to write, - for stdout; compressed if its name ends in .gz",
+       Rules{.required = true}},
   });
+  verb.run = [=] { return RunExport(*args); };
+  return verb;
+}
+
+Verb ImportVerb() {
+  const auto args = std::make_shared<ImportArgs>();
+  Verb verb("import", "Exchange", "crosscut import trace.json -o RUN",
+            "Make a run from files that other tools wrote");
+  verb.Take({
+      {"FILE ...", &args->files, "profiles; every command that reads a run takes one as it is, too",
+       Rules{.required = true}},
+      {"-o RUN", &args->run, "run directory to make", Rules{.required = true}},
+  });
+  verb.run = [=] { return RunImport(*args); };
+  return verb;
+}
+
+Verb InfoVerb() {
+  const auto input = std::make_shared<std::vector<std::string>>();
+  Verb verb("info", "Look", "crosscut info", "Show what an input is and what it holds");
+  verb.Take({{"INPUT", input.get(), kInputs}});
+  verb.run = [=] { return RunInfo(*input); };
+  return verb;
 }
 
 }  // namespace crosscut::cli

@@ -3,7 +3,6 @@
 
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -125,36 +124,31 @@ int RunTable(TableArgs args) {
 
 }  // namespace
 
-void AddTable(CLI::App* app, Run* run) {
-  auto args = std::make_shared<TableArgs>();
-  CLI::App* verb = app->add_subcommand("table", "Print one table; without NAME, list them");
-  verb->add_option("INPUT", args->input,
-                   "run directory, as record makes it, or another tool's trace; where there is\n"
-                   "none, a table of the newest run")
-      ->check(Suggest(verbs::TableNames()))
-      ->option_text(" ");
-  verb->add_option("NAME", args->name, "which table")
-      ->check(Suggest(verbs::TableNames()))
-      ->option_text(" ");
-  verb->add_option("--where", args->query.where,
-                   "only rows that meet this, as in --where='wall_ns > 1ms': COLUMN OP VALUE\n"
-                   "with = != < <= > >= or ~ (contains); may be given several times")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->option_text("CONDITION");
-  verb->add_option("--sort", args->query.sort,
-                   "order the rows by this column; --sort=-COLUMN: largest first")
-      ->option_text("COLUMN");
-  verb->add_option("--limit", args->query.limit, "only the first N rows")
-      ->check(WholeNumber(0, uint64_t{1} << 60))
-      ->option_text("N");
-  verb->add_option("--format", args->format,
-                   "csv, json or parquet (needs pyarrow); default what the name of -o ends\n"
-                   "with, else csv")
-      ->check(OneOf("format", {"csv", "json", "parquet"}))
-      ->option_text("FORMAT");
-  verb->add_option("-o", args->file, "write to this file instead of stdout")->option_text("FILE");
-  verb->callback([=] { *run = [=] { return RunTable(*args); }; });
+Verb TableVerb() {
+  const auto args = std::make_shared<TableArgs>();
+  Verb verb("table", "Look", "crosscut table operators",
+            "Print one table; without NAME, list them");
+  verb.Take({
+      {"INPUT", &args->input,
+       "run directory, as record makes it, or another tool's trace; where there is\n"
+       "none, a table of the newest run",
+       Rules{.words = verbs::TableNames()}},
+      {"NAME", &args->name, "which table", Rules{.words = verbs::TableNames()}},
+      {"--where CONDITION", &args->query.where,
+       "only rows that meet this, as in --where='wall_ns > 1ms': COLUMN OP VALUE\n"
+       "with = != < <= > >= or ~ (contains); may be given several times"},
+      {"--sort COLUMN", &args->query.sort,
+       "order the rows by this column; --sort=-COLUMN: largest first"},
+      {"--limit N", &args->query.limit, "only the first N rows",
+       Rules{.check = WholeNumber(0, uint64_t{1} << 60)}},
+      {"--format FORMAT", &args->format,
+       "csv, json or parquet (needs pyarrow); default what the name of -o ends\n"
+       "with, else csv",
+       Rules{.words = {"csv", "json", "parquet"}, .only = "format"}},
+      {"-o FILE", &args->file, "write to this file instead of stdout"},
+  });
+  verb.run = [=] { return RunTable(*args); };
+  return verb;
 }
 
 }  // namespace crosscut::cli

@@ -4,7 +4,6 @@
 #include <limits.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
 
@@ -14,10 +13,7 @@
 namespace crosscut::cli {
 namespace {
 
-struct Args {
-  std::string python = "python3";
-};
-using Verb = Result<verbs::TensorFlowPlugin> (*)(const std::string&, const std::string&);
+using Change = Result<verbs::TensorFlowPlugin> (*)(const std::string&, const std::string&);
 
 std::string PluginLibrary() {
   char path[PATH_MAX];
@@ -27,38 +23,36 @@ std::string PluginLibrary() {
 }
 
 // `wanted`: whether the plugin should be there afterwards.
-int Do(Verb verb, const std::string& python, bool wanted) {
-  const auto plugin = verb(python, PluginLibrary());
+int Do(Change change, const std::string& python, bool wanted) {
+  const auto plugin = change(python, PluginLibrary());
   if (!plugin.ok()) return Fail(plugin.status());
   const int code = Print(verbs::Describe(*plugin), false);
   return code != kGood || plugin->current == wanted ? code : static_cast<int>(kFinding);
 }
 
+Verb Changing(const char* name, const char* description, Change change, bool wanted) {
+  const auto python = std::make_shared<std::string>("python3");
+  Verb verb(name, "", "", description);
+  verb.Take({
+      {"--python PATH", python.get(), "the Python whose TensorFlow is meant; default python3"},
+  });
+  verb.run = [=] { return Do(change, *python, wanted); };
+  return verb;
+}
+
 }  // namespace
 
-void AddTensorFlow(CLI::App* app, Run* run) {
-  struct Action {
-    const char *name, *description;
-    Verb verb;
-    bool wanted;
+Verb TensorFlowVerb() {
+  Verb verb("tensorflow", "Set up", "crosscut tensorflow install",
+            "Show Crosscut's events in TensorFlow's own profiles");
+  verb.verbs = {
+      Changing("tensorflow install", "Put the plugin into a Python's TensorFlow",
+               verbs::InstallTensorFlowPlugin, true),
+      Changing("tensorflow remove", "Take it out again", verbs::RemoveTensorFlowPlugin, false),
+      Changing("tensorflow status", "Show whether it is there; exits with 1 if it is not",
+               verbs::FindTensorFlowPlugin, true),
   };
-  static constexpr Action kActions[] = {
-      {"install", "Put the plugin into a Python's TensorFlow", verbs::InstallTensorFlowPlugin,
-       true},
-      {"remove", "Take it out again", verbs::RemoveTensorFlowPlugin, false},
-      {"status", "Show whether it is there; exits with 1 if it is not", verbs::FindTensorFlowPlugin,
-       true}};
-  CLI::App* group =
-      app->add_subcommand("tensorflow", "Show Crosscut's events in TensorFlow's own profiles");
-  group->require_subcommand(1);
-  for (const Action& action : kActions) {
-    auto args = std::make_shared<Args>();
-    CLI::App* verb = group->add_subcommand(action.name, action.description);
-    verb->add_option("--python", args->python,
-                     "the Python whose TensorFlow is meant; default python3")
-        ->option_text("PATH");
-    verb->callback([=] { *run = [=] { return Do(action.verb, args->python, action.wanted); }; });
-  }
+  return verb;
 }
 
 }  // namespace crosscut::cli

@@ -1,16 +1,13 @@
 #include "src/cli/values.h"
 
-#include <stdlib.h>
-
-#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 #include <string_view>
 #include <system_error>
 
-#include "src/base/nearest.h"
 #include "src/base/quantity.h"
 
 namespace crosscut::cli {
@@ -24,26 +21,7 @@ std::string Plain(double number) {
 
 }  // namespace
 
-std::string WordLines(const std::vector<std::string>& words) {
-  std::string out;
-  for (const std::string& word : words) out += (out.empty() ? "" : "\n") + word;
-  return out;
-}
-
-CLI::Validator OneOf(std::string what, std::vector<std::string> words) {
-  const std::string lines = WordLines(words);
-  const auto check = [what = std::move(what), words = std::move(words)](const std::string& text) {
-    const bool known = std::find(words.begin(), words.end(), text) != words.end();
-    return known ? std::string() : base::UnknownName(what, text, words);
-  };
-  return {check, lines, kWords};
-}
-
-CLI::Validator Suggest(const std::vector<std::string>& words) {
-  return {[](std::string&) { return std::string(); }, WordLines(words), kWords};
-}
-
-CLI::Validator Seconds(double least, double most) {
+Check Seconds(double least, double most) {
   const auto check = [=](std::string& text) -> std::string {
     double seconds = 0;
     if (!base::ParseSeconds(text.c_str(), &seconds) || !(seconds >= least && seconds <= most)) {
@@ -53,10 +31,10 @@ CLI::Validator Seconds(double least, double most) {
     text = Plain(seconds);
     return "";
   };
-  return {check, ""};
+  return check;
 }
 
-CLI::Validator WholeNumber(uint64_t least, uint64_t most) {
+Check WholeNumber(uint64_t least, uint64_t most) {
   const auto check = [=](const std::string& text) -> std::string {
     uint64_t number = 0;
     const char* end = text.data() + text.size();
@@ -65,19 +43,18 @@ CLI::Validator WholeNumber(uint64_t least, uint64_t most) {
     return text + " is no whole number from " + std::to_string(least) + " to " +
            std::to_string(most);
   };
-  return {check, ""};
+  return check;
 }
 
-CLI::Validator StepNumber() {
-  return {[](const std::string& value) -> std::string {
-            const bool digits = !value.empty() && value.size() < 19 &&
-                                value.find_first_not_of("0123456789") == std::string::npos;
-            return digits ? "" : value + " is no number of a step; write 17 or 17,42";
-          },
-          ""};
+Check StepNumber() {
+  return [](const std::string& value) -> std::string {
+    const bool digits = !value.empty() && value.size() < 19 &&
+                        value.find_first_not_of("0123456789") == std::string::npos;
+    return digits ? "" : value + " is no number of a step; write 17 or 17,42";
+  };
 }
 
-CLI::Validator Mebibytes(double least, double most) {
+Check Mebibytes(double least, double most) {
   const auto check = [=](std::string& text) -> std::string {
     double mib = 0;
     if (!base::ParseMebibytes(text.c_str(), &mib) || !(mib >= least && mib <= most)) {
@@ -87,10 +64,10 @@ CLI::Validator Mebibytes(double least, double most) {
     text = Plain(std::floor(mib));
     return "";
   };
-  return {check, ""};
+  return check;
 }
 
-CLI::Validator Percent() {
+Check Percent() {
   const auto check = [](std::string& text) -> std::string {
     char* end = nullptr;
     const double percent = std::strtod(text.c_str(), &end);
@@ -102,17 +79,7 @@ CLI::Validator Percent() {
     text = Plain(percent);
     return "";
   };
-  return {check, ""};
-}
-
-void RefuseWrongSettings(CLI::App* verb) {
-  for (CLI::Option* option : verb->get_options()) {
-    const std::string variable = option->get_envname();
-    const char* value = variable.empty() ? nullptr : getenv(variable.c_str());
-    if (value == nullptr || *value == 0 || option->count() > 0) continue;
-    option->add_result(value);
-    option->run_callback();
-  }
+  return check;
 }
 
 }  // namespace crosscut::cli

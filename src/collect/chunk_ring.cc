@@ -14,6 +14,7 @@
 #include "src/base/fault_point.h"
 #include "src/collect/memory.h"
 #include "src/collect/ring_making.h"
+#include "src/collect/words.h"
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
@@ -64,7 +65,6 @@ int ChunkRing::Create(const char* path, uint64_t chunks, const format::RingHeade
   if (CROSSCUT_FAULT("ring.create")) return ENOSPC;
   chunk_count_ = static_cast<uint32_t>(chunks);
   bytes_ = kRingHeaderBytes + chunks * kRingChunkBytes;
-  clean_words_ = (chunk_count_ + 63) / 64;
   format::RingHeader header = facts;
   header.version = format::kFormatVersion;
   header.header_bytes = kRingHeaderBytes;
@@ -83,9 +83,12 @@ int ChunkRing::Create(const char* path, uint64_t chunks, const format::RingHeade
   char* tables = error == 0 ? static_cast<char*>(MapPages(TableBytes())) : nullptr;
   if (error == 0 && tables == nullptr) error = ENOMEM;
   if (error == 0) {
-    clean_bits_ = reinterpret_cast<std::atomic<uint64_t>*>(tables);
-    waiting_ = clean_bits_ + clean_words_;
-    next_full_ = reinterpret_cast<std::atomic<uint32_t>*>(waiting_ + chunk_count_);
+    tables_ = tables;
+    auto* words = reinterpret_cast<sync::Atomic<uint64_t>*>(tables);
+    waiting_.Init(words);
+    clean_.Init(words + chunk_count_, chunk_count_);
+    words += chunk_count_ + CleanChunks::Words(chunk_count_);
+    full_.Init(reinterpret_cast<sync::Atomic<uint32_t>*>(words));
     Prepare(kFirstPrepared);
     const int limit = limit_errno_.load();
     if (prepared() < 3) error = limit != 0 ? limit : ENOSPC;
@@ -111,11 +114,13 @@ void ChunkRing::Retire() {
 void ChunkRing::Unmap() {
   if (base_ == nullptr) return;
   munmap(base_, bytes_);
-  UnmapPages(clean_bits_, TableBytes());
+  UnmapPages(tables_, TableBytes());
   base_ = nullptr;
 }
 
-size_t ChunkRing::TableBytes() const { return clean_words_ * 8 + size_t{chunk_count_} * 12; }
+size_t ChunkRing::TableBytes() const {
+  return size_t{CleanChunks::Words(chunk_count_)} * 8 + size_t{chunk_count_} * 12;
+}
 
 bool ChunkRing::Contains(const uint64_t* at) const {
   return at >= chunk(0) && at < chunk(chunk_count_);
@@ -126,42 +131,20 @@ uint32_t ChunkRing::IndexOf(const uint64_t* chunk) const {
   return static_cast<uint32_t>(static_cast<size_t>(offset) / kRingChunkBytes);
 }
 
-bool ChunkRing::TakeCount(uint32_t reserved) {
-  uint32_t have = clean_.load(std::memory_order_relaxed);
-  do {
-    if (have <= reserved) return false;
-  } while (!clean_.compare_exchange_weak(have, have - 1, std::memory_order_acquire));
-  return true;
-}
-
-// The caller has taken its count: there is a bit for it.
-uint64_t* ChunkRing::TakeClean() {
-  for (uint32_t w = 0;; w = w + 1 == clean_words_ ? 0 : w + 1) {
-    uint64_t bits = clean_bits_[w].load(std::memory_order_relaxed);
-    while (bits != 0) {
-      const int bit = __builtin_ctzll(bits);
-      const uint64_t mask = uint64_t{1} << bit;
-      const uint64_t before = clean_bits_[w].fetch_and(~mask, std::memory_order_acq_rel);
-      if ((before & mask) != 0) return chunk(w * 64 + static_cast<uint32_t>(bit));
-      bits = before & ~mask;
-    }
-  }
-}
-
 uint64_t* ChunkRing::Claim(uint32_t track, uint64_t tick, bool for_session) {
   const uint32_t reserved = for_session ? 0 : kReservedForSession;
-  while (!TakeCount(reserved)) {
+  while (!clean_.TakeCount(reserved)) {
     const bool more = PrepareOne();
     CallDrain();
     if (more) continue;
     const uint32_t oldest = keeps_newest_ ? TakeOldest() : kNone;
     if (oldest == kNone) return nullptr;
     CountOverwritten(oldest);
-    Clear(oldest);
+    ClearChunk(chunk(oldest), format::kRingChunkWords);
     return Begin(chunk(oldest), track, tick);
   }
   if (Short()) CallDrain();
-  return Begin(TakeClean(), track, tick);
+  return Begin(chunk(clean_.Take()), track, tick);
 }
 
 // The chunk is the caller's, and all zero behind its header.
@@ -169,25 +152,20 @@ uint64_t* ChunkRing::Begin(uint64_t* at, uint32_t track, uint64_t tick) {
   // Each number once, whoever claims: the addition alone does that. The state below publishes it.
   const uint64_t fill = std::atomic_ref(header()->next_fill).fetch_add(1);
   claimed_.fetch_add(1, std::memory_order_relaxed);
-  // Each a release: words.h.
-  format::RingStore(at[format::kChunkBaseTick], tick);
-  format::RingStore<uint64_t>(at[format::kChunkTrack], track);
-  format::RingStore<uint64_t>(at[format::kChunkDrained], 0);
-  format::RingStore<uint64_t>(at[format::kChunkReserved], 0);
-  format::RingStore(at[format::kChunkState], format::PackChunkState(fill, format::kChunkActive));
+  BeginChunk(at, fill, tick, track);
   return at;
 }
 
 bool ChunkRing::Short() const {
-  const uint32_t next = next_.load(std::memory_order_relaxed);
-  return clean() + (chunk_count_ - next) < chunk_count_ / 8 + kReservedForSession;
+  return clean() + (chunk_count_ - begun()) < chunk_count_ / 8 + kReservedForSession;
 }
 
 void ChunkRing::CallDrain() {
-  if (wake_ == nullptr || called_.exchange(true, std::memory_order_relaxed)) return;
+  std::atomic<uint32_t>* wake = wake_.load();
+  if (wake == nullptr || called_.exchange(true, std::memory_order_relaxed)) return;
   const int saved = errno;
-  wake_->fetch_add(1);
-  syscall(SYS_futex, wake_, FUTEX_WAKE_PRIVATE, INT32_MAX, nullptr, nullptr, 0);
+  wake->fetch_add(1);
+  syscall(SYS_futex, wake, FUTEX_WAKE_PRIVATE, INT32_MAX, nullptr, nullptr, 0);
   errno = saved;
 }
 
@@ -242,68 +220,16 @@ void ChunkRing::PushFull(uint64_t* at) {
   // Of Begin(): this thread's own, or of who parked the chunk, under the threads lock.
   const uint64_t state = format::RingLoad(at[format::kChunkState]);
   if (format::ChunkState(state) != format::kChunkActive) return;  // in the list twice: a circle
-  const uint64_t fill = format::ChunkFill(state);
   const bool waits = keeps_newest_ && at[format::kChunkTrack] != 0;
-  format::RingStore(at[format::kChunkState], format::PackChunkState(fill, format::kChunkFull));
+  SetChunkState(at, format::kChunkFull);
   if (waits) {
-    waiting_[index].fetch_or((pushed_.fetch_add(1) + 1) << 1, std::memory_order_acq_rel);
-    return;
-  }
-  uint32_t head = full_head_.load(std::memory_order_relaxed);
-  do {
-    next_full_[index].store(head, std::memory_order_relaxed);
-  } while (!full_head_.compare_exchange_weak(head, index + 1, std::memory_order_acq_rel));
-}
-
-uint32_t ChunkRing::TakeFull(uint32_t* indices) {
-  // Everything at once: no chunk can come back meanwhile, so no ABA.
-  uint32_t link = full_head_.exchange(0, std::memory_order_acq_rel);
-  uint32_t n = 0;
-  while (link != 0 && n < chunk_count_) {
-    indices[n++] = link - 1;
-    link = next_full_[link - 1].load(std::memory_order_relaxed);
-  }
-  for (uint32_t i = 0; i < n / 2; ++i) {
-    const uint32_t other = indices[n - 1 - i];
-    indices[n - 1 - i] = indices[i];
-    indices[i] = other;
-  }
-  return n;
-}
-
-uint32_t ChunkRing::TakeOldest(uint64_t pushed) {
-  for (;;) {
-    uint32_t oldest = kNone;
-    uint64_t least = (pushed + 1) << 1;
-    const uint32_t begun = next_.load(std::memory_order_relaxed);
-    for (uint32_t i = 0; i < begun; ++i) {
-      const uint64_t word = waiting_[i].load(std::memory_order_relaxed);
-      if (word == 0 || (word & 1) != 0 || word >= least) continue;
-      oldest = i;
-      least = word;
-    }
-    if (oldest == kNone) return kNone;
-    if (waiting_[oldest].compare_exchange_strong(least, 0, std::memory_order_acq_rel)) {
-      return oldest;
-    }
+    waiting_.Add(index);
+  } else {
+    full_.Add(index);
   }
 }
 
-uint32_t ChunkRing::waiting() const {
-  const uint32_t begun = next_.load(std::memory_order_relaxed);
-  uint32_t n = 0;
-  for (uint32_t i = 0; i < begun; ++i) n += waiting_[i].load(std::memory_order_relaxed) > 1 ? 1 : 0;
-  return n;
-}
-
-// A chunk that was taken before Hold() shows in its state, which its owner stored before it pushed.
-void ChunkRing::Hold(const uint64_t* at) {
-  waiting_[IndexOf(at)].fetch_or(1, std::memory_order_acq_rel);
-}
-
-void ChunkRing::Release(const uint64_t* at) {
-  waiting_[IndexOf(at)].fetch_and(~uint64_t{1}, std::memory_order_acq_rel);
-}
+uint32_t ChunkRing::TakeFull(uint32_t* indices) { return full_.TakeAll(indices, chunk_count_); }
 
 void ChunkRing::CountOverwritten(uint32_t index) {
   const uint64_t* at = chunk(index);
@@ -342,31 +268,18 @@ void ChunkRing::Overwrite(uint32_t index) {
 }
 
 void ChunkRing::Recycle(uint32_t index) {
-  Clear(index);
+  ClearChunk(chunk(index), format::kRingChunkWords);
   MarkClean(index);
 }
 
-void ChunkRing::Clear(uint32_t index) {
-  uint64_t* at = chunk(index);
-  const uint64_t fill = format::ChunkFill(at[format::kChunkState]);
-  format::RingStore(at[format::kChunkState], format::PackChunkState(fill, format::kChunkFree));
-  // Each behind the state: a reader that finds a word cleared finds the chunk free, too.
-  for (size_t i = format::kRingChunkHeaderWords; i < format::kRingChunkWords; ++i) {
-    format::RingStore<uint64_t>(at[i], 0);
-  }
-}
-
 void ChunkRing::MarkClean(uint32_t index) {
-  uint64_t* at = chunk(index);
-  const uint64_t fill = format::ChunkFill(at[format::kChunkState]);
-  format::RingStore(at[format::kChunkState], format::PackChunkState(fill, format::kChunkClean));
-  clean_bits_[index / 64].fetch_or(uint64_t{1} << (index % 64), std::memory_order_release);
-  clean_.fetch_add(1, std::memory_order_release);
+  SetChunkState(chunk(index), format::kChunkClean);
+  clean_.Add(index);
 }
 
 bool ChunkRing::PrepareOne() {
   if (limit_errno_.load(std::memory_order_relaxed) != 0) return false;
-  uint32_t next = next_.load(std::memory_order_relaxed);
+  uint32_t next = begun();
   do {
     if (next >= chunk_count_) return false;
   } while (!next_.compare_exchange_weak(next, next + 1, std::memory_order_relaxed));

@@ -7,22 +7,18 @@
 //                               |                       |                           | who takes the
 //                               +----------------------- Clear, MarkClean <---------+ oldest
 //
-// What must hold, and which order sees to it (litmus_test.cc tries each with less):
-// - Who claims a chunk finds it all zero behind its header: clean_bits_ is set with release after
-//   the last zero, and cleared with acquire.
-// - The drain finds all words of a full chunk: full_head_, or waiting_, is written with release by
-//   the thread that wrote them and read with acquire.
-// - A chunk is in one list, once: PushFull() looks at the state, which only the chunk's owner
-//   changes before it lets go of it, and TakeFull() takes the whole list at once (no ABA).
-// - clean_ never counts more chunks than have a bit: a bit is set before it is counted, and counted
-//   off before it is cleared, so TakeClean() finds one.
-// - Another process reads the ring at any time, without asking: words.h.
+// Which memory orders see to what: chunk_lists.h, and words.h for other processes, which read the
+// ring at any time, without asking.
 #pragma once
+
+#include <errno.h>
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 
+#include "src/base/atomic.h"
+#include "src/collect/chunk_lists.h"
 #include "src/format/ring.h"
 
 namespace crosscut::record {
@@ -63,12 +59,11 @@ class ChunkRing {
   }
   uint32_t chunk_count() const { return chunk_count_; }
   uint32_t prepared() const { return prepared_.load(std::memory_order_acquire); }
-  uint32_t clean() const { return clean_.load(std::memory_order_relaxed); }
+  uint32_t clean() const { return clean_.count(); }
   uint64_t claimed() const { return claimed_.load(std::memory_order_relaxed); }
   // No chunk is left to prepare: all are in use, or no more could be had.
   bool exhausted() const {
-    return limit_errno_.load(std::memory_order_relaxed) != 0 ||
-           next_.load(std::memory_order_relaxed) >= chunk_count_;
+    return limit_errno_.load(std::memory_order_relaxed) != 0 || begun() >= chunk_count_;
   }
 
   // Any thread, lock-free. System calls only where no clean chunk is left and one can be prepared,
@@ -99,35 +94,41 @@ class ChunkRing {
 
   // A flight recorder's chunks that wait, in the order in which they were pushed: the first one
   // among the first `pushed`, or kNone. Any thread, lock-free; who takes one must recycle it.
-  static constexpr uint32_t kNone = UINT32_MAX;
-  uint32_t TakeOldest(uint64_t pushed = UINT64_MAX >> 2);
-  uint32_t waiting() const;
-  uint64_t pushed() const { return pushed_.load(std::memory_order_acquire); }
+  static constexpr uint32_t kNone = WaitingChunks::kNone;
+  uint32_t TakeOldest(uint64_t pushed = UINT64_MAX >> 2) {
+    return waiting_.TakeOldest(pushed, begun());
+  }
+  uint32_t waiting() const { return waiting_.count(begun()); }
+  uint64_t pushed() const { return waiting_.added(); }
   // Recycles a taken chunk whose events are not wanted: the drop slots count those that the log
   // does not hold.
   void Overwrite(uint32_t index);
   // The drain only. Between the two nobody takes the chunk, though it may become full: what its
   // state was after Hold() is true until Release().
-  void Hold(const uint64_t* chunk);
-  void Release(const uint64_t* chunk);
+  void Hold(const uint64_t* chunk) { waiting_.Hold(IndexOf(chunk)); }
+  void Release(const uint64_t* chunk) { waiting_.Release(IndexOf(chunk)); }
 
   // Makes `more` further chunks usable: space allocated, pages present, marked clean. Any thread.
   void Prepare(uint32_t more);
-  // The futex that CallDrain() bumps, once until AnswerCall(). Claim() calls where chunks run
-  // short.
-  void SetDrain(std::atomic<uint32_t>* wake) { wake_ = wake; }
+  // The futex that CallDrain() bumps, once until AnswerCall(), which says whether it did. Claim()
+  // calls where chunks run short.
+  void SetDrain(std::atomic<uint32_t>* wake) { wake_.store(wake); }
   void CallDrain();
-  void AnswerCall() { called_.store(false, std::memory_order_relaxed); }
+  // Nobody empties it and nothing more is prepared: no call of it is a system call from then on.
+  void StandAlone() {
+    wake_.store(nullptr);
+    limit_errno_.store(EPERM);
+  }
+  bool AnswerCall() { return called_.exchange(false, std::memory_order_relaxed); }
 
  private:
-  bool TakeCount(uint32_t reserved);
-  uint64_t* TakeClean();
   bool Short() const;
   bool PrepareOne();
   uint64_t* Begin(uint64_t* chunk, uint32_t track, uint64_t tick);
   void CountOverwritten(uint32_t index);
-  void Clear(uint32_t index);
   void MarkClean(uint32_t index);
+  // So many chunks were begun to be prepared.
+  uint32_t begun() const { return next_.load(std::memory_order_relaxed); }
   bool Contains(const uint64_t* chunk) const;
   uint32_t IndexOf(const uint64_t* chunk) const;
   size_t TableBytes() const;
@@ -135,24 +136,17 @@ class ChunkRing {
   char* base_ = nullptr;
   size_t bytes_ = 0;
   uint32_t chunk_count_ = 0;
-  uint32_t clean_words_ = 0;
-  std::atomic<uint64_t>* clean_bits_ = nullptr;  // begins the tables. MarkClean() -> TakeClean()
-  std::atomic<uint32_t>* next_full_ = nullptr;   // index + 1 of the chunk pushed before: published
-                                                 // by full_head_, so relaxed
-  std::atomic<uint32_t> full_head_{0};           // index + 1. PushFull() -> TakeFull()
+  void* tables_ = nullptr;  // of the lists
+  CleanChunks clean_;
+  FullChunks full_;
   bool keeps_newest_ = false;
-  // By index: number of its push << 1 | held. PushFull(), Hold() -> TakeOldest().
-  std::atomic<uint64_t>* waiting_ = nullptr;
-  // Numbers of pushes, each taken once. PushFull() -> Drain::Snapshot(), before waiting_ has it: a
-  // push that is counted and does not wait yet is left for the next snapshot.
-  std::atomic<uint64_t> pushed_{0};
-  std::atomic<uint32_t> clean_{0};     // MarkClean() -> TakeCount()
+  WaitingChunks waiting_;
   std::atomic<uint32_t> next_{0};      // the next chunk to prepare: who gets it alone, so relaxed
   std::atomic<uint32_t> prepared_{0};  // how many are, pages and all. PrepareOne() -> prepared()
   // Hints, all relaxed: who is wrong about them tries once more or calls the drain in vain.
   std::atomic<uint64_t> claimed_{0};
   std::atomic<int> limit_errno_{0};
-  std::atomic<uint32_t>* wake_ = nullptr;  // a futex: the kernel orders
+  std::atomic<std::atomic<uint32_t>*> wake_{nullptr};  // a futex: the kernel orders
   std::atomic<bool> called_{false};
 };
 

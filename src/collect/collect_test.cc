@@ -327,7 +327,7 @@ TEST_F(RecorderTest, SpansOverAHiddenPhase_StayBalanced) {
   ChunkRing* ring = Record(16);
   std::thread([] {
     crosscut_begin(kName);
-    Recorder::Get().SetPhase(Phase::kHidden, ClockNow());
+    Recorder::Get().SetPhase(Phase::kControl, ClockNow());
     for (int i = 0; i < 10; ++i) {
       crosscut_begin(kName);
       crosscut_end();
@@ -355,15 +355,15 @@ TEST_F(RecorderTest, WhatBeganHidden_GoesOnWhereItWasOnFirstThoughTheThreadMarke
   };
   std::thread([&] {
     crosscut_instant(kName);
-    Recorder::Get().SetPhase(Phase::kHidden, ClockNow());
+    Recorder::Get().SetPhase(Phase::kControl, ClockNow());
     crosscut_begin(kName);
     switch_on();
-    Recorder::Get().SetPhase(Phase::kHidden, ClockNow());
+    Recorder::Get().SetPhase(Phase::kControl, ClockNow());
     switch_on();
-    Recorder::Get().SetPhase(Phase::kHidden, ClockNow());
+    Recorder::Get().SetPhase(Phase::kControl, ClockNow());
     crosscut_begin(kName);
     switch_on();
-    Recorder::Get().SetPhase(Phase::kHidden, ClockNow());
+    Recorder::Get().SetPhase(Phase::kControl, ClockNow());
     switch_on();
     crosscut_end();
     crosscut_end();
@@ -391,7 +391,7 @@ TEST_F(RecorderTest, InAHiddenPhase_EndsMeetTheSpansThatTheyWouldMeetOtherwise) 
   const auto hidden = [&](auto events) {
     std::thread([&] {
       crosscut_begin(user);
-      Recorder::Get().SetPhase(Phase::kHidden, ClockNow());
+      Recorder::Get().SetPhase(Phase::kControl, ClockNow());
       events();
       Recorder::Get().SetPhase(Phase::kOn, ClockNow());
       crosscut_instant(user);  // writes what is still open

@@ -56,44 +56,42 @@ uint32_t DrainedTo(const uint64_t* chunk) {
   return drained == 0 ? kFirst : static_cast<uint32_t>(drained);
 }
 
-// The track whose words stand at index `from`.
-uint32_t TrackAt(const uint64_t* chunk, uint32_t from) {
-  auto track = static_cast<uint32_t>(chunk[format::kChunkTrack]);
+// The words of a chunk from index `from` on, and whose track they are.
+struct Part {
+  uint32_t track;
+  format::Piece piece;
+};
+
+// A thread may have made it full and be about to push it.
+bool IsWritten(uint64_t state) {
+  const format::RingChunkState is = format::ChunkState(state);
+  return is == format::kChunkActive || is == format::kChunkFull;
+}
+
+// A word has 48 bits of its tick: what stands before the part tells the rest, and the track.
+Part PartOf(const uint64_t* chunk, uint32_t from, uint32_t end) {
+  Part part;
+  part.track = static_cast<uint32_t>(chunk[format::kChunkTrack]);
+  format::TickReader clock(chunk[format::kChunkBaseTick]);
   for (size_t at = format::kRingChunkHeaderWords; at < from;) {
     const size_t n = format::EventLength({chunk, from}, at);
     if (n == 0) break;
-    if ((chunk[at] & format::kCodeMask) == format::kThread) track = chunk[at + 1];
+    clock.Next(chunk[at]);
+    if ((chunk[at] & format::kCodeMask) == format::kThread) part.track = chunk[at + 1];
     at += n;
   }
-  return track;
-}
-
-format::Piece PieceOf(const uint64_t* chunk, uint32_t from, uint32_t end) {
-  format::Piece piece;
   // Of ChunkRing::Begin(), and the chunk is not recycled meanwhile: its fill stays.
-  piece.fill = format::ChunkFill(format::RingLoad(chunk[format::kChunkState]));
-  piece.first_word = from;
-  piece.base_tick = chunk[format::kChunkBaseTick];
-  piece.words = {chunk + from, end - from};
-  return piece;
+  part.piece.fill = format::ChunkFill(format::RingLoad(chunk[format::kChunkState]));
+  part.piece.first_word = from;
+  part.piece.base_tick = clock.tick();
+  part.piece.words = {chunk + from, end - from};
+  return part;
 }
 
 // The same file under a number that is `least` or more; `fd` where there is none. -1 stays.
 int Raised(int fd, int least) {
   const int high = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, least);
   return high >= 0 ? high : fd;
-}
-
-// `one` >= 0; `other` may be -1.
-void CloseAllBut(int one, int other) {
-  unsigned from = 0;
-  for (const int kept : {std::min(one, other), std::max(one, other)}) {
-    if (kept < 0) continue;
-    const auto number = static_cast<unsigned>(kept);
-    if (number > from) syscall(SYS_close_range, from, number - 1, 0);
-    from = number + 1;
-  }
-  syscall(SYS_close_range, from, ~0U, 0);
 }
 
 }  // namespace
@@ -115,7 +113,6 @@ int Drain::Start(const DrainOptions& options, int log_fd) {
   next_look_ns_ = 0;
   others_outlived_main_ = false;
   sleep_us_ = kShortSleepUs;
-  long_names_ = 0;
   ready_.store(0);
   options.ring->SetDrain(&wake_);
 
@@ -155,7 +152,7 @@ void Drain::OwnDescriptors() {
     const auto half = limit.rlim_cur / 2 < kHighDescriptor ? limit.rlim_cur / 2 : kHighDescriptor;
     log_fd_ = Raised(log_fd_, static_cast<int>(half));
     options_.mark = Raised(options_.mark, static_cast<int>(half));
-    CloseAllBut(log_fd_, options_.mark);
+    base::CloseAllBut(log_fd_, options_.mark);
     base::DescriptorsAreOurs();
   } else {
     Unmark();
@@ -169,6 +166,7 @@ void Drain::OwnDescriptors() {
 void Drain::Unmark() { format::RingStore(options_.ring->header()->marks_use, uint64_t{0}); }
 
 void Drain::Ask(uint32_t requests) {
+  if (!running()) return;
   requests_.fetch_or(requests);  // first: whoever sees the count takes what it counts
   asked_.fetch_add(1);
   wake_.fetch_add(1);
@@ -289,9 +287,12 @@ void Drain::Pass(uint32_t requests) {
   if (CROSSCUT_FAULT("drain.hold")) return;
   format::RingStore(header->drain_tick, ClockNow());
   idle_ = recorder.phase() == Phase::kOff && requests == 0;
-  // In control steps this thread is off like every probe, lest it slow down what they measure.
-  // Nothing is recorded meanwhile, so nothing fills up.
-  if (recorder.phase() == Phase::kHidden && requests == 0) return;
+  if ((requests & kLook) != 0 && RemovedWithItsLog()) failed_ = true;
+  if (requests == kLook) return;
+  // In control steps this thread is off like every probe, lest it slow down what they measure, but
+  // where steps and what carries its own time have filled the ring.
+  const bool called = options_.ring->AnswerCall();
+  if (recorder.phase() == Phase::kControl && requests == 0 && !called) return;
   PrepareAhead();
   if (failed_ || CROSSCUT_FAULT("drain.pass")) return;
   if (session_ != recorder.session() && recorder.phase() == Phase::kOn) NameThread();
@@ -299,12 +300,16 @@ void Drain::Pass(uint32_t requests) {
   const bool flush = (requests & (kFlush | kQuit)) != 0;
   WriteAnchors(flush);
   if (flush) CollectOpen();
-  full_taken_ = options_.ring->TakeFull(full_);
+  uint64_t* session_chunk = nullptr;
+  recorder.stream().Cut([&](uint64_t* chunk) {
+    full_taken_ = options_.ring->TakeFull(full_);
+    session_chunk = chunk;
+  });
   const bool work = full_taken_ != 0 || flush;
   const bool marks = work && recorder.phase() == Phase::kOn;
   const uint32_t session = recorder.session();
   const uint64_t begin = ClockNow();
-  FlushSession();
+  FlushSession(session_chunk);
   if (options_.flight_recorder) {
     KeepSpare();
     if (flush) Snapshot();
@@ -346,7 +351,6 @@ void Drain::PrepareAhead() {
   if (claims > busiest_) busiest_ = claims;
   const uint64_t target =
       busiest_ * kPassesAhead > kFewestClean ? busiest_ * kPassesAhead : uint64_t{kFewestClean};
-  ring->AnswerCall();
   if (ring->clean() < target) {
     const uint64_t more = target - ring->clean();
     ring->Prepare(static_cast<uint32_t>(more < kPrepareAtOnce ? more : kPrepareAtOnce));
@@ -356,14 +360,20 @@ void Drain::PrepareAhead() {
   if (sleep_us_ > kLongSleepUs) sleep_us_ = kLongSleepUs;
 }
 
+// The ring, where the log has no name any more. Here: the program's threads may be forbidden to.
+bool Drain::RemovedWithItsLog() {
+  struct stat log;
+  if (log_ == nullptr || fstat(log_fd_, &log) != 0 || log.st_nlink != 0) return false;
+  unlink(options_.ring_name);
+  return true;
+}
+
 void Drain::WriteAnchors(bool always) {
   const int64_t now = base::MonotonicNs();
   if (!always && now < next_anchor_ns_) return;
   if (Recorder::Get().phase() == Phase::kOff && !always) return;
   next_anchor_ns_ = now + kAnchorEveryNs;
-  struct stat log;
-  if (log_ != nullptr && fstat(log_fd_, &log) == 0 && log.st_nlink == 0) {
-    unlink(options_.ring_name);  // here: the program's threads may be forbidden to
+  if (RemovedWithItsLog()) {
     errno = 0;
     // Whoever removes a recording that has ended wants no more of it: nothing is wrong.
     if (Recorder::Get().phase() == Phase::kOff) failed_ = true;
@@ -392,9 +402,8 @@ void Drain::WriteUsage() {
 }
 
 // What the session stream holds so far must be in the log before the events that need it.
-void Drain::FlushSession() {
-  uint64_t* chunk = Recorder::Get().stream().chunk();
-  if (long_names_ < Recorder::Get().stream().names().count()) WriteLongNames();
+void Drain::FlushSession(uint64_t* chunk) {
+  WriteNames();
   // Chunks of track 0 that are full come before this one.
   uint32_t left = 0;
   for (uint32_t i = 0; i < full_taken_; ++i) {
@@ -414,34 +423,36 @@ void Drain::FlushSession() {
   AppendPart(chunk, DrainedTo(chunk), end);
 }
 
-void Drain::WriteLongNames() {
+void Drain::WriteNames() {
   SessionStream& stream = Recorder::Get().stream();
-  const uint32_t count = stream.names().count();
-  for (; long_names_ < count; ++long_names_) {
-    const uint32_t id = Names::kFirstId + long_names_;
-    const NameEntry& name = stream.names().Get(id);
-    if (!SessionStream::GoesByTheDrain(name) || log_ == nullptr) continue;
-    const size_t words = 4 + (name.bytes + 7) / 8;
-    auto* event = static_cast<uint64_t*>(MapPages(words * 8));
-    if (event == nullptr) return;
-    event[0] = ClockNow() << format::kCodeBits | format::kName;
-    event[1] = id;
-    event[2] = name.attributes;
-    event[3] = name.bytes;
-    __builtin_memcpy(event + 4, name.text, name.bytes);
-    format::Piece piece;
-    piece.base_tick = ClockNow();
-    piece.words = {event, words};
-    Check(log_->AppendSession(piece));
-    UnmapPages(event, words * 8);
+  while (const uint32_t id = log_ == nullptr || failed_ ? 0 : stream.TakeUnpublished()) {
+    const bool written = WriteName(id);
+    stream.Published(written);
+    if (!written) return;
   }
-  stream.SetLongNamesWritten(Names::kFirstId + count - 1);
+}
+
+bool Drain::WriteName(uint32_t id) {
+  const NameEntry& name = Recorder::Get().stream().names().Get(id);
+  const size_t words = 4 + (name.bytes + 7) / 8;
+  auto* event = static_cast<uint64_t*>(MapPages(words * 8));
+  if (event == nullptr) return false;
+  event[0] = ClockNow() << format::kCodeBits | format::kName;
+  event[1] = id;
+  event[2] = name.attributes;
+  event[3] = name.bytes;
+  __builtin_memcpy(event + 4, name.text, name.bytes);
+  format::Piece piece;
+  piece.base_tick = ClockNow();
+  piece.words = {event, words};
+  Check(log_->AppendSession(piece));
+  UnmapPages(event, words * 8);
+  return !failed_;
 }
 
 void Drain::AppendPart(uint64_t* chunk, uint32_t from, uint32_t end) {
   if (end <= from || log_ == nullptr || failed_) return;
-  const format::Piece piece = PieceOf(chunk, from, end);
-  const uint32_t track = TrackAt(chunk, from);
+  const auto [track, piece] = PartOf(chunk, from, end);
   Check(track == 0 ? log_->AppendSession(piece) : log_->AppendEvents(track, {&piece, 1}));
   if (CROSSCUT_FAULT("drain.appended")) return;
   // Once the log has the words. -> ChunkRing::Drained(), CountOverwritten() (behind Release()).
@@ -485,8 +496,9 @@ void Drain::AppendRun(const uint32_t* indices, uint32_t count) {
     const uint32_t from = DrainedTo(chunk);
     const auto end = static_cast<uint32_t>(format::PublishedEnd(chunk, from));
     if (end <= from) continue;
-    if (n == 0) track = TrackAt(chunk, from);
-    pieces[n++] = PieceOf(chunk, from, end);
+    const Part part = PartOf(chunk, from, end);
+    if (n == 0) track = part.track;
+    pieces[n++] = part.piece;
   }
   if (n != 0 && log_ != nullptr) Check(log_->AppendEvents(track, {pieces, n}));
   if (CROSSCUT_FAULT("drain.appended") || failed_) return;
@@ -503,7 +515,7 @@ void Drain::CollectOpen() {
     options_.ring->Hold(chunk);
     // Of ChunkRing::Begin() or PushFull(): acquire, so that track and tick are of this fill.
     const uint64_t state = format::RingLoad(chunk[format::kChunkState]);
-    if (format::ChunkState(state) != format::kChunkActive || chunk[format::kChunkTrack] == 0) {
+    if (!IsWritten(state) || chunk[format::kChunkTrack] == 0) {
       options_.ring->Release(chunk);
       return;
     }
@@ -512,11 +524,14 @@ void Drain::CollectOpen() {
   });
 }
 
-// Not what has become full since: it may even be written, recycled and claimed for another fill.
+// Also what has become full since, unless it was taken with the full ones before and written then:
+// it may be recycled and claimed for another fill.
 void Drain::FlushOpen() {
   for (uint32_t i = 0; i < open_count_; ++i) {
     uint64_t* chunk = open_[i].chunk;
-    if (format::RingLoad(chunk[format::kChunkState]) != open_[i].state) continue;
+    const uint64_t state = format::RingLoad(chunk[format::kChunkState]);
+    if (!IsWritten(state) || format::ChunkFill(state) != format::ChunkFill(open_[i].state))
+      continue;
     AppendPart(chunk, DrainedTo(chunk), open_[i].end);
   }
   for (uint32_t i = 0; i < open_count_; ++i) options_.ring->Release(open_[i].chunk);

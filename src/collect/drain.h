@@ -40,6 +40,7 @@ class Drain {
     kQuit = 2,
     kLeave = 4,    // ends the thread at once; what is in the ring stays there
     kStarted = 8,  // a session has begun, or a source came that wants calibrating
+    kLook = 16,    // the process ends: the ring goes if the log has gone with its run
   };
 
   // Starts the thread, which owns `log_fd` and the mark from then on (the caller's descriptors are
@@ -71,10 +72,12 @@ class Drain {
   void EndProgram();
   void Pass(uint32_t requests);
   void PrepareAhead();
+  bool RemovedWithItsLog();
   void WriteAnchors(bool always);
   void WriteUsage();
-  void FlushSession();
-  void WriteLongNames();
+  void FlushSession(uint64_t* chunk);
+  void WriteNames();
+  bool WriteName(uint32_t id);
   void FlushFull(uint32_t count);
   void FlushOpen();
   void CollectOpen();
@@ -118,7 +121,6 @@ class Drain {
   int64_t next_look_ns_ = 0;  // for the program's threads
   bool others_outlived_main_ = false;
   uint32_t sleep_us_ = 1000;
-  uint32_t long_names_ = 0;  // ids below were looked at
   uint32_t session_ = 0;
   uint32_t span_name_ = 0;
   uint32_t cpu_name_ = 0, resident_name_ = 0;  // counters

@@ -6,8 +6,8 @@
 
 namespace crosscut::record {
 
-// One more, by format::DropReason, in the slot of the ring that all threads share. Nothing where
-// nothing is recorded. Any thread.
-void CountShared(uint8_t reason);
+// So many more, by format::DropReason, in the slot of the ring that all threads share; fewer where
+// what counted as lost is not. False where nothing is recorded. Any thread.
+bool CountShared(uint8_t reason, int64_t more = 1);
 
 }  // namespace crosscut::record

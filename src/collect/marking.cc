@@ -3,40 +3,17 @@
 #include "crosscut/crosscut.h"
 #include "src/collect/clock.h"
 #include "src/collect/recorder.h"
-#include "src/collect/words.h"
 
 namespace crosscut::record {
 namespace {
 
-constexpr uintptr_t kOffsetMask = format::kRingChunkBytes - 1;
-
-// SetEnabled() -> here. Relaxed: recorder.h, Phases.
-inline uint32_t Enabled(const crosscut_thread* thread) {
-  return __atomic_load_n(&thread->enabled, __ATOMIC_RELAXED);
-}
-
-// An event with n payload words. It keeps off a chunk's last word. `at_tick`: 0 is now.
-inline void EventAt(uint64_t at_tick, uint64_t code, const uint64_t* payload, uint32_t n) {
+// An event with n payload words. `tick`: 0 is now.
+inline void EventAt(uint64_t tick, uint64_t code, const uint64_t* payload, uint32_t n) {
   crosscut_thread* thread = crosscut_this_thread;
-  const uint32_t enabled = Enabled(thread);
-  if (__builtin_expect(((enabled ^ 1) | Busy(thread)) != 0, 0)) {
-    if (enabled != 0) Recorder::Get().Mark(code, payload, n, at_tick);
-    return;
-  }
-  SetBusy(thread, 1);
-  uint64_t* at = thread->position;
-  const size_t used = reinterpret_cast<uintptr_t>(at) & kOffsetMask;
-  const size_t left = (format::kRingChunkBytes - used) / 8;
-  if (__builtin_expect(left <= n + 1, 0)) {
-    SetBusy(thread, 0);
-    Recorder::Get().Mark(code, payload, n, at_tick);
-    return;
-  }
-  StoreWords(at + 1, payload, n);
-  const uint64_t tick = at_tick != 0 ? at_tick : crosscut_ticks_();
-  StoreWord(at, tick << format::kCodeBits | code);
-  thread->position = at + n + 1;
-  SetBusy(thread, 0);
+  const uint32_t enabled = __atomic_load_n(&thread->enabled, __ATOMIC_RELAXED);
+  if (enabled == 0) return;
+  if (crosscut_inline_(thread, enabled) && crosscut_write_(tick, code, payload, n, 0)) return;
+  Recorder::Get().Mark(code, payload, n, tick);
 }
 
 inline void Event(uint64_t code, const uint64_t* payload, uint32_t n) {

@@ -41,25 +41,31 @@ bool Same(const NameEntry& entry, std::string_view kept, bool cut, uint64_t attr
 }  // namespace
 
 uint32_t Names::Find(std::string_view text, uint64_t attributes) const {
-  if (table_size_ == 0) return 0;
   const std::string_view kept = text.substr(0, KeptBytes(text));
   const bool cut = kept.size() != text.size();
   const uint32_t hash = Hash(kept, attributes);
-  for (uint32_t i = hash;; ++i) {
+  const auto is = [&](const NameEntry& entry) {
+    return entry.hash == hash && Same(entry, kept, cut, attributes);
+  };
+  for (uint32_t i = 0; table_size_ == 0 && i < count(); ++i) {
+    if (is(Get(kFirstId + i))) return kFirstId + i;
+  }
+  for (uint32_t i = hash; table_size_ != 0; ++i) {
     const uint32_t id = table_[i & (table_size_ - 1)];
     if (id == 0) return 0;
-    const NameEntry& entry = Get(id);
-    if (entry.hash == hash && Same(entry, kept, cut, attributes)) return id;
+    if (is(Get(id))) return id;
   }
+  return 0;
 }
 
 uint32_t Names::Add(std::string_view text, uint64_t attributes, size_t cap_bytes) {
   cap_bytes_ = cap_bytes;
-  if ((count() + 1) * 2 > table_size_ && !GrowTable()) return 0;
+  // Without memory for a table of a forked child's own the names are their own table.
+  if (!HasRoomInTable() && table_size_ != 0) return 0;
   const std::string_view kept = text.substr(0, KeptBytes(text));
   const bool cut = kept.size() != text.size();
   const size_t bytes = kept.size() + (cut ? kCutMark.size() : 0);
-  if (count() >= kBlocks * kBlockEntries - kMostUnnamed) return 0;
+  if (count() >= entries_.kMost - kMostUnnamed) return 0;
   char* copy = AllocateText(bytes + 1);
   if (copy == nullptr) return 0;
   memcpy(copy, kept.data(), kept.size());
@@ -70,7 +76,7 @@ uint32_t Names::Add(std::string_view text, uint64_t attributes, size_t cap_bytes
 
 uint32_t Names::Unnamed(uint64_t attributes) {
   if (const uint32_t known = Find(kUnnamed, attributes)) return known;
-  if (count() >= table_size_ / 4 * 3 || unnamed_ == kMostUnnamed) return 0;
+  if ((table_size_ != 0 && count() >= table_size_ / 4 * 3) || unnamed_ == kMostUnnamed) return 0;
   const size_t cap_bytes = cap_bytes_;
   cap_bytes_ = SIZE_MAX;  // one block of entries at most
   const uint32_t id = Put(kUnnamed.data(), kUnnamed.size(), Hash(kUnnamed, attributes), attributes);
@@ -81,16 +87,10 @@ uint32_t Names::Unnamed(uint64_t attributes) {
 
 // 0 without memory for another block of entries. The table has a free place.
 uint32_t Names::Put(const char* text, size_t bytes, uint32_t hash, uint64_t attributes) {
-  const uint32_t index = count_.load(std::memory_order_relaxed);  // the lock orders its stores
-  NameEntry*& block = blocks_[index / kBlockEntries];
-  if (block == nullptr) {
-    block = static_cast<NameEntry*>(Pages(kBlockEntries * sizeof(NameEntry)));
-    if (block == nullptr) return 0;
-  }
-  block[index % kBlockEntries] = {text, static_cast<uint32_t>(bytes), hash, attributes};
-  count_.store(index + 1, std::memory_order_release);
-  const uint32_t id = kFirstId + index;
-  InsertIntoTable(id);
+  const uint32_t id = kFirstId + count();
+  const NameEntry entry = {text, static_cast<uint32_t>(bytes), hash, attributes};
+  if (!entries_.Add(entry, [this](size_t size) { return Pages(size); })) return 0;
+  if (table_size_ != 0) InsertIntoTable(id);
   return id;
 }
 
@@ -121,8 +121,12 @@ void Names::InsertIntoTable(uint32_t id) {
   table_[i & (table_size_ - 1)] = id;
 }
 
-bool Names::GrowTable() {
-  const uint32_t size = table_size_ == 0 ? 1024 : table_size_ * 2;
+// For one more. At most half of its places are taken.
+bool Names::HasRoomInTable() {
+  const uint32_t names = count();
+  if ((names + 1) * 2 <= table_size_) return true;
+  uint32_t size = 1024;
+  while (size < (names + 1) * 2) size *= 2;
   auto* table = static_cast<uint32_t*>(Pages(size * sizeof(uint32_t)));
   if (table == nullptr) return false;
   if (table_ != nullptr) {
@@ -131,23 +135,17 @@ bool Names::GrowTable() {
   }
   table_ = table;
   table_size_ = size;
-  const uint32_t names = count();
   for (uint32_t i = 0; i < names; ++i) InsertIntoTable(kFirstId + i);
   return true;
 }
 
+// The table may be half changed: leak it, its pages are shared with the parent until written.
 void Names::AfterFork() {
   arena_ = nullptr;
   arena_left_ = 0;
-  // The table may be half changed: leak it, its pages are shared with the parent until written.
-  const uint32_t names = count();
-  uint32_t size = 1024;
-  while (size < names * 2 + 2) size *= 2;
-  auto* table = static_cast<uint32_t*>(MapPages(size * sizeof(uint32_t)));
-  table_ = table;
-  table_size_ = table == nullptr ? 0 : size;
-  if (table == nullptr) return;
-  for (uint32_t i = 0; i < names; ++i) InsertIntoTable(kFirstId + i);
+  table_ = nullptr;
+  bytes_ -= table_size_ * sizeof(uint32_t);
+  table_size_ = 0;
 }
 
 }  // namespace crosscut::record

@@ -1,9 +1,13 @@
 #include "src/collect/names.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <map>
 #include <string>
+#include <vector>
 
 namespace crosscut::record {
 namespace {
@@ -22,6 +26,32 @@ TEST(NamesTest, EqualArgumentsGiveEqualIdsAndOthersDoNot) {
     EXPECT_EQ(names.Find(text, 8), 0u);
     EXPECT_EQ(std::string(names.Get(id).text, names.Get(id).bytes), text);
   }
+}
+
+TEST(NamesTest, AChildWithoutMemoryForTheTableRefusesAndKnowsAllOnceItHasSome) {
+  static Names names;
+  std::vector<uint32_t> ids;
+  for (int i = 0; i < 2000; ++i) ids.push_back(names.Add("of " + std::to_string(i), 7, 4 << 20));
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);
+    names.AfterFork();
+    rlimit before = {};
+    getrlimit(RLIMIT_AS, &before);
+    const rlimit none = {0, before.rlim_max};
+    setrlimit(RLIMIT_AS, &none);
+    bool good = names.Find("of 7", 7) == ids[7] && names.Add("another", 7, 4 << 20) == 0;
+    setrlimit(RLIMIT_AS, &before);
+    const uint32_t another = names.Add("another", 7, 4 << 20);
+    good = good && another > ids.back() && names.Find("another", 7) == another;
+    for (int i = 0; i < 2000; ++i)
+      good = good && names.Find("of " + std::to_string(i), 7) == ids[i];
+    _exit(good ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 TEST(NamesTest, BeyondItsCapTheTableRefusesAndKeepsWhatItHas) {

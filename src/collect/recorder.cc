@@ -33,9 +33,11 @@ size_t WordsLeft(const uint64_t* position) {
 }
 
 uint64_t* Put(uint64_t* at, uint64_t tick, uint64_t code, const uint64_t* payload, uint32_t n) {
-  StoreWords(at + 1, payload, n);
-  if (CROSSCUT_FAULT("recorder.publish")) return at;
-  StoreWord(at, EventWord(tick, code));
+  if (CROSSCUT_FAULT("recorder.publish")) {
+    StoreWords(at + 1, payload, n);
+    return at;
+  }
+  StoreEvent(at, EventWord(tick, code), payload, n);
   return at + 1 + n;
 }
 
@@ -79,7 +81,7 @@ void Recorder::Mark(uint64_t code, const uint64_t* payload, uint32_t n, uint64_t
   uint64_t phase;
   ThreadState* s = Prepared(&phase);
   if (s == nullptr) return;
-  if (static_cast<Phase>(phase & 3) == Phase::kHidden) {
+  if (Hides(PhaseOf(phase))) {
     if (s->hidden_depth > 0 && OnTick(s) != 0) ShowHidden(s, now(), 0);  // it was on meanwhile
     if (Hide(s, stream_, code, payload)) return;
   } else if (s->hidden_depth > 0) {
@@ -119,7 +121,6 @@ bool Recorder::Push(uint64_t code, const uint64_t* payload, uint32_t n) {
     return false;
   }
   const SlowPath guard;
-  if (ThisThreadIsSuspended()) return false;
   if (InScratch()) {
     auto* scratch = static_cast<ThreadState*>(crosscut_this_thread);
     if (WordsLeft(scratch->position) <= n + 1) ResetScratch(scratch);
@@ -147,18 +148,20 @@ uint32_t Recorder::TrackOfThisThread() {
 
 ThreadState* Recorder::Prepared(uint64_t* phase, bool while_closing) {
   const auto off = [while_closing](uint64_t word) {
-    const auto is = static_cast<Phase>(word & 3);
+    const Phase is = PhaseOf(word);
     return is == Phase::kOff || (is == Phase::kClosing && !while_closing);
   };
   crosscut_thread* thread = crosscut_this_thread;
-  *phase = phase_.load(std::memory_order_seq_cst);
+  *phase = phase_.Load();
+  if (ThisThreadIsSuspended()) return nullptr;
   if (off(*phase)) {
     auto* hook = thread == OffState() ? first_event_.exchange(nullptr) : nullptr;
     if (hook != nullptr) hook();
-    *phase = phase_.load(std::memory_order_seq_cst);
+    *phase = phase_.Load();
   }
   if (off(*phase)) {
-    if (thread != OffState() && thread != EndedState()) SetEnabled(thread, 0);
+    if (thread == OffState() || thread == EndedState()) return nullptr;
+    phase_.Disarm(thread, *phase);
     return nullptr;
   }
   if (thread == EndedState()) {
@@ -176,9 +179,11 @@ ThreadState* Recorder::Prepared(uint64_t* phase, bool while_closing) {
 
 ThreadState* Recorder::Attach() {
   if (!has_key_) return nullptr;
-  pthread_mutex_lock(&threads_mutex_);
-  ThreadState* s = states_.Take(threads_cap_);
-  pthread_mutex_unlock(&threads_mutex_);
+  ThreadState* s = nullptr;
+  {
+    const Lock lock(&threads_mutex_);
+    s = states_.Take(threads_cap_);
+  }
   if (s == nullptr) return nullptr;
   s->track = NewTrack();
   s->os_id = static_cast<int32_t>(syscall(SYS_gettid));
@@ -188,9 +193,8 @@ ThreadState* Recorder::Attach() {
   SetBusy(s, 1);
   SetEnabled(s, 2);
   if (pthread_setspecific(key_, s) != 0) {
-    pthread_mutex_lock(&threads_mutex_);
+    const Lock lock(&threads_mutex_);
     states_.Give(s);
-    pthread_mutex_unlock(&threads_mutex_);
     return nullptr;
   }
   crosscut_this_thread = s;
@@ -199,9 +203,10 @@ ThreadState* Recorder::Attach() {
 
 void Recorder::EnterSession(ThreadState* s) {
   const uint32_t number = ring_number_.load();
+  s->slot_stays = s->ring == number && (s->slot_stays || s->drops != 0);
   if (s->ring != number || s->chunk == nullptr) {
-    s->ring = number;
     std::atomic_ref(s->chunk).store(nullptr, std::memory_order_release);
+    std::atomic_ref(s->ring).store(number, std::memory_order_release);
     s->position = nullptr;
     s->slot = nullptr;
   } else if (IsStale(s->chunk, ClockNow())) {
@@ -209,7 +214,7 @@ void Recorder::EnterSession(ThreadState* s) {
     std::atomic_ref(s->chunk).store(nullptr, std::memory_order_release);
     s->position = nullptr;
   }
-  std::atomic_ref(s->session).store(session(), std::memory_order_release);
+  s->session = session();
   s->announce = true;
   s->announced = false;
   s->stack_lost = false;
@@ -220,10 +225,10 @@ void Recorder::EnterSession(ThreadState* s) {
 }
 
 void Recorder::Arm(ThreadState* s, uint64_t phase) {
-  const bool on = static_cast<Phase>(phase & 3) == Phase::kOn;
-  if (!on || s->chunk == nullptr || s->announce || s->drops != 0 || !ClockIsInline()) return;
-  SetEnabled(s, 1);
-  if (phase_.load(std::memory_order_seq_cst) != phase) SetEnabled(s, 2);
+  if (PhaseOf(phase) != Phase::kOn || s->chunk == nullptr || s->announce || s->drops != 0 ||
+      !ClockIsInline())
+    return;
+  phase_.Arm(s, phase);
 }
 
 void Recorder::ChunkEnd(ThreadState* s) {
@@ -260,10 +265,7 @@ bool Recorder::Room(ThreadState* s, uint64_t tick, size_t words) {
     Adopt(s, fresh, fresh + kRingChunkHeaderWords);
     return true;
   }
-  uint64_t* parked = TakeParked(words);
-  if (parked == nullptr) return false;
-  Adopt(s, ChunkOf(parked), parked);
-  return true;
+  return AdoptParked(s, tick, words);
 }
 
 void Recorder::Adopt(ThreadState* s, uint64_t* chunk, uint64_t* position) {
@@ -274,19 +276,28 @@ void Recorder::Adopt(ThreadState* s, uint64_t* chunk, uint64_t* position) {
   s->announce = true;
 }
 
-uint64_t* Recorder::TakeParked(size_t words) {
-  if (parked_count_.load(std::memory_order_relaxed) == 0) return nullptr;
-  pthread_mutex_lock(&threads_mutex_);
-  uint64_t* position = nullptr;
-  for (uint32_t i = 0; i < parked_count_ && position == nullptr; ++i) {
-    if (WordsLeft(parked_[i]) <= words + 8) continue;
-    position = parked_[i];
+// All under the lock: at no time is it nobody's for ForEachOpenChunk().
+bool Recorder::AdoptParked(ThreadState* s, uint64_t tick, size_t words) {
+  if (parked_count_.load(std::memory_order_relaxed) == 0) return false;
+  const Lock lock(&threads_mutex_);
+  for (uint32_t i = 0; i < parked_count_;) {
+    uint64_t* position = parked_[i];
+    const bool stale = IsStale(ChunkOf(position), tick);
+    if (!stale && WordsLeft(position) <= words + 8) {
+      ++i;
+      continue;
+    }
     parked_[i] = parked_[--parked_count_];
+    if (stale) {
+      ring()->PushFull(ChunkOf(position));
+      continue;
+    }
+    // Two tracks in one chunk: the drain keeps its place in the order.
+    ChunkOf(position)[format::kChunkReserved] = 1;
+    Adopt(s, ChunkOf(position), position);
+    return true;
   }
-  pthread_mutex_unlock(&threads_mutex_);
-  // Two tracks in one chunk: the drain keeps its place in the order.
-  if (position != nullptr) ChunkOf(position)[format::kChunkReserved] = 1;
-  return position;
+  return false;
 }
 
 size_t Recorder::PrologueWords(const ThreadState* s) const {
@@ -379,6 +390,7 @@ void Recorder::SetBase(uint8_t layer) {
   base_layer = layer;
   crosscut_thread* thread = crosscut_this_thread;
   if (thread == OffState() || thread == EndedState() || InScratch()) return;
+  if (ThisThreadIsSuspended()) return;
   static_cast<ThreadState*>(thread)->base = layer;
   const uint64_t payload = layer;
   if (crosscut_recording()) Mark(format::kBase, &payload, 1);
@@ -412,14 +424,15 @@ void Recorder::Uncount(ThreadState* s) {
 }
 
 // Any thread counts here, so by fetch_add.
-void CountShared(uint8_t reason) {
+bool CountShared(uint8_t reason, int64_t more) {
   ChunkRing* ring = the_recorder.ring();
-  if (ring == nullptr || the_recorder.phase() == Phase::kOff) return;
+  if (ring == nullptr || the_recorder.phase() == Phase::kOff) return false;
   const uint64_t tick = ClockNow();
   format::RingDropSlot* slot = ring->DropSlotFor(format::kRingSharedDropTrack,
                                                  static_cast<format::DropReason>(reason), tick);
   format::RingStore(slot->last_tick, tick);
-  std::atomic_ref(slot->count).fetch_add(1);
+  std::atomic_ref(slot->count).fetch_add(static_cast<uint64_t>(more));
+  return true;
 }
 
 // ---- The end of threads -------------------------------------------------------------------------
@@ -439,8 +452,8 @@ void Recorder::ThreadEnds(void* state) {
 }
 
 void Recorder::Detach(ThreadState* s) {
-  const bool ours = s->session == session() && ring() != nullptr;
-  const bool open = ours && s->chunk != nullptr && s->announced;
+  const bool here = s->ring == ring_number_.load() && ring() != nullptr;
+  const bool open = here && s->session == session() && s->chunk != nullptr && s->announced;
   if (open && WordsLeft(s->position) > PrologueWords(s) + 1) {
     const uint64_t tick = ClockNow();
     WritePrologue(s, tick);
@@ -448,13 +461,13 @@ void Recorder::Detach(ThreadState* s) {
   }
   // Otherwise the slot tells what the stream cannot. In this order: who takes it by its track finds
   // its count 0.
-  if (ours && s->slot != nullptr && s->drops == 0) {
+  if (here && s->slot != nullptr && s->drops == 0 && !s->slot_stays) {
     format::RingStore<uint64_t>(s->slot->count, 0);
     format::RingStore<uint64_t>(s->slot->reason, 0);  // none, until who takes it stores its own
     format::RingStore<uint64_t>(s->slot->track, 0);
   }
-  pthread_mutex_lock(&threads_mutex_);
-  if (ours && s->chunk != nullptr && s->ring == ring_number_.load()) {
+  const Lock lock(&threads_mutex_);
+  if (here && s->chunk != nullptr && s->ring == ring_number_.load()) {
     const bool keep = WordsLeft(s->position) > 512 && parked_count_ < parked_room_;
     if (keep) {
       parked_[parked_count_++] = s->position;
@@ -464,7 +477,6 @@ void Recorder::Detach(ThreadState* s) {
   }
   std::atomic_ref(s->chunk).store(nullptr, std::memory_order_release);
   states_.Give(s);
-  pthread_mutex_unlock(&threads_mutex_);
 }
 
 }  // namespace crosscut::record

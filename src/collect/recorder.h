@@ -6,17 +6,7 @@
 // chunks (ChunkRing::Claim). A thread's own stream is written by that thread alone. The session
 // stream (session_stream.h) is written under a lock.
 //
-// Phases. Off: every thread's `enabled` is 0. On: 1 (2 until the thread has its chunk). Hidden
-// (control steps and pauses): 2; begins are only remembered, ends of spans begun before are
-// written. Closing (stopped, but plugins still hand over what they hold): 0, and only Push()
-// writes. Every switch makes a new phase word, which threads compare after they arm themselves:
-//
-//   the session:  phase_ = off     then  enabled = 0
-//   a thread:     enabled = 1      then  phase_ is another word? enabled = 2
-//
-// All four are seq_cst, so that whoever is second sees the other: no thread marks inline once
-// recording is off (litmus_test.cc, Phases). The inline path itself reads `enabled` relaxed: a mark
-// that is late by a moment is one of before.
+// Phases: phases.h.
 #pragma once
 
 #include <pthread.h>
@@ -26,12 +16,12 @@
 #include <cstdint>
 
 #include "src/collect/chunk_ring.h"
+#include "src/collect/lock.h"
+#include "src/collect/phases.h"
 #include "src/collect/session_stream.h"
 #include "src/collect/thread_state.h"
 
 namespace crosscut::record {
-
-enum class Phase : uint64_t { kOff = 0, kOn = 1, kHidden = 2, kClosing = 3 };
 
 class Recorder {
  public:
@@ -64,15 +54,15 @@ class Recorder {
   // The calling thread's track, attaching it if need be; 0 if it has none.
   uint32_t TrackOfThisThread();
 
-  // ---- Phases: one caller at a time (the session's lock) ----
+  // ---- Phases: one caller at a time (the session's state) ----
   // A new session on `ring`, which may be the one of the session before. Phase stays off.
   // False: no memory.
   bool BeginSession(ChunkRing* ring, size_t memory_cap);
   void SetPhase(Phase phase, uint64_t tick);
-  Phase phase() const { return static_cast<Phase>(phase_.load(std::memory_order_acquire) & 3); }
+  Phase phase() const { return PhaseOf(phase_.Load()); }
   ChunkRing* ring() const { return ring_.load(std::memory_order_acquire); }
-  // Whether a thread is inside a mark right now, or was put aside there: it may store late into a
-  // ring that was retired.
+  // Whether another thread may be inside a mark that it began before the phase was off: it may
+  // store late into a ring that was retired. True where the kernel cannot tell.
   bool SomeThreadMarks();
   uint32_t session() const { return session_.load(std::memory_order_acquire); }
 
@@ -83,16 +73,16 @@ class Recorder {
   template <class Visit>
   void ForEachOpenChunk(Visit visit) {
     if (uint64_t* at = stream_.chunk()) visit(at);
-    pthread_mutex_lock(&threads_mutex_);
-    // Adopt(), EnterSession() -> here. With the pointer come the claim's header words.
-    // A thread that enters a session stores chunk = null and then its session. This loads the
-    // session first: what it then sees of the chunk is of that session, and lies in its ring.
+    const Lock lock(&threads_mutex_);
+    // Adopt(), EnterSession() -> here. With the pointer come the claim's header words. A thread
+    // that comes to another ring stores chunk = null and then the ring's number. This loads the
+    // number first: what it then sees of the chunk lies in that ring. Threads that have marked
+    // nothing in this session still hold what they marked in one before.
     states_.ForEach([&](ThreadState* s) {
-      if (std::atomic_ref(s->session).load(std::memory_order_acquire) != session()) return;
+      if (std::atomic_ref(s->ring).load(std::memory_order_acquire) != ring_number_.load()) return;
       if (uint64_t* at = std::atomic_ref(s->chunk).load(std::memory_order_acquire)) visit(at);
     });
     for (uint32_t i = 0; i < parked_count_; ++i) visit(ChunkOf(parked_[i]));
-    pthread_mutex_unlock(&threads_mutex_);
   }
   // A track of our own (the drain's). Each number once, by the addition alone.
   uint32_t NewTrack() { return next_track_.fetch_add(1); }
@@ -119,7 +109,7 @@ class Recorder {
   bool Emit(ThreadState* s, uint64_t tick, uint64_t code, const uint64_t* payload, uint32_t n);
   bool Room(ThreadState* s, uint64_t tick, size_t words);
   void Adopt(ThreadState* s, uint64_t* chunk, uint64_t* position);
-  uint64_t* TakeParked(size_t words);
+  bool AdoptParked(ThreadState* s, uint64_t tick, size_t words);
   size_t PrologueWords(const ThreadState* s) const;
   void WritePrologue(ThreadState* s, uint64_t tick);
   void WriteOwed(ThreadState* s, uint64_t tick);
@@ -131,7 +121,7 @@ class Recorder {
   static void SetShared(uint32_t enabled);  // of threads without a state
   void ForgetThisThread();
 
-  std::atomic<uint64_t> phase_{0};         // serial << 2 | Phase. SetPhase() -> Prepared(), Arm()
+  PhaseWord phase_;                        // SetPhase() -> Prepared(), Arm()
   std::atomic<uint64_t> switch_tick_{0};   // published by phase_
   std::atomic<ChunkRing*> ring_{nullptr};  // BeginSession() -> ring()
   std::atomic<uint32_t> ring_number_{0};   // rings there were: their addresses come again. As ring_
@@ -140,10 +130,10 @@ class Recorder {
   std::atomic<uint32_t> next_track_{1};           // NewTrack() takes, AfterFork() begins again
   std::atomic<void (*)()> first_event_{nullptr};  // AfterFork() -> Prepared(), which calls it once
 
-  pthread_mutex_t threads_mutex_ = PTHREAD_MUTEX_INITIALIZER;
+  Mutex<LockRank::kThreads> threads_mutex_;
   ThreadStates states_;
   uint64_t** parked_ = nullptr;            // positions in chunks that ended threads left
-  std::atomic<uint32_t> parked_count_{0};  // Detach() -> TakeParked(), which reads it without the
+  std::atomic<uint32_t> parked_count_{0};  // Detach() -> AdoptParked(), which reads it without the
                                            // lock, relaxed: a hint that it checks under the lock
   uint32_t parked_room_ = 0;
   pthread_key_t key_ = 0;

@@ -1,15 +1,33 @@
 // The recorder's session side: phases and forks.
-#include <string.h>
+#include <errno.h>
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "src/base/fault_point.h"
 #include "src/collect/clock.h"
-#include "src/collect/lock.h"
 #include "src/collect/memory.h"
 #include "src/collect/recorder.h"
 #include "src/collect/slow_path.h"
 #include "src/collect/words.h"
 
 namespace crosscut::record {
+namespace {
+
+// Behind it every thread that has seen `enabled` as it was before shows its `busy`: the mark stores
+// that first. False where the kernel has no such call or a filter forbids it.
+bool BarrierOnAllThreads() {
+  const int before = errno;
+  const auto call = [](int command) { return syscall(SYS_membarrier, command, 0, 0) == 0; };
+  const bool done = call(MEMBARRIER_CMD_PRIVATE_EXPEDITED) ||
+                    (errno == EPERM && call(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) &&
+                     call(MEMBARRIER_CMD_PRIVATE_EXPEDITED));
+  errno = before;
+  return done;
+}
+
+}  // namespace
+
 // ---- Phases -------------------------------------------------------------------------------------
 
 bool Recorder::BeginSession(ChunkRing* ring, size_t memory_cap) {
@@ -34,34 +52,32 @@ bool Recorder::BeginSession(ChunkRing* ring, size_t memory_cap) {
 
 void Recorder::SetPhase(Phase phase, uint64_t tick) {
   switch_tick_.store(tick);
-  const uint64_t serial = (phase_.load() >> 2) + 1;
-  phase_.store(serial << 2 | static_cast<uint64_t>(phase), std::memory_order_seq_cst);
-  if (CROSSCUT_FAULT("session.phase")) return;
-  const uint32_t enabled = phase == Phase::kOn || phase == Phase::kHidden ? 2 : 0;
-  SetShared(enabled);
-  const SlowPath guard;  // as above
-  const Lock lock(&threads_mutex_);
-  states_.ForEach([=](ThreadState* s) {
-    if (phase == Phase::kOn) SetOnTick(s, tick);
-    SetEnabled(s, enabled);
+  phase_.Switch(phase, [=, this](uint32_t enabled) {
+    if (CROSSCUT_FAULT("session.phase")) return;
+    SetShared(enabled);
+    const SlowPath guard;  // as above
+    const Lock lock(&threads_mutex_);
+    states_.ForEach([=](ThreadState* s) {
+      if (phase == Phase::kOn) SetOnTick(s, tick);
+      SetEnabled(s, enabled);
+    });
   });
 }
 
 bool Recorder::SomeThreadMarks() {
   const SlowPath guard;
+  if (!BarrierOnAllThreads()) return true;
   const crosscut_thread* self = crosscut_this_thread;
   const Lock lock(&threads_mutex_);
   bool some = false;
-  states_.ForEach([&](const ThreadState* s) { some = some || (s != self && Busy(s) != 0); });
+  states_.ForEach([&](const ThreadState* s) { some = some || (s != self && StillMarks(s)); });
   return some;
 }
 
 // ---- Fork ---------------------------------------------------------------------------------------
 
 void Recorder::AfterFork(void (*on_first_event)()) {
-  const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
-  memcpy(&threads_mutex_, &fresh, sizeof fresh);
-  phase_.store(((phase_.load() >> 2) + 1) << 2);
+  phase_.Switch(Phase::kOff, [](uint32_t) {});  // the states are wiped
   ring_.store(nullptr);
   states_.AfterFork();
   stream_.AfterFork();

@@ -27,8 +27,8 @@ struct ThreadState : crosscut_thread {
   uint64_t* chunk;
   uint64_t chunks;  // how many it has taken
   uint32_t track;
-  uint32_t session;  // the one its stream belongs to; atomic, as `chunk`
-  uint32_t ring;     // number of the ring that its chunk and its slot belong to
+  uint32_t session;  // the one its stream belongs to
+  uint32_t ring;     // number of the ring that its chunk and its slot belong to; atomic, as `chunk`
   int32_t os_id;
   uint8_t base;  // layer
   bool in_use;
@@ -48,6 +48,7 @@ struct ThreadState : crosscut_thread {
   OwedEnd owed[kOwedEnds];
 
   format::RingDropSlot* slot;
+  bool slot_stays;      // when the thread ends: what an earlier session lost stands there alone
   uint64_t drops;       // not yet told in the stream
   uint64_t drop_first;  // full ticks
   uint64_t drop_last;
@@ -66,18 +67,22 @@ inline void SetOnTick(ThreadState* s, uint64_t tick) {
 }
 
 // Of the thread itself, towards its signal handlers: what they mark meanwhile is counted as lost.
-// Relaxed: to its own handlers a thread is in order once the compiler is, which the fences see to.
-// SomeThreadMarks() reads it from another thread, and may see it late.
+// To its own handlers a thread is in order once the compiler is, which the fences see to.
 inline uint32_t Busy(const crosscut_thread* thread) {
   return __atomic_load_n(&thread->busy, __ATOMIC_RELAXED);
 }
 inline void SetBusy(crosscut_thread* thread, uint32_t value) {
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
-  __atomic_store_n(&thread->busy, value, __ATOMIC_RELAXED);
+  __atomic_store_n(&thread->busy, value, __ATOMIC_RELEASE);
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
+// Of another thread, once it was switched off, behind a barrier on all. With a no come the words
+// that it has marked, so that there will be none any more.
+inline bool StillMarks(const crosscut_thread* thread) {
+  return __atomic_load_n(&thread->busy, __ATOMIC_ACQUIRE) != 0;
+}
 
-// SetPhase(), Arm() and the slow path -> crosscut_mark_(), Event(). seq_cst: recorder.h, Phases.
+// SetPhase(), Arm() and the slow path -> crosscut_write_(). seq_cst: phases.h.
 inline void SetEnabled(crosscut_thread* thread, uint32_t value) {
   __atomic_store_n(&thread->enabled, value, __ATOMIC_SEQ_CST);
 }

@@ -1,14 +1,21 @@
 #include "src/export/sink.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 #include <zlib.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <cstdlib>
 #include <cstring>
+#include <utility>
 #include <vector>
+
+#include "src/base/new_file.h"
 
 namespace crosscut::exporting {
 namespace {
@@ -41,6 +48,7 @@ class DescriptorSink : public Sink {
   }
 
   uint64_t bytes() const override { return bytes_; }
+  int Take() { return std::exchange(fd_, -1); }
 
  private:
   int fd_;
@@ -49,30 +57,71 @@ class DescriptorSink : public Sink {
   bool unread_ = false;
 };
 
-// Writes a file beside `path`, which takes its place at Close.
 class FileSink : public Sink {
  public:
-  FileSink(int fd, std::string path, std::string part)
-      : file_(fd, path), path_(std::move(path)), part_(std::move(part)) {}
-  ~FileSink() override {
-    if (!placed_) unlink(part_.c_str());
+  explicit FileSink(base::NewFile file, bool durable = false)
+      : file_(std::move(file)), durable_(durable) {}
+
+  Status Write(std::string_view bytes) override {
+    bytes_ += bytes.size();
+    return file_.Write(bytes);
   }
+  Status Close() override { return file_.Place(durable_); }
+  uint64_t bytes() const override { return bytes_; }
 
-  Status Write(std::string_view bytes) override { return file_.Write(bytes); }
+ private:
+  base::NewFile file_;
+  bool durable_;
+  uint64_t bytes_ = 0;
+};
 
+// Writes into the file that `fd` has opened, but not before Close: until then that may be read, and
+// it stays what it was where the disk has no room.
+class OverwritingSink : public Sink {
+ public:
+  OverwritingSink(int fd, std::string path, base::NewFile scratch)
+      : fd_(fd), path_(std::move(path)), scratch_(std::move(scratch)) {}
+  ~OverwritingSink() override { close(fd_); }
+
+  Status Write(std::string_view bytes) override {
+    bytes_ += bytes.size();
+    return scratch_.Write(bytes).At(path_);
+  }
   Status Close() override {
-    if (Status status = file_.Close(); !status.ok()) return status;
-    if (rename(part_.c_str(), path_.c_str()) != 0) return Failed(path_);
-    placed_ = true;
+    const auto size = static_cast<off_t>(bytes_);
+    struct stat before;
+    if (fstat(fd_, &before) != 0) return Failed(path_);
+    if (size > 0 && fallocate(fd_, 0, 0, size) != 0 && errno != EOPNOTSUPP) {
+      const Status failed = Failed(path_);
+      (void)ftruncate(fd_, before.st_size);
+      return failed;
+    }
+    if (Status status = Copy(size); !status.ok()) return status;
+    return ftruncate(fd_, size) == 0 ? Status() : Failed(path_);
+  }
+  uint64_t bytes() const override { return bytes_; }
+
+ private:
+  Status Copy(off_t size) {
+    std::vector<char> buffer(1 << 18);
+    for (off_t at = 0; at < size;) {
+      const ssize_t got = pread(scratch_.fd(), buffer.data(), buffer.size(), at);
+      if (got < 0 && errno == EINTR) continue;
+      if (got <= 0) return Failed(path_);
+      for (ssize_t done = 0; done < got;) {
+        const ssize_t n = pwrite(fd_, buffer.data() + done, static_cast<size_t>(got - done), at);
+        if (n < 0 && errno != EINTR) return Failed(path_);
+        done += std::max<ssize_t>(n, 0);
+        at += std::max<ssize_t>(n, 0);
+      }
+    }
     return {};
   }
 
-  uint64_t bytes() const override { return file_.bytes(); }
-
- private:
-  DescriptorSink file_;
-  std::string path_, part_;
-  bool placed_ = false;
+  int fd_;
+  std::string path_;
+  base::NewFile scratch_;
+  uint64_t bytes_ = 0;
 };
 
 class GzipSink : public Sink {
@@ -158,12 +207,6 @@ int NamedDescriptor(const std::string& path) {
   return -1;
 }
 
-// A file beside `path`; `mode` as the umask leaves it.
-int OpenPart(const std::string& path, std::string* part, mode_t mode) {
-  *part = path + ".part-" + std::to_string(getpid());
-  return open(part->c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, mode);
-}
-
 // The file that `fd` has opened, by the kernel's name for it; "" where that leads elsewhere.
 std::string PlaceOf(int fd, const struct stat& facts) {
   char place[4096];
@@ -176,22 +219,50 @@ std::string PlaceOf(int fd, const struct stat& facts) {
   return same ? found : "";
 }
 
-// What is at `path` and open at `fd` is written: by a new file where nobody can tell.
+// Whether somebody can tell a new file in its place from the old one with new content.
+bool IsOneOfAKind(int fd, const struct stat& facts) {
+  return facts.st_uid != geteuid() || facts.st_nlink != 1 ||
+         fgetxattr(fd, "system.posix_acl_access", nullptr, 0) > 0;
+}
+
+// Beside `place` if it is known and its folder can be written, else where temporary files are.
+Result<base::NewFile> ScratchFor(const std::string& place) {
+  if (!place.empty()) {
+    auto beside = base::NewFile::Scratch(base::FolderOf(place));
+    if (beside.ok()) return beside;
+  }
+  const char* folder = std::getenv("TMPDIR");
+  return base::NewFile::Scratch(folder != nullptr && *folder != '\0' ? folder : "/tmp");
+}
+
+// What is at `path` and open at `fd`.
 Opened OpenPresent(int fd, const std::string& path) {
-  auto file = std::make_unique<DescriptorSink>(fd, path);
+  auto there = std::make_unique<DescriptorSink>(fd, path);
   struct stat facts;
   if (fstat(fd, &facts) != 0) return Failed(path);
-  if (S_ISREG(facts.st_mode) && facts.st_uid == geteuid() && facts.st_nlink == 1) {
-    const std::string place = PlaceOf(fd, facts);
-    std::string part;
-    const int whole = place.empty() ? -1 : OpenPart(place, &part, 0600);
-    if (whole >= 0) {
-      (void)fchmod(whole, facts.st_mode & 0777);
-      return std::unique_ptr<Sink>(std::make_unique<FileSink>(whole, place, std::move(part)));
-    }
+  if (!S_ISREG(facts.st_mode)) return std::unique_ptr<Sink>(std::move(there));
+  const std::string place = PlaceOf(fd, facts);
+  if (!place.empty() && !IsOneOfAKind(fd, facts)) {
+    auto file = base::NewFile::For(place);
+    if (file.ok()) return std::unique_ptr<Sink>(std::make_unique<FileSink>(std::move(*file)));
   }
-  if (S_ISREG(facts.st_mode) && ftruncate(fd, 0) != 0) return Failed(path);
-  return std::unique_ptr<Sink>(std::move(file));
+  auto scratch = ScratchFor(place);
+  if (!scratch.ok()) return scratch.status().At(path);
+  return std::unique_ptr<Sink>(
+      std::make_unique<OverwritingSink>(there->Take(), path, std::move(*scratch)));
+}
+
+// Where the link at `path`, which leads to no file, would have one made.
+std::string EndOfLinks(std::string path) {
+  constexpr int kMostLinks = 40;
+  char target[PATH_MAX];
+  for (int i = 0; i < kMostLinks; ++i) {
+    const ssize_t length = readlink(path.c_str(), target, sizeof target);
+    if (length <= 0) break;
+    const std::string_view leads(target, static_cast<size_t>(length));
+    path = (leads.starts_with('/') ? "" : base::FolderOf(path)) + std::string(leads);
+  }
+  return path;
 }
 
 Opened OpenNamed(const std::string& path) {
@@ -200,19 +271,15 @@ Opened OpenNamed(const std::string& path) {
   }
   const int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
   if (fd >= 0) return OpenPresent(fd, path);
-  if (errno != ENOENT) return Failed(path);
-  struct stat link;
-  if (lstat(path.c_str(), &link) != 0) return OpenFileSink(path);
-  return InPlace(open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644), path);
+  return errno == ENOENT ? OpenFileSink(EndOfLinks(path)) : Failed(path);
 }
 
 }  // namespace
 
-Opened OpenFileSink(const std::string& path) {
-  std::string part;
-  const int fd = OpenPart(path, &part, 0644);
-  if (fd < 0) return Failed(path);
-  return std::unique_ptr<Sink>(std::make_unique<FileSink>(fd, path, std::move(part)));
+Opened OpenFileSink(const std::string& path, bool durable) {
+  auto file = base::NewFile::For(path);
+  if (!file.ok()) return file.status();
+  return std::unique_ptr<Sink>(std::make_unique<FileSink>(std::move(*file), durable));
 }
 
 Opened OpenSink(const std::string& path) {

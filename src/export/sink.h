@@ -19,14 +19,16 @@ class Sink {
   virtual uint64_t bytes() const = 0;  // written so far, compressed where it compresses
 };
 
-// A new file at `path`, in place of what is there. It appears at Close, whole or not at all.
-Result<std::unique_ptr<Sink>> OpenFileSink(const std::string& path);
+// A new file at `path`, in place of what is there (base::NewFile). It appears at Close, whole or
+// not at all; with `durable`, on stable storage.
+Result<std::unique_ptr<Sink>> OpenFileSink(const std::string& path, bool durable = false);
 
 // Where a user wants an output: "-" is stdout. A plain file of this user's appears at Close, whole
-// or not at all, with the mode it had. Everything else is written where it is, from here on: a
-// device, a pipe, the file behind a link that leads nowhere yet, a file with another owner or with
-// further names. So a link stays a link. A reader of a pipe that goes away is no error; the caller
-// ignores SIGPIPE. Compresses by gzip if the name ends in ".gz".
+// or not at all, with the mode it had, also where links lead to it; they stay. What a new file
+// would differ from (of another owner, with further names or an access list) is written where it
+// is, at Close; until then it is what it was. Devices and pipes are written from here on. A reader
+// of a pipe that goes away is no error; the caller ignores SIGPIPE. Compresses by gzip if the name
+// ends in ".gz".
 Result<std::unique_ptr<Sink>> OpenSink(const std::string& path);
 // Whether OpenSink writes to this process's stdout there.
 bool IsStandardOutput(const std::string& path);

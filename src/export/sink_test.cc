@@ -83,12 +83,35 @@ TEST_F(SinkTest, LeavesALinkALinkAndWritesWhereItLeads) {
   EXPECT_EQ(Entries(), 4U);
 }
 
-TEST_F(SinkTest, WritesAFileWithTwoNamesWhereItIs) {
+TEST_F(SinkTest, WritesAFileWithTwoNamesWhereItIsButNotBeforeTheEnd) {
   Put("a", "old and longer");
   fs::create_hard_link(dir_ / "a", dir_ / "b");
+  {
+    auto sink = OpenSink(At("a"));
+    ASSERT_TRUE(sink.ok());
+    ASSERT_TRUE((*sink)->Write("half").ok());
+    EXPECT_EQ(Read("b"), "old and longer");
+  }
+  EXPECT_EQ(Read("b"), "old and longer");
   ASSERT_TRUE(Write(At("a")).ok());
   EXPECT_EQ(Read("b"), "new");
   EXPECT_EQ(fs::hard_link_count(dir_ / "a"), 2U);
+  EXPECT_EQ(Entries(), 2U);
+}
+
+TEST_F(SinkTest, TakesTheLongestNameThereIs) {
+  const std::string name = std::string(252, 'n') + ".gz";
+  ASSERT_TRUE(Write(At(name.c_str())).ok());
+  EXPECT_TRUE(fs::exists(dir_ / name));
+  EXPECT_EQ(Entries(), 1U);
+}
+
+TEST_F(SinkTest, OpensNoFileThatLaysReadyForTheNewOne) {
+  const std::string guess = "a.part-" + std::to_string(getpid());
+  Put(guess.c_str(), "theirs");
+  ASSERT_TRUE(Write(At("a")).ok());
+  EXPECT_EQ(Read("a"), "new");
+  EXPECT_EQ(Read(guess.c_str()), "theirs");
 }
 
 TEST_F(SinkTest, WritesIntoAPipeAndLeavesItThere) {

@@ -1,5 +1,8 @@
 #include "src/format/reap.h"
 
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -7,23 +10,26 @@
 #include <string_view>
 #include <vector>
 
+#include "src/base/descriptors.h"
 #include "src/base/fault_point.h"
 #include "src/base/file.h"
 #include "src/format/log_writer.h"
 #include "src/format/process_state.h"
+#include "src/format/ring_search.h"
 #include "src/format/run_reader.h"
 
 namespace crosscut::format {
 namespace {
 
-constexpr int kLockWaitMs = 120000;
 constexpr const char* kLockName = "/.reap.lock";
 
 }  // namespace
 
 class Reaper {
  public:
-  Reaper(std::string dir, ReapReport* report) : dir_(std::move(dir)), report_(report) {}
+  // `folder`: `dir`, open.
+  Reaper(std::string dir, int folder, ReapReport* report)
+      : dir_(std::move(dir)), folder_(folder), report_(report) {}
 
   void Reap(ProcessReader* reader) {
     ProcessReader::State* state = reader->state_.get();
@@ -65,9 +71,9 @@ class Reaper {
       }
       path = dir_ + "/" + info.key + ".crosscut";
     }
-    auto file = base::OpenFile(path, base::OpenMode::kAppend);
+    auto file = base::OpenFile(path, base::OpenMode::kAppend, folder_);
     if (!file.ok() && file.status().code() == Status::Code::kNotFound) {
-      file = base::OpenFile(path, base::OpenMode::kCreateNew);
+      file = base::OpenFile(path, base::OpenMode::kCreateNew, folder_);
     }
     if (!file.ok()) return file.status();
     LogWriter::RepairReport repaired;
@@ -170,20 +176,53 @@ class Reaper {
   }
 
   std::string dir_;
+  const int folder_;
   ReapReport* report_;
 };
 
-Result<ReapReport> ReapRun(const std::string& dir) {
-  struct stat info;
-  if (stat(dir.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) {
+namespace {
+
+// Closes it at the end.
+struct Folder {
+  ~Folder() {
+    if (fd >= 0) close(fd);
+  }
+  int fd;
+};
+
+bool HoldsRun(int folder) {
+  if (faccessat(folder, "run.json", F_OK, AT_SYMLINK_NOFOLLOW) == 0) return true;
+  DIR* entries = fdopendir(openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  bool found = false;
+  while (const dirent* entry = entries == nullptr ? nullptr : readdir(entries)) {
+    found = found || std::string_view(entry->d_name).ends_with(".crosscut");
+  }
+  if (entries != nullptr) closedir(entries);
+  return found;
+}
+
+}  // namespace
+
+Result<ReapReport> ReapRun(const std::string& dir, int wait_ms) {
+  const Folder folder = {open(dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+  struct stat opened;
+  if (folder.fd < 0 || fstat(folder.fd, &opened) != 0) {
     return Status::NotFound(dir + ": no such directory");
   }
-  Result<base::FileLock> lock = base::FileLock::Take(dir + kLockName, kLockWaitMs);
-  if (!lock.ok()) return Status::Io(std::string(lock.status().message()));
+  if (!HoldsRun(folder.fd)) {  // a ring alone makes a run, too; no file in what is none
+    const auto run = RunReader::Open(dir);
+    if (!run.ok()) return run.status();
+  }
+  Result<base::FileLock> lock = base::FileLock::Take(dir + kLockName, wait_ms, folder.fd);
+  if (!lock.ok()) return lock.status();
   auto run = RunReader::Open(dir);
   if (!run.ok()) return run.status();
+  if ((*run)->folder().device != opened.st_dev || (*run)->folder().inode != opened.st_ino) {
+    return Status::Invalid(dir + ": another folder has taken its place");
+  }
+  const base::NoSignal no_signal(SIGXFSZ);
   ReapReport report;
-  Reaper reaper(dir, &report);
+  Reaper reaper(dir, folder.fd, &report);
   for (ProcessReader* process : (*run)->processes()) reaper.Reap(process);
   return report;
 }

@@ -11,6 +11,8 @@
 
 namespace crosscut::format {
 
+inline constexpr int kReapWaitMs = 120'000;
+
 struct ReapReport {
   struct Process {
     std::string key;
@@ -28,8 +30,9 @@ struct ReapReport {
 
 // Reaps every dead process of the run. Idempotent: it may be killed at any instant and called
 // again. A lock file in `dir` serialises two calls at once. A process that cannot be finished (disk
-// full) does not keep others from it. kNotFound where `dir` is no directory, kIo where the lock
-// cannot be taken, kInvalid where it is not a run.
-Result<ReapReport> ReapRun(const std::string& dir);
+// full) does not keep others from it. kNotFound where `dir` is no directory, kLimit where another
+// call has the lock for longer than `wait_ms`, kIo where it cannot be taken, kInvalid where `dir`
+// is not a run. Writes into no other directory that takes the place of `dir` meanwhile.
+Result<ReapReport> ReapRun(const std::string& dir, int wait_ms = kReapWaitMs);
 
 }  // namespace crosscut::format

@@ -11,6 +11,7 @@
 #include <algorithm>
 
 #include "src/base/file.h"
+#include "src/format/chunk_copy.h"
 
 namespace crosscut::format {
 namespace {
@@ -51,9 +52,7 @@ Status CheckHeader(const std::string& path, const RingHeader& header, uint64_t b
 
 std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-// Copies chunks out of an open ring. Two copies are taken: a word that the first has is published,
-// and what it needs stands in the second, however the kernel orders its copying. It orders one copy
-// behind the other on every processor: each takes and gives back the page by ordered atomics.
+// Copies chunks out of an open ring: chunk_copy.h.
 class ChunkCopier {
  public:
   ChunkCopier(const RingFile& file, RingSnapshot* out)
@@ -61,41 +60,30 @@ class ChunkCopier {
 
   void Copy(uint64_t index, bool session) {
     const uint64_t offset = kRingHeaderBytes + index * kRingChunkBytes;
-    uint64_t head[kRingChunkHeaderWords];
-    if (!file_.Read(offset, head, sizeof head)) return;
-    const uint64_t state = head[kChunkState];
-    const uint64_t fill = ChunkFill(state);
-    if (ChunkState(state) != kChunkActive && ChunkState(state) != kChunkFull) return;
-    if (fill == 0 || fill < RingLoad(out_->header.first_fill)) return;
-    if ((head[kChunkTrack] == 0) != session) return;
-    if (!file_.Read(offset, first_.data(), kRingChunkBytes)) return;
-    if (!file_.Read(offset, second_.data(), kRingChunkBytes)) return;
-    uint64_t after;
-    if (!file_.Read(offset, &after, sizeof after)) return;
-    if (ChunkFill(first_[kChunkState]) != fill || ChunkFill(after) != fill ||
-        ChunkState(after) == kChunkFree || ChunkState(after) == kChunkClean) {
-      ++out_->changed;
-      return;
+    const auto read = [&](std::span<uint64_t> to) {
+      return file_.Read(offset, to.data(), to.size_bytes());
+    };
+    const auto wanted = [&](std::span<const uint64_t> head) {
+      return ChunkFill(head[kChunkState]) >= RingLoad(out_->header.first_fill) &&
+             (head[kChunkTrack] == 0) == session;
+    };
+    switch (CopyChunk(read, wanted, first_, second_)) {
+      case ChunkCopied::kNot: return;
+      case ChunkCopied::kChanged: ++out_->changed; return;
+      case ChunkCopied::kWhole: return Take(index);
     }
-    Take(index, fill);
   }
 
  private:
-  void Take(uint64_t index, uint64_t fill) {
-    size_t end = kRingChunkHeaderWords;
-    const std::span<const uint64_t> words(second_);
-    while (end < words.size() && first_[end] != 0) {
-      const size_t length = EventLength(words, end);
-      if (length == 0) break;
-      end += length;
-    }
+  void Take(uint64_t index) {
+    const size_t end = CopiedEnd(first_, second_);
     RingChunkCopy copy;
     copy.index = index;
-    copy.fill = fill;
+    copy.fill = ChunkFill(second_[kChunkState]);
     copy.base_tick = second_[kChunkBaseTick];
     copy.track = static_cast<uint32_t>(second_[kChunkTrack]);
     copy.active = ChunkState(second_[kChunkState]) == kChunkActive;
-    copy.damaged = end < words.size() && first_[end] != 0 && first_[end] == second_[end];
+    copy.damaged = end < second_.size() && first_[end] != 0 && first_[end] == second_[end];
     copy.words.assign(second_.begin() + kRingChunkHeaderWords, second_.begin() + end);
     if (!copy.words.empty() || copy.damaged) out_->chunks.push_back(std::move(copy));
   }
@@ -157,19 +145,6 @@ Result<RingSnapshot> ReadOnce(const std::string& path, const RingTrust& trust) {
 }
 
 }  // namespace
-
-size_t PublishedEnd(const uint64_t* words, size_t from) {
-  const std::span<const uint64_t> chunk(words, kRingChunkWords);
-  size_t at = from;
-  while (at < kRingChunkWords) {
-    const uint64_t word = RingLoad(words[at]);
-    if (word == 0) break;
-    const size_t length = EventLength(chunk, at);
-    if (length == 0) break;
-    at += length;
-  }
-  return at;
-}
 
 Result<RingFile> RingFile::Open(const std::string& path, const RingTrust& trust, bool writable) {
   const int flags = (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;

@@ -22,16 +22,15 @@
 // word ranges show it what it has twice.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "src/base/process.h"
 #include "src/base/status.h"
 #include "src/format/format.h"
+#include "src/format/ring_words.h"
 
 namespace crosscut::format {
 
@@ -72,7 +71,7 @@ inline constexpr size_t kRingLogNameBytes = 256;
 //
 // By the compare-and-swap either one of several threads carries a request out, or the asker takes
 // it back. `request` and `steps` are seq_cst on both sides: a step that missed its request has been
-// counted when the asker looks (src/collect/litmus_test.cc, Requests).
+// counted when the asker looks (requests.h; src/collect/model_test.cc, Requests).
 struct RingControl {
   // The asker writes these before `request`.
   uint64_t at_step;     // carried out before this step begins; kAtOnce: without waiting for a step
@@ -119,8 +118,8 @@ struct RingHeader {
   int64_t anchor_ns;
   int64_t anchor_realtime_ns;
   // The session.
-  uint32_t state;        // RingState (atomic). Session, Drain::Run() ->
-  uint32_t stop_reason;  // StopReason, 0 while it records (atomic). ProcessLog::MarkStop() ->
+  uint32_t state;        // RingState (atomic). ProcessState::Make(), Drain::Run() ->
+  uint32_t stop_reason;  // StopReason, 0 while it records (atomic). ProcessLog::TellStop() ->
   uint64_t start_tick;   // (atomic). Session::StartLocked() ->
   uint64_t stop_tick;    // 0 while it records (atomic). As stop_reason
   uint64_t next_fill;    // the next claim's number, from 1 (atomic). ChunkRing::Begin() alone
@@ -181,46 +180,6 @@ inline constexpr size_t kRingDropSlots =
 // Losses of threads that found no slot are counted in the last slot, whose track is this + 1. Those
 // that no thread's stream can tell (CountShared) have slots of this track, too, by reason.
 inline constexpr uint64_t kRingSharedDropTrack = UINT32_MAX;
-
-// The two halves of a pair: who loads what was stored finds all that its writer stored before. What
-// takes more than that (`request`, `steps`, the drop slots) uses std::atomic_ref.
-template <class T>
-T RingLoad(const T& field) {
-  return std::atomic_ref<T>(const_cast<T&>(field)).load(std::memory_order_acquire);
-}
-template <class T>
-void RingStore(T& field, T value) {
-  std::atomic_ref<T>(field).store(value, std::memory_order_release);
-}
-
-inline constexpr uint64_t PackChunkState(uint64_t fill, RingChunkState state) {
-  return fill << 8 | state;
-}
-inline constexpr uint64_t ChunkFill(uint64_t state_word) { return state_word >> 8; }
-inline constexpr RingChunkState ChunkState(uint64_t state_word) {
-  return static_cast<RingChunkState>(state_word & 0xff);
-}
-
-// The number of words of the event at words[at], whose first one is `word`: 1 + payload. 0 where
-// nothing more is published: at a 0 word, an unknown code, or an event that does not fit into
-// `words`.
-inline size_t EventLength(uint64_t word, std::span<const uint64_t> words, size_t at) {
-  const uint16_t code = static_cast<uint16_t>(word & kCodeMask);
-  if (word == 0) return 0;
-  const int fixed = FixedPayloadWords(code);
-  const size_t left = words.size() - at - 1;
-  if (fixed >= 0) return left >= static_cast<size_t>(fixed) ? 1 + fixed : 0;
-  if (fixed < -3 || left < static_cast<size_t>(-fixed)) return 0;
-  const uint64_t n = PayloadWords(code, words.data() + at + 1);
-  return n <= left ? 1 + n : 0;
-}
-inline size_t EventLength(std::span<const uint64_t> words, size_t at) {
-  return EventLength(words[at], words, at);
-}
-
-// The index behind the last whole event that is published from index `from` on, in a chunk that
-// other threads may still write (event words are loaded with acquire). `words`: the whole chunk.
-size_t PublishedEnd(const uint64_t* words, size_t from = kRingChunkHeaderWords);
 
 // Restores full ticks from event words in stream order. A step back of up to 2^44 ticks (two hours)
 // is taken as one; any other difference is time going on, so a stream may be silent for a day.

@@ -144,6 +144,7 @@ Result<std::unique_ptr<RunReader>> RunReader::Open(const std::string& dir) {
   return std::unique_ptr<RunReader>(new RunReader(std::move(state)));
 }
 
+const RunFolder& RunReader::folder() const { return state_->folder; }
 const std::string& RunReader::dir() const { return state_->folder.dir; }
 const std::string& RunReader::run_json() const { return state_->folder.run_json; }
 const std::vector<std::string>& RunReader::refused_rings() const { return state_->refused_rings; }

@@ -12,12 +12,15 @@
 
 namespace crosscut::format {
 
+struct RunFolder;  // ring_search.h
+
 class RunReader {
  public:
   // kNotFound where `dir` is no directory; kInvalid where it holds neither run.json nor a log.
   static Result<std::unique_ptr<RunReader>> Open(const std::string& dir);
   ~RunReader();
 
+  const RunFolder& folder() const;
   const std::string& dir() const;
   const std::string& run_json() const;  // its text; "" where the run has none
   // "path: why" of rings that name this run but were not accepted, because others could have made

@@ -2,7 +2,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <iterator>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "src/base/nearest.h"
+#include "src/base/quantity.h"
 
 namespace crosscut::format {
 namespace {
@@ -50,9 +50,9 @@ const char* ParsePart(const char* text, double (&percent)[kStepLevels], char* wh
              static_cast<int>(strcspn(text, ",")), text, base::DidYouMean(name, known).c_str());
     return nullptr;
   }
-  char* end = nullptr;
+  const char* end = nullptr;
   const char* number = text + length + (text[length] == '=' ? 1 : 0);
-  const double value = strtod(number, &end);
+  const double value = base::ReadNumber(number, &end);
   const bool ends = *end == '\0' || *end == ',';
   if (text[length] != '=' || end == number || !ends || !(value >= 0 && value <= 100)) {
     snprintf(why, size, "%s= takes a share of the steps, 0 to 100 per cent", kNames[level]);
@@ -121,8 +121,8 @@ bool ParseBudget(const char* text, double* percent) {
     *percent = -1;
     return true;
   }
-  char* end = nullptr;
-  const double value = strtod(text, &end);
+  const char* end = nullptr;
+  const double value = base::ReadNumber(text, &end);
   if (end == text || *end != '\0' || !(value > 0 && value <= 1000)) return false;
   *percent = value;
   return true;
@@ -131,8 +131,10 @@ bool ParseBudget(const char* text, double* percent) {
 void WriteStepShares(const StepShares& shares, char* text, size_t size) {
   size_t at = 0;
   for (int level = 0; level < kStepLevels && at < size; ++level) {
-    const int n = snprintf(text + at, size - at, "%s%s=%.6g", level == 0 ? "" : ",", kNames[level],
-                           shares.of[level] / kMillionthsPerPercent);
+    char share[32];
+    base::WriteNumber(shares.of[level] / kMillionthsPerPercent, share, sizeof share);
+    const int n =
+        snprintf(text + at, size - at, "%s%s=%s", level == 0 ? "" : ",", kNames[level], share);
     at += n > 0 ? static_cast<size_t>(n) : 0;
   }
 }

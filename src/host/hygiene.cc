@@ -2,11 +2,16 @@
 
 #include <fcntl.h>
 #include <fenv.h>
+#include <linux/close_range.h>
 #include <locale.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+
+#include "src/base/thread.h"
 
 namespace crosscut::host {
 namespace {
@@ -32,15 +37,25 @@ class List {
 
 }  // namespace
 
-// The kernel tells it without changing it.
+// The kernel tells it in a file, without changing it. A thread with a table of descriptors of its
+// own reads that: the program may just have closed one, to have its number for another.
 unsigned Hygiene::Umask() {
-  char text[512] = {};
-  const int fd = open("/proc/thread-self/status", O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return 0;
-  const ssize_t n = read(fd, text, sizeof text - 1);
-  close(fd);
-  const char* at = n > 0 ? strstr(text, "Umask:") : nullptr;
-  return at == nullptr ? 0 : static_cast<unsigned>(strtoul(at + 6, nullptr, 8));
+  constexpr size_t kStackBytes = 64 << 10;
+  unsigned umask = 0;
+  pthread_t thread;
+  const auto read_umask = [](void* out) -> void* {
+    char text[512] = {};
+    if (syscall(SYS_close_range, 0, ~0U, CLOSE_RANGE_UNSHARE) != 0) return nullptr;
+    const int fd = open("/proc/thread-self/status", O_RDONLY | O_CLOEXEC);
+    const ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    const char* at = n > 0 ? strstr(text, "Umask:") : nullptr;
+    if (at != nullptr)
+      *static_cast<unsigned*>(out) = static_cast<unsigned>(strtoul(at + 6, nullptr, 8));
+    return nullptr;
+  };
+  if (base::StartThread(read_umask, &umask, kStackBytes, &thread) == 0)
+    pthread_join(thread, nullptr);
+  return umask;
 }
 
 Hygiene::Hygiene() : rounding_(fegetround()), umask_(Umask()) {

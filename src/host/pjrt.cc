@@ -75,7 +75,8 @@ void Stop(const TP_Profiler* profiler, TF_Status* status) {
 }
 
 // Two ways: at the question for the size the plugin hands over a pointer of its own, or it says
-// the size and fills our buffer at the next call.
+// the size and fills our buffer at the next call. A size that is more than there was room for means
+// that nothing was fetched: the session stays for those who ask again.
 void Collect(const TP_Profiler* profiler, uint8_t* buffer, size_t* size, TF_Status* status) {
   Driver* driver = Of(profiler);
   if (buffer != nullptr && driver->bytes != nullptr) {
@@ -83,17 +84,22 @@ void Collect(const TP_Profiler* profiler, uint8_t* buffer, size_t* size, TF_Stat
     memcpy(buffer, driver->bytes, *size);
     return Destroy(driver, status);
   }
-  crosscut_pjrt_collect_args args = {sizeof args, driver->profiler, buffer,
-                                     buffer == nullptr ? 0 : *size};
+  const size_t room = buffer == nullptr ? 0 : *size;
+  if (driver->profiler == nullptr) {
+    *size = 0;
+    return Status::SetOwn(status, TF_FAILED_PRECONDITION, "its session is over");
+  }
+  crosscut_pjrt_collect_args args = {sizeof args, driver->profiler, buffer, room};
   if (!Good(*driver, driver->api->collect_data(&args), status)) {
     *size = 0;
     return;
   }
   *size = args.buffer_size;
-  if (buffer != nullptr) return Destroy(driver, status);
-  driver->bytes = args.buffer;
-  driver->size = args.buffer_size;
-  if (*size == 0) Destroy(driver, status);
+  if (buffer == nullptr) {
+    driver->bytes = args.buffer;
+    driver->size = args.buffer_size;
+  }
+  if (*size == 0 || (buffer != nullptr && *size <= room)) Destroy(driver, status);
 }
 
 const crosscut_pjrt_profiler_api* FindProfiler(const crosscut_pjrt_api* api) {

@@ -85,13 +85,12 @@ bool Plugin::Begin() {
 
 void Plugin::Post(Command command) {
   if (Overdue() || quarantined_.load()) return;
-  pthread_mutex_lock(&mutex_);
+  const record::Lock lock(&mutex_);
   if (command_count_ < kCommands) {
     commands_[command_count_++] = command;
     outstanding_.fetch_add(1);
   }
-  pthread_cond_signal(&posted_);
-  pthread_mutex_unlock(&mutex_);
+  posted_.NotifyAll();
 }
 
 bool Plugin::Busy() {
@@ -192,30 +191,26 @@ void Plugin::Run() {
 
 // Waits for a command; while started, a flush is due now and then and is nobody's command.
 bool Plugin::Next(Command* command) {
-  pthread_mutex_lock(&mutex_);
-  while (command_count_ == 0 && !quarantined_.load()) {
+  int64_t flush_at = base::MonotonicNs() + kFlushEveryNs;
+  for (;;) {
     const bool flushes = state_ == kStarted && pushes_.callbacks()->flush != nullptr;
-    if (!flushes) {
-      pthread_cond_wait(&posted_, &mutex_);
-      continue;
+    {
+      const record::Lock lock(&mutex_);
+      const int64_t left = flushes ? flush_at - base::MonotonicNs() : -1;
+      if (quarantined_.load()) return false;
+      if (command_count_ != 0) {
+        *command = commands_[0];
+        memmove(commands_, commands_ + 1, --command_count_ * sizeof commands_[0]);
+        return true;
+      }
+      if (!flushes || left > 0) {
+        posted_.Wait(&mutex_, left);
+        continue;
+      }
     }
-    timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += kFlushEveryNs;
-    until.tv_sec += until.tv_nsec / 1'000'000'000;
-    until.tv_nsec %= 1'000'000'000;
-    if (pthread_cond_timedwait(&posted_, &mutex_, &until) == 0 || command_count_ != 0) continue;
-    pthread_mutex_unlock(&mutex_);
     DoFlush();
-    pthread_mutex_lock(&mutex_);
+    flush_at = base::MonotonicNs() + kFlushEveryNs;
   }
-  const bool more = command_count_ != 0 && !quarantined_.load();
-  if (more) {
-    *command = commands_[0];
-    memmove(commands_, commands_ + 1, --command_count_ * sizeof commands_[0]);
-  }
-  pthread_mutex_unlock(&mutex_);
-  return more;
 }
 
 void Plugin::Do(Command command) {

@@ -85,8 +85,8 @@ class Plugin {
   PushTable pushes_;
   pthread_t thread_ = {};
 
-  pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
-  pthread_cond_t posted_ = PTHREAD_COND_INITIALIZER;
+  record::Mutex<record::LockRank::kPlugin> mutex_;
+  ForkSafeCondition posted_;
   Command commands_[kCommands];
   int command_count_ = 0;
   // Commands posted and not done, the load among them. Begin(), Post() and Run() -> Busy(): at 0

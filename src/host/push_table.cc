@@ -13,7 +13,6 @@
 #include "crosscut/crosscut.h"
 #include "src/base/time.h"
 #include "src/collect/clock.h"
-#include "src/collect/lock.h"
 #include "src/collect/recorder.h"
 
 namespace crosscut::host {
@@ -202,49 +201,60 @@ const char* PushTable::Option(const char* key) {
 }
 
 uint32_t PushTable::AddTrack(const crosscut_track& track) {
-  const record::Lock lock(&mutex_);
-  for (int i = 0; i < track_count_; ++i) {
-    if (tracks_[i].device == track.device && tracks_[i].queue == track.queue) {
-      return static_cast<uint32_t>(tracks_[i].words[0]);
-    }
-  }
-  if (track_count_ == kMostTracks) return 0;
-  if (track_count_ == 0) first_device_ = next_devices.fetch_add(kDevicesOfAPlugin);
-  Track& added = tracks_[track_count_++];
   const uint32_t clock = track.clock == 0 ? uint32_t{CROSSCUT_CLOCK_MONOTONIC} : track.clock;
-  added = {track.device,
-           track.queue,
-           {Recorder::Get().NewTrack(), Bits(track.device + first_device_), track.queue, clock,
-            Word(track.name), Word(track.device_name)}};
+  const uint64_t name = Word(track.name), device_name = Word(track.device_name);
+  Track added;
+  {
+    const record::Lock lock(&mutex_);
+    for (int i = 0; i < track_count_; ++i) {
+      if (tracks_[i].device == track.device && tracks_[i].queue == track.queue) {
+        return static_cast<uint32_t>(tracks_[i].words[0]);
+      }
+    }
+    if (track_count_ == kMostTracks) return 0;
+    if (track_count_ == 0) first_device_ = next_devices.fetch_add(kDevicesOfAPlugin);
+    added = {track.device,
+             track.queue,
+             {Recorder::Get().NewTrack(), Bits(track.device + first_device_), track.queue, clock,
+              name, device_name}};
+    tracks_[track_count_] = added;
+    ++track_count_;  // last: a forked child goes by it
+  }
   Publish(added);
   return static_cast<uint32_t>(added.words[0]);
 }
 
 uint32_t PushTable::AddClock(const char* name) {
-  const record::Lock lock(&mutex_);
-  char full[sizeof Clock::name];
-  snprintf(full, sizeof full, "%s: %s", name_, name);
-  for (int i = 0; i < clock_count_; ++i) {
-    if (strcmp(clocks_[i].name, full) == 0) return clocks_[i].id;
+  Clock added = {};
+  snprintf(added.name, sizeof added.name, "%s: %s", name_, name);
+  {
+    const record::Lock lock(&mutex_);
+    for (int i = 0; i < clock_count_; ++i) {
+      if (strcmp(clocks_[i].name, added.name) == 0) return clocks_[i].id;
+    }
+    if (clock_count_ == kMostClocks) return 0;
+    added.id = next_clock.fetch_add(1);
+    clocks_[clock_count_] = added;
+    ++clock_count_;
   }
-  if (clock_count_ == kMostClocks) return 0;
-  Clock& added = clocks_[clock_count_++];
-  added = {};
-  added.id = next_clock.fetch_add(1);
-  memcpy(added.name, full, sizeof full);
   Publish(added, /*name=*/true);
   return added.id;
 }
 
 void PushTable::Read(uint32_t clock, int64_t host_ns, int64_t device_ns, int64_t error_ns) {
-  const record::Lock lock(&mutex_);
-  for (int i = 0; i < clock_count_; ++i) {
-    if (clocks_[i].id != clock) continue;
-    const int64_t reading[3] = {device_ns, host_ns, error_ns};
-    memcpy(clocks_[i].reading, reading, sizeof reading);
-    clocks_[i].read = true;
-    Publish(clocks_[i], /*name=*/false);
+  Clock read = {};
+  {
+    const record::Lock lock(&mutex_);
+    for (int i = 0; i < clock_count_; ++i) {
+      if (clocks_[i].id != clock) continue;
+      clocks_[i].reading[0] = device_ns;
+      clocks_[i].reading[1] = host_ns;
+      clocks_[i].reading[2] = error_ns;
+      clocks_[i].read = true;
+      read = clocks_[i];
+    }
   }
+  if (read.read) Publish(read, /*name=*/false);
 }
 
 void PushTable::Publish(const Track& track) {
@@ -264,9 +274,24 @@ void PushTable::Publish(const Clock& clock, bool name) {
 }
 
 void PushTable::Republish() {
-  const record::Lock lock(&mutex_);
-  for (int i = 0; i < track_count_; ++i) Publish(tracks_[i]);
-  for (int i = 0; i < clock_count_; ++i) Publish(clocks_[i], /*name=*/true);
+  for (int i = 0;; ++i) {
+    Track track;
+    {
+      const record::Lock lock(&mutex_);
+      if (i == track_count_) break;
+      track = tracks_[i];
+    }
+    Publish(track);
+  }
+  for (int i = 0;; ++i) {
+    Clock clock;
+    {
+      const record::Lock lock(&mutex_);
+      if (i == clock_count_) break;
+      clock = clocks_[i];
+    }
+    Publish(clock, /*name=*/true);
+  }
 }
 
 // Two copies in turn, so that who reads one is not surprised; a plugin sets them once, as a rule.

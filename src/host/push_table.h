@@ -1,13 +1,12 @@
 // The crosscut_host that one plugin gets: its pushes become words of the calling thread's stream.
 #pragma once
 
-#include <pthread.h>
-
 #include <atomic>
 #include <cstdint>
 
 #include "crosscut/plugin.h"
 #include "src/base/pod_vector.h"
+#include "src/collect/lock.h"
 #include "src/host/hooks.h"
 
 namespace crosscut::host {
@@ -82,7 +81,7 @@ class PushTable {
   crosscut_plugin_callbacks callback_copies_[2] = {};
   // SetCallbacks() -> callbacks(): release and acquire, so that the copy is whole.
   std::atomic<const crosscut_plugin_callbacks*> callbacks_{&callback_copies_[0]};
-  pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
+  record::Mutex<record::LockRank::kPushTable> mutex_;  // of what follows; not over what is written
   Track tracks_[kMostTracks];
   int track_count_ = 0;
   Clock clocks_[kMostClocks];

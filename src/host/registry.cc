@@ -114,8 +114,6 @@ bool Registry::Await(int ms) {
 
 void Registry::AfterFork() {
   loaded_ = false;
-  const pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-  memcpy(&header_mutex_, &mutex, sizeof mutex);
   for (int i = 0; i < count_; ++i) plugins_[i]->AfterFork();
 }
 
@@ -125,7 +123,7 @@ void Registry::CallChanged() {
   record::ChunkRing* ring = record::Recorder::Get().ring();
   if (ring == nullptr) return;
   format::RingHeader* header = ring->header();
-  pthread_mutex_lock(&registry.header_mutex_);
+  const record::Lock lock(&registry.calls_mutex_);
   char text[format::kRingPluginBytes] = {};
   for (int i = 0; i < registry.count_; ++i) {
     char call[96];
@@ -134,7 +132,6 @@ void Registry::CallChanged() {
     if (*call != '\0') snprintf(text + used, sizeof text - used, "%s%s", used ? ", " : "", call);
   }
   memcpy(header->last_plugin, text, sizeof text);
-  pthread_mutex_unlock(&registry.header_mutex_);
 }
 
 }  // namespace crosscut::host

@@ -1,11 +1,10 @@
 // All plugins of this process.
 #pragma once
 
-#include <pthread.h>
-
 #include <atomic>
 #include <cstdint>
 
+#include "src/collect/lock.h"
 #include "src/host/hooks.h"
 
 namespace crosscut::host {
@@ -48,7 +47,7 @@ class Registry {
   Plugin* plugins_[kMostPlugins] = {};
   std::atomic<int> count_{0};  // Load() -> all: the plugins below it are there
   bool loaded_ = false;
-  pthread_mutex_t header_mutex_ = PTHREAD_MUTEX_INITIALIZER;
+  record::Mutex<record::LockRank::kPluginCalls> calls_mutex_;
 };
 
 }  // namespace crosscut::host

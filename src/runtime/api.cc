@@ -12,6 +12,7 @@
 #include "src/runtime/plugins.h"
 #include "src/runtime/session.h"
 
+using crosscut::record::InControl;
 using crosscut::record::Recorder;
 using crosscut::record::Session;
 namespace format = crosscut::format;
@@ -31,6 +32,11 @@ __attribute__((constructor)) void LoadLibrary() {
   if (void* slot = dlsym(RTLD_DEFAULT, "crosscut_preload_at_exit")) {
     *static_cast<void (**)()>(slot) = &ProcessLeaves;
   }
+  // And this one before the program forbids calls to all its threads.
+  if (void* slot = dlsym(RTLD_DEFAULT, "crosscut_preload_alone")) {
+    *static_cast<void (**)()>(slot) = [] { Session::Get().LeaveTheProgramAlone(); };
+  }
+  crosscut::ForkSafeMutex::FollowForks();  // whose handler frees the locks that the next one takes
   (void)pthread_atfork(nullptr, nullptr, &ChildAfterFork);
   pthread_key_t main_thread;
   if (syscall(SYS_gettid) == getpid() && pthread_key_create(&main_thread, &MainThreadEnds) == 0) {
@@ -63,7 +69,7 @@ void crosscut_step_end(void) { Session::Get().StepEnd(); }
 void crosscut_lead(void) { crosscut::record::MarkLead(); }
 void crosscut_phase(const char* name) { Session::Get().BeginPhase(name); }
 void crosscut_progress(double fraction) {
-  if (Session::Get().state() != Session::kOff) crosscut::record::MarkProgress(fraction);
+  if (Session::Get().open()) crosscut::record::MarkProgress(fraction);
 }
 
 void crosscut_process_name(const char* name) {
@@ -71,7 +77,7 @@ void crosscut_process_name(const char* name) {
 }
 
 void crosscut_meta(const char* key, const char* value) {
-  if (key == nullptr || value == nullptr || Session::Get().state() == Session::kOff) return;
+  if (key == nullptr || value == nullptr || !Session::Get().open()) return;
   if (!Recorder::Get().stream().WriteMeta(key, value)) crosscut_value_lost();
 }
 
@@ -96,12 +102,12 @@ int crosscut_flush(void) { return Session::Get().Flush(); }
 void crosscut_plugins_finish(void) { crosscut::record::FinishPlugins(); }
 void crosscut_frames(int in) {
   const uint64_t payload = in != 0;
-  if (Session::Get().state() == Session::kOff) return;
+  if (!Session::Get().open()) return;
   (void)Recorder::Get().stream().Write(crosscut::record::ClockNow(), format::kFrames, &payload, 1);
 }
 uint32_t crosscut_sessions(void) { return Recorder::Get().session(); }
-int crosscut_in_control(void) { return Session::Get().in_control() ? 1 : 0; }
-int crosscut_active(void) { return Session::Get().state() != Session::kOff; }
+int crosscut_in_control(void) { return InControl(Session::Get().state()) ? 1 : 0; }
+int crosscut_active(void) { return Session::Get().open(); }
 const char* crosscut_run_dir(void) { return Session::Get().run_dir(); }
 const char* crosscut_process_key(void) { return Session::Get().process_key(); }
 void crosscut_follow_fork(int on) { Session::Get().FollowFork(on != 0); }

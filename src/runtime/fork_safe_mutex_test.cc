@@ -7,6 +7,7 @@
 #include <atomic>
 #include <mutex>
 #include <thread>
+#include <vector>
 
 namespace crosscut {
 namespace {
@@ -47,6 +48,49 @@ TEST(ForkSafeMutex, AChildFindsWhatAnotherThreadHoldsFree) {
   holder.join();
   EXPECT_TRUE(first.try_lock());
   first.unlock();
+}
+
+TEST(ForkSafeCondition, EveryChangeIsSeenByWhoWaitsForItWithoutLimit) {
+  static ForkSafeMutex mutex;
+  static ForkSafeCondition changed;
+  static int turn = 0;
+  constexpr int kTurns = 20'000;
+  const auto play = [](int mine) {
+    for (int i = mine; i < kTurns; i += 2) {
+      std::lock_guard<ForkSafeMutex> lock(mutex);
+      while (turn != i) changed.Wait(&mutex, -1);
+      ++turn;
+      changed.NotifyAll();
+    }
+  };
+  std::thread other(play, 1);
+  play(0);
+  other.join();
+  EXPECT_EQ(turn, kTurns);
+}
+
+TEST(ForkSafeCondition, AWaitEndsAtItsLimit) {
+  ForkSafeMutex mutex;
+  ForkSafeCondition changed;
+  std::lock_guard<ForkSafeMutex> lock(mutex);
+  changed.Wait(&mutex, 1'000'000);
+  EXPECT_FALSE(mutex.try_lock());
+}
+
+TEST(ForkSafeMutex, CountsWhatManyThreadsCount) {
+  static ForkSafeMutex mutex;
+  static int count = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([] {
+      for (int i = 0; i < 50'000; ++i) {
+        std::lock_guard<ForkSafeMutex> lock(mutex);
+        ++count;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(count, 200'000);
 }
 
 }  // namespace

@@ -12,7 +12,6 @@
 #include "src/base/descriptors.h"
 #include "src/collect/recorder.h"
 #include "src/runtime/error.h"
-#include "src/runtime/settings.h"
 
 namespace crosscut::record {
 namespace {
@@ -40,24 +39,23 @@ void FileWord(const char* text, char* out, size_t bytes) {
 }
 
 // Whole or not at all: under another name until the last byte stands.
-int KeepFile(const char* run_dir, const char* name, const void* bytes, size_t size) {
-  char path[kPathBytes + 256], partial[kPathBytes + 272];
-  snprintf(path, sizeof path, "%s/%s", run_dir, name);
-  snprintf(partial, sizeof partial, "%s.part", path);
-  const int fd =
-      base::OpenHigh(partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+int KeepFile(const RunFolder& run, const char* name, const void* bytes, size_t size) {
+  char partial[256];
+  snprintf(partial, sizeof partial, "%s.part", name);
+  const int fd = run.Open(partial, O_WRONLY | O_CREAT | O_EXCL);
   if (fd < 0) return Fail(CROSSCUT_EIO, "cannot write %.100s: %s", name, strerror(errno));
   const base::NoSignal no_signal(SIGXFSZ);
   const bool written = WriteAll(fd, bytes, size);
   const int number = errno;
-  if (close(fd) == 0 && written && rename(partial, path) == 0) return CROSSCUT_OK;
-  unlink(partial);
+  if (close(fd) == 0 && written && renameat(run.fd(), partial, run.fd(), name) == 0)
+    return CROSSCUT_OK;
+  unlinkat(run.fd(), partial, 0);
   return Fail(CROSSCUT_EIO, "cannot write %.100s: %s", name, strerror(written ? errno : number));
 }
 
 }  // namespace
 
-int KeepProfile(const char* run_dir, const char* process_key, const Profile& profile) {
+int KeepProfile(const Settings& settings, const char* process_key, const Profile& profile) {
   static std::atomic<uint32_t> kept{0};  // each number once, by the addition alone
   if (strcmp(profile.format, "xspace") != 0) {
     return Fail(CROSSCUT_EINVAL, "'%.32s' is not a format of profiles: the only one is xspace",
@@ -67,7 +65,8 @@ int KeepProfile(const char* run_dir, const char* process_key, const Profile& pro
   FileWord(profile.source, word, sizeof word);
   const uint32_t number = kept.fetch_add(1);
   snprintf(name, sizeof name, "%s.%s-%u.xplane.pb", process_key, word, number);
-  const int error = KeepFile(run_dir, name, profile.bytes, profile.size);
+  const int error =
+      KeepFile(RunFolder(settings.run_dir, settings.run), name, profile.bytes, profile.size);
   if (error != CROSSCUT_OK) return error;
   snprintf(key, sizeof key, "collected:%u", number);
   snprintf(fact, sizeof fact, "%s\t%s\t%s\t%lld\t%lld", profile.format, word, name,

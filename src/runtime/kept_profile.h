@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "src/runtime/settings.h"
+
 namespace crosscut::record {
 
 // When a collected profile began, and how right its times are.
@@ -21,6 +23,6 @@ struct Profile {
 
 // As crosscut_collected(). Any thread, while a log takes facts. Returns CROSSCUT_OK or what Fail()
 // said.
-int KeepProfile(const char* run_dir, const char* process_key, const Profile& profile);
+int KeepProfile(const Settings& settings, const char* process_key, const Profile& profile);
 
 }  // namespace crosscut::record

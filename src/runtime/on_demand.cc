@@ -10,22 +10,27 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <new>
 
 #include "src/base/thread.h"
 #include "src/base/time.h"
 #include "src/collect/memory.h"
 #include "src/collect/recorder.h"
+#include "src/format/requests.h"
 #include "src/runtime/error.h"
 
 namespace crosscut::record {
 namespace {
 
 __thread bool is_our_thread __attribute__((tls_model("initial-exec"))) = false;
+// The window that this thread begins, asked for from outside: an OnDemand::Window.
+__thread const void* asked_here __attribute__((tls_model("initial-exec"))) = nullptr;
 
 using format::RingControl;
 using format::RingHeader;
 using format::RingLoad;
 using format::RingStore;
+using format::WaitingRequest;
 
 constexpr size_t kStackBytes = 512 << 10;
 constexpr int64_t kForEver = -1;
@@ -66,36 +71,26 @@ void OnDemand::Disarm() {
 }
 
 void OnDemand::SetProgram(const crosscut_program* program) {
-  program_ = *program;
-  has_program_.store(true, std::memory_order_release);
-}
-
-// The asker's store -> here, seq_cst as `steps` in AtStep(): format::RingControl.
-uint32_t OnDemand::Waiting(const RingHeader& header) {
-  const uint32_t word = std::atomic_ref(const_cast<uint32_t&>(header.request)).load();
-  const bool taken = (word & format::kRequestTaken) != 0;
-  return taken || format::RequestOf(word) == format::kRequestNone ? 0 : word;
+  auto* copy = new (std::nothrow) crosscut_program(*program);
+  if (copy != nullptr) program_.store(copy, std::memory_order_release);
 }
 
 bool OnDemand::Claim(RingHeader* header, uint32_t word) {
-  pthread_mutex_lock(&claim_mutex_);
-  uint32_t waiting = word;
-  // Against the asker's Withdraw() and other threads: one of them gets it.
-  const bool claimed = std::atomic_ref(header->request)
-                           .compare_exchange_strong(waiting, word | format::kRequestTaken);
+  const Lock lock(&claim_mutex_);
+  const bool claimed = format::ClaimRequest(header, word);
   if (claimed) claimed_ = word;
-  pthread_mutex_unlock(&claim_mutex_);
   return claimed;
 }
 
 void OnDemand::RefuseNonsense(RingHeader* header) {
-  pthread_mutex_lock(&claim_mutex_);
-  const uint32_t word = std::atomic_ref(header->request).load();
-  const uint32_t request = word & ~format::kRequestTaken;
-  const bool nonsense =
-      word != request && request != claimed_ && request != RingLoad(header->answered);
-  pthread_mutex_unlock(&claim_mutex_);
-  if (nonsense) Answer(header, request, CROSSCUT_EINVAL, "this is not a request");
+  uint32_t request = 0;
+  {
+    const Lock lock(&claim_mutex_);
+    const uint32_t word = format::RequestWord(*header);
+    request = word & ~format::kRequestTaken;
+    if (word == request || request == claimed_ || request == RingLoad(header->answered)) return;
+  }
+  Answer(header, request, CROSSCUT_EINVAL, "this is not a request");
 }
 
 // The asker stores it before the request, which was read with acquire, so it is the request's.
@@ -114,15 +109,15 @@ void* OnDemand::Main(void* self) {
   int64_t since_ns = 0;  // when the program's thread was first called for what waits; 0: not yet
   bool called = false;
   while (header != nullptr) {
-    const uint32_t word = std::atomic_ref(header->request).load();
+    const uint32_t word = format::RequestWord(*header);
     if ((word & format::kRequestTaken) != 0) it->RefuseNonsense(header);
-    if (format::RequestOf(Waiting(*header)) == format::kRequestSnapshot) {
+    if (format::RequestOf(WaitingRequest(*header)) == format::kRequestSnapshot) {
       it->CarryOut(header, word, format::kAtOnce);  // no thread of the program has a part in it
     }
     const int64_t now = base::MonotonicNs();
     const int64_t limit = it->limit_at_ns_.load();
     it->planned_ns_.store(limit);
-    const bool asked = Waiting(*header) != 0 && !NamesStep(*header);
+    const bool asked = WaitingRequest(*header) != 0 && !NamesStep(*header);
     if (asked || (limit != 0 && limit <= now)) {
       if (since_ns == 0) since_ns = now;
       called = called || it->Call();
@@ -143,9 +138,8 @@ void OnDemand::Wait(RingHeader* header, uint32_t word, int64_t ns) {
 }
 
 bool OnDemand::Call() {
-  if (has_program_.load(std::memory_order_acquire) && program_.call != nullptr) {
-    return program_.call(program_.self) == 0;
-  }
+  const crosscut_program* program = program_.load(std::memory_order_acquire);
+  if (program != nullptr && program->call != nullptr) return program->call(program->self) == 0;
   Serve();
   return true;
 }
@@ -160,10 +154,10 @@ void OnDemand::AtStep(uint64_t step) {
   if (off && control.counts_steps == 0) RingStore<uint32_t>(control.counts_steps, 1);
   // Before the request is read: who asks writes it first and then reads the steps, so that one of
   // both sees the other.
-  std::atomic_ref(control.steps).store(step + 1, std::memory_order_seq_cst);
+  format::CountSteps(header, step + 1);
   const uint64_t stop = stop_step_.load(std::memory_order_relaxed);
   if (stop != 0 && step >= stop && !off) (void)End();
-  const uint32_t word = Waiting(*header);
+  const uint32_t word = WaitingRequest(*header);
   if (word == 0 || format::RequestOf(word) == format::kRequestSnapshot) return;
   if (!NamesStep(*header) || RingLoad(control.at_step) <= step) CarryOut(header, word, step);
 }
@@ -172,7 +166,7 @@ void OnDemand::Serve() {
   RingHeader* header = this->header();
   if (header == nullptr) return;
   ServeLimit();
-  const uint32_t word = Waiting(*header);
+  const uint32_t word = WaitingRequest(*header);
   if (word == 0 || format::RequestOf(word) == format::kRequestSnapshot) return;
   if (!NamesStep(*header)) CarryOut(header, word, format::kAtOnce);
 }
@@ -180,7 +174,10 @@ void OnDemand::Serve() {
 void OnDemand::ServeLimit() {
   int64_t limit = limit_at_ns_.load();
   if (limit == 0 || base::MonotonicNs() < limit) return;
-  if (limit_at_ns_.compare_exchange_strong(limit, 0)) (void)End();
+  const int64_t passed = limit;
+  if (!limit_at_ns_.compare_exchange_strong(limit, 0) || End() != CROSSCUT_ERUNNING) return;
+  limit = 0;  // a start or stop is under way: again, soon
+  (void)limit_at_ns_.compare_exchange_strong(limit, passed);
 }
 
 void OnDemand::CarryOut(RingHeader* header, uint32_t word, uint64_t step) {
@@ -205,8 +202,7 @@ void OnDemand::CarryOut(RingHeader* header, uint32_t word, uint64_t step) {
 // `answered` last, with release: who reads it with acquire has the words and the answer.
 void OnDemand::Answer(RingHeader* header, uint32_t word, uint32_t answer, const char* words) {
   snprintf(header->control.words, sizeof header->control.words, "%s", words);
-  RingStore(header->answer, answer);
-  RingStore(header->answered, word);
+  format::Answer(header, word, answer);
   Wake(&header->answered);
 }
 
@@ -215,10 +211,11 @@ int OnDemand::Begin(RingHeader* header) {
   if (calls_.records()) return Fail(CROSSCUT_ERUNNING, "it is already recording");
   CallProgram(true);
   const auto limit = static_cast<int64_t>(std::min(RingLoad(control.limit_ns), kLongestNs));
-  next_ = {RingLoad(control.window), RingLoad(control.step_count),
-           limit == 0 ? 0 : base::MonotonicNs() + limit, true};
+  const Window window = {RingLoad(control.window), RingLoad(control.step_count),
+                         limit == 0 ? 0 : base::MonotonicNs() + limit, true};
+  asked_here = &window;
   const int error = calls_.start();
-  next_ = {};
+  asked_here = nullptr;
   if (error != CROSSCUT_OK) CallProgram(false);
   return error;
 }
@@ -230,8 +227,9 @@ int OnDemand::End() {
 }
 
 void OnDemand::CallProgram(bool begins) {
-  if (has_program_.load(std::memory_order_acquire) && program_.window != nullptr) {
-    program_.window(program_.self, begins ? 1 : 0);
+  const crosscut_program* program = program_.load(std::memory_order_acquire);
+  if (program != nullptr && program->window != nullptr) {
+    program->window(program->self, begins ? 1 : 0);
   }
 }
 
@@ -253,12 +251,19 @@ void OnDemand::WindowBegins(uint64_t next_step) {
   RingHeader* header = this->header();
   if (header == nullptr) return;
   RingControl& control = header->control;
-  if (!next_.asked && number_ == 0) next_ = first_;
-  number_ = next_.number != 0 ? next_.number : number_ + 1;
-  const bool by_step = next_.step_count != 0 && next_.step_count < UINT64_MAX - next_step;
-  stop_step_.store(by_step ? next_step + next_.step_count : 0);
-  limit_at_ns_.store(next_.limit_at_ns);
-  next_ = {};
+  Window window;
+  if (asked_here != nullptr) {
+    window = *static_cast<const Window*>(asked_here);
+  } else if (inherited_.asked) {
+    window = inherited_;
+  } else if (number_ == 0) {
+    window = first_;
+  }
+  inherited_ = {};
+  number_ = window.number != 0 ? window.number : number_ + 1;
+  const bool by_step = window.step_count != 0 && window.step_count < UINT64_MAX - next_step;
+  stop_step_.store(by_step ? next_step + window.step_count : 0);
+  limit_at_ns_.store(window.limit_at_ns);
   // The number last: who reads it has its first step. -> ArmedProcess::window_begun().
   RingStore(control.first_step, next_step);
   RingStore(control.window_begun, number_);
@@ -276,16 +281,14 @@ void OnDemand::WindowEnds(uint64_t next_step) {
   // As in WindowBegins(). -> ArmedProcess::window_ended().
   RingStore(header->control.end_step, next_step);
   RingStore(header->control.window_ended, header->control.window_begun);
-  RingStore<uint32_t>(header->state, format::kRingDormant);
 }
 
 void OnDemand::AfterFork(bool parent_recorded) {
-  pthread_mutex_init(&claim_mutex_, nullptr);
-  next_ = {};
+  inherited_ = {};
   if (parent_recorded) {
-    next_ = {number_, number_ == 1 ? first_.step_count : 0, limit_at_ns_.load(), true};
+    inherited_ = {number_, number_ == 1 ? first_.step_count : 0, limit_at_ns_.load(), true};
   }
-  has_program_.store(false);
+  program_.store(nullptr);
   running_.store(false);
   stop_step_.store(0);
   limit_at_ns_.store(0);

@@ -8,12 +8,12 @@
 // one compare-and-swap.
 #pragma once
 
-#include <pthread.h>
 #include <stdint.h>
 
 #include <atomic>
 
 #include "crosscut/crosscut.h"
+#include "src/collect/lock.h"
 #include "src/format/ring.h"
 
 namespace crosscut::record {
@@ -63,8 +63,6 @@ class OnDemand {
   format::RingHeader* header() const {
     return page_ == nullptr ? nullptr : __atomic_load_n(page_, __ATOMIC_RELAXED);
   }
-  // A request that waits and was not claimed yet, or 0.
-  static uint32_t Waiting(const format::RingHeader& header);
   // Claims the request that `word` is; false where it is no longer there, or claimed.
   bool Claim(format::RingHeader* header, uint32_t word);
   // Where the request word says that it was claimed, and it was not: an answer, so that it does not
@@ -83,16 +81,17 @@ class OnDemand {
   Calls calls_ = {};
   format::RingHeader** page_ = nullptr;  // on a page that forks wipe: src/collect/slow_path.h
   std::atomic<bool> running_{false};     // Arm() -> threads(), of the drain and of forked children
-  crosscut_program program_ = {};
-  std::atomic<bool> has_program_{false};  // SetProgram() -> Call(), CallProgram(), with program_
+  // What is lent stays as it is, and stays: SetProgram() -> Call(), CallProgram(), on other
+  // threads.
+  std::atomic<const crosscut_program*> program_{nullptr};
   struct Window {
     uint64_t number = 0;      // 0: one more than the last
     uint64_t step_count = 0;  // how many steps it has; 0: no such end
     int64_t limit_at_ns = 0;  // CLOCK_MONOTONIC, when it ends by itself; 0: never
     bool asked = false;       // from outside, or by what the parent was in
   };
-  Window next_;   // being begun
-  Window first_;  // see LimitFirst
+  Window inherited_;  // the parent's, in a forked child
+  Window first_;      // see LimitFirst
   uint64_t number_ = 0;
   // Ends before this step begins; 0: none. WindowBegins(), WindowEnds() -> AtStep(). Relaxed there:
   // a step that misses it leaves the window's end to the next one.
@@ -102,7 +101,7 @@ class OnDemand {
   std::atomic<int64_t> limit_at_ns_{0};
   // The limit that our thread has seen. Main() -> WindowBegins(), which wakes it until it has.
   std::atomic<int64_t> planned_ns_{0};
-  pthread_mutex_t claim_mutex_ = PTHREAD_MUTEX_INITIALIZER;
+  Mutex<LockRank::kRequests> claim_mutex_;
   uint32_t claimed_ = 0;  // the request claimed last; under the mutex
 };
 

@@ -14,6 +14,9 @@ namespace {
 
 using host::Registry;
 
+// The loader opens files under the lowest free numbers. A shell that redirects closes one and
+// counts on getting that: it begins when they are loaded, unless that takes long.
+constexpr int kLoadWaitMs = 1000;    // what a plugin is given to load
 constexpr int kExitWaitMs = 10'000;  // above the deadlines of one plugin's last calls
 
 void RunBeforePluginsGo() {
@@ -45,8 +48,10 @@ void StartPlugins(const host::Hooks& hooks) {
   around.hooks.loaded = &RunBeforePluginsGo;
   around.gate = GateFromEnvironment();
   const char* list = secure_getenv("CROSSCUT_PLUGINS");
+  const int before = Registry::Get().count();
   if (list != nullptr) Registry::Get().Load(list, around);
   Registry::Get().Start();
+  if (Registry::Get().count() != before) (void)Registry::Get().Await(kLoadWaitMs);
 }
 
 bool StopPlugins() {

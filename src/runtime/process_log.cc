@@ -16,6 +16,7 @@
 #include <string>
 
 #include "src/base/descriptors.h"
+#include "src/base/quantity.h"
 #include "src/collect/clock.h"
 #include "src/collect/memory.h"
 #include "src/collect/recorder.h"
@@ -31,6 +32,8 @@ constexpr uint64_t kFewestChunks = 16;
 constexpr uint64_t kRingHeaderChunks = format::kRingHeaderBytes / format::kRingChunkBytes;
 constexpr uint32_t kMultShift = 32;
 constexpr int kFlushWaitMs = 10'000;
+constexpr const char* kOtherFolder = "another folder has taken its place";
+constexpr int kEndWaitMs = 100;
 
 uint64_t Nonce() {
   uint64_t nonce = 0;
@@ -75,6 +78,7 @@ void ProcessLog::Close() {
   // What the ring alone knows, it tells whoever reads the run.
   const bool leave = !broken_.load() && (ring.HasLosses() || !ring.Drained());
   leave ? drain_.Leave(/*written_on=*/false) : drain_.Quit();
+  Recorder::Get().stream().LeaveRing();
   ring.Retire();
   if (removed || (!leave && !broken_.load())) unlink(ring_path_);
   open_ = false;
@@ -89,6 +93,12 @@ void ProcessLog::Remove() {
 
 void ProcessLog::RemoveRing() { unlink(ring_path_); }
 
+// The drain holds the log and sees what became of it; this thread may be forbidden to look.
+void ProcessLog::EndIfRemoved() {
+  drain_.Ask(Drain::kLook);
+  (void)drain_.Await(kEndWaitMs);
+}
+
 int ProcessLog::Open(const Settings& settings, const Calls& calls) {
   const Settings before = settings_;
   settings_ = settings;
@@ -100,14 +110,15 @@ int ProcessLog::Open(const Settings& settings, const Calls& calls) {
     format::RingHeader header = {};
     const format::LogIdentity identity = {nonce, self.pid, self.start, start_tick};
     FillHeader(identity, self, &header);
-    int mark = -1;
-    error = OpenRing(header, &mark);
-    if (error == CROSSCUT_OK) error = StartDrain(identity, self, calls, mark);
+    error = OpenRing(header);
+    if (error == CROSSCUT_OK) error = StartDrain(identity, self, calls);
     if (error != CROSSCUT_OK) {
       close(log_fd_);
       unlink(log_path_);
     }
   }
+  log_fd_.store(-1);
+  mark_.store(-1);
   if (error != CROSSCUT_OK) {
     settings_ = before;
     return error;
@@ -120,14 +131,14 @@ int ProcessLog::Open(const Settings& settings, const Calls& calls) {
 
 // Takes the ring away where it fails.
 int ProcessLog::StartDrain(const format::LogIdentity& identity, const base::ProcessIdentity& self,
-                           const Calls& calls, int mark) {
+                           const Calls& calls) {
   ChunkRing* ring = this->ring();
   if (settings_.flight_recorder) ring->KeepNewest();
   DrainOptions options;
   options.ring = ring;
   options.identity = identity;
   options.ring_name = ring_path_;
-  options.mark = mark;
+  options.mark = mark_;
   options.log_name = log_path_;
   options.flight_recorder = settings_.flight_recorder;
   options.keep_ticks = settings_.keep_seconds > 0
@@ -146,9 +157,10 @@ int ProcessLog::StartDrain(const format::LogIdentity& identity, const base::Proc
     if (number != 0) error = Fail(CROSSCUT_ENOMEM, "cannot start a thread: %s", strerror(number));
   }
   if (error == CROSSCUT_OK) return error;
+  Recorder::Get().stream().LeaveRing();
   ring->Retire();
   unlink(ring_path_);
-  close(mark);
+  close(mark_);
   ring_index_ ^= 1;
   return error;
 }
@@ -158,23 +170,26 @@ int ProcessLog::OpenLog(uint64_t start_tick) {
            static_cast<unsigned long long>(start_tick));
   snprintf(log_path_, sizeof log_path_, "%.*s/%s.crosscut", static_cast<int>(kPathBytes - 128),
            settings_.run_dir, key_);
-  log_fd_ = base::OpenHigh(log_path_, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  const RunFolder run(settings_.run_dir, settings_.run);
+  log_fd_ = run.Open(strrchr(log_path_, '/') + 1, O_RDWR | O_CREAT | O_EXCL);
   if (log_fd_ < 0) {
-    return Fail(CROSSCUT_EIO, "cannot write in %.120s: %s", settings_.run_dir, strerror(errno));
+    return Fail(CROSSCUT_EIO, "cannot write in %.120s: %s", settings_.run_dir,
+                run.fd() < 0 ? kOtherFolder : strerror(errno));
   }
   return CROSSCUT_OK;
 }
 
-int ProcessLog::OpenRing(const format::RingHeader& header, int* mark) {
+int ProcessLog::OpenRing(const format::RingHeader& header) {
   const uint64_t chunks = RingChunks(settings_.memory_bytes);
   ring_note_[0] = '\0';
   char dir[kPathBytes];
   RingDirectory(settings_, dir);
-  int error = dir[0] == '\0' ? ENOENT : TryRing(dir, chunks, header, mark);
+  int error = dir[0] == '\0' ? ENOENT : TryRing(dir, AT_FDCWD, chunks, header);
   if (error == 0) return CROSSCUT_OK;
   char why[128];
   snprintf(why, sizeof why, "%s", strerror(error));
-  error = TryRing(settings_.run_dir, chunks, header, mark);
+  const RunFolder run(settings_.run_dir, settings_.run);
+  error = run.fd() < 0 ? ESTALE : TryRing(settings_.run_dir, run.fd(), chunks, header);
   if (error != 0) {
     return Fail(CROSSCUT_EIO, "cannot make a ring: %.60s in /dev/shm, %.60s in the run directory",
                 why, strerror(error));
@@ -185,9 +200,10 @@ int ProcessLog::OpenRing(const format::RingHeader& header, int* mark) {
   return CROSSCUT_OK;
 }
 
-// Takes at most half of what the file system has left, and what a file may have.
-int ProcessLog::TryRing(const char* dir, uint64_t wanted, const format::RingHeader& header,
-                        int* mark) {
+// Takes at most half of what the file system has left, and what a file may have. `folder`: `dir`,
+// open, where nobody's link shall lead elsewhere.
+int ProcessLog::TryRing(const char* dir, int folder, uint64_t wanted,
+                        const format::RingHeader& header) {
   uint64_t chunks = wanted;
   struct statvfs space;
   if (statvfs(dir, &space) == 0 && space.f_blocks != 0) {
@@ -210,7 +226,13 @@ int ProcessLog::TryRing(const char* dir, uint64_t wanted, const format::RingHead
   // Else its pages stay, which take no memory: it is the one before the last.
   if (!Recorder::Get().SomeThreadMarks()) ring()->Unmap();
   new (ring()) ChunkRing();
-  const int error = ring()->Create(ring_path_, chunks, header, mark);
+  char opened[128];
+  const int end = snprintf(opened, sizeof opened, "/proc/self/fd/%d", folder);
+  const bool by_number = folder >= 0 && access(opened, F_OK) == 0;
+  snprintf(opened + end, sizeof opened - end, "%s", strrchr(ring_path_, '/'));
+  int mark = -1;
+  const int error = ring()->Create(by_number ? opened : ring_path_, chunks, header, &mark);
+  mark_.store(mark);
   if (error == 0 && chunks < wanted) {
     snprintf(ring_note_, sizeof ring_note_, "%llu KiB instead of %llu KiB: %.120s %s",
              static_cast<unsigned long long>(chunks) * 64,
@@ -227,11 +249,8 @@ void ProcessLog::FillHeader(const format::LogIdentity& log, const base::ProcessI
   header->pid_start = self.start;
   header->pid_namespace = self.pid_namespace;
   header->boot = self.boot;
-  struct stat info;
-  if (stat(settings_.run_dir, &info) == 0) {
-    header->run_device = info.st_dev;
-    header->run_inode = info.st_ino;
-  }
+  header->run_device = settings_.run.device;
+  header->run_inode = settings_.run.inode;
   const size_t bytes = strlen(settings_.run_dir);
   if (bytes < sizeof header->control.run_dir) {
     memcpy(header->control.run_dir, settings_.run_dir, bytes + 1);
@@ -328,13 +347,13 @@ void ProcessLog::WriteSettings() {
   stream.WriteMeta("memory_bytes", number);
   stream.WriteMeta("policy", settings_.flight_recorder ? "flight_recorder" : "drop_newest");
   if (ring_note_[0] != '\0') stream.WriteMeta("ring_note", ring_note_);
-  snprintf(number, sizeof number, "%g", settings_.shares.of[format::kLevelControl] / 10'000.0);
+  base::WriteNumber(settings_.shares.of[format::kLevelControl] / 10'000.0, number, sizeof number);
   stream.WriteMeta("control_percent", number);
   char plan[128];
   format::WriteStepShares(settings_.shares, plan, sizeof plan);
   stream.WriteMeta("plan", plan);
   if (settings_.budget > 0) {
-    snprintf(number, sizeof number, "%g", settings_.budget * 100);
+    base::WriteNumber(settings_.budget * 100, number, sizeof number);
     stream.WriteMeta("budget_percent", number);
   }
   snprintf(number, sizeof number, "%llu", static_cast<unsigned long long>(settings_.seed));
@@ -345,16 +364,16 @@ void ProcessLog::NameProcess(const char* name) {
   snprintf(process_name_, sizeof process_name_, "%s", name);
 }
 
-void ProcessLog::MarkStop(uint64_t tick, format::StopReason reason, bool waits) {
+void ProcessLog::TellStop(uint64_t tick, format::StopReason reason) {
+  format::RingStore(header()->stop_tick, tick);
+  format::RingStore<uint32_t>(header()->stop_reason, reason);
+}
+
+void ProcessLog::WriteStop(uint64_t tick, format::StopReason reason, bool waits) {
   const uint64_t payload = reason;
-  format::RingHeader* header = this->header();
   SessionStream& stream = Recorder::Get().stream();
   (void)(waits ? stream.Write(tick, format::kStop, &payload, 1)
                : stream.TryWrite(tick, format::kStop, &payload, 1));
-  // The state last: who reads in the ring that it was stopped has when and why.
-  format::RingStore(header->stop_tick, tick);
-  format::RingStore<uint32_t>(header->stop_reason, reason);
-  format::RingStore<uint32_t>(header->state, format::kRingStopped);
 }
 
 void ProcessLog::AfterFork(bool parent) {
@@ -362,6 +381,9 @@ void ProcessLog::AfterFork(bool parent) {
   open_ = false;
   broken_.store(false);
   start_method_ = "fork";
+  for (std::atomic<int>* inherited : {&log_fd_, &mark_}) {
+    if (const int fd = inherited->exchange(-1); fd >= 0) close(fd);
+  }
   drain_.AfterFork();
   new (&rings_[0]) ChunkRing();
   new (&rings_[1]) ChunkRing();

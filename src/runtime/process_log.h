@@ -51,24 +51,29 @@ class ProcessLog {
   const char* key() const { return key_; }
   int owner() const { return owner_; }  // the process whose it is
 
-  // Where the process ends, the ring's header alone may tell: another session must not begin
-  // without the word of this one's end. `waits`: for a thread that writes session words, too.
-  void MarkStop(uint64_t tick, format::StopReason reason, bool waits = false);
+  // When and why the session ends: in the ring's header, before its state says so; then in the log.
+  // Where the process ends the header alone may tell: another session must not begin without the
+  // word of this one's end. `waits`: for room in the ring.
+  void TellStop(uint64_t tick, format::StopReason reason);
+  void WriteStop(uint64_t tick, format::StopReason reason, bool waits);
   // Of the facts and of every later log.
   void NameProcess(const char* name);
   // The log's file goes, and the ring's: nothing was recorded.
   void Remove();
   void RemoveRing();
+  // At the process's end: the ring goes if the log was removed, not if it was only moved.
+  void EndIfRemoved();
 
   // In a forked child: what is open is the parent's. `parent`: the child's log names it.
   void AfterFork(bool parent);
 
  private:
   int OpenLog(uint64_t start_tick);
-  int OpenRing(const format::RingHeader& header, int* mark);
-  int TryRing(const char* dir, uint64_t wanted_chunks, const format::RingHeader& header, int* mark);
+  int OpenRing(const format::RingHeader& header);
+  int TryRing(const char* dir, int folder, uint64_t wanted_chunks,
+              const format::RingHeader& header);
   int StartDrain(const format::LogIdentity& identity, const base::ProcessIdentity& self,
-                 const Calls& calls, int mark);
+                 const Calls& calls);
   void FillHeader(const format::LogIdentity& log, const base::ProcessIdentity& self,
                   format::RingHeader* header);
   void WriteFacts(const base::ProcessIdentity& self);
@@ -90,7 +95,8 @@ class ProcessLog {
   char ring_note_[256] = {};
   char process_name_[256] = {};
   const char* start_method_ = nullptr;
-  int log_fd_ = -1;
+  // Until the drain has them; a forked child closes its copies: the mark says that a process lives.
+  std::atomic<int> log_fd_{-1}, mark_{-1};
 };
 
 }  // namespace crosscut::record

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <new>
@@ -15,6 +14,7 @@
 #include "src/base/fault_point.h"
 #include "src/base/limits.h"
 #include "src/base/thread.h"
+#include "src/base/time.h"
 #include "src/collect/clock.h"
 #include "src/collect/slow_path.h"
 #include "src/host/registry.h"
@@ -25,7 +25,7 @@
 namespace crosscut::record {
 namespace {
 
-constexpr int kTransitionWaitMs = 1000;
+constexpr int64_t kTransitionWaitNs = 1'000'000'000;
 constexpr int kFlushWaitMs = 10'000;
 
 // Never destroyed: the drain and other threads may still be at work while exit() runs.
@@ -54,7 +54,7 @@ void Session::Init() {
   secure_ = getauxval(AT_SECURE) != 0;
   ClockInit(secure_);
   Recorder::Get().Init();
-  on_demand_.Init({.records = [] { return Get().state() != kOff; },
+  on_demand_.Init({.records = [] { return Get().open(); },
                    .start = [] { return Get().Start(nullptr); },
                    .stop =
                        [] {
@@ -67,29 +67,24 @@ void Session::Init() {
 // ---- One change at a time -----------------------------------------------------------------------
 
 Transition::Transition(Session* session, bool wait) : session_(session) {
-  timespec end;
-  clock_gettime(CLOCK_REALTIME, &end);
-  end.tv_sec += kTransitionWaitMs / 1000;
-  pthread_mutex_lock(&session->mutex_);
+  const int64_t end = base::MonotonicNs() + kTransitionWaitNs;
+  const Lock lock(&session->mutex_);
   while (session->busy_) {
+    const int64_t left = end - base::MonotonicNs();
     const bool own = pthread_equal(session->busy_thread_, pthread_self());
-    if (own || !wait || pthread_cond_timedwait(&session->changed_, &session->mutex_, &end) != 0) {
-      pthread_mutex_unlock(&session->mutex_);
-      return;
-    }
+    if (own || !wait || left <= 0) return;
+    session->changed_.Wait(&session->mutex_, left);
   }
   session->busy_ = true;
   session->busy_thread_ = pthread_self();
-  pthread_mutex_unlock(&session->mutex_);
   held_ = true;
 }
 
 Transition::~Transition() {
   if (!held_) return;
-  pthread_mutex_lock(&session_->mutex_);
+  const Lock lock(&session_->mutex_);
   session_->busy_ = false;
-  pthread_cond_broadcast(&session_->changed_);
-  pthread_mutex_unlock(&session_->mutex_);
+  session_->changed_.NotifyAll();
 }
 
 // ---- Start and stop -----------------------------------------------------------------------------
@@ -104,7 +99,7 @@ int Session::MayBegin(const Transition& transition, const crosscut_options* opti
   if (!log_.open() && !base::LimitsLeaveRoom(tight, sizeof tight)) {
     return Fail(CROSSCUT_EOFF, "off: the limit of %s leaves no room for a recording", tight);
   }
-  return state() == kOff ? CROSSCUT_OK : Fail(CROSSCUT_ERUNNING, "a session is open");
+  return open() ? Fail(CROSSCUT_ERUNNING, "a session is open") : CROSSCUT_OK;
 }
 
 int Session::Start(const crosscut_options* options) {
@@ -126,18 +121,21 @@ int Session::Arm(const crosscut_options* options) {
   Settings settings;
   error = FillSettings(options, kPlanOfWindows, &settings);
   if (error != CROSSCUT_OK) return error;
-  if (log_.open()) log_.Close();
+  if (log_.open()) CloseLog();
   error = OpenLog(settings);
   if (error != CROSSCUT_OK) return error;
-  steps_.SetPlan(settings);
+  if (!steps_.SetPlan(settings)) return Fail(CROSSCUT_ENOMEM, "no memory for a step plan");
   on_demand_.LimitFirst(NumberIn("CROSSCUT_STOP_AFTER_STEPS"),
                         static_cast<int64_t>(NumberIn("CROSSCUT_STOP_AT")));
   (void)Recorder::Get().stream().WriteMeta("armed", "1");
   sources_.WriteWhatIsKnown();
-  format::RingHeader* header = log_.header();
-  format::RingStore<uint32_t>(header->state, format::kRingDormant);
-  const int number = on_demand_.Arm(header);
-  if (number != 0) return Fail(CROSSCUT_ENOMEM, "cannot start a thread: %s", strerror(number));
+  // First: the thread may carry out a start at once.
+  (void)state_.Make(Change::kArm, Now(), log_.header(), /*armed=*/true);
+  const int number = on_demand_.Arm(log_.header());
+  if (number != 0) {
+    state_.Forget();
+    return Fail(CROSSCUT_ENOMEM, "cannot start a thread: %s", strerror(number));
+  }
   BeAskedAtExit();
   return CROSSCUT_OK;
 }
@@ -163,7 +161,7 @@ int Session::ArmedSettings(const crosscut_options* options, Settings* settings) 
 int Session::StartLocked(const Settings& settings) {
   // A run that was removed is made anew.
   if (log_.open() && (!log_.Fits(settings) || log_.Removed())) {
-    log_.Close();
+    CloseLog();
   } else if (log_.broken()) {
     return Fail(CROSSCUT_EIO, "the log of this run directory can no longer be written");
   }
@@ -174,9 +172,9 @@ int Session::StartLocked(const Settings& settings) {
   } else if (!Recorder::Get().BeginSession(log_.ring(), settings.memory_bytes)) {
     return Fail(CROSSCUT_ENOMEM, "no memory for a session");
   }
-  if (!on_demand_.armed()) {  // which has them since it was armed, and steps read them
+  if (!on_demand_.armed()) {  // which has them since it was armed
     log_.set_settings(settings);
-    steps_.SetPlan(settings);
+    if (!steps_.SetPlan(settings)) return Fail(CROSSCUT_ENOMEM, "no memory for a step plan");
   }
   const uint64_t tick = Now();
   format::RingHeader* header = log_.header();
@@ -184,12 +182,13 @@ int Session::StartLocked(const Settings& settings) {
   format::RingStore<uint64_t>(header->stop_tick, 0);  // of the session before
   format::RingStore<uint32_t>(header->stop_reason, 0);
   (void)Recorder::Get().stream().Write(tick, format::kStart, &tick, 1);
-  // Last: who reads in the ring that it records has when it began, and no reason of a stop.
-  format::RingStore<uint32_t>(header->state, format::kRingRecording);
   sources_.Begin();
-  state_.store(kRecording, std::memory_order_release);
   on_demand_.WindowBegins(steps_.next());
-  Recorder::Get().SetPhase(Phase::kOn, tick);
+  (void)Make(Change::kStart, tick);
+  if (log_.broken()) {  // since it was asked: OnDrainFailure() found no session to end
+    (void)Make(Change::kStop, Now());
+    return Fail(CROSSCUT_EIO, "the log of this run directory can no longer be written");
+  }
   if (CROSSCUT_FAULT("session.started")) return CROSSCUT_OK;
   if (fresh) sources_.WriteWhatIsKnown();
   sources_.Set(CROSSCUT_LEVEL_EVERYTHING);
@@ -205,6 +204,15 @@ int Session::OpenLog(const Settings& settings) {
                               .other_threads = &Session::OtherThreads});
 }
 
+// What plugins still hand over belongs into it.
+void Session::CloseLog() {
+  if (state() == State::kClosing) {
+    FinishPlugins();
+    (void)Make(Change::kHandedOver, Now());
+  }
+  log_.Close();
+}
+
 void Session::BeAskedAtExit() {
   if (!asked_at_exit_) asked_at_exit_ = atexit([] { Get().AtExit(); }) == 0;
 }
@@ -212,16 +220,20 @@ void Session::BeAskedAtExit() {
 int Session::Stop(format::StopReason reason) {
   const Transition transition(this);
   if (!transition) return Fail(CROSSCUT_ERUNNING, "another start or stop is under way");
-  if (state() == kOff) return Fail(CROSSCUT_ENOTRUNNING, "no session is open");
-  sources_.Withdraw();
+  const State before = state();
+  if (!IsOpen(before)) return Fail(CROSSCUT_ENOTRUNNING, "no session is open");
+  (void)Make(Change::kWithdraw, 0);
+  sources_.Withdraw(/*from_control=*/InControl(before));
+  if (!open()) return CROSSCUT_OK;  // a child that a source has forked
   const bool closing = StopPlugins();
   const uint64_t tick = Now();
-  Recorder::Get().SetPhase(closing ? Phase::kClosing : Phase::kOff, tick);
-  if (!log_.broken()) log_.MarkStop(tick, reason, /*waits=*/true);
+  if (!log_.broken()) log_.TellStop(tick, reason);
+  if (!closing || !Make(Change::kClose, tick)) (void)Make(Change::kStop, tick);
+  if (!log_.broken()) log_.WriteStop(tick, reason, /*waits=*/true);
   if (CROSSCUT_FAULT("session.stopped")) return CROSSCUT_OK;
-  state_.store(kOff, std::memory_order_release);
   on_demand_.WindowEnds(steps_.next());
   steps_.Stop(/*counts_on=*/on_demand_.armed());
+  if (closing) OnPluginsIdle();
   log_.drain().Ask(Drain::kFlush);
   return CROSSCUT_OK;
 }
@@ -229,34 +241,30 @@ int Session::Stop(format::StopReason reason) {
 int Session::Pause() {
   const Transition transition(this);
   if (!transition) return Fail(CROSSCUT_ERUNNING, "another start or stop is under way");
-  if (state() == kOff) return Fail(CROSSCUT_ENOTRUNNING, "no session is open");
-  if (state() == kPaused) return CROSSCUT_OK;
+  if (!open()) return Fail(CROSSCUT_ENOTRUNNING, "no session is open");
+  if (!Records(state())) return CROSSCUT_OK;
   sources_.Set(CROSSCUT_LEVEL_CONTROL);
   const uint64_t tick = Now();
-  Recorder::Get().SetPhase(Phase::kHidden, tick);
-  (void)Recorder::Get().stream().Write(tick, format::kPause, nullptr, 0);
-  format::RingStore<uint32_t>(log_.header()->state, format::kRingPaused);
-  state_.store(kPaused, std::memory_order_release);
+  if (Make(Change::kPause, tick)) {
+    (void)Recorder::Get().stream().Write(tick, format::kPause, nullptr, 0);
+  }
   return CROSSCUT_OK;
 }
 
 int Session::Resume() {
   const Transition transition(this);
   if (!transition) return Fail(CROSSCUT_ERUNNING, "another start or stop is under way");
-  if (state() == kOff) return Fail(CROSSCUT_ENOTRUNNING, "no session is open");
-  if (state() == kRecording) return CROSSCUT_OK;
+  if (!open()) return Fail(CROSSCUT_ENOTRUNNING, "no session is open");
+  if (!IsPaused(state())) return CROSSCUT_OK;
   const uint64_t tick = Now();
   (void)Recorder::Get().stream().Write(tick, format::kResume, nullptr, 0);
-  format::RingStore<uint32_t>(log_.header()->state, format::kRingRecording);
-  state_.store(kRecording, std::memory_order_release);
-  if (in_control()) return CROSSCUT_OK;  // the step plan switches on at its next edge
-  Recorder::Get().SetPhase(Phase::kOn, tick);
-  sources_.Set(sources_.level_when_on());
+  // In a control step the step plan switches on at its next edge.
+  if (Make(Change::kResume, tick)) sources_.Set(LevelIn(state()));
   return CROSSCUT_OK;
 }
 
 int Session::Snapshot() {
-  if (state() == kOff) return Fail(CROSSCUT_ENOTRUNNING, "no session is open");
+  if (!open()) return Fail(CROSSCUT_ENOTRUNNING, "no session is open");
   return Flush();
 }
 
@@ -277,17 +285,37 @@ void Session::AtExit(bool by_underscore_exit) {
   if (!IsSessionHere()) return;
   const uint64_t tick = Now();
   if (!by_underscore_exit) FinishPlugins();
-  if (state() == kOff) return LeaveNothing();
-  if (!log_.broken()) log_.MarkStop(tick, format::kStopExit);
+  if (!open()) return LeaveNothing();
+  if (log_.broken()) return;
+  log_.TellStop(tick, format::kStopExit);
+  (void)Make(Change::kExit, tick);
+  log_.WriteStop(tick, format::kStopExit, /*waits=*/false);
+  log_.EndIfRemoved();
+}
+
+void Session::LeaveTheProgramAlone() {
+  const Transition transition(this, /*wait=*/false);
+  if (!transition || !IsSessionHere() || !log_.drain().running()) return;
+  FinishPlugins();  // whose threads only wait from then on
+  sources_.Tell(
+      "drain", nullptr, "off",
+      "the program forbids system calls to all its threads: what the ring has no room for "
+      "from then on is lost",
+      log_is_open());
+  log_.drain().Ask(Drain::kFlush);
+  (void)log_.drain().Await(kFlushWaitMs);
+  log_.ring()->Prepare(log_.ring()->chunk_count());
+  log_.drain().Leave(/*written_on=*/true);
+  log_.ring()->StandAlone();
 }
 
 // Only the owner's leaving counts: a vfork child shares this memory, a raw clone has a copy of it
 // without the ring.
 void Session::OnUnderscoreExit() {
   if (log_.owner() != getpid()) return;
-  if (state() == kOff) return LeaveNothing();
+  if (!open()) return LeaveNothing();
   const format::RingHeader* header = log_.header();
-  // ProcessLog::MarkStop() -> here: whether AtExit() has run by exit().
+  // ProcessLog::TellStop() -> here: whether AtExit() has run by exit().
   if (format::RingLoad(header->stop_reason) == 0) AtExit(true);
 }
 
@@ -297,9 +325,10 @@ int Session::OtherThreads() { return host::Registry::Get().threads() + Get().on_
 // with its run has no reader; if the log was only moved, it holds what is in the ring.
 void Session::LeaveNothing() {
   const ChunkRing& ring = *log_.ring();
-  if (log_.open() && log_.Removed() && !ring.HasLosses() && ring.Drained()) {
+  if (log_.open() && log_.Removed()) {
     on_demand_.Disarm();
-    log_.RemoveRing();
+    log_.EndIfRemoved();
+    if (!ring.HasLosses() && ring.Drained()) log_.RemoveRing();
     return;
   }
   if (!on_demand_.armed()) return;
@@ -337,26 +366,37 @@ void Session::OnMainThreadEnd() {
 
 uint64_t Session::Step(uint32_t kind) {
   const bool armed = on_demand_.armed();
-  if (state() == kOff && !armed) {
+  if (!open() && !armed) {
     if (!crosscut_recording()) return 0;
     (void)Recorder::Get().TrackOfThisThread();  // a forked child: opens its log
-    if (state() == kOff) return 0;
+    if (!open()) return 0;
   }
   uint64_t step;
-  if (!steps_.Enter(&step)) return step;
+  if (!steps_.Enter(&step)) return StepBeside(kind);
   if (armed) on_demand_.AtStep(step);
-  steps_.Count();
-  if (state() == kOff) {
+  const bool counted = steps_.Count([&] { return armed || open(); }, &step);
+  const State before = state();
+  if (!counted || !IsOpen(before)) {
     steps_.Skip();
     return step;
   }
-  const int level_before = sources_.level();
+  const int level_before = LevelIn(before);
   // The edge comes first: what switching costs belongs to the step that counts in no comparison.
   const uint64_t tick = Now();
-  const int level = steps_.Level(step, tick, level_before, state() == kRecording);
+  const int level = steps_.Level(step, tick, level_before, Records(before));
   steps_.MarkBegin(tick, kind);
-  const bool switched = level != level_before && state() == kRecording && SwitchTo(level, tick);
-  steps_.MarkLevel(tick, step, sources_.level(), switched);
+  const bool switched = level != level_before && Records(before) && SwitchTo(level, tick);
+  steps_.MarkLevel(tick, step, LevelIn(state()), switched);
+  return step;
+}
+
+uint64_t Session::StepBeside(uint32_t kind) {
+  uint64_t step = 0;
+  const bool counted = steps_.Count([&] { return on_demand_.armed() || open(); }, &step);
+  const uint64_t tick = Now();
+  if (!counted || !open()) return step;
+  steps_.MarkBegin(tick, kind);
+  steps_.MarkBeside(tick, step, LevelIn(state()));
   return step;
 }
 
@@ -364,16 +404,13 @@ uint64_t Session::Step(uint32_t kind) {
 // round. Skipped where a start or stop is under way: the next step tries again.
 bool Session::SwitchTo(int level, uint64_t step_tick) {
   const Transition transition(this, /*wait=*/false);
-  if (!transition || state() != kRecording) return false;
+  if (!transition || !Records(state())) return false;
   if (level == CROSSCUT_LEVEL_CONTROL) {
-    sources_.EnterControl();
-    Recorder::Get().SetPhase(Phase::kHidden, Now());
-    return true;
+    if (!Make(Change::kEnterControl, step_tick)) return false;
+    sources_.Set(CROSSCUT_LEVEL_CONTROL);
+    return Make(Change::kHide, Now());
   }
-  if (in_control()) {
-    Recorder::Get().SetPhase(Phase::kOn, step_tick);
-    sources_.LeaveControl();
-  }
+  if (state() == State::kControl && !Make(Change::kLeaveControl, step_tick)) return false;
   steps_.MarkSwitch(step_tick);
   sources_.SetWhenOn(level);
   steps_.MarkSwitched();
@@ -381,11 +418,11 @@ bool Session::SwitchTo(int level, uint64_t step_tick) {
 }
 
 void Session::StepEnd() {
-  if (state() != kOff) steps_.End();
+  if (open()) steps_.End();
 }
 
 void Session::BeginPhase(const char* name) {
-  if (state() != kOff) steps_.BeginPhase(name);
+  if (open()) steps_.BeginPhase(name);
 }
 
 // ---- Sources and plugins ------------------------------------------------------------------------
@@ -401,20 +438,14 @@ int Session::AddSource(const crosscut_source* source) {
     (void)Fail(CROSSCUT_ERUNNING, "a source cannot be added while sources are switched");
     return 0;
   }
-  return sources_.Add(*source,
-                      state() == kRecording ? sources_.level() : int{CROSSCUT_LEVEL_CONTROL});
-}
-
-void Session::RemoveSource(int handle) {
-  const Transition transition(this);
-  if (transition) sources_.Remove(handle);
+  return sources_.Add(*source, Records(state()) ? LevelIn(state()) : int{CROSSCUT_LEVEL_CONTROL});
 }
 
 int Session::Collected(const Profile& profile) {
-  if (!log_.open() || (state() == kOff && Recorder::Get().phase() != Phase::kClosing)) {
+  if (!log_.open() || !(open() || state() == State::kClosing)) {
     return Fail(CROSSCUT_ENOTRUNNING, "no session is open");
   }
-  return KeepProfile(log_.settings().run_dir, log_.key(), profile);
+  return KeepProfile(log_.settings(), log_.key(), profile);
 }
 
 void Session::StartPlugins() {
@@ -435,43 +466,38 @@ void Session::StartPlugins() {
 
 // A session that was stopped ends with the last that its plugins hand over.
 void Session::OnPluginsIdle() {
-  if (Recorder::Get().phase() != Phase::kClosing || host::Registry::Get().Busy()) return;
   Session& session = Get();
-  const Transition transition(&session, /*wait=*/false);
-  if (!transition || session.state() != kOff) return;
-  Recorder::Get().SetPhase(Phase::kOff, Now());
-  session.log_.drain().Ask(Drain::kFlush);
+  if (session.state() != State::kClosing || host::Registry::Get().Busy()) return;
+  if (session.Make(Change::kHandedOver, Now())) session.log_.drain().Ask(Drain::kFlush);
 }
 
 void Session::NameProcess(const char* name) {
   log_.NameProcess(name);
-  if (state() != kOff) (void)Recorder::Get().stream().WriteMeta("process_name", name);
+  if (open()) (void)Recorder::Get().stream().WriteMeta("process_name", name);
 }
 
 // ---- The drain's calls --------------------------------------------------------------------------
 
 void Session::OnDrainFailure(const char* error, int number) {
-  ProcessLog& log = Get().log_;
+  Session& session = Get();
+  ProcessLog& log = session.log_;
   if (log.Break()) return;
   Say("recording stopped: %s%s%s", error, number != 0 ? ": " : "",
       number != 0 ? strerror(number) : "");
   // Not Stop(): that calls sources, which belong to the program's threads.
   const uint64_t tick = Now();
-  Recorder::Get().SetPhase(Phase::kOff, tick);
   Recorder::Get().stream().SetDrainRuns(false);
-  log.MarkStop(tick, format::kStopDisk);
+  log.TellStop(tick, format::kStopDisk);
+  (void)session.Make(Change::kFail, tick);
+  log.WriteStop(tick, format::kStopDisk, /*waits=*/false);
 }
 
 // ---- Fork ---------------------------------------------------------------------------------------
 
 void Session::InForkedChild() {
-  const pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-  const pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-  memcpy(&mutex_, &mutex, sizeof mutex);
-  memcpy(&changed_, &changed, sizeof changed);
   busy_ = false;
-  const bool recorded = state() != kOff;
-  state_.store(kOff);
+  const bool recorded = open();
+  state_.Forget();
   log_.AfterFork(/*parent=*/recorded || on_demand_.threads() != 0);
   sources_.AfterFork();
   steps_.AfterFork();

@@ -1,11 +1,12 @@
-// The session of the process: off, recording, paused; what starts, ends and forks it. What it is
-// made of has headers of its own: the log it writes (process_log.h), the sources of its spans
-// (sources.h), the steps of the program (steps.h), requests from outside (on_demand.h), plugins
-// (plugins.h).
+// The session of the process: what starts, ends and forks it. What it is made of has headers of its
+// own: what the process is doing (state.h), the log it writes (process_log.h), the sources of its
+// spans (sources.h), the steps of the program (steps.h), requests from outside (on_demand.h),
+// plugins (plugins.h).
 //
-// Threads: every public function may be called from any thread. Changes of state go one at a time,
-// each under a Transition. It holds no lock while it calls a source, so a source may call back; a
-// thread that would wait for longer than a second, or for itself, gets CROSSCUT_ERUNNING.
+// Threads: every public function may be called from any thread. Start, stop, pause and their like
+// go one at a time, each under a Transition; only a failure of the log, the program's exit and the
+// end of its plugins come between. It holds no lock while it calls a source, so a source may call
+// back; a thread that would wait for longer than a second, or for itself, gets CROSSCUT_ERUNNING.
 #pragma once
 
 #include <pthread.h>
@@ -20,6 +21,7 @@
 #include "src/runtime/process_log.h"
 #include "src/runtime/settings.h"
 #include "src/runtime/sources.h"
+#include "src/runtime/state.h"
 #include "src/runtime/steps.h"
 
 namespace crosscut::record {
@@ -28,8 +30,6 @@ class Transition;
 
 class Session {
  public:
-  enum State { kOff, kRecording, kPaused };
-
   static Session& Get();
   // When the library is loaded.
   void Init();
@@ -43,18 +43,18 @@ class Session {
   int Snapshot();
   int Flush();
 
-  State state() const { return static_cast<State>(state_.load(std::memory_order_acquire)); }
+  State state() const { return state_.state(); }
+  bool open() const { return IsOpen(state()); }
   // Whether a log takes facts: a session is open, or the process is armed.
-  bool log_is_open() const { return state() != kOff || on_demand_.armed(); }
-  const char* run_dir() const { return state() == kOff ? "" : log_.settings().run_dir; }
+  bool log_is_open() const { return open() || on_demand_.armed(); }
+  const char* run_dir() const { return open() ? log_.settings().run_dir : ""; }
   const char* process_key() const { return log_is_open() ? log_.key() : ""; }
-  bool in_control() const { return sources_.in_control(); }
   OnDemand& on_demand() { return on_demand_; }
   Sources& sources() { return sources_; }
   void FollowFork(bool on) { follow_fork_.store(on); }
 
   int AddSource(const crosscut_source* source);
-  void RemoveSource(int handle);
+  void RemoveSource(int handle) { sources_.Remove(handle); }
   // See crosscut_collected().
   int Collected(const Profile& profile);
 
@@ -63,6 +63,9 @@ class Session {
   void BeginPhase(const char* name);
   void NameProcess(const char* name);
 
+  // A filter on all threads would end the process at the next call of ours: plugins stop, and the
+  // thread that empties the ring goes. What the ring can take is recorded still.
+  void LeaveTheProgramAlone();
   void AtExit(bool by_underscore_exit = false);
   // The process leaves by _exit(): no handler of exit() has run.
   void OnUnderscoreExit();
@@ -83,20 +86,29 @@ class Session {
   int ArmedSettings(const crosscut_options* options, Settings* settings) const;
   int StartLocked(const Settings& settings);
   int OpenLog(const Settings& settings);
+  void CloseLog();
   void StartPlugins();
   void BeAskedAtExit();
   void LeaveNothing();
+  bool Make(Change change, uint64_t tick) {
+    return state_.Make(change, tick, log_.header(), on_demand_.armed());
+  }
+  // That of the steps in this state.
+  int LevelIn(State state) const {
+    return InControl(state) ? int{CROSSCUT_LEVEL_CONTROL} : sources_.level_when_on();
+  }
+  uint64_t StepBeside(uint32_t kind);
   // False where it cannot be done now.
   bool SwitchTo(int level, uint64_t step_tick);
 
   // Transition's.
-  pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
-  pthread_cond_t changed_ = PTHREAD_COND_INITIALIZER;
+  Mutex<LockRank::kTransition> mutex_;
+  ForkSafeCondition changed_;
   bool busy_ = false;
   pthread_t busy_thread_ = {};
 
-  std::atomic<int> state_{kOff};  // changes under a Transition -> state(), with what is open then
-  bool secure_ = false;           // raised privileges: never records
+  ProcessState state_;
+  bool secure_ = false;                   // raised privileges: never records
   std::atomic<bool> follow_fork_{false};  // FollowFork() -> InForkedChild()
   bool asked_at_exit_ = false;
 

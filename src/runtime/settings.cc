@@ -35,9 +35,7 @@ uint64_t RandomNumber() {
 
 // The run's description, cut at the buffer's end; the number of bytes read.
 size_t ReadRunJson(const Settings& settings, char* text, size_t room) {
-  char path[kPathBytes + 16];
-  snprintf(path, sizeof path, "%s/run.json", settings.run_dir);
-  const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  const int fd = RunFolder(settings.run_dir, settings.run).Open("run.json", O_RDONLY);
   if (fd < 0) return 0;
   const ssize_t got = read(fd, text, room - 1);
   close(fd);
@@ -64,6 +62,10 @@ const char* MemberValue(const char* json, const char* key) {
 int MakeRunDirectory(bool chosen, Settings* settings) {
   char given[kPathBytes];
   memcpy(given, settings->run_dir, sizeof given);
+  if (!chosen && ReadIdentity(given, &settings->run)) {
+    if (RunFolder(given, settings->run).fd() >= 0) return CROSSCUT_OK;
+    return Fail(CROSSCUT_EIO, "%.120s is not the run directory that crosscut record made", given);
+  }
   struct stat info;
   if (mkdir(given, 0700) != 0) {
     if (errno != EEXIST) {
@@ -76,13 +78,12 @@ int MakeRunDirectory(bool chosen, Settings* settings) {
   if (realpath(given, settings->run_dir) == nullptr) {
     return Fail(CROSSCUT_EIO, "run directory %.120s: %s", given, strerror(errno));
   }
-  return CROSSCUT_OK;
+  return IdentifyRun(settings->run_dir, &settings->run);
 }
 
 void WriteRunJson(const Settings& settings) {
-  char path[kPathBytes + 16];
-  snprintf(path, sizeof path, "%s/run.json", settings.run_dir);
-  const int fd = base::OpenHigh(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  const RunFolder run(settings.run_dir, settings.run);
+  const int fd = run.Open("run.json", O_WRONLY | O_CREAT | O_EXCL);
   if (fd < 0) return;
   const base::NoSignal no_signal(SIGXFSZ);
   timespec now;
@@ -114,9 +115,9 @@ struct Numbers {
 };
 
 bool ParsePlain(const char* text, double* number) {
-  char* end = nullptr;
-  *number = strtod(text, &end);
-  return *end == '\0';
+  const char* end = nullptr;
+  *number = base::ReadNumber(text, &end);
+  return end != text && *end == '\0';
 }
 
 // Takes the number that an environment variable holds; one that is not set or empty leaves

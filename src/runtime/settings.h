@@ -6,6 +6,7 @@
 
 #include "crosscut/crosscut.h"
 #include "src/format/step_shares.h"
+#include "src/runtime/run_folder.h"
 
 namespace crosscut::record {
 
@@ -14,6 +15,7 @@ inline constexpr size_t kPathBytes = 4096;
 // crosscut_options with every default filled in.
 struct Settings {
   char run_dir[kPathBytes];
+  RunIdentity run;
   size_t memory_bytes;
   bool flight_recorder;
   double keep_seconds;

@@ -6,6 +6,7 @@
 #include "src/collect/clock.h"
 #include "src/collect/recorder.h"
 #include "src/collect/scratch.h"
+#include "src/host/guarded_call.h"
 #include "src/host/registry.h"
 #include "src/runtime/error.h"
 
@@ -34,47 +35,51 @@ void Sources::Write(const Known& known) {
 }
 
 int Sources::Add(const crosscut_source& source, int level) {
-  int index = 0;
-  while (index < kMostSources && sources_[index].handle != 0) ++index;
-  if (index == kMostSources) {
-    (void)Fail(CROSSCUT_ENOMEM, "there is no room for more than %d sources", kMostSources);
-    return 0;
+  Source* slot = nullptr;
+  {
+    const Lock lock(&mutex_);
+    for (Source& free : sources_) {
+      if (free.handle == 0 && !free.called) slot = &free;
+    }
+    if (slot == nullptr) {
+      (void)Fail(CROSSCUT_ENOMEM, "there is no room for more than %d sources", kMostSources);
+      return 0;
+    }
+    *slot = {};
+    snprintf(slot->name, sizeof slot->name, "%s", source.name);
+    slot->self = source.self;
+    slot->set_level = source.set_level;
+    slot->calibrate = source.calibrate;
+    slot->level = CROSSCUT_LEVEL_CONTROL;
+    slot->handle = next_handle_++;
   }
-  Source& slot = sources_[index];
-  slot = {};
-  snprintf(slot.name, sizeof slot.name, "%s", source.name);
-  slot.self = source.self;
-  slot.set_level = source.set_level;
-  slot.calibrate = source.calibrate;
-  slot.level = CROSSCUT_LEVEL_CONTROL;
-  slot.handle = next_handle_++;
-  SetOne(&slot, level);
-  return slot.handle;
+  const int handle = slot->handle;
+  SetOne(slot, level);
+  return handle;
 }
 
 void Sources::Remove(int handle) {
-  for (Source& source : sources_) {
-    if (handle == 0 || source.handle != handle) continue;
-    SetOne(&source, CROSSCUT_LEVEL_CONTROL);
-    source.handle = 0;
+  Source removed = {};
+  {
+    const Lock lock(&mutex_);
+    for (Source& source : sources_) {
+      const auto called_elsewhere = [&source] {
+        return source.called && pthread_equal(source.caller, pthread_self()) == 0;
+      };
+      while (handle != 0 && source.handle == handle && called_elsewhere()) {
+        returned_.Wait(&mutex_, -1);
+      }
+      if (handle == 0 || source.handle != handle) continue;
+      source.handle = 0;
+      if (!source.called) removed = source;
+    }
   }
-}
-
-void Sources::Begin() {
-  in_control_.store(false);
-  level_when_on_.store(CROSSCUT_LEVEL_EVERYTHING);
+  if (removed.level != CROSSCUT_LEVEL_CONTROL) Call(removed, CROSSCUT_LEVEL_CONTROL, false);
 }
 
 void Sources::Set(int level) {
-  for (Source& source : sources_) {
-    if (source.handle != 0) SetOne(&source, level);
-  }
+  for (Source& source : sources_) SetOne(&source, level);
   host::Registry::Get().SetLevel(static_cast<uint32_t>(level));
-}
-
-void Sources::EnterControl() {
-  in_control_.store(true);
-  Set(CROSSCUT_LEVEL_CONTROL);
 }
 
 void Sources::SetWhenOn(int level) {
@@ -82,73 +87,132 @@ void Sources::SetWhenOn(int level) {
   Set(level);
 }
 
-void Sources::Withdraw() {
-  if (in_control_.exchange(false)) {
+void Sources::Withdraw(bool from_control) {
+  if (from_control) {
+    const Lock lock(&mutex_);
     for (Source& source : sources_) source.level = CROSSCUT_LEVEL_BOUNDARY;
   }
   Set(CROSSCUT_LEVEL_CONTROL);
 }
 
 void Sources::AfterFork() {
-  const pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-  memcpy(&known_mutex_, &mutex, sizeof mutex);
-  in_control_.store(false);
+  for (Source& source : sources_) source.called = false;
+}
+
+void Sources::SetOne(Source* source, int level) {
+  Source copy;
+  bool calibrate = false;
+  {
+    const Lock lock(&mutex_);
+    if (source->handle == 0 || source->level == level) return;
+    calibrate =
+        level != CROSSCUT_LEVEL_CONTROL && !source->calibrated && source->calibrate != nullptr;
+    source->calibrated |= calibrate;
+    source->level = level;
+    source->called = true;
+    source->caller = pthread_self();
+    copy = *source;
+  }
+  Call(copy, level, calibrate);
+  {
+    const Lock lock(&mutex_);
+    source->called = false;
+  }
+  returned_.NotifyAll();
+}
+
+// Calibrates once per process, and nothing that it marks is recorded.
+void Sources::Call(const Source& source, int level, bool calibrate) {
+  struct Argument {
+    const Source* source;
+    int level;
+    int error;
+  } argument = {&source, level, 0};
+  char what[128];
+  bool returned = true;
+  if (calibrate) {
+    crosscut_thread* real = SuspendThisThread();
+    returned = host::GuardedCall(
+        [](void* self) {
+          const Source* of = static_cast<Argument*>(self)->source;
+          of->calibrate(of->self);
+        },
+        &argument, what, sizeof what);
+    crosscut_this_thread = real;
+  }
+  returned = returned && host::GuardedCall(
+                             [](void* self) {
+                               auto* a = static_cast<Argument*>(self);
+                               a->error = a->source->set_level(
+                                   a->source->self, static_cast<crosscut_level>(a->level));
+                             },
+                             &argument, what, sizeof what);
+  if (returned && argument.error == 0) return;
+  char text[192];
+  if (returned) {
+    snprintf(text, sizeof text, "set_level(%d) returned %d", level, argument.error);
+  } else {
+    snprintf(text, sizeof text, "it threw an exception: %s", what);
+  }
+  crosscut_source_state(source.name, "", "failed", text);
 }
 
 void Sources::ProbeCosts(const ProbeCost& cost) {
-  const uint32_t at = cost_count_.fetch_add(1);
-  if (at < kMostCosts) costs_[at] = cost;
+  bool kept = false;
+  {
+    const Lock lock(&mutex_);
+    ProbeCost* place = costs_;
+    while (place < costs_ + cost_count_ && place->probe != cost.probe) ++place;
+    kept = place < costs_ + kMostCosts;
+    if (kept) *place = cost;
+    if (place == costs_ + cost_count_ && kept) ++cost_count_;
+  }
   Write(cost);
+  if (!kept) crosscut_source_state("probes", "", "failed", "more than 128 kinds have a cost");
 }
 
 void Sources::Tell(const char* name, const char* version, const char* state, const char* message,
                    bool log_is_open) {
-  pthread_mutex_lock(&known_mutex_);
-  int index = 0;
-  while (index < kMostSources && known_[index].name[0] != '\0' &&
-         strcmp(known_[index].name, name) != 0) {
-    ++index;
+  Known now;
+  {
+    const Lock lock(&mutex_);
+    int index = 0;
+    while (index < kMostSources && known_[index].name[0] != '\0' &&
+           strcmp(known_[index].name, name) != 0) {
+      ++index;
+    }
+    Known overflow = {};
+    Known& known = index < kMostSources ? known_[index] : overflow;
+    snprintf(known.name, sizeof known.name, "%s", name);
+    if (version != nullptr) snprintf(known.version, sizeof known.version, "%s", version);
+    if (state != nullptr) snprintf(known.state, sizeof known.state, "%s", state);
+    if (message != nullptr) snprintf(known.message, sizeof known.message, "%s", message);
+    now = known;
   }
-  Known overflow = {};
-  Known& known = index < kMostSources ? known_[index] : overflow;
-  snprintf(known.name, sizeof known.name, "%s", name);
-  if (version != nullptr) snprintf(known.version, sizeof known.version, "%s", version);
-  if (state != nullptr) snprintf(known.state, sizeof known.state, "%s", state);
-  if (message != nullptr) snprintf(known.message, sizeof known.message, "%s", message);
-  const Known now = known;
-  pthread_mutex_unlock(&known_mutex_);
   if (log_is_open) Write(now);
 }
 
 void Sources::Holds(const char* name, bool holds) { WriteField(name, "holds", holds ? "1" : ""); }
 
+// Written without the lock: the log may have to make room.
 void Sources::WriteWhatIsKnown() {
-  for (const ProbeCost& cost : costs_) {
+  for (uint32_t i = 0; i < kMostCosts; ++i) {
+    ProbeCost cost = {};
+    {
+      const Lock lock(&mutex_);
+      cost = costs_[i];
+    }
     if (cost.probe != 0) Write(cost);
   }
-  pthread_mutex_lock(&known_mutex_);
-  for (const Known& known : known_) {
+  for (int i = 0; i < kMostSources; ++i) {
+    Known known;
+    {
+      const Lock lock(&mutex_);
+      known = known_[i];
+    }
     if (known.name[0] != '\0') Write(known);
   }
-  pthread_mutex_unlock(&known_mutex_);
   host::Registry::Get().Republish();
-}
-
-void Sources::SetOne(Source* source, int level) {
-  if (source->level == level) return;
-  if (level != CROSSCUT_LEVEL_CONTROL && !source->calibrated && source->calibrate != nullptr) {
-    // Once per process, and nothing that it marks is recorded.
-    source->calibrated = true;
-    crosscut_thread* real = SuspendThisThread();
-    source->calibrate(source->self);
-    crosscut_this_thread = real;
-  }
-  source->level = level;
-  const int error = source->set_level(source->self, static_cast<crosscut_level>(level));
-  if (error == 0) return;
-  char text[64];
-  snprintf(text, sizeof text, "set_level(%d) returned %d", level, error);
-  crosscut_source_state(source->name, "", "failed", text);
 }
 
 }  // namespace crosscut::record

@@ -1,7 +1,8 @@
 // Sources: who produces spans by hooks, at which level each of them is, and what is known of them.
 //
-// Threads: what changes levels or the list is called by one at a time, the session's transition,
-// and holds no lock while it calls a source. Tell and ProbeCosts may be called from any thread.
+// Threads: what changes levels or adds a source is called by one at a time, the session's
+// transition. The rest may be called from any thread. No lock is held while a source is called, and
+// what a source throws ends here.
 #pragma once
 
 #include <pthread.h>
@@ -10,6 +11,7 @@
 #include <atomic>
 
 #include "crosscut/crosscut.h"
+#include "src/collect/lock.h"
 
 namespace crosscut::record {
 
@@ -23,22 +25,19 @@ class Sources {
  public:
   // The number of the source, 0 where Fail() said why not. At `level` from now on.
   int Add(const crosscut_source& source, int level);
+  // It is called no more once this returns: waits where another thread is calling it. Where it is
+  // the source itself that calls, from within set_level(), it is forgotten as it is.
   void Remove(int handle);
 
-  // Of the sources while recording is on: crosscut_level. In a control step they are at CONTROL.
-  int level() const { return in_control() ? int{CROSSCUT_LEVEL_CONTROL} : level_when_on_.load(); }
+  // Of the sources where neither a control step nor a pause runs: crosscut_level.
   int level_when_on() const { return level_when_on_.load(); }
-  bool in_control() const { return in_control_.load(std::memory_order_acquire); }
   // A session begins.
-  void Begin();
+  void Begin() { level_when_on_.store(CROSSCUT_LEVEL_EVERYTHING); }
   // Puts all sources there, plugins among them, and no more: a pause, say.
   void Set(int level);
-  void EnterControl();
-  // The step that begins has `level`, which is not CONTROL. Before SetWhenOn calls the sources.
-  void LeaveControl() { in_control_.store(false); }
   void SetWhenOn(int level);
   // The session ends: hooks go, also what a control step left in place.
-  void Withdraw();
+  void Withdraw(bool from_control);
   // In a forked child.
   void AfterFork();
 
@@ -53,7 +52,7 @@ class Sources {
 
  private:
   static constexpr int kMostSources = 32;
-  static constexpr uint32_t kMostCosts = 32;
+  static constexpr uint32_t kMostCosts = 128;
   struct Source {
     int handle;  // 0: free
     char name[64];
@@ -62,6 +61,8 @@ class Sources {
     void (*calibrate)(void*);
     int level;
     bool calibrated;
+    bool called;  // just now, by `caller`
+    pthread_t caller;
   };
   // A row of the table `sources`.
   struct Known {
@@ -73,18 +74,16 @@ class Sources {
   static void Write(const Known& known);
   static void Write(const ProbeCost& cost);
   void SetOne(Source* source, int level);
+  static void Call(const Source& source, int level, bool calibrate);
 
+  Mutex<LockRank::kSources> mutex_;  // of all that is not atomic
+  ForkSafeCondition returned_;       // a call of a source
   Source sources_[kMostSources] = {};
   int next_handle_ = 1;
-  // Both: the session's transition -> level(), in_control(). Each stands for itself: who reads them
-  // at a switch may have one of before and one of after.
-  std::atomic<int> level_when_on_{CROSSCUT_LEVEL_EVERYTHING};
-  std::atomic<bool> in_control_{false};
-  pthread_mutex_t known_mutex_ = PTHREAD_MUTEX_INITIALIZER;
+  std::atomic<int> level_when_on_{CROSSCUT_LEVEL_EVERYTHING};  // the transition -> level_when_on()
   Known known_[kMostSources] = {};
-  ProbeCost costs_[kMostCosts] = {};     // those with a probe other than 0
-  std::atomic<uint32_t> cost_count_{0};  // ProbeCosts() takes a place, once by the addition alone;
-                                         // it does not publish what is put there
+  ProbeCost costs_[kMostCosts] = {};
+  uint32_t cost_count_ = 0;
 };
 
 }  // namespace crosscut::record

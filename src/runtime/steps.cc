@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include <new>
+
 #include "crosscut/crosscut.h"
 #include "src/collect/clock.h"
 #include "src/collect/recorder.h"
@@ -18,13 +20,12 @@ uint32_t InternKind(const char* text, format::Kind kind) {
   return Recorder::Get().stream().Intern(text, attributes.Pack());
 }
 
-void Begin(uint64_t tick, uint32_t name) {
+// False where nothing is recorded.
+bool Begin(uint64_t tick, uint32_t name) {
   const uint64_t payload = name;
-  if (name <= format::kLastNameCode) {
-    (void)Recorder::Get().MarkAlways(tick, name, nullptr, 0);
-  } else {
-    (void)Recorder::Get().MarkAlways(tick, format::kBeginWide, &payload, 1);
-  }
+  return (name <= format::kLastNameCode
+              ? Recorder::Get().MarkAlways(tick, name, nullptr, 0)
+              : Recorder::Get().MarkAlways(tick, format::kBeginWide, &payload, 1)) != 0;
 }
 
 uint32_t SwitchName() {
@@ -37,15 +38,27 @@ uint32_t SwitchName() {
 
 }  // namespace
 
-void Steps::SetPlan(const Settings& settings) {
-  plan_.Set(settings.seed, settings.shares);
-  budget_.Set(settings.seed, settings.budget, ClockNsPerTick());
-  tick_ = 0;
+bool Steps::SetPlan(const Settings& settings) {
+  const Plan* plan = plans_;
+  while (plan != nullptr && !(plan->seed == settings.seed && plan->budget == settings.budget &&
+                              memcmp(&plan->shares, &settings.shares, sizeof plan->shares) == 0)) {
+    plan = plan->older;
+  }
+  if (plan == nullptr) {
+    auto* made =
+        new (std::nothrow) Plan{{}, settings.shares, settings.seed, settings.budget, plans_};
+    if (made == nullptr) return false;
+    made->steps.Set(settings.seed, settings.shares);
+    plans_ = plan = made;
+  }
+  plan_.store(plan, std::memory_order_release);
+  plans_set_.fetch_add(1);
+  return true;
 }
 
 bool Steps::Enter(uint64_t* step) {
   const bool entered = !beginning_.exchange(true);
-  *step = next_.load();
+  *step = next();
   return entered;
 }
 
@@ -55,7 +68,14 @@ void Steps::Skip() {
 }
 
 format::StepLevel Steps::Level(uint64_t step, uint64_t tick, int level_before, bool recording) {
-  const format::StepLevel planned = plan_.LevelOf(step);
+  const uint32_t set = plans_set_.load();
+  const Plan* plan = plan_.load(std::memory_order_acquire);
+  if (set != plans_seen_) {
+    plans_seen_ = set;
+    budget_.Set(plan->seed, plan->budget, ClockNsPerTick());
+    tick_ = 0;
+  }
+  const format::StepLevel planned = plan->steps.LevelOf(step);
   if (!budget_.limits()) return planned;
   const uint64_t words = Recorder::WordsOfThisThread();
   if (tick_ != 0 && recording) {
@@ -70,22 +90,25 @@ format::StepLevel Steps::Level(uint64_t step, uint64_t tick, int level_before, b
 
 void Steps::MarkBegin(uint64_t tick, uint32_t kind) {
   if (Recorder::Get().stream().KindOf(kind).kind != format::kKindStep) {
-    if (usual_name_ == 0) usual_name_ = InternKind("step", format::kKindStep);
-    kind = usual_name_;
+    kind = usual_name_.load();
+    if (kind == 0) usual_name_.store(kind = InternKind("step", format::kKindStep));
   }
   running_ = kind;
-  Begin(tick, kind);
+  if (!Begin(tick, kind)) running_.compare_exchange_strong(kind, 0);
 }
 
-void Steps::MarkSwitch(uint64_t tick) { Begin(tick, SwitchName()); }
+void Steps::MarkSwitch(uint64_t tick) { (void)Begin(tick, SwitchName()); }
 
 void Steps::MarkSwitched() { crosscut_end_named(SwitchName()); }
 
+void Steps::MarkBeside(uint64_t tick, uint64_t step, int level) {
+  const uint64_t payload[2] = {step, static_cast<uint64_t>(level)};
+  (void)Recorder::Get().MarkAlways(tick, format::kStepLevel, payload, 2);
+}
+
 void Steps::MarkLevel(uint64_t tick, uint64_t step, int level, bool switched) {
   switched_ = switched;
-  const uint64_t payload[2] = {
-      step, static_cast<uint64_t>(level) | (switched ? format::kStepAfterSwitch : 0)};
-  (void)Recorder::Get().MarkAlways(tick, format::kStepLevel, payload, 2);
+  MarkBeside(tick, step, level | (switched ? static_cast<int>(format::kStepAfterSwitch) : 0));
   beginning_.store(false);
 }
 
@@ -96,8 +119,9 @@ void Steps::End() {
 
 void Steps::BeginPhase(const char* name) {
   if (name != nullptr) {
-    phase_ = InternKind(name, format::kKindPhase);
-    if (phase_ != 0) Begin(ClockNow(), phase_);
+    const uint32_t phase = InternKind(name, format::kKindPhase);
+    phase_.store(phase);
+    if (phase != 0) (void)Begin(ClockNow(), phase);
     return;
   }
   const uint64_t payload = phase_.exchange(0);
@@ -105,7 +129,7 @@ void Steps::BeginPhase(const char* name) {
 }
 
 void Steps::Stop(bool counts_on) {
-  if (!counts_on) next_.store(0);
+  if (!counts_on) next_.store((next_.load() | kNumber) + 1);
   running_ = 0;
   phase_ = 0;
 }

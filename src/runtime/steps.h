@@ -1,7 +1,7 @@
 // The steps of the program: their numbers, the level that each of them gets, and their marks.
 //
-// Threads: steps are begun by one thread, the lead; whoever begins and ends windows may be another,
-// in an armed process. End, phases and progress may come from any thread.
+// Threads: steps are begun by one thread at a time; whoever begins and ends sessions may be
+// another. End, phases and progress may come from any thread.
 #pragma once
 
 #include <stdint.h>
@@ -17,13 +17,23 @@ namespace crosscut::record {
 
 class Steps {
  public:
-  // A session with this plan and budget.
-  void SetPlan(const Settings& settings);
+  // A session with this plan and budget, from the next step that is entered on. False: no memory.
+  bool SetPlan(const Settings& settings);
 
   // Begin a step: Enter, then Count, then either Skip or Level, MarkBegin and MarkLevel.
   // False where another thread is just doing it. *step: the number that the step has or would have.
   bool Enter(uint64_t* step);
-  void Count() { next_.fetch_add(1); }
+  // Gives the step its number, if one may begin: `may` is asked behind a look at what Stop()
+  // changes, so that who is held up over a stop takes no number of the next session's.
+  template <class May>
+  bool Count(May may, uint64_t* step) {
+    uint64_t next = next_.load();
+    do {
+      if (!may()) return false;
+    } while (!next_.compare_exchange_weak(next, next + 1));
+    *step = next & kNumber;
+    return true;
+  }
   // Nothing is recorded. The time up to the next step is no step's.
   void Skip();
   // The level for it. Also tells the budget of the step that ends, which had `level_before`.
@@ -33,13 +43,15 @@ class Steps {
   // The span of putting hooks in place or withdrawing them: work of ours, on this thread.
   void MarkSwitch(uint64_t tick);
   void MarkSwitched();
+  // A step that begins while another thread is just beginning one: with its level, and no more.
+  void MarkBeside(uint64_t tick, uint64_t step, int level);
   // Leaves what Enter entered.
   void MarkLevel(uint64_t tick, uint64_t step, int level, bool switched);
 
   // The step that runs ends. Nothing where none does.
   void End();
   void BeginPhase(const char* name);  // null: the phase that runs ends
-  uint64_t next() const { return next_.load(); }
+  uint64_t next() const { return next_.load() & kNumber; }
 
   // The session ends. `counts_on`: the numbers go on, for windows on demand.
   void Stop(bool counts_on);
@@ -47,13 +59,26 @@ class Steps {
   void AfterFork();
 
  private:
-  StepPlan plan_;
+  // Never changed, and kept for ever: the next session may have it again.
+  struct Plan {
+    StepPlan steps;
+    format::StepShares shares;
+    uint64_t seed;
+    double budget;
+    const Plan* older;
+  };
+  std::atomic<const Plan*> plan_{nullptr};  // SetPlan() -> Level()
+  std::atomic<uint32_t> plans_set_{0};      // behind it
+  const Plan* plans_ = nullptr;             // all there were: of SetPlan() alone
+  // The step that runs: when it began (0: nothing to compare), what its thread had written. These
+  // belong to who has Enter()ed.
   StepBudget budget_;
-  // The step that runs: when it began (0: nothing to compare), what its thread had written. These,
-  // plan and budget belong to who has Enter()ed, and between sessions to SetPlan().
+  uint32_t plans_seen_ = 0;
   uint64_t tick_ = 0, words_ = 0;
   bool switched_ = false;
-  std::atomic<uint64_t> next_{0};  // Count(), Stop() -> Enter(), next()
+  // Count(), Stop() -> Enter(), next(). The number, and above it how often it was set back.
+  static constexpr uint64_t kNumber = (uint64_t{1} << 48) - 1;
+  std::atomic<uint64_t> next_{0};
   // A lock that nobody waits for: from Enter() to Skip() or MarkLevel().
   std::atomic<bool> beginning_{false};
   std::atomic<uint32_t> usual_name_{0};  // of the kind "step": MarkBegin() alone, once found

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 
@@ -24,7 +23,6 @@ namespace crosscut::verbs {
 namespace {
 
 using format::RingLoad;
-using format::RingStore;
 
 constexpr size_t kMaxMapsBytes = 64 << 20;
 constexpr int kMoments = 10;
@@ -73,21 +71,16 @@ std::string ArmedProcess::failure() const {
 
 bool ArmedProcess::counts_steps() const { return RingLoad(header()->control.counts_steps) != 0; }
 
-// Behind the request, where the process writes its steps before it reads the request.
-uint64_t ArmedProcess::steps() const {
-  return std::atomic_ref(header()->control.steps).load(std::memory_order_seq_cst);
-}
+uint64_t ArmedProcess::steps() const { return format::StepsBegun(header()); }
 
 uint64_t ArmedProcess::window_begun() const { return RingLoad(header()->control.window_begun); }
 uint64_t ArmedProcess::window_ended() const { return RingLoad(header()->control.window_ended); }
 uint64_t ArmedProcess::first_step() const { return RingLoad(header()->control.first_step); }
 uint64_t ArmedProcess::end_step() const { return RingLoad(header()->control.end_step); }
 
-uint32_t ArmedProcess::Word() const { return std::atomic_ref(header()->request).load(); }
-
 bool ArmedProcess::HasWaiting() const {
   const auto waits = [&] {
-    const uint32_t word = Word();
+    const uint32_t word = format::RequestWord(*header());
     return format::RequestOf(word) != format::kRequestNone &&
            RingLoad(header()->answered) != (word & ~format::kRequestTaken);
   };
@@ -101,19 +94,11 @@ bool ArmedProcess::HasWaiting() const {
 }
 
 void ArmedProcess::Ask(const Request& request) {
-  format::RingControl& control = header()->control;
-  RingStore(control.at_step, request.at_step);
-  RingStore(control.step_count, request.step_count);
-  RingStore(control.limit_ns, request.limit_ns);
-  RingStore(control.window, request.window);
-  asked_ = ((Word() >> 8) + 1) << 8 | request.kind;
-  std::atomic_ref(header()->request).store(asked_, std::memory_order_seq_cst);
+  asked_ = format::Ask(header(), request);
   syscall(SYS_futex, &header()->request, FUTEX_WAKE, INT32_MAX, nullptr, nullptr, 0);
 }
 
-bool ArmedProcess::Answered() const {
-  return asked_ != 0 && RingLoad(header()->answered) == asked_;
-}
+bool ArmedProcess::Answered() const { return asked_ != 0 && format::IsAnswered(*header(), asked_); }
 uint32_t ArmedProcess::answer() const { return RingLoad(header()->answer); }
 
 std::string ArmedProcess::words() const {
@@ -121,12 +106,7 @@ std::string ArmedProcess::words() const {
   return {text, strnlen(text, sizeof text)};
 }
 
-bool ArmedProcess::Withdraw() {
-  uint32_t word = Word();
-  if ((word & format::kRequestTaken) != 0) return false;
-  const uint32_t none = (word & ~uint32_t{0xff}) | format::kRequestNone;
-  return std::atomic_ref(header()->request).compare_exchange_strong(word, none);
-}
+bool ArmedProcess::Withdraw() { return format::WithdrawRequest(header()); }
 
 void ArmedProcess::AwaitAnswer(int ms) const {
   const uint32_t answered = RingLoad(header()->answered);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "src/base/status.h"
+#include "src/format/requests.h"
 #include "src/format/ring_mapping.h"
 #include "src/format/ring_search.h"
 
@@ -40,13 +41,7 @@ class ArmedProcess {
   uint64_t first_step() const;
   uint64_t end_step() const;
 
-  struct Request {
-    format::RingRequest kind = format::kRequestNone;
-    uint64_t at_step = format::kAtOnce;
-    uint64_t step_count = 0;
-    uint64_t limit_ns = 0;
-    uint64_t window = 0;
-  };
+  using Request = format::Request;
   // Whether a request of an earlier command still waits for its step. A request that waits for no
   // step has a tenth of a second to be carried out.
   bool HasWaiting() const;
@@ -64,7 +59,6 @@ class ArmedProcess {
  private:
   explicit ArmedProcess(format::RingMapping ring) : ring_(std::move(ring)) {}
   format::RingHeader* header() const { return ring_.header(); }
-  uint32_t Word() const;
 
   format::RingMapping ring_;  // its file holds the lock
   uint32_t asked_ = 0;

@@ -1,9 +1,14 @@
 #include "src/verbs/baseline.h"
 
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <ctime>
 #include <filesystem>
 #include <system_error>
@@ -77,20 +82,67 @@ Status CheckInput(const std::string& path) {
   return {};
 }
 
+// Whether `inner` is `outer` or lies in it; neither has links.
+bool IsWithin(const fs::path& outer, const fs::path& inner) {
+  return std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end()).first == outer.end();
+}
+
 Status CopyInto(const std::string& folder, const std::vector<std::string>& inputs) {
   for (size_t i = 0; i < inputs.size(); ++i) {
-    const fs::path from = fs::path(inputs[i]).lexically_normal();
-    const std::string base = (from.has_filename() ? from : from.parent_path()).filename().string();
+    std::error_code error;
+    const fs::path from = fs::canonical(inputs[i], error);  // a copy of a link would lead nowhere
+    if (!error && IsWithin(from, fs::canonical(folder, error))) {
+      return Status::Invalid(inputs[i] +
+                             ": the baseline would lie in it; save it from another folder");
+    }
     // Numbered, so they keep their order and no two have one name.
     char number[32];
     snprintf(number, sizeof number, "%03zu-", i + 1);
-    std::error_code error;
-    fs::copy(from, folder + "/" + number + base,
-             fs::copy_options::recursive | fs::copy_options::copy_symlinks, error);
+    if (!error) {
+      fs::copy(from, folder + "/" + NameOfCopy(number, inputs[i]),
+               fs::copy_options::recursive | fs::copy_options::copy_symlinks, error);
+    }
     if (error) return Status::Io(inputs[i] + ": it cannot be copied: " + error.message());
   }
   return {};
 }
+
+// A folder for a baseline that is being made. It goes again, with what is in it.
+class Fresh {
+ public:
+  Status Make() {
+    std::error_code error;
+    fs::create_directories(kFolder, error);
+    if (!error && mkdtemp(around_.data()) == nullptr) error.assign(errno, std::system_category());
+    made_ = !error;
+    if (made_) fs::create_directory(path(), error);
+    return error ? Status::Io(path() + ": the folder cannot be made: " + error.message())
+                 : Status();
+  }
+  ~Fresh() {
+    std::error_code ignored;
+    if (made_) fs::remove_all(around_, ignored);
+  }
+  std::string path() const { return around_ + "/whole"; }
+  // Gives it the name `place`, and takes what had that name.
+  Status Place(const std::string& place) const {
+    const std::string old = around_ + "/old";
+    if (rename(path().c_str(), place.c_str()) == 0) return {};
+    if (renameat2(AT_FDCWD, path().c_str(), AT_FDCWD, place.c_str(), RENAME_EXCHANGE) == 0) {
+      return {};
+    }
+    // A file system that cannot exchange names.
+    const bool moved = rename(place.c_str(), old.c_str()) == 0;
+    if (moved && rename(path().c_str(), place.c_str()) == 0) return {};
+    const int failed = errno;
+    if (moved) (void)rename(old.c_str(), place.c_str());
+    return Status::Io(place + ": it cannot be put in place: " + std::strerror(failed));
+  }
+
+ private:
+  std::string around_ = std::string(kFolder) + "/.new-XXXXXX";
+  bool made_ = false;
+};
 
 std::string LocalTime(time_t seconds) {
   tm parts{};
@@ -100,7 +152,7 @@ std::string LocalTime(time_t seconds) {
 }
 
 Status NoSuch(const std::string& name) {
-  const std::vector<std::string> names = BaselineNames();
+  const std::vector<std::string> names = Sorted(kFolder);
   if (names.empty()) {
     return Status::Unsupported("there is no baseline " + base::ShownText(name) + " in " + kFolder +
                                "; crosscut baseline save NAME RUN makes one");
@@ -116,32 +168,20 @@ Result<SavedBaseline> SaveBaseline(const std::string& name,
   for (const std::string& input : inputs) {
     if (Status status = CheckInput(input); !status.ok()) return status;
   }
-  const std::string path = PathOf(name);
-  const std::string fresh = std::string(kFolder) + "/.new-" + std::to_string(getpid());
-  const std::string old = std::string(kFolder) + "/.old-" + std::to_string(getpid());
-  std::error_code error;
-  fs::create_directories(fresh, error);
-  if (error) return Status::Io(fresh + ": the folder cannot be made: " + error.message());
-  std::error_code ignored;
-  if (Status status = CopyInto(fresh, inputs); !status.ok()) {
-    fs::remove_all(fresh, ignored);
-    return status;
-  }
+  Fresh fresh;
+  Status status = fresh.Make();
+  if (status.ok()) status = CopyInto(fresh.path(), inputs);
+  if (!status.ok()) return status;
   SavedBaseline out;
-  out.path = path;
-  out.replaced = IsThere(path);
-  if (out.replaced) fs::rename(path, old, error);
-  if (!error) fs::rename(fresh, path, error);
-  if (error) return Status::Io(path + ": it cannot be put in place: " + error.message());
-  fs::remove_all(old, ignored);
-  out.bytes = BytesIn(path);
+  out.path = PathOf(name);
+  out.replaced = IsThere(out.path);
+  if (status = fresh.Place(out.path); !status.ok()) return status;
+  out.bytes = BytesIn(out.path);
   return out;
 }
 
-std::vector<std::string> BaselineNames() { return Sorted(kFolder); }
-
 Result<Output> ListBaselines() {
-  const std::vector<std::string> names = BaselineNames();
+  const std::vector<std::string> names = Sorted(kFolder);
   size_t width = 0;
   for (const std::string& name : names) width = std::max(width, name.size());
   Output out;

@@ -25,7 +25,6 @@ Result<SavedBaseline> SaveBaseline(const std::string& name, const std::vector<st
 
 // A line for each: name, when it was saved, how many inputs, bytes.
 Result<Output> ListBaselines();
-std::vector<std::string> BaselineNames();
 
 // kUnsupported, with the names that are near, where there is none.
 Status RemoveBaseline(const std::string& name);

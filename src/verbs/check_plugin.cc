@@ -18,7 +18,8 @@ Status CheckPlugin(const std::vector<std::string>& arguments) {
   const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
   const std::string checker = CheckerBeside(self.string());
   if (checker.empty()) {
-    return Status::NotFound("no crosscut-check-plugin beside " + self.string());
+    return Status::NotFound("no crosscut-check-plugin beside " + self.string() +
+                            "; in a checkout, make setup builds it");
   }
   std::vector<char*> argv = {const_cast<char*>(checker.c_str())};
   for (const std::string& word : arguments) argv.push_back(const_cast<char*>(word.c_str()));

@@ -133,6 +133,9 @@ Result<DiffOutput> Diff(const DiffOptions& options) {
   if (!b.ok()) return b.status();
   DiffOutput out;
   out.output.incomplete = a->damaged() || b->damaged();
+  for (const auto* side : {&a->inputs, &b->inputs}) {
+    for (const auto& input : *side) out.inputs.push_back(input->path);
+  }
   std::vector<std::string> gaps;
   a->AddGaps("A", &gaps);
   b->AddGaps("B", &gaps);

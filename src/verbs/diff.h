@@ -21,6 +21,7 @@ struct DiffOptions {
 
 struct DiffOutput {
   Output output;
+  std::vector<std::string> inputs;  // what was read, also of baselines
   // Why no change of a step can be told, a sentence without a full stop; "" where one can.
   std::string why_not;
   double low = 0;  // end of the 95 % interval of the change of a step, relative to A: 0.05 is 5 %

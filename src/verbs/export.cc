@@ -21,7 +21,7 @@ Result<Exported> Export(const std::string& path, const std::string& to, const st
   }
   auto input = ReadInput(path, import::Purpose::kExport);
   if (!input.ok()) return input.status();
-  auto sink = exporting::OpenSink(file);
+  auto sink = OpenOutput(file, {path});
   if (!sink.ok()) return sink.status();
   if (Status status = exporter->write((*input)->trace, sink->get()); !status.ok()) return status;
   if (Status status = (*sink)->Close(); !status.ok()) return status;

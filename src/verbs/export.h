@@ -15,7 +15,7 @@ struct Exported {
   bool incomplete = false;  // as Output::incomplete
 };
 
-// Writes the input at `path` to `file` (exporting::OpenSink: "-" is stdout), in the format `to` or,
+// Writes the input at `path` to `file` (OpenOutput: "-" is stdout), in the format `to` or,
 // where that is "", in the one that the file's name ends with. kUnsupported where that is none.
 // Leaves no new file where it fails.
 Result<Exported> Export(const std::string& path, const std::string& to, const std::string& file);

@@ -74,7 +74,7 @@ Result<Imported> ImportFiles(const std::vector<std::string>& files, const std::s
   std::string list;
   std::vector<std::string> names;
   for (const std::string& file : files) {
-    names.push_back(std::to_string(names.size()) + "-" + fs::path(file).filename().string());
+    names.push_back(NameOfCopy(std::to_string(names.size()) + "-", file));
     std::error_code error;
     fs::copy_file(file, fs::path(run_dir) / names.back(), error);
     if (error) return Status::Io(file + ": " + error.message());

@@ -7,7 +7,6 @@
 
 #include "src/analyze/gaps.h"
 #include "src/analyze/timeline/make_timeline.h"
-#include "src/export/sink.h"
 #include "src/import/importer.h"
 #include "src/report/json_summary.h"
 #include "src/report/make_document.h"
@@ -89,22 +88,5 @@ report::ReportData MakeReportData(const Input& input, Scope scope, const TakeTab
   }
   return data;
 }
-
-Status WriteWholeFile(const std::string& path, const std::string& text) {
-  auto file = exporting::OpenFileSink(path);
-  if (!file.ok()) return file.status();
-  Status status = (*file)->Write(text);
-  return status.ok() ? (*file)->Close() : status;
-}
-
-Result<uint64_t> WriteOutput(const std::string& path, const std::string& text) {
-  auto sink = exporting::OpenSink(path);
-  if (!sink.ok()) return sink.status();
-  if (Status status = (*sink)->Write(text); !status.ok()) return status;
-  if (Status status = (*sink)->Close(); !status.ok()) return status;
-  return (*sink)->bytes();
-}
-
-bool IsStandardOutput(const std::string& path) { return exporting::IsStandardOutput(path); }
 
 }  // namespace crosscut::verbs

@@ -12,6 +12,7 @@
 #include "src/import/importer.h"
 #include "src/report/data.h"
 #include "src/trace/trace.h"
+#include "src/verbs/output.h"
 
 namespace crosscut::verbs {
 
@@ -38,18 +39,5 @@ enum class Scope {
 using TakeTable = std::function<void(const analyze::Table& table)>;
 report::ReportData MakeReportData(const Input& input, Scope scope, const TakeTable& take = {},
                                   const std::vector<int64_t>& steps = {});
-
-// What a verb hands to the command line.
-struct Output {
-  std::string text;
-  bool incomplete = false;  // part of the input could not be read; its gaps say what
-};
-
-// Writes `text` to `path` by way of a temporary file beside it, so that nobody sees half a file.
-Status WriteWholeFile(const std::string& path, const std::string& text);
-// Writes `text` where a user wants it (exporting::OpenSink); the bytes that it took.
-Result<uint64_t> WriteOutput(const std::string& path, const std::string& text);
-// Whether that is this process's stdout.
-bool IsStandardOutput(const std::string& path);
 
 }  // namespace crosscut::verbs

@@ -7,7 +7,10 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <map>
+#include <string_view>
+#include <system_error>
 
 #include "src/base/file.h"
 #include "src/format/reap.h"
@@ -128,6 +131,25 @@ CleanedRings CleanLeftovers() {
   }
   cleaned.left = Count(OwnRings());
   return cleaned;
+}
+
+void RemoveRunsOfEnded(const std::string& prefix) {
+  constexpr std::string_view kPlace = "XXXXXXXX/run";
+  for (const OneRing& ring : OwnRings()) {
+    const std::string& run = ring.run_dir;
+    if (ring.owner != base::Liveness::kDead || !IsThere(ring)) continue;
+    if (run.size() != prefix.size() + kPlace.size() || !run.starts_with(prefix) ||
+        run.rfind('/') != run.size() - 4 || !run.ends_with("/run")) {
+      continue;
+    }
+    const std::string folder = run.substr(0, run.size() - 4);
+    struct stat info;
+    std::error_code error;
+    if (HasRun(ring) && lstat(folder.c_str(), &info) == 0 && info.st_uid == geteuid()) {
+      std::filesystem::remove_all(folder, error);
+    }
+    unlink(ring.path.c_str());
+  }
 }
 
 }  // namespace crosscut::verbs

@@ -33,4 +33,9 @@ struct CleanedRings {
 // meanwhile.
 CleanedRings CleanLeftovers();
 
+// Removes this user's rings of ended processes whose run is "<prefix>XXXXXXXX/run", a folder of
+// mkdtemp's, and that folder: such a run goes with the process that made it. `prefix`: absolute,
+// without links.
+void RemoveRunsOfEnded(const std::string& prefix);
+
 }  // namespace crosscut::verbs

@@ -16,6 +16,7 @@
 #include <span>
 
 #include "src/base/capture.h"
+#include "src/verbs/output.h"
 
 namespace crosscut::verbs {
 namespace {
@@ -64,15 +65,9 @@ void WriteAnswers(const Answers& answers, const std::string& cache) {
   const fs::path folder = fs::path(cache).parent_path();
   fs::create_directories(folder.parent_path(), error);
   if (mkdir(folder.c_str(), 0700) != 0 && errno == EEXIST && !IsOurs(folder)) return;
-  std::string fresh = cache + ".XXXXXX";
-  const int fd = mkstemp(fresh.data());
-  if (fd < 0) return;
-  fclose(fdopen(fd, "w"));
-  std::ofstream file(fresh);
-  for (const auto& [key, answer] : answers) file << key << '\t' << answer << '\n';
-  file.close();
-  if (file.good()) fs::rename(fresh, cache, error);
-  if (!file.good() || error) fs::remove(fresh, error);
+  std::string lines;
+  for (const auto& [key, answer] : answers) lines += key + "\t" + answer + "\n";
+  (void)WriteWholeFile(cache, lines);
 }
 
 // A setting reaches a plugin as CROSSCUT_PLUGIN_<KEY> too.

@@ -14,12 +14,14 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <random>
 
 #include "src/base/descriptors.h"
 #include "src/base/file.h"
 #include "src/base/limits.h"
 #include "src/base/nearest.h"
+#include "src/base/process.h"
 #include "src/base/shell_word.h"
 #include "src/format/notes.h"
 #include "src/format/reap.h"
@@ -42,6 +44,7 @@ namespace crosscut::verbs {
 namespace {
 
 constexpr int kMaxLines = 10;
+constexpr int kLockWaitMs = 10'000;  // for another reader of the run, which the job waits for
 constexpr int kStrayWaitMs[] = {5, 15, 30, 50};  // at most 100 ms for children that still end
 
 // Keeps the promise of at most kMaxLines.
@@ -118,7 +121,7 @@ class RunLock {
 
   // False where another command has it. A file system without locks has none to take.
   bool Take(const std::string& dir) {
-    fd_ = open(dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    fd_ = open(dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     return fd_ < 0 || flock(fd_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
   }
   int fd() const { return fd_; }
@@ -228,7 +231,7 @@ Result<std::string> MakeRunDir(const RecordOptions& options, Talk& talk) {
   while (dir.size() > 1 && dir.ends_with("/")) dir.pop_back();
   dir = BehindLinks(dir);
   struct stat facts;
-  if (stat(dir.c_str(), &facts) == 0) {
+  if (lstat(dir.c_str(), &facts) == 0) {
     if (const Status free = CheckIsNotInUse(dir, facts); !free.ok()) return free;
     if (!IsEmpty(dir)) {
       if (access((dir + "/run.json").c_str(), F_OK) != 0) {
@@ -279,7 +282,7 @@ std::string JsonText(std::string_view text) {
 
 constexpr rlim_t kSmallestRun = 64 << 10;  // bytes of a file; below, not even run.json is sure
 
-Status WriteRunJson(const RecordOptions& options) {
+Status WriteRunJson(const RecordOptions& options, int folder) {
   struct timespec now;
   clock_gettime(CLOCK_REALTIME, &now);
   std::string command;
@@ -294,7 +297,8 @@ Status WriteRunJson(const RecordOptions& options) {
                            ",\n \"command\": [" + command + "]}\n";
   const std::string path = options.run_dir + "/run.json";
   const base::NoSignal no_signal(SIGXFSZ);
-  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  const int fd =
+      openat(folder, "run.json", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd < 0) return Status::Io(path + ": " + strerror(errno));
   const ssize_t written = write(fd, text.data(), text.size());
   const int error = written < 0 ? errno : ENOSPC;
@@ -303,6 +307,18 @@ Status WriteRunJson(const RecordOptions& options) {
     return Status::Io(path + ": " + strerror(error));
   }
   return {};
+}
+
+// By which processes know the run directory again (src/runtime/run_folder.cc). Path last.
+std::string RunId(const std::string& dir, int folder) {
+  struct stat info;
+  if (fstat(folder, &info) != 0) return "";
+  char numbers[64];
+  snprintf(numbers, sizeof numbers,
+           "%llx:%llx:%llx:", static_cast<unsigned long long>(base::ThisProcess().boot),
+           static_cast<unsigned long long>(info.st_dev),
+           static_cast<unsigned long long>(info.st_ino));
+  return numbers + dir;
 }
 
 bool FilesMayHaveNothing() {
@@ -344,7 +360,7 @@ void SleepMs(int ms) {
 void Reap(const std::string& dir, Talk& talk) {
   int64_t alive = 0;
   for (int wait : kStrayWaitMs) {
-    Result<format::ReapReport> report = format::ReapRun(dir);
+    Result<format::ReapReport> report = format::ReapRun(dir, kLockWaitMs);
     if (!report.ok()) {
       talk("the rings of ended processes could not be emptied (" +
            std::string(report.status().message()) + "); reading the run will do it");
@@ -435,25 +451,66 @@ void SayResult(const RecordOptions& options, const std::string& obstacle, Talk& 
 }
 
 // A run that nothing was recorded into. What else may be there stays.
-void RemoveEmptyRun(const std::string& dir) {
-  unlink((dir + "/run.json").c_str());
+void RemoveEmptyRun(const std::string& dir, int folder) {
+  unlinkat(folder, "run.json", 0);
   rmdir(dir.c_str());
+}
+
+// For `record`'s last lines and for whoever reads the run.
+void NoteMove(const std::string& from, int folder) {
+  const std::string text = from + " was moved while it was recorded: processes that began later " +
+                           "are not in the recording\n";
+  const int fd =
+      openat(folder, "note-moved.txt", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (fd < 0) return;
+  const ssize_t written = write(fd, text.data(), text.size());
+  (void)written;
+  close(fd);
 }
 
 // When the command has ended. `folder`: its run directory, which may have been moved or removed.
 void Finish(const CommandEnd& end, const std::string& obstacle, int folder, RecordOptions* options,
             Talk& talk) {
   if (end.exec_errno != 0) {
-    RemoveEmptyRun(options->run_dir);
+    RemoveEmptyRun(options->run_dir, folder);
     return talk(StartProblem(options->command, end.exec_errno, SearchPath()));
   }
   if (RemoveRingsOfRemovedRun(folder)) {
     return talk("nothing is left of the recording: " + options->run_dir +
                 " was removed in the meantime");
   }
-  options->run_dir = PlaceOfRun(options->run_dir, folder);
+  const std::string place = PlaceOfRun(options->run_dir, folder);
+  if (place != options->run_dir) NoteMove(options->run_dir, folder);
+  options->run_dir = place;
   Reap(options->run_dir, talk);
   SayResult(*options, obstacle, talk);
+}
+
+// Once the command runs, its status is the one to end with, whatever becomes of us.
+void WithoutHarm(const std::function<void()>& action, Talk& talk) {
+  try {
+    action();
+  } catch (const std::exception& error) {
+    talk(std::string("the recording is not finished: ") + error.what());
+  }
+}
+
+// `folder`: the run directory, open and locked.
+Result<RecordOutcome> RunRecorded(RecordOptions& options, const std::vector<std::string>& variables,
+                                  const std::string& obstacle, int folder, Talk& talk) {
+  RingWatch rings(options.run_dir, folder);
+  RingGuard guard;
+  Result<CommandEnd> end = RunCommand(
+      options.command, variables,
+      [&] {
+        guard.Renew();
+        // Whoever holds the lock must not hold up signals that are for the command.
+        WithoutHarm([&] { rings.Look(/*wait_ms=*/0); }, talk);
+      },
+      [&](pid_t command) { guard.Begin(options.run_dir, folder, command); });
+  if (!end.ok()) return end.status();
+  WithoutHarm([&] { Finish(*end, obstacle, folder, &options, talk); }, talk);
+  return RecordOutcome{options.run_dir, end->wait_status};
 }
 
 RecordOutcome RunUnrecorded(const std::vector<std::string>& command,
@@ -495,15 +552,17 @@ Result<RecordOutcome> Record(const RecordOptions& given) {
   if (!lock.Take(options.run_dir)) {
     return Status::Invalid(options.run_dir + " is being recorded right now: name another folder");
   }
+  if (lock.fd() < 0) return Status::Io(options.run_dir + ": " + strerror(errno));
   if (options.job.empty()) options.job = BatchJob();
   if (options.seed == 0 && !options.job.empty()) options.seed = SeedOf(options.job);
   if (options.seed == 0) options.seed = std::random_device()() + uint64_t{1};
-  if (const Status written = WriteRunJson(options); !written.ok()) {
+  if (const Status written = WriteRunJson(options, lock.fd()); !written.ok()) {
     if (!FilesMayHaveNothing()) return written;
-    RemoveEmptyRun(options.run_dir);
+    RemoveEmptyRun(options.run_dir, lock.fd());
     talk("nothing is recorded: the limit of file sizes (ulimit -f) is too low to write a run");
     return RunUnrecorded(options.command, variables, talk);
   }
+  options.environment.emplace_back("CROSSCUT_RUN_ID", RunId(options.run_dir, lock.fd()));
   const std::string file = FindInPath(options.command[0], folders);
   const std::string obstacle = ObstacleOf(file);
   PreparedEnvironment prepared = PrepareEnvironment(variables, options, package, obstacle);
@@ -514,14 +573,7 @@ Result<RecordOutcome> Record(const RecordOptions& given) {
   }
 
   if (options.dormant) talk("ready: crosscut start " + base::ShellWord(options.run_dir));
-  RingWatch rings(options.run_dir);
-  RingGuard guard;
-  Result<CommandEnd> end = RunCommand(
-      options.command, prepared.variables, [&rings] { rings.Look(); },
-      [&](pid_t command) { guard.Begin(options.run_dir, lock.fd(), command); });
-  if (!end.ok()) return end.status();
-  Finish(*end, obstacle, lock.fd(), &options, talk);
-  return RecordOutcome{options.run_dir, end->wait_status};
+  return RunRecorded(options, prepared.variables, obstacle, lock.fd(), talk);
 }
 
 }  // namespace crosscut::verbs

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "src/base/nearest.h"
-#include "src/export/sink.h"
 #include "src/report/html_table.h"
 #include "src/verbs/input.h"
 
@@ -60,7 +59,7 @@ Result<TableOutput> TableToFile(const std::string& path, const std::string& name
   Status written;
   const auto write = [&](std::string_view part) {
     if (sink == nullptr && written.ok()) {
-      auto opened = exporting::OpenSink(file);
+      auto opened = OpenOutput(file, {path});
       if (opened.ok()) sink = std::move(*opened);
       written = opened.status();
     }

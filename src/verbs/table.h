@@ -28,7 +28,7 @@ struct TableOutput {
 Result<TableOutput> Table(const std::string& path, const std::string& name,
                           const TableOptions& options, const report::TakeText& take);
 
-// The same into a file, as exporting::OpenSink writes one.
+// The same into a file, as OpenOutput opens one.
 Result<TableOutput> TableToFile(const std::string& path, const std::string& name,
                                 const TableOptions& options, const std::string& file);
 

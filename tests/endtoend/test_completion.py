@@ -29,6 +29,8 @@ LINES = [
     (["export", "--to", "pe"], {"perfetto"}),
     (["tensorflow", ""], {"install", "remove", "status"}),
     (["tensorflow", "install", "--py"], {"--python"}),
+    (["validate", "--pl"], {"--plan", "--plugin"}),  # record's
+    (["validate", "--plan", "l"], {"light"}),
     (["help", "exp"], {"export"}),
     (["completion", ""], {"bash", "zsh", "fish"}),
 ]
@@ -41,6 +43,15 @@ def path(tmp_path):
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)
     return os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+
+
+def test_names_of_files_are_no_part_of_the_scripts(tmp_path):
+    """A folder's name would be run by the shell that reads them."""
+    (tmp_path / ".crosscut/baselines/$(touch x)").mkdir(parents=True)
+    for shell in ("bash", "zsh", "fish"):
+        script = subprocess.run([CROSSCUT, "completion", shell], cwd=tmp_path, capture_output=True,
+                                text=True, check=True).stdout
+        assert "touch" not in script
 
 
 BASH = r"""

@@ -2,7 +2,7 @@
 
 import pytest
 from frameworks import check_sums, counts, layers, python_with, record_program, source
-from runs import table
+from runs import record, table
 
 HEAD = """
 import glob, os, sys
@@ -153,3 +153,49 @@ def test_the_programs_own_profiles_work_as_without_us(python, tmp_path):
 def test_jitted_functions_behave_and_are_dropped_as_without_us(python, tmp_path):
     run = tmp_path / "run"
     record_program(run, python, DROPPED, "--control-steps=0")
+
+
+# Whoever writes to what was freed changes blocks that the program has got since.
+STOPPED_AMID = """
+import ctypes, sys, threading
+import crosscut
+assert crosscut.start(), crosscut.error()
+import jax
+libc = ctypes.CDLL(None)
+libc.malloc.restype, libc.malloc.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
+here, go_on = threading.Event(), threading.Event()
+blocks, others = [], [jax.jit(lambda x, i=i: x + i) for i in range(16)]
+for other in others:
+    other(1.0)
+@jax.jit
+def traced(x):
+    here.set()
+    assert go_on.wait(300)
+    return x
+def take_memory():
+    assert here.wait(300)
+    print(crosscut.stop())
+    for size in range(24, 104, 8):
+        for _ in range(500):
+            block = libc.malloc(size)
+            ctypes.memset(block, 0, size)
+            blocks.append((block, size))
+    go_on.set()
+thread = threading.Thread(target=take_memory)
+thread.start()
+print(float(traced(2.0)))
+thread.join()
+print(sum(ctypes.string_at(block, size) != bytes(size) for block, size in blocks))
+assert crosscut.start(), crosscut.error()
+for _ in range(3):
+    traced(2.0)
+assert crosscut.stop()
+"""
+
+
+def test_a_window_may_end_while_a_jitted_function_is_called(python, tmp_path):
+    run = tmp_path / "run"
+    script = tmp_path / "program.py"
+    script.write_text(STOPPED_AMID)
+    done = record(run, [python, script], "--dormant", env={"MALLOC_ARENA_MAX": "1"})
+    assert (done.returncode, done.stdout) == (0, "True\n2.0\n0\n"), done.stderr

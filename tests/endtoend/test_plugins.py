@@ -237,9 +237,27 @@ def test_a_forked_child_is_recorded_without_the_plugins_of_its_parent(tmp_path):
     sums_to_wall(run)
 
 
+# However late the plugin's thread has its turn, its device has run in the second session, too.
+SECOND_SESSION = """
+def name_of(task):
+    try:
+        return open(f"/proc/self/task/{task}/comm").read()
+    except OSError:  # it has just ended
+        return ""
+def await_threads(count):
+    while list(map(name_of, os.listdir("/proc/self/task"))).count("cc/demo_pjrt\\n") != count:
+        time.sleep(0.001)
+crosscut.stop()
+await_threads(1)
+crosscut.start()
+await_threads(2)
+time.sleep(0.1)
+"""
+
+
 def test_a_pjrt_plugins_profiler_is_driven_by_the_same_host(tmp_path):
     run = tmp_path / "run"
-    twice = PROGRAM.replace("print(", "crosscut.stop(); crosscut.start(); time.sleep(0.1)\nprint(")
+    twice = PROGRAM.replace("print(", SECOND_SESSION + "print(")
     result = record_script(run, twice, "--control-steps=0", "--plugin",
                            DEMO.with_name("libdemo_pjrt.so"))
     assert result.returncode == 3
@@ -268,6 +286,29 @@ def test_packages_offer_plugins_by_entry_points(tmp_path):
     assert state == "failed" and "other = nowhere:plugin: ModuleNotFoundError" in message
 
 
+def test_packages_that_are_broken_keep_no_process_from_being_recorded(tmp_path):
+    package = tmp_path / "site"
+    for name, text in (("accents", b"[console_scripts]\nf\xe9 = a:b\n"),
+                       ("ends", b"[crosscut.plugins]\nends = ends:plugin\n"),
+                       ("bytes", b"[crosscut.plugins]\nbytes = of_bytes:plugin\n"),
+                       ("folder", None)):
+        info = package / f"{name}-1.0.dist-info"
+        info.mkdir(parents=True)
+        if text is None:
+            (info / "entry_points.txt").mkdir()
+        else:
+            (info / "entry_points.txt").write_bytes(text)
+    (package / "ends.py").write_text("import sys\nsys.exit('no such chip')\n")
+    (package / "of_bytes.py").write_text(f"plugin = {os.fsencode(DEMO)!r}\n")
+    run = tmp_path / "run"
+    env = {"PYTHONPATH": f"{PACKAGE}:{package}", "STEPS": "2"}
+    result = record_script(run, PROGRAM, env=env)
+    assert result.returncode == 3, result.stderr
+    assert state_of(run, "demo") == [("on", "")]
+    (state, message), = state_of(run, "plugins")
+    assert state == "failed" and "ends = ends:plugin: SystemExit: no such chip" in message
+
+
 def test_plugins_installed_for_tensorflow_are_loaded_when_asked_for(tmp_path):
     folder = tmp_path / "site" / "tensorflow-plugins"
     folder.mkdir(parents=True)
@@ -289,3 +330,55 @@ def test_a_raw_clone_leaves_as_without_us_and_waits_for_no_thread(tmp_path, leav
     result = record_script(run, PROGRAM.replace("print(", clone), "--plugin", DEMO,
                            env={"STEPS": "2"})
     assert (result.returncode, result.stdout) == (3, "5\nquick\nthe answer is 42\n")
+
+
+# Collects four bytes, a while after it was told to stop.
+SLOW = r"""
+#include <string.h>
+#include <unistd.h>
+#include "crosscut/plugin.h"
+static void Start(const TP_Profiler* profiler, TF_Status* status) {}
+static void Stop(const TP_Profiler* profiler, TF_Status* status) { usleep(300000); }
+static void Collect(const TP_Profiler* profiler, uint8_t* bytes, size_t* size, TF_Status* status) {
+  if (bytes) memset(bytes, 0, *size);
+  *size = 4;
+}
+static void Destroy(TP_Profiler* profiler) {}
+static void DestroyFns(TP_ProfilerFns* fns) {}
+void TF_InitProfiler(TF_ProfilerRegistrationParams* params, TF_Status* status) {
+  params->profiler->struct_size = TP_PROFILER_STRUCT_SIZE;
+  params->profiler->device_type = "SLOW";
+  params->profiler_fns->struct_size = TP_PROFILER_FNS_STRUCT_SIZE;
+  params->profiler_fns->start = Start;
+  params->profiler_fns->stop = Stop;
+  params->profiler_fns->collect_data_xspace = Collect;
+  params->destroy_profiler = Destroy;
+  params->destroy_profiler_fns = DestroyFns;
+}
+"""
+
+
+def test_what_a_slow_plugin_hands_over_goes_to_the_run_it_is_of(tmp_path):
+    library = tmp_path / "libslow.so"
+    subprocess.run(["cc", "-xc", "-", "-shared", "-fPIC", "-o", library, "-I", ROOT / "include"],
+                   input=SLOW, text=True, check=True)
+    program = """
+import resource, sys, time, crosscut
+crosscut.start("one"); time.sleep(.1); crosscut.stop()
+if sys.argv[1] == "fails":
+    open_files = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (3, open_files[1]))
+started = crosscut.start("two")
+if sys.argv[1] == "fails":
+    resource.setrlimit(resource.RLIMIT_NOFILE, open_files)
+time.sleep(.6); print(started); crosscut.stop()
+"""
+    for way, started in ("starts", True), ("fails", False):
+        folder = tmp_path / way
+        folder.mkdir()
+        done = subprocess.run([sys.executable, "-c", program, way], cwd=folder, text=True,
+                              capture_output=True, timeout=100,
+                              env={**os.environ, "CROSSCUT_PLUGINS": str(library)})
+        assert (done.returncode, done.stdout) == (0, f"{started}\n"), done.stderr
+        assert len(list((folder / "one").glob("*.xplane.pb"))) == 1
+        assert len(list((folder / "two").glob("*.xplane.pb"))) == started

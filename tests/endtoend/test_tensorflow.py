@@ -268,3 +268,30 @@ def test_the_verb_puts_the_plugin_where_tensorflow_looks(tmp_path):
     assert "is installed" in verb("status", 0)
     verb("remove", 0)
     assert not (site / "tensorflow-plugins").exists()
+
+
+WINDOWS = """
+import sys
+import crosscut
+assert crosscut.arm(sys.argv[1], control_percent=0) and crosscut.start(), crosscut.error()
+import numpy as np
+import tensorflow as tf
+model = tf.keras.Sequential([tf.keras.layers.Input((4,)), tf.keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+x, y = np.ones((32, 4), "float32"), np.ones((32, 1), "float32")
+for window in range(2):
+    assert crosscut.active() or crosscut.start(), crosscut.error()
+    model.fit(x, y, batch_size=8, epochs=1, verbose=0, shuffle=False)
+    inside = type(vars(model)["train_function"]).__name__
+    assert crosscut.stop()
+    print(inside == type(vars(model)["train_function"]).__name__)
+"""
+
+
+def test_a_model_that_is_kept_has_its_own_function_between_windows(python, tmp_path):
+    script = tmp_path / "program.py"
+    script.write_text(WINDOWS)
+    done = subprocess.run([python, script, tmp_path / "run"], capture_output=True, text=True,
+                          env={**os.environ, "PYTHONPATH": str(PACKAGE), "CROSSCUT_PLAN": "full"})
+    assert (done.returncode, done.stdout) == (0, "False\nFalse\n"), done.stderr
+    assert counts(tmp_path / "run")["train_step"] == 7  # of 8 the first is `compile`

@@ -10,7 +10,9 @@ steps      Operations and steps that it finds are marked as found (operations.Op
            needs operations.add_source() first), so that what the program itself declares has
            precedence.
 withdraw   withdraw() takes back what was put in place, until `install` is called again. Called in
-           the process that installed it, while nothing is recorded.
+           the process that installed it, while nothing is recorded. What stands for attributes of
+           others is put there and taken back by _patches.Patches: what the program put over it
+           stays, and so does what another thread is in until that has ended.
 threads    All of it is called under the GIL; time that it takes is layer `overhead`. What it puts
            in place runs on any thread of the program, in control steps and after a fork, too.
 imports    The module imports nothing but the standard library and Crosscut at its top: it runs in

@@ -19,19 +19,18 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from crosscut import _record, _source_state
+from crosscut import _patches, _record, _source_state
 from crosscut.adapters import operations, profiles
 
 
-class _Steps(operations.Steps):
-    """Steps of a program that may say where they are: by annotations, once it uses any."""
+class _Annotations:
+    """Steps of a program that says by annotations where they are, once it uses any."""
 
     def __init__(self) -> None:
-        super().__init__()
         self._depth = 0
 
     def begin(self, kind: str) -> None:
-        self.declared()
+        _steps.declared()
         self._depth += 1
         if self._depth == 1:
             _record.step(kind)
@@ -61,9 +60,9 @@ def _for_the_program(module: ModuleType) -> ModuleType:
 
     theirs = type(module)(module.__name__)
     vars(theirs).update(vars(module))
-    vars(theirs).update(ProfilerSession=_record.around(module.ProfilerSession, before=begins,
-                                                       after=begun),
-                        start_server=_record.around(module.start_server, before=serves))
+    _ours.replace(theirs, "ProfilerSession",
+                  _record.around(module.ProfilerSession, before=begins, after=begun))
+    _ours.replace(theirs, "start_server", _record.around(module.start_server, before=serves))
     return theirs
 
 
@@ -98,9 +97,10 @@ class _Profiler:
 
 
 _operations: operations.Operations | None = None
-_steps = _Steps()
+_steps = _record.StepFinder()
+_annotations = _Annotations()
 _profile: profiles.Profile | None = None
-_undo: list[Callable[[], None]] = []
+_ours = _patches.Patches()  # beside those of the operations
 
 
 def _version() -> str:
@@ -121,8 +121,6 @@ def install_backends(module: ModuleType) -> None:
     """JAX's profiler begins with its first backend: a program that only imports JAX has none."""
     if not _source_state.wanted("jax"):
         return
-    init = module._init_backend
-
     def made(_: Any, __: Any, failed: bool) -> None:
         try:
             if not failed:
@@ -130,8 +128,7 @@ def install_backends(module: ModuleType) -> None:
         except Exception as error:  # ours never stops the program
             _source_state.report_failure("jax", error)
 
-    module._init_backend = _record.around(init, after=made)
-    _undo.append(lambda: setattr(module, "_init_backend", init))
+    _ours.replace(module, "_init_backend", _record.around(module._init_backend, after=made))
 
 
 def _open_profile() -> None:
@@ -146,30 +143,19 @@ def _open_profile() -> None:
 
 def install_profiler(module: ModuleType) -> None:
     """Sessions of the program's own, and its step annotations."""
-    real = module._profiler
-    module._profiler = _for_the_program(real)
-    _undo.append(lambda: setattr(module, "_profiler", real))
+    _ours.replace(module, "_profiler", _for_the_program(module._profiler))
     cls = module.StepTraceAnnotation
-    own = {name: vars(cls).get(name) for name in ("__init__", "__enter__", "__exit__")}
 
     def remember(annotation: Any, name: Any = "step", *_: Any, **__: Any) -> None:
         annotation._crosscut_kind = name
 
     def begin(annotation: Any) -> None:
-        _steps.begin(str(getattr(annotation, "_crosscut_kind", "step")))
+        _annotations.begin(str(getattr(annotation, "_crosscut_kind", "step")))
 
-    cls.__init__ = _record.around(cls.__init__, before=remember)
-    cls.__enter__ = _record.around(cls.__enter__, before=begin)
-    cls.__exit__ = _record.around(cls.__exit__, after=lambda *_: _steps.end())
-
-    def undo() -> None:
-        for name, function in own.items():
-            if function is None:
-                delattr(cls, name)
-            else:
-                setattr(cls, name, function)
-
-    _undo.append(undo)
+    _ours.replace(cls, "__init__", _record.around(cls.__init__, before=remember))
+    _ours.replace(cls, "__enter__", _record.around(cls.__enter__, before=begin))
+    _ours.replace(cls, "__exit__",
+                  _record.around(cls.__exit__, after=lambda *_: _annotations.end()))
 
 
 def install_compiler(module: ModuleType) -> None:
@@ -190,22 +176,21 @@ def install_jit(module: ModuleType) -> None:
     if not _pycalls.patch_jit(module._jax.PjitFunction, _record.unseen(_steps.edge)):
         _record.source_state("operations", _version(), "failed",
                              "jitted functions: this jaxlib calls them in another way")
-    _undo.append(_pycalls.unpatch_jit)
+    _ours.on_undo(_pycalls.unpatch_jit)
 
 
 def uninstall() -> None:
     """Puts back everything that was changed."""
-    global _operations, _profile
+    global _operations, _profile, _steps
     if _profile is not None:
         _profile.close()
         _profile = None
-    for undo in reversed(_undo):
-        undo()
-    _undo.clear()
+    _ours.undo()
     if _operations is not None:
         _operations.undo()
         _operations = None
-    _steps.declared()
+    _steps.declared()  # functions that live on end no steps any more
+    _steps = _record.StepFinder()
 
 
 withdraw = uninstall  # its sources stay registered all the same

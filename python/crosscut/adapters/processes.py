@@ -6,10 +6,10 @@ import re
 from types import ModuleType
 from typing import Any
 
-from crosscut import _record
+from crosscut import _patches, _record
 
 _DEFAULT = re.compile(r"(Fork|Spawn|ForkServer|ForkPool|SpawnPool)?(Process|Worker|PoolWorker)-")
-_before: tuple[Any, Any] | None = None  # the class, and its own function
+_ours = _patches.Patches()
 
 
 def name_of(process: Any) -> str:
@@ -25,14 +25,9 @@ def name_of(process: Any) -> str:
 
 def install(module: ModuleType) -> None:
     """Called with multiprocessing.process after its import."""
-    global _before
-    cls = module.BaseProcess
-    bootstrap = vars(cls).get("_bootstrap")
-    if bootstrap is None or _before is not None:
-        return
-
-    _before = (cls, bootstrap)
-    cls._bootstrap = _record.around(bootstrap, before=_tell)
+    bootstrap = vars(module.BaseProcess).get("_bootstrap")
+    if bootstrap is not None:
+        _ours.replace(module.BaseProcess, "_bootstrap", _record.around(bootstrap, before=_tell))
 
 
 def _tell(process: Any, *_: Any, **__: Any) -> None:
@@ -42,9 +37,4 @@ def _tell(process: Any, *_: Any, **__: Any) -> None:
         pass
 
 
-def withdraw() -> None:
-    """Puts back what `install` changed."""
-    global _before
-    if _before is not None:
-        _before[0]._bootstrap = _before[1]
-        _before = None
+withdraw = _ours.undo

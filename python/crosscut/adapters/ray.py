@@ -43,15 +43,13 @@ class _Calls:
     def replace(self, owner: Any, name: str, before: Callable[..., Any] | None = None,
                 after: Callable[..., Any] | None = None, always: bool = False) -> None:
         """Tells `before` and `after` of calls of owner.name: while calls are recorded, or always,
-        for what begins at one level of the step plan and ends at another. Does nothing where it was
-        done."""
+        for what begins at one level of the step plan and ends at another."""
         function = vars(owner).get(name)
         if function is None:
             raise RuntimeError(f"this Ray has no {owner.__name__}.{name}")
-        if not isinstance(function, _record.around):
-            around = _record.around if always else self.operations.around
-            self.operations.replace(owner, name, around(
-                function, before=ray_tasks.guarded(before), after=ray_tasks.guarded(after)))
+        around = _record.around if always else self.operations.around
+        self.operations.replace(owner, name, around(
+            function, before=ray_tasks.guarded(before), after=ray_tasks.guarded(after)))
 
     def begin(self, name: str, asked: Any = None) -> bool:
         """Opens a span of layer comm, for end()."""
@@ -192,7 +190,7 @@ def _shared(version: str = "") -> tuple[_Calls, ray_tasks.Tasks]:
 
         version = str(getattr(ray, "__version__", "") or "")
         _calls = _Calls(version)
-        _tasks = ray_tasks.Tasks()
+        _tasks = ray_tasks.Tasks(_calls.operations)
         _record.source_state("ray", version, "on", "")
     return _calls, _tasks
 

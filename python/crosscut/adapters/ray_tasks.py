@@ -16,7 +16,7 @@ from functools import partial
 from types import ModuleType
 from typing import Any
 
-from crosscut import _record, _source_state, _wrap
+from crosscut import _patches, _record, _source_state, _wrap
 
 _COMM, _IDLE, _PYTHON = (_wrap.LAYERS.index(layer) + 1 for layer in ("comm", "idle", "python"))
 RESULT = 1  # the part of an arrow from a result, or what was put; a call's has part 0
@@ -75,7 +75,8 @@ def task_of(result: Any) -> bytes | None:
 class Tasks:
     """What this process executes. All of it under the GIL, on the threads that Ray has."""
 
-    def __init__(self) -> None:
+    def __init__(self, patches: _patches.Patches) -> None:
+        self._patches = patches
         self._named: dict[str, Any] = {}  # operations, by name
         self._arguments = _record.span("ray.arguments", _COMM)
         self._results = _record.span("ray.results", _COMM)
@@ -245,7 +246,8 @@ class Tasks:
         for known in (manager._function_execution_info, manager.execution_infos):
             for key, info in list(known.items()):
                 if not isinstance(info.function, _record.around):
-                    known[key] = info._replace(function=self._followed(info.function))
+                    self._patches.replace(known, key, info._replace(
+                        function=self._followed(info.function)))
 
     def _followed(self, executor: Any) -> Any:
         method, name = getattr(executor, "method", executor), getattr(executor, "name", "")

@@ -29,10 +29,12 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from crosscut import _record, _source_state
+from crosscut import _patches, _record, _source_state
 from crosscut.adapters import operations, profiles
 
 _WARNING = 1  # absl::LogSeverityAtLeast
+# Functions of which a call was seen, in whichever window: their first one compiled them.
+_called: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
 class _Operations(operations.Operations):
@@ -43,7 +45,7 @@ class _Operations(operations.Operations):
         self._scopes: dict[str, Any] = {}
         # Of tf.functions: the operation that a call of them is, "" until that is known.
         self._kinds: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
-        self._called: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._trainers: weakref.WeakSet[Any] = weakref.WeakSet()  # with a function of ours
         self._outermost: Any = None  # the tf.function that is called now
         self.eager: Callable[[], bool] = lambda: True
 
@@ -76,27 +78,35 @@ class _Operations(operations.Operations):
         # Keras after 3.15 calls it Trainer.
         owner = getattr(module, "TensorFlowTrainer", None) or module.Trainer
         for make, kind in (("train", "train_step"), ("test", "evaluate"), ("predict", "predict")):
-            self._name_function(owner, make, kind)
+            self._name_function(owner, f"{make}_function", kind)
 
-    def _name_function(self, owner: type, which: str, kind: str) -> None:
-        make = getattr(owner, f"make_{which}_function")
-
-        name = f"{which}_function"
-
+    def _name_function(self, owner: type, name: str, kind: str) -> None:
         def made(trainer: Any, _: Any, failed: bool) -> None:
             function = getattr(trainer, name, None)
             if not failed and function is not None and type(function) is not _record.around:
                 setattr(trainer, name, self._trainer_call(function, kind, weakref.ref(trainer)))
+                self._trainers.add(trainer)
 
-        self.replace(owner, f"make_{which}_function", _record.around(make, after=made))
+        def put_back() -> None:
+            for trainer in list(self._trainers):
+                ours = vars(trainer).get(name)
+                if type(ours) is _record.around:
+                    _record.around.retire(ours)
+                    setattr(trainer, name, _record.around.function.__get__(ours))
+
+        self.replace(owner, f"make_{name}", _record.around(getattr(owner, f"make_{name}"),
+                                                           after=made))
+        self.on_undo(put_back)
 
     def _trainer_call(self, function: Callable[..., Any], kind: str,
                       trainer: weakref.ref[Any]) -> Any:
-        called = False
+        called = function in _called
 
         def before(*_: Any, **__: Any) -> Any:
             nonlocal called
             first, called = not called, True
+            if first:
+                _called.add(function)
             return self._marked(first, kind)
 
         def after(_: Any, __: Any, failed: bool) -> None:
@@ -111,9 +121,9 @@ class _Operations(operations.Operations):
             # A part of a graph, or neither updates nor evaluates.
             if kind == "" or not self.eager():
                 return None
-            first = function not in self._called
+            first = function not in _called
             if first:
-                self._called.add(function)
+                _called.add(function)
             self._outermost = function
             return self._marked(first, kind)
 
@@ -235,7 +245,7 @@ class _Profiler:
 
 _operations: _Operations | None = None
 _profile: profiles.Profile | None = None
-_undo: list[Callable[[], None]] = []
+_ours = _patches.Patches()  # beside those of the operations
 
 
 def _version() -> str:
@@ -289,21 +299,18 @@ def install_context(module: ModuleType) -> None:
     _patch(module, lambda ops: setattr(ops, "eager", module.executing_eagerly))
     if not _source_state.wanted("tensorflow"):
         return
-    cls = module.Context
-    ensure = cls.ensure_initialized
-
     def begins(_: Any, __: Any, failed: bool) -> None:
         if failed:
             return
-        if type(vars(cls).get("ensure_initialized")) is _record.around:
-            cls.ensure_initialized = ensure
+        ours.undo()
         try:
             _open_profile()
         except Exception as error:  # ours never stops the program
             _source_state.report_failure("tensorflow", error)
 
-    cls.ensure_initialized = _record.around(ensure, after=begins)
-    _undo.append(lambda: setattr(cls, "ensure_initialized", ensure))
+    ours = _patches.Patch(module.Context, "ensure_initialized",
+                          _record.around(module.Context.ensure_initialized, after=begins))
+    _ours.on_undo(ours.undo)
 
 
 def _open_profile() -> None:
@@ -324,7 +331,6 @@ def _open_profile() -> None:
 def _give_way(module: ModuleType, profile: profiles.Profile) -> None:
     """The program's own profiles go first: TensorFlow knows one at a time."""
     cls = module.ProfilerSession
-    start, export, stop = cls.start, cls.export_to_tb, cls.stop
     open_ones: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
 
     def begins(session: Any, *_: Any, **__: Any) -> bool:
@@ -340,17 +346,12 @@ def _give_way(module: ModuleType, profile: profiles.Profile) -> None:
     def serves(*_: Any, **__: Any) -> None:
         profile.never_again("off: the program runs a profiler server")
 
-    server = module.start_server
-    cls.start = _record.around(start, before=begins,
-                               after=lambda session, _, failed: ended(session) if failed else None)
-    cls.export_to_tb, cls.stop = (_record.around(it, after=ended) for it in (export, stop))
-    module.start_server = _record.around(server, before=serves)
-
-    def undo() -> None:
-        cls.start, cls.export_to_tb, cls.stop = start, export, stop
-        module.start_server = server
-
-    _undo.append(undo)
+    _ours.replace(cls, "start", _record.around(
+        cls.start, before=begins,
+        after=lambda session, _, failed: ended(session) if failed else None))
+    for name in ("export_to_tb", "stop"):
+        _ours.replace(cls, name, _record.around(getattr(cls, name), after=ended))
+    _ours.replace(module, "start_server", _record.around(module.start_server, before=serves))
 
 
 def uninstall() -> None:
@@ -359,9 +360,7 @@ def uninstall() -> None:
     if _profile is not None:
         _profile.close()
         _profile = None
-    for undo in reversed(_undo):
-        undo()
-    _undo.clear()
+    _ours.undo()
     if _operations is not None:
         _operations.undo()
         _operations.steps.declared()  # functions that live on end no steps any more

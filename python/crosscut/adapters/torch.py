@@ -20,7 +20,7 @@ import ctypes
 import os
 import pathlib
 import sys
-import threading
+import weakref
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -39,20 +39,23 @@ class _Operations(operations.Operations):
     def __init__(self, torch: ModuleType) -> None:
         super().__init__()
         self.torch = torch
-        self._thunk = self.library.crosscut_operations_thunk()
-        self._slot = ctypes.c_void_p.from_address(id(torch.nn.Module) + _CALL_SLOT)
-        self._optimizer = _record.found_operation("optimizer")
-        self._stepping = threading.local()  # open: [scope, operation, what was updated]
-        self._loader = 0  # the process that was last seen to be a DataLoader worker
+        self._check_modules = _record.slot_guard(
+            id(torch.nn.Module) + _CALL_SLOT, self.library.crosscut_operations_thunk(),
+            self._repair())
 
     def install(self) -> None:
         self._patch_modules()
-        names = torch_modules.Names(self.library)
-        self._undo.append(names.remove)
+        self._name_modules()
         self._patch_engine()
         self._patch_optimizers()
         self._patch_loading()
         self.add_source(str(self.torch.__version__))
+
+    def _name_modules(self) -> None:
+        global _names
+        _names = _names or torch_modules.Names(self.library)
+        _names.install()
+        self.on_undo(_names.remove)
 
     def uninstall(self) -> None:
         self.library.crosscut_operations_remove()
@@ -68,15 +71,23 @@ class _Operations(operations.Operations):
         if not self._slots_are_where_we_think(module):
             raise RuntimeError("this interpreter keeps tp_call elsewhere: no operation 'forward'")
         self._patch_classes(module)
-        self._undo.append(lambda: self._unpatch_classes(module))
-        patch = self.library.crosscut_operations_patch
-        made = _record.follow_class(module, "__init_subclass__",
-                                    lambda cls: patch(id(cls) + _CALL_SLOT))
-        self._undo.append(lambda: _record.follow_class(module, "__init_subclass__", None))
-        self.replace(module, "__init_subclass__", classmethod(made))
+        self.on_undo(lambda: self._unpatch_classes(module))
+        self._follow_classes(module)
         patcher = self.torch.fx._symbolic_trace._Patcher
         self.replace(patcher, "revert_all_patches", _record.around(
             patcher.revert_all_patches, after=self._check_modules))
+
+    def _follow_classes(self, module: type) -> None:
+        def made(cls: type, *_: Any) -> None:
+            self.library.crosscut_operations_patch(id(cls) + _CALL_SLOT)
+
+        theirs = vars(module).get("__init_subclass__")
+        if isinstance(theirs, classmethod):  # the program's own
+            told = _record.around(theirs.__func__, after=made)
+        else:
+            told = _record.follow_class(module, "__init_subclass__", made)
+            self.on_undo(lambda: _record.follow_class(module, "__init_subclass__", None))
+        self.replace(module, "__init_subclass__", classmethod(told))
 
     @staticmethod
     def _slots_are_where_we_think(module: type) -> bool:
@@ -99,18 +110,24 @@ class _Operations(operations.Operations):
         for cls in operations.with_subclasses(module):
             self.library.crosscut_operations_unpatch(id(cls) + _CALL_SLOT)
 
-    def _check_modules(self, *_: Any) -> None:
+    def _repair(self) -> Callable[[], None]:
         """CPython fills the slots anew when somebody assigns nn.Module.__call__. While it traces,
         torch.fx does, and with it torch.compile."""
-        # Without _undo: a call that was under way when everything was put back.
-        if self._slot.value != self._thunk and self._undo:
-            self._patch_classes(self.torch.nn.Module)
+        ours = weakref.ref(self)
+
+        def repair() -> None:
+            operations = ours()
+            # Without patches: a call that was under way when everything was put back.
+            if operations:
+                operations._patch_classes(operations.torch.nn.Module)
+
+        return repair
 
     # ---- backward ----
 
     def _patch_engine(self) -> None:
         self.name_backward("backward")
-        self._undo.append(lambda: _record.divert(self._run_backward(), None))
+        self.on_undo(lambda: _record.divert(self._run_backward(), None))
 
     def _run_backward(self) -> Any:
         return type(self.torch.autograd.variable.Variable._execution_engine).run_backward
@@ -128,37 +145,15 @@ class _Operations(operations.Operations):
         """The function that PyTorch puts around every step() stays as it is: torch.compile reads
         it. It opens a scope, and calls what is there for profilers when the update is made."""
         scope, optimizer = self.torch.autograd.profiler.record_function, self.torch.optim.Optimizer
+        begins, updated, ends = _record.updates(
+            _record.found_operation("optimizer"), ctypes.addressof(self.on), self._check_modules,
+            self.steps.passed)
         of_steps = {"prefix": "Optimizer.step#"}
         self.replace(scope, "__enter__", _record.around(
-            scope.__enter__, before=self._step_begins, **of_steps))
-        self.replace(scope, "__exit__", _record.around(
-            scope.__exit__, after=self._step_ends, **of_steps))
+            scope.__enter__, before=begins, **of_steps))
+        self.replace(scope, "__exit__", _record.around(scope.__exit__, after=ends, **of_steps))
         self.replace(optimizer, "_optimizer_step_code", _record.around(
-            optimizer._optimizer_step_code, after=self._updated))
-
-    def _step_begins(self, scope: Any) -> None:
-        open_ones = vars(self._stepping).setdefault("open", [])
-        operation = self._optimizer if self.on.value else None
-        open_ones.append([scope, operation, None])
-        if operation is not None:
-            operation.__enter__()
-
-    def _updated(self, optimizer: Any, *_: Any) -> None:
-        open_ones = vars(self._stepping).get("open")
-        if open_ones:
-            open_ones[-1][2] = optimizer
-
-    def _step_ends(self, scope: Any, *_: Any) -> None:
-        open_ones = vars(self._stepping).get("open", [])
-        place = next((n for n, one in enumerate(open_ones) if one[0] is scope), None)
-        if place is None:
-            return
-        _, operation, optimizer = open_ones.pop(place)
-        if operation is not None:
-            operation.__exit__(None, None, None)
-        if optimizer is not None:
-            self._check_modules()
-            self.steps.passed(optimizer)
+            optimizer._optimizer_step_code, after=updated))
 
     # ---- data ----
 
@@ -174,19 +169,20 @@ class _Operations(operations.Operations):
     def _fetch(self, function: Callable[..., Any]) -> Any:
         """Loading a batch: an operation of its own in the worker processes only."""
         worker_info = self.torch.utils.data.get_worker_info
+        loads_data = self.library.crosscut_operations_loads_data
 
-        def loads(*_: Any) -> bool | None:
-            if worker_info() is None:
-                return None
-            if self._loader != os.getpid():
-                self._loader = os.getpid()
-                self.library.crosscut_operations_loads_data()
-            return True
+        def loads() -> bool:
+            works = worker_info() is not None
+            if works:
+                loads_data()
+            return works
 
-        return self.around(function, "fetch", inside=self.inside, nests=True, before=loads)
+        return self.around(function, "fetch", inside=self.inside, nests=True,
+                           before=_record.once_per_process(loads))
 
 
 _operations: _Operations | None = None
+_names: torch_modules.Names | None = None
 _shim: ctypes.CDLL | None = None
 
 
@@ -199,7 +195,7 @@ def _add_operators(version: str) -> None:
         try:
             library = find()
             shim = _load(library) if library is not None else None
-        except (OSError, torch_build.BuildError) as error:
+        except (OSError, ValueError, torch_build.BuildError) as error:
             problems.append(str(error))
             continue
         if shim is not None:
@@ -207,15 +203,14 @@ def _add_operators(version: str) -> None:
     else:
         _tell_no_operators(version, problems)
         return
-    extras = _source_state.extras()
-    shim.crosscut_pytorch_inputs(int(extras["shapes"]))
+    _set_inputs(shim)
     if shim.crosscut_pytorch_add(version.encode()) != 0:
         _record.source_state("pytorch", version, "failed", _record.error())
         return
     _shim = shim
     _lead_fast_scopes(shim)
     _record.source_state("pytorch", version, "on", "")
-    set_extra("allocations", extras["allocations"])
+    set_extra("allocations")
 
 
 def _load(library: pathlib.Path) -> ctypes.CDLL:
@@ -269,13 +264,23 @@ def follow_collectives(before_groups: bool) -> None:
                              "this PyTorch does not tell the groups of collectives")
 
 
-def set_extra(name: str, on: bool) -> None:
-    """Whether "shapes" or "allocations" are recorded, from the next session on."""
+def _set_inputs(shim: ctypes.CDLL) -> None:
+    extras = _source_state.extras()
+    shim.crosscut_pytorch_inputs(2 if extras["scalars"] else int(extras["shapes"]))
+
+
+def set_extra(name: str) -> None:
+    """Has one of _source_state.extras() be recorded as it says, from the next session on."""
     if _shim is None or "torch" not in sys.modules:
         return
-    if name == "shapes":
-        _shim.crosscut_pytorch_inputs(int(on))
-        return
+    if name == "allocations":
+        _set_allocations(_source_state.extras()[name])
+    else:
+        _set_inputs(_shim)
+
+
+def _set_allocations(on: bool) -> None:
+    assert _shim is not None
     version = str(sys.modules["torch"].__version__)
     if on:
         _record.source_state("allocations", version, "on", "")
@@ -325,7 +330,7 @@ def uninstall() -> None:
     """Puts back everything that install() changed."""
     global _operations, _shim
     if _shim is not None:
-        set_extra("allocations", False)
+        _set_allocations(False)
         _shim.crosscut_pytorch_fast_scopes(None, None)
         _shim.crosscut_pytorch_remove()
         _shim = None

@@ -5,19 +5,18 @@ from __future__ import annotations
 import json
 import sys
 from types import ModuleType
-from typing import Any
 
-from crosscut import _record, _source_state
+from crosscut import _patches, _record, _source_state
 from crosscut.adapters import torch
 
 _MODULE = "torch.distributed.distributed_c10d"
-_replaced: list[tuple[ModuleType, str, Any]] = []
+_ours = _patches.Patches()
 
 
 def install(module: ModuleType) -> None:
     """After the import of torch.distributed.distributed_c10d: states the facts whenever a process
     group is made."""
-    if not _replaced:
+    if not _ours:
         for name in ("init_process_group", "new_group"):
             _follow(module, name)
     if module.is_initialized():
@@ -32,15 +31,10 @@ def _follow(module: ModuleType, name: str) -> None:
                           after=lambda _, __, failed: None if failed else tell())
     for owner in (module, sys.modules.get("torch.distributed")):
         if owner is not None and vars(owner).get(name) is function:
-            _replaced.append((owner, name, function))
-            setattr(owner, name, told)
+            _ours.replace(owner, name, told)
 
 
-def withdraw() -> None:
-    """Puts back what install() replaced."""
-    while _replaced:
-        owner, name, function = _replaced.pop()
-        setattr(owner, name, function)
+withdraw = _ours.undo
 
 
 def follow() -> bool:

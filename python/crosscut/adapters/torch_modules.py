@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import weakref
+from collections.abc import Iterator
 from typing import Any
 
 from crosscut import _record
@@ -17,8 +18,24 @@ from crosscut import _record
 PREFIX = "nn.Module: "
 
 
+def _named_parts(module: Any) -> Iterator[tuple[str, Any]]:
+    """As named_modules() gives them, but the module itself; none of the program's code runs."""
+    seen, waiting = {id(module)}, [("", module)]
+    while waiting:
+        path, part = waiting.pop()
+        if path:
+            yield path, part
+        held = []
+        for name, inner in object.__getattribute__(part, "__dict__").get("_modules", {}).items():
+            if inner is not None and id(inner) not in seen:
+                seen.add(id(inner))
+                held.append((f"{path}.{name}" if path else name, inner))
+        waiting += reversed(held)
+
+
 class Names:
-    """Tells the recorder the names of modules. Used under the GIL."""
+    """Tells the recorder the names of modules. Used under the GIL. One for a process: a thread may
+    still be in what C calls when modules are recorded no more."""
 
     def __init__(self, library: ctypes.CDLL) -> None:
         self._library = library
@@ -30,7 +47,10 @@ class Names:
         self._namer = ctypes.PYFUNCTYPE(ctypes.c_uint32, ctypes.py_object)(
             functools.partial(_record.ours, self._name))
         library.crosscut_modules_namer.argtypes = [ctypes.c_void_p]
-        library.crosscut_modules_namer(ctypes.cast(self._namer, ctypes.c_void_p))
+
+    def install(self) -> None:
+        """Modules are recorded from now on."""
+        self._library.crosscut_modules_namer(ctypes.cast(self._namer, ctypes.c_void_p))
 
     def remove(self) -> None:
         """Modules are recorded no more."""
@@ -43,11 +63,11 @@ class Names:
         try:
             root = type(module).__name__
             name = self._enter(module, root)
-            for path, part in module.named_modules():
+            for path, part in _named_parts(module):
                 if id(part) not in self._known:
                     self._enter(part, f"{root}.{path}")
             return name
-        except Exception:  # the program's own code runs in named_modules()
+        except Exception:  # a module of another make
             return 0
 
     def _enter(self, module: Any, path: str) -> int:

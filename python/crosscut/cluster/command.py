@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import fcntl
-import glob
 import hashlib
 import os
-import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 
+from crosscut import _outputs
 from crosscut._command import USAGE, Parser, one_of, say
 from crosscut.cluster import dataset, merging, partial, report, sources, spec, store, workers
 from crosscut.cluster.finish import finish
@@ -22,13 +19,21 @@ from crosscut.cluster.shards import file_name
 from crosscut.cluster.spool import Spool, keep_pages
 
 GOOD, UNREADABLE = 0, 3
-_SCRATCH, _LOCK = ".map-", "lock"
+_MAP_PATIENCE = 600  # seconds
 
 
-def name_of(part: Partial) -> str:
-    """What the file of a partial is called."""
+def name_of(part: Partial, alone: bool = True) -> str:
+    """What the file of a partial is called. `alone`: nobody else writes into its folder. Else the
+    name is that of its processes, too: no other file has it."""
     host = part.hosts[0] if len(part.hosts) == 1 else f"{len(part.hosts)}-hosts"
-    return file_name(part.job or "unnamed", host, spec.digest()[:8]) + partial.SUFFIX
+    names = [part.job or "unnamed", host, spec.digest()[:8]]
+    if not alone:
+        names.append(_digest(repr(sorted(shard.id for shard in part.shards))))
+    return file_name(*names) + partial.SUFFIX
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def main_map(arguments: Sequence[str]) -> int:
@@ -42,17 +47,18 @@ def main_map(arguments: Sequence[str]) -> int:
     try:
         inputs = sources.inputs_of(options.inputs)
         with tempfile.TemporaryDirectory(prefix="crosscut-map-") as folder:
-            parts, gaps = workers.by_host(
+            parts, gaps = workers.one_by_one(
                 workers.map_all(inputs, folder, options.job, options.workers))
-        with _alone_in(options.output):
-            for part in parts:
-                path = store.join(options.output, name_of(part))
-                part = _with_earlier(part, path)
+        with store.alone_in(options.output, _MAP_PATIENCE) as alone:
+            for part in _together(parts, options.output) if alone else parts:
+                path = store.join(options.output, name_of(part, alone))
                 content = partial.to_bytes(part)
                 store.write(path, content)
                 count = len(part.shards)
                 say(f"wrote {path} ({count} process{'es' if count != 1 else ''}, "
                     f"{len(content) >> 10} KiB)")
+                if not alone:
+                    _remove_older(part, path, options.output)
     except (OSError, ValueError, OverflowError) as error:
         say(str(error))
         return UNREADABLE
@@ -61,53 +67,36 @@ def main_map(arguments: Sequence[str]) -> int:
     return UNREADABLE if gaps else GOOD
 
 
-def _with_earlier(part: Partial, path: str) -> Partial:
-    """The partial with what an earlier `map` wrote there of other runs."""
-    if not store.exists(path):
-        return part
+def _together(parts: Sequence[Partial], folder: str) -> Iterator[Partial]:
+    """The partials of a host as one, with what an earlier `map` wrote there of other runs."""
+    for group in workers.grouped(parts):
+        path = store.join(folder, name_of(group[0]))
+        yield merging.merge(_with_earlier(group, path) if store.exists(path) else group)
+
+
+def _with_earlier(group: list[Partial], path: str) -> list[Partial]:
     try:
         earlier = partial.from_bytes(store.read(path), path)
     except Unusable as error:
         say(f"{error}; it is replaced, and what else it held has to be mapped again")
-        return part
-    if {shard.id for shard in earlier.shards} <= {shard.id for shard in part.shards}:
-        return part
-    return merging.merge([part, earlier])
+        return group
+    if {shard.id for shard in earlier.shards} <= {s.id for part in group for s in part.shards}:
+        return group
+    held = {shard.unit for shard in earlier.shards}
+    return [earlier, *(p for p in group if not {shard.unit for shard in p.shards} <= held)]
 
 
-@contextmanager
-def _alone_in(folder: str) -> Iterator[None]:
-    """Keeps other `map`s out of a folder on this host, where the file system has locks."""
-    lock = -1
-    if not store.is_uri(folder):
-        os.makedirs(folder, exist_ok=True)
-        lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        except OSError:
-            pass
-    try:
-        yield
-    finally:
-        if lock >= 0:
-            os.close(lock)
-
-
-@contextmanager
-def _scratch(keep: str) -> Iterator[str]:
-    """A folder in `keep` that is gone afterwards, and with it those of processes that were killed:
-    the kernel takes a process's lock away with it."""
-    for old in glob.glob(os.path.join(glob.escape(keep), f"{_SCRATCH}*", _LOCK)):
-        with contextlib.suppress(OSError), open(old, "rb") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(os.path.dirname(old), ignore_errors=True)
-    with tempfile.TemporaryDirectory(prefix=_SCRATCH, dir=keep) as folder:
-        new = os.path.join(folder, "new")
-        with open(new, "wb") as lock:
-            with contextlib.suppress(OSError):  # a file system without locks
-                fcntl.flock(lock, fcntl.LOCK_EX)
-                os.rename(new, os.path.join(folder, _LOCK))  # it is not there without its lock
-            yield folder
+def _remove_older(part: Partial, path: str, folder: str) -> None:
+    """Removes what was mapped of the run when it had fewer processes."""
+    if len(part.shards) == 1:
+        return
+    ids = {shard.id for shard in part.shards}
+    for other in store.partials_in(folder):
+        if not os.path.basename(other).startswith(name_of(part).removesuffix(partial.SUFFIX)):
+            continue
+        with contextlib.suppress(Unusable):
+            if {s.id for s in partial.from_bytes(store.read(other), other).shards} < ids:
+                store.remove(other)
 
 
 def main_reduce(arguments: Sequence[str]) -> int:
@@ -140,6 +129,8 @@ def main_reduce(arguments: Sequence[str]) -> int:
         done.gaps = sorted({*done.gaps, *unread})
         done.incomplete = bool(done.missing or unread)
         facts = dataset.write(options.output, whole, done)
+        summary = report.summary(options.output, facts) + "\n"
+        _outputs.write("-", [], summary.encode("utf-8", "surrogateescape"))
     except ModuleNotFoundError as missing:
         if missing.name != "ray":
             raise
@@ -148,7 +139,6 @@ def main_reduce(arguments: Sequence[str]) -> int:
     except (OSError, ValueError, OverflowError) as error:
         say(str(error))
         return UNREADABLE
-    print(report.summary(options.output, facts))
     return UNREADABLE if done.incomplete else GOOD
 
 
@@ -159,7 +149,7 @@ def _map_here(found: sources.Sources, options: argparse.Namespace, spool: Spool)
     inputs = [sources.Input(path, sources.logs_of(path)) for path in found.unmapped]
     paths = [one.path for one in _unmapped(inputs, found, options, spool)]
     keep = os.path.join(options.output, dataset.PARTIALS)
-    with _scratch(keep) as folder:
+    with store.scratch(keep) as folder:
         for one in workers.map_all(paths, folder, options.job, options.workers):
             if one.gap is not None:
                 found.unread.append((one.gap, None))
@@ -201,5 +191,4 @@ def _unmapped(inputs: Sequence[sources.Input], found: sources.Sources, options: 
 
 
 def _name_of_units(part: Partial) -> str:
-    units = " ".join(sorted({shard.unit for shard in part.shards}))
-    return hashlib.sha256(units.encode()).hexdigest()[:16] + partial.SUFFIX
+    return _digest(" ".join(sorted({shard.unit for shard in part.shards}))) + partial.SUFFIX

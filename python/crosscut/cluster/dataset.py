@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +28,8 @@ _FILE_SHARDS = 256
 _LONG = (spec.STEPS, spec.LEDGER)
 # Files of `reduce` itself beside the dataset.
 PARTIALS = "partials"
+_OLD = "."  # in front of a table that another took the place of
+_PATIENCE = 20  # seconds for another process that puts its result in place, a matter of renames
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,7 @@ class Cluster:
 
     path: str
     facts: dict[str, Any]
+    stamp: tuple[int, ...]  # of cluster.json
 
     @property
     def tables(self) -> list[str]:
@@ -43,19 +46,28 @@ class Cluster:
         return sorted(self.facts["tables"])
 
     def table(self, name: str) -> pa.Table:
-        """A table of it. OSError, ValueError where it cannot be read."""
-        return pq.read_table(os.path.join(self.path, name))
+        """A table of it. OSError, ValueError where it cannot be read, or `reduce` put another
+        result in place of this one."""
+        table = pq.read_table(os.path.join(self.path, name))
+        if _stamp(os.stat(os.path.join(self.path, FACTS))) != self.stamp:
+            raise OSError(f"{self.path}: it was reduced anew while it was read: try again")
+        return table
 
 
 def open_cluster(path: str | os.PathLike[str]) -> Cluster:
     """The folder at `path`. OSError, ValueError where it is none that this version reads."""
     with open(os.path.join(path, FACTS), encoding="utf-8") as file:
         facts = json.load(file)
+        stamp = _stamp(os.fstat(file.fileno()))
     version = facts.get("version") if isinstance(facts, dict) else None
     if version != spec.VERSION:
         raise ValueError(f"{path}: {FACTS} has version {version}; this Crosscut reads "
                          f"{spec.VERSION}: reduce the partials again")
-    return Cluster(os.fspath(path), facts)
+    return Cluster(os.fspath(path), facts, stamp)
+
+
+def _stamp(file: os.stat_result) -> tuple[int, ...]:
+    return file.st_dev, file.st_ino, file.st_mtime_ns, file.st_size
 
 
 def with_front(rows: pa.Table, shards: pa.Table, name: str) -> pa.Table:
@@ -133,35 +145,48 @@ def claim(path: str) -> None:
 def _tables_there(path: str) -> set[str]:
     """The tables of an earlier result."""
     try:
-        return set(open_cluster(path).tables)
+        return set(open_cluster(path).tables) & set(os.listdir(path)) - {PARTIALS}
     except (OSError, ValueError):
         return set()
 
 
 def write(path: str, partial: Partial, done: Finished) -> dict[str, Any]:
-    """Writes the folder, which may hold an earlier result. Returns what cluster.json says, which
-    comes last: without it there is no result. OSError where it cannot be written."""
+    """Writes the folder, which may hold an earlier result: that is there until all of this one is
+    written. Returns what cluster.json says. OSError where it cannot be written."""
     claim(path)
-    facts_file = os.path.join(path, FACTS)
-    before = _tables_there(path)
-    if os.path.exists(facts_file):
-        os.unlink(facts_file)
-    stated = {}
-    for name, files in _tables(partial, done):
-        shutil.rmtree(os.path.join(path, name), ignore_errors=True)
-        os.makedirs(os.path.join(path, name))
-        rows = 0
-        for number, table in enumerate(files):
-            _write_file(os.path.join(path, name, f"{number:05d}.parquet"), table, name in _LONG)
-            rows += table.num_rows
-        stated[name] = {"rows": rows, "columns": {field.name: _type_name(field.type)
-                                                  for field in table.schema}}
-    for gone in before - set(stated):
-        shutil.rmtree(os.path.join(path, gone), ignore_errors=True)
-    facts = _facts(partial, done, stated)
-    text = json.dumps(facts, sort_keys=True, indent=1, ensure_ascii=False) + "\n"
-    store.write(facts_file, text.encode("utf-8", "surrogatepass"))
+    path = os.fspath(path)
+    with store.scratch(path) as folder:
+        stated = {}
+        for name, files in _tables(partial, done):
+            os.makedirs(os.path.join(folder, name))
+            rows = 0
+            for number, table in enumerate(files):
+                _write_file(os.path.join(folder, name, f"{number:05d}.parquet"), table,
+                            name in _LONG)
+                rows += table.num_rows
+            stated[name] = {"rows": rows, "columns": {field.name: _type_name(field.type)
+                                                      for field in table.schema}}
+        facts = _facts(partial, done, stated)
+        text = json.dumps(facts, sort_keys=True, indent=1, ensure_ascii=False) + "\n"
+        store.write(os.path.join(folder, FACTS), text.encode("utf-8", "surrogatepass"))
+        with store.alone_in(path, _PATIENCE):
+            _put_in_place(folder, path, set(stated))
     return facts
+
+
+def _put_in_place(folder: str, path: str, tables: set[str]) -> None:
+    """Moves the result that is in `folder`. cluster.json goes first and comes last: without it
+    there is no result."""
+    before = _tables_there(path)
+    with suppress(FileNotFoundError):
+        os.unlink(os.path.join(path, FACTS))
+    for name in sorted(before | tables):
+        place = os.path.join(path, name)
+        if os.path.lexists(place):
+            os.rename(place, os.path.join(folder, f"{_OLD}{name}"))
+        if name in tables:
+            os.rename(os.path.join(folder, name), place)
+    os.rename(os.path.join(folder, FACTS), os.path.join(path, FACTS))
 
 
 def _write_file(file: str, table: pa.Table, long: bool) -> None:

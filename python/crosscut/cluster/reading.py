@@ -5,13 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import json
-import sys
 from collections.abc import Callable, Sequence
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from crosscut import _names
+from crosscut import _names, _outputs
 from crosscut._command import USAGE, Parser, one_of, say
 from crosscut.cluster import conditions, dataset, page, report
 from crosscut.cluster.dataset import Cluster
@@ -27,8 +26,6 @@ def _answer(path: str, answer: Callable[[Cluster], None]) -> int:
     try:
         cluster = dataset.open_cluster(path)
         answer(cluster)
-    except BrokenPipeError:
-        return GOOD
     except (OSError, pa.ArrowException) as error:
         say(str(error))
         return UNREADABLE
@@ -38,13 +35,8 @@ def _answer(path: str, answer: Callable[[Cluster], None]) -> int:
     return UNREADABLE if cluster.facts["incomplete"] else GOOD
 
 
-def _write(text: str, file: str) -> None:
-    if file in ("", "-"):
-        sys.stdout.write(text)
-        sys.stdout.flush()
-        return
-    with open(file, "w", encoding="utf-8", errors="surrogateescape") as out:
-        out.write(text)
+def _write(text: str, file: str, cluster: Cluster) -> None:
+    _outputs.write(file or "-", [cluster.path], text.encode("utf-8", "surrogateescape"))
 
 
 def main_report(arguments: Sequence[str]) -> int:
@@ -60,12 +52,12 @@ def main_report(arguments: Sequence[str]) -> int:
 
     def answer(cluster: Cluster) -> None:
         if options.format == "text":
-            return _write(report.text(cluster), options.output)
+            return _write(report.text(cluster), options.output, cluster)
         if options.format == "html":
-            return _write(page.render(cluster), options.output)
+            return _write(page.render(cluster), options.output, cluster)
         stated = {name: cluster.table(name).to_pylist() for name in _REPORTED}
         whole = {**cluster.facts, "tables": stated}
-        return _write(json.dumps(whole, ensure_ascii=False) + "\n", options.output)
+        return _write(json.dumps(whole, ensure_ascii=False) + "\n", options.output, cluster)
 
     return _answer(options.cluster[0], answer)
 
@@ -75,7 +67,8 @@ def main_info(arguments: Sequence[str]) -> int:
     parser = Parser(prog="crosscut info", allow_abbrev=False)
     parser.add_argument("cluster")
     options = parser.parse_args(arguments)
-    return _answer(options.cluster, lambda cluster: _write(report.information(cluster), ""))
+    return _answer(options.cluster,
+                   lambda cluster: _write(report.information(cluster), "", cluster))
 
 
 def main_table(arguments: Sequence[str]) -> int:
@@ -91,25 +84,26 @@ def main_table(arguments: Sequence[str]) -> int:
         stated = cluster.facts["tables"]
         if not options.name:
             return _write("".join(f"{name:<20} {of['rows']:>12,} rows\n"
-                                  for name, of in stated.items()), "")
+                                  for name, of in stated.items()), "", cluster)
         if options.name not in stated:
             raise KeyError(_names.unknown("table", options.name, cluster.tables))
         limit = None if options.limit is None else int(options.limit)
         table = conditions.select(cluster.table(options.name), options.where or (),
                                   options.sort or "", limit)
-        return _print(table, options.format or "csv", options.o or "")
+        return _print(table, options.format or "csv", options.o or "", cluster)
 
     return _answer(options.cluster, answer)
 
 
-def _print(table: pa.Table, form: str, file: str) -> None:
+def _print(table: pa.Table, form: str, file: str, cluster: Cluster) -> None:
     if form == "json":
-        return _write(json.dumps(table.to_pylist(), ensure_ascii=False) + "\n", file)
+        return _write(json.dumps(table.to_pylist(), ensure_ascii=False) + "\n", file, cluster)
     if form == "parquet":
-        pq.write_table(table, sys.stdout.buffer if file in ("", "-") else file)
-        return None
+        content = io.BytesIO()
+        pq.write_table(table, content)
+        return _outputs.write(file or "-", [cluster.path], content.getvalue())
     lines = io.StringIO()
     rows = csv.writer(lines, lineterminator="\n")
     rows.writerow(table.column_names)
     rows.writerows(zip(*(column.to_pylist() for column in table.columns)))
-    return _write(lines.getvalue(), file)
+    return _write(lines.getvalue(), file, cluster)

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import fcntl
+import glob
 import os
+import shutil
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
+from crosscut import _outputs
 from crosscut.cluster.partial import SUFFIX
 
 _TRIES = 4  # of an operation on a store that is not this machine's
 _FIRST_WAIT = 0.5  # seconds; doubles with each try
+_SCRATCH, _LOCK = ".new-", "lock"
 _T = TypeVar("_T")
 
 
@@ -57,23 +64,69 @@ def write(path: str, content: bytes) -> None:
     """Writes a whole file, or leaves what was there. Folders are made. OSError where it fails."""
     if is_uri(path):
         files, inside = _opened(path)
-        _patiently(path, lambda: files.makedirs(os.path.dirname(inside), exist_ok=True))
-        _patiently(path, lambda: files.pipe_file(inside, content))
-        return
+        if not path.startswith(("file://", "local://")):  # fsspec shows half of those
+            _patiently(path, lambda: files.makedirs(os.path.dirname(inside), exist_ok=True))
+            _patiently(path, lambda: files.pipe_file(inside, content))
+            return
+        path = inside
     os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
-    temporary = f"{path}.{os.getpid()}.tmp"
+    _outputs.replace(path, content)
+
+
+def remove(path: str) -> None:
+    """Removes a file, which another may have removed. OSError where it fails."""
+    with suppress(FileNotFoundError):
+        if not is_uri(path):
+            return os.unlink(path)
+        files, inside = _opened(path)
+        _patiently(path, lambda: files.rm_file(inside))
+
+
+@contextmanager
+def alone_in(folder: str, patience: float) -> Iterator[bool]:
+    """Keeps others who ask out of a folder, which is made; false where nobody can be kept out: in a
+    store, or a file system without locks. TimeoutError after so many seconds."""
+    if is_uri(folder):
+        yield False
+        return
+    os.makedirs(folder, exist_ok=True)
+    lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        with open(temporary, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException as error:
-        if os.path.exists(temporary):
-            os.unlink(temporary)
-        if isinstance(error, OSError) and error.errno is not None and error.filename is None:
-            error.filename = path  # a full disk does not say where
-        raise
+        yield _locked(lock, folder, patience)
+    finally:
+        os.close(lock)
+
+
+def _locked(lock: int, folder: str, patience: float) -> bool:
+    end = time.monotonic() + patience
+    while True:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except BlockingIOError:
+            if time.monotonic() > end:
+                raise TimeoutError(f"{folder}: another process has been writing there for "
+                                   f"{patience:.0f} s: try again later") from None
+            time.sleep(0.01)
+        except OSError:
+            return False
+
+
+@contextmanager
+def scratch(folder: str) -> Iterator[str]:
+    """A folder in `folder` that is gone afterwards, and with it those of processes that were
+    killed: the kernel takes a process's lock away with it."""
+    for old in glob.glob(os.path.join(glob.escape(folder), f"{_SCRATCH}*", _LOCK)):
+        with suppress(OSError), open(old, "rb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(os.path.dirname(old), ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix=_SCRATCH, dir=folder) as path:
+        new = os.path.join(path, "new")
+        with open(new, "wb") as lock:
+            with suppress(OSError):  # a file system without locks
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                os.rename(new, os.path.join(path, _LOCK))  # it is not there without its lock
+            yield path
 
 
 def join(folder: str, name: str) -> str:

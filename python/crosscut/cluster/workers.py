@@ -36,18 +36,29 @@ def processors() -> int:
     return len(os.sched_getaffinity(0))
 
 
-def by_host(mapped: Iterable[Mapped]) -> tuple[list[Partial], list[Gap]]:
-    """One partial for each job and host, and what is missing. OSError where a file cannot be read.
-    """
-    groups: dict[tuple[str, str], list[Partial]] = {}
-    gaps = []
+def one_by_one(mapped: Iterable[Mapped]) -> tuple[list[Partial], list[Gap]]:
+    """A partial for each input, and what is missing. OSError where a file cannot be read."""
+    parts, gaps = [], []
     for one in mapped:
         if one.file is not None:
-            part = partial.from_bytes(store.read(one.file), one.path)
-            groups.setdefault((part.job, ",".join(part.hosts)), []).append(part)
+            parts.append(partial.from_bytes(store.read(one.file), one.path))
         if one.gap is not None:
             gaps.append(one.gap)
-    return [merging.merge(group) for _, group in sorted(groups.items())], gaps
+    return parts, gaps
+
+
+def grouped(parts: Iterable[Partial]) -> list[list[Partial]]:
+    """The partials by job and host."""
+    groups: dict[tuple[str, str], list[Partial]] = {}
+    for part in parts:
+        groups.setdefault((part.job, ",".join(part.hosts)), []).append(part)
+    return [group for _, group in sorted(groups.items())]
+
+
+def by_host(mapped: Iterable[Mapped]) -> tuple[list[Partial], list[Gap]]:
+    """One partial for each job and host, and what is missing, as one_by_one."""
+    parts, gaps = one_by_one(mapped)
+    return [merging.merge(group) for group in grouped(parts)], gaps
 
 
 class _Worker:

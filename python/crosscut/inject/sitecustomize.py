@@ -20,10 +20,12 @@ def _bring_in(folder):
         if not run or "crosscut._inject" in sys.modules:
             return
         if sys.version_info < (3, 10) or sys.implementation.name != "cpython":
-            with open(os.path.join(run, "note-%d.txt" % os.getpid()), "a") as note:
-                note.write("process %d is not recorded: Python %d.%d "
-                           "(only CPython 3.10 to 3.15 is)\n"
-                           % (os.getpid(), sys.version_info[0], sys.version_info[1]))
+            note = {}
+            with open(os.path.join(os.path.dirname(folder), "_note.py")) as source:
+                exec(source.read(), note)
+            note["leave"]("process %d is not recorded: Python %d.%d "
+                          "(only CPython 3.10 to 3.15 is)\n"
+                          % (os.getpid(), sys.version_info[0], sys.version_info[1]))
             return
         import _frozen_importlib as bootstrap
         import _frozen_importlib_external as external

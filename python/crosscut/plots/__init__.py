@@ -55,11 +55,11 @@ def main(arguments: Sequence[str]) -> int:
             "pip install 'crosscut[plot]'")
         return USAGE
     try:
-        runs = [sheets.Source(label, path) for label, path in labelled(options.runs)]
-        made = sheets.make(runs)
+        runs = labelled(options.runs)
+        made = sheets.make([sheets.Source(label, path) for label, path in runs])
         os.makedirs(options.output, exist_ok=True)
         for sheet in made:
-            figures.write(sheet, options.output)
+            figures.write(sheet, options.output, [path for _, path in runs])
     except (OSError, ValueError) as error:
         say(str(error))
         return UNREADABLE

@@ -7,6 +7,7 @@ tells how many are in plot_data.txt alone.
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from crosscut import _outputs
 from crosscut.plots import timelines
 from crosscut.plots.sheets import CLASSES, SHARES, Row, Sheet
 
@@ -303,8 +305,9 @@ DRAWINGS: dict[str, Callable[[Sheet], Figure]] = {
 DRAWINGS["timeline"] = timelines.draw
 
 
-def write(sheet: Sheet, folder: str) -> None:
-    """NAME.png and NAME.plot_data.txt."""
-    with open(os.path.join(folder, f"{sheet.name}.plot_data.txt"), "w", encoding="utf-8") as data:
-        data.write(sheet.text())
-    DRAWINGS[sheet.kind](sheet).savefig(os.path.join(folder, f"{sheet.name}.png"), dpi=110)
+def write(sheet: Sheet, folder: str, runs: Sequence[str]) -> None:
+    """NAME.png and NAME.plot_data.txt, made of these runs."""
+    _outputs.write(os.path.join(folder, f"{sheet.name}.plot_data.txt"), runs, sheet.text().encode())
+    picture = io.BytesIO()
+    DRAWINGS[sheet.kind](sheet).savefig(picture, format="png", dpi=110)
+    _outputs.write(os.path.join(folder, f"{sheet.name}.png"), runs, picture.getvalue())

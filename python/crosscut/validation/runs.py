@@ -22,6 +22,7 @@ CROSSCUT = pathlib.Path(__file__).absolute().parent.parent / "bin" / "crosscut"
 FINDING, USAGE, UNREADABLE = 1, 2, 3
 MOST_WORDS = 2000  # of a failing command's output
 LOOK_SECONDS = 0.0005
+_HELPERS = "crosscut-guard", "signal-witness"  # of `record`, by their names
 
 
 class Failed(Exception):
@@ -154,15 +155,15 @@ def _recorded(command: Command, work: str, seed: int,
         times=times, looked=look(run) if look else None)
 
 
-def _is_guard(pid: str) -> bool:
+def _is_ours(pid: str) -> bool:
     with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as name:
-        return name.read() == "crosscut-guard\n"
+        return name.read().rstrip("\n") in _HELPERS
 
 
 def _life_of_child(record: subprocess.Popen[bytes]) -> tuple[int, int]:
     """(pid, how long it lived) of the command. (0, 0): it was not seen.
 
-    Children of `record` that come before it have ended by then; its guard comes behind it.
+    Children of `record` that come before it have ended by then; those that watch come behind it.
     What `record` itself does before and after does not belong to the command's life.
     """
     children = f"/proc/{record.pid}/task/{record.pid}/children"
@@ -170,7 +171,7 @@ def _life_of_child(record: subprocess.Popen[bytes]) -> tuple[int, int]:
     while record.poll() is None:
         try:
             with open(children, encoding="ascii") as file:
-                found = [int(word) for word in file.read().split() if not _is_guard(word)]
+                found = [int(word) for word in file.read().split() if not _is_ours(word)]
             if not found or found[0] == pid:
                 time.sleep(LOOK_SECONDS)
                 continue

@@ -1,7 +1,9 @@
 // TensorFlow's, JAX's and XProf's traces: a serialised XSpace. docs/xspace.md says what of it
 // becomes what.
 #include <algorithm>
+#include <filesystem>
 #include <string>
+#include <system_error>
 
 #include "src/base/counted.h"
 #include "src/base/file.h"
@@ -86,9 +88,12 @@ bool SniffXSpace(const Input& input) {
 }
 
 Result<trace::Trace> MakeXSpace(const Input& input) {
-  const Result<std::string> bytes = base::ReadSmallFile(input.path, xspace::kMaxSpaceBytes);
+  std::error_code error;
+  std::string file = input.path;
+  if (std::filesystem::is_symlink(file, error)) file = std::filesystem::canonical(file, error);
+  const Result<std::string> bytes = base::ReadSmallFile(file, xspace::kMaxSpaceBytes);
   if (!bytes.ok()) return bytes.status();
-  return XSpaceImport(*bytes).Run(input.path);
+  return XSpaceImport(*bytes).Run(file);
 }
 
 }  // namespace crosscut::import

@@ -15,6 +15,7 @@
 #include <filesystem>
 #include <string_view>
 
+#include "src/base/quantity.h"
 #include "src/base/time.h"
 
 namespace crosscut::verbs {
@@ -238,10 +239,11 @@ void SetOptions(const RecordOptions& options, Variables& variables) {
   if (options.memory_mib > 0) variables.Set("CROSSCUT_MEMORY", std::to_string(options.memory_mib));
   if (options.control_percent >= 0) {
     char text[32];
-    snprintf(text, sizeof text, "%g", options.control_percent);
+    base::WriteNumber(options.control_percent, text, sizeof text);
     variables.Set("CROSSCUT_CONTROL_STEPS", text);
   }
   if (options.shapes) variables.Set("CROSSCUT_SHAPES", "1");
+  if (options.scalars) variables.Set("CROSSCUT_SCALARS", "1");
   if (!options.plan.empty()) variables.Set("CROSSCUT_PLAN", options.plan);
   if (!options.budget.empty()) variables.Set("CROSSCUT_BUDGET", options.budget);
   SetStop(options, variables);
@@ -251,7 +253,7 @@ void SetOptions(const RecordOptions& options, Variables& variables) {
   }
   if (options.keep_seconds > 0) {
     char text[32];
-    snprintf(text, sizeof text, "%g", options.keep_seconds);
+    base::WriteNumber(options.keep_seconds, text, sizeof text);
     variables.Set("CROSSCUT_KEEP", text);
   }
   if (!options.wrap.empty()) variables.Set("CROSSCUT_WRAP", Lines(options.wrap));

@@ -23,9 +23,10 @@ struct RecordOptions {
   bool allocations = false;          // records those of tensors
   int64_t memory_mib = 0;            // cap per process; 0: the recorder's default
   double control_percent = -1;       // share of steps that are control steps; < 0: the default
-  bool shapes = false;      // records operators' inputs: shapes, types, strides and scalars
-  bool dormant = false;     // hooks nothing until the verb `start` asks
-  double keep_seconds = 0;  // > 0: a flight recorder, for the verb `snapshot`
+  bool shapes = false;               // records operators' inputs: shapes, types and strides
+  bool scalars = false;              // the same, with the values of scalars
+  bool dormant = false;              // hooks nothing until the verb `start` asks
+  double keep_seconds = 0;           // > 0: a flight recorder, for the verb `snapshot`
   // When recording ends although the command goes on; 0: with the command. Steps are those of each
   // process that counts them; seconds count from now, for all processes. Not with `dormant`.
   uint64_t stop_after_steps = 0;

@@ -7,14 +7,20 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
-#include <initializer_list>
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+
+#include "src/base/time.h"
+#include "src/verbs/recording/signal_witness.h"
 
 namespace crosscut::verbs {
 namespace {
 
-constexpr int kPassedOn[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH};
+constexpr int64_t kSecondNs = 1'000'000'000;
 
 // What the command must find as we found it.
 struct SignalState {
@@ -31,11 +37,9 @@ std::vector<char*> Pointers(const std::vector<std::string>& texts) {
 
 SignalState BlockSignals() {
   SignalState old;
-  sigset_t ours;
-  sigemptyset(&ours);
-  for (int signal : kPassedOn) sigaddset(&ours, signal);
-  for (int signal : {SIGTSTP, SIGCONT, SIGCHLD}) sigaddset(&ours, signal);
-  sigprocmask(SIG_BLOCK, &ours, &old.mask);
+  sigset_t all;
+  sigfillset(&all);
+  sigprocmask(SIG_BLOCK, &all, &old.mask);
   // Where SIGCHLD is ignored the kernel reaps children by itself and their status is lost.
   struct sigaction normal = {};
   normal.sa_handler = SIG_DFL;
@@ -63,22 +67,24 @@ void MirrorStop(int stop_signal, bool from_terminal) {
 
 class Waiter {
  public:
-  Waiter(pid_t child, const std::function<void()>& each_second)
-      : child_(child), each_second_(each_second) {}
+  Waiter(pid_t child, SignalWitness* witness, const std::function<void()>& each_second)
+      : child_(child), witness_(witness), each_second_(each_second) {}
 
   int UntilEnd() {
-    sigset_t waited;
-    sigemptyset(&waited);
-    for (int signal : kPassedOn) sigaddset(&waited, signal);
-    for (int signal : {SIGTSTP, SIGCONT, SIGCHLD}) sigaddset(&waited, signal);
+    sigset_t all;
+    sigfillset(&all);
     int status = 0;
+    next_second_ = base::MonotonicNs() + kSecondNs;
     while (!Ended(&status)) {
       siginfo_t info;
-      const struct timespec second = {1, 0};
-      const int signal =
-          each_second_ ? sigtimedwait(&waited, &info, &second) : sigwaitinfo(&waited, &info);
-      if (signal > 0 && signal != SIGCHLD) Pass(signal, info.si_code <= 0);
-      if (signal < 0 && errno == EAGAIN) each_second_();
+      timespec wait;
+      const int signal = sigtimedwait(&all, &info, WaitsFor(&wait) ? &wait : nullptr);
+      if (signal == SIGCHLD) witness_->Renew();
+      if (signal > 0 && signal != SIGCHLD) Take(info);
+      PassOn();
+      if (!each_second_ || base::MonotonicNs() < next_second_) continue;
+      each_second_();
+      next_second_ = base::MonotonicNs() + kSecondNs;
     }
     return status;
   }
@@ -96,14 +102,59 @@ class Waiter {
     }
   }
 
-  // The terminal's signals go to the whole group; a process's signal may be for us alone.
-  void Pass(int signal, bool from_process) {
-    if (signal == SIGTSTP) terminal_stop_ = true;
-    if (from_process) kill(child_, signal);
+  // How long to wait for a signal; false: for ever.
+  bool WaitsFor(timespec* wait) const {
+    constexpr int64_t kWitnessNs = 3'000'000;
+    if (!taken_.empty()) {
+      *wait = {0, kWitnessNs};
+    } else {
+      const int64_t left = std::max(next_second_ - base::MonotonicNs(), int64_t{0});
+      *wait = {left / kSecondNs, left % kSecondNs};
+    }
+    return !taken_.empty() || each_second_;
   }
 
+  // What the kernel sends goes to the whole group, but for the alarm that was set before this
+  // program was executed.
+  void Take(const siginfo_t& info) {
+    if (info.si_signo == SIGTSTP) terminal_stop_ = true;
+    if (info.si_code <= 0) {
+      taken_.push_back({.info = info, .ns = base::MonotonicNs()});
+    } else if (info.si_signo == SIGALRM) {
+      kill(child_, info.si_signo);
+    }
+  }
+
+  // In their order: those that the command did not get by itself. One of a number that the command
+  // has still before it would be lost there: it waits a little.
+  void PassOn() {
+    constexpr int64_t kApartNs = 500'000'000;
+    while (!taken_.empty()) {
+      const int signal = taken_.front().info.si_signo;
+      const int64_t since = taken_.front().ns;
+      if (taken_.front().verdict == Verdict::kNotYet) {
+        taken_.front().verdict = witness_->Of(taken_.front().info, since);
+      }
+      const Verdict verdict = taken_.front().verdict;
+      const bool waits = verdict == Verdict::kHasNot && IsPending(child_, signal) &&
+                         base::MonotonicNs() - since < kApartNs;
+      if (verdict == Verdict::kNotYet || waits) return;
+      if (verdict == Verdict::kHasNot) kill(child_, signal);
+      taken_.pop_front();
+    }
+  }
+
+  using Verdict = SignalWitness::Verdict;
+  struct Taken {
+    siginfo_t info;
+    int64_t ns;
+    Verdict verdict = Verdict::kNotYet;
+  };
   const pid_t child_;
+  SignalWitness* const witness_;
   const std::function<void()>& each_second_;
+  int64_t next_second_ = 0;
+  std::deque<Taken> taken_;  // signals that processes sent, not yet passed on
   bool terminal_stop_ = false;
 };
 
@@ -129,6 +180,8 @@ Result<CommandEnd> RunCommand(const std::vector<std::string>& argv,
     close(report[0]);
     return Status::Io(std::string("cannot start a process: ") + strerror(error));
   }
+  SignalWitness witness;
+  witness.Begin();
   // The pipe closes at a successful exec: this read ends before the command's first instruction.
   ssize_t got;
   do {
@@ -136,7 +189,7 @@ Result<CommandEnd> RunCommand(const std::vector<std::string>& argv,
   } while (got < 0 && errno == EINTR);
   close(report[0]);
   if (got == 0 && started) started(end.pid);
-  end.wait_status = Waiter(end.pid, each_second).UntilEnd();
+  end.wait_status = Waiter(end.pid, &witness, each_second).UntilEnd();
   return end;
 }
 

@@ -23,11 +23,12 @@ struct CommandEnd {
 inline int StatusWhereNotStarted(int error) { return (error == ENOENT ? 127 : 126) << 8; }
 
 // Starts `argv` with exactly `environment` ("NAME=value") and waits for its end. Signals of the
-// terminal reach the command directly; signals that a process sends to this process alone are
-// passed on. When the command stops for job control, this process stops, too. Blocks the signals
-// that it passes on and leaves them blocked. `each_second` (may be empty) is called about that
-// often while it waits; `started` (may be empty) is called once, with the pid, when the command
-// runs. kIo where no process can be made.
+// terminal, of the process group and of the whole job reach the command directly; signals that a
+// process sends to this process alone are passed on. When the command stops for job control, this
+// process stops, too. Blocks all signals and leaves them blocked, so that from here on none but
+// SIGKILL ends this process. `each_second` (may be empty) is called about that often while it
+// waits; `started` (may be empty) is called once, with the pid, when the command runs. Both may
+// not throw. kIo where no process can be made.
 Result<CommandEnd> RunCommand(const std::vector<std::string>& argv,
                               const std::vector<std::string>& environment,
                               const std::function<void()>& each_second,

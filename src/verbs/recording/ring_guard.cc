@@ -2,17 +2,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/close_range.h>
-#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <algorithm>
-
+#include "src/base/descriptors.h"
 #include "src/base/process.h"
 #include "src/format/reap.h"
 #include "src/format/ring_search.h"
@@ -23,13 +19,7 @@ namespace {
 
 // Nothing of the caller's stays open: who reads its output waits until all have closed it.
 void KeepOnly(int one, int other) {
-  unsigned from = 0;
-  for (const int kept : {std::min(one, other), std::max(one, other)}) {
-    const auto number = static_cast<unsigned>(kept);
-    if (number > from) syscall(SYS_close_range, from, number - 1, 0);
-    from = number + 1;
-  }
-  syscall(SYS_close_range, from, ~0U, 0);
+  base::CloseAllBut(one, other);
   while (open("/dev/null", O_RDWR | O_CLOEXEC) >= 0) {
     if (fcntl(STDERR_FILENO, F_GETFD) >= 0) return;
   }
@@ -52,43 +42,56 @@ void SeeToRings(const std::string& run_dir, int folder, const base::ProcessIdent
   }
 }
 
+// It is in the way of no signal: those that a batch system sends to all processes of a job do not
+// end it while `record` goes on.
 [[noreturn]] void Guard(const std::string& run_dir, int folder, pid_t command, int alive) {
   setsid();
   prctl(PR_SET_NAME, "crosscut-guard");
-  sigset_t none;
-  sigemptyset(&none);
-  sigprocmask(SIG_SETMASK, &none, nullptr);
+  sigset_t all;
+  sigfillset(&all);
+  sigprocmask(SIG_SETMASK, &all, nullptr);
   KeepOnly(folder, alive);
   const base::ProcessIdentity identity = base::IdentityOf(command);
   char word;
-  ssize_t got;
-  do {
-    got = read(alive, &word, 1);
-  } while (got < 0 && errno == EINTR);
-  if (got == 0) SeeToRings(run_dir, folder, identity);
+  while (read(alive, &word, 1) < 0 && errno == EINTR) {
+  }
+  SeeToRings(run_dir, folder, identity);
   _exit(0);
 }
 
 }  // namespace
 
 void RingGuard::Begin(const std::string& run_dir, int folder, pid_t command) {
+  run_dir_ = run_dir;
+  folder_ = folder;
+  command_ = command;
+  if (folder >= 0) Fork();
+}
+
+void RingGuard::Fork() {
   int ends[2];
-  if (folder < 0 || pipe2(ends, O_CLOEXEC) != 0) return;
+  if (pipe2(ends, O_CLOEXEC) != 0) return;
   guard_ = fork();
-  if (guard_ == 0) Guard(run_dir, folder, command, ends[0]);
+  if (guard_ == 0) Guard(run_dir_, folder_, command_, ends[0]);
   close(ends[0]);
   alive_ = ends[1];
 }
 
-RingGuard::~RingGuard() {
-  if (alive_ < 0) return;
-  if (guard_ > 0) {
-    const ssize_t told = write(alive_, "", 1);
-    (void)told;
-  }
+void RingGuard::Renew() {
+  if (guard_ <= 0 || waitpid(guard_, nullptr, WNOHANG) != guard_) return;
   close(alive_);
-  while (guard_ > 0 && waitpid(guard_, nullptr, 0) < 0 && errno == EINTR) {
+  guard_ = alive_ = -1;
+  Fork();
+}
+
+// By a signal that it cannot withstand, stopped or not, and while it still sees this process alive.
+RingGuard::~RingGuard() {
+  if (guard_ > 0) {
+    kill(guard_, SIGKILL);
+    while (waitpid(guard_, nullptr, 0) < 0 && errno == EINTR) {
+    }
   }
+  if (alive_ >= 0) close(alive_);
 }
 
 }  // namespace crosscut::verbs

@@ -18,10 +18,18 @@ class RingGuard {
 
   // Forks; requires a program with one thread. `folder`: the run directory `run_dir`, open and
   // locked; the guard keeps that lock. The guard has no terminal and keeps no other descriptor
-  // open. `command`: a child of the caller. If no process can be made, there is no guard.
+  // open, and only SIGKILL ends it. `command`: a child of the caller. If no process can be made,
+  // there is no guard.
   void Begin(const std::string& run_dir, int folder, pid_t command);
+  // Makes another guard where the last one was killed.
+  void Renew();
 
  private:
+  void Fork();
+
+  std::string run_dir_;
+  int folder_ = -1;
+  pid_t command_ = -1;
   pid_t guard_ = -1;
   int alive_ = -1;  // closed when this process ends
 };

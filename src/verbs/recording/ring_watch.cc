@@ -17,17 +17,19 @@ bool Ended(const format::RunRing& ring) {
 
 }  // namespace
 
-void RingWatch::Look() {
-  const auto run = format::RunFolder::Of(run_dir_);
+void RingWatch::Look(int wait_ms) {
+  const std::string place = PlaceOfRun(run_dir_, folder_);
+  const auto run = format::RunFolder::Of(place);
   if (!run.ok() || run->owner != geteuid()) return;
-  bool found = false;
+  std::set<std::pair<uint64_t, uint64_t>> ended;
   for (const format::RunRing& ring : format::FindRings(*run).rings) {
     const std::pair<uint64_t, uint64_t> number = {ring.device, ring.inode};
-    if (known_.contains(number) || !Ended(ring)) continue;
-    known_.insert(number);
-    found = true;
+    if (!known_.contains(number) && Ended(ring)) ended.insert(number);
   }
-  if (found) (void)format::ReapRun(run_dir_);
+  if (ended.empty()) return;
+  const auto report = format::ReapRun(place, wait_ms);
+  if (!report.ok() && report.status().code() == Status::Code::kLimit) return;
+  known_.merge(ended);
 }
 
 std::string PlaceOfRun(const std::string& run_dir, int folder) {

@@ -166,6 +166,7 @@ int Churn(char** arguments) {
   std::atomic<uint64_t> next{0};
   const auto count = static_cast<uint64_t>(atoll(arguments[1]));
   auto make = [&](uint64_t up_to) {
+    const long before = StatusOf("Threads:");
     std::vector<std::thread> makers;
     for (int m = 0; m < 4; ++m) {
       makers.emplace_back([&, up_to] {
@@ -179,6 +180,8 @@ int Churn(char** arguments) {
     }
     for (std::thread& maker : makers) maker.join();
     next.store(up_to);
+    // The kernel counts a thread for a moment after it was joined.
+    for (int ms = 0; StatusOf("Threads:") > before && ms < 10'000; ++ms) usleep(1000);
     return std::pair(CountIn("/proc/self/maps"), StatusOf("Threads:"));
   };
   const auto settled = make(count / 10);

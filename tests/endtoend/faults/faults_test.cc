@@ -201,10 +201,7 @@ TEST_F(Faults, ThreadChurn_LosesNothingAndEveryThreadEnds) {
   if (!kSanitized) {
     EXPECT_LE(maps, 16);  // libc's own stacks and arenas
   }
-  // Under qemu a thread is counted for a moment after it was joined.
-  if (!base::UnderEmulator()) {
-    EXPECT_EQ(left, 0);
-  }
+  EXPECT_EQ(left, 0);
   const Audit audit = ReadRun(run_);
   ASSERT_EQ(audit.error, "");
   const ProcessAudit& found = audit.processes.at(0);

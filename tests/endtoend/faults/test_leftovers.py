@@ -148,6 +148,23 @@ def test_the_run_is_removed_while_a_program_records_itself(tmp_path):
     nothing_is_left()
 
 
+@pytest.mark.parametrize("end", ["pass", "os._exit(0)"])
+def test_the_run_is_removed_just_before_a_program_ends_that_records_itself(tmp_path, end):
+    text = f"""
+import os, shutil, crosscut
+crosscut.start({str(tmp_path / "run")!r})
+with crosscut.operation("one"):
+    pass
+shutil.rmtree({str(tmp_path / "run")!r})
+{end}
+"""
+    ran = subprocess.run([CROSSCUT, "record", "-o", tmp_path / "outer", "--python=off", "--", "env",
+                          "-u", "CROSSCUT_RUN", sys.executable, "-c", text], env=ENVIRONMENT,
+                         capture_output=True, text=True, timeout=2 * A_MINUTE)
+    assert ran.returncode == 0, ran.stderr
+    assert not list(SHARED.iterdir())
+
+
 def test_the_run_is_moved_while_it_is_recorded(tmp_path):
     program = Program(tmp_path)
     program.run.rename(tmp_path / "elsewhere")

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from runs import crosscut, record
+from runs import crosscut, record, table
 
 ENDS = '#include <stdio.h>\nint main() { puts("hello"); return 5; }'
 
@@ -115,6 +115,65 @@ def test_only_our_entry_is_taken_out_and_the_callers_own_variables_stay(programs
     assert done.stdout == f"{mine or 'none'}\n1\n\nTrue True\n"
 
 
+# Starts argv[2] in the way argv[1], 20 times, each from a thread with the smallest stack.
+SMALL = r"""
+#define _GNU_SOURCE
+#include <limits.h>
+#include <pthread.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+extern char** environ;
+static char** words;
+static int status = -1;
+static void* Start(void* none) {
+  pid_t child;
+  if (strcmp(words[1], "vfork") != 0) {
+    if (posix_spawnp(&child, words[2], NULL, NULL, words + 2, environ) != 0) return none;
+  } else if ((child = vfork()) == 0) {
+    execvp(words[2], words + 2);
+    _exit(99);
+  }
+  waitpid(child, &status, 0);
+  return none;
+}
+static int Pages(void) {
+  FILE* sizes = fopen("/proc/self/statm", "r");
+  int pages = 0;
+  return fscanf(sizes, "%d", &pages), fclose(sizes), pages;
+}
+int main(int argc, char** argv) {
+  pthread_attr_t small;
+  int pages = 0;
+  words = argv;
+  pthread_attr_init(&small);
+  pthread_attr_setstacksize(&small, PTHREAD_STACK_MIN);
+  for (int i = 0; i < 20; ++i) {
+    pthread_t thread;
+    if (argc < 3 || pthread_create(&thread, &small, Start, NULL) != 0) return 9;
+    pthread_join(thread, NULL);
+    if (i == 0) pages = Pages();
+  }
+  printf("%d %s\n", status, Pages() - pages < 400 ? "bounded" : "grows");
+}
+"""
+
+
+@pytest.mark.parametrize("kind", ["plain", "address", "script"])
+@pytest.mark.parametrize("way", ["vfork", "spawn"])
+def test_a_thread_with_the_smallest_stack_starts_programs_as_without_us(programs, tmp_path, way,
+                                                                        kind):
+    small = tmp_path / "small"
+    subprocess.run(["cc", "-xc", "-", "-o", small, "-pthread"], check=True, input=SMALL, text=True)
+    command = [small, way, programs[kind]]
+    plain, done = run_plain(command), record(tmp_path / "run", command)
+    assert plain.stdout.endswith("1280 bounded\n")
+    assert (done.returncode, done.stdout) == (plain.returncode, plain.stdout)
+    assert ("19 more like it" in done.stderr) == (kind != "plain")
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs to mount")
 @pytest.mark.parametrize("how", ["mount -t tmpfs none {0} && /bin/true",
                                  "mount -t tmpfs none {0} && exec /bin/true",
@@ -140,9 +199,12 @@ FILTERS = r"""
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 #define ALLOW(call) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 1), \
                     BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
-int main(void) {
+int main(int argc, char** argv) {
+  (void)argv;
   struct sock_filter filter[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
       ALLOW(read), ALLOW(write), ALLOW(exit), ALLOW(exit_group), ALLOW(futex), ALLOW(brk),
@@ -152,19 +214,37 @@ int main(void) {
   puts("before");
   fflush(stdout);
   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-  if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) return 4;
+  if (argc > 1 ? syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program)
+               : prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program)) {
+    return 4;
+  }
+  struct timespec nap = {0, 300000000};
+  clock_nanosleep(CLOCK_MONOTONIC, 0, &nap, 0);
   puts("behind");
   return 3;
 }
 """
 
 
-def test_a_thread_that_filters_its_system_calls_makes_no_new_ones_at_the_end(tmp_path):
+@pytest.mark.parametrize("threads", [[], ["all"]], ids=["its own", "all"])
+def test_a_filter_of_system_calls_meets_none_of_ours(tmp_path, threads):
     program = tmp_path / "filters"
-    subprocess.run(["cc", "-xc", "-", "-o", program], input=FILTERS, text=True, check=True)
-    plain, done = run_plain([program]), record(tmp_path / "run", [program])
+    subprocess.run(["cc", "-D_GNU_SOURCE", "-xc", "-", "-o", program], input=FILTERS, text=True,
+                   check=True)
+    plain = run_plain([program, *threads])
+    done = record(tmp_path / "run", [program, *threads])
     assert (done.returncode, done.stdout) == (plain.returncode, plain.stdout), done.stderr
     assert plain.returncode == 3
+    assert table(tmp_path / "run", "processes")
+
+
+def test_a_python_program_that_is_refused_a_namespace_is_told_why(tmp_path):
+    program = ("import ctypes; c = ctypes.CDLL(None, use_errno=True); "
+               "print(c.unshare(0x10000000), ctypes.get_errno())")
+    plain = run_plain([sys.executable, "-c", program])
+    done = record(tmp_path / "run", [sys.executable, "-c", program])
+    if done.stdout != plain.stdout:
+        assert "unshare() was refused to the program" in done.stderr
 
 
 UNSHARES = r"""
@@ -184,3 +264,18 @@ def test_a_program_that_wants_to_be_of_one_thread_is_left_alone_and_told(tmp_pat
     plain, done = run_plain([program]), record(tmp_path / "run", [program])
     assert (done.returncode, done.stdout) == (plain.returncode, plain.stdout), done.stderr
     assert "which may fail where a program has a thread of ours" in done.stderr
+
+
+def test_a_program_without_a_thread_of_ours_is_refused_by_none_of_them(tmp_path):
+    program = tmp_path / "unshares"
+    code = UNSHARES.replace("int main(void) {", """
+#include <pthread.h>
+#include <unistd.h>
+static void* Waits(void* none) { return pause(), none; }
+int main(void) {
+  pthread_t thread;
+  pthread_create(&thread, NULL, Waits, NULL);""")
+    subprocess.run(["cc", "-xc", "-", "-pthread", "-o", program], input=code, text=True, check=True)
+    plain, done = run_plain([program]), record(tmp_path / "run", [program])
+    assert (done.returncode, done.stdout, plain.stdout) == (plain.returncode, plain.stdout, "-1\n")
+    assert "unshare() was refused" not in done.stderr

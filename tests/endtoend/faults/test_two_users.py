@@ -13,6 +13,7 @@ import socket
 import struct
 import subprocess
 import sys
+import tempfile
 import time
 
 import pytest
@@ -404,3 +405,71 @@ def test_nobody_neither_reads_nor_asks_nor_cleans_what_is_roots(victim):
         assert pathlib.Path(facts["victim"]["path"]).exists()
     finally:
         os.unlink(binary)
+
+
+# ---- A folder above the run that is nobody's ----------------------------------------------------
+
+# Everything that makes files in the run directory, once `go` is there.
+MAKES_FILES = """
+import os, subprocess, sys, time
+import crosscut
+from crosscut import _forks
+home = sys.argv[1]
+open(home + "/begun", "w").close()
+while not os.path.exists(home + "/go"):
+    time.sleep(0.01)
+subprocess.run([sys.executable, "-c", "pass"])
+subprocess.run([home + "/other-users-program"])
+if os.fork() == 0:
+    with crosscut.operation("child"):
+        pass
+    os._exit(0)
+os.wait()
+_forks.leave_note("a word")
+assert crosscut.snapshot() or crosscut.error()
+"""
+
+
+@pytest.fixture
+def open_home():
+    home = pathlib.Path(tempfile.mkdtemp(dir="/tmp"))
+    home.chmod(0o755)
+    (home / "nobodys").mkdir()
+    (home / "roots").mkdir(mode=0o700)
+    os.chown(home / "nobodys", NOBODY, NOBODY)
+    yield home
+    shutil.rmtree(home)
+
+
+def test_nothing_is_written_through_a_link_that_takes_the_runs_place(shared_memory, open_home):
+    program = shutil.copy("/bin/true", open_home / "other-users-program")
+    os.chown(program, 12345, 12345)
+    os.chmod(program, 0o4755)  # no library can be loaded before it, of which a note is left
+    run, elsewhere = open_home / "nobodys" / "run", open_home / "nobodys" / "elsewhere"
+    process = subprocess.Popen(
+        [CROSSCUT, "record", "-o", run, "--", sys.executable, "-c", MAKES_FILES, open_home],
+        env={**os.environ, "PYTHONPATH": str(PACKAGE)}, stderr=subprocess.PIPE, text=True)
+    end = time.monotonic() + A_MINUTE
+    while not (open_home / "begun").exists():
+        assert time.monotonic() < end and process.poll() is None
+        time.sleep(0.02)
+
+    def swap():
+        os.rename(run, elsewhere)
+        os.symlink(open_home / "roots", run)
+    with nobody_does(swap):
+        (open_home / "go").touch()
+        _, told = process.communicate(timeout=2 * A_MINUTE)
+    assert process.returncode == 0, told
+    assert os.listdir(open_home / "roots") == []
+    assert "was moved while it was recorded" in told
+    assert len(list(elsewhere.glob("*.crosscut"))) == 1
+    assert "was moved while it was recorded" in root("report", elsewhere).stdout
+
+
+def test_a_link_of_nobodys_is_no_place_for_a_run(open_home):
+    run = open_home / "nobodys" / "run"
+    with nobody_does(os.symlink, open_home / "roots", run):
+        refused = root("record", "-o", run, "--", "true")
+    assert refused.returncode == 2 and "is not a folder" in refused.stderr, refused
+    assert os.listdir(open_home / "roots") == []

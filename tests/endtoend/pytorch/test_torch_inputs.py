@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 
-from runs import record, record_script, table
+from runs import crosscut, record, record_script, table
 
 # Tensors and lists of them, scalars of each kind, empty and missing ones, long lists, sparse ones.
 PROGRAM = """
@@ -77,6 +77,73 @@ def test_without_shapes_nothing_is_said_of_inputs(tmp_path):
         assert not set(INPUTS) & set(event.get("args", {})), event
 
 
+# No size, stride or count of the program is one of the numbers that it calculates with.
+CALCULATES = """
+import torch
+from torch._C._profiler import _RecordFunctionFast
+x, image = torch.ones(4), torch.ones(1, 4, 16, 16, requires_grad=True)
+conv = torch.nn.Conv2d(4, 8, 3, stride=2, padding=1, dilation=2, groups=2)
+up = torch.nn.ConvTranspose2d(8, 4, 3, stride=2)
+for _ in range(3):
+    up(conv(image)).sum().backward()
+    torch.full((2,), 31337.25)
+    torch.add(x, x, alpha=31337.25)
+    torch._foreach_add([x, x], [31337.25, 2.0])
+    torch.where(x > 31337.25, 31337.25, 1.0)
+    torch.nn.functional.pad(x, (1, 1), value=31337.25)
+    x[torch.tensor([1])] = 31337.25
+    with _RecordFunctionFast("mine", [x, 31337.25], {"salary": 31337.25, "name": "31337.25"}):
+        pass
+"""
+
+
+def without_times(event):
+    """All of it in which a number of the program could stand; the digits of a time are chance."""
+    return {key: value for key, value in event.items() if key not in ("ts", "dur")}
+
+
+def test_numbers_are_recorded_only_where_asked_for(tmp_path):
+    held, flops = {}, {}
+    for flags in (["--shapes"], ["--scalars"]):
+        run = tmp_path / flags[0].strip("-")
+        done = record_script(run, CALCULATES, "--control-steps=0", *flags)
+        assert done.returncode == 0, done.stderr
+        rows = table(run, "operators")
+        assert {r["input_dims"] for r in rows if r["name"] == "aten::full"} == {
+            "[[], [], [], [], [], []]"}
+        flops[flags[0]] = collections.Counter()
+        for r in rows:
+            flops[flags[0]][r["name"]] += int(r["flops"] or 0) if "conv" in r["name"] else 0
+        trace = tmp_path / f"{run.name}.json"
+        crosscut("export", run, "-o", trace)
+        held[flags[0]] = {event["name"] for event in json.loads(trace.read_text())["traceEvents"]
+                          if "31337.25" in json.dumps(without_times(event))}
+    assert held["--shapes"] == set()
+    assert {"aten::full", "aten::add", "aten::_foreach_add", "mine"} <= held["--scalars"]
+    # What the counting of FLOPs needs of convolutions is no data.
+    assert flops["--shapes"] == flops["--scalars"]
+    assert all(flops["--shapes"][f"aten::conv{name}"] for name in ("2d", "_transpose2d"))
+
+
+def test_calls_of_a_session_without_numbers_have_none_though_an_earlier_one_had(tmp_path):
+    done = subprocess.run([sys.executable, "-c", """
+import sys, torch
+import crosscut
+x = torch.ones(4)
+for asked in ({"scalars": True}, {"shapes": True}):
+    assert crosscut.start(f"{sys.argv[1]}/{len(asked)}-{list(asked)[0]}", plan="full",
+                          control_percent=0, **asked)
+    torch.add(x, x, alpha=31337.25)
+    assert crosscut.stop()
+""", str(tmp_path)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    for name, count in (("1-scalars", 1), ("1-shapes", 0)):
+        trace = tmp_path / f"{name}.json"
+        crosscut("export", tmp_path / name, "-o", trace)
+        held = list(map(without_times, json.loads(trace.read_text())["traceEvents"]))
+        assert ("31337.25" in json.dumps(held)) == count
+
+
 CHANGING = """
 import torch
 x = torch.ones(2)
@@ -88,7 +155,7 @@ for i in range(1, 30_000):
 
 
 def test_inputs_that_keep_changing_end_in_shapes_without_values_and_then_in_none(tmp_path):
-    done = record_script(tmp_path / "run", CHANGING, "--shapes", "--control-steps=0")
+    done = record_script(tmp_path / "run", CHANGING, "--scalars", "--control-steps=0")
     assert done.returncode == 0, done.stderr
     rows = table(tmp_path / "run", "operators")
     multiplied = [r for r in rows if r["name"] == "aten::mul"]

@@ -254,6 +254,91 @@ if __name__ == "__main__":
     assert not list((tmp_path / "temporary").glob("crosscut-*"))
 
 
+# Profiles that are not ended as they should: how often aten::add is in them, and in later ones.
+UNENDED = """
+import gc, sys, warnings
+import torch
+from {module} import profile, schedule, ProfilerActivity
+warnings.simplefilter("ignore")
+def new(**more):
+    return profile(activities=[ProfilerActivity.CPU], **more)
+def add(times):
+    for _ in range(times):
+        torch.ones(3) + 1
+def told(prof):
+    return sum(event.name == "aten::add" for event in prof.events())
+{unended}
+for times in (1, 2):
+    with new() as later:
+        add(times)
+    print("later", told(later))
+"""
+UNENDED_PROFILES = {
+    "dropped": "new().start(); add(1); gc.collect()",
+    "dropped in a cycle": "it = new(); it.self = it; it.start(); add(1); del it; gc.collect()",
+    "kept": "kept = new(); kept.start(); add(1)",
+    "begun twice": "it = new(); it.start(); add(1); it.start(); add(2); it.stop(); print(told(it))",
+    "begun thrice and ended twice":
+        "it = new()\nfor _ in range(3): it.start(); add(1)\nit.stop(); print(told(it)); it.stop()",
+    "begun beside another":
+        "one, two = new(), new(); one.start(); add(1); two.start(); add(2); two.stop(); add(1)\n"
+        "one.stop(); print(told(one), told(two))",
+    "ended after a later one":
+        "it = new(); it.start(); add(1)\nwith new() as two: add(2)\nit.stop()\n"
+        "print(told(it), told(two))",
+    "left in its warm-up":
+        "it = new(schedule=schedule(wait=0, warmup=1, active=3)); it.start(); add(1)",
+    "left in its steps":
+        "it = new(schedule=schedule(wait=0, warmup=1, active=3)); it.start(); it.step(); add(1)",
+    "left by an exception":
+        "try:\n    it = new(); it.start(); add(1); raise ValueError\nexcept ValueError: pass",
+}
+
+
+@pytest.mark.parametrize("unended", UNENDED_PROFILES)
+def test_a_profile_that_is_not_ended_spoils_no_later_one(unended):
+    text = UNENDED.replace("{unended}", UNENDED_PROFILES[unended])
+    theirs = [line for line in run(text, "torch.profiler").stdout.splitlines()
+              if not line.startswith("USDT")]
+    assert run(text, "crosscut.torch").stdout.splitlines() == theirs
+    assert theirs[-2:] == ["later 1", "later 2"]
+
+
+def test_a_profile_that_is_given_up_says_so_and_leaves_the_programs_own_session_alone(tmp_path):
+    done = run(HEAD + """
+import os, crosscut
+kept = profile()
+kept.start()
+with warnings.catch_warnings(record=True) as told:
+    warnings.simplefilter("always")
+    with profile():
+        train()
+print([str(one.message) for one in told if "given up" in str(one.message)])
+kept.start()
+crosscut.stop()
+assert crosscut.start(sys.argv[1])
+kept.stop()
+del kept
+print(crosscut.run_dir() == sys.argv[1])
+held = profile()
+crosscut.stop()
+held.start()
+if os.fork() == 0:
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        with profile() as prof:
+            torch.ones(3) + 1
+        print(len(told), sum(event.name == "aten::add" for event in prof.events()), flush=True)
+    os._exit(0)
+os.wait()
+torch.ones(3) * 2
+held.stop()
+print(sum(event.name == "aten::mul" for event in held.events()))
+""", "crosscut.torch", str(tmp_path / "run"))
+    assert done.stdout == ("['a profile that was not stopped is given up: another begins']\nTrue\n"
+                           "0 1\n1\n"), done.stderr
+
+
 def test_under_crosscut_record_the_outer_recording_goes_on(tmp_path):
     text = HEAD.replace("{module}", "crosscut.torch") + """
 with warnings.catch_warnings(record=True) as told:
@@ -358,3 +443,34 @@ print(os.getpid(), os.path.dirname(prof.run.path))
     pid, folder = done.stdout.split()
     assert not os.path.exists(folder)
     assert not [name for name in os.listdir("/dev/shm") if f"-{pid}-" in name]
+
+
+@pytest.mark.parametrize("ends", ["multiprocessing.util._exit_function(); os._exit(0)",
+                                  "os._exit(0)", "os.kill(os.getpid(), 9)"])
+def test_children_that_profiled_leave_nothing_behind_the_next_profile(ends, tmp_path):
+    text = HEAD.replace("{module}", "crosscut.torch") + f"""
+import multiprocessing.util, os
+pids = []
+for _ in range(3):
+    pid = os.fork()
+    if pid == 0:
+        with profile() as prof:
+            torch.mm(torch.ones(3, 3), torch.ones(3, 3))
+        prof.key_averages()
+        {ends}
+    os.waitpid(pid, 0)
+    pids.append(pid)
+with profile():
+    torch.mm(torch.ones(3, 3), torch.ones(3, 3))
+print(*pids)
+"""
+    (tmp_path / "temporary").mkdir()
+    before = set(os.listdir("/dev/shm"))
+    done = subprocess.run(
+        [sys.executable, "-c", text], capture_output=True, text=True, timeout=300,
+        env=os.environ | {"TMPDIR": str(tmp_path / "temporary"), "OMP_NUM_THREADS": "1"})
+    pids = done.stdout.split()
+    assert len(pids) == 3, done.stderr
+    assert not [name for name in {*os.listdir("/dev/shm")} - before
+                for pid in pids if f"-{pid}-" in name]
+    assert not list((tmp_path / "temporary").glob("crosscut-*"))

@@ -1,8 +1,11 @@
 """Every row of the fault matrix of docs/cluster.md: what goes wrong, and what becomes of it."""
 
 import errno
+import fcntl
+import json
 import os
 import pathlib
+import resource
 import signal
 import subprocess
 import sys
@@ -15,7 +18,7 @@ from crosscut.cluster import command, dataset, merging, partial, sources, spec, 
 JOB = synthetic.Job(ranks=8, per_host=2, steps=5)
 
 
-def test_a_missing_rank_is_named_and_its_collectives_are_incomplete(tmp_path, capsys):
+def test_a_missing_rank_is_named_and_its_collectives_are_incomplete(tmp_path, capfd):
     parts = synthetic.partials_of(JOB)
     del parts[5]
     code, cluster = ranks.reduce(tmp_path / "cluster", *ranks.written(tmp_path / "parts", parts))
@@ -23,16 +26,16 @@ def test_a_missing_rank_is_named_and_its_collectives_are_incomplete(tmp_path, ca
     assert cluster.table("missing").to_pylist() == [{"rank": 5, "restart": 0, "world": 8}]
     [row] = cluster.table("collectives").to_pylist()
     assert row["count"] == row["incomplete_count"] == 15 and row["ranks"] == 7
-    capsys.readouterr()
-    assert command_report(cluster, capsys).startswith("3\n")
-    assert "! rank 5 of 8 is missing" in command_report(cluster, capsys)
+    capfd.readouterr()
+    assert command_report(cluster, capfd).startswith("3\n")
+    assert "! rank 5 of 8 is missing" in command_report(cluster, capfd)
 
 
-def command_report(cluster, capsys):
+def command_report(cluster, capfd):
     from crosscut.cluster import reading
 
     code = reading.main_report([cluster.path])
-    return f"{code}\n{capsys.readouterr().out}"
+    return f"{code}\n{capfd.readouterr().out}"
 
 
 def test_a_rank_that_lacks_some_collectives_makes_them_incomplete(tmp_path):
@@ -80,7 +83,7 @@ def test_what_a_killed_reduce_leaves_goes_with_the_next_one(tmp_path):
     assert done.returncode == -signal.SIGKILL
     keep = cluster / dataset.PARTIALS
     [left] = keep.glob(".*")
-    with command._scratch(str(keep)) as one, command._scratch(str(keep)) as other:
+    with store.scratch(str(keep)) as one, store.scratch(str(keep)) as other:
         assert not left.exists()
         assert os.path.isdir(one) and os.path.isdir(other), "a living one's stays"
     ranks.reduce(cluster, trace)
@@ -114,11 +117,11 @@ def test_the_same_run_in_two_partials_counts_once(tmp_path):
     assert code == 0 and cluster.facts["processes"] == 8
 
 
-def test_the_same_process_with_other_bytes_is_an_error_that_names_it(tmp_path, capsys):
+def test_the_same_process_with_other_bytes_is_an_error_that_names_it(tmp_path, capfd):
     parts = [*synthetic.partials_of(JOB), synthetic.partial_of(JOB, 3, log_bytes=77)]
     code, cluster = ranks.reduce(tmp_path / "cluster", *ranks.written(tmp_path / "parts", parts))
     assert code == 3 and cluster is None
-    error = capsys.readouterr().err
+    error = capfd.readouterr().err
     assert "rank 3, process 1003-0 of host host00001 was mapped twice from different logs" in error
 
 
@@ -164,14 +167,14 @@ def test_every_changed_byte_of_a_partial_is_noticed(tmp_path):
     assert changed > 100
 
 
-def test_a_torn_partial_whose_run_is_a_source_is_mapped_again(tmp_path, capsys):
+def test_a_torn_partial_whose_run_is_a_source_is_mapped_again(tmp_path, capfd):
     runs = [ranks.trace_of(tmp_path, rank, world=2) for rank in range(2)]
     assert command.main_map([*runs, "-o", str(tmp_path / "parts")]) == 0
     [file] = store.partials_in(str(tmp_path / "parts"))
     torn(file)
     code, _ = ranks.reduce(tmp_path / "gone", tmp_path / "parts")
     assert code == 3
-    assert "nothing is left to reduce" in capsys.readouterr().err
+    assert "nothing is left to reduce" in capfd.readouterr().err
     code, cluster = ranks.reduce(tmp_path / "cluster", tmp_path / "parts", *runs)
     assert code == 0 and cluster.facts["ranks"] == 2 and not ranks.partial_gaps(cluster)
 
@@ -300,17 +303,128 @@ def test_partials_go_to_a_store_and_come_from_it(tmp_path):
     assert code == 0 and cluster.facts["ranks"] == 2
 
 
-def test_a_write_that_fails_leaves_what_was_there(tmp_path, monkeypatch):
+def test_a_write_that_fails_leaves_what_was_there(tmp_path):
     file = tmp_path / "x.ccp"
     file.write_bytes(b"before")
-
-    def full(_):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match="No space left on device: '.*x.ccp'"):
-        store.write(str(file), b"after")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (8, hard))
+    try:
+        with pytest.raises(OSError, match="x.ccp: File too large"):
+            store.write(str(file), b"longer than that")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert file.read_bytes() == b"before" and os.listdir(tmp_path) == ["x.ccp"]
+
+
+def test_runs_that_are_gone_stay_in_the_partial_to_which_others_come(tmp_path):
+    traces = [ranks.trace_of(tmp_path, rank, world=3) for rank in range(3)]
+    parts = str(tmp_path / "parts")
+    assert command.main_map([*traces[:2], "-o", parts]) == 0
+    assert command.main_map([*traces[1:], "-o", parts]) == 0
+    code, cluster = ranks.reduce(tmp_path / "cluster", parts)
+    assert code == 0 and cluster.table("ranks").column("rank").to_pylist() == [0, 1, 2]
+
+
+def does_before(monkeypatch, place, name, meanwhile, call=1):
+    """Has that call of a function, by number, do something else before."""
+    function, calls = getattr(place, name), []
+
+    def stands_in(*arguments):
+        calls.append(name)
+        if len(calls) == call:
+            monkeypatch.setattr(place, name, function)
+            meanwhile()
+        return function(*arguments)
+
+    monkeypatch.setattr(place, name, stands_in)
+
+
+@pytest.mark.parametrize("locks", [True, False])
+def test_maps_at_once_where_nobody_is_kept_out_lose_no_rank(tmp_path, monkeypatch, locks):
+    parts = "memory://at-once/parts" if locks else str(tmp_path / "parts")
+    one, two = (ranks.trace_of(tmp_path, rank, world=2) for rank in range(2))
+    if not locks:
+        def none(*_):
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+
+        monkeypatch.setattr(fcntl, "flock", none)
+    does_before(monkeypatch, store, "write", lambda: command.main_map([two, "-o", parts]))
+    assert command.main_map([one, "-o", parts]) == 0
+    assert command.main_map([one, two, "-o", parts]) == 0
+    assert len(store.partials_in(parts)) == 2
+    code, cluster = ranks.reduce(tmp_path / "cluster", parts)
+    assert code == 0 and cluster.facts["ranks"] == 2
+
+
+def test_what_a_run_was_with_fewer_processes_goes_from_a_store():
+    parts, store_of = synthetic.partials_of(JOB), "memory://older/parts"
+    both = merging.merge(parts[:2])
+    for part in (parts[0], parts[2], both):
+        path = store.join(store_of, command.name_of(part, alone=False))
+        store.write(path, partial.to_bytes(part))
+    command._remove_older(both, path, store_of)
+    left = [partial.from_bytes(store.read(file), file) for file in store.partials_in(store_of)]
+    assert sorted(len(part.shards) for part in left) == [1, 2]
+    assert {shard.rank for part in left for shard in part.shards} == {0, 1, 2}
+
+
+def is_whole(folder):
+    """The job of a cluster folder, whose tables are what it states."""
+    cluster = dataset.open_cluster(folder)
+    for name, stated in cluster.facts["tables"].items():
+        assert cluster.table(name).num_rows == stated["rows"], name
+    assert not [name for name in os.listdir(folder) if name.startswith(".")]
+    return cluster.facts["job"]
+
+
+def jobs(tmp_path):
+    """Partials of two jobs; the second one has half the ranks."""
+    parts = synthetic.partials_of(JOB)
+    other = [synthetic.partial_of(JOB, rank) for rank in range(4)]
+    for part in other:
+        part.job = "job8"
+    return ranks.written(tmp_path / "one", parts), ranks.written(tmp_path / "other", other)
+
+
+@pytest.mark.parametrize("step,call", [("_write_file", 9), ("_put_in_place", 1)])
+def test_two_reduces_into_one_folder_leave_the_whole_of_one(tmp_path, monkeypatch, step, call):
+    one, other = jobs(tmp_path)
+    monkeypatch.setattr(dataset, "_PATIENCE", 0)
+    does_before(monkeypatch, dataset, step,
+                lambda: ranks.reduce(tmp_path / "cluster", *other), call)
+    assert ranks.reduce(tmp_path / "cluster", *one)[0] == 0
+    assert is_whole(tmp_path / "cluster") == "job7"
+
+
+@pytest.mark.parametrize("dies_at", [1, 2, 9])
+def test_a_reduce_that_dies_leaves_an_earlier_result_or_none(tmp_path, monkeypatch, dies_at):
+    one, other = jobs(tmp_path)
+    assert ranks.reduce(tmp_path / "cluster", *one)[0] == 0
+    rename, calls = os.rename, []
+
+    def dies(old, new):
+        calls.append(new)
+        if len(calls) == dies_at:
+            raise KeyboardInterrupt
+        rename(old, new)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "rename", dies)
+        with pytest.raises(KeyboardInterrupt):
+            ranks.reduce(tmp_path / "cluster", *other)
+    if os.path.exists(tmp_path / "cluster" / dataset.FACTS):
+        assert is_whole(tmp_path / "cluster") == "job7"
+    ranks.reduce(tmp_path / "cluster", *other)
+    assert is_whole(tmp_path / "cluster") == "job8"
+
+
+def test_a_reader_is_told_that_another_result_came_meanwhile(tmp_path):
+    one, other = jobs(tmp_path)
+    _, cluster = ranks.reduce(tmp_path / "cluster", *one)
+    assert cluster.table("ranks").num_rows == 8
+    ranks.reduce(tmp_path / "cluster", *other)
+    with pytest.raises(OSError, match="it was reduced anew while it was read"):
+        cluster.table("ranks")
 
 
 def test_another_map_on_the_host_adds_to_its_partial(tmp_path):
@@ -324,18 +438,18 @@ def test_another_map_on_the_host_adds_to_its_partial(tmp_path):
     assert store.read(together[0]) == store.read(other)
 
 
-def test_two_jobs_are_not_put_together(tmp_path, capsys):
+def test_two_jobs_are_not_put_together(tmp_path, capfd):
     parts = synthetic.partials_of(JOB)
     parts[0].job = "job8"
     code, cluster = ranks.reduce(tmp_path / "cluster", *ranks.written(tmp_path / "parts", parts))
     assert code == 3 and cluster is None
-    assert "several jobs: job7, job8" in capsys.readouterr().err
+    assert "several jobs: job7, job8" in capfd.readouterr().err
 
 
-def test_a_folder_without_runs_and_partials_is_refused(tmp_path, capsys):
+def test_a_folder_without_runs_and_partials_is_refused(tmp_path, capfd):
     (tmp_path / "empty").mkdir()
     assert ranks.reduce(tmp_path / "cluster", tmp_path / "empty") == (3, None)
-    assert "there is no run in it, no partial (*.ccp) and no trace" in capsys.readouterr().err
+    assert "there is no run in it, no partial (*.ccp) and no trace" in capfd.readouterr().err
     with pytest.raises(FileNotFoundError, match="there is no such run"):
         sources.inputs_of([str(tmp_path / "nothing")])
 
@@ -347,3 +461,17 @@ def test_merging_is_refused_where_columns_differ():
         merging.merge(parts)
 
 
+def test_a_cluster_that_names_tables_elsewhere_has_none_of_them_removed(tmp_path):
+    _, other = jobs(tmp_path)
+    precious = tmp_path / "precious" / "file"
+    precious.parent.mkdir()
+    precious.write_text("kept")
+    ranks.reduce(tmp_path / "cluster", *other)
+    facts = tmp_path / "cluster" / dataset.FACTS
+    stated = json.loads(facts.read_text())
+    stated["tables"] |= {"../precious": {"rows": 0}, str(precious.parent): {"rows": 0},
+                         dataset.PARTIALS: {"rows": 0}}
+    facts.write_text(json.dumps(stated))
+    assert ranks.reduce(tmp_path / "cluster", *other)[0] == 3
+    assert precious.read_text() == "kept" and is_whole(tmp_path / "cluster") == "job8"
+    assert os.path.isdir(tmp_path / "cluster" / dataset.PARTIALS)

@@ -1,9 +1,13 @@
 """What people and programs read of a cluster folder."""
 
+import gzip
 import json
+import os
 import pathlib
 import re
 import shlex
+import subprocess
+import sys
 
 import crosscut
 import duckdb
@@ -29,11 +33,11 @@ def cluster(tmp_path_factory):
     return dataset.open_cluster(path)
 
 
-def test_commands_that_are_shown_can_be_pasted(tmp_path, capsys):
+def test_commands_that_are_shown_can_be_pasted(tmp_path, capfd):
     path = tmp_path / "we'ird *[x] \x1b[31m$HOME"
     [part] = ranks.written(tmp_path / "parts", synthetic.partials_of(JOB)[:1])
     ranks.reduce(path, part)
-    done = capsys.readouterr().out
+    done = capfd.readouterr().out
     assert "\x1b" not in done and "␛" in done
     pasted = shlex.split(done.strip().partition("; next: ")[2].replace("␛", "\x1b"))
     assert pasted == ["crosscut", "report", str(path)]
@@ -126,32 +130,65 @@ def test_percentiles_of_merged_functions_are_within_their_ranges(cluster):
             assert abs(row[column] - of_name[place]) <= 3, (row, of_name[place])
 
 
-def run(verb, arguments, capsys):
+def run(verb, arguments, capfd):
     code = {"table": reading.main_table, "report": reading.main_report,
             "info": reading.main_info}[verb](arguments)
-    return code, capsys.readouterr().out
+    return code, capfd.readouterr().out
 
 
-def test_tables_are_printed_in_each_format(cluster, capsys, tmp_path):
-    code, text = run("table", [cluster.path], capsys)
+def test_tables_are_printed_in_each_format(cluster, capfd, tmp_path):
+    code, text = run("table", [cluster.path], capfd)
     assert code == 0 and re.search(r"^steps +1,920 rows$", text, re.MULTILINE)
-    code, text = run("table", [cluster.path, "stragglers", "--limit", "1"], capsys)
+    code, text = run("table", [cluster.path, "stragglers", "--limit", "1"], capfd)
     assert text.split("\n")[1].startswith("33,0,host00004,")
     _, text = run("table", [cluster.path, "ranks", "--format=json", "--where", "rank <= 2",
-                            "--sort=-rank"], capsys)
+                            "--sort=-rank"], capfd)
     assert [row["rank"] for row in json.loads(text)] == [2, 1, 0]
     file = str(tmp_path / "t.parquet")
-    run("table", [cluster.path, "ranks", "--format=parquet", "-o", file], capsys)
+    run("table", [cluster.path, "ranks", "--format=parquet", "-o", file], capfd)
     assert pq.read_table(file).num_rows == 64
     code = reading.main_table([cluster.path, "strugglers"])
-    assert code == 2 and "stragglers" in capsys.readouterr().err
+    assert code == 2 and "stragglers" in capfd.readouterr().err
 
 
-def test_a_report_as_json_has_the_numbers_of_the_text(cluster, capsys):
-    _, text = run("report", [cluster.path, "--format=json"], capsys)
+def test_outputs_are_written_as_those_of_a_run(cluster, capfd, tmp_path):
+    packed = tmp_path / "ranks.csv.gz"
+    assert reading.main_table([cluster.path, "ranks", "-o", str(packed)]) == 0
+    assert gzip.decompress(packed.read_bytes()).startswith(b"rank,")
+    link = tmp_path / "link.json"
+    link.symlink_to("target.json")
+    assert reading.main_report([cluster.path, "--format=json", "-o", str(link)]) == 0
+    assert link.is_symlink() and json.loads((tmp_path / "target.json").read_text())["ranks"] == 64
+    for form in ("csv", "parquet"):
+        part = pathlib.Path(cluster.path, "ranks", "00000.parquet")
+        before = part.read_bytes()
+        words = [cluster.path, "ranks", f"--format={form}", "-o", str(part)]
+        assert reading.main_table(words) == 2
+        assert "it is what is read" in capfd.readouterr().err and part.read_bytes() == before
+
+
+REPORTS = ("import sys; from crosscut.cluster import reading; "
+           "sys.exit(reading.main_report(sys.argv[1:]))")
+
+
+@pytest.mark.parametrize("stdout", ["ascii", "closed"])
+def test_a_stdout_of_any_kind_is_written(tmp_path, stdout):
+    parts = synthetic.partials_of(synthetic.Job(ranks=2, per_host=2, steps=5))
+    for part in parts:
+        part.job = "größer"
+    ranks.reduce(tmp_path / "cluster", *ranks.written(tmp_path / "parts", parts))
+    close = ["sh", "-c", 'exec "$@" >&-', "sh"] if stdout == "closed" else []
+    done = subprocess.run([*close, sys.executable, "-c", REPORTS, tmp_path / "cluster"],
+                          capture_output=True, env={**os.environ, "PYTHONIOENCODING": "ascii"})
+    assert done.returncode == 0 and not done.stderr, done.stderr
+    assert done.stdout.startswith(b"" if stdout == "closed" else "Job größer: ".encode())
+
+
+def test_a_report_as_json_has_the_numbers_of_the_text(cluster, capfd):
+    _, text = run("report", [cluster.path, "--format=json"], capfd)
     whole = json.loads(text)
     assert whole["tables"]["stragglers"][0]["rank"] == 33 and whole["ranks"] == 64
-    code, text = run("info", [cluster.path], capsys)
+    code, text = run("info", [cluster.path], capfd)
     assert code == 0 and "host host00007: 8 ranks, 8 processes\n" in text
 
 

@@ -4,6 +4,7 @@ written to only while it is the standard error that was there at the start."""
 import os
 import subprocess
 import sys
+import time
 
 import crosscut
 import pytest
@@ -16,6 +17,7 @@ os.setsid()
 null = os.open(os.devnull, os.O_RDWR)
 for fd in (0, 1, 2): os.dup2(null, fd)
 while not os.path.exists("seen"): time.sleep(.01)
+os.unlink("seen")
 """
 
 LOSES_ITS_LOG = """
@@ -27,7 +29,7 @@ if sys.argv[1] == "data":
 if sys.argv[1] == "moved": os.dup2(os.open("moved", os.O_WRONLY | os.O_CREAT), 2)
 for log in glob.glob(os.environ["CROSSCUT_RUN"] + "/*.crosscut"): os.unlink(log)
 end = time.monotonic() + 15
-while crosscut.active() and time.monotonic() < end: time.sleep(.01)
+while crosscut.flush() and time.monotonic() < end: time.sleep(.01)
 time.sleep(.1)
 if sys.argv[1] == "data": os.write(2, b"trailer")
 """
@@ -38,6 +40,8 @@ def test_who_started_a_daemon_reads_the_end_of_its_output(recorder):
         recorder.record(sys.executable, "-c", DAEMON)
     finally:
         (recorder.folder / "seen").touch()
+        while (recorder.folder / "seen").exists():
+            time.sleep(.01)
 
 
 @pytest.mark.parametrize("where", ["here", "data", "moved"])
@@ -70,3 +74,25 @@ with crosscut.operation("with files"):
     # number for a moment (docs/faults.md).
     assert run(COMMAND, "record", "--sources=none", "-o", recorder.run_dir, "--") == plain
     assert "with files" in crosscut.read(recorder.run_dir).table("operations")["operation"]
+
+NUMBERS = """
+#include <fcntl.h>
+#include <unistd.h>
+int main(void) {
+  close(1);  /* as a shell does before it puts a file there */
+  for (int i = 0; i < 20000; ++i) {
+    const int fd = open("/dev/null", O_RDONLY);
+    if (fd != 1) return 1;
+    close(fd);
+  }
+  return 0;
+}
+"""
+
+
+def test_the_lowest_numbers_are_the_programs_from_its_first_instruction(recorder):
+    """Plugins are loaded by then. Else a shell that redirects loses its output now and then."""
+    (recorder.folder / "numbers.c").write_text(NUMBERS)
+    subprocess.run(["cc", "-O1", "numbers.c", "-o", "numbers"], cwd=recorder.folder, check=True)
+    for _ in range(20):
+        assert recorder.record(recorder.folder / "numbers").returncode == 0

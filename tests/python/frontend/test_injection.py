@@ -23,6 +23,17 @@ def test_an_executable_script_is_recorded(recorder):
     assert recorder.record(script).stdout == RECORDED
 
 
+def test_a_script_whose_name_is_no_text_is_recorded_with_all_that_is_said_of_it(recorder):
+    script = os.fsencode(recorder.folder) + b"/caf\xe9.py"
+    with open(script, "w") as file:
+        file.write(PROBE)
+    done = recorder.record(sys.executable, os.fsdecode(script))
+    assert done.stdout == RECORDED, done.stderr
+    (process,) = recorder.processes()
+    assert process.method == "record"
+    assert "is not recorded" not in done.stderr
+
+
 def test_a_module_is_recorded(recorder):
     recorder.script("package/__init__.py", "")
     recorder.script("package/__main__.py", PROBE)
@@ -144,6 +155,13 @@ def test_every_python_on_the_machine_runs_as_without_us(recorder, python):
         assert len(recorder.logs()) == 1
     else:
         assert "is not recorded" in recorded.stderr
+
+
+def test_a_python_that_a_recorder_can_be_built_for_is_told_how(recorder):
+    done = recorder.plain(sys.executable, "-c", "from crosscut import _norecord as it\n"
+                          "it.set_reason(ImportError(\"cannot import name '_record' from 'it'\"))\n"
+                          "print(it.error())", env=environment(PYTHONPATH=str(PACKAGE.parent)))
+    assert f"CROSSCUT_PYTHONS={sys.executable} tools/setup.sh" in done.stdout, done.stderr
 
 
 def test_adapters_run_after_the_import_and_leave_no_trace(recorder):

@@ -2,7 +2,11 @@
 finalisers. Programs note the recorder's clock before and after each edge; what the tables say lies
 between what these notes allow."""
 
+import sys
+
+import crosscut
 import pytest
+from recording import PACKAGE, environment
 from task_model import judge
 
 TASKS = '''
@@ -142,6 +146,26 @@ finish()
     assert all(row["parent"] is None for row in spans) and len(spans) >= 2
 
 
+def test_what_a_task_leaves_open_goes_on_in_no_later_task_at_its_address(tmp_path):
+    judge(tmp_path, '''
+async def leaves():
+    operation("left").__enter__()
+    await asyncio.sleep(0)
+    assert _record.open_depth() == 1
+    return id(asyncio.current_task())
+async def comes():
+    assert _record.open_depth() == 0
+    return id(asyncio.current_task())
+async def main():
+    at = await asyncio.create_task(leaves())
+    later = [await asyncio.create_task(comes()) for _ in range(50)]
+    assert at in later, "no task came to lie there"
+asyncio.run(main())
+counts["left"] = 1
+finish()
+''')
+
+
 def test_executors_keep_their_own_operations(tmp_path):
     run = judge(tmp_path, '''
 def elsewhere():
@@ -184,6 +208,49 @@ finish()
     assert messages[0].endswith(
         ": 2 operations were ended by other threads than those that began them: they last until "
         "that thread next begins or ends one.")
+
+
+def test_what_takes_no_weak_reference_ends_its_operations_with_its_callback(tmp_path):
+    run = judge(tmp_path, '''
+import threading
+class Protocol:
+    __slots__ = ()
+    def begin(self):
+        turn(1)
+        enter("same", 1)
+        busy()
+        suspend()
+        stacks[1].clear()
+    def end(self): operation("same").__exit__(None, None, None)
+begun, goes_on = threading.Event(), threading.Event()
+def beside():
+    with operation("same"):
+        begun.set()
+        goes_on.wait()
+        with operation("part"): busy()
+thread = threading.Thread(target=beside)
+async def main():
+    protocol, loop = Protocol(), asyncio.get_running_loop()
+    loop.call_soon(protocol.begin)
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    loop.call_soon(protocol.end)
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+enter("around")
+thread.start()
+begun.wait()
+suspend()
+asyncio.run(main())
+turn(None)
+leave("around")
+goes_on.set()
+thread.join()
+finish()
+''')
+    (part,) = [row for row in run.table("spans").rows() if row["name"] == "part"]
+    (gap,) = [row["message"] for row in run.table("gaps").rows() if "callback" in row["message"]]
+    assert part["parent"] is not None and "1 operation ended with the callback" in gap
 
 
 GREENLETS = '''
@@ -230,3 +297,98 @@ finish()
 def test_what_a_greenlet_has_open_counts_while_it_runs(tmp_path, seed):
     pytest.importorskip("greenlet")
     judge(tmp_path, GREENLETS, str(seed))
+
+
+LEAVES_TASKS_SUSPENDED = """
+import asyncio, sys, threading, weakref
+import crosscut
+
+kept = []
+
+def run():
+    loop = asyncio.new_event_loop()
+
+    async def waits():
+        with crosscut.operation("waits"):
+            loop.call_soon(loop.stop)
+            await loop.create_future()
+
+    kept.append((loop, loop.create_task(waits())))
+    loop.run_forever()
+
+def references():
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    return weakref.getweakrefcount(kept[0][1])
+
+assert crosscut.start(sys.argv[1], python="off", control_percent=0)
+first = references()
+assert references() == first - 1
+assert crosscut.stop()
+"""
+
+
+def test_what_a_thread_leaves_suspended_is_let_go_of_by_the_next_one(recorder):
+    script = recorder.script("leaves.py", LEAVES_TASKS_SUSPENDED)
+    done = recorder.plain(sys.executable, script, recorder.run_dir,
+                          env=environment(PYTHONPATH=str(PACKAGE.parent)))
+    assert done.returncode == 0, done.stderr
+
+
+STARTS_IN_A_TASK = """
+import asyncio, sys
+import crosscut
+from crosscut import operation
+
+run, sessions = sys.argv[1], int(sys.argv[2])
+
+async def opens():
+    await turn.wait()
+    with operation("other"):
+        turn.clear()
+
+async def main():
+    global turn
+    turn = asyncio.Event()
+    other = asyncio.create_task(opens())
+    await asyncio.sleep(0)
+    assert crosscut.start(run, python="off", control_percent=0), crosscut.error()
+    with operation("waits"):
+        turn.set()
+        await other
+
+for _ in range(sessions - 1):
+    assert crosscut.start(run + "-before", python="off", control_percent=0)
+    assert crosscut.stop()
+asyncio.run(main())
+assert crosscut.stop()
+"""
+
+
+@pytest.mark.parametrize("sessions", [1, 2])
+def test_what_a_task_opens_behind_a_start_of_its_own_is_suspended_with_it(recorder, sessions):
+    script = recorder.script("starts.py", STARTS_IN_A_TASK)
+    done = recorder.plain(sys.executable, script, recorder.run_dir, str(sessions),
+                          env=environment(PYTHONPATH=str(PACKAGE.parent)))
+    assert done.returncode == 0, done.stderr
+    spans = list(crosscut.read(recorder.run_dir).table("spans").rows())
+    assert all(row["parent"] is None for row in spans if row["name"] in ("waits", "other"))
+    assert sum(row["name"] == "waits" for row in spans) >= 2
+
+
+IMPORTS_MEANWHILE = """
+import sys, threading, types
+import crosscut
+assert crosscut.start(sys.argv[1])
+sys.modules["crosscut._tasks"] = types.ModuleType("crosscut._tasks")  # the import has just begun
+thread = threading.Thread(target=print, args=("ran",))
+thread.start()
+thread.join()
+"""
+
+
+def test_a_thread_may_start_while_another_brings_the_tasks_in(recorder):
+    done = recorder.plain(sys.executable, recorder.script("meanwhile.py", IMPORTS_MEANWHILE),
+                          recorder.run_dir, env=environment(PYTHONPATH=str(PACKAGE.parent)))
+    assert (done.stdout, done.stderr) == ("ran\n", "")

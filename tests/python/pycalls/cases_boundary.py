@@ -402,6 +402,40 @@ def collections_are_spans():
     assert not [f for f in gc.callbacks if f.__name__ == "crosscut_gc"]
 
 
+def a_collection_ends_where_it_does_though_another_thread_takes_the_hook_out():
+    inside, goes_on = threading.Event(), threading.Event()
+
+    class Node:
+        def __del__(self):
+            inside.set()
+            goes_on.wait()
+
+    def collect():
+        node = Node()
+        node.me = node
+        del node
+        gc.collect()
+        c.noargs()
+
+    gc.disable()
+    pc.patch_module(c, "native")
+    tape.record(1)
+    tape.set_level(1)
+    thread = threading.Thread(target=collect)
+    thread.start()
+    inside.wait()
+    for level in (0, 1, 0, 1):
+        tape.set_level(level)
+    goes_on.set()
+    thread.join()
+    tape.set_level(0)
+    (spans,) = [spans for spans in tape.trees().values()
+                if "_conventions.noargs" in [s.name for s in spans]]
+    assert [s.name[:7] for s in spans if s.name.startswith("garbage")] == ["garbage"]
+    assert all(s.closed for s in spans)
+    assert not [f for f in gc.callbacks if f.__name__ == "crosscut_gc"]
+
+
 def blocking_builtins_are_idle():
     import queue
     import select

@@ -332,6 +332,24 @@ def functions_of_a_ctypes_library_are_spans_of_their_own():
     assert _only(add, 1, 2) == (3, []) and pc.stats()["entries"] == 0
 
 
+def functions_that_threads_call_while_another_is_named_are_recorded():
+    one, other = ctypes.CDLL(FOREIGN), ctypes.CDLL(FOREIGN)
+    _wrap.wrap("libforeign.so", "data", None)
+    _begin()
+    add, belongs = one.add, _wrap._belongs
+
+    def belongs_meanwhile(function, *arguments):
+        if function is add:
+            beside = threading.Thread(target=other.add, args=(1, 2))
+            beside.start()
+            beside.join()
+        return belongs(function, *arguments)
+
+    _wrap._belongs = belongs_meanwhile
+    assert add(1, 2) == 3
+    assert tape.count("libforeign.add") == 2
+
+
 def callbacks_of_ctypes_functions_end_the_native_slice():
     library = ctypes.CDLL(FOREIGN)
     Callback = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int)

@@ -29,7 +29,8 @@ def _package_dir():
 
 def _candidates():
     yield sys.executable
-    yield from filter(None, os.environ.get("CROSSCUT_PYTHONS", "").replace(";", ":").split(":"))
+    named = os.environ.get("CROSSCUT_PYTHONS", "")
+    yield from filter(None, ("" if named == "all" else named).split(":"))
     for minor in range(8, 17):
         yield from filter(None, (shutil.which(f"python3.{minor}{flag}") for flag in ("", "t")))
     pyenv = pathlib.Path(os.environ.get("PYENV_ROOT", pathlib.Path.home() / ".pyenv"))

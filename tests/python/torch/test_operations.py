@@ -198,6 +198,32 @@ lbfgs.step(closure)
     assert found == {"forward": 16, "backward": 6, "optimizer": 1}
 
 
+def test_modules_behind_a_method_of_the_superclass_infer_as_those_before_it(record, tmp_path):
+    script = tmp_path / "infers.py"
+    script.write_text('''
+import torch
+from crosscut.adapters import operations
+
+class Base:
+    def collect(self): model(torch.ones(1, 4))
+
+class Mine(Base):
+    def collect(self):
+        model(torch.ones(1, 4))
+        super().collect()
+        model(torch.ones(1, 4))
+
+model = torch.nn.Linear(4, 4)
+ops = operations.Operations()
+ops.follow(Base, ("collect",), lambda cls, name, function: ops.around(
+    function, "rollout", hides=True, **ops.inferring()))
+Mine().collect()
+Base().collect()
+model(torch.ones(1, 4))
+''')
+    assert only_process(record(script)) == {"rollout": 2, "inference": 4, "forward": 1}
+
+
 def test_torch_cannot_tell_that_it_is_recorded(record, tmp_path):
     script = tmp_path / "identity.py"
     script.write_text(PROGRAM + """
@@ -263,6 +289,60 @@ net(x).sum().backward(); optimizer.step()
     assert "aten::uniform_" in names and "aten::addmm" not in names
 
 
+def test_what_the_program_replaces_stays_its_own_beside_windows_and_in_them(tmp_path):
+    done = subprocess.run([sys.executable, "-c", """
+import sys
+import crosscut
+assert crosscut.arm(sys.argv[1]) and crosscut.start(), crosscut.error()
+import torch
+from torch.utils.data import DataLoader
+assert crosscut.stop()
+made = []
+def init_subclass(cls, **options):
+    made.append(cls.__name__)
+torch.nn.Module.__init_subclass__ = classmethod(init_subclass)
+begin = DataLoader.__iter__
+DataLoader.__iter__ = lambda self: iter([*begin(self), "the program's"])
+for window in range(3):
+    assert crosscut.start(), crosscut.error()
+    class Net(torch.nn.Module):
+        def forward(self, x):
+            return x
+    Net()(torch.ones(1))
+    print(list(DataLoader([1]))[1:], end=" ")
+    if window == 1:
+        torch.nn.Module.__init_subclass__ = classmethod(lambda cls: made.append("again"))
+    assert crosscut.stop()
+    print(list(DataLoader([1]))[1:], end=" ")
+    class Other(torch.nn.Module):
+        pass
+print(made)
+""", str(tmp_path / "run")], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == ("[\"the program's\"] " * 6 +
+                           "['Net', 'Other', 'Net', 'again', 'again', 'again']\n")
+    assert only_process(crosscut.read(tmp_path / "run"))["forward"] == 3
+
+
+def test_frees_for_which_a_pause_has_no_room_are_told_of(tmp_path):
+    done = subprocess.run([sys.executable, "-c", """
+import sys
+import torch
+import crosscut
+assert crosscut.start(sys.argv[1], plan="full", control_percent=0, python="off", allocations=True)
+crosscut.step()
+blocks = [torch.empty(1) for _ in range((1 << 15) + 100)]
+crosscut.pause()
+blocks.clear()
+crosscut.resume()
+crosscut.stop()
+""", str(tmp_path / "run")], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    messages = [row["message"] for row in crosscut.read(tmp_path / "run").table("gaps").rows()]
+    (told,) = [message for message in messages if "frees of memory" in message]
+    assert "100 frees in pauses and control steps" in told
+
+
 @pytest.mark.parametrize(("sources", "operators", "automatic"), [
     ("operations", False, True), ("opencl", False, True), ("pytorch", True, True),
     ("none", False, False)])
@@ -311,3 +391,90 @@ def test_the_arrow_goes_from_the_forward_operator_to_its_backward_node(record, t
 
 if __name__ == "__main__":
     sys.exit(pytest.main([__file__]))
+
+
+UPDATES = """
+import sys, torch
+def made(cls=torch.optim.SGD):
+    model = torch.nn.Linear(4, 4)
+    return model, cls(model.parameters(), lr=0.1)
+def update(model, optimizer, closure=None):
+    optimizer.zero_grad()
+    model(torch.ones(2, 4)).sum().backward()
+    optimizer.step(closure)
+"""
+A_CLASS_ABOVE = UPDATES + """
+class Mine(torch.optim.SGD):
+    def step(self, closure=None):
+        return super().step(closure)
+made()  # so that SGD.step is hooked, too
+mine = made(Mine)
+for _ in range(10):
+    update(*mine)
+"""
+IN_GREENLETS = UPDATES + """
+import greenlet
+(_, other), mine = made(), made()
+main = greenlet.getcurrent()
+late = greenlet.greenlet(lambda: other.step(main.switch))  # suspended in its closure for good
+update(*mine, late.switch)
+for _ in range(9):
+    update(*mine)
+"""
+IN_GEVENT = UPDATES + """
+from gevent import monkey
+monkey.patch_all()
+import gevent
+(_, other), mine = made(), made()
+def late():
+    other.step(lambda: gevent.sleep(3600))
+gevent.spawn(late)
+for _ in range(10):
+    update(*mine, lambda: gevent.sleep(0.001))
+"""
+
+
+@pytest.mark.parametrize("program", [A_CLASS_ABOVE, IN_GREENLETS, IN_GEVENT],
+                         ids=["a class above", "greenlets", "gevent"])
+def test_an_update_is_one_step_wherever_others_are_open(record, tmp_path, program):
+    pytest.importorskip("gevent")
+    script = tmp_path / "updates.py"
+    script.write_text(program)
+    steps = list(record(script).table("steps").rows())
+    assert [row["step"] for row in steps] == list(range(10))
+
+
+INTERRUPTED = UPDATES + """
+from crosscut import _record
+import crosscut
+def interrupted(_):
+    raise KeyboardInterrupt
+model, optimizer = made()
+update(model, optimizer)
+_record.set_step_hook(interrupted)
+for step in (lambda: update(model, optimizer), crosscut.step):
+    try:
+        step()
+    except KeyboardInterrupt:
+        print("interrupted")
+"""
+
+
+def test_an_interrupt_in_the_step_hook_is_the_programs(record, tmp_path):
+    script = tmp_path / "interrupted.py"
+    script.write_text(INTERRUPTED)
+    record(script)
+    assert (tmp_path / "stdout").read_text() == "interrupted\n" * 2
+
+
+def test_jax_finds_steps_again_in_a_later_window(record, tmp_path):
+    script = tmp_path / "windows.py"
+    script.write_text("""
+from crosscut.adapters import jax
+for _ in range(2):
+    for _ in range(5):
+        jax._steps.edge()
+    jax.withdraw()
+""")
+    steps = list(record(script).table("steps").rows())
+    assert [row["step"] for row in steps] == list(range(10))

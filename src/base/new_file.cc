@@ -1,0 +1,95 @@
+#include "src/base/new_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <utility>
+
+#include "src/base/descriptors.h"
+
+namespace crosscut::base {
+namespace {
+
+Status Failed(const std::string& path, int error) {
+  return Status::Io(path + ": " + strerror(error));
+}
+
+// ".crosscut-0123456789abcdef": of one length, so that a place may have the longest name there is.
+bool MakeName(char (&name)[32]) {
+  unsigned long long number = 0;
+  if (getrandom(&number, sizeof number, 0) != sizeof number) return false;
+  snprintf(name, sizeof name, ".crosscut-%016llx", number);
+  return true;
+}
+
+}  // namespace
+
+std::string FolderOf(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }
+
+NewFile::NewFile(int fd, std::string part, std::string path)
+    : fd_(fd), part_(std::move(part)), path_(std::move(path)) {}
+
+NewFile::NewFile(NewFile&& other) noexcept
+    : fd_(std::exchange(other.fd_, -1)),
+      part_(std::exchange(other.part_, "")),
+      path_(std::move(other.path_)) {}
+
+NewFile::~NewFile() {
+  if (fd_ >= 0) close(fd_);
+  if (!part_.empty()) unlink(part_.c_str());
+}
+
+Result<NewFile> NewFile::Make(const std::string& folder, mode_t mode, std::string path) {
+  constexpr int kTries = 100;
+  for (int i = 0; i < kTries; ++i) {
+    char name[32];
+    if (!MakeName(name)) break;
+    std::string part = folder + name;
+    const int fd = OpenHigh(part.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
+    if (fd >= 0) return NewFile(fd, std::move(part), std::move(path));
+    if (errno != EEXIST) break;
+  }
+  return Failed(path.empty() ? folder : path, errno);
+}
+
+Result<NewFile> NewFile::Scratch(const std::string& folder) {
+  auto file = Make(folder.empty() || folder.ends_with('/') ? folder : folder + "/", 0600, "");
+  if (file.ok() && unlink(file->part_.c_str()) == 0) file->part_.clear();
+  return file;
+}
+
+Result<NewFile> NewFile::For(const std::string& path) {
+  struct stat there, made;
+  const bool ours =
+      lstat(path.c_str(), &there) == 0 && S_ISREG(there.st_mode) && there.st_uid == geteuid();
+  auto file = Make(FolderOf(path), ours ? 0600 : 0644, path);
+  if (!file.ok() || !ours || fstat(file->fd_, &made) != 0) return file;
+  const bool grouped =
+      made.st_gid == there.st_gid || fchown(file->fd_, static_cast<uid_t>(-1), there.st_gid) == 0;
+  (void)fchmod(file->fd_, there.st_mode & (grouped ? 0777 : 0707));
+  return file;
+}
+
+Status NewFile::Write(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = write(fd_, bytes.data(), bytes.size());
+    if (n < 0 && errno != EINTR) return Failed(path_, errno);
+    if (n > 0) bytes.remove_prefix(static_cast<size_t>(n));
+  }
+  return {};
+}
+
+Status NewFile::Place(bool durable) {
+  if (durable && fsync(fd_) != 0) return Failed(path_, errno);
+  if (close(std::exchange(fd_, -1)) != 0) return Failed(path_, errno);
+  if (rename(part_.c_str(), path_.c_str()) != 0) return Failed(path_, errno);
+  part_.clear();
+  return {};
+}
+
+}  // namespace crosscut::base

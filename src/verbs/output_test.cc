@@ -1,0 +1,81 @@
+#include "src/verbs/output.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace crosscut::verbs {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+
+class OutputTest : public ::testing::Test {
+ protected:
+  OutputTest() {
+    std::string name = ::testing::TempDir() + "crosscut-output-XXXXXX";
+    dir_ = mkdtemp(name.data());
+    Put("trace.json");
+    fs::create_directory(dir_ / "run");
+    for (const char* part : {"run.json", "12-0.crosscut", "12-0.demo-0.xplane.pb", "0-a.json"}) {
+      Put(std::string("run/") + part);
+    }
+  }
+  ~OutputTest() override { fs::remove_all(dir_); }
+
+  std::string At(const std::string& name) const { return dir_ / name; }
+  void Put(const std::string& name) const { std::ofstream(dir_ / name) << "input"; }
+  std::string Read(const std::string& name) const {
+    std::ostringstream text;
+    text << std::ifstream(dir_ / name).rdbuf();
+    return text.str();
+  }
+  Status Write(const std::string& file) const {
+    return WriteOutput(At(file), {At("trace.json"), At("run")}, "output").status();
+  }
+  void ExpectRefused(const std::string& file) const {
+    const Status status = Write(file);
+    EXPECT_EQ(status.code(), Status::Code::kUnsupported) << file;
+    EXPECT_THAT(std::string(status.message()), HasSubstr("it is what is read")) << file;
+    EXPECT_EQ(Read(file), "input");
+  }
+
+  fs::path dir_;
+};
+
+TEST_F(OutputTest, IsNeverWhatItIsMadeOfByAnyName) {
+  fs::create_symlink("trace.json", dir_ / "link");
+  fs::create_hard_link(dir_ / "trace.json", dir_ / "other");
+  fs::create_symlink("run/run.json", dir_ / "far");
+  for (const char* name : {"trace.json", "link", "other", "far"}) ExpectRefused(name);
+}
+
+TEST_F(OutputTest, IsNoPartOfARunThatItIsMadeOf) {
+  for (const char* part : {"run.json", "12-0.crosscut", "12-0.demo-0.xplane.pb", "0-a.json"}) {
+    ExpectRefused(std::string("run/") + part);
+  }
+}
+
+TEST_F(OutputTest, MayLieInTheRunAndTakeAnEarliersPlace) {
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(Write("run/report.html").ok());
+    EXPECT_EQ(Read("run/report.html"), "output");
+  }
+  ASSERT_TRUE(Write("fresh").ok());
+}
+
+TEST_F(OutputTest, NamesOfCopiesFitAndKeepTheirEnd) {
+  EXPECT_EQ(NameOfCopy("0-", "a/b.json"), "0-b.json");
+  EXPECT_EQ(NameOfCopy("001-", "./runs/r1/"), "001-r1");
+  const std::string longest = std::string(250, 'a') + ".json";
+  EXPECT_EQ(NameOfCopy("0-", longest), "0-" + std::string(248, 'a') + ".json");
+  const std::string umlauts = "a\u00e4" + std::string(252, 'b');
+  EXPECT_EQ(NameOfCopy("0-", umlauts), "0-" + std::string(252, 'b'));
+}
+
+}  // namespace
+}  // namespace crosscut::verbs
