@@ -19,6 +19,7 @@ inline constexpr LayerSet Bit(trace::Layer layer) {
 inline constexpr LayerSet kDeviceBit = Bit(trace::Layer::kDevice);
 inline constexpr LayerSet kIdleBit = Bit(trace::Layer::kIdle);
 inline constexpr LayerSet kControlBit = Bit(trace::Layer::kControl);
+inline constexpr LayerSet kOursAlone = Bit(trace::Layer::kOverhead);
 // The layers that are work on the host.
 inline constexpr LayerSet kHostBits = 0xfe | Bit(trace::Layer::kOverhead);
 

@@ -14,8 +14,9 @@ namespace crosscut::analyze {
 // of others.
 enum class Shows : uint8_t {
   kFacts,       // facts, or lengths of steps, which are known of all steps
-  kTime,        // all time; control steps stand under layer control
-  kBoundary,    // what is recorded in every step except control steps
+  kTime,        // all time; control steps stand under layer control, and those left out
+  kMarks,       // what is recorded in every step except control steps
+  kBoundary,    // what also steps that the budget left out do not record
   kOperators,   // what steps with operators record
   kEverything,  // what only steps with everything record
   kSpans,       // single spans of all these sorts

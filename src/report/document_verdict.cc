@@ -49,7 +49,7 @@ std::string PartsText(const ReportData& data, std::string_view process) {
     out += (count == analyze::kMissing ? std::string(part)
                                        : FormatCount(count) + " " + std::string(part)) +
            " " + TimeText(parts.Int("wall_ns", row));
-    if (part == "steps" || part == "control steps") continue;
+    if (count != analyze::kMissing) continue;  // steps
     std::string most;  // of the part's work, which stands together
     int64_t most_ns = 0, of_this = 0;
     std::string_view name;

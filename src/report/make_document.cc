@@ -50,7 +50,7 @@ void AddSteps(const ReportData& data, const DocumentOptions& options, Document* 
   section.heading = "Steps";
   section.before = {
       "p10 and p90: a tenth of the steps were shorter, a tenth longer. Control steps ran with the "
-      "probes off and are not in these times."};
+      "probes off and are not in these times, nor are steps that the budget left out."};
   section.grid.heads = {{"process", false}, {"kind", false}, {"steps"}, {"control steps"},
                         {"median"},         {"p10"},         {"p90"},   {"slowest"}};
   for (size_t row = 0; row < summary.rows(); ++row) {

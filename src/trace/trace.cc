@@ -16,7 +16,8 @@ constexpr std::string_view kLayerNames[kLayerCount] = {
 }  // namespace
 
 std::string_view StepLevelName(uint8_t level) {
-  constexpr std::string_view kNames[] = {"control", "boundary", "operators", "everything"};
+  constexpr std::string_view kNames[] = {"control", "boundary", "operators", "everything",
+                                         "marks"};
   return level < std::size(kNames) ? kNames[level] : "everything";
 }
 

@@ -154,21 +154,36 @@ struct Track {
   int64_t clamped = 0, unbalanced = 0, unfinished = 0;
 };
 
+// Levels of a step plan have the numbers of recordings: 0 control, 1 boundary, 2 operators,
+// 3 everything, 4 marks. By how much of a step each shows: control 0, marks, boundary, operators,
+// everything 4.
+inline constexpr uint8_t kControlLevel = 0, kMarksLevel = 4;
+inline constexpr int kDetails = 5;
+constexpr int DetailOf(uint8_t level) {
+  return level == kMarksLevel ? 1 : level == kControlLevel ? 0 : level < 3 ? level + 1 : 4;
+}
+constexpr uint8_t LevelOfDetail(int detail) {
+  return static_cast<uint8_t>(detail == 1 ? kMarksLevel : detail == 0 ? 0 : detail - 1);
+}
+
 // A step of a process, with what the step plan did to it.
 struct Step {
   int64_t number = 0;
   int64_t begin_ns = 0, end_ns = 0;
   StringId kind;              // "step" unless the program says otherwise
-  uint8_t level = 2;          // 0 control, 1 boundary, 2 operators, 3 everything
+  uint8_t level = 2;
   bool after_switch = false;  // the probes were switched at its begin; it counts in no comparison
   // Its end is not known. It ends with its work: with the last operation that began in it on its
   // thread, else with the last span. What comes later, such as the end of the program, is in no
   // step. It counts in no comparison either.
   bool open = false;
   TrackId track = {};  // the one that began it; none: not known
+
+  bool left_out() const { return level == kMarksLevel; }  // by the budget: only marks are known
+  bool profiled() const { return DetailOf(level) > 1; }
 };
 
-// "control", "boundary", "operators", "everything".
+// "control", "boundary", "operators", "everything", "marks".
 std::string_view StepLevelName(uint8_t level);
 
 struct Interval {

@@ -12,8 +12,16 @@
 namespace crosscut::analyze {
 
 // What a process's window is cut into by its steps. kWhole: it has no steps, so nothing cuts it.
-enum class WindowPart : uint8_t { kWhole, kStartUp, kSteps, kControl, kBetween, kShutdown };
-inline constexpr int kWindowParts = 6;
+enum class WindowPart : uint8_t {
+  kWhole,
+  kStartUp,
+  kSteps,
+  kControl,
+  kLeftOut,  // by the budget
+  kBetween,
+  kShutdown
+};
+inline constexpr int kWindowParts = 7;
 
 struct Cell {
   uint32_t operation = 0;  // NameCodes number
@@ -23,6 +31,11 @@ struct Cell {
   int64_t switched_ns = 0;  // the part of ns that lies in first steps after a switch
   WindowPart part = WindowPart::kWhole;
 };
+
+// Whether it is of control steps: those left out have its layer, too.
+inline bool IsControl(const Cell& cell) {
+  return cell.layers == kControlBit && cell.part != WindowPart::kLeftOut;
+}
 
 class Cells {
  public:

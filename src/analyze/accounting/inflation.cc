@@ -257,6 +257,7 @@ void Count(const std::vector<StepSample>& steps, const std::vector<uint32_t>& bl
   uint32_t last_control = UINT32_MAX, last_profiled = UINT32_MAX;
   for (size_t i = 0; i < steps.size(); ++i) {
     if (!steps[i].counts) continue;
+    if (steps[i].level == trace::kMarksLevel) continue;
     const bool control = steps[i].level == 0;
     ++(control ? out.control_steps : out.profiled_steps);
     uint32_t& last = control ? last_control : last_profiled;
@@ -336,7 +337,8 @@ Inflation MeasureInflation(const std::vector<StepSample>& steps) {
   for (const auto& [kind, members] : kinds) {
     for (Pair& p : ComparePairs(steps, members, blocks)) {
       by_level[p.level].push_back(p);
-      if (!IsSwitchArm(p.level)) pairs.push_back(std::move(p));
+      const bool profiled = !IsSwitchArm(p.level) && p.level != trace::kMarksLevel;
+      if (profiled) pairs.push_back(std::move(p));
     }
   }
   const Sums sums = SumOf(pairs);

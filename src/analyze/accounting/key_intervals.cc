@@ -9,7 +9,7 @@ namespace {
 class KeyFold {
  public:
   KeyFold(const ProcessEvents& events, const std::function<void(const KeyInterval&)>& visit)
-      : control_(events.control), visit_(visit) {}
+      : events_(events), visit_(visit) {}
 
   void Apply(uint32_t change) {
     if (!(change & kSet)) {
@@ -17,7 +17,8 @@ class KeyFold {
     } else if (WhatOf(change) == What::kOperation) {
       operation_ = ValueOf(change);
     } else if (WhatOf(change) == What::kStep) {
-      control_now_ = control_begins_ = control_[ValueOf(change)] != 0;
+      control_now_ = control_begins_ = events_.control[ValueOf(change)] != 0;
+      left_out_now_ = events_.left_out[ValueOf(change)] != 0;
     } else {
       paused_ = ValueOf(change) != 0;
     }
@@ -28,7 +29,10 @@ class KeyFold {
     control_begins_ = false;
     if (paused_) return Finish();
     const uint32_t operation = control_now_ ? control_operation_ : operation_;
-    const LayerSet layers = kLayerSets[control_now_ ? kControlIndex : presence_.Index()];
+    const uint32_t index = presence_.Index();
+    const LayerSet layers = kLayerSets[control_now_    ? kControlIndex
+                                       : left_out_now_ ? LeftOutIndex(index)
+                                                       : index];
     if (open_ && now_.operation == operation && now_.layers == layers) {
       now_.end_ns = until;
       return;
@@ -45,12 +49,13 @@ class KeyFold {
   }
 
  private:
-  const std::vector<uint8_t>& control_;
+  const ProcessEvents& events_;
   const std::function<void(const KeyInterval&)>& visit_;
   Presence presence_;
   KeyInterval now_;
   uint32_t operation_ = 0, control_operation_ = 0;
-  bool open_ = false, control_now_ = false, control_begins_ = false, paused_ = false;
+  bool open_ = false, control_now_ = false, control_begins_ = false, left_out_now_ = false;
+  bool paused_ = false;
 };
 
 }  // namespace

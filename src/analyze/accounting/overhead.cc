@@ -7,8 +7,6 @@
 namespace crosscut::analyze {
 namespace {
 
-constexpr LayerSet kOursAlone = Bit(trace::Layer::kOverhead);
-
 // What the scale of a program is before anything was compared: calibration runs warm, programs do
 // not. A log-normal distribution; docs/accounting.md 5 has the measurements behind it.
 constexpr double kUsualScale = 3;
@@ -125,7 +123,7 @@ Estimates EstimatesOf(const Inflation& inflation, const Scale& scale, const trac
   Switched after, control;
   for (const StepCell& cell : overlap.steps) {
     if (!process.steps[cell.step].after_switch) continue;
-    Switched& sum = cell.layers == kControlBit ? control : after;
+    Switched& sum = process.steps[cell.step].level == 0 ? control : after;
     (cell.layers == kOursAlone ? sum.timed_ns : sum.ns) += static_cast<double>(cell.ns);
     sum.probe_ns += static_cast<double>(cell.probe_ps) / 1000;
   }
@@ -157,6 +155,10 @@ Bounds OfSeparateRun(int64_t corrected, Bounds of_scale, double spread) {
           std::llround(middle + away(of_scale.high))};
 }
 
+double SwitchedShare(const Estimate& estimate, const Cell& cell) {
+  return IsControl(cell) ? estimate.to_control : estimate.after_switch;
+}
+
 Correction Correct(const std::vector<Cell>& cells, const Estimate& estimate) {
   std::vector<double> exact(cells.size());
   double sum = 0;
@@ -164,11 +166,11 @@ Correction Correct(const std::vector<Cell>& cells, const Estimate& estimate) {
     const auto switched = static_cast<double>(cells[i].switched_ns);
     if (cells[i].layers == kOursAlone) {
       exact[i] = static_cast<double>(cells[i].ns);
-    } else if (cells[i].layers == kControlBit) {
-      exact[i] = estimate.to_control * switched;
     } else {
-      exact[i] = estimate.scale * static_cast<double>(cells[i].probe_ps) / 1000 +
-                 estimate.after_switch * switched;
+      exact[i] = SwitchedShare(estimate, cells[i]) * switched;
+      if (!IsControl(cells[i])) {
+        exact[i] += estimate.scale * static_cast<double>(cells[i].probe_ps) / 1000;
+      }
     }
     sum += exact[i];
   }

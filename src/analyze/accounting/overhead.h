@@ -109,6 +109,9 @@ struct Estimates {
 Estimates EstimatesOf(const Inflation& inflation, const Scale& scale, const trace::Process& process,
                       const ProcessOverlap& overlap);
 
+// The part of the cell's time in first steps after a switch that the switch took.
+double SwitchedShare(const Estimate& estimate, const Cell& cell);
+
 // raw - estimate, cell by cell.
 struct Correction {
   std::vector<int64_t> corrected_ns;  // by cell; never below 0
@@ -116,8 +119,8 @@ struct Correction {
   int64_t unplaced_ns = 0;            // what did not fit into its cell
 };
 // Rounds to whole nanoseconds by largest remainder: sum(raw) - sum(corrected) + unplaced =
-// estimated. In control cells only switches are Crosscut's cost; time in layer overhead alone is
-// its cost entirely.
+// estimated. In control cells, which have no probes, only switches are Crosscut's cost; time in
+// layer overhead alone is its cost entirely.
 Correction Correct(const std::vector<Cell>& cells, const Estimate& estimate);
 
 struct Bounds {

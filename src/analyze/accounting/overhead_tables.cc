@@ -72,12 +72,11 @@ struct Switches {
     if (e.high.after_switch == 0 && e.high.to_control == 0) return;
     for (const trace::Step& step : p.steps) count += step.after_switch;
     for (const Cell& cell : account.overlap.cells) {
-      if (cell.layers == Bit(trace::Layer::kOverhead)) continue;
+      if (cell.layers == kOursAlone) continue;
       const auto ns = static_cast<double>(cell.switched_ns);
-      const bool control = cell.layers == kControlBit;
-      value += ns * (control ? e.value.to_control : e.value.after_switch);
-      low += ns * (control ? e.low.to_control : e.low.after_switch);
-      high += ns * (control ? e.high.to_control : e.high.after_switch);
+      value += ns * SwitchedShare(e.value, cell);
+      low += ns * SwitchedShare(e.low, cell);
+      high += ns * SwitchedShare(e.high, cell);
     }
   }
   ProbeSum sum() const {
@@ -99,7 +98,7 @@ Table OverheadTable(const trace::Trace& trace, const Context& context) {
     starting += trace.processes[p].starting_ns;
     unplaced += account.correction.unplaced_ns;
     for (const Cell& cell : account.overlap.cells) {
-      if (cell.layers == Bit(trace::Layer::kOverhead)) timed += cell.ns;
+      if (cell.layers == kOursAlone) timed += cell.ns;
     }
   }
   Rows rows;

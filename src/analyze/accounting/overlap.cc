@@ -43,9 +43,7 @@ using Costs = std::array<trace::ProbeCost, kMaxProbes + 1>;
 class OverlapFold {
  public:
   OverlapFold(const ProcessEvents& events, const Costs& costs, ProcessOverlap* out)
-      : control_(events.control),
-        after_switch_(events.after_switch),
-        after_control_(events.after_control()),
+      : events_(events),
         costs_(costs),
         out_(out),
         has_steps_(std::any_of(events.events.begin(), events.events.end(),
@@ -75,7 +73,7 @@ class OverlapFold {
     if (pending_ps_ != 0) sums_.Add(index_, 0, pending_ps_);
     Flush();
     EndStep();
-    PlaceAfterStep(WindowPart::kShutdown);
+    PlaceAfterStep(/*last=*/true);
     out_->cells = cells_.all();
     for (const Cell& c : out_->cells) out_->window_ns += c.ns;
   }
@@ -88,15 +86,15 @@ class OverlapFold {
     } else if (what == What::kStep) {
       Flush();
       EndStep();
-      step_ = value == after_control_ ? 0 : value;
-      if (step_ != 0) PlaceAfterStep(WindowPart::kBetween);
+      step_ = events_.in_step(value) ? value : 0;
+      if (step_ != 0) PlaceAfterStep(/*last=*/false);
       steps_begun_ |= step_ != 0;
-      control_now_ = control_[value] != 0;
-      control_begins_ = control_now_;
+      control_now_ = control_begins_ = events_.control[value] != 0;
+      left_out_now_ = events_.left_out[value] != 0;
     } else {
       paused_ = value != 0;
     }
-    special_ = control_now_ || paused_;
+    special_ = control_now_ || left_out_now_ || paused_;
   }
 
   void AdvanceSpecial(int64_t ns) {
@@ -104,8 +102,12 @@ class OverlapFold {
     control_begins_ = false;
     if (paused_) {
       out_->excluded_ns += ns;
-    } else {
+    } else if (control_now_) {
       sums_.Add(kControlIndex, ns, 0);
+    } else {
+      index_ = LeftOutIndex(presence_.Index());
+      sums_.Add(index_, ns, pending_ps_);
+      pending_ps_ = 0;
     }
   }
 
@@ -134,16 +136,20 @@ class OverlapFold {
 
   void Flush() {
     sums_.Drain([this](uint32_t index, int64_t ns, int64_t ps) {
-      Cell cell = {index == kControlIndex ? control_operation_ : operation_, kLayerSets[index], ns,
-                   ps, after_switch_[step_] != 0 ? ns : 0};
+      const bool control = control_now_ && index == kControlIndex;
+      Cell cell = {control ? control_operation_ : operation_, kLayerSets[index], ns, ps,
+                   events_.after_switch[step_] != 0 ? ns : 0};
+      cell.part = control_now_    ? WindowPart::kControl
+                  : left_out_now_ ? WindowPart::kLeftOut
+                  : step_ != 0    ? WindowPart::kSteps
+                                  : WindowPart::kBetween;
       if (step_ != 0) {
-        cell.part = control_[step_] != 0 ? WindowPart::kControl : WindowPart::kSteps;
         step_cells_.Add(cell);
       } else if (steps_begun_) {
         after_step_.Add(cell);
         return;
-      } else if (has_steps_) {
-        cell.part = WindowPart::kStartUp;
+      } else {
+        cell.part = has_steps_ ? WindowPart::kStartUp : WindowPart::kWhole;
       }
       cells_.Add(cell);
     });
@@ -157,24 +163,23 @@ class OverlapFold {
     step_cells_.Clear();
   }
 
-  // What came after the last step lies between steps if another one begins, else in the shutdown.
-  void PlaceAfterStep(WindowPart part) {
+  // What came after the last step is the shutdown if no other one begins.
+  void PlaceAfterStep(bool last) {
     for (Cell cell : after_step_.all()) {
-      const bool off = part == WindowPart::kBetween && cell.layers == kControlBit;
-      cell.part = off ? WindowPart::kControl : part;
+      if (last) cell.part = WindowPart::kShutdown;
       cells_.Add(cell);
     }
     after_step_.Clear();
   }
 
-  const std::vector<uint8_t>&control_, &after_switch_;
-  const uint32_t after_control_;
+  const ProcessEvents& events_;
   const Costs& costs_;
   ProcessOverlap* out_;
   Presence presence_;
   uint32_t index_ = 0;
   uint32_t operation_ = 0, control_operation_ = 0, step_ = 0;
   bool special_ = false, control_now_ = false, control_begins_ = false, paused_ = false;
+  bool left_out_now_ = false;
   int64_t pending_ps_ = 0;
   const bool has_steps_;  // in the window
   bool steps_begun_ = false;
@@ -185,7 +190,7 @@ class OverlapFold {
 // One thread alone: its own operation and layer.
 class ThreadFold {
  public:
-  explicit ThreadFold(const ProcessEvents& events) : control_(events.control) {}
+  explicit ThreadFold(const ProcessEvents& events) : events_(events) {}
 
   void Apply(uint32_t change) {
     if (!(change & kSet)) {
@@ -195,7 +200,8 @@ class ThreadFold {
       operation_ = ValueOf(change);
     } else if (WhatOf(change) == What::kStep) {
       Flush();
-      control_now_ = control_begins_ = control_[ValueOf(change)] != 0;
+      control_now_ = control_begins_ = events_.control[ValueOf(change)] != 0;
+      left_out_now_ = events_.left_out[ValueOf(change)] != 0;
     } else {
       paused_ = ValueOf(change) != 0;
     }
@@ -205,7 +211,9 @@ class ThreadFold {
     if (control_begins_) control_operation_ = operation_;
     control_begins_ = false;
     if (paused_) return;
-    ns_[control_now_ ? kResources : resource_] += until - from;
+    const bool ours = resource_ >= kOwn && resource_ < kBusy && SetOf(resource_) == kOursAlone;
+    const bool unknown = control_now_ || (left_out_now_ && !ours);
+    ns_[unknown ? kResources : resource_] += until - from;
   }
 
   std::vector<Cell> Finish() {
@@ -217,20 +225,24 @@ class ThreadFold {
   void Flush() {
     for (int r = 0; r <= kResources; ++r) {
       if (ns_[r] == 0) continue;
-      LayerSet set = 0;
-      if (r == kResources) set = kControlBit;
-      if (r == kBlocked) set = kIdleBit;
-      if (r >= kOwn && r < kBusy) set = Bit(ActiveLayer((r - kOwn) % kActive));
-      cells_.Add(r == kResources ? control_operation_ : operation_, set, ns_[r], 0);
+      const bool control = r == kResources && control_now_;
+      cells_.Add(control ? control_operation_ : operation_, SetOf(r), ns_[r], 0);
       ns_[r] = 0;
     }
   }
 
-  const std::vector<uint8_t>& control_;
+  static LayerSet SetOf(int resource) {
+    if (resource == kResources) return kControlBit;
+    if (resource == kBlocked) return kIdleBit;
+    const bool active = resource >= kOwn && resource < kBusy;
+    return active ? Bit(ActiveLayer((resource - kOwn) % kActive)) : LayerSet{0};
+  }
+
+  const ProcessEvents& events_;
   std::array<int64_t, kResources + 1> ns_{};
   Resource resource_ = kAbsent;
   uint32_t operation_ = 0, control_operation_ = 0;
-  bool control_now_ = false, control_begins_ = false, paused_ = false;
+  bool control_now_ = false, control_begins_ = false, left_out_now_ = false, paused_ = false;
   Cells cells_;
 };
 

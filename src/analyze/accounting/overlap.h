@@ -51,7 +51,7 @@ ProcessOverlap ComputeOverlap(const trace::Trace& trace, const NameCodes& names,
 int64_t Inclusive(const std::vector<Cell>& cells, LayerSet part);
 
 // The time of one thread by its own innermost operation and layer. Control steps of the process
-// stand under layer control.
+// stand under layer control, and those that were left out likewise, by operation.
 struct ThreadTime {
   int64_t life_ns = 0;  // the sum of the cells: its observed life in the window, without pauses
   std::vector<Cell> cells;

@@ -24,7 +24,7 @@ void AddEdges(const std::vector<trace::Interval>& parts, bool is_pause,
   }
 }
 
-// Where the session ends in which a control step did.
+// Where the session ends in which a step did.
 int64_t SessionEnd(const trace::Process& process, int64_t at_ns) {
   for (const trace::Window& window : process.windows) {
     if (at_ns <= window.end_ns) return window.end_ns;
@@ -32,22 +32,23 @@ int64_t SessionEnd(const trace::Process& process, int64_t at_ns) {
   return process.end_ns;
 }
 
-// Adds what follows a control step up to the next step as a part of its own, called `after`.
-void AddAfterControl(const trace::Process& process, uint32_t after,
-                     std::vector<trace::Interval>& steps, std::vector<uint32_t>& values) {
+// Adds what follows a step without all probes up to the next step as a part of its own.
+void AddAfterOff(const trace::Process& process, const ProcessEvents& events,
+                 std::vector<trace::Interval>& steps, std::vector<uint32_t>& values) {
   std::vector<trace::Interval> parts;
   std::vector<uint32_t> names;
   for (size_t i = 0; i < steps.size(); ++i) {
     parts.push_back(steps[i]);
     names.push_back(values[i]);
-    if (process.steps[values[i] - 1].level != 0) continue;
+    if (process.steps[values[i] - 1].profiled()) continue;
     const int64_t begin = steps[i].end_ns;
     const int64_t session_end = std::min(SessionEnd(process, begin), process.end_ns);
     const int64_t end =
         i + 1 < steps.size() ? std::min(steps[i + 1].begin_ns, session_end) : session_end;
     if (begin >= end) continue;
     parts.push_back({begin, end});
-    names.push_back(after);
+    const bool left_out = process.steps[values[i] - 1].left_out();
+    names.push_back(left_out ? events.after_left_out() : events.after_control());
   }
   steps = std::move(parts);
   values = std::move(names);
@@ -79,19 +80,22 @@ ProcessEvents::ProcessEvents(const trace::Process& process) {
   const trace::Interval window = {process.start_ns, process.end_ns};
   pauses = Disjoint(process.paused, window);
   std::vector<trace::Interval> steps;
-  control.push_back(0);
-  after_switch.push_back(0);
+  const auto add = [this](bool is_control, bool is_left_out, bool switched) {
+    control.push_back(is_control);
+    left_out.push_back(is_left_out);
+    after_switch.push_back(switched);
+  };
+  add(false, false, false);
   for (const trace::Step& step : process.steps) {
     steps.push_back({step.begin_ns, step.end_ns});
-    control.push_back(step.level == 0);
-    after_switch.push_back(step.after_switch);
+    add(step.level == trace::kControlLevel, step.left_out(), step.after_switch);
   }
   std::vector<uint32_t> origins;
   steps = Disjoint(steps, window, &origins);
   for (uint32_t& origin : origins) ++origin;
-  control.push_back(1);
-  after_switch.push_back(0);
-  AddAfterControl(process, after_control(), steps, origins);
+  add(true, false, false);
+  add(false, true, false);
+  AddAfterOff(process, *this, steps, origins);
   std::vector<Edge> edges;
   AddEdges(steps, false, origins, edges);
   AddEdges(pauses, true, std::vector<uint32_t>(pauses.size(), 1), edges);
@@ -109,14 +113,16 @@ ProcessEvents::ProcessEvents(const trace::Process& process) {
   }
 }
 
-std::vector<trace::Interval> ProcessEvents::ControlTime() const {
-  std::vector<trace::Interval> out;
-  bool off = false;
+std::vector<ProcessEvents::Off> ProcessEvents::OffTime() const {
+  std::vector<Off> out;
+  bool off = false, marks = false;
   for (const Event& e : events) {
-    if ((control[e.step] != 0) == off) continue;
-    off = !off;
-    if (off) out.push_back({e.at_ns, e.at_ns});
-    out.back().end_ns = e.at_ns;
+    const bool marks_now = left_out[e.step] != 0, off_now = marks_now || control[e.step] != 0;
+    if (off_now == off && marks_now == marks) continue;
+    if (off) out.back().end_ns = e.at_ns;
+    if (off_now) out.push_back({e.at_ns, e.at_ns, marks_now});
+    off = off_now;
+    marks = marks_now;
   }
   return out;
 }

@@ -21,19 +21,27 @@ struct ProcessEvents {
 
   struct Event {
     int64_t at_ns;
-    // From here on: index into Process::steps + 1, or 0 outside every step, or after_control().
+    // From here on: index into Process::steps + 1, or 0 outside every step, or after_control(), or
+    // after_left_out().
     uint32_t step;
     bool paused;
   };
-  // The value of Event::step between a control step and the next step. Probes that are off for a
-  // control step stay off until the next step begins or the session ends, even if the program ends
-  // the step earlier. That time belongs to no step, but nothing is known of it either.
-  uint32_t after_control() const { return static_cast<uint32_t>(control.size()) - 1; }
-  // When the probes were off: sorted, disjoint.
-  std::vector<trace::Interval> ControlTime() const;
+  // The values of Event::step between a control step, or one that was left out, and the next step.
+  // Probes that are off for such a step stay off until the next step begins or the session ends,
+  // even if the program ends the step earlier. That time belongs to no step, but no more is known
+  // of it.
+  uint32_t after_control() const { return static_cast<uint32_t>(control.size()) - 2; }
+  uint32_t after_left_out() const { return after_control() + 1; }
+  bool in_step(uint32_t step) const { return step != 0 && step < after_control(); }
+  // When the probes were off, but for marks if `marks`: sorted, disjoint.
+  struct Off {
+    int64_t begin_ns, end_ns;
+    bool marks;
+  };
+  std::vector<Off> OffTime() const;
 
-  std::vector<Event> events;                   // by time
-  std::vector<uint8_t> control, after_switch;  // by Event::step
+  std::vector<Event> events;                             // by time
+  std::vector<uint8_t> control, left_out, after_switch;  // by Event::step
   std::vector<trace::Interval> pauses;
 };
 

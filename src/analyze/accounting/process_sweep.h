@@ -30,6 +30,10 @@ inline constexpr uint32_t kDeviceIndex = kBlockedIndex << 1;
 inline constexpr uint32_t kControlIndex = kDeviceIndex << 1;
 inline constexpr uint32_t kLayerIndices = kControlIndex + 1;
 extern const std::array<LayerSet, kLayerIndices> kLayerSets;  // by index
+// What stands for `index` in a step that was left out: of its layers only our own work is known.
+inline uint32_t LeftOutIndex(uint32_t index) {
+  return kLayerSets[index] == kOursAlone ? index : kControlIndex;
+}
 
 // How many tracks of a process are in each resource.
 class Presence {

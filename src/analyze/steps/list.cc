@@ -39,7 +39,8 @@ constexpr TableEntry kTables[] = {
      .description = "each step and what it was made of",
      .compute = StepsTable,
      .title = "Steps",
-     .explanation = "One pass of the main loop each. In control steps the probes are off.",
+     .explanation = "One pass of the main loop each. In control steps the probes are off. Of steps "
+                    "that the budget left out (level 4) only marks are recorded.",
      .recorded_by = kBySteps},
     {.name = "step_summary",
      .shows = Shows::kFacts,

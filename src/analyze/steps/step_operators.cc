@@ -13,7 +13,8 @@
 namespace crosscut::analyze {
 namespace {
 
-constexpr int kLevels = 4;
+using trace::DetailOf;
+constexpr int kLevels = trace::kDetails;  // here numbered by how much they show
 constexpr int64_t kLeastBlocks = 3;
 
 // By how much the time of a single operator differs between complete recordings of one program in
@@ -46,7 +47,7 @@ using ByLevel = std::array<Base, kLevels>;  // [l]: level l and above
 std::vector<ByLevel> BasesOf(const SpanSums& sums, size_t classes) {
   std::vector<ByLevel> bases(classes);
   for (const StepCellBlock& block : sums.blocks) {
-    for (int level = 0; level <= block.level && level < kLevels; ++level) {
+    for (int level = 0; level <= DetailOf(block.level); ++level) {
       Base& base = bases[block.step_class][level];
       base.steps += block.steps;
       ++base.blocks;
@@ -84,7 +85,7 @@ class LevelsNeeded {
   }
 
  private:
-  static int LevelOf(const StepCellBlock& block) { return std::min<int>(block.level, kLevels - 1); }
+  static int LevelOf(const StepCellBlock& block) { return DetailOf(block.level); }
   static uint64_t KeyOf(const SpanName& name) {
     return uint64_t{name.probe.value} << 8 | static_cast<uint64_t>(name.layer);
   }
@@ -154,8 +155,9 @@ std::vector<Row> RowsOf(const SpanSums& sums, const StepClasses& classes) {
     std::map<uint32_t, Estimate> estimates;
     for (const SpanSum& s : name.sums) {
       const StepCellBlock& block = sums.blocks[s.block];
-      if (block.level < level) continue;
-      estimates[block.step_class].Add(s, block.steps, block.level >= finest);
+      const int shown = DetailOf(block.level);
+      if (shown < level) continue;
+      estimates[block.step_class].Add(s, block.steps, shown >= finest);
     }
     for (const auto& [c, estimate] : estimates) {
       const int64_t finest_steps = bases[c][finest].steps;
@@ -181,7 +183,7 @@ struct Columns {
     kind.push_back(classes.classes[row.step_class].name);
     layer.emplace_back(trace::LayerName(row.name->layer));
     name.emplace_back(trace.text(row.name->text));
-    level.emplace_back(trace::StepLevelName(static_cast<uint8_t>(row.level)));
+    level.emplace_back(trace::StepLevelName(trace::LevelOfDetail(row.level)));
     steps.push_back(row.base.steps);
     of_steps.push_back(row.of_steps);
     blocks.push_back(row.base.blocks);
@@ -232,7 +234,7 @@ Table StepKindsTable(const trace::Trace& trace, const Context& context) {
     for (size_t s = 0; s < of.samples.size(); ++s) {
       const uint32_t c = of.classes.of_step[s];
       if (c == StepClasses::kNone) continue;
-      ++counts[c][std::min<int>(of.samples[s].level, kLevels - 1)];
+      ++counts[c][DetailOf(of.samples[s].level)];
       walls[c].push_back(of.samples[s].ns);
     }
     for (size_t c = 0; c < n; ++c) {
@@ -248,8 +250,9 @@ Table StepKindsTable(const trace::Trace& trace, const Context& context) {
   }
   return MakeTable("step_kinds", MakeColumn("process", process), MakeColumn("kind", kind),
                    MakeColumn("steps", steps), MakeColumn("control_steps", levels[0]),
-                   MakeColumn("boundary_steps", levels[1]), MakeColumn("operator_steps", levels[2]),
-                   MakeColumn("everything_steps", levels[3]), MakeColumn("median_ns", median));
+                   MakeColumn("marks_steps", levels[1]), MakeColumn("boundary_steps", levels[2]),
+                   MakeColumn("operator_steps", levels[3]),
+                   MakeColumn("everything_steps", levels[4]), MakeColumn("median_ns", median));
 }
 
 }  // namespace crosscut::analyze

@@ -19,8 +19,8 @@ namespace crosscut::analyze {
 // much separate runs of one program differ. Both are kMissing under 3 blocks.
 Table StepOperatorsTable(const trace::Trace& trace, const Context& context);
 
-// process, kind (class of steps), steps, control_steps, boundary_steps, operator_steps,
-// everything_steps, median_ns (of all of them).
+// process, kind (class of steps), steps, control_steps, marks_steps (left out by the budget),
+// boundary_steps, operator_steps, everything_steps, median_ns (of all of them).
 Table StepKindsTable(const trace::Trace& trace, const Context& context);
 
 }  // namespace crosscut::analyze

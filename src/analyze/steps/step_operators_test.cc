@@ -159,11 +159,33 @@ TEST(StepOperators, SayFromHowManyStepsTheyCome) {
   EXPECT_THAT(note(Shows::kTime),
               ElementsAre("loop: of 6 steps, 1 are control steps: their time is layer control, and "
                           "nothing in them is counted"));
+  EXPECT_THAT(note(Shows::kMarks), note(Shows::kBoundary));
   EXPECT_THAT(note(Shows::kFacts), IsEmpty());
   const trace::Trace& all = whole.Finish();
   for (const TableEntry& entry : TableList()) {
     EXPECT_THAT(StepNotes(all, Context(all), entry.shows), IsEmpty()) << entry.name;
   }
+}
+
+TEST(StepOperators, SayForWhichStepsTheyStandWhereTheBudgetLeftSomeOut) {
+  Loop loop(4);
+  for (const int level : {0, 4, 4, 1, 2, 3}) loop.Step(static_cast<uint8_t>(level));
+  const trace::Trace& trace = loop.Finish();
+  const auto note = [&](Shows shows) { return StepNotes(trace, Context(trace), shows)[0]; };
+  EXPECT_EQ(note(Shows::kSpans),
+            "loop: of 6 steps, operators come from 2, what was recorded only with everything from "
+            "1, calls of native code from 3, the rest from 5");
+  EXPECT_EQ(note(Shows::kMarks),
+            "loop: of 6 steps, the rows come from 5: nothing is recorded in control steps");
+  EXPECT_EQ(note(Shows::kBoundary),
+            "loop: of 6 steps, the rows come from 3: control steps and those that the budget left "
+            "out have none");
+  EXPECT_EQ(note(Shows::kOperators),
+            "loop: of 6 steps, the rows come from 2, those with operators");
+  EXPECT_EQ(note(Shows::kTime),
+            "loop: of 6 steps, 1 are control steps and 2 were left out by the budget: their time "
+            "is layer control; nothing in control steps is counted, and of the others what the "
+            "program marks");
 }
 
 TEST(StepNotes, StandInEveryTableThatDoesNotShowAllSteps) {

@@ -59,10 +59,11 @@ std::vector<ComparedSteps> CompareSteps(const trace::Process& process,
   for (uint32_t s = 0; s < process.steps.size(); ++s) {
     const trace::Step& step = process.steps[s];
     const auto [at, added] = index.try_emplace(step.kind.value, out.size());
-    if (added) out.push_back({step.kind, 0, 0, {}, {}}), switched.emplace_back();
+    if (added) out.push_back({step.kind, 0, 0, 0, {}, {}}), switched.emplace_back();
     ComparedSteps& kind = out[at->second];
-    if (step.level == 0) ++kind.control;
-    if (step.level == 0 || step.open) continue;
+    kind.control += step.level == trace::kControlLevel;
+    kind.left_out += step.left_out();
+    if (!step.profiled() || step.open) continue;
     ++kind.recorded;
     if (wall_ns[s] == 0) continue;  // paused from its begin to its end
     (step.after_switch ? switched[at->second] : kind.steps).push_back(s);
@@ -77,8 +78,8 @@ std::vector<ComparedSteps> CompareSteps(const trace::Process& process,
 }
 
 double CorrectedNs(const trace::Step& step, const StepCell& cell, const Estimate& estimate) {
-  if (cell.layers == Bit(trace::Layer::kOverhead)) return 0;
-  const bool control = cell.layers == kControlBit;
+  if (cell.layers == kOursAlone) return 0;
+  const bool control = step.level == trace::kControlLevel;
   const double switched = control ? estimate.to_control : estimate.after_switch;
   const double left = (step.after_switch ? 1 - switched : 1) * static_cast<double>(cell.ns);
   return control ? left : left - estimate.scale * static_cast<double>(cell.probe_ps) / 1000;
@@ -86,7 +87,7 @@ double CorrectedNs(const trace::Step& step, const StepCell& cell, const Estimate
 
 Table StepSummaryTable(const trace::Trace& trace, const Context& context) {
   Texts process, kind;
-  Integers count, control, median, p10, p90, min, max, slowest;
+  Integers count, control, left_out, median, p10, p90, min, max, slowest;
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
     const trace::Process& owner = trace.processes[p];
     const std::vector<int64_t> walls =
@@ -96,6 +97,7 @@ Table StepSummaryTable(const trace::Trace& trace, const Context& context) {
       kind.emplace_back(trace.text(of_kind.kind));
       count.push_back(of_kind.recorded);
       control.push_back(of_kind.control);
+      left_out.push_back(of_kind.left_out);
       median.push_back(Percentile(of_kind.usual, walls, 50));
       p10.push_back(Percentile(of_kind.usual, walls, 10));
       p90.push_back(Percentile(of_kind.usual, walls, 90));
@@ -107,9 +109,9 @@ Table StepSummaryTable(const trace::Trace& trace, const Context& context) {
   }
   return MakeTable("step_summary", MakeColumn("process", process), MakeColumn("kind", kind),
                    MakeColumn("steps", count), MakeColumn("control_steps", control),
-                   MakeColumn("median_ns", median), MakeColumn("p10_ns", p10),
-                   MakeColumn("p90_ns", p90), MakeColumn("min_ns", min), MakeColumn("max_ns", max),
-                   MakeColumn("slowest_step", slowest));
+                   MakeColumn("marks_steps", left_out), MakeColumn("median_ns", median),
+                   MakeColumn("p10_ns", p10), MakeColumn("p90_ns", p90), MakeColumn("min_ns", min),
+                   MakeColumn("max_ns", max), MakeColumn("slowest_step", slowest));
 }
 
 }  // namespace crosscut::analyze

@@ -12,14 +12,15 @@
 
 namespace crosscut::analyze {
 
-// The steps of one kind of a process. A step is compared if it is no control step, its end is known
-// (Step::open is not set), it is not entirely paused, and the probes were not switched at its
-// begin. If they were switched at the begin of every such step of the kind, these are compared.
+// The steps of one kind of a process. A step is compared if it is no control step and was not left
+// out, its end is known (Step::open is not set), it is not entirely paused, and the probes were not
+// switched at its begin. If they were switched at the begin of every such step of the kind, these
+// are compared.
 struct ComparedSteps {
   trace::StringId kind;
-  int64_t recorded = 0, control = 0;  // recorded: at other levels, with an end
-  std::vector<uint32_t> steps;        // indices into Process::steps, the shortest first
-  std::vector<uint32_t> usual;        // those at the level that most of them have, likewise
+  int64_t recorded = 0, control = 0, left_out = 0;  // recorded: at other levels, with an end
+  std::vector<uint32_t> steps;  // indices into Process::steps, the shortest first
+  std::vector<uint32_t> usual;  // those at the level that most of them have, likewise
 };
 
 // The kinds in order of their first step. `wall_ns` (by step) is without pauses, as StepWalls gives
@@ -42,10 +43,10 @@ UsualLength UsualLengthOf(std::vector<int64_t> lengths_ns);
 // have cost more than the cell has.
 double CorrectedNs(const trace::Step& step, const StepCell& cell, const Estimate& estimate);
 
-// process, kind, steps, control_steps, median_ns, p10_ns, p90_ns, min_ns, max_ns, slowest_step: a
-// row for each process and kind of step. slowest_step is the number of the longest step that is
-// compared, at any level, and max_ns its length. The other figures are of the compared steps at the
-// level that most of them have, by nearest rank. kMissing where there are none.
+// process, kind, steps, control_steps, marks_steps, median_ns, p10_ns, p90_ns, min_ns, max_ns,
+// slowest_step: a row for each process and kind of step. slowest_step is the number of the longest
+// step that is compared, at any level, and max_ns its length. The other figures are of the compared
+// steps at the level that most of them have, by nearest rank. kMissing where there are none.
 Table StepSummaryTable(const trace::Trace& trace, const Context& context);
 
 }  // namespace crosscut::analyze

@@ -23,8 +23,11 @@ int64_t CountSteps(const trace::Process& process, const ProcessOverlap& overlap,
   int64_t count = 0;
   uint32_t last = UINT32_MAX;
   for (const StepCell& cell : overlap.steps) {  // those of a step stand together
-    const bool control = process.steps[cell.step].level == 0;
-    if (cell.step != last && control == (part == WindowPart::kControl)) ++count;
+    const trace::Step& step = process.steps[cell.step];
+    const WindowPart of = step.profiled()   ? WindowPart::kSteps
+                          : step.left_out() ? WindowPart::kLeftOut
+                                            : WindowPart::kControl;
+    if (cell.step != last && of == part) ++count;
     last = cell.step;
   }
   return count;
@@ -59,7 +62,8 @@ void AppendStepRows(const ProcessAccount& account, uint32_t process, std::vector
 
 const char* WindowPartName(WindowPart part) {
   constexpr std::array<const char*, kWindowParts> kNames = {
-      "whole window", "start-up", "steps", "control steps", "between steps", "shutdown"};
+      "whole window",   "start-up",      "steps",   "control steps",
+      "left-out steps", "between steps", "shutdown"};
   return kNames[static_cast<size_t>(part)];
 }
 
@@ -81,7 +85,8 @@ Table WindowPartsTable(const trace::Trace& trace, const Context& context) {
       PartRow& row = rows.emplace_back(parts[part]);
       row.process = p;
       row.part = static_cast<WindowPart>(part);
-      const bool steps = row.part == WindowPart::kSteps || row.part == WindowPart::kControl;
+      const bool steps = row.part == WindowPart::kSteps || row.part == WindowPart::kControl ||
+                         row.part == WindowPart::kLeftOut;
       row.count = steps ? CountSteps(trace.processes[p], account.overlap, row.part) : kMissing;
     }
   }

@@ -1,5 +1,5 @@
-// What steps cut a process's window into: start-up, the steps, control steps, what lies between
-// steps, shutdown. docs/accounting.md has the definition.
+// What steps cut a process's window into: start-up, the steps, control steps, those left out by the
+// budget, what lies between steps, shutdown. docs/accounting.md has the definition.
 #pragma once
 
 #include "src/analyze/accounting/cells.h"
@@ -8,8 +8,8 @@
 
 namespace crosscut::analyze {
 
-// "start-up", "steps", "control steps", "between steps", "shutdown"; "whole window" for a process
-// without steps.
+// "start-up", "steps", "control steps", "left-out steps", "between steps", "shutdown"; "whole
+// window" for a process without steps.
 const char* WindowPartName(WindowPart part);
 
 // process, part, count (of steps; kMissing for other parts), wall_ns, corrected_ns: a row for each

@@ -80,28 +80,28 @@ InstantKey KeyAt(const trace::Trace& trace, int64_t at) {
   return {l == nullptr ? "" : l->operation, set};
 }
 
-std::optional<int64_t> ControlSince(const trace::Process& p, int64_t at) {
+std::optional<StepInForce> StepAt(const trace::Process& p, int64_t at) {
   const auto holds = [at](const auto& part) { return part.begin_ns <= at && at < part.end_ns; };
   const auto step = std::find_if(p.steps.begin(), p.steps.end(), holds);
-  if (step != p.steps.end()) {
-    if (step->level != 0) return std::nullopt;
-    return std::max(step->begin_ns, p.start_ns);
-  }
-  const trace::Step* last = nullptr;  // the probes stay as it had them
+  if (step != p.steps.end()) return StepInForce{&*step, std::max(step->begin_ns, p.start_ns)};
+  std::optional<StepInForce> last;  // the probes stay as it had them
   for (const trace::Step& s : p.steps) {
-    if (s.end_ns <= at && s.end_ns > std::max(s.begin_ns, p.start_ns)) last = &s;
+    if (s.end_ns <= at && s.end_ns > std::max(s.begin_ns, p.start_ns)) last = {&s, s.end_ns};
   }
-  if (last == nullptr || last->level != 0) return std::nullopt;
-  return last->end_ns;
+  return last;
 }
 
 std::optional<InstantKey> InstantAt(const trace::Trace& trace, int64_t at) {
   const trace::Process& p = trace.processes[0];
   const auto holds = [at](const auto& part) { return part.begin_ns <= at && at < part.end_ns; };
   if (std::any_of(p.paused.begin(), p.paused.end(), holds)) return std::nullopt;
-  const std::optional<int64_t> control = ControlSince(p, at);
-  if (!control) return KeyAt(trace, at);
-  return InstantKey{KeyAt(trace, *control).first, kControlBit};
+  const std::optional<StepInForce> step = StepAt(p, at);
+  if (step && step->control()) {
+    return InstantKey{KeyAt(trace, step->since_ns).first, kControlBit};
+  }
+  InstantKey key = KeyAt(trace, at);
+  if (step && step->left_out() && key.second != Bit(Layer::kOverhead)) key.second = kControlBit;
+  return key;
 }
 
 std::set<int64_t> Edges(const trace::Trace& trace) {

@@ -25,12 +25,19 @@ using InstantKey = std::pair<std::string, LayerSet>;  // operation, layers
 // The key of the trace's first process, as if it had neither steps nor pauses.
 InstantKey KeyAt(const trace::Trace& trace, int64_t at);
 
-// Since when the probes have been off for a control step, if they are off at `at`. Requires: steps
-// in order.
-std::optional<int64_t> ControlSince(const trace::Process& process, int64_t at);
+// A step, or the time behind it up to the next: the probes stay as it had them.
+struct StepInForce {
+  const trace::Step* step;
+  int64_t since_ns;
+  bool control() const { return step->level == 0; }
+  bool left_out() const { return step->level == 4; }
+};
+// None before the first step. Requires: steps in order.
+std::optional<StepInForce> StepAt(const trace::Process& process, int64_t at);
 
 // The key of the trace's first process with steps and pauses: none while it is paused; layer
-// control while the probes are off for a control step.
+// control while the probes are off for a control step or one that was left out, unless in the
+// latter our own work runs alone.
 std::optional<InstantKey> InstantAt(const trace::Trace& trace, int64_t at);
 
 // Every time at which a key of the first process may change.

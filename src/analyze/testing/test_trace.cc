@@ -134,7 +134,7 @@ class Generator {
     int64_t at = Below(30);
     for (int64_t i = Below(8); i > 0; --i) {
       const int64_t end = at + Below(12);
-      trace_.Step(p, at, end, static_cast<uint8_t>(Below(4)));
+      trace_.Step(p, at, end, static_cast<uint8_t>(Below(5)));
       at = end + (Below(2) ? 0 : Below(6));
     }
     return std::move(trace_);

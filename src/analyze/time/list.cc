@@ -98,7 +98,7 @@ constexpr TableEntry kTables[] = {
                     "The rows add up to the window.",
      .largest_by = "ns"},
     {.name = "samples",
-     .shows = Shows::kBoundary,
+     .shows = Shows::kMarks,
      .description = "what threads were seen doing: Python lines, native functions, waits",
      .compute = SamplesTable,
      .title = "What threads were seen doing",

@@ -43,12 +43,12 @@ std::vector<std::vector<uint32_t>> ChooseTracks(const trace::Trace& trace, size_
 }
 
 void MakeLevels(const trace::Trace& trace, const Timeline& timeline,
-                const std::vector<trace::Interval>& control, TimelineTexts& texts,
+                const std::vector<ProcessEvents::Off>& off, TimelineTexts& texts,
                 TimelineTrack& track) {
   const int64_t length = std::max<int64_t>(1, timeline.end_ns - timeline.begin_ns);
   int64_t tile_ns = (length - 1) / kFinest + 1;
   const auto text = [&](uint32_t name) { return texts.OfName(name); };
-  std::vector<RawTile> raw = CutTrack(trace, trace.tracks[track.track], control,
+  std::vector<RawTile> raw = CutTrack(trace, trace.tracks[track.track], off,
                                       {timeline.begin_ns, timeline.end_ns}, tile_ns);
   for (int64_t tiles = kFinest; tiles >= kCoarsest; tiles /= 4) {
     track.levels.push_back({tile_ns, Pack(raw, tile_ns, text)});
@@ -104,7 +104,7 @@ Timeline MakeTimeline(const trace::Trace& trace, const Context& context,
                            process.end_ns,
                            {},
                            Disjoint(process.paused, {process.start_ns, process.end_ns})};
-    const auto control = ProcessEvents(process).ControlTime();
+    const auto off = ProcessEvents(process).OffTime();
     for (const uint32_t t : tracks[p]) {
       const trace::Track& track = trace.tracks[t];
       TimelineTrack line = {t,
@@ -115,7 +115,7 @@ Timeline MakeTimeline(const trace::Trace& trace, const Context& context,
                             track.begin_ns,
                             track.end_ns,
                             {}};
-      MakeLevels(trace, out, control, texts, line);
+      MakeLevels(trace, out, off, texts, line);
       row.tracks.push_back(std::move(line));
       ++shown;
     }

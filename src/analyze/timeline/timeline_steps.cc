@@ -28,9 +28,9 @@ class Ranking {
   }
   // The middle of `steps`, the shortest first, among those that were recorded with most.
   void TakeTypical(const std::vector<uint32_t>& steps, const std::string& why) {
-    uint8_t most = 1;
-    for (const uint32_t s : steps) most = std::max(most, process_.steps[s].level);
-    TakeTypicalAt(most, steps, why);
+    int most = 0;
+    for (const uint32_t s : steps) most = std::max(most, trace::DetailOf(process_.steps[s].level));
+    TakeTypicalAt(trace::LevelOfDetail(most), steps, why);
   }
   void TakeTypicalAt(uint8_t level, const std::vector<uint32_t>& steps, const std::string& why) {
     std::vector<uint32_t> at_level;
@@ -58,7 +58,7 @@ void TakeClasses(const Context& context, uint32_t index, Ranking& ranking) {
   std::vector<std::vector<uint32_t>> steps(classes.classes.size());
   for (uint32_t s = 0; s < process.steps.size(); ++s) {
     const uint32_t c = classes.of_step[s];
-    if (c != StepClasses::kNone && process.steps[s].level > 0) steps[c].push_back(s);
+    if (c != StepClasses::kNone && process.steps[s].profiled()) steps[c].push_back(s);
   }
   for (size_t c = 0; c < steps.size(); ++c) {
     const size_t comma = classes.classes[c].name.rfind(", ");

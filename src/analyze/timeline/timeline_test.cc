@@ -84,6 +84,22 @@ TEST(Timeline, ControlStepsAreOfNoOtherLayer) {
   EXPECT_EQ(share(1, 15, Layer::kOverhead), 255);
 }
 
+TEST(Timeline, StepsThatAreLeftOutShowWhatIsMarked) {
+  TestTrace t;
+  const auto p = t.Process("p", 0, 4096 * 100);
+  const auto lead = t.Lead(p);
+  t.Operation(lead, "forward", 1000, 2000);
+  t.Step(p, 0, 1000, 3);
+  t.Step(p, 1000, 2000, 4);
+  t.Step(p, 2000, 3000, 3);
+  const Timeline got = Make(t.Finish());
+  for (const TimelineTile& run : got.processes[0].tracks[0].levels.back().tiles) {
+    if (run.index > 15 || run.index + run.count <= 15) continue;
+    EXPECT_EQ(got.texts[run.name], "forward");
+    EXPECT_EQ(run.share[static_cast<int>(Layer::kControl)], 255);
+  }
+}
+
 TEST(Timeline, EqualNeighboursAreOneTileAndEmptyOnesNone) {
   TestTrace t;
   const auto p = t.Process("p", 0, 4096);

@@ -98,10 +98,10 @@ struct Open {
 class Walk {
  public:
   Walk(const trace::Trace& trace, const trace::Track& track,
-       const std::vector<trace::Interval>& control, Cutter& cutter)
+       const std::vector<ProcessEvents::Off>& off, Cutter& cutter)
       : trace_(trace),
         track_(track),
-        control_(control),
+        off_(off),
         cutter_(cutter),
         at_(track.begin_ns),
         end_(track.end_ns),
@@ -134,14 +134,13 @@ class Walk {
     if (track_.kind == trace::TrackKind::kThread) at = std::min(at, end_);
     if (at <= at_) return;
     while (at_ < at) {
-      while (next_control_ < control_.size() && control_[next_control_].end_ns <= at_) {
-        ++next_control_;
-      }
-      const trace::Interval off =
-          next_control_ < control_.size() ? control_[next_control_] : trace::Interval{at, at};
+      while (next_off_ < off_.size() && off_[next_off_].end_ns <= at_) ++next_off_;
+      const ProcessEvents::Off off =
+          next_off_ < off_.size() ? off_[next_off_] : ProcessEvents::Off{at, at, false};
       if (off.begin_ns <= at_) {
         const int64_t until = std::min(off.end_ns, at);
-        cutter_.Add(at_, until, kNoText, kNoText, Layer::kControl);
+        const Open& mark = open_[off.marks ? open_.size() - 1 : 0];
+        cutter_.Add(at_, until, mark.name, mark.operation, Layer::kControl);
         at_ = until;
       } else {
         const int64_t until = std::min(off.begin_ns, at);
@@ -168,9 +167,9 @@ class Walk {
 
   const trace::Trace& trace_;
   const trace::Track& track_;
-  const std::vector<trace::Interval>& control_;
+  const std::vector<ProcessEvents::Off>& off_;
   Cutter& cutter_;
-  size_t next_control_ = 0;
+  size_t next_off_ = 0;
   int64_t at_, end_;
   std::vector<Open> open_;
 };
@@ -183,12 +182,12 @@ bool LooksLike(const TimelineTile& a, const TimelineTile& b) {
 }  // namespace
 
 std::vector<RawTile> CutTrack(const trace::Trace& trace, const trace::Track& track,
-                              const std::vector<trace::Interval>& control, trace::Interval window,
+                              const std::vector<ProcessEvents::Off>& off, trace::Interval window,
                               int64_t tile_ns) {
-  static const std::vector<trace::Interval> kNone;
+  static const std::vector<ProcessEvents::Off> kNone;
   const bool probed = track.kind == trace::TrackKind::kThread && !track.ours;
   Cutter cutter(trace.names.size(), window, tile_ns);
-  Walk(trace, track, probed ? control : kNone, cutter).Run();
+  Walk(trace, track, probed ? off : kNone, cutter).Run();
   return cutter.Finish();
 }
 

@@ -6,6 +6,7 @@
 #include <functional>
 #include <vector>
 
+#include "src/analyze/accounting/process_events.h"
 #include "src/analyze/name_codes.h"
 #include "src/analyze/timeline/timeline.h"
 #include "src/trace/trace.h"
@@ -21,11 +22,10 @@ struct RawTile {
   std::array<int64_t, trace::kLayerCount> layer_ns{};
 };
 
-// Cuts the window into tiles of `tile_ns`; returns those with anything in them. In `control`,
-// sorted and disjoint, a thread of the program has layer control and no names, because its probes
-// were off.
+// Cuts the window into tiles of `tile_ns`; returns those with anything in them. While probes were
+// off, a thread of the program has layer control, and names only of marks.
 std::vector<RawTile> CutTrack(const trace::Trace& trace, const trace::Track& track,
-                              const std::vector<trace::Interval>& control, trace::Interval window,
+                              const std::vector<ProcessEvents::Off>& off, trace::Interval window,
                               int64_t tile_ns);
 
 // Makes one tile of four neighbours. A name's share is then a lower bound.

@@ -217,7 +217,7 @@ Walk::Walk(const Context& context, uint32_t process, const std::vector<Doing>& d
   }
   bool steps = false;
   for (const ProcessEvents::Event& event : events_.events) {
-    const bool step = event.step != 0 && event.step != events_.after_control();
+    const bool step = events_.in_step(event.step);
     if (step && !steps) first_step_ns_ = event.at_ns;
     if (step) last_step_ns_ = event.at_ns;
     steps |= step;
@@ -293,9 +293,8 @@ WindowPart Walk::PartNow(uint32_t step, int64_t at_ns) const {
   if (out_->part == WindowPart::kWhole) return WindowPart::kWhole;
   if (at_ns < first_step_ns_) return WindowPart::kStartUp;
   if (step == 0) return at_ns > last_step_ns_ ? WindowPart::kShutdown : WindowPart::kBetween;
-  if (step == events_.after_control()) {
-    return at_ns > last_step_ns_ ? WindowPart::kShutdown : WindowPart::kControl;
-  }
+  if (!events_.in_step(step) && at_ns > last_step_ns_) return WindowPart::kShutdown;
+  if (events_.left_out[step] != 0) return WindowPart::kLeftOut;
   return events_.control[step] != 0 ? WindowPart::kControl : WindowPart::kSteps;
 }
 

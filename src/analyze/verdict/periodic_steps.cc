@@ -91,7 +91,7 @@ bool KindOfSteps::Find(Row* row) {
     const bool slow = IsPeriodic(step) && walls_[step] > from;
     if (!slow && IsPeriodic(step)) continue;
     (slow ? periodic : usual).push_back(walls_[step]);
-    if (owner_.steps[step].level != 0) (slow ? slow_ : usual_).insert(step);
+    if (owner_.steps[step].profiled()) (slow ? slow_ : usual_).insert(step);
   }
   *row = {process_, compared_.kind, period_, Median(usual), Median(periodic), ""};
   FindWork(row);

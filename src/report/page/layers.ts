@@ -18,7 +18,8 @@ export const layerMeanings: Record<string, string> = {
   idle: "every known thread waits",
   overhead: "Crosscut's own work",
   device: "a device is busy",
-  control: "control steps: recorded with the probes off, to measure Crosscut's cost",
+  control: "steps with the probes off: control steps, to measure Crosscut's cost, and those that"
+    + " the budget left out",
   unknown: "nothing known",
 };
 

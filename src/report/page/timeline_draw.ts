@@ -132,7 +132,7 @@ function drawSteps(
     context.fillStyle = mark.control
       ? paintOf(context, "control") : cssColour(index % 2 ? "step-odd" : "step-even");
     context.fillRect(left, top + 8, size - gap, processHeight - 15);
-    if (mixed && mark.level > 1) {
+    if (mixed && mark.level > 1 && mark.level < 4) {
       const high = 2 * mark.level - 1;
       context.fillStyle = cssColour("accent");
       context.fillRect(left, top + processHeight - 7 - high, size - gap, high);

@@ -42,7 +42,7 @@ export interface StepMark {
   end: number;
   wall: number;  // without pauses
   control: boolean;
-  level: number;  // 0 control, 1 boundary, 2 operators, 3 everything
+  level: number;  // 0 control, 1 boundary, 2 operators, 3 everything, 4 marks
   open: boolean;  // nobody told its end
   slow: { median: number; layers: string; grew: number } | null;  // an outlier, and in what
 }
@@ -153,7 +153,8 @@ export function isMixed(steps: StepMark[]): boolean {
   return steps.some((s) => !s.control && s.level !== first?.level);
 }
 
-const recorded = ["nothing: a control step", "the boundary", "operators", "everything"];
+const recorded = ["nothing: a control step", "the boundary", "operators", "everything",
+  "what the program marks: left out by the budget"];
 export const recordedAt = (level: number): string => recorded[level] ?? recorded[3];
 
 export function stepsByProcess(data: PageData): Map<string, StepMark[]> {
