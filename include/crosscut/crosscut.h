@@ -326,10 +326,13 @@ CROSSCUT_API void crosscut_serve(void);
 /* A source is whatever produces spans by hooks: PyTorch operators, the Python boundary. The step
  * plan switches it between levels at step edges. */
 enum crosscut_level {
-  CROSSCUT_LEVEL_CONTROL = 0,   /* hooks withdrawn: nothing of the source runs */
-  CROSSCUT_LEVEL_BOUNDARY = 1,  /* only the boundary between Python and native code */
-  CROSSCUT_LEVEL_OPERATORS = 2, /* and operators, lean: names and links */
-  CROSSCUT_LEVEL_EVERYTHING = 3 /* and whatever else was asked for: shapes, memory, Python calls */
+  CROSSCUT_LEVEL_CONTROL = 0,    /* hooks withdrawn: nothing of the source runs */
+  CROSSCUT_LEVEL_BOUNDARY = 1,   /* only the boundary between Python and native code */
+  CROSSCUT_LEVEL_OPERATORS = 2,  /* and operators, lean: names and links */
+  CROSSCUT_LEVEL_EVERYTHING = 3, /* and whatever else was asked for: shapes, memory, Python calls */
+  CROSSCUT_LEVEL_MARKS = 4       /* for steps that the budget leaves out, between CONTROL and
+                                    BOUNDARY: what the program itself marks, operations, scopes,
+                                    collectives, devices, samples */
 };
 
 typedef struct crosscut_source {
@@ -349,6 +352,8 @@ typedef struct crosscut_source {
    * it by crosscut_probe_cost(). Called once, before the first set_level() above CONTROL, on its
    * thread; nothing that it marks is recorded. May be null. */
   void (*calibrate)(void* self);
+  /* 1: set_level() knows LEVEL_MARKS. 0, or where struct_size ends before: it gets CONTROL then. */
+  int marks;
 } crosscut_source;
 
 /* Registers; while a session records, the source is switched to the current level at once.

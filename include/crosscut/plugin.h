@@ -157,7 +157,8 @@ typedef struct crosscut_plugin_callbacks {
   /* Push what is buffered: now and then, before stop, and where the user wants a snapshot. */
   void (*flush)(void* self);
   /* How much to record, by enum crosscut_level (crosscut.h): 0 = no more than a branch per call,
-   * 1 to 3 = record. Called at step edges on the program's own thread, so store it and return. */
+   * 1 to 3 = record (1 also where only marks are). Called at step edges on the program's own
+   * thread, so store it and return. */
   void (*set_level)(void* self, uint32_t level);
   /* Measure what an event of each of your probes costs, and tell it by probe_cost(). Once, before
    * the first start, on the host's thread, on which pushes then cost what they cost while

@@ -70,9 +70,10 @@ void SwitchCalls(bool in) {
 int SetLevel(void*, crosscut_level level) {
   const InPython python;
   if (!python) return CROSSCUT_OK;
-  const bool boundary = level >= CROSSCUT_LEVEL_BOUNDARY;
-  const Thunks without = crosscut_in_control() ? Thunks::kIdle : Thunks::kOut;
-  SetSwitches(boundary ? Thunks::kIn : without, level >= CROSSCUT_LEVEL_EVERYTHING);
+  const bool left_out = level == CROSSCUT_LEVEL_MARKS;
+  const bool boundary = level >= CROSSCUT_LEVEL_BOUNDARY && !left_out;
+  const Thunks without = left_out || crosscut_in_control() ? Thunks::kIdle : Thunks::kOut;
+  SetSwitches(boundary ? Thunks::kIn : without, level == CROSSCUT_LEVEL_EVERYTHING);
   return CROSSCUT_OK;
 }
 
@@ -96,6 +97,7 @@ bool AddSource() {
   source.version = RunningVersion();
   source.set_level = SetLevel;
   source.calibrate = Calibrate;
+  source.marks = 1;
   Py_BEGIN_ALLOW_THREADS;  // it may wait for a start of another thread, which may need the GIL
   handle = crosscut_source_add(&source);
   Py_END_ALLOW_THREADS;

@@ -43,7 +43,7 @@ void MeasureCost(void*) {
   }
 }
 
-Registration source = {"allocations", &SetLevel, &MeasureCost};
+Registration source = {"allocations", &SetLevel, &MeasureCost, /*marks=*/0};
 
 }  // namespace
 }  // namespace crosscut::pytorch

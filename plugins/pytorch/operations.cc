@@ -80,7 +80,8 @@ void Forked() { inside = 0; }
 
 int SetLevel(void*, crosscut_level level) {
   on.store(level >= CROSSCUT_LEVEL_BOUNDARY, std::memory_order_relaxed);
-  modules_on.store(level >= CROSSCUT_LEVEL_OPERATORS, std::memory_order_relaxed);
+  const bool operators = level >= CROSSCUT_LEVEL_OPERATORS && level != CROSSCUT_LEVEL_MARKS;
+  modules_on.store(operators, std::memory_order_relaxed);
   return CROSSCUT_OK;
 }
 
@@ -98,6 +99,7 @@ CROSSCUT_API int crosscut_operations_add(const char* version) {
   it.name = "operations";
   it.version = version;
   it.set_level = &SetLevel;
+  it.marks = 1;
   crosscut_task_local(&Inside);
   crosscut_task_local(&ForwardAs);
   source = crosscut_source_add(&it);

@@ -10,6 +10,7 @@ struct Registration {
   const char* name;
   int (*set_level)(void*, crosscut_level);
   void (*calibrate)(void*);
+  int marks;
   int handle = 0;  // 0: not registered
 
   // Returns 0 or a CROSSCUT_E* code; nothing changes where it is registered. Add and Remove under
@@ -22,6 +23,7 @@ struct Registration {
     source.version = version;
     source.set_level = set_level;
     source.calibrate = calibrate;
+    source.marks = marks;
     handle = crosscut_source_add(&source);
     return handle != 0 ? CROSSCUT_OK : CROSSCUT_EINVAL;
   }

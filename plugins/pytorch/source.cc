@@ -52,10 +52,11 @@ void SetOperators(bool on, Inputs inputs) {
 
 int SetLevel(void*, crosscut_level level) {
   std::lock_guard<ForkSafeMutex> lock(state().mutex);
-  const Inputs inputs = level >= CROSSCUT_LEVEL_EVERYTHING ? state().wants_inputs : Inputs::kNone;
+  const Inputs inputs = level == CROSSCUT_LEVEL_EVERYTHING ? state().wants_inputs : Inputs::kNone;
+  const bool operators = level >= CROSSCUT_LEVEL_OPERATORS && level != CROSSCUT_LEVEL_MARKS;
   try {
     SetScopes(level >= CROSSCUT_LEVEL_BOUNDARY);
-    SetOperators(level >= CROSSCUT_LEVEL_OPERATORS, inputs);
+    SetOperators(operators, inputs);
   } catch (const std::exception&) {
     SetRecording(false);
     SetRecordingScopes(false);
@@ -74,7 +75,7 @@ void MeasureCost(void*) {
   }
 }
 
-Registration source = {"pytorch", &SetLevel, &MeasureCost};
+Registration source = {"pytorch", &SetLevel, &MeasureCost, /*marks=*/1};
 
 }  // namespace
 }  // namespace crosscut::pytorch

@@ -62,6 +62,7 @@ bool AddSource() {
   source.name = "samples";
   source.version = RunningVersion();
   source.set_level = SetLevel;
+  source.marks = 1;
   return crosscut_source_add(&source) > 0;
 }
 

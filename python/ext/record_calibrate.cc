@@ -119,6 +119,7 @@ void AddAnnotationSource() {
   source.version = crosscut_version();
   source.set_level = KeepLevel;
   source.calibrate = Calibrate;
+  source.marks = 1;
   added = Apart([&] { return crosscut_source_add(&source); }) != 0;
 }
 

@@ -58,6 +58,7 @@ PyObject* AddSource(PyObject*, PyObject* args) {
   it.version = version;
   it.self = source;
   it.set_level = SetLevel;
+  it.marks = 1;
   return PyLong_FromLong(Apart([&] { return crosscut_source_add(&it); }));
 }
 

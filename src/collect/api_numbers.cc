@@ -24,7 +24,8 @@ static_assert(CROSSCUT_WAITS == +kFlagWaits && CROSSCUT_NO_LAYER == +kFlagNoLaye
 static_assert(CROSSCUT_LEVEL_CONTROL == +kLevelControl &&
               CROSSCUT_LEVEL_BOUNDARY == +kLevelBoundary &&
               CROSSCUT_LEVEL_OPERATORS == +kLevelOperators &&
-              CROSSCUT_LEVEL_EVERYTHING == +kLevelEverything);
+              CROSSCUT_LEVEL_EVERYTHING == +kLevelEverything &&
+              CROSSCUT_LEVEL_MARKS == +kLevelMarks);
 
 }  // namespace
 }  // namespace crosscut::record

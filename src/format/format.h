@@ -264,6 +264,7 @@ enum StepLevel : uint64_t {
   kLevelBoundary = 1,
   kLevelOperators = 2,
   kLevelEverything = 3,
+  kLevelMarks = 4,  // left out by the budget: between control and boundary
 };
 inline constexpr uint64_t kStepAfterSwitch = 1 << 8;  // counts in no comparison
 

@@ -15,7 +15,7 @@
 namespace crosscut::format {
 namespace {
 
-constexpr const char* kNames[kStepLevels] = {"control", "boundary", "operators", "everything"};
+constexpr const char* kNames[] = {"control", "boundary", "operators", "everything", "marks"};
 constexpr double kMillionthsPerPercent = kWholeShare / 100.0;
 
 struct NamedPlan {
@@ -42,7 +42,7 @@ const char* ParsePart(const char* text, double (&percent)[kStepLevels], char* wh
   const int level = LevelOf(text, length);
   if (level < 0) {
     const std::string_view name(text, length);
-    std::vector<std::string> known(std::begin(kNames), std::end(kNames));
+    std::vector<std::string> known(kNames, kNames + kStepLevels);
     for (const NamedPlan& plan : kPlans) known.emplace_back(plan.name);
     snprintf(why, size,
              "\"%.*s\" is neither light, balanced or full nor a level "
@@ -79,7 +79,7 @@ constexpr double kUsualControl = 5;
 
 }  // namespace
 
-const char* StepLevelName(StepLevel level) { return level < kStepLevels ? kNames[level] : "?"; }
+const char* StepLevelName(StepLevel level) { return level <= kLevelMarks ? kNames[level] : "?"; }
 
 bool ParseStepShares(const char* text, double control_percent, StepShares* shares, char* why,
                      size_t why_size) {

@@ -9,9 +9,9 @@
 
 namespace crosscut::format {
 
-inline constexpr int kStepLevels = 4;
+inline constexpr int kStepLevels = 4;  // that a plan names: the level marks is the budget's
 
-// "control", "boundary", "operators", "everything".
+// "control", "boundary", "operators", "everything", "marks".
 const char* StepLevelName(StepLevel level);
 
 // Shares of the steps by level; they sum to kWholeShare.

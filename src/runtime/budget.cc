@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 namespace crosscut::record {
 namespace {
@@ -16,6 +17,14 @@ constexpr uint64_t kMostMeasured = 12;  // runs, however little they tell
 constexpr double kLongStep = 4;         // times the usual one: a hiccup, which counts as so long
 constexpr double kUsualSteps = 64;      // over which what is usual fades
 constexpr double kPlanFades = 0.95;     // per run
+
+// By how much they record.
+constexpr format::StepLevel kByDetail[] = {format::kLevelControl, format::kLevelMarks,
+                                           format::kLevelBoundary, format::kLevelOperators,
+                                           format::kLevelEverything};
+int DetailOf(format::StepLevel level) {
+  return static_cast<int>(std::find(kByDetail, std::end(kByDetail) - 1, level) - kByDetail);
+}
 
 // As in plan.cc; another constant, so that a run's fate says nothing of its levels.
 double Chance(uint64_t seed, uint64_t run) {
@@ -56,7 +65,7 @@ void StepBudget::Set(uint64_t seed, double share, double ns_per_tick) {
 }
 
 double StepBudget::Guess(int level) const {
-  if (level == format::kLevelControl || steps_[level] == 0) return 0;
+  if (level == 0 || steps_[level] == 0) return 0;
   return words_[level] / steps_[level] * kNsPerWord / ns_per_tick_;
 }
 
@@ -70,7 +79,7 @@ double StepBudget::CostOf(int level) const {
   if (guess == 0) return 0;
   const auto known = [&](const Samples& samples, int lower) {
     const double more = std::max(guess - Guess(lower), 0.0);
-    return CostOf(lower) + samples.With(more, more + Unseen());
+    return CostOf(lower) + samples.With(more, level == kMarks ? more : more + Unseen());
   };
   // A few hiccups make the settled steps' too low; those near a change can hardly be too high.
   double most = 0;
@@ -104,8 +113,9 @@ double StepBudget::Held() const {
 void StepBudget::Ended(const Step& step) {
   ticks_ += step.ticks;
   all_steps_ += 1;
-  steps_[step.level] += 1;
-  words_[step.level] += step.words;
+  const int level = DetailOf(step.level);
+  steps_[level] += 1;
+  words_[level] += step.words;
   switches_ += step.after_switch;
   double length = step.ticks;
   if (usual_ > 0) {
@@ -115,7 +125,7 @@ void StepBudget::Ended(const Step& step) {
   if (!step.after_switch) {
     usual_ += (length - usual_) / std::min(all_steps_, kUsualSteps);
   }
-  if (step.after_switch || step.level != now_.level) return BeginStretch(step, length);
+  if (step.after_switch || level != now_.level) return BeginStretch(step, length);
   Stretch& now = now_;
   now.newest[now.steps++ % kSettledSteps] = length;
   if (now.near.count < kNearSteps) now.near.Add(length);
@@ -140,7 +150,7 @@ void StepBudget::BeginStretch(const Step& step, double length) {
     if (back <= settled) before_.settled.Add(ticks);
   }
   now_ = Stretch();
-  now_.level = step.level;
+  now_.level = DetailOf(step.level);
   now_.beginning = length;
   compared_ = false;
 }
@@ -156,10 +166,14 @@ void StepBudget::Compare() {
   const bool up = now_.level > before_.level;
   const Stretch& upper = up ? now_ : before_;
   const Stretch& lower = up ? before_ : now_;
+  // What marks cost is little, and known: steps with them stand for control steps, too.
+  const bool marks = lower.level == kMarks;
+  const int than = marks ? 0 : lower.level;
+  const double least = marks ? CostOf(kMarks) : 0;
   if (settled && before_.settled.count >= kEnough) {
-    settled_[upper.level][lower.level].Add(upper.settled.of() - lower.settled.of());
+    settled_[upper.level][than].Add(least + upper.settled.of() - lower.settled.of());
   } else {
-    near_[upper.level][lower.level].Add(upper.near.of() - lower.near.of());
+    near_[upper.level][than].Add(least + upper.near.of() - lower.near.of());
   }
 }
 
@@ -175,20 +189,28 @@ double StepBudget::CostOfRun(bool in_doubt) const {
   return (run + planned_switches_ * CostOfSwitch()) * kRunSteps / std::max(steps, 1.0);
 }
 
+// What the plan's control steps cost a step of a run that is left out, by the switches to them and
+// back.
+double StepBudget::CostOfControl() const {
+  double steps = 0;
+  for (const double planned : planned_) steps += planned;
+  return planned_hidden_ * CostOfSwitch() / std::max(steps, 1.0);
+}
+
 // The plan's main level, lately.
-format::StepLevel StepBudget::Planned() const {
+int StepBudget::Planned() const {
   int most = kLevels - 1;
   for (int level = kLevels - 1; level >= 0; --level) {
     if (planned_[level] > planned_[most]) most = level;
   }
-  return static_cast<format::StepLevel>(most);
+  return most;
 }
 
 // Whether it is unknown that the plan fits.
 bool StepBudget::Open() const {
-  const format::StepLevel level = Planned();
+  const int level = Planned();
   const double room = share_ * usual_ * kRunSteps;
-  const Samples& settled = settled_[level][format::kLevelControl];
+  const Samples& settled = settled_[level][0];
   if (settled.count < kMeasured) return CostOfRun(true) > room;
   const double cost = CostOfRun(false);
   return cost < room && cost + 2 * std::sqrt(settled.Error2()) * kRunSteps > room;
@@ -199,32 +221,44 @@ bool StepBudget::Open() const {
 void StepBudget::ChooseRun(uint64_t run) {
   const uint64_t measured = run - kFreeSteps / kRunSteps;
   if (measured < kMostMeasured && Open()) {
-    run_ = measured % 2 == 0 ? Run::kLeftOut : Run::kMeasured;
+    run_ = measured % 2 == 0 ? Run::kMeasuredLeftOut : Run::kMeasured;
     return;
   }
   // At its edges its neighbours are not kept.
   const double cost = CostOfRun(false) + 2 * (1 - kept_) * CostOfSwitch();
+  const double control = CostOfControl();
+  shows_control_ = control < share_ * usual_ / 2;
+  const double left_out = (CostOf(kMarks) + (shows_control_ ? control : 0)) * kRunSteps;
   const double runs = all_steps_ / kRunSteps;
   const double spent = Spent();
   const double room = share_ * (ticks_ - spent);
   const double income = room / runs + (room - spent) / std::max(runs / 2, 8.0);
-  kept_ = cost <= income ? 1 : std::max(income / cost, kLeastKept);
+  const bool fits = cost <= std::max(income, left_out);
+  kept_ = fits ? 1 : std::max((income - left_out) / (cost - left_out), kLeastKept);
   run_ = Chance(seed_, run) < kept_ ? Run::kKept : Run::kLeftOut;
 }
 
 format::StepLevel StepBudget::LevelFor(uint64_t step, format::StepLevel planned) {
   if (!limits()) return planned;
-  planned_[planned] += 1;
-  planned_switches_ += planned != planned_before_;
-  planned_before_ = planned;
+  const int level = DetailOf(planned);
+  planned_[level] += 1;
+  planned_switches_ += level != planned_before_;
+  planned_hidden_ += (level == 0) != (planned_before_ == 0);
+  planned_before_ = level;
   if (step < kFreeSteps) return planned;
   if (step % kRunSteps == 0) {
     ChooseRun(step / kRunSteps);
     for (double& count : planned_) count *= kPlanFades;
     planned_switches_ *= kPlanFades;
+    planned_hidden_ *= kPlanFades;
   }
-  if (run_ == Run::kMeasured) return Planned();
-  return run_ == Run::kKept ? planned : format::kLevelControl;
+  switch (run_) {
+    case Run::kMeasured: return kByDetail[Planned()];
+    case Run::kMeasuredLeftOut: return format::kLevelMarks;
+    case Run::kLeftOut: return level == 0 && shows_control_ ? planned : format::kLevelMarks;
+    case Run::kKept: break;
+  }
+  return planned;
 }
 
 }  // namespace crosscut::record

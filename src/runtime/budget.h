@@ -2,9 +2,10 @@
 // steps.
 //
 // The step plan says which level each step would have. Steps come in runs of kRunSteps, and a run
-// is kept with a chance that follows from what the levels cost here: the steps of a run that is not
-// kept are control steps. A hash of (seed, run) is compared with that chance, so of processes that
-// count their steps alike one with less room keeps a part of the runs that the others keep.
+// is kept with a chance that follows from what the levels cost here. The steps of a run that is not
+// kept are left out: they have the level marks, but for the plan's control steps, which stay what
+// they are unless the switches to them take half of what there is. A hash of (seed, run) is compared with that chance, so of processes that count their
+// steps alike one with less room keeps a part of the runs that the others keep.
 //
 // Costs. Where two neighbouring stretches of steps differ in level, the difference of their means
 // is a sample of what the upper level costs more than the lower. Near a change the program has not
@@ -17,7 +18,8 @@
 // large, and say nothing of calls that are too short to be recorded.
 //
 // Short blocks have no settled steps. Where it is open whether the plan fits, a few runs behind the
-// first steps are measured: control and the plan's main level take turns.
+// first steps are measured: marks and the plan's main level take turns. What marks cost themselves
+// is known from the plan's control steps beside them. They are never left out, whatever they cost.
 //
 // For the one thread that makes the steps. No allocation, no lock.
 #pragma once
@@ -57,7 +59,8 @@ class StepBudget {
   double kept() const { return kept_; }
 
  private:
-  static constexpr int kLevels = format::kStepLevels;
+  // Levels are numbered here by how much they record.
+  static constexpr int kLevels = 5, kMarks = 1;
   static constexpr double kNsPerWord = 60;
   static constexpr double kNsPerSwitch = 20'000;
   static constexpr int kNearSteps = 6;       // near a change that are compared, at most
@@ -81,7 +84,7 @@ class StepBudget {
   };
   // Steps of one level, in a row. `near` and `settled` are of the side that is compared.
   struct Stretch {
-    format::StepLevel level = format::kLevelControl;
+    int level = 0;
     uint64_t steps = 0;    // behind the first
     double beginning = 0;  // ticks of the first, and of those that settle
     Mean near, settled;
@@ -96,7 +99,8 @@ class StepBudget {
   void BeginStretch(const Step& step, double length);
   void Compare();
   double CostOfRun(bool in_doubt) const;
-  format::StepLevel Planned() const;
+  double CostOfControl() const;
+  int Planned() const;
   bool Open() const;
   void ChooseRun(uint64_t run);
 
@@ -105,8 +109,9 @@ class StepBudget {
   double ns_per_tick_ = 1;
   double kept_ = 1;
   // The run that is under way.
-  enum class Run { kKept, kLeftOut, kMeasured } run_ = Run::kKept;
-  format::StepLevel planned_before_ = format::kLevelEverything;
+  enum class Run { kKept, kLeftOut, kMeasured, kMeasuredLeftOut } run_ = Run::kKept;
+  bool shows_control_ = true;  // where it is left out
+  int planned_before_ = kLevels - 1;
 
   // What a step of the upper level costs more than one of the lower.
   Samples settled_[kLevels][kLevels], near_[kLevels][kLevels];
@@ -116,6 +121,7 @@ class StepBudget {
   double usual_ = 0;  // length of a step
   // Of the plan, lately.
   double planned_[kLevels] = {}, planned_switches_ = 0;
+  double planned_hidden_ = 0;  // of the switches: to control steps or from them
 
   Stretch before_, now_;
   bool compared_ = true;  // these two

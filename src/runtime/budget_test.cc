@@ -19,8 +19,8 @@ struct Program {
   double spread = 0.05;                // of a step's length, as a share of it
   double long_share = 0, long_by = 1;  // steps of another kind, so many times longer
   double hiccups = 0;                  // share of steps that the machine holds up, by ten steps
-  double cost_ns[4] = {0, 14'000, 45'000, 70'000};
-  double words[4] = {2, 220, 900, 1'200};
+  double cost_ns[5] = {0, 14'000, 45'000, 70'000, 300};
+  double words[5] = {2, 220, 900, 1'200, 5};
   double switch_ns = 30'000;
   // The first of this many steps behind a change to control takes so much of what a step of the
   // level before would cost; it becomes less from step to step.
@@ -31,7 +31,7 @@ struct Program {
 struct Outcome {
   double held = 0;       // cost in truth, as a share of the program's own time
   double told = 0;       // what the budget makes of it
-  double share[4] = {};  // of steps by level
+  double share[5] = {};  // of steps by level
 };
 
 Outcome Simulate(const Program& program, double share, uint64_t steps, uint64_t seed,
@@ -57,9 +57,12 @@ Outcome Simulate(const Program& program, double share, uint64_t steps, uint64_t 
     double length = program.step_ns * std::max(0.3, noise(random));
     if (chance(random) < program.long_share) length *= program.long_by;
     if (chance(random) < program.hiccups) length += 10 * program.step_ns;
-    if (switched) since = 0, level_before = before;
+    const auto bare = [](format::StepLevel l) {
+      return l == format::kLevelControl || l == format::kLevelMarks;
+    };
+    if (switched && (!bare(level) || !bare(before))) since = 0, level_before = before;
     double extra = program.cost_ns[level] + (switched ? program.switch_ns : 0);
-    if (level == format::kLevelControl && since < program.settling) {
+    if (bare(level) && since < program.settling) {
       extra += program.cost_ns[level_before] * program.settling_share *
                (1 - static_cast<double>(since) / program.settling);
     }
@@ -129,7 +132,7 @@ TEST(StepBudget, LeavesThePlanAloneWhereThereIsRoom) {
   for (uint64_t seed = 1; seed <= 10; ++seed) {
     const Outcome with = Simulate(slow, 0.02, 5'000, seed);
     const Outcome without = Simulate(slow, 0, 5'000, seed);
-    for (int level = 0; level < 4; ++level) EXPECT_EQ(with.share[level], without.share[level]);
+    for (int level = 0; level < 5; ++level) EXPECT_EQ(with.share[level], without.share[level]);
   }
 }
 
@@ -166,6 +169,8 @@ TEST(StepBudget, HoldsForProgramsDrawnAtRandom) {
     for (int level = 1; level < 4; ++level) {
       program.cost_ns[level] = per_word * program.words[level] + unseen;
     }
+    program.words[4] = program.words[1] * draw(0.01, 0.1);
+    program.cost_ns[4] = per_word * program.words[4];
     program.switch_ns = draw(5e3, 100e3);
     const double share = draw(0.005, 0.1);
     const auto seed = static_cast<uint64_t>(round) + 1;
@@ -181,6 +186,31 @@ TEST(StepBudget, HoldsForProgramsDrawnAtRandom) {
   }
 }
 
+// What it leaves out keeps its marks, but for the plan's own control steps.
+TEST(StepBudget, LeavesControlStepsToThePlan) {
+  for (uint64_t seed = 1; seed <= 10; ++seed) {
+    for (const uint64_t steps : {2'000, 20'000}) {
+      const Outcome with = Simulate({}, 0.02, steps, seed), without = Simulate({}, 0, steps, seed);
+      EXPECT_GT(with.share[format::kLevelMarks], 0.3) << seed;
+      EXPECT_EQ(without.share[format::kLevelMarks], 0) << seed;
+      EXPECT_LE(with.share[format::kLevelControl], without.share[format::kLevelControl]) << seed;
+      EXPECT_GT(with.share[format::kLevelControl], without.share[format::kLevelControl] - 0.04);
+    }
+  }
+}
+
+// A program that marks a lot in short steps: what else is recorded gives way.
+TEST(StepBudget, CountsWhatMarksCost) {
+  for (uint64_t seed = 1; seed <= 10; ++seed) {
+    Program program;
+    program.words[4] = 40;
+    program.cost_ns[4] = 3'000;
+    const Outcome outcome = Simulate(program, 0.02, 20'000, seed);
+    EXPECT_NEAR(outcome.held, 0.02, 0.007) << seed;
+    EXPECT_NEAR(outcome.told, outcome.held, 0.007) << seed;
+  }
+}
+
 // So that ranks which count alike are recorded in the same steps, as far as they can be.
 TEST(StepBudget, KeepsAPartOfTheRunsOfAProcessWithMoreRoom) {
   StepBudget tight, wide;
@@ -190,13 +220,13 @@ TEST(StepBudget, KeepsAPartOfTheRunsOfAProcessWithMoreRoom) {
   for (uint64_t step = 0; step < 20'000; ++step) {
     const auto of_tight = tight.LevelFor(step, format::kLevelBoundary);
     const auto of_wide = wide.LevelFor(step, format::kLevelBoundary);
-    if (of_tight != format::kLevelControl) {
+    if (of_tight != format::kLevelMarks) {
       EXPECT_EQ(of_wide, format::kLevelBoundary) << step;
     }
     fewer += of_tight != of_wide;
     for (StepBudget* budget : {&tight, &wide}) {
       const auto level = budget == &tight ? of_tight : of_wide;
-      const double cost = level == format::kLevelControl ? 0 : 20'000;
+      const double cost = level == format::kLevelMarks ? 200 : 20'000;
       budget->Ended({level, false, (300'000 + cost) / kNsPerTick, cost / 60});
     }
   }

@@ -428,7 +428,7 @@ void Session::BeginPhase(const char* name) {
 // ---- Sources and plugins ------------------------------------------------------------------------
 
 int Session::AddSource(const crosscut_source* source) {
-  if (source == nullptr || source->struct_size < sizeof(crosscut_source) ||
+  if (source == nullptr || source->struct_size < offsetof(crosscut_source, marks) ||
       source->set_level == nullptr || source->name == nullptr) {
     (void)Fail(CROSSCUT_EINVAL, "a source needs struct_size, name and set_level");
     return 0;

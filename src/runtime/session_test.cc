@@ -172,4 +172,48 @@ TEST_F(SessionTest, SourcesFollowTheStepPlanAndEndWithdrawn) {
   crosscut_source_remove(handle);
 }
 
+// Of steps that cost more than the budget has.
+TEST_F(SessionTest, SourcesThatKnowMarksGoOnInStepsThatAreLeftOut) {
+  const uint32_t name = crosscut_intern("dear", 4, CROSSCUT_SPAN, CROSSCUT_NATIVE, 0, 0);
+  options_.control_percent = 4;
+  options_.plan = "balanced";
+  options_.budget_percent = 0.5;
+  int levels[3] = {};
+  int handles[3];
+  for (int i = 0; i < 3; ++i) {
+    crosscut_source source = {};
+    source.struct_size = i == 0 ? offsetof(crosscut_source, marks) : sizeof source;
+    source.name = "test";
+    source.self = &levels[i];
+    source.set_level = [](void* self, crosscut_level level) {
+      *static_cast<int*>(self) = level;
+      return 0;
+    };
+    source.marks = i != 1 ? 1 : 0;
+    handles[i] = crosscut_source_add(&source);
+    ASSERT_GT(handles[i], 0) << crosscut_error();
+  }
+  ASSERT_EQ(crosscut_start(&options_), CROSSCUT_OK) << crosscut_error();
+  int left_out = 0;
+  for (int i = 0; i < 1'000; ++i) {
+    crosscut_step(0);
+    EXPECT_EQ(levels[0], levels[1]);
+    if (levels[2] != CROSSCUT_LEVEL_MARKS) {
+      EXPECT_EQ(levels[1], levels[2]);
+      for (int n = 0; n < 1'000 && levels[2] != CROSSCUT_LEVEL_CONTROL; ++n) {
+        crosscut_begin(name);
+        crosscut_end();
+      }
+      continue;
+    }
+    EXPECT_EQ(levels[1], CROSSCUT_LEVEL_CONTROL);
+    EXPECT_EQ(crosscut_in_control(), 0);
+    ++left_out;
+  }
+  EXPECT_GT(left_out, 300);
+  EXPECT_EQ(crosscut_stop(), CROSSCUT_OK);
+  for (const int level : levels) EXPECT_EQ(level, CROSSCUT_LEVEL_CONTROL);
+  for (const int handle : handles) crosscut_source_remove(handle);
+}
+
 }  // namespace

@@ -50,6 +50,8 @@ int Sources::Add(const crosscut_source& source, int level) {
     slot->self = source.self;
     slot->set_level = source.set_level;
     slot->calibrate = source.calibrate;
+    constexpr size_t kWithMarks = offsetof(crosscut_source, marks) + sizeof source.marks;
+    slot->marks = source.struct_size >= kWithMarks && source.marks != 0;
     slot->level = CROSSCUT_LEVEL_CONTROL;
     slot->handle = next_handle_++;
   }
@@ -79,7 +81,8 @@ void Sources::Remove(int handle) {
 
 void Sources::Set(int level) {
   for (Source& source : sources_) SetOne(&source, level);
-  host::Registry::Get().SetLevel(static_cast<uint32_t>(level));
+  const int of_plugins = level == CROSSCUT_LEVEL_MARKS ? int{CROSSCUT_LEVEL_BOUNDARY} : level;
+  host::Registry::Get().SetLevel(static_cast<uint32_t>(of_plugins));
 }
 
 void Sources::SetWhenOn(int level) {
@@ -104,6 +107,7 @@ void Sources::SetOne(Source* source, int level) {
   bool calibrate = false;
   {
     const Lock lock(&mutex_);
+    if (level == CROSSCUT_LEVEL_MARKS && !source->marks) level = CROSSCUT_LEVEL_CONTROL;
     if (source->handle == 0 || source->level == level) return;
     calibrate =
         level != CROSSCUT_LEVEL_CONTROL && !source->calibrated && source->calibrate != nullptr;

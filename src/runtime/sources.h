@@ -33,7 +33,8 @@ class Sources {
   int level_when_on() const { return level_when_on_.load(); }
   // A session begins.
   void Begin() { level_when_on_.store(CROSSCUT_LEVEL_EVERYTHING); }
-  // Puts all sources there, plugins among them, and no more: a pause, say.
+  // Puts all sources there, plugins among them, and no more: a pause, say. At the level marks,
+  // sources that do not know it are withdrawn, and plugins go on.
   void Set(int level);
   void SetWhenOn(int level);
   // The session ends: hooks go, also what a control step left in place.
@@ -60,6 +61,7 @@ class Sources {
     int (*set_level)(void*, crosscut_level);
     void (*calibrate)(void*);
     int level;
+    bool marks;  // as in crosscut_source
     bool calibrated;
     bool called;  // just now, by `caller`
     pthread_t caller;

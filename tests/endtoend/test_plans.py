@@ -1,5 +1,6 @@
 """Step plans: one run gives every table, and says from how many steps."""
 
+import bisect
 import collections
 import json
 import os
@@ -107,6 +108,54 @@ def test_each_level_is_compared_with_control_steps(runs):
     for row in rows.values():
         assert float(row["inflation_low"]) <= float(row["inflation"]) <= float(
             row["inflation_high"])
+
+
+MARKS = """
+import crosscut, torch
+from torch.profiler import record_function
+torch.set_num_threads(1)
+x = torch.ones(4)
+for _ in range(3000):
+    crosscut.step()
+    with crosscut.operation("act"):
+        with record_function("augment"):
+            for _ in range(20):
+                x + 1
+    crosscut.instant("acted")
+    for _ in range(20):
+        torch.relu(x)
+crosscut.step_end()
+"""
+
+
+def test_marks_are_counted_exactly_where_the_budget_leaves_steps_out(tmp_path):
+    run = tmp_path / "run"
+    result = record_script(run, MARKS, "--plan=balanced", "--budget=2", env={"CROSSCUT_SEED": "7"})
+    assert result.returncode == 0, result.stderr
+    levels = collections.Counter(row["level"] for row in table(run, "steps"))
+    assert sum(levels.values()) == 3000 and levels[4] > 300, levels
+    assert 30 < levels[0] < 400, levels
+    counts = {row["operation"]: row["count"] for row in table(run, "operations")}
+    assert counts["act"] == counts["augment"] == 3000 - levels[0]
+    crosscut("export", run, "--to=chrome", "-o", tmp_path / "trace.json")
+    events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    assert sum(event["name"] == "acted" for event in events) == 3000 - levels[0]
+    # The boundary is not seen in them.
+    left_out = sorted((row["begin_ns"], row["end_ns"]) for row in table(run, "steps")
+                      if row["level"] == 4)
+    relu = sorted(row["begin_ns"] for row in table(run, "spans") if row["name"] == "torch.relu")
+    at = [bisect.bisect(left_out, (begin, sys.maxsize)) - 1 for begin in relu]
+    assert relu and not [b for b, i in zip(relu, at) if i >= 0 and b < left_out[i][1]]
+    [summary] = table(run, "step_summary")
+    assert summary["marks_steps"] == levels[4] and summary["control_steps"] == levels[0]
+    parts = {row["part"]: row for row in table(run, "window_parts")}
+    assert parts["left-out steps"]["count"] == levels[4]
+    process = table(run, "processes")[0]
+    assert sum(row["wall_ns"] for row in parts.values()) == process["wall_ns"]
+    assert sum(row["ns"] for row in table(run, "overlap")) == process["wall_ns"]
+    report = json.loads(crosscut("report", run, "--format=json"))
+    notes = {t["table"]: t["notes"] for t in report["tables"]}
+    assert f"{levels[4]} were left out by the budget" in notes["operations"][0]
 
 
 def test_the_timeline_marks_levels(runs, tmp_path):
