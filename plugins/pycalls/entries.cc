@@ -108,7 +108,6 @@ __attribute__((visibility("hidden"), used)) uint64_t CrosscutPycallsCall(Pair ab
   if (__builtin_expect(entry->state != 0, 0)) {
     if (entry->state & crosscut::pycalls::kFresh) {
       crosscut::pycalls::NoteUse(index);
-      // Steps that were left out record what happens in them, but not this.
       const bool idle = crosscut::pycalls::PatchesAre() == crosscut::pycalls::Thunks::kIdle;
       if (idle && !flight.followed()) return original(ab, cd, e);
     }

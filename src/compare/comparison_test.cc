@@ -58,7 +58,7 @@ TEST(Divide, AddsUpToTheRoundedQuotient) {
 
 TEST(Comparison, SplitsTheStepAndTheWindowToTheNanosecond) {
   int compared = 0;
-  for (uint64_t seed = 1; seed <= 150; ++seed) {
+  for (uint64_t seed = 1; seed <= 180; ++seed) {
     Recording a(RandomTrace(seed)), b(RandomTrace(seed + 1000));
     const Comparison c = CompareTwo(a, b);
     compared += c.Find("diff_steps")->rows() > 0;
