@@ -4,8 +4,9 @@
 // The step plan says which level each step would have. Steps come in runs of kRunSteps, and a run
 // is kept with a chance that follows from what the levels cost here. The steps of a run that is not
 // kept are left out: they have the level marks, but for the plan's control steps, which stay what
-// they are unless the switches to them take half of what there is. A hash of (seed, run) is compared with that chance, so of processes that count their
-// steps alike one with less room keeps a part of the runs that the others keep.
+// they are unless the switches to them take half of what there is. A hash of (seed, run) is
+// compared with that chance, so of processes that count their steps alike one with less room keeps
+// a part of the runs that the others keep.
 //
 // Costs. Where two neighbouring stretches of steps differ in level, the difference of their means
 // is a sample of what the upper level costs more than the lower. Near a change the program has not
