@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from crosscut import _names
 
-USAGE = 2
+USAGE, UNREADABLE = 2, 3
 
 
 def say(text: str) -> None:
@@ -21,6 +22,19 @@ def say(text: str) -> None:
         shown_text = ascii
     for line in text.split("\n"):
         print("crosscut:", shown_text(line.removeprefix("crosscut: ")), file=sys.stderr, flush=True)
+
+
+def answer(text: str, code: int) -> int:
+    """Writes `text` to stdout, with a line's end. Returns the exit code: `code`, or UNREADABLE and
+    a message where it cannot be written. Who reads it may leave early, as for the command."""
+    try:
+        print(text, flush=True)
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # Python writes what is left when it ends
+        if not isinstance(error, BrokenPipeError):
+            say(f"stdout: {error.strerror}")
+            return UNREADABLE
+    return code
 
 
 def one_of(what: str, names: Sequence[str]) -> Callable[[str], str]:

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <unordered_map>
 
 #include "src/format/process_state.h"
@@ -69,10 +70,26 @@ std::unique_ptr<ProcessReader::State> OfLog(const std::string& dir, const std::s
   return process;
 }
 
-// A process that began behind the look at the rings and is dead by now: it left one.
-bool DiedUnseen(const std::unique_ptr<ProcessReader::State>& process) {
-  const ProcessInfo& info = process->info;
-  return !info.finished && !info.has_ring && info.liveness == base::Liveness::kDead;
+bool IsDeadWithoutRing(const ProcessReader::State& process) {
+  return !process.info.finished && !process.has_ring &&
+         process.info.liveness == base::Liveness::kDead;
+}
+
+// A process that was not known to be dead before the look at the rings may have made one since, and
+// ended: it is looked for again, until it was. Whose log has no header yet is nobody that is known.
+void LookAgain(const RunFolder& folder, const std::vector<std::string>& logs,
+               std::vector<std::unique_ptr<ProcessReader::State>>* processes) {
+  std::vector<size_t> unseen(logs.size());
+  std::iota(unseen.begin(), unseen.end(), size_t{0});
+  const auto seen = [&](size_t i) { return !IsDeadWithoutRing(*(*processes)[i]); };
+  for (std::erase_if(unseen, seen); !unseen.empty(); std::erase_if(unseen, seen)) {
+    std::vector<RingSnapshot> rings = ReadRings(FindRings(folder));
+    std::erase_if(unseen, [&](size_t i) {
+      const bool known = (*processes)[i]->log != nullptr;
+      (*processes)[i] = OfLog(folder.dir, logs[i], &rings);
+      return known || (*processes)[i]->log == nullptr;
+    });
+  }
 }
 
 // When the directory was made, as far as run.json and the file system tell; 0: neither does.
@@ -119,12 +136,7 @@ Result<std::unique_ptr<RunReader>> RunReader::Open(const std::string& dir) {
   }
   std::vector<std::unique_ptr<ProcessReader::State>> of_logs;
   for (const std::string& name : logs) of_logs.push_back(OfLog(dir, name, &rings));
-  if (std::any_of(of_logs.begin(), of_logs.end(), DiedUnseen)) {
-    std::vector<RingSnapshot> later = ReadRings(FindRings(state->folder));
-    for (size_t i = 0; i < logs.size(); ++i) {
-      if (DiedUnseen(of_logs[i])) of_logs[i] = OfLog(dir, logs[i], &later);
-    }
-  }
+  LookAgain(state->folder, logs, &of_logs);
   for (auto& process : of_logs) {
     state->processes.emplace_back(new ProcessReader(std::move(process)));
   }

@@ -52,13 +52,13 @@ class RunTest : public ::testing::Test {
   static std::vector<uint64_t> Name(uint64_t id) { return {Word(1, kName), id, 0, 4, 0x64636261}; }
 
   std::string LogPath() const { return dir_ + "/p1-1.crosscut"; }
-  std::string WriteRing(RingBuilder* ring) const {
+  std::string WriteRing(RingBuilder* ring, const char* suffix = "") const {
     struct stat info;
     stat(dir_.c_str(), &info);
     ring->header().run_device = info.st_dev;
     ring->header().run_inode = info.st_ino;
     const std::string path = RingPath(dir_, ring->header().pid, ring->header().nonce);
-    WriteBytes(path, ring->bytes());
+    WriteBytes(path + suffix, ring->bytes());
     return path;
   }
   static void WriteBytes(const std::string& path, const std::vector<char>& bytes) {
@@ -129,6 +129,23 @@ class RunTest : public ::testing::Test {
     return stream;
   }
 
+  // Makes its log, then its ring, then the log's header, as a recorder does, and ends.
+  [[noreturn]] void LiveForAnInstant(uint32_t track) const {
+    const base::ProcessIdentity self = base::ThisProcess();
+    RingBuilder ring(1, track);
+    RingHeader& header = ring.header();
+    header.pid = self.pid;
+    header.pid_start = self.start;
+    ring.Fill(0, track, 1000, Spans(track, 1000, 1));
+    const std::string name = "p" + std::to_string(self.pid) + "-" + std::to_string(track);
+    snprintf(header.log_name, sizeof header.log_name, "%s.crosscut", name.c_str());
+    auto file = base::OpenFile(dir_ + "/" + header.log_name, base::OpenMode::kCreateNew);
+    const std::string path = WriteRing(&ring, ".making");
+    rename((path + ".making").c_str(), path.c_str());
+    const bool made = LogWriter::Create(std::move(*file), {track, self.pid, self.start}).ok();
+    _exit(made ? 0 : 1);
+  }
+
   // Reaps in a child with a fault armed; returns its wait status.
   int ReapInChild(const char* fault) const {
     const pid_t child = fork();
@@ -191,6 +208,26 @@ TEST_F(RunTest, ReapingBeginsTheLogOfAProcessThatHadNone) {
   auto report = ReapRun(dir_);
   ASSERT_TRUE(report.ok() && report->finished == 1) << report->processes.at(0).problem;
   EXPECT_EQ(ReadStream(), expected_);
+}
+
+// Whatever a process did between the looks at rings, logs and the living.
+TEST_F(RunTest, ReapingLosesNothingOfProcessesThatLiveForAnInstant) {
+  constexpr uint32_t kProcesses = 150;
+  const pid_t maker = fork();
+  if (maker == 0) {
+    for (uint32_t track = 1; track <= kProcesses; ++track) {
+      if (fork() == 0) LiveForAnInstant(track);
+      wait(nullptr);
+    }
+    _exit(0);
+  }
+  while (waitpid(maker, nullptr, WNOHANG) == 0) EXPECT_TRUE(ReapRun(dir_).ok());
+  ASSERT_TRUE(ReapRun(dir_).ok());
+  const Stream stream = ReadStream();
+  for (uint32_t track = 1; track <= kProcesses; ++track) {
+    const auto found = stream.find(track);
+    EXPECT_TRUE(found != stream.end() && found->second == Spans(track, 1000, 1)) << track;
+  }
 }
 
 TEST_F(RunTest, ReapingLeavesTheLivingAlone) {

@@ -252,6 +252,20 @@ def test_dash_is_stdout_and_pipes_and_devices_stay(run, tmp_path):
     assert (tmp_path / "log").read_text().startswith("before\nNothing is")
 
 
+@pytest.mark.parametrize("verb", [["doctor"], ["validate", "--pairs=1", "--", "true"],
+                                  ["table", "--help"]])
+def test_what_stdout_cannot_take_is_an_error_and_a_reader_may_leave(verb):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([CROSSCUT, *verb], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 3 and "stdout: No space left on device" in done.stderr
+    assert "Traceback" not in done.stderr and "Exception" not in done.stderr
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run([CROSSCUT, *verb], stdout=writer, stderr=subprocess.PIPE, text=True)
+    os.close(writer)
+    assert done.returncode in (0, 1, -signal.SIGPIPE) and "Traceback" not in done.stderr
+
+
 def test_open_writes_the_page_and_shows_it_where_it_can(run, tmp_path):
     run("record", "-o", "a b", sys.executable, "t.py")
     page = tmp_path / "a b" / "report.html"

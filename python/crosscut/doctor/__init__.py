@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 
-from crosscut._command import Parser
+from crosscut._command import Parser, answer
 from crosscut.doctor import caches, frameworks, parts, trial
 from crosscut.doctor.finding import Finding, State
 
@@ -46,5 +46,5 @@ def main(arguments: list[str]) -> int:
     told = [*caches.clean()] if options.clean else []
     if options.build or not options.clean:
         told += findings(options.build)
-    print(_json(told) if options.json else _text(told))
-    return 1 if any(one.state is State.MISSING for one in told) else 0
+    missing = any(one.state is State.MISSING for one in told)
+    return answer(_json(told) if options.json else _text(told), 1 if missing else 0)

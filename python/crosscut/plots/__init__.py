@@ -11,7 +11,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from crosscut._command import Parser, say
+from crosscut._command import Parser, answer, say
 
 GOOD, USAGE, UNREADABLE = 0, 2, 3
 
@@ -63,5 +63,4 @@ def main(arguments: Sequence[str]) -> int:
     except (OSError, ValueError) as error:
         say(str(error))
         return UNREADABLE
-    print(f"{len(made)} plots in {options.output}")
-    return GOOD
+    return answer(f"{len(made)} plots in {options.output}", GOOD)

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from crosscut._command import Parser, one_of, say
+from crosscut._command import Parser, answer, one_of, say
 from crosscut.validation import judge, runs
 from crosscut.validation.runs import FINDING
 
@@ -132,8 +132,8 @@ def main(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     if options.format == "json":
-        print(json.dumps({"command": options.command, "record_options": options.record, **result},
-                         indent=1))
+        text = json.dumps(
+            {"command": options.command, "record_options": options.record, **result}, indent=1)
     else:
-        print(as_text(result, options.command))
-    return GOOD if result["holds"] else FINDING
+        text = as_text(result, options.command)
+    return answer(text, GOOD if result["holds"] else FINDING)

@@ -11,6 +11,7 @@ import warnings
 
 import profile_programs
 import torch
+import torch._dynamo  # which every optimizer imports: here, once for all children
 import torch.profiler
 
 import crosscut.torch
