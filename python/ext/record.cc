@@ -8,6 +8,7 @@
 #include "python/ext/record_around.h"
 #include "python/ext/record_awaiting.h"
 #include "python/ext/record_calibrate.h"
+#include "python/ext/record_calls.h"
 #include "python/ext/record_classes.h"
 #include "python/ext/record_imports.h"
 #include "python/ext/record_marks.h"
@@ -395,7 +396,8 @@ int Exec(PyObject* module) {
     return -1;
   }
   if (AddOperationType(module) != 0 || AddAroundType(module) != 0 ||
-      AddAwaitingTypes(module) != 0 || AddUnseenType(module) != 0 || AddStepTypes(module) != 0 ||
+      AddAwaitingTypes(module) != 0 || AddUnseenType(module) != 0 ||
+      AddStepFunctions(module) != 0 || AddCallFunctions(module) != 0 ||
       !PythonRuns::CloseAtExit()) {
     return -1;
   }
