@@ -8,9 +8,9 @@
 // first one there is a span "jax.jit(name)" of layer framework.
 #pragma once
 
-#include "python.h"
-
 #include <cstdint>
+
+#include "python.h"
 
 namespace crosscut::pycalls {
 

@@ -234,18 +234,17 @@ PyObject* Callable(PyObject* callable) {
 }
 
 PyObject* AroundNew(PyTypeObject* type, PyObject* args, PyObject* keywords) {
-  static const char* const names[] = {"function", "operation", "on",    "span",   "before",
-                                      "after",    "inside",    "nests", "always", "outermost",
-                                      "slice",    "makes",     "hides", "prefix", "word",
-                                      "says",     nullptr};
+  static const char* const names[] = {
+      "function",  "operation", "on",    "span",  "before", "after", "inside", "nests", "always",
+      "outermost", "slice",     "makes", "hides", "prefix", "word",  "says",   nullptr};
   PyObject *function, *operation = Py_None, *span = Py_None, *before = Py_None, *after = Py_None;
   unsigned long long on = 0, inside = 0, word = 0;
   Around made = {};
-  if (!PyArg_ParseTupleAndKeywords(
-          args, keywords, "O|OKOOOKppppppUKI:around", const_cast<char**>(names), &function,
-          &operation, &on, &span, &before, &after, &inside, &made.nests, &made.always,
-          &made.outermost, &made.slice, &made.makes, &made.hides, &made.prefix, &word,
-          &made.says) ||
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|OKOOOKppppppUKI:around",
+                                   const_cast<char**>(names), &function, &operation, &on, &span,
+                                   &before, &after, &inside, &made.nests, &made.always,
+                                   &made.outermost, &made.slice, &made.makes, &made.hides,
+                                   &made.prefix, &word, &made.says) ||
       !NameOf(operation, &made.operation) || !NameOf(span, &made.span)) {
     return nullptr;
   }

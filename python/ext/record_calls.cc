@@ -131,9 +131,9 @@ PyObject* MakeFunctions(PyObject*, PyObject* args) {
   if (!PyArg_ParseTuple(args, "OOOO:compiled_functions", &compile, &update, &apply, &context)) {
     return nullptr;
   }
-  return Callables(
-      new (std::nothrow) Functions{Held(compile), Held(update), Held(apply), Held(context)},
-      class_functions);
+  return Callables(new (std::nothrow)
+                       Functions{Held(compile), Held(update), Held(apply), Held(context)},
+                   class_functions);
 }
 
 // ---- One function ----
@@ -178,11 +178,11 @@ PyObject* MakeOne(PyObject*, PyObject* args) {
   PyObject* weak_updater = updater == Py_None ? nullptr : PyWeakref_NewRef(updater, nullptr);
   PyObject* made = nullptr;
   if (weak != nullptr && !PyErr_Occurred()) {
-    made = Callables(
-        new (std::nothrow) OneFunction{Held(compile), Held(later), Held(weak),
-                                       Held(weak_updater != nullptr ? weak_updater : Py_None),
-                                       KindOf(function) != kNew},
-        one_functions);
+    made = Callables(new (std::nothrow)
+                         OneFunction{Held(compile), Held(later), Held(weak),
+                                     Held(weak_updater != nullptr ? weak_updater : Py_None),
+                                     KindOf(function) != kNew},
+                     one_functions);
   }
   Py_XDECREF(weak);
   Py_XDECREF(weak_updater);

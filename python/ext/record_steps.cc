@@ -302,11 +302,11 @@ PyObject* MakeSlotGuard(PyObject*, PyObject* args) {
   unsigned long long slot, expected;
   PyObject* repair;
   if (!PyArg_ParseTuple(args, "KKO:slot_guard", &slot, &expected, &repair)) return nullptr;
-  return Callable(new (std::nothrow) SlotGuard{
-                      reinterpret_cast<void* const*>(static_cast<uintptr_t>(slot)),
-                      reinterpret_cast<const void*>(static_cast<uintptr_t>(expected)),
-                      Held(repair)},
-                  &guard_function);
+  return Callable(
+      new (std::nothrow)
+          SlotGuard{reinterpret_cast<void* const*>(static_cast<uintptr_t>(slot)),
+                    reinterpret_cast<const void*>(static_cast<uintptr_t>(expected)), Held(repair)},
+      &guard_function);
 }
 
 // -- An answer that a process gives once --
