@@ -15,6 +15,7 @@
 #include "python/ext/record_on_demand.h"
 #include "python/ext/record_operation.h"
 #include "python/ext/record_options.h"
+#include "python/ext/record_remote.h"
 #include "python/ext/record_shared.h"
 #include "python/ext/record_shortfall.h"
 #include "python/ext/record_sources.h"
@@ -398,7 +399,7 @@ int Exec(PyObject* module) {
   if (AddOperationType(module) != 0 || AddAroundType(module) != 0 ||
       AddAwaitingTypes(module) != 0 || AddUnseenType(module) != 0 ||
       AddStepFunctions(module) != 0 || AddCallFunctions(module) != 0 ||
-      !PythonRuns::CloseAtExit()) {
+      AddRemoteFunctions(module) != 0 || !PythonRuns::CloseAtExit()) {
     return -1;
   }
   AddAnnotationSource();

@@ -120,6 +120,16 @@ class SharedDict {
     const std::lock_guard lock(shared_mutex);
     if (PyDict_DelItem(dict_, key) != 0) PyErr_Clear();
   }
+  // The one that was set first.
+  void RemoveFirst() {
+    const std::lock_guard lock(shared_mutex);
+    PyObject* key = nullptr;
+    Py_ssize_t place = 0;
+    if (!PyDict_Next(dict_, &place, &key, nullptr)) return;
+    Py_INCREF(key);
+    if (PyDict_DelItem(dict_, key) != 0) PyErr_Clear();
+    Py_DECREF(key);
+  }
   // Of the keys now: a list, or null with an exception.
   PyObject* Keys() const {
     const std::lock_guard lock(shared_mutex);

@@ -165,20 +165,24 @@ def python_of(program):
     return sys.executable if program == "torch" else python_with(MODULES.get(program, program))
 
 
-@pytest.mark.parametrize("program", PROGRAMS)
-def test_a_step_runs_no_python_of_ours(program, tmp_path):
-    python, counter = python_of(program), tmp_path / "counter.so"
+def steps_and_frames(folder, python, program, **options):
+    """How many steps a program counted, and how often each function of ours ran in them."""
+    counter, script = folder / "counter.so", folder / "program.py"
     include = subprocess.run(
         [python, "-c", "import sysconfig; print(sysconfig.get_path('include'))"],
         capture_output=True, text=True, check=True).stdout.strip()
     subprocess.run(["cc", "-O1", "-shared", "-fPIC", f"-I{include}", HERE / "step_frames.c",
                     "-o", counter], check=True)
-    script = tmp_path / "program.py"
-    script.write_text(COUNTING + PROGRAMS[program])
-    done = record(tmp_path / "run", [python, script, counter, f"{PACKAGE.resolve()}/crosscut",
-                                     HERE / "on_ray"])
+    script.write_text(COUNTING + program)
+    done = record(folder / "run", [python, script, counter, f"{PACKAGE.resolve()}/crosscut",
+                                   HERE / "on_ray"], **options)
     assert done.returncode == 0, done.stderr
-    steps, frames = json.loads(done.stdout.splitlines()[0])
+    return json.loads(done.stdout.splitlines()[0])
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_a_step_runs_no_python_of_ours(program, tmp_path):
+    steps, frames = steps_and_frames(tmp_path, python_of(program), PROGRAMS[program])
     # The profiles of JAX and TensorFlow are made anew every few seconds, and rest in control steps:
     # a few frames each, and those that read what such a profile was.
     assert {name: count for name, count in frames.items()
