@@ -3,6 +3,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 
 #include "crosscut/crosscut.h"
 
@@ -21,6 +22,7 @@ struct Function {
 PyTypeObject* g_type = nullptr;
 ternaryfunc g_original = nullptr;
 PyObject* g_stepped = nullptr;
+int32_t* (*g_inside)() = nullptr;
 bool g_on = false;
 std::unordered_map<PyObject*, Function>* g_functions = nullptr;
 const Function* g_most = nullptr;  // called most often
@@ -98,7 +100,7 @@ uint32_t OperationOf(const Function& function, bool most) {
 void Stepped() {
   if (g_stepped == nullptr || g_thread != PyThread_get_thread_ident()) return;
   const Ref stepped = Ref::Borrow(g_stepped);  // it may end the recording, and be given up
-  const Ref result(PyObject_CallNoArgs(stepped.get()));
+  const Ref result(PyObject_CallOneArg(stepped.get(), reinterpret_cast<PyObject*>(g_type)));
   if (!result) PyErr_WriteUnraisable(stepped.get());
 }
 
@@ -117,12 +119,16 @@ PyObject* Call(PyObject* self, PyObject* args, PyObject* keywords) {
   Function* function = t_inside != 0 ? nullptr : Find(self);
   if (function == nullptr) return g_original(self, args, keywords);
   t_inside = 1;
+  // What is called while it traces is a part of it, an optimizer's update, too.
+  int32_t* const inside = g_inside == nullptr ? nullptr : g_inside();
+  const int32_t around = inside == nullptr ? 0 : std::exchange(*inside, 1);
   const uint64_t forgotten = g_forgotten;
   const bool users = function->operation != 0;
   const bool most = users && CalledMost(*function);
   PyObject* const call[] = {self, args, keywords};
   PyObject* result = g_on ? Marked(function, most, call) : g_original(self, args, keywords);
   t_inside = 0;
+  if (inside != nullptr) *inside = around;
   if (result == nullptr || forgotten != g_forgotten) return result;
   ++function->calls;
   if (!users) return result;
@@ -135,7 +141,7 @@ PyObject* Call(PyObject* self, PyObject* args, PyObject* keywords) {
 
 }  // namespace
 
-bool PatchJit(PyTypeObject* type, PyObject* stepped) {
+bool PatchJit(PyTypeObject* type, PyObject* stepped, int32_t* (*inside)()) {
   if (g_type != nullptr) return g_type == type;
   // tp_call reads the vectorcall pointer of the object, so it works without the flag.
   if (!PyType_HasFeature(type, Py_TPFLAGS_HAVE_VECTORCALL) || type->tp_call != PyVectorcall_Call ||
@@ -147,6 +153,7 @@ bool PatchJit(PyTypeObject* type, PyObject* stepped) {
   Py_INCREF(stepped);
   g_type = type;
   g_stepped = stepped;
+  g_inside = inside;
   g_original = type->tp_call;
   crosscut_task_local(&Inside);
   type->tp_call = Call;

@@ -8,15 +8,17 @@
 // first one there is a span "jax.jit(name)" of layer framework.
 #pragma once
 
+#include <cstdint>
+
 #include "python.h"
 
 namespace crosscut::pycalls {
 
-// Begins with `type` (jaxlib's PjitFunction). `stepped` is called, without arguments, after each
-// call but the first of the function that was called most often, on the thread that called first;
-// also while nothing is recorded (control steps). False, with no error set, where the type is not
-// built as expected.
-bool PatchJit(PyTypeObject* type, PyObject* stepped);
+// Begins with `type` (jaxlib's PjitFunction). `stepped` is called with it after each call but the
+// first of the function that was called most often, on the thread that called first; also while
+// nothing is recorded (control steps). `inside` gives this thread's word that is 1 while a call
+// lasts; null: none. False, with no error set, where the type is not built as expected.
+bool PatchJit(PyTypeObject* type, PyObject* stepped, int32_t* (*inside)());
 // As it was before.
 void UnpatchJit();
 // Whether spans and operations are marked.

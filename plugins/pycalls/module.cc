@@ -250,8 +250,11 @@ PyObject* FilesOfFunctions(PyObject*, PyObject*) {
 
 PyObject* PatchJitType(PyObject*, PyObject* args) {
   PyObject *type = nullptr, *stepped = nullptr;
-  if (!PyArg_ParseTuple(args, "O!O", &PyType_Type, &type, &stepped)) return nullptr;
-  return PyBool_FromLong(PatchJit(reinterpret_cast<PyTypeObject*>(type), stepped));
+  unsigned long long inside = 0;
+  if (!PyArg_ParseTuple(args, "O!O|K", &PyType_Type, &type, &stepped, &inside)) return nullptr;
+  return PyBool_FromLong(
+      PatchJit(reinterpret_cast<PyTypeObject*>(type), stepped,
+               reinterpret_cast<int32_t* (*)()>(static_cast<uintptr_t>(inside))));
 }
 
 PyObject* UnpatchJitType(PyObject*, PyObject*) {
@@ -308,7 +311,7 @@ PyMethodDef g_methods[] = {
      "start_calls(builtins=False) -> bool: every Python function, every builtin function"},
     {"stop_calls", StopAllCalls, METH_NOARGS, "stop_calls()"},
     {"files", FilesOfFunctions, METH_NOARGS, "files() -> {name of a Python function: file}"},
-    {"patch_jit", PatchJitType, METH_VARARGS, "patch_jit(type, stepped) -> bool"},
+    {"patch_jit", PatchJitType, METH_VARARGS, "patch_jit(type, stepped, inside=0) -> bool"},
     {"unpatch_jit", UnpatchJitType, METH_NOARGS, "unpatch_jit()"},
     {"unpatch_all", UnpatchAll, METH_NOARGS, "unpatch_all(): restored and forgotten"},
     {"stats", GetStats, METH_NOARGS, "stats() -> dict"},

@@ -117,12 +117,13 @@ CROSSCUT_API const void* crosscut_operations_on(void) { return &on; }
 // The calling thread's `inside`, valid while the thread lives; that of the task that runs on it.
 CROSSCUT_API int32_t* crosscut_operations_inside(void) { return &inside; }
 
-// What the outermost module calls of this thread are called from now on; null: "forward". Interns:
-// not for each call. 1 if they were called something else before.
-CROSSCUT_API int crosscut_operations_forward_as(const char* operation) {
-  const int32_t before = forward_as;
-  forward_as = operation == nullptr ? 0 : static_cast<int32_t>(Operation(operation));
-  return forward_as != before ? 1 : 0;
+// What the outermost module calls of this thread are called: the address of the name's id, as
+// `inside` is; 0: "forward".
+CROSSCUT_API int32_t* crosscut_operations_forward_as(void) { return &forward_as; }
+
+// The id of an operation's name that modules may be called.
+CROSSCUT_API uint32_t crosscut_operations_name(const char* operation) {
+  return Operation(operation);
 }
 
 // What this thread runs outside every span is loading of data: DataLoader workers.

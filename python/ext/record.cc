@@ -8,12 +8,14 @@
 #include "python/ext/record_around.h"
 #include "python/ext/record_awaiting.h"
 #include "python/ext/record_calibrate.h"
+#include "python/ext/record_calls.h"
 #include "python/ext/record_classes.h"
 #include "python/ext/record_imports.h"
 #include "python/ext/record_marks.h"
 #include "python/ext/record_on_demand.h"
 #include "python/ext/record_operation.h"
 #include "python/ext/record_options.h"
+#include "python/ext/record_remote.h"
 #include "python/ext/record_shared.h"
 #include "python/ext/record_shortfall.h"
 #include "python/ext/record_sources.h"
@@ -395,8 +397,9 @@ int Exec(PyObject* module) {
     return -1;
   }
   if (AddOperationType(module) != 0 || AddAroundType(module) != 0 ||
-      AddAwaitingTypes(module) != 0 || AddUnseenType(module) != 0 || AddStepTypes(module) != 0 ||
-      !PythonRuns::CloseAtExit()) {
+      AddAwaitingTypes(module) != 0 || AddUnseenType(module) != 0 ||
+      AddStepFunctions(module) != 0 || AddCallFunctions(module) != 0 ||
+      AddRemoteFunctions(module) != 0 || !PythonRuns::CloseAtExit()) {
     return -1;
   }
   AddAnnotationSource();

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "crosscut/crosscut.h"
 #include "crosscut/in_python.h"
@@ -24,6 +25,8 @@ struct Around {
   PyObject* weak_references;
   const int32_t* on;     // null: always
   int32_t* (*inside)();  // null: calls may be inside another
+  int32_t* (*word)();    // null: none
+  uint32_t says;         // what that is as long as a call lasts
   uint32_t operation;    // 0: none, unless `before` says
   uint32_t span;         // 0: none
   int nests;
@@ -51,20 +54,22 @@ class Scope {
   bool opened_;
 };
 
-// Calls on this thread are parts of the one that lasts as long as this lives.
-class Inside {
+// A word of this thread's that is `value` as long as this lives; null: none.
+class Word {
  public:
-  explicit Inside(int32_t* (*inside)()) : inside_(inside == nullptr ? nullptr : inside()) {
-    if (inside_ != nullptr) *inside_ = 1;
+  Word(int32_t* (*of_thread)(), uint32_t value)
+      : word_(of_thread == nullptr ? nullptr : of_thread()) {
+    if (word_ != nullptr) before_ = std::exchange(*word_, static_cast<int32_t>(value));
   }
-  ~Inside() {
-    if (inside_ != nullptr) *inside_ = 0;
+  ~Word() {
+    if (word_ != nullptr) *word_ = before_;
   }
-  Inside(const Inside&) = delete;
-  Inside& operator=(const Inside&) = delete;
+  Word(const Word&) = delete;
+  Word& operator=(const Word&) = delete;
 
  private:
-  int32_t* inside_;
+  int32_t* word_;
+  int32_t before_ = 0;
 };
 
 // While it lives this thread runs the task that a handle of asyncio's is a slice of: what its
@@ -170,7 +175,7 @@ PyObject* InScopes(Around* self, PyObject* chosen, PyObject* first, Call call) {
   const bool on = IsOn(self);
   const uint32_t name = chosen != Py_True ? NameIdOf(chosen) : self->operation;
   if (name == 0) PyErr_Clear();
-  const Inside inside(self->inside);
+  const Word inside(self->inside, 1), word(on ? self->word : nullptr, self->says);
   const Slice slice(self->slice != 0 ? first : nullptr);
   const Scope operation(name, on && name != 0 && (self->nests != 0 || !IsOpen(name)));
   const Scope span(self->span, on && self->span != 0);
@@ -229,16 +234,17 @@ PyObject* Callable(PyObject* callable) {
 }
 
 PyObject* AroundNew(PyTypeObject* type, PyObject* args, PyObject* keywords) {
-  static const char* const names[] = {"function", "operation", "on",    "span",   "before",
-                                      "after",    "inside",    "nests", "always", "outermost",
-                                      "slice",    "makes",     "hides", "prefix", nullptr};
+  static const char* const names[] = {
+      "function",  "operation", "on",    "span",  "before", "after", "inside", "nests", "always",
+      "outermost", "slice",     "makes", "hides", "prefix", "word",  "says",   nullptr};
   PyObject *function, *operation = Py_None, *span = Py_None, *before = Py_None, *after = Py_None;
-  unsigned long long on = 0, inside = 0;
+  unsigned long long on = 0, inside = 0, word = 0;
   Around made = {};
-  if (!PyArg_ParseTupleAndKeywords(
-          args, keywords, "O|OKOOOKppppppU:around", const_cast<char**>(names), &function,
-          &operation, &on, &span, &before, &after, &inside, &made.nests, &made.always,
-          &made.outermost, &made.slice, &made.makes, &made.hides, &made.prefix) ||
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|OKOOOKppppppUKI:around",
+                                   const_cast<char**>(names), &function, &operation, &on, &span,
+                                   &before, &after, &inside, &made.nests, &made.always,
+                                   &made.outermost, &made.slice, &made.makes, &made.hides,
+                                   &made.prefix, &word, &made.says) ||
       !NameOf(operation, &made.operation) || !NameOf(span, &made.span)) {
     return nullptr;
   }
@@ -257,6 +263,7 @@ PyObject* AroundNew(PyTypeObject* type, PyObject* args, PyObject* keywords) {
   Py_XINCREF(self->prefix);
   self->on = reinterpret_cast<const int32_t*>(static_cast<uintptr_t>(on));
   self->inside = reinterpret_cast<int32_t* (*)()>(static_cast<uintptr_t>(inside));
+  self->word = reinterpret_cast<int32_t* (*)()>(static_cast<uintptr_t>(word));
   self->vectorcall = AroundVectorcall;
   return reinterpret_cast<PyObject*>(self);
 }
@@ -356,7 +363,8 @@ PyMemberDef members[] = {
 
 const char kDoc[] =
     "around(function, operation=None, on=0, span=None, before=None, after=None, inside=0,\n"
-    "       nests=False, always=False, outermost=False, slice=False, hides=False, prefix)\n--\n\n"
+    "       nests=False, always=False, outermost=False, slice=False, hides=False, prefix, word=0,\n"
+    "       says=0)\n--\n\n"
     "Stands for `function`, in a module or in the dictionary of a class, and adds no frame. While\n"
     "the int32 at the address `on` is not 0 (0: always) a call is the operation, unless it "
     "`nests`\n"
@@ -377,6 +385,7 @@ const char kDoc[] =
     "slice      the first argument is a handle of asyncio's: its task runs as long as the call.\n"
     "hides      a class that has it shows `function`, and so do its copies and pickles.\n"
     "prefix     else a call is just a call where `name` of the first argument begins otherwise.\n"
+    "word       such an address, too: that int32 is `says` as long as a call lasts.\n"
     "\n"
     "Both are called unseen. Who asks this object for something is answered by `function`, which\n"
     "around.function.__get__(object) gives. around.retire(object): its calls are just calls from\n"

@@ -120,11 +120,40 @@ class SharedDict {
     const std::lock_guard lock(shared_mutex);
     if (PyDict_DelItem(dict_, key) != 0) PyErr_Clear();
   }
+  // The one that was set first.
+  void RemoveFirst() {
+    const std::lock_guard lock(shared_mutex);
+    PyObject* key = nullptr;
+    Py_ssize_t place = 0;
+    if (!PyDict_Next(dict_, &place, &key, nullptr)) return;
+    Py_INCREF(key);
+    if (PyDict_DelItem(dict_, key) != 0) PyErr_Clear();
+    Py_DECREF(key);
+  }
+  // Of the keys now: a list, or null with an exception.
+  PyObject* Keys() const {
+    const std::lock_guard lock(shared_mutex);
+    return PyDict_Keys(dict_);
+  }
   Py_ssize_t size() const { return PyDict_GET_SIZE(dict_); }
 
  private:
   PyObject* dict_ = nullptr;
 };
+
+// What a weak reference, or null, refers to: a new reference, or null.
+inline PyObject* Referent(PyObject* reference) {
+  PyObject* object = nullptr;
+#if PY_VERSION_HEX >= 0x030d0000
+  if (reference != nullptr) PyWeakref_GetRef(reference, &object);
+#else
+  if (reference != nullptr && (object = PyWeakref_GetObject(reference)) == Py_None) {
+    object = nullptr;
+  }
+  Py_XINCREF(object);
+#endif
+  return object;
+}
 
 // How often something is to be undone.
 class Tally {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "crosscut/crosscut.h"
+#include "python/ext/record_callable.h"
 #include "python/ext/record_operation.h"
 #include "python/ext/record_shared.h"
 #include "python/ext/record_stack.h"
@@ -63,188 +64,118 @@ constexpr uint32_t kLostAfter = 16;  // steps of others, none of the primary: on
 // a processor has learned of the hooks takes it milliseconds to unlearn when they are withdrawn.
 constexpr uint32_t kRollout = 8;
 
-struct StepFinder {
-  PyObject_HEAD PyObject* primary;  // a weak reference, or null
-  PyObject* weak_references;
-  uint32_t others;        // steps of others since the primary's last
-  std::atomic<int> asks;  // 0 once the program declares its steps itself
-  uint64_t next;          // number that our next step should get; 0: any
-  unsigned long thread;   // that made the last update
-  uint32_t simulated;     // steps of the environment since then
+// One for the process: whichever libraries update models in it, one updater makes its steps.
+struct Finder {
+  PyObject* primary = nullptr;      // a weak reference to that one, or null
+  bool guess = false;               // the primary was guessed
+  uint32_t others = 0;              // updates by others since the primary's last
+  uint64_t next = 0;                // number that our next step should get; 0: any
+  unsigned long thread = 0;         // that made the last update
+  uint32_t simulated = 0;           // steps of the environment since then
+  std::atomic<bool> asks{true};     // false once somebody else says where the steps are
+  std::atomic<bool> learns{false};  // there was an update
 };
-
-SharedRef learner;  // the StepFinder that has found the process's last update
+Finder finder;
 
 // Calls in one interpreter that has a GIL come one at a time. Without one, updates of two threads
 // are one another's: a step is the process's.
-StateMutex finders_mutex;
-
-PyObject* Referent(PyObject* reference) {
-  PyObject* object = nullptr;
-#if PY_VERSION_HEX >= 0x030d0000
-  if (reference != nullptr) PyWeakref_GetRef(reference, &object);
-#else
-  if (reference != nullptr && (object = PyWeakref_GetObject(reference)) == Py_None) {
-    object = nullptr;
-  }
-  Py_XINCREF(object);
-#endif
-  return object;
-}
+StateMutex finder_mutex;
 
 // Null with an exception, as BeginStep().
-PyObject* BeginFound(StepFinder* self, const char* name, std::atomic<uint32_t>* kind) {
-  if (program_steps) self->asks = 0;
-  if (self->asks == 0) Py_RETURN_NONE;
+PyObject* BeginFound(const char* name, std::atomic<uint32_t>* kind) {
+  if (program_steps) finder.asks = false;
+  if (!finder.asks) Py_RETURN_NONE;
   if (*kind == 0) *kind = FoundKind(name);
   uint64_t number = 0;
   if (!BeginStep(*kind, &number)) return nullptr;
   if (crosscut_active() == 0) Py_RETURN_NONE;
-  const std::lock_guard lock(finders_mutex);
+  const std::lock_guard lock(finder_mutex);
   // Another number: somebody else counts steps, too. 0: the first of another session.
-  if (self->next != 0 && number != self->next && number != 0) self->asks = 0;
-  self->next = number + 1;
+  if (finder.next != 0 && number != finder.next && number != 0) finder.asks = false;
+  finder.next = number + 1;
   Py_RETURN_NONE;
 }
 
-// A step ends here with an update, and the next begins.
-PyObject* Edge(PyObject* object, PyObject* const*, Py_ssize_t) {
-  auto* self = reinterpret_cast<StepFinder*>(object);
-  Py_INCREF(object);
-  learner.Set(object);
-  {
-    const std::lock_guard lock(finders_mutex);
-    self->thread = PyThread_get_thread_ident();
-    self->simulated = 0;
-  }
-  static std::atomic<uint32_t> kind{0};
-  return BeginFound(self, "step", &kind);
-}
-
-// Whether an update by `updater` is the primary's, as which it may be taken. -1 with an exception.
-int IsPrimary(StepFinder* self, PyObject* updater) {
+// Whether an update by `updater` is the primary's, as which it may be taken: where there is none,
+// where that is lost, and in place of a guess. -1 with an exception.
+int IsPrimary(PyObject* updater, bool guess) {
   PyObject* primary = nullptr;
+  bool stays = false;
   {
-    const std::lock_guard lock(finders_mutex);
-    primary = Referent(self->primary);
-    self->others = primary == updater ? 0 : self->others + 1;
+    const std::lock_guard lock(finder_mutex);
+    primary = Referent(finder.primary);
+    finder.others = primary == updater ? 0 : finder.others + 1;
+    stays = primary != nullptr && finder.others < kLostAfter && (guess || !finder.guess);
   }
   const bool same = primary == updater;
-  const bool another = !same && primary != nullptr && self->others < kLostAfter;
   Py_XDECREF(primary);
-  if (same || another) return same ? 1 : 0;
+  if (same || stays) return same ? 1 : 0;
   PyObject* reference = PyWeakref_NewRef(updater, nullptr);
   if (reference == nullptr) return -1;
-  finders_mutex.lock();
-  std::swap(self->primary, reference);
-  self->others = 0;
-  finders_mutex.unlock();
+  finder_mutex.lock();
+  std::swap(finder.primary, reference);
+  finder.guess = guess;
+  finder.others = 0;
+  finder_mutex.unlock();
   Py_XDECREF(reference);
   return 1;
 }
 
-PyObject* Passed(PyObject* object, PyObject* const* args, Py_ssize_t count) {
-  auto* self = reinterpret_cast<StepFinder*>(object);
-  if (count == 0) {
-    PyErr_SetString(PyExc_TypeError, "passed() needs what has made an update");
-    return nullptr;
-  }
-  if (self->asks == 0 || (count > 2 && args[2] == Py_True)) Py_RETURN_NONE;
-  const int is_primary = IsPrimary(self, args[0]);
+// A step ends here where the update was the primary's, and the next begins.
+PyObject* Found(PyObject* updater, bool guess) {
+  if (!finder.asks) Py_RETURN_NONE;
+  const int is_primary = IsPrimary(updater, guess);
   if (is_primary < 0) return nullptr;
   if (is_primary == 0) Py_RETURN_NONE;
-  return Edge(object, nullptr, 0);
+  {
+    const std::lock_guard lock(finder_mutex);
+    finder.thread = PyThread_get_thread_ident();
+    finder.simulated = 0;
+    finder.learns = true;
+  }
+  static std::atomic<uint32_t> kind{0};
+  return BeginFound("step", &kind);
 }
 
-PyObject* Declared(PyObject* object, PyObject*) {
-  reinterpret_cast<StepFinder*>(object)->asks = 0;
+PyObject* UpdatePassed(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  if (count == 0) {
+    PyErr_SetString(PyExc_TypeError, "update_passed() needs what has made an update");
+    return nullptr;
+  }
+  if (count > 2 && args[2] == Py_True) Py_RETURN_NONE;
+  return FoundUpdate(args[0]);
+}
+
+PyObject* UpdateGuessed(PyObject*, PyObject* updater) { return Found(updater, /*guess=*/true); }
+
+PyObject* StepsDeclared(PyObject*, PyObject*) {
+  finder.asks = false;
+  Py_RETURN_NONE;
+}
+
+PyObject* ForgetUpdates(PyObject*, PyObject*) {
+  PyObject* primary = nullptr;
+  finder_mutex.lock();
+  std::swap(finder.primary, primary);
+  finder.guess = finder.learns = false;
+  finder.next = finder.others = finder.simulated = 0;
+  finder.asks = true;
+  finder_mutex.unlock();
+  Py_XDECREF(primary);
   Py_RETURN_NONE;
 }
 
 PyObject* Simulated(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  if (count > 2 && args[2] == Py_True) Py_RETURN_NONE;
-  auto* self = reinterpret_cast<StepFinder*>(learner.Get());
-  if (self == nullptr) Py_RETURN_NONE;
-  bool full = false;
-  if (self->thread == PyThread_get_thread_ident()) {
-    const std::lock_guard lock(finders_mutex);
-    full = ++self->simulated == kRollout;
-    if (full) self->simulated = 0;
+  if (!finder.learns || (count > 2 && args[2] == Py_True)) Py_RETURN_NONE;
+  if (finder.thread != PyThread_get_thread_ident()) Py_RETURN_NONE;
+  {
+    const std::lock_guard lock(finder_mutex);
+    if (++finder.simulated < kRollout) Py_RETURN_NONE;
+    finder.simulated = 0;
   }
   static std::atomic<uint32_t> kind{0};
-  PyObject* result = full ? BeginFound(self, "rollout step", &kind) : None();
-  Py_DECREF(self);
-  return result;
+  return BeginFound("rollout step", &kind);
 }
-
-PyObject* NewFinder(PyTypeObject* type, PyObject*, PyObject*) {
-  auto* self = reinterpret_cast<StepFinder*>(type->tp_alloc(type, 0));
-  if (self != nullptr) self->asks = 1;
-  return reinterpret_cast<PyObject*>(self);
-}
-
-void DeallocFinder(PyObject* object) {
-  auto* self = reinterpret_cast<StepFinder*>(object);
-  if (self->weak_references != nullptr) PyObject_ClearWeakRefs(object);
-  Py_XDECREF(self->primary);
-  Py_TYPE(object)->tp_free(object);
-}
-
-PyMethodDef finder_methods[] = {
-    {"passed", Function(Passed), METH_FASTCALL,
-     "updater, result, failed: it has made an update, unless it failed."},
-    {"edge", Function(Edge), METH_FASTCALL, "A step ends here with an update."},
-    {"declared", Declared, METH_NOARGS, "The program says itself where its steps are."},
-    {nullptr, nullptr, 0, nullptr}};
-
-const char kFinderDoc[] =
-    "Finds the program's steps from what updates its model: an optimizer, a train function.\n\n"
-    "An agent may gather experience for long before it learns from it. Such a rollout is no part\n"
-    "of the update behind it: every few steps of the environment (simulated()) are a step of a\n"
-    "kind of its own.";
-
-PyTypeObject MakeFinderType() {
-  PyTypeObject type = {PyVarObject_HEAD_INIT(nullptr, 0)};
-  type.tp_name = "crosscut._record.StepFinder";
-  type.tp_basicsize = sizeof(StepFinder);
-  type.tp_dealloc = DeallocFinder;
-  type.tp_weaklistoffset = offsetof(StepFinder, weak_references);
-  type.tp_flags = Py_TPFLAGS_DEFAULT;
-  type.tp_doc = kFinderDoc;
-  type.tp_methods = finder_methods;
-  type.tp_new = NewFinder;
-  return type;
-}
-PyTypeObject finder_type = MakeFinderType();
-
-// ---- Functions with something of their own ----
-
-// `function` as a callable that finds `State*` by StateOf(). Takes over `state`, which is deleted
-// with the callable; null with an exception.
-template <class State>
-PyObject* Callable(State* state, PyMethodDef* function) {
-  PyObject* capsule = PyCapsule_New(state, nullptr, [](PyObject* capsule_) {
-    delete static_cast<State*>(PyCapsule_GetPointer(capsule_, nullptr));
-  });
-  if (capsule == nullptr) delete state;
-  PyObject* callable = capsule == nullptr ? nullptr : PyCFunction_New(function, capsule);
-  Py_XDECREF(capsule);
-  return callable;
-}
-
-template <class State>
-State* StateOf(PyObject* capsule) {
-  return static_cast<State*>(PyCapsule_GetPointer(capsule, nullptr));
-}
-
-// A reference of such a state's.
-struct Held {
-  explicit Held(PyObject* to) : object(to) { Py_INCREF(to); }
-  ~Held() { Py_DECREF(object); }
-  Held(const Held&) = delete;
-  Held& operator=(const Held&) = delete;
-  PyObject* const object;
-};
 
 // -- Updates --
 
@@ -345,16 +276,10 @@ PyObject* MakeUpdates(PyObject*, PyObject* args) {
   if (!PyArg_ParseTuple(args, "OKOO:updates", &operation, &on, &check, &passed)) return nullptr;
   const uint32_t name = NameIdOf(operation);
   if (name == 0) return nullptr;
-  PyObject* made = PyTuple_New(3);
-  for (Py_ssize_t i = 0; made != nullptr && i < 3; ++i) {
-    auto* state = new (std::nothrow)
-        Updates{name, reinterpret_cast<const int32_t*>(static_cast<uintptr_t>(on)), Held(check),
-                Held(passed)};
-    PyObject* one = state == nullptr ? PyErr_NoMemory() : Callable(state, &update_functions[i]);
-    if (one == nullptr) Py_CLEAR(made);
-    if (made != nullptr) PyTuple_SET_ITEM(made, i, one);
-  }
-  return made;
+  return Callables(new (std::nothrow)
+                       Updates{name, reinterpret_cast<const int32_t*>(static_cast<uintptr_t>(on)),
+                               Held(check), Held(passed)},
+                   update_functions);
 }
 
 // -- A slot that others may fill anew --
@@ -377,10 +302,11 @@ PyObject* MakeSlotGuard(PyObject*, PyObject* args) {
   unsigned long long slot, expected;
   PyObject* repair;
   if (!PyArg_ParseTuple(args, "KKO:slot_guard", &slot, &expected, &repair)) return nullptr;
-  auto* state = new (std::nothrow)
-      SlotGuard{reinterpret_cast<void* const*>(static_cast<uintptr_t>(slot)),
-                reinterpret_cast<const void*>(static_cast<uintptr_t>(expected)), Held(repair)};
-  return state == nullptr ? PyErr_NoMemory() : Callable(state, &guard_function);
+  return Callable(
+      new (std::nothrow)
+          SlotGuard{reinterpret_cast<void* const*>(static_cast<uintptr_t>(slot)),
+                    reinterpret_cast<const void*>(static_cast<uintptr_t>(expected)), Held(repair)},
+      &guard_function);
 }
 
 // -- An answer that a process gives once --
@@ -408,11 +334,88 @@ PyObject* AskOnce(PyObject* capsule, PyObject* const*, Py_ssize_t) {
 PyMethodDef once_function = {"once", Function(AskOnce), METH_FASTCALL, nullptr};
 
 PyObject* MakeOnce(PyObject*, PyObject* question) {
-  auto* state = new (std::nothrow) Once{Held(question)};
-  return state == nullptr ? PyErr_NoMemory() : Callable(state, &once_function);
+  return Callable(new (std::nothrow) Once{Held(question)}, &once_function);
+}
+
+// -- Annotations that declare steps --
+
+struct Annotations {
+  Held begin, end;
+  std::atomic<int> depth{0};
+};
+
+PyObject* KindAttribute() {
+  static PyObject* const name = PyUnicode_InternFromString("_crosscut_kind");
+  return name;
+}
+
+// The argument of that place or name; null: none. Borrowed.
+PyObject* Argument(PyObject* const* args, Py_ssize_t count, PyObject* keywords, Py_ssize_t place,
+                   const char* name) {
+  if (count > place) return args[place];
+  const Py_ssize_t named = keywords == nullptr ? 0 : PyTuple_GET_SIZE(keywords);
+  for (Py_ssize_t i = 0; i < named; ++i) {
+    if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(keywords, i), name) == 0) {
+      return args[count + i];
+    }
+  }
+  return nullptr;
+}
+
+PyObject* AnnotationMade(PyObject*, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
+  PyObject* name = Argument(args, count, keywords, 1, "name");
+  if (count > 0 && name != nullptr && PyObject_SetAttr(args[0], KindAttribute(), name) != 0) {
+    PyErr_Clear();
+  }
+  Py_RETURN_TRUE;
+}
+
+PyObject* AnnotationBegins(PyObject* capsule, PyObject* annotation) {
+  auto* self = StateOf<Annotations>(capsule);
+  if (self->depth++ > 0) Py_RETURN_TRUE;
+  PyObject* kind = PyObject_GetAttr(annotation, KindAttribute());
+  if (kind == nullptr) {
+    PyErr_Clear();
+    kind = None();
+  }
+  PyObject* number = PyObject_CallOneArg(self->begin.object, kind);
+  Py_DECREF(kind);
+  if (number == nullptr) {
+    --self->depth;
+    return nullptr;
+  }
+  Py_DECREF(number);
+  Py_RETURN_TRUE;
+}
+
+PyObject* AnnotationEnds(PyObject* capsule, PyObject* const*, Py_ssize_t) {
+  auto* self = StateOf<Annotations>(capsule);
+  if (self->depth > 0 && --self->depth == 0) return PyObject_CallNoArgs(self->end.object);
+  Py_RETURN_NONE;  // one that began before we were there
+}
+
+PyMethodDef annotation_functions[] = {
+    {"made", Function(AnnotationMade), METH_FASTCALL | METH_KEYWORDS, "annotation, name"},
+    {"begins", AnnotationBegins, METH_O, "annotation"},
+    {"ends", Function(AnnotationEnds), METH_FASTCALL, "annotation"}};
+
+PyObject* MakeAnnotations(PyObject*, PyObject* args) {
+  PyObject *begin, *end;
+  if (!PyArg_ParseTuple(args, "OO:annotated_steps", &begin, &end)) return nullptr;
+  return Callables(new (std::nothrow) Annotations{Held(begin), Held(end)}, annotation_functions);
 }
 
 PyMethodDef functions[] = {
+    {"update_passed", Function(UpdatePassed), METH_FASTCALL,
+     "updater, result, failed: it has updated the program's model, unless it failed. The first\n"
+     "updater is the primary one, whose updates end steps, until it is lost."},
+    {"update_guessed", UpdateGuessed, METH_O,
+     "updater: it may have. One that certainly did takes its place."},
+    {"steps_declared", StepsDeclared, METH_NOARGS, "The program says itself where its steps are."},
+    {"forget_updates", ForgetUpdates, METH_NOARGS, "What finds steps begins anew."},
+    {"annotated_steps", MakeAnnotations, METH_VARARGS,
+     "begin, end: three functions, for the making of an annotation, its begin and its end. The\n"
+     "outermost calls begin(name), and end()."},
     {"simulated", Function(Simulated), METH_FASTCALL,
      "environment, result, failed: an environment, or a vector of them, has made a step."},
     {"updates", MakeUpdates, METH_VARARGS,
@@ -444,16 +447,16 @@ PyObject* SetStepHook(PyObject*, PyObject* hook) {
   Py_RETURN_NONE;
 }
 
+PyObject* FoundUpdate(PyObject* updater) { return Found(updater, /*guess=*/false); }
+
 void ForgetLearner() {
-  finders_mutex.ForgetHolder();
-  learner.Set(nullptr);
+  finder_mutex.ForgetHolder();
+  finder.learns = false;
 }
 
-int AddStepTypes(PyObject* module) {
+int AddStepFunctions(PyObject* module) {
   crosscut_task_local(&Innermost);
-  if (PyType_Ready(&finder_type) != 0 || PyModule_AddFunctions(module, functions) != 0) return -1;
-  Py_INCREF(&finder_type);
-  return PyModule_AddObject(module, "StepFinder", reinterpret_cast<PyObject*>(&finder_type));
+  return PyModule_AddFunctions(module, functions);
 }
 
 }  // namespace crosscut::python

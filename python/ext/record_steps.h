@@ -19,9 +19,14 @@ void EndStep();
 // set_step_hook(): called unseen with the number of each step that begins; None: nobody.
 PyObject* SetStepHook(PyObject*, PyObject* hook);
 
-// Adds to `module`, for adapters: the type StepFinder, simulated(), updates(), slot_guard(),
-// once_per_process(). -1 with an exception.
-int AddStepTypes(PyObject* module);
+// `updater` has updated the program's model: a step ends where it is the primary one. None as a new
+// reference; null with an exception.
+PyObject* FoundUpdate(PyObject* updater);
+
+// Adds to `module`, for adapters: what finds steps. An agent may gather experience for long before
+// it learns from it. Such a rollout is no part of the update behind it: every few steps of the
+// environment are a step of a kind of its own. -1 with an exception.
+int AddStepFunctions(PyObject* module);
 
 // In a forked child: it learns nothing yet, so an environment that it runs makes no steps of it.
 void ForgetLearner();

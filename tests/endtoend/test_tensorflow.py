@@ -295,3 +295,32 @@ def test_a_model_that_is_kept_has_its_own_function_between_windows(python, tmp_p
                           env={**os.environ, "PYTHONPATH": str(PACKAGE), "CROSSCUT_PLAN": "full"})
     assert (done.returncode, done.stdout) == (0, "False\nFalse\n"), done.stderr
     assert counts(tmp_path / "run")["train_step"] == 7  # of 8 the first is `compile`
+
+
+FUNCTION_WINDOWS = """
+import sys
+import crosscut
+assert crosscut.arm(sys.argv[1], control_percent=0) and crosscut.start(), crosscut.error()
+import tensorflow as tf
+w, optimizer = tf.Variable(tf.ones((4, 4))), tf.keras.optimizers.SGD(0.01)
+@tf.function
+def train():
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(w * w)
+    optimizer.apply_gradients([(tape.gradient(loss, w), w)])
+for window in range(2):
+    assert crosscut.active() or crosscut.start(), crosscut.error()
+    for _ in range(5):
+        train()
+    assert crosscut.stop()
+"""
+
+
+def test_a_function_that_trains_makes_steps_in_each_window(python, tmp_path):
+    script = tmp_path / "program.py"
+    script.write_text(FUNCTION_WINDOWS)
+    done = subprocess.run([python, script, tmp_path / "run"], capture_output=True, text=True,
+                          env={**os.environ, "PYTHONPATH": str(PACKAGE), "CROSSCUT_PLAN": "full"})
+    assert done.returncode == 0, done.stderr
+    assert counts(tmp_path / "run")["train_step"] == 9  # the first is `compile`
+    assert len(table(tmp_path / "run", "steps")) == 10

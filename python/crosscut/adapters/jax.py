@@ -23,24 +23,6 @@ from crosscut import _patches, _record, _source_state
 from crosscut.adapters import operations, profiles
 
 
-class _Annotations:
-    """Steps of a program that says by annotations where they are, once it uses any."""
-
-    def __init__(self) -> None:
-        self._depth = 0
-
-    def begin(self, kind: str) -> None:
-        _steps.declared()
-        self._depth += 1
-        if self._depth == 1:
-            _record.step(kind)
-
-    def end(self) -> None:
-        self._depth -= 1
-        if self._depth == 0:
-            _record.step_end()
-
-
 def _for_the_program(module: ModuleType) -> ModuleType:
     """What stands where jax._src.profiler looks for jaxlib's module: the same, but for the making
     of sessions and servers. A second session would silently stay empty: ours makes room."""
@@ -97,8 +79,6 @@ class _Profiler:
 
 
 _operations: operations.Operations | None = None
-_steps = _record.StepFinder()
-_annotations = _Annotations()
 _profile: profiles.Profile | None = None
 _ours = _patches.Patches()  # beside those of the operations
 
@@ -145,17 +125,10 @@ def install_profiler(module: ModuleType) -> None:
     """Sessions of the program's own, and its step annotations."""
     _ours.replace(module, "_profiler", _for_the_program(module._profiler))
     cls = module.StepTraceAnnotation
-
-    def remember(annotation: Any, name: Any = "step", *_: Any, **__: Any) -> None:
-        annotation._crosscut_kind = name
-
-    def begin(annotation: Any) -> None:
-        _annotations.begin(str(getattr(annotation, "_crosscut_kind", "step")))
-
-    _ours.replace(cls, "__init__", _record.around(cls.__init__, before=remember))
-    _ours.replace(cls, "__enter__", _record.around(cls.__enter__, before=begin))
-    _ours.replace(cls, "__exit__",
-                  _record.around(cls.__exit__, after=lambda *_: _annotations.end()))
+    made, begins, ends = _record.annotated_steps(_record.step, _record.step_end)
+    _ours.replace(cls, "__init__", _record.around(cls.__init__, before=made))
+    _ours.replace(cls, "__enter__", _record.around(cls.__enter__, before=begins))
+    _ours.replace(cls, "__exit__", _record.around(cls.__exit__, after=ends))
 
 
 def install_compiler(module: ModuleType) -> None:
@@ -166,14 +139,15 @@ def install_compiler(module: ModuleType) -> None:
 
 def install_jit(module: ModuleType) -> None:
     """Jitted functions are called from C: their calls are met there."""
-    _shared()
+    ops = _shared()
     if not _source_state.records_boundary():
         _record.source_state("operations", _version(), "on",
                              "jitted functions only where the boundary is recorded")
         return
     from crosscut import _pycalls
 
-    if not _pycalls.patch_jit(module._jax.PjitFunction, _record.unseen(_steps.edge)):
+    if not _pycalls.patch_jit(module._jax.PjitFunction, _record.unseen(_record.update_guessed),
+                              ops.inside):
         _record.source_state("operations", _version(), "failed",
                              "jitted functions: this jaxlib calls them in another way")
     _ours.on_undo(_pycalls.unpatch_jit)
@@ -181,7 +155,7 @@ def install_jit(module: ModuleType) -> None:
 
 def uninstall() -> None:
     """Puts back everything that was changed."""
-    global _operations, _profile, _steps
+    global _operations, _profile
     if _profile is not None:
         _profile.close()
         _profile = None
@@ -189,8 +163,6 @@ def uninstall() -> None:
     if _operations is not None:
         _operations.undo()
         _operations = None
-    _steps.declared()  # functions that live on end no steps any more
-    _steps = _record.StepFinder()
 
 
 withdraw = uninstall  # its sources stay registered all the same

@@ -36,13 +36,23 @@ class Operations(_patches.Patches):
         self.library = ctypes.CDLL(str(_LIBRARY))
         for name in ("crosscut_operations_on", "crosscut_operations_thunk"):
             getattr(self.library, name).restype = ctypes.c_void_p
+        self.library.crosscut_operations_name.restype = ctypes.c_uint32
         for name in ("crosscut_operations_patch", "crosscut_operations_unpatch"):
             getattr(self.library, name).argtypes = [ctypes.c_void_p]
         self.on = ctypes.c_int32.from_address(self.library.crosscut_operations_on())
-        # The address of the function that gives this thread's `inside`.
-        self.inside = int(ctypes.cast(self.library.crosscut_operations_inside,
-                                      ctypes.c_void_p).value or 0)
-        self.steps = _record.StepFinder()
+        self.inside = self._word("inside")
+
+    def _word(self, name: str) -> int:
+        """The address of the function that gives this thread's word of that name."""
+        function = getattr(self.library, f"crosscut_operations_{name}")
+        return int(ctypes.cast(function, ctypes.c_void_p).value or 0)
+
+    def undo(self) -> None:
+        """Takes everything back; the next to find steps begin anew."""
+        try:
+            super().undo()
+        finally:
+            _record.forget_updates()
 
     def add_source(self, version: str) -> None:
         """Registers the source "operations", once per process. RuntimeError where it cannot be."""
@@ -62,16 +72,9 @@ class Operations(_patches.Patches):
 
     def inferring(self) -> dict[str, Any]:
         """What makes around() take the calls of modules in a function for `inference`, not for
-        `forward`. A call inside another one, as super()'s, is just a call."""
-        forward_as = self.library.crosscut_operations_forward_as
-
-        def before(*_: Any, **__: Any) -> bool | None:
-            return True if forward_as(b"inference") else None
-
-        def after(*_: Any) -> None:
-            forward_as(None)
-
-        return {"before": before, "after": after}
+        `forward`."""
+        return {"word": self._word("forward_as"),
+                "says": self.library.crosscut_operations_name(b"inference")}
 
     def simulation(self, name: str, function: Callable[..., Any], span: Any = None) -> Any:
         """The method `name` of an environment. Its outermost call is the operation; an outermost

@@ -31,11 +31,16 @@ def quietly(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     try:
         return function(*args, **kwargs)
     except Exception as error:
-        text = f"{type(error).__name__}: {error}"
-        if text not in _told and len(_told) < 10:
-            _told.add(text)
-            _source_state.report_failure("ray", error)
+        problem(error)
         return None
+
+
+def problem(error: Exception) -> None:
+    """Tells once of what failed."""
+    text = f"{type(error).__name__}: {error}"
+    if text not in _told and len(_told) < 10:
+        _told.add(text)
+        _source_state.report_failure("ray", error)
 
 
 def guarded(function: Callable[..., Any] | None) -> Callable[..., Any] | None:
@@ -48,11 +53,6 @@ def _python_threads() -> Any:
     return getattr(sys.modules.get("threading"), "_active", ())
 
 
-def reference(one: Any) -> Any:
-    """The reference of a reference, or of a generator of them."""
-    return getattr(one, "_generator_ref", one)
-
-
 def key_of(ref: Any) -> bytes:
     """What both ends of an arrow know a result, or what was put, by."""
     binary: bytes = ref.binary()
@@ -60,16 +60,10 @@ def key_of(ref: Any) -> bytes:
     return binary if put else binary[:-4]
 
 
-def task_of(result: Any) -> bytes | None:
-    """The task that a call by .remote() has made; None where it returns nothing that tells."""
-    actor = getattr(result, "_ray_actor_id", None)
-    if actor is not None:
-        ray = sys.modules["ray"]
-        created: bytes = ray.TaskID.for_actor_creation_task(actor).binary()
-        return created
-    first = result[0] if isinstance(result, list) and result else result
-    binary = getattr(reference(first), "binary", None)
-    return None if binary is None else binary()[:-4]
+def task_of_actor(actor: Any) -> bytes:
+    """The task that makes the actor of that id."""
+    created: bytes = sys.modules["ray"].TaskID.for_actor_creation_task(actor).binary()
+    return created
 
 
 class Tasks:
@@ -90,13 +84,13 @@ class Tasks:
     def install(self, module: ModuleType, replace: Callable[..., None]) -> None:
         """`module`: ray._private.worker."""
         self._worker = module.global_worker
-        replace(module, "_changeproctitle", always=True, after=lambda title, around, failed:
-                None if failed else self._around(title, around))
-        replace(module.Worker, "record_task_log_start", always=True,
-                before=lambda _, task, *__: self._executes(task.binary()))
-        replace(module.Worker, "record_task_log_end", always=True,
-                before=lambda _, task, *__: self._executed(task.binary()))
-        replace(module.Worker, "deserialize_objects", self._reads)
+        replace(module, "_changeproctitle", always=True, after=guarded(
+            lambda title, around, failed: None if failed else self._around(title, around)))
+        replace(module.Worker, "record_task_log_start", always=True, before=guarded(
+            lambda _, task, *__: self._executes(task.binary())))
+        replace(module.Worker, "record_task_log_end", always=True, before=guarded(
+            lambda _, task, *__: self._executed(task.binary())))
+        replace(module.Worker, "deserialize_objects", _record.remote_reads(guarded(self._reads)))
         manager = getattr(self._worker, "function_actor_manager", None)
         if manager is not None and self._is_async():  # a session that begins late
             self._follow_methods(manager)
@@ -160,6 +154,7 @@ class Tasks:
         _record.base(_PYTHON)
         self._here.title = title.removeprefix("ray::").removesuffix("()")
         self._here.references = []
+        _record.remote_reads_again()
         self._here.span = self._arguments
         self._arguments.__enter__()
 
@@ -171,17 +166,19 @@ class Tasks:
         _record.base(_IDLE)
 
     def _reads(self, _: Any, __: Any, references: Any, *___: Any, **____: Any) -> bool:
-        """Objects are read: where a task waits for its arguments, they are those."""
+        """Objects are read: where a task waits for its arguments, they are those. False: there is
+        no more to learn of this thread."""
         here = vars(self._here)
         if here.get("span") is self._arguments:
             here["references"] = list(references)
-        elif "rests" not in here:
+            return True
+        if "rests" not in here:
             here["rests"] = threading.get_ident() not in _python_threads()
             if here["rests"]:  # a thread of Ray's own, which now and then calls Python
                 with self._lock:  # its first call of native code makes it one of Python's
                     pass
                 _record.base(_IDLE)
-        return True
+        return False
 
     def _executes(self, task: bytes) -> bool:
         if self._is_async():

@@ -33,8 +33,6 @@ from crosscut import _patches, _record, _source_state
 from crosscut.adapters import operations, profiles
 
 _WARNING = 1  # absl::LogSeverityAtLeast
-# Functions of which a call was seen, in whichever window: their first one compiled them.
-_called: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
 class _Operations(operations.Operations):
@@ -42,21 +40,19 @@ class _Operations(operations.Operations):
 
     def __init__(self) -> None:
         super().__init__()
-        self._scopes: dict[str, Any] = {}
-        # Of tf.functions: the operation that a call of them is, "" until that is known.
-        self._kinds: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
         self._trainers: weakref.WeakSet[Any] = weakref.WeakSet()  # with a function of ours
-        self._outermost: Any = None  # the tf.function that is called now
-        self.eager: Callable[[], bool] = lambda: True
 
-    def scope(self, name: str) -> Any:
-        if name not in self._scopes:
-            self._scopes[name] = _record.found_operation(name)
-        return self._scopes[name]
+    @staticmethod
+    def _calls() -> Any:
+        """What is told of tf.functions and updates. Without TensorFlow, as when Keras runs on
+        another backend, all updates are eager."""
+        return _record.compiled_functions(
+            *map(_record.found_operation, ("compile", "train_step", "optimizer")),
+            sys.modules.get("tensorflow.python.eager.context"))
 
     def patch_functions(self, module: ModuleType) -> None:
-        cls = module.Function
-        self.replace(cls, "__call__", self._function_call(cls.__call__))
+        cls, (begins, ends, _, _) = module.Function, self._calls()
+        self.replace(cls, "__call__", self._outer(cls.__call__, begins, ends))
         self.replace(cls, "_initialize", self._tracing(cls._initialize))
 
     def patch_tracing(self, module: ModuleType) -> None:
@@ -72,7 +68,9 @@ class _Operations(operations.Operations):
         self.replace(owner, "gradient", self.bracket("backward", owner.gradient))
 
     def patch_optimizer(self, owner: type, name: str) -> None:
-        self.replace(owner, name, self._apply(getattr(owner, name)))
+        _, _, traced, applied = self._calls()
+        outer = self._outer(getattr(owner, name), applied, _record.update_passed)
+        self.replace(owner, name, _record.around(outer, before=traced))
 
     def patch_trainer(self, module: ModuleType) -> None:
         # Keras after 3.15 calls it Trainer.
@@ -84,7 +82,7 @@ class _Operations(operations.Operations):
         def made(trainer: Any, _: Any, failed: bool) -> None:
             function = getattr(trainer, name, None)
             if not failed and function is not None and type(function) is not _record.around:
-                setattr(trainer, name, self._trainer_call(function, kind, weakref.ref(trainer)))
+                setattr(trainer, name, self._trainer_call(trainer, function, kind))
                 self._trainers.add(trainer)
 
         def put_back() -> None:
@@ -98,61 +96,15 @@ class _Operations(operations.Operations):
                                                            after=made))
         self.on_undo(put_back)
 
-    def _trainer_call(self, function: Callable[..., Any], kind: str,
-                      trainer: weakref.ref[Any]) -> Any:
-        called = function in _called
-
-        def before(*_: Any, **__: Any) -> Any:
-            nonlocal called
-            first, called = not called, True
-            if first:
-                _called.add(function)
-            return self._marked(first, kind)
-
-        def after(_: Any, __: Any, failed: bool) -> None:
-            if kind == "train_step" and not failed:
-                self.steps.passed(trainer())
-
-        return self._outer(function, before, after)
-
-    def _function_call(self, call: Callable[..., Any]) -> Any:
-        def before(function: Any, *_: Any, **__: Any) -> Any:
-            kind = self._kinds.get(function)
-            # A part of a graph, or neither updates nor evaluates.
-            if kind == "" or not self.eager():
-                return None
-            first = function not in _called
-            if first:
-                _called.add(function)
-            self._outermost = function
-            return self._marked(first, kind)
-
-        def after(function: Any, _: Any, failed: bool) -> None:
-            self._outermost = None
-            if not failed and self._kinds.setdefault(function, "") == "train_step":
-                self.steps.passed(function)
-
-        return self._outer(call, before, after)
-
-    def _marked(self, first: bool, kind: str | None) -> Any:
-        """What a call is recorded as: `kind`, or "compile" where it is the first."""
-        return self.scope("compile" if first or kind is None else kind)
+    def _trainer_call(self, trainer: Any, function: Callable[..., Any], kind: str) -> Any:
+        begins, ends = _record.compiled_function(
+            _record.found_operation("compile"), _record.found_operation(kind), function,
+            trainer if kind == "train_step" else None)
+        return self._outer(function, begins, ends)
 
     def _tracing(self, function: Callable[..., Any]) -> Any:
         """What is traced again, after the first call, is an operation inside that call's."""
         return self.around(function, "compile", nests=True)
-
-    def _apply(self, apply: Callable[..., Any]) -> Any:
-        def traced(*_: Any, **__: Any) -> None:
-            # Maybe on another thread than the call's.
-            if self._outermost is not None and not self.eager():
-                self._kinds[self._outermost] = "train_step"
-
-        def before(*_: Any, **__: Any) -> Any:
-            return self.scope("optimizer") if self.eager() else None
-
-        outer = self._outer(apply, before, self.steps.passed)
-        return _record.around(outer, before=traced)
 
     def _outer(self, function: Callable[..., Any], before: Callable[..., Any],
                after: Callable[..., None]) -> Any:
@@ -296,7 +248,6 @@ def install_optimizer(module: ModuleType) -> None:
 
 def install_context(module: ModuleType) -> None:
     """TensorFlow's profiler begins when TensorFlow does: with its first context, not its import."""
-    _patch(module, lambda ops: setattr(ops, "eager", module.executing_eagerly))
     if not _source_state.wanted("tensorflow"):
         return
     def begins(_: Any, __: Any, failed: bool) -> None:
@@ -363,7 +314,6 @@ def uninstall() -> None:
     _ours.undo()
     if _operations is not None:
         _operations.undo()
-        _operations.steps.declared()  # functions that live on end no steps any more
         _operations = None
 
 

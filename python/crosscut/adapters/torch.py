@@ -147,7 +147,7 @@ class _Operations(operations.Operations):
         scope, optimizer = self.torch.autograd.profiler.record_function, self.torch.optim.Optimizer
         begins, updated, ends = _record.updates(
             _record.found_operation("optimizer"), ctypes.addressof(self.on), self._check_modules,
-            self.steps.passed)
+            _record.update_passed)
         of_steps = {"prefix": "Optimizer.step#"}
         self.replace(scope, "__enter__", _record.around(
             scope.__enter__, before=begins, **of_steps))
@@ -314,7 +314,7 @@ def install(torch: ModuleType | None = None) -> None:
 def steps_declared() -> None:
     """From now on the program says itself where its steps are."""
     if _operations is not None:
-        _operations.steps.declared()
+        _record.steps_declared()
 
 
 def withdraw() -> None:

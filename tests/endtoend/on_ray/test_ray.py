@@ -18,6 +18,7 @@ import pytest
 from ray_runs import SETTINGS, Spans, python_of, run_alone, run_recorded
 from runs import PACKAGE, crosscut, table
 from test_adds_up import check_sums
+from test_step_frames import steps_and_frames
 
 WORKERS = {"Rollout (quick)", "Rollout (slow)", "Store", "Threaded", "ray worker (preprocess)"}
 # The executions of a round, each with the process it belongs to.
@@ -505,3 +506,28 @@ def test_actors_that_are_ranks_wait_for_the_late_one_in_their_collectives(tmp_pa
     assert set(rows) == {"Trainer (rank 0)", "Trainer (rank 1)"}
     assert rows["Trainer (rank 0)"]["waited_ns"] >= 0.8 * 5 * 0.1e9
     assert rows["Trainer (rank 1)"]["last_count"] == rows["Trainer (rank 1)"]["collectives"] == 5
+
+
+CALLS = """
+import ray
+ray.init("local", num_cpus=1, include_dashboard=False, log_to_driver=False)
+@ray.remote
+class Actor:
+    def step(self, value):
+        return value
+@ray.remote
+def task(value):
+    return value
+actor = Actor.remote()
+def step():
+    one = actor.step.remote(ray.put(1))
+    ray.wait([one])
+    assert ray.get([one]) == [1]
+measure(step, 200)
+assert ray.get(task.remote(2)) == 2
+"""
+
+
+def test_a_call_and_a_wait_run_no_python_of_ours_where_they_are_made(python, tmp_path):
+    _, frames = steps_and_frames(tmp_path, python, CALLS, timeout=300, env=SETTINGS)
+    assert {name: count for name, count in frames.items() if count > 40} == {}

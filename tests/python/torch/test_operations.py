@@ -465,16 +465,3 @@ def test_an_interrupt_in_the_step_hook_is_the_programs(record, tmp_path):
     script.write_text(INTERRUPTED)
     record(script)
     assert (tmp_path / "stdout").read_text() == "interrupted\n" * 2
-
-
-def test_jax_finds_steps_again_in_a_later_window(record, tmp_path):
-    script = tmp_path / "windows.py"
-    script.write_text("""
-from crosscut.adapters import jax
-for _ in range(2):
-    for _ in range(5):
-        jax._steps.edge()
-    jax.withdraw()
-""")
-    steps = list(record(script).table("steps").rows())
-    assert [row["step"] for row in steps] == list(range(10))
