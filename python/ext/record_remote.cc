@@ -145,6 +145,10 @@ bool Flow(PyObject* (*mark)(PyObject*, PyObject* const*, Py_ssize_t), const Ref&
 
 // Arrows from where these were made to the innermost open span.
 bool Arrive(PyObject* references) {
+  if (!PyList_Check(references)) {
+    PyErr_SetString(PyExc_TypeError, "Ray gave no list of references");
+    return false;
+  }
   for (Py_ssize_t i = 0; i < kMostArrows && i < PyList_GET_SIZE(references); ++i) {
     const Ref one = Ref::Borrow(PyList_GET_ITEM(references, i));
     if (!Flow(FlowInFunction, KeyOf(one.get()), true)) return false;

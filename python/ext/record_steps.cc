@@ -451,7 +451,9 @@ PyObject* FoundUpdate(PyObject* updater) { return Found(updater, /*guess=*/false
 
 void ForgetLearner() {
   finder_mutex.ForgetHolder();
-  finder.learns = false;
+  finder.primary = nullptr;  // the weak reference stays: nothing of Python's is called here
+  finder.guess = finder.learns = false;
+  finder.next = finder.others = finder.simulated = 0;
 }
 
 int AddStepFunctions(PyObject* module) {

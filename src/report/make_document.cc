@@ -83,7 +83,9 @@ void AddSteps(const ReportData& data, const DocumentOptions& options, Document* 
 bool HasMixedSteps(const ReportData& data) {
   const Cells kinds(data.Find("step_kinds"));
   for (size_t row = 0; row < kinds.rows(); ++row) {
-    if (kinds.Int("boundary_steps", row) + kinds.Int("operator_steps", row) > 0) return true;
+    const int64_t less = kinds.Int("marks_steps", row) + kinds.Int("boundary_steps", row) +
+                         kinds.Int("operator_steps", row);
+    if (less > 0) return true;
   }
   return false;
 }

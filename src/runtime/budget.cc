@@ -219,9 +219,9 @@ bool StepBudget::Open() const {
 // Of the runs that the plan describes so many are kept that the mean over all steps meets the
 // share: what was spent too much is to come in again within half as many steps as there were.
 void StepBudget::ChooseRun(uint64_t run) {
-  const uint64_t measured = run - kFreeSteps / kRunSteps;
-  if (measured < kMostMeasured && Open()) {
-    run_ = measured % 2 == 0 ? Run::kMeasuredLeftOut : Run::kMeasured;
+  const uint64_t before = chosen_++;
+  if (before < kMostMeasured && Open()) {
+    run_ = before % 2 == 0 ? Run::kMeasuredLeftOut : Run::kMeasured;
     return;
   }
   // At its edges its neighbours are not kept.
@@ -245,7 +245,7 @@ format::StepLevel StepBudget::LevelFor(uint64_t step, format::StepLevel planned)
   planned_switches_ += level != planned_before_;
   planned_hidden_ += (level == 0) != (planned_before_ == 0);
   planned_before_ = level;
-  if (step < kFreeSteps) return planned;
+  if (all_steps_ < kFreeSteps) return planned;
   if (step % kRunSteps == 0) {
     ChooseRun(step / kRunSteps);
     for (double& count : planned_) count *= kPlanFades;

@@ -34,7 +34,8 @@ namespace crosscut::record {
 class StepBudget {
  public:
   static constexpr uint64_t kRunSteps = 24;
-  // The first steps, which have the plan's levels: too little is known of costs.
+  // So many have ended before one is left out, in a session that begins late, too: until then too
+  // little is known of costs.
   static constexpr uint64_t kFreeSteps = 96;
 
   // A new session. `share` of the program's time, like 0.02; 0 or less: no limit. `ns_per_tick`: of
@@ -51,7 +52,8 @@ class StepBudget {
   };
   void Ended(const Step& step);
 
-  // The level for `step`, which follows the last that ended, where the plan says `planned`.
+  // The level for `step`, which is recorded and follows the last that ended, where the plan says
+  // `planned`.
   format::StepLevel LevelFor(uint64_t step, format::StepLevel planned);
 
   // What the recording has cost so far, as a share of the program's own time.
@@ -112,6 +114,7 @@ class StepBudget {
   // The run that is under way.
   enum class Run { kKept, kLeftOut, kMeasured, kMeasuredLeftOut } run_ = Run::kKept;
   bool shows_control_ = true;  // where it is left out
+  uint64_t chosen_ = 0;        // runs so far
   int planned_before_ = kLevels - 1;
 
   // What a step of the upper level costs more than one of the lower.

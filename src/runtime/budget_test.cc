@@ -15,6 +15,7 @@ constexpr double kNsPerTick = 0.5;
 
 // A program, and what recording it costs in truth.
 struct Program {
+  uint64_t first = 0;  // number of its first step in the session
   double step_ns = 320'000;
   double spread = 0.05;                // of a step's length, as a share of it
   double long_share = 0, long_by = 1;  // steps of another kind, so many times longer
@@ -51,8 +52,12 @@ Outcome Simulate(const Program& program, double share, uint64_t steps, uint64_t 
   bool first = true;
   format::StepLevel before = format::kLevelControl, level_before = before;
   int since = 0;
-  for (uint64_t step = 0; step < steps; ++step) {
-    const format::StepLevel level = budget.LevelFor(step, plan.LevelOf(step));
+  for (uint64_t step = program.first; step < program.first + steps; ++step) {
+    const format::StepLevel planned = plan.LevelOf(step);
+    const format::StepLevel level = budget.LevelFor(step, planned);
+    if (step - program.first < StepBudget::kFreeSteps) {
+      EXPECT_EQ(level, planned) << step;
+    }
     const bool switched = !first && level != before;
     double length = program.step_ns * std::max(0.3, noise(random));
     if (chance(random) < program.long_share) length *= program.long_by;
@@ -183,6 +188,18 @@ TEST(StepBudget, HoldsForProgramsDrawnAtRandom) {
     // early blocks of a plan that doubles the program's time are not paid back here.
     EXPECT_LT(with.held, 1.7 * share + 0.01 * planned);
     EXPECT_LT(with.held, planned + 0.001);
+  }
+}
+
+// Its first steps are what it learns from, whatever numbers they have.
+TEST(StepBudget, ASessionThatBeginsLateIsAsAnyOther) {
+  for (const uint64_t first : {0, 23, 24, 95, 96, 383, 384, 479, 480, 481, 1'000'000}) {
+    Program program;
+    program.first = first;
+    const Outcome outcome = Simulate(program, 0.02, 20'000, 1);
+    EXPECT_NEAR(outcome.held, 0.02, 0.004) << first;
+    EXPECT_NEAR(outcome.told, outcome.held, 0.004) << first;
+    EXPECT_GT(outcome.share[1], 0.05) << first;
   }
 }
 

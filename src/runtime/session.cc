@@ -246,6 +246,7 @@ int Session::Pause() {
   sources_.Set(CROSSCUT_LEVEL_CONTROL);
   const uint64_t tick = Now();
   if (Make(Change::kPause, tick)) {
+    steps_.Paused();
     (void)Recorder::Get().stream().Write(tick, format::kPause, nullptr, 0);
   }
   return CROSSCUT_OK;

@@ -91,9 +91,12 @@ void Sources::SetWhenOn(int level) {
 }
 
 void Sources::Withdraw(bool from_control) {
-  if (from_control) {
+  {
     const Lock lock(&mutex_);
-    for (Source& source : sources_) source.level = CROSSCUT_LEVEL_BOUNDARY;
+    for (Source& source : sources_) {
+      // One that knows no marks has what it had left in a control step before.
+      if (from_control || !source.marks) source.level = CROSSCUT_LEVEL_BOUNDARY;
+    }
   }
   Set(CROSSCUT_LEVEL_CONTROL);
 }

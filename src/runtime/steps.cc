@@ -78,14 +78,15 @@ format::StepLevel Steps::Level(uint64_t step, uint64_t tick, int level_before, b
   const format::StepLevel planned = plan->steps.LevelOf(step);
   if (!budget_.limits()) return planned;
   const uint64_t words = Recorder::WordsOfThisThread();
-  if (tick_ != 0 && recording) {
+  const bool whole = tick_ != 0 && !paused_.exchange(false);
+  if (whole && recording) {
     const uint64_t written = words > words_ ? words - words_ : 0;
     budget_.Ended({static_cast<format::StepLevel>(level_before), switched_,
                    static_cast<double>(tick - tick_), static_cast<double>(written)});
   }
   tick_ = recording ? tick : 0;
   words_ = words;
-  return budget_.LevelFor(step, planned);
+  return recording ? budget_.LevelFor(step, planned) : planned;
 }
 
 void Steps::MarkBegin(uint64_t tick, uint32_t kind) {

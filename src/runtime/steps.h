@@ -36,6 +36,8 @@ class Steps {
   }
   // Nothing is recorded. The time up to the next step is no step's.
   void Skip();
+  // The session was paused: that time is no step's. Any thread.
+  void Paused() { paused_.store(true); }
   // The level for it. Also tells the budget of the step that ends, which had `level_before`.
   format::StepLevel Level(uint64_t step, uint64_t tick, int level_before, bool recording);
   // `kind`: a name of that kind; any other: "step".
@@ -76,6 +78,7 @@ class Steps {
   uint32_t plans_seen_ = 0;
   uint64_t tick_ = 0, words_ = 0;
   bool switched_ = false;
+  std::atomic<bool> paused_{false};  // Paused() -> Level()
   // Count(), Stop() -> Enter(), next(). The number, and above it how often it was set back.
   static constexpr uint64_t kNumber = (uint64_t{1} << 48) - 1;
   std::atomic<uint64_t> next_{0};

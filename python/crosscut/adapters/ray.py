@@ -110,7 +110,7 @@ def install_services(module: ModuleType) -> None:
     calls, _ = _shared()
     calls.replace(module, "start_ray_process",
                   ray_tasks.guarded(lambda *_, **__: calls.leave_out(True)),
-                  ray_tasks.guarded(lambda *_: calls.leave_out(False) and None))
+                  ray_tasks.guarded(lambda *_: calls.leave_out(False) and None), always=True)
 
 
 def install_generators(module: ModuleType) -> None:

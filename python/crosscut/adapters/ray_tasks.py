@@ -170,7 +170,8 @@ class Tasks:
         no more to learn of this thread."""
         here = vars(self._here)
         if here.get("span") is self._arguments:
-            here["references"] = list(references)
+            # Not themselves: what they refer to would stay in the object store.
+            here["references"] = [key_of(one) for one in references]
             return True
         if "rests" not in here:
             here["rests"] = threading.get_ident() not in _python_threads()
@@ -193,8 +194,8 @@ class Tasks:
         here["operation"], here["began"] = (name, self._operation(name)), time.monotonic()
         here["operation"][1].__enter__()
         _record.flow_in(task)
-        for one in here.get("references", ()):
-            _record.flow_in(key_of(one), RESULT)
+        for key in here.pop("references", ()):
+            _record.flow_in(key, RESULT)
         return True
 
     def _executed(self, task: bytes) -> bool:

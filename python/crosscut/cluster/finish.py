@@ -137,9 +137,12 @@ SELECT f.layer, f.name, f.count, f.total_ns, f.self_ns, f.min_ns,
 FROM functions f LEFT JOIN middles m USING (layer, name)
 ORDER BY f.self_ns DESC, f.layer, f.name"""
 
-# Steps that all ranks of a role have, at one level that is no control: `after_switch` ones only
-# where there are no others.
-_COMPARED = """
+# What is told of a step by classes: neither control steps nor those that the budget left out.
+_CLASSED = "level BETWEEN 1 AND 3"
+
+# Steps that all ranks of a role have, at one such level: `after_switch` ones only where there are
+# no others.
+_COMPARED = f"""
 CREATE TEMP TABLE lead_steps AS
 SELECT s.restart, s.role, s.rank, s.host, st.* EXCLUDE (shard)
 FROM steps st JOIN shards s USING (shard) WHERE s.leads;
@@ -148,8 +151,8 @@ SELECT restart, role, step, kind, bool_or(after_switch != 0) AS after_switch
 FROM lead_steps l JOIN (SELECT restart, role, count(DISTINCT rank) AS ranks FROM shards
   WHERE leads GROUP BY restart, role) r USING (restart, role)
 GROUP BY restart, role, step, kind
-HAVING count(*) = any_value(ranks) AND min(level) = max(level) AND min(level) > 0
-  AND max(open) = 0;
+HAVING count(*) = any_value(ranks) AND min(level) = max(level)
+  AND bool_and({_CLASSED}) AND max(open) = 0;
 CREATE TEMP TABLE compared AS
 SELECT l.* FROM lead_steps l JOIN common c USING (restart, role, step, kind)
 WHERE NOT c.after_switch OR NOT EXISTS (SELECT 1 FROM common o WHERE o.restart = c.restart
@@ -171,16 +174,19 @@ FROM meetings WHERE unmatched = '' AND last_rank IS NOT NULL GROUP BY restart, l
 _RANKS = f"""
 WITH own AS (
   SELECT restart, rank, count(*)::BIGINT AS steps, sum(wall_ns)::BIGINT AS steps_ns,
-    count(*) FILTER (level > 0)::BIGINT AS observed_steps,
-    sum(wall_ns) FILTER (level > 0)::BIGINT AS observed_steps_ns,
-    {", ".join(f"sum({name})::BIGINT AS {name}" for name, _ in spec.STEP_CLASSES)}
+    count(*) FILTER ({_CLASSED})::BIGINT AS observed_steps,
+    sum(wall_ns) FILTER ({_CLASSED})::BIGINT AS observed_steps_ns,
+    count(*) FILTER (level > 0)::BIGINT AS marked_steps,
+    sum(wall_ns) FILTER (level > 0)::BIGINT AS marked_steps_ns,
+    {", ".join(f"sum({name}) FILTER ({_CLASSED})::BIGINT AS {name}"
+               for name, _ in spec.STEP_CLASSES)}
   FROM lead_steps GROUP BY restart, rank),
 common_steps AS (
   SELECT restart, rank, count(*)::BIGINT AS compared_steps, sum(wall_ns)::BIGINT AS compared_ns
   FROM compared GROUP BY restart, rank)
 SELECT s.rank, s.restart, s.host, s.process, s.local_rank, s.world, s.node_rank, s.role, s.actor,
   p.pid, p.name, p.wall_ns, p.corrected_ns, s.complete, own.steps, own.steps_ns,
-  own.observed_steps, own.observed_steps_ns,
+  own.observed_steps, own.observed_steps_ns, own.marked_steps, own.marked_steps_ns,
   {", ".join(f"own.{name}" for name, _ in spec.STEP_CLASSES)}, common_steps.compared_steps,
   common_steps.compared_ns, wait.collectives, wait.waited_ns,
   CASE WHEN wait.collectives IS NOT NULL THEN coalesce(blamed.made_wait_ns, 0) END AS made_wait_ns

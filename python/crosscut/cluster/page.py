@@ -60,8 +60,8 @@ class Map:
     def __init__(self, cluster: Cluster) -> None:
         steps = cluster.table("steps").select(
             ["step", "restart", "rank", "level", "wall_ns", *(n for n, _ in spec.STEP_CLASSES)])
-        steps = steps.filter(pc.and_(pc.is_valid(steps.column("rank")),
-                                     pc.greater(steps.column("level"), 0)))
+        classed = pc.is_in(steps.column("level"), pa.array([1, 2, 3]))
+        steps = steps.filter(pc.and_(pc.is_valid(steps.column("rank")), classed))
         restarts = steps.column("restart").to_numpy()
         self.restart = int(np.bincount(restarts).argmax()) if len(restarts) else 0
         steps = steps.filter(pc.equal(steps.column("restart"), self.restart))

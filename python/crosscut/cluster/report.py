@@ -145,9 +145,9 @@ def _bound(cluster: Cluster, straggler: dict[str, Any]) -> list[str]:
     of_rank = [r for r in rows if (r["restart"], r["rank"]) == (straggler["restart"],
                                                                straggler["rank"])]
     saved = straggler["saved_in_steps_ns"]
-    if not saved or not of_rank or not of_rank[0]["observed_steps"]:
+    if not saved or not of_rank or not of_rank[0]["marked_steps"]:
         return []
-    steps, ns = of_rank[0]["observed_steps"], of_rank[0]["observed_steps_ns"]
+    steps, ns = of_rank[0]["marked_steps"], of_rank[0]["marked_steps_ns"]
     return [f"If it were like its peers, a step would take {duration((ns - saved) // steps)} "
             f"instead of {duration(ns // steps)}, at best."]
 

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 
+import pyarrow as pa
 import pytest
 import ranks
 import synthetic
@@ -262,6 +263,20 @@ def test_unequal_steps_and_seeds_are_told_and_common_steps_compared(tmp_path):
     unmatched = cluster.table("unmatched").to_pylist()
     assert [(row["reason"], row["calls"]) for row in unmatched] == [
         ("no other rank of the group has it", 4 * JOB.collectives)]
+
+
+def test_steps_that_the_budget_left_out_are_in_no_class(tmp_path):
+    parts = [synthetic.partial_of(JOB, rank) for rank in range(JOB.ranks)]
+    for part in parts:
+        steps = part.tables[spec.STEPS]
+        at = steps.column_names.index("level")
+        part.tables[spec.STEPS] = steps.set_column(at, "level", pa.array([2, 4, 0, 2, 4]))
+    _, cluster = ranks.reduce(tmp_path / "cluster", *ranks.written(tmp_path / "parts", parts))
+    for row in cluster.table("ranks").to_pylist():
+        counts = [row[f"{which}steps"] for which in ("", "marked_", "observed_", "compared_")]
+        assert counts == [5, 4, 2, 2]
+        assert sum(row[name] for name, _ in spec.STEP_CLASSES) == row["observed_steps_ns"]
+        assert row["observed_steps_ns"] < row["marked_steps_ns"] < row["steps_ns"]
 
 
 def test_two_processes_that_state_one_rank_are_told(tmp_path):
