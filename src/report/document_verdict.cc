@@ -50,7 +50,7 @@ std::string PartsText(const ReportData& data, std::string_view process) {
                                        : FormatCount(count) + " " + std::string(part)) +
            " " + TimeText(parts.Int("wall_ns", row));
     if (count != analyze::kMissing) continue;  // steps
-    std::string most;  // of the part's work, which stands together
+    std::string most;                          // of the part's work, which stands together
     int64_t most_ns = 0, of_this = 0;
     std::string_view name;
     for (size_t w = 0; w < work.rows(); ++w) {

@@ -16,8 +16,7 @@ constexpr std::string_view kLayerNames[kLayerCount] = {
 }  // namespace
 
 std::string_view StepLevelName(uint8_t level) {
-  constexpr std::string_view kNames[] = {"control", "boundary", "operators", "everything",
-                                         "marks"};
+  constexpr std::string_view kNames[] = {"control", "boundary", "operators", "everything", "marks"};
   return level < std::size(kNames) ? kNames[level] : "everything";
 }
 

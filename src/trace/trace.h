@@ -170,7 +170,7 @@ constexpr uint8_t LevelOfDetail(int detail) {
 struct Step {
   int64_t number = 0;
   int64_t begin_ns = 0, end_ns = 0;
-  StringId kind;              // "step" unless the program says otherwise
+  StringId kind;  // "step" unless the program says otherwise
   uint8_t level = 2;
   bool after_switch = false;  // the probes were switched at its begin; it counts in no comparison
   // Its end is not known. It ends with its work: with the last operation that began in it on its
