@@ -313,12 +313,17 @@ typedef struct crosscut_program {
    * anything else to be asked again. Where it is not called for 200 ms, the library's thread does
    * it itself. May be null. */
   int (*call)(void* self);
-  /* On the thread that carries out the request: `begins` 1 just before a window begins, 0 just
-   * after it ended. Add and withdraw here what makes spans. May be null. */
+  /* On the thread that carries out the request, or calls crosscut_start() or crosscut_stop():
+   * `begins` 1 just before a window begins, 0 just after it ended. Add and withdraw here what makes
+   * spans. Another thread may be told of the next window meanwhile: let go one at a time, and
+   * withdraw only where crosscut_in_window() is 0. May be null. */
   void (*window)(void* self, int begins);
 } crosscut_program;
 CROSSCUT_API int crosscut_on_demand(const crosscut_program* program);
-/* Carries out the request that waits, if any: starts or stops, on the calling thread. */
+/* 1 from before crosscut_program.window is told that a window begins until the window has ended. */
+CROSSCUT_API int crosscut_in_window(void);
+/* Carries out the request that waits, if any: starts or stops, on the calling thread; within
+ * crosscut_program.window once that is over. */
 CROSSCUT_API void crosscut_serve(void);
 
 /* ---- Sources ------------------------------------------------------------------------------- */

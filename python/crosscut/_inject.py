@@ -71,7 +71,7 @@ def _open() -> bool:
         from crosscut import _ondemand
 
         dormant = os.environ["CROSSCUT_DORMANT"] != "0" or _too_late()
-        return _ondemand.arm() and (dormant or _ondemand.begin() == 0)
+        return _ondemand.arm() and (dormant or _record.start() == 0)
     _plugins.find()
     if _record.start() != 0 and not _record.active():
         return False

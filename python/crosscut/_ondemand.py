@@ -63,21 +63,7 @@ def _arm_child(recorded: bool) -> bool:
     just recorded, the child is, from here on, in a window of the same number."""
     if _record.arm(_window, **_options) != 0:
         return False
-    return not recorded or begin() == 0
-
-
-def begin() -> int:
-    """Begins a window as the program itself may; a CROSSCUT_E* code."""
-    _window(True)
-    code = _record.start()
-    if code != 0:
-        _window(False)
-    return code
-
-
-def end() -> None:
-    """After the program itself ended a window."""
-    _window(False)
+    return not recorded or _record.start() == 0
 
 
 def _window(begins: bool) -> None:

@@ -142,7 +142,7 @@ def _begin(run_dir: str | os.PathLike[str] | None, options: Options) -> bool:
         _sources.set_extra("shapes", options.get("shapes"))
         _sources.set_extra("scalars", options.get("scalars"))
         _sources.set_extra("allocations", options.get("allocations"))
-    if _record.armed() and run_dir is None and _ondemand.begin() == 0:
+    if _record.armed() and run_dir is None and _record.start() == 0:
         return _follow(plan)
     if run_dir is None and not _run_folder.is_given():
         run_dir = _run_folder.of_process()
@@ -176,10 +176,7 @@ def _follow(plan: Schedule | str | None) -> bool:
 def stop() -> bool:
     """Ends the session; False where none runs. Waits for nothing that grows with the recording."""
     _record.set_step_hook(None)
-    stopped = _record.stop() == 0
-    if stopped and _record.armed():
-        _ondemand.end()
-    return stopped
+    return _record.stop() == 0
 
 
 def pause() -> bool:

@@ -79,7 +79,8 @@ def withdraw() -> None:
     """Puts back what the sources of this process changed, until `activate` is called again. They
     stay registered; their hooks are out already, since nothing records."""
     with _forks.turn:
-        _withdraw()
+        if not _record.in_window():  # else the next one has begun on another thread
+            _withdraw()
 
 
 def _withdraw() -> None:

@@ -131,6 +131,7 @@ PyObject* FinishPlugins(PyObject*, PyObject*) {
 }
 
 PyObject* Armed(PyObject*, PyObject*) { return Bool(crosscut_armed() != 0); }
+PyObject* InWindow(PyObject*, PyObject*) { return Bool(crosscut_in_window() != 0); }
 PyObject* Active(PyObject*, PyObject*) { return Bool(crosscut_active() != 0); }
 PyObject* Error(PyObject*, PyObject*) { return PyUnicode_FromString(crosscut_error()); }
 PyObject* Version(PyObject*, PyObject*) { return PyUnicode_FromString(crosscut_version()); }
@@ -313,6 +314,7 @@ PyMethodDef functions[] = {
     {"start", Function(Start), METH_VARARGS | METH_KEYWORDS, "Returns a CROSSCUT_E* code."},
     {"arm", Function(Arm), METH_VARARGS | METH_KEYWORDS, "Returns a CROSSCUT_E* code."},
     {"armed", Armed, METH_NOARGS, "True after arm()."},
+    {"in_window", InWindow, METH_NOARGS, "True where a window begins or has begun."},
     {"stop", Stop, METH_NOARGS, "Returns a CROSSCUT_E* code."},
     {"pause", Changed<crosscut_pause>, METH_NOARGS, "Returns a CROSSCUT_E* code."},
     {"resume", Changed<crosscut_resume>, METH_NOARGS, "Returns a CROSSCUT_E* code."},

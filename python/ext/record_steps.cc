@@ -69,7 +69,7 @@ struct Finder {
   PyObject* primary = nullptr;      // a weak reference to that one, or null
   bool guess = false;               // the primary was guessed
   uint32_t others = 0;              // updates by others since the primary's last
-  uint64_t next = 0;                // number that our next step should get; 0: any
+  uint64_t next = 0;                // more than the numbers of our steps can be; 0: any
   unsigned long thread = 0;         // that made the last update
   uint32_t simulated = 0;           // steps of the environment since then
   std::atomic<bool> asks{true};     // false once somebody else says where the steps are
@@ -86,13 +86,18 @@ PyObject* BeginFound(const char* name, std::atomic<uint32_t>* kind) {
   if (program_steps) finder.asks = false;
   if (!finder.asks) Py_RETURN_NONE;
   if (*kind == 0) *kind = FoundKind(name);
+  {
+    const std::lock_guard lock(finder_mutex);
+    if (finder.next != 0) ++finder.next;  // before: two threads may be here
+  }
   uint64_t number = 0;
   if (!BeginStep(*kind, &number)) return nullptr;
-  if (crosscut_active() == 0) Py_RETURN_NONE;
+  const bool recorded = crosscut_active() != 0;
   const std::lock_guard lock(finder_mutex);
-  // Another number: somebody else counts steps, too. 0: the first of another session.
-  if (finder.next != 0 && number != finder.next && number != 0) finder.asks = false;
-  finder.next = number + 1;
+  // A higher number: somebody else counts steps, too. 0: the first of another session.
+  if (recorded && finder.next != 0 && number >= finder.next) finder.asks = false;
+  if (!recorded) finder.next = 0;
+  if (recorded && (finder.next == 0 || number == 0)) finder.next = number + 1;
   Py_RETURN_NONE;
 }
 

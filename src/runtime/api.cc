@@ -81,9 +81,12 @@ void crosscut_meta(const char* key, const char* value) {
   if (!Recorder::Get().stream().WriteMeta(key, value)) crosscut_value_lost();
 }
 
-int crosscut_start(const crosscut_options* options) { return Session::Get().Start(options); }
+int crosscut_start(const crosscut_options* options) {
+  return Session::Get().on_demand().Start(options);
+}
 int crosscut_arm(const crosscut_options* options) { return Session::Get().Arm(options); }
 int crosscut_armed(void) { return Session::Get().on_demand().armed(); }
+int crosscut_in_window(void) { return Session::Get().on_demand().InWindow() ? 1 : 0; }
 void crosscut_serve(void) { Session::Get().on_demand().Serve(); }
 
 int crosscut_on_demand(const crosscut_program* program) {
@@ -94,7 +97,9 @@ int crosscut_on_demand(const crosscut_program* program) {
   return CROSSCUT_OK;
 }
 
-int crosscut_stop(void) { return Session::Get().Stop(format::kStopAsked); }
+int crosscut_stop(void) {
+  return Session::Get().on_demand().Stop([] { return Session::Get().Stop(format::kStopAsked); });
+}
 int crosscut_pause(void) { return Session::Get().Pause(); }
 int crosscut_resume(void) { return Session::Get().Resume(); }
 int crosscut_snapshot(void) { return Session::Get().Snapshot(); }

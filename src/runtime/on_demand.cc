@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <new>
+#include <utility>
 
 #include "src/base/thread.h"
 #include "src/base/time.h"
@@ -25,6 +26,11 @@ namespace {
 __thread bool is_our_thread __attribute__((tls_model("initial-exec"))) = false;
 // The window that this thread begins, asked for from outside: an OnDemand::Window.
 __thread const void* asked_here __attribute__((tls_model("initial-exec"))) = nullptr;
+
+// The program's code runs in starts and stops, and an interpreter may serve requests from any code:
+// what is asked for within one, on its thread, waits for its end.
+__thread int changes_here __attribute__((tls_model("initial-exec"))) = 0;
+__thread bool asked_within __attribute__((tls_model("initial-exec"))) = false;
 
 using format::RingControl;
 using format::RingHeader;
@@ -156,7 +162,11 @@ void OnDemand::AtStep(uint64_t step) {
   // both sees the other.
   format::CountSteps(header, step + 1);
   const uint64_t stop = stop_step_.load(std::memory_order_relaxed);
-  if (stop != 0 && step >= stop && !off) (void)End();
+  if (stop != 0 && step >= stop && !off) {
+    // Who is stopping may need a lock of an interpreter's that this thread has. The next step tries
+    // again.
+    (void)Stop(calls_.stop_at_once);
+  }
   const uint32_t word = WaitingRequest(*header);
   if (word == 0 || format::RequestOf(word) == format::kRequestSnapshot) return;
   if (!NamesStep(*header) || RingLoad(control.at_step) <= step) CarryOut(header, word, step);
@@ -165,6 +175,10 @@ void OnDemand::AtStep(uint64_t step) {
 void OnDemand::Serve() {
   RingHeader* header = this->header();
   if (header == nullptr) return;
+  if (changes_here > 0) {
+    asked_within = true;
+    return;
+  }
   ServeLimit();
   const uint32_t word = WaitingRequest(*header);
   if (word == 0 || format::RequestOf(word) == format::kRequestSnapshot) return;
@@ -209,20 +223,32 @@ void OnDemand::Answer(RingHeader* header, uint32_t word, uint32_t answer, const 
 int OnDemand::Begin(RingHeader* header) {
   const RingControl& control = header->control;
   if (calls_.records()) return Fail(CROSSCUT_ERUNNING, "it is already recording");
-  CallProgram(true);
   const auto limit = static_cast<int64_t>(std::min(RingLoad(control.limit_ns), kLongestNs));
   const Window window = {RingLoad(control.window), RingLoad(control.step_count),
                          limit == 0 ? 0 : base::MonotonicNs() + limit, true};
   asked_here = &window;
-  const int error = calls_.start();
+  const int error = Start(nullptr);
   asked_here = nullptr;
-  if (error != CROSSCUT_OK) CallProgram(false);
   return error;
 }
 
-int OnDemand::End() {
-  const int error = calls_.stop();
-  if (error == CROSSCUT_OK) CallProgram(false);
+int OnDemand::Start(const crosscut_options* options) {
+  if (!armed()) return calls_.start(options);
+  ++changes_here;
+  beginning_.fetch_add(1);
+  CallProgram(true);
+  const int error = calls_.start(options);
+  beginning_.fetch_sub(1);
+  if (error != CROSSCUT_OK && !calls_.records()) CallProgram(false);
+  if (--changes_here == 0 && std::exchange(asked_within, false)) Serve();
+  return error;
+}
+
+int OnDemand::Stop(int (*stop)()) {
+  ++changes_here;
+  const int error = stop();
+  if (error == CROSSCUT_OK && armed()) CallProgram(false);
+  if (--changes_here == 0 && std::exchange(asked_within, false)) Serve();
   return error;
 }
 
@@ -290,6 +316,7 @@ void OnDemand::AfterFork(bool parent_recorded) {
   }
   program_.store(nullptr);
   running_.store(false);
+  beginning_.store(0);
   stop_step_.store(0);
   limit_at_ns_.store(0);
 }

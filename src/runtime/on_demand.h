@@ -22,9 +22,10 @@ class OnDemand {
  public:
   // What requests ask of the session. Any thread; errors as of the C API, words by Fail().
   struct Calls {
-    bool (*records)();  // or is paused
-    int (*start)();     // with the settings of Arm()
-    int (*stop)();      // after the end of a step that runs
+    bool (*records)();                              // or is paused
+    int (*start)(const crosscut_options* options);  // null: with the settings of Arm()
+    int (*stop)();                                  // after the end of a step that runs
+    int (*stop_at_once)();  // the same; CROSSCUT_ERUNNING where it would have to wait
     int (*snapshot)();
   };
 
@@ -48,11 +49,16 @@ class OnDemand {
   // Carries out what waits and names no step, but for snapshots. Any thread.
   void Serve();
 
+  // Starts and stops of whoever asks, in an armed process with the program's side of a window, on
+  // this thread. Errors as of Calls.
+  int Start(const crosscut_options* options);
+  int Stop(int (*stop)());
+  // From before the program's side of a window begins until the window has ended. Any thread.
+  bool InWindow() const { return beginning_.load() > 0 || calls_.records(); }
+
   // Told by the session, whoever started or stopped it.
   void WindowBegins(uint64_t next_step);
   void WindowEnds(uint64_t next_step);
-  // The program's side of a window that begins or has ended, on this thread.
-  void CallProgram(bool begins);
   // In a forked child. Where the parent recorded, the child's next window is the parent's.
   void AfterFork(bool parent_recorded);
 
@@ -74,7 +80,8 @@ class OnDemand {
   bool Call();
   void CarryOut(format::RingHeader* header, uint32_t word, uint64_t step);
   int Begin(format::RingHeader* header);
-  int End();
+  int End() { return Stop(calls_.stop); }
+  void CallProgram(bool begins);
   static void Answer(format::RingHeader* header, uint32_t word, uint32_t answer, const char* words);
   void ServeLimit();
 
@@ -101,6 +108,9 @@ class OnDemand {
   std::atomic<int64_t> limit_at_ns_{0};
   // The limit that our thread has seen. Main() -> WindowBegins(), which wakes it until it has.
   std::atomic<int64_t> planned_ns_{0};
+  // Starts under way. Start() -> InWindow(): a window that ended meanwhile on another thread leaves
+  // the program's side of the one that begins alone.
+  std::atomic<int> beginning_{0};
   Mutex<LockRank::kRequests> claim_mutex_;
   uint32_t claimed_ = 0;  // the request claimed last; under the mutex
 };

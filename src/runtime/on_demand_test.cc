@@ -14,6 +14,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -230,6 +231,81 @@ TEST_F(OnDemandTest, AProgramThatLendsAThreadIsCalledAroundEveryWindow) {
     Await(header, Ask(header, format::kRequestStop, kAtOnce));  // nobody serves: our thread does
     EXPECT_EQ(ended.load(), 1);
     EXPECT_GE(called.load(), 4);
+  });
+}
+
+std::mutex hooks_turn;
+bool hooks_in_place = false;
+std::atomic<RingHeader*> asked_of{nullptr};
+std::atomic<uint32_t> start_within{0};
+
+// As Python's side of a window: hooks come and go one at a time, beside other threads' windows.
+void ChangeHooks(void*, int begins) {
+  if (begins == 0) usleep(static_cast<useconds_t>(rand() % 300));
+  const std::lock_guard lock(hooks_turn);
+  hooks_in_place = begins != 0 || (hooks_in_place && crosscut_in_window() != 0);
+}
+
+// An interpreter may carry out what is asked for from any code that it runs.
+void AskWithin(void* self, int begins) {
+  if (begins == 0 && start_within == 0) {
+    start_within = Ask(asked_of, format::kRequestStart, kAtOnce);
+    crosscut_serve();
+    EXPECT_EQ(crosscut_active(), 0);  // the hooks are still being withdrawn
+  }
+  ChangeHooks(self, begins);
+}
+
+TEST_F(OnDemandTest, AWindowThatIsAskedForWhileHooksAreWithdrawnHasItsHooks) {
+  InChild([](RingHeader* header) {
+    asked_of = header;
+    crosscut_program program = {};
+    program.struct_size = sizeof program;
+    program.window = AskWithin;
+    EXPECT_EQ(crosscut_on_demand(&program), CROSSCUT_OK);
+    (void)Ask(header, format::kRequestStart, 0, 2);
+    for (int i = 0; i < 3; ++i) crosscut_step(0);
+    Await(header, start_within);
+    EXPECT_EQ(crosscut_active(), 1);
+    EXPECT_TRUE(hooks_in_place);
+    EXPECT_EQ(crosscut_stop(), CROSSCUT_OK);
+    EXPECT_FALSE(hooks_in_place);
+  });
+}
+
+TEST_F(OnDemandTest, HooksAreInPlaceInEveryWindowWhoeverBeginsAndEndsThem) {
+  InChild([](RingHeader* header) {
+    crosscut_program program = {};
+    program.struct_size = sizeof program;
+    program.window = ChangeHooks;
+    EXPECT_EQ(crosscut_on_demand(&program), CROSSCUT_OK);
+    std::atomic<bool> goes_on{true};
+    std::atomic<int> windows{0};
+    // Windows of one step each end on this thread, and begin on the others.
+    std::thread steps([&] {
+      while (goes_on) crosscut_step(0);
+    });
+    std::thread starts([&] {
+      while (goes_on) {
+        if (crosscut_start(nullptr) == CROSSCUT_OK) {
+          usleep(200);
+          // Both under the lock: nobody withdraws between the looks.
+          const std::lock_guard lock(hooks_turn);
+          EXPECT_TRUE(hooks_in_place || crosscut_active() == 0);
+          ++windows;
+        }
+        (void)crosscut_stop();
+      }
+    });
+    for (int asked = 0; asked < 50 || windows < 100;) {
+      Await(header, Ask(header, format::kRequestStart, kAtOnce, 1));
+      asked += RingLoad(header->answer) == 0;
+    }
+    goes_on = false;
+    starts.join();
+    steps.join();
+    if (crosscut_active() != 0) crosscut_stop();
+    EXPECT_FALSE(hooks_in_place);
   });
 }
 

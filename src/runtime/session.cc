@@ -55,12 +55,9 @@ void Session::Init() {
   ClockInit(secure_);
   Recorder::Get().Init();
   on_demand_.Init({.records = [] { return Get().open(); },
-                   .start = [] { return Get().Start(nullptr); },
-                   .stop =
-                       [] {
-                         Get().StepEnd();  // so that the window's last one has its end
-                         return Get().Stop(format::kStopAsked);
-                       },
+                   .start = [](const crosscut_options* options) { return Get().Start(options); },
+                   .stop = [] { return Get().StopAfterStep(/*wait=*/true); },
+                   .stop_at_once = [] { return Get().StopAfterStep(/*wait=*/false); },
                    .snapshot = [] { return Get().Snapshot(); }});
 }
 
@@ -217,8 +214,8 @@ void Session::BeAskedAtExit() {
   if (!asked_at_exit_) asked_at_exit_ = atexit([] { Get().AtExit(); }) == 0;
 }
 
-int Session::Stop(format::StopReason reason) {
-  const Transition transition(this);
+int Session::Stop(format::StopReason reason, bool wait) {
+  const Transition transition(this, wait);
   if (!transition) return Fail(CROSSCUT_ERUNNING, "another start or stop is under way");
   const State before = state();
   if (!IsOpen(before)) return Fail(CROSSCUT_ENOTRUNNING, "no session is open");
@@ -236,6 +233,11 @@ int Session::Stop(format::StopReason reason) {
   if (closing) OnPluginsIdle();
   log_.drain().Ask(Drain::kFlush);
   return CROSSCUT_OK;
+}
+
+int Session::StopAfterStep(bool wait) {
+  StepEnd();  // so that the window's last one has its end
+  return Stop(format::kStopAsked, wait);
 }
 
 int Session::Pause() {

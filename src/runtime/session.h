@@ -37,7 +37,8 @@ class Session {
   int Start(const crosscut_options* options);
   // Opens log and ring and takes requests from outside; nothing records until one asks.
   int Arm(const crosscut_options* options);
-  int Stop(format::StopReason reason);
+  // wait: for another start or stop that is under way.
+  int Stop(format::StopReason reason, bool wait = true);
   int Pause();
   int Resume();
   int Snapshot();
@@ -85,6 +86,7 @@ class Session {
   int MayBegin(const Transition& transition, const crosscut_options* options) const;
   int ArmedSettings(const crosscut_options* options, Settings* settings) const;
   int StartLocked(const Settings& settings);
+  int StopAfterStep(bool wait);
   int OpenLog(const Settings& settings);
   void CloseLog();
   void StartPlugins();
