@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 #include <new>
+#include <utility>
 
 #include "handles.h"
 #include "session.h"
@@ -19,6 +21,15 @@ ForkSafeMutex mutex;  // of `queues`, free records and the making of new ones
 constinit Queue* queues[kMaxQueues] = {};
 constinit uint32_t made = 0;
 constinit HandleCache cache;
+
+// Lists of properties of hidden queues that were released. Events may hold them for as long as they
+// like, and the driver does not tell of their end.
+using Released = std::map<cl_command_queue, std::vector<cl_queue_properties>>;
+constexpr size_t kMostReleased = 4096;
+Released& ReleasedQueues() {  // under `mutex`
+  static auto* const released = new Released;
+  return *released;
+}
 
 Queue* FreeRecord() {
   for (uint32_t i = 0; i < made; ++i) {
@@ -56,6 +67,10 @@ uint32_t MakeTrack(const Queue& queue, size_t lane) {
 }
 
 void Forget(Queue* queue) {
+  Released& released = ReleasedQueues();
+  if (queue->hidden && released.size() < kMostReleased) {
+    released[queue->handle] = std::move(queue->properties);
+  }
   cache.Forget(queue->handle);
   queue->handle = nullptr;
   UnuseQueue(queue);
@@ -100,7 +115,9 @@ Queue* EnterFound(cl_command_queue handle) {
     queue = Enter(handle, known);
     if (queue == nullptr) return nullptr;
     queue->profiled = (flags & CL_QUEUE_PROFILING_ENABLE) != 0;
-    queue->hidden = false;
+    const auto released = ReleasedQueues().find(handle);
+    queue->hidden = released != ReleasedQueues().end();
+    if (queue->hidden) queue->properties = released->second;
     queue->references.store(static_cast<int>(references));
   }
   cache.Put(handle, queue->number);
@@ -151,6 +168,7 @@ void AddQueue(cl_command_queue handle, const QueueFacts& facts) {
   Device* known = DeviceOf(facts.context, facts.device);
   const std::lock_guard<ForkSafeMutex> lock(mutex);
   Queue* queue = Enter(handle, known);
+  ReleasedQueues().erase(handle);
   if (queue == nullptr) return;
   queue->profiled = facts.profiled;
   queue->hidden = facts.hidden;
@@ -175,6 +193,19 @@ Queue* KnownQueue(cl_command_queue handle) {
 Queue* FindQueue(cl_command_queue handle) {
   Queue* queue = KnownQueue(handle);
   return queue != nullptr || handle == nullptr ? queue : EnterFound(handle);
+}
+
+bool IsHidden(cl_command_queue handle, std::vector<cl_queue_properties>* properties) {
+  const Queue* queue = KnownQueue(handle);
+  if (queue != nullptr) {
+    if (queue->hidden && properties != nullptr) *properties = queue->properties;
+    return queue->hidden;
+  }
+  const std::lock_guard<ForkSafeMutex> lock(mutex);
+  const auto released = ReleasedQueues().find(handle);
+  if (released == ReleasedQueues().end()) return false;
+  if (properties != nullptr) *properties = released->second;
+  return true;
 }
 
 void RetainQueue(Queue* queue) { queue->references.fetch_add(1); }

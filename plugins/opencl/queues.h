@@ -75,7 +75,11 @@ void AddQueue(cl_command_queue handle, const QueueFacts& facts);
 Queue* KnownQueue(cl_command_queue handle);
 // The record; a queue that was made past us is entered as it is found. Null where there is no room,
 // or no such queue.
-Queue* FindQueue(cl_command_queue handle);
+Queue* FindQueue(cl_command_queue handle);  // Whether its application must not know that the queue
+                                            // has profiling on, also where it has released
+// the queue; then `properties` (null: not asked) is the list that it was made with.
+bool IsHidden(cl_command_queue handle, std::vector<cl_queue_properties>* properties = nullptr);
+
 // The application's references; the last release ends the record's life.
 void RetainQueue(Queue* queue);
 void ReleaseQueue(Queue* queue);

@@ -2,6 +2,7 @@
 // what it would see without us. These wrappers work whether or not anything is recorded, because a
 // queue outlives sessions.
 #include <cstring>
+#include <vector>
 
 #include "queues.h"
 #include "wrappers.h"
@@ -92,25 +93,26 @@ cl_int ReleaseQueueCall(cl_command_queue handle) {
   return Driver().clReleaseCommandQueue(handle);
 }
 
-cl_int PropertyList(const Queue& queue, size_t size, void* value, size_t* size_ret) {
-  const size_t bytes = queue.properties.size() * sizeof(cl_queue_properties);
+cl_int PropertyList(const std::vector<cl_queue_properties>& list, size_t size, void* value,
+                    size_t* size_ret) {
+  const size_t bytes = list.size() * sizeof(cl_queue_properties);
   if (value != nullptr && size < bytes) return CL_INVALID_VALUE;
-  if (value != nullptr && bytes != 0) memcpy(value, queue.properties.data(), bytes);
+  if (value != nullptr && bytes != 0) memcpy(value, list.data(), bytes);
   if (size_ret != nullptr) *size_ret = bytes;
   return CL_SUCCESS;
 }
 
 cl_int QueueInfo(cl_command_queue handle, cl_command_queue_info what, size_t size, void* value,
                  size_t* size_ret) {
-  const Queue* queue = nullptr;
-  if (what == CL_QUEUE_PROPERTIES || what == CL_QUEUE_PROPERTIES_ARRAY) queue = KnownQueue(handle);
-  if (queue == nullptr || !queue->hidden) {
+  std::vector<cl_queue_properties> list;
+  const bool asked = what == CL_QUEUE_PROPERTIES || what == CL_QUEUE_PROPERTIES_ARRAY;
+  if (!asked || !IsHidden(handle, &list)) {
     return Driver().clGetCommandQueueInfo(handle, what, size, value, size_ret);
   }
   if (what == CL_QUEUE_PROPERTIES_ARRAY) {
     // Drivers before OpenCL 3.0 do not know the question.
     const cl_int error = Driver().clGetCommandQueueInfo(handle, what, 0, nullptr, nullptr);
-    return error != CL_SUCCESS ? error : PropertyList(*queue, size, value, size_ret);
+    return error != CL_SUCCESS ? error : PropertyList(list, size, value, size_ret);
   }
   const cl_int error = Driver().clGetCommandQueueInfo(handle, what, size, value, size_ret);
   if (error == CL_SUCCESS && value != nullptr) {
@@ -148,9 +150,9 @@ cl_int EventProfilingInfo(cl_event event, cl_profiling_info what, size_t size, v
                           size_t* size_ret) {
   cl_command_queue handle = nullptr;
   if (Driver().clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof(cl_command_queue), &handle,
-                              nullptr) == CL_SUCCESS) {
-    const Queue* queue = KnownQueue(handle);
-    if (queue != nullptr && queue->hidden) return CL_PROFILING_INFO_NOT_AVAILABLE;
+                              nullptr) == CL_SUCCESS &&
+      IsHidden(handle)) {
+    return CL_PROFILING_INFO_NOT_AVAILABLE;
   }
   return Driver().clGetEventProfilingInfo(event, what, size, value, size_ret);
 }

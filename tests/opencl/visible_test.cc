@@ -111,6 +111,24 @@ TEST_F(VisibleTest, AListIsNotWrittenBeyondTheRoomThereIs) {
   table->clReleaseCommandQueue(queue);
 }
 
+TEST_F(VisibleTest, AQueueThatIsReleasedWhileItsEventsHoldItStaysAsItWas) {
+  for (const cl_command_queue_properties asked : {cl_command_queue_properties{0}, kProfiling}) {
+    const cl_command_queue queue = MakeQueue(asked);
+    cl_event event = nullptr;
+    Run(queue, &event);
+    FakeDriver::Complete(FakeDriver::last);
+    ++Driver(queue).references;  // the event's
+    table->clReleaseCommandQueue(queue);
+    EXPECT_EQ(Flags(queue), asked);
+    cl_ulong time = 0;
+    EXPECT_EQ(table->clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof time, &time,
+                                             nullptr),
+              asked != 0 ? CL_SUCCESS : CL_PROFILING_INFO_NOT_AVAILABLE);
+    table->clReleaseEvent(event);
+    table->clReleaseCommandQueue(queue);
+  }
+}
+
 TEST_F(VisibleTest, QueuesOnTheDeviceAreLeftAlone) {
   const Properties list = {CL_QUEUE_PROPERTIES, kOutOfOrder | CL_QUEUE_ON_DEVICE, 0};
   const cl_command_queue queue = MakeQueueWith(list.data());
