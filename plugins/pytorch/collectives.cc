@@ -87,11 +87,17 @@ Ordinals& ordinals() {
 }
 bool groups_are_new = false;  // written before the kernel is in place
 
+// As the tensor holds it: one with a __torch_dispatch__ would ask the program.
+int64_t ElementsOf(const at::Tensor& tensor) {
+  const at::TensorImpl& held = *tensor.unsafeGetTensorImpl();
+  return held.is_python_dispatch() ? held.numel_default() : held.numel();
+}
+
 int64_t ElementsOf(const c10::IValue& value) {
-  if (value.isTensor()) return value.toTensor().numel();
+  if (value.isTensor()) return ElementsOf(value.toTensor());
   int64_t sum = 0;
   if (value.isTensorList()) {
-    for (const at::Tensor& tensor : value.toTensorVector()) sum += tensor.numel();
+    for (const at::Tensor& tensor : value.toTensorVector()) sum += ElementsOf(tensor);
   } else if (value.isList()) {
     for (const c10::IValue& each : value.toListRef()) sum += ElementsOf(each);
   }

@@ -106,6 +106,24 @@ bool IsKnown(const at::Tensor& tensor) {
          !tensor.unsafeGetTensorImpl()->has_symbolic_sizes_strides();
 }
 
+// As the tensor holds them: one with a __torch_dispatch__ would ask the program.
+c10::IntArrayRef SizesOf(const at::Tensor& tensor) {
+  const at::TensorImpl& held = *tensor.unsafeGetTensorImpl();
+  return held.is_python_dispatch() ? held.sizes_default() : held.sizes();
+}
+
+c10::IntArrayRef StridesOf(const at::Tensor& tensor) {
+  const at::TensorImpl& held = *tensor.unsafeGetTensorImpl();
+  return held.is_python_dispatch() ? held.strides_default() : held.strides();
+}
+
+bool IsStrided(const at::Tensor& tensor) {
+  constexpr auto kOthers = c10::sparse_ks | c10::sparse_csr_ks | c10::mkldnn_ks;
+  const at::TensorImpl& held = *tensor.unsafeGetTensorImpl();
+  return held.is_python_dispatch() ? !held.key_set().has_any(kOthers)
+                                   : held.layout() == at::kStrided;
+}
+
 bool IsScalarList(const c10::IValue& value) {
   if (!value.isList()) return false;
   const auto list = value.toListRef();
@@ -114,13 +132,13 @@ bool IsScalarList(const c10::IValue& value) {
 
 inline void AddTensor(const at::Tensor& tensor, Signature* to) {
   if (!IsKnown(tensor)) return to->Add(static_cast<uint64_t>(Tag::kNothing));
-  const c10::IntArrayRef sizes = tensor.sizes();
-  const bool strided = tensor.layout() == at::kStrided;
+  const c10::IntArrayRef sizes = SizesOf(tensor);
+  const bool strided = IsStrided(tensor);
   to->Add(static_cast<uint64_t>(Tag::kTensor) | static_cast<uint64_t>(tensor.scalar_type()) << 8 |
           uint64_t{strided} << 16 | sizes.size() << 24);
   for (const int64_t size : sizes) to->Add(static_cast<uint64_t>(size));
   if (!strided) return;
-  for (const int64_t stride : tensor.strides()) to->Add(static_cast<uint64_t>(stride));
+  for (const int64_t stride : StridesOf(tensor)) to->Add(static_cast<uint64_t>(stride));
 }
 
 void AddScalar(const c10::IValue& value, Signature* to) {
@@ -243,9 +261,9 @@ class Text {
   static std::string TypeOf(const at::Tensor& tensor) { return std::string(tensor.dtype().name()); }
 
   void AddTensor(const at::Tensor& tensor) {
-    AppendNumbers(IsKnown(tensor) ? tensor.sizes() : c10::IntArrayRef(), &dims_);
-    const bool strided = IsKnown(tensor) && tensor.layout() == at::kStrided;
-    AppendNumbers(strided ? tensor.strides() : c10::IntArrayRef(), &strides_);
+    AppendNumbers(IsKnown(tensor) ? SizesOf(tensor) : c10::IntArrayRef(), &dims_);
+    const bool strided = IsKnown(tensor) && IsStrided(tensor);
+    AppendNumbers(strided ? StridesOf(tensor) : c10::IntArrayRef(), &strides_);
   }
   void AddTensors(c10::ArrayRef<c10::IValue> list) {
     dims_ += '[';

@@ -166,6 +166,44 @@ def test_inputs_that_keep_changing_end_in_shapes_without_values_and_then_in_none
     assert {r["input_dims"] for r in transposed} == {"[[2, 2]]", ""}
 
 
+# A tensor whose sizes, strides and layout are the program's to say.
+DISPATCHING = """
+import torch
+from torch.utils._pytree import tree_map
+
+class Wrapped(torch.Tensor):
+    @staticmethod
+    def __new__(cls, inner, policy):
+        made = torch.Tensor._make_wrapper_subclass(
+            cls, inner.shape, strides=inner.stride(), dtype=inner.dtype, dispatch_layout=True,
+            dispatch_sizes_strides_policy=policy)
+        made.inner, made.policy = inner, policy
+        return made
+
+    @classmethod
+    def __torch_dispatch__(cls, function, types, args=(), kwargs=None):
+        asked.append(str(function))
+        of = [arg for arg in args if isinstance(arg, Wrapped)][0]
+        bare = tree_map(lambda x: x.inner if isinstance(x, Wrapped) else x, args)
+        result = function(*bare, **(kwargs or {}))
+        return cls(result, of.policy) if isinstance(result, torch.Tensor) else result
+
+asked = []
+for policy in ("sizes", "strides", None):
+    x = Wrapped(torch.ones(5, 3).t(), policy)
+    for _ in range(10):
+        torch.mul(x, x)
+print([name for name in asked if "mul" not in name])
+"""
+
+
+def test_a_tensor_is_not_asked_for_what_the_program_would_say(tmp_path):
+    done = record_script(tmp_path / "run", DISPATCHING, "--shapes", "--control-steps=0")
+    assert (done.returncode, done.stdout) == (0, "[]\n"), done.stderr
+    assert {row["input_dims"] for row in table(tmp_path / "run", "operators")
+            if row["name"] == "aten::mul"} == {"[[3, 5], [3, 5]]"}
+
+
 def test_flops_are_torch_profilers(tmp_path):
     text = """
 import json, sys, torch
