@@ -14,15 +14,19 @@ _NONE: Any = object()
 
 
 class Patch:
-    """`ours` in the place of what `owner` has itself as `name`: a dictionary's item, else an
-    attribute, which is added where a class only inherits one."""
+    """`ours` for what `owner` has itself as `name`: a dictionary's item, else an attribute. A
+    function of Python's that stands there stays there, and its calls go through ours. Of what else
+    there is, ours takes the place; it is added where a class only inherits something."""
 
-    __slots__ = ("_owner", "_name", "_ours", "_old")
+    __slots__ = ("_owner", "_name", "_ours", "_old", "_led")
 
     def __init__(self, owner: Any, name: Any, ours: Any) -> None:
         self._owner, self._name, self._ours = owner, name, ours
         self._old = self._own()
-        self._put(ours)
+        led = () if self._old is _NONE else [*map(_record.lead_calls, _arounds_in(ours))]
+        self._led = bool(led) and all(led)
+        if not self._led:
+            self._put(ours)
 
     def _own(self) -> Any:
         owner = self._owner if isinstance(self._owner, dict) else vars(self._owner)
@@ -41,7 +45,8 @@ class Patch:
         straight on from now on."""
         for around in _arounds_in(self._ours):
             _record.around.retire(around)
-        if self._own() is self._ours:
+            _record.unlead_calls(around)
+        if not self._led and self._own() is self._ours:
             self._put(self._old)
 
 

@@ -8,6 +8,7 @@
 
 #include "crosscut/crosscut.h"
 #include "crosscut/in_python.h"
+#include "python/ext/record_functions.h"
 #include "python/ext/record_operation.h"
 #include "python/ext/record_shared.h"
 #include "python/ext/record_tasks.h"
@@ -19,6 +20,7 @@ namespace {
 // In C since a function in Python would be a frame of the program's, and cost ten times as much.
 struct Around {
   PyObject_HEAD PyObject* function;
+  PyObject* led;     // the function whose calls come here; null: none, or those of another around
   PyObject* before;  // null: nobody is asked
   PyObject* after;   // null: nobody is told
   PyObject* prefix;  // null: of any name
@@ -34,7 +36,6 @@ struct Around {
   int outermost;
   int slice;
   int makes;
-  int hides;
   int retired;  // for good: a call is just a call
   vectorcallfunc vectorcall;
 };
@@ -208,7 +209,8 @@ PyObject* AroundVectorcall(PyObject* object, PyObject* const* args, size_t flags
     PyErr_SetString(PyExc_RuntimeError, "a function is called after it was collected");
     return nullptr;
   }
-  const auto call = [&] { return PyObject_Vectorcall(self->function, args, flags, keywords); };
+  PyObject* const function = self->function;
+  const auto call = [&] { return PyObject_Vectorcall(function, args, flags, keywords); };
   if (!Concerns(self)) return call();
   const auto ask = [&](PyObject* before) {
     return PyObject_Vectorcall(before, args, flags, keywords);
@@ -216,7 +218,9 @@ PyObject* AroundVectorcall(PyObject* object, PyObject* const* args, size_t flags
   PyObject* first = PyVectorcall_NARGS(flags) > 0 ? args[0] : Py_None;
   if (!IsNamed(self, first)) return call();
   Py_INCREF(self);  // the call may replace this object in its class
+  Py_INCREF(function);
   PyObject* result = Surround(self, first, ask, call);
+  Py_DECREF(function);
   Py_DECREF(self);
   return result;
 }
@@ -235,16 +239,15 @@ PyObject* Callable(PyObject* callable) {
 
 PyObject* AroundNew(PyTypeObject* type, PyObject* args, PyObject* keywords) {
   static const char* const names[] = {
-      "function",  "operation", "on",    "span",  "before", "after", "inside", "nests", "always",
-      "outermost", "slice",     "makes", "hides", "prefix", "word",  "says",   nullptr};
+      "function", "operation", "on",    "span",  "before", "after", "inside", "nests",
+      "always",   "outermost", "slice", "makes", "prefix", "word",  "says",   nullptr};
   PyObject *function, *operation = Py_None, *span = Py_None, *before = Py_None, *after = Py_None;
   unsigned long long on = 0, inside = 0, word = 0;
   Around made = {};
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|OKOOOKppppppUKI:around",
-                                   const_cast<char**>(names), &function, &operation, &on, &span,
-                                   &before, &after, &inside, &made.nests, &made.always,
-                                   &made.outermost, &made.slice, &made.makes, &made.hides,
-                                   &made.prefix, &word, &made.says) ||
+  if (!PyArg_ParseTupleAndKeywords(
+          args, keywords, "O|OKOOOKpppppUKI:around", const_cast<char**>(names), &function,
+          &operation, &on, &span, &before, &after, &inside, &made.nests, &made.always,
+          &made.outermost, &made.slice, &made.makes, &made.prefix, &word, &made.says) ||
       !NameOf(operation, &made.operation) || !NameOf(span, &made.span)) {
     return nullptr;
   }
@@ -270,6 +273,7 @@ PyObject* AroundNew(PyTypeObject* type, PyObject* args, PyObject* keywords) {
 
 int Traverse(Around* self, visitproc visit, void* arg) {
   Py_VISIT(self->function);
+  Py_VISIT(self->led);
   Py_VISIT(self->before);
   Py_VISIT(self->after);
   return 0;
@@ -277,6 +281,7 @@ int Traverse(Around* self, visitproc visit, void* arg) {
 
 int Clear(Around* self) {
   Py_CLEAR(self->function);
+  Py_CLEAR(self->led);
   Py_CLEAR(self->before);
   Py_CLEAR(self->after);
   Py_CLEAR(self->prefix);
@@ -292,23 +297,15 @@ void Dealloc(Around* self) {
 
 // As a function's: in a class for what is bound to an instance, else itself.
 PyObject* Get(PyObject* object, PyObject* instance, PyObject*) {
-  auto* self = reinterpret_cast<Around*>(object);
   if (instance != nullptr && instance != Py_None) return PyMethod_New(object, instance);
-  PyObject* shown = self->hides != 0 && self->function != nullptr ? self->function : object;
-  Py_INCREF(shown);
-  return shown;
+  Py_INCREF(object);
+  return object;
 }
 
-// Copied and pickled as a function is, by the place that it stands in; or as the function that the
-// class shows.
+// Copied and pickled as a function is, by the place that it stands in.
 PyObject* Reduce(Around* self, PyObject*) {
   PyObject* function = self->function != nullptr ? self->function : Py_None;
-  if (self->hides == 0) return PyObject_GetAttrString(function, "__qualname__");
-  PyObject* module = PyImport_ImportModule("copy");
-  if (module == nullptr) return nullptr;
-  PyObject* copy = PyObject_GetAttrString(module, "copy");  // gives back a function as it is
-  Py_DECREF(module);
-  return copy == nullptr ? nullptr : Py_BuildValue("N(O)", copy, function);
+  return PyObject_GetAttrString(function, "__qualname__");
 }
 
 PyObject* Retire(Around* self, PyObject*) {
@@ -363,9 +360,10 @@ PyMemberDef members[] = {
 
 const char kDoc[] =
     "around(function, operation=None, on=0, span=None, before=None, after=None, inside=0,\n"
-    "       nests=False, always=False, outermost=False, slice=False, hides=False, prefix, word=0,\n"
+    "       nests=False, always=False, outermost=False, slice=False, prefix, word=0,\n"
     "       says=0)\n--\n\n"
-    "Stands for `function`, in a module or in the dictionary of a class, and adds no frame. While\n"
+    "Stands for `function`, in a module or in the dictionary of a class, or its calls come here\n"
+    "(lead_calls()), and adds no frame. While\n"
     "the int32 at the address `on` is not 0 (0: always) a call is the operation, unless it "
     "`nests`\n"
     "not and one of that name is open on the thread, and in it the span (of span()).\n"
@@ -383,7 +381,6 @@ const char kDoc[] =
     "the\n"
     "           outermost call on a thread of all those that have it.\n"
     "slice      the first argument is a handle of asyncio's: its task runs as long as the call.\n"
-    "hides      a class that has it shows `function`, and so do its copies and pickles.\n"
     "prefix     else a call is just a call where `name` of the first argument begins otherwise.\n"
     "word       such an address, too: that int32 is `says` as long as a call lasts.\n"
     "\n"
@@ -416,6 +413,35 @@ PyTypeObject MakeType() {
 }
 PyTypeObject around_type = MakeType();
 
+bool IsAround(PyObject* object) { return object != nullptr && Py_IS_TYPE(object, &around_type); }
+
+// Of `outer` and the arounds that it calls: the one that calls a function, or one that is led.
+Around* InnermostOf(PyObject* outer) {
+  auto* around = reinterpret_cast<Around*>(outer);
+  while (around->led == nullptr && IsAround(around->function)) {
+    around = reinterpret_cast<Around*>(around->function);
+  }
+  return around;
+}
+
+// Takes `outer` out of those that calls of `function` go through one after the other.
+void TakeOut(PyObject* function, PyObject* outer, PyObject* next) {
+  PyObject* at = LedTo(function);
+  if (at == outer && !IsAround(next)) return UnleadFunction(function);
+  if (at == outer) {
+    Py_XDECREF(LeadFunction(function, next));
+    return;
+  }
+  while (IsAround(at)) {
+    Around* inner = InnermostOf(at);
+    at = inner->function;
+    if (at != outer) continue;
+    Py_INCREF(next);
+    Py_SETREF(inner->function, next);
+    return;
+  }
+}
+
 // ---- A method of C ----
 
 const PyMethodDef* diverted = nullptr;  // its function may change at any time
@@ -437,7 +463,7 @@ PyObject* Diverted(PyObject* object, PyObject* args, PyObject* keywords) {
 
 // The descriptor gets a copy of its table with our function, for good: what is bound to an object
 // points to it.
-bool Lead(PyMethodDescrObject* descriptor) {
+bool LeadMethod(PyMethodDescrObject* descriptor) {
   static PyMethodDef ours = {};
   if (descriptor->d_method == &ours) return true;
   if (diverted != nullptr || descriptor->d_method->ml_flags != (METH_VARARGS | METH_KEYWORDS)) {
@@ -452,12 +478,35 @@ bool Lead(PyMethodDescrObject* descriptor) {
 
 }  // namespace
 
+PyObject* LeadCalls(PyObject*, PyObject* outer) {
+  Around* inner = IsAround(outer) ? InnermostOf(outer) : nullptr;
+  if (inner == nullptr || inner->led != nullptr) Py_RETURN_FALSE;
+  PyObject* next = LeadFunction(inner->function, outer);
+  if (next == nullptr && PyErr_Occurred() != nullptr) return nullptr;
+  if (next == nullptr) Py_RETURN_FALSE;
+  inner->led = std::exchange(inner->function, next);
+  Py_RETURN_TRUE;
+}
+
+PyObject* UnleadCalls(PyObject*, PyObject* outer) {
+  Around* inner = IsAround(outer) ? InnermostOf(outer) : nullptr;
+  if (inner == nullptr || inner->led == nullptr) Py_RETURN_NONE;
+  Py_INCREF(outer);
+  PyObject* next = inner->function;
+  Py_INCREF(next);
+  TakeOut(inner->led, outer, next);
+  Py_SETREF(inner->function, std::exchange(inner->led, nullptr));
+  Py_DECREF(next);
+  Py_DECREF(outer);
+  Py_RETURN_NONE;
+}
+
 PyObject* Divert(PyObject*, PyObject* args) {
   PyObject *descriptor, *around;
   if (!PyArg_ParseTuple(args, "OO:divert", &descriptor, &around)) return nullptr;
   if (!Py_IS_TYPE(descriptor, &PyMethodDescr_Type) ||
       (around != Py_None && !Py_IS_TYPE(around, &around_type)) ||
-      !Lead(reinterpret_cast<PyMethodDescrObject*>(descriptor))) {
+      !LeadMethod(reinterpret_cast<PyMethodDescrObject*>(descriptor))) {
     Py_RETURN_FALSE;
   }
   diverted_by.Set(Callable(around));
@@ -465,7 +514,7 @@ PyObject* Divert(PyObject*, PyObject* args) {
 }
 
 int AddAroundType(PyObject* module) {
-  if (PyType_Ready(&around_type) != 0) return -1;
+  if (PyType_Ready(&around_type) != 0 || AddFunctionTypes() != 0) return -1;
   crosscut_task_local(&ToldOf);
   Py_INCREF(&around_type);
   return PyModule_AddObject(module, "around", reinterpret_cast<PyObject*>(&around_type));

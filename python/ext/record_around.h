@@ -9,6 +9,14 @@ namespace crosscut::python {
 // Readies the type and adds it to `module` as "around". -1 with an exception on failure.
 int AddAroundType(PyObject* module);
 
+// lead_calls(around): calls of the function that it is around, or that the arounds in it are, go
+// through it from now on, wherever that function is kept; the function stays what it is. False
+// where it is none of Python's, or is led by this one already. What leads later is called first.
+PyObject* LeadCalls(PyObject* module, PyObject* around);
+
+// unlead_calls(around): they go through it no more.
+PyObject* UnleadCalls(PyObject* module, PyObject* around);
+
 // divert(descriptor, around): calls of a method descriptor that takes a tuple and keywords go
 // through `around` (whose `before` gets the object alone), however it is called; one descriptor at
 // a time, None ends it. The descriptor stays what it is, and profilers go on seeing calls of it.

@@ -8,92 +8,102 @@
 namespace crosscut::python {
 namespace {
 
-enum Which { kNew, kInitSubclass };
+enum When { kMade, kUsed };
 
-SharedDict followers[2];  // class -> callable, for each of Which
+SharedDict followers[2];  // root -> callable, for each of When
+PyInterpreterState* home = nullptr;
+newfunc make_class = nullptr;  // CPython's own
 
-PyObject* Behind(PyObject* owner, PyObject* cls, const char* name) {
-  PyObject* super =
-      PyObject_CallFunctionObjArgs(reinterpret_cast<PyObject*>(&PySuper_Type), owner, cls, nullptr);
-  PyObject* next = super == nullptr ? nullptr : PyObject_GetAttrString(super, name);
-  Py_XDECREF(super);
-  return next;
-}
-
-PyObject* Told(Which which, PyObject* owner, PyObject* cls, PyObject* result) {
-  PyObject* follower = result == nullptr ? nullptr : followers[which].Get(owner);
-  if (follower == nullptr) return result;
-  result = TellUnseen(follower, cls, result);
-  Py_DECREF(follower);
-  return result;
-}
-
-// A class whose first base has a __new__ takes arguments without an __init__ for them, unless we
-// refuse them as `object` does.
-bool TakesThem(PyObject* cls) {
-  const auto* type = reinterpret_cast<PyTypeObject*>(cls);
-  if (type->tp_init != PyBaseObject_Type.tp_init) return true;
-  PyErr_Format(PyExc_TypeError, "%.200s() takes no arguments", type->tp_name);
-  return false;
-}
-
-PyObject* Create(PyObject* next, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
-  PyObject* plain =
-      PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyBaseObject_Type), "__new__");
-  const bool of_object = next == plain;
-  Py_XDECREF(plain);
-  if (!of_object) return PyObject_Vectorcall(next, args, static_cast<size_t>(count), keywords);
-  const bool more = count > 1 || (keywords != nullptr && PyTuple_GET_SIZE(keywords) > 0);
-  if (more && !TakesThem(args[0])) return nullptr;
-  return PyObject_Vectorcall(next, args, 1, nullptr);
-}
-
-PyObject* New(PyObject* owner, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
-  if (count < 1 || !PyType_Check(args[0])) {
-    PyErr_SetString(PyExc_TypeError, "__new__(): the first argument must be a class");
-    return nullptr;
+// Calls tell(follower) of each that follows a root of `cls`. False where one says so.
+template <class Telling>
+bool EachFollower(When when, PyTypeObject* cls, Telling tell) {
+  if (followers[when].size() == 0) return true;
+  PyObject* roots = followers[when].Keys();
+  bool good = roots != nullptr;
+  for (Py_ssize_t i = 0; good && i < PyList_GET_SIZE(roots); ++i) {
+    PyObject* root = PyList_GET_ITEM(roots, i);
+    if (!PyType_IsSubtype(cls, reinterpret_cast<PyTypeObject*>(root))) continue;
+    PyObject* follower = followers[when].Get(root);
+    good = follower == nullptr || tell(follower);
+    Py_XDECREF(follower);
   }
-  PyObject* next = Behind(owner, args[0], "__new__");
-  if (next == nullptr) return nullptr;
-  PyObject* result = Create(next, args, count, keywords);
-  Py_DECREF(next);
-  return Told(kNew, owner, args[0], result);
+  Py_XDECREF(roots);
+  return good;
 }
 
-PyObject* InitSubclass(PyObject* owner, PyObject* const* args, Py_ssize_t count,
-                       PyObject* keywords) {
-  if (count < 1 || !PyType_Check(args[0])) {
-    PyErr_SetString(PyExc_TypeError, "__init_subclass__(): the first argument must be a class");
-    return nullptr;
+// Told of `cls`. False with an exception where the program was interrupted.
+bool Tell(When when, PyTypeObject* cls) {
+  auto* object = reinterpret_cast<PyObject*>(cls);
+  return EachFollower(when, cls, [&](PyObject* follower) {
+    return TellUnseen(follower, object, object) != nullptr;
+  });
+}
+
+// Stands in a class until its first instance is made. Classes do not inherit it.
+PyObject* AllocateFirst(PyTypeObject* cls, Py_ssize_t items) {
+  cls->tp_alloc = PyType_GenericAlloc;
+  return Tell(kUsed, cls) ? cls->tp_alloc(cls, items) : nullptr;
+}
+
+PyObject* MakeClass(PyTypeObject* meta, PyObject* args, PyObject* keywords) {
+  PyObject* made = make_class(meta, args, keywords);
+  if (made == nullptr || !PyType_Check(made) || PyInterpreterState_Get() != home) return made;
+  auto* cls = reinterpret_cast<PyTypeObject*>(made);
+  if (Tell(kMade, cls)) {
+    EachFollower(kUsed, cls, [&](PyObject*) {
+      if (cls->tp_alloc == PyType_GenericAlloc) cls->tp_alloc = AllocateFirst;
+      return true;
+    });
+    return made;
   }
-  PyObject* next = Behind(owner, args[0], "__init_subclass__");
-  if (next == nullptr) return nullptr;
-  PyObject* result = PyObject_Vectorcall(next, args + 1, static_cast<size_t>(count - 1), keywords);
-  Py_DECREF(next);
-  return Told(kInitSubclass, owner, args[0], result);
+  Py_DECREF(made);
+  return nullptr;
 }
 
-PyMethodDef definitions[] = {
-    {"__new__", Function(New), METH_FASTCALL | METH_KEYWORDS, nullptr},
-    {"__init_subclass__", Function(InitSubclass), METH_FASTCALL | METH_KEYWORDS, nullptr}};
+// Metaclasses have the function that makes classes from `type`, and it checks that they do.
+bool Replace(PyTypeObject* meta) {
+  if (meta->tp_new != make_class) return true;
+  PyObject* below =
+      PyObject_CallMethod(reinterpret_cast<PyObject*>(&PyType_Type), "__subclasses__", "O", meta);
+  if (below == nullptr) return false;
+  meta->tp_new = MakeClass;
+  bool good = true;
+  for (Py_ssize_t i = 0; good && i < PyList_GET_SIZE(below); ++i) {
+    good = Replace(reinterpret_cast<PyTypeObject*>(PyList_GET_ITEM(below, i)));
+  }
+  Py_DECREF(below);
+  return good;
+}
+
+// For good: a metaclass that is made meanwhile keeps ours. False with an exception.
+bool FollowMaking() {
+  if (make_class != nullptr) return true;
+  PyInterpreterState* first = PyInterpreterState_Head();
+  if (first == nullptr || PyInterpreterState_Next(first) != nullptr) {
+    PyErr_SetString(PyExc_RuntimeError, "another interpreter runs, whose classes are its own");
+    return false;
+  }
+  home = first;
+  make_class = PyType_Type.tp_new;
+  return Replace(&PyType_Type);
+}
 
 }  // namespace
 
-PyObject* FollowClass(PyObject*, PyObject* args) {
-  PyObject *owner, *follower;
-  const char* name;
-  if (!PyArg_ParseTuple(args, "O!sO:follow_class", &PyType_Type, &owner, &name, &follower)) {
+PyObject* FollowClasses(PyObject*, PyObject* args) {
+  PyObject *root, *follower;
+  const char* when;
+  if (!PyArg_ParseTuple(args, "O!sO:follow_classes", &PyType_Type, &root, &when, &follower)) {
     return nullptr;
   }
-  const Which which = std::strcmp(name, "__new__") == 0 ? kNew : kInitSubclass;
-  SharedDict& known = followers[which];
-  if (!known.Make()) return nullptr;
+  SharedDict& known = followers[std::strcmp(when, "used") == 0 ? kUsed : kMade];
+  if (!followers[kMade].Make() || !followers[kUsed].Make() || !FollowMaking()) return nullptr;
   if (follower == Py_None) {
-    known.Remove(owner);
-    Py_RETURN_NONE;
+    known.Remove(root);
+  } else if (!known.Set(root, follower)) {
+    return nullptr;
   }
-  if (!known.Set(owner, follower)) return nullptr;
-  return PyCFunction_New(&definitions[which], owner);
+  Py_RETURN_NONE;
 }
 
 }  // namespace crosscut::python

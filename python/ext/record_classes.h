@@ -1,5 +1,5 @@
-// Classes of other people's that adapters want to hear of: when they are made, and when they get an
-// instance.
+// Classes of other people's that adapters want to hear of: when they are made, or when they get an
+// instance. Nothing of it is to be seen in them.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN
@@ -7,10 +7,10 @@
 
 namespace crosscut::python {
 
-// follow_class(owner, name, follower): a builtin function to be the `name` of the class `owner`,
-// "__new__" or (in a classmethod) "__init_subclass__". It passes calls on to what is behind `owner`
-// and calls follower(cls) when that has succeeded. follower None: nobody is told any more; returns
-// None. The class is kept alive until then.
-PyObject* FollowClass(PyObject* module, PyObject* args);
+// follow_classes(root, when, follower): follower(cls) is called for each class below `root` that is
+// made from now on: as soon as it is there (`when` is "made"), or before its first instance is
+// ("used"). One follower for each of the two; None: nobody is told any more. `root` is kept alive
+// until then. RuntimeError where classes cannot be followed.
+PyObject* FollowClasses(PyObject* module, PyObject* args);
 
 }  // namespace crosscut::python

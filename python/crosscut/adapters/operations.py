@@ -79,29 +79,26 @@ class Operations(_patches.Patches):
     def simulation(self, name: str, function: Callable[..., Any], span: Any = None) -> Any:
         """The method `name` of an environment. Its outermost call is the operation; an outermost
         step() that ends well is counted, recorded or not."""
-        return self.around(function, "simulate", span=span, hides=True, outermost=name == "step",
+        return self.around(function, "simulate", span=span, outermost=name == "step",
                            after=_record.simulated if name == "step" else None)
 
     def follow(self, root: type, names: tuple[str, ...],
                make: Callable[[type, str, Callable[..., Any]], Any]) -> None:
-        """Replaces the methods `names` of `root` and of the classes below it, later ones when they
-        get their first instance, by make(class, name, function)."""
+        """Puts make(class, name, function) around the methods `names` of `root` and of the classes
+        below it; of later ones when they get their first instance."""
         def patch(cls: type) -> None:
-            for base in () if cls in known else cls.__mro__:
+            for base in () if cls in known else reversed(cls.__mro__):
                 if base in known or not issubclass(base, root):
                     continue
                 known.add(base)
                 for name in names:
                     function = vars(base).get(name)
-                    if isinstance(function, types.FunctionType):
+                    if isinstance(function, types.FunctionType) and function not in known:
+                        known.add(function)  # another class may have it, too
                         self.replace(base, name, make(base, name, function))
 
-        known: weakref.WeakSet[type] = weakref.WeakSet()
+        known: weakref.WeakSet[Any] = weakref.WeakSet()
         for cls in with_subclasses(root):
             patch(cls)
-        create = _record.follow_class(root, "__new__", patch)
-        self.on_undo(lambda: _record.follow_class(root, "__new__", None))
-        if "__new__" not in vars(root):
-            # It stays: a class from which __new__ was taken away again refuses its arguments
-            # (CPython's issue 49572).
-            root.__new__ = create  # type: ignore[method-assign]
+        _record.follow_classes(root, "used", patch)
+        self.on_undo(lambda: _record.follow_classes(root, "used", None))

@@ -28,7 +28,7 @@ def install_algorithms(module: ModuleType) -> None:
 
     def make(cls: type, name: str, function: Callable[..., Any]) -> Any:
         inference = ops.inferring() if name == "collect_rollouts" else {}
-        return ops.around(function, _PARTS[name], hides=True, **inference)
+        return ops.around(function, _PARTS[name], **inference)
 
     ops.follow(module.BaseAlgorithm, tuple(_PARTS), make)
     _rename_backward("backprop")

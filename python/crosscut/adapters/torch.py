@@ -78,16 +78,11 @@ class _Operations(operations.Operations):
             patcher.revert_all_patches, after=self._check_modules))
 
     def _follow_classes(self, module: type) -> None:
-        def made(cls: type, *_: Any) -> None:
+        def made(cls: type) -> None:
             self.library.crosscut_operations_patch(id(cls) + _CALL_SLOT)
 
-        theirs = vars(module).get("__init_subclass__")
-        if isinstance(theirs, classmethod):  # the program's own
-            told = _record.around(theirs.__func__, after=made)
-        else:
-            told = _record.follow_class(module, "__init_subclass__", made)
-            self.on_undo(lambda: _record.follow_class(module, "__init_subclass__", None))
-        self.replace(module, "__init_subclass__", classmethod(told))
+        _record.follow_classes(module, "made", made)
+        self.on_undo(lambda: _record.follow_classes(module, "made", None))
 
     @staticmethod
     def _slots_are_where_we_think(module: type) -> bool:

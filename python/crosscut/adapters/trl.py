@@ -42,7 +42,7 @@ def _install(root: type) -> None:
 
     def make(_: type, name: str, function: Callable[..., Any]) -> Any:
         inference = ops.inferring() if name == "_generate" else {}
-        return ops.around(function, _PARTS[name], hides=True, **inference)
+        return ops.around(function, _PARTS[name], **inference)
 
     ops.follow(root, tuple(_PARTS), make)
 

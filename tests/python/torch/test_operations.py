@@ -216,7 +216,7 @@ class Mine(Base):
 model = torch.nn.Linear(4, 4)
 ops = operations.Operations()
 ops.follow(Base, ("collect",), lambda cls, name, function: ops.around(
-    function, "rollout", hides=True, **ops.inferring()))
+    function, "rollout", **ops.inferring()))
 Mine().collect()
 Base().collect()
 model(torch.ones(1, 4))
@@ -266,15 +266,14 @@ def test_uninstalling_puts_everything_back(record, tmp_path):
 import ctypes
 from crosscut.adapters import torch as adapter
 optimizer = torch.optim.Adam(net.parameters())
-from crosscut._record import around
-scope = torch.autograd.profiler.record_function
-assert type(vars(scope)["__enter__"]) is type(vars(scope)["__exit__"]) is around
+scope, loading = torch.autograd.profiler.record_function, torch.utils.data.dataloader
+places = [(scope, "__enter__"), (scope, "__exit__"),
+          (torch.optim.Optimizer, "_optimizer_step_code"),
+          (loading._BaseDataLoaderIter, "__next__"), (loading.DataLoader, "__iter__"),
+          (torch.utils.data._utils.fetch._MapDatasetFetcher, "fetch")]
+before = [vars(owner)[name] for owner, name in places]
 adapter.uninstall()
-loading = torch.utils.data.dataloader
-for function in (scope.__enter__, scope.__exit__, torch.optim.Optimizer._optimizer_step_code,
-                 loading._BaseDataLoaderIter.__next__, loading.DataLoader.__iter__,
-                 torch.utils.data._utils.fetch._MapDatasetFetcher.fetch):
-    assert type(function) is not around, function
+assert all(vars(owner)[name] is there for (owner, name), there in zip(places, before))
 assert "__init_subclass__" not in vars(nn.Module)
 slots = {ctypes.c_void_p.from_address(id(c) + 128).value for c in (nn.Module, Net, nn.Linear)}
 class Plain:

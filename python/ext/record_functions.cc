@@ -1,0 +1,418 @@
+#include "python/ext/record_functions.h"
+
+#include <cstddef>
+#include <cstdint>
+
+#include "python/ext/record_shared.h"
+
+#if PY_VERSION_HEX >= 0x030b0000 && PY_VERSION_HEX < 0x030c0000
+#define CROSSCUT_LEADS_BY_CODE
+#include <opcode.h>
+
+#include <vector>
+#else
+#include <unordered_map>
+#endif
+
+namespace crosscut::python {
+namespace {
+
+// A function that is led. Itself it is called as the function was.
+struct Led {
+  PyObject_HEAD PyFunctionObject* function;
+  PyObject* to;
+#ifdef CROSSCUT_LEADS_BY_CODE
+  PyFunctionObject* twin;  // what is run: the function with its own code
+  PyObject* code;          // the function's own
+#endif
+  vectorcallfunc vectorcall;
+};
+
+void DeallocLed(PyObject* object) {
+  auto* led = reinterpret_cast<Led*>(object);
+  Py_XDECREF(led->function);
+  Py_XDECREF(led->to);
+#ifdef CROSSCUT_LEADS_BY_CODE
+  Py_XDECREF(led->twin);
+  Py_XDECREF(led->code);
+#endif
+  PyObject_Free(object);
+}
+
+PyTypeObject MakeType(const char* name, size_t size, destructor dealloc, size_t vectorcall) {
+  PyTypeObject type = {PyVarObject_HEAD_INIT(nullptr, 0)};
+  type.tp_name = name;
+  type.tp_basicsize = static_cast<Py_ssize_t>(size);
+  type.tp_dealloc = dealloc;
+  type.tp_vectorcall_offset = static_cast<Py_ssize_t>(vectorcall);
+  type.tp_call = vectorcall != 0 ? PyVectorcall_Call : nullptr;
+  type.tp_flags = Py_TPFLAGS_DEFAULT | (vectorcall != 0 ? Py_TPFLAGS_HAVE_VECTORCALL : 0);
+  return type;
+}
+
+PyTypeObject led_type =
+    MakeType("crosscut._record.led", sizeof(Led), DeallocLed, offsetof(Led, vectorcall));
+
+#ifdef CROSSCUT_LEADS_BY_CODE
+
+// CPython 3.11 runs a function's code without asking the function how. A led function has code that
+// takes the same arguments and calls the door, which does the rest. Before its RESUME a frame
+// counts as one that has not begun, and no traceback, no sys._getframe() and no tracer sees it: the
+// RESUME of this code is its last instruction, which is not run. Who asks for the function's code
+// gets its own.
+
+// Where that code is from. torch.compile goes past code of such a file, and into what it calls.
+constexpr char kFile[] = "<frozen importlib of crosscut>";
+
+// The members of CPython 3.11's frame: its header is no public one.
+struct Frame {
+  PyFunctionObject* function;
+  PyObject *globals, *builtins, *locals;
+  PyCodeObject* code;
+  PyFrameObject* object;
+  Frame* previous;
+  const void* instruction;
+  int stack_top;
+  bool is_entry;
+  char owner;
+  PyObject* fast[1];  // arguments, and then a place for what ends Traced
+};
+
+// A profiler hears of every function that returns, also of one of which it has not heard that it
+// began. Nobody is told of anything until this object is destroyed, with the frame that holds it.
+void LeaveTracing(PyObject* silence) {
+  PyObject_Free(silence);
+  PyThreadState_LeaveTracing(PyThreadState_Get());
+}
+PyTypeObject silence_type = MakeType("crosscut._record.silence", sizeof(PyObject), LeaveTracing, 0);
+
+Py_ssize_t Arguments(const PyCodeObject* code) {
+  return code->co_argcount + code->co_kwonlyargcount + ((code->co_flags & CO_VARARGS) != 0) +
+         ((code->co_flags & CO_VARKEYWORDS) != 0);
+}
+
+// A call with all that the frame has for arguments, which the interpreter has sorted.
+PyObject* CallSorted(PyObject* to, const PyCodeObject* code, PyObject* const* fast) {
+  const int positional = code->co_argcount, named = code->co_kwonlyargcount;
+  const bool more = (code->co_flags & CO_VARARGS) != 0;
+  const bool others = (code->co_flags & CO_VARKEYWORDS) != 0;
+  if (named == 0 && !more && !others) {
+    return PyObject_Vectorcall(to, fast, static_cast<size_t>(positional), nullptr);
+  }
+  std::vector<PyObject*> all(fast, fast + positional);
+  PyObject* const* after = fast + positional + named;
+  if (more) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(*after); ++i) {
+      all.push_back(PyTuple_GET_ITEM(*after, i));
+    }
+    ++after;
+  }
+  const size_t count = all.size();
+  const Py_ssize_t keywords = named + (others ? PyDict_GET_SIZE(*after) : 0);
+  PyObject* names = keywords == 0 ? nullptr : PyTuple_New(keywords);
+  if (keywords != 0 && names == nullptr) return nullptr;
+  Py_ssize_t at = 0;
+  const auto add = [&](PyObject* name, PyObject* value) {
+    Py_INCREF(name);
+    PyTuple_SET_ITEM(names, at++, name);
+    all.push_back(value);
+  };
+  for (int i = positional; i < positional + named; ++i) {
+    add(PyTuple_GET_ITEM(code->co_localsplusnames, i), fast[i]);
+  }
+  PyObject *name = nullptr, *value = nullptr;
+  Py_ssize_t place = 0;
+  while (others && PyDict_Next(*after, &place, &name, &value)) add(name, value);
+  PyObject* result = PyObject_Vectorcall(to, all.data(), count, names);
+  Py_XDECREF(names);
+  return result;
+}
+
+// Called without arguments by the code of a led function, whose frame is the innermost.
+PyObject* Door(PyObject*, PyObject* const*, size_t, PyObject*) {
+  PyThreadState* const thread = PyThreadState_Get();
+  auto* const frame = reinterpret_cast<Frame*>(thread->cframe->current_frame);
+  const PyCodeObject* const code = frame->code;
+  auto* const led = reinterpret_cast<Led*>(PyTuple_GET_ITEM(code->co_consts, 1));
+  PyObject* const to = led->to != nullptr ? led->to : reinterpret_cast<PyObject*>(led);
+  Py_INCREF(to);
+  ++thread->recursion_remaining;  // the frame is none of the program's
+  PyObject* result = CallSorted(to, code, frame->fast);
+  --thread->recursion_remaining;
+  Py_DECREF(to);
+  const Py_ssize_t count = Arguments(code);
+  for (Py_ssize_t i = 0; i < count; ++i) Py_CLEAR(frame->fast[i]);
+  if (thread->cframe->use_tracing != 0) {
+    PyObject* silence = reinterpret_cast<PyObject*>(PyObject_New(PyObject, &silence_type));
+    if (silence == nullptr) {
+      PyErr_Clear();
+      return result;
+    }
+    frame->fast[count] = silence;
+    PyThreadState_EnterTracing(thread);
+  }
+  return result;
+}
+
+struct DoorObject {
+  PyObject_HEAD vectorcallfunc vectorcall;
+};
+PyTypeObject door_type = MakeType("crosscut._record.door", sizeof(DoorObject), nullptr,
+                                  offsetof(DoorObject, vectorcall));
+DoorObject door = {PyObject_HEAD_INIT(&door_type) Door};
+
+template <class T>
+void Share(T** place, T* with) {
+  if (*place == with) return;
+  Py_XINCREF(with);
+  T* const before = *place;
+  *place = with;
+  Py_XDECREF(before);
+}
+
+// What a program may change of a function: of the code there is another twin.
+void Follow(PyFunctionObject* twin, const PyFunctionObject* function) {
+  Share(&twin->func_name, function->func_name);
+  Share(&twin->func_qualname, function->func_qualname);
+  Share(&twin->func_defaults, function->func_defaults);
+  Share(&twin->func_kwdefaults, function->func_kwdefaults);
+}
+
+PyObject* CallPlainly(PyObject* object, PyObject* const* args, size_t flags, PyObject* keywords) {
+  auto* led = reinterpret_cast<Led*>(object);
+  PyFunctionObject* const twin = led->twin;
+  Follow(twin, led->function);
+  Py_INCREF(twin);
+  PyObject* result = PyObject_Vectorcall(reinterpret_cast<PyObject*>(twin), args, flags, keywords);
+  Py_DECREF(twin);
+  return result;
+}
+
+PyFunctionObject* MakeTwin(PyFunctionObject* function) {
+  auto* twin = reinterpret_cast<PyFunctionObject*>(PyFunction_NewWithQualName(
+      function->func_code, function->func_globals, function->func_qualname));
+  if (twin == nullptr) return nullptr;
+  Share(&twin->func_closure, function->func_closure);
+  Share(&twin->func_builtins, function->func_builtins);
+  return twin;
+}
+
+PyObject* MakeCode(PyCodeObject* own, Led* led) {
+  const unsigned char text[] = {PUSH_NULL, 0, LOAD_CONST,   0, PRECALL, 0, CACHE, 0,
+                                CALL,      0, CACHE,        0, CACHE,   0, CACHE, 0,
+                                CACHE,     0, RETURN_VALUE, 0, RESUME,  0};
+  const Py_ssize_t count = Arguments(own);
+  PyObject* names = PyTuple_New(count + 1);
+  PyObject* last = PyUnicode_FromString(".0");
+  if (names == nullptr || last == nullptr) {
+    Py_XDECREF(names);
+    Py_XDECREF(last);
+    return nullptr;
+  }
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    PyObject* name = PyTuple_GET_ITEM(own->co_localsplusnames, i);
+    Py_INCREF(name);
+    PyTuple_SET_ITEM(names, i, name);
+  }
+  PyTuple_SET_ITEM(names, count, last);
+  const int flags = CO_OPTIMIZED | CO_NEWLOCALS | (own->co_flags & (CO_VARARGS | CO_VARKEYWORDS));
+  PyObject* changes = Py_BuildValue(
+      "{s:y#,s:(OO),s:n,s:N,s:i,s:i,s:(),s:(),s:(),s:y,s:y,s:s}", "co_code", text,
+      static_cast<Py_ssize_t>(sizeof text), "co_consts", &door, led, "co_nlocals", count + 1,
+      "co_varnames", names, "co_flags", flags, "co_stacksize", 2, "co_names", "co_freevars",
+      "co_cellvars", "co_linetable", "", "co_exceptiontable", "", "co_filename", kFile);
+  PyObject* replace = PyObject_GetAttrString(reinterpret_cast<PyObject*>(own), "replace");
+  PyObject* none = PyTuple_New(0);
+  PyObject* code = nullptr;
+  if (changes != nullptr && replace != nullptr && none != nullptr) {
+    code = PyObject_Call(replace, none, changes);
+  }
+  Py_XDECREF(changes);
+  Py_XDECREF(replace);
+  Py_XDECREF(none);
+  return code;
+}
+
+Led* Find(PyObject* function) {
+  auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function));
+  PyObject* consts = code->co_consts;
+  const bool ours = PyTuple_GET_SIZE(consts) == 2 &&
+                    PyTuple_GET_ITEM(consts, 0) == reinterpret_cast<PyObject*>(&door);
+  return ours ? reinterpret_cast<Led*>(PyTuple_GET_ITEM(consts, 1)) : nullptr;
+}
+
+void SetCode(PyFunctionObject* function, PyObject* code) {
+  Share(&function->func_code, code);
+  function->func_version = 0;  // the interpreter forgets what it knows of its calls
+}
+
+bool Enter(Led* led) {
+  PyFunctionObject* const function = led->function;
+  PyObject* const own = function->func_code;
+  PyFunctionObject* twin = MakeTwin(function);
+  PyObject* code = twin == nullptr ? nullptr : MakeCode(reinterpret_cast<PyCodeObject*>(own), led);
+  if (code == nullptr) {
+    Py_XDECREF(twin);
+    return false;
+  }
+  Share(&led->code, own);
+  Share(&led->twin, twin);
+  Py_DECREF(twin);
+  SetCode(function, code);
+  Py_DECREF(code);
+  return true;
+}
+
+void Leave(Led* led) { SetCode(led->function, led->code); }
+
+const PyGetSetDef* code_of_functions = nullptr;  // CPython's own
+
+PyObject* GetCode(PyObject* function, void* closure) {
+  PyObject* code = code_of_functions->get(function, closure);
+  Led* led = code == nullptr ? nullptr : Find(function);
+  if (led == nullptr) return code;
+  Py_DECREF(code);
+  Py_INCREF(led->code);
+  return led->code;
+}
+
+int ChangeCode(PyObject* function, PyObject* code, void* closure) {
+  Led* led = Find(function);
+  if (led == nullptr) return code_of_functions->set(function, code, closure);
+  Py_INCREF(led);
+  Leave(led);
+  const int problem = code_of_functions->set(function, code, closure);
+  PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
+  PyErr_Fetch(&type, &value, &trace);
+  if (!Enter(led)) PyErr_Clear();
+  PyErr_Restore(type, value, trace);
+  Py_DECREF(led);
+  return problem;
+}
+
+// Who asks a function for its code asks us, from now on. False with an exception.
+bool AnswerForCode() {
+  static PyGetSetDef ours = {};
+  if (code_of_functions != nullptr) return true;
+  PyObject* descriptor = PyDict_GetItemString(PyFunction_Type.tp_dict, "__code__");
+  if (descriptor == nullptr || !Py_IS_TYPE(descriptor, &PyGetSetDescr_Type)) return false;
+  auto* getset = reinterpret_cast<PyGetSetDescrObject*>(descriptor);
+  ours = *getset->d_getset;
+  ours.get = GetCode;
+  ours.set = ChangeCode;
+  code_of_functions = getset->d_getset;
+  getset->d_getset = &ours;
+  return true;
+}
+
+bool CanBeLed(PyObject* function) {
+  const auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function));
+  return (code->co_flags & CO_OPTIMIZED) != 0 && AnswerForCode();
+}
+
+int ReadyTypes() {
+  return PyType_Ready(&silence_type) != 0 || PyType_Ready(&door_type) != 0 ? -1 : 0;
+}
+
+#else
+
+// The interpreter asks a function how it is to be called.
+
+std::unordered_map<PyObject*, Led*>& AllLed() {
+  static auto* const all = new std::unordered_map<PyObject*, Led*>;
+  return *all;
+}
+
+Led* Find(PyObject* function) {
+  const auto found = AllLed().find(function);
+  return found == AllLed().end() ? nullptr : found->second;
+}
+
+void SetVectorcall(PyFunctionObject* function, vectorcallfunc vectorcall) {
+#if PY_VERSION_HEX >= 0x030c0000
+  PyFunction_SetVectorcall(function, vectorcall);  // the interpreter forgets what it knows of calls
+#else
+  function->vectorcall = vectorcall;
+#endif
+}
+
+vectorcallfunc plainly = nullptr;  // of all functions
+
+PyObject* CallLed(PyObject* function, PyObject* const* args, size_t flags, PyObject* keywords) {
+  Led* led = Find(function);
+  if (led == nullptr) return plainly(function, args, flags, keywords);
+  PyObject* to = led->to;
+  Py_INCREF(to);
+  PyObject* result = PyObject_Vectorcall(to, args, flags, keywords);
+  Py_DECREF(to);
+  return result;
+}
+
+PyObject* CallPlainly(PyObject* object, PyObject* const* args, size_t flags, PyObject* keywords) {
+  auto* led = reinterpret_cast<Led*>(object);
+  return plainly(reinterpret_cast<PyObject*>(led->function), args, flags, keywords);
+}
+
+bool Enter(Led* led) {
+  if (plainly == nullptr) plainly = led->function->vectorcall;
+  AllLed()[reinterpret_cast<PyObject*>(led->function)] = led;
+  SetVectorcall(led->function, CallLed);
+  return true;
+}
+
+void Leave(Led* led) {
+  SetVectorcall(led->function, plainly);
+  AllLed().erase(reinterpret_cast<PyObject*>(led->function));
+}
+
+bool CanBeLed(PyObject*) { return kHasGil; }
+
+int ReadyTypes() { return 0; }
+
+#endif
+
+Led* Make(PyObject* function) {
+  auto* led = PyObject_New(Led, &led_type);
+  if (led == nullptr) return nullptr;
+  const PyObject head = led->ob_base;
+  *led = {};
+  led->ob_base = head;
+  Py_INCREF(function);
+  led->function = reinterpret_cast<PyFunctionObject*>(function);
+  led->vectorcall = CallPlainly;
+  if (Enter(led)) return led;
+  Py_DECREF(led);
+  return nullptr;
+}
+
+}  // namespace
+
+PyObject* LeadFunction(PyObject* function, PyObject* to) {
+  if (!Py_IS_TYPE(function, &PyFunction_Type) || !CanBeLed(function)) return nullptr;
+  Led* led = Find(function);
+  if (led == nullptr) led = Make(function);  // its only reference goes with UnleadFunction()
+  if (led == nullptr) return nullptr;
+  PyObject* before = led->to;
+  Py_INCREF(to);
+  led->to = to;
+  if (before != nullptr) return before;
+  Py_INCREF(led);
+  return reinterpret_cast<PyObject*>(led);
+}
+
+PyObject* LedTo(PyObject* function) {
+  Led* led = Py_IS_TYPE(function, &PyFunction_Type) ? Find(function) : nullptr;
+  return led == nullptr ? nullptr : led->to;
+}
+
+void UnleadFunction(PyObject* function) {
+  Led* led = Py_IS_TYPE(function, &PyFunction_Type) ? Find(function) : nullptr;
+  if (led == nullptr) return;
+  Leave(led);
+  Py_CLEAR(led->to);
+  Py_DECREF(led);
+}
+
+int AddFunctionTypes() { return PyType_Ready(&led_type) != 0 || ReadyTypes() != 0 ? -1 : 0; }
+
+}  // namespace crosscut::python
