@@ -209,7 +209,7 @@ class session:
     Takes what `start` takes. Each `with` makes a new run: where the folder `run` holds one, this
     one goes to `run-2`, and a warning says so (several processes that `start` in one folder are one
     run). Without a name it is a folder in ./crosscut-runs, as `crosscut record` makes them. Where a
-    session runs already (`crosscut record`), that one goes on and is left alone.
+    session runs already (`crosscut record`, or this one), that one goes on and is left alone.
     """
 
     def __init__(self, run_dir: str | os.PathLike[str] | None = None,
@@ -220,6 +220,7 @@ class session:
         self._path = ""
         self._problem = "it has not begun (with crosscut.session() as s: ...)"
         self.started = False
+        self._inside = 0  # of its own `with`, again
 
     @property
     def run_dir(self) -> str:
@@ -244,6 +245,9 @@ class session:
         return crosscut.read(self._path) if self.started else self._ended_run
 
     def __enter__(self) -> session:
+        if self.started:
+            self._inside += 1
+            return self
         self.__dict__.pop("_ended_run", None)
         if _record.active() or (self._wanted is None and _run_folder.is_given()):
             self.started = _begin(self._wanted, self._options)
@@ -261,7 +265,9 @@ class session:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  trace: TracebackType | None) -> Literal[False]:
-        if self.started:
+        if self._inside:
+            self._inside -= 1
+        elif self.started:
             self.started = False
             stop()
         return False

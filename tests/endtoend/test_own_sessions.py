@@ -132,6 +132,21 @@ print(s)
     assert sorted(os.listdir(tmp_path)) == ["file"]
 
 
+def test_a_session_in_itself_goes_on_to_its_outer_end(tmp_path):
+    out, _ = run_python(tmp_path, """
+s = crosscut.session("run", plan="full")
+for turn in range(2):
+    with s:
+        with s as inner, s:
+            with crosscut.operation("inside"): pass
+        assert crosscut.active() and s.started
+        with crosscut.operation("after"): pass
+    print(crosscut.active(), s.started)
+""")
+    assert out == "False False\n" * 2
+    assert operations(tmp_path / "run") == operations(tmp_path / "run-2") == {"inside", "after"}
+
+
 def test_under_record_the_session_of_record_goes_on(tmp_path):
     run = tmp_path / "run"
     done = record_script(run, """
