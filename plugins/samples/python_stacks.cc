@@ -186,6 +186,9 @@ const Stack& PythonStacks::Read(const PythonThread& thread) {
     stack_ = {};
     PyThreadState state;
     if (!ReadObject(thread.state, &state) || state.interp != interpreter_) return stack_;
+#if PY_VERSION_HEX >= 0x030b0000
+    if (static_cast<int>(state.native_thread_id) != thread.tid) return stack_;  // of another by now
+#endif
     before_.swap(frames_);
     const Ending ending = Walk(state);
     const bool again = reads > 0 && frames_ == before_;

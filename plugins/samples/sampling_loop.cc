@@ -19,7 +19,8 @@ namespace {
 
 constexpr int64_t kLookForThreadsNs = 200'000'000;
 constexpr size_t kMostCpuSampled = 512;  // threads: each takes a descriptor and two pages
-constexpr size_t kMostWaiting = 64;      // stacks in a tick: the rest have their turn later
+constexpr int64_t kSeldom = 100;         // of the time of a processor: 1 %
+constexpr int64_t kWaitingShare = 50;    // samples of those that wait 2 %: the rest come later
 
 bool IsOurs(int tid) {
   char path[64], name[16] = "";
@@ -34,6 +35,18 @@ bool IsOurs(int tid) {
 
 }  // namespace
 
+bool SamplingLoop::Seldom::IsDue(int64_t now_ns, int64_t least_ns) const {
+  return now_ns - done_ns_ >= std::max(least_ns, kSeldom * cost_ns_);
+}
+
+template <class Action>
+void SamplingLoop::Seldom::Do(Action action) {
+  done_ns_ = NowNs();
+  const int64_t begin = ThreadNs();
+  action();
+  cost_ns_ = ThreadNs() - begin;
+}
+
 const char* SamplingLoop::Run() {
   epoll_ = epoll_create1(EPOLL_CLOEXEC);
   if (epoll_ < 0) return "epoll is refused";
@@ -46,7 +59,7 @@ const char* SamplingLoop::Run() {
     }
     if (!Wait(next_ns)) return "epoll is refused";
     if (!wanted_.on() || NowNs() < next_ns) continue;
-    if (NowNs() - looked_ns_ >= kLookForThreadsNs) {
+    if (all_.IsDue(NowNs(), kLookForThreadsNs)) {
       if (MainEnded()) return nullptr;
       FindThreads();
     }
@@ -138,34 +151,39 @@ void SamplingLoop::SampleNative(int tid, Thread* thread) {
 }
 
 void SamplingLoop::FindThreads() {
-  looked_ns_ = NowNs();
-  DIR* tasks = opendir("/proc/self/task");
-  if (tasks == nullptr) return;
-  for (auto& [tid, thread] : threads_) thread->seen = false;
-  while (const dirent* entry = readdir(tasks)) {
-    if (const int tid = std::atoi(entry->d_name); tid > 0) Add(tid).seen = true;
-  }
-  closedir(tasks);
-  std::erase_if(threads_, [](const auto& item) { return !item.second->seen; });
+  all_.Do([this] {
+    DIR* tasks = opendir("/proc/self/task");
+    if (tasks == nullptr) return;
+    for (auto& [tid, thread] : threads_) thread->seen = false;
+    while (const dirent* entry = readdir(tasks)) {
+      if (const int tid = std::atoi(entry->d_name); tid > 0) Add(tid).seen = true;
+    }
+    closedir(tasks);
+    std::erase_if(threads_, [](const auto& item) { return !item.second->seen; });
+  });
 }
 
 void SamplingLoop::FindPythonThreads() {
-  for (auto& [tid, thread] : threads_) thread->state = nullptr;
-  for (const PythonThread& python : stacks_.Threads()) Add(python.tid).state = python.state;
+  python_.Do([this] {
+    for (auto& [tid, thread] : threads_) thread->state = nullptr;
+    for (const PythonThread& python : stacks_.Threads()) Add(python.tid).state = python.state;
+  });
 }
 
 void SamplingLoop::Tick() {
-  FindPythonThreads();
   const int64_t now = NowNs();
+  if (python_.IsDue(now, 0)) FindPythonThreads();
   std::vector<std::pair<int64_t, int>> due;  // last sample, thread
   for (auto& [tid, thread] : threads_) {
     if (thread->ours || thread->state == nullptr) continue;
     due.emplace_back(thread->last_ns, tid);
   }
   std::sort(due.begin(), due.end());
-  if (due.size() > kMostWaiting) due.resize(kMostWaiting);
+  const int64_t begin = ThreadNs();
   for (const auto& [last, tid] : due) {
-    if (Elapsed(*threads_[tid], now) >= period_ns_ / 2) SampleWaiting(tid, threads_[tid].get());
+    if (Elapsed(*threads_[tid], now) < period_ns_ / 2) continue;
+    SampleWaiting(tid, threads_[tid].get());
+    if (ThreadNs() - begin > period_ns_ / kWaitingShare) break;
   }
 }
 

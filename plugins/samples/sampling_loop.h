@@ -43,6 +43,16 @@ class SamplingLoop {
     int64_t run_delay_ns = -1;    // as it was then; -1: not known
     bool ours = false, seen = false;
   };
+  // What is done again and again, but no more often than takes 1 % of a processor.
+  class Seldom {
+   public:
+    bool IsDue(int64_t now_ns, int64_t least_ns) const;
+    template <class Action>
+    void Do(Action action);
+
+   private:
+    int64_t done_ns_ = 0, cost_ns_ = 0;
+  };
   bool MainEnded() const;
   bool Rest();
   void FollowKind();
@@ -73,7 +83,7 @@ class SamplingLoop {
   Libraries libraries_;
   Waits waits_;
   std::unordered_map<int, std::unique_ptr<Thread>> threads_;
-  int64_t looked_ns_ = 0;  // for threads
+  Seldom all_, python_;  // looks for threads of any kind, and for Python's
   uint64_t random_ = 0x9e3779b97f4a7c15;
 };
 

@@ -164,7 +164,7 @@ class Stacks : public testing::Test {
 
   std::vector<std::string> Read() {
     std::vector<std::string> texts;
-    const Stack& stack = stacks_.Read({&g_thread, 1});
+    const Stack& stack = stacks_.Read({&g_thread, 0});
     for (const uint32_t name : stack.frames) texts.push_back(g_names[name - 1]);
     own_line_ = stack.own_line;
     part_ = stack.part;
@@ -286,6 +286,16 @@ TEST_F(Stacks, OfThreadStatesThatGoRoundAreLookedAtOnceAround) {
   g_thread.prev = &g_thread;  // and it has no thread's id
   EXPECT_THAT(stacks_.Threads(), IsEmpty());
 }
+
+#if PY_VERSION_HEX >= 0x030b0000
+TEST_F(Stacks, OfAThreadWhoseStateIsAnothersByNowAreEmpty) {
+  InnerFrame frame = Frame(nullptr);
+  EXPECT_THAT(Read(&frame), ElementsAre("train.py:41 main"));
+  g_thread.native_thread_id = 7;
+  EXPECT_THAT(Read(&frame), IsEmpty());
+  g_thread.native_thread_id = 0;
+}
+#endif
 
 TEST_F(Stacks, AreReadAtTheEdgesOfWhatIsMapped) {
   Islands islands(2);
