@@ -20,6 +20,8 @@ constexpr size_t kHead = sizeof(PyCodeObject);
 constexpr Py_ssize_t kMostText = 4096;
 constexpr Py_ssize_t kMostLines = 1 << 20;
 constexpr uint32_t kMostPoint = 0x10ffff;
+// Of code that Crosscut puts before a function's own on CPython 3.11 (record_functions.cc).
+constexpr std::string_view kNotShown = "<frozen importlib of crosscut>";
 
 void AppendUtf8(uint32_t point, std::string* out) {
   if (point < 0x80) {
@@ -93,6 +95,7 @@ bool CodeTable::Describe(const Identity& identity, Function* function) const {
     return false;
   }
   function->identity = identity;
+  function->shown = function->path != kNotShown;
   function->owner = own_.OwnerOf(function->path);
   if (ReadBytes(identity.lines, &lines)) function->ranges = DecodeLines(lines, identity.first_line);
   return true;
@@ -120,6 +123,7 @@ bool CodeTable::Name(std::span<const Frame> frames, Stack* stack) {
     done += ReadPieces(std::span(pieces).subspan(done)) + 1;
   }
   Owner owner = Owner::kOther;  // of the own line
+  size_t left_out = 0;
   for (size_t i = 0; i < frames.size(); ++i) {
     alignas(PyCodeObject) char head[sizeof(PyCodeObject)];
     std::copy_n(heads_.data() + i * kHead, kHead, head);
@@ -127,6 +131,8 @@ bool CodeTable::Name(std::span<const Frame> frames, Stack* stack) {
     if (identity.type != &PyCode_Type) continue;
     Function& function = functions_[frames[i].code];
     if (function.identity != identity && !Describe(identity, &function)) continue;
+    left_out += !function.shown;
+    if (!function.shown) continue;
     Line& line = LineOf(&function, frames[i].instruction);
     if (line.name == 0) continue;
     stack->frames.push_back(line.name);
@@ -137,7 +143,7 @@ bool CodeTable::Name(std::span<const Frame> frames, Stack* stack) {
     }
     stack->own_line = line.own_name;
   }
-  return stack->frames.size() == frames.size();
+  return stack->frames.size() + left_out == frames.size();
 }
 
 }  // namespace crosscut::samples

@@ -54,6 +54,7 @@ class CodeTable {
   struct Function {
     Identity identity;
     std::string path, name;
+    bool shown = true;
     Owner owner = Owner::kOther;
     std::vector<LineRange> ranges;
     std::vector<Line> lines;  // those that were met

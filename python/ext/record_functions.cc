@@ -61,7 +61,8 @@ PyTypeObject led_type =
 // RESUME of this code is its last instruction, which is not run. Who asks for the function's code
 // gets its own.
 
-// Where that code is from. torch.compile goes past code of such a file, and into what it calls.
+// Where that code is from. torch.compile goes past code of such a file, and into what it calls;
+// samples leave it out (plugins/samples/code_table.cc).
 constexpr char kFile[] = "<frozen importlib of crosscut>";
 
 // The members of CPython 3.11's frame: its header is no public one.

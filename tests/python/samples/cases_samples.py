@@ -122,8 +122,17 @@ def names_beyond_ascii():
     expect((names_beyond_ascii, "calls"), (números, "stays"))
 
 
+def goes_through_ours():
+    from crosscut import _record
+
+    _record.lead_calls(_record.around(recurses))
+    recurses(2)  # starts
+    expect((goes_through_ours, "starts"), *[(recurses, "deeper")] * 2, (recurses, "bottom"))
+
+
 CASES = [a_wait_in_a_call, a_generator, a_coroutine, recursion, a_callback_from_c,
-         in_an_except_block, another_thread, names_beyond_ascii]
+         in_an_except_block, another_thread, names_beyond_ascii,
+         goes_through_ours]
 
 if __name__ == "__main__":
     globals()[sys.argv[1]]()
