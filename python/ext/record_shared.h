@@ -5,6 +5,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <mutex>
@@ -68,6 +69,20 @@ auto Apart(Call call) {
 // never sees another thread give a lock back: it forgets who got this one. Nobody waits for the
 // lock of a dictionary that this one guards.
 inline StateMutex shared_mutex;
+
+// What a weak reference, or null, refers to: a new reference, or null.
+inline PyObject* Referent(PyObject* reference) {
+  PyObject* object = nullptr;
+#if PY_VERSION_HEX >= 0x030d0000
+  if (reference != nullptr) PyWeakref_GetRef(reference, &object);
+#else
+  if (reference != nullptr && (object = PyWeakref_GetObject(reference)) == Py_None) {
+    object = nullptr;
+  }
+  Py_XINCREF(object);
+#endif
+  return object;
+}
 
 // An object that any thread may ask for and replace.
 class SharedRef {
@@ -141,19 +156,59 @@ class SharedDict {
   PyObject* dict_ = nullptr;
 };
 
-// What a weak reference, or null, refers to: a new reference, or null.
-inline PyObject* Referent(PyObject* reference) {
-  PyObject* object = nullptr;
-#if PY_VERSION_HEX >= 0x030d0000
-  if (reference != nullptr) PyWeakref_GetRef(reference, &object);
-#else
-  if (reference != nullptr && (object = PyWeakref_GetObject(reference)) == Py_None) {
-    object = nullptr;
+// What is known of objects, as long as they live: by what they are, whatever they say that they
+// equal. Nothing of theirs is called. What fails for want of memory is not known.
+class ByIdentity {
+ public:
+  // False with an exception.
+  bool Make() { return known_.Make(); }
+  // A new reference; null where nothing is known.
+  PyObject* Get(PyObject* object) const {
+    PyObject* key = PyLong_FromVoidPtr(object);
+    PyObject* entry = key == nullptr ? nullptr : known_.Get(key);
+    Py_XDECREF(key);
+    PyObject* found = nullptr;
+    if (entry != nullptr) {
+      PyObject* alive = Referent(PyTuple_GET_ITEM(entry, 0));
+      if (alive == object) found = PyTuple_GET_ITEM(entry, 1);
+      Py_XINCREF(found);
+      Py_XDECREF(alive);
+      Py_DECREF(entry);
+    }
+    if (found == nullptr) PyErr_Clear();
+    return found;
   }
-  Py_XINCREF(object);
-#endif
-  return object;
-}
+  void Set(PyObject* object, PyObject* value) {
+    if (known_.size() >= sweep_at_) Sweep();
+    PyObject *key = PyLong_FromVoidPtr(object), *weak = PyWeakref_NewRef(object, nullptr);
+    PyObject* entry = weak == nullptr ? nullptr : PyTuple_Pack(2, weak, value);
+    if (key != nullptr && entry != nullptr) known_.Set(key, entry);
+    PyErr_Clear();
+    Py_XDECREF(key);
+    Py_XDECREF(weak);
+    Py_XDECREF(entry);
+  }
+
+ private:
+  static constexpr Py_ssize_t kFirstSweep = 4096;
+
+  // Forgets those that are gone.
+  void Sweep() {
+    PyObject* keys = known_.Keys();
+    for (Py_ssize_t i = 0; keys != nullptr && i < PyList_GET_SIZE(keys); ++i) {
+      PyObject* entry = known_.Get(PyList_GET_ITEM(keys, i));
+      PyObject* alive = entry == nullptr ? nullptr : Referent(PyTuple_GET_ITEM(entry, 0));
+      if (alive == nullptr) known_.Remove(PyList_GET_ITEM(keys, i));
+      Py_XDECREF(alive);
+      Py_XDECREF(entry);
+    }
+    Py_XDECREF(keys);
+    sweep_at_ = std::max(kFirstSweep, 2 * known_.size());
+  }
+
+  SharedDict known_;
+  std::atomic<Py_ssize_t> sweep_at_{kFirstSweep};
+};
 
 // How often something is to be undone.
 class Tally {
