@@ -285,26 +285,65 @@ assert [one() for one in gone] == [None, None]
     assert len(steps(tmp_path)) == 10
 
 
-def test_the_outermost_annotation_is_a_step_of_its_name(tmp_path):
-    operations(tmp_path, """
+ANNOTATIONS = """
 class Annotation:
     def __init__(self, name, **_): pass
     def __enter__(self): return self
     def __exit__(self, *_): pass
-made, begins, ends = _record.annotated_steps(_record.step, _record.step_end)
+plain = {name: vars(Annotation)[name] for name in ("__init__", "__enter__", "__exit__")}
+def follow():
+    made, begins, ends = _record.annotated_steps(_record.step, _record.step_end)
+    for name, how in zip(plain, ({"before": made}, {"before": begins}, {"after": ends})):
+        setattr(Annotation, name, _record.around(plain[name], **how))
 late = Annotation("late")
 late.__enter__()
-Annotation.__init__ = _record.around(Annotation.__init__, before=made)
-Annotation.__enter__ = _record.around(Annotation.__enter__, before=begins)
-Annotation.__exit__ = _record.around(Annotation.__exit__, after=ends)
+follow()
+"""
+
+
+def test_the_outermost_annotation_is_a_step_of_its_name(tmp_path):
+    operations(tmp_path, ANNOTATIONS + """
 late.__exit__()
 with late: pass
 for number in range(3):
     with Annotation("train", step_num=number), Annotation(name="inner"):
         pass
-    with Annotation(name="other"): pass
+    with Annotation(name="other") as last: pass
+    assert vars(last) == {}
 """)
     assert [row["kind"] for row in steps(tmp_path)] == ["step"] + ["train", "other"] * 3
+
+
+@pytest.mark.parametrize("inside", ["""
+import threading
+thread = threading.Thread(target=trains)
+thread.start(), thread.join()
+""", "follow(), trains()"], ids=["thread", "window"])
+def test_what_is_annotated_elsewhere_is_outermost_there(tmp_path, inside):
+    operations(tmp_path, ANNOTATIONS + """
+def trains():
+    for _ in range(5):
+        with Annotation("inside"): pass
+outer = Annotation("outer")
+outer.__enter__()
+""" + inside)
+    assert [row["kind"] for row in steps(tmp_path)].count("inside") == 5
+
+
+def test_a_child_that_is_forked_in_an_annotation_has_steps_of_its_own(tmp_path):
+    operations(tmp_path, ANNOTATIONS + """
+import os
+outer = Annotation("outer")
+outer.__enter__()
+child = os.fork()
+if child == 0:
+    for _ in range(5):
+        with Annotation("inside"): pass
+    sys.exit(0)
+assert os.waitpid(child, 0)[1] == 0
+outer.__exit__()
+""")
+    assert sorted(row["kind"] for row in steps(tmp_path)) == ["inside"] * 5 + ["outer"]
 
 
 def test_a_call_may_set_a_word_for_what_is_called_in_it(tmp_path):
