@@ -24,14 +24,19 @@ bool Failed(PyObject* const* args, Py_ssize_t count) { return count > 2 && args[
 
 // ---- Updates, until the outermost call that they are made in ends ----
 
+// kInside: some calls of a function update something and others do not; each tells inside.
+enum Kind : long { kNew, kUpdates, kInside };
+
 struct OpenCall {
   uint64_t updates;  // of this thread's before it
   bool named;        // it is an operation
+  Kind kind;         // of what is called
 };
 // Of this thread. One that ends in a call keeps what it holds: nobody can give it back then.
 thread_local std::vector<OpenCall> open_calls;
 thread_local std::vector<PyObject*> updaters;  // whose updates are not told of yet, each once
 thread_local uint64_t updates = 0;
+thread_local std::vector<PyObject*> open_graphs;  // what each updates
 
 // A thread that makes a replica's part of an update: the others' parts are the same update.
 struct Replica {
@@ -68,37 +73,33 @@ PyObject* Note(PyObject* updater) {
   Py_RETURN_NONE;
 }
 
-// Tells of each, which it gives up. As Tell().
-PyObject* Each(const std::vector<PyObject*>& all, PyObject* (*tell)(PyObject*)) {
+// Tells of each, and takes them out. As Tell().
+PyObject* Each(std::vector<PyObject*>* all, PyObject* (*tell)(PyObject*)) {
   PyObject* result = New(Py_None);
-  for (PyObject* updater : all) {
+  while (!all->empty()) {
+    PyObject* const updater = all->front();
+    all->erase(all->begin());
     if (result != nullptr) Py_DECREF(std::exchange(result, tell(updater)));
     Py_DECREF(updater);
   }
   return result;
 }
 
-void Begin(bool named) { open_calls.push_back({updates, named}); }
+void Begin(bool named, Kind kind = kNew) { open_calls.push_back({updates, named, kind}); }
 
 bool IsNamed() {
   return std::any_of(open_calls.begin(), open_calls.end(),
                      [](const OpenCall& call) { return call.named; });
 }
 
-// Whether the innermost call has updated something so far.
-bool Updated() { return !open_calls.empty() && open_calls.back().updates != updates; }
-
 // The innermost call is over. As Tell().
 PyObject* End() {
   if (!open_calls.empty()) open_calls.pop_back();
   if (!open_calls.empty()) Py_RETURN_NONE;
-  return Each(std::exchange(updaters, {}), Tell);
+  return Each(&updaters, Tell);
 }
 
 // ---- What is known of functions and graphs, in all windows of the process ----
-
-// kInside: some calls update something and others do not; each tells inside.
-enum Kind : long { kNew, kUpdates, kInside };
 
 ByIdentity kinds;   // of functions
 ByIdentity graphs;  // a tuple of weak references to what each updates
@@ -172,14 +173,15 @@ PyObject* CallBegins(PyObject* capsule, PyObject* const* args, Py_ssize_t count,
   if (kind == kInside || !IsEager(self->context.object)) Py_RETURN_NONE;
   PyObject* name = kind == kUpdates ? self->update.object : self->compile.object;
   if (IsNamed() || (kind == kNew && WasCalled(args[0]))) name = Py_True;
-  Begin(name != Py_True);
+  Begin(name != Py_True, kind);
   return New(name);
 }
 
 PyObject* CallEnds(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  if (count > 0 && !Failed(args, count)) {
-    const Kind before = KindOf(args[0]), now = Updated() ? kUpdates : kInside;
-    if (now != before) Know(args[0], now);
+  if (count > 0 && !Failed(args, count) && !open_calls.empty()) {
+    const OpenCall& call = open_calls.back();
+    const Kind now = call.updates != updates ? kUpdates : kInside;
+    if (now != call.kind) Know(args[0], now);
   }
   return End();
 }
@@ -206,21 +208,26 @@ PyObject* GraphBegins(PyObject* capsule, PyObject* const* args, Py_ssize_t count
   }
   if (by == nullptr) by = UpdatedBy(self, args[0]);
   if (by == nullptr) return nullptr;
-  const bool any = PyTuple_GET_SIZE(by) > 0;
-  Py_DECREF(by);
-  if (!any) Py_RETURN_NONE;
+  if (PyTuple_GET_SIZE(by) == 0) {
+    Py_DECREF(by);
+    Py_RETURN_NONE;
+  }
+  open_graphs.push_back(by);
   return New(IsNamed() ? Py_True : self->update.object);
 }
 
 PyObject* GraphEnds(PyObject*, PyObject* const* args, Py_ssize_t count) {
   PyObject* result = New(Py_None);
-  PyObject* by = count == 0 || Failed(args, count) ? nullptr : graphs.Get(args[0]);
-  for (Py_ssize_t i = 0; by != nullptr && result != nullptr && i < PyTuple_GET_SIZE(by); ++i) {
+  if (open_graphs.empty()) return result;
+  PyObject* by = open_graphs.back();
+  open_graphs.pop_back();
+  const bool ran = count > 0 && !Failed(args, count);
+  for (Py_ssize_t i = 0; ran && result != nullptr && i < PyTuple_GET_SIZE(by); ++i) {
     PyObject* updater = Referent(PyTuple_GET_ITEM(by, i));
     Py_DECREF(std::exchange(result, Note(updater == nullptr ? args[0] : updater)));
     Py_XDECREF(updater);
   }
-  Py_XDECREF(by);
+  Py_DECREF(by);
   return result;
 }
 
@@ -256,7 +263,7 @@ PyObject* ReplicasEnd(PyObject*, PyObject* const* args, Py_ssize_t count) {
     for (auto of = rest; of != of_replicas.end(); ++of) theirs.push_back(of->updater);
     of_replicas.erase(rest, of_replicas.end());
   }
-  PyObject* noted = Each(theirs, Note);
+  PyObject* noted = Each(&theirs, Note);
   PyObject* told = noted == nullptr ? nullptr : End();
   Py_XDECREF(noted);
   return told;
@@ -363,13 +370,14 @@ PyMethodDef functions[] = {
 }  // namespace
 
 int AddCallFunctions(PyObject* module) {
-  return kinds.Make() && graphs.Make() ? PyModule_AddFunctions(module, functions) : -1;
+  return PyModule_AddFunctions(module, functions);
 }
 
 void ForgetCalls() {
   replicas_mutex.ForgetHolder();
   open_calls.clear();
   updaters.clear();  // their references stay: nothing of Python's is called here
+  open_graphs.clear();
   of_replicas.clear();
   replica = {};
 }

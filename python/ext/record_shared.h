@@ -9,6 +9,9 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <unordered_map>
+#include <utility>
+#include <vector>
 
 namespace crosscut::python {
 
@@ -157,57 +160,63 @@ class SharedDict {
 };
 
 // What is known of objects, as long as they live: by what they are, whatever they say that they
-// equal. Nothing of theirs is called. What fails for want of memory is not known.
+// equal. Nothing of theirs is called.
 class ByIdentity {
  public:
-  // False with an exception.
-  bool Make() { return known_.Make(); }
   // A new reference; null where nothing is known.
   PyObject* Get(PyObject* object) const {
-    PyObject* key = PyLong_FromVoidPtr(object);
-    PyObject* entry = key == nullptr ? nullptr : known_.Get(key);
-    Py_XDECREF(key);
-    PyObject* found = nullptr;
-    if (entry != nullptr) {
-      PyObject* alive = Referent(PyTuple_GET_ITEM(entry, 0));
-      if (alive == object) found = PyTuple_GET_ITEM(entry, 1);
-      Py_XINCREF(found);
-      Py_XDECREF(alive);
-      Py_DECREF(entry);
-    }
-    if (found == nullptr) PyErr_Clear();
-    return found;
+    const std::lock_guard lock(shared_mutex);
+    const auto at = known_->find(object);
+    if (at == known_->end() || !IsOf(at->second, object)) return nullptr;
+    Py_INCREF(at->second.value);
+    return at->second.value;
   }
+  // Not for objects that take no weak reference.
   void Set(PyObject* object, PyObject* value) {
-    if (known_.size() >= sweep_at_) Sweep();
-    PyObject *key = PyLong_FromVoidPtr(object), *weak = PyWeakref_NewRef(object, nullptr);
-    PyObject* entry = weak == nullptr ? nullptr : PyTuple_Pack(2, weak, value);
-    if (key != nullptr && entry != nullptr) known_.Set(key, entry);
-    PyErr_Clear();
-    Py_XDECREF(key);
-    Py_XDECREF(weak);
-    Py_XDECREF(entry);
+    PyObject* weak = PyWeakref_NewRef(object, nullptr);
+    if (weak == nullptr) return PyErr_Clear();
+    Py_INCREF(value);
+    std::vector<Known> let_go;
+    {
+      const std::lock_guard lock(shared_mutex);
+      if (known_->size() >= sweep_at_) Sweep(&let_go);
+      let_go.push_back(std::exchange((*known_)[object], {weak, value}));
+    }
+    for (const Known& one : let_go) {
+      Py_XDECREF(one.weak);
+      Py_XDECREF(one.value);
+    }
   }
 
  private:
-  static constexpr Py_ssize_t kFirstSweep = 4096;
+  static constexpr size_t kFirstSweep = 4096;
+  struct Known {
+    PyObject *weak = nullptr, *value = nullptr;
+  };
 
-  // Forgets those that are gone.
-  void Sweep() {
-    PyObject* keys = known_.Keys();
-    for (Py_ssize_t i = 0; keys != nullptr && i < PyList_GET_SIZE(keys); ++i) {
-      PyObject* entry = known_.Get(PyList_GET_ITEM(keys, i));
-      PyObject* alive = entry == nullptr ? nullptr : Referent(PyTuple_GET_ITEM(entry, 0));
-      if (alive == nullptr) known_.Remove(PyList_GET_ITEM(keys, i));
-      Py_XDECREF(alive);
-      Py_XDECREF(entry);
+  // At its address there may have been another.
+  static bool IsOf(const Known& known, PyObject* object) {
+    PyObject* alive = Referent(known.weak);
+    Py_XDECREF(alive);  // not the last reference: it is `object`, which the caller has
+    return alive == object;
+  }
+  // Takes out those that are gone. `let_go`: what to give up where no lock is held.
+  void Sweep(std::vector<Known>* let_go) {
+    for (auto at = known_->begin(); at != known_->end();) {
+      if (PyObject* alive = Referent(at->second.weak)) {
+        let_go->push_back({alive, nullptr});
+        ++at;
+      } else {
+        let_go->push_back(at->second);
+        at = known_->erase(at);
+      }
     }
-    Py_XDECREF(keys);
-    sweep_at_ = std::max(kFirstSweep, 2 * known_.size());
+    sweep_at_ = std::max(kFirstSweep, 2 * known_->size());
   }
 
-  SharedDict known_;
-  std::atomic<Py_ssize_t> sweep_at_{kFirstSweep};
+  // Never destroyed: threads may outlive the end of the program.
+  std::unordered_map<PyObject*, Known>* const known_ = new std::unordered_map<PyObject*, Known>;
+  size_t sweep_at_ = kFirstSweep;
 };
 
 // How often something is to be undone.

@@ -472,7 +472,6 @@ void ForgetLearner() {
 int AddStepFunctions(PyObject* module) {
   crosscut_task_local(&Innermost);
   crosscut_task_local(&Annotated);
-  if (!annotation_kinds.Make()) return -1;
   return PyModule_AddFunctions(module, functions);
 }
 

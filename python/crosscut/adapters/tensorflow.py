@@ -56,8 +56,8 @@ class _Operations(operations.Operations):
 
     def patch_functions(self, module: ModuleType) -> None:
         cls, calls = module.Function, self._calls()
-        self.replace(cls, "__call__",
-                     self._told(cls.__call__, calls.call_begins, calls.call_ends))
+        self.replace(cls, "__call__", self.around(  # in control steps the graph tells of updates
+            cls.__call__, before=calls.call_begins, after=calls.call_ends, hides=True))
         self.replace(cls, "_initialize", self._tracing(cls._initialize))
 
     def patch_graphs(self, module: ModuleType) -> None:
