@@ -58,7 +58,7 @@ class _Operations(operations.Operations):
         cls, calls = module.Function, self._calls()
         self.replace(cls, "__call__", self.around(  # in control steps the graph tells of updates
             cls.__call__, before=calls.call_begins, after=calls.call_ends, hides=True))
-        self.replace(cls, "_initialize", self._tracing(cls._initialize))
+        self.replace(cls, "_initialize", self._tracing(cls._initialize, hides=True))
 
     def patch_graphs(self, module: ModuleType) -> None:
         cls, calls = module.ConcreteFunction, self._calls()
@@ -68,7 +68,7 @@ class _Operations(operations.Operations):
     def patch_replicas(self, module: ModuleType) -> None:
         thread, calls = module._MirroredReplicaThread, self._calls()
         self.replace(module, "_call_for_each_replica", self._told(
-            module._call_for_each_replica, calls.replicas_begin, calls.replicas_end))
+            module._call_for_each_replica, calls.replicas_begin, calls.replicas_end, hides=False))
         self.replace(thread, "run",
                      self._told(thread.run, calls.replica_begins, calls.replica_ends))
 
@@ -122,9 +122,9 @@ class _Operations(operations.Operations):
             getattr(owner, f"make_{name}"), before=makes, after=made, hides=True))
         self.on_undo(put_back)
 
-    def _tracing(self, function: Callable[..., Any]) -> Any:
+    def _tracing(self, function: Callable[..., Any], hides: bool = False) -> Any:
         """What is traced again, after the first call, is an operation inside that call's."""
-        return self.around(function, "compile", nests=True, hides=True)
+        return self.around(function, "compile", nests=True, hides=hides)
 
     def _eager(self, operation: str, function: Callable[..., Any]) -> Any:
         """An operation that calls in it belong to, unless it becomes a part of a graph."""
@@ -132,9 +132,9 @@ class _Operations(operations.Operations):
                            nests=True, hides=True)
 
     def _told(self, function: Callable[..., Any], before: Callable[..., Any],
-              after: Callable[..., Any], **how: Any) -> Any:
+              after: Callable[..., Any], hides: bool = True, **how: Any) -> Any:
         """A call that is told of in control steps, too."""
-        return self.around(function, before=before, after=after, always=True, hides=True, **how)
+        return self.around(function, before=before, after=after, always=True, hides=hides, **how)
 
 
 class _QuietLog:
@@ -291,8 +291,8 @@ def install_context(module: ModuleType) -> None:
         except Exception as error:  # ours never stops the program
             _source_state.report_failure("tensorflow", error)
 
-    ours = _patches.Patch(module.Context, "ensure_initialized",
-                          _record.around(module.Context.ensure_initialized, after=begins))
+    ours = _patches.Patch(module.Context, "ensure_initialized", _record.around(
+        module.Context.ensure_initialized, after=begins, hides=True))
     _ours.on_undo(ours.undo)
 
 
