@@ -29,6 +29,7 @@ enum Kind : long { kNew, kUpdates, kInside };
 
 struct OpenCall {
   uint64_t updates;  // of this thread's before it
+  size_t updaters;   // that were not told of before it
   bool named;        // it is an operation
   Kind kind;         // of what is called
 };
@@ -85,7 +86,9 @@ PyObject* Each(std::vector<PyObject*>* all, PyObject* (*tell)(PyObject*)) {
   return result;
 }
 
-void Begin(bool named, Kind kind = kNew) { open_calls.push_back({updates, named, kind}); }
+void Begin(bool named, Kind kind = kNew) {
+  open_calls.push_back({updates, updaters.size(), named, kind});
+}
 
 bool IsNamed() {
   return std::any_of(open_calls.begin(), open_calls.end(),
@@ -318,36 +321,48 @@ PyObject* MakeFunctions(PyObject*, PyObject* args) {
 
 struct OneFunction {
   Held compile, later;  // operations
-  const int32_t* on;
+  Held updater;         // a weak reference, or None
   std::atomic<bool> compiled;
 };
 
 PyObject* OneBegins(PyObject* capsule, PyObject* const*, Py_ssize_t, PyObject*) {
   auto* self = StateOf<OneFunction>(capsule);
-  const bool compiled = self->compiled.exchange(true);
-  if (__atomic_load_n(self->on, __ATOMIC_RELAXED) == 0) Py_RETURN_NONE;
   Begin(/*named=*/true);
-  return New(compiled ? self->later.object : self->compile.object);
+  return New(self->compiled.exchange(true) ? self->later.object : self->compile.object);
 }
 
-PyObject* OneEnds(PyObject*, PyObject* const*, Py_ssize_t) { return End(); }
+// What is updated in it, and how, is its updater's matter.
+PyObject* OneEnds(PyObject* capsule, PyObject* const* args, Py_ssize_t count) {
+  const auto* self = StateOf<OneFunction>(capsule);
+  PyObject* updater = self->updater.object == Py_None ? nullptr : Referent(self->updater.object);
+  if (updater != nullptr && !open_calls.empty()) {
+    while (updaters.size() > open_calls.back().updaters) {
+      Py_DECREF(updaters.back());
+      updaters.pop_back();
+    }
+    if (!Failed(args, count)) Py_XDECREF(Note(updater));
+  }
+  Py_XDECREF(updater);
+  return End();
+}
 
 PyMethodDef one_functions[] = {
     {"call_begins", Function(OneBegins), kBefore, "..."},
     {"call_ends", Function(OneEnds), METH_FASTCALL, "first argument, result, failed"}};
 
 PyObject* MakeOne(PyObject*, PyObject* args) {
-  PyObject *compile, *later;
-  unsigned long long on;
+  PyObject *compile, *later, *updater;
   int compiled = 0;
-  if (!PyArg_ParseTuple(args, "OOKp:compiled_function", &compile, &later, &on, &compiled)) {
+  if (!PyArg_ParseTuple(args, "OOOp:compiled_function", &compile, &later, &updater, &compiled)) {
     return nullptr;
   }
-  return Callables(
-      new (std::nothrow)
-          OneFunction{Held(compile), Held(later),
-                      reinterpret_cast<const int32_t*>(static_cast<uintptr_t>(on)), compiled != 0},
-      one_functions);
+  PyObject* weak = updater == Py_None ? New(Py_None) : PyWeakref_NewRef(updater, nullptr);
+  if (weak == nullptr) return nullptr;
+  PyObject* made = Callables(new (std::nothrow)
+                                 OneFunction{Held(compile), Held(later), Held(weak), compiled != 0},
+                             one_functions);
+  Py_DECREF(weak);
+  return made;
 }
 
 PyMethodDef functions[] = {
@@ -363,15 +378,15 @@ PyMethodDef functions[] = {
      "for what is an operation only where it is no part of a graph. A step ends where the\n"
      "outermost call ends that something was updated in."},
     {"compiled_function", MakeOne, METH_VARARGS,
-     "compile, later, on, compiled: two functions, before and after the call of a function, which\n"
-     "is `compile` the first time, unless it was `compiled` already, and `later` later."},
+     "compile, later, updater, compiled: two functions, before and after the call of a function,\n"
+     "which is `compile` the first time, unless it was `compiled` already, and `later` later. "
+     "Each\n"
+     "call is an update by `updater`, if that is not None."},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 
-int AddCallFunctions(PyObject* module) {
-  return PyModule_AddFunctions(module, functions);
-}
+int AddCallFunctions(PyObject* module) { return PyModule_AddFunctions(module, functions); }
 
 void ForgetCalls() {
   replicas_mutex.ForgetHolder();

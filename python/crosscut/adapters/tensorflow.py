@@ -41,7 +41,6 @@ class _Operations(operations.Operations):
 
     def __init__(self) -> None:
         super().__init__()
-        self._trainers: weakref.WeakSet[Any] = weakref.WeakSet()  # with a function of ours
         self._address = ctypes.addressof(self.on)
         self._graphs = tensorflow_graphs.Graphs()
 
@@ -92,34 +91,37 @@ class _Operations(operations.Operations):
     def patch_trainer(self, module: ModuleType) -> None:
         # Keras after 3.15 calls it Trainer.
         owner = getattr(module, "TensorFlowTrainer", None) or module.Trainer
+        there = tensorflow_graphs.instances(owner)
         for make, kind in (("train", "train_step"), ("test", "evaluate"), ("predict", "predict")):
-            self._name_function(owner, f"{make}_function", kind)
+            self._name_function(owner, there, f"{make}_function", kind)
 
-    def _name_function(self, owner: type, name: str, kind: str) -> None:
+    def _name_function(self, owner: type, there: list[Any], name: str, kind: str) -> None:
+        named: list[weakref.ref[Any]] = []
+
         def name_it(trainer: Any, compiled: bool) -> None:
-            function = getattr(trainer, name, None)
+            function = vars(trainer).get(name)
             if function is not None and type(function) is not _record.around:
                 setattr(trainer, name, self._told(function, *_record.compiled_function(
-                    *map(_record.found_operation, ("compile", kind)), self._address, compiled)))
-                self._trainers.add(trainer)
-
-        def makes(trainer: Any, *_: Any, **__: Any) -> bool:
-            name_it(trainer, compiled=True)  # one that it has: of an earlier window
-            return True
+                    *map(_record.found_operation, ("compile", kind)),
+                    trainer if kind == "train_step" else None, compiled)))
+                named.append(weakref.ref(trainer))
 
         def made(trainer: Any, _: Any, failed: bool) -> None:
             if not failed:
                 name_it(trainer, compiled=False)
 
         def put_back() -> None:
-            for trainer in list(self._trainers):
-                ours = vars(trainer).get(name)
+            for reference in named:
+                trainer = reference()
+                ours = vars(trainer).get(name) if trainer is not None else None
                 if type(ours) is _record.around:
                     _record.around.retire(ours)
                     setattr(trainer, name, _record.around.function.__get__(ours))
 
+        for trainer in there:
+            name_it(trainer, compiled=True)
         self.replace(owner, f"make_{name}", _record.around(
-            getattr(owner, f"make_{name}"), before=makes, after=made, hides=True))
+            getattr(owner, f"make_{name}"), after=made, hides=True))
         self.on_undo(put_back)
 
     def _tracing(self, function: Callable[..., Any], hides: bool = False) -> Any:

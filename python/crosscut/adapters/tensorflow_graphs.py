@@ -49,6 +49,15 @@ def _has_kernels(graph: Any) -> bool:
                for function in graph.as_graph_def().library.function for node in function.node_def)
 
 
+def instances(cls: type) -> list[Any]:
+    """Of the class and those below it, as far as there are: before there is one below, none."""
+    classes = operations.with_subclasses(cls)
+    if len(classes) == 1:
+        return []
+    known = set(map(id, classes))
+    return [one for one in gc.get_referrers(*classes) if id(type(one)) in known]
+
+
 class Graphs:
     """What the graphs of this process update. All of it under the GIL."""
 
@@ -59,9 +68,12 @@ class Graphs:
 
     def keep(self, optimizer: Any) -> None:
         """Its update goes into a graph."""
-        identity = _identity(getattr(optimizer, "_iterations", None))
-        if identity:
-            self._optimizers[identity] = optimizer
+        try:
+            identity = _identity(getattr(optimizer, "_iterations", None))
+            if identity:
+                self._optimizers[identity] = optimizer
+        except Exception as error:  # in another version
+            _source_state.report_failure("operations", error)
 
     def updated_by(self, concrete: Any) -> tuple[Any, ...]:
         """Weak references to what makes updates in a graph, if anything does: optimizers, or where
@@ -91,7 +103,5 @@ class Graphs:
     def _look_around(self) -> None:
         """Finds the optimizers that there are."""
         base = getattr(sys.modules.get(_KERAS), "BaseOptimizer", None)
-        classes = operations.with_subclasses(base) if base is not None else []
-        for one in gc.get_referrers(*classes):
-            if type(one) in classes:
-                self.keep(one)
+        for one in instances(base) if base is not None else ():
+            self.keep(one)
