@@ -1,5 +1,9 @@
 #include "jit.h"
 
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -11,12 +15,14 @@ namespace crosscut::pycalls {
 namespace {
 
 constexpr size_t kSweepAt = 4096;
+constexpr uint32_t kLostAfter = 16;  // steps of another thread, none of its own: it ends none more
+constexpr uint32_t kMainAfter = 3;   // steps of the main thread: it ends them
 
 struct Function {
   PyObject* weak;      // to the object: its address may come again
   uint32_t operation;  // 0: one of the library's own
   uint32_t span;
-  uint64_t calls = 0;
+  uint64_t calls;
 };
 
 PyTypeObject* g_type = nullptr;
@@ -25,11 +31,26 @@ PyObject* g_stepped = nullptr;
 int32_t* (*g_inside)() = nullptr;
 bool g_on = false;
 std::unordered_map<PyObject*, Function>* g_functions = nullptr;
-const Function* g_most = nullptr;  // called most often
-unsigned long g_thread = 0;        // whose calls may end steps; 0: none yet
-uint64_t g_forgotten = 0;          // how often all functions were: calls may be under way then
+uint64_t g_forgotten = 0;  // how often all functions were: calls may be under way then
 __thread int32_t t_inside __attribute__((tls_model("initial-exec")));
 int32_t* Inside() { return &t_inside; }
+
+// What this thread has called most often.
+struct Most {
+  PyObject* function;  // borrowed: only compared
+  uint64_t calls;
+  uint64_t forgotten;  // g_forgotten of then
+};
+__thread Most t_most __attribute__((tls_model("initial-exec")));
+
+// The thread whose calls end steps. Others may call jitted functions of their own beside it.
+struct Stepping {
+  unsigned long thread;  // 0: none yet
+  uint32_t steps;        // that it has made, up to kLostAfter
+  uint32_t others;       // that others would have made since its last
+  uint32_t main;         // that the main thread would have made
+};
+Stepping g_stepping = {};
 
 uint32_t Probe() {
   static const uint32_t probe =
@@ -49,10 +70,17 @@ void Sweep() {
       ++at;
       continue;
     }
-    if (g_most == &at->second) g_most = nullptr;
     Py_DECREF(at->second.weak);
     at = g_functions->erase(at);
   }
+}
+
+// Whether it was called before we were there.
+bool IsCompiled(PyObject* self) {
+  const Ref size(PyObject_CallMethod(self, "_cache_size", nullptr));
+  const bool compiled = size && PyLong_Check(size.get()) && PyLong_AsLong(size.get()) > 0;
+  PyErr_Clear();
+  return compiled;
 }
 
 Function* Add(PyObject* self) {
@@ -70,7 +98,8 @@ Function* Add(PyObject* self) {
   const std::string span = "jax.jit(" + text + ")";
   Function function = {
       weak, ours ? 0 : Operation(text.empty() ? "jit" : text),
-      crosscut_intern(span.data(), span.size(), CROSSCUT_SPAN, CROSSCUT_FRAMEWORK, 0, Probe())};
+      crosscut_intern(span.data(), span.size(), CROSSCUT_SPAN, CROSSCUT_FRAMEWORK, 0, Probe()),
+      IsCompiled(self) ? 1U : 0U};
   return &g_functions->insert_or_assign(self, function).first->second;
 }
 
@@ -78,15 +107,38 @@ Function* Find(PyObject* self) {
   const auto at = g_functions->find(self);
   if (at == g_functions->end()) return Add(self);
   if (RefersTo(at->second.weak, self)) return &at->second;
-  if (g_most == &at->second) g_most = nullptr;
   Py_DECREF(at->second.weak);
   g_functions->erase(at);
   return Add(self);
 }
 
-bool CalledMost(const Function& function) {
-  return function.calls > 0 &&
-         (g_most == &function || g_most == nullptr || function.calls > g_most->calls);
+bool IsGone(PyObject* self) {
+  const auto at = g_functions->find(self);
+  return at == g_functions->end() || !RefersTo(at->second.weak, self);
+}
+
+bool CalledMost(PyObject* self, const Function& function) {
+  if (function.operation == 0 || function.calls == 0) return false;
+  return t_most.function == self || t_most.forgotten != g_forgotten ||
+         function.calls > t_most.calls || IsGone(t_most.function);
+}
+
+// Whether calls of this thread end steps.
+bool StepsHere() { return g_stepping.thread == PyThread_get_thread_ident(); }
+
+// A call of what this thread calls most often has ended: whether that ends a step.
+bool EndsStep() {
+  Stepping& now = g_stepping;
+  const unsigned long here = PyThread_get_thread_ident();
+  if (now.thread != here) {
+    ++now.others;
+    if (syscall(SYS_gettid) == getpid()) ++now.main;
+    if (now.thread != 0 && now.others < now.steps && now.main < kMainAfter) return false;
+    now = {here, 0, 0, 0};
+  }
+  now.steps = std::min(now.steps + 1, kLostAfter);
+  now.others = 0;
+  return true;
 }
 
 uint32_t OperationOf(const Function& function, bool most) {
@@ -98,14 +150,15 @@ uint32_t OperationOf(const Function& function, bool most) {
 
 // The call was one of the function that makes the steps.
 void Stepped() {
-  if (g_stepped == nullptr || g_thread != PyThread_get_thread_ident()) return;
+  if (g_stepped == nullptr) return;
   const Ref stepped = Ref::Borrow(g_stepped);  // it may end the recording, and be given up
   const Ref result(PyObject_CallOneArg(stepped.get(), reinterpret_cast<PyObject*>(g_type)));
   if (!result) PyErr_WriteUnraisable(stepped.get());
 }
 
 PyObject* Marked(Function* function, bool most, PyObject* const* call) {
-  const uint32_t operation = OperationOf(*function, most);
+  const uint32_t operation =
+      OperationOf(*function, most && (StepsHere() || g_stepping.thread == 0));
   const uint32_t span = function->calls > 0 ? function->span : 0;
   const int opened = operation != 0 ? crosscut_open(operation) : 0;
   const int span_opened = span != 0 ? crosscut_open(span) : 0;
@@ -123,19 +176,16 @@ PyObject* Call(PyObject* self, PyObject* args, PyObject* keywords) {
   int32_t* const inside = g_inside == nullptr ? nullptr : g_inside();
   const int32_t around = inside == nullptr ? 0 : std::exchange(*inside, 1);
   const uint64_t forgotten = g_forgotten;
-  const bool users = function->operation != 0;
-  const bool most = users && CalledMost(*function);
+  const bool most = CalledMost(self, *function);
   PyObject* const call[] = {self, args, keywords};
   PyObject* result = g_on ? Marked(function, most, call) : g_original(self, args, keywords);
   t_inside = 0;
   if (inside != nullptr) *inside = around;
   if (result == nullptr || forgotten != g_forgotten) return result;
   ++function->calls;
-  if (!users) return result;
-  if (g_thread == 0) g_thread = PyThread_get_thread_ident();
   if (!most) return result;
-  g_most = function;
-  Stepped();
+  t_most = {self, function->calls, g_forgotten};
+  if (EndsStep()) Stepped();
   return result;
 }
 
@@ -171,8 +221,7 @@ void UnpatchJit() {
   }
   Py_CLEAR(g_type);
   Py_CLEAR(g_stepped);
-  g_most = nullptr;
-  g_thread = 0;
+  g_stepping = {};
   for (const auto& [object, function] : *g_functions) Py_DECREF(function.weak);
   g_functions->clear();
   ++g_forgotten;

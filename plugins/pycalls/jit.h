@@ -4,8 +4,8 @@
 //
 // Recorded are outermost calls, of functions that are not the library's own (jax.numpy's are jitted
 // too) as operations: "compile" the first call, which traces and compiles; "train_step" those of
-// the function that was called most often so far; others by their name. Around every call but a
-// first one there is a span "jax.jit(name)" of layer framework.
+// the function that the thread that makes the steps has called most often so far; others by their
+// name. Around every call but a first one there is a span "jax.jit(name)" of layer framework.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,11 @@
 namespace crosscut::pycalls {
 
 // Begins with `type` (jaxlib's PjitFunction). `stepped` is called with it after each call but the
-// first of the function that was called most often, on the thread that called first; also while
-// nothing is recorded (control steps). `inside` gives this thread's word that is 1 while a call
-// lasts; null: none. False, with no error set, where the type is not built as expected.
+// first of the function that its thread has called most often, also while nothing is recorded
+// (control steps): on the thread where that happened first, until others have made as many such
+// calls, up to 16, without one there, or the main thread three. `inside` gives this thread's word
+// that is 1 while a call lasts; null: none. False, with no error set, where the type is not built
+// as expected.
 bool PatchJit(PyTypeObject* type, PyObject* stepped, int32_t* (*inside)());
 // As it was before.
 void UnpatchJit();

@@ -8,6 +8,8 @@
 #include <cstring>
 #include <string>
 
+#include "crosscut/ref.h"
+
 #if PY_VERSION_HEX < 0x030a0000 || PY_VERSION_HEX >= 0x03100000
 #define CROSSCUT_REFUSED "CPython " PY_VERSION " is not supported (3.10 to 3.15 are)"
 #elif defined(Py_GIL_DISABLED)
@@ -21,37 +23,6 @@ inline const char* RunningVersion() {
   static const std::string version(Py_GetVersion(), std::strcspn(Py_GetVersion(), " "));
   return version.c_str();
 }
-
-// Owns one reference. Use under the GIL only.
-class Ref {
- public:
-  Ref() = default;
-  explicit Ref(PyObject* owned) : object_(owned) {}
-  Ref(Ref&& other) noexcept : object_(other.object_) { other.object_ = nullptr; }
-  Ref& operator=(Ref&& other) noexcept {
-    PyObject* old = object_;
-    object_ = other.object_;
-    other.object_ = nullptr;
-    Py_XDECREF(old);
-    return *this;
-  }
-  ~Ref() { Py_XDECREF(object_); }
-  static Ref Borrow(PyObject* object) {
-    Py_XINCREF(object);
-    return Ref(object);
-  }
-
-  PyObject* get() const { return object_; }
-  explicit operator bool() const { return object_ != nullptr; }
-  PyObject* release() {
-    PyObject* object = object_;
-    object_ = nullptr;
-    return object;
-  }
-
- private:
-  PyObject* object_ = nullptr;
-};
 
 // The attribute, or null with no error set.
 inline Ref Attribute(PyObject* object, const char* name) {

@@ -269,6 +269,7 @@ PyObject* SetDecoratorFunction(PyObject*, PyObject* callable) {
 
 PyObject* AfterForkInChildFunction(PyObject*, PyObject*) {
   ForgetLearner();
+  ForgetCalls();
   MarkForked();
   Py_RETURN_NONE;
 }

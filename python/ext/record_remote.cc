@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "crosscut/crosscut.h"
+#include "crosscut/ref.h"
 #include "python/ext/record_callable.h"
 #include "python/ext/record_marks.h"
 #include "python/ext/record_operation.h"
@@ -24,30 +25,6 @@ constexpr uint32_t kFirstPut = 100'000'000;  // number of what is no result
 
 SharedDict names;  // bytes of a task -> what was called
 SharedDict spans;  // str -> name id
-
-// An owned reference, or null.
-class Ref {
- public:
-  explicit Ref(PyObject* object) : object_(object) {}
-  Ref(Ref&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
-  Ref(const Ref&) = delete;
-  Ref& operator=(const Ref&) = delete;
-  Ref& operator=(Ref&& other) noexcept {
-    std::swap(object_, other.object_);
-    return *this;
-  }
-  ~Ref() { Py_XDECREF(object_); }
-  static Ref Borrow(PyObject* object) {
-    Py_XINCREF(object);
-    return Ref(object);
-  }
-  PyObject* get() const { return object_; }
-  PyObject* release() { return std::exchange(object_, nullptr); }
-  explicit operator bool() const { return object_ != nullptr; }
-
- private:
-  PyObject* object_;
-};
 
 PyObject* Interned(const char* text) { return PyUnicode_InternFromString(text); }
 

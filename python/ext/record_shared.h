@@ -5,9 +5,13 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <unordered_map>
+#include <utility>
+#include <vector>
 
 namespace crosscut::python {
 
@@ -68,6 +72,20 @@ auto Apart(Call call) {
 // never sees another thread give a lock back: it forgets who got this one. Nobody waits for the
 // lock of a dictionary that this one guards.
 inline StateMutex shared_mutex;
+
+// What a weak reference, or null, refers to: a new reference, or null.
+inline PyObject* Referent(PyObject* reference) {
+  PyObject* object = nullptr;
+#if PY_VERSION_HEX >= 0x030d0000
+  if (reference != nullptr) PyWeakref_GetRef(reference, &object);
+#else
+  if (reference != nullptr && (object = PyWeakref_GetObject(reference)) == Py_None) {
+    object = nullptr;
+  }
+  Py_XINCREF(object);
+#endif
+  return object;
+}
 
 // An object that any thread may ask for and replace.
 class SharedRef {
@@ -141,19 +159,65 @@ class SharedDict {
   PyObject* dict_ = nullptr;
 };
 
-// What a weak reference, or null, refers to: a new reference, or null.
-inline PyObject* Referent(PyObject* reference) {
-  PyObject* object = nullptr;
-#if PY_VERSION_HEX >= 0x030d0000
-  if (reference != nullptr) PyWeakref_GetRef(reference, &object);
-#else
-  if (reference != nullptr && (object = PyWeakref_GetObject(reference)) == Py_None) {
-    object = nullptr;
+// What is known of objects, as long as they live: by what they are, whatever they say that they
+// equal. Nothing of theirs is called.
+class ByIdentity {
+ public:
+  // A new reference; null where nothing is known.
+  PyObject* Get(PyObject* object) const {
+    const std::lock_guard lock(shared_mutex);
+    const auto at = known_->find(object);
+    if (at == known_->end() || !IsOf(at->second, object)) return nullptr;
+    Py_INCREF(at->second.value);
+    return at->second.value;
   }
-  Py_XINCREF(object);
-#endif
-  return object;
-}
+  // Not for objects that take no weak reference.
+  void Set(PyObject* object, PyObject* value) {
+    PyObject* weak = PyWeakref_NewRef(object, nullptr);
+    if (weak == nullptr) return PyErr_Clear();
+    Py_INCREF(value);
+    std::vector<Known> let_go;
+    {
+      const std::lock_guard lock(shared_mutex);
+      if (known_->size() >= sweep_at_) Sweep(&let_go);
+      let_go.push_back(std::exchange((*known_)[object], {weak, value}));
+    }
+    for (const Known& one : let_go) {
+      Py_XDECREF(one.weak);
+      Py_XDECREF(one.value);
+    }
+  }
+
+ private:
+  static constexpr size_t kFirstSweep = 4096;
+  struct Known {
+    PyObject *weak = nullptr, *value = nullptr;
+  };
+
+  // At its address there may have been another.
+  static bool IsOf(const Known& known, PyObject* object) {
+    PyObject* alive = Referent(known.weak);
+    Py_XDECREF(alive);  // not the last reference: it is `object`, which the caller has
+    return alive == object;
+  }
+  // Takes out those that are gone. `let_go`: what to give up where no lock is held.
+  void Sweep(std::vector<Known>* let_go) {
+    for (auto at = known_->begin(); at != known_->end();) {
+      if (PyObject* alive = Referent(at->second.weak)) {
+        let_go->push_back({alive, nullptr});
+        ++at;
+      } else {
+        let_go->push_back(at->second);
+        at = known_->erase(at);
+      }
+    }
+    sweep_at_ = std::max(kFirstSweep, 2 * known_->size());
+  }
+
+  // Never destroyed: threads may outlive the end of the program.
+  std::unordered_map<PyObject*, Known>* const known_ = new std::unordered_map<PyObject*, Known>;
+  size_t sweep_at_ = kFirstSweep;
+};
 
 // How often something is to be undone.
 class Tally {

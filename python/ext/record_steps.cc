@@ -344,14 +344,23 @@ PyObject* MakeOnce(PyObject*, PyObject* question) {
 
 // -- Annotations that declare steps --
 
+constexpr int kDepthBits = 16;
+
 struct Annotations {
   Held begin, end;
-  std::atomic<int> depth{0};
+  int32_t id;  // one that is left open in one window is not open in the next
 };
 
-PyObject* KindAttribute() {
-  static PyObject* const name = PyUnicode_InternFromString("_crosscut_kind");
-  return name;
+ByIdentity annotation_kinds;
+thread_local int32_t annotated = 0;  // in the greenlet that runs: how many, and above it whose
+int32_t* Annotated() { return &annotated; }
+
+// How many of these are open; then there are `more` of them.
+int32_t Depth(const Annotations* self, int32_t more) {
+  const bool ours = annotated >> kDepthBits == self->id;
+  const int32_t depth = ours ? annotated & ((1 << kDepthBits) - 1) : 0;
+  annotated = self->id << kDepthBits | std::max(depth + more, 0);
+  return depth;
 }
 
 // The argument of that place or name; null: none. Borrowed.
@@ -369,24 +378,19 @@ PyObject* Argument(PyObject* const* args, Py_ssize_t count, PyObject* keywords, 
 
 PyObject* AnnotationMade(PyObject*, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
   PyObject* name = Argument(args, count, keywords, 1, "name");
-  if (count > 0 && name != nullptr && PyObject_SetAttr(args[0], KindAttribute(), name) != 0) {
-    PyErr_Clear();
-  }
+  if (count > 0 && name != nullptr) annotation_kinds.Set(args[0], name);
   Py_RETURN_TRUE;
 }
 
 PyObject* AnnotationBegins(PyObject* capsule, PyObject* annotation) {
-  auto* self = StateOf<Annotations>(capsule);
-  if (self->depth++ > 0) Py_RETURN_TRUE;
-  PyObject* kind = PyObject_GetAttr(annotation, KindAttribute());
-  if (kind == nullptr) {
-    PyErr_Clear();
-    kind = None();
-  }
+  const auto* self = StateOf<Annotations>(capsule);
+  if (Depth(self, 1) > 0) Py_RETURN_TRUE;
+  PyObject* kind = annotation_kinds.Get(annotation);
+  if (kind == nullptr) kind = None();
   PyObject* number = PyObject_CallOneArg(self->begin.object, kind);
   Py_DECREF(kind);
   if (number == nullptr) {
-    --self->depth;
+    Depth(self, -1);
     return nullptr;
   }
   Py_DECREF(number);
@@ -394,9 +398,9 @@ PyObject* AnnotationBegins(PyObject* capsule, PyObject* annotation) {
 }
 
 PyObject* AnnotationEnds(PyObject* capsule, PyObject* const*, Py_ssize_t) {
-  auto* self = StateOf<Annotations>(capsule);
-  if (self->depth > 0 && --self->depth == 0) return PyObject_CallNoArgs(self->end.object);
-  Py_RETURN_NONE;  // one that began before we were there
+  const auto* self = StateOf<Annotations>(capsule);
+  if (Depth(self, -1) == 1) return PyObject_CallNoArgs(self->end.object);
+  Py_RETURN_NONE;  // one inside another, or that began before we were there
 }
 
 PyMethodDef annotation_functions[] = {
@@ -407,7 +411,10 @@ PyMethodDef annotation_functions[] = {
 PyObject* MakeAnnotations(PyObject*, PyObject* args) {
   PyObject *begin, *end;
   if (!PyArg_ParseTuple(args, "OO:annotated_steps", &begin, &end)) return nullptr;
-  return Callables(new (std::nothrow) Annotations{Held(begin), Held(end)}, annotation_functions);
+  static std::atomic<int32_t> ids{0};
+  const int32_t id = 1 + ids++ % ((1 << (31 - kDepthBits)) - 1);
+  return Callables(new (std::nothrow) Annotations{Held(begin), Held(end), id},
+                   annotation_functions);
 }
 
 PyMethodDef functions[] = {
@@ -420,7 +427,7 @@ PyMethodDef functions[] = {
     {"forget_updates", ForgetUpdates, METH_NOARGS, "What finds steps begins anew."},
     {"annotated_steps", MakeAnnotations, METH_VARARGS,
      "begin, end: three functions, for the making of an annotation, its begin and its end. The\n"
-     "outermost calls begin(name), and end()."},
+     "outermost of a thread calls begin(name), and end()."},
     {"simulated", Function(Simulated), METH_FASTCALL,
      "environment, result, failed: an environment, or a vector of them, has made a step."},
     {"updates", MakeUpdates, METH_VARARGS,
@@ -459,10 +466,12 @@ void ForgetLearner() {
   finder.primary = nullptr;  // the weak reference stays: nothing of Python's is called here
   finder.guess = finder.learns = false;
   finder.next = finder.others = finder.simulated = 0;
+  annotated = 0;
 }
 
 int AddStepFunctions(PyObject* module) {
   crosscut_task_local(&Innermost);
+  crosscut_task_local(&Annotated);
   return PyModule_AddFunctions(module, functions);
 }
 

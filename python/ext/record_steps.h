@@ -28,7 +28,8 @@ PyObject* FoundUpdate(PyObject* updater);
 // environment are a step of a kind of its own. -1 with an exception.
 int AddStepFunctions(PyObject* module);
 
-// In a forked child: it learns nothing yet, so an environment that it runs makes no steps of it.
+// In a forked child: it learns nothing yet, so an environment that it runs makes no steps of it; no
+// annotation of its parent's is open.
 void ForgetLearner();
 
 }  // namespace crosscut::python

@@ -1,8 +1,11 @@
 """Real JAX programs under `crosscut record`."""
 
+import os
+import subprocess
+
 import pytest
 from frameworks import check_sums, counts, layers, python_with, record_program, source
-from runs import record, table
+from runs import PACKAGE, record, table
 
 HEAD = """
 import glob, os, sys
@@ -199,3 +202,39 @@ def test_a_window_may_end_while_a_jitted_function_is_called(python, tmp_path):
     script.write_text(STOPPED_AMID)
     done = record(run, [python, script], "--dormant", env={"MALLOC_ARENA_MAX": "1"})
     assert (done.returncode, done.stdout) == (0, "True\n2.0\n0\n"), done.stderr
+
+
+ELSEWHERE = """
+import inspect, sys, threading
+import crosscut
+import jax
+update, init = jax.jit(lambda w: w * 0.5), jax.jit(lambda key: jax.random.normal(key, (8, 8)))
+w = update(init(jax.random.PRNGKey(0)))
+assert crosscut.start(sys.argv[2], control_percent=0), crosscut.error()
+for key in range(3 if sys.argv[1] == "thread" else 0):
+    init(jax.random.PRNGKey(key))
+def train():
+    global w
+    for _ in range(100):
+        w = update(w)
+if sys.argv[1] == "thread":
+    thread = threading.Thread(target=train)
+    thread.start(), thread.join()
+else:
+    train()
+assert "def " in inspect.getsource(jax.profiler.StepTraceAnnotation.__init__)
+assert crosscut.stop()
+"""
+
+
+@pytest.mark.parametrize("where", ["thread", "here"])
+def test_steps_are_found_of_what_was_compiled_before_on_any_thread(python, tmp_path, where):
+    run, script = tmp_path / "run", tmp_path / "program.py"
+    script.write_text(ELSEWHERE)
+    done = subprocess.run([python, script, where, run], capture_output=True, text=True,
+                          env={**os.environ, "PYTHONPATH": str(PACKAGE), "CROSSCUT_PLAN": "full"})
+    assert done.returncode == 0, done.stderr
+    seen, first = counts(run), 3 if where == "thread" else 0  # steps of the main thread
+    assert "compile" not in seen
+    assert 100 - first <= len(table(run, "steps")) <= 100 + first
+    assert 100 - first <= seen["train_step"] <= 100 + first

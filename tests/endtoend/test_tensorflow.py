@@ -324,3 +324,73 @@ def test_a_function_that_trains_makes_steps_in_each_window(python, tmp_path):
     assert done.returncode == 0, done.stderr
     assert counts(tmp_path / "run")["train_step"] == 9  # the first is `compile`
     assert len(table(tmp_path / "run", "steps")) == 10
+
+
+LATE = """
+import inspect, sys
+import crosscut
+import tensorflow as tf
+cpu = tf.config.list_physical_devices("CPU")[0]
+tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
+def begin():
+    assert crosscut.start(sys.argv[2], control_percent=0), crosscut.error()
+def parts(optimizer):
+    w = tf.Variable(tf.ones((4, 4)))
+    @tf.function
+    def both(x, training):
+        if not training:
+            return tf.reduce_sum(x @ w)
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(x @ w)
+        optimizer.apply_gradients([(tape.gradient(loss, w), w)])
+        return loss
+    return w, both
+sgd, x = tf.keras.optimizers.SGD(0.01), tf.ones((2, 4))
+if sys.argv[1] in ("tf.function", "kernels"):
+    w, both = parts(tf.compat.v1.train.AdamOptimizer(0.01) if sys.argv[1] == "kernels" else sgd)
+    for training in (True, False):
+        both(x, training)
+    begin()
+    for _ in range(10):
+        both(x, True), both(x, False)
+    both(tf.ones((3, 4)), False)  # is traced again: the gradient in it is no operation
+    both.get_concrete_function(tf.ones((3, 4)), True)
+    for function in (tf.keras.optimizers.SGD.apply, tf.GradientTape.gradient):
+        assert "def " in inspect.getsource(function)
+elif sys.argv[1] == "fit":
+    model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
+    model.compile("adam", "mse")
+    class Fifth(tf.keras.callbacks.Callback):
+        def on_train_batch_end(self, batch, logs=None):
+            if batch == 4:
+                begin()
+    data = tf.ones((80, 4)), tf.ones((80, 1))
+    model.fit(*data, batch_size=8, verbose=0, callbacks=[Fifth()])
+    model.fit(*data, batch_size=16, verbose=0)
+    model.evaluate(*data, batch_size=8, verbose=0)
+else:
+    strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
+    begin()
+    with strategy.scope():
+        w, _ = parts(sgd)
+        sgd = tf.keras.optimizers.SGD(0.01)
+    def replica():
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(x @ w)
+        sgd.apply_gradients([(tape.gradient(loss, w), w)])
+    for _ in range(10):
+        strategy.run(replica)
+assert crosscut.stop()
+"""
+
+
+@pytest.mark.parametrize(("program", "steps"), [
+    ("tf.function", 10), ("kernels", 10), ("fit", 5 + 5), ("replicas", 10)])
+def test_what_was_traced_before_the_session_makes_steps(python, tmp_path, program, steps):
+    script, run = tmp_path / "program.py", tmp_path / "run"
+    script.write_text(LATE)
+    done = subprocess.run([python, script, program, run], capture_output=True, text=True,
+                          env={**os.environ, "PYTHONPATH": str(PACKAGE), "CROSSCUT_PLAN": "full"})
+    assert done.returncode == 0, done.stderr
+    assert len(table(run, "steps")) == steps
+    assert "backward" not in counts(run)

@@ -27,6 +27,9 @@ ADAPTERS = {
     "tensorflow.python.eager.context": ("tensorflow", "install_context"),
     "tensorflow.python.eager.polymorphic_function.polymorphic_function":
         ("tensorflow", "install_functions"),
+    "tensorflow.python.eager.polymorphic_function.concrete_function":
+        ("tensorflow", "install_graphs"),
+    "tensorflow.python.distribute.mirrored_run": ("tensorflow", "install_replicas"),
     "tensorflow.python.eager.polymorphic_function.tracing_compilation":
         ("tensorflow", "install_tracing"),
     "tensorflow.python.eager.backprop": ("tensorflow", "install_tape"),

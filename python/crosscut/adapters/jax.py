@@ -126,9 +126,9 @@ def install_profiler(module: ModuleType) -> None:
     _ours.replace(module, "_profiler", _for_the_program(module._profiler))
     cls = module.StepTraceAnnotation
     made, begins, ends = _record.annotated_steps(_record.step, _record.step_end)
-    _ours.replace(cls, "__init__", _record.around(cls.__init__, before=made))
-    _ours.replace(cls, "__enter__", _record.around(cls.__enter__, before=begins))
-    _ours.replace(cls, "__exit__", _record.around(cls.__exit__, after=ends))
+    for name, how in (("__init__", {"before": made}), ("__enter__", {"before": begins}),
+                      ("__exit__", {"after": ends})):
+        _ours.replace(cls, name, _record.around(getattr(cls, name), hides=True, **how))
 
 
 def install_compiler(module: ModuleType) -> None:

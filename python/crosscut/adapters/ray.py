@@ -44,7 +44,8 @@ class _Calls:
         if function is None:
             raise RuntimeError(f"this Ray has no {owner.__name__}.{name}")
         around = _record.around if always else self.operations.around
-        self.operations.replace(owner, name, around(function, before=before, after=after))
+        self.operations.replace(owner, name, around(
+            function, before=before, after=after, hides=isinstance(owner, type)))
 
     @staticmethod
     def calls(*path: str, method: bool = False) -> Any:
@@ -64,8 +65,9 @@ class _Calls:
     # ---- Ray itself ----
 
     def follow_connecting(self, module: ModuleType) -> None:
+        """What this process is to Ray is stated whatever is recorded then."""
         connect = self.operations.around(
-            module.connect, span=_record.span("ray.connect", _COMM),
+            module.connect, span=_record.span("ray.connect", _COMM), always=True,
             after=lambda _, __, failed: None if failed else tell())
         self.operations.replace(module, "connect", connect)
 

@@ -40,7 +40,8 @@ def install_policies(module: ModuleType) -> None:
     for owner, name, operation in ((module.BasePolicy, "predict", "inference"),
                                    (module.ActorCriticPolicy, "predict_values", "inference"),
                                    (module.ActorCriticPolicy, "evaluate_actions", "forward")):
-        ops.replace(owner, name, ops.bracket(operation, vars(owner)[name]))
+        ops.replace(owner, name, ops.around(vars(owner)[name], operation, inside=ops.inside,
+                                            nests=True, hides=True))
 
 
 def install_vectors(module: ModuleType) -> None:

@@ -9,9 +9,9 @@ process. From then on these operations are recorded:
     data        tf.data's iterators, called from Python
     backward    GradientTape.gradient outside tf.function; optimizer: apply_gradients outside it
 
-A step of the process ends where a train_step or an optimizer outside tf.function ends. TensorFlow's
-own profiler runs beside (profiles.py). docs/tensorflow.md says what counts as what. uninstall()
-puts everything back.
+A step of the process ends where a train_step or an optimizer outside tf.function ends. Which graphs
+train is read out of them (tensorflow_graphs.py). TensorFlow's own profiler runs beside
+(profiles.py). docs/tensorflow.md says what counts as what. uninstall() puts everything back.
 """
 
 from __future__ import annotations
@@ -26,11 +26,12 @@ import tempfile
 import uuid
 import weakref
 from collections.abc import Callable
-from types import ModuleType
+from functools import partial
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 from crosscut import _patches, _record, _source_state
-from crosscut.adapters import operations, profiles
+from crosscut.adapters import operations, profiles, tensorflow_graphs
 
 _WARNING = 1  # absl::LogSeverityAtLeast
 
@@ -40,77 +41,102 @@ class _Operations(operations.Operations):
 
     def __init__(self) -> None:
         super().__init__()
-        self._trainers: weakref.WeakSet[Any] = weakref.WeakSet()  # with a function of ours
+        self._address = ctypes.addressof(self.on)
+        self._graphs = tensorflow_graphs.Graphs()
 
-    @staticmethod
-    def _calls() -> Any:
-        """What is told of tf.functions and updates. Without TensorFlow, as when Keras runs on
-        another backend, all updates are eager."""
-        return _record.compiled_functions(
+    def _calls(self) -> SimpleNamespace:
+        """What is told of tf.functions, graphs and updates. Without TensorFlow, as when Keras runs
+        on another backend, all updates are eager."""
+        told = _record.compiled_functions(
             *map(_record.found_operation, ("compile", "train_step", "optimizer")),
-            sys.modules.get("tensorflow.python.eager.context"))
+            sys.modules.get("tensorflow.python.eager.context"), self._address,
+            partial(_record.ours, self._graphs.updated_by), self._graphs.keep)
+        return SimpleNamespace(**{one.__name__: one for one in told})
 
     def patch_functions(self, module: ModuleType) -> None:
-        cls, (begins, ends, _, _) = module.Function, self._calls()
-        self.replace(cls, "__call__", self._outer(cls.__call__, begins, ends))
-        self.replace(cls, "_initialize", self._tracing(cls._initialize))
+        cls, calls = module.Function, self._calls()
+        self.replace(cls, "__call__", self.around(  # in control steps the graph tells of updates
+            cls.__call__, before=calls.call_begins, after=calls.call_ends, hides=True))
+        self.replace(cls, "_initialize", self._tracing(cls._initialize, hides=True))
+
+    def patch_graphs(self, module: ModuleType) -> None:
+        cls, calls = module.ConcreteFunction, self._calls()
+        self.replace(cls, "_call_flat",
+                     self._told(cls._call_flat, calls.graph_begins, calls.graph_ends))
+
+    def patch_replicas(self, module: ModuleType) -> None:
+        thread, calls = module._MirroredReplicaThread, self._calls()
+        self.replace(module, "_call_for_each_replica", self._told(
+            module._call_for_each_replica, calls.replicas_begin, calls.replicas_end, hides=False))
+        self.replace(thread, "run",
+                     self._told(thread.run, calls.replica_begins, calls.replica_ends))
 
     def patch_tracing(self, module: ModuleType) -> None:
         self.replace(module, "_create_concrete_function",
                      self._tracing(module._create_concrete_function))
 
     def patch_iterators(self, module: ModuleType) -> None:
-        owner = module.OwnedIterator
-        self.replace(owner, "__next__", self.bracket("data", owner.__next__))
+        self.replace(module.OwnedIterator, "__next__",
+                     self._eager("data", module.OwnedIterator.__next__))
 
     def patch_tape(self, module: ModuleType) -> None:
-        owner = module.GradientTape
-        self.replace(owner, "gradient", self.bracket("backward", owner.gradient))
+        self.replace(module.GradientTape, "gradient",
+                     self._eager("backward", module.GradientTape.gradient))
 
     def patch_optimizer(self, owner: type, name: str) -> None:
-        _, _, traced, applied = self._calls()
-        outer = self._outer(getattr(owner, name), applied, _record.update_passed)
-        self.replace(owner, name, _record.around(outer, before=traced))
+        calls = self._calls()
+        self.replace(owner, name, self._told(getattr(owner, name), calls.update_begins,
+                                             calls.update_ends, inside=self.inside))
 
     def patch_trainer(self, module: ModuleType) -> None:
         # Keras after 3.15 calls it Trainer.
         owner = getattr(module, "TensorFlowTrainer", None) or module.Trainer
+        there = tensorflow_graphs.instances(owner)
         for make, kind in (("train", "train_step"), ("test", "evaluate"), ("predict", "predict")):
-            self._name_function(owner, f"{make}_function", kind)
+            self._name_function(owner, there, f"{make}_function", kind)
 
-    def _name_function(self, owner: type, name: str, kind: str) -> None:
+    def _name_function(self, owner: type, there: list[Any], name: str, kind: str) -> None:
+        named: list[weakref.ref[Any]] = []
+
+        def name_it(trainer: Any, compiled: bool) -> None:
+            function = vars(trainer).get(name)
+            if function is not None and type(function) is not _record.around:
+                setattr(trainer, name, self._told(function, *_record.compiled_function(
+                    *map(_record.found_operation, ("compile", kind)),
+                    trainer if kind == "train_step" else None, compiled)))
+                named.append(weakref.ref(trainer))
+
         def made(trainer: Any, _: Any, failed: bool) -> None:
-            function = getattr(trainer, name, None)
-            if not failed and function is not None and type(function) is not _record.around:
-                setattr(trainer, name, self._trainer_call(trainer, function, kind))
-                self._trainers.add(trainer)
+            if not failed:
+                name_it(trainer, compiled=False)
 
         def put_back() -> None:
-            for trainer in list(self._trainers):
-                ours = vars(trainer).get(name)
+            for reference in named:
+                trainer = reference()
+                ours = vars(trainer).get(name) if trainer is not None else None
                 if type(ours) is _record.around:
                     _record.around.retire(ours)
                     setattr(trainer, name, _record.around.function.__get__(ours))
 
-        self.replace(owner, f"make_{name}", _record.around(getattr(owner, f"make_{name}"),
-                                                           after=made))
+        for trainer in there:
+            name_it(trainer, compiled=True)
+        self.replace(owner, f"make_{name}", _record.around(
+            getattr(owner, f"make_{name}"), after=made, hides=True))
         self.on_undo(put_back)
 
-    def _trainer_call(self, trainer: Any, function: Callable[..., Any], kind: str) -> Any:
-        begins, ends = _record.compiled_function(
-            _record.found_operation("compile"), _record.found_operation(kind), function,
-            trainer if kind == "train_step" else None)
-        return self._outer(function, begins, ends)
-
-    def _tracing(self, function: Callable[..., Any]) -> Any:
+    def _tracing(self, function: Callable[..., Any], hides: bool = False) -> Any:
         """What is traced again, after the first call, is an operation inside that call's."""
-        return self.around(function, "compile", nests=True)
+        return self.around(function, "compile", nests=True, hides=hides)
 
-    def _outer(self, function: Callable[..., Any], before: Callable[..., Any],
-               after: Callable[..., None]) -> Any:
-        """A call that others belong to: told of in control steps, too."""
-        return self.around(function, before=before, after=after, inside=self.inside, nests=True,
-                           always=True)
+    def _eager(self, operation: str, function: Callable[..., Any]) -> Any:
+        """An operation that calls in it belong to, unless it becomes a part of a graph."""
+        return self.around(function, operation, before=self._calls().eager, inside=self.inside,
+                           nests=True, hides=True)
+
+    def _told(self, function: Callable[..., Any], before: Callable[..., Any],
+              after: Callable[..., Any], hides: bool = True, **how: Any) -> Any:
+        """A call that is told of in control steps, too."""
+        return self.around(function, before=before, after=after, always=True, hides=hides, **how)
 
 
 class _QuietLog:
@@ -221,6 +247,14 @@ def install_functions(module: ModuleType) -> None:
     _patch(module, lambda ops: ops.patch_functions(module))
 
 
+def install_graphs(module: ModuleType) -> None:
+    _patch(module, lambda ops: ops.patch_graphs(module))
+
+
+def install_replicas(module: ModuleType) -> None:
+    _patch(module, lambda ops: ops.patch_replicas(module))
+
+
 def install_tracing(module: ModuleType) -> None:
     _patch(module, lambda ops: ops.patch_tracing(module))
 
@@ -259,8 +293,8 @@ def install_context(module: ModuleType) -> None:
         except Exception as error:  # ours never stops the program
             _source_state.report_failure("tensorflow", error)
 
-    ours = _patches.Patch(module.Context, "ensure_initialized",
-                          _record.around(module.Context.ensure_initialized, after=begins))
+    ours = _patches.Patch(module.Context, "ensure_initialized", _record.around(
+        module.Context.ensure_initialized, after=begins, hides=True))
     _ours.on_undo(ours.undo)
 
 

@@ -61,7 +61,8 @@ def install_vllm(module: ModuleType) -> None:
     """After the import of trl.generation.vllm_generation."""
     ops = _shared()
     owner = module.VLLMGeneration
-    ops.replace(owner, "sync_weights", ops.around(vars(owner)["sync_weights"], "rl.sync"))
+    ops.replace(owner, "sync_weights", ops.around(vars(owner)["sync_weights"], "rl.sync",
+                                                     hides=True))
 
 
 def withdraw() -> None:

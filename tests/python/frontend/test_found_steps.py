@@ -20,36 +20,49 @@ passed, guessed = _record.update_passed, _record.update_guessed
 """
 
 FUNCTIONS = """
-import ctypes, types
+import ctypes, types, weakref
 on, word = ctypes.c_int32(1), ctypes.c_int32(0)
 @ctypes.CFUNCTYPE(ctypes.c_void_p)
 def of_thread():
     return ctypes.addressof(word)
 inside = ctypes.cast(of_thread, ctypes.c_void_p).value
-def outer(function, before, after):
-    return _record.around(function, None, ctypes.addressof(on), inside=inside, nests=True,
-                          always=True, before=before, after=after)
+def told_of(function, before, after, inside=0):
+    return _record.around(function, None, ctypes.addressof(on), inside=inside, always=True,
+                          before=before, after=after)
 thread = types.SimpleNamespace(is_eager=True)
 context = types.SimpleNamespace(_context=types.SimpleNamespace(_thread_local_data=thread))
-begins, ends, traced, applied = _record.compiled_functions(
-    *map(operation, ("compile", "train_step", "optimizer")), context)
+asked = []
+def updated_by(graph):
+    asked.append(graph.function)
+    return tuple(map(weakref.ref, graph.updaters))
+def tell():
+    return types.SimpleNamespace(**{one.__name__: one for one in _record.compiled_functions(
+        *map(operation, ("compile", "train_step", "optimizer")), context, ctypes.addressof(on),
+        updated_by, lambda optimizer: thread.graph.updaters.append(optimizer))})
+tells = tell()
 class Optimizer:
     def apply(self, **_): pass
-Optimizer.apply = _record.around(outer(Optimizer.apply, applied, _record.update_passed),
-                                 before=traced)
+Optimizer.apply = told_of(Optimizer.apply, tells.update_begins, tells.update_ends, inside)
 optimizer = Optimizer()
-class Compiled:
-    def __init__(self, function):
-        self.function, self.is_compiled = function, False
-    def __call__(self, **named):
-        if self.is_compiled:
-            return
-        self.is_compiled, thread.is_eager = True, False
+class Graph:
+    def __init__(self, function, named):
+        self.function, self.updaters, thread.graph, thread.is_eager = function, [], self, False
         try:
-            self.function(**named)
+            function(**named)
         finally:
             thread.is_eager = True
-Compiled.__call__ = outer(Compiled.__call__, begins, ends)
+    def __call__(self): pass
+class Compiled:
+    def __init__(self, function):
+        self.function, self.graphs = function, {}
+    def __call__(self, **named):
+        key = tuple(named)
+        if key not in self.graphs:
+            self.graphs[key] = Graph(self.function, named)
+        self.graphs[key]()
+plain = Graph.__call__, Compiled.__call__
+Graph.__call__ = told_of(Graph.__call__, tells.graph_begins, tells.graph_ends)
+Compiled.__call__ = told_of(Compiled.__call__, tells.call_begins, tells.call_ends)
 """
 
 
@@ -90,9 +103,117 @@ for _ in range(10):
     train(data=1)
     measure()
 assert (thread.is_eager, word.value, _record.open_depth()) == (True, 0, 0)
+assert len(asked) == 2  # each graph once
 """)
     assert counts == {"compile": 2, "train_step": 9}
     assert len(steps(tmp_path)) == 10
+
+
+BOTH = """
+train = Compiled(lambda **how: optimizer.apply() if "training" in how else None)
+"""
+
+
+@pytest.mark.parametrize(("program", "train_steps"), [
+    ("for _ in range(5): train()\nfor _ in range(10): train(training=1)", 10),
+    # The first call that does not train begins as one that does.
+    ("for _ in range(10): train(training=1)\nfor _ in range(5): train()", 9 + 1),
+    ("for _ in range(10): train(training=1), train()", 10),
+], ids=["evaluates first", "trains first", "both in turn"])
+def test_it_is_the_graph_that_makes_a_call_a_step(tmp_path, program, train_steps):
+    counts = operations(tmp_path, FUNCTIONS + BOTH + program)
+    assert counts == {"compile": 1, "train_step": train_steps}
+    assert len(steps(tmp_path)) == 10
+
+
+def test_steps_are_found_of_what_was_traced_before(tmp_path):
+    counts = operations(tmp_path, FUNCTIONS + """
+on.value = 0
+for cls, own in zip((Graph, Compiled), plain):
+    ours, cls.__call__ = cls.__call__, own
+    if cls is Graph: graph_call = ours
+train, measure = Compiled(lambda: optimizer.apply()), Compiled(lambda: None)
+train(), measure()
+for function in (train, measure):
+    function._variable_creation_config = "as TensorFlow has it then"
+on.value, Graph.__call__, Compiled.__call__ = 1, graph_call, ours
+for _ in range(10):
+    train(), measure()
+""")
+    assert counts == {"train_step": 10}
+    assert len(steps(tmp_path)) == 10
+
+
+def test_two_threads_trace_at_once_and_each_has_its_own(tmp_path):
+    counts = operations(tmp_path, FUNCTIONS.replace(
+        "thread = types.SimpleNamespace(is_eager=True)", """
+import threading
+class Thread(threading.local):
+    is_eager = True
+thread = Thread()
+""") + """
+here = threading.Barrier(2)
+def waits(updates):
+    here.wait(20)
+    if updates: optimizer.apply()
+    here.wait(20)
+train, measure = Compiled(lambda: waits(True)), Compiled(lambda: waits(False))
+other = threading.Thread(target=measure)
+other.start(), train(), other.join()
+for _ in range(9): train(), measure()
+""")
+    assert counts["train_step"] == 9
+    assert len(steps(tmp_path)) == 10
+
+
+def test_functions_are_told_apart_by_what_they_are(tmp_path):
+    operations(tmp_path, FUNCTIONS + """
+class Equal(Compiled):
+    def __eq__(self, other): raise KeyError("asked")
+    def __hash__(self): raise KeyError("asked")
+for _ in range(3):
+    train, measure = Equal(lambda: optimizer.apply()), Equal(lambda: None)
+    for _ in range(4): train(), measure()
+""")
+    assert len(steps(tmp_path)) == 12
+
+
+def test_a_call_with_many_updates_is_one_step_where_it_ends(tmp_path):
+    counts = operations(tmp_path, FUNCTIONS + """
+other, train = Optimizer(), Compiled(lambda: optimizer.apply())
+def part():
+    for _ in range(3): optimizer.apply(), other.apply(), train()
+    assert _record.open_depth() == 1  # no step has ended in it
+call = told_of(part, *_record.compiled_function(operation("compile"), operation("train_step"),
+                                                None, False))
+for _ in range(10): call()
+on.value = 0
+for _ in range(3): train()  # as in control steps
+""")
+    assert counts == {"compile": 1, "train_step": 9, "optimizer": 60}
+    assert len(steps(tmp_path)) == 10 + 3
+
+
+def test_replicas_make_one_step_together(tmp_path):
+    operations(tmp_path, FUNCTIONS + """
+import threading
+class Replica(threading.Thread):
+    def __init__(self, distribution, replica_id):
+        super().__init__()
+        self.distribution, self.replica_id = distribution, replica_id
+    def run(self):
+        optimizer.apply()
+        train()
+Replica.run = told_of(Replica.run, tells.replica_begins, tells.replica_ends)
+def run(distribution):
+    for replica in [Replica(distribution, number) for number in range(3)]:
+        replica.start(), replica.join()
+run = told_of(run, tells.replicas_begin, tells.replicas_end)
+train = Compiled(lambda: optimizer.apply())
+for _ in range(10): run(context)
+""")
+    found = steps(tmp_path)
+    assert len(found) == 10 and len({row["thread"] for row in found if "thread" in row}) <= 1
 
 
 def test_updates_outside_are_eager_ones_and_failed_calls_none(tmp_path):
@@ -106,25 +227,27 @@ for _ in range(2):
     try:
         broken()
     except KeyError:
-        broken.is_compiled = False
+        pass
 thread.is_eager = False
 optimizer.apply(gradients=())
+backward = _record.around(len, operation("backward"), ctypes.addressof(on), before=tells.eager)
+backward("")
 del context._context  # as before there is one
 context.executing_eagerly = lambda: True
 optimizer.apply()
+backward("")
 """)
-    assert counts == {"compile": 2, "optimizer": 11}
+    assert counts == {"compile": 2, "optimizer": 11, "backward": 1}
     assert len(steps(tmp_path)) == 11
 
 
 def test_what_is_known_of_functions_lasts_and_their_objects_do_not(tmp_path):
     counts = operations(tmp_path, FUNCTIONS + """
-import gc, weakref
+import gc
 train = Compiled(lambda: optimizer.apply())
 train()
-begins, ends, _, _ = _record.compiled_functions(  # as in a later window
-    *map(operation, ("compile", "train_step", "optimizer")), context)
-Compiled.__call__ = outer(_record.around.function.__get__(vars(Compiled)["__call__"]), begins, ends)
+tells = tell()  # as in a later window
+Compiled.__call__ = told_of(plain[1], tells.call_begins, tells.call_ends)
 train()
 gone = []
 for _ in range(5000):
@@ -132,56 +255,97 @@ for _ in range(5000):
     short()
     gone.append(weakref.ref(short))
 del short
+asked.clear()
 gc.collect()
 assert not any(one() for one in gone)
 """)
     assert counts == {"compile": 5001, "train_step": 1}
 
 
-def test_one_function_updates_what_has_it_and_keeps_neither_alive(tmp_path):
+def test_one_function_is_compiled_once_and_is_not_kept_alive(tmp_path):
     counts = operations(tmp_path, FUNCTIONS + """
-import gc, weakref
+import gc
 class Trainer: pass
 trainer = Trainer()
-trainer.train = lambda data: trainer
-plain = trainer.train
-for _ in range(2):  # two windows
-    trainer.train = outer(plain, *_record.compiled_function(
-        operation("compile"), operation("train_step"), plain, trainer))
-    for _ in range(5):
+optimizers = [optimizer]
+trainer.train = plain = lambda data: [one.apply() for one in optimizers]
+for compiled in (False, True):  # two windows
+    trainer.train = told_of(plain, *_record.compiled_function(
+        operation("compile"), operation("train_step"), trainer, compiled))
+    for number in range(5):
+        optimizers = [Optimizer()] if number % 2 else []  # no matter whose the update is
         trainer.train(1)
-evaluate = outer(len, *_record.compiled_function(operation("compile"), operation("evaluate"), len,
-                                                 None))
+evaluate = told_of(len, *_record.compiled_function(operation("compile"), operation("evaluate"),
+                                                   None, False))
 evaluate(""), evaluate("")
 gone = weakref.ref(trainer), weakref.ref(plain)
 del trainer, plain
 gc.collect()
 assert [one() for one in gone] == [None, None]
 """)
-    assert counts == {"compile": 2, "train_step": 9, "evaluate": 1}
+    assert counts == {"compile": 2, "train_step": 9, "evaluate": 1, "optimizer": 4}
     assert len(steps(tmp_path)) == 10
 
 
-def test_the_outermost_annotation_is_a_step_of_its_name(tmp_path):
-    operations(tmp_path, """
+ANNOTATIONS = """
 class Annotation:
     def __init__(self, name, **_): pass
     def __enter__(self): return self
     def __exit__(self, *_): pass
-made, begins, ends = _record.annotated_steps(_record.step, _record.step_end)
+plain = {name: vars(Annotation)[name] for name in ("__init__", "__enter__", "__exit__")}
+def follow():
+    made, begins, ends = _record.annotated_steps(_record.step, _record.step_end)
+    for name, how in zip(plain, ({"before": made}, {"before": begins}, {"after": ends})):
+        setattr(Annotation, name, _record.around(plain[name], **how))
 late = Annotation("late")
 late.__enter__()
-Annotation.__init__ = _record.around(Annotation.__init__, before=made)
-Annotation.__enter__ = _record.around(Annotation.__enter__, before=begins)
-Annotation.__exit__ = _record.around(Annotation.__exit__, after=ends)
+follow()
+"""
+
+
+def test_the_outermost_annotation_is_a_step_of_its_name(tmp_path):
+    operations(tmp_path, ANNOTATIONS + """
 late.__exit__()
 with late: pass
 for number in range(3):
     with Annotation("train", step_num=number), Annotation(name="inner"):
         pass
-    with Annotation(name="other"): pass
+    with Annotation(name="other") as last: pass
+    assert vars(last) == {}
 """)
     assert [row["kind"] for row in steps(tmp_path)] == ["step"] + ["train", "other"] * 3
+
+
+@pytest.mark.parametrize("inside", ["""
+import threading
+thread = threading.Thread(target=trains)
+thread.start(), thread.join()
+""", "follow(), trains()"], ids=["thread", "window"])
+def test_what_is_annotated_elsewhere_is_outermost_there(tmp_path, inside):
+    operations(tmp_path, ANNOTATIONS + """
+def trains():
+    for _ in range(5):
+        with Annotation("inside"): pass
+outer = Annotation("outer")
+outer.__enter__()
+""" + inside)
+    assert [row["kind"] for row in steps(tmp_path)].count("inside") == 5
+
+
+def test_a_child_that_is_forked_in_an_annotation_has_steps_of_its_own(tmp_path):
+    operations(tmp_path, ANNOTATIONS + """
+import os
+outer = Annotation("outer")
+outer.__enter__()
+child = os.fork()
+if child == 0:
+    for _ in range(5):
+        with Annotation("inside"): pass
+    sys.exit(0)
+assert os.waitpid(child, 0)[1] == 0
+outer.__exit__()
+""")
+    assert sorted(row["kind"] for row in steps(tmp_path)) == ["inside"] * 5 + ["outer"]
 
 
 def test_a_call_may_set_a_word_for_what_is_called_in_it(tmp_path):

@@ -74,3 +74,25 @@ tell(4)
 _record.remote_reads(reads)(5)
 assert read == [1, "enough", 3, 4, 5]
 """)
+
+
+def test_what_connects_is_stated_whether_operations_are_recorded_or_not(tmp_path):
+    operations(tmp_path, """
+import types
+from crosscut.adapters import ray
+connects, told = [], []
+def connect(fails=False):
+    connects.append(calls.operations.on.value)
+    if fails: raise OSError
+module, calls = types.SimpleNamespace(connect=connect), ray._Calls("2")
+ray.tell = lambda: told.append(1)
+calls.follow_connecting(module)
+for on in (1, 0):
+    calls.operations.on.value = on
+    module.connect()
+    try:
+        module.connect(fails=True)
+    except OSError:
+        pass
+assert (connects, told) == ([1, 1, 0, 0], [1, 1]), (connects, told)
+""")
