@@ -319,8 +319,8 @@ TEST(Tables, WhatFollowsALastStepWithoutProbesIsToldAsAGap) {
     return Gaps(trace, Context(trace));
   };
   EXPECT_THAT(gaps(trace::kMarksLevel, 7'000'000'000),
-              ElementsAre("5.000 s of p after its last step are not known by layer: the budget left "
-                          "out that step, and all but marks stays off until the next one."));
+              ElementsAre("5.000 s of p after its last step are not known by layer: the budget "
+                          "left out that step, and all but marks stays off until the next one."));
   EXPECT_THAT(gaps(trace::kControlLevel, 7'000'000'000),
               ElementsAre("5.000 s of p after its last step are not known by layer: that was a "
                           "control step, and all probes stay off until the next one."));
