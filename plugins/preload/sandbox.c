@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -19,9 +20,12 @@
 static int watches;
 static long (*next_syscall)(long, ...);
 static int (*next_unshare)(int);
+static int (*next_prctl)(int, ...);
 
 /* libcrosscut stores its function here when it is loaded; see src/runtime/api.cc. */
 INTERPOSES void (*crosscut_preload_alone)(void);
+/* Likewise, before a filter on the calling thread alone: the recorder's calls on it end. */
+INTERPOSES void (*crosscut_preload_filter)(void);
 
 static void Find(const char* name, void* to) {
   void* symbol = dlsym(RTLD_NEXT, name);
@@ -31,6 +35,7 @@ static void Find(const char* name, void* to) {
 void WatchSandboxes(void) {
   Find("syscall", &next_syscall);
   Find("unshare", &next_unshare);
+  Find("prctl", &next_prctl);
   watches = 1;
 }
 
@@ -43,6 +48,11 @@ static void Tell(const char* words) {
   close(fd);
 }
 
+static void BeforeFilter(int on_all_threads) {
+  void (*tell)(void) = on_all_threads ? crosscut_preload_alone : crosscut_preload_filter;
+  if (tell != NULL) tell();
+}
+
 /* Six words, as the C library passes them: what a call does not take it does not look at. */
 INTERPOSES long syscall(long number, ...) {
   va_list list;
@@ -50,12 +60,25 @@ INTERPOSES long syscall(long number, ...) {
   va_start(list, number);
   for (int i = 0; i < 6; ++i) words[i] = va_arg(list, long);
   va_end(list);
-  if (number == SYS_seccomp && words[0] == SECCOMP_SET_MODE_FILTER &&
-      (words[1] & SECCOMP_FILTER_FLAG_TSYNC) != 0 && crosscut_preload_alone != NULL) {
-    crosscut_preload_alone();
+  if (number == SYS_seccomp && words[0] == SECCOMP_SET_MODE_FILTER) {
+    BeforeFilter((words[1] & SECCOMP_FILTER_FLAG_TSYNC) != 0);
+  } else if ((number == SYS_seccomp && words[0] == SECCOMP_SET_MODE_STRICT) ||
+             (number == SYS_prctl && words[0] == PR_SET_SECCOMP)) {
+    BeforeFilter(0);
   }
   if (next_syscall == NULL) Find("syscall", &next_syscall);
   return next_syscall(number, words[0], words[1], words[2], words[3], words[4], words[5]);
+}
+
+INTERPOSES int prctl(int option, ...) {
+  va_list list;
+  long words[4];
+  va_start(list, option);
+  for (int i = 0; i < 4; ++i) words[i] = va_arg(list, long);
+  va_end(list);
+  if (option == PR_SET_SECCOMP) BeforeFilter(0);
+  if (next_prctl == NULL) Find("prctl", &next_prctl);
+  return next_prctl(option, words[0], words[1], words[2], words[3]);
 }
 
 INTERPOSES int unshare(int flags) {

@@ -313,6 +313,29 @@ void TellScopes(const trace::Trace& trace, const Context& context, std::vector<s
   sentences.Tell(out);
 }
 
+// Probes that are off for the last step stay off: whatever the program does after its loop.
+void TellAfterSteps(const trace::Trace& trace, const Context& context,
+                    std::vector<std::string>& out) {
+  constexpr int64_t kLeast = 100'000'000;
+  constexpr double kLeastShare = 0.05;
+  for (uint32_t p = 0; p < trace.processes.size(); ++p) {
+    const std::vector<trace::Step>& steps = trace.processes[p].steps;
+    if (steps.empty() || steps.back().profiled()) continue;
+    int64_t ns = 0;
+    const ProcessOverlap& overlap = context.Shared<Accounting>().processes[p].overlap;
+    for (const Cell& cell : overlap.cells) {
+      if (cell.part == WindowPart::kShutdown && (cell.layers & kControlBit) != 0) ns += cell.ns;
+    }
+    if (ns < kLeast || static_cast<double>(ns) < kLeastShare * overlap.window_ns) continue;
+    out.push_back(Seconds(ns) + " of " + context.process_title({p}) +
+                  " after its last step are not known by layer: " +
+                  (steps.back().left_out()
+                       ? "the budget left out that step, and all but marks stays off"
+                       : "that was a control step, and all probes stay off") +
+                  " until the next one.");
+  }
+}
+
 void TellCorrection(const trace::Trace& trace, const Context& context,
                     std::vector<std::string>& out) {
   ByProcess sentences(context);
@@ -340,6 +363,7 @@ std::vector<std::string> Gaps(const trace::Trace& trace, const Context& context)
   TellRepairs(trace, out);
   TellOutside(trace, context, out);
   TellScopes(trace, context, out);
+  TellAfterSteps(trace, context, out);
   TellCorrection(trace, context, out);
   return out;
 }

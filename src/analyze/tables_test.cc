@@ -289,6 +289,45 @@ TEST(Tables, ASlowStepIsAnOutlierAndItsLayerIsNamed) {
   EXPECT_NEAR(static_cast<double>(got.integers("grew_ns")[0]), 8000, 10);
 }
 
+// Of steps that are not profiled the length is known.
+TEST(Tables, ASlowStepIsAnOutlierAtEveryLevel) {
+  for (const uint8_t level : {trace::kControlLevel, trace::kMarksLevel}) {
+    TestTrace t;
+    const auto p = t.Process("p", 0, 1'000'000);
+    t.Spans(t.Lead(p), Layer::kFramework, {{10, 20}});
+    for (int64_t i = 0; i < 60; ++i) {
+      const int64_t at = i * 10000, length = i == 17 ? 9000 : 1000 + i % 5;
+      t.Step(p, at, at + length, i < 30 ? level : 1);
+    }
+    const Table got = Compute(t.Finish(), "outliers");
+    ASSERT_EQ(got.rows(), 1u) << int{level};
+    EXPECT_EQ(got.integers("step")[0], 17);
+    EXPECT_EQ(got.texts("layers")[0], "control");
+    EXPECT_EQ(got.integers("wall_ns")[0], 9000);
+  }
+}
+
+// Whatever the program does behind a loop whose last step was left out.
+TEST(Tables, WhatFollowsALastStepWithoutProbesIsToldAsAGap) {
+  const auto gaps = [](uint8_t level, int64_t end) {
+    TestTrace t;
+    const auto p = t.Process("p", 0, end);
+    t.Spans(t.Lead(p), Layer::kFramework, {{10, 20}});
+    t.Step(p, 0, 1'000'000'000, 3);
+    t.Step(p, 1'000'000'000, 2'000'000'000, level);
+    const trace::Trace& trace = t.Finish();
+    return Gaps(trace, Context(trace));
+  };
+  EXPECT_THAT(gaps(trace::kMarksLevel, 7'000'000'000),
+              ElementsAre("5.000 s of p after its last step are not known by layer: the budget "
+                          "left out that step, and all but marks stays off until the next one."));
+  EXPECT_THAT(gaps(trace::kControlLevel, 7'000'000'000),
+              ElementsAre("5.000 s of p after its last step are not known by layer: that was a "
+                          "control step, and all probes stay off until the next one."));
+  EXPECT_THAT(gaps(trace::kMarksLevel, 2'000'001'000), ::testing::IsEmpty());
+  EXPECT_THAT(gaps(3, 7'000'000'000), ::testing::IsEmpty());
+}
+
 // A run whose last step nobody ended, with a control step that took long.
 TestTrace LongEnd() {
   TestTrace t;

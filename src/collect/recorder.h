@@ -51,6 +51,8 @@ class Recorder {
   // How many words the calling thread has written, from some beginning on; chunks that it found
   // half full count as whole.
   static uint64_t WordsOfThisThread();
+  // The kernel's number of the calling thread; 0 if it has no track.
+  static int OsIdOfThisThread();
   // The calling thread's track, attaching it if need be; 0 if it has none.
   uint32_t TrackOfThisThread();
 

@@ -95,6 +95,11 @@ size_t Recorder::memory_bytes() const {
   return MappedBytes() + (ring == nullptr ? 0 : size_t{ring->prepared()} * format::kRingChunkBytes);
 }
 
+int Recorder::OsIdOfThisThread() {
+  if (Get().TrackOfThisThread() == 0) return 0;
+  return static_cast<const ThreadState*>(crosscut_this_thread)->os_id;
+}
+
 uint64_t Recorder::WordsOfThisThread() {
   if (Get().TrackOfThisThread() == 0) return 0;
   const auto* s = static_cast<const ThreadState*>(crosscut_this_thread);

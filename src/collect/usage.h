@@ -1,4 +1,4 @@
-// What the process takes of the machine.
+// What the process takes of the machine, and what its threads wait for.
 #pragma once
 
 #include <cstdint>
@@ -13,5 +13,9 @@ struct Usage {
 // Opens /proc/self/statm for as long as it takes, in the calling thread's table of descriptors.
 // Two to four system calls and no allocation; safe from any thread.
 Usage ReadUsage();
+
+// For how long this thread of the process was ready to run without a processor since it began; -1
+// where the kernel does not tell. As ReadUsage() with a file of /proc.
+int64_t RunDelayNs(int os_id);
 
 }  // namespace crosscut::record

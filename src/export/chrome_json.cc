@@ -247,6 +247,7 @@ void ChromeWriter::Steps(const trace::Process& process, uint32_t index) {
       Raw(", \"level\": ");
       Raw(Quoted(trace::StepLevelName(step.level)));
     }
+    if (step.after_switch) Raw(", \"after_switch\": 1");
     Raw(step.level == 0 ? ", \"control\": 1}}" : "}}");
   }
 }

@@ -13,7 +13,7 @@ uint64_t PutSteps(trace::Builder* builder, std::vector<FileStep> steps) {
     const int64_t next = i + 1 < steps.size() ? steps[i + 1].begin_ns : INT64_MAX;
     cut += step.end_ns > next ? 1 : 0;
     builder->StepBegin(step.track, step.begin_ns, step.name);
-    builder->StepLevel(step.track, step.number, 3, false);
+    builder->StepLevel(step.track, step.number, step.level, step.after_switch);
     builder->StepEnd(step.track, std::min(step.end_ns, next));
   }
   return cut;

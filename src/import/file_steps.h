@@ -12,6 +12,8 @@ struct FileStep {
   int64_t begin_ns, end_ns, number;
   trace::TrackId track;
   trace::NameId name;
+  uint8_t level = 3;
+  bool after_switch = false;
 };
 
 // Puts the steps of one process, in any order, into the builder. A step that is not over when the

@@ -36,6 +36,9 @@ __attribute__((constructor)) void LoadLibrary() {
   if (void* slot = dlsym(RTLD_DEFAULT, "crosscut_preload_alone")) {
     *static_cast<void (**)()>(slot) = [] { Session::Get().LeaveTheProgramAlone(); };
   }
+  if (void* slot = dlsym(RTLD_DEFAULT, "crosscut_preload_filter")) {
+    *static_cast<void (**)()>(slot) = [] { Session::Get().LeaveClocks(); };
+  }
   crosscut::ForkSafeMutex::FollowForks();  // whose handler frees the locks that the next one takes
   (void)pthread_atfork(nullptr, nullptr, &ChildAfterFork);
   pthread_key_t main_thread;

@@ -3,19 +3,21 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <new>
 
 namespace crosscut::record {
 namespace {
 
-constexpr double kMostSamples = 400;    // how many count: older ones fade
-constexpr double kFewSamples = 4;       // say nothing of their spread
+constexpr int kCut = 8;                 // one in so many of the samples, at either end
+constexpr int kFewSamples = 4;          // say nothing of their spread
+constexpr double kUnsure = 0.5;         // of a cost's error are added: it is likely no more
 constexpr double kDoubt = 3;            // a word may cost so many times the guess
 constexpr double kUnseenShare = 0.05;   // of a step, for calls that write no words
 constexpr double kNsUnseen = 150'000;   // but no more than this
-constexpr double kMeasured = 5;         // settled samples that may end the measuring
+constexpr int kMeasured = 5;            // settled samples that may end the measuring
 constexpr uint64_t kMostMeasured = 12;  // runs, however little they tell
-constexpr double kLongStep = 4;         // times the usual one: a hiccup, which counts as so long
-constexpr double kUsualSteps = 64;      // over which what is usual fades
+constexpr double kBusy = 4;             // times the share of time without a processor
+constexpr double kMostWords = 4;        // times a step's words, which tell a sample's weight
 constexpr double kPlanFades = 0.95;     // per run
 
 // By how much they record.
@@ -26,39 +28,62 @@ int DetailOf(format::StepLevel level) {
   return static_cast<int>(std::find(kByDetail, std::end(kByDetail) - 1, level) - kByDetail);
 }
 
-// As in plan.cc; another constant, so that a run's fate says nothing of its levels.
+// Steps of the golden ratio from a place that the seed tells: any few runs in a row are spread
+// evenly, whatever period the program has, so that the share that is kept is no matter of luck.
 double Chance(uint64_t seed, uint64_t run) {
-  uint64_t z = (seed ^ 0xd1b54a32d192ed03) + run * 0x9e3779b97f4a7c15;
+  uint64_t z = seed ^ 0xd1b54a32d192ed03;
   z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
   z = (z ^ z >> 27) * 0x94d049bb133111eb;
-  return static_cast<double>((z ^ z >> 31) >> 11) * 0x1p-53;
+  z = (z ^ z >> 31) + run * 0x9e3779b97f4a7c15;
+  return static_cast<double>(z >> 11) * 0x1p-53;
 }
 
 }  // namespace
 
 void StepBudget::Samples::Add(double value) {
-  count = std::min(count + 1, kMostSamples);
-  const double share = 1 / count;
-  const double off = value - mean;
-  mean += off * share;
-  variance = (1 - share) * (variance + share * off * off);
+  const auto added = static_cast<float>(value);
+  if (count_ == kMost) {
+    float* gone = std::lower_bound(by_size_, by_size_ + count_, by_age_[oldest_]);
+    std::copy(gone + 1, by_size_ + count_, gone);
+    --count_;
+  }
+  by_age_[oldest_] = added;
+  oldest_ = (oldest_ + 1) % kMost;
+  float* place = std::upper_bound(by_size_, by_size_ + count_, added);
+  std::copy_backward(place, by_size_ + count_, by_size_ + count_ + 1);
+  *place = added;
+  ++count_;
+  Measure();
 }
 
-// A stretch between two changes takes part in two samples, which doubles the square of the error;
-// few samples may agree by chance, as with Student's t.
-double StepBudget::Samples::Error2() const {
-  if (count < 2) return 1e30;
-  return std::max(2 * variance / (count - 1) * (1 + 4 / (count - 1)), 1e-9);
+// The mean without the largest and the smallest, and its error: the variance of what is left where
+// those count as the last that stay (winsorized). A stretch between two changes takes part in two
+// samples, which doubles the square of the error; few samples may agree by chance, as with
+// Student's t.
+void StepBudget::Samples::Measure() {
+  const int cut = count_ / kCut, stay = count_ - 2 * cut;
+  double sum = 0, squares = 0;
+  for (int i = cut; i < cut + stay; ++i) sum += double{by_size_[i]};
+  middle_ = sum / stay;
+  for (int i = 0; i < count_; ++i) {
+    const double off = double{by_size_[std::clamp(i, cut, cut + stay - 1)]} - middle_;
+    squares += off * off;
+  }
+  const double freedom = std::max(stay - 1, 1);
+  error2_ =
+      count_ < 2
+          ? 1e30
+          : std::max(2 * squares / count_ / freedom * (1 + 4 / freedom) * count_ / stay, 1e-9);
 }
 
-double StepBudget::Samples::With(double guess, double error) const {
-  if (count < kFewSamples) return guess;
-  const double weight = 1 / Error2(), other = 1 / (error * error);
-  return std::max(0.0, (mean * weight + guess * other) / (weight + other));
+// From how far apart those around it lie.
+double StepBudget::Samples::low_error2() const {
+  const double around = double{by_size_[3 * count_ / 8]} - double{by_size_[count_ / 8]};
+  return std::max(3 * around * around / count_, 1e-9);
 }
 
 void StepBudget::Set(uint64_t seed, double share, double ns_per_tick) {
-  *this = StepBudget();
+  new (this) StepBudget();  // no copy of what is large
   seed_ = seed;
   share_ = share;
   ns_per_tick_ = ns_per_tick;
@@ -71,97 +96,148 @@ double StepBudget::Guess(int level) const {
 
 // What a step may cost beside its words.
 double StepBudget::Unseen() const {
-  return std::min(kUnseenShare * usual_, kNsUnseen / ns_per_tick_);
+  const double cpu = cpu_ticks_ / std::max(all_steps_, 1.0);
+  return std::min(kUnseenShare * cpu, kNsUnseen / ns_per_tick_);
 }
 
+// What the program took itself, on a machine that it has for itself.
+double StepBudget::Own() const {
+  const double busy = std::min(1.0, kBusy * waited_ / std::max(ticks_ + waited_, 1.0));
+  if (busy == 0 || shortest_.count() < kFewSamples) return ticks_;
+  return ticks_ - busy * std::max(0.0, cpu_ticks_ - all_steps_ * shortest_.middle());
+}
+
+StepBudget::Weighted StepBudget::Compared(const Samples* samples, int level) const {
+  Weighted cost;
+  for (int lower = 0; lower < level; ++lower) {
+    if (samples[lower].count() < kFewSamples) continue;
+    cost.Add(CostOf(lower) + samples[lower].middle(), samples[lower].error2());
+  }
+  return cost;
+}
+
+// Near a change the cost can look too low, but hardly too high: where it does, the others are few.
 double StepBudget::CostOf(int level) const {
   const double guess = Guess(level);
   if (guess == 0) return 0;
-  const auto known = [&](const Samples& samples, int lower) {
-    const double more = std::max(guess - Guess(lower), 0.0);
-    return CostOf(lower) + samples.With(more, level == kMarks ? more : more + Unseen());
-  };
-  // A few hiccups make the settled steps' too low; those near a change can hardly be too high.
-  double most = 0;
-  bool any = false;
-  for (const auto& samples : {settled_[level], near_[level]}) {
-    for (int lower = 0; lower < level; ++lower) {
-      if (samples[lower].count < kFewSamples) continue;
-      most = std::max(most, known(samples[lower], lower));
-      any = true;
-    }
-  }
-  return any ? most : guess;
+  Weighted cost = Compared(settled_[level], level);
+  const Weighted near = Compared(near_[level], level);
+  if (near.weights > 0 && (cost.weights == 0 || near.mean() > cost.mean())) cost.Add(near);
+  const double error = guess + (level == kMarks ? 0 : Unseen());
+  cost.Add(guess, error * error);
+  return std::max(0.0, cost.mean() + kUnsure / std::sqrt(cost.weights));
 }
 
 double StepBudget::CostOfSwitch() const {
   const double guess = kNsPerSwitch / ns_per_tick_;
-  return switch_.With(guess, guess);
+  if (first_.count() < kFewSamples) return guess;
+  Weighted cost;
+  cost.Add(guess, guess * guess);
+  cost.Add(first_.low() - second_.low(), first_.low_error2() + second_.low_error2());
+  // Nothing where it may be by chance, and all of it only where that is out of the question.
+  const double settling = std::max(settling_.middle(), 1e-9);
+  const double sure = 1 - 4 * settling_.error2() / (settling * settling);
+  return std::max(0.0, cost.mean()) + settling * std::max(0.0, sure);
 }
 
 double StepBudget::Spent() const {
   double spent = switches_ * CostOfSwitch();
   for (int level = 0; level < kLevels; ++level) spent += steps_[level] * CostOf(level);
-  return std::min(spent, ticks_ / 2);
+  return std::min(spent, Own() / 2);
 }
 
 double StepBudget::Held() const {
   const double spent = Spent();
-  return ticks_ > 0 ? spent / (ticks_ - spent) : 0;
+  return spent > 0 ? spent / (Own() - spent) : 0;
 }
 
-void StepBudget::Ended(const Step& step) {
-  ticks_ += step.ticks;
-  all_steps_ += 1;
-  const int level = DetailOf(step.level);
-  steps_[level] += 1;
-  words_[level] += step.words;
-  switches_ += step.after_switch;
-  double length = step.ticks;
-  if (usual_ > 0) {
-    length = std::min(
-        length, kLongStep * usual_ + (step.after_switch ? 10 * kNsPerSwitch / ns_per_tick_ : 0));
+void StepBudget::Waited(double ticks) {
+  waited_ += ticks;
+  ticks_ = std::max(cpu_ticks_, ticks_ - ticks);
+}
+
+StepBudget::Each StepBudget::Group::Shortest(int of) const {
+  Each sorted[kSettled];
+  std::copy(each, each + of, sorted);
+  const int few = std::max(of / 4, 1);
+  std::partial_sort(sorted, sorted + few, sorted + of,
+                    [](const Each& a, const Each& b) { return a.ticks < b.ticks; });
+  Each mean;
+  for (int i = 0; i < few; ++i) {
+    mean.ticks += sorted[i].ticks / few;
+    mean.words += sorted[i].words / few;
   }
-  if (!step.after_switch) {
-    usual_ += (length - usual_) / std::min(all_steps_, kUsualSteps);
-  }
-  if (step.after_switch || level != now_.level) return BeginStretch(step, length);
+  return mean;
+}
+
+void StepBudget::Ended(const Piece& piece) {
+  const int level = DetailOf(piece.level);
+  const auto steps = static_cast<double>(piece.steps);
+  ticks_ += piece.ticks;
+  cpu_ticks_ += piece.cpu_ticks;
+  all_steps_ += steps;
+  steps_[level] += steps;
+  words_[level] += piece.words;
+  switches_ += piece.after_switch;
+  if (piece.after_switch || level != now_.level) return BeginStretch(piece);
   Stretch& now = now_;
-  now.newest[now.steps++ % kSettledSteps] = length;
-  if (now.near.count < kNearSteps) now.near.Add(length);
-  if (now.steps <= kSettlingSteps) {
-    now.beginning += length;
-  } else if (now.settled.count < kSettledSteps) {
-    now.settled.Add(length);
-    if (now.settled.count == kSettledSteps) Compare();
-  }
+  const Each each = {piece.cpu_ticks / steps, piece.words / steps, piece.steps};
+  now.newest[now.pieces++ % kSettled] = each;
+  now.near.Add(each, kNear);
+  if (now.steps >= kSettlingSteps) now.settled.Add(each, kSettled);
+  now.steps += piece.steps;
+  if (now.settled.count == kSettled) Compare();
 }
 
-void StepBudget::BeginStretch(const Step& step, double length) {
+void StepBudget::BeginStretch(const Piece& piece) {
   Compare();
   before_ = now_;
-  before_.near = before_.settled = {};
-  const auto steps =
-      static_cast<int>(std::min<uint64_t>(now_.steps, kSettlingSteps + kSettledSteps));
-  const int newest = std::min(steps, kSettledSteps), settled = steps - kSettlingSteps;
-  for (int back = 1; back <= newest; ++back) {
-    const double ticks = now_.newest[(now_.steps - static_cast<uint64_t>(back)) % kSettledSteps];
-    if (back <= kNearSteps) before_.near.Add(ticks);
-    if (back <= settled) before_.settled.Add(ticks);
+  before_.near.count = before_.settled.count = 0;
+  uint64_t first = now_.steps;  // of the piece, behind the stretch's first
+  for (uint64_t back = 1; back <= std::min<uint64_t>(now_.pieces, kSettled); ++back) {
+    const Each& each = now_.newest[(now_.pieces - back) % kSettled];
+    first -= each.steps;
+    before_.near.Add(each, kNear);
+    if (first >= kSettlingSteps) before_.settled.Add(each, kSettled);
   }
   now_ = Stretch();
-  now_.level = DetailOf(step.level);
-  now_.beginning = length;
+  now_.level = DetailOf(piece.level);
+  now_.switched = piece.after_switch;
+  now_.first = piece.cpu_ticks;
   compared_ = false;
+}
+
+// The first step is held against the second, as others on the machine make both longer at times.
+void StepBudget::LookAtSwitch() {
+  Group others = now_.near;
+  const double second = others.each[0].ticks;
+  others.each[0] = others.each[--others.count];
+  const double level = others.Shortest(others.count).ticks;
+  first_.Add(now_.first - level);
+  second_.Add(second - level);
+  const int of = std::min(now_.near.count, now_.settled.count);
+  if (of < kSettled / 2) return;
+  uint64_t steps = 0;
+  for (int i = 0; i < now_.near.count; ++i) steps += now_.near.each[i].steps;
+  const double settling = now_.near.Shortest(of).ticks - now_.settled.Shortest(of).ticks;
+  settling_.Add(settling * static_cast<double>(steps));
+}
+
+// What a step of the upper level costs more, as far as these tell.
+double StepBudget::More(const Group& upper, const Group& lower, int level) {
+  const int of = std::min(upper.count, lower.count);
+  const Each dear = upper.Shortest(of), cheap = lower.Shortest(of);
+  const double words = words_[level] / std::max(steps_[level], 1.0);
+  const double least = words / kMostWords, most = std::max(words * kMostWords, 1.0);
+  const double as_usual = (words + 1) / (std::clamp(dear.words, least, most) + 1);
+  shortest_.Add(cheap.ticks * as_usual);
+  return (dear.ticks - cheap.ticks) * as_usual;
 }
 
 void StepBudget::Compare() {
   if (compared_ || now_.near.count < 2) return;
   compared_ = true;
-  constexpr int kEnough = kSettledSteps / 2;
-  const bool settled = now_.settled.count >= kEnough;
-  const auto begun = static_cast<double>(std::min<uint64_t>(now_.steps, kSettlingSteps) + 1);
-  switch_.Add(now_.beginning - begun * (settled ? now_.settled : now_.near).of());
+  if (now_.switched) LookAtSwitch();
   if (before_.near.count < 2 || before_.level == now_.level) return;
   const bool up = now_.level > before_.level;
   const Stretch& upper = up ? now_ : before_;
@@ -170,10 +246,10 @@ void StepBudget::Compare() {
   const bool marks = lower.level == kMarks;
   const int than = marks ? 0 : lower.level;
   const double least = marks ? CostOf(kMarks) : 0;
-  if (settled && before_.settled.count >= kEnough) {
-    settled_[upper.level][than].Add(least + upper.settled.of() - lower.settled.of());
+  if (std::min(upper.settled.count, lower.settled.count) >= kSettled / 2) {
+    settled_[upper.level][than].Add(least + More(upper.settled, lower.settled, upper.level));
   } else {
-    near_[upper.level][than].Add(least + upper.near.of() - lower.near.of());
+    near_[upper.level][than].Add(least + More(upper.near, lower.near, upper.level));
   }
 }
 
@@ -209,11 +285,11 @@ int StepBudget::Planned() const {
 // Whether it is unknown that the plan fits.
 bool StepBudget::Open() const {
   const int level = Planned();
-  const double room = share_ * usual_ * kRunSteps;
+  const double room = share_ * OwnOfStep() * kRunSteps;
   const Samples& settled = settled_[level][0];
-  if (settled.count < kMeasured) return CostOfRun(true) > room;
+  if (settled.count() < kMeasured) return CostOfRun(true) > room;
   const double cost = CostOfRun(false);
-  return cost < room && cost + 2 * std::sqrt(settled.Error2()) * kRunSteps > room;
+  return cost < room && cost + 2 * std::sqrt(settled.error2()) * kRunSteps > room;
 }
 
 // Of the runs that the plan describes so many are kept that the mean over all steps meets the
@@ -227,11 +303,11 @@ void StepBudget::ChooseRun(uint64_t run) {
   // At its edges its neighbours are not kept.
   const double cost = CostOfRun(false) + 2 * (1 - kept_) * CostOfSwitch();
   const double control = CostOfControl();
-  shows_control_ = control < share_ * usual_ / 2;
+  shows_control_ = control < share_ * OwnOfStep() / 2;
   const double left_out = (CostOf(kMarks) + (shows_control_ ? control : 0)) * kRunSteps;
   const double runs = all_steps_ / kRunSteps;
   const double spent = Spent();
-  const double room = share_ * (ticks_ - spent);
+  const double room = share_ * (Own() - spent);
   const double income = room / runs + (room - spent) / std::max(runs / 2, 8.0);
   const bool fits = cost <= std::max(income, left_out);
   kept_ = fits ? 1 : std::max((income - left_out) / (cost - left_out), kLeastKept);

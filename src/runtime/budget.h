@@ -8,15 +8,23 @@
 // compared with that chance, so of processes that count their steps alike one with less room keeps
 // a part of the runs that the others keep.
 //
-// Costs. Where two neighbouring stretches of steps differ in level, the difference of their means
-// is a sample of what the upper level costs more than the lower. Near a change the program has not
-// found its pace yet, above all at the level control, which then looks dearer than it is: where
-// both stretches are long enough the steps far from the change are compared ("settled"), and those
-// near it only until there are enough of the others. What the steps near a change take longer is
-// what the change costs. The mean of the samples and what the words that the steps wrote would cost
-// (kNsPerWord) are averaged with the inverse squares of their errors as weights: where steps differ
-// much in length, dozens of samples say less than the words. These are as uncertain as they are
-// large, and say nothing of calls that are too short to be recorded.
+// Costs are compared in the processor's time of the thread that makes the steps, and are held
+// against its own time: without what it waited for a processor. So a program that sleeps has much
+// room. Where it waits for a processor, others on the machine also make the processor's time
+// longer, the program's and what recording costs; so what a step takes is then told by the shortest
+// ones, as the cost is. What other threads record while this one waits for them is not seen.
+//
+// Where two neighbouring stretches of steps differ in level, the difference between the shortest
+// quarters of their steps is a sample of what the upper level costs more than the lower: others on
+// the machine make most steps longer, by more than that, but hardly the shortest. Near a change the
+// program has not found its pace yet, above all at the level control, which then looks dearer than
+// it is: where both stretches are long enough the steps far from the change are compared
+// ("settled"), and those near it only until there are enough of the others. Where steps write
+// different numbers of words, a sample counts as if the shortest had written as many as the mean.
+// The mean of the samples and what the words of the steps would cost (kNsPerWord) are averaged with
+// the inverse squares of their errors as weights: where steps differ much, dozens of samples say
+// less than the words. These are as uncertain as they are large, and say nothing of calls that are
+// too short to be recorded.
 //
 // Short blocks have no settled steps. Where it is open whether the plan fits, a few runs behind the
 // first steps are measured: marks and the plan's main level take turns. What marks cost themselves
@@ -25,6 +33,7 @@
 // For the one thread that makes the steps. No allocation, no lock.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "src/format/step_shares.h"
@@ -43,14 +52,17 @@ class StepBudget {
   void Set(uint64_t seed, double share, double ns_per_tick);
   bool limits() const { return share_ > 0; }
 
-  // A step that has ended.
-  struct Step {
+  // Steps of one level that have ended, one after the other.
+  struct Piece {
     format::StepLevel level;
-    bool after_switch;  // the level changed at its begin
-    double ticks;       // its length
-    double words;       // that its thread wrote in it
+    bool after_switch;  // the level changed at the begin of the only one
+    uint32_t steps;
+    double ticks, cpu_ticks;  // their length, and the processor's time of their thread
+    double words;             // that their thread wrote in them
   };
-  void Ended(const Step& step);
+  void Ended(const Piece& piece);
+  // In steps that have ended their thread was ready without a processor for so many ticks.
+  void Waited(double ticks);
 
   // The level for `step`, which is recorded and follows the last that ended, where the plan says
   // `planned`.
@@ -66,41 +78,73 @@ class StepBudget {
   static constexpr int kLevels = 5, kMarks = 1;
   static constexpr double kNsPerWord = 60;
   static constexpr double kNsPerSwitch = 20'000;
-  static constexpr int kNearSteps = 6;       // near a change that are compared, at most
-  static constexpr int kSettlingSteps = 11;  // behind the first of a stretch
-  static constexpr int kSettledSteps = 12;   // that are compared, at most
+  static constexpr int kNear = 6;                 // pieces near a change that are compared, at most
+  static constexpr int kSettled = 12;             // and of others
+  static constexpr uint32_t kSettlingSteps = 11;  // behind the first of a stretch
   static constexpr double kLeastKept = 0.005;
 
-  // Samples of one cost, in ticks; each counts ever less when others come.
-  struct Samples {
-    double count = 0, mean = 0, variance = 0;
+  // The newest samples of one cost, in ticks.
+  class Samples {
+   public:
     void Add(double value);
-    double Error2() const;  // of their mean, squared
-    // Their mean, averaged with a guess of `guess` +- `error`; never below 0.
-    double With(double guess, double error) const;
+    int count() const { return count_; }
+    double middle() const { return middle_; }  // the mean of most of them
+    double error2() const { return error2_; }  // of that, squared
+    // What a quarter of them are below, and the square of its error.
+    double low() const { return double{by_size_[count_ / 4]}; }
+    double low_error2() const;
+
+   private:
+    void Measure();
+    static constexpr int kMost = 160;
+    float by_age_[kMost] = {}, by_size_[kMost] = {};
+    int count_ = 0, oldest_ = 0;
+    double middle_ = 0, error2_ = 0;
   };
-  struct Mean {
+  // What is averaged with the inverse squares of errors as weights.
+  struct Weighted {
+    double weights = 0, sum = 0;
+    void Add(double value, double error2) { weights += 1 / error2, sum += value / error2; }
+    void Add(const Weighted& other) { weights += other.weights, sum += other.sum; }
+    double mean() const { return sum / weights; }
+  };
+  // A piece: what a step of it took of the processor, and wrote.
+  struct Each {
+    double ticks = 0, words = 0;
+    uint32_t steps = 0;
+  };
+  struct Group {
+    Each each[kSettled] = {};  // the nearest to a change first
     int count = 0;
-    double sum = 0;
-    void Add(double value) { ++count, sum += value; }
-    double of() const { return sum / count; }
+    void Add(const Each& piece, int most) {
+      if (count < most) each[count++] = piece;
+    }
+    // The mean of the shortest quarter of the first `of`.
+    Each Shortest(int of) const;
   };
-  // Steps of one level, in a row. `near` and `settled` are of the side that is compared.
+  // Pieces of one level in a row, and behind them the group on the side that is compared.
   struct Stretch {
     int level = 0;
-    uint64_t steps = 0;    // behind the first
-    double beginning = 0;  // ticks of the first, and of those that settle
-    Mean near, settled;
-    double newest[kSettledSteps] = {};
+    bool switched = false;  // it begins with a change
+    double first = 0;       // ticks of its first step
+    uint64_t steps = 0;     // behind that
+    Each newest[kSettled] = {};
+    uint64_t pieces = 0;
+    Group near, settled;
   };
 
   double Guess(int level) const;
   double Unseen() const;
+  Weighted Compared(const Samples* samples, int level) const;
   double CostOf(int level) const;
+  double Own() const;
+  double OwnOfStep() const { return Own() / std::max(all_steps_, 1.0); }
   double CostOfSwitch() const;
   double Spent() const;
-  void BeginStretch(const Step& step, double length);
+  void BeginStretch(const Piece& piece);
   void Compare();
+  void LookAtSwitch();
+  double More(const Group& upper, const Group& lower, int level);
   double CostOfRun(bool in_doubt) const;
   double CostOfControl() const;
   int Planned() const;
@@ -119,10 +163,14 @@ class StepBudget {
 
   // What a step of the upper level costs more than one of the lower.
   Samples settled_[kLevels][kLevels], near_[kLevels][kLevels];
-  Samples switch_;
+  // The first step behind a change, the second, and what others near it took in excess of those
+  // that had settled, all of them together.
+  Samples first_, second_, settling_;
+  Samples shortest_;  // steps, with the words of a usual one
   double words_[kLevels] = {}, steps_[kLevels] = {};
-  double switches_ = 0, ticks_ = 0, all_steps_ = 0;
-  double usual_ = 0;  // length of a step
+  double switches_ = 0, all_steps_ = 0;
+  double ticks_ = 0, cpu_ticks_ = 0;  // ticks_: without waited_
+  double waited_ = 0;                 // for a processor
   // Of the plan, lately.
   double planned_[kLevels] = {}, planned_switches_ = 0;
   double planned_hidden_ = 0;  // of the switches: to control steps or from them

@@ -27,6 +27,10 @@ struct Program {
   // level before would cost; it becomes less from step to step.
   int settling = 0;
   double settling_share = 0;
+  double sleep_ns = 0;  // in each step
+  // Others on the machine: two of three steps take longer by so much of themselves on the mean, and
+  // all wait for a processor so many times as long as they work.
+  double contention = 0, delay = 0;
 };
 
 struct Outcome {
@@ -74,7 +78,11 @@ Outcome Simulate(const Program& program, double share, uint64_t steps, uint64_t 
     ++since;
     own += length;
     cost += extra;
-    budget.Ended({level, switched, (length + extra) / kNsPerTick, program.words[level]});
+    double cpu = length + extra;
+    if (3 * chance(random) < 2) cpu -= cpu * program.contention * std::log(1 - chance(random));
+    const double waited = cpu * program.delay, all = cpu + waited + program.sleep_ns;
+    budget.Ended({level, switched, 1, all / kNsPerTick, cpu / kNsPerTick, program.words[level]});
+    budget.Waited(waited / kNsPerTick);
     outcome.share[level] += 1.0 / static_cast<double>(steps);
     before = level;
     first = false;
@@ -203,6 +211,36 @@ TEST(StepBudget, ASessionThatBeginsLateIsAsAnyOther) {
   }
 }
 
+// Neighbours that make steps longer, by far more than recording does.
+TEST(StepBudget, KeepsTheSameShareWhateverElseTheMachineDoes) {
+  Program quiet;
+  quiet.spread = 0.03;
+  Program busy = quiet;
+  busy.contention = 0.5;
+  busy.delay = 3;
+  const auto kept = [](const Program& program, uint64_t seed) {
+    const Outcome outcome = Simulate(program, 0.02, 12'000, seed);
+    return outcome.share[1] + outcome.share[2] + outcome.share[3];
+  };
+  const double usual = kept(quiet, 1);
+  EXPECT_GT(usual, 0.15);
+  EXPECT_LT(usual, 0.6);
+  for (uint64_t seed = 1; seed <= 10; ++seed) {
+    EXPECT_NEAR(kept(quiet, seed), usual, 0.1) << seed;
+    EXPECT_NEAR(kept(busy, seed), usual, 0.1) << seed;
+  }
+}
+
+// What recording takes of the processor is little beside a step that sleeps.
+TEST(StepBudget, NeverThinsAProgramThatSleeps) {
+  for (uint64_t seed = 1; seed <= 10; ++seed) {
+    Program program;
+    program.sleep_ns = 10e6;
+    program.contention = 0.5;
+    EXPECT_EQ(Simulate(program, 0.02, 5'000, seed).share[format::kLevelMarks], 0) << seed;
+  }
+}
+
 // What it leaves out keeps its marks, but for the plan's own control steps.
 TEST(StepBudget, LeavesControlStepsToThePlan) {
   for (uint64_t seed = 1; seed <= 10; ++seed) {
@@ -244,7 +282,8 @@ TEST(StepBudget, KeepsAPartOfTheRunsOfAProcessWithMoreRoom) {
     for (StepBudget* budget : {&tight, &wide}) {
       const auto level = budget == &tight ? of_tight : of_wide;
       const double cost = level == format::kLevelMarks ? 200 : 20'000;
-      budget->Ended({level, false, (300'000 + cost) / kNsPerTick, cost / 60});
+      const double ticks = (300'000 + cost) / kNsPerTick;
+      budget->Ended({level, false, 1, ticks, ticks, cost / 60});
     }
   }
   EXPECT_GT(fewer, 2'000);

@@ -145,6 +145,7 @@ int ProcessLog::StartDrain(const format::LogIdentity& identity, const base::Proc
                            ? static_cast<uint64_t>(settings_.keep_seconds * 1e9 / ClockNsPerTick())
                            : 0;
   options.on_start = calls.on_start;
+  options.on_pass = calls.on_pass;
   options.on_failure = calls.on_failure;
   options.other_threads = calls.other_threads;
   int error = CROSSCUT_OK;

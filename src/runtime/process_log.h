@@ -24,6 +24,7 @@ class ProcessLog {
   // Of the drain; see DrainOptions.
   struct Calls {
     void (*on_start)();
+    void (*on_pass)();
     void (*on_failure)(const char* error, int number);
     int (*other_threads)();
   };

@@ -197,6 +197,7 @@ int Session::StartLocked(const Settings& settings) {
 
 int Session::OpenLog(const Settings& settings) {
   return log_.Open(settings, {.on_start = &CalibrateProbes,
+                              .on_pass = [] { Get().steps_.ReadRunDelay(); },
                               .on_failure = &Session::OnDrainFailure,
                               .other_threads = &Session::OtherThreads});
 }
@@ -300,6 +301,7 @@ void Session::LeaveTheProgramAlone() {
   const Transition transition(this, /*wait=*/false);
   if (!transition || !IsSessionHere() || !log_.drain().running()) return;
   FinishPlugins();  // whose threads only wait from then on
+  steps_.LeaveClocks();
   sources_.Tell(
       "drain", nullptr, "off",
       "the program forbids system calls to all its threads: what the ring has no room for "

@@ -67,6 +67,8 @@ class Session {
   // A filter on all threads would end the process at the next call of ours: plugins stop, and the
   // thread that empties the ring goes. What the ring can take is recorded still.
   void LeaveTheProgramAlone();
+  // A filter on the calling thread might end the process at a system call of ours on it.
+  void LeaveClocks() { steps_.LeaveClocks(); }
   void AtExit(bool by_underscore_exit = false);
   // The process leaves by _exit(): no handler of exit() has run.
   void OnUnderscoreExit();

@@ -63,7 +63,7 @@ bool Steps::Enter(uint64_t* step) {
 }
 
 void Steps::Skip() {
-  tick_ = 0;
+  pieces_.Drop();
   beginning_.store(false);
 }
 
@@ -73,20 +73,25 @@ format::StepLevel Steps::Level(uint64_t step, uint64_t tick, int level_before, b
   if (set != plans_seen_) {
     plans_seen_ = set;
     budget_.Set(plan->seed, plan->budget, ClockNsPerTick());
-    tick_ = 0;
+    pieces_.Set(ClockNsPerTick());
   }
   const format::StepLevel planned = plan->steps.LevelOf(step);
   if (!budget_.limits()) return planned;
+  const bool whole = pieces_.under_way() && !paused_.exchange(false);
+  if (!whole || !recording) pieces_.Drop();
+  if (!recording) return planned;
   const uint64_t words = Recorder::WordsOfThisThread();
-  const bool whole = tick_ != 0 && !paused_.exchange(false);
-  if (whole && recording) {
-    const uint64_t written = words > words_ ? words - words_ : 0;
-    budget_.Ended({static_cast<format::StepLevel>(level_before), switched_,
-                   static_cast<double>(tick - tick_), static_cast<double>(written)});
+  if (whole) {
+    pieces_.StepEnded(static_cast<format::StepLevel>(level_before), switched_);
+    if (pieces_.due(tick)) budget_.Ended(pieces_.Take(tick, words));
+  } else {
+    pieces_.Begin(tick, words);
   }
-  tick_ = recording ? tick : 0;
-  words_ = words;
-  return recording ? budget_.LevelFor(step, planned) : planned;
+  if (step % StepBudget::kRunSteps == 0) budget_.Waited(pieces_.TakeRunDelay());
+  const format::StepLevel level = budget_.LevelFor(step, planned);
+  const bool changes = level != static_cast<format::StepLevel>(level_before);
+  if (changes && pieces_.steps() > 0) budget_.Ended(pieces_.Take(tick, words));
+  return level;
 }
 
 void Steps::MarkBegin(uint64_t tick, uint32_t kind) {

@@ -12,6 +12,7 @@
 #include "src/runtime/budget.h"
 #include "src/runtime/plan.h"
 #include "src/runtime/settings.h"
+#include "src/runtime/step_pieces.h"
 
 namespace crosscut::record {
 
@@ -55,6 +56,11 @@ class Steps {
   void BeginPhase(const char* name);  // null: the phase that runs ends
   uint64_t next() const { return next_.load() & kNumber; }
 
+  // By the thread of the drain.
+  void ReadRunDelay() { pieces_.ReadRunDelay(); }
+  // The program forbids system calls to its threads. Any thread.
+  void LeaveClocks() { pieces_.LeaveClocks(); }
+
   // The session ends. `counts_on`: the numbers go on, for windows on demand.
   void Stop(bool counts_on);
   // In a forked child.
@@ -72,11 +78,10 @@ class Steps {
   std::atomic<const Plan*> plan_{nullptr};  // SetPlan() -> Level()
   std::atomic<uint32_t> plans_set_{0};      // behind it
   const Plan* plans_ = nullptr;             // all there were: of SetPlan() alone
-  // The step that runs: when it began (0: nothing to compare), what its thread had written. These
-  // belong to who has Enter()ed.
+  // These belong to who has Enter()ed.
   StepBudget budget_;
+  StepPieces pieces_;  // but for what others may call
   uint32_t plans_seen_ = 0;
-  uint64_t tick_ = 0, words_ = 0;
   bool switched_ = false;
   std::atomic<bool> paused_{false};  // Paused() -> Level()
   // Count(), Stop() -> Enter(), next(). The number, and above it how often it was set back.

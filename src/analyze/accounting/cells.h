@@ -30,12 +30,9 @@ struct Cell {
   int64_t probe_ps = 0;     // what its probes should have cost by calibration, unscaled
   int64_t switched_ns = 0;  // the part of ns that lies in first steps after a switch
   WindowPart part = WindowPart::kWhole;
+  // Of control steps, or behind one. Steps that are left out have their layer, too, but probes.
+  bool control = false;
 };
-
-// Whether it is of control steps: those left out have its layer, too.
-inline bool IsControl(const Cell& cell) {
-  return cell.layers == kControlBit && cell.part != WindowPart::kLeftOut;
-}
 
 class Cells {
  public:
@@ -43,7 +40,7 @@ class Cells {
   void Add(uint32_t operation, LayerSet layers, int64_t ns, int64_t probe_ps) {
     Add(Cell{operation, layers, ns, probe_ps});
   }
-  // Adds the sums of `more` to the cell with its operation, layers and part.
+  // Adds the sums of `more` to the cell with its operation, layers, part and control.
   void Add(const Cell& more) {
     Cell& cell = At(more);
     cell.ns += more.ns;
@@ -60,7 +57,8 @@ class Cells {
  private:
   static constexpr uint32_t kFree = UINT32_MAX;
   static bool Alike(const Cell& a, const Cell& b) {
-    return a.operation == b.operation && a.layers == b.layers && a.part == b.part;
+    return a.operation == b.operation && a.layers == b.layers && a.part == b.part &&
+           a.control == b.control;
   }
   // Where a cell like that stands, or the free slot where it would.
   size_t SlotOf(const Cell& like) const {
@@ -79,7 +77,7 @@ class Cells {
       return At(like);
     }
     slot = static_cast<uint32_t>(cells_.size());
-    return cells_.emplace_back(Cell{like.operation, like.layers, 0, 0, 0, like.part});
+    return cells_.emplace_back(Cell{like.operation, like.layers, 0, 0, 0, like.part, like.control});
   }
   void Grow() {
     slots_.assign(slots_.size() * 2, kFree);

@@ -156,7 +156,7 @@ Bounds OfSeparateRun(int64_t corrected, Bounds of_scale, double spread) {
 }
 
 double SwitchedShare(const Estimate& estimate, const Cell& cell) {
-  return IsControl(cell) ? estimate.to_control : estimate.after_switch;
+  return cell.control ? estimate.to_control : estimate.after_switch;
 }
 
 Correction Correct(const std::vector<Cell>& cells, const Estimate& estimate) {
@@ -168,7 +168,7 @@ Correction Correct(const std::vector<Cell>& cells, const Estimate& estimate) {
       exact[i] = static_cast<double>(cells[i].ns);
     } else {
       exact[i] = SwitchedShare(estimate, cells[i]) * switched;
-      if (!IsControl(cells[i])) {
+      if (!cells[i].control) {
         exact[i] += estimate.scale * static_cast<double>(cells[i].probe_ps) / 1000;
       }
     }

@@ -185,8 +185,9 @@ TEST(ScaleOf, BelievesAMeasurementFarFromTheUsualWhereOthersCostTime) {
 TEST(Correct, UsesTheLargestRemainderAndClampsAtZero) {
   const LayerSet py = Bit(Layer::kPython), cpp = Bit(Layer::kFramework);
   // 1.4 + 1.4 + 1.2 = 4: floors leave 1, which goes to the first of the largest remainders.
-  const std::vector<Cell> cells = {
+  std::vector<Cell> cells = {
       {1, py, 10, 1400}, {1, cpp, 1, 1400}, {2, py, 10, 1200}, {2, kControlBit, 50, 9000}};
+  cells[3].control = true;
   const Correction got = Correct(cells, {1});
   EXPECT_EQ(got.estimated_ns, 4);
   EXPECT_THAT(got.corrected_ns, ElementsAre(8, 0, 9, 50));
@@ -199,10 +200,36 @@ TEST(Correct, UsesTheLargestRemainderAndClampsAtZero) {
 
 TEST(Correct, TakesItsPartOfTheTimeInFirstStepsAfterASwitch) {
   const LayerSet py = Bit(Layer::kPython), ours = Bit(Layer::kOverhead);
-  const std::vector<Cell> cells = {
+  std::vector<Cell> cells = {
       {1, py, 1000, 10'000, 100}, {1, kControlBit, 400, 0, 200}, {1, ours, 30, 0, 30}};
+  cells[1].control = true;
   const Correction got = Correct(cells, {2, 0.1, 0.25});
   EXPECT_THAT(got.corrected_ns, ElementsAre(1000 - 20 - 10, 400 - 50, 0));
+}
+
+// Left out as the last one: its marks cost what they cost elsewhere, until the program's end.
+TEST(Correct, MarksBehindALeftOutStepHaveTheirCost) {
+  TestTrace t;
+  const auto p = t.Process("p", 0, 10'000'000);
+  const auto lead = t.Lead(p);
+  t.Step(p, 0, 1'000'000, 3);
+  t.Step(p, 1'000'000, 2'000'000, trace::kMarksLevel);
+  for (int64_t i = 0; i < 100; ++i) {
+    t.Operation(lead, "save", 3'000'000 + i * 10'000, 3'005'000 + i * 10'000);
+  }
+  trace::Trace& trace = t.Finish();
+  const trace::StringId probe = trace.strings.Intern("op");
+  for (trace::Name& name : trace.names) name.probe = probe;
+  trace.processes[0].probes.push_back({probe, 100'000, 0, 100'000, 100'000, 9});
+  const Accounting a(trace);
+  int64_t subtracted = 0;
+  for (size_t i = 0; i < a.processes[0].overlap.cells.size(); ++i) {
+    const Cell& cell = a.processes[0].overlap.cells[i];
+    if (cell.part == WindowPart::kShutdown) {
+      subtracted += cell.ns - a.processes[0].correction.corrected_ns[i];
+    }
+  }
+  EXPECT_NEAR(static_cast<double>(subtracted), 100 * 100 * a.processes[0].scale.value, 10);
 }
 
 TEST(Correct, KeepsItsIdentityOnRandomTraces) {

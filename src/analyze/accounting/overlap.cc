@@ -143,6 +143,7 @@ class OverlapFold {
                   : left_out_now_ ? WindowPart::kLeftOut
                   : step_ != 0    ? WindowPart::kSteps
                                   : WindowPart::kBetween;
+      cell.control = control;
       if (step_ != 0) {
         step_cells_.Add(cell);
       } else if (steps_begun_) {

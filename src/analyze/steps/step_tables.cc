@@ -112,6 +112,12 @@ std::vector<Outlier> OutliersOf(const trace::Process& process, const ProcessOver
       kinds[{of_kind.kind.value, process.steps[s].level}].push_back(s);
     }
   }
+  // Of these the length alone is known.
+  for (uint32_t s = 0; s < process.steps.size(); ++s) {
+    const trace::Step& step = process.steps[s];
+    const bool whole = !step.open && !step.after_switch && walls.wall_ns[s] > 0;
+    if (whole && !step.profiled()) kinds[{step.kind.value, step.level}].push_back(s);
+  }
   std::vector<Outlier> out;
   for (const auto& [kind, steps] : kinds) {
     if (steps.size() >= 10) FindOutliers(walls, steps, out);

@@ -339,6 +339,20 @@ uint32_t ChromeEvents::TakeArgs(const JsonEvent& event, ChromeRow* row) {
   return owner;
 }
 
+// Steps that Crosscut exported have their kind and level.
+void ChromeEvents::TellStep(const JsonEvent& event, FileStep* step) {
+  StringId kind = builder_.Text("step");
+  for (const JsonArg& arg : event.args) {
+    if (arg.key == "kind" && arg.value.kind == JsonValue::Kind::kText)
+      kind = TextOf(arg.value.text);
+    if (arg.key == "after_switch") step->after_switch = arg.value.text == "1";
+    for (uint8_t level = 0; arg.key == "level" && level < trace::kDetails; ++level) {
+      if (arg.value.text == trace::StepLevelName(level)) step->level = level;
+    }
+  }
+  step->name = builder_.AddName({kind, trace::Kind::kStep, trace::Layer::kNone, false, {}});
+}
+
 void ChromeEvents::TakeSpan(const JsonEvent& event) {
   KnownCategory* known = KnownOf(event.cat);
   if (known->category.place == Place::kNowhere) return TakeWindow(event);
@@ -354,7 +368,9 @@ void ChromeEvents::TakeSpan(const JsonEvent& event) {
   const bool step = known->category.place == Place::kThread && IsStep(event.name, &number);
   const ChromeSpan taken = {event.ts_ns, end, NameOf(known, event.name), TakeArgs(event, row)};
   if (step) {
-    steps_.push_back({{event.ts_ns, end, number, {}, {}}, row});
+    FileStep told = {event.ts_ns, end, number, {}, {}};
+    TellStep(event, &told);
+    steps_.push_back({told, row});
     Keep(event);
   } else {
     row->spans.push_back(taken);

@@ -63,6 +63,7 @@ class ChromeEvents : public JsonEvents {
   // The string of a text as it stands in the file. `escapes`: a backslash in it begins an escape.
   trace::StringId TextOf(std::string_view text, bool escapes = true);
   trace::StringId JsonOf(const JsonValue& value);
+  void TellStep(const JsonEvent& event, FileStep* step);
   void TakeSpan(const JsonEvent& event);
   void CountSpan(const JsonEvent& event, const KnownCategory& known, const ChromeRow* row);
   void TakeBeginEnd(const JsonEvent& event);

@@ -307,6 +307,28 @@ TEST_F(ChromeOddsTest, ALaunchThatOutlivesItsCallerKeepsItsLength) {
   EXPECT_EQ(trace.tracks[0].args.Find(1, key).value, 100'000);
 }
 
+TEST_F(ChromeOddsTest, StepsThatCrosscutExportedHaveTheirKindAndLevel) {
+  const char* const levels[] = {"control", "boundary", "operators", "everything", "marks"};
+  std::string text;
+  for (int i = 0; i < 5; ++i) {
+    text += Span("user_annotation", "ProfilerStep#" + std::to_string(i), {"1", "2"},
+                 {std::to_string(i * 10), "10"},
+                 std::string(R"("kind": "evaluation", "level": ")") + levels[i] + "\"" +
+                     (i == 4 ? R"(, "after_switch": 1)" : ""));
+  }
+  text += Span("user_annotation", "ProfilerStep#5", {"1", "2"}, {"50", "10"});
+  const trace::Trace trace = Of(text + kEnd);
+  const std::vector<trace::Step>& steps = trace.processes[0].steps;
+  ASSERT_EQ(steps.size(), 6U);
+  for (uint8_t i = 0; i < 5; ++i) {
+    EXPECT_EQ(steps[i].level, i);
+    EXPECT_EQ(steps[i].after_switch, i == 4);
+    EXPECT_EQ(trace.text(steps[i].kind), "evaluation");
+  }
+  EXPECT_EQ(steps[5].level, 3);
+  EXPECT_EQ(trace.text(steps[5].kind), "step");
+}
+
 TEST_F(ChromeOddsTest, StepsThatOverlapEndWhereTheNextBegins) {
   const auto step = [](const char* number, const char* tid, const char* ts, const char* dur) {
     return Span("user_annotation", std::string("ProfilerStep#") + number, {"1", tid}, {ts, dur});

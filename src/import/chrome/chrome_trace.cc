@@ -216,12 +216,9 @@ void ChromeEvents::MakeTracks() {
 
 void ChromeEvents::MakeSteps(const std::unordered_map<const ChromeRow*, trace::TrackId>& tracks) {
   std::map<uint32_t, std::vector<FileStep>> steps;  // by process
-  const trace::NameId name =
-      builder_.AddName({builder_.Text("step"), trace::Kind::kStep, trace::Layer::kNone, false, {}});
   for (auto& [step, row] : steps_) {
     const trace::TrackId track = tracks.at(row);
     step.track = track;
-    step.name = name;
     steps[builder_.track(track).track().process.value].push_back(step);
   }
   for (const auto& [process, all] : steps) told_.cut_steps += PutSteps(&builder_, all);

@@ -324,3 +324,50 @@ def test_nothing_of_ours_needs_to_trace_a_process(tmp_path):
     assert done.returncode == 5 and done.stdout == "result 42\n", done.stderr
     found = {row["operation"]: row["count"] for row in table(tmp_path / "run", "operations")}
     assert found["work"] == 3
+
+
+# A filter on the thread that makes the steps, of calls that the program itself does not need.
+SHUTS_ITSELF_IN = SESSION + """
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#define ALLOW(call) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 1), \\
+                    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+static void steps(void) {
+  for (int i = 0; i < 300; ++i) {
+    crosscut_step(0);
+    for (volatile int j = 0; j < 100000; ++j) {}
+  }
+}
+int main(int argc, char** argv) {
+  struct sock_filter filter[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+      ALLOW(read), ALLOW(write), ALLOW(exit), ALLOW(exit_group), ALLOW(futex), ALLOW(brk),
+      ALLOW(mmap), ALLOW(munmap), ALLOW(rt_sigreturn), ALLOW(membarrier),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)};
+  struct sock_fprog program = {sizeof filter / sizeof *filter, filter};
+  crosscut_options options = {0};
+  options.struct_size = sizeof options;
+  options.run_dir = argv[1];
+  options.budget_percent = 2;
+  if (crosscut_start(&options) != 0) return 5;
+  steps();
+  prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  if (argc > 2 ? syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program)
+               : prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program)) {
+    return 4;
+  }
+  steps();
+  syscall(SYS_exit_group, 3);
+}
+"""
+
+
+@pytest.mark.parametrize("way", [[], ["syscall"]], ids=["prctl", "syscall"])
+def test_the_budget_reads_no_clock_that_is_forbidden_to_the_thread(tmp_path, way):
+    done = run(build(tmp_path / "shut", SHUTS_ITSELF_IN), tmp_path / "run", *way,
+               env={"LD_PRELOAD": str(LIBRARY / "libcrosscut_preload.so")})
+    assert done.returncode == 3, (done.returncode, done.stderr)
+    assert len(table(tmp_path / "run", "steps")) == 600
