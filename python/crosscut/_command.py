@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 from crosscut import _names
 
-USAGE, UNREADABLE = 2, 3
+GOOD, USAGE, UNREADABLE = 0, 2, 3
 
 
 def say(text: str) -> None:
@@ -22,6 +22,23 @@ def say(text: str) -> None:
         shown_text = ascii
     for line in text.split("\n"):
         print("crosscut:", shown_text(line.removeprefix("crosscut: ")), file=sys.stderr, flush=True)
+
+
+def exit_code(verb: Callable[[], bool]) -> int:
+    """Calls it; it returns whether its input is incomplete. What it raises is said, and is an exit
+    code of the command, as docs/README.md has them."""
+    try:
+        return UNREADABLE if verb() else GOOD
+    except ModuleNotFoundError as missing:
+        say(f"{missing}; {sys.executable} has none")
+        return USAGE
+    except Exception as error:
+        from crosscut._read import WrongUse
+
+        told = isinstance(error, (OSError, ValueError, KeyError)) and error.args
+        say(str(error.args[0] if isinstance(error, KeyError) else error) if told else
+            f"{type(error).__name__}: {error}")
+        return USAGE if isinstance(error, (WrongUse, KeyError)) else UNREADABLE
 
 
 def answer(text: str, code: int) -> int:

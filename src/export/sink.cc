@@ -265,7 +265,7 @@ std::string EndOfLinks(std::string path) {
 
 Opened OpenNamed(const std::string& path) {
   if (const int fd = NamedDescriptor(path); fd >= 0) {
-    return InPlace(fcntl(fd, F_DUPFD_CLOEXEC, 3), path);
+    return InPlace(fcntl(fd, F_DUPFD_CLOEXEC, 3), path == "-" ? "stdout" : path);
   }
   const int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
   if (fd >= 0) return OpenPresent(fd, path);

@@ -161,7 +161,7 @@ def test_a_torn_log_is_mapped_to_its_last_word(runs, tmp_path):
     code, _, error = crosscut("reduce", runs[0], torn, "-o", tmp_path / "cluster")
     assert code == 0, error
     assert [(row["rank"], row["complete"]) for row in rows_of(tmp_path / "cluster", "ranks")] == [
-        ("0", "True"), ("1", "False")]
+        ("0", "1"), ("1", "0")]
     code, text, _ = crosscut("report", tmp_path / "cluster")
     assert "! rank 1: it did not end by itself" in text
 

@@ -107,7 +107,7 @@ def main_reduce(arguments: Sequence[str]) -> int:
     parser.add_argument("--on", default="local", type=one_of("engine", ["local", "ray"]))
     parser.add_argument("--job", default="", metavar="ID")
     parser.add_argument("--workers", type=int, default=0, metavar="N")
-    parser.add_argument("--memory", default="2GB", metavar="SIZE")
+    parser.add_argument("--memory", type=int, default=2048, metavar="MIB")
     options = parser.parse_args(arguments)
     try:
         keep_pages()

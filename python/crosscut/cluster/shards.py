@@ -98,11 +98,12 @@ def first_stated(facts: Mapping[str, Any], *names: str) -> Any:
 
 
 def number(value: Any) -> int:
-    """A stated number; -1 where it is none."""
+    """A stated number; -1 where it is none of 63 bits."""
     try:
-        return int(value)
-    except (TypeError, ValueError):
+        stated = int(value)
+    except (TypeError, ValueError, OverflowError):
         return -1
+    return stated if -1 <= stated < 1 << 63 else -1
 
 
 def file_name(*parts: str) -> str:

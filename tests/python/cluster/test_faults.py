@@ -23,8 +23,9 @@ def test_a_missing_rank_is_named_and_its_collectives_are_incomplete(tmp_path, ca
     parts = synthetic.partials_of(JOB)
     del parts[5]
     code, cluster = ranks.reduce(tmp_path / "cluster", *ranks.written(tmp_path / "parts", parts))
-    assert code == 3 and cluster.facts["missing"] == [5] and cluster.facts["incomplete"]
-    assert cluster.table("missing").to_pylist() == [{"rank": 5, "restart": 0, "world": 8}]
+    assert code == 3 and cluster.facts["missing"] == [[5, 5]] and cluster.facts["incomplete"]
+    assert cluster.table("missing").to_pylist() == [
+        {"first_rank": 5, "last_rank": 5, "restart": 0, "world": 8}]
     [row] = cluster.table("collectives").to_pylist()
     assert row["count"] == row["incomplete_count"] == 15 and row["ranks"] == 7
     capfd.readouterr()
@@ -146,7 +147,7 @@ def test_a_torn_partial_becomes_a_gap(tmp_path, where):
     else:
         torn(paths[1], cut=where == "cut")
     code, cluster = ranks.reduce(tmp_path / "cluster", tmp_path / "parts")
-    assert code == 3 and cluster.facts["missing"] == [2, 3]
+    assert code == 3 and cluster.facts["missing"] == [[2, 3]]
     [gap] = ranks.gaps_of(cluster)
     assert gap.startswith(f"{os.path.basename(paths[1])}: ")
 
@@ -187,7 +188,7 @@ def test_a_partial_of_another_specification_is_not_mixed_in(tmp_path, monkeypatc
         [other] = ranks.written(tmp_path / "other", parts[:1])
     code, cluster = ranks.reduce(tmp_path / "cluster", other,
                                  *ranks.written(tmp_path / "parts", parts[1:]))
-    assert code == 3 and cluster.facts["missing"] == [0]
+    assert code == 3 and cluster.facts["missing"] == [[0, 0]]
     assert "version 2, specification" in ranks.gaps_of(cluster)[0]
 
 
@@ -225,7 +226,7 @@ def test_a_partial_of_more_runs_than_are_asked_for_is_not_taken(tmp_path):
     store.write(os.fspath(kept), partial.to_bytes(merging.merge(parts)))
     assert ranks.reduce(tmp_path / "cluster", *runs)[1].facts["ranks"] == 2
     code, cluster = ranks.reduce(tmp_path / "cluster", runs[1])
-    assert code == 3 and cluster.facts["missing"] == [0]
+    assert code == 3 and cluster.facts["missing"] == [[0, 0]]
 
 
 def test_a_run_that_changed_since_it_was_mapped_is_mapped_again(tmp_path):
