@@ -26,7 +26,7 @@ def say(text: str) -> None:
 
 def exit_code(verb: Callable[[], bool]) -> int:
     """Calls it; it returns whether its input is incomplete. What it raises is said, and is an exit
-    code of the command, as docs/README.md has them."""
+    code of the command, as docs/command.md has them."""
     try:
         return UNREADABLE if verb() else GOOD
     except ModuleNotFoundError as missing:
@@ -35,10 +35,17 @@ def exit_code(verb: Callable[[], bool]) -> int:
     except Exception as error:
         from crosscut._read import WrongUse
 
-        told = isinstance(error, (OSError, ValueError, KeyError)) and error.args
-        say(str(error.args[0] if isinstance(error, KeyError) else error) if told else
-            f"{type(error).__name__}: {error}")
+        say(_told(error))
         return USAGE if isinstance(error, (WrongUse, KeyError)) else UNREADABLE
+
+
+def _told(error: Exception) -> str:
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{os.fsdecode(error.filename)}: {error.strerror}"
+    if isinstance(error, KeyError):  # whose text is a repr
+        return str(error.args[0])
+    told = isinstance(error, (OSError, ValueError)) and str(error)
+    return told or f"{type(error).__name__}: {error}"
 
 
 def answer(text: str, code: int) -> int:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 import io
-import os
 from collections.abc import Sequence
 
 import crosscut
 from crosscut import _outputs
 from crosscut._command import Parser, exit_code, say
-from crosscut.reading import Table, every_row
+from crosscut.reading import Table, every_row, needed
 
 
 def options_of(arguments: Sequence[str]) -> argparse.Namespace:
@@ -32,6 +31,7 @@ def write(table: Table, options: argparse.Namespace) -> None:
     if options.format != "parquet":
         remark = table.write(options.format, query, options.o, [options.input])
         return say(remark) if remark else None
+    needed("pyarrow", "--format=parquet", "arrow")
     content = io.BytesIO()
     table.select(*query).to_parquet(content)
     _outputs.write(options.o, [options.input], content.getvalue())

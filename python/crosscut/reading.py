@@ -94,21 +94,21 @@ class Table:
 
     def to_pandas(self) -> pandas.DataFrame:
         """As a pandas.DataFrame: int64 (Int64 where numbers are missing), float64, str."""
-        module = _needed("pandas", "to_pandas()", "pandas")
+        module = needed("pandas", "to_pandas()", "pandas")
         return module.DataFrame({name: _series(module, self._table.column(name))
                                  for name in self.columns})
 
     def to_polars(self) -> polars.DataFrame:
         """As a polars.DataFrame."""
-        return _needed("polars", "to_polars()", "polars").DataFrame(self)
+        return needed("polars", "to_polars()", "polars").DataFrame(self)
 
     def to_arrow(self) -> pyarrow.Table:
         """As a pyarrow.Table."""
-        return _needed("pyarrow", "to_arrow()", "arrow").table(self)
+        return needed("pyarrow", "to_arrow()", "arrow").table(self)
 
     def to_parquet(self, file: str | os.PathLike[str] | BinaryIO) -> None:
         """Writes a Parquet file, whose metadata have the table's name and notes."""
-        _needed("pyarrow", "to_parquet()", "arrow")
+        needed("pyarrow", "to_parquet()", "arrow")
         parquet = importlib.import_module("pyarrow.parquet")
         notes = "\n".join(self.notes)
         parquet.write_table(self.to_arrow().replace_schema_metadata(
@@ -143,7 +143,7 @@ def _paragraph(text: str) -> str:
     return f"<p>{html.escape(text)}</p>\n"
 
 
-def _needed(module: str, function: str, extra: str) -> Any:
+def needed(module: str, function: str, extra: str) -> Any:
     """The module, which an extra of this package brings."""
     try:
         return importlib.import_module(module)

@@ -50,7 +50,7 @@ int RunOnCluster(std::string verb, std::vector<std::string> options,
 Verb MapVerb() {
   const auto args = std::make_shared<ClusterArgs>();
   Verb verb("map", "Many ranks", "crosscut map RUN -o PARTS",
-            "Keep what is bounded of a host's runs: a partial");
+            "Keep what is bounded of each run: a partial");
   verb.Take({
       {"RUN ...", &args->sources,
        "run directories, folders with runs in them, or other tools' traces.\n"

@@ -81,8 +81,8 @@ def finish(partial: Partial, memory: int = 2048) -> Finished:
     absent = missing_ranks(partial.shards)
     done.missing = joined((first, last) for first, last, _, _ in absent)
     done.tables["missing"] = pa.table(
-        list(zip(*absent)) or [[]] * 4,
-        pa.schema([(name, pa.int64()) for name in ("first_rank", "last_rank", "restart", "world")]))
+        {name: pa.array([row[at] for row in absent], pa.int64())
+         for at, name in enumerate(("first_rank", "last_rank", "restart", "world"))})
     database.register("missing", done.tables["missing"])
     for name in (spec.STEPS, "operations", "processes"):
         database.register(name, partial.tables[name])
@@ -111,7 +111,7 @@ def finish(partial: Partial, memory: int = 2048) -> Finished:
     database.register("grew", _grew_table(compared))
     done.tables["ranks"] = query(_RANKS)
     done.tables["stragglers"] = query(_STRAGGLERS)
-    done.gaps = sorted({*partial.gaps, *_own_gaps(partial, query)})
+    done.gaps = sorted({*partial.gaps, *partial.damage, *_own_gaps(partial, query)})
     return done
 
 
@@ -299,7 +299,7 @@ def _own_gaps(partial: Partial, query: Any) -> list[Gap]:
                         "them; steps are compared where they agree"))
     gaps += [Gap(f"rank {shard.rank}" if shard.leads else f"process {shard.process}",
                  f"it did not end by itself (host {shard.host}): mapped to its last word")
-             for shard in partial.shards if not shard.complete]
+             for shard in partial.shards if not shard.complete and not shard.damage]
     counts = query("SELECT restart, role, min(n) AS least, max(n) AS most, max(c) AS common FROM ("
                    "SELECT restart, role, rank, count(*) AS n FROM lead_steps GROUP BY ALL) "
                    "LEFT JOIN (SELECT restart, role, count(DISTINCT step) AS c FROM compared "
