@@ -9,7 +9,7 @@ import sys
 
 
 def run_verb(arguments: list[str]) -> int | None:
-    """Runs `doctor`, `plot`, `validate`, `map`, `reduce`, `table` (for Parquet), or a verb that
+    """Runs `doctor`, `plot`, `validate`, `map`, `reduce`, `table` (as Parquet), or a verb that
     reads a cluster folder, in this Python; an exit code. None for other verbs."""
     verb, *rest = arguments or [""]
     if verb == "doctor":
@@ -26,9 +26,9 @@ def run_verb(arguments: list[str]) -> int | None:
         if verb in ("map", "reduce") or any(map(cluster.is_cluster, rest)):
             return cluster.main(verb, rest)
     if verb == "table":
-        from crosscut import _parquet
+        from crosscut import _table
 
-        return _parquet.main(rest)
+        return _table.main(rest)
     if verb == "validate":
         from crosscut import validation
 

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 from crosscut import _names
 
-USAGE, UNREADABLE = 2, 3
+GOOD, USAGE, UNREADABLE = 0, 2, 3
 
 
 def say(text: str) -> None:
@@ -22,6 +22,30 @@ def say(text: str) -> None:
         shown_text = ascii
     for line in text.split("\n"):
         print("crosscut:", shown_text(line.removeprefix("crosscut: ")), file=sys.stderr, flush=True)
+
+
+def exit_code(verb: Callable[[], bool]) -> int:
+    """Calls it; it returns whether its input is incomplete. What it raises is said, and is an exit
+    code of the command, as docs/command.md has them."""
+    try:
+        return UNREADABLE if verb() else GOOD
+    except ModuleNotFoundError as missing:
+        say(f"{missing}; {sys.executable} has none")
+        return USAGE
+    except Exception as error:
+        from crosscut._read import WrongUse
+
+        say(_told(error))
+        return USAGE if isinstance(error, (WrongUse, KeyError)) else UNREADABLE
+
+
+def _told(error: Exception) -> str:
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{os.fsdecode(error.filename)}: {error.strerror}"
+    if isinstance(error, KeyError):  # whose text is a repr
+        return str(error.args[0])
+    told = isinstance(error, (OSError, ValueError)) and str(error)
+    return told or f"{type(error).__name__}: {error}"
 
 
 def answer(text: str, code: int) -> int:

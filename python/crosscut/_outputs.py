@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Iterable
 
 
 def write(path: str | os.PathLike[str], inputs: Iterable[str], content: bytes) -> None:
-    """Writes where `-o PATH` says: "-" is stdout, if that is open; what ends in .gz is compressed;
-    a plain file is whole or what it was. ValueError where it is one of the `inputs`, OSError where
-    it fails."""
-    if path == "-" and sys.stdout is None:
-        return
+    """Writes where `-o PATH` says: "-" is stdout; what ends in .gz is compressed; a plain file is
+    whole or what it was. ValueError where it is one of the `inputs`, OSError where it fails."""
     from crosscut import _read
 
-    _read.write_output(os.fsencode(path), [os.fsencode(one) for one in inputs], content)
+    _read.write_output(place(path), [os.fsencode(one) for one in inputs], content)
+
+
+def place(path: str | os.PathLike[str]) -> bytes:
+    """The path, for C++. OSError for a stdout that is closed: its number may be another file's."""
+    if path == "-" and sys.stdout is None:
+        raise OSError(f"stdout: {os.strerror(errno.EBADF)}")
+    return os.fsencode(path)
 
 
 def replace(path: str | os.PathLike[str], content: bytes) -> None:

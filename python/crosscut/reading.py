@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TypeAlias, TypeVar
 
-from crosscut import _read
+from crosscut import _outputs, _read
 
 if TYPE_CHECKING:
     import pandas
@@ -22,7 +22,7 @@ _T = TypeVar("_T", int, float, str)
 SHOWN_ROWS = 20  # of a table in a notebook
 _SHOWN_CAUSES = 3  # of a verdict
 _INLINE_PAGE = 1 << 20  # bytes; a larger page is a file beside the notebook
-_EVERY_ROW = (1 << 63) - 1
+every_row = (1 << 63) - 1
 
 
 class Table:
@@ -35,6 +35,17 @@ class Table:
     def __init__(self, table: _read.Table, origin: int = 0) -> None:
         self._table = table
         self._origin = origin
+
+    def select(self, where: Iterable[str], sort: str, limit: int) -> Table:
+        """The rows that Run.table() would give."""
+        return Table(self._table.select(_read.Query(list(where), sort, limit)), self._origin)
+
+    def write(self, form: str, query: tuple[Iterable[str], str, int], file: str,
+              inputs: Iterable[str]) -> str:
+        """As `crosscut table` does: what to say of the rows that are left out, or ""."""
+        where, sort, limit = query
+        return self._table.write(form, _read.Query(list(where), sort, limit), _outputs.place(file),
+                                 [os.fsencode(one) for one in inputs])
 
     @property
     def name(self) -> str:
@@ -83,21 +94,21 @@ class Table:
 
     def to_pandas(self) -> pandas.DataFrame:
         """As a pandas.DataFrame: int64 (Int64 where numbers are missing), float64, str."""
-        module = _needed("pandas", "to_pandas()", "pandas")
+        module = needed("pandas", "to_pandas()", "pandas")
         return module.DataFrame({name: _series(module, self._table.column(name))
                                  for name in self.columns})
 
     def to_polars(self) -> polars.DataFrame:
         """As a polars.DataFrame."""
-        return _needed("polars", "to_polars()", "polars").DataFrame(self)
+        return needed("polars", "to_polars()", "polars").DataFrame(self)
 
     def to_arrow(self) -> pyarrow.Table:
         """As a pyarrow.Table."""
-        return _needed("pyarrow", "to_arrow()", "arrow").table(self)
+        return needed("pyarrow", "to_arrow()", "arrow").table(self)
 
     def to_parquet(self, file: str | os.PathLike[str] | BinaryIO) -> None:
         """Writes a Parquet file, whose metadata have the table's name and notes."""
-        _needed("pyarrow", "to_parquet()", "arrow")
+        needed("pyarrow", "to_parquet()", "arrow")
         parquet = importlib.import_module("pyarrow.parquet")
         notes = "\n".join(self.notes)
         parquet.write_table(self.to_arrow().replace_schema_metadata(
@@ -132,7 +143,7 @@ def _paragraph(text: str) -> str:
     return f"<p>{html.escape(text)}</p>\n"
 
 
-def _needed(module: str, function: str, extra: str) -> Any:
+def needed(module: str, function: str, extra: str) -> Any:
     """The module, which an extra of this package brings."""
     try:
         return importlib.import_module(module)
@@ -160,6 +171,11 @@ class Run:
         """What is missing or damaged in it, most serious first; empty where nothing is."""
         return self._run.gaps
 
+    @property
+    def damaged(self) -> bool:
+        """Whether a part of it could not be read; the gaps say which."""
+        return self._run.damaged
+
     def tables(self) -> dict[str, str]:
         """The names of all tables, with what each of them holds."""
         return _read.tables()
@@ -173,10 +189,15 @@ class Run:
         first. `limit`: only the first so many rows. ValueError where one of them cannot be meant.
         """
         conditions = [where] if isinstance(where, str) else list(where)
-        rows = _EVERY_ROW if limit is None else limit
-        if rows < 0:
+        if limit is not None and limit < 0:
             raise ValueError(f"table(): limit={limit} is no number of rows")
-        return Table(self._run.table(name, conditions, sort, rows), self._run.origin)
+        table = Table(self._run.table(name), self._run.origin)
+        if not conditions and not sort and limit is None:
+            return table
+        try:
+            return table.select(conditions, sort, every_row if limit is None else limit)
+        except ValueError as error:  # the options of the command are arguments here
+            raise ValueError(str(error).removeprefix("--")) from None
 
     def verdict(self) -> Table:
         """What bounds the steps, the first row first: the table `verdict`."""

@@ -30,17 +30,31 @@ namespace nb = nanobind;
 namespace crosscut::read {
 namespace {
 
+// A ValueError: what is asked for cannot be meant. The command exits with kUsage.
+PyObject* wrong_use = nullptr;
+
 // Raises the Python error that fits; `lookup`: what is not found is a name, not a file.
 [[noreturn]] void Raise(const Status& status, bool lookup) {
   const std::string message(status.message());
   PyObject* type = PyExc_ValueError;
-  if (status.code() == Status::Code::kNotFound) {
+  if (status.code() == Status::Code::kUnsupported) {
+    type = wrong_use;
+  } else if (status.code() == Status::Code::kNotFound) {
     type = lookup ? PyExc_KeyError : PyExc_FileNotFoundError;
   } else if (status.code() == Status::Code::kIo) {
     type = PyExc_OSError;
   }
   PyErr_SetString(type, message.c_str());
   throw nb::python_error();
+}
+
+// Paths are bytes, as the system has them.
+std::string Text(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
+
+std::vector<std::string> TextsOf(const std::vector<nb::bytes>& several) {
+  std::vector<std::string> out;
+  for (const nb::bytes& bytes : several) out.push_back(Text(bytes));
+  return out;
 }
 
 class Table {
@@ -100,6 +114,33 @@ class Table {
     return out;
   }
 
+  // Of what gives an Arrow stream, in columns of int64, float64 and utf8.
+  static std::shared_ptr<Table> FromArrow(const std::string& name, const nb::object& source) {
+    const nb::object capsule = source.attr("__arrow_c_stream__")();
+    auto* stream =
+        static_cast<ArrowArrayStream*>(PyCapsule_GetPointer(capsule.ptr(), "arrow_array_stream"));
+    if (stream == nullptr) throw nb::python_error();
+    auto table = ImportStream(name, stream);
+    if (!table.ok()) Raise(table.status(), false);
+    return std::make_shared<Table>(std::move(*table));
+  }
+
+  std::shared_ptr<Table> select(const verbs::TableQuery& query) const {
+    auto chosen = verbs::Select(*table_, query);
+    if (!chosen.ok()) Raise(chosen.status(), false);
+    return std::make_shared<Table>(std::move(*chosen));
+  }
+
+  // What to say of the rows that are left out, or "".
+  std::string write(const std::string& format, const verbs::TableQuery& query,
+                    const nb::bytes& file, const std::vector<nb::bytes>& inputs) const {
+    const verbs::TableOptions options{
+        format == "json" ? verbs::TableFormat::kJson : verbs::TableFormat::kCsv, query};
+    auto written = verbs::WriteTable(*table_, options, Text(file), TextsOf(inputs));
+    if (!written.ok()) Raise(written.status(), false);
+    return written->remark;
+  }
+
   nb::object stream(const nb::object&) const {
     auto* stream = new ArrowArrayStream;
     ExportStream(table_, stream);
@@ -141,8 +182,7 @@ class Run {
     return std::make_shared<Run>(std::move(*input));
   }
 
-  std::shared_ptr<Table> table(const std::string& name, const std::vector<std::string>& where,
-                               const std::string& sort, size_t limit) const {
+  std::shared_ptr<Table> table(const std::string& name) const {
     Result<analyze::Table> table = [&] {
       nb::gil_scoped_release without_gil;
       return analyze::ComputeTable(input_->trace, *input_->context, name);
@@ -153,16 +193,7 @@ class Run {
                              "tables() lists them all"),
             true);
     }
-    const verbs::TableQuery query{where, sort, limit};
-    if (query.all()) return std::make_shared<Table>(std::move(*table));
-    Result<analyze::Table> chosen = verbs::Select(*table, query);
-    if (!chosen.ok()) {
-      // The options of the command are arguments here, by the same names.
-      std::string_view problem = chosen.status().message();
-      if (problem.starts_with("--")) problem.remove_prefix(2);
-      Raise(Status::Invalid(std::string(problem)), false);
-    }
-    return std::make_shared<Table>(std::move(*chosen));
+    return std::make_shared<Table>(std::move(*table));
   }
 
   // ValueError where there is no such format.
@@ -200,6 +231,8 @@ class Run {
     }
     return first;
   }
+
+  bool damaged() const { return input_->trace.damaged; }
 
   std::vector<std::string> gaps() const {
     nb::gil_scoped_release without_gil;
@@ -239,15 +272,10 @@ std::string WritePage(const std::string& path, const std::string& page) {
   return file;
 }
 
-// Paths are bytes, as the system has them.
-std::string Text(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
-
 void WriteOutput(const nb::bytes& file, const std::vector<nb::bytes>& inputs,
                  const nb::bytes& content) {
-  std::vector<std::string> paths;
-  for (const nb::bytes& input : inputs) paths.push_back(Text(input));
-  const auto written =
-      verbs::WriteOutput(Text(file), paths, std::string_view(content.c_str(), content.size()));
+  const auto written = verbs::WriteOutput(Text(file), TextsOf(inputs),
+                                          std::string_view(content.c_str(), content.size()));
   if (!written.ok()) Raise(written.status(), false);
 }
 
@@ -284,11 +312,20 @@ NB_MODULE(_read, module) {
   using crosscut::read::Run;
   using crosscut::read::Table;
   module.doc() = "Runs and their tables.";
+  crosscut::read::wrong_use =
+      PyErr_NewException("crosscut._read.WrongUse", PyExc_ValueError, nullptr);
+  module.attr("WrongUse") = nb::borrow(crosscut::read::wrong_use);
+  using crosscut::verbs::TableQuery;
+  nb::class_<TableQuery>(module, "Query")
+      .def(nb::init<std::vector<std::string>, std::string, size_t>());
   nb::class_<Table>(module, "Table")
       .def_prop_ro("name", &Table::name)
       .def_prop_ro("notes", &Table::notes)
       .def_prop_ro("columns", &Table::columns)
+      .def_static("from_arrow", &Table::FromArrow)
       .def("__len__", &Table::size)
+      .def("select", &Table::select)
+      .def("write", &Table::write)
       .def("column", &Table::column)
       .def("shown", &Table::shown)
       .def_prop_ro("numbers", &Table::numbers)
@@ -298,6 +335,7 @@ NB_MODULE(_read, module) {
       .def("table", &Run::table)
       .def("report", &Run::report)
       .def_prop_ro("origin", &Run::origin)
+      .def_prop_ro("damaged", &Run::damaged)
       .def_prop_ro("gaps", &Run::gaps);
   module.def("open", &Run::Open);
   module.def("tables", &crosscut::read::TableNames);

@@ -2,6 +2,8 @@
 
 #include <cmath>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -160,7 +162,86 @@ void ReleaseStream(ArrowArrayStream* stream) {
   stream->release = nullptr;
 }
 
+// What a stream gave, until it is done with.
+template <class T>
+struct Held : T {
+  Held() : T{} {}
+  Held(const Held&) = delete;
+  ~Held() {
+    if (this->release != nullptr) this->release(this);
+  }
+};
+
+bool IsNull(const ArrowArray& cells, int64_t at) {
+  const auto* valid = static_cast<const uint8_t*>(cells.buffers[0]);
+  return valid != nullptr && ((valid[at / 8] >> (at % 8)) & 1) == 0;
+}
+
+template <class Cell>
+void AppendNumbers(const ArrowArray& cells, Cell missing, std::vector<Cell>* out) {
+  const auto* from = static_cast<const Cell*>(cells.buffers[1]);
+  for (int64_t at = cells.offset; at < cells.offset + cells.length; ++at) {
+    out->push_back(IsNull(cells, at) ? missing : from[at]);
+  }
+}
+
+template <class Offset>
+void AppendTexts(const ArrowArray& cells, Texts* out) {
+  const auto* begins = static_cast<const Offset*>(cells.buffers[1]);
+  const auto* all = static_cast<const char*>(cells.buffers[2]);
+  for (int64_t at = cells.offset; at < cells.offset + cells.length; ++at) {
+    const auto size = IsNull(cells, at) ? 0 : static_cast<size_t>(begins[at + 1] - begins[at]);
+    out->push_back({size == 0 ? "" : all + begins[at], size});
+  }
+}
+
+void Append(const ArrowArray& cells, bool wide, Column* column) {
+  if (auto* integers = std::get_if<Integers>(&column->cells)) {
+    AppendNumbers(cells, analyze::kMissing, integers);
+  } else if (auto* reals = std::get_if<Reals>(&column->cells)) {
+    AppendNumbers(cells, std::nan(""), reals);
+  } else if (wide) {
+    AppendTexts<int64_t>(cells, &std::get<Texts>(column->cells));
+  } else {
+    AppendTexts<int32_t>(cells, &std::get<Texts>(column->cells));
+  }
+}
+
+bool MakeColumn(const ArrowSchema& schema, Column* out) {
+  const std::string_view format = schema.format;
+  out->name = schema.name;
+  if (format == "l") out->cells = Integers();
+  if (format == "g") out->cells = Reals();
+  if (format == "u" || format == "U") out->cells = Texts();
+  return format == "l" || format == "g" || format == "u" || format == "U";
+}
+
 }  // namespace
+
+Result<analyze::Table> ImportStream(std::string name, ArrowArrayStream* stream) {
+  analyze::Table table{std::move(name), {}, {}};
+  const auto failed = [&] {
+    const char* why = stream->get_last_error(stream);
+    return Status::Invalid("table " + table.name + ": " + (why == nullptr ? "no Arrow" : why));
+  };
+  Held<ArrowSchema> schema;
+  if (stream->get_schema(stream, &schema) != 0) return failed();
+  for (int64_t i = 0; i < schema.n_children; ++i) {
+    const ArrowSchema& child = *schema.children[i];
+    if (!MakeColumn(child, &table.columns.emplace_back())) {
+      return Status::Invalid("table " + table.name + ": column " + child.name +
+                             " is of Arrow's type " + child.format);
+    }
+  }
+  for (;;) {
+    Held<ArrowArray> batch;
+    if (stream->get_next(stream, &batch) != 0) return failed();
+    if (batch.release == nullptr) return table;
+    for (size_t i = 0; i < table.columns.size(); ++i) {
+      Append(*batch.children[i], *schema.children[i]->format == 'U', &table.columns[i]);
+    }
+  }
+}
 
 void ExportSchema(const SharedTable& table, ArrowSchema* out) {
   FillSchema("+s", "", table->columns.size(), out);

@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "src/analyze/table.h"
+#include "src/base/status.h"
 
 // The structs of the Arrow C data and stream interfaces; their layout is fixed by Arrow.
 extern "C" {
@@ -58,5 +60,10 @@ void ExportSchema(const SharedTable& table, ArrowSchema* out);
 void ExportArray(const SharedTable& table, ArrowArray* out);
 // A stream of one array (none where the table has no rows).
 void ExportStream(const SharedTable& table, ArrowArrayStream* out);
+
+// The inverse for a stream of columns of these types, utf8 also with 64-bit offsets; a text that is
+// null becomes "". kInvalid for other types, and with what the stream says where it fails. The
+// stream stays the caller's.
+Result<analyze::Table> ImportStream(std::string name, ArrowArrayStream* stream);
 
 }  // namespace crosscut::read

@@ -51,6 +51,15 @@ int MainThreadsStandardError() {
 
 }  // namespace
 
+bool WriteAll(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = write(fd, bytes.data(), bytes.size());
+    if (n < 0 && errno != EINTR) return false;
+    if (n > 0) bytes.remove_prefix(static_cast<size_t>(n));
+  }
+  return true;
+}
+
 int OpenHigh(const char* path, int flags, mode_t mode, int folder) {
   const int fd = openat(folder, path, flags, mode);
   if (fd < 0 || fd > STDERR_FILENO) return fd;

@@ -76,12 +76,7 @@ Result<NewFile> NewFile::For(const std::string& path) {
 }
 
 Status NewFile::Write(std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t n = write(fd_, bytes.data(), bytes.size());
-    if (n < 0 && errno != EINTR) return Failed(path_, errno);
-    if (n > 0) bytes.remove_prefix(static_cast<size_t>(n));
-  }
-  return {};
+  return WriteAll(fd_, bytes) ? Status() : Failed(path_, errno);
 }
 
 Status NewFile::Place(bool durable) {

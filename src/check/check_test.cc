@@ -10,6 +10,7 @@
 
 #include "src/check/harness/board.h"
 #include "src/check/harness/exports.h"
+#include "src/check/harness/options.h"
 #include "src/check/harness/push_host.h"
 #include "src/check/harness/tensorflow.h"
 #include "src/check/harness/xspace_rules.h"
@@ -44,6 +45,23 @@ std::vector<std::string> Rules(const std::string& bytes) {
   std::vector<std::string> rules;
   for (const SpaceFault& fault : CheckSpace(bytes, kBegin, kEnd)) rules.emplace_back(fault.rule);
   return rules;
+}
+
+TEST(Options, AnotherProcessHasThemAllOrTakesNone) {
+  const Options before = options();
+  options().plugin = std::string("a\n\0b", 4);
+  options().deadline = 0.1;
+  options().environment = {{"A", "B=C"}, {"A", ""}};
+  options().only = {"C1", ""};
+  const std::string packed = PackOptions();
+  options() = before;
+  EXPECT_TRUE(UnpackOptions(packed));
+  EXPECT_EQ(PackOptions(), packed);
+  EXPECT_EQ(options().plugin, std::string("a\n\0b", 4));
+  for (size_t size = 0; size < packed.size(); ++size) {
+    EXPECT_FALSE(UnpackOptions(packed.substr(0, size)));
+  }
+  options() = before;
 }
 
 TEST(XSpaceRules, FindNothingInAValidSpace) {

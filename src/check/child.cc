@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,6 +16,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "src/base/descriptors.h"
 #include "src/check/harness/guard.h"
 #include "src/check/harness/options.h"
 #include "src/check/harness/tensorflow.h"
@@ -27,7 +29,6 @@ namespace crosscut::check {
 namespace {
 
 constexpr int kBoardFd = 3;
-constexpr int kNotStarted = 126;  // exit status
 
 double DeadlineOf(const Test& test) {
   double seconds = test.seconds + 4 * options().deadline;
@@ -77,12 +78,20 @@ Status PrepareTensorFlow() {
   return status;
 }
 
+// They lie behind the board.
+bool TakeOptions() {
+  struct stat facts;
+  if (fstat(kBoardFd, &facts) != 0) return false;
+  std::string bytes(static_cast<size_t>(facts.st_size) - sizeof(Board), 0);
+  const ssize_t n = pread(kBoardFd, bytes.data(), bytes.size(), sizeof(Board));
+  return n == static_cast<ssize_t>(bytes.size()) && UnpackOptions(bytes);
+}
+
 }  // namespace
 
-Child::Child(const Test& test, const std::vector<std::string>& arguments)
-    : test_(test), deadline_(DeadlineOf(test)) {
+Child::Child(const Test& test) : test_(test), deadline_(DeadlineOf(test)) {
   outcome_.id = test.id;
-  Start(arguments);
+  if (!Start()) outcome_.trouble = std::string("cannot prepare a process: ") + strerror(errno);
 }
 
 Child::~Child() {
@@ -95,23 +104,29 @@ Child::~Child() {
   if (!folder_.empty()) std::filesystem::remove_all(folder_, error);
 }
 
-void Child::Start(const std::vector<std::string>& arguments) {
+bool Child::Start() {
   board_fd_ = memfd_create("crosscut-check-board", MFD_CLOEXEC);
   output_fd_ = memfd_create("crosscut-check-stdout", MFD_CLOEXEC);
   error_fd_ = memfd_create("crosscut-check-stderr", MFD_CLOEXEC);
+  if (board_fd_ < 0 || output_fd_ < 0 || error_fd_ < 0) return false;
   const char* base = getenv("TMPDIR");
-  folder_ = std::string(base != nullptr ? base : "/tmp") + "/crosscut-check-XXXXXX";
-  if (mkdtemp(folder_.data()) == nullptr) folder_.clear();
-  if (board_fd_ < 0 || folder_.empty() || ftruncate(board_fd_, sizeof(Board)) != 0) {
-    outcome_.skip = std::string("cannot prepare a process: ") + strerror(errno);
-    return;
+  folder_ = std::string(base != nullptr && *base != 0 ? base : "/tmp") + "/crosscut-check-XXXXXX";
+  if (mkdtemp(folder_.data()) == nullptr) {
+    folder_.clear();
+    return false;
   }
-  board_ = static_cast<Board*>(
-      mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED, board_fd_, 0));
+  if (ftruncate(board_fd_, sizeof(Board)) != 0 || lseek(board_fd_, 0, SEEK_END) < 0 ||
+      !base::WriteAll(board_fd_, PackOptions())) {
+    return false;
+  }
+  void* board = mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED, board_fd_, 0);
+  if (board == MAP_FAILED) return false;
+  board_ = static_cast<Board*>(board);
   began_ns_ = MonotonicNs();
   pid_ = fork();
-  if (pid_ == 0) Become(arguments);
+  if (pid_ == 0) Become();
   if (pid_ > 0) setpgid(pid_, pid_);
+  return pid_ > 0;
 }
 
 std::vector<std::string> Child::Environment() const {
@@ -135,7 +150,7 @@ std::vector<std::string> Child::Environment() const {
   return out;
 }
 
-void Child::Become(const std::vector<std::string>& arguments) {
+void Child::Become() {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   Limit(RLIMIT_CORE, 0);
@@ -148,14 +163,13 @@ void Child::Become(const std::vector<std::string>& arguments) {
   if (board_fd_ == kBoardFd) fcntl(kBoardFd, F_SETFD, 0);
   dup2(board_fd_, kBoardFd);
   for (int fd = kBoardFd + 1; fd < 1024; ++fd) close(fd);
-  std::vector<std::string> full = {"crosscut-check-plugin"};
-  full.insert(full.end(), arguments.begin(), arguments.end());
-  full.insert(full.end(), {"--child", test_.id});
+  const std::vector<std::string> full = {"crosscut-check-plugin", kChild, test_.id};
   std::vector<std::string> environment = Environment();
   if (chdir(folder_.c_str()) == 0) {
     execve("/proc/self/exe", Pointers(full).data(), Pointers(environment).data());
   }
-  _exit(kNotStarted);
+  dprintf(STDERR_FILENO, "%s\n", strerror(errno));
+  _exit(1);
 }
 
 void Child::KillGroup() {
@@ -207,6 +221,12 @@ void Child::JudgeEnding() {
   outcome_.findings.assign(board_->findings, board_->findings + count);
   outcome_.skip = board_->skip;
   outcome_.note = board_->note;
+  if (board_->ready.load() == 0 && count == 0) {
+    outcome_.trouble = "the checker cannot start itself again";
+    if (!outcome_.skip.empty()) outcome_.trouble = outcome_.skip;
+    if (!Talk().empty()) outcome_.trouble += ": " + Talk();
+    return;
+  }
   outcome_.fatal = board_->fatal.load() != 0;
   const bool trial = test_.run == RunTrial;
   const std::string id = test_.id;
@@ -225,10 +245,6 @@ void Child::JudgeEnding() {
             "one may hold");
   } else if (timed_out_) {
     Add(Severity::kWarn, id + ".time", "the test did not come to its end in time" + phase);
-  } else if (wait_status_ == kNotStarted << 8) {
-    outcome_.skip = "the checker cannot start itself again";
-    outcome_.fatal = true;
-    return;
   } else if (wait_status_ != 0 || board_->done.load() == 0) {
     const bool crashed = ending.crashed();
     // What heap.c says before it ends the process.
@@ -249,7 +265,7 @@ Outcome Child::Take() { return std::move(outcome_); }
 
 void RunAsChild(const std::string& id) {
   const Test* test = FindTest(id);
-  if (test == nullptr || !MapBoard(kBoardFd)) _exit(kNotStarted);
+  if (test == nullptr || !MapBoard(kBoardFd) || !TakeOptions()) _exit(1);
   close(kBoardFd);
   WatchCrashes();
   std::string why;
@@ -257,8 +273,8 @@ void RunAsChild(const std::string& id) {
     FailFatally("C1.tensorflow", std::string(status.message()));
   } else if (!OpenWorkLibrary(&why)) {
     Skip(why);
-    board().fatal.store(1);
   } else {
+    board().ready.store(1);
     test->run();
   }
   board().done.store(1);

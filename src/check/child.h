@@ -17,6 +17,7 @@ struct Outcome {
   std::string id;  // of the test
   std::vector<Finding> findings;
   std::string skip, note;
+  std::string trouble;  // why the checker could not run the test; it says nothing of the plugin
   bool fatal = false;
   double seconds = 0;
 };
@@ -24,8 +25,8 @@ struct Outcome {
 // Not copyable; the object outlives the child.
 class Child {
  public:
-  // Starts this program again with `arguments`, which make it run `test`.
-  Child(const Test& test, const std::vector<std::string>& arguments);
+  // Starts this program again, with the same options(), to run `test`.
+  explicit Child(const Test& test);
   ~Child();
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
@@ -36,8 +37,8 @@ class Child {
   Outcome Take();
 
  private:
-  void Start(const std::vector<std::string>& arguments);
-  [[noreturn]] void Become(const std::vector<std::string>& arguments);
+  bool Start();
+  [[noreturn]] void Become();
   std::vector<std::string> Environment() const;
   void KillGroup();
   void JudgeEnding();
@@ -57,7 +58,9 @@ class Child {
   Outcome outcome_;
 };
 
-// In the child: takes over the board, sees to limits and crashes, runs the test, ends the process.
+// The option of this program that makes it a child; its value is a test's id.
+inline constexpr const char* kChild = "--child";
+// In the child: takes over board and options, sees to crashes, runs the test, ends the process.
 [[noreturn]] void RunAsChild(const std::string& id);
 
 }  // namespace crosscut::check

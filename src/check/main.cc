@@ -1,15 +1,19 @@
 // crosscut-check-plugin: checks whether a library keeps the rules of the plugin ABI. `crosscut
 // check-plugin` starts it.
 #include <limits.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <string>
 #include <vector>
 
+#include "src/base/descriptors.h"
 #include "src/base/quantity.h"
 #include "src/check/child.h"
 #include "src/check/harness/options.h"
@@ -23,7 +27,6 @@ enum ExitCode { kGood = 0, kFinding = 1, kUsage = 2, kUnreadable = 3 };
 
 struct Raw {
   std::vector<std::string> environment, no_device, only, skip;
-  std::string child;
 };
 
 bool Split(const std::vector<std::string>& words,
@@ -68,22 +71,20 @@ void AddOptions(CLI::App* app, Raw* raw) {
                   "the Python whose TensorFlow is loaded before the plugin; default: that of "
                   "python3, and only where the plugin needs it")
       ->option_text("PATH");
-  app->add_option("--env", raw->environment, "a variable for the plugin; may be repeated")
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+  const auto several = [app](const char* name, std::vector<std::string>* to, const char* text) {
+    return app->add_option(name, *to, text)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+        ->allow_extra_args(false);
+  };
+  several("--env", &raw->environment, "a variable for the plugin; may be repeated")
       ->option_text("NAME=VALUE");
-  app->add_option("--no-device", raw->no_device,
-                  "a variable that hides the device, for C3; may be repeated")
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+  several("--no-device", &raw->no_device,
+          "a variable that hides the device, for C3; may be repeated")
       ->option_text("NAME=VALUE");
-  app->add_option("--only", raw->only,
-                  "these tests alone, of any level, beside C1 and C2: --only C5,C9")
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+  several("--only", &raw->only, "these tests alone, of any level, beside C1 and C2: --only C5,C9")
       ->delimiter(',')
       ->option_text("IDS");
-  app->add_option("--skip", raw->skip, "not these")
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->delimiter(',')
-      ->option_text("IDS");
+  several("--skip", &raw->skip, "not these")->delimiter(',')->option_text("IDS");
   app->add_option("--cycles", o.cycles, "sessions in C5 and C9; default 10000")
       ->check(CLI::Range(20, 100'000'000).description(""))
       ->option_text("N");
@@ -107,9 +108,6 @@ void AddOptions(CLI::App* app, Raw* raw) {
   app->add_option("--jobs", o.jobs, "tests at once, where they do not measure; default 2")
       ->check(CLI::Range(1, 256).description(""))
       ->option_text("N");
-  app->add_option("--child", raw->child)->group("");
-  app->add_option("--tensorflow", o.tensorflow.folder)->group("");
-  app->add_option("--libpython", o.tensorflow.libpython)->group("");
 }
 
 int Fail(int code, const std::string& text) {
@@ -149,22 +147,11 @@ int Finish(const Raw& raw) {
   return kGood;
 }
 
-// The command line again, for children, which must not depend on the current folder. `plugin` and
-// `work`: the two files as they were written.
-std::vector<std::string> Arguments(int argc, char** argv, const std::string& plugin,
-                                   const std::string& work) {
-  std::vector<std::string> out;
-  for (int i = 1; i < argc; ++i) {
-    const std::string word = argv[i];
-    if (word == plugin) {
-      out.push_back(options().plugin);
-    } else if (!work.empty() && (word == work || word == "--work=" + work)) {
-      out.push_back(word == work ? options().work : "--work=" + options().work);
-    } else {
-      out.push_back(word);
-    }
-  }
-  return out;
+// Writes to stdout. Returns the exit code: `code`, or that of an output that cannot be written.
+int Print(const std::string& text, int code) {
+  const base::NoSignal no_pipe(SIGPIPE), no_limit(SIGXFSZ);
+  if (base::WriteAll(STDOUT_FILENO, text) || errno == EPIPE) return code;
+  return Fail(kUnreadable, std::string("stdout: ") + strerror(errno));
 }
 
 int Main(int argc, char** argv) {
@@ -185,34 +172,33 @@ int Main(int argc, char** argv) {
     if (error.get_exit_code() == 0) return app.exit(error);
     return Fail(kUsage, std::string(error.what()) + "; see crosscut check-plugin --help");
   }
-  const std::string plugin = options().plugin, work = options().work;
   if (const int code = Finish(raw); code != kGood) return code;
-  if (!raw.child.empty()) RunAsChild(raw.child);
-  std::vector<std::string> arguments = Arguments(argc, argv, plugin, work);
   if (!options().python.empty()) {
-    const Status status = GiveTensorFlow(&arguments);
+    const Status status = GiveTensorFlow();
     if (!status.ok()) return Fail(kUsage, std::string(status.message()));
   }
   if (options().probe) {
-    const Result<std::string> trouble = Probe(arguments);
+    const Result<std::string> trouble = Probe();
     if (!trouble.ok()) {
-      printf("%s\n", std::string(trouble.status().message()).c_str());
-      return kUnreadable;
+      return Print(std::string(trouble.status().message()) + "\n", kUnreadable);
     }
-    printf("%s\n", trouble->empty() ? "good" : trouble->c_str());
-    return trouble->empty() ? kGood : kFinding;
+    return Print((trouble->empty() ? "good" : *trouble) + "\n",
+                 trouble->empty() ? kGood : kFinding);
   }
-  const std::vector<TestResult> results = RunTests(arguments);
-  if (const std::string why = NothingTried(results); !why.empty()) return Fail(kUnreadable, why);
-  const std::string text = options().json ? AsJson(results) : AsText(results);
-  fwrite(text.data(), 1, text.size(), stdout);
-  return AnyFailed(results) ? kFinding : kGood;
+  const auto results = RunTests();
+  if (!results.ok()) return Fail(kUnreadable, std::string(results.status().message()));
+  return Print(options().json ? AsJson(*results) : AsText(*results),
+               AnyFailed(*results) ? kFinding : kGood);
 }
 
 }  // namespace
 }  // namespace crosscut::check
 
 int main(int argc, char** argv) {
+  crosscut::base::HoldStandardDescriptors();
+  if (argc == 3 && std::strcmp(argv[1], crosscut::check::kChild) == 0) {
+    crosscut::check::RunAsChild(argv[2]);
+  }
   try {
     return crosscut::check::Main(argc, argv);
   } catch (const std::exception& error) {

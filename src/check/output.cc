@@ -72,12 +72,6 @@ bool AnyFailed(const std::vector<TestResult>& results) {
   return CountOf(results, Verdict::kFail) > 0;
 }
 
-std::string NothingTried(const std::vector<TestResult>& results) {
-  const bool none =
-      !results.empty() && CountOf(results, Verdict::kSkip) == static_cast<int>(results.size());
-  return none ? results.front().why : "";
-}
-
 std::string AsText(const std::vector<TestResult>& results) {
   std::string out;
   if (const std::string& folder = options().tensorflow.folder; !folder.empty()) {

@@ -10,8 +10,6 @@ namespace crosscut::check {
 
 std::string AsText(const std::vector<TestResult>& results);
 std::string AsJson(const std::vector<TestResult>& results);
-// Why the checker could try nothing at all, or "".
-std::string NothingTried(const std::vector<TestResult>& results);
 // Whether any test failed.
 bool AnyFailed(const std::vector<TestResult>& results);
 

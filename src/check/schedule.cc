@@ -26,17 +26,15 @@ bool WantsTensorFlow(const Outcome& outcome) {
   return options().tensorflow.folder.empty() && Lacked(outcome);
 }
 
-Outcome RunAlone(const Test& test, const std::vector<std::string>& arguments) {
-  Child child(test, arguments);
+Outcome RunAlone(const Test& test) {
+  Child child(test);
   while (!child.Poll()) usleep(kPollUs);
   return child.Take();
 }
 
 class Schedule {
  public:
-  explicit Schedule(const std::vector<std::string>& arguments) : arguments_(arguments) {}
-
-  std::vector<TestResult> Run() {
+  Result<std::vector<TestResult>> Run() {
     // Later tests only make sense where these found that there is something to test.
     Load();
     for (const char* gate : {"C2", "trial"}) {
@@ -47,6 +45,7 @@ class Schedule {
       RunThose([](const Test& test) { return *test.needs == 0; });
       RunThose([this](const Test& test) { return *test.needs != 0 && Lacks(test).empty(); });
     }
+    if (!trouble_.empty()) return Status::Io(trouble_);
     return Results();
   }
 
@@ -59,10 +58,10 @@ class Schedule {
 
   // The first test, and once more with TensorFlow where the plugin turns out to need it.
   void Load() {
-    Outcome outcome = RunAlone(*FindTest("C1"), arguments_);
+    Outcome outcome = RunAlone(*FindTest("C1"));
     if (WantsTensorFlow(outcome)) {
-      if (const Status status = GiveTensorFlow(&arguments_); status.ok()) {
-        outcome = RunAlone(*FindTest("C1"), arguments_);
+      if (const Status status = GiveTensorFlow(); status.ok()) {
+        outcome = RunAlone(*FindTest("C1"));
       } else {
         Finding& finding = outcome.findings.back();
         const std::string text = finding.text + ("; " + std::string(status.message()));
@@ -96,9 +95,10 @@ class Schedule {
   void RunBeside(const std::vector<const Test*>& tests) {
     std::list<Child> running;
     size_t next = 0;
-    while (next < tests.size() || !running.empty()) {
-      while (next < tests.size() && running.size() < static_cast<size_t>(options().jobs)) {
-        running.emplace_back(*tests[next++], arguments_);
+    while ((next < tests.size() && trouble_.empty()) || !running.empty()) {
+      while (next < tests.size() && trouble_.empty() &&
+             running.size() < static_cast<size_t>(options().jobs)) {
+        running.emplace_back(*tests[next++]);
       }
       for (auto at = running.begin(); at != running.end();) {
         if (at->Poll()) {
@@ -113,6 +113,7 @@ class Schedule {
   }
 
   void Take(Outcome outcome) {
+    if (!outcome.trouble.empty()) stopped_ = trouble_ = outcome.trouble;
     if (outcome.fatal) {
       const bool named = !outcome.findings.empty();
       stopped_ = named ? outcome.findings.back().rule : outcome.id;
@@ -164,8 +165,8 @@ class Schedule {
     return results;
   }
 
-  std::vector<std::string> arguments_;
   std::vector<Outcome> outcomes_;
+  std::string trouble_;  // of the checker itself
   std::string stopped_;  // the rule whose breach makes the rest pointless
 };
 
@@ -181,7 +182,7 @@ const char* NameOf(Verdict verdict) {
   return "?";
 }
 
-Status GiveTensorFlow(std::vector<std::string>* arguments) {
+Status GiveTensorFlow() {
   const std::string& named = options().python;
   const auto found = FindTensorFlow(named.empty() ? "python3" : named);
   if (!found.ok()) {
@@ -191,17 +192,16 @@ Status GiveTensorFlow(std::vector<std::string>* arguments) {
     return Status::NotFound(std::string(found.status().message()) + step);
   }
   options().tensorflow = *found;
-  arguments->insert(arguments->end(),
-                    {"--tensorflow", found->folder, "--libpython", found->libpython});
   return Status();
 }
 
-Result<std::string> Probe(std::vector<std::string> arguments) {
-  Outcome outcome = RunAlone(*FindTest("trial"), arguments);
+Result<std::string> Probe() {
+  Outcome outcome = RunAlone(*FindTest("trial"));
   if (WantsTensorFlow(outcome)) {
-    if (const Status status = GiveTensorFlow(&arguments); !status.ok()) return status;
-    outcome = RunAlone(*FindTest("trial"), arguments);
+    if (const Status status = GiveTensorFlow(); !status.ok()) return status;
+    outcome = RunAlone(*FindTest("trial"));
   }
+  if (!outcome.trouble.empty()) return Status::Io(outcome.trouble);
   if (!outcome.fatal) return std::string();
   if (Lacked(outcome)) return Status::NotFound(outcome.findings.back().text);
   std::string why = outcome.findings.empty() ? outcome.skip : outcome.findings.back().text;
@@ -209,8 +209,6 @@ Result<std::string> Probe(std::vector<std::string> arguments) {
   return why;
 }
 
-std::vector<TestResult> RunTests(const std::vector<std::string>& arguments) {
-  return Schedule(arguments).Run();
-}
+Result<std::vector<TestResult>> RunTests() { return Schedule().Run(); }
 
 }  // namespace crosscut::check

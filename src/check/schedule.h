@@ -20,16 +20,17 @@ struct TestResult {
   double seconds = 0;
 };
 
-// Of the tests up to the level that options() names, in the order of the table. `arguments` make
-// this program a child that has the same options.
-std::vector<TestResult> RunTests(const std::vector<std::string>& arguments);
+// Of the tests up to the level that options() names, in the order of the table. An error where the
+// checker could not run one of them.
+Result<std::vector<TestResult>> RunTests();
 
 // The first sessions alone. What makes the plugin useless to any host, in a sentence; "": nothing.
-// An error where the plugin needs TensorFlow and there is none that can be loaded.
-Result<std::string> Probe(std::vector<std::string> arguments);
+// An error where that cannot be told: the checker could not try it, or the plugin needs TensorFlow
+// and there is none that can be loaded.
+Result<std::string> Probe();
 
-// Finds the TensorFlow of options().python, or of python3, and has children load it that get
-// `arguments`. Both functions above do so where the plugin needs it. An error tells the next step.
-Status GiveTensorFlow(std::vector<std::string>* arguments);
+// Finds the TensorFlow of options().python, or of python3, for children to load. Both functions
+// above do so where the plugin needs it. An error tells the next step.
+Status GiveTensorFlow();
 
 }  // namespace crosscut::check

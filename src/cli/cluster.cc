@@ -7,13 +7,14 @@
 
 #include "src/cli/commands.h"
 #include "src/cli/python.h"
+#include "src/cli/values.h"
 
 namespace crosscut::cli {
 namespace {
 
 struct ClusterArgs {
   std::vector<std::string> sources;
-  std::string output, job, engine = "local", memory = "2GB";
+  std::string output, job, engine = "local", memory = "2048";
   unsigned workers = 0;
 };
 
@@ -49,7 +50,7 @@ int RunOnCluster(std::string verb, std::vector<std::string> options,
 Verb MapVerb() {
   const auto args = std::make_shared<ClusterArgs>();
   Verb verb("map", "Many ranks", "crosscut map RUN -o PARTS",
-            "Keep what is bounded of a host's runs: a partial");
+            "Keep what is bounded of each run: a partial");
   verb.Take({
       {"RUN ...", &args->sources,
        "run directories, folders with runs in them, or other tools' traces.\n"
@@ -79,7 +80,8 @@ Verb ReduceVerb() {
        "Ray cluster, where their files lie",
        Rules{.words = {"local", "ray"}, .only = "engine"}},
       {"--memory SIZE", &args->memory,
-       "what the database may hold, beyond which it uses files; default 2GB"},
+       "what the database may hold, beyond which it uses files; default 2GB",
+       Rules{.check = Mebibytes(64, 1 << 24)}},
   });
   verb.Take(Shared(args.get()));
   verb.run = [=] {

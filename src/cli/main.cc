@@ -29,15 +29,12 @@ int Fail(const Status& status) {
 }
 
 int Print(std::string_view text, bool incomplete) {
-  while (!text.empty()) {
-    const ssize_t n = write(STDOUT_FILENO, text.data(), text.size());
-    if (n > 0) text.remove_prefix(static_cast<size_t>(n));
-    if (n >= 0 || errno == EINTR) continue;
-    if (errno == EPIPE) break;
-    Talk(std::string("stdout: ") + std::strerror(errno));
-    return kUnreadable;
+  const base::NoSignal no_pipe(SIGPIPE), no_limit(SIGXFSZ);
+  if (base::WriteAll(STDOUT_FILENO, text) || errno == EPIPE) {
+    return incomplete ? kUnreadable : kGood;
   }
-  return incomplete ? kUnreadable : kGood;
+  Talk(std::string("stdout: ") + std::strerror(errno));
+  return kUnreadable;
 }
 
 namespace {

@@ -15,7 +15,6 @@
 #include "src/cli/commands.h"
 #include "src/cli/newest.h"
 #include "src/cli/output.h"
-#include "src/cli/python.h"
 #include "src/cli/usage.h"
 #include "src/cli/values.h"
 #include "src/verbs/runs.h"
@@ -24,7 +23,7 @@ namespace crosscut::cli {
 namespace {
 
 struct TableArgs {
-  std::string input, name, format, file;
+  std::string input, name, format, file = "-";
   verbs::TableQuery query;
 };
 
@@ -56,26 +55,17 @@ std::vector<std::string> QueryOptions(const verbs::TableQuery& query) {
 }
 
 bool IsShownAsBytes(const TableArgs& args) {
-  if (args.format != "parquet" || !args.file.empty() || isatty(STDOUT_FILENO) == 0) return false;
+  if (args.format != "parquet" || args.file != "-" || isatty(STDOUT_FILENO) == 0) return false;
   Talk("Parquet is no text for a terminal: name a file with -o");
   return true;
 }
 
-// Python writes it, where pyarrow is.
-int WriteParquet(const TableArgs& args) {
-  if (IsShownAsBytes(args)) return kUsage;
-  std::vector<std::string> words = {"table", "-o", args.file.empty() ? "-" : args.file};
-  for (std::string& option : QueryOptions(args.query)) words.push_back(std::move(option));
-  words.insert(words.end(), {"--", args.input, args.name});
-  return RunPython(words);
-}
-
-int TableOfCluster(TableArgs args) {
-  if (args.format.empty()) args.format = FormatOf(args.file);
+// Python reads clusters and writes Parquet, where pyarrow is.
+int TableByPython(const TableArgs& args) {
   if (IsShownAsBytes(args)) return kUsage;
   std::vector<std::string> options = QueryOptions(args.query);
   options.push_back("--format=" + args.format);
-  if (!args.file.empty()) options.push_back("-o" + args.file);
+  options.push_back("-o" + args.file);
   std::vector<std::string> inputs = {args.input};
   if (!args.name.empty()) inputs.push_back(args.name);
   return RunOnCluster("table", options, inputs);
@@ -93,7 +83,8 @@ int RunTable(TableArgs args) {
   IgnorePipes();
   const bool swapped = verbs::IsTable(args.input) && !IsInput(args.input) && IsInput(args.name);
   if (swapped) std::swap(args.input, args.name);  // either order is clear
-  if (IsCluster(args.input)) return TableOfCluster(std::move(args));
+  if (args.format.empty()) args.format = FormatOf(args.file);
+  if (IsCluster(args.input)) return TableByPython(args);
   if (args.name.empty() && verbs::IsTable(args.input) && !IsInput(args.input)) {
     std::vector<std::string> newest;
     if (const int code = TakeNewest(&newest); code != kGood) return code;
@@ -105,21 +96,14 @@ int RunTable(TableArgs args) {
                                  (near.empty() ? "; crosscut table lists the tables" : near)));
   }
   if (args.name.empty()) return Print(verbs::ListTables(), false);
-  if (args.format.empty()) args.format = FormatOf(args.file);
-  if (args.format == "parquet") return WriteParquet(args);
+  if (args.format == "parquet") return TableByPython(args);
   verbs::TableOptions options;
   options.query = args.query;
   if (args.format == "json") options.format = verbs::TableFormat::kJson;
-  int printed = kGood;
-  const auto print = [&printed](std::string_view part) {
-    if (printed == kGood) printed = Print(part, false);
-  };
-  const auto output = args.file.empty()
-                          ? verbs::Table(args.input, args.name, options, print)
-                          : verbs::TableToFile(args.input, args.name, options, args.file);
+  const auto output = verbs::WriteTableOf(args.input, args.name, options, args.file);
   if (!output.ok()) return FailTable(output.status(), args.name);
   if (!output->remark.empty()) Talk(output->remark);
-  return output->incomplete ? kUnreadable : printed;
+  return output->incomplete ? kUnreadable : kGood;
 }
 
 }  // namespace

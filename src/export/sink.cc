@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/base/descriptors.h"
 #include "src/base/new_file.h"
 
 namespace crosscut::exporting {
@@ -31,13 +32,10 @@ class DescriptorSink : public Sink {
   }
 
   Status Write(std::string_view bytes) override {
-    while (!bytes.empty() && !unread_) {
-      const ssize_t n = write(fd_, bytes.data(), bytes.size());
-      if (n < 0 && errno == EPIPE) unread_ = true;
-      if (n < 0 && errno != EINTR && errno != EPIPE) return Failed(path_);
-      if (n > 0) bytes_ += static_cast<uint64_t>(n);
-      if (n > 0) bytes.remove_prefix(static_cast<size_t>(n));
-    }
+    if (unread_) return {};
+    unread_ = !base::WriteAll(fd_, bytes);
+    if (unread_ && errno != EPIPE) return Failed(path_);
+    bytes_ += bytes.size();
     return {};
   }
 
@@ -267,7 +265,7 @@ std::string EndOfLinks(std::string path) {
 
 Opened OpenNamed(const std::string& path) {
   if (const int fd = NamedDescriptor(path); fd >= 0) {
-    return InPlace(fcntl(fd, F_DUPFD_CLOEXEC, 3), path);
+    return InPlace(fcntl(fd, F_DUPFD_CLOEXEC, 3), path == "-" ? "stdout" : path);
   }
   const int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
   if (fd >= 0) return OpenPresent(fd, path);

@@ -26,16 +26,20 @@ namespace fs = std::filesystem;
 constexpr const char* kGood = "good";
 constexpr size_t kMaxNoteBytes = size_t{1} << 16;
 
-// What the answers of a probe hang on, in one line; "" where the file cannot be asked, or its name
-// would break the line.
-std::string KeyOf(const std::string& plugin) {
-  const std::string file = plugin.substr(0, plugin.find(','));
+// Its size and when it was written; "" where there is no such file.
+std::string StateOf(const std::string& file) {
   struct stat facts;
   if (stat(file.c_str(), &facts) != 0 || !S_ISREG(facts.st_mode)) return "";
-  if (plugin.find_first_of("\t\n") != std::string::npos) return "";
   const int64_t ns = int64_t{facts.st_mtim.tv_sec} * 1'000'000'000 + facts.st_mtim.tv_nsec;
-  return std::to_string(facts.st_size) + " " + std::to_string(ns) + " " + BuildId(file) + " " +
-         plugin;
+  return std::to_string(facts.st_size) + " " + std::to_string(ns) + " ";
+}
+
+// What the answers of a probe hang on, in one line; "" where the file cannot be asked, or its name
+// would break the line.
+std::string KeyOf(const std::string& plugin, const std::string& checker) {
+  const std::string file = plugin.substr(0, plugin.find(',')), state = StateOf(file);
+  if (state.empty() || plugin.find_first_of("\t\n") != std::string::npos) return "";
+  return StateOf(checker) + state + BuildId(file) + " " + plugin;
 }
 
 using Answers = std::map<std::string, std::string>;  // by key
@@ -151,7 +155,7 @@ ProbedPlugins ProbePlugins(const std::vector<std::string>& plugins, const Probe&
   Answers answers = probe.cache.empty() ? Answers() : ReadAnswers(probe.cache);
   bool learned = false;
   for (const std::string& plugin : plugins) {
-    const std::string key = KeyOf(plugin);
+    const std::string key = KeyOf(plugin, probe.checker);
     auto known = answers.find(key);
     if (!key.empty() && known == answers.end()) {
       const Result<base::Captured> ran = base::RunAndCapture(CommandFor(plugin, probe.checker));

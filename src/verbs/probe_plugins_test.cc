@@ -65,6 +65,20 @@ TEST_F(ProbePluginsTest, RemembersUntilTheFileChanges) {
                          At("good.so") + "\n");
 }
 
+TEST_F(ProbePluginsTest, AsksAgainWhereAnotherCheckerIsInstalled) {
+  EXPECT_THAT(ProbePlugins({At("bad.so")}, Ours()).good, IsEmpty());
+  Write("checker", "#!/bin/sh\necho good\n");
+  EXPECT_THAT(ProbePlugins({At("bad.so")}, Ours()).good, ElementsAre(At("bad.so")));
+}
+
+TEST_F(ProbePluginsTest, TheCheckersOwnTroubleIsNoAnswer) {
+  Write("checker", "#!/bin/sh\necho cannot prepare a process\nexit 3\n");
+  const ProbedPlugins probed = ProbePlugins({At("bad.so")}, Ours());
+  EXPECT_THAT(probed.good, ElementsAre(At("bad.so")));
+  EXPECT_THAT(probed.sentences, ElementsAre(HasSubstr("(cannot prepare a process)")));
+  EXPECT_FALSE(std::filesystem::exists(Ours().cache));
+}
+
 TEST_F(ProbePluginsTest, SettingsReachThePluginAndBelongToTheAnswer) {
   ProbePlugins({At("good.so")}, Ours());
   EXPECT_THAT(ProbePlugins({At("good.so") + ",period_us=5,mode=hang in x"}, Ours()).good,

@@ -6,7 +6,9 @@
 
 #include "src/base/nearest.h"
 #include "src/report/html_table.h"
+#include "src/report/table_text.h"
 #include "src/verbs/input.h"
+#include "src/verbs/output.h"
 
 namespace crosscut::verbs {
 namespace {
@@ -28,8 +30,32 @@ std::string Remark(const analyze::Table& table, size_t first_note) {
 
 }  // namespace
 
-Result<TableOutput> Table(const std::string& path, const std::string& name,
-                          const TableOptions& options, const report::TakeText& take) {
+Result<TableOutput> WriteTable(const analyze::Table& whole, const TableOptions& options,
+                               const std::string& file, const std::vector<std::string>& inputs) {
+  const bool all = options.query.all();
+  Result<analyze::Table> chosen = all ? analyze::Table() : Select(whole, options.query);
+  if (!chosen.ok()) return chosen.status();
+  const analyze::Table& table = all ? whole : *chosen;
+  auto sink = OpenOutput(file, inputs);
+  if (!sink.ok()) return sink.status();
+  Status written;
+  const auto take = [&](std::string_view part) {
+    if (written.ok()) written = (*sink)->Write(part);
+  };
+  (options.format == TableFormat::kJson ? report::WriteJson : report::WriteCsv)(table, take);
+  if (written.ok()) written = (*sink)->Close();
+  if (!written.ok()) return written;
+  TableOutput output;
+  if (whole.rows() == 0) {
+    output.remark = Remark(whole, 0);
+  } else if (table.rows() < whole.rows()) {
+    output.remark = Remark(table, whole.notes.size());
+  }
+  return output;
+}
+
+Result<TableOutput> WriteTableOf(const std::string& path, const std::string& name,
+                                 const TableOptions& options, const std::string& file) {
   if (analyze::FindTable(name) == nullptr) {
     return Status::Unsupported(base::UnknownName("table", name, TableNames()));
   }
@@ -37,38 +63,9 @@ Result<TableOutput> Table(const std::string& path, const std::string& name,
   if (!input.ok()) return input.status();
   const auto whole = analyze::ComputeTable((*input)->trace, *(*input)->context, name);
   if (!whole.ok()) return whole.status();
-  TableOutput output;
-  output.incomplete = (*input)->trace.damaged;
-  const auto write = options.format == TableFormat::kJson ? report::WriteJson : report::WriteCsv;
-  if (options.query.all()) {
-    write(*whole, take);
-    if (whole->rows() == 0) output.remark = Remark(*whole, 0);
-    return output;
-  }
-  const auto chosen = Select(*whole, options.query);
-  if (!chosen.ok()) return chosen.status();
-  write(*chosen, take);
-  if (chosen->rows() < whole->rows()) output.remark = Remark(*chosen, whole->notes.size());
-  if (whole->rows() == 0) output.remark = Remark(*whole, 0);
+  auto output = WriteTable(*whole, options, file, {path});
+  if (output.ok()) output->incomplete = (*input)->trace.damaged;
   return output;
-}
-
-Result<TableOutput> TableToFile(const std::string& path, const std::string& name,
-                                const TableOptions& options, const std::string& file) {
-  std::unique_ptr<exporting::Sink> sink;  // opened with the first part: a wrong name leaves no file
-  Status written;
-  const auto write = [&](std::string_view part) {
-    if (sink == nullptr && written.ok()) {
-      auto opened = OpenOutput(file, {path});
-      if (opened.ok()) sink = std::move(*opened);
-      written = opened.status();
-    }
-    if (written.ok()) written = sink->Write(part);
-  };
-  auto output = Table(path, name, options, write);
-  if (!output.ok()) return output;
-  if (written.ok()) written = sink->Close();
-  return written.ok() ? std::move(output) : written;
 }
 
 std::vector<std::string> ShownCells(const analyze::Table& table, size_t row, int64_t origin) {

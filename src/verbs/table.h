@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "src/analyze/table.h"
 #include "src/base/status.h"
-#include "src/report/table_text.h"
 #include "src/verbs/table_query.h"
 
 namespace crosscut::verbs {
@@ -23,14 +23,15 @@ struct TableOutput {
   std::string remark;       // which rows are left out; where there are none: how there would be
 };
 
-// Gives the table to `take` in parts. kUnsupported, with the names that are near, where there is no
-// table `name`, or the query cannot be meant; nothing is given then.
-Result<TableOutput> Table(const std::string& path, const std::string& name,
-                          const TableOptions& options, const report::TakeText& take);
+// Writes what `options` want of a table that is made of `inputs` to `file`, as OpenOutput opens it.
+// kUnsupported where the query cannot be meant; nothing is written then.
+Result<TableOutput> WriteTable(const analyze::Table& whole, const TableOptions& options,
+                               const std::string& file, const std::vector<std::string>& inputs);
 
-// The same into a file, as OpenOutput opens one.
-Result<TableOutput> TableToFile(const std::string& path, const std::string& name,
-                                const TableOptions& options, const std::string& file);
+// The same of a table of the input at `path`. kUnsupported, with the names that are near, where
+// there is no table `name`.
+Result<TableOutput> WriteTableOf(const std::string& path, const std::string& name,
+                                 const TableOptions& options, const std::string& file);
 
 // The cells of a row as people read them, with units; times of day are since `origin`.
 std::vector<std::string> ShownCells(const analyze::Table& table, size_t row, int64_t origin);

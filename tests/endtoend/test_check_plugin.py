@@ -8,7 +8,7 @@ import subprocess
 import pytest
 from frameworks import python_with
 from runs import CROSSCUT, record, table
-from test_plugins import directml
+from test_plugins import DEMO, directml
 
 SOURCE = pathlib.Path(__file__).with_name("tensorflow_plugin.cc")
 QUICK = ["--cycles=400", "--budget=2", "--deadline=60"]
@@ -112,3 +112,37 @@ def test_a_plugin_for_another_version_of_tensorflow_is_told_so(python, folder, t
     finding, = results_of(done)["C1"]["findings"]
     assert finding["rule"] == "C1.loads"
     assert f"{folder} does not have it" in finding["text"]
+
+
+@pytest.mark.parametrize("line", [
+    [DEMO, "--only", "C1,C2"], ["--only", "C1,C2", DEMO], ["--only=C1,C2", "--env", "A=B", DEMO],
+    ["--env", "A=B", "--skip", "C3", DEMO, "--level", "1"], ["--level", "1", "--", DEMO]])
+def test_options_may_stand_anywhere(line):
+    done = subprocess.run([CROSSCUT, "check-plugin", *line], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "2 passed" in done.stdout and "0 failed" in done.stdout
+
+
+def test_an_output_that_cannot_be_written_is_told():
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([CROSSCUT, "check-plugin", DEMO, "--only=C1"], stdout=full,
+                              stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 3 and "No space left" in done.stderr
+
+
+@pytest.mark.parametrize("closed", [0, 1, 2])
+def test_a_closed_descriptor_is_no_fault_of_the_plugin(closed):
+    checker = CROSSCUT.with_name("crosscut-check-plugin")
+    done = subprocess.run(["bash", "-c", f'exec "$@" {closed}>&-', "-", checker, "--probe", DEMO],
+                          capture_output=True, text=True)
+    assert done.returncode == (3 if closed == 1 else 0), done.stdout
+
+
+@pytest.mark.parametrize("limit", ["ulimit -n 5;", "export TMPDIR=/nowhere;",
+                                   "ulimit -f 0; trap '' XFSZ;"])
+def test_the_checkers_own_trouble_is_no_fault_of_the_plugin(limit):
+    """No answer of a probe, either, which would be kept."""
+    for flag in ["--only=C1", "--probe"]:
+        done = subprocess.run(["bash", "-c", f'{limit} exec "$@"', "-", CROSSCUT, "check-plugin",
+                               flag, DEMO], capture_output=True, text=True)
+        assert done.returncode == 3 and "FAIL" not in done.stdout, done.stdout

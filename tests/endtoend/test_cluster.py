@@ -121,11 +121,11 @@ def test_any_sharding_gives_the_same_bytes(runs, cluster, tmp_path):
     assert crosscut("reduce", runs[0], apart[0], runs[1], "-o", tmp_path / "mixed")[0] == 0
     for name in ("apart", "unmapped", "mixed"):
         assert digest(tmp_path / name) == expected, name
-    [one], [both] = (list(folder.glob("*.ccp"))
-                     for folder in (tmp_path / "parts0", runs[0].parent / "parts"))
-    before = both.read_bytes()
-    assert crosscut("map", runs[1], runs[0], "-o", both.parent)[0] == 0
-    assert both.read_bytes() == before and one.name == both.name
+    together = runs[0].parent / "parts"
+    before = {file.name: file.read_bytes() for file in together.glob("*.ccp")}
+    assert crosscut("map", runs[1], runs[0], "-o", together)[0] == 0
+    alone = [file for folder in apart for file in folder.glob("*.ccp")]
+    assert {file.name: file.read_bytes() for file in alone} == before and len(before) == 2
 
 
 def test_tables_of_a_rank_are_those_of_its_run(runs, cluster):
@@ -152,18 +152,48 @@ def test_a_rank_that_is_not_here_is_named(runs, tmp_path):
     assert code == 3 and "missing ranks: 1\n" in text
 
 
-def test_a_torn_log_is_mapped_to_its_last_word(runs, tmp_path):
+def test_a_torn_log_is_mapped_as_far_as_it_can_be_read(runs, tmp_path):
     torn = tmp_path / "torn"
     shutil.copytree(runs[1], torn)
     [log] = torn.glob("*.crosscut")
     with open(log, "r+b") as file:
         file.truncate(log.stat().st_size * 3 // 4)
     code, _, error = crosscut("reduce", runs[0], torn, "-o", tmp_path / "cluster")
-    assert code == 0, error
+    assert code == 3 == crosscut("report", torn)[0], error
     assert [(row["rank"], row["complete"]) for row in rows_of(tmp_path / "cluster", "ranks")] == [
-        ("0", "True"), ("1", "False")]
-    code, text, _ = crosscut("report", tmp_path / "cluster")
-    assert "! rank 1: it did not end by itself" in text
+        ("0", "1"), ("1", "0")]
+    code, text, _ = crosscut("info", tmp_path / "cluster")
+    assert "! rank 1, process" in text and "its log is damaged at byte" in text
+
+
+@pytest.mark.parametrize("verb", ["map", "reduce"])
+def test_a_log_that_cannot_be_read_is_named_and_ends_with_3(runs, tmp_path, verb):
+    broken = tmp_path / "broken"
+    shutil.copytree(runs[1], broken)
+    [log] = broken.glob("*.crosscut")
+    log.write_bytes(bytes(range(256)) * 80)
+    code, _, error = crosscut(verb, runs[0], broken, "-o", tmp_path / "made")
+    assert code == 3
+    if verb == "map":
+        assert "it cannot be read whole: " in error and "not a crosscut log" in error
+        code, _, error = crosscut("reduce", tmp_path / "made", "-o", tmp_path / "cluster")
+        assert code == 3
+    code, text, _ = crosscut("report", tmp_path / ("cluster" if verb == "map" else "made"))
+    assert code == 3 and "it cannot be read whole: " in text and "to its last word" not in text
+    assert "rank 1 of 2 is missing" in text
+
+
+@pytest.mark.parametrize("content", [b"", b'{"format": 1, "jo', b"[1, 2]", b'{"job": "\xff"}'])
+def test_a_damaged_run_json_is_a_gap_and_the_others_are_put_together(runs, tmp_path, content):
+    folder = tmp_path / "runs"
+    for number, run in enumerate(runs):
+        shutil.copytree(run, folder / f"run{number}")
+    (folder / "run1" / "run.json").write_bytes(content)
+    code, _, error = crosscut("reduce", folder, "-o", tmp_path / "cluster")
+    assert code == 3, error
+    code, text, _ = crosscut("info", tmp_path / "cluster")
+    assert code == 3 and "missing ranks: 1\n" in text
+    assert f"! {folder}/run1: run.json is damaged" in text
 
 
 def test_without_what_the_extra_brings_the_command_says_how_to_get_it(cluster, tmp_path):

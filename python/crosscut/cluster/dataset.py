@@ -21,6 +21,7 @@ from crosscut.cluster.partial import SHARD, Partial, canonical
 from crosscut.cluster.spool import InMemory
 
 FACTS = "cluster.json"
+VERSION = 2  # of the folder
 FRONT = ("rank", "restart", "host", "process")  # of each row that is about a process
 _GROUP_ROWS = 1 << 18  # of a Parquet row group
 # Tables with many rows have a file for so many processes: together they would not fit.
@@ -60,9 +61,9 @@ def open_cluster(path: str | os.PathLike[str]) -> Cluster:
         facts = json.load(file)
         stamp = _stamp(os.fstat(file.fileno()))
     version = facts.get("version") if isinstance(facts, dict) else None
-    if version != spec.VERSION:
+    if version != VERSION:
         raise ValueError(f"{path}: {FACTS} has version {version}; this Crosscut reads "
-                         f"{spec.VERSION}: reduce the partials again")
+                         f"{VERSION}: reduce the partials again")
     return Cluster(os.fspath(path), facts, stamp)
 
 
@@ -209,7 +210,7 @@ def _facts(partial: Partial, done: Finished, stated: dict[str, Any]) -> dict[str
         host["processes"] += 1
         host["ranks"] += shard.leads
     return {
-        "version": spec.VERSION, "spec": spec.digest(), "job": partial.job, "hosts": hosts,
+        "version": VERSION, "spec": spec.digest(), "job": partial.job, "hosts": hosts,
         "world": max((shard.world for shard in partial.shards), default=-1),
         "ranks": sum(shard.leads for shard in partial.shards),
         "processes": len(partial.shards), "missing": done.missing,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,7 +23,7 @@ class Finished:
 
     tables: dict[str, pa.Table] = field(default_factory=dict)
     gaps: list[Gap] = field(default_factory=list)
-    missing: list[int] = field(default_factory=list)  # ranks, each once
+    missing: list[tuple[int, int]] = field(default_factory=list)  # first and last rank, sorted
     incomplete: bool = False  # ranks or sources are missing
 
 
@@ -45,32 +46,43 @@ def calls_of(partial: Partial) -> InMemory | Spooled | None:
     return InMemory(table) if isinstance(table, pa.Table) else table
 
 
-def missing_ranks(shards: list[Shard]) -> list[tuple[int, int, int]]:
-    """(restart, rank, world) of each rank that the job has and that is not here. Where no rank
-    states how many there are, those below the highest one that is here."""
+def missing_ranks(shards: list[Shard]) -> list[tuple[int, int, int, int]]:
+    """(first rank, last rank, restart, world) of the ranks that the job has and that are not here.
+    Where no rank states how many there are, those below the highest one that is here."""
     out = []
     for restart in sorted({shard.restart for shard in shards}):
-        ranks = {s.rank for s in shards if s.leads and s.restart == restart}
+        ranks = sorted({s.rank for s in shards if s.leads and s.restart == restart})
         stated = [s.world for s in shards if s.restart == restart and s.world > 0]
-        world = max([*stated, max(ranks, default=-1) + 1])
         if ranks:
-            out += [(restart, rank, world) for rank in range(world) if rank not in ranks]
+            world = max([*stated, ranks[-1] + 1])
+            out += [(before + 1, after - 1, restart, world)
+                    for before, after in zip([-1, *ranks], [*ranks, world]) if after > before + 1]
     return out
 
 
-def finish(partial: Partial, memory: str = "2GB") -> Finished:
-    """The finished tables of a merged partial. `memory`: what the database may use, beyond which it
-    goes on in files."""
+def joined(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The same numbers in sorted ranges that do not meet."""
+    out: list[tuple[int, int]] = []
+    for first, last in sorted(ranges):
+        if out and first <= out[-1][1] + 1:
+            out[-1] = out[-1][0], max(out[-1][1], last)
+        else:
+            out.append((first, last))
+    return out
+
+
+def finish(partial: Partial, memory: int = 2048) -> Finished:
+    """The finished tables of a merged partial. `memory`: MiB that the database may use, beyond
+    which it goes on in files."""
     done = Finished()
-    database = duckdb.connect()
-    database.execute(f"SET memory_limit='{memory}'; SET enable_progress_bar=false")
+    database = duckdb.connect(config={"memory_limit": f"{memory}MiB"})
+    database.execute("SET enable_progress_bar=false")
     database.register("shards", shard_table(partial.shards))
     absent = missing_ranks(partial.shards)
-    done.missing = sorted({rank for _, rank, _ in absent})
-    done.tables["missing"] = pa.table({
-        "rank": pa.array([rank for _, rank, _ in absent], pa.int64()),
-        "restart": pa.array([restart for restart, _, _ in absent], pa.int64()),
-        "world": pa.array([world for _, _, world in absent], pa.int64())})
+    done.missing = joined((first, last) for first, last, _, _ in absent)
+    done.tables["missing"] = pa.table(
+        {name: pa.array([row[at] for row in absent], pa.int64())
+         for at, name in enumerate(("first_rank", "last_rank", "restart", "world"))})
     database.register("missing", done.tables["missing"])
     for name in (spec.STEPS, "operations", "processes"):
         database.register(name, partial.tables[name])
@@ -99,7 +111,7 @@ def finish(partial: Partial, memory: str = "2GB") -> Finished:
     database.register("grew", _grew_table(compared))
     done.tables["ranks"] = query(_RANKS)
     done.tables["stragglers"] = query(_STRAGGLERS)
-    done.gaps = sorted({*partial.gaps, *_own_gaps(partial, query)})
+    done.gaps = sorted({*partial.gaps, *partial.damage, *_own_gaps(partial, query)})
     return done
 
 
@@ -287,7 +299,7 @@ def _own_gaps(partial: Partial, query: Any) -> list[Gap]:
                         "them; steps are compared where they agree"))
     gaps += [Gap(f"rank {shard.rank}" if shard.leads else f"process {shard.process}",
                  f"it did not end by itself (host {shard.host}): mapped to its last word")
-             for shard in partial.shards if not shard.complete]
+             for shard in partial.shards if not shard.complete and not shard.damage]
     counts = query("SELECT restart, role, min(n) AS least, max(n) AS most, max(c) AS common FROM ("
                    "SELECT restart, role, rank, count(*) AS n FROM lead_steps GROUP BY ALL) "
                    "LEFT JOIN (SELECT restart, role, count(DISTINCT step) AS c FROM compared "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -31,12 +32,12 @@ def map_input(path: str, job: str = "") -> Partial:
     FileNotFoundError, ValueError and OSError as `crosscut.read` raises them; ValueError, too, where
     there is no process in it.
     """
+    of_run = run_facts(path)
     run = crosscut.read(path)
     processes = pa.table(run.table("processes"))
     if not processes.num_rows:
         raise ValueError(f"{path}: there is no process in it")
     stated = _facts_by_process(run)
-    of_run = run_facts(path)
     rows = processes.to_pylist()
     shards = of_one_unit(with_leads(
         {row[PROCESS]: shard_of_process(path, of_run, row, stated.get(row[PROCESS], {}))
@@ -45,6 +46,8 @@ def map_input(path: str, job: str = "") -> Partial:
     jobs = [str(of["job"]) for of in (*stated.values(), of_run) if of.get("job")]
     partial = Partial(job or min(jobs, default=""))
     partial.shards = sorted(shards.values(), key=lambda shard: shard.order)
+    if run.damaged:  # the gaps of a run begin with the most serious one
+        partial.shards[0] = replace(partial.shards[0], damage=run.gaps[0])
     numbers = {shard.id: number for number, shard in enumerate(partial.shards)}
     place = {process: numbers[shard.id] for process, shard in shards.items()}
     _add_unions(run, place, partial)

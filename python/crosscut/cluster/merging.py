@@ -21,17 +21,19 @@ _MOST = (1 << 63) - 1
 def merge(partials: Sequence[Partial]) -> Partial:
     """One partial of all. What is in several of them counts once.
 
-    Conflict where they are of several jobs, where one process has two different logs, where tables
-    have different columns, or where two of them share runs and each has others, too: sums cannot
-    be taken apart.
+    Conflict where they are of several jobs, where one process has two different logs of one length,
+    where tables have different columns, or where two of them share runs and each has others, too:
+    sums cannot be taken apart.
     """
     kept = _distinct(partials)
     jobs = sorted({partial.job for partial in kept})
     if len(jobs) > 1:
-        raise Conflict("these are runs of several jobs: " + ", ".join(job or "(unnamed)"
-                                                                      for job in jobs))
+        first = {partial.job: partial.shards[0].title for partial in reversed(kept)}
+        raise Conflict("these are runs of several jobs: "
+                       + "; ".join(f"{job or '(unnamed)'}, as {first[job]}" for job in jobs)
+                       + ": name those of one job")
     merged = Partial(jobs[0] if jobs else "")
-    merged.gaps = sorted({gap for partial in partials for gap in partial.gaps})
+    merged.gaps = sorted({gap for partial in kept for gap in partial.gaps})
     merged.shards = sorted((shard for partial in kept for shard in partial.shards),
                            key=lambda shard: shard.order)
     place = {shard.id: at for at, shard in enumerate(merged.shards)}
@@ -49,39 +51,31 @@ def merge(partials: Sequence[Partial]) -> Partial:
 
 
 def _distinct(partials: Sequence[Partial]) -> list[Partial]:
-    """The partials without those that others contain."""
-    logs: dict[tuple[Any, ...], Shard] = {}
-    for partial in partials:
-        for shard in partial.shards:
-            other = logs.setdefault(shard.id, shard)
-            if other != shard:
-                raise Conflict(_differs(shard, other))
+    """The partials without those of which others have all processes, in the same or in a later
+    state: logs only grow."""
     kept: list[Partial] = []
-    taken: set[str] = set()
-    largest_first = sorted(partials, key=lambda p: (-len(p.shards), [s.order for s in p.shards]))
-    for partial in largest_first:
-        units = {shard.unit for shard in partial.shards}
-        if units and units <= taken:
-            continue
-        if units & taken:
-            shared = next(s for s in partial.shards if s.unit in taken)
-            raise Conflict(f"{_title(shared)} is in two partials that each hold other runs, too: "
-                           "take one of them away, or map the runs again")
-        taken |= units
-        kept.append(partial)
+    taken: dict[tuple[Any, ...], Shard] = {}
+    for partial in sorted(partials, key=lambda p: (
+            -len(p.shards), -sum(s.log_bytes for s in p.shards), [s.order for s in p.shards])):
+        shared = [(shard, taken[shard.id]) for shard in partial.shards if shard.id in taken]
+        for shard, other in shared:
+            _check_older(shard, other)
+        if not shared:
+            taken |= {shard.id: shard for shard in partial.shards}
+            kept.append(partial)
+        elif len(shared) < len(partial.shards):
+            raise Conflict(f"{shared[0][0].title} is in two partials that each hold other runs, "
+                           "too: take one of them away, or map the runs again")
     return kept
 
 
-def _title(shard: Shard) -> str:
-    rank = f"rank {shard.rank}, " if shard.leads else ""
-    return f"{rank}process {shard.process} of host {shard.host}"
-
-
-def _differs(one: Shard, other: Shard) -> str:
-    if (one.log_bytes, one.log_crc32) != (other.log_bytes, other.log_crc32):
-        return (f"{_title(one)} was mapped twice from different logs ({other.log_bytes} and "
-                f"{one.log_bytes} bytes): map its run again, and remove the older partial")
-    return f"{_title(one)} was mapped twice with different identities: map its run again"
+def _check_older(one: Shard, other: Shard) -> None:
+    if one.log_bytes > other.log_bytes or (one.log_bytes == other.log_bytes
+                                           and one.log_crc32 != other.log_crc32):
+        raise Conflict(f"{one.title} was mapped twice from different logs ({other.log_bytes} and "
+                       f"{one.log_bytes} bytes): map its run again, and remove the older partial")
+    if one.unit == other.unit and one != other:
+        raise Conflict(f"{one.title} was mapped twice with different identities: map its run again")
 
 
 def _same_columns(name: str, tables: Sequence[pa.Table]) -> None:

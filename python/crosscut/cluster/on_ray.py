@@ -2,8 +2,8 @@
 
 Each node is asked first which runs it sees at the given paths, and by their logs those that several
 nodes see, on a shared disk, are told from those on a disk of its own. A run is mapped by one node
-that sees it: a task for each node maps its share by processes of the node and sends one partial for
-each job and host. Ray starts a task again three times; what a node cannot do after that, or a node
+that sees it: a task for each node maps its share by processes of the node and sends a partial for
+each. Ray starts a task again three times; what a node cannot do after that, or a node
 that is gone, is left to other nodes that see it, and is a gap where there is none.
 """
 
@@ -49,7 +49,7 @@ def map_here(paths: Sequence[str], job: str,
              at_once: int) -> tuple[list[bytes], list[tuple[str, str]]]:
     """What a node's second task does: the partials of these inputs, as bytes, and its gaps."""
     with tempfile.TemporaryDirectory(prefix="crosscut-map-") as folder:
-        parts, gaps = workers.by_host(workers.map_all(paths, folder, job, at_once))
+        parts, gaps = workers.one_by_one(workers.map_all(paths, folder, job, at_once))
     return [partial.to_bytes(part) for part in parts], [(gap.where, gap.what) for gap in gaps]
 
 
@@ -60,7 +60,11 @@ def connected() -> Iterator[Nodes]:
     is no such cluster."""
     for name, value in _SETTINGS.items():
         os.environ.setdefault(name, value)
-    import ray
+    try:
+        import ray
+    except ModuleNotFoundError as missing:
+        missing.msg = "--on=ray needs ray: pip install 'crosscut[ray]'"
+        raise
 
     started = not ray.is_initialized()
     if started:

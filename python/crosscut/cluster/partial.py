@@ -65,6 +65,12 @@ class Partial:
     gaps: list[Gap] = field(default_factory=list)
 
     @property
+    def damage(self) -> list[Gap]:
+        """What could not be read of its runs, a sentence for each process."""
+        return [Gap(shard.title, f"it cannot be read whole: {shard.damage}")
+                for shard in self.shards if shard.damage]
+
+    @property
     def hosts(self) -> list[str]:
         """The names of its hosts, sorted."""
         return sorted({shard.host for shard in self.shards})

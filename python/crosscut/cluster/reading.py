@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Callable, Sequence
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from crosscut import _names, _outputs
-from crosscut._command import USAGE, Parser, one_of, say
-from crosscut.cluster import conditions, dataset, page, report
+from crosscut import _names, _outputs, _read, _table
+from crosscut._command import USAGE, Parser, exit_code, one_of, say
+from crosscut.cluster import dataset, page, report
 from crosscut.cluster.dataset import Cluster
+from crosscut.reading import Table
 
-GOOD, UNREADABLE = 0, 3
 # In a report as JSON: tables with a row for each rank or fewer.
 _REPORTED = ("ranks", "stragglers", "rank_outliers", "collectives", "unmatched",
              "operation_spread", "missing")
@@ -23,16 +20,12 @@ _REPORTED = ("ranks", "stragglers", "rank_outliers", "collectives", "unmatched",
 
 def _answer(path: str, answer: Callable[[Cluster], None]) -> int:
     """Gives the answer; the exit code says whether the cluster is complete."""
-    try:
+    def of_cluster() -> bool:
         cluster = dataset.open_cluster(path)
         answer(cluster)
-    except (OSError, pa.ArrowException) as error:
-        say(str(error))
-        return UNREADABLE
-    except (KeyError, ValueError) as error:
-        say(str(error.args[0]))
-        return USAGE
-    return UNREADABLE if cluster.facts["incomplete"] else GOOD
+        return bool(cluster.facts["incomplete"])
+
+    return exit_code(of_cluster)
 
 
 def _write(text: str, file: str, cluster: Cluster) -> None:
@@ -73,12 +66,7 @@ def main_info(arguments: Sequence[str]) -> int:
 
 def main_table(arguments: Sequence[str]) -> int:
     """`crosscut table CLUSTER [NAME]`; an exit code of the command."""
-    parser = Parser(prog="crosscut table", allow_abbrev=False)
-    for option in ("--where", "--sort", "--limit", "-o", "--format"):
-        parser.add_argument(option, action="append" if option == "--where" else "store")
-    parser.add_argument("cluster")
-    parser.add_argument("name", nargs="?", default="")
-    options = parser.parse_args(arguments)
+    options = _table.options_of(arguments)
 
     def answer(cluster: Cluster) -> None:
         stated = cluster.facts["tables"]
@@ -87,23 +75,17 @@ def main_table(arguments: Sequence[str]) -> int:
                                   for name, of in stated.items()), "", cluster)
         if options.name not in stated:
             raise KeyError(_names.unknown("table", options.name, cluster.tables))
-        limit = None if options.limit is None else int(options.limit)
-        table = conditions.select(cluster.table(options.name), options.where or (),
-                                  options.sort or "", limit)
-        return _print(table, options.format or "csv", options.o or "", cluster)
+        return _table.write(as_of_run(options.name, cluster.table(options.name)), options)
 
-    return _answer(options.cluster, answer)
+    return _answer(options.input, answer)
 
 
-def _print(table: pa.Table, form: str, file: str, cluster: Cluster) -> None:
-    if form == "json":
-        return _write(json.dumps(table.to_pylist(), ensure_ascii=False) + "\n", file, cluster)
-    if form == "parquet":
-        content = io.BytesIO()
-        pq.write_table(table, content)
-        return _outputs.write(file or "-", [cluster.path], content.getvalue())
-    lines = io.StringIO()
-    rows = csv.writer(lines, lineterminator="\n")
-    rows.writerow(table.column_names)
-    rows.writerows(zip(*(column.to_pylist() for column in table.columns)))
-    return _write(lines.getvalue(), file, cluster)
+def as_of_run(name: str, table: pa.Table) -> Table:
+    """The table with the types that tables of runs have."""
+    def kind(of: pa.DataType) -> pa.DataType:
+        if pa.types.is_integer(of) or pa.types.is_boolean(of):
+            return pa.int64()
+        return pa.float64() if pa.types.is_floating(of) else pa.string()
+
+    schema = pa.schema([(field.name, kind(field.type)) for field in table.schema])
+    return Table(_read.Table.from_arrow(name, table.cast(schema)))

@@ -56,16 +56,10 @@ def _count(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
-def ranges(numbers: Sequence[int], most: int = 6) -> str:
-    """Sorted numbers in few words: "3, 8 to 15 and 2 more"."""
-    spans: list[tuple[int, int]] = []
-    for number in numbers:
-        if spans and number == spans[-1][1] + 1:
-            spans[-1] = (spans[-1][0], number)
-        else:
-            spans.append((number, number))
-    shown = [str(a) if a == b else f"{a} to {b}" for a, b in spans[:most]]
-    left = sum(b - a + 1 for a, b in spans[most:])
+def ranges(numbers: Sequence[tuple[int, int]], most: int = 6) -> str:
+    """Sorted ranges of numbers in few words: "3, 8 to 15 and 2 more"."""
+    shown = [str(a) if a == b else f"{a} to {b}" for a, b in numbers[:most]]
+    left = sum(b - a + 1 for a, b in numbers[most:])
     return ", ".join(shown) + (f" and {left:,} more" if left else "")
 
 
@@ -84,7 +78,7 @@ def _missing(cluster: Cluster) -> list[str]:
     facts = cluster.facts
     lines = []
     if facts["missing"]:
-        few = len(facts["missing"]) == 1
+        few = sum(last - first + 1 for first, last in facts["missing"]) == 1
         world = max(cluster.table("missing").column("world").to_pylist())
         lines.append(f"! rank{'' if few else 's'} {ranges(facts['missing'])} of {world:,} "
                      f"{'is' if few else 'are'} missing: their collectives are incomplete")

@@ -39,6 +39,7 @@ class Shard:
     actor: str = ""
     seed: str = ""
     complete: bool = True
+    damage: str = ""  # what could not be read of its run, of one process of it
     log_bytes: int = 0
     log_crc32: int = 0
 
@@ -52,6 +53,12 @@ class Shard:
         """The one order of shards: by rank, those without one last."""
         return (self.restart, self.rank < 0, self.rank, not self.leads, self.host, self.boot,
                 self.process)
+
+    @property
+    def title(self) -> str:
+        """It, in a sentence."""
+        rank = f"rank {self.rank}, " if self.leads else ""
+        return f"{rank}process {self.process} of host {self.host}"
 
     def as_json(self) -> dict[str, Any]:
         """For a manifest."""
@@ -80,13 +87,18 @@ def crc32_of(path: str) -> int:
 
 
 def run_facts(path: str) -> dict[str, Any]:
-    """What a run directory says about itself in run.json; empty for a file of another tool."""
+    """What a run directory says about itself in run.json; empty for a file of another tool.
+    ValueError where that is damaged."""
+    if not os.path.isdir(path):
+        return {}
     try:
         with open(os.path.join(path, "run.json"), encoding="utf-8") as file:
             facts = json.load(file)
-    except (OSError, ValueError):
-        return {}
-    return facts if isinstance(facts, dict) else {}
+    except ValueError as error:
+        raise ValueError(f"run.json is damaged, so its job is not known: {error}") from None
+    if not isinstance(facts, dict):
+        raise ValueError("run.json is damaged, so its job is not known: it is no object")
+    return facts
 
 
 def first_stated(facts: Mapping[str, Any], *names: str) -> Any:
@@ -98,11 +110,12 @@ def first_stated(facts: Mapping[str, Any], *names: str) -> Any:
 
 
 def number(value: Any) -> int:
-    """A stated number; -1 where it is none."""
+    """A stated number; -1 where it is none of 63 bits."""
     try:
-        return int(value)
-    except (TypeError, ValueError):
+        stated = int(value)
+    except (TypeError, ValueError, OverflowError):
         return -1
+    return stated if -1 <= stated < 1 << 63 else -1
 
 
 def file_name(*parts: str) -> str:

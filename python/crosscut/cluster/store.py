@@ -73,43 +73,30 @@ def write(path: str, content: bytes) -> None:
     _outputs.replace(path, content)
 
 
-def remove(path: str) -> None:
-    """Removes a file, which another may have removed. OSError where it fails."""
-    with suppress(FileNotFoundError):
-        if not is_uri(path):
-            return os.unlink(path)
-        files, inside = _opened(path)
-        _patiently(path, lambda: files.rm_file(inside))
-
-
 @contextmanager
-def alone_in(folder: str, patience: float) -> Iterator[bool]:
-    """Keeps others who ask out of a folder, which is made; false where nobody can be kept out: in a
-    store, or a file system without locks. TimeoutError after so many seconds."""
-    if is_uri(folder):
-        yield False
-        return
-    os.makedirs(folder, exist_ok=True)
+def alone_in(folder: str, patience: float) -> Iterator[None]:
+    """Keeps others who ask out of a folder, unless its file system has no locks. TimeoutError after
+    so many seconds."""
     lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        yield _locked(lock, folder, patience)
+        _lock(lock, folder, patience)
+        yield
     finally:
         os.close(lock)
 
 
-def _locked(lock: int, folder: str, patience: float) -> bool:
+def _lock(lock: int, folder: str, patience: float) -> None:
     end = time.monotonic() + patience
     while True:
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return True
+            return fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             if time.monotonic() > end:
                 raise TimeoutError(f"{folder}: another process has been writing there for "
                                    f"{patience:.0f} s: try again later") from None
             time.sleep(0.01)
         except OSError:
-            return False
+            return None
 
 
 @contextmanager
@@ -132,14 +119,6 @@ def scratch(folder: str) -> Iterator[str]:
 def join(folder: str, name: str) -> str:
     """The path of a file in a folder or store."""
     return f"{folder.rstrip('/')}/{name}"
-
-
-def exists(path: str) -> bool:
-    """Whether there is such a file."""
-    if not is_uri(path):
-        return os.path.isfile(path)
-    files, inside = _opened(path)
-    return bool(_patiently(path, lambda: files.exists(inside)))
 
 
 def partials_in(folder: str) -> list[str]:

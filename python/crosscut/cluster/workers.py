@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import crosscut
-from crosscut.cluster import merging, partial, store, without_pandas
+from crosscut.cluster import partial, store, without_pandas
 from crosscut.cluster.partial import Gap, Partial
 
 TRIES = 4  # of a worker that is killed: the first one, and three more
@@ -45,20 +45,6 @@ def one_by_one(mapped: Iterable[Mapped]) -> tuple[list[Partial], list[Gap]]:
         if one.gap is not None:
             gaps.append(one.gap)
     return parts, gaps
-
-
-def grouped(parts: Iterable[Partial]) -> list[list[Partial]]:
-    """The partials by job and host."""
-    groups: dict[tuple[str, str], list[Partial]] = {}
-    for part in parts:
-        groups.setdefault((part.job, ",".join(part.hosts)), []).append(part)
-    return [group for _, group in sorted(groups.items())]
-
-
-def by_host(mapped: Iterable[Mapped]) -> tuple[list[Partial], list[Gap]]:
-    """One partial for each job and host, and what is missing, as one_by_one."""
-    parts, gaps = one_by_one(mapped)
-    return [merging.merge(group) for group in grouped(parts)], gaps
 
 
 class _Worker:

@@ -11,9 +11,8 @@ import os
 import sys
 from collections.abc import Sequence
 
-from crosscut._command import Parser, answer, say
-
-GOOD, USAGE, UNREADABLE = 0, 2, 3
+from crosscut import _outputs
+from crosscut._command import USAGE, Parser, exit_code, say
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
@@ -54,13 +53,16 @@ def main(arguments: Sequence[str]) -> int:
         say(f"plot needs Matplotlib, and {sys.executable} has none that it can import ({missing}): "
             "pip install 'crosscut[plot]'")
         return USAGE
-    try:
+
+    def drawn() -> bool:
         runs = labelled(options.runs)
-        made = sheets.make([sheets.Source(label, path) for label, path in runs])
+        read = [sheets.Source(label, path) for label, path in runs]
+        made = sheets.make(read)
         os.makedirs(options.output, exist_ok=True)
         for sheet in made:
             figures.write(sheet, options.output, [path for _, path in runs])
-    except (OSError, ValueError) as error:
-        say(str(error))
-        return UNREADABLE
-    return answer(f"{len(made)} plots in {options.output}", GOOD)
+        told = f"{len(made)} plots in {options.output}\n"
+        _outputs.write("-", [], told.encode("utf-8", "surrogateescape"))
+        return any(run.damaged for run in read)
+
+    return exit_code(drawn)

@@ -38,6 +38,7 @@ class Source:
     def __init__(self, label: str, path: str) -> None:
         self.label = label
         self._run = crosscut.read(path)
+        self.damaged = self._run.damaged
         self._rows: dict[str, list[Row]] = {}
 
         self._names = {row["process"]: row["name"]

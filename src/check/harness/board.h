@@ -49,6 +49,7 @@ struct Board {
   std::atomic<uint32_t> crashed_call;  // of the thread that got the signal; kNone: none of ours
   std::atomic<uint64_t> crash_address;
   std::atomic<uint32_t> count;  // findings; may exceed kFindings, the rest are not kept
+  std::atomic<uint32_t> ready;  // the test begins; what went wrong before is no fault of the plugin
   std::atomic<uint32_t> done;   // the test came to its own end
   std::atomic<uint32_t> fatal;  // no use in running the tests that need sessions
   char phase[96];               // what the test is doing: "round 3: double start"

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -32,6 +33,11 @@ struct Options {
 };
 
 Options& options();
+
+// All of options() for another process of this program, which takes them over: false where the
+// bytes are not whole.
+std::string PackOptions();
+bool UnpackOptions(std::string_view bytes);
 
 // A number that depends on the seed and `salt` alone.
 uint64_t Random(uint64_t salt);

@@ -166,6 +166,6 @@ def test_each_host_maps_the_runs_of_its_own_disk(hosts, tmp_path, event):
         assert (code, there, ranks.gaps_of(cluster)) == (0, list(range(2 * HOSTS)), []), said
         return
     assert (code, there) == (3, list(range(2 * HOSTS - 2))), said
-    assert cluster.facts["missing"] == [2 * HOSTS - 2, 2 * HOSTS - 1]
+    assert cluster.facts["missing"] == [[2 * HOSTS - 2, 2 * HOSTS - 1]]
     assert any(gap.startswith(f"host{HOSTS}: it could not map /scratch/runs/rank4.json, ")
                for gap in ranks.gaps_of(cluster)), ranks.gaps_of(cluster)

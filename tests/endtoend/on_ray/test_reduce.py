@@ -61,5 +61,5 @@ def test_what_is_killed_is_mapped_again(inputs, tmp_path, victim, kills):
                *inputs)
     assert "2 nodes, 2 partials, gaps: []" in said
     assert len(list((tmp_path / "kills").iterdir())) == kills, "a task of each node, or the node"
-    parts, _ = workers.by_host(workers.map_all(inputs, tmp_path))
+    parts, _ = workers.one_by_one(workers.map_all(inputs, tmp_path))
     assert (tmp_path / "merged").read_bytes() == partial.to_bytes(merging.merge(parts))

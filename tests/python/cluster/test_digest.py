@@ -70,9 +70,9 @@ def test_what_is_there_twice_counts_once():
 
 def test_other_bytes_of_the_same_process_are_refused():
     parts = synthetic.partials_of(JOB)
-    grown = synthetic.partial_of(JOB, 3, log_bytes=9999)
+    other = synthetic.partial_of(JOB, 3, log_crc32=9999)
     with pytest.raises(partial.Conflict, match="rank 3, .* was mapped twice from different logs"):
-        merging.merge([*parts, grown])
+        merging.merge([*parts, other])
 
 
 def test_partials_that_cannot_be_told_apart_are_refused():

@@ -1,10 +1,9 @@
 """Every row of the fault matrix of docs/cluster.md: what goes wrong, and what becomes of it."""
 
-import errno
-import fcntl
 import json
 import os
 import pathlib
+import random
 import resource
 import signal
 import subprocess
@@ -15,6 +14,7 @@ import pytest
 import ranks
 import synthetic
 from crosscut.cluster import command, dataset, merging, partial, sources, spec, store, workers
+from crosscut.cluster.shards import of_one_unit
 
 JOB = synthetic.Job(ranks=8, per_host=2, steps=5)
 
@@ -23,8 +23,9 @@ def test_a_missing_rank_is_named_and_its_collectives_are_incomplete(tmp_path, ca
     parts = synthetic.partials_of(JOB)
     del parts[5]
     code, cluster = ranks.reduce(tmp_path / "cluster", *ranks.written(tmp_path / "parts", parts))
-    assert code == 3 and cluster.facts["missing"] == [5] and cluster.facts["incomplete"]
-    assert cluster.table("missing").to_pylist() == [{"rank": 5, "restart": 0, "world": 8}]
+    assert code == 3 and cluster.facts["missing"] == [[5, 5]] and cluster.facts["incomplete"]
+    assert cluster.table("missing").to_pylist() == [
+        {"first_rank": 5, "last_rank": 5, "restart": 0, "world": 8}]
     [row] = cluster.table("collectives").to_pylist()
     assert row["count"] == row["incomplete_count"] == 15 and row["ranks"] == 7
     capfd.readouterr()
@@ -96,7 +97,7 @@ def test_a_worker_that_is_killed_is_started_again(tmp_path, monkeypatch):
     dies_twice = (f"open({str(count)!r}, 'a').write('x')\n"
                   f"if len(open({str(count)!r}).read()) <= 2:\n    {_DIES}\n" + workers._MAIN)
     monkeypatch.setattr(workers, "_MAIN", dies_twice)
-    [part], gaps = workers.by_host(workers.map_all([ranks.trace_of(tmp_path, 0)], tmp_path))
+    [part], gaps = workers.one_by_one(workers.map_all([ranks.trace_of(tmp_path, 0)], tmp_path))
     assert not gaps and part.shards[0].rank == 0
     assert count.read_text() == "xxx"
 
@@ -119,11 +120,30 @@ def test_the_same_run_in_two_partials_counts_once(tmp_path):
 
 
 def test_the_same_process_with_other_bytes_is_an_error_that_names_it(tmp_path, capfd):
-    parts = [*synthetic.partials_of(JOB), synthetic.partial_of(JOB, 3, log_bytes=77)]
+    parts = [*synthetic.partials_of(JOB), synthetic.partial_of(JOB, 3, log_crc32=77)]
     code, cluster = ranks.reduce(tmp_path / "cluster", *ranks.written(tmp_path / "parts", parts))
     assert code == 3 and cluster is None
     error = capfd.readouterr().err
     assert "rank 3, process 1003-0 of host host00001 was mapped twice from different logs" in error
+
+
+def test_the_last_state_of_a_run_counts_in_whatever_order(tmp_path):
+    """Of each run its states: logs that grow, processes that come."""
+    some = random.Random(3)
+    for _ in range(30):
+        states, expected = [], {}
+        for rank in range(JOB.ranks):
+            sizes = []
+            for _ in range(some.randrange(1, 4)):
+                sizes = [size + some.randrange(3) for size in sizes]
+                sizes += [some.randrange(1, 9)] * some.randrange(2 if sizes else 1, 3)
+                shards = of_one_unit({str(number): synthetic.shard_of(
+                    JOB, rank, process=f"{rank}-{number}", leads=not number, log_bytes=size,
+                    log_crc32=size) for number, size in enumerate(sizes)})
+                states.append(partial.Partial("job7", list(shards.values())))
+            expected |= {shard.id: shard for shard in shards.values()}
+        some.shuffle(states)
+        assert {shard.id: shard for shard in merging.merge(states).shards} == expected
 
 
 def torn(path, cut=False):
@@ -146,7 +166,7 @@ def test_a_torn_partial_becomes_a_gap(tmp_path, where):
     else:
         torn(paths[1], cut=where == "cut")
     code, cluster = ranks.reduce(tmp_path / "cluster", tmp_path / "parts")
-    assert code == 3 and cluster.facts["missing"] == [2, 3]
+    assert code == 3 and cluster.facts["missing"] == [[2, 3]]
     [gap] = ranks.gaps_of(cluster)
     assert gap.startswith(f"{os.path.basename(paths[1])}: ")
 
@@ -171,8 +191,8 @@ def test_every_changed_byte_of_a_partial_is_noticed(tmp_path):
 def test_a_torn_partial_whose_run_is_a_source_is_mapped_again(tmp_path, capfd):
     runs = [ranks.trace_of(tmp_path, rank, world=2) for rank in range(2)]
     assert command.main_map([*runs, "-o", str(tmp_path / "parts")]) == 0
-    [file] = store.partials_in(str(tmp_path / "parts"))
-    torn(file)
+    for file in store.partials_in(str(tmp_path / "parts")):
+        torn(file)
     code, _ = ranks.reduce(tmp_path / "gone", tmp_path / "parts")
     assert code == 3
     assert "nothing is left to reduce" in capfd.readouterr().err
@@ -187,8 +207,8 @@ def test_a_partial_of_another_specification_is_not_mixed_in(tmp_path, monkeypatc
         [other] = ranks.written(tmp_path / "other", parts[:1])
     code, cluster = ranks.reduce(tmp_path / "cluster", other,
                                  *ranks.written(tmp_path / "parts", parts[1:]))
-    assert code == 3 and cluster.facts["missing"] == [0]
-    assert "version 2, specification" in ranks.gaps_of(cluster)[0]
+    assert code == 3 and cluster.facts["missing"] == [[0, 0]]
+    assert f"version {spec.VERSION + 1}, specification" in ranks.gaps_of(cluster)[0]
 
 
 def test_a_source_that_is_gone_is_named(tmp_path):
@@ -218,14 +238,13 @@ def test_a_reduce_that_died_goes_on_with_what_was_mapped(tmp_path, monkeypatch):
 
 
 def test_a_partial_of_more_runs_than_are_asked_for_is_not_taken(tmp_path):
-    """As `--on=ray` keeps one for each host."""
     runs = [ranks.trace_of(tmp_path, rank, world=2) for rank in range(2)]
-    parts, _ = workers.by_host(workers.map_all(runs, tmp_path))
+    parts, _ = workers.one_by_one(workers.map_all(runs, tmp_path))
     kept = tmp_path / "cluster" / dataset.PARTIALS / f"both{partial.SUFFIX}"
     store.write(os.fspath(kept), partial.to_bytes(merging.merge(parts)))
     assert ranks.reduce(tmp_path / "cluster", *runs)[1].facts["ranks"] == 2
     code, cluster = ranks.reduce(tmp_path / "cluster", runs[1])
-    assert code == 3 and cluster.facts["missing"] == [0]
+    assert code == 3 and cluster.facts["missing"] == [[0, 0]]
 
 
 def test_a_run_that_changed_since_it_was_mapped_is_mapped_again(tmp_path):
@@ -331,7 +350,7 @@ def test_a_write_that_fails_leaves_what_was_there(tmp_path):
     assert file.read_bytes() == b"before" and os.listdir(tmp_path) == ["x.ccp"]
 
 
-def test_runs_that_are_gone_stay_in_the_partial_to_which_others_come(tmp_path):
+def test_runs_that_are_gone_stay_among_those_that_come(tmp_path):
     traces = [ranks.trace_of(tmp_path, rank, world=3) for rank in range(3)]
     parts = str(tmp_path / "parts")
     assert command.main_map([*traces[:2], "-o", parts]) == 0
@@ -354,33 +373,16 @@ def does_before(monkeypatch, place, name, meanwhile, call=1):
     monkeypatch.setattr(place, name, stands_in)
 
 
-@pytest.mark.parametrize("locks", [True, False])
-def test_maps_at_once_where_nobody_is_kept_out_lose_no_rank(tmp_path, monkeypatch, locks):
-    parts = "memory://at-once/parts" if locks else str(tmp_path / "parts")
+@pytest.mark.parametrize("where", ["store", "folder"])
+def test_maps_at_once_lose_no_rank(tmp_path, monkeypatch, where):
+    parts = "memory://at-once/parts" if where == "store" else str(tmp_path / "parts")
     one, two = (ranks.trace_of(tmp_path, rank, world=2) for rank in range(2))
-    if not locks:
-        def none(*_):
-            raise OSError(errno.EBADF, os.strerror(errno.EBADF))
-
-        monkeypatch.setattr(fcntl, "flock", none)
     does_before(monkeypatch, store, "write", lambda: command.main_map([two, "-o", parts]))
     assert command.main_map([one, "-o", parts]) == 0
     assert command.main_map([one, two, "-o", parts]) == 0
     assert len(store.partials_in(parts)) == 2
     code, cluster = ranks.reduce(tmp_path / "cluster", parts)
     assert code == 0 and cluster.facts["ranks"] == 2
-
-
-def test_what_a_run_was_with_fewer_processes_goes_from_a_store():
-    parts, store_of = synthetic.partials_of(JOB), "memory://older/parts"
-    both = merging.merge(parts[:2])
-    for part in (parts[0], parts[2], both):
-        path = store.join(store_of, command.name_of(part, alone=False))
-        store.write(path, partial.to_bytes(part))
-    command._remove_older(both, path, store_of)
-    left = [partial.from_bytes(store.read(file), file) for file in store.partials_in(store_of)]
-    assert sorted(len(part.shards) for part in left) == [1, 2]
-    assert {shard.rank for part in left for shard in part.shards} == {0, 1, 2}
 
 
 def is_whole(folder):
@@ -442,15 +444,15 @@ def test_a_reader_is_told_that_another_result_came_meanwhile(tmp_path):
         cluster.table("ranks")
 
 
-def test_another_map_on_the_host_adds_to_its_partial(tmp_path):
+def test_a_run_has_one_partial_however_it_is_mapped(tmp_path):
     one, two = (ranks.trace_of(tmp_path, rank, world=2) for rank in range(2))
     for run in (one, two, two):
         assert command.main_map([run, "-o", str(tmp_path / "parts")]) == 0
     together = store.partials_in(str(tmp_path / "parts"))
     assert command.main_map([two, one, "-o", str(tmp_path / "other")]) == 0
-    [other] = store.partials_in(str(tmp_path / "other"))
-    assert [os.path.basename(path) for path in together] == [os.path.basename(other)]
-    assert store.read(together[0]) == store.read(other)
+    others = store.partials_in(str(tmp_path / "other"))
+    assert [os.path.basename(path) for path in together] == list(map(os.path.basename, others))
+    assert list(map(store.read, together)) == list(map(store.read, others)) and len(others) == 2
 
 
 def test_two_jobs_are_not_put_together(tmp_path, capfd):
@@ -458,7 +460,8 @@ def test_two_jobs_are_not_put_together(tmp_path, capfd):
     parts[0].job = "job8"
     code, cluster = ranks.reduce(tmp_path / "cluster", *ranks.written(tmp_path / "parts", parts))
     assert code == 3 and cluster is None
-    assert "several jobs: job7, job8" in capfd.readouterr().err
+    said = capfd.readouterr().err
+    assert "several jobs: job7, as rank " in said and "; job8, as rank 0, process 1000-0 of" in said
 
 
 def test_a_folder_without_runs_and_partials_is_refused(tmp_path, capfd):

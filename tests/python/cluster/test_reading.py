@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import pathlib
+import random
 import re
 import shlex
 import subprocess
@@ -16,9 +17,11 @@ import pyarrow.parquet as pq
 import pytest
 import ranks
 import synthetic
-from crosscut.cluster import conditions, dataset, merging, partial, peers, reading, report, spec
-from crosscut.cluster.finish import finish
+from crosscut.cluster import dataset, merging, partial, peers, reading, report, spec
+from crosscut.cluster.finish import finish, joined
+from crosscut._read import WrongUse
 from crosscut.cluster.mapping import map_input
+from crosscut.reading import every_row
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 PAGE = (ROOT / "docs/cluster.md").read_text(encoding="utf-8")
@@ -143,7 +146,7 @@ def test_tables_are_printed_in_each_format(cluster, capfd, tmp_path):
     assert text.split("\n")[1].startswith("33,0,host00004,")
     _, text = run("table", [cluster.path, "ranks", "--format=json", "--where", "rank <= 2",
                             "--sort=-rank"], capfd)
-    assert [row["rank"] for row in json.loads(text)] == [2, 1, 0]
+    assert json.loads(text)["columns"]["rank"] == [2, 1, 0] and json.loads(text)["rows"] == 3
     file = str(tmp_path / "t.parquet")
     run("table", [cluster.path, "ranks", "--format=parquet", "-o", file], capfd)
     assert pq.read_table(file).num_rows == 64
@@ -180,8 +183,10 @@ def test_a_stdout_of_any_kind_is_written(tmp_path, stdout):
     close = ["sh", "-c", 'exec "$@" >&-', "sh"] if stdout == "closed" else []
     done = subprocess.run([*close, sys.executable, "-c", REPORTS, tmp_path / "cluster"],
                           capture_output=True, env={**os.environ, "PYTHONIOENCODING": "ascii"})
-    assert done.returncode == 0 and not done.stderr, done.stderr
-    assert done.stdout.startswith(b"" if stdout == "closed" else "Job größer: ".encode())
+    if stdout == "closed":  # as of a run
+        assert done.returncode == 3 and done.stderr == b"crosscut: stdout: Bad file descriptor\n"
+    else:
+        assert done.returncode == 0 and done.stdout.startswith("Job größer: ".encode())
 
 
 def test_a_report_as_json_has_the_numbers_of_the_text(cluster, capfd):
@@ -198,18 +203,43 @@ def test_a_report_as_json_has_the_numbers_of_the_text(cluster, capfd):
     ("step < 2", "step < 2"), ("rank >= 62.5", "rank >= 62.5")])
 def test_conditions_select_the_rows_that_sql_selects(cluster, condition, same):
     steps = cluster.table(spec.STEPS)
-    got = conditions.select(steps, [condition], "-rank", None)
+    got = reading.as_of_run("steps", steps).select([condition], "-rank", every_row)
     expected = duckdb.sql(f"SELECT * FROM steps WHERE {same}").to_arrow_table()
-    assert got.num_rows == expected.num_rows > 0
-    assert got.column("rank").to_pylist() == sorted(expected.column("rank").to_pylist(),
-                                                    reverse=True)
+    assert len(got) == expected.num_rows > 0
+    assert got["rank"] == sorted(expected.column("rank").to_pylist(), reverse=True)
 
 
 @pytest.mark.parametrize("condition", ["rank", "rank = many", "nothing = 3", "host < a",
                                        "rank = 3ms"])
 def test_what_is_no_condition_is_refused(cluster, condition):
-    with pytest.raises(ValueError):
-        conditions.select(cluster.table(spec.STEPS), [condition], "", None)
+    with pytest.raises(WrongUse):
+        reading.as_of_run("steps", cluster.table(spec.STEPS)).select([condition], "", every_row)
+
+
+def test_a_table_of_a_cluster_has_all_its_cells_in_the_types_of_a_run():
+    """In pieces, sliced, with nulls, in every type that a cluster has."""
+    some = random.Random(4)
+
+    def cells(make, size):
+        return [None if some.random() < 0.3 else make() for _ in range(size)]
+
+    kinds = {"int32": (pa.int32(), lambda: some.randrange(-2**31, 2**31)),
+             "int64": (pa.int64(), lambda: some.randrange(-2**63 + 1, 2**63)),
+             "bool": (pa.bool_(), lambda: some.random() < 0.5),
+             "real": (pa.float64(), some.random), "text": (pa.string(), lambda: some.choice("ab€")),
+             "code": (pa.dictionary(pa.int32(), pa.string()), lambda: "x" * some.randrange(9))}
+    for _ in range(20):
+        sizes = [some.randrange(70) for _ in range(some.randrange(1, 4))]
+        table = pa.concat_tables(
+            pa.table({name: pa.array(cells(make, size + 5), kind)
+                      for name, (kind, make) in kinds.items()}).slice(some.randrange(5), size)
+            for size in sizes)
+        got = reading.as_of_run("any", table)
+        for name in kinds:
+            text = name in ("text", "code")
+            expected = [("" if text else None) if cell is None else cell
+                        for cell in table.column(name).to_pylist()]
+            assert got[name] == expected, name
 
 
 def test_the_specification_names_tables_and_columns_that_there_are(tmp_path):
@@ -257,7 +287,7 @@ def test_children_of_a_rank_have_its_rank_and_do_not_lead(tmp_path):
     processes = {row["process"].split("@")[0]: row["rank"]
                  for row in cluster.table("processes").to_pylist()}
     assert processes == {"r2": 2, "loader": 2, "other": None}
-    assert cluster.facts["missing"] == [0, 1, 3]
+    assert cluster.facts["missing"] == [[0, 1], [3, 3]]
 
 
 def test_outliers_and_what_grew_are_beside_the_other_ranks():
@@ -275,8 +305,23 @@ def test_outliers_and_what_grew_are_beside_the_other_ranks():
 
 
 def test_ranges_of_ranks_are_told_in_few_words():
-    assert report.ranges([1, 2, 3, 7, 9, 10]) == "1 to 3, 7, 9 to 10"
-    assert report.ranges(list(range(0, 40, 2))) == "0, 2, 4, 6, 8, 10 and 14 more"
+    some = random.Random(1)
+    for _ in range(100):
+        numbers = {some.randrange(60) for _ in range(some.randrange(60))}
+        pairs = joined((number, number + more) for number in numbers for more in (0, 1))
+        whole = {number + more for number in numbers for more in (0, 1)}
+        assert {n for a, b in pairs for n in range(a, b + 1)} == whole
+        assert all(last + 1 < first for (_, last), (first, _) in zip(pairs, pairs[1:]))
+    assert report.ranges([(1, 3), (7, 7), (9, 10)]) == "1 to 3, 7, 9 to 10"
+    assert report.ranges([(n, n) for n in range(0, 40, 2)]) == "0, 2, 4, 6, 8, 10 and 14 more"
+
+
+def test_a_job_of_many_ranks_that_are_not_here_costs_nothing(tmp_path):
+    run = ranks.trace_of(tmp_path, 5, world=1 << 40)
+    code, cluster = ranks.reduce(tmp_path / "cluster", run)
+    assert code == 3 and cluster.facts["missing"] == [[0, 4], [6, (1 << 40) - 1]]
+    assert cluster.table("missing").column("last_rank").to_pylist() == [4, (1 << 40) - 1]
+    assert "! ranks 0 to 4, 6 to 1099511627775 of 1,099,511,627,776" in report.text(cluster)
 
 
 def test_control_characters_of_names_do_not_reach_the_terminal(tmp_path):
