@@ -8,10 +8,16 @@
 
 namespace crosscut::trace {
 
+// One that a thread can be in.
+inline bool IsOfHost(Layer layer) { return layer >= Layer::kPython && layer <= Layer::kOverhead; }
+
+// Whether such spans have a layer of their own on a thread.
+inline bool HasLayer(const Name& name) { return name.kind == Kind::kSpan && IsOfHost(name.layer); }
+
 // Inside a span of that name, where `below` is in force around it.
 inline Layer LayerInside(const Name& name, Layer below) {
   if (below == Layer::kOverhead) return below;  // what our own work calls is ours, too
-  return name.kind == Kind::kSpan && name.layer != Layer::kNone ? name.layer : below;
+  return HasLayer(name) ? name.layer : below;
 }
 
 // Outside of every span of the track.

@@ -111,7 +111,7 @@ void LeadCursor::Enter(Open* open, const Open& around) const {
   open->doing = around.doing;
   open->name = around.name;
   if (around.layer == Layer::kOverhead) return;
-  const bool layered = name.kind == trace::Kind::kSpan && name.layer != Layer::kNone;
+  const bool layered = trace::HasLayer(name);
   if (layered) open->name = open->span;
   const Doing doing = doing_[open->span.value];
   if (!Covers(open->doing) && (layered || doing != Doing::kNothing)) open->doing = doing;
