@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <map>
 #include <optional>
 
 #include "src/base/shell_word.h"
@@ -216,12 +217,13 @@ void AddOverhead(const ReportData& data, Document* out) {
   Section section;
   section.heading = "What recording itself cost";
   std::vector<std::pair<std::string, std::vector<std::string>>> costs;  // and whose they are
+  std::map<std::string, size_t> places;
   for (size_t row = 0; row < check.rows(); ++row) {
     if (check.Int("control_steps", row) <= 0) continue;
     const std::string text = CostText(data, check, row);
-    auto at = std::find_if(costs.begin(), costs.end(), [&](auto& c) { return c.first == text; });
-    if (at == costs.end()) at = costs.insert(at, {text, {}});
-    at->second.push_back(ProcessName(data, check.Text("process", row)));
+    const auto [at, fresh] = places.emplace(text, costs.size());
+    if (fresh) costs.push_back({text, {}});
+    costs[at->second].second.push_back(ProcessName(data, check.Text("process", row)));
   }
   for (const auto& [text, names] : costs) {
     const std::string who = names.size() == 1

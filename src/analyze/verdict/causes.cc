@@ -31,17 +31,29 @@ std::vector<trace::Interval> TimesOf(std::span<const DeviceEvent> events, WorkTy
   return times;
 }
 
-// When a recorded process lived that this one started.
-std::vector<trace::Interval> LivesOfChildren(const trace::Trace& trace, uint32_t process) {
-  std::vector<trace::Interval> lives;
-  for (const trace::Process& child : trace.processes) {
-    if (child.parent.value == process) lives.push_back({child.start_ns, child.end_ns});
+// What the walks of all processes share.
+struct Shared {
+  explicit Shared(const Context& context)
+      : doing(DoingByName(context.trace())),
+        rank_waits(RankWaits(context)),
+        children(context.trace().processes.size()) {
+    for (const trace::StringId operation : context.Shared<Accounting>().names.operations) {
+      purposes.push_back(PurposeOf(context.trace().text(operation)));
+    }
+    for (const trace::Process& child : context.trace().processes) {
+      if (!child.parent.valid()) continue;
+      children[child.parent.value].push_back({child.start_ns, child.end_ns});
+    }
+    for (std::vector<trace::Interval>& lives : children) {
+      std::sort(lives.begin(), lives.end(),
+                [](const auto& a, const auto& b) { return a.begin_ns < b.begin_ns; });
+    }
   }
-  std::sort(lives.begin(), lives.end(), [](const trace::Interval& a, const trace::Interval& b) {
-    return a.begin_ns < b.begin_ns;
-  });
-  return lives;
-}
+  const std::vector<Doing> doing;
+  const std::vector<std::vector<RankWait>> rank_waits;
+  std::vector<Purpose> purposes;                       // by operation
+  std::vector<std::vector<trace::Interval>> children;  // when recorded processes lived, by parent
+};
 
 // Whether any of some intervals, ordered by begin, holds at an instant of the window.
 class BusyCursor {
@@ -116,8 +128,7 @@ constexpr double kLeastPart = 0.1;
 
 class Walk {
  public:
-  Walk(const Context& context, uint32_t process, const std::vector<Doing>& doing,
-       const std::vector<RankWait>& rank_waits, ProcessCauses* out);
+  Walk(const Context& context, uint32_t process, const Shared& shared, ProcessCauses* out);
   void Run();
 
  private:
@@ -157,7 +168,7 @@ class Walk {
   const trace::Process& owner_;
   const ProcessEvents& events_;
   ProcessCauses* out_;
-  std::vector<Purpose> purposes_;  // by operation
+  const std::vector<Purpose>& purposes_;
   LeadCursor lead_;
   BusyCursor computing_, communicating_, children_;
   RankWaitCursor rank_waits_;
@@ -196,25 +207,22 @@ trace::Interval WindowOf(const trace::Process& process) {
   return {process.start_ns, process.end_ns};
 }
 
-Walk::Walk(const Context& context, uint32_t process, const std::vector<Doing>& doing,
-           const std::vector<RankWait>& rank_waits, ProcessCauses* out)
+Walk::Walk(const Context& context, uint32_t process, const Shared& shared, ProcessCauses* out)
     : trace_(context.trace()),
       accounting_(context.Shared<Accounting>()),
       process_(process),
       owner_(trace_.processes[process]),
       events_(accounting_.events[process]),
       out_(out),
-      lead_(trace_, owner_.lead, doing, WindowOf(owner_)),
+      purposes_(shared.purposes),
+      lead_(trace_, owner_.lead, shared.doing, WindowOf(owner_)),
       computing_(TimesOf(context.Shared<DeviceWork>().events({process}), WorkType::kComputation),
                  WindowOf(owner_)),
       communicating_(
           TimesOf(context.Shared<DeviceWork>().events({process}), WorkType::kCommunication),
           WindowOf(owner_)),
-      children_(LivesOfChildren(trace_, process), WindowOf(owner_)),
-      rank_waits_(rank_waits) {
-  for (const trace::StringId operation : accounting_.names.operations) {
-    purposes_.push_back(PurposeOf(trace_.text(operation)));
-  }
+      children_(shared.children[process], WindowOf(owner_)),
+      rank_waits_(shared.rank_waits[process]) {
   bool steps = false;
   for (const ProcessEvents::Event& event : events_.events) {
     const bool step = events_.in_step(event.step);
@@ -555,13 +563,12 @@ const char* CauseName(Cause cause) {
 }
 
 Causes::Causes(const Context& context) : processes(context.trace().processes.size()) {
-  const std::vector<Doing> doing = DoingByName(context.trace());
-  const std::vector<std::vector<RankWait>> rank_waits = RankWaits(context);
+  const struct Shared shared(context);
   for (uint32_t p = 0; p < processes.size(); ++p) {
     ProcessCauses& causes = processes[p];
-    Walk(context, p, doing, rank_waits[p], &causes).Run();
+    Walk(context, p, shared, &causes).Run();
     if (!causes.ranks.empty() && SharesClock(context.trace())) {
-      BlameLateRank(context, p, rank_waits[p], doing, &causes);
+      BlameLateRank(context, p, shared.rank_waits[p], shared.doing, &causes);
     }
   }
 }
