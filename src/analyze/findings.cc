@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cstdio>
 #include <map>
+#include <set>
 
 #include "src/analyze/collectives/tables.h"
 #include "src/analyze/columns.h"
 #include "src/analyze/devices/device_tables.h"
+#include "src/analyze/devices/graph_launches.h"
 #include "src/analyze/devices/launch_tables.h"
 #include "src/analyze/figures.h"
 #include "src/analyze/memory/memory_operators.h"
@@ -32,7 +34,14 @@ bool Matters(int64_t part, int64_t whole) {
   return whole > 0 && static_cast<double>(part) >= kWorthSaying * static_cast<double>(whole);
 }
 
-void FindIdle(const Table& timeline, const Table& causes, std::vector<Finding>* out) {
+// Nothing is told of processes in which devices may have worked while they seem idle.
+void FindIdle(const Table& timeline, const Table& causes, const Context& context,
+              std::vector<Finding>* out) {
+  std::set<std::string> unknown;
+  const GraphLaunches& launches = context.Shared<GraphLaunches>();
+  for (uint32_t p = 0; p < launches.processes.size(); ++p) {
+    if (launches.processes[p].without_work > 0) unknown.insert(context.process_label({p}));
+  }
   constexpr std::pair<const char*, const char*> kReasons[] = {
       {"host_wait", "the next work was launched too late: the host was slower"},
       {"kernel_wait", "one kernel followed another with a short gap"},
@@ -43,7 +52,7 @@ void FindIdle(const Table& timeline, const Table& causes, std::vector<Finding>* 
     const std::string& process = timeline.texts("process")[row];
     const int64_t total = timeline.integers("total_ns")[row];
     const int64_t idle = timeline.integers("idle_ns")[row];
-    if (!Matters(idle, total)) continue;
+    if (!Matters(idle, total) || unknown.contains(process)) continue;
     out->push_back({process, "device_timeline",
                     "The devices did nothing for " + Percent(idle, total) +
                         " of the time between their first and last work (" + TimeText(idle) + ").",
@@ -236,7 +245,7 @@ void FindUnwrapped(const Table& samples, std::vector<Finding>* out) {
 Table FindingsTable(const trace::Trace& trace, const Context& context) {
   const Table timeline = DeviceTimelineTable(trace, context);
   std::vector<Finding> findings;
-  FindIdle(timeline, IdleCausesTable(trace, context), &findings);
+  FindIdle(timeline, IdleCausesTable(trace, context), context, &findings);
   FindExposed(timeline, &findings);
   FindLaunches(LaunchesTable(trace, context), timeline, &findings);
   FindStragglers(StragglersTable(trace, context), &findings);
