@@ -159,45 +159,12 @@ void FindWaits(const Table& waits, const Context& context, std::vector<Finding>*
   }
 }
 
-std::string Bytes(int64_t bytes) {
-  constexpr std::pair<int, const char*> kUnits[] = {
-      {40, "TiB"}, {30, "GiB"}, {20, "MiB"}, {10, "KiB"}};
-  for (const auto& [bits, unit] : kUnits) {
-    if (bytes < int64_t{1} << bits) continue;
-    char text[32];
-    snprintf(text, sizeof text, "%.4g %s",
-             static_cast<double>(bytes) / static_cast<double>(int64_t{1} << bits), unit);
-    return text;
-  }
-  return std::to_string(bytes) + " bytes";
-}
-
-// What at least half of the steps leave behind.
-void FindLeaks(const Table& leaks, std::vector<Finding>* out) {
-  for (size_t row = 0; row < leaks.rows(); ++row) {
-    const int64_t leaking = leaks.integers("leaking_steps")[row];
-    const int64_t steps = leaks.integers("steps")[row];
-    if (leaking < 3 || 2 * leaking < steps) continue;
-    const std::string& op = leaks.texts("operator")[row];
-    out->push_back({leaks.texts("process")[row], "memory_leaks",
-                    Bytes(leaks.integers("bytes")[row]) + " of memory (" +
-                        leaks.texts("device")[row] + ") that " + (op.empty() ? "no operator" : op) +
-                        " allocated in " + std::to_string(leaking) + " of " +
-                        std::to_string(steps) + " steps were still held two steps later.",
-                    kMissing});
-  }
-}
-
-void FindFailures(const Table& failures, std::vector<Finding>* out) {
-  for (size_t row = 0; row < failures.rows(); ++row) {
-    const std::string& op = failures.texts("operator")[row];
-    const int64_t held = failures.integers("allocated_bytes")[row];
-    out->push_back({failures.texts("process")[row], "memory_failures",
-                    "Out of memory (" + failures.texts("device")[row] +
-                        "): " + Bytes(failures.integers("asked_bytes")[row]) +
-                        (op.empty() ? "" : " for " + op) + " could not be allocated" +
-                        (held == kMissing ? "." : ", with " + Bytes(held) + " held."),
-                    kMissing});
+// What tables of memory say in a column of their own.
+void FindMemory(const Table& table, std::vector<Finding>* out) {
+  for (size_t row = 0; row < table.rows(); ++row) {
+    const std::string& finding = table.texts("finding")[row];
+    if (!finding.empty())
+      out->push_back({table.texts("process")[row], table.name, finding, kMissing});
   }
 }
 
@@ -250,8 +217,8 @@ Table FindingsTable(const trace::Trace& trace, const Context& context) {
   FindLaunches(LaunchesTable(trace, context), timeline, &findings);
   FindStragglers(StragglersTable(trace, context), &findings);
   FindWaits(ProcessWaitsTable(trace, context), context, &findings);
-  FindLeaks(MemoryLeaksTable(trace, context), &findings);
-  FindFailures(MemoryFailuresTable(trace, context), &findings);
+  FindMemory(MemoryLeaksTable(trace, context), &findings);
+  FindMemory(MemoryFailuresTable(trace, context), &findings);
   FindUnwrapped(SamplesTable(trace, context), &findings);
   std::stable_sort(findings.begin(), findings.end(),
                    [](const Finding& a, const Finding& b) { return a.value_ns > b.value_ns; });

@@ -325,7 +325,8 @@ void Walk::Visit(const KeyInterval& key) {
       now.end_ns = std::min({now.end_ns, computing_.Until(at), communicating_.Until(at)});
       now.cause = computes ? Cause::kDevice : communicates ? Cause::kCommunication : Cause::kCopies;
     } else {
-      now.cause = CauseOnHost(key.layers, lead, purposes_[key.operation], now.has_child);
+      now.cause = CauseOnHost(key.layers, lead, purposes_[key.operation],
+                              {now.has_child, owner_.parent.valid()});
     }
     if (now.cause == Cause::kCommunication) {
       now.end_ns = std::min(now.end_ns, rank_waits_.Until(at));
