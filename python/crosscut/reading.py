@@ -57,8 +57,8 @@ class Table:
     def __getitem__(self, column: str) -> list[Cell]:
         """The cells of a column. KeyError where there is none of that name."""
         if not isinstance(column, str):
-            raise TypeError(f"{self.name}[{column!r}]: a table is asked for columns by their names; "
-                            "rows() gives its rows, to_pandas() a frame")
+            raise TypeError(f"{self.name}[{column!r}]: columns have names; rows() gives the rows, "
+                            "to_pandas() a frame")
         return self._table.column(column)
 
     def __iter__(self) -> Iterator[dict[str, Cell]]:

@@ -13,6 +13,7 @@
 #include "src/analyze/devices/device_work.h"
 #include "src/analyze/recent.h"
 #include "src/analyze/verdict/awaited_threads.h"
+#include "src/analyze/verdict/cursors.h"
 #include "src/analyze/verdict/host_causes.h"
 #include "src/analyze/verdict/lead_states.h"
 #include "src/analyze/verdict/native_code.h"
@@ -55,55 +56,14 @@ struct Shared {
   std::vector<std::vector<trace::Interval>> children;  // when recorded processes lived, by parent
 };
 
-// Whether any of some intervals, ordered by begin, holds at an instant of the window.
-class BusyCursor {
- public:
-  BusyCursor(const std::vector<trace::Interval>& intervals, trace::Interval window)
-      : busy_(UnionOf(intervals, window)) {}
-  // Requires: `at_ns` is not smaller than in the call before.
-  bool At(int64_t at_ns) {
-    while (next_ < busy_.size() && busy_[next_].end_ns <= at_ns) ++next_;
-    return next_ < busy_.size() && busy_[next_].begin_ns <= at_ns;
-  }
-  // The next change after the instant of the last At().
-  int64_t Until(int64_t at_ns) const {
-    if (next_ == busy_.size()) return INT64_MAX;
-    return busy_[next_].begin_ns > at_ns ? busy_[next_].begin_ns : busy_[next_].end_ns;
-  }
-
- private:
-  std::vector<trace::Interval> busy_;
-  size_t next_ = 0;
-};
-
-// When a process waited in collectives for another rank to come.
-class RankWaitCursor {
- public:
-  explicit RankWaitCursor(const std::vector<RankWait>& waits) : waits_(waits) {}
-  // The wait at that time, or null. Requires: `at_ns` is not smaller than in the call before.
-  const RankWait* At(int64_t at_ns) {
-    while (next_ < waits_.size() && waits_[next_].end_ns <= at_ns) ++next_;
-    const bool waits = next_ < waits_.size() && waits_[next_].begin_ns <= at_ns;
-    return waits ? &waits_[next_] : nullptr;
-  }
-  // The next change after the instant of the last At().
-  int64_t Until(int64_t at_ns) const {
-    if (next_ == waits_.size()) return INT64_MAX;
-    return waits_[next_].begin_ns > at_ns ? waits_[next_].begin_ns : waits_[next_].end_ns;
-  }
-
- private:
-  const std::vector<RankWait>& waits_;
-  size_t next_ = 0;
-};
-
 struct LeadSample {
   int64_t at_ns, covers_ns, run_delay_ns;
   trace::StringId line;
   bool locked;   // it was seen waiting for a lock
   bool awaits;   // AwaitsThread
   bool library;  // IsInLibrary
-  Code code;     // that ran
+  bool compiles;
+  Code code;  // that ran
 };
 
 struct OtherSample {  // of a thread that is not the lead
@@ -112,6 +72,13 @@ struct OtherSample {  // of a thread that is not the lead
   bool runs, awaits_process;
   Code code;
 };
+
+// Whether a compiler of a framework's runs that is written in Python: torch.compile's,
+// tf.function's.
+bool Compiles(std::string_view stack) {
+  return stack.find("convert_frame.py:") != std::string_view::npos ||
+         stack.find("tracing_compilation.py:") != std::string_view::npos;
+}
 
 // Files of frameworks whose code, on a thread of its own, prepares data for the lead.
 bool Feeds(std::string_view stack) {
@@ -155,6 +122,7 @@ class Walk {
   void AddOthers(const Moment& now);
   void TakeSamples();
   void SplitBySamples();
+  void SplitCompilation();
   void SplitPython();
   void SplitWaiting();
   void SplitLocks();
@@ -181,8 +149,8 @@ class Walk {
       recent_;
   std::vector<LeadSample> samples_;
   size_t next_sample_ = 0;
-  // Samples of each cause in which the lead was seen waiting for a lock.
-  std::array<std::pair<int64_t, BlamedLines>, kCauses> locked_;
+  // Samples of each cause in which the lead was seen waiting for a lock, and compiling.
+  std::array<std::pair<int64_t, BlamedLines>, kCauses> locked_, compiling_;
   // Of samples of Python: how many saw the interpreter, and native code; the latter's lines.
   int64_t in_interpreter_ = 0, in_native_ = 0;
   BlamedLines native_lines_;
@@ -250,8 +218,8 @@ void Walk::TakeSamples() {
                              AwaitsProcess(waits), CodeOf(trace_.text(sample.library))});
         }
         if (sample.own_line.valid() && Feeds(trace_.text(sample.stack))) {
-          feeding_.push_back(
-              {at_ns, sample.covers_ns, -1, sample.own_line, false, false, false, Code::kUnknown});
+          feeding_.push_back({at_ns, sample.covers_ns, -1, sample.own_line, false, false, false,
+                              false, Code::kUnknown});
         }
         return;
       }
@@ -259,6 +227,7 @@ void Walk::TakeSamples() {
                           waits == "futex", AwaitsThread(trace_.text(sample.stack)),
                           sample.own_line.valid() &&
                               IsInLibrary(trace_.text(sample.stack), trace_.text(sample.own_line)),
+                          Compiles(trace_.text(sample.stack)),
                           CodeOf(trace_.text(sample.library))});
     });
   }
@@ -400,6 +369,12 @@ void Walk::AddSamples(const Moment& now) {
       ++polls_;
       AddLine(sample.line, blamed, polling_lines_);
     }
+    if (sample.compiles) {
+      auto& [count, lines] = compiling_[static_cast<size_t>(now.cause)];
+      ++count;
+      AddLine(sample.line, blamed, lines);
+      continue;
+    }
     if (now.cause == Cause::kPython) {
       in_interpreter_ += sample.code == Code::kInterpreter;
       in_native_ += sample.code == Code::kNative;
@@ -421,6 +396,7 @@ void Walk::AddSamples(const Moment& now) {
 // Waiting for a processor is told beside the causes: it makes all of them longer and is none of its
 // own.
 void Walk::SplitBySamples() {
+  SplitCompilation();
   auto& causes = out_->causes;
   int64_t locked = 0;
   for (const auto& [count, lines] : locked_) locked += count;
@@ -444,6 +420,16 @@ void Walk::SplitBySamples() {
       MovePart(PartOf(count, source.samples), count, lines, &source,
                &causes[static_cast<size_t>(Cause::kNative)]);
     }
+  }
+}
+
+// What seems to be Python, operators or native code, and was a compiler's.
+void Walk::SplitCompilation() {
+  for (const Cause cause : {Cause::kPython, Cause::kFramework, Cause::kNative}) {
+    CauseSum& source = out_->causes[static_cast<size_t>(cause)];
+    const auto& [count, lines] = compiling_[static_cast<size_t>(cause)];
+    MovePart(PartOf(count, source.samples), count, lines, &source,
+             &out_->causes[static_cast<size_t>(Cause::kCompilation)]);
   }
 }
 

@@ -219,6 +219,20 @@ std::pair<std::string, std::string> WhileWaiting(
   return FirstOf(body + others);
 }
 
+TEST(Verdict, ACompilerThatIsWrittenInPythonIsCompilation) {
+  const auto first = [](int compiling) {
+    std::string body = "span torch.compile 0 1000 framework\n";
+    for (int i = 0; i < 40; ++i) {
+      body += "instant [sample] " + std::to_string(i * 25) + "\narg covers_ns 25\n" +
+              "arg \"Own line\" \"a.py:1 main\"\narg \"Python stack\" \"a.py:1 main" +
+              (i < compiling ? ";convert_frame.py:9 _compile" : "") + "\"\n";
+    }
+    return FirstOf(body).first;
+  };
+  EXPECT_EQ(first(30), "compilation");
+  EXPECT_EQ(first(10), "framework");
+}
+
 // A thread that is in `layer` from 100 to 900, with samples.
 std::string OtherThread(const std::string& layer, const std::string& line,
                         const std::string& waits = "", const std::string& library = "") {
