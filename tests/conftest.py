@@ -7,8 +7,8 @@ import struct
 
 import pytest
 
-# Programs of tests import PyTorch in half the time where its modules are compiled once, wherever the
-# machine keeps that from being written down.
+# Programs of tests import PyTorch in half the time where its modules are compiled once, also where
+# the machine keeps that from being written down.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 os.environ["PYTHONPYCACHEPREFIX"] = str(pathlib.Path(__file__).parents[1] / "build" / "pycache")
 

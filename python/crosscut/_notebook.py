@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import argparse
 import ast
+import inspect
 import os
 import shlex
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from types import CodeType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import crosscut
 from crosscut import _command, _read, reading
@@ -83,61 +84,103 @@ def _parse(parser: _Parser, line: str) -> argparse.Namespace:
 class CrosscutMagics(Magics):
     @no_var_expand
     @line_cell_magic("crosscut")
-    def crosscut(self, line: str, cell: str | None = None) -> None:
+    def crosscut(self, line: str, cell: str | None = None) -> Coroutine[Any, Any, None] | None:
         """`%%crosscut [options]` records the cell; `%crosscut open|report|runs` reads runs.
 
         Each has its --help. A cell is recorded into a new run each time; its value is shown as
         without `%%crosscut`, then the report. A cell that fails ends its recording, too.
         """
         try:
-            if cell is None:
-                _look(_parse(_line_parser(), line))
-            else:
-                _record_cell(self.shell, _parse(_cell_parser(), line), cell)
+            if cell is not None:
+                return _record_cell(self.shell, _parse(_cell_parser(), line), cell)
+            _look(_parse(_line_parser(), line))
         except _Helped:
             pass
+        return None
 
 
-def _record_cell(shell: InteractiveShell, options: argparse.Namespace, cell: str) -> None:
-    body, value = _compiled(shell, cell)
+def _awaits(shell: InteractiveShell, cell: str) -> bool:
+    """Whether a cell awaits outside of functions."""
+    try:
+        code = compile(shell.transform_cell(cell), "", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    except (SyntaxError, ValueError):  # which running it says
+        return False
+    return _is_coroutine(code)
+
+
+def _with_await(lines: list[str]) -> list[str]:
+    """What IPython makes of a cell below %%crosscut is a call. Where that cell awaits, so does the
+    call: on the loop of the notebook, as without %%crosscut."""
+    if len(lines) != 1 or not lines[0].startswith("get_ipython().run_cell_magic('crosscut',"):
+        return lines
+    call = ast.parse(lines[0], mode="eval").body
+    assert isinstance(call, ast.Call)
+    shell = InteractiveShell.instance()
+    return [f"await {lines[0]}"] if _awaits(shell, ast.literal_eval(call.args[2])) else lines
+
+
+def _record_cell(shell: InteractiveShell, options: argparse.Namespace,
+                 cell: str) -> Coroutine[Any, Any, None] | None:
+    """Records the cell. Where it awaits, that is what _with_await() has awaited."""
+    codes = _compiled(shell, cell)
+    if any(map(_is_coroutine, codes)):
+        return _run_awaiting(shell, options, codes)
+    with _recording(shell, options) as values:
+        values += [eval(code, shell.user_ns) for code in codes]
+    return None
+
+
+async def _run_awaiting(shell: InteractiveShell, options: argparse.Namespace,
+                        codes: list[CodeType]) -> None:
+    with _recording(shell, options) as values:
+        for code in codes:
+            value = eval(code, shell.user_ns)
+            values.append(await value if _is_coroutine(code) else value)
+
+
+@contextmanager
+def _recording(shell: InteractiveShell, options: argparse.Namespace) -> Iterator[list[Any]]:
+    """Records what is done inside, and shows the last value that it collects, then the report."""
     given = {name: setting for name, setting in vars(options).items()
              if setting is not None and name not in ("run_dir", "quiet")}
     try:
         session = crosscut.session(options.run_dir, **given)
     except (TypeError, ValueError) as error:
         raise UsageError(str(error)) from None
-    shown = None
+    values: list[Any] = []
     with session:
         if not session.started:
             print(f"crosscut: not recorded: {crosscut.error() or 'a session runs already'}",
                   file=sys.stderr)
         try:
-            exec(body, shell.user_ns)
-            if value is not None:
-                shown = eval(value, shell.user_ns)
+            yield values
         except BaseException as error:
             if session.path:
                 print(f"crosscut: recorded until the {type(error).__name__} in "
                       f"{os.path.relpath(session.path)}", file=sys.stderr)
             raise
-    if shown is not None:
-        shell.displayhook(shown)
+    if values[-1] is not None:
+        shell.displayhook(values[-1])
     if session.path and options.quiet:
         print(f"crosscut: recorded in {os.path.relpath(session.path)}")
     elif session.path:
         _show(session.path)
 
 
-def _compiled(shell: InteractiveShell, cell: str) -> tuple[CodeType, CodeType | None]:
-    """The cell as code, and its last expression, whose value a cell shows; None: it has none."""
+def _is_coroutine(code: CodeType) -> bool:
+    return bool(code.co_flags & inspect.CO_COROUTINE)
+
+
+def _compiled(shell: InteractiveShell, cell: str) -> list[CodeType]:
+    """The cell as code, and its last expression, whose value a cell shows, if it has one."""
     source = shell.transform_cell(cell)
     name = shell.compile.cache(source, shell.execution_count, raw_code=cell)  # for tracebacks
     tree = shell.transform_ast(shell.compile.ast_parse(source, filename=name))
-    value = None
+    trees: list[tuple[ast.AST, str]] = [(tree, "exec")]
     if tree.body and isinstance(tree.body[-1], ast.Expr) and not source.rstrip().endswith(";"):
-        expression = ast.Expression(tree.body.pop().value)
-        value = shell.compile(expression, name, "eval")
-    return shell.compile(tree, name, "exec"), value
+        trees.append((ast.Expression(tree.body.pop().value), "eval"))
+    with shell.compile.extra_flags(ast.PyCF_ALLOW_TOP_LEVEL_AWAIT):
+        return [shell.compile(one, name, mode) for one, mode in trees]
 
 
 def _look(options: argparse.Namespace) -> None:
@@ -202,9 +245,13 @@ def _size(path: str) -> int:
 def load_ipython_extension(shell: InteractiveShell) -> None:
     """`%load_ext crosscut`."""
     shell.register_magics(CrosscutMagics)
+    if _with_await not in shell.input_transformers_post:
+        shell.input_transformers_post.append(_with_await)
 
 
 def unload_ipython_extension(shell: InteractiveShell) -> None:
     """`%unload_ext crosscut`."""
+    if _with_await in shell.input_transformers_post:
+        shell.input_transformers_post.remove(_with_await)
     for kind in ("line", "cell"):
         shell.magics_manager.magics[kind].pop("crosscut", None)

@@ -47,7 +47,7 @@ def arm(
     check_python("arm", python)
     _python = python
     _options.update(
-        run_dir=None if run_dir is None else os.path.abspath(os.fspath(run_dir)),
+        run_dir=None if not run_dir else os.path.abspath(os.fspath(run_dir)),
         memory_bytes=memory_mib << 20, flight_recorder=keep_seconds > 0, keep_seconds=keep_seconds,
         control_percent=control_percent, seed=seed)
     if _record.arm(_window, **_options) != 0:

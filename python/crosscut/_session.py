@@ -137,6 +137,7 @@ def start(run_dir: str | os.PathLike[str] | None = None, **options: Unpack[Optio
 
 def _begin(run_dir: str | os.PathLike[str] | None, options: Options) -> bool:
     """start(), its options checked."""
+    run_dir = run_dir or None  # no path is "", which would be the current folder
     plan, budget = options.get("plan"), options.get("budget")
     if _record.run_dir() == "":
         _sources.set_extra("shapes", options.get("shapes"))

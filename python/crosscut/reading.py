@@ -67,7 +67,18 @@ class Table:
 
     def __getitem__(self, column: str) -> list[Cell]:
         """The cells of a column. KeyError where there is none of that name."""
+        if not isinstance(column, str):
+            raise TypeError(f"{self.name}[{column!r}]: columns have names; rows() gives the rows, "
+                            "to_pandas() a frame")
         return self._table.column(column)
+
+    def __iter__(self) -> Iterator[dict[str, Cell]]:
+        """Its rows, as rows() gives them."""
+        return self.rows()
+
+    def __contains__(self, column: object) -> bool:
+        """Whether it has a column of that name."""
+        return column in self.columns
 
     def column(self, name: str, kind: type[_T]) -> list[_T]:
         """The cells of a column, all known and of that type: `table.column("wall_ns", int)`.
@@ -95,8 +106,10 @@ class Table:
     def to_pandas(self) -> pandas.DataFrame:
         """As a pandas.DataFrame: int64 (Int64 where numbers are missing), float64, str."""
         module = needed("pandas", "to_pandas()", "pandas")
-        return module.DataFrame({name: _series(module, self._table.column(name))
-                                 for name in self.columns})
+        types = zip(self.columns, self._table.numbers, self._table.integers)
+        return module.DataFrame({
+            name: _series(module, self._table.column(name), number, integer)
+            for name, number, integer in types})
 
     def to_polars(self) -> polars.DataFrame:
         """As a polars.DataFrame."""
@@ -154,9 +167,10 @@ def needed(module: str, function: str, extra: str) -> Any:
                                   name=module) from None
 
 
-def _series(pandas: Any, cells: list[Any]) -> Any:
-    whole = any(isinstance(cell, int) for cell in cells)
-    return pandas.array(cells, dtype="Int64") if whole and None in cells else cells
+def _series(pandas: Any, cells: list[Any], number: bool, integer: bool) -> Any:
+    """By what the column holds, also where no cell says it."""
+    missing = "Int64" if None in cells else "int64"
+    return pandas.Series(cells, dtype=missing if integer else "float64" if number else str)
 
 
 class Run:

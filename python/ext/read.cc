@@ -141,6 +141,15 @@ class Table {
     return written->remark;
   }
 
+  // And whether they are whole ones.
+  std::vector<bool> integers() const {
+    std::vector<bool> out;
+    for (const analyze::Column& column : table_->columns) {
+      out.push_back(std::holds_alternative<analyze::Integers>(column.cells));
+    }
+    return out;
+  }
+
   nb::object stream(const nb::object&) const {
     auto* stream = new ArrowArrayStream;
     ExportStream(table_, stream);
@@ -329,6 +338,7 @@ NB_MODULE(_read, module) {
       .def("column", &Table::column)
       .def("shown", &Table::shown)
       .def_prop_ro("numbers", &Table::numbers)
+      .def_prop_ro("integers", &Table::integers)
       .def("__arrow_c_stream__", &Table::stream, nb::arg("requested_schema") = nb::none())
       .def("__arrow_c_schema__", &Table::schema);
   nb::class_<Run>(module, "Run")

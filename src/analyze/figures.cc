@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <utility>
 
 namespace crosscut::analyze {
 
@@ -19,6 +20,19 @@ std::string TimeText(int64_t ns) {
     return text;
   }
   return std::to_string(ns) + " ns";
+}
+
+std::string BytesText(int64_t bytes) {
+  constexpr std::pair<int, const char*> kUnits[] = {
+      {40, "TiB"}, {30, "GiB"}, {20, "MiB"}, {10, "KiB"}};
+  for (const auto& [bits, unit] : kUnits) {
+    if (bytes < int64_t{1} << bits) continue;
+    char text[32];
+    snprintf(text, sizeof text, "%.4g %s",
+             static_cast<double>(bytes) / static_cast<double>(int64_t{1} << bits), unit);
+    return text;
+  }
+  return std::to_string(bytes) + " bytes";
 }
 
 std::string ShareText(double share) {

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cstdio>
 #include <map>
+#include <set>
 
 #include "src/analyze/collectives/tables.h"
 #include "src/analyze/columns.h"
 #include "src/analyze/devices/device_tables.h"
+#include "src/analyze/devices/graph_launches.h"
 #include "src/analyze/devices/launch_tables.h"
 #include "src/analyze/figures.h"
 #include "src/analyze/memory/memory_operators.h"
@@ -32,7 +34,14 @@ bool Matters(int64_t part, int64_t whole) {
   return whole > 0 && static_cast<double>(part) >= kWorthSaying * static_cast<double>(whole);
 }
 
-void FindIdle(const Table& timeline, const Table& causes, std::vector<Finding>* out) {
+// Nothing is told of processes in which devices may have worked while they seem idle.
+void FindIdle(const Table& timeline, const Table& causes, const Context& context,
+              std::vector<Finding>* out) {
+  std::set<std::string> unknown;
+  const GraphLaunches& launches = context.Shared<GraphLaunches>();
+  for (uint32_t p = 0; p < launches.processes.size(); ++p) {
+    if (launches.processes[p].without_work > 0) unknown.insert(context.process_label({p}));
+  }
   constexpr std::pair<const char*, const char*> kReasons[] = {
       {"host_wait", "the next work was launched too late: the host was slower"},
       {"kernel_wait", "one kernel followed another with a short gap"},
@@ -43,7 +52,7 @@ void FindIdle(const Table& timeline, const Table& causes, std::vector<Finding>* 
     const std::string& process = timeline.texts("process")[row];
     const int64_t total = timeline.integers("total_ns")[row];
     const int64_t idle = timeline.integers("idle_ns")[row];
-    if (!Matters(idle, total)) continue;
+    if (!Matters(idle, total) || unknown.contains(process)) continue;
     out->push_back({process, "device_timeline",
                     "The devices did nothing for " + Percent(idle, total) +
                         " of the time between their first and last work (" + TimeText(idle) + ").",
@@ -150,45 +159,12 @@ void FindWaits(const Table& waits, const Context& context, std::vector<Finding>*
   }
 }
 
-std::string Bytes(int64_t bytes) {
-  constexpr std::pair<int, const char*> kUnits[] = {
-      {40, "TiB"}, {30, "GiB"}, {20, "MiB"}, {10, "KiB"}};
-  for (const auto& [bits, unit] : kUnits) {
-    if (bytes < int64_t{1} << bits) continue;
-    char text[32];
-    snprintf(text, sizeof text, "%.4g %s",
-             static_cast<double>(bytes) / static_cast<double>(int64_t{1} << bits), unit);
-    return text;
-  }
-  return std::to_string(bytes) + " bytes";
-}
-
-// What at least half of the steps leave behind.
-void FindLeaks(const Table& leaks, std::vector<Finding>* out) {
-  for (size_t row = 0; row < leaks.rows(); ++row) {
-    const int64_t leaking = leaks.integers("leaking_steps")[row];
-    const int64_t steps = leaks.integers("steps")[row];
-    if (leaking < 3 || 2 * leaking < steps) continue;
-    const std::string& op = leaks.texts("operator")[row];
-    out->push_back({leaks.texts("process")[row], "memory_leaks",
-                    Bytes(leaks.integers("bytes")[row]) + " of memory (" +
-                        leaks.texts("device")[row] + ") that " + (op.empty() ? "no operator" : op) +
-                        " allocated in " + std::to_string(leaking) + " of " +
-                        std::to_string(steps) + " steps were still held two steps later.",
-                    kMissing});
-  }
-}
-
-void FindFailures(const Table& failures, std::vector<Finding>* out) {
-  for (size_t row = 0; row < failures.rows(); ++row) {
-    const std::string& op = failures.texts("operator")[row];
-    const int64_t held = failures.integers("allocated_bytes")[row];
-    out->push_back({failures.texts("process")[row], "memory_failures",
-                    "Out of memory (" + failures.texts("device")[row] +
-                        "): " + Bytes(failures.integers("asked_bytes")[row]) +
-                        (op.empty() ? "" : " for " + op) + " could not be allocated" +
-                        (held == kMissing ? "." : ", with " + Bytes(held) + " held."),
-                    kMissing});
+// What tables of memory say in a column of their own.
+void FindMemory(const Table& table, std::vector<Finding>* out) {
+  for (size_t row = 0; row < table.rows(); ++row) {
+    const std::string& finding = table.texts("finding")[row];
+    if (!finding.empty())
+      out->push_back({table.texts("process")[row], table.name, finding, kMissing});
   }
 }
 
@@ -236,13 +212,13 @@ void FindUnwrapped(const Table& samples, std::vector<Finding>* out) {
 Table FindingsTable(const trace::Trace& trace, const Context& context) {
   const Table timeline = DeviceTimelineTable(trace, context);
   std::vector<Finding> findings;
-  FindIdle(timeline, IdleCausesTable(trace, context), &findings);
+  FindIdle(timeline, IdleCausesTable(trace, context), context, &findings);
   FindExposed(timeline, &findings);
   FindLaunches(LaunchesTable(trace, context), timeline, &findings);
   FindStragglers(StragglersTable(trace, context), &findings);
   FindWaits(ProcessWaitsTable(trace, context), context, &findings);
-  FindLeaks(MemoryLeaksTable(trace, context), &findings);
-  FindFailures(MemoryFailuresTable(trace, context), &findings);
+  FindMemory(MemoryLeaksTable(trace, context), &findings);
+  FindMemory(MemoryFailuresTable(trace, context), &findings);
   FindUnwrapped(SamplesTable(trace, context), &findings);
   std::stable_sort(findings.begin(), findings.end(),
                    [](const Finding& a, const Finding& b) { return a.value_ns > b.value_ns; });

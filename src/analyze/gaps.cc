@@ -9,6 +9,7 @@
 #include "src/analyze/collectives/matches.h"
 #include "src/analyze/columns.h"
 #include "src/analyze/context.h"
+#include "src/analyze/devices/graph_launches.h"
 #include "src/base/counted.h"
 #include "src/trace/ranks.h"
 
@@ -295,6 +296,20 @@ class ByProcess {
 
 // In control steps nothing sees a scope begin. That hides none but those steps' own, unless scopes
 // last over steps.
+void TellGraphs(const trace::Trace& trace, const Context& context, std::vector<std::string>& out) {
+  const GraphLaunches& launches = context.Shared<GraphLaunches>();
+  for (uint32_t p = 0; p < trace.processes.size(); ++p) {
+    const auto& [all, without_work] = launches.processes[p];
+    if (without_work == 0) continue;
+    out.push_back(
+        base::Counted(static_cast<uint64_t>(without_work),
+                      "{launch of a graph has|launches of graphs have} no recorded work") +
+        ", of " + std::to_string(all) + " in " + context.process_title({p}) +
+        ": its devices may work where they seem to do nothing, so no finding speaks of "
+        "that.");
+  }
+}
+
 void TellScopes(const trace::Trace& trace, const Context& context, std::vector<std::string>& out) {
   ByProcess sentences(context);
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
@@ -362,6 +377,7 @@ std::vector<std::string> Gaps(const trace::Trace& trace, const Context& context)
   TellLeads(trace, context, out);
   TellRepairs(trace, out);
   TellOutside(trace, context, out);
+  TellGraphs(trace, context, out);
   TellScopes(trace, context, out);
   TellAfterSteps(trace, context, out);
   TellCorrection(trace, context, out);

@@ -40,13 +40,16 @@ double Mean(const std::vector<Lengths::One>& lengths) {
 // Where steps are in the run, and what is left of it without one stretch.
 class Stretches {
  public:
-  explicit Stretches(size_t steps) : steps_(steps) {}
+  explicit Stretches(size_t steps) : steps_(steps) {
+    left_.fill(steps);
+    for (uint32_t s = 0; s < steps; ++s) --left_[Of(s)];
+  }
   size_t Of(uint32_t step) const { return step * kStretches / steps_; }
 
   // Per step of what is left.
   double Without(const Lengths& lengths, size_t stretch) const {
-    size_t occurs = 0, left = 0;
-    for (uint32_t s = 0; s < steps_; ++s) left += Of(s) != stretch;
+    const size_t left = left_[stretch];
+    size_t occurs = 0;
     for (const Lengths::One& one : lengths.sorted) occurs += Of(one.step) != stretch;
     const auto fastest =
         lengths.Fastest([&](const Lengths::One& one) { return Of(one.step) != stretch; });
@@ -55,6 +58,7 @@ class Stretches {
 
  private:
   size_t steps_;
+  std::array<size_t, kStretches> left_;  // steps, without each stretch
 };
 
 using Without = std::array<double, kStretches>;  // a figure without each stretch in turn

@@ -2,6 +2,7 @@
 // in one of these tables.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,6 +13,8 @@
 
 namespace crosscut::report {
 
+class ProcessTitles;
+
 struct ReportData {
   std::string title;  // what ran: "train.py"
   // What else identifies the run; views show it under the title in this order: {"Recorded", "..."}.
@@ -19,6 +22,8 @@ struct ReportData {
   std::vector<std::string> gaps;       // analyze::Gaps(): the first lines of every view
   std::vector<analyze::Table> tables;  // in the order in which views list them
   analyze::Timeline timeline;          // empty where a view needs none
+  // Made by ProcessName() when it is first asked: of very many processes that takes long.
+  mutable std::shared_ptr<const ProcessTitles> titles;
 
   // The table of that name; null where there is none.
   const analyze::Table* Find(std::string_view name) const {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -196,7 +197,8 @@ std::string CountText(int64_t count) {
 }
 
 std::string ProcessName(const ReportData& data, std::string_view key) {
-  return base::ShownText(ProcessTitles(data).Of(key));
+  if (data.titles == nullptr) data.titles = std::make_shared<const ProcessTitles>(data);
+  return base::ShownText(data.titles->Of(key));
 }
 
 std::string LayersText(std::string_view layers, bool device) {

@@ -21,6 +21,22 @@ using analyze::Table;
 using analyze::Texts;
 using Rows = std::vector<size_t>;
 
+// Texts, as JSON. All of them take kMaxTextBytes or little more: where they would take more, each
+// is cut shorter, and says so as any name that is cut.
+constexpr size_t kMaxTextBytes = 1'200'000, kLeastText = 8;
+
+std::string TextsJson(const std::vector<const std::string*>& texts) {
+  for (size_t most = kMaxPageText;; most /= 2) {
+    std::string out = "[";
+    for (const std::string* text : texts) {
+      if (out.size() > 1) out += ',';
+      out += JsonString(*text, most);
+      if (out.size() > kMaxTextBytes && most > kLeastText) break;
+    }
+    if (out.size() <= kMaxTextBytes || most <= kLeastText) return out + ']';
+  }
+}
+
 // Texts by number, written once.
 class TextPool {
  public:
@@ -29,14 +45,7 @@ class TextPool {
     if (added) texts_.push_back(&it->first);
     return it->second;
   }
-  std::string Json() const {
-    std::string out = "[";
-    for (const std::string* text : texts_) {
-      if (out.size() > 1) out += ',';
-      out += JsonString(*text);
-    }
-    return out + ']';
-  }
+  std::string Json() const { return TextsJson(texts_); }
 
  private:
   std::unordered_map<std::string, size_t> index_;
@@ -147,13 +156,10 @@ Rows ThinnedSteps(const Table& table, const analyze::Timeline& timeline) {
   return rows;
 }
 
-void AppendTexts(const std::vector<std::string>& texts, std::string* out) {
-  *out += '[';
-  for (size_t i = 0; i < texts.size(); ++i) {
-    if (i > 0) *out += ',';
-    *out += JsonString(texts[i]);
-  }
-  *out += ']';
+std::string TextsJson(const std::vector<std::string>& texts) {
+  std::vector<const std::string*> all;
+  for (const std::string& text : texts) all.push_back(&text);
+  return TextsJson(all);
 }
 
 template <class Items, class Get>
@@ -308,8 +314,8 @@ void AppendBeside(const analyze::Timeline& timeline, std::string* out) {
 std::string TimelineJson(const analyze::Timeline& timeline, const Writer& writer) {
   std::string out = "{\"begin\":" + writer.Time(timeline.begin_ns) +
                     ",\"end\":" + writer.Time(timeline.end_ns) +
-                    ",\"omitted\":" + std::to_string(timeline.omitted_tracks) + ",\"texts\":";
-  AppendTexts(timeline.texts, &out);
+                    ",\"omitted\":" + std::to_string(timeline.omitted_tracks) +
+                    ",\"texts\":" + TextsJson(timeline.texts);
   out += ",\"processes\":[";
   for (size_t i = 0; i < timeline.processes.size(); ++i) {
     if (i > 0) out += ',';

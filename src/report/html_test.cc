@@ -427,6 +427,18 @@ gap "Something is missing."
   }
 }
 
+TEST(RenderHtml, APageStaysSmallWhateverTheNamesAre) {
+  ReportData data;
+  data.timeline.end_ns = 1;
+  data.timeline.processes.emplace_back();
+  for (int i = 0; i < 12'000; ++i) {
+    data.timeline.texts.push_back(std::string(250, '<') + std::to_string(i));
+  }
+  const std::string page = RenderHtml(data);
+  EXPECT_LT(page.size(), 5u << 20);
+  EXPECT_GE(Count(page, "\\u003c… (255 bytes)"), 2'000u);  // what is cut says so
+}
+
 TEST(Document, NeedsTheTablesThatItNamesAndNoOthers) {
   Result<trace::Trace> trace = trace::ParseText(R"(
 process train pid=7 window=1000..90001000

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <map>
 #include <optional>
 
 #include "src/base/shell_word.h"
@@ -216,12 +217,13 @@ void AddOverhead(const ReportData& data, Document* out) {
   Section section;
   section.heading = "What recording itself cost";
   std::vector<std::pair<std::string, std::vector<std::string>>> costs;  // and whose they are
+  std::map<std::string, size_t> places;
   for (size_t row = 0; row < check.rows(); ++row) {
     if (check.Int("control_steps", row) <= 0) continue;
     const std::string text = CostText(data, check, row);
-    auto at = std::find_if(costs.begin(), costs.end(), [&](auto& c) { return c.first == text; });
-    if (at == costs.end()) at = costs.insert(at, {text, {}});
-    at->second.push_back(ProcessName(data, check.Text("process", row)));
+    const auto [at, fresh] = places.emplace(text, costs.size());
+    if (fresh) costs.push_back({text, {}});
+    costs[at->second].second.push_back(ProcessName(data, check.Text("process", row)));
   }
   for (const auto& [text, names] : costs) {
     const std::string who = names.size() == 1
@@ -263,6 +265,31 @@ void AddSources(const ReportData& data, Document* out) {
   if (!text.empty()) out->facts.emplace_back("Sources", text);
 }
 
+// What memory was not given back, or not given.
+void AddMemory(const ReportData& data, Document* out) {
+  constexpr size_t kMost = 5;
+  Section section;
+  section.heading = "Memory";
+  size_t more = 0;
+  for (const char* name : {"memory_failures", "memory_leaks"}) {
+    const Cells rows(data.Find(name));
+    for (size_t row = 0; row < rows.rows(); ++row) {
+      const std::string finding = base::ShownText(rows.Text("finding", row));
+      if (finding.empty()) continue;
+      if (section.before.size() == kMost) {
+        ++more;
+      } else {
+        section.before.push_back(ProcessName(data, rows.Text("process", row)) + ": " + finding);
+      }
+    }
+  }
+  if (section.before.empty()) return;
+  if (more > 0)
+    section.after.push_back(FormatCount(static_cast<int64_t>(more)) +
+                            " more: tables memory_failures and memory_leaks.");
+  out->sections.push_back(std::move(section));
+}
+
 void AddNext(const ReportData& data, Document* out) {
   std::string run = "RUN";
   for (const auto& [key, value] : data.facts) {
@@ -279,9 +306,10 @@ void AddNext(const ReportData& data, Document* out) {
 
 std::span<const std::string_view> DocumentTables() {
   static constexpr std::string_view kTables[] = {
-      "verdict",        "processes",       "window_parts", "part_work",      "step_summary",
-      "step_kinds",     "periodic_steps",  "outliers",     "step_operators", "functions",
-      "overhead_check", "overhead_levels", "overhead",     "sources"};
+      "verdict",        "processes",  "window_parts",   "part_work",
+      "step_summary",   "step_kinds", "periodic_steps", "outliers",
+      "step_operators", "functions",  "overhead_check", "overhead_levels",
+      "overhead",       "sources",    "memory_leaks",   "memory_failures"};
   return kTables;
 }
 
@@ -297,6 +325,7 @@ Document MakeDocument(const ReportData& data, const DocumentOptions& options) {
   AddTime(data, options, &out);
   AddSteps(data, options, &out);
   AddFunctions(data, options, &out);
+  AddMemory(data, &out);
   AddOverhead(data, &out);
   AddSources(data, &out);
   AddNext(data, &out);

@@ -45,9 +45,9 @@ std::string EscapeHtml(std::string_view text, size_t max_bytes) {
   return out;
 }
 
-std::string JsonString(std::string_view text) {
+std::string JsonString(std::string_view text, size_t max_bytes) {
   std::string out = "\"";
-  for (const char c : CleanText(text)) {  // no control character is left in it
+  for (const char c : CleanText(text, max_bytes)) {  // no control character is left in it
     if (c == '"' || c == '\\') {
       out.push_back('\\');
       out.push_back(c);

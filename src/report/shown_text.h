@@ -21,6 +21,6 @@ std::string CleanText(std::string_view text, size_t max_bytes = kMaxPageText);
 std::string EscapeHtml(std::string_view text, size_t max_bytes = kMaxPageText);
 
 // CleanText as a JSON string with its quotes, safe inside <script>: no < > & and no U+2028/9.
-std::string JsonString(std::string_view text);
+std::string JsonString(std::string_view text, size_t max_bytes = kMaxPageText);
 
 }  // namespace crosscut::report

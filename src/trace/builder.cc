@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 #include <span>
 #include <utility>
 
@@ -211,9 +212,29 @@ void Builder::PhaseEnd(TrackId track, int64_t at) {
   EdgesOf(track).push_back({at, track, NameId::None(), -1, 3, false, true});
 }
 
-void Builder::JoinEdges(Process* process, std::vector<Edge>* edges) {
+// By time. Of one instant, what ends an earlier step comes before what begins the next, whichever
+// track was built first.
+void Builder::SortEdges(std::vector<Edge>* edges) {
   std::stable_sort(edges->begin(), edges->end(),
                    [](const Edge& a, const Edge& b) { return a.at < b.at; });
+  for (auto from = edges->begin(); from != edges->end();) {
+    const auto to =
+        std::find_if(from, edges->end(), [&](const Edge& e) { return e.at > from->at; });
+    std::set<std::pair<uint32_t, bool>> begun;  // by track; steps and phases apart
+    for (auto edge = from; to - from > 1 && edge != to; ++edge) {
+      const std::pair key(edge->track.value, edge->phase);
+      if (edge->name.valid()) {
+        begun.insert(key);
+      } else if (!begun.contains(key)) {
+        std::rotate(from++, edge, edge + 1);
+      }
+    }
+    from = to;
+  }
+}
+
+void Builder::JoinEdges(Process* process, std::vector<Edge>* edges) {
+  SortEdges(edges);
   bool in_step = false, in_phase = false, found = false;
   for (const Edge& edge : *edges) {
     bool& open = edge.phase ? in_phase : in_step;

@@ -279,6 +279,7 @@ class Builder {
   // The tracks' own; those that lead from one process to another go into `shared`.
   static std::vector<FlowEnd> TakeEnds(const std::vector<TrackBuilder*>& tracks,
                                        std::vector<FlowEnd>* shared);
+  static void SortEdges(std::vector<Edge>* edges);
   void JoinEdges(Process* process, std::vector<Edge>* edges);
   void EndOpenSteps(Process* process) const;
   struct Work {

@@ -337,6 +337,24 @@ TEST(Builder, JoinsStepsOfAnyThreadAndTakesTheirsAsLead) {
   EXPECT_EQ(process.lead.value, 1u);
 }
 
+TEST(Builder, AStepThatEndsWhereThatOfAnotherThreadBeginsEndsBeforeIt) {
+  Fixture f;
+  const TrackId second = f.builder.AddTrack(f.process, TrackKind::kThread).id();
+  const NameId step = f.Name("step", Kind::kStep);
+  f.builder.StepBegin(f.track->id(), 50, step);
+  f.builder.StepEnd(f.track->id(), 90);
+  f.builder.StepBegin(f.track->id(), 90, step);  // an empty one
+  f.builder.StepEnd(f.track->id(), 90);
+  f.builder.StepBegin(second, 10, step);
+  f.builder.StepEnd(second, 50);
+  const Process process = f.builder.Finish().processes[0];
+  ASSERT_EQ(process.steps.size(), 3u);
+  EXPECT_EQ(process.steps[0].end_ns, 50);
+  EXPECT_EQ(process.steps[1].begin_ns, 50);
+  EXPECT_EQ(process.steps[1].end_ns, 90);
+  EXPECT_EQ(process.steps[2].end_ns, 90);
+}
+
 TEST(Builder, TheLeadIsTheThreadThatMakesMostStepsWhoeverDeclaredFirst) {
   Fixture f;
   const TrackId second = f.builder.AddTrack(f.process, TrackKind::kThread).id();

@@ -15,9 +15,10 @@ Calibration Calibrated(const trace::Process& process, const NameCodes& names,
   for (const trace::ProbeCost& cost : process.probes) {
     for (size_t i = 1; i < names.probes.size(); ++i) {
       if (names.probes[i] != cost.probe) continue;
-      const ProbeCounts& n = overlap.probes[i];
-      const double events = static_cast<double>(n.lead + n.waited);
-      middle += events * static_cast<double>(cost.inside_ps + cost.outside_ps);
+      const auto one = static_cast<double>(cost.inside_ps + cost.outside_ps);
+      if (one <= 0) continue;
+      const double events = static_cast<double>(overlap.probes[i].in_cells_ps) / one;
+      middle += events * one;
       low += events * static_cast<double>(cost.low_ps);
       high += events * static_cast<double>(cost.high_ps);
     }

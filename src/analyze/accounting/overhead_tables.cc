@@ -14,6 +14,14 @@ struct ProbeSum {
   bool known = false;
   int64_t count = 0;
   double inside = 0, outside = 0, low = 0, high = 0, subtracted = 0;  // picoseconds
+
+  // Work on threads of our own, which is measured and no part of the program's time.
+  void AddOwn(const Accounting::OwnWork& own) {
+    known |= own.count > 0;
+    count += own.count;
+    const double ps = static_cast<double>(own.ns) * 1000;
+    for (double* sum : {&inside, &low, &high}) *sum += ps;
+  }
 };
 
 void AddProcess(const trace::Process& p, const Accounting& a, const ProcessAccount& account,
@@ -26,7 +34,6 @@ void AddProcess(const trace::Process& p, const Accounting& a, const ProcessAccou
     for (const trace::ProbeCost& cost : p.probes) {
       if (cost.probe != a.names.probes[i]) continue;
       const auto all = static_cast<double>(n.lead + n.waited + n.other);
-      const auto critical = static_cast<double>(n.lead + n.waited);
       const auto inside = static_cast<double>(cost.inside_ps);
       const auto outside = static_cast<double>(cost.outside_ps);
       sums[i].known = true;
@@ -34,7 +41,7 @@ void AddProcess(const trace::Process& p, const Accounting& a, const ProcessAccou
       sums[i].outside += all * outside * scale.value;
       sums[i].low += all * (inside + outside) * scale.low;
       sums[i].high += all * (inside + outside) * scale.high;
-      sums[i].subtracted += critical * (inside + outside) * scale.value;
+      sums[i].subtracted += static_cast<double>(n.in_cells_ps) * scale.value;
     }
   }
 }
@@ -103,13 +110,8 @@ Table OverheadTable(const trace::Trace& trace, const Context& context) {
   }
   Rows rows;
   for (size_t i = 1; i < sums.size(); ++i) {
-    const Accounting::OwnWork& own = a.own[i];
-    const std::string name(trace.text(a.names.probes[i]));
-    if (own.count > 0) {
-      rows.Add(name, own.count, Real(own.ns, 0));
-    } else if (sums[i].known) {
-      rows.Add(name, sums[i].count, sums[i]);
-    }
+    sums[i].AddOwn(a.own[i]);
+    if (sums[i].known) rows.Add(trace.text(a.names.probes[i]), sums[i].count, sums[i]);
   }
   if (switches.count > 0) rows.Add("step plan: switch", switches.count, switches.sum());
   rows.Add("timed", kMissing, Real(timed, timed));

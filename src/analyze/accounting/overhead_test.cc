@@ -15,6 +15,7 @@
 namespace crosscut::analyze {
 namespace {
 
+using testing::Compute;
 using ::testing::ElementsAre;
 using ::testing::MatchesRegex;
 using testing::RandomTrace;
@@ -239,6 +240,8 @@ TEST(Correct, KeepsItsIdentityOnRandomTraces) {
     const trace::StringId probe = trace.strings.Intern("op");
     for (trace::Name& name : trace.names) name.probe = probe;
     trace.processes[0].probes.push_back({probe, 700, 1900, 2000, 3000, 9});
+    for (trace::Step& step : trace.processes[0].steps)
+      step.level = std::min<uint8_t>(step.level, 3);
     const Accounting a(trace);
     const ProcessAccount& p = a.processes[0];
     int64_t raw = 0, corrected = 0;
@@ -250,6 +253,11 @@ TEST(Correct, KeepsItsIdentityOnRandomTraces) {
       ASSERT_LE(p.low.corrected_ns[i], p.high.corrected_ns[i] + 1);
     }
     ASSERT_EQ(raw - corrected + p.correction.unplaced_ns, p.correction.estimated_ns);
+    // The table tells what was subtracted, each probe's part rounded by itself.
+    const Integers subtracted = Compute(trace, "overhead").integers("subtracted_ns");
+    ASSERT_NEAR(static_cast<double>(std::accumulate(subtracted.begin(), subtracted.end(), 0LL)),
+                static_cast<double>(raw - corrected), 2)
+        << "seed " << seed;
   }
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
+#include <vector>
 
 namespace crosscut::analyze {
 namespace {
@@ -64,13 +66,11 @@ class OverlapFold {
       AdvanceSpecial(ns);
       return;
     }
-    index_ = presence_.Index();
-    sums_.Add(index_, ns, pending_ps_);
-    pending_ps_ = 0;
+    Reach(presence_.Index(), ns);
   }
 
   void Finish() {
-    if (pending_ps_ != 0) sums_.Add(index_, 0, pending_ps_);
+    PlacePending();
     Flush();
     EndStep();
     PlaceAfterStep(/*last=*/true);
@@ -105,10 +105,26 @@ class OverlapFold {
     } else if (control_now_) {
       sums_.Add(kControlIndex, ns, 0);
     } else {
-      index_ = LeftOutIndex(presence_.Index());
-      sums_.Add(index_, ns, pending_ps_);
-      pending_ps_ = 0;
+      Reach(LeftOutIndex(presence_.Index()), ns);
     }
+  }
+
+  void Reach(uint32_t index, int64_t ns) {
+    index_ = index;
+    sums_.Add(index_, ns, 0);
+    if (!pending_.empty()) PlacePending();
+  }
+
+  // A probe's cost falls into the instants of index_. Our own work is timed, that of its probes,
+  // too.
+  void Place(uint8_t probe, int64_t ps) {
+    if (ps == 0 || kLayerSets[index_] == kOursAlone) return;
+    out_->probes[probe].in_cells_ps += ps;
+    sums_.Add(index_, 0, ps);
+  }
+  void PlacePending() {
+    for (const auto& [probe, ps] : pending_) Place(probe, ps);
+    pending_.clear();
   }
 
   // The inside part falls into the instants that begin now, the outside part into those before.
@@ -125,12 +141,12 @@ class OverlapFold {
       return;
     }
     if (control_now_) return;
-    pending_ps_ += costs_[probe].inside_ps / sharing;
+    pending_.emplace_back(probe, costs_[probe].inside_ps / sharing);
     const int64_t outside = costs_[probe].outside_ps / sharing;
-    if (outside != 0 && sums_.ns(index_) != 0) {
-      sums_.Add(index_, 0, outside);
+    if (sums_.ns(index_) != 0) {
+      Place(probe, outside);
     } else {
-      pending_ps_ += outside;
+      pending_.emplace_back(probe, outside);
     }
   }
 
@@ -181,8 +197,8 @@ class OverlapFold {
   uint32_t operation_ = 0, control_operation_ = 0, step_ = 0;
   bool special_ = false, control_now_ = false, control_begins_ = false, paused_ = false;
   bool left_out_now_ = false;
-  int64_t pending_ps_ = 0;
-  const bool has_steps_;  // in the window
+  std::vector<std::pair<uint8_t, int64_t>> pending_;  // cost of the instants that begin now
+  const bool has_steps_;                              // in the window
   bool steps_begun_ = false;
   Sums sums_;
   Cells cells_, step_cells_, after_step_;

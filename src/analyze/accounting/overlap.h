@@ -27,10 +27,13 @@ struct StepCell {
 };
 
 // How many events of one probe kind there are: on the lead, on another thread while the lead waits,
-// and elsewhere. The first two are on the critical path, and their cost is in the cells; the third
-// are only counted here.
+// and elsewhere. The first two are on the critical path; the third are only counted here.
 struct ProbeCounts {
   int64_t lead = 0, waited = 0, other = 0;
+  // What the cells have of their calibrated cost, in picoseconds: nothing of events in control
+  // steps and in our own work, which is timed, and a share of those on threads that work at once
+  // while the lead waits.
+  int64_t in_cells_ps = 0;
 };
 
 struct ProcessOverlap {

@@ -9,12 +9,14 @@
 #include <random>
 
 #include "src/analyze/devices/device_work.h"
+#include "src/analyze/gaps.h"
 #include "src/analyze/testing/test_trace.h"
 #include "src/analyze/time/critical_path.h"
 
 namespace crosscut::analyze {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -48,6 +50,32 @@ in 4 800000
 device stream9 device=0 stream=9
 span ncclKernel_AllReduce 250000 410000 device
 )_";
+
+// A graph that is replayed thrice, of which one replay was traced; the first call is the runtime's
+// and makes one of the driver's.
+constexpr std::string_view kReplays = R"_(# crosscut trace
+process train pid=7 window=0..3000000
+thread main tid=7 main lead
+span hipGraphLaunch 0 20000 runtime
+span cuGraphLaunch 5000 15000 runtime
+out 1 5000
+span hipGraphLaunch 1000000 1020000 runtime
+span hipGraphLaunch 2000000 2020000 runtime
+device stream7 device=0 stream=7
+span decode 40000 900000 device
+in 1 40000
+span decode 2040000 2900000 device
+)_";
+
+TEST(GraphLaunches, WithoutTheirWorkAreAGapAndNothingIsSaidOfIdleDevices) {
+  const trace::Trace trace = Parse(kReplays);
+  const Context context(trace);
+  EXPECT_THAT(Gaps(trace, context),
+              Contains(HasSubstr("2 launches of graphs have no recorded work, of 3 in train")));
+  EXPECT_THAT(Rows(trace, "findings"), IsEmpty());
+  const trace::Trace whole = Parse(kTwoStreams);
+  EXPECT_THAT(Rows(whole, "findings"), Contains(HasSubstr("did nothing for")));
+}
 
 TEST(DeviceTables, SplitTheDevicesTimeByWhatIsNotHidden) {
   const trace::Trace trace = Parse(kTwoStreams);

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "src/analyze/columns.h"
+#include "src/analyze/figures.h"
 #include "src/analyze/memory/memory_events.h"
 #include "src/trace/namesakes.h"
 #include "src/trace/spans_around.h"
@@ -157,8 +158,22 @@ Table MemoryOperatorsTable(const trace::Trace& trace, const Context& context) {
                    MakeColumn("total_bytes", total));
 }
 
+namespace {
+
+// What at least half of the steps leave behind; "" for less.
+std::string LeakText(const Leak& leak, int64_t steps, const std::string& device,
+                     const std::string& op) {
+  const auto leaking = static_cast<int64_t>(leak.steps.size());
+  if (leaking < 3 || 2 * leaking < steps) return "";
+  return BytesText(leak.bytes) + " of memory (" + device + ") that " +
+         (op.empty() ? "no operator" : op) + " allocated in " + std::to_string(leaking) + " of " +
+         std::to_string(steps) + " steps were still held two steps later.";
+}
+
+}  // namespace
+
 Table MemoryLeaksTable(const trace::Trace& trace, const Context& context) {
-  Texts process, device, operation, op, module;
+  Texts process, device, operation, op, module, finding;
   Integers steps, leaking, blocks, bytes, live;
   const auto text = [&](trace::NameId name) {
     return name.valid() ? std::string(trace.text(trace.name(name).text)) : std::string();
@@ -181,13 +196,15 @@ Table MemoryLeaksTable(const trace::Trace& trace, const Context& context) {
       blocks.push_back(leak.blocks);
       bytes.push_back(leak.bytes);
       live.push_back(leak.live);
+      finding.push_back(LeakText(leak, seen, device.back(), op.back()));
     }
   }
   return MakeTable("memory_leaks", MakeColumn("process", process), MakeColumn("device", device),
                    MakeColumn("operation", operation), MakeColumn("operator", op),
                    MakeColumn("module", module), MakeColumn("steps", steps),
                    MakeColumn("leaking_steps", leaking), MakeColumn("blocks", blocks),
-                   MakeColumn("bytes", bytes), MakeColumn("live_bytes", live));
+                   MakeColumn("bytes", bytes), MakeColumn("live_bytes", live),
+                   MakeColumn("finding", finding));
 }
 
 }  // namespace crosscut::analyze

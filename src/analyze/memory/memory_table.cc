@@ -4,6 +4,7 @@
 #include <map>
 
 #include "src/analyze/columns.h"
+#include "src/analyze/figures.h"
 #include "src/analyze/memory/memory_events.h"
 
 namespace crosscut::analyze {
@@ -135,8 +136,19 @@ Table MemoryTimelineTable(const trace::Trace& trace, const Context& context) {
                    MakeColumn("end_bytes", last));
 }
 
+namespace {
+
+std::string FailureText(const MemoryFailure& failure, const std::string& device,
+                        const std::string& op) {
+  return "Out of memory (" + device + "): " + BytesText(failure.bytes) +
+         (op.empty() ? "" : " for " + op) + " could not be allocated" +
+         (failure.total == kMissing ? "." : ", with " + BytesText(failure.total) + " held.");
+}
+
+}  // namespace
+
 Table MemoryFailuresTable(const trace::Trace& trace, const Context& context) {
-  Texts process, thread, device, operation, op;
+  Texts process, thread, device, operation, op, finding;
   Integers at, asked, allocated, reserved;
   for (const DeviceMemory& memory : context.Shared<MemoryUse>().devices) {
     for (const MemoryFailure& failure : memory.failures) {
@@ -152,13 +164,14 @@ Table MemoryFailuresTable(const trace::Trace& trace, const Context& context) {
       asked.push_back(failure.bytes);
       allocated.push_back(failure.total);
       reserved.push_back(failure.reserved);
+      finding.push_back(FailureText(failure, device.back(), op.back()));
     }
   }
   return MakeTable("memory_failures", MakeColumn("process", process), MakeColumn("thread", thread),
                    MakeColumn("device", device), MakeColumn("operation", operation),
                    MakeColumn("operator", op), MakeColumn("at_ns", at),
                    MakeColumn("asked_bytes", asked), MakeColumn("allocated_bytes", allocated),
-                   MakeColumn("reserved_bytes", reserved));
+                   MakeColumn("reserved_bytes", reserved), MakeColumn("finding", finding));
 }
 
 Table MemoryEventsTable(const trace::Trace&, const Context& context) {

@@ -1,6 +1,7 @@
 #include "src/analyze/time/critical_path.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <unordered_map>
@@ -9,6 +10,7 @@
 #include "src/analyze/devices/device_waits.h"
 #include "src/analyze/recent.h"
 #include "src/analyze/time/nesting_walk.h"
+#include "src/trace/layers.h"
 
 namespace crosscut::analyze {
 namespace {
@@ -121,11 +123,24 @@ class Walk {
   void Back(int64_t to, PathSegment::Kind kind, TrackId track, SpanIndex span) {
     to = std::max(to, process_.start_ns);
     if (to >= at_) return;
-    const bool host = kind == PathSegment::kHost && track.valid();
-    const NestingWalk* walk = host ? walks_[track.value].get() : nullptr;
-    take_(PathSegment{to, at_, kind, track, span},
-          walk == nullptr ? trace::Layer::kNone : walk->LayerIn(span));
+    if (kind == PathSegment::kHost && track.valid()) return BackOnHost(to, track, span);
+    take_(PathSegment{to, at_, kind, track, span}, trace::Layer::kNone);
     at_ = to;
+  }
+
+  // Where the thread's base layer is in force, a change of that is an edge.
+  void BackOnHost(int64_t to, TrackId id, SpanIndex span) {
+    const trace::Track& track = trace_.tracks[id.value];
+    const trace::Layer layer = walks_[id.value]->LayerIn(span);
+    while (at_ > to) {
+      const trace::Layer base = trace::BaseAt(track, at_ - 1);
+      const bool of_base = layer == trace::Layer::kNone || base == trace::Layer::kOverhead;
+      const std::vector<int64_t>& changes = track.base_at_ns;
+      const auto change = std::lower_bound(changes.begin(), changes.end(), at_);
+      const int64_t from = change == changes.begin() ? to : std::max(to, *std::prev(change));
+      take_(PathSegment{from, at_, PathSegment::kHost, id, span}, of_base ? base : layer);
+      at_ = from;
+    }
   }
 
   void StepOnThread() {

@@ -1,5 +1,7 @@
 #include "src/analyze/time/nesting_walk.h"
 
+#include "src/trace/layers.h"
+
 namespace crosscut::analyze {
 
 using trace::kNoSpan;
@@ -16,7 +18,7 @@ NestingWalk::NestingWalk(const trace::Trace& trace, const trace::Spans& spans)
     last = span;
     const trace::Name& name = trace.name(spans.name[span]);
     about_.push_back({name.kind == trace::Kind::kSpan || Runs(parent),
-                      name.layer != trace::Layer::kNone ? name.layer : LayerIn(parent)});
+                      trace::LayerInside(name, LayerIn(parent))});
   }
   ended_ = last_outermost;
 }

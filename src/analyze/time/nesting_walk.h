@@ -24,7 +24,7 @@ class NestingWalk {
 
   // Whether the span, or one around it, is more than an annotation. False for kNoSpan.
   bool Runs(trace::SpanIndex span) const { return span != trace::kNoSpan && about_[span].runs; }
-  // The layer in force in a span of a host thread; kNone for kNoSpan.
+  // The layer in force in a span of a host thread; kNone where that is the thread's base layer.
   trace::Layer LayerIn(trace::SpanIndex span) const {
     return span == trace::kNoSpan ? trace::Layer::kNone : about_[span].layer;
   }

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "src/analyze/columns.h"
+#include "src/trace/layers.h"
 #include "src/trace/samples.h"
 #include "src/trace/spans_around.h"
 
@@ -44,6 +45,10 @@ class Samples {
                  [this](trace::TrackId track, trace::SpanIndex span) {
                    return NameOf(track, span).layer != trace::Layer::kNone;
                  }),
+        ours_(trace,
+              [this](trace::TrackId track, trace::SpanIndex span) {
+                return NameOf(track, span).layer == trace::Layer::kOverhead;
+              }),
         operations_(trace, [this](trace::TrackId track, trace::SpanIndex span) {
           return NameOf(track, span).kind == trace::Kind::kOperation;
         }) {
@@ -80,7 +85,9 @@ class Samples {
     const trace::SpanIndex span = open_.of(id).InnermostAt(at);
     if (span != kNoSpan) place->span = track.spans.name[span];
     const trace::SpanIndex layered = layered_.Of(id, span), op = operations_.Of(id, span);
-    place->layer = layered == kNoSpan ? BaseAt(track, at) : NameOf(id, layered).layer;
+    place->layer =
+        ours_.Of(id, span) != kNoSpan ? trace::Layer::kOverhead : trace::BaseAt(track, at);
+    if (layered != kNoSpan) place->layer = trace::LayerInside(NameOf(id, layered), place->layer);
     if (op != kNoSpan) place->operation = track.spans.name[op];
     const trace::TrackId lead = trace_.processes[track.process.value].lead;
     if (op == kNoSpan && lead.valid() && lead != id) FindLeads(lead, at, place);
@@ -95,17 +102,11 @@ class Samples {
     return trace_.name(trace_.tracks[track.value].spans.name[span]);
   }
 
-  static trace::Layer BaseAt(const trace::Track& track, int64_t at) {
-    const auto after = std::upper_bound(track.base_at_ns.begin(), track.base_at_ns.end(), at);
-    if (after == track.base_at_ns.begin()) return trace::Layer::kNone;
-    return track.base[static_cast<size_t>(after - track.base_at_ns.begin()) - 1];
-  }
-
   const trace::Trace& trace_;
   const Context& context_;
   const trace::SampleReader reader_;
   trace::OpenSpansByTrack open_;
-  trace::SpansAround layered_, operations_;
+  trace::SpansAround layered_, ours_, operations_;
   std::map<Place, Sums> rows_;
 };
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "src/analyze/timeline/timeline_steps.h"
+#include "src/trace/layers.h"
 
 namespace crosscut::analyze {
 namespace {
@@ -29,13 +30,6 @@ std::vector<trace::SpanIndex> OpenAt(const trace::Spans& spans, int64_t begin, s
   }
   std::reverse(open.begin(), open.end());
   return open;
-}
-
-Layer BaseAt(const trace::Track& track, int64_t at) {
-  const auto after = std::upper_bound(track.base_at_ns.begin(), track.base_at_ns.end(), at);
-  return after == track.base_at_ns.begin()
-             ? Layer::kNone
-             : track.base[static_cast<size_t>(after - track.base_at_ns.begin()) - 1];
 }
 
 class Excerpt {
@@ -64,8 +58,8 @@ class Excerpt {
     const int64_t begin = track_.spans.begin_ns[s];
     while (!open_.empty() && open_.back().end_ns <= begin) open_.pop_back();
     const trace::Name& name = trace_.name(track_.spans.name[s]);
-    Layer layer = name.kind == trace::Kind::kSpan ? name.layer : Layer::kNone;
-    if (layer == Layer::kNone) layer = open_.empty() ? BaseAt(track_, begin) : open_.back().layer;
+    const Layer layer =
+        trace::LayerInside(name, open_.empty() ? trace::BaseAt(track_, begin) : open_.back().layer);
     const int64_t end = track_.spans.end_ns[s];
     out_.spans.push_back({std::max(begin, window_.begin_ns), std::min(end, window_.end_ns),
                           texts_.OfName(track_.spans.name[s].value),

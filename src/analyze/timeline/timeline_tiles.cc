@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "src/trace/layers.h"
+
 namespace crosscut::analyze {
 namespace {
 
@@ -91,8 +93,7 @@ class Cutter {
 struct Open {
   int64_t end_ns;
   uint32_t name, operation;
-  Layer layer;     // kNone: as below
-  size_t layered;  // itself where it has a layer, else the nearest below that has; 0: the base
+  Layer layer;  // in force in it
 };
 
 class Walk {
@@ -105,7 +106,7 @@ class Walk {
         cutter_(cutter),
         at_(track.begin_ns),
         end_(track.end_ns),
-        open_{{kNever, kNoText, kNoText, Layer::kNone, 0}} {}
+        open_{{kNever, kNoText, kNoText, Layer::kNone}} {}
 
   void Run() {
     const trace::Spans& spans = track_.spans;
@@ -121,6 +122,7 @@ class Walk {
         open_.pop_back();
       } else if (change == at) {
         open_[0].layer = track_.base[base++];
+        for (size_t i = 1; i < open_.size(); ++i) open_[i].layer = Inside(i);
       } else {
         Push(next++);
         cutter_.CountSpan(at);
@@ -144,8 +146,7 @@ class Walk {
         at_ = until;
       } else {
         const int64_t until = std::min(off.begin_ns, at);
-        cutter_.Add(at_, until, open_.back().name, open_.back().operation,
-                    open_[open_.back().layered].layer);
+        cutter_.Add(at_, until, open_.back().name, open_.back().operation, open_.back().layer);
         at_ = until;
       }
     }
@@ -153,16 +154,16 @@ class Walk {
   void Push(size_t span) {
     const trace::Name& name = trace_.name(track_.spans.name[span]);
     Open inside = {std::min(track_.spans.end_ns[span], open_.back().end_ns),
-                   track_.spans.name[span].value, open_.back().operation, name.layer,
-                   open_.back().layered};
+                   track_.spans.name[span].value, open_.back().operation, Layer::kNone};
     if (name.kind == Kind::kOperation) inside.operation = inside.name;
-    if (name.kind != Kind::kSpan) inside.layer = Layer::kNone;
-    if (track_.kind == trace::TrackKind::kDevice && name.kind == Kind::kSpan &&
-        inside.layer == Layer::kNone) {
-      inside.layer = Layer::kDevice;
-    }
-    if (inside.layer != Layer::kNone) inside.layered = open_.size();
     open_.push_back(inside);
+    open_.back().layer = Inside(open_.size() - 1);
+  }
+  Layer Inside(size_t depth) const {
+    const trace::Name& name = trace_.name(trace::NameId{open_[depth].name});
+    const bool work = track_.kind == trace::TrackKind::kDevice && name.kind == Kind::kSpan;
+    if (work && name.layer == Layer::kNone) return Layer::kDevice;
+    return trace::LayerInside(name, open_[depth - 1].layer);
   }
 
   const trace::Trace& trace_;

@@ -13,6 +13,7 @@
 #include "src/analyze/devices/device_work.h"
 #include "src/analyze/recent.h"
 #include "src/analyze/verdict/awaited_threads.h"
+#include "src/analyze/verdict/cursors.h"
 #include "src/analyze/verdict/host_causes.h"
 #include "src/analyze/verdict/lead_states.h"
 #include "src/analyze/verdict/native_code.h"
@@ -31,58 +32,28 @@ std::vector<trace::Interval> TimesOf(std::span<const DeviceEvent> events, WorkTy
   return times;
 }
 
-// When a recorded process lived that this one started.
-std::vector<trace::Interval> LivesOfChildren(const trace::Trace& trace, uint32_t process) {
-  std::vector<trace::Interval> lives;
-  for (const trace::Process& child : trace.processes) {
-    if (child.parent.value == process) lives.push_back({child.start_ns, child.end_ns});
+// What the walks of all processes share.
+struct Shared {
+  explicit Shared(const Context& context)
+      : doing(DoingByName(context.trace())),
+        rank_waits(RankWaits(context)),
+        children(context.trace().processes.size()) {
+    for (const trace::StringId operation : context.Shared<Accounting>().names.operations) {
+      purposes.push_back(PurposeOf(context.trace().text(operation)));
+    }
+    for (const trace::Process& child : context.trace().processes) {
+      if (!child.parent.valid()) continue;
+      children[child.parent.value].push_back({child.start_ns, child.end_ns});
+    }
+    for (std::vector<trace::Interval>& lives : children) {
+      std::sort(lives.begin(), lives.end(),
+                [](const auto& a, const auto& b) { return a.begin_ns < b.begin_ns; });
+    }
   }
-  std::sort(lives.begin(), lives.end(), [](const trace::Interval& a, const trace::Interval& b) {
-    return a.begin_ns < b.begin_ns;
-  });
-  return lives;
-}
-
-// Whether any of some intervals, ordered by begin, holds at an instant of the window.
-class BusyCursor {
- public:
-  BusyCursor(const std::vector<trace::Interval>& intervals, trace::Interval window)
-      : busy_(UnionOf(intervals, window)) {}
-  // Requires: `at_ns` is not smaller than in the call before.
-  bool At(int64_t at_ns) {
-    while (next_ < busy_.size() && busy_[next_].end_ns <= at_ns) ++next_;
-    return next_ < busy_.size() && busy_[next_].begin_ns <= at_ns;
-  }
-  // The next change after the instant of the last At().
-  int64_t Until(int64_t at_ns) const {
-    if (next_ == busy_.size()) return INT64_MAX;
-    return busy_[next_].begin_ns > at_ns ? busy_[next_].begin_ns : busy_[next_].end_ns;
-  }
-
- private:
-  std::vector<trace::Interval> busy_;
-  size_t next_ = 0;
-};
-
-// When a process waited in collectives for another rank to come.
-class RankWaitCursor {
- public:
-  explicit RankWaitCursor(const std::vector<RankWait>& waits) : waits_(waits) {}
-  // The wait at that time, or null. Requires: `at_ns` is not smaller than in the call before.
-  const RankWait* At(int64_t at_ns) {
-    while (next_ < waits_.size() && waits_[next_].end_ns <= at_ns) ++next_;
-    const bool waits = next_ < waits_.size() && waits_[next_].begin_ns <= at_ns;
-    return waits ? &waits_[next_] : nullptr;
-  }
-  // The next change after the instant of the last At().
-  int64_t Until(int64_t at_ns) const {
-    if (next_ == waits_.size()) return INT64_MAX;
-    return waits_[next_].begin_ns > at_ns ? waits_[next_].begin_ns : waits_[next_].end_ns;
-  }
-
- private:
-  const std::vector<RankWait>& waits_;
-  size_t next_ = 0;
+  const std::vector<Doing> doing;
+  const std::vector<std::vector<RankWait>> rank_waits;
+  std::vector<Purpose> purposes;                       // by operation
+  std::vector<std::vector<trace::Interval>> children;  // when recorded processes lived, by parent
 };
 
 struct LeadSample {
@@ -91,7 +62,8 @@ struct LeadSample {
   bool locked;   // it was seen waiting for a lock
   bool awaits;   // AwaitsThread
   bool library;  // IsInLibrary
-  Code code;     // that ran
+  bool compiles;
+  Code code;  // that ran
 };
 
 struct OtherSample {  // of a thread that is not the lead
@@ -100,6 +72,13 @@ struct OtherSample {  // of a thread that is not the lead
   bool runs, awaits_process;
   Code code;
 };
+
+// Whether a compiler of a framework's runs that is written in Python: torch.compile's,
+// tf.function's.
+bool Compiles(std::string_view stack) {
+  return stack.find("convert_frame.py:") != std::string_view::npos ||
+         stack.find("tracing_compilation.py:") != std::string_view::npos;
+}
 
 // Files of frameworks whose code, on a thread of its own, prepares data for the lead.
 bool Feeds(std::string_view stack) {
@@ -116,8 +95,7 @@ constexpr double kLeastPart = 0.1;
 
 class Walk {
  public:
-  Walk(const Context& context, uint32_t process, const std::vector<Doing>& doing,
-       const std::vector<RankWait>& rank_waits, ProcessCauses* out);
+  Walk(const Context& context, uint32_t process, const Shared& shared, ProcessCauses* out);
   void Run();
 
  private:
@@ -144,6 +122,7 @@ class Walk {
   void AddOthers(const Moment& now);
   void TakeSamples();
   void SplitBySamples();
+  void SplitCompilation();
   void SplitPython();
   void SplitWaiting();
   void SplitLocks();
@@ -157,7 +136,7 @@ class Walk {
   const trace::Process& owner_;
   const ProcessEvents& events_;
   ProcessCauses* out_;
-  std::vector<Purpose> purposes_;  // by operation
+  const std::vector<Purpose>& purposes_;
   LeadCursor lead_;
   BusyCursor computing_, communicating_, children_;
   RankWaitCursor rank_waits_;
@@ -170,8 +149,8 @@ class Walk {
       recent_;
   std::vector<LeadSample> samples_;
   size_t next_sample_ = 0;
-  // Samples of each cause in which the lead was seen waiting for a lock.
-  std::array<std::pair<int64_t, BlamedLines>, kCauses> locked_;
+  // Samples of each cause in which the lead was seen waiting for a lock, and compiling.
+  std::array<std::pair<int64_t, BlamedLines>, kCauses> locked_, compiling_;
   // Of samples of Python: how many saw the interpreter, and native code; the latter's lines.
   int64_t in_interpreter_ = 0, in_native_ = 0;
   BlamedLines native_lines_;
@@ -196,25 +175,22 @@ trace::Interval WindowOf(const trace::Process& process) {
   return {process.start_ns, process.end_ns};
 }
 
-Walk::Walk(const Context& context, uint32_t process, const std::vector<Doing>& doing,
-           const std::vector<RankWait>& rank_waits, ProcessCauses* out)
+Walk::Walk(const Context& context, uint32_t process, const Shared& shared, ProcessCauses* out)
     : trace_(context.trace()),
       accounting_(context.Shared<Accounting>()),
       process_(process),
       owner_(trace_.processes[process]),
       events_(accounting_.events[process]),
       out_(out),
-      lead_(trace_, owner_.lead, doing, WindowOf(owner_)),
+      purposes_(shared.purposes),
+      lead_(trace_, owner_.lead, shared.doing, WindowOf(owner_)),
       computing_(TimesOf(context.Shared<DeviceWork>().events({process}), WorkType::kComputation),
                  WindowOf(owner_)),
       communicating_(
           TimesOf(context.Shared<DeviceWork>().events({process}), WorkType::kCommunication),
           WindowOf(owner_)),
-      children_(LivesOfChildren(trace_, process), WindowOf(owner_)),
-      rank_waits_(rank_waits) {
-  for (const trace::StringId operation : accounting_.names.operations) {
-    purposes_.push_back(PurposeOf(trace_.text(operation)));
-  }
+      children_(shared.children[process], WindowOf(owner_)),
+      rank_waits_(shared.rank_waits[process]) {
   bool steps = false;
   for (const ProcessEvents::Event& event : events_.events) {
     const bool step = events_.in_step(event.step);
@@ -242,8 +218,8 @@ void Walk::TakeSamples() {
                              AwaitsProcess(waits), CodeOf(trace_.text(sample.library))});
         }
         if (sample.own_line.valid() && Feeds(trace_.text(sample.stack))) {
-          feeding_.push_back(
-              {at_ns, sample.covers_ns, -1, sample.own_line, false, false, false, Code::kUnknown});
+          feeding_.push_back({at_ns, sample.covers_ns, -1, sample.own_line, false, false, false,
+                              false, Code::kUnknown});
         }
         return;
       }
@@ -251,6 +227,7 @@ void Walk::TakeSamples() {
                           waits == "futex", AwaitsThread(trace_.text(sample.stack)),
                           sample.own_line.valid() &&
                               IsInLibrary(trace_.text(sample.stack), trace_.text(sample.own_line)),
+                          Compiles(trace_.text(sample.stack)),
                           CodeOf(trace_.text(sample.library))});
     });
   }
@@ -317,7 +294,8 @@ void Walk::Visit(const KeyInterval& key) {
       now.end_ns = std::min({now.end_ns, computing_.Until(at), communicating_.Until(at)});
       now.cause = computes ? Cause::kDevice : communicates ? Cause::kCommunication : Cause::kCopies;
     } else {
-      now.cause = CauseOnHost(key.layers, lead, purposes_[key.operation], now.has_child);
+      now.cause = CauseOnHost(key.layers, lead, purposes_[key.operation],
+                              {now.has_child, owner_.parent.valid()});
     }
     if (now.cause == Cause::kCommunication) {
       now.end_ns = std::min(now.end_ns, rank_waits_.Until(at));
@@ -391,6 +369,12 @@ void Walk::AddSamples(const Moment& now) {
       ++polls_;
       AddLine(sample.line, blamed, polling_lines_);
     }
+    if (sample.compiles) {
+      auto& [count, lines] = compiling_[static_cast<size_t>(now.cause)];
+      ++count;
+      AddLine(sample.line, blamed, lines);
+      continue;
+    }
     if (now.cause == Cause::kPython) {
       in_interpreter_ += sample.code == Code::kInterpreter;
       in_native_ += sample.code == Code::kNative;
@@ -412,6 +396,7 @@ void Walk::AddSamples(const Moment& now) {
 // Waiting for a processor is told beside the causes: it makes all of them longer and is none of its
 // own.
 void Walk::SplitBySamples() {
+  SplitCompilation();
   auto& causes = out_->causes;
   int64_t locked = 0;
   for (const auto& [count, lines] : locked_) locked += count;
@@ -435,6 +420,16 @@ void Walk::SplitBySamples() {
       MovePart(PartOf(count, source.samples), count, lines, &source,
                &causes[static_cast<size_t>(Cause::kNative)]);
     }
+  }
+}
+
+// What seems to be Python, operators or native code, and was a compiler's.
+void Walk::SplitCompilation() {
+  for (const Cause cause : {Cause::kPython, Cause::kFramework, Cause::kNative}) {
+    CauseSum& source = out_->causes[static_cast<size_t>(cause)];
+    const auto& [count, lines] = compiling_[static_cast<size_t>(cause)];
+    MovePart(PartOf(count, source.samples), count, lines, &source,
+             &out_->causes[static_cast<size_t>(Cause::kCompilation)]);
   }
 }
 
@@ -555,13 +550,12 @@ const char* CauseName(Cause cause) {
 }
 
 Causes::Causes(const Context& context) : processes(context.trace().processes.size()) {
-  const std::vector<Doing> doing = DoingByName(context.trace());
-  const std::vector<std::vector<RankWait>> rank_waits = RankWaits(context);
+  const struct Shared shared(context);
   for (uint32_t p = 0; p < processes.size(); ++p) {
     ProcessCauses& causes = processes[p];
-    Walk(context, p, doing, rank_waits[p], &causes).Run();
+    Walk(context, p, shared, &causes).Run();
     if (!causes.ranks.empty() && SharesClock(context.trace())) {
-      BlameLateRank(context, p, rank_waits[p], doing, &causes);
+      BlameLateRank(context, p, shared.rank_waits[p], shared.doing, &causes);
     }
   }
 }

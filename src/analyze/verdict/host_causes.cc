@@ -48,7 +48,7 @@ Purpose PurposeOf(std::string_view operation) {
   return operation == "simulate" ? Purpose::kSimulation : Purpose::kOther;
 }
 
-Cause CauseOnHost(LayerSet layers, const LeadStretch& lead, Purpose purpose, bool has_child) {
+Cause CauseOnHost(LayerSet layers, const LeadStretch& lead, Purpose purpose, Relatives relatives) {
   if (lead.doing == Doing::kCollecting) return Cause::kGc;
   if (lead.doing == Doing::kCompiling) return Cause::kCompilation;
   if (layers == Bit(Layer::kOverhead)) return Cause::kRecording;
@@ -61,7 +61,9 @@ Cause CauseOnHost(LayerSet layers, const LeadStretch& lead, Purpose purpose, boo
   if (lead.doing == Doing::kLocking || lead.doing == Doing::kAwaitingThread) return Cause::kLock;
   if (lead.doing == Doing::kAwaitingProcess) return Cause::kOtherProcess;
   if (lead.doing == Doing::kSelecting) {
-    return work != 0 && !has_child ? Cause::kLock : Cause::kOtherProcess;
+    if (work != 0 && !relatives.child) return Cause::kLock;
+    // Without either it may wait for a timer as well as for somebody who is not recorded.
+    return relatives.child || relatives.parent ? Cause::kOtherProcess : Cause::kWaiting;
   }
   if (work != 0) return CauseOfOthers(work);
   return layers & kIdleBit ? Cause::kWaiting : Cause::kUnknown;

@@ -15,9 +15,15 @@ enum class Purpose : uint8_t { kOther, kInput, kSimulation };
 // Operations that adapters find, or that programs name so, and that say what they are for.
 Purpose PurposeOf(std::string_view operation);
 
-// `layers`: those that are active in the process. `has_child`: one that it started lives; else a
-// lead that waits for any of several files waits for a thread of its own, where one works.
-Cause CauseOnHost(LayerSet layers, const LeadStretch& lead, Purpose purpose, bool has_child);
+// Recorded processes that a lead may wait for when it waits for any of several files: one that it
+// started and that lives, and who started it. Else it waits for a thread of its own, where one
+// works.
+struct Relatives {
+  bool child, parent;
+};
+
+// `layers`: those that are active in the process.
+Cause CauseOnHost(LayerSet layers, const LeadStretch& lead, Purpose purpose, Relatives relatives);
 
 // What goes on while the lead waits, by the layers that work: kWaiting where none does.
 Cause BehindLead(LayerSet layers);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "src/trace/layers.h"
+
 namespace crosscut::analyze {
 namespace {
 
@@ -92,7 +94,8 @@ LeadCursor::LeadCursor(const trace::Trace& trace, trace::TrackId track,
     : trace_(trace),
       track_(track.value < trace.tracks.size() ? &trace.tracks[track.value] : nullptr),
       doing_(doing),
-      end_ns_(window.end_ns) {
+      end_ns_(window.end_ns),
+      open_{{INT64_MAX, {}, Layer::kNone, Doing::kNothing, {}}} {
   now_.begin_ns = now_.end_ns = window.begin_ns;
   if (track_ == nullptr) now_.end_ns = end_ns_;
 }
@@ -102,45 +105,43 @@ const LeadStretch& LeadCursor::At(int64_t at_ns) {
   return now_;
 }
 
-void LeadCursor::Enter(trace::SpanIndex span) {
-  const trace::NameId id = track_->spans.name[span];
-  const trace::Name& name = trace_.name(id);
-  Open open = {track_->spans.end_ns[span], base_, Doing::kNothing, {}};
-  if (!open_.empty()) {
-    open.layer = open_.back().layer;
-    open.doing = open_.back().doing;
-    open.name = open_.back().name;
+void LeadCursor::Enter(Open* open, const Open& around) const {
+  const trace::Name& name = trace_.name(open->span);
+  open->layer = trace::LayerInside(name, around.layer);
+  open->doing = around.doing;
+  open->name = around.name;
+  if (around.layer == Layer::kOverhead) return;
+  const bool layered = trace::HasLayer(name);
+  if (layered) open->name = open->span;
+  const Doing doing = doing_[open->span.value];
+  if (!Covers(open->doing) && (layered || doing != Doing::kNothing)) open->doing = doing;
+}
+
+void LeadCursor::ChangeBases(int64_t until_ns) {
+  const size_t before = next_base_;
+  while (next_base_ < track_->base.size() && track_->base_at_ns[next_base_] <= until_ns) {
+    open_[0].layer = track_->base[next_base_++];
   }
-  if (name.kind == trace::Kind::kSpan && name.layer != Layer::kNone) {
-    open.layer = name.layer;
-    open.name = id;
-    if (!Covers(open.doing)) open.doing = doing_[id.value];
-  } else if (doing_[id.value] != Doing::kNothing && !Covers(open.doing)) {
-    open.doing = doing_[id.value];
-  }
-  open_.push_back(open);
+  if (next_base_ == before) return;
+  for (size_t i = 1; i < open_.size(); ++i) Enter(&open_[i], open_[i - 1]);
 }
 
 void LeadCursor::Advance() {
   const int64_t from = now_.end_ns;
-  while (next_base_ < track_->base.size() && track_->base_at_ns[next_base_] <= from) {
-    base_ = track_->base[next_base_++];
-  }
   const trace::Spans& spans = track_->spans;
-  while (!open_.empty() && open_.back().end_ns <= from) open_.pop_back();
+  while (open_.back().end_ns <= from) open_.pop_back();
+  ChangeBases(from);
   while (next_span_ < spans.size() && spans.begin_ns[next_span_] <= from) {
     const auto span = static_cast<trace::SpanIndex>(next_span_++);
-    if (spans.end_ns[span] > from) Enter(span);
+    if (spans.end_ns[span] <= from) continue;
+    Open open = {std::min(spans.end_ns[span], open_.back().end_ns), spans.name[span], {}, {}, {}};
+    Enter(&open, open_.back());
+    open_.push_back(open);
   }
-  int64_t until = end_ns_;
-  if (!open_.empty()) until = std::min(until, open_.back().end_ns);
+  int64_t until = std::min(end_ns_, open_.back().end_ns);
   if (next_span_ < spans.size()) until = std::min(until, spans.begin_ns[next_span_]);
   if (next_base_ < track_->base.size()) until = std::min(until, track_->base_at_ns[next_base_]);
-  now_ = {from, until, base_, Doing::kNothing, {}};
-  if (open_.empty()) return;
-  now_.layer = open_.back().layer;
-  now_.doing = open_.back().doing;
-  now_.name = open_.back().name;
+  now_ = {from, until, open_.back().layer, open_.back().doing, open_.back().name};
 }
 
 }  // namespace crosscut::analyze

@@ -32,9 +32,9 @@ Doing DoingOf(std::string_view name, trace::Layer layer);
 // From `begin_ns` to `end_ns` the track is in one state.
 struct LeadStretch {
   int64_t begin_ns = 0, end_ns = 0;
-  trace::Layer layer = trace::Layer::kNone;  // of the innermost span that has one, or of the base
+  trace::Layer layer = trace::Layer::kNone;  // in force: docs/accounting.md, 2
   Doing doing = Doing::kNothing;
-  trace::NameId name;  // of the innermost span with a layer; none outside of them
+  trace::NameId name;  // of the span whose layer that is; none where it is the base's
 };
 
 // The stretches of one track in order of time. They cover [begin_ns, end_ns) without a hole. Memory
@@ -52,11 +52,13 @@ class LeadCursor {
  private:
   struct Open {
     int64_t end_ns;
-    trace::Layer layer;
+    trace::NameId span;
+    trace::Layer layer;  // of the stretches in it, as `doing` and `name`
     Doing doing;
     trace::NameId name;
   };
-  void Enter(trace::SpanIndex span);
+  void Enter(Open* open, const Open& around) const;
+  void ChangeBases(int64_t until_ns);
   void Advance();
 
   const trace::Trace& trace_;
@@ -64,8 +66,7 @@ class LeadCursor {
   const std::vector<Doing>& doing_;
   const int64_t end_ns_;
   size_t next_span_ = 0, next_base_ = 0;
-  trace::Layer base_ = trace::Layer::kNone;
-  std::vector<Open> open_;
+  std::vector<Open> open_;  // [0] is the base
   LeadStretch now_;
 };
 

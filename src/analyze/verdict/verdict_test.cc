@@ -6,11 +6,13 @@
 #include <map>
 #include <string>
 
+#include "src/analyze/testing/brute_force.h"
 #include "src/analyze/testing/test_trace.h"
 #include "src/analyze/verdict/awaited_threads.h"
 #include "src/analyze/verdict/causes.h"
 #include "src/analyze/verdict/lead_states.h"
 #include "src/analyze/verdict/rules.h"
+#include "src/trace/layers.h"
 
 namespace crosscut::analyze {
 namespace {
@@ -19,6 +21,8 @@ using testing::Compute;
 using testing::Parse;
 using testing::RandomTrace;
 using testing::TestTrace;
+using testing::ThreadAt;
+using testing::ThreadInstant;
 
 // By process: the sum of `column` over the rows whose `part`, if there is such a column, is that.
 std::map<std::string, int64_t> Sums(const Table& table, const char* column,
@@ -29,6 +33,46 @@ std::map<std::string, int64_t> Sums(const Table& table, const char* column,
     out[table.texts("process")[row]] += table.integers(column)[row];
   }
   return out;
+}
+
+// Layers that no thread can be in count for nothing in the definition, and are shown as they are.
+trace::Layer OfThread(trace::Layer layer) {
+  return trace::IsOfHost(layer) ? layer : trace::Layer::kNone;
+}
+
+TEST(LayerInForce, IsThatOfItsDefinitionWhereverItIsTold) {
+  for (uint64_t seed = 0; seed < 2000; ++seed) {
+    TestTrace random = RandomTrace(seed);
+    const trace::Trace& trace = random.Finish();
+    const std::vector<Doing> doing = DoingByName(trace);
+    const trace::Process& p = trace.processes[0];
+    const trace::Interval window = {p.start_ns, p.end_ns};
+    std::map<std::string, const trace::Track*> by_label;
+    const Context context(trace);
+    for (uint32_t t = 0; t < trace.tracks.size(); ++t) {
+      const trace::Track& track = trace.tracks[t];
+      by_label[context.track_label({t})] = &track;
+      if (track.kind != trace::TrackKind::kThread) continue;
+      LeadCursor cursor(trace, {t}, doing, window);
+      for (int64_t at = p.start_ns; at < p.end_ns; ++at) {
+        const ThreadInstant want = ThreadAt(trace, track, at);
+        if (!want.alive) continue;
+        ASSERT_EQ(OfThread(cursor.At(at).layer), want.layer) << "seed " << seed << " at " << at;
+      }
+    }
+    const Table path = Compute(trace, "critical_path_segments");
+    for (size_t row = 0; row < path.rows(); ++row) {
+      if (path.texts("kind")[row] != "host") continue;
+      const trace::Track& track = *by_label.at(path.texts("track")[row]);
+      for (int64_t at = path.integers("begin_ns")[row]; at < path.integers("end_ns")[row]; ++at) {
+        const ThreadInstant want = ThreadAt(trace, track, at);
+        if (!want.alive) continue;
+        trace::Layer layer;
+        ASSERT_TRUE(trace::ParseLayer(path.texts("layer")[row], &layer));
+        ASSERT_EQ(OfThread(layer), want.layer) << "seed " << seed << " at " << at;
+      }
+    }
+  }
 }
 
 TEST(StepCauses, AddUpToTheStepsOnTwoThousandTraces) {
@@ -175,6 +219,20 @@ std::pair<std::string, std::string> WhileWaiting(
   return FirstOf(body + others);
 }
 
+TEST(Verdict, ACompilerThatIsWrittenInPythonIsCompilation) {
+  const auto first = [](int compiling) {
+    std::string body = "span torch.compile 0 1000 framework\n";
+    for (int i = 0; i < 40; ++i) {
+      body += "instant [sample] " + std::to_string(i * 25) + "\narg covers_ns 25\n" +
+              "arg \"Own line\" \"a.py:1 main\"\narg \"Python stack\" \"a.py:1 main" +
+              (i < compiling ? ";convert_frame.py:9 _compile" : "") + "\"\n";
+    }
+    return FirstOf(body).first;
+  };
+  EXPECT_EQ(first(30), "compilation");
+  EXPECT_EQ(first(10), "framework");
+}
+
 // A thread that is in `layer` from 100 to 900, with samples.
 std::string OtherThread(const std::string& layer, const std::string& line,
                         const std::string& waits = "", const std::string& library = "") {
@@ -224,8 +282,9 @@ TEST(Verdict, AWaitForAThreadIsWhatThatThreadDoes) {
                 .first,
             "native")
       << "that process has ended";
+  // Nobody is recorded who could make it wait: it may be a timer.
   EXPECT_EQ(WhileWaiting("a.py:1 main;selectors.py:468 select", "", "select.epoll.poll").first,
-            "other-process");
+            "waiting");
   EXPECT_EQ(
       WhileWaiting("a.py:1 main", OtherThread("native", "a.py:7 work"), "queue.SimpleQueue.get"),
       Told("native", "a.py:7 work"));

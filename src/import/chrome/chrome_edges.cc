@@ -59,8 +59,7 @@ void ChromeEdges::PairThread(std::vector<Edge>* edges) {
     const Edge& edge = (*edges)[i];
     if (edge.begins) {
       open.begins.push_back(i);
-      if (edge.text.value >= open.names.size()) open.names.resize(edge.text.value + 1);
-      ++open.names[edge.text.value];
+      open.of_name[edge.text.value].push_back(i);
     } else if (!Close(i, edges, &open)) {
       early.push_back(i);  // its begin may stand behind it, at the same time
     }
@@ -73,22 +72,24 @@ void ChromeEdges::PairThread(std::vector<Edge>* edges) {
   for (const Edge& edge : *edges) {
     if (edge.end != kOpen) Put(edge, (*edges)[edge.end]);
   }
-  for (const size_t begin : open.begins) endless_.push_back((*edges)[begin]);
+  for (const size_t begin : open.begins) {
+    if ((*edges)[begin].end == kOpen) endless_.push_back((*edges)[begin]);
+  }
 }
 
 bool ChromeEdges::Close(size_t end, std::vector<Edge>* edges, Open* open) {
   const trace::StringId text = (*edges)[end].text;
-  const bool none = text.value >= open->names.size() || open->names[text.value] == 0;
-  if (text.valid() && none) return false;
-  for (size_t i = open->begins.size(); i-- > 0;) {
-    Edge& begin = (*edges)[open->begins[i]];
-    if (text.valid() && begin.text != text) continue;
-    begin.end = end;
-    --open->names[begin.text.value];
-    open->begins.erase(open->begins.begin() + static_cast<ptrdiff_t>(i));
-    return true;
+  if (open->begins.empty()) return false;
+  const size_t last = open->begins.back();
+  const auto of_name = open->of_name.find(text.valid() ? text.value : (*edges)[last].text.value);
+  if (of_name == open->of_name.end() || of_name->second.empty()) return false;
+  const size_t begin = of_name->second.back();
+  of_name->second.pop_back();
+  (*edges)[begin].end = end;
+  while (!open->begins.empty() && (*edges)[open->begins.back()].end != kOpen) {
+    open->begins.pop_back();
   }
-  return false;
+  return true;
 }
 
 // The owner of the arguments of both.

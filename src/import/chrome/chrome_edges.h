@@ -54,8 +54,8 @@ class ChromeEdges {
   Thread& ThreadOf(const JsonEvent& event);
   // What is open on a thread, innermost last.
   struct Open {
-    std::vector<size_t> begins;   // edges
-    std::vector<uint32_t> names;  // how many of each, by StringId
+    std::vector<size_t> begins;  // edges; may have some that ended, but not as the last
+    std::unordered_map<uint32_t, std::vector<size_t>> of_name;  // what is open, by StringId
   };
   void PairThread(std::vector<Edge>* edges);
   // False: nothing open is what it ends.

@@ -93,13 +93,22 @@ void ChromeEvents::OnEvent(const JsonEvent& event) {
 
 void ChromeEvents::OnFact(std::string_view key, const JsonValue& value) {
   if (key == kGapsKey) return TakeGaps(value.text);
-  if (key == "baseTimeNanoseconds") {
-    base_ns_ = std::clamp<int64_t>(NumberOf(value.text, 0), 0, kLatestBase);
-  }
+  TakeBase(key, value.text);
   std::string space;
   const bool text = value.kind == JsonValue::Kind::kText;
   facts_.emplace_back(key, text ? WithoutEscapes(value.text, &space) : value.text);
   if (keep_) builder_.trace().kept.facts.emplace_back(key, AsJson(value));
+}
+
+// When the file's times begin. VizTracer says it among facts of its own.
+void ChromeEvents::TakeBase(std::string_view key, std::string_view value) {
+  int64_t base = key == "baseTimeNanoseconds" ? NumberOf(value, 0) : 0;
+  simdjson::dom::parser parser;
+  simdjson::dom::element facts;
+  if (key == "viztracer_metadata" && !parser.parse(value).get(facts)) {
+    if (facts["baseTimeNanoseconds"].get(base)) base = 0;
+  }
+  if (base > 0) base_ns_ = std::min(base, kLatestBase);
 }
 
 // What Crosscut said of the trace that it wrote into this file.

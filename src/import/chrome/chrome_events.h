@@ -52,6 +52,7 @@ class ChromeEvents : public JsonEvents {
   static constexpr size_t kMostKeys = 32;   // places whose keys are remembered
   static constexpr size_t kMostKnown = 64;  // categories that have a list of names each
 
+  void TakeBase(std::string_view key, std::string_view value);
   void TakeGaps(std::string_view array);
   uint32_t PidOf(const JsonEvent& event);
   ChromeRow* RowOf(const JsonEvent& event, Place place);

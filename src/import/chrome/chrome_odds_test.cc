@@ -239,6 +239,18 @@ TEST_F(ChromeOddsTest, VizTracersFunctionsArePythonsInEveryVersion) {
   }
 }
 
+TEST_F(ChromeOddsTest, VizTracerSaysWhenItsTimesBeginAmongFactsOfItsOwn) {
+  const std::string span = Span("FEE", "f (a.py:1)", {"1", "1"}, {"0", "9"});
+  const auto with = [&](const std::string& facts) {
+    return OfText(R"({"traceEvents":[)" + span + kEnd + R"(],"viztracer_metadata":)" + facts + "}");
+  };
+  const trace::Trace known = with(R"({"version":"1","baseTimeNanoseconds":1700000000000000000})");
+  EXPECT_EQ(known.realtime_offset_ns, 1'700'000'000'000'000'000);
+  for (const char* odd : {"{}", "5", "[]", R"({"baseTimeNanoseconds":"x"})"}) {
+    EXPECT_EQ(with(odd).realtime_offset_ns, 0) << odd;
+  }
+}
+
 // ---- begins and ends
 // -----------------------------------------------------------------------------
 

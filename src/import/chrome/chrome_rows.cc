@@ -43,11 +43,13 @@ class Lane {
   int64_t Limit(bool operation) const {
     return operation || open_.empty() ? INT64_MAX : open_.back().limit;
   }
-  // How much of what is open ends before `end`: a span until then is cut there.
+  // How much of what is open ends before `end`, kMostCrossing at most: a span until then is cut
+  // there.
   size_t Cuts(int64_t end) const {
     size_t cuts = 0;
-    for (size_t i = open_.size(); i > crossed_ && open_[i - 1].end < end; --i) ++cuts;
-    for (auto at = ends_.begin(); at != ends_.end() && at->first < end; ++at) ++cuts;
+    const auto more = [&](int64_t one) { return one < end && cuts < kMostCrossing; };
+    for (size_t i = open_.size(); i > crossed_ && more(open_[i - 1].end); --i) ++cuts;
+    for (auto at = ends_.begin(); at != ends_.end() && more(at->first); ++at) ++cuts;
     return cuts;
   }
   void Begin(const ChromeSpan& span, int64_t end, bool operation) {

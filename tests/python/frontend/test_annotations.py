@@ -272,6 +272,34 @@ def test_tables_go_to_polars_and_pandas_and_rows(tmp_path):
     assert frame["wall_ns"].dtype == polars.Int64
     pandas = table.to_pandas()
     assert list(pandas["wall_ns"]) == [row["wall_ns"] for row in rows]
+    assert list(table) == rows and "wall_ns" in table and "no_column" not in table
+    with pytest.raises(TypeError, match=r"rows\(\)"):
+        table[0]
+
+
+def test_a_column_has_its_type_in_pandas_whatever_its_cells(tmp_path):
+    operations(tmp_path, "with operation('a'): pass\n")
+    run = crosscut.read(tmp_path / "run")
+    lengths = set()
+    for name in run.tables():
+        table = run.table(name)
+        frame = table.to_pandas()
+        lengths.add(len(table))
+        kinds = zip(table.columns, table._table.numbers, table._table.integers)
+        for column, number, integer in kinds:
+            missing = None in table[column]
+            want = ("Int64" if missing else "int64") if integer else "float64" if number else None
+            assert want is None or frame[column].dtype == want, (name, column)
+    assert {0, 1} <= lengths  # also where there are no rows
+
+
+@pytest.mark.parametrize("start", ["start('')", "session('').__enter__()"])
+def test_an_empty_path_is_no_path(tmp_path, start):
+    code = f"import crosscut; crosscut.{start}; print(crosscut.run_dir()); crosscut.stop()"
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, text=True, check=True,
+                          capture_output=True)
+    assert pathlib.Path(done.stdout.strip()).parent.name == "crosscut-runs"
+    assert not (tmp_path / "run.json").exists()
 
 
 def test_what_is_not_there_raises_what_fits(tmp_path):

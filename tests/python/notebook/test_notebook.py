@@ -125,6 +125,31 @@ def test_a_cell_that_fails_fails_and_leaves_what_it_recorded(tmp_path):
     assert "solve" in crosscut.read(tmp_path / "run").table("operations")["operation"]
 
 
+AWAITS = """%%crosscut -o awaits --quiet
+import asyncio
+async def work():
+    with crosscut.operation("solve"):
+        await asyncio.sleep(0.01)
+    return "awaited"
+asyncio.current_task() is not None, await work()"""
+
+
+def test_a_cell_awaits_on_the_notebooks_loop_as_without_the_magic(tmp_path):
+    import crosscut
+
+    book = execute(tmp_path, "%load_ext crosscut\nimport crosscut", AWAITS)
+    assert texts(book.cells[1], "text/plain")[0] == "(True, 'awaited')"
+    rows = crosscut.read(tmp_path / "awaits").table("operations", where="operation = solve")
+    assert [row["count"] for row in rows] == [1]
+
+
+def test_a_cells_stop_iteration_stays_one(tmp_path):
+    book = execute(tmp_path, "%load_ext crosscut", "%%crosscut --quiet\nnext(iter([]))",
+                   allow_errors=True)
+    error, = [one for one in book.cells[1].outputs if one.output_type == "error"]
+    assert error.ename == "StopIteration"
+
+
 def test_a_large_run_says_what_goes_on_and_how_long_it_took(tmp_path):
     book = execute(tmp_path, "%load_ext crosscut\nimport crosscut._notebook\n"
                    "crosscut._notebook._NOTED = 0", WORK,

@@ -1,0 +1,53 @@
+#include "src/analyze/devices/graph_launches.h"
+
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "src/analyze/devices/device_work.h"
+
+namespace crosscut::analyze {
+namespace {
+
+// cudaGraphLaunch, cuGraphLaunch, hipGraphLaunch, with the suffixes of their versions.
+bool LaunchesGraph(const trace::Trace& trace, const trace::Name& name) {
+  return name.layer == trace::Layer::kRuntime &&
+         trace.text(name.text).find("GraphLaunch") != std::string_view::npos;
+}
+
+// The runtime's call may make one of the driver's: both are one launch.
+trace::SpanIndex Outermost(const trace::Spans& spans, const std::vector<bool>& graphs,
+                           trace::SpanIndex span) {
+  for (auto around = span; around != trace::kNoSpan; around = spans.parent[around]) {
+    if (!graphs[spans.name[around].value]) break;
+    span = around;
+  }
+  return span;
+}
+
+}  // namespace
+
+GraphLaunches::GraphLaunches(const Context& context) : processes(context.trace().processes.size()) {
+  const trace::Trace& trace = context.trace();
+  std::vector<bool> graphs;  // by NameId
+  for (const trace::Name& name : trace.names) graphs.push_back(LaunchesGraph(trace, name));
+  for (const ProcessWork& work : context.Shared<DeviceWork>().processes) {
+    std::set<std::pair<uint32_t, trace::SpanIndex>> with_work;
+    for (const DeviceEvent& event : work.events) {
+      if (!event.launched()) continue;
+      const uint32_t t = event.launch_track.value;
+      with_work.emplace(t, Outermost(trace.tracks[t].spans, graphs, event.launch));
+    }
+    Counts& counts = processes[work.process.value];
+    for (const uint32_t t : context.tracks().of(work.process)) {
+      const trace::Spans& spans = trace.tracks[t].spans;
+      for (trace::SpanIndex s = 0; s < spans.size(); ++s) {
+        if (!graphs[spans.name[s].value] || Outermost(spans, graphs, s) != s) continue;
+        ++counts.all;
+        counts.without_work += with_work.contains({t, s}) ? 0 : 1;
+      }
+    }
+  }
+}
+
+}  // namespace crosscut::analyze
