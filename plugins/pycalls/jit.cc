@@ -15,8 +15,10 @@ namespace crosscut::pycalls {
 namespace {
 
 constexpr size_t kSweepAt = 4096;
-constexpr uint32_t kLostAfter = 16;  // steps of another thread, none of its own: it ends none more
-constexpr uint32_t kMainAfter = 3;   // steps of the main thread: it ends them
+// Which thread ends steps is a guess, that others may overturn: kFew calls of the main thread, or
+// kLostAfter of others without one of its own, or at first as many as it has made.
+constexpr uint32_t kLostAfter = 16;
+constexpr uint32_t kFew = 3;
 
 struct Function {
   PyObject* weak;      // to the object: its address may come again
@@ -46,9 +48,10 @@ __thread Most t_most __attribute__((tls_model("initial-exec")));
 // The thread whose calls end steps. Others may call jitted functions of their own beside it.
 struct Stepping {
   unsigned long thread;  // 0: none yet
-  uint32_t steps;        // that it has made, up to kLostAfter
+  uint32_t steps;        // that it has made; of a second one: kLostAfter
   uint32_t others;       // that others would have made since its last
-  uint32_t main;         // that the main thread would have made
+  uint32_t main;         // that the main thread would have made, not far from one another
+  uint32_t apart;        // made since the last of these
 };
 Stepping g_stepping = {};
 
@@ -132,12 +135,17 @@ bool EndsStep() {
   const unsigned long here = PyThread_get_thread_ident();
   if (now.thread != here) {
     ++now.others;
-    if (syscall(SYS_gettid) == getpid()) ++now.main;
-    if (now.thread != 0 && now.others < now.steps && now.main < kMainAfter) return false;
-    now = {here, 0, 0, 0};
+    if (syscall(SYS_gettid) == getpid()) {
+      now.main = now.apart < kLostAfter ? now.main + 1 : 1;
+      now.apart = 0;
+    }
+    const bool lost = now.others >= std::clamp(now.steps, kFew, kLostAfter);
+    if (now.thread != 0 && !lost && now.main < kFew) return false;
+    now = {here, now.thread == 0 ? 0 : kLostAfter, 0, 0, 0};
   }
   now.steps = std::min(now.steps + 1, kLostAfter);
   now.others = 0;
+  ++now.apart;
   return true;
 }
 

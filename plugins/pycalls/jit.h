@@ -16,10 +16,10 @@ namespace crosscut::pycalls {
 
 // Begins with `type` (jaxlib's PjitFunction). `stepped` is called with it after each call but the
 // first of the function that its thread has called most often, also while nothing is recorded
-// (control steps): on the thread where that happened first, until others have made as many such
-// calls, up to 16, without one there, or the main thread three. `inside` gives this thread's word
-// that is 1 while a call lasts; null: none. False, with no error set, where the type is not built
-// as expected.
+// (control steps): on one thread. That is the one where it happened first, until the main thread
+// makes 3 such calls not far from one another, or others 16 without one there; at first as many as
+// there were, if that is 3 to 16. `inside` gives this thread's word that is 1 while a call lasts;
+// null: none. False, with no error set, where the type is not built as expected.
 bool PatchJit(PyTypeObject* type, PyObject* stepped, int32_t* (*inside)());
 // As it was before.
 void UnpatchJit();

@@ -176,16 +176,15 @@ class ByIdentity {
     PyObject* weak = PyWeakref_NewRef(object, nullptr);
     if (weak == nullptr) return PyErr_Clear();
     Py_INCREF(value);
-    std::vector<Known> let_go;
+    Known before;
+    std::vector<Known> swept;
     {
       const std::lock_guard lock(shared_mutex);
-      if (known_->size() >= sweep_at_) Sweep(&let_go);
-      let_go.push_back(std::exchange((*known_)[object], {weak, value}));
+      if (known_->size() >= sweep_at_) Sweep(&swept);
+      before = std::exchange((*known_)[object], {weak, value});
     }
-    for (const Known& one : let_go) {
-      Py_XDECREF(one.weak);
-      Py_XDECREF(one.value);
-    }
+    LetGo(before);
+    for (const Known& one : swept) LetGo(one);
   }
 
  private:
@@ -194,20 +193,24 @@ class ByIdentity {
     PyObject *weak = nullptr, *value = nullptr;
   };
 
+  static void LetGo(const Known& known) {
+    Py_XDECREF(known.weak);
+    Py_XDECREF(known.value);
+  }
   // At its address there may have been another.
   static bool IsOf(const Known& known, PyObject* object) {
     PyObject* alive = Referent(known.weak);
     Py_XDECREF(alive);  // not the last reference: it is `object`, which the caller has
     return alive == object;
   }
-  // Takes out those that are gone. `let_go`: what to give up where no lock is held.
-  void Sweep(std::vector<Known>* let_go) {
+  // Takes out those that are gone. `swept`: what to let go of where no lock is held.
+  void Sweep(std::vector<Known>* swept) {
     for (auto at = known_->begin(); at != known_->end();) {
       if (PyObject* alive = Referent(at->second.weak)) {
-        let_go->push_back({alive, nullptr});
+        swept->push_back({alive, nullptr});
         ++at;
       } else {
-        let_go->push_back(at->second);
+        swept->push_back(at->second);
         at = known_->erase(at);
       }
     }
