@@ -13,6 +13,7 @@
 
 #include <atomic>
 
+#include "import_slots.h"
 #include "modules.h"
 
 namespace {
@@ -158,6 +159,13 @@ CROSSCUT_API uint32_t crosscut_modules_enter(void* module, const char* name, siz
 }
 
 CROSSCUT_API void crosscut_modules_forget(void* module) { module_names.Forget(module); }
+
+// PyTorch's libraries call `ours` for the function of Python's interpreter of that name, for good.
+CROSSCUT_API void crosscut_operations_import(const char* symbol, const void* ours) {
+  using crosscut::pytorch::ImportSlots;
+  static auto* const slots = new ImportSlots({{symbol, reinterpret_cast<uintptr_t>(ours)}});
+  slots->Lead(/*to_ours=*/true);
+}
 
 CROSSCUT_API const void* crosscut_operations_thunk(void) {
   return reinterpret_cast<const void*>(&ModuleCall);

@@ -10,6 +10,7 @@
 #include "python/ext/record_calibrate.h"
 #include "python/ext/record_calls.h"
 #include "python/ext/record_classes.h"
+#include "python/ext/record_functions.h"
 #include "python/ext/record_imports.h"
 #include "python/ext/record_marks.h"
 #include "python/ext/record_on_demand.h"
@@ -363,6 +364,8 @@ PyMethodDef functions[] = {
     {"lead_calls", LeadCalls, METH_O,
      "around(): leads its function's calls through it; whether it does."},
     {"unlead_calls", UnleadCalls, METH_O, "around(): they go through it no more."},
+    {"code_of_functions", CodeOfFunctions, METH_NOARGS,
+     "Address of what C is to call for PyFunction_GetCode; 0: nothing."},
     {"divert", Divert, METH_VARARGS,
      "method descriptor, around(): leads its calls through that; False where that cannot be."},
     {"follow_await", FollowAwait, METH_VARARGS,

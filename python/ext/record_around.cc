@@ -480,7 +480,8 @@ bool LeadMethod(PyMethodDescrObject* descriptor) {
 
 PyObject* LeadCalls(PyObject*, PyObject* outer) {
   Around* inner = IsAround(outer) ? InnermostOf(outer) : nullptr;
-  if (inner == nullptr || inner->led != nullptr) Py_RETURN_FALSE;
+  if (inner == nullptr) Py_RETURN_FALSE;
+  if (inner->led != nullptr) Py_RETURN_TRUE;
   PyObject* next = LeadFunction(inner->function, outer);
   if (next == nullptr && PyErr_Occurred() != nullptr) return nullptr;
   if (next == nullptr) Py_RETURN_FALSE;

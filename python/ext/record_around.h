@@ -11,7 +11,7 @@ int AddAroundType(PyObject* module);
 
 // lead_calls(around): calls of the function that it is around, or that the arounds in it are, go
 // through it from now on, wherever that function is kept; the function stays what it is. False
-// where it is none of Python's, or is led by this one already. What leads later is called first.
+// where it is none of Python's. What leads later is called first.
 PyObject* LeadCalls(PyObject* module, PyObject* around);
 
 // unlead_calls(around): they go through it no more.

@@ -78,12 +78,13 @@ bool Replace(PyTypeObject* meta) {
 // For good: a metaclass that is made meanwhile keeps ours. False with an exception.
 bool FollowMaking() {
   if (make_class != nullptr) return true;
-  PyInterpreterState* first = PyInterpreterState_Head();
-  if (first == nullptr || PyInterpreterState_Next(first) != nullptr) {
-    PyErr_SetString(PyExc_RuntimeError, "another interpreter runs, whose classes are its own");
+  home = PyInterpreterState_Get();
+#if PY_VERSION_HEX >= 0x030c0000
+  if (PyInterpreterState_Next(PyInterpreterState_Head()) != nullptr) {
+    PyErr_SetString(PyExc_RuntimeError, "another interpreter runs, whose metaclasses are its own");
     return false;
   }
-  home = first;
+#endif
   make_class = PyType_Type.tp_new;
   return Replace(&PyType_Type);
 }

@@ -306,6 +306,13 @@ bool AnswerForCode() {
   return true;
 }
 
+// As PyFunction_GetCode().
+PyObject* CodeOf(PyObject* function) {
+  Led* led = Py_IS_TYPE(function, &PyFunction_Type) ? Find(function) : nullptr;
+  return led != nullptr ? led->code : PyFunction_GetCode(function);
+}
+constexpr auto kCodeOf = &CodeOf;
+
 bool CanBeLed(PyObject* function) {
   const auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function));
   return (code->co_flags & CO_OPTIMIZED) != 0 && AnswerForCode();
@@ -366,6 +373,8 @@ void Leave(Led* led) {
   AllLed().erase(reinterpret_cast<PyObject*>(led->function));
 }
 
+constexpr void* kCodeOf = nullptr;
+
 bool CanBeLed(PyObject*) { return kHasGil; }
 
 int ReadyTypes() { return 0; }
@@ -412,6 +421,10 @@ void UnleadFunction(PyObject* function) {
   Leave(led);
   Py_CLEAR(led->to);
   Py_DECREF(led);
+}
+
+PyObject* CodeOfFunctions(PyObject*, PyObject*) {
+  return PyLong_FromVoidPtr(reinterpret_cast<void*>(kCodeOf));
 }
 
 int AddFunctionTypes() { return PyType_Ready(&led_type) != 0 || ReadyTypes() != 0 ? -1 : 0; }

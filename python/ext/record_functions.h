@@ -18,6 +18,10 @@ PyObject* LedTo(PyObject* function);
 // Calls of `function` are just that again. Those that have begun end as they would.
 void UnleadFunction(PyObject* function);
 
+// code_of_functions(): the address of what answers as PyFunction_GetCode() does, for C that looks
+// into functions; 0 where a function that is led keeps its code.
+PyObject* CodeOfFunctions(PyObject* module, PyObject*);
+
 // Readies the types. -1 with an exception on failure.
 int AddFunctionTypes();
 

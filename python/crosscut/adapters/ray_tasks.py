@@ -11,6 +11,8 @@ import inspect
 import sys
 import threading
 import time
+import types
+import weakref
 from collections.abc import Callable
 from functools import partial
 from types import ModuleType
@@ -72,6 +74,7 @@ class Tasks:
     def __init__(self, patches: _patches.Patches) -> None:
         self._patches = patches
         self._named: dict[str, Any] = {}  # operations, by name
+        self._functions: weakref.WeakSet[Any] = weakref.WeakSet()  # methods that are followed
         self._arguments = _record.span("ray.arguments", _COMM)
         self._results = _record.span("ray.results", _COMM)
         self._here = threading.local()
@@ -243,9 +246,16 @@ class Tasks:
         """A coroutine's operation is open while it runs, not while it is suspended."""
         for known in (manager._function_execution_info, manager.execution_infos):
             for key, info in list(known.items()):
-                if not isinstance(info.function, _record.around):
+                if not self._is_followed(info.function):
                     self._patches.replace(known, key, info._replace(
                         function=self._followed(info.function)))
+
+    def _is_followed(self, executor: Any) -> bool:
+        if not isinstance(executor, types.FunctionType):
+            return isinstance(executor, _record.around)
+        known = executor in self._functions  # its calls come here from all its places
+        self._functions.add(executor)
+        return known
 
     def _followed(self, executor: Any) -> Any:
         method, name = getattr(executor, "method", executor), getattr(executor, "name", "")

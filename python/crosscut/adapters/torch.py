@@ -44,6 +44,8 @@ class _Operations(operations.Operations):
             self._repair())
 
     def install(self) -> None:
+        if code := _record.code_of_functions():  # torch.compile's guards ask in C
+            self.library.crosscut_operations_import(b"PyFunction_GetCode", ctypes.c_void_p(code))
         self._patch_modules()
         self._name_modules()
         self._patch_engine()

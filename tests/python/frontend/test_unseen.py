@@ -525,14 +525,25 @@ def test_a_patch_of_a_function_shows_nowhere():
     told, patches, before = [], _patches.Patches(), dict(vars(Host))
 
     def ours(function):
-        return _record.around(function, before=lambda *_: told.append(function.__name__) or True)
+        return _record.around(
+            function, before=lambda *_, **__: told.append(function.__name__) or True)
 
     patches.replace(Host, "call", ours(Host.call))
     patches.replace(Host, "read", property(ours(Host.read.fget)))
     patches.replace(Host, "of_class", classmethod(ours(Host.of_class.__func__)))
-    assert dict(vars(Host)) == before
+    module = types.ModuleType("module")
+    vars(module).update(first=module_function, second=module_function)
+    both = ours(module_function)
+    for name in ("first", "second"):
+        patches.replace(module, name, both)
+    assert dict(vars(Host)) == before and module.second is module.first is module_function
+    module.second(1, d=2)
+    assert told == ["module_function"]
+    told.clear()
     kept = Host().call
     assert [kept(), Host().read, Host.of_class()] == ["theirs"] * 3
     assert told == ["call", "read", "of_class"]
     patches.undo()
     assert [kept(), Host().read, Host.of_class()] == ["theirs"] * 3 and len(told) == 3
+    module_function(1, d=2)
+    assert len(told) == 3
