@@ -111,12 +111,12 @@ def first_stated(facts: Mapping[str, Any], *names: str) -> Any:
 
 
 def number(value: Any) -> int:
-    """A stated number; -1 where it is none of 63 bits."""
+    """A stated number; -1 where it is none of 62 bits, which can still be counted on from."""
     try:
         stated = int(value)
     except (TypeError, ValueError, OverflowError):
         return -1
-    return stated if -1 <= stated < 1 << 63 else -1
+    return stated if -1 <= stated < 1 << 62 else -1
 
 
 def file_name(*parts: str) -> str:
