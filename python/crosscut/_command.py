@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -20,8 +21,17 @@ def say(text: str) -> None:
         from crosscut._read import shown_text
     except ImportError:
         shown_text = ascii
-    for line in text.split("\n"):
-        print("crosscut:", shown_text(line.removeprefix("crosscut: ")), file=sys.stderr, flush=True)
+    try:
+        for line in text.split("\n"):
+            print("crosscut:", shown_text(line.removeprefix("crosscut: ")), file=sys.stderr,
+                  flush=True)
+    except OSError:  # nobody can be told
+        _write_nothing_more(2)
+
+
+def _write_nothing_more(descriptor: int) -> None:
+    """Python writes what is left when it ends, and fails once more."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
 
 
 def exit_code(verb: Callable[[], bool]) -> int:
@@ -52,9 +62,13 @@ def answer(text: str, code: int) -> int:
     """Writes `text` to stdout, with a line's end. Returns the exit code: `code`, or UNREADABLE and
     a message where it cannot be written. Who reads it may leave early, as for the command."""
     try:
-        print(text, flush=True)
+        if sys.stdout is None:  # it is closed
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+        sys.stdout.buffer.write((text + "\n").encode("utf-8", "surrogateescape"))
+        sys.stdout.buffer.flush()
     except OSError as error:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # Python writes what is left when it ends
+        if sys.stdout is not None:
+            _write_nothing_more(1)
         if not isinstance(error, BrokenPipeError):
             say(f"stdout: {error.strerror}")
             return UNREADABLE

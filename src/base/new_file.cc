@@ -19,15 +19,15 @@ Status Failed(const std::string& path, int error) {
   return Status::Io(path + ": " + strerror(error));
 }
 
-// ".crosscut-0123456789abcdef": of one length, so that a place may have the longest name there is.
-bool MakeName(char (&name)[32]) {
-  unsigned long long number = 0;
-  if (getrandom(&number, sizeof number, 0) != sizeof number) return false;
-  snprintf(name, sizeof name, ".crosscut-%016llx", number);
-  return true;
-}
-
 }  // namespace
+
+std::string UnforeseenName(const std::string& folder) {
+  unsigned long long number = 0;
+  if (getrandom(&number, sizeof number, 0) != sizeof number) return "";
+  char name[32];
+  snprintf(name, sizeof name, ".crosscut-%016llx", number);
+  return folder + name;
+}
 
 std::string FolderOf(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }
 
@@ -47,9 +47,8 @@ NewFile::~NewFile() {
 Result<NewFile> NewFile::Make(const std::string& folder, mode_t mode, std::string path) {
   constexpr int kTries = 100;
   for (int i = 0; i < kTries; ++i) {
-    char name[32];
-    if (!MakeName(name)) break;
-    std::string part = folder + name;
+    std::string part = UnforeseenName(folder);
+    if (part.empty()) break;
     const int fd = OpenHigh(part.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
     if (fd >= 0) return NewFile(fd, std::move(part), std::move(path));
     if (errno != EEXIST) break;

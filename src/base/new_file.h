@@ -37,6 +37,10 @@ class NewFile {
   std::string part_, path_;  // part_: "" once it is placed
 };
 
+// A name in `folder`, which ends with a slash or is "", that nobody can foresee; "" where there are
+// no random numbers. It has one length, so that a place may have the longest name there is.
+std::string UnforeseenName(const std::string& folder);
+
 // The folder that `path` lies in, with its slash; "" is the current one.
 std::string FolderOf(const std::string& path);
 

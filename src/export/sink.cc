@@ -7,7 +7,6 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstdlib>
@@ -105,13 +104,10 @@ class OverwritingSink : public Sink {
     for (off_t at = 0; at < size;) {
       const ssize_t got = pread(scratch_.fd(), buffer.data(), buffer.size(), at);
       if (got < 0 && errno == EINTR) continue;
-      if (got <= 0) return Failed(path_);
-      for (ssize_t done = 0; done < got;) {
-        const ssize_t n = pwrite(fd_, buffer.data() + done, static_cast<size_t>(got - done), at);
-        if (n < 0 && errno != EINTR) return Failed(path_);
-        done += std::max<ssize_t>(n, 0);
-        at += std::max<ssize_t>(n, 0);
+      if (got <= 0 || !base::WriteAll(fd_, {buffer.data(), static_cast<size_t>(got)})) {
+        return Failed(path_);
       }
+      at += got;
     }
     return {};
   }

@@ -1,13 +1,9 @@
 #include "src/verbs/baseline.h"
 
-#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <ctime>
 #include <filesystem>
@@ -107,43 +103,6 @@ Status CopyInto(const std::string& folder, const std::vector<std::string>& input
   return {};
 }
 
-// A folder for a baseline that is being made. It goes again, with what is in it.
-class Fresh {
- public:
-  Status Make() {
-    std::error_code error;
-    fs::create_directories(kFolder, error);
-    if (!error && mkdtemp(around_.data()) == nullptr) error.assign(errno, std::system_category());
-    made_ = !error;
-    if (made_) fs::create_directory(path(), error);
-    return error ? Status::Io(path() + ": the folder cannot be made: " + error.message())
-                 : Status();
-  }
-  ~Fresh() {
-    std::error_code ignored;
-    if (made_) fs::remove_all(around_, ignored);
-  }
-  std::string path() const { return around_ + "/whole"; }
-  // Gives it the name `place`, and takes what had that name.
-  Status Place(const std::string& place) const {
-    const std::string old = around_ + "/old";
-    if (rename(path().c_str(), place.c_str()) == 0) return {};
-    if (renameat2(AT_FDCWD, path().c_str(), AT_FDCWD, place.c_str(), RENAME_EXCHANGE) == 0) {
-      return {};
-    }
-    // A file system that cannot exchange names.
-    const bool moved = rename(place.c_str(), old.c_str()) == 0;
-    if (moved && rename(path().c_str(), place.c_str()) == 0) return {};
-    const int failed = errno;
-    if (moved) (void)rename(old.c_str(), place.c_str());
-    return Status::Io(place + ": it cannot be put in place: " + std::strerror(failed));
-  }
-
- private:
-  std::string around_ = std::string(kFolder) + "/.new-XXXXXX";
-  bool made_ = false;
-};
-
 std::string LocalTime(time_t seconds) {
   tm parts{};
   localtime_r(&seconds, &parts);
@@ -168,14 +127,16 @@ Result<SavedBaseline> SaveBaseline(const std::string& name,
   for (const std::string& input : inputs) {
     if (Status status = CheckInput(input); !status.ok()) return status;
   }
-  Fresh fresh;
-  Status status = fresh.Make();
-  if (status.ok()) status = CopyInto(fresh.path(), inputs);
-  if (!status.ok()) return status;
   SavedBaseline out;
   out.path = PathOf(name);
   out.replaced = IsThere(out.path);
-  if (status = fresh.Place(out.path); !status.ok()) return status;
+  std::error_code error;
+  fs::create_directories(kFolder, error);
+  auto folder = NewFolder::For(out.path, {.mode = 0777, .replace = true});
+  if (!folder.ok()) return folder.status();
+  Status status = CopyInto(folder->path(), inputs);
+  if (status.ok()) status = folder->Place();
+  if (!status.ok()) return status;
   out.bytes = BytesIn(out.path);
   return out;
 }

@@ -1,9 +1,5 @@
 #include "src/verbs/import.h"
 
-#include <sys/stat.h>
-
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 
 #include "src/base/json_text.h"
@@ -14,30 +10,6 @@ namespace crosscut::verbs {
 namespace {
 
 namespace fs = std::filesystem;
-
-// The directory goes again unless Keep() was called.
-class NewDirectory {
- public:
-  explicit NewDirectory(std::string path) : path_(std::move(path)) {}
-  ~NewDirectory() {
-    std::error_code error;
-    if (made_ && !kept_) fs::remove_all(path_, error);
-  }
-  Status Make() {
-    if (mkdir(path_.c_str(), 0700) != 0) {
-      const bool there = errno == EEXIST;
-      return Status::Io(path_ + ": " + std::strerror(errno) +
-                        (there ? "; name a folder that is not there yet (-o)" : ""));
-    }
-    made_ = true;
-    return {};
-  }
-  void Keep() { kept_ = true; }
-
- private:
-  std::string path_;
-  bool made_ = false, kept_ = false;
-};
 
 void Count(const trace::Trace& trace, Imported* counts) {
   counts->processes = trace.processes.size();
@@ -69,23 +41,24 @@ Result<Imported> ImportFiles(const std::vector<std::string>& files, const std::s
       return Status::Invalid(file + ": a run already; every verb reads it as it is");
     }
   }
-  NewDirectory directory(run_dir);
-  if (Status status = directory.Make(); !status.ok()) return status;
+  auto folder = NewFolder::For(run_dir, {.mode = 0700});
+  if (!folder.ok()) return folder.status();
+  const std::string& made = folder->path();
   std::string list;
   std::vector<std::string> names;
   for (const std::string& file : files) {
     names.push_back(NameOfCopy(std::to_string(names.size()) + "-", file));
     std::error_code error;
-    fs::copy_file(file, fs::path(run_dir) / names.back(), error);
+    fs::copy_file(file, fs::path(made) / names.back(), error);
     if (error) return Status::Io(file + ": " + error.message());
     list += list.empty() ? "" : ", ";
     base::AppendJsonString(names.back(), &list);
   }
   const std::string run_json = "{\"format\": 1,\n \"imported\": [" + list + "]}\n";
-  if (Status status = WriteWholeFile(run_dir + "/run.json", run_json); !status.ok()) return status;
-  const auto trace = import::Import(run_dir);
-  if (!trace.ok()) return WithNamesOf(trace.status(), run_dir, names, files);
-  directory.Keep();
+  if (Status status = WriteWholeFile(made + "/run.json", run_json); !status.ok()) return status;
+  const auto trace = import::Import(made);
+  if (!trace.ok()) return WithNamesOf(trace.status(), made, names, files);
+  if (Status status = folder->Place(); !status.ok()) return status;
   Imported counts;
   Count(*trace, &counts);
   return counts;

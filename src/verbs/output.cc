@@ -1,10 +1,18 @@
 #include "src/verbs/output.h"
 
+#include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "src/base/new_file.h"
 
 namespace crosscut::verbs {
 namespace {
@@ -33,6 +41,11 @@ bool IsIn(const std::string& folder, const struct stat& file) {
     }
   }
   return false;
+}
+
+Status NoFolder(const std::string& path, int error) {
+  return Status::Io(path + ": " + std::strerror(error) +
+                    (error == EEXIST ? "; name a folder that is not there yet (-o)" : ""));
 }
 
 Status Write(Result<std::unique_ptr<exporting::Sink>>& sink, std::string_view text) {
@@ -65,6 +78,54 @@ Result<uint64_t> WriteOutput(const std::string& file, const std::vector<std::str
 Status WriteWholeFile(const std::string& path, std::string_view text, bool durable) {
   auto sink = exporting::OpenFileSink(path, durable);
   return Write(sink, text);
+}
+
+NewFolder::NewFolder(std::string part, std::string path, bool replace)
+    : part_(std::move(part)), path_(std::move(path)), replace_(replace) {}
+
+NewFolder::NewFolder(NewFolder&& other) noexcept
+    : part_(std::exchange(other.part_, "")),
+      path_(std::move(other.path_)),
+      replace_(other.replace_) {}
+
+NewFolder::~NewFolder() {
+  std::error_code ignored;
+  if (!part_.empty()) fs::remove_all(part_, ignored);
+}
+
+Result<NewFolder> NewFolder::For(std::string path, Options options) {
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  struct stat facts;
+  if (!options.replace && lstat(path.c_str(), &facts) == 0) return NoFolder(path, EEXIST);
+  std::string part = base::UnforeseenName(base::FolderOf(path));
+  if (part.empty() || mkdir(part.c_str(), options.mode) != 0) return NoFolder(path, errno);
+  return NewFolder(std::move(part), std::move(path), options.replace);
+}
+
+Status NewFolder::Place() {
+  const char *from = part_.c_str(), *to = path_.c_str();
+  bool placed = renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0;
+  if (!placed && errno == EINVAL) placed = rename(from, to) == 0;  // an old file system
+  if (!placed && replace_) return Replace() ? Status() : NoFolder(path_, errno);
+  if (!placed) return NoFolder(path_, errno);
+  part_.clear();
+  return {};
+}
+
+// The old one goes with this object.
+bool NewFolder::Replace() {
+  const char *from = part_.c_str(), *to = path_.c_str();
+  if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_EXCHANGE) == 0) return true;
+  const std::string old = part_ + ".old";
+  if (errno != EINVAL || rename(to, old.c_str()) != 0) return false;
+  if (rename(from, to) == 0) {
+    part_ = old;
+    return true;
+  }
+  const int failed = errno;
+  (void)rename(old.c_str(), to);
+  errno = failed;
+  return false;
 }
 
 std::string NameOfCopy(const std::string& prefix, const std::string& path) {

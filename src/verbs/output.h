@@ -1,6 +1,8 @@
 // Where verbs write. Nothing is written over what it is made of.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -27,6 +29,30 @@ Result<uint64_t> WriteOutput(const std::string& file, const std::vector<std::str
                              std::string_view text);
 // Writes `text` in place of what is at `path`, whole or not at all (exporting::OpenFileSink).
 Status WriteWholeFile(const std::string& path, std::string_view text, bool durable = false);
+// A folder that takes its place when it is whole. Until then it lies beside it, as base::NewFile
+// does, and goes again with what is in it.
+class NewFolder {
+ public:
+  struct Options {
+    mode_t mode;
+    bool replace = false;  // what is at its place; else nothing may be there
+  };
+  static Result<NewFolder> For(std::string path, Options options);
+  NewFolder(NewFolder&& other) noexcept;
+  NewFolder& operator=(NewFolder&&) = delete;
+  ~NewFolder();
+
+  const std::string& path() const { return part_; }  // where it is being made
+  Status Place();                                    // call it once
+
+ private:
+  NewFolder(std::string part, std::string path, bool replace);
+  bool Replace();
+
+  std::string part_, path_;
+  bool replace_;
+};
+
 // What a copy of the input at `path`, a link to it included, is called in a folder of several: the
 // prefix, and as much of the end of its name as fits.
 std::string NameOfCopy(const std::string& prefix, const std::string& path);

@@ -77,5 +77,43 @@ TEST_F(OutputTest, NamesOfCopiesFitAndKeepTheirEnd) {
   EXPECT_EQ(NameOfCopy("0-", umlauts), "0-" + std::string(252, 'b'));
 }
 
+std::vector<std::string> NamesIn(const std::string& folder) {
+  std::vector<std::string> names;
+  for (const auto& at : fs::directory_iterator(folder)) {
+    names.push_back(at.path().filename());
+  }
+  return names;
+}
+
+TEST_F(OutputTest, AFolderIsThereWhenItIsWholeAndElseNothing) {
+  fs::create_directory(At("made"));
+  {
+    auto given_up = NewFolder::For(At("made/run"), {.mode = 0700});
+    ASSERT_TRUE(given_up.ok());
+    std::ofstream(given_up->path() + "/log") << "half";
+    EXPECT_FALSE(fs::exists(At("made/run")));
+  }
+  EXPECT_TRUE(fs::is_empty(At("made")));
+  auto one = NewFolder::For(At("made/run") + "/", {.mode = 0700});
+  auto other = NewFolder::For(At("made/run"), {.mode = 0700});
+  std::ofstream(one->path() + "/log") << "one";
+  EXPECT_TRUE(one->Place().ok());
+  const Status second = other->Place();
+  EXPECT_NE(second.message().find("/run: File exists; name a folder"), std::string_view::npos);
+  EXPECT_FALSE(NewFolder::For(At("made/run"), {.mode = 0700}).ok());
+  EXPECT_EQ(NamesIn(At("made/run")), std::vector<std::string>{"log"});
+}
+
+TEST_F(OutputTest, AFolderMayTakeThePlaceOfAnother) {
+  fs::create_directory(At("made"));
+  for (const char* text : {"one", "other"}) {
+    auto folder = NewFolder::For(At("made/kept"), {.mode = 0700, .replace = true});
+    std::ofstream(folder->path() + "/" + text) << text;
+    EXPECT_TRUE(folder->Place().ok());
+  }
+  EXPECT_EQ(NamesIn(At("made/kept")), std::vector<std::string>{"other"});
+  EXPECT_EQ(NamesIn(At("made")), std::vector<std::string>{"kept"});
+}
+
 }  // namespace
 }  // namespace crosscut::verbs

@@ -109,6 +109,17 @@ def test_a_stdout_that_cannot_be_written_is_3(scene, cluster, words, made):
         assert run(*line, stdout=pipe).returncode == 0
 
 
+@pytest.mark.parametrize("words", [["doctor"], ["help"], ["map", "bad.json", "-o", "parts"]],
+                         ids=" ".join)
+def test_streams_that_cannot_be_written_change_no_other_code(scene, words):
+    with open("/dev/full", "wb") as full:
+        done = run(*words, stdout=full)
+        silent = subprocess.run([CROSSCUT, *words], stdout=full, stderr=full, timeout=600)
+    assert done.returncode == silent.returncode == 3
+    closed = subprocess.run(["sh", "-c", 'exec "$@" >&- 2>&-', "sh", CROSSCUT, *words], timeout=600)
+    assert closed.returncode == 3
+
+
 @pytest.mark.parametrize("words", [["--memory=lots"], ["--memory=1KB"], ["--on=cloud"],
                                    ["--workers=0"]])
 def test_reduce_maps_nothing_where_its_command_line_is_wrong(scene, words):

@@ -24,7 +24,7 @@ def name_of(part: Partial) -> str:
     who writes it at the same time writes the same."""
     host = part.hosts[0] if len(part.hosts) == 1 else f"{len(part.hosts)}-hosts"
     units = " ".join(sorted({shard.unit for shard in part.shards}))
-    digest = hashlib.sha256(units.encode()).hexdigest()[:16]
+    digest = hashlib.sha256(f"{part.job} {units}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
     return file_name(part.job or "unnamed", host, spec.digest()[:8], digest) + partial.SUFFIX
 
 

@@ -3,8 +3,8 @@
 Each node is asked first which runs it sees at the given paths, and by their logs those that several
 nodes see, on a shared disk, are told from those on a disk of its own. A run is mapped by one node
 that sees it: a task for each node maps its share by processes of the node and sends a partial for
-each. Ray starts a task again three times; what a node cannot do after that, or a node
-that is gone, is left to other nodes that see it, and is a gap where there is none.
+each. Ray starts a task again three times; what a node cannot do after that, or a node that is gone,
+is left to other nodes that see it, and is a gap where there is none.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import crosscut
-from crosscut.cluster import partial, sources, workers
+from crosscut.cluster import partial, sources, store, workers
 from crosscut.cluster.partial import Gap, Partial
 from crosscut.cluster.sources import Input, Log
 
@@ -49,8 +49,9 @@ def map_here(paths: Sequence[str], job: str,
              at_once: int) -> tuple[list[bytes], list[tuple[str, str]]]:
     """What a node's second task does: the partials of these inputs, as bytes, and its gaps."""
     with tempfile.TemporaryDirectory(prefix="crosscut-map-") as folder:
-        parts, gaps = workers.one_by_one(workers.map_all(paths, folder, job, at_once))
-    return [partial.to_bytes(part) for part in parts], [(gap.where, gap.what) for gap in gaps]
+        done = list(workers.map_all(paths, folder, job, at_once))
+        return ([store.read(one.file) for one in done if one.file is not None],
+                [(one.gap.where, one.gap.what) for one in done if one.gap is not None])
 
 
 @contextmanager

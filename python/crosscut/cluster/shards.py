@@ -14,6 +14,7 @@ from typing import Any
 UNKNOWN = "unknown"  # a host that the run does not state
 
 _BLOCK = 1 << 20
+_MOST_OF_PART = 60  # characters of a file's name
 
 
 @dataclass(frozen=True)
@@ -110,17 +111,18 @@ def first_stated(facts: Mapping[str, Any], *names: str) -> Any:
 
 
 def number(value: Any) -> int:
-    """A stated number; -1 where it is none of 63 bits."""
+    """A stated number; -1 where it is none of 62 bits, which can still be counted on from."""
     try:
         stated = int(value)
     except (TypeError, ValueError, OverflowError):
         return -1
-    return stated if -1 <= stated < 1 << 63 else -1
+    return stated if -1 <= stated < 1 << 62 else -1
 
 
 def file_name(*parts: str) -> str:
-    """The parts joined by dots, with no character in them that a file name must not have."""
-    return ".".join(re.sub(r"[^A-Za-z0-9_-]", "_", part) or "_" for part in parts)
+    """The beginnings of the parts, joined by dots, with no character in them that a file name must
+    not have."""
+    return ".".join(re.sub(r"[^A-Za-z0-9_-]", "_", part)[:_MOST_OF_PART] or "_" for part in parts)
 
 
 def shard_of_process(path: str, run: Mapping[str, Any], row: Mapping[str, Any],
@@ -131,7 +133,7 @@ def shard_of_process(path: str, run: Mapping[str, Any], row: Mapping[str, Any],
     rank = number(first_stated(facts, "rank"))
     named = re.fullmatch(r"rank (\d+)", str(row.get("name") or ""))
     if rank < 0 and named:
-        rank = int(named[1])
+        rank = number(named[1])
     log = os.path.join(path, process + ".crosscut")
     is_run = os.path.isdir(path)
     if not is_run:

@@ -59,7 +59,7 @@ def test_what_is_killed_is_mapped_again(inputs, tmp_path, victim, kills):
     (tmp_path / "kills").mkdir()
     said = run(python, HERE / "two_nodes.py", victim, tmp_path / "kills", tmp_path / "merged",
                *inputs)
-    assert "2 nodes, 2 partials, gaps: []" in said
+    assert f"2 nodes, {len(inputs)} partials, gaps: []" in said
     assert len(list((tmp_path / "kills").iterdir())) == kills, "a task of each node, or the node"
     parts, _ = workers.one_by_one(workers.map_all(inputs, tmp_path))
     assert (tmp_path / "merged").read_bytes() == partial.to_bytes(merging.merge(parts))
