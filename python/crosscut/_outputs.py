@@ -15,11 +15,11 @@ def write(path: str | os.PathLike[str], inputs: Iterable[str], content: bytes) -
         return
     from crosscut import _read
 
-    _read.write_output(os.fsencode(path), [os.fsencode(one) for one in inputs], content)
+    _read.write_output(path, list(inputs), content)
 
 
 def replace(path: str | os.PathLike[str], content: bytes) -> None:
     """Puts a file in place of what is at `path`, from stable storage; OSError where it fails."""
     from crosscut import _read
 
-    _read.write_file(os.fsencode(path), content)
+    _read.write_file(path, content)

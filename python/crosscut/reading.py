@@ -152,7 +152,7 @@ class Run:
     """One recording, or any file that an importer knows. A notebook shows it as a report."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self._run = _read.open(os.fspath(path))
+        self._run = _read.open(path)
         self.path = os.fspath(path)
 
     @property
@@ -195,7 +195,7 @@ class Run:
         return f"<crosscut run {self.path}>"
 
     def _repr_html_(self) -> str:
-        parts = [_paragraph(f"Crosscut: {self.path}")]
+        parts = [_paragraph(f"Crosscut: {_read.shown_text(self.path)}")]
         parts += map(_paragraph, self.gaps[:3])
         if len(self.gaps) > 3:
             parts.append(_paragraph(f"{len(self.gaps) - 3} more: run.gaps"))

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "src/base/nearest.h"
+#include "src/base/shown_text.h"
 #include "src/cli/cluster.h"
 #include "src/cli/commands.h"
 #include "src/cli/newest.h"
@@ -110,9 +111,10 @@ int RunTable(TableArgs args) {
   verbs::TableOptions options;
   options.query = args.query;
   if (args.format == "json") options.format = verbs::TableFormat::kJson;
+  const bool terminal = isatty(STDOUT_FILENO) != 0;
   int printed = kGood;
-  const auto print = [&printed](std::string_view part) {
-    if (printed == kGood) printed = Print(part, false);
+  const auto print = [&printed, terminal](std::string_view part) {
+    if (printed == kGood) printed = Print(terminal ? base::ShownLines(part) : part, false);
   };
   const auto output = args.file.empty()
                           ? verbs::Table(args.input, args.name, options, print)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 from collections.abc import Callable, Sequence
@@ -102,8 +101,12 @@ def _print(table: pa.Table, form: str, file: str, cluster: Cluster) -> None:
         content = io.BytesIO()
         pq.write_table(table, content)
         return _outputs.write(file or "-", [cluster.path], content.getvalue())
-    lines = io.StringIO()
-    rows = csv.writer(lines, lineterminator="\n")
-    rows.writerow(table.column_names)
-    rows.writerows(zip(*(column.to_pylist() for column in table.columns)))
-    return _write(lines.getvalue(), file, cluster)
+    rows = [table.column_names, *zip(*(column.to_pylist() for column in table.columns))]
+    return _write("".join(",".join(map(_cell, row)) + "\n" for row in rows), file, cluster)
+
+
+def _cell(value: object) -> str:
+    """A value as a cell of CSV: a text as in the tables of a run, "" where it is not known."""
+    from crosscut import _read
+
+    return _read.csv_cell(value) if isinstance(value, str) else "" if value is None else str(value)
