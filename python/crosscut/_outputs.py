@@ -13,18 +13,18 @@ def write(path: str | os.PathLike[str], inputs: Iterable[str], content: bytes) -
     whole or what it was. ValueError where it is one of the `inputs`, OSError where it fails."""
     from crosscut import _read
 
-    _read.write_output(place(path), [os.fsencode(one) for one in inputs], content)
+    _read.write_output(place(path), list(inputs), content)
 
 
-def place(path: str | os.PathLike[str]) -> bytes:
-    """The path, for C++. OSError for a stdout that is closed: its number may be another file's."""
+def place(path: str | os.PathLike[str]) -> str | os.PathLike[str]:
+    """The path. OSError for a stdout that is closed: its number may be another file's."""
     if path == "-" and sys.stdout is None:
         raise OSError(f"stdout: {os.strerror(errno.EBADF)}")
-    return os.fsencode(path)
+    return path
 
 
 def replace(path: str | os.PathLike[str], content: bytes) -> None:
     """Puts a file in place of what is at `path`, from stable storage; OSError where it fails."""
     from crosscut import _read
 
-    _read.write_file(os.fsencode(path), content)
+    _read.write_file(path, content)

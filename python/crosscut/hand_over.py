@@ -45,28 +45,29 @@ def steps(run: AnyRun) -> Iterator[StepValues]:
     run = run if isinstance(run, Run) else read(run)
     observed = run.table("steps", where=("control = 0", "open = 0", "wall_ns > 0"), sort="begin_ns")
     numbers, walls = observed.column("step", int), observed.column("wall_ns", int)
+    begins = observed.column("begin_ns", int)
     owners, kinds = observed.column("process", str), observed.column("kind", str)
     parts = _parts(run)
-    every = sorted({layers for step in zip(owners, numbers) for layers in parts[step]})
+    every = sorted({layers for step in zip(owners, begins) for layers in parts[step]})
     titles = _titles(run) if len(set(owners)) > 1 else {}
-    for owner, number, kind, wall in zip(owners, numbers, kinds, walls):
+    for owner, number, begin, kind, wall in zip(owners, numbers, begins, kinds, walls):
         front = "/".join(filter(None, ("crosscut", titles.get(owner),
                                        kind if len(set(kinds)) > 1 else "")))
-        of_step = parts[owner, number]
+        of_step = parts[owner, begin]
         yield StepValues(number, {
             f"{front}/step_ms": wall / 1e6,
             **{f"{front}/share/{layers}": of_step.get(layers, 0) / wall for layers in every}})
 
 
 def _parts(run: Run) -> defaultdict[tuple[str, int], dict[str, int]]:
-    """ns by set of layers, of each step."""
+    """ns by set of layers, of each step, by when it began: several may have one number."""
     table = run.table("step_layers")
     parts: defaultdict[tuple[str, int], dict[str, int]] = defaultdict(dict)
-    for owner, number, layers, device, ns in zip(
-            table.column("process", str), table.column("step", int), table.column("layers", str),
-            table.column("device", int), table.column("ns", int)):
+    for owner, begin, layers, device, ns in zip(
+            table.column("process", str), table.column("begin_ns", int),
+            table.column("layers", str), table.column("device", int), table.column("ns", int)):
         name = "+".join(filter(None, (layers, "device" if device else "")))
-        parts[owner, number][name or "unknown"] = ns
+        parts[owner, begin][name or "unknown"] = ns
     return parts
 
 

@@ -45,7 +45,7 @@ class Table:
         """As `crosscut table` does: what to say of the rows that are left out, or ""."""
         where, sort, limit = query
         return self._table.write(form, _read.Query(list(where), sort, limit), _outputs.place(file),
-                                 [os.fsencode(one) for one in inputs])
+                                 list(inputs))
 
     @property
     def name(self) -> str:
@@ -177,7 +177,7 @@ class Run:
     """One recording, or any file that an importer knows. A notebook shows it as a report."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self._run = _read.open(os.fspath(path))
+        self._run = _read.open(path)
         self.path = os.fspath(path)
 
     @property
@@ -230,7 +230,7 @@ class Run:
         return f"<crosscut run {self.path}>"
 
     def _repr_html_(self) -> str:
-        parts = [_paragraph(f"Crosscut: {self.path}")]
+        parts = [_paragraph(f"Crosscut: {_read.shown_text(self.path)}")]
         parts += map(_paragraph, self.gaps[:3])
         if len(self.gaps) > 3:
             parts.append(_paragraph(f"{len(self.gaps) - 3} more: run.gaps"))

@@ -1,10 +1,9 @@
 // crosscut._read: runs and their tables for Python. Never loaded by `import crosscut`.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/shared_ptr.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <memory>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "python/ext/read_arrow.h"
+#include "python/ext/read_text.h"
 #include "src/analyze/gaps.h"
 #include "src/analyze/tables.h"
 #include "src/base/nearest.h"
@@ -35,7 +35,6 @@ PyObject* wrong_use = nullptr;
 
 // Raises the Python error that fits; `lookup`: what is not found is a name, not a file.
 [[noreturn]] void Raise(const Status& status, bool lookup) {
-  const std::string message(status.message());
   PyObject* type = PyExc_ValueError;
   if (status.code() == Status::Code::kUnsupported) {
     type = wrong_use;
@@ -44,16 +43,13 @@ PyObject* wrong_use = nullptr;
   } else if (status.code() == Status::Code::kIo) {
     type = PyExc_OSError;
   }
-  PyErr_SetString(type, message.c_str());
+  PyErr_SetObject(type, nb::steal(StrOf(status.message())).ptr());
   throw nb::python_error();
 }
 
-// Paths are bytes, as the system has them.
-std::string Text(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
-
-std::vector<std::string> TextsOf(const std::vector<nb::bytes>& several) {
+std::vector<std::string> BytesOf(const std::vector<Path>& paths) {
   std::vector<std::string> out;
-  for (const nb::bytes& bytes : several) out.push_back(Text(bytes));
+  for (const Path& path : paths) out.push_back(path.bytes);
   return out;
 }
 
@@ -90,12 +86,7 @@ class Table {
         cells.append(std::isnan(cell) ? nb::none() : nb::object(nb::float_(cell)));
       }
     } else {
-      for (const std::string& cell : std::get<analyze::Texts>(column->cells)) {
-        PyObject* text =
-            PyUnicode_DecodeUTF8(cell.data(), static_cast<Py_ssize_t>(cell.size()), "replace");
-        if (text == nullptr) throw nb::python_error();
-        cells.append(nb::steal(text));
-      }
+      for (const std::string& cell : std::get<analyze::Texts>(column->cells)) cells.append(cell);
     }
     return cells;
   }
@@ -132,11 +123,11 @@ class Table {
   }
 
   // What to say of the rows that are left out, or "".
-  std::string write(const std::string& format, const verbs::TableQuery& query,
-                    const nb::bytes& file, const std::vector<nb::bytes>& inputs) const {
+  std::string write(const std::string& format, const verbs::TableQuery& query, const Path& file,
+                    const std::vector<Path>& inputs) const {
     const verbs::TableOptions options{
         format == "json" ? verbs::TableFormat::kJson : verbs::TableFormat::kCsv, query};
-    auto written = verbs::WriteTable(*table_, options, Text(file), TextsOf(inputs));
+    auto written = verbs::WriteTable(*table_, options, file.bytes, BytesOf(inputs));
     if (!written.ok()) Raise(written.status(), false);
     return written->remark;
   }
@@ -182,10 +173,10 @@ class Run {
  public:
   explicit Run(std::unique_ptr<verbs::Input> input) : input_(std::move(input)) {}
 
-  static std::shared_ptr<Run> Open(const std::string& path) {
+  static std::shared_ptr<Run> Open(const Path& path) {
     Result<std::unique_ptr<verbs::Input>> input = [&] {
       nb::gil_scoped_release without_gil;
-      return verbs::ReadInput(path);
+      return verbs::ReadInput(path.bytes);
     }();
     if (!input.ok()) Raise(input.status(), false);
     return std::make_shared<Run>(std::move(*input));
@@ -206,7 +197,7 @@ class Run {
   }
 
   // ValueError where there is no such format.
-  nb::object report(const std::string& format, int width) const {
+  std::string report(const std::string& format, int width) const {
     static const std::map<std::string, verbs::ReportFormat> formats = {
         {"text", verbs::ReportFormat::kText},
         {"markdown", verbs::ReportFormat::kMarkdown},
@@ -222,23 +213,17 @@ class Run {
     verbs::ReportOptions options;
     options.format = found->second;
     options.width = width;
-    const std::string text = [&] {
-      nb::gil_scoped_release without_gil;
-      return verbs::ReportOf(*input_, options);
-    }();
-    PyObject* out =
-        PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace");
-    if (out == nullptr) throw nb::python_error();
-    return nb::steal(out);
+    nb::gil_scoped_release without_gil;
+    return verbs::ReportOf(*input_, options);
   }
 
   // When the first process began: the zero of a page's times.
   int64_t origin() const {
-    int64_t first = 0;
+    int64_t first = INT64_MAX;
     for (const trace::Process& process : input_->trace.processes) {
-      if (first == 0 || process.start_ns < first) first = process.start_ns;
+      first = std::min(first, process.start_ns);
     }
-    return first;
+    return first == INT64_MAX ? 0 : first;
   }
 
   bool damaged() const { return input_->trace.damaged; }
@@ -261,36 +246,35 @@ nb::dict TableNames() {
 }
 
 // The text of the verb `runs`, and the newest run's path; "" where there is none.
-std::string RunsText(const std::string& folder) {
-  const Result<verbs::Output> runs = verbs::Runs(folder, 0);
+std::string RunsText(const Path& folder) {
+  const Result<verbs::Output> runs = verbs::Runs(folder.bytes, 0);
   if (!runs.ok()) Raise(runs.status(), false);
   return runs->text;
 }
 
-std::string NewestRun(const std::string& folder) {
-  const auto runs = verbs::FindRuns(folder);
+Path NewestRun(const Path& folder) {
+  const auto runs = verbs::FindRuns(folder.bytes);
   if (!runs.ok()) Raise(runs.status(), false);
-  return runs->empty() ? "" : runs->front().path;
+  return {runs->empty() ? "" : runs->front().path};
 }
 
 // Writes the page of the input at `path` to where `crosscut open` does; that file.
-std::string WritePage(const std::string& path, const std::string& page) {
-  std::string file = verbs::PageOf(path);
-  const Status written = verbs::WriteWholeFile(file, page);
+Path WritePage(const Path& path, const std::string& page) {
+  Path file = {verbs::PageOf(path.bytes)};
+  const Status written = verbs::WriteWholeFile(file.bytes, page);
   if (!written.ok()) Raise(written, false);
   return file;
 }
 
-void WriteOutput(const nb::bytes& file, const std::vector<nb::bytes>& inputs,
-                 const nb::bytes& content) {
-  const auto written = verbs::WriteOutput(Text(file), TextsOf(inputs),
+void WriteOutput(const Path& file, const std::vector<Path>& inputs, const nb::bytes& content) {
+  const auto written = verbs::WriteOutput(file.bytes, BytesOf(inputs),
                                           std::string_view(content.c_str(), content.size()));
   if (!written.ok()) Raise(written.status(), false);
 }
 
-void WriteFile(const nb::bytes& file, const nb::bytes& content) {
+void WriteFile(const Path& file, const nb::bytes& content) {
   const Status written = verbs::WriteWholeFile(
-      Text(file), std::string_view(content.c_str(), content.size()), /*durable=*/true);
+      file.bytes, std::string_view(content.c_str(), content.size()), /*durable=*/true);
   if (!written.ok()) Raise(written, false);
 }
 
@@ -354,11 +338,20 @@ NB_MODULE(_read, module) {
   module.def("write_page", &crosscut::read::WritePage);
   module.def("write_output", &crosscut::read::WriteOutput);
   module.def("write_file", &crosscut::read::WriteFile);
-  module.def("did_you_mean", &crosscut::base::DidYouMean);
-  module.def("unknown_name", &crosscut::base::UnknownName);
+  using Names = std::vector<std::string>;
+  module.def("did_you_mean", [](const std::string& wrong, const Names& names) {
+    return crosscut::base::DidYouMean(wrong, names);
+  });
+  module.def("unknown_name",
+             [](const std::string& what, const std::string& wrong, const Names& names) {
+               return crosscut::base::UnknownName(what, wrong, names);
+             });
   module.def("shown_text", [](const std::string& text) { return crosscut::base::ShownText(text); });
+  module.def("csv_cell", [](const std::string& text) { return crosscut::report::CsvText(text); });
   module.def("leftover_rings",
              [] { return crosscut::read::Leftovers(crosscut::verbs::CountLeftovers()); });
   module.def("clean_leftover_rings", &crosscut::read::CleanLeftovers);
-  module.def("remove_runs_of_ended", &crosscut::verbs::RemoveRunsOfEnded);
+  module.def("remove_runs_of_ended", [](const crosscut::read::Path& prefix) {
+    crosscut::verbs::RemoveRunsOfEnded(prefix.bytes);
+  });
 }

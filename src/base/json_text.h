@@ -11,8 +11,10 @@ namespace crosscut::base {
 // included) becomes U+FFFD. The result is valid UTF-8 for any `text`.
 void AppendJsonString(std::string_view text, std::string* out);
 
-// The length of the valid UTF-8 character at the start of `text`; 0 where there is none: then
-// `skip` is how many bytes one U+FFFD replaces, at least 1. Requires: text is not empty.
-size_t Utf8Length(std::string_view text, size_t* skip);
+inline std::string JsonText(std::string_view text) {
+  std::string out;
+  AppendJsonString(text, &out);
+  return out;
+}
 
 }  // namespace crosscut::base

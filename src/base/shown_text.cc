@@ -1,8 +1,9 @@
 #include "src/base/shown_text.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
+
+#include "src/base/utf8.h"
 
 namespace crosscut::base {
 namespace {
@@ -29,28 +30,13 @@ void AppendUtf8(char32_t c, std::string* out) {
 
 // One character from `text` at *at, which moves on; kReplacement for what is no UTF-8.
 char32_t Next(std::string_view text, size_t* at) {
-  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte((*at)++);
-  if (first < 0x80) return first;
-  int more = 0;
-  char32_t c = 0;
-  if (first >= 0xC2 && first < 0xE0) {
-    more = 1, c = first & 0x1F;
-  } else if (first >= 0xE0 && first < 0xF0) {
-    more = 2, c = first & 0x0F;
-  } else if (first >= 0xF0 && first < 0xF5) {
-    more = 3, c = first & 0x07;
-  } else {
-    return kReplacement;
-  }
-  constexpr std::array<char32_t, 4> kSmallest = {0, 0x80, 0x800, 0x10000};
-  size_t i = *at;
-  for (int k = 0; k < more; ++k, ++i) {
-    if (i >= text.size() || (byte(i) & 0xC0) != 0x80) return kReplacement;
-    c = c << 6 | (byte(i) & 0x3F);
-  }
-  if (c < kSmallest[more] || c > 0x10FFFF || (c >= 0xD800 && c < 0xE000)) return kReplacement;
-  *at = i;
+  size_t skip = 0;
+  const size_t length = Utf8Length(text.substr(*at), &skip);
+  const auto* bytes = reinterpret_cast<const unsigned char*>(text.data() + *at);
+  *at += length == 0 ? skip : length;
+  if (length == 0) return kReplacement;
+  char32_t c = length == 1 ? bytes[0] : bytes[0] & (0x7F >> length);
+  for (size_t i = 1; i < length; ++i) c = c << 6 | (bytes[i] & 0x3F);
   return c;
 }
 
@@ -87,6 +73,17 @@ std::string ShownText(std::string_view text, size_t max_bytes, size_t* used) {
   out.reserve(std::min(text.size(), max_bytes) + 8);
   while (at < text.size() && at < max_bytes) AppendVisible(Next(text, &at), &out);
   if (used != nullptr) *used = at;
+  return out;
+}
+
+std::string ShownLines(std::string_view lines) {
+  std::string out;
+  for (size_t at = 0; at < lines.size();) {
+    const size_t end = std::min(lines.find('\n', at), lines.size());
+    out += ShownText(lines.substr(at, end - at));
+    if (end < lines.size()) out += '\n';
+    at = end + 1;
+  }
   return out;
 }
 

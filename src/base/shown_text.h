@@ -14,4 +14,7 @@ namespace crosscut::base {
 // be null, is how many bytes of `text` it took.
 std::string ShownText(std::string_view text, size_t max_bytes = SIZE_MAX, size_t* used = nullptr);
 
+// The same of whole lines: each newline stays one.
+std::string ShownLines(std::string_view lines);
+
 }  // namespace crosscut::base

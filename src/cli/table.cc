@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "src/base/nearest.h"
+#include "src/base/shown_text.h"
 #include "src/cli/cluster.h"
 #include "src/cli/commands.h"
 #include "src/cli/newest.h"

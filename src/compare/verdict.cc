@@ -147,7 +147,7 @@ Both<std::vector<double>> PacesOf(const std::vector<Operation>& operations, cons
   for (const Operation& o : operations) {
     const auto long_enough = [](const Figures& figures, double of_step) {
       return std::all_of(figures.begin(), figures.end(),
-                         [&](const Figure& f) { return f.ns > kLeastOfPace * of_step; });
+                         [&](const Figure& f) { return f.works_ns() > kLeastOfPace * of_step; });
     };
     if (long_enough(o.figures.a, step.a) && long_enough(o.figures.b, step.b)) tell.push_back(&o);
   }

@@ -103,6 +103,34 @@ TEST(Verdict, OfOneProgramTellsNoDifference) {
   }
 }
 
+// Operations in which no thread of the host worked tell no pace.
+TEST(Verdict, IsFiniteWhereOperationsOnlyWait) {
+  const auto runs = [](double factor) {
+    Undisturbed run;
+    for (const auto& [name, works] : {std::pair("work 1", 1),
+                                      {"work 2", 1},
+                                      {"work 3", 1},
+                                      {"wait 1", 0},
+                                      {"wait 2", 0},
+                                      {"wait 3", 0}}) {
+      const double ns = name == std::string("work 1") ? factor * 1e6 : 1e6;
+      run.operations[name] = {ns, 1e3, 1e-3, works == 1 ? 0 : ns};
+      run.step.ns += ns;
+      run.step.waits_ns += works == 1 ? 0 : ns;
+    }
+    run.step.error = 1e3;
+    run.step.log_error = 1e-3;
+    return std::vector<Undisturbed>(2, run);
+  };
+  const StepChange change = CompareSteps(runs(1), runs(2));
+  EXPECT_TRUE(std::isfinite(change.pace));
+  for (const OperationChange& o : change.operations) {
+    EXPECT_TRUE(std::isfinite(o.own.ns()) && std::isfinite(o.own.low)) << o.operation;
+  }
+  EXPECT_TRUE(Find(change, "work 1").stands_out);
+  EXPECT_FALSE(Find(change, "wait 1").stands_out);
+}
+
 TEST(Verdict, FindsTheOperationThatBecameSlower) {
   Program slower;
   slower.factor[0] = 1.25;  // of a fifth of the step: 5 % of it

@@ -1,5 +1,6 @@
 #include "src/export/chrome_file.h"
 
+#include <algorithm>
 #include <deque>
 #include <string>
 #include <unordered_map>
@@ -56,10 +57,14 @@ class ChromeFileWriter {
   }
 
   // The head of a track's events, and of those of one name.
-  std::string PlaceOf(const Track& track) const {
+  std::string PlaceOf(const Track& track) {
     std::string place;
-    if (track.file_pid.valid()) place += ", \"pid\": " + std::string(trace_.text(track.file_pid));
-    if (track.file_tid.valid()) place += ", \"tid\": " + std::string(trace_.text(track.file_tid));
+    if (track.file_pid.valid()) {
+      place += ", \"pid\": " + text_.AsJson(trace_.text(track.file_pid));
+    }
+    if (track.file_tid.valid()) {
+      place += ", \"tid\": " + text_.AsJson(trace_.text(track.file_tid));
+    }
     return place;
   }
   const std::string& NameOf(trace::NameId id) {
@@ -69,12 +74,9 @@ class ChromeFileWriter {
     const trace::Name& name = trace_.name(id);
     const std::string_view category = trace_.text(name.category);
     if (name.category.valid()) {
-      text = "\"cat\": ";
-      base::AppendJsonString(category, &text);
-      text += ", ";
+      text = "\"cat\": " + base::JsonText(category) + ", ";
     }
-    text += "\"name\": ";
-    base::AppendJsonString(trace_.text(name.text), &text);
+    text += "\"name\": " + base::JsonText(trace_.text(name.text));
     return text;
   }
 
@@ -144,19 +146,18 @@ class ChromeFileWriter {
     const trace::Spans& spans = trace_.tracks[cursor.track].spans;
     const SpanIndex span = cursor.next;
     const trace::Args& args = trace_.tracks[cursor.track].args;
-    const trace::Arg cut = unclamped_.valid() ? args.Find(span, unclamped_) : trace::Arg();
     const int64_t begin = spans.begin_ns[span];
-    // Spans that were cut state their duration; annotations do not, and are joined.
     const bool joined = trace_.name(spans.name[span]).kind == trace::Kind::kOperation;
-    const int64_t end = joined ? wholes_[cursor.track].end_ns(span) : spans.end_ns[span];
+    int64_t end = spans.StatedEnd(span);
+    if (joined) end = std::max(end, wholes_[cursor.track].end_ns(span));
     text_.Begin();
     text_.Raw("{\"ph\": \"X\", ");
     text_.Raw(NameOf(spans.name[span]));
-    text_.Raw(places_[cursor.track]);
+    if (!HasBeside(args.of(span), pid_)) text_.Raw(places_[cursor.track]);
     text_.Raw(", \"ts\": ");
     text_.ShortUs(begin);
     text_.Raw(", \"dur\": ");
-    text_.ShortUs(cut.key.valid() ? cut.value : end - begin);
+    text_.ShortUs(end - begin);
     Fields(args.of(span));
     text_.Raw("}");
   }
@@ -167,18 +168,18 @@ class ChromeFileWriter {
     const trace::Args::Range args = track.instant_args.of(instant);
     text_.Begin();
     text_.Raw("{");
-    if (!HasBeside(args, "ph")) text_.Raw("\"ph\": \"i\", ");
-    if (!HasBeside(args, "s")) text_.Raw("\"s\": \"t\", ");
+    if (!HasBeside(args, phase_)) text_.Raw("\"ph\": \"i\", ");
+    if (!HasBeside(args, scope_)) text_.Raw("\"s\": \"t\", ");
     text_.Raw(NameOf(track.instants.name[instant]));
-    if (!HasBeside(args, "pid")) text_.Raw(places_[cursor.track]);
+    if (!HasBeside(args, pid_)) text_.Raw(places_[cursor.track]);
     text_.Raw(", \"ts\": ");
     text_.ShortUs(track.instants.at_ns[instant]);
     Fields(args);
     text_.Raw("}");
   }
-  bool HasBeside(const trace::Args::Range& args, std::string_view key) const {
+  static bool HasBeside(const trace::Args::Range& args, trace::StringId key) {
     for (const trace::Arg& arg : args) {
-      if (arg.beside && trace_.text(arg.key) == key) return true;
+      if (arg.beside && arg.key == key) return true;
     }
     return false;
   }
@@ -188,8 +189,7 @@ class ChromeFileWriter {
     for (auto at = args.begin(); at != args.end(); ++at) {
       const trace::Arg arg = *at;
       beside = beside || arg.beside;
-      if (arg.beside || (arg.key == unclamped_ && unclamped_.valid()) || args.StandsLater(at))
-        continue;
+      if (arg.beside || args.StandsLater(at)) continue;
       text_.Raw(any ? ", " : ", \"args\": {");
       text_.Field(arg);
       any = true;
@@ -210,8 +210,8 @@ class ChromeFileWriter {
   std::deque<trace::WholeSpans> wholes_;      // by track
   std::vector<std::vector<Cursor>> cursors_;  // by series
   std::vector<std::string> names_;            // by name
-  // The duration of a span that the importer cut.
-  const trace::StringId unclamped_ = trace_.strings.Find("unclamped_ns");
+  const trace::StringId pid_ = trace_.strings.Find("pid"), phase_ = trace_.strings.Find("ph"),
+                        scope_ = trace_.strings.Find("s");
 };
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "src/export/chrome_text.h"
 #include "src/export/distributed_info.h"
 #include "src/export/exporter.h"
+#include "src/export/identities.h"
 #include "src/export/kernel_shape.h"
 #include "src/export/profile_options.h"
 #include "src/trace/spans_around.h"
@@ -35,11 +36,7 @@ constexpr std::string_view kJsonFact = "json:";  // a fact whose value is JSON; 
 constexpr std::string_view kNamedInputs = "kwinputs";
 constexpr std::string_view kBandwidth = "memory bandwidth (GB/s)";
 
-std::string Quoted(std::string_view text) {
-  std::string out;
-  base::AppendJsonString(text, &out);
-  return out;
-}
+constexpr auto Quoted = base::JsonText;
 
 // Of files that others wrote, theirs. Calls from Python into a framework are none of its operators.
 std::string_view Category(const trace::Trace& trace, const trace::Name& name) {
@@ -109,13 +106,13 @@ class ChromeWriter : public ChromeText {
   int64_t base_ns_ = 0, first_ns_ = 0;  // of the times that are written; the earliest
   bool any_arg_ = false;
   std::vector<std::string> name_heads_;  // {"ph": "X", "cat": ..., "name": ... of each name
-  std::vector<int64_t> pids_;            // by process
   std::vector<std::pair<int64_t, int64_t>> places_;  // pid, tid by track
   // Scopes of torch.profiler's in a recorded program: their number is an argument.
   const trace::StringId own_steps_ = trace_.strings.Find(kStep),
                         step_key_ = trace_.strings.Find("step");
   const bool tells_bandwidth_ = trace_.strings.Find(kBandwidth).valid();  // the trace itself does
   const ProfileOptions options_{trace_};
+  const Identities identities_{trace_};
   std::optional<ChromeNumbers> numbers_;
   trace::OpenSpansByTrack open_{trace_};
 };
@@ -128,17 +125,13 @@ void ChromeWriter::Prepare() {
                           ", \"name\": " + Quoted(options_.NameOf(trace_, name)));
   }
   numbers_.emplace(trace_, categories);
-  for (size_t i = 0; i < trace_.processes.size(); ++i) {
-    const int64_t pid = trace_.processes[i].pid;
-    pids_.push_back(pid > 0 ? pid : kMoreDevices + static_cast<int64_t>(i));
-  }
   std::map<int64_t, uint32_t> device_owner;
   std::map<std::pair<uint32_t, int64_t>, int64_t> device_pids;
   for (uint32_t i = 0; i < trace_.tracks.size(); ++i) {
     const Track& track = trace_.tracks[i];
     const uint32_t process = track.process.value;
     if (track.kind != TrackKind::kDevice) {
-      places_.emplace_back(pids_[process], track.os_id > 0 ? track.os_id : i + 1);
+      places_.emplace_back(identities_.pid(process), identities_.tid(i));
       continue;
     }
     const int64_t device = std::max<int64_t>(0, track.device);
@@ -146,7 +139,7 @@ void ChromeWriter::Prepare() {
     const auto more = static_cast<int64_t>(device_pids.size());
     const auto at =
         device_pids.try_emplace({process, device}, owner ? device : 2 * kMoreDevices + more).first;
-    places_.emplace_back(at->second, track.os_id);
+    places_.emplace_back(at->second, identities_.tid(i));
   }
 }
 
@@ -217,7 +210,7 @@ void ChromeWriter::Metadata(int64_t pid, int64_t tid, std::string_view what,
 
 void ChromeWriter::ProcessRows(uint32_t index) {
   const trace::Process& process = trace_.processes[index];
-  const int64_t pid = pids_[index];
+  const int64_t pid = identities_.pid(index);
   Metadata(pid, 0, "process_name", "\"name\": " + Quoted(trace_.text(process.name)));
   Metadata(pid, 0, "process_labels", "\"labels\": \"CPU\"");
   Metadata(pid, 0, "process_sort_index", "\"sort_index\": " + std::to_string(index));
@@ -240,7 +233,7 @@ void ChromeWriter::Steps(const trace::Process& process, uint32_t index) {
     Us(step.begin_ns - base_ns_);
     Raw(", \"dur\": ");
     Us(step.end_ns - step.begin_ns);
-    Place(pids_[index], kStepsTid);
+    Place(identities_.pid(index), kStepsTid);
     Raw(", \"args\": {\"stream\": -1, \"correlation\": -1, \"kind\": ");
     Raw(Quoted(trace_.text(step.kind)));
     if (planned) {
@@ -505,7 +498,7 @@ void ChromeWriter::CounterRows() {
       Raw(name);
       Raw(", \"ts\": ");
       Us(series.at_ns[i] - base_ns_);
-      Place(pids_[series.process.value], 0);
+      Place(identities_.pid(series.process.value), 0);
       Raw(", \"args\": {\"value\": ");
       Number(series.value[i]);
       Raw("}}");
@@ -552,7 +545,7 @@ Status ChromeWriter::Write() {
   CounterRows();
   WindowRows();
   Raw("\n],\n");
-  Gaps();
+  Gaps(identities_.gaps());
   Raw("}\n");
   Flush(/*all=*/true);
   return status();

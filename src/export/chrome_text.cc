@@ -98,18 +98,21 @@ void ChromeText::Value(const trace::Arg& arg) {
   Raw(valid == Valid::kYes ? text : std::string_view(WordsAsTexts(text)));
 }
 
-void ChromeText::Json(std::string_view text) {
+std::string ChromeText::AsJson(std::string_view text) {
   const bool valid = parser_.parse(text).error() == simdjson::SUCCESS;
-  Raw(valid ? text : std::string_view(WordsAsTexts(text)));
+  return valid ? std::string(text) : WordsAsTexts(text);
 }
 
-void ChromeText::Gaps() {
-  Raw("\"crosscutGaps\": [");
-  for (size_t i = 0; i < trace_.gaps.size(); ++i) {
-    if (i != 0) Raw(", ");
-    String(trace_.gaps[i]);
+void ChromeText::Gaps(const std::vector<std::string>& more) {
+  const char* separator = "\"crosscutGaps\": [";
+  for (const auto* gaps : {&trace_.gaps, &more}) {
+    for (const std::string& gap : *gaps) {
+      Raw(separator);
+      String(gap);
+      separator = ", ";
+    }
   }
-  Raw("]");
+  Raw(trace_.gaps.empty() && more.empty() ? "\"crosscutGaps\": []" : "]");
 }
 
 bool ChromeText::Flush(bool all) {

@@ -43,10 +43,11 @@ class ChromeText {
     Raw(": ");
     Value(arg);
   }
-  // Writes text that is JSON except for words such as NaN, which become texts.
-  void Json(std::string_view text);
-  // Writes "crosscutGaps": [gap, ...].
-  void Gaps();
+  // JSON, of text that is JSON except for words such as NaN: they become texts.
+  std::string AsJson(std::string_view text);
+  void Json(std::string_view text) { Raw(AsJson(text)); }
+  // Writes "crosscutGaps": [gap, ...], with `more` behind those of the trace.
+  void Gaps(const std::vector<std::string>& more = {});
 
   // Passes what is written so far to the sink if it is long, or in any case with `all`. False after
   // an error, which status() then has.

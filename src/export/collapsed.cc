@@ -50,19 +50,12 @@ class Collapsed {
 
   Status Write(uint32_t process, Sink* sink) {
     StackLines::Prefix prefix;
-    prefix.of_all = Root(process);
+    prefix.of_all = ProcessFrame(trace_, process);
     if (device_) prefix.of_one = "(unlinked);";  // a launch is a frame at least
     return lines_.Write(prefix, sink);
   }
 
  private:
-  std::string Root(uint32_t process) const {
-    if (trace_.processes.size() < 2) return "";
-    std::string name(trace_.text(trace_.processes[process].key));
-    std::replace(name.begin(), name.end(), ';', '_');
-    return name + ";";
-  }
-
   const trace::Trace& trace_;
   const bool device_;
   StackTree tree_;

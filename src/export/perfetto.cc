@@ -5,12 +5,12 @@
 #include <deque>
 #include <map>
 #include <protozero/pbf_builder.hpp>
-#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "src/export/exporter.h"
+#include "src/export/identities.h"
 #include "src/export/nesting_rows.h"
 #include "src/trace/whole_spans.h"
 
@@ -73,11 +73,7 @@ class PerfettoWriter {
   PerfettoWriter(const trace::Trace& trace, Sink* sink)
       : trace_(trace), tracks_(trace), sink_(sink) {
     for (const Track& track : trace.tracks) {
-      if (track.spans.size() > 0) shift_ = std::max(shift_, -track.spans.begin_ns.front());
       wholes_.emplace_back(track.spans);
-    }
-    for (const trace::Process& process : trace.processes) {
-      shift_ = std::max(shift_, -process.start_ns);
     }
     for (size_t i = 0; i < trace.flows.size(); ++i) {
       const trace::Flow& flow = trace.flows[i];
@@ -99,7 +95,7 @@ class PerfettoWriter {
   uint64_t Key(uint32_t track, SpanIndex span) const {
     return uint64_t{track} << 32 | wholes_[track].first(span);
   }
-  uint64_t At(int64_t ns) const { return static_cast<uint64_t>(ns + shift_); }
+  uint64_t At(int64_t ns) const { return static_cast<uint64_t>(ns + identities_.shift_ns()); }
 
   // ---- packets ----
   void Put(const std::string& packet) {
@@ -236,8 +232,7 @@ class PerfettoWriter {
   // ---- the trace ----
   void PutProcess(uint32_t index) {
     const trace::Process& process = trace_.processes[index];
-    int64_t pid = process.pid;
-    while (pid <= 0 || !pids_.insert(pid).second) pid = next_pid_++;
+    const int64_t pid = identities_.pid(index);
     const std::string_view name = trace_.text(process.name);
     const uint64_t uuid = PutDescriptor(0, "", [&](Builder<Descriptor>& descriptor) {
       Builder<ProcessField> fields(descriptor, Descriptor::kProcess);
@@ -250,19 +245,20 @@ class PerfettoWriter {
     for (const uint32_t t : tracks_.of({index})) {
       const Track& track = trace_.tracks[t];
       const uint64_t own = track.kind == trace::TrackKind::kDevice ? StreamOf(track, uuid, &devices)
-                                                                   : ThreadOf(track, pid, &threads);
+                                                                   : ThreadOf(t, pid, &threads);
       PutTrack(t, own);
     }
   }
 
-  uint64_t ThreadOf(const Track& track, int64_t pid, std::map<int64_t, uint64_t>* threads) {
+  uint64_t ThreadOf(uint32_t index, int64_t pid, std::map<int64_t, uint64_t>* threads) {
+    const Track& track = trace_.tracks[index];
     const std::string_view name = trace_.text(track.name);
-    uint64_t& known = (*threads)[track.os_id];
+    uint64_t& known = (*threads)[track.os_id != 0 ? track.os_id : identities_.tid(index)];
     if (known != 0) return PutDescriptor(known, name);  // a second track of one thread
     return known = PutDescriptor(0, "", [&](Builder<Descriptor>& descriptor) {
              Builder<ThreadField> fields(descriptor, Descriptor::kThread);
              fields.add_int32(ThreadField::kPid, static_cast<int32_t>(pid));
-             fields.add_int32(ThreadField::kTid, static_cast<int32_t>(track.os_id));
+             fields.add_int32(ThreadField::kTid, static_cast<int32_t>(identities_.tid(index)));
              if (!name.empty()) fields.add_string(ThreadField::kName, name.data(), name.size());
            });
   }
@@ -370,14 +366,12 @@ class PerfettoWriter {
   const trace::TracksByProcess tracks_;
   Sink* sink_;
   Status status_;
-  int64_t shift_ = 0;                     // times are unsigned there
+  const Identities identities_{trace_};
   std::deque<trace::WholeSpans> wholes_;  // by track
   std::unordered_map<uint64_t, std::vector<uint64_t>> flows_, ending_flows_;
   Ids names_, categories_, keys_, texts_;
   uint64_t next_uuid_ = 1;
   std::vector<uint64_t> process_uuids_;
-  std::set<int64_t> pids_;
-  int64_t next_pid_ = 1'000'000;
 };
 
 }  // namespace

@@ -2,8 +2,6 @@
 // Where the trace has samples, each of its stacks with the samples and the time that they stand
 // for; else the call paths of the spans of all threads, with the calls and the time of the
 // innermost frame alone. Field numbers: github.com/google/pprof/proto/profile.proto.
-#include <simdjson.h>
-
 #include <algorithm>
 #include <charconv>
 #include <map>
@@ -14,7 +12,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "src/base/json_text.h"
 #include "src/export/exporter.h"
 #include "src/trace/samples.h"
 #include "src/trace/stacks.h"
@@ -55,26 +52,13 @@ struct Values {
   int64_t count = 0, ns = 0;
 };
 
-// Texts of proto3 must be UTF-8: one that is not makes readers refuse the file.
-std::string Utf8(std::string_view text) {
-  if (simdjson::validate_utf8(text.data(), text.size())) return std::string(text);
-  std::string out;
-  while (!text.empty()) {
-    size_t skip = 0;
-    const size_t length = base::Utf8Length(text, &skip);
-    out += length == 0 ? std::string_view("\xef\xbf\xbd") : text.substr(0, length);
-    text.remove_prefix(length == 0 ? skip : length);
-  }
-  return out;
-}
-
 // The tables of a profile, written at the end, and its samples, written as they come.
 class PprofFile {
  public:
   explicit PprofFile(Sink* sink) : sink_(sink) { Text(""); }  // the text of number 0 is ""
 
   int64_t Text(std::string_view text) {
-    const auto [at, fresh] = texts_.emplace(Utf8(text), static_cast<int64_t>(texts_.size()));
+    const auto [at, fresh] = texts_.emplace(text, static_cast<int64_t>(texts_.size()));
     if (fresh) Builder<Profile>(tables_).add_string(Profile::kString, at->first);
     return at->second;
   }

@@ -13,15 +13,20 @@ constexpr uint64_t kMostBytes = 32 << 20, kMostBytesPerStack = 512;
 constexpr size_t kNumberBytes = 8;  // of a line, about
 constexpr size_t kFlushBytes = 1 << 20;
 
-// A ";" or line break would make two of a frame.
-std::string Frame(const StackTree& tree, StackTree::Node node) {
-  std::string text = tree.FrameText(node);
-  std::replace_if(
-      text.begin(), text.end(), [](char c) { return c == ';' || c == '\n' || c == '\r'; }, '_');
+}  // namespace
+
+std::string StackFrame(std::string text, bool whole_stack) {
+  const auto breaks = [&](char c) {
+    return (c >= 0 && c < ' ') || c == '\x7f' || (c == ';' && !whole_stack);
+  };
+  std::replace_if(text.begin(), text.end(), breaks, '_');
   return text;
 }
 
-}  // namespace
+std::string ProcessFrame(const trace::Trace& trace, uint32_t process) {
+  if (trace.processes.size() < 2) return "";
+  return StackFrame(std::string(trace.text(trace.processes[process].key))) + ";";
+}
 
 void StackLines::Add(Node node, int64_t ns) {
   if (entries_.size() <= node) entries_.resize(tree_.size());
@@ -93,8 +98,9 @@ void StackLines::FoldBelow(uint32_t depth) {
 Status StackLines::WriteLines(const Prefix& prefix, Sink* sink) const {
   // By parent: children in the order of their text.
   std::unordered_map<Node, std::vector<std::pair<std::string, Node>>> children;
-  for (const Node node : marked_)
-    children[tree_.parent(node)].emplace_back(Frame(tree_, node), node);
+  for (const Node node : marked_) {
+    children[tree_.parent(node)].emplace_back(StackFrame(tree_.FrameText(node)), node);
+  }
   for (auto& [parent, of_it] : children) {
     std::sort(of_it.begin(), of_it.end(), std::greater<>());
   }

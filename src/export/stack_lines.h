@@ -15,6 +15,13 @@
 
 namespace crosscut::exporting {
 
+// A text as a frame of such a line: a ";", a line break or another control character would make two
+// of it, and becomes "_". With `whole_stack`, `text` is several frames, and each ";" stays.
+std::string StackFrame(std::string text, bool whole_stack = false);
+
+// The frame around all stacks of a process, with its ";"; "" where the trace has no other process.
+std::string ProcessFrame(const trace::Trace& trace, uint32_t process);
+
 class StackLines {
  public:
   using Node = trace::StackTree::Node;

@@ -8,9 +8,11 @@
 #include <unordered_map>
 #include <vector>
 
+#include "src/base/counted.h"
 #include "src/base/file.h"
 #include "src/export/device_kind.h"
 #include "src/export/exporter.h"
+#include "src/export/identities.h"
 #include "src/export/kernel_shape.h"
 #include "src/trace/spans_around.h"
 #include "src/trace/whole_spans.h"
@@ -57,6 +59,13 @@ class XSpaceWriter {
     for (uint32_t i = 0; i < trace_.processes.size(); ++i) PutProcess(i);
     if (!trace_.processes.empty()) space_.AddHostname(trace_.text(trace_.processes[0].name));
     for (const std::string& gap : trace_.gaps) space_.AddWarning(gap);
+    for (const std::string& gap : identities_.gaps()) space_.AddWarning(gap);
+    if (far_ > 0) {
+      space_.AddWarning(base::Counted(
+          far_,
+          "{time is|times are} more than 106 days, as far as picoseconds reach: {it ends|they "
+          "end} there."));
+    }
     Result<std::string> bytes = space_.Finish();
     if (!bytes.ok()) return bytes.status();
     return sink->Write(*bytes);
@@ -66,6 +75,12 @@ class XSpaceWriter {
   // The same of all parts of a span.
   uint64_t Key(uint32_t track, SpanIndex span) const {
     return uint64_t{track} << 32 | wholes_[track].first(span);
+  }
+
+  int64_t Ps(int64_t ns) {
+    constexpr int64_t kMost = INT64_MAX / 1000;
+    far_ += ns > kMost || ns < -kMost ? 1 : 0;
+    return std::clamp(ns, -kMost, kMost) * 1000;
   }
 
   // Wall-clock time, as every reader of XSpaces expects.
@@ -120,9 +135,8 @@ class XSpaceWriter {
 
   // Planes of one name are merged, so each is called otherwise.
   std::string HostPlane(uint32_t index) const {
-    const int64_t pid = trace_.processes[index].pid;
     std::string name = beside_ ? "/host:CPU-crosscut" : "/host:CPU";
-    if (index > 0) name += "-" + std::to_string(pid > 0 ? pid : index);
+    if (index > 0) name += "-" + std::to_string(identities_.pid(index));
     return name;
   }
 
@@ -133,8 +147,8 @@ class XSpaceWriter {
     const bool planned = trace::HasStepPlan(process);
     const int64_t level = planned ? host->StatName("level") : 0;
     for (const trace::Step& step : process.steps) {
-      line.Event(host->EventName(trace_.text(step.kind)), (step.begin_ns - process.start_ns) * 1000,
-                 (step.end_ns - step.begin_ns) * 1000);
+      line.Event(host->EventName(trace_.text(step.kind)), Ps(step.begin_ns - process.start_ns),
+                 Ps(step.end_ns - step.begin_ns));
       if (!beside_) line.Int64Stat(root, 1);  // theirs are the roots
       line.Int64Stat(number, step.number);
       if (planned) line.TextStat(level, trace::StepLevelName(step.level));
@@ -144,7 +158,7 @@ class XSpaceWriter {
   void PutTrack(uint32_t index, const trace::Process& process, PlaneWriter* plane,
                 bool gpu = false) {
     const Track& track = trace_.tracks[index];
-    const int64_t id = track.os_id != 0 ? track.os_id : kMoreLines + index;
+    const int64_t id = identities_.tid(index);
     std::string name(trace_.text(track.name));
     if (track.main) name = name.empty() ? "main" : name + " (main)";
     const int64_t start = std::min(
@@ -155,8 +169,8 @@ class XSpaceWriter {
     for (SpanIndex s = 0; s < track.spans.size(); ++s) {
       if (wholes.first(s) != s) continue;
       const trace::Name& what = trace_.name(track.spans.name[s]);
-      line.Event(plane->EventName(trace_.text(what.text)), (track.spans.begin_ns[s] - start) * 1000,
-                 (wholes.end_ns(s) - track.spans.begin_ns[s]) * 1000);
+      line.Event(plane->EventName(trace_.text(what.text)), Ps(track.spans.begin_ns[s] - start),
+                 Ps(wholes.end_ns(s) - track.spans.begin_ns[s]));
       if (what.layer != Layer::kNone) {
         line.RefStat(layer, plane->StatName(trace::LayerName(what.layer)));
       }
@@ -195,10 +209,10 @@ class XSpaceWriter {
   }
 
   static constexpr int64_t kStepsLine = 1'000'000'000;  // no thread has it: pid_max is below
-  static constexpr int64_t kMoreLines = 2'000'000'000;
 
   const trace::Trace& trace_;
   const trace::TracksByProcess tracks_;
+  const Identities identities_{trace_};
   const bool beside_;
   std::deque<trace::WholeSpans> wholes_;  // by track
   xspace::SpaceWriter space_;
@@ -207,6 +221,7 @@ class XSpaceWriter {
   std::map<int64_t, int64_t> next_gpu_;                    // by number: none before is free
   std::set<int64_t> gpus_;                                 // ordinals that have a plane
   int64_t next_device_ = 0;
+  uint64_t far_ = 0;  // times that are cut off
 };
 
 // The file that the trace comes from, as far as it is whole: it holds what no trace does, such as

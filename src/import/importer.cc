@@ -11,6 +11,8 @@
 #include <sstream>
 #include <system_error>
 
+#include "src/base/counted.h"
+#include "src/base/utf8.h"
 #include "src/import/foreign.h"
 #include "src/trace/text.h"
 
@@ -51,6 +53,18 @@ int ReadHead(Input* input) {
   close(fd);
   input->head.resize(static_cast<size_t>(std::max<ssize_t>(got, 0)));
   return error;
+}
+
+// The texts of the trace that are not among its strings.
+void CleanTexts(trace::Trace* trace) {
+  for (std::string* text : {&trace->command, &trace->machine, &trace->clock}) {
+    *text = base::CleanUtf8(*text);
+  }
+  for (std::string& gap : trace->gaps) gap = base::CleanUtf8(gap);
+  if (const size_t cleaned = trace->strings.TakeCleaned(); cleaned > 0) {
+    trace->gaps.push_back(base::Counted(
+        cleaned, "{text holds|texts hold} bytes that are no UTF-8: U+FFFD stands for them."));
+  }
 }
 
 }  // namespace
@@ -101,7 +115,9 @@ Result<trace::Trace> Import(const std::string& path, Purpose purpose) {
   Result<Recognized> found = Recognize(path);
   if (!found.ok()) return found.status();
   found->input.purpose = purpose;
-  return found->importer->make(found->input);
+  Result<trace::Trace> trace = found->importer->make(found->input);
+  if (trace.ok()) CleanTexts(&*trace);
+  return trace;
 }
 
 }  // namespace crosscut::import

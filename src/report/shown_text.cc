@@ -2,6 +2,7 @@
 
 #include <cstdio>
 
+#include "src/base/json_text.h"
 #include "src/base/shown_text.h"
 #include "src/report/numbers.h"
 
@@ -46,20 +47,12 @@ std::string EscapeHtml(std::string_view text, size_t max_bytes) {
 }
 
 std::string JsonString(std::string_view text, size_t max_bytes) {
-  std::string out = "\"";
-  for (const char c : CleanText(text, max_bytes)) {  // no control character is left in it
-    if (c == '"' || c == '\\') {
-      out.push_back('\\');
-      out.push_back(c);
-    } else if (c == '<' || c == '>' || c == '&') {
-      char code[8];
-      std::snprintf(code, sizeof code, "\\u%04x", static_cast<unsigned>(c));
-      out += code;
-    } else {
-      out.push_back(c);
-    }
+  std::string out;
+  for (const char c : base::JsonText(CleanText(text, max_bytes))) {
+    char code[8];
+    std::snprintf(code, sizeof code, "\\u%04x", static_cast<unsigned>(c));
+    c == '<' || c == '>' || c == '&' ? out += code : out += c;
   }
-  out.push_back('"');
   return out;
 }
 

@@ -4,29 +4,11 @@
 #include <cstdio>
 #include <vector>
 
-#include "src/base/json_text.h"
-
 namespace crosscut::report {
 namespace {
 
 using analyze::Column;
 using analyze::Table;
-
-std::string CsvText(std::string_view text) {
-  const bool formula =
-      !text.empty() && std::string_view("=+-@\t\r").find(text[0]) != std::string_view::npos;
-  bool special = false;  // four searches are many times as fast as one for any of four
-  for (const char c : {',', '"', '\r', '\n'}) {
-    special = special || text.find(c) != std::string_view::npos;
-  }
-  if (!formula && !special) return std::string(text);
-  std::string out = formula ? "\"'" : "\"";
-  for (const char c : text) {
-    if (c == '"') out += '"';
-    out += c;
-  }
-  return out + '"';
-}
 
 std::string RealText(double value) {
   if (!std::isfinite(value)) return "";
@@ -103,6 +85,22 @@ std::string Whole(void (*write)(const Table&, const TakeText&), const Table& tab
 
 }  // namespace
 
+std::string CsvText(std::string_view text) {
+  const bool formula =
+      !text.empty() && std::string_view("=+-@\t\r").find(text[0]) != std::string_view::npos;
+  bool special = false;  // four searches are many times as fast as one for any of four
+  for (const char c : {',', '"', '\r', '\n'}) {
+    special = special || text.find(c) != std::string_view::npos;
+  }
+  if (!formula && !special) return std::string(text);
+  std::string out = formula ? "\"'" : "\"";
+  for (const char c : text) {
+    if (c == '"') out += '"';
+    out += c;
+  }
+  return out + '"';
+}
+
 void WriteCsv(const Table& table, const TakeText& take) {
   Parts out(take);
   for (size_t c = 0; c < table.columns.size(); ++c) {
@@ -141,11 +139,5 @@ void WriteJson(const Table& table, const TakeText& take) {
 std::string RenderCsv(const Table& table) { return Whole(WriteCsv, table); }
 
 std::string RenderJson(const Table& table) { return Whole(WriteJson, table); }
-
-std::string JsonText(std::string_view text) {
-  std::string out;
-  base::AppendJsonString(text, &out);
-  return out;
-}
 
 }  // namespace crosscut::report

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "src/analyze/table.h"
+#include "src/base/json_text.h"
 
 namespace crosscut::report {
 
@@ -17,6 +18,9 @@ using TakeText = std::function<void(std::string_view part)>;
 // are empty.
 void WriteCsv(const analyze::Table& table, const TakeText& take);
 
+// A text as a cell of it.
+std::string CsvText(std::string_view text);
+
 // {"table": name, "rows": n, "notes": [...], "columns": {"name": [...], ...}}: integers exact,
 // missing cells null.
 void WriteJson(const analyze::Table& table, const TakeText& take);
@@ -25,7 +29,6 @@ void WriteJson(const analyze::Table& table, const TakeText& take);
 std::string RenderCsv(const analyze::Table& table);
 std::string RenderJson(const analyze::Table& table);
 
-// A JSON string with its quotes: control characters escaped, bytes that are no UTF-8 as U+FFFD.
-std::string JsonText(std::string_view text);
+using base::JsonText;
 
 }  // namespace crosscut::report

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "src/base/json_text.h"
+#include "src/base/utf8.h"
 #include "src/report/make_document.h"
 #include "src/report/shown_text.h"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "src/base/json_text.h"
+#include "src/base/utf8.h"
 #include "src/report/document.h"
 #include "src/report/json.h"
 #include "src/report/markdown.h"

@@ -45,6 +45,10 @@ class TrackBuilder {
     Open(Advance(at), name);
     last_ = Target::kSpan;
   }
+  // The span that began last ends at `end` in its file, whenever it has to end here.
+  void StateEnd(int64_t end) {
+    track_.spans.stated_ends.emplace_back(static_cast<SpanIndex>(track_.spans.size() - 1), end);
+  }
   // Begins a span that goes on with an earlier one of its name, which was ended before.
   void GoOn(int64_t at, NameId name) {
     NoteContinued(kNoSpan);

@@ -41,6 +41,19 @@ std::string Show(const Trace& trace, const Track& track) {
   return out;
 }
 
+TEST(Strings, AreUtf8WhateverBytesTheyComeFrom) {
+  Builder builder;
+  const StringId plain = builder.Text("caf\xc3\xa9"), bad = builder.Text("caf\xe9");
+  EXPECT_EQ(builder.trace().text(plain), "caf\xc3\xa9");
+  EXPECT_EQ(builder.trace().text(bad), "caf\xef\xbf\xbd");
+  EXPECT_EQ(builder.Text("caf\xe9"), bad);
+  EXPECT_EQ(builder.Text("caf\xff"), bad);  // they look the same now
+  EXPECT_EQ(builder.trace().strings.Find("caf\xff"), bad);
+  EXPECT_EQ(builder.trace().strings.size(), 2u);
+  EXPECT_EQ(builder.trace().strings.TakeCleaned(), 2u);
+  EXPECT_EQ(builder.trace().strings.TakeCleaned(), 0u);
+}
+
 TEST(Builder, NestsWhatBeginsAndEndsInOrder) {
   Fixture f;
   const NameId a = f.Name("a"), b = f.Name("b");

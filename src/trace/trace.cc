@@ -6,6 +6,8 @@
 #include <iterator>
 #include <numeric>
 
+#include "src/base/utf8.h"
+
 namespace crosscut::trace {
 namespace {
 
@@ -46,6 +48,12 @@ std::string Trace::title(ProcessId process) const {
   return p.pid > 0 ? out + " (pid " + std::to_string(p.pid) + ")" : out;
 }
 
+int64_t Spans::StatedEnd(SpanIndex span) const {
+  const auto at = std::lower_bound(stated_ends.begin(), stated_ends.end(), span,
+                                   [](const auto& one, SpanIndex of) { return one.first < of; });
+  return at != stated_ends.end() && at->first == span ? at->second : end_ns[span];
+}
+
 bool Trace::RealOf(const Arg& arg, double* real) const {
   if (!arg.is_json) return false;
   const std::string_view number = text(arg.text());
@@ -56,6 +64,12 @@ bool Trace::RealOf(const Arg& arg, double* real) const {
 
 StringId Strings::Intern(std::string_view text) {
   if (auto found = index_.find(text); found != index_.end()) return {found->second};
+  if (!base::IsUtf8(text)) {
+    ++cleaned_;
+    const StringId clean = Intern(base::CleanUtf8(text));
+    index_.emplace(text, clean.value);
+    return clean;
+  }
   const auto id = static_cast<uint32_t>(texts_.size());
   const auto at = index_.emplace(std::string(text), id).first;
   texts_.push_back(at->first);

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "src/trace/args.h"
@@ -45,17 +46,21 @@ std::string MemoryDeviceName(int64_t type, int64_t index);
 
 enum class Kind : uint8_t { kSpan = 0, kOperation = 1, kStep = 2, kPhase = 3, kText = 4 };
 
-// Unique strings. Not thread-safe. Moves, but is not copied. Views are valid as long as the object.
+// Unique strings, all of them UTF-8: here bytes of any origin become text, so nobody asks again.
+// Not thread-safe. Moves, but is not copied. Views are valid as long as the object.
 class Strings {
  public:
   Strings() = default;
   Strings(Strings&&) = default;
   Strings& operator=(Strings&&) = default;
 
+  // What is no UTF-8 becomes U+FFFD (base::CleanUtf8).
   StringId Intern(std::string_view text);
   StringId Find(std::string_view text) const;  // none where `text` was never interned
   std::string_view Get(StringId id) const { return id.valid() ? texts_[id.value] : ""; }
   size_t size() const { return texts_.size(); }
+  // How many different texts were no UTF-8 since the last call.
+  size_t TakeCleaned() { return std::exchange(cleaned_, 0); }
 
  private:
   struct Hash {
@@ -64,6 +69,7 @@ class Strings {
   };
   std::unordered_map<std::string, uint32_t, Hash, std::equal_to<>> index_;
   std::vector<std::string_view> texts_;  // views of the map's keys, which do not move
+  size_t cleaned_ = 0;
 };
 
 // What all spans of one name have in common.
@@ -95,7 +101,11 @@ struct Spans {
   // counts once. So is an operation of a task that was suspended meanwhile.
   std::vector<SpanIndex> continued;
   std::vector<SpanIndex> parts_before;  // by `continued`: the earlier one; kNoSpan: not known
+  // Sorted: spans that a file has longer than they could be here, with the ends that it states.
+  std::vector<std::pair<SpanIndex, int64_t>> stated_ends;
   size_t size() const { return begin_ns.size(); }
+  // The end that the file states; the span's own where it is that.
+  int64_t StatedEnd(SpanIndex span) const;
 };
 
 // For a walk over all spans in their order: tells whether the next one goes on with an earlier one.

@@ -266,6 +266,9 @@ void TrackBuilder::RemoveTaken() {
     kept.continued.push_back(place[span]);
     kept.parts_before.push_back(part == kNoSpan || taken(part) ? kNoSpan : place[part]);
   }
+  for (const auto& [span, end] : spans.stated_ends) {
+    if (!taken(span)) kept.stated_ends.emplace_back(place[span], end);
+  }
   for (size_t i = 0; i < flows_.size(); ++i) {
     SpanIndex& span = flows_[i].span;
     if (!flows_[i].closed && span != kNoSpan) span = place[span];
@@ -321,6 +324,7 @@ void TrackBuilder::MergeClosed() {
   while (next != closed_.end()) add_closed();
   nested.continued = std::move(track_.spans.continued);
   nested.parts_before = std::move(track_.spans.parts_before);
+  nested.stated_ends = std::move(track_.spans.stated_ends);
   track_.spans = std::move(nested);
   Remap(opened_at, closed_at);
 }
@@ -331,6 +335,7 @@ void TrackBuilder::Remap(const Column<SpanIndex>& opened, const Column<SpanIndex
   for (SpanIndex i = 0; i < closed.size(); ++i) AddAll(closed[i], closed_args_, i, &args);
   track_.args = std::move(args);
   for (SpanIndex& span : track_.spans.continued) span = opened[span];
+  for (auto& [span, end] : track_.spans.stated_ends) span = opened[span];
   for (SpanIndex& part : track_.spans.parts_before) {
     if (part != kNoSpan) part = opened[part];
   }

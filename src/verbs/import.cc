@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "src/base/json_text.h"
+#include "src/base/utf8.h"
 #include "src/import/importer.h"
 #include "src/verbs/input.h"
 
@@ -47,12 +48,11 @@ Result<Imported> ImportFiles(const std::vector<std::string>& files, const std::s
   std::string list;
   std::vector<std::string> names;
   for (const std::string& file : files) {
-    names.push_back(NameOfCopy(std::to_string(names.size()) + "-", file));
+    names.push_back(base::CleanUtf8(NameOfCopy(std::to_string(names.size()) + "-", file)));
     std::error_code error;
     fs::copy_file(file, fs::path(made) / names.back(), error);
     if (error) return Status::Io(file + ": " + error.message());
-    list += list.empty() ? "" : ", ";
-    base::AppendJsonString(names.back(), &list);
+    list += (list.empty() ? "" : ", ") + base::JsonText(names.back());
   }
   const std::string run_json = "{\"format\": 1,\n \"imported\": [" + list + "]}\n";
   if (Status status = WriteWholeFile(made + "/run.json", run_json); !status.ok()) return status;

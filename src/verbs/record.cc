@@ -19,6 +19,7 @@
 
 #include "src/base/descriptors.h"
 #include "src/base/file.h"
+#include "src/base/json_text.h"
 #include "src/base/limits.h"
 #include "src/base/nearest.h"
 #include "src/base/process.h"
@@ -248,38 +249,6 @@ Result<std::string> MakeRunDir(const RecordOptions& options, Talk& talk) {
   return result;
 }
 
-bool IsUtf8(std::string_view text) {
-  for (size_t i = 0; i < text.size();) {
-    const unsigned char c = text[i++];
-    int more = c < 0x80 ? 0 : (c >> 5) == 6 ? 1 : (c >> 4) == 14 ? 2 : (c >> 3) == 30 ? 3 : -1;
-    if (more < 0) return false;
-    for (; more > 0; --more, ++i) {
-      if (i >= text.size() || (static_cast<unsigned char>(text[i]) & 0xc0) != 0x80) return false;
-    }
-  }
-  return true;
-}
-
-std::string JsonText(std::string_view text) {
-  const bool utf8 = IsUtf8(text);
-  std::string out = "\"";
-  for (const char c : text) {
-    const unsigned char byte = c;
-    if (c == '"' || c == '\\') {
-      out += {'\\', c};
-    } else if (byte < 0x20) {
-      char escaped[8];
-      snprintf(escaped, sizeof escaped, "\\u%04x", byte);
-      out += escaped;
-    } else if (byte >= 0x80 && !utf8) {
-      out += "\\ufffd";
-    } else {
-      out += c;
-    }
-  }
-  return out + "\"";
-}
-
 constexpr rlim_t kSmallestRun = 64 << 10;  // bytes of a file; below, not even run.json is sure
 
 Status WriteRunJson(const RecordOptions& options, int folder) {
@@ -287,14 +256,15 @@ Status WriteRunJson(const RecordOptions& options, int folder) {
   clock_gettime(CLOCK_REALTIME, &now);
   std::string command;
   for (const std::string& word : options.command) {
-    command += (command.empty() ? "" : ", ") + JsonText(word);
+    command += (command.empty() ? "" : ", ") + base::JsonText(word);
   }
   const int64_t ns = int64_t{now.tv_sec} * 1000000000 + now.tv_nsec;
-  const std::string text = "{\"format\": 1,\n \"seed\": " + std::to_string(options.seed) +
-                           (options.job.empty() ? "" : ",\n \"job\": " + JsonText(options.job)) +
-                           ",\n \"started_realtime_ns\": " + std::to_string(ns) +
-                           ",\n \"machine\": " + JsonText(DescribeMachine()) +
-                           ",\n \"command\": [" + command + "]}\n";
+  const std::string text =
+      "{\"format\": 1,\n \"seed\": " + std::to_string(options.seed) +
+      (options.job.empty() ? "" : ",\n \"job\": " + base::JsonText(options.job)) +
+      ",\n \"started_realtime_ns\": " + std::to_string(ns) +
+      ",\n \"machine\": " + base::JsonText(DescribeMachine()) + ",\n \"command\": [" + command +
+      "]}\n";
   const std::string path = options.run_dir + "/run.json";
   const base::NoSignal no_signal(SIGXFSZ);
   const int fd =

@@ -1,10 +1,13 @@
 #include "src/verbs/table.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <memory>
 #include <utility>
 
 #include "src/base/nearest.h"
+#include "src/base/shown_text.h"
 #include "src/report/html_table.h"
 #include "src/report/table_text.h"
 #include "src/verbs/input.h"
@@ -39,8 +42,10 @@ Result<TableOutput> WriteTable(const analyze::Table& whole, const TableOptions& 
   auto sink = OpenOutput(file, inputs);
   if (!sink.ok()) return sink.status();
   Status written;
+  // What names hold must not drive a terminal.
+  const bool terminal = file == "-" && isatty(STDOUT_FILENO) != 0;
   const auto take = [&](std::string_view part) {
-    if (written.ok()) written = (*sink)->Write(part);
+    if (written.ok()) written = (*sink)->Write(terminal ? base::ShownLines(part) : part);
   };
   (options.format == TableFormat::kJson ? report::WriteJson : report::WriteCsv)(table, take);
   if (written.ok()) written = (*sink)->Close();

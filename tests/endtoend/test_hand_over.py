@@ -54,6 +54,23 @@ def test_the_shares_of_a_step_add_up(run):
             pytest.approx(1))
 
 
+def test_steps_of_one_number_have_shares_of_their_own(tmp_path):
+    row = {"ph": "X", "pid": 1, "tid": 1}
+    lengths = [100, 10, 70]
+    (tmp_path / "in.json").write_text(json.dumps([
+        {**row, "name": name, "cat": cat, "ts": 1000 * (i + 1), "dur": length / part}
+        for i, length in enumerate(lengths)
+        for name, cat, part in (("ProfilerStep#5", "user_annotation", 1), ("op", "cpu_op", 2))]))
+    steps = list(crosscut.hand_over.steps(tmp_path / "in.json"))
+    assert [step.number for step in steps] == [5, 5, 5]
+    assert [step.values["crosscut/step_ms"] for step in steps] == [
+        pytest.approx(length / 1000) for length in lengths]
+    for step in steps:
+        assert step.values["crosscut/share/framework"] == pytest.approx(0.5)
+        assert sum(value for name, value in step.values.items() if "/share/" in name) == (
+            pytest.approx(1))
+
+
 def test_control_steps_are_left_out(tmp_path):
     record_script(tmp_path / "run", PROGRAM.replace("range(8)", "range(60)"),
                   "--plan=control=50,everything=50")

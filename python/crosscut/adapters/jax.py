@@ -128,7 +128,7 @@ def install_profiler(module: ModuleType) -> None:
     made, begins, ends = _record.annotated_steps(_record.step, _record.step_end)
     for name, how in (("__init__", {"before": made}), ("__enter__", {"before": begins}),
                       ("__exit__", {"after": ends})):
-        _ours.replace(cls, name, _record.around(getattr(cls, name), hides=True, **how))
+        _ours.replace(cls, name, _record.around(getattr(cls, name), **how))
 
 
 def install_compiler(module: ModuleType) -> None:

@@ -45,7 +45,7 @@ class _Calls:
             raise RuntimeError(f"this Ray has no {owner.__name__}.{name}")
         around = _record.around if always else self.operations.around
         self.operations.replace(owner, name, around(
-            function, before=before, after=after, hides=isinstance(owner, type)))
+            function, before=before, after=after))
 
     @staticmethod
     def calls(*path: str, method: bool = False) -> Any:

@@ -41,7 +41,7 @@ def install_policies(module: ModuleType) -> None:
                                    (module.ActorCriticPolicy, "predict_values", "inference"),
                                    (module.ActorCriticPolicy, "evaluate_actions", "forward")):
         ops.replace(owner, name, ops.around(vars(owner)[name], operation, inside=ops.inside,
-                                            nests=True, hides=True))
+                                            nests=True))
 
 
 def install_vectors(module: ModuleType) -> None:

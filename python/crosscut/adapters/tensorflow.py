@@ -56,8 +56,8 @@ class _Operations(operations.Operations):
     def patch_functions(self, module: ModuleType) -> None:
         cls, calls = module.Function, self._calls()
         self.replace(cls, "__call__", self.around(  # in control steps the graph tells of updates
-            cls.__call__, before=calls.call_begins, after=calls.call_ends, hides=True))
-        self.replace(cls, "_initialize", self._tracing(cls._initialize, hides=True))
+            cls.__call__, before=calls.call_begins, after=calls.call_ends))
+        self.replace(cls, "_initialize", self._tracing(cls._initialize))
 
     def patch_graphs(self, module: ModuleType) -> None:
         cls, calls = module.ConcreteFunction, self._calls()
@@ -67,7 +67,7 @@ class _Operations(operations.Operations):
     def patch_replicas(self, module: ModuleType) -> None:
         thread, calls = module._MirroredReplicaThread, self._calls()
         self.replace(module, "_call_for_each_replica", self._told(
-            module._call_for_each_replica, calls.replicas_begin, calls.replicas_end, hides=False))
+            module._call_for_each_replica, calls.replicas_begin, calls.replicas_end))
         self.replace(thread, "run",
                      self._told(thread.run, calls.replica_begins, calls.replica_ends))
 
@@ -121,22 +121,22 @@ class _Operations(operations.Operations):
         for trainer in there:
             name_it(trainer, compiled=True)
         self.replace(owner, f"make_{name}", _record.around(
-            getattr(owner, f"make_{name}"), after=made, hides=True))
+            getattr(owner, f"make_{name}"), after=made))
         self.on_undo(put_back)
 
-    def _tracing(self, function: Callable[..., Any], hides: bool = False) -> Any:
+    def _tracing(self, function: Callable[..., Any]) -> Any:
         """What is traced again, after the first call, is an operation inside that call's."""
-        return self.around(function, "compile", nests=True, hides=hides)
+        return self.around(function, "compile", nests=True)
 
     def _eager(self, operation: str, function: Callable[..., Any]) -> Any:
         """An operation that calls in it belong to, unless it becomes a part of a graph."""
         return self.around(function, operation, before=self._calls().eager, inside=self.inside,
-                           nests=True, hides=True)
+                           nests=True)
 
     def _told(self, function: Callable[..., Any], before: Callable[..., Any],
-              after: Callable[..., Any], hides: bool = True, **how: Any) -> Any:
+              after: Callable[..., Any], **how: Any) -> Any:
         """A call that is told of in control steps, too."""
-        return self.around(function, before=before, after=after, always=True, hides=hides, **how)
+        return self.around(function, before=before, after=after, always=True, **how)
 
 
 class _QuietLog:
@@ -294,7 +294,7 @@ def install_context(module: ModuleType) -> None:
             _source_state.report_failure("tensorflow", error)
 
     ours = _patches.Patch(module.Context, "ensure_initialized", _record.around(
-        module.Context.ensure_initialized, after=begins, hides=True))
+        module.Context.ensure_initialized, after=begins))
     _ours.on_undo(ours.undo)
 
 

@@ -61,8 +61,7 @@ def install_vllm(module: ModuleType) -> None:
     """After the import of trl.generation.vllm_generation."""
     ops = _shared()
     owner = module.VLLMGeneration
-    ops.replace(owner, "sync_weights", ops.around(vars(owner)["sync_weights"], "rl.sync",
-                                                     hides=True))
+    ops.replace(owner, "sync_weights", ops.around(vars(owner)["sync_weights"], "rl.sync"))
 
 
 def withdraw() -> None:

@@ -1,7 +1,7 @@
 #include "src/analyze/devices/device_utilization.h"
 
 #include <algorithm>
-#include <limits>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,7 +22,7 @@ struct Device {
 
 std::vector<Device> DevicesOf(const trace::Trace& trace, const Context& context) {
   std::vector<Device> out;
-  Device all = {"(all)", {std::numeric_limits<int64_t>::max(), 0}, {}};
+  Device all = {"(all)", {INT64_MAX, INT64_MIN}, {}};
   for (const ProcessWork& work : context.Shared<DeviceWork>().processes) {
     const trace::Process& p = trace.processes[work.process.value];
     const trace::Interval window = {p.start_ns, p.end_ns};

@@ -51,6 +51,16 @@ TEST(DeviceUtilization, TakesProcessesThatShareADeviceTogether) {
   EXPECT_EQ(got.integers("samples")[9], 1);
 }
 
+TEST(DeviceUtilization, TimesMayLieBeforeZero) {
+  TestTrace t;
+  const auto p = t.Process("p", -9'000, -7'000), q = t.Process("q", -9'000, -7'000);
+  t.DeviceSpans(p, {{-9'000, -8'000}});
+  t.DeviceSpans(q, {{-9'000, -8'000}});
+  const Table got = Compute(t.Finish(), "device_utilization");
+  EXPECT_EQ(got.integers("window_ns")[0], 2'000);
+  EXPECT_THAT(got.reals("busy_percent"), Each(DoubleEq(50)));
+}
+
 TEST(DeviceUtilization, EqualsACountOfTheSamplesOneByOne) {
   std::mt19937_64 random(11);
   for (int i = 0; i < 200; ++i) {

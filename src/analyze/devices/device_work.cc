@@ -176,10 +176,7 @@ std::string_view TextArg(const trace::Trace& trace, const trace::Track& track,
 
 trace::Interval IntervalOf(const trace::Trace& trace, trace::TrackId track, trace::SpanIndex span) {
   const trace::Track& of = trace.tracks[track.value];
-  const int64_t begin = of.spans.begin_ns[span];
-  const trace::StringId key = trace.strings.Find("unclamped_ns");
-  const int64_t own = key.valid() ? NumberArg(of, span, key) : kMissing;
-  return {begin, own == kMissing ? of.spans.end_ns[span] : begin + own};
+  return {of.spans.begin_ns[span], of.spans.StatedEnd(span)};
 }
 
 }  // namespace crosscut::analyze

@@ -126,6 +126,28 @@ TEST(Flops, AreCountedOnceWhereOperatorsCallOneAnother) {
   EXPECT_EQ(sum, kConvolution + 7 * 2 * 2 * 3 * 5 + 4);
 }
 
+TEST(Flops, ThatDoNotFitAreNotKnownAndStayIt) {
+  EXPECT_EQ(FlopsTogether(kMissing, kMissing), kMissing);
+  EXPECT_EQ(FlopsTogether(kMissing, 5), 5);
+  EXPECT_EQ(FlopsTogether(3, 5), 8);
+  const int64_t many = FlopsTogether(INT64_MAX / 2, INT64_MAX / 2 + 2);
+  EXPECT_EQ(KnownFlops(many), kMissing);
+  EXPECT_EQ(KnownFlops(FlopsTogether(FlopsTogether(many, 7), kMissing)), kMissing);
+  const trace::Trace trace = Parse(R"_(# crosscut trace
+process train pid=7 window=0..1000
+thread main tid=7 main lead
+span aten::mm 0 10 framework probe=op
+arg "Input Dims" "[[1500000, 1500000], [1500000, 1500000]]"
+span aten::mm 20 30 framework probe=op
+arg "Input Dims" "[[1500000, 1500000], [1500000, 1500000]]"
+span aten::mm 40 50 framework probe=op
+arg "Input Dims" "[[1500000, 1500000], [1500000, 1500000]]"
+)_");
+  const Context context(trace);
+  EXPECT_THAT(OperatorsTable(trace, context).integers("flops"), ElementsAre(kMissing));
+  EXPECT_GT(SpansTable(trace, context).integers("flops")[0], 0);
+}
+
 TEST(Operators, AreGroupedByWhatTheyWereCalledWith) {
   const trace::Trace trace = Parse(R"_(# crosscut trace
 process train pid=7 window=0..1000

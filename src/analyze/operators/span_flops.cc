@@ -36,7 +36,7 @@ std::vector<int64_t> SpanFlops::Of(const trace::Track& track) {
     if (found != kMissing) {
       inside[i] |= kind;
       int64_t& whole = flops[Outermost(spans, i)];
-      whole = std::max<int64_t>(whole, 0) + found;
+      whole = FlopsTogether(whole, found);
     }
     if (spans.parent[i] != kNoSpan) inside[spans.parent[i]] |= inside[i];
   }

@@ -4,6 +4,9 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <utility>
+
+#include "src/analyze/quantiles.h"
 
 namespace crosscut::analyze {
 namespace {
@@ -20,11 +23,7 @@ constexpr double kLeastSpread = 0.01;  // clocks and caches
 using Values = std::vector<double>;
 using Members = std::vector<uint32_t>;  // indices of steps, in order of time
 
-double MedianOf(Values v) {
-  const auto mid = v.begin() + static_cast<ptrdiff_t>(v.size() / 2);
-  std::nth_element(v.begin(), mid, v.end());
-  return *mid;
-}
+double MedianOf(Values v) { return Quantile(std::move(v), 50); }
 
 double SpreadAround(double centre, Values v) {
   for (double& x : v) x = std::abs(x - centre);

@@ -7,6 +7,7 @@
 
 #include "src/analyze/accounting/accounting.h"
 #include "src/analyze/columns.h"
+#include "src/analyze/quantiles.h"
 #include "src/analyze/steps/span_sums.h"
 #include "src/analyze/steps/step_classes.h"
 
@@ -243,9 +244,7 @@ Table StepKindsTable(const trace::Trace& trace, const Context& context) {
       kind.push_back(of.classes.classes[c].name);
       steps.push_back(static_cast<int64_t>(walls[c].size()));
       for (int l = 0; l < kLevels; ++l) levels[l].push_back(counts[c][l]);
-      const auto middle = walls[c].begin() + static_cast<ptrdiff_t>(walls[c].size() / 2);
-      std::nth_element(walls[c].begin(), middle, walls[c].end());
-      median.push_back(*middle);
+      median.push_back(Quantile(std::move(walls[c]), 50));
     }
   }
   return MakeTable("step_kinds", MakeColumn("process", process), MakeColumn("kind", kind),

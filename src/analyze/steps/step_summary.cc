@@ -8,15 +8,14 @@
 
 #include "src/analyze/accounting/accounting.h"
 #include "src/analyze/columns.h"
+#include "src/analyze/quantiles.h"
 
 namespace crosscut::analyze {
 namespace {
 
 int64_t Percentile(const std::vector<uint32_t>& sorted, const std::vector<int64_t>& wall_ns,
                    size_t percent) {
-  if (sorted.empty()) return kMissing;
-  const size_t rank = (sorted.size() * percent + 99) / 100;
-  return wall_ns[sorted[rank == 0 ? 0 : rank - 1]];
+  return sorted.empty() ? kMissing : wall_ns[sorted[RankOf(sorted.size(), percent)]];
 }
 
 // Of `steps`, those of the level that most of them have.
@@ -33,10 +32,7 @@ std::vector<uint32_t> AtUsualLevel(const trace::Process& process,
 }  // namespace
 
 int64_t Median(std::vector<int64_t> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
+  return values.empty() ? 0 : Quantile(std::move(values), 50);
 }
 
 UsualLength UsualLengthOf(std::vector<int64_t> lengths_ns) {

@@ -198,19 +198,20 @@ Table StepsTable(const trace::Trace& trace, const Context& context) {
 
 Table StepLayersTable(const trace::Trace& trace, const Context& context) {
   Texts process, layers;
-  Integers step, device, ns;
+  Integers step, begin, device, ns;
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
     for (const StepCell& cell : ByStep(context.Shared<Accounting>().processes[p].overlap)) {
       process.push_back(context.process_label({p}));
       step.push_back(trace.processes[p].steps[cell.step].number);
+      begin.push_back(trace.processes[p].steps[cell.step].begin_ns);
       layers.push_back(LayersText(cell.layers));
       device.push_back(DeviceBusy(cell.layers));
       ns.push_back(cell.ns);
     }
   }
   return MakeTable("step_layers", MakeColumn("process", process), MakeColumn("step", step),
-                   MakeColumn("layers", layers), MakeColumn("device", device),
-                   MakeColumn("ns", ns));
+                   MakeColumn("begin_ns", begin), MakeColumn("layers", layers),
+                   MakeColumn("device", device), MakeColumn("ns", ns));
 }
 
 Table OutliersTable(const trace::Trace& trace, const Context& context) {

@@ -12,8 +12,8 @@ namespace crosscut::analyze {
 // unrecorded run would show), open (1 where the step's end is not known: it then ends with its
 // work, trace::Step).
 Table StepsTable(const trace::Trace& trace, const Context& context);
-// process, step, layers, device, ns: the steps' share of the partition. The rows of a step sum to
-// its wall_ns.
+// process, step, begin_ns (of the step), layers, device, ns: the steps' share of the partition. The
+// rows of a step sum to its wall_ns.
 Table StepLayersTable(const trace::Trace& trace, const Context& context);
 // process, step, kind, begin_ns, wall_ns, median_ns (of the kind's steps at its level), layers,
 // device (the set that grew most against its own median), grew_ns. A row for each compared step

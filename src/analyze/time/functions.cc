@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "src/analyze/columns.h"
+#include "src/analyze/quantiles.h"
 #include "src/trace/namesakes.h"
 
 namespace crosscut::analyze {
@@ -67,9 +68,10 @@ class Functions {
   const std::vector<Function>& all() const { return functions_; }
   std::string_view LayerText(const Function& f) const { return trace::LayerName(f.layer); }
   std::string_view NameText(const Function& f) const { return trace_.text(f.text); }
-  // Rank from 0 of the sorted lengths; reorders them.
-  int64_t Rank(const Function& f, int64_t rank) {
+  // Of the lengths, which it reorders.
+  int64_t Percentile(const Function& f, size_t percent) {
     const auto begin = lengths_.begin() + static_cast<ptrdiff_t>(f.first);
+    const auto rank = static_cast<ptrdiff_t>(RankOf(static_cast<size_t>(f.count), percent));
     std::nth_element(begin, begin + rank, begin + f.count);
     return begin[rank];
   }
@@ -201,8 +203,8 @@ Table SumsTable(Functions* functions) {
     count.push_back(f.count);
     total.push_back(f.total_ns);
     self.push_back(f.self_ns);
-    p50.push_back(functions->Rank(f, (f.count - 1) / 2));
-    p99.push_back(functions->Rank(f, (f.count * 99 + 99) / 100 - 1));
+    p50.push_back(functions->Percentile(f, 50));
+    p99.push_back(functions->Percentile(f, 99));
     const auto [low, high] = functions->Extremes(f);
     min.push_back(low);
     max.push_back(high);

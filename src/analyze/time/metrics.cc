@@ -11,6 +11,7 @@
 
 #include "src/analyze/accounting/accounting.h"
 #include "src/analyze/columns.h"
+#include "src/analyze/quantiles.h"
 #include "src/analyze/steps/step_summary.h"
 
 namespace crosscut::analyze {
@@ -114,10 +115,7 @@ Spread SpreadOf(std::vector<double> values) {
   for (const double v : values) squares += (v - out.mean) * (v - out.mean);
   if (values.size() > 1) out.deviation = std::sqrt(squares / (n - 1));
   static constexpr size_t kPercents[] = {0, 10, 50, 90, 100};
-  for (size_t i = 0; i < 5; ++i) {
-    const size_t rank = (values.size() * kPercents[i] + 99) / 100;
-    out.points[i] = values[rank == 0 ? 0 : rank - 1];
-  }
+  for (size_t i = 0; i < 5; ++i) out.points[i] = values[RankOf(values.size(), kPercents[i])];
   return out;
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "src/analyze/columns.h"
+#include "src/analyze/operators/flops.h"
 #include "src/analyze/operators/span_flops.h"
 #include "src/trace/whole_spans.h"
 
@@ -84,9 +85,9 @@ void TakeTrack(const trace::Trace& trace, const Context& context, uint32_t index
   }
 }
 
-void TakeFlops(const trace::Track& track, SpanFlops* flops, Columns* to) {
-  const std::vector<int64_t> found = flops->Of(track);
-  to->flops.insert(to->flops.end(), found.begin(), found.end());
+void TakeFlops(const trace::Track& track, SpanFlops* counter, Columns* to) {
+  const std::vector<int64_t> found = counter->Of(track);
+  for (const int64_t flops : found) to->flops.push_back(KnownFlops(flops));
   to->flops.resize(to->span.size(), kMissing);
 }
 

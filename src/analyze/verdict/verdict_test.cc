@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
+#include <random>
 #include <string>
 
 #include "src/analyze/testing/brute_force.h"
@@ -435,6 +437,43 @@ TEST(Verdict, WhatOnlyAFewStepsHaveDoesNotStandFirst) {
   ASSERT_EQ(table.rows(), 2u);
   EXPECT_EQ(table.texts("headline")[1],
             "Compilation takes 60 % of the steps, most of it in a few steps.");
+}
+
+// Steps of 100 us in which operation `data` takes 30 us on average, independently.
+TEST(Verdict, TheIntervalOfItsGainHoldsTheTruthInNineteenOfTwenty) {
+  for (const int steps : {10, 20, 50, 200}) {
+    for (const bool skewed : {false, true}) {
+      std::mt19937_64 random(static_cast<uint64_t>(steps) * 2 + (skewed ? 1 : 0));
+      std::normal_distribution<double> normal;
+      std::exponential_distribution<double> exponential;
+      const int runs = steps == 200 ? 200 : 400;
+      int held = 0, told = 0;
+      for (int run = 0; run < runs; ++run) {
+        std::string text = "# crosscut trace\nprocess p window=0.." + std::to_string(steps) +
+                           "00000\nthread main tid=1 main lead base=python\n";
+        for (int i = 0; i < steps; ++i) {
+          const double noise = skewed ? exponential(random) - 1 : normal(random);
+          const int begin = i * 100'000;
+          const int end = begin + static_cast<int>(std::clamp(3e4 + 1e4 * noise, 0., 99e3));
+          const std::string from = std::to_string(begin);
+          text += "step step " + from + " " + std::to_string(begin + 100'000) +
+                  " number=" + std::to_string(i) + " level=3\nop data " + from + " " +
+                  std::to_string(end) + "\n";
+        }
+        const Table table = Compute(Parse(text), "verdict");
+        for (size_t row = 0; row < table.rows(); ++row) {
+          if (table.texts("cause")[row] != "input") continue;
+          const double low = table.reals("gain_low_share")[row];
+          const double high = table.reals("gain_high_share")[row];
+          ++told;
+          held += low <= 0.3 && 0.3 <= high ? 1 : 0;
+        }
+      }
+      EXPECT_GT(told, runs * 9 / 10);
+      EXPECT_GT(100 * held, 91 * told) << steps << " steps, skewed: " << skewed;
+      EXPECT_LT(100 * held, 99.5 * told) << steps << " steps, skewed: " << skewed;
+    }
+  }
 }
 
 TEST(Verdict, SaysSoWhereNothingStandsOut) {

@@ -11,7 +11,7 @@
 #include <mutex>
 #include <tuple>
 
-#include "src/base/json_text.h"
+#include "src/base/utf8.h"
 #include "src/check/harness/barrier.h"
 #include "src/check/harness/board.h"
 
@@ -60,16 +60,10 @@ std::string TextOf(const char* text, size_t bytes) {
 }
 
 void CheckText(State& s, const std::string& text, const char* what) {
-  size_t skip = 0;
-  for (size_t at = 0; at < text.size();) {
-    const size_t n = base::Utf8Length(std::string_view(text).substr(at), &skip);
-    if (n == 0) {
-      Fault(s, "C8.push_text",
-            std::string("a ") + what + " that is pushed is no UTF-8 at byte " + std::to_string(at) +
-                ": convert it first");
-      return;
-    }
-    at += n;
+  if (const size_t good = base::Utf8Bytes(text); good < text.size()) {
+    return Fault(s, "C8.push_text",
+                 std::string("a ") + what + " that is pushed is no UTF-8 at byte " +
+                     std::to_string(good) + ": convert it first");
   }
   if (text.size() > (size_t{1} << 20)) {
     Fault(s, "C8.push_text", std::string("a ") + what + " is longer than 1 MiB: shorten it");

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "src/base/json_text.h"
+#include "src/base/utf8.h"
 #include "src/base/varint.h"
 
 namespace crosscut::check {
@@ -10,16 +10,6 @@ namespace {
 
 constexpr int64_t kSlackNs = 1'000'000;
 constexpr int64_t kAbsoluteNs = 1'000'000'000'000;  // 1000 s: smaller stamps count from the start
-
-bool ValidUtf8(std::string_view text) {
-  size_t skip = 0;
-  while (!text.empty()) {
-    const size_t n = base::Utf8Length(text, &skip);
-    if (n == 0) return false;
-    text.remove_prefix(n);
-  }
-  return true;
-}
 
 // What a field of a message is: text, a message of a type, or nothing to look into.
 enum class Type {
@@ -212,7 +202,7 @@ class Checker {
   }
 
   void Text(std::string_view text, const char* what) {
-    if (ValidUtf8(text)) return;
+    if (base::IsUtf8(text)) return;
     Fault("C8.utf8", std::string("a text of ") + what +
                          " is no UTF-8: protobuf's parsers refuse the space; convert it");
   }

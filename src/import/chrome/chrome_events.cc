@@ -142,11 +142,15 @@ ChromeRow* ChromeEvents::RowOf(const JsonEvent& event, Place place) {
   }
   LastRow& last = last_rows_[static_cast<size_t>(place)];
   if (last.row != nullptr && last.pid == event.pid.text && last.tid == event.tid.text &&
+      last.pid_kind == event.pid.kind && last.tid_kind == event.tid.kind &&
       last.stream == stream.text && last.device == device.text) {
+    other_ids_ = last.other_ids;
     return last.row;
   }
   last.pid = event.pid.text;
   last.tid = event.tid.text;
+  last.pid_kind = event.pid.kind;
+  last.tid_kind = event.tid.kind;
   last.stream = stream.text;
   last.device = device.text;
   const JsonValue tid = IsId(stream.text) ? stream : event.tid;
@@ -163,6 +167,8 @@ ChromeRow* ChromeEvents::RowOf(const JsonEvent& event, Place place) {
     MakeRow(event, tid, device, row);
   }
   last.row = row;
+  other_ids_ = last.other_ids =
+      keep_ && (JsonOf(event.pid) != row->file_pid || JsonOf(event.tid) != row->file_tid);
   return row;
 }
 
@@ -237,7 +243,7 @@ StringId ChromeEvents::TextOf(std::string_view text, bool escapes) {
   KnownText& known = known_texts_[QuickHash(text) >> (64 - kKnownTextBits)];
   if (known.text == text && known.id.valid()) return known.id;
   if (!text.empty() && memchr(text.data(), '\\', text.size()) != nullptr) {
-    return builder_.Text(escapes ? WithoutEscapes(text, &space_) : text);
+    return builder_.Text(escapes ? WithoutEscapes(text, &space_, &told_.halves) : text);
   }
   const StringId id = builder_.Text(text);
   known = {builder_.trace().text(id), id};
@@ -318,6 +324,13 @@ void ChromeEvents::ForEachArg(const JsonEvent& event, Put put) {
   if (event.ph == 'I' || event.ph == 'R') {  // older words for i
     put_beside("ph", {JsonValue::Kind::kText, {&event.ph, 1}});
   }
+  if (!other_ids_) return;
+  const StringId nothing = TextOf("");
+  for (const auto& [key, value] :
+       {std::pair("pid", JsonOf(event.pid)), {"tid", JsonOf(event.tid)}}) {
+    const StringId text = value.valid() ? value : nothing;
+    put({TextOf(key), true, text.value, /*is_json=*/true, /*beside=*/true});
+  }
 }
 
 template <class Put>
@@ -393,6 +406,7 @@ void ChromeEvents::TakeBeginEnd(const JsonEvent& event) {
   Spread(event.ts_ns, event.ts_ns);
   if (event.ph == 'E') {
     ChromeRow* row = edges_.RowOf(event);
+    other_ids_ = false;
     const StringId text = event.name.empty() ? StringId::None() : TextOf(event.name);
     edges_.End(event, text, row == nullptr ? kNoArgs : TakeArgs(event, row));
     return;
@@ -415,12 +429,8 @@ void ChromeEvents::TakeInstant(const JsonEvent& event) {
   Spread(event.ts_ns, event.ts_ns);
   if (event.tid.kind == JsonValue::Kind::kNothing) {
     std::vector<trace::Arg> args;
+    other_ids_ = keep_;  // than the row where it will stand
     ForEachArg(event, [&](const trace::Arg& arg) { args.push_back(arg); });
-    const StringId nothing = TextOf("");
-    for (const auto& [key, value] : {std::pair("pid", JsonOf(event.pid)), {"tid", nothing}}) {
-      const StringId text = value.valid() ? value : nothing;
-      args.push_back({TextOf(key), true, text.value, /*is_json=*/true, /*beside=*/true});
-    }
     loose_.push_back({PidOf(event), instant, std::move(args)});
     return;
   }

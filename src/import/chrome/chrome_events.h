@@ -113,9 +113,12 @@ class ChromeEvents : public JsonEvents {
   std::string row_id_;
   struct LastRow {
     std::string pid, tid, stream, device;
+    JsonValue::Kind pid_kind, tid_kind;
     ChromeRow* row = nullptr;
+    bool other_ids = false;  // than the row's first event has, as they are written
   };
   std::array<LastRow, kPlaces> last_rows_;
+  bool other_ids_ = false;  // of the event at hand
   std::vector<ChromePid> pids_;
   std::unordered_map<std::string, uint32_t> pid_index_;
   std::deque<KnownCategory> categories_;

@@ -189,7 +189,7 @@ class RowTracks {
     const size_t cuts = lane->Cuts(span.end_ns);
     cuts_ += outlives ? cuts : 0;
     lane->Begin(span, end, operation);
-    if (cuts > 0) lane->track()->Arg(unclamped_, span.end_ns - span.begin_ns);
+    if (cuts > 0) lane->track()->StateEnd(span.end_ns);
     PutArgs(span, lane->track());
   }
 
@@ -245,8 +245,7 @@ class RowTracks {
   std::vector<Lane> lanes_;
   size_t cuts_ = 0;
   size_t flow_ = 0;
-  StringId correlation_ = builder_->Text("correlation"),
-           unclamped_ = builder_->Text("unclamped_ns");
+  StringId correlation_ = builder_->Text("correlation");
 };
 
 }  // namespace

@@ -82,8 +82,8 @@ struct ChromeRepairs {
 // a thread overlap too many others. On a thread, a span that outlives the one around it by no more
 // than the rounding of times (2 us) ends with it. If it outlives it by more, it goes on: the
 // instants since it began are its own, and it is cut in two where the span around it ends;
-// annotations are treated alike. Each span that is cut gets its own duration in ns as the argument
-// unclamped_ns. Empties the row.
+// annotations are treated alike. Of each span that is cut, Spans::stated_ends has the end that the
+// file states. Empties the row.
 ChromeRepairs MakeTracksOf(trace::Builder* builder, const ChromeOwner& owner, ChromeRow* row);
 
 }  // namespace crosscut::import

@@ -44,6 +44,9 @@ constexpr struct {
     {&ChromeTold::no_numbers,
      "{value of a counter|values of counters} in the file {is no number that fits|are not numbers "
      "that fit}: {it is|they are} left out."},
+    {&ChromeTold::halves,
+     "{escape|escapes} in texts of the file {is|are} half a character (a surrogate alone): U+FFFD "
+     "stands for {it|them}."},
     {&ChromeTold::rounded,
      "{value of a counter|values of counters} in the file {has decimals: it is rounded to a whole "
      "number|have decimals: they are rounded to whole numbers}."},

@@ -22,6 +22,7 @@ struct ChromeTold {
   uint64_t end_rounded = 0;  // spans that end later than the one around them by rounding
   uint64_t cut_steps = 0;    // steps that were not over when the next began
   uint64_t no_numbers = 0;   // values of counters that are no numbers that fit
+  uint64_t halves = 0;       // halves of characters, as escapes in texts
   uint64_t rounded = 0;      // values of counters with decimals
   uint64_t dangling = 0;     // ends of arrows without another end
   uint64_t unsure = 0;       // pieces of device work that fit several processes

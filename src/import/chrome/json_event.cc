@@ -50,14 +50,46 @@ int64_t WithExponent(std::string_view number) {
   return digits > kMostNs ? JsonEvent::kNoTime : negative ? -digits : digits;
 }
 
+// The escape \uXXXX at `at`; 0 where there is none.
+uint32_t EscapeAt(std::string_view text, size_t at) {
+  uint32_t code = 0;
+  if (at + 6 > text.size() || text.substr(at, 2) != "\\u") return 0;
+  const auto [end, error] = std::from_chars(text.data() + at + 2, text.data() + at + 6, code, 16);
+  return error == std::errc() && end == text.data() + at + 6 ? code : 0;
+}
+
+// Puts the escape of U+FFFD in place of each that is half a character; returns how many.
+uint64_t ReplaceHalves(std::string* text) {
+  uint64_t replaced = 0;
+  for (size_t at = 0; at < text->size(); ++at) {
+    if ((*text)[at] != '\\') continue;
+    const uint32_t kind = EscapeAt(*text, at) >> 10;
+    const bool first = kind == 0xd800 >> 10, second = kind == 0xdc00 >> 10;
+    if (first && EscapeAt(*text, at + 6) >> 10 == 0xdc00 >> 10) {
+      at += 11;
+    } else if (first || second) {
+      text->replace(at, 6, "\\ufffd");
+      ++replaced;
+      at += 5;
+    } else {
+      ++at;  // what it escapes may be a backslash
+    }
+  }
+  return replaced;
+}
+
 }  // namespace
 
-std::string_view WithoutEscapes(std::string_view text, std::string* space) {
+std::string_view WithoutEscapes(std::string_view text, std::string* space, uint64_t* halves) {
   if (text.empty() || memchr(text.data(), '\\', text.size()) == nullptr) return text;
   simdjson::dom::parser parser;
   std::string_view clean;
-  const std::string quoted = "\"" + std::string(text) + "\"";
-  if (parser.parse(quoted).get(clean)) return text;
+  std::string quoted = "\"" + std::string(text) + "\"";
+  if (parser.parse(quoted).get(clean)) {
+    const uint64_t replaced = ReplaceHalves(&quoted);
+    if (parser.parse(quoted).get(clean)) return text;
+    if (halves != nullptr) *halves += replaced;
+  }
   *space = clean;
   return *space;
 }

@@ -38,9 +38,11 @@ class JsonEvents {
   virtual void OnFact(std::string_view key, const JsonValue& value) = 0;
 };
 
-// The `text` of a JsonValue, or a key, without escapes. Returns the input if it has none, else a
-// view of `space`.
-std::string_view WithoutEscapes(std::string_view text, std::string* space);
+// The `text` of a JsonValue, or a key, without escapes; U+FFFD for each escape that is half a
+// character (a surrogate alone), counted in `halves` unless that is null. Returns the input if it
+// has no escapes, else a view of `space`.
+std::string_view WithoutEscapes(std::string_view text, std::string* space,
+                                uint64_t* halves = nullptr);
 
 // Nanoseconds of a decimal number of microseconds; kNoTime where it is no number or out of range.
 int64_t MicrosecondsToNs(std::string_view number);

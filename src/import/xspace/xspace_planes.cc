@@ -55,6 +55,9 @@ std::string XSpacePlanes::LeftOut() const {
         base::Counted(far_events_,
                       "{event|events} state times that no clock shows: they are left out"));
   }
+  count(far_edges_,
+        "{edge|edges} of the profile {is a time|are times} that no clock shows: its window is that "
+        "of its events there");
   count(sums_, "{event is a sum|events are sums} without a time: {it is|they are} left out");
   count(cut_off_,
         "{event overlaps|events overlap} more others than there is room for: {it is|they are} cut "
@@ -66,8 +69,12 @@ std::string XSpacePlanes::LeftOut() const {
 Status XSpacePlanes::TakePlane(const Plane& plane) {
   Status status = plane.ForEachStat([&](const Stat& stat) {
     const std::string_view name = plane.stat_name(stat.metadata_id);
-    if (name == "profile_start_time") start_ns_ = static_cast<int64_t>(stat.number);
-    if (name == "profile_stop_time") stop_ns_ = static_cast<int64_t>(stat.number);
+    if (name == "profile_start_time" || name == "profile_stop_time") {
+      const bool shown = stat.number < static_cast<uint64_t>(kFarthest);
+      far_edges_ += shown ? 0 : 1;
+      if (shown)
+        (name == "profile_start_time" ? start_ns_ : stop_ns_) = static_cast<int64_t>(stat.number);
+    }
     if (name == "process_id") pid_ = static_cast<int64_t>(stat.number);
     return Status();
   });

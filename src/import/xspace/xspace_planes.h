@@ -90,7 +90,7 @@ class XSpacePlanes {
   int64_t begin_ns_ = INT64_MAX, end_ns_ = INT64_MIN;
   std::vector<FileStep> steps_;
   uint64_t cut_steps_ = 0;
-  int64_t far_lines_ = 0, far_events_ = 0, sums_ = 0, cut_off_ = 0;
+  int64_t far_lines_ = 0, far_events_ = 0, far_edges_ = 0, sums_ = 0, cut_off_ = 0;
 };
 
 }  // namespace crosscut::import

@@ -63,6 +63,21 @@ class XSpaceImportTest : public testing::Test {
   std::string path_;
 };
 
+TEST_F(XSpaceImportTest, AnEdgeOfTheProfileThatNoClockShowsIsNoWindow) {
+  for (const uint64_t stop : {uint64_t{1} << 63, UINT64_MAX, uint64_t{1} << 62}) {
+    space_ = {};
+    Environment(kStart, static_cast<int64_t>(stop));
+    PlaneWriter& host = space_.AddPlane(1, "/host:CPU");
+    host.AddLine(77, "python", kStart).Event(host.EventName("a"), 0, 5'000'000);
+    const trace::Trace trace = Imported();
+    EXPECT_EQ(trace.processes[0].start_ns, kStart);
+    EXPECT_EQ(trace.processes[0].end_ns, kStart + 5000);
+    EXPECT_THAT(trace.gaps, ElementsAre("Of the file, 1 edge of the profile is a time that no "
+                                        "clock shows: its window is that of its events there."));
+    unlink(path_.c_str());
+  }
+}
+
 TEST_F(XSpaceImportTest, HostAndDeviceLinesBecomeTracksAndLaunchesArrows) {
   PlaneWriter& host = space_.AddPlane(1, "/host:CPU");
   LineWriter& python = host.AddLine(77, "python", 1000);

@@ -102,7 +102,7 @@ VALUES = [0, 7, -1, 2**31, 2**53 + 1, -2**63, 2**64, 0.5, 2.048, 1.0, -0.25, 1e-
           "\"quoted\"\\ \n\t\x01", [], [1, 2, 3], [[2, 2], []], ["a", None, 1.5], {},
           {"a": {"b": [1]}}]
 KEYS = ["correlation", "stream", "device", "External id", "Ev Idx", "Record function id", "grid",
-        "blocks per SM", "bytes", "unclamped", "name", "\"key\"", "caf\u00e9"]
+        "blocks per SM", "bytes", "unclamped_ns", "name", "\"key\"", "caf\u00e9"]
 
 
 def drawn_args(draw):
@@ -112,7 +112,8 @@ def drawn_args(draw):
 def drawn_span(draw, number):
     category = draw.choice(CATEGORIES)
     event = {"ph": "X", "cat": category, "name": f"name {number % 40}",
-             "pid": draw.choice([0, 9, 9, 10, "Spans", "9 "]), "tid": draw.choice([7, 9, "row"]),
+             "pid": draw.choice([0, 9, 9, "9", 10, "Spans", "9 "]),
+             "tid": draw.choice([7, "7", 7.0, 9, "row"]),
              "ts": draw.randrange(0, 100_000) / 8 + draw.choice([0, -1000]),
              "dur": draw.choice([0, 1, 3, 50, 400]) + draw.choice([0, 0.125, 0.001])}
     if category is None:
@@ -127,7 +128,7 @@ def drawn_span(draw, number):
 
 
 def drawn_other(draw, number):
-    place = {"pid": draw.choice([9, 10, "Traces"]), "tid": draw.choice([7, 9, "row"]),
+    place = {"pid": draw.choice([9, "9", 10, "Traces"]), "tid": draw.choice([7, "7", 9, "row"]),
              "ts": number * 1.5}
     return draw.choice([
         {"ph": draw.choice("st"), "cat": "ac2g", "name": "ac2g", "id": number % 7, **place},

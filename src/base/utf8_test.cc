@@ -1,0 +1,60 @@
+#include "src/base/utf8.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace crosscut::base {
+namespace {
+
+// A decoder of its own: the whole characters of `text`, one after the other, else U+FFFD.
+std::string ByTheTable(std::string_view text) {
+  std::string out;
+  for (size_t at = 0; at < text.size();) {
+    size_t best = 0, longest = 0;
+    for (size_t n = 1; n <= 4 && at + n <= text.size(); ++n) {
+      const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[at + i]); };
+      bool prefix = false;  // of some character of `of` bytes
+      for (size_t of = n; of <= 4; ++of) {
+        const unsigned first = byte(0), second = n > 1 ? byte(1) : 0;
+        bool good = of == 1   ? first < 0x80
+                    : of == 2 ? first >= 0xc2 && first <= 0xdf
+                    : of == 3 ? first >= 0xe0 && first <= 0xef
+                              : first >= 0xf0 && first <= 0xf4;
+        for (size_t i = 1; i < n; ++i) good = good && byte(i) >= 0x80 && byte(i) <= 0xbf;
+        if (n > 1 && first == 0xe0) good = good && second >= 0xa0;
+        if (n > 1 && first == 0xed) good = good && second <= 0x9f;
+        if (n > 1 && first == 0xf0) good = good && second >= 0x90;
+        if (n > 1 && first == 0xf4) good = good && second <= 0x8f;
+        if (good && of == n) best = n;
+        prefix = prefix || good;
+      }
+      if (prefix) longest = n;
+    }
+    out += best > 0 ? text.substr(at, best) : std::string_view("\ufffd");
+    at += best > 0 ? best : std::max<size_t>(1, longest);
+  }
+  return out;
+}
+
+TEST(Utf8, CleansRandomBytesAsTheTableOfUnicodeSays) {
+  std::mt19937 random(20261128);
+  const std::string_view pieces[] = {"abcdefgh", "\xc3\xa9",         "\xe2\x82\xac",
+                                     "\xff",     "\xed\xa0\x80",     "\xf0\x9f\x98\x80",
+                                     "\xe2\x82", "\xf4\x90\x80\x80", "\xc0\x80"};
+  for (int i = 0; i < 20000; ++i) {
+    std::string text;
+    for (int n = static_cast<int>(random() % 8); n > 0; --n) {
+      if (random() % 3 == 0) text += static_cast<char>(random());
+      text += pieces[random() % std::size(pieces)];
+    }
+    const std::string clean = CleanUtf8(text);
+    ASSERT_EQ(clean, ByTheTable(text));
+    ASSERT_TRUE(IsUtf8(clean));
+    ASSERT_EQ(IsUtf8(text), clean == text);
+    ASSERT_EQ(clean.substr(0, Utf8Bytes(text)), text.substr(0, Utf8Bytes(text)));
+  }
+}
+
+}  // namespace
+}  // namespace crosscut::base
