@@ -129,12 +129,29 @@ PyObject* CallSorted(PyObject* to, const PyCodeObject* code, PyObject* const* fa
   return result;
 }
 
+struct DoorObject {
+  PyObject_HEAD vectorcallfunc vectorcall;
+};
+extern DoorObject door;
+
+// What code of ours leads; null: it is none.
+Led* LedIn(const PyCodeObject* code) {
+  PyObject* consts = code->co_consts;
+  const bool ours = PyTuple_GET_SIZE(consts) == 2 &&
+                    PyTuple_GET_ITEM(consts, 0) == reinterpret_cast<PyObject*>(&door);
+  return ours ? reinterpret_cast<Led*>(PyTuple_GET_ITEM(consts, 1)) : nullptr;
+}
+
 // Called without arguments by the code of a led function, whose frame is the innermost.
 PyObject* Door(PyObject*, PyObject* const*, size_t, PyObject*) {
   PyThreadState* const thread = PyThreadState_Get();
   auto* const frame = reinterpret_cast<Frame*>(thread->cframe->current_frame);
-  const PyCodeObject* const code = frame->code;
-  auto* const led = reinterpret_cast<Led*>(PyTuple_GET_ITEM(code->co_consts, 1));
+  const PyCodeObject* const code = frame == nullptr ? nullptr : frame->code;
+  Led* const led = code == nullptr ? nullptr : LedIn(code);
+  if (led == nullptr) {  // somebody found it
+    PyErr_SetString(PyExc_RuntimeError, "this is called by the recorder alone");
+    return nullptr;
+  }
   PyObject* const to = led->to != nullptr ? led->to : reinterpret_cast<PyObject*>(led);
   Py_INCREF(to);
   ++thread->recursion_remaining;  // the frame is none of the program's
@@ -155,9 +172,6 @@ PyObject* Door(PyObject*, PyObject* const*, size_t, PyObject*) {
   return result;
 }
 
-struct DoorObject {
-  PyObject_HEAD vectorcallfunc vectorcall;
-};
 PyTypeObject door_type = MakeType("crosscut._record.door", sizeof(DoorObject), nullptr,
                                   offsetof(DoorObject, vectorcall));
 DoorObject door = {PyObject_HEAD_INIT(&door_type) Door};
@@ -235,11 +249,7 @@ PyObject* MakeCode(PyCodeObject* own, Led* led) {
 }
 
 Led* Find(PyObject* function) {
-  auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function));
-  PyObject* consts = code->co_consts;
-  const bool ours = PyTuple_GET_SIZE(consts) == 2 &&
-                    PyTuple_GET_ITEM(consts, 0) == reinterpret_cast<PyObject*>(&door);
-  return ours ? reinterpret_cast<Led*>(PyTuple_GET_ITEM(consts, 1)) : nullptr;
+  return LedIn(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function)));
 }
 
 void SetCode(PyFunctionObject* function, PyObject* code) {

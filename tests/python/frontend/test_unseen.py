@@ -401,6 +401,19 @@ def test_arguments_live_no_longer_than_the_call_and_references_are_given_back():
     assert gone() is None
 
 
+def test_who_finds_what_is_before_the_code_does_no_harm_with_it():
+    def function():
+        return 5
+
+    with led(function):
+        for code in gc.get_referents(function):
+            if isinstance(code, types.CodeType) and code is not function.__code__:
+                with pytest.raises(RuntimeError, match="by the recorder alone"):
+                    code.co_consts[0]()
+                assert types.FunctionType(code, {})() == 5
+        assert function() == 5
+
+
 def test_threads_call_at_once():
     def function(n):
         return n + 1
