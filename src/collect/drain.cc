@@ -320,7 +320,7 @@ void Drain::Pass(uint32_t requests) {
   // Told in one event: a pause in between leaves no half of it.
   if (marks && recorder.session() == session) crosscut_span_at(span_name_, begin, ClockNow());
   WriteUsage();
-  if (options_.on_pass != nullptr) options_.on_pass();
+  if (own_descriptors_ && options_.on_pass != nullptr) options_.on_pass();
   if (log_ != nullptr) {
     log_bytes_.store(log_->memory_bytes(), std::memory_order_relaxed);
     format::RingStore(header->log_bytes, log_->bytes());

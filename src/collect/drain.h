@@ -27,7 +27,8 @@ struct DrainOptions {
   // On the drain's thread: after every kStarted, and when the log can be written no more (`error`
   // words and number). May be null.
   void (*on_start)() = nullptr;
-  // On it whenever it looks at the ring, but not in control steps. May be null.
+  // On it whenever it looks at the ring, but not in control steps, nor where the program would see
+  // what it opens. May be null.
   void (*on_pass)() = nullptr;
   void (*on_failure)(const char* error, int number) = nullptr;
   // How many threads the library has beside the drain's: they do not keep a program that has ended.

@@ -123,8 +123,8 @@ double StepBudget::CostOf(int level) const {
   Weighted cost = Compared(settled_[level], level);
   const Weighted near = Compared(near_[level], level);
   if (near.weights > 0 && (cost.weights == 0 || near.mean() > cost.mean())) cost.Add(near);
-  const double error = guess + (level == kMarks ? 0 : Unseen());
-  cost.Add(guess, error * error);
+  const double unseen = level == kMarks ? 0 : Unseen();
+  cost.Add(guess, guess * guess + unseen * unseen);
   return std::max(0.0, cost.mean() + kUnsure / std::sqrt(cost.weights));
 }
 
