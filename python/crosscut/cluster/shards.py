@@ -93,7 +93,8 @@ def run_facts(path: str) -> dict[str, Any]:
     if not os.path.isdir(path):
         return {}
     try:
-        with open(os.path.join(path, "run.json"), encoding="utf-8") as file:
+        with open(os.path.join(path, "run.json"), encoding="utf-8",
+                  errors="replace") as file:  # a command's words may be no text
             facts = json.load(file)
         if isinstance(facts, dict):
             return facts
