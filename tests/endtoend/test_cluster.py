@@ -183,17 +183,19 @@ def test_a_log_that_cannot_be_read_is_named_and_ends_with_3(runs, tmp_path, verb
     assert "rank 1 of 2 is missing" in text
 
 
-@pytest.mark.parametrize("content", [b"", b'{"format": 1, "jo', b"[1, 2]", b'{"job": "\xff"}'])
+@pytest.mark.parametrize("content", [None, b"", b'{"format": 1, "jo', b"[1, 2]"])
 def test_a_damaged_run_json_is_a_gap_and_the_others_are_put_together(runs, tmp_path, content):
     folder = tmp_path / "runs"
     for number, run in enumerate(runs):
         shutil.copytree(run, folder / f"run{number}")
-    (folder / "run1" / "run.json").write_bytes(content)
+    (folder / "run1" / "run.json").unlink()
+    if content is not None:
+        (folder / "run1" / "run.json").write_bytes(content)
     code, _, error = crosscut("reduce", folder, "-o", tmp_path / "cluster")
     assert code == 3, error
     code, text, _ = crosscut("info", tmp_path / "cluster")
     assert code == 3 and "missing ranks: 1\n" in text
-    assert f"! {folder}/run1: run.json is damaged" in text
+    assert f"! {folder}/run1: run.json cannot be read" in text
 
 
 def test_without_what_the_extra_brings_the_command_says_how_to_get_it(cluster, tmp_path):

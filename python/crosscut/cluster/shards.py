@@ -89,17 +89,19 @@ def crc32_of(path: str) -> int:
 
 def run_facts(path: str) -> dict[str, Any]:
     """What a run directory says about itself in run.json; empty for a file of another tool.
-    ValueError where that is damaged."""
+    ValueError where that cannot be read."""
     if not os.path.isdir(path):
         return {}
     try:
-        with open(os.path.join(path, "run.json"), encoding="utf-8") as file:
+        with open(os.path.join(path, "run.json"), encoding="utf-8",
+                  errors="replace") as file:  # a command's words may be no text
             facts = json.load(file)
-    except ValueError as error:
-        raise ValueError(f"run.json is damaged, so its job is not known: {error}") from None
-    if not isinstance(facts, dict):
-        raise ValueError("run.json is damaged, so its job is not known: it is no object")
-    return facts
+        if isinstance(facts, dict):
+            return facts
+        why = "it is no object"
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+    raise ValueError(f"run.json cannot be read, so its job is not known: {why}")
 
 
 def first_stated(facts: Mapping[str, Any], *names: str) -> Any:

@@ -42,8 +42,9 @@ class Sources:
 
 
 def is_run(path: str) -> bool:
-    """Whether it is a run directory."""
-    return os.path.isfile(os.path.join(path, "run.json"))
+    """Whether it is a run directory, or what is left of one."""
+    with os.scandir(path) as entries:
+        return any(e.name == "run.json" or e.name.endswith(_LOG) for e in entries if e.is_file())
 
 
 def runs_below(folder: str, depth: int = _DEPTH) -> list[str]:
