@@ -167,14 +167,6 @@ bool IsConvolution(std::string_view name) {
 
 bool IsElementwise(std::string_view name) { return name == "aten::add" || name == "aten::mul"; }
 
-int64_t FlopsTogether(int64_t a, int64_t b) {
-  if (a == kMissing || b == kMissing) return std::max(a, b);  // kMissing is below all others
-  int64_t sum = 0;
-  return __builtin_add_overflow(a, b, &sum) ? kTooManyFlops : sum;
-}
-
-int64_t KnownFlops(int64_t flops) { return flops == kTooManyFlops ? kMissing : flops; }
-
 int64_t FlopsOf(std::string_view name, std::string_view dims, std::string_view concrete) {
   if (!name.starts_with("aten::") || dims.empty()) return kMissing;
   Call call(dims, concrete);
