@@ -108,10 +108,11 @@ int RunTable(TableArgs args) {
   if (args.name.empty()) return Print(verbs::ListTables(), false);
   if (args.format.empty()) args.format = FormatOf(args.file);
   if (args.format == "parquet") return WriteParquet(args);
+  const bool terminal = isatty(STDOUT_FILENO) != 0;
+  if (terminal && args.file == "-") args.file.clear();
   verbs::TableOptions options;
   options.query = args.query;
   if (args.format == "json") options.format = verbs::TableFormat::kJson;
-  const bool terminal = isatty(STDOUT_FILENO) != 0;
   int printed = kGood;
   const auto print = [&printed, terminal](std::string_view part) {
     if (printed == kGood) printed = Print(terminal ? base::ShownLines(part) : part, false);
