@@ -135,6 +135,12 @@ TEST(Flops, ThatDoNotFitAreNotKnownAndStayIt) {
     EXPECT_EQ(CellOf(Together(Together(many, -7), 1)), kMissing);
     EXPECT_EQ(CellOf(Without(8, many)), kMissing);
   }
+  for (const char* odd : {"4611686018427387904", "-9223372036854775808", "-3"}) {
+    const std::string all = std::string("\"[") + odd + ", 1]\"";
+    EXPECT_EQ(FlopsOf("aten::convolution", "[[1, 6, 8, 8], [4, 6, 3, 3], [4]]",
+                      "[\"\",\"\",\"\",\"[1, 1]\"," + all + "," + all + ",\"False\"]"),
+              kMissing);
+  }
   const trace::Trace trace = Parse(R"_(# crosscut trace
 process train pid=7 window=0..1000
 thread main tid=7 main lead
