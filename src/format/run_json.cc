@@ -8,17 +8,30 @@
 namespace crosscut::format {
 namespace {
 
-// Adds the text that a \uXXXX escape at json[at] stands for; false if it is none.
-bool AddUnicode(const std::string& json, size_t at, std::string* out) {
-  if (at + 4 > json.size()) return false;
-  const uint32_t c = static_cast<uint32_t>(strtoul(json.substr(at, 4).c_str(), nullptr, 16));
+uint32_t HexAt(const std::string& json, size_t at) {
+  return static_cast<uint32_t>(strtoul(json.substr(at, 4).c_str(), nullptr, 16));
+}
+
+// Adds the text that the \uXXXX escape at json[*at] stands for, or a pair of them; *at becomes its
+// last byte. False if it is none.
+bool AddUnicode(const std::string& json, size_t* at, std::string* out) {
+  if (*at + 5 > json.size()) return false;
+  uint32_t c = HexAt(json, *at + 1);
+  *at += 4;
+  const bool pair = c >> 10 == 0xd800 >> 10 && json.compare(*at + 1, 2, "\\u") == 0 &&
+                    *at + 7 <= json.size() && HexAt(json, *at + 3) >> 10 == 0xdc00 >> 10;
+  if (pair) {
+    c = 0x10000 + ((c & 0x3ff) << 10 | (HexAt(json, *at + 3) & 0x3ff));
+    *at += 6;
+  }
   if (c < 0x80) {
     out->push_back(static_cast<char>(c));
   } else if (c < 0x800) {
     out->push_back(static_cast<char>(0xc0 | c >> 6));
     out->push_back(static_cast<char>(0x80 | (c & 0x3f)));
   } else {
-    out->push_back(static_cast<char>(0xe0 | c >> 12));
+    if (c >= 0x10000) out->push_back(static_cast<char>(0xf0 | c >> 18));
+    out->push_back(static_cast<char>(c >= 0x10000 ? 0x80 | (c >> 12 & 0x3f) : 0xe0 | c >> 12));
     out->push_back(static_cast<char>(0x80 | (c >> 6 & 0x3f)));
     out->push_back(static_cast<char>(0x80 | (c & 0x3f)));
   }
@@ -41,8 +54,7 @@ bool ReadString(const std::string& json, size_t* at, std::string* out) {
     if (++i == json.size()) return false;
     static constexpr std::string_view kEscapes = "bfnrt", kMeanings = "\b\f\n\r\t";
     if (json[i] == 'u') {
-      if (!AddUnicode(json, i + 1, out)) return false;
-      i += 4;
+      if (!AddUnicode(json, &i, out)) return false;
     } else if (const size_t e = kEscapes.find(json[i]); e != std::string_view::npos) {
       out->push_back(kMeanings[e]);
     } else {

@@ -408,6 +408,8 @@ TEST(JsonStringMember, FindsTopLevelStringsOnly) {
   EXPECT_EQ(JsonStringMember(json, "n"), "");
   EXPECT_EQ(JsonStringMember(json, "absent"), "");
   EXPECT_EQ(JsonStringMember("{\"ring_dir\": \"cut", "ring_dir"), "");
+  EXPECT_EQ(JsonStringMember(R"({"job": "\ud83d\ude00\u00e9\u20ac"})", "job"), "😀é€");
+  EXPECT_EQ(JsonStringMember(R"({"job": "\ud83d\ude0)", "job"), "");
 }
 
 TEST(SeenWords, KeepsRangesDisjointWhateverTheOrder) {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Sequence
 
 import pyarrow as pa
@@ -29,6 +30,10 @@ def _answer(path: str, answer: Callable[[Cluster], None]) -> int:
 
 
 def _write(text: str, file: str, cluster: Cluster) -> None:
+    if file in ("", "-") and sys.stdout is not None and sys.stdout.isatty():
+        from crosscut import _read
+
+        text = "\n".join(map(_read.shown_text, text.split("\n")))  # names may hold escapes
     _outputs.write(file or "-", [cluster.path], text.encode("utf-8", "surrogateescape"))
 
 

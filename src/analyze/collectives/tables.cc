@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/analyze/amounts.h"
 #include "src/analyze/collectives/matches.h"
 #include "src/analyze/columns.h"
 #include "src/trace/ranks.h"
@@ -113,7 +114,7 @@ Table CollectivesTable(const trace::Trace& trace, const Context& context) {
     Row& row = by_name[{first.group.value, first.name.value, c.job.value}];
     ++row.count;
     row.ranks = std::max(row.ranks, static_cast<int64_t>(c.calls.size()));
-    row.bytes += std::max<int64_t>(first.bytes, 0);
+    AddTo(&row.bytes, std::max<int64_t>(first.bytes, 0));
     row.transfer += c.transfer_ns;
     row.skew += *std::max_element(c.waited_ns.begin(), c.waited_ns.end());
     for (const int64_t ns : c.waited_ns) row.waited += ns;
@@ -131,13 +132,13 @@ Table CollectivesTable(const trace::Trace& trace, const Context& context) {
     job.push_back(context.process_label({of_job}));
     count.push_back(row.count);
     ranks.push_back(row.ranks);
-    bytes.push_back(row.bytes);
+    bytes.push_back(CellOf(row.bytes));
     transfer.push_back(row.transfer);
     skew.push_back(row.skew);
     waited.push_back(row.waited);
     last.push_back(context.process_label({top->first}));
     last_count.push_back(top->second);
-    rate.push_back(row.bytes > 0 && row.transfer > 0
+    rate.push_back(bytes.back() > 0 && row.transfer > 0
                        ? static_cast<double>(row.bytes) * 1e9 / static_cast<double>(row.transfer)
                        : std::numeric_limits<double>::quiet_NaN());
   }

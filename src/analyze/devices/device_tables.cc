@@ -5,6 +5,7 @@
 #include <map>
 #include <numeric>
 
+#include "src/analyze/amounts.h"
 #include "src/analyze/columns.h"
 #include "src/analyze/devices/device_work.h"
 
@@ -183,7 +184,7 @@ Table CopiesTable(const trace::Trace& trace, const Context& context) {
         ++c.unknown;
         continue;
       }
-      c.bytes += bytes;
+      AddTo(&c.bytes, bytes);
       if (ns > 0)
         c.best = std::max(c.best, static_cast<double>(bytes) * 1e9 / static_cast<double>(ns));
     }
@@ -192,7 +193,7 @@ Table CopiesTable(const trace::Trace& trace, const Context& context) {
   Integers count, bytes, total;
   Reals mean, best;
   for (const auto& [which, c] : kinds) {
-    const bool known = c.unknown == 0;
+    const bool known = c.unknown == 0 && c.bytes != kTooMuch;
     process.push_back(context.process_label({which.first}));
     kind.emplace_back(which.second);
     count.push_back(c.count);

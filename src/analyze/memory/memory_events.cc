@@ -152,14 +152,14 @@ std::vector<DeviceMemory> Collector::Collect() {
 
 int64_t DeviceMemory::start_bytes() const {
   if (changes.empty() || changes.front().total == kMissing) return 0;
-  return changes.front().total - changes.front().bytes;
+  return Without(changes.front().total, changes.front().bytes);
 }
 
 DeviceMemory::Peak DeviceMemory::peak() const {
   int64_t now = start_bytes();
   Peak most = {now, changes.empty() ? kMissing : changes.front().at_ns};
   for (const MemoryChange& change : changes) {
-    now = change.total != kMissing ? change.total : now + change.bytes;
+    now = change.TotalAfter(now);
     if (now > most.bytes) most = {now, change.at_ns};
   }
   return most;

@@ -9,6 +9,7 @@
 #include <tuple>
 #include <vector>
 
+#include "src/analyze/amounts.h"
 #include "src/analyze/table.h"
 #include "src/trace/trace.h"
 
@@ -29,6 +30,10 @@ struct MemoryChange {
   int64_t address;       // 0: not known
   trace::TrackId track;
   trace::SpanIndex span;  // innermost there; kNoSpan: none
+  // What is held behind it, where so much was held before; kTooMuch where no number tells.
+  int64_t TotalAfter(int64_t before) const {
+    return total != kMissing ? total : Together(before, bytes);
+  }
 };
 
 struct MemoryBlock {

@@ -1,9 +1,11 @@
 #include "src/analyze/memory/memory_operators.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <set>
 
+#include "src/analyze/amounts.h"
 #include "src/analyze/columns.h"
 #include "src/analyze/figures.h"
 #include "src/analyze/memory/memory_events.h"
@@ -25,7 +27,7 @@ using OperatorSums = std::map<uint32_t, OperatorSum>;  // by the text of the ope
 void AddOwn(const MemoryChange& change, OperatorSum* own) {
   const int freeing = change.bytes < 0 ? 1 : 0;
   ++own->counts[freeing];
-  own->bytes[freeing] += change.bytes < 0 ? -change.bytes : change.bytes;
+  AddTo(&own->bytes[freeing], std::abs(change.bytes));
 }
 
 // What changed in a span, and whether anything did.
@@ -40,7 +42,7 @@ void AddTotals(const trace::Trace& trace, const trace::Spans& spans, std::vector
                OperatorSums* sums) {
   for (size_t i = spans.size(); i-- > 0;) {  // children before their parents
     if (spans.parent[i] == kNoSpan || !inside[i].any) continue;
-    inside[spans.parent[i]].bytes += inside[i].bytes;
+    AddTo(&inside[spans.parent[i]].bytes, inside[i].bytes);
     inside[spans.parent[i]].any = true;
   }
   trace::Namesakes open(spans);
@@ -48,7 +50,7 @@ void AddTotals(const trace::Trace& trace, const trace::Spans& spans, std::vector
     const bool counts = inside[i].any && IsOperator(trace, spans.name[i]);
     const uint32_t text = trace.name(spans.name[i]).text.value;
     const bool outermost = open.Enter(i, counts ? text : trace::Namesakes::kNoKey) == kNoSpan;
-    if (counts && outermost) (*sums)[text].total += inside[i].bytes;
+    if (counts && outermost) AddTo(&(*sums)[text].total, inside[i].bytes);
   }
 }
 
@@ -62,13 +64,13 @@ OperatorSums SumsOf(const trace::Trace& trace, const DeviceMemory& memory,
     if (op == kNoSpan) {
       OperatorSum& none = sums[trace::StringId::None().value];
       AddOwn(change, &none);
-      none.total += change.bytes;
+      AddTo(&none.total, change.bytes);
       continue;
     }
     AddOwn(change, &sums[trace.name(spans.name[op]).text.value]);
     std::vector<Inside>& of_track = inside[change.track.value];
     of_track.resize(spans.size());
-    of_track[op].bytes += change.bytes;
+    AddTo(&of_track[op].bytes, change.bytes);
     of_track[op].any = true;
   }
   for (auto& [track, of_track] : inside) {
@@ -119,8 +121,8 @@ std::map<MemoryOwner, Leak> LeaksOf(const trace::Process& process, const DeviceM
     Leak& leak = leaks[block.owner];
     leak.steps.insert(step);
     ++leak.blocks;
-    leak.bytes += block.bytes;
-    if (block.end_ns == INT64_MAX) leak.live += block.bytes;
+    AddTo(&leak.bytes, block.bytes);
+    if (block.end_ns == INT64_MAX) AddTo(&leak.live, block.bytes);
   }
   return leaks;
 }
@@ -145,10 +147,10 @@ Table MemoryOperatorsTable(const trace::Trace& trace, const Context& context) {
       op.emplace_back(trace.text(trace::StringId{name}));
       allocations.push_back(sum.counts[0]);
       frees.push_back(sum.counts[1]);
-      allocated.push_back(sum.bytes[0]);
-      freed.push_back(sum.bytes[1]);
-      self.push_back(sum.bytes[0] - sum.bytes[1]);
-      total.push_back(sum.total);
+      allocated.push_back(CellOf(sum.bytes[0]));
+      freed.push_back(CellOf(sum.bytes[1]));
+      self.push_back(CellOf(Without(sum.bytes[0], sum.bytes[1])));
+      total.push_back(CellOf(sum.total));
     }
   }
   return MakeTable("memory_operators", MakeColumn("process", process), MakeColumn("device", device),
@@ -165,9 +167,11 @@ std::string LeakText(const Leak& leak, int64_t steps, const std::string& device,
                      const std::string& op) {
   const auto leaking = static_cast<int64_t>(leak.steps.size());
   if (leaking < 3 || 2 * leaking < steps) return "";
-  return BytesText(leak.bytes) + " of memory (" + device + ") that " +
-         (op.empty() ? "no operator" : op) + " allocated in " + std::to_string(leaking) + " of " +
-         std::to_string(steps) + " steps were still held two steps later.";
+  const bool known = leak.bytes != kTooMuch;
+  return (known ? BytesText(leak.bytes) : "An unknown amount") + " of memory (" + device +
+         ") that " + (op.empty() ? "no operator" : op) + " allocated in " +
+         std::to_string(leaking) + " of " + std::to_string(steps) +
+         " steps were still held two steps later.";
 }
 
 }  // namespace
@@ -194,8 +198,8 @@ Table MemoryLeaksTable(const trace::Trace& trace, const Context& context) {
       steps.push_back(seen);
       leaking.push_back(static_cast<int64_t>(leak.steps.size()));
       blocks.push_back(leak.blocks);
-      bytes.push_back(leak.bytes);
-      live.push_back(leak.live);
+      bytes.push_back(CellOf(leak.bytes));
+      live.push_back(CellOf(leak.live));
       finding.push_back(LeakText(leak, seen, device.back(), op.back()));
     }
   }

@@ -1,8 +1,10 @@
 #include "src/analyze/memory/memory_table.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 
+#include "src/analyze/amounts.h"
 #include "src/analyze/columns.h"
 #include "src/analyze/figures.h"
 #include "src/analyze/memory/memory_events.h"
@@ -23,7 +25,7 @@ std::vector<std::pair<MemoryOwner, Held>> HeldAtPeak(const DeviceMemory& memory,
     if (block.begin_ns > at_ns || block.end_ns <= at_ns) continue;
     Held& held = by_owner[block.owner];
     ++held.blocks;
-    held.bytes += block.bytes;
+    AddTo(&held.bytes, block.bytes);
   }
   std::vector<std::pair<MemoryOwner, Held>> rows(by_owner.begin(), by_owner.end());
   std::stable_sort(rows.begin(), rows.end(),
@@ -39,23 +41,23 @@ Table MemoryTable(const trace::Trace&, const Context& context) {
   for (const DeviceMemory& memory : context.Shared<MemoryUse>().devices) {
     int64_t counts[2] = {}, bytes[2] = {};
     int64_t now = memory.start_bytes();
-    start.push_back(now);
+    start.push_back(CellOf(now));
     for (const MemoryChange& change : memory.changes) {
       const int freeing = change.bytes < 0 ? 1 : 0;
       ++counts[freeing];
-      bytes[freeing] += change.bytes < 0 ? -change.bytes : change.bytes;
-      now = change.total != kMissing ? change.total : now + change.bytes;
+      AddTo(&bytes[freeing], std::abs(change.bytes));
+      now = change.TotalAfter(now);
     }
     const DeviceMemory::Peak most = memory.peak();
     process.push_back(context.process_label(memory.process));
     device.push_back(memory.DeviceText());
     allocations.push_back(counts[0]);
     frees.push_back(counts[1]);
-    allocated.push_back(bytes[0]);
-    freed.push_back(bytes[1]);
-    peak.push_back(most.bytes);
+    allocated.push_back(CellOf(bytes[0]));
+    freed.push_back(CellOf(bytes[1]));
+    peak.push_back(CellOf(most.bytes));
     peak_at.push_back(most.at_ns);
-    end.push_back(now);
+    end.push_back(CellOf(now));
     failures.push_back(static_cast<int64_t>(memory.failures.size()));
   }
   return MakeTable("memory", MakeColumn("process", process), MakeColumn("device", device),
@@ -80,19 +82,19 @@ Table MemoryPeakTable(const trace::Trace& trace, const Context& context) {
       device.push_back(memory.DeviceText());
       op.push_back(of);
       blocks.push_back(held.blocks);
-      bytes.push_back(held.bytes);
+      bytes.push_back(CellOf(held.bytes));
     };
     int64_t known = 0;
     for (const auto& [owner, held] : HeldAtPeak(memory, peak.at_ns)) {
       operation.push_back(text(owner.operation));
       module.push_back(text(owner.module));
       add(text(owner.op), held);
-      known += held.bytes;
+      AddTo(&known, held.bytes);
     }
     if (known == peak.bytes) continue;
     operation.emplace_back();
     module.emplace_back();
-    add(kNotRecorded, {kMissing, peak.bytes - known});
+    add(kNotRecorded, {kMissing, Without(peak.bytes, known)});
   }
   return MakeTable("memory_peak", MakeColumn("process", process), MakeColumn("device", device),
                    MakeColumn("operation", operation), MakeColumn("operator", op),
@@ -116,7 +118,7 @@ Table MemoryTimelineTable(const trace::Trace& trace, const Context& context) {
       int64_t low = now, high = now;
       const auto first = next;
       for (; next != memory.changes.end() && next->at_ns < to; ++next) {
-        now = next->total != kMissing ? next->total : now + next->bytes;
+        now = next->TotalAfter(now);
         low = std::min(low, now);
         high = std::max(high, now);
       }
@@ -125,9 +127,9 @@ Table MemoryTimelineTable(const trace::Trace& trace, const Context& context) {
       device.push_back(memory.DeviceText());
       begin.push_back(at);
       end.push_back(to);
-      least.push_back(low);
-      most.push_back(high);
-      last.push_back(now);
+      least.push_back(CellOf(low));
+      most.push_back(CellOf(high));
+      last.push_back(CellOf(now));
     }
   }
   return MakeTable("memory_timeline", MakeColumn("process", process), MakeColumn("device", device),

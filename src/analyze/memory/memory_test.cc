@@ -71,6 +71,17 @@ TEST(Memory, OperatorsHaveTheirOwnAndWhatTheyCalled) {
                           "p cpu aten::linear 1 0 30 0 30 130"));
 }
 
+TEST(Memory, SumsThatDoNotFitAreNotKnown) {
+  const int64_t huge = int64_t{1} << 62;
+  std::string text = "# crosscut trace\nprocess p window=0..100\nthread main tid=1 main lead\n";
+  for (int64_t i = 1; i <= 3; ++i) text += Memory(10 * i, i, huge);
+  text += Memory(40, 1, -huge) + Memory(50, 2, -huge) + Memory(60, 3, -huge);
+  const trace::Trace trace = Parse(text);
+  EXPECT_THAT(Rows(trace, "memory"), ElementsAre("p cpu 3 3 ? ? 0 ? 20 ? 0"));
+  EXPECT_THAT(Rows(trace, "memory_operators"), ElementsAre("p cpu - 3 3 ? ? ? ?"));
+  EXPECT_THAT(Rows(trace, "memory_peak").size(), 1);
+}
+
 TEST(Memory, TimeIsCutInEqualParts) {
   const std::vector<std::string> rows = Rows(Parse(TwoThreads()), "memory_timeline");
   EXPECT_EQ(rows.front(), "p cpu 25 26 0 100 100");

@@ -2,6 +2,7 @@
 
 #include <simdjson.h>
 
+#include <cstdlib>
 #include <optional>
 #include <string>
 #include <utility>
@@ -17,13 +18,17 @@ using Shape = std::vector<int64_t>;
 // Calls the products that it is made of.
 constexpr std::string_view kAttentionByParts = "_scaled_dot_product_attention_math";
 
-std::optional<Shape> Numbers(simdjson::dom::element element) {
+// Of a shape; of a stride, padding or dilation. Products of the two fit into 64 bits.
+constexpr int64_t kMostSize = int64_t{1} << 46, kMostReach = 1 << 15;
+
+// `most`: greater ones are none.
+std::optional<Shape> Numbers(simdjson::dom::element element, int64_t most) {
   simdjson::dom::array array;
   if (element.get_array().get(array)) return std::nullopt;
   Shape shape;
   for (const simdjson::dom::element each : array) {
     int64_t number;
-    if (each.get_int64().get(number) || number < 0) return std::nullopt;
+    if (each.get_int64().get(number) || number < 0 || number > most) return std::nullopt;
     shape.push_back(number);
   }
   return shape;
@@ -36,7 +41,7 @@ class Call {
     simdjson::dom::array array;
     if (!parser_.parse(dims).get_array().get(array)) {
       for (const simdjson::dom::element each : array) {
-        shapes_.push_back(Numbers(each).value_or(Shape()));
+        shapes_.push_back(Numbers(each, kMostSize).value_or(Shape()));
       }
     }
     if (parser_.parse(concrete).get_array().get(array)) return;
@@ -60,8 +65,8 @@ class Call {
     simdjson::dom::element element;
     if (i >= values_.size() || parser_.parse(values_[i]).get(element)) return std::nullopt;
     int64_t number;
-    std::optional<Shape> found = Numbers(element);
-    if (!element.get_int64().get(number)) found = Shape{number};
+    std::optional<Shape> found = Numbers(element, kMostReach);
+    if (!element.get_int64().get(number) && std::abs(number) <= kMostReach) found = Shape{number};
     if (!found || found->empty()) return std::nullopt;
     if (found->size() == 1) found->resize(size, found->front());
     return found->size() == size ? found : std::nullopt;
@@ -166,14 +171,6 @@ bool IsConvolution(std::string_view name) {
 }
 
 bool IsElementwise(std::string_view name) { return name == "aten::add" || name == "aten::mul"; }
-
-int64_t FlopsTogether(int64_t a, int64_t b) {
-  if (a == kMissing || b == kMissing) return std::max(a, b);  // kMissing is below all others
-  int64_t sum = 0;
-  return __builtin_add_overflow(a, b, &sum) ? kTooManyFlops : sum;
-}
-
-int64_t KnownFlops(int64_t flops) { return flops == kTooManyFlops ? kMissing : flops; }
 
 int64_t FlopsOf(std::string_view name, std::string_view dims, std::string_view concrete) {
   if (!name.starts_with("aten::") || dims.empty()) return kMissing;

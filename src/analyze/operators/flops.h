@@ -23,12 +23,6 @@ namespace crosscut::analyze {
 // all groups' inputs for each group.
 int64_t FlopsOf(std::string_view name, std::string_view dims, std::string_view concrete);
 
-// Two such numbers together; of kMissing, the other one. What does not fit is kTooManyFlops, and
-// stays it, whatever is added.
-inline constexpr int64_t kTooManyFlops = INT64_MAX;
-int64_t FlopsTogether(int64_t a, int64_t b);
-int64_t KnownFlops(int64_t flops);  // as a cell: kMissing for kTooManyFlops
-
 // Whether `name` is a convolution or only calls one, as conv2d calls convolution. The outermost
 // such call has the FLOPs, the others none.
 bool IsConvolution(std::string_view name);

@@ -7,9 +7,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "src/analyze/amounts.h"
 #include "src/analyze/columns.h"
 #include "src/analyze/devices/device_work.h"
-#include "src/analyze/operators/flops.h"
 #include "src/analyze/operators/span_flops.h"
 #include "src/trace/namesakes.h"
 #include "src/trace/spans_around.h"
@@ -113,7 +113,9 @@ class Operators {
       }
       if (goes_on) continue;
       ++row.count;
-      if (!flops.empty()) row.flops = FlopsTogether(row.flops, flops[i]);
+      if (!flops.empty() && flops[i] != kMissing) {
+        row.flops = Together(std::max<int64_t>(row.flops, 0), flops[i]);
+      }
     }
   }
 
@@ -189,7 +191,7 @@ Table OperatorsTable(const trace::Trace& trace, const Context& context) {
       .Integer("total_ns", total(kByRow))
       .Integer("self_ns", &Row::self_ns)
       .Integer("self_device_ns", &Row::device_ns)
-      .Integer("flops", [](const Row& row) { return KnownFlops(row.flops); })
+      .Integer("flops", [](const Row& row) { return CellOf(row.flops); })
       .Integer("name_total_ns", total(kByName))
       .Integer("overload_total_ns", total(kByOverload))
       .Integer("dims_total_ns", total(kByDims))

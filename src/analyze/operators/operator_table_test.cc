@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "src/analyze/amounts.h"
 #include "src/analyze/operators/flops.h"
 #include "src/analyze/testing/test_trace.h"
 #include "src/analyze/time/span_table.h"
@@ -127,12 +128,19 @@ TEST(Flops, AreCountedOnceWhereOperatorsCallOneAnother) {
 }
 
 TEST(Flops, ThatDoNotFitAreNotKnownAndStayIt) {
-  EXPECT_EQ(FlopsTogether(kMissing, kMissing), kMissing);
-  EXPECT_EQ(FlopsTogether(kMissing, 5), 5);
-  EXPECT_EQ(FlopsTogether(3, 5), 8);
-  const int64_t many = FlopsTogether(INT64_MAX / 2, INT64_MAX / 2 + 2);
-  EXPECT_EQ(KnownFlops(many), kMissing);
-  EXPECT_EQ(KnownFlops(FlopsTogether(FlopsTogether(many, 7), kMissing)), kMissing);
+  EXPECT_EQ(CellOf(Together(3, 5)), 8);
+  for (const auto& [a, b] : {std::pair(INT64_MAX / 2, INT64_MAX / 2 + 2), {INT64_MIN + 5, -9}}) {
+    const int64_t many = Together(a, b);
+    EXPECT_EQ(CellOf(many), kMissing);
+    EXPECT_EQ(CellOf(Together(Together(many, -7), 1)), kMissing);
+    EXPECT_EQ(CellOf(Without(8, many)), kMissing);
+  }
+  for (const char* odd : {"4611686018427387904", "-9223372036854775808", "-3"}) {
+    const std::string all = std::string("\"[") + odd + ", 1]\"";
+    EXPECT_EQ(FlopsOf("aten::convolution", "[[1, 6, 8, 8], [4, 6, 3, 3], [4]]",
+                      "[\"\",\"\",\"\",\"[1, 1]\"," + all + "," + all + ",\"False\"]"),
+              kMissing);
+  }
   const trace::Trace trace = Parse(R"_(# crosscut trace
 process train pid=7 window=0..1000
 thread main tid=7 main lead

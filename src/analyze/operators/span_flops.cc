@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "src/analyze/amounts.h"
 #include "src/analyze/memory/memory_events.h"
 #include "src/analyze/operators/flops.h"
 #include "src/analyze/table.h"
@@ -36,7 +37,7 @@ std::vector<int64_t> SpanFlops::Of(const trace::Track& track) {
     if (found != kMissing) {
       inside[i] |= kind;
       int64_t& whole = flops[Outermost(spans, i)];
-      whole = FlopsTogether(whole, found);
+      whole = Together(std::max<int64_t>(whole, 0), found);
     }
     if (spans.parent[i] != kNoSpan) inside[spans.parent[i]] |= inside[i];
   }

@@ -3,8 +3,8 @@
 #include <iterator>
 #include <utility>
 
+#include "src/analyze/amounts.h"
 #include "src/analyze/columns.h"
-#include "src/analyze/operators/flops.h"
 #include "src/analyze/operators/span_flops.h"
 #include "src/trace/whole_spans.h"
 
@@ -87,7 +87,7 @@ void TakeTrack(const trace::Trace& trace, const Context& context, uint32_t index
 
 void TakeFlops(const trace::Track& track, SpanFlops* counter, Columns* to) {
   const std::vector<int64_t> found = counter->Of(track);
-  for (const int64_t flops : found) to->flops.push_back(KnownFlops(flops));
+  for (const int64_t flops : found) to->flops.push_back(CellOf(flops));
   to->flops.resize(to->span.size(), kMissing);
 }
 
