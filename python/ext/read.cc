@@ -347,7 +347,6 @@ NB_MODULE(_read, module) {
                return crosscut::base::UnknownName(what, wrong, names);
              });
   module.def("shown_text", [](const std::string& text) { return crosscut::base::ShownText(text); });
-  module.def("csv_cell", [](const std::string& text) { return crosscut::report::CsvText(text); });
   module.def("leftover_rings",
              [] { return crosscut::read::Leftovers(crosscut::verbs::CountLeftovers()); });
   module.def("clean_leftover_rings", &crosscut::read::CleanLeftovers);
