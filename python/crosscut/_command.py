@@ -46,14 +46,12 @@ def exit_code(verb: Callable[[], bool]) -> int:
         from crosscut._read import WrongUse
 
         say(_told(error))
-        return USAGE if isinstance(error, (WrongUse, KeyError)) else UNREADABLE
+        return USAGE if isinstance(error, WrongUse) else UNREADABLE
 
 
 def _told(error: Exception) -> str:
     if isinstance(error, OSError) and error.filename is not None:
         return f"{os.fsdecode(error.filename)}: {error.strerror}"
-    if isinstance(error, KeyError):  # whose text is a repr
-        return str(error.args[0])
     told = isinstance(error, (OSError, ValueError)) and str(error)
     return told or f"{type(error).__name__}: {error}"
 

@@ -7,8 +7,9 @@ import io
 from collections.abc import Sequence
 
 import crosscut
-from crosscut import _outputs
+from crosscut import _names, _outputs
 from crosscut._command import Parser, exit_code, say
+from crosscut._read import WrongUse
 from crosscut.reading import Table, every_row, needed
 
 
@@ -43,6 +44,8 @@ def main(arguments: Sequence[str]) -> int:
 
     def of_run() -> bool:
         run = crosscut.read(options.input)
+        if options.name not in run.tables():
+            raise WrongUse(_names.unknown("table", options.name, run.tables()))
         write(run.table(options.name), options)
         return run.damaged
 

@@ -109,6 +109,21 @@ def test_a_stdout_that_cannot_be_written_is_3(scene, cluster, words, made):
         assert run(*line, stdout=pipe).returncode == 0
 
 
+@pytest.mark.parametrize("verb", [["report"], ["info"], ["table", "ranks"],
+                                  ["table", "ranks", "--format=parquet", "-o", "t.parquet"]],
+                         ids=" ".join)
+def test_a_cluster_that_is_damaged_is_3_and_an_unknown_table_2(scene, cluster, verb):
+    for content in (b"", b"[]", b'{"version": 2}', b'{"version": 2, "job": "\xff"}'):
+        os.makedirs("damaged", exist_ok=True)
+        pathlib.Path("damaged/cluster.json").write_bytes(content)
+        done = run(verb[0], "damaged", *verb[1:])
+        assert done.returncode == 3 and "damaged: cluster.json" in done.stderr, done.stderr
+    if verb[0] == "table":
+        for source in ("good.json", cluster):
+            done = run("table", source, "rnks", *verb[2:])
+            assert done.returncode == 2 and not os.path.exists("t.parquet"), done.stderr
+
+
 @pytest.mark.parametrize("words", [["doctor"], ["help"], ["map", "bad.json", "-o", "parts"]],
                          ids=" ".join)
 def test_streams_that_cannot_be_written_change_no_other_code(scene, words):

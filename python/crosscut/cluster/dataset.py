@@ -22,6 +22,7 @@ from crosscut.cluster.spool import InMemory
 
 FACTS = "cluster.json"
 VERSION = 2  # of the folder
+_STATED = {"tables", "incomplete", "missing", "gaps", "hosts", "job", "ranks", "processes", "spec"}
 FRONT = ("rank", "restart", "host", "process")  # of each row that is about a process
 _GROUP_ROWS = 1 << 18  # of a Parquet row group
 # Tables with many rows have a file for so many processes: together they would not fit.
@@ -58,12 +59,17 @@ class Cluster:
 def open_cluster(path: str | os.PathLike[str]) -> Cluster:
     """The folder at `path`. OSError, ValueError where it is none that this version reads."""
     with open(os.path.join(path, FACTS), encoding="utf-8") as file:
-        facts = json.load(file)
+        try:
+            facts = json.load(file)
+        except ValueError as error:
+            raise ValueError(f"{path}: {FACTS} is damaged: {error}") from None
         stamp = _stamp(os.fstat(file.fileno()))
     version = facts.get("version") if isinstance(facts, dict) else None
     if version != VERSION:
         raise ValueError(f"{path}: {FACTS} has version {version}; this Crosscut reads "
                          f"{VERSION}: reduce the partials again")
+    if not _STATED <= facts.keys():
+        raise ValueError(f"{path}: {FACTS} is damaged: reduce the partials again")
     return Cluster(os.fspath(path), facts, stamp)
 
 

@@ -79,7 +79,7 @@ def main_table(arguments: Sequence[str]) -> int:
             return _write("".join(f"{name:<20} {of['rows']:>12,} rows\n"
                                   for name, of in stated.items()), "", cluster)
         if options.name not in stated:
-            raise KeyError(_names.unknown("table", options.name, cluster.tables))
+            raise _read.WrongUse(_names.unknown("table", options.name, cluster.tables))
         return _table.write(as_of_run(options.name, cluster.table(options.name)), options)
 
     return _answer(options.input, answer)
