@@ -4,6 +4,8 @@
 
 #include <random>
 
+#include "src/base/shown_text.h"
+
 namespace crosscut::base {
 namespace {
 
@@ -54,6 +56,11 @@ TEST(Utf8, CleansRandomBytesAsTheTableOfUnicodeSays) {
     ASSERT_EQ(IsUtf8(text), clean == text);
     ASSERT_EQ(clean.substr(0, Utf8Bytes(text)), text.substr(0, Utf8Bytes(text)));
   }
+}
+
+TEST(ShownText, OfLinesKeepsTheirBreaksAndShowsEveryOtherControl) {
+  EXPECT_EQ(ShownLines("a\x1b[2J,b\nc\r\n\n"), "a\u241b[2J,b\nc\u240d\n\n");
+  EXPECT_EQ(ShownLines("caf\xe9"), "caf\ufffd");
 }
 
 }  // namespace

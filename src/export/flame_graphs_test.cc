@@ -4,6 +4,7 @@
 #include <simdjson.h>
 
 #include "src/export/exporter.h"
+#include "src/export/stack_lines.h"
 #include "src/trace/text.h"
 
 namespace crosscut::exporting {
@@ -126,6 +127,11 @@ std::vector<std::string> Play(const simdjson::dom::element& file, size_t profile
   EXPECT_TRUE(open.empty());
   EXPECT_LE(last, end);
   return spans;
+}
+
+TEST(StackFrames, AreOneLineWhateverTheyAreCalled) {
+  EXPECT_EQ(StackFrame("a;b\nc\rd\x1b\x7f caf\xc3\xa9"), "a_b_c_d__ caf\xc3\xa9");
+  EXPECT_EQ(StackFrame("<in\nput>:5 f;b.py:1 g", /*whole_stack=*/true), "<in_put>:5 f;b.py:1 g");
 }
 
 TEST(Speedscope, PlaysBackEverySpan) {

@@ -197,10 +197,10 @@ TEST(Record, MovesAnEarlierRunAside) {
 TEST(Record, WritesItsCommandAsValidJsonWhateverItsBytes) {
   TempFolder folder;
   RecordOptions options = Command(folder, "true");
-  options.command.push_back("quote\" back\\ line\n bad\xff");
+  options.command.push_back("quote\" back\\ line\n bad\xff half \xed\xa0\x80");
   StatusOfRecording(options);
   EXPECT_THAT(Read(folder / "run/run.json"),
-              HasSubstr("\"quote\\\" back\\\\ line\\u000a bad\\ufffd\""));
+              HasSubstr("\"quote\\\" back\\\\ line\\n bad\ufffd half \ufffd\ufffd\ufffd\""));
 }
 
 TEST(Record, TalksInAtMostTenLines) {

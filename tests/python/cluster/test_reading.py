@@ -154,6 +154,15 @@ def test_tables_are_printed_in_each_format(cluster, capfd, tmp_path):
     assert code == 2 and "stragglers" in capfd.readouterr().err
 
 
+def test_texts_are_cells_of_csv_as_in_the_tables_of_a_run(cluster, capfdbinary):
+    odd = ["=1+1", "@x", "-5", "a,b", 'say "so"', "two\nlines", "caf\u00e9", "", "plain"]
+    table = pa.table({"name": odd, "n": [1, None, 2.5, 3, 4, 5, 6, 7, 8]})
+    reading._print(table, "csv", "", cluster)
+    assert capfdbinary.readouterr().out.decode() == (
+        'name,n\n"\'=1+1",1.0\n"\'@x",\n"\'-5",2.5\n"a,b",3.0\n"say ""so""",4.0\n'
+        '"two\nlines",5.0\ncaf\u00e9,6.0\n,7.0\nplain,8.0\n')
+
+
 def test_outputs_are_written_as_those_of_a_run(cluster, capfd, tmp_path):
     packed = tmp_path / "ranks.csv.gz"
     assert reading.main_table([cluster.path, "ranks", "-o", str(packed)]) == 0
