@@ -12,6 +12,7 @@ constexpr int kCut = 8;                 // one in so many of the samples, at eit
 constexpr int kFewSamples = 4;          // say nothing of their spread
 constexpr double kUnsure = 0.5;         // of a cost's error are added: it is likely no more
 constexpr double kDoubt = 3;            // a word may cost so many times the guess
+constexpr double kDoubtOfMarks = 2;     // its error, as a multiple of the guess
 constexpr double kUnseenShare = 0.05;   // of a step, for calls that write no words
 constexpr double kNsUnseen = 150'000;   // but no more than this
 constexpr int kMeasured = 5;            // settled samples that may end the measuring
@@ -123,8 +124,10 @@ double StepBudget::CostOf(int level) const {
   Weighted cost = Compared(settled_[level], level);
   const Weighted near = Compared(near_[level], level);
   if (near.weights > 0 && (cost.weights == 0 || near.mean() > cost.mean())) cost.Add(near);
+  // Marks are few, and what surrounds them is the same however few.
+  const double words = level == kMarks ? kDoubtOfMarks * guess : guess;
   const double unseen = level == kMarks ? 0 : Unseen();
-  cost.Add(guess, guess * guess + unseen * unseen);
+  cost.Add(guess, words * words + unseen * unseen);
   return std::max(0.0, cost.mean() + kUnsure / std::sqrt(cost.weights));
 }
 

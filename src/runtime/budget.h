@@ -4,9 +4,9 @@
 // The step plan says which level each step would have. Steps come in runs of kRunSteps, and a run
 // is kept with a chance that follows from what the levels cost here. The steps of a run that is not
 // kept are left out: they have the level marks, but for the plan's control steps, which stay what
-// they are unless the switches to them take half of what there is. A hash of (seed, run) is
-// compared with that chance, so of processes that count their steps alike one with less room keeps
-// a part of the runs that the others keep.
+// they are unless the switches to them take half of what there is. A number that (seed, run) tells
+// is compared with that chance, so of processes that count their steps alike one with less room
+// keeps a part of the runs that the others keep.
 //
 // Costs are compared in the processor's time of the thread that makes the steps, and are held
 // against its own time: without what it waited for a processor. So a program that sleeps has much
@@ -25,6 +25,8 @@
 // the inverse squares of their errors as weights: where steps differ much, dozens of samples say
 // less than the words. These are as uncertain as they are large, and say nothing of calls that are
 // too short to be recorded.
+//
+// What the steps right behind a change take longer than those that follow is what it costs.
 //
 // Short blocks have no settled steps. Where it is open whether the plan fits, a few runs behind the
 // first steps are measured: marks and the plan's main level take turns. What marks cost themselves
