@@ -184,6 +184,8 @@ def in_place(torch):
         return ctypes.c_void_p.from_address(table).value
     def slot(cls, offset):
         return ctypes.c_void_p.from_address(id(cls) + offset).value
+    def code(function):  # what is run: a function that stays in its place has another one
+        return ctypes.c_void_p.from_address(id(function) + 48).value
     builtin = type(len)
     return {
         "finders": [type(finder).__module__ for finder in sys.meta_path],
@@ -191,12 +193,12 @@ def in_place(torch):
         "callbacks": callbacks(),
         "thunks": [pointer(torch._C._VariableFunctions.add), pointer(torch._C._nn.linear),
                    slot(torch.nn.Linear, 128), slot(builtin, 120), slot(builtin, 200)],
-        "wrappers": [id(vars(torch.optim.Optimizer)["_optimizer_step_code"]),
-                     id(vars(torch.autograd.profiler.record_function)["__enter__"]),
+        "wrappers": [code(vars(torch.optim.Optimizer)["_optimizer_step_code"]),
+                     code(vars(torch.autograd.profiler.record_function)["__enter__"]),
                      id(vars(torch.nn.Module).get("__init_subclass__")),
-                     id(vars(threading.Thread)["_set_native_id"]),
-                     id(vars(threading.Thread)["name"]),
-                     id(vars(torch.utils.data.DataLoader)["__iter__"])],
+                     code(vars(threading.Thread)["_set_native_id"]),
+                     code(vars(threading.Thread)["name"].fset),
+                     code(vars(torch.utils.data.DataLoader)["__iter__"])],
     }
 """
 

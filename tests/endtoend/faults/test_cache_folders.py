@@ -112,7 +112,9 @@ def test_answers_about_plugins_that_another_user_wrote_are_not_believed(tmp_path
     cache = tmp_path / "cache" / "crosscut"
     cache.mkdir(parents=True)
     answers = cache / "probed-plugins"
-    answers.write_text(f"{facts.st_size} {facts.st_mtime_ns} - {plugin}\tgood\n")
+    checker = (PACKAGE / "crosscut" / "bin" / "crosscut-check-plugin").stat()
+    answers.write_text(f"{checker.st_size} {checker.st_mtime_ns} "
+                       f"{facts.st_size} {facts.st_mtime_ns} - {plugin}\tgood\n")
 
     def said():
         return record(tmp_path / "run", ["true"], "--probe-plugins", "--plugin", plugin,

@@ -157,10 +157,11 @@ def test_tables_are_printed_in_each_format(cluster, capfd, tmp_path):
 def test_texts_are_cells_of_csv_as_in_the_tables_of_a_run(cluster, capfdbinary):
     odd = ["=1+1", "@x", "-5", "a,b", 'say "so"', "two\nlines", "caf\u00e9", "", "plain"]
     table = pa.table({"name": odd, "n": [1, None, 2.5, 3, 4, 5, 6, 7, 8]})
-    reading._print(table, "csv", "", cluster)
+    every = (1 << 63) - 1
+    reading.as_of_run("odd", table).write("csv", ((), "", every), "-", [cluster.path])
     assert capfdbinary.readouterr().out.decode() == (
-        'name,n\n"\'=1+1",1.0\n"\'@x",\n"\'-5",2.5\n"a,b",3.0\n"say ""so""",4.0\n'
-        '"two\nlines",5.0\ncaf\u00e9,6.0\n,7.0\nplain,8.0\n')
+        'name,n\n"\'=1+1",1\n"\'@x",\n"\'-5",2.5\n"a,b",3\n"say ""so""",4\n'
+        '"two\nlines",5\ncaf\u00e9,6\n,7\nplain,8\n')
 
 
 def test_outputs_are_written_as_those_of_a_run(cluster, capfd, tmp_path):
