@@ -1,5 +1,6 @@
 #include "src/analyze/devices/graph_launches.h"
 
+#include <algorithm>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -31,12 +32,15 @@ GraphLaunches::GraphLaunches(const Context& context) : processes(context.trace()
   const trace::Trace& trace = context.trace();
   std::vector<bool> graphs;  // by NameId
   for (const trace::Name& name : trace.names) graphs.push_back(LaunchesGraph(trace, name));
+  if (std::find(graphs.begin(), graphs.end(), true) == graphs.end()) return;
   for (const ProcessWork& work : context.Shared<DeviceWork>().processes) {
     std::set<std::pair<uint32_t, trace::SpanIndex>> with_work;
     for (const DeviceEvent& event : work.events) {
       if (!event.launched()) continue;
       const uint32_t t = event.launch_track.value;
-      with_work.emplace(t, Outermost(trace.tracks[t].spans, graphs, event.launch));
+      const trace::Spans& spans = trace.tracks[t].spans;
+      if (!graphs[spans.name[event.launch].value]) continue;
+      with_work.emplace(t, Outermost(spans, graphs, event.launch));
     }
     Counts& counts = processes[work.process.value];
     for (const uint32_t t : context.tracks().of(work.process)) {
