@@ -23,8 +23,8 @@ def leave(text):  # type: (str) -> None
 def _is_other(run, found):  # type: (str, os.stat_result) -> bool
     """Whether `record` on this machine said that its directory is another: src/runtime/
     run_folder.cc."""
-    told = os.environ.get("CROSSCUT_RUN_ID", "").split(":", 3)
-    if len(told) < 4 or told[3] != run:
+    told = os.environ.get("CROSSCUT_RUN_ID", "").split(":", 4)
+    if len(told) < 5 or told[4] != run:
         return False
     with open("/proc/sys/kernel/random/boot_id") as file:
         boot = file.read().replace("-", "")[:16]

@@ -99,6 +99,15 @@ void HoldStandardDescriptors() {
   }
 }
 
+uint64_t MadeNs(int fd) {
+  struct statx facts;
+  if (statx(fd, "", AT_EMPTY_PATH, STATX_BTIME, &facts) != 0 ||
+      (facts.stx_mask & STATX_BTIME) == 0) {
+    return 0;
+  }
+  return static_cast<uint64_t>(facts.stx_btime.tv_sec) * 1'000'000'000 + facts.stx_btime.tv_nsec;
+}
+
 void CloseAllBut(int one, int other) {
   unsigned from = 0;
   for (const int kept : {std::min(one, other), std::max(one, other)}) {

@@ -21,6 +21,11 @@ bool WriteAll(int fd, std::string_view bytes);
 // so that no message ends up in a file.
 void HoldStandardDescriptors();
 
+// When the file that is open at `fd` was made, in ns since 1970; 0 where the kernel or the file
+// system does not tell. A number of an inode comes again as soon as its file is gone; with this
+// beside it the file is known for good.
+uint64_t MadeNs(int fd);
+
 // Closes all of the calling process's descriptors but these; -1 is none.
 void CloseAllBut(int one, int other = -1);
 

@@ -139,7 +139,8 @@ struct RingHeader {
   // 1: the owner keeps this file marked (base::MarkInUse) while it may write (atomic).
   // Drain::Unmark() -> RingFile::Owner()
   uint64_t marks_use;
-  uint64_t reserved[31];  // 0
+  uint64_t run_made_ns;   // base::MadeNs() of the run directory
+  uint64_t reserved[30];  // 0
   RingControl control;
 };
 static_assert(sizeof(RingHeader) <= kRingPageBytes);

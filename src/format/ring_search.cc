@@ -1,10 +1,13 @@
 #include "src/format/ring_search.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 
+#include "src/base/descriptors.h"
 #include "src/base/file.h"
 #include "src/format/run_json.h"
 
@@ -29,7 +32,7 @@ void Take(const RunFolder& run, const std::string& path, const RingTrust& trust,
   RunRing ring = {path, trust, {}, file->device(), file->inode()};
   uint64_t chunks = 0;
   if (!file->ReadHeader(&ring.header, &chunks).ok()) return;
-  if (ring.header.run_device != run.device || ring.header.run_inode != run.inode) return;
+  if (!IsRingOf(run, ring.header)) return;
   const Result<RingFile> trusted = RingFile::Open(path, trust, /*writable=*/false);
   if (!trusted.ok()) {
     out->refused.emplace_back(trusted.status().message());
@@ -43,14 +46,30 @@ void Take(const RunFolder& run, const std::string& path, const RingTrust& trust,
 }  // namespace
 
 Result<RunFolder> RunFolder::Of(const std::string& dir) {
-  struct stat info;
-  if (stat(dir.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) {
-    return Status::NotFound(dir + ": no such directory");
-  }
-  RunFolder run = {dir, info.st_dev, info.st_ino, info.st_uid, ""};
+  const int fd = open(dir.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return Status::NotFound(dir + ": no such directory");
+  RunFolder run = Of(fd);
+  close(fd);
+  run.dir = dir;
   Result<std::string> json = base::ReadSmallFile(dir + "/run.json", kMaxRunJson);
   if (json.ok()) run.run_json = std::move(*json);
   return run;
+}
+
+RunFolder RunFolder::Of(int fd) {
+  RunFolder run;
+  struct stat info;
+  if (fstat(fd, &info) != 0) return run;
+  run.device = info.st_dev;
+  run.inode = info.st_ino;
+  run.made_ns = base::MadeNs(fd);
+  run.owner = info.st_uid;
+  return run;
+}
+
+bool IsRingOf(const RunFolder& run, const RingHeader& ring) {
+  return ring.run_device == run.device && ring.run_inode == run.inode &&
+         (ring.run_made_ns == run.made_ns || ring.run_made_ns == 0 || run.made_ns == 0);
 }
 
 RunRings FindRings(const RunFolder& run) {

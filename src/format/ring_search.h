@@ -15,12 +15,17 @@ namespace crosscut::format {
 struct RunFolder {
   // kNotFound where `dir` is no directory.
   static Result<RunFolder> Of(const std::string& dir);
+  // Of an open directory, which may have no name any more; without run.json.
+  static RunFolder Of(int fd);
 
   std::string dir;
-  uint64_t device = 0, inode = 0;
+  uint64_t device = 0, inode = 0, made_ns = 0;
   uint32_t owner = 0;    // uid
   std::string run_json;  // its text; "" where there is none
 };
+
+// Whether the ring names this run, and no removed one whose directory's number this run's has now.
+bool IsRingOf(const RunFolder& run, const RingHeader& ring);
 
 struct RunRing {
   std::string path;

@@ -40,10 +40,9 @@ class RingTrustTest : public ::testing::Test {
   }
 
   std::string Write(RingBuilder* ring, const std::string& dir, mode_t mode = 0600) const {
-    struct stat info;
-    stat(run_.c_str(), &info);
-    ring->header().run_device = info.st_dev;
-    ring->header().run_inode = info.st_ino;
+    const RunFolder run = *RunFolder::Of(run_);
+    ring->header().run_device = run.device;
+    ring->header().run_inode = run.inode;
     const std::string path = RingPath(dir, ring->header().pid, ring->header().nonce);
     std::ofstream(path, std::ios::binary)
         .write(ring->bytes().data(), static_cast<std::streamsize>(ring->bytes().size()));
@@ -88,6 +87,20 @@ TEST_F(RingTrustTest, ARingUnderAnothersNameIsRefusedAndTold) {
   rename(path.c_str(), RingPath(rings_, ring.header().pid, 8).c_str());
   EXPECT_TRUE(Find().rings.empty());
   EXPECT_EQ(Find().refused.size(), 1u);
+}
+
+// File systems give a removed directory's number to the next one that is made.
+TEST_F(RingTrustTest, ARingOfARemovedRunIsNoRingOfTheRunThatHasItsNumberNow) {
+  RingBuilder ring(1, 7);
+  const RunFolder run = *RunFolder::Of(run_);
+  ring.header().run_made_ns = run.made_ns;
+  Write(&ring, rings_);
+  EXPECT_EQ(Find().rings.size(), 1u);
+  if (run.made_ns == 0) GTEST_SKIP() << "this file system does not tell when a file was made";
+  ring.header().run_made_ns = run.made_ns - 1;
+  Write(&ring, rings_);
+  EXPECT_TRUE(Find().rings.empty());
+  EXPECT_TRUE(Find().refused.empty());
 }
 
 TEST_F(RingTrustTest, LinksAreNotFollowed) {

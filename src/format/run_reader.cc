@@ -92,19 +92,14 @@ void LookAgain(const RunFolder& folder, const std::vector<std::string>& logs,
   }
 }
 
-// When the directory was made, as far as run.json and the file system tell; 0: neither does.
-int64_t RealtimeOfRun(const std::string& dir, const std::string& run_json) {
-  struct statx info;
-  int64_t made = 0;
-  if (statx(AT_FDCWD, dir.c_str(), 0, STATX_BTIME, &info) == 0 &&
-      (info.stx_mask & STATX_BTIME) != 0) {
-    made = int64_t{info.stx_btime.tv_sec} * 1'000'000'000 + info.stx_btime.tv_nsec;
-  }
-  return std::max(made, JsonIntegerMember(run_json, "started_realtime_ns"));
+// When the run began, as far as run.json and the file system tell; 0: neither does.
+int64_t RealtimeOfRun(const RunFolder& run) {
+  return std::max(static_cast<int64_t>(run.made_ns),
+                  JsonIntegerMember(run.run_json, "started_realtime_ns"));
 }
 
-// A ring with no log of its nonce is left over from a removed run whose directory's number this
-// run's directory has now, where it is older than this run or its log's name stands for another.
+// A ring with no log of its nonce is left over from a run that was in this directory before, where
+// it is older than this run or its log's name stands for another.
 bool IsStale(const RingSnapshot& ring, const std::string& dir, int64_t run_began) {
   const int64_t ring_began = ring.header.anchor_realtime_ns;
   if (run_began != 0 && ring_began != 0 && ring_began < run_began) return true;
@@ -140,7 +135,7 @@ Result<std::unique_ptr<RunReader>> RunReader::Open(const std::string& dir) {
   for (auto& process : of_logs) {
     state->processes.emplace_back(new ProcessReader(std::move(process)));
   }
-  const int64_t run_began = RealtimeOfRun(dir, state->folder.run_json);
+  const int64_t run_began = RealtimeOfRun(state->folder);
   for (RingSnapshot& ring : rings) {
     if (IsStale(ring, dir, run_began)) continue;
     auto process = std::make_unique<ProcessReader::State>();

@@ -252,6 +252,7 @@ void ProcessLog::FillHeader(const format::LogIdentity& log, const base::ProcessI
   header->boot = self.boot;
   header->run_device = settings_.run.device;
   header->run_inode = settings_.run.inode;
+  header->run_made_ns = settings_.run.made_ns;
   const size_t bytes = strlen(settings_.run_dir);
   if (bytes < sizeof header->control.run_dir) {
     memcpy(header->control.run_dir, settings_.run_dir, bytes + 1);

@@ -51,21 +51,22 @@ int IdentifyRun(const char* path, RunIdentity* identity) {
     if (fd >= 0) close(fd);
     return error;
   }
+  *identity = {info.st_dev, info.st_ino, base::MadeNs(fd)};
   close(fd);
-  *identity = {info.st_dev, info.st_ino};
   return CROSSCUT_OK;
 }
 
-// "boot:device:inode:path", numbers in hex. Those of another host are other numbers.
+// "boot:device:inode:made_ns:path", numbers in hex. Those of another host are other numbers.
 bool ReadIdentity(const char* path, RunIdentity* identity) {
   const char* text = secure_getenv("CROSSCUT_RUN_ID");
-  unsigned long long boot = 0, device = 0, inode = 0;
+  unsigned long long boot = 0, device = 0, inode = 0, made = 0;
   int end = 0;
-  if (text == nullptr || sscanf(text, "%llx:%llx:%llx:%n", &boot, &device, &inode, &end) != 3 ||
+  if (text == nullptr ||
+      sscanf(text, "%llx:%llx:%llx:%llx:%n", &boot, &device, &inode, &made, &end) != 4 ||
       end == 0 || strcmp(text + end, path) != 0 || boot != base::ThisProcess().boot) {
     return false;
   }
-  *identity = {device, inode};
+  *identity = {device, inode, made};
   return true;
 }
 

@@ -7,9 +7,9 @@
 
 namespace crosscut::record {
 
-// Which directory it is, as fstat shows it.
+// Which directory it is, as fstat shows it, and base::MadeNs().
 struct RunIdentity {
-  uint64_t device, inode;
+  uint64_t device, inode, made_ns;
 };
 
 class RunFolder {

@@ -25,7 +25,7 @@ constexpr int64_t kBeingMadeSeconds = 60;  // more than a ring needs from its na
 struct OneRing {
   std::string path, run_dir;
   uint64_t inode = 0, bytes = 0;
-  uint64_t run_device = 0, run_inode = 0;
+  format::RingHeader header = {};  // of one that has it
   base::Liveness owner = base::Liveness::kUnknown;
 };
 
@@ -55,14 +55,14 @@ std::vector<OneRing> OwnRings() {
     // Nothing is taken out of it here, so it matters not who else may write it.
     const auto file = format::RingFile::Open(path, {-1, /*in_run=*/true}, /*writable=*/false);
     if (!file.ok() || file->device() == 0) continue;
-    OneRing ring = {path, "", file->inode(), file->disk_bytes()};
-    format::RingHeader header;
+    OneRing ring;
+    ring.path = path;
+    ring.inode = file->inode();
+    ring.bytes = file->disk_bytes();
     uint64_t chunks = 0;
-    if (file->ReadHeader(&header, &chunks).ok()) {
-      ring.owner = file->Owner(header);
-      ring.run_dir = header.control.run_dir;
-      ring.run_device = header.run_device;
-      ring.run_inode = header.run_inode;
+    if (file->ReadHeader(&ring.header, &chunks).ok()) {
+      ring.owner = file->Owner(ring.header);
+      ring.run_dir = ring.header.control.run_dir;
     } else {
       ring.owner = OwnerByName(*file);
     }
@@ -91,8 +91,7 @@ bool IsThere(const OneRing& ring) {
 bool HasRun(const OneRing& ring) {
   if (ring.run_dir.empty()) return false;
   const auto run = format::RunFolder::Of(ring.run_dir);
-  return run.ok() && run->owner == geteuid() && run->device == ring.run_device &&
-         run->inode == ring.run_inode;
+  return run.ok() && run->owner == geteuid() && format::IsRingOf(*run, ring.header);
 }
 
 }  // namespace

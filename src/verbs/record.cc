@@ -283,11 +283,12 @@ Status WriteRunJson(const RecordOptions& options, int folder) {
 std::string RunId(const std::string& dir, int folder) {
   struct stat info;
   if (fstat(folder, &info) != 0) return "";
-  char numbers[64];
+  char numbers[96];
   snprintf(numbers, sizeof numbers,
-           "%llx:%llx:%llx:", static_cast<unsigned long long>(base::ThisProcess().boot),
+           "%llx:%llx:%llx:%llx:", static_cast<unsigned long long>(base::ThisProcess().boot),
            static_cast<unsigned long long>(info.st_dev),
-           static_cast<unsigned long long>(info.st_ino));
+           static_cast<unsigned long long>(info.st_ino),
+           static_cast<unsigned long long>(base::MadeNs(folder)));
   return numbers + dir;
 }
 

@@ -4,6 +4,7 @@ import contextlib
 import os
 import pathlib
 import re
+import shutil
 import signal
 import struct
 import subprocess
@@ -484,6 +485,40 @@ def test_children_are_in_the_window_and_leave_it_with_their_parent(tmp_path):
     assert all(row["complete"] and row["end_ns"] <= late for row in rows)
     processes = list(crosscut.read(job.run).table("processes").rows())
     assert sorted(bool(row["parent"]) for row in processes) == [False, True, True]
+
+
+ARMS_ITSELF = MARKER + """
+import crosscut
+assert crosscut.arm(sys.argv[2], control_percent=0), crosscut.error()
+ready()
+while goes_on():
+    crosscut.step()
+    time.sleep(0.002)
+"""
+
+
+def test_windows_of_a_removed_run_are_not_counted_where_its_number_comes_again(tmp_path):
+    script, run = tmp_path / "program.py", tmp_path / "run"
+    script.write_text(ARMS_ITSELF)
+    rings = []
+    for attempt in range(2):
+        mark = tmp_path / f"mark{attempt}"
+        process = subprocess.Popen([sys.executable, script, mark, run],
+                                   env={**os.environ, "PYTHONPATH": str(PACKAGE)})
+        try:
+            while not mark.exists():
+                assert process.poll() is None
+                time.sleep(0.01)
+            assert "window 1, steps" in ask("start", run, "--steps", 3)
+            assert "window 2, steps" in ask("start", run, "--steps", 3)
+        finally:
+            process.kill()  # so that its ring stays
+            process.wait()
+            rings += pathlib.Path("/dev/shm").glob(f"crosscut-*-{process.pid}-*.ring")
+        shutil.rmtree(run)
+    assert len(rings) == 2
+    for ring in rings:
+        ring.unlink()
 
 
 def test_a_dormant_run_that_nobody_asks_leaves_no_trace(tmp_path):

@@ -49,11 +49,9 @@ bool RemoveRingsOfRemovedRun(int folder) {
   struct stat info;
   if (folder < 0 || fstat(folder, &info) != 0 || info.st_nlink != 0) return false;
   // While it is open, its numbers are no other directory's.
-  format::RunFolder run;
-  run.device = info.st_dev;
-  run.inode = info.st_ino;
-  run.owner = info.st_uid;
-  for (const format::RunRing& ring : format::FindRings(run).rings) unlink(ring.path.c_str());
+  for (const format::RunRing& ring : format::FindRings(format::RunFolder::Of(folder)).rings) {
+    unlink(ring.path.c_str());
+  }
   return true;
 }
 
