@@ -1,155 +1,250 @@
 """What recording costs a step, to about 1 % on a machine whose speed wanders by 10.
 
     .venv/bin/python bench/blocks.py PROGRAM [--rounds N] [--steps K] ARM...
+    .venv/bin/python bench/blocks.py --table costs|peers [--rounds N]
 
-PROGRAM is mlp, transformer or loader. An ARM is `plain`, `torch.profiler`, or options of `crosscut
-record` in quotes, "" the defaults. All arms are alive at once; in each round each of them runs a
-block of K steps, in random order, so what slows the machine slows all of them. Printed for each
-arm, over the last three quarters of the rounds: the ratio of its mean step to the first arm's, with
-a 95 % bootstrap interval over rounds, and the ratio of medians; of a recorded arm also the median
-of its control steps beside that of the first arm's steps. A second `plain` is the A/A band.
+PROGRAM is a function of block_programs.py. An ARM is `plain`, a peer (torch.profiler, cProfile,
+VizTracer, py-spy, Scalene), or options of `crosscut record` in quotes, "" the defaults. All arms
+are alive at once; in each round each of them runs a block of K steps, in random order, so what
+slows the machine slows all of them. Told of each arm, over the last three quarters of the rounds:
+
+    ratio    its mean step by the first arm's, with a 95 % bootstrap interval over rounds
+    cpu      the same of the processor's time of the whole process, all its threads
+    control  the median of its control steps by that of the first arm's steps
+    said     what the recording says that it cost, with its interval: table overhead_levels, `all`
+
+A second `plain` is the A/A band. With --json, JSON lines as harness.Line has them.
 """
 
 import argparse
 import contextlib
+import json
 import os
 import pathlib
 import random
+import signal
+import socket
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 
-import budget_programs
+import block_programs
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "build" / "release" / "python"
+PEERS = ROOT / "build" / "bench-peers"  # py-spy and Scalene, installed when first asked for
 sys.path.insert(0, str(PACKAGE))
 WARM = 8  # steps of a block that count for nothing: the other arms had the caches
+PYTHONS = {"jax": ".venv-tensorflow", "keras": ".venv-tensorflow", "ppo": ".venv-rl"}
+STEPS = {"transformer": 30, "loader": 60, "greenlets": 25, "ranks": 60, "ppo": 4, "children": 20}
+
+FEW = ["plain", "plain", "", "--plan=full"]
+TABLES = {
+    "costs": {
+        **{name: FEW for name in ("transformer", "dqn", "loader", "greenlets", "ranks", "opencl",
+                                  "keras", "jax", "ppo", "marks", "children")},
+        "mlp": ["plain", "plain", "", "--sources=operations --python=off", "--plan=control=100",
+                "--plan=full", "--plan=full --shapes", "--plan=full --allocations"],
+        "python_calls": ["plain", "plain", "", "--python=samples", "--python=calls --plan=full"],
+    },
+    "peers": {name: ["plain", "plain", "", "--plan=full", "torch.profiler", "cProfile",
+                     "VizTracer", "py-spy", "Scalene"] for name in ("mlp", "dqn", "transformer")},
+}
 
 
 # ---- An arm: a process that runs a block whenever it is asked ----
 
-def mlp(torch):
-    model, _ = budget_programs.mlp_of(torch)
-    return trains(torch, model, torch.optim.Adam(model.parameters()),
-                  lambda: torch.randn(64, 64))
+@contextlib.contextmanager
+def cprofile():
+    import cProfile
+    profile = cProfile.Profile()
+    profile.enable()
+    yield
+    profile.disable()
 
 
-def transformer(torch):
-    layer = torch.nn.TransformerEncoderLayer(128, 4, 256, batch_first=True)
-    model = torch.nn.Sequential(torch.nn.TransformerEncoder(layer, 2), torch.nn.Linear(128, 1))
-    return trains(torch, model, torch.optim.AdamW(model.parameters()),
-                  lambda: torch.randn(8, 64, 128))
+@contextlib.contextmanager
+def viztracer():
+    from viztracer import VizTracer
+    tracer = VizTracer(verbose=0)
+    tracer.start()
+    yield
+    tracer.stop()
+    tracer.clear()
 
 
-def loader(torch):
-    batches = iter(torch.utils.data.DataLoader(torch.randn(1 << 22, 16), batch_size=32))
-    model = torch.nn.Linear(16, 1)
-    return trains(torch, model, torch.optim.SGD(model.parameters(), 0.01), lambda: next(batches))
+def inside(peer):
+    """What stands around a block, as the peer's documentation has it."""
+    if peer == "torch.profiler":
+        import torch
+        return torch.profiler.profile
+    if peer == "cProfile":
+        return cprofile
+    if peer == "VizTracer":
+        return viztracer
+    return contextlib.nullcontext
 
 
-def trains(torch, model, optimizer, batch):
-    wanted = torch.zeros(1)
-    return lambda: budget_programs.train(model, optimizer, batch(), wanted)
-
-
-PROGRAMS = {"mlp": mlp, "transformer": transformer, "loader": loader}
-
-
-def run_arm(program, steps, profiled, asked, answers):
-    """Answers each byte of `asked` by the lengths of a block's steps in ns, on a line."""
-    torch = budget_programs.one_thread()
-    step = PROGRAMS[program](torch)
+def run_arm(program, steps, peer, place):
+    """Answers each line from the socket at `place` by one: what the process took of the processor
+    and the lengths of a block's steps, in ns."""
+    step = getattr(block_programs, program)()
+    around = inside(peer)
 
     def block():
         edges = []
-        profiler = torch.profiler.profile() if profiled else contextlib.nullcontext()
-        with profiler:
-            for _ in range(WARM + steps):
+        with around():
+            for i in range(WARM + steps):
+                if i == WARM:
+                    begun = time.process_time_ns()
                 edges.append(time.perf_counter_ns())
                 step()
             edges.append(time.perf_counter_ns())
-        return [b - a for a, b in zip(edges[WARM:], edges[WARM + 1:])]
+            cpu = time.process_time_ns() - begun
+        return [cpu, *(b - a for a, b in zip(edges[WARM:], edges[WARM + 1:]))]
 
     block()
-    os.write(answers, b"ready\n")
-    with os.fdopen(answers, "w") as out:
-        while os.read(asked, 1):
-            print(*block(), file=out, flush=True)
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.connect(place)
+        with connection.makefile("rw") as file:
+            print("ready", file=file, flush=True)
+            while file.readline():
+                print(*block(), file=file, flush=True)
 
 
 # ---- All of them ----
 
+def peers_folder():
+    if not (PEERS / "scalene").is_dir():
+        subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--target", PEERS,
+                        "--disable-pip-version-check", "py-spy", "scalene"], check=True)
+    return PEERS
+
+
 class Arm:
+    IN_PROCESS = ("plain", "torch.profiler", "cProfile", "VizTracer")
+
     def __init__(self, name, program, steps, folder):
-        self.name, self.rounds = name, []  # per round: mean and median, ns
+        self.name, self.rounds = name, []  # per round: mean and median step, processor's time; ns
         self.run = folder / f"run{random.randrange(1 << 40):x}"
-        self.recorded = name not in ("plain", "torch.profiler")
-        asked, self._ask = os.pipe()
-        answer, answers = os.pipe()
-        command = [sys.executable, __file__, "--arm", program, str(steps),
-                   str(int(name == "torch.profiler")), str(asked), str(answers)]
+        place = f"{self.run}.socket"
+        python = ROOT / PYTHONS.get(program, ".venv") / "bin" / "python"
+        script = [__file__, "--arm", program, str(steps), name, place]
+        command, env = [python, *script], dict(os.environ, PYTHONPATH=str(PACKAGE))
+        self.recorded = name not in (*self.IN_PROCESS, "py-spy", "Scalene")
         if self.recorded:
             command = [PACKAGE / "crosscut/bin/crosscut", "record", "-o", self.run, *name.split(),
                        "--", *command]
-        self._process = subprocess.Popen(command, pass_fds=(asked, answers),
-                                         stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-        os.close(asked)
-        os.close(answers)
-        self._answers = os.fdopen(answer)
-        if self._answers.readline() != "ready\n":
-            sys.exit(f"blocks: {name!r} does not run: {' '.join(map(str, command))}")
+        elif name == "py-spy":
+            command = [peers_folder() / "bin/py-spy", "record", "-o", self.run, "--", *command]
+        elif name == "Scalene":
+            env["PYTHONPATH"] += f":{peers_folder()}"
+            command = [python, "-m", "scalene", "run", "-o", self.run, *script[:1], "---",
+                       *script[1:]]
+        trouble = tempfile.TemporaryFile("w+")
+        with socket.socket(socket.AF_UNIX) as server:
+            server.bind(place)
+            server.listen()
+            server.settimeout(1)
+            self._process = subprocess.Popen(command, env=env, stderr=trouble,
+                                             stdout=subprocess.DEVNULL, start_new_session=True)
+            self._file = None
+            while self._file is None:
+                with contextlib.suppress(TimeoutError):
+                    self._file = server.accept()[0].makefile("rw")
+                if self._file is None and self._process.poll() is not None:
+                    trouble.seek(0)
+                    sys.exit(f"blocks: {name!r} does not run: {' '.join(map(str, command))}\n"
+                             f"{trouble.read()[-2000:]}")
+        self._file.readline()
 
     def block(self):
-        os.write(self._ask, b"g")
-        lengths = list(map(int, self._answers.readline().split()))
-        self.rounds.append((statistics.mean(lengths), statistics.median(lengths)))
+        print("go", file=self._file, flush=True)
+        cpu, *lengths = map(int, self._file.readline().split())
+        self.rounds.append((statistics.mean(lengths), statistics.median(lengths),
+                            cpu / len(lengths)))
 
     def end(self):
-        os.close(self._ask)
+        self._file.close()
+        if not self.recorded:  # what a peer makes of its data is not measured
+            os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
 
-    def control_ns(self):
-        """Median of the steps with the probes off, without the first after a change; None: none."""
+    def tables(self):
+        """Control: median of the steps with the probes off, without the first after a change; None:
+        there is none. Said: by what the recording made steps longer, low and high; None: not
+        known."""
         import crosscut
-        steps = crosscut.read(self.run).table("steps").rows()
-        lengths = [row["wall_ns"] for row in steps if row["control"] and not row["after_switch"]]
-        return statistics.median(lengths) if lengths else None
+        run = crosscut.read(self.run)
+        lengths = [row["wall_ns"] for row in run.table("steps").rows()
+                   if row["control"] and not row["after_switch"]]
+        said = [(row["inflation"], row["inflation_low"], row["inflation_high"])
+                for row in run.table("overhead_levels").rows() if row["level"] == "all"]
+        return statistics.median(lengths) if lengths else None, said[0] if said else None
 
 
-def told(arm, first, rounds):
-    means = [a[0] / b[0] for a, b in zip(arm.rounds[rounds // 4:], first.rounds[rounds // 4:])]
-    medians = [a[1] / b[1] for a, b in zip(arm.rounds[rounds // 4:], first.rounds[rounds // 4:])]
-    drawn = sorted(statistics.mean(random.choices(means, k=len(means))) for _ in range(2000))
-    mean_us = statistics.mean(r[0] for r in arm.rounds) / 1e3
-    line = (f"{arm.name or 'the defaults'}: {mean_us:.1f} us a step, {statistics.mean(means):.3f} "
-            f"[{drawn[50]:.3f}, {drawn[1949]:.3f}], medians {statistics.median(medians):.3f}")
-    control = arm.control_ns() if arm.recorded else None
-    if control is not None:
-        line += f", control steps {control / statistics.median(r[1] for r in first.rounds):.3f}"
+def ratio(arm, first, which, cut):
+    ratios = [a[which] / b[which] for a, b in zip(arm.rounds[cut:], first.rounds[cut:])]
+    drawn = sorted(statistics.mean(random.choices(ratios, k=len(ratios))) for _ in range(2000))
+    return statistics.mean(ratios), drawn[50], drawn[1949]
+
+
+def told(arm, first):
+    """A line as harness.Line, its quartiles those of the interval, and what is known beside it."""
+    cut = len(first.rounds) // 4
+    middle, low, high = ratio(arm, first, 0, cut)
+    ns = statistics.mean(r[0] for r in arm.rounds[cut:])
+    line = {"name": arm.name or "the defaults", "ns": ns, "ratio": middle, "ratio_q25": low,
+            "ratio_q75": high, "rounds": len(first.rounds) - cut, "cpu": ratio(arm, first, 2, cut),
+            "added_ns": ns - statistics.mean(r[0] for r in first.rounds[cut:])}
+    if arm.recorded:
+        control, said = arm.tables()
+        if control is not None:
+            line["control"] = control / statistics.median(r[1] for r in first.rounds[cut:])
+        line["said"] = said
     return line
 
 
-def main():
-    if sys.argv[1:2] == ["--arm"]:
-        program, *numbers = sys.argv[2:]
-        return run_arm(program, *map(int, numbers))
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("program", choices=PROGRAMS)
-    parser.add_argument("--rounds", type=int, default=160)
-    parser.add_argument("--steps", type=int, default=100)
-    options, names = parser.parse_known_args()
+def text(line):
+    def spread(three):
+        return "{:.3f} [{:.3f}, {:.3f}]".format(*three)
+    words = (f"{line['group']}, {line['name']}: {line['ns'] / 1e3:.1f} us a step, "
+             f"{spread([line[key] for key in ('ratio', 'ratio_q25', 'ratio_q75')])}, "
+             f"cpu {spread(line['cpu'])}")
+    words += f", control {line['control']:.3f}" if "control" in line else ""
+    return words + (f", said {spread(line['said'])}" if line.get("said") else "")
+
+
+def measure(program, names, rounds, steps):
+    """The lines of a program's arms, the first of which the others are held against."""
     with tempfile.TemporaryDirectory() as folder:
-        arms = [Arm(name, options.program, options.steps, pathlib.Path(folder)) for name in names]
-        for _ in range(options.rounds):
+        arms = [Arm(name, program, steps, pathlib.Path(folder)) for name in names]
+        for _ in range(rounds):
             for arm in random.sample(arms, len(arms)):
                 arm.block()
         for arm in arms:
             arm.end()
-        for arm in arms:
-            print(f"{options.program} {told(arm, arms[0], options.rounds)}", flush=True)
+        return [{"group": f"blocks: {program}", **told(arm, arms[0])} for arm in arms]
+
+
+def main():
+    if sys.argv[1:2] == ["--arm"]:
+        program, steps, peer, place = sys.argv[2:]
+        return run_arm(program, int(steps), peer, place)
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("program", nargs="?")
+    parser.add_argument("--table", choices=TABLES)
+    parser.add_argument("--rounds", type=int, default=160)
+    parser.add_argument("--steps", type=int)
+    parser.add_argument("--json", action="store_true")
+    options, names = parser.parse_known_args()
+    table = TABLES[options.table] if options.table else {options.program: names}
+    for program, arms in table.items():
+        steps = options.steps or STEPS.get(program, 100)
+        for line in measure(program, arms, options.rounds, steps):
+            print(json.dumps(line) if options.json else text(line), flush=True)
 
 
 if __name__ == "__main__":

@@ -38,8 +38,10 @@ BOUNDS = [
     ("op, with memory:", "crosscut", "added_ns", "torch.profiler", 0.35),
     ("step, with memory:", "crosscut", "added_ns", "torch.profiler", 0.40),
     ("step, with the boundary: MLP", "crosscut", "ratio", None, 1.20),
-    ("plan: MLP, 0.6 ms", "balanced", "ratio", None, 1.03),
-    ("plan: transformer", "balanced", "ratio", None, 1.02),
+    ("blocks: ", "the defaults", "ratio", None, 1.02),
+    ("blocks: mlp", "--sources=operations --python=off", "ratio", None, 1.01),
+    ("blocks: mlp", "--plan=control=100", "ratio", None, 1.01),
+    ("blocks: mlp", "--plan=full", "ratio", None, 1.15),
     ("plan, agreement", "MLP: agree with a full recording", "value", None, -85.0),
     ("plan, agreement", "MLP, 0.6 ms: agree with a full recording", "value", None, -85.0),
     ("plan, agreement", "transformer: agree with a full recording", "value", None, -85.0),
@@ -240,15 +242,21 @@ def suite_more(rounds):
 
 
 def suite_plans(rounds):
-    """What each step plan costs over all steps, and whether its totals are a full recording's."""
+    """Whether a balanced plan's totals are a full recording's."""
     env = dict(os.environ, PYTHONPATH=f"{PACKAGE}:{ROOT / 'bench'}")
-    lines = []
     with tempfile.TemporaryDirectory() as work:
-        for plan in ("none", "light", "balanced", "full", "torch.profiler"):
-            lines += output_lines([sys.executable, ROOT / "bench" / "plans.py", plan,
-                                   str(2 * rounds), f"{work}/run"], env)
-        lines += output_lines([sys.executable, ROOT / "bench" / "plans_agree.py", "20", work], env)
-    return sorted(lines, key=lambda line: line["group"])
+        return output_lines([sys.executable, ROOT / "bench" / "plans_agree.py", "20", work], env)
+
+
+def suite_blocks(rounds, table="costs"):
+    """What recording costs a step of many programs; ratios with 95 % intervals."""
+    return output_lines([sys.executable, ROOT / "bench" / "blocks.py", "--table", table, "--json",
+                         "--rounds", str(4 * rounds)], timeout=7200)
+
+
+def suite_peers(rounds):
+    """The same of other profilers."""
+    return suite_blocks(rounds, "peers")
 
 
 def suite_boundary(rounds):
@@ -362,6 +370,7 @@ def suite_huge(rounds):
 SUITES = {"native": suite_native, "stop": suite_stop, "report": suite_report,
           "export": suite_export, "import": suite_import, "torch": suite_torch, "more": suite_more,
           "boundary": suite_boundary, "operation": suite_operation, "plans": suite_plans,
+          "blocks": suite_blocks, "peers": suite_peers,
           "pycalls": suite_pycalls, "plugins": suite_plugins, "frameworks": suite_frameworks,
           "dormant": suite_dormant, "rl": suite_rl, "processes": suite_processes,
           "large": suite_large, "huge": suite_huge}

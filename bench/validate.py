@@ -1,15 +1,12 @@
 """make validate: are corrected times true? `crosscut validate` on many programs.
 
-Usage: validate.py [--pairs N] [--only NAME,...] [--budget] [--write docs/validation.md]
-                   [-o build/validate]
+Usage: validate.py [--pairs N] [--only NAME,...] [--write docs/validation.md] [-o build/validate]
 
 NAME is a program or a suite. Suite `steps`: training loops with a stopwatch of their own; their
 median step and, in it, the share of each part (data, forward, backward, optimizer) are compared,
-too. Suite `rl`: reinforcement learning, from a fixed seed for a fixed number of steps. Suite
-`budget`: main loops of other kinds, of 0.3 to 30 ms, for --budget. All are recorded whole
-(--plan=full), so that there is most to correct; with --budget by the default plan, and then what
-recording adds is held against the default budget, too. What the figures are and when a result
-holds: docs/validation.md, whose table --write writes. Nothing here fails a build.
+too. Suite `rl`: reinforcement learning, from a fixed seed for a fixed number of steps. All are
+recorded whole (--plan=full), so that there is most to correct. What the figures are and when a
+result holds: docs/validation.md, whose table --write writes. Nothing here fails a build.
 """
 
 import argparse
@@ -35,7 +32,6 @@ PARTS = ("data", "forward", "backward", "optimizer")
 STEP_WITHIN = 0.02  # how far corrected steps may be off, beyond the A/A band
 MOST_HALF_WIDTH = 0.03
 MOST_SHARE_APART = 0.05
-BUDGET = 0.02  # docs/step-plans.md
 # Of suite rl as a whole; each of its programs may be off by SUITES' part.
 MOST_MEDIAN_ERROR = 0.02
 
@@ -46,7 +42,7 @@ class Suite:
     within: float  # how far corrected totals may be off, beyond the A/A band
 
 
-SUITES = {"steps": Suite(30, 0.05), "rl": Suite(10, 0.05), "budget": Suite(10, 0.05)}
+SUITES = {"steps": Suite(30, 0.05), "rl": Suite(10, 0.05)}
 
 
 @dataclass(frozen=True)
@@ -81,12 +77,6 @@ PROGRAMS = {
     "self-play": Program("rl", "{.venv} examples/rl/selfplay/selfplay.py --inference device"),
     "simulator-bound": Program("rl", "{.venv-rl} bench/rl/simulator_bound.py 20000"),
     "framework-bound": Program("rl", "{.venv} bench/rl/framework_bound.py 1200"),
-    **{name: Program("budget", f"{{{python}}} bench/budget_programs.py {words}")
-       for name, python, words in (
-           ("MLP", ".venv", "mlp 16000"), ("transformer", ".venv", "transformer 250"),
-           ("DataLoader-bound", ".venv", "loader 700"),
-           ("greenlets", ".venv", "greenlets 16000"), ("two ranks", ".venv", "ranks 2200"),
-           ("OpenCL", ".venv", "opencl 18000"), ("JAX", ".venv-tensorflow", "jax 12000"))},
 }
 
 
@@ -96,15 +86,13 @@ CALM_HEAP = {"MALLOC_TRIM_THRESHOLD_": str(1 << 30), "MALLOC_MMAP_THRESHOLD_": s
              "MALLOC_TOP_PAD_": str(64 << 20)}
 
 
-def command_of(program, times, default_plan):
+def command_of(program, times):
     """The program as runs.Command. Raises runs.Failed where what it needs is not there."""
     words = [re.sub(r"^\{(\.venv[a-z-]*)\}$", r"\1/bin/python", word).replace("{times}", times)
              for word in program.words.split()]
     if not (ROOT / words[0]).exists():
         raise runs.Failed(f"{words[0]} is not there: tools/setup.sh tests")
-    options = [option for option in program.options
-               if not (default_plan and option.startswith("--plan"))]
-    return runs.Command([str(ROOT / words[0]), *words[1:]], tuple(options),
+    return runs.Command([str(ROOT / words[0]), *words[1:]], program.options,
                         times if "{times}" in program.words else None, str(ROOT), CALM_HEAP)
 
 
@@ -128,11 +116,11 @@ def shares_apart(parts, measured):
             for part in parts}
 
 
-def validate(name, pairs, work, default_plan):
+def validate(name, pairs, work):
     program = PROGRAMS[name]
     suite = SUITES[program.suite]
     measured = runs.measure(
-        command_of(program, str(work / "times.json"), default_plan), pairs or suite.pairs,
+        command_of(program, str(work / "times.json")), pairs or suite.pairs,
         look=shares_of if program.parts else None,
         say=lambda line: print(f"{name}: {line}", file=sys.stderr, flush=True))
     result = validation.result_of(measured, suite.within)
@@ -140,9 +128,6 @@ def validate(name, pairs, work, default_plan):
     if program.suite == "steps":
         result["misses"] = [words for words in result["misses"] if words.startswith("total")]
         result["misses"] += misses_of_steps(result)
-    total = result["total"]
-    if default_plan and total["raw_inflation"] > BUDGET + (total["aa_band"] or 0):
-        result["misses"].append(f"over the budget of {BUDGET:.0%}")
     result["holds"] = not result["misses"]
     return result
 
@@ -250,16 +235,12 @@ def parse():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pairs", type=int, help="of each program; default: 30 of suite steps, "
                                                   "10 of the others")
-    parser.add_argument("--only", help="programs and suites, joined with commas; default: all, "
-                                       "without --budget all but suite budget")
-    parser.add_argument("--budget", action="store_true",
-                        help="record by the default plan, and hold what that adds to its budget")
+    parser.add_argument("--only", help="programs and suites, joined with commas; default: all")
     parser.add_argument("--write", type=pathlib.Path, metavar="FILE",
                         help="puts the table into this page")
     parser.add_argument("-o", "--out", type=pathlib.Path, default=ROOT / "build" / "validate")
     arguments = parser.parse_args()
-    usual = SUITES if arguments.budget else ("steps", "rl")
-    only = arguments.only.split(",") if arguments.only else list(usual)
+    only = arguments.only.split(",") if arguments.only else list(SUITES)
     unknown = set(only) - set(PROGRAMS) - set(SUITES)
     if unknown or (arguments.pairs is not None and arguments.pairs < 1):
         parser.error(f"suites are {', '.join(SUITES)}; programs are {', '.join(PROGRAMS)}; pairs "
@@ -276,8 +257,7 @@ def main():
     results = []
     for name in arguments.names:
         try:
-            results.append(validate(name, arguments.pairs, arguments.out,
-                                    arguments.budget))
+            results.append(validate(name, arguments.pairs, arguments.out))
         except runs.Failed as failure:
             print(f"{name}: {failure}", file=sys.stderr)
         (arguments.out / "results.json").write_text(json.dumps(results, indent=1))
