@@ -313,6 +313,8 @@ def test_a_snapshot_reaches_as_far_back_as_keep_says(tmp_path):
 
 STEPS = MARKER + """
 import crosscut
+for _ in range(3):
+    crosscut.step()
 ready()
 while goes_on():
     crosscut.step()

@@ -91,7 +91,10 @@ class Program:
         return None
 
     def end(self):
+        """It looks for a file in a folder that goes with the test: a program that missed it would
+        run for ever."""
         (self.home / "end").touch()
+        wait_for((self.home / "count").exists, "the program does not end")
 
     def kill_record(self):
         wait_for(self.guard, "record has no guard")
