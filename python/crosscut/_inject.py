@@ -16,6 +16,7 @@ from crosscut import _forks, _plugins, _sources
 
 _record = crosscut._record
 _installed = False
+_CODE_SHOWN = 40  # characters of a program's first line, in its name
 
 
 def install(begun_ns: int = 0) -> None:
@@ -128,13 +129,25 @@ def script_of(argv: list[str]) -> str:
     return ""
 
 
+def code_of(argv: list[str]) -> str:
+    """The first line that a Python runs without a script, cut short: "-c CODE" or "-" (stdin)."""
+    for word, code in zip(argv[1:], argv[2:]):
+        if word.startswith("-") and not word.startswith("--") and word.endswith("c"):
+            line = next(filter(None, map(str.strip, code.splitlines())), "")
+            return "-c " + (line if len(line) <= _CODE_SHOWN else line[:_CODE_SHOWN - 3] + "...")
+    return "-"
+
+
 def _state_identity() -> None:
     argv = list(getattr(sys, "orig_argv", ()))
     parent = os.environ.get("CROSSCUT_PARENT", "")
-    _record.meta("start_method", start_method(argv, parent, os.getpid()))
+    method = start_method(argv, parent, os.getpid())
+    _record.meta("start_method", method)
     script = script_of(argv)
     if script:
         _record.meta("script", script)
+    elif method == "subprocess":
+        _record.meta("code", code_of(argv))
     _record.meta("python", ".".join(map(str, sys.version_info[:3])))
     helper = helper_name(argv)
     if helper:

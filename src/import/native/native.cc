@@ -236,8 +236,11 @@ void NativeImport::LinkParents() {
     trace::Process& process = builder_.process(child);
     if (const auto found = by_key_.find(key); found != by_key_.end()) {
       process.parent = found->second;
-      // A child that states no name of its own runs its parent's program.
-      if (!process.name.valid()) process.name = builder_.process(found->second).name;
+      // A child that states no name of its own runs its parent's program, where it is no new one.
+      const std::string_view method = builder_.trace().text(process.start_method);
+      if (!process.name.valid() && method != "subprocess" && method != "exec") {
+        process.name = builder_.process(found->second).name;
+      }
     } else if (!key.empty() && !IsArmed(builder_.trace(), process)) {
       const std::string own(builder_.trace().text(process.key));
       gaps_.push_back({": its parent " + key + " left no log in this run.", own, child});

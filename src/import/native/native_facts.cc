@@ -84,6 +84,8 @@ void FillProcess(trace::Builder* builder, const format::ProcessInfo& info,
   process->start_method = builder->Text(session.Meta("start_method"));
   std::string_view name = session.Meta("process_name");
   if (name.empty()) name = BaseName(session.Meta("script"));
+  const std::string code = "python " + std::string(session.Meta("code"));
+  if (name.empty() && !session.Meta("code").empty()) name = code;
   if (!name.empty()) process->name = builder->Text(name);
   const std::string why = WhyIncomplete(info, session);
   process->complete = why.empty();

@@ -23,11 +23,24 @@ std::string_view RankOf(const trace::Trace& trace, const trace::Process& process
   return size.empty() || size == "1" ? "" : Fact(trace, process, "rank");
 }
 
+// Whether `child` is its parent's helper, as a loader's worker is: the same rank of as many, by the
+// same launcher or because it runs its parent's program.
+bool Helps(const trace::Trace& trace, const trace::Process& child) {
+  if (!child.parent.valid()) return false;
+  const trace::Process& parent = trace.processes[child.parent.value];
+  const auto same = [&](std::string_view key) {
+    return Fact(trace, child, key) == Fact(trace, parent, key);
+  };
+  const std::string_view method = trace.text(child.start_method);
+  const bool new_program = method == "subprocess" || method == "exec";
+  return same("rank") && (same("rank_from") || (same("world_size") && !new_program));
+}
+
 // Whether another launcher speaks of one of its children.
 bool Launches(const trace::Trace& trace, trace::ProcessId process) {
   const std::string_view from = Fact(trace, trace.processes[process.value], "rank_from");
   for (const trace::Process& child : trace.processes) {
-    if (child.parent != process || RankOf(trace, child).empty()) continue;
+    if (child.parent != process || RankOf(trace, child).empty() || Helps(trace, child)) continue;
     if (Fact(trace, child, "rank_from") != from) return true;
   }
   return false;
@@ -35,14 +48,8 @@ bool Launches(const trace::Trace& trace, trace::ProcessId process) {
 
 bool IsRank(const trace::Trace& trace, trace::ProcessId id) {
   const trace::Process& process = trace.processes[id.value];
-  const std::string_view rank = RankOf(trace, process);
-  if (rank.empty() || !Fact(trace, process, "process_name").empty()) return false;
-  if (process.parent.valid() && RankOf(trace, trace.processes[process.parent.value]) == rank &&
-      Fact(trace, trace.processes[process.parent.value], "rank_from") ==
-          Fact(trace, process, "rank_from")) {
-    return false;
-  }
-  return !Launches(trace, id);
+  if (RankOf(trace, process).empty() || !Fact(trace, process, "process_name").empty()) return false;
+  return !Helps(trace, process) && !Launches(trace, id);
 }
 
 // The name of an actor of Ray that has none of its own but states a rank; "" for all others.

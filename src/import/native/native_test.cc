@@ -15,6 +15,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Pair;
 namespace fs = std::filesystem;
 
 TEST_F(Native, ReadsNamesSpansAndFactsOfAProcess) {
@@ -263,6 +264,59 @@ TEST_F(Native, SpansThatGoOnArePartsOfOne) {
   EXPECT_THAT(spans.continued, ElementsAre(1u));
   EXPECT_EQ(trace.tracks[0].unbalanced, 0);
   EXPECT_THAT(trace.gaps, ::testing::IsEmpty());
+}
+
+// Key -> name of each process.
+std::map<std::string, std::string> NamesByKey(const trace::Trace& trace) {
+  std::map<std::string, std::string> names;
+  for (const trace::Process& process : trace.processes) {
+    names.emplace(trace.text(process.key), trace.text(process.name));
+  }
+  return names;
+}
+
+TEST_F(Native, AChildHasItsParentsNameWhereItRunsItsProgram) {
+  Words parent = Session();
+  parent.Meta("script", "a.py");
+  Write("p1-1", parent, {});
+  int number = 2;
+  for (const char* method : {"fork", "spawn", "subprocess"}) {
+    Words child = Session();
+    child.Meta("parent_key", "p1-1").Meta("start_method", method).Meta("argv0", "/bin/tool");
+    Write("p" + std::to_string(number) + "-1", child, {});
+    ++number;
+  }
+  Words code = Session();
+  code.Meta("parent_key", "p1-1").Meta("start_method", "subprocess").Meta("code", "-c import x");
+  Write("p5-1", code, {});
+  EXPECT_THAT(NamesByKey(Read()),
+              ElementsAre(Pair("p1-1", "a.py"), Pair("p2-1", "a.py"), Pair("p3-1", "a.py"),
+                          Pair("p4-1", "tool"), Pair("p5-1", "python -c import x")));
+}
+
+// A rank's loader has its environment, and the rank itself states more once its group is there.
+TEST_F(Native, ARankHasItsNameWhateverItsHelpersInherit) {
+  const auto state = [](Words* words, const char* rank, const char* size, const char* from) {
+    words->Meta("rank", rank).Meta("world_size", size).Meta("rank_from", from);
+  };
+  Words agent = Session();  // a launcher on one of two hosts
+  agent.Meta("script", "agent.py");
+  state(&agent, "0", "2", "SLURM_PROCID");
+  Write("p1-1", agent, {});
+  Words rank = Session();
+  rank.Meta("script", "a.py").Meta("parent_key", "p1-1").Meta("start_method", "subprocess");
+  state(&rank, "0", "2", "RANK");
+  state(&rank, "0", "2", "torch.distributed");
+  Write("p2-1", rank, {});
+  for (const char* key : {"p3-1", "p4-1"}) {
+    Words helper = Session();
+    helper.Meta("parent_key", "p2-1").Meta("start_method", key[1] == '3' ? "fork" : "spawn");
+    state(&helper, "0", "2", "RANK");
+    Write(key, helper, {});
+  }
+  EXPECT_THAT(NamesByKey(Read()),
+              ElementsAre(Pair("p1-1", "agent.py"), Pair("p2-1", "rank 0"), Pair("p3-1", "a.py"),
+                          Pair("p4-1", "a.py")));
 }
 
 TEST_F(Native, LinksParentsFlowsCountersAndLosses) {
