@@ -11,6 +11,7 @@
 #include "src/analyze/devices/graph_launches.h"
 #include "src/analyze/devices/launch_tables.h"
 #include "src/analyze/figures.h"
+#include "src/analyze/processes/memory_growth.h"
 #include "src/analyze/memory/memory_operators.h"
 #include "src/analyze/memory/memory_table.h"
 #include "src/analyze/processes/process_waits.h"
@@ -218,6 +219,7 @@ Table FindingsTable(const trace::Trace& trace, const Context& context) {
   FindStragglers(StragglersTable(trace, context), &findings);
   FindWaits(ProcessWaitsTable(trace, context), context, &findings);
   FindMemory(MemoryLeaksTable(trace, context), &findings);
+  FindMemory(MemoryGrowthTable(trace, context), &findings);
   FindMemory(MemoryFailuresTable(trace, context), &findings);
   FindUnwrapped(SamplesTable(trace, context), &findings);
   std::stable_sort(findings.begin(), findings.end(),

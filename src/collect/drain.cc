@@ -398,7 +398,10 @@ void Drain::WriteUsage() {
   next_usage_ns_ = now + kUsageEveryNs;
   if (!own_descriptors_) return;
   const Usage usage = ReadUsage();
-  if (usage.resident_bytes > 0) crosscut_counter(resident_name_, usage.resident_bytes);
+  const int64_t ours = int64_t{options_.ring->prepared()} * int64_t{format::kRingChunkBytes};
+  if (usage.resident_bytes > 0) {
+    crosscut_counter(resident_name_, std::max<int64_t>(0, usage.resident_bytes - ours));
+  }
   crosscut_counter(cpu_name_, usage.cpu_ns);
 }
 

@@ -271,7 +271,7 @@ void AddMemory(const ReportData& data, Document* out) {
   Section section;
   section.heading = "Memory";
   size_t more = 0;
-  for (const char* name : {"memory_failures", "memory_leaks"}) {
+  for (const char* name : {"memory_failures", "memory_leaks", "memory_growth"}) {
     const Cells rows(data.Find(name));
     for (size_t row = 0; row < rows.rows(); ++row) {
       const std::string finding = base::ShownText(rows.Text("finding", row));
@@ -286,7 +286,7 @@ void AddMemory(const ReportData& data, Document* out) {
   if (section.before.empty()) return;
   if (more > 0)
     section.after.push_back(FormatCount(static_cast<int64_t>(more)) +
-                            " more: tables memory_failures and memory_leaks.");
+                            " more: tables memory_failures, memory_leaks and memory_growth.");
   out->sections.push_back(std::move(section));
 }
 
@@ -309,7 +309,8 @@ std::span<const std::string_view> DocumentTables() {
       "verdict",        "processes",  "window_parts",   "part_work",
       "step_summary",   "step_kinds", "periodic_steps", "outliers",
       "step_operators", "functions",  "overhead_check", "overhead_levels",
-      "overhead",       "sources",    "memory_leaks",   "memory_failures"};
+      "overhead",       "sources",    "memory_leaks",   "memory_failures",
+      "memory_growth"};
   return kTables;
 }
 

@@ -36,7 +36,7 @@ UNION = (
     "overhead_levels", "device_by_launch", "device_timeline", "temporal_breakdown",
     "device_utilization", "kernel_types", "comm_overlap", "idle_causes", "launches",
     "queue_length", "copies", "memory", "memory_peak", "memory_operators", "memory_leaks",
-    "memory_failures", "modules", "backward")
+    "memory_failures", "memory_growth", "modules", "backward")
 
 # Rows about all processes of a run at once: they stand with its first process.
 OF_RUN = ("concurrency", "gaps")

@@ -1,6 +1,7 @@
 #include "src/analyze/processes/list.h"
 
 #include "src/analyze/processes/concurrency.h"
+#include "src/analyze/processes/memory_growth.h"
 #include "src/analyze/processes/phases.h"
 #include "src/analyze/processes/process_tables.h"
 #include "src/analyze/processes/process_waits.h"
@@ -43,6 +44,14 @@ constexpr TableEntry kTables[] = {
      .title = "What processes took over time",
      .explanation = "CPU (100 % is one core), resident memory and devices of each process, for "
                     "every half second."},
+    {.name = "memory_growth",
+     .shows = Shows::kEverything,
+     .description = "how resident memory grows with the steps",
+     .compute = MemoryGrowthTable,
+     .title = "Memory: growth with the steps",
+     .explanation = "What a step adds to the resident memory of its process, once a third of the "
+                    "steps have passed.",
+     .recorded_by = kBySteps},
     {.name = "progress",
      .shows = Shows::kFacts,
      .description = "what the whole program would take, judged by how far it came",
