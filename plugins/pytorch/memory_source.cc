@@ -19,7 +19,8 @@ ForkSafeMutex& Mutex() {
 
 int SetLevel(void*, crosscut_level level) {
   std::lock_guard<ForkSafeMutex> lock(Mutex());
-  const bool on = level > CROSSCUT_LEVEL_OPERATORS;
+  // In every step but control steps: what is held can only be told from all changes.
+  const bool on = level != CROSSCUT_LEVEL_CONTROL;
   try {
     if (!RecordCpuMemory(on)) {
       crosscut_source_state("allocations", nullptr, "conflict",
@@ -43,7 +44,7 @@ void MeasureCost(void*) {
   }
 }
 
-Registration source = {"allocations", &SetLevel, &MeasureCost, /*marks=*/0};
+Registration source = {"allocations", &SetLevel, &MeasureCost, /*marks=*/1};
 
 }  // namespace
 }  // namespace crosscut::pytorch

@@ -15,6 +15,7 @@ what counts as what. uninstall() puts everything back.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import ctypes
 import os
@@ -277,10 +278,13 @@ def set_extra(name: str) -> None:
 
 
 def _set_allocations(on: bool) -> None:
+    """Until the interpreter ends at the latest: what it frees then is not the program's doing."""
     assert _shim is not None
     version = str(sys.modules["torch"].__version__)
+    atexit.unregister(_set_allocations)
     if on:
         _record.source_state("allocations", version, "on", "")
+        atexit.register(_set_allocations, False)
     if _shim.crosscut_pytorch_allocations(int(on), version.encode()) != 0:
         _record.source_state("allocations", version, "failed", _record.error())
 

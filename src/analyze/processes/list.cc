@@ -45,7 +45,7 @@ constexpr TableEntry kTables[] = {
      .explanation = "CPU (100 % is one core), resident memory and devices of each process, for "
                     "every half second."},
     {.name = "memory_growth",
-     .shows = Shows::kEverything,
+     .shows = Shows::kFacts,
      .description = "how resident memory grows with the steps",
      .compute = MemoryGrowthTable,
      .title = "Memory: growth with the steps",

@@ -101,6 +101,28 @@ crosscut.stop()
 """
 
 
+KEEPS = """
+import torch, crosscut
+torch.set_num_threads(1)
+kept = []
+for _ in range(300):
+    crosscut.step()
+    kept.append(torch.empty(1 << 16))
+    torch.mm(torch.ones(100, 100), torch.ones(100, 100))
+"""
+
+
+def test_allocations_of_every_step_but_control_steps_are_recorded(tmp_path):
+    result = record_script(tmp_path / "run", KEEPS, "--allocations")
+    assert result.returncode == 0, result.stderr
+    steps = table(tmp_path / "run", "steps")
+    seen = sum(not step["control"] for step in steps)
+    assert seen < len(steps) == 300
+    row, = table(tmp_path / "run", "memory")
+    # The interpreter's end frees what the program kept, which is no change of the program's.
+    assert row["end_bytes"] == row["peak_bytes"] - 3 * 40_000 == seen << 18
+
+
 def test_what_is_kept_by_every_step_leaks(tmp_path):
     result = record_script(tmp_path / "run", LEAKS, "--allocations", "--control-steps=0")
     assert result.returncode == 0, result.stderr
