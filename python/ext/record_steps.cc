@@ -184,6 +184,64 @@ PyObject* Simulated(PyObject*, PyObject* const* args, Py_ssize_t count) {
 
 // -- Updates --
 
+// A program may use the gradients itself. Where so many runs of the engine have passed without an
+// update, and no optimizer was made, a run of it ends a step.
+constexpr uint32_t kUnled = 4;
+
+struct Backwards {
+  Held check, unled, task;
+  std::atomic<uint32_t> passed{0};  // since the last update
+};
+
+// 1: the gradients that are there now are the program's to use; -1 with an exception.
+int IsUnled(Backwards* self) {
+  PyObject* primary = nullptr;
+  {
+    const std::lock_guard lock(finder_mutex);
+    primary = Referent(finder.primary);
+  }
+  const bool ours = primary == self->unled.object, other = primary != nullptr && !ours;
+  Py_XDECREF(primary);
+  if (other) self->passed = 0;
+  if (other || (!ours && ++self->passed < kUnled)) return 0;
+  PyObject* task = PyObject_CallNoArgs(self->task.object);  // of the run around this one
+  if (task == nullptr) return -1;
+  const bool inside = PyLong_AsLong(task) != -1;
+  Py_DECREF(task);
+  if (PyErr_Occurred() != nullptr) return -1;
+  if (inside || ours) return inside ? 0 : 1;
+  self->passed = 0;
+  const Unseen unseen;
+  PyObject* answer = OursOrNone(self->unled.object, PyObject_CallNoArgs(self->unled.object));
+  if (answer == nullptr) return -1;
+  const int unled = answer == Py_True ? 1 : 0;
+  Py_DECREF(answer);
+  return unled;
+}
+
+PyObject* BackwardEnds(PyObject* capsule, PyObject* const* args, Py_ssize_t count) {
+  auto* self = StateOf<Backwards>(capsule);
+  PyObject* checked = PyObject_CallNoArgs(self->check.object);
+  if (checked == nullptr) return nullptr;
+  Py_DECREF(checked);
+  // torch.autograd.grad() has the gradients in its result.
+  const bool accumulates = count > 2 && args[2] != Py_True && args[1] == Py_None;
+  if (!finder.asks || !accumulates) Py_RETURN_NONE;
+  const int unled = IsUnled(self);
+  if (unled < 0) return nullptr;
+  if (unled == 0) Py_RETURN_NONE;
+  return Found(self->unled.object, /*guess=*/true);
+}
+
+PyMethodDef backward_function = {"backward_ends", Function(BackwardEnds), METH_FASTCALL, nullptr};
+
+PyObject* MakeBackwards(PyObject*, PyObject* args) {
+  PyObject *check, *unled, *task;
+  if (!PyArg_ParseTuple(args, "OOO:backwards", &check, &unled, &task)) return nullptr;
+  return Callable(new (std::nothrow) Backwards{Held(check), Held(unled), Held(task)},
+                  &backward_function);
+}
+
 // A scope that PyTorch opens around an optimizer's step().
 struct OpenUpdate {
   PyObject* scope;      // null: the place is free
@@ -434,6 +492,11 @@ PyMethodDef functions[] = {
      "operation, on, check, passed: three functions, for the begin of a scope around an update, "
      "for\n"
      "the update, and for the scope's end, which tells `check` and `passed` what was updated."},
+    {"backwards", MakeBackwards, METH_VARARGS,
+     "check, unled, task: a function to be told of the end of a run of autograd's engine: engine,\n"
+     "result, failed. Calls check(). Where nothing has made updates for some runs and unled() "
+     "says\n"
+     "True, each ends a step but those within another, in which task() is not -1."},
     {"slot_guard", MakeSlotGuard, METH_VARARGS,
      "slot, expected, repair: a function that calls repair() if the pointer at the address `slot`\n"
      "is not `expected`."},

@@ -66,9 +66,11 @@ class Operations(_patches.Patches):
         return _record.around(function, named, ctypes.addressof(self.on), **how)
 
     def bracket(self, operation: str, function: Callable[..., Any],
-                after: Callable[..., None] | None = None) -> Any:
-        """`function` as an operation that calls in it belong to; `after` is told of its end."""
-        return self.around(function, operation, inside=self.inside, nests=True, after=after)
+                after: Callable[..., None] | None = None, always: bool = False) -> Any:
+        """`function` as an operation that calls in it belong to; `after` is told of its end, with
+        `always` also where it is not recorded."""
+        return self.around(function, operation, inside=self.inside, nests=True, after=after,
+                           always=always)
 
     def inferring(self) -> dict[str, Any]:
         """What makes around() take the calls of modules in a function for `inference`, not for

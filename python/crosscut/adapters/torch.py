@@ -34,6 +34,13 @@ _CALL_SLOT = _HEAD + 112  # offset of tp_call in CPython's PyTypeObject, 3.10 to
 _BUILD_HINT = "run: crosscut doctor --build"
 
 
+def _no_optimizer() -> bool:
+    """Whether the program has made none: PyTorch marks step() of a class with its first object."""
+    optimizer = sys.modules["torch"].optim.Optimizer
+    return not any(getattr(vars(cls).get("step"), "hooked", False)
+                   for cls in operations.with_subclasses(optimizer))
+
+
 class _Operations(operations.Operations):
     """The patches behind the automatic operations. All of them under the GIL."""
 
@@ -133,7 +140,9 @@ class _Operations(operations.Operations):
     def name_backward(self, operation: str) -> None:
         """What a run of the engine is called from now on."""
         function = self._run_backward()
-        if not _record.divert(function, self._bracket(operation, function)):
+        ends = _record.backwards(self._check_modules, _no_optimizer,
+                                 getattr(self.torch._C, "_current_graph_task_id", int))
+        if not _record.divert(function, self.bracket(operation, function, ends, always=True)):
             raise RuntimeError("autograd's engine is called in another way: no operation "
                                f"{operation!r}")
 

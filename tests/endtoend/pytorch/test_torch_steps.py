@@ -1,0 +1,43 @@
+"""Steps of programs that use their gradients themselves: nothing else updates a model in them."""
+
+import pytest
+from runs import record_script, table
+
+HEAD = """
+import torch
+from torch.utils.checkpoint import checkpoint
+torch.set_num_threads(1)
+model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.Linear(8, 8))
+parameters = list(model.parameters())
+def loss(x):
+    return model(x).square().mean()
+def data():
+    return torch.randn(4, 8, requires_grad=True)
+def update():
+    for p in parameters:
+        p.data.add_(p.grad, alpha=-0.1)
+        p.grad = None
+for i in range(60):
+"""
+
+# The runs of the engine before the fourth are taken for parts of something longer.
+PROGRAMS = {
+    "by hand": ("loss(data()).backward(); update()", 60 - 3),
+    "a run of the engine in another": (
+        "checkpoint(loss, data(), use_reentrant=True).backward(); update()", 60 - 3),
+    "gradients that the program asks for": ("torch.autograd.grad(loss(data()), parameters)", 0),
+    "an optimizer that steps late": (
+        "optimizer = i and optimizer or torch.optim.SGD(parameters, 0.1); "
+        "loss(data()).backward(); (i + 1) % 20 or optimizer.step()", 3),
+    "an optimizer that comes late": (
+        "loss(data()).backward(); i == 30 and setattr(torch, 'o', torch.optim.SGD(parameters, .1));"
+        " update() if i < 30 else torch.o.step()", (31 - 3) + 30),
+}
+
+
+@pytest.mark.parametrize("kind", PROGRAMS)
+def test_steps_are_found_where_nothing_but_the_program_updates_its_model(tmp_path, kind):
+    body, steps = PROGRAMS[kind]
+    result = record_script(tmp_path / "run", HEAD + "    " + body)
+    assert result.returncode == 0, result.stderr
+    assert len(table(tmp_path / "run", "steps")) == steps
