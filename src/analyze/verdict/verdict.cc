@@ -111,14 +111,18 @@ class Verdicts {
   std::vector<Cause> Chosen(const ProcessCauses& causes) const;
   Row RowOf(uint32_t process, Cause cause, int64_t rank) const;
   Row NothingStandsOut(uint32_t process) const;
-  void Blame(uint32_t process, Cause cause, Row* row) const;
+  struct Place {
+    std::string blame, words;
+    double share;  // of the cause
+  };
+  Place PlaceOf(uint32_t process, Cause cause) const;
   // The process for which this one waits longest in collectives; "": it does not.
   std::string LateRank(const ProcessCauses& causes) const;
   BlamedLines LinesOf(uint32_t process, Cause cause) const;
   // The name that has most of a cause's time; "": none has any.
   struct Top {
     std::string name;
-    bool half = false;  // and that is half of it at least
+    double part = 0;  // of the cause
   };
   Top TopName(uint32_t process, const CauseSum& sum, Cause cause) const;
 
@@ -197,7 +201,7 @@ Verdicts::Top Verdicts::TopName(uint32_t process, const CauseSum& sum, Cause cau
     const auto top = std::max_element(names.begin(), names.end(),
                                       [](auto& a, auto& b) { return a.second < b.second; });
     if (top == names.end()) return {};
-    return {std::string(trace_.text(trace_.name({top->first}).text)), 2 * top->second >= all};
+    return {std::string(trace_.text(trace_.name({top->first}).text)), Share(top->second, all)};
   };
   if (cause == Cause::kDevice || cause == Cause::kCopies) {
     std::map<uint32_t, int64_t> kernels;
@@ -214,7 +218,19 @@ Verdicts::Top Verdicts::TopName(uint32_t process, const CauseSum& sum, Cause cau
   return of(sum.names, sum.ns);
 }
 
-void Verdicts::Blame(uint32_t process, Cause cause, Row* row) const {
+// 95 % bounds of the share that `of_all` samples show as `seen` (Wilson's score).
+std::string BoundsText(int64_t seen, int64_t of_all) {
+  constexpr double kQuantile = 1.96, kSquare = kQuantile * kQuantile;
+  const auto n = static_cast<double>(of_all);
+  const double share = static_cast<double>(seen) / n;
+  const double middle = (share + kSquare / (2 * n)) / (1 + kSquare / n);
+  const double half =
+      kQuantile / (1 + kSquare / n) * std::sqrt(share * (1 - share) / n + kSquare / (4 * n * n));
+  return ShareText(std::max(0.0, middle - half)) + " to " + ShareText(std::min(1.0, middle + half));
+}
+
+// The place to look at, and its own part of the cause's time.
+Verdicts::Place Verdicts::PlaceOf(uint32_t process, Cause cause) const {
   const CauseSum& sum = causes_.processes[process].causes[static_cast<size_t>(cause)];
   const Accounting& a = context_.Shared<Accounting>();
   const BlamedLines lines = LinesOf(process, cause);
@@ -224,25 +240,29 @@ void Verdicts::Blame(uint32_t process, Cause cause, Row* row) const {
     samples += blamed.samples;
     if (blamed.samples > 0 && (!top.valid() || blamed.samples > lines.at(top).samples)) top = line;
   }
-  const auto [name, most] = TopName(process, sum, cause);
+  const auto [name, part] = TopName(process, sum, cause);
+  Place place = {"", "", 1};
   if (top.valid()) {
-    row->blame = trace_.text(top);
-    row->evidence += "; samples saw this line in " + std::to_string(lines.at(top).samples) +
-                     " of " + std::to_string(samples);
-    if (lines.at(top).samples < kFewSamples) row->evidence += ", too few to be sure of it";
+    const int64_t seen = lines.at(top).samples;
+    place = {std::string(trace_.text(top)),
+             "; samples saw this line in " + std::to_string(seen) + " of " +
+                 std::to_string(samples) + " (" + BoundsText(seen, samples) + ")",
+             static_cast<double>(seen) / static_cast<double>(samples)};
+    if (seen < kFewSamples) place.words += ", too few to be sure of it";
     if (!name.empty()) {
-      row->evidence += (most ? ", most of it in " : ", the largest part of it in ") + name;
+      place.words += (part >= 0.5 ? ", most of it in " : ", the largest part of it in ") + name;
     }
   } else if (!name.empty()) {
-    row->blame = name;
+    place = {name, "", part};
   }
   const auto operation = std::max_element(sum.operations.begin(), sum.operations.end(),
                                           [](auto& x, auto& y) { return x.second < y.second; });
-  if (operation == sum.operations.end() || operation->first == 0) return;
-  if (2 * operation->second < sum.ns) return;
+  if (operation == sum.operations.end() || operation->first == 0) return place;
+  if (2 * operation->second < sum.ns) return place;
   const std::string text(trace_.text(a.names.operations[operation->first]));
-  if (row->blame.empty()) row->blame = text;
-  row->evidence += "; operation " + text;
+  if (place.blame.empty()) place = {text, "", Share(operation->second, sum.ns)};
+  place.words += "; operation " + text;
+  return place;
 }
 
 Row Verdicts::RowOf(uint32_t process, Cause cause, int64_t rank) const {
@@ -270,13 +290,16 @@ Row Verdicts::RowOf(uint32_t process, Cause cause, int64_t rank) const {
     row.gain = row.share;
     row.low = row.high = std::numeric_limits<double>::quiet_NaN();
   }
-  row.evidence = TimeText(sum.ns) + " of " + TimeText(causes.total_ns);
+  const Place place = PlaceOf(process, cause);
+  const int64_t ns = std::llround(place.share * static_cast<double>(sum.ns));
+  row.blame = place.blame;
+  row.evidence = TimeText(ns) + " of " + TimeText(causes.total_ns);
   if (!causes.steps.empty()) {
-    row.evidence += ", " + TimeText(sum.ns / static_cast<int64_t>(causes.steps.size())) + " a step";
+    row.evidence += ", " + TimeText(ns / static_cast<int64_t>(causes.steps.size())) + " a step";
   } else {
     row.evidence += ": no steps were found";
   }
-  Blame(process, cause, &row);
+  row.evidence += place.words;
   return row;
 }
 

@@ -519,10 +519,27 @@ TEST(Verdict, SaysWhereFewSamplesSawTheLineToBlame) {
     return table.texts("evidence")[0];
   };
   EXPECT_EQ(evidence(9),
-            "1.00 µs of 1.00 µs: no steps were found; samples saw this line in 9 of 9, too few to "
-            "be sure of it");
+            "1.00 µs of 1.00 µs: no steps were found; samples saw this line in 9 of 9 (70 % to 100 "
+            "%), too few to be sure of it");
   EXPECT_EQ(evidence(10),
-            "1.00 µs of 1.00 µs: no steps were found; samples saw this line in 10 of 10");
+            "1.00 µs of 1.00 µs: no steps were found; samples saw this line in 10 of 10 (72 % to "
+            "100 %)");
+}
+
+TEST(Verdict, SaysOfAPlaceHowMuchOfTheCauseIsItsOwn) {
+  std::string body;
+  for (int i = 0; i < 100; ++i) {
+    body += "instant [sample] " + std::to_string(i * 10) +
+            "\narg covers_ns 10\narg \"Own line\" \"" +
+            (i % 4 == 0 ? "train.py:9 b" : "train.py:4 a") + "\"\n";
+  }
+  const Table table = Compute(
+      Parse("process train pid=7 window=0..1000\nthread main tid=7 base=python main lead\n" + body),
+      "verdict");
+  EXPECT_EQ(table.texts("blame")[0], "train.py:4 a");
+  EXPECT_EQ(table.texts("evidence")[0],
+            "750 ns of 1.00 µs: no steps were found; samples saw this line in 75 of 100 (66 % to "
+            "82 %)");
 }
 
 TEST(VerdictRules, StandInTheOrderOfTheirCausesAndSayWhatToDo) {
