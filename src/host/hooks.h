@@ -38,7 +38,7 @@ struct Gate {
 struct Limits {
   int64_t load = 1'000'000'000, start = 250'000'000, stop = 2'000'000'000;
   int64_t collect = 5'000'000'000, collect_per_byte = 15;  // 1 s for 64 MiB
-  int64_t flush = 1'000'000'000;
+  int64_t flush = 1'000'000'000, destroy = 1'000'000'000;
   size_t collect_bytes = size_t{256} << 20;
 };
 

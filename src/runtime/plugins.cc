@@ -18,10 +18,13 @@ using host::Registry;
 // counts on getting that: it begins when they are loaded, unless that takes long.
 constexpr int kLoadWaitMs = 1000;    // what a plugin is given to load
 constexpr int kExitWaitMs = 10'000;  // above the deadlines of one plugin's last calls
+constexpr int kDestroyWaitMs = 2000;
 
-void RunBeforePluginsGo() {
-  (void)atexit([] { FinishPlugins(); });
+void AwaitPlugins(int ms) {
+  if (!Registry::Get().Await(ms)) Say("gave up waiting for a plugin (see crosscut info)");
 }
+
+void RunBeforePluginsGo() { (void)atexit(&EndPlugins); }
 
 // TensorFlow's two options. The types that it knows beside PLUGGABLE_DEVICE are no plugin's.
 host::Gate GateFromEnvironment() {
@@ -62,7 +65,13 @@ bool StopPlugins() {
 void FinishPlugins() {
   if (Registry::Get().count() == 0) return;
   Registry::Get().Stop();
-  if (!Registry::Get().Await(kExitWaitMs)) Say("gave up waiting for a plugin (see crosscut info)");
+  AwaitPlugins(kExitWaitMs);
+}
+
+void EndPlugins() {
+  FinishPlugins();
+  Registry::Get().End();
+  AwaitPlugins(kDestroyWaitMs);
 }
 
 }  // namespace crosscut::record

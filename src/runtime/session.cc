@@ -288,7 +288,7 @@ int Session::Flush() {
 void Session::AtExit(bool by_underscore_exit) {
   if (!IsSessionHere()) return;
   const uint64_t tick = Now();
-  if (!by_underscore_exit) FinishPlugins();
+  if (!by_underscore_exit) EndPlugins();
   if (!open()) return LeaveNothing();
   if (log_.broken()) return;
   log_.TellStop(tick, format::kStopExit);

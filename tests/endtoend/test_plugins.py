@@ -72,6 +72,7 @@ def test_a_file_that_is_not_there_is_said_before_the_command_starts(tmp_path):
 
 
 @pytest.mark.parametrize("mode", ["hang in init", "hang in start", "hang in stop", "hang in size",
+                                  "hang in destroy", "throw in destroy",
                                   "throw in start", "throw in bytes", "grow",
                                   "huge", "end the thread in start", "no stop"])
 def test_a_bad_plugin_is_named_and_the_program_ends_as_without_it(tmp_path, mode):
@@ -83,6 +84,18 @@ def test_a_bad_plugin_is_named_and_the_program_ends_as_without_it(tmp_path, mode
     assert state == "failed" and message
     assert [row["count"] for row in table(run, "operations") if row["operation"] == "work"] == [20]
     sums_to_wall(run)
+
+
+@pytest.mark.parametrize("end, destroyed", [
+    ("sys.exit(3)", True), ("crosscut.stop(); crosscut.start(); sys.exit(3)", True),
+    ("if os.fork() == 0: sys.exit(0)\nos.wait(); sys.exit(3)", True), ("os._exit(3)", False)])
+def test_destroy_is_the_last_call_of_a_process_that_ends_in_order(tmp_path, end, destroyed):
+    run = tmp_path / "run"
+    result = record_script(run, PROGRAM.replace("sys.exit(3)", end), "--control-steps=0",
+                           "--plugin", f"{SCRIPTED},say=1", env={"STEPS": "2"})
+    assert (result.returncode, result.stdout) == (3, "the answer is 42\n"), result.stderr
+    said = [message for state, message in state_of(run, "scripted_plugin") if state == "on"]
+    assert said == ["destroy destroy_fns " if destroyed else ""]
 
 
 def test_exec_beside_a_plugins_call_is_no_crash_of_the_plugin(tmp_path):
@@ -98,7 +111,7 @@ os.execv(sys.executable, [sys.executable, "-c", "pass"])
 
 @pytest.mark.parametrize("mode, call, died_of", [
     ("write past the end", "collect", signal.SIGSEGV), ("crash in stop", "stop", signal.SIGSEGV),
-    ("abort in stop", "stop", signal.SIGABRT)])
+    ("abort in stop", "stop", signal.SIGABRT), ("crash in destroy", "destroy", signal.SIGSEGV)])
 def test_a_crash_inside_a_plugin_is_told_with_its_name_and_loses_no_event(tmp_path, mode, call,
                                                                           died_of):
     run = tmp_path / "run"
