@@ -28,9 +28,9 @@ struct Hooks {
 
 // Which plugins a session wants, as TensorFlow's own options say it.
 struct Gate {
-  bool device_tracer = true;   // false at device tracer level 0
-  bool other_devices = false;  // asked for a device type that no plugin is: cpu, gpu, tpu
-  char device_type[64] = {};   // "": all; else only plugins of this device type
+  bool device_tracer = true;  // false at device tracer level 0
+  char device_type[64] =
+      {};  // "": all; else a plugin's own type, or one of TensorFlow's DeviceType
   bool Wants(const char* plugin_type) const;
 };
 

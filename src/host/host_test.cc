@@ -10,6 +10,7 @@
 #include <fstream>
 #include <mutex>
 #include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -371,8 +372,25 @@ TEST_F(HostTest, WhatAPluginChangesOfTheProcessIsTold) {
 TEST_F(HostTest, TheGateKeepsOutWhatIsNotAskedFor) {
   EXPECT_TRUE((Gate{}.Wants("XPU")));
   EXPECT_FALSE((Gate{.device_tracer = false}.Wants("XPU")));
-  EXPECT_FALSE((Gate{.other_devices = true}.Wants("XPU")));
   Gate gate;
+  struct {
+    const char *asked, *wanted, *unwanted;
+  } constexpr kRows[] = {{"gpu", "CUDA GPU ROCM OPENCL PJRT", "TPU XPU DEMO"},
+                         {"tpu", "TPU PJRT", "CUDA GPU OPENCL XPU DEMO"},
+                         {"PLUGGABLE_DEVICE", "GPU XPU DEMO OPENCL PJRT", "CUDA ROCM TPU"},
+                         {"unspecified", "CUDA TPU DEMO", ""},
+                         {"cpu", "", "CUDA GPU TPU CPU XPU PJRT"},
+                         {"CUDA", "CUDA", "GPU TPU OPENCL DEMO"}};
+  for (const auto& [asked, wanted, unwanted] : kRows) {
+    strcpy(gate.device_type, asked);
+    std::string type;
+    for (std::istringstream types(wanted); types >> type;) {
+      EXPECT_TRUE(gate.Wants(type.c_str())) << asked << " " << type;
+    }
+    for (std::istringstream types(unwanted); types >> type;) {
+      EXPECT_FALSE(gate.Wants(type.c_str())) << asked << " " << type;
+    }
+  }
   strcpy(gate.device_type, "xpu");
   EXPECT_TRUE(gate.Wants("XPU"));
   EXPECT_FALSE(gate.Wants("NPU"));

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <initializer_list>
+#include <span>
 
 #include "src/base/time.h"
 #include "src/collect/recorder.h"
@@ -46,11 +47,39 @@ const char* OptionsOf(const char* file) {
   return comma == nullptr ? "" : comma + 1;
 }
 
+// TensorFlow's DeviceType, and the types that plugins give themselves: a bit for each that has
+// them.
+enum : uint8_t { kGpu = 1, kTpu = 2, kPluggable = 4 };
+struct Types {
+  const char* name;
+  uint8_t are;
+};
+// GetPjrtApi does not say what its devices are. CUDA, ROCm and TPUs are built into TensorFlow.
+constexpr Types kTypes[] = {{"CUDA", kGpu},
+                            {"ROCM", kGpu},
+                            {"TPU", kTpu},
+                            {"GPU", kGpu | kPluggable},
+                            {"OPENCL", kGpu | kPluggable},
+                            {"PJRT", kGpu | kTpu | kPluggable}};
+constexpr Types kAsked[] = {
+    {"CPU", 0}, {"GPU", kGpu}, {"TPU", kTpu}, {"PLUGGABLE_DEVICE", kPluggable}};
+
+const Types* Find(std::span<const Types> types, const char* name) {
+  for (const Types& one : types) {
+    if (strcasecmp(one.name, name) == 0) return &one;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 bool Gate::Wants(const char* plugin_type) const {
-  if (!device_tracer || other_devices) return false;
-  return device_type[0] == '\0' || strcasecmp(device_type, plugin_type) == 0;
+  if (!device_tracer) return false;
+  if (device_type[0] == '\0' || strcasecmp(device_type, "unspecified") == 0) return true;
+  const Types* asked = Find(kAsked, device_type);
+  if (asked == nullptr) return strcasecmp(device_type, plugin_type) == 0;
+  const Types* known = Find(kTypes, plugin_type);
+  return (asked->are & (known == nullptr ? kPluggable : known->are)) != 0;
 }
 
 Plugin::Plugin(const char* file, const Surroundings* around)

@@ -2,9 +2,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-
-#include <initializer_list>
 
 #include "src/host/registry.h"
 #include "src/runtime/error.h"
@@ -26,20 +23,13 @@ void AwaitPlugins(int ms) {
 
 void RunBeforePluginsGo() { (void)atexit(&EndPlugins); }
 
-// TensorFlow's two options. The types that it knows beside PLUGGABLE_DEVICE are no plugin's.
+// TensorFlow's two options.
 host::Gate GateFromEnvironment() {
   host::Gate gate;
   const char* level = secure_getenv("CROSSCUT_DEVICE_TRACER_LEVEL");
   gate.device_tracer = level == nullptr || atoi(level) != 0;
   const char* type = secure_getenv("CROSSCUT_DEVICE_TYPE");
-  if (type == nullptr || strcasecmp(type, "unspecified") == 0 ||
-      strcasecmp(type, "pluggable_device") == 0) {
-    return gate;
-  }
-  for (const char* other : {"cpu", "gpu", "tpu"}) {
-    gate.other_devices = gate.other_devices || strcasecmp(type, other) == 0;
-  }
-  strncpy(gate.device_type, type, sizeof gate.device_type - 1);
+  if (type != nullptr) strncpy(gate.device_type, type, sizeof gate.device_type - 1);
   return gate;
 }
 

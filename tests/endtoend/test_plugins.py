@@ -59,6 +59,7 @@ def test_device_rows_stand_beside_the_operations_and_all_adds_up(tmp_path):
 
 def test_the_gate_is_tensorflows(tmp_path):
     for flag, state in (("--device-type=gpu", "off"), ("--device-tracer-level=0", "off"),
+                        ("--device-type=tpu", "off"), ("--device-type=cpu", "off"),
                         ("--device-type=pluggable_device", "on"), ("--device-type=demo", "on")):
         run = tmp_path / flag
         record_script(run, PROGRAM, "--plugin", DEMO, flag, env={"STEPS": "2"})
