@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -37,7 +38,10 @@ class XSpaceWriter {
   // `beside`: the planes join those of a profile that TensorFlow takes itself.
   XSpaceWriter(const trace::Trace& trace, bool beside)
       : trace_(trace), tracks_(trace), beside_(beside) {
-    for (const Track& track : trace.tracks) wholes_.emplace_back(track.spans);
+    for (const Track& track : trace.tracks) {
+      wholes_.emplace_back(track.spans);
+      if (IsFromPlane(track)) names_.insert(std::string(trace.text(track.device_name)));
+    }
     trace::SpansAround operators(trace, [&](trace::TrackId track, SpanIndex span) {
       const trace::Name& name = trace.name(trace.tracks[track.value].spans.name[span]);
       return name.layer == Layer::kFramework || name.layer == Layer::kComm ||
@@ -93,29 +97,53 @@ class XSpaceWriter {
     host.TextStat(host.StatName("process_name"), trace_.text(process.name));
     host.Int64Stat(host.StatName("process_id"), process.pid);
     PutSteps(process, &host);
-    std::map<std::pair<int64_t, bool>, PlaneWriter*> devices;  // GPUs, and all else
+    std::map<std::tuple<int64_t, bool, uint32_t>, PlaneWriter*> devices;  // GPUs, and all else
     for (const uint32_t i : tracks_.of({index})) {
       const Track& track = trace_.tracks[i];
       if (track.kind != TrackKind::kDevice) {
         PutTrack(i, process, &host);
         continue;
       }
-      const bool gpu = !beside_ && IsGpuWork(trace_, track);
-      PlaneWriter*& plane = devices[{track.device, gpu}];
-      if (plane == nullptr) plane = AddDevice(process, track.device, gpu);
+      const bool gpu = !beside_ && !IsFromPlane(track) && IsGpuWork(trace_, track);
+      const bool from_plane = IsFromPlane(track);
+      PlaneWriter*& plane =
+          devices[{track.device, gpu, from_plane ? track.device_name.value : UINT32_MAX}];
+      if (plane == nullptr) {
+        plane = from_plane ? AddSame(index, track) : AddDevice(process, track.device, gpu);
+      }
       PutTrack(i, process, plane, gpu);
     }
+  }
+
+  // Whether a plugin or a file has handed it over in a plane, which goes out under its own name.
+  // Those that join TensorFlow's profile are not called like any of its own.
+  bool IsFromPlane(const Track& track) const {
+    return !beside_ && track.kind == TrackKind::kDevice &&
+           trace_.text(track.device_name).starts_with("/device:");
+  }
+
+  // The device that another process has under the same name is another plane.
+  PlaneWriter* AddSame(uint32_t process, const Track& track) {
+    const std::string name(trace_.text(track.device_name));
+    const std::string pid = "-" + std::to_string(identities_.pid(process));
+    std::string unused = name;
+    while (!same_.insert(unused).second || (unused != name && !names_.insert(unused).second)) {
+      unused += pid;
+    }
+    return &space_.AddPlane(kFirstDevicePlane + next_device_++, unused);
   }
 
   // What XProf's tools look for has the names of its own profilers; planes of one name are merged.
   PlaneWriter* AddDevice(const trace::Process& process, int64_t number, bool gpu) {
     if (!gpu) {
       const int64_t id = kFirstDevicePlane + next_device_++;
-      return &space_.AddPlane(id, "/device:CUSTOM:crosscut:" + std::to_string(id));
+      std::string name = "/device:CUSTOM:crosscut:" + std::to_string(id);
+      while (!names_.insert(name).second) name += "+";
+      return &space_.AddPlane(id, name);
     }
     const int64_t wanted = std::max<int64_t>(0, number);
     int64_t& ordinal = next_gpu_.try_emplace(wanted, wanted).first->second;
-    while (!gpus_.insert(ordinal).second) ++ordinal;
+    while (!names_.insert("/device:GPU:" + std::to_string(ordinal)).second) ++ordinal;
     PlaneWriter& plane = space_.AddPlane(ordinal, "/device:GPU:" + std::to_string(ordinal));
     for (const DeviceProperty& property : PropertiesOf(trace_, process, number)) {
       const int64_t id = plane.StatName(property.name);
@@ -171,7 +199,7 @@ class XSpaceWriter {
       const trace::Name& what = trace_.name(track.spans.name[s]);
       line.Event(plane->EventName(trace_.text(what.text)), Ps(track.spans.begin_ns[s] - start),
                  Ps(wholes.end_ns(s) - track.spans.begin_ns[s]));
-      if (what.layer != Layer::kNone) {
+      if (what.layer != Layer::kNone && !IsFromPlane(track)) {
         line.RefStat(layer, plane->StatName(trace::LayerName(what.layer)));
       }
       if (const auto at = correlation_.find(Key(index, s)); at != correlation_.end()) {
@@ -219,7 +247,7 @@ class XSpaceWriter {
   std::unordered_map<uint64_t, uint64_t> correlation_;     // launches and what they launched
   std::unordered_map<uint64_t, trace::NameId> operators_;  // of work: who asked for it
   std::map<int64_t, int64_t> next_gpu_;                    // by number: none before is free
-  std::set<int64_t> gpus_;                                 // ordinals that have a plane
+  std::set<std::string> names_, same_;  // of planes of devices; those among them of AddSame()
   int64_t next_device_ = 0;
   uint64_t far_ = 0;  // times that are cut off
 };

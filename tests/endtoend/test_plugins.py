@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -164,6 +165,11 @@ def test_an_xspace_that_a_plugin_collects_is_kept_and_stands_on_the_programs_clo
     assert len(list(pathlib.Path(run).glob("*.plain-0.xplane.pb"))) == 1
     kernel, = [row for row in table(run, "functions") if row["name"] == "demo_kernel"]
     assert kernel["count"] == 1
+    assert {row["device"] for row in table(run, "device_events")} == {0}
+    out = tmp_path / "out.xplane.pb"
+    crosscut("export", run, "--to=xspace", "-o", out)
+    planes = re.findall(rb"/device:[\w:]+", out.read_bytes())
+    assert planes == [b"/device:CUSTOM:demo"]
     # It was busy from the start of the session to its stop.
     wall = sum(row["wall_ns"] for row in table(run, "processes"))
     assert kernel["total_ns"] == pytest.approx(wall, rel=0.35)

@@ -16,7 +16,9 @@ namespace {
 class XSpaceImport {
  public:
   explicit XSpaceImport(std::string_view bytes)
-      : bytes_(bytes), process_(builder_.AddProcess("host")), planes_(&builder_, process_, {}) {}
+      : bytes_(bytes),
+        process_(builder_.AddProcess("host")),
+        planes_(&builder_, process_, {.devices = &devices_}) {}
 
   Result<trace::Trace> Run(const std::string& path) {
     const auto hosts = xspace::SpaceTexts(bytes_, xspace::Texts::kHostnames);
@@ -78,6 +80,7 @@ class XSpaceImport {
   std::string_view bytes_;
   trace::Builder builder_;
   trace::ProcessId process_;
+  DeviceNumbers devices_;
   XSpacePlanes planes_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 #include <string>
 
 #include "src/base/counted.h"
@@ -25,18 +26,46 @@ int64_t ToNs(int64_t timestamp_ns, int64_t offset_ps) {
   return timestamp_ns + whole + (rest >= 500);
 }
 
-// Ordinal at the end of "/device:GPU:3" or "/device:GPU:0 (XLA)"; 0 where there is none.
-int64_t OrdinalOf(std::string_view plane) {
+// Where another kind of devices has the number that a plane says.
+constexpr int64_t kFirstOther = 1'000'000;
+
+// Ordinal at the end of "/device:GPU:3" or "/device:GPU:0 (XLA)".
+std::optional<int64_t> OrdinalOf(std::string_view plane) {
   const size_t colon = plane.rfind(':');
   int64_t ordinal = 0;
-  if (colon == std::string_view::npos) return 0;
-  std::from_chars(plane.data() + colon + 1, plane.data() + plane.size(), ordinal);
+  if (colon == std::string_view::npos) return std::nullopt;
+  const auto [end, error] =
+      std::from_chars(plane.data() + colon + 1, plane.data() + plane.size(), ordinal);
+  if (error != std::errc()) return std::nullopt;
   return ordinal;
 }
 
 }  // namespace
 
+int64_t DeviceNumbers::Of(std::string_view plane) {
+  const auto known = numbers_.find(plane);
+  if (known != numbers_.end()) return known->second;
+  const std::optional<int64_t> ordinal = OrdinalOf(plane);
+  const std::string kind(ordinal ? plane.substr(0, plane.rfind(':')) : plane);
+  int64_t number = ordinal.value_or(0), next = ordinal ? kFirstOther : 1;
+  for (auto at = kinds_.find(number); at != kinds_.end() && (!ordinal || at->second != kind);
+       at = kinds_.find(number)) {
+    number = next++;
+  }
+  kinds_[number] = kind;
+  return numbers_[std::string(plane)] = number;
+}
+
+// Planes that say a number get it, whatever stands before them.
 Status XSpacePlanes::Take(std::string_view bytes) {
+  for (const bool says : {true, false}) {
+    (void)xspace::ForEachPlane(bytes, [&](const Plane& plane) {
+      if (IsDevicePlane(plane.name) && OrdinalOf(plane.name).has_value() == says) {
+        placement_.devices->Of(plane.name);
+      }
+      return Status();
+    });
+  }
   Status status = xspace::ForEachPlane(bytes, [&](const Plane& plane) { return TakePlane(plane); });
   cut_steps_ = PutSteps(builder_, std::move(steps_));
   return status;
@@ -167,7 +196,8 @@ trace::TrackBuilder* XSpacePlanes::TrackFor(const Plane& plane, const Line& line
   track.os_id = line.display_id != 0 ? line.display_id : line.id;
   const auto python = placement_.python_lines.find(line.id);
   if (!device && python != placement_.python_lines.end()) track.os_id = python->second;
-  track.device = device ? placement_.first_device + OrdinalOf(plane.name) : -1;
+  track.device = device ? placement_.devices->Of(plane.name) : -1;
+  if (device) track.device_name = builder_->Text(plane.name);
   return *slot;
 }
 
