@@ -40,7 +40,33 @@ std::optional<int64_t> OrdinalOf(std::string_view plane) {
   return ordinal;
 }
 
+// A number that is no integer of 64 bits with a sign.
+template <class Number>
+trace::Arg WrittenOut(trace::Builder* builder, trace::StringId key, Number number) {
+  char text[32];
+  const auto end = std::to_chars(text, text + sizeof text, number).ptr;
+  const trace::StringId id = builder->Text({text, static_cast<size_t>(end - text)});
+  return {key, /*is_text=*/true, id.value, /*is_json=*/true};
+}
+
 }  // namespace
+
+void PutArg(trace::Builder* builder, const Plane& plane, const Stat& stat,
+            trace::TrackBuilder* track) {
+  const trace::StringId id = builder->Text(plane.stat_name(stat.metadata_id));
+  const auto number = static_cast<int64_t>(stat.number);
+  switch (stat.type) {
+    case Stat::Type::kNone:
+    case Stat::Type::kBytes: return;  // HLO protos and the like: nobody reads them here
+    case Stat::Type::kText: return track->ArgText(id, builder->Text(stat.text));
+    case Stat::Type::kRef: return track->ArgText(id, builder->Text(plane.stat_name(number)));
+    case Stat::Type::kDouble: return track->Add(WrittenOut(builder, id, stat.real));
+    case Stat::Type::kUint64:
+      if (number < 0) return track->Add(WrittenOut(builder, id, stat.number));
+      [[fallthrough]];
+    default: track->Arg(id, number);
+  }
+}
 
 int64_t DeviceNumbers::Of(std::string_view plane) {
   const auto known = numbers_.find(plane);
@@ -227,31 +253,14 @@ Status XSpacePlanes::Put(const Plane& plane, const Timed& timed, bool device, La
   return status;
 }
 
-template <class Number>
-trace::Arg XSpacePlanes::WrittenOut(trace::StringId key, Number number) {
-  char text[32];
-  const auto end = std::to_chars(text, text + sizeof text, number).ptr;
-  const trace::StringId id = builder_->Text({text, static_cast<size_t>(end - text)});
-  return {key, /*is_text=*/true, id.value, /*is_json=*/true};
-}
-
 void XSpacePlanes::TakeStat(const Stat& stat, Taken* taken) {
   trace::TrackBuilder* track = taken->track;
-  const std::string_view key = taken->plane.stat_name(stat.metadata_id);
-  const trace::StringId id = builder_->Text(key);
+  PutArg(builder_, taken->plane, stat, track);
   const auto number = static_cast<int64_t>(stat.number);
-  switch (stat.type) {
-    case Stat::Type::kNone:
-    case Stat::Type::kBytes: return;  // HLO protos and the like: nobody reads them here
-    case Stat::Type::kText: return track->ArgText(id, builder_->Text(stat.text));
-    case Stat::Type::kRef:
-      return track->ArgText(id, builder_->Text(taken->plane.stat_name(number)));
-    case Stat::Type::kDouble: return track->Add(WrittenOut(id, stat.real));
-    case Stat::Type::kUint64:
-      if (number < 0) return track->Add(WrittenOut(id, stat.number));
-      [[fallthrough]];
-    default: track->Arg(id, number);
-  }
+  const bool is_number =
+      stat.type == Stat::Type::kInt64 || (stat.type == Stat::Type::kUint64 && number >= 0);
+  if (!is_number) return;
+  const std::string_view key = taken->plane.stat_name(stat.metadata_id);
   if (key == "_r") taken->root = number >= 1;
   if (key == "step_num") taken->step = number;
   if (key != "correlation_id" || number == 0) return;

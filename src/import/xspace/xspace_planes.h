@@ -43,6 +43,10 @@ struct Placement {
   std::map<std::pair<int64_t, size_t>, trace::TrackBuilder*>* tracks = nullptr;
 };
 
+// The stat as an argument of what the track began last; bytes are none.
+void PutArg(trace::Builder* builder, const xspace::Plane& plane, const xspace::Stat& stat,
+            trace::TrackBuilder* track);
+
 class XSpacePlanes {
  public:
   // `builder` must outlive this.
@@ -91,9 +95,6 @@ class XSpacePlanes {
                 const xspace::Line& line);
   trace::TrackBuilder* TrackFor(const xspace::Plane& plane, const xspace::Line& line, size_t lane);
   Status Put(const xspace::Plane& plane, const Timed& timed, bool device, Lane* lane);
-  // A number that is no integer of 64 bits with a sign.
-  template <class Number>
-  trace::Arg WrittenOut(trace::StringId key, Number number);
   void TakeStat(const xspace::Stat& stat, Taken* taken);
 
   trace::Builder* builder_;
