@@ -141,6 +141,42 @@ def test_a_plugin_that_fails_a_trial_in_its_own_process_is_left_out_and_named(tm
     assert sorted(line.split("\t")[1] == "good" for line in known) == [False, True]
 
 
+LISTING = r"""
+#define CROSSCUT_PLUGIN_RFC_NAMES
+#include "crosscut/plugin.h"
+static void start(const TP_Profiler* p, TF_Status* s) {}
+static void collect(const TP_Profiler* p, uint8_t* b, size_t* n, TF_Status* s) { *n = 0; }
+static void destroy(TP_Profiler* p) {}
+static void destroy_fns(TP_ProfilerFns* f) {}
+void TF_InitProfiler(TF_ProfilerRegistrationParams* params, TF_Status* status) {
+  *params = (TF_ProfilerRegistrationParams){ TF_PROFILER_REGISTRATION_PARAMS_STRUCT_SIZE };
+  params->profiler->struct_size = TP_PROFILER_STRUCT_SIZE;
+  params->profiler_fns->struct_size = TP_PROFILER_FNS_STRUCT_SIZE;
+  params->profiler->type = "MY_DEVICE";
+  params->profiler_fns->start = start;
+  params->profiler_fns->stop = start;
+  params->profiler_fns->collect_data_xspace = collect;
+  params->destroy_profiler = destroy;
+  params->destroy_profiler_fns = destroy_fns;
+}
+"""
+
+
+def test_a_plugin_that_is_written_as_in_the_rfc_is_left_out_with_its_name(tmp_path):
+    (tmp_path / "listing.c").write_text(LISTING)
+    library = tmp_path / "liblisting.so"
+    subprocess.run(["cc", "-shared", "-fPIC", "-w", "-o", library, tmp_path / "listing.c",
+                    "-I", ROOT / "include"], check=True)
+    cache = {"XDG_CACHE_HOME": str(tmp_path / "cache"), "STEPS": "2"}
+    for attempt in ("first", "remembered"):
+        run = tmp_path / attempt
+        result = record_script(run, PROGRAM, "--plugin", library, "--plugin", DEMO, env=cache)
+        assert (result.returncode, result.stdout) == (3, "the answer is 42\n"), result.stderr
+        assert "liblisting.so is left out" in result.stderr
+        assert "Segmentation fault) in TF_InitProfiler" in result.stderr
+        assert (state_of(run, "listing"), state_of(run, "demo")) == ([], [("on", "")])
+
+
 def test_what_the_device_did_survives_a_kill(tmp_path):
     run = tmp_path / "run"
     killed = tmp_path / "killed"
@@ -169,7 +205,7 @@ def test_an_xspace_that_a_plugin_collects_is_kept_and_stands_on_the_programs_clo
     out = tmp_path / "out.xplane.pb"
     crosscut("export", run, "--to=xspace", "-o", out)
     planes = re.findall(rb"/device:[\w:]+", out.read_bytes())
-    assert planes == [b"/device:CUSTOM:demo"]
+    assert set(planes) == {b"/device:CUSTOM:demo"}
     # It was busy from the start of the session to its stop.
     wall = sum(row["wall_ns"] for row in table(run, "processes"))
     assert kernel["total_ns"] == pytest.approx(wall, rel=0.35)
