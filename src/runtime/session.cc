@@ -300,7 +300,7 @@ void Session::AtExit(bool by_underscore_exit) {
 void Session::LeaveTheProgramAlone() {
   const Transition transition(this, /*wait=*/false);
   if (!transition || !IsSessionHere() || !log_.drain().running()) return;
-  FinishPlugins();  // whose threads only wait from then on
+  EndPlugins();  // what they do at their end would be forbidden at the program's
   steps_.LeaveClocks();
   sources_.Tell(
       "drain", nullptr, "off",
