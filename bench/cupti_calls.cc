@@ -76,7 +76,7 @@ int main() {
     return Burst(&calls, CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000, "cudaLaunchKernel");
   };
   const auto recorded = [&launch](bool on, auto body) {
-    calls.Record(on);
+    calls.Set(on ? Calls::kRecord : Calls::kLeaveOut);
     return body();
   };
   crosscut::bench::Interleave(

@@ -17,9 +17,9 @@
  *  4. Nothing may leave a call but its return: no exception, no longjmp, no exit. The structs
  *     handed to calls are copies: keep state under `ext` of TP_Profiler, not under their address.
  *     Strings you hand over live as long as the process; so does the library.
- *  5. TensorFlow runs the two destroy functions on copies, more than once, before first use: leave
- *     them empty. It ends the process where TF_InitProfiler fails: rather register functions that
- *     do nothing.
+ *  5. TensorFlow runs the two destroy functions on copies, more than once, before first use: a
+ *     later start must not miss what they free. It ends the process where TF_InitProfiler fails:
+ *     rather register functions that do nothing.
  */
 #ifndef CROSSCUT_PLUGIN_H_
 #define CROSSCUT_PLUGIN_H_

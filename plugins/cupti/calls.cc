@@ -103,8 +103,13 @@ void Calls::On(CUpti_CallbackDomain domain, CUpti_CallbackId call, const CUpti_C
   if (domain != CUPTI_CB_DOMAIN_RUNTIME_API && domain != CUPTI_CB_DOMAIN_DRIVER_API) return;
   if (data->callbackSite == CUPTI_API_EXIT) {
     End(domain, data->correlationId);
-  } else if (recording_.load(std::memory_order_relaxed)) {
+    return;
+  }
+  const Mode mode = mode_.load(std::memory_order_relaxed);
+  if (mode == kRecord) {
     Begin(domain, call, data);
+  } else if (mode == kLeaveOut) {
+    LeaveOut(domain, data->correlationId);
   }
 }
 
@@ -124,10 +129,22 @@ void Calls::Begin(CUpti_CallbackDomain domain, CUpti_CallbackId call,
   if (flow != 0) launches_->Put(data->correlationId, flow);
 }
 
+// What a call does in turn belongs to the call, even if the step ends meanwhile. Whether it gives
+// work is not asked: that takes longer than to keep one word more.
+void Calls::LeaveOut(CUpti_CallbackDomain domain, uint32_t correlation) {
+  Open& open = open_call;
+  const uint32_t session = session_.load(std::memory_order_relaxed);
+  if (!open.is_open || open.session != session) {
+    open = {session, correlation, domain, true, kLeftOut};
+  }
+  if (open.flow != 0) launches_->Put(correlation, open.flow);
+}
+
 void Calls::End(CUpti_CallbackDomain domain, uint32_t correlation) {
   Open& open = open_call;
   if (!open.is_open || open.correlation != correlation || open.domain != domain) return;
   open.is_open = false;
+  if (open.flow == kLeftOut) return;
   if (open.session == session_.load(std::memory_order_relaxed)) host_->end(host_->host);
 }
 
@@ -154,7 +171,7 @@ void Calls::Calibrate() {
   CUpti_CallbackData data = {};
   data.functionName = "cudaLaunchKernel";
   std::array<int64_t, kRounds> total;
-  const bool before = recording_.exchange(true, std::memory_order_relaxed);
+  const Mode before = mode_.exchange(kRecord, std::memory_order_relaxed);
   for (int64_t& round : total) {
     const int64_t begin = host_->now_ns(host_->host);
     for (int i = 0; i < kCalls; ++i) {
@@ -167,7 +184,7 @@ void Calls::Calibrate() {
     }
     round = (host_->now_ns(host_->host) - begin) * 1000 / kCalls;
   }
-  recording_.store(before, std::memory_order_relaxed);
+  mode_.store(before, std::memory_order_relaxed);
   std::sort(total.begin(), total.end());
   const int64_t all = total[kRounds / 2];
   // Begin's stamp comes before the arrow is kept, end's at the end: two thirds lie between them.

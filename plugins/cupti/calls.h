@@ -23,9 +23,14 @@ class Calls {
 
   // A new session: spans that were left open are forgotten.
   void Renew() { session_.fetch_add(1, std::memory_order_relaxed); }
-  // Whether calls that begin are recorded; at once, on any thread. The callbacks stay: withdrawn
+  // What becomes of calls that begin from now on, on any thread. The callbacks stay: withdrawn
   // while a thread is in a call, they would leave its span open in the midst of the program's.
-  void Record(bool on) { recording_.store(on, std::memory_order_relaxed); }
+  enum Mode : uint8_t {
+    kOff,
+    kLeaveOut,  // a control step: what they launch is known as kLeftOut, whenever it runs
+    kRecord
+  };
+  void Set(Mode mode) { mode_.store(mode, std::memory_order_relaxed); }
   // Makes CUPTI call us, or not. Returns the first error.
   CUptiResult Enable(const Api& api, CUpti_SubscriberHandle subscriber);
   CUptiResult Disable(const Api& api, CUpti_SubscriberHandle subscriber);
@@ -42,13 +47,14 @@ class Calls {
   uint32_t NameOf(CUpti_CallbackDomain domain, CUpti_CallbackId call, const char* function);
   uint32_t Intern(const char* function) const;
   void Begin(CUpti_CallbackDomain domain, CUpti_CallbackId call, const CUpti_CallbackData* data);
+  void LeaveOut(CUpti_CallbackDomain domain, uint32_t correlation);
   void End(CUpti_CallbackDomain domain, uint32_t correlation);
 
   const crosscut_host* host_ = nullptr;
   CorrelationTable* launches_ = nullptr;
   bool runtime_ = true, driver_ = true;
   uint32_t probe_ = 0;
-  std::atomic<bool> recording_{false};
+  std::atomic<Mode> mode_{kOff};
   std::atomic<uint32_t> session_{1};
   std::atomic<uint32_t> names_[2][kMostCalls] = {};  // name id, with kLaunches
 };

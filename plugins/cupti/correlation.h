@@ -13,6 +13,9 @@
 
 namespace crosscut::cupti {
 
+// The word of a launch in a control step; no arrow has this number.
+constexpr uint64_t kLeftOut = UINT64_MAX;
+
 class CorrelationTable {
  public:
   CorrelationTable() = default;

@@ -141,7 +141,8 @@ bool Records::PushWork(const Work& work, const Pauses& paused) {
   } else if (work.graph != 0 && launch != 0) {
     graph_runs_.Note(work.graph, work.begin_ns, launch);
   }
-  if (launch == 0 && paused.Contains(work.begin_ns)) {
+  // Where the launch is not known, when it ran is the best sign of when it was launched.
+  if (launch == kLeftOut || (launch == 0 && paused.Contains(work.begin_ns))) {
     ++counts_.paused;
     return false;
   }

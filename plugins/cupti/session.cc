@@ -37,6 +37,8 @@ constexpr OptionalKind kWanted[] = {
     {CUPTI_ACTIVITY_KIND_NAME, "stream names"},
 };
 
+Calls::Mode ModeOf(uint32_t level) { return level == 0 ? Calls::kLeaveOut : Calls::kRecord; }
+
 int Length(const char* text) { return static_cast<int>(std::strlen(text)); }
 
 }  // namespace
@@ -104,11 +106,11 @@ bool Session::AwaitAttachment(bool abandon) {
 void Session::Stop() {
   started_ = false;
   if (!AwaitAttachment(true)) {
-    calls_.Record(false);
+    calls_.Set(Calls::kOff);
     return Tell("failed", "CUPTI did not answer before the session ended");
   }
   if (!is_attached()) return TellAgain();
-  calls_.Record(false);
+  calls_.Set(Calls::kOff);
   const CUptiResult result = api_.ActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
   if (result != CUPTI_SUCCESS) NoteWithout("the last flush", result);
   Drain(true);
@@ -134,7 +136,7 @@ void Session::Flush() {
 
 void Session::SetLevel(uint32_t level) {
   level_.store(level, std::memory_order_relaxed);
-  calls_.Record(level != 0);
+  calls_.Set(ModeOf(level));
   Pause(level);
 }
 
@@ -269,7 +271,7 @@ bool Session::EnableKinds() {
 void Session::EnableCalls() {
   {
     const std::lock_guard lock(attach_mutex_);
-    calls_.Record(!abandoned_ && level_.load(std::memory_order_relaxed) != 0);
+    calls_.Set(abandoned_ ? Calls::kOff : ModeOf(level_.load(std::memory_order_relaxed)));
   }
   const CUptiResult result = calls_.Enable(api_, subscriber_);
   if (result != CUPTI_SUCCESS) NoteWithout("some CUDA calls", result);

@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <memory>
+#include <random>
 #include <thread>
 
 #include "errors.h"
@@ -125,6 +126,44 @@ TEST_F(CuptiSession, LeavesOutWhatControlStepsLaunchAndCountsIt) {
   EXPECT_EQ(host.events.size(), 2u);
   EXPECT_TRUE(host.lost.empty());
   EXPECT_THAT(host.Last().message, HasSubstr("1 left out in control steps"));
+}
+
+// Each launch at random in a control step or not, its work at random at once or much later: the
+// host runs ahead. With its inner call of the driver, whose id the record may have.
+TEST_F(CuptiSession, LeavesWorkOutByWhenItWasLaunchedNotByWhenItRan) {
+  std::mt19937 random(4);
+  Start();
+  size_t recorded = 0, left_out = 0;
+  std::vector<uint32_t> later;
+  for (int i = 0; i < 400; ++i) {
+    const uint32_t level = random() % 2 == 0 ? 0 : 3,
+                   inside = random() % 3 == 0 ? 3 - level : level;
+    session().SetLevel(level);
+    uint32_t inner = 0;
+    const uint32_t outer = cupti.Call(
+        CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000,
+        "cudaLaunchKernel", [&](uint32_t) {
+          session().SetLevel(inside);
+          inner = cupti.Call(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel,
+                             "cuLaunchKernel", [](uint32_t) {});
+        });
+    ++(level == 0 ? left_out : recorded);
+    later.push_back(random() % 2 == 0 ? inner : outer);
+    while (!later.empty() && random() % 3 == 0) {
+      const size_t which = random() % later.size();
+      PutKernel(later[which], static_cast<int64_t>(random() % 1000), 10);
+      later.erase(later.begin() + static_cast<ptrdiff_t>(which));
+    }
+  }
+  session().SetLevel(3);
+  for (const uint32_t id : later) PutKernel(id, 5, 10);
+  Stop();
+  EXPECT_EQ(host.calls.size(), recorded);
+  EXPECT_EQ(host.open_calls, 0);
+  EXPECT_EQ(host.events.size() + host.LostInAll(), recorded);
+  for (const auto& event : host.events) EXPECT_NE(event.flow_in, 0u);
+  EXPECT_THAT(host.Last().message,
+              HasSubstr(", " + std::to_string(left_out) + " left out in control steps"));
 }
 
 TEST_F(CuptiSession, KnowsControlStepsOnCuptisOwnClock) {

@@ -59,6 +59,7 @@ _record.set_decorator(_decorate_function)
 __version__ = _record.version()
 # Where the rest of the names comes from, at their first use: `import crosscut` stays cheap.
 _LATER = {
+    "add_arguments": "_arguments", "from_arguments": "_arguments",
     "arm": "_ondemand",
     "start": "_session", "stop": "_session", "pause": "_session", "resume": "_session",
     "snapshot": "_session", "flush": "_session", "session": "_session",
@@ -68,9 +69,10 @@ _LATER = {
 }
 _MODULES = ("hand_over", "ray")  # at their first use, too
 __all__ = [
-    "active", "arm", "counter", "error", "flush", "instant", "lead", "meta", "operation", "pause",
-    "phase", "process_name", "progress", "read", "resume", "run_dir", "schedule", "session",
-    "snapshot", "start", "step", "step_end", "stop", "unwrap", "wrap", "__version__",
+    "active", "add_arguments", "arm", "counter", "error", "flush", "from_arguments", "instant",
+    "lead", "meta", "operation", "pause", "phase", "process_name", "progress", "read", "resume",
+    "run_dir", "schedule", "session", "snapshot", "start", "step", "step_end", "stop", "unwrap",
+    "wrap", "__version__",
 ]
 
 

@@ -4,6 +4,8 @@ from typing import Literal, ParamSpec, TypeVar, overload
 
 from crosscut import hand_over as hand_over
 from crosscut import ray as ray
+from crosscut._arguments import add_arguments as add_arguments
+from crosscut._arguments import from_arguments as from_arguments
 from crosscut._ondemand import arm as arm
 from crosscut._schedule import Schedule as Schedule
 from crosscut._schedule import schedule as schedule

@@ -228,7 +228,7 @@ void Child::JudgeEnding() {
     return;
   }
   outcome_.fatal = board_->fatal.load() != 0;
-  const bool trial = test_.run == RunTrial;
+  const bool trial = test_.run == RunTrial || test_.run == RunRegistration;
   const std::string id = test_.id;
   Ending ending = {wait_status_, static_cast<Call>(board_->crashed_call.load())};
   for (const Slot& slot : board_->slots) {

@@ -64,6 +64,8 @@ void AddOptions(CLI::App* app, Raw* raw) {
   app->add_option("--seed", o.seed, "of all random choices")->option_text("N");
   app->add_flag("--json", o.json, "print JSON");
   app->add_flag("--probe", o.probe, "no tests: only whether three sessions go well");
+  app->add_flag("--registers", o.registers,
+                "with --probe: only whether the process outlives the registration");
   app->add_option("--work", o.work,
                   "a library with int crosscut_work(uint64_t pieces), which makes the device work")
       ->option_text("LIB.so");

@@ -237,6 +237,8 @@ void RunTrial() {
   }
 }
 
+void RunRegistration() { (void)Plugin::Make(/*with_push_table=*/true); }
+
 void RunNoDevice() {
   for (const auto& [name, value] : options().no_device) setenv(name.c_str(), value.c_str(), 1);
   WithAndWithoutPushTable(

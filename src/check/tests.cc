@@ -34,7 +34,8 @@ constexpr Test kTests[] = {
     {"C18", 9, "random calls do no harm", RunFuzz, 120, false, "C6 C7 C11 C17"},
     {"C19", 10, "stays flat for hours", RunSoak, 120, false, "C5 C9"},
 };
-constexpr Test kTrial = {"trial", 2, "first sessions", RunTrial, 60, false, ""};
+constexpr Test kTrials[] = {{"trial", 2, "first sessions", RunTrial, 60, false, ""},
+                            {"registration", 2, "registration", RunRegistration, 20, false, ""}};
 
 Call TakeCallInFlight() {
   Call call = Call::kNone;
@@ -50,10 +51,12 @@ Call TakeCallInFlight() {
 std::span<const Test> Tests() { return kTests; }
 
 const Test* FindTest(const std::string& id) {
-  for (const Test& test : kTests) {
-    if (id == test.id) return &test;
+  for (const std::span<const Test> tests : {Tests(), std::span<const Test>(kTrials)}) {
+    for (const Test& test : tests) {
+      if (id == test.id) return &test;
+    }
   }
-  return id == kTrial.id ? &kTrial : nullptr;
+  return nullptr;
 }
 
 bool Ending::crashed() const { return WIFSIGNALED(wait_status); }

@@ -23,10 +23,12 @@ struct Test {
 };
 
 std::span<const Test> Tests();
-// Null where there is none; "trial" is the first sessions of all, whose findings belong to others.
+// Null where there is none; "trial" is the first sessions of all, "registration" what
+// comes before them; their findings belong to others.
 const Test* FindTest(const std::string& id);
 
 void RunTrial();
+void RunRegistration();
 void RunLoad();         // C1
 void RunAbi();          // C2
 void RunNoDevice();     // C3

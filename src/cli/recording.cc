@@ -100,10 +100,12 @@ std::vector<Argument> Plugins(verbs::RecordOptions* options) {
            "it after commas: FILE.so,key=value; may be repeated. tensorflow-plugins:\n"
            "those that are installed for TensorFlow"},
           {"--probe-plugins", &options->probe_plugins,
-           "try each plugin in a process of its own first, and leave out one that crashes,\n"
-           "hangs or fails there; the result is remembered until its file changes"},
+           "try three sessions of each plugin in a process of its own first, and leave out\n"
+           "one that crashes, hangs or fails there (without it: one whose registration ends\n"
+           "the process); the result is remembered until its file changes"},
           {"--device-type T", &options->device_type,
-           "only plugins of this device type; no plugin has cpu, gpu or tpu"},
+           "only plugins of this device type: gpu (CUDA among them), tpu, pluggable_device,\n"
+           "cpu (none), or what a plugin calls itself"},
           {"--device-tracer-level N", &options->device_tracer_level,
            "0: no plugin is started (default 1)", Rules{.check = WholeNumber(0, 3)}}};
 }

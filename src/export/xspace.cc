@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -37,7 +38,10 @@ class XSpaceWriter {
   // `beside`: the planes join those of a profile that TensorFlow takes itself.
   XSpaceWriter(const trace::Trace& trace, bool beside)
       : trace_(trace), tracks_(trace), beside_(beside) {
-    for (const Track& track : trace.tracks) wholes_.emplace_back(track.spans);
+    for (const Track& track : trace.tracks) {
+      wholes_.emplace_back(track.spans);
+      if (IsFromPlane(track)) names_.insert(std::string(trace.text(track.device_name)));
+    }
     trace::SpansAround operators(trace, [&](trace::TrackId track, SpanIndex span) {
       const trace::Name& name = trace.name(trace.tracks[track.value].spans.name[span]);
       return name.layer == Layer::kFramework || name.layer == Layer::kComm ||
@@ -60,6 +64,7 @@ class XSpaceWriter {
     if (!trace_.processes.empty()) space_.AddHostname(trace_.text(trace_.processes[0].name));
     for (const std::string& gap : trace_.gaps) space_.AddWarning(gap);
     for (const std::string& gap : identities_.gaps()) space_.AddWarning(gap);
+    if (!beside_) WarnOfWhatIsLeftOut();
     if (far_ > 0) {
       space_.AddWarning(base::Counted(
           far_,
@@ -92,30 +97,60 @@ class XSpaceWriter {
         space_.AddPlane(beside_ ? kFirstHostPlaneBeside + index : index, HostPlane(index));
     host.TextStat(host.StatName("process_name"), trace_.text(process.name));
     host.Int64Stat(host.StatName("process_id"), process.pid);
-    PutSteps(process, &host);
-    std::map<std::pair<int64_t, bool>, PlaneWriter*> devices;  // GPUs, and all else
+    if (!beside_) host.Note(NoteOf(index));
+    PutSteps(index, &host);
+    std::map<std::tuple<int64_t, bool, uint32_t>, PlaneWriter*> devices;  // GPUs, and all else
     for (const uint32_t i : tracks_.of({index})) {
       const Track& track = trace_.tracks[i];
       if (track.kind != TrackKind::kDevice) {
         PutTrack(i, process, &host);
         continue;
       }
-      const bool gpu = !beside_ && IsGpuWork(trace_, track);
-      PlaneWriter*& plane = devices[{track.device, gpu}];
-      if (plane == nullptr) plane = AddDevice(process, track.device, gpu);
+      const bool gpu = !beside_ && !IsFromPlane(track) && IsGpuWork(trace_, track);
+      PlaneWriter*& plane = devices[{track.device, gpu, track.device_name.value}];
+      if (plane == nullptr) {
+        plane = IsFromPlane(track) ? AddSame(index, track) : AddDevice(process, track.device, gpu);
+        if (!beside_) {
+          xspace::PlaneNote note;
+          note.process = index;
+          note.device = track.device;
+          note.device_name = trace_.text(track.device_name);
+          plane->Note(note);
+        }
+      }
       PutTrack(i, process, plane, gpu);
     }
+  }
+
+  // Whether a plugin or a file has handed it over in a plane, which goes out under its own name.
+  // Those that join TensorFlow's profile are not called like any of its own.
+  bool IsFromPlane(const Track& track) const {
+    return !beside_ && track.kind == TrackKind::kDevice &&
+           trace_.text(track.device_name).starts_with("/device:");
+  }
+
+  // The device that another process has under the same name is another plane.
+  PlaneWriter* AddSame(uint32_t process, const Track& track) {
+    const std::string name(trace_.text(track.device_name));
+    const std::string pid = "-" + std::to_string(identities_.pid(process));
+    std::string unused = name;
+    while (!same_.insert(unused).second || (unused != name && !names_.insert(unused).second)) {
+      unused += pid;
+    }
+    return &space_.AddPlane(kFirstDevicePlane + next_device_++, unused);
   }
 
   // What XProf's tools look for has the names of its own profilers; planes of one name are merged.
   PlaneWriter* AddDevice(const trace::Process& process, int64_t number, bool gpu) {
     if (!gpu) {
       const int64_t id = kFirstDevicePlane + next_device_++;
-      return &space_.AddPlane(id, "/device:CUSTOM:crosscut:" + std::to_string(id));
+      std::string name = "/device:CUSTOM:crosscut:" + std::to_string(id);
+      while (!names_.insert(name).second) name += "+";
+      return &space_.AddPlane(id, name);
     }
     const int64_t wanted = std::max<int64_t>(0, number);
     int64_t& ordinal = next_gpu_.try_emplace(wanted, wanted).first->second;
-    while (!gpus_.insert(ordinal).second) ++ordinal;
+    while (!names_.insert("/device:GPU:" + std::to_string(ordinal)).second) ++ordinal;
     PlaneWriter& plane = space_.AddPlane(ordinal, "/device:GPU:" + std::to_string(ordinal));
     for (const DeviceProperty& property : PropertiesOf(trace_, process, number)) {
       const int64_t id = plane.StatName(property.name);
@@ -140,9 +175,95 @@ class XSpaceWriter {
     return name;
   }
 
-  void PutSteps(const trace::Process& process, PlaneWriter* host) {
+  xspace::PlaneNote NoteOf(uint32_t index) const {
+    const trace::Process& process = trace_.processes[index];
+    xspace::PlaneNote note;
+    note.process = index;
+    note.key = trace_.text(process.key);
+    if (note.key.empty()) note.key = "process";
+    note.name = trace_.text(process.name);
+    note.why_incomplete = trace_.text(process.why_incomplete);
+    note.pid = process.pid;
+    note.parent_pid = process.parent_pid;
+    if (process.parent.valid()) note.parent = process.parent.value;
+    note.start_ns = Realtime(process.start_ns);
+    note.end_ns = Realtime(process.end_ns);
+    note.complete = process.complete;
+    for (const trace::Interval& pause : process.paused) {
+      note.paused.emplace_back(Realtime(pause.begin_ns), Realtime(pause.end_ns));
+    }
+    return note;
+  }
+
+  xspace::LineNote NoteOf(const Track& track, uint32_t index) const {
+    const trace::TrackId lead = trace_.processes[track.process.value].lead;
+    xspace::LineNote note;
+    note.role = track.kind == TrackKind::kDevice  ? xspace::LineNote::kDevice
+                : track.kind == TrackKind::kAsync ? xspace::LineNote::kAsync
+                                                  : xspace::LineNote::kThread;
+    note.main = track.main;
+    note.ours = track.ours;
+    note.lead = lead.valid() && lead.value == index;
+    note.name = trace_.text(track.name);
+    note.begin_ns = Realtime(track.begin_ns);
+    note.end_ns = Realtime(track.end_ns);
+    for (size_t i = 0; i < track.base.size(); ++i) {
+      note.base.emplace_back(Realtime(track.base_at_ns[i]), static_cast<int64_t>(track.base[i]));
+    }
+    return note;
+  }
+
+  uint64_t NoteOf(const trace::Name& name) const {
+    if (beside_) return 0;
+    return xspace::NameNote{static_cast<uint8_t>(name.kind), static_cast<uint8_t>(name.layer),
+                            name.waits, name.found, name.crosses}
+        .Packed();
+  }
+
+  static xspace::LineNote StepsLine() {
+    xspace::LineNote note;
+    note.role = xspace::LineNote::kSteps;
+    return note;
+  }
+
+  // What Crosscut reads of its own file, and does not find there.
+  void WarnOfWhatIsLeftOut() {
+    uint64_t instants = 0, lost = 0, counts = 0, probes = 0, phases = 0, arrows = 0;
+    for (const Track& track : trace_.tracks) {
+      instants += track.instants.at_ns.size();
+      lost += track.losses.size();
+    }
+    for (const trace::CounterSeries& series : trace_.counters) counts += series.at_ns.size();
+    for (const trace::Process& process : trace_.processes) {
+      probes += process.probes.size();
+      phases += process.phases.size();
+    }
+    for (const trace::Flow& flow : trace_.flows) {
+      arrows += trace_.tracks[flow.to_track.value].kind != TrackKind::kDevice ? 1 : 0;
+    }
+    const std::pair<uint64_t, const char*> left_out[] = {
+        {instants, "{mark|marks}"},
+        {counts, "{value|values} of counters"},
+        {phases, "{phase|phases}"},
+        {arrows, "{arrow|arrows} between threads"},
+        {lost, "{place|places} where events are missing"},
+        {probes, "{figure|figures} of what Crosscut's probes cost, so that no time is corrected"}};
+    std::string words;
+    for (const auto& [number, what] : left_out) {
+      if (number > 0) words += (words.empty() ? "" : ", ") + base::Counted(number, what);
+    }
+    if (!words.empty()) space_.AddWarning("An XSpace has no room for " + words + ".");
+  }
+
+  void PutSteps(uint32_t index, PlaneWriter* host) {
+    const trace::Process& process = trace_.processes[index];
     if (process.steps.empty()) return;
+    std::map<uint32_t, uint32_t> lines;  // numbers, by track
+    for (const uint32_t i : tracks_.of({index})) {
+      if (trace_.tracks[i].kind != TrackKind::kDevice) lines.emplace(i, lines.size() + 1);
+    }
     LineWriter& line = host->AddLine(kStepsLine, "steps", Realtime(process.start_ns));
+    if (!beside_) line.Note(StepsLine());
     const int64_t root = host->StatName("_r"), number = host->StatName("step_num");
     const bool planned = trace::HasStepPlan(process);
     const int64_t level = planned ? host->StatName("level") : 0;
@@ -152,6 +273,11 @@ class XSpaceWriter {
       if (!beside_) line.Int64Stat(root, 1);  // theirs are the roots
       line.Int64Stat(number, step.number);
       if (planned) line.TextStat(level, trace::StepLevelName(step.level));
+      if (beside_) continue;
+      const auto begun = lines.find(step.track.value);
+      line.Note(xspace::StepNote{step.level, step.after_switch, step.open,
+                                 begun == lines.end() ? 0 : begun->second}
+                    .Packed());
     }
   }
 
@@ -164,20 +290,26 @@ class XSpaceWriter {
     const int64_t start = std::min(
         process.start_ns, track.spans.size() > 0 ? track.spans.begin_ns.front() : process.start_ns);
     LineWriter& line = plane->AddLine(id, name, Realtime(start));
+    if (!beside_) line.Note(NoteOf(track, index));
+    trace::Continuations continuations(track.spans);
     const int64_t layer = plane->StatName("layer");
     const trace::WholeSpans& wholes = wholes_[index];
     for (SpanIndex s = 0; s < track.spans.size(); ++s) {
+      xspace::SpanNote note;
+      note.goes_on = continuations.Has(s);
       if (wholes.first(s) != s) continue;
       const trace::Name& what = trace_.name(track.spans.name[s]);
-      line.Event(plane->EventName(trace_.text(what.text)), Ps(track.spans.begin_ns[s] - start),
+      line.Event(plane->EventName(trace_.text(what.text), NoteOf(what)),
+                 Ps(track.spans.begin_ns[s] - start),
                  Ps(wholes.end_ns(s) - track.spans.begin_ns[s]));
-      if (what.layer != Layer::kNone) {
+      if (what.layer != Layer::kNone && !IsFromPlane(track)) {
         line.RefStat(layer, plane->StatName(trace::LayerName(what.layer)));
       }
       if (const auto at = correlation_.find(Key(index, s)); at != correlation_.end()) {
         line.Uint64Stat(plane->StatName("correlation_id"), at->second);
       }
-      if (gpu) PutKernel(index, s, plane, &line);
+      if (gpu) PutKernel(index, s, plane, &line, &note);
+      if (note.Packed() != 0 && !beside_) line.Note(note.Packed());
       const trace::Args::Range args = track.args.of(s);
       for (auto at = args.begin(); at != args.end(); ++at) {
         if (!(*at).beside && !args.StandsLater(at)) PutArg(*at, plane, &line);
@@ -185,12 +317,15 @@ class XSpaceWriter {
     }
   }
 
-  void PutKernel(uint32_t track, SpanIndex span, PlaneWriter* plane, LineWriter* line) {
+  void PutKernel(uint32_t track, SpanIndex span, PlaneWriter* plane, LineWriter* line,
+                 xspace::SpanNote* note) {
     const std::string details =
         KernelDetails(KernelShapeOf(trace_, trace_.tracks[track].args.of(span)));
-    if (!details.empty()) line->TextStat(plane->StatName("kernel_details"), details);
+    note->details = !details.empty();
+    if (note->details) line->TextStat(plane->StatName("kernel_details"), details);
     const auto op = operators_.find(Key(track, span));
     if (op == operators_.end() || !op->second.valid()) return;
+    note->op = true;
     line->TextStat(plane->StatName("tf_op"), trace_.text(trace_.name(op->second).text));
   }
 
@@ -219,7 +354,7 @@ class XSpaceWriter {
   std::unordered_map<uint64_t, uint64_t> correlation_;     // launches and what they launched
   std::unordered_map<uint64_t, trace::NameId> operators_;  // of work: who asked for it
   std::map<int64_t, int64_t> next_gpu_;                    // by number: none before is free
-  std::set<int64_t> gpus_;                                 // ordinals that have a plane
+  std::set<std::string> names_, same_;  // of planes of devices; those among them of AddSame()
   int64_t next_device_ = 0;
   uint64_t far_ = 0;  // times that are cut off
 };

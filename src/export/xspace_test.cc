@@ -149,6 +149,41 @@ in 7 320
   EXPECT_THAT(texts, ElementsAre("regs:40 grid:64,1,1 block:128,1,1", "aten::mm"));
 }
 
+TEST(XSpaceExport, APlaneKeepsTheNameThatItHadAndNobodyElseGetsIt) {
+  Result<trace::Trace> parsed = trace::ParseText(R"(
+process a pid=41 window=0..10
+device q device=0 stream=5
+span gemm 3 9 device
+device chip device=1 stream=6
+span conv 3 9 device
+device gpu device=2 stream=7
+span add 3 9 device
+process b pid=42 window=0..10
+device chip device=0 stream=6
+span conv 3 9 device
+)");
+  ASSERT_TRUE(parsed.ok()) << parsed.status().message();
+  trace::Trace trace = std::move(*parsed);
+  const char* names[] = {"NVIDIA X", "/device:CUSTOM:CHIP_A", "/device:GPU:0",
+                         "/device:CUSTOM:CHIP_A"};
+  for (int i = 0; i < 4; ++i) trace.tracks[i].device_name = trace.strings.Intern(names[i]);
+  const auto planes = [&](decltype(&WriteXSpace) write) {
+    std::string bytes;
+    const auto sink = MemorySink(&bytes);
+    EXPECT_TRUE(write(trace, sink.get()).ok());
+    std::vector<std::string> told;
+    for (const std::string& line : Told(bytes)) {
+      if (!line.starts_with("line ") && line.find("/host") == line.npos) told.push_back(line);
+    }
+    return told;
+  };
+  EXPECT_THAT(planes(WriteXSpace),
+              ElementsAre("plane /device:GPU:1", "gemm 3000+6000 layer=device",
+                          "plane /device:CUSTOM:CHIP_A", "conv 3000+6000", "plane /device:GPU:0",
+                          "add 3000+6000", "plane /device:CUSTOM:CHIP_A-42", "conv 3000+6000"));
+  EXPECT_THAT(planes(WriteXSpaceBeside), testing::Each(testing::Not(testing::HasSubstr("CHIP_A"))));
+}
+
 TEST(XSpaceExport, CorrelationIdsAreUnsignedAndNumbersOfStepsAreNot) {
   Stat::Type correlation = Stat::Type::kNone, number = Stat::Type::kNone;
   const std::string bytes = Written(kTrace);

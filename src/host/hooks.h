@@ -28,9 +28,9 @@ struct Hooks {
 
 // Which plugins a session wants, as TensorFlow's own options say it.
 struct Gate {
-  bool device_tracer = true;   // false at device tracer level 0
-  bool other_devices = false;  // asked for a device type that no plugin is: cpu, gpu, tpu
-  char device_type[64] = {};   // "": all; else only plugins of this device type
+  bool device_tracer = true;  // false at device tracer level 0
+  char device_type[64] =
+      {};  // "": all; else a plugin's own type, or one of TensorFlow's DeviceType
   bool Wants(const char* plugin_type) const;
 };
 
@@ -38,7 +38,7 @@ struct Gate {
 struct Limits {
   int64_t load = 1'000'000'000, start = 250'000'000, stop = 2'000'000'000;
   int64_t collect = 5'000'000'000, collect_per_byte = 15;  // 1 s for 64 MiB
-  int64_t flush = 1'000'000'000;
+  int64_t flush = 1'000'000'000, destroy = 1'000'000'000;
   size_t collect_bytes = size_t{256} << 20;
 };
 

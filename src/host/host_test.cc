@@ -10,6 +10,7 @@
 #include <fstream>
 #include <mutex>
 #include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -144,6 +145,41 @@ TEST_F(HostTest, CallsComeInOrderAndOnlyOnceASession) {
   EXPECT_EQ(collected.size(), 3u);
 }
 
+TEST_F(HostTest, DestroyComesOnceBehindTheLastCallHoweverOftenItIsAskedFor) {
+  for (const bool sessions : {true, false}) {
+    Plugin* plugin = LoadWith(",say=1");
+    if (sessions) Round(plugin);
+    if (sessions) plugin->Start();
+    plugin->Stop(/*keep=*/false);
+    plugin->End();
+    plugin->End();
+    Settle(plugin);
+    EXPECT_THAT(Last(told),
+                testing::EndsWith(std::string(" on: ") + (sessions ? "start stop " : "init ") +
+                                  "destroy destroy_fns "));
+    const size_t words = told.size();
+    Round(plugin);
+    plugin->End();
+    plugin->SetLevel(3);
+    Settle(plugin);
+    EXPECT_EQ(told.size(), words);
+  }
+}
+
+TEST_F(HostTest, WhatIsNotAskedForIsDestroyedAtOnceAndWhatFailedIsNot) {
+  strcpy(around_.gate.device_type, "xpu");
+  (void)LoadWith(",say=1");
+  ASSERT_EQ(told.size(), 2U);
+  EXPECT_THAT(told[0], HasSubstr("on: init destroy destroy_fns "));
+  EXPECT_THAT(told[1], HasSubstr("off: devices of type"));
+  around_.gate = {};
+  told.clear();
+  for (const char* mode : {"fail in init", "no destroy_profiler", "throw in init"}) {
+    LoadWith(std::string(",say=1,mode=") + mode)->End();
+  }
+  EXPECT_THAT(told, testing::Each(Not(HasSubstr("destroy_fns "))));
+}
+
 TEST_F(HostTest, WhileItRecordsItHoldsWhatItHasNotHandedOver) {
   const auto held = [] {
     const std::lock_guard lock(heard_mutex);
@@ -251,16 +287,18 @@ TEST_P(Hangs, CostTheCallerNothingAndEndInQuarantine) {
     ASSERT_TRUE(plugin->Begin());
     plugin->Start();
     plugin->Stop(true);
+    plugin->End();
     least = std::min(least, Clock::now() - begin);
     Settle(plugin);
     EXPECT_THAT(Last(told), HasSubstr("did not return in time"));
-    EXPECT_TRUE(collected.empty());
+    EXPECT_EQ(collected.empty(), GetParam() != std::string("destroy"));
     plugin->Start();
     EXPECT_FALSE(plugin->Busy());
   }
   EXPECT_LT(least, std::chrono::milliseconds(50));  // a caller that waits, waits for 100
 }
-INSTANTIATE_TEST_SUITE_P(Each, Hangs, testing::Values("init", "start", "stop", "size", "bytes"));
+INSTANTIATE_TEST_SUITE_P(Each, Hangs,
+                         testing::Values("init", "start", "stop", "size", "bytes", "destroy"));
 
 TEST_F(HostTest, WhatIsThrownEndsAtTheBarrierAndThePluginIsDoneFor) {
   for (const char* call : {"init", "start", "stop", "size", "bytes"}) {
@@ -268,6 +306,10 @@ TEST_F(HostTest, WhatIsThrownEndsAtTheBarrierAndThePluginIsDoneFor) {
     Round(plugin);
     EXPECT_THAT(Last(told), HasSubstr("it threw an exception: out of throw in ")) << call;
   }
+  Plugin* thrower = Load("throw in destroy");
+  thrower->End();
+  Settle(thrower);
+  EXPECT_THAT(Last(told), HasSubstr("it threw an exception: out of throw in destroy"));
   Round(Load("throw a number in stop"));
   EXPECT_THAT(Last(told), HasSubstr("not a std::exception"));
   EXPECT_TRUE(collected.empty());
@@ -330,8 +372,25 @@ TEST_F(HostTest, WhatAPluginChangesOfTheProcessIsTold) {
 TEST_F(HostTest, TheGateKeepsOutWhatIsNotAskedFor) {
   EXPECT_TRUE((Gate{}.Wants("XPU")));
   EXPECT_FALSE((Gate{.device_tracer = false}.Wants("XPU")));
-  EXPECT_FALSE((Gate{.other_devices = true}.Wants("XPU")));
   Gate gate;
+  struct {
+    const char *asked, *wanted, *unwanted;
+  } constexpr kRows[] = {{"gpu", "CUDA GPU ROCM OPENCL PJRT", "TPU XPU DEMO"},
+                         {"tpu", "TPU PJRT", "CUDA GPU OPENCL XPU DEMO"},
+                         {"PLUGGABLE_DEVICE", "GPU XPU DEMO OPENCL PJRT", "CUDA ROCM TPU"},
+                         {"unspecified", "CUDA TPU DEMO", ""},
+                         {"cpu", "", "CUDA GPU TPU CPU XPU PJRT"},
+                         {"CUDA", "CUDA", "GPU TPU OPENCL DEMO"}};
+  for (const auto& [asked, wanted, unwanted] : kRows) {
+    strcpy(gate.device_type, asked);
+    std::string type;
+    for (std::istringstream types(wanted); types >> type;) {
+      EXPECT_TRUE(gate.Wants(type.c_str())) << asked << " " << type;
+    }
+    for (std::istringstream types(unwanted); types >> type;) {
+      EXPECT_FALSE(gate.Wants(type.c_str())) << asked << " " << type;
+    }
+  }
   strcpy(gate.device_type, "xpu");
   EXPECT_TRUE(gate.Wants("XPU"));
   EXPECT_FALSE(gate.Wants("NPU"));

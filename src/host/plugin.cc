@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <initializer_list>
+#include <span>
 
 #include "src/base/time.h"
 #include "src/collect/recorder.h"
@@ -46,11 +47,39 @@ const char* OptionsOf(const char* file) {
   return comma == nullptr ? "" : comma + 1;
 }
 
+// TensorFlow's DeviceType, and the types that plugins give themselves: a bit for each that has
+// them.
+enum : uint8_t { kGpu = 1, kTpu = 2, kPluggable = 4 };
+struct Types {
+  const char* name;
+  uint8_t are;
+};
+// GetPjrtApi does not say what its devices are. CUDA, ROCm and TPUs are built into TensorFlow.
+constexpr Types kTypes[] = {{"CUDA", kGpu},
+                            {"ROCM", kGpu},
+                            {"TPU", kTpu},
+                            {"GPU", kGpu | kPluggable},
+                            {"OPENCL", kGpu | kPluggable},
+                            {"PJRT", kGpu | kTpu | kPluggable}};
+constexpr Types kAsked[] = {
+    {"CPU", 0}, {"GPU", kGpu}, {"TPU", kTpu}, {"PLUGGABLE_DEVICE", kPluggable}};
+
+const Types* Find(std::span<const Types> types, const char* name) {
+  for (const Types& one : types) {
+    if (strcasecmp(one.name, name) == 0) return &one;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 bool Gate::Wants(const char* plugin_type) const {
-  if (!device_tracer || other_devices) return false;
-  return device_type[0] == '\0' || strcasecmp(device_type, plugin_type) == 0;
+  if (!device_tracer) return false;
+  if (device_type[0] == '\0' || strcasecmp(device_type, "unspecified") == 0) return true;
+  const Types* asked = Find(kAsked, device_type);
+  if (asked == nullptr) return strcasecmp(device_type, plugin_type) == 0;
+  const Types* known = Find(kTypes, plugin_type);
+  return (asked->are & (known == nullptr ? kPluggable : known->are)) != 0;
 }
 
 Plugin::Plugin(const char* file, const Surroundings* around)
@@ -84,7 +113,7 @@ bool Plugin::Begin() {
 }
 
 void Plugin::Post(Command command) {
-  if (Overdue() || quarantined_.load()) return;
+  if (Overdue() || quarantined_.load() || (ending_.load() && command != kEnd)) return;
   const record::Lock lock(&mutex_);
   if (command_count_ < kCommands) {
     commands_[command_count_++] = command;
@@ -95,10 +124,9 @@ void Plugin::Post(Command command) {
 
 bool Plugin::Busy() {
   if (Overdue()) {
-    static constexpr const char* kCalls[] = {"", "loading it", "start", "stop", "collect", "flush"};
     char why[128];
     snprintf(why, sizeof why, "%s did not return in time: it is left alone from now on",
-             kCalls[call_.load()]);
+             kCallNames[call_.load()]);
     Quarantine("failed", why);
   }
   return (!quarantined_.load() && outstanding_.load() != 0) || quarantining_.load() != 0;
@@ -109,10 +137,20 @@ bool Plugin::Overdue() const {
          base::MonotonicNs() > call_ends_ns_.load();
 }
 
+void Plugin::End() {
+  ending_.store(true);
+  Post(kEnd);
+}
+
 void Plugin::SetLevel(uint32_t level) {
-  if (quarantined_.load()) return;
   const crosscut_plugin_callbacks* callbacks = pushes_.callbacks();
   if (callbacks->set_level == nullptr) return;
+  setting_level_.fetch_add(1);
+  if (!quarantined_.load() && !ending_.load()) CallSetLevel(callbacks, level);
+  setting_level_.fetch_sub(1);
+}
+
+void Plugin::CallSetLevel(const crosscut_plugin_callbacks* callbacks, uint32_t level) {
   struct Argument {
     const crosscut_plugin_callbacks* callbacks;
     uint32_t level;
@@ -128,10 +166,9 @@ void Plugin::SetLevel(uint32_t level) {
 }
 
 void Plugin::CallInFlight(char* out, size_t bytes) const {
-  static constexpr const char* kCalls[] = {"", "load", "start", "stop", "collect", "flush"};
   const uint8_t call = call_.load();
   if (call != kNone) {
-    snprintf(out, bytes, "%s: %s", name_, kCalls[call]);
+    snprintf(out, bytes, "%s: %s", name_, kCallNames[call]);
   } else if (bytes > 0) {
     *out = '\0';
   }
@@ -219,6 +256,7 @@ void Plugin::Do(Command command) {
     case kStopAndCollect: return DoStop(/*keep=*/true);
     case kStopAndDrop: return DoStop(/*keep=*/false);
     case kFlush: return DoFlush();
+    case kEnd: Destroy(); quarantined_.store(true);  // without a word: nothing is wrong
   }
 }
 
@@ -284,6 +322,7 @@ void Plugin::Load() {
   if (!around_->gate.Wants(registration_.device_type)) {
     snprintf(error, sizeof error, "devices of type %s are not asked for",
              registration_.device_type);
+    Destroy();
     return Quarantine("off", error);
   }
   const crosscut_plugin_callbacks* callbacks = pushes_.callbacks();
@@ -345,6 +384,18 @@ void Plugin::DoStop(bool keep) {
   }
   pushes_.Accept(false);
   if (!quarantined_.load()) around_->hooks.holds(name_, false);
+}
+
+// A plugin that was loaded well; no other call of it comes any more.
+void Plugin::Destroy() {
+  if (state_ == kLoading || registration_.destroy_profiler == nullptr) return;
+  pushes_.Accept(false);
+  ending_.store(true);
+  (void)Invoke(kDestroyCall, around_->limits.destroy, [this] {
+    while (setting_level_.load() != 0) usleep(200);
+    registration_.destroy_profiler(&registration_.profiler);
+    registration_.destroy_profiler_fns(&registration_.fns);
+  });
 }
 
 // Asks for the size, then for the bytes; again where they became more. What TensorFlow forgives is

@@ -1,10 +1,10 @@
 // One plugin in this process: its thread, and what state it is in. The host's contract with it:
 //
 // Calls come in the order load, start, stop, collect, each at most once per session and never after
-// an error in that session, on this plugin's own thread with all signals blocked and no lock of
-// ours held; no exception passes; memory and sizes are bounded. The thread that asks never waits. A
-// call that overruns its deadline makes the plugin quarantined: it is named, left alone with its
-// thread, and never called again. So does an exception.
+// an error in that session, and destroy behind the last of all, on this plugin's own thread with
+// all signals blocked and no lock of ours held; no exception passes; memory and sizes are bounded.
+// The thread that asks never waits. A call that overruns its deadline makes the plugin quarantined:
+// it is named, left alone with its thread, and never called again. So does an exception.
 #pragma once
 
 #include <pthread.h>
@@ -31,6 +31,8 @@ class Plugin {
   void Start() { Post(kStart); }
   void Stop(bool keep) { Post(keep ? kStopAndCollect : kStopAndDrop); }
   void Flush() { Post(kFlush); }
+  // Runs its destroy functions; what is asked for later is not done.
+  void End();
   // Whether something asked for is not done yet; false for one that is quarantined. Looks at the
   // deadlines.
   bool Busy();
@@ -46,9 +48,19 @@ class Plugin {
   void AfterFork();
 
  private:
-  enum Command : uint8_t { kStart, kStopAndCollect, kStopAndDrop, kFlush };
+  enum Command : uint8_t { kStart, kStopAndCollect, kStopAndDrop, kFlush, kEnd };
   enum State : uint8_t { kLoading, kReady, kStarted, kFailed };
-  enum Call : uint8_t { kNone, kLoadCall, kStartCall, kStopCall, kCollectCall, kFlushCall };
+  enum Call : uint8_t {
+    kNone,
+    kLoadCall,
+    kStartCall,
+    kStopCall,
+    kCollectCall,
+    kFlushCall,
+    kDestroyCall
+  };
+  static constexpr const char* kCallNames[] = {"",        "load",  "start",  "stop",
+                                               "collect", "flush", "destroy"};
   static constexpr int kCommands = 64;
   static constexpr int64_t kFlushEveryNs = 200'000'000;
 
@@ -61,6 +73,8 @@ class Plugin {
   void DoStart();
   void DoStop(bool keep);
   void DoFlush();
+  void CallSetLevel(const crosscut_plugin_callbacks* callbacks, uint32_t level);
+  void Destroy();
   void Collect();
   bool CallCollect(uint8_t* buffer, size_t* size);
   void CheckHygiene(const Hygiene& before);
@@ -106,6 +120,10 @@ class Plugin {
   // Quarantine(), AfterFork() -> whoever would ask or push; the first to exchange it tells why.
   // has_thread_: Begin(), Main() -> who counts the program's threads.
   std::atomic<bool> quarantined_{false}, has_thread_{false};
+  // End(), Destroy() -> Post(), SetLevel(); SetLevel() -> Destroy(): seq_cst, so that one of the
+  // two sees the other.
+  std::atomic<bool> ending_{false};
+  std::atomic<int> setting_level_{0};  // threads
   // Threads in Quarantine(): its reason may not be told yet. Raised before quarantined_ -> Busy(),
   // which reads it last.
   std::atomic<int> quarantining_{0};

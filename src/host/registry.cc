@@ -77,6 +77,11 @@ void Registry::Stop() {
   for (int i = 0; i < count_; ++i) plugins_[i]->Stop(/*keep=*/true);
 }
 
+void Registry::End() {
+  if (!Mine()) return;
+  for (int i = 0; i < count_; ++i) plugins_[i]->End();
+}
+
 void Registry::SetLevel(uint32_t level) {
   for (int i = 0; i < count_; ++i) plugins_[i]->SetLevel(level);
 }

@@ -24,6 +24,8 @@ class Registry {
   // Of a session. Never waits for a plugin.
   void Start();
   void Stop();
+  // Of the process: each plugin's last call.
+  void End();
   void SetLevel(uint32_t level);
   void Flush();
   // Facts for a log that has just begun.

@@ -2,9 +2,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-
-#include <initializer_list>
 
 #include "src/host/registry.h"
 #include "src/runtime/error.h"
@@ -18,25 +15,21 @@ using host::Registry;
 // counts on getting that: it begins when they are loaded, unless that takes long.
 constexpr int kLoadWaitMs = 1000;    // what a plugin is given to load
 constexpr int kExitWaitMs = 10'000;  // above the deadlines of one plugin's last calls
+constexpr int kDestroyWaitMs = 2000;
 
-void RunBeforePluginsGo() {
-  (void)atexit([] { FinishPlugins(); });
+void AwaitPlugins(int ms) {
+  if (!Registry::Get().Await(ms)) Say("gave up waiting for a plugin (see crosscut info)");
 }
 
-// TensorFlow's two options. The types that it knows beside PLUGGABLE_DEVICE are no plugin's.
+void RunBeforePluginsGo() { (void)atexit(&EndPlugins); }
+
+// TensorFlow's two options.
 host::Gate GateFromEnvironment() {
   host::Gate gate;
   const char* level = secure_getenv("CROSSCUT_DEVICE_TRACER_LEVEL");
   gate.device_tracer = level == nullptr || atoi(level) != 0;
   const char* type = secure_getenv("CROSSCUT_DEVICE_TYPE");
-  if (type == nullptr || strcasecmp(type, "unspecified") == 0 ||
-      strcasecmp(type, "pluggable_device") == 0) {
-    return gate;
-  }
-  for (const char* other : {"cpu", "gpu", "tpu"}) {
-    gate.other_devices = gate.other_devices || strcasecmp(type, other) == 0;
-  }
-  strncpy(gate.device_type, type, sizeof gate.device_type - 1);
+  if (type != nullptr) strncpy(gate.device_type, type, sizeof gate.device_type - 1);
   return gate;
 }
 
@@ -62,7 +55,13 @@ bool StopPlugins() {
 void FinishPlugins() {
   if (Registry::Get().count() == 0) return;
   Registry::Get().Stop();
-  if (!Registry::Get().Await(kExitWaitMs)) Say("gave up waiting for a plugin (see crosscut info)");
+  AwaitPlugins(kExitWaitMs);
+}
+
+void EndPlugins() {
+  FinishPlugins();
+  Registry::Get().End();
+  AwaitPlugins(kDestroyWaitMs);
 }
 
 }  // namespace crosscut::record

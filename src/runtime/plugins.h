@@ -13,5 +13,8 @@ void StartPlugins(const host::Hooks& hooks);
 bool StopPlugins();
 // Stops them and waits, at most until their deadlines, for what they hand over. Any thread.
 void FinishPlugins();
+// The same where the process ends by exit(), or forbids itself what a plugin's end may need: they
+// are destroyed, too.
+void EndPlugins();
 
 }  // namespace crosscut::record

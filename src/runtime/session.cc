@@ -288,7 +288,7 @@ int Session::Flush() {
 void Session::AtExit(bool by_underscore_exit) {
   if (!IsSessionHere()) return;
   const uint64_t tick = Now();
-  if (!by_underscore_exit) FinishPlugins();
+  if (!by_underscore_exit) EndPlugins();
   if (!open()) return LeaveNothing();
   if (log_.broken()) return;
   log_.TellStop(tick, format::kStopExit);
@@ -300,7 +300,7 @@ void Session::AtExit(bool by_underscore_exit) {
 void Session::LeaveTheProgramAlone() {
   const Transition transition(this, /*wait=*/false);
   if (!transition || !IsSessionHere() || !log_.drain().running()) return;
-  FinishPlugins();  // whose threads only wait from then on
+  EndPlugins();  // what they do at their end would be forbidden at the program's
   steps_.LeaveClocks();
   sources_.Tell(
       "drain", nullptr, "off",

@@ -78,6 +78,9 @@ class TrackBuilder {
   // Ends the open span at that depth (0: the outermost); spans above it go on. Requires: there is
   // one.
   void EndAt(int64_t at, size_t depth);
+  // Ends the open spans whose end, in `ends` by depth, is `at`; the others above them go on.
+  // Requires: there is one.
+  void EndThose(int64_t at, std::span<const int64_t> ends);
   // An end by name without an open span of that name on this track: the span may have begun on
   // another.
   struct EndElsewhere {

@@ -103,6 +103,12 @@ void TrackBuilder::EndAt(int64_t at, size_t depth) {
   EndOne(depth, Advance(at), [](SpanIndex) { return true; });
 }
 
+void TrackBuilder::EndThose(int64_t at, std::span<const int64_t> ends) {
+  auto next = std::find(ends.begin(), ends.end(), at);
+  EndOne(static_cast<size_t>(next - ends.begin()), Advance(at),
+         [&](SpanIndex) { return *++next != at; });
+}
+
 void TrackBuilder::EndBelow(int64_t at) {
   at = Advance(at);
   for (size_t depth = open_.size(); depth-- > 0;) {

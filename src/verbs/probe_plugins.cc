@@ -36,10 +36,11 @@ std::string StateOf(const std::string& file) {
 
 // What the answers of a probe hang on, in one line; "" where the file cannot be asked, or its name
 // would break the line.
-std::string KeyOf(const std::string& plugin, const std::string& checker) {
+std::string KeyOf(const std::string& plugin, const Probe& probe) {
   const std::string file = plugin.substr(0, plugin.find(',')), state = StateOf(file);
   if (state.empty() || plugin.find_first_of("\t\n") != std::string::npos) return "";
-  return StateOf(checker) + state + BuildId(file) + " " + plugin;
+  const char* what = probe.sessions ? "" : "registration ";
+  return what + StateOf(probe.checker) + state + BuildId(file) + " " + plugin;
 }
 
 using Answers = std::map<std::string, std::string>;  // by key
@@ -75,8 +76,9 @@ void WriteAnswers(const Answers& answers, const std::string& cache) {
 }
 
 // A setting reaches a plugin as CROSSCUT_PLUGIN_<KEY> too.
-std::vector<std::string> CommandFor(const std::string& plugin, const std::string& checker) {
-  std::vector<std::string> argv = {checker, "--probe"};
+std::vector<std::string> CommandFor(const std::string& plugin, const Probe& probe) {
+  std::vector<std::string> argv = {probe.checker, "--probe"};
+  if (!probe.sessions) argv.insert(argv.end(), {"--registers", "--deadline=2"});
   size_t at = std::min(plugin.find(','), plugin.size());
   argv.push_back(plugin.substr(0, at));
   while (at < plugin.size()) {
@@ -155,16 +157,16 @@ ProbedPlugins ProbePlugins(const std::vector<std::string>& plugins, const Probe&
   Answers answers = probe.cache.empty() ? Answers() : ReadAnswers(probe.cache);
   bool learned = false;
   for (const std::string& plugin : plugins) {
-    const std::string key = KeyOf(plugin, probe.checker);
+    const std::string key = KeyOf(plugin, probe);
     auto known = answers.find(key);
     if (!key.empty() && known == answers.end()) {
-      const Result<base::Captured> ran = base::RunAndCapture(CommandFor(plugin, probe.checker));
+      const Result<base::Captured> ran = base::RunAndCapture(CommandFor(plugin, probe));
       // 0 and 1 are answers; all else is trouble of the checker's own.
       const int code = ran.ok() && WIFEXITED(ran->wait_status) ? WEXITSTATUS(ran->wait_status) : -1;
       if (code == 0 || code == 1) {
         known = answers.emplace(key, code == 0 ? kGood : base::LastLine(ran->text)).first;
         learned = true;
-      } else {
+      } else if (probe.sessions) {
         probed.sentences.push_back(
             "plugin " + plugin + " could not be tried beforehand (" +
             (ran.ok() ? base::LastLine(ran->text) : std::string(ran.status().message())) +

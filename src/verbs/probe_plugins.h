@@ -8,8 +8,9 @@
 namespace crosscut::verbs {
 
 struct Probe {
-  std::string checker;  // the program crosscut-check-plugin
-  std::string cache;    // the file that remembers the answers; "": none
+  std::string checker;   // the program crosscut-check-plugin
+  std::string cache;     // the file that remembers the answers; "": none
+  bool sessions = true;  // false: only whether a process outlives the registration
 };
 
 struct ProbedPlugins {
@@ -17,10 +18,11 @@ struct ProbedPlugins {
   std::vector<std::string> sentences;  // for the user: which were left out, and why
 };
 
-// Loads each of `plugins` (a path, with settings behind commas), starts, stops and collects it
-// three times with and without the push table. An answer is valid while the file has the same size,
-// time and build id, and the settings are the same. What is no file counts as good, because others
-// refuse it. If the checker cannot run, the plugin counts as good, and a sentence says so.
+// Loads each of `plugins` (a path, with settings behind commas) and registers it; with `sessions`
+// also starts, stops and collects it three times with and without the push table. An answer is
+// valid while the file has the same size, time and build id, and the settings are the same. What is
+// no file counts as good, because others refuse it. If the checker cannot run, the plugin counts as
+// good, and with `sessions` a sentence says so.
 ProbedPlugins ProbePlugins(const std::vector<std::string>& plugins, const Probe& probe);
 
 // $XDG_CACHE_HOME/crosscut/probed-plugins, or else the same below ~/.cache; "" without a home.

@@ -79,6 +79,23 @@ TEST_F(ProbePluginsTest, TheCheckersOwnTroubleIsNoAnswer) {
   EXPECT_FALSE(std::filesystem::exists(Ours().cache));
 }
 
+TEST_F(ProbePluginsTest, RegistrationsAreAnotherQuestionAndTheCheckersTroubleIsNoNews) {
+  Probe registration = Ours();
+  registration.sessions = false;
+  // The checker above looks at its second argument.
+  Write("checker", "#!/bin/sh\necho \"$*\" >> '" + folder_ + "/asked'\necho it crashed; exit 1\n");
+  EXPECT_THAT(ProbePlugins({At("bad.so")}, registration).good, IsEmpty());
+  EXPECT_THAT(ProbePlugins({At("bad.so")}, registration).sentences,
+              ElementsAre(HasSubstr("bad.so")));
+  EXPECT_THAT(ProbePlugins({At("bad.so")}, Ours()).good, IsEmpty());
+  EXPECT_EQ(Asked(), "--probe --registers --deadline=2 " + At("bad.so") + "\n--probe " +
+                         At("bad.so") + "\n");
+  registration.checker = At("no checker");
+  const ProbedPlugins probed = ProbePlugins({At("bad.so")}, registration);
+  EXPECT_THAT(probed.good, ElementsAre(At("bad.so")));
+  EXPECT_THAT(probed.sentences, IsEmpty());
+}
+
 TEST_F(ProbePluginsTest, SettingsReachThePluginAndBelongToTheAnswer) {
   ProbePlugins({At("good.so")}, Ours());
   EXPECT_THAT(ProbePlugins({At("good.so") + ",period_us=5,mode=hang in x"}, Ours()).good,

@@ -384,7 +384,7 @@ Status FindPlugins(const PackageLayout& package, std::vector<std::string>* plugi
 }
 
 // Our own plugins are not tried: they came with this program.
-void LeaveOutBadPlugins(const std::string& self, const PackageLayout& package,
+void LeaveOutBadPlugins(const Probe& probe, const PackageLayout& package,
                         std::vector<std::string>* variables, Talk& talk) {
   constexpr std::string_view kName = "CROSSCUT_PLUGINS=";
   for (std::string& variable : *variables) {
@@ -397,7 +397,8 @@ void LeaveOutBadPlugins(const std::string& self, const PackageLayout& package,
       (own ? ours : others).push_back(plugin);
       at = end + 1;
     }
-    ProbedPlugins probed = ProbePlugins(others, {CheckerBeside(self), ProbeCacheFile()});
+    if (others.empty()) return;
+    ProbedPlugins probed = ProbePlugins(others, probe);
     for (const std::string& sentence : probed.sentences) talk(sentence);
     probed.good.insert(probed.good.end(), ours.begin(), ours.end());
     variable = kName;
@@ -537,7 +538,8 @@ Result<RecordOutcome> Record(const RecordOptions& given) {
   const std::string file = FindInPath(options.command[0], folders);
   const std::string obstacle = ObstacleOf(file);
   PreparedEnvironment prepared = PrepareEnvironment(variables, options, package, obstacle);
-  if (options.probe_plugins) LeaveOutBadPlugins(self, package, &prepared.variables, talk);
+  LeaveOutBadPlugins({CheckerBeside(self), ProbeCacheFile(), options.probe_plugins}, package,
+                     &prepared.variables, talk);
   for (const std::string& problem : prepared.problems) talk(problem);
   if (!obstacle.empty()) {
     talk(file + " " + obstacle + ": Crosscut cannot get into it and records only its children");

@@ -4,6 +4,8 @@
 #include <protozero/pbf_reader.hpp>
 #include <string>
 
+#include "src/xspace/notes.h"
+
 namespace crosscut::xspace {
 namespace {
 
@@ -106,6 +108,7 @@ Status ReadEvent(std::string_view bytes, Event* event) {
         event->num_occurrences = r->get_int64();
         event->aggregated = true;
         break;
+      case Is(kNoteField, kVarint): event->note = r->get_uint64(); break;
       default: r->skip();
     }
     return Status();
@@ -122,6 +125,7 @@ Status ReadLine(std::string_view bytes, Line* line) {
       case Is(9, kVarint): line->duration_ps = r->get_int64(); break;
       case Is(10, kVarint): line->display_id = r->get_int64(); break;
       case Is(11, kBytes): line->display_name = ViewOf(r); break;
+      case Is(kNoteField, kBytes): line->note = ViewOf(r); break;
       default: r->skip();
     }
     return Status();
@@ -137,6 +141,7 @@ Result<Plane> Plane::Open(std::string_view bytes) {
     switch (What(*r)) {
       case Is(1, kVarint): plane.id = r->get_int64(); break;
       case Is(2, kBytes): plane.name = ViewOf(r); break;
+      case Is(kNoteField, kBytes): plane.note = ViewOf(r); break;
       default: r->skip();
     }
     return Status();
@@ -200,6 +205,7 @@ EventMetadata Plane::event_metadata(int64_t id) const {
       case Is(2, kBytes): out.name = ViewOf(r); break;
       case Is(3, kBytes): out.metadata = ViewOf(r); break;
       case Is(4, kBytes): out.display_name = ViewOf(r); break;
+      case Is(kNoteField, kVarint): out.note = r->get_uint64(); break;
       default: r->skip();
     }
     return Status();
@@ -301,7 +307,8 @@ bool IsPlane(std::string_view bytes) {
     uint64_t tag = 0, value = 0;
     if (!SkipVarint(bytes, &at, &tag)) return named;
     const uint64_t field = tag >> 3, wire = tag & 7;
-    if (field < 1 || field > 6 || wire != (field == 1 ? 0U : 2U)) return false;
+    if (field < 1 || (field > 6 && field != kNoteField) || wire != (field == 1 ? 0U : 2U))
+      return false;
     if (!SkipVarint(bytes, &at, &value)) return named;
     named = named || field == 2;
     if (field > 1 && value > bytes.size() - at) return named;

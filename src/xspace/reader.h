@@ -35,6 +35,7 @@ struct Event {
   int64_t duration_ps = 0;
   int64_t num_occurrences = 0;  // of an aggregated event, which has no offset
   bool aggregated = false;
+  uint64_t note = 0;       // SpanNote or StepNote of notes.h, packed
   std::string_view bytes;  // for ForEachEventStat
 };
 
@@ -42,12 +43,14 @@ struct Line {
   int64_t id = 0, display_id = 0;
   std::string_view name, display_name;
   int64_t timestamp_ns = 0, duration_ps = 0;
+  std::string_view note;   // LineNote of notes.h; "": none
   std::string_view bytes;  // for ForEachEvent
 };
 
 struct EventMetadata {
   int64_t id = 0;
   std::string_view name, display_name, metadata;
+  uint64_t note = 0;       // NameNote of notes.h, packed; 0: none
   std::string_view bytes;  // for ForEachMetadataStat: stats of all its events
 };
 
@@ -56,6 +59,7 @@ class Plane {
  public:
   int64_t id = 0;
   std::string_view name;
+  std::string_view note;  // PlaneNote of notes.h; "": none
 
   // Fails where the plane's own fields, a line's head or a dictionary entry cannot be read.
   static Result<Plane> Open(std::string_view bytes);

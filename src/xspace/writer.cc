@@ -54,6 +54,10 @@ void LineWriter::TextStat(int64_t stat_id, std::string_view value) {
   AddStat(&event_, 4, stat_id,
           [&](pbf_writer* stat) { stat->add_string(5, value.data(), value.size()); });
 }
+void LineWriter::Note(uint64_t packed) { pbf_writer(event_).add_uint64(kNoteField, packed); }
+void LineWriter::Note(const LineNote& note) {
+  pbf_writer(bytes_).add_message(kNoteField, Encode(note));
+}
 void LineWriter::RefStat(int64_t stat_id, int64_t value_id) {
   AddStat(&event_, 4, stat_id,
           [&](pbf_writer* stat) { stat->add_uint64(7, static_cast<uint64_t>(value_id)); });
@@ -65,8 +69,10 @@ PlaneWriter::PlaneWriter(int64_t id, std::string_view name) {
   plane.add_string(2, name.data(), name.size());
 }
 
-int64_t PlaneWriter::Intern(std::string_view name, uint32_t field, Ids* ids) {
-  const auto [at, added] = ids->try_emplace(std::string(name), ids->size() + 1);
+int64_t PlaneWriter::Intern(std::string_view name, uint32_t field, uint64_t note, Ids* ids) {
+  std::string key(name);
+  if (note != 0) key += '\0' + std::to_string(note);
+  const auto [at, added] = ids->try_emplace(std::move(key), ids->size() + 1);
   if (!added) return at->second;
   pbf_writer plane(dictionaries_);
   pbf_writer entry(plane, field);
@@ -74,11 +80,17 @@ int64_t PlaneWriter::Intern(std::string_view name, uint32_t field, Ids* ids) {
   pbf_writer metadata(entry, 2);
   metadata.add_int64(1, at->second);
   metadata.add_string(2, name.data(), name.size());
+  if (note != 0) metadata.add_uint64(kNoteField, note);
   return at->second;
 }
 
-int64_t PlaneWriter::EventName(std::string_view name) { return Intern(name, 4, &event_names_); }
-int64_t PlaneWriter::StatName(std::string_view name) { return Intern(name, 5, &stat_names_); }
+int64_t PlaneWriter::EventName(std::string_view name, uint64_t note) {
+  return Intern(name, 4, note, &event_names_);
+}
+int64_t PlaneWriter::StatName(std::string_view name) { return Intern(name, 5, 0, &stat_names_); }
+void PlaneWriter::Note(const PlaneNote& note) {
+  pbf_writer(head_).add_message(kNoteField, Encode(note));
+}
 
 LineWriter& PlaneWriter::AddLine(int64_t id, std::string_view name, int64_t timestamp_ns) {
   lines_.push_back(LineWriter(id, name, timestamp_ns));

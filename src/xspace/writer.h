@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "src/base/status.h"
+#include "src/xspace/notes.h"
 
 namespace crosscut::xspace {
 
@@ -22,6 +23,9 @@ class LineWriter {
   void DoubleStat(int64_t stat_id, double value);
   void TextStat(int64_t stat_id, std::string_view value);
   void RefStat(int64_t stat_id, int64_t value_id);  // the value is the stat name `value_id`
+  void Note(uint64_t packed);                       // SpanNote or StepNote of notes.h
+  // Call it before the first event.
+  void Note(const LineNote& note);
 
  private:
   friend class PlaneWriter;
@@ -36,18 +40,19 @@ class LineWriter {
 class PlaneWriter {
  public:
   // Ids of names, from 1; equal names give equal ids.
-  int64_t EventName(std::string_view name);
+  int64_t EventName(std::string_view name, uint64_t note = 0);  // NameNote of notes.h, packed
   int64_t StatName(std::string_view name);
   // The reference stays valid. Events lie at `timestamp_ns` + their offset.
   LineWriter& AddLine(int64_t id, std::string_view name, int64_t timestamp_ns);
   void Int64Stat(int64_t stat_id, int64_t value);
   void TextStat(int64_t stat_id, std::string_view value);
+  void Note(const PlaneNote& note);
 
  private:
   friend class SpaceWriter;
-  using Ids = std::unordered_map<std::string, int64_t>;
+  using Ids = std::unordered_map<std::string, int64_t>;  // by name and note
   PlaneWriter(int64_t id, std::string_view name);
-  int64_t Intern(std::string_view name, uint32_t field, Ids* ids);
+  int64_t Intern(std::string_view name, uint32_t field, uint64_t note, Ids* ids);
 
   std::string head_, dictionaries_;
   Ids event_names_, stat_names_;

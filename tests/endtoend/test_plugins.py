@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -59,6 +60,7 @@ def test_device_rows_stand_beside_the_operations_and_all_adds_up(tmp_path):
 
 def test_the_gate_is_tensorflows(tmp_path):
     for flag, state in (("--device-type=gpu", "off"), ("--device-tracer-level=0", "off"),
+                        ("--device-type=tpu", "off"), ("--device-type=cpu", "off"),
                         ("--device-type=pluggable_device", "on"), ("--device-type=demo", "on")):
         run = tmp_path / flag
         record_script(run, PROGRAM, "--plugin", DEMO, flag, env={"STEPS": "2"})
@@ -72,6 +74,7 @@ def test_a_file_that_is_not_there_is_said_before_the_command_starts(tmp_path):
 
 
 @pytest.mark.parametrize("mode", ["hang in init", "hang in start", "hang in stop", "hang in size",
+                                  "hang in destroy", "throw in destroy",
                                   "throw in start", "throw in bytes", "grow",
                                   "huge", "end the thread in start", "no stop"])
 def test_a_bad_plugin_is_named_and_the_program_ends_as_without_it(tmp_path, mode):
@@ -83,6 +86,18 @@ def test_a_bad_plugin_is_named_and_the_program_ends_as_without_it(tmp_path, mode
     assert state == "failed" and message
     assert [row["count"] for row in table(run, "operations") if row["operation"] == "work"] == [20]
     sums_to_wall(run)
+
+
+@pytest.mark.parametrize("end, destroyed", [
+    ("sys.exit(3)", True), ("crosscut.stop(); crosscut.start(); sys.exit(3)", True),
+    ("if os.fork() == 0: sys.exit(0)\nos.wait(); sys.exit(3)", True), ("os._exit(3)", False)])
+def test_destroy_is_the_last_call_of_a_process_that_ends_in_order(tmp_path, end, destroyed):
+    run = tmp_path / "run"
+    result = record_script(run, PROGRAM.replace("sys.exit(3)", end), "--control-steps=0",
+                           "--plugin", f"{SCRIPTED},say=1", env={"STEPS": "2"})
+    assert (result.returncode, result.stdout) == (3, "the answer is 42\n"), result.stderr
+    said = [message for state, message in state_of(run, "scripted_plugin") if state == "on"]
+    assert said == ["destroy destroy_fns " if destroyed else ""]
 
 
 def test_exec_beside_a_plugins_call_is_no_crash_of_the_plugin(tmp_path):
@@ -98,7 +113,7 @@ os.execv(sys.executable, [sys.executable, "-c", "pass"])
 
 @pytest.mark.parametrize("mode, call, died_of", [
     ("write past the end", "collect", signal.SIGSEGV), ("crash in stop", "stop", signal.SIGSEGV),
-    ("abort in stop", "stop", signal.SIGABRT)])
+    ("abort in stop", "stop", signal.SIGABRT), ("crash in destroy", "destroy", signal.SIGSEGV)])
 def test_a_crash_inside_a_plugin_is_told_with_its_name_and_loses_no_event(tmp_path, mode, call,
                                                                           died_of):
     run = tmp_path / "run"
@@ -126,6 +141,42 @@ def test_a_plugin_that_fails_a_trial_in_its_own_process_is_left_out_and_named(tm
     assert sorted(line.split("\t")[1] == "good" for line in known) == [False, True]
 
 
+LISTING = r"""
+#define CROSSCUT_PLUGIN_RFC_NAMES
+#include "crosscut/plugin.h"
+static void start(const TP_Profiler* p, TF_Status* s) {}
+static void collect(const TP_Profiler* p, uint8_t* b, size_t* n, TF_Status* s) { *n = 0; }
+static void destroy(TP_Profiler* p) {}
+static void destroy_fns(TP_ProfilerFns* f) {}
+void TF_InitProfiler(TF_ProfilerRegistrationParams* params, TF_Status* status) {
+  *params = (TF_ProfilerRegistrationParams){ TF_PROFILER_REGISTRATION_PARAMS_STRUCT_SIZE };
+  params->profiler->struct_size = TP_PROFILER_STRUCT_SIZE;
+  params->profiler_fns->struct_size = TP_PROFILER_FNS_STRUCT_SIZE;
+  params->profiler->type = "MY_DEVICE";
+  params->profiler_fns->start = start;
+  params->profiler_fns->stop = start;
+  params->profiler_fns->collect_data_xspace = collect;
+  params->destroy_profiler = destroy;
+  params->destroy_profiler_fns = destroy_fns;
+}
+"""
+
+
+def test_a_plugin_that_is_written_as_in_the_rfc_is_left_out_with_its_name(tmp_path):
+    (tmp_path / "listing.c").write_text(LISTING)
+    library = tmp_path / "liblisting.so"
+    subprocess.run(["cc", "-shared", "-fPIC", "-w", "-o", library, tmp_path / "listing.c",
+                    "-I", ROOT / "include"], check=True)
+    cache = {"XDG_CACHE_HOME": str(tmp_path / "cache"), "STEPS": "2"}
+    for attempt in ("first", "remembered"):
+        run = tmp_path / attempt
+        result = record_script(run, PROGRAM, "--plugin", library, "--plugin", DEMO, env=cache)
+        assert (result.returncode, result.stdout) == (3, "the answer is 42\n"), result.stderr
+        assert "liblisting.so is left out" in result.stderr
+        assert "Segmentation fault) in TF_InitProfiler" in result.stderr
+        assert (state_of(run, "listing"), state_of(run, "demo")) == ([], [("on", "")])
+
+
 def test_what_the_device_did_survives_a_kill(tmp_path):
     run = tmp_path / "run"
     killed = tmp_path / "killed"
@@ -150,6 +201,11 @@ def test_an_xspace_that_a_plugin_collects_is_kept_and_stands_on_the_programs_clo
     assert len(list(pathlib.Path(run).glob("*.plain-0.xplane.pb"))) == 1
     kernel, = [row for row in table(run, "functions") if row["name"] == "demo_kernel"]
     assert kernel["count"] == 1
+    assert {row["device"] for row in table(run, "device_events")} == {0}
+    out = tmp_path / "out.xplane.pb"
+    crosscut("export", run, "--to=xspace", "-o", out)
+    planes = re.findall(rb"/device:[\w:]+", out.read_bytes())
+    assert set(planes) == {b"/device:CUSTOM:demo"}
     # It was busy from the start of the session to its stop.
     wall = sum(row["wall_ns"] for row in table(run, "processes"))
     assert kernel["total_ns"] == pytest.approx(wall, rel=0.35)

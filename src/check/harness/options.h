@@ -21,6 +21,7 @@ struct Options {
   uint64_t seed = 0;      // of every random choice
   bool json = false;
   bool probe = false;            // only the first sessions, in the whole environment
+  bool registers = false;        // of these only the registration
   int jobs = 2;                  // children at once; tests that measure run alone
   int cycles = 10'000;           // of C5 and C9
   uint64_t events = 10'000'000;  // of C10

@@ -18,6 +18,7 @@ namespace {
 std::string& mode = *new std::string;
 std::string& calls = *new std::string;
 int queries = 0;
+const crosscut_host* crosscut = nullptr;  // null: TensorFlow
 
 bool Is(const char* what) { return mode == what; }
 
@@ -64,8 +65,16 @@ void Collect(const TP_Profiler*, uint8_t* buffer, size_t* size, TF_Status*) {
   calls.clear();
 }
 
-void Destroy(TP_Profiler*) {}
-void DestroyFns(TP_ProfilerFns*) {}
+// With the setting "say" the last call tells all of the last session's.
+void Destroy(TP_Profiler* profiler) {
+  Act(profiler->device_type == nullptr ? "destroy of none" : "destroy");
+}
+void DestroyFns(TP_ProfilerFns* fns) {
+  Act(fns->start == &Start ? "destroy_fns" : "destroy_fns of none");
+  if (crosscut != nullptr && crosscut->option(crosscut->host, "say") != nullptr) {
+    crosscut->tell(crosscut->host, "", "on", calls.c_str());
+  }
+}
 
 void Break(TF_ProfilerRegistrationParams* params) {
   if (Is("params size 0")) params->struct_size = 0;
@@ -102,8 +111,8 @@ void Set(TF_Status* status, TF_Code code, const char* message) {
 
 extern "C" __attribute__((visibility("default"))) void TF_InitProfiler(
     TF_ProfilerRegistrationParams* params, TF_Status* status) {
-  const crosscut_host* host = crosscut_host_of(params);
-  const char* set = host == nullptr ? nullptr : host->option(host->host, "mode");
+  crosscut = crosscut_host_of(params);
+  const char* set = crosscut == nullptr ? nullptr : crosscut->option(crosscut->host, "mode");
   mode = set == nullptr ? "" : set;
   params->profiler->device_type = "SCRIPTED";
   params->profiler_fns->start = &Start;

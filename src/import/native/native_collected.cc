@@ -14,8 +14,6 @@ namespace {
 constexpr std::string_view kPrefix = "collected:";
 // xspace_line.<thread id> = the id of the line that a profile gives this thread of Python's.
 constexpr std::string_view kLinePrefix = "xspace_line.";
-// Devices and arrows of a profile are no others'.
-constexpr int64_t kDevicesOfAProfile = 1000, kFirstDevice = 1'000'000;
 
 struct Fact {
   std::string_view format, source, file;
@@ -40,6 +38,9 @@ class Collected {
  public:
   Collected(const std::string& dir, const CollectedInto& into, const NativeSession& session)
       : dir_(dir), into_(into) {
+    for (const NativeSession::DeviceTrack& track : session.device_tracks) {
+      devices_.Take(track.device);
+    }
     for (const auto& [key, value] : session.meta) {
       if (!key.starts_with(kLinePrefix)) continue;
       const std::string_view thread = std::string_view(key).substr(kLinePrefix.size());
@@ -63,7 +64,7 @@ class Collected {
     placement.offset_ns = into_.realtime_offset_ns;
     placement.counts_from = fact.begin_realtime_ns;
     placement.steps = false;  // the process declares its own
-    placement.first_device = kFirstDevice + kDevicesOfAProfile * number;
+    placement.devices = &devices_;
     placement.flow_space = uint64_t{1} << 62 | static_cast<uint64_t>(number) << 40;
     placement.python_lines = python_lines_;
     placement.tracks = &tracks_[std::string(fact.source)];
@@ -90,6 +91,7 @@ class Collected {
 
   const std::string& dir_;
   CollectedInto into_;
+  DeviceNumbers devices_;
   std::map<int64_t, int64_t> python_lines_;
   std::map<std::string, std::map<std::pair<int64_t, size_t>, trace::TrackBuilder*>> tracks_;
 };

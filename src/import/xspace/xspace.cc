@@ -8,6 +8,7 @@
 #include "src/base/counted.h"
 #include "src/base/file.h"
 #include "src/import/importer.h"
+#include "src/import/xspace/xspace_own.h"
 #include "src/import/xspace/xspace_planes.h"
 
 namespace crosscut::import {
@@ -16,13 +17,15 @@ namespace {
 class XSpaceImport {
  public:
   explicit XSpaceImport(std::string_view bytes)
-      : bytes_(bytes), process_(builder_.AddProcess("host")), planes_(&builder_, process_, {}) {}
+      : bytes_(bytes),
+        process_(builder_.AddProcess("host")),
+        planes_(&builder_, process_, {.devices = &devices_}) {}
 
   Result<trace::Trace> Run(const std::string& path) {
     const auto hosts = xspace::SpaceTexts(bytes_, xspace::Texts::kHostnames);
     const bool named = hosts.ok() && !hosts->empty();
     builder_.process(process_).name = builder_.Text(named ? hosts->front() : "host");
-    const Status status = planes_.Take(bytes_);
+    const Status status = TakePlanes();
     if (!status.ok()) {
       if (builder_.tracks() == 0) return status.At(path);
       builder_.trace().gaps.push_back("The file is damaged (" + std::string(status.message()) +
@@ -35,10 +38,25 @@ class XSpaceImport {
     TellTexts();
     builder_.trace().kept.format = "xspace";
     builder_.trace().kept.path = path;
-    return Finish();
+    return own_.empty() ? Finish() : FinishOwn();
   }
 
  private:
+  // A space that Crosscut has written has notes in all its planes. Where another profiler's planes
+  // have joined them, it is read as any other.
+  Status TakePlanes() {
+    bool own = true;
+    (void)xspace::ForEachPlane(bytes_, [&own](const xspace::Plane& plane) {
+      own = own && !plane.note.empty();
+      return Status();
+    });
+    if (!own) return planes_.Take(bytes_);
+    Status status = xspace::ForEachPlane(
+        bytes_, [this](const xspace::Plane& plane) { return own_.Take(plane); });
+    own_.Finish();
+    return status;
+  }
+
   void TellTexts() {
     for (const auto which : {xspace::Texts::kErrors, xspace::Texts::kWarnings}) {
       const auto texts = xspace::SpaceTexts(bytes_, which);
@@ -47,6 +65,13 @@ class XSpaceImport {
         builder_.trace().gaps.push_back("Its writer says: " + std::string(text));
       }
     }
+  }
+
+  trace::Trace FinishOwn() {
+    trace::Trace& trace = builder_.trace();
+    trace.clock = "CLOCK_REALTIME";
+    trace.started_realtime_ns = builder_.process(process_).start_ns;
+    return builder_.Finish();
   }
 
   // Times are those of the wall clock, or, where the writer has normalised them, count from the
@@ -78,7 +103,9 @@ class XSpaceImport {
   std::string_view bytes_;
   trace::Builder builder_;
   trace::ProcessId process_;
+  DeviceNumbers devices_;
   XSpacePlanes planes_;
+  OwnPlanes own_{&builder_, process_};
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 #include <string>
 
 #include "src/base/counted.h"
@@ -25,18 +26,72 @@ int64_t ToNs(int64_t timestamp_ns, int64_t offset_ps) {
   return timestamp_ns + whole + (rest >= 500);
 }
 
-// Ordinal at the end of "/device:GPU:3" or "/device:GPU:0 (XLA)"; 0 where there is none.
-int64_t OrdinalOf(std::string_view plane) {
+// Where another kind of devices has the number that a plane says.
+constexpr int64_t kFirstOther = 1'000'000;
+
+// Ordinal at the end of "/device:GPU:3" or "/device:GPU:0 (XLA)".
+std::optional<int64_t> OrdinalOf(std::string_view plane) {
   const size_t colon = plane.rfind(':');
   int64_t ordinal = 0;
-  if (colon == std::string_view::npos) return 0;
-  std::from_chars(plane.data() + colon + 1, plane.data() + plane.size(), ordinal);
+  if (colon == std::string_view::npos) return std::nullopt;
+  const auto [end, error] =
+      std::from_chars(plane.data() + colon + 1, plane.data() + plane.size(), ordinal);
+  if (error != std::errc()) return std::nullopt;
   return ordinal;
+}
+
+// A number that is no integer of 64 bits with a sign.
+template <class Number>
+trace::Arg WrittenOut(trace::Builder* builder, trace::StringId key, Number number) {
+  char text[32];
+  const auto end = std::to_chars(text, text + sizeof text, number).ptr;
+  const trace::StringId id = builder->Text({text, static_cast<size_t>(end - text)});
+  return {key, /*is_text=*/true, id.value, /*is_json=*/true};
 }
 
 }  // namespace
 
+void PutArg(trace::Builder* builder, const Plane& plane, const Stat& stat,
+            trace::TrackBuilder* track) {
+  const trace::StringId id = builder->Text(plane.stat_name(stat.metadata_id));
+  const auto number = static_cast<int64_t>(stat.number);
+  switch (stat.type) {
+    case Stat::Type::kNone:
+    case Stat::Type::kBytes: return;  // HLO protos and the like: nobody reads them here
+    case Stat::Type::kText: return track->ArgText(id, builder->Text(stat.text));
+    case Stat::Type::kRef: return track->ArgText(id, builder->Text(plane.stat_name(number)));
+    case Stat::Type::kDouble: return track->Add(WrittenOut(builder, id, stat.real));
+    case Stat::Type::kUint64:
+      if (number < 0) return track->Add(WrittenOut(builder, id, stat.number));
+      [[fallthrough]];
+    default: track->Arg(id, number);
+  }
+}
+
+int64_t DeviceNumbers::Of(std::string_view plane) {
+  const auto known = numbers_.find(plane);
+  if (known != numbers_.end()) return known->second;
+  const std::optional<int64_t> ordinal = OrdinalOf(plane);
+  const std::string kind(ordinal ? plane.substr(0, plane.rfind(':')) : plane);
+  int64_t number = ordinal.value_or(0), next = ordinal ? kFirstOther : 1;
+  for (auto at = kinds_.find(number); at != kinds_.end() && (!ordinal || at->second != kind);
+       at = kinds_.find(number)) {
+    number = next++;
+  }
+  kinds_[number] = kind;
+  return numbers_[std::string(plane)] = number;
+}
+
+// Planes that say a number get it, whatever stands before them.
 Status XSpacePlanes::Take(std::string_view bytes) {
+  for (const bool says : {true, false}) {
+    (void)xspace::ForEachPlane(bytes, [&](const Plane& plane) {
+      if (IsDevicePlane(plane.name) && OrdinalOf(plane.name).has_value() == says) {
+        placement_.devices->Of(plane.name);
+      }
+      return Status();
+    });
+  }
   Status status = xspace::ForEachPlane(bytes, [&](const Plane& plane) { return TakePlane(plane); });
   cut_steps_ = PutSteps(builder_, std::move(steps_));
   return status;
@@ -167,7 +222,8 @@ trace::TrackBuilder* XSpacePlanes::TrackFor(const Plane& plane, const Line& line
   track.os_id = line.display_id != 0 ? line.display_id : line.id;
   const auto python = placement_.python_lines.find(line.id);
   if (!device && python != placement_.python_lines.end()) track.os_id = python->second;
-  track.device = device ? placement_.first_device + OrdinalOf(plane.name) : -1;
+  track.device = device ? placement_.devices->Of(plane.name) : -1;
+  if (device) track.device_name = builder_->Text(plane.name);
   return *slot;
 }
 
@@ -197,31 +253,14 @@ Status XSpacePlanes::Put(const Plane& plane, const Timed& timed, bool device, La
   return status;
 }
 
-template <class Number>
-trace::Arg XSpacePlanes::WrittenOut(trace::StringId key, Number number) {
-  char text[32];
-  const auto end = std::to_chars(text, text + sizeof text, number).ptr;
-  const trace::StringId id = builder_->Text({text, static_cast<size_t>(end - text)});
-  return {key, /*is_text=*/true, id.value, /*is_json=*/true};
-}
-
 void XSpacePlanes::TakeStat(const Stat& stat, Taken* taken) {
   trace::TrackBuilder* track = taken->track;
-  const std::string_view key = taken->plane.stat_name(stat.metadata_id);
-  const trace::StringId id = builder_->Text(key);
+  PutArg(builder_, taken->plane, stat, track);
   const auto number = static_cast<int64_t>(stat.number);
-  switch (stat.type) {
-    case Stat::Type::kNone:
-    case Stat::Type::kBytes: return;  // HLO protos and the like: nobody reads them here
-    case Stat::Type::kText: return track->ArgText(id, builder_->Text(stat.text));
-    case Stat::Type::kRef:
-      return track->ArgText(id, builder_->Text(taken->plane.stat_name(number)));
-    case Stat::Type::kDouble: return track->Add(WrittenOut(id, stat.real));
-    case Stat::Type::kUint64:
-      if (number < 0) return track->Add(WrittenOut(id, stat.number));
-      [[fallthrough]];
-    default: track->Arg(id, number);
-  }
+  const bool is_number =
+      stat.type == Stat::Type::kInt64 || (stat.type == Stat::Type::kUint64 && number >= 0);
+  if (!is_number) return;
+  const std::string_view key = taken->plane.stat_name(stat.metadata_id);
   if (key == "_r") taken->root = number >= 1;
   if (key == "step_num") taken->step = number;
   if (key != "correlation_id" || number == 0) return;

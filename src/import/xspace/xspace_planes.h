@@ -15,12 +15,25 @@
 
 namespace crosscut::import {
 
+// The numbers of a process's devices. A plane says its device's at its end ("/device:GPU:3"), or
+// not at all ("/device:CUSTOM:CHIP"); planes of two kinds may say the same.
+class DeviceNumbers {
+ public:
+  // That of a device without a plane.
+  void Take(int64_t number) { kinds_[number] = ""; }
+  int64_t Of(std::string_view plane);
+
+ private:
+  std::map<std::string, int64_t, std::less<>> numbers_;  // by plane
+  std::map<int64_t, std::string> kinds_;                 // by number: the plane's name before it
+};
+
 // Where the events of a space are placed in the trace.
 struct Placement {
-  int64_t offset_ns = 0;     // trace time = the space's time - this
-  int64_t counts_from = 0;   // a line with a time below half of this counts from it; 0: none
-  bool steps = true;         // its step events become steps of the process
-  int64_t first_device = 0;  // the number of its device 0
+  int64_t offset_ns = 0;    // trace time = the space's time - this
+  int64_t counts_from = 0;  // a line with a time below half of this counts from it; 0: none
+  bool steps = true;        // its step events become steps of the process
+  DeviceNumbers* devices;   // of the process
   uint64_t flow_space = uint64_t{1} << 62;  // bits set in the ids of its arrows
   // Lines of Python's threads, and the threads' ids. The process has already recorded there where
   // Python calls the framework, so the framework's own events get no layer there.
@@ -29,6 +42,10 @@ struct Placement {
   // none.
   std::map<std::pair<int64_t, size_t>, trace::TrackBuilder*>* tracks = nullptr;
 };
+
+// The stat as an argument of what the track began last; bytes are none.
+void PutArg(trace::Builder* builder, const xspace::Plane& plane, const xspace::Stat& stat,
+            trace::TrackBuilder* track);
 
 class XSpacePlanes {
  public:
@@ -78,9 +95,6 @@ class XSpacePlanes {
                 const xspace::Line& line);
   trace::TrackBuilder* TrackFor(const xspace::Plane& plane, const xspace::Line& line, size_t lane);
   Status Put(const xspace::Plane& plane, const Timed& timed, bool device, Lane* lane);
-  // A number that is no integer of 64 bits with a sign.
-  template <class Number>
-  trace::Arg WrittenOut(trace::StringId key, Number number);
   void TakeStat(const xspace::Stat& stat, Taken* taken);
 
   trace::Builder* builder_;

@@ -130,6 +130,24 @@ TEST_F(XSpaceImportTest, WhatOverlapsWithoutNestingStandsOnALaneOfItsOwn) {
   EXPECT_EQ(trace.text(trace.tracks[1].name), "Stream #3 (2)");
 }
 
+TEST_F(XSpaceImportTest, PlanesOfDifferentDevicesHaveDifferentNumbers) {
+  const std::vector<std::pair<const char*, int64_t>> planes = {
+      {"/device:CUSTOM:CHIP_A", 0}, {"/device:GPU:1", 1},        {"/device:CUSTOM:CHIP_B", 2},
+      {"/device:TPU:1", 1'000'000}, {"/device:GPU:1 (XLA)", 1},  {"/device:CUSTOM:x:100", 100},
+      {"/device:NPU:1", 1'000'001}, {"/device:CUSTOM:CHIP_A", 0}};
+  int64_t id = 0;
+  for (const auto& [name, number] : planes) {
+    PlaneWriter& plane = space_.AddPlane(++id, name);
+    plane.AddLine(1, "queue", 0).Event(plane.EventName("k"), 0, 1000);
+  }
+  const trace::Trace trace = Imported();
+  ASSERT_EQ(trace.tracks.size(), planes.size());
+  for (size_t i = 0; i < planes.size(); ++i) {
+    EXPECT_EQ(trace.tracks[i].device, planes[i].second) << planes[i].first;
+    EXPECT_EQ(trace.text(trace.tracks[i].device_name), planes[i].first);
+  }
+}
+
 TEST_F(XSpaceImportTest, LinesThatWereDerivedFromOthersAreNotCountedTwice) {
   PlaneWriter& device = space_.AddPlane(2, "/device:GPU:0");
   device.AddLine(3, "Stream #3", 0).Event(device.EventName("k"), 0, 1000);

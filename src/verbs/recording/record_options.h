@@ -44,7 +44,7 @@ struct RecordOptions {
   std::vector<std::string> wrap;  // MODULE:LAYER[:NAMES]: more boundaries to record
   // Files, each with settings behind commas, or kTensorFlowPlugins.
   std::vector<std::string> plugins;
-  bool probe_plugins = false;   // tries plugins in processes of their own beforehand
+  bool probe_plugins = false;   // tries sessions of plugins, too, in processes of their own
   std::string device_type;      // "": plugins of all types
   int device_tracer_level = 1;  // 0: no plugin is started
   // More variables for the command ("CROSSCUT_..."), for options that only a source knows.

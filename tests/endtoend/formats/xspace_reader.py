@@ -2,6 +2,7 @@
 shares nothing with the reader under test. It writes spaces, too, for those that were mutated."""
 
 import collections
+import itertools
 import re
 import struct
 
@@ -144,6 +145,7 @@ class Space:
         self.lanes = []  # (device or None, stream, spans)
         self.start = self.stop = self.pid = 0
         self.steps = []
+        self.devices = numbers_of([plane.get("name", "") for plane in space.get("planes", [])])
         for plane in space.get("planes", []):
             self.take_plane(plane)
         self.end_steps()
@@ -160,17 +162,15 @@ class Space:
                 if name == key:
                     setattr(self, field, number or 0)
         name = plane.get("name", "")
-        device = name.startswith(("/device:", "#Chip"))
+        device = name in self.devices
         lines = plane.get("lines", [])
         streams = any(line.get("name", "").startswith("Stream #") for line in lines)
-        ordinal = re.search(r":(-?\d+)[^:]*$", name)
-        number = int(ordinal[1]) if ordinal else 0
         for line in lines:
             title = line.get("name", "")
             derived = (0xdeadbeef <= line.get("id", 0) <= 0xdeadbeef + 388 or title in DERIVED
                        or streams and not title.startswith("Stream #"))
             if not (device and derived):
-                self.take_line(line, number if device else None)
+                self.take_line(line, self.devices[name] if device else None)
 
     def take_line(self, line, device):
         at = line.get("timestamp_ns", 0)
@@ -229,6 +229,22 @@ class Space:
             if step[1] > after[0]:
                 step[1] = after[0]
                 self.told["cut steps"] += 1
+
+
+def numbers_of(planes):
+    """Of devices, by plane: what the planes say, and free ones."""
+    planes = list(dict.fromkeys(name for name in planes if name.startswith(("/device:", "#Chip"))))
+    said = {name: re.search(r"^(.*):(-?\d+)[^:]*$", name, re.DOTALL) for name in planes}
+    said = {name: (match[1], int(match[2])) if match and abs(int(match[2])) < 2**63 else None
+            for name, match in said.items()}
+    numbers, kinds = {}, {}
+    for name in sorted(planes, key=lambda name: said[name] is None):
+        kind, number = said[name] or (name, 0)
+        after = itertools.count(1_000_000 if said[name] else 1)
+        while number in kinds and not (said[name] and kinds[number] == kind):
+            number = next(after)
+        numbers[name], kinds[number] = number, kind
+    return numbers
 
 
 def number_of(stat):

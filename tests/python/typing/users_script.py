@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
+
 import crosscut
 from crosscut.reading import Run, Table
 
@@ -27,8 +29,15 @@ def slowest(run: Run) -> float:
     return sum(walls) / max(1, len(walls))
 
 
+def from_command_line() -> bool:
+    parser = argparse.ArgumentParser()
+    crosscut.add_arguments(parser)
+    with crosscut.from_arguments(parser.parse_args()) as recording:
+        return recording.started
+
+
 def begin() -> bool:
     return crosscut.start(plan=crosscut.schedule(active=3), budget=2.0, shapes=True)
 
 
-print(train(3), begin(), crosscut.read("run").verdict().notes)
+print(train(3), from_command_line(), begin(), crosscut.read("run").verdict().notes)
