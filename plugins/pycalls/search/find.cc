@@ -5,6 +5,7 @@
 
 #include "plugins/pycalls/identity.h"
 #include "plugins/pycalls/patches.h"
+#include "plugins/pycalls/search/access.h"
 #include "plugins/pycalls/slots.h"
 
 namespace crosscut::pycalls {
@@ -99,13 +100,13 @@ PyMethodDef* Finder::DefOf(PyObject* object) const {
   if (!TypeIsNamed(object, "cython_function_or_method")) return nullptr;
   // Cython's functions begin as a PyCFunctionObject, except under the limited API: look twice.
   PyMethodDef* def = reinterpret_cast<PyCFunctionObject*>(object)->m_ml;
-  if (!map_.Readable(def, sizeof *def) || !map_.Readable(def->ml_name, 1)) return nullptr;
+  if (!MayRead(def, sizeof *def) || !MayRead(def->ml_name, 1)) return nullptr;
   const Ref name = Attribute(object, "__name__");
   return std::strncmp(Text(name.get()), def->ml_name, 256) == 0 ? def : nullptr;
 }
 
 int Finder::PatchPointer(void** address, PyObject* holder, const char* name, const Choice& choice) {
-  if (!map_.Writable(address, sizeof *address)) {
+  if (!MayWrite(address)) {
     ++Stats().read_only;
     return 0;
   }

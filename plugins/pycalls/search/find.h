@@ -8,7 +8,6 @@
 #include "crosscut/crosscut.h"
 #include "plugins/pycalls/patches.h"
 #include "plugins/pycalls/python.h"
-#include "plugins/pycalls/search/memory_map.h"
 
 namespace crosscut::pycalls {
 
@@ -27,8 +26,6 @@ struct Choice {
 
 class Finder {
  public:
-  Finder() : map_(MemoryMap::Read()) {}
-
   // Each returns the number of patches made or relabelled, or -1 with a Python error set (which
   // only a predicate of the user can cause).
   int PatchModule(PyObject* module, const Choice& choice);
@@ -54,8 +51,6 @@ class Finder {
   int PatchWorkSlots(PyTypeObject* type, const Choice& choice);
   int PatchItem(PyObject* name, PyObject* value, PyObject* module, const Choice& choice);
   int PatchItems(PyObject* dict, PyObject* module, const Choice& choice);
-
-  MemoryMap map_;
 };
 
 }  // namespace crosscut::pycalls
