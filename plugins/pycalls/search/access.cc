@@ -5,13 +5,10 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdint>
 #include <ctime>
 
 namespace crosscut::pycalls {
 namespace {
-
-constexpr uintptr_t kPage = 4096;  // or a part of one
 
 // The kernel compares the word with 0, and at most waits for no time at all.
 bool MayReadWord(uintptr_t address) {

@@ -3,8 +3,12 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace crosscut::pycalls {
+
+// What is true of an address is true of all between two multiples of this.
+inline constexpr uintptr_t kPage = 4096;
 
 bool MayRead(const void* address, size_t bytes);
 // Of a pointer at its own alignment.

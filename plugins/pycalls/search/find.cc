@@ -105,8 +105,15 @@ PyMethodDef* Finder::DefOf(PyObject* object) const {
   return std::strncmp(Text(name.get()), def->ml_name, 256) == 0 ? def : nullptr;
 }
 
+// Tables have their entries side by side.
+bool Finder::MayPatch(void** address) {
+  const uintptr_t page = reinterpret_cast<uintptr_t>(address) / kPage;
+  if (page != writable_page_ && MayWrite(address)) writable_page_ = page;
+  return page == writable_page_;
+}
+
 int Finder::PatchPointer(void** address, PyObject* holder, const char* name, const Choice& choice) {
-  if (!MayWrite(address)) {
+  if (!MayPatch(address)) {
     ++Stats().read_only;
     return 0;
   }

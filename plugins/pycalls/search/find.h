@@ -46,11 +46,14 @@ class Finder {
 
  private:
   PyMethodDef* DefOf(PyObject* object) const;
+  bool MayPatch(void** address);
   int PatchPointer(void** address, PyObject* holder, const char* name, const Choice& choice);
   int PatchProperty(PyObject* property, PyObject* name, const Choice& choice);
   int PatchWorkSlots(PyTypeObject* type, const Choice& choice);
   int PatchItem(PyObject* name, PyObject* value, PyObject* module, const Choice& choice);
   int PatchItems(PyObject* dict, PyObject* module, const Choice& choice);
+
+  uintptr_t writable_page_ = 0;  // its number; 0: none is known
 };
 
 }  // namespace crosscut::pycalls
