@@ -2,11 +2,12 @@
 (user and system, of the program, its children and the recorder) of short programs, recorded beside
 unrecorded, and of these beside each other (A/A).
 
-    .venv/bin/python bench/startup.py [--rounds N] [--package DIR] [--option OPTION]... [PROGRAM]...
+    .venv/bin/python bench/startup.py [--rounds N] [--before DIR] [--option OPTION]... [PROGRAM]...
 
 PROGRAM is empty, torch or children (twenty Pythons, one after the other). In each round the arms
 run once, in an order of its own; what is added is the median over the rounds of the difference to
-the unrecorded run of the same round, with its quartiles. Prints one JSON line per arm and program.
+the unrecorded run of the same round, with its quartiles. DIR holds the package of another build,
+which is one more arm. Prints one JSON line per arm and program.
 Modules are kept compiled in a folder of the measurement's own, as an installed package has them.
 """
 
@@ -20,7 +21,7 @@ import statistics
 import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
+PACKAGE = pathlib.Path(__file__).resolve().parents[1] / "build" / "release" / "python"
 CHILDREN = ("import subprocess, sys\n"
             "for _ in range(20): subprocess.run([sys.executable, '-c', 'pass'], check=True)")
 PROGRAMS = {"empty": "pass", "torch": "import torch", "children": CHILDREN}
@@ -40,9 +41,11 @@ def measure(program, arguments, work):
     environment = {**os.environ, "PYTHONPYCACHEPREFIX": f"{work}/compiled"}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     plain = [sys.executable, "-c", PROGRAMS[program]]
-    crosscut = str(arguments.package / "crosscut" / "bin" / "crosscut")
-    arms = {"unrecorded": plain, "unrecorded again (A/A)": plain,
-            "recorded": [crosscut, "record", "-o", f"{work}/run", *arguments.option, "--", *plain]}
+    arms = {"unrecorded": plain, "unrecorded again (A/A)": plain}
+    for arm, package in {"recorded": PACKAGE, "recorded, before": arguments.before}.items():
+        if package is not None:
+            arms[arm] = [f"{package}/crosscut/bin/crosscut", "record", "-o", f"{work}/run",
+                         *arguments.option, "--", *plain]
     found = {arm: [] for arm in arms}
     for number in range(arguments.rounds + 1):
         for arm in random.sample(list(arms), len(arms)):
@@ -61,7 +64,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("programs", nargs="*", metavar="PROGRAM", default=list(PROGRAMS))
     parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument("--package", type=pathlib.Path, default=ROOT / "build/release/python")
+    parser.add_argument("--before", type=pathlib.Path)
     parser.add_argument("--option", action="append", default=[])
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as work:
