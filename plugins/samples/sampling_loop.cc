@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <sys/epoll.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -32,6 +33,8 @@ bool IsOurs(int tid) {
   std::fclose(file);
   return known && ours;
 }
+
+bool HasEnded(int tid) { return syscall(SYS_tgkill, getpid(), tid, 0) != 0 && errno == ESRCH; }
 
 }  // namespace
 
@@ -102,6 +105,7 @@ void SamplingLoop::FollowKind() {
     thread->cpu.Close();
     if (native_) SampleNative(tid, thread.get());
   }
+  if (native_) FindThreads();
 }
 
 // Not in step with anything that the program does: 3/4 to 5/4 of the period.
@@ -150,8 +154,14 @@ void SamplingLoop::SampleNative(int tid, Thread* thread) {
   epoll_ctl(epoll_, EPOLL_CTL_ADD, thread->cpu.fd(), &event);
 }
 
+// The kernel keeps what was looked up of a thread in /proc until that ends; the parent of a process
+// that ends waits for it with a busy processor. So no thread is looked up that is not sampled.
 void SamplingLoop::FindThreads() {
   all_.Do([this] {
+    if (!native_) {
+      std::erase_if(threads_, [](const auto& item) { return HasEnded(item.first); });
+      return FindPythonThreads();
+    }
     DIR* tasks = opendir("/proc/self/task");
     if (tasks == nullptr) return;
     for (auto& [tid, thread] : threads_) thread->seen = false;

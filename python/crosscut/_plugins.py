@@ -90,15 +90,25 @@ def _offers() -> list[tuple[str, str]]:
         for name in _names_in(folder):
             if not name.endswith((".dist-info", ".egg-info")):
                 continue
-            try:
-                with open(os.path.join(folder, name, "entry_points.txt"), encoding="utf-8",
-                          errors="replace") as file:
-                    text = file.read()
-            except OSError:
-                continue
+            text = _text_of(f"{folder or '.'}/{name}/entry_points.txt")
             if GROUP in text:
                 found.extend(_parse(text))
     return found
+
+
+def _text_of(path: str) -> str:
+    """Of a small file; "" where there is none. In a third of the time of open(): there are hundreds
+    of them."""
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return ""
+    try:
+        return os.read(file, os.fstat(file).st_size).decode(errors="replace")
+    except OSError:
+        return ""
+    finally:
+        os.close(file)
 
 
 def _parse(text: str) -> list[tuple[str, str]]:

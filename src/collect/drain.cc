@@ -229,8 +229,8 @@ bool Drain::ProgramEnded() {
   next_look_ns_ = now + kLookForThreadsEveryNs;
   char name[1];
   struct stat tasks;
-  if (stat("/proc/self/task", &tasks) != 0) return false;
   if (readlink("/proc/self/exe", name, sizeof name) >= 0 || errno != ENOENT) return false;
+  if (stat("/proc/self/task", &tasks) != 0) return false;
   constexpr nlink_t kDirectories = 2, kMainAndThis = 2;
   if (tasks.st_nlink <= kDirectories + kMainAndThis + OtherThreads()) return true;
   others_outlived_main_ = true;

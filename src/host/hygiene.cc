@@ -38,7 +38,8 @@ class List {
 }  // namespace
 
 // The kernel tells it in a file, without changing it. A thread with a table of descriptors of its
-// own reads that: the program may just have closed one, to have its number for another.
+// own reads that: the program may just have closed one, to have its number for another. Not in its
+// own folder there: the kernel would keep that until the thread has ended.
 unsigned Hygiene::Umask() {
   constexpr size_t kStackBytes = 64 << 10;
   unsigned umask = 0;
@@ -46,7 +47,7 @@ unsigned Hygiene::Umask() {
   const auto read_umask = [](void* out) -> void* {
     char text[512] = {};
     if (syscall(SYS_close_range, 0, ~0U, CLOSE_RANGE_UNSHARE) != 0) return nullptr;
-    const int fd = open("/proc/thread-self/status", O_RDONLY | O_CLOEXEC);
+    const int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
     const ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
     const char* at = n > 0 ? strstr(text, "Umask:") : nullptr;
     if (at != nullptr)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -24,12 +25,6 @@ namespace crosscut::host {
 namespace {
 
 constexpr int kMostQueries = 3;  // of the size, where the data grows meanwhile
-
-void NameThread(pthread_t thread, const char* plugin) {
-  char name[16];
-  snprintf(name, sizeof name, "cc/%.12s", plugin);
-  pthread_setname_np(thread, name);
-}
 
 // libcrosscut_opencl.so.1 is "opencl", libdemo.so is "demo".
 void NameOf(const char* path, char* out, size_t bytes) {
@@ -103,7 +98,8 @@ bool Plugin::Begin() {
   const int error = pthread_create(&thread_, nullptr, &Plugin::Main, this);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (error == 0) {
-    NameThread(thread_, name_);  // before anybody counts the program's threads
+    const record::Lock lock(&mutex_);  // until anybody may count the program's threads
+    while (!is_named_) posted_.Wait(&mutex_, -1);
     return pthread_detach(thread_) == 0;
   }
   outstanding_.store(0);
@@ -207,10 +203,20 @@ void Plugin::Tell(const char* state, const char* format, ...) {
 
 void* Plugin::Main(void* self) {
   auto* plugin = static_cast<Plugin*>(self);
+  plugin->NameThread();
   record::Recorder::Get().MarkOurs();
   plugin->Run();
   plugin->has_thread_.store(false);
   return nullptr;
+}
+
+void Plugin::NameThread() {
+  char name[16];
+  snprintf(name, sizeof name, "cc/%.12s", name_);
+  prctl(PR_SET_NAME, name);
+  const record::Lock lock(&mutex_);
+  is_named_ = true;
+  posted_.NotifyAll();
 }
 
 void Plugin::Run() {

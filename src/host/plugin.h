@@ -65,6 +65,7 @@ class Plugin {
   static constexpr int64_t kFlushEveryNs = 200'000'000;
 
   static void* Main(void* self);
+  void NameThread();
   void Run();
   bool Next(Command* command);
   void Post(Command command);
@@ -103,6 +104,7 @@ class Plugin {
   ForkSafeCondition posted_;
   Command commands_[kCommands];
   int command_count_ = 0;
+  bool is_named_ = false;  // its thread: Main() -> Begin()
   // Commands posted and not done, the load among them. Begin(), Post() and Run() -> Busy(): at 0
   // all that they pushed is there, by seq_cst as for all below.
   std::atomic<int> outstanding_{0};

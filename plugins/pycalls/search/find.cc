@@ -5,6 +5,7 @@
 
 #include "plugins/pycalls/identity.h"
 #include "plugins/pycalls/patches.h"
+#include "plugins/pycalls/search/access.h"
 #include "plugins/pycalls/slots.h"
 
 namespace crosscut::pycalls {
@@ -44,6 +45,7 @@ constexpr const char* kLeftAlone[] = {
 };
 
 bool LeftAlone(const char* name) {
+  if (name[0] != '_' || name[1] != '_') return false;  // thousands are asked about
   for (const char* left : kLeftAlone) {
     if (std::strcmp(name, left) == 0) return true;
   }
@@ -99,13 +101,20 @@ PyMethodDef* Finder::DefOf(PyObject* object) const {
   if (!TypeIsNamed(object, "cython_function_or_method")) return nullptr;
   // Cython's functions begin as a PyCFunctionObject, except under the limited API: look twice.
   PyMethodDef* def = reinterpret_cast<PyCFunctionObject*>(object)->m_ml;
-  if (!map_.Readable(def, sizeof *def) || !map_.Readable(def->ml_name, 1)) return nullptr;
+  if (!MayRead(def, sizeof *def) || !MayRead(def->ml_name, 1)) return nullptr;
   const Ref name = Attribute(object, "__name__");
   return std::strncmp(Text(name.get()), def->ml_name, 256) == 0 ? def : nullptr;
 }
 
+// Tables have their entries side by side.
+bool Finder::MayPatch(void** address) {
+  const uintptr_t page = reinterpret_cast<uintptr_t>(address) / kPage;
+  if (page != writable_page_ && MayWrite(address)) writable_page_ = page;
+  return page == writable_page_;
+}
+
 int Finder::PatchPointer(void** address, PyObject* holder, const char* name, const Choice& choice) {
-  if (!map_.Writable(address, sizeof *address)) {
+  if (!MayPatch(address)) {
     ++Stats().read_only;
     return 0;
   }

@@ -8,7 +8,6 @@
 #include "crosscut/crosscut.h"
 #include "plugins/pycalls/patches.h"
 #include "plugins/pycalls/python.h"
-#include "plugins/pycalls/search/memory_map.h"
 
 namespace crosscut::pycalls {
 
@@ -27,8 +26,6 @@ struct Choice {
 
 class Finder {
  public:
-  Finder() : map_(MemoryMap::Read()) {}
-
   // Each returns the number of patches made or relabelled, or -1 with a Python error set (which
   // only a predicate of the user can cause).
   int PatchModule(PyObject* module, const Choice& choice);
@@ -49,13 +46,14 @@ class Finder {
 
  private:
   PyMethodDef* DefOf(PyObject* object) const;
+  bool MayPatch(void** address);
   int PatchPointer(void** address, PyObject* holder, const char* name, const Choice& choice);
   int PatchProperty(PyObject* property, PyObject* name, const Choice& choice);
   int PatchWorkSlots(PyTypeObject* type, const Choice& choice);
   int PatchItem(PyObject* name, PyObject* value, PyObject* module, const Choice& choice);
   int PatchItems(PyObject* dict, PyObject* module, const Choice& choice);
 
-  MemoryMap map_;
+  uintptr_t writable_page_ = 0;  // its number; 0: none is known
 };
 
 }  // namespace crosscut::pycalls

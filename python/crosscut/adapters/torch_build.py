@@ -16,7 +16,6 @@ import importlib.util
 import os
 import pathlib
 import re
-import shlex
 import shutil
 import stat
 import subprocess
@@ -116,25 +115,35 @@ def _cache() -> pathlib.Path:
     return cache_folder() / "pytorch"
 
 
+def _release_name(folder: pathlib.Path) -> str:
+    """What the names of shims for this PyTorch's release begin with; "" where it does not say."""
+    release = re.match(r"\d+\.\d+", torch_version(folder))
+    return f"libcrosscut_pytorch-{release[0]}-" if release else ""
+
+
 def carried_name(folder: pathlib.Path) -> str:
     """The file of a shim that was built with this PyTorch's release and headers; "" where it does
     not say which those are."""
-    release = re.match(r"\d+\.\d+", torch_version(folder))
+    begin = _release_name(folder)
     digest = hashlib.blake2b(digest_size=8)
     try:
         for name in HEADERS:
             digest.update((folder / "include" / name).read_bytes())
     except OSError:
         return ""
-    return f"libcrosscut_pytorch-{release[0]}-{digest.hexdigest()}.so" if release else ""
+    return f"{begin}{digest.hexdigest()}.so" if begin else ""
 
 
 def carried() -> pathlib.Path | None:
-    """The shim for the installed PyTorch that came with the package. Takes about 2 ms."""
+    """The shim for the installed PyTorch that came with the package. Takes about 2 ms, and next to
+    nothing where none came for its release: PyTorch's headers are not read then."""
     folder = torch_folder()
-    name = carried_name(folder) if folder is not None else ""
-    library = _PACKAGE / "lib" / "pytorch" / name
-    return library if name and library.is_file() else None
+    begin = _release_name(folder) if folder is not None else ""
+    shims = _PACKAGE / "lib" / "pytorch"
+    if folder is None or not begin or not any(shims.glob(f"{begin}*.so")):
+        return None
+    library = shims / carried_name(folder)
+    return library if library.is_file() else None
 
 
 def path() -> pathlib.Path | None:
@@ -218,6 +227,8 @@ def _make_folder(folder: pathlib.Path) -> None:
 
 
 def _compiler() -> list[str]:
+    import shlex  # here, as PyTorch has the other modules anyway
+
     asked = shlex.split(os.environ.get("CXX", ""))
     for command in ([asked] if asked else [["g++"], ["clang++"], ["c++"]]):
         if shutil.which(command[0]):
@@ -229,6 +240,8 @@ def _compiler() -> list[str]:
 
 def _run(commands: list[list[str]], folder: pathlib.Path) -> None:
     """Runs them in `folder`, side by side, until the last has ended. Raises BuildError."""
+    import shlex
+
     environment = {k: v for k, v in os.environ.items() if not k.startswith("CROSSCUT_")}
     environment["LC_ALL"] = "C"
     environment.pop("LD_PRELOAD", None)
