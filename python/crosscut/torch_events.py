@@ -220,7 +220,7 @@ _FIELDS = [field.name for field in dataclasses.fields(_Span)]
 _FUNCTION = re.compile(r"(?:.*\.)?([^.]*) \((.*):(\d+)\)")
 
 
-_MODULE = re.compile(re.escape(torch_modules.PREFIX) + r"(?:.* \()?([^()]+)\)?")
+_MODULE = re.compile(re.escape(torch_modules.PREFIX) + r"(?:.* \()?([^()#]+)(?:#\d+)?\)?")
 
 
 class _ModuleNumbers:

@@ -23,6 +23,7 @@ from torch.autograd.profiler_util import EventList, FunctionEventAvg
 import crosscut
 from crosscut import _read, _sources, torch_events, torch_kineto
 from crosscut.adapters import torch as adapter
+from crosscut.adapters import torch_modules
 from crosscut.reading import Run
 
 
@@ -101,6 +102,7 @@ class Recorder:
         self._look_around()
         settings = self.settings
         _sources.builtins = settings.stacks
+        torch_modules.tell_apart(settings.stacks)
         self._open = crosscut.start(
             run, control_percent=0, plan="full",
             python="calls" if settings.stacks else "off",
@@ -267,6 +269,7 @@ def _end(run: str, folder: str | None = None) -> None:
     goes, too, where it is still that of the run: it would stay if os._exit() comes next."""
     if crosscut.run_dir() == run:
         crosscut.stop()
+        torch_modules.tell_apart(False)
     if folder is None:
         return
     shutil.rmtree(folder, ignore_errors=True)

@@ -178,8 +178,8 @@ def test_an_argument_that_changes_nothing_is_warned_of_by_name():
         "   True experimental_config: performance_events has no effect",
         "True",
         "True",
-        "   True with_modules: modules are recorded in any case, and are in the tables "
-        "`modules` and `backward` of `run`, not in events",
+        "   True with_modules: modules are in the tables `modules` and `backward` of `run`; "
+        "they are events with with_stack",
         "RuntimeError Unknown or non-member activity type name: 'NONE_SUCH'",
         "True",
         "   True activities: all of ProfilerActivity.CPU is recorded, not only CPU_OP",
