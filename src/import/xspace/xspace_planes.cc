@@ -25,15 +25,6 @@ int64_t ToNs(int64_t timestamp_ns, int64_t offset_ps) {
   return timestamp_ns + whole + (rest >= 500);
 }
 
-// Ordinal at the end of "/device:GPU:3" or "/device:GPU:0 (XLA)"; 0 where there is none.
-int64_t OrdinalOf(std::string_view plane) {
-  const size_t colon = plane.rfind(':');
-  int64_t ordinal = 0;
-  if (colon == std::string_view::npos) return 0;
-  std::from_chars(plane.data() + colon + 1, plane.data() + plane.size(), ordinal);
-  return ordinal;
-}
-
 }  // namespace
 
 Status XSpacePlanes::Take(std::string_view bytes) {
@@ -82,12 +73,12 @@ Status XSpacePlanes::TakePlane(const Plane& plane) {
   const bool device = IsDevicePlane(plane.name);
   bool streams = false;
   status = plane.ForEachLine([&](const Line& line) {
-    streams = streams || line.name.starts_with("Stream #");
+    streams = streams || IsStream(line.name);
     return Status();
   });
   if (!status.ok()) return status;
   return plane.ForEachLine([&](const Line& line) {
-    if (device && IsDerivedLine(line, streams)) return Status();
+    if (device && IsDerivedLine(line.id, line.name, streams)) return Status();
     return TakeLine(plane, line, device);
   });
 }
