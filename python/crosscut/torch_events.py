@@ -144,6 +144,7 @@ def _value(text: Any) -> Any:
 class Wanted:
     """What events are made of. `process`, `thread`: whose recording it is, by the system's numbers.
     `threads`: those whose Python functions are told, None: all, with the operators of all.
+    `begun`: those of them that Python began, whose operators are the program's and no profile's.
     `device`: what work on devices is called; None leaves it out. `functions`: whether Python
     functions are told, `collections`: runs of its garbage collector. `running`: what ran on the
     thread when recording began, and where. `deadline`: of time.monotonic(); what is not made by
@@ -153,6 +154,7 @@ class Wanted:
     thread: int = 0
     threads: frozenset[int] | None = None
     device: str | None = None
+    begun: frozenset[int] = frozenset()
     functions: bool = False
     collections: bool = False
     running: tuple[tuple[str, int], ...] = ()
@@ -360,7 +362,7 @@ class _Reader:
                                                           spans["thread_id"])
                 if process == self._process and (
                     wanted.threads is None or number in (wanted.thread, None)
-                    or thread == f"thread {number}")}
+                    or (thread == f"thread {number}" and number not in wanted.begun))}
 
     def _sort_memory(self) -> None:
         """What our threads allocated and freed, by where; not what they freed for others."""

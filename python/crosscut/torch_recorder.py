@@ -65,7 +65,8 @@ class Recorder:
         self.trace_id = ""
         self.runs: list[str] = []   # of the cycles that are told of; the last one may be open
         self.pid = self.thread = 0  # that record, by the system's numbers
-        self.threads = frozenset[int]()  # that were there when recording began
+        # Those that were there when recording began; those of them that Python began.
+        self.threads = self.begun = frozenset[int]()
         self._running: dict[str, list[tuple[str, int]]] = {}  # then, by run
         self._open = self._paused = False
         self._events: EventList | None = None
@@ -144,7 +145,10 @@ class Recorder:
     def _look_around(self) -> None:
         """While nothing is recorded."""
         self.thread = threading.get_native_id()
-        self.threads = frozenset(thread.native_id or 0 for thread in threading.enumerate())
+        threads = {thread: thread.native_id or 0 for thread in threading.enumerate()}
+        self.threads = frozenset(threads.values())
+        self.begun = frozenset(number for thread, number in threads.items()
+                               if not isinstance(thread, threading._DummyThread))
 
     def __exit__(self, *_: object) -> None:
         began = time.perf_counter_ns()
@@ -244,7 +248,7 @@ class Recorder:
         for path in self._complete():
             events += torch_events.event_list(crosscut.read(path), torch_events.Wanted(
                 self.pid, self.thread, None if settings.threads else self.threads, settings.device,
-                functions=settings.stacks, collections=settings.collections,
+                begun=self.begun, functions=settings.stacks, collections=settings.collections,
                 running=tuple(self._running.get(path, ())), deadline=deadline))
         if not settings.host:
             events[:] = [event for event in events if event.activity_type == "kernel"]

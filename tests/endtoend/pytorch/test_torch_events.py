@@ -1,6 +1,7 @@
 """Events of crosscut.torch.profile beside torch.profiler's: same program, same attributes."""
 
 import json
+import random
 import subprocess
 import sys
 
@@ -213,3 +214,55 @@ print(sum(node["name"] == "aten::addmm" for node in nodes))
 
 def test_an_execution_trace_is_of_the_same_window(tmp_path):
     assert run(OBSERVED, "crosscut.torch", tmp_path / "et.json") == "2\n"
+
+
+THREADS = """
+import random
+choose = random.Random(int(sys.argv[1]))
+a = torch.ones(4, 4)
+class Worker:
+    def __init__(self):
+        self.turn, self.done = threading.Event(), threading.Event()
+        self.ends = False
+        self.thread = threading.Thread(target=self.run, daemon=True)
+        self.thread.start()
+    def run(self):
+        while True:
+            self.turn.wait()
+            self.turn.clear()
+            for _ in range(7):
+                torch.mm(a, a)
+            self.done.set()
+            if self.ends:
+                return
+    def call(self, ends):
+        self.ends = ends
+        self.turn.set()
+        self.done.wait()
+        self.done.clear()
+        if ends:
+            self.thread.join()
+workers, counts = [Worker()], []
+for _ in range(4):
+    if choose.random() < 0.6:
+        workers.append(Worker())
+    with profile(activities=[ProfilerActivity.CPU]) as prof:
+        if choose.random() < 0.3:
+            workers.append(Worker())
+        for _ in range(choose.randrange(4)):
+            torch.mm(a, a)
+        for worker in list(workers):
+            ends = choose.random() < 0.3
+            worker.call(ends)
+            if ends:
+                workers.remove(worker)
+    counts.append(sum(row.count for row in prof.key_averages() if row.key == "aten::mm"))
+print(json.dumps(counts))
+"""
+
+
+def test_calls_of_threads_that_python_began_at_any_time_are_the_programs():
+    seed = random.randrange(1 << 30)
+    ours, theirs = (json.loads(run(THREADS, module, seed))
+                    for module in ("crosscut.torch", "torch.profiler"))
+    assert ours == theirs, seed
