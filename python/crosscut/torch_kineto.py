@@ -88,7 +88,7 @@ class KinetoEvent:
         return lambda: value
 
 
-class _Fields(SimpleNamespace):
+class Fields(SimpleNamespace):
     """What only events of one kind have; passes for PyTorch's class of that kind."""
 
     kind: type
@@ -127,7 +127,7 @@ def _allocations(event: Event, parent: Node | None) -> list[Node]:
     """What was allocated and freed while the event was the innermost."""
     nodes = []
     for row in event.allocations:
-        fields = _Fields(
+        fields = Fields(
             kind=_profiler._ExtraFields_Allocation, ptr=row["address"], alloc_size=row["bytes"],
             device=torch.device(row["device"]), id=None, allocation_id=None,
             total_allocated=row["total_bytes"] or 0, total_reserved=0)
@@ -149,7 +149,7 @@ def _inputs(event: Event) -> list[Any]:
     """Tensors with their sizes, strides and type, but not which they are; the values of others."""
     told = zip(event.structured_input_shapes, event.structured_input_strides, event.input_dtypes,
                event.concrete_inputs)
-    return [_Fields(kind=_profiler._TensorMetadata, sizes=sizes, strides=strides,
+    return [Fields(kind=_profiler._TensorMetadata, sizes=sizes, strides=strides,
                     dtype=_TYPES[kind], layout=torch.strided, id=None, storage_data_ptr=None,
                     allocation_id=None, device=torch.device("cpu"))
             if kind in _TYPES else tuple(value) if isinstance(value, list) else value
@@ -159,14 +159,14 @@ def _inputs(event: Event) -> list[Any]:
 def _typed(event: Event) -> tuple[Any, Any]:
     kinds = _profiler._EventType
     if not event.is_python_function:
-        return kinds.TorchOp, _Fields(
+        return kinds.TorchOp, Fields(
             kind=_profiler._ExtraFields_TorchOp, name=event.name, inputs=_inputs(event),
             scope=_profiler.RecordScope(event.scope), sequence_number=event.sequence_nr,
             allow_tf32_cublas=False)
     caller = _frame(event.cpu_parent)
     if event.name.startswith("<built-in"):
-        return kinds.PyCCall, _Fields(kind=_profiler._ExtraFields_PyCCall, caller=caller)
-    return kinds.PyCall, _Fields(kind=_profiler._ExtraFields_PyCall, callsite=_frame(event),
+        return kinds.PyCCall, Fields(kind=_profiler._ExtraFields_PyCCall, caller=caller)
+    return kinds.PyCall, Fields(kind=_profiler._ExtraFields_PyCall, callsite=_frame(event),
                                  caller=caller, module=None, optimizer=None)
 
 

@@ -15,13 +15,15 @@ import uuid
 import warnings
 import weakref
 from collections.abc import Callable, Iterable
+from types import SimpleNamespace
 from typing import Any
 
 import torch.autograd.profiler as autograd_profiler
 from torch.autograd.profiler_util import EventList, FunctionEventAvg
+from torch.profiler._memory_profiler import MemoryProfile
 
 import crosscut
-from crosscut import _read, _sources, torch_events, torch_kineto
+from crosscut import _read, _sources, torch_events, torch_identities, torch_kineto
 from crosscut.adapters import torch as adapter
 from crosscut.adapters import torch_modules
 from crosscut.reading import Run
@@ -71,6 +73,7 @@ class Recorder:
         self._open = self._paused = False
         self._events: EventList | None = None
         self._results: torch_kineto.Results | None = None
+        self._identities: torch_identities.Identities | None = None
         self._stats = autograd_profiler._ProfilerStats()
         self._began = 0
 
@@ -118,7 +121,9 @@ class Recorder:
         if settings.steps:
             adapter.steps_declared()
         self.tell("trace_id", self.trace_id)
-        self._paused = pause and crosscut.pause()
+        identifies = settings.shapes and settings.memory and settings.stacks
+        self._identities = torch_identities.Identities() if identifies else None
+        self._paused = (pause or identifies) and crosscut.pause()
         self._stats.profiler_prepare_call_duration_us = _us_since(began)
 
     def _start_trace(self) -> None:
@@ -128,6 +133,8 @@ class Recorder:
             self._look_around()
         if self.settings.stacks and self._open:
             self._running[self.runs[-1]] = torch_events.running()
+        if self._identities is not None and self._open:
+            self._identities.begin()
         if self._paused:
             self._paused = not crosscut.resume()
         autograd_profiler._run_on_profiler_start()
@@ -208,6 +215,15 @@ class Recorder:
                                              lambda path: export(run, "chrome", path))
         return self._results
 
+    def memory_profile(self) -> MemoryProfile:
+        """Of the last cycle, which had shapes, memory and stacks. RuntimeError where none is
+        complete, or its tensors were not told apart."""
+        spans = self.run.table("spans")
+        tree = self._identities and self._identities.event_tree(spans["name"])
+        if tree is None:
+            raise RuntimeError("this cycle has no memory profile: a warning said why")
+        return MemoryProfile(SimpleNamespace(experimental_event_tree=lambda: tree))
+
     def total_average(self) -> FunctionEventAvg:
         """All events in one row."""
         return self.function_events.total_average()
@@ -273,6 +289,7 @@ def _end(run: str, folder: str | None = None) -> None:
     goes, too, where it is still that of the run: it would stay if os._exit() comes next."""
     if crosscut.run_dir() == run:
         crosscut.stop()
+        torch_identities.end_open()
         torch_modules.tell_apart(False)
     if folder is None:
         return

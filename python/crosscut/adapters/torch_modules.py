@@ -13,7 +13,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from crosscut import _record
@@ -21,6 +21,8 @@ from crosscut import _record
 PREFIX = "nn.Module: "
 _MOST_APART = 1000  # of a class: a program may make a module for each of its steps
 
+# Called with the name and the module where one is named; not a path that several share.
+on_named: Callable[[str, Any], None] | None = None
 _tells_apart = False
 _one: Names | None = None
 
@@ -100,7 +102,10 @@ class Names:
         address = id(module)
         kind = type(module).__name__
         inner = path.partition("#")[0] != kind
-        text = (f"{PREFIX}{path}" + (f" ({kind})" if inner else "")).encode(errors="replace")
+        name = f"{PREFIX}{path}" + (f" ({kind})" if inner else "")
+        if on_named is not None:
+            on_named(name, module)
+        text = name.encode(errors="replace")
         self._known[address] = weakref.ref(
             module, _record.unseen(lambda _: self._forget(address)))
         return int(self._library.crosscut_modules_enter(address, text, len(text)))

@@ -1,0 +1,202 @@
+"""Which tensor is which, for torch.profiler's memory profile.
+
+Crosscut records what operators are called with, but not which tensors these are. A memory profile
+is made of that alone, so PyTorch's own collector runs beside the recording where a profile is asked
+for all that a memory profile needs. It gets no Python functions: those whose parameters it would
+look at, modules and optimizers, are told here.
+"""
+
+from __future__ import annotations
+
+import bisect
+import itertools
+import threading
+import time
+import warnings
+import weakref
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+from torch import autograd
+from torch._C import _profiler
+from torch.optim.optimizer import Optimizer, register_optimizer_step_post_hook
+
+from crosscut import _record
+from crosscut.adapters import torch_modules
+from crosscut.torch_kineto import Fields, Node
+
+_open: Identities | None = None  # for which PyTorch's collector runs
+_left_on: set[int] = set()  # threads on which it still runs, for nobody
+
+
+class _Seen:
+    """A tensor at the time when Python had it."""
+
+    def __init__(self, tensor: torch.Tensor) -> None:
+        self.at_ns = time.time_ns()
+        self.storage_data_ptr = tensor.untyped_storage().data_ptr()
+        self.sizes, self.strides = list(tensor.shape), list(tensor.stride())
+        self.dtype, self.device, self.layout = tensor.dtype, tensor.device, tensor.layout
+
+
+def _seen(value: Any) -> _Seen | None:
+    if not isinstance(value, torch.Tensor):
+        return None
+    try:
+        return _Seen(value)
+    except (RuntimeError, NotImplementedError):  # a tensor without a storage
+        return None
+
+
+class Identities:
+    """Of one cycle. `begin` where it begins to record; `end_open` ends it."""
+
+    def __init__(self) -> None:
+        self._modules: dict[str, list[tuple[str, Any, Any]]] = {}  # by the names of their calls
+        self._optimizers: list[list[tuple[Any, Any, list[tuple[str, Any]]]]] = []
+        self._known = weakref.WeakSet[Optimizer]()
+        self._hook: Any = None
+        self._thread = 0
+        self._result: Any = None
+
+    def begin(self) -> None:
+        """On the thread that profiles."""
+        global _open
+        self._thread = threading.get_ident()
+        if self._thread in _left_on:
+            _left_on.remove(self._thread)
+            autograd._disable_profiler()
+        if autograd._profiler_enabled():
+            _tell("another profiler of PyTorch's is on")
+            return
+        config = autograd.ProfilerConfig(
+            autograd.ProfilerState.KINETO, True, True, False, False, False,
+            _profiler._ExperimentalConfig(), "")
+        activities = {autograd.ProfilerActivity.CPU}
+        autograd._prepare_profiler(config, activities)
+        autograd._enable_profiler(config, activities)
+        _open = self
+        torch_modules.on_named = self._take_module
+        self._hook = register_optimizer_step_post_hook(_record.unseen(self._take_optimizer))
+
+    def _end(self) -> None:
+        torch_modules.on_named = None
+        self._hook.remove()
+        if threading.get_ident() != self._thread:
+            _left_on.add(self._thread)  # only there it can be ended
+            _tell("the profile ended on another thread than it began on")
+        elif autograd._profiler_enabled():
+            self._result = autograd._disable_profiler()
+        else:
+            _tell("another profiler of PyTorch's took its place")
+
+    def _take_module(self, name: str, module: Any) -> None:
+        self._modules[name] = [
+            (key, _seen(parameter), _seen(getattr(parameter, "grad", None)))
+            for key, parameter in module._parameters.items() if parameter is not None]
+
+    def _take_optimizer(self, optimizer: Optimizer, *_: Any) -> None:
+        if optimizer in self._known:
+            return
+        self._known.add(optimizer)
+        self._optimizers.append([
+            (_seen(parameter), _seen(parameter.grad),
+             [(str(key), _seen(value)) for key, value in optimizer.state.get(parameter, {}).items()
+              if isinstance(value, torch.Tensor)])
+            for group in optimizer.param_groups for parameter in group["params"]])
+
+    def event_tree(self, called: Iterable[str]) -> list[Any] | None:
+        """The events that lie in no other: PyTorch's, and the calls of modules and optimizers.
+        `called`: the names of spans. None where nothing was collected."""
+        if self._result is None:
+            return None
+        roots = self._result.experimental_event_tree()
+        tensors, began = _Tensors(roots), self._result.trace_start_ns()
+        calls = [_call(began, name, module=SimpleNamespace(parameters=[
+            (key, tensors.of(parameter), tensors.of(gradient))
+            for key, parameter, gradient in self._modules[name]]))
+            for name in set(called) & self._modules.keys()]
+        calls += [_call(began, "Optimizer.step", optimizer=SimpleNamespace(parameters=[
+            (tensors.of(parameter), tensors.of(gradient),
+             [(key, tensors.of(value)) for key, value in state])
+            for parameter, gradient, state in optimizer])) for optimizer in self._optimizers]
+        return [*roots, *calls]
+
+
+def _tell(why: str) -> None:
+    warnings.warn(f"this profile has no memory profile: {why}", stacklevel=9)
+
+
+def end_open() -> None:
+    """Ends the collection that is open, if one is."""
+    global _open
+    if _open is not None:
+        ended, _open = _open, None
+        ended._end()
+
+
+def _call(at_ns: int, name: str, module: Any = None, optimizer: Any = None) -> Node:
+    fields = Fields(kind=_profiler._ExtraFields_PyCall, module=module, optimizer=optimizer)
+    return Node(name, (at_ns, at_ns), 0, (_profiler._EventType.PyCall, fields))
+
+
+class _Tensors:
+    """Knows tensors by where they lie, and when."""
+
+    def __init__(self, roots: list[Any]) -> None:
+        # By address, in order of time: whether it is free from then on, and what was there.
+        self._uses: dict[int, list[tuple[int, bool, int, int]]] = defaultdict(list)
+        for node in _nodes(roots):
+            kind, fields = node.typed
+            if kind == _profiler._EventType.Allocation:
+                self._note(node, fields.ptr, fields, fields.alloc_size < 0)
+            elif kind == _profiler._EventType.TorchOp:
+                for tensor in _tensors_of(fields.inputs):
+                    self._note(node, tensor.storage_data_ptr, tensor, False)
+        for uses in self._uses.values():
+            uses.sort()
+        self._others: dict[int, int] = {}  # ids of those that nothing used, by address
+        self._next = itertools.count(1 + max(
+            (max(use[2:]) for uses in self._uses.values() for use in uses), default=0))
+
+    def _note(self, node: Any, address: int | None, what: Any, freed: bool) -> None:
+        if address and what.id is not None and what.allocation_id is not None:
+            self._uses[address].append((node.start_time_ns, freed, what.id, what.allocation_id))
+
+    def of(self, seen: _Seen | None) -> Any:
+        """As PyTorch tells of a tensor."""
+        if seen is None:
+            return None
+        number, allocation = self._ids(seen)
+        return Fields(kind=_profiler._TensorMetadata, id=number, allocation_id=allocation,
+                      **vars(seen))
+
+    def _ids(self, seen: _Seen) -> tuple[int, int]:
+        uses = self._uses.get(seen.storage_data_ptr, [])
+        at = bisect.bisect(uses, seen.at_ns, key=lambda use: use[0])
+        for use in [*uses[at - 1:at], *uses[at:at + 1]]:
+            is_before = use[0] <= seen.at_ns
+            if not (is_before and use[1]):
+                return use[2], use[3]
+        other = self._others.get(seen.storage_data_ptr)
+        if other is None:
+            other = self._others[seen.storage_data_ptr] = next(self._next)
+        return other, other
+
+
+def _nodes(roots: list[Any]) -> Iterator[Any]:
+    waiting = list(roots)
+    while waiting:
+        node = waiting.pop()
+        waiting += node.children
+        yield node
+
+
+def _tensors_of(inputs: Iterable[Any]) -> Iterator[Any]:
+    for one in inputs:
+        for tensor in one if isinstance(one, list) else (one,):
+            if isinstance(tensor, _profiler._TensorMetadata):
+                yield tensor
