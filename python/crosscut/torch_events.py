@@ -145,16 +145,17 @@ class Wanted:
     """What events are made of. `process`, `thread`: whose recording it is, by the system's numbers.
     `threads`: those whose Python functions are told, None: all, with the operators of all.
     `begun`: those of them that Python began, whose operators are the program's and no profile's.
-    `device`: what work on devices is called; None leaves it out. `functions`: whether Python
-    functions are told, `collections`: runs of its garbage collector. `running`: what ran on the
-    thread when recording began, and where. `deadline`: of time.monotonic(); what is not made by
-    then is left out."""
+    `device`: what work on devices is called; None leaves it out. `flops`: whether they are told,
+    `functions`: whether Python functions are, `collections`: runs of its garbage collector.
+    `running`: what ran on the thread when recording began, and where. `deadline`: of
+    time.monotonic(); what is not made by then is left out."""
 
     process: int
     thread: int = 0
     threads: frozenset[int] | None = None
     device: str | None = None
     begun: frozenset[int] = frozenset()
+    flops: bool = False
     functions: bool = False
     collections: bool = False
     running: tuple[tuple[str, int], ...] = ()
@@ -401,7 +402,7 @@ class _Reader:
             if not span.name.startswith(_COLLECTION):
                 event.is_python_function, event.python_id = True, next(self._functions)
             return event
-        event.flops = span.flops or 0
+        event.flops = (span.flops or 0) if self._wanted.flops else 0
         event.is_async = span.thread.startswith("asynchronous")
         if span.overload:
             event.overload_name = self._kept(span.overload)

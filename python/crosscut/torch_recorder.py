@@ -264,7 +264,8 @@ class Recorder:
         for path in self._complete():
             events += torch_events.event_list(crosscut.read(path), torch_events.Wanted(
                 self.pid, self.thread, None if settings.threads else self.threads, settings.device,
-                begun=self.begun, functions=settings.stacks, collections=settings.collections,
+                begun=self.begun, flops=settings.flops, functions=settings.stacks,
+                collections=settings.collections,
                 running=tuple(self._running.get(path, ())), deadline=deadline))
         if not settings.host:
             events[:] = [event for event in events if event.activity_type == "kernel"]

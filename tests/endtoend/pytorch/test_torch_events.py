@@ -43,7 +43,8 @@ def told(event):
             event.activity_type, event.input_shapes, event.structured_input_shapes,
             event.structured_input_strides, event.input_dtypes, repr(event.concrete_inputs),
             event.kwinputs, event.cpu_memory_usage, event.self_cpu_memory_usage,
-            event.is_user_annotation, event.is_async, event.count, str(event.device_type),
+            event.is_user_annotation, event.is_async, event.count, event.flops,
+            str(event.device_type),
             event.cpu_parent and event.cpu_parent.name, len(event.cpu_children)]
 ours = ("forward", "backward")  # operations that Crosscut finds by itself
 print(json.dumps([[told(event) for event in prof.events() if event.name not in (*ours, "[memory]")],
