@@ -19,7 +19,6 @@ from typing import Any
 import torch.profiler
 from torch.autograd.profiler import EventList, FunctionEvent, KinetoStepTracker, emit_itt, emit_nvtx
 from torch.autograd.profiler_util import FunctionEventAvg as Average
-from torch.profiler._memory_profiler import MemoryProfile
 from torch.profiler import (DeviceType, ExecutionTraceObserver, ProfilerAction, ProfilerActivity,
                             _ExperimentalConfig, itt, kineto_available, record_function, schedule,
                             supported_activities, tensorboard_trace_handler)
@@ -116,13 +115,6 @@ class profile(torch.profiler.profile):  # noqa: N801 - torch.profiler's name
         if os.getpid() == self.profiler.pid and not crosscut.flush():
             raise OSError(crosscut.error())
         shutil.copytree(source, path)
-
-    def _memory_profile(self) -> MemoryProfile:
-        if not (self.record_shapes and self.profile_memory and self.with_stack):
-            return super()._memory_profile()  # which says what is missing
-        if self.profiler is None:
-            raise AssertionError("nothing is recorded yet: no cycle of this profile is complete")
-        return self.profiler.memory_profile()
 
     # ---- inside ----
 

@@ -9,6 +9,7 @@ look at, modules and optimizers, are told here.
 from __future__ import annotations
 
 import bisect
+import functools
 import itertools
 import threading
 import time
@@ -17,7 +18,7 @@ import weakref
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import autograd
@@ -26,7 +27,7 @@ from torch.optim.optimizer import Optimizer, register_optimizer_step_post_hook
 
 from crosscut import _record
 from crosscut.adapters import torch_modules
-from crosscut.torch_kineto import Fields, Node
+from crosscut.torch_kineto import Fields, nodes_of
 
 _open: Identities | None = None  # for which PyTorch's collector runs
 _left_on: set[int] = set()  # threads on which it still runs, for nobody
@@ -37,6 +38,7 @@ class _Seen:
 
     def __init__(self, tensor: torch.Tensor) -> None:
         self.at_ns = time.time_ns()
+        self.impl_ptr = tensor._cdata
         self.storage_data_ptr = tensor.untyped_storage().data_ptr()
         self.sizes, self.strides = list(tensor.shape), list(tensor.stride())
         self.dtype, self.device, self.layout = tensor.dtype, tensor.device, tensor.layout
@@ -55,9 +57,10 @@ class Identities:
     """Of one cycle. `begin` where it begins to record; `end_open` ends it."""
 
     def __init__(self) -> None:
-        self._modules: dict[str, list[tuple[str, Any, Any]]] = {}  # by the names of their calls
-        self._optimizers: list[list[tuple[Any, Any, list[tuple[str, Any]]]]] = []
-        self._known = weakref.WeakSet[Optimizer]()
+        self._modules: dict[str, SimpleNamespace] = {}  # by the names of their calls
+        self._optimizers: list[SimpleNamespace] = []
+        self._known = weakref.WeakKeyDictionary[Optimizer, int]()  # their places there
+        self._steps: list[int] = []  # whose each was
         self._hook: Any = None
         self._thread = 0
         self._result: Any = None
@@ -94,40 +97,107 @@ class Identities:
             _tell("another profiler of PyTorch's took its place")
 
     def _take_module(self, name: str, module: Any) -> None:
-        self._modules[name] = [
-            (key, _seen(parameter), _seen(getattr(parameter, "grad", None)))
-            for key, parameter in module._parameters.items() if parameter is not None]
+        self._modules[name] = SimpleNamespace(
+            self_ptr=id(module), cls_ptr=id(type(module)), cls_name=type(module).__name__,
+            parameters=[(key, _seen(parameter), _seen(getattr(parameter, "grad", None)))
+                        for key, parameter in module._parameters.items() if parameter is not None])
 
     def _take_optimizer(self, optimizer: Optimizer, *_: Any) -> None:
-        if optimizer in self._known:
+        known = self._known.setdefault(optimizer, len(self._optimizers))
+        self._steps.append(known)
+        if known < len(self._optimizers):
             return
-        self._known.add(optimizer)
-        self._optimizers.append([
+        state = optimizer.state
+        self._optimizers.append(SimpleNamespace(self_ptr=id(optimizer), parameters=[
             (_seen(parameter), _seen(parameter.grad),
-             [(str(key), _seen(value)) for key, value in optimizer.state.get(parameter, {}).items()
+             [(str(key), _seen(value)) for key, value in state.get(parameter, {}).items()
               if isinstance(value, torch.Tensor)])
-            for group in optimizer.param_groups for parameter in group["params"]])
+            for group in optimizer.param_groups for parameter in group["params"]]))
 
-    def event_tree(self, called: Iterable[str]) -> list[Any] | None:
-        """The events that lie in no other: PyTorch's, and the calls of modules and optimizers.
-        `called`: the names of spans. None where nothing was collected."""
+    @functools.cached_property
+    def _told(self) -> _Told | None:
+        """None where nothing was collected."""
         if self._result is None:
             return None
         roots = self._result.experimental_event_tree()
-        tensors, began = _Tensors(roots), self._result.trace_start_ns()
-        calls = [_call(began, name, module=SimpleNamespace(parameters=[
+        tensors = _Tensors(roots)
+        modules = {name: _with(module, parameters=[
             (key, tensors.of(parameter), tensors.of(gradient))
-            for key, parameter, gradient in self._modules[name]]))
-            for name in set(called) & self._modules.keys()]
-        calls += [_call(began, "Optimizer.step", optimizer=SimpleNamespace(parameters=[
+            for key, parameter, gradient in module.parameters])
+            for name, module in self._modules.items()}
+        optimizers = [_with(optimizer, parameters=[
             (tensors.of(parameter), tensors.of(gradient),
              [(key, tensors.of(value)) for key, value in state])
-            for parameter, gradient, state in optimizer])) for optimizer in self._optimizers]
-        return [*roots, *calls]
+            for parameter, gradient, state in optimizer.parameters])
+            for optimizer in self._optimizers]
+        return _Told(roots, modules, optimizers)
+
+    def add_to(self, nodes: Iterable[tuple[str, Any]]) -> None:
+        """Adds to nodes of a recording what they lack: the tensors of operators and blocks, of
+        modules and optimizers. Each comes with the name of its call in the recording. Those of
+        which PyTorch's collector saw more, or fewer, stay as they are."""
+        told = self._told
+        if told is None:
+            return
+        ours, theirs = defaultdict(list), defaultdict(list)
+        for name, node in nodes:
+            ours[_kind(node)].append(node)
+            if name in told.modules:
+                node.extra_fields.module = told.modules[name]
+        for node in nodes_of(told.roots):
+            theirs[_kind(node)].append(node)
+        unsure = 0
+        for kind, found in ours.items():
+            if len(found) != len(theirs[kind]):
+                unsure += len(found) if kind[0] in _WITH_TENSORS else 0
+                continue
+            for node, other in zip(sorted(found, key=_begin), sorted(theirs[kind], key=_begin)):
+                _take(node.extra_fields, other.extra_fields)
+        if unsure > 0:
+            _tell(f"{unsure} of its operators and blocks are not those of PyTorch's collector")
+        steps = sorted((node for found in ours.values() for node in found
+                        if node.name.endswith(": _optimizer_step_code")), key=_begin)
+        if len(steps) == len(self._steps):
+            for node, which in zip(steps, self._steps):
+                node.extra_fields.optimizer = told.optimizers[which]
+
+
+_WITH_TENSORS = {_profiler._EventType.TorchOp, _profiler._EventType.Allocation}
+
+
+class _Told(NamedTuple):
+    """All that there is to tell of a cycle; modules by the names of their calls."""
+
+    roots: list[Any]
+    modules: dict[str, SimpleNamespace]
+    optimizers: list[SimpleNamespace]
+
+
+def _with(fields: SimpleNamespace, **others: Any) -> SimpleNamespace:
+    return SimpleNamespace(**{**vars(fields), **others})
+
+
+def _begin(node: Any) -> int:
+    return int(node.start_time_ns)
+
+
+def _kind(node: Any) -> tuple[Any, ...]:
+    """Nodes of one kind, in their order, are the same in both recordings."""
+    if node.tag == _profiler._EventType.Allocation:
+        return node.tag, node.extra_fields.ptr, node.extra_fields.alloc_size
+    return node.tag, node.name
+
+
+def _take(fields: Any, others: Any) -> None:
+    if isinstance(others, _profiler._ExtraFields_TorchOp):
+        fields.inputs = others.inputs
+    elif isinstance(others, _profiler._ExtraFields_Allocation):
+        fields.id, fields.allocation_id = others.id, others.allocation_id
 
 
 def _tell(why: str) -> None:
-    warnings.warn(f"this profile has no memory profile: {why}", stacklevel=9)
+    warnings.warn(f"blocks of this profile have no category in its memory profile: {why}",
+                  stacklevel=9)
 
 
 def end_open() -> None:
@@ -138,18 +208,13 @@ def end_open() -> None:
         ended._end()
 
 
-def _call(at_ns: int, name: str, module: Any = None, optimizer: Any = None) -> Node:
-    fields = Fields(kind=_profiler._ExtraFields_PyCall, module=module, optimizer=optimizer)
-    return Node(name, (at_ns, at_ns), 0, (_profiler._EventType.PyCall, fields))
-
-
 class _Tensors:
     """Knows tensors by where they lie, and when."""
 
     def __init__(self, roots: list[Any]) -> None:
         # By address, in order of time: whether it is free from then on, and what was there.
         self._uses: dict[int, list[tuple[int, bool, int, int]]] = defaultdict(list)
-        for node in _nodes(roots):
+        for node in nodes_of(roots):
             kind, fields = node.typed
             if kind == _profiler._EventType.Allocation:
                 self._note(node, fields.ptr, fields, fields.alloc_size < 0)
@@ -185,14 +250,6 @@ class _Tensors:
         if other is None:
             other = self._others[seen.storage_data_ptr] = next(self._next)
         return other, other
-
-
-def _nodes(roots: list[Any]) -> Iterator[Any]:
-    waiting = list(roots)
-    while waiting:
-        node = waiting.pop()
-        waiting += node.children
-        yield node
 
 
 def _tensors_of(inputs: Iterable[Any]) -> Iterator[Any]:

@@ -3,7 +3,7 @@ promises: its list and its tree of events, from a recording of Crosscut's."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,10 +18,11 @@ _MEMORY = "[memory]"
 
 class Results:
     """`events`: of one recording, in order of begin. `origin_ns`: when it began. `save`: writes
-    its trace."""
+    its trace. `add`: adds to nodes what else is known of them, each with the name of its call."""
 
-    def __init__(self, events: list[Event], origin_ns: int, save: Callable[[str], None]) -> None:
-        self._events, self._origin, self.save = events, origin_ns, save
+    def __init__(self, events: list[Event], origin_ns: int, save: Callable[[str], None],
+                 add: Callable[[Iterable[tuple[str, Node]]], None] | None = None) -> None:
+        self._events, self._origin, self.save, self._add = events, origin_ns, save, add
         self._roots: list[Node] | None = None
 
     def trace_start_ns(self) -> int:
@@ -47,12 +48,24 @@ class Results:
             if node is None:
                 roots += _allocations(event, None)
                 continue
-            node.parent = nodes.get(id(event.cpu_parent))
+            node.parent = nodes.get(id(event._around))
             (roots if node.parent is None else node.parent.children).append(node)
             node.children += _allocations(event, node)
         for node in nodes.values():
             node.children.sort(key=lambda child: child.start_time_ns)
+        if self._add is not None:
+            names = {id(nodes[id(event)]): event._module for event in host if id(event) in nodes}
+            self._add((names.get(id(node), ""), node) for node in nodes_of(roots))
         return roots
+
+
+def nodes_of(roots: list[Any]) -> Iterator[Any]:
+    """Those and all that lie in them."""
+    waiting = list(roots)
+    while waiting:
+        node = waiting.pop()
+        waiting += node.children
+        yield node
 
 
 class KinetoEvent:
@@ -117,8 +130,8 @@ class Node:
 
 def _node(event: Event, origin_ns: int) -> Node:
     timed = KinetoEvent(event, origin_ns)
-    node = Node(event.name, (timed.start_ns(), timed.end_ns()), event.device_resource_id,
-                _typed(event))
+    node = Node(event.trace_name or event.name, (timed.start_ns(), timed.end_ns()),
+                event.device_resource_id, _typed(event))
     node.id = node.correlation_id = event.id
     return node
 

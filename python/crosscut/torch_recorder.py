@@ -15,15 +15,13 @@ import uuid
 import warnings
 import weakref
 from collections.abc import Callable, Iterable
-from types import SimpleNamespace
 from typing import Any
 
 import torch.autograd.profiler as autograd_profiler
 from torch.autograd.profiler_util import EventList, FunctionEventAvg
-from torch.profiler._memory_profiler import MemoryProfile
 
 import crosscut
-from crosscut import _read, _sources, torch_events, torch_identities, torch_kineto
+from crosscut import _read, _record, _sources, torch_events, torch_identities, torch_kineto
 from crosscut.adapters import torch as adapter
 from crosscut.adapters import torch_modules
 from crosscut.reading import Run
@@ -70,6 +68,7 @@ class Recorder:
         # Those that were there when recording began; those of them that Python began.
         self.threads = self.begun = frozenset[int]()
         self._running: dict[str, list[tuple[str, int]]] = {}  # then, by run
+        self._since: dict[str, int] = {}  # when that was, of those that were ready before
         self._open = self._paused = False
         self._events: EventList | None = None
         self._results: torch_kineto.Results | None = None
@@ -123,7 +122,7 @@ class Recorder:
         self.tell("trace_id", self.trace_id)
         identifies = settings.shapes and settings.memory and settings.stacks
         self._identities = torch_identities.Identities() if identifies else None
-        self._paused = (pause or identifies) and crosscut.pause()
+        self._paused = pause and crosscut.pause()
         self._stats.profiler_prepare_call_duration_us = _us_since(began)
 
     def _start_trace(self) -> None:
@@ -134,8 +133,9 @@ class Recorder:
         if self.settings.stacks and self._open:
             self._running[self.runs[-1]] = torch_events.running()
         if self._identities is not None and self._open:
-            self._identities.begin()
+            _record.ours(self._identities.begin)
         if self._paused:
+            self._since[self.runs[-1]] = time.monotonic_ns()
             self._paused = not crosscut.resume()
         autograd_profiler._run_on_profiler_start()
         self._stats.profiler_enable_call_duration_us = _us_since(self._began)
@@ -211,18 +211,10 @@ class Recorder:
         run = crosscut.read(self._complete()[-1])
         origin = next(row["start_ns"] for row in run.table("processes").rows()
                       if row["pid"] == self.pid)
-        self._results = torch_kineto.Results(self.function_events, origin,
-                                             lambda path: export(run, "chrome", path))
+        self._results = torch_kineto.Results(self.function_events.with_namesakes, origin,
+                                             lambda path: export(run, "chrome", path),
+                                             self._identities and self._identities.add_to)
         return self._results
-
-    def memory_profile(self) -> MemoryProfile:
-        """Of the last cycle, which had shapes, memory and stacks. RuntimeError where none is
-        complete, or its tensors were not told apart."""
-        spans = self.run.table("spans")
-        tree = self._identities and self._identities.event_tree(spans["name"])
-        if tree is None:
-            raise RuntimeError("this cycle has no memory profile: a warning said why")
-        return MemoryProfile(SimpleNamespace(experimental_event_tree=lambda: tree))
 
     def total_average(self) -> FunctionEventAvg:
         """All events in one row."""
@@ -262,11 +254,14 @@ class Recorder:
         deadline = None if timeout is None else time.monotonic() + timeout
         settings, events = self.settings, self._list(())
         for path in self._complete():
-            events += torch_events.event_list(crosscut.read(path), torch_events.Wanted(
+            one = torch_events.event_list(crosscut.read(path), torch_events.Wanted(
                 self.pid, self.thread, None if settings.threads else self.threads, settings.device,
                 begun=self.begun, flops=settings.flops, functions=settings.stacks,
                 collections=settings.collections,
-                running=tuple(self._running.get(path, ())), deadline=deadline))
+                running=tuple(self._running.get(path, ())), since_ns=self._since.get(path, 0),
+                deadline=deadline))
+            events += one
+            events.with_namesakes = one.with_namesakes
         if not settings.host:
             events[:] = [event for event in events if event.activity_type == "kernel"]
         events._tree_built = True
