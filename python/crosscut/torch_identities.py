@@ -54,9 +54,11 @@ def _seen(value: Any) -> _Seen | None:
 
 
 class Identities:
-    """Of one cycle. `begin` where it begins to record; `end_open` ends it."""
+    """Of one cycle. `collects`: those of operators and blocks, too, not only of modules and
+    optimizers. `begin` where it begins to record; `end_open` ends it."""
 
-    def __init__(self) -> None:
+    def __init__(self, collects: bool) -> None:
+        self._collects = collects
         self._modules: dict[str, SimpleNamespace] = {}  # by the names of their calls
         self._optimizers: list[SimpleNamespace] = []
         self._known = weakref.WeakKeyDictionary[Optimizer, int]()  # their places there
@@ -68,12 +70,20 @@ class Identities:
     def begin(self) -> None:
         """On the thread that profiles."""
         global _open
+        _open = self
+        torch_modules.on_named = self._take_module
+        self._hook = register_optimizer_step_post_hook(_record.unseen(self._take_optimizer))
+        if self._collects:
+            self._collect()
+
+    def _collect(self) -> None:
         self._thread = threading.get_ident()
         if self._thread in _left_on:
             _left_on.remove(self._thread)
             autograd._disable_profiler()
         if autograd._profiler_enabled():
             _tell("another profiler of PyTorch's is on")
+            self._collects = False
             return
         config = autograd.ProfilerConfig(
             autograd.ProfilerState.KINETO, True, True, False, False, False,
@@ -81,13 +91,12 @@ class Identities:
         activities = {autograd.ProfilerActivity.CPU}
         autograd._prepare_profiler(config, activities)
         autograd._enable_profiler(config, activities)
-        _open = self
-        torch_modules.on_named = self._take_module
-        self._hook = register_optimizer_step_post_hook(_record.unseen(self._take_optimizer))
 
     def _end(self) -> None:
         torch_modules.on_named = None
         self._hook.remove()
+        if not self._collects:
+            return
         if threading.get_ident() != self._thread:
             _left_on.add(self._thread)  # only there it can be ended
             _tell("the profile ended on another thread than it began on")
@@ -115,11 +124,8 @@ class Identities:
             for group in optimizer.param_groups for parameter in group["params"]]))
 
     @functools.cached_property
-    def _told(self) -> _Told | None:
-        """None where nothing was collected."""
-        if self._result is None:
-            return None
-        roots = self._result.experimental_event_tree()
+    def _told(self) -> _Told:
+        roots = [] if self._result is None else self._result.experimental_event_tree()
         tensors = _Tensors(roots)
         modules = {name: _with(module, parameters=[
             (key, tensors.of(parameter), tensors.of(gradient))
@@ -137,8 +143,6 @@ class Identities:
         modules and optimizers. Each comes with the name of its call in the recording. Those of
         which PyTorch's collector saw more, or fewer, stay as they are."""
         told = self._told
-        if told is None:
-            return
         ours, theirs = defaultdict(list), defaultdict(list)
         for name, node in nodes:
             ours[_kind(node)].append(node)
@@ -149,7 +153,8 @@ class Identities:
         unsure = 0
         for kind, found in ours.items():
             if len(found) != len(theirs[kind]):
-                unsure += len(found) if kind[0] in _WITH_TENSORS else 0
+                counts = self._result is not None and kind[0] in _WITH_TENSORS
+                unsure += len(found) if counts else 0
                 continue
             for node, other in zip(sorted(found, key=_begin), sorted(theirs[kind], key=_begin)):
                 _take(node.extra_fields, other.extra_fields)

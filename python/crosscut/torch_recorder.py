@@ -120,8 +120,8 @@ class Recorder:
         if settings.steps:
             adapter.steps_declared()
         self.tell("trace_id", self.trace_id)
-        identifies = settings.shapes and settings.memory and settings.stacks
-        self._identities = torch_identities.Identities() if identifies else None
+        self._identities = (torch_identities.Identities(settings.shapes and settings.memory)
+                            if settings.stacks else None)
         self._paused = pause and crosscut.pause()
         self._stats.profiler_prepare_call_duration_us = _us_since(began)
 
