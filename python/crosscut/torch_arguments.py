@@ -39,9 +39,9 @@ def tell_what_is_left(profile: Any) -> None:
     torch.profiler, for kinds of events that there are none of."""
     for name in sorted(options(profile.experimental_config).keys() - _CARRIED_OUT):
         _warn(f"experimental_config: {name} has no effect")
-    if profile.with_modules:
-        _warn("with_modules: modules are recorded in any case, and are in the tables "
-              "`modules` and `backward` of `run`, not in events")
+    if profile.with_modules and not profile.with_stack:
+        _warn("with_modules: modules are in the tables `modules` and `backward` of `run`; they are "
+              "events with with_stack")
     for activity, kinds in getattr(profile, "activity_filters", {}).items():
         for kind in sorted(kinds):
             if activity.name == "CPU" and kind not in _OF_THE_HOST:

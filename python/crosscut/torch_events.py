@@ -58,6 +58,7 @@ class Event(FunctionEvent):
     _around: Event | None = None    # the same before namesakes are made one
     _function: Event | None = None  # the innermost Python function around it
     overload_name = ""
+    _module = ""  # the name of a module's call in the recording
     allocations: list[dict[str, Any]] = []    # rows of `memory_events` with it as the innermost
     _dims = _types = _strides = _values = _named = ""  # of inputs, JSON as in Kineto's traces
     _forwards: dict[int, list[Event]] = {}    # of backward nodes: forward calls by their number
@@ -144,27 +145,34 @@ def _value(text: Any) -> Any:
 class Wanted:
     """What events are made of. `process`, `thread`: whose recording it is, by the system's numbers.
     `threads`: those whose Python functions are told, None: all, with the operators of all.
-    `device`: what work on devices is called; None leaves it out. `functions`: whether Python
-    functions are told, `collections`: runs of its garbage collector. `running`: what ran on the
-    thread when recording began, and where. `deadline`: of time.monotonic(); what is not made by
-    then is left out."""
+    `begun`: those of them that Python began, whose operators are the program's and no profile's.
+    `device`: what work on devices is called; None leaves it out. `flops`: whether they are told,
+    `functions`: whether Python functions are, `collections`: runs of its garbage collector.
+    `running`: what ran on the thread when recording began, and where. `since_ns`: when that was;
+    what ended before is left out. `deadline`: of time.monotonic(); what is not made by then is left
+    out."""
 
     process: int
     thread: int = 0
     threads: frozenset[int] | None = None
     device: str | None = None
+    begun: frozenset[int] = frozenset()
+    flops: bool = False
     functions: bool = False
     collections: bool = False
     running: tuple[tuple[str, int], ...] = ()
+    since_ns: int = 0
     deadline: float | None = None
 
 
 def event_list(run: Run, wanted: Wanted) -> EventList:
     """The events of one process of the run, in order of begin, in a list of torch.profiler's with
-    its methods."""
+    its methods. There a call is one with the only call in it where that has its name; both are in
+    `with_namesakes`."""
     found = _Reader(run, wanted).read()
     found.sort(key=lambda event: (event.time_range.start, -event.time_range.end))
     events = EventList(found, use_device=wanted.device)
+    events.with_namesakes = found
     events._remove_dup_nodes()
     events._tree_built = True  # from the recording's own: no event is looked for by its time
     return events
@@ -220,7 +228,7 @@ _FIELDS = [field.name for field in dataclasses.fields(_Span)]
 _FUNCTION = re.compile(r"(?:.*\.)?([^.]*) \((.*):(\d+)\)")
 
 
-_MODULE = re.compile(re.escape(torch_modules.PREFIX) + r"(?:.* \()?([^()]+)\)?")
+_MODULE = re.compile(re.escape(torch_modules.PREFIX) + r"(?:.* \()?([^()#]+)(?:#\d+)?\)?")
 
 
 class _ModuleNumbers:
@@ -329,15 +337,19 @@ class _Reader:
         shown: dict[int, Event | None] = {}  # by span; of others the event around
         told_already: set[int] = set()  # spans whose event is that of another span
         ours: set[int | None] = set()   # what Crosscut does, with all that it calls
+        early: set[int] = set()  # spans of which no part was seen since recording began
         functions: dict[int | None, Event | None] = {None: None}  # by span; the innermost
         for row in spans:
             span = _Span(*row)
             event = parent = None if span.parent is None else shown[span.parent]
             if span.layer == "overhead" or span.parent in ours:
                 ours.add(span.span)
+            elif span.end_ns <= self._wanted.since_ns:
+                early.add(span.span)
             elif span.first in told_already or _is_call_of_module(span, parent):
                 told_already.add(span.span)
-            elif span.first != span.span and self._wants(span):  # goes on with one that was cut
+            elif (span.first != span.span and span.first not in early
+                  and self._wants(span)):  # goes on with one that was cut
                 event = shown[span.first]
                 event.time_range.end = self._us(span.end_ns)
             elif self._wants(span):
@@ -345,6 +357,9 @@ class _Reader:
                 self._nest(event, parent)
                 event._function = functions[span.parent]
                 yield event
+                if span.first in early:
+                    early.remove(span.first)
+                    shown[span.first] = event
             shown[span.span] = event
             is_innermost = event is not parent and event is not None and event.is_python_function
             functions[span.span] = event if is_innermost else functions[span.parent]
@@ -360,7 +375,7 @@ class _Reader:
                                                           spans["thread_id"])
                 if process == self._process and (
                     wanted.threads is None or number in (wanted.thread, None)
-                    or thread == f"thread {number}")}
+                    or (thread == f"thread {number}" and number not in wanted.begun))}
 
     def _sort_memory(self) -> None:
         """What our threads allocated and freed, by where; not what they freed for others."""
@@ -395,11 +410,13 @@ class _Reader:
             event.name = event.trace_name = self._kept(
                 self._function_names.name(span, self._line_at_begin(span)))
             event.id = event.external_id = 0
+            if span.name.startswith(torch_modules.PREFIX):
+                event._module = span.name
             event.activity_type = "python_function"
             if not span.name.startswith(_COLLECTION):
                 event.is_python_function, event.python_id = True, next(self._functions)
             return event
-        event.flops = span.flops or 0
+        event.flops = (span.flops or 0) if self._wanted.flops else 0
         event.is_async = span.thread.startswith("asynchronous")
         if span.overload:
             event.overload_name = self._kept(span.overload)

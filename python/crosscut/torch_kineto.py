@@ -3,7 +3,7 @@ promises: its list and its tree of events, from a recording of Crosscut's."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,10 +18,11 @@ _MEMORY = "[memory]"
 
 class Results:
     """`events`: of one recording, in order of begin. `origin_ns`: when it began. `save`: writes
-    its trace."""
+    its trace. `add`: adds to nodes what else is known of them, each with the name of its call."""
 
-    def __init__(self, events: list[Event], origin_ns: int, save: Callable[[str], None]) -> None:
-        self._events, self._origin, self.save = events, origin_ns, save
+    def __init__(self, events: list[Event], origin_ns: int, save: Callable[[str], None],
+                 add: Callable[[Iterable[tuple[str, Node]]], None] | None = None) -> None:
+        self._events, self._origin, self.save, self._add = events, origin_ns, save, add
         self._roots: list[Node] | None = None
 
     def trace_start_ns(self) -> int:
@@ -47,12 +48,24 @@ class Results:
             if node is None:
                 roots += _allocations(event, None)
                 continue
-            node.parent = nodes.get(id(event.cpu_parent))
+            node.parent = nodes.get(id(event._around))
             (roots if node.parent is None else node.parent.children).append(node)
             node.children += _allocations(event, node)
         for node in nodes.values():
             node.children.sort(key=lambda child: child.start_time_ns)
+        if self._add is not None:
+            names = {id(nodes[id(event)]): event._module for event in host if id(event) in nodes}
+            self._add((names.get(id(node), ""), node) for node in nodes_of(roots))
         return roots
+
+
+def nodes_of(roots: list[Any]) -> Iterator[Any]:
+    """Those and all that lie in them."""
+    waiting = list(roots)
+    while waiting:
+        node = waiting.pop()
+        waiting += node.children
+        yield node
 
 
 class KinetoEvent:
@@ -88,7 +101,7 @@ class KinetoEvent:
         return lambda: value
 
 
-class _Fields(SimpleNamespace):
+class Fields(SimpleNamespace):
     """What only events of one kind have; passes for PyTorch's class of that kind."""
 
     kind: type
@@ -117,8 +130,8 @@ class Node:
 
 def _node(event: Event, origin_ns: int) -> Node:
     timed = KinetoEvent(event, origin_ns)
-    node = Node(event.name, (timed.start_ns(), timed.end_ns()), event.device_resource_id,
-                _typed(event))
+    node = Node(event.trace_name or event.name, (timed.start_ns(), timed.end_ns()),
+                event.device_resource_id, _typed(event))
     node.id = node.correlation_id = event.id
     return node
 
@@ -127,7 +140,7 @@ def _allocations(event: Event, parent: Node | None) -> list[Node]:
     """What was allocated and freed while the event was the innermost."""
     nodes = []
     for row in event.allocations:
-        fields = _Fields(
+        fields = Fields(
             kind=_profiler._ExtraFields_Allocation, ptr=row["address"], alloc_size=row["bytes"],
             device=torch.device(row["device"]), id=None, allocation_id=None,
             total_allocated=row["total_bytes"] or 0, total_reserved=0)
@@ -149,7 +162,7 @@ def _inputs(event: Event) -> list[Any]:
     """Tensors with their sizes, strides and type, but not which they are; the values of others."""
     told = zip(event.structured_input_shapes, event.structured_input_strides, event.input_dtypes,
                event.concrete_inputs)
-    return [_Fields(kind=_profiler._TensorMetadata, sizes=sizes, strides=strides,
+    return [Fields(kind=_profiler._TensorMetadata, sizes=sizes, strides=strides,
                     dtype=_TYPES[kind], layout=torch.strided, id=None, storage_data_ptr=None,
                     allocation_id=None, device=torch.device("cpu"))
             if kind in _TYPES else tuple(value) if isinstance(value, list) else value
@@ -159,14 +172,14 @@ def _inputs(event: Event) -> list[Any]:
 def _typed(event: Event) -> tuple[Any, Any]:
     kinds = _profiler._EventType
     if not event.is_python_function:
-        return kinds.TorchOp, _Fields(
+        return kinds.TorchOp, Fields(
             kind=_profiler._ExtraFields_TorchOp, name=event.name, inputs=_inputs(event),
             scope=_profiler.RecordScope(event.scope), sequence_number=event.sequence_nr,
             allow_tf32_cublas=False)
     caller = _frame(event.cpu_parent)
     if event.name.startswith("<built-in"):
-        return kinds.PyCCall, _Fields(kind=_profiler._ExtraFields_PyCCall, caller=caller)
-    return kinds.PyCall, _Fields(kind=_profiler._ExtraFields_PyCall, callsite=_frame(event),
+        return kinds.PyCCall, Fields(kind=_profiler._ExtraFields_PyCCall, caller=caller)
+    return kinds.PyCall, Fields(kind=_profiler._ExtraFields_PyCall, callsite=_frame(event),
                                  caller=caller, module=None, optimizer=None)
 
 

@@ -21,8 +21,9 @@ import torch.autograd.profiler as autograd_profiler
 from torch.autograd.profiler_util import EventList, FunctionEventAvg
 
 import crosscut
-from crosscut import _read, _sources, torch_events, torch_kineto
+from crosscut import _read, _record, _sources, torch_events, torch_identities, torch_kineto
 from crosscut.adapters import torch as adapter
+from crosscut.adapters import torch_modules
 from crosscut.reading import Run
 
 
@@ -64,11 +65,14 @@ class Recorder:
         self.trace_id = ""
         self.runs: list[str] = []   # of the cycles that are told of; the last one may be open
         self.pid = self.thread = 0  # that record, by the system's numbers
-        self.threads = frozenset[int]()  # that were there when recording began
+        # Those that were there when recording began; those of them that Python began.
+        self.threads = self.begun = frozenset[int]()
         self._running: dict[str, list[tuple[str, int]]] = {}  # then, by run
+        self._since: dict[str, int] = {}  # when that was, of those that were ready before
         self._open = self._paused = False
         self._events: EventList | None = None
         self._results: torch_kineto.Results | None = None
+        self._identities: torch_identities.Identities | None = None
         self._stats = autograd_profiler._ProfilerStats()
         self._began = 0
 
@@ -101,6 +105,7 @@ class Recorder:
         self._look_around()
         settings = self.settings
         _sources.builtins = settings.stacks
+        torch_modules.tell_apart(settings.stacks)
         self._open = crosscut.start(
             run, control_percent=0, plan="full",
             python="calls" if settings.stacks else "off",
@@ -115,6 +120,8 @@ class Recorder:
         if settings.steps:
             adapter.steps_declared()
         self.tell("trace_id", self.trace_id)
+        self._identities = (torch_identities.Identities(settings.shapes and settings.memory)
+                            if settings.stacks else None)
         self._paused = pause and crosscut.pause()
         self._stats.profiler_prepare_call_duration_us = _us_since(began)
 
@@ -125,7 +132,10 @@ class Recorder:
             self._look_around()
         if self.settings.stacks and self._open:
             self._running[self.runs[-1]] = torch_events.running()
+        if self._identities is not None and self._open:
+            _record.ours(self._identities.begin)
         if self._paused:
+            self._since[self.runs[-1]] = time.monotonic_ns()
             self._paused = not crosscut.resume()
         autograd_profiler._run_on_profiler_start()
         self._stats.profiler_enable_call_duration_us = _us_since(self._began)
@@ -142,7 +152,10 @@ class Recorder:
     def _look_around(self) -> None:
         """While nothing is recorded."""
         self.thread = threading.get_native_id()
-        self.threads = frozenset(thread.native_id or 0 for thread in threading.enumerate())
+        threads = {thread: thread.native_id or 0 for thread in threading.enumerate()}
+        self.threads = frozenset(threads.values())
+        self.begun = frozenset(number for thread, number in threads.items()
+                               if not isinstance(thread, threading._DummyThread))
 
     def __exit__(self, *_: object) -> None:
         began = time.perf_counter_ns()
@@ -198,8 +211,9 @@ class Recorder:
         run = crosscut.read(self._complete()[-1])
         origin = next(row["start_ns"] for row in run.table("processes").rows()
                       if row["pid"] == self.pid)
-        self._results = torch_kineto.Results(self.function_events, origin,
-                                             lambda path: export(run, "chrome", path))
+        self._results = torch_kineto.Results(self.function_events.with_namesakes, origin,
+                                             lambda path: export(run, "chrome", path),
+                                             self._identities and self._identities.add_to)
         return self._results
 
     def total_average(self) -> FunctionEventAvg:
@@ -240,10 +254,14 @@ class Recorder:
         deadline = None if timeout is None else time.monotonic() + timeout
         settings, events = self.settings, self._list(())
         for path in self._complete():
-            events += torch_events.event_list(crosscut.read(path), torch_events.Wanted(
+            one = torch_events.event_list(crosscut.read(path), torch_events.Wanted(
                 self.pid, self.thread, None if settings.threads else self.threads, settings.device,
-                functions=settings.stacks, collections=settings.collections,
-                running=tuple(self._running.get(path, ())), deadline=deadline))
+                begun=self.begun, flops=settings.flops, functions=settings.stacks,
+                collections=settings.collections,
+                running=tuple(self._running.get(path, ())), since_ns=self._since.get(path, 0),
+                deadline=deadline))
+            events += one
+            events.with_namesakes = one.with_namesakes
         if not settings.host:
             events[:] = [event for event in events if event.activity_type == "kernel"]
         events._tree_built = True
@@ -267,6 +285,8 @@ def _end(run: str, folder: str | None = None) -> None:
     goes, too, where it is still that of the run: it would stay if os._exit() comes next."""
     if crosscut.run_dir() == run:
         crosscut.stop()
+        torch_identities.end_open()
+        torch_modules.tell_apart(False)
     if folder is None:
         return
     shutil.rmtree(folder, ignore_errors=True)

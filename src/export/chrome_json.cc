@@ -7,13 +7,14 @@
 #include "src/base/counted.h"
 #include "src/base/json_text.h"
 #include "src/export/chrome_file.h"
+#include "src/export/chrome_names.h"
 #include "src/export/chrome_numbers.h"
 #include "src/export/chrome_text.h"
 #include "src/export/distributed_info.h"
 #include "src/export/exporter.h"
 #include "src/export/identities.h"
 #include "src/export/kernel_shape.h"
-#include "src/export/profile_options.h"
+#include "src/export/pytorch_words.h"
 #include "src/trace/spans_around.h"
 #include "src/trace/stacks.h"
 
@@ -38,23 +39,6 @@ constexpr std::string_view kBandwidth = "memory bandwidth (GB/s)";
 
 constexpr auto Quoted = base::JsonText;
 
-// Of files that others wrote, theirs. Calls from Python into a framework are none of its operators.
-std::string_view Category(const trace::Trace& trace, const trace::Name& name) {
-  const std::string_view text = trace.text(name.text), probe = trace.text(name.probe);
-  if (!trace.text(name.category).empty()) return trace.text(name.category);
-  if (name.kind == Kind::kOperation) return "user_annotation";
-  switch (name.layer) {
-    case Layer::kNone: return "user_annotation";
-    case Layer::kPython: return "python_function";
-    case Layer::kFramework: return probe == "boundary" ? "framework" : "cpu_op";
-    case Layer::kRuntime: return "cuda_runtime";
-    case Layer::kDevice:
-      if (text.starts_with("Memcpy")) return "gpu_memcpy";
-      return text.starts_with("Memset") ? "gpu_memset" : "kernel";
-    default: return trace::LayerName(name.layer);
-  }
-}
-
 class ChromeWriter : public ChromeText {
  public:
   // `cuda_names`: calls that launch work are called as CUDA calls them.
@@ -73,6 +57,7 @@ class ChromeWriter : public ChromeText {
   void SpanArgs(const Track& track, uint32_t index, SpanIndex span);
   void ShapeArgs(trace::Args::Range args);
   void NumberArgs(uint32_t index, SpanIndex span, const ChromeNumbers::Launch* launch);
+  void SequenceArgs(const Track& track, SpanIndex span);
   std::string_view CudaNameOf(uint32_t track, SpanIndex span) const;
   void InstantRows(uint32_t track);
   void FlowRows();
@@ -104,27 +89,26 @@ class ChromeWriter : public ChromeText {
   const trace::Trace& trace_;
   const bool cuda_names_;
   int64_t base_ns_ = 0, first_ns_ = 0;  // of the times that are written; the earliest
+  int64_t next_index_ = 0;              // the "Ev Idx" of the next instant, behind those of spans
   bool any_arg_ = false;
-  std::vector<std::string> name_heads_;  // {"ph": "X", "cat": ..., "name": ... of each name
   std::vector<std::pair<int64_t, int64_t>> places_;  // pid, tid by track
   // Scopes of torch.profiler's in a recorded program: their number is an argument.
   const trace::StringId own_steps_ = trace_.strings.Find(kStep),
                         step_key_ = trace_.strings.Find("step");
   const bool tells_bandwidth_ = trace_.strings.Find(kBandwidth).valid();  // the trace itself does
-  const ProfileOptions options_{trace_};
+  const ChromeNames names_{trace_};
+  const AutogradFrames frames_{trace_};
+  std::unordered_map<SpanIndex, SpanIndex> nodes_;  // of the track at hand, by autograd's frame
+  const trace::StringId sequence_ = trace_.strings.Find("Sequence number"),
+                        forward_thread_ = trace_.strings.Find("Fwd thread id");
   const Identities identities_{trace_};
   std::optional<ChromeNumbers> numbers_;
   trace::OpenSpansByTrack open_{trace_};
 };
 
 void ChromeWriter::Prepare() {
-  std::vector<std::string_view> categories;
-  for (const trace::Name& name : trace_.names) {
-    categories.push_back(Category(trace_, name));
-    name_heads_.push_back("{\"ph\": \"X\", \"cat\": " + Quoted(categories.back()) +
-                          ", \"name\": " + Quoted(options_.NameOf(trace_, name)));
-  }
-  numbers_.emplace(trace_, categories);
+  numbers_.emplace(trace_, names_.categories());
+  next_index_ = numbers_->spans();
   std::map<int64_t, uint32_t> device_owner;
   std::map<std::pair<uint32_t, int64_t>, int64_t> device_pids;
   for (uint32_t i = 0; i < trace_.tracks.size(); ++i) {
@@ -282,7 +266,10 @@ void ChromeWriter::SpanArgs(const Track& track, uint32_t index, SpanIndex span) 
     String(trace_.text(trace_.name(track.spans.name[span]).text));
   }
   const bool of_file = trace_.name(track.spans.name[span]).category.valid();
-  if (!of_file) NumberArgs(index, span, launch);
+  if (!of_file) {
+    NumberArgs(index, span, launch);
+    SequenceArgs(track, span);
+  }
   const trace::Args::Range args = track.args.of(span);
   for (auto at = args.begin(); at != args.end(); ++at) {
     const trace::Arg arg = *at;
@@ -335,6 +322,9 @@ void ChromeWriter::NumberArgs(uint32_t index, SpanIndex span, const ChromeNumber
   } else if (numbers_->IsPython(name)) {
     const int64_t parent = numbers_->PythonAround(index, span);
     Add("Python id", own);
+    if (names_.modules().IsModule(name)) {
+      Add("Python module id", names_.modules().Of(trace_.tracks[index].process, name));
+    }
     Key("Python parent id");
     parent > 0 ? Number(parent) : Raw("null");
     Add("Ev Idx", own - 1);
@@ -346,13 +336,25 @@ void ChromeWriter::NumberArgs(uint32_t index, SpanIndex span, const ChromeNumber
   }
 }
 
+// Kineto tells the number of a node of its frame, too, and of a forward operator, whose own number
+// it is, that no thread was before it.
+void ChromeWriter::SequenceArgs(const Track& track, SpanIndex span) {
+  const auto node = nodes_.find(span);
+  const SpanIndex numbered = node == nodes_.end() ? span : node->second;
+  const trace::Arg sequence = track.args.Find(numbered, sequence_);
+  const trace::Arg forward = track.args.Find(numbered, forward_thread_);
+  if (!sequence.key.valid()) return;
+  if (numbered != span) Add("Sequence number", sequence.value);
+  if (numbered != span || !forward.key.valid()) Add("Fwd thread id", forward.value);
+}
+
 // "": the span's own name stays.
 std::string_view ChromeWriter::CudaNameOf(uint32_t track, SpanIndex span) const {
   const trace::NameId name = trace_.tracks[track].spans.name[span];
   if (!cuda_names_ || !numbers_->IsCall(name)) return "";
   const ChromeNumbers::Launch* launch = numbers_->FindLaunch(track, span);
   if (launch == nullptr || trace_.text(trace_.name(name).text).starts_with("cu")) return "";
-  const std::string_view work = Category(trace_, trace_.name(launch->work));
+  const std::string_view work = names_.category(launch->work);
   if (work == "gpu_memcpy") return "cudaMemcpyAsync";
   return work == "gpu_memset" ? "cudaMemsetAsync" : "cudaLaunchKernel";
 }
@@ -363,11 +365,12 @@ void ChromeWriter::SpanRows(uint32_t index) {
   const auto [pid, tid] = places_[index];
   std::string place = ", \"pid\": " + std::to_string(pid) + ", \"tid\": " + std::to_string(tid);
   const trace::WholeSpans& wholes = numbers_->wholes(index);
+  nodes_ = frames_.NodesOf(track);
   for (SpanIndex i = 0; i < spans.size(); ++i) {
-    if (wholes.first(i) != i) continue;
+    if (wholes.first(i) != i || names_.IsLeftOut(spans, i)) continue;
     Begin();
     const std::string_view cuda = CudaNameOf(index, i);
-    const std::string_view head = name_heads_[spans.name[i].value];
+    const std::string_view head = names_.Head(track, i);
     if (!cuda.empty()) {
       Raw("{\"ph\": \"X\", \"cat\": \"cuda_runtime\", \"name\": ");
       String(cuda);
@@ -394,7 +397,8 @@ void ChromeWriter::SpanRows(uint32_t index) {
 int64_t ChromeWriter::BeginOf(const trace::Spans& spans, const trace::WholeSpans& wholes,
                               SpanIndex span) const {
   const int64_t own = spans.begin_ns[span], end = wholes.end_ns(span);
-  if (!options_.adjusts_steps || trace_.name(spans.name[span]).text != own_steps_) return own;
+  if (!names_.options().adjusts_steps || trace_.name(spans.name[span]).text != own_steps_)
+    return own;
   int64_t begin = own;
   for (SpanIndex next = span + 1; next < spans.size() && spans.begin_ns[next] < end; ++next) {
     if (wholes.first(next) == span) {
@@ -424,6 +428,11 @@ void ChromeWriter::InstantRows(uint32_t index) {
       Raw(any ? ", " : ", \"args\": {");
       any = true;
       Field(arg);
+    }
+    if (name == "[memory]") {
+      Raw((any ? ", " : ", \"args\": {") + std::string("\"finished\": false, \"Ev Idx\": "));
+      Number(next_index_++);
+      any = true;
     }
     Raw(any ? "}}" : "}");
   };
@@ -509,7 +518,7 @@ void ChromeWriter::CounterRows() {
 
 // What Kineto writes last.
 void ChromeWriter::WindowRows() {
-  if (!options_.is_profile) return;
+  if (!names_.options().is_profile) return;
   int64_t last = trace_.processes.front().end_ns;
   for (const Track& track : trace_.tracks) last = std::max(last, track.end_ns);
   const auto at = [&](std::string_view head, int64_t ns, std::string_view end) {

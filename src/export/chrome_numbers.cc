@@ -19,11 +19,10 @@ ChromeNumbers::ChromeNumbers(const trace::Trace& trace,
                      : category == "cuda_runtime"    ? Role::kCall
                                                      : Role::kOther);
   }
-  int64_t next = 1;
   for (const trace::Track& track : trace.tracks) {
-    first_.push_back(next);
+    first_.push_back(spans_ + 1);
     wholes_.emplace_back(track.spans);
-    next += static_cast<int64_t>(track.spans.size());
+    spans_ += static_cast<int64_t>(track.spans.size());
   }
   for (const trace::Flow& flow : trace.flows) {
     if (trace.tracks[flow.to_track.value].kind != trace::TrackKind::kDevice) continue;

@@ -41,6 +41,7 @@ class ChromeNumbers {
     const auto at = launches_.find(Key(track, span));
     return at == launches_.end() ? nullptr : &at->second;
   }
+  int64_t spans() const { return spans_; }  // the greatest number
   int64_t launches() const { return correlations_; }  // the greatest correlation
   // The number of the innermost operator, or Python function, around a span; 0 where there is none.
   int64_t OperatorAround(uint32_t track, trace::SpanIndex span) {
@@ -62,7 +63,7 @@ class ChromeNumbers {
   std::vector<Role> roles_;               // by name
   std::vector<int64_t> first_;            // by track
   std::deque<trace::WholeSpans> wholes_;  // by track
-  int64_t correlations_ = 0;
+  int64_t spans_ = 0, correlations_ = 0;
   std::unordered_map<uint64_t, Launch> launches_;
 };
 

@@ -11,6 +11,7 @@ ProfileOptions::ProfileOptions(const trace::Trace& trace) {
   for (const auto& [key, value] : trace.processes.front().meta) {
     const std::string_view fact = trace.text(key);
     is_profile |= fact == "trace_id";
+    with_stack |= fact == "json:with_stack";
     with_overloads |= fact == "json:capture_overload_names";
     adjusts_steps |= fact == "json:adjust_profiler_step";
   }

@@ -14,6 +14,7 @@ struct ProfileOptions {
   explicit ProfileOptions(const trace::Trace& trace);
 
   bool is_profile = false;      // like torch.profiler's: it has the id of a trace
+  bool with_stack = false;      // it has Python functions, modules among them
   bool with_overloads = false;  // names of operators include their overload
   bool adjusts_steps = false;   // a step begins with the first Python function in it
 

@@ -39,6 +39,7 @@ constexpr Entry kEntries[] = {
     {"cpu_instant_event", Category()},
     {"memory", Category()},
     // Crosscut's own: what Kineto has no word for.
+    {"operation", kAnnotation},
     {"framework", {Place::kThread, Layer::kFramework, Kind::kSpan, false}},
     {"simulator", {Place::kThread, Layer::kSimulator, Kind::kSpan, false}},
     {"data", {Place::kThread, Layer::kData, Kind::kSpan, false}},

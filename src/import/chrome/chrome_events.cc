@@ -9,6 +9,7 @@
 #include <functional>
 
 #include "src/import/chrome/chrome_ids.h"
+#include "src/import/xla_layers.h"
 
 namespace crosscut::import {
 namespace {
@@ -185,6 +186,8 @@ void ChromeEvents::MakeRow(const JsonEvent& event, const JsonValue& tid, const J
       NumberOf(row->tid, thread ? 0 : std::max<int64_t>(MakeChromePid(row->tid).number, 0));
   row->device = NumberOf(device.text, std::max<int64_t>(pid.number, 0));
   if (!IsId(row->tid)) row->name = TextOf(tid.text);
+  row->left_out = thread && RepeatsOthers(*row);
+  row->of_host = thread && pid.name.valid() && IsHostPlane(builder_.trace().text(pid.name));
   if (thread) pid.host = true;
   if (!thread && row->place != Place::kArrows) pid.device = true;
 }
@@ -338,7 +341,8 @@ void ChromeEvents::PutArg(trace::Arg arg, const JsonValue& value, Put put) {
   const bool text = value.kind == JsonValue::Kind::kText;
   arg.is_text = value.kind != JsonValue::Kind::kNumber || !Integer(value.text, &arg.value);
   if (!arg.is_text) return put(arg);
-  const bool id = arg.key == correlation_ || arg.key == stream_ || arg.key == device_;
+  const bool id = arg.key == correlation_ || arg.key == stream_ || arg.key == device_ ||
+                  arg.key == correlation_of_plane_ || arg.key == step_of_plane_;
   if (id && !arg.beside && Integer(IdText(value.text), &arg.value)) {
     arg.is_text = false;
     put(arg);  // and then as it is written, which counts for who writes it again
@@ -383,6 +387,7 @@ void ChromeEvents::TakeSpan(const JsonEvent& event) {
     return Keep(event);
   }
   ChromeRow* row = RowOf(event, known->category.place);
+  if (row->left_out || (row->of_host && IsBookkeeping(event.name))) return Keep(event);
   CountSpan(event, *known, row);
   told_.negative += event.dur_ns < 0 ? 1 : 0;
   const int64_t end = event.ts_ns + std::max<int64_t>(event.dur_ns, 0);
@@ -483,6 +488,7 @@ void ChromeEvents::TakeMetadata(const JsonEvent& event) {
     pid.name = named;
   }
   if (event.name == "thread_name") {
+    if (IsStream(text)) pids_[PidOf(event)].streams = true;
     thread_names_[std::string(IdText(event.pid.text)) + "\n" +
                   std::string(IdText(event.tid.text))] = TextOf(text);
   }

@@ -94,6 +94,12 @@ class ChromeEvents : public JsonEvents {
   void DropFar();
   void DropFar(const ChromeTimes& times);
   void SpreadRow(const ChromeRow& row);
+  trace::StringId NameOfRow(const ChromeRow& row) const;
+  bool RepeatsOthers(const ChromeRow& row);
+  void TakePlanes();
+  void TakePlane(std::string_view plane, ChromeRow* row);
+  void TakePlanesStep(const ChromeSpan& span, ChromeRow* row);
+  trace::NameId NameInPlane(trace::NameId id, bool device);
   void PlaceLoose();
   void PlaceArrows();
   void SeparateArrows();
@@ -139,6 +145,7 @@ class ChromeEvents : public JsonEvents {
   std::vector<CountedAt> counts_;
   std::vector<trace::Interval> windows_;
   std::vector<std::pair<FileStep, ChromeRow*>> steps_;
+  std::vector<trace::NameId> names_in_plane_[2];  // by name: of hosts and of devices
   int64_t first_ns_ = INT64_MAX, last_ns_ = INT64_MIN;
   int64_t base_ns_ = 0;
   ChromeEdges edges_;
@@ -152,7 +159,9 @@ class ChromeEvents : public JsonEvents {
   std::vector<Loose> loose_;
   ChromeTold told_;
   trace::StringId correlation_ = builder_.Text("correlation"), stream_ = builder_.Text("stream"),
-                  device_ = builder_.Text("device");
+                  device_ = builder_.Text("device"),
+                  correlation_of_plane_ = builder_.Text("correlation_id"),
+                  step_of_plane_ = builder_.Text("step_num"), root_of_plane_ = builder_.Text("_r");
 };
 
 }  // namespace crosscut::import

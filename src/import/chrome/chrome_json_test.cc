@@ -283,5 +283,86 @@ TEST_F(ChromeJsonTest, CompressedFilesAreReadWholeOrUpToTheirDamage) {
               ElementsAre(HasSubstr("1 event of the file cannot be read and is left out")));
 }
 
+// As XProf writes it: planes are pids, no event has a category, and arguments are texts.
+std::string OfXprof(std::vector<std::string> metadata, std::vector<std::string> spans,
+                    bool names_first) {
+  if (!names_first) std::swap(metadata, spans);
+  std::string text = R"({"displayTimeUnit": "ns", "traceEvents": [)";
+  for (const auto* events : {&metadata, &spans}) {
+    for (const std::string& event : *events) text += event + ",\n";
+  }
+  return text + "{}]}";
+}
+std::string NamedAs(const char* what, int pid, int tid, const std::string& name) {
+  return R"({"ph": "M", "name": ")" + std::string(what) + R"(", "pid": )" + std::to_string(pid) +
+         R"(, "tid": )" + std::to_string(tid) + R"(, "args": {"name": ")" + name + R"("}})";
+}
+std::string SpanAt(int pid, int tid, int64_t at, const std::string& name,
+                   const std::string& args = "{}") {
+  return R"({"ph": "X", "name": ")" + name + R"(", "pid": )" + std::to_string(pid) +
+         R"(, "tid": )" + std::to_string(tid) + R"(, "ts": )" + std::to_string(at) +
+         R"(, "dur": 5, "args": )" + args + "}";
+}
+
+TEST_F(ChromeJsonTest, WorkOfAProfileOfJaxIsThatOfItsStreams) {
+  const unsigned seed = std::random_device()();
+  SCOPED_TRACE(seed);
+  std::mt19937 random(seed);
+  const auto pick = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+  for (int round = 0; round < 20; ++round) {
+    std::vector<std::string> names = {NamedAs("process_name", 701, 0, "/host:CPU"),
+                                      NamedAs("thread_name", 701, 5, "python")};
+    std::vector<std::string> spans;
+    std::map<std::string, int> wanted;  // device, stream and name
+    const bool streams = pick(4) > 0;   // else XLA Ops are all that is told
+    uint64_t repeated = 0, steps = 0;
+    for (int device = 0; device < 1 + pick(3); ++device) {
+      const int pid = 1 + device;
+      names.push_back(NamedAs("process_name", pid, 0, "/device:GPU:" + std::to_string(device)));
+      names.push_back(NamedAs("thread_name", pid, 90, "XLA Modules"));
+      names.push_back(NamedAs("thread_name", pid, 91, "XLA Ops"));
+      for (int i = 0; i < 1 + pick(20); ++i) {
+        const int stream = 13 + pick(2), at = 10 * static_cast<int>(spans.size());
+        const std::string op = "fusion." + std::to_string(pick(3));
+        const std::string name = "Stream #" + std::to_string(stream) + "(Compute)";
+        if (streams) names.push_back(NamedAs("thread_name", pid, stream, name));
+        spans.push_back(SpanAt(pid, 90, at, "jit_f"));
+        spans.push_back(SpanAt(pid, 91, at, op));
+        if (streams) spans.push_back(SpanAt(pid, stream, at, op, R"({"correlation_id": "3"})"));
+        const int line = streams ? stream : 91;
+        ++wanted[std::to_string(device) + " " + std::to_string(line) + " " + op];
+        repeated += streams ? 2 : 1;
+      }
+    }
+    for (int i = 0; i < pick(5); ++i, ++steps) {
+      spans.push_back(SpanAt(701, 5, 100000 + 10 * i, "train",
+                             R"({"step_num": ")" + std::to_string(i) + R"("})"));
+    }
+    spans.push_back(SpanAt(701, 5, 200000, "PjitFunction(f)"));
+    spans.push_back(SpanAt(701, 5, 200010, "end: fusion"));
+    std::shuffle(names.begin(), names.end(), random);
+    const bool names_first = pick(2) == 0;
+    const trace::Trace trace = OfText(OfXprof(names, spans, names_first));
+    std::map<std::string, int> seen;
+    for (const trace::Track& track : trace.tracks) {
+      for (const trace::NameId id : track.spans.name) {
+        const std::string text(trace.text(trace.name(id).text));
+        const bool device = track.kind == trace::TrackKind::kDevice;
+        EXPECT_EQ(trace.name(id).layer, device ? trace::Layer::kDevice : trace::Layer::kFramework);
+        if (device) {
+          ++seen[std::to_string(track.device) + " " + std::to_string(track.os_id) + " " + text];
+        }
+      }
+    }
+    EXPECT_EQ(seen, wanted);
+    ASSERT_EQ(trace.processes.size(), 1U);
+    EXPECT_EQ(trace.processes.front().steps.size(), steps);
+    EXPECT_EQ(trace.gaps.size(), names_first ? 0U : 1U);
+    if (!names_first) {
+      EXPECT_THAT(trace.gaps.front(), HasSubstr(std::to_string(repeated + 1) + " spans"));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace crosscut::import

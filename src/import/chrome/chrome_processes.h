@@ -26,6 +26,7 @@ struct ChromePid {
   int64_t rank = -1;    // among the arguments of its first event; -1: none
   trace::StringId name;
   std::string kind;                   // its label in the file: "GPU 0"; "CPU" where it has several
+  bool streams = false;               // a row of it is called as XProf calls real queues
   bool two_names = false;             // the file gives it two names: it is of several processes
   bool host = false, device = false;  // has rows of threads, of devices
   uint64_t spans = 0, python = 0, operators = 0, launches = 0;  // of its threads

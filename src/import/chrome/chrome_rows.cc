@@ -217,7 +217,8 @@ class RowTracks {
   }
 
   void PutArgs(const ChromeSpan& span, TrackBuilder* track) {
-    const trace::Arg correlation = row_->args.Find(span.owner, correlation_);
+    const trace::Arg correlation =
+        row_->args.Find(span.owner, row_->of_plane ? correlation_of_plane_ : correlation_);
     if (!correlation.is_text && correlation.value > 0) {
       const uint64_t id = (static_cast<uint64_t>(correlation.value) & ~kFlowBits) | kLaunchFlows;
       if (row_->place == Place::kDevice) track->FlowIn(span.begin_ns, id);
@@ -245,7 +246,8 @@ class RowTracks {
   std::vector<Lane> lanes_;
   size_t cuts_ = 0;
   size_t flow_ = 0;
-  StringId correlation_ = builder_->Text("correlation");
+  StringId correlation_ = builder_->Text("correlation"),
+           correlation_of_plane_ = builder_->Text("correlation_id");
 };
 
 }  // namespace

@@ -40,6 +40,8 @@ struct ChromeFlow {
 struct ChromeRow {
   uint32_t pid = 0;  // an index that the owner of the rows chooses
   Place place = Place::kThread;
+  // Of XProf's: it is a thread of a host; it repeats other rows; one or the other, or a stream.
+  bool of_host = false, left_out = false, of_plane = false;
   std::string tid, event_tid;  // as the file writes them; `tid` of a device: its stream
   int64_t os_id = 0;           // the number in tid
   int64_t device = -1;         // of a device: its number

@@ -60,6 +60,10 @@ constexpr struct {
     {&ChromeTold::same_launch,
      "{launch shares|launches share} the correlation of another launch of {its|their} process: "
      "work is given to the latest before it."},
+    {&ChromeTold::no_work,
+     "{span|spans} of the file {repeats another of its device, or is|repeat others of their "
+     "device, "
+     "or are} no work: {it is|they are} left out."},
     {&ChromeTold::others,
      "{event|events} of the file {is of a kind that is|are of kinds that are} not read "
      "(asynchronous, objects, samples): {it is|they are} left out."},

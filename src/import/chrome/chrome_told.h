@@ -27,6 +27,7 @@ struct ChromeTold {
   uint64_t dangling = 0;     // ends of arrows without another end
   uint64_t unsure = 0;       // pieces of device work that fit several processes
   uint64_t same_launch = 0;  // launches with the correlation of another of their process
+  uint64_t no_work = 0;      // spans of XProf's whose row turned out to be such a one behind them
   uint64_t others = 0;       // events of phases that are not read
   std::string strange;       // categories that are not known, with their counts
 

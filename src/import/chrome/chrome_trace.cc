@@ -23,6 +23,7 @@ constexpr int64_t kYear2000 = 946'684'800'000'000'000;
 trace::Trace ChromeEvents::Finish(const JsonReading& reading) {
   edges_.Pair();
   DropFar();
+  TakePlanes();
   MakeProcesses();
   PlaceLoose();
   PlaceArrows();
@@ -191,12 +192,9 @@ void ChromeEvents::AddProcess(const std::string& key, ChromePid* pid) {
 void ChromeEvents::MakeTracks() {
   std::unordered_map<const ChromeRow*, trace::TrackId> tracks;
   for (ChromeRow& row : rows_) {
-    if (row.place == Place::kArrows) continue;
+    if (row.place == Place::kArrows || row.left_out) continue;
     const ChromePid& pid = pids_[row.pid];
-    for (const std::string& tid : {row.event_tid, row.tid}) {
-      const auto named = thread_names_.find(pid.text + "\n" + tid);
-      if (named != thread_names_.end()) row.name = named->second;
-    }
+    row.name = NameOfRow(row);
     ChromeOwner owner = {pid.process, pids_[pid.owner].number, nullptr};
     if (processes_->Shared(row)) {
       told_.unsure += processes_->Unsure(row);

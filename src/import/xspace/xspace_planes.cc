@@ -29,17 +29,6 @@ int64_t ToNs(int64_t timestamp_ns, int64_t offset_ps) {
 // Where another kind of devices has the number that a plane says.
 constexpr int64_t kFirstOther = 1'000'000;
 
-// Ordinal at the end of "/device:GPU:3" or "/device:GPU:0 (XLA)".
-std::optional<int64_t> OrdinalOf(std::string_view plane) {
-  const size_t colon = plane.rfind(':');
-  int64_t ordinal = 0;
-  if (colon == std::string_view::npos) return std::nullopt;
-  const auto [end, error] =
-      std::from_chars(plane.data() + colon + 1, plane.data() + plane.size(), ordinal);
-  if (error != std::errc()) return std::nullopt;
-  return ordinal;
-}
-
 // A number that is no integer of 64 bits with a sign.
 template <class Number>
 trace::Arg WrittenOut(trace::Builder* builder, trace::StringId key, Number number) {
@@ -137,12 +126,12 @@ Status XSpacePlanes::TakePlane(const Plane& plane) {
   const bool device = IsDevicePlane(plane.name);
   bool streams = false;
   status = plane.ForEachLine([&](const Line& line) {
-    streams = streams || line.name.starts_with("Stream #");
+    streams = streams || IsStream(line.name);
     return Status();
   });
   if (!status.ok()) return status;
   return plane.ForEachLine([&](const Line& line) {
-    if (device && IsDerivedLine(line, streams)) return Status();
+    if (device && IsDerivedLine(line.id, line.name, streams)) return Status();
     return TakeLine(plane, line, device);
   });
 }

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "src/import/file_steps.h"
-#include "src/import/xspace/xspace_layers.h"
+#include "src/import/xla_layers.h"
 #include "src/trace/builder.h"
 #include "src/xspace/reader.h"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "src/import/importer.h"
-#include "src/import/xspace/xspace_layers.h"
+#include "src/import/xla_layers.h"
 #include "src/xspace/writer.h"
 
 namespace crosscut::import {

@@ -1,6 +1,7 @@
 """Events of crosscut.torch.profile beside torch.profiler's: same program, same attributes."""
 
 import json
+import random
 import subprocess
 import sys
 
@@ -42,7 +43,8 @@ def told(event):
             event.activity_type, event.input_shapes, event.structured_input_shapes,
             event.structured_input_strides, event.input_dtypes, repr(event.concrete_inputs),
             event.kwinputs, event.cpu_memory_usage, event.self_cpu_memory_usage,
-            event.is_user_annotation, event.is_async, event.count, str(event.device_type),
+            event.is_user_annotation, event.is_async, event.count, event.flops,
+            str(event.device_type),
             event.cpu_parent and event.cpu_parent.name, len(event.cpu_children)]
 ours = ("forward", "backward")  # operations that Crosscut finds by itself
 print(json.dumps([[told(event) for event in prof.events() if event.name not in (*ours, "[memory]")],
@@ -178,8 +180,8 @@ def test_an_argument_that_changes_nothing_is_warned_of_by_name():
         "   True experimental_config: performance_events has no effect",
         "True",
         "True",
-        "   True with_modules: modules are recorded in any case, and are in the tables "
-        "`modules` and `backward` of `run`, not in events",
+        "   True with_modules: modules are in the tables `modules` and `backward` of `run`; "
+        "they are events with with_stack",
         "RuntimeError Unknown or non-member activity type name: 'NONE_SUCH'",
         "True",
         "   True activities: all of ProfilerActivity.CPU is recorded, not only CPU_OP",
@@ -213,3 +215,55 @@ print(sum(node["name"] == "aten::addmm" for node in nodes))
 
 def test_an_execution_trace_is_of_the_same_window(tmp_path):
     assert run(OBSERVED, "crosscut.torch", tmp_path / "et.json") == "2\n"
+
+
+THREADS = """
+import random
+choose = random.Random(int(sys.argv[1]))
+a = torch.ones(4, 4)
+class Worker:
+    def __init__(self):
+        self.turn, self.done = threading.Event(), threading.Event()
+        self.ends = False
+        self.thread = threading.Thread(target=self.run, daemon=True)
+        self.thread.start()
+    def run(self):
+        while True:
+            self.turn.wait()
+            self.turn.clear()
+            for _ in range(7):
+                torch.mm(a, a)
+            self.done.set()
+            if self.ends:
+                return
+    def call(self, ends):
+        self.ends = ends
+        self.turn.set()
+        self.done.wait()
+        self.done.clear()
+        if ends:
+            self.thread.join()
+workers, counts = [Worker()], []
+for _ in range(4):
+    if choose.random() < 0.6:
+        workers.append(Worker())
+    with profile(activities=[ProfilerActivity.CPU]) as prof:
+        if choose.random() < 0.3:
+            workers.append(Worker())
+        for _ in range(choose.randrange(4)):
+            torch.mm(a, a)
+        for worker in list(workers):
+            ends = choose.random() < 0.3
+            worker.call(ends)
+            if ends:
+                workers.remove(worker)
+    counts.append(sum(row.count for row in prof.key_averages() if row.key == "aten::mm"))
+print(json.dumps(counts))
+"""
+
+
+def test_calls_of_threads_that_python_began_at_any_time_are_the_programs():
+    seed = random.randrange(1 << 30)
+    ours, theirs = (json.loads(run(THREADS, module, seed))
+                    for module in ("crosscut.torch", "torch.profiler"))
+    assert ours == theirs, seed

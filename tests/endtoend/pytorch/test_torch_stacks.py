@@ -214,3 +214,23 @@ print(json.dumps([at, names.count("aten::neg"), len(names)]))
     ours, theirs = both(text)
     assert ours[:2] == theirs[:2] == [1, 1]
     assert ours[2] < 2 * theirs[2]
+
+
+WARMED_UP = """
+def inner(prof):
+    for _ in range(4):
+        torch.sin(x)
+        prof.step()
+plan = schedule(wait=WAIT, warmup=1, active=2, repeat=1)
+with profile(with_stack=True, schedule=plan, **verbose) as prof:
+    inner(prof)
+print(json.dumps([[[plain(frame) for frame in event.stack] for event in prof.events()
+                   if event.name == "aten::sin"],
+                  sorted({event.name for event in prof.events() if "<string>" in event.name})]))
+"""
+
+
+@pytest.mark.parametrize("wait", [0, 1])
+def test_functions_that_run_when_a_warm_up_ends_have_the_lines_where_they_are(wait):
+    ours, theirs = both(WARMED_UP.replace("WAIT", str(wait)))
+    assert ours == theirs and len(ours[0]) == 2

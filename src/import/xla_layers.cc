@@ -1,8 +1,9 @@
-#include "src/import/xspace/xspace_layers.h"
+#include "src/import/xla_layers.h"
 
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <charconv>
 
 namespace crosscut::import {
 namespace {
@@ -73,7 +74,21 @@ bool IsDevicePlane(std::string_view name) {
   return name.starts_with("/device:") || name.starts_with("#Chip");
 }
 
-bool IsDerivedLine(const xspace::Line& line, bool has_streams) {
+bool IsHostPlane(std::string_view name) { return name.starts_with("/host:"); }
+
+std::optional<int64_t> OrdinalOf(std::string_view plane) {
+  const size_t colon = plane.rfind(':');
+  int64_t ordinal = 0;
+  if (colon == std::string_view::npos) return std::nullopt;
+  const auto [end, error] =
+      std::from_chars(plane.data() + colon + 1, plane.data() + plane.size(), ordinal);
+  if (error != std::errc()) return std::nullopt;
+  return ordinal;
+}
+
+bool IsStream(std::string_view line) { return line.starts_with("Stream #"); }
+
+bool IsDerivedLine(int64_t id, std::string_view name, bool has_streams) {
   static constexpr std::array kDerived = {
       std::string_view("Steps"),
       std::string_view("XLA Modules"),
@@ -84,9 +99,9 @@ bool IsDerivedLine(const xspace::Line& line, bool has_streams) {
       std::string_view("Launch Stats"),
       std::string_view("Host Offload Ops"),
   };
-  if (line.id >= kFirstDerivedId && line.id <= kLastDerivedId) return true;
-  if (std::find(kDerived.begin(), kDerived.end(), line.name) != kDerived.end()) return true;
-  return has_streams && !line.name.starts_with("Stream #");
+  if (id >= kFirstDerivedId && id <= kLastDerivedId) return true;
+  if (std::find(kDerived.begin(), kDerived.end(), name) != kDerived.end()) return true;
+  return has_streams && !IsStream(name);
 }
 
 bool IsBookkeeping(std::string_view event) {
