@@ -43,9 +43,12 @@ bool HasUnit(std::string_view column, std::string_view unit) {
 }
 
 // False where `text` is no number in the column's unit.
-bool ParseNumber(const std::string& column, const std::string& text, Number* number) {
+bool ParseNumber(const Column& of, const std::string& text, Number* number) {
+  const std::string& column = of.name;
   char* end = nullptr;
-  *number = std::strtold(text.c_str(), &end);
+  // With the precision of the cells: none of them is 0.1 itself.
+  *number = std::holds_alternative<Reals>(of.cells) ? std::strtod(text.c_str(), &end)
+                                                    : std::strtold(text.c_str(), &end);
   if (!text.empty() && *end == '\0') return std::isfinite(*number);
   double value = 0;
   if (HasUnit(column, "ns") && base::ParseSeconds(text.c_str(), &value)) {
@@ -104,7 +107,7 @@ Result<Condition> Parse(const Table& table, std::string_view text) {
     return wrong(name + " holds texts, which are compared by = != or ~ (contains)");
   }
   if (condition.op == "~") return wrong(name + " holds numbers, which contain nothing");
-  if (ParseNumber(name, condition.text, &condition.number)) return condition;
+  if (ParseNumber(*condition.column, condition.text, &condition.number)) return condition;
   return wrong(condition.text + " is no number" +
                (HasUnit(name, "ns")      ? "; write 1500, 1.5us, 2ms or 1s"
                 : HasUnit(name, "bytes") ? "; write 4096, 64K or 2M"
