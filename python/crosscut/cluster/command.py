@@ -38,10 +38,9 @@ def main_map(arguments: Sequence[str]) -> int:
     options = parser.parse_args(arguments)
 
     def mapped() -> bool:
-        unread: list[Gap] = []
+        inputs, unread = sources.all_inputs_of(options.inputs)
         written = 0
         with tempfile.TemporaryDirectory(prefix="crosscut-map-") as folder:
-            inputs = sources.inputs_of(options.inputs)
             for one in workers.map_all(inputs, folder, options.job, options.workers):
                 if one.gap is not None:
                     unread.append(one.gap)
