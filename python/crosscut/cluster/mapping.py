@@ -115,7 +115,7 @@ def _add_steps(run: Run, place: Mapping[str, int], partial: Partial) -> None:
         wide = wide.append_column(name, column)
     partial.tables[spec.STEPS] = numbered(wide, place)
     if unclear:
-        partial.gaps.append(Gap(partial.shards[0].host, f"{unclear} steps share their number with "
+        partial.gaps.append(Gap(partial.shards[0].title, f"{unclear} steps share their number with "
                                 "another step of their process: their time is not split"))
 
 

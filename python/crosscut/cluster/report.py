@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from crosscut._read import shown_text
+from crosscut._read import shown_text, time_text
 from crosscut.cluster.dataset import Cluster
 
 MOST_LINES = 60
@@ -43,13 +43,7 @@ def shown(lines: Iterable[str]) -> str:
 
 def duration(ns: int | None) -> str:
     """A time as people read it: "1.23 ms"."""
-    if ns is None:
-        return "-"
-    for unit, size in (("s", 10**9), ("ms", 10**6), ("µs", 10**3)):
-        if abs(ns) >= size:
-            value = ns / size
-            return f"{value:,.3g} {unit}" if abs(value) < 1000 else f"{value:,.0f} {unit}"
-    return f"{ns} ns"
+    return "-" if ns is None else time_text(ns)
 
 
 def _count(number: int, what: str) -> str:
@@ -126,7 +120,7 @@ def verdict(cluster: Cluster) -> list[str]:
         out.append(f"Of its operations {first['grew_operation']} grew most: "
                    f"{duration(first['grew_operation_ns'])} more than its peers.")
     waited = pc.sum(cluster.table("straggler_steps").column("waited_ns")).as_py()
-    spent = pc.sum(cluster.table("ranks").column("steps_ns")).as_py()
+    spent = pc.sum(cluster.table("ranks").column("marked_steps_ns")).as_py()
     if waited and spent:
         out.append(f"All ranks together waited {duration(waited)} of the {duration(spent)} of "
                    f"their steps ({100 * waited / spent:.0f} %).")

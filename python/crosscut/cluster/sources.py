@@ -113,7 +113,7 @@ def find(paths: Iterable[str], spool: Spool, elsewhere: bool = False) -> Sources
             if not inside:
                 raise ValueError(f"{path}: there is no partial (*{partial.SUFFIX}) in it")
             continue
-        if inside and not runs_below(path):
+        if inside and not (runs_below(path) or traces_in(path)):
             continue
         out.given.append(path)
         if not os.path.exists(path):
