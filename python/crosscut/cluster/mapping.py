@@ -125,7 +125,7 @@ def _add_sums(run: Run, partial: Partial) -> None:
         if name not in there:
             continue
         table = pa.table(run.table(name)).select([*sums.key, *sums.add, *sums.least, *sums.most])
-        partial.tables[name] = merging.add_up([table], sums, name)
+        partial.tables[name] = merging.add_up([table], sums)
 
 
 def _add_ledger(run: Run, place: Mapping[str, int], partial: Partial) -> None:
