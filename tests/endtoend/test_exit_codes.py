@@ -92,7 +92,7 @@ def test_an_output_that_cannot_be_decides_on_the_code(scene, verb):
     assert (scene / "other.json").read_bytes() == content
 
 
-@pytest.mark.parametrize("verb", ["report", "map"])
+@pytest.mark.parametrize("verb", ["report", "map", "reduce"])
 def test_what_can_be_read_of_several_inputs_is_written(scene, verb):
     done = run(verb, "absent.json", "good.json", "-o", "made")
     assert done.returncode == 3 and "absent.json: " in done.stderr, done.stderr

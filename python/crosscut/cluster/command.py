@@ -99,6 +99,9 @@ def _reduce(options: argparse.Namespace) -> bool:
     facts = dataset.write(options.output, whole, done)
     summary = report.summary(options.output, facts) + "\n"
     _outputs.write("-", [], summary.encode("utf-8", "surrogateescape"))
+    if done.incomplete:
+        for line in report.missing(dataset.open_cluster(options.output)):
+            say(line)
     return done.incomplete
 
 

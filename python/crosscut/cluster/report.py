@@ -29,7 +29,7 @@ def summary(path: str, facts: dict[str, Any]) -> str:
 
 def text(cluster: Cluster) -> str:
     """The report. OSError, ValueError where a table cannot be read."""
-    lines = [head(cluster), *_missing(cluster), "",
+    lines = [head(cluster), *missing(cluster), "",
              *textwrap.wrap(" ".join(verdict(cluster)), _WIDTH), *_stragglers(cluster),
              *_outliers(cluster), *_collectives(cluster), *_spread(cluster)]
     lines += ["", f"More: crosscut table {shlex.quote(cluster.path)}; SQL: docs/cluster.md"]
@@ -68,7 +68,8 @@ def head(cluster: Cluster) -> str:
     return words + (f", {most:,} steps" if most else "")
 
 
-def _missing(cluster: Cluster) -> list[str]:
+def missing(cluster: Cluster) -> list[str]:
+    """What is missing of it, in a few lines."""
     facts = cluster.facts
     lines = []
     if facts["missing"]:

@@ -211,12 +211,13 @@ def test_a_partial_of_another_specification_is_not_mixed_in(tmp_path, monkeypatc
     assert f"version {spec.VERSION + 1}, specification" in ranks.gaps_of(cluster)[0]
 
 
-def test_a_source_that_is_gone_is_named(tmp_path):
+def test_a_source_that_is_gone_is_named(tmp_path, capfd):
     paths = ranks.written(tmp_path / "parts", synthetic.partials_of(JOB))
     code, cluster = ranks.reduce(tmp_path / "cluster", *paths, "/nfs/prof/job7/node-17",
                                  tmp_path / "host9.ccp")
     assert code == 3
     assert "/nfs/prof/job7/node-17: it is not there" in ranks.gaps_of(cluster)
+    assert "! /nfs/prof/job7/node-17: it is not there" in capfd.readouterr().err
     assert any(gap.startswith("host9.ccp: it cannot be read") for gap in ranks.gaps_of(cluster))
 
 
