@@ -47,6 +47,8 @@ TEST(TableQuery, ReadsTimesAndSizesInTheUnitOfTheColumn) {
 }
 
 TEST(TableQuery, ComparesLargeIntegersExactly) {
+  EXPECT_EQ(Names({.where = {"wall_ns = 9007199.254740993s"}}), (Expected{""}));
+  EXPECT_EQ(Names({.where = {"wall_ns > 9007199.254740992s"}}), (Expected{""}));
   EXPECT_EQ(Names({.where = {"wall_ns > 9007199254740992"}}), (Expected{""}));
   EXPECT_EQ(Names({.where = {"wall_ns > 9007199254740993"}}), (Expected{}));
 }
