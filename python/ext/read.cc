@@ -13,6 +13,7 @@
 
 #include "python/ext/read_arrow.h"
 #include "python/ext/read_text.h"
+#include "src/analyze/figures.h"
 #include "src/analyze/gaps.h"
 #include "src/analyze/tables.h"
 #include "src/base/nearest.h"
@@ -347,6 +348,7 @@ NB_MODULE(_read, module) {
                return crosscut::base::UnknownName(what, wrong, names);
              });
   module.def("shown_text", [](const std::string& text) { return crosscut::base::ShownText(text); });
+  module.def("time_text", &crosscut::analyze::TimeText);
   module.def("leftover_rings",
              [] { return crosscut::read::Leftovers(crosscut::verbs::CountLeftovers()); });
   module.def("clean_leftover_rings", &crosscut::read::CleanLeftovers);

@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <random>
+
+#include "src/analyze/quantiles.h"
+
 namespace crosscut::analyze {
 namespace {
 
@@ -23,6 +28,27 @@ TEST(Figures, SharesHaveADecimalBelowATenth) {
   EXPECT_EQ(ShareText(0.0994), "9.9 %");
   EXPECT_EQ(ShareText(0.0996), "10 %");
   EXPECT_EQ(ShareText(1), "100 %");
+}
+
+TEST(Quantiles, AreTheLeastValueThatSoManyDoNotExceed) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 500; ++round) {
+    std::vector<double> values(1 + random() % 30);
+    for (double& value : values) value = random() % 10;
+    const size_t percent = random() % 101;
+    const auto upto = [&](double most) {
+      return std::count_if(values.begin(), values.end(), [&](double v) { return v <= most; });
+    };
+    const auto enough = [&](double most) {
+      return 100 * static_cast<size_t>(upto(most)) >= percent * values.size();
+    };
+    double least = *std::max_element(values.begin(), values.end());
+    for (const double value : values) least = enough(value) ? std::min(least, value) : least;
+    EXPECT_EQ(Quantile(values, percent), least);
+    std::vector<double> turned = values;
+    for (double& value : turned) value = -value;
+    EXPECT_EQ(MiddleOf(values), (Quantile(values, 50) - Quantile(turned, 50)) / 2);
+  }
 }
 
 }  // namespace

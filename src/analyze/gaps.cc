@@ -294,8 +294,6 @@ class ByProcess {
   std::vector<Sentence> sentences_;
 };
 
-// In control steps nothing sees a scope begin. That hides none but those steps' own, unless scopes
-// last over steps.
 void TellGraphs(const trace::Trace& trace, const Context& context, std::vector<std::string>& out) {
   const GraphLaunches& launches = context.Shared<GraphLaunches>();
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
@@ -310,6 +308,8 @@ void TellGraphs(const trace::Trace& trace, const Context& context, std::vector<s
   }
 }
 
+// In control steps nothing sees a scope begin. That hides none but those steps' own, unless scopes
+// last over steps.
 void TellScopes(const trace::Trace& trace, const Context& context, std::vector<std::string>& out) {
   ByProcess sentences(context);
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {

@@ -52,6 +52,7 @@ int MainThreadsStandardError() {
 }  // namespace
 
 bool WriteAll(int fd, std::string_view bytes) {
+  const NoSignal no_pipe(SIGPIPE), no_limit(SIGXFSZ);
   while (!bytes.empty()) {
     const ssize_t n = write(fd, bytes.data(), bytes.size());
     if (n < 0 && errno != EINTR) return false;

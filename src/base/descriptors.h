@@ -15,7 +15,7 @@ namespace crosscut::base {
 // openat(2) that never returns 0, 1 or 2. -1 and errno on failure.
 int OpenHigh(const char* path, int flags, mode_t mode = 0, int folder = AT_FDCWD);
 
-// Writes all of `bytes`; false and errno on failure.
+// Writes all of `bytes`; false and errno on failure, which raises no signal: EPIPE, EFBIG.
 bool WriteAll(int fd, std::string_view bytes);
 
 // Opens /dev/null at those of 0, 1 and 2 that are closed, until exec. For Crosscut's own programs,

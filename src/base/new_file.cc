@@ -16,7 +16,8 @@ namespace crosscut::base {
 namespace {
 
 Status Failed(const std::string& path, int error) {
-  return Status::Io(path + ": " + strerror(error));
+  const Status status = Status::Io(strerror(error));
+  return path.empty() ? status : status.At(path);
 }
 
 }  // namespace

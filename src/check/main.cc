@@ -151,7 +151,6 @@ int Finish(const Raw& raw) {
 
 // Writes to stdout. Returns the exit code: `code`, or that of an output that cannot be written.
 int Print(const std::string& text, int code) {
-  const base::NoSignal no_pipe(SIGPIPE), no_limit(SIGXFSZ);
   if (base::WriteAll(STDOUT_FILENO, text) || errno == EPIPE) return code;
   return Fail(kUnreadable, std::string("stdout: ") + strerror(errno));
 }

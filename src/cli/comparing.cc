@@ -66,7 +66,6 @@ int Judge(const verbs::DiffOutput& done, double fail_above) {
 }
 
 int RunDiff(const DiffArgs& args) {
-  IgnorePipes();
   verbs::DiffOptions options;
   if (const int code = TakeSides(args, &options); code != kGood) return code;
   options.format = args.format.value_or(FormatOfFile(args.file));

@@ -29,7 +29,6 @@ int Fail(const Status& status) {
 }
 
 int Print(std::string_view text, bool incomplete) {
-  const base::NoSignal no_pipe(SIGPIPE), no_limit(SIGXFSZ);
   if (base::WriteAll(STDOUT_FILENO, text) || errno == EPIPE) {
     return incomplete ? kUnreadable : kGood;
   }

@@ -3,7 +3,6 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <cstdlib>
 #include <string_view>
 
@@ -11,8 +10,6 @@
 #include "src/verbs/input.h"
 
 namespace crosscut::cli {
-
-void IgnorePipes() { std::signal(SIGPIPE, SIG_IGN); }
 
 bool ColorWanted() {
   const char* no_color = std::getenv("NO_COLOR");

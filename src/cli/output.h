@@ -22,8 +22,6 @@ Argument FormatOption(std::optional<Format>* to, const std::map<std::string, For
   return {"--format FORMAT", take, std::move(description), std::move(rules)};
 }
 
-// A reader that goes away must not end us by a signal.
-void IgnorePipes();
 bool ColorWanted();  // whether stdout takes ANSI colours
 int TerminalWidth();
 

@@ -71,7 +71,7 @@ int RunPython(const std::vector<std::string>& words, std::string python) {
   argv.push_back(nullptr);
   execvp(python.c_str(), const_cast<char* const*>(argv.data()));
   Talk(python + ": " + std::strerror(errno));
-  return kFinding;
+  return kUsage;
 }
 
 void TakeInterpreter() {

@@ -56,7 +56,6 @@ int ReportCluster(const ReportArgs& args) {
 }
 
 int RunReport(ReportArgs args) {
-  IgnorePipes();
   if (const int code = TakeNewest(&args.inputs); code != kGood) return code;
   if (IsCluster(args.inputs[0])) return ReportCluster(args);
   using verbs::ReportFormat;
@@ -84,7 +83,11 @@ int RunReport(ReportArgs args) {
   bool incomplete = false;
   for (const std::string& input : args.inputs) {
     auto output = verbs::Report(input, options);
-    if (!output.ok()) return Fail(output.status());
+    if (!output.ok()) {
+      if (const int code = Fail(output.status()); code != kUnreadable) return code;
+      incomplete = true;
+      continue;
+    }
     if (text.empty()) {
       text = std::move(output->text);
     } else {
@@ -92,6 +95,7 @@ int RunReport(ReportArgs args) {
     }
     incomplete = incomplete || output->incomplete;
   }
+  if (text.empty()) return kUnreadable;
   return to_stdout ? Print(text, incomplete)
                    : WriteOutput(args.file, args.inputs, text, incomplete);
 }
@@ -103,7 +107,6 @@ struct OpenArgs {
 };
 
 int RunOpen(OpenArgs args) {
-  IgnorePipes();
   if (verbs::IsStandardOutput(args.file)) {
     Talk("open needs a file to show; crosscut report --format=html prints the page");
     return kUsage;
@@ -134,7 +137,6 @@ int RunOpen(OpenArgs args) {
 }
 
 int RunRuns(const std::string& folder) {
-  IgnorePipes();
   const auto output = verbs::Runs(folder, isatty(STDOUT_FILENO) != 0 ? TerminalWidth() : 0);
   if (!output.ok()) return Fail(output.status());
   if (output->text.empty()) Talk("there is no run in " + folder);
@@ -147,7 +149,6 @@ struct ExportArgs {
 };
 
 int RunExport(ExportArgs args) {
-  IgnorePipes();
   if (const int code = TakeNewest(&args.input); code != kGood) return code;
   const auto done = verbs::Export(args.input[0], args.to, args.file);
   if (!done.ok()) return Fail(done.status());
@@ -169,7 +170,6 @@ int RunImport(const ImportArgs& args) {
 }
 
 int RunInfo(std::vector<std::string> input) {
-  IgnorePipes();
   if (const int code = TakeNewest(&input); code != kGood) return code;
   if (IsCluster(input[0])) return RunOnCluster("info", {}, input);
   const auto output = verbs::Info(input[0]);

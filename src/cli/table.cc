@@ -42,8 +42,8 @@ bool IsInput(const std::string& path) {
 }
 
 std::string FormatOf(std::string_view file) {
-  if (file.ends_with(".parquet")) return "parquet";
   if (file.ends_with(".gz")) file.remove_suffix(3);
+  if (file.ends_with(".parquet")) return "parquet";
   return file.ends_with(".json") ? "json" : "csv";
 }
 
@@ -81,7 +81,6 @@ int FailTable(const Status& status, const std::string& name) {
 }
 
 int RunTable(TableArgs args) {
-  IgnorePipes();
   const bool swapped = verbs::IsTable(args.input) && !IsInput(args.input) && IsInput(args.name);
   if (swapped) std::swap(args.input, args.name);  // either order is clear
   if (args.format.empty()) args.format = FormatOf(args.file);

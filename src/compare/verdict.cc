@@ -5,6 +5,7 @@
 #include <set>
 
 #include "src/analyze/accounting/overhead.h"
+#include "src/analyze/quantiles.h"
 
 namespace crosscut::compare {
 namespace {
@@ -101,12 +102,6 @@ Change CompareFigures(const Both<Figures>& figures, double spread) {
   return out;
 }
 
-double MedianOf(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const size_t middle = values.size() / 2;
-  return values.size() % 2 != 0 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
-
 struct Operation {
   std::string name;
   Both<Figures> figures;
@@ -161,7 +156,7 @@ Both<std::vector<double>> PacesOf(const std::vector<Operation>& operations, cons
         const double usual = std::log(WorksOf(o->figures.a)) + std::log(WorksOf(o->figures.b));
         logs.push_back(std::log((o->figures.*side)[r].works_ns()) - usual / 2);
       }
-      paces.push_back(MedianOf(std::move(logs)));
+      paces.push_back(analyze::MiddleOf(std::move(logs)));
     }
     return paces;
   };

@@ -26,10 +26,12 @@ class Collapsed {
 
   void AddDevice(uint32_t t, const std::vector<std::vector<Node>>& launches) {
     const trace::Spans& spans = trace_.tracks[t].spans;
-    const std::vector<int64_t> self = SelfTimes(spans);
     for (size_t i = 0; i < spans.size(); ++i) {
+      const trace::Name& name = trace_.name(spans.name[i]);
+      if (name.kind != trace::Kind::kSpan || name.layer == trace::Layer::kIdle) continue;
       const Node launch = i < launches[t].size() ? launches[t][i] : StackTree::kRoot;
-      lines_.Add(tree_.Push(launch, spans.name[i]), self[i]);
+      // Work that begins and ends while other work runs beside it is no part of that.
+      lines_.Add(tree_.Push(launch, spans.name[i]), spans.end_ns[i] - spans.begin_ns[i]);
     }
   }
 

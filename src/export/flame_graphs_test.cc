@@ -87,6 +87,15 @@ TEST(Collapsed, PutsDeviceWorkUnderTheCallThatLaunchedIt) {
             "train (train.py:5);layer (model.py:3);aten::mm;cudaLaunchKernel;gemm 250\n");
 }
 
+TEST(Collapsed, GivesAllDeviceWorkItsTimeAndNothingElse) {
+  EXPECT_EQ(Written(Parse("process p window=0..300\ndevice gpu stream=7 device=0\n"
+                          "span gemm 100 200 device\nspan relu 120 150 device\n"
+                          "span wait 200 260 idle\ndevice notes stream=8 device=0\n"
+                          "span annotation 0 300 idle\nop step 0 300\n"),
+                    "collapsed-device"),
+            "(unlinked);gemm 100\n(unlinked);relu 30\n");
+}
+
 TEST(Collapsed, TellsProcessesApart) {
   const std::string two = std::string(kTraining) +
                           "process q window=1000..2000\nthread t base=python\n"

@@ -87,6 +87,7 @@ class PerfettoWriter {
     PutClocks();
     for (uint32_t i = 0; i < trace_.processes.size() && status_.ok(); ++i) PutProcess(i);
     for (const trace::CounterSeries& series : trace_.counters) PutCounter(series);
+    Flush(0);
     return status_;
   }
 
@@ -100,9 +101,13 @@ class PerfettoWriter {
   // ---- packets ----
   void Put(const std::string& packet) {
     if (!status_.ok()) return;
-    std::string framed;
-    Builder<File>(framed).add_message(File::kPacket, packet);
-    status_ = sink_->Write(framed);
+    Builder<File>(packets_).add_message(File::kPacket, packet);
+    Flush(1 << 20);
+  }
+  void Flush(size_t least) {
+    if (packets_.size() < least || !status_.ok()) return;
+    status_ = sink_->Write(packets_);
+    packets_.clear();
   }
 
   void PutClocks() {
@@ -366,6 +371,7 @@ class PerfettoWriter {
   const trace::TracksByProcess tracks_;
   Sink* sink_;
   Status status_;
+  std::string packets_;  // that are not written yet
   const Identities identities_{trace_};
   std::deque<trace::WholeSpans> wholes_;  // by track
   std::unordered_map<uint64_t, std::vector<uint64_t>> flows_, ending_flows_;

@@ -86,6 +86,7 @@ class OverwritingSink : public Sink {
   }
   Status Close() override {
     const auto size = static_cast<off_t>(bytes_);
+    const base::NoSignal no_limit(SIGXFSZ);
     struct stat before;
     if (fstat(fd_, &before) != 0) return Failed(path_);
     if (size > 0 && fallocate(fd_, 0, 0, size) != 0 && errno != EOPNOTSUPP) {

@@ -27,8 +27,7 @@ Result<std::unique_ptr<Sink>> OpenFileSink(const std::string& path, bool durable
 // or not at all, with the mode it had, also where links lead to it; they stay. What a new file
 // would differ from (of another owner, with further names or an access list) is written where it
 // is, at Close; until then it is what it was. Devices and pipes are written from here on. A reader
-// of a pipe that goes away is no error; the caller ignores SIGPIPE. Compresses by gzip if the name
-// ends in ".gz".
+// of a pipe that goes away is no error. Compresses by gzip if the name ends in ".gz".
 Result<std::unique_ptr<Sink>> OpenSink(const std::string& path);
 // Whether OpenSink writes to this process's stdout there.
 bool IsStandardOutput(const std::string& path);

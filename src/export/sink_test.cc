@@ -2,14 +2,18 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <thread>
+
+#include "src/export/exporter.h"
+#include "src/trace/builder.h"
 
 namespace crosscut::exporting {
 namespace {
@@ -126,7 +130,6 @@ TEST_F(SinkTest, WritesIntoAPipeAndLeavesItThere) {
 }
 
 TEST_F(SinkTest, ForgivesAReaderThatGoesAway) {
-  std::signal(SIGPIPE, SIG_IGN);
   int ends[2];
   ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
   close(ends[0]);
@@ -139,6 +142,22 @@ TEST_F(SinkTest, SaysThatADeviceIsFull) {
   EXPECT_EQ(status.message(), "/dev/full: No space left on device");
   EXPECT_TRUE(fs::is_character_file("/dev/full"));
   EXPECT_FALSE(OpenSink(dir_).ok());
+}
+
+TEST_F(SinkTest, SaysThatAFileMayNotBeSoLongAndLeavesWhatWasThere) {
+  Put("a", "1");
+  Put("b", "1");
+  fs::create_hard_link(dir_ / "b", dir_ / "c");
+  for (const char* name : {"a", "b"}) {
+    const auto write = [&] {
+      const rlimit two = {2, 2};
+      setrlimit(RLIMIT_FSIZE, &two);
+      std::exit(Write(At(name)).message() == At(name) + ": File too large" ? 0 : 1);
+    };
+    EXPECT_EXIT(write(), ::testing::ExitedWithCode(0), "");
+    EXPECT_EQ(Read(name), "1");
+  }
+  EXPECT_EQ(Entries(), 3U);
 }
 
 TEST_F(SinkTest, AppendsToTheDescriptorThatAPathNames) {
@@ -165,6 +184,42 @@ TEST_F(SinkTest, CountsWhatReachesTheFile) {
   ASSERT_TRUE((*sink)->Write(std::string(100'000, 'x')).ok());
   ASSERT_TRUE((*sink)->Close().ok());
   EXPECT_EQ((*sink)->bytes(), fs::file_size(dir_ / "a.gz"));
+}
+
+// Each write is a system call.
+class CountingSink : public Sink {
+ public:
+  Status Write(std::string_view bytes) override {
+    ++writes;
+    bytes_ += bytes.size();
+    return {};
+  }
+  Status Close() override { return {}; }
+  uint64_t bytes() const override { return bytes_; }
+  uint64_t writes = 0;
+
+ private:
+  uint64_t bytes_ = 0;
+};
+
+TEST(Exporters, WriteMuchAtATime) {
+  trace::Builder builder;
+  const trace::ProcessId process = builder.AddProcess("p");
+  builder.process(process).end_ns = 100'000;
+  trace::TrackBuilder& track = builder.AddTrack(process, trace::TrackKind::kThread);
+  trace::Name name;
+  name.text = builder.Text("work");
+  const trace::NameId work = builder.AddName(name);
+  for (int64_t at = 0; at < 100'000; at += 10) {
+    track.Begin(at, work);
+    track.End(at + 5);
+  }
+  const trace::Trace trace = builder.Finish();
+  for (const Exporter& exporter : Exporters()) {
+    CountingSink sink;
+    (void)exporter.write(trace, &sink);
+    EXPECT_LE(sink.writes, 10 + sink.bytes() / 10'000) << exporter.name;
+  }
 }
 
 }  // namespace

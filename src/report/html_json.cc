@@ -1,7 +1,6 @@
 #include "src/report/html_json.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <numeric>
 #include <optional>
@@ -9,6 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "src/report/numbers.h"
 #include "src/report/shown_text.h"
 
 namespace crosscut::report {
@@ -61,10 +61,8 @@ std::string Integer(int64_t value) {
 }
 
 std::string Real(double value) {
-  if (!std::isfinite(value)) return "null";
-  char text[32];
-  std::snprintf(text, sizeof text, "%.9g", value);
-  return text;
+  const std::string text = RealText(value);
+  return text.empty() ? "null" : text;
 }
 
 class Writer {

@@ -148,10 +148,7 @@ std::string CellHtml(const Column& column, size_t row, int64_t origin) {
   if (const auto* integers = std::get_if<Integers>(&column.cells)) {
     if ((*integers)[row] != analyze::kMissing) exact = std::to_string((*integers)[row]);
   } else {
-    const double value = std::get<Reals>(column.cells)[row];
-    char digits[32];
-    std::snprintf(digits, sizeof digits, "%.17g", value);
-    if (std::isfinite(value)) exact = digits;
+    exact = RealText(std::get<Reals>(column.cells)[row]);
   }
   return "<td class=\"n\" data-v=\"" + exact + "\">" + EscapeHtml(text) + "</td>";
 }

@@ -205,6 +205,16 @@ TEST(HtmlText, FormatsCountsAndShares) {
   EXPECT_EQ(FormatPercent(1, 0), "");
 }
 
+TEST(Numbers, WholeRealsAreExactAndOthersHaveFifteenDigits) {
+  EXPECT_EQ(RealText(9'007'199'254'740'991), "9007199254740991");
+  EXPECT_EQ(RealText(-12'345'678'901), "-12345678901");
+  EXPECT_EQ(RealText(0x1p80), "1.20892581961463e+24");
+  EXPECT_EQ(RealText(0.1), "0.1");
+  EXPECT_EQ(RealText(1.0 / 3), "0.333333333333333");
+  EXPECT_EQ(RealText(NAN), "");
+  EXPECT_EQ(RealText(-INFINITY), "");
+}
+
 TEST(HtmlTable, OrdersByItsSizeColumnAndKeepsExactValues) {
   const Table table{"functions",
                     {{"name", Texts{"small", "large"}}, {"self_ns", Integers{1'500, 2'500'000}}},

@@ -1,13 +1,12 @@
 #include "src/report/json_summary.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstdio>
 #include <numeric>
 #include <vector>
 
 #include "src/analyze/tables.h"
 #include "src/base/shell_word.h"
+#include "src/report/numbers.h"
 #include "src/report/shown_text.h"
 #include "src/report/table_text.h"
 
@@ -71,11 +70,8 @@ std::string CellJson(const Column& column, size_t row, const Size& size) {
   if (const auto* integers = std::get_if<Integers>(&column.cells)) {
     return (*integers)[row] == analyze::kMissing ? "null" : std::to_string((*integers)[row]);
   }
-  const double real = std::get<Reals>(column.cells)[row];
-  if (!std::isfinite(real)) return "null";
-  char text[40];
-  snprintf(text, sizeof text, "%.9g", real);
-  return text;
+  const std::string real = RealText(std::get<Reals>(column.cells)[row]);
+  return real.empty() ? "null" : real;
 }
 
 // The column whose largest cells matter most; null: the table's own order does.

@@ -46,4 +46,12 @@ std::string FormatPercent(double part, double whole, bool short_form) {
   return text;
 }
 
+std::string RealText(double value) {
+  if (!std::isfinite(value)) return "";
+  char text[40];
+  const bool whole = std::abs(value) < 0x1p63 && std::trunc(value) == value;
+  std::snprintf(text, sizeof text, whole ? "%.0f" : "%.15g", value);
+  return text;
+}
+
 }  // namespace crosscut::report

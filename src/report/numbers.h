@@ -1,4 +1,4 @@
-// Times, counts and shares for people.
+// Numbers as text: times, counts and shares for people, reals for programs.
 #pragma once
 
 #include <cstdint>
@@ -12,5 +12,8 @@ std::string FormatNs(int64_t ns);
 std::string FormatCount(int64_t count);  // "1,234,567"
 // "12.3 %"; "1.25 %" below 10 % unless `short_form`. "" where `whole` is 0 or one of them is NaN.
 std::string FormatPercent(double part, double whole, bool short_form = false);
+// For programs: whole numbers exactly ("12345678901"), others to 15 digits, which calculating them
+// leaves right ("0.333333333333333"). "" where it is not finite.
+std::string RealText(double value);
 
 }  // namespace crosscut::report

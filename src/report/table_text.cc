@@ -1,21 +1,14 @@
 #include "src/report/table_text.h"
 
-#include <cmath>
-#include <cstdio>
 #include <vector>
+
+#include "src/report/numbers.h"
 
 namespace crosscut::report {
 namespace {
 
 using analyze::Column;
 using analyze::Table;
-
-std::string RealText(double value) {
-  if (!std::isfinite(value)) return "";
-  char text[40];
-  std::snprintf(text, sizeof text, "%.9g", value);
-  return text;
-}
 
 // "" where it is not known.
 std::string CsvNumber(const Column& column, size_t row) {

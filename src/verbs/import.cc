@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "src/base/descriptors.h"
 #include "src/base/json_text.h"
 #include "src/base/utf8.h"
 #include "src/import/importer.h"
@@ -50,6 +51,7 @@ Result<Imported> ImportFiles(const std::vector<std::string>& files, const std::s
   for (const std::string& file : files) {
     names.push_back(base::CleanUtf8(NameOfCopy(std::to_string(names.size()) + "-", file)));
     std::error_code error;
+    const base::NoSignal no_limit(SIGXFSZ);
     fs::copy_file(file, fs::path(made) / names.back(), error);
     if (error) return Status::Io(file + ": " + error.message());
     list += (list.empty() ? "" : ", ") + base::JsonText(names.back());

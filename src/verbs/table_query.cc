@@ -1,11 +1,13 @@
 #include "src/verbs/table_query.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <compare>
-#include <cstdlib>
 #include <numeric>
 #include <string_view>
+#include <system_error>
+#include <utility>
 
 #include "src/base/nearest.h"
 #include "src/base/quantity.h"
@@ -42,21 +44,34 @@ bool HasUnit(std::string_view column, std::string_view unit) {
   return column == unit || column.ends_with("_" + std::string(unit));
 }
 
+// A decimal number, whatever the locale, and what stands behind it. Not finite where there is none.
+template <class Real>
+std::pair<Number, std::string> ReadNumber(const std::string& text) {
+  Real number = 0;
+  const char* const begin = text.data() + (text.starts_with('+') ? 1 : 0);
+  const char* const end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(begin, end, number);
+  return {error == std::errc() ? Number{number} : NAN, {at, end}};
+}
+
 // False where `text` is no number in the column's unit.
-bool ParseNumber(const std::string& column, const std::string& text, Number* number) {
-  char* end = nullptr;
-  *number = std::strtold(text.c_str(), &end);
-  if (!text.empty() && *end == '\0') return std::isfinite(*number);
-  double value = 0;
-  if (HasUnit(column, "ns") && base::ParseSeconds(text.c_str(), &value)) {
-    *number = std::round(Number{value} * 1e9L);
-    return true;
+bool ParseNumber(const Column& column, const std::string& text, Number* number) {
+  // With the precision of the cells: no real is 0.1 itself.
+  const auto [value, unit] = std::holds_alternative<Reals>(column.cells) ? ReadNumber<double>(text)
+                                                                         : ReadNumber<Number>(text);
+  const std::string one = "1e0" + unit;
+  double size = 0;  // of the unit
+  if (!std::isfinite(value)) return false;
+  if (unit.empty()) {
+    *number = value;
+  } else if (HasUnit(column.name, "ns") && base::ParseSeconds(one.c_str(), &size)) {
+    *number = std::round(value * std::round(Number{size} * 1e9L));
+  } else if (HasUnit(column.name, "bytes") && base::ParseMebibytes(one.c_str(), &size)) {
+    *number = value * Number{size} * (1 << 20);
+  } else {
+    return false;
   }
-  if (HasUnit(column, "bytes") && base::ParseMebibytes(text.c_str(), &value)) {
-    *number = Number{value} * (1 << 20);
-    return true;
-  }
-  return false;
+  return true;
 }
 
 // False where the cell is not known.
@@ -104,7 +119,7 @@ Result<Condition> Parse(const Table& table, std::string_view text) {
     return wrong(name + " holds texts, which are compared by = != or ~ (contains)");
   }
   if (condition.op == "~") return wrong(name + " holds numbers, which contain nothing");
-  if (ParseNumber(name, condition.text, &condition.number)) return condition;
+  if (ParseNumber(*condition.column, condition.text, &condition.number)) return condition;
   return wrong(condition.text + " is no number" +
                (HasUnit(name, "ns")      ? "; write 1500, 1.5us, 2ms or 1s"
                 : HasUnit(name, "bytes") ? "; write 4096, 64K or 2M"

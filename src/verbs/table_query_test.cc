@@ -18,7 +18,7 @@ Table Sample() {
           {{"name", Texts{"forward", "backward", "", "data"}},
            {"wall_ns", Integers{2'000'000, kMissing, 9'007'199'254'740'993, 1'500}},
            {"peak_bytes", Integers{1 << 20, 4096, 0, 2 << 20}},
-           {"percent", Reals{12.5, NAN, 50, 3}}},
+           {"percent", Reals{12.5, NAN, 50, 0.1}}},
           {}};
 }
 
@@ -47,8 +47,16 @@ TEST(TableQuery, ReadsTimesAndSizesInTheUnitOfTheColumn) {
 }
 
 TEST(TableQuery, ComparesLargeIntegersExactly) {
+  EXPECT_EQ(Names({.where = {"wall_ns = 9007199.254740993s"}}), (Expected{""}));
+  EXPECT_EQ(Names({.where = {"wall_ns > 9007199.254740992s"}}), (Expected{""}));
   EXPECT_EQ(Names({.where = {"wall_ns > 9007199254740992"}}), (Expected{""}));
   EXPECT_EQ(Names({.where = {"wall_ns > 9007199254740993"}}), (Expected{}));
+}
+
+TEST(TableQuery, ReadsNumbersWithThePrecisionOfTheCells) {
+  EXPECT_EQ(Names({.where = {"percent = 0.1"}}), (Expected{"data"}));
+  EXPECT_EQ(Names({.where = {"percent <= 0.1"}}), (Expected{"data"}));
+  EXPECT_EQ(Names({.where = {"percent < 0.1"}}), (Expected{}));
 }
 
 TEST(TableQuery, ComparesTextsWholeOrInPart) {

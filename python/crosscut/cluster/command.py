@@ -38,10 +38,9 @@ def main_map(arguments: Sequence[str]) -> int:
     options = parser.parse_args(arguments)
 
     def mapped() -> bool:
-        unread: list[Gap] = []
+        inputs, unread = sources.all_inputs_of(options.inputs)
         written = 0
         with tempfile.TemporaryDirectory(prefix="crosscut-map-") as folder:
-            inputs = sources.inputs_of(options.inputs)
             for one in workers.map_all(inputs, folder, options.job, options.workers):
                 if one.gap is not None:
                     unread.append(one.gap)
@@ -100,6 +99,9 @@ def _reduce(options: argparse.Namespace) -> bool:
     facts = dataset.write(options.output, whole, done)
     summary = report.summary(options.output, facts) + "\n"
     _outputs.write("-", [], summary.encode("utf-8", "surrogateescape"))
+    if done.incomplete:
+        for line in report.missing(dataset.open_cluster(options.output)):
+            say(line)
     return done.incomplete
 
 

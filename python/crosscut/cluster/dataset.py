@@ -175,7 +175,8 @@ def write(path: str, partial: Partial, done: Finished) -> dict[str, Any]:
                                                       for field in table.schema}}
         facts = _facts(partial, done, stated)
         text = json.dumps(facts, sort_keys=True, indent=1, ensure_ascii=False) + "\n"
-        store.write(os.path.join(folder, FACTS), text.encode("utf-8", "surrogatepass"))
+        content = text.encode("utf-8", "replace")  # a path may be no text
+        store.write(os.path.join(folder, FACTS), content)
         with store.alone_in(path, _PATIENCE):
             _put_in_place(folder, path, set(stated))
     return facts

@@ -127,7 +127,7 @@ together AS (
     min(struct_pack(w := -wall_ns, r := rank, h := host)) AS worst
   FROM by_rank GROUP BY restart, operation)
 SELECT restart, operation, ranks, count, total_ns, sorted[1] AS min_ns,
-  sorted[ranks // 2 + 1] AS p50_ns, sorted[(ranks * 99 + 99) // 100] AS p99_ns,
+  sorted[(ranks + 1) // 2] AS p50_ns, sorted[(ranks * 99 + 99) // 100] AS p99_ns,
   -worst.w AS max_ns, worst.r AS worst_rank, worst.h AS worst_host
 FROM together ORDER BY total_ns DESC, restart, operation"""
 
@@ -156,7 +156,7 @@ _CLASSED = "level BETWEEN 1 AND 3"
 # no others.
 _COMPARED = f"""
 CREATE TEMP TABLE lead_steps AS
-SELECT s.restart, s.role, s.rank, s.host, st.* EXCLUDE (shard)
+SELECT s.restart, s.role, s.rank, s.host, st.*
 FROM steps st JOIN shards s USING (shard) WHERE s.leads;
 CREATE TEMP TABLE common AS
 SELECT restart, role, step, kind, bool_or(after_switch != 0) AS after_switch
@@ -185,25 +185,25 @@ FROM meetings WHERE unmatched = '' AND last_rank IS NOT NULL GROUP BY restart, l
 
 _RANKS = f"""
 WITH own AS (
-  SELECT restart, rank, count(*)::BIGINT AS steps, sum(wall_ns)::BIGINT AS steps_ns,
+  SELECT shard, count(*)::BIGINT AS steps, sum(wall_ns)::BIGINT AS steps_ns,
     count(*) FILTER ({_CLASSED})::BIGINT AS observed_steps,
     sum(wall_ns) FILTER ({_CLASSED})::BIGINT AS observed_steps_ns,
     count(*) FILTER (level > 0)::BIGINT AS marked_steps,
     sum(wall_ns) FILTER (level > 0)::BIGINT AS marked_steps_ns,
     {", ".join(f"sum({name}) FILTER ({_CLASSED})::BIGINT AS {name}"
                for name, _ in spec.STEP_CLASSES)}
-  FROM lead_steps GROUP BY restart, rank),
+  FROM lead_steps GROUP BY shard),
 common_steps AS (
-  SELECT restart, rank, count(*)::BIGINT AS compared_steps, sum(wall_ns)::BIGINT AS compared_ns
-  FROM compared GROUP BY restart, rank)
+  SELECT shard, count(*)::BIGINT AS compared_steps, sum(wall_ns)::BIGINT AS compared_ns
+  FROM compared GROUP BY shard)
 SELECT s.rank, s.restart, s.host, s.process, s.local_rank, s.world, s.node_rank, s.role, s.actor,
   p.pid, p.name, p.wall_ns, p.corrected_ns, s.complete, own.steps, own.steps_ns,
   own.observed_steps, own.observed_steps_ns, own.marked_steps, own.marked_steps_ns,
   {", ".join(f"own.{name}" for name, _ in spec.STEP_CLASSES)}, common_steps.compared_steps,
   common_steps.compared_ns, wait.collectives, wait.waited_ns,
   CASE WHEN wait.collectives IS NOT NULL THEN coalesce(blamed.made_wait_ns, 0) END AS made_wait_ns
-FROM shards s JOIN processes p USING (shard) LEFT JOIN own USING (restart, rank)
-  LEFT JOIN common_steps USING (restart, rank) LEFT JOIN waits wait USING (restart, rank)
+FROM shards s JOIN processes p USING (shard) LEFT JOIN own USING (shard)
+  LEFT JOIN common_steps USING (shard) LEFT JOIN waits wait USING (restart, rank)
   LEFT JOIN made blamed USING (restart, rank)
 WHERE s.leads ORDER BY s.restart, s.rank, s.host, s.process"""
 

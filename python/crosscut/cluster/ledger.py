@@ -56,10 +56,10 @@ _MEETING = {"restart": pa.int64(), "group": pa.string(), "place": pa.string(),
 _WAITS = {SHARD: pa.int32(), "collectives": pa.int64(), "waited_ns": pa.int64(),
           "waited_in_steps_ns": pa.int64()}
 _HOPS = {"restart": pa.int64(), "meeting": pa.int64(), "rank": pa.int64(),
-         "operation": pa.string(), "step": pa.int64(), "transfer_ns": pa.int64(),
-         "saved_ns": pa.int64(), "begin_ns": pa.int64(), "before": pa.int64(),
-         "work_ns": pa.int64()}
-_ENDS = {"restart": pa.int64(), "meeting": pa.int64()}
+         "operation": pa.string(), "step": pa.int64(), "saved_ns": pa.int64(), "boot": pa.int64(),
+         "begin_ns": pa.int64(), "end_ns": pa.int64(), "before": pa.int64(),
+         "free_ns": pa.int64()}
+_ENDS = {"restart": pa.int64(), "meeting": pa.int64(), "boot": pa.int64(), "end_ns": pa.int64()}
 _STAYS = {"meeting": pa.int64(), "boot": pa.int64(), "come_ns": pa.int64(), "gone_ns": pa.int64()}
 
 
@@ -69,9 +69,10 @@ class Folded:
 
     `meetings`: `unmatched` is why a meeting is compared with nothing, "" where it is compared.
     `waits`: of each shard. `hops`: of each meeting that is compared, the call of its last rank (of
-    the lowest one, where none was last): the meeting before it on that rank, what lay between
-    (`work_ns`), and the time in which only that rank was missing (`saved_ns`). `ends`: the meeting
-    that the lowest rank left last. `stays`: when the ranks of a boot came last and left first, of
+    the lowest one, where none was last): the meeting before it on that rank, when the rank left
+    that (`free_ns`), and the time in which only that rank was missing (`saved_ns`). `ends`: the
+    meeting that the lowest rank left last, and when. `boot`: of the clock that times are on, -1
+    where it is not known. `stays`: when the ranks of a boot came last and left first, of
     meetings of several; boots are numbered from 1, by text.
     """
 
@@ -413,7 +414,7 @@ def _hops_of(block: _Block, met: Flags, whose: Integers) -> pa.Table:
     """Of the calls of a block in meetings that `met`: those of the ranks `whose` (`hop`), and the
     last one of each shard, with what lay before them on their rank."""
     kept = np.nonzero(met[block.ids])[0]
-    begin, shard, ids = block.begin[kept], block.shard[kept], block.ids[kept]
+    begin, shard, ids = block.begin[kept], block.shard[kept], block.ids[kept].astype(np.int64)
     end, rank = begin + block.ns[kept], block.rank[kept]
     order = _by_end(shard, end, begin, ids)
     before = np.full(len(kept), -1)
@@ -426,11 +427,11 @@ def _hops_of(block: _Block, met: Flags, whose: Integers) -> pa.Table:
     none = ahead < 0
     codes = block.codes("operation")[kept][rows]
     return pa.table({
-        "restart": block.of.restart[shard[rows]], "meeting": ids[rows].astype(np.int64),
+        "restart": block.of.restart[shard[rows]], "meeting": ids[rows],
         "rank": rank[rows], "operation": text_column(block.rows.texts("operation"), codes),
-        "begin_ns": begin[rows], "end_ns": end[rows],
+        "boot": block.boot[kept][rows], "begin_ns": begin[rows], "end_ns": end[rows],
         "before": column_of(np.where(none, ABSENT, ids[ahead])),
-        "work_ns": column_of(np.where(none, ABSENT, np.maximum(begin[rows] - end[ahead], 0))),
+        "free_ns": column_of(np.where(none, ABSENT, end[ahead])),
         "hop": rank[rows] == whose[ids[rows]]})
 
 
@@ -441,17 +442,15 @@ def _path_tables(calls: pa.Table, judged: _Judged, step: Integers) -> tuple[pa.T
     meeting = hops.column("meeting").to_numpy()
     columns = {name: hops.column(name) for name in hops.column_names}
     columns |= {"step": column_of(step[meeting], MOST),
-                "transfer_ns": pa.array(judged.transfer[meeting]),
                 "saved_ns": pa.array(judged.saved[meeting])}
-    ends: dict[int, tuple[int, int, int]] = {}  # by restart: -rank, end, meeting: the largest
-    by_rank = hops.sort_by([("rank", "descending")])
-    lowest = dict(zip(by_rank.column("restart").to_pylist(), by_rank.column("rank").to_pylist()))
-    for restart, rank, end, number in zip(*(calls.column(c).to_pylist() for c in (
-            "restart", "rank", "end_ns", "meeting"))):
-        if rank == lowest.get(restart):
-            ends[restart] = max(ends.get(restart, (-rank, -MOST, -1)), (-rank, end, number))
+    ends: dict[int, tuple[int, ...]] = {}  # by restart: -rank, end, meeting, boot: the largest
+    for restart, rank, *end in zip(*(calls.column(c).to_pylist() for c in (
+            "restart", "rank", "end_ns", "meeting", "boot"))):
+        ends[restart] = max(ends.get(restart, (-MOST,)), (-rank, *end))
     table = pa.table({name: columns[name].cast(kind) for name, kind in _HOPS.items()})
-    return table, _table(_ENDS, {"restart": list(ends), "meeting": [e[2] for e in ends.values()]})
+    _, end, last, boot = zip(*ends.values()) if ends else ([], [], [], [])
+    return table, _table(_ENDS, {"restart": list(ends), "meeting": last, "boot": boot,
+                                 "end_ns": end})
 
 
 def _by_end(shard: Integers, end: Integers, begin: Integers, ids: Integers) -> Integers:

@@ -115,7 +115,7 @@ def _add_steps(run: Run, place: Mapping[str, int], partial: Partial) -> None:
         wide = wide.append_column(name, column)
     partial.tables[spec.STEPS] = numbered(wide, place)
     if unclear:
-        partial.gaps.append(Gap(partial.shards[0].host, f"{unclear} steps share their number with "
+        partial.gaps.append(Gap(partial.shards[0].title, f"{unclear} steps share their number with "
                                 "another step of their process: their time is not split"))
 
 
@@ -125,7 +125,7 @@ def _add_sums(run: Run, partial: Partial) -> None:
         if name not in there:
             continue
         table = pa.table(run.table(name)).select([*sums.key, *sums.add, *sums.least, *sums.most])
-        partial.tables[name] = merging.add_up([table], sums, name)
+        partial.tables[name] = merging.add_up([table], sums)
 
 
 def _add_ledger(run: Run, place: Mapping[str, int], partial: Partial) -> None:

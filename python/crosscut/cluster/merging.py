@@ -3,7 +3,7 @@ depend on the order or the grouping of what was merged."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from crosscut.cluster.shards import Shard
 from crosscut.cluster.spool import Piece, Spooled
 
 _MOST = (1 << 63) - 1
+_ALL_KNOWN = pc.ScalarAggregateOptions(skip_nulls=False)
 
 
 def merge(partials: Sequence[Partial]) -> Partial:
@@ -44,7 +45,7 @@ def merge(partials: Sequence[Partial]) -> Partial:
             continue
         _same_columns(name, [partial.tables[name] for partial in having])
         if name in spec.SUMS:
-            merged.tables[name] = add_up([p.tables[name] for p in having], spec.SUMS[name], name)
+            merged.tables[name] = add_up([p.tables[name] for p in having], spec.SUMS[name])
         else:
             merged.tables[name] = _united(name, having, place)
     return merged
@@ -111,26 +112,39 @@ def _united(name: str, partials: Sequence[Partial], place: dict[tuple[Any, ...],
     return whole
 
 
-def add_up(tables: Sequence[pa.Table], sums: spec.Sums, name: str) -> pa.Table:
-    """A row for each key, sorted by key. OverflowError where a sum needs more than 63 bits."""
+def add_up(tables: Sequence[pa.Table], sums: spec.Sums) -> pa.Table:
+    """A row for each key, sorted by key. A sum is not known where a part of it is not, or where it
+    needs more than 63 bits, as of a table of a run."""
     whole = pa.concat_tables(tables)
-    for column in sums.add:
-        _check_sums(whole.column(column), f"{name}.{column}")
-    wanted = ([(column, "sum") for column in sums.add] + [(c, "min") for c in sums.least]
-              + [(c, "max") for c in sums.most])
+    wanted = ([(column, "sum", _ALL_KNOWN) for column in sums.add]
+              + [(c, "min", None) for c in sums.least] + [(c, "max", None) for c in sums.most])
     grouped = whole.group_by(list(sums.key), use_threads=False).aggregate(wanted)
-    names = {f"{column}_{how}": column for column, how in wanted}
+    names = {f"{column}_{how}": column for column, how, _ in wanted}
     grouped = grouped.rename_columns([names.get(c, c) for c in grouped.column_names])
+    for column in sums.add:
+        if not _fits(whole.column(column)):
+            at = grouped.column_names.index(column)
+            grouped = grouped.set_column(at, column, _exact_sums(whole, grouped, sums.key, column))
     grouped = grouped.select([*sums.key, *sums.add, *sums.least, *sums.most])
     return grouped.sort_by([(column, "ascending") for column in sums.key])
 
 
-def _check_sums(column: pa.ChunkedArray, name: str) -> None:
-    """Whether no sum of these cells can overflow; where the quick bound does not tell, exactly."""
+def _fits(column: pa.ChunkedArray) -> bool:
+    """Whether no sum of these cells can overflow."""
     bounds = pc.min_max(column).as_py()
-    if bounds["min"] is None:
-        return
-    if max(abs(bounds["min"]), abs(bounds["max"])) * len(column) <= _MOST:
-        return
-    if sum(abs(cell) for cell in column.to_pylist() if cell is not None) > _MOST:
-        raise OverflowError(f"{name}: its sum needs more than 63 bits")
+    return bounds["min"] is None or max(-bounds["min"], bounds["max"]) * len(column) <= _MOST
+
+
+def _exact_sums(whole: pa.Table, grouped: pa.Table, key: Sequence[str], column: str) -> pa.Array:
+    """The sums of a column, in the order of the groups."""
+    totals: dict[tuple[Any, ...], int | None] = {}
+    for of, cell in zip(_keys(whole, key), whole.column(column).to_pylist()):
+        total = totals.get(of, 0)
+        totals[of] = None if cell is None or total is None else total + cell
+    found = [totals[of] for of in _keys(grouped, key)]
+    return pa.array([None if total is None or abs(total) > _MOST else total for total in found],
+                    pa.int64())
+
+
+def _keys(table: pa.Table, key: Sequence[str]) -> Iterable[tuple[Any, ...]]:
+    return zip(*(table.column(column).to_pylist() for column in key))

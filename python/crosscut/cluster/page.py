@@ -63,7 +63,8 @@ class Map:
         classed = pc.is_in(steps.column("level"), pa.array([1, 2, 3]))
         steps = steps.filter(pc.and_(pc.is_valid(steps.column("rank")), classed))
         restarts = steps.column("restart").to_numpy()
-        self.restart = int(np.bincount(restarts).argmax()) if len(restarts) else 0
+        known, count = np.unique(restarts, return_counts=True)
+        self.restart = int(known[count.argmax()]) if len(known) else 0
         steps = steps.filter(pc.equal(steps.column("restart"), self.restart))
         self.ranks = np.unique(steps.column("rank").to_numpy())
         self.steps = np.unique(steps.column("step").to_numpy())

@@ -3,12 +3,12 @@ one rank costs it. From the ledger alone, without a common clock.
 
 A collective goes on when its last rank has come. So the path leads from a collective back to the
 one before it on that rank: what the rank did in between is work, what came after it in the
-collective is transfer. Both are differences on one rank's clock.
+collective is transfer. Both are differences on one clock.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections import Counter
 
 import duckdb
 import numpy as np
@@ -49,8 +49,9 @@ def cluster_path(database: duckdb.DuckDBPyConnection) -> pa.Table:
     hosts = dict(database.execute("SELECT (restart, rank), min(host) FROM shards WHERE leads "
                                   "GROUP BY restart, rank").fetchall())
     ordered = sorted(rows.items(), key=lambda row: (row[0][0], -row[1][1], row[0]))
-    whole = {restart: sum(ns for key, (_, ns) in ordered if key[0] == restart)
-             for (restart,) in restarts}
+    whole: Counter[int] = Counter()
+    for (restart, *_), (_, ns) in ordered:
+        whole[restart] += ns
     return pa.table({
         "restart": pa.array([key[0] for key, _ in ordered], pa.int64()),
         "rank": pa.array([key[1] for key, _ in ordered], pa.int64()),
@@ -67,28 +68,32 @@ def _walk(database: duckdb.DuckDBPyConnection, restart: int,
           rows: dict[tuple[int, int, str, str], list[int]]) -> None:
     """Adds the path of a restart to `rows`: by key the count and the time."""
     hops = database.execute(
-        "SELECT meeting, rank, operation, transfer_ns, work_ns, before FROM hops WHERE restart = ? "
-        "ORDER BY meeting", [restart]).fetchnumpy()
-    meeting = np.ma.getdata(hops["meeting"])
-    if not len(meeting):
-        return
-    before = np.ma.filled(hops["before"], -1)
+        "SELECT meeting, rank, operation, boot, begin_ns, end_ns, before, free_ns FROM hops "
+        "WHERE restart = ? ORDER BY meeting", [restart]).fetchnumpy()
+    meeting, before, free = (np.ma.filled(hops[c], -1) for c in ("meeting", "before", "free_ns"))
     place = np.searchsorted(meeting, before)
-    [(last,)] = database.execute("SELECT meeting FROM ends WHERE restart = ?",
-                                 [restart]).fetchall()
-    at = int(np.searchsorted(meeting, last))
+    [(last, boot, left)] = database.execute(
+        "SELECT meeting, boot, end_ns FROM ends WHERE restart = ?", [restart]).fetchall()
+    at, now = int(np.searchsorted(meeting, last)), left
 
-    def add(kind: str, operation: Any, ns: int) -> None:
-        row = rows.setdefault((restart, int(hops["rank"][at]), kind, str(operation or "")), [0, 0])
+    def go_back(kind: str, until: int) -> None:
+        nonlocal now
+        operation = str(hops["operation"][at] or "")
+        row = rows.setdefault((restart, int(hops["rank"][at]), kind, operation), [0, 0])
         row[0] += 1
-        row[1] += ns
+        row[1] += max(now - until, 0)
+        now = min(now, until)
 
     seen = np.zeros(len(meeting), bool)
     while not seen[at]:
         seen[at] = True
-        operation = hops["operation"][at]
-        add("transfer", operation, int(hops["transfer_ns"][at]))
+        # At `left` the rank from which the path comes has left this collective. On one clock, the
+        # rank to which it goes may have left at another time; else that is taken to be the same.
+        if boot < 0 or boot != hops["boot"][at]:
+            now += int(hops["end_ns"][at]) - left
+        go_back("transfer", int(hops["begin_ns"][at]))
         if before[at] < 0:
             return
-        add("work", operation, int(np.ma.filled(hops["work_ns"], 0)[at]))
+        boot, left = hops["boot"][at], int(free[at])
+        go_back("work", left)  # of collectives in flight at once, each instant is in the later one
         at = int(place[at])

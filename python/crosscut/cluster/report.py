@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from crosscut._read import shown_text
+from crosscut._read import shown_text, time_text
 from crosscut.cluster.dataset import Cluster
 
 MOST_LINES = 60
@@ -29,7 +29,7 @@ def summary(path: str, facts: dict[str, Any]) -> str:
 
 def text(cluster: Cluster) -> str:
     """The report. OSError, ValueError where a table cannot be read."""
-    lines = [head(cluster), *_missing(cluster), "",
+    lines = [head(cluster), *missing(cluster), "",
              *textwrap.wrap(" ".join(verdict(cluster)), _WIDTH), *_stragglers(cluster),
              *_outliers(cluster), *_collectives(cluster), *_spread(cluster)]
     lines += ["", f"More: crosscut table {shlex.quote(cluster.path)}; SQL: docs/cluster.md"]
@@ -43,13 +43,7 @@ def shown(lines: Iterable[str]) -> str:
 
 def duration(ns: int | None) -> str:
     """A time as people read it: "1.23 ms"."""
-    if ns is None:
-        return "-"
-    for unit, size in (("s", 10**9), ("ms", 10**6), ("µs", 10**3)):
-        if abs(ns) >= size:
-            value = ns / size
-            return f"{value:,.3g} {unit}" if abs(value) < 1000 else f"{value:,.0f} {unit}"
-    return f"{ns} ns"
+    return "-" if ns is None else time_text(ns)
 
 
 def _count(number: int, what: str) -> str:
@@ -74,7 +68,8 @@ def head(cluster: Cluster) -> str:
     return words + (f", {most:,} steps" if most else "")
 
 
-def _missing(cluster: Cluster) -> list[str]:
+def missing(cluster: Cluster) -> list[str]:
+    """What is missing of it, in a few lines."""
     facts = cluster.facts
     lines = []
     if facts["missing"]:
@@ -126,7 +121,7 @@ def verdict(cluster: Cluster) -> list[str]:
         out.append(f"Of its operations {first['grew_operation']} grew most: "
                    f"{duration(first['grew_operation_ns'])} more than its peers.")
     waited = pc.sum(cluster.table("straggler_steps").column("waited_ns")).as_py()
-    spent = pc.sum(cluster.table("ranks").column("steps_ns")).as_py()
+    spent = pc.sum(cluster.table("ranks").column("marked_steps_ns")).as_py()
     if waited and spent:
         out.append(f"All ranks together waited {duration(waited)} of the {duration(spent)} of "
                    f"their steps ({100 * waited / spent:.0f} %).")

@@ -79,6 +79,18 @@ def inputs_of(paths: Iterable[str]) -> list[str]:
     return list(out)
 
 
+def all_inputs_of(paths: Iterable[str]) -> tuple[list[str], list[Gap]]:
+    """The same of those that mean something; and what is wrong with the others."""
+    out: dict[str, None] = {}
+    gaps = []
+    for path in paths:
+        try:
+            out.update(dict.fromkeys(inputs_of([path])))
+        except (OSError, ValueError) as error:
+            gaps.append(Gap(path, str(error).removeprefix(f"{path}: ")))
+    return list(out), gaps
+
+
 def spooled(part: Partial, spool: Spool) -> Partial:
     """The partial with its ledger in the spool: together they would not fit into memory."""
     if spec.LEDGER in part.tables:
@@ -101,7 +113,7 @@ def find(paths: Iterable[str], spool: Spool, elsewhere: bool = False) -> Sources
             if not inside:
                 raise ValueError(f"{path}: there is no partial (*{partial.SUFFIX}) in it")
             continue
-        if inside and not runs_below(path):
+        if inside and not (runs_below(path) or traces_in(path)):
             continue
         out.given.append(path)
         if not os.path.exists(path):

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "src/analyze/accounting/overhead.h"
+#include "src/analyze/quantiles.h"
 
 namespace crosscut::analyze {
 namespace {
@@ -23,12 +24,6 @@ constexpr int kReplicates = 999;
 constexpr double kControlResidual = 0.01;
 
 using Values = std::vector<double>;
-
-double Median(Values v) {
-  const auto mid = v.begin() + static_cast<ptrdiff_t>(v.size() / 2);
-  std::nth_element(v.begin(), mid, v.end());
-  return v.size() % 2 != 0 ? *mid : (*mid + *std::max_element(v.begin(), mid)) / 2;
-}
 
 // What is left when kTrim of each end is cut: bounds to winsorize at, and the mean between.
 struct Trimmed {
@@ -124,7 +119,7 @@ std::vector<uint32_t> Blocks(const std::vector<StepSample>& steps) {
     if (ends) run = 0;
   }
   const size_t cut =
-      lengths.empty() ? 3 : std::max<size_t>(3, static_cast<size_t>(Median(lengths)));
+      lengths.empty() ? 3 : std::max<size_t>(3, static_cast<size_t>(MiddleOf(lengths)));
   std::vector<uint32_t> block(steps.size());
   uint32_t number = 0;
   for (size_t i = 1, run = 1; i < steps.size(); ++i) {
@@ -162,7 +157,7 @@ Values LocalLevels(const std::vector<StepSample>& steps, const std::vector<uint3
     for (size_t i = from; i < to; ++i) {
       if (!(itself && i == before[m])) near.push_back(levels[i]);
     }
-    out.push_back(near.empty() ? LogLength(s) : Median(std::move(near)));
+    out.push_back(near.empty() ? LogLength(s) : MiddleOf(std::move(near)));
   }
   return out;
 }

@@ -5,21 +5,18 @@
 #include <cmath>
 #include <map>
 
+#include "src/analyze/quantiles.h"
+
 namespace crosscut::analyze {
 namespace {
 
 using Values = std::vector<double>;
 
-constexpr double kTail = 0.05;  // of a kind's steps, at either end: single steps that met with much
+// Of a kind's steps, at either end: single steps that met with much.
+constexpr size_t kTailPercent = 5;
 // Differences between parts beyond so many times their median are the program's own: it learned to
 // play longer games, say. What cutting them off takes from differences that are normal is put back.
 constexpr double kMostOfMedian = 2, kNormal = 1.21;
-
-double Quantile(Values& v, double q) {
-  const auto at = v.begin() + std::llround(q * static_cast<double>(v.size() - 1));
-  std::nth_element(v.begin(), at, v.end());
-  return *at;
-}
 
 struct Kind {
   uint8_t level = 0;                    // that most of its steps have
@@ -38,8 +35,9 @@ std::map<uint32_t, Kind> KindsOf(const std::vector<StepSample>& steps) {
     const auto most = std::max_element(levels.begin(), levels.end(), [](auto& a, auto& b) {
       return a.second.size() < b.second.size();
     });
-    Values& of = most->second;
-    kinds[kind] = {most->first, Quantile(of, 0.5), Quantile(of, kTail), Quantile(of, 1 - kTail)};
+    const Values& of = most->second;
+    kinds[kind] = {most->first, Quantile(of, 50), Quantile(of, kTailPercent),
+                   Quantile(of, 100 - kTailPercent)};
   }
   return kinds;
 }
@@ -88,9 +86,9 @@ double Wander(const std::vector<StepSample>& steps) {
   Values differences;
   for (size_t i = 1; i < pace.size(); ++i) differences.push_back(pace[i] - pace[i - 1]);
   Values sizes = differences;
-  const double trend = Quantile(sizes, 0.5);
+  const double trend = Quantile(sizes, 50);
   for (size_t i = 0; i < sizes.size(); ++i) sizes[i] = std::abs(differences[i] - trend);
-  const double most = kMostOfMedian * Quantile(sizes, 0.5);
+  const double most = kMostOfMedian * Quantile(sizes, 50);
   double squares = 0;
   for (const double size : sizes) squares += std::min(size, most) * std::min(size, most);
   return kNormal * std::sqrt(squares / (2 * static_cast<double>(sizes.size())));

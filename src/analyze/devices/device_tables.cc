@@ -8,6 +8,7 @@
 #include "src/analyze/amounts.h"
 #include "src/analyze/columns.h"
 #include "src/analyze/devices/device_work.h"
+#include "src/analyze/quantiles.h"
 
 namespace crosscut::analyze {
 namespace {
@@ -155,7 +156,7 @@ Table KernelsTable(const trace::Trace& trace, const Context& context) {
     total.push_back(kernel.total);
     min.push_back(kernel.lengths->front());
     mean.push_back((kernel.total + n / 2) / n);
-    p50.push_back((*kernel.lengths)[static_cast<size_t>((n - 1) / 2)]);
+    p50.push_back((*kernel.lengths)[RankOf(kernel.lengths->size(), 50)]);
     max.push_back(kernel.lengths->back());
   }
   return MakeTable("kernels", MakeColumn("name", name), MakeColumn("type", type),

@@ -40,17 +40,24 @@ struct Row {
   const char *table, *action;
 };
 
-std::string Fill(std::string text, double share, const char* of, const std::string& who = "") {
-  for (const auto& [mark, value] :
-       {std::pair<std::string, std::string>("{share}", ShareText(share)),
-        {"{of}", of},
-        {"{who}", who}}) {
-    for (size_t at; (at = text.find(mark)) != std::string::npos;) {
-      text.replace(at, mark.size(), value);
+std::string Fill(std::string_view text, double share, const char* of, const std::string& who = "") {
+  const std::pair<std::string_view, std::string> values[] = {
+      {"{share}", ShareText(share)}, {"{of}", of}, {"{who}", who}};
+  std::string out;
+  while (!text.empty()) {
+    size_t taken = 1;
+    const auto* value = std::find_if(std::begin(values), std::end(values),
+                                     [&](const auto& one) { return text.starts_with(one.first); });
+    if (value == std::end(values)) {
+      out += text[0];
+    } else {
+      out += value->second;  // which may hold anything
+      taken = value->first.size();
     }
+    text.remove_prefix(taken);
   }
-  text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
-  return text;
+  out[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(out[0])));
+  return out;
 }
 
 // 95 % bounds of the share of `cause`. Neighbours are alike, so what tells is how the sums of

@@ -542,6 +542,21 @@ TEST(Verdict, SaysOfAPlaceHowMuchOfTheCauseIsItsOwn) {
             "82 %)");
 }
 
+TEST(Verdict, NamesOfProcessesMayLookLikeItsMarks) {
+  const Table table = Compute(Parse(R"(process a pid=1 window=0..1000
+meta rank 0
+thread main tid=1 main lead
+span gloo:all_reduce 0 1000 comm
+process "{who}{share}" pid=2 window=0..1000
+meta rank 1
+thread main tid=2 main lead
+span gloo:all_reduce 900 1000 comm
+)"),
+                              "verdict");
+  EXPECT_EQ(table.texts("headline")[0],
+            "Bound by another rank: waiting for {who}{share} (pid 2) takes 90 % of the window.");
+}
+
 TEST(VerdictRules, StandInTheOrderOfTheirCausesAndSayWhatToDo) {
   for (size_t i = 0; i < VerdictRules().size(); ++i) {
     const VerdictRule& rule = VerdictRules()[i];

@@ -129,7 +129,7 @@ def functions_of(job, rank):
         "layer": ["framework"] * len(names), "name": names, "count": [rank + 1] * len(names),
         "total_ns": [1_000 * (rank + 1)] * len(names), "self_ns": [500 * (rank + 1)] * len(names),
         "min_ns": [10 + rank] * len(names), "max_ns": [900 + rank] * len(names)})
-    return merging.add_up([table], spec.SUMS["functions"], "functions")
+    return merging.add_up([table], spec.SUMS["functions"])
 
 
 def lengths_of(job, rank):
@@ -143,7 +143,7 @@ def lengths_of(job, rank):
     table = pa.table({"layer": both.column("layer"), "name": both.column("name"),
                       "from_ns": start, "below_ns": start + np.repeat([1, 4], names),
                       "count": count})
-    return merging.add_up([table], spec.SUMS["function_lengths"], "function_lengths")
+    return merging.add_up([table], spec.SUMS["function_lengths"])
 
 
 def partials_of(job):

@@ -211,13 +211,29 @@ def test_a_partial_of_another_specification_is_not_mixed_in(tmp_path, monkeypatc
     assert f"version {spec.VERSION + 1}, specification" in ranks.gaps_of(cluster)[0]
 
 
-def test_a_source_that_is_gone_is_named(tmp_path):
+def test_a_source_that_is_gone_is_named(tmp_path, capfd):
     paths = ranks.written(tmp_path / "parts", synthetic.partials_of(JOB))
     code, cluster = ranks.reduce(tmp_path / "cluster", *paths, "/nfs/prof/job7/node-17",
                                  tmp_path / "host9.ccp")
     assert code == 3
     assert "/nfs/prof/job7/node-17: it is not there" in ranks.gaps_of(cluster)
+    assert "! /nfs/prof/job7/node-17: it is not there" in capfd.readouterr().err
     assert any(gap.startswith("host9.ccp: it cannot be read") for gap in ranks.gaps_of(cluster))
+
+
+def test_a_path_that_is_no_text_can_be_told(tmp_path, capfd):
+    here = ranks.trace_of(tmp_path, 0, world=1)
+    code, cluster = ranks.reduce(tmp_path / "cluster", here, tmp_path / os.fsdecode(b"\xff.txt"))
+    assert code == 3 and ranks.gaps_of(cluster) == [f"{tmp_path}/?.txt: it is not there"]
+    assert "/?.txt: it is not there" in command_report(cluster, capfd)
+
+
+def test_traces_beside_partials_are_mapped(tmp_path):
+    traces = [ranks.trace_of(tmp_path, rank, world=2) for rank in range(2)]
+    assert command.main_map(["-o", os.fspath(tmp_path / "both"), traces[0]]) == 0
+    os.rename(traces[1], tmp_path / "both" / "rank1.json")
+    code, cluster = ranks.reduce(tmp_path / "cluster", tmp_path / "both")
+    assert (code, cluster.facts["ranks"]) == (0, 2)
 
 
 def test_a_reduce_that_died_goes_on_with_what_was_mapped(tmp_path, monkeypatch):
@@ -302,6 +318,21 @@ def test_two_processes_that_state_one_rank_are_told(tmp_path):
     parts = [*synthetic.partials_of(JOB), synthetic.partial_of(JOB, 3, host="other", process="9-9")]
     _, cluster = ranks.reduce(tmp_path / "cluster", *ranks.written(tmp_path / "parts", parts))
     assert "rank 3: several processes state it (restart 0)" in ranks.gaps_of(cluster)
+
+
+def test_each_of_two_processes_that_state_one_rank_has_its_own_steps(tmp_path):
+    first, second = (ranks.trace_of(os.makedirs(tmp_path / name) or tmp_path / name, 0, 1, steps)
+                     for name, steps in (("a", 3), ("b", 5)))
+    _, cluster = ranks.reduce(tmp_path / "cluster", first, second)
+    steps = [(row["steps"], row["steps_ns"]) for row in cluster.table("ranks").to_pylist()]
+    assert sorted(steps) == [(3, 2700), (5, 4500)]
+
+
+def test_steps_that_share_their_number_are_counted_by_rank(tmp_path):
+    more = "step step 3000 3900 number=2\n"
+    traces = [ranks.trace_of(tmp_path, rank, 2, more=more) for rank in range(2)]
+    _, cluster = ranks.reduce(tmp_path / "cluster", *traces)
+    assert len([gap for gap in ranks.gaps_of(cluster) if "2 steps share their number" in gap]) == 2
 
 
 def test_an_error_of_a_store_is_tried_again(tmp_path, monkeypatch):

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from crosscut.cluster import dataset, merging, page
 from crosscut.cluster.finish import finish
-from synthetic import Job, partials_of
+from synthetic import Job, partial_of, partials_of
 
 
 def page_of(tmp_path, job, change=lambda partials: None):
@@ -67,3 +67,10 @@ def test_names_stay_text(tmp_path):
 
     text, _ = page_of(tmp_path, Job(ranks=3, steps=10), rename)
     assert evil not in text and "&lt;img" in text
+
+
+def test_the_number_of_a_restart_may_be_any(tmp_path):
+    parts = [partial_of(Job(ranks=2), rank, restart=1 << 61) for rank in range(2)]
+    _, data = page_of(tmp_path, Job(ranks=2), lambda partials: partials.__setitem__(
+        slice(None), parts))
+    assert data["rows"] == 2

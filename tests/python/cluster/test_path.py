@@ -1,8 +1,17 @@
 """The path across ranks adds up to the time that went by, and what a late rank costs is known."""
 
+import random
+
 from crosscut.cluster import merging
 from crosscut.cluster.finish import finish
 from synthetic import TRANSFER_NS, Job, partials_of
+from test_collectives import call, finished
+
+
+def path_of(ledgers, per_host):
+    """What the path of a job says of each rank and kind."""
+    rows = finished(ledgers, per_host)["cluster_path"].to_pylist()
+    return {(row["rank"], row["kind"]): row["ns"] for row in rows}
 
 
 def test_the_path_goes_through_the_late_rank_and_adds_up():
@@ -26,3 +35,47 @@ def test_what_a_late_rank_costs_is_the_time_in_which_only_it_was_missing():
             .tables["stragglers"].to_pylist()}
     assert rows[job.late]["saved_in_steps_ns"] == job.steps * job.late_ns
     assert all(row["saved_ns"] == 0 for rank, row in rows.items() if rank != job.late)
+
+
+def in_flight(chance, hosts, lag):
+    """The ledgers of four ranks, and how long their path is. All are in each collective; some begin
+    while the one before is in flight, and a rank leaves up to `lag` later than others."""
+    ledgers, now, first_come, last_gone = [[] for _ in range(4)], 10_000, None, None
+    for seq in range(12):
+        now += chance.randint(100, 3000)
+        came = [now - chance.choice([chance.randint(1, 90), chance.randint(1, 2500)])
+                for _ in range(4)]
+        if first_come is None:
+            first_come = max(came)
+        for rank, rows in enumerate(ledgers):
+            begin, gone = max(came[rank], first_come - 5), now + chance.randint(0, lag)
+            begin = came[rank] if seq == 0 else max(begin, first_come + 1)
+            clock = 77_000_000 * (rank // (4 // hosts))
+            rows.append(call(seq=seq, stay=gone - begin, leave=gone + clock))
+            if rank == 0:
+                last_gone = gone
+    return ledgers, last_gone - first_come
+
+
+def test_the_path_adds_up_whatever_is_in_flight_at_once():
+    for seed in range(60):
+        chance = random.Random(seed)
+        hosts = 1 + seed % 2
+        # Clocks of two hosts are compared by nothing: there all leave together.
+        ledgers, expected = in_flight(chance, hosts, lag=80 if hosts == 1 else 0)
+        assert sum(path_of(ledgers, 4 // hosts).values()) == expected, seed
+
+
+def test_the_path_begins_where_its_last_rank_was_in_nothing_before():
+    early = call(group="two", seq=0, stay=400, leave=500)
+    both = [early, call(seq=0, stay=900, leave=2000)]
+    assert path_of([both, both, [call(seq=0, stay=300, leave=2000)]], per_host=3) == {
+        (2, "transfer"): 300}
+
+
+def test_on_one_clock_a_rank_that_leaves_late_is_on_the_path():
+    first, second = [call(seq=0, stay=100, leave=100)], [call(seq=0, stay=150, leave=150)]
+    first += [call(seq=1, stay=90, leave=200)]
+    second += [call(seq=1, stay=40, leave=200)]
+    assert path_of([first, second], per_host=2) == {
+        (1, "transfer"): 40, (1, "work"): 10, (0, "transfer"): 150}

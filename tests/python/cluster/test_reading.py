@@ -314,6 +314,37 @@ def test_outliers_and_what_grew_are_beside_the_other_ranks():
     assert list(peers.excesses([figure(0, 5)])) == []
 
 
+def test_the_median_of_ranks_is_the_lower_of_two_in_the_middle(tmp_path):
+    parts = synthetic.partials_of(synthetic.Job(ranks=4, steps=20))
+    rows = finish(merging.merge(parts)).tables["operation_spread"].to_pylist()
+    [load] = [row for row in rows if row["operation"] == "load"]
+    each = sorted(row["wall_ns"] for part in parts for row in part.tables["operations"].to_pylist()
+                  if row["operation"] == "load")
+    assert (load["p50_ns"], load["p99_ns"]) == (each[1], each[3])
+
+
+def test_waiting_is_part_of_the_steps_in_which_it_was_seen(tmp_path):
+    def halved(table):  # every other step was a control step: it has no collectives
+        steps, calls = table[spec.STEPS], table[spec.LEDGER]
+        level = pa.array([2 * (step % 2) for step in steps.column("step").to_pylist()])
+        table[spec.STEPS] = steps.set_column(steps.column_names.index("level"), "level", level)
+        seen = [step % 2 == 1 for step in calls.column("step").to_pylist()]
+        table[spec.LEDGER] = calls.filter(pa.array(seen))
+
+    parts = synthetic.partials_of(JOB)
+    for part in parts:
+        halved(part.tables)
+    whole = merging.merge(parts)
+    dataset.write(str(tmp_path / "c"), whole, finish(whole))
+    text = " ".join(report.verdict(dataset.open_cluster(str(tmp_path / "c"))))
+    assert "All ranks together waited 28.4 s of the 39.4 s of their steps (72 %)." in text
+
+
+def test_times_have_the_unit_that_they_round_to():
+    assert [report.duration(ns) for ns in (None, 999_499, 999_600_000, 4_000_000)] == [
+        "-", "999 µs", "1.00 s", "4.00 ms"]
+
+
 def test_ranges_of_ranks_are_told_in_few_words():
     some = random.Random(1)
     for _ in range(100):
