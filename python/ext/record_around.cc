@@ -24,6 +24,7 @@ struct Around {
   PyObject* before;  // null: nobody is asked
   PyObject* after;   // null: nobody is told
   PyObject* prefix;  // null: of any name
+  PyObject* of;      // null: of any class
   PyObject* weak_references;
   const int32_t* on;     // null: always
   int32_t* (*inside)();  // null: calls may be inside another
@@ -113,8 +114,13 @@ bool Concerns(const Around* self) {
   return wanted && (self->inside == nullptr || *self->inside() == 0);
 }
 
-// Whether the call is of a thing that is named as wanted.
-bool IsNamed(const Around* self, PyObject* first) {
+// Whether the call is of a thing that is of the class and named as wanted. The program's code would
+// be asked what it is an instance of.
+bool IsWanted(const Around* self, PyObject* first) {
+  if (self->of != nullptr &&
+      PyType_IsSubtype(Py_TYPE(first), reinterpret_cast<PyTypeObject*>(self->of)) == 0) {
+    return false;
+  }
   if (self->prefix == nullptr) return true;
   static PyObject* const attribute = PyUnicode_InternFromString("name");
   PyObject* name = PyObject_GetAttr(first, attribute);
@@ -216,7 +222,7 @@ PyObject* AroundVectorcall(PyObject* object, PyObject* const* args, size_t flags
     return PyObject_Vectorcall(before, args, flags, keywords);
   };
   PyObject* first = PyVectorcall_NARGS(flags) > 0 ? args[0] : Py_None;
-  if (!IsNamed(self, first)) return call();
+  if (!IsWanted(self, first)) return call();
   Py_INCREF(self);  // the call may replace this object in its class
   Py_INCREF(function);
   PyObject* result = Surround(self, first, ask, call);
@@ -276,6 +282,7 @@ int Traverse(Around* self, visitproc visit, void* arg) {
   Py_VISIT(self->led);
   Py_VISIT(self->before);
   Py_VISIT(self->after);
+  Py_VISIT(self->of);
   return 0;
 }
 
@@ -285,6 +292,7 @@ int Clear(Around* self) {
   Py_CLEAR(self->before);
   Py_CLEAR(self->after);
   Py_CLEAR(self->prefix);
+  Py_CLEAR(self->of);
   return 0;
 }
 
@@ -310,6 +318,16 @@ PyObject* Reduce(Around* self, PyObject*) {
 
 PyObject* Retire(Around* self, PyObject*) {
   __atomic_store_n(&self->retired, 1, __ATOMIC_RELAXED);
+  Py_RETURN_NONE;
+}
+
+PyObject* Limit(Around* self, PyObject* cls) {
+  if (!PyType_Check(cls)) {
+    PyErr_SetString(PyExc_TypeError, "around.limit(): needs a class");
+    return nullptr;
+  }
+  Py_INCREF(cls);
+  Py_XSETREF(self->of, cls);
   Py_RETURN_NONE;
 }
 
@@ -352,6 +370,7 @@ PyObject* Repr(PyObject* object) {
 PyMethodDef methods[] = {
     {"__reduce__", reinterpret_cast<PyCFunction>(Reduce), METH_NOARGS, nullptr},
     {"retire", reinterpret_cast<PyCFunction>(Retire), METH_NOARGS, nullptr},
+    {"limit", reinterpret_cast<PyCFunction>(Limit), METH_O, nullptr},
     {nullptr, nullptr, 0, nullptr}};
 
 PyMemberDef members[] = {
@@ -385,7 +404,8 @@ const char kDoc[] =
     "\n"
     "Both are called unseen. Who asks this object for something is answered by `function`, which\n"
     "around.function.__get__(object) gives. around.retire(object): its calls are just calls from\n"
-    "then on, but for those that have begun.";
+    "then on, but for those that have begun. around.limit(object, cls): so are those whose first\n"
+    "argument is of another class.";
 
 PyTypeObject MakeType() {
   PyTypeObject type = {PyVarObject_HEAD_INIT(nullptr, 0)};

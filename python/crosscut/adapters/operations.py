@@ -85,17 +85,20 @@ class Operations(_patches.Patches):
     def follow(self, root: type, names: tuple[str, ...],
                make: Callable[[type, str, Callable[..., Any]], Any]) -> None:
         """Puts make(class, name, function) around the methods `names` of `root` and of the classes
-        below it; of later ones when they get their first instance."""
+        below it; of later ones when they get their first instance. A class may have one from
+        another base, whose other objects are none of ours."""
         def patch(cls: type) -> None:
             for base in () if cls in known else reversed(cls.__mro__):
-                if base in known or not issubclass(base, root):
+                if base in known:
                     continue
                 known.add(base)
                 for name in names:
                     function = vars(base).get(name)
                     if isinstance(function, types.FunctionType) and function not in known:
                         known.add(function)  # another class may have it, too
-                        self.replace(base, name, make(base, name, function))
+                        ours = make(cls, name, function)
+                        _record.around.limit(ours, root)
+                        self.replace(base, name, ours)
 
         known: weakref.WeakSet[Any] = weakref.WeakSet()
         for cls in with_subclasses(root):
