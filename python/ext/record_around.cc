@@ -85,10 +85,10 @@ class Slice {
     Py_XDECREF(callback);
     PyErr_Clear();
     if (task_ == Py_None) Py_CLEAR(task_);
-    if (task_ != nullptr) before_ = EnterTask(task_);
+    if (task_ != nullptr) outer_ = EnterTask(task_);
   }
   ~Slice() {
-    if (task_ != nullptr) LeaveTask(task_, before_);
+    if (task_ != nullptr) LeaveTask(task_, outer_);
     Py_XDECREF(task_);  // behind it: the call may have let go of the handle
   }
   Slice(const Slice&) = delete;
@@ -96,7 +96,7 @@ class Slice {
 
  private:
   PyObject* task_ = nullptr;
-  uint64_t before_ = 0;
+  Outer outer_;
 };
 
 // Calls open on this thread, in the task that it runs, of which only the outermost is told of.
@@ -170,10 +170,10 @@ PyObject* Tell(PyObject* after, PyObject* first, PyObject* result) {
 // A call that makes a task and may run that already, up to where it first waits.
 template <class Call>
 PyObject* InNewTask(Call call) {
-  const uint64_t before = EnterNewTask();
+  const Outer outer = EnterNewTask();
   PyObject* task = call();
   const PendingException kept;
-  LeaveTask(task != nullptr ? task : Py_None, before);
+  LeaveTask(task != nullptr ? task : Py_None, outer);
   return task;
 }
 
