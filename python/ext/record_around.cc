@@ -8,6 +8,7 @@
 
 #include "crosscut/crosscut.h"
 #include "crosscut/in_python.h"
+#include "crosscut/ref.h"
 #include "python/ext/record_functions.h"
 #include "python/ext/record_operation.h"
 #include "python/ext/record_shared.h"
@@ -20,7 +21,8 @@ namespace {
 // In C since a function in Python would be a frame of the program's, and cost ten times as much.
 struct Around {
   PyObject_HEAD PyObject* function;
-  PyObject* led;     // the function whose calls come here; null: none, or those of another around
+  PyObject* led;     // a weak reference to the function whose calls come here, which has `function`
+                     // then; null: none, or those of another around
   PyObject* before;  // null: nobody is asked
   PyObject* after;   // null: nobody is told
   PyObject* prefix;  // null: of any name
@@ -504,20 +506,25 @@ PyObject* LeadCalls(PyObject*, PyObject* outer) {
   PyObject* next = LeadFunction(inner->function, outer);
   if (next == nullptr && PyErr_Occurred() != nullptr) return nullptr;
   if (next == nullptr) Py_RETURN_FALSE;
-  inner->led = std::exchange(inner->function, next);
+  PyObject* led = PyWeakref_NewRef(inner->function, nullptr);
+  if (led == nullptr) {
+    UnleadFunction(inner->function);
+    Py_DECREF(next);
+    return nullptr;
+  }
+  inner->led = led;
+  Py_SETREF(inner->function, next);
   Py_RETURN_TRUE;
 }
 
 PyObject* UnleadCalls(PyObject*, PyObject* outer) {
   Around* inner = IsAround(outer) ? InnermostOf(outer) : nullptr;
-  if (inner == nullptr || inner->led == nullptr) Py_RETURN_NONE;
-  Py_INCREF(outer);
-  PyObject* next = inner->function;
-  Py_INCREF(next);
-  TakeOut(inner->led, outer, next);
-  Py_SETREF(inner->function, std::exchange(inner->led, nullptr));
-  Py_DECREF(next);
-  Py_DECREF(outer);
+  Ref led(inner == nullptr ? nullptr : Referent(inner->led));
+  if (!led) Py_RETURN_NONE;  // or it is gone
+  const Ref kept = Ref::Borrow(outer), next = Ref::Borrow(inner->function);
+  TakeOut(led.get(), outer, next.get());
+  Py_CLEAR(inner->led);
+  Py_SETREF(inner->function, led.release());
   Py_RETURN_NONE;
 }
 

@@ -81,3 +81,21 @@ def test_random_classes_are_followed_wherever_their_methods_are_from(library, se
                  "  for action in range(4):\n    cls().step(action); done += 1\nprint(done)")
     calls = int(library.python("\n".join(lines)))
     assert calls > 0 and of_operation(library, "simulate") == calls
+
+
+def test_classes_and_what_they_hold_go_when_the_program_lets_go_of_them(library):
+    out = library.python("""
+import gc, weakref
+from gymnasium import Env
+def trial():
+    class Trial(Env):
+        def step(self, action): return action
+        def reset(self): return super().__init__()
+    env = Trial()
+    env.reset(), env.step(1)
+    return [weakref.ref(one) for one in (Trial, Trial.step, Trial.reset)]
+gone = [reference for _ in range(20) for reference in trial()]
+gc.collect()
+print(sum(one() is not None for one in gone), len(Env.__subclasses__()))
+""")
+    assert out == "0 1\n" and of_operation(library, "simulate") == 40
