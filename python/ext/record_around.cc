@@ -76,6 +76,20 @@ class Word {
   int32_t before_ = 0;
 };
 
+// What a callable is bound to, a new reference; null: nothing. A callable of the program's own
+// making is not asked: it may answer for any name, and do anything.
+PyObject* BoundTo(PyObject* callable) {
+  if (PyMethod_Check(callable)) {
+    Py_INCREF(PyMethod_GET_SELF(callable));
+    return PyMethod_GET_SELF(callable);
+  }
+  static PyObject* const self = PyUnicode_InternFromString("__self__");
+  if (Py_TYPE(callable)->tp_getattro != PyObject_GenericGetAttr) return nullptr;
+  PyObject* bound = PyObject_GenericGetAttr(callable, self);
+  if (bound == nullptr) PyErr_Clear();
+  return bound;
+}
+
 // While it lives this thread runs the task that a handle of asyncio's is a slice of: what its
 // callback is bound to.
 class Slice {
@@ -83,9 +97,12 @@ class Slice {
   explicit Slice(PyObject* handle) {
     if (handle == nullptr) return;
     PyObject* callback = PyObject_GetAttrString(handle, "_callback");
-    task_ = callback == nullptr ? nullptr : PyObject_GetAttrString(callback, "__self__");
-    Py_XDECREF(callback);
-    PyErr_Clear();
+    if (callback == nullptr) {
+      PyErr_Clear();
+      return;
+    }
+    task_ = BoundTo(callback);
+    Py_DECREF(callback);
     if (task_ == Py_None) Py_CLEAR(task_);
     if (task_ != nullptr) outer_ = EnterTask(task_);
   }

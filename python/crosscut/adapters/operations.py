@@ -16,16 +16,15 @@ _LIBRARY = pathlib.Path(os.path.abspath(__file__)).parent.parent / "lib" / "libc
 
 
 def with_subclasses(cls: type) -> list[type]:
-    """The class and all that are below it now."""
-    found, index = [cls], 0
-    known = {cls}
-    while index < len(found):
-        for sub in type.__subclasses__(found[index]):
-            if sub not in known:
-                known.add(sub)
-                found.append(sub)
-        index += 1
-    return found
+    """The class and all that are below it now. A metaclass may say what is equal: it is not asked."""
+    found = {id(cls): cls}
+    waiting = [cls]
+    while waiting:
+        for sub in type.__subclasses__(waiting.pop()):
+            if id(sub) not in found:
+                found[id(sub)] = sub
+                waiting.append(sub)
+    return list(found.values())
 
 
 class Operations(_patches.Patches):
@@ -88,19 +87,19 @@ class Operations(_patches.Patches):
         below it; of later ones when they get their first instance. A class may have one from
         another base, whose other objects are none of ours."""
         def patch(cls: type) -> None:
-            for base in () if cls in known else reversed(cls.__mro__):
-                if base in known:
-                    continue
-                known.add(base)
+            for base in reversed(cls.__mro__):
                 for name in names:
                     function = vars(base).get(name)
-                    if isinstance(function, types.FunctionType) and function not in known:
-                        known.add(function)  # another class may have it, too
+                    if (isinstance(function, types.FunctionType)
+                            and weakref.ref(function) not in known):
+                        # Another class may have it, too. A WeakSet would be told of its end in a
+                        # frame.
+                        known.add(weakref.ref(function, known.discard))
                         ours = make(cls, name, function)
                         _record.around.limit(ours, root)
                         self.replace(base, name, ours)
 
-        known: weakref.WeakSet[Any] = weakref.WeakSet()
+        known: set[weakref.ref[types.FunctionType]] = set()
         for cls in with_subclasses(root):
             patch(cls)
         _record.follow_classes(root, "used", patch)

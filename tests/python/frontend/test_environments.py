@@ -2,6 +2,7 @@
 as they are."""
 
 import random
+import sys
 
 import crosscut
 import pytest
@@ -85,7 +86,7 @@ def test_random_classes_are_followed_wherever_their_methods_are_from(library, se
 
 def test_classes_and_what_they_hold_go_when_the_program_lets_go_of_them(library):
     out = library.python("""
-import gc, weakref
+import gc, sys, weakref
 from gymnasium import Env
 def trial():
     class Trial(Env):
@@ -93,9 +94,41 @@ def trial():
         def reset(self): return super().__init__()
     env = Trial()
     env.reset(), env.step(1)
-    return [weakref.ref(one) for one in (Trial, Trial.step, Trial.reset)]
+    return list(map(weakref.ref, (Trial, Trial.step, Trial.reset)))
 gone = [reference for _ in range(20) for reference in trial()]
 gc.collect()
 print(sum(one() is not None for one in gone), len(Env.__subclasses__()))
+seen = []
+sys.setprofile(lambda frame, event, _: seen.append((event, frame.f_code.co_name)))
+trial()
+gc.collect()
+sys.setprofile(None)
+print([name for event, name in seen if event == "call"])
 """)
-    assert out == "0 1\n" and of_operation(library, "simulate") == 40
+    assert out == "0 1\n['trial', 'Trial', 'reset', 'step']\n" and of_operation(library, "simulate") == 42
+
+
+METACLASSES = """
+from gymnasium import Env
+class Equal(type):
+    def __eq__(cls, other):
+        print("compared")
+        return True
+class Hashed(type):
+    def __hash__(cls):
+        print("hashed")
+        return 7
+class E(Env, metaclass=Equal):
+    def step(self, action): return action
+class H(Env, metaclass=Hashed):
+    def step(self, action): return action
+e, h = E(), H()
+print([e.step(action) + h.step(action) for action in range(5)])
+"""
+
+
+def test_a_metaclass_is_asked_for_nothing(library):
+    alone = library.plain(sys.executable, "-c", METACLASSES)
+    recorded = library.record(sys.executable, "-c", METACLASSES)
+    assert (recorded.returncode, recorded.stdout) == (0, alone.stdout)
+    assert "Traceback" not in recorded.stderr and of_operation(library, "simulate") == 10
