@@ -3,10 +3,13 @@ walks a thread's frames finds those of the program alone."""
 
 import faulthandler
 import gc
+import sys
 import tracemalloc
+import types
 import weakref
 
 from crosscut import _patches, _record
+from crosscut.adapters import tensorflow_graphs
 from test_led_functions import Base, led, without_addresses
 
 
@@ -78,3 +81,18 @@ def test_who_walks_the_frames_of_a_thread_finds_no_more(tmp_path):
     before = Host().outer()
     with led(Host.step), led(Host.step), led(Host.outer):
         assert Host().outer() == before
+
+
+def test_an_optimizer_of_a_graph_dies_in_no_frame_of_ours():
+    class Optimizer:
+        _iterations = types.SimpleNamespace(_unique_id="5")
+
+    graphs, seen, optimizer = tensorflow_graphs.Graphs(), [], Optimizer()
+    graphs.keep(optimizer)
+    counts = types.SimpleNamespace(name="iteration", _unique_id="5")
+    assert graphs._counts_in(counts) is optimizer
+    sys.setprofile(lambda frame, event, _: seen.append((event, frame.f_code.co_filename)))
+    del optimizer
+    sys.setprofile(None)
+    assert [file for event, file in seen if event == "call"] == []
+    assert graphs._counts_in(counts) is None
