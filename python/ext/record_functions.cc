@@ -26,7 +26,9 @@ struct Led {
   PyObject_HEAD PyObject* function;  // a weak reference
   PyObject* to;
 #ifdef CROSSCUT_LEADS_BY_CODE
-  PyObject* code;  // the function's own
+  PyObject* code;      // the function's own
+  PyObject* own;       // the function, which lives as long as calls of it run
+  Py_ssize_t running;  // so many
 #endif
   vectorcallfunc vectorcall;
 };
@@ -175,7 +177,10 @@ PyObject* Door(PyObject*, PyObject* const*, size_t, PyObject*) {
   // (faulthandler, tracemalloc, samplers) find it.
   ++thread->recursion_remaining;
   thread->cframe->current_frame = frame->previous;
+  const bool runs = reinterpret_cast<PyObject*>(frame->function) == led->own;
+  led->running += runs;
   PyObject* result = CallSorted(to, code, frame->fast);
+  led->running -= runs;
   thread->cframe->current_frame = frame;
   --thread->recursion_remaining;
   Py_DECREF(to);
@@ -228,7 +233,8 @@ PyObject* MakeTwin(PyFunctionObject* function, PyObject* code) {
 
 PyObject* CallPlainly(PyObject* object, PyObject* const* args, size_t flags, PyObject* keywords) {
   auto* led = reinterpret_cast<Led*>(object);
-  const Ref function(FunctionOf(led));
+  // A finaliser may call one that is garbage, to which there are no weak references any more.
+  const Ref function = led->running > 0 ? Ref::Borrow(led->own) : Ref(FunctionOf(led));
   if (!function) return nullptr;
   const Ref twin(MakeTwin(reinterpret_cast<PyFunctionObject*>(function.get()), led->code));
   return twin ? PyObject_Vectorcall(twin.get(), args, flags, keywords) : nullptr;
@@ -285,6 +291,7 @@ bool Enter(PyObject* object, Led* led) {
   const Ref code(MakeCode(reinterpret_cast<PyCodeObject*>(own), led));
   if (!code) return false;
   Share(&led->code, own);
+  led->own = object;
   SetCode(function, code.get());
   return true;
 }

@@ -48,6 +48,33 @@ def test_what_is_led_lives_no_longer_than_the_program_has_it():
     patches.undo()
 
 
+def test_a_finaliser_calls_what_dies_with_it():
+    told = []
+
+    def make():
+        class Ends(Base):
+            def step(self, action, *, times=1):
+                return super().step(action, times=times)
+
+            def __del__(self):
+                told.append(self.step(3, times=2))
+
+        return Ends
+
+    patches = _patches.Patches()
+    for in_cycle in (False, True):
+        cls = make()
+        patches.replace(cls, "step", _record.around(cls.step))
+        one = cls()
+        if in_cycle:
+            one.itself = one
+        assert one.step(2) == 2
+        del cls, one
+        gc.collect()
+        assert told.pop() == 6 and not told
+    patches.undo()
+
+
 def test_a_function_that_is_gone_is_not_mistaken_for_one_in_its_place():
     patches, told = _patches.Patches(), []
     for number in range(300):
