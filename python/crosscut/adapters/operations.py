@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
 import pathlib
 import types
@@ -84,8 +85,9 @@ class Operations(_patches.Patches):
     def follow(self, root: type, names: tuple[str, ...],
                make: Callable[[type, str, Callable[..., Any]], Any]) -> None:
         """Puts make(class, name, function) around the methods `names` of `root` and of the classes
-        below it; of later ones when they get their first instance. A class may have one from
-        another base, whose other objects are none of ours."""
+        below it; of later ones when they are made, which may make an instance already, and as they
+        are when they get their first. A class may have one from another base, whose other objects
+        are none of ours."""
         def patch(cls: type) -> None:
             for base in reversed(cls.__mro__):
                 for name in names:
@@ -102,5 +104,6 @@ class Operations(_patches.Patches):
         known: set[weakref.ref[types.FunctionType]] = set()
         for cls in with_subclasses(root):
             patch(cls)
-        _record.follow_classes(root, "used", patch)
-        self.on_undo(lambda: _record.follow_classes(root, "used", None))
+        for when in ("made", "used"):
+            _record.follow_classes(root, when, patch)
+            self.on_undo(functools.partial(_record.follow_classes, root, when, None))

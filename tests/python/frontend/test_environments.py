@@ -62,6 +62,25 @@ for _ in range(20): steps.step(1)
     assert spans(library) == {"Steps.step": 12, "Resets.reset": 3, "Other.step": 3}
 
 
+def test_a_class_is_followed_that_has_an_instance_or_methods_when_it_is_made_or_later(library):
+    library.python("""
+from gymnasium import Env
+class Registered(Env):
+    def __init_subclass__(cls): cls.one = cls()
+class One(Registered):
+    def step(self, action): return action
+class Late(Env): pass
+Late.step = lambda self, action: action
+class Traced(Env):
+    def step(self, action): return action
+Traced.step = (lambda step: lambda self, action: step(self, action))(Traced.step)
+for _ in range(4): One.one.step(1)
+late, traced = Late(), Traced()
+for _ in range(5): late.step(1), traced.step(2)
+""")
+    assert of_operation(library, "simulate") == 4 + 5 + 5
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_random_classes_are_followed_wherever_their_methods_are_from(library, seed):
     chance = random.Random(seed)
