@@ -17,7 +17,7 @@ _LIBRARY = pathlib.Path(os.path.abspath(__file__)).parent.parent / "lib" / "libc
 
 
 def with_subclasses(cls: type) -> list[type]:
-    """The class and all that are below it now. A metaclass may say what is equal: it is not asked."""
+    """The class and all that are below it now. A metaclass is not asked which are equal."""
     found = {id(cls): cls}
     waiting = [cls]
     while waiting:

@@ -124,7 +124,8 @@ gc.collect()
 sys.setprofile(None)
 print([name for event, name in seen if event == "call"])
 """)
-    assert out == "0 1\n['trial', 'Trial', 'reset', 'step']\n" and of_operation(library, "simulate") == 42
+    counted = of_operation(library, "simulate")
+    assert out == "0 1\n['trial', 'Trial', 'reset', 'step']\n" and counted == 42
 
 
 METACLASSES = """
