@@ -21,7 +21,8 @@ def with_subclasses(cls: type) -> list[type]:
     found = {id(cls): cls}
     waiting = [cls]
     while waiting:
-        for sub in type.__subclasses__(waiting.pop()):
+        below: list[type] = type.__subclasses__(waiting.pop())
+        for sub in below:
             if id(sub) not in found:
                 found[id(sub)] = sub
                 waiting.append(sub)
