@@ -2,39 +2,12 @@
 
 #include <algorithm>
 
-#if PY_VERSION_HEX >= 0x030c0000
-
-// The first members of CPython's own, the same from 3.12 to 3.15: its header is no public one.
-struct _PyInterpreterFrame {
-  uintptr_t executable;  // from 3.13 on no code object where native code calls Python
-  _PyInterpreterFrame* previous;
-  PyObject *function, *globals, *builtins, *locals, *object;
-  const char* instruction;
-};
-
-#elif PY_VERSION_HEX >= 0x030b0000
-
-// The first members of CPython 3.11's own: its header is no public one.
-struct _PyInterpreterFrame {
-  PyFunctionObject* function;
-  PyObject *globals, *builtins, *locals;
-  PyCodeObject* code;
-  PyFrameObject* object;
-  _PyInterpreterFrame* previous;
-  const char* instruction;
-};
-// Likewise.
-struct _frame {
-  PyObject_HEAD PyFrameObject* back;
-  _PyInterpreterFrame* inner;
-};
-
-#endif
+#include "crosscut/frame.h"
 
 namespace crosscut::pycalls {
 
 // Frames that are not recorded: those that the interpreter puts where native code calls Python
-// (3.12 on), and our own code's.
+// (3.12 on).
 constexpr int kMostBetween = 4;
 
 namespace {

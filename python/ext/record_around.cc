@@ -8,6 +8,7 @@
 
 #include "crosscut/crosscut.h"
 #include "crosscut/in_python.h"
+#include "crosscut/ref.h"
 #include "python/ext/record_functions.h"
 #include "python/ext/record_operation.h"
 #include "python/ext/record_shared.h"
@@ -20,10 +21,12 @@ namespace {
 // In C since a function in Python would be a frame of the program's, and cost ten times as much.
 struct Around {
   PyObject_HEAD PyObject* function;
-  PyObject* led;     // the function whose calls come here; null: none, or those of another around
+  PyObject* led;     // a weak reference to the function whose calls come here, which has `function`
+                     // then; null: none, or those of another around
   PyObject* before;  // null: nobody is asked
   PyObject* after;   // null: nobody is told
   PyObject* prefix;  // null: of any name
+  PyObject* of;      // null: of any class
   PyObject* weak_references;
   const int32_t* on;     // null: always
   int32_t* (*inside)();  // null: calls may be inside another
@@ -73,6 +76,20 @@ class Word {
   int32_t before_ = 0;
 };
 
+// What a callable is bound to, a new reference; null: nothing. A callable of the program's own
+// making is not asked: it may answer for any name, and do anything.
+PyObject* BoundTo(PyObject* callable) {
+  if (PyMethod_Check(callable)) {
+    Py_INCREF(PyMethod_GET_SELF(callable));
+    return PyMethod_GET_SELF(callable);
+  }
+  static PyObject* const self = PyUnicode_InternFromString("__self__");
+  if (Py_TYPE(callable)->tp_getattro != PyObject_GenericGetAttr) return nullptr;
+  PyObject* bound = PyObject_GenericGetAttr(callable, self);
+  if (bound == nullptr) PyErr_Clear();
+  return bound;
+}
+
 // While it lives this thread runs the task that a handle of asyncio's is a slice of: what its
 // callback is bound to.
 class Slice {
@@ -80,14 +97,17 @@ class Slice {
   explicit Slice(PyObject* handle) {
     if (handle == nullptr) return;
     PyObject* callback = PyObject_GetAttrString(handle, "_callback");
-    task_ = callback == nullptr ? nullptr : PyObject_GetAttrString(callback, "__self__");
-    Py_XDECREF(callback);
-    PyErr_Clear();
+    if (callback == nullptr) {
+      PyErr_Clear();
+      return;
+    }
+    task_ = BoundTo(callback);
+    Py_DECREF(callback);
     if (task_ == Py_None) Py_CLEAR(task_);
-    if (task_ != nullptr) before_ = EnterTask(task_);
+    if (task_ != nullptr) outer_ = EnterTask(task_);
   }
   ~Slice() {
-    if (task_ != nullptr) LeaveTask(task_, before_);
+    if (task_ != nullptr) LeaveTask(task_, outer_);
     Py_XDECREF(task_);  // behind it: the call may have let go of the handle
   }
   Slice(const Slice&) = delete;
@@ -95,7 +115,7 @@ class Slice {
 
  private:
   PyObject* task_ = nullptr;
-  uint64_t before_ = 0;
+  Outer outer_;
 };
 
 // Calls open on this thread, in the task that it runs, of which only the outermost is told of.
@@ -113,8 +133,13 @@ bool Concerns(const Around* self) {
   return wanted && (self->inside == nullptr || *self->inside() == 0);
 }
 
-// Whether the call is of a thing that is named as wanted.
-bool IsNamed(const Around* self, PyObject* first) {
+// Whether the call is of a thing that is of the class and named as wanted. The program's code would
+// be asked what it is an instance of.
+bool IsWanted(const Around* self, PyObject* first) {
+  if (self->of != nullptr &&
+      PyType_IsSubtype(Py_TYPE(first), reinterpret_cast<PyTypeObject*>(self->of)) == 0) {
+    return false;
+  }
   if (self->prefix == nullptr) return true;
   static PyObject* const attribute = PyUnicode_InternFromString("name");
   PyObject* name = PyObject_GetAttr(first, attribute);
@@ -164,10 +189,10 @@ PyObject* Tell(PyObject* after, PyObject* first, PyObject* result) {
 // A call that makes a task and may run that already, up to where it first waits.
 template <class Call>
 PyObject* InNewTask(Call call) {
-  const uint64_t before = EnterNewTask();
+  const Outer outer = EnterNewTask();
   PyObject* task = call();
   const PendingException kept;
-  LeaveTask(task != nullptr ? task : Py_None, before);
+  LeaveTask(task != nullptr ? task : Py_None, outer);
   return task;
 }
 
@@ -216,7 +241,7 @@ PyObject* AroundVectorcall(PyObject* object, PyObject* const* args, size_t flags
     return PyObject_Vectorcall(before, args, flags, keywords);
   };
   PyObject* first = PyVectorcall_NARGS(flags) > 0 ? args[0] : Py_None;
-  if (!IsNamed(self, first)) return call();
+  if (!IsWanted(self, first)) return call();
   Py_INCREF(self);  // the call may replace this object in its class
   Py_INCREF(function);
   PyObject* result = Surround(self, first, ask, call);
@@ -276,6 +301,7 @@ int Traverse(Around* self, visitproc visit, void* arg) {
   Py_VISIT(self->led);
   Py_VISIT(self->before);
   Py_VISIT(self->after);
+  Py_VISIT(self->of);
   return 0;
 }
 
@@ -285,6 +311,7 @@ int Clear(Around* self) {
   Py_CLEAR(self->before);
   Py_CLEAR(self->after);
   Py_CLEAR(self->prefix);
+  Py_CLEAR(self->of);
   return 0;
 }
 
@@ -310,6 +337,16 @@ PyObject* Reduce(Around* self, PyObject*) {
 
 PyObject* Retire(Around* self, PyObject*) {
   __atomic_store_n(&self->retired, 1, __ATOMIC_RELAXED);
+  Py_RETURN_NONE;
+}
+
+PyObject* Limit(Around* self, PyObject* cls) {
+  if (!PyType_Check(cls)) {
+    PyErr_SetString(PyExc_TypeError, "around.limit(): needs a class");
+    return nullptr;
+  }
+  Py_INCREF(cls);
+  Py_XSETREF(self->of, cls);
   Py_RETURN_NONE;
 }
 
@@ -352,6 +389,7 @@ PyObject* Repr(PyObject* object) {
 PyMethodDef methods[] = {
     {"__reduce__", reinterpret_cast<PyCFunction>(Reduce), METH_NOARGS, nullptr},
     {"retire", reinterpret_cast<PyCFunction>(Retire), METH_NOARGS, nullptr},
+    {"limit", reinterpret_cast<PyCFunction>(Limit), METH_O, nullptr},
     {nullptr, nullptr, 0, nullptr}};
 
 PyMemberDef members[] = {
@@ -385,7 +423,8 @@ const char kDoc[] =
     "\n"
     "Both are called unseen. Who asks this object for something is answered by `function`, which\n"
     "around.function.__get__(object) gives. around.retire(object): its calls are just calls from\n"
-    "then on, but for those that have begun.";
+    "then on, but for those that have begun. around.limit(object, cls): so are those whose first\n"
+    "argument is of another class.";
 
 PyTypeObject MakeType() {
   PyTypeObject type = {PyVarObject_HEAD_INIT(nullptr, 0)};
@@ -484,20 +523,25 @@ PyObject* LeadCalls(PyObject*, PyObject* outer) {
   PyObject* next = LeadFunction(inner->function, outer);
   if (next == nullptr && PyErr_Occurred() != nullptr) return nullptr;
   if (next == nullptr) Py_RETURN_FALSE;
-  inner->led = std::exchange(inner->function, next);
+  PyObject* led = PyWeakref_NewRef(inner->function, nullptr);
+  if (led == nullptr) {
+    UnleadFunction(inner->function);
+    Py_DECREF(next);
+    return nullptr;
+  }
+  inner->led = led;
+  Py_SETREF(inner->function, next);
   Py_RETURN_TRUE;
 }
 
 PyObject* UnleadCalls(PyObject*, PyObject* outer) {
   Around* inner = IsAround(outer) ? InnermostOf(outer) : nullptr;
-  if (inner == nullptr || inner->led == nullptr) Py_RETURN_NONE;
-  Py_INCREF(outer);
-  PyObject* next = inner->function;
-  Py_INCREF(next);
-  TakeOut(inner->led, outer, next);
-  Py_SETREF(inner->function, std::exchange(inner->led, nullptr));
-  Py_DECREF(next);
-  Py_DECREF(outer);
+  Ref led(inner == nullptr ? nullptr : Referent(inner->led));
+  if (!led) Py_RETURN_NONE;  // or it is gone
+  const Ref kept = Ref::Borrow(outer), next = Ref::Borrow(inner->function);
+  TakeOut(led.get(), outer, next.get());
+  Py_CLEAR(inner->led);
+  Py_SETREF(inner->function, led.release());
   Py_RETURN_NONE;
 }
 

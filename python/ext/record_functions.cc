@@ -2,7 +2,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
+#include "crosscut/in_python.h"
+#include "crosscut/ref.h"
 #include "python/ext/record_shared.h"
 
 #if PY_VERSION_HEX >= 0x030b0000 && PY_VERSION_HEX < 0x030c0000
@@ -10,33 +13,45 @@
 #include <opcode.h>
 
 #include <vector>
-#else
-#include <unordered_map>
+
+#include "crosscut/frame.h"
 #endif
 
 namespace crosscut::python {
 namespace {
 
-// A function that is led. Itself it is called as the function was.
+// Of a function that is led. Itself it is called as the function was. The function has it, and it
+// not the function, which lives as long as the program has it.
 struct Led {
-  PyObject_HEAD PyFunctionObject* function;
+  PyObject_HEAD PyObject* function;  // a weak reference
   PyObject* to;
 #ifdef CROSSCUT_LEADS_BY_CODE
-  PyFunctionObject* twin;  // what is run: the function with its own code
-  PyObject* code;          // the function's own
+  PyObject* code;      // the function's own
+  PyObject* own;       // the function, which lives as long as calls of it run
+  Py_ssize_t running;  // so many
 #endif
   vectorcallfunc vectorcall;
 };
 
+int TraverseLed(PyObject* object, visitproc visit, void* arg) {
+  Py_VISIT(reinterpret_cast<Led*>(object)->to);
+  return 0;
+}
+
+int ClearLed(PyObject* object) {
+  Py_CLEAR(reinterpret_cast<Led*>(object)->to);
+  return 0;
+}
+
 void DeallocLed(PyObject* object) {
   auto* led = reinterpret_cast<Led*>(object);
+  PyObject_GC_UnTrack(object);
+  ClearLed(object);
   Py_XDECREF(led->function);
-  Py_XDECREF(led->to);
 #ifdef CROSSCUT_LEADS_BY_CODE
-  Py_XDECREF(led->twin);
   Py_XDECREF(led->code);
 #endif
-  PyObject_Free(object);
+  PyObject_GC_Del(object);
 }
 
 PyTypeObject MakeType(const char* name, size_t size, destructor dealloc, size_t vectorcall) {
@@ -50,8 +65,24 @@ PyTypeObject MakeType(const char* name, size_t size, destructor dealloc, size_t 
   return type;
 }
 
-PyTypeObject led_type =
-    MakeType("crosscut._record.led", sizeof(Led), DeallocLed, offsetof(Led, vectorcall));
+PyTypeObject MakeLedType() {
+  PyTypeObject type =
+      MakeType("crosscut._record.led", sizeof(Led), DeallocLed, offsetof(Led, vectorcall));
+  type.tp_flags |= Py_TPFLAGS_HAVE_GC;
+  type.tp_traverse = TraverseLed;
+  type.tp_clear = ClearLed;
+  return type;
+}
+PyTypeObject led_type = MakeLedType();
+
+// The function, a new reference; null with an exception.
+PyObject* FunctionOf(const Led* led) {
+  PyObject* function = Referent(led->function);
+  if (function == nullptr) {
+    PyErr_SetString(PyExc_RuntimeError, "a function is called after it was collected");
+  }
+  return function;
+}
 
 #ifdef CROSSCUT_LEADS_BY_CODE
 
@@ -65,19 +96,7 @@ PyTypeObject led_type =
 // samples leave it out (plugins/samples/code_table.cc).
 constexpr char kFile[] = "<frozen importlib of crosscut>";
 
-// The members of CPython 3.11's frame: its header is no public one.
-struct Frame {
-  PyFunctionObject* function;
-  PyObject *globals, *builtins, *locals;
-  PyCodeObject* code;
-  PyFrameObject* object;
-  Frame* previous;
-  const void* instruction;
-  int stack_top;
-  bool is_entry;
-  char owner;
-  PyObject* fast[1];  // arguments, and then a place for what ends Traced
-};
+using Frame = _PyInterpreterFrame;  // behind the arguments: a place for what ends Traced
 
 // A profiler hears of every function that returns, also of one of which it has not heard that it
 // began. Nobody is told of anything until this object is destroyed, with the frame that holds it.
@@ -154,8 +173,15 @@ PyObject* Door(PyObject*, PyObject* const*, size_t, PyObject*) {
   }
   PyObject* const to = led->to != nullptr ? led->to : reinterpret_cast<PyObject*>(led);
   Py_INCREF(to);
-  ++thread->recursion_remaining;  // the frame is none of the program's
+  // The frame is none of the program's: neither those that count frames nor those that walk them
+  // (faulthandler, tracemalloc, samplers) find it.
+  ++thread->recursion_remaining;
+  thread->cframe->current_frame = frame->previous;
+  const bool runs = reinterpret_cast<PyObject*>(frame->function) == led->own;
+  led->running += runs;
   PyObject* result = CallSorted(to, code, frame->fast);
+  led->running -= runs;
+  thread->cframe->current_frame = frame;
   --thread->recursion_remaining;
   Py_DECREF(to);
   const Py_ssize_t count = Arguments(code);
@@ -185,31 +211,33 @@ void Share(T** place, T* with) {
   Py_XDECREF(before);
 }
 
-// What a program may change of a function: of the code there is another twin.
-void Follow(PyFunctionObject* twin, const PyFunctionObject* function) {
-  Share(&twin->func_name, function->func_name);
-  Share(&twin->func_qualname, function->func_qualname);
-  Share(&twin->func_defaults, function->func_defaults);
-  Share(&twin->func_kwdefaults, function->func_kwdefaults);
+// The function with its own code, as it is now. For one call: it owns all that its frame uses.
+PyObject* MakeTwin(PyFunctionObject* function, PyObject* code) {
+  auto* twin = PyObject_GC_New(PyFunctionObject, &PyFunction_Type);
+  if (twin == nullptr) return nullptr;
+  const PyObject head = twin->ob_base;
+  *twin = *function;
+  twin->ob_base = head;
+  twin->func_code = code;
+  twin->func_dict = twin->func_weakreflist = nullptr;
+  twin->func_version = 0;
+  for (PyObject* shared :
+       {twin->func_globals, twin->func_builtins, twin->func_name, twin->func_qualname, code,
+        twin->func_defaults, twin->func_kwdefaults, twin->func_closure, twin->func_doc,
+        twin->func_module, twin->func_annotations}) {
+    Py_XINCREF(shared);
+  }
+  PyObject_GC_Track(twin);
+  return reinterpret_cast<PyObject*>(twin);
 }
 
 PyObject* CallPlainly(PyObject* object, PyObject* const* args, size_t flags, PyObject* keywords) {
   auto* led = reinterpret_cast<Led*>(object);
-  PyFunctionObject* const twin = led->twin;
-  Follow(twin, led->function);
-  Py_INCREF(twin);
-  PyObject* result = PyObject_Vectorcall(reinterpret_cast<PyObject*>(twin), args, flags, keywords);
-  Py_DECREF(twin);
-  return result;
-}
-
-PyFunctionObject* MakeTwin(PyFunctionObject* function) {
-  auto* twin = reinterpret_cast<PyFunctionObject*>(PyFunction_NewWithQualName(
-      function->func_code, function->func_globals, function->func_qualname));
-  if (twin == nullptr) return nullptr;
-  Share(&twin->func_closure, function->func_closure);
-  Share(&twin->func_builtins, function->func_builtins);
-  return twin;
+  // A finaliser may call one that is garbage, to which there are no weak references any more.
+  const Ref function = led->running > 0 ? Ref::Borrow(led->own) : Ref(FunctionOf(led));
+  if (!function) return nullptr;
+  const Ref twin(MakeTwin(reinterpret_cast<PyFunctionObject*>(function.get()), led->code));
+  return twin ? PyObject_Vectorcall(twin.get(), args, flags, keywords) : nullptr;
 }
 
 PyObject* MakeCode(PyCodeObject* own, Led* led) {
@@ -257,24 +285,20 @@ void SetCode(PyFunctionObject* function, PyObject* code) {
   function->func_version = 0;  // the interpreter forgets what it knows of its calls
 }
 
-bool Enter(Led* led) {
-  PyFunctionObject* const function = led->function;
+bool Enter(PyObject* object, Led* led) {
+  auto* const function = reinterpret_cast<PyFunctionObject*>(object);
   PyObject* const own = function->func_code;
-  PyFunctionObject* twin = MakeTwin(function);
-  PyObject* code = twin == nullptr ? nullptr : MakeCode(reinterpret_cast<PyCodeObject*>(own), led);
-  if (code == nullptr) {
-    Py_XDECREF(twin);
-    return false;
-  }
+  const Ref code(MakeCode(reinterpret_cast<PyCodeObject*>(own), led));
+  if (!code) return false;
   Share(&led->code, own);
-  Share(&led->twin, twin);
-  Py_DECREF(twin);
-  SetCode(function, code);
-  Py_DECREF(code);
+  led->own = object;
+  SetCode(function, code.get());
   return true;
 }
 
-void Leave(Led* led) { SetCode(led->function, led->code); }
+void Leave(PyObject* function, Led* led) {
+  SetCode(reinterpret_cast<PyFunctionObject*>(function), led->code);
+}
 
 const PyGetSetDef* code_of_functions = nullptr;  // CPython's own
 
@@ -290,14 +314,11 @@ PyObject* GetCode(PyObject* function, void* closure) {
 int ChangeCode(PyObject* function, PyObject* code, void* closure) {
   Led* led = Find(function);
   if (led == nullptr) return code_of_functions->set(function, code, closure);
-  Py_INCREF(led);
-  Leave(led);
+  const Ref kept = Ref::Borrow(reinterpret_cast<PyObject*>(led));
+  Leave(function, led);
   const int problem = code_of_functions->set(function, code, closure);
-  PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
-  PyErr_Fetch(&type, &value, &trace);
-  if (!Enter(led)) PyErr_Clear();
-  PyErr_Restore(type, value, trace);
-  Py_DECREF(led);
+  const PendingException pending;
+  if (!Enter(function, led)) PyErr_Clear();
   return problem;
 }
 
@@ -336,14 +357,12 @@ int ReadyTypes() {
 
 // The interpreter asks a function how it is to be called.
 
-std::unordered_map<PyObject*, Led*>& AllLed() {
-  static auto* const all = new std::unordered_map<PyObject*, Led*>;
-  return *all;
-}
+ByIdentity all_led;
 
 Led* Find(PyObject* function) {
-  const auto found = AllLed().find(function);
-  return found == AllLed().end() ? nullptr : found->second;
+  PyObject* led = all_led.Get(function);
+  Py_XDECREF(led);  // as long as the function is led it is there
+  return reinterpret_cast<Led*>(led);
 }
 
 void SetVectorcall(PyFunctionObject* function, vectorcallfunc vectorcall) {
@@ -367,20 +386,21 @@ PyObject* CallLed(PyObject* function, PyObject* const* args, size_t flags, PyObj
 }
 
 PyObject* CallPlainly(PyObject* object, PyObject* const* args, size_t flags, PyObject* keywords) {
-  auto* led = reinterpret_cast<Led*>(object);
-  return plainly(reinterpret_cast<PyObject*>(led->function), args, flags, keywords);
+  const Ref function(FunctionOf(reinterpret_cast<Led*>(object)));
+  return function ? plainly(function.get(), args, flags, keywords) : nullptr;
 }
 
-bool Enter(Led* led) {
-  if (plainly == nullptr) plainly = led->function->vectorcall;
-  AllLed()[reinterpret_cast<PyObject*>(led->function)] = led;
-  SetVectorcall(led->function, CallLed);
+bool Enter(PyObject* object, Led* led) {
+  auto* const function = reinterpret_cast<PyFunctionObject*>(object);
+  if (plainly == nullptr) plainly = function->vectorcall;
+  all_led.Set(object, reinterpret_cast<PyObject*>(led));
+  SetVectorcall(function, CallLed);
   return true;
 }
 
-void Leave(Led* led) {
-  SetVectorcall(led->function, plainly);
-  AllLed().erase(reinterpret_cast<PyObject*>(led->function));
+void Leave(PyObject* function, Led*) {
+  SetVectorcall(reinterpret_cast<PyFunctionObject*>(function), plainly);
+  all_led.Remove(function);
 }
 
 constexpr void* kCodeOf = nullptr;
@@ -391,33 +411,29 @@ int ReadyTypes() { return 0; }
 
 #endif
 
-Led* Make(PyObject* function) {
-  auto* led = PyObject_New(Led, &led_type);
+PyObject* Make(PyObject* function) {
+  auto* led = PyObject_GC_New(Led, &led_type);
   if (led == nullptr) return nullptr;
   const PyObject head = led->ob_base;
   *led = {};
   led->ob_base = head;
-  Py_INCREF(function);
-  led->function = reinterpret_cast<PyFunctionObject*>(function);
   led->vectorcall = CallPlainly;
-  if (Enter(led)) return led;
-  Py_DECREF(led);
-  return nullptr;
+  PyObject_GC_Track(led);
+  Ref made(reinterpret_cast<PyObject*>(led));
+  led->function = PyWeakref_NewRef(function, nullptr);
+  return led->function != nullptr && Enter(function, led) ? made.release() : nullptr;
 }
 
 }  // namespace
 
 PyObject* LeadFunction(PyObject* function, PyObject* to) {
   if (!Py_IS_TYPE(function, &PyFunction_Type) || !CanBeLed(function)) return nullptr;
-  Led* led = Find(function);
-  if (led == nullptr) led = Make(function);  // its only reference goes with UnleadFunction()
-  if (led == nullptr) return nullptr;
-  PyObject* before = led->to;
+  Ref object = Ref::Borrow(reinterpret_cast<PyObject*>(Find(function)));
+  if (!object) object = Ref(Make(function));
+  if (!object) return nullptr;
   Py_INCREF(to);
-  led->to = to;
-  if (before != nullptr) return before;
-  Py_INCREF(led);
-  return reinterpret_cast<PyObject*>(led);
+  PyObject* before = std::exchange(reinterpret_cast<Led*>(object.get())->to, to);
+  return before != nullptr ? before : object.release();
 }
 
 PyObject* LedTo(PyObject* function) {
@@ -428,9 +444,9 @@ PyObject* LedTo(PyObject* function) {
 void UnleadFunction(PyObject* function) {
   Led* led = Py_IS_TYPE(function, &PyFunction_Type) ? Find(function) : nullptr;
   if (led == nullptr) return;
-  Leave(led);
+  const Ref kept = Ref::Borrow(reinterpret_cast<PyObject*>(led));
+  Leave(function, led);
   Py_CLEAR(led->to);
-  Py_DECREF(led);
 }
 
 PyObject* CodeOfFunctions(PyObject*, PyObject*) {

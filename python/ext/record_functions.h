@@ -7,9 +7,10 @@
 
 namespace crosscut::python {
 
-// Has calls of `function` go to `to`, a callable. Returns what they went to before, a new
-// reference: an object that calls the function as it is, or the `to` of an earlier time. Null
-// without an exception where such an object cannot be led, or with one. All under the GIL.
+// Has calls of `function` go to `to`, a callable, which the function keeps: so `to` must not keep
+// the function. Returns what they went to before, a new reference: an object that calls the
+// function as it is, or the `to` of an earlier time. Null without an exception where such an object
+// cannot be led, or with one. All under the GIL.
 PyObject* LeadFunction(PyObject* function, PyObject* to);
 
 // What calls of `function` go to, a borrowed reference; null where they go nowhere else.

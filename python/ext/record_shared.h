@@ -186,6 +186,17 @@ class ByIdentity {
     LetGo(before);
     for (const Known& one : swept) LetGo(one);
   }
+  void Remove(PyObject* object) {
+    Known before;
+    {
+      const std::lock_guard lock(shared_mutex);
+      const auto at = known_->find(object);
+      if (at == known_->end()) return;
+      before = at->second;
+      known_->erase(at);
+    }
+    LetGo(before);
+  }
 
  private:
   static constexpr size_t kFirstSweep = 4096;

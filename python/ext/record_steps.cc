@@ -410,14 +410,14 @@ struct Annotations {
 };
 
 ByIdentity annotation_kinds;
-thread_local int32_t annotated = 0;  // in the greenlet that runs: how many, and above it whose
+thread_local int32_t annotated = 0;  // in the task that runs: how many, and above it whose
 int32_t* Annotated() { return &annotated; }
 
 // How many of these are open; then there are `more` of them.
 int32_t Depth(const Annotations* self, int32_t more) {
   const bool ours = annotated >> kDepthBits == self->id;
   const int32_t depth = ours ? annotated & ((1 << kDepthBits) - 1) : 0;
-  annotated = self->id << kDepthBits | std::max(depth + more, 0);
+  annotated = depth + more > 0 ? self->id << kDepthBits | (depth + more) : 0;
   return depth;
 }
 
@@ -485,7 +485,7 @@ PyMethodDef functions[] = {
     {"forget_updates", ForgetUpdates, METH_NOARGS, "What finds steps begins anew."},
     {"annotated_steps", MakeAnnotations, METH_VARARGS,
      "begin, end: three functions, for the making of an annotation, its begin and its end. The\n"
-     "outermost of a thread calls begin(name), and end()."},
+     "outermost of a task, or of a thread without one, calls begin(name), and end()."},
     {"simulated", Function(Simulated), METH_FASTCALL,
      "environment, result, failed: an environment, or a vector of them, has made a step."},
     {"updates", MakeUpdates, METH_VARARGS,

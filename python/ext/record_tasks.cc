@@ -1,7 +1,6 @@
 #include "python/ext/record_tasks.h"
 
 #include <algorithm>
-#include <array>
 #include <mutex>
 #include <unordered_map>
 #include <utility>
@@ -15,9 +14,6 @@
 
 namespace crosscut::python {
 namespace {
-
-// The variables of a task: crosscut_task_locals().
-using Locals = std::array<int32_t, CROSSCUT_TASK_LOCALS>;
 
 // What a suspended task has open, in order, and its variables.
 struct Suspended {
@@ -158,6 +154,18 @@ Locals Resume(OpenStack* stack, PyObject* task) {
   return of.locals;
 }
 
+// Sets this thread's variables, where `locals` is not null. Returns those of before.
+Locals ExchangeLocals(const Locals* locals) {
+  int32_t* addresses[CROSSCUT_TASK_LOCALS];
+  const auto count = static_cast<size_t>(crosscut_task_locals(addresses));
+  Locals before{};
+  for (size_t i = 0; i < count; ++i) {
+    before[i] = *addresses[i];
+    if (locals != nullptr) *addresses[i] = (*locals)[i];
+  }
+  return before;
+}
+
 // ---- What crosscut_open() and crosscut_close() lead to: no GIL ----
 
 OpenStack* IfItRunsTasks() {
@@ -252,29 +260,39 @@ void StartInTask(PyObject* task) {
   stack->started_in = task;
 }
 
-uint64_t EnterTask(PyObject* task) {
+Outer EnterTask(PyObject* task) {
   OpenStack* stack = StackOfTasks();
-  if (stack == nullptr) return 0;
+  if (stack == nullptr) return {};
   if (PyObject* const over = std::exchange(stack->started_in, nullptr)) {
-    LeaveTask(over, 0);
+    LeaveTask(over, {});
     Py_DECREF(over);
   }
   const uint64_t before = stack->slice;
   if (stack->suspended != nullptr) Settle(stack);
-  Resume(stack, task);
-  return before;
+  Locals locals = Resume(stack, task);
+  const Outer outer{before, ExchangeLocals(nullptr)};
+  for (size_t i = 0; i < locals.size(); ++i) {
+    if (locals[i] == 0) locals[i] = outer.locals[i];
+  }
+  ExchangeLocals(&locals);
+  return outer;
 }
 
-uint64_t EnterNewTask() {
+Outer EnterNewTask() {
   OpenStack* stack = StackOfTasks();
-  return stack == nullptr ? 0 : std::exchange(stack->slice, ++stack->slices);
+  if (stack == nullptr) return {};
+  return {std::exchange(stack->slice, ++stack->slices), ExchangeLocals(nullptr)};
 }
 
-void LeaveTask(PyObject* task, uint64_t before) {
+void LeaveTask(PyObject* task, const Outer& outer) {
   OpenStack* stack = ThisStack();
-  if (stack == nullptr || stack->slice == before) return;
-  if (stack->depth != 0 && Settle(stack)) Suspend(stack, task, {});
-  stack->slice = before;
+  if (stack == nullptr || stack->slice == outer.slice) return;
+  Locals locals = ExchangeLocals(&outer.locals);
+  for (size_t i = 0; i < locals.size(); ++i) {
+    if (locals[i] == outer.locals[i]) locals[i] = 0;
+  }
+  if ((stack->depth != 0 || locals != Locals{}) && Settle(stack)) Suspend(stack, task, locals);
+  stack->slice = outer.slice;
 }
 
 void SwitchTask(PyObject* from, PyObject* to) {
@@ -284,13 +302,9 @@ void SwitchTask(PyObject* from, PyObject* to) {
     stack->slice = ++stack->slices;
     for (uint32_t i = 0; i < stack->depth; ++i) stack->open[i].slice = stack->slice;
   }
-  int32_t* addresses[CROSSCUT_TASK_LOCALS];
-  const auto count = static_cast<size_t>(crosscut_task_locals(addresses));
-  Locals locals{};
-  for (size_t i = 0; i < count; ++i) locals[i] = *addresses[i];
-  Suspend(stack, from, locals);
-  locals = Resume(stack, to);
-  for (size_t i = 0; i < count; ++i) *addresses[i] = locals[i];
+  Suspend(stack, from, ExchangeLocals(nullptr));
+  const Locals locals = Resume(stack, to);
+  ExchangeLocals(&locals);
 }
 
 }  // namespace crosscut::python

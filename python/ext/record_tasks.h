@@ -10,20 +10,32 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include <array>
 #include <cstdint>
 
+#include "crosscut/crosscut.h"
+
 namespace crosscut::python {
+
+// The variables of a task: crosscut_task_locals().
+using Locals = std::array<int32_t, CROSSCUT_TASK_LOCALS>;
+
+// What a thread runs around a task, for LeaveTask().
+struct Outer {
+  uint64_t slice = 0;  // 0: no task
+  Locals locals{};
+};
 
 // This thread runs tasks, or may: from now on crosscut_open() of this thread opens here.
 void ThisThreadRunsTasks();
 
 // From now on, until LeaveTask(), this thread runs `task` inside what it runs already, and opens
-// again what that had open. Returns what ran before, for LeaveTask(), which suspends what the task
-// has open.
-uint64_t EnterTask(PyObject* task);
-void LeaveTask(PyObject* task, uint64_t before);
+// again what that had open. LeaveTask() suspends what the task has open. Of its variables the task
+// keeps those that it has changed; the others are those of what it runs in.
+Outer EnterTask(PyObject* task);
+void LeaveTask(PyObject* task, const Outer& outer);
 // The same for one that is not made yet: LeaveTask() says which.
-uint64_t EnterNewTask();
+Outer EnterNewTask();
 // This thread runs `task` already: what it opens from now on is the task's, until the next
 // EnterTask().
 void StartInTask(PyObject* task);

@@ -41,7 +41,8 @@ def install_environments(module: ModuleType) -> None:
     def make(cls: type, name: str, function: Callable[..., Any]) -> Any:
         span = None
         if not issubclass(cls, wrapper):
-            span = _record.span(f"{cls.__qualname__}.{name}", _SIMULATOR)
+            owner = next(base for base in cls.__mro__ if vars(base).get(name) is function)
+            span = _record.span(f"{owner.__qualname__}.{name}", _SIMULATOR)
         return ops.simulation(name, function, span)
 
     ops.follow(module.Env, METHODS, make)

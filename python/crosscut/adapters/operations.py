@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
 import pathlib
 import types
@@ -16,16 +17,16 @@ _LIBRARY = pathlib.Path(os.path.abspath(__file__)).parent.parent / "lib" / "libc
 
 
 def with_subclasses(cls: type) -> list[type]:
-    """The class and all that are below it now."""
-    found, index = [cls], 0
-    known = {cls}
-    while index < len(found):
-        for sub in type.__subclasses__(found[index]):
-            if sub not in known:
-                known.add(sub)
-                found.append(sub)
-        index += 1
-    return found
+    """The class and all that are below it now. A metaclass is not asked which are equal."""
+    found = {id(cls): cls}
+    waiting = [cls]
+    while waiting:
+        below: list[type] = type.__subclasses__(waiting.pop())
+        for sub in below:
+            if id(sub) not in found:
+                found[id(sub)] = sub
+                waiting.append(sub)
+    return list(found.values())
 
 
 class Operations(_patches.Patches):
@@ -87,20 +88,25 @@ class Operations(_patches.Patches):
     def follow(self, root: type, names: tuple[str, ...],
                make: Callable[[type, str, Callable[..., Any]], Any]) -> None:
         """Puts make(class, name, function) around the methods `names` of `root` and of the classes
-        below it; of later ones when they get their first instance."""
+        below it; of later ones when they are made, which may make an instance already, and as they
+        are when they get their first. A class may have one from another base, whose other objects
+        are none of ours."""
         def patch(cls: type) -> None:
-            for base in () if cls in known else reversed(cls.__mro__):
-                if base in known or not issubclass(base, root):
-                    continue
-                known.add(base)
+            for base in reversed(cls.__mro__):
                 for name in names:
                     function = vars(base).get(name)
-                    if isinstance(function, types.FunctionType) and function not in known:
-                        known.add(function)  # another class may have it, too
-                        self.replace(base, name, make(base, name, function))
+                    if (isinstance(function, types.FunctionType)
+                            and weakref.ref(function) not in known):
+                        # Another class may have it, too. A WeakSet would be told of its end in a
+                        # frame.
+                        known.add(weakref.ref(function, known.discard))
+                        ours = make(cls, name, function)
+                        _record.around.limit(ours, root)
+                        self.replace(base, name, ours)
 
-        known: weakref.WeakSet[Any] = weakref.WeakSet()
+        known: set[weakref.ref[types.FunctionType]] = set()
         for cls in with_subclasses(root):
             patch(cls)
-        _record.follow_classes(root, "used", patch)
-        self.on_undo(lambda: _record.follow_classes(root, "used", None))
+        for when in ("made", "used"):
+            _record.follow_classes(root, when, patch)
+            self.on_undo(functools.partial(_record.follow_classes, root, when, None))

@@ -62,8 +62,8 @@ class Graphs:
     """What the graphs of this process update. All of it under the GIL."""
 
     def __init__(self) -> None:
-        # By the variable that each counts in.
-        self._optimizers: weakref.WeakValueDictionary[str, Any] = weakref.WeakValueDictionary()
+        # By the variable that each counts in. No callback: it would be a frame of the program's.
+        self._optimizers: dict[str, weakref.ref[Any]] = {}
         self._others: set[str] = set()  # variables that no optimizer counts in
 
     def keep(self, optimizer: Any) -> None:
@@ -71,7 +71,7 @@ class Graphs:
         try:
             identity = _identity(getattr(optimizer, "_iterations", None))
             if identity:
-                self._optimizers[identity] = optimizer
+                self._optimizers[identity] = weakref.ref(optimizer)
         except Exception as error:  # in another version
             _source_state.report_failure("operations", error)
 
@@ -94,11 +94,17 @@ class Graphs:
         if "iteration" not in str(variable.name):
             return None
         identity = _identity(variable)
-        if identity not in self._optimizers and identity not in self._others:
+        optimizer = self._kept(identity)
+        if optimizer is None and identity not in self._others:
             self._look_around()
-            if identity not in self._optimizers:
+            optimizer = self._kept(identity)
+            if optimizer is None:
                 self._others.add(identity)
-        return self._optimizers.get(identity)
+        return optimizer
+
+    def _kept(self, identity: str) -> Any:
+        reference = self._optimizers.get(identity)
+        return reference() if reference is not None else None
 
     def _look_around(self) -> None:
         """Finds the optimizers that there are."""

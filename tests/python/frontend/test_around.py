@@ -151,7 +151,8 @@ def test_who_asked_is_told_when_the_outermost_call_is_over(switch):
 
 @pytest.mark.parametrize(("switch", "always"), [(1, False), (1, True), (0, True), (0, False)])
 def test_who_is_told_may_give_another_result_and_hears_of_what_is_recorded(switch, always):
-    f = around(lambda *args: args, on=ctypes.c_int32(switch), always=always,
+    on = ctypes.c_int32(switch)
+    f = around(lambda *args: args, on=on, always=always,
                after=lambda first, result, failed: [first, *result] if result else None)
     told = bool(switch or always)
     assert f(1, 2) == ([1, 1, 2] if told else (1, 2))

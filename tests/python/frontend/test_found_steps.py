@@ -332,6 +332,40 @@ outer.__enter__()
     assert [row["kind"] for row in steps(tmp_path)].count("inside") == 5
 
 
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("eager", [False, True])
+def test_what_is_annotated_in_a_task_is_outermost_there(tmp_path, seed, eager):
+    if eager and sys.version_info < (3, 12):
+        pytest.skip("this Python has no eager tasks")
+    operations(tmp_path, ANNOTATIONS + f"""
+import asyncio, contextlib, random
+draw = random.Random({seed})
+counts = dict.fromkeys(["outer", "inner"], 0)
+async def annotate(depth):
+    for _ in range(draw.randrange(1, 4)):
+        kind = "inner" if depth else "outer"
+        counts[kind] += 1
+        with Annotation(kind):
+            for _ in range(draw.randrange(3)):
+                await asyncio.sleep(0)
+            if depth < 3 and draw.random() < .6:
+                await annotate(depth + 1)
+        await asyncio.sleep(0)
+async def main():
+    if {eager}:
+        asyncio.get_running_loop().set_task_factory(asyncio.eager_task_factory)
+    await asyncio.gather(*[asyncio.create_task(annotate(0)) for _ in range(4)])
+asyncio.run(main())
+with Annotation("outer"):
+    asyncio.run(annotate(1))
+for _ in range(counts["outer"] + 1):
+    with operation("expected"): pass
+""")
+    kinds = [row["kind"] for row in steps(tmp_path)]
+    expected = crosscut.read(tmp_path / "run").table("operations").rows()
+    assert kinds == ["outer"] * sum(row["count"] for row in expected if row["operation"])
+
+
 def test_a_child_that_is_forked_in_an_annotation_has_steps_of_its_own(tmp_path):
     operations(tmp_path, ANNOTATIONS + """
 import os

@@ -392,3 +392,34 @@ def test_a_thread_may_start_while_another_brings_the_tasks_in(recorder):
     done = recorder.plain(sys.executable, recorder.script("meanwhile.py", IMPORTS_MEANWHILE),
                           recorder.run_dir, env=environment(PYTHONPATH=str(PACKAGE.parent)))
     assert (done.stdout, done.stderr) == ("ran\n", "")
+
+
+CALLBACKS = """
+import asyncio, functools
+class Proxy:
+    def __getattr__(self, name):
+        print("asked for", name)
+        raise AttributeError(name)
+    def __call__(self): print("called")
+class Looks:
+    def __getattribute__(self, name):
+        print("asks", name)
+        return object.__getattribute__(self, name)
+    def __call__(self): print("called")
+    def bound(self): print("bound")
+class Equal:
+    __hash__ = None
+    def __eq__(self, other): print("compared")
+    def bound(self): print("bound")
+async def main():
+    loop = asyncio.get_running_loop()
+    for callback in (Proxy(), Looks(), functools.partial(Proxy()), Equal().bound, print):
+        loop.call_soon(callback)
+        loop.call_later(0.001, callback)
+    await asyncio.sleep(0.01)
+asyncio.run(main())
+"""
+
+
+def test_a_callback_of_a_loop_is_asked_for_nothing_that_asyncio_does_not_ask(recorder):
+    assert recorder.python(CALLBACKS) == recorder.plain(sys.executable, "-c", CALLBACKS).stdout
