@@ -150,7 +150,8 @@ Status OwnPlanes::TakeLine(const xspace::Plane& plane, const PlaneNote& whose,
   const trace::ProcessId process = ProcessOf(whose);
   trace::TrackBuilder& builder = builder_->AddTrack(process, KindOf(note.role));
   lines_.push_back(builder.id());
-  if (note.lead) builder_->process(process).lead = builder.id();
+  const bool thread = KindOf(note.role) == trace::TrackKind::kThread;
+  if (note.lead && thread) builder_->process(process).lead = builder.id();
   trace::Track& track = builder.track();
   track.name = builder_->Text(note.name);
   track.os_id = line.id;
@@ -205,7 +206,10 @@ Status OwnPlanes::TakeSteps(const xspace::Plane& plane, const xspace::Line& line
     step.after_switch = note.after_switch;
     step.open = note.open;
     if (note.line > 0 && note.line <= lines_.size()) step.track = lines_[note.line - 1];
-    if (!step.track.valid() && step.open) return Status::Corrupt("an open step of no thread");
+    const bool of_thread =
+        step.track.valid() && builder_->track(step.track).track().kind == trace::TrackKind::kThread;
+    if (!of_thread) step.track = trace::TrackId::None();
+    if (!of_thread && step.open) return Status::Corrupt("an open step of no thread");
     Status status = xspace::ForEachEventStat(event.bytes, [&](const xspace::Stat& stat) {
       if (plane.stat_name(stat.metadata_id) == "step_num") {
         step.number = static_cast<int64_t>(stat.number);
