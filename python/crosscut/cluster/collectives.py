@@ -26,7 +26,8 @@ sums AS (
     sum(waited_ns) AS waited
   FROM known LEFT JOIN (SELECT DISTINCT restart, true AS lacks FROM missing) USING (restart)
   GROUP BY restart, "group", place, name)
-SELECT s.* EXCLUDE (waited), TRY_CAST(waited AS BIGINT) AS waited_ns, f.most.rank AS first_rank, l.most.rank AS last_rank,
+SELECT s.* EXCLUDE (waited), TRY_CAST(waited AS BIGINT) AS waited_ns,
+  f.most.rank AS first_rank, l.most.rank AS last_rank,
   (-l.most.n)::BIGINT AS last_count,
   (s.bytes::HUGEINT * 1000000000 // nullif(s.transfer_ns, 0))::BIGINT AS bytes_per_s
 FROM sums s LEFT JOIN often_first f USING (restart, "group", place, name)
