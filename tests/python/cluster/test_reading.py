@@ -349,6 +349,7 @@ def test_waiting_is_part_of_the_steps_in_which_it_was_seen(tmp_path):
     dataset.write(str(tmp_path / "c"), whole, finish(whole))
     text = " ".join(report.verdict(dataset.open_cluster(str(tmp_path / "c"))))
     assert "All ranks together waited 28.4 s of the 39.4 s of their steps (72 %)." in text
+    assert report._sum(pa.array([1 << 62, None, 1 << 62, 1])) == (1 << 63) + 1
 
 
 def test_times_have_the_unit_that_they_round_to():
