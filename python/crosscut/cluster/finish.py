@@ -116,6 +116,7 @@ def finish(partial: Partial, memory: int = 2048) -> Finished:
 
 
 # Of the ranks themselves, what each operation took; the worst one of equal ones is the lowest rank.
+# Times of all ranks together may need more than 63 bits: then they are not known.
 _SPREAD = """
 WITH by_rank AS (
   SELECT s.restart, s.rank, s.host, o.operation, sum(o.count)::BIGINT AS count,
@@ -123,13 +124,14 @@ WITH by_rank AS (
   FROM operations o JOIN shards s USING (shard) WHERE s.leads GROUP BY ALL),
 together AS (
   SELECT restart, operation, count(*)::BIGINT AS ranks, sum(count)::BIGINT AS count,
-    sum(wall_ns)::BIGINT AS total_ns, list_sort(list(wall_ns)) AS sorted,
+    sum(wall_ns) AS total, list_sort(list(wall_ns)) AS sorted,
     min(struct_pack(w := -wall_ns, r := rank, h := host)) AS worst
   FROM by_rank GROUP BY restart, operation)
-SELECT restart, operation, ranks, count, total_ns, sorted[1] AS min_ns,
+SELECT restart, operation, ranks, count, TRY_CAST(total AS BIGINT) AS total_ns,
+  sorted[1] AS min_ns,
   sorted[(ranks + 1) // 2] AS p50_ns, sorted[(ranks * 99 + 99) // 100] AS p99_ns,
   -worst.w AS max_ns, worst.r AS worst_rank, worst.h AS worst_host
-FROM together ORDER BY total_ns DESC, restart, operation"""
+FROM together ORDER BY total DESC, restart, operation"""
 
 # Percentiles are the middles of ranges of lengths, which are 0.8 % wide, by nearest rank.
 _FUNCTIONS = """
@@ -210,7 +212,7 @@ WHERE s.leads ORDER BY s.restart, s.rank, s.host, s.process"""
 # Ranks start at different times, so what they waited outside of steps tells little of the job.
 _STRAGGLERS = """
 WITH everything AS (
-  SELECT restart, coalesce(nullif(sum(waited_in_steps_ns), 0), sum(waited_ns))::BIGINT AS all_ns,
+  SELECT restart, coalesce(nullif(sum(waited_in_steps_ns), 0), sum(waited_ns)) AS all_ns,
     sum(waited_in_steps_ns) > 0 AS in_steps
   FROM waits GROUP BY restart),
 names AS (SELECT restart, rank, min(struct_pack(h := host, r := role)) AS n FROM shards

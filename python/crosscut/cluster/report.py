@@ -120,12 +120,17 @@ def verdict(cluster: Cluster) -> list[str]:
     if first["grew_operation"]:
         out.append(f"Of its operations {first['grew_operation']} grew most: "
                    f"{duration(first['grew_operation_ns'])} more than its peers.")
-    waited = pc.sum(cluster.table("straggler_steps").column("waited_ns")).as_py()
-    spent = pc.sum(cluster.table("ranks").column("marked_steps_ns")).as_py()
-    if waited and spent:
+    waited = _sum(cluster.table("straggler_steps").column("waited_ns"))
+    spent = _sum(cluster.table("ranks").column("marked_steps_ns"))
+    if waited and waited <= spent < 1 << 63:
         out.append(f"All ranks together waited {duration(waited)} of the {duration(spent)} of "
                    f"their steps ({100 * waited / spent:.0f} %).")
     return out
+
+
+def _sum(column: Any) -> int:
+    """Of the known cells; it may need more than 64 bits, as time of all ranks together."""
+    return sum(filter(None, column.to_pylist()))
 
 
 def _bound(cluster: Cluster, straggler: dict[str, Any]) -> list[str]:

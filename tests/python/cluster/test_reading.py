@@ -323,6 +323,17 @@ def test_the_median_of_ranks_is_the_lower_of_two_in_the_middle(tmp_path):
     assert (load["p50_ns"], load["p99_ns"]) == (each[1], each[3])
 
 
+def test_a_job_may_take_longer_than_63_bits_hold(tmp_path):
+    parts = synthetic.partials_of(synthetic.Job(ranks=8, steps=2))
+    for part in parts:
+        table = part.tables["operations"]
+        at = table.column_names.index("wall_ns")
+        part.tables["operations"] = table.set_column(at, "wall_ns", pa.array([1 << 61, 5]))
+    rows = finish(merging.merge(parts)).tables["operation_spread"].to_pylist()
+    assert [(row["operation"], row["total_ns"], row["max_ns"]) for row in rows] == [
+        ("train", None, 1 << 61), ("load", 40, 5)]
+
+
 def test_waiting_is_part_of_the_steps_in_which_it_was_seen(tmp_path):
     def halved(table):  # every other step was a control step: it has no collectives
         steps, calls = table[spec.STEPS], table[spec.LEDGER]
@@ -338,6 +349,7 @@ def test_waiting_is_part_of_the_steps_in_which_it_was_seen(tmp_path):
     dataset.write(str(tmp_path / "c"), whole, finish(whole))
     text = " ".join(report.verdict(dataset.open_cluster(str(tmp_path / "c"))))
     assert "All ranks together waited 28.4 s of the 39.4 s of their steps (72 %)." in text
+    assert report._sum(pa.array([1 << 62, None, 1 << 62, 1])) == (1 << 63) + 1
 
 
 def test_times_have_the_unit_that_they_round_to():
