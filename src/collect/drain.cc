@@ -31,6 +31,7 @@ constexpr rlim_t kHighDescriptor = 4096;
 constexpr size_t kStackBytes = 512 << 10;
 constexpr uint32_t kShortSleepUs = 1000;
 constexpr uint32_t kLongSleepUs = 20'000;
+constexpr uint32_t kQuietSleepUs = 50'000;  // no chunk was claimed: a turn costs more than its work
 constexpr uint32_t kIdleSleepUs = 1'000'000;
 constexpr int64_t kLookForThreadsEveryNs = 10'000'000;
 constexpr uint32_t kFewestClean = 16;
@@ -358,7 +359,7 @@ void Drain::PrepareAhead() {
   }
   const bool hurry = claims >= 4 || (ring->clean() < kFewestClean && !ring->exhausted());
   sleep_us_ = hurry ? kShortSleepUs : sleep_us_ * 2;
-  if (sleep_us_ > kLongSleepUs) sleep_us_ = kLongSleepUs;
+  sleep_us_ = std::min(sleep_us_, claims == 0 ? kQuietSleepUs : kLongSleepUs);
 }
 
 // The ring, where the log has no name any more. Here: the program's threads may be forbidden to.
