@@ -85,10 +85,9 @@ class Identities:
             _tell("another profiler of PyTorch's is on")
             self._collects = False
             return
-        config = autograd.ProfilerConfig(
-            autograd.ProfilerState.KINETO, True, True, False, False, False,
-            _profiler._ExperimentalConfig(), "")
-        activities = {autograd.ProfilerActivity.CPU}
+        collector = autograd.profiler.profile(record_shapes=True, profile_memory=True,
+                                              use_kineto=True)
+        config, activities = collector.config(), collector.kineto_activities
         autograd._prepare_profiler(config, activities)
         autograd._enable_profiler(config, activities)
 

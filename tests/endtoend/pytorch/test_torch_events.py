@@ -217,7 +217,7 @@ def test_an_execution_trace_is_of_the_same_window(tmp_path):
     assert run(OBSERVED, "crosscut.torch", tmp_path / "et.json") == "2\n"
 
 
-THREADS = """
+BEGUN = """
 import random
 choose = random.Random(int(sys.argv[1]))
 a = torch.ones(4, 4)
@@ -264,6 +264,6 @@ print(json.dumps(counts))
 
 def test_calls_of_threads_that_python_began_at_any_time_are_the_programs():
     seed = random.randrange(1 << 30)
-    ours, theirs = (json.loads(run(THREADS, module, seed))
+    ours, theirs = (json.loads(run(BEGUN, module, seed))
                     for module in ("crosscut.torch", "torch.profiler"))
     assert ours == theirs, seed
