@@ -1,7 +1,6 @@
 """Events of crosscut.torch.profile beside torch.profiler's: same program, same attributes."""
 
 import json
-import random
 import subprocess
 import sys
 
@@ -262,8 +261,8 @@ print(json.dumps(counts))
 """
 
 
-def test_calls_of_threads_that_python_began_at_any_time_are_the_programs():
-    seed = random.randrange(1 << 30)
+@pytest.mark.parametrize("seed", range(2))
+def test_calls_of_threads_that_python_began_at_any_time_are_the_programs(seed):
     ours, theirs = (json.loads(run(BEGUN, module, seed))
                     for module in ("crosscut.torch", "torch.profiler"))
     assert ours == theirs, seed
