@@ -11,9 +11,9 @@
 #include "src/analyze/devices/graph_launches.h"
 #include "src/analyze/devices/launch_tables.h"
 #include "src/analyze/figures.h"
-#include "src/analyze/processes/memory_growth.h"
 #include "src/analyze/memory/memory_operators.h"
 #include "src/analyze/memory/memory_table.h"
+#include "src/analyze/processes/memory_growth.h"
 #include "src/analyze/processes/process_waits.h"
 #include "src/analyze/time/sample_table.h"
 

@@ -41,7 +41,7 @@ class ChromeNumbers {
     const auto at = launches_.find(Key(track, span));
     return at == launches_.end() ? nullptr : &at->second;
   }
-  int64_t spans() const { return spans_; }  // the greatest number
+  int64_t spans() const { return spans_; }            // the greatest number
   int64_t launches() const { return correlations_; }  // the greatest correlation
   // The number of the innermost operator, or Python function, around a span; 0 where there is none.
   int64_t OperatorAround(uint32_t track, trace::SpanIndex span) {

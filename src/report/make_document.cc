@@ -306,11 +306,10 @@ void AddNext(const ReportData& data, Document* out) {
 
 std::span<const std::string_view> DocumentTables() {
   static constexpr std::string_view kTables[] = {
-      "verdict",        "processes",  "window_parts",   "part_work",
-      "step_summary",   "step_kinds", "periodic_steps", "outliers",
-      "step_operators", "functions",  "overhead_check", "overhead_levels",
-      "overhead",       "sources",    "memory_leaks",   "memory_failures",
-      "memory_growth"};
+      "verdict",         "processes",       "window_parts", "part_work",      "step_summary",
+      "step_kinds",      "periodic_steps",  "outliers",     "step_operators", "functions",
+      "overhead_check",  "overhead_levels", "overhead",     "sources",        "memory_leaks",
+      "memory_failures", "memory_growth"};
   return kTables;
 }
 

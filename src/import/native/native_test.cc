@@ -314,9 +314,8 @@ TEST_F(Native, ARankHasItsNameWhateverItsHelpersInherit) {
     state(&helper, "0", "2", "RANK");
     Write(key, helper, {});
   }
-  EXPECT_THAT(NamesByKey(Read()),
-              ElementsAre(Pair("p1-1", "agent.py"), Pair("p2-1", "rank 0"), Pair("p3-1", "a.py"),
-                          Pair("p4-1", "a.py")));
+  EXPECT_THAT(NamesByKey(Read()), ElementsAre(Pair("p1-1", "agent.py"), Pair("p2-1", "rank 0"),
+                                              Pair("p3-1", "a.py"), Pair("p4-1", "a.py")));
 }
 
 TEST_F(Native, LinksParentsFlowsCountersAndLosses) {

@@ -42,7 +42,7 @@ class OwnPlanes {
   trace::ProcessId first_;
   std::map<int64_t, trace::ProcessId> processes_;  // by their place in the trace
   std::vector<Parent> parents_;
-  uint64_t cut_ = 0;  // spans
+  uint64_t cut_ = 0;                   // spans
   std::vector<trace::TrackId> lines_;  // of the plane
 };
 
