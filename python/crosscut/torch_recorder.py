@@ -117,8 +117,7 @@ class Recorder:
             return
         self.runs.append(run)
         self.pid = os.getpid()
-        if settings.steps:
-            adapter.steps_declared()
+        adapter.steps_declared()  # by prof.step(), or there are none, as in torch.profiler
         self.tell("trace_id", self.trace_id)
         self._identities = (torch_identities.Identities(settings.shapes and settings.memory)
                             if settings.stacks else None)

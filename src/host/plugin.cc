@@ -74,7 +74,9 @@ bool Gate::Wants(const char* plugin_type) const {
   const Types* asked = Find(kAsked, device_type);
   if (asked == nullptr) return strcasecmp(device_type, plugin_type) == 0;
   const Types* known = Find(kTypes, plugin_type);
-  return (asked->are & (known == nullptr ? kPluggable : known->are)) != 0;
+  int are = kPluggable;
+  if (known != nullptr) are = known->are;
+  return (asked->are & are) != 0;
 }
 
 Plugin::Plugin(const char* file, const Surroundings* around)

@@ -79,7 +79,8 @@ def _cell(value: Any) -> str:
     if value is None or value != value:  # NaN
         return ""
     if isinstance(value, float):
-        return f"{value:.9g}"  # as `crosscut table` prints it
+        # As `crosscut table` prints it.
+        return f"{value:.0f}" if value.is_integer() and abs(value) < 2 ** 63 else f"{value:.15g}"
     return str(value).replace("\t", " ").replace("\n", " ")
 
 

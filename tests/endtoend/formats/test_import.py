@@ -50,7 +50,7 @@ def test_what_was_exported_is_imported_and_two_files_stand_on_one_clock(tmp_path
     assert len(found) == 6
     for one, both in zip(sorted(apart[0] + apart[1]), found):
         assert abs(one - both) < 10_000
-    assert "work" in {row["name"] for row in table(together, "functions")}
+    assert "work" in {row["operation"] for row in table(together, "operations")}
 
 
 VIZTRACED = """

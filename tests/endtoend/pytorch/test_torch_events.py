@@ -4,6 +4,8 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 HEAD = """
 import json, sys, threading, warnings
 import torch

@@ -66,7 +66,7 @@ def test_another_python_is_looked_at_by_its_path(doctor):
     assert json.loads(done.stdout)["python"] == sys.executable
     done = subprocess.run([program, "doctor", "--python", "/nowhere"], capture_output=True,
                           text=True, timeout=A_MINUTE)
-    assert done.returncode == 1 and "/nowhere: No such file or directory" in done.stderr
+    assert done.returncode == 2 and "/nowhere: No such file or directory" in done.stderr
 
 
 def test_a_torch_without_a_shim_is_missing_with_the_next_step(doctor, tmp_path):
