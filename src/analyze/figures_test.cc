@@ -23,6 +23,14 @@ TEST(Figures, TimesHaveThreeDigitsAndTheUnitTheyRoundTo) {
   EXPECT_EQ(TimeText(12'345'000'000'000), "12345 s");
 }
 
+TEST(Figures, APartHasTheUnitOfTheWholeWhereItCan) {
+  EXPECT_EQ(TimeOfText(899'000'000, 1'370'000'000), "0.899 s of 1.37 s");
+  EXPECT_EQ(TimeOfText(1'100'000'000, 1'370'000'000), "1.10 s of 1.37 s");
+  EXPECT_EQ(TimeOfText(9'000'000, 1'370'000'000), "9.00 ms of 1.37 s");
+  EXPECT_EQ(TimeOfText(750, 1'000), "0.750 µs of 1.00 µs");
+  EXPECT_EQ(TimeOfText(0, 999), "0 ns of 999 ns");
+}
+
 TEST(Figures, SharesHaveADecimalBelowATenth) {
   EXPECT_EQ(ShareText(0), "0.0 %");
   EXPECT_EQ(ShareText(0.0994), "9.9 %");

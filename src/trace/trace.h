@@ -78,7 +78,7 @@ struct Name {
   Kind kind = Kind::kSpan;
   Layer layer = Layer::kNone;  // kNone: the layer below the span stays in force
   bool waits = false;          // such a span waits for another thread's work
-  StringId probe;  // the probe kind that records it; none: not Crosscut's, or the user's
+  StringId probe = {};  // the probe kind that records it; none: not Crosscut's, or the user's
   // The line of the Python caller from which such spans are called; 0: not known. Names that differ
   // only in it or in `overload` are one function.
   int32_t called_at = 0;

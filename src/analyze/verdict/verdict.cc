@@ -300,7 +300,7 @@ Row Verdicts::RowOf(uint32_t process, Cause cause, int64_t rank) const {
   const Place place = PlaceOf(process, cause);
   const int64_t ns = std::llround(place.share * static_cast<double>(sum.ns));
   row.blame = place.blame;
-  row.evidence = TimeText(ns) + " of " + TimeText(causes.total_ns);
+  row.evidence = TimeOfText(ns, causes.total_ns);
   if (!causes.steps.empty()) {
     row.evidence += ", " + TimeText(ns / static_cast<int64_t>(causes.steps.size())) + " a step";
   } else {

@@ -500,7 +500,7 @@ TEST(Verdict, TellsWaitingForAProcessorFromAQuarterOnBehindTheCauses) {
   // The first sample does not know it, so it counts on neither side.
   EXPECT_EQ(causes("instant [sample] 500\narg covers_ns 400\narg run_delay_ns 100\n"
                    "instant [sample] 900\narg covers_ns 400\narg run_delay_ns 300\n"),
-            python + "preemption; 500 ns of 1.00 µs: no steps were found\n");
+            python + "preemption; 0.500 µs of 1.00 µs: no steps were found\n");
   EXPECT_EQ(causes("instant [sample] 500\narg covers_ns 400\narg run_delay_ns 99\n"), python);
   EXPECT_EQ(causes(""), python);
 }
@@ -538,7 +538,7 @@ TEST(Verdict, SaysOfAPlaceHowMuchOfTheCauseIsItsOwn) {
       "verdict");
   EXPECT_EQ(table.texts("blame")[0], "train.py:4 a");
   EXPECT_EQ(table.texts("evidence")[0],
-            "750 ns of 1.00 µs: no steps were found; samples saw this line in 75 of 100 (66 % to "
+            "0.750 µs of 1.00 µs: no steps were found; samples saw this line in 75 of 100 (66 % to "
             "82 %)");
 }
 

@@ -33,11 +33,11 @@ struct Placement {
   int64_t offset_ns = 0;    // trace time = the space's time - this
   int64_t counts_from = 0;  // a line with a time below half of this counts from it; 0: none
   bool steps = true;        // its step events become steps of the process
-  DeviceNumbers* devices;   // of the process
+  DeviceNumbers* devices = nullptr;         // of the process
   uint64_t flow_space = uint64_t{1} << 62;  // bits set in the ids of its arrows
   // Lines of Python's threads, and the threads' ids. The process has already recorded there where
   // Python calls the framework, so the framework's own events get no layer there.
-  std::map<int64_t, int64_t> python_lines;
+  std::map<int64_t, int64_t> python_lines = {};
   // Host tracks of the parts of one profile, by line and lane: the next part continues them. Null:
   // none.
   std::map<std::pair<int64_t, size_t>, trace::TrackBuilder*>* tracks = nullptr;
