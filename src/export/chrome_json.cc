@@ -21,8 +21,6 @@
 namespace crosscut::exporting {
 namespace {
 
-using trace::Kind;
-using trace::Layer;
 using trace::SpanIndex;
 using trace::Track;
 using trace::TrackKind;
