@@ -16,7 +16,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const trace::ProcessId process = builder.AddProcess("p1");
   builder.process(process).start_ns = 1000;
   builder.process(process).end_ns = 2'000'000;
+  import::DeviceNumbers devices;
   import::Placement placement;
+  placement.devices = &devices;
   placement.offset_ns = kEpoch;
   placement.counts_from = kEpoch + 1000;
   placement.steps = (size & 1) != 0;
