@@ -20,6 +20,9 @@ inline constexpr const char* kByFrameworks =
 inline constexpr const char* kBySteps =
     "steps are found in loops of PyTorch, Keras and Stable-Baselines3; crosscut.step() marks those "
     "of other programs";
+inline constexpr const char* kByLooks =
+    "memory is looked at each half second, and four looks in the last two thirds of the steps are "
+    "needed";
 inline constexpr const char* kByArrows =
     "calls and their results are followed from process to process in programs on Ray";
 inline constexpr const char* kByProgress =

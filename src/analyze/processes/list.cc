@@ -51,7 +51,7 @@ constexpr TableEntry kTables[] = {
      .title = "Memory: growth with the steps",
      .explanation = "What a step adds to the resident memory of its process, once a third of the "
                     "steps have passed.",
-     .recorded_by = kBySteps},
+     .recorded_by = kByLooks},
     {.name = "progress",
      .shows = Shows::kFacts,
      .description = "what the whole program would take, judged by how far it came",

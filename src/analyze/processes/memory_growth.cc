@@ -28,7 +28,8 @@ struct Growth {
 
   double bytes() const { return last.bytes - first.bytes; }
   bool stands_out() const {
-    return low > 0 && bytes() >= kLeastBytes && bytes() >= kWorthSaying * first.bytes;
+    return low > 0 && last.bytes < 0x1p62 && bytes() >= kLeastBytes &&
+           bytes() >= kWorthSaying * first.bytes;
   }
 };
 
@@ -69,6 +70,11 @@ Growth GrowthOf(const std::vector<Look>& looks) {
   return growth;
 }
 
+// Missing where it is not known, or more than a cell holds: files of others may say anything.
+int64_t Whole(double value) {
+  return std::abs(value) < 0x1p62 ? std::llround(value) : kMissing;  // false for NaN, too
+}
+
 std::string TextOf(const Growth& growth) {
   const auto bytes = [](double value) { return BytesText(std::llround(value)); };
   return "Resident memory grew by " + bytes(growth.per_step) +
@@ -89,13 +95,12 @@ Table MemoryGrowthTable(const trace::Trace& trace, const Context& context) {
     if (looks.size() < kFewest || looks.back().steps <= looks.front().steps) continue;
     const Growth growth = GrowthOf(looks);
     process.push_back(context.process_label({i}));
-    begin.push_back(std::llround(growth.first.bytes));
-    end.push_back(std::llround(growth.last.bytes));
+    begin.push_back(Whole(growth.first.bytes));
+    end.push_back(Whole(growth.last.bytes));
     steps.push_back(std::llround(growth.last.steps - growth.first.steps));
-    per_step.push_back(std::llround(growth.per_step));
-    const bool known = std::isfinite(growth.low);
-    low.push_back(known ? std::llround(growth.low) : kMissing);
-    high.push_back(known ? std::llround(growth.high) : kMissing);
+    per_step.push_back(Whole(growth.per_step));
+    low.push_back(Whole(growth.low));
+    high.push_back(Whole(growth.high));
     finding.push_back(growth.stands_out() ? TextOf(growth) : "");
   }
   return MakeTable(
