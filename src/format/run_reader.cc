@@ -1,8 +1,6 @@
 #include "src/format/run_reader.h"
 
 #include <dirent.h>
-#include <fcntl.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <map>

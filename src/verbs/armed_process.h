@@ -27,9 +27,6 @@ class ArmedProcess {
   int64_t pid() const { return header()->pid; }
   std::string key() const;
   std::string run_dir() const;
-  // Device and inode of the run directory in which its log lies.
-  uint64_t run_device() const { return header()->run_device; }
-  uint64_t run_inode() const { return header()->run_inode; }
   bool alive() const;
   bool recording() const;
   // Why its log can no longer be written; "" where it can.
