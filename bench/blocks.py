@@ -14,7 +14,8 @@ slows the machine slows all of them. Told of each arm, over the last three quart
              has as many steps as the program
     said     what the recording says that it cost, with its interval: table overhead_levels, `all`
 
-A second `plain` is the A/A band. With --json, JSON lines as harness.Line has them.
+A recording is paused while other arms have their turn. A second `plain` is the A/A band. With
+--json, JSON lines as harness.Line has them.
 """
 
 import argparse
@@ -39,6 +40,9 @@ PEERS = ROOT / "build" / "bench-peers"  # py-spy and Scalene, installed when fir
 sys.path.insert(0, str(PACKAGE))
 WARM = 8  # steps of a block that count for nothing: the other arms had the caches
 PYTHONS = {"jax": ".venv-tensorflow", "keras": ".venv-tensorflow", "ppo": ".venv-rl"}
+# On one processor, as those that recording adds: their pools hand work from thread to thread, and
+# where these run makes a step of one unrecorded process 60 % longer than that of another.
+ONE_PROCESSOR = ("jax", "keras")
 STEPS = {"transformer": 30, "loader": 60, "greenlets": 25, "ranks": 60, "ppo": 4, "children": 20}
 
 FEW = ["plain", "plain", "", "--plan=full"]
@@ -88,6 +92,15 @@ def inside(peer):
     return contextlib.nullcontext
 
 
+def rests(recorded):
+    """What to call before and after the other arms' turns. They are no time of the program's: its
+    budget would grow with their number."""
+    if not recorded:
+        return [lambda: None] * 2
+    import crosscut
+    return crosscut.pause, crosscut.resume
+
+
 def run_arm(program, steps, peer, place):
     """Answers each line from the socket at `place` by one: what the process took of the processor
     and the lengths of a block's steps, in ns."""
@@ -107,12 +120,17 @@ def run_arm(program, steps, peer, place):
         return [cpu, *(b - a for a, b in zip(edges[WARM:], edges[WARM + 1:]))]
 
     block()
+    pause, resume = rests("CROSSCUT_RUN" in os.environ)
+    pause()
     with socket.socket(socket.AF_UNIX) as connection:
         connection.connect(place)
         with connection.makefile("rw") as file:
             print("ready", file=file, flush=True)
             while file.readline():
-                print(*block(), file=file, flush=True)
+                resume()
+                told = block()
+                pause()
+                print(*told, file=file, flush=True)
 
 
 # ---- All of them ----
@@ -224,6 +242,9 @@ def text(line):
 
 def measure(program, names, rounds, steps):
     """The lines of a program's arms, the first of which the others are held against."""
+    processors = os.sched_getaffinity(0)
+    if program in ONE_PROCESSOR:
+        os.sched_setaffinity(0, {max(processors)})
     with tempfile.TemporaryDirectory() as folder:
         arms = [Arm(name, program, steps, pathlib.Path(folder)) for name in names]
         for _ in range(rounds):
@@ -231,6 +252,7 @@ def measure(program, names, rounds, steps):
                 arm.block()
         for arm in arms:
             arm.end()
+        os.sched_setaffinity(0, processors)
         return [{"group": f"blocks: {program}", **told(arm, arms[0])} for arm in arms]
 
 

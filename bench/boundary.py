@@ -12,19 +12,15 @@ import numpy
 import crosscut
 import harness
 
-# Short loops, many of them: a busy machine changes its speed within a second.
-CALLS = 2_000
-ROUNDS_OF_CALLS = 10  # for each one of steps
+CALLS = 400_000  # what the process does beside them is a thousandth
 
 
 def repeat(call):
-    """CPU time of one call in a loop of CALLS."""
-    def measure():
-        begin = harness.cpu_ns()
+    """A loop of CALLS."""
+    def body():
         for _ in range(CALLS):
             call()
-        return (harness.cpu_ns() - begin) / CALLS
-    return measure
+    return harness.per_item(body, CALLS)
 
 
 def comparison(group, measure, rounds):
@@ -36,23 +32,14 @@ def comparison(group, measure, rounds):
             crosscut.pause()
 
     for line in harness.interleave(group, {"unprofiled": measure, "unprofiled again (A/A)": measure,
-                                           "crosscut": with_crosscut}, rounds):
+                                           "crosscut": with_crosscut}, rounds,
+                                   count=measure.count):
         print(line.to_json(), flush=True)
-
-
-def all_of(body, count):
-    """CPU time of a step, from all of them: samples hit one in ten."""
-    def measure():
-        begin = harness.cpu_ns()
-        for _ in range(count):
-            body()
-        return (harness.cpu_ns() - begin) / count
-    return measure
 
 
 def compare_calls(group, calls, rounds):
     for name, call in calls.items():
-        comparison(f"{group}: {name}", repeat(call), rounds * ROUNDS_OF_CALLS)
+        comparison(f"{group}: {name}", repeat(call), rounds)
 
 
 def main():
@@ -69,13 +56,13 @@ def main():
 
     torch.set_num_threads(1)
     if "samples" in sys.argv:
-        comparison("samples: MLP step", all_of(mlp_step(), 400), rounds)
+        comparison("samples: MLP step", steps(mlp_step(), 400), rounds)
         crosscut.resume()
         return
     tensor = torch.ones(3)
     calls.update({"Tensor.dim": tensor.dim, "torch.relu": lambda: torch.relu(tensor)})
     compare_calls("boundary call", calls, rounds)
-    comparison("boundary: MLP step", steps(mlp_step(), 41), rounds)
+    comparison("boundary: MLP step", steps(mlp_step(), 400), rounds)
     crosscut.resume()
 
 

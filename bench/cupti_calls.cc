@@ -68,6 +68,7 @@ int main() {
   const crosscut::cupti::Options defaults;
   launches.Prepare(defaults.flows);
   calls.Prepare(&host, defaults, &launches);
+  calls.Set(Calls::kRecord);
   if (crosscut_start(&options) != CROSSCUT_OK) {
     std::fprintf(stderr, "cannot record: %s\n", crosscut_error());
     return 1;
@@ -76,7 +77,7 @@ int main() {
     return Burst(&calls, CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000, "cudaLaunchKernel");
   };
   const auto recorded = [&launch](bool on, auto body) {
-    calls.Set(on ? Calls::kRecord : Calls::kLeaveOut);
+    calls.LeaveOut(!on);
     return body();
   };
   crosscut::bench::Interleave(

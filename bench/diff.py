@@ -6,7 +6,8 @@ Records two runs of bench/diff_program.py for each pair, and one for each plante
 turn, so that whatever else runs on the machine meets all alike. Runs that are in FOLDER already are
 taken as they are, so an experiment can go on. Prints of how many pairs of one program a
 difference was told (none should be), and of how many planted slow-downs the operation stands out
-and the step is told to be slower. --sides compares several runs a side.
+and the step is told to be slower; and how many fail with --fail-above=5%. --sides compares several
+runs a side.
 """
 
 import argparse
@@ -31,8 +32,9 @@ def record(run, program, slower):
 
 
 def diff(a, b):
-    done = subprocess.run(["crosscut", "diff", "--format=json", "--base", *a, "--", *b], check=True,
-                          capture_output=True, text=True)
+    done = subprocess.run(["crosscut", "diff", "--format=json", "--fail-above=5%", "--base", *a,
+                           "--", *b], capture_output=True, text=True)
+    assert done.returncode in (0, 1), done.stderr
     tables = {table["table"]: table["columns"] for table in json.loads(done.stdout)["tables"]}
     verdict = {name: cells[0] for name, cells in tables["diff_verdict"].items()}
     operations = tables["diff_step_operations"]
@@ -40,13 +42,14 @@ def diff(a, b):
                                                 operations["own_ns"]) if stands}
     for column in ("a_ns", "b_ns", "change_ns", "change_undisturbed_ns"):
         assert sum(operations[column]) == tables["diff_steps"][column][0], (a, b, column)
-    return verdict, out
+    return verdict, out, done.returncode == 1
 
 
 def judge(pairs, planted=None):
-    told = above = stands_out = right = 0
+    told = above = stands_out = right = failed = 0
     for a, b in pairs:
-        verdict, out = diff(a, b)
+        verdict, out, fails = diff(a, b)
+        failed += fails
         told += verdict["result"] != "same"
         above += (verdict["low_share"] or 0) > 0.05
         stands_out += bool(out)
@@ -55,7 +58,7 @@ def judge(pairs, planted=None):
         right += good
         if good != bool(planted) or (planted is None and out):
             print(f"   {' '.join(map(str, b))}: {verdict['headline']}")
-    return len(pairs), told, above, stands_out, right
+    return len(pairs), told, above, stands_out, right, failed
 
 
 def sides(names, count):
@@ -82,11 +85,14 @@ def main():
             record(run, arguments.program, name if ":" in name else "nothing:0")
             runs[name].append(run)
     groups = {name: sides(of, arguments.sides) for name, of in runs.items()}
-    count, told, above, out, _ = judge(list(zip(groups["a"], groups["b"])))
-    print(f"one program: {count} pairs, told {told}, above 5 % {above}, operation stands out {out}")
+    count, told, above, out, _, failed = judge(list(zip(groups["a"], groups["b"])))
+    print(f"one program: {count} pairs, told {told}, above 5 % {above}, "
+          f"operation stands out {out}, fails {failed}")
     for name in plants:
-        count, told, _, _, right = judge(list(zip(groups["a"], groups[name])), name.split(":")[0])
-        print(f"{name} %: {count} pairs, the right operation {right}, step told {told}")
+        count, told, _, _, right, failed = judge(list(zip(groups["a"], groups[name])),
+                                                 name.split(":")[0])
+        print(f"{name} %: {count} pairs, the right operation {right}, step told {told}, "
+              f"fails {failed}")
 
 
 if __name__ == "__main__":

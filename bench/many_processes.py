@@ -5,9 +5,6 @@ million spans in 8 processes of 2 threads each that rest between their steps, an
 `concurrency` of it ROUNDS times: reading included, by CPU time, so the speed is that of one core.
 With LIMIT_MIB columns may take so much memory (CROSSCUT_READ_MEMORY); the rest stands in files.
 Memory is what cannot be taken back from the process (RssAnon), looked at every 20 ms.
-
-RL-Scope's overlap engine: 145,000 events a second (24.5 M events in 169 s, as its author measured
-it, reading included).
 """
 
 import json
@@ -21,7 +18,6 @@ import time
 
 import harness
 
-RLSCOPE = 0.145  # M events/s
 PROCESSES, THREADS = 8, 2
 
 
@@ -70,7 +66,6 @@ def main():
     speed = [millions / cpu for cpu, _, _ in measured]
     for what, values, unit in (
             ("sets of 8 processes, from file", speed, "M intervals/s"),
-            ("times RL-Scope's", [s / RLSCOPE for s in speed], "x"),
             ("wall time", [seconds for _, seconds, _ in measured], "s"),
             ("memory", [most for _, _, most in measured], "MiB")):
         q25, median, q75 = harness.quartiles(values)

@@ -10,25 +10,19 @@ import torch
 import crosscut
 import harness
 
-COUNT = 5000
+COUNT = 50_000
 
 
-def crosscut_scopes():
-    operation = crosscut.operation
-    begin = harness.cpu_ns()
-    for _ in range(COUNT):
-        with operation("scope"):
-            pass
-    return (harness.cpu_ns() - begin) / COUNT
+def repeat(scope):
+    def body():
+        for _ in range(COUNT):
+            with scope("scope"):
+                pass
+    return harness.per_item(body, COUNT)
 
 
-def torch_scopes():
-    record_function = torch.profiler.record_function
-    begin = harness.cpu_ns()
-    for _ in range(COUNT):
-        with record_function("scope"):
-            pass
-    return (harness.cpu_ns() - begin) / COUNT
+crosscut_scopes = repeat(crosscut.operation)
+torch_scopes = repeat(torch.profiler.record_function)
 
 
 def paused(body):
@@ -52,7 +46,7 @@ def main():
         "record_function under torch.profiler": lambda: paused(lambda: profiled(torch_scopes)),
         "crosscut.operation, recording": crosscut_scopes,
         "crosscut.operation, paused": lambda: paused(crosscut_scopes),
-    }, rounds):
+    }, rounds, count=COUNT):
         print(line.to_json(), flush=True)
 
 

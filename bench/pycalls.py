@@ -11,18 +11,19 @@ import crosscut
 import floors
 import harness
 
-COUNT = 50_000
+COUNT = 400_000
 
 
 def empty():
     pass
 
 
-def calls():
-    begin = harness.cpu_ns()
+def loop():
     for _ in range(COUNT):
         empty()
-    return (harness.cpu_ns() - begin) / COUNT
+
+
+calls = harness.per_item(loop, COUNT)
 
 
 def with_crosscut():
@@ -72,7 +73,7 @@ def main():
     except ImportError:
         pass
     version = ".".join(map(str, sys.version_info[:3]))
-    for line in harness.interleave(f"Python call, {version}", variants, rounds):
+    for line in harness.interleave(f"Python call, {version}", variants, rounds, count=COUNT):
         print(line.to_json(), flush=True)
     crosscut.resume()
 

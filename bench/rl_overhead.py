@@ -18,10 +18,6 @@ import harness
 
 GROUP = "rl step: SB3 DQN, CartPole"
 WARM, STEPS = 4000, 6000  # of the environment; every fourth updates the network
-# How much longer training took under RL-Scope, before its correction, from DDPG and Pong to Ant:
-# Figure 11 of Gleeson et al., "RL-Scope: Cross-Stack Profiling for Deep Reinforcement Learning
-# Workloads", MLSys 2021, read off its bars. Other programs, on another machine, with a GPU.
-RLSCOPE_INFLATION = (1.4, 2.0)
 
 
 @contextlib.contextmanager
@@ -89,9 +85,6 @@ def main():
     variants = {name: lambda name=name: in_a_process(name, crosscut) for name in recorders}
     for line in harness.interleave(GROUP, variants, rounds, warm=False):
         print(line.to_json(), flush=True)
-    for name, inflation in zip(("least", "most"), RLSCOPE_INFLATION):
-        print(json.dumps({"group": GROUP, "name": f"RL-Scope, as published: {name}",
-                          "value": inflation, "unit": "x unprofiled"}))
 
 
 if __name__ == "__main__":

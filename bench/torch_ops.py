@@ -5,7 +5,6 @@ variant runs in the same process. Prints one JSON line per variant.
 """
 
 import contextlib
-import statistics
 import sys
 
 import torch
@@ -15,28 +14,20 @@ import floors
 import harness
 
 torch.set_num_threads(1)
-OPS = 20_000  # a session of some length: torch.profiler's memory is part of its cost
+OPS = 50_000  # a session of some length: torch.profiler's memory is part of its cost
 
 
 def loop(body):
-    """CPU time of one operation in a loop of OPS."""
-    def measure():
-        begin = harness.cpu_ns()
-        body()
-        return (harness.cpu_ns() - begin) / OPS
-    return measure
+    """Of one operation in a loop of OPS."""
+    return harness.per_item(body, OPS)
 
 
 def steps(body, count):
-    """CPU time of the middle one of `count` steps: what else runs on the machine hits single ones,
-    and a step's recorded cost is a few per cent of it."""
-    def measure():
-        edges = [harness.cpu_ns()]
+    """Of one step, from all of them: other threads work in some and for all."""
+    def block():
         for _ in range(count):
             body()
-            edges.append(harness.cpu_ns())
-        return statistics.median(b - a for a, b in zip(edges, edges[1:]))
-    return measure
+    return harness.per_item(block, count)
 
 
 def comparison(group, measure, rounds, floor=None, **recorded):
@@ -63,7 +54,7 @@ def comparison(group, measure, rounds, floor=None, **recorded):
                 "crosscut": with_crosscut, "torch.profiler": with_torch_profiler}
     if floor is not None:
         variants[floor[0]] = with_floor
-    for line in harness.interleave(group, variants, rounds):
+    for line in harness.interleave(group, variants, rounds, count=measure.count):
         print(line.to_json(), flush=True)
 
 
@@ -148,8 +139,8 @@ def with_more(what, rounds):
     add = allocating_loop() if what == "memory" else add_loop()
     for name, measure in ((f"op, with {what}: add", loop(add)),
                           (f"op, with {what}: autograd mul", loop(mul_loop())),
-                          (f"step, with {what}: MLP", steps(mlp_step(), 41)),
-                          (f"step, with {what}: transformer", steps(transformer_step(), 11))):
+                          (f"step, with {what}: MLP", steps(mlp_step(), 300)),
+                          (f"step, with {what}: transformer", steps(transformer_step(), 30))):
         comparison(name, measure, rounds, floor, **{MORE[what]: True})
 
 
@@ -166,8 +157,8 @@ def main():
         of, floor = "step:", floor_of()
         comparison("op: add(out=)", loop(add_loop()), rounds, floor)
         comparison("op: autograd mul", loop(mul_loop()), rounds, floor)
-    comparison(f"{of} MLP", steps(mlp_step(), 41), rounds, floor)
-    comparison(f"{of} transformer", steps(transformer_step(), 11), rounds, floor)
+    comparison(f"{of} MLP", steps(mlp_step(), 300), rounds, floor)
+    comparison(f"{of} transformer", steps(transformer_step(), 30), rounds, floor)
     crosscut.resume()
 
 

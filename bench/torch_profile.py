@@ -1,7 +1,5 @@
 """Writes the table of docs/pytorch.md that has crosscut.torch.profile beside torch.profiler over
-the programs of tests/endtoend/pytorch/profile_programs.py: rows, calls, bytes and FLOPs of one
-pass, and the least self times of passes in turn (A, B, A): torch.profiler stands against itself,
-too.
+the programs of tests/endtoend/pytorch/profile_programs.py: rows, calls, bytes, FLOPs of one pass.
 
     python bench/torch_profile.py [--write docs/pytorch.md] [PROGRAM...]
 """
@@ -19,15 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "endtoend" / "pytorch"))
 
 BEGIN, END = "<!-- bench/torch_profile.py -->", "<!-- end -->"
-HEAD = ["program", "rows", "calls", "bytes", "FLOPs", "time", "time of theirs"]
-ROUNDS, PASSES = 4, 3
-
-
-def seconds(profile, run):
-    with profile() as prof:
-        for _ in range(PASSES):
-            run()
-    return sum(row.self_cpu_time_total for row in prof.key_averages())
+HEAD = ["program", "rows", "calls", "bytes", "FLOPs"]
 
 
 def measure(name, out):
@@ -45,10 +35,7 @@ def measure(name, out):
     run()
     told = [profile_compare.told(module.profile, run)
             for module in (torch.profiler, crosscut.torch)]
-    times = [seconds(module.profile, run) for _ in range(ROUNDS)
-             for module in (torch.profiler, crosscut.torch, torch.profiler)]
-    first, ours, again = (min(times[arm::3]) for arm in range(3))
-    out.put((told, ours / first, again / first))
+    out.put(told)
 
 
 def line(name):
@@ -56,7 +43,7 @@ def line(name):
     out = context.SimpleQueue()
     child = context.Process(target=measure, args=(name, out))
     child.start()
-    (theirs, ours), time, noise = out.get()
+    theirs, ours = out.get()
     child.join()
     keys = set(theirs) | set(ours)
 
@@ -69,7 +56,7 @@ def line(name):
                 if not key.startswith(("aten::add ", "aten::mul ")))
     calls = sum(row[0] for row in ours.values())
     return [name.replace("_", " "), f"{len(ours)}", f"{calls} {'=' if same(0) else '≠'}", bytes_,
-            f"{flops:,}", f"{time:.2f}", f"{noise:.2f}"]
+            f"{flops:,}"]
 
 
 def main():
