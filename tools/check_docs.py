@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """What the documentation lists is what there is: environment variables (docs/environment.md),
-tables, exporters and verbs (any page), pages (docs/README.md), files that Markdown links to. Prose
-wraps at 100 columns, names of columns keep to the words of ARCHITECTURE.md.
+tables, exporters and verbs (any page), pages (docs/README.md), files and headings that Markdown
+links to, what the rows of docs/seeds.md name. Prose wraps at 100 columns, names of columns keep to
+the words of ARCHITECTURE.md.
 
 Prints what is missing or too much and exits 1; silent and 0 otherwise.
 """
@@ -15,6 +16,11 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 LITERAL = re.compile(r"[\"'](CROSSCUT_[A-Z_]*[A-Z])=?[\"']")
 ROW = re.compile(r"^\| `(CROSSCUT_[A-Z_]+?)(?:_<KEY>)?` \|", re.M)
 LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)")
+SECTION = re.compile(r"\]\((?!https?:)([^)#\s]*)#([^)\s]+)\)")
+# Of docs/seeds.md: what a link promises to stand in its file; a row; how many of its section hold.
+NAMED = re.compile(r"\[`([^`]+)`\]\(([^)#]+)\)")
+STATEMENT = re.compile(r"^\| (\d+) \|.*\]\(.*\| (holds|in part: |not yet: )[^|]*\|$")
+COUNTS = re.compile(r"^(\d+) statements: (\d+) hold, (\d+) hold in part, (\d+) not yet\.$", re.M)
 # Of the C API and of builds: no variables of the environment.
 OTHERS = {"CROSSCUT_ON_DEVICE", "CROSSCUT_ON_HOST_RUNTIME", "CROSSCUT_API", "CROSSCUT_PLUGIN"}
 
@@ -84,6 +90,44 @@ def links() -> list[str]:
     return found
 
 
+def headings(page: pathlib.Path) -> set[str]:
+    """As the renderers of Markdown call them in links."""
+    names = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.M)
+    return {re.sub(r"[^\w\- ]", "", name.lower()).replace(" ", "-") for name in names}
+
+
+def sections() -> list[str]:
+    found = []
+    for path in listed("*.md"):
+        for target, name in SECTION.findall((ROOT / path).read_text(encoding="utf-8")):
+            page = (ROOT / path).parent / target if target else ROOT / path
+            if page.suffix == ".md" and page.exists() and name not in headings(page):
+                found.append(f"{path}: {target} has no section {name}")
+    return found
+
+
+def statements() -> list[str]:
+    """Of docs/seeds.md: rows in order, each with a link and a state; names that are not where the
+    row says; sums that are none."""
+    path = "docs/seeds.md"
+    text = (ROOT / path).read_text(encoding="utf-8")
+    found = [f"{path}: {target} has no {name}" for name, target in NAMED.findall(text)
+             if (ROOT / "docs" / target).is_file() and
+             name not in (ROOT / "docs" / target).read_text(encoding="utf-8")]
+    for section in text.split("\n## ")[1:]:
+        title, states = section.split("\n")[0], []
+        for row in re.findall(r"^\| \d.*$", section, re.M):
+            match = STATEMENT.match(row)
+            if match is None or int(match[1]) != len(states) + 1:
+                found.append(f"{path}: {title}: row {len(states) + 1} has no number, link or state")
+            states.append(match[2] if match else "")
+        counts = (len(states), *map(states.count, ("holds", "in part: ", "not yet: ")))
+        if [tuple(map(int, said)) for said in COUNTS.findall(section)] != [counts]:
+            found.append(f"{path}: {title}: of {counts[0]} statements {counts[1]} hold, "
+                         f"{counts[2]} in part, {counts[3]} not yet")
+    return found
+
+
 def wide() -> list[str]:
     """Lines of prose: no table, no code."""
     found = []
@@ -113,6 +157,6 @@ def words() -> list[str]:
 
 
 if __name__ == "__main__":
-    problems = variables() + things() + links() + wide() + words()
+    problems = variables() + things() + links() + sections() + statements() + wide() + words()
     print("\n".join(problems), end="\n" if problems else "")
     sys.exit(1 if problems else 0)

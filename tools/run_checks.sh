@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# make check: what is too slow for make test. Layers, sizes, fault matrix, format, lint of what
-# changed, packages, unit tests under sanitizers, 20 s of each fuzzer, 1,000 kills. What takes
-# longer, tests/stress among it: make soak.
+# make check: what is too slow for make test. Layers, sizes, fault matrix, tests that cannot fail,
+# claims, format, lint of what changed, packages, unit tests under sanitizers, 20 s of each fuzzer,
+# 1,000 kills. What takes longer, or draws from seeds that nobody tried (tests/stress, hostile
+# draws, mutants): make soak.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -32,6 +33,8 @@ stage "layers" python3 tools/check_layers.py
 stage "sizes" python3 tools/check_sizes.py
 stage "fault matrix" python3 tools/check_faults.py
 stage "documentation" python3 tools/check_docs.py
+stage "tests that cannot fail" python3 tools/check_asserts.py
+stage "claims" python3 tools/check_claims.py
 stage "format" formatted
 stage "lint" tools/lint.sh
 stage "packages" tests/packages/check.sh

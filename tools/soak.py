@@ -59,6 +59,11 @@ STAGES = {
         "280 hostile inputs to every verb and export: memory and time",
         "CROSSCUT_TEST_HOSTILE=30000 CROSSCUT_TEST_HOSTILE_INPUTS=280 "
         f"{PYTEST} tests/endtoend/formats/test_reader_budget.py"),
+    "machine": Stage(
+        "hostile traces beside a brute force, verbs under trouble, XSpaces there and back: half an "
+        "hour of each test",
+        f"export CROSSCUT_MACHINE_SECONDS=1800; {PYTEST} tests/endtoend/machine && "
+        "build/release/src/verbs/verbs_xspace_again_test --gtest_brief=1"),
     "cycles": Stage(
         "10,000 sessions of a plugin",
         "CROSSCUT_TEST_CYCLES=10000 build/release/src/host/host_test --gtest_brief=1 "
@@ -75,6 +80,9 @@ STAGES = {
     "ray": Stage(
         "RLlib's PPO, TRL's GRPO and Ray Train",
         f"CROSSCUT_TEST_RAY=1 {PYTEST} tests/endtoend/on_ray"),
+    "mutants": Stage(
+        "100 mutants of each folder, seen by its unit tests and the golden cases",
+        "tools/mutate --count 100 --least 0.9 all"),
     "fuzz": Stage("every fuzzer for half an hour", "tools/fuzz.sh 1800"),
     "lint": Stage("clang-tidy over all sources", "tools/lint.sh --all"),
     "bench": Stage("every benchmark builds", "tools/setup.sh tests bench"),
